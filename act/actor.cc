@@ -1,0 +1,40 @@
+#include <ergon/act/actor.h>
+
+namespace ergon::act {
+
+gen::Status Actor::Init(const gen::Args& /*args*/) { return gen::Continue(); }
+
+gen::Status Actor::HandleMessage(gen::PID from, gen::Message& message) {
+  return UnhandledMessage(Log(), from, message);
+}
+
+gen::CallResult Actor::HandleCall(gen::PID from, gen::Ref /*ref*/, gen::Message& request) {
+  return UnhandledRequest(Log(), from, request);
+}
+
+gen::Status Actor::HandleEvent(const gen::MessageEvent& event) {
+  return UnhandledEvent(Log(), event);
+}
+
+gen::Inspection Actor::HandleInspect(gen::PID /*from*/, const std::vector<std::string>& /*items*/) {
+  return {};
+}
+
+void Actor::Terminate(const gen::Reason& /*reason*/) {}
+
+gen::Status Actor::ProcessInit(gen::ProcessHost& host, const gen::Args& args) {
+  SetHost(host);
+  gen::Status status = Init(args);
+  initialized_ = !status.stops();
+  return status;
+}
+
+gen::Status Actor::ProcessMessage(core::Envelope& envelope) {
+  return Dispatch(Host(), *this, envelope);
+}
+
+void Actor::ProcessTerminate(const gen::Reason& reason) {
+  if (initialized_) Terminate(reason);
+}
+
+}  // namespace ergon::act

@@ -1,0 +1,54 @@
+// A process with state and handlers: what most users derive from.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <ergon/act/message_loop.h>
+#include <ergon/act/process_api.h>
+
+namespace ergon::act {
+
+//   class Counter : public act::Actor {
+//     gen::Status HandleMessage(gen::PID from, gen::Message& message) override {
+//       if (auto* add = message.As<Add>()) { value_ += add->amount; return gen::Continue(); }
+//       return Actor::HandleMessage(from, message);  // logs what nobody handles
+//     }
+//     int value_ = 0;
+//   };
+//
+// The handlers run one at a time, so that members need no lock, but not always on the same thread.
+// They may block this process with Call and Sleep; other processes go on meanwhile. Override what is
+// needed, as private members. An exception that leaves a handler ends the process with the reason
+// "panic: <what>".
+class Actor : public ProcessApi, protected Callbacks {
+ protected:
+  // First, with the arguments of the spawn. Stop(reason) or an exception makes the spawn fail.
+  virtual gen::Status Init(const gen::Args& args);
+
+  // A message, a down notice, or an exit signal (if SetTrapExit(true)). `message` is valid until this
+  // returns. The default logs a warning and goes on.
+  gen::Status HandleMessage(gen::PID from, gen::Message& message) override;
+
+  // A request; `from` waits for the answer, which may also be sent later, with `ref` (gen::NoReply).
+  // The default logs a warning and answers the error kUnsupported.
+  gen::CallResult HandleCall(gen::PID from, gen::Ref ref, gen::Message& request) override;
+
+  // A published value of an event that this process monitors. The default logs a warning.
+  gen::Status HandleEvent(const gen::MessageEvent& event) override;
+
+  // Tells those who look from outside how it is; empty `items`: everything. The default: nothing.
+  gen::Inspection HandleInspect(gen::PID from, const std::vector<std::string>& items) override;
+
+  // Last, exactly once, if Init has returned Continue().
+  virtual void Terminate(const gen::Reason& reason);
+
+ private:
+  gen::Status ProcessInit(gen::ProcessHost& host, const gen::Args& args) final;
+  gen::Status ProcessMessage(core::Envelope& envelope) final;
+  void ProcessTerminate(const gen::Reason& reason) final;
+
+  bool initialized_ = false;
+};
+
+}  // namespace ergon::act

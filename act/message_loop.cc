@@ -1,0 +1,77 @@
+#include <ergon/act/message_loop.h>
+
+#include <utility>
+
+#include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/notices.h>
+
+namespace ergon::act {
+namespace {
+
+gen::Status DispatchRequest(gen::ProcessHost& host, Callbacks& callbacks,
+                            core::Envelope& envelope) {
+  const gen::PID from = SenderOf(envelope);
+  const gen::Ref ref = RefOf(envelope);
+  gen::Message request(envelope);
+  gen::CallResult result = callbacks.HandleCall(from, ref, request);
+  if (result.response()) {
+    auto sent = host.SendResponseEnvelope(from, ref, std::move(result.response()));
+    // A caller that has stopped waiting is everyday life.
+    if (!sent && sent.error() != gen::ErrResponseIgnored) {
+      host.Log().Debug("no response to {}: {}", from, sent.error());
+    }
+  }
+  return result.status();
+}
+
+}  // namespace
+
+gen::Status Dispatch(gen::ProcessHost& host, Callbacks& callbacks, core::Envelope& envelope) {
+  switch (static_cast<gen::EnvelopeKind>(envelope.kind)) {
+    case gen::EnvelopeKind::kMessage:
+    case gen::EnvelopeKind::kDown:
+    case gen::EnvelopeKind::kExit: {
+      gen::Message message(envelope);
+      return callbacks.HandleMessage(SenderOf(envelope), message);
+    }
+    case gen::EnvelopeKind::kRequest:
+      return DispatchRequest(host, callbacks, envelope);
+    case gen::EnvelopeKind::kEvent: {
+      const auto* event = envelope.ValueAs<gen::MessageEvent>();
+      return event == nullptr ? gen::Continue() : callbacks.HandleEvent(*event);
+    }
+    case gen::EnvelopeKind::kInspect: {
+      const auto* question = envelope.ValueAs<gen::InspectRequest>();
+      if (question == nullptr) return gen::Continue();
+      AnswerInspection(host, envelope,
+                       callbacks.HandleInspect(SenderOf(envelope), question->items));
+      return gen::Continue();
+    }
+    default:  // the runtime's, or of special behaviours
+      return gen::Continue();
+  }
+}
+
+void AnswerInspection(gen::ProcessHost& host, const core::Envelope& envelope,
+                      gen::Inspection inspection) {
+  // Whether somebody still waits does not matter to the one who answers.
+  (void)host.SendResponse(SenderOf(envelope), RefOf(envelope), std::move(inspection));
+}
+
+gen::Status UnhandledMessage(gen::Log log, gen::PID from, const gen::Message& message) {
+  log.Warning("unhandled message {} from {}", message.TypeName(), from);
+  return gen::Continue();
+}
+
+gen::Status UnhandledEvent(gen::Log log, const gen::MessageEvent& event) {
+  log.Warning("unhandled event {} with {}", event.event(), event.TypeName());
+  return gen::Continue();
+}
+
+gen::CallResult UnhandledRequest(gen::Log log, gen::PID from, const gen::Message& request) {
+  const std::string type = request.TypeName();
+  log.Warning("unhandled request {} from {}", type, from);
+  return gen::ReplyError(gen::Error(gen::ErrorCode::kUnsupported, "request " + type));
+}
+
+}  // namespace ergon::act

@@ -1,0 +1,63 @@
+// From an envelope to a handler: the one dispatch that all behaviours share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <ergon/core/envelope.h>
+#include <ergon/gen/event.h>
+#include <ergon/gen/message.h>
+#include <ergon/gen/messenger.h>
+#include <ergon/gen/pid.h>
+#include <ergon/gen/process_host.h>
+#include <ergon/gen/ref.h>
+#include <ergon/gen/status.h>
+
+namespace ergon::act {
+
+// The handlers of a behaviour. Called inside turns of the process, one at a time; an exception that
+// leaves one ends the process with the reason "panic: <what>".
+class Callbacks {
+ public:
+  virtual gen::Status HandleMessage(gen::PID from, gen::Message& message) = 0;
+  virtual gen::CallResult HandleCall(gen::PID from, gen::Ref ref, gen::Message& request) = 0;
+  virtual gen::Status HandleEvent(const gen::MessageEvent& event) = 0;
+  virtual gen::Inspection HandleInspect(gen::PID from, const std::vector<std::string>& items) = 0;
+
+ protected:
+  Callbacks() = default;
+  Callbacks(const Callbacks&) = default;
+  Callbacks& operator=(const Callbacks&) = default;
+  ~Callbacks() = default;
+};
+
+// Calls the handler for one envelope and sends its answer:
+//   kMessage, kDown, kExit   HandleMessage
+//   kRequest                 HandleCall; a reply goes to the caller
+//   kEvent                   HandleEvent
+//   kInspect                 HandleInspect; its result goes to the caller
+// Other kinds are the business of special behaviours and do nothing here.
+gen::Status Dispatch(gen::ProcessHost& host, Callbacks& callbacks, core::Envelope& envelope);
+
+// The one who waits for the answer to a request or inspection.
+[[nodiscard]] inline gen::PID SenderOf(const core::Envelope& envelope) {
+  return gen::PID::FromAddress(envelope.from);
+}
+[[nodiscard]] inline gen::Ref RefOf(const core::Envelope& envelope) {
+  const gen::PID from = SenderOf(envelope);
+  return {envelope.ref, from.node, from.creation};
+}
+
+// Answers a kInspect envelope.
+void AnswerInspection(gen::ProcessHost& host, const core::Envelope& envelope,
+                      gen::Inspection inspection);
+
+// -- what behaviours do with what nobody handles --
+
+// Logs a warning that names the type and the sender.
+gen::Status UnhandledMessage(gen::Log log, gen::PID from, const gen::Message& message);
+gen::Status UnhandledEvent(gen::Log log, const gen::MessageEvent& event);
+// Logs likewise and answers kUnsupported, naming the type: the caller need not wait for its timeout.
+gen::CallResult UnhandledRequest(gen::Log log, gen::PID from, const gen::Message& request);
+
+}  // namespace ergon::act

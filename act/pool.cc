@@ -1,0 +1,109 @@
+#include <ergon/act/pool.h>
+
+#include <stdexcept>
+#include <utility>
+
+#include <ergon/act/pool_runner.h>
+
+namespace ergon::act {
+
+Pool::Pool() = default;
+Pool::~Pool() = default;
+
+gen::Status Pool::HandleMessage(gen::PID from, gen::Message& message) {
+  return UnhandledMessage(Log(), from, message);
+}
+
+gen::CallResult Pool::HandleCall(gen::PID from, gen::Ref /*ref*/, gen::Message& request) {
+  return UnhandledRequest(Log(), from, request);
+}
+
+gen::Status Pool::HandleEvent(const gen::MessageEvent& event) {
+  return UnhandledEvent(Log(), event);
+}
+
+gen::Inspection Pool::HandleInspect(gen::PID /*from*/, const std::vector<std::string>& /*items*/) {
+  return {};
+}
+
+void Pool::Terminate(const gen::Reason& /*reason*/) {}
+
+gen::Result<void> Pool::MayResize(const char* function) const {
+  const bool own = HasHost() && Host().InOwnTurn();
+  if (own && runner_ != nullptr && runner_->running()) return {};
+  return gen::Error(gen::ErrorCode::kNotAllowed,
+                    fmt::format("{}: {}", function,
+                                !own                 ? "only in the pool's own handlers"
+                                : runner_ == nullptr ? "not before the end of Init"
+                                                     : "the pool is ending"));
+}
+
+gen::Result<std::int64_t> Pool::AddWorkers(int count) {
+  auto allowed = MayResize("AddWorkers");
+  if (!allowed) return std::move(allowed.error());
+  return runner_->AddWorkers(count);
+}
+
+gen::Result<std::int64_t> Pool::RemoveWorkers(int count) {
+  auto allowed = MayResize("RemoveWorkers");
+  if (!allowed) return std::move(allowed.error());
+  return runner_->RemoveWorkers(count, true);
+}
+
+gen::Result<std::int64_t> Pool::RemoveWorkersNow(int count) {
+  auto allowed = MayResize("RemoveWorkersNow");
+  if (!allowed) return std::move(allowed.error());
+  return runner_->RemoveWorkers(count, false);
+}
+
+void Pool::CheckOwnTurn() const {
+  if (!Host().InOwnTurn()) throw std::logic_error("only in the pool's own handlers");
+}
+
+std::int64_t Pool::WorkerCount() const {
+  CheckOwnTurn();
+  return runner_ == nullptr ? 0 : runner_->size();
+}
+
+std::vector<gen::PID> Pool::Workers() const {
+  CheckOwnTurn();
+  return runner_ == nullptr ? std::vector<gen::PID>() : runner_->Workers();
+}
+
+void Pool::SetTrapExit(bool trap) {
+  (void)Host();  // throws in a constructor, as everywhere
+  trap_exit_ = trap;
+}
+
+bool Pool::TrapExit() const {
+  (void)Host();
+  return trap_exit_;
+}
+
+gen::Status Pool::ProcessInit(gen::ProcessHost& host, const gen::Args& args) {
+  SetHost(host);
+  host.SetTrapExit(true);  // to outlive its workers
+  auto options = Init(args);
+  if (!options) return gen::Stop(gen::Reason::Error(options.error().ToString()));
+  std::string problem = options->Validate();
+  if (!problem.empty()) return gen::Stop(gen::Reason::Error(std::move(problem)));
+  runner_ =
+      std::make_unique<PoolRunner>(host, static_cast<PoolBehavior&>(*this), std::move(*options));
+  gen::Status status = runner_->Start();
+  if (status.stops()) runner_.reset();
+  return status;
+}
+
+gen::Status Pool::ProcessMessage(core::Envelope& envelope) {
+  return runner_->OnEnvelope(envelope, trap_exit_);
+}
+
+gen::Status Pool::ProcessStop(const gen::Reason& reason) { return runner_->BeginStop(reason); }
+
+void Pool::ProcessTerminate(const gen::Reason& reason) {
+  if (runner_ == nullptr) return;  // Init has failed
+  runner_->Terminate();
+  Terminate(reason);
+}
+
+}  // namespace ergon::act

@@ -1,0 +1,162 @@
+#include <ergon/act/pool_forwarder.h>
+
+#include <iterator>
+#include <utility>
+
+#include <ergon/act/message_loop.h>
+#include <ergon/gen/envelope_kind.h>
+
+namespace ergon::act {
+namespace {
+
+constexpr std::int64_t kLogInterval = 1'000'000'000;  // ns
+
+bool IsRequest(const core::Envelope& envelope) {
+  return static_cast<gen::EnvelopeKind>(envelope.kind) == gen::EnvelopeKind::kRequest;
+}
+
+}  // namespace
+
+bool PoolForwarder::IsForwarded(const core::Envelope& envelope) {
+  if (envelope.lane != core::Lane::kMain) return false;
+  const auto kind = static_cast<gen::EnvelopeKind>(envelope.kind);
+  return kind == gen::EnvelopeKind::kMessage || kind == gen::EnvelopeKind::kRequest ||
+         kind == gen::EnvelopeKind::kEvent;
+}
+
+void PoolForwarder::Arrived(core::Envelope& envelope) {
+  Held message{host_.Detach(envelope), false};
+  if (!held_.empty()) {  // it was on its way when the first one was held
+    held_.push_back(std::move(message));
+  } else if (Place(message) == Outcome::kHold) {
+    held_.push_back(std::move(message));
+  }
+}
+
+void PoolForwarder::Inherited(std::vector<core::EnvelopePtr> messages) {
+  std::deque<Held> rest;
+  for (core::EnvelopePtr& envelope : messages) {
+    const bool given = (envelope->flags & core::Envelope::kFlagRouted) != 0;
+    Held message{std::move(envelope), given};
+    if (mode_ == Mode::kEnded || !IsForwarded(*message.envelope)) {
+      DropTerminated(message);
+      continue;
+    }
+    ++counters_.salvaged;
+    // Behind one that nobody took, the others wait as well: they are in order.
+    if (!rest.empty() || Place(message) == Outcome::kHold) rest.push_back(std::move(message));
+  }
+  held_.insert(held_.begin(), std::make_move_iterator(rest.begin()),
+               std::make_move_iterator(rest.end()));
+}
+
+void PoolForwarder::Flush() {
+  while (!held_.empty() && Place(held_.front()) == Outcome::kTaken) held_.pop_front();
+}
+
+void PoolForwarder::Retry() {
+  retry_is_armed_ = false;
+  Flush();
+}
+
+bool PoolForwarder::Offer(Held& message, Met& met) {
+  const gen::PID self = host_.Self();
+  for (std::uint32_t i = rotation_.size(); i > 0; --i) {
+    const std::uint64_t id = rotation_.Next();
+    const gen::PID worker{id, self.node, self.creation};
+    if (id == 0) {
+      rotation_.Skipped();
+      return false;
+    }
+    if (worker == SenderOf(*message.envelope) && IsRequest(*message.envelope)) {
+      rotation_.Skipped();
+      met.caller = true;  // a worker that calls its own pool must not wait for itself
+      continue;
+    }
+    auto sent = host_.Forward(worker, message.envelope, true);
+    if (sent) {
+      if (message.given) rotation_.Skipped();  // it was counted the first time
+      return true;
+    }
+    rotation_.Skipped();
+    if (sent.error() != gen::ErrProcessMailboxFull) met.dead = true;
+  }
+  return false;
+}
+
+PoolForwarder::Outcome PoolForwarder::Place(Held& message) {
+  Met met;
+  if (mode_ != Mode::kEnded && Offer(message, met)) return Outcome::kTaken;
+  if (mode_ != Mode::kRunning) {
+    DropTerminated(message);
+    return Outcome::kTaken;
+  }
+  if (routing_.NobodyTook(met.dead) == PoolRouting::Unplaced::kHold) return Outcome::kHold;
+  if (met.caller && routing_.seats().members() == 1) {
+    Refuse(message,
+           gen::Error(gen::ErrorCode::kNotAllowed,
+                      "the pool's only worker calls its own pool: it would wait for itself"));
+  } else {
+    Refuse(message, gen::ErrProcessMailboxFull);
+    LogRefusal();
+  }
+  return Outcome::kTaken;
+}
+
+void PoolForwarder::Refuse(Held& message, const gen::Error& error) {
+  rotation_.Refused();
+  if (message.given) ++counters_.lost_full;
+  host_.Drop(std::move(message.envelope), gen::DropReason::kMailboxFull, error);
+}
+
+void PoolForwarder::LogRefusal() {
+  ++refused_since_log_;
+  const std::int64_t now = host_.Now();
+  if (has_logged_ && now - last_log_ < kLogInterval) return;
+  host_.Log().Warning("all {} workers are full, {} messages dropped", routing_.seats().members(),
+                      refused_since_log_);
+  has_logged_ = true;
+  last_log_ = now;
+  refused_since_log_ = 0;
+}
+
+void PoolForwarder::DropTerminated(Held& message) {
+  ++counters_.dropped_terminated;
+  if (message.given) ++counters_.lost_terminated;
+  host_.Drop(std::move(message.envelope), gen::DropReason::kTerminated, gen::ErrProcessTerminated);
+}
+
+void PoolForwarder::SettleMain() {
+  if (mode_ != Mode::kRunning) return;
+  const bool hold = !held_.empty();
+  const bool has_ready = routing_.seats().ready() > 0;
+  if ((hold || !has_ready) && host_.IsMainRedirected()) host_.AcceptMain();
+  if (hold != main_is_held_) {
+    host_.HoldMain(hold);
+    main_is_held_ = hold;
+  }
+  if (hold) {
+    // Workers that are ready took nothing, so they were full; see kRetry.
+    if (has_ready && !retry_is_armed_) {
+      retry_is_armed_ = true;
+      (void)host_.SendSelfAfter(RetryTimer{}, kRetry);
+    }
+  } else if (has_ready && !host_.IsMainRedirected()) {
+    (void)host_.TryRedirectMain();  // false: again after the next message
+  }
+}
+
+void PoolForwarder::Drain() {
+  mode_ = Mode::kDraining;
+  Flush();
+  if (main_is_held_) host_.HoldMain(false);
+  main_is_held_ = false;
+}
+
+void PoolForwarder::End() {
+  mode_ = Mode::kEnded;
+  rotation_.Publish({});
+  Flush();
+}
+
+}  // namespace ergon::act

@@ -1,0 +1,97 @@
+#include <ergon/act/pool_inspection.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include <fmt/core.h>
+
+namespace ergon::act {
+namespace {
+
+std::string_view Activity(const PoolFigures::Worker& worker) {
+  switch (worker.seat.state) {
+    case SeatState::kStarting:
+      return "starting";
+    case SeatState::kVacant:
+      return "waiting for a replacement";
+    case SeatState::kReady:
+      return worker.progress.busy ? "busy" : "idle";
+  }
+  return "unknown";
+}
+
+std::string DescribeWorker(const PoolFigures::Worker& worker) {
+  return fmt::format("{} queued={} handled={} {}",
+                     worker.seat.worker ? worker.seat.worker.ToString() : "nobody",
+                     worker.progress.queued, worker.progress.handled, Activity(worker));
+}
+
+// By Little's law: in the long run, the time spent waiting is the number of those who wait divided by
+// the rate at which they are served.
+std::uint64_t WaitEstimate(std::uint64_t queued, std::uint64_t handled, std::int64_t uptime_ns) {
+  if (queued == 0) return 0;
+  const double rate = static_cast<double>(std::max<std::uint64_t>(handled, 1)) /
+                      static_cast<double>(std::max<std::int64_t>(uptime_ns, 1));  // per ns
+  return static_cast<std::uint64_t>(static_cast<double>(queued) / rate / 1000);
+}
+
+bool IsWanted(std::string_view key, const std::vector<std::string>& items) {
+  return std::any_of(items.begin(), items.end(), [key](const std::string& item) {
+    return key.starts_with(item) && (key.size() == item.size() || key[item.size()] == '.');
+  });
+}
+
+}  // namespace
+
+gen::Inspection InspectPool(const PoolFigures& figures, gen::Inspection added,
+                            const std::vector<std::string>& items) {
+  gen::Inspection all = std::move(added);
+  const auto put = [&all](std::string key, const auto& value) {
+    all.insert_or_assign(std::move(key), fmt::format("{}", value));
+  };
+
+  std::uint64_t members = 0;
+  std::uint64_t ready = 0;
+  std::uint64_t starting = 0;
+  std::uint64_t busy = 0;
+  std::uint64_t queued = figures.queued_at_pool;
+  std::uint64_t handled = figures.counters.handled;
+  for (const PoolFigures::Worker& worker : figures.workers) {
+    queued += worker.progress.queued;
+    handled += worker.progress.handled;
+    if (worker.progress.busy) ++busy;
+    if (worker.seat.leaving) continue;
+    ++(worker.seat.state == SeatState::kReady ? ready : starting);
+    put(fmt::format("worker.{}", ++members), DescribeWorker(worker));
+  }
+
+  const PoolCounters& counters = figures.counters;
+  put("pool_size", members);
+  put("worker_behavior", figures.worker_behavior);
+  put("worker_mailbox_size", figures.worker_mailbox_size);
+  put("worker_restarts", counters.restarts);
+  put("messages_forwarded", figures.forwarded);
+  put("messages_unhandled", figures.unhandled);
+  put("workers_ready", ready);
+  put("workers_busy", busy);
+  put("workers_starting", starting);
+  put("workers_leaving", figures.workers.size() - members);
+  put("messages_queued", queued);
+  put("messages_handled", handled);
+  put("messages_salvaged", counters.salvaged);
+  put("messages_drained", counters.drained);
+  put("messages_lost", counters.lost_crashed + counters.lost_full + counters.lost_terminated);
+  put("messages_lost_crashed", counters.lost_crashed);
+  put("messages_lost_full", counters.lost_full);
+  put("messages_lost_terminated", counters.lost_terminated);
+  put("queue_wait_estimate_us", WaitEstimate(queued, handled, figures.uptime));
+  put("state", figures.stopping ? "stopping" : "running");
+
+  if (!items.empty()) {
+    std::erase_if(all, [&items](const auto& entry) { return !IsWanted(entry.first, items); });
+  }
+  return all;
+}
+
+}  // namespace ergon::act

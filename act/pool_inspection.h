@@ -1,0 +1,38 @@
+// What a pool answers to Inspect.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <ergon/act/pool_counters.h>
+#include <ergon/act/pool_seats.h>
+#include <ergon/gen/messenger.h>
+#include <ergon/gen/process_host.h>
+
+namespace ergon::act {
+
+// Everything that the keys are made of; see Pool for their meaning.
+struct PoolFigures {
+  std::string worker_behavior;
+  int worker_mailbox_size = 0;
+  bool stopping = false;
+  std::int64_t uptime = 0;  // ns since the pool started
+  std::uint64_t forwarded = 0;
+  std::uint64_t unhandled = 0;
+  std::uint64_t queued_at_pool = 0;  // held, and in its mailbox
+  PoolCounters counters;
+
+  struct Worker {
+    PoolSeat seat;
+    gen::WorkerProgress progress;  // zero if there is no process
+  };
+  std::vector<Worker> workers;  // members and leaving, in the order of their seats
+};
+
+// The pool's keys, together with `added`, of which the pool's own keys win. With `items` only those
+// keys that are among them; an item also stands for all keys that begin with it and a dot.
+[[nodiscard]] gen::Inspection InspectPool(const PoolFigures& figures, gen::Inspection added,
+                                          const std::vector<std::string>& items);
+
+}  // namespace ergon::act

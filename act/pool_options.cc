@@ -1,0 +1,43 @@
+#include <ergon/act/pool_options.h>
+
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+#include <fmt/core.h>
+
+namespace ergon::act {
+namespace {
+
+std::string CheckRange(std::string_view name, int value, int least, int most) {
+  if (value >= least && value <= most) return {};
+  return fmt::format("{}: {} is outside {}..{}", name, value, least, most);
+}
+
+std::string CheckAtLeast(std::string_view name, std::chrono::nanoseconds value,
+                         std::chrono::nanoseconds least) {
+  if (value >= least) return {};
+  return fmt::format("{}: {} ns is less than {} ns", name, value.count(), least.count());
+}
+
+}  // namespace
+
+std::string PoolOptions::Validate() const {
+  using std::chrono::nanoseconds;
+  if (!worker_factory) return "worker_factory: is empty, as in gen::Factory<Worker>() is needed";
+  const std::string checks[] = {
+      CheckRange("pool_size", pool_size, 1, kMaxPoolSize),
+      CheckRange("worker_mailbox_size", worker_mailbox_size, 0, kMaxMailboxSize),
+      CheckAtLeast("restart_backoff_min", restart_backoff_min, nanoseconds(1)),
+      CheckAtLeast("restart_backoff_max", restart_backoff_max, restart_backoff_min),
+      CheckRange("max_restarts", max_restarts, 0, std::numeric_limits<int>::max()),
+      CheckAtLeast("restart_period", restart_period, nanoseconds(1)),
+      CheckAtLeast("shutdown_timeout", shutdown_timeout, nanoseconds(0)),
+  };
+  for (const std::string& problem : checks) {
+    if (!problem.empty()) return problem;
+  }
+  return {};
+}
+
+}  // namespace ergon::act

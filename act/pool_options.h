@@ -1,0 +1,47 @@
+// How many workers a pool has, which, and what happens when they fail.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include <ergon/gen/args.h>
+#include <ergon/gen/factory.h>
+
+namespace ergon::act {
+
+inline constexpr int kMaxPoolSize = 10'000;
+inline constexpr int kMaxMailboxSize = 4'000'000;  // messages
+
+// What Init of a pool returns. Names and meaning are those of the fields; a value out of range makes
+// the spawn fail with a text that names both.
+struct PoolOptions {
+  // Workers to start with, 1..10000; see Pool::AddWorkers.
+  int pool_size = 5;
+  // Makes each worker, and each replacement of one. Required. Workers may be any behaviour, pools too.
+  gen::ProcessFactory worker_factory = {};
+  // Messages of normal priority that may wait at one worker, 1..4,000,000; 0: any number. When all
+  // workers are full, a send to the pool returns ErrProcessMailboxFull.
+  int worker_mailbox_size = 0;
+  // What the Init of each worker gets.
+  gen::Args worker_args = {};
+  // Each worker has a thread of its own, for handlers that block it.
+  bool worker_detached = false;
+
+  // A worker that ends within a second of its start is replaced at once the first time; if it happens
+  // again and again, after the minimum, doubling to the maximum. More than 0, and in this order.
+  std::chrono::nanoseconds restart_backoff_min = std::chrono::milliseconds(10);
+  std::chrono::nanoseconds restart_backoff_max = std::chrono::seconds(5);
+  // The pool ends with an error when more than `max_restarts` workers have to be replaced within
+  // `restart_period`, so that its supervisor can decide; 0: it never gives up.
+  int max_restarts = 0;
+  std::chrono::nanoseconds restart_period = std::chrono::seconds(5);
+
+  // How long workers may handle what they have queued when the pool ends; then they are killed. 0: at
+  // once.
+  std::chrono::nanoseconds shutdown_timeout = std::chrono::seconds(5);
+
+  // Empty, or what is wrong: as in "pool_size: 0 is outside 1..10000".
+  [[nodiscard]] std::string Validate() const;
+};
+
+}  // namespace ergon::act

@@ -1,0 +1,337 @@
+#include <ergon/act/pool_runner.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <ergon/act/message_loop.h>
+#include <ergon/act/pool_inspection.h>
+#include <ergon/gen/envelope_kind.h>
+
+namespace ergon::act {
+namespace {
+
+gen::ProcessOptions WorkerProcess(const PoolOptions& options) {
+  gen::ProcessOptions process;
+  process.mailbox_size = options.worker_mailbox_size;
+  process.link_parent = true;
+  process.detached = options.worker_detached;
+  return process;
+}
+
+}  // namespace
+
+PoolRunner::PoolRunner(gen::ProcessHost& host, PoolBehavior& callbacks, PoolOptions options)
+    : host_(host),
+      callbacks_(callbacks),
+      options_(std::move(options)),
+      worker_behavior_(options_.worker_factory.TypeName()),
+      routing_(options_),
+      forwarder_(host, routing_, counters_) {}
+
+// -- start and size --
+
+gen::Status PoolRunner::Start() {
+  started_at_ = host_.Now();
+  std::vector<std::uint64_t> entries;
+  for (int i = 1; i <= options_.pool_size; ++i) {
+    auto worker = SpawnWorker();
+    if (!worker) {
+      KillAll();
+      return gen::Stop(gen::Reason::Error(
+          fmt::format("worker {} of {}: {}", i, options_.pool_size, worker.error())));
+    }
+    routing_.Joined(*worker, host_.Now());
+    entries.push_back(worker->id);
+  }
+  phase_ = Phase::kRunning;
+  UpdateMailboxSize();
+  host_.GetRotation().Publish(entries);
+  return Settle();
+}
+
+gen::Result<gen::PID> PoolRunner::SpawnWorker() {
+  return host_.SpawnWorker(options_.worker_factory, WorkerProcess(options_), options_.worker_args);
+}
+
+gen::Result<std::int64_t> PoolRunner::AddWorkers(int count) {
+  auto possible = routing_.CheckGrowth(count);
+  if (!possible) return std::move(possible.error());
+  std::vector<gen::PID> workers;
+  for (int i = 1; i <= count; ++i) {
+    auto worker = SpawnWorker();
+    if (!worker) {
+      // Nobody knows these yet, so nothing waits at them.
+      for (const gen::PID pid : workers) (void)host_.Kill(pid);
+      return std::move(worker.error());
+    }
+    workers.push_back(*worker);
+  }
+  std::vector<std::uint64_t> entries = host_.GetRotation().InOrder();
+  for (const gen::PID worker : workers) {
+    routing_.Joined(worker, host_.Now());
+    entries.push_back(worker.id);
+  }
+  UpdateMailboxSize();
+  host_.GetRotation().Publish(entries);
+  return size();
+}
+
+gen::Result<std::int64_t> PoolRunner::RemoveWorkers(int count, bool drain) {
+  auto departure = routing_.Shrink(count, host_.GetRotation().InOrder(), drain);
+  if (!departure) return std::move(departure.error());
+  // First nobody finds them any more, then they are told: what is on its way to one of them
+  // nevertheless is inherited.
+  host_.GetRotation().Publish(departure->remaining);
+  for (const gen::PID worker : departure->workers) {
+    if (!drain) {
+      (void)host_.Kill(worker);
+      continue;
+    }
+    if (PoolSeat* seat = routing_.seats().FindWorker(worker)) {
+      seat->handled_before = host_.Progress(worker).handled;
+    }
+    (void)host_.StopAfterQueue(worker, gen::Reason::Normal());
+  }
+  UpdateMailboxSize();
+  return size();
+}
+
+std::int64_t PoolRunner::size() const {
+  return static_cast<std::int64_t>(routing_.seats().members());
+}
+
+std::vector<gen::PID> PoolRunner::Workers() const {
+  std::vector<gen::PID> workers;
+  for (const auto& [number, seat] : routing_.seats().all()) {
+    if (seat.worker && !seat.leaving) workers.push_back(seat.worker);
+  }
+  return workers;
+}
+
+void PoolRunner::UpdateMailboxSize() {
+  if (options_.worker_mailbox_size == 0) return;
+  const std::int64_t wanted = size() * options_.worker_mailbox_size;
+  host_.SetMailboxSize(static_cast<std::uint32_t>(std::min<std::int64_t>(wanted, kMaxMailboxSize)));
+}
+
+// -- what arrives --
+
+gen::Status PoolRunner::OnEnvelope(core::Envelope& envelope, bool trap_exit) {
+  gen::Status status;
+  if (PoolForwarder::IsForwarded(envelope)) {
+    forwarder_.Arrived(envelope);
+  } else {
+    status = OnOwn(envelope, trap_exit);
+  }
+  if (status.stops()) return status;
+  return Settle();
+}
+
+gen::Status PoolRunner::OnOwn(core::Envelope& envelope, bool trap_exit) {
+  switch (static_cast<gen::EnvelopeKind>(envelope.kind)) {
+    case gen::EnvelopeKind::kMessage:
+      return OnMessage(envelope);
+    case gen::EnvelopeKind::kInspect:
+      Answer(envelope);
+      return gen::Continue();
+    case gen::EnvelopeKind::kExit:
+      return OnExit(envelope, trap_exit);
+    case gen::EnvelopeKind::kInheritance:
+      if (auto* left = envelope.ValueAs<gen::MessageInheritance>()) return OnInheritance(*left);
+      return gen::Continue();
+    case gen::EnvelopeKind::kStarted:
+      if (const auto* started = envelope.ValueAs<gen::MessageStarted>()) {
+        const auto entrance = routing_.WorkerStarted(started->pid, host_.Now());
+        if (entrance.entry != 0) {
+          (void)host_.GetRotation().Replace(entrance.replaced, entrance.entry);
+          forwarder_.Flush();
+        }
+      }
+      return gen::Continue();
+    default:
+      return CallUser(envelope);
+  }
+}
+
+gen::Status PoolRunner::OnMessage(core::Envelope& envelope) {
+  if (const auto* timer = envelope.ValueAs<ReplaceTimer>()) {
+    // The seat may have gone meanwhile.
+    if (!running() || !routing_.IsVacant(timer->seat)) return gen::Continue();
+    return Obey({PoolRouting::Action::kReplace, timer->seat, {}});
+  }
+  if (envelope.ValueAs<PoolForwarder::RetryTimer>() != nullptr) {
+    forwarder_.Retry();
+    return gen::Continue();
+  }
+  if (envelope.ValueAs<ShutdownTimer>() != nullptr) {
+    EndWorkers();
+    KillAll();
+    return gen::Continue();
+  }
+  return CallUser(envelope);
+}
+
+gen::Status PoolRunner::CallUser(core::Envelope& envelope) {
+  const gen::Status status = Dispatch(host_, callbacks_, envelope);
+  if (!status.stops()) return gen::Continue();
+  if (static_cast<gen::EnvelopeKind>(envelope.kind) == gen::EnvelopeKind::kRequest) {
+    // The end may take a while, the caller need not wait for it. Ignored if it has an answer.
+    (void)host_.SendResponseError(
+        SenderOf(envelope), RefOf(envelope),
+        gen::Error(gen::ErrorCode::kProcessTerminated, status.reason().ToString()));
+  }
+  return running() ? BeginStop(status.reason()) : gen::Continue();
+}
+
+// A worker's end is known by what it leaves behind, which always arrives, and exactly once. Its exit
+// signal follows and says nothing new; a worker may also send exit signals on purpose.
+gen::Status PoolRunner::OnInheritance(gen::MessageInheritance& left) {
+  gone_.push_back(left.pid);
+  CountEnded(left);
+  const auto decision = routing_.WorkerEnded(left.pid, host_.Now());
+  forwarder_.Inherited(std::move(left.messages));
+  if (left.reason.IsFailure() && running()) {
+    host_.Log().Debug("worker {} has ended: {}", left.pid, left.reason);
+  }
+  return Obey(decision);
+}
+
+void PoolRunner::CountEnded(const gen::MessageInheritance& left) {
+  counters_.handled += left.handled;
+  if (left.holds_current) ++counters_.lost_crashed;
+  const PoolSeat* seat = routing_.seats().FindWorker(left.pid);
+  if (seat != nullptr && seat->drains && left.handled > seat->handled_before) {
+    counters_.drained += left.handled - seat->handled_before;
+  }
+}
+
+gen::Status PoolRunner::OnExit(core::Envelope& envelope, bool trap_exit) {
+  const auto* exit = envelope.ValueAs<gen::MessageExitPID>();
+  if (exit == nullptr) return gen::Continue();
+  const auto known = std::find(gone_.begin(), gone_.end(), exit->pid);
+  if (known != gone_.end()) {
+    gone_.erase(known);
+    return gen::Continue();
+  }
+  if (trap_exit) return CallUser(envelope);
+  // As the runtime does for processes that do not trap exits.
+  if (exit->reason.IsNormal() || !running()) return gen::Continue();
+  return BeginStop(exit->reason);
+}
+
+void PoolRunner::Answer(core::Envelope& envelope) {
+  const auto* question = envelope.ValueAs<gen::InspectRequest>();
+  if (question == nullptr) return;
+  gen::Inspection added = callbacks_.HandleInspect(SenderOf(envelope), question->items);
+  PoolFigures figures{.worker_behavior = worker_behavior_,
+                      .worker_mailbox_size = options_.worker_mailbox_size,
+                      .stopping = !running(),
+                      .uptime = host_.Now() - started_at_,
+                      .forwarded = forwarder_.forwarded(),
+                      .unhandled = forwarder_.unhandled(),
+                      .queued_at_pool = forwarder_.held() + host_.MainQueued(),
+                      .counters = counters_,
+                      .workers = {}};
+  for (auto& [number, seat] : routing_.seats().all()) {
+    gen::WorkerProgress progress;
+    if (seat.worker) {
+      progress = host_.Progress(seat.worker);
+      // A worker that has ended meanwhile shows nothing, until what it left behind arrives. Totals
+      // must not go down in between.
+      seat.handled_seen = std::max(seat.handled_seen, progress.handled);
+      progress.handled = seat.handled_seen;
+    }
+    figures.workers.push_back({seat, progress});
+  }
+  AnswerInspection(host_, envelope, InspectPool(figures, std::move(added), question->items));
+}
+
+// -- replacement --
+
+gen::Status PoolRunner::Obey(PoolRouting::Decision decision) {
+  while (decision.action == PoolRouting::Action::kReplace) {
+    auto worker =
+        host_.SpawnAsync(options_.worker_factory, WorkerProcess(options_), options_.worker_args);
+    if (worker) {
+      if (!routing_.Spawned(decision.seat, *worker)) (void)host_.Kill(*worker);
+      ++counters_.restarts;
+      return gen::Continue();
+    }
+    host_.Log().Warning("a worker cannot be replaced: {}", worker.error());
+    decision = routing_.SpawnFailed(decision.seat, host_.Now());
+  }
+  if (decision.action == PoolRouting::Action::kReplaceAfter) {
+    using Milliseconds = std::chrono::duration<double, std::milli>;
+    host_.Log().Warning("a worker keeps ending, its replacement starts in {} ms",
+                        Milliseconds(decision.delay).count());
+    (void)host_.SendSelfAfter(ReplaceTimer{decision.seat}, decision.delay);
+  } else if (decision.action == PoolRouting::Action::kGiveUp) {
+    return BeginStop(gen::Reason::Error(routing_.GiveUpText()));
+  }
+  return gen::Continue();
+}
+
+// -- the end --
+
+gen::Status PoolRunner::BeginStop(const gen::Reason& reason) {
+  if (phase_ == Phase::kEnding) return gen::Continue();
+  if (phase_ ==
+      Phase::kDraining) {  // what was waiting has been forwarded, or somebody is impatient
+    EndWorkers();
+    return Settle();
+  }
+  phase_ = Phase::kDraining;
+  stop_reason_ = reason;
+  routing_.StopReplacing();
+  forwarder_.Drain();
+  const bool at_once = options_.shutdown_timeout.count() == 0;
+  // Behind what waits in the Main lane now, the runtime will call ProcessStop again.
+  if (at_once || routing_.seats().alive() == 0 || host_.TryRefuseMain() ||
+      !host_.StopAfterQueue(host_.Self(), reason)) {
+    EndWorkers();
+  }
+  if (at_once) {
+    KillAll();
+  } else {
+    (void)host_.SendSelfAfter(ShutdownTimer{}, options_.shutdown_timeout);
+  }
+  return Settle();
+}
+
+void PoolRunner::EndWorkers() {
+  if (phase_ == Phase::kEnding) return;
+  phase_ = Phase::kEnding;
+  forwarder_.End();
+  for (const auto& [number, seat] : routing_.seats().all()) {
+    if (!seat.leaving) (void)host_.StopAfterQueue(seat.worker, stop_reason_);
+  }
+}
+
+void PoolRunner::KillAll() {
+  for (const auto& [number, seat] : routing_.seats().all()) {
+    if (seat.worker) (void)host_.Kill(seat.worker);
+  }
+}
+
+gen::Status PoolRunner::Settle() {
+  if (phase_ == Phase::kRunning) {
+    forwarder_.SettleMain();
+    return gen::Continue();
+  }
+  if (phase_ == Phase::kDraining && routing_.seats().alive() == 0) EndWorkers();
+  if (phase_ != Phase::kEnding) return gen::Continue();
+  if (routing_.seats().alive() == 0) return gen::Stop(stop_reason_);
+  (void)host_.TryRefuseMain();  // false: again after the next message
+  return gen::Continue();
+}
+
+void PoolRunner::Terminate() {
+  phase_ = Phase::kEnding;
+  routing_.StopReplacing();
+  forwarder_.End();
+  KillAll();
+}
+
+}  // namespace ergon::act

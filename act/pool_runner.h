@@ -1,0 +1,85 @@
+// The pool at work: brings what happened to the policy (PoolRouting) and does what that decides.
+//
+//   running --BeginStop--> draining --the Main lane is empty--> ending --last worker ended--> done
+//
+// While draining, what waits in the pool's own Main lane still goes to the workers; mostly there is
+// nothing, and the phase is skipped. Ending, the workers handle what they have.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <ergon/act/pool_behavior.h>
+#include <ergon/act/pool_counters.h>
+#include <ergon/act/pool_forwarder.h>
+#include <ergon/act/pool_options.h>
+#include <ergon/act/pool_routing.h>
+#include <ergon/gen/notices.h>
+#include <ergon/gen/process_host.h>
+
+namespace ergon::act {
+
+class PoolRunner {
+ public:
+  // `options` are valid. `callbacks` and `host` outlive it.
+  PoolRunner(gen::ProcessHost& host, PoolBehavior& callbacks, PoolOptions options);
+
+  // Starts the workers; if one fails, ends the others and stops with its error.
+  gen::Status Start();
+
+  // One envelope; `trap_exit`: the user wants to see exit signals of others than workers.
+  gen::Status OnEnvelope(core::Envelope& envelope, bool trap_exit);
+  gen::Status BeginStop(const gen::Reason& reason);
+  // The process ends now, whatever is left.
+  void Terminate();
+
+  gen::Result<std::int64_t> AddWorkers(int count);
+  gen::Result<std::int64_t> RemoveWorkers(int count, bool drain);
+
+  [[nodiscard]] bool running() const noexcept { return phase_ == Phase::kRunning; }
+  [[nodiscard]] std::int64_t size() const;
+  [[nodiscard]] std::vector<gen::PID> Workers() const;
+
+ private:
+  enum class Phase : std::uint8_t { kStarting, kRunning, kDraining, kEnding };
+
+  // Messages to itself.
+  struct ReplaceTimer {
+    std::uint64_t seat;
+  };
+  struct ShutdownTimer {};
+
+  // -- what arrives --
+  gen::Status OnOwn(core::Envelope& envelope, bool trap_exit);
+  gen::Status OnMessage(core::Envelope& envelope);
+  gen::Status OnInheritance(gen::MessageInheritance& left);
+  gen::Status OnExit(core::Envelope& envelope, bool trap_exit);
+  gen::Status CallUser(core::Envelope& envelope);
+  void Answer(core::Envelope& envelope);
+
+  // -- workers --
+  gen::Result<gen::PID> SpawnWorker();
+  gen::Status Obey(PoolRouting::Decision decision);
+  void CountEnded(const gen::MessageInheritance& left);
+  void UpdateMailboxSize();
+  void KillAll();
+
+  // -- the end --
+  void EndWorkers();
+  gen::Status Settle();
+
+  gen::ProcessHost& host_;
+  PoolBehavior& callbacks_;
+  const PoolOptions options_;
+  const std::string worker_behavior_;
+  PoolRouting routing_;
+  PoolCounters counters_;
+  PoolForwarder forwarder_;
+  Phase phase_ = Phase::kStarting;
+  gen::Reason stop_reason_;
+  std::int64_t started_at_ = 0;
+  // Workers that are gone, but whose exit signal has not arrived yet.
+  std::vector<gen::PID> gone_;
+};
+
+}  // namespace ergon::act

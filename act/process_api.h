@@ -1,0 +1,137 @@
+// What every behaviour lends to its user: the functions of gen::Process without writing "process".
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ergon/gen/node.h>
+#include <ergon/gen/process_behavior.h>
+#include <ergon/gen/process_host.h>
+
+namespace ergon::act {
+
+// Base of Actor and Pool. The contract of each function, with its errors, is that of gen::Process and
+// gen::Messenger. They are for the process's own handlers, from Init to Terminate; in a constructor
+// there is no process yet, and they throw std::logic_error.
+class ProcessApi : public gen::ProcessBehavior {
+ protected:
+  // -- sending --
+
+  template <class T>
+  gen::Result<void> Send(gen::PID to, T&& value) {
+    return Host().Send(to, std::forward<T>(value));
+  }
+  template <class T>
+  gen::Result<void> Send(const gen::Target& to, T&& value) {
+    return Host().Send(to, std::forward<T>(value));
+  }
+  template <class T>
+  gen::Result<void> SendWithPriority(const gen::Target& to, T&& value,
+                                     gen::MessagePriority priority) {
+    return Host().SendWithPriority(to, std::forward<T>(value), priority);
+  }
+  template <class T>
+  gen::Result<gen::TimerHandle> SendAfter(const gen::Target& to, T&& value,
+                                          std::chrono::nanoseconds delay) {
+    return Host().SendAfter(to, std::forward<T>(value), delay);
+  }
+  gen::Result<void> SendExit(const gen::Target& to, gen::Reason reason) {
+    return Host().SendExit(to, std::move(reason));
+  }
+
+  // -- calling --
+
+  template <class R, class T>
+  gen::Result<R> Call(const gen::Target& to, T&& request, const gen::CallOptions& options = {}) {
+    return Host().Call<R>(to, std::forward<T>(request), options);
+  }
+  template <class R, class T>
+  gen::Result<R> CallWithPriority(const gen::Target& to, T&& request,
+                                  gen::MessagePriority priority) {
+    return Host().CallWithPriority<R>(to, std::forward<T>(request), priority);
+  }
+  gen::Result<gen::Inspection> Inspect(const gen::Target& to, std::vector<std::string> items = {},
+                                       const gen::CallOptions& options = {}) {
+    return Host().Inspect(to, std::move(items), options);
+  }
+  template <class T>
+  gen::Result<void> SendResponse(gen::PID from, gen::Ref ref, T&& value) {
+    return Host().SendResponse(from, ref, std::forward<T>(value));
+  }
+  gen::Result<void> SendResponseError(gen::PID from, gen::Ref ref, gen::Error error) {
+    return Host().SendResponseError(from, ref, std::move(error));
+  }
+
+  // -- processes and names --
+
+  gen::Result<gen::PID> Spawn(const gen::ProcessFactory& factory,
+                              const gen::ProcessOptions& options = {}, const gen::Args& args = {}) {
+    return Host().Spawn(factory, options, args);
+  }
+  gen::Result<gen::PID> SpawnRegister(gen::Atom name, const gen::ProcessFactory& factory,
+                                      const gen::ProcessOptions& options = {},
+                                      const gen::Args& args = {}) {
+    return Host().SpawnRegister(name, factory, options, args);
+  }
+  gen::Result<void> RegisterName(gen::Atom name) { return Host().RegisterName(name); }
+  gen::Result<void> UnregisterName() { return Host().UnregisterName(); }
+  gen::Result<gen::Alias> CreateAlias() { return Host().CreateAlias(); }
+  gen::Result<void> DeleteAlias(gen::Alias alias) { return Host().DeleteAlias(alias); }
+
+  // -- links, monitors, events --
+
+  gen::Result<void> Link(const gen::Target& to) { return Host().Link(to); }
+  gen::Result<void> Unlink(const gen::Target& to) { return Host().Unlink(to); }
+  gen::Result<gen::Ref> Monitor(const gen::Target& to) { return Host().Monitor(to); }
+  gen::Result<void> Demonitor(gen::Ref ref) { return Host().Demonitor(ref); }
+
+  gen::Result<gen::Ref> RegisterEvent(gen::Atom name) { return Host().RegisterEvent(name); }
+  gen::Result<void> UnregisterEvent(gen::Atom name) { return Host().UnregisterEvent(name); }
+  template <class T>
+  gen::Result<std::size_t> SendEvent(gen::Atom name, gen::Ref token, T&& value) {
+    return Host().SendEvent(name, token, std::forward<T>(value));
+  }
+  gen::Result<void> MonitorEvent(const gen::Event& event) { return Host().MonitorEvent(event); }
+  gen::Result<void> DemonitorEvent(const gen::Event& event) { return Host().DemonitorEvent(event); }
+
+  // -- this process --
+
+  // Virtual because a pool watches its workers by their exit signals, whatever its user wishes.
+  virtual void SetTrapExit(bool trap) { Host().SetTrapExit(trap); }
+  [[nodiscard]] virtual bool TrapExit() const { return Host().TrapExit(); }
+  void SetSendPriority(gen::MessagePriority priority) { Host().SetSendPriority(priority); }
+  void SetLogLevel(gen::LogLevel level) { Host().SetLogLevel(level); }
+
+  gen::Result<void> Sleep(std::chrono::nanoseconds duration) { return Host().Sleep(duration); }
+
+  [[nodiscard]] gen::PID Self() const { return Host().Self(); }
+  [[nodiscard]] gen::Atom Name() const { return Host().Name(); }
+  [[nodiscard]] gen::PID Parent() const { return Host().Parent(); }
+  [[nodiscard]] gen::Node& Node() const { return Host().Node(); }
+  [[nodiscard]] gen::Log Log() const { return Host().Log(); }
+  [[nodiscard]] gen::Ref MakeRef() { return Host().MakeRef(); }
+  [[nodiscard]] std::int64_t Now() const { return Host().Now(); }
+
+  // -- for those who write behaviours --
+
+  // Throws std::logic_error before SetHost.
+  [[nodiscard]] gen::ProcessHost& Host() const {
+    if (host_ == nullptr) [[unlikely]]
+      ThrowNotStarted();
+    return *host_;
+  }
+  [[nodiscard]] bool HasHost() const noexcept { return host_ != nullptr; }
+  // First thing in ProcessInit.
+  void SetHost(gen::ProcessHost& host) noexcept { host_ = &host; }
+
+ private:
+  [[noreturn]] static void ThrowNotStarted();
+
+  gen::ProcessHost* host_ = nullptr;
+};
+
+}  // namespace ergon::act

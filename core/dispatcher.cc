@@ -1,0 +1,57 @@
+#include <algorithm>
+#include <thread>
+
+#include <ergon/core/dispatcher.h>
+#include <ergon/core/idle_workers.h>
+#include <ergon/core/sync.h>
+
+namespace ergon::core {
+namespace {
+
+int DefaultWorkers() {
+  // One worker has nobody to take over what a turn that blocks leaves behind.
+  const int cores = static_cast<int>(std::thread::hardware_concurrency());
+  return std::clamp(cores, 2, IdleWorkers::kMaxWorkers);
+}
+
+template <typename T>
+std::string CheckRange(const char* field, T value, T min, T max) {
+  if (value >= min && value <= max) return "";
+  return std::string(field) + ": " + std::to_string(value) + " is outside " + std::to_string(min) +
+         ".." + std::to_string(max);
+}
+
+}  // namespace
+
+void DispatcherHooks::BeforeTurn(Schedulable&, int) {}
+void DispatcherHooks::AfterTurn(Schedulable&, int, TurnEnd) {}
+void DispatcherHooks::AfterCompletion(Schedulable&, int) {}
+
+Dispatcher::Dispatcher(DispatcherOptions options) : options_(std::move(options)) {
+  if (options_.workers == 0) options_.workers = DefaultWorkers();
+}
+
+std::string Dispatcher::Validate(const DispatcherOptions& options) {
+  constexpr std::size_t kKilobyte = 1024;
+  constexpr std::size_t kMinStack = 16 * kKilobyte;
+  constexpr std::size_t kMaxStack = kKilobyte * kKilobyte * kKilobyte;
+  constexpr std::size_t kMaxCached = 1'000'000;
+  constexpr std::int64_t kMaxSearch = 1'000'000'000;
+  for (std::string error :
+       {CheckRange("workers", options.workers, 0, IdleWorkers::kMaxWorkers),
+        CheckRange("throughput", options.throughput, 1, 4096),
+        CheckRange("fiber_stack_bytes", options.fiber_stack_bytes, kMinStack, kMaxStack),
+        CheckRange("fibers_cached", options.fibers_cached, std::size_t{0}, kMaxCached),
+        CheckRange("search_ns", options.search_ns, std::int64_t{0}, kMaxSearch)}) {
+    if (!error.empty()) return error;
+  }
+  return "";
+}
+
+void Dispatcher::Wait(Event& event) { event.Wait(); }
+
+bool Dispatcher::WaitFor(Event& event, std::int64_t nanoseconds) {
+  return event.WaitFor(nanoseconds);
+}
+
+}  // namespace ergon::core

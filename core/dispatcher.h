@@ -1,0 +1,99 @@
+// What gives turns to schedulables: the interface of all policies, their options and counters.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <ergon/core/schedulable.h>
+
+namespace ergon::core {
+
+class Event;
+
+// Called around every turn by the worker that runs it, on its stack; must be quick and must not
+// throw, park or call back into the dispatcher. A turn that parks ends with kIdle, and the one that
+// resumes it is a turn of its own; each BeforeTurn is followed by exactly one AfterTurn.
+class DispatcherHooks {
+ public:
+  virtual ~DispatcherHooks() = default;
+
+  virtual void BeforeTurn(Schedulable& schedulable, int worker);
+  // Unless `end` is kYielded, the schedulable may be running elsewhere or be gone: it is given for
+  // its identity only.
+  virtual void AfterTurn(Schedulable& schedulable, int worker, TurnEnd end);
+  // After the AfterTurn of a turn that ended with kCompleted; identity only.
+  virtual void AfterCompletion(Schedulable& schedulable, int worker);
+};
+
+struct DispatcherOptions {
+  int workers = 0;      // threads, 0..1024; 0: as many as there are cores, at least 2
+  int throughput = 32;  // messages a turn may handle, 1..4096; for the owner of the schedulables
+  std::size_t fiber_stack_bytes = 256 * 1024;  // 16 KiB..1 GiB; only pages that are touched count
+  std::size_t fibers_cached = 1024;            // idle stacks kept, besides 64 for each worker
+  std::int64_t search_ns = 20'000;             // how long a worker looks for work before it sleeps
+  std::string thread_name = "ergon";           // "-<index>" is appended
+  std::shared_ptr<DispatcherHooks> hooks = nullptr;
+};
+
+// Sums over all workers, each counter exact at rest and never going down.
+struct DispatcherStats {
+  std::uint64_t turns = 0;    // RunTurn calls
+  std::uint64_t steals = 0;   // successful raids on another worker's queue
+  std::uint64_t parks = 0;    // turns that parked their fiber
+  std::uint64_t wakeups = 0;  // times a sleeping worker came back, for whatever reason
+};
+
+class Dispatcher {
+ public:
+  // "" if the options are good, else the first field that is not, with its value and range.
+  static std::string Validate(const DispatcherOptions& options);
+
+  Dispatcher(const Dispatcher&) = delete;
+  Dispatcher& operator=(const Dispatcher&) = delete;
+  // Stops its threads, if it has any. Turns that are still parked then are dropped with their
+  // stacks, without unwinding.
+  virtual ~Dispatcher() = default;
+
+  // Starts the workers; may be called again. Returns false with a text in `error` (may be null) if
+  // an option is invalid, a thread or stack could not be had, or it has been stopped.
+  virtual bool Start(std::string* error) = 0;
+
+  // SignalStop, then waits until the workers are gone. Returns "" on success, and again when called
+  // again; an error text, with nothing done, inside a turn of this dispatcher.
+  [[nodiscard]] virtual std::string Stop() = 0;
+
+  // Asks the workers to end, from any thread or turn, without blocking. All that is ready, and what
+  // that makes ready, still runs, until nothing is left or a second has passed.
+  virtual void SignalStop() = 0;
+
+  // Gives a turn to a schedulable that its owner has just moved from idle to scheduled. Any thread;
+  // before Start it waits for Start, after Stop it is ignored.
+  virtual void Schedule(Schedulable& schedulable) = 0;
+
+  // How a thread that is not a worker waits; a dispatcher without threads runs turns meanwhile.
+  virtual void Wait(Event& event);
+  virtual bool WaitFor(Event& event, std::int64_t nanoseconds);
+
+  virtual const char* name() const = 0;
+  virtual DispatcherStats Stats() const = 0;
+
+  int throughput() const { return options_.throughput; }
+  int workers() const { return options_.workers; }
+  const DispatcherOptions& options() const { return options_; }
+
+ protected:
+  // Replaces workers == 0 by the number it stands for.
+  explicit Dispatcher(DispatcherOptions options);
+
+  static constexpr const char* kStopInsideTurn =
+      "Dispatcher::Stop called from inside a turn: it would wait for itself; use SignalStop";
+  static constexpr const char* kStartAfterStop = "Dispatcher::Start called after Stop";
+
+ private:
+  DispatcherOptions options_;
+};
+
+}  // namespace ergon::core

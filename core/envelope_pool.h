@@ -1,0 +1,33 @@
+// Memory for envelopes: blocks of 64 to 512 bytes from per-thread magazines.
+//
+// Source: Bonwick and Adams, "Magazines and Vmem" (2001). A thread allocates from and frees to its own
+// arrays of 64 pointers; full and empty arrays change hands in a shared depot under a lock, so a lock
+// is taken at most once in 64 blocks, and a block freed by another thread than its allocator's needs
+// no bookkeeping. Blocks are cut from 256 KiB chunks; what the depot holds beyond a limit goes back to
+// its chunk, and an empty chunk goes back to the system: after a burst the memory returns.
+//
+// In sanitizer builds every envelope is an allocation of its own, so that misuse is found.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ergon::core {
+
+inline constexpr std::size_t kEnvelopeAlignment = 64;  // bytes; of every envelope's start
+
+// Allocates at least `bytes`, aligned to kEnvelopeAlignment, and tells in `size_class` what to give
+// back to FreeEnvelope. Throws std::bad_alloc. Any thread.
+[[nodiscard]] void* AllocateEnvelope(std::size_t bytes, std::uint8_t& size_class);
+
+// Any thread, not only the allocating one.
+void FreeEnvelope(void* memory, std::uint8_t size_class) noexcept;
+
+struct EnvelopePoolStats {
+  std::size_t mapped_bytes = 0;  // in chunks, all threads
+  std::size_t depot_blocks = 0;  // free blocks in the shared depot
+};
+// For tests and inspection; a moment's view. Any thread.
+[[nodiscard]] EnvelopePoolStats EnvelopePoolUsage();
+
+}  // namespace ergon::core

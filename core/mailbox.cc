@@ -1,0 +1,149 @@
+#include <ergon/core/mailbox.h>
+
+namespace ergon::core {
+
+PushOutcome Mailbox::PushExpress(Envelope* envelope) noexcept {
+  Envelope* top = express_.load(std::memory_order_relaxed);
+  do {
+    if (top == ClosedExpress()) return PushOutcome::kClosed;
+    envelope->next = top;
+    // Sequentially consistent: Dekker's pattern with TryIdle (dispatch_state.h). Also releases the
+    // envelope's content to CollectExpress.
+  } while (!express_.compare_exchange_weak(top, envelope, std::memory_order_seq_cst,
+                                           std::memory_order_relaxed));
+  return state_.WakeIfIdle() ? PushOutcome::kMustSchedule : PushOutcome::kPushed;
+}
+
+void Mailbox::CollectExpress() noexcept {
+  // Only the consumer removes, so the stack is not closed here.
+  Envelope* envelope = express_.exchange(nullptr, std::memory_order_seq_cst);
+  Envelope* reversed = nullptr;
+  while (envelope != nullptr) {
+    Envelope* older = envelope->next;
+    envelope->next = reversed;
+    reversed = envelope;
+    envelope = older;
+  }
+  while (reversed != nullptr) {
+    Envelope* next = reversed->next;
+    List& lane = reversed->lane == Lane::kUrgent ? urgent_ : system_;
+    lane.Append(reversed, reversed);
+    reversed = next;
+  }
+}
+
+bool Mailbox::DrainMain() noexcept {
+  Envelope* top = state_.Top();
+  if (top == marker_) return false;
+  Envelope* newest = top;
+  Envelope* first = nullptr;
+  for (Envelope* envelope = top; envelope != marker_;) {
+    Envelope* older = envelope->next;
+    envelope->next = first;
+    first = envelope;
+    envelope = older;
+  }
+  main_.Append(first, newest);
+  SetMarker(newest);
+  return true;
+}
+
+void Mailbox::SetMarker(Envelope* marker) noexcept {
+  Envelope* old = marker_;
+  const bool released = marker_released_;
+  marker_ = marker;
+  marker_released_ = false;
+  if (released) FreeEnvelope(old, old->size_class);
+}
+
+void Mailbox::Detach(Envelope* envelope) noexcept {
+  if (envelope != marker_) return;
+  // Either nothing is above it and the state forgets it, or something is, which becomes the marker.
+  while (marker_ == envelope) {
+    if (state_.TryForget(envelope)) {
+      marker_ = nullptr;
+    } else {
+      DrainMain();
+    }
+  }
+}
+
+bool Mailbox::TryIdle(bool with_main) noexcept {
+  if (!urgent_.empty() || !system_.empty()) return false;
+  if (!with_main) {
+    (void)DrainMain();
+  } else if (!main_.empty()) {
+    return false;
+  }
+  // Nothing of the consumer's may be touched after the state is idle, so the marker goes before. One
+  // that still waits in main_ (with_main false) merely stops being the marker; a released one is freed.
+  Envelope* marker = marker_;
+  const bool released = marker_released_;
+  marker_ = nullptr;
+  marker_released_ = false;
+  if (!state_.TryIdle(marker)) {
+    marker_ = marker;
+    marker_released_ = released;
+    return false;
+  }
+  if (released) FreeEnvelope(marker, marker->size_class);
+  // Partner: PushExpress. Somebody else may run the process from here on, unless this succeeds in
+  // taking the state back.
+  return express_.load(std::memory_order_seq_cst) == nullptr || !state_.WakeIfIdle();
+}
+
+bool Mailbox::TryRedirect() noexcept {
+  if (!main_.empty()) return false;
+  if (!state_.TryRedirect(marker_)) return false;
+  SetMarker(nullptr);
+  return true;
+}
+
+void Mailbox::Open(std::uint32_t capacity) noexcept {
+  capacity_.store(capacity, std::memory_order_relaxed);
+  taken_.store(state_.CountApprox(), std::memory_order_relaxed);
+  marker_ = nullptr;
+  marker_released_ = false;
+  main_ = system_ = urgent_ = List{};
+  express_.store(nullptr, std::memory_order_relaxed);
+  state_.Open();
+}
+
+Mailbox::Rest Mailbox::Close() noexcept {
+  Envelope* top = state_.Close();
+  // Acquires what the senders released; closes for them.
+  Envelope* express = express_.exchange(ClosedExpress(), std::memory_order_seq_cst);
+
+  Envelope* first = nullptr;
+  Envelope* newest = top;
+  for (Envelope* envelope = top; envelope != nullptr && envelope != marker_;) {
+    Envelope* older = envelope->next;
+    envelope->next = first;
+    first = envelope;
+    envelope = older;
+  }
+  if (first != nullptr) main_.Append(first, newest);
+  SetMarker(nullptr);
+
+  Rest rest;
+  rest.main = main_.head;
+  Envelope* reversed = nullptr;
+  while (express != nullptr) {
+    Envelope* older = express->next;
+    express->next = reversed;
+    reversed = express;
+    express = older;
+  }
+  while (reversed != nullptr) {
+    Envelope* next = reversed->next;
+    List& lane = reversed->lane == Lane::kUrgent ? urgent_ : system_;
+    lane.Append(reversed, reversed);
+    reversed = next;
+  }
+  if (!urgent_.empty() && !system_.empty()) urgent_.tail->next = system_.head;
+  rest.express = !urgent_.empty() ? urgent_.head : system_.head;
+  main_ = system_ = urgent_ = List{};
+  return rest;
+}
+
+}  // namespace ergon::core

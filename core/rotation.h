@@ -1,0 +1,85 @@
+// One address, several receivers: whose turn it is, decided by the sender without a lock.
+//
+// The receivers stand in a ring; a ticket counter says how many turns were given out. A turn goes to
+// the receiver at (ticket - base) modulo size, so one sender sees a strict first-in, first-out rotation,
+// and several senders share one.
+//
+// Only the owner changes the ring, while senders read it. That is safe without versions, because every
+// entry ever visible is a receiver of this ring, or was one: a sender that reads in the middle of a
+// change gives an early turn to somebody, or finds that the receiver is gone and takes the next ticket.
+// Memory is never freed while senders may read it: a ring that outgrows its capacity keeps the smaller
+// array until the rotation is destroyed (the sizes are geometric, so less than the current one is kept).
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace ergon::core {
+
+class Rotation {
+ public:
+  Rotation() = default;
+  Rotation(const Rotation&) = delete;
+  Rotation& operator=(const Rotation&) = delete;
+
+  // -- senders, any thread --
+
+  // Takes a ticket and returns whose turn it is, or 0 if there is nobody. The ticket counts as given
+  // until Skipped is called.
+  [[nodiscard]] std::uint64_t Next() noexcept {
+    const std::uint64_t ticket = ticket_.fetch_add(1, std::memory_order_relaxed);
+    const std::uint32_t size = size_.load(std::memory_order_acquire);  // partner: Publish
+    if (size == 0) return 0;
+    const std::uint64_t position = (ticket - base_.load(std::memory_order_relaxed)) % size;
+    Array* array = array_.load(std::memory_order_acquire);  // partner: Publish
+    if (position >= array->capacity) return 0;
+    return array->entries[position].load(std::memory_order_acquire);
+  }
+  // The receiver of the last ticket did not take the message.
+  void Skipped() noexcept { skipped_.fetch_add(1, std::memory_order_relaxed); }
+  // A message found no receiver at all, because all were full.
+  void Refused() noexcept { refused_.fetch_add(1, std::memory_order_relaxed); }
+
+  [[nodiscard]] std::uint32_t size() const noexcept { return size_.load(std::memory_order_acquire); }
+  // Turns that were taken: exact when nobody sends. Never goes down at rest.
+  [[nodiscard]] std::uint64_t Given() const noexcept {
+    const std::uint64_t skipped = skipped_.load(std::memory_order_relaxed);
+    const std::uint64_t tickets = ticket_.load(std::memory_order_relaxed);
+    return tickets > skipped ? tickets - skipped : 0;
+  }
+  [[nodiscard]] std::uint64_t RefusedCount() const noexcept {
+    return refused_.load(std::memory_order_relaxed);
+  }
+
+  // -- owner --
+
+  // The receivers in the order of their turns, the next one first.
+  [[nodiscard]] std::vector<std::uint64_t> InOrder() const;
+  // Replaces the ring; the first of `receivers` has the next turn.
+  void Publish(const std::vector<std::uint64_t>& receivers);
+  // Puts `replacement` where `receiver` stands; false when it does not.
+  bool Replace(std::uint64_t receiver, std::uint64_t replacement) noexcept;
+  // Empties the ring and sets the counters to 0, for the next owner.
+  void Reset() noexcept;
+
+ private:
+  struct Array {
+    explicit Array(std::size_t size)
+        : capacity(size), entries(std::make_unique<std::atomic<std::uint64_t>[]>(size)) {}
+    const std::size_t capacity;
+    std::unique_ptr<std::atomic<std::uint64_t>[]> entries;
+  };
+
+  alignas(64) std::atomic<std::uint64_t> ticket_{0};  // written by every send
+  alignas(64) std::atomic<std::uint64_t> base_{0};
+  std::atomic<std::uint32_t> size_{0};
+  std::atomic<Array*> array_{nullptr};
+  std::atomic<std::uint64_t> skipped_{0};
+  std::atomic<std::uint64_t> refused_{0};
+  std::vector<std::unique_ptr<Array>> arrays_;  // the last one is current
+};
+
+}  // namespace ergon::core

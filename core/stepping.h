@@ -1,0 +1,67 @@
+// A dispatcher without threads: its owner runs one turn after another, in an order it chooses. For
+// simulation: same choices, same run.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <ergon/core/dispatcher.h>
+#include <ergon/core/fiber_cache.h>
+
+namespace ergon::core {
+
+class Clock;
+
+// Belongs to the thread that made it; a call from any other thread aborts with a message.
+class SteppingDispatcher final : public Dispatcher {
+ public:
+  // Given how many are ready (at least 1), the index of the one to run next; they are numbered in
+  // the order in which they became ready.
+  using Order = std::function<std::size_t(std::size_t ready_count)>;
+
+  // `clock` may be null; it is kept for whoever owns the dispatcher and not used here. Of the
+  // options, `workers` and `search_ns` have no meaning.
+  SteppingDispatcher(Order order, Clock* clock, DispatcherOptions options = {});
+  ~SteppingDispatcher() override;
+
+  // Runs one turn; false if nothing is ready. Not inside a turn.
+  bool RunOne();
+  // Runs turns until nothing is ready, at most `max_turns`; returns how many it ran.
+  std::size_t RunUntilIdle(std::size_t max_turns);
+
+  std::size_t ready() const { return ready_.size(); }
+  Clock* clock() const { return clock_; }
+
+  bool Start(std::string* error) override;
+  // Runs what is ready and what that makes ready, at most kMaxTurns.
+  std::string Stop() override;
+  void SignalStop() override;
+  void Schedule(Schedulable& schedulable) override;
+  // Run turns until the event is set. If nothing is ready before, or after kMaxTurns, nothing will
+  // ever set it: Wait aborts with a message, WaitFor returns false (and does not look at the time).
+  void Wait(Event& event) override;
+  bool WaitFor(Event& event, std::int64_t nanoseconds) override;
+  const char* name() const override { return "stepping"; }
+  DispatcherStats Stats() const override;
+
+  static constexpr std::size_t kMaxTurns = 10'000'000;
+
+ private:
+  class StepWorker;
+
+  void CheckThread(const char* call) const;
+
+  const Order order_;
+  Clock* const clock_;
+  const std::thread::id owner_;
+  FiberPool fibers_;
+  std::unique_ptr<StepWorker> worker_;
+  std::vector<Schedulable*> ready_;
+  bool stopped_ = false;
+};
+
+}  // namespace ergon::core

@@ -1,0 +1,214 @@
+#include <algorithm>
+#include <chrono>
+#include <system_error>
+#include <utility>
+
+#include <pthread.h>
+
+#include <ergon/core/fatal.h>
+#include <ergon/core/threaded_dispatcher.h>
+
+namespace ergon::core {
+namespace {
+
+constexpr std::int64_t kMillisecond = 1'000'000;
+constexpr std::int64_t kMinRescueTimeout = kMillisecond;
+constexpr std::int64_t kMaxRescueTimeout = 10 * kMillisecond;
+constexpr std::int64_t kGrace = 1'000 * kMillisecond;
+constexpr std::chrono::microseconds kNap(20);
+constexpr std::size_t kMaxThreadName = 15;
+
+std::int64_t MonotonicNow() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+ThreadedWorker::ThreadedWorker(ThreadedDispatcher& dispatcher, int index)
+    : Worker(dispatcher, index, dispatcher.fibers_, dispatcher.options().hooks.get()),
+      owner_(dispatcher),
+      rescue_timeout_(kMinRescueTimeout) {}
+
+Schedulable* ThreadedWorker::NextSlow() {
+  if (!owner_.stopping()) {
+    if (Schedulable* found = Search()) return found;
+  }
+  return NextWhileStopping();
+}
+
+// Returns nullptr only when the dispatcher is stopping.
+Schedulable* ThreadedWorker::Search() {
+  IdleWorkers& idle = owner_.idle();
+  bool searching = idle.TryStartSearch();
+  bool was_rescuer = false;
+  std::int64_t duration = searching ? owner_.options().search_ns : 0;
+  for (;;) {
+    Schedulable* found = SearchFor(duration);
+    const bool last = !searching || idle.EndSearch();
+    if (found != nullptr) {
+      if (last && owner_.HasWork()) idle.NotifyWork();
+      // The role must not be left vacant: something may be stranded already.
+      if (was_rescuer) idle.EnsureRescuer();
+      rescue_timeout_ = kMinRescueTimeout;
+      return found;
+    }
+    if (owner_.stopping()) return nullptr;
+    idle.PrepareSleep(index());
+    searching = true;  // once it is awake again, in whichever way
+    // seq_cst: either this sees the flag, or WakeAll sees the sleeper
+    if (owner_.HasWork() || owner_.stopping_.load(std::memory_order_seq_cst)) {
+      idle.CancelSleep(index());
+      duration = 0;
+      continue;
+    }
+    if (idle.Sleep(index(), rescue_timeout_) == IdleWorkers::Wake::kTimedOut) {
+      was_rescuer = true;
+      duration = 0;
+      rescue_timeout_ = std::min(rescue_timeout_ * 2, kMaxRescueTimeout);
+    } else {
+      duration = owner_.options().search_ns;
+    }
+    CountWakeup();
+  }
+}
+
+// Looks at least once.
+Schedulable* ThreadedWorker::SearchFor(std::int64_t duration) {
+  const std::int64_t start = MonotonicNow();
+  for (std::int64_t now = start;; now = MonotonicNow()) {
+    if (Schedulable* found = TakeShared(now)) return found;
+    if (now - start >= duration || owner_.stopping()) return nullptr;
+    CpuPause();
+  }
+}
+
+Schedulable* ThreadedWorker::NextWhileStopping() {
+  while (!owner_.GraceIsOver()) {
+    if (Schedulable* next = TakeLocal()) return next;
+    if (Schedulable* next = TakeShared(MonotonicNow())) return next;
+    if (!owner_.NapUnlessDone()) break;
+  }
+  return nullptr;
+}
+
+ThreadedDispatcher::ThreadedDispatcher(DispatcherOptions options, bool rescue)
+    : Dispatcher(std::move(options)),
+      // The options may be invalid, which only Start reports.
+      idle_(std::clamp(workers(), 1, IdleWorkers::kMaxWorkers), rescue),
+      fibers_(this->options().fiber_stack_bytes, &ThreadedWorker::FiberBody,
+              this->options().fibers_cached) {}
+
+void ThreadedDispatcher::StopBeforeDestruction() {
+  const std::string error = Stop();
+  if (!error.empty()) Fatal("Dispatcher", "destroyed inside one of its own turns");
+}
+
+bool ThreadedDispatcher::Start(std::string* error) {
+  // Inside a turn it has been started, and the lock may be held by a Stop that waits for this turn.
+  if (InsideTurn()) {
+    const bool stopped = stopping();
+    if (error != nullptr) *error = stopped ? kStartAfterStop : "";
+    return !stopped;
+  }
+  std::lock_guard guard(lifecycle_);
+  const std::string problem = StartLocked();
+  if (error != nullptr) *error = problem;
+  return problem.empty();
+}
+
+std::string ThreadedDispatcher::StartLocked() {
+  if (std::string problem = Validate(options()); !problem.empty()) return problem;
+  if (stopping_.load(std::memory_order_seq_cst)) return kStartAfterStop;
+  if (!threads_.empty()) return "";
+  workers_.clear();
+  for (int i = 0; i < workers(); ++i) {
+    workers_.push_back(MakeWorker(i));
+    if (!workers_.back()->Prepare()) {
+      workers_.clear();
+      return "no memory for a stack of " + std::to_string(options().fiber_stack_bytes) + " bytes";
+    }
+  }
+  busy_.store(workers(), std::memory_order_relaxed);  // the threads do not exist yet
+  running_.store(true, std::memory_order_release);    // to the acquire in Stats
+  try {
+    for (auto& worker : workers_) {
+      threads_.emplace_back([this, &worker] { ThreadMain(*worker); });
+    }
+  } catch (const std::system_error& failure) {
+    // Those that were started look into the queues of all others, so they must end before those go.
+    busy_.fetch_sub(workers() - static_cast<int>(threads_.size()), std::memory_order_acq_rel);
+    SignalStop();
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+    stopped_.store(true, std::memory_order_release);
+    return std::string("cannot create a thread: ") + failure.what();
+  }
+  return "";
+}
+
+void ThreadedDispatcher::ThreadMain(ThreadedWorker& worker) {
+  const std::string suffix = "-" + std::to_string(worker.index());
+  const std::string name = options().thread_name.substr(0, kMaxThreadName - suffix.size()) + suffix;
+  pthread_setname_np(pthread_self(), name.c_str());
+  if (!worker.RunLoop()) Fatal("Worker", "the stack it was prepared with is gone");
+}
+
+bool ThreadedDispatcher::InsideTurn() const {
+  const Worker* worker = Worker::Current();
+  return worker != nullptr && &worker->dispatcher() == this;
+}
+
+std::string ThreadedDispatcher::Stop() {
+  if (InsideTurn()) return kStopInsideTurn;
+  SignalStop();
+  std::lock_guard guard(lifecycle_);
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+  stopped_.store(true, std::memory_order_release);  // to the acquire in Inject
+  return "";
+}
+
+void ThreadedDispatcher::SignalStop() {
+  std::int64_t unset = 0;
+  // relaxed: the flag below publishes it
+  grace_end_.compare_exchange_strong(unset, MonotonicNow() + kGrace, std::memory_order_relaxed);
+  stopping_.store(true, std::memory_order_seq_cst);  // see ThreadedWorker::Search
+  idle_.WakeAll();
+}
+
+bool ThreadedDispatcher::GraceIsOver() const {
+  // A worker that has seen the flag with a relaxed read may still read 0 here: not yet, then.
+  const std::int64_t end = grace_end_.load(std::memory_order_relaxed);
+  return end != 0 && MonotonicNow() >= end;
+}
+
+// False when nothing is left and nothing can come any more.
+bool ThreadedDispatcher::NapUnlessDone() {
+  // acq_rel, as below: what is done while a worker is busy comes before what others do once it is
+  // not
+  if (busy_.fetch_sub(1, std::memory_order_acq_rel) == 1) return false;
+  std::this_thread::sleep_for(kNap);
+  int busy = busy_.load(std::memory_order_acquire);
+  while (busy > 0) {
+    if (busy_.compare_exchange_weak(busy, busy + 1, std::memory_order_acq_rel)) return true;
+  }
+  return false;
+}
+
+void ThreadedDispatcher::Inject(Schedulable& schedulable) {
+  // acquire pairs with the release in Stop
+  if (stopped_.load(std::memory_order_acquire)) return;
+  injected_.Push(schedulable);
+  idle_.NotifyWork();
+}
+
+DispatcherStats ThreadedDispatcher::Stats() const {
+  DispatcherStats sum;
+  if (!running_.load(std::memory_order_acquire)) return sum;
+  for (const auto& worker : workers_) worker->AddTo(sum);
+  return sum;
+}
+
+}  // namespace ergon::core

@@ -1,0 +1,104 @@
+// What the dispatchers with threads have in common: their start and end, and what a worker does
+// when its own queue is empty.
+//
+// The end. SignalStop sets a flag and wakes everybody. From then on a worker that finds nothing
+// does not sleep but leaves `busy_`, naps and looks again; it may come back as long as another one
+// is busy, since what that one runs can make more ready. When `busy_` has reached 0 nothing is
+// left, and it stays 0: all workers end. They also end, after the turn they run, when the grace
+// time is over.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <ergon/core/dispatcher.h>
+#include <ergon/core/fiber_cache.h>
+#include <ergon/core/idle_workers.h>
+#include <ergon/core/injection_queue.h>
+#include <ergon/core/worker.h>
+
+namespace ergon::core {
+
+class ThreadedDispatcher;
+
+class ThreadedWorker : public Worker {
+ public:
+  ~ThreadedWorker() override = default;
+
+ protected:
+  ThreadedWorker(ThreadedDispatcher& dispatcher, int index);
+
+  // What this worker has queued itself; nullptr if nothing.
+  virtual Schedulable* TakeLocal() = 0;
+  // One look everywhere else; `now` is the monotonic time in nanoseconds.
+  virtual Schedulable* TakeShared(std::int64_t now) = 0;
+
+  // The rest of Next, when TakeLocal returned nullptr or the dispatcher is stopping.
+  Schedulable* NextSlow();
+
+ private:
+  friend class ThreadedDispatcher;
+
+  Schedulable* Search();
+  Schedulable* SearchFor(std::int64_t duration);
+  Schedulable* NextWhileStopping();
+
+  ThreadedDispatcher& owner_;
+  std::int64_t rescue_timeout_;
+};
+
+class ThreadedDispatcher : public Dispatcher {
+ public:
+  bool Start(std::string* error) final;
+  std::string Stop() final;
+  void SignalStop() final;
+  DispatcherStats Stats() const final;
+
+  bool stopping() const { return stopping_.load(std::memory_order_relaxed); }
+
+ protected:
+  friend class ThreadedWorker;
+
+  ThreadedDispatcher(DispatcherOptions options, bool rescue);
+
+  // The most derived destructor must call this first.
+  void StopBeforeDestruction();
+
+  virtual std::unique_ptr<ThreadedWorker> MakeWorker(int index) = 0;
+  // Is anything in any queue? Any worker; with seq_cst reads, see idle_workers.h.
+  virtual bool HasWork() const = 0;
+
+  // From a thread that is not one of the workers.
+  void Inject(Schedulable& schedulable);
+
+  const std::vector<std::unique_ptr<ThreadedWorker>>& pool() const { return workers_; }
+  IdleWorkers& idle() { return idle_; }
+  InjectionQueue& injected() { return injected_; }
+  const InjectionQueue& injected() const { return injected_; }
+
+ private:
+  std::string StartLocked();
+  bool InsideTurn() const;
+  void ThreadMain(ThreadedWorker& worker);
+  bool GraceIsOver() const;
+  bool NapUnlessDone();
+
+  IdleWorkers idle_;
+  alignas(64) InjectionQueue injected_;
+  alignas(64) FiberPool fibers_;
+  std::atomic<bool> stopping_{false};
+  std::atomic<bool> running_{false};  // workers_ is complete
+  std::atomic<bool> stopped_{false};
+  std::atomic<std::int64_t> grace_end_{0};
+  std::atomic<int> busy_{0};
+  std::mutex lifecycle_;  // Start and Stop
+  std::vector<std::unique_ptr<ThreadedWorker>> workers_;
+  std::vector<std::thread> threads_;  // guarded by lifecycle_
+};
+
+}  // namespace ergon::core

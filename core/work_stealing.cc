@@ -1,0 +1,236 @@
+// Where a worker looks for its next turn, and why in this order:
+//
+//   injected   every 61st turn, and after a turn that used up its budget: what comes from outside
+//   must
+//              not wait for a worker that always has something of its own
+//   slot       what the last turn made ready last: its data is in this core's cache. One entry, not
+//              queued, wakes nobody; a bounded number of times in a row, then it queues up
+//   fresh      what became ready otherwise, in order
+//   spent      what used up its budget and has more to do; every 4th of these picks looks here
+//   first
+//
+// Then, without work of its own: injected, half of another worker's fresh or spent queue, and the
+// slot of a worker that has not begun a turn for a while.
+//
+// The slot is written by its owner only, from empty to an entry; the owner and thieves empty it,
+// both with a read-modify-write, so that one of them gets the entry.
+#include <atomic>
+#include <utility>
+
+#include <ergon/core/local_queue.h>
+#include <ergon/core/threaded_dispatcher.h>
+#include <ergon/core/work_stealing.h>
+
+namespace ergon::core {
+namespace {
+
+constexpr std::uint32_t kInjectedInterval = 61;  // as in Go and tokio: a prime
+constexpr std::uint32_t kSpentInterval = 4;
+constexpr std::uint32_t kMaxSlotRuns = 32;
+constexpr std::int64_t kStrandedAfter = 50'000;  // nanoseconds without a new turn
+
+class WorkStealing;
+
+class StealingWorker final : public ThreadedWorker {
+ public:
+  StealingWorker(WorkStealing& dispatcher, int index);
+
+  // Only on this worker's thread.
+  void MakeReady(Schedulable& schedulable);
+
+  bool HasWork() const { return !fresh_.Empty() || !spent_.Empty(); }
+
+ private:
+  Schedulable* Next() override;
+  void Requeue(Schedulable& schedulable) override { spent_carry_ = &schedulable; }
+  Schedulable* TakeLocal() override;
+  Schedulable* TakeShared(std::int64_t now) override;
+
+  Schedulable* TakeFrom(StealingWorker& victim, std::int64_t now);
+  Schedulable* TakeSlot();
+  Schedulable* TakeStranded(StealingWorker& victim, std::int64_t now);
+  void PushFresh(Schedulable& schedulable);
+  void PushSpent(Schedulable& schedulable);
+  std::uint32_t Random();
+
+  WorkStealing& owner_;
+  Schedulable* spent_carry_ = nullptr;  // yielded in the turn just ended, in no queue yet
+  std::uint32_t picks_ = 0;
+  std::uint32_t slot_runs_ = 0;
+  bool took_injected_ = false;
+  std::uint32_t random_;
+  LocalQueue<> fresh_;
+  LocalQueue<> spent_;
+  alignas(64) std::atomic<Schedulable*> slot_{nullptr};
+  // What thieves remember of this worker, to see whether it is stuck. They may mix up each other's
+  // stores; then one takes the slot too early or too late, which is harmless.
+  alignas(64) std::atomic<std::uint64_t> seen_turns_{0};
+  std::atomic<std::int64_t> seen_since_{0};
+};
+
+class WorkStealing final : public ThreadedDispatcher {
+ public:
+  explicit WorkStealing(DispatcherOptions options)
+      : ThreadedDispatcher(std::move(options), /*rescue=*/true) {}
+  ~WorkStealing() override { StopBeforeDestruction(); }
+
+  void Schedule(Schedulable& schedulable) override {
+    Worker* worker = Worker::Current();
+    if (worker != nullptr && &worker->dispatcher() == this) [[likely]] {
+      static_cast<StealingWorker*>(worker)->MakeReady(schedulable);
+    } else {
+      Inject(schedulable);
+    }
+  }
+
+  const char* name() const override { return "work-stealing"; }
+
+ private:
+  friend class StealingWorker;
+
+  StealingWorker& worker(std::size_t index) const {
+    return static_cast<StealingWorker&>(*pool()[index]);
+  }
+
+  std::unique_ptr<ThreadedWorker> MakeWorker(int index) override {
+    return std::make_unique<StealingWorker>(*this, index);
+  }
+
+  bool HasWork() const override {
+    if (!injected().Empty()) return true;
+    for (std::size_t i = 0; i < pool().size(); ++i) {
+      if (worker(i).HasWork()) return true;
+    }
+    return false;
+  }
+};
+
+StealingWorker::StealingWorker(WorkStealing& dispatcher, int index)
+    : ThreadedWorker(dispatcher, index),
+      owner_(dispatcher),
+      random_(static_cast<std::uint32_t>(index) * 7919 + 1) {}
+
+void StealingWorker::MakeReady(Schedulable& schedulable) {
+  if (slot_.load(std::memory_order_relaxed) == nullptr) [[likely]] {
+    // release pairs with the acquire in TakeStranded
+    slot_.store(&schedulable, std::memory_order_release);
+    owner_.idle().EnsureRescuer();
+    return;
+  }
+  // acq_rel: release as above; acquire is not needed by this thread, which had put it there itself
+  Schedulable* former = slot_.exchange(&schedulable, std::memory_order_acq_rel);
+  if (former != nullptr) PushFresh(*former);
+}
+
+void StealingWorker::PushFresh(Schedulable& schedulable) {
+  fresh_.Push(schedulable);
+  owner_.idle().NotifyWork();
+}
+
+void StealingWorker::PushSpent(Schedulable& schedulable) {
+  spent_.Push(schedulable);
+  owner_.idle().NotifyWork();
+}
+
+Schedulable* StealingWorker::Next() {
+  if (!owner_.stopping()) [[likely]] {
+    if (Schedulable* next = TakeLocal()) [[likely]]
+      return next;
+  }
+  return NextSlow();
+}
+
+Schedulable* StealingWorker::TakeLocal() {
+  Schedulable* carry = std::exchange(spent_carry_, nullptr);
+  const bool outside_first =
+      ++picks_ % kInjectedInterval == 0 || (carry != nullptr && !took_injected_);
+  took_injected_ = false;
+  if (outside_first) {
+    if (Schedulable* next = owner_.injected().Pop()) {
+      took_injected_ = true;
+      if (carry != nullptr) PushSpent(*carry);
+      return next;
+    }
+  }
+  if (carry != nullptr) {
+    // Alone, it goes on at once: through the queue, a thief would get it, and with it a cold cache.
+    if (slot_.load(std::memory_order_relaxed) == nullptr && !HasWork()) return carry;
+    PushSpent(*carry);
+  }
+  if (Schedulable* next = TakeSlot()) return next;
+  if (picks_ % kSpentInterval == 0) {
+    if (Schedulable* next = spent_.Pop()) return next;
+    return fresh_.Pop();
+  }
+  if (Schedulable* next = fresh_.Pop()) return next;
+  return spent_.Pop();
+}
+
+Schedulable* StealingWorker::TakeSlot() {
+  if (slot_.load(std::memory_order_relaxed) == nullptr) {
+    slot_runs_ = 0;
+    return nullptr;
+  }
+  // relaxed: the entry was put there by this thread
+  Schedulable* next = slot_.exchange(nullptr, std::memory_order_relaxed);
+  if (next == nullptr || slot_runs_++ < kMaxSlotRuns) return next;
+  slot_runs_ = 0;
+  if (!HasWork()) return next;
+  PushFresh(*next);
+  return nullptr;
+}
+
+Schedulable* StealingWorker::TakeShared(std::int64_t now) {
+  if (Schedulable* next = owner_.injected().Pop()) return next;
+  const std::size_t count = owner_.pool().size();
+  const std::size_t start = Random() % count;
+  for (std::size_t i = 0; i < count; ++i) {
+    StealingWorker& victim = owner_.worker((start + i) % count);
+    if (&victim == this) continue;
+    if (Schedulable* next = TakeFrom(victim, now)) {
+      CountSteal();
+      return next;
+    }
+  }
+  return nullptr;
+}
+
+Schedulable* StealingWorker::TakeFrom(StealingWorker& victim, std::int64_t now) {
+  if (Schedulable* next = victim.fresh_.StealInto(fresh_)) return next;
+  if (Schedulable* next = victim.spent_.StealInto(spent_)) return next;
+  return TakeStranded(victim, now);
+}
+
+Schedulable* StealingWorker::TakeStranded(StealingWorker& victim, std::int64_t now) {
+  const std::uint64_t turns = victim.turns();
+  if (victim.seen_turns_.load(std::memory_order_relaxed) != turns) {
+    victim.seen_turns_.store(turns, std::memory_order_relaxed);
+    victim.seen_since_.store(now, std::memory_order_relaxed);
+    return nullptr;
+  }
+  if (now - victim.seen_since_.load(std::memory_order_relaxed) < kStrandedAfter) return nullptr;
+  Schedulable* entry = victim.slot_.load(std::memory_order_relaxed);
+  if (entry == nullptr) return nullptr;
+  // acquire pairs with the release in MakeReady. If the owner has run it and put it there again
+  // meanwhile, it is ready again, and as good.
+  return victim.slot_.compare_exchange_strong(entry, nullptr, std::memory_order_acquire,
+                                              std::memory_order_relaxed)
+             ? entry
+             : nullptr;
+}
+
+// xorshift32: victims need no better.
+std::uint32_t StealingWorker::Random() {
+  random_ ^= random_ << 13;
+  random_ ^= random_ >> 17;
+  random_ ^= random_ << 5;
+  return random_;
+}
+
+}  // namespace
+
+std::unique_ptr<Dispatcher> MakeWorkStealing(DispatcherOptions options) {
+  return std::make_unique<WorkStealing>(std::move(options));
+}
+
+}  // namespace ergon::core

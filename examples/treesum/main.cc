@@ -1,0 +1,107 @@
+// treesum: the SHA-256 of every file under some directories, by a pool of workers.
+//
+// main's own thread walks the directories and feeds the pool; a printer brings the results back into
+// the order of the walk. See README.md for a picture.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include <ergon/node/node.h>
+
+#include "feeder.h"
+#include "hash_pool.h"
+#include "messages.h"
+#include "options.h"
+#include "output.h"
+#include "printer.h"
+#include "signals.h"
+#include "stats.h"
+#include "survey.h"
+#include "text.h"
+#include "walk.h"
+
+#include <unistd.h>
+
+namespace treesum {
+namespace {
+
+using namespace ergon;
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+int MaxWorkers(const Options& options) {
+  int workers = options.workers;
+  for (const ScaleStep& step : options.scale) workers = std::max(workers, step.workers);
+  return workers;
+}
+
+int Run(const Options& options) {
+  auto started = Clock::now();
+  std::stop_source stop;
+  Signals signals(stop, [] { WriteMessage("interrupted while something did not answer"); });
+
+  // Workers wait for disks, so each gets a thread even if there are fewer cores.
+  int max_workers = MaxWorkers(options);
+  auto node = node::Start("treesum@localhost",
+                          {.workers = std::max(2, max_workers), .log_level = gen::LogLevel::kError})
+                  .value();
+  bool progress = options.progress && ::isatty(STDERR_FILENO) == 1;
+  gen::PID printer =
+      node.Spawn(PrinterFactory({.progress = progress, .stop = stop}), {.detached = true}).value();
+  gen::PID pool = node.Spawn(HashPoolFactory({.workers = options.workers,
+                                              .mailbox = options.mailbox,
+                                              .scale = options.scale,
+                                              .line_end = options.line_end,
+                                              .printer = printer,
+                                              .stop = stop.get_token()}))
+                      .value();
+  if (progress) {
+    node.Spawn(SurveyFactory(options.arguments, printer, stop.get_token()), {.detached = true})
+        .value();
+  }
+
+  Feeder feeder(node, {.pool = pool,
+                       .printer = printer,
+                       .max_workers = max_workers,
+                       .mailbox = options.mailbox,
+                       .stop = stop.get_token()});
+  Walk(options.arguments, {.report_newlines = options.line_end == LineEnd::kNewline}, feeder);
+  feeder.Finish();
+
+  RunResult result{.summary = node.Call<Summary>(printer, Finish{}).value(),
+                   .links = feeder.links(),
+                   .elapsed = Clock::now() - started};
+  bool failed = result.summary.problems.Total() > 0 || !result.summary.output_error.empty();
+  int signal = signals.received();
+  if (signal != 0) {
+    WriteMessage("interrupted after " + DescribeRun(result));
+  } else if (failed || progress || options.stats) {
+    WriteMessage(DescribeRun(result));
+  }
+  if (options.stats) WriteError("pool:\n" + DescribePool(node.Inspect(pool).value()));
+
+  stop.request_stop();  // ends the survey, should it still be counting
+  node.Stop();
+  if (signal != 0) return Signals::ExitStatus(signal);
+  return failed ? 1 : 0;
+}
+
+}  // namespace
+}  // namespace treesum
+
+int main(int argc, char** argv) {
+  treesum::OccupyStandardDescriptors();
+  try {
+    auto options = treesum::ParseOptions(argc, argv);
+    if (int* status = std::get_if<int>(&options)) return *status;
+    return treesum::Run(std::get<treesum::Options>(options));
+  } catch (const std::exception& error) {
+    treesum::WriteMessage(error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,169 @@
+#include "printer.h"
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <ergon/act/actor.h>
+#include <unistd.h>
+
+#include "messages.h"
+#include "output.h"
+#include "progress.h"
+#include "text.h"
+
+namespace treesum {
+namespace {
+
+using namespace ergon;
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+// To itself: draw the bar.
+struct Tick {};
+constexpr auto kTickInterval = 100ms;
+
+class Printer : public act::Actor {
+ public:
+  explicit Printer(PrinterOptions options) : options_(std::move(options)) {}
+
+ private:
+  // Whoever called with WaitUntil and has no answer yet.
+  struct Waiter {
+    gen::PID from;
+    gen::Ref ref;
+    WaitUntil condition;
+  };
+
+  gen::Status Init(const gen::Args&) override {
+    if (options_.progress) SendAfter(Self(), Tick{}, kTickInterval).value();
+    return gen::Continue();
+  }
+
+  gen::Status HandleMessage(gen::PID from, gen::Message& message) override {
+    if (auto* done = message.As<BatchDone>()) {
+      Take(std::move(*done));
+    } else if (auto* read = message.As<BytesRead>()) {
+      summary_.bytes_read += read->bytes;
+    } else if (auto* notice = message.As<Notice>()) {
+      Show(notice->text);
+    } else if (auto* surveyed = message.As<Surveyed>()) {
+      survey_ = *surveyed;
+    } else if (message.Is<Tick>()) {
+      DrawBar();
+      SendAfter(Self(), Tick{}, kTickInterval).value();
+    } else {
+      return Actor::HandleMessage(from, message);
+    }
+    return gen::Continue();
+  }
+
+  gen::CallResult HandleCall(gen::PID from, gen::Ref ref, gen::Message& request) override {
+    if (auto* condition = request.As<WaitUntil>()) {
+      if (IsMet(*condition)) return gen::Reply(totals_);
+      waiter_ = {from, ref, *condition};
+      return gen::NoReply();
+    }
+    if (request.Is<Finish>()) {
+      bar_.Clear();
+      output_.Close();
+      CheckOutput();
+      return gen::ReplyAndStop(summary_, gen::Reason::Normal());
+    }
+    return Actor::HandleCall(from, ref, request);
+  }
+
+  void Take(BatchDone done) {
+    summary_.bytes_read += done.bytes_read;
+    ++totals_.batches_done;
+    files_done_ += done.files;
+    waiting_.emplace(done.number, std::move(done));
+    PrintWhatIsNext();
+    AnswerWaiter();
+  }
+
+  // Batches are done in any order, and printed in theirs.
+  void PrintWhatIsNext() {
+    std::string lines;
+    while (!waiting_.empty() && waiting_.begin()->first == next_number_ && !ended_) {
+      BatchDone& done = waiting_.begin()->second;
+      for (const Problem& problem : done.problems) {
+        Show(Printable(problem.path) + ": " + problem.reason);
+        summary_.problems.Add(problem.kind);
+      }
+      if (lines.empty()) {
+        lines = std::move(done.lines);
+      } else {
+        lines += done.lines;
+      }
+      summary_.files += done.files;
+      totals_.weight_printed += done.weight;
+      ended_ = !done.complete;
+      waiting_.erase(waiting_.begin());
+      ++next_number_;
+    }
+    if (lines.empty()) return;
+    if (output_is_terminal_) bar_.Clear();
+    output_.Write(lines);
+    CheckOutput();
+  }
+
+  void CheckOutput() {
+    if (output_.error().empty() || !summary_.output_error.empty()) return;
+    summary_.output_error = output_.error();
+    Show("cannot write to standard output: " + output_.error());
+    ended_ = true;
+    options_.stop.request_stop();
+  }
+
+  [[nodiscard]] bool IsMet(const WaitUntil& condition) const {
+    return ended_ || (totals_.batches_done >= condition.batches_done &&
+                      totals_.weight_printed >= condition.weight_printed);
+  }
+
+  void AnswerWaiter() {
+    if (!waiter_ || !IsMet(waiter_->condition)) return;
+    // Should the answer not be wanted any more, that is all right.
+    (void)SendResponse(waiter_->from, waiter_->ref, totals_);
+    waiter_.reset();
+  }
+
+  void Show(std::string_view text) {
+    bar_.Clear();
+    WriteMessage(text);
+  }
+
+  void DrawBar() {
+    bar_.Draw({.files = files_done_,
+               .bytes = summary_.bytes_read,
+               .elapsed = Clock::now() - started_,
+               .all_files = survey_.files,
+               .all_bytes = survey_.bytes});
+  }
+
+  PrinterOptions options_;
+  const bool output_is_terminal_ = ::isatty(STDOUT_FILENO) == 1;
+  const Clock::time_point started_ = Clock::now();
+
+  std::map<std::uint64_t, BatchDone> waiting_;  // done, but not their turn yet; by number
+  std::uint64_t next_number_ = 0;               // the batch to print next
+  bool ended_ = false;                          // nothing more is going to be printed
+  std::optional<Waiter> waiter_;
+
+  Totals totals_;
+  Summary summary_;
+  Surveyed survey_;
+  std::uint64_t files_done_ = 0;
+  Output output_;
+  ProgressBar bar_;
+};
+
+}  // namespace
+
+gen::ProcessFactory PrinterFactory(PrinterOptions options) {
+  return gen::Factory<Printer>(std::move(options));
+}
+
+}  // namespace treesum

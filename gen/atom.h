@@ -1,0 +1,65 @@
+// Names as small numbers: an atom is an interned string, equal exactly when its text is.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>  // not core.h: that only declares what formatter needs
+
+namespace ergon::gen {
+
+// Trivially copyable, four bytes. Texts are kept for the life of the program, so atoms are for names
+// that a program has few of (processes, nodes, events), not for data.
+class Atom {
+ public:
+  // The longest text, in bytes (a limit of the Erlang distribution: 255 characters).
+  static constexpr std::size_t kMaxBytes = 255;
+
+  // The empty atom.
+  constexpr Atom() = default;
+  // Finds or makes the atom of `text`. Throws std::length_error when it is longer than kMaxBytes.
+  // Takes a lock; any thread.
+  Atom(std::string_view text);  // NOLINT(google-explicit-constructor): names are written as literals
+  Atom(const char* text) : Atom(std::string_view(text)) {}     // NOLINT(google-explicit-constructor)
+  Atom(const std::string& text) : Atom(std::string_view(text)) {}  // NOLINT
+
+  // The text; valid for ever. Takes no lock; any thread.
+  [[nodiscard]] std::string_view Text() const noexcept;
+  [[nodiscard]] std::string ToString() const { return std::string(Text()); }
+  [[nodiscard]] bool empty() const noexcept { return index_ == 0; }
+
+  // The atom's number in this program; 0 is the empty atom.
+  [[nodiscard]] std::uint32_t Index() const noexcept { return index_; }
+  // The atom with a number that Index() has returned.
+  static Atom FromIndex(std::uint32_t index) noexcept {
+    Atom atom;
+    atom.index_ = index;
+    return atom;
+  }
+
+  friend bool operator==(Atom, Atom) = default;
+  // In the order of creation, for containers.
+  friend auto operator<=>(Atom left, Atom right) { return left.index_ <=> right.index_; }
+
+ private:
+  std::uint32_t index_ = 0;
+};
+
+}  // namespace ergon::gen
+
+template <>
+struct std::hash<ergon::gen::Atom> {
+  std::size_t operator()(ergon::gen::Atom atom) const noexcept {
+    return std::hash<std::uint32_t>()(atom.Index());
+  }
+};
+
+template <>
+struct fmt::formatter<ergon::gen::Atom> : fmt::formatter<std::string_view> {
+  template <class Context>
+  auto format(ergon::gen::Atom atom, Context& context) const {
+    return fmt::formatter<std::string_view>::format(atom.Text(), context);
+  }
+};

@@ -1,0 +1,53 @@
+#include <ergon/gen/error.h>
+
+namespace ergon::gen {
+namespace {
+
+std::string_view TextOf(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kProcessUnknown:
+      return "process is unknown";
+    case ErrorCode::kProcessTerminated:
+      return "process terminated";
+    case ErrorCode::kProcessMailboxFull:
+      return "process mailbox is full";
+    case ErrorCode::kProcessIncarnation:
+      return "process belongs to a former incarnation of the node";
+    case ErrorCode::kTimeout:
+      return "timed out";
+    case ErrorCode::kNotAllowed:
+      return "not allowed";
+    case ErrorCode::kTaken:
+      return "name is taken";
+    case ErrorCode::kIncorrect:
+      return "incorrect value";
+    case ErrorCode::kUnsupported:
+      return "not supported";
+    case ErrorCode::kResponseIgnored:
+      return "response ignored";
+    case ErrorCode::kUnexpectedType:
+      return "response of an unexpected type";
+    case ErrorCode::kTooManyCalls:
+      return "too many blocked calls";
+    case ErrorCode::kNodeTerminated:
+      return "node terminated";
+    case ErrorCode::kNoConnection:
+      return "no connection";
+    case ErrorCode::kInternal:
+      return "internal error";
+    case ErrorCode::kApplication:
+      return "";
+  }
+  return "unknown error";
+}
+
+}  // namespace
+
+std::string Error::ToString() const {
+  std::string text(TextOf(code_));
+  if (!detail_) return text;
+  if (!text.empty()) text += ": ";
+  return text + *detail_;
+}
+
+}  // namespace ergon::gen

@@ -1,0 +1,82 @@
+// What can go wrong, as a value: a code to compare with and a text that says what happened.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace ergon::gen {
+
+enum class ErrorCode : std::uint8_t {
+  kProcessUnknown,      // no such process, name or alias
+  kProcessTerminated,   // it has ended, or ended before it answered
+  kProcessMailboxFull,  // its bound is reached; try later or elsewhere
+  kProcessIncarnation,  // it belongs to a former incarnation of the node
+  kTimeout,             // no answer in time
+  kNotAllowed,          // not in this state, or not from this thread
+  kTaken,               // the name is somebody else's
+  kIncorrect,           // an argument or option; the text names it and its value
+  kUnsupported,         // understood, but not possible here
+  kResponseIgnored,     // nobody waits for this response (any more)
+  kUnexpectedType,      // a response of another type than asked for
+  kTooManyCalls,        // no stack left for one more blocked call
+  kNodeTerminated,      // the node is stopping or stopped
+  kNoConnection,        // another node that cannot be reached
+  kInternal,            // a defect of this library or a resource that ran out
+  kApplication,         // the user's own (see SendResponseError)
+};
+
+// Errors compare by code; the detail is for people.
+class Error {
+ public:
+  constexpr explicit Error(ErrorCode code) noexcept : code_(code) {}
+  Error(ErrorCode code, std::string detail)
+      : code_(code), detail_(std::make_shared<const std::string>(std::move(detail))) {}
+  // An error of the user's own.
+  explicit Error(std::string text) : Error(ErrorCode::kApplication, std::move(text)) {}
+
+  [[nodiscard]] ErrorCode code() const noexcept { return code_; }
+  [[nodiscard]] std::string_view detail() const noexcept {
+    return detail_ ? std::string_view(*detail_) : std::string_view();
+  }
+  // As in "process mailbox is full" or "process terminated: panic: division by zero".
+  [[nodiscard]] std::string ToString() const;
+
+  friend bool operator==(const Error& left, const Error& right) noexcept {
+    return left.code_ == right.code_;
+  }
+
+ private:
+  ErrorCode code_;
+  std::shared_ptr<const std::string> detail_;
+};
+
+// To compare with, as in `result.error() == gen::ErrTimeout`, and to answer with.
+inline constinit const Error ErrProcessUnknown{ErrorCode::kProcessUnknown};
+inline constinit const Error ErrProcessTerminated{ErrorCode::kProcessTerminated};
+inline constinit const Error ErrProcessMailboxFull{ErrorCode::kProcessMailboxFull};
+inline constinit const Error ErrProcessIncarnation{ErrorCode::kProcessIncarnation};
+inline constinit const Error ErrTimeout{ErrorCode::kTimeout};
+inline constinit const Error ErrNotAllowed{ErrorCode::kNotAllowed};
+inline constinit const Error ErrTaken{ErrorCode::kTaken};
+inline constinit const Error ErrIncorrect{ErrorCode::kIncorrect};
+inline constinit const Error ErrUnsupported{ErrorCode::kUnsupported};
+inline constinit const Error ErrResponseIgnored{ErrorCode::kResponseIgnored};
+inline constinit const Error ErrUnexpectedType{ErrorCode::kUnexpectedType};
+inline constinit const Error ErrTooManyCalls{ErrorCode::kTooManyCalls};
+inline constinit const Error ErrNodeTerminated{ErrorCode::kNodeTerminated};
+inline constinit const Error ErrNoConnection{ErrorCode::kNoConnection};
+
+}  // namespace ergon::gen
+
+template <>
+struct fmt::formatter<ergon::gen::Error> : fmt::formatter<std::string> {
+  template <class Context>
+  auto format(const ergon::gen::Error& error, Context& context) const {
+    return fmt::formatter<std::string>::format(error.ToString(), context);
+  }
+};

@@ -1,0 +1,71 @@
+// Publish and subscribe: one producer, any number of subscribers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+#include <ergon/core/envelope.h>
+#include <ergon/gen/atom.h>
+#include <ergon/gen/message.h>
+#include <ergon/gen/reason.h>
+
+namespace ergon::gen {
+
+// The name of an event on a node. Trivially copyable.
+struct Event {
+  Atom name;
+  Atom node;  // empty: this node
+
+  friend bool operator==(const Event&, const Event&) = default;
+  // As in "Event#<prices@demo@localhost>".
+  [[nodiscard]] std::string ToString() const {
+    return fmt::format("Event#<{}@{}>", name.Text(), node.Text());
+  }
+};
+
+// One published value, as a subscriber sees it in HandleEvent. All subscribers share the value, so it
+// cannot be changed.
+class MessageEvent {
+ public:
+  MessageEvent(Event event, std::int64_t timestamp, std::shared_ptr<core::Envelope> value)
+      : event_(event), timestamp_(timestamp), value_(std::move(value)) {}
+
+  [[nodiscard]] const Event& event() const noexcept { return event_; }
+  // When it was published: the node's clock, nanoseconds.
+  [[nodiscard]] std::int64_t timestamp() const noexcept { return timestamp_; }
+  // The value, or null when it has another type.
+  template <class T>
+  [[nodiscard]] const T* As() const noexcept {
+    return value_->template ValueAs<T>();
+  }
+  template <class T>
+  [[nodiscard]] bool Is() const noexcept {
+    return As<T>() != nullptr;
+  }
+  [[nodiscard]] std::string TypeName() const { return Message(*value_).TypeName(); }
+
+ private:
+  Event event_;
+  std::int64_t timestamp_;
+  std::shared_ptr<core::Envelope> value_;
+};
+
+// The event a process had subscribed to is no more: its producer has ended or unregistered it.
+// Priority high; to HandleMessage.
+struct MessageDownEvent {
+  Event event;
+  Reason reason;
+};
+
+}  // namespace ergon::gen
+
+template <>
+struct fmt::formatter<ergon::gen::Event> : fmt::formatter<std::string> {
+  template <class Context>
+  auto format(const ergon::gen::Event& event, Context& context) const {
+    return fmt::formatter<std::string>::format(event.ToString(), context);
+  }
+};

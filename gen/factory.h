@@ -1,0 +1,51 @@
+// How a process gets its behaviour: a recipe that can be used many times.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <tuple>
+#include <typeinfo>
+#include <utility>
+
+#include <ergon/gen/process_behavior.h>
+
+namespace ergon::gen {
+
+// Copyable. Made by Factory<T>(...), or from any function that returns a behaviour.
+class ProcessFactory {
+ public:
+  ProcessFactory() = default;  // empty: a spawn with it fails
+  ProcessFactory(std::function<std::unique_ptr<ProcessBehavior>()> make, const std::type_info* type)
+      : make_(std::move(make)), type_(type) {}
+
+  explicit operator bool() const noexcept { return static_cast<bool>(make_); }
+  // A new behaviour. Throws what its constructor throws.
+  [[nodiscard]] std::unique_ptr<ProcessBehavior> Make() const { return make_(); }
+  // The behaviour's type name as written in C++, or "" when it is not known.
+  [[nodiscard]] std::string TypeName() const {
+    return type_ == nullptr ? std::string() : core::Demangle(type_->name());
+  }
+
+ private:
+  std::function<std::unique_ptr<ProcessBehavior>()> make_;
+  const std::type_info* type_ = nullptr;
+};
+
+// Makes processes of behaviour T. The constructor arguments are kept in the factory and copied for
+// each spawn: a replaced worker starts with the same ones.
+template <class T, class... Arguments>
+[[nodiscard]] ProcessFactory Factory(Arguments&&... arguments) {
+  static_assert(std::is_base_of_v<ProcessBehavior, T>, "T has to be a behaviour, as act::Actor");
+  return ProcessFactory(
+      [kept = std::make_tuple(std::forward<Arguments>(arguments)...)]()
+          -> std::unique_ptr<ProcessBehavior> {
+        return std::apply(
+            [](const auto&... copies) -> std::unique_ptr<ProcessBehavior> {
+              return std::make_unique<T>(copies...);
+            },
+            kept);
+      },
+      &typeid(T));
+}
+
+}  // namespace ergon::gen

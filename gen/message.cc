@@ -1,0 +1,13 @@
+#include <ergon/gen/message.h>
+
+namespace ergon::gen {
+
+std::string Message::TypeName() const {
+  return envelope_->type == nullptr ? "nothing" : envelope_->type->Name();
+}
+
+void Message::ThrowBadMessage(const core::TypeDescriptor& wanted) const {
+  throw BadMessage("message is " + TypeName() + ", not " + wanted.Name());
+}
+
+}  // namespace ergon::gen

@@ -1,0 +1,86 @@
+// A received message, as a handler sees it.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <ergon/core/envelope.h>
+
+namespace ergon::gen {
+
+// Thrown by Message::Take when the message has another type.
+class BadMessage : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// A view of the value being handled; valid until the handler returns. Owned by the running process.
+class Message {
+ public:
+  explicit Message(core::Envelope& envelope) : envelope_(&envelope) {}
+
+  template <class T>
+  [[nodiscard]] bool Is() const noexcept {
+    return envelope_->type == core::TypeOf<T>();
+  }
+  // The value, or null when it has another type.
+  template <class T>
+  [[nodiscard]] T* As() noexcept {
+    return envelope_->template ValueAs<T>();
+  }
+  template <class T>
+  [[nodiscard]] const T* As() const noexcept {
+    return envelope_->template ValueAs<T>();
+  }
+  // Moves the value out. Throws BadMessage, naming both types, when it has another type.
+  template <class T>
+  [[nodiscard]] T Take() {
+    T* value = As<T>();
+    if (value == nullptr) ThrowBadMessage(*core::TypeOf<T>());
+    return std::move(*value);
+  }
+
+  // The type's name as written in C++.
+  [[nodiscard]] std::string TypeName() const;
+
+  [[nodiscard]] core::Envelope& envelope() const noexcept { return *envelope_; }
+
+ private:
+  [[noreturn]] void ThrowBadMessage(const core::TypeDescriptor& wanted) const;
+
+  core::Envelope* envelope_;
+};
+
+// A message that owns its value, for notices that carry another message. Move-only.
+class OwnedMessage {
+ public:
+  OwnedMessage() = default;
+  explicit OwnedMessage(core::EnvelopePtr envelope) : envelope_(std::move(envelope)) {}
+
+  explicit operator bool() const noexcept { return envelope_ != nullptr; }
+  // Must not be empty.
+  [[nodiscard]] Message View() const { return Message(*envelope_); }
+
+ private:
+  core::EnvelopePtr envelope_;
+};
+
+namespace detail {
+// How a value is stored in a message: text literals as std::string, everything else as it is.
+template <class T>
+struct Stored {
+  using Type = std::decay_t<T>;
+};
+template <class T>
+  requires std::is_same_v<std::decay_t<T>, const char*> || std::is_same_v<std::decay_t<T>, char*>
+struct Stored<T> {
+  using Type = std::string;
+};
+}  // namespace detail
+
+template <class T>
+using StoredType = typename detail::Stored<T>::Type;
+
+}  // namespace ergon::gen

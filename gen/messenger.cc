@@ -1,0 +1,44 @@
+#include <ergon/gen/messenger.h>
+
+namespace ergon::gen {
+
+Result<Inspection> Messenger::Inspect(const Target& to, std::vector<std::string> items,
+                                      const CallOptions& options) {
+  auto request = core::MakeEnvelope<InspectRequest>(
+      static_cast<std::uint8_t>(EnvelopeKind::kInspect), core::Lane::kUrgent,
+      InspectRequest{std::move(items)});
+  auto response = CallTarget(to, std::move(request), options);
+  if (!response) return std::move(response.error());
+  return TakeResponse<Inspection>(**response);
+}
+
+Result<void> Messenger::SendResponseError(PID from, Ref ref, Error error) {
+  return SendResponseEnvelope(
+      from, ref,
+      core::MakeEnvelope<Error>(static_cast<std::uint8_t>(EnvelopeKind::kError),
+                                core::Lane::kMain, std::move(error)));
+}
+
+Error Messenger::UnexpectedType(core::Envelope& response, const core::TypeDescriptor& wanted) {
+  return Error(ErrorCode::kUnexpectedType,
+               fmt::format("asked for {}, got {}", wanted.Name(),
+                           response.type == nullptr ? "nothing" : response.type->Name()));
+}
+
+Result<core::EnvelopePtr> Messenger::CallTarget(const Target& to, core::EnvelopePtr request,
+                                                const CallOptions& options) {
+  if (options.timeout <= std::chrono::nanoseconds::zero()) {
+    return Error(ErrorCode::kIncorrect,
+                 fmt::format("timeout: {} ns, has to be more than 0", options.timeout.count()));
+  }
+  auto pid = Resolve(to);
+  if (!pid) return std::move(pid.error());
+  auto response = CallEnvelope(*pid, std::move(request), options.timeout);
+  if (!response) return response;
+  if ((*response)->kind == static_cast<std::uint8_t>(EnvelopeKind::kError)) {
+    return std::move(*(*response)->ValueAs<Error>());
+  }
+  return response;
+}
+
+}  // namespace ergon::gen

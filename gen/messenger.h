@@ -1,0 +1,144 @@
+// Sending and calling: what a process and a node have in common.
+#pragma once
+
+#include <chrono>
+#include <future>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ergon/core/envelope.h>
+#include <ergon/gen/alias.h>
+#include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/message.h>
+#include <ergon/gen/notices.h>
+#include <ergon/gen/pid.h>
+#include <ergon/gen/priority.h>
+#include <ergon/gen/process_id.h>
+#include <ergon/gen/process_options.h>
+#include <ergon/gen/reason.h>
+#include <ergon/gen/result.h>
+#include <ergon/gen/target.h>
+#include <ergon/gen/timer_handle.h>
+
+namespace ergon::gen {
+
+// What Inspect answers: keys and values as texts, sorted by key.
+using Inspection = std::map<std::string, std::string>;
+
+// Errors common to all functions with a receiver:
+//   kProcessUnknown       no such process, name or alias
+//   kProcessTerminated    it has ended
+//   kProcessMailboxFull   normal priority only: its bound is reached; nothing was sent
+//   kProcessIncarnation   the PID belongs to a former incarnation of the node
+//   kNodeTerminated       the node has stopped
+// After success the message is handled, or counted as dropped with its reason (Node::Info).
+class Messenger {
+ public:
+  virtual ~Messenger() = default;
+
+  // Sends `value`, moved or copied into the message, with the sender's priority (normal, unless
+  // ProcessOptions::send_priority says otherwise). Never blocks. Messages of one sender to one
+  // receiver arrive in the order sent, as long as their priority is the same.
+  template <class T>
+  Result<void> Send(PID to, T&& value) {
+    return SendEnvelope(to, MakeMessage(std::forward<T>(value), DefaultPriority()));
+  }
+  template <class T>
+  Result<void> Send(const Target& to, T&& value) {
+    return SendWithPriority(to, std::forward<T>(value), DefaultPriority());
+  }
+  template <class T>
+  Result<void> SendWithPriority(const Target& to, T&& value, MessagePriority priority) {
+    auto pid = Resolve(to);
+    if (!pid) return std::move(pid.error());
+    return SendEnvelope(*pid, MakeMessage(std::forward<T>(value), priority));
+  }
+
+  // Sends a request and waits for its answer, which must be of type R. In a handler it suspends only
+  // this process; other threads block. Besides the errors above:
+  //   kTimeout            no answer within options.timeout
+  //   kProcessTerminated  the process ended before it answered, or this one is being ended
+  //   kUnexpectedType     the answer has another type; the text names both
+  //   kTooManyCalls       no stack left for one more suspended process (about 32,000)
+  //   or the error that the process answered with.
+  template <class R, class T>
+  Result<R> Call(const Target& to, T&& request, const CallOptions& options = {}) {
+    auto response = CallTarget(to, MakeRequest(std::forward<T>(request), options), options);
+    if (!response) return std::move(response.error());
+    return TakeResponse<R>(**response);
+  }
+  template <class R, class T>
+  Result<R> CallWithPriority(const Target& to, T&& request, MessagePriority priority) {
+    return Call<R>(to, std::forward<T>(request), CallOptions{.priority = priority});
+  }
+
+  // Asks a process for what its HandleInspect tells about the `items` (none: everything). Answered
+  // by the process itself between two messages, before everything that waits.
+  Result<Inspection> Inspect(const Target& to, std::vector<std::string> items = {},
+                             const CallOptions& options = {});
+
+  // Sends `value` after `delay`. The handle cancels it and tells whether that was in time. A send
+  // that fails when the time has come is counted as dropped.
+  template <class T>
+  Result<TimerHandle> SendAfter(const Target& to, T&& value, std::chrono::nanoseconds delay) {
+    return SendEnvelopeAfter(to, MakeMessage(std::forward<T>(value), DefaultPriority()), delay);
+  }
+
+  // Sends an exit signal. It ends the receiver with `reason`, unless that traps exits and this is not
+  // its parent: then it arrives there as a MessageExitPID.
+  virtual Result<void> SendExit(const Target& to, Reason reason) = 0;
+
+  // Answers a request whose handler returned NoReply(). kResponseIgnored: nobody waits any more.
+  template <class T>
+  Result<void> SendResponse(PID from, Ref ref, T&& value) {
+    return SendResponseEnvelope(from, ref, MakeResponse(std::forward<T>(value)));
+  }
+  Result<void> SendResponseError(PID from, Ref ref, Error error);
+
+  // -- without types --
+
+  // The process that a target means now.
+  [[nodiscard]] virtual Result<PID> Resolve(const Target& target) const = 0;
+  [[nodiscard]] virtual MessagePriority DefaultPriority() const = 0;
+  virtual Result<void> SendEnvelope(PID to, core::EnvelopePtr envelope) = 0;
+  virtual Result<core::EnvelopePtr> CallEnvelope(PID to, core::EnvelopePtr request,
+                                                 std::chrono::nanoseconds timeout) = 0;
+  virtual Result<void> SendResponseEnvelope(PID from, Ref ref, core::EnvelopePtr response) = 0;
+  virtual Result<TimerHandle> SendEnvelopeAfter(const Target& to, core::EnvelopePtr envelope,
+                                                std::chrono::nanoseconds delay) = 0;
+
+ protected:
+  template <class T>
+  static core::EnvelopePtr MakeMessage(T&& value, MessagePriority priority) {
+    return core::MakeEnvelope<StoredType<T>>(static_cast<std::uint8_t>(EnvelopeKind::kMessage),
+                                             static_cast<core::Lane>(priority),
+                                             std::forward<T>(value));
+  }
+  template <class T>
+  core::EnvelopePtr MakeRequest(T&& value, const CallOptions& options) const {
+    return core::MakeEnvelope<StoredType<T>>(
+        static_cast<std::uint8_t>(EnvelopeKind::kRequest),
+        static_cast<core::Lane>(options.priority.value_or(DefaultPriority())),
+        std::forward<T>(value));
+  }
+  template <class R>
+  static Result<R> TakeResponse(core::Envelope& response) {
+    if (R* value = response.ValueAs<R>()) return std::move(*value);
+    return UnexpectedType(response, *core::TypeOf<R>());
+  }
+  static Error UnexpectedType(core::Envelope& response, const core::TypeDescriptor& wanted);
+  Result<core::EnvelopePtr> CallTarget(const Target& to, core::EnvelopePtr request,
+                                       const CallOptions& options);
+
+ private:
+  template <class T>
+  static core::EnvelopePtr MakeResponse(T&& value) {
+    return core::MakeEnvelope<StoredType<T>>(static_cast<std::uint8_t>(EnvelopeKind::kResponse),
+                                             core::Lane::kMain, std::forward<T>(value));
+  }
+};
+
+}  // namespace ergon::gen

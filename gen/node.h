@@ -1,0 +1,89 @@
+// A node: the runtime that processes live on, as everybody sees it.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <future>
+#include <memory>
+#include <vector>
+
+#include <ergon/gen/args.h>
+#include <ergon/gen/factory.h>
+#include <ergon/gen/log.h>
+#include <ergon/gen/messenger.h>
+#include <ergon/gen/node_info.h>
+#include <ergon/gen/process_info.h>
+
+namespace ergon::gen {
+
+// All functions may be called from any thread. Those that wait (Call, Inspect, Spawn, StopProcess,
+// Wait...) block the calling thread; inside a handler use the process's own, which suspend only the
+// process: here they return kNotAllowed on a thread that runs handlers.
+class Node : public Messenger {
+ public:
+  [[nodiscard]] virtual Atom Name() const = 0;
+  // The node's own address, seen as the sender of what is sent from outside of processes.
+  [[nodiscard]] virtual PID Self() const = 0;
+  [[nodiscard]] virtual gen::Log Log() = 0;
+
+  // Starts a process and returns when its Init is done; errors as Process::Spawn.
+  virtual Result<PID> Spawn(const ProcessFactory& factory, const ProcessOptions& options = {},
+                            const Args& args = {}) = 0;
+  virtual Result<PID> SpawnRegister(Atom name, const ProcessFactory& factory,
+                                    const ProcessOptions& options = {}, const Args& args = {}) = 0;
+  // Gives a process a name. kTaken, kNotAllowed (it has one), kProcessUnknown.
+  virtual Result<void> RegisterName(Atom name, PID pid) = 0;
+  // Takes a name away and returns whose it was.
+  virtual Result<PID> UnregisterName(Atom name) = 0;
+
+  // Ends a process at once: the handler that runs is its last, what waits is dropped.
+  virtual Result<void> Kill(PID pid) = 0;
+  // Lets a process handle what waits in its mailbox, then end with reason normal; returns when it
+  // has ended. kTimeout: it has not within `timeout`, and goes on.
+  virtual Result<void> StopProcess(const Target& to,
+                                   std::chrono::nanoseconds timeout = kDefaultCallTimeout) = 0;
+  // Returns when the process has ended, also if it had before.
+  virtual Result<void> WaitProcess(const Target& to,
+                                   std::chrono::nanoseconds timeout = kInfinite) = 0;
+
+  [[nodiscard]] virtual Result<gen::ProcessInfo> ProcessInfo(PID pid) const = 0;
+  // The processes that are alive, in the order of their slots.
+  [[nodiscard]] virtual std::vector<PID> ProcessList() const = 0;
+  [[nodiscard]] virtual NodeInfo Info() const = 0;
+
+  // Ends all processes in order and then the node. Processes without a parent are asked, the last
+  // one started first, to handle what waits in their mailboxes and to end; each takes its linked
+  // children along. What has not ended within NodeOptions::shutdown_timeout is killed. Returns when
+  // everything is gone; may be called again. From inside a handler it only begins.
+  virtual void Stop() = 0;
+  // As Stop, but everything is killed at once.
+  virtual void StopForce() = 0;
+  // Returns when the node has stopped.
+  virtual void Wait() = 0;
+  // Stops the node on SIGINT or SIGTERM and returns when it has stopped; a second signal is immediate.
+  virtual void WaitForSignal() = 0;
+
+  // As Call, without waiting: the future gets the answer or the error. Any thread, handlers too.
+  template <class R, class T>
+  std::future<Result<R>> CallAsync(const Target& to, T&& request, const CallOptions& options = {}) {
+    auto promise = std::make_shared<std::promise<Result<R>>>();
+    auto future = promise->get_future();
+    CallEnvelopeAsync(to, MakeRequest(std::forward<T>(request), options), options.timeout,
+                      [promise](Result<core::EnvelopePtr> response) {
+                        if (!response) {
+                          promise->set_value(std::move(response.error()));
+                        } else if (Error* error = (*response)->template ValueAs<Error>()) {
+                          promise->set_value(std::move(*error));
+                        } else {
+                          promise->set_value(TakeResponse<R>(**response));
+                        }
+                      });
+    return future;
+  }
+  // `done` is called exactly once, on the thread that answers; it must be short and must not throw.
+  virtual void CallEnvelopeAsync(const Target& to, core::EnvelopePtr request,
+                                 std::chrono::nanoseconds timeout,
+                                 std::function<void(Result<core::EnvelopePtr>)> done) = 0;
+};
+
+}  // namespace ergon::gen

@@ -1,0 +1,37 @@
+// A moment's view of a node.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include <ergon/gen/atom.h>
+
+namespace ergon::gen {
+
+struct NodeInfo {
+  Atom name;
+  std::uint32_t creation = 0;
+  std::string dispatcher;  // the policy's name
+  int workers = 0;
+  int throughput = 0;
+  std::chrono::nanoseconds uptime{0};
+  std::uint64_t processes = 0;          // alive
+  std::uint64_t processes_spawned = 0;  // since the start
+  std::uint64_t processes_ended = 0;
+  std::uint64_t processes_failed = 0;  // ended with a failure (Reason::IsFailure)
+  std::uint64_t names = 0;
+  std::uint64_t aliases = 0;
+  std::uint64_t timers = 0;  // armed
+  // Messages that were accepted but will not be handled, by reason:
+  std::uint64_t dropped_terminated = 0;  // the receiver ended first
+  std::uint64_t dropped_unknown = 0;     // the receiver had ended between look-up and delivery
+  std::uint64_t dropped_mailbox_full = 0;  // a delayed or re-forwarded message met a full mailbox
+  std::uint64_t dropped_expired = 0;     // requests whose caller had stopped waiting
+  // The dispatcher's counters:
+  std::uint64_t turns = 0;
+  std::uint64_t steals = 0;
+  std::uint64_t wakeups = 0;
+};
+
+}  // namespace ergon::gen

@@ -1,0 +1,72 @@
+// The messages that the runtime itself sends to processes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <ergon/gen/alias.h>
+#include <ergon/gen/message.h>
+#include <ergon/gen/pid.h>
+#include <ergon/gen/process_id.h>
+#include <ergon/gen/reason.h>
+#include <ergon/gen/ref.h>
+
+namespace ergon::gen {
+
+// A monitored process has ended. Priority high; to HandleMessage.
+struct MessageDownPID {
+  PID pid;
+  Ref ref;  // what Monitor returned
+  Reason reason;
+};
+// A process monitored by its name has ended, or has given the name up.
+struct MessageDownProcessID {
+  ProcessID process_id;
+  Ref ref;
+  Reason reason;
+};
+// A process monitored by an alias has ended, or has deleted the alias.
+struct MessageDownAlias {
+  Alias alias;
+  Ref ref;
+  Reason reason;
+};
+
+// An exit signal: a linked process has ended, or somebody called SendExit. It reaches HandleMessage
+// (priority max) only if the process traps exits and the sender is not its parent; otherwise it ends
+// the process, unless the reason is normal and it comes from a link.
+struct MessageExitPID {
+  PID pid;
+  Reason reason;
+};
+
+// What a full mailbox passes to its fallback process (ProcessOptions::fallback).
+struct MessageFallback {
+  PID pid;          // whose mailbox was full
+  std::string tag;  // as given in the options
+  OwnedMessage message;
+};
+
+// -- for behaviours only --
+
+// A process that was spawned with ProcessHost::SpawnAsync has finished its Init.
+struct MessageStarted {
+  PID pid;
+};
+
+// A process has ended and leaves to its heir what it has not handled.
+struct MessageInheritance {
+  PID pid;
+  Reason reason;
+  std::vector<core::EnvelopePtr> messages;  // Main lane, in order of arrival
+  std::uint64_t handled = 0;                // Main-lane messages that reached it through its pool
+  bool holds_current = false;               // ended while it was handling one of those
+};
+
+// A question of Node::Inspect; empty `items`: everything.
+struct InspectRequest {
+  std::vector<std::string> items;
+};
+
+}  // namespace ergon::gen

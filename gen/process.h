@@ -1,0 +1,90 @@
+// A process as its own handlers see it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include <ergon/gen/args.h>
+#include <ergon/gen/event.h>
+#include <ergon/gen/factory.h>
+#include <ergon/gen/log.h>
+#include <ergon/gen/messenger.h>
+#include <ergon/gen/process_info.h>
+
+namespace ergon::gen {
+
+class Node;
+
+// Only for the process's own handlers, inside its turns, unless a function says otherwise.
+class Process : public Messenger {
+ public:
+  [[nodiscard]] virtual PID Self() const = 0;
+  // The registered name; empty if there is none.
+  [[nodiscard]] virtual Atom Name() const = 0;
+  [[nodiscard]] virtual PID Parent() const = 0;
+  // The node it lives on. Any thread may use the node while it runs.
+  [[nodiscard]] virtual gen::Node& Node() const = 0;
+  [[nodiscard]] virtual gen::Log Log() = 0;
+
+  // Starts a child process and returns when its Init is done. Errors:
+  //   kIncorrect          an option; the text names the field and the value
+  //   kProcessTerminated  Init stopped or threw; the text is its reason
+  //   kTaken              SpawnRegister: the name is in use
+  virtual Result<PID> Spawn(const ProcessFactory& factory, const ProcessOptions& options = {},
+                            const Args& args = {}) = 0;
+  virtual Result<PID> SpawnRegister(Atom name, const ProcessFactory& factory,
+                                    const ProcessOptions& options = {}, const Args& args = {}) = 0;
+
+  // A process has at most one name. kTaken: the name is in use; kNotAllowed: it has a name.
+  virtual Result<void> RegisterName(Atom name) = 0;
+  virtual Result<void> UnregisterName() = 0;
+  virtual Result<Alias> CreateAlias() = 0;
+  // kProcessUnknown: not an alias of this process.
+  virtual Result<void> DeleteAlias(Alias alias) = 0;
+
+  // Links are symmetric: when one of the two ends, the other gets an exit signal with its reason.
+  // Linking twice is one link. Linking to a process that is gone sends the signal "noproc".
+  virtual Result<void> Link(const Target& to) = 0;
+  virtual Result<void> Unlink(const Target& to) = 0;
+  // Asks for one MessageDown... when the process ends; at once, with "noproc", if it is gone.
+  virtual Result<Ref> Monitor(const Target& to) = 0;
+  // No notice with this ref is handled after it. kProcessUnknown: no such monitor, or it has fired.
+  virtual Result<void> Demonitor(Ref ref) = 0;
+
+  // Makes this process the producer of an event; the returned token entitles to publish it. kTaken:
+  // there is such an event.
+  virtual Result<Ref> RegisterEvent(Atom name) = 0;
+  // Subscribers get a MessageDownEvent. kProcessUnknown: not an event of this process.
+  virtual Result<void> UnregisterEvent(Atom name) = 0;
+  // Publishes a value and returns how many subscribers it was sent to; one with a full mailbox does
+  // not get it, which is counted. The token may be handed to other processes. kNotAllowed: wrong token.
+  template <class T>
+  Result<std::size_t> SendEvent(Atom name, Ref token, T&& value) {
+    return PublishEnvelope(name, token,
+                           MakeMessage(std::forward<T>(value), MessagePriority::kNormal));
+  }
+  // Subscribes: published values arrive in HandleEvent (at a pool: of a worker) until the event or
+  // this process ends, or DemonitorEvent. kProcessUnknown: no such event; kTaken: subscribed already.
+  virtual Result<void> MonitorEvent(const Event& event) = 0;
+  virtual Result<void> DemonitorEvent(const Event& event) = 0;
+
+  // With true, exit signals arrive as MessageExitPID in HandleMessage instead of ending the process,
+  // except those of its parent.
+  virtual void SetTrapExit(bool trap) = 0;
+  [[nodiscard]] virtual bool TrapExit() const = 0;
+  virtual void SetSendPriority(MessagePriority priority) = 0;
+  virtual void SetLogLevel(LogLevel level) = 0;
+
+  // Suspends this process only. kProcessTerminated: it is being ended; return from the handler.
+  virtual Result<void> Sleep(std::chrono::nanoseconds duration) = 0;
+
+  // A value that no other call on this node returns.
+  [[nodiscard]] virtual Ref MakeRef() = 0;
+  // The node's clock, in nanoseconds from an arbitrary start.
+  [[nodiscard]] virtual std::int64_t Now() const = 0;
+
+ protected:
+  virtual Result<std::size_t> PublishEnvelope(Atom name, Ref token, core::EnvelopePtr value) = 0;
+};
+
+}  // namespace ergon::gen

@@ -1,0 +1,88 @@
+// What the runtime offers to those who write behaviours (act::Pool and the like), beyond gen::Process.
+#pragma once
+
+#include <cstdint>
+
+#include <ergon/core/rotation.h>
+#include <ergon/gen/process.h>
+
+namespace ergon::gen {
+
+enum class DropReason : std::uint8_t {
+  kTerminated,   // the receiver ended first
+  kUnknown,      // the receiver had ended between look-up and delivery
+  kMailboxFull,  // nobody had room
+  kExpired,      // the caller had stopped waiting
+};
+inline constexpr int kDropReasons = 4;
+
+// How far a worker is with what came through its pool. Exact when it is at rest.
+struct WorkerProgress {
+  std::uint64_t handled = 0;  // messages that came through the pool
+  std::uint64_t queued = 0;   // normal priority, waiting
+  bool busy = false;          // handles a message, or is about to
+};
+
+class ProcessHost : public Process {
+ public:
+  // -- envelopes --
+
+  // Takes the envelope being handled out of the runtime's hands.
+  [[nodiscard]] virtual core::EnvelopePtr Detach(core::Envelope& envelope) = 0;
+  // Passes an envelope on, with its sender and ref; `envelope` is null afterwards if that succeeded.
+  // `routed` marks it as having come through this process as a pool.
+  virtual Result<void> Forward(PID to, core::EnvelopePtr& envelope, bool routed) = 0;
+  // Ends an envelope that nobody will handle: a request's caller gets `error`, others are counted.
+  virtual void Drop(core::EnvelopePtr envelope, DropReason reason, const Error& error) = 0;
+
+  // -- children --
+
+  // Starts a child without waiting for its Init. When that is done, this process gets a
+  // MessageStarted; if it fails, the exit signal of the link, which there always is. The child's heir
+  // is this process: what it has not handled when it ends arrives as a MessageInheritance, just
+  // before the exit signal.
+  virtual Result<PID> SpawnAsync(const ProcessFactory& factory, const ProcessOptions& options,
+                                 const Args& args) = 0;
+  // As Spawn, linked and with this process as heir.
+  virtual Result<PID> SpawnWorker(const ProcessFactory& factory, const ProcessOptions& options,
+                                  const Args& args) = 0;
+  // Asks a process to end with `reason` after what waits in its Main lane now.
+  virtual Result<void> StopAfterQueue(PID pid, const Reason& reason) = 0;
+  // Ends a process at once: the handler that runs is its last.
+  virtual Result<void> Kill(PID pid) = 0;
+  // All zero when the process is gone.
+  [[nodiscard]] virtual WorkerProgress Progress(PID worker) const = 0;
+
+  // -- the pool's address --
+
+  // The rotation that senders to this process use while its Main lane is redirected.
+  [[nodiscard]] virtual core::Rotation& GetRotation() = 0;
+  // From now on senders forward to the rotation themselves. False, and nothing has changed, while
+  // messages wait in the Main lane: handle those first, so that order is kept.
+  [[nodiscard]] virtual bool TryRedirectMain() = 0;
+  // From now on Main messages come here.
+  virtual void AcceptMain() = 0;
+  [[nodiscard]] virtual bool IsMainRedirected() const = 0;
+  // From now on Main messages are refused with kProcessTerminated: for a pool that ends. False, and
+  // nothing has changed, while messages wait in the Main lane.
+  [[nodiscard]] virtual bool TryRefuseMain() = 0;
+  // While true, Main messages stay in the mailbox (and count against its bound).
+  virtual void HoldMain(bool hold) = 0;
+  virtual void SetMailboxSize(std::uint32_t messages) = 0;
+  [[nodiscard]] virtual std::uint64_t MainQueued() const = 0;
+
+  // Whether the calling thread is inside a turn of this process. Any thread.
+  [[nodiscard]] virtual bool InOwnTurn() const = 0;
+
+  // -- time --
+
+  // A message to itself, priority max, after `delay`: for behaviours' own timers.
+  template <class T>
+  TimerHandle SendSelfAfter(T&& value, std::chrono::nanoseconds delay) {
+    auto handle = SendEnvelopeAfter(
+        Self(), MakeMessage(std::forward<T>(value), MessagePriority::kMax), delay);
+    return handle ? *handle : TimerHandle();
+  }
+};
+
+}  // namespace ergon::gen

@@ -1,0 +1,62 @@
+// A moment's view of one process.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string_view>
+#include <string>
+#include <vector>
+
+#include <ergon/gen/alias.h>
+#include <ergon/gen/atom.h>
+#include <ergon/gen/log_level.h>
+#include <ergon/gen/pid.h>
+
+namespace ergon::gen {
+
+enum class ProcessState : std::uint8_t {
+  kStarting,     // in Init
+  kIdle,         // nothing to do
+  kRunning,      // scheduled or in a handler
+  kWaiting,      // suspended in a Call or Sleep
+  kTerminating,  // ends
+};
+
+constexpr std::string_view ToString(ProcessState state) {
+  switch (state) {
+    case ProcessState::kStarting:
+      return "starting";
+    case ProcessState::kIdle:
+      return "idle";
+    case ProcessState::kRunning:
+      return "running";
+    case ProcessState::kWaiting:
+      return "waiting";
+    case ProcessState::kTerminating:
+      return "terminating";
+  }
+  return "unknown";
+}
+
+// Read without stopping the process: each field is true at some moment, not all at the same one.
+struct ProcessInfo {
+  PID pid;
+  Atom name;             // empty: not registered
+  std::string behavior;  // class name
+  PID parent;            // the node's own PID for processes spawned by Node::Spawn
+  ProcessState state = ProcessState::kIdle;
+  std::uint64_t messages_queued = 0;   // normal priority, waiting
+  std::uint64_t messages_handled = 0;  // all priorities
+  std::uint64_t messages_dropped = 0;  // not handled: expired requests
+  std::uint32_t mailbox_size = 0;      // 0: unbounded
+  bool trap_exit = false;
+  bool detached = false;
+  LogLevel log_level = LogLevel::kInfo;
+  std::chrono::nanoseconds uptime{0};
+  std::vector<PID> links;
+  std::vector<PID> monitors;      // processes that this one monitors
+  std::vector<PID> monitored_by;
+  std::vector<Alias> aliases;
+};
+
+}  // namespace ergon::gen

@@ -1,0 +1,48 @@
+// How a process is spawned, and how a call is made.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <ergon/gen/atom.h>
+#include <ergon/gen/log_level.h>
+#include <ergon/gen/priority.h>
+
+namespace ergon::gen {
+
+// Where a full mailbox sends what it cannot take; see MessageFallback. Requests are not passed on:
+// their callers get ErrProcessMailboxFull.
+struct ProcessFallback {
+  Atom name = {};        // the registered name of a process on this node; empty: none
+  std::string tag = {};  // handed over with each message
+};
+
+struct ProcessOptions {
+  // Messages of normal priority that may wait, 1..4,000,000; 0: any number. A send beyond it returns
+  // ErrProcessMailboxFull.
+  int mailbox_size = 0;
+  // The priority of what the process sends with Send and Call.
+  MessagePriority send_priority = MessagePriority::kNormal;
+  // Link with the process that spawns it. Links are symmetric, so one of the two is enough; both
+  // names are kept for those who think from one side.
+  bool link_parent = false;
+  bool link_child = false;
+  // A thread of its own, for handlers that block it.
+  bool detached = false;
+  // Least level of its log lines; none: the node's.
+  std::optional<LogLevel> log_level = std::nullopt;
+  ProcessFallback fallback = {};
+};
+
+// The time-out of calls and inspections if none is given.
+inline constexpr std::chrono::nanoseconds kDefaultCallTimeout = std::chrono::seconds(5);
+inline constexpr std::chrono::nanoseconds kInfinite = std::chrono::nanoseconds::max();
+
+struct CallOptions {
+  std::chrono::nanoseconds timeout = kDefaultCallTimeout;  // more than 0; kInfinite: none
+  std::optional<MessagePriority> priority = std::nullopt;  // none: the sender's send_priority
+};
+
+}  // namespace ergon::gen

@@ -1,0 +1,71 @@
+// Why a process ended.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace ergon::gen {
+
+enum class ReasonKind : std::uint8_t {
+  kNormal,        // it was done
+  kShutdown,      // it was asked to end in order
+  kKill,          // it was ended at once
+  kPanic,         // an exception left a handler
+  kError,         // the user's own
+  kNoProcess,     // monitors and links: there was no such process
+  kNoConnection,  // monitors and links: the other node is gone
+};
+
+// Immutable and cheap to copy. Two reasons are equal when kind and text are.
+class Reason {
+ public:
+  Reason() = default;  // normal
+
+  static Reason Normal() { return Reason(); }
+  static Reason Shutdown();
+  // What a killed process ends with, and what others see of it: "killed".
+  static Reason Kill();
+  static Reason NoProcess();
+  static Reason NoConnection();
+  static Reason Panic(std::string what);
+  static Reason Error(std::string text);
+
+  [[nodiscard]] ReasonKind kind() const noexcept { return rep_ ? rep_->kind : ReasonKind::kNormal; }
+  [[nodiscard]] bool IsNormal() const noexcept { return kind() == ReasonKind::kNormal; }
+  // Normal and shutdown are not failures.
+  [[nodiscard]] bool IsFailure() const noexcept {
+    return kind() != ReasonKind::kNormal && kind() != ReasonKind::kShutdown;
+  }
+  // "normal", "shutdown", "killed", "noproc", "noconnection", "panic: <what>", or the user's text.
+  [[nodiscard]] std::string ToString() const;
+
+  friend bool operator==(const Reason& left, const Reason& right) noexcept {
+    return left.kind() == right.kind() && left.text() == right.text();
+  }
+
+ private:
+  struct Rep {
+    ReasonKind kind;
+    std::string text;
+  };
+  explicit Reason(std::shared_ptr<const Rep> rep) : rep_(std::move(rep)) {}
+  [[nodiscard]] std::string_view text() const noexcept {
+    return rep_ ? std::string_view(rep_->text) : std::string_view();
+  }
+
+  std::shared_ptr<const Rep> rep_;  // null: normal
+};
+
+}  // namespace ergon::gen
+
+template <>
+struct fmt::formatter<ergon::gen::Reason> : fmt::formatter<std::string> {
+  template <class Context>
+  auto format(const ergon::gen::Reason& reason, Context& context) const {
+    return fmt::formatter<std::string>::format(reason.ToString(), context);
+  }
+};

@@ -1,0 +1,69 @@
+// A value or an error: tl::expected with an error text that survives `value()`.
+#pragma once
+
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+
+#include <tl/expected.hpp>
+
+#include <ergon/gen/error.h>
+
+namespace ergon::gen {
+
+// Thrown by Result::value() without a value; what() is the error's text. In a handler it ends the
+// process with the reason "panic: <text>".
+class BadResult : public std::runtime_error {
+ public:
+  explicit BadResult(Error error) : std::runtime_error(error.ToString()), error_(std::move(error)) {}
+  [[nodiscard]] const Error& error() const noexcept { return error_; }
+
+ private:
+  Error error_;
+};
+
+template <class T>
+class [[nodiscard]] Result : public tl::expected<T, Error> {
+  using Base = tl::expected<T, Error>;
+
+ public:
+  using Base::Base;
+  Result(Error error)  // NOLINT(google-explicit-constructor): `return error;`
+      : Base(tl::unexpected<Error>(std::move(error))) {}
+
+  // The value. Throws BadResult when there is none.
+  T& value() & {
+    Check();
+    return **this;
+  }
+  const T& value() const& {
+    Check();
+    return **this;
+  }
+  T&& value() && {
+    Check();
+    return *std::move(*this);
+  }
+
+ private:
+  void Check() const {
+    if (!this->has_value()) throw BadResult(this->error());
+  }
+};
+
+template <>
+class [[nodiscard]] Result<void> : public tl::expected<void, Error> {
+  using Base = tl::expected<void, Error>;
+
+ public:
+  using Base::Base;
+  Result(Error error)  // NOLINT(google-explicit-constructor): `return error;`
+      : Base(tl::unexpected<Error>(std::move(error))) {}
+
+  // Nothing. Throws BadResult when there is an error.
+  void value() const {
+    if (!has_value()) throw BadResult(error());
+  }
+};
+
+}  // namespace ergon::gen

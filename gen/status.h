@@ -1,0 +1,89 @@
+// What a handler answers: go on, stop, reply.
+#pragma once
+
+#include <utility>
+
+#include <ergon/core/envelope.h>
+#include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/error.h>
+#include <ergon/gen/message.h>
+#include <ergon/gen/reason.h>
+
+namespace ergon::gen {
+
+namespace detail {
+struct StopRequest {
+  Reason reason;
+};
+}  // namespace detail
+
+// The result of Init, HandleMessage and HandleEvent: Continue() or Stop(reason).
+class [[nodiscard]] Status {
+ public:
+  Status() = default;  // continue
+  Status(detail::StopRequest stop)  // NOLINT(google-explicit-constructor): `return gen::Stop(...)`
+      : stops_(true), reason_(std::move(stop.reason)) {}
+
+  [[nodiscard]] bool stops() const noexcept { return stops_; }
+  [[nodiscard]] const Reason& reason() const noexcept { return reason_; }
+
+ private:
+  bool stops_ = false;
+  Reason reason_;
+};
+
+// The result of HandleCall: Reply(value), ReplyError(error), NoReply(), Stop(reason), or
+// ReplyAndStop(value, reason).
+class [[nodiscard]] CallResult {
+ public:
+  // No reply now: somebody will call SendResponse with `from` and `ref`.
+  CallResult() = default;
+  CallResult(detail::StopRequest stop)  // NOLINT(google-explicit-constructor)
+      : status_(std::move(stop)) {}
+  CallResult(core::EnvelopePtr response, Status status)
+      : response_(std::move(response)), status_(std::move(status)) {}
+
+  // Null: no reply.
+  [[nodiscard]] core::EnvelopePtr& response() noexcept { return response_; }
+  [[nodiscard]] const Status& status() const noexcept { return status_; }
+
+ private:
+  core::EnvelopePtr response_;
+  Status status_;
+};
+
+// The process goes on.
+inline Status Continue() { return {}; }
+// The process ends with `reason`; after HandleCall the caller gets "process terminated: <reason>".
+inline detail::StopRequest Stop(Reason reason) { return {std::move(reason)}; }
+
+namespace detail {
+template <class T>
+core::EnvelopePtr MakeResponse(T&& value) {
+  return core::MakeEnvelope<StoredType<T>>(static_cast<std::uint8_t>(EnvelopeKind::kResponse),
+                                           core::Lane::kMain, std::forward<T>(value));
+}
+inline core::EnvelopePtr MakeErrorResponse(Error error) {
+  return core::MakeEnvelope<Error>(static_cast<std::uint8_t>(EnvelopeKind::kError),
+                                   core::Lane::kMain, std::move(error));
+}
+}  // namespace detail
+
+// The caller gets `value`; its Call<T> must name exactly this type.
+template <class T>
+CallResult Reply(T&& value) {
+  return {detail::MakeResponse(std::forward<T>(value)), Status()};
+}
+// The caller's Call returns `error`.
+inline CallResult ReplyError(Error error) {
+  return {detail::MakeErrorResponse(std::move(error)), Status()};
+}
+// The answer comes later, by SendResponse or SendResponseError, from this process or another one.
+// Should this process end before, the caller gets "process terminated" at once.
+inline CallResult NoReply() { return {}; }
+template <class T>
+CallResult ReplyAndStop(T&& value, Reason reason) {
+  return {detail::MakeResponse(std::forward<T>(value)), Stop(std::move(reason))};
+}
+
+}  // namespace ergon::gen

@@ -1,0 +1,349 @@
+// How an envelope reaches a mailbox, or its sender is told, or it is counted.
+#include <mutex>
+
+#include <fmt/core.h>
+
+#include <ergon/core/timer_queue.h>
+#include <ergon/gen/notices.h>
+#include <ergon/node/relations.h>
+#include <ergon/node/runtime.h>
+
+namespace ergon::node {
+namespace {
+
+std::uint32_t GenerationOf(gen::PID pid) { return static_cast<std::uint32_t>(pid.id >> 32); }
+
+bool IsKind(const core::Envelope& envelope, gen::EnvelopeKind kind) {
+  return static_cast<gen::EnvelopeKind>(envelope.kind) == kind;
+}
+
+// A message on its way through time. Holds itself until it was sent or cancelled.
+class DelayedSend final : public gen::TimerHandle::State {
+ public:
+  DelayedSend(Runtime& runtime, gen::Target to, core::EnvelopePtr envelope)
+      : runtime_(runtime), to_(to), envelope_(std::move(envelope)) {}
+
+  static std::shared_ptr<DelayedSend> Start(Runtime& runtime, const gen::Target& to,
+                                            core::EnvelopePtr envelope, std::int64_t deadline) {
+    auto send = std::make_shared<DelayedSend>(runtime, to, std::move(envelope));
+    send->self_ = send;
+    send->timer_.fire = &DelayedSend::Fire;
+    send->timer_.context = send.get();
+    runtime.timers().Arm(send->timer_, deadline);
+    return send;
+  }
+
+  bool Cancel() override {
+    if (finished_.exchange(true)) return false;
+    // It will not be sent. If the timer fires just now, Fire lets go of this, otherwise nobody else.
+    const core::EnvelopePtr dropped = std::move(envelope_);
+    if (runtime_.timers().Disarm(timer_)) self_.reset();
+    return true;
+  }
+
+ private:
+  static void Fire(void* context, std::uint64_t) {
+    const auto send = std::move(static_cast<DelayedSend*>(context)->self_);
+    if (send->finished_.exchange(true)) return;
+    Runtime& runtime = send->runtime_;
+    if (runtime.IsStopped()) {
+      runtime.CountDrop(gen::DropReason::kTerminated);
+      return;
+    }
+    auto pid = runtime.Resolve(send->to_);
+    auto sent = pid ? runtime.Deliver(*pid, send->envelope_) : gen::Result<void>(pid.error());
+    if (!sent) {
+      const bool full = sent.error() == gen::ErrProcessMailboxFull;
+      runtime.DropEnvelope(std::move(send->envelope_),
+                           full ? gen::DropReason::kMailboxFull : gen::DropReason::kTerminated,
+                           sent.error());
+    }
+  }
+
+  Runtime& runtime_;
+  const gen::Target to_;
+  core::EnvelopePtr envelope_;
+  core::Timer timer_;
+  std::atomic<bool> finished_{false};  // whoever sets it decides: sent or cancelled
+  std::shared_ptr<DelayedSend> self_;
+};
+
+}  // namespace
+
+Process* Runtime::Find(gen::PID pid) const {
+  Process* process = table_.Find(pid.id);
+  if (process == nullptr || pid.node != name_ || pid.creation != creation_) return nullptr;
+  return process->generation_.load(std::memory_order_acquire) == GenerationOf(pid) ? process
+                                                                                    : nullptr;
+}
+
+gen::Result<void> Runtime::Reach(gen::PID to) const {
+  if (to.node != name_) {
+    if (!to) return gen::Error(gen::ErrorCode::kProcessUnknown, "the empty PID");
+    return gen::Error(gen::ErrorCode::kNoConnection, to.node.ToString());
+  }
+  if (to.creation != creation_) return gen::ErrProcessIncarnation;
+  const Process* process = table_.Find(to.id);
+  const bool existed = process != nullptr && to.id >> 32 != 0 &&
+                       process->generation_.load(std::memory_order_relaxed) > GenerationOf(to);
+  return existed ? gen::ErrProcessTerminated : gen::ErrProcessUnknown;
+}
+
+void Runtime::Dispatch(Process& process) { process.dispatcher_->Schedule(process); }
+
+gen::Result<void> Runtime::Deliver(gen::PID to, core::EnvelopePtr& envelope) {
+  Process* process = table_.Find(to.id);
+  if (process == nullptr || to.node != name_ || to.creation != creation_ ||
+      process->generation_.load(std::memory_order_acquire) != GenerationOf(to)) [[unlikely]] {
+    return Reach(to);
+  }
+  envelope->generation = GenerationOf(to);
+  return Accept(*process, to, process->mailbox_.Push(envelope.get()), envelope);
+}
+
+gen::Result<void> Runtime::Accept(Process& process, gen::PID to, core::PushOutcome outcome,
+                                  core::EnvelopePtr& envelope) {
+  switch (outcome) {
+    case core::PushOutcome::kPushed:
+      (void)envelope.release();  // the mailbox's now, and maybe handled and gone already
+      return {};
+    case core::PushOutcome::kMustSchedule:
+      (void)envelope.release();
+      Dispatch(process);
+      return {};
+    case core::PushOutcome::kFull:
+      return MailboxFull(process, to, envelope);
+    case core::PushOutcome::kRedirected:
+      return Route(process, to, envelope);
+    case core::PushOutcome::kClosed:
+      break;
+  }
+  return gen::ErrProcessTerminated;
+}
+
+gen::Result<void> Runtime::Route(Process& pool, gen::PID to, core::EnvelopePtr& envelope) {
+  PoolSlot* slot = pool.pool_.load(std::memory_order_acquire);  // partner: Process::GetPoolSlot
+  if (slot == nullptr) return gen::ErrProcessTerminated;
+  if (slot->refuses.load(std::memory_order_acquire)) return gen::ErrProcessTerminated;
+  core::Rotation& rotation = slot->rotation;
+  bool found_gone = false;
+  bool found_self = false;
+  const std::uint32_t tries = rotation.size();
+  for (std::uint32_t i = 0; i < tries; ++i) {
+    const std::uint64_t worker = rotation.Next();
+    // The slot may have a new process by now, and the rotation may be a new pool's.
+    if (pool.generation_.load(std::memory_order_acquire) != GenerationOf(to)) {
+      rotation.Skipped();
+      return gen::ErrProcessTerminated;
+    }
+    if (worker == 0) {
+      rotation.Skipped();
+      found_gone = true;
+      break;
+    }
+    if (worker == envelope->from.id && IsKind(*envelope, gen::EnvelopeKind::kRequest)) {
+      rotation.Skipped();  // a worker that calls its own pool must not wait for itself
+      found_self = true;
+      continue;
+    }
+    envelope->flags |= core::Envelope::kFlagRouted;
+    auto sent = Deliver({worker, name_, creation_}, envelope);
+    if (sent) return sent;
+    rotation.Skipped();
+    if (sent.error() != gen::ErrProcessMailboxFull) found_gone = true;
+  }
+  envelope->flags &= static_cast<std::uint8_t>(~core::Envelope::kFlagRouted);
+  if (found_self && tries == 1) {
+    return gen::Error(gen::ErrorCode::kNotAllowed,
+                      "the pool's only worker calls its own pool: it would wait for itself");
+  }
+  if (tries != 0 && !found_gone) return RefusedByAll(pool, to);
+  // Workers are being replaced: the pool keeps the message until there is one.
+  envelope->generation = GenerationOf(to);
+  return Accept(pool, to, pool.mailbox_.PushAndAccept(envelope.get()), envelope);
+}
+
+gen::Result<void> Runtime::RefusedByAll(Process& pool, gen::PID to) {
+  PoolSlot& slot = *pool.pool_.load(std::memory_order_acquire);
+  slot.rotation.Refused();
+  std::int64_t last = slot.last_refusal_log.load(std::memory_order_relaxed);
+  const std::int64_t now = clock_->CoarseNow();
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  if ((last == 0 || now - last >= kSecond) &&
+      slot.last_refusal_log.compare_exchange_strong(last, now, std::memory_order_relaxed)) {
+    Log().Warning("pool {}: all workers' mailboxes are full, senders get errors", to);
+  }
+  return gen::ErrProcessMailboxFull;
+}
+
+gen::Result<void> Runtime::MailboxFull(Process& process, gen::PID to,
+                                       core::EnvelopePtr& envelope) {
+  ProcessCold* cold = process.ColdIfAny();
+  if (cold == nullptr || !IsKind(*envelope, gen::EnvelopeKind::kMessage)) {
+    return gen::ErrProcessMailboxFull;
+  }
+  gen::ProcessFallback fallback;
+  {
+    std::lock_guard lock(cold->lock);
+    if (process.generation_.load(std::memory_order_relaxed) == GenerationOf(to)) {
+      fallback = cold->fallback;
+    }
+  }
+  const gen::PID target = fallback.name.empty() ? gen::PID() : names_.Find(fallback.name);
+  if (!target || target == to) return gen::ErrProcessMailboxFull;
+  const core::Address from = envelope->from;
+  auto wrapped = core::MakeEnvelope<gen::MessageFallback>(
+      static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage), core::Lane::kMain,
+      gen::MessageFallback{to, std::move(fallback.tag), gen::OwnedMessage(std::move(envelope))});
+  wrapped->from = from;
+  auto sent = Deliver(target, wrapped);
+  if (sent) return sent;
+  return gen::ErrProcessMailboxFull;
+}
+
+gen::Result<void> Runtime::Respond(gen::PID from, std::uint64_t ref, core::EnvelopePtr response) {
+  if (from.node != name_) return Reach(from);
+  if (from.id == kNodeId) {
+    return pending_calls_.Complete(ref, std::move(response)) ? gen::Result<void>()
+                                                             : gen::ErrResponseIgnored;
+  }
+  Process* process = table_.Find(from.id);
+  if (process == nullptr) return gen::ErrResponseIgnored;
+  // No look at the generation: the ref is unique, so a later process in the slot never waits for it.
+  switch (process->await_.Complete(ref, response.get())) {
+    case core::CompleteOutcome::kIgnored:
+      return gen::ErrResponseIgnored;
+    case core::CompleteOutcome::kStored:
+      (void)response.release();
+      return {};
+    case core::CompleteOutcome::kMustSchedule:
+      (void)response.release();
+      Dispatch(*process);
+      return {};
+  }
+  return gen::ErrResponseIgnored;
+}
+
+void Runtime::RespondError(gen::PID from, std::uint64_t ref, const gen::Error& error) {
+  (void)Respond(from, ref,
+                core::MakeEnvelope<gen::Error>(static_cast<std::uint8_t>(gen::EnvelopeKind::kError),
+                                               core::Lane::kMain, error));
+}
+
+bool Runtime::IsAwaited(gen::PID from, gen::Ref ref) const {
+  if (from.id == kNodeId) return pending_calls_.IsAwaited(ref.id);
+  const Process* process = table_.Find(from.id);
+  return process != nullptr && process->await_.WaitingFor() == ref.id;
+}
+
+void Runtime::DropEnvelope(core::EnvelopePtr envelope, gen::DropReason reason,
+                           const gen::Error& error) {
+  switch (static_cast<gen::EnvelopeKind>(envelope->kind)) {
+    case gen::EnvelopeKind::kRequest:
+    case gen::EnvelopeKind::kInspect:
+      RespondError(gen::PID::FromAddress(envelope->from), envelope->ref, error);
+      CountDrop(reason);
+      break;
+    case gen::EnvelopeKind::kMessage:
+    case gen::EnvelopeKind::kEvent:
+      CountDrop(reason);
+      break;
+    case gen::EnvelopeKind::kInheritance:
+      for (auto& left : envelope->ValueAs<gen::MessageInheritance>()->messages) {
+        DropEnvelope(std::move(left), reason, error);
+      }
+      break;
+    default:
+      break;  // notices and signals to a process that has ended
+  }
+}
+
+void Runtime::SendExitSignal(gen::PID to, gen::PID from, const gen::Reason& reason,
+                             std::uint64_t ref) {
+  auto envelope = core::MakeEnvelope<gen::MessageExitPID>(
+      static_cast<std::uint8_t>(gen::EnvelopeKind::kExit), core::Lane::kUrgent,
+      gen::MessageExitPID{from, reason});
+  envelope->from = from.ToAddress();
+  envelope->ref = ref;
+  Process* process = Find(to);
+  if (process == nullptr || !Deliver(to, envelope)) return;
+  // It may end a process that is suspended in a call. Partner: Process::SettleParked, which says
+  // "parked" and then looks at the express stack, while here that is pushed to first.
+  if (process->await_.Unpark()) Dispatch(*process);
+}
+
+gen::Result<void> Runtime::SendExitFrom(gen::PID from, const gen::Target& to, gen::Reason reason) {
+  auto pid = Resolve(to);
+  if (!pid) return std::move(pid.error());
+  if (Find(*pid) == nullptr) return Reach(*pid);
+  if (reason.kind() == gen::ReasonKind::kKill) return Kill(*pid);
+  SendExitSignal(*pid, from, reason, kExplicitExit);
+  return {};
+}
+
+gen::Result<void> Runtime::Kill(gen::PID pid) {
+  Process* process = Find(pid);
+  if (process == nullptr) return Reach(pid);
+  // The slot may change hands between the look and the flag: the signal tells whose flag it is.
+  auto envelope = core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kKill),
+                                   core::Lane::kUrgent);
+  envelope->from = Self().ToAddress();
+  auto sent = Deliver(pid, envelope);
+  if (!sent) return sent;
+  if (process->await_.Unpark()) Dispatch(*process);
+  return {};
+}
+
+gen::Result<void> Runtime::StopAfterQueue(gen::PID pid, const gen::Reason& reason) {
+  Process* process = Find(pid);
+  if (process == nullptr) return Reach(pid);
+  auto envelope = core::MakeEnvelope<gen::Reason>(
+      static_cast<std::uint8_t>(gen::EnvelopeKind::kStopAfterThis), core::Lane::kMain, reason);
+  envelope->from = Self().ToAddress();
+  envelope->generation = GenerationOf(pid);
+  core::PushOutcome outcome = process->mailbox_.PushBeyondBound(envelope.get());
+  if (outcome == core::PushOutcome::kRedirected) {
+    // A pool has nothing in its own Main lane: the signal need not queue behind anything.
+    envelope->lane = core::Lane::kUrgent;
+    outcome = process->mailbox_.Push(envelope.get());
+  }
+  return Accept(*process, pid, outcome, envelope);
+}
+
+gen::Result<gen::TimerHandle> Runtime::SendAfterFrom(const gen::Target& to,
+                                                     core::EnvelopePtr envelope,
+                                                     std::chrono::nanoseconds delay) {
+  if (delay < std::chrono::nanoseconds::zero()) {
+    return gen::Error(gen::ErrorCode::kIncorrect,
+                      fmt::format("delay: {} ns, must not be negative", delay.count()));
+  }
+  if (IsStopped()) return gen::ErrNodeTerminated;
+  return gen::TimerHandle(
+      DelayedSend::Start(*this, to, std::move(envelope), clock_->Now() + delay.count()));
+}
+
+// ---- the node as a sender
+
+gen::Result<void> Runtime::SendEnvelope(gen::PID to, core::EnvelopePtr envelope) {
+  envelope->from = Self().ToAddress();
+  return Deliver(to, envelope);
+}
+
+gen::Result<void> Runtime::SendResponseEnvelope(gen::PID from, gen::Ref ref,
+                                                core::EnvelopePtr response) {
+  response->from = Self().ToAddress();
+  return Respond(from, ref.id, std::move(response));
+}
+
+gen::Result<gen::TimerHandle> Runtime::SendEnvelopeAfter(const gen::Target& to,
+                                                         core::EnvelopePtr envelope,
+                                                         std::chrono::nanoseconds delay) {
+  envelope->from = Self().ToAddress();
+  return SendAfterFrom(to, std::move(envelope), delay);
+}
+
+gen::Result<void> Runtime::SendExit(const gen::Target& to, gen::Reason reason) {
+  return SendExitFrom(Self(), to, std::move(reason));
+}
+
+}  // namespace ergon::node

@@ -1,0 +1,90 @@
+#include <ergon/node/io_thread.h>
+
+#include <chrono>
+#include <csignal>
+#include <future>
+#include <optional>
+#include <thread>
+
+#include <asio.hpp>
+#include <pthread.h>
+
+namespace ergon::node {
+
+struct IoThread::Impl {
+  explicit Impl(core::TimerQueue& queue)
+      : timers(queue), work(asio::make_work_guard(context)), deadline(context) {}
+
+  // The driver's loop of the timer queue, one step per wake-up.
+  void FireAndSleep() {
+    timers.RunDue();
+    const std::int64_t until = timers.PrepareSleep();
+    if (until == core::kNever) {
+      deadline.cancel();
+      return;
+    }
+    deadline.expires_at(std::chrono::steady_clock::time_point(std::chrono::nanoseconds(until)));
+    deadline.async_wait([this](const asio::error_code& error) {
+      if (!error) FireAndSleep();
+    });
+  }
+
+  void AwaitSignal() {
+    signals->async_wait([this](const asio::error_code& error, int signal) {
+      if (error) return;
+      on_signal(signal);
+      AwaitSignal();
+    });
+  }
+
+  core::TimerQueue& timers;
+  asio::io_context context{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work;
+  asio::steady_timer deadline;
+  std::optional<asio::signal_set> signals;
+  std::function<void(int)> on_signal;
+  std::thread thread;
+};
+
+IoThread::IoThread(core::TimerQueue& timers) : impl_(std::make_unique<Impl>(timers)) {
+  // A posted handler sticks: it runs before the thread sleeps again (see timer_queue.h).
+  timers.SetWake([impl = impl_.get()] { asio::post(impl->context, [impl] { impl->FireAndSleep(); }); });
+  asio::post(impl_->context, [impl = impl_.get()] { impl->FireAndSleep(); });
+  impl_->thread = std::thread([impl = impl_.get()] { impl->context.run(); });
+  pthread_setname_np(impl_->thread.native_handle(), "ergon-io");
+}
+
+IoThread::~IoThread() {
+  Stop();
+  impl_->timers.SetWake(nullptr);
+}
+
+void IoThread::StartSignals(std::function<void(int)> on_signal) {
+  // On the thread, so that handlers never see a half-made set; waited for, so that a signal right
+  // after this call is caught.
+  std::promise<void> ready;
+  asio::post(impl_->context, [&, this] {
+    impl_->on_signal = std::move(on_signal);
+    impl_->signals.emplace(impl_->context, SIGINT, SIGTERM);
+    impl_->AwaitSignal();
+    ready.set_value();
+  });
+  ready.get_future().wait();
+}
+
+void IoThread::StopSignals() {
+  std::promise<void> done;
+  asio::post(impl_->context, [&, this] {
+    impl_->signals.reset();
+    done.set_value();
+  });
+  done.get_future().wait();
+}
+
+void IoThread::Stop() {
+  if (!impl_->thread.joinable()) return;
+  impl_->context.stop();
+  impl_->thread.join();
+}
+
+}  // namespace ergon::node

@@ -1,0 +1,33 @@
+// The node's one thread for timers and signals, on Asio.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include <ergon/core/timer_queue.h>
+
+namespace ergon::node {
+
+// Sleeps until the earliest deadline and fires what is due. Makes no system call per timer: only an
+// earlier deadline than the one it sleeps for wakes it.
+class IoThread {
+ public:
+  // `timers` must outlive it.
+  explicit IoThread(core::TimerQueue& timers);
+  ~IoThread();
+  IoThread(const IoThread&) = delete;
+  IoThread& operator=(const IoThread&) = delete;
+
+  // Calls `on_signal` on the thread for each SIGINT and SIGTERM from now on, until `StopSignals`.
+  void StartSignals(std::function<void(int signal)> on_signal);
+  void StopSignals();
+
+  // Ends the thread; what is armed does not fire any more. May be called again.
+  void Stop();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ergon::node

@@ -1,0 +1,87 @@
+#include <ergon/node/node.h>
+
+#include <ergon/node/runtime.h>
+
+namespace ergon::node {
+
+Node::Node(std::unique_ptr<Runtime> runtime) : runtime_(std::move(runtime)) {}
+Node::Node(Node&&) noexcept = default;
+Node& Node::operator=(Node&&) noexcept = default;
+Node::~Node() = default;
+
+gen::Result<Node> Start(std::string_view name, const gen::NodeOptions& options) {
+  if (name.size() > gen::Atom::kMaxBytes) {
+    return gen::Error(gen::ErrorCode::kIncorrect,
+                      "node name: longer than " + std::to_string(gen::Atom::kMaxBytes) + " bytes");
+  }
+  auto runtime = Runtime::Start(gen::Atom(name), options);
+  if (!runtime) return std::move(runtime.error());
+  return Node(std::move(*runtime));
+}
+
+// ---- everything else is the runtime's
+
+gen::Result<gen::PID> Node::Resolve(const gen::Target& target) const {
+  return runtime_->Resolve(target);
+}
+gen::MessagePriority Node::DefaultPriority() const { return runtime_->DefaultPriority(); }
+gen::Result<void> Node::SendEnvelope(gen::PID to, core::EnvelopePtr envelope) {
+  return runtime_->SendEnvelope(to, std::move(envelope));
+}
+gen::Result<core::EnvelopePtr> Node::CallEnvelope(gen::PID to, core::EnvelopePtr request,
+                                                  std::chrono::nanoseconds timeout) {
+  return runtime_->CallEnvelope(to, std::move(request), timeout);
+}
+gen::Result<void> Node::SendResponseEnvelope(gen::PID from, gen::Ref ref,
+                                             core::EnvelopePtr response) {
+  return runtime_->SendResponseEnvelope(from, ref, std::move(response));
+}
+gen::Result<gen::TimerHandle> Node::SendEnvelopeAfter(const gen::Target& to,
+                                                      core::EnvelopePtr envelope,
+                                                      std::chrono::nanoseconds delay) {
+  return runtime_->SendEnvelopeAfter(to, std::move(envelope), delay);
+}
+gen::Result<void> Node::SendExit(const gen::Target& to, gen::Reason reason) {
+  return runtime_->SendExit(to, std::move(reason));
+}
+gen::Atom Node::Name() const { return runtime_->Name(); }
+gen::PID Node::Self() const { return runtime_->Self(); }
+gen::Log Node::Log() { return runtime_->Log(); }
+gen::Result<gen::PID> Node::Spawn(const gen::ProcessFactory& factory,
+                                  const gen::ProcessOptions& options, const gen::Args& args) {
+  return runtime_->Spawn(factory, options, args);
+}
+gen::Result<gen::PID> Node::SpawnRegister(gen::Atom name, const gen::ProcessFactory& factory,
+                                          const gen::ProcessOptions& options,
+                                          const gen::Args& args) {
+  return runtime_->SpawnRegister(name, factory, options, args);
+}
+gen::Result<void> Node::RegisterName(gen::Atom name, gen::PID pid) {
+  return runtime_->RegisterName(name, pid);
+}
+gen::Result<gen::PID> Node::UnregisterName(gen::Atom name) {
+  return runtime_->UnregisterName(name);
+}
+gen::Result<void> Node::Kill(gen::PID pid) { return runtime_->Kill(pid); }
+gen::Result<void> Node::StopProcess(const gen::Target& to, std::chrono::nanoseconds timeout) {
+  return runtime_->StopProcess(to, timeout);
+}
+gen::Result<void> Node::WaitProcess(const gen::Target& to, std::chrono::nanoseconds timeout) {
+  return runtime_->WaitProcess(to, timeout);
+}
+gen::Result<gen::ProcessInfo> Node::ProcessInfo(gen::PID pid) const {
+  return runtime_->ProcessInfo(pid);
+}
+std::vector<gen::PID> Node::ProcessList() const { return runtime_->ProcessList(); }
+gen::NodeInfo Node::Info() const { return runtime_->Info(); }
+void Node::Stop() { runtime_->Stop(); }
+void Node::StopForce() { runtime_->StopForce(); }
+void Node::Wait() { runtime_->Wait(); }
+void Node::WaitForSignal() { runtime_->WaitForSignal(); }
+void Node::CallEnvelopeAsync(const gen::Target& to, core::EnvelopePtr request,
+                             std::chrono::nanoseconds timeout,
+                             std::function<void(gen::Result<core::EnvelopePtr>)> done) {
+  runtime_->CallEnvelopeAsync(to, std::move(request), timeout, std::move(done));
+}
+
+}  // namespace ergon::node

@@ -1,0 +1,72 @@
+// Starting a node: the entry to everything else.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include <ergon/gen/node.h>
+#include <ergon/gen/node_options.h>
+
+namespace ergon::node {
+
+class Runtime;
+
+// Owns a running node; the functions are described at gen::Node. Movable; its end stops the node.
+class Node final : public gen::Node {
+ public:
+  explicit Node(std::unique_ptr<Runtime> runtime);
+  Node(Node&&) noexcept;
+  Node& operator=(Node&&) noexcept;
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+  ~Node() override;
+
+  [[nodiscard]] gen::Result<gen::PID> Resolve(const gen::Target& target) const override;
+  [[nodiscard]] gen::MessagePriority DefaultPriority() const override;
+  gen::Result<void> SendEnvelope(gen::PID to, core::EnvelopePtr envelope) override;
+  gen::Result<core::EnvelopePtr> CallEnvelope(gen::PID to, core::EnvelopePtr request,
+                                              std::chrono::nanoseconds timeout) override;
+  gen::Result<void> SendResponseEnvelope(gen::PID from, gen::Ref ref,
+                                         core::EnvelopePtr response) override;
+  gen::Result<gen::TimerHandle> SendEnvelopeAfter(const gen::Target& to,
+                                                  core::EnvelopePtr envelope,
+                                                  std::chrono::nanoseconds delay) override;
+  gen::Result<void> SendExit(const gen::Target& to, gen::Reason reason) override;
+
+  [[nodiscard]] gen::Atom Name() const override;
+  [[nodiscard]] gen::PID Self() const override;
+  [[nodiscard]] gen::Log Log() override;
+  gen::Result<gen::PID> Spawn(const gen::ProcessFactory& factory,
+                              const gen::ProcessOptions& options = {},
+                              const gen::Args& args = {}) override;
+  gen::Result<gen::PID> SpawnRegister(gen::Atom name, const gen::ProcessFactory& factory,
+                                      const gen::ProcessOptions& options = {},
+                                      const gen::Args& args = {}) override;
+  gen::Result<void> RegisterName(gen::Atom name, gen::PID pid) override;
+  gen::Result<gen::PID> UnregisterName(gen::Atom name) override;
+  gen::Result<void> Kill(gen::PID pid) override;
+  gen::Result<void> StopProcess(
+      const gen::Target& to,
+      std::chrono::nanoseconds timeout = gen::kDefaultCallTimeout) override;
+  gen::Result<void> WaitProcess(const gen::Target& to,
+                                std::chrono::nanoseconds timeout = gen::kInfinite) override;
+  [[nodiscard]] gen::Result<gen::ProcessInfo> ProcessInfo(gen::PID pid) const override;
+  [[nodiscard]] std::vector<gen::PID> ProcessList() const override;
+  [[nodiscard]] gen::NodeInfo Info() const override;
+  void Stop() override;
+  void StopForce() override;
+  void Wait() override;
+  void WaitForSignal() override;
+  void CallEnvelopeAsync(const gen::Target& to, core::EnvelopePtr request,
+                         std::chrono::nanoseconds timeout,
+                         std::function<void(gen::Result<core::EnvelopePtr>)> done) override;
+
+ private:
+  std::unique_ptr<Runtime> runtime_;
+};
+
+// Starts a node. `name` is of the form name@host. kIncorrect: an option; the text names the field and
+// the value. Any thread.
+gen::Result<Node> Start(std::string_view name, const gen::NodeOptions& options = {});
+
+}  // namespace ergon::node

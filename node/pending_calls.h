@@ -1,0 +1,50 @@
+// Requests that were made outside of processes and wait for their answers.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include <ergon/core/envelope.h>
+#include <ergon/core/timer_queue.h>
+#include <ergon/gen/result.h>
+
+namespace ergon::node {
+
+// Any thread.
+class PendingCalls {
+ public:
+  using Done = std::function<void(gen::Result<core::EnvelopePtr>)>;
+
+  explicit PendingCalls(core::TimerQueue& timers) : timers_(timers) {}
+
+  // From now on `done` will be called exactly once: by Complete, at the deadline (Clock ns; 0: none)
+  // with kTimeout, or by FailAll.
+  void Add(std::uint64_t id, std::int64_t deadline, Done done);
+  // False: nobody waits for that id (any more).
+  bool Complete(std::uint64_t id, gen::Result<core::EnvelopePtr> response);
+  [[nodiscard]] bool IsAwaited(std::uint64_t id) const;
+  void FailAll(const gen::Error& error);
+
+ private:
+  struct Call {
+    Done done;
+    core::Timer timer;
+  };
+  struct Shard {
+    mutable std::mutex mutex;
+    std::unordered_map<std::uint64_t, std::unique_ptr<Call>> calls;
+  };
+  static constexpr std::size_t kShards = 8;
+
+  static void Expire(void* context, std::uint64_t id);
+  [[nodiscard]] Shard& ShardOf(std::uint64_t id) { return shards_[id % kShards]; }
+
+  core::TimerQueue& timers_;
+  std::array<Shard, kShards> shards_;
+};
+
+}  // namespace ergon::node

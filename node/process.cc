@@ -1,0 +1,266 @@
+// What a process can do: the functions of gen::Process and gen::ProcessHost.
+#include <ergon/node/process.h>
+
+#include <mutex>
+
+#include <fmt/core.h>
+
+#include <ergon/gen/notices.h>
+#include <ergon/node/current_process.h>
+#include <ergon/node/relations.h>
+#include <ergon/node/runtime.h>
+
+namespace ergon::node {
+
+Process* Process::Current() noexcept { return CurrentProcess(); }
+
+gen::PID Process::Self() const {
+  const std::uint64_t generation = generation_.load(std::memory_order_relaxed);
+  return {generation << 32 | index_, runtime_->Name(), runtime_->creation()};
+}
+
+gen::Node& Process::Node() const { return *runtime_; }
+
+gen::Atom Process::Name() const {
+  ProcessCold* cold = ColdIfAny();
+  if (cold == nullptr) return {};
+  std::lock_guard lock(cold->lock);
+  return cold->name;
+}
+
+std::int64_t Process::Now() const { return runtime_->clock().Now(); }
+
+gen::Ref Process::MakeRef() { return runtime_->MakeRef(); }
+
+// ---- sending
+
+gen::Result<gen::PID> Process::Resolve(const gen::Target& target) const {
+  return runtime_->Resolve(target);
+}
+
+gen::Result<void> Process::SendEnvelope(gen::PID to, core::EnvelopePtr envelope) {
+  ++sends_;
+  envelope->from = Self().ToAddress();
+  return runtime_->Deliver(to, envelope);
+}
+
+gen::Result<void> Process::SendResponseEnvelope(gen::PID from, gen::Ref ref,
+                                                core::EnvelopePtr response) {
+  ++sends_;
+  if (current_ != nullptr && current_->ref == ref.id && IsOpenQuestion()) {
+    answered_ = true;
+  } else if (ProcessCold* cold = ColdIfAny()) {
+    std::erase_if(cold->open_requests, [&](const auto& open) { return open.ref == ref; });
+  }
+  response->from = Self().ToAddress();
+  return runtime_->Respond(from, ref.id, std::move(response));
+}
+
+gen::Result<gen::TimerHandle> Process::SendEnvelopeAfter(const gen::Target& to,
+                                                         core::EnvelopePtr envelope,
+                                                         std::chrono::nanoseconds delay) {
+  envelope->from = Self().ToAddress();
+  return runtime_->SendAfterFrom(to, std::move(envelope), delay);
+}
+
+gen::Result<void> Process::SendExit(const gen::Target& to, gen::Reason reason) {
+  ++sends_;
+  return runtime_->SendExitFrom(Self(), to, std::move(reason));
+}
+
+// ---- children
+
+gen::Result<gen::PID> Process::Spawn(const gen::ProcessFactory& factory,
+                                     const gen::ProcessOptions& options, const gen::Args& args) {
+  return SpawnChild({.factory = factory,
+                     .options = options,
+                     .args = args,
+                     .parent = Self(),
+                     .link = options.link_parent || options.link_child});
+}
+
+gen::Result<gen::PID> Process::SpawnRegister(gen::Atom name, const gen::ProcessFactory& factory,
+                                             const gen::ProcessOptions& options,
+                                             const gen::Args& args) {
+  if (name.empty()) return gen::Error(gen::ErrorCode::kIncorrect, "name: must not be empty");
+  return SpawnChild({.factory = factory,
+                     .options = options,
+                     .args = args,
+                     .parent = Self(),
+                     .name = name,
+                     .link = options.link_parent || options.link_child});
+}
+
+gen::Result<gen::PID> Process::SpawnAsync(const gen::ProcessFactory& factory,
+                                          const gen::ProcessOptions& options,
+                                          const gen::Args& args) {
+  return SpawnChild({.factory = factory,
+                     .options = options,
+                     .args = args,
+                     .parent = Self(),
+                     .link = true,
+                     .heir = true,
+                     .announce = true});
+}
+
+gen::Result<gen::PID> Process::SpawnWorker(const gen::ProcessFactory& factory,
+                                           const gen::ProcessOptions& options,
+                                           const gen::Args& args) {
+  return SpawnChild({.factory = factory,
+                     .options = options,
+                     .args = args,
+                     .parent = Self(),
+                     .link = true,
+                     .heir = true});
+}
+
+// ---- names
+
+gen::Result<void> Process::RegisterName(gen::Atom name) {
+  return runtime_->RegisterName(name, Self());
+}
+
+gen::Result<void> Process::UnregisterName() {
+  const gen::Atom name = Name();
+  if (name.empty()) return gen::Error(gen::ErrorCode::kProcessUnknown, "no name is registered");
+  auto released = runtime_->UnregisterName(name);
+  if (!released) return std::move(released.error());
+  return {};
+}
+
+gen::Result<gen::Alias> Process::CreateAlias() { return runtime_->CreateAlias(*this); }
+
+gen::Result<void> Process::DeleteAlias(gen::Alias alias) {
+  return runtime_->DeleteAlias(*this, alias);
+}
+
+// ---- relations
+
+gen::Result<void> Process::Link(const gen::Target& to) {
+  auto pid = runtime_->Resolve(to);
+  if (!pid) return std::move(pid.error());
+  return Relations::Link(*runtime_, *this, *pid);
+}
+
+gen::Result<void> Process::Unlink(const gen::Target& to) {
+  auto pid = runtime_->Resolve(to);
+  if (!pid) return std::move(pid.error());
+  return Relations::Unlink(*runtime_, *this, *pid);
+}
+
+gen::Result<gen::Ref> Process::Monitor(const gen::Target& to) {
+  auto pid = runtime_->Resolve(to);
+  return Relations::Monitor(*runtime_, *this, to, pid ? *pid : gen::PID());
+}
+
+gen::Result<void> Process::Demonitor(gen::Ref ref) {
+  return Relations::Demonitor(*runtime_, *this, ref);
+}
+
+// ---- events
+
+gen::Result<gen::Ref> Process::RegisterEvent(gen::Atom name) {
+  return runtime_->RegisterEvent(*this, name);
+}
+
+gen::Result<void> Process::UnregisterEvent(gen::Atom name) {
+  return runtime_->UnregisterEvent(*this, name);
+}
+
+gen::Result<void> Process::MonitorEvent(const gen::Event& event) {
+  return runtime_->SubscribeEvent(*this, event);
+}
+
+gen::Result<void> Process::DemonitorEvent(const gen::Event& event) {
+  return runtime_->UnsubscribeEvent(*this, event);
+}
+
+gen::Result<std::size_t> Process::PublishEnvelope(gen::Atom name, gen::Ref token,
+                                                  core::EnvelopePtr value) {
+  return runtime_->PublishEvent(Self(), name, token, std::move(value));
+}
+
+// ---- for behaviours
+
+core::EnvelopePtr Process::Detach(core::Envelope& envelope) {
+  mailbox_.Detach(&envelope);
+  if (current_ == &envelope) current_ = nullptr;
+  return core::EnvelopePtr(&envelope);
+}
+
+gen::Result<void> Process::Forward(gen::PID to, core::EnvelopePtr& envelope, bool routed) {
+  ++sends_;
+  if (routed) envelope->flags |= core::Envelope::kFlagRouted;
+  return runtime_->Deliver(to, envelope);
+}
+
+void Process::Drop(core::EnvelopePtr envelope, gen::DropReason reason, const gen::Error& error) {
+  runtime_->DropEnvelope(std::move(envelope), reason, error);
+}
+
+gen::Result<void> Process::StopAfterQueue(gen::PID pid, const gen::Reason& reason) {
+  return runtime_->StopAfterQueue(pid, reason);
+}
+
+gen::Result<void> Process::Kill(gen::PID pid) { return runtime_->Kill(pid); }
+
+gen::WorkerProgress Process::Progress(gen::PID worker) const {
+  gen::WorkerProgress progress;
+  const Process* process = runtime_->Find(worker);
+  if (process == nullptr) return progress;
+  progress.queued = process->mailbox_.MainDepthApprox();
+  progress.handled = process->routed_handled_.load(std::memory_order_relaxed);
+  if (process->mailbox_.IsRedirected()) {
+    // A pool as a worker: what its rotation took is its own affair, with its own counters.
+    progress.handled += process->pool_.load(std::memory_order_acquire)->rotation.Given();
+  }
+  const auto state =
+      static_cast<gen::ProcessState>(process->state_.load(std::memory_order_relaxed));
+  progress.busy = state == gen::ProcessState::kRunning || state == gen::ProcessState::kWaiting;
+  return progress;
+}
+
+bool Process::TryRefuseMain() {
+  PoolSlot& pool = GetPoolSlot();
+  pool.refuses.store(true, std::memory_order_seq_cst);
+  if (mailbox_.IsRedirected() || mailbox_.TryRedirect()) return true;
+  pool.refuses.store(false, std::memory_order_relaxed);
+  return false;
+}
+
+ProcessCold& Process::Cold() const {
+  ProcessCold* cold = cold_.load(std::memory_order_acquire);
+  if (cold != nullptr) return *cold;
+  auto fresh = std::make_unique<ProcessCold>();
+  // Sequentially consistent; partner: Relations::Ending, which sets a flag and then looks here.
+  if (cold_.compare_exchange_strong(cold, fresh.get(), std::memory_order_seq_cst)) {
+    return *fresh.release();
+  }
+  return *cold;
+}
+
+PoolSlot& Process::GetPoolSlot() {
+  PoolSlot* pool = pool_.load(std::memory_order_relaxed);
+  if (pool == nullptr) {
+    pool = new PoolSlot;
+    pool_.store(pool, std::memory_order_release);  // partner: Runtime::Route
+  }
+  return *pool;
+}
+
+// ---- logging
+
+gen::LogLevel Process::Level() const {
+  const std::uint8_t level = log_level_.load(std::memory_order_relaxed);
+  return level == kNodeLogLevel ? runtime_->log_level() : static_cast<gen::LogLevel>(level);
+}
+
+void Process::Write(gen::LogLevel level, std::string_view text) {
+  const gen::Atom name = Name();
+  const std::string behavior = behavior_ ? behavior_->BehaviorName() : std::string("ended");
+  runtime_->WriteLog(level, name.empty()
+                                ? fmt::format("{} {}: {}", Self(), behavior, text)
+                                : fmt::format("{} '{}' {}: {}", Self(), name, behavior, text));
+}
+
+}  // namespace ergon::node

@@ -1,0 +1,235 @@
+// A slot for processes, and the process that lives in it now.
+//
+// Slots are recycled, never freed. A PID is a slot's index and generation; the generation changes when
+// the process ends, so a late sender finds out by one comparison, without a reference count.
+//
+// Who may touch what:
+//   mailbox_, await_, generation_, the atomics   any thread, by their own protocols
+//   cold_                                        any thread, under its lock
+//   everything else                              the one with the right to run the process
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
+
+#include <ergon/core/await_state.h>
+#include <ergon/core/fiber.h>
+#include <ergon/core/mailbox.h>
+#include <ergon/core/schedulable.h>
+#include <ergon/gen/process_host.h>
+#include <ergon/node/pool_slot.h>
+#include <ergon/node/process_cold.h>
+
+namespace ergon::node {
+
+class Runtime;
+
+// What a spawn asks for.
+struct SpawnRequest {
+  const gen::ProcessFactory& factory;
+  const gen::ProcessOptions& options;
+  const gen::Args& args;
+  gen::PID parent;
+  gen::Atom name = {};
+  bool link = false;
+  bool heir = false;        // the parent inherits what is not handled
+  bool announce = false;    // the parent gets a MessageStarted instead of waiting
+};
+
+class Process final : public core::Schedulable, public gen::ProcessHost, private gen::LogSink {
+ public:
+  Process(Runtime& runtime, std::uint32_t index) : runtime_(&runtime), index_(index) {}
+  ~Process();
+
+  // The process whose turn runs on this thread, or null.
+  static Process* Current() noexcept;
+
+  // -- core::Schedulable --
+  core::TurnEnd RunTurn() override;
+
+  // -- gen::Messenger --
+  [[nodiscard]] gen::Result<gen::PID> Resolve(const gen::Target& target) const override;
+  [[nodiscard]] gen::MessagePriority DefaultPriority() const override { return send_priority_; }
+  gen::Result<void> SendEnvelope(gen::PID to, core::EnvelopePtr envelope) override;
+  gen::Result<core::EnvelopePtr> CallEnvelope(gen::PID to, core::EnvelopePtr request,
+                                              std::chrono::nanoseconds timeout) override;
+  gen::Result<void> SendResponseEnvelope(gen::PID from, gen::Ref ref,
+                                         core::EnvelopePtr response) override;
+  gen::Result<gen::TimerHandle> SendEnvelopeAfter(const gen::Target& to,
+                                                  core::EnvelopePtr envelope,
+                                                  std::chrono::nanoseconds delay) override;
+  gen::Result<void> SendExit(const gen::Target& to, gen::Reason reason) override;
+
+  // -- gen::Process --
+  [[nodiscard]] gen::PID Self() const override;
+  [[nodiscard]] gen::Atom Name() const override;
+  [[nodiscard]] gen::PID Parent() const override { return parent_; }
+  [[nodiscard]] gen::Node& Node() const override;
+  [[nodiscard]] gen::Log Log() override { return gen::Log(*this); }
+  gen::Result<gen::PID> Spawn(const gen::ProcessFactory& factory,
+                              const gen::ProcessOptions& options, const gen::Args& args) override;
+  gen::Result<gen::PID> SpawnRegister(gen::Atom name, const gen::ProcessFactory& factory,
+                                      const gen::ProcessOptions& options,
+                                      const gen::Args& args) override;
+  gen::Result<void> RegisterName(gen::Atom name) override;
+  gen::Result<void> UnregisterName() override;
+  gen::Result<gen::Alias> CreateAlias() override;
+  gen::Result<void> DeleteAlias(gen::Alias alias) override;
+  gen::Result<void> Link(const gen::Target& to) override;
+  gen::Result<void> Unlink(const gen::Target& to) override;
+  gen::Result<gen::Ref> Monitor(const gen::Target& to) override;
+  gen::Result<void> Demonitor(gen::Ref ref) override;
+  gen::Result<gen::Ref> RegisterEvent(gen::Atom name) override;
+  gen::Result<void> UnregisterEvent(gen::Atom name) override;
+  gen::Result<void> MonitorEvent(const gen::Event& event) override;
+  gen::Result<void> DemonitorEvent(const gen::Event& event) override;
+  void SetTrapExit(bool trap) override { trap_exit_.store(trap, std::memory_order_relaxed); }
+  [[nodiscard]] bool TrapExit() const override {
+    return trap_exit_.load(std::memory_order_relaxed);
+  }
+  void SetSendPriority(gen::MessagePriority priority) override { send_priority_ = priority; }
+  void SetLogLevel(gen::LogLevel level) override {
+    log_level_.store(static_cast<std::uint8_t>(level), std::memory_order_relaxed);
+  }
+  gen::Result<void> Sleep(std::chrono::nanoseconds duration) override;
+  [[nodiscard]] gen::Ref MakeRef() override;
+  [[nodiscard]] std::int64_t Now() const override;
+
+  // -- gen::ProcessHost --
+  [[nodiscard]] core::EnvelopePtr Detach(core::Envelope& envelope) override;
+  gen::Result<void> Forward(gen::PID to, core::EnvelopePtr& envelope, bool routed) override;
+  void Drop(core::EnvelopePtr envelope, gen::DropReason reason, const gen::Error& error) override;
+  gen::Result<gen::PID> SpawnAsync(const gen::ProcessFactory& factory,
+                                   const gen::ProcessOptions& options,
+                                   const gen::Args& args) override;
+  gen::Result<gen::PID> SpawnWorker(const gen::ProcessFactory& factory,
+                                    const gen::ProcessOptions& options,
+                                    const gen::Args& args) override;
+  gen::Result<void> StopAfterQueue(gen::PID pid, const gen::Reason& reason) override;
+  gen::Result<void> Kill(gen::PID pid) override;
+  [[nodiscard]] gen::WorkerProgress Progress(gen::PID worker) const override;
+  [[nodiscard]] core::Rotation& GetRotation() override { return GetPoolSlot().rotation; }
+  [[nodiscard]] bool TryRedirectMain() override { return mailbox_.TryRedirect(); }
+  void AcceptMain() override { mailbox_.AcceptMain(); }
+  [[nodiscard]] bool IsMainRedirected() const override { return mailbox_.IsRedirected(); }
+  [[nodiscard]] bool TryRefuseMain() override;
+  void HoldMain(bool hold) override { hold_main_ = hold; }
+  void SetMailboxSize(std::uint32_t messages) override { mailbox_.SetCapacity(messages); }
+  [[nodiscard]] std::uint64_t MainQueued() const override { return mailbox_.MainDepthApprox(); }
+  [[nodiscard]] bool InOwnTurn() const override { return Current() == this; }
+
+ private:
+  static constexpr std::uint8_t kNodeLogLevel = 0xff;  // log_level_: the node's
+
+  friend class Runtime;
+  friend class ProcessTable;
+  friend class Relations;
+
+
+  // -- life (process_life.cc) --
+  // Fills a free slot. The caller gets the right to run the process.
+  gen::Result<void> Open(const SpawnRequest& request,
+                         std::unique_ptr<gen::ProcessBehavior> behavior);
+  gen::Result<gen::PID> SpawnChild(const SpawnRequest& request);
+  // Runs Init, on whatever stack this is; false when the process has ended with `failure`.
+  bool RunInit(gen::Reason& failure);
+  // Runs Init inside the parent's turn, and leaves the process scheduled or idle.
+  bool RunInitInline(gen::Reason& failure);
+  // Sorts what a closed mailbox still held: what can be inherited, and what is dropped.
+  void DisposeRest(core::Mailbox::Rest& rest, gen::PID self, gen::MessageInheritance& inheritance);
+  static gen::Error TerminatedError(const gen::Reason& reason);
+  void Finish(const gen::Reason& reason);
+  void ReportInit(const gen::Reason* failure);
+
+  // -- turns (process_turn.cc) --
+  core::TurnEnd RunMessages();
+  void HandleEnvelope(core::Envelope& envelope);
+  void HandleExit(core::Envelope& envelope);
+  bool HandleDown(core::Envelope& envelope);
+  void HandleRequest(core::Envelope& envelope);
+  void AskToStop(const gen::Reason& reason);
+  void NoteStatus(const gen::Status& status);
+  void NoteOpenRequest(const core::Envelope& envelope);
+  template <class Function>
+  void Guarded(Function&& function);  // an exception becomes the reason to end
+  [[nodiscard]] gen::Reason PanicReason(std::exception_ptr exception) const;
+  // The envelope being handled waits for an answer that was not sent yet.
+  [[nodiscard]] bool IsOpenQuestion() const {
+    if (current_ == nullptr || answered_) return false;
+    const auto kind = static_cast<gen::EnvelopeKind>(current_->kind);
+    return kind == gen::EnvelopeKind::kRequest || kind == gen::EnvelopeKind::kInspect;
+  }
+  [[nodiscard]] bool MustEnd() const {
+    return ending_ || killed_.load(std::memory_order_relaxed);
+  }
+
+  // -- waiting (process_wait.cc) --
+  // Waits for the outcome of the await_ that has begun. `deadline` in Clock ns; 0: none.
+  gen::Result<core::AwaitOutcome> Wait(std::uint64_t id, std::int64_t deadline,
+                                       core::Envelope*& response);
+  static void ParkHook(void* context, core::Fiber& fiber);
+  static void ExpireWait(void* context, std::uint64_t id);
+  // With the right to run: true when the parked fiber has to be resumed, false when the right was
+  // given up.
+  bool SettleParked();
+  bool IsInterrupted();
+
+  // -- others --
+  ProcessCold& Cold() const;  // makes it
+  [[nodiscard]] ProcessCold* ColdIfAny() const {
+    return cold_.load(std::memory_order_acquire);  // partner: Cold
+  }
+  PoolSlot& GetPoolSlot();
+  [[nodiscard]] gen::LogLevel Level() const override;
+  void Write(gen::LogLevel level, std::string_view text) override;
+  gen::Result<std::size_t> PublishEnvelope(gen::Atom name, gen::Ref token,
+                                           core::EnvelopePtr value) override;
+  [[nodiscard]] bool IsStopSignal(const core::Envelope& envelope) const;
+
+  // Hot: every send and every turn.
+  core::Mailbox mailbox_;
+  std::atomic<std::uint32_t> generation_{1};
+  std::atomic<bool> killed_{false};
+  std::atomic<bool> trap_exit_{false};
+  std::atomic<std::uint8_t> log_level_{0};
+  std::atomic<std::uint8_t> state_{0};  // gen::ProcessState, for inspection
+  core::AwaitState await_;
+  std::atomic<PoolSlot*> pool_{nullptr};
+  core::Dispatcher* dispatcher_ = nullptr;
+  core::Fiber* parked_ = nullptr;
+  std::unique_ptr<gen::ProcessBehavior> behavior_;
+  core::Envelope* current_ = nullptr;  // being handled; null when it was detached
+  std::uint32_t sends_ = 0;            // in this turn
+  bool started_ = false;               // Init has succeeded
+  bool ending_ = false;                // end_reason_ is set
+  bool answered_ = false;              // current_ is a request and has its response
+  bool hold_main_ = false;
+  gen::MessagePriority send_priority_ = gen::MessagePriority::kNormal;
+  bool current_routed_ = false;
+  bool heir_ = false;      // the parent inherits
+  bool announce_ = false;  // the parent gets MessageStarted
+  bool detached_ = false;
+  // Written by one, read by inspection.
+  std::atomic<std::uint64_t> handled_{0};
+  std::atomic<std::uint64_t> routed_handled_{0};
+  std::atomic<std::uint32_t> expired_{0};
+
+  // Cold.
+  Runtime* const runtime_;
+  const std::uint32_t index_;
+  std::atomic<bool> relations_closed_{true};
+  gen::PID parent_;
+  gen::Reason end_reason_;
+  mutable std::atomic<ProcessCold*> cold_{nullptr};
+  std::unique_ptr<gen::Args> args_;        // until Init
+  gen::PID init_from_;                     // who waits for Init
+  std::uint64_t init_ref_ = 0;
+  std::int64_t started_at_ = 0;
+  std::atomic<std::uint64_t> sequence_{0};  // order of spawning
+  std::atomic<bool> top_level_{false};      // spawned by the node
+};
+
+}  // namespace ergon::node

@@ -1,0 +1,61 @@
+// The part of a process that few messages touch: names, relations, open requests.
+//
+// It belongs to a slot, not to a process: made when first needed, emptied when a process ends, never
+// freed while the node lives. So any thread may lock it at any time; what it finds there is only valid
+// if the slot still has the generation it came for and `closed` is false.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <ergon/core/dispatcher.h>
+#include <ergon/core/sync.h>
+#include <ergon/gen/alias.h>
+#include <ergon/gen/atom.h>
+#include <ergon/gen/pid.h>
+#include <ergon/gen/process_options.h>
+#include <ergon/gen/ref.h>
+#include <ergon/gen/target.h>
+
+namespace ergon::node {
+
+struct ProcessCold {
+  core::SpinLock lock;
+
+  // -- guarded by `lock` --
+  // Who gets an exit signal when this process ends. An entry leaves when the other side's signal has
+  // been handled or Unlink was called: a signal without an entry is stale.
+  std::vector<gen::PID> links;
+  struct Watcher {  // somebody who monitors this process
+    gen::PID pid;
+    gen::Ref ref;
+    gen::Target what;  // as it was given to Monitor
+  };
+  std::vector<Watcher> watchers;
+  struct Monitor {  // somebody whom this process monitors
+    gen::PID pid;
+    gen::Ref ref;
+  };
+  std::vector<Monitor> monitors;
+  std::vector<gen::Alias> aliases;
+  gen::Atom name;
+  std::vector<gen::Atom> events;         // produced
+  std::vector<gen::Atom> subscriptions;  // to events
+  std::vector<core::Event*> waiters;     // threads in WaitProcess
+  gen::ProcessFallback fallback;
+
+  // -- the process's own --
+  struct OpenRequest {  // the handler gave no reply yet
+    gen::PID from;
+    gen::Ref ref;
+    std::int64_t deadline;  // Clock ns; 0: none
+  };
+  std::vector<OpenRequest> open_requests;
+  std::size_t open_requests_limit = 64;  // expired ones are looked for when the list grows beyond
+
+  // Of a detached process: its thread. Kept for the slot's next detached process.
+  std::shared_ptr<core::Dispatcher> own_dispatcher;
+};
+
+}  // namespace ergon::node

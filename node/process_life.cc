@@ -1,0 +1,214 @@
+// How a process begins and ends.
+#include <mutex>
+
+#include <ergon/core/worker.h>
+#include <ergon/gen/notices.h>
+#include <ergon/node/current_process.h>
+#include <ergon/node/process.h>
+#include <ergon/node/relations.h>
+#include <ergon/node/runtime.h>
+#include <ergon/node/unique_id.h>
+
+namespace ergon::node {
+
+Process::~Process() {
+  delete cold_.load(std::memory_order_relaxed);
+  delete pool_.load(std::memory_order_relaxed);
+}
+
+gen::Result<void> Process::Open(const SpawnRequest& request,
+                                std::unique_ptr<gen::ProcessBehavior> behavior) {
+  behavior_ = std::move(behavior);
+  parent_ = request.parent;
+  top_level_.store(parent_ == runtime_->Self(), std::memory_order_relaxed);
+  started_ = ending_ = answered_ = hold_main_ = current_routed_ = false;
+  heir_ = request.heir;
+  announce_ = request.announce;
+  detached_ = request.options.detached;
+  current_ = nullptr;
+  parked_ = nullptr;
+  end_reason_ = gen::Reason();
+  send_priority_ = request.options.send_priority;
+  init_from_ = gen::PID();
+  init_ref_ = 0;
+  killed_.store(false, std::memory_order_relaxed);
+  trap_exit_.store(false, std::memory_order_relaxed);
+  log_level_.store(request.options.log_level
+                       ? static_cast<std::uint8_t>(*request.options.log_level)
+                       : kNodeLogLevel,
+                   std::memory_order_relaxed);
+  state_.store(static_cast<std::uint8_t>(gen::ProcessState::kStarting),
+               std::memory_order_relaxed);
+  handled_.store(0, std::memory_order_relaxed);
+  routed_handled_.store(0, std::memory_order_relaxed);
+  expired_.store(0, std::memory_order_relaxed);
+  started_at_ = Now();
+  if (request.args.size() != 0) args_ = std::make_unique<gen::Args>(request.args);
+  if (detached_) {
+    ProcessCold& cold = Cold();
+    if (cold.own_dispatcher == nullptr) {
+      auto dispatcher = runtime_->MakeOwnDispatcher(index_);
+      if (!dispatcher) return std::move(dispatcher.error());
+      cold.own_dispatcher = std::move(*dispatcher);
+    }
+    dispatcher_ = cold.own_dispatcher.get();
+  } else {
+    dispatcher_ = &runtime_->dispatcher();
+  }
+  if (!request.options.fallback.name.empty()) {
+    ProcessCold& cold = Cold();
+    std::lock_guard lock(cold.lock);
+    cold.fallback = request.options.fallback;
+  }
+  // Releases the fields above to those who look at them under the lock of cold_.
+  relations_closed_.store(false, std::memory_order_seq_cst);
+  mailbox_.Open(static_cast<std::uint32_t>(request.options.mailbox_size));
+  return {};
+}
+
+void Process::ReportInit(const gen::Reason* failure) {
+  const gen::PID self = Self();
+  if (init_ref_ != 0) {
+    core::EnvelopePtr response =
+        failure == nullptr
+            ? core::MakeEnvelope<gen::PID>(
+                  static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse), core::Lane::kMain, self)
+            : core::MakeEnvelope<gen::Error>(
+                  static_cast<std::uint8_t>(gen::EnvelopeKind::kError), core::Lane::kMain,
+                  gen::Error(gen::ErrorCode::kProcessTerminated, failure->ToString()));
+    (void)runtime_->Respond(init_from_, init_ref_, std::move(response));
+    init_ref_ = 0;
+  } else if (announce_ && failure == nullptr) {
+    auto started = core::MakeEnvelope<gen::MessageStarted>(
+        static_cast<std::uint8_t>(gen::EnvelopeKind::kStarted), core::Lane::kUrgent,
+        gen::MessageStarted{self});
+    started->from = self.ToAddress();
+    (void)runtime_->Deliver(parent_, started);
+  }
+}
+
+void Process::Finish(const gen::Reason& reason) {
+  const gen::PID self = Self();
+  const bool was_started = started_;
+  core::Envelope* const current = current_;
+  const bool current_open = IsOpenQuestion();
+  const bool holds_current = current != nullptr && current_routed_;
+  state_.store(static_cast<std::uint8_t>(gen::ProcessState::kTerminating),
+               std::memory_order_relaxed);
+  if (was_started) {
+    try {
+      behavior_->ProcessTerminate(reason);
+    } catch (...) {
+      Log().Error("Terminate threw: {}", PanicReason(std::current_exception()));
+    }
+  }
+  if (reason.IsFailure()) Log().Debug("ended: {}", reason);
+
+  // From here on nobody can send to it, and its names are free for others.
+  core::Mailbox::Rest rest = mailbox_.Close();
+  runtime_->ReleaseNames(*this);
+  // A spawn that waits gets the failure as its error, not as an exit signal too.
+  if (!was_started && !announce_) (void)Relations::Unlink(*runtime_, *this, parent_);
+  Relations::Ending ending(*this);
+  generation_.fetch_add(1, std::memory_order_release);
+  behavior_.reset();
+
+  // Notices first, answers afterwards: a caller that learns of the end finds the others informed.
+  gen::MessageInheritance inheritance{self, reason, {}, routed_handled_.load(), holds_current};
+  DisposeRest(rest, self, inheritance);
+  if (heir_) {
+    auto message = core::MakeEnvelope<gen::MessageInheritance>(
+        static_cast<std::uint8_t>(gen::EnvelopeKind::kInheritance), core::Lane::kUrgent,
+        std::move(inheritance));
+    message->from = self.ToAddress();
+    if (!runtime_->Deliver(parent_, message)) {
+      // The heir is gone as well.
+      auto* left = message->ValueAs<gen::MessageInheritance>();
+      for (auto& envelope : left->messages) {
+        runtime_->DropEnvelope(std::move(envelope), gen::DropReason::kTerminated,
+                               TerminatedError(reason));
+      }
+    }
+  } else {
+    for (auto& envelope : inheritance.messages) {
+      runtime_->DropEnvelope(std::move(envelope), gen::DropReason::kTerminated,
+                             TerminatedError(reason));
+    }
+  }
+  ending.Tell(*runtime_, self, reason);
+  if (!was_started) ReportInit(&reason);
+
+  const gen::Error error = TerminatedError(reason);
+  if (current != nullptr) {
+    if (current_open) {
+      runtime_->RespondError(gen::PID::FromAddress(current->from), current->ref, error);
+    }
+    current_ = nullptr;
+    core::DisposeEnvelope(current);
+  }
+  if (ProcessCold* cold = ColdIfAny()) {
+    for (const auto& open : cold->open_requests) {
+      runtime_->RespondError(open.from, open.ref.id, error);
+    }
+    cold->open_requests.clear();
+    cold->open_requests.shrink_to_fit();
+  }
+  runtime_->ProcessEnded(*this, self, reason);
+}
+
+void Process::DisposeRest(core::Mailbox::Rest& rest, gen::PID self,
+                          gen::MessageInheritance& inheritance) {
+  const auto generation = static_cast<std::uint32_t>(self.id >> 32);
+  while (rest.main != nullptr) {
+    core::EnvelopePtr envelope(rest.main);
+    rest.main = rest.main->next;
+    const auto kind = static_cast<gen::EnvelopeKind>(envelope->kind);
+    if (kind == gen::EnvelopeKind::kStopAfterThis) continue;
+    if (envelope->generation != generation) {
+      runtime_->DropEnvelope(std::move(envelope), gen::DropReason::kUnknown,
+                             gen::ErrProcessUnknown);
+    } else {
+      inheritance.messages.push_back(std::move(envelope));
+    }
+  }
+  while (rest.express != nullptr) {
+    core::EnvelopePtr envelope(rest.express);
+    rest.express = rest.express->next;
+    runtime_->DropEnvelope(std::move(envelope), gen::DropReason::kTerminated,
+                           TerminatedError(inheritance.reason));
+  }
+}
+
+gen::Error Process::TerminatedError(const gen::Reason& reason) {
+  return gen::Error(gen::ErrorCode::kProcessTerminated, reason.ToString());
+}
+
+gen::Result<gen::PID> Process::SpawnChild(const SpawnRequest& request) {
+  auto opened = runtime_->OpenProcess(request);
+  if (!opened) return std::move(opened.error());
+  Process& child = **opened;
+  const gen::PID pid = child.Self();
+  if (request.announce) {
+    child.dispatcher_->Schedule(child);
+    return pid;
+  }
+  if (child.dispatcher_ == dispatcher_) {
+    // Init runs here and now. Should it wait, this fiber waits with it, and this process too.
+    gen::Reason failure;
+    if (child.RunInitInline(failure)) return pid;
+    return TerminatedError(failure);
+  }
+  const std::uint64_t id = NextUniqueId();
+  child.init_from_ = Self();
+  child.init_ref_ = id;
+  await_.Begin(id);
+  child.dispatcher_->Schedule(child);
+  core::Envelope* response = nullptr;
+  auto outcome = Wait(id, 0, response);
+  core::EnvelopePtr answer(response);
+  if (!outcome) return std::move(outcome.error());
+  if (auto* error = answer->ValueAs<gen::Error>()) return std::move(*error);
+  return pid;
+}
+
+}  // namespace ergon::node

@@ -1,0 +1,230 @@
+// A turn: what a process does with its messages.
+#include <exception>
+#include <mutex>
+
+#include <ergon/core/worker.h>
+#include <ergon/gen/notices.h>
+#include <ergon/node/current_process.h>
+#include <ergon/node/process.h>
+#include <ergon/node/relations.h>
+#include <ergon/node/runtime.h>
+
+namespace ergon::node {
+namespace {
+
+// A turn ends after the handler that has made it exceed so many sends: a producer that goes on would
+// fill the caches with messages before their consumer gets a turn.
+constexpr std::uint32_t kMaxSendsPerTurn = 64;
+
+void Add(std::atomic<std::uint64_t>& counter) {
+  // One writer at a time: no read-modify-write is needed.
+  counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+core::TurnEnd Process::RunTurn() {
+  SetCurrentProcess(this);
+  if (parked_ != nullptr) {
+    if (SettleParked()) {
+      core::Fiber& fiber = *parked_;
+      parked_ = nullptr;
+      core::Worker::Resume(fiber);
+    }
+    return core::TurnEnd::kIdle;
+  }
+  state_.store(static_cast<std::uint8_t>(gen::ProcessState::kRunning), std::memory_order_relaxed);
+  gen::Reason failure;
+  if (!started_ && !RunInit(failure)) return core::TurnEnd::kCompleted;
+  return RunMessages();
+}
+
+core::TurnEnd Process::RunMessages() {
+  int budget = runtime_->throughput();
+  sends_ = 0;
+  for (;;) {
+    if (MustEnd()) {
+      Finish(killed_.load(std::memory_order_relaxed) ? gen::Reason::Kill() : end_reason_);
+      SetCurrentProcess(nullptr);
+      return core::TurnEnd::kCompleted;
+    }
+    core::Envelope* envelope = mailbox_.Pop(!hold_main_);
+    if (envelope != nullptr) {
+      HandleEnvelope(*envelope);
+      if ((--budget > 0 && sends_ <= kMaxSendsPerTurn) || MustEnd()) continue;
+    }
+    // The state is for inspection only; it is written before the right to run is given up.
+    state_.store(static_cast<std::uint8_t>(gen::ProcessState::kIdle), std::memory_order_relaxed);
+    SetCurrentProcess(nullptr);
+    if (mailbox_.TryIdle(!hold_main_)) return core::TurnEnd::kIdle;
+    state_.store(static_cast<std::uint8_t>(gen::ProcessState::kRunning),
+                 std::memory_order_relaxed);
+    SetCurrentProcess(this);
+    if (envelope != nullptr) return core::TurnEnd::kYielded;
+  }
+}
+
+void Process::HandleEnvelope(core::Envelope& envelope) {
+  if (envelope.generation != generation_.load(std::memory_order_relaxed)) [[unlikely]] {
+    // Pushed by a sender that had looked when the slot's former process was still alive.
+    mailbox_.Detach(&envelope);
+    runtime_->DropEnvelope(core::EnvelopePtr(&envelope), gen::DropReason::kUnknown,
+                           gen::ErrProcessUnknown);
+    return;
+  }
+  current_ = &envelope;
+  current_routed_ = (envelope.flags & core::Envelope::kFlagRouted) != 0;
+  answered_ = false;
+  const bool routed = current_routed_;
+  switch (static_cast<gen::EnvelopeKind>(envelope.kind)) {
+    case gen::EnvelopeKind::kRequest:
+      HandleRequest(envelope);
+      break;
+    case gen::EnvelopeKind::kExit:
+      HandleExit(envelope);
+      break;
+    case gen::EnvelopeKind::kDown:
+      if (HandleDown(envelope)) {
+        Guarded([&] { NoteStatus(behavior_->ProcessMessage(envelope)); });
+      }
+      break;
+    case gen::EnvelopeKind::kKill:
+      killed_.store(true, std::memory_order_relaxed);
+      break;
+    case gen::EnvelopeKind::kStopAfterThis:
+      AskToStop(*envelope.ValueAs<gen::Reason>());
+      break;
+    default:
+      Guarded([&] { NoteStatus(behavior_->ProcessMessage(envelope)); });
+      break;
+  }
+  Add(handled_);
+  if (current_ == nullptr) return;  // detached: somebody else's now
+  if (MustEnd() && IsOpenQuestion()) return;  // Finish answers it, after the exit signals
+  if (routed) Add(routed_handled_);
+  current_ = nullptr;
+  mailbox_.Release(&envelope);
+}
+
+void Process::HandleRequest(core::Envelope& envelope) {
+  // The coarse clock is cheap and late by up to kCoarseLag at most: it skips what has surely expired.
+  if (envelope.deadline != 0 && runtime_->clock().CoarseNow() > envelope.deadline) {
+    expired_.store(expired_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    answered_ = true;
+    runtime_->CountDrop(gen::DropReason::kExpired);
+    return;
+  }
+  Guarded([&] { NoteStatus(behavior_->ProcessMessage(envelope)); });
+  if (current_ != nullptr && !answered_ && !MustEnd()) NoteOpenRequest(envelope);
+}
+
+void Process::NoteOpenRequest(const core::Envelope& envelope) {
+  ProcessCold& cold = Cold();
+  const gen::PID from = gen::PID::FromAddress(envelope.from);
+  if (cold.open_requests.size() >= cold.open_requests_limit) {
+    // Answered by others, or given up by their callers: nobody waits for those any more.
+    std::erase_if(cold.open_requests, [&](const ProcessCold::OpenRequest& open) {
+      return !runtime_->IsAwaited(open.from, open.ref);
+    });
+    cold.open_requests_limit = 2 * cold.open_requests.size() + 64;
+  }
+  cold.open_requests.push_back(
+      {from, gen::Ref{envelope.ref, from.node, from.creation}, envelope.deadline});
+}
+
+bool Process::IsStopSignal(const core::Envelope& envelope) const {
+  const auto kind = static_cast<gen::EnvelopeKind>(envelope.kind);
+  if (kind == gen::EnvelopeKind::kKill) return true;
+  if (kind != gen::EnvelopeKind::kExit) return false;
+  const auto* exit = const_cast<core::Envelope&>(envelope).ValueAs<gen::MessageExitPID>();
+  if (exit->pid == parent_) return true;
+  if (TrapExit()) return false;
+  return envelope.ref == kExplicitExit || !exit->reason.IsNormal();
+}
+
+void Process::HandleExit(core::Envelope& envelope) {
+  const auto* exit = envelope.ValueAs<gen::MessageExitPID>();
+  const bool from_link = envelope.ref != kExplicitExit;
+  // A link's signal counts once, and not after Unlink.
+  if (from_link && !Relations::TakeLink(*this, exit->pid)) return;
+  if (IsStopSignal(envelope)) {
+    const gen::Reason reason = exit->reason;
+    AskToStop(reason);
+  } else if (TrapExit()) {
+    Guarded([&] { NoteStatus(behavior_->ProcessMessage(envelope)); });
+  }
+}
+
+bool Process::HandleDown(core::Envelope& envelope) {
+  return envelope.ref == 0 || Relations::TakeMonitor(*this, envelope.ref);
+}
+
+void Process::AskToStop(const gen::Reason& reason) {
+  Guarded([&] { NoteStatus(behavior_->ProcessStop(reason)); });
+}
+
+void Process::NoteStatus(const gen::Status& status) {
+  if (!status.stops() || ending_) return;
+  ending_ = true;
+  end_reason_ = status.reason();
+}
+
+template <class Function>
+void Process::Guarded(Function&& function) {
+  try {
+    function();
+  } catch (...) {
+    const gen::Reason reason = PanicReason(std::current_exception());
+    if (!killed_.load(std::memory_order_relaxed)) {
+      Log().Error("ends with {}", reason);
+    }
+    NoteStatus(gen::Stop(reason));
+  }
+}
+
+gen::Reason Process::PanicReason(std::exception_ptr exception) const {
+  try {
+    std::rethrow_exception(std::move(exception));
+  } catch (const std::exception& error) {
+    return gen::Reason::Panic(error.what());
+  } catch (...) {
+    return gen::Reason::Panic("an exception that is not a std::exception");
+  }
+}
+
+bool Process::RunInit(gen::Reason& failure) {
+  gen::Status status;
+  std::unique_ptr<gen::Args> args = std::move(args_);
+  try {
+    status = behavior_->ProcessInit(*this, args ? *args : gen::Args());
+  } catch (...) {
+    status = gen::Stop(PanicReason(std::current_exception()));
+  }
+  if (!status.stops()) {
+    started_ = true;
+    ReportInit(nullptr);
+    return true;
+  }
+  failure = status.reason();
+  Finish(failure);
+  SetCurrentProcess(nullptr);
+  return false;
+}
+
+bool Process::RunInitInline(gen::Reason& failure) {
+  Process* const parent = CurrentProcess();
+  SetCurrentProcess(this);
+  state_.store(static_cast<std::uint8_t>(gen::ProcessState::kRunning), std::memory_order_relaxed);
+  const bool ready = RunInit(failure);
+  if (ready) {
+    // The child's first messages are for its own turns. After the right to run is given up, the slot
+    // may be somebody else's: what is needed is read before.
+    core::Dispatcher& dispatcher = *dispatcher_;
+    state_.store(static_cast<std::uint8_t>(gen::ProcessState::kIdle), std::memory_order_relaxed);
+    if (!mailbox_.TryIdle(!hold_main_)) dispatcher.Schedule(*this);
+  }
+  SetCurrentProcess(parent);
+  return ready;
+}
+
+}  // namespace ergon::node

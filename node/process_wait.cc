@@ -1,0 +1,119 @@
+// Suspending a process: Call, Sleep.
+#include <ergon/core/timer_queue.h>
+#include <ergon/core/worker.h>
+#include <ergon/node/current_process.h>
+#include <ergon/node/process.h>
+#include <ergon/node/runtime.h>
+#include <ergon/node/unique_id.h>
+
+namespace ergon::node {
+namespace {
+
+gen::Error EndingError() {
+  return gen::Error(gen::ErrorCode::kProcessTerminated, "this process is being ended");
+}
+
+}  // namespace
+
+void Process::ParkHook(void* context, core::Fiber& fiber) {
+  auto* process = static_cast<Process*>(context);
+  process->parked_ = &fiber;
+  if (process->SettleParked()) process->dispatcher_->Schedule(*process);
+}
+
+bool Process::IsInterrupted() {
+  if (killed_.load(std::memory_order_relaxed)) return true;
+  bool interrupted = false;
+  mailbox_.VisitUrgent([&](const core::Envelope& envelope) {
+    interrupted = interrupted || (envelope.generation == generation_.load(std::memory_order_relaxed) &&
+                                  IsStopSignal(envelope));
+  });
+  return interrupted;
+}
+
+bool Process::SettleParked() {
+  for (;;) {
+    if (await_.HasOutcome()) return true;
+    if (IsInterrupted()) {
+      (void)await_.Interrupt();  // or an outcome has come meanwhile; either ends the wait
+      return true;
+    }
+    if (!await_.TryPark()) continue;
+    // From here on others may resume the process, unless the right to run can be taken back. Partner
+    // of the look at the express stack: Runtime::Deliver, which pushes and then calls Unpark.
+    if (!mailbox_.HasExpress()) return false;
+    if (!await_.Unpark()) return false;
+  }
+}
+
+// Runs on the timer thread. The slot outlives every timer, and the id is unique, so a late one finds
+// nobody waiting.
+void Process::ExpireWait(void* context, std::uint64_t id) {
+  auto* process = static_cast<Process*>(context);
+  if (process->await_.Expire(id) == core::CompleteOutcome::kMustSchedule) {
+    process->dispatcher_->Schedule(*process);
+  }
+}
+
+gen::Result<core::AwaitOutcome> Process::Wait(std::uint64_t id, std::int64_t deadline,
+                                              core::Envelope*& response) {
+  core::Timer timer(&ExpireWait, this, id);
+  if (deadline != 0) runtime_->timers().Arm(timer, deadline);
+  bool parked = true;
+  if (!await_.HasOutcome()) {
+    state_.store(static_cast<std::uint8_t>(gen::ProcessState::kWaiting),
+                 std::memory_order_relaxed);
+    parked = core::Worker::Park(&ParkHook, this);
+    SetCurrentProcess(this);
+    state_.store(static_cast<std::uint8_t>(gen::ProcessState::kRunning),
+                 std::memory_order_relaxed);
+  }
+  if (deadline != 0) (void)runtime_->timers().Disarm(timer);
+  const core::AwaitOutcome outcome = await_.TakeOutcome(response);
+  if (!parked && outcome == core::AwaitOutcome::kNone) {
+    return gen::Error(gen::ErrorCode::kTooManyCalls,
+                      "no memory map left for one more stack (see vm.max_map_count)");
+  }
+  if (outcome == core::AwaitOutcome::kInterrupted) return EndingError();
+  return outcome;
+}
+
+gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::EnvelopePtr request,
+                                                     std::chrono::nanoseconds timeout) {
+  if (to == Self()) {
+    return gen::Error(gen::ErrorCode::kNotAllowed, "a process that calls itself would never answer");
+  }
+  if (IsInterrupted()) return EndingError();
+  const std::uint64_t id = NextUniqueId();
+  const std::int64_t deadline = timeout == gen::kInfinite ? 0 : Now() + timeout.count();
+  request->from = Self().ToAddress();
+  request->ref = id;
+  request->deadline = deadline;
+  await_.Begin(id);
+  ++sends_;
+  core::Envelope* response = nullptr;
+  auto sent = runtime_->Deliver(to, request);
+  if (!sent) {
+    (void)await_.TakeOutcome(response);
+    return std::move(sent.error());
+  }
+  auto outcome = Wait(id, deadline, response);
+  core::EnvelopePtr answer(response);
+  if (!outcome) return std::move(outcome.error());
+  if (*outcome == core::AwaitOutcome::kExpired) return gen::ErrTimeout;
+  return answer;
+}
+
+gen::Result<void> Process::Sleep(std::chrono::nanoseconds duration) {
+  if (IsInterrupted()) return EndingError();
+  if (duration <= std::chrono::nanoseconds::zero()) return {};
+  const std::uint64_t id = NextUniqueId();
+  await_.Begin(id);
+  core::Envelope* response = nullptr;
+  auto outcome = Wait(id, Now() + duration.count(), response);
+  core::EnvelopePtr unexpected(response);
+  if (!outcome) return std::move(outcome.error());
+  return {};
+}
+
+}  // namespace ergon::node

@@ -1,0 +1,398 @@
+#include <ergon/node/runtime.h>
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <ergon/core/work_sharing.h>
+#include <ergon/core/work_stealing.h>
+#include <ergon/core/worker.h>
+#include <ergon/gen/notices.h>
+#include <ergon/node/relations.h>
+#include <ergon/node/unique_id.h>
+
+namespace ergon::node {
+namespace {
+
+gen::Error Incorrect(std::string text) {
+  return gen::Error(gen::ErrorCode::kIncorrect, std::move(text));
+}
+
+core::DispatcherOptions DispatcherOptionsOf(const gen::NodeOptions& options) {
+  core::DispatcherOptions result;
+  result.workers = options.workers;
+  result.throughput = options.throughput;
+  result.fiber_stack_bytes = options.handler_stack_bytes;
+  result.hooks = options.hooks;
+  return result;
+}
+
+gen::Result<void> CheckOptions(const gen::NodeOptions& options) {
+  if (options.workers == 1 || options.workers < 0) {
+    return Incorrect(fmt::format("workers: {} is outside 2..1024 (0: one per core)",
+                                 options.workers));
+  }
+  const std::string problem = core::Dispatcher::Validate(DispatcherOptionsOf(options));
+  if (!problem.empty()) return Incorrect(problem);
+  if (options.shutdown_timeout < std::chrono::nanoseconds::zero()) {
+    return Incorrect(fmt::format("shutdown_timeout: {} ns, must not be negative",
+                                 options.shutdown_timeout.count()));
+  }
+  return {};
+}
+
+gen::Result<void> CheckProcessOptions(const gen::ProcessOptions& options) {
+  if (options.mailbox_size < 0 ||
+      options.mailbox_size > static_cast<int>(core::Mailbox::kMaxCapacity)) {
+    return Incorrect(fmt::format("mailbox_size: {} is outside 1..{} (0: unbounded)",
+                                 options.mailbox_size, core::Mailbox::kMaxCapacity));
+  }
+  return {};
+}
+
+// Tells incarnations of a node name apart, also those of different programs.
+std::uint32_t MakeCreation() {
+  std::random_device random;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now).count();
+  const auto creation = static_cast<std::uint32_t>(seconds) ^ (random() << 16);
+  return creation < 4 ? creation + 4 : creation;  // 0 to 3 are reserved by the Erlang distribution
+}
+
+}  // namespace
+
+gen::Result<std::unique_ptr<Runtime>> Runtime::Start(gen::Atom name,
+                                                     const gen::NodeOptions& options) {
+  const std::string_view text = name.Text();
+  const std::size_t at = text.find('@');
+  if (at == std::string_view::npos || at == 0 || at + 1 == text.size()) {
+    return Incorrect(fmt::format("node name: \"{}\" is not of the form name@host", text));
+  }
+  std::shared_ptr<core::Dispatcher> dispatcher = options.dispatcher;
+  if (dispatcher == nullptr) {
+    auto checked = CheckOptions(options);
+    if (!checked) return std::move(checked.error());
+    dispatcher = options.policy == gen::DispatcherPolicy::kWorkSharing
+                     ? core::MakeWorkSharing(DispatcherOptionsOf(options))
+                     : core::MakeWorkStealing(DispatcherOptionsOf(options));
+  }
+  std::shared_ptr<core::Clock> clock =
+      options.clock != nullptr ? options.clock : std::make_shared<core::SteadyClock>();
+  auto runtime = std::unique_ptr<Runtime>(
+      new Runtime(name, options, std::move(clock), std::move(dispatcher)));
+  std::string problem;
+  if (!runtime->dispatcher_->Start(&problem)) {
+    return gen::Error(gen::ErrorCode::kInternal, problem);
+  }
+  if (options.clock == nullptr) runtime->io_ = std::make_unique<IoThread>(runtime->timers_);
+  return runtime;
+}
+
+Runtime::Runtime(gen::Atom name, gen::NodeOptions options, std::shared_ptr<core::Clock> clock,
+                 std::shared_ptr<core::Dispatcher> dispatcher)
+    : name_(name),
+      creation_(MakeCreation()),
+      options_(std::move(options)),
+      clock_(std::move(clock)),
+      logging_(options_.log_sink),
+      timers_(*clock_),
+      pending_calls_(timers_),
+      table_(*this),
+      dispatcher_(std::move(dispatcher)),
+      started_at_(clock_->Now()) {}
+
+Runtime::~Runtime() {
+  Stop();
+  if (stopper_.joinable()) stopper_.join();
+}
+
+void Runtime::Write(gen::LogLevel level, std::string_view text) {
+  logging_.Write(level, fmt::format("{}: {}", name_, text));
+}
+
+// ---- spawning
+
+gen::Result<Process*> Runtime::OpenProcess(const SpawnRequest& request) {
+  if (no_more_processes_.load(std::memory_order_acquire)) return gen::ErrNodeTerminated;
+  auto checked = CheckProcessOptions(request.options);
+  if (!checked) return std::move(checked.error());
+  if (!request.factory) return Incorrect("factory: is empty");
+  std::unique_ptr<gen::ProcessBehavior> behavior;
+  try {
+    behavior = request.factory.Make();
+  } catch (const std::exception& error) {
+    return gen::Error(gen::ErrorCode::kProcessTerminated,
+                      gen::Reason::Panic(error.what()).ToString());
+  } catch (...) {
+    return gen::Error(gen::ErrorCode::kProcessTerminated, "panic: the factory threw");
+  }
+  if (behavior == nullptr) return Incorrect("factory: returned no behaviour");
+  Process* process = table_.Take();
+  if (process == nullptr) {
+    return gen::Error(gen::ErrorCode::kInternal,
+                      fmt::format("more than {} processes", ProcessTable::kMaxProcesses));
+  }
+  auto opened = process->Open(request, std::move(behavior));
+  if (!opened) {
+    process->behavior_.reset();
+    table_.Give(*process);
+    return std::move(opened.error());
+  }
+  process->sequence_.store(spawned_.fetch_add(1, std::memory_order_seq_cst),
+                           std::memory_order_relaxed);
+  const gen::PID pid = process->Self();
+  gen::Result<void> result;
+  if (!request.name.empty()) result = RegisterName(request.name, pid);
+  if (result && request.link) {
+    Process* parent = Find(request.parent);
+    if (parent == nullptr || !Relations::LinkChild(*process, *parent, request.parent)) {
+      result = gen::Error(gen::ErrorCode::kProcessTerminated, "the parent is ending");
+    }
+  }
+  // StopForce may have looked at the processes before this one was there. Partner: Runtime::KillAll.
+  if (result && no_more_processes_.load(std::memory_order_seq_cst)) result = gen::ErrNodeTerminated;
+  if (!result) {
+    process->Finish(gen::Reason::Normal());
+    return std::move(result.error());
+  }
+  return process;
+}
+
+gen::Result<void> Runtime::CheckMayBlock(const char* function) const {
+  if (core::Worker::Current() == nullptr) return {};
+  return gen::Error(gen::ErrorCode::kNotAllowed,
+                    fmt::format("Node::{} would block a thread that runs processes; inside a "
+                                "handler use the process's own functions",
+                                function));
+}
+
+gen::Result<gen::PID> Runtime::SpawnFromOutside(const SpawnRequest& request) {
+  auto may_block = CheckMayBlock("Spawn");
+  if (!may_block) return std::move(may_block.error());
+  if (phase_.load() != Phase::kRunning) return gen::ErrNodeTerminated;
+  auto opened = OpenProcess(request);
+  if (!opened) return std::move(opened.error());
+  Process& process = **opened;
+  const gen::PID pid = process.Self();
+  const std::uint64_t id = NextUniqueId();
+  process.init_from_ = Self();
+  process.init_ref_ = id;
+  core::Event done;
+  gen::Result<core::EnvelopePtr> response = gen::ErrNodeTerminated;
+  pending_calls_.Add(id, 0, [&](gen::Result<core::EnvelopePtr> answer) {
+    response = std::move(answer);
+    done.Set();
+  });
+  Dispatch(process);
+  dispatcher_->Wait(done);
+  if (!response) return std::move(response.error());
+  if (auto* error = (*response)->ValueAs<gen::Error>()) return std::move(*error);
+  return pid;
+}
+
+gen::Result<gen::PID> Runtime::Spawn(const gen::ProcessFactory& factory,
+                                     const gen::ProcessOptions& options, const gen::Args& args) {
+  return SpawnFromOutside(
+      {.factory = factory, .options = options, .args = args, .parent = Self()});
+}
+
+gen::Result<gen::PID> Runtime::SpawnRegister(gen::Atom name, const gen::ProcessFactory& factory,
+                                             const gen::ProcessOptions& options,
+                                             const gen::Args& args) {
+  if (name.empty()) return Incorrect("name: must not be empty");
+  return SpawnFromOutside(
+      {.factory = factory, .options = options, .args = args, .parent = Self(), .name = name});
+}
+
+void Runtime::ProcessEnded(Process& process, gen::PID pid, const gen::Reason& reason) {
+  std::vector<core::Event*> waiters;
+  if (ProcessCold* cold = process.ColdIfAny()) {
+    std::lock_guard lock(cold->lock);
+    waiters.swap(cold->waiters);
+    cold->name = gen::Atom();
+  }
+  if (reason.IsFailure()) failed_.fetch_add(1, std::memory_order_relaxed);
+  table_.Give(process);
+  for (core::Event* waiter : waiters) waiter->Set();
+  {
+    std::shared_ptr<StopSequence> sequence;
+    if (phase_.load(std::memory_order_relaxed) == Phase::kStopping) {
+      std::lock_guard lock(sequence_mutex_);
+      sequence = sequence_;
+    }
+    if (sequence != nullptr) sequence->Ended(pid);
+  }
+  // Last: whoever waits for the count to match may tear the node down afterwards.
+  const std::uint64_t ended = ended_.fetch_add(1, std::memory_order_seq_cst) + 1;
+  if (ended == spawned_.load(std::memory_order_seq_cst)) {
+    if (core::Event* empty = empty_event_.exchange(nullptr, std::memory_order_seq_cst)) empty->Set();
+  }
+}
+
+gen::Result<std::shared_ptr<core::Dispatcher>> Runtime::MakeOwnDispatcher(std::uint32_t index) {
+  core::DispatcherOptions options = dispatcher_->options();
+  options.workers = 1;
+  options.thread_name = fmt::format("proc{}", index);
+  std::shared_ptr<core::Dispatcher> dispatcher = core::MakeWorkSharing(std::move(options));
+  std::string problem;
+  if (!dispatcher->Start(&problem)) return gen::Error(gen::ErrorCode::kInternal, problem);
+  return dispatcher;
+}
+
+// ---- calls from outside
+
+void Runtime::CallEnvelopeAsync(const gen::Target& to, core::EnvelopePtr request,
+                                std::chrono::nanoseconds timeout,
+                                std::function<void(gen::Result<core::EnvelopePtr>)> done) {
+  if (timeout <= std::chrono::nanoseconds::zero()) {
+    done(Incorrect(fmt::format("timeout: {} ns, has to be more than 0", timeout.count())));
+    return;
+  }
+  auto pid = Resolve(to);
+  if (!pid) {
+    done(std::move(pid.error()));
+    return;
+  }
+  if (stopped_.load(std::memory_order_acquire)) {
+    done(gen::ErrNodeTerminated);
+    return;
+  }
+  const std::uint64_t id = NextUniqueId();
+  const std::int64_t deadline =
+      timeout == gen::kInfinite ? 0 : clock_->Now() + timeout.count();
+  request->from = Self().ToAddress();
+  request->ref = id;
+  request->deadline = deadline;
+  pending_calls_.Add(id, deadline, std::move(done));
+  auto sent = Deliver(*pid, request);
+  if (!sent) pending_calls_.Complete(id, std::move(sent.error()));
+}
+
+gen::Result<core::EnvelopePtr> Runtime::CallEnvelope(gen::PID to, core::EnvelopePtr request,
+                                                     std::chrono::nanoseconds timeout) {
+  auto may_block = CheckMayBlock("Call");
+  if (!may_block) return std::move(may_block.error());
+  core::Event done;
+  gen::Result<core::EnvelopePtr> response = gen::ErrNodeTerminated;
+  CallEnvelopeAsync(to, std::move(request), timeout, [&](gen::Result<core::EnvelopePtr> answer) {
+    response = std::move(answer);
+    done.Set();
+  });
+  dispatcher_->Wait(done);
+  return response;
+}
+
+gen::Result<void> Runtime::WaitProcess(const gen::Target& to, std::chrono::nanoseconds timeout) {
+  auto may_block = CheckMayBlock("WaitProcess");
+  if (!may_block) return may_block;
+  auto pid = Resolve(to);
+  if (!pid) return std::move(pid.error());
+  Process* process = Find(*pid);
+  if (process == nullptr) {
+    auto reach = Reach(*pid);
+    return reach.error() == gen::ErrProcessTerminated ? gen::Result<void>() : reach;
+  }
+  core::Event ended;
+  ProcessCold& cold = process->Cold();
+  {
+    std::lock_guard lock(cold.lock);
+    if (process->generation_.load(std::memory_order_relaxed) != pid->id >> 32) return {};
+    cold.waiters.push_back(&ended);
+  }
+  if (timeout == gen::kInfinite) {
+    dispatcher_->Wait(ended);
+    return {};
+  }
+  if (dispatcher_->WaitFor(ended, timeout.count())) return {};
+  {
+    std::lock_guard lock(cold.lock);
+    if (std::erase(cold.waiters, &ended) != 0) return gen::ErrTimeout;
+  }
+  dispatcher_->Wait(ended);  // it is being set just now
+  return {};
+}
+
+gen::Result<void> Runtime::StopProcess(const gen::Target& to, std::chrono::nanoseconds timeout) {
+  auto may_block = CheckMayBlock("StopProcess");
+  if (!may_block) return may_block;
+  auto pid = Resolve(to);
+  if (!pid) return std::move(pid.error());
+  auto asked = StopAfterQueue(*pid, gen::Reason::Normal());
+  if (!asked) return asked;
+  return WaitProcess(*pid, timeout);
+}
+
+// ---- inspection
+
+gen::Result<gen::ProcessInfo> Runtime::ProcessInfo(gen::PID pid) const {
+  const Process* process = Find(pid);
+  if (process == nullptr) return std::move(Reach(pid).error());
+  gen::ProcessInfo info;
+  info.pid = pid;
+  info.state = static_cast<gen::ProcessState>(process->state_.load(std::memory_order_relaxed));
+  info.messages_queued = process->mailbox_.MainDepthApprox();
+  info.messages_handled = process->handled_.load(std::memory_order_relaxed);
+  info.messages_dropped = process->expired_.load(std::memory_order_relaxed);
+  info.mailbox_size = process->mailbox_.capacity();
+  info.trap_exit = process->TrapExit();
+  info.log_level = process->Level();
+  ProcessCold& cold = process->Cold();
+  std::lock_guard lock(cold.lock);
+  if (process->generation_.load(std::memory_order_relaxed) != pid.id >> 32 ||
+      process->relations_closed_.load(std::memory_order_seq_cst)) {
+    return gen::ErrProcessTerminated;
+  }
+  // Fixed from spawn to end, and the end of the process waits for the lock above.
+  info.behavior = process->behavior_->BehaviorName();
+  info.parent = process->parent_;
+  info.detached = process->detached_;
+  info.uptime = std::chrono::nanoseconds(clock_->Now() - process->started_at_);
+  info.name = cold.name;
+  info.links = cold.links;
+  for (const auto& monitor : cold.monitors) info.monitors.push_back(monitor.pid);
+  for (const auto& watcher : cold.watchers) info.monitored_by.push_back(watcher.pid);
+  info.aliases = cold.aliases;
+  return info;
+}
+
+std::vector<gen::PID> Runtime::ProcessList() const {
+  std::vector<gen::PID> list;
+  table_.ForEach([&](const Process& process) {
+    if (!process.mailbox_.IsClosed()) list.push_back(process.Self());
+  });
+  return list;
+}
+
+gen::NodeInfo Runtime::Info() const {
+  gen::NodeInfo info;
+  info.name = name_;
+  info.creation = creation_;
+  info.dispatcher = dispatcher_->name();
+  info.workers = dispatcher_->workers();
+  info.throughput = dispatcher_->throughput();
+  info.uptime = std::chrono::nanoseconds(clock_->Now() - started_at_);
+  info.processes_ended = ended_.load(std::memory_order_seq_cst);
+  info.processes_spawned = spawned_.load(std::memory_order_seq_cst);
+  info.processes = info.processes_spawned - info.processes_ended;
+  info.processes_failed = failed_.load(std::memory_order_relaxed);
+  info.names = names_.size();
+  info.aliases = aliases_.size();
+  info.timers = timers_.size();
+  auto dropped = [&](gen::DropReason reason) {
+    return dropped_[static_cast<std::size_t>(reason)].load(std::memory_order_relaxed);
+  };
+  info.dropped_terminated = dropped(gen::DropReason::kTerminated);
+  info.dropped_unknown = dropped(gen::DropReason::kUnknown);
+  info.dropped_mailbox_full = dropped(gen::DropReason::kMailboxFull);
+  info.dropped_expired = dropped(gen::DropReason::kExpired);
+  const core::DispatcherStats stats = dispatcher_->Stats();
+  info.turns = stats.turns;
+  info.steals = stats.steals;
+  info.wakeups = stats.wakeups;
+  return info;
+}
+
+}  // namespace ergon::node

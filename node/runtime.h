@@ -1,0 +1,192 @@
+// The runtime behind a node: delivery, the process table, names, relations, timers, the end.
+//
+//   runtime.cc       start, identity, spawning, inspection
+//   delivery.cc      how an envelope reaches a mailbox, or is answered, or is counted
+//   registry.cc      names, aliases, events
+//   shutdown.cc      Stop, StopForce, Wait
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include <ergon/core/clock.h>
+#include <ergon/core/dispatcher.h>
+#include <ergon/core/timer_queue.h>
+#include <ergon/gen/node.h>
+#include <ergon/gen/node_options.h>
+#include <ergon/gen/process_host.h>
+#include <ergon/node/events.h>
+#include <ergon/node/io_thread.h>
+#include <ergon/node/logging.h>
+#include <ergon/node/names.h>
+#include <ergon/node/pending_calls.h>
+#include <ergon/node/process.h>
+#include <ergon/node/process_table.h>
+#include <ergon/node/stop_sequence.h>
+
+namespace ergon::node {
+
+class Runtime final : public gen::Node, private gen::LogSink {
+ public:
+  static gen::Result<std::unique_ptr<Runtime>> Start(gen::Atom name,
+                                                     const gen::NodeOptions& options);
+  ~Runtime() override;
+
+  // -- gen::Messenger --
+  [[nodiscard]] gen::Result<gen::PID> Resolve(const gen::Target& target) const override;
+  [[nodiscard]] gen::MessagePriority DefaultPriority() const override {
+    return gen::MessagePriority::kNormal;
+  }
+  gen::Result<void> SendEnvelope(gen::PID to, core::EnvelopePtr envelope) override;
+  gen::Result<core::EnvelopePtr> CallEnvelope(gen::PID to, core::EnvelopePtr request,
+                                              std::chrono::nanoseconds timeout) override;
+  gen::Result<void> SendResponseEnvelope(gen::PID from, gen::Ref ref,
+                                         core::EnvelopePtr response) override;
+  gen::Result<gen::TimerHandle> SendEnvelopeAfter(const gen::Target& to,
+                                                  core::EnvelopePtr envelope,
+                                                  std::chrono::nanoseconds delay) override;
+  gen::Result<void> SendExit(const gen::Target& to, gen::Reason reason) override;
+
+  // -- gen::Node --
+  [[nodiscard]] gen::Atom Name() const override { return name_; }
+  [[nodiscard]] gen::PID Self() const override { return {kNodeId, name_, creation_}; }
+  [[nodiscard]] gen::Log Log() override { return gen::Log(*this); }
+  gen::Result<gen::PID> Spawn(const gen::ProcessFactory& factory,
+                              const gen::ProcessOptions& options, const gen::Args& args) override;
+  gen::Result<gen::PID> SpawnRegister(gen::Atom name, const gen::ProcessFactory& factory,
+                                      const gen::ProcessOptions& options,
+                                      const gen::Args& args) override;
+  gen::Result<void> RegisterName(gen::Atom name, gen::PID pid) override;
+  gen::Result<gen::PID> UnregisterName(gen::Atom name) override;
+  gen::Result<void> Kill(gen::PID pid) override;
+  gen::Result<void> StopProcess(const gen::Target& to, std::chrono::nanoseconds timeout) override;
+  gen::Result<void> WaitProcess(const gen::Target& to, std::chrono::nanoseconds timeout) override;
+  [[nodiscard]] gen::Result<gen::ProcessInfo> ProcessInfo(gen::PID pid) const override;
+  [[nodiscard]] std::vector<gen::PID> ProcessList() const override;
+  [[nodiscard]] gen::NodeInfo Info() const override;
+  void Stop() override;
+  void StopForce() override;
+  void Wait() override;
+  void WaitForSignal() override;
+  void CallEnvelopeAsync(const gen::Target& to, core::EnvelopePtr request,
+                         std::chrono::nanoseconds timeout,
+                         std::function<void(gen::Result<core::EnvelopePtr>)> done) override;
+
+  // -- for processes (delivery.cc) --
+  // Delivers, or returns why not and leaves the envelope to the caller.
+  gen::Result<void> Deliver(gen::PID to, core::EnvelopePtr& envelope);
+  // Answers a request; kResponseIgnored when nobody waits.
+  gen::Result<void> Respond(gen::PID from, std::uint64_t ref, core::EnvelopePtr response);
+  void RespondError(gen::PID from, std::uint64_t ref, const gen::Error& error);
+  [[nodiscard]] bool IsAwaited(gen::PID from, gen::Ref ref) const;
+  // Ends an envelope that nobody will handle: a request is answered, everything else is counted.
+  void DropEnvelope(core::EnvelopePtr envelope, gen::DropReason reason, const gen::Error& error);
+  void CountDrop(gen::DropReason reason) {
+    dropped_[static_cast<std::size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
+  }
+  void SendExitSignal(gen::PID to, gen::PID from, const gen::Reason& reason, std::uint64_t ref);
+  gen::Result<void> SendExitFrom(gen::PID from, const gen::Target& to, gen::Reason reason);
+  gen::Result<gen::TimerHandle> SendAfterFrom(const gen::Target& to, core::EnvelopePtr envelope,
+                                              std::chrono::nanoseconds delay);
+  gen::Result<void> StopAfterQueue(gen::PID pid, const gen::Reason& reason);
+
+  // -- for processes (runtime.cc) --
+  // A process in a fresh slot; the caller has the right to run it.
+  gen::Result<Process*> OpenProcess(const SpawnRequest& request);
+  // The last thing a process does; its slot is free afterwards.
+  void ProcessEnded(Process& process, gen::PID pid, const gen::Reason& reason);
+  gen::Result<std::shared_ptr<core::Dispatcher>> MakeOwnDispatcher(std::uint32_t index);
+  // The live process with this PID, or null. It may end at any time.
+  [[nodiscard]] Process* Find(gen::PID pid) const;
+
+  // -- for processes (registry.cc) --
+  void ReleaseNames(Process& process);
+  // Takes an event away and tells its subscribers.
+  void EndEvent(gen::Atom name, gen::PID producer, const gen::Reason& reason);
+  gen::Result<gen::Alias> CreateAlias(Process& process);
+  gen::Result<void> DeleteAlias(Process& process, gen::Alias alias);
+  gen::Result<gen::Ref> RegisterEvent(Process& producer, gen::Atom name);
+  gen::Result<void> UnregisterEvent(Process& producer, gen::Atom name);
+  gen::Result<void> SubscribeEvent(Process& subscriber, const gen::Event& event);
+  gen::Result<void> UnsubscribeEvent(Process& subscriber, const gen::Event& event);
+  gen::Result<std::size_t> PublishEvent(gen::PID from, gen::Atom name, gen::Ref token,
+                                        core::EnvelopePtr value);
+
+  [[nodiscard]] std::uint32_t creation() const { return creation_; }
+  [[nodiscard]] const core::Clock& clock() const { return *clock_; }
+  [[nodiscard]] core::TimerQueue& timers() { return timers_; }
+  [[nodiscard]] core::Dispatcher& dispatcher() { return *dispatcher_; }
+  [[nodiscard]] int throughput() const { return dispatcher_->throughput(); }
+  [[nodiscard]] gen::LogLevel log_level() const { return options_.log_level; }
+  [[nodiscard]] gen::Ref MakeRef();
+  void WriteLog(gen::LogLevel level, std::string_view line) { logging_.Write(level, line); }
+  // Nobody is left to deliver to.
+  [[nodiscard]] bool IsStopped() const { return stopped_.load(std::memory_order_acquire); }
+
+ private:
+  static constexpr std::uint64_t kNodeId = 1;  // slot 1, which no process gets, generation 0
+
+  Runtime(gen::Atom name, gen::NodeOptions options, std::shared_ptr<core::Clock> clock,
+          std::shared_ptr<core::Dispatcher> dispatcher);
+
+  [[nodiscard]] gen::LogLevel Level() const override { return options_.log_level; }
+  void Write(gen::LogLevel level, std::string_view text) override;
+
+  gen::Result<gen::PID> SpawnFromOutside(const SpawnRequest& request);
+  gen::Result<void> CheckMayBlock(const char* function) const;
+  gen::Result<void> Reach(gen::PID to) const;
+  gen::Result<void> Accept(Process& process, gen::PID to, core::PushOutcome outcome,
+                           core::EnvelopePtr& envelope);
+  gen::Result<void> Route(Process& pool, gen::PID to, core::EnvelopePtr& envelope);
+  gen::Result<void> RefusedByAll(Process& pool, gen::PID to);
+  gen::Result<void> MailboxFull(Process& process, gen::PID to, core::EnvelopePtr& envelope);
+  static void Dispatch(Process& process);
+
+  // shutdown.cc
+  void DoStop(bool force);
+  void StopInOrder(std::int64_t deadline);
+  void KillAll();
+  bool WaitUntilEmpty(std::int64_t deadline);
+  std::vector<gen::PID> NewestFirst(bool top_level_only) const;
+  void WarnOfBusy();
+  void TearDown();
+
+  const gen::Atom name_;
+  const std::uint32_t creation_;
+  const gen::NodeOptions options_;
+  const std::shared_ptr<core::Clock> clock_;
+  Logging logging_;
+  core::TimerQueue timers_;
+  PendingCalls pending_calls_;
+  Names names_;
+  Aliases aliases_;
+  Events events_;
+  ProcessTable table_;
+  std::shared_ptr<core::Dispatcher> dispatcher_;  // its threads use all of the above
+  std::unique_ptr<IoThread> io_;                  // its thread too; null with the caller's own clock
+
+  const std::int64_t started_at_;
+  std::atomic<std::uint64_t> spawned_{0};
+  std::atomic<std::uint64_t> ended_{0};
+  std::atomic<std::uint64_t> failed_{0};
+  std::array<std::atomic<std::uint64_t>, gen::kDropReasons> dropped_{};
+
+  // The end.
+  enum class Phase : std::uint8_t { kRunning, kStopping, kStopped };
+  std::mutex stop_mutex_;
+  std::atomic<Phase> phase_{Phase::kRunning};
+  std::atomic<bool> force_{false};
+  std::atomic<bool> no_more_processes_{false};
+  std::atomic<bool> stopped_{false};
+  core::Event stopped_event_;
+  std::thread stopper_;  // when Stop was called from inside a handler
+  std::mutex sequence_mutex_;
+  std::shared_ptr<StopSequence> sequence_;
+  std::atomic<core::Event*> empty_event_{nullptr};  // set when the last process has ended
+};
+
+}  // namespace ergon::node

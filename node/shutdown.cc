@@ -1,0 +1,172 @@
+// How a node ends.
+//
+//   1  in order   processes without a parent, the last one started first: each handles what waits in
+//                 its mailbox, then ends, then the next one is asked. Linked children go with it.
+//   2  the rest   children without links, all asked at once
+//   3  by force   after the deadline, or at once with StopForce: everything is killed
+//   4  tear-down  timers, threads, calls that still wait
+#include <algorithm>
+#include <csignal>
+#include <future>
+#include <thread>
+#include <unordered_set>
+
+#include <ergon/core/worker.h>
+#include <ergon/node/runtime.h>
+
+namespace ergon::node {
+namespace {
+constexpr std::int64_t kWarnEvery = 1'000'000'000;  // ns, while a handler keeps the node from ending
+}  // namespace
+
+void Runtime::Stop() { DoStop(false); }
+
+void Runtime::StopForce() { DoStop(true); }
+
+void Runtime::Wait() {
+  if (!CheckMayBlock("Wait")) return;
+  dispatcher_->Wait(stopped_event_);
+}
+
+void Runtime::DoStop(bool force) {
+  if (force) force_.store(true);
+  const bool in_handler = core::Worker::Current() != nullptr;
+  bool begins = false;
+  {
+    std::lock_guard lock(stop_mutex_);
+    if (phase_.load() == Phase::kRunning) {
+      phase_.store(Phase::kStopping);
+      begins = true;
+      // A handler cannot wait for its own end: somebody else does.
+      if (in_handler) stopper_ = std::thread([this] { TearDown(); });
+    }
+  }
+  if (in_handler) {
+    if (force && !begins) KillAll();
+    return;
+  }
+  if (begins) {
+    TearDown();
+    return;
+  }
+  if (force && phase_.load() != Phase::kStopped) KillAll();
+  dispatcher_->Wait(stopped_event_);
+}
+
+void Runtime::TearDown() {
+  const std::int64_t deadline = clock_->Now() + options_.shutdown_timeout.count();
+  if (!force_.load()) StopInOrder(deadline);
+  KillAll();
+  // A handler that never returns cannot be ended: say which one it is, and wait.
+  while (!WaitUntilEmpty(clock_->Now() + kWarnEvery)) {
+    WarnOfBusy();
+    KillAll();
+  }
+  stopped_.store(true, std::memory_order_release);
+  if (io_ != nullptr) io_->Stop();
+  (void)dispatcher_->Stop();
+  table_.ForEach([](Process& process) {
+    if (ProcessCold* cold = process.ColdIfAny()) {
+      if (cold->own_dispatcher != nullptr) (void)cold->own_dispatcher->Stop();
+    }
+  });
+  pending_calls_.FailAll(gen::ErrNodeTerminated);
+  timers_.RunAll();
+  phase_.store(Phase::kStopped);
+  stopped_event_.Set();
+}
+
+std::vector<gen::PID> Runtime::NewestFirst(bool top_level_only) const {
+  std::vector<std::pair<std::uint64_t, gen::PID>> found;
+  table_.ForEach([&](const Process& process) {
+    if (process.mailbox_.IsClosed()) return;
+    if (top_level_only && !process.top_level_.load(std::memory_order_relaxed)) return;
+    found.emplace_back(process.sequence_.load(std::memory_order_relaxed), process.Self());
+  });
+  std::sort(found.begin(), found.end(),
+            [](const auto& left, const auto& right) { return left.first > right.first; });
+  std::vector<gen::PID> order;
+  order.reserve(found.size());
+  for (const auto& [sequence, pid] : found) order.push_back(pid);
+  return order;
+}
+
+void Runtime::StopInOrder(std::int64_t deadline) {
+  auto ask = [this](gen::PID pid) {
+    return static_cast<bool>(StopAfterQueue(pid, gen::Reason::Shutdown()));
+  };
+  auto begin = [&](std::vector<gen::PID> order) {
+    auto sequence = std::make_shared<StopSequence>(std::move(order), ask);
+    {
+      std::lock_guard lock(sequence_mutex_);
+      sequence_ = sequence;
+    }
+    sequence->Start();
+    return sequence;
+  };
+  std::unordered_set<gen::PID> asked;
+  auto sequence = begin(NewestFirst(true));
+  while (clock_->Now() < deadline && !force_.load()) {
+    if (sequence->IsDone()) {
+      // What is left has no parent that takes it along.
+      std::vector<gen::PID> rest = NewestFirst(false);
+      std::erase_if(rest, [&](gen::PID pid) { return !asked.insert(pid).second; });
+      if (!rest.empty()) sequence = begin(std::move(rest));
+    }
+    constexpr std::int64_t kLook = 10'000'000;  // ns; until StopForce and new orphans are noticed
+    if (WaitUntilEmpty(std::min(deadline, clock_->Now() + kLook))) break;
+  }
+  std::lock_guard lock(sequence_mutex_);
+  sequence_ = nullptr;
+}
+
+void Runtime::KillAll() {
+  no_more_processes_.store(true, std::memory_order_seq_cst);
+  for (const gen::PID pid : NewestFirst(false)) (void)Kill(pid);
+}
+
+bool Runtime::WaitUntilEmpty(std::int64_t deadline) {
+  core::Event empty;
+  empty_event_.store(&empty, std::memory_order_seq_cst);
+  // Partner: ProcessEnded, which counts and then looks for the event.
+  const bool is_empty = ended_.load(std::memory_order_seq_cst) ==
+                        spawned_.load(std::memory_order_seq_cst);
+  const bool reached =
+      is_empty || dispatcher_->WaitFor(empty, std::max<std::int64_t>(0, deadline - clock_->Now()));
+  if (empty_event_.exchange(nullptr, std::memory_order_seq_cst) == nullptr) {
+    dispatcher_->Wait(empty);  // somebody has taken it and is about to set it
+    return true;
+  }
+  return reached;
+}
+
+void Runtime::WarnOfBusy() {
+  for (const gen::PID pid : NewestFirst(false)) {
+    auto info = ProcessInfo(pid);
+    if (!info || info->state != gen::ProcessState::kRunning) continue;
+    Log().Warning("cannot stop yet: {} {} is still in a handler", pid, info->behavior);
+  }
+}
+
+void Runtime::WaitForSignal() {
+  if (!CheckMayBlock("WaitForSignal") || io_ == nullptr) return;
+  core::Event signalled;
+  std::atomic<int> count{0};
+  io_->StartSignals([&](int) {
+    if (count.fetch_add(1) == 0) {
+      signalled.Set();
+    } else {
+      force_.store(true);
+      KillAll();
+    }
+  });
+  std::thread watcher([&] {
+    stopped_event_.Wait();
+    signalled.Set();  // the node was stopped by somebody else
+  });
+  signalled.Wait();
+  Stop();
+  watcher.join();
+}
+
+}  // namespace ergon::node

@@ -1,0 +1,42 @@
+# What the scripts in this folder share; sourced by each.
+# shellcheck shell=bash
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+jobs=$(nproc 2>/dev/null || echo 2)
+
+say() { printf '== %s\n' "$*"; }
+die() {
+  printf '%s: %s\n' "$(basename "$0")" "$*" >&2
+  exit 1
+}
+
+# usage_if_asked "$@": prints the comment at the head of the calling script for -h and --help.
+usage_if_asked() {
+  if [[ ${1:-} == -h || ${1:-} == --help ]]; then
+    sed -n '2,/^[^#]/{/^#/!d;s/^# \{0,1\}//;p}' "$0"
+    exit 0
+  fi
+}
+
+# build PRESET [TARGET...]: configures and builds build/PRESET. A terminal sees the progress on one
+# line, a log two lines; a failure shows what the compiler said.
+build() (
+  cd "$root" || die "no folder $root"
+  preset=$1
+  shift
+  log=build/$preset.log
+  mkdir -p build
+  say "$preset: building${*:+ $*}"
+  start=$SECONDS
+  if ! cmake --preset "$preset" >"$log" 2>&1; then
+    cat "$log"
+    die "cannot configure build/$preset"
+  fi
+  command=(cmake --build "build/$preset" --parallel "$jobs" ${*:+--target "$@"})
+  if [[ -t 1 ]]; then
+    NINJA_STATUS='[%f/%t %es] ' "${command[@]}" || die "cannot build build/$preset"
+  elif ! "${command[@]}" >"$log" 2>&1; then
+    sed -n '/^FAILED: /,$p' "$log" | head -n 200
+    die "cannot build build/$preset; the whole log is $log"
+  fi
+  say "$preset: built in $((SECONDS - start)) s"
+)

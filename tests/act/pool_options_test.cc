@@ -1,0 +1,59 @@
+#include <ergon/act/pool_options.h>
+
+#include <doctest/doctest.h>
+
+#include <ergon/act/actor.h>
+
+namespace ergon::act {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Worker : public Actor {};
+
+PoolOptions Valid() { return PoolOptions{.worker_factory = gen::Factory<Worker>()}; }
+
+TEST_CASE("pool options: only the factory is needed") {
+  CHECK(Valid().Validate() == "");
+  CHECK(Valid().pool_size == 5);
+  CHECK(PoolOptions{}.Validate().find("worker_factory") == 0);
+}
+
+TEST_CASE("pool options: an error names field and value") {
+  PoolOptions options = Valid();
+  options.pool_size = 0;
+  CHECK(options.Validate() == "pool_size: 0 is outside 1..10000");
+  options.pool_size = -3;
+  CHECK(options.Validate() == "pool_size: -3 is outside 1..10000");
+  options.pool_size = 10'001;
+  CHECK(options.Validate() == "pool_size: 10001 is outside 1..10000");
+  options.pool_size = 10'000;
+  CHECK(options.Validate() == "");
+
+  options.worker_mailbox_size = -1;
+  CHECK(options.Validate() == "worker_mailbox_size: -1 is outside 0..4000000");
+  options.worker_mailbox_size = 4'000'001;
+  CHECK(options.Validate() == "worker_mailbox_size: 4000001 is outside 0..4000000");
+  options.worker_mailbox_size = 4'000'000;
+  CHECK(options.Validate() == "");
+}
+
+TEST_CASE("pool options: times and restarts") {
+  PoolOptions options = Valid();
+  options.restart_backoff_min = 0ns;
+  CHECK(options.Validate() == "restart_backoff_min: 0 ns is less than 1 ns");
+  options.restart_backoff_min = 10s;
+  CHECK(options.Validate() == "restart_backoff_max: 5000000000 ns is less than 10000000000 ns");
+  options = Valid();
+  options.max_restarts = -1;
+  CHECK(options.Validate().find("max_restarts: -1") == 0);
+  options = Valid();
+  options.restart_period = 0ns;
+  CHECK(options.Validate().find("restart_period: 0 ns") == 0);
+  options = Valid();
+  options.shutdown_timeout = -1ns;
+  CHECK(options.Validate().find("shutdown_timeout: -1 ns") == 0);
+}
+
+}  // namespace
+}  // namespace ergon::act

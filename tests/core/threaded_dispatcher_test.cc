@@ -1,0 +1,188 @@
+// How the workers of any dispatcher sleep, wake up and share their time.
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <ergon/core/threaded_dispatcher.h>
+#include <ergon/core/work_sharing.h>
+#include <ergon/core/work_stealing.h>
+#include "turns.h"
+
+namespace ergon::core {
+namespace {
+
+using testing::Endless;
+using testing::Eventually;
+using testing::kDeadlineNs;
+using testing::kSanitized;
+using testing::Turn;
+
+using Make = std::unique_ptr<Dispatcher> (*)(DispatcherOptions);
+constexpr Make kPolicies[] = {&MakeWorkStealing, &MakeWorkSharing};
+
+// The body runs once for each policy.
+template <typename Body>
+void ForEachPolicy(Body body) {
+  for (Make make : kPolicies) body(make);
+}
+
+// Of this process's threads whose name begins with the prefix: their names, and how often they have
+// given up the processor by themselves.
+struct Threads {
+  std::set<std::string> names;
+  std::uint64_t voluntary_switches = 0;
+};
+
+Threads FindThreads(const std::string& prefix) {
+  Threads found;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream status(task.path() / "status");
+    std::string line;
+    bool ours = false;
+    while (std::getline(status, line)) {
+      if (line.rfind("Name:\t" + prefix, 0) == 0) {
+        ours = true;
+        found.names.insert(line.substr(6));
+      }
+      constexpr const char* kField = "voluntary_ctxt_switches:\t";
+      if (ours && line.rfind(kField, 0) == 0) {
+        found.voluntary_switches += std::stoull(line.substr(std::string(kField).size()));
+      }
+    }
+  }
+  return found;
+}
+
+TEST_CASE("threaded dispatcher: threads have names") {
+  ForEachPolicy([](Make make) {
+    auto dispatcher = make({.workers = 2});
+    auto other = make({.workers = 1, .thread_name = "a-name-that-is-far-too-long"});
+    REQUIRE(dispatcher->Start(nullptr));
+    REQUIRE(other->Start(nullptr));
+    CHECK(Eventually([] {
+      return FindThreads("ergon-").names == std::set<std::string>{"ergon-0", "ergon-1"};
+    }));
+    CHECK(Eventually(
+        [] { return FindThreads("a-name").names == std::set<std::string>{"a-name-that-i-0"}; }));
+  });
+}
+
+TEST_CASE("threaded dispatcher: idle, nobody wakes up") {
+  ForEachPolicy([](Make make) {
+    auto dispatcher = make({.workers = 4, .thread_name = "idle-test"});
+    REQUIRE(dispatcher->Start(nullptr));
+    // Some work first, so that there was a rescuer.
+    std::atomic<int> left{2000};
+    std::vector<std::unique_ptr<Turn>> turns;
+    for (int i = 0; i < 2000; ++i) {
+      turns.push_back(std::make_unique<Turn>([&] {
+        --left;
+        return TurnEnd::kCompleted;
+      }));
+      dispatcher->Schedule(*turns.back());
+    }
+    REQUIRE(Eventually([&] { return left.load() == 0; }));
+    // From some moment on, an observed stretch of time has no wake-up and no switch at all. Only
+    // the absence of an event is observed by waiting.
+    constexpr std::chrono::milliseconds kWindow(200);
+    CHECK(Eventually([&] {
+      const std::uint64_t wakeups = dispatcher->Stats().wakeups;
+      const std::uint64_t switches = FindThreads("idle-test").voluntary_switches;
+      std::this_thread::sleep_for(kWindow);
+      return dispatcher->Stats().wakeups == wakeups &&
+             FindThreads("idle-test").voluntary_switches == switches;
+    }));
+  });
+}
+
+TEST_CASE(
+    "threaded dispatcher: a fresh schedulable runs beside endless ones, from outside and inside") {
+  constexpr auto kLimit = std::chrono::milliseconds(kSanitized ? 2000 : 100);
+  ForEachPolicy([&](Make make) {
+    auto dispatcher = make({.workers = 2});
+    REQUIRE(dispatcher->Start(nullptr));
+    std::vector<Endless> endless(2);
+    for (auto& one : endless) dispatcher->Schedule(one);
+    REQUIRE(Eventually([&] { return endless[0].turns > 10 && endless[1].turns > 10; }));
+    for (int round = 0; round < 20; ++round) {
+      Event outside;
+      Event inside;
+      Turn second([&] {
+        inside.Set();
+        return TurnEnd::kCompleted;
+      });
+      Turn first([&] {
+        dispatcher->Schedule(second);
+        outside.Set();
+        return TurnEnd::kCompleted;
+      });
+      const auto start = std::chrono::steady_clock::now();
+      dispatcher->Schedule(first);
+      REQUIRE(outside.WaitFor(kDeadlineNs));
+      REQUIRE(inside.WaitFor(kDeadlineNs));
+      CHECK(std::chrono::steady_clock::now() - start < kLimit);
+    }
+    for (auto& one : endless) one.end = true;
+    CHECK(dispatcher->Stop() == "");
+  });
+}
+
+TEST_CASE("threaded dispatcher: endless ones get their share, many more than fit into a ring") {
+  constexpr std::size_t kMany = 700;
+  ForEachPolicy([](Make make) {
+    auto dispatcher = make({.workers = 2});
+    REQUIRE(dispatcher->Start(nullptr));
+    std::vector<Endless> endless(kMany);
+    for (auto& one : endless) dispatcher->Schedule(one);
+    CHECK(Eventually([&] {
+      for (auto& one : endless) {
+        if (one.turns.load() < 3) return false;
+      }
+      return true;
+    }));
+    for (auto& one : endless) one.end = true;
+    CHECK(dispatcher->Stop() == "");
+  });
+}
+
+TEST_CASE("threaded dispatcher: no lost wake-up: workers fall asleep between rounds") {
+  constexpr int kRounds = kSanitized ? 1'000 : 10'000;
+  ForEachPolicy([&](Make make) {
+    // One worker alone: nobody makes up for a wake-up it misses.
+    for (int workers : {1, 2, 3}) {
+      for (std::int64_t search : {std::int64_t{0}, std::int64_t{2'000}}) {
+        auto dispatcher = make({.workers = workers, .search_ns = search});
+        std::atomic<int> ran{0};
+        const auto count = [&] {
+          ++ran;
+          return TurnEnd::kCompleted;
+        };
+        Turn second(count);
+        Turn third(count);
+        Turn first([&] {
+          dispatcher->Schedule(second);
+          dispatcher->Schedule(third);
+          return count();
+        });
+        REQUIRE(dispatcher->Start(nullptr));
+        for (int round = 1; round <= kRounds; ++round) {
+          dispatcher->Schedule(first);
+          REQUIRE(Eventually([&] { return ran.load() == 3 * round; }));
+          // Meet the worker at ever other points of its way to sleep.
+          for (int i = 0; i < round % 64; ++i) CpuPause();
+        }
+        CHECK(dispatcher->Stop() == "");
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace ergon::core

@@ -1,0 +1,102 @@
+// What the scheduling tests share: a deadline, conditions, and schedulables made of functions.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <thread>
+#include <utility>
+
+#include <ergon/core/dispatcher.h>
+#include <ergon/core/sanitizers.h>
+#include <ergon/core/sync.h>
+#include <ergon/core/worker.h>
+
+namespace ergon::core::testing {
+
+// No test waits longer for anything.
+inline constexpr std::chrono::seconds kDeadline(10);
+inline constexpr std::int64_t kDeadlineNs = std::chrono::nanoseconds(kDeadline).count();
+inline constexpr bool kSanitized = ERGON_ASAN || ERGON_TSAN;
+
+template <typename Condition>
+bool Eventually(Condition condition) {
+  const auto end = std::chrono::steady_clock::now() + kDeadline;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+// Each turn calls a function.
+class Turn final : public Schedulable {
+ public:
+  explicit Turn(std::function<TurnEnd()> body) : body_(std::move(body)) {}
+  TurnEnd RunTurn() override { return body_(); }
+
+ private:
+  std::function<TurnEnd()> body_;
+};
+
+// Has always more to do, until told to end.
+class Endless final : public Schedulable {
+ public:
+  TurnEnd RunTurn() override {
+    turns.fetch_add(1);
+    for (int i = 0; i < 1000; ++i) CpuPause();
+    return end.load() ? TurnEnd::kCompleted : TurnEnd::kYielded;
+  }
+
+  std::atomic<std::uint64_t> turns{0};
+  std::atomic<bool> end{false};
+};
+
+// Runs a function in one turn, which may block in the middle.
+class Task final : public Schedulable {
+ public:
+  Task(Dispatcher& dispatcher, std::function<void(Task&)> body)
+      : dispatcher_(dispatcher), body_(std::move(body)) {}
+
+  TurnEnd RunTurn() override {
+    if (Fiber* fiber = std::exchange(parked_, nullptr)) {
+      Worker::Resume(*fiber);
+      return TurnEnd::kIdle;
+    }
+    body_(*this);
+    return TurnEnd::kCompleted;
+  }
+
+  // Inside the body: parks until Wake has been called once. False if there is no stack.
+  [[nodiscard]] bool Block() {
+    return Worker::Park(
+        [](void* context, Fiber& fiber) { static_cast<Task*>(context)->Parked(fiber); }, this);
+  }
+
+  // Any thread; once for each Block.
+  void Wake() {
+    State seen = kRunning;
+    if (state_.compare_exchange_strong(seen, kWoken)) return;
+    state_.store(kRunning);
+    dispatcher_.Schedule(*this);
+  }
+
+ private:
+  enum State { kRunning, kParked, kWoken };
+
+  void Parked(Fiber& fiber) {
+    parked_ = &fiber;
+    State seen = kRunning;
+    if (state_.compare_exchange_strong(seen, kParked)) return;
+    state_.store(kRunning);
+    dispatcher_.Schedule(*this);
+  }
+
+  Dispatcher& dispatcher_;
+  std::function<void(Task&)> body_;
+  Fiber* parked_ = nullptr;
+  std::atomic<State> state_{kRunning};
+};
+
+}  // namespace ergon::core::testing

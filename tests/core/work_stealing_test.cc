@@ -1,0 +1,208 @@
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <ergon/core/work_stealing.h>
+#include "turns.h"
+
+namespace ergon::core {
+namespace {
+
+using testing::Eventually;
+using testing::kDeadlineNs;
+using testing::kSanitized;
+using testing::Turn;
+
+std::vector<std::unique_ptr<Turn>> CountingTurns(int count, std::atomic<int>& ran) {
+  std::vector<std::unique_ptr<Turn>> turns;
+  for (int i = 0; i < count; ++i) {
+    turns.push_back(std::make_unique<Turn>([&ran] {
+      ++ran;
+      return TurnEnd::kCompleted;
+    }));
+  }
+  return turns;
+}
+
+// A turn makes others ready and then blocks its thread until all of them have run.
+void CheckOthersRunWhatABlockedWorkerHas(int count) {
+  auto dispatcher = MakeWorkStealing({.workers = 2});
+  REQUIRE(dispatcher->Start(nullptr));
+  for (int round = 0; round < 10; ++round) {
+    std::atomic<int> ran{0};
+    auto turns = CountingTurns(count, ran);
+    Event done;
+    bool all = false;
+    Turn blocker([&] {
+      for (auto& turn : turns) dispatcher->Schedule(*turn);
+      all = Eventually([&] { return ran.load() == count; });
+      done.Set();
+      return TurnEnd::kCompleted;
+    });
+    dispatcher->Schedule(blocker);
+    done.Wait();
+    CHECK(all);
+  }
+  if (count > 1) CHECK(dispatcher->Stats().steals > 0);
+}
+
+TEST_CASE("work stealing: a blocked worker's slot is run by another") {
+  CheckOthersRunWhatABlockedWorkerHas(1);
+}
+
+TEST_CASE("work stealing: the slot of one that blocks when all the others sleep for good") {
+  auto dispatcher = MakeWorkStealing({.workers = 3});
+  REQUIRE(dispatcher->Start(nullptr));
+  // Longer than a rescuer's time-out: without a wake-up meanwhile, nobody sleeps with one.
+  constexpr std::chrono::milliseconds kWindow(50);
+  for (int round = 0; round < 3; ++round) {
+    REQUIRE(Eventually([&] {
+      const std::uint64_t wakeups = dispatcher->Stats().wakeups;
+      std::this_thread::sleep_for(kWindow);
+      return dispatcher->Stats().wakeups == wakeups;
+    }));
+    Event ran;
+    bool in_time = false;
+    Turn stranded([&] {
+      ran.Set();
+      return TurnEnd::kCompleted;
+    });
+    Event done;
+    Turn blocker([&] {
+      dispatcher->Schedule(stranded);
+      in_time = ran.WaitFor(kDeadlineNs);
+      done.Set();
+      return TurnEnd::kCompleted;
+    });
+    dispatcher->Schedule(blocker);
+    done.Wait();
+    CHECK(in_time);
+  }
+  CHECK(dispatcher->Stop() == "");
+}
+
+TEST_CASE("work stealing: a blocked worker's ring is run by another") {
+  CheckOthersRunWhatABlockedWorkerHas(100);
+}
+
+TEST_CASE("work stealing: a blocked worker's overflow is run by another") {
+  CheckOthersRunWhatABlockedWorkerHas(2000);
+}
+
+TEST_CASE("work stealing: all but one blocked, the rest runs everything") {
+  constexpr int kWorkers = 4;
+  auto dispatcher = MakeWorkStealing({.workers = kWorkers});
+  REQUIRE(dispatcher->Start(nullptr));
+  std::atomic<int> ran{0};
+  std::atomic<int> blocked{0};
+  std::atomic<bool> release{false};
+  std::atomic<bool> timed_out{false};
+  auto turns = CountingTurns(kWorkers - 1, ran);
+  std::vector<std::unique_ptr<Turn>> blockers;
+  for (std::size_t i = 0; i < kWorkers - 1; ++i) {
+    blockers.push_back(std::make_unique<Turn>([&, i] {
+      dispatcher->Schedule(*turns[i]);  // into the slot: wakes nobody
+      ++blocked;
+      if (!Eventually([&] { return release.load(); })) timed_out = true;
+      return TurnEnd::kCompleted;
+    }));
+    dispatcher->Schedule(*blockers.back());
+  }
+  CHECK(Eventually([&] { return blocked.load() == kWorkers - 1; }));
+  CHECK(Eventually([&] { return ran.load() == kWorkers - 1; }));
+  release = true;
+  CHECK(dispatcher->Stop() == "");
+  CHECK_FALSE(timed_out);
+}
+
+TEST_CASE("work stealing: work stranded while stopping is run too") {
+  auto dispatcher = MakeWorkStealing({.workers = 2});
+  REQUIRE(dispatcher->Start(nullptr));
+  std::atomic<int> ran{0};
+  auto turns = CountingTurns(50, ran);
+  bool all = false;
+  Turn blocker([&] {
+    dispatcher->SignalStop();
+    for (auto& turn : turns) dispatcher->Schedule(*turn);
+    all = Eventually([&] { return ran.load() == 50; });
+    return TurnEnd::kCompleted;
+  });
+  dispatcher->Schedule(blocker);
+  CHECK(Eventually([&] { return ran.load() == 50; }));
+  CHECK(dispatcher->Stop() == "");
+  CHECK(all);
+}
+
+TEST_CASE("work stealing: a turn that yields alone is not handed around") {
+  auto dispatcher = MakeWorkStealing({.workers = 2});
+  REQUIRE(dispatcher->Start(nullptr));
+  Event done;
+  int turns = 0;
+  int moves = 0;
+  int last = -1;
+  Turn turn([&] {
+    const int here = Worker::Current()->index();
+    moves += last != -1 && last != here;
+    last = here;
+    if (++turns < 10'000) return TurnEnd::kYielded;
+    done.Set();
+    return TurnEnd::kCompleted;
+  });
+  dispatcher->Schedule(turn);
+  REQUIRE(done.WaitFor(kDeadlineNs));
+  CHECK(moves == 0);
+}
+
+// Everything at once: each turn hands its ball on to a pseudo-random other player.
+TEST_CASE("work stealing: many balls, each hop once") {
+  constexpr int kPlayers = 600;
+  constexpr int kBalls = 64;
+  constexpr int kHops = kSanitized ? 300 : 5'000;
+  struct Player final : Schedulable {
+    TurnEnd RunTurn() override {
+      // The idle transition of a mailbox, in small.
+      for (int handled = 0; handled < 8; ++handled) {
+        const int balls_here = waiting.load();
+        if (balls_here == 0) break;
+        total->fetch_add(1);
+        seed = seed * 1664525u + 1013904223u;
+        if (total->load() <= kBalls * kHops) players[(seed >> 8) % kPlayers].Receive();
+        if (waiting.fetch_sub(1) == 1) return TurnEnd::kIdle;
+      }
+      return TurnEnd::kYielded;
+    }
+    void Receive() {
+      if (waiting.fetch_add(1) == 0) dispatcher->Schedule(*this);
+    }
+    std::atomic<int> waiting{0};
+    unsigned seed = 0;
+    std::atomic<std::int64_t>* total = nullptr;
+    Player* players = nullptr;
+    Dispatcher* dispatcher = nullptr;
+  };
+  std::atomic<std::int64_t> total{0};
+  std::vector<Player> players(kPlayers);
+  auto dispatcher = MakeWorkStealing({.workers = 4});
+  for (unsigned i = 0; i < kPlayers; ++i) {
+    players[i].seed = i * 7919;
+    players[i].total = &total;
+    players[i].players = players.data();
+    players[i].dispatcher = dispatcher.get();
+  }
+  REQUIRE(dispatcher->Start(nullptr));
+  for (int i = 0; i < kBalls; ++i) players[static_cast<std::size_t>(i) * 7].Receive();
+  CHECK(Eventually([&] {
+    if (total.load() < kBalls * kHops) return false;
+    for (auto& player : players) {
+      if (player.waiting.load() != 0) return false;
+    }
+    return true;
+  }));
+  CHECK(dispatcher->Stop() == "");
+}
+
+}  // namespace
+}  // namespace ergon::core

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# A user's first day: installs the build into an empty prefix, builds the numbered examples in a project
+# that only knows find_package(Ergon), runs them and compares what they print.
+#
+# usage: installed_examples.sh BUILD_DIR SOURCE_DIR COMPILER [EXAMPLE...]
+set -euo pipefail
+
+build_dir=$1
+source_dir=$2
+compiler=$3
+shift 3
+examples=("$@")
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+quietly() {
+  "$@" >"$work/log" 2>&1 || {
+    tail -n 100 "$work/log"
+    echo "FAIL: $*"
+    exit 1
+  }
+}
+
+quietly cmake --install "$build_dir" --prefix "$work/prefix"
+
+# Installed headers include only installed headers, so a look at each one finds every leak.
+if leaks=$(grep -rnE '^\s*#\s*include <(asio|boost|cereal|ei|openssl|spdlog)[/.>]' \
+  "$work/prefix/include/ergon"); then
+  echo "installed headers include libraries that users shall not need; make these headers internal"
+  echo "(INTERNAL_HEADERS of ergon_add_layer in the layer's CMakeLists.txt):"
+  echo "${leaks//$work\/prefix\/include\//}"
+  exit 1
+fi
+
+mkdir "$work/project"
+cat >"$work/project/CMakeLists.txt" <<'CMAKE'
+cmake_minimum_required(VERSION 3.25)
+project(first_day LANGUAGES CXX)
+find_package(Ergon 0.1 CONFIG REQUIRED)
+foreach(source IN LISTS SOURCES)
+  cmake_path(GET source STEM name)
+  add_executable(${name} "${source}")
+  target_link_libraries(${name} PRIVATE ergon::ergon)
+  target_compile_options(${name} PRIVATE -Wall -Wextra -Wpedantic -Werror)
+endforeach()
+CMAKE
+sources=("${examples[@]/#/$source_dir/examples/}")
+sources=("${sources[@]/%/.cc}")
+quietly cmake -S "$work/project" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+  -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$work/prefix" \
+  -DSOURCES="$(IFS=';' && echo "${sources[*]}")"
+quietly cmake --build "$work/build"
+
+failed=0
+for example in "${examples[@]}"; do
+  "$here/prints.sh" "$work/build/$example" "$source_dir/examples/$example.cc" || failed=1
+done
+exit $failed
