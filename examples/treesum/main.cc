@@ -40,6 +40,12 @@ int MaxWorkers(const Options& options) {
   return workers;
 }
 
+// Requests the stop when a scope is left, in whatever way.
+struct StopAtEnd {
+  std::stop_source stop;
+  ~StopAtEnd() { stop.request_stop(); }
+};
+
 int Run(const Options& options) {
   auto started = Clock::now();
   std::stop_source stop;
@@ -50,9 +56,12 @@ int Run(const Options& options) {
   auto node = node::Start("treesum@localhost",
                           {.workers = std::max(2, max_workers), .log_level = gen::LogLevel::kError})
                   .value();
+  StopAtEnd stop_at_end{stop};  // before the node ends, so that it need not wait for anybody
   bool progress = options.progress && ::isatty(STDERR_FILENO) == 1;
   gen::PID printer =
-      node.Spawn(PrinterFactory({.progress = progress, .stop = stop}), {.detached = true}).value();
+      node.Spawn(PrinterFactory({.progress = progress, .line_end = options.line_end, .stop = stop}),
+                 {.detached = true})
+          .value();
   gen::PID pool = node.Spawn(HashPoolFactory({.workers = options.workers,
                                               .mailbox = options.mailbox,
                                               .scale = options.scale,
@@ -85,8 +94,6 @@ int Run(const Options& options) {
   }
   if (options.stats) WriteError("pool:\n" + DescribePool(node.Inspect(pool).value()));
 
-  stop.request_stop();  // ends the survey, should it still be counting
-  node.Stop();
   if (signal != 0) return Signals::ExitStatus(signal);
   return failed ? 1 : 0;
 }

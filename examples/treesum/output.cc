@@ -1,26 +1,55 @@
 #include "output.h"
 
 #include <cerrno>
+#include <climits>
 #include <system_error>
+#include <utility>
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace treesum {
+namespace {
 
-void Output::Write(std::string_view text) {
-  while (!text.empty() && error_.empty()) {
-    ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
+constexpr int kStopCheckMilliseconds = 50;
+
+bool IsRegularFile(int descriptor) {
+  struct stat status {};
+  return ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+}  // namespace
+
+Output::Output(std::stop_token stop)
+    : stop_(std::move(stop)), may_wait_(!IsRegularFile(STDOUT_FILENO)) {}
+
+std::size_t Output::Write(std::string_view text) {
+  std::size_t done = 0;
+  while (done < text.size() && error_.empty()) {
+    std::string_view rest = text.substr(done);
+    if (may_wait_) {
+      if (!WaitUntilReady()) break;
+      rest = rest.substr(0, PIPE_BUF);  // a pipe that is ready takes this much without waiting
+    }
+    ssize_t written = ::write(STDOUT_FILENO, rest.data(), rest.size());
     if (written >= 0) {
-      text.remove_prefix(static_cast<std::size_t>(written));
-    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {  // somebody has made it non-blocking
-      pollfd ready{STDOUT_FILENO, POLLOUT, 0};
-      ::poll(&ready, 1, -1);
-    } else if (errno != EINTR) {
+      done += static_cast<std::size_t>(written);
+    } else if (errno != EINTR && errno != EAGAIN) {
       Fail(errno);
     }
   }
+  return done;
+}
+
+// Returns false if the stop is requested first.
+bool Output::WaitUntilReady() {
+  pollfd output{STDOUT_FILENO, POLLOUT, 0};
+  while (::poll(&output, 1, kStopCheckMilliseconds) == 0) {
+    if (stop_.stop_requested()) return false;
+  }
+  return true;
 }
 
 void Output::Close() {

@@ -1,6 +1,8 @@
 #include "printer.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
@@ -27,7 +29,8 @@ constexpr auto kTickInterval = 100ms;
 
 class Printer : public act::Actor {
  public:
-  explicit Printer(PrinterOptions options) : options_(std::move(options)) {}
+  explicit Printer(PrinterOptions options)
+      : options_(std::move(options)), output_(options_.stop.get_token()) {}
 
  private:
   // Whoever called with WaitUntil and has no answer yet.
@@ -98,7 +101,6 @@ class Printer : public act::Actor {
       } else {
         lines += done.lines;
       }
-      summary_.files += done.files;
       totals_.weight_printed += done.weight;
       ended_ = !done.complete;
       waiting_.erase(waiting_.begin());
@@ -106,7 +108,11 @@ class Printer : public act::Actor {
     }
     if (lines.empty()) return;
     if (output_is_terminal_) bar_.Clear();
-    output_.Write(lines);
+    std::size_t written = output_.Write(lines);
+    auto end = lines.begin() + static_cast<std::ptrdiff_t>(written);
+    summary_.files += static_cast<std::uint64_t>(
+        std::count(lines.begin(), end, static_cast<char>(options_.line_end)));
+    ended_ = ended_ || written < lines.size();
     CheckOutput();
   }
 
@@ -114,7 +120,6 @@ class Printer : public act::Actor {
     if (output_.error().empty() || !summary_.output_error.empty()) return;
     summary_.output_error = output_.error();
     Show("cannot write to standard output: " + output_.error());
-    ended_ = true;
     options_.stop.request_stop();
   }
 

@@ -11,6 +11,7 @@ namespace treesum {
 
 struct PrinterOptions {
   bool progress = false;  // draw a bar; only for a terminal
+  LineEnd line_end = LineEnd::kNewline;
   // Told to stop when standard output cannot be written. Once it is told to stop, for whatever reason,
   // the printer ends the output at the first file that was not finished.
   std::stop_source stop;

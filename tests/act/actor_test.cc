@@ -79,9 +79,8 @@ TEST_CASE("actor: Init, messages, Terminate once") {
   Send(host, 0);
   CHECK(host.ended);
   CHECK(host.reason.IsNormal());
-  CHECK(actor.calls ==
-        std::vector<std::string>{"Init 2", FakeHost::Pid(FakeHost::kClient).ToString() + " 5",
-                                 "normal"});
+  CHECK(actor.calls == std::vector<std::string>{
+                           "Init 2", FakeHost::Pid(FakeHost::kClient).ToString() + " 5", "normal"});
 }
 
 TEST_CASE("actor: after a failed Init there is no Terminate") {

@@ -102,10 +102,10 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
     }
   }
   bool Step() {
-    auto* lane = !urgent.empty()                   ? &urgent
-                 : !system.empty()                 ? &system
+    auto* lane = !urgent.empty()                  ? &urgent
+                 : !system.empty()                ? &system
                  : !main.empty() && !main_is_held ? &main
-                                                   : nullptr;
+                                                  : nullptr;
     if (lane == nullptr) return false;
     current_ = std::move(lane->front());
     lane->pop_front();

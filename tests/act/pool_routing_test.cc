@@ -139,8 +139,8 @@ TEST_CASE("pool routing: vacant and starting places can be removed") {
   REQUIRE(departure);
   CHECK(departure->workers == std::vector<gen::PID>{Pid(20)});
   CHECK(departure->remaining == std::vector<std::uint64_t>{3});
-  CHECK_FALSE(routing.Spawned(first.seat, Pid(10)));       // its timer comes too late
-  CHECK(routing.WorkerStarted(Pid(20), 0).entry == 0);     // it leaves as soon as it is there
+  CHECK_FALSE(routing.Spawned(first.seat, Pid(10)));    // its timer comes too late
+  CHECK(routing.WorkerStarted(Pid(20), 0).entry == 0);  // it leaves as soon as it is there
   CHECK(routing.seats().members() == 1);
   CHECK(routing.seats().pending() == 0);
 }

@@ -1,0 +1,230 @@
+// How a pool ends.
+#include "pool_fixture.h"
+
+namespace ergon::act {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::FakeHost;
+using testing::Job;
+using testing::PoolFixture;
+using testing::TestPool;
+
+using Ints = std::vector<int>;
+
+// What a worker was told to end with.
+gen::Reason ToldReason(PoolFixture& f, std::uint64_t id) {
+  for (auto& envelope : f.host.At(id).queue) {
+    if (auto* reason = envelope->ValueAs<gen::Reason>()) return *reason;
+  }
+  return gen::Reason::Error("nothing");
+}
+
+TEST_CASE("pool: C34 asked to end, it takes nothing more and its workers drain") {
+  for (const gen::Reason& reason :
+       {gen::Reason::Normal(), gen::Reason::Shutdown(), gen::Reason::Error("x")}) {
+    PoolFixture f({.pool_size = 2});
+    f.Start();
+    f.Send(1, 4);
+    f.host.Stop(reason);
+    CHECK_FALSE(f.host.ended);
+    CHECK(f.host.Send(5).error() == gen::ErrProcessTerminated);
+    CHECK(ToldReason(f, 101) == reason);
+    CHECK(f.Inspect().at("state") == "stopping");
+    f.host.Work(101);
+    f.host.Run();
+    CHECK_FALSE(f.host.ended);
+    f.host.Work(102);
+    f.host.Run();
+    REQUIRE(f.host.ended);
+    CHECK(f.host.reason == reason);
+    CHECK(f.host.done == Ints{1, 3, 2, 4});
+    CHECK(f.pool.calls == std::vector<std::string>{"terminate " + reason.ToString()});
+    CHECK(f.host.workers.size() == 2);
+    CHECK(f.host.dropped.empty());
+  }
+}
+
+TEST_CASE("pool: workers that do not end in time are killed, and the rest is counted") {
+  PoolFixture f({.pool_size = 2, .shutdown_timeout = 3s});
+  f.Start();
+  f.Send(1, 4);
+  f.host.Stop(gen::Reason::Shutdown());
+  f.host.Work(102);
+  f.host.Advance(2999ms);
+  CHECK_FALSE(f.host.ended);
+  f.host.Advance(1ms);
+  REQUIRE(f.host.ended);
+  CHECK(f.host.reason == gen::Reason::Shutdown());
+  CHECK(f.host.At(101).killed);
+  CHECK_FALSE(f.host.At(102).killed);
+  CHECK(f.DroppedNumbers() == Ints{1, 3});
+  for (const auto& dropped : f.host.dropped) {
+    CHECK(dropped.reason == gen::DropReason::kTerminated);
+    CHECK(dropped.error == gen::ErrProcessTerminated);
+  }
+}
+
+TEST_CASE("pool: a shutdown timeout of 0 kills at once") {
+  PoolFixture f({.pool_size = 2, .shutdown_timeout = 0s});
+  f.Start();
+  f.Send(1, 2);
+  f.host.Stop(gen::Reason::Normal());
+  CHECK(f.host.ended);
+  CHECK(f.host.At(101).killed);
+  CHECK(f.DroppedNumbers() == Ints{1, 2});
+}
+
+TEST_CASE("pool: what waits in its own Main lane goes to the workers before they end") {
+  PoolFixture f({.pool_size = 2, .worker_mailbox_size = 2});
+  f.Start();
+  f.host.AcceptMain();
+  f.Send(1, 6);
+  f.host.mailbox_size = 0;
+  (void)f.host.Deliver(
+      gen::EnvelopeKind::kMessage, core::Lane::kUrgent,
+      TestPool::Manage{[](TestPool&) { return gen::Stop(gen::Reason::Normal()); }});
+  REQUIRE(f.host.Step());  // only that
+  CHECK_FALSE(f.host.refused);
+  f.Send(7);  // after the decision: not for the workers any more
+  f.host.Run();
+  CHECK(f.host.refused);
+  CHECK(f.host.Queue(101) == Ints{1, 3});
+  CHECK(f.host.Queue(102) == Ints{2, 4});
+  CHECK(f.DroppedNumbers() == Ints{5, 6, 7});
+  f.WorkAll();
+  CHECK(f.host.ended);
+}
+
+TEST_CASE("pool: what is held goes to the workers that there are, or is counted") {
+  PoolFixture f({.pool_size = 2, .worker_mailbox_size = 1});
+  f.Start();
+  f.Send(1, 2);
+  f.host.fail_async_spawns = 100;
+  f.Replace(101);
+  REQUIRE(f.host.main_is_held);
+  f.host.Stop(gen::Reason::Normal());
+  CHECK_FALSE(f.host.main_is_held);
+  CHECK(f.DroppedNumbers() == Ints{1});
+  CHECK(f.Number("messages_lost_terminated") == 1);
+  CHECK(f.Number("messages_unhandled") == 1);
+  f.CheckConservation();
+  f.WorkAll();
+  CHECK(f.host.ended);
+}
+
+TEST_CASE("pool: with nothing to wait for it ends at once") {
+  PoolFixture f({.pool_size = 1});
+  f.Start();
+  f.host.fail_async_spawns = 100;
+  f.Send(1);
+  f.Replace(101);
+  f.Send(2);
+  f.host.Stop(gen::Reason::Shutdown());
+  CHECK(f.host.ended);
+  CHECK(f.DroppedNumbers() == Ints{1});  // the other is in the mailbox: the runtime's
+}
+
+TEST_CASE("pool: C24 workers that are being started end as well") {
+  PoolFixture f({.pool_size = 1});
+  f.Start();
+  const std::uint64_t fresh = f.Replace(101);
+  f.host.Stop(gen::Reason::Normal());
+  CHECK_FALSE(f.host.ended);
+  CHECK(ToldReason(f, fresh) == gen::Reason::Normal());
+  f.Ready(fresh);  // too late
+  CHECK(f.host.rotation.size() == 0);
+  f.host.Work(fresh);
+  f.host.Run();
+  CHECK(f.host.ended);
+  CHECK(f.host.workers.size() == 2);  // nobody is replaced
+}
+
+TEST_CASE("pool: a worker that fails while the pool ends takes its queue along") {
+  PoolFixture f({.pool_size = 2});
+  f.Start();
+  f.Send(1, 4);
+  f.host.Stop(gen::Reason::Normal());
+  f.host.End(101, gen::Reason::Panic("x"), true);
+  f.host.Run();
+  CHECK(f.DroppedNumbers() == Ints{3});
+  CHECK(f.Number("messages_lost_crashed") == 1);
+  CHECK(f.Number("messages_lost_terminated") == 1);
+  f.host.Work(102, 2);  // but not yet the order to end
+  f.CheckConservation();
+  f.WorkAll();
+  CHECK(f.host.ended);
+  CHECK(f.host.reason.IsNormal());
+}
+
+TEST_CASE("pool: a second request to end changes nothing") {
+  PoolFixture f({.pool_size = 1});
+  f.Start();
+  f.Send(1);
+  f.host.Stop(gen::Reason::Shutdown());
+  f.host.Stop(gen::Reason::Error("again"));
+  f.Manage([](TestPool&) { return gen::Stop(gen::Reason::Error("and again")); });
+  CHECK_FALSE(f.host.ended);
+  f.WorkAll();
+  CHECK(f.host.ended);
+  CHECK(f.host.reason == gen::Reason::Shutdown());
+}
+
+TEST_CASE("pool: its own handler may end it, and the caller is told at once") {
+  PoolFixture f({.pool_size = 1});
+  f.Start();
+  f.Send(1);
+  (void)f.host.Deliver(gen::EnvelopeKind::kRequest, core::Lane::kSystem, Job{0}, 81);
+  f.host.Run();
+  CHECK_FALSE(f.host.ended);
+  REQUIRE(f.host.responses.size() == 1);
+  const auto* error = f.host.responses[0].envelope->ValueAs<gen::Error>();
+  REQUIRE(error != nullptr);
+  CHECK(error->ToString() == "process terminated: asked for it");
+  f.WorkAll();
+  CHECK(f.host.ended);
+  CHECK(f.host.reason.ToString() == "asked for it");
+  CHECK(f.host.done == Ints{1});
+}
+
+TEST_CASE("pool: a panic in its own handler ends it at once, workers too") {
+  PoolFixture f({.pool_size = 2});
+  f.Start();
+  f.Manage([](TestPool&) -> gen::Status { throw std::runtime_error("mistake"); });
+  CHECK(f.host.ended);
+  CHECK(f.host.At(101).killed);
+  CHECK(f.host.At(102).killed);
+  CHECK(f.pool.calls == std::vector<std::string>{"terminate panic: mistake"});
+}
+
+TEST_CASE("pool: killed, it drops what it holds") {
+  PoolFixture f({.pool_size = 1});
+  f.Start();
+  f.Send(1, 2);
+  f.Replace(101);
+  static_cast<gen::ProcessBehavior&>(f.pool).ProcessTerminate(gen::Reason::Kill());
+  CHECK(f.DroppedNumbers() == Ints{1, 2});
+  CHECK(f.host.At(102).killed);
+}
+
+TEST_CASE("pool: leaving workers are waited for, and are not told twice") {
+  PoolFixture f({.pool_size = 2});
+  f.Start();
+  f.Send(1, 2);
+  f.Manage([](TestPool& pool) {
+    CHECK(pool.RemoveWorkers(1));
+    return gen::Continue();
+  });
+  f.host.Stop(gen::Reason::Shutdown());
+  CHECK(ToldReason(f, 101) == gen::Reason::Normal());
+  CHECK(ToldReason(f, 102) == gen::Reason::Shutdown());
+  CHECK(f.host.At(101).queue.size() == 2);
+  f.host.Work(102);
+  f.host.Run();
+  CHECK_FALSE(f.host.ended);
+  f.WorkAll();
+  CHECK(f.host.ended);
+}
+
+}  // namespace
+}  // namespace ergon::act
