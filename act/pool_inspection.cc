@@ -44,6 +44,23 @@ bool IsWanted(std::string_view key, const std::vector<std::string>& items) {
 
 }  // namespace
 
+std::vector<PoolFigures::Worker> ObserveWorkers(const gen::ProcessHost& host, PoolSeats& seats) {
+  std::vector<PoolFigures::Worker> workers;
+  workers.reserve(seats.all().size());
+  for (auto& [number, seat] : seats.all()) {
+    gen::WorkerProgress progress;
+    if (seat.worker) {
+      progress = host.Progress(seat.worker);
+      // The order to end is the last in its queue, and not a message.
+      if (seat.drains && progress.queued > 0) --progress.queued;
+      seat.handled_seen = std::max(seat.handled_seen, progress.handled);
+      progress.handled = seat.handled_seen;
+    }
+    workers.push_back({seat, progress});
+  }
+  return workers;
+}
+
 gen::Inspection InspectPool(const PoolFigures& figures, gen::Inspection added,
                             const std::vector<std::string>& items) {
   gen::Inspection all = std::move(added);

@@ -30,6 +30,11 @@ struct PoolFigures {
   std::vector<Worker> workers;  // members and leaving, in the order of their seats
 };
 
+// A look at the workers from outside. Remembers what it saw, so that totals do not go down while the
+// notice of a worker's end is on its way.
+[[nodiscard]] std::vector<PoolFigures::Worker> ObserveWorkers(const gen::ProcessHost& host,
+                                                              PoolSeats& seats);
+
 // The pool's keys, together with `added`, of which the pool's own keys win. With `items` only those
 // keys that are among them; an item also stands for all keys that begin with it and a dot.
 [[nodiscard]] gen::Inspection InspectPool(const PoolFigures& figures, gen::Inspection added,

@@ -10,23 +10,11 @@
 #include <ergon/gen/envelope_kind.h>
 
 namespace ergon::act {
-namespace {
-
-gen::ProcessOptions WorkerProcess(const PoolOptions& options) {
-  gen::ProcessOptions process;
-  process.mailbox_size = options.worker_mailbox_size;
-  process.link_parent = true;
-  process.detached = options.worker_detached;
-  return process;
-}
-
-}  // namespace
-
 PoolRunner::PoolRunner(gen::ProcessHost& host, PoolBehavior& callbacks, PoolOptions options)
     : host_(host),
       callbacks_(callbacks),
       options_(std::move(options)),
-      worker_behavior_(options_.worker_factory.TypeName()),
+      spawner_(host, options_),
       routing_(options_),
       forwarder_(host, routing_, counters_) {}
 
@@ -34,40 +22,23 @@ PoolRunner::PoolRunner(gen::ProcessHost& host, PoolBehavior& callbacks, PoolOpti
 
 gen::Status PoolRunner::Start() {
   started_at_ = host_.Now();
-  std::vector<std::uint64_t> entries;
-  for (int i = 1; i <= options_.pool_size; ++i) {
-    auto worker = SpawnWorker();
-    if (!worker) {
-      KillAll();
-      return gen::Stop(gen::Reason::Error(
-          fmt::format("worker {} of {}: {}", i, options_.pool_size, worker.error())));
-    }
-    routing_.Joined(*worker, host_.Now());
-    entries.push_back(worker->id);
-  }
+  auto workers = spawner_.SpawnAll(options_.pool_size);
+  if (!workers) return gen::Stop(gen::Reason::Error(std::string(workers.error().detail())));
   phase_ = Phase::kRunning;
-  UpdateMailboxSize();
-  host_.GetRotation().Publish(entries);
+  Join(*workers);
   return Settle();
-}
-
-gen::Result<gen::PID> PoolRunner::SpawnWorker() {
-  return host_.SpawnWorker(options_.worker_factory, WorkerProcess(options_), options_.worker_args);
 }
 
 gen::Result<std::int64_t> PoolRunner::AddWorkers(int count) {
   auto possible = routing_.CheckGrowth(count);
   if (!possible) return std::move(possible.error());
-  std::vector<gen::PID> workers;
-  for (int i = 1; i <= count; ++i) {
-    auto worker = SpawnWorker();
-    if (!worker) {
-      // Nobody knows these yet, so nothing waits at them.
-      for (const gen::PID pid : workers) (void)host_.Kill(pid);
-      return std::move(worker.error());
-    }
-    workers.push_back(*worker);
-  }
+  auto workers = spawner_.SpawnAll(count);
+  if (!workers) return std::move(workers.error());
+  Join(*workers);
+  return size();
+}
+
+void PoolRunner::Join(const std::vector<gen::PID>& workers) {
   std::vector<std::uint64_t> entries = host_.GetRotation().InOrder();
   for (const gen::PID worker : workers) {
     routing_.Joined(worker, host_.Now());
@@ -75,7 +46,6 @@ gen::Result<std::int64_t> PoolRunner::AddWorkers(int count) {
   }
   UpdateMailboxSize();
   host_.GetRotation().Publish(entries);
-  return size();
 }
 
 gen::Result<std::int64_t> PoolRunner::RemoveWorkers(int count, bool drain) {
@@ -202,7 +172,7 @@ void PoolRunner::CountEnded(const gen::MessageInheritance& left) {
   counters_.handled += left.handled;
   if (left.holds_current) ++counters_.lost_crashed;
   const PoolSeat* seat = routing_.seats().FindWorker(left.pid);
-  if (seat != nullptr && seat->drains && left.handled > seat->handled_before) {
+  if (seat != nullptr && seat->leaving && seat->drains && left.handled > seat->handled_before) {
     counters_.drained += left.handled - seat->handled_before;
   }
 }
@@ -225,26 +195,15 @@ void PoolRunner::Answer(core::Envelope& envelope) {
   const auto* question = envelope.ValueAs<gen::InspectRequest>();
   if (question == nullptr) return;
   gen::Inspection added = callbacks_.HandleInspect(SenderOf(envelope), question->items);
-  PoolFigures figures{.worker_behavior = worker_behavior_,
-                      .worker_mailbox_size = options_.worker_mailbox_size,
-                      .stopping = !running(),
-                      .uptime = host_.Now() - started_at_,
-                      .forwarded = forwarder_.forwarded(),
-                      .unhandled = forwarder_.unhandled(),
-                      .queued_at_pool = forwarder_.held() + host_.MainQueued(),
-                      .counters = counters_,
-                      .workers = {}};
-  for (auto& [number, seat] : routing_.seats().all()) {
-    gen::WorkerProgress progress;
-    if (seat.worker) {
-      progress = host_.Progress(seat.worker);
-      // A worker that has ended meanwhile shows nothing, until what it left behind arrives. Totals
-      // must not go down in between.
-      seat.handled_seen = std::max(seat.handled_seen, progress.handled);
-      progress.handled = seat.handled_seen;
-    }
-    figures.workers.push_back({seat, progress});
-  }
+  const PoolFigures figures{.worker_behavior = options_.worker_factory.TypeName(),
+                            .worker_mailbox_size = options_.worker_mailbox_size,
+                            .stopping = !running(),
+                            .uptime = host_.Now() - started_at_,
+                            .forwarded = forwarder_.forwarded(),
+                            .unhandled = forwarder_.unhandled(),
+                            .queued_at_pool = forwarder_.held() + host_.MainQueued(),
+                            .counters = counters_,
+                            .workers = ObserveWorkers(host_, routing_.seats())};
   AnswerInspection(host_, envelope, InspectPool(figures, std::move(added), question->items));
 }
 
@@ -252,8 +211,7 @@ void PoolRunner::Answer(core::Envelope& envelope) {
 
 gen::Status PoolRunner::Obey(PoolRouting::Decision decision) {
   while (decision.action == PoolRouting::Action::kReplace) {
-    auto worker =
-        host_.SpawnAsync(options_.worker_factory, WorkerProcess(options_), options_.worker_args);
+    auto worker = spawner_.SpawnReplacement();
     if (worker) {
       if (!routing_.Spawned(decision.seat, *worker)) (void)host_.Kill(*worker);
       ++counters_.restarts;
@@ -304,8 +262,10 @@ void PoolRunner::EndWorkers() {
   if (phase_ == Phase::kEnding) return;
   phase_ = Phase::kEnding;
   forwarder_.End();
-  for (const auto& [number, seat] : routing_.seats().all()) {
-    if (!seat.leaving) (void)host_.StopAfterQueue(seat.worker, stop_reason_);
+  for (auto& [number, seat] : routing_.seats().all()) {
+    if (seat.leaving) continue;
+    seat.drains = true;
+    (void)host_.StopAfterQueue(seat.worker, stop_reason_);
   }
 }
 

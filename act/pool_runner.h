@@ -14,6 +14,7 @@
 #include <ergon/act/pool_forwarder.h>
 #include <ergon/act/pool_options.h>
 #include <ergon/act/pool_routing.h>
+#include <ergon/act/pool_spawner.h>
 #include <ergon/gen/notices.h>
 #include <ergon/gen/process_host.h>
 
@@ -24,7 +25,7 @@ class PoolRunner {
   // `options` are valid. `callbacks` and `host` outlive it.
   PoolRunner(gen::ProcessHost& host, PoolBehavior& callbacks, PoolOptions options);
 
-  // Starts the workers; if one fails, ends the others and stops with its error.
+  // Starts the workers; if one fails, it stops with its error and none is left.
   gen::Status Start();
 
   // One envelope; `trap_exit`: the user wants to see exit signals of others than workers.
@@ -58,7 +59,7 @@ class PoolRunner {
   void Answer(core::Envelope& envelope);
 
   // -- workers --
-  gen::Result<gen::PID> SpawnWorker();
+  void Join(const std::vector<gen::PID>& workers);
   gen::Status Obey(PoolRouting::Decision decision);
   void CountEnded(const gen::MessageInheritance& left);
   void UpdateMailboxSize();
@@ -71,7 +72,7 @@ class PoolRunner {
   gen::ProcessHost& host_;
   PoolBehavior& callbacks_;
   const PoolOptions options_;
-  const std::string worker_behavior_;
+  PoolSpawner spawner_;
   PoolRouting routing_;
   PoolCounters counters_;
   PoolForwarder forwarder_;

@@ -31,12 +31,12 @@ struct PoolSeat {
   std::uint64_t number = 0;  // never given out twice
   SeatState state = SeatState::kReady;
   bool leaving = false;
-  bool drains = false;               // leaving, but it handles what it has
-  gen::PID worker;                   // nobody while kVacant
-  std::uint64_t entry = 0;           // in the rotation
-  std::int64_t ready_at = 0;         // ns, while kReady
-  int quick_deaths = 0;              // in a row; see PoolRestarts::Delay
-  std::uint64_t handled_seen = 0;    // messages its worker had handled when somebody last looked
+  bool drains = false;             // told to end after what it has: an order that waits behind that
+  gen::PID worker;                 // nobody while kVacant
+  std::uint64_t entry = 0;         // in the rotation
+  std::int64_t ready_at = 0;       // ns, while kReady
+  int quick_deaths = 0;            // in a row; see PoolRestarts::Delay
+  std::uint64_t handled_seen = 0;  // messages its worker had handled when somebody last looked
   std::uint64_t handled_before = 0;  // of those, before it was told to leave
 };
 

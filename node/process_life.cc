@@ -106,10 +106,11 @@ void Process::Finish(const gen::Reason& reason) {
 
   // From here on nobody can send to it, and its names are free for others.
   core::Mailbox::Rest rest = mailbox_.Close();
-  runtime_->ReleaseNames(*this);
   // A spawn that waits gets the failure as its error, not as an exit signal too.
   if (!was_started && !announce_) (void)Relations::Unlink(*runtime_, *this, parent_);
+  // Closed first: nobody can give it a name after its names have been released.
   Relations::Ending ending(*this);
+  runtime_->ReleaseNames(*this);
   generation_.fetch_add(1, std::memory_order_release);
   behavior_.reset();
 

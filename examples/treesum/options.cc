@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <iostream>
+#include <memory>
 #include <string_view>
 #include <thread>
 
@@ -27,6 +28,19 @@ constexpr const char* kFooter =
     "\nCheck the sums with `sha256sum -c`. Symbolic links are followed on the command line only.\n"
     "\nExit status: 0 all done; 1 some files could not be read, or there was something else to\n"
     "report; 2 a wrong command line; 130 interrupted (143 by SIGTERM).";
+
+class Help : public CLI::Formatter {
+ public:
+  Help() { column_width(26); }
+  std::string make_usage(const CLI::App*, std::string) const override {
+    return "\nUsage: treesum [OPTION]... DIR...\n";
+  }
+  // Without the "{false}" of the opposite of a flag.
+  std::string make_option_name(const CLI::Option* option, bool positional) const override {
+    return CLI::detail::find_and_replace(CLI::Formatter::make_option_name(option, positional),
+                                         "{false}", "");
+  }
+};
 
 int Cores() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
 
@@ -54,6 +68,24 @@ std::string ParseScaleStep(std::string_view text, ScaleStep& step) {
   return {};
 }
 
+// What is left of the command line without the options: directories, and what nobody knows. (CLI11 would
+// take a list of arguments itself, but read a directory "[a,b]" as two, "a" and "b".) Returns what is
+// wrong with it, or nothing.
+std::string TakeArguments(const std::vector<std::string>& rest,
+                          std::vector<std::string>& arguments) {
+  bool options_end = false;
+  for (const std::string& argument : rest) {
+    if (!options_end && argument == "--") {
+      options_end = true;
+    } else if (!options_end && argument.size() > 1 && argument.front() == '-') {
+      return "no such option: " + argument;
+    } else {
+      arguments.push_back(argument);
+    }
+  }
+  return arguments.empty() ? "DIR is missing" : "";
+}
+
 std::string CheckScaleStep(const std::string& text) {
   ScaleStep step;
   return ParseScaleStep(text, step);
@@ -70,38 +102,44 @@ std::variant<Options, int> ParseOptions(int argc, char** argv) {
 
   CLI::App app(kDescription, "treesum");
   app.footer(kFooter);
-  app.get_formatter()->column_width(26);
-  app.get_formatter()->label("REQUIRED", "");
-  app.add_option("DIR", options.arguments, "Directories; files are summed up too")
+  app.formatter(std::make_shared<Help>());
+  app.allow_extras();
+  std::string unused;  // for the help: nothing gets there
+  app.add_option("DIR", unused, "Directories; files are summed up too")
       ->option_text("...")
-      ->required();
+      ->expected(0, 1)
+      ->allow_extra_args(false);
   app.add_option("-w,--workers", options.workers, "Workers of the pool; default: as many as cores")
+      ->type_name("N")
       ->option_text("N")
       ->check(CLI::Range(1, kMaxWorkers));
   app.add_option("-m,--mailbox", options.mailbox, "Batches that may wait at each; default: 16")
+      ->type_name("N")
       ->option_text("N")
       ->check(CLI::Range(1, kMaxMailbox));
   app.add_option("-s,--scale", scale, "After T seconds have N workers (repeatable)")
+      ->type_name("N@T")
       ->option_text("N@T")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false)
       ->check(CLI::Validator(CheckScaleStep, "", "scale"));
   app.add_flag("--progress,!--no-progress", options.progress,
                "A bar on standard error, if that is a terminal (default)");
   app.add_flag("--stats", options.stats, "At the end, what the pool has done, on standard error");
   app.add_flag("-z,--zero", zero, "End lines with a zero byte and do not escape names");
 
+  std::string wrong;
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     std::cout << app.help() << std::flush;
     return std::cout ? 0 : 1;
   } catch (const CLI::ParseError& error) {
-    if (argc == 1) {
-      std::cerr << app.help();
-    } else {
-      std::cerr << "treesum: " << error.what() << "\nTry 'treesum --help'.\n";
-    }
+    wrong = error.what();
+  }
+  if (wrong.empty()) wrong = TakeArguments(app.remaining(), options.arguments);
+  if (!wrong.empty()) {
+    if (argc > 1) wrong = "treesum: " + wrong + "\nTry 'treesum --help'.\n";
+    std::cerr << (argc > 1 ? wrong : app.help());
     return kUsageError;
   }
   for (const std::string& text : scale) ParseScaleStep(text, options.scale.emplace_back());

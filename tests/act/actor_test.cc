@@ -78,7 +78,7 @@ TEST_CASE("actor: Init, messages, Terminate once") {
   Send(host, 5);
   Send(host, 0);
   CHECK(host.ended);
-  CHECK(host.reason.IsNormal());
+  CHECK(host.end_reason.IsNormal());
   CHECK(actor.calls == std::vector<std::string>{
                            "Init 2", FakeHost::Pid(FakeHost::kClient).ToString() + " 5", "normal"});
 }
@@ -88,8 +88,8 @@ TEST_CASE("actor: after a failed Init there is no Terminate") {
   Recorder actor;
   actor.fail_init = true;
   CHECK_FALSE(host.Start(actor));
-  CHECK(host.reason == gen::Reason::Error("no"));
-  static_cast<gen::ProcessBehavior&>(actor).ProcessTerminate(host.reason);
+  CHECK(host.end_reason == gen::Reason::Error("no"));
+  static_cast<gen::ProcessBehavior&>(actor).ProcessTerminate(host.end_reason);
   CHECK(actor.calls == std::vector<std::string>{"Init 0"});
 }
 

@@ -355,7 +355,7 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
   bool in_own_turn = true;
   bool started = false;
   bool ended = false;
-  gen::Reason reason;  // when ended
+  gen::Reason end_reason;  // when ended
 
  private:
   gen::Result<void> Route(core::EnvelopePtr envelope) {
@@ -414,8 +414,8 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
     }
     if (!status.stops() || ended) return !ended;
     ended = true;
-    reason = status.reason();
-    if (started) behavior_->ProcessTerminate(reason);
+    end_reason = status.reason();
+    if (started) behavior_->ProcessTerminate(end_reason);
     return false;
   }
 

@@ -1,4 +1,4 @@
-// A pool on a fake host, and a randomised friend of it.
+// A pool on a fake host, with a management message that runs code in its handlers.
 #pragma once
 
 #include <cstdint>

@@ -49,7 +49,7 @@ TEST_CASE("pool inspection: workers as they are") {
   f.Send(1, 5);
   f.host.Work(101, 1);
   f.host.At(101).busy = true;
-  f.host.fail_async_spawns = 2;
+  f.host.fail_async_spawns = 1;
   f.Replace(102);  // vacant; its two messages go on
   f.Replace(103);  // starting
   const gen::Inspection seen =

@@ -37,7 +37,7 @@ TEST_CASE("pool: C34 asked to end, it takes nothing more and its workers drain")
     f.host.Work(102);
     f.host.Run();
     REQUIRE(f.host.ended);
-    CHECK(f.host.reason == reason);
+    CHECK(f.host.end_reason == reason);
     CHECK(f.host.done == Ints{1, 3, 2, 4});
     CHECK(f.pool.calls == std::vector<std::string>{"terminate " + reason.ToString()});
     CHECK(f.host.workers.size() == 2);
@@ -55,7 +55,7 @@ TEST_CASE("pool: workers that do not end in time are killed, and the rest is cou
   CHECK_FALSE(f.host.ended);
   f.host.Advance(1ms);
   REQUIRE(f.host.ended);
-  CHECK(f.host.reason == gen::Reason::Shutdown());
+  CHECK(f.host.end_reason == gen::Reason::Shutdown());
   CHECK(f.host.At(101).killed);
   CHECK_FALSE(f.host.At(102).killed);
   CHECK(f.DroppedNumbers() == Ints{1, 3});
@@ -79,8 +79,8 @@ TEST_CASE("pool: what waits in its own Main lane goes to the workers before they
   PoolFixture f({.pool_size = 2, .worker_mailbox_size = 2});
   f.Start();
   f.host.AcceptMain();
-  f.Send(1, 6);
   f.host.mailbox_size = 0;
+  f.Send(1, 6);
   (void)f.host.Deliver(
       gen::EnvelopeKind::kMessage, core::Lane::kUrgent,
       TestPool::Manage{[](TestPool&) { return gen::Stop(gen::Reason::Normal()); }});
@@ -154,7 +154,7 @@ TEST_CASE("pool: a worker that fails while the pool ends takes its queue along")
   f.CheckConservation();
   f.WorkAll();
   CHECK(f.host.ended);
-  CHECK(f.host.reason.IsNormal());
+  CHECK(f.host.end_reason.IsNormal());
 }
 
 TEST_CASE("pool: a second request to end changes nothing") {
@@ -167,7 +167,7 @@ TEST_CASE("pool: a second request to end changes nothing") {
   CHECK_FALSE(f.host.ended);
   f.WorkAll();
   CHECK(f.host.ended);
-  CHECK(f.host.reason == gen::Reason::Shutdown());
+  CHECK(f.host.end_reason == gen::Reason::Shutdown());
 }
 
 TEST_CASE("pool: its own handler may end it, and the caller is told at once") {
@@ -183,7 +183,7 @@ TEST_CASE("pool: its own handler may end it, and the caller is told at once") {
   CHECK(error->ToString() == "process terminated: asked for it");
   f.WorkAll();
   CHECK(f.host.ended);
-  CHECK(f.host.reason.ToString() == "asked for it");
+  CHECK(f.host.end_reason.ToString() == "asked for it");
   CHECK(f.host.done == Ints{1});
 }
 

@@ -27,7 +27,7 @@ TEST_CASE("pool: starts its workers and redirects the senders to them") {
 TEST_CASE("pool: C09 options out of range fail the spawn, naming field and value") {
   PoolFixture f({.pool_size = 0});
   CHECK_FALSE(f.host.Start(f.pool));
-  CHECK(f.host.reason.ToString() == "pool_size: 0 is outside 1..10000");
+  CHECK(f.host.end_reason.ToString() == "pool_size: 0 is outside 1..10000");
   CHECK(f.host.workers.empty());
   CHECK(f.pool.calls.empty());  // no Terminate
 }
@@ -36,14 +36,14 @@ TEST_CASE("pool: the user's error fails the spawn") {
   PoolFixture f;
   f.pool.fail_init = true;
   CHECK_FALSE(f.host.Start(f.pool));
-  CHECK(f.host.reason.ToString() == "no licence");
+  CHECK(f.host.end_reason.ToString() == "no licence");
 }
 
 TEST_CASE("pool: one worker that cannot start fails the spawn and ends the others") {
   PoolFixture f({.pool_size = 3});
   f.host.spawns_until_failure = 2;
   CHECK_FALSE(f.host.Start(f.pool));
-  CHECK(f.host.reason.ToString() == "worker 3 of 3: process terminated: bad config");
+  CHECK(f.host.end_reason.ToString() == "worker 3 of 3: bad config");
   CHECK(f.host.At(101).killed);
   CHECK(f.host.At(102).killed);
 }
@@ -141,7 +141,7 @@ TEST_CASE("pool: growing is all or nothing") {
   f.Manage([](TestPool& pool) {
     const auto size = pool.AddWorkers(3);
     REQUIRE_FALSE(size);
-    CHECK(size.error().ToString() == "process terminated: bad config");
+    CHECK(size.error().ToString() == "process terminated: worker 2 of 3: bad config");
     CHECK(pool.WorkerCount() == 2);
     return gen::Continue();
   });
@@ -297,7 +297,7 @@ TEST_CASE("pool: exit signals of others than workers") {
     CHECK(f.host.refused);
     f.WorkAll();
     CHECK(f.host.ended);
-    CHECK(f.host.reason.ToString() == "boom");
+    CHECK(f.host.end_reason.ToString() == "boom");
   }
   SUBCASE("trapped: messages") {
     PoolFixture f({.pool_size = 1});

@@ -1,0 +1,28 @@
+// Where a pool's workers come from.
+#pragma once
+
+#include <vector>
+
+#include <ergon/act/pool_options.h>
+#include <ergon/gen/process_host.h>
+
+namespace ergon::act {
+
+class PoolSpawner {
+ public:
+  PoolSpawner(gen::ProcessHost& host, const PoolOptions& options);
+
+  // Starts `count` workers and returns when all have finished their Init. If one fails, the others
+  // are killed and its error is returned; the text says which one it was.
+  gen::Result<std::vector<gen::PID>> SpawnAll(int count);
+  // Starts one without waiting for it; see ProcessHost::SpawnAsync.
+  gen::Result<gen::PID> SpawnReplacement();
+
+ private:
+  gen::ProcessHost& host_;
+  const gen::ProcessFactory factory_;
+  const gen::ProcessOptions options_;
+  const gen::Args args_;
+};
+
+}  // namespace ergon::act

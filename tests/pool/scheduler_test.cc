@@ -1,0 +1,171 @@
+// Pools and the threads that run them.
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <doctest/doctest.h>
+
+#include <ergon/core/sanitizers.h>
+
+#include <kit/node_fixture.h>
+
+namespace ergon {
+namespace {
+
+using namespace std::chrono_literals;
+using kit::Answer;
+using kit::Ask;
+using kit::Eventually;
+using kit::Hold;
+using kit::Job;
+
+TEST_CASE("C41 A pool of 64 on 2 threads: all workers progress, also when each waits in a call") {
+  kit::NodeFixture fixture({.workers = 2});
+  constexpr int kWorkers = 64;
+  auto pool = fixture.StartPool(kWorkers);
+  const auto workers = pool.Workers();
+  for (int i = 0; i < 10 * kWorkers; ++i) fixture.node.Send(pool.pid(), Job{i}).value();
+  REQUIRE(pool.EventuallyHandled(10 * kWorkers));
+  for (gen::PID worker : workers) CHECK(fixture.workers->jobs.ValuesOf(worker).size() == 10);
+
+  // All are in the middle of a handler at the same time.
+  kit::Gate gate(fixture.node);
+  for (int i = 0; i < kWorkers; ++i) {
+    fixture.node.Send(pool.pid(), Job{1000 + i, Hold(gate)}).value();
+  }
+  REQUIRE(Eventually([&] { return gate.Entered() == kWorkers; }));
+  CHECK(pool.Stats()["workers_busy"] == kWorkers);
+  CHECK(pool.Size() == kWorkers);
+  gate.Open();
+  CHECK(pool.EventuallyHandled(11 * kWorkers));
+}
+
+TEST_CASE("C41 Workers that are always ready share two threads: none is left behind") {
+  kit::NodeFixture fixture({.workers = 2});
+  constexpr int kWorkers = 64;
+  auto pool = fixture.StartPool(kWorkers);
+  // Each keeps itself busy for ever.
+  static std::atomic<bool> stop;
+  stop = false;
+  struct Again {
+    static gen::Status Run(kit::Worker& worker) {
+      if (!stop) worker.Send(worker.Self(), Job{1, &Run}).value();
+      return gen::Continue();
+    }
+  };
+  for (int i = 0; i < kWorkers; ++i) fixture.node.Send(pool.pid(), Job{1, &Again::Run}).value();
+  const auto workers = pool.Workers();
+  CHECK(Eventually([&] {
+    for (gen::PID worker : workers) {
+      if (fixture.node.ProcessInfo(worker).value().messages_handled < 100) return false;
+    }
+    return true;
+  }));
+  // Somebody new gets a turn, too.
+  CHECK(fixture.node.Call<Answer>(pool.pid(), Ask{5}, {.timeout = kit::kDeadline}).value().value ==
+        5);
+  stop = true;
+  CHECK(pool.EventuallyHandled(kWorkers + 1));
+}
+
+TEST_CASE("C42 One worker blocks its thread: the messages of the others go on") {
+  kit::NodeFixture fixture({.workers = 2});
+  auto pool = fixture.StartPool(4);
+  const auto workers = pool.Workers();
+  kit::ThreadGate gate;
+  fixture.node.Send(pool.pid(), Job{0, Block(gate)}).value();
+  REQUIRE(Eventually([&] { return gate.Entered() == 1; }));
+  for (int i = 1; i < 400; ++i) fixture.node.Send(pool.pid(), Job{i}).value();
+  REQUIRE(Eventually([&] { return fixture.workers->done.size() == 300; }));
+  for (int w = 1; w < 4; ++w) CHECK(fixture.workers->jobs.ValuesOf(workers[w]).size() == 100);
+  CHECK(fixture.workers->jobs.ValuesOf(workers[0]).size() == 1);
+  const auto stats = pool.Stats();
+  CHECK(stats["workers_busy"] == 1);
+  CHECK(stats["messages_queued"] == 99);
+  gate.Open();
+  CHECK(pool.EventuallyHandled(400));
+}
+
+TEST_CASE("C42 Detached workers may all block their threads: the node's own are free") {
+  kit::NodeFixture fixture({.workers = 2});
+  auto options = fixture.Options(8);
+  options.worker_detached = true;
+  auto pool = fixture.StartPool(options);
+  kit::ThreadGate gate;
+  for (int i = 0; i < 8; ++i) fixture.node.Send(pool.pid(), Job{i, Block(gate)}).value();
+  REQUIRE(Eventually([&] { return gate.Entered() == 8; }));
+  auto other = fixture.StartPool(2);
+  CHECK(fixture.node.Call<Answer>(other.pid(), Ask{1}, {.timeout = kit::kDeadline}).value().value ==
+        1);
+  CHECK(pool.Stats()["workers_busy"] == 8);
+  gate.Open();
+  CHECK(pool.EventuallyHandled(8));
+}
+
+// Voluntary context switches of all threads of this program but the calling one.
+std::uint64_t VoluntarySwitches() {
+  const std::string self = std::to_string(syscall(SYS_gettid));
+  std::uint64_t sum = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    if (task.path().filename() == self) continue;
+    std::ifstream status(task.path() / "status");
+    std::string line;
+    while (std::getline(status, line)) {
+      const std::string key = "voluntary_ctxt_switches:";
+      if (line.starts_with(key)) sum += std::stoull(line.substr(key.size()));
+    }
+  }
+  return sum;
+}
+
+// The processor time of this program, in clock ticks.
+std::uint64_t ProcessorTime() {
+  std::ifstream stat("/proc/self/stat");
+  std::string text;
+  std::getline(stat, text);
+  std::istringstream rest(text.substr(text.rfind(')') + 2));
+  std::string skipped;
+  for (int i = 0; i < 11; ++i) rest >> skipped;
+  std::uint64_t user = 0;
+  std::uint64_t system = 0;
+  rest >> user >> system;
+  return user + system;
+}
+
+TEST_CASE("C43 T13 An idle pool of 1,000 workers: no wake-ups, no switches, no processor time") {
+  kit::NodeFixture fixture;
+  auto pool = fixture.StartPool(1000);
+  for (int i = 0; i < 2000; ++i) fixture.node.Send(pool.pid(), Job{i}).value();
+  REQUIRE(pool.EventuallyHandled(2000));
+  // The threads find nothing more and go to sleep.
+  REQUIRE(Eventually([&] {
+    const std::uint64_t before = fixture.node.Info().wakeups;
+    std::this_thread::sleep_for(20ms);
+    return fixture.node.Info().wakeups == before;
+  }));
+
+  const std::uint64_t wakeups = fixture.node.Info().wakeups;
+  const std::uint64_t switches = VoluntarySwitches();
+  const std::uint64_t time = ProcessorTime();
+  std::this_thread::sleep_for(1s);  // the one observation of this suite that takes its time
+  CHECK(fixture.node.Info().wakeups == wakeups);
+#if !ERGON_TSAN  // has a thread of its own
+  CHECK(VoluntarySwitches() == switches);
+#endif
+  CHECK(ProcessorTime() <= time + 2);
+
+  CHECK(fixture.node.Call<Answer>(pool.pid(), Ask{1}, {.timeout = kit::kDeadline}).value().value ==
+        1);
+}
+
+}  // namespace
+}  // namespace ergon
