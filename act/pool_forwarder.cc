@@ -26,11 +26,8 @@ bool PoolForwarder::IsForwarded(const core::Envelope& envelope) {
 
 void PoolForwarder::Arrived(core::Envelope& envelope) {
   Held message{host_.Detach(envelope), false};
-  if (!held_.empty()) {  // it was on its way when the first one was held
-    held_.push_back(std::move(message));
-  } else if (Place(message) == Outcome::kHold) {
-    held_.push_back(std::move(message));
-  }
+  // If something is held already, this one was on its way when that began.
+  if (!held_.empty() || Place(message) == Outcome::kHold) held_.push_back(std::move(message));
 }
 
 void PoolForwarder::Inherited(std::vector<core::EnvelopePtr> messages) {

@@ -187,7 +187,8 @@ gen::Status PoolRunner::OnExit(core::Envelope& envelope, bool trap_exit) {
   }
   if (trap_exit) return CallUser(envelope);
   // As the runtime does for processes that do not trap exits.
-  if (exit->reason.IsNormal() || !running()) return gen::Continue();
+  const bool ignored = exit->reason.IsNormal() && envelope.ref != gen::kExplicitExit;
+  if (ignored || !running()) return gen::Continue();
   return BeginStop(exit->reason);
 }
 

@@ -21,4 +21,8 @@ enum class EnvelopeKind : std::uint8_t {
   kStopAfterThis,  // gen::Reason: end when everything before it in the Main lane has been handled
 };
 
+// The `ref` of an exit signal that SendExit sent; a link's has 0. A process that does not trap exits
+// ignores "normal" from a link, but not from SendExit.
+inline constexpr std::uint64_t kExplicitExit = 1;
+
 }  // namespace ergon::gen

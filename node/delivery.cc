@@ -277,7 +277,7 @@ gen::Result<void> Runtime::SendExitFrom(gen::PID from, const gen::Target& to, ge
   if (!pid) return std::move(pid.error());
   if (Find(*pid) == nullptr) return Reach(*pid);
   if (reason.kind() == gen::ReasonKind::kKill) return Kill(*pid);
-  SendExitSignal(*pid, from, reason, kExplicitExit);
+  SendExitSignal(*pid, from, reason, gen::kExplicitExit);
   return {};
 }
 

@@ -139,12 +139,12 @@ bool Process::IsStopSignal(const core::Envelope& envelope) const {
   const auto* exit = const_cast<core::Envelope&>(envelope).ValueAs<gen::MessageExitPID>();
   if (exit->pid == parent_) return true;
   if (TrapExit()) return false;
-  return envelope.ref == kExplicitExit || !exit->reason.IsNormal();
+  return envelope.ref == gen::kExplicitExit || !exit->reason.IsNormal();
 }
 
 void Process::HandleExit(core::Envelope& envelope) {
   const auto* exit = envelope.ValueAs<gen::MessageExitPID>();
-  const bool from_link = envelope.ref != kExplicitExit;
+  const bool from_link = envelope.ref != gen::kExplicitExit;
   // A link's signal counts once, and not after Unlink.
   if (from_link && !Relations::TakeLink(*this, exit->pid)) return;
   if (IsStopSignal(envelope)) {

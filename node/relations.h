@@ -22,9 +22,6 @@ namespace ergon::node {
 class Process;
 class Runtime;
 
-// The ref of an exit signal that SendExit sent, in contrast to a link's (0).
-inline constexpr std::uint64_t kExplicitExit = 1;
-
 class Relations {
  public:
   // `self` belongs to the caller's turn; `other` is anybody.

@@ -6,10 +6,11 @@
 #include <utility>
 
 namespace treesum {
-namespace {
 
 using namespace ergon;
 using namespace std::chrono_literals;
+
+namespace {
 
 constexpr std::uint64_t kMaxWeight = 8 * 1024 * 1024;  // of the batches that are not printed yet
 constexpr auto kCheckInterval = 5s;

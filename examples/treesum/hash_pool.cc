@@ -18,9 +18,10 @@
 #include "text.h"
 
 namespace treesum {
-namespace {
 
 using namespace ergon;
+
+namespace {
 
 // Read at once: fits into a core's cache together with the rest.
 constexpr std::size_t kBlockBytes = 128 * 1024;
@@ -57,6 +58,8 @@ class OpenFile {
  private:
   int descriptor_;
 };
+
+}  // namespace
 
 class HashWorker : public act::Actor {
  public:
@@ -223,8 +226,6 @@ class HashPool : public act::Pool {
 
   const HashPoolOptions options_;
 };
-
-}  // namespace
 
 gen::ProcessFactory HashPoolFactory(HashPoolOptions options) {
   return gen::Factory<HashPool>(std::move(options));

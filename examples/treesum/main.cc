@@ -8,6 +8,7 @@
 #include <exception>
 #include <stop_token>
 #include <string>
+#include <thread>
 #include <utility>
 #include <variant>
 
@@ -28,16 +29,30 @@
 #include <unistd.h>
 
 namespace treesum {
-namespace {
 
 using namespace ergon;
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
+namespace {
+
 int MaxWorkers(const Options& options) {
   int workers = options.workers;
   for (const ScaleStep& step : options.scale) workers = std::max(workers, step.workers);
   return workers;
+}
+
+// What the pool has done. The printer knows that a batch is done a moment before the worker is idle
+// again, so this waits a little for those that are busy.
+gen::Inspection InspectAtRest(gen::Node& node, gen::PID pool) {
+  constexpr int kAttempts = 50;
+  gen::Inspection inspection;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    inspection = node.Inspect(pool).value();
+    if (inspection["workers_busy"] == "0") break;
+    std::this_thread::sleep_for(2ms);
+  }
+  return inspection;
 }
 
 // Requests the stop when a scope is left, in whatever way.
@@ -92,7 +107,7 @@ int Run(const Options& options) {
   } else if (failed || progress || options.stats) {
     WriteMessage(DescribeRun(result));
   }
-  if (options.stats) WriteError("pool:\n" + DescribePool(node.Inspect(pool).value()));
+  if (options.stats) WriteError("pool:\n" + DescribePool(InspectAtRest(node, pool)));
 
   if (signal != 0) return Signals::ExitStatus(signal);
   return failed ? 1 : 0;

@@ -17,11 +17,12 @@
 #include "text.h"
 
 namespace treesum {
-namespace {
 
 using namespace ergon;
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
+
+namespace {
 
 // To itself: draw the bar.
 struct Tick {};

@@ -20,7 +20,7 @@ struct RunResult {
 // As in "57,197 files, 842 MB in 0.61 s (1.38 GB/s), 4,028 links skipped; 1 broken link".
 [[nodiscard]] std::string DescribeRun(const RunResult& result);
 
-// A table of the pool's inspection, one key a line.
+// A table of the pool's inspection, one key a line, the most important ones first.
 [[nodiscard]] std::string DescribePool(const ergon::gen::Inspection& inspection);
 
 }  // namespace treesum

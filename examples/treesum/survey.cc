@@ -15,10 +15,11 @@
 #include "messages.h"
 
 namespace treesum {
-namespace {
 
 using namespace ergon;
 using namespace std::chrono_literals;
+
+namespace {
 
 // To itself.
 struct Begin {};

@@ -54,9 +54,8 @@ TEST_CASE("envelope pool: every size, aligned, usable and apart from the others"
   std::size_t damaged = 0;
   for (const auto& [block, bytes] : blocks) {
     const auto* content = static_cast<const unsigned char*>(block.memory);
-    damaged += static_cast<std::size_t>(
-        std::count_if(content, content + bytes,
-                      [&](unsigned char byte) { return byte != (bytes & 0xff); }));
+    damaged += static_cast<std::size_t>(std::count_if(
+        content, content + bytes, [&](unsigned char byte) { return byte != (bytes & 0xff); }));
     Free(block);
   }
   CHECK(damaged == 0);
@@ -202,7 +201,8 @@ TEST_CASE("envelope pool: a second burst finds the blocks of the first") {
     });
     mapped = EnvelopePoolUsage().mapped_bytes;
   }
-  MESSAGE("mapped after bursts freed at random: " << after[0] << " " << after[1] << " " << after[2]);
+  MESSAGE("mapped after bursts freed at random: " << after[0] << " " << after[1] << " "
+                                                  << after[2]);
   CHECK(after[2] <= after[0] + kKept);
 }
 

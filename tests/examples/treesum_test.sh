@@ -3,6 +3,7 @@
 set -u
 export LC_ALL=C
 treesum=$(realpath "$1")
+[[ -x $treesum ]] || { echo "usage: $0 TREESUM"; exit 2; }
 work=$(mktemp -d)
 background=
 cleanup() {
@@ -35,7 +36,8 @@ run() {
   status=$?
 }
 # What treesum ought to print for directories.
-expected() { find "$@" -type f -print0 | sort -z | xargs -0r sha256sum --; }
+expected() { find "$@" -type f -print0 | sort -z | xargs -0r sha256sum -- 2>/dev/null; }
+first() { expected "${@:2}" 2>/dev/null | head -n "$1"; }
 same() { cmp -s out <(expected "$@") || { diff out <(expected "$@") | head -5; return 1; }; }
 # eventually CONDITION...: waits until it is true, ten seconds at most.
 eventually() {
@@ -200,7 +202,7 @@ mkdir -p long
 run long
 check 'paths that are too long: exit status 1' is "$status" 1
 check 'reported' says 'File name too long'
-check 'the others are done' is "$(wc -l <out)" 15
+check 'the others are done' is "$(wc -l <out)" "$(find long -type f | awk 'length < 4096' | wc -l)"
 
 # -- the command line --
 
@@ -230,17 +232,18 @@ check 'nothing was refused' grep -qE '^ *messages_unhandled +0$' err
 check 'how much there was' says "treesum: $(wc -l <out) files, "
 check 'the output is the same' same tree
 
-truncate -s 1500M sparse-1
-truncate -s 1500M sparse-2
-truncate -s 1500M sparse-3
-truncate -s 1500M sparse-4
-run --workers 4 --scale 1@0.05 --scale 3@0.1 --mailbox 1 --stats sparse-1 sparse-2 sparse-3 sparse-4 tree
+truncate -s 1G zeros-1
+for i in {2..6}; do ln zeros-1 zeros-$i; done
+run --workers 4 --scale 1@0.05 --scale 3@0.1 --mailbox 1 --stats zeros-* tree
 check '--scale: fewer while it works' says 'treesum: scaled from 4 to 1 workers'
 check '--scale: more while it works' says 'treesum: scaled from 1 to 3 workers'
 check 'the pool has changed' grep -qE '^ *pool_size +3$' err
-check 'nothing is lost' same sparse-1 sparse-2 sparse-3 sparse-4 tree
+expected tree >want
+read -r sum _ < <(sha256sum zeros-1)
+for i in {1..6}; do echo "$sum  zeros-$i"; done >>want
+check 'nothing is lost' cmp out want
 check 'exit status 0' is "$status" 0
-rm sparse-*
+rm zeros-*
 
 # -- the end --
 
@@ -250,7 +253,7 @@ mkdir many
 status=${PIPESTATUS[0]}
 check 'the reader goes away: exit status 1' is "$status" 1
 check 'reported' says 'treesum: cannot write to standard output: Broken pipe'
-check 'what it read is right' cmp -s out <(expected many 2>/dev/null | head -1)
+check 'what it read is right' cmp -s out <(first 1 many)
 "$treesum" tree >/dev/full 2>err
 check 'a full disk: exit status 1' is "$?" 1
 check 'reported' says 'treesum: cannot write to standard output: No space left on device'
@@ -283,7 +286,7 @@ for signal in INT TERM; do
   check 'it says how far it got' grep -qE '^treesum: interrupted after [0-9,]+ files?, ' err
   rm tree/huge
   printed=$(wc -l <out)
-  check "the first $printed lines are right" cmp -s out <(expected tree | head -"$printed")
+  check "the first $printed lines are right" cmp -s out <(first "$printed" tree)
   truncate -s 50G tree/huge
 done
 rm tree/huge
@@ -292,9 +295,14 @@ mkfifo reader
 "$treesum" many >reader 2>err &
 background=$!
 exec 3<reader
-waits() { [[ $(<"/proc/$background/fdinfo/1") ]] && grep -q . "/proc/$background/stat" && ! running; }
-running() { local before; before=$(ticks); read -rt 0.05 <> <(:); [[ $(ticks) != "$before" ]]; }
-ticks() { cut -d' ' -f14,15 "/proc/$background/stat"; }
+# In poll(2), with output that nobody takes: treesum has written what the pipe holds.
+ticks() { cut -d' ' -f14,15 "/proc/$background/stat" 2>/dev/null; }
+waits() {
+  local before
+  before=$(ticks)
+  read -rt 0.1 <> <(:)
+  [[ -n $before && $(ticks) == "$before" ]]
+}
 check 'nobody reads: it waits' eventually waits
 check 'SIGINT ends it all the same' stops_in_time INT 130
 check 'it says how far it got' grep -qE '^treesum: interrupted after [0-9,]+ files, ' err
@@ -303,7 +311,7 @@ exec 3<&-
 # -- a terminal --
 
 if command -v script >/dev/null; then
-  truncate -s 3G sparse
+  truncate -s 4G sparse
   script -qec "$treesum sparse" screen </dev/null >/dev/null
   rm sparse
   check 'a progress bar with bytes and rate' grep -qE 'file.* [kMG]B  .*B/s  ' screen

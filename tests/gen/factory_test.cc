@@ -76,8 +76,7 @@ TEST_CASE("factory: a constructor that throws") {
 }
 
 TEST_CASE("factory: any function, with or without a type") {
-  const ProcessFactory named([] { return std::make_unique<Counter>("made", 9); },
-                             &typeid(Counter));
+  const ProcessFactory named([] { return std::make_unique<Counter>("made", 9); }, &typeid(Counter));
   CHECK(AsCounter(named.Make()).start == 9);
   CHECK(named.TypeName() == "ergon::gen::factory_test::Counter");
   const ProcessFactory nameless([] { return std::make_unique<Counter>(); }, nullptr);

@@ -42,8 +42,8 @@ TEST_CASE("message: taken") {
   CHECK(message.Take<std::string>() == std::string(100, 'x'));
   CHECK(message.As<std::string>()->empty());  // moved out
 
-  const core::EnvelopePtr pointer = core::MakeEnvelope<std::unique_ptr<int>>(
-      0, core::Lane::kMain, std::make_unique<int>(5));
+  const core::EnvelopePtr pointer =
+      core::MakeEnvelope<std::unique_ptr<int>>(0, core::Lane::kMain, std::make_unique<int>(5));
   CHECK(*Message(*pointer).Take<std::unique_ptr<int>>() == 5);
 }
 
@@ -76,7 +76,7 @@ TEST_CASE("message: owned") {
 }
 
 TEST_CASE("message: text literals are stored as strings, others as they are") {
-  static_assert(std::is_same_v<StoredType<const char (&)[6]>, std::string>);
+  static_assert(std::is_same_v<StoredType<const char(&)[6]>, std::string>);
   static_assert(std::is_same_v<StoredType<const char*>, std::string>);
   static_assert(std::is_same_v<StoredType<char*>, std::string>);
   static_assert(std::is_same_v<StoredType<const std::string&>, std::string>);

@@ -19,6 +19,7 @@
 #include <kit/gate.h>
 #include <kit/log_capture.h>
 #include <kit/pool.h>
+#include <kit/print.h>
 #include <kit/prober.h>
 #include <kit/recorder.h>
 #include <kit/stats.h>

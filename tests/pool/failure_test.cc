@@ -15,6 +15,7 @@
 
 #include <kit/node_fixture.h>
 #include <kit/tally.h>
+#include <kit/threads.h>
 
 namespace ergon {
 namespace {
@@ -261,9 +262,9 @@ TEST_CASE("C18 All workers are killed at once, again and again, with 10^4 messag
 
   std::atomic<int> sending{kSenders};
   std::atomic<int> refused{0};
-  std::vector<std::thread> senders;
+  kit::Threads senders;
   for (int s = 0; s < kSenders; ++s) {
-    senders.emplace_back([&, s] {
+    senders.Start([&, s] {
       for (int i = 0; i < kEach; ++i) {
         if (!fixture.node.Send(pool.pid(), kit::Numbered{s * kEach + i})) refused.fetch_add(1);
       }
@@ -273,7 +274,7 @@ TEST_CASE("C18 All workers are killed at once, again and again, with 10^4 messag
   do {
     for (gen::PID worker : pool.Workers()) (void)fixture.node.Kill(worker);
   } while (sending > 0);
-  for (std::thread& sender : senders) sender.join();
+  senders.Join();
 
   REQUIRE(pool.EventuallyAtRest());
   REQUIRE(pool.EventuallyComplete(kWorkers));

@@ -13,6 +13,7 @@
 
 #include <kit/node_fixture.h>
 #include <kit/tally.h>
+#include <kit/threads.h>
 
 namespace ergon {
 namespace {
@@ -428,13 +429,13 @@ void CheckEveryMessageOnce(int workers, bool by_processes) {
     }
     for (auto& sender : senders) sender.Run([](Prober&) {}).value();
   } else {
-    std::vector<std::thread> senders;
+    kit::Threads senders;
     for (int s = 0; s < kSenders; ++s) {
-      senders.emplace_back([&fixture, to = pool.pid(), s] {
+      senders.Start([&fixture, to = pool.pid(), s] {
         for (int i = 0; i < kEach; ++i) fixture.node.Send(to, kit::Numbered{s * kEach + i}).value();
       });
     }
-    for (std::thread& sender : senders) sender.join();
+    senders.Join();
   }
 
   REQUIRE(pool.EventuallyHandled(kSenders * kEach));

@@ -14,6 +14,7 @@
 
 #include <kit/node_fixture.h>
 #include <kit/tally.h>
+#include <kit/threads.h>
 
 namespace ergon {
 namespace {
@@ -238,14 +239,13 @@ TEST_CASE("C39 Counters never go down, and add up at rest, whatever happens") {
   options.worker_factory = gen::Factory<kit::TallyWorker>(tally);
   auto pool = fixture.StartPool(options);
 
-  std::atomic<bool> stop{false};
   std::atomic<int> accepted{0};
   std::atomic<int> refused{0};
-  std::vector<std::thread> senders;
+  kit::Threads senders;
   for (int s = 0; s < 2; ++s) {
-    senders.emplace_back([&, s] {
+    senders.Start([&, s] {
       int number = s * 10'000'000;
-      while (!stop && number < (s + 1) * 10'000'000) {
+      while (!senders.stopped() && number < (s + 1) * 10'000'000) {
         if (accepted - tally->Total() > 20'000) {
           std::this_thread::yield();
           continue;
@@ -280,8 +280,7 @@ TEST_CASE("C39 Counters never go down, and add up at rest, whatever happens") {
     if (round % 8 == 6) (void)pool.Shrink(2).value();
     look();
   }
-  stop = true;
-  for (std::thread& sender : senders) sender.join();
+  senders.StopAndJoin();
   REQUIRE(pool.EventuallyAtRest());
   look();
   CAPTURE(went_down.size());

@@ -11,6 +11,7 @@
 
 #include <kit/node_fixture.h>
 #include <kit/tally.h>
+#include <kit/threads.h>
 
 namespace ergon {
 namespace {
@@ -28,10 +29,10 @@ using kit::Sequence;
 // A pool of two whose workers are held, with messages and calls behind that.
 struct BusyPool {
   BusyPool(kit::NodeFixture& fixture, const act::PoolOptions& options)
-      : pool(fixture.StartPool(options)),
-        workers(pool.Workers()),
-        gate(fixture.node),
-        watcher(fixture.node) {
+      : gate(fixture.node),
+        watcher(fixture.node),
+        pool(fixture.StartPool(options)),
+        workers(pool.Workers()) {
     watcher.Watch(pool.pid());
     for (gen::PID worker : workers) watcher.Watch(worker);
     for (int i = 0; i < 2; ++i) fixture.node.Send(pool.pid(), Job{i, Hold(gate)}).value();
@@ -42,10 +43,11 @@ struct BusyPool {
           fixture.node.CallAsync<Answer>(pool.pid(), Ask{i}, {.timeout = gen::kInfinite}));
     }
   }
-  kit::PoolHandle pool;
-  std::vector<gen::PID> workers;
+  // Older than the pool: when the node stops they outlive it.
   kit::Gate gate;
   kit::ProberHandle watcher;
+  kit::PoolHandle pool;
+  std::vector<gen::PID> workers;
   std::vector<std::future<gen::Result<Answer>>> calls;
 };
 
@@ -291,14 +293,13 @@ TEST_CASE("C36 Senders by name see either the old pool, nobody, or the new one")
   const auto factory = gen::Factory<ManagedPool>(fixture.pools);
   auto options = fixture.Options(2);
   options.worker_factory = gen::Factory<kit::TallyWorker>(tally);
-  std::atomic<bool> stop{false};
   std::atomic<int> other_error{0};
   std::atomic<int> accepted{0};
-  std::vector<std::thread> senders;
+  kit::Threads senders;
   for (int s = 0; s < 2; ++s) {
-    senders.emplace_back([&, s] {
+    senders.Start([&, s] {
       int number = s * kMost;
-      while (!stop && number < (s + 1) * kMost) {
+      while (!senders.stopped() && number < (s + 1) * kMost) {
         if (accepted - tally->Total() > 20'000) {
           std::this_thread::yield();
           continue;
@@ -321,8 +322,7 @@ TEST_CASE("C36 Senders by name see either the old pool, nobody, or the new one")
     CHECK(Eventually([&] { return tally->Total() > before; }));
     fixture.node.StopProcess(pid, kit::kDeadline).value();
   }
-  stop = true;
-  for (std::thread& sender : senders) sender.join();
+  senders.StopAndJoin();
   CHECK(other_error == 0);
   const auto dropped = [&] {
     const auto info = fixture.node.Info();

@@ -15,6 +15,7 @@
 
 #include <kit/node_fixture.h>
 #include <kit/tally.h>
+#include <kit/threads.h>
 
 namespace ergon {
 namespace {
@@ -63,9 +64,9 @@ TEST_CASE("C25 Bounded workers under 4 senders that try again: every message onc
   auto pool = fixture.StartPool(options);
   std::atomic<std::int64_t> refused{0};
   std::atomic<bool> other_error{false};
-  std::vector<std::thread> senders;
+  kit::Threads senders;
   for (int s = 0; s < kSenders; ++s) {
-    senders.emplace_back([&, s] {
+    senders.Start([&, s] {
       for (int i = 0; i < kEach;) {
         const auto sent = fixture.node.Send(pool.pid(), kit::Numbered{s * kEach + i});
         if (sent) {
@@ -78,7 +79,7 @@ TEST_CASE("C25 Bounded workers under 4 senders that try again: every message onc
       }
     });
   }
-  for (std::thread& sender : senders) sender.join();
+  senders.Join();
   REQUIRE(pool.EventuallyHandled(kSenders * kEach));
   CHECK(tally->EachOnce());
   CHECK_FALSE(other_error);
@@ -165,9 +166,9 @@ TEST_CASE("C28 A full pool handles priority messages, exit signals and inspect w
   const gen::PID to = full.pool.pid();
 
   // Somebody keeps knocking at the full pool meanwhile.
-  std::atomic<bool> stop{false};
-  std::thread knocking([&] {
-    while (!stop) {
+  kit::Threads knocking;
+  knocking.Start([&] {
+    while (!knocking.stopped()) {
       (void)fixture.node.Send(to, Job{9});
       std::this_thread::yield();
     }
@@ -195,8 +196,7 @@ TEST_CASE("C28 A full pool handles priority messages, exit signals and inspect w
     const auto sent = fixture.node.Send(to, Job{8});
     return !sent && sent.error() == gen::ErrProcessTerminated;
   }));
-  stop = true;
-  knocking.join();
+  knocking.StopAndJoin();
   CHECK(full.pool.Stats().Text("state") == "stopping");
   full.gate.Open();
   CHECK(fixture.EventuallyGone(to));
@@ -226,16 +226,16 @@ TEST_CASE("C29 After the overload the rotation goes on where it was; nobody is l
 TEST_CASE("C29 After an overload by many senders all workers take part equally again") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(5, 3);
-  std::vector<std::thread> senders;
+  kit::Threads senders;
   std::atomic<int> accepted{0};
   for (int s = 0; s < 4; ++s) {
-    senders.emplace_back([&] {
+    senders.Start([&] {
       for (int i = 0; i < kit::Scaled(20'000); ++i) {
         if (fixture.node.Send(pool.pid(), Job{-1})) accepted.fetch_add(1);
       }
     });
   }
-  for (std::thread& sender : senders) sender.join();
+  senders.Join();
   REQUIRE(pool.EventuallyHandled(accepted));
   CHECK(fixture.workers->jobs.size() == static_cast<std::size_t>(accepted));
 

@@ -147,10 +147,13 @@ TEST_CASE("C43 T13 An idle pool of 1,000 workers: no wake-ups, no switches, no p
   for (int i = 0; i < 2000; ++i) fixture.node.Send(pool.pid(), Job{i}).value();
   REQUIRE(pool.EventuallyHandled(2000));
   // The threads find nothing more and go to sleep.
+  std::uint64_t last = 0;
+  int unchanged = 0;
   REQUIRE(Eventually([&] {
-    const std::uint64_t before = fixture.node.Info().wakeups;
-    std::this_thread::sleep_for(20ms);
-    return fixture.node.Info().wakeups == before;
+    const std::uint64_t now = fixture.node.Info().wakeups;
+    unchanged = now == last ? unchanged + 1 : 0;
+    last = now;
+    return unchanged == 200;
   }));
 
   const std::uint64_t wakeups = fixture.node.Info().wakeups;

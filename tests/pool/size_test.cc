@@ -14,6 +14,7 @@
 
 #include <kit/node_fixture.h>
 #include <kit/tally.h>
+#include <kit/threads.h>
 
 namespace ergon {
 namespace {
@@ -383,14 +384,12 @@ TEST_CASE("C14 100 alternating grows and shrinks under load: no loss, no duplica
   options.worker_factory = gen::Factory<kit::TallyWorker>(tally);
   auto pool = fixture.StartPool(options);
 
-  std::atomic<bool> stop{false};
   std::atomic<int> sent{0};
-  std::vector<int> sent_by(kSenders);
-  std::vector<std::thread> senders;
+  kit::Threads senders;
   for (int s = 0; s < kSenders; ++s) {
-    senders.emplace_back([&, s] {
+    senders.Start([&, s] {
       int i = 0;
-      while (!stop && i < kMost) {
+      while (!senders.stopped() && i < kMost) {
         if (sent - tally->Total() > 20'000) {  // no more than that on the way
           std::this_thread::yield();
           continue;
@@ -399,7 +398,6 @@ TEST_CASE("C14 100 alternating grows and shrinks under load: no loss, no duplica
         sent.fetch_add(1);
         ++i;
       }
-      sent_by[s] = i;
     });
   }
   std::int64_t size = 4;
@@ -412,8 +410,7 @@ TEST_CASE("C14 100 alternating grows and shrinks under load: no loss, no duplica
     const auto shrunk = round % 2 == 0 ? pool.Shrink(count) : pool.ShrinkNow(count);
     as_told = as_told && shrunk.value() == size;
   }
-  stop = true;
-  for (std::thread& sender : senders) sender.join();
+  senders.StopAndJoin();
   CHECK(as_told);
 
   REQUIRE(pool.EventuallyHandled(sent));

@@ -1,0 +1,207 @@
+#include <atomic>
+#include <memory>
+#include <thread>
+
+#include <node/subject.h>
+
+namespace ergon::node {
+namespace {
+
+struct Seen {
+  gen::PID pid;
+  std::string what;
+  friend bool operator==(const Seen&, const Seen&) = default;
+};
+
+Handlers Subscriber(Notes<Seen>& seen) {
+  return {.message =
+              [&seen](Subject& self, gen::PID, gen::Message& message) {
+                const auto* down = message.As<gen::MessageDownEvent>();
+                seen.Add({self.Self(), down->event.name.ToString() + " down: " +
+                                           down->reason.ToString()});
+                return gen::Continue();
+              },
+          .event =
+              [&seen](Subject& self, const gen::MessageEvent& event) {
+                seen.Add({self.Self(), event.event().name.ToString() + " " +
+                                           std::to_string(*event.As<int>())});
+                return gen::Continue();
+              }};
+}
+void Subscribe(TestNode& t, gen::PID pid, gen::Event event) {
+  CHECK(t.Run(pid, [&](Subject& self) { self.MonitorEvent(event).value(); }));
+}
+
+TEST_CASE("events: published to all subscribers, in order, until they leave") {
+  TestNode t;
+  Notes<Seen> seen;
+  const gen::PID producer = t.Spawn();
+  gen::Ref token;
+  CHECK(t.Run(producer, [&](Subject& self) {
+    token = self.RegisterEvent("prices").value();
+    CHECK(self.RegisterEvent("prices").error() == gen::ErrTaken);
+    CHECK(self.RegisterEvent("").error() == gen::ErrIncorrect);
+    CHECK(self.SendEvent("prices", token, 0).value() == 0);
+  }));
+  const gen::PID one = t.Spawn(Subscriber(seen));
+  const gen::PID two = t.Spawn(Subscriber(seen));
+  Subscribe(t, one, {"prices", {}});
+  Subscribe(t, two, {"prices", t.node.Name()});
+  CHECK(t.Run(one, [](Subject& self) {
+    CHECK(self.MonitorEvent({"prices", {}}).error() == gen::ErrTaken);
+    CHECK(self.MonitorEvent({"nothing", {}}).error() == gen::ErrProcessUnknown);
+    CHECK(self.MonitorEvent({"prices", "other@localhost"}).error() == gen::ErrNoConnection);
+    CHECK(self.DemonitorEvent({"nothing", {}}).error() == gen::ErrProcessUnknown);
+  }));
+  CHECK(t.Run(producer, [&](Subject& self) {
+    CHECK(self.SendEvent("prices", token, 1).value() == 2);
+    CHECK(self.SendEvent("prices", token, 2).value() == 2);
+    CHECK(self.SendEvent("prices", self.MakeRef(), 3).error() == gen::ErrNotAllowed);
+    CHECK(self.SendEvent("nothing", token, 3).error() == gen::ErrProcessUnknown);
+  }));
+  CHECK(kit::Eventually([&] { return seen.size() == 4; }));
+  CHECK(t.Run(one, [](Subject& self) {
+    CHECK(self.DemonitorEvent({"prices", {}}));
+    CHECK(self.DemonitorEvent({"prices", {}}).error() == gen::ErrProcessUnknown);
+  }));
+  // Anybody may publish who has the token.
+  CHECK(t.Run(one, [&](Subject& self) { CHECK(self.SendEvent("prices", token, 5).value() == 1); }));
+  CHECK(t.Run(two, [](Subject&) {}));
+  std::vector<std::string> of_one;
+  std::vector<std::string> of_two;
+  for (const Seen& s : seen.All()) (s.pid == one ? of_one : of_two).push_back(s.what);
+  CHECK(of_one == std::vector<std::string>{"prices 1", "prices 2"});
+  CHECK(of_two == std::vector<std::string>{"prices 1", "prices 2", "prices 5"});
+}
+
+TEST_CASE("events: subscribers share one value") {
+  TestNode t;
+  Notes<const void*> addresses;
+  struct Value {
+    explicit Value(std::shared_ptr<int> alive_in) : alive(std::move(alive_in)) {}
+    std::shared_ptr<int> alive;
+  };
+  const auto alive = std::make_shared<int>(1);
+  gen::Ref token;
+  const gen::PID producer = t.Spawn();
+  CHECK(t.Run(producer, [&](Subject& self) { token = self.RegisterEvent("e").value(); }));
+  std::vector<gen::PID> pids;
+  for (int i = 0; i < 5; ++i) {
+    pids.push_back(t.Spawn({.event = [&](Subject& self, const gen::MessageEvent& event) {
+      CHECK(event.Is<Value>());
+      CHECK(!event.Is<int>());
+      CHECK(event.timestamp() <= self.Now());
+      addresses.Add(event.As<Value>());
+      return gen::Continue();
+    }}));
+    Subscribe(t, pids.back(), {"e", {}});
+  }
+  CHECK(t.Run(producer, [&](Subject& self) {
+    CHECK(self.SendEvent("e", token, Value(alive)).value() == 5);
+  }));
+  CHECK(kit::Eventually([&] { return addresses.size() == 5; }));
+  for (const void* address : addresses.All()) CHECK(address == addresses.All()[0]);
+  // The value goes with its last reader.
+  CHECK(kit::Eventually([&] { return alive.use_count() == 1; }));
+}
+
+TEST_CASE("events: subscribers hear of the event's end") {
+  TestNode t;
+  Notes<Seen> seen;
+  const gen::PID one = t.Spawn(Subscriber(seen));
+  const gen::PID producer = t.Spawn();
+  auto make = [&] {
+    CHECK(t.Run(producer, [](Subject& self) { self.RegisterEvent("e").value(); }));
+    Subscribe(t, one, {"e", {}});
+  };
+  make();
+  CHECK(t.Run(producer, [](Subject& self) {
+    CHECK(self.UnregisterEvent("e"));
+    CHECK(self.UnregisterEvent("e").error() == gen::ErrProcessUnknown);
+  }));
+  CHECK(kit::Eventually([&] { return seen.size() == 1; }));
+  make();
+  CHECK(t.Run(one, [](Subject& self) {
+    CHECK(self.UnregisterEvent("e").error() == gen::ErrProcessUnknown);  // not its own
+  }));
+  CHECK(t.node.Send(producer, End{gen::Reason::Error("broke")}));
+  CHECK(kit::Eventually([&] { return seen.size() == 2; }));
+  CHECK(seen.All()[0].what == "e down: normal");
+  CHECK(seen.All()[1].what == "e down: broke");
+  // The name is free, and the subscriber can subscribe again.
+  const gen::PID next = t.Spawn();
+  CHECK(t.Run(next, [](Subject& self) { CHECK(self.RegisterEvent("e")); }));
+  Subscribe(t, one, {"e", {}});
+}
+
+TEST_CASE("events: a subscriber's end is not the producer's problem; full mailboxes are counted") {
+  TestNode t;
+  Notes<Seen> seen;
+  gen::Ref token;
+  const gen::PID producer = t.Spawn();
+  CHECK(t.Run(producer, [&](Subject& self) { token = self.RegisterEvent("e").value(); }));
+  const gen::PID gone = t.Spawn(Subscriber(seen));
+  Subscribe(t, gone, {"e", {}});
+  CHECK(t.node.Kill(gone));
+  CHECK(t.Ended(gone));
+  const gen::PID full = t.Spawn(Subscriber(seen), {.mailbox_size = 2});
+  Subscribe(t, full, {"e", {}});
+  t.Begin(full, [](Subject& self) { (void)self.Sleep(gen::kInfinite); });
+  CHECK(t.EventuallyWaiting(full));
+  CHECK(t.Run(producer, [&](Subject& self) {
+    CHECK(self.SendEvent("e", token, 1).value() == 1);
+    CHECK(self.SendEvent("e", token, 2).value() == 1);
+    CHECK(self.SendEvent("e", token, 3).value() == 0);
+  }));
+  CHECK(t.node.Info().dropped_mailbox_full == 1);
+}
+
+TEST_CASE("events: subscribing and leaving while others publish and end") {
+  TestNode t;
+  const int rounds = kit::Scaled(2'000);
+  std::atomic<int> events{0};
+  std::atomic<int> downs{0};
+  std::atomic<int> subscribed{0};
+  std::atomic<int> left{0};
+  std::atomic<bool> done{false};
+  std::vector<gen::PID> subscribers;
+  for (int i = 0; i < 3; ++i) {
+    subscribers.push_back(t.Spawn({.message =
+                                       [&](Subject&, gen::PID, gen::Message& message) {
+                                         if (message.Is<gen::MessageDownEvent>()) downs.fetch_add(1);
+                                         return gen::Continue();
+                                       },
+                                   .event =
+                                       [&](Subject&, const gen::MessageEvent&) {
+                                         events.fetch_add(1);
+                                         return gen::Continue();
+                                       }}));
+    t.Begin(subscribers.back(), [&, i](Subject& self) {
+      for (int k = 0; !done; ++k) {
+        if (self.MonitorEvent({"shared", {}})) {
+          subscribed.fetch_add(1);
+          if ((k + i) % 3 == 0 && self.DemonitorEvent({"shared", {}})) left.fetch_add(1);
+        }
+        (void)self.Sleep(10us);
+      }
+    });
+  }
+  for (int i = 0; i < rounds; ++i) {
+    const gen::PID producer = t.Spawn();
+    CHECK(t.Run(producer, [](Subject& self) {
+      const gen::Ref token = self.RegisterEvent("shared").value();
+      for (int k = 0; k < 3; ++k) CHECK(self.SendEvent("shared", token, k));
+      (void)self.Sleep(20us);
+      for (int k = 0; k < 3; ++k) CHECK(self.SendEvent("shared", token, k));
+    }));
+    CHECK(t.node.Send(producer, End{}));
+    CHECK(t.Ended(producer));
+  }
+  done = true;
+  for (const gen::PID pid : subscribers) CHECK(t.Run(pid, [](Subject&) {}));
+  // Each subscription ended in exactly one way.
+  CHECK(subscribed == downs + left);
+}
+
+}  // namespace
+}  // namespace ergon::node

@@ -1,0 +1,216 @@
+#include <thread>
+
+#include <kit/prober.h>
+#include <node/subject.h>
+
+namespace ergon::node {
+namespace {
+
+TEST_CASE("names: register, send, take away") {
+  TestNode t;
+  const gen::PID one = t.Spawn();
+  const gen::PID two = t.Spawn();
+  CHECK(t.node.RegisterName("a", one));
+  CHECK(t.node.RegisterName("a", two).error() == gen::ErrTaken);
+  CHECK(t.node.RegisterName("b", one).error() == gen::ErrNotAllowed);
+  CHECK(t.node.RegisterName("", two).error() == gen::ErrIncorrect);
+  CHECK(t.node.Resolve("a").value() == one);
+  CHECK(t.node.Resolve(gen::ProcessID{"a", t.node.Name()}).value() == one);
+  CHECK(t.node.ProcessInfo(one)->name == gen::Atom("a"));
+  CHECK(t.node.Info().names == 1);
+  CHECK(t.node.UnregisterName("a").value() == one);
+  CHECK(t.node.UnregisterName("a").error() == gen::ErrProcessUnknown);
+  CHECK(t.node.Send("a", 1).error() == gen::ErrProcessUnknown);
+  CHECK(t.node.RegisterName("b", one));
+  CHECK(t.Run(two, [](Subject& self) {
+    CHECK(self.Name().empty());
+    CHECK(self.UnregisterName().error() == gen::ErrProcessUnknown);
+    CHECK(self.RegisterName("b").error() == gen::ErrTaken);
+    CHECK(self.RegisterName("c"));
+    CHECK(self.RegisterName("d").error() == gen::ErrNotAllowed);
+    CHECK(self.Name() == gen::Atom("c"));
+    CHECK(self.Send("c", End{}));
+    CHECK(self.UnregisterName());
+    CHECK(self.Name().empty());
+  }));
+  CHECK(t.Ended(two));
+}
+
+TEST_CASE("names C36: free when its process has ended, and nothing old reaches the new one") {
+  TestNode t;
+  kit::ProberHandle watcher(t.node);
+  for (int i = 0; i < kit::Scaled(500); ++i) {
+    const gen::PID pid = t.node.SpawnRegister("again", Make({})).value();
+    CHECK(t.Run(pid, [](Subject&) {}));
+    CHECK(t.node.Kill(pid));
+    CHECK(t.Ended(pid));
+    CHECK(t.node.Info().names == 0);
+  }
+  const gen::PID pid = t.node.SpawnRegister("again", Make({})).value();
+  CHECK(t.Run(pid, [](Subject&) {}));
+}
+
+TEST_CASE("names: registered by others while the process ends, a name is never left behind") {
+  TestNode t;
+  const int rounds = kit::Scaled(5'000);
+  std::atomic<std::uint64_t> current{0};
+  std::atomic<bool> done{false};
+  std::thread registrar([&] {
+    while (!done) {
+      const gen::PID pid{current.load(), t.node.Name(), t.node.Self().creation};
+      if (pid.id != 0) (void)t.node.RegisterName("shared", pid);
+    }
+  });
+  for (int i = 0; i < rounds; ++i) {
+    const gen::PID pid = t.Spawn();
+    current = pid.id;
+    (void)t.node.SendExit(pid, gen::Reason::Shutdown());
+    CHECK(t.Ended(pid));
+  }
+  done = true;
+  registrar.join();
+  CHECK(t.EventuallyProcesses(0));
+  CHECK(t.node.Info().names == 0);
+  CHECK(t.node.SpawnRegister("shared", Make({})));
+}
+
+TEST_CASE("names: one of many wins") {
+  TestNode t;
+  for (int round = 0; round < kit::Scaled(300); ++round) {
+    std::atomic<int> won{0};
+    std::vector<std::thread> threads;
+    std::vector<gen::PID> pids;
+    for (int i = 0; i < 3; ++i) pids.push_back(t.Spawn());
+    for (const gen::PID pid : pids) {
+      threads.emplace_back([&, pid] {
+        if (t.node.RegisterName("one", pid)) won.fetch_add(1);
+      });
+    }
+    for (auto& thread : threads) thread.join();
+    CHECK(won == 1);
+    for (const gen::PID pid : pids) CHECK(t.node.Kill(pid));
+    for (const gen::PID pid : pids) CHECK(t.Ended(pid));
+  }
+}
+
+TEST_CASE("names: aliases") {
+  TestNode t;
+  Notes<int> notes;
+  const gen::PID pid = t.Spawn({.message = [&](Subject&, gen::PID, gen::Message& message) {
+    notes.Add(message.Take<int>());
+    return gen::Continue();
+  }});
+  const gen::PID other = t.Spawn();
+  gen::Alias alias;
+  CHECK(t.Run(pid, [&](Subject& self) { alias = self.CreateAlias().value(); }));
+  CHECK(t.node.Resolve(alias).value() == pid);
+  CHECK(t.node.Send(alias, 1));
+  CHECK(t.node.ProcessInfo(pid)->aliases == std::vector<gen::Alias>{alias});
+  CHECK(t.Run(other, [&](Subject& self) {
+    CHECK(self.DeleteAlias(alias).error() == gen::ErrProcessUnknown);
+    CHECK(self.Send(alias, 2));
+  }));
+  CHECK(t.Run(pid, [&](Subject& self) {
+    CHECK(self.DeleteAlias(alias));
+    CHECK(self.DeleteAlias(alias).error() == gen::ErrProcessUnknown);
+  }));
+  CHECK(t.node.Send(alias, 3).error() == gen::ErrProcessUnknown);
+  CHECK(notes.All() == std::vector<int>{1, 2});
+  CHECK(t.node.Info().aliases == 0);
+  gen::Alias wrong = alias;
+  wrong.creation ^= 1;
+  CHECK(t.node.Send(wrong, 3).error() == gen::ErrProcessUnknown);
+}
+
+TEST_CASE("names T09: delete each position of a list of 1 to 5 aliases, then end") {
+  TestNode t;
+  for (std::size_t count = 1; count <= 5; ++count) {
+    for (std::size_t position = 0; position < count; ++position) {
+      CAPTURE(count);
+      CAPTURE(position);
+      const gen::PID pid = t.Spawn();
+      kit::ProberHandle watcher(t.node);
+      std::vector<gen::Alias> aliases;
+      CHECK(t.Run(pid, [&](Subject& self) {
+        for (std::size_t i = 0; i < count; ++i) aliases.push_back(self.CreateAlias().value());
+      }));
+      CHECK(watcher.Run([&](kit::Prober& self) {
+        for (const gen::Alias& alias : aliases) self.Monitor(alias).value();
+      }));
+      CHECK(t.Run(pid, [&](Subject& self) { CHECK(self.DeleteAlias(aliases[position])); }));
+      // The deleted one fires, and only that.
+      CHECK(kit::Eventually([&] { return watcher.inbox().AliasDowns().size() == 1; }));
+      CHECK(watcher.inbox().AliasDowns()[0].alias == aliases[position]);
+      CHECK(watcher.inbox().AliasDowns()[0].reason == gen::Reason::NoProcess());
+      for (std::size_t i = 0; i < count; ++i) {
+        CHECK(t.node.Resolve(aliases[i]).has_value() == (i != position));
+      }
+      CHECK(t.node.Send(pid, End{gen::Reason::Error("over")}));
+      CHECK(kit::Eventually([&] { return watcher.inbox().AliasDowns().size() == count; }));
+      CHECK(watcher.Run([](kit::Prober&) {}));
+      const auto downs = watcher.inbox().AliasDowns();
+      REQUIRE(downs.size() == count);
+      for (const gen::Alias& alias : aliases) {
+        int times = 0;
+        for (const auto& down : downs) times += down.alias == alias ? 1 : 0;
+        CHECK(times == 1);
+      }
+      for (std::size_t i = 1; i < count; ++i) CHECK(downs[i].reason == gen::Reason::Error("over"));
+      for (const gen::Alias& alias : aliases) CHECK(!t.node.Resolve(alias));
+    }
+  }
+}
+
+TEST_CASE("names T14: notices for a former process under the same name do not reach the new one") {
+  TestNode t;
+  kit::ProberHandle watcher(t.node);
+  const gen::PID old = t.node.SpawnRegister("service", Make({})).value();
+  CHECK(watcher.Run([](kit::Prober& self) { self.Monitor("service").value(); }));
+  CHECK(t.node.Kill(old));
+  CHECK(t.Ended(old));
+  const gen::PID fresh = t.node.SpawnRegister("service", Make({})).value();
+  CHECK(kit::Eventually([&] { return watcher.inbox().NameDowns().size() == 1; }));
+  CHECK(watcher.Run([](kit::Prober& self) { self.Monitor("service").value(); }));
+  CHECK(t.Run(fresh, [](Subject&) {}));
+  CHECK(watcher.Run([](kit::Prober&) {}));
+  CHECK(watcher.inbox().NameDowns().size() == 1);
+  CHECK(t.node.UnregisterName("service").value() == fresh);
+  CHECK(kit::Eventually([&] { return watcher.inbox().NameDowns().size() == 2; }));
+  CHECK(watcher.inbox().NameDowns()[0].reason == gen::Reason::Kill());
+  CHECK(watcher.inbox().NameDowns()[1].reason == gen::Reason::NoProcess());
+  CHECK(watcher.inbox().NameDowns()[1].process_id.name == gen::Atom("service"));
+  CHECK(t.node.Kill(fresh));
+  CHECK(t.Ended(fresh));
+  CHECK(watcher.Run([](kit::Prober&) {}));
+  CHECK(watcher.inbox().NameDowns().size() == 2);
+}
+
+TEST_CASE("names: a monitor by alias or name that is taken away at that moment fires at once") {
+  TestNode t;
+  const gen::PID pid = t.Spawn();
+  kit::ProberHandle watcher(t.node);
+  const int rounds = kit::Scaled(2'000);
+  for (int i = 0; i < rounds; ++i) {
+    gen::Alias alias;
+    CHECK(t.Run(pid, [&](Subject& self) {
+      alias = self.CreateAlias().value();
+      if (self.Name().empty()) CHECK(self.RegisterName("moment"));
+    }));
+    watcher.Start([alias](kit::Prober& self) {
+      self.Monitor(alias).value();
+      self.Monitor("moment").value();
+    });
+    t.Begin(pid, [alias](Subject& self) {
+      CHECK(self.DeleteAlias(alias));
+      CHECK(self.UnregisterName());
+    });
+    const std::size_t expected = static_cast<std::size_t>(i) + 1;
+    REQUIRE(kit::Eventually([&] { return watcher.inbox().AliasDowns().size() == expected; }));
+    REQUIRE(kit::Eventually([&] { return watcher.inbox().NameDowns().size() == expected; }));
+  }
+  CHECK(watcher.Run([](kit::Prober&) {}));
+  CHECK(t.node.ProcessInfo(pid)->monitored_by.empty());
+}
+
+}  // namespace
+}  // namespace ergon::node

@@ -1,0 +1,350 @@
+#include <atomic>
+#include <stdexcept>
+#include <thread>
+#include <unordered_set>
+
+#include <kit/gate.h>
+#include <node/subject.h>
+
+namespace ergon::node {
+namespace {
+
+TEST_CASE("spawn: Init has run, with its arguments, when Spawn returns") {
+  TestNode t;
+  int number = 0;
+  std::string text;
+  gen::PID self;
+  gen::PID parent;
+  const auto factory = Make({.init = [&](Subject& subject, const gen::Args& args) {
+    number = args.Get<int>(0).value();
+    text = args.Get<std::string>(1).value();
+    self = subject.Self();
+    parent = subject.Parent();
+    return gen::Continue();
+  }});
+  const auto pid = t.node.Spawn(factory, {}, gen::MakeArgs(7, std::string("seven"))).value();
+  CHECK(number == 7);
+  CHECK(text == "seven");
+  CHECK(self == pid);
+  CHECK(parent == t.node.Self());
+  CHECK(pid.node == t.node.Name());
+}
+
+TEST_CASE("spawn: a failing Init is the spawn's error, and Terminate is not called") {
+  TestNode t;
+  std::atomic<int> terminated{0};
+  auto terminate = [&](Subject&, const gen::Reason&) { terminated.fetch_add(1); };
+  const auto stops = Make(
+      {.init = [](Subject&, const gen::Args&) -> gen::Status {
+         return gen::Stop(gen::Reason::Error("no disk"));
+       },
+       .terminate = terminate});
+  const auto throws = Make(
+      {.init = [](Subject&, const gen::Args&) -> gen::Status { throw std::runtime_error("bad"); },
+       .terminate = terminate});
+
+  auto stopped = t.node.Spawn(stops);
+  REQUIRE(!stopped);
+  CHECK(stopped.error() == gen::ErrProcessTerminated);
+  CHECK(stopped.error().detail() == "no disk");
+  auto thrown = t.node.Spawn(throws);
+  REQUIRE(!thrown);
+  CHECK(thrown.error() == gen::ErrProcessTerminated);
+  CHECK(thrown.error().detail() == "panic: bad");
+
+  // The same inside a process.
+  const auto pid = t.Spawn();
+  CHECK(t.Run(pid, [&](Subject& self) {
+    auto inner = self.Spawn(stops, {.link_parent = true});
+    CHECK(!inner);
+    CHECK(inner.error().detail() == "no disk");
+    inner = self.Spawn(throws, {.link_child = true});
+    CHECK(!inner);
+    CHECK(inner.error().detail() == "panic: bad");
+  }));
+  // Nor has the link ended the parent.
+  CHECK(t.Run(pid, [](Subject&) {}));
+  CHECK(t.node.ProcessInfo(pid)->links.empty());
+  CHECK(terminated == 0);
+  CHECK(t.EventuallyProcesses(1));
+}
+
+class Explodes : public act::Actor {
+ public:
+  Explodes() { throw std::runtime_error("in the constructor"); }
+};
+
+TEST_CASE("spawn: factories that fail") {
+  TestNode t;
+  auto thrown = t.node.Spawn(gen::Factory<Explodes>());
+  REQUIRE(!thrown);
+  CHECK(thrown.error() == gen::ErrProcessTerminated);
+  CHECK(thrown.error().detail() == "panic: in the constructor");
+  auto empty = t.node.Spawn(gen::ProcessFactory());
+  REQUIRE(!empty);
+  CHECK(empty.error() == gen::ErrIncorrect);
+  auto null = t.node.Spawn(gen::ProcessFactory([] { return nullptr; }, nullptr));
+  REQUIRE(!null);
+  CHECK(null.error() == gen::ErrIncorrect);
+  auto odd = t.node.Spawn(
+      gen::ProcessFactory([]() -> std::unique_ptr<gen::ProcessBehavior> { throw 5; }, nullptr));
+  REQUIRE(!odd);
+  CHECK(odd.error() == gen::ErrProcessTerminated);
+  CHECK(t.node.Info().processes == 0);
+}
+
+TEST_CASE("spawn: a bad option is named with its value") {
+  TestNode t;
+  for (const int size : {-1, 4'000'001}) {
+    auto bad = t.node.Spawn(Make({}), {.mailbox_size = size});
+    REQUIRE(!bad);
+    CHECK(bad.error() == gen::ErrIncorrect);
+    CHECK(bad.error().ToString().find("mailbox_size: " + std::to_string(size)) !=
+          std::string::npos);
+  }
+  CHECK(t.node.Spawn(Make({}), {.mailbox_size = 4'000'000}));
+}
+
+TEST_CASE("spawn: SpawnRegister") {
+  TestNode t;
+  const auto pid = t.node.SpawnRegister("one", Make({})).value();
+  CHECK(t.node.Resolve("one").value() == pid);
+  auto taken = t.node.SpawnRegister("one", Make({}));
+  REQUIRE(!taken);
+  CHECK(taken.error() == gen::ErrTaken);
+  auto empty = t.node.SpawnRegister("", Make({}));
+  REQUIRE(!empty);
+  CHECK(empty.error() == gen::ErrIncorrect);
+  // The name is known in Init already, and free again when that fails.
+  gen::Atom name;
+  auto failed = t.node.SpawnRegister("two", Make({.init = [&](Subject& self, const gen::Args&) {
+    name = self.Name();
+    return gen::Status(gen::Stop(gen::Reason::Normal()));
+  }}));
+  CHECK(!failed);
+  CHECK(name == gen::Atom("two"));
+  CHECK(t.node.SpawnRegister("two", Make({})));
+  CHECK(t.Run(pid, [](Subject& self) {
+    auto inner = self.SpawnRegister("two", Make({}));
+    CHECK(!inner);
+    CHECK(inner.error() == gen::ErrTaken);
+    CHECK(self.SpawnRegister("three", Make({})));
+  }));
+  CHECK(t.node.Resolve("three"));
+}
+
+TEST_CASE("spawn: the arguments of a failed spawn do not reach the next process in its slot") {
+  TestNode t;
+  CHECK(t.node.SpawnRegister("taken", Make({})));
+  CHECK(!t.node.SpawnRegister("taken", Make({}), {}, gen::MakeArgs(1, 2, 3)));
+  std::size_t size = 99;
+  CHECK(t.node.Spawn(Make({.init = [&](Subject&, const gen::Args& args) {
+    size = args.size();
+    return gen::Continue();
+  }})));
+  CHECK(size == 0);
+}
+
+TEST_CASE("spawn: the node's own functions do not block a thread that runs handlers") {
+  TestNode t;
+  const auto pid = t.Spawn();
+  CHECK(t.Run(pid, [&](Subject& self) {
+    auto spawned = self.Node().Spawn(Make({}));
+    CHECK(!spawned);
+    CHECK(spawned.error() == gen::ErrNotAllowed);
+    CHECK(self.Node().Call<int>(pid, 1).error() == gen::ErrNotAllowed);
+    CHECK(self.Node().WaitProcess(pid).error() == gen::ErrNotAllowed);
+    CHECK(self.Node().StopProcess(pid).error() == gen::ErrNotAllowed);
+  }));
+}
+
+// Spawns `depth` generations, each inside the Init of the one before.
+gen::Status SpawnDeep(Subject& self, int depth, gen::PID echo, std::atomic<int>& started) {
+  CHECK(self.Call<int>(echo, depth).value() == depth);
+  if (depth > 0) {
+    auto child = self.Spawn(Make({.init = [=, &started](Subject& inner, const gen::Args&) {
+      return SpawnDeep(inner, depth - 1, echo, started);
+    }}));
+    CHECK(child);
+    CHECK(self.Call<bool>(*child, Do{[](Subject&) {}}).value());
+  }
+  CHECK(self.Sleep(1us));
+  started.fetch_add(1);
+  return gen::Continue();
+}
+
+TEST_CASE("spawn: inside Init inside Spawn, with calls at every level") {
+  TestNode t;
+  const auto echo = t.Spawn({.call = [](Subject&, gen::PID, gen::Ref, gen::Message& request) {
+    return gen::Reply(request.Take<int>());
+  }});
+  std::atomic<int> started{0};
+  constexpr int kDepth = 8;
+  CHECK(t.node.Spawn(Make({.init = [&](Subject& self, const gen::Args&) {
+    return SpawnDeep(self, kDepth, echo, started);
+  }})));
+  CHECK(started == kDepth + 1);
+  CHECK(t.EventuallyProcesses(kDepth + 2));
+}
+
+TEST_CASE("spawn: a child whose Init waits suspends its parent only") {
+  TestNode t;
+  kit::Gate gate(t.node);
+  std::atomic<bool> done{false};
+  const auto parent = t.Spawn();
+  t.Begin(parent, [&](Subject& self) {
+    auto child = self.Spawn(Make({.init = [&](Subject& inner, const gen::Args&) {
+      CHECK(inner.Call<bool>(gate.pid(), kit::EnterGate{}, {.timeout = gen::kInfinite}));
+      return gen::Continue();
+    }}));
+    CHECK(child);
+    done = true;
+  });
+  CHECK(kit::Eventually([&] { return gate.Entered() == 1; }));
+  // More others than there are workers.
+  for (int i = 0; i < 8; ++i) CHECK(t.Run(t.Spawn(), [](Subject& self) { (void)self.Sleep(1us); }));
+  CHECK(!done);
+  gate.Open();
+  CHECK(kit::Eventually([&] { return done.load(); }));
+  CHECK(t.Run(parent, [](Subject&) {}));
+}
+
+TEST_CASE("spawn: messages sent to a process in its Init come after it") {
+  TestNode t;
+  Notes<int> notes;
+  kit::Gate gate(t.node);
+  gen::PID pid;
+  std::thread spawner([&] {
+    CHECK(t.node.SpawnRegister(
+        "slow", Make({.init =
+                          [&](Subject& self, const gen::Args&) {
+                            (void)self.Send(self.Self(), 1);
+                            CHECK(self.Call<bool>(gate.pid(), kit::EnterGate{}));
+                            notes.Add(0);
+                            return gen::Continue();
+                          },
+                      .message =
+                          [&](Subject&, gen::PID, gen::Message& message) {
+                            notes.Add(message.Take<int>());
+                            return gen::Continue();
+                          }})));
+  });
+  CHECK(kit::Eventually([&] { return gate.Entered() == 1; }));
+  CHECK(t.node.Send("slow", 2));
+  CHECK(t.node.SendWithPriority("slow", 3, gen::MessagePriority::kMax));
+  gate.Open();
+  spawner.join();
+  CHECK(kit::Eventually([&] { return notes.size() == 4; }));
+  CHECK(notes.All() == std::vector<int>{0, 3, 1, 2});
+}
+
+TEST_CASE("spawn T07: an exit signal during Init ends the process after it") {
+  TestNode t;
+  Notes<std::string> reasons;
+  auto pid = t.node.Spawn(
+      Make({.init =
+                [](Subject& self, const gen::Args&) {
+                  CHECK(self.SendExit(self.Self(), gen::Reason::Error("early")));
+                  CHECK(self.Sleep(1ms).error() == gen::ErrProcessTerminated);
+                  return gen::Continue();
+                },
+            .terminate = [&](Subject&, const gen::Reason& reason) {
+              reasons.Add(reason.ToString());
+            }}));
+  REQUIRE(pid);
+  CHECK(t.Ended(*pid));
+  CHECK(reasons.All() == std::vector<std::string>{"early"});
+}
+
+TEST_CASE("spawn T07: killed while its Init waits, inside and outside of a process") {
+  TestNode t;
+  std::atomic<int> unwound{0};
+  std::atomic<int> terminated{0};
+  Notes<gen::PID> in_init;
+  const auto waits = Make({.init =
+                               [&](Subject& self, const gen::Args&) {
+                                 Unwound guard(unwound);
+                                 in_init.Add(self.Self());
+                                 CHECK(self.Sleep(gen::kInfinite).error() ==
+                                       gen::ErrProcessTerminated);
+                                 return gen::Status(gen::Stop(gen::Reason::Error("gave up")));
+                               },
+                           .terminate = [&](Subject&, const gen::Reason&) { ++terminated; }});
+  std::thread spawner([&] {
+    auto failed = t.node.Spawn(waits);
+    CHECK(!failed);
+    CHECK(failed.error() == gen::ErrProcessTerminated);
+  });
+  const auto parent = t.Spawn();
+  std::atomic<bool> went_on{false};
+  t.Begin(parent, [&](Subject& self) {
+    auto failed = self.Spawn(waits, {.link_child = true});
+    CHECK(!failed);
+    went_on = true;
+  });
+  CHECK(kit::Eventually([&] { return in_init.size() == 2; }));
+  for (const gen::PID pid : in_init.All()) CHECK(t.node.Kill(pid));
+  spawner.join();
+  CHECK(kit::Eventually([&] { return went_on.load(); }));
+  CHECK(unwound == 2);
+  CHECK(terminated == 0);
+  CHECK(t.IsAlive(parent));
+}
+
+TEST_CASE("spawn: links with the parent") {
+  TestNode t;
+  const auto parent = t.Spawn();
+  gen::PID linked;
+  gen::PID single;
+  CHECK(t.Run(parent, [&](Subject& self) {
+    linked = self.Spawn(Make({}), {.link_parent = true, .link_child = true}).value();
+    single = self.Spawn(Make({})).value();
+  }));
+  CHECK(t.node.ProcessInfo(parent)->links == std::vector<gen::PID>{linked});
+  CHECK(t.node.ProcessInfo(linked)->links == std::vector<gen::PID>{parent});
+  CHECK(t.node.ProcessInfo(linked)->parent == parent);
+  CHECK(t.node.Kill(parent));
+  CHECK(t.Ended(linked));
+  CHECK(t.Run(single, [](Subject&) {}));
+}
+
+TEST_CASE("spawn: PIDs are never used again") {
+  TestNode t;
+  std::unordered_set<gen::PID> seen;
+  const int rounds = kit::Scaled(3'000);
+  for (int i = 0; i < rounds; ++i) {
+    const gen::PID pid = t.Spawn();
+    CHECK(seen.insert(pid).second);
+    CHECK(t.node.Kill(pid));
+    CHECK(t.Ended(pid));
+    CHECK(!t.node.ProcessInfo(pid));
+  }
+}
+
+TEST_CASE("spawn: from many threads at once") {
+  TestNode t;
+  const int each = kit::Scaled(2'000);
+  std::vector<std::thread> threads;
+  std::atomic<int> good{0};
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int k = 0; k < each; ++k) {
+        const gen::PID pid = t.Spawn();
+        if (t.Run(pid, [pid](Subject& self) {
+              if (self.Self() != pid) throw std::logic_error("somebody else");
+            })) {
+          good.fetch_add(1);
+        }
+        (void)t.node.Kill(pid);
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  CHECK(good == 4 * each);
+  CHECK(t.EventuallyProcesses(0));
+  CHECK(t.node.Info().processes_spawned == static_cast<std::uint64_t>(4 * each));
+  CHECK(t.node.Info().processes_failed == static_cast<std::uint64_t>(4 * each));
+}
+
+}  // namespace
+}  // namespace ergon::node
