@@ -75,8 +75,9 @@ bool Mailbox::TryIdle(bool with_main) noexcept {
   } else if (!main_.empty()) {
     return false;
   }
-  // Nothing of the consumer's may be touched after the state is idle, so the marker goes before. One
-  // that still waits in main_ (with_main false) merely stops being the marker; a released one is freed.
+  // Nothing of the consumer's may be touched after the state is idle, so the marker goes before.
+  // One that still waits in main_ (with_main false) merely stops being the marker; a released one
+  // is freed.
   Envelope* marker = marker_;
   const bool released = marker_released_;
   marker_ = nullptr;

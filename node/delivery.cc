@@ -178,6 +178,9 @@ gen::Result<void> Runtime::RefusedByAll(Process& pool, gen::PID to) {
 
 gen::Result<void> Runtime::MailboxFull(Process& process, gen::PID to,
                                        core::EnvelopePtr& envelope) {
+  // A pool that keeps messages until a worker has been replaced.
+  PoolSlot* slot = process.pool_.load(std::memory_order_acquire);
+  if (slot != nullptr && slot->rotation.size() != 0) return RefusedByAll(process, to);
   ProcessCold* cold = process.ColdIfAny();
   if (cold == nullptr || !IsKind(*envelope, gen::EnvelopeKind::kMessage)) {
     return gen::ErrProcessMailboxFull;
@@ -266,10 +269,20 @@ void Runtime::SendExitSignal(gen::PID to, gen::PID from, const gen::Reason& reas
   envelope->from = from.ToAddress();
   envelope->ref = ref;
   Process* process = Find(to);
-  if (process == nullptr || !Deliver(to, envelope)) return;
-  // It may end a process that is suspended in a call. Partner: Process::SettleParked, which says
-  // "parked" and then looks at the express stack, while here that is pushed to first.
-  if (process->await_.Unpark()) Dispatch(*process);
+  if (process == nullptr) return;
+  const bool ends = process->IsStopSignal(*envelope);
+  if (!Deliver(to, envelope)) return;
+  Interrupt(*process, to, ends);
+}
+
+void Runtime::Interrupt(Process& process, gen::PID pid, bool ends) {
+  // A process that is suspended in a call has to look at the signal. Partner: Process::SettleParked,
+  // which says "parked" and then looks at the express stack, while here that was pushed to first.
+  if (process.await_.Unpark()) Dispatch(process);
+  if (!ends) return;
+  const std::uint64_t child = process.starting_child_.load(std::memory_order_seq_cst);
+  // It is this process's child only if the slot has not changed hands until after that look.
+  if (child != 0 && Find(pid) != nullptr) (void)Kill({child, name_, creation_});
 }
 
 gen::Result<void> Runtime::SendExitFrom(gen::PID from, const gen::Target& to, gen::Reason reason) {
@@ -284,13 +297,12 @@ gen::Result<void> Runtime::SendExitFrom(gen::PID from, const gen::Target& to, ge
 gen::Result<void> Runtime::Kill(gen::PID pid) {
   Process* process = Find(pid);
   if (process == nullptr) return Reach(pid);
-  // The slot may change hands between the look and the flag: the signal tells whose flag it is.
   auto envelope = core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kKill),
                                    core::Lane::kUrgent);
   envelope->from = Self().ToAddress();
   auto sent = Deliver(pid, envelope);
   if (!sent) return sent;
-  if (process->await_.Unpark()) Dispatch(*process);
+  Interrupt(*process, pid, true);
   return {};
 }
 

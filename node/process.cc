@@ -19,6 +19,10 @@ gen::PID Process::Self() const {
   return {generation << 32 | index_, runtime_->Name(), runtime_->creation()};
 }
 
+gen::PID Process::Parent() const {
+  return {parent_id_.load(std::memory_order_relaxed), runtime_->Name(), runtime_->creation()};
+}
+
 gen::Node& Process::Node() const { return *runtime_; }
 
 gen::Atom Process::Name() const {

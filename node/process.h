@@ -66,7 +66,7 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   // -- gen::Process --
   [[nodiscard]] gen::PID Self() const override;
   [[nodiscard]] gen::Atom Name() const override;
-  [[nodiscard]] gen::PID Parent() const override { return parent_; }
+  [[nodiscard]] gen::PID Parent() const override;
   [[nodiscard]] gen::Node& Node() const override;
   [[nodiscard]] gen::Log Log() override { return gen::Log(*this); }
   gen::Result<gen::PID> Spawn(const gen::ProcessFactory& factory,
@@ -197,6 +197,9 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   std::atomic<std::uint8_t> log_level_{0};
   std::atomic<std::uint8_t> state_{0};  // gen::ProcessState, for inspection
   core::AwaitState await_;
+  // The id of the child whose Init runs inside this process's turn, or 0. A signal that ends this
+  // process ends that child too, so that an Init that waits does not hold it up.
+  std::atomic<std::uint64_t> starting_child_{0};
   std::atomic<PoolSlot*> pool_{nullptr};
   core::Dispatcher* dispatcher_ = nullptr;
   core::Fiber* parked_ = nullptr;
@@ -209,6 +212,7 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   bool hold_main_ = false;
   gen::MessagePriority send_priority_ = gen::MessagePriority::kNormal;
   bool current_routed_ = false;
+  bool current_failed_ = false;  // its handler threw
   bool heir_ = false;      // the parent inherits
   bool announce_ = false;  // the parent gets MessageStarted
   bool detached_ = false;
@@ -221,7 +225,7 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   Runtime* const runtime_;
   const std::uint32_t index_;
   std::atomic<bool> relations_closed_{true};
-  gen::PID parent_;
+  std::atomic<std::uint64_t> parent_id_{0};  // always of this node
   gen::Reason end_reason_;
   mutable std::atomic<ProcessCold*> cold_{nullptr};
   std::unique_ptr<gen::Args> args_;        // until Init
@@ -229,7 +233,6 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   std::uint64_t init_ref_ = 0;
   std::int64_t started_at_ = 0;
   std::atomic<std::uint64_t> sequence_{0};  // order of spawning
-  std::atomic<bool> top_level_{false};      // spawned by the node
 };
 
 }  // namespace ergon::node

@@ -19,9 +19,9 @@ Process::~Process() {
 gen::Result<void> Process::Open(const SpawnRequest& request,
                                 std::unique_ptr<gen::ProcessBehavior> behavior) {
   behavior_ = std::move(behavior);
-  parent_ = request.parent;
-  top_level_.store(parent_ == runtime_->Self(), std::memory_order_relaxed);
-  started_ = ending_ = answered_ = hold_main_ = current_routed_ = false;
+  parent_id_.store(request.parent.id, std::memory_order_relaxed);
+  started_ = ending_ = answered_ = hold_main_ = current_routed_ = current_failed_ = false;
+  if (PoolSlot* pool = pool_.load(std::memory_order_relaxed)) pool->Reset();
   heir_ = request.heir;
   announce_ = request.announce;
   detached_ = request.options.detached;
@@ -83,7 +83,7 @@ void Process::ReportInit(const gen::Reason* failure) {
         static_cast<std::uint8_t>(gen::EnvelopeKind::kStarted), core::Lane::kUrgent,
         gen::MessageStarted{self});
     started->from = self.ToAddress();
-    (void)runtime_->Deliver(parent_, started);
+    (void)runtime_->Deliver(Parent(), started);
   }
 }
 
@@ -107,7 +107,7 @@ void Process::Finish(const gen::Reason& reason) {
   // From here on nobody can send to it, and its names are free for others.
   core::Mailbox::Rest rest = mailbox_.Close();
   // A spawn that waits gets the failure as its error, not as an exit signal too.
-  if (!was_started && !announce_) (void)Relations::Unlink(*runtime_, *this, parent_);
+  if (!was_started && !announce_) (void)Relations::Unlink(*runtime_, *this, Parent());
   // Closed first: nobody can give it a name after its names have been released.
   Relations::Ending ending(*this);
   runtime_->ReleaseNames(*this);
@@ -122,7 +122,7 @@ void Process::Finish(const gen::Reason& reason) {
         static_cast<std::uint8_t>(gen::EnvelopeKind::kInheritance), core::Lane::kUrgent,
         std::move(inheritance));
     message->from = self.ToAddress();
-    if (!runtime_->Deliver(parent_, message)) {
+    if (!runtime_->Deliver(Parent(), message)) {
       // The heir is gone as well.
       auto* left = message->ValueAs<gen::MessageInheritance>();
       for (auto& envelope : left->messages) {
@@ -195,8 +195,13 @@ gen::Result<gen::PID> Process::SpawnChild(const SpawnRequest& request) {
   }
   if (child.dispatcher_ == dispatcher_) {
     // Init runs here and now. Should it wait, this fiber waits with it, and this process too.
+    // Sequentially consistent, and the look at the signals too; partner: Runtime::Interrupt.
+    starting_child_.store(pid.id, std::memory_order_seq_cst);
+    if (IsInterrupted()) (void)runtime_->Kill(pid);
     gen::Reason failure;
-    if (child.RunInitInline(failure)) return pid;
+    const bool ready = child.RunInitInline(failure);
+    starting_child_.store(0, std::memory_order_relaxed);
+    if (ready) return pid;
     return TerminatedError(failure);
   }
   const std::uint64_t id = NextUniqueId();

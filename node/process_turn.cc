@@ -74,6 +74,7 @@ void Process::HandleEnvelope(core::Envelope& envelope) {
   }
   current_ = &envelope;
   current_routed_ = (envelope.flags & core::Envelope::kFlagRouted) != 0;
+  current_failed_ = false;
   answered_ = false;
   const bool routed = current_routed_;
   switch (static_cast<gen::EnvelopeKind>(envelope.kind)) {
@@ -100,7 +101,8 @@ void Process::HandleEnvelope(core::Envelope& envelope) {
   }
   Add(handled_);
   if (current_ == nullptr) return;  // detached: somebody else's now
-  if (MustEnd() && IsOpenQuestion()) return;  // Finish answers it, after the exit signals
+  // Finish answers it, after the exit signals, or reports it as not handled.
+  if (MustEnd() && (IsOpenQuestion() || current_failed_)) return;
   if (routed) Add(routed_handled_);
   current_ = nullptr;
   mailbox_.Release(&envelope);
@@ -137,7 +139,7 @@ bool Process::IsStopSignal(const core::Envelope& envelope) const {
   if (kind == gen::EnvelopeKind::kKill) return true;
   if (kind != gen::EnvelopeKind::kExit) return false;
   const auto* exit = const_cast<core::Envelope&>(envelope).ValueAs<gen::MessageExitPID>();
-  if (exit->pid == parent_) return true;
+  if (exit->pid == Parent()) return true;
   if (TrapExit()) return false;
   return envelope.ref == gen::kExplicitExit || !exit->reason.IsNormal();
 }
@@ -174,6 +176,7 @@ void Process::Guarded(Function&& function) {
   try {
     function();
   } catch (...) {
+    current_failed_ = true;
     const gen::Reason reason = PanicReason(std::current_exception());
     if (!killed_.load(std::memory_order_relaxed)) {
       Log().Error("ends with {}", reason);

@@ -347,7 +347,7 @@ gen::Result<gen::ProcessInfo> Runtime::ProcessInfo(gen::PID pid) const {
   }
   // Fixed from spawn to end, and the end of the process waits for the lock above.
   info.behavior = process->behavior_->BehaviorName();
-  info.parent = process->parent_;
+  info.parent = process->Parent();
   info.detached = process->detached_;
   info.uptime = std::chrono::nanoseconds(clock_->Now() - process->started_at_);
   info.name = cold.name;

@@ -88,6 +88,8 @@ class Runtime final : public gen::Node, private gen::LogSink {
   void CountDrop(gen::DropReason reason) {
     dropped_[static_cast<std::size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
   }
+  // After a signal was delivered; `ends`: it will end the process.
+  void Interrupt(Process& process, gen::PID pid, bool ends);
   void SendExitSignal(gen::PID to, gen::PID from, const gen::Reason& reason, std::uint64_t ref);
   gen::Result<void> SendExitFrom(gen::PID from, const gen::Target& to, gen::Reason reason);
   gen::Result<gen::TimerHandle> SendAfterFrom(const gen::Target& to, core::EnvelopePtr envelope,

@@ -80,7 +80,7 @@ std::vector<gen::PID> Runtime::NewestFirst(bool top_level_only) const {
   std::vector<std::pair<std::uint64_t, gen::PID>> found;
   table_.ForEach([&](const Process& process) {
     if (process.mailbox_.IsClosed()) return;
-    if (top_level_only && !process.top_level_.load(std::memory_order_relaxed)) return;
+    if (top_level_only && process.parent_id_.load(std::memory_order_relaxed) != kNodeId) return;
     found.emplace_back(process.sequence_.load(std::memory_order_relaxed), process.Self());
   });
   std::sort(found.begin(), found.end(),

@@ -1,0 +1,135 @@
+// Processes with a thread of their own.
+#include <atomic>
+#include <thread>
+
+#include <kit/gate.h>
+#include <kit/prober.h>
+#include <node/subject.h>
+
+namespace ergon::node {
+namespace {
+
+constexpr gen::ProcessOptions kDetached{.detached = true};
+
+TEST_CASE("detached: runs on a thread of its own, always the same") {
+  TestNode t;
+  Notes<std::thread::id> threads;
+  auto note = [&](Subject&) { threads.Add(std::this_thread::get_id()); };
+  const gen::PID one = t.Spawn({}, kDetached);
+  const gen::PID two = t.Spawn({}, kDetached);
+  const gen::PID echo = t.Spawn();
+  for (int i = 0; i < 3; ++i) CHECK(t.Run(one, note));
+  CHECK(t.Run(one, [&](Subject& self) {
+    CHECK(self.Call<bool>(echo, Do{[](Subject&) {}}).value());
+    note(self);
+    CHECK(self.Sleep(1ms));
+    note(self);
+  }));
+  const auto all = threads.All();
+  for (const auto& id : all) CHECK(id == all[0]);
+  CHECK(t.Run(two, note));
+  CHECK(t.Run(echo, note));
+  CHECK(threads.All()[5] != all[0]);
+  CHECK(threads.All()[6] != all[0]);
+  CHECK(threads.All()[6] != threads.All()[5]);
+  CHECK(t.node.ProcessInfo(one)->detached);
+  CHECK(!t.node.ProcessInfo(echo)->detached);
+}
+
+TEST_CASE("detached: blocks without blocking others") {
+  TestNode t({.workers = 2});
+  kit::ThreadGate gate;
+  std::vector<gen::PID> blocked;
+  for (int i = 0; i < 6; ++i) {
+    blocked.push_back(t.Spawn({}, kDetached));
+    t.Begin(blocked.back(), [enter = gate.Holder()](Subject&) { enter(); });
+  }
+  CHECK(kit::Eventually([&] { return gate.Entered() == 6; }));
+  for (int i = 0; i < 10; ++i) CHECK(t.Run(t.Spawn(), [](Subject& self) { (void)self.Sleep(1us); }));
+  gate.Open();
+  for (const gen::PID pid : blocked) CHECK(t.Run(pid, [](Subject&) {}));
+}
+
+TEST_CASE("detached: calls in all directions, and killed while it waits") {
+  TestNode t;
+  auto echo = [](Subject&, gen::PID, gen::Ref, gen::Message& request) {
+    return gen::Reply(request.Take<int>());
+  };
+  const gen::PID shared = t.Spawn({.call = echo});
+  const gen::PID one = t.Spawn({.call = echo}, kDetached);
+  const gen::PID two = t.Spawn({.call = echo}, kDetached);
+  for (const auto& [from, to] : {std::pair(shared, one), std::pair(one, shared),
+                                 std::pair(one, two), std::pair(two, one)}) {
+    CHECK(t.Run(from, [to = to](Subject& self) {
+      for (int i = 0; i < 200; ++i) CHECK(self.Call<int>(to, i).value() == i);
+    }));
+  }
+  std::atomic<int> unwound{0};
+  t.Begin(one, [&](Subject& self) {
+    Unwound guard(unwound);
+    CHECK(self.Sleep(gen::kInfinite).error() == gen::ErrProcessTerminated);
+  });
+  CHECK(t.EventuallyWaiting(one));
+  CHECK(t.node.Kill(one));
+  CHECK(t.Ended(one));
+  CHECK(unwound == 1);
+}
+
+TEST_CASE("detached: spawned by a process, by a detached one, with an Init that waits or fails") {
+  TestNode t;
+  const gen::PID parent = t.Spawn();
+  const gen::PID detached = t.Spawn({}, kDetached);
+  const auto waits = Make({.init = [](Subject& self, const gen::Args&) {
+    CHECK(self.Sleep(1ms));
+    return gen::Continue();
+  }});
+  const auto fails = Make({.init = [](Subject&, const gen::Args&) -> gen::Status {
+    throw std::runtime_error("no");
+  }});
+  for (const gen::PID pid : {parent, detached}) {
+    for (const bool child_detached : {true, false}) {
+      CHECK(t.Run(pid, [&](Subject& self) {
+        const gen::ProcessOptions options{.link_child = true, .detached = child_detached};
+        auto child = self.Spawn(waits, options);
+        CHECK(child);
+        CHECK(self.Call<bool>(*child, Do{[](Subject&) {}}).value());
+        auto failed = self.Spawn(fails, options);
+        CHECK(!failed);
+        CHECK(failed.error().detail() == "panic: no");
+      }));
+    }
+  }
+  CHECK(t.EventuallyProcesses(6));
+}
+
+TEST_CASE("detached: its relations are those of any process") {
+  TestNode t;
+  kit::ProberHandle watcher(t.node);
+  const gen::PID pid = t.Spawn({}, kDetached);
+  const gen::PID linked = t.Spawn();
+  watcher.Watch(pid);
+  CHECK(t.Run(pid, [&](Subject& self) { CHECK(self.Link(linked)); }));
+  CHECK(t.node.Send(pid, End{gen::Reason::Error("own end")}));
+  CHECK(watcher.EventuallyDown(pid));
+  CHECK(watcher.inbox().ReasonOf(pid) == gen::Reason::Error("own end"));
+  CHECK(t.Ended(linked));
+}
+
+TEST_CASE("detached: many, one after the other") {
+  TestNode t;
+  const int rounds = kit::Scaled(1'000);
+  for (int i = 0; i < rounds; ++i) {
+    const gen::PID pid = t.Spawn({}, kDetached);
+    CHECK(t.Run(pid, [](Subject&) {}));
+    CHECK(t.node.Send(pid, End{}));
+    CHECK(t.Ended(pid));
+    // In between the slot belongs to one that is not detached.
+    const gen::PID other = t.Spawn();
+    CHECK(!t.node.ProcessInfo(other)->detached);
+    CHECK(t.node.Kill(other));
+    CHECK(t.Ended(other));
+  }
+}
+
+}  // namespace
+}  // namespace ergon::node

@@ -1,0 +1,118 @@
+#include <atomic>
+#include <thread>
+
+#include <node/subject.h>
+
+namespace ergon::node {
+namespace {
+
+// Counts how often it is formatted.
+struct Counted {
+  std::atomic<int>* count;
+};
+
+}  // namespace
+}  // namespace ergon::node
+
+template <>
+struct fmt::formatter<ergon::node::Counted> : fmt::formatter<int> {
+  template <class Context>
+  auto format(const ergon::node::Counted& counted, Context& context) const {
+    return fmt::formatter<int>::format(counted.count->fetch_add(1), context);
+  }
+};
+
+namespace ergon::node {
+namespace {
+
+TEST_CASE("log: lines carry the pid, the name and the behaviour") {
+  TestNode t;
+  const gen::PID plain = t.Spawn();
+  const gen::PID named = t.node.SpawnRegister("teller", Make({})).value();
+  for (const gen::PID pid : {plain, named}) {
+    CHECK(t.Run(pid, [](Subject& self) { self.Log().Warning("value {}", 7); }));
+  }
+  t.node.Log().Error("from outside");
+  const auto lines = t.log.Lines();
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[0].text == plain.ToString() + " ergon::node::Subject: value 7");
+  CHECK(lines[0].level == gen::LogLevel::kWarning);
+  CHECK(lines[1].text == named.ToString() + " 'teller' ergon::node::Subject: value 7");
+  CHECK(lines[2].text == "test@localhost: from outside");
+  CHECK(lines[2].level == gen::LogLevel::kError);
+}
+
+TEST_CASE("log: levels of the node and of a process") {
+  TestNode t({.log_level = gen::LogLevel::kWarning});
+  auto all = [](Subject& self) {
+    self.Log().Trace("T");
+    self.Log().Debug("D");
+    self.Log().Info("I");
+    self.Log().Warning("W");
+    self.Log().Error("E");
+    self.Log().Panic("P");
+  };
+  auto logged = [&](gen::PID pid) {
+    const std::size_t before = t.log.Lines().size();
+    CHECK(t.Run(pid, all));
+    return t.log.Lines().size() - before;
+  };
+  const gen::PID pid = t.Spawn();
+  CHECK(logged(pid) == 3);
+  CHECK(t.Run(pid, [](Subject& self) {
+    CHECK(!self.Log().IsEnabled(gen::LogLevel::kInfo));
+    self.SetLogLevel(gen::LogLevel::kTrace);
+    CHECK(self.Log().IsEnabled(gen::LogLevel::kTrace));
+  }));
+  CHECK(logged(pid) == 6);
+  CHECK(t.Run(pid, [](Subject& self) { self.SetLogLevel(gen::LogLevel::kOff); }));
+  CHECK(logged(pid) == 0);
+  CHECK(logged(t.Spawn({}, {.log_level = gen::LogLevel::kDebug})) == 5);
+  CHECK(logged(t.Spawn()) == 3);
+  t.node.Log().Info("not this one");
+  CHECK(!t.log.Contains("not this one"));
+}
+
+TEST_CASE("log: nothing is formatted that is not written") {
+  TestNode t;
+  std::atomic<int> count{0};
+  CHECK(t.Run(t.Spawn(), [&](Subject& self) {
+    self.Log().Debug("{}", Counted{&count});
+    CHECK(count == 0);
+    self.Log().Info("{}", Counted{&count});
+    CHECK(count == 1);
+  }));
+}
+
+TEST_CASE("log: a panic is logged with its process") {
+  TestNode t;
+  const gen::PID pid = t.Spawn();
+  CHECK(!t.Run(pid, [](Subject&) { throw std::runtime_error("boom"); }));
+  CHECK(t.log.Contains(pid.ToString() + " ergon::node::Subject: ends with panic: boom"));
+}
+
+TEST_CASE("log: from many processes, one line at a time") {
+  std::atomic<int> inside{0};
+  std::atomic<int> clashes{0};
+  std::atomic<int> lines{0};
+  gen::NodeOptions options;
+  options.log_sink = [&](gen::LogLevel, const std::string&) {
+    if (inside.fetch_add(1) != 0) clashes.fetch_add(1);
+    lines.fetch_add(1);
+    inside.fetch_sub(1);
+  };
+  {
+    Node node = Start("log@localhost", options).value();
+    for (int i = 0; i < 8; ++i) {
+      const gen::PID pid = node.Spawn(Make({})).value();
+      CHECK(node.Send(pid, Do{[](Subject& self) {
+        for (int k = 0; k < 100; ++k) self.Log().Info("line {}", k);
+      }}));
+    }
+    CHECK(kit::Eventually([&] { return lines == 800; }));
+  }
+  CHECK(clashes == 0);
+}
+
+}  // namespace
+}  // namespace ergon::node

@@ -1,0 +1,99 @@
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ergon/core/stepping.h>
+
+#include <node/subject.h>
+
+namespace ergon::node {
+namespace {
+
+struct Bad {
+  gen::NodeOptions options;
+  std::string text;  // field and value
+};
+
+TEST_CASE("node options: each bad one is named with its value") {
+  const std::vector<Bad> cases = {
+      {{.workers = -1}, "workers: -1"},
+      {{.workers = 1}, "workers: 1"},
+      {{.workers = 1025}, "workers: 1025"},
+      {{.throughput = 0}, "throughput: 0"},
+      {{.throughput = -5}, "throughput: -5"},
+      {{.throughput = 4097}, "throughput: 4097"},
+      {{.handler_stack_bytes = 100}, "handler_stack_bytes: 100"},
+      {{.handler_stack_bytes = std::size_t{2} << 30}, "handler_stack_bytes: 2147483648"},
+      {{.shutdown_timeout = -1ns}, "shutdown_timeout: -1"},
+  };
+  for (const Bad& bad : cases) {
+    CAPTURE(bad.text);
+    auto node = Start("test@localhost", bad.options);
+    REQUIRE(!node);
+    CHECK(node.error() == gen::ErrIncorrect);
+    const std::string text = node.error().ToString();
+    CAPTURE(text);
+    CHECK(text.find(bad.text) != std::string::npos);
+  }
+}
+
+TEST_CASE("node options: names of nodes") {
+  for (const std::string name : {"", "node", "@host", "node@", "@"}) {
+    CAPTURE(name);
+    auto node = Start(name);
+    REQUIRE(!node);
+    CHECK(node.error() == gen::ErrIncorrect);
+    CHECK(node.error().ToString().find('"' + name + '"') != std::string::npos);
+  }
+  CHECK(Start(std::string(300, 'x') + "@host").error() == gen::ErrIncorrect);
+  CHECK(Start("node@host").value().Name() == gen::Atom("node@host"));
+}
+
+TEST_CASE("node options: good ones at their limits") {
+  for (const gen::NodeOptions& options :
+       {gen::NodeOptions{.workers = 2, .throughput = 1, .handler_stack_bytes = 16 * 1024},
+        gen::NodeOptions{.policy = gen::DispatcherPolicy::kWorkSharing, .throughput = 4096},
+        gen::NodeOptions{.shutdown_timeout = 0ns},
+        gen::NodeOptions{.shutdown_timeout = gen::kInfinite}}) {
+    TestNode t(options);
+    CHECK(t.node.Info().workers >= 2);
+    CHECK(t.Run(t.Spawn(), [](Subject& self) { CHECK(self.Sleep(1us)); }));
+  }
+}
+
+TEST_CASE("node options: an unlimited shutdown lets processes end in order") {
+  std::atomic<int> handled{0};
+  {
+    TestNode t({.shutdown_timeout = gen::kInfinite});
+    const gen::PID pid = t.Spawn({.message = [&](Subject& self, gen::PID, gen::Message&) {
+      CHECK(self.Sleep(1ms));
+      handled.fetch_add(1);
+      return gen::Continue();
+    }});
+    for (int i = 0; i < 20; ++i) CHECK(t.node.Send(pid, i));
+  }
+  CHECK(handled == 20);
+}
+
+TEST_CASE("node options: several nodes in one program do not know each other's processes") {
+  TestNode one;
+  Node two = Start("other@localhost").value();
+  const gen::PID pid = one.Spawn();
+  CHECK(two.Send(pid, 1).error() == gen::ErrNoConnection);
+  CHECK(two.ProcessInfo(pid).error() == gen::ErrNoConnection);
+  // The same name again: another incarnation.
+  Node again = Start("test@localhost").value();
+  CHECK(again.Send(pid, 1).error() == gen::ErrProcessIncarnation);
+}
+
+TEST_CASE("node options: a node can be moved") {
+  TestNode t;
+  const gen::PID pid = t.Spawn();
+  Node moved = std::move(t.node);
+  CHECK(moved.Call<bool>(pid, Do{[](Subject&) {}}).value());
+  t.node = Start("test@localhost").value();
+  CHECK(t.Run(t.Spawn(), [](Subject&) {}));
+}
+
+}  // namespace
+}  // namespace ergon::node

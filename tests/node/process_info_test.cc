@@ -1,0 +1,175 @@
+#include <atomic>
+#include <thread>
+
+#include <kit/gate.h>
+#include <node/subject.h>
+
+namespace ergon::node {
+namespace {
+
+TEST_CASE("process info: what it says of a process") {
+  TestNode t;
+  const gen::PID parent = t.Spawn();
+  gen::PID pid;
+  CHECK(t.Run(parent, [&](Subject& self) {
+    pid = self.SpawnRegister("informed", Make({}),
+                             {.mailbox_size = 7,
+                              .link_parent = true,
+                              .log_level = gen::LogLevel::kTrace})
+              .value();
+  }));
+  gen::Alias alias;
+  CHECK(t.Run(pid, [&](Subject& self) {
+    alias = self.CreateAlias().value();
+    self.SetTrapExit(true);
+    self.Monitor(parent).value();
+  }));
+  CHECK(t.Run(parent, [&](Subject& self) { self.Monitor(pid).value(); }));
+  const auto info = t.node.ProcessInfo(pid).value();
+  CHECK(info.pid == pid);
+  CHECK(info.name == gen::Atom("informed"));
+  CHECK(info.behavior == "ergon::node::Subject");
+  CHECK(info.parent == parent);
+  CHECK(info.mailbox_size == 7);
+  CHECK(info.messages_queued == 0);
+  CHECK(info.trap_exit);
+  CHECK(!info.detached);
+  CHECK(info.log_level == gen::LogLevel::kTrace);
+  CHECK(info.uptime > 0ns);
+  CHECK(info.links == std::vector<gen::PID>{parent});
+  CHECK(info.monitors == std::vector<gen::PID>{parent});
+  CHECK(info.monitored_by == std::vector<gen::PID>{parent});
+  CHECK(info.aliases == std::vector<gen::Alias>{alias});
+  CHECK(t.node.ProcessInfo(parent)->parent == t.node.Self());
+  CHECK(t.node.ProcessInfo(parent)->log_level == gen::LogLevel::kInfo);
+}
+
+TEST_CASE("process info: states") {
+  TestNode t;
+  kit::ThreadGate gate;
+  auto state_of = [&](gen::PID pid) { return t.node.ProcessInfo(pid)->state; };
+  auto eventually = [&](gen::PID pid, gen::ProcessState state) {
+    return kit::Eventually([&] { return state_of(pid) == state; });
+  };
+  const gen::PID pid = t.Spawn();
+  CHECK(eventually(pid, gen::ProcessState::kIdle));
+  t.Begin(pid, [enter = gate.Holder()](Subject&) { enter(); });
+  CHECK(kit::Eventually([&] { return gate.Entered() == 1; }));
+  CHECK(state_of(pid) == gen::ProcessState::kRunning);
+  CHECK(t.node.Send(pid, 1));
+  CHECK(t.node.ProcessInfo(pid)->messages_queued == 1);
+  gate.Open();
+  CHECK(eventually(pid, gen::ProcessState::kIdle));
+  CHECK(t.node.ProcessInfo(pid)->messages_handled == 2);
+  t.Begin(pid, [](Subject& self) { (void)self.Sleep(gen::kInfinite); });
+  CHECK(eventually(pid, gen::ProcessState::kWaiting));
+  CHECK(t.node.Kill(pid));
+  CHECK(t.Ended(pid));
+
+  // In Init and in Terminate it can be asked about, too.
+  kit::Gate begin(t.node);
+  kit::Gate end(t.node);
+  gen::PID slow;
+  std::atomic<bool> known{false};
+  std::thread spawner([&] {
+    CHECK(t.node.Spawn(Make({.init =
+                                 [&](Subject& self, const gen::Args&) {
+                                   slow = self.Self();
+                                   known = true;
+                                   (void)self.Call<bool>(begin.pid(), kit::EnterGate{});
+                                   return gen::Continue();
+                                 },
+                             .terminate =
+                                 [&](Subject& self, const gen::Reason&) {
+                                   (void)self.Call<bool>(end.pid(), kit::EnterGate{});
+                                 }})));
+  });
+  CHECK(kit::Eventually([&] { return known && begin.Entered() == 1; }));
+  CHECK(t.node.ProcessInfo(slow));
+  begin.Open();
+  spawner.join();
+  CHECK(t.node.Send(slow, End{}));
+  CHECK(kit::Eventually([&] { return end.Entered() == 1; }));
+  CHECK(t.node.ProcessInfo(slow));
+  end.Open();
+  CHECK(t.Ended(slow));
+}
+
+TEST_CASE("process info: the list of processes") {
+  TestNode t;
+  CHECK(t.node.ProcessList().empty());
+  std::vector<gen::PID> pids;
+  for (int i = 0; i < 5; ++i) pids.push_back(t.Spawn());
+  auto list = t.node.ProcessList();
+  std::sort(list.begin(), list.end());
+  std::sort(pids.begin(), pids.end());
+  CHECK(list == pids);
+  CHECK(t.node.Kill(pids[2]));
+  CHECK(t.Ended(pids[2]));
+  pids.erase(pids.begin() + 2);
+  list = t.node.ProcessList();
+  std::sort(list.begin(), list.end());
+  CHECK(list == pids);
+}
+
+TEST_CASE("process info: the node's own numbers") {
+  TestNode t({.workers = 3, .throughput = 17});
+  auto info = t.node.Info();
+  CHECK(info.name == t.node.Name());
+  CHECK(info.creation == t.node.Self().creation);
+  CHECK(info.creation > 3);
+  CHECK(info.workers == 3);
+  CHECK(info.throughput == 17);
+  CHECK(!info.dispatcher.empty());
+  const gen::PID one = t.node.SpawnRegister("one", Make({})).value();
+  const gen::PID two = t.Spawn();
+  CHECK(t.Run(one, [](Subject& self) { self.CreateAlias().value(); }));
+  info = t.node.Info();
+  CHECK(info.processes == 2);
+  CHECK(info.processes_spawned == 2);
+  CHECK(info.names == 1);
+  CHECK(info.aliases == 1);
+  CHECK(info.turns > 0);
+  CHECK(info.uptime > 0ns);
+  CHECK(t.node.Send(two, End{}));
+  CHECK(t.node.Kill(one));
+  CHECK(t.EventuallyProcesses(0));
+  info = t.node.Info();
+  CHECK(info.processes_ended == 2);
+  CHECK(info.processes_failed == 1);
+  CHECK(info.names == 0);
+  CHECK(info.aliases == 0);
+}
+
+TEST_CASE("process info: asked all the time while processes come, change and go") {
+  TestNode t;
+  std::atomic<bool> done{false};
+  std::atomic<int> seen{0};
+  std::thread asker([&] {
+    while (!done) {
+      for (const gen::PID pid : t.node.ProcessList()) {
+        const auto info = t.node.ProcessInfo(pid);
+        if (info && info->behavior == "ergon::node::Subject") seen.fetch_add(1);
+      }
+      (void)t.node.Info();
+    }
+  });
+  const gen::PID hub = t.Spawn();
+  for (int i = 0; i < kit::Scaled(2'000); ++i) {
+    const gen::PID pid = t.Spawn();
+    CHECK(t.Run(pid, [&](Subject& self) {
+      self.CreateAlias().value();
+      self.Monitor(hub).value();
+      (void)self.RegisterName("busy");
+      (void)self.Sleep(1ns);
+    }));
+    CHECK(t.node.Send(pid, End{}));
+    CHECK(t.Ended(pid));
+  }
+  done = true;
+  asker.join();
+  CHECK(seen > 0);
+}
+
+}  // namespace
+}  // namespace ergon::node

@@ -1,0 +1,470 @@
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <kit/gate.h>
+#include <node/subject.h>
+
+namespace ergon::node {
+namespace {
+
+Handlers Note(Notes<std::string>& notes, std::string name) {
+  return {.message =
+              [&notes, name](Subject&, gen::PID, gen::Message& message) {
+                notes.Add(name + std::to_string(message.Take<int>()));
+                return gen::Continue();
+              },
+          .terminate =
+              [&notes, name](Subject&, const gen::Reason& reason) {
+                notes.Add(name + " " + reason.ToString());
+              }};
+}
+
+TEST_CASE("stop: processes without a parent end one after the other, the newest first") {
+  TestNode t;
+  Notes<std::string> notes;
+  t.Spawn(Note(notes, "a"));
+  t.Spawn(Note(notes, "b"));
+  t.Spawn(Note(notes, "c"));
+  t.node.Stop();
+  CHECK(notes.All() == std::vector<std::string>{"c shutdown", "b shutdown", "a shutdown"});
+  CHECK(t.node.Info().processes == 0);
+}
+
+TEST_CASE("stop: what waits in the mailboxes is handled first, also from processes that stop") {
+  TestNode t;
+  Notes<std::string> notes;
+  const gen::PID first = t.Spawn(Note(notes, "a"));
+  Handlers sends = Note(notes, "b");
+  sends.message = [&, first](Subject& self, gen::PID, gen::Message& message) {
+    CHECK(self.Sleep(1ms));
+    CHECK(self.Send(first, message.Take<int>()));
+    return gen::Continue();
+  };
+  const gen::PID second = t.Spawn(sends);
+  for (int i = 0; i < 5; ++i) CHECK(t.node.Send(second, i));
+  t.node.Stop();
+  CHECK(notes.All() ==
+        std::vector<std::string>{"b shutdown", "a0", "a1", "a2", "a3", "a4", "a shutdown"});
+  CHECK(t.node.Info().dropped_terminated == 0);
+}
+
+TEST_CASE("stop: linked children go with their parent, others follow, all with Terminate") {
+  TestNode t;
+  Notes<std::string> notes;
+  const gen::PID parent = t.Spawn(Note(notes, "parent"));
+  CHECK(t.Run(parent, [&](Subject& self) {
+    for (int i = 0; i < 10; ++i) {
+      self.Spawn(Make(Note(notes, "linked")), {.link_parent = true}).value();
+    }
+    for (int i = 0; i < 10; ++i) self.Spawn(Make(Note(notes, "free"))).value();
+  }));
+  t.node.Stop();
+  int linked = 0;
+  int free = 0;
+  for (const std::string& note : notes.All()) {
+    linked += note == "linked shutdown" ? 1 : 0;
+    free += note == "free shutdown" ? 1 : 0;
+  }
+  CHECK(linked == 10);
+  CHECK(free == 10);
+  CHECK(notes.size() == 21);
+}
+
+TEST_CASE("stop T12: twice, at once, and afterwards") {
+  TestNode t;
+  const gen::PID pid = t.Spawn();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&, i] {
+      if (i == 3) t.node.StopForce();
+      t.node.Stop();
+      CHECK(t.node.Info().processes == 0);
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  t.node.Stop();
+  t.node.StopForce();
+  t.node.Wait();
+  t.node.WaitForSignal();  // there is nothing to wait for
+  CHECK(t.node.Spawn(Make({})).error() == gen::ErrNodeTerminated);
+  CHECK(t.node.Send(pid, 1).error() == gen::ErrProcessTerminated);
+  CHECK(t.node.Call<int>(pid, 1).error() == gen::ErrProcessTerminated);
+  CHECK(t.node.WaitProcess(pid));
+  CHECK(t.node.ProcessList().empty());
+}
+
+TEST_CASE("stop T12: from inside a turn, in Init and in Terminate") {
+  for (const bool force : {false, true}) {
+    CAPTURE(force);
+    TestNode t;
+    std::atomic<bool> went_on{false};
+    const gen::PID pid = t.Spawn();
+    for (int i = 0; i < 5; ++i) t.Spawn();
+    t.Begin(pid, [&](Subject& self) {
+      force ? self.Node().StopForce() : self.Node().Stop();
+      self.Node().Stop();
+      self.Node().Wait();  // refused: it would wait for itself
+      went_on = true;
+    });
+    t.node.Wait();
+    CHECK(went_on);
+    CHECK(t.node.Info().processes == 0);
+  }
+  {
+    TestNode t;
+    (void)t.node.Spawn(Make({.init = [](Subject& self, const gen::Args&) {
+      self.Node().Stop();
+      return gen::Continue();
+    }}));
+    t.node.Wait();
+  }
+  {
+    TestNode t;
+    const gen::PID pid = t.Spawn({.terminate = [](Subject& self, const gen::Reason&) {
+      self.Node().Stop();
+    }});
+    CHECK(t.node.Kill(pid));
+    t.node.Wait();
+  }
+}
+
+TEST_CASE("stop T12: during spawns, from outside and by processes") {
+  for (int round = 0; round < kit::Scaled(100); ++round) {
+    TestNode t;
+    std::atomic<int> started{0};
+    std::atomic<int> ended{0};
+    auto handlers = Handlers{.init =
+                                 [&](Subject&, const gen::Args&) {
+                                   started.fetch_add(1);
+                                   return gen::Continue();
+                                 },
+                             .terminate = [&](Subject&, const gen::Reason&) { ended.fetch_add(1); }};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 2; ++i) {
+      threads.emplace_back([&] {
+        for (;;) {
+          auto pid = t.node.Spawn(Make(handlers));
+          if (!pid) {
+            CHECK((pid.error() == gen::ErrNodeTerminated ||
+                   pid.error() == gen::ErrProcessTerminated));
+            break;
+          }
+        }
+      });
+    }
+    const gen::PID breeder = t.Spawn();
+    t.Begin(breeder, [&](Subject& self) {
+      for (int i = 0; i < 2'000 && self.Spawn(Make(handlers)); ++i) {
+      }
+    });
+    while (started < 20) std::this_thread::yield();
+    round % 2 == 0 ? t.node.Stop() : t.node.StopForce();
+    for (auto& thread : threads) thread.join();
+    CHECK(started == ended);
+    CHECK(t.node.Info().processes == 0);
+  }
+}
+
+TEST_CASE("stop T12: with full mailboxes and waiting callers") {
+  TestNode t;
+  std::atomic<int> handled{0};
+  std::vector<gen::PID> pids;
+  for (int i = 0; i < 10; ++i) {
+    pids.push_back(t.Spawn({.message =
+                                [&](Subject&, gen::PID, gen::Message&) {
+                                  handled.fetch_add(1);
+                                  return gen::Continue();
+                                }},
+                           {.mailbox_size = 100}));
+    t.Begin(pids.back(), [](Subject& self) { (void)self.Sleep(5ms); });
+    CHECK(kit::Eventually([&] { return t.node.ProcessInfo(pids.back())->messages_queued == 0; }));
+    while (t.node.Send(pids.back(), 1)) {
+    }
+  }
+  const auto sent = [&] {
+    std::uint64_t sum = 0;
+    for (const gen::PID pid : pids) sum += t.node.ProcessInfo(pid)->messages_queued;
+    return sum;
+  };
+  (void)sent();
+  t.node.Stop();
+  CHECK(handled >= 1'000);
+  CHECK(t.node.Info().dropped_terminated == 0);
+}
+
+TEST_CASE("stop: StopForce drops what waits, at once") {
+  TestNode t({.shutdown_timeout = kit::kDeadline * 10});
+  std::atomic<int> handled{0};
+  std::atomic<int> unwound{0};
+  std::atomic<int> terminated{0};
+  const gen::PID pid = t.Spawn({.message =
+                                    [&](Subject&, gen::PID, gen::Message&) {
+                                      handled.fetch_add(1);
+                                      return gen::Continue();
+                                    },
+                                .terminate = [&](Subject&, const gen::Reason& reason) {
+                                  CHECK(reason == gen::Reason::Kill());
+                                  terminated.fetch_add(1);
+                                }});
+  t.Begin(pid, [&](Subject& self) {
+    Unwound guard(unwound);
+    (void)self.Sleep(gen::kInfinite);
+  });
+  CHECK(t.EventuallyWaiting(pid));
+  for (int i = 0; i < 10; ++i) CHECK(t.node.Send(pid, i));
+  auto call = t.node.CallAsync<int>(pid, 1, {.timeout = gen::kInfinite});
+  // An orderly stop that waits for it is overtaken.
+  std::thread stopper([&] { t.node.Stop(); });
+  CHECK(kit::Eventually([&] {
+    return t.node.Spawn(Make({})).error() == gen::ErrNodeTerminated;
+  }));
+  t.node.StopForce();
+  stopper.join();
+  CHECK(call.get().error() == gen::ErrProcessTerminated);
+  CHECK(handled == 0);
+  CHECK(unwound == 1);
+  CHECK(terminated == 1);
+  CHECK(t.node.Info().dropped_terminated == 11);
+}
+
+TEST_CASE("stop: after the deadline everything is killed; a busy handler is named and waited for") {
+  TestNode t({.shutdown_timeout = 10ms});
+  kit::ThreadGate gate;
+  std::atomic<bool> returned{false};
+  const gen::PID waits = t.Spawn();
+  t.Begin(waits, [](Subject& self) { (void)self.Sleep(gen::kInfinite); });
+  CHECK(t.EventuallyWaiting(waits));
+  const gen::PID busy = t.Spawn();
+  t.Begin(busy, [&, enter = gate.Holder()](Subject&) {
+    enter();
+    returned = true;
+  });
+  CHECK(kit::Eventually([&] { return gate.Entered() == 1; }));
+  std::thread stopper([&] { t.node.Stop(); });
+  CHECK(kit::Eventually([&] { return t.log.Contains("cannot stop yet: " + busy.ToString()); }));
+  CHECK(!t.IsAlive(waits));
+  CHECK(!t.log.Contains("cannot stop yet: " + waits.ToString()));
+  gate.Open();
+  stopper.join();
+  CHECK(returned);
+}
+
+TEST_CASE("stop: calls that nobody answers end with the node") {
+  TestNode t;
+  const gen::PID keeps = t.Spawn({.call = [](Subject&, gen::PID, gen::Ref, gen::Message&) {
+    return gen::NoReply();
+  }});
+  auto call = t.node.CallAsync<int>(keeps, 1, {.timeout = gen::kInfinite});
+  std::thread blocked([&] {
+    CHECK(t.node.Call<int>(keeps, 1, {.timeout = gen::kInfinite}).error() ==
+          gen::ErrProcessTerminated);
+  });
+  CHECK(kit::Eventually([&] { return t.node.ProcessInfo(keeps)->messages_handled == 2; }));
+  t.node.Stop();
+  CHECK(call.get().error() == gen::ErrProcessTerminated);
+  blocked.join();
+}
+
+TEST_CASE("stop: StopProcess handles what waits, then ends with normal") {
+  TestNode t;
+  Notes<std::string> notes;
+  const gen::PID pid = t.Spawn(Note(notes, "a"));
+  kit::ThreadGate gate;
+  t.Begin(pid, [enter = gate.Holder()](Subject&) { enter(); });
+  for (int i = 0; i < 3; ++i) CHECK(t.node.Send(pid, i));
+  CHECK(t.node.StopProcess(pid, 1ms).error() == gen::ErrTimeout);
+  gate.Open();
+  CHECK(t.Ended(pid));
+  CHECK(notes.All() == std::vector<std::string>{"a0", "a1", "a2", "a normal"});
+  CHECK(t.node.StopProcess(pid).error() == gen::ErrProcessTerminated);
+  CHECK(t.node.WaitProcess(t.Spawn(), 1ms).error() == gen::ErrTimeout);
+}
+
+TEST_CASE("stop: many threads wait for one process") {
+  TestNode t;
+  for (int round = 0; round < kit::Scaled(500); ++round) {
+    const gen::PID pid = t.Spawn();
+    std::vector<std::thread> threads;
+    std::atomic<int> good{0};
+    for (int i = 0; i < 3; ++i) {
+      threads.emplace_back([&] {
+        if (t.node.WaitProcess(pid, kit::kDeadline)) good.fetch_add(1);
+      });
+    }
+    CHECK(t.node.Send(pid, End{}));
+    for (auto& thread : threads) thread.join();
+    CHECK(good == 3);
+  }
+}
+
+TEST_CASE("stop: while others send, call and time") {
+  for (int round = 0; round < kit::Scaled(100); ++round) {
+    TestNode t;
+    std::vector<gen::PID> pids;
+    for (int i = 0; i < 10; ++i) {
+      pids.push_back(t.Spawn(
+          {.message = [](Subject&, gen::PID, gen::Message&) { return gen::Continue(); },
+           .call = [](Subject&, gen::PID, gen::Ref, gen::Message&) { return gen::Reply(1); }}));
+    }
+    std::atomic<bool> done{false};
+    std::vector<std::thread> threads;
+    threads.emplace_back([&] {
+      while (!done) {
+        for (const gen::PID pid : pids) (void)t.node.Send(pid, 1);
+      }
+    });
+    threads.emplace_back([&] {
+      while (!done) {
+        for (const gen::PID pid : pids) {
+          auto answer = t.node.Call<int>(pid, 1, {.timeout = kit::kDeadline});
+          CHECK((answer || answer.error() != gen::ErrTimeout));
+        }
+      }
+    });
+    for (const gen::PID pid : pids) {
+      t.Begin(pid, [&](Subject& self) {
+        for (const gen::PID other : pids) {
+          if (other == self.Self()) continue;
+          (void)self.Call<int>(other, 1, {.timeout = 20us});
+          (void)self.SendAfter(other, 1, 1us);
+        }
+      });
+    }
+    t.node.Stop();
+    done = true;
+    for (auto& thread : threads) thread.join();
+    CHECK(t.node.Info().processes == 0);
+  }
+}
+
+// ---- signals, in a program of their own
+
+// Whether SIGINT is caught, which the kernel tells.
+bool CatchesInterrupt() {
+  std::ifstream status("/proc/self/status");
+  std::string key;
+  while (status >> key) {
+    if (key != "SigCgt:") continue;
+    std::string mask;
+    status >> mask;
+    return (std::stoull(mask, nullptr, 16) & (1ull << (SIGINT - 1))) != 0;
+  }
+  return false;
+}
+
+void Tell(int pipe, char what) { CHECK(write(pipe, &what, 1) == 1); }
+
+// The child's part: it says 'r' when it can be signalled, 't' when a process ends in order, 'k' when
+// one is killed, 's' when the node has stopped.
+TEST_CASE("stop: signalled child" * doctest::skip()) {
+  const int out = std::atoi(std::getenv("ERGON_TEST_PIPE"));
+  const bool stubborn = std::getenv("ERGON_TEST_STUBBORN") != nullptr;
+  TestNode t({.shutdown_timeout = kit::kDeadline * 10});
+  const gen::PID pid = t.Spawn({.terminate = [&](Subject&, const gen::Reason& reason) {
+    Tell(out, reason == gen::Reason::Kill() ? 'k' : 't');
+  }});
+  t.Spawn();
+  if (stubborn) {
+    t.Begin(pid, [](Subject& self) { (void)self.Sleep(gen::kInfinite); });
+    CHECK(t.EventuallyWaiting(pid));
+  }
+  std::thread announcer([&] {
+    CHECK(kit::Eventually([] { return CatchesInterrupt(); }));
+    Tell(out, 'r');
+    if (!stubborn) return;
+    CHECK(kit::Eventually([&] {
+      return t.node.Spawn(Make({})).error() == gen::ErrNodeTerminated;
+    }));
+    Tell(out, 'b');  // stopping has begun
+  });
+  t.node.WaitForSignal();
+  announcer.join();
+  Tell(out, 's');
+}
+
+class Child {
+ public:
+  explicit Child(bool stubborn) {
+    int ends[2];
+    REQUIRE(pipe(ends) == 0);
+    in_ = ends[0];
+    const std::string out = std::to_string(ends[1]);
+    pid_ = fork();
+    if (pid_ == 0) {
+      setenv("ERGON_TEST_PIPE", out.c_str(), 1);
+      if (stubborn) setenv("ERGON_TEST_STUBBORN", "1", 1);
+      execl("/proc/self/exe", "ergon_node_tests", "--test-case=stop: signalled child", "--no-skip",
+            "--minimal", static_cast<char*>(nullptr));
+      _exit(127);
+    }
+    close(ends[1]);
+  }
+  ~Child() {
+    close(in_);
+    if (pid_ > 0) kill(pid_, SIGKILL);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  void Signal(int signal) { CHECK(kill(pid_, signal) == 0); }
+  // The next thing it says; 0 when it has ended.
+  char Read() {
+    char what = 0;
+    return read(in_, &what, 1) == 1 ? what : '\0';
+  }
+  int ExitStatus() {
+    int status = -1;
+    CHECK(waitpid(pid_, &status, 0) == pid_);
+    pid_ = 0;
+    return status;
+  }
+
+ private:
+  int in_ = -1;
+  pid_t pid_ = 0;
+};
+
+TEST_CASE("stop: WaitForSignal stops in order on SIGINT and SIGTERM") {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    CAPTURE(signal);
+    Child child(false);
+    CHECK(child.Read() == 'r');
+    child.Signal(signal);
+    CHECK(child.Read() == 't');
+    CHECK(child.Read() == 's');
+    CHECK(child.ExitStatus() == 0);
+  }
+}
+
+TEST_CASE("stop: a second signal is immediate") {
+  Child child(true);
+  CHECK(child.Read() == 'r');
+  child.Signal(SIGINT);
+  CHECK(child.Read() == 'b');  // waits for a process that sleeps for ever
+  child.Signal(SIGINT);
+  CHECK(child.Read() == 'k');
+  CHECK(child.Read() == 's');
+  CHECK(child.ExitStatus() == 0);
+}
+
+TEST_CASE("stop: WaitForSignal returns when somebody else stops the node") {
+  TestNode t;
+  const gen::PID pid = t.Spawn();
+  std::thread waiter([&] { t.node.WaitForSignal(); });
+  t.Begin(pid, [](Subject& self) {
+    (void)self.Sleep(1ms);
+    self.Node().Stop();
+  });
+  waiter.join();
+  CHECK(t.node.Info().processes == 0);
+}
+
+}  // namespace
+}  // namespace ergon::node
