@@ -75,10 +75,14 @@ class Mailbox {
   // The next envelope in the order of the lanes, or null. With `with_main` false only Urgent and
   // System. It must be given back with Release or taken out with Detach, one at a time.
   [[nodiscard]] Envelope* Pop(bool with_main = true) noexcept {
-    if (express_.load(std::memory_order_relaxed) != nullptr) [[unlikely]] CollectExpress();
-    if (!urgent_.empty()) [[unlikely]] return urgent_.PopFront();
-    if (!system_.empty()) [[unlikely]] return system_.PopFront();
-    if (!with_main) [[unlikely]] return nullptr;
+    if (express_.load(std::memory_order_relaxed) != nullptr) [[unlikely]]
+      CollectExpress();
+    if (!urgent_.empty()) [[unlikely]]
+      return urgent_.PopFront();
+    if (!system_.empty()) [[unlikely]]
+      return system_.PopFront();
+    if (!with_main) [[unlikely]]
+      return nullptr;
     if (main_.empty() && !DrainMain()) return nullptr;
     taken_.store(taken_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     return main_.PopFront();
@@ -175,7 +179,9 @@ class Mailbox {
   List urgent_;
 
   // The express stack of a closed mailbox: an address that is no envelope's.
-  static Envelope* ClosedExpress() noexcept { return reinterpret_cast<Envelope*>(std::uintptr_t{2}); }
+  static Envelope* ClosedExpress() noexcept {
+    return reinterpret_cast<Envelope*>(std::uintptr_t{2});
+  }
 };
 
 }  // namespace ergon::core

@@ -21,8 +21,9 @@ class Atom {
   constexpr Atom() = default;
   // Finds or makes the atom of `text`. Throws std::length_error when it is longer than kMaxBytes.
   // Takes a lock; any thread.
-  Atom(std::string_view text);  // NOLINT(google-explicit-constructor): names are written as literals
-  Atom(const char* text) : Atom(std::string_view(text)) {}     // NOLINT(google-explicit-constructor)
+  Atom(
+      std::string_view text);  // NOLINT(google-explicit-constructor): names are written as literals
+  Atom(const char* text) : Atom(std::string_view(text)) {}  // NOLINT(google-explicit-constructor)
   Atom(const std::string& text) : Atom(std::string_view(text)) {}  // NOLINT
 
   // The text; valid for ever. Takes no lock; any thread.

@@ -62,6 +62,8 @@ class OwnedMessage {
   explicit operator bool() const noexcept { return envelope_ != nullptr; }
   // Must not be empty.
   [[nodiscard]] Message View() const { return Message(*envelope_); }
+  // Gives the envelope away; empty afterwards.
+  [[nodiscard]] core::EnvelopePtr Release() noexcept { return std::move(envelope_); }
 
  private:
   core::EnvelopePtr envelope_;

@@ -5,6 +5,7 @@
 
 #include <ergon/core/timer_queue.h>
 #include <ergon/gen/notices.h>
+#include <ergon/node/deadline.h>
 #include <ergon/node/relations.h>
 #include <ergon/node/runtime.h>
 
@@ -182,7 +183,9 @@ gen::Result<void> Runtime::MailboxFull(Process& process, gen::PID to,
   PoolSlot* slot = process.pool_.load(std::memory_order_acquire);
   if (slot != nullptr && slot->rotation.size() != 0) return RefusedByAll(process, to);
   ProcessCold* cold = process.ColdIfAny();
-  if (cold == nullptr || !IsKind(*envelope, gen::EnvelopeKind::kMessage)) {
+  // What was passed on already stays where it is: fallbacks may form a circle.
+  if (cold == nullptr || !IsKind(*envelope, gen::EnvelopeKind::kMessage) ||
+      envelope->type == core::TypeOf<gen::MessageFallback>()) {
     return gen::ErrProcessMailboxFull;
   }
   gen::ProcessFallback fallback;
@@ -201,6 +204,7 @@ gen::Result<void> Runtime::MailboxFull(Process& process, gen::PID to,
   wrapped->from = from;
   auto sent = Deliver(target, wrapped);
   if (sent) return sent;
+  envelope = wrapped->ValueAs<gen::MessageFallback>()->message.Release();  // the caller's again
   return gen::ErrProcessMailboxFull;
 }
 
@@ -330,8 +334,12 @@ gen::Result<gen::TimerHandle> Runtime::SendAfterFrom(const gen::Target& to,
                       fmt::format("delay: {} ns, must not be negative", delay.count()));
   }
   if (IsStopped()) return gen::ErrNodeTerminated;
-  return gen::TimerHandle(
-      DelayedSend::Start(*this, to, std::move(envelope), clock_->Now() + delay.count()));
+  const gen::TimerHandle handle(DelayedSend::Start(*this, to, std::move(envelope),
+                                                   DeadlineAfter(clock_->Now(), delay)));
+  // Armed after the last firing (Runtime::TearDown) it would never go. The timer queue's locks order
+  // the two: a timer that the last firing has not seen sees the flag.
+  if (IsStopped() && handle.Cancel()) return gen::ErrNodeTerminated;
+  return handle;
 }
 
 // ---- the node as a sender

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <csignal>
 #include <future>
+#include <mutex>
 #include <optional>
 #include <thread>
 
@@ -43,6 +44,7 @@ struct IoThread::Impl {
   asio::steady_timer deadline;
   std::optional<asio::signal_set> signals;
   std::function<void(int)> on_signal;
+  std::mutex lifecycle;  // StartSignals and Stop
   std::thread thread;
 };
 
@@ -59,7 +61,9 @@ IoThread::~IoThread() {
   impl_->timers.SetWake(nullptr);
 }
 
-void IoThread::StartSignals(std::function<void(int)> on_signal) {
+bool IoThread::StartSignals(std::function<void(int)> on_signal) {
+  std::lock_guard lock(impl_->lifecycle);
+  if (!impl_->thread.joinable()) return false;
   // On the thread, so that handlers never see a half-made set; waited for, so that a signal right
   // after this call is caught.
   std::promise<void> ready;
@@ -70,18 +74,11 @@ void IoThread::StartSignals(std::function<void(int)> on_signal) {
     ready.set_value();
   });
   ready.get_future().wait();
-}
-
-void IoThread::StopSignals() {
-  std::promise<void> done;
-  asio::post(impl_->context, [&, this] {
-    impl_->signals.reset();
-    done.set_value();
-  });
-  done.get_future().wait();
+  return true;
 }
 
 void IoThread::Stop() {
+  std::lock_guard lock(impl_->lifecycle);
   if (!impl_->thread.joinable()) return;
   impl_->context.stop();
   impl_->thread.join();

@@ -18,9 +18,9 @@ class IoThread {
   IoThread(const IoThread&) = delete;
   IoThread& operator=(const IoThread&) = delete;
 
-  // Calls `on_signal` on the thread for each SIGINT and SIGTERM from now on, until `StopSignals`.
-  void StartSignals(std::function<void(int signal)> on_signal);
-  void StopSignals();
+  // Calls `on_signal` on the thread for each SIGINT and SIGTERM from now on, until Stop. False: the
+  // thread has been stopped. Any thread.
+  [[nodiscard]] bool StartSignals(std::function<void(int signal)> on_signal);
 
   // Ends the thread; what is armed does not fire any more. May be called again.
   void Stop();

@@ -149,7 +149,7 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   void HandleEnvelope(core::Envelope& envelope);
   void HandleExit(core::Envelope& envelope);
   bool HandleDown(core::Envelope& envelope);
-  void HandleRequest(core::Envelope& envelope);
+  bool HandleRequest(core::Envelope& envelope);  // false: it has expired
   void AskToStop(const gen::Reason& reason);
   void NoteStatus(const gen::Status& status);
   void NoteOpenRequest(const core::Envelope& envelope);

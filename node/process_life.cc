@@ -43,7 +43,7 @@ gen::Result<void> Process::Open(const SpawnRequest& request,
   routed_handled_.store(0, std::memory_order_relaxed);
   expired_.store(0, std::memory_order_relaxed);
   started_at_ = Now();
-  if (request.args.size() != 0) args_ = std::make_unique<gen::Args>(request.args);
+  args_ = request.args.size() == 0 ? nullptr : std::make_unique<gen::Args>(request.args);
   if (detached_) {
     ProcessCold& cold = Cold();
     if (cold.own_dispatcher == nullptr) {
@@ -110,8 +110,9 @@ void Process::Finish(const gen::Reason& reason) {
   if (!was_started && !announce_) (void)Relations::Unlink(*runtime_, *this, Parent());
   // Closed first: nobody can give it a name after its names have been released.
   Relations::Ending ending(*this);
-  runtime_->ReleaseNames(*this);
-  generation_.fetch_add(1, std::memory_order_release);
+  runtime_->ReleaseNames(*this, reason);
+  // Also sequentially consistent, with the look at cold_ in ProcessEnded; partner: WaitProcess.
+  generation_.fetch_add(1, std::memory_order_seq_cst);
   behavior_.reset();
 
   // Notices first, answers afterwards: a caller that learns of the end finds the others informed.

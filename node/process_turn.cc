@@ -77,9 +77,10 @@ void Process::HandleEnvelope(core::Envelope& envelope) {
   current_failed_ = false;
   answered_ = false;
   const bool routed = current_routed_;
+  bool expired = false;
   switch (static_cast<gen::EnvelopeKind>(envelope.kind)) {
     case gen::EnvelopeKind::kRequest:
-      HandleRequest(envelope);
+      expired = !HandleRequest(envelope);
       break;
     case gen::EnvelopeKind::kExit:
       HandleExit(envelope);
@@ -99,7 +100,7 @@ void Process::HandleEnvelope(core::Envelope& envelope) {
       Guarded([&] { NoteStatus(behavior_->ProcessMessage(envelope)); });
       break;
   }
-  Add(handled_);
+  if (!expired) Add(handled_);
   if (current_ == nullptr) return;  // detached: somebody else's now
   // Finish answers it, after the exit signals, or reports it as not handled.
   if (MustEnd() && (IsOpenQuestion() || current_failed_)) return;
@@ -108,16 +109,17 @@ void Process::HandleEnvelope(core::Envelope& envelope) {
   mailbox_.Release(&envelope);
 }
 
-void Process::HandleRequest(core::Envelope& envelope) {
+bool Process::HandleRequest(core::Envelope& envelope) {
   // The coarse clock is cheap and late by up to kCoarseLag at most: it skips what has surely expired.
   if (envelope.deadline != 0 && runtime_->clock().CoarseNow() > envelope.deadline) {
     expired_.store(expired_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     answered_ = true;
     runtime_->CountDrop(gen::DropReason::kExpired);
-    return;
+    return false;
   }
   Guarded([&] { NoteStatus(behavior_->ProcessMessage(envelope)); });
   if (current_ != nullptr && !answered_ && !MustEnd()) NoteOpenRequest(envelope);
+  return true;
 }
 
 void Process::NoteOpenRequest(const core::Envelope& envelope) {

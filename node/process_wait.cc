@@ -2,7 +2,9 @@
 #include <ergon/core/timer_queue.h>
 #include <ergon/core/worker.h>
 #include <ergon/node/current_process.h>
+#include <ergon/node/deadline.h>
 #include <ergon/node/process.h>
+#include <ergon/node/relations.h>
 #include <ergon/node/runtime.h>
 #include <ergon/node/unique_id.h>
 
@@ -26,7 +28,7 @@ bool Process::IsInterrupted() {
   bool interrupted = false;
   mailbox_.VisitUrgent([&](const core::Envelope& envelope) {
     interrupted = interrupted || (envelope.generation == generation_.load(std::memory_order_relaxed) &&
-                                  IsStopSignal(envelope));
+                                  IsStopSignal(envelope) && !Relations::IsStale(*this, envelope));
   });
   return interrupted;
 }
@@ -85,7 +87,7 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
   }
   if (IsInterrupted()) return EndingError();
   const std::uint64_t id = NextUniqueId();
-  const std::int64_t deadline = timeout == gen::kInfinite ? 0 : Now() + timeout.count();
+  const std::int64_t deadline = timeout == gen::kInfinite ? 0 : DeadlineAfter(Now(), timeout);
   request->from = Self().ToAddress();
   request->ref = id;
   request->deadline = deadline;
@@ -110,7 +112,7 @@ gen::Result<void> Process::Sleep(std::chrono::nanoseconds duration) {
   const std::uint64_t id = NextUniqueId();
   await_.Begin(id);
   core::Envelope* response = nullptr;
-  auto outcome = Wait(id, Now() + duration.count(), response);
+  auto outcome = Wait(id, DeadlineAfter(Now(), duration), response);
   core::EnvelopePtr unexpected(response);
   if (!outcome) return std::move(outcome.error());
   return {};

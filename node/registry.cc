@@ -1,6 +1,5 @@
 // Names, aliases and events of processes.
 #include <algorithm>
-#include <iterator>
 #include <mutex>
 
 #include <ergon/gen/notices.h>
@@ -9,6 +8,16 @@
 #include <ergon/node/unique_id.h>
 
 namespace ergon::node {
+namespace {
+
+// A process has as many notes of an event as it has subscriptions to it, plus those that are being
+// made or ended: each takes its own away.
+void EraseOne(std::vector<gen::Atom>& notes, gen::Atom name) {
+  auto found = std::find(notes.begin(), notes.end(), name);
+  if (found != notes.end()) notes.erase(found);
+}
+
+}  // namespace
 
 gen::Ref Runtime::MakeRef() { return {NextUniqueId(), name_, creation_}; }
 
@@ -63,7 +72,7 @@ gen::Result<gen::PID> Runtime::UnregisterName(gen::Atom name) {
     }
     cold.name = gen::Atom();
   }
-  Relations::ReleaseTarget(*this, *process, gen::ProcessID{name, name_});
+  Relations::ReleaseTarget(*this, *process, pid, gen::ProcessID{name, name_});
   return pid;
 }
 
@@ -85,11 +94,11 @@ gen::Result<void> Runtime::DeleteAlias(Process& process, gen::Alias alias) {
     std::lock_guard lock(cold.lock);
     std::erase(cold.aliases, alias);
   }
-  Relations::ReleaseTarget(*this, process, alias);
+  Relations::ReleaseTarget(*this, process, process.Self(), alias);
   return {};
 }
 
-void Runtime::ReleaseNames(Process& process) {
+void Runtime::ReleaseNames(Process& process, const gen::Reason& reason) {
   ProcessCold* cold = process.ColdIfAny();
   if (cold == nullptr) return;
   const gen::PID self = process.Self();
@@ -106,7 +115,7 @@ void Runtime::ReleaseNames(Process& process) {
     subscriptions.swap(cold->subscriptions);
   }
   for (const gen::Atom event : subscriptions) (void)events_.Unsubscribe(event, self);
-  for (const gen::Atom event : events) EndEvent(event, self, gen::Reason::NoProcess());
+  for (const gen::Atom event : events) EndEvent(event, self, reason);
 }
 
 void Runtime::EndEvent(gen::Atom name, gen::PID producer, const gen::Reason& reason) {
@@ -119,8 +128,12 @@ void Runtime::EndEvent(gen::Atom name, gen::PID producer, const gen::Reason& rea
     notice->from = producer.ToAddress();
     (void)Deliver(subscriber, notice);
     if (Process* process = Find(subscriber)) {
-      std::lock_guard lock(process->Cold().lock);
-      std::erase(process->Cold().subscriptions, name);
+      ProcessCold& cold = process->Cold();
+      std::lock_guard lock(cold.lock);
+      // The slot may have another process by now.
+      if (process->generation_.load(std::memory_order_relaxed) == subscriber.id >> 32) {
+        EraseOne(cold.subscriptions, name);
+      }
     }
   }
 }
@@ -157,9 +170,7 @@ gen::Result<void> Runtime::SubscribeEvent(Process& subscriber, const gen::Event&
   auto subscribed = events_.Subscribe(event.name, subscriber.Self());
   if (!subscribed) {
     std::lock_guard lock(subscriber.Cold().lock);
-    auto& notes = subscriber.Cold().subscriptions;
-    auto last = std::find(notes.rbegin(), notes.rend(), event.name);
-    if (last != notes.rend()) notes.erase(std::next(last).base());
+    EraseOne(subscriber.Cold().subscriptions, event.name);
   }
   return subscribed;
 }
@@ -168,7 +179,7 @@ gen::Result<void> Runtime::UnsubscribeEvent(Process& subscriber, const gen::Even
   auto unsubscribed = events_.Unsubscribe(event.name, subscriber.Self());
   if (!unsubscribed) return unsubscribed;
   std::lock_guard lock(subscriber.Cold().lock);
-  std::erase(subscriber.Cold().subscriptions, event.name);
+  EraseOne(subscriber.Cold().subscriptions, event.name);
   return {};
 }
 

@@ -133,12 +133,23 @@ gen::Ref Relations::Monitor(Runtime& runtime, Process& self, const gen::Target& 
   const ProcessCold::Watcher watcher{me, ref, target};
   if (Process* process = runtime.Find(pid)) {
     ProcessCold& theirs = process->Cold();
-    std::lock_guard lock(theirs.lock);
-    if (process->generation_.load(std::memory_order_relaxed) == pid.id >> 32 &&
-        !process->relations_closed_.load(std::memory_order_seq_cst)) {
-      theirs.watchers.push_back(watcher);
-      return ref;
+    bool added = false;
+    {
+      std::lock_guard lock(theirs.lock);
+      added = process->generation_.load(std::memory_order_relaxed) == pid.id >> 32 &&
+              !process->relations_closed_.load(std::memory_order_seq_cst);
+      if (added) theirs.watchers.push_back(watcher);
     }
+    // A name or an alias may have been taken away since the look-up. Partner: ReleaseTarget, which
+    // takes it away and then looks at the watchers. Whoever takes the entry tells.
+    if (added && target.AsPID() == nullptr) {
+      auto now = runtime.Resolve(target);
+      if (!now || *now != pid) {
+        std::lock_guard lock(theirs.lock);
+        added = !TakeFirst(theirs.watchers, [&](const auto& other) { return other.ref == ref; });
+      }
+    }
+    if (added) return ref;
   }
   SendDown(runtime, watcher, gen::Reason::NoProcess());
   return ref;
@@ -165,6 +176,18 @@ gen::Result<void> Relations::Demonitor(Runtime& runtime, Process& self, gen::Ref
   return {};
 }
 
+bool Relations::IsStale(Process& self, const core::Envelope& signal) {
+  if (static_cast<gen::EnvelopeKind>(signal.kind) != gen::EnvelopeKind::kExit ||
+      signal.ref == gen::kExplicitExit) {
+    return false;
+  }
+  ProcessCold* cold = self.ColdIfAny();
+  if (cold == nullptr) return true;
+  const gen::PID other = gen::PID::FromAddress(signal.from);
+  std::lock_guard lock(cold->lock);
+  return std::find(cold->links.begin(), cold->links.end(), other) == cold->links.end();
+}
+
 bool Relations::TakeLink(Process& self, gen::PID other) {
   ProcessCold* cold = self.ColdIfAny();
   if (cold == nullptr) return false;
@@ -179,12 +202,14 @@ bool Relations::TakeMonitor(Process& self, std::uint64_t ref) {
   return TakeFirst(cold->monitors, [&](const auto& monitor) { return monitor.ref.id == ref; });
 }
 
-void Relations::ReleaseTarget(Runtime& runtime, Process& self, const gen::Target& target) {
+void Relations::ReleaseTarget(Runtime& runtime, Process& self, gen::PID pid,
+                              const gen::Target& target) {
   ProcessCold* cold = self.ColdIfAny();
   if (cold == nullptr) return;
   std::vector<ProcessCold::Watcher> told;
   {
     std::lock_guard lock(cold->lock);
+    if (self.generation_.load(std::memory_order_relaxed) != pid.id >> 32) return;
     for (auto at = cold->watchers.begin(); at != cold->watchers.end();) {
       const bool matches =
           target.AsAlias() != nullptr

@@ -35,12 +35,15 @@ class Relations {
                           gen::PID pid);
   static gen::Result<void> Demonitor(Runtime& runtime, Process& self, gen::Ref ref);
 
+  // Whether a signal comes from a link that is gone.
+  [[nodiscard]] static bool IsStale(Process& self, const core::Envelope& signal);
   // Takes the entry that a notice belongs to; false: the notice is stale.
   static bool TakeLink(Process& self, gen::PID other);
   static bool TakeMonitor(Process& self, std::uint64_t ref);
 
   // A name or an alias of `self` is gone while the process lives: tells those who monitor by it.
-  static void ReleaseTarget(Runtime& runtime, Process& self, const gen::Target& target);
+  static void ReleaseTarget(Runtime& runtime, Process& self, gen::PID pid,
+                            const gen::Target& target);
 
   // `self` ends: closes its lists and tells everybody.
   class Ending {

@@ -11,6 +11,7 @@
 #include <ergon/core/work_stealing.h>
 #include <ergon/core/worker.h>
 #include <ergon/gen/notices.h>
+#include <ergon/node/deadline.h>
 #include <ergon/node/relations.h>
 #include <ergon/node/unique_id.h>
 
@@ -35,7 +36,10 @@ gen::Result<void> CheckOptions(const gen::NodeOptions& options) {
     return Incorrect(fmt::format("workers: {} is outside 2..1024 (0: one per core)",
                                  options.workers));
   }
-  const std::string problem = core::Dispatcher::Validate(DispatcherOptionsOf(options));
+  std::string problem = core::Dispatcher::Validate(DispatcherOptionsOf(options));
+  // The dispatcher has its own name for this one.
+  constexpr std::string_view kStack = "fiber_stack_bytes";
+  if (problem.starts_with(kStack)) problem.replace(0, kStack.size(), "handler_stack_bytes");
   if (!problem.empty()) return Incorrect(problem);
   if (options.shutdown_timeout < std::chrono::nanoseconds::zero()) {
     return Incorrect(fmt::format("shutdown_timeout: {} ns, must not be negative",
@@ -209,7 +213,10 @@ gen::Result<gen::PID> Runtime::SpawnRegister(gen::Atom name, const gen::ProcessF
 
 void Runtime::ProcessEnded(Process& process, gen::PID pid, const gen::Reason& reason) {
   std::vector<core::Event*> waiters;
-  if (ProcessCold* cold = process.ColdIfAny()) {
+  // Not terminating any more: the slot is free (see WaitProcess).
+  process.state_.store(static_cast<std::uint8_t>(gen::ProcessState::kStarting),
+                       std::memory_order_relaxed);
+  if (ProcessCold* cold = process.cold_.load(std::memory_order_seq_cst)) {
     std::lock_guard lock(cold->lock);
     waiters.swap(cold->waiters);
     cold->name = gen::Atom();
@@ -262,7 +269,7 @@ void Runtime::CallEnvelopeAsync(const gen::Target& to, core::EnvelopePtr request
   }
   const std::uint64_t id = NextUniqueId();
   const std::int64_t deadline =
-      timeout == gen::kInfinite ? 0 : clock_->Now() + timeout.count();
+      timeout == gen::kInfinite ? 0 : DeadlineAfter(clock_->Now(), timeout);
   request->from = Self().ToAddress();
   request->ref = id;
   request->deadline = deadline;
@@ -299,7 +306,14 @@ gen::Result<void> Runtime::WaitProcess(const gen::Target& to, std::chrono::nanos
   ProcessCold& cold = process->Cold();
   {
     std::lock_guard lock(cold.lock);
-    if (process->generation_.load(std::memory_order_relaxed) != pid->id >> 32) return {};
+    // Sequentially consistent, as is making cold_; partner: Process::Finish, then ProcessEnded.
+    if (process->generation_.load(std::memory_order_seq_cst) != pid->id >> 32) return {};
+    // A free slot, whose generation nobody has got yet.
+    if (process->relations_closed_.load(std::memory_order_seq_cst) &&
+        process->state_.load(std::memory_order_relaxed) !=
+            static_cast<std::uint8_t>(gen::ProcessState::kTerminating)) {
+      return gen::ErrProcessUnknown;
+    }
     cold.waiters.push_back(&ended);
   }
   if (timeout == gen::kInfinite) {
@@ -361,7 +375,8 @@ gen::Result<gen::ProcessInfo> Runtime::ProcessInfo(gen::PID pid) const {
 std::vector<gen::PID> Runtime::ProcessList() const {
   std::vector<gen::PID> list;
   table_.ForEach([&](const Process& process) {
-    if (!process.mailbox_.IsClosed()) list.push_back(process.Self());
+    const gen::PID pid = process.Self();  // first: it changes when the process ends
+    if (!process.mailbox_.IsClosed()) list.push_back(pid);
   });
   return list;
 }

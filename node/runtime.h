@@ -106,7 +106,8 @@ class Runtime final : public gen::Node, private gen::LogSink {
   [[nodiscard]] Process* Find(gen::PID pid) const;
 
   // -- for processes (registry.cc) --
-  void ReleaseNames(Process& process);
+  // Names, aliases and events; `reason` is what subscribers are told.
+  void ReleaseNames(Process& process, const gen::Reason& reason);
   // Takes an event away and tells its subscribers.
   void EndEvent(gen::Atom name, gen::PID producer, const gen::Reason& reason);
   gen::Result<gen::Alias> CreateAlias(Process& process);

@@ -2,7 +2,7 @@
 //
 //   1  in order   processes without a parent, the last one started first: each handles what waits in
 //                 its mailbox, then ends, then the next one is asked. Linked children go with it.
-//   2  the rest   children without links, all asked at once
+//   2  the rest   children without links, in the same way
 //   3  by force   after the deadline, or at once with StopForce: everything is killed
 //   4  tear-down  timers, threads, calls that still wait
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include <unordered_set>
 
 #include <ergon/core/worker.h>
+#include <ergon/node/deadline.h>
 #include <ergon/node/runtime.h>
 
 namespace ergon::node {
@@ -54,7 +55,7 @@ void Runtime::DoStop(bool force) {
 }
 
 void Runtime::TearDown() {
-  const std::int64_t deadline = clock_->Now() + options_.shutdown_timeout.count();
+  const std::int64_t deadline = DeadlineAfter(clock_->Now(), options_.shutdown_timeout);
   if (!force_.load()) StopInOrder(deadline);
   KillAll();
   // A handler that never returns cannot be ended: say which one it is, and wait.
@@ -79,9 +80,10 @@ void Runtime::TearDown() {
 std::vector<gen::PID> Runtime::NewestFirst(bool top_level_only) const {
   std::vector<std::pair<std::uint64_t, gen::PID>> found;
   table_.ForEach([&](const Process& process) {
+    const gen::PID pid = process.Self();  // first: it changes when the process ends
     if (process.mailbox_.IsClosed()) return;
     if (top_level_only && process.parent_id_.load(std::memory_order_relaxed) != kNodeId) return;
-    found.emplace_back(process.sequence_.load(std::memory_order_relaxed), process.Self());
+    found.emplace_back(process.sequence_.load(std::memory_order_relaxed), pid);
   });
   std::sort(found.begin(), found.end(),
             [](const auto& left, const auto& right) { return left.first > right.first; });
@@ -152,7 +154,7 @@ void Runtime::WaitForSignal() {
   if (!CheckMayBlock("WaitForSignal") || io_ == nullptr) return;
   core::Event signalled;
   std::atomic<int> count{0};
-  io_->StartSignals([&](int) {
+  const bool listens = io_->StartSignals([&](int) {
     if (count.fetch_add(1) == 0) {
       signalled.Set();
     } else {
@@ -160,6 +162,10 @@ void Runtime::WaitForSignal() {
       KillAll();
     }
   });
+  if (!listens) {  // too late, there is nothing to stop
+    dispatcher_->Wait(stopped_event_);
+    return;
+  }
   std::thread watcher([&] {
     stopped_event_.Wait();
     signalled.Set();  // the node was stopped by somebody else

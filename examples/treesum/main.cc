@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <exception>
+#include <memory>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -64,7 +65,12 @@ struct StopAtEnd {
 int Run(const Options& options) {
   auto started = Clock::now();
   std::stop_source stop;
-  Signals signals(stop, [] { WriteMessage("interrupted while something did not answer"); });
+  auto tally = std::make_shared<Tally>();
+  Signals signals(stop, [started, tally] {
+    RunResult result{.summary = {.files = tally->files, .bytes_read = tally->bytes_read},
+                     .elapsed = Clock::now() - started};
+    WriteMessage("interrupted after " + DescribeRun(result) + ", without waiting any longer");
+  });
 
   // Workers wait for disks, so each gets a thread even if there are fewer cores.
   int max_workers = MaxWorkers(options);
@@ -73,10 +79,12 @@ int Run(const Options& options) {
                   .value();
   StopAtEnd stop_at_end{stop};  // before the node ends, so that it need not wait for anybody
   bool progress = options.progress && ::isatty(STDERR_FILENO) == 1;
-  gen::PID printer =
-      node.Spawn(PrinterFactory({.progress = progress, .line_end = options.line_end, .stop = stop}),
-                 {.detached = true})
-          .value();
+  gen::PID printer = node.Spawn(PrinterFactory({.progress = progress,
+                                                .line_end = options.line_end,
+                                                .stop = stop,
+                                                .tally = tally}),
+                                {.detached = true})
+                         .value();
   gen::PID pool = node.Spawn(HashPoolFactory({.workers = options.workers,
                                               .mailbox = options.mailbox,
                                               .scale = options.scale,

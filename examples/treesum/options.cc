@@ -17,7 +17,7 @@ namespace {
 constexpr int kUsageError = 2;
 constexpr int kMaxWorkers = 1000;
 constexpr int kMaxMailbox = 100'000;
-constexpr int kDefaultMailbox = 8;
+constexpr int kDefaultMailbox = 4;
 constexpr double kMaxSeconds = 1e8;
 
 constexpr const char* kDescription =
@@ -113,7 +113,7 @@ std::variant<Options, int> ParseOptions(int argc, char** argv) {
       ->type_name("N")
       ->option_text("N")
       ->check(CLI::Range(1, kMaxWorkers));
-  app.add_option("-m,--mailbox", options.mailbox, "Batches that may wait at each; default: 8")
+  app.add_option("-m,--mailbox", options.mailbox, "Batches that may wait at each; default: 4")
       ->type_name("N")
       ->option_text("N")
       ->check(CLI::Range(1, kMaxMailbox));

@@ -50,14 +50,13 @@ class Printer : public act::Actor {
     if (auto* done = message.As<BatchDone>()) {
       Take(std::move(*done));
     } else if (auto* read = message.As<BytesRead>()) {
-      summary_.bytes_read += read->bytes;
+      options_.tally->bytes_read += read->bytes;
     } else if (auto* notice = message.As<Notice>()) {
       Show(notice->text);
     } else if (auto* surveyed = message.As<Surveyed>()) {
       survey_ = *surveyed;
     } else if (message.Is<Tick>()) {
-      DrawBar();
-      SendAfter(Self(), Tick{}, kTickInterval).value();
+      Draw();
     } else {
       return Actor::HandleMessage(from, message);
     }
@@ -71,16 +70,13 @@ class Printer : public act::Actor {
       return gen::NoReply();
     }
     if (request.Is<Finish>()) {
-      bar_.Clear();
-      output_.Close();
-      CheckOutput();
-      return gen::ReplyAndStop(summary_, gen::Reason::Normal());
+      return gen::Reply(End());
     }
     return Actor::HandleCall(from, ref, request);
   }
 
   void Take(BatchDone done) {
-    summary_.bytes_read += done.bytes_read;
+    options_.tally->bytes_read += done.bytes_read;
     ++totals_.batches_done;
     files_done_ += done.files;
     waiting_.emplace(done.number, std::move(done));
@@ -95,7 +91,7 @@ class Printer : public act::Actor {
       BatchDone& done = waiting_.begin()->second;
       for (const Problem& problem : done.problems) {
         Show(Printable(problem.path) + ": " + problem.reason);
-        summary_.problems.Add(problem.kind);
+        problems_.Add(problem.kind);
       }
       if (lines.empty()) {
         lines = std::move(done.lines);
@@ -111,15 +107,14 @@ class Printer : public act::Actor {
     if (output_is_terminal_) bar_.Clear();
     std::size_t written = output_.Write(lines);
     auto end = lines.begin() + static_cast<std::ptrdiff_t>(written);
-    summary_.files += static_cast<std::uint64_t>(
+    options_.tally->files += static_cast<std::uint64_t>(
         std::count(lines.begin(), end, static_cast<char>(options_.line_end)));
     ended_ = ended_ || written < lines.size();
     CheckOutput();
   }
 
   void CheckOutput() {
-    if (output_.error().empty() || !summary_.output_error.empty()) return;
-    summary_.output_error = output_.error();
+    if (output_.error().empty() || std::exchange(output_failed_, true)) return;
     Show("cannot write to standard output: " + output_.error());
     options_.stop.request_stop();
   }
@@ -141,12 +136,25 @@ class Printer : public act::Actor {
     WriteMessage(text);
   }
 
-  void DrawBar() {
+  void Draw() {
+    if (finished_) return;
     bar_.Draw({.files = files_done_,
-               .bytes = summary_.bytes_read,
+               .bytes = options_.tally->bytes_read,
                .elapsed = Clock::now() - started_,
                .all_files = survey_.files,
                .all_bytes = survey_.bytes});
+    SendAfter(Self(), Tick{}, kTickInterval).value();
+  }
+
+  Summary End() {
+    finished_ = true;
+    bar_.Clear();
+    output_.Close();
+    CheckOutput();
+    return {.files = options_.tally->files,
+            .bytes_read = options_.tally->bytes_read,
+            .problems = problems_,
+            .output_error = output_.error()};
   }
 
   PrinterOptions options_;
@@ -159,10 +167,12 @@ class Printer : public act::Actor {
   std::optional<Waiter> waiter_;
 
   Totals totals_;
-  Summary summary_;
+  ProblemCounts problems_;
   Surveyed survey_;
   std::uint64_t files_done_ = 0;
   Output output_;
+  bool output_failed_ = false;  // and reported
+  bool finished_ = false;
   ProgressBar bar_;
 };
 

@@ -165,7 +165,7 @@ TEST_CASE_FIXTURE(AwaitStateTest, "await state: small ids and the outcomes' word
   }
 }
 
-// The process waits for one answer after the other. It gets the answer from one thread, the time-out
+// The process waits for one answer after the other. It gets answers from one thread, time-outs
 // from a second one, signals from a third, and interrupts itself now and then.
 TEST_CASE("await state: exactly one of answer, time-out and interruption wins") {
   constexpr std::uint64_t kRounds = kSanitized ? 20'000 : 300'000;

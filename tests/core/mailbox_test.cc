@@ -730,7 +730,7 @@ TEST_CASE_FIXTURE(MailboxTest, "mailbox: random operations against a model") {
   }
 }
 
-// A process in small. Several threads run it, one at a time: whoever gets kMustSchedule schedules it.
+// A process in small. Several threads run it, one at a time: whoever gets kMustSchedule, schedules.
 class Process {
  public:
   static constexpr std::size_t kMaxSenders = 3;

@@ -12,8 +12,8 @@ namespace {
 constexpr gen::ProcessOptions kDetached{.detached = true};
 
 TEST_CASE("detached: runs on a thread of its own, always the same") {
-  TestNode t;
   Notes<std::thread::id> threads;
+  TestNode t;
   auto note = [&](Subject&) { threads.Add(std::this_thread::get_id()); };
   const gen::PID one = t.Spawn({}, kDetached);
   const gen::PID two = t.Spawn({}, kDetached);
@@ -37,9 +37,9 @@ TEST_CASE("detached: runs on a thread of its own, always the same") {
 }
 
 TEST_CASE("detached: blocks without blocking others") {
+  std::vector<gen::PID> blocked;
   TestNode t({.workers = 2});
   kit::ThreadGate gate;
-  std::vector<gen::PID> blocked;
   for (int i = 0; i < 6; ++i) {
     blocked.push_back(t.Spawn({}, kDetached));
     t.Begin(blocked.back(), [enter = gate.Holder()](Subject&) { enter(); });
@@ -51,6 +51,7 @@ TEST_CASE("detached: blocks without blocking others") {
 }
 
 TEST_CASE("detached: calls in all directions, and killed while it waits") {
+  std::atomic<int> unwound{0};
   TestNode t;
   auto echo = [](Subject&, gen::PID, gen::Ref, gen::Message& request) {
     return gen::Reply(request.Take<int>());
@@ -64,7 +65,6 @@ TEST_CASE("detached: calls in all directions, and killed while it waits") {
       for (int i = 0; i < 200; ++i) CHECK(self.Call<int>(to, i).value() == i);
     }));
   }
-  std::atomic<int> unwound{0};
   t.Begin(one, [&](Subject& self) {
     Unwound guard(unwound);
     CHECK(self.Sleep(gen::kInfinite).error() == gen::ErrProcessTerminated);

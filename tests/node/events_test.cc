@@ -33,10 +33,12 @@ void Subscribe(TestNode& t, gen::PID pid, gen::Event event) {
 }
 
 TEST_CASE("events: published to all subscribers, in order, until they leave") {
-  TestNode t;
   Notes<Seen> seen;
-  const gen::PID producer = t.Spawn();
   gen::Ref token;
+  std::vector<std::string> of_one;
+  std::vector<std::string> of_two;
+  TestNode t;
+  const gen::PID producer = t.Spawn();
   CHECK(t.Run(producer, [&](Subject& self) {
     token = self.RegisterEvent("prices").value();
     CHECK(self.RegisterEvent("prices").error() == gen::ErrTaken);
@@ -67,25 +69,23 @@ TEST_CASE("events: published to all subscribers, in order, until they leave") {
   // Anybody may publish who has the token.
   CHECK(t.Run(one, [&](Subject& self) { CHECK(self.SendEvent("prices", token, 5).value() == 1); }));
   CHECK(t.Run(two, [](Subject&) {}));
-  std::vector<std::string> of_one;
-  std::vector<std::string> of_two;
   for (const Seen& s : seen.All()) (s.pid == one ? of_one : of_two).push_back(s.what);
   CHECK(of_one == std::vector<std::string>{"prices 1", "prices 2"});
   CHECK(of_two == std::vector<std::string>{"prices 1", "prices 2", "prices 5"});
 }
 
 TEST_CASE("events: subscribers share one value") {
-  TestNode t;
   Notes<const void*> addresses;
+  gen::Ref token;
+  std::vector<gen::PID> pids;
+  TestNode t;
   struct Value {
     explicit Value(std::shared_ptr<int> alive_in) : alive(std::move(alive_in)) {}
     std::shared_ptr<int> alive;
   };
   const auto alive = std::make_shared<int>(1);
-  gen::Ref token;
   const gen::PID producer = t.Spawn();
   CHECK(t.Run(producer, [&](Subject& self) { token = self.RegisterEvent("e").value(); }));
-  std::vector<gen::PID> pids;
   for (int i = 0; i < 5; ++i) {
     pids.push_back(t.Spawn({.event = [&](Subject& self, const gen::MessageEvent& event) {
       CHECK(event.Is<Value>());
@@ -106,8 +106,8 @@ TEST_CASE("events: subscribers share one value") {
 }
 
 TEST_CASE("events: subscribers hear of the event's end") {
-  TestNode t;
   Notes<Seen> seen;
+  TestNode t;
   const gen::PID one = t.Spawn(Subscriber(seen));
   const gen::PID producer = t.Spawn();
   auto make = [&] {
@@ -135,9 +135,9 @@ TEST_CASE("events: subscribers hear of the event's end") {
 }
 
 TEST_CASE("events: a subscriber's end is not the producer's problem; full mailboxes are counted") {
-  TestNode t;
   Notes<Seen> seen;
   gen::Ref token;
+  TestNode t;
   const gen::PID producer = t.Spawn();
   CHECK(t.Run(producer, [&](Subject& self) { token = self.RegisterEvent("e").value(); }));
   const gen::PID gone = t.Spawn(Subscriber(seen));
@@ -157,14 +157,14 @@ TEST_CASE("events: a subscriber's end is not the producer's problem; full mailbo
 }
 
 TEST_CASE("events: subscribing and leaving while others publish and end") {
-  TestNode t;
-  const int rounds = kit::Scaled(2'000);
   std::atomic<int> events{0};
   std::atomic<int> downs{0};
   std::atomic<int> subscribed{0};
   std::atomic<int> left{0};
   std::atomic<bool> done{false};
   std::vector<gen::PID> subscribers;
+  TestNode t;
+  const int rounds = kit::Scaled(2'000);
   for (int i = 0; i < 3; ++i) {
     subscribers.push_back(t.Spawn({.message =
                                        [&](Subject&, gen::PID, gen::Message& message) {

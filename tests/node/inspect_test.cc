@@ -31,9 +31,9 @@ TEST_CASE("inspect: everything, or some items; from outside and from a process")
 }
 
 TEST_CASE("inspect C38: answered before what waits, also when the mailbox is full") {
+  std::atomic<int> handled{0};
   TestNode t;
   kit::Gate gate(t.node);
-  std::atomic<int> handled{0};
   Handlers handlers = Inspected();
   handlers.message = [&](Subject& self, gen::PID, gen::Message&) {
     handled.fetch_add(1);

@@ -74,8 +74,8 @@ TEST_CASE("log: levels of the node and of a process") {
 }
 
 TEST_CASE("log: nothing is formatted that is not written") {
-  TestNode t;
   std::atomic<int> count{0};
+  TestNode t;
   CHECK(t.Run(t.Spawn(), [&](Subject& self) {
     self.Log().Debug("{}", Counted{&count});
     CHECK(count == 0);

@@ -51,10 +51,10 @@ TEST_CASE("names C36: free when its process has ended, and nothing old reaches t
 }
 
 TEST_CASE("names: registered by others while the process ends, a name is never left behind") {
-  TestNode t;
-  const int rounds = kit::Scaled(5'000);
   std::atomic<std::uint64_t> current{0};
   std::atomic<bool> done{false};
+  TestNode t;
+  const int rounds = kit::Scaled(5'000);
   std::thread registrar([&] {
     while (!done) {
       const gen::PID pid{current.load(), t.node.Name(), t.node.Self().creation};
@@ -94,14 +94,14 @@ TEST_CASE("names: one of many wins") {
 }
 
 TEST_CASE("names: aliases") {
-  TestNode t;
   Notes<int> notes;
+  gen::Alias alias;
+  TestNode t;
   const gen::PID pid = t.Spawn({.message = [&](Subject&, gen::PID, gen::Message& message) {
     notes.Add(message.Take<int>());
     return gen::Continue();
   }});
   const gen::PID other = t.Spawn();
-  gen::Alias alias;
   CHECK(t.Run(pid, [&](Subject& self) { alias = self.CreateAlias().value(); }));
   CHECK(t.node.Resolve(alias).value() == pid);
   CHECK(t.node.Send(alias, 1));

@@ -8,9 +8,10 @@ namespace ergon::node {
 namespace {
 
 TEST_CASE("process info: what it says of a process") {
+  gen::PID pid;
+  gen::Alias alias;
   TestNode t;
   const gen::PID parent = t.Spawn();
-  gen::PID pid;
   CHECK(t.Run(parent, [&](Subject& self) {
     pid = self.SpawnRegister("informed", Make({}),
                              {.mailbox_size = 7,
@@ -18,7 +19,6 @@ TEST_CASE("process info: what it says of a process") {
                               .log_level = gen::LogLevel::kTrace})
               .value();
   }));
-  gen::Alias alias;
   CHECK(t.Run(pid, [&](Subject& self) {
     alias = self.CreateAlias().value();
     self.SetTrapExit(true);
@@ -45,6 +45,8 @@ TEST_CASE("process info: what it says of a process") {
 }
 
 TEST_CASE("process info: states") {
+  gen::PID slow;
+  std::atomic<bool> known{false};
   TestNode t;
   kit::ThreadGate gate;
   auto state_of = [&](gen::PID pid) { return t.node.ProcessInfo(pid)->state; };
@@ -69,8 +71,6 @@ TEST_CASE("process info: states") {
   // In Init and in Terminate it can be asked about, too.
   kit::Gate begin(t.node);
   kit::Gate end(t.node);
-  gen::PID slow;
-  std::atomic<bool> known{false};
   std::thread spawner([&] {
     CHECK(t.node.Spawn(Make({.init =
                                  [&](Subject& self, const gen::Args&) {
@@ -96,9 +96,9 @@ TEST_CASE("process info: states") {
 }
 
 TEST_CASE("process info: the list of processes") {
+  std::vector<gen::PID> pids;
   TestNode t;
   CHECK(t.node.ProcessList().empty());
-  std::vector<gen::PID> pids;
   for (int i = 0; i < 5; ++i) pids.push_back(t.Spawn());
   auto list = t.node.ProcessList();
   std::sort(list.begin(), list.end());
@@ -142,9 +142,9 @@ TEST_CASE("process info: the node's own numbers") {
 }
 
 TEST_CASE("process info: asked all the time while processes come, change and go") {
-  TestNode t;
   std::atomic<bool> done{false};
   std::atomic<int> seen{0};
+  TestNode t;
   std::thread asker([&] {
     while (!done) {
       for (const gen::PID pid : t.node.ProcessList()) {

@@ -61,10 +61,10 @@ TEST_CASE("links: a normal end does not end the other one, but the link is gone"
 }
 
 TEST_CASE("links: trapped, a signal is a message, whatever its reason") {
-  TestNode t;
   Notes<gen::MessageExitPID> exits;
-  const gen::PID traps = t.Spawn(Trap(exits));
   std::vector<gen::PID> others;
+  TestNode t;
+  const gen::PID traps = t.Spawn(Trap(exits));
   const std::vector<gen::Reason> reasons = {gen::Reason::Normal(), gen::Reason::Shutdown(),
                                             gen::Reason::Error("e"), gen::Reason::Panic("p")};
   for (const gen::Reason& reason : reasons) {
@@ -87,9 +87,9 @@ TEST_CASE("links: trapped, a signal is a message, whatever its reason") {
 }
 
 TEST_CASE("links: killed spreads as an end that can be trapped, kill itself cannot") {
-  TestNode t;
   Notes<gen::Reason> reasons;
   Notes<gen::MessageExitPID> exits;
+  TestNode t;
   const gen::PID a = t.Spawn(Remember(reasons));
   const gen::PID b = t.Spawn(Remember(reasons));
   const gen::PID traps = t.Spawn(Trap(exits));
@@ -107,11 +107,11 @@ TEST_CASE("links: killed spreads as an end that can be trapped, kill itself cann
 }
 
 TEST_CASE("links: the exit of the parent cannot be trapped") {
-  TestNode t;
   Notes<gen::MessageExitPID> exits;
-  const gen::PID parent = t.Spawn();
   gen::PID child;
   gen::PID grandchild;
+  TestNode t;
+  const gen::PID parent = t.Spawn();
   CHECK(t.Run(parent, [&](Subject& self) {
     child = self.Spawn(Make(Trap(exits)), {.link_parent = true}).value();
   }));
@@ -138,9 +138,9 @@ TEST_CASE("links: the exit of the parent cannot be trapped") {
 }
 
 TEST_CASE("links: explicit exit signals") {
-  TestNode t;
   Notes<gen::Reason> reasons;
   Notes<gen::MessageExitPID> exits;
+  TestNode t;
   const gen::PID sender = t.Spawn();
   auto send = [&](gen::PID to, const gen::Reason& reason) {
     CHECK(t.Run(sender, [&](Subject& self) { CHECK(self.SendExit(to, reason)); }));
@@ -165,9 +165,9 @@ TEST_CASE("links: explicit exit signals") {
 }
 
 TEST_CASE("links: SendExit to itself ends it after the handler") {
-  TestNode t;
   Notes<gen::Reason> reasons;
   std::atomic<bool> went_on{false};
+  TestNode t;
   const gen::PID pid = t.Spawn(Remember(reasons));
   CHECK(t.Run(pid, [&](Subject& self) {
     CHECK(self.SendExit(self.Self(), gen::Reason::Error("me")));
@@ -179,9 +179,9 @@ TEST_CASE("links: SendExit to itself ends it after the handler") {
 }
 
 TEST_CASE("links: to a process that is gone, and to nobody") {
-  TestNode t;
   Notes<gen::MessageExitPID> exits;
   Notes<gen::Reason> reasons;
+  TestNode t;
   const gen::PID gone = t.Spawn();
   CHECK(t.node.Kill(gone));
   CHECK(t.Ended(gone));
@@ -202,8 +202,8 @@ TEST_CASE("links: to a process that is gone, and to nobody") {
 }
 
 TEST_CASE("links: after Unlink no signal counts, not even one on its way") {
-  TestNode t;
   Notes<gen::MessageExitPID> exits;
+  TestNode t;
   const gen::PID plain = t.Spawn();
   const gen::PID traps = t.Spawn(Trap(exits));
   const int rounds = kit::Scaled(300);
@@ -226,8 +226,8 @@ TEST_CASE("links: after Unlink no signal counts, not even one on its way") {
 }
 
 TEST_CASE("links: trap switched off again") {
-  TestNode t;
   Notes<gen::MessageExitPID> exits;
+  TestNode t;
   const gen::PID pid = t.Spawn(Trap(exits));
   CHECK(t.Run(pid, [](Subject& self) {
     CHECK(self.TrapExit());
@@ -241,9 +241,9 @@ TEST_CASE("links: trap switched off again") {
 }
 
 TEST_CASE("links: a whole net goes down together") {
+  std::vector<gen::PID> pids;
   TestNode t;
   const int count = kit::Scaled(1'000, 10);
-  std::vector<gen::PID> pids;
   for (int i = 0; i < count; ++i) pids.push_back(t.Spawn());
   for (std::size_t i = 0; i < pids.size(); ++i) {
     t.Begin(pids[i], [&, i](Subject& self) {
@@ -299,10 +299,12 @@ TEST_CASE("monitors: before, during and after the end, exactly one notice each")
 }
 
 TEST_CASE("monitors: n monitors, n notices, each with its ref") {
+  std::vector<gen::Ref> refs;
+  std::vector<gen::Ref> expected;
+  std::vector<gen::Ref> got;
   TestNode t;
   kit::ProberHandle watcher(t.node);
   const gen::PID pid = t.Spawn();
-  std::vector<gen::Ref> refs;
   CHECK(watcher.Run([&](kit::Prober& self) {
     for (int i = 0; i < 50; ++i) refs.push_back(self.Monitor(pid).value());
   }));
@@ -316,11 +318,9 @@ TEST_CASE("monitors: n monitors, n notices, each with its ref") {
   CHECK(watcher.Run([](kit::Prober&) {}));
   const auto downs = watcher.inbox().Downs();
   REQUIRE(downs.size() == 40);
-  std::vector<gen::Ref> expected;
   for (std::size_t i = 0; i < 50; ++i) {
     if (i % 5 != 0) expected.push_back(refs[i]);
   }
-  std::vector<gen::Ref> got;
   for (const auto& down : downs) got.push_back(down.ref);
   std::sort(got.begin(), got.end());
   std::sort(expected.begin(), expected.end());
@@ -328,10 +328,10 @@ TEST_CASE("monitors: n monitors, n notices, each with its ref") {
 }
 
 TEST_CASE("monitors: no notice is handled after Demonitor, even if it had arrived") {
+  std::atomic<int> too_late{0};
   TestNode t;
   kit::ProberHandle watcher(t.node);
   const int rounds = kit::Scaled(500);
-  std::atomic<int> too_late{0};
   for (int i = 0; i < rounds; ++i) {
     const gen::PID pid = t.Spawn();
     CHECK(watcher.Run([&](kit::Prober& self) {
@@ -348,13 +348,13 @@ TEST_CASE("monitors: no notice is handled after Demonitor, even if it had arrive
 }
 
 TEST_CASE("monitors: by name and by alias") {
+  gen::Alias alias;
+  gen::Ref by_name;
+  gen::Ref by_alias;
   TestNode t;
   kit::ProberHandle watcher(t.node);
   const gen::PID pid = t.node.SpawnRegister("named", Make({})).value();
-  gen::Alias alias;
   CHECK(t.Run(pid, [&](Subject& self) { alias = self.CreateAlias().value(); }));
-  gen::Ref by_name;
-  gen::Ref by_alias;
   CHECK(watcher.Run([&](kit::Prober& self) {
     by_name = self.Monitor("named").value();
     by_alias = self.Monitor(alias).value();
@@ -395,9 +395,9 @@ TEST_CASE("monitors: of itself, and of one who monitors back") {
 }
 
 TEST_CASE("monitors T08: races of many watchers with the end") {
+  std::vector<std::unique_ptr<kit::ProberHandle>> watchers;
   TestNode t;
   constexpr int kWatchers = 6;
-  std::vector<std::unique_ptr<kit::ProberHandle>> watchers;
   for (int i = 0; i < kWatchers; ++i) {
     watchers.push_back(std::make_unique<kit::ProberHandle>(t.node));
   }
@@ -423,11 +423,11 @@ TEST_CASE("monitors T08: races of many watchers with the end") {
 }
 
 TEST_CASE("links: races of linking and unlinking with both ends") {
-  TestNode t;
   Notes<gen::MessageExitPID> exits;
+  std::atomic<std::size_t> expected{0};
+  TestNode t;
   const gen::PID traps = t.Spawn(Trap(exits));
   const int rounds = kit::Scaled(1'000);
-  std::atomic<std::size_t> expected{0};
   for (int i = 0; i < rounds; ++i) {
     const gen::PID other = t.Spawn();
     t.Begin(traps, [&, other, i](Subject& self) {
@@ -466,9 +466,9 @@ TEST_CASE("T07: an exception in Terminate is logged, everybody is told neverthel
 }
 
 TEST_CASE("T07: Terminate runs exactly once, however many end the process") {
+  std::atomic<int> terminated{0};
   TestNode t;
   const int rounds = kit::Scaled(1'000);
-  std::atomic<int> terminated{0};
   for (int i = 0; i < rounds; ++i) {
     const gen::PID pid = t.Spawn({.terminate = [&](Subject&, const gen::Reason&) {
       terminated.fetch_add(1);

@@ -45,8 +45,8 @@ TEST_CASE("scheduling T03: never-ending processes do not starve others") {
 }
 
 TEST_CASE("scheduling T03: two that keep each other busy do not starve others") {
-  TestNode t({.workers = 2});
   std::vector<gen::PID> pids;
+  TestNode t({.workers = 2});
   for (int pair = 0; pair < 4; ++pair) {
     auto bounce = Handlers{.message = [](Subject& self, gen::PID from, gen::Message&) {
       (void)self.Send(from, Spin{});
@@ -63,9 +63,9 @@ TEST_CASE("scheduling T03: two that keep each other busy do not starve others") 
 }
 
 TEST_CASE("scheduling T04: what a blocked worker had made ready is run by others") {
-  TestNode t({.workers = 2});
   std::atomic<int> handled{0};
   std::vector<gen::PID> pids;
+  TestNode t({.workers = 2});
   for (int i = 0; i < 300; ++i) {
     pids.push_back(t.Spawn({.message = [&](Subject&, gen::PID, gen::Message&) {
       handled.fetch_add(1);
@@ -86,9 +86,9 @@ TEST_CASE("scheduling T04: what a blocked worker had made ready is run by others
 }
 
 TEST_CASE("scheduling: a flood from one sender does not delay others for ever") {
-  TestNode t({.workers = 2});
   std::atomic<bool> done{false};
   std::atomic<int> handled{0};
+  TestNode t({.workers = 2});
   const gen::PID sink = t.Spawn({.message = [&](Subject&, gen::PID, gen::Message&) {
     handled.fetch_add(1, std::memory_order_relaxed);
     return gen::Continue();

@@ -10,11 +10,11 @@ namespace ergon::node {
 namespace {
 
 TEST_CASE("spawn: Init has run, with its arguments, when Spawn returns") {
-  TestNode t;
   int number = 0;
   std::string text;
   gen::PID self;
   gen::PID parent;
+  TestNode t;
   const auto factory = Make({.init = [&](Subject& subject, const gen::Args& args) {
     number = args.Get<int>(0).value();
     text = args.Get<std::string>(1).value();
@@ -31,8 +31,8 @@ TEST_CASE("spawn: Init has run, with its arguments, when Spawn returns") {
 }
 
 TEST_CASE("spawn: a failing Init is the spawn's error, and Terminate is not called") {
-  TestNode t;
   std::atomic<int> terminated{0};
+  TestNode t;
   auto terminate = [&](Subject&, const gen::Reason&) { terminated.fetch_add(1); };
   const auto stops = Make(
       {.init = [](Subject&, const gen::Args&) -> gen::Status {
@@ -106,6 +106,7 @@ TEST_CASE("spawn: a bad option is named with its value") {
 }
 
 TEST_CASE("spawn: SpawnRegister") {
+  gen::Atom name;
   TestNode t;
   const auto pid = t.node.SpawnRegister("one", Make({})).value();
   CHECK(t.node.Resolve("one").value() == pid);
@@ -116,7 +117,6 @@ TEST_CASE("spawn: SpawnRegister") {
   REQUIRE(!empty);
   CHECK(empty.error() == gen::ErrIncorrect);
   // The name is known in Init already, and free again when that fails.
-  gen::Atom name;
   auto failed = t.node.SpawnRegister("two", Make({.init = [&](Subject& self, const gen::Args&) {
     name = self.Name();
     return gen::Status(gen::Stop(gen::Reason::Normal()));
@@ -174,11 +174,11 @@ gen::Status SpawnDeep(Subject& self, int depth, gen::PID echo, std::atomic<int>&
 }
 
 TEST_CASE("spawn: inside Init inside Spawn, with calls at every level") {
+  std::atomic<int> started{0};
   TestNode t;
   const auto echo = t.Spawn({.call = [](Subject&, gen::PID, gen::Ref, gen::Message& request) {
     return gen::Reply(request.Take<int>());
   }});
-  std::atomic<int> started{0};
   constexpr int kDepth = 8;
   CHECK(t.node.Spawn(Make({.init = [&](Subject& self, const gen::Args&) {
     return SpawnDeep(self, kDepth, echo, started);
@@ -188,9 +188,9 @@ TEST_CASE("spawn: inside Init inside Spawn, with calls at every level") {
 }
 
 TEST_CASE("spawn: a child whose Init waits suspends its parent only") {
+  std::atomic<bool> done{false};
   TestNode t;
   kit::Gate gate(t.node);
-  std::atomic<bool> done{false};
   const auto parent = t.Spawn();
   t.Begin(parent, [&](Subject& self) {
     auto child = self.Spawn(Make({.init = [&](Subject& inner, const gen::Args&) {
@@ -210,10 +210,10 @@ TEST_CASE("spawn: a child whose Init waits suspends its parent only") {
 }
 
 TEST_CASE("spawn: messages sent to a process in its Init come after it") {
-  TestNode t;
   Notes<int> notes;
-  kit::Gate gate(t.node);
   gen::PID pid;
+  TestNode t;
+  kit::Gate gate(t.node);
   std::thread spawner([&] {
     CHECK(t.node.SpawnRegister(
         "slow", Make({.init =
@@ -239,8 +239,8 @@ TEST_CASE("spawn: messages sent to a process in its Init come after it") {
 }
 
 TEST_CASE("spawn T07: an exit signal during Init ends the process after it") {
-  TestNode t;
   Notes<std::string> reasons;
+  TestNode t;
   auto pid = t.node.Spawn(
       Make({.init =
                 [](Subject& self, const gen::Args&) {
@@ -257,10 +257,11 @@ TEST_CASE("spawn T07: an exit signal during Init ends the process after it") {
 }
 
 TEST_CASE("spawn T07: killed while its Init waits, inside and outside of a process") {
-  TestNode t;
   std::atomic<int> unwound{0};
   std::atomic<int> terminated{0};
   Notes<gen::PID> in_init;
+  std::atomic<bool> went_on{false};
+  TestNode t;
   const auto waits = Make({.init =
                                [&](Subject& self, const gen::Args&) {
                                  Unwound guard(unwound);
@@ -276,7 +277,6 @@ TEST_CASE("spawn T07: killed while its Init waits, inside and outside of a proce
     CHECK(failed.error() == gen::ErrProcessTerminated);
   });
   const auto parent = t.Spawn();
-  std::atomic<bool> went_on{false};
   t.Begin(parent, [&](Subject& self) {
     auto failed = self.Spawn(waits, {.link_child = true});
     CHECK(!failed);
@@ -292,10 +292,10 @@ TEST_CASE("spawn T07: killed while its Init waits, inside and outside of a proce
 }
 
 TEST_CASE("spawn: links with the parent") {
-  TestNode t;
-  const auto parent = t.Spawn();
   gen::PID linked;
   gen::PID single;
+  TestNode t;
+  const auto parent = t.Spawn();
   CHECK(t.Run(parent, [&](Subject& self) {
     linked = self.Spawn(Make({}), {.link_parent = true, .link_child = true}).value();
     single = self.Spawn(Make({})).value();
@@ -322,10 +322,10 @@ TEST_CASE("spawn: PIDs are never used again") {
 }
 
 TEST_CASE("spawn: from many threads at once") {
-  TestNode t;
-  const int each = kit::Scaled(2'000);
   std::vector<std::thread> threads;
   std::atomic<int> good{0};
+  TestNode t;
+  const int each = kit::Scaled(2'000);
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
       for (int k = 0; k < each; ++k) {

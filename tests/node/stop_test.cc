@@ -27,8 +27,8 @@ Handlers Note(Notes<std::string>& notes, std::string name) {
 }
 
 TEST_CASE("stop: processes without a parent end one after the other, the newest first") {
-  TestNode t;
   Notes<std::string> notes;
+  TestNode t;
   t.Spawn(Note(notes, "a"));
   t.Spawn(Note(notes, "b"));
   t.Spawn(Note(notes, "c"));
@@ -38,8 +38,8 @@ TEST_CASE("stop: processes without a parent end one after the other, the newest 
 }
 
 TEST_CASE("stop: what waits in the mailboxes is handled first, also from processes that stop") {
-  TestNode t;
   Notes<std::string> notes;
+  TestNode t;
   const gen::PID first = t.Spawn(Note(notes, "a"));
   Handlers sends = Note(notes, "b");
   sends.message = [&, first](Subject& self, gen::PID, gen::Message& message) {
@@ -56,8 +56,10 @@ TEST_CASE("stop: what waits in the mailboxes is handled first, also from process
 }
 
 TEST_CASE("stop: linked children go with their parent, others follow, all with Terminate") {
-  TestNode t;
   Notes<std::string> notes;
+  int linked = 0;
+  int free = 0;
+  TestNode t;
   const gen::PID parent = t.Spawn(Note(notes, "parent"));
   CHECK(t.Run(parent, [&](Subject& self) {
     for (int i = 0; i < 10; ++i) {
@@ -66,8 +68,6 @@ TEST_CASE("stop: linked children go with their parent, others follow, all with T
     for (int i = 0; i < 10; ++i) self.Spawn(Make(Note(notes, "free"))).value();
   }));
   t.node.Stop();
-  int linked = 0;
-  int free = 0;
   for (const std::string& note : notes.All()) {
     linked += note == "linked shutdown" ? 1 : 0;
     free += note == "free shutdown" ? 1 : 0;
@@ -78,9 +78,9 @@ TEST_CASE("stop: linked children go with their parent, others follow, all with T
 }
 
 TEST_CASE("stop T12: twice, at once, and afterwards") {
+  std::vector<std::thread> threads;
   TestNode t;
   const gen::PID pid = t.Spawn();
-  std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&, i] {
       if (i == 3) t.node.StopForce();
@@ -173,9 +173,9 @@ TEST_CASE("stop T12: during spawns, from outside and by processes") {
 }
 
 TEST_CASE("stop T12: with full mailboxes and waiting callers") {
-  TestNode t;
   std::atomic<int> handled{0};
   std::vector<gen::PID> pids;
+  TestNode t;
   for (int i = 0; i < 10; ++i) {
     pids.push_back(t.Spawn({.message =
                                 [&](Subject&, gen::PID, gen::Message&) {
@@ -200,10 +200,10 @@ TEST_CASE("stop T12: with full mailboxes and waiting callers") {
 }
 
 TEST_CASE("stop: StopForce drops what waits, at once") {
-  TestNode t({.shutdown_timeout = kit::kDeadline * 10});
   std::atomic<int> handled{0};
   std::atomic<int> unwound{0};
   std::atomic<int> terminated{0};
+  TestNode t({.shutdown_timeout = kit::kDeadline * 10});
   const gen::PID pid = t.Spawn({.message =
                                     [&](Subject&, gen::PID, gen::Message&) {
                                       handled.fetch_add(1);
@@ -235,9 +235,9 @@ TEST_CASE("stop: StopForce drops what waits, at once") {
 }
 
 TEST_CASE("stop: after the deadline everything is killed; a busy handler is named and waited for") {
+  std::atomic<bool> returned{false};
   TestNode t({.shutdown_timeout = 10ms});
   kit::ThreadGate gate;
-  std::atomic<bool> returned{false};
   const gen::PID waits = t.Spawn();
   t.Begin(waits, [](Subject& self) { (void)self.Sleep(gen::kInfinite); });
   CHECK(t.EventuallyWaiting(waits));
@@ -273,8 +273,8 @@ TEST_CASE("stop: calls that nobody answers end with the node") {
 }
 
 TEST_CASE("stop: StopProcess handles what waits, then ends with normal") {
-  TestNode t;
   Notes<std::string> notes;
+  TestNode t;
   const gen::PID pid = t.Spawn(Note(notes, "a"));
   kit::ThreadGate gate;
   t.Begin(pid, [enter = gate.Holder()](Subject&) { enter(); });

@@ -24,7 +24,8 @@ using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
 
 class Subject;
 
-// What a subject does; what is empty does nothing special.
+// What a subject does; what is empty does nothing special. What the functions refer to has to be
+// declared before the node: they may still be called while that ends.
 struct Handlers {
   std::function<gen::Status(Subject&, const gen::Args&)> init = {};
   std::function<gen::Status(Subject&, gen::PID, gen::Message&)> message = {};

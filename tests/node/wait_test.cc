@@ -39,15 +39,16 @@ int HelperBelow(Subject& self, gen::PID echo, int depth) {
 }
 
 TEST_CASE("wait: Call in a handler and in functions below it") {
+  int sum = 0;
   TestNode t;
   const gen::PID echo = t.Spawn(Echo());
   const gen::PID pid = t.Spawn();
-  int sum = 0;
   CHECK(t.Run(pid, [&](Subject& self) { sum = HelperBelow(self, echo, 20); }));
   CHECK(sum == 21);
 }
 
 TEST_CASE("wait: nested calls through a chain of processes") {
+  std::vector<std::future<gen::Result<int>>> answers;
   TestNode t;
   gen::PID next = t.Spawn(Echo());
   constexpr int kLinks = 200;
@@ -57,7 +58,6 @@ TEST_CASE("wait: nested calls through a chain of processes") {
       return gen::Reply(value + 1);
     }});
   }
-  std::vector<std::future<gen::Result<int>>> answers;
   for (int i = 0; i < 10; ++i) answers.push_back(t.node.CallAsync<int>(next, i, kPatient));
   for (int i = 0; i < 10; ++i) {
     CHECK(answers[static_cast<std::size_t>(i)].get().value() == kLinks + i);
@@ -164,11 +164,11 @@ TEST_CASE("wait: a call to itself is refused") {
 }
 
 TEST_CASE("wait: exceptions around and across calls") {
+  std::atomic<int> good{0};
+  std::vector<gen::PID> pids;
   TestNode t;
   const gen::PID echo = t.Spawn(Echo());
   const int rounds = kit::Scaled(500, 5);
-  std::atomic<int> good{0};
-  std::vector<gen::PID> pids;
   for (int i = 0; i < 8; ++i) {
     pids.push_back(t.Spawn());
     t.Begin(pids.back(), [&, i](Subject& self) {
@@ -206,6 +206,8 @@ TEST_CASE("wait: exceptions around and across calls") {
 }
 
 TEST_CASE("wait: a call in a destructor during unwinding") {
+  std::atomic<int> good{0};
+  std::vector<gen::PID> pids;
   TestNode t;
   const gen::PID echo = t.Spawn(Echo());
   struct CallsInDestructor {
@@ -218,8 +220,6 @@ TEST_CASE("wait: a call in a destructor during unwinding") {
       if (answer && *answer == 7 && std::uncaught_exceptions() == 1) good.fetch_add(1);
     }
   };
-  std::atomic<int> good{0};
-  std::vector<gen::PID> pids;
   for (int i = 0; i < 4; ++i) {
     pids.push_back(t.Spawn());
     t.Begin(pids.back(), [&](Subject& self) {
@@ -237,9 +237,9 @@ TEST_CASE("wait: a call in a destructor during unwinding") {
 }
 
 TEST_CASE("wait: an exception that leaves a handler after a call ends the process") {
+  Notes<std::string> reasons;
   TestNode t;
   const gen::PID echo = t.Spawn(Echo());
-  Notes<std::string> reasons;
   const gen::PID pid = t.Spawn({.terminate = [&](Subject&, const gen::Reason& reason) {
     reasons.Add(reason.ToString());
   }});
@@ -258,11 +258,11 @@ TEST_CASE("wait: an exception that leaves a handler after a call ends the proces
 }
 
 TEST_CASE("wait: thousands of processes in Call at once on two workers") {
+  std::atomic<int> passed{0};
+  std::vector<gen::PID> pids;
   TestNode t({.workers = 2});
   kit::Gate gate(t.node);
   constexpr int kWaiting = ERGON_TSAN ? 2'000 : 10'000;
-  std::atomic<int> passed{0};
-  std::vector<gen::PID> pids;
   for (int i = 0; i < kWaiting; ++i) {
     pids.push_back(t.Spawn());
     t.Begin(pids.back(), [&](Subject& self) {
@@ -280,12 +280,12 @@ TEST_CASE("wait: thousands of processes in Call at once on two workers") {
 }
 
 TEST_CASE("wait: a late response never disturbs the next call") {
-  TestNode t;
   Notes<Question> questions;
+  int answer = 0;
+  TestNode t;
   const gen::PID server = t.Spawn(KeepOpen(questions));
   const gen::PID pid = t.Spawn();
   const gen::PID helper = t.Spawn();
-  int answer = 0;
   t.Begin(pid, [&](Subject& self) {
     CHECK(self.Call<int>(server, 1, {.timeout = 1ms}).error() == gen::ErrTimeout);
     answer = self.Call<int>(server, 2, kPatient).value();
@@ -312,8 +312,8 @@ TEST_CASE("wait: a late response never disturbs the next call") {
 }
 
 TEST_CASE("wait: the response may come from anybody, once") {
-  TestNode t;
   Notes<Question> questions;
+  TestNode t;
   const gen::PID server = t.Spawn(KeepOpen(questions));
   const gen::PID helper = t.Spawn();
   auto ask = [&] {
@@ -347,11 +347,11 @@ TEST_CASE("wait: the response may come from anybody, once") {
 }
 
 TEST_CASE("wait: a response before the caller waits, many times") {
+  std::atomic<int> wrong{0};
+  std::vector<gen::PID> pids;
   TestNode t;
   const gen::PID echo = t.Spawn(Echo());
   const int rounds = kit::Scaled(20'000);
-  std::atomic<int> wrong{0};
-  std::vector<gen::PID> pids;
   for (int i = 0; i < 3; ++i) {
     pids.push_back(t.Spawn());
     t.Begin(pids.back(), [&](Subject& self) {
@@ -366,6 +366,10 @@ TEST_CASE("wait: a response before the caller waits, many times") {
 }
 
 TEST_CASE("wait: time-outs that race with responses") {
+  std::atomic<int> wrong{0};
+  std::atomic<int> answered{0};
+  std::atomic<int> late{0};
+  std::vector<gen::PID> pids;
   TestNode t;
   const gen::PID echo = t.Spawn(
       {.call = [](Subject& self, gen::PID, gen::Ref, gen::Message& request) {
@@ -374,10 +378,6 @@ TEST_CASE("wait: time-outs that race with responses") {
         return gen::Reply(value);
       }});
   const int rounds = kit::Scaled(3'000, 10);
-  std::atomic<int> wrong{0};
-  std::atomic<int> answered{0};
-  std::atomic<int> late{0};
-  std::vector<gen::PID> pids;
   for (int i = 0; i < 4; ++i) {
     pids.push_back(t.Spawn());
     t.Begin(pids.back(), [&](Subject& self) {
@@ -400,10 +400,12 @@ TEST_CASE("wait: time-outs that race with responses") {
 }
 
 TEST_CASE("wait: a callee that has died, dies before, while and after handling it") {
-  TestNode t;
   Notes<Question> questions;
-  const gen::PID caller = t.Spawn();
   Notes<gen::Error> errors;
+  std::vector<std::future<gen::Result<int>>> answers;
+  int errored = 0;
+  TestNode t;
+  const gen::PID caller = t.Spawn();
   auto call = [&](gen::PID to) {
     t.Begin(caller, [&, to](Subject& self) { errors.Add(self.Call<int>(to, 1, kPatient).error()); });
     REQUIRE(t.EventuallyWaiting(caller));
@@ -441,13 +443,11 @@ TEST_CASE("wait: a callee that has died, dies before, while and after handling i
 
   // It ends by itself with several open.
   callee = t.Spawn(KeepOpen(questions));
-  std::vector<std::future<gen::Result<int>>> answers;
   for (int i = 0; i < 200; ++i) answers.push_back(t.node.CallAsync<int>(callee, i, kPatient));
   REQUIRE(kit::Eventually([&] { return questions.size() == 201; }));
   const Question some = questions.All()[100];
   CHECK(t.node.SendResponse(some.from, some.ref, 9));
   CHECK(t.node.Send(callee, End{gen::Reason::Normal()}));
-  int errored = 0;
   for (auto& answer : answers) {
     auto result = answer.get();
     if (!result && result.error() == gen::ErrProcessTerminated) ++errored;
@@ -457,11 +457,11 @@ TEST_CASE("wait: a callee that has died, dies before, while and after handling i
 }
 
 TEST_CASE("wait: an answered open request is not answered again when its process ends") {
-  TestNode t;
   Notes<Question> questions;
+  Notes<int> values;
+  TestNode t;
   const gen::PID server = t.Spawn(KeepOpen(questions));
   const gen::PID caller = t.Spawn();
-  Notes<int> values;
   t.Begin(caller, [&](Subject& self) {
     values.Add(self.Call<int>(server, 1, kPatient).value());
     values.Add(self.Call<int>(server, 2, kPatient).value_or(-1));
@@ -476,12 +476,12 @@ TEST_CASE("wait: an answered open request is not answered again when its process
 }
 
 TEST_CASE("wait: killed while it waits, a process unwinds its stack") {
-  TestNode t;
   Notes<Question> questions;
-  const gen::PID server = t.Spawn(KeepOpen(questions));
   std::atomic<int> unwound{0};
   std::atomic<int> terminated{0};
   Notes<std::string> reasons;
+  TestNode t;
+  const gen::PID server = t.Spawn(KeepOpen(questions));
   auto handlers = Handlers{.terminate = [&](Subject& self, const gen::Reason& reason) {
     // No waiting any more, at once.
     CHECK(self.Sleep(kit::kDeadline).error() == gen::ErrProcessTerminated);
@@ -521,9 +521,9 @@ TEST_CASE("wait: killed while it waits, a process unwinds its stack") {
 }
 
 TEST_CASE("wait: an exit signal ends a wait, unless it is trapped") {
+  Notes<std::string> events;
   TestNode t;
   kit::Gate gate(t.node);
-  Notes<std::string> events;
   const gen::PID sender = t.Spawn();
   auto send_exit = [&](gen::PID to) {
     CHECK(t.Run(sender, [to](Subject& self) {
@@ -561,10 +561,10 @@ TEST_CASE("wait: an exit signal ends a wait, unless it is trapped") {
 }
 
 TEST_CASE("wait: kills that race with answers") {
+  std::atomic<int> unwound{0};
   TestNode t;
   const gen::PID echo = t.Spawn(Echo());
-  const int rounds = kit::Scaled(3'000, 15);
-  std::atomic<int> unwound{0};
+  const int rounds = kit::Scaled(300, 3);
   for (int i = 0; i < rounds; ++i) {
     const gen::PID pid = t.Spawn();
     t.Begin(pid, [&](Subject& self) {
@@ -581,9 +581,9 @@ TEST_CASE("wait: kills that race with answers") {
 }
 
 TEST_CASE("wait: Call inside Init and Terminate") {
+  Notes<int> values;
   TestNode t;
   const gen::PID echo = t.Spawn(Echo());
-  Notes<int> values;
   auto pid = t.node.Spawn(Make({.init =
                                     [&](Subject& self, const gen::Args&) {
                                       values.Add(self.Call<int>(echo, 1, kPatient).value());
@@ -602,9 +602,9 @@ TEST_CASE("wait: Call inside Init and Terminate") {
 }
 
 TEST_CASE("wait: messages that arrive meanwhile are handled afterwards, in order") {
+  Notes<int> notes;
   TestNode t;
   kit::Gate gate(t.node);
-  Notes<int> notes;
   const gen::PID pid = t.Spawn({.message = [&](Subject&, gen::PID, gen::Message& message) {
     notes.Add(message.Take<int>());
     return gen::Continue();
@@ -623,8 +623,8 @@ TEST_CASE("wait: messages that arrive meanwhile are handled afterwards, in order
 }
 
 TEST_CASE("wait: an expired request is skipped and counted") {
-  TestNode t;
   std::atomic<int> handled{0};
+  TestNode t;
   const gen::PID server = t.Spawn({.call = [&](Subject&, gen::PID, gen::Ref, gen::Message&) {
     handled.fetch_add(1);
     return gen::Reply(1);
