@@ -57,6 +57,12 @@ core::TurnEnd Process::RunMessages() {
     state_.store(static_cast<std::uint8_t>(gen::ProcessState::kIdle), std::memory_order_relaxed);
     SetCurrentProcess(nullptr);
     if (mailbox_.TryIdle(!hold_main_)) return core::TurnEnd::kIdle;
+    // The right to run may have been given up and taken back, and the slot may have a new process
+    // since, with a thread of its own.
+    if (dispatcher_ != &core::Worker::Current()->dispatcher()) {
+      dispatcher_->Schedule(*this);
+      return core::TurnEnd::kIdle;
+    }
     state_.store(static_cast<std::uint8_t>(gen::ProcessState::kRunning),
                  std::memory_order_relaxed);
     SetCurrentProcess(this);
@@ -222,11 +228,9 @@ bool Process::RunInitInline(gen::Reason& failure) {
   state_.store(static_cast<std::uint8_t>(gen::ProcessState::kRunning), std::memory_order_relaxed);
   const bool ready = RunInit(failure);
   if (ready) {
-    // The child's first messages are for its own turns. After the right to run is given up, the slot
-    // may be somebody else's: what is needed is read before.
-    core::Dispatcher& dispatcher = *dispatcher_;
+    // The child's first messages are for its own turns.
     state_.store(static_cast<std::uint8_t>(gen::ProcessState::kIdle), std::memory_order_relaxed);
-    if (!mailbox_.TryIdle(!hold_main_)) dispatcher.Schedule(*this);
+    if (!mailbox_.TryIdle(!hold_main_)) dispatcher_->Schedule(*this);
   }
   SetCurrentProcess(parent);
   return ready;
