@@ -47,16 +47,16 @@ class PoolRunner;
 //   worker_behavior          class name
 //   worker_mailbox_size      0: unbounded
 //   worker_restarts          replacements made
-//   messages_forwarded       given to workers, each counted once
+//   messages_forwarded       accepted for the workers, each counted once
 //   messages_unhandled       refused or dropped, because all were full or the pool was ending
-//   workers_ready, workers_busy, workers_starting
+//   workers_ready, workers_busy, workers_starting, workers_leaving
 //   messages_queued          waiting, at workers and at the pool
 //   messages_handled         by workers, also those that have ended
 //   messages_salvaged        taken over from workers that had ended
 //   messages_drained         handled by workers after RemoveWorkers had taken them out
-//   messages_lost            forwarded but not handled, the sum of
+//   messages_lost            accepted but not handled, the sum of
 //   messages_lost_crashed      being handled when the worker failed
-//   messages_lost_full         taken over, but all others were full
+//   messages_lost_full         all workers were full when the pool itself had to forward them
 //   messages_lost_terminated   left over when the pool ended
 //   queue_wait_estimate_us   how long a message waits, from the mean rate since the start
 //   state                    running, stopping

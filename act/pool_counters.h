@@ -10,12 +10,12 @@ struct PoolCounters {
   std::uint64_t handled = 0;   // by workers that have ended
   std::uint64_t salvaged = 0;  // taken over from workers that had ended
   std::uint64_t drained = 0;   // handled by workers that were leaving
-  // Given to a worker and handled by nobody:
+  // Accepted by the pool and handled by nobody:
   std::uint64_t lost_crashed = 0;
   std::uint64_t lost_full = 0;
   std::uint64_t lost_terminated = 0;
-  // Dropped because the pool was ending, given to a worker before or not.
-  std::uint64_t dropped_terminated = 0;
+  // Of those, the ones that no worker ever had.
+  std::uint64_t never_given = 0;
 };
 
 }  // namespace ergon::act

@@ -35,7 +35,12 @@ void PoolForwarder::Inherited(std::vector<core::EnvelopePtr> messages) {
   for (core::EnvelopePtr& envelope : messages) {
     const bool given = (envelope->flags & core::Envelope::kFlagRouted) != 0;
     Held message{std::move(envelope), given};
-    if (mode_ == Mode::kEnded || !IsForwarded(*message.envelope)) {
+    if (!IsForwarded(*message.envelope)) {  // not for a handler: it dies with its receiver
+      host_.Drop(std::move(message.envelope), gen::DropReason::kTerminated,
+                 gen::ErrProcessTerminated);
+      continue;
+    }
+    if (mode_ == Mode::kEnded) {
       DropTerminated(message);
       continue;
     }
@@ -102,7 +107,8 @@ PoolForwarder::Outcome PoolForwarder::Place(Held& message) {
 
 void PoolForwarder::Refuse(Held& message, const gen::Error& error) {
   rotation_.Refused();
-  if (message.given) ++counters_.lost_full;
+  ++counters_.lost_full;
+  if (!message.given) ++counters_.never_given;
   host_.Drop(std::move(message.envelope), gen::DropReason::kMailboxFull, error);
 }
 
@@ -118,8 +124,8 @@ void PoolForwarder::LogRefusal() {
 }
 
 void PoolForwarder::DropTerminated(Held& message) {
-  ++counters_.dropped_terminated;
-  if (message.given) ++counters_.lost_terminated;
+  ++counters_.lost_terminated;
+  if (!message.given) ++counters_.never_given;
   host_.Drop(std::move(message.envelope), gen::DropReason::kTerminated, gen::ErrProcessTerminated);
 }
 

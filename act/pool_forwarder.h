@@ -50,11 +50,13 @@ class PoolForwarder {
   void End();
 
   [[nodiscard]] std::size_t held() const noexcept { return held_.size(); }
-  // Messages given to workers, each counted once.
-  [[nodiscard]] std::uint64_t forwarded() const noexcept { return rotation_.Given(); }
+  // Messages accepted for the workers and not held any more, each counted once.
+  [[nodiscard]] std::uint64_t forwarded() const noexcept {
+    return rotation_.Given() + counters_.never_given;
+  }
   // Messages refused by senders for want of room, or dropped.
   [[nodiscard]] std::uint64_t unhandled() const noexcept {
-    return rotation_.RefusedCount() + counters_.dropped_terminated;
+    return rotation_.RefusedCount() + counters_.lost_terminated;
   }
 
  private:

@@ -158,6 +158,8 @@ gen::Status PoolRunner::CallUser(core::Envelope& envelope) {
 // A worker's end is known by what it leaves behind, which always arrives, and exactly once. Its exit
 // signal follows and says nothing new; a worker may also send exit signals on purpose.
 gen::Status PoolRunner::OnInheritance(gen::MessageInheritance& left) {
+  // Bounded, because no signal comes from a worker that somebody has unlinked.
+  if (gone_.size() == 2 * std::size_t{kMaxPoolSize}) gone_.pop_front();
   gone_.push_back(left.pid);
   CountEnded(left);
   const auto decision = routing_.WorkerEnded(left.pid, host_.Now());

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include <ergon/act/pool_behavior.h>
@@ -80,7 +81,7 @@ class PoolRunner {
   gen::Reason stop_reason_;
   std::int64_t started_at_ = 0;
   // Workers that are gone, but whose exit signal has not arrived yet.
-  std::vector<gen::PID> gone_;
+  std::deque<gen::PID> gone_;
 };
 
 }  // namespace ergon::act

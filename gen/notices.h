@@ -62,6 +62,8 @@ struct MessageInheritance {
   std::vector<core::EnvelopePtr> messages;  // Main lane, in order of arrival
   std::uint64_t handled = 0;                // Main-lane messages that reached it through its pool
   bool holds_current = false;               // ended while it was handling one of those
+  // Not the end itself, which was told before, but a message that was on its way then.
+  bool late = false;
 };
 
 // A question of Node::Inspect; empty `items`: everything.

@@ -212,8 +212,9 @@ gen::WorkerProgress Process::Progress(gen::PID worker) const {
   gen::WorkerProgress progress;
   const Process* process = runtime_->Find(worker);
   if (process == nullptr) return progress;
+  // In this order no message is counted twice: what was handled had left the queue before.
+  progress.handled = process->routed_handled_.load(std::memory_order_acquire);
   progress.queued = process->mailbox_.MainDepthApprox();
-  progress.handled = process->routed_handled_.load(std::memory_order_relaxed);
   if (process->mailbox_.IsRedirected()) {
     // A pool as a worker: what its rotation took is its own affair, with its own counters.
     progress.handled += process->pool_.load(std::memory_order_acquire)->rotation.Given();

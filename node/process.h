@@ -140,6 +140,8 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   bool RunInitInline(gen::Reason& failure);
   // Sorts what a closed mailbox still held: what can be inherited, and what is dropped.
   void DisposeRest(core::Mailbox::Rest& rest, gen::PID self, gen::MessageInheritance& inheritance);
+  // What a sender had on its way when the slot's former process ended: its heir's, or dropped.
+  void DisposeLate(core::EnvelopePtr envelope);
   static gen::Error TerminatedError(const gen::Reason& reason);
   void Finish(const gen::Reason& reason);
   void ReportInit(const gen::Reason* failure);
@@ -232,6 +234,9 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   gen::PID init_from_;                     // who waits for Init
   std::uint64_t init_ref_ = 0;
   std::int64_t started_at_ = 0;
+  // The slot's process before this one.
+  std::uint64_t former_heir_ = 0;  // 0: it had none
+  std::uint32_t former_generation_ = 0;
   std::atomic<std::uint64_t> sequence_{0};  // order of spawning
 };
 

@@ -118,6 +118,8 @@ void Process::Finish(const gen::Reason& reason) {
   // Notices first, answers afterwards: a caller that learns of the end finds the others informed.
   gen::MessageInheritance inheritance{self, reason, {}, routed_handled_.load(), holds_current};
   DisposeRest(rest, self, inheritance);
+  former_heir_ = heir_ ? Parent().id : 0;
+  former_generation_ = static_cast<std::uint32_t>(self.id >> 32);
   if (heir_) {
     auto message = core::MakeEnvelope<gen::MessageInheritance>(
         static_cast<std::uint8_t>(gen::EnvelopeKind::kInheritance), core::Lane::kUrgent,
@@ -167,8 +169,7 @@ void Process::DisposeRest(core::Mailbox::Rest& rest, gen::PID self,
     const auto kind = static_cast<gen::EnvelopeKind>(envelope->kind);
     if (kind == gen::EnvelopeKind::kStopAfterThis) continue;
     if (envelope->generation != generation) {
-      runtime_->DropEnvelope(std::move(envelope), gen::DropReason::kUnknown,
-                             gen::ErrProcessUnknown);
+      DisposeLate(std::move(envelope));
     } else {
       inheritance.messages.push_back(std::move(envelope));
     }
@@ -179,6 +180,21 @@ void Process::DisposeRest(core::Mailbox::Rest& rest, gen::PID self,
     runtime_->DropEnvelope(std::move(envelope), gen::DropReason::kTerminated,
                            TerminatedError(inheritance.reason));
   }
+}
+
+void Process::DisposeLate(core::EnvelopePtr envelope) {
+  if ((envelope->flags & core::Envelope::kFlagRouted) != 0 && former_heir_ != 0 &&
+      envelope->generation == former_generation_) {
+    gen::MessageInheritance inheritance;
+    inheritance.late = true;
+    inheritance.messages.push_back(std::move(envelope));
+    auto message = core::MakeEnvelope<gen::MessageInheritance>(
+        static_cast<std::uint8_t>(gen::EnvelopeKind::kInheritance), core::Lane::kUrgent,
+        std::move(inheritance));
+    if (runtime_->Deliver({former_heir_, runtime_->Name(), runtime_->creation()}, message)) return;
+    envelope = std::move(message->ValueAs<gen::MessageInheritance>()->messages.front());
+  }
+  runtime_->DropEnvelope(std::move(envelope), gen::DropReason::kUnknown, gen::ErrProcessUnknown);
 }
 
 gen::Error Process::TerminatedError(const gen::Reason& reason) {

@@ -17,8 +17,8 @@ namespace {
 constexpr std::uint32_t kMaxSendsPerTurn = 64;
 
 void Add(std::atomic<std::uint64_t>& counter) {
-  // One writer at a time: no read-modify-write is needed.
-  counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  // One writer at a time: no read-modify-write is needed. Release; partner: Process::Progress.
+  counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
 }  // namespace
@@ -74,8 +74,7 @@ void Process::HandleEnvelope(core::Envelope& envelope) {
   if (envelope.generation != generation_.load(std::memory_order_relaxed)) [[unlikely]] {
     // Pushed by a sender that had looked when the slot's former process was still alive.
     mailbox_.Detach(&envelope);
-    runtime_->DropEnvelope(core::EnvelopePtr(&envelope), gen::DropReason::kUnknown,
-                           gen::ErrProcessUnknown);
+    DisposeLate(core::EnvelopePtr(&envelope));
     return;
   }
   current_ = &envelope;

@@ -69,8 +69,8 @@ struct Finish {};
 struct Summary {
   std::uint64_t files = 0;       // lines printed
   std::uint64_t bytes_read = 0;  // also of files that were not finished
-  ProblemCounts problems;
-  std::string output_error;  // why standard output could not be written; empty: it could
+  ProblemCounts problems = {};
+  std::string output_error = {};  // why standard output could not be written; empty: it could
 };
 
 }  // namespace treesum

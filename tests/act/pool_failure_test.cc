@@ -139,6 +139,8 @@ TEST_CASE("pool: what waits counts against the pool's bound") {
   CHECK(f.DroppedNumbers() == Ints{4});
   CHECK(f.host.dropped[0].error == gen::ErrProcessMailboxFull);
   CHECK(f.Number("messages_unhandled") == 1);
+  CHECK(f.Number("messages_forwarded") == 4);
+  CHECK(f.Number("messages_lost_full") == 1);
   f.CheckConservation();
 }
 
@@ -380,6 +382,8 @@ TEST_CASE("pool: C39 whatever happens, the numbers add up") {
     CHECK(f.host.done.size() + crashed + f.host.dropped.size() == accepted);
     CHECK(f.Number("messages_lost_crashed") == crashed);
     CHECK(f.Number("messages_handled") == f.host.done.size());
+    CHECK(f.Number("messages_forwarded") == accepted);
+    CHECK(f.Number("messages_lost_full") == f.host.dropped.size());
     f.CheckConservation();
   }
 }

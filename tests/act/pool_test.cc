@@ -299,6 +299,18 @@ TEST_CASE("pool: exit signals of others than workers") {
     CHECK(f.host.ended);
     CHECK(f.host.end_reason.ToString() == "boom");
   }
+  SUBCASE("not trapped: an explicit one ends the pool, also with normal") {
+    PoolFixture f({.pool_size = 1});
+    f.Start();
+    (void)f.host.Deliver(gen::EnvelopeKind::kExit, core::Lane::kUrgent,
+                         gen::MessageExitPID{FakeHost::Pid(60), gen::Reason::Normal()},
+                         gen::kExplicitExit);
+    f.host.Run();
+    CHECK(f.host.refused);
+    f.WorkAll();
+    CHECK(f.host.ended);
+    CHECK(f.host.end_reason.IsNormal());
+  }
   SUBCASE("trapped: messages") {
     PoolFixture f({.pool_size = 1});
     f.pool.on_init = [](TestPool& pool) { pool.SetTrapExit(true); };

@@ -175,16 +175,13 @@ class PoolHandle {
   // Waits until the pool is at rest, its numbers add up and `handled` messages in all were handled
   // through it.
   [[nodiscard]] bool EventuallyHandled(std::int64_t handled) const {
-    return Eventually([&] {
-      const kit::Stats stats = Stats();
+    return EventuallyStats([handled](const kit::Stats& stats) {
       return stats.AtRest() && stats.Conserved() && stats["messages_handled"] == handled;
     });
   }
   [[nodiscard]] bool EventuallyAtRest() const {
-    return Eventually([&] {
-      const kit::Stats stats = Stats();
-      return stats.AtRest() && stats.Conserved();
-    });
+    return EventuallyStats(
+        [](const kit::Stats& stats) { return stats.AtRest() && stats.Conserved(); });
   }
   // Waits until as many workers as it should have are ready.
   [[nodiscard]] bool EventuallyComplete(std::int64_t size) const {
@@ -195,6 +192,13 @@ class PoolHandle {
   }
 
  private:
+  template <class Condition>
+  [[nodiscard]] bool EventuallyStats(Condition condition) const {
+    const bool reached = Eventually([&] { return condition(Stats()); });
+    if (!reached) MESSAGE(Stats().ToString());
+    return reached;
+  }
+
   template <class R, class T>
   gen::Result<R> Ask(T request) {
     return node_->Call<R>(pid_, std::move(request),

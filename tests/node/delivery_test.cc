@@ -52,8 +52,7 @@ TEST_CASE("delivery: what cannot be reached is told at once, by every function")
       {"the node itself", t.node.Self(), gen::ErrProcessUnknown},
       {"no such name", "nobody", gen::ErrProcessUnknown},
       {"a name elsewhere", gen::ProcessID{"nobody", "other@localhost"}, gen::ErrNoConnection},
-      {"no such alias", gen::Alias{12345, t.node.Name(), alive.creation},
-       gen::ErrProcessUnknown},
+      {"no such alias", gen::Alias{12345, t.node.Name(), alive.creation}, gen::ErrProcessUnknown},
   };
   const gen::PID prober = t.Spawn();
   for (const Case& c : cases) {
@@ -113,8 +112,7 @@ TEST_CASE("delivery: the sender is the process or the node") {
     CHECK(self.Send(to, 1));
     CHECK(self.Call<int>(to, 1));
   }));
-  CHECK(senders.All() ==
-        std::vector<gen::PID>{t.node.Self(), t.node.Self(), sender, sender});
+  CHECK(senders.All() == std::vector<gen::PID>{t.node.Self(), t.node.Self(), sender, sender});
 }
 
 struct Big {
@@ -124,15 +122,14 @@ struct Big {
 TEST_CASE("delivery: values of all kinds") {
   Notes<std::string> notes;
   TestNode t;
-  const gen::PID pid =
-      t.Spawn({.message = [&](Subject&, gen::PID, gen::Message& message) {
-        if (const auto* text = message.As<std::string>()) notes.Add(*text);
-        if (message.Is<std::unique_ptr<int>>()) {
-          notes.Add(std::to_string(*message.Take<std::unique_ptr<int>>()));
-        }
-        if (const auto* big = message.As<Big>()) notes.Add(std::string(1, big->bytes[99'999]));
-        return gen::Continue();
-      }});
+  const gen::PID pid = t.Spawn({.message = [&](Subject&, gen::PID, gen::Message& message) {
+    if (const auto* text = message.As<std::string>()) notes.Add(*text);
+    if (message.Is<std::unique_ptr<int>>()) {
+      notes.Add(std::to_string(*message.Take<std::unique_ptr<int>>()));
+    }
+    if (const auto* big = message.As<Big>()) notes.Add(std::string(1, big->bytes[99'999]));
+    return gen::Continue();
+  }});
   CHECK(t.node.Send(pid, "literal"));
   CHECK(t.node.Send(pid, std::string("text")));
   CHECK(t.node.Send(pid, std::make_unique<int>(5)));
@@ -190,16 +187,15 @@ TEST_CASE("delivery: max before high before normal, each in the order sent") {
 TEST_CASE("delivery: an urgent message overtakes what waits, between any two messages") {
   Notes<int> notes;
   TestNode t;
-  const gen::PID pid =
-      t.Spawn({.message = [&](Subject& self, gen::PID, gen::Message& message) {
-        const int value = message.Take<int>();
-        notes.Add(value);
-        if (value == 3) {
-          CHECK(self.SendWithPriority(self.Self(), -1, gen::MessagePriority::kHigh));
-          CHECK(self.SendWithPriority(self.Self(), -2, gen::MessagePriority::kMax));
-        }
-        return gen::Continue();
-      }});
+  const gen::PID pid = t.Spawn({.message = [&](Subject& self, gen::PID, gen::Message& message) {
+    const int value = message.Take<int>();
+    notes.Add(value);
+    if (value == 3) {
+      CHECK(self.SendWithPriority(self.Self(), -1, gen::MessagePriority::kHigh));
+      CHECK(self.SendWithPriority(self.Self(), -2, gen::MessagePriority::kMax));
+    }
+    return gen::Continue();
+  }});
   kit::ThreadGate gate;
   t.Begin(pid, [enter = gate.Holder()](Subject&) { enter(); });
   for (int i = 0; i < 6; ++i) CHECK(t.node.Send(pid, i));
@@ -364,8 +360,9 @@ TEST_CASE("delivery: a fallback that is full, gone, itself or in a circle: the s
   auto fill = [&](const char* name, const char* fallback) {
     const gen::PID pid =
         t.node
-            .SpawnRegister(name, Make({.message = [](Subject&, gen::PID,
-                                                     gen::Message&) { return gen::Continue(); }}),
+            .SpawnRegister(name,
+                           Make({.message = [](Subject&, gen::PID,
+                                               gen::Message&) { return gen::Continue(); }}),
                            {.mailbox_size = 1, .fallback = {.name = fallback, .tag = {}}})
             .value();
     return pid;
@@ -420,8 +417,8 @@ TEST_CASE("delivery T11: in = handled + dropped + waiting") {
   gate.Open();
   CHECK(kit::Eventually([&] { return t.node.Info().dropped_expired == 1; }));
   CHECK(kit::Eventually([&] { return t.node.ProcessInfo(pid)->messages_queued == 0; }));
-  CHECK(kit::Eventually(
-      [&] { return t.node.ProcessInfo(pid)->state == gen::ProcessState::kIdle; }));
+  CHECK(
+      kit::Eventually([&] { return t.node.ProcessInfo(pid)->state == gen::ProcessState::kIdle; }));
   info = t.node.ProcessInfo(pid).value();
   CHECK(info.messages_handled == 16);
   CHECK(info.messages_dropped == 1);
@@ -435,7 +432,7 @@ TEST_CASE("delivery: what a process leaves behind is counted, its callers are to
   CHECK(t.EventuallyWaiting(pid));
   for (int i = 0; i < 7; ++i) CHECK(t.node.Send(pid, i));
   for (int i = 0; i < 3; ++i) {
-    CHECK(t.node.SendWithPriority(pid, i, gen::MessagePriority::kMax));
+    CHECK(t.node.SendWithPriority(pid, i, gen::MessagePriority::kHigh));
   }
   auto call = t.node.CallAsync<int>(pid, 1, {.timeout = kit::kDeadline});
   auto urgent = t.node.CallAsync<int>(
@@ -444,7 +441,7 @@ TEST_CASE("delivery: what a process leaves behind is counted, its callers are to
   CHECK(call.get().error() == gen::ErrProcessTerminated);
   CHECK(urgent.get().error() == gen::ErrProcessTerminated);
   CHECK(t.Ended(pid));
-  CHECK(t.node.Info().dropped_terminated == 12);
+  CHECK(kit::Eventually([&] { return t.node.Info().dropped_terminated == 12; }));
 }
 
 // How the processes of the test below end.
@@ -473,25 +470,26 @@ void Hammer(TestNode& t, int rounds, int senders, Manner manner) {
         } else if (result.error() != gen::ErrProcessTerminated) {
           failed_other.fetch_add(1);
         }
+        if (k % 16 == 0) std::this_thread::yield();
       }
       sent.fetch_add(mine);
     });
   }
   for (int round = 0; round < rounds; ++round) {
-    const gen::PID pid = t.Spawn({.message = [&, left = 20](Subject& self, gen::PID,
-                                                            gen::Message&) mutable {
-      handled.fetch_add(1, std::memory_order_relaxed);
-      if (--left > 0) return gen::Status();
-      switch (manner) {
-        case Manner::kStop:
-          return gen::Status(gen::Stop(gen::Reason::Normal()));
-        case Manner::kThrow:
-          throw std::runtime_error("20");
-        case Manner::kExit:
-          (void)self.SendExit(self.Self(), gen::Reason::Kill());
-      }
-      return gen::Status();
-    }});
+    const gen::PID pid =
+        t.Spawn({.message = [&, left = 20](Subject& self, gen::PID, gen::Message&) mutable {
+          handled.fetch_add(1, std::memory_order_relaxed);
+          if (--left > 0) return gen::Status();
+          switch (manner) {
+            case Manner::kStop:
+              return gen::Status(gen::Stop(gen::Reason::Normal()));
+            case Manner::kThrow:
+              throw std::runtime_error("20");
+            case Manner::kExit:
+              (void)self.SendExit(self.Self(), gen::Reason::Kill());
+          }
+          return gen::Status();
+        }});
     current.store(pid.id);
     CHECK(t.Ended(pid));
   }
@@ -513,7 +511,7 @@ TEST_CASE("delivery T06: every send to processes that end all the time is accoun
   for (const Manner manner : {Manner::kStop, Manner::kThrow, Manner::kExit}) {
     CAPTURE(static_cast<int>(manner));
     TestNode t;
-    Hammer(t, kit::Scaled(3'000), 3, manner);
+    Hammer(t, kit::Scaled(600, 10), 2, manner);
   }
 }
 
@@ -538,15 +536,21 @@ TEST_CASE("delivery T06: every call to processes that end all the time is answer
     }
   };
   std::thread outside([&] {
-    while (!done) call(t.node);
+    while (!done) {
+      call(t.node);
+      std::this_thread::yield();
+    }
   });
   for (int i = 0; i < 4; ++i) {
     callers.push_back(t.Spawn());
     t.Begin(callers.back(), [&](Subject& self) {
-      while (!done) call(self);
+      while (!done) {
+        call(self);
+        (void)self.Sleep(1us);  // a call that fails does not wait, and others need the workers
+      }
     });
   }
-  const int rounds = kit::Scaled(2'000);
+  const int rounds = kit::Scaled(300, 5);
   for (int round = 0; round < rounds; ++round) {
     // Answers, leaves open, and ends with requests waiting, being handled, and open.
     const gen::PID pid = t.Spawn({.call = [left = 10](Subject&, gen::PID, gen::Ref,

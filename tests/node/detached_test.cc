@@ -45,7 +45,8 @@ TEST_CASE("detached: blocks without blocking others") {
     t.Begin(blocked.back(), [enter = gate.Holder()](Subject&) { enter(); });
   }
   CHECK(kit::Eventually([&] { return gate.Entered() == 6; }));
-  for (int i = 0; i < 10; ++i) CHECK(t.Run(t.Spawn(), [](Subject& self) { (void)self.Sleep(1us); }));
+  for (int i = 0; i < 10; ++i)
+    CHECK(t.Run(t.Spawn(), [](Subject& self) { (void)self.Sleep(1us); }));
   gate.Open();
   for (const gen::PID pid : blocked) CHECK(t.Run(pid, [](Subject&) {}));
 }
@@ -59,8 +60,8 @@ TEST_CASE("detached: calls in all directions, and killed while it waits") {
   const gen::PID shared = t.Spawn({.call = echo});
   const gen::PID one = t.Spawn({.call = echo}, kDetached);
   const gen::PID two = t.Spawn({.call = echo}, kDetached);
-  for (const auto& [from, to] : {std::pair(shared, one), std::pair(one, shared),
-                                 std::pair(one, two), std::pair(two, one)}) {
+  for (const auto& [from, to] :
+       {std::pair(shared, one), std::pair(one, shared), std::pair(one, two), std::pair(two, one)}) {
     CHECK(t.Run(from, [to = to](Subject& self) {
       for (int i = 0; i < 200; ++i) CHECK(self.Call<int>(to, i).value() == i);
     }));
@@ -83,9 +84,8 @@ TEST_CASE("detached: spawned by a process, by a detached one, with an Init that 
     CHECK(self.Sleep(1ms));
     return gen::Continue();
   }});
-  const auto fails = Make({.init = [](Subject&, const gen::Args&) -> gen::Status {
-    throw std::runtime_error("no");
-  }});
+  const auto fails = Make(
+      {.init = [](Subject&, const gen::Args&) -> gen::Status { throw std::runtime_error("no"); }});
   for (const gen::PID pid : {parent, detached}) {
     for (const bool child_detached : {true, false}) {
       CHECK(t.Run(pid, [&](Subject& self) {

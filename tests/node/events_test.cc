@@ -17,14 +17,14 @@ Handlers Subscriber(Notes<Seen>& seen) {
   return {.message =
               [&seen](Subject& self, gen::PID, gen::Message& message) {
                 const auto* down = message.As<gen::MessageDownEvent>();
-                seen.Add({self.Self(), down->event.name.ToString() + " down: " +
-                                           down->reason.ToString()});
+                seen.Add({self.Self(),
+                          down->event.name.ToString() + " down: " + down->reason.ToString()});
                 return gen::Continue();
               },
           .event =
               [&seen](Subject& self, const gen::MessageEvent& event) {
-                seen.Add({self.Self(), event.event().name.ToString() + " " +
-                                           std::to_string(*event.As<int>())});
+                seen.Add({self.Self(),
+                          event.event().name.ToString() + " " + std::to_string(*event.As<int>())});
                 return gen::Continue();
               }};
 }
@@ -154,6 +154,7 @@ TEST_CASE("events: a subscriber's end is not the producer's problem; full mailbo
     CHECK(self.SendEvent("e", token, 3).value() == 0);
   }));
   CHECK(t.node.Info().dropped_mailbox_full == 1);
+  CHECK(t.node.Kill(full));
 }
 
 TEST_CASE("events: subscribing and leaving while others publish and end") {
@@ -168,7 +169,8 @@ TEST_CASE("events: subscribing and leaving while others publish and end") {
   for (int i = 0; i < 3; ++i) {
     subscribers.push_back(t.Spawn({.message =
                                        [&](Subject&, gen::PID, gen::Message& message) {
-                                         if (message.Is<gen::MessageDownEvent>()) downs.fetch_add(1);
+                                         if (message.Is<gen::MessageDownEvent>())
+                                           downs.fetch_add(1);
                                          return gen::Continue();
                                        },
                                    .event =

@@ -47,10 +47,8 @@ TEST_CASE("inspect C38: answered before what waits, also when the mailbox is ful
   CHECK(t.node.Send(pid, 1).error() == gen::ErrProcessMailboxFull);
   auto early = t.node.Inspect(pid, {}, {.timeout = 1ms});
   CHECK(early.error() == gen::ErrTimeout);
-  std::future<gen::Result<gen::Inspection>> answer =
-      std::async(std::launch::async, [&] {
-        return t.node.Inspect(pid, {}, {.timeout = kit::kDeadline});
-      });
+  std::future<gen::Result<gen::Inspection>> answer = std::async(
+      std::launch::async, [&] { return t.node.Inspect(pid, {}, {.timeout = kit::kDeadline}); });
   // One message is let go; the question is next, though three messages wait.
   CHECK(kit::Eventually([&] { return t.node.ProcessInfo(pid)->messages_queued == 3; }));
   gate.Admit(1);
@@ -61,8 +59,8 @@ TEST_CASE("inspect C38: answered before what waits, also when the mailbox is ful
 
 TEST_CASE("inspect: a process that ends, or whose HandleInspect throws") {
   TestNode t;
-  const gen::PID throws = t.Spawn(
-      {.inspect = [](Subject&, const std::vector<std::string>&) -> gen::Inspection {
+  const gen::PID throws =
+      t.Spawn({.inspect = [](Subject&, const std::vector<std::string>&) -> gen::Inspection {
         throw std::runtime_error("closed");
       }});
   auto answer = t.node.Inspect(throws, {}, {.timeout = kit::kDeadline});

@@ -106,8 +106,8 @@ TEST_CASE("log: from many processes, one line at a time") {
     for (int i = 0; i < 8; ++i) {
       const gen::PID pid = node.Spawn(Make({})).value();
       CHECK(node.Send(pid, Do{[](Subject& self) {
-        for (int k = 0; k < 100; ++k) self.Log().Info("line {}", k);
-      }}));
+                        for (int k = 0; k < 100; ++k) self.Log().Info("line {}", k);
+                      }}));
     }
     CHECK(kit::Eventually([&] { return lines == 800; }));
   }

@@ -13,10 +13,9 @@ TEST_CASE("process info: what it says of a process") {
   TestNode t;
   const gen::PID parent = t.Spawn();
   CHECK(t.Run(parent, [&](Subject& self) {
-    pid = self.SpawnRegister("informed", Make({}),
-                             {.mailbox_size = 7,
-                              .link_parent = true,
-                              .log_level = gen::LogLevel::kTrace})
+    pid = self.SpawnRegister(
+                  "informed", Make({}),
+                  {.mailbox_size = 7, .link_parent = true, .log_level = gen::LogLevel::kTrace})
               .value();
   }));
   CHECK(t.Run(pid, [&](Subject& self) {

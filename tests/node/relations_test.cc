@@ -25,7 +25,9 @@ Handlers Remember(Notes<gen::Reason>& reasons) {
   return {.terminate = [&reasons](Subject&, const gen::Reason& reason) { reasons.Add(reason); }};
 }
 // Handles everything that has arrived before.
-void Settle(TestNode& t, gen::PID pid) { CHECK(t.Run(pid, [](Subject&) {})); }
+void Settle(TestNode& t, gen::PID pid) {
+  CHECK(t.Run(pid, [](Subject&) {}));
+}
 
 TEST_CASE("links: symmetric, with the reason, once") {
   TestNode t;
@@ -386,9 +388,8 @@ TEST_CASE("monitors: of itself, and of one who monitors back") {
   }));
   CHECK(t.node.Kill(one));
   CHECK(t.Ended(one));
-  CHECK(kit::Eventually([&] {
-    return t.node.ProcessInfo(two)->monitored_by == std::vector<gen::PID>{two};
-  }));
+  CHECK(kit::Eventually(
+      [&] { return t.node.ProcessInfo(two)->monitored_by == std::vector<gen::PID>{two}; }));
   CHECK(t.node.Kill(two));
   CHECK(t.Ended(two));
   CHECK(t.EventuallyProcesses(0));
@@ -410,9 +411,8 @@ TEST_CASE("monitors T08: races of many watchers with the end") {
     CHECK(t.node.SendExit(pid, gen::Reason::Error("race")));
   }
   for (auto& watcher : watchers) {
-    CHECK(kit::Eventually([&] {
-      return watcher->inbox().Downs().size() == static_cast<std::size_t>(rounds);
-    }));
+    CHECK(kit::Eventually(
+        [&] { return watcher->inbox().Downs().size() == static_cast<std::size_t>(rounds); }));
     CHECK(watcher->Run([](kit::Prober&) {}));
     CHECK(watcher->inbox().Downs().size() == static_cast<std::size_t>(rounds));
     for (const auto& down : watcher->inbox().Downs()) {
@@ -455,9 +455,8 @@ TEST_CASE("links: races of linking and unlinking with both ends") {
 TEST_CASE("T07: an exception in Terminate is logged, everybody is told nevertheless") {
   TestNode t;
   kit::ProberHandle watcher(t.node);
-  const gen::PID pid = t.Spawn({.terminate = [](Subject&, const gen::Reason&) {
-    throw std::runtime_error("in the end");
-  }});
+  const gen::PID pid = t.Spawn(
+      {.terminate = [](Subject&, const gen::Reason&) { throw std::runtime_error("in the end"); }});
   watcher.Watch(pid);
   CHECK(t.node.Send(pid, End{gen::Reason::Error("first")}));
   CHECK(watcher.EventuallyDown(pid));
@@ -470,9 +469,8 @@ TEST_CASE("T07: Terminate runs exactly once, however many end the process") {
   TestNode t;
   const int rounds = kit::Scaled(1'000);
   for (int i = 0; i < rounds; ++i) {
-    const gen::PID pid = t.Spawn({.terminate = [&](Subject&, const gen::Reason&) {
-      terminated.fetch_add(1);
-    }});
+    const gen::PID pid =
+        t.Spawn({.terminate = [&](Subject&, const gen::Reason&) { terminated.fetch_add(1); }});
     std::thread other([&] {
       (void)t.node.Kill(pid);
       (void)t.node.SendExit(pid, gen::Reason::Shutdown());

@@ -29,7 +29,8 @@ TEST_CASE("scheduling T03: never-ending processes do not starve others") {
       endless.push_back(t.Spawn(Endless(count)));
       CHECK(t.node.Send(endless.back(), Spin{}));
     }
-    for (int i = 0; i < 50; ++i) CHECK(t.Run(t.Spawn(), [](Subject& self) { (void)self.Sleep(1us); }));
+    for (int i = 0; i < 50; ++i)
+      CHECK(t.Run(t.Spawn(), [](Subject& self) { (void)self.Sleep(1us); }));
     // Also those that a process makes ready.
     const gen::PID parent = t.Spawn();
     CHECK(t.Run(parent, [](Subject& self) {
@@ -89,17 +90,20 @@ TEST_CASE("scheduling: a flood from one sender does not delay others for ever") 
   std::atomic<bool> done{false};
   std::atomic<int> handled{0};
   TestNode t({.workers = 2});
-  const gen::PID sink = t.Spawn({.message = [&](Subject&, gen::PID, gen::Message&) {
-    handled.fetch_add(1, std::memory_order_relaxed);
-    return gen::Continue();
-  }}, {.mailbox_size = 10'000});
+  const gen::PID sink = t.Spawn({.message =
+                                     [&](Subject&, gen::PID, gen::Message&) {
+                                       handled.fetch_add(1, std::memory_order_relaxed);
+                                       return gen::Continue();
+                                     }},
+                                {.mailbox_size = 10'000});
   std::thread flood([&] {
     while (!done) (void)t.node.Send(sink, 1);
   });
   for (int i = 0; i < 20; ++i) {
     CHECK(t.Run(t.Spawn(), [](Subject&) {}));
-    CHECK(t.node.Call<bool>(sink, Do{[](Subject&) {}},
-                            {.timeout = kit::kDeadline, .priority = gen::MessagePriority::kMax})
+    CHECK(t.node
+              .Call<bool>(sink, Do{[](Subject&) {}},
+                          {.timeout = kit::kDeadline, .priority = gen::MessagePriority::kMax})
               .value());
   }
   done = true;

@@ -34,11 +34,10 @@ TEST_CASE("spawn: a failing Init is the spawn's error, and Terminate is not call
   std::atomic<int> terminated{0};
   TestNode t;
   auto terminate = [&](Subject&, const gen::Reason&) { terminated.fetch_add(1); };
-  const auto stops = Make(
-      {.init = [](Subject&, const gen::Args&) -> gen::Status {
-         return gen::Stop(gen::Reason::Error("no disk"));
-       },
-       .terminate = terminate});
+  const auto stops = Make({.init = [](Subject&, const gen::Args&) -> gen::Status {
+                             return gen::Stop(gen::Reason::Error("no disk"));
+                           },
+                           .terminate = terminate});
   const auto throws = Make(
       {.init = [](Subject&, const gen::Args&) -> gen::Status { throw std::runtime_error("bad"); },
        .terminate = terminate});
@@ -118,9 +117,9 @@ TEST_CASE("spawn: SpawnRegister") {
   CHECK(empty.error() == gen::ErrIncorrect);
   // The name is known in Init already, and free again when that fails.
   auto failed = t.node.SpawnRegister("two", Make({.init = [&](Subject& self, const gen::Args&) {
-    name = self.Name();
-    return gen::Status(gen::Stop(gen::Reason::Normal()));
-  }}));
+                                       name = self.Name();
+                                       return gen::Status(gen::Stop(gen::Reason::Normal()));
+                                     }}));
   CHECK(!failed);
   CHECK(name == gen::Atom("two"));
   CHECK(t.node.SpawnRegister("two", Make({})));
@@ -215,19 +214,19 @@ TEST_CASE("spawn: messages sent to a process in its Init come after it") {
   TestNode t;
   kit::Gate gate(t.node);
   std::thread spawner([&] {
-    CHECK(t.node.SpawnRegister(
-        "slow", Make({.init =
-                          [&](Subject& self, const gen::Args&) {
-                            (void)self.Send(self.Self(), 1);
-                            CHECK(self.Call<bool>(gate.pid(), kit::EnterGate{}));
-                            notes.Add(0);
-                            return gen::Continue();
-                          },
-                      .message =
-                          [&](Subject&, gen::PID, gen::Message& message) {
-                            notes.Add(message.Take<int>());
-                            return gen::Continue();
-                          }})));
+    CHECK(t.node.SpawnRegister("slow", Make({.init =
+                                                 [&](Subject& self, const gen::Args&) {
+                                                   (void)self.Send(self.Self(), 1);
+                                                   CHECK(self.Call<bool>(gate.pid(),
+                                                                         kit::EnterGate{}));
+                                                   notes.Add(0);
+                                                   return gen::Continue();
+                                                 },
+                                             .message =
+                                                 [&](Subject&, gen::PID, gen::Message& message) {
+                                                   notes.Add(message.Take<int>());
+                                                   return gen::Continue();
+                                                 }})));
   });
   CHECK(kit::Eventually([&] { return gate.Entered() == 1; }));
   CHECK(t.node.Send("slow", 2));
@@ -241,16 +240,14 @@ TEST_CASE("spawn: messages sent to a process in its Init come after it") {
 TEST_CASE("spawn T07: an exit signal during Init ends the process after it") {
   Notes<std::string> reasons;
   TestNode t;
-  auto pid = t.node.Spawn(
-      Make({.init =
-                [](Subject& self, const gen::Args&) {
-                  CHECK(self.SendExit(self.Self(), gen::Reason::Error("early")));
-                  CHECK(self.Sleep(1ms).error() == gen::ErrProcessTerminated);
-                  return gen::Continue();
-                },
-            .terminate = [&](Subject&, const gen::Reason& reason) {
-              reasons.Add(reason.ToString());
-            }}));
+  auto pid = t.node.Spawn(Make(
+      {.init =
+           [](Subject& self, const gen::Args&) {
+             CHECK(self.SendExit(self.Self(), gen::Reason::Error("early")));
+             CHECK(self.Sleep(1ms).error() == gen::ErrProcessTerminated);
+             return gen::Continue();
+           },
+       .terminate = [&](Subject&, const gen::Reason& reason) { reasons.Add(reason.ToString()); }}));
   REQUIRE(pid);
   CHECK(t.Ended(*pid));
   CHECK(reasons.All() == std::vector<std::string>{"early"});
@@ -262,15 +259,15 @@ TEST_CASE("spawn T07: killed while its Init waits, inside and outside of a proce
   Notes<gen::PID> in_init;
   std::atomic<bool> went_on{false};
   TestNode t;
-  const auto waits = Make({.init =
-                               [&](Subject& self, const gen::Args&) {
-                                 Unwound guard(unwound);
-                                 in_init.Add(self.Self());
-                                 CHECK(self.Sleep(gen::kInfinite).error() ==
-                                       gen::ErrProcessTerminated);
-                                 return gen::Status(gen::Stop(gen::Reason::Error("gave up")));
-                               },
-                           .terminate = [&](Subject&, const gen::Reason&) { ++terminated; }});
+  const auto waits =
+      Make({.init =
+                [&](Subject& self, const gen::Args&) {
+                  Unwound guard(unwound);
+                  in_init.Add(self.Self());
+                  CHECK(self.Sleep(gen::kInfinite).error() == gen::ErrProcessTerminated);
+                  return gen::Status(gen::Stop(gen::Reason::Error("gave up")));
+                },
+            .terminate = [&](Subject&, const gen::Reason&) { ++terminated; }});
   std::thread spawner([&] {
     auto failed = t.node.Spawn(waits);
     CHECK(!failed);

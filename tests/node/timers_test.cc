@@ -31,13 +31,15 @@ TEST_CASE("timers: never early; by pid, name and alias; from a process") {
   TestNode t;
   const gen::PID pid =
       t.node
-          .SpawnRegister("timed", Make({.message = [&](Subject& self, gen::PID from,
-                                                       gen::Message& message) {
-                           CHECK(from == self.Self());
-                           if (self.Now() < message.Take<std::int64_t>()) early.fetch_add(1);
-                           notes.Add(1);
-                           return gen::Continue();
-                         }}))
+          .SpawnRegister("timed",
+                         Make({.message =
+                                   [&](Subject& self, gen::PID from, gen::Message& message) {
+                                     CHECK(from == self.Self());
+                                     if (self.Now() < message.Take<std::int64_t>())
+                                       early.fetch_add(1);
+                                     notes.Add(1);
+                                     return gen::Continue();
+                                   }}))
           .value();
   CHECK(t.Run(pid, [&](Subject& self) {
     const gen::Alias alias = self.CreateAlias().value();

@@ -240,9 +240,8 @@ TEST_CASE("wait: an exception that leaves a handler after a call ends the proces
   Notes<std::string> reasons;
   TestNode t;
   const gen::PID echo = t.Spawn(Echo());
-  const gen::PID pid = t.Spawn({.terminate = [&](Subject&, const gen::Reason& reason) {
-    reasons.Add(reason.ToString());
-  }});
+  const gen::PID pid = t.Spawn(
+      {.terminate = [&](Subject&, const gen::Reason& reason) { reasons.Add(reason.ToString()); }});
   auto run = t.Run(pid, [&](Subject& self) {
     (void)self.Call<int>(echo, 1, kPatient).value();
     throw std::runtime_error("after a call");
@@ -371,8 +370,8 @@ TEST_CASE("wait: time-outs that race with responses") {
   std::atomic<int> late{0};
   std::vector<gen::PID> pids;
   TestNode t;
-  const gen::PID echo = t.Spawn(
-      {.call = [](Subject& self, gen::PID, gen::Ref, gen::Message& request) {
+  const gen::PID echo =
+      t.Spawn({.call = [](Subject& self, gen::PID, gen::Ref, gen::Message& request) {
         const int value = request.Take<int>();
         if (value % 3 == 0) (void)self.Sleep(std::chrono::microseconds(value % 200));
         return gen::Reply(value);
@@ -407,7 +406,8 @@ TEST_CASE("wait: a callee that has died, dies before, while and after handling i
   TestNode t;
   const gen::PID caller = t.Spawn();
   auto call = [&](gen::PID to) {
-    t.Begin(caller, [&, to](Subject& self) { errors.Add(self.Call<int>(to, 1, kPatient).error()); });
+    t.Begin(caller,
+            [&, to](Subject& self) { errors.Add(self.Call<int>(to, 1, kPatient).error()); });
     REQUIRE(t.EventuallyWaiting(caller));
   };
   auto told = [&](std::size_t count) {
@@ -526,9 +526,8 @@ TEST_CASE("wait: an exit signal ends a wait, unless it is trapped") {
   kit::Gate gate(t.node);
   const gen::PID sender = t.Spawn();
   auto send_exit = [&](gen::PID to) {
-    CHECK(t.Run(sender, [to](Subject& self) {
-      CHECK(self.SendExit(to, gen::Reason::Error("go")));
-    }));
+    CHECK(
+        t.Run(sender, [to](Subject& self) { CHECK(self.SendExit(to, gen::Reason::Error("go"))); }));
   };
   const gen::PID ends = t.Spawn({.terminate = [&](Subject&, const gen::Reason& reason) {
     events.Add("ended: " + reason.ToString());
@@ -630,9 +629,8 @@ TEST_CASE("wait: an expired request is skipped and counted") {
     return gen::Reply(1);
   }});
   kit::Gate gate(t.node);
-  t.Begin(server, [&](Subject& self) {
-    CHECK(self.Call<bool>(gate.pid(), kit::EnterGate{}, kPatient));
-  });
+  t.Begin(server,
+          [&](Subject& self) { CHECK(self.Call<bool>(gate.pid(), kit::EnterGate{}, kPatient)); });
   REQUIRE(t.EventuallyWaiting(server));
   const gen::PID caller = t.Spawn();
   CHECK(t.Run(caller, [&](Subject& self) {
@@ -669,9 +667,8 @@ TEST_CASE("wait: CallAsync in a handler") {
   TestNode t;
   const gen::PID echo = t.Spawn(Echo());
   std::future<gen::Result<int>> answer;
-  CHECK(t.Run(t.Spawn(), [&](Subject& self) {
-    answer = self.Node().CallAsync<int>(echo, 3, kPatient);
-  }));
+  CHECK(t.Run(t.Spawn(),
+              [&](Subject& self) { answer = self.Node().CallAsync<int>(echo, 3, kPatient); }));
   CHECK(answer.get().value() == 3);
   CHECK(t.node.CallAsync<int>(echo, 3, {.timeout = 0s}).get().error() == gen::ErrIncorrect);
 }
