@@ -1,5 +1,6 @@
 #include <ergon/act/pool_forwarder.h>
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -50,6 +51,11 @@ void PoolForwarder::Inherited(std::vector<core::EnvelopePtr> messages) {
   }
   held_.insert(held_.begin(), std::make_move_iterator(rest.begin()),
                std::make_move_iterator(rest.end()));
+}
+
+std::size_t PoolForwarder::held_given() const noexcept {
+  return static_cast<std::size_t>(std::count_if(
+      held_.begin(), held_.end(), [](const Held& message) { return message.given; }));
 }
 
 void PoolForwarder::Flush() {

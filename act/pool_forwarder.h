@@ -50,6 +50,8 @@ class PoolForwarder {
   void End();
 
   [[nodiscard]] std::size_t held() const noexcept { return held_.size(); }
+  // Of those, the ones that a worker had before.
+  [[nodiscard]] std::size_t held_given() const noexcept;
   // Messages accepted for the workers and not held any more, each counted once.
   [[nodiscard]] std::uint64_t forwarded() const noexcept {
     return rotation_.Given() + counters_.never_given;

@@ -55,10 +55,22 @@ std::vector<PoolFigures::Worker> ObserveWorkers(const gen::ProcessHost& host, Po
       if (seat.drains && progress.queued > 0) --progress.queued;
       seat.handled_seen = std::max(seat.handled_seen, progress.handled);
       progress.handled = seat.handled_seen;
+      // Not idle before the others have what it left behind.
+      progress.busy = progress.busy || progress.ended;
     }
     workers.push_back({seat, progress});
   }
   return workers;
+}
+
+std::uint64_t CountForwarded(const PoolCounters& counters,
+                             const std::vector<PoolFigures::Worker>& workers) {
+  std::uint64_t count =
+      counters.handled + counters.lost_crashed + counters.lost_full + counters.lost_terminated;
+  for (const PoolFigures::Worker& worker : workers) {
+    count += worker.progress.handled + worker.progress.queued;
+  }
+  return count;
 }
 
 gen::Inspection InspectPool(const PoolFigures& figures, gen::Inspection added,

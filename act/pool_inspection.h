@@ -35,6 +35,10 @@ struct PoolFigures {
 [[nodiscard]] std::vector<PoolFigures::Worker> ObserveWorkers(const gen::ProcessHost& host,
                                                               PoolSeats& seats);
 
+// Messages that were accepted for workers, as far as it shows at these. Exact at rest, else too few.
+[[nodiscard]] std::uint64_t CountForwarded(const PoolCounters& counters,
+                                           const std::vector<PoolFigures::Worker>& workers);
+
 // The pool's keys, together with `added`, of which the pool's own keys win. With `items` only those
 // keys that are among them; an item also stands for all keys that begin with it and a dot.
 [[nodiscard]] gen::Inspection InspectPool(const PoolFigures& figures, gen::Inspection added,

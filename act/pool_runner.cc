@@ -158,6 +158,10 @@ gen::Status PoolRunner::CallUser(core::Envelope& envelope) {
 // A worker's end is known by what it leaves behind, which always arrives, and exactly once. Its exit
 // signal follows and says nothing new; a worker may also send exit signals on purpose.
 gen::Status PoolRunner::OnInheritance(gen::MessageInheritance& left) {
+  if (left.late) {
+    forwarder_.Inherited(std::move(left.messages));
+    return gen::Continue();
+  }
   // Bounded, because no signal comes from a worker that somebody has unlinked.
   if (gone_.size() == 2 * std::size_t{kMaxPoolSize}) gone_.pop_front();
   gone_.push_back(left.pid);
@@ -198,15 +202,18 @@ void PoolRunner::Answer(core::Envelope& envelope) {
   const auto* question = envelope.ValueAs<gen::InspectRequest>();
   if (question == nullptr) return;
   gen::Inspection added = callbacks_.HandleInspect(SenderOf(envelope), question->items);
+  std::vector<PoolFigures::Worker> workers = ObserveWorkers(host_, routing_.seats());
+  const std::uint64_t seen = CountForwarded(counters_, workers) + forwarder_.held_given();
+  forwarded_ = std::max(forwarded_, std::min(forwarder_.forwarded(), seen));
   const PoolFigures figures{.worker_behavior = options_.worker_factory.TypeName(),
                             .worker_mailbox_size = options_.worker_mailbox_size,
                             .stopping = !running(),
                             .uptime = host_.Now() - started_at_,
-                            .forwarded = forwarder_.forwarded(),
+                            .forwarded = forwarded_,
                             .unhandled = forwarder_.unhandled(),
                             .queued_at_pool = forwarder_.held() + host_.MainQueued(),
                             .counters = counters_,
-                            .workers = ObserveWorkers(host_, routing_.seats())};
+                            .workers = std::move(workers)};
   AnswerInspection(host_, envelope, InspectPool(figures, std::move(added), question->items));
 }
 

@@ -80,6 +80,9 @@ class PoolRunner {
   Phase phase_ = Phase::kStarting;
   gen::Reason stop_reason_;
   std::int64_t started_at_ = 0;
+  // As last shown. The rotation's count includes messages that are still being tried and may be
+  // refused; the count of what was seen at workers misses some. The smaller one never goes down.
+  std::uint64_t forwarded_ = 0;
   // Workers that are gone, but whose exit signal has not arrived yet.
   std::deque<gen::PID> gone_;
 };

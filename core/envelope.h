@@ -34,7 +34,7 @@ struct Envelope {
   Envelope* next;              // the link of the queue that holds it
   const TypeDescriptor* type;  // of the value; null: no value
   Address from;                // the sender; for requests also the one who waits
-  std::uint64_t ref;           // requests and responses: which one; otherwise 0
+  std::uint64_t ref;           // requests and responses: which one; kFlagRouted: the pool; or 0
   std::int64_t deadline;       // requests: when the caller stops waiting, Clock ns; 0: never
   std::uint32_t generation;    // of the process it was sent to (see process slots)
   std::uint8_t kind;           // what the upper layers make of it

@@ -21,6 +21,7 @@ struct WorkerProgress {
   std::uint64_t handled = 0;  // messages that came through the pool
   std::uint64_t queued = 0;   // normal priority, waiting
   bool busy = false;          // handles a message, or is about to
+  bool ended = false;         // the process is gone; what it left behind may still be on its way
 };
 
 class ProcessHost : public Process {
@@ -50,7 +51,7 @@ class ProcessHost : public Process {
   virtual Result<void> StopAfterQueue(PID pid, const Reason& reason) = 0;
   // Ends a process at once: the handler that runs is its last.
   virtual Result<void> Kill(PID pid) = 0;
-  // All zero when the process is gone.
+  // All zero and `ended` when the process is gone.
   [[nodiscard]] virtual WorkerProgress Progress(PID worker) const = 0;
 
   // -- the pool's address --

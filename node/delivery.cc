@@ -147,13 +147,13 @@ gen::Result<void> Runtime::Route(Process& pool, gen::PID to, core::EnvelopePtr& 
       found_self = true;
       continue;
     }
-    envelope->flags |= core::Envelope::kFlagRouted;
+    Process::MarkRouted(*envelope, to.id);
     auto sent = Deliver({worker, name_, creation_}, envelope);
     if (sent) return sent;
     rotation.Skipped();
     if (sent.error() != gen::ErrProcessMailboxFull) found_gone = true;
   }
-  envelope->flags &= static_cast<std::uint8_t>(~core::Envelope::kFlagRouted);
+  Process::UnmarkRouted(*envelope);
   if (found_self && tries == 1) {
     return gen::Error(gen::ErrorCode::kNotAllowed,
                       "the pool's only worker calls its own pool: it would wait for itself");

@@ -194,7 +194,7 @@ core::EnvelopePtr Process::Detach(core::Envelope& envelope) {
 
 gen::Result<void> Process::Forward(gen::PID to, core::EnvelopePtr& envelope, bool routed) {
   ++sends_;
-  if (routed) envelope->flags |= core::Envelope::kFlagRouted;
+  if (routed) MarkRouted(*envelope, Self().id);
   return runtime_->Deliver(to, envelope);
 }
 
@@ -211,7 +211,10 @@ gen::Result<void> Process::Kill(gen::PID pid) { return runtime_->Kill(pid); }
 gen::WorkerProgress Process::Progress(gen::PID worker) const {
   gen::WorkerProgress progress;
   const Process* process = runtime_->Find(worker);
-  if (process == nullptr) return progress;
+  if (process == nullptr) {
+    progress.ended = true;
+    return progress;
+  }
   // In this order no message is counted twice: what was handled had left the queue before.
   progress.handled = process->routed_handled_.load(std::memory_order_acquire);
   progress.queued = process->mailbox_.MainDepthApprox();

@@ -140,7 +140,20 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   bool RunInitInline(gen::Reason& failure);
   // Sorts what a closed mailbox still held: what can be inherited, and what is dropped.
   void DisposeRest(core::Mailbox::Rest& rest, gen::PID self, gen::MessageInheritance& inheritance);
-  // What a sender had on its way when the slot's former process ended: its heir's, or dropped.
+  // A message that comes through a pool carries the pool's id, so that it can go back there. Requests
+  // have no room for it.
+  static void MarkRouted(core::Envelope& envelope, std::uint64_t pool) {
+    envelope.flags |= core::Envelope::kFlagRouted;
+    if (!IsRequest(envelope)) envelope.ref = pool;
+  }
+  static void UnmarkRouted(core::Envelope& envelope) {
+    envelope.flags &= static_cast<std::uint8_t>(~core::Envelope::kFlagRouted);
+    if (!IsRequest(envelope)) envelope.ref = 0;
+  }
+  static bool IsRequest(const core::Envelope& envelope) {
+    return static_cast<gen::EnvelopeKind>(envelope.kind) == gen::EnvelopeKind::kRequest;
+  }
+  // What a sender had on its way when the slot's former process ended: back to its pool, or dropped.
   void DisposeLate(core::EnvelopePtr envelope);
   static gen::Error TerminatedError(const gen::Reason& reason);
   void Finish(const gen::Reason& reason);
@@ -164,9 +177,10 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
     const auto kind = static_cast<gen::EnvelopeKind>(current_->kind);
     return kind == gen::EnvelopeKind::kRequest || kind == gen::EnvelopeKind::kInspect;
   }
-  [[nodiscard]] bool MustEnd() const {
-    return ending_ || killed_.load(std::memory_order_relaxed);
+  [[nodiscard]] bool IsKilled() const {
+    return killed_.load(std::memory_order_relaxed) == generation_.load(std::memory_order_relaxed);
   }
+  [[nodiscard]] bool MustEnd() const { return ending_ || IsKilled(); }
 
   // -- waiting (process_wait.cc) --
   // Waits for the outcome of the await_ that has begun. `deadline` in Clock ns; 0: none.
@@ -194,7 +208,9 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   // Hot: every send and every turn.
   core::Mailbox mailbox_;
   std::atomic<std::uint32_t> generation_{1};
-  std::atomic<bool> killed_{false};
+  // The generation that has been killed; others are former ones. Set by Runtime::Kill, so that not
+  // even an urgent message before the signal is handled, and by the signal.
+  std::atomic<std::uint32_t> killed_{0};
   std::atomic<bool> trap_exit_{false};
   std::atomic<std::uint8_t> log_level_{0};
   std::atomic<std::uint8_t> state_{0};  // gen::ProcessState, for inspection
@@ -234,9 +250,6 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   gen::PID init_from_;                     // who waits for Init
   std::uint64_t init_ref_ = 0;
   std::int64_t started_at_ = 0;
-  // The slot's process before this one.
-  std::uint64_t former_heir_ = 0;  // 0: it had none
-  std::uint32_t former_generation_ = 0;
   std::atomic<std::uint64_t> sequence_{0};  // order of spawning
 };
 

@@ -31,7 +31,6 @@ gen::Result<void> Process::Open(const SpawnRequest& request,
   send_priority_ = request.options.send_priority;
   init_from_ = gen::PID();
   init_ref_ = 0;
-  killed_.store(false, std::memory_order_relaxed);
   trap_exit_.store(false, std::memory_order_relaxed);
   log_level_.store(request.options.log_level
                        ? static_cast<std::uint8_t>(*request.options.log_level)
@@ -118,8 +117,6 @@ void Process::Finish(const gen::Reason& reason) {
   // Notices first, answers afterwards: a caller that learns of the end finds the others informed.
   gen::MessageInheritance inheritance{self, reason, {}, routed_handled_.load(), holds_current};
   DisposeRest(rest, self, inheritance);
-  former_heir_ = heir_ ? Parent().id : 0;
-  former_generation_ = static_cast<std::uint32_t>(self.id >> 32);
   if (heir_) {
     auto message = core::MakeEnvelope<gen::MessageInheritance>(
         static_cast<std::uint8_t>(gen::EnvelopeKind::kInheritance), core::Lane::kUrgent,
@@ -183,15 +180,15 @@ void Process::DisposeRest(core::Mailbox::Rest& rest, gen::PID self,
 }
 
 void Process::DisposeLate(core::EnvelopePtr envelope) {
-  if ((envelope->flags & core::Envelope::kFlagRouted) != 0 && former_heir_ != 0 &&
-      envelope->generation == former_generation_) {
+  if ((envelope->flags & core::Envelope::kFlagRouted) != 0 && !IsRequest(*envelope)) {
+    const gen::PID pool{envelope->ref, runtime_->Name(), runtime_->creation()};
     gen::MessageInheritance inheritance;
     inheritance.late = true;
     inheritance.messages.push_back(std::move(envelope));
     auto message = core::MakeEnvelope<gen::MessageInheritance>(
         static_cast<std::uint8_t>(gen::EnvelopeKind::kInheritance), core::Lane::kUrgent,
         std::move(inheritance));
-    if (runtime_->Deliver({former_heir_, runtime_->Name(), runtime_->creation()}, message)) return;
+    if (runtime_->Deliver(pool, message)) return;
     envelope = std::move(message->ValueAs<gen::MessageInheritance>()->messages.front());
   }
   runtime_->DropEnvelope(std::move(envelope), gen::DropReason::kUnknown, gen::ErrProcessUnknown);

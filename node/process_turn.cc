@@ -44,7 +44,7 @@ core::TurnEnd Process::RunMessages() {
   sends_ = 0;
   for (;;) {
     if (MustEnd()) {
-      Finish(killed_.load(std::memory_order_relaxed) ? gen::Reason::Kill() : end_reason_);
+      Finish(IsKilled() ? gen::Reason::Kill() : end_reason_);
       SetCurrentProcess(nullptr);
       return core::TurnEnd::kCompleted;
     }
@@ -96,7 +96,7 @@ void Process::HandleEnvelope(core::Envelope& envelope) {
       }
       break;
     case gen::EnvelopeKind::kKill:
-      killed_.store(true, std::memory_order_relaxed);
+      killed_.store(envelope.generation, std::memory_order_relaxed);
       break;
     case gen::EnvelopeKind::kStopAfterThis:
       AskToStop(*envelope.ValueAs<gen::Reason>());
@@ -185,7 +185,7 @@ void Process::Guarded(Function&& function) {
   } catch (...) {
     current_failed_ = true;
     const gen::Reason reason = PanicReason(std::current_exception());
-    if (!killed_.load(std::memory_order_relaxed)) {
+    if (!IsKilled()) {
       Log().Error("ends with {}", reason);
     }
     NoteStatus(gen::Stop(reason));

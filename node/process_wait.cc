@@ -24,7 +24,7 @@ void Process::ParkHook(void* context, core::Fiber& fiber) {
 }
 
 bool Process::IsInterrupted() {
-  if (killed_.load(std::memory_order_relaxed)) return true;
+  if (IsKilled()) return true;
   bool interrupted = false;
   mailbox_.VisitUrgent([&](const core::Envelope& envelope) {
     interrupted = interrupted || (envelope.generation == generation_.load(std::memory_order_relaxed) &&

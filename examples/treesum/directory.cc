@@ -34,13 +34,13 @@ EntryKind KindOf(const struct stat& status) {
   return EntryKind::kSpecial;
 }
 
-int Directory::Read(const char* path) {
+int Directory::Read(const char* path, const std::stop_token& stop) {
   Close();
   names_.clear();
   entries_.clear();
   descriptor_ = ::open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor_ < 0) return errno;
-  int error = ReadEntries();
+  int error = ReadEntries(stop);
   Sort();
   return error;
 }
@@ -51,10 +51,10 @@ void Directory::Close() {
 }
 
 // Without readdir(3), which would allocate and free its buffer for each directory.
-int Directory::ReadEntries() {
+int Directory::ReadEntries(const std::stop_token& stop) {
   // One is enough: a thread walks one tree.
   thread_local const std::unique_ptr<char[]> buffer(new char[kReadBytes]);
-  for (;;) {
+  while (!stop.stop_requested()) {
     ssize_t got = ::getdents64(descriptor_, buffer.get(), kReadBytes);
     if (got < 0) return errno;
     if (got == 0) return 0;
@@ -85,6 +85,7 @@ int Directory::ReadEntries() {
       }
     }
   }
+  return 0;
 }
 
 void Directory::Add(std::string_view name, EntryKind kind) {

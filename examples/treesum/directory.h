@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,9 +39,9 @@ class Directory {
   Directory& operator=(const Directory&) = delete;
   ~Directory() { Close(); }
 
-  // Opens it and reads all its names; may be called again for another one. Returns 0 or an error
-  // number. It stays open until Close.
-  int Read(const char* path);
+  // Opens it and reads all its names, or some, when the stop is requested meanwhile. Returns 0 or an
+  // error number. It stays open until Close; may be called again for another one.
+  int Read(const char* path, const std::stop_token& stop);
   void Close();
 
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
@@ -65,7 +66,7 @@ class Directory {
     EntryKind kind;
   };
 
-  int ReadEntries();
+  int ReadEntries(const std::stop_token& stop);
   void Add(std::string_view name, EntryKind kind);
   void Sort();
 

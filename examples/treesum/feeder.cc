@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include <fmt/core.h>
+
 namespace treesum {
 
 using namespace ergon;
@@ -99,7 +101,8 @@ void Feeder::CheckPool() {
   auto state = node_.Inspect(options_.pool, {"messages_lost_full", "messages_lost_terminated"});
   if (!state) throw std::runtime_error("the pool has failed: " + state.error().ToString());
   for (const auto& [key, value] : *state) {
-    if (value != "0") throw std::runtime_error("the pool has lost work: " + key + " " + value);
+    if (value != "0")
+      throw std::runtime_error(fmt::format("the pool has lost work: {} {}", key, value));
   }
 }
 

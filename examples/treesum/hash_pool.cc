@@ -10,12 +10,10 @@
 #include <ergon/act/pool.h>
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "messages.h"
 #include "sha256.h"
-#include "text.h"
 
 namespace treesum {
 

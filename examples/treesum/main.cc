@@ -3,7 +3,6 @@
 // main's own thread walks the directories and feeds the pool; a printer brings the results back into
 // the order of the walk. See README.md for a picture.
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <exception>
 #include <memory>
@@ -14,6 +13,7 @@
 #include <variant>
 
 #include <ergon/node/node.h>
+#include <unistd.h>
 
 #include "feeder.h"
 #include "hash_pool.h"
@@ -26,8 +26,6 @@
 #include "survey.h"
 #include "text.h"
 #include "walk.h"
-
-#include <unistd.h>
 
 namespace treesum {
 
@@ -102,7 +100,9 @@ int Run(const Options& options) {
                        .max_workers = max_workers,
                        .mailbox = options.mailbox,
                        .stop = stop.get_token()});
-  Walk(options.arguments, {.report_newlines = options.line_end == LineEnd::kNewline}, feeder);
+  Walk(options.arguments,
+       {.report_newlines = options.line_end == LineEnd::kNewline, .stop = stop.get_token()},
+       feeder);
   feeder.Finish();
 
   RunResult result{.summary = node.Call<Summary>(printer, Finish{}).value(),

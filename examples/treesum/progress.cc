@@ -14,7 +14,9 @@ namespace {
 // Opening a file takes about as long as summing up this many bytes.
 constexpr double kFileCost = 16'000;
 
-constexpr int kBarWidth = 30;
+constexpr int kBarWidth = 30;    // at most; narrower terminals have a shorter one
+constexpr int kMinBarWidth = 5;  // or none
+constexpr int kBarFrame = 3;     // brackets and a blank
 constexpr int kDefaultColumns = 80;
 
 // 0 to 1.
@@ -36,17 +38,17 @@ int TerminalColumns() {
 
 std::string ProgressLine(const Progress& progress, int width) {
   double fraction = Fraction(progress);
-  std::string line;
-  if (fraction > 0) {
-    int done = static_cast<int>(fraction * kBarWidth);
-    line = fmt::format("[{}{}] {:3}%  ", std::string(done, '#'), std::string(kBarWidth - done, '-'),
-                       static_cast<int>(fraction * 100));
-  }
-  line += FormatFiles(progress.files) + "  " + FormatBytes(progress.bytes);
+  std::string line = FormatFiles(progress.files) + "  " + FormatBytes(progress.bytes);
   std::string rate = FormatRate(progress.bytes, progress.elapsed);
   if (!rate.empty()) line += "  " + rate;
   if (fraction > 0) {
     line += "  " + FormatDuration(progress.elapsed * (1 / fraction - 1)) + " left";
+    line = fmt::format("{:3}%  {}", static_cast<int>(fraction * 100), line);
+    int bar = std::min(kBarWidth, width - static_cast<int>(line.size()) - kBarFrame);
+    if (bar >= kMinBarWidth) {
+      int done = static_cast<int>(fraction * bar);
+      line = fmt::format("[{}{}] {}", std::string(done, '#'), std::string(bar - done, '-'), line);
+    }
   } else {
     line += "  " + FormatDuration(progress.elapsed);
   }

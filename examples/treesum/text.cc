@@ -41,7 +41,7 @@ std::string FormatDuration(std::chrono::duration<double> duration) {
 }
 
 std::string FormatRate(std::uint64_t bytes, std::chrono::duration<double> duration) {
-  if (duration.count() < 0.001) return {};
+  if (bytes == 0 || duration.count() < 0.001) return {};
   return FormatBytes(static_cast<std::uint64_t>(static_cast<double>(bytes) / duration.count())) +
          "/s";
 }

@@ -16,7 +16,7 @@ namespace treesum {
 [[nodiscard]] std::string FormatBytes(std::uint64_t bytes);
 // "0.61 s" below ten seconds, "12 s" below a minute, then "1:05", "2:03:45"
 [[nodiscard]] std::string FormatDuration(std::chrono::duration<double> duration);
-// "1.42 GB/s"; empty when the duration is too short to tell
+// "1.42 GB/s"; empty when there is too little to tell
 [[nodiscard]] std::string FormatRate(std::uint64_t bytes, std::chrono::duration<double> duration);
 
 // A path that is safe to show: backslashes and control characters are escaped, as in "a\nb".

@@ -146,7 +146,8 @@ class TreeWalk {
   bool Enter() {
     if (levels_.size() == depth_) levels_.push_back(std::make_unique<Level>());
     Level& level = *levels_[depth_];
-    int error = level.directory.Read(path_.c_str());
+    int error = level.directory.Read(path_.c_str(), options_.stop);
+    if (options_.stop.stop_requested()) return false;
     if (error != 0) {
       // What could be read of it is walked.
       if (!visitor_.OnProblem(SystemProblem(DirectoryName(), error))) return false;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,7 @@ class WalkVisitor {
 
 struct WalkOptions {
   bool report_newlines = true;  // names with a newline are problems (they are visited as well)
+  std::stop_token stop = {};    // for a quick end in the middle of a huge directory
 };
 
 // Visits every regular file that the arguments name or contain, exactly those that

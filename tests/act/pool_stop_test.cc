@@ -34,6 +34,7 @@ TEST_CASE("pool: C34 asked to end, it takes nothing more and its workers drain")
     f.host.Work(101);
     f.host.Run();
     CHECK_FALSE(f.host.ended);
+    CHECK(f.Number("messages_drained") == 0);  // those are RemoveWorkers' only
     f.host.Work(102);
     f.host.Run();
     REQUIRE(f.host.ended);

@@ -196,9 +196,30 @@ else
   check 'the others are done' cmp -s out <(expected locked 2>/dev/null)
 fi
 chmod 700 locked/a.txt locked/sub
+# Its only worker reads a huge file while the walk has gone past the next one.
+reads() { find "/proc/$background/fd" -lname "*/$1" 2>/dev/null | grep -q .; }
+sleeps() { [[ $(cut -d' ' -f3 "/proc/$background/stat") == S ]]; }
+mkdir vanishing
+truncate -s 50G vanishing/a-huge
+echo 1 >vanishing/b
+echo 2 >vanishing/c
+"$treesum" --workers 1 vanishing >out 2>err &
+background=$!
+check 'a huge file is being read' eventually reads a-huge
+check 'the walk waits for it' eventually sleeps
+rm vanishing/b
+truncate -s 0 vanishing/a-huge
+wait "$background"
+status=$?
+background=
+check 'a vanished file: exit status 1' is "$status" 1
+check 'reported' says 'treesum: vanishing/b: vanished'
+check 'counted' says '; 1 vanished'
+check 'the others are done' is "$(cut -d' ' -f3 out | xargs)" 'vanishing/a-huge vanishing/c'
+
 long=$(printf 'd%.0s' {1..250})
 mkdir -p long
-(cd long && for i in {1..20}; do mkdir $long && cd $long && echo 1 >f; done)
+(cd long && for i in {1..20}; do mkdir "$long" && cd "$long" && echo 1 >f; done)
 run long
 check 'paths that are too long: exit status 1' is "$status" 1
 check 'reported' says 'File name too long'
@@ -233,7 +254,7 @@ check 'how much there was' says "treesum: $(wc -l <out) files, "
 check 'the output is the same' same tree
 
 truncate -s 1G zeros-1
-for i in {2..6}; do ln zeros-1 zeros-$i; done
+for i in {2..6}; do ln zeros-1 "zeros-$i"; done
 run --workers 4 --scale 1@0.05 --scale 3@0.1 --mailbox 1 --stats zeros-* tree
 check '--scale: fewer while it works' says 'treesum: scaled from 4 to 1 workers'
 check '--scale: more while it works' says 'treesum: scaled from 1 to 3 workers'
@@ -275,8 +296,6 @@ stops_in_time() {
   is "$status" "$2" || return 1
   ((took <= 1000)) || { printf '        it took %d ms\n' "$took"; return 1; }
 }
-reads() { find "/proc/$background/fd" -lname "*/$1" 2>/dev/null | grep -q .; }
-
 truncate -s 50G tree/huge
 for signal in INT TERM; do
   "$treesum" tree >out 2>err &

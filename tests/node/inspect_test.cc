@@ -1,3 +1,5 @@
+#include <future>
+
 #include <kit/gate.h>
 #include <node/subject.h>
 
@@ -47,12 +49,19 @@ TEST_CASE("inspect C38: answered before what waits, also when the mailbox is ful
   CHECK(t.node.Send(pid, 1).error() == gen::ErrProcessMailboxFull);
   auto early = t.node.Inspect(pid, {}, {.timeout = 1ms});
   CHECK(early.error() == gen::ErrTimeout);
-  std::future<gen::Result<gen::Inspection>> answer = std::async(
-      std::launch::async, [&] { return t.node.Inspect(pid, {}, {.timeout = kit::kDeadline}); });
+  // Asked on this thread, so that the question has arrived before the process goes on.
+  std::promise<gen::Result<core::EnvelopePtr>> answered;
+  t.node.CallEnvelopeAsync(
+      pid,
+      core::MakeEnvelope<gen::InspectRequest>(
+          static_cast<std::uint8_t>(gen::EnvelopeKind::kInspect), core::Lane::kUrgent),
+      kit::kDeadline,
+      [&](gen::Result<core::EnvelopePtr> answer) { answered.set_value(std::move(answer)); });
   // One message is let go; the question is next, though three messages wait.
-  CHECK(kit::Eventually([&] { return t.node.ProcessInfo(pid)->messages_queued == 3; }));
   gate.Admit(1);
-  CHECK(answer.get().value().size() == 2);
+  auto answer = answered.get_future().get();
+  REQUIRE(answer);
+  CHECK((*answer)->ValueAs<gen::Inspection>()->size() == 2);
   CHECK(handled <= 2);
   gate.Open();
 }
