@@ -18,20 +18,20 @@ namespace ergon::act {
 //   };
 //
 // The handlers run one at a time, so that members need no lock, but not always on the same thread.
-// They may block this process with Call and Sleep; other processes go on meanwhile. Override what is
-// needed, as private members. An exception that leaves a handler ends the process with the reason
-// "panic: <what>".
+// They may block this process with Call and Sleep; other processes go on meanwhile. Override what
+// is needed, as private members. An exception that leaves a handler ends the process with the
+// reason "panic: <what>".
 class Actor : public ProcessApi, protected Callbacks {
  protected:
   // First, with the arguments of the spawn. Stop(reason) or an exception makes the spawn fail.
   virtual gen::Status Init(const gen::Args& args);
 
-  // A message, a down notice, or an exit signal (if SetTrapExit(true)). `message` is valid until this
-  // returns. The default logs a warning and goes on.
+  // A message, a down notice, or an exit signal (if SetTrapExit(true)). `message` is valid until
+  // this returns. The default logs a warning and goes on.
   gen::Status HandleMessage(gen::PID from, gen::Message& message) override;
 
-  // A request; `from` waits for the answer, which may also be sent later, with `ref` (gen::NoReply).
-  // The default logs a warning and answers the error kUnsupported.
+  // A request; `from` waits for the answer, which may also be sent later, with `ref`
+  // (gen::NoReply). The default logs a warning and answers the error kUnsupported.
   gen::CallResult HandleCall(gen::PID from, gen::Ref ref, gen::Message& request) override;
 
   // A published value of an event that this process monitors. The default logs a warning.

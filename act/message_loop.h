@@ -57,7 +57,8 @@ void AnswerInspection(gen::ProcessHost& host, const core::Envelope& envelope,
 // Logs a warning that names the type and the sender.
 gen::Status UnhandledMessage(gen::Log log, gen::PID from, const gen::Message& message);
 gen::Status UnhandledEvent(gen::Log log, const gen::MessageEvent& event);
-// Logs likewise and answers kUnsupported, naming the type: the caller need not wait for its timeout.
+// Logs likewise and answers kUnsupported, naming the type: the caller need not wait for its
+// timeout.
 gen::CallResult UnhandledRequest(gen::Log log, gen::PID from, const gen::Message& request);
 
 }  // namespace ergon::act

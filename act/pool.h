@@ -1,5 +1,5 @@
-// One address, many workers: a pool forwards what it is sent to identical processes, which handle it
-// in parallel, and keeps their number up.
+// One address, many workers: a pool forwards what it is sent to identical processes, which handle
+// it in parallel, and keeps their number up.
 #pragma once
 
 #include <cstdint>
@@ -24,20 +24,20 @@ class PoolRunner;
 //   };
 //
 // Forwarded are messages, requests and events of normal priority. Workers see the original sender,
-// and their answers go straight to the caller. Everything of high and max priority, exit signals, down
-// notices and inspections are the pool's own: HandleMessage, HandleCall, HandleInspect.
+// and their answers go straight to the caller. Everything of high and max priority, exit signals,
+// down notices and inspections are the pool's own: HandleMessage, HandleCall, HandleInspect.
 //
 // Order. The workers stand in one queue; the head takes a message and goes to the back, a full one
 // goes to the back too and the next is tried, at most once round. So messages of one sender are
-// *started* in the order sent as long as no worker is full, and they are handled in the order sent if
-// the pool has one worker, also when that is replaced.
+// *started* in the order sent as long as no worker is full, and they are handled in the order sent
+// if the pool has one worker, also when that is replaced.
 //
 // All full. A send returns ErrProcessMailboxFull, a Call too, at once.
 //
-// A worker ends, for whatever reason: it is replaced, by one with the same factory and arguments. What
-// waited in its mailbox goes to the others, or to its successor. The message it was handling is not
-// handled again; a caller gets the error at once. Workers that keep ending are replaced more and more
-// slowly (PoolOptions); none is given up.
+// A worker ends, for whatever reason: it is replaced, by one with the same factory and arguments.
+// What waited in its mailbox goes to the others, or to its successor. The message it was handling
+// is not handled again; a caller gets the error at once. Workers that keep ending are replaced more
+// and more slowly (PoolOptions); none is given up.
 //
 // The pool is asked to end: it takes nothing more, its workers handle what they have, at most for
 // PoolOptions::shutdown_timeout. A killed pool ends at once. Workers never outlive their pool.
@@ -87,8 +87,8 @@ class Pool : public ProcessApi, protected PoolBehavior {
   // Starts `count` more, which come last in the queue, and returns when all have started; if one
   // fails, none is added.
   gen::Result<std::int64_t> AddWorkers(int count);
-  // Takes out `count`, those whose turn is next. They get nothing more, handle what they have queued
-  // and end with reason normal. At least one has to stay.
+  // Takes out `count`, those whose turn is next. They get nothing more, handle what they have
+  // queued and end with reason normal. At least one has to stay.
   gen::Result<std::int64_t> RemoveWorkers(int count);
   // The same, but they are killed: a running handler finishes, what is queued goes to the others.
   gen::Result<std::int64_t> RemoveWorkersNow(int count);

@@ -54,8 +54,8 @@ void PoolForwarder::Inherited(std::vector<core::EnvelopePtr> messages) {
 }
 
 std::size_t PoolForwarder::held_given() const noexcept {
-  return static_cast<std::size_t>(std::count_if(
-      held_.begin(), held_.end(), [](const Held& message) { return message.given; }));
+  return static_cast<std::size_t>(
+      std::count_if(held_.begin(), held_.end(), [](const Held& message) { return message.given; }));
 }
 
 void PoolForwarder::Flush() {

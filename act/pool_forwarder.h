@@ -1,10 +1,10 @@
 // How messages get from a pool to its workers when the senders do not bring them there themselves.
 //
 // Most of the time senders do: the Main lane is *redirected*, and they use the rotation. The pool
-// forwards what arrived before that, what could not be placed by its sender because workers were dead,
-// and what a worker left behind when it ended. A message that nobody takes while a worker is being
-// replaced is *held*; then newer ones stay in the mailbox, so that order is kept, and count against
-// its bound.
+// forwards what arrived before that, what could not be placed by its sender because workers were
+// dead, and what a worker left behind when it ended. A message that nobody takes while a worker is
+// being replaced is *held*; then newer ones stay in the mailbox, so that order is kept, and count
+// against its bound.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,8 @@ class PoolForwarder {
 
   // A message of the Main lane, being handled by the pool.
   void Arrived(core::Envelope& envelope);
-  // What a worker left behind: it goes before everything that waits here, because it was sent before.
+  // What a worker left behind: it goes before everything that waits here, because it was sent
+  // before.
   void Inherited(std::vector<core::EnvelopePtr> messages);
   // Offers what is held, after a worker has become ready or the pool has become smaller.
   void Flush();

@@ -27,8 +27,8 @@ std::string DescribeWorker(const PoolFigures::Worker& worker) {
                      worker.progress.queued, worker.progress.handled, Activity(worker));
 }
 
-// By Little's law: in the long run, the time spent waiting is the number of those who wait divided by
-// the rate at which they are served.
+// By Little's law: in the long run, the time spent waiting is the number of those who wait divided
+// by the rate at which they are served.
 std::uint64_t WaitEstimate(std::uint64_t queued, std::uint64_t handled, std::int64_t uptime_ns) {
   if (queued == 0) return 0;
   const double rate = static_cast<double>(std::max<std::uint64_t>(handled, 1)) /
@@ -68,7 +68,7 @@ std::uint64_t CountForwarded(const PoolCounters& counters,
   std::uint64_t count =
       counters.handled + counters.lost_crashed + counters.lost_full + counters.lost_terminated;
   for (const PoolFigures::Worker& worker : workers) {
-    count += worker.progress.handled + worker.progress.queued;
+    count += worker.progress.handled + worker.progress.queued + (worker.progress.current ? 1 : 0);
   }
   return count;
 }

@@ -30,12 +30,13 @@ struct PoolFigures {
   std::vector<Worker> workers;  // members and leaving, in the order of their seats
 };
 
-// A look at the workers from outside. Remembers what it saw, so that totals do not go down while the
-// notice of a worker's end is on its way.
+// A look at the workers from outside. Remembers what it saw, so that totals do not go down while
+// the notice of a worker's end is on its way.
 [[nodiscard]] std::vector<PoolFigures::Worker> ObserveWorkers(const gen::ProcessHost& host,
                                                               PoolSeats& seats);
 
-// Messages that were accepted for workers, as far as it shows at these. Exact at rest, else too few.
+// Messages that were accepted for workers, as far as it shows at these. Exact at rest, else too
+// few.
 [[nodiscard]] std::uint64_t CountForwarded(const PoolCounters& counters,
                                            const std::vector<PoolFigures::Worker>& workers);
 

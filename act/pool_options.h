@@ -12,12 +12,13 @@ namespace ergon::act {
 inline constexpr int kMaxPoolSize = 10'000;
 inline constexpr int kMaxMailboxSize = 4'000'000;  // messages
 
-// What Init of a pool returns. Names and meaning are those of the fields; a value out of range makes
-// the spawn fail with a text that names both.
+// What Init of a pool returns. Names and meaning are those of the fields; a value out of range
+// makes the spawn fail with a text that names both.
 struct PoolOptions {
   // Workers to start with, 1..10000; see Pool::AddWorkers.
   int pool_size = 5;
-  // Makes each worker, and each replacement of one. Required. Workers may be any behaviour, pools too.
+  // Makes each worker, and each replacement of one. Required. Workers may be any behaviour, pools
+  // too.
   gen::ProcessFactory worker_factory = {};
   // Messages of normal priority that may wait at one worker, 1..4,000,000; 0: any number. When all
   // workers are full, a send to the pool returns ErrProcessMailboxFull.
@@ -27,8 +28,9 @@ struct PoolOptions {
   // Each worker has a thread of its own, for handlers that block it.
   bool worker_detached = false;
 
-  // A worker that ends within a second of its start is replaced at once the first time; if it happens
-  // again and again, after the minimum, doubling to the maximum. More than 0, and in this order.
+  // A worker that ends within a second of its start is replaced at once the first time; if it
+  // happens again and again, after the minimum, doubling to the maximum. More than 0, and in this
+  // order.
   std::chrono::nanoseconds restart_backoff_min = std::chrono::milliseconds(10);
   std::chrono::nanoseconds restart_backoff_max = std::chrono::seconds(5);
   // The pool ends with an error when more than `max_restarts` workers have to be replaced within
@@ -36,8 +38,8 @@ struct PoolOptions {
   int max_restarts = 0;
   std::chrono::nanoseconds restart_period = std::chrono::seconds(5);
 
-  // How long workers may handle what they have queued when the pool ends; then they are killed. 0: at
-  // once.
+  // How long workers may handle what they have queued when the pool ends; then they are killed. 0:
+  // at once.
   std::chrono::nanoseconds shutdown_timeout = std::chrono::seconds(5);
 
   // Empty, or what is wrong: as in "pool_size: 0 is outside 1..10000".

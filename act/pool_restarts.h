@@ -20,13 +20,15 @@ class PoolRestarts {
 
   explicit PoolRestarts(const PoolOptions& options);
 
-  // How long to wait before a worker is replaced that has lived for `lived` (none: it never finished
-  // its Init). `quick_deaths` is the count of its place in the pool, 0 at first. Zero for the end of a
-  // healthy worker and for the first quick one in a row; then the minimum, doubling to the maximum.
+  // How long to wait before a worker is replaced that has lived for `lived` (none: it never
+  // finished its Init). `quick_deaths` is the count of its place in the pool, 0 at first. Zero for
+  // the end of a healthy worker and for the first quick one in a row; then the minimum, doubling to
+  // the maximum.
   [[nodiscard]] std::chrono::nanoseconds Delay(std::optional<std::chrono::nanoseconds> lived,
                                                int& quick_deaths) const;
 
-  // Notes that a worker has to be replaced; true when there were too many of them within the period.
+  // Notes that a worker has to be replaced; true when there were too many of them within the
+  // period.
   [[nodiscard]] bool Exceeded(std::int64_t now);
   // Why the pool gives up, after Exceeded has returned true.
   [[nodiscard]] std::string GiveUpText() const;

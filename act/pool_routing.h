@@ -1,5 +1,5 @@
-// What a pool decides: who takes part, who is replaced and when, what happens to a message that nobody
-// took.
+// What a pool decides: who takes part, who is replaced and when, what happens to a message that
+// nobody took.
 //
 // Pure policy: what happened goes in, what to do comes out. PoolRunner does it.
 #pragma once
@@ -49,8 +49,8 @@ class PoolRouting {
   [[nodiscard]] bool IsVacant(std::uint64_t seat);
   [[nodiscard]] std::string GiveUpText() const { return restarts_.GiveUpText(); }
 
-  // A replacement takes messages from now on: in the rotation `replaced` becomes `entry`. Both 0: it
-  // is not one of those that are awaited.
+  // A replacement takes messages from now on: in the rotation `replaced` becomes `entry`. Both 0:
+  // it is not one of those that are awaited.
   struct Entrance {
     std::uint64_t replaced = 0;
     std::uint64_t entry = 0;
@@ -61,8 +61,8 @@ class PoolRouting {
 
   // Empty, or why the pool cannot grow by `count`.
   [[nodiscard]] gen::Result<void> CheckGrowth(int count) const;
-  // Who leaves when the pool shrinks by `count`: those at the head of the rotation, whose entries are
-  // `in_order`. Those with a worker stay in seats(), marked, until that has ended.
+  // Who leaves when the pool shrinks by `count`: those at the head of the rotation, whose entries
+  // are `in_order`. Those with a worker stay in seats(), marked, until that has ended.
   struct Departure {
     std::vector<gen::PID> workers;         // to be told
     std::vector<std::uint64_t> remaining;  // the rotation's new entries
@@ -73,8 +73,8 @@ class PoolRouting {
   // -- messages --
 
   enum class Unplaced : std::uint8_t { kHold, kRefuse };
-  // What to do with a message that no worker took. `met_dead`: one of them had ended, which may not be
-  // known here yet.
+  // What to do with a message that no worker took. `met_dead`: one of them had ended, which may not
+  // be known here yet.
   [[nodiscard]] Unplaced NobodyTook(bool met_dead) const noexcept {
     return !stopping_ && (met_dead || seats_.pending() > 0) ? Unplaced::kHold : Unplaced::kRefuse;
   }

@@ -155,8 +155,8 @@ gen::Status PoolRunner::CallUser(core::Envelope& envelope) {
   return running() ? BeginStop(status.reason()) : gen::Continue();
 }
 
-// A worker's end is known by what it leaves behind, which always arrives, and exactly once. Its exit
-// signal follows and says nothing new; a worker may also send exit signals on purpose.
+// A worker's end is known by what it leaves behind, which always arrives, and exactly once. Its
+// exit signal follows and says nothing new; a worker may also send exit signals on purpose.
 gen::Status PoolRunner::OnInheritance(gen::MessageInheritance& left) {
   if (left.late) {
     forwarder_.Inherited(std::move(left.messages));

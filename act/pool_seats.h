@@ -7,8 +7,9 @@
 //
 // A seat that Leave was called for gets no replacement: it is erased when its worker ends.
 //
-// Each seat has an entry in the rotation. While a seat is vacant or starting, the entry is the id of
-// the worker that died: senders that meet it go on to the next, and its replacement takes its turn.
+// Each seat has an entry in the rotation. While a seat is vacant or starting, the entry is the id
+// of the worker that died: senders that meet it go on to the next, and its replacement takes its
+// turn.
 #pragma once
 
 #include <cstddef>

@@ -14,9 +14,9 @@
 
 namespace ergon::act {
 
-// Base of Actor and Pool. The contract of each function, with its errors, is that of gen::Process and
-// gen::Messenger. They are for the process's own handlers, from Init to Terminate; in a constructor
-// there is no process yet, and they throw std::logic_error.
+// Base of Actor and Pool. The contract of each function, with its errors, is that of gen::Process
+// and gen::Messenger. They are for the process's own handlers, from Init to Terminate; in a
+// constructor there is no process yet, and they throw std::logic_error.
 class ProcessApi : public gen::ProcessBehavior {
  protected:
   // -- sending --

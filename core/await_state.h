@@ -1,7 +1,7 @@
 // What a process that waits for one answer (Call, Sleep) is waiting for, in one word.
 //
-// The word is 0 (waits for nothing), [ id : 62 bits | running or parked : 2 bits ] while it waits, or
-// the outcome: the response's address, or one of the constants expired and interrupted.
+// The word is 0 (waits for nothing), [ id : 62 bits | running or parked : 2 bits ] while it waits,
+// or the outcome: the response's address, or one of the constants expired and interrupted.
 //
 //   Begin             TryPark                  Complete / Expire: outcome + the right to run
 //  0 -----> running(id) -----> parked(id) ------------------------------------> outcome
@@ -9,9 +9,10 @@
 //               |  +---------------+ Unpark: by a signal that may end the process; gives the right to run
 //               +---> outcome (Complete, Expire, Interrupt; nobody has to be scheduled)
 //
-// Exactly one of the possible ends (response, time-out, interruption) wins the compare-exchange, so a
-// late or second response is recognised and told so, and never disturbs the next wait: its id differs.
-// Whoever moves the word out of `parked` gets the right to run the process and must schedule it.
+// Exactly one of the possible ends (response, time-out, interruption) wins the compare-exchange, so
+// a late or second response is recognised and told so, and never disturbs the next wait: its id
+// differs. Whoever moves the word out of `parked` gets the right to run the process and must
+// schedule it.
 //
 // Memory orders: Complete releases the response to TakeOutcome's acquire. TryPark and Unpark are
 // sequentially consistent: Dekker's pattern with the express stack, as in dispatch_state.h.
@@ -85,8 +86,7 @@ class AwaitState {
   bool Move(std::uint64_t from, std::uint64_t to) noexcept {
     std::uint64_t word = word_.load(std::memory_order_seq_cst);
     if (word == 0 || (word & kTagMask) != from) return false;
-    return word_.compare_exchange_strong(word, (word & ~kTagMask) | to,
-                                         std::memory_order_seq_cst);
+    return word_.compare_exchange_strong(word, (word & ~kTagMask) | to, std::memory_order_seq_cst);
   }
   CompleteOutcome Finish(std::uint64_t id, std::uint64_t outcome) noexcept;
 

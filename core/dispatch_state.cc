@@ -58,8 +58,8 @@ void DispatchState::Accept() noexcept { (void)Replace(kRedirectedBusy, kBusy); }
 Envelope* DispatchState::Close() noexcept {
   // Acquires what the last push released.
   std::uint64_t word = word_.load(std::memory_order_relaxed);
-  while (!word_.compare_exchange_weak(word, (word & ~kTopMask) | kClosed,
-                                      std::memory_order_acq_rel, std::memory_order_relaxed)) {
+  while (!word_.compare_exchange_weak(word, (word & ~kTopMask) | kClosed, std::memory_order_acq_rel,
+                                      std::memory_order_relaxed)) {
   }
   const std::uint64_t top = word & kTopMask;
   return top < kFirstAddress ? nullptr : ToEnvelope(top);

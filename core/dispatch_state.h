@@ -1,7 +1,8 @@
-// Whether a process is idle, scheduled or closed, and the arrival stack of its Main lane, in one word.
+// Whether a process is idle, scheduled or closed, and the arrival stack of its Main lane, in one
+// word.
 //
-// The word is [ count of pushes : 22 bits | address of the newest envelope / 64 : 42 bits ]. Addresses
-// below 320 are states instead:
+// The word is [ count of pushes : 22 bits | address of the newest envelope / 64 : 42 bits ].
+// Addresses below 320 are states instead:
 //
 //   idle       nobody has the right to run the process; the pusher that replaces this state gets it
 //              and must schedule the process
@@ -15,15 +16,15 @@
 //     | Open                v
 //   closed <-------------- closed
 //
-// Putting the idle state into the stack's head makes a send one atomic read-modify-write, and the push
-// itself tells whether the process has to be scheduled: there is no window between "the queue is
-// empty" and "I am idle" for a message to fall into. What arrives outside of this stack (the express
-// stack, see mailbox.h) closes that window by `WakeIfIdle`.
+// Putting the idle state into the stack's head makes a send one atomic read-modify-write, and the
+// push itself tells whether the process has to be scheduled: there is no window between "the queue
+// is empty" and "I am idle" for a message to fall into. What arrives outside of this stack (the
+// express stack, see mailbox.h) closes that window by `WakeIfIdle`.
 //
 // Memory orders: a push releases the envelope's content to the consumer's acquire load of the word.
 // TryIdle and WakeIfIdle are sequentially consistent, because they form Dekker's pattern with the
-// express stack: one side stores "idle" and then looks at the express stack, the other side pushes to
-// the express stack and then looks at "idle".
+// express stack: one side stores "idle" and then looks at the express stack, the other side pushes
+// to the express stack and then looks at "idle".
 #pragma once
 
 #include <atomic>
@@ -46,8 +47,9 @@ class DispatchState {
   static constexpr int kCountBits = 22;
   static constexpr std::uint32_t kCountMask = (1u << kCountBits) - 1;
 
-  // Pushes onto the Main stack. `capacity` 0: unbounded; otherwise the push is refused when it would
-  // leave more than `capacity` pushed and not yet taken, of which `taken` counts the latter. Any thread.
+  // Pushes onto the Main stack. `capacity` 0: unbounded; otherwise the push is refused when it
+  // would leave more than `capacity` pushed and not yet taken, of which `taken` counts the latter.
+  // Any thread.
   [[nodiscard]] PushOutcome Push(Envelope* envelope, std::uint32_t capacity,
                                  const std::atomic<std::uint32_t>& taken) noexcept {
     std::uint64_t word = word_.load(std::memory_order_relaxed);
@@ -80,8 +82,8 @@ class DispatchState {
   // more: for a pool whose workers are all gone. Any thread.
   [[nodiscard]] PushOutcome PushAndAccept(Envelope* envelope) noexcept;
 
-  // After something was pushed to the express stack: true when the process was idle; the caller has to
-  // schedule it. Any thread. Partner: TryIdle.
+  // After something was pushed to the express stack: true when the process was idle; the caller has
+  // to schedule it. Any thread. Partner: TryIdle.
   [[nodiscard]] bool WakeIfIdle() noexcept;
 
   // -- the rest belongs to the one that has the right to run the process --
@@ -92,8 +94,8 @@ class DispatchState {
     return top < kFirstAddress ? nullptr : ToEnvelope(top);
   }
 
-  // Becomes idle if nothing is above `marker` (the newest envelope taken so far, or null). Afterwards
-  // the caller must look at the express stack (partner: WakeIfIdle).
+  // Becomes idle if nothing is above `marker` (the newest envelope taken so far, or null).
+  // Afterwards the caller must look at the express stack (partner: WakeIfIdle).
   [[nodiscard]] bool TryIdle(const Envelope* marker) noexcept;
 
   // Forgets `marker` while staying busy, if nothing is above it: it can then leave the mailbox.

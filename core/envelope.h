@@ -1,8 +1,8 @@
 // A message on its way: who sent it, what it is for, and the value itself, in one allocation.
 //
-// Layout: 56 bytes of header, then the value at the next multiple of its alignment, so that a message
-// of up to 8 bytes fits one cache line. Envelopes start at multiples of 64 bytes: the mailbox packs
-// the address with a counter into one word (dispatch_state.h).
+// Layout: 56 bytes of header, then the value at the next multiple of its alignment, so that a
+// message of up to 8 bytes fits one cache line. Envelopes start at multiples of 64 bytes: the
+// mailbox packs the address with a counter into one word (dispatch_state.h).
 //
 // An envelope has one owner at a time: the sender, then the mailbox, then the process handling it.
 #pragma once
@@ -74,15 +74,15 @@ constexpr std::size_t EnvelopeBytes(std::size_t size, std::size_t alignment) {
   return ((sizeof(Envelope) + alignment - 1) & ~(alignment - 1)) + size;
 }
 
-// Makes an envelope with a value of type T, constructed in place. Throws what T's constructor throws
-// and std::bad_alloc. Any thread.
+// Makes an envelope with a value of type T, constructed in place. Throws what T's constructor
+// throws and std::bad_alloc. Any thread.
 template <class T, class... Arguments>
 [[nodiscard]] EnvelopePtr MakeEnvelope(std::uint8_t kind, Lane lane, Arguments&&... arguments) {
   static_assert(alignof(T) <= kEnvelopeAlignment, "a message may be aligned to 64 bytes at most");
   std::uint8_t size_class = 0;
   void* memory = AllocateEnvelope(EnvelopeBytes(sizeof(T), alignof(T)), size_class);
-  auto* envelope = new (memory) Envelope{nullptr, TypeOf<T>(), {}, 0,    0,
-                                         0,       kind,        lane, size_class, 0};
+  auto* envelope =
+      new (memory) Envelope{nullptr, TypeOf<T>(), {}, 0, 0, 0, kind, lane, size_class, 0};
   try {
     if constexpr (std::is_constructible_v<T, Arguments...>) {
       new (envelope->Value()) T(std::forward<Arguments>(arguments)...);

@@ -15,11 +15,11 @@ namespace ergon::core {
 
 void* AllocateEnvelope(std::size_t bytes, std::uint8_t& size_class) {
   size_class = 0;
-  return ::operator new(bytes, std::align_val_t{kEnvelopeAlignment});
+  return ::operator new (bytes, std::align_val_t{kEnvelopeAlignment});
 }
 
 void FreeEnvelope(void* memory, std::uint8_t) noexcept {
-  ::operator delete(memory, std::align_val_t{kEnvelopeAlignment});
+  ::operator delete (memory, std::align_val_t{kEnvelopeAlignment});
 }
 
 EnvelopePoolStats EnvelopePoolUsage() { return {}; }
@@ -28,9 +28,9 @@ EnvelopePoolStats EnvelopePoolUsage() { return {}; }
 
 namespace {
 
-constexpr int kClasses = 8;                // blocks of 64, 128, ... 512 bytes; class 0: none of them
+constexpr int kClasses = 8;  // blocks of 64, 128, ... 512 bytes; class 0: none of them
 constexpr std::uint32_t kMagazineSize = 64;  // blocks
-constexpr int kLocalMagazines = 32;        // full ones that a thread keeps for itself, per class
+constexpr int kLocalMagazines = 32;          // full ones that a thread keeps for itself, per class
 constexpr std::size_t kChunkBytes = 256 * 1024;
 constexpr std::size_t kDepotBytes = 4 << 20;  // kept ready per class; what is beyond is given back
 
@@ -41,7 +41,7 @@ struct FreeBlock {
 // Stands at the start of its 256 KiB, which are aligned to their size: a block finds its chunk by
 // masking its address.
 struct Chunk {
-  Chunk* next;      // in the class's list of chunks with free blocks
+  Chunk* next;  // in the class's list of chunks with free blocks
   Chunk* previous;
   FreeBlock* free;  // blocks that came back
   std::uint32_t free_count;
@@ -157,8 +157,8 @@ class Depot {
   }
 
   void ReturnToChunk(void* block) {
-    auto* chunk = reinterpret_cast<Chunk*>(reinterpret_cast<std::uintptr_t>(block) &
-                                           ~(kChunkBytes - 1));
+    auto* chunk =
+        reinterpret_cast<Chunk*>(reinterpret_cast<std::uintptr_t>(block) & ~(kChunkBytes - 1));
     auto* free = static_cast<FreeBlock*>(block);
     free->next = chunk->free;
     chunk->free = free;
@@ -303,7 +303,7 @@ __attribute__((noinline)) void* AllocateEnvelope(std::size_t bytes, std::uint8_t
   const std::size_t wanted = (bytes + kEnvelopeAlignment - 1) / kEnvelopeAlignment;
   if (wanted > kClasses || thread_cache.ended) {
     size_class = 0;
-    return ::operator new(bytes, std::align_val_t{kEnvelopeAlignment});
+    return ::operator new (bytes, std::align_val_t{kEnvelopeAlignment});
   }
   size_class = static_cast<std::uint8_t>(wanted);
   Magazine* magazine = thread_cache.current[wanted];
@@ -317,7 +317,7 @@ __attribute__((noinline)) void* AllocateEnvelope(std::size_t bytes, std::uint8_t
 
 __attribute__((noinline)) void FreeEnvelope(void* memory, std::uint8_t size_class) noexcept {
   if (size_class == 0) {
-    ::operator delete(memory, std::align_val_t{kEnvelopeAlignment});
+    ::operator delete (memory, std::align_val_t{kEnvelopeAlignment});
     return;
   }
   Magazine* magazine = thread_cache.current[size_class];

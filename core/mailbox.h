@@ -2,13 +2,13 @@
 //
 // Main arrives on the stack of DispatchState, Urgent and System on a small "express" stack of their
 // own, so that a million untaken Main messages do not delay them. The consumer takes the whole of a
-// stack at once, turns it round and serves Urgent, then System, then Main; the express stack is looked
-// at again between any two messages.
+// stack at once, turns it round and serves Urgent, then System, then Main; the express stack is
+// looked at again between any two messages.
 //
-// The Main stack is drained from a marker: the newest envelope taken so far stays on the stack as its
-// bottom, so that draining needs plain loads only and no exchange. The marker's memory must therefore
-// outlive its handling until a newer envelope takes over the role (Release sees to it); otherwise the
-// same address could be pushed again and be mistaken for the marker.
+// The Main stack is drained from a marker: the newest envelope taken so far stays on the stack as
+// its bottom, so that draining needs plain loads only and no exchange. The marker's memory must
+// therefore outlive its handling until a newer envelope takes over the role (Release sees to it);
+// otherwise the same address could be pushed again and be mistaken for the marker.
 //
 // "Sender" functions may be called from any thread. "Consumer" functions belong to the one that has
 // the right to run the process (dispatch_state.h).
@@ -35,8 +35,8 @@ class Mailbox {
 
   // -- sender --
 
-  // Puts an envelope into its lane. Main is bounded, System and Urgent never are. Unless the outcome
-  // is kPushed or kMustSchedule, the caller still owns the envelope.
+  // Puts an envelope into its lane. Main is bounded, System and Urgent never are. Unless the
+  // outcome is kPushed or kMustSchedule, the caller still owns the envelope.
   [[nodiscard]] PushOutcome Push(Envelope* envelope) noexcept {
     if (envelope->lane == Lane::kMain) [[likely]] {
       return state_.Push(envelope, capacity_.load(std::memory_order_relaxed), taken_);
@@ -53,8 +53,8 @@ class Mailbox {
   }
   // Main messages that wait, exact when nobody sends; modulo 2^22.
   [[nodiscard]] std::uint32_t MainDepthApprox() const noexcept {
-    // In this order: the acquire makes visible all pushes that `taken` counts (partner: Pop), so the
-    // difference is never negative.
+    // In this order: the acquire makes visible all pushes that `taken` counts (partner: Pop), so
+    // the difference is never negative.
     const std::uint32_t taken = taken_.load(std::memory_order_acquire);
     return (state_.CountApprox() - taken) & DispatchState::kCountMask;
   }
@@ -65,8 +65,8 @@ class Mailbox {
 
   // -- consumer --
 
-  // Opens a closed mailbox with a bound for Main in messages (0: none). It is busy: the caller has the
-  // right to run.
+  // Opens a closed mailbox with a bound for Main in messages (0: none). It is busy: the caller has
+  // the right to run.
   void Open(std::uint32_t capacity) noexcept;
   void SetCapacity(std::uint32_t capacity) noexcept {
     capacity_.store(capacity, std::memory_order_relaxed);
@@ -99,10 +99,10 @@ class Mailbox {
   // Makes an envelope that Pop returned independent of the mailbox, so that it can go elsewhere.
   void Detach(Envelope* envelope) noexcept;
 
-  // Gives up the right to run if there is nothing to do. After true the mailbox must not be touched.
-  // `with_main` false: Main messages do not count as something to do. Between giving up and taking
-  // back, others may have run the process, closed the mailbox and opened it again: after false the
-  // caller must not rely on anything it knew about the process.
+  // Gives up the right to run if there is nothing to do. After true the mailbox must not be
+  // touched. `with_main` false: Main messages do not count as something to do. Between giving up
+  // and taking back, others may have run the process, closed the mailbox and opened it again: after
+  // false the caller must not rely on anything it knew about the process.
   [[nodiscard]] bool TryIdle(bool with_main = true) noexcept;
   [[nodiscard]] bool HasMore() const noexcept {
     return !main_.empty() || !system_.empty() || !urgent_.empty() || state_.Top() != marker_ ||
@@ -130,8 +130,9 @@ class Mailbox {
   void AcceptMain() noexcept { state_.Accept(); }
   [[nodiscard]] bool IsRedirected() const noexcept { return state_.IsRedirected(); }
 
-  // Closes for ever (until Open) and gives out what nobody will handle: lists linked by `next`, in the
-  // order of arrival. An envelope that is being handled is not among them; it is released as always.
+  // Closes for ever (until Open) and gives out what nobody will handle: lists linked by `next`, in
+  // the order of arrival. An envelope that is being handled is not among them; it is released as
+  // always.
   struct Rest {
     Envelope* main = nullptr;
     Envelope* express = nullptr;  // Urgent, then System

@@ -1,14 +1,15 @@
 // One address, several receivers: whose turn it is, decided by the sender without a lock.
 //
-// The receivers stand in a ring; a ticket counter says how many turns were given out. A turn goes to
-// the receiver at (ticket - base) modulo size, so one sender sees a strict first-in, first-out rotation,
-// and several senders share one.
+// The receivers stand in a ring; a ticket counter says how many turns were given out. A turn goes
+// to the receiver at (ticket - base) modulo size, so one sender sees a strict first-in, first-out
+// rotation, and several senders share one.
 //
-// Only the owner changes the ring, while senders read it. That is safe without versions, because every
-// entry ever visible is a receiver of this ring, or was one: a sender that reads in the middle of a
-// change gives an early turn to somebody, or finds that the receiver is gone and takes the next ticket.
-// Memory is never freed while senders may read it: a ring that outgrows its capacity keeps the smaller
-// array until the rotation is destroyed (the sizes are geometric, so less than the current one is kept).
+// Only the owner changes the ring, while senders read it. That is safe without versions, because
+// every entry ever visible is a receiver of this ring, or was one: a sender that reads in the
+// middle of a change gives an early turn to somebody, or finds that the receiver is gone and takes
+// the next ticket. Memory is never freed while senders may read it: a ring that outgrows its
+// capacity keeps the smaller array until the rotation is destroyed (the sizes are geometric, so
+// less than the current one is kept).
 #pragma once
 
 #include <atomic>
@@ -27,8 +28,8 @@ class Rotation {
 
   // -- senders, any thread --
 
-  // Takes a ticket and returns whose turn it is, or 0 if there is nobody. The ticket counts as given
-  // until Skipped is called.
+  // Takes a ticket and returns whose turn it is, or 0 if there is nobody. The ticket counts as
+  // given until Skipped is called.
   [[nodiscard]] std::uint64_t Next() noexcept {
     const std::uint64_t ticket = ticket_.fetch_add(1, std::memory_order_relaxed);
     const std::uint32_t size = size_.load(std::memory_order_acquire);  // partner: Publish
@@ -43,7 +44,9 @@ class Rotation {
   // A message found no receiver at all, because all were full.
   void Refused() noexcept { refused_.fetch_add(1, std::memory_order_relaxed); }
 
-  [[nodiscard]] std::uint32_t size() const noexcept { return size_.load(std::memory_order_acquire); }
+  [[nodiscard]] std::uint32_t size() const noexcept {
+    return size_.load(std::memory_order_acquire);
+  }
   // Turns that were taken: exact when nobody sends. Never goes down at rest.
   [[nodiscard]] std::uint64_t Given() const noexcept {
     const std::uint64_t skipped = skipped_.load(std::memory_order_relaxed);

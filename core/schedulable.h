@@ -10,16 +10,18 @@ enum class TurnEnd {
   kCompleted,  // has ended for good and must not be touched any more
 };
 
-// Something that gets turns from a dispatcher. At most one worker runs it at a time: its owner calls
-// `Dispatcher::Schedule` only on the transition from idle to scheduled (see dispatch_state.h).
+// Something that gets turns from a dispatcher. At most one worker runs it at a time: its owner
+// calls `Dispatcher::Schedule` only on the transition from idle to scheduled (see
+// dispatch_state.h).
 class Schedulable {
  public:
   Schedulable() = default;
   Schedulable(const Schedulable&) = delete;
   Schedulable& operator=(const Schedulable&) = delete;
 
-  // Runs one turn on the current worker. User code inside may block with `Worker::Park`; what follows
-  // such a call may run on another worker, so nothing about the worker may be cached across it.
+  // Runs one turn on the current worker. User code inside may block with `Worker::Park`; what
+  // follows such a call may run on another worker, so nothing about the worker may be cached across
+  // it.
   virtual TurnEnd RunTurn() = 0;
 
  protected:

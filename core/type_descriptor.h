@@ -12,8 +12,8 @@ namespace ergon::core {
 // Two values have the same type exactly when their descriptors have the same address.
 struct TypeDescriptor {
   const std::type_info* info;
-  std::uint32_t size;       // bytes
-  std::uint32_t alignment;  // bytes
+  std::uint32_t size;            // bytes
+  std::uint32_t alignment;       // bytes
   void (*destroy)(void* value);  // null for trivially destructible types
 
   // The type's name as written in C++, for logs and errors. Any thread.
@@ -22,10 +22,11 @@ struct TypeDescriptor {
 
 namespace detail {
 template <class T>
-inline constexpr void (*kDestroy)(void*) =
-    std::is_trivially_destructible_v<T>
-        ? nullptr
-        : static_cast<void (*)(void*)>([](void* value) { static_cast<T*>(value)->~T(); });
+inline constexpr void (*kDestroy)(void*) = std::is_trivially_destructible_v<T>
+                                               ? nullptr
+                                               : static_cast<void (*)(void*)>([](void* value) {
+                                                   static_cast<T*>(value)->~T();
+                                                 });
 
 template <class T>
 inline const TypeDescriptor kTypeDescriptor{&typeid(T), sizeof(T), alignof(T), kDestroy<T>};

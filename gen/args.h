@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <ergon/core/type_descriptor.h>
+#include <ergon/gen/message.h>
 #include <ergon/gen/result.h>
 
 namespace ergon::gen {
@@ -30,20 +31,20 @@ class Args {
     }
     const std::any& value = (*values_)[index];
     if (const T* found = std::any_cast<T>(&value)) return *found;
-    return Error(ErrorCode::kIncorrect,
-                 fmt::format("argument {}: is {}, not {}", index,
-                             core::Demangle(value.type().name()),
-                             core::Demangle(typeid(T).name())));
+    return Error(ErrorCode::kIncorrect, fmt::format("argument {}: is {}, not {}", index,
+                                                    core::Demangle(value.type().name()),
+                                                    core::Demangle(typeid(T).name())));
   }
 
  private:
   std::shared_ptr<const std::vector<std::any>> values_;
 };
 
-// As in `node.Spawn(factory, {}, gen::MakeArgs(3, std::string("jobs")))`.
+// As in `node.Spawn(factory, {}, gen::MakeArgs(3, "jobs"))`. A text literal is kept as std::string.
 template <class... T>
 [[nodiscard]] Args MakeArgs(T&&... values) {
-  return Args(std::vector<std::any>{std::any(std::forward<T>(values))...});
+  return Args(std::vector<std::any>{
+      std::any(std::in_place_type<StoredType<T>>, std::forward<T>(values))...});
 }
 
 }  // namespace ergon::gen

@@ -59,8 +59,8 @@ class AtomTable {
 Atom::Atom(std::string_view text) {
   if (text.size() > kMaxBytes) {
     throw std::length_error("atom: " + std::to_string(text.size()) + " bytes, at most " +
-                            std::to_string(kMaxBytes) + " are possible: " +
-                            std::string(text.substr(0, 40)) + "...");
+                            std::to_string(kMaxBytes) +
+                            " are possible: " + std::string(text.substr(0, 40)) + "...");
   }
   index_ = AtomTable::Instance().Intern(text);
 }

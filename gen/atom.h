@@ -10,8 +10,8 @@
 
 namespace ergon::gen {
 
-// Trivially copyable, four bytes. Texts are kept for the life of the program, so atoms are for names
-// that a program has few of (processes, nodes, events), not for data.
+// Trivially copyable, four bytes. Texts are kept for the life of the program, so atoms are for
+// names that a program has few of (processes, nodes, events), not for data.
 class Atom {
  public:
   // The longest text, in bytes (a limit of the Erlang distribution: 255 characters).

@@ -7,22 +7,22 @@ namespace ergon::gen {
 
 // The value of core::Envelope::kind. The comment names the type of the envelope's value.
 enum class EnvelopeKind : std::uint8_t {
-  kMessage,     // the user's: HandleMessage
-  kRequest,     // the user's: HandleCall; `from` waits for a response with `ref`
-  kResponse,    // the user's: the answer to a request
-  kError,       // gen::Error: the answer to a request that failed
-  kExit,        // gen::MessageExitPID: an exit signal of a link, or sent by SendExit
-  kDown,        // gen::MessageDown...: a monitor fired; `ref` is the monitor's
-  kEvent,       // gen::MessageEvent: HandleEvent
-  kInspect,     // gen::InspectRequest: a question that HandleInspect answers
-  kStarted,     // gen::MessageStarted: a process spawned with SpawnAsync is ready
-  kInheritance, // gen::MessageInheritance: what a process left behind
-  kKill,        // nothing: end at once
+  kMessage,        // the user's: HandleMessage
+  kRequest,        // the user's: HandleCall; `from` waits for a response with `ref`
+  kResponse,       // the user's: the answer to a request
+  kError,          // gen::Error: the answer to a request that failed
+  kExit,           // gen::MessageExitPID: an exit signal of a link, or sent by SendExit
+  kDown,           // gen::MessageDown...: a monitor fired; `ref` is the monitor's
+  kEvent,          // gen::MessageEvent: HandleEvent
+  kInspect,        // gen::InspectRequest: a question that HandleInspect answers
+  kStarted,        // gen::MessageStarted: a process spawned with SpawnAsync is ready
+  kInheritance,    // gen::MessageInheritance: what a process left behind
+  kKill,           // nothing: end at once
   kStopAfterThis,  // gen::Reason: end when everything before it in the Main lane has been handled
 };
 
-// The `ref` of an exit signal that SendExit sent; a link's has 0. A process that does not trap exits
-// ignores "normal" from a link, but not from SendExit.
+// The `ref` of an exit signal that SendExit sent; a link's has 0. A process that does not trap
+// exits ignores "normal" from a link, but not from SendExit.
 inline constexpr std::uint64_t kExplicitExit = 1;
 
 }  // namespace ergon::gen

@@ -26,8 +26,8 @@ struct Event {
   }
 };
 
-// One published value, as a subscriber sees it in HandleEvent. All subscribers share the value, so it
-// cannot be changed.
+// One published value, as a subscriber sees it in HandleEvent. All subscribers share the value, so
+// it cannot be changed.
 class MessageEvent {
  public:
   MessageEvent(Event event, std::int64_t timestamp, std::shared_ptr<core::Envelope> value)

@@ -37,8 +37,8 @@ template <class T, class... Arguments>
 [[nodiscard]] ProcessFactory Factory(Arguments&&... arguments) {
   static_assert(std::is_base_of_v<ProcessBehavior, T>, "T has to be a behaviour, as act::Actor");
   return ProcessFactory(
-      [kept = std::make_tuple(std::forward<Arguments>(arguments)...)]()
-          -> std::unique_ptr<ProcessBehavior> {
+      [kept = std::make_tuple(
+           std::forward<Arguments>(arguments)...)]() -> std::unique_ptr<ProcessBehavior> {
         return std::apply(
             [](const auto&... copies) -> std::unique_ptr<ProcessBehavior> {
               return std::make_unique<T>(copies...);

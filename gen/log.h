@@ -19,8 +19,9 @@ class LogSink {
   virtual void Write(LogLevel level, std::string_view text) = 0;
 };
 
-// As in `Log().Error("cannot scale: {}", result.error())`. The text is formatted (fmt's syntax) only
-// if its level is enabled. Each line carries the pid, the name and the behaviour of its process.
+// As in `Log().Error("cannot scale: {}", result.error())`. The text is formatted (fmt's syntax)
+// only if its level is enabled. Each line carries the pid, the name and the behaviour of its
+// process.
 class Log {
  public:
   explicit Log(LogSink& sink) : sink_(&sink) {}
@@ -55,7 +56,8 @@ class Log {
  private:
   template <class... A>
   void Put(LogLevel level, fmt::string_view format, A&... arguments) const {
-    if (IsEnabled(level)) sink_->Write(level, fmt::vformat(format, fmt::make_format_args(arguments...)));
+    if (IsEnabled(level))
+      sink_->Write(level, fmt::vformat(format, fmt::make_format_args(arguments...)));
   }
 
   LogSink* sink_;

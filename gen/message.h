@@ -76,8 +76,8 @@ struct Stored {
   using Type = std::decay_t<T>;
 };
 template <class T>
-  requires std::is_same_v<std::decay_t<T>, const char*> || std::is_same_v<std::decay_t<T>, char*>
-struct Stored<T> {
+requires std::is_same_v < std::decay_t<T>,
+const char* > || std::is_same_v<std::decay_t<T>, char*> struct Stored<T> {
   using Type = std::string;
 };
 }  // namespace detail

@@ -4,9 +4,9 @@ namespace ergon::gen {
 
 Result<Inspection> Messenger::Inspect(const Target& to, std::vector<std::string> items,
                                       const CallOptions& options) {
-  auto request = core::MakeEnvelope<InspectRequest>(
-      static_cast<std::uint8_t>(EnvelopeKind::kInspect), core::Lane::kUrgent,
-      InspectRequest{std::move(items)});
+  auto request =
+      core::MakeEnvelope<InspectRequest>(static_cast<std::uint8_t>(EnvelopeKind::kInspect),
+                                         core::Lane::kUrgent, InspectRequest{std::move(items)});
   auto response = CallTarget(to, std::move(request), options);
   if (!response) return std::move(response.error());
   return TakeResponse<Inspection>(**response);
@@ -15,8 +15,8 @@ Result<Inspection> Messenger::Inspect(const Target& to, std::vector<std::string>
 Result<void> Messenger::SendResponseError(PID from, Ref ref, Error error) {
   return SendResponseEnvelope(
       from, ref,
-      core::MakeEnvelope<Error>(static_cast<std::uint8_t>(EnvelopeKind::kError),
-                                core::Lane::kMain, std::move(error)));
+      core::MakeEnvelope<Error>(static_cast<std::uint8_t>(EnvelopeKind::kError), core::Lane::kMain,
+                                std::move(error)));
 }
 
 Error Messenger::UnexpectedType(core::Envelope& response, const core::TypeDescriptor& wanted) {

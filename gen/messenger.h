@@ -57,8 +57,8 @@ class Messenger {
     return SendEnvelope(*pid, MakeMessage(std::forward<T>(value), priority));
   }
 
-  // Sends a request and waits for its answer, which must be of type R. In a handler it suspends only
-  // this process; other threads block. Besides the errors above:
+  // Sends a request and waits for its answer, which must be of type R. In a handler it suspends
+  // only this process; other threads block. Besides the errors above:
   //   kTimeout            no answer within options.timeout
   //   kProcessTerminated  the process ended before it answered, or this one is being ended
   //   kUnexpectedType     the answer has another type; the text names both
@@ -87,8 +87,8 @@ class Messenger {
     return SendEnvelopeAfter(to, MakeMessage(std::forward<T>(value), DefaultPriority()), delay);
   }
 
-  // Sends an exit signal. It ends the receiver with `reason`, unless that traps exits and this is not
-  // its parent: then it arrives there as a MessageExitPID.
+  // Sends an exit signal. It ends the receiver with `reason`, unless that traps exits and this is
+  // not its parent: then it arrives there as a MessageExitPID.
   virtual Result<void> SendExit(const Target& to, Reason reason) = 0;
 
   // Answers a request whose handler returned NoReply(). kResponseIgnored: nobody waits any more.

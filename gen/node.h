@@ -60,7 +60,8 @@ class Node : public Messenger {
   virtual void StopForce() = 0;
   // Returns when the node has stopped.
   virtual void Wait() = 0;
-  // Stops the node on SIGINT or SIGTERM and returns when it has stopped; a second signal is immediate.
+  // Stops the node on SIGINT or SIGTERM and returns when it has stopped; a second signal is
+  // immediate.
   virtual void WaitForSignal() = 0;
 
   // As Call, without waiting: the future gets the answer or the error. Any thread, handlers too.

@@ -24,10 +24,10 @@ struct NodeInfo {
   std::uint64_t aliases = 0;
   std::uint64_t timers = 0;  // armed
   // Messages that were accepted but will not be handled, by reason:
-  std::uint64_t dropped_terminated = 0;  // the receiver ended first
-  std::uint64_t dropped_unknown = 0;     // the receiver had ended between look-up and delivery
+  std::uint64_t dropped_terminated = 0;    // the receiver ended first
+  std::uint64_t dropped_unknown = 0;       // the receiver had ended between look-up and delivery
   std::uint64_t dropped_mailbox_full = 0;  // a delayed or re-forwarded message met a full mailbox
-  std::uint64_t dropped_expired = 0;     // requests whose caller had stopped waiting
+  std::uint64_t dropped_expired = 0;       // requests whose caller had stopped waiting
   // The dispatcher's counters:
   std::uint64_t turns = 0;
   std::uint64_t steals = 0;

@@ -31,14 +31,16 @@ struct NodeOptions {
   std::shared_ptr<core::DispatcherHooks> hooks = nullptr;
 
   LogLevel log_level = LogLevel::kInfo;
-  // Receives each log line, already formatted, instead of standard error. Any thread, one at a time.
+  // Receives each log line, already formatted, instead of standard error. Any thread, one at a
+  // time.
   std::function<void(LogLevel level, const std::string& line)> log_sink = nullptr;
 
   // How long Stop waits for processes to end in order before it kills them.
   std::chrono::nanoseconds shutdown_timeout = std::chrono::seconds(5);
 
   // The node's time and the threads it runs on, when the caller brings its own: for simulations.
-  // `dispatcher` must not be started; workers, policy, throughput, hooks and stack are its own then.
+  // `dispatcher` must not be started; workers, policy, throughput, hooks and stack are its own
+  // then.
   std::shared_ptr<core::Clock> clock = nullptr;
   std::shared_ptr<core::Dispatcher> dispatcher = nullptr;
 };

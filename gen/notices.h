@@ -34,8 +34,8 @@ struct MessageDownAlias {
 };
 
 // An exit signal: a linked process has ended, or somebody called SendExit. It reaches HandleMessage
-// (priority max) only if the process traps exits and the sender is not its parent; otherwise it ends
-// the process, unless the reason is normal and it comes from a link.
+// (priority max) only if the process traps exits and the sender is not its parent; otherwise it
+// ends the process, unless the reason is normal and it comes from a link.
 struct MessageExitPID {
   PID pid;
   Reason reason;

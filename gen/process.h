@@ -57,19 +57,21 @@ class Process : public Messenger {
   // Subscribers get a MessageDownEvent. kProcessUnknown: not an event of this process.
   virtual Result<void> UnregisterEvent(Atom name) = 0;
   // Publishes a value and returns how many subscribers it was sent to; one with a full mailbox does
-  // not get it, which is counted. The token may be handed to other processes. kNotAllowed: wrong token.
+  // not get it, which is counted. The token may be handed to other processes. kNotAllowed: wrong
+  // token.
   template <class T>
   Result<std::size_t> SendEvent(Atom name, Ref token, T&& value) {
     return PublishEnvelope(name, token,
                            MakeMessage(std::forward<T>(value), MessagePriority::kNormal));
   }
   // Subscribes: published values arrive in HandleEvent (at a pool: of a worker) until the event or
-  // this process ends, or DemonitorEvent. kProcessUnknown: no such event; kTaken: subscribed already.
+  // this process ends, or DemonitorEvent. kProcessUnknown: no such event; kTaken: subscribed
+  // already.
   virtual Result<void> MonitorEvent(const Event& event) = 0;
   virtual Result<void> DemonitorEvent(const Event& event) = 0;
 
-  // With true, exit signals arrive as MessageExitPID in HandleMessage instead of ending the process,
-  // except those of its parent.
+  // With true, exit signals arrive as MessageExitPID in HandleMessage instead of ending the
+  // process, except those of its parent.
   virtual void SetTrapExit(bool trap) = 0;
   [[nodiscard]] virtual bool TrapExit() const = 0;
   virtual void SetSendPriority(MessagePriority priority) = 0;

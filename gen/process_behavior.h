@@ -15,7 +15,8 @@ namespace ergon::gen {
 class ProcessHost;
 
 // All functions are called inside turns of the process, one at a time. An exception that leaves one
-// ends the process with the reason "panic: <what>". Users derive from act::Actor or act::Pool instead.
+// ends the process with the reason "panic: <what>". Users derive from act::Actor or act::Pool
+// instead.
 class ProcessBehavior {
  public:
   ProcessBehavior() = default;

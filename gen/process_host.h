@@ -1,4 +1,5 @@
-// What the runtime offers to those who write behaviours (act::Pool and the like), beyond gen::Process.
+// What the runtime offers to those who write behaviours (act::Pool and the like), beyond
+// gen::Process.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,7 @@ inline constexpr int kDropReasons = 4;
 // How far a worker is with what came through its pool. Exact when it is at rest.
 struct WorkerProgress {
   std::uint64_t handled = 0;  // messages that came through the pool
+  bool current = false;       // handles one of those now
   std::uint64_t queued = 0;   // normal priority, waiting
   bool busy = false;          // handles a message, or is about to
   bool ended = false;         // the process is gone; what it left behind may still be on its way
@@ -30,8 +32,8 @@ class ProcessHost : public Process {
 
   // Takes the envelope being handled out of the runtime's hands.
   [[nodiscard]] virtual core::EnvelopePtr Detach(core::Envelope& envelope) = 0;
-  // Passes an envelope on, with its sender and ref; `envelope` is null afterwards if that succeeded.
-  // `routed` marks it as having come through this process as a pool.
+  // Passes an envelope on, with its sender and ref; `envelope` is null afterwards if that
+  // succeeded. `routed` marks it as having come through this process as a pool.
   virtual Result<void> Forward(PID to, core::EnvelopePtr& envelope, bool routed) = 0;
   // Ends an envelope that nobody will handle: a request's caller gets `error`, others are counted.
   virtual void Drop(core::EnvelopePtr envelope, DropReason reason, const Error& error) = 0;
@@ -39,9 +41,9 @@ class ProcessHost : public Process {
   // -- children --
 
   // Starts a child without waiting for its Init. When that is done, this process gets a
-  // MessageStarted; if it fails, the exit signal of the link, which there always is. The child's heir
-  // is this process: what it has not handled when it ends arrives as a MessageInheritance, just
-  // before the exit signal.
+  // MessageStarted; if it fails, the exit signal of the link, which there always is. The child's
+  // heir is this process: what it has not handled when it ends arrives as a MessageInheritance,
+  // just before the exit signal.
   virtual Result<PID> SpawnAsync(const ProcessFactory& factory, const ProcessOptions& options,
                                  const Args& args) = 0;
   // As Spawn, linked and with this process as heir.

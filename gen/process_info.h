@@ -3,8 +3,8 @@
 
 #include <chrono>
 #include <cstdint>
-#include <string_view>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <ergon/gen/alias.h>
@@ -54,7 +54,7 @@ struct ProcessInfo {
   LogLevel log_level = LogLevel::kInfo;
   std::chrono::nanoseconds uptime{0};
   std::vector<PID> links;
-  std::vector<PID> monitors;      // processes that this one monitors
+  std::vector<PID> monitors;  // processes that this one monitors
   std::vector<PID> monitored_by;
   std::vector<Alias> aliases;
 };

@@ -20,8 +20,8 @@ struct ProcessFallback {
 };
 
 struct ProcessOptions {
-  // Messages of normal priority that may wait, 1..4,000,000; 0: any number. A send beyond it returns
-  // ErrProcessMailboxFull.
+  // Messages of normal priority that may wait, 1..4,000,000; 0: any number. A send beyond it
+  // returns ErrProcessMailboxFull.
   int mailbox_size = 0;
   // The priority of what the process sends with Send and Call.
   MessagePriority send_priority = MessagePriority::kNormal;

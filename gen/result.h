@@ -15,7 +15,8 @@ namespace ergon::gen {
 // process with the reason "panic: <text>".
 class BadResult : public std::runtime_error {
  public:
-  explicit BadResult(Error error) : std::runtime_error(error.ToString()), error_(std::move(error)) {}
+  explicit BadResult(Error error)
+      : std::runtime_error(error.ToString()), error_(std::move(error)) {}
   [[nodiscard]] const Error& error() const noexcept { return error_; }
 
  private:

@@ -20,7 +20,7 @@ struct StopRequest {
 // The result of Init, HandleMessage and HandleEvent: Continue() or Stop(reason).
 class [[nodiscard]] Status {
  public:
-  Status() = default;  // continue
+  Status() = default;               // continue
   Status(detail::StopRequest stop)  // NOLINT(google-explicit-constructor): `return gen::Stop(...)`
       : stops_(true), reason_(std::move(stop.reason)) {}
 

@@ -16,11 +16,11 @@ namespace ergon::gen {
 // registered on this node.
 class Target {
  public:
-  Target(PID pid) : value_(pid) {}                    // NOLINT(google-explicit-constructor)
-  Target(const ProcessID& name) : value_(name) {}     // NOLINT(google-explicit-constructor)
-  Target(Alias alias) : value_(alias) {}              // NOLINT(google-explicit-constructor)
-  Target(Atom name) : value_(ProcessID{name, {}}) {}  // NOLINT(google-explicit-constructor)
-  Target(const char* name) : Target(Atom(name)) {}    // NOLINT(google-explicit-constructor)
+  Target(PID pid) : value_(pid) {}                         // NOLINT(google-explicit-constructor)
+  Target(const ProcessID& name) : value_(name) {}          // NOLINT(google-explicit-constructor)
+  Target(Alias alias) : value_(alias) {}                   // NOLINT(google-explicit-constructor)
+  Target(Atom name) : value_(ProcessID{name, {}}) {}       // NOLINT(google-explicit-constructor)
+  Target(const char* name) : Target(Atom(name)) {}         // NOLINT(google-explicit-constructor)
   Target(const std::string& name) : Target(Atom(name)) {}  // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] const PID* AsPID() const noexcept { return std::get_if<PID>(&value_); }

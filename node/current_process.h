@@ -5,8 +5,8 @@ namespace ergon::node {
 
 class Process;
 
-// Out of line on purpose: a fiber may go on on another thread, so the address of the thread's variable
-// must not be kept.
+// Out of line on purpose: a fiber may go on on another thread, so the address of the thread's
+// variable must not be kept.
 [[nodiscard]] Process* CurrentProcess() noexcept;
 void SetCurrentProcess(Process* process) noexcept;
 

@@ -36,7 +36,8 @@ class DelayedSend final : public gen::TimerHandle::State {
 
   bool Cancel() override {
     if (finished_.exchange(true)) return false;
-    // It will not be sent. If the timer fires just now, Fire lets go of this, otherwise nobody else.
+    // It will not be sent. If the timer fires just now, Fire lets go of this, otherwise nobody
+    // else.
     const core::EnvelopePtr dropped = std::move(envelope_);
     if (runtime_.timers().Disarm(timer_)) self_.reset();
     return true;
@@ -75,7 +76,7 @@ Process* Runtime::Find(gen::PID pid) const {
   Process* process = table_.Find(pid.id);
   if (process == nullptr || pid.node != name_ || pid.creation != creation_) return nullptr;
   return process->generation_.load(std::memory_order_acquire) == GenerationOf(pid) ? process
-                                                                                    : nullptr;
+                                                                                   : nullptr;
 }
 
 gen::Result<void> Runtime::Reach(gen::PID to) const {
@@ -177,8 +178,7 @@ gen::Result<void> Runtime::RefusedByAll(Process& pool, gen::PID to) {
   return gen::ErrProcessMailboxFull;
 }
 
-gen::Result<void> Runtime::MailboxFull(Process& process, gen::PID to,
-                                       core::EnvelopePtr& envelope) {
+gen::Result<void> Runtime::MailboxFull(Process& process, gen::PID to, core::EnvelopePtr& envelope) {
   // A pool that keeps messages until a worker has been replaced.
   PoolSlot* slot = process.pool_.load(std::memory_order_acquire);
   if (slot != nullptr && slot->rotation.size() != 0) return RefusedByAll(process, to);
@@ -216,7 +216,8 @@ gen::Result<void> Runtime::Respond(gen::PID from, std::uint64_t ref, core::Envel
   }
   Process* process = table_.Find(from.id);
   if (process == nullptr) return gen::ErrResponseIgnored;
-  // No look at the generation: the ref is unique, so a later process in the slot never waits for it.
+  // No look at the generation: the ref is unique, so a later process in the slot never waits for
+  // it.
   switch (process->await_.Complete(ref, response.get())) {
     case core::CompleteOutcome::kIgnored:
       return gen::ErrResponseIgnored;
@@ -280,8 +281,9 @@ void Runtime::SendExitSignal(gen::PID to, gen::PID from, const gen::Reason& reas
 }
 
 void Runtime::Interrupt(Process& process, gen::PID pid, bool ends) {
-  // A process that is suspended in a call has to look at the signal. Partner: Process::SettleParked,
-  // which says "parked" and then looks at the express stack, while here that was pushed to first.
+  // A process that is suspended in a call has to look at the signal. Partner:
+  // Process::SettleParked, which says "parked" and then looks at the express stack, while here that
+  // was pushed to first.
   if (process.await_.Unpark()) Dispatch(process);
   if (!ends) return;
   const std::uint64_t child = process.starting_child_.load(std::memory_order_seq_cst);
@@ -301,8 +303,8 @@ gen::Result<void> Runtime::SendExitFrom(gen::PID from, const gen::Target& to, ge
 gen::Result<void> Runtime::Kill(gen::PID pid) {
   Process* process = Find(pid);
   if (process == nullptr) return Reach(pid);
-  auto envelope = core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kKill),
-                                   core::Lane::kUrgent);
+  auto envelope =
+      core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kKill), core::Lane::kUrgent);
   envelope->from = Self().ToAddress();
   auto sent = Deliver(pid, envelope);
   if (!sent) return sent;
@@ -334,10 +336,10 @@ gen::Result<gen::TimerHandle> Runtime::SendAfterFrom(const gen::Target& to,
                       fmt::format("delay: {} ns, must not be negative", delay.count()));
   }
   if (IsStopped()) return gen::ErrNodeTerminated;
-  const gen::TimerHandle handle(DelayedSend::Start(*this, to, std::move(envelope),
-                                                   DeadlineAfter(clock_->Now(), delay)));
-  // Armed after the last firing (Runtime::TearDown) it would never go. The timer queue's locks order
-  // the two: a timer that the last firing has not seen sees the flag.
+  const gen::TimerHandle handle(
+      DelayedSend::Start(*this, to, std::move(envelope), DeadlineAfter(clock_->Now(), delay)));
+  // Armed after the last firing (Runtime::TearDown) it would never go. The timer queue's locks
+  // order the two: a timer that the last firing has not seen sees the flag.
   if (IsStopped() && handle.Cancel()) return gen::ErrNodeTerminated;
   return handle;
 }

@@ -7,8 +7,8 @@
 #include <optional>
 #include <thread>
 
-#include <asio.hpp>
 #include <pthread.h>
+#include <asio.hpp>
 
 namespace ergon::node {
 
@@ -50,7 +50,8 @@ struct IoThread::Impl {
 
 IoThread::IoThread(core::TimerQueue& timers) : impl_(std::make_unique<Impl>(timers)) {
   // A posted handler sticks: it runs before the thread sleeps again (see timer_queue.h).
-  timers.SetWake([impl = impl_.get()] { asio::post(impl->context, [impl] { impl->FireAndSleep(); }); });
+  timers.SetWake(
+      [impl = impl_.get()] { asio::post(impl->context, [impl] { impl->FireAndSleep(); }); });
   asio::post(impl_->context, [impl = impl_.get()] { impl->FireAndSleep(); });
   impl_->thread = std::thread([impl = impl_.get()] { impl->context.run(); });
   pthread_setname_np(impl_->thread.native_handle(), "ergon-io");

@@ -28,8 +28,7 @@ class Node final : public gen::Node {
                                               std::chrono::nanoseconds timeout) override;
   gen::Result<void> SendResponseEnvelope(gen::PID from, gen::Ref ref,
                                          core::EnvelopePtr response) override;
-  gen::Result<gen::TimerHandle> SendEnvelopeAfter(const gen::Target& to,
-                                                  core::EnvelopePtr envelope,
+  gen::Result<gen::TimerHandle> SendEnvelopeAfter(const gen::Target& to, core::EnvelopePtr envelope,
                                                   std::chrono::nanoseconds delay) override;
   gen::Result<void> SendExit(const gen::Target& to, gen::Reason reason) override;
 
@@ -46,8 +45,7 @@ class Node final : public gen::Node {
   gen::Result<gen::PID> UnregisterName(gen::Atom name) override;
   gen::Result<void> Kill(gen::PID pid) override;
   gen::Result<void> StopProcess(
-      const gen::Target& to,
-      std::chrono::nanoseconds timeout = gen::kDefaultCallTimeout) override;
+      const gen::Target& to, std::chrono::nanoseconds timeout = gen::kDefaultCallTimeout) override;
   gen::Result<void> WaitProcess(const gen::Target& to,
                                 std::chrono::nanoseconds timeout = gen::kInfinite) override;
   [[nodiscard]] gen::Result<gen::ProcessInfo> ProcessInfo(gen::PID pid) const override;
@@ -65,8 +63,8 @@ class Node final : public gen::Node {
   std::unique_ptr<Runtime> runtime_;
 };
 
-// Starts a node. `name` is of the form name@host. kIncorrect: an option; the text names the field and
-// the value. Any thread.
+// Starts a node. `name` is of the form name@host. kIncorrect: an option; the text names the field
+// and the value. Any thread.
 gen::Result<Node> Start(std::string_view name, const gen::NodeOptions& options = {});
 
 }  // namespace ergon::node

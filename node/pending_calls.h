@@ -21,8 +21,8 @@ class PendingCalls {
 
   explicit PendingCalls(core::TimerQueue& timers) : timers_(timers) {}
 
-  // From now on `done` will be called exactly once: by Complete, at the deadline (Clock ns; 0: none)
-  // with kTimeout, or by FailAll.
+  // From now on `done` will be called exactly once: by Complete, at the deadline (Clock ns; 0:
+  // none) with kTimeout, or by FailAll.
   void Add(std::uint64_t id, std::int64_t deadline, Done done);
   // False: nobody waits for that id (any more).
   bool Complete(std::uint64_t id, gen::Result<core::EnvelopePtr> response);

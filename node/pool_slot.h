@@ -11,7 +11,7 @@ namespace ergon::node {
 
 struct PoolSlot {
   core::Rotation rotation;
-  std::atomic<bool> refuses{false};            // the pool is ending
+  std::atomic<bool> refuses{false};               // the pool is ending
   std::atomic<std::int64_t> last_refusal_log{0};  // Clock ns; one line per second at most
 
   // For the slot's next process.

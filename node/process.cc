@@ -215,8 +215,9 @@ gen::WorkerProgress Process::Progress(gen::PID worker) const {
     progress.ended = true;
     return progress;
   }
-  // In this order no message is counted twice: what was handled had left the queue before.
+  // In this order no message is counted twice: it leaves the queue, is current, is handled.
   progress.handled = process->routed_handled_.load(std::memory_order_acquire);
+  progress.current = process->current_routed_.load(std::memory_order_acquire);
   progress.queued = process->mailbox_.MainDepthApprox();
   if (process->mailbox_.IsRedirected()) {
     // A pool as a worker: what its rotation took is its own affair, with its own counters.

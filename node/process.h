@@ -1,7 +1,7 @@
 // A slot for processes, and the process that lives in it now.
 //
-// Slots are recycled, never freed. A PID is a slot's index and generation; the generation changes when
-// the process ends, so a late sender finds out by one comparison, without a reference count.
+// Slots are recycled, never freed. A PID is a slot's index and generation; the generation changes
+// when the process ends, so a late sender finds out by one comparison, without a reference count.
 //
 // Who may touch what:
 //   mailbox_, await_, generation_, the atomics   any thread, by their own protocols
@@ -35,8 +35,8 @@ struct SpawnRequest {
   gen::PID parent;
   gen::Atom name = {};
   bool link = false;
-  bool heir = false;        // the parent inherits what is not handled
-  bool announce = false;    // the parent gets a MessageStarted instead of waiting
+  bool heir = false;      // the parent inherits what is not handled
+  bool announce = false;  // the parent gets a MessageStarted instead of waiting
 };
 
 class Process final : public core::Schedulable, public gen::ProcessHost, private gen::LogSink {
@@ -58,8 +58,7 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
                                               std::chrono::nanoseconds timeout) override;
   gen::Result<void> SendResponseEnvelope(gen::PID from, gen::Ref ref,
                                          core::EnvelopePtr response) override;
-  gen::Result<gen::TimerHandle> SendEnvelopeAfter(const gen::Target& to,
-                                                  core::EnvelopePtr envelope,
+  gen::Result<gen::TimerHandle> SendEnvelopeAfter(const gen::Target& to, core::EnvelopePtr envelope,
                                                   std::chrono::nanoseconds delay) override;
   gen::Result<void> SendExit(const gen::Target& to, gen::Reason reason) override;
 
@@ -128,7 +127,6 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   friend class ProcessTable;
   friend class Relations;
 
-
   // -- life (process_life.cc) --
   // Fills a free slot. The caller gets the right to run the process.
   gen::Result<void> Open(const SpawnRequest& request,
@@ -140,8 +138,8 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   bool RunInitInline(gen::Reason& failure);
   // Sorts what a closed mailbox still held: what can be inherited, and what is dropped.
   void DisposeRest(core::Mailbox::Rest& rest, gen::PID self, gen::MessageInheritance& inheritance);
-  // A message that comes through a pool carries the pool's id, so that it can go back there. Requests
-  // have no room for it.
+  // A message that comes through a pool carries the pool's id, so that it can go back there.
+  // Requests have no room for it.
   static void MarkRouted(core::Envelope& envelope, std::uint64_t pool) {
     envelope.flags |= core::Envelope::kFlagRouted;
     if (!IsRequest(envelope)) envelope.ref = pool;
@@ -153,7 +151,8 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   static bool IsRequest(const core::Envelope& envelope) {
     return static_cast<gen::EnvelopeKind>(envelope.kind) == gen::EnvelopeKind::kRequest;
   }
-  // What a sender had on its way when the slot's former process ended: back to its pool, or dropped.
+  // What a sender had on its way when the slot's former process ended: back to its pool, or
+  // dropped.
   void DisposeLate(core::EnvelopePtr envelope);
   static gen::Error TerminatedError(const gen::Reason& reason);
   void Finish(const gen::Reason& reason);
@@ -229,13 +228,14 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   bool answered_ = false;              // current_ is a request and has its response
   bool hold_main_ = false;
   gen::MessagePriority send_priority_ = gen::MessagePriority::kNormal;
-  bool current_routed_ = false;
   bool current_failed_ = false;  // its handler threw
-  bool heir_ = false;      // the parent inherits
-  bool announce_ = false;  // the parent gets MessageStarted
+  bool heir_ = false;            // the parent inherits
+  bool announce_ = false;        // the parent gets MessageStarted
   bool detached_ = false;
   // Written by one, read by inspection.
   std::atomic<std::uint64_t> handled_{0};
+  std::atomic<bool> current_routed_{
+      false};  // current_ came through the pool, and is not counted yet
   std::atomic<std::uint64_t> routed_handled_{0};
   std::atomic<std::uint32_t> expired_{0};
 
@@ -246,8 +246,8 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   std::atomic<std::uint64_t> parent_id_{0};  // always of this node
   gen::Reason end_reason_;
   mutable std::atomic<ProcessCold*> cold_{nullptr};
-  std::unique_ptr<gen::Args> args_;        // until Init
-  gen::PID init_from_;                     // who waits for Init
+  std::unique_ptr<gen::Args> args_;  // until Init
+  gen::PID init_from_;               // who waits for Init
   std::uint64_t init_ref_ = 0;
   std::int64_t started_at_ = 0;
   std::atomic<std::uint64_t> sequence_{0};  // order of spawning

@@ -1,8 +1,8 @@
 // The part of a process that few messages touch: names, relations, open requests.
 //
-// It belongs to a slot, not to a process: made when first needed, emptied when a process ends, never
-// freed while the node lives. So any thread may lock it at any time; what it finds there is only valid
-// if the slot still has the generation it came for and `closed` is false.
+// It belongs to a slot, not to a process: made when first needed, emptied when a process ends,
+// never freed while the node lives. So any thread may lock it at any time; what it finds there is
+// only valid if the slot still has the generation it came for and `closed` is false.
 #pragma once
 
 #include <cstdint>

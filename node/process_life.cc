@@ -20,7 +20,7 @@ gen::Result<void> Process::Open(const SpawnRequest& request,
                                 std::unique_ptr<gen::ProcessBehavior> behavior) {
   behavior_ = std::move(behavior);
   parent_id_.store(request.parent.id, std::memory_order_relaxed);
-  started_ = ending_ = answered_ = hold_main_ = current_routed_ = current_failed_ = false;
+  started_ = ending_ = answered_ = hold_main_ = current_failed_ = false;
   if (PoolSlot* pool = pool_.load(std::memory_order_relaxed)) pool->Reset();
   heir_ = request.heir;
   announce_ = request.announce;
@@ -32,13 +32,12 @@ gen::Result<void> Process::Open(const SpawnRequest& request,
   init_from_ = gen::PID();
   init_ref_ = 0;
   trap_exit_.store(false, std::memory_order_relaxed);
-  log_level_.store(request.options.log_level
-                       ? static_cast<std::uint8_t>(*request.options.log_level)
-                       : kNodeLogLevel,
+  log_level_.store(request.options.log_level ? static_cast<std::uint8_t>(*request.options.log_level)
+                                             : kNodeLogLevel,
                    std::memory_order_relaxed);
-  state_.store(static_cast<std::uint8_t>(gen::ProcessState::kStarting),
-               std::memory_order_relaxed);
+  state_.store(static_cast<std::uint8_t>(gen::ProcessState::kStarting), std::memory_order_relaxed);
   handled_.store(0, std::memory_order_relaxed);
+  current_routed_.store(false, std::memory_order_relaxed);
   routed_handled_.store(0, std::memory_order_relaxed);
   expired_.store(0, std::memory_order_relaxed);
   started_at_ = Now();
@@ -70,8 +69,8 @@ void Process::ReportInit(const gen::Reason* failure) {
   if (init_ref_ != 0) {
     core::EnvelopePtr response =
         failure == nullptr
-            ? core::MakeEnvelope<gen::PID>(
-                  static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse), core::Lane::kMain, self)
+            ? core::MakeEnvelope<gen::PID>(static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse),
+                                           core::Lane::kMain, self)
             : core::MakeEnvelope<gen::Error>(
                   static_cast<std::uint8_t>(gen::EnvelopeKind::kError), core::Lane::kMain,
                   gen::Error(gen::ErrorCode::kProcessTerminated, failure->ToString()));
@@ -91,7 +90,7 @@ void Process::Finish(const gen::Reason& reason) {
   const bool was_started = started_;
   core::Envelope* const current = current_;
   const bool current_open = IsOpenQuestion();
-  const bool holds_current = current != nullptr && current_routed_;
+  const bool holds_current = current != nullptr && current_routed_.load(std::memory_order_relaxed);
   state_.store(static_cast<std::uint8_t>(gen::ProcessState::kTerminating),
                std::memory_order_relaxed);
   if (was_started) {

@@ -10,7 +10,7 @@ ProcessTable::~ProcessTable() {
   for (std::uint32_t i = 0; i < chunk_count_; ++i) {
     Process* chunk = chunks_[i].load(std::memory_order_relaxed);
     std::destroy_n(chunk, kChunkSize);
-    ::operator delete(chunk, std::align_val_t{alignof(Process)});
+    ::operator delete (chunk, std::align_val_t{alignof(Process)});
   }
 }
 
@@ -18,7 +18,8 @@ Process* ProcessTable::Take() {
   std::lock_guard lock(lock_);
   if (free_.empty()) {
     if (chunk_count_ == kMaxChunks) return nullptr;
-    void* memory = ::operator new(kChunkSize * sizeof(Process), std::align_val_t{alignof(Process)});
+    void* memory =
+        ::operator new (kChunkSize * sizeof(Process), std::align_val_t{alignof(Process)});
     auto* chunk = static_cast<Process*>(memory);
     const std::uint32_t first = chunk_count_ * kChunkSize;
     for (std::uint32_t i = 0; i < kChunkSize; ++i) new (chunk + i) Process(runtime_, first + i);

@@ -12,8 +12,8 @@
 namespace ergon::node {
 namespace {
 
-// A turn ends after the handler that has made it exceed so many sends: a producer that goes on would
-// fill the caches with messages before their consumer gets a turn.
+// A turn ends after the handler that has made it exceed so many sends: a producer that goes on
+// would fill the caches with messages before their consumer gets a turn.
 constexpr std::uint32_t kMaxSendsPerTurn = 64;
 
 void Add(std::atomic<std::uint64_t>& counter) {
@@ -63,8 +63,7 @@ core::TurnEnd Process::RunMessages() {
       dispatcher_->Schedule(*this);
       return core::TurnEnd::kIdle;
     }
-    state_.store(static_cast<std::uint8_t>(gen::ProcessState::kRunning),
-                 std::memory_order_relaxed);
+    state_.store(static_cast<std::uint8_t>(gen::ProcessState::kRunning), std::memory_order_relaxed);
     SetCurrentProcess(this);
     if (envelope != nullptr) return core::TurnEnd::kYielded;
   }
@@ -78,10 +77,10 @@ void Process::HandleEnvelope(core::Envelope& envelope) {
     return;
   }
   current_ = &envelope;
-  current_routed_ = (envelope.flags & core::Envelope::kFlagRouted) != 0;
+  const bool routed = (envelope.flags & core::Envelope::kFlagRouted) != 0;
+  current_routed_.store(routed, std::memory_order_release);  // partner: Progress
   current_failed_ = false;
   answered_ = false;
-  const bool routed = current_routed_;
   bool expired = false;
   switch (static_cast<gen::EnvelopeKind>(envelope.kind)) {
     case gen::EnvelopeKind::kRequest:
@@ -106,16 +105,23 @@ void Process::HandleEnvelope(core::Envelope& envelope) {
       break;
   }
   if (!expired) Add(handled_);
-  if (current_ == nullptr) return;  // detached: somebody else's now
+  if (current_ == nullptr) {  // detached: somebody else's now
+    current_routed_.store(false, std::memory_order_relaxed);
+    return;
+  }
   // Finish answers it, after the exit signals, or reports it as not handled.
   if (MustEnd() && (IsOpenQuestion() || current_failed_)) return;
-  if (routed) Add(routed_handled_);
+  if (routed) {
+    current_routed_.store(false, std::memory_order_relaxed);
+    Add(routed_handled_);
+  }
   current_ = nullptr;
   mailbox_.Release(&envelope);
 }
 
 bool Process::HandleRequest(core::Envelope& envelope) {
-  // The coarse clock is cheap and late by up to kCoarseLag at most: it skips what has surely expired.
+  // The coarse clock is cheap and late by up to kCoarseLag at most: it skips what has surely
+  // expired.
   if (envelope.deadline != 0 && runtime_->clock().CoarseNow() > envelope.deadline) {
     expired_.store(expired_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     answered_ = true;

@@ -27,8 +27,9 @@ bool Process::IsInterrupted() {
   if (IsKilled()) return true;
   bool interrupted = false;
   mailbox_.VisitUrgent([&](const core::Envelope& envelope) {
-    interrupted = interrupted || (envelope.generation == generation_.load(std::memory_order_relaxed) &&
-                                  IsStopSignal(envelope) && !Relations::IsStale(*this, envelope));
+    interrupted =
+        interrupted || (envelope.generation == generation_.load(std::memory_order_relaxed) &&
+                        IsStopSignal(envelope) && !Relations::IsStale(*this, envelope));
   });
   return interrupted;
 }
@@ -41,15 +42,16 @@ bool Process::SettleParked() {
       return true;
     }
     if (!await_.TryPark()) continue;
-    // From here on others may resume the process, unless the right to run can be taken back. Partner
-    // of the look at the express stack: Runtime::Deliver, which pushes and then calls Unpark.
+    // From here on others may resume the process, unless the right to run can be taken back.
+    // Partner of the look at the express stack: Runtime::Deliver, which pushes and then calls
+    // Unpark.
     if (!mailbox_.HasExpress()) return false;
     if (!await_.Unpark()) return false;
   }
 }
 
-// Runs on the timer thread. The slot outlives every timer, and the id is unique, so a late one finds
-// nobody waiting.
+// Runs on the timer thread. The slot outlives every timer, and the id is unique, so a late one
+// finds nobody waiting.
 void Process::ExpireWait(void* context, std::uint64_t id) {
   auto* process = static_cast<Process*>(context);
   if (process->await_.Expire(id) == core::CompleteOutcome::kMustSchedule) {
@@ -63,12 +65,10 @@ gen::Result<core::AwaitOutcome> Process::Wait(std::uint64_t id, std::int64_t dea
   if (deadline != 0) runtime_->timers().Arm(timer, deadline);
   bool parked = true;
   if (!await_.HasOutcome()) {
-    state_.store(static_cast<std::uint8_t>(gen::ProcessState::kWaiting),
-                 std::memory_order_relaxed);
+    state_.store(static_cast<std::uint8_t>(gen::ProcessState::kWaiting), std::memory_order_relaxed);
     parked = core::Worker::Park(&ParkHook, this);
     SetCurrentProcess(this);
-    state_.store(static_cast<std::uint8_t>(gen::ProcessState::kRunning),
-                 std::memory_order_relaxed);
+    state_.store(static_cast<std::uint8_t>(gen::ProcessState::kRunning), std::memory_order_relaxed);
   }
   if (deadline != 0) (void)runtime_->timers().Disarm(timer);
   const core::AwaitOutcome outcome = await_.TakeOutcome(response);
@@ -83,7 +83,8 @@ gen::Result<core::AwaitOutcome> Process::Wait(std::uint64_t id, std::int64_t dea
 gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::EnvelopePtr request,
                                                      std::chrono::nanoseconds timeout) {
   if (to == Self()) {
-    return gen::Error(gen::ErrorCode::kNotAllowed, "a process that calls itself would never answer");
+    return gen::Error(gen::ErrorCode::kNotAllowed,
+                      "a process that calls itself would never answer");
   }
   if (IsInterrupted()) return EndingError();
   const std::uint64_t id = NextUniqueId();

@@ -12,7 +12,8 @@
 namespace ergon::node {
 namespace {
 
-// Locks two processes' lists, or one's if they are the same, always in the order of their addresses.
+// Locks two processes' lists, or one's if they are the same, always in the order of their
+// addresses.
 class PairLock {
  public:
   PairLock(ProcessCold& one, ProcessCold& other) : first_(&one), second_(&other) {

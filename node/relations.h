@@ -1,12 +1,13 @@
 // Links and monitors: who hears of whose end.
 //
-// A link stands in both processes' lists, a monitor in the watcher's and the watched one's. Two lists
-// change under two locks, taken one after the other or in the order of their addresses. A process that
-// ends closes its own lists first and then tells everybody that stood there; one who comes later finds
-// them closed and is told at once. So every monitor and every link is told of exactly once.
+// A link stands in both processes' lists, a monitor in the watcher's and the watched one's. Two
+// lists change under two locks, taken one after the other or in the order of their addresses. A
+// process that ends closes its own lists first and then tells everybody that stood there; one who
+// comes later finds them closed and is told at once. So every monitor and every link is told of
+// exactly once.
 //
-// A notice may be on its way while its receiver unlinks or demonitors. Therefore the receiver handles
-// a notice only if it takes the entry from its own list.
+// A notice may be on its way while its receiver unlinks or demonitors. Therefore the receiver
+// handles a notice only if it takes the entry from its own list.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +32,7 @@ class Relations {
   static bool LinkChild(Process& child, Process& parent, gen::PID parent_pid);
 
   // `pid` is what `target` means now; empty when there is no such process.
-  static gen::Ref Monitor(Runtime& runtime, Process& self, const gen::Target& target,
-                          gen::PID pid);
+  static gen::Ref Monitor(Runtime& runtime, Process& self, const gen::Target& target, gen::PID pid);
   static gen::Result<void> Demonitor(Runtime& runtime, Process& self, gen::Ref ref);
 
   // Whether a signal comes from a link that is gone.

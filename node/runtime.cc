@@ -33,8 +33,8 @@ core::DispatcherOptions DispatcherOptionsOf(const gen::NodeOptions& options) {
 
 gen::Result<void> CheckOptions(const gen::NodeOptions& options) {
   if (options.workers == 1 || options.workers < 0) {
-    return Incorrect(fmt::format("workers: {} is outside 2..1024 (0: one per core)",
-                                 options.workers));
+    return Incorrect(
+        fmt::format("workers: {} is outside 2..1024 (0: one per core)", options.workers));
   }
   std::string problem = core::Dispatcher::Validate(DispatcherOptionsOf(options));
   // The dispatcher has its own name for this one.
@@ -85,8 +85,8 @@ gen::Result<std::unique_ptr<Runtime>> Runtime::Start(gen::Atom name,
   }
   std::shared_ptr<core::Clock> clock =
       options.clock != nullptr ? options.clock : std::make_shared<core::SteadyClock>();
-  auto runtime = std::unique_ptr<Runtime>(
-      new Runtime(name, options, std::move(clock), std::move(dispatcher)));
+  auto runtime =
+      std::unique_ptr<Runtime>(new Runtime(name, options, std::move(clock), std::move(dispatcher)));
   std::string problem;
   if (!runtime->dispatcher_->Start(&problem)) {
     return gen::Error(gen::ErrorCode::kInternal, problem);
@@ -156,7 +156,8 @@ gen::Result<Process*> Runtime::OpenProcess(const SpawnRequest& request) {
       result = gen::Error(gen::ErrorCode::kProcessTerminated, "the parent is ending");
     }
   }
-  // StopForce may have looked at the processes before this one was there. Partner: Runtime::KillAll.
+  // StopForce may have looked at the processes before this one was there. Partner:
+  // Runtime::KillAll.
   if (result && no_more_processes_.load(std::memory_order_seq_cst)) result = gen::ErrNodeTerminated;
   if (!result) {
     process->Finish(gen::Reason::Normal());
@@ -199,8 +200,7 @@ gen::Result<gen::PID> Runtime::SpawnFromOutside(const SpawnRequest& request) {
 
 gen::Result<gen::PID> Runtime::Spawn(const gen::ProcessFactory& factory,
                                      const gen::ProcessOptions& options, const gen::Args& args) {
-  return SpawnFromOutside(
-      {.factory = factory, .options = options, .args = args, .parent = Self()});
+  return SpawnFromOutside({.factory = factory, .options = options, .args = args, .parent = Self()});
 }
 
 gen::Result<gen::PID> Runtime::SpawnRegister(gen::Atom name, const gen::ProcessFactory& factory,
@@ -235,7 +235,8 @@ void Runtime::ProcessEnded(Process& process, gen::PID pid, const gen::Reason& re
   // Last: whoever waits for the count to match may tear the node down afterwards.
   const std::uint64_t ended = ended_.fetch_add(1, std::memory_order_seq_cst) + 1;
   if (ended == spawned_.load(std::memory_order_seq_cst)) {
-    if (core::Event* empty = empty_event_.exchange(nullptr, std::memory_order_seq_cst)) empty->Set();
+    if (core::Event* empty = empty_event_.exchange(nullptr, std::memory_order_seq_cst))
+      empty->Set();
   }
 }
 

@@ -46,8 +46,7 @@ class Runtime final : public gen::Node, private gen::LogSink {
                                               std::chrono::nanoseconds timeout) override;
   gen::Result<void> SendResponseEnvelope(gen::PID from, gen::Ref ref,
                                          core::EnvelopePtr response) override;
-  gen::Result<gen::TimerHandle> SendEnvelopeAfter(const gen::Target& to,
-                                                  core::EnvelopePtr envelope,
+  gen::Result<gen::TimerHandle> SendEnvelopeAfter(const gen::Target& to, core::EnvelopePtr envelope,
                                                   std::chrono::nanoseconds delay) override;
   gen::Result<void> SendExit(const gen::Target& to, gen::Reason reason) override;
 
@@ -170,7 +169,7 @@ class Runtime final : public gen::Node, private gen::LogSink {
   Events events_;
   ProcessTable table_;
   std::shared_ptr<core::Dispatcher> dispatcher_;  // its threads use all of the above
-  std::unique_ptr<IoThread> io_;                  // its thread too; null with the caller's own clock
+  std::unique_ptr<IoThread> io_;  // its thread too; null with the caller's own clock
 
   const std::int64_t started_at_;
   std::atomic<std::uint64_t> spawned_{0};

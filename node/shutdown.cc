@@ -17,7 +17,8 @@
 
 namespace ergon::node {
 namespace {
-constexpr std::int64_t kWarnEvery = 1'000'000'000;  // ns, while a handler keeps the node from ending
+constexpr std::int64_t kWarnEvery =
+    1'000'000'000;  // ns, while a handler keeps the node from ending
 }  // namespace
 
 void Runtime::Stop() { DoStop(false); }
@@ -131,8 +132,8 @@ bool Runtime::WaitUntilEmpty(std::int64_t deadline) {
   core::Event empty;
   empty_event_.store(&empty, std::memory_order_seq_cst);
   // Partner: ProcessEnded, which counts and then looks for the event.
-  const bool is_empty = ended_.load(std::memory_order_seq_cst) ==
-                        spawned_.load(std::memory_order_seq_cst);
+  const bool is_empty =
+      ended_.load(std::memory_order_seq_cst) == spawned_.load(std::memory_order_seq_cst);
   const bool reached =
       is_empty || dispatcher_->WaitFor(empty, std::max<std::int64_t>(0, deadline - clock_->Now()));
   if (empty_event_.exchange(nullptr, std::memory_order_seq_cst) == nullptr) {

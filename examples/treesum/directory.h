@@ -27,9 +27,10 @@ struct DirectoryId {
   return {status.st_dev, status.st_ino};
 }
 
-// The entries of a directory, sorted so that a walk in this order visits files in the bytewise order of
-// their whole paths: a directory counts as if its name had a slash at the end. ("a", "a-b", "a.c" stand
-// in the order a-b, a.c, a if "a" is a directory, because "a-b" < "a.c" < "a/x".)
+// The entries of a directory, sorted so that a walk in this order visits files in the bytewise
+// order of their whole paths: a directory counts as if its name had a slash at the end. ("a",
+// "a-b", "a.c" stand in the order a-b, a.c, a if "a" is a directory, because "a-b" < "a.c" <
+// "a/x".)
 //
 // An entry takes 16 bytes and its name, for directories with a million of them.
 class Directory {
@@ -39,8 +40,8 @@ class Directory {
   Directory& operator=(const Directory&) = delete;
   ~Directory() { Close(); }
 
-  // Opens it and reads all its names, or some, when the stop is requested meanwhile. Returns 0 or an
-  // error number. It stays open until Close; may be called again for another one.
+  // Opens it and reads all its names, or some, when the stop is requested meanwhile. Returns 0 or
+  // an error number. It stays open until Close; may be called again for another one.
   int Read(const char* path, const std::stop_token& stop);
   void Close();
 
@@ -54,8 +55,8 @@ class Directory {
 
   // The directory itself. Returns 0 or an error number; needs it to be open.
   int Status(struct stat& status) const;
-  // What an entry, not a directory, is now. `path` is its whole path; while the directory is open, its
-  // name alone is looked up, which is faster. Returns 0 or an error number.
+  // What an entry, not a directory, is now. `path` is its whole path; while the directory is open,
+  // its name alone is looked up, which is faster. Returns 0 or an error number.
   int Status(std::size_t index, const std::string& path, bool follow, struct stat& status) const;
 
  private:

@@ -62,8 +62,8 @@ void Feeder::SendBatch() {
       weight_sent_ += weight;
       return;
     }
-    // Full mailboxes are nothing but a sign to wait: the pool has become smaller, or the batches are
-    // spread unevenly.
+    // Full mailboxes are nothing but a sign to wait: the pool has become smaller, or the batches
+    // are spread unevenly.
     if (sent.error() != gen::ErrProcessMailboxFull) {
       throw std::runtime_error("cannot send to the pool: " + sent.error().ToString());
     }

@@ -32,8 +32,8 @@ class Feeder : public WalkVisitor {
  public:
   Feeder(ergon::gen::Node& node, FeederOptions options);
 
-  // False once the stop has been requested. They throw std::runtime_error if the pool or the printer
-  // fails.
+  // False once the stop has been requested. They throw std::runtime_error if the pool or the
+  // printer fails.
   bool OnFile(std::string_view path, std::uint64_t size) override;
   bool OnProblem(Problem problem) override;
   bool OnLink(std::string_view path) override;

@@ -1,7 +1,7 @@
 // treesum: the SHA-256 of every file under some directories, by a pool of workers.
 //
-// main's own thread walks the directories and feeds the pool; a printer brings the results back into
-// the order of the walk. See README.md for a picture.
+// main's own thread walks the directories and feeds the pool; a printer brings the results back
+// into the order of the walk. See README.md for a picture.
 #include <algorithm>
 #include <chrono>
 #include <exception>

@@ -68,9 +68,9 @@ std::string ParseScaleStep(std::string_view text, ScaleStep& step) {
   return {};
 }
 
-// What is left of the command line without the options: directories, and what nobody knows. (CLI11 would
-// take a list of arguments itself, but read a directory "[a,b]" as two, "a" and "b".) Returns what is
-// wrong with it, or nothing.
+// What is left of the command line without the options: directories, and what nobody knows. (CLI11
+// would take a list of arguments itself, but read a directory "[a,b]" as two, "a" and "b".) Returns
+// what is wrong with it, or nothing.
 std::string TakeArguments(const std::vector<std::string>& rest,
                           std::vector<std::string>& arguments) {
   bool options_end = false;

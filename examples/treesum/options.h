@@ -21,8 +21,8 @@ struct Options {
   LineEnd line_end = LineEnd::kNewline;
 };
 
-// The options, or the exit status when there is nothing to do: the help has been printed (0), or what
-// is wrong with the command line (2).
+// The options, or the exit status when there is nothing to do: the help has been printed (0), or
+// what is wrong with the command line (2).
 [[nodiscard]] std::variant<Options, int> ParseOptions(int argc, char** argv);
 
 }  // namespace treesum

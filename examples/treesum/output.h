@@ -13,8 +13,8 @@ class Output {
   // `stop` ends the wait for a reader that is slow or gone to sleep.
   explicit Output(std::stop_token stop);
 
-  // Writes all of it, waiting for the reader if need be, and returns how much has been written: less
-  // than all if it failed, now or before, or had to wait when the stop was requested.
+  // Writes all of it, waiting for the reader if need be, and returns how much has been written:
+  // less than all if it failed, now or before, or had to wait when the stop was requested.
   std::size_t Write(std::string_view text);
   // Some file systems tell only now that there was no room. At the end, once.
   void Close();
@@ -31,8 +31,8 @@ class Output {
   std::string error_;
 };
 
-// Makes sure that descriptors 0 to 2 are taken, so that no file treesum opens becomes one of them; one
-// that was closed is given something that cannot be used. To be called first.
+// Makes sure that descriptors 0 to 2 are taken, so that no file treesum opens becomes one of them;
+// one that was closed is given something that cannot be used. To be called first.
 void OccupyStandardDescriptors();
 
 }  // namespace treesum

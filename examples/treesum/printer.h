@@ -1,4 +1,5 @@
-// The process that writes: sums in order to standard output, problems and progress to standard error.
+// The process that writes: sums in order to standard output, problems and progress to standard
+// error.
 #pragma once
 
 #include <atomic>
@@ -21,14 +22,14 @@ struct Tally {
 struct PrinterOptions {
   bool progress = false;  // draw a bar; only for a terminal
   LineEnd line_end = LineEnd::kNewline;
-  // Told to stop when standard output cannot be written. Once it is told to stop, for whatever reason,
-  // the printer ends the output at the first file that was not finished.
+  // Told to stop when standard output cannot be written. Once it is told to stop, for whatever
+  // reason, the printer ends the output at the first file that was not finished.
   std::stop_source stop;
   std::shared_ptr<Tally> tally = std::make_shared<Tally>();
 };
 
-// A process for the messages and requests of messages.h. It may wait for whoever reads the output, so
-// spawn it detached.
+// A process for the messages and requests of messages.h. It may wait for whoever reads the output,
+// so spawn it detached.
 [[nodiscard]] ergon::gen::ProcessFactory PrinterFactory(PrinterOptions options);
 
 }  // namespace treesum

@@ -8,9 +8,9 @@
 
 namespace treesum {
 
-// SIGINT and SIGTERM request a stop. When the program has not come to its end a little later (a file
-// system or a reader of the output that does not answer), or a second signal comes, `on_stuck` is
-// called and the program exits at once.
+// SIGINT and SIGTERM request a stop. When the program has not come to its end a little later (a
+// file system or a reader of the output that does not answer), or a second signal comes, `on_stuck`
+// is called and the program exits at once.
 //
 // Create it before all other threads: they inherit that these signals are not for them.
 class Signals {

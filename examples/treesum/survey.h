@@ -11,8 +11,8 @@
 namespace treesum {
 
 // A process that counts the files and bytes under the directories and sends the printer a Surveyed
-// when it is through. It begins after half a second, as short runs need no time left, and leaves the
-// processor to the others. Spawn it detached.
+// when it is through. It begins after half a second, as short runs need no time left, and leaves
+// the processor to the others. Spawn it detached.
 [[nodiscard]] ergon::gen::ProcessFactory SurveyFactory(std::vector<std::string> arguments,
                                                        ergon::gen::PID printer,
                                                        std::stop_token stop);

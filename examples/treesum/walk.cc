@@ -42,8 +42,8 @@ struct Root {
   std::string name;       // of a file: its name there
 };
 
-// What the arguments say about a directory. Files are known by their directory and their name there:
-// an inode would not tell a file from another hard link to it, which is listed on its own.
+// What the arguments say about a directory. Files are known by their directory and their name
+// there: an inode would not tell a file from another hard link to it, which is listed on its own.
 struct Mentioned {
   bool as_argument = false;
   bool visited = false;

@@ -28,9 +28,10 @@ struct WalkOptions {
 
 // Visits every regular file that the arguments name or contain, exactly those that
 //     find ARGUMENT... -type f | LC_ALL=C sort
-// prints, spelled and ordered alike, but each once: what several arguments lead to is visited where the
-// walk comes by first, and a problem where it comes by again. (Arguments that are symbolic links are
-// followed.) Holds the names of the directories between an argument and the current file, nothing else.
+// prints, spelled and ordered alike, but each once: what several arguments lead to is visited where
+// the walk comes by first, and a problem where it comes by again. (Arguments that are symbolic
+// links are followed.) Holds the names of the directories between an argument and the current file,
+// nothing else.
 void Walk(const std::vector<std::string>& arguments, const WalkOptions& options,
           WalkVisitor& visitor);
 

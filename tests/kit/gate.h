@@ -102,8 +102,8 @@ class GateKeeper : public act::Actor {
 };
 }  // namespace detail
 
-// Holds processes without holding a thread: they pass by calling its process with EnterGate. Must not
-// outlive the node.
+// Holds processes without holding a thread: they pass by calling its process with EnterGate. Must
+// not outlive the node.
 class Gate {
  public:
   explicit Gate(gen::Node& node)

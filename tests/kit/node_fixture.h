@@ -54,13 +54,13 @@ class NodeFixture {
     return node.Spawn(gen::Factory<ManagedPool>(pools), {}, gen::MakeArgs(options));
   }
 
-  // Waits until each of the workers handles a message that waits at the gate. They must be the whole
-  // pool, idle, and are sent to directly.
+  // Waits until each of the workers handles a message that waits at the gate. They must be the
+  // whole pool, idle, and are sent to directly.
   void HoldEach(Gate& gate, const std::vector<gen::PID>& processes, int value = -1) {
     const int before = gate.Entered();
     for (gen::PID pid : processes) node.Send(pid, Job{value, Hold(gate)}).value();
-    REQUIRE(Eventually(
-        [&] { return gate.Entered() == before + static_cast<int>(processes.size()); }));
+    REQUIRE(
+        Eventually([&] { return gate.Entered() == before + static_cast<int>(processes.size()); }));
   }
 
   [[nodiscard]] bool IsAlive(gen::PID pid) const { return node.ProcessInfo(pid).has_value(); }

@@ -45,14 +45,14 @@ struct EndPool {
 
 // What a pool shares with the test. Any thread.
 struct PoolScript {
-  Recorder messages;                 // of type Job, that the pool handled itself
-  Recorder calls;                    // of type Ask, that the pool handled itself
-  std::atomic<int> downs{0};         // MessageDownPID
-  std::atomic<int> event_downs{0};   // MessageDownEvent
-  std::atomic<int> exits{0};         // MessageExitPID
-  std::atomic<int> events{0};        // HandleEvent
+  Recorder messages;                // of type Job, that the pool handled itself
+  Recorder calls;                   // of type Ask, that the pool handled itself
+  std::atomic<int> downs{0};        // MessageDownPID
+  std::atomic<int> event_downs{0};  // MessageDownEvent
+  std::atomic<int> exits{0};        // MessageExitPID
+  std::atomic<int> events{0};       // HandleEvent
   std::atomic<int> terminates{0};
-  std::atomic<ManagedPool*> pool{nullptr};  // the behaviour itself, once Init has run
+  std::atomic<ManagedPool*> pool{nullptr};              // the behaviour itself, once Init has run
   std::function<void(ManagedPool&)> on_init = {};       // set before the spawn
   std::function<void(ManagedPool&)> on_terminate = {};  // set before the spawn
 };

@@ -42,9 +42,8 @@ class Stats {
   // What went in is somewhere. Must hold at rest, and while all busy workers stand still: a message
   // being handled counts as handled.
   [[nodiscard]] bool Conserved() const {
-    return (*this)["messages_forwarded"] == (*this)["messages_handled"] +
-                                                (*this)["messages_queued"] +
-                                                (*this)["messages_lost"];
+    return (*this)["messages_forwarded"] ==
+           (*this)["messages_handled"] + (*this)["messages_queued"] + (*this)["messages_lost"];
   }
 
   // As in "messages_forwarded=3 ...", for failure messages.

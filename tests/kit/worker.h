@@ -37,9 +37,9 @@ struct Answer {
 
 // What the workers of one pool share with the test. Any thread.
 struct Script {
-  Recorder jobs;   // messages, when their handlers start
-  Recorder calls;  // requests, when their handlers start
-  Recorder done;   // both, when their handlers have returned
+  Recorder jobs;    // messages, when their handlers start
+  Recorder calls;   // requests, when their handlers start
+  Recorder done;    // both, when their handlers have returned
   Recorder events;  // values of type int
   std::atomic<int> inits{0};
   std::atomic<int> terminates{0};
@@ -174,9 +174,7 @@ inline auto HoldAndAnswer(const Gate& gate, int value) {
   };
 }
 inline auto CrashCall(std::string what) {
-  return [what](Worker&, gen::PID, gen::Ref) -> gen::CallResult {
-    throw std::runtime_error(what);
-  };
+  return [what](Worker&, gen::PID, gen::Ref) -> gen::CallResult { throw std::runtime_error(what); };
 }
 inline auto NeverAnswer() {
   return [](Worker&, gen::PID, gen::Ref) { return gen::NoReply(); };

@@ -444,7 +444,8 @@ TEST_CASE("links: races of linking and unlinking with both ends") {
     CHECK(t.node.SendExit(other, gen::Reason::Error("race")));
   }
   Settle(t, traps);
-  // A link that its other side took away in time fires for nobody; at most one for each of the rest.
+  // A link that its other side took away in time fires for nobody; at most one for each of the
+  // rest.
   CHECK(kit::Eventually([&] { return t.node.Info().processes == 1; }));
   Settle(t, traps);
   CHECK(exits.size() <= expected);

@@ -364,8 +364,8 @@ bool CatchesSignals() {
 
 void Tell(int pipe, char what) { CHECK(write(pipe, &what, 1) == 1); }
 
-// The child's part: it says 'r' when it can be signalled, 't' when a process ends in order, 'k' when
-// one is killed, 's' when the node has stopped.
+// The child's part: it says 'r' when it can be signalled, 't' when a process ends in order, 'k'
+// when one is killed, 's' when the node has stopped.
 TEST_CASE("stop: signalled child" * doctest::skip()) {
   const int out = std::atoi(std::getenv("ERGON_TEST_PIPE"));
   const bool stubborn = std::getenv("ERGON_TEST_STUBBORN") != nullptr;

@@ -60,7 +60,8 @@ TEST_CASE("C31 The handler answers later: by the worker, another process, a thre
   SUBCASE("the worker") {
     const gen::PID worker = fixture.workers->calls.WorkerOf(1);
     fixture.node
-        .Send(worker, Job{2, [from = from, ref = ref](kit::Worker& self) {
+        .Send(worker, Job{2,
+                          [from = from, ref = ref](kit::Worker& self) {
                             self.SendResponse(from, ref, Answer{10, self.Self()}).value();
                             return gen::Continue();
                           }})
@@ -115,8 +116,7 @@ TEST_CASE("C31 Never answered: the caller gets its timeout, from a process and f
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(2);
   const gen::CallOptions short_time{.timeout = 20ms};
-  const auto answer =
-      fixture.node.Call<Answer>(pool.pid(), Ask{1, kit::NeverAnswer()}, short_time);
+  const auto answer = fixture.node.Call<Answer>(pool.pid(), Ask{1, kit::NeverAnswer()}, short_time);
   CHECK(answer.error() == gen::ErrTimeout);
   CHECK(fixture.node.CallAsync<Answer>(pool.pid(), Ask{2, kit::NeverAnswer()}, short_time)
             .get()
@@ -178,8 +178,7 @@ TEST_CASE("C31 Answered after the timeout: ignored, and the next call is not dis
   bool ignored = false;
   caller
       .Run([&](Prober& self) {
-        const auto late =
-            self.Call<Answer>(pool.pid(), Ask{1, pending.Note()}, {.timeout = 5ms});
+        const auto late = self.Call<Answer>(pool.pid(), Ask{1, pending.Note()}, {.timeout = 5ms});
         if (late || late.error() != gen::ErrTimeout) throw std::logic_error("no time-out");
         const auto [from, ref] = pending.All().at(0);
         // Before the next call, and while it waits.
@@ -203,8 +202,7 @@ TEST_CASE("C31 A request whose caller has stopped waiting is not handled any mor
   fixture.node.Send(pool.pid(), Job{0, Hold(gate)}).value();
   REQUIRE(Eventually([&] { return gate.Entered() == 1; }));
   const auto before = fixture.node.Info().dropped_expired;
-  CHECK(fixture.node.Call<Answer>(pool.pid(), Ask{1}, {.timeout = 5ms}).error() ==
-        gen::ErrTimeout);
+  CHECK(fixture.node.Call<Answer>(pool.pid(), Ask{1}, {.timeout = 5ms}).error() == gen::ErrTimeout);
   // The check costs little and may be late by some milliseconds; no work is lost by that.
   const auto late = std::chrono::steady_clock::now() + 50ms;
   REQUIRE(Eventually([&] { return std::chrono::steady_clock::now() > late; }));
@@ -292,7 +290,8 @@ TEST_CASE("C33 The only worker calls its own pool: told at once, no silent hang"
   CHECK(answer.error() == gen::ErrNotAllowed);
   // A message to itself is no problem.
   fixture.node
-      .Send(pool.pid(), Job{3, [](kit::Worker& worker) {
+      .Send(pool.pid(), Job{3,
+                            [](kit::Worker& worker) {
                               worker.Send(worker.Parent(), Job{4}).value();
                               return gen::Continue();
                             }})

@@ -65,9 +65,7 @@ TEST_CASE("C16 A worker that ends, in whatever way, is replaced in its place; re
   }
   SUBCASE("by an exception that is no std::exception") {
     reason = gen::Reason::Panic("");
-    fixture.node
-        .Send(pool.pid(), Job{0, [](kit::Worker&) -> gen::Status { throw 42; }})
-        .value();
+    fixture.node.Send(pool.pid(), Job{0, [](kit::Worker&) -> gen::Status { throw 42; }}).value();
   }
   SUBCASE("by stopping instead of answering") {
     reason = gen::Reason::Error("no answer");
@@ -235,8 +233,7 @@ TEST_CASE("C17 All workers wait for their replacement: messages wait at the pool
   if (bound > 0) {
     CHECK(accepted >= 1);
     CHECK(refused >= 100);
-    const auto call =
-        fixture.node.Call<Answer>(pool.pid(), Ask{1}, {.timeout = kit::kDeadline});
+    const auto call = fixture.node.Call<Answer>(pool.pid(), Ask{1}, {.timeout = kit::kDeadline});
     REQUIRE_FALSE(call.has_value());
     CHECK(call.error() == gen::ErrProcessMailboxFull);
   }
@@ -384,7 +381,8 @@ TEST_CASE("C19 Bounded workers: the queue of a dead one fits into its successor"
   CHECK(fixture.workers->jobs.SortedValues() == Sequence(0, 8));
 }
 
-TEST_CASE("C19 No room for the queue of a dead worker, but a successor is due: it waits, in order") {
+TEST_CASE(
+    "C19 No room for the queue of a dead worker, but a successor is due: it waits, in order") {
   kit::NodeFixture fixture;
   auto options = fixture.Options(2, 2);
   options.restart_backoff_min = 1h;  // no successor for a while
@@ -576,7 +574,8 @@ struct Factory {
   }
 };
 
-TEST_CASE("C21 The factory fails once, n times, always: back-off, the others go on, then refilled") {
+TEST_CASE(
+    "C21 The factory fails once, n times, always: back-off, the others go on, then refilled") {
   kit::NodeFixture fixture;
   auto factory = std::make_shared<Factory>();
   auto options = fixture.Options(2);
@@ -643,8 +642,7 @@ TEST_CASE("C21 The only worker's replacement fails for a while: messages wait an
   fixture.node.Kill(pool.Workers()[0]).value();
   REQUIRE(Eventually([&] { return factory->failed >= 3; }));
   for (int i = 0; i < 50; ++i) fixture.node.Send(pool.pid(), Job{i}).value();
-  auto answer =
-      fixture.node.CallAsync<Answer>(pool.pid(), Ask{7}, {.timeout = kit::kDeadline});
+  auto answer = fixture.node.CallAsync<Answer>(pool.pid(), Ask{7}, {.timeout = kit::kDeadline});
   CHECK(pool.Size() == 1);
   factory->failures = 0;
   CHECK(answer.get().value().value == 7);
@@ -678,8 +676,7 @@ TEST_CASE("C22 More restarts than allowed: the pool ends with a failure, callers
   fixture.HoldEach(gate, workers);
   std::vector<std::future<gen::Result<Answer>>> answers;
   for (int i = 0; i < 6; ++i) {
-    answers.push_back(
-        fixture.node.CallAsync<Answer>("jobs", Ask{i}, {.timeout = gen::kInfinite}));
+    answers.push_back(fixture.node.CallAsync<Answer>("jobs", Ask{i}, {.timeout = gen::kInfinite}));
   }
   fixture.node.Kill(workers[1]).value();
 
@@ -724,7 +721,8 @@ TEST_CASE("C22 Restarts that lie further apart than the period do not add up") {
   CHECK(pool.Stats()["worker_restarts"] == 20);
 }
 
-TEST_CASE("C23 A worker's Init blocks: the others work, the pool answers priority calls and inspect") {
+TEST_CASE(
+    "C23 A worker's Init blocks: the others work, the pool answers priority calls and inspect") {
   kit::NodeFixture fixture({.workers = 3});
   kit::ThreadGate thread_gate;
   kit::Gate gate(fixture.node);
@@ -751,9 +749,8 @@ TEST_CASE("C23 A worker's Init blocks: the others work, the pool answers priorit
   CHECK(stats["workers_ready"] == 2);
   CHECK(stats["workers_starting"] == 1);
   for (int i = 0; i < 100; ++i) fixture.node.Send(pool.pid(), Job{i}).value();
-  CHECK(fixture.node.Call<Answer>(pool.pid(), Ask{1}, {.timeout = kit::kDeadline})
-            .value()
-            .value == 1);
+  CHECK(fixture.node.Call<Answer>(pool.pid(), Ask{1}, {.timeout = kit::kDeadline}).value().value ==
+        1);
   REQUIRE(Eventually([&] { return fixture.workers->done.size() == 101; }));
   CHECK(fixture.workers->jobs.SortedValues() == Sequence(0, 100));
 
@@ -799,9 +796,11 @@ TEST_CASE("C24 The pool's death ends all workers, whatever they do") {
   kit::Gate gate(fixture.node);
   kit::ThreadGate thread_gate;
 
-  // One traps exits, one waits in a call, one computes, one is being replaced and waits in its Init.
+  // One traps exits, one waits in a call, one computes, one is being replaced and waits in its
+  // Init.
   fixture.node
-      .Send(before[0], Job{0, [](kit::Worker& worker) {
+      .Send(before[0], Job{0,
+                           [](kit::Worker& worker) {
                              worker.SetTrapExit(true);
                              return gen::Continue();
                            }})

@@ -46,7 +46,8 @@ TEST_CASE("C01 A normal send to the pool is handled by exactly one worker; it se
 
   // What the worker sends to `from` reaches the sender, from the worker.
   fixture.node
-      .Send(pool.pid(), Job{8, [to = sender.pid()](kit::Worker& worker) {
+      .Send(pool.pid(), Job{8,
+                            [to = sender.pid()](kit::Worker& worker) {
                               worker.Send(to, Answer{8, worker.Self()}).value();
                               return gen::Continue();
                             }})
@@ -132,8 +133,8 @@ TEST_CASE("C03 High and max messages and calls are handled by the pool itself") 
     fixture.node.SendWithPriority(to, Job{1}, MessagePriority::kHigh).value();
     fixture.node.SendWithPriority(to, Job{2}, MessagePriority::kMax).value();
     for (const auto priority : {MessagePriority::kHigh, MessagePriority::kMax}) {
-      const auto answer = fixture.node.Call<Answer>(
-          to, Ask{3}, {.timeout = kit::kDeadline, .priority = priority});
+      const auto answer =
+          fixture.node.Call<Answer>(to, Ask{3}, {.timeout = kit::kDeadline, .priority = priority});
       CHECK(answer.value().worker == to);
     }
     REQUIRE(Eventually([&] { return fixture.pools->messages.size() == 2; }));
@@ -173,13 +174,13 @@ TEST_CASE("C03 High and max messages and calls are handled by the pool itself") 
   SUBCASE("from the pool's own handlers") {
     auto pool = fixture.StartPool(2);
     const auto refused = pool.Run<bool>([](ManagedPool& self) {
-          self.SendWithPriority(self.Self(), Job{1}, MessagePriority::kHigh).value();
-          self.SendWithPriority(self.Self(), Job{2}, MessagePriority::kMax).value();
-          self.Send(self.Self(), Job{3}).value();
-          // It cannot wait for an answer of its own address, and is told so.
-          const auto answer = self.Call<Answer>(self.Self(), Ask{4}, {.timeout = gen::kInfinite});
-          return !answer && answer.error() == gen::ErrNotAllowed;
-        });
+      self.SendWithPriority(self.Self(), Job{1}, MessagePriority::kHigh).value();
+      self.SendWithPriority(self.Self(), Job{2}, MessagePriority::kMax).value();
+      self.Send(self.Self(), Job{3}).value();
+      // It cannot wait for an answer of its own address, and is told so.
+      const auto answer = self.Call<Answer>(self.Self(), Ask{4}, {.timeout = gen::kInfinite});
+      return !answer && answer.error() == gen::ErrNotAllowed;
+    });
     CHECK(refused.value());
     REQUIRE(pool.EventuallyHandled(1));
     CHECK(fixture.workers->jobs.Values() == std::vector<int>{3});
@@ -189,13 +190,14 @@ TEST_CASE("C03 High and max messages and calls are handled by the pool itself") 
   SUBCASE("from a worker to its parent") {
     auto pool = fixture.StartPool(2);
     fixture.node
-        .Send(pool.pid(), Job{1, [](kit::Worker& worker) {
-                                worker.SendWithPriority(worker.Parent(), Job{2},
-                                                        MessagePriority::kHigh)
-                                    .value();
-                                worker.Send(worker.Parent(), Job{3}).value();
-                                return gen::Continue();
-                              }})
+        .Send(
+            pool.pid(),
+            Job{1,
+                [](kit::Worker& worker) {
+                  worker.SendWithPriority(worker.Parent(), Job{2}, MessagePriority::kHigh).value();
+                  worker.Send(worker.Parent(), Job{3}).value();
+                  return gen::Continue();
+                }})
         .value();
     REQUIRE(Eventually([&] { return fixture.pools->messages.size() == 1; }));
     REQUIRE(pool.EventuallyHandled(2));
@@ -294,9 +296,12 @@ TEST_CASE("C06 Sends and calls by pid, by name and by alias behave the same") {
   const auto alias =
       pool.Run<gen::Alias>([](ManagedPool& self) { return self.CreateAlias(); }).value();
 
-  const std::vector<gen::Target> targets = {
-      pool.pid(), "jobs", gen::Atom("jobs"), gen::ProcessID{"jobs", fixture.node.Name()},
-      gen::ProcessID{"jobs", {}}, alias};
+  const std::vector<gen::Target> targets = {pool.pid(),
+                                            "jobs",
+                                            gen::Atom("jobs"),
+                                            gen::ProcessID{"jobs", fixture.node.Name()},
+                                            gen::ProcessID{"jobs", {}},
+                                            alias};
   kit::ProberHandle sender(fixture.node);
   int turn = 0;
   for (const gen::Target& target : targets) {
@@ -343,7 +348,8 @@ TEST_CASE("C07 Events go to a worker; down and exit messages to the pool itself"
     pool.Run<bool>([](ManagedPool& self) -> gen::Result<bool> {
           if (auto done = self.MonitorEvent(gen::Event{"prices", {}}); !done) return done.error();
           return true;
-        }).value();
+        })
+        .value();
     other
         .Run([&](Prober& self) {
           for (int i = 0; i < 4; ++i) {
@@ -366,7 +372,8 @@ TEST_CASE("C07 Events go to a worker; down and exit messages to the pool itself"
     pool.Run<bool>([pid = other.pid()](ManagedPool& self) -> gen::Result<bool> {
           if (auto ref = self.Monitor(pid); !ref) return ref.error();
           return true;
-        }).value();
+        })
+        .value();
     other.Quit();
     CHECK(Eventually([&] { return fixture.pools->downs == 1; }));
     CHECK(pool.Stats()["messages_forwarded"] == 0);
@@ -376,15 +383,14 @@ TEST_CASE("C07 Events go to a worker; down and exit messages to the pool itself"
           self.SetTrapExit(true);
           if (auto done = self.Link(pid); !done) return done.error();
           return true;
-        }).value();
+        })
+        .value();
     other.Quit(gen::Reason::Error("broken"));
     CHECK(Eventually([&] { return fixture.pools->exits == 1; }));
     // Sent, not linked.
     kit::ProberHandle stranger(fixture.node);
     stranger
-        .Run([&](Prober& self) {
-          self.SendExit(pool.pid(), gen::Reason::Error("leave")).value();
-        })
+        .Run([&](Prober& self) { self.SendExit(pool.pid(), gen::Reason::Error("leave")).value(); })
         .value();
     CHECK(Eventually([&] { return fixture.pools->exits == 2; }));
     CHECK(pool.Size() == 2);
@@ -395,9 +401,7 @@ TEST_CASE("C07 Events go to a worker; down and exit messages to the pool itself"
     watcher.Watch(pool.pid());
     watcher.Watch(workers[0]);
     watcher
-        .Run([&](Prober& self) {
-          self.SendExit(pool.pid(), gen::Reason::Error("leave")).value();
-        })
+        .Run([&](Prober& self) { self.SendExit(pool.pid(), gen::Reason::Error("leave")).value(); })
         .value();
     REQUIRE(watcher.EventuallyDown(pool.pid()));
     CHECK(watcher.inbox().ReasonOf(pool.pid()) == gen::Reason::Error("leave"));

@@ -35,13 +35,23 @@ TEST_CASE("C37 The fields of Inspect and their types") {
   const auto stats = pool.Stats();
   const std::set<std::string> texts = {"worker_behavior", "state", "worker.1", "worker.2",
                                        "worker.3"};
-  const std::set<std::string> numbers = {
-      "pool_size",          "worker_mailbox_size", "worker_restarts",
-      "messages_forwarded", "messages_unhandled",  "workers_ready",
-      "workers_busy",       "workers_starting",    "messages_queued",
-      "messages_handled",   "messages_salvaged",   "messages_drained",
-      "messages_lost",      "messages_lost_full",  "messages_lost_crashed",
-      "messages_lost_terminated", "queue_wait_estimate_us"};
+  const std::set<std::string> numbers = {"pool_size",
+                                         "worker_mailbox_size",
+                                         "worker_restarts",
+                                         "messages_forwarded",
+                                         "messages_unhandled",
+                                         "workers_ready",
+                                         "workers_busy",
+                                         "workers_starting",
+                                         "messages_queued",
+                                         "messages_handled",
+                                         "messages_salvaged",
+                                         "messages_drained",
+                                         "messages_lost",
+                                         "messages_lost_full",
+                                         "messages_lost_crashed",
+                                         "messages_lost_terminated",
+                                         "queue_wait_estimate_us"};
   for (const std::string& key : texts) {
     CAPTURE(key);
     CHECK(stats.Has(key));
@@ -67,7 +77,8 @@ TEST_CASE("C37 The fields of Inspect and their types") {
   CHECK_FALSE(stats.Has("worker.4"));
 }
 
-TEST_CASE("C37 The numbers follow what happens: depth per worker, waiting time, restarts, refusals") {
+TEST_CASE(
+    "C37 The numbers follow what happens: depth per worker, waiting time, restarts, refusals") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(2, 4);
   const auto workers = pool.Workers();
@@ -116,8 +127,9 @@ TEST_CASE("C37 The numbers follow what happens: depth per worker, waiting time, 
 
 class TellingPool : public act::Pool {
   gen::Result<act::PoolOptions> Init(const gen::Args&) override {
-    return act::PoolOptions{.pool_size = 2, .worker_factory = gen::Factory<kit::Worker>(
-                                                std::make_shared<kit::Script>())};
+    return act::PoolOptions{
+        .pool_size = 2,
+        .worker_factory = gen::Factory<kit::Worker>(std::make_shared<kit::Script>())};
   }
   gen::Inspection HandleInspect(gen::PID, const std::vector<std::string>&) override {
     return {{"colour", "blue"}, {"pool_size", "a lie"}};
@@ -130,8 +142,7 @@ TEST_CASE("C37 HandleInspect adds keys but cannot change the pool's; items selec
   const auto all = fixture.node.Inspect(pool).value();
   CHECK(all.at("colour") == "blue");
   CHECK(all.at("pool_size") == "2");
-  CHECK(fixture.node.Inspect(pool, {"pool_size"}).value() ==
-        gen::Inspection{{"pool_size", "2"}});
+  CHECK(fixture.node.Inspect(pool, {"pool_size"}).value() == gen::Inspection{{"pool_size", "2"}});
   CHECK(fixture.node.Inspect(pool, {"colour", "state"}).value() ==
         gen::Inspection{{"colour", "blue"}, {"state", "running"}});
   const auto workers = fixture.node.Inspect(pool, {"worker"}).value();
@@ -178,14 +189,14 @@ TEST_CASE("C38 Inspect of a busy, a full and an ending pool answers") {
   SUBCASE("from inside of a worker and of another process") {
     std::atomic<int> answered{0};
     fixture.node
-        .Send(pool.pid(), Job{1, [&](kit::Worker& worker) {
+        .Send(pool.pid(), Job{1,
+                              [&](kit::Worker& worker) {
                                 answered += worker.Inspect(worker.Parent()).has_value() ? 1 : 0;
                                 return gen::Continue();
                               }})
         .value();
     kit::ProberHandle other(fixture.node);
-    other
-        .Run([&](Prober& self) { answered += self.Inspect(pool.pid()).has_value() ? 1 : 0; })
+    other.Run([&](Prober& self) { answered += self.Inspect(pool.pid()).has_value() ? 1 : 0; })
         .value();
     CHECK(Eventually([&] { return answered == 2; }));
   }
@@ -197,8 +208,7 @@ TEST_CASE("C38 Inspect of a pool that is gone, or does not get to answer, fails"
   auto pool = fixture.StartPool(2);
   kit::ThreadGate gate;
   auto busy = fixture.node.CallAsync<int>(
-      pool.pid(),
-      kit::Manage{[enter = gate.Holder()](ManagedPool&) -> gen::CallResult {
+      pool.pid(), kit::Manage{[enter = gate.Holder()](ManagedPool&) -> gen::CallResult {
         enter();
         return gen::Reply(1);
       }},
@@ -227,9 +237,8 @@ TEST_CASE("C38 Inspect of a pool that is gone, or does not get to answer, fails"
 TEST_CASE("C39 Counters never go down, and add up at rest, whatever happens") {
   constexpr int kRounds = kit::Scaled(400, 8);
   const std::vector<std::string> counters = {
-      "messages_forwarded", "messages_unhandled", "messages_handled",
-      "messages_salvaged",  "messages_drained",   "messages_lost",
-      "worker_restarts"};
+      "messages_forwarded", "messages_unhandled", "messages_handled", "messages_salvaged",
+      "messages_drained",   "messages_lost",      "worker_restarts"};
   int bound = 0;
   SUBCASE("unbounded") {}
   SUBCASE("bounded, so that messages are refused") { bound = 8; }
@@ -266,8 +275,7 @@ TEST_CASE("C39 Counters never go down, and add up at rest, whatever happens") {
     for (const std::string& key : counters) {
       const std::int64_t now = stats[key];
       if (now < last[key]) {
-        went_down.push_back(key + ": " + std::to_string(last[key]) + " -> " +
-                            std::to_string(now));
+        went_down.push_back(key + ": " + std::to_string(last[key]) + " -> " + std::to_string(now));
       }
       last[key] = now;
     }

@@ -183,7 +183,8 @@ TEST_CASE("C34 The parent's exit signal ends a pool although it traps exits") {
   pool.Run<bool>([](ManagedPool& self) {
         self.SetTrapExit(true);
         return true;
-      }).value();
+      })
+      .value();
   watcher.Watch(pid);
   const auto workers = pool.Workers();
   parent.Quit(gen::Reason::Error("the family is broken"));

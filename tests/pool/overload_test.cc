@@ -148,7 +148,8 @@ TEST_CASE("C27 10^4 refused messages make few log lines") {
   full.gate.Open();
 }
 
-// The median time of what `action` does, of eleven times: of one alone the machine may be the cause.
+// The median time of what `action` does, of eleven times: of one alone the machine may be the
+// cause.
 std::chrono::nanoseconds MedianTime(const std::function<void()>& action) {
   std::vector<std::chrono::nanoseconds> times;
   for (int i = 0; i < 11; ++i) {
@@ -178,10 +179,10 @@ TEST_CASE("C28 A full pool handles priority messages, exit signals and inspect w
           (void)fixture.node.CallWithPriority<Answer>(to, Ask{1}, gen::MessagePriority::kHigh)
               .value();
         }) < limit);
-  CHECK(MedianTime([&] {
-          (void)fixture.node.CallWithPriority<Answer>(to, Ask{1}, gen::MessagePriority::kMax)
-              .value();
-        }) < limit);
+  CHECK(
+      MedianTime([&] {
+        (void)fixture.node.CallWithPriority<Answer>(to, Ask{1}, gen::MessagePriority::kMax).value();
+      }) < limit);
   CHECK(MedianTime([&] { (void)fixture.node.Inspect(to).value(); }) < limit);
   CHECK(MedianTime([&] {
           const auto before = fixture.pools->messages.size();

@@ -451,8 +451,7 @@ TEST_CASE("C15 Resizing from outside of the pool's own turn is refused") {
   // Also while the pool itself is in a handler, waiting.
   kit::Gate gate(fixture.node);
   auto waiting = fixture.node.CallAsync<int>(
-      pool.pid(),
-      kit::Manage{[pid = gate.pid()](ManagedPool& self) -> gen::CallResult {
+      pool.pid(), kit::Manage{[pid = gate.pid()](ManagedPool& self) -> gen::CallResult {
         (void)self.Call<bool>(pid, kit::EnterGate{}, {.timeout = gen::kInfinite});
         return gen::Reply(1);
       }},

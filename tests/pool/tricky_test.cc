@@ -36,7 +36,8 @@ TEST_CASE("T01 Lost wake-up: a message to a process that is about to go idle is 
   kit::NodeFixture fixture({.workers = 2});
   auto pool = fixture.StartPool(2);
   constexpr int kRounds = kit::Scaled(30'000);
-  // Each call meets processes and threads that have just become idle; a lost wake-up would be the end.
+  // Each call meets processes and threads that have just become idle; a lost wake-up would be the
+  // end.
   kit::Threads callers;
   std::atomic<int> wrong{0};
   for (int c = 0; c < 3; ++c) {
@@ -65,7 +66,8 @@ TEST_CASE("T02 Park and steal: what a handler sends is handled by others while i
   sender
       .Run([&](Prober& self) {
         for (int i = 1; i <= kRounds && !stuck; ++i) {
-          self.Send(pool.pid(), Job{i, [&handled, i](kit::Worker&) {
+          self.Send(pool.pid(), Job{i,
+                                    [&handled, i](kit::Worker&) {
                                       handled = i;
                                       return gen::Continue();
                                     }})
@@ -118,9 +120,9 @@ TEST_CASE("T03 Starvation: as many never-ending processes as threads, a fresh on
   for (int i = 0; i < 11; ++i) {
     const auto start = std::chrono::steady_clock::now();
     auto pool = fixture.StartPool(1);
-    CHECK(fixture.node.Call<Answer>(pool.pid(), Ask{i}, {.timeout = kit::kDeadline})
-              .value()
-              .value == i);
+    CHECK(
+        fixture.node.Call<Answer>(pool.pid(), Ask{i}, {.timeout = kit::kDeadline}).value().value ==
+        i);
     times.push_back(std::chrono::steady_clock::now() - start);
   }
   // The median: of a single one the machine may be the cause.
@@ -490,9 +492,10 @@ TEST_CASE("T09 Aliases: delete each position of a list of 1..5, then die: every 
         CHECK(sent.has_value() == (i != deleted));
         if (!sent) CHECK(sent.error() == gen::ErrProcessUnknown);
       }
-      owner.Run([&](Prober& self) {
-             if (self.DeleteAlias(aliases[deleted])) throw std::logic_error("deleted twice");
-           })
+      owner
+          .Run([&](Prober& self) {
+            if (self.DeleteAlias(aliases[deleted])) throw std::logic_error("deleted twice");
+          })
           .value();
       CHECK(owner.inbox().Answers().size() == static_cast<std::size_t>(count - 1));
       owner.Quit(gen::Reason::Error("gone"));
@@ -679,9 +682,8 @@ TEST_CASE("T11 Counters: in = handled + lost + depth at every point of rest, in 
     REQUIRE(stats["messages_handled"] + stats["messages_lost"] == accepted);
     REQUIRE(stats["messages_unhandled"] == refused + stats["messages_lost_full"]);
     REQUIRE(fixture.workers->jobs.size() >= static_cast<std::size_t>(stats["messages_handled"]));
-    REQUIRE(Eventually([&] {
-      return fixture.ChildrenOf(pool.pid()).size() == static_cast<std::size_t>(size);
-    }));
+    REQUIRE(Eventually(
+        [&] { return fixture.ChildrenOf(pool.pid()).size() == static_cast<std::size_t>(size); }));
   }
 }
 
@@ -692,7 +694,8 @@ TEST_CASE("T12 Stop from inside a turn only begins it; Wait returns when all is 
   auto pool = fixture.StartPool(2);
   std::atomic<bool> went_on{false};
   fixture.node
-      .Send(pool.pid(), Job{1, [&](kit::Worker& worker) {
+      .Send(pool.pid(), Job{1,
+                            [&](kit::Worker& worker) {
                               worker.Node().Stop();
                               went_on = true;
                               return gen::Continue();
@@ -709,7 +712,8 @@ TEST_CASE("T12 StopForce from inside a turn") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(2);
   fixture.node
-      .Send(pool.pid(), Job{1, [](kit::Worker& worker) {
+      .Send(pool.pid(), Job{1,
+                            [](kit::Worker& worker) {
                               worker.Node().StopForce();
                               return gen::Continue();
                             }})
@@ -789,9 +793,8 @@ TEST_CASE("T14 Notices of a former incarnation under the same name do not concer
     const gen::PID second = fixture.node.SpawnRegister("jobs", factory, {}, args).value();
     CHECK(second != first);
     // One notice, of the first; none about the second, which lives.
-    REQUIRE(Eventually([&] {
-      return watcher.inbox().NameDowns().size() == static_cast<std::size_t>(round + 1);
-    }));
+    REQUIRE(Eventually(
+        [&] { return watcher.inbox().NameDowns().size() == static_cast<std::size_t>(round + 1); }));
     CHECK(watcher.inbox().NameDowns().back().ref == by_name);
     // The second is not concerned by signals that are meant for the first.
     (void)fixture.node.Kill(first);
