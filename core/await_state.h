@@ -6,7 +6,7 @@
 //   Begin             TryPark                  Complete / Expire: outcome + the right to run
 //  0 -----> running(id) -----> parked(id) ------------------------------------> outcome
 //               |  ^               |
-//               |  +---------------+ Unpark: by a signal that may end the process; gives the right to run
+//               |  +---------------+ Unpark: by a signal that may end it; gives the right to run
 //               +---> outcome (Complete, Expire, Interrupt; nobody has to be scheduled)
 //
 // Exactly one of the possible ends (response, time-out, interruption) wins the compare-exchange, so

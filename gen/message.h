@@ -69,20 +69,10 @@ class OwnedMessage {
   core::EnvelopePtr envelope_;
 };
 
-namespace detail {
 // How a value is stored in a message: text literals as std::string, everything else as it is.
 template <class T>
-struct Stored {
-  using Type = std::decay_t<T>;
-};
-template <class T>
-requires std::is_same_v < std::decay_t<T>,
-const char* > || std::is_same_v<std::decay_t<T>, char*> struct Stored<T> {
-  using Type = std::string;
-};
-}  // namespace detail
-
-template <class T>
-using StoredType = typename detail::Stored<T>::Type;
+using StoredType = std::conditional_t<std::is_same_v<std::decay_t<T>, const char*> ||
+                                          std::is_same_v<std::decay_t<T>, char*>,
+                                      std::string, std::decay_t<T>>;
 
 }  // namespace ergon::gen

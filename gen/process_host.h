@@ -20,9 +20,9 @@ inline constexpr int kDropReasons = 4;
 // How far a worker is with what came through its pool. Exact when it is at rest.
 struct WorkerProgress {
   std::uint64_t handled = 0;  // messages that came through the pool
-  bool current = false;       // handles one of those now
   std::uint64_t queued = 0;   // normal priority, waiting
   bool busy = false;          // handles a message, or is about to
+  bool current = false;       // handles one that came through the pool
   bool ended = false;         // the process is gone; what it left behind may still be on its way
 };
 
