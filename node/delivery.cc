@@ -308,6 +308,9 @@ gen::Result<void> Runtime::Kill(gen::PID pid) {
   envelope->from = Self().ToAddress();
   auto sent = Deliver(pid, envelope);
   if (!sent) return sent;
+  // The slot may have changed hands meanwhile: the flag says whose it is. A flag that overwrites a
+  // later process's leaves that one its signal.
+  process->killed_.store(GenerationOf(pid), std::memory_order_relaxed);
   Interrupt(*process, pid, true);
   return {};
 }

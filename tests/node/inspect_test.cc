@@ -79,12 +79,12 @@ TEST_CASE("inspect: a process that ends, or whose HandleInspect throws") {
   const gen::PID waits = t.Spawn(Inspected());
   t.Begin(waits, [](Subject& self) { (void)self.Sleep(gen::kInfinite); });
   CHECK(t.EventuallyWaiting(waits));
-  auto asked = std::async(std::launch::async, [&] {
-    return t.node.Inspect(waits, {}, {.timeout = kit::kDeadline}).error();
-  });
+  auto asked = std::async(std::launch::async,
+                          [&] { return t.node.Inspect(waits, {}, {.timeout = kit::kDeadline}); });
   CHECK(t.node.Kill(waits));
-  const gen::Error error = asked.get();
-  CHECK(error == gen::ErrProcessTerminated);
+  const auto result = asked.get();
+  REQUIRE(!result);
+  CHECK(result.error() == gen::ErrProcessTerminated);
 }
 
 }  // namespace
