@@ -157,7 +157,7 @@ TEST_CASE("C43 T13 An idle pool of 1,000 workers: no wake-ups, no switches, no p
   }));
 
   const std::uint64_t wakeups = fixture.node.Info().wakeups;
-  const std::uint64_t switches = VoluntarySwitches();
+  [[maybe_unused]] const std::uint64_t switches = VoluntarySwitches();
   const std::uint64_t time = ProcessorTime();
   std::this_thread::sleep_for(1s);  // the one observation of this suite that takes its time
   CHECK(fixture.node.Info().wakeups == wakeups);
