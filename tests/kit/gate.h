@@ -21,8 +21,11 @@ class ThreadGate {
   ThreadGate& operator=(const ThreadGate&) = delete;
   ~ThreadGate() { Open(); }
 
-  // Blocks the calling thread until the gate is open.
-  void Enter() { state_->Enter(); }
+  // Blocks the calling thread until the gate is open, which may be gone by the time it returns.
+  void Enter() {
+    const auto state = state_;
+    state->Enter();
+  }
   // Lets all go, now and later.
   void Open() { state_->Open(); }
   // How many have come so far.
