@@ -107,6 +107,7 @@ class ProcessApi : public gen::ProcessBehavior {
   void SetLogLevel(gen::LogLevel level) { Host().SetLogLevel(level); }
 
   gen::Result<void> Sleep(std::chrono::nanoseconds duration) { return Host().Sleep(duration); }
+  void Yield() { Host().Yield(); }
 
   [[nodiscard]] gen::PID Self() const { return Host().Self(); }
   [[nodiscard]] gen::Atom Name() const { return Host().Name(); }

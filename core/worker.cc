@@ -47,6 +47,8 @@ bool Worker::Park(ParkHook hook, void* context) {
   return true;
 }
 
+void Worker::RequeueParked(Schedulable& schedulable) { Current()->Requeue(schedulable); }
+
 void Worker::Resume(Fiber& fiber) {
   Worker* worker = Current();
   if (worker == nullptr) Fatal("Worker::Resume", "called outside of a turn");

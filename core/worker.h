@@ -45,6 +45,10 @@ class Worker {
   // calling the hook, if no stack for another fiber could be had.
   [[nodiscard]] static bool Park(ParkHook hook, void* context);
 
+  // Inside a ParkHook: puts what has just been parked at the tail of the worker's queue, as the
+  // end of a turn with TurnEnd::kYielded does.
+  static void RequeueParked(Schedulable& schedulable);
+
   // Inside RunTurn of the schedulable whose turn parked `fiber`: continues that turn in the place
   // of this one. When it returns, this fiber is being used again for something else: return from
   // RunTurn with TurnEnd::kIdle at once, touching nothing.

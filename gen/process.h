@@ -80,6 +80,10 @@ class Process : public Messenger {
   // Suspends this process only. kProcessTerminated: it is being ended; return from the handler.
   virtual Result<void> Sleep(std::chrono::nanoseconds duration) = 0;
 
+  // Lets the others go first that are ready to run; this process waits in line meanwhile. For
+  // handlers that run long.
+  virtual void Yield() = 0;
+
   // A value that no other call on this node returns.
   [[nodiscard]] virtual Ref MakeRef() = 0;
   // The node's clock, in nanoseconds from an arbitrary start.

@@ -33,6 +33,10 @@ struct ProcessOptions {
   bool detached = false;
   // Least level of its log lines; none: the node's.
   std::optional<LogLevel> log_level = std::nullopt;
+  // A handler that sends very many messages gives way now and then inside Send, as with
+  // Process::Yield, so that receivers keep up and the messages stay in the caches. Such a handler
+  // must not hold a lock while it sends, and other threads may continue it.
+  bool yield_on_send = false;
   ProcessFallback fallback = {};
 };
 

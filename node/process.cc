@@ -45,7 +45,9 @@ gen::Result<gen::PID> Process::Resolve(const gen::Target& target) const {
 gen::Result<void> Process::SendEnvelope(gen::PID to, core::EnvelopePtr envelope) {
   ++sends_;
   envelope->from = Self().ToAddress();
-  return runtime_->Deliver(to, envelope);
+  auto sent = runtime_->Deliver(to, envelope);
+  MaybeYield();
+  return sent;
 }
 
 gen::Result<void> Process::SendResponseEnvelope(gen::PID from, gen::Ref ref,

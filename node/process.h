@@ -94,6 +94,7 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
     log_level_.store(static_cast<std::uint8_t>(level), std::memory_order_relaxed);
   }
   gen::Result<void> Sleep(std::chrono::nanoseconds duration) override;
+  void Yield() override;
   [[nodiscard]] gen::Ref MakeRef() override;
   [[nodiscard]] std::int64_t Now() const override;
 
@@ -122,6 +123,9 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
 
  private:
   static constexpr std::uint8_t kNodeLogLevel = 0xff;  // log_level_: the node's
+  // A turn ends after the handler that has made it exceed so many sends: a producer that goes on
+  // would fill the caches with messages before their consumer gets a turn.
+  static constexpr std::uint32_t kMaxSendsPerTurn = 64;
 
   friend class Runtime;
   friend class ProcessTable;
@@ -182,10 +186,16 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   [[nodiscard]] bool MustEnd() const { return ending_ || IsKilled(); }
 
   // -- waiting (process_wait.cc) --
+  // After a message was sent: gives way if it should.
+  void MaybeYield() {
+    if (yield_on_send_ && sends_ > kMaxSendsPerTurn) [[unlikely]]
+      Yield();
+  }
   // Waits for the outcome of the await_ that has begun. `deadline` in Clock ns; 0: none.
   gen::Result<core::AwaitOutcome> Wait(std::uint64_t id, std::int64_t deadline,
                                        core::Envelope*& response);
   static void ParkHook(void* context, core::Fiber& fiber);
+  static void YieldHook(void* context, core::Fiber& fiber);
   static void ExpireWait(void* context, std::uint64_t id);
   // With the right to run: true when the parked fiber has to be resumed, false when the right was
   // given up.
@@ -227,6 +237,8 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   bool ending_ = false;                // end_reason_ is set
   bool answered_ = false;              // current_ is a request and has its response
   bool hold_main_ = false;
+  bool yield_on_send_ = false;
+  bool yielded_ = false;  // parked_ waits for its next turn, for nothing else
   gen::MessagePriority send_priority_ = gen::MessagePriority::kNormal;
   bool current_failed_ = false;  // its handler threw
   bool heir_ = false;            // the parent inherits

@@ -22,6 +22,8 @@ gen::Result<void> Process::Open(const SpawnRequest& request,
   parent_id_.store(request.parent.id, std::memory_order_relaxed);
   started_ = ending_ = answered_ = hold_main_ = current_failed_ = false;
   if (PoolSlot* pool = pool_.load(std::memory_order_relaxed)) pool->Reset();
+  yielded_ = false;
+  yield_on_send_ = request.options.yield_on_send;
   heir_ = request.heir;
   announce_ = request.announce;
   detached_ = request.options.detached;

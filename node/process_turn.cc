@@ -1,6 +1,7 @@
 // A turn: what a process does with its messages.
 #include <exception>
 #include <mutex>
+#include <utility>
 
 #include <ergon/core/worker.h>
 #include <ergon/gen/notices.h>
@@ -12,10 +13,6 @@
 namespace ergon::node {
 namespace {
 
-// A turn ends after the handler that has made it exceed so many sends: a producer that goes on
-// would fill the caches with messages before their consumer gets a turn.
-constexpr std::uint32_t kMaxSendsPerTurn = 64;
-
 void Add(std::atomic<std::uint64_t>& counter) {
   // One writer at a time: no read-modify-write is needed. Release; partner: Process::Progress.
   counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_release);
@@ -26,7 +23,7 @@ void Add(std::atomic<std::uint64_t>& counter) {
 core::TurnEnd Process::RunTurn() {
   SetCurrentProcess(this);
   if (parked_ != nullptr) {
-    if (SettleParked()) {
+    if (std::exchange(yielded_, false) || SettleParked()) {
       core::Fiber& fiber = *parked_;
       parked_ = nullptr;
       core::Worker::Resume(fiber);

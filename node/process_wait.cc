@@ -107,6 +107,20 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
   return answer;
 }
 
+void Process::YieldHook(void* context, core::Fiber& fiber) {
+  auto* process = static_cast<Process*>(context);
+  process->parked_ = &fiber;
+  process->yielded_ = true;
+  core::Worker::RequeueParked(*process);
+}
+
+void Process::Yield() {
+  sends_ = 0;
+  // False: no stack for others. Then they have to wait.
+  (void)core::Worker::Park(&YieldHook, this);
+  SetCurrentProcess(this);
+}
+
 gen::Result<void> Process::Sleep(std::chrono::nanoseconds duration) {
   if (IsInterrupted()) return EndingError();
   if (duration <= std::chrono::nanoseconds::zero()) return {};

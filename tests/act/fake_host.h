@@ -248,6 +248,7 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
   void SetSendPriority(gen::MessagePriority) override {}
   void SetLogLevel(gen::LogLevel) override {}
   gen::Result<void> Sleep(std::chrono::nanoseconds) override { return {}; }
+  void Yield() override {}
   gen::Ref MakeRef() override { return {++next_ref_, "test@localhost", 7}; }
   std::int64_t Now() const override { return now; }
 

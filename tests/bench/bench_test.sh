@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# usage: bench_test.sh ERGON_BENCH
+#
+# Every workload runs, small, and tells a result; wrong words are refused with their names.
+set -euo pipefail
+bench=$1
+failed=0
+
+# small WORKLOAD KEY=VALUE...
+small() {
+  local line
+  line=$("$bench" "$@" warmup=0) || { echo "failed: $*"; failed=1; return; }
+  if ! grep -qE "^\{\"peer\":\"ergon\",\"workload\":\"$1\",\"params\":\{.*\},\"ops\":[1-9].*\}$" <<<"$line"; then
+    echo "no result: $*: $line"
+    failed=1
+  fi
+}
+small ping_pong n=1000
+small ping_pong n=1000 policy=sharing
+small ping_pong_pairs pairs=10 n=100
+small stream n=10000
+small stream n=10000 yield_on_send=1
+small stream_nn pairs=10 n=1000
+small fan_in n=1000 yield_on_send=1
+small ring size=10 hops=1000 tokens=3
+small spawn n=1000
+small churn n=1000
+small skynet n=1000
+small call n=1000
+small call_many callers=50 n=20
+small pool n=1000
+small pool_work n=1000
+small urgent n=20000
+small timer n=100
+small latency_under_load busy=10 ms=50
+
+# Every workload is tried above.
+while read -r name; do
+  grep -qE "^small $name( |$)" "${BASH_SOURCE[0]}" || { echo "not tried: $name"; failed=1; }
+done < <("$bench" --list | sed -nE 's/^([a-z_]+) .*/\1/p')
+
+# refused TEXT WORD...
+refused() {
+  local text=$1 said status=0
+  shift
+  said=$("$bench" "$@" 2>&1) || status=$?
+  if [[ $status != 2 || $said != *"$text"* ]]; then
+    echo "status $status instead of 2, or not '$text': $*: $said"
+    failed=1
+  fi
+}
+refused "no workload named"
+refused "sing: no such workload" sing
+refused "n: 'many' is not a number" ping_pong n=many
+refused "n: '0' is not a number in 1.." ping_pong n=0
+refused "m: no such key" ping_pong m=1
+refused "not of the form key=value" ping_pong fast
+refused "policy: 'chaos' is none of stealing, sharing" ping_pong policy=chaos
+exit $failed

@@ -1,0 +1,134 @@
+// Messages through act::Pool.
+#include <atomic>
+#include <thread>
+
+#include <bench/workload.h>
+#include <ergon/act/actor.h>
+#include <ergon/act/pool.h>
+
+namespace ergon::bench {
+namespace {
+
+// What a run's workers share.
+struct Job {
+  std::atomic<std::int64_t> left;
+  std::int64_t iterations;  // of Work, for each message
+  Finish finish{1};
+};
+
+class JobWorker final : public act::Actor {
+ public:
+  explicit JobWorker(Job* job) : job_(job) {}
+
+ private:
+  // Counts in batches: a shared counter for each message would be what is measured.
+  static constexpr std::int64_t kBatch = 64;
+
+  gen::Status HandleMessage(gen::PID, gen::Message& message) override {
+    if (job_->iterations != 0) {
+      (void)Work(static_cast<std::uint64_t>(message.As<Number>()->value), job_->iterations);
+    }
+    if (++handled_ == kBatch) {
+      handled_ = 0;
+      if (job_->left.fetch_sub(kBatch, std::memory_order_acq_rel) == kBatch) job_->finish.Part();
+    }
+    return gen::Continue();
+  }
+
+  Job* job_;
+  std::int64_t handled_ = 0;
+};
+
+class JobPool final : public act::Pool {
+ public:
+  JobPool(Job* job, std::int64_t workers) : job_(job), workers_(static_cast<int>(workers)) {}
+
+ private:
+  gen::Result<act::PoolOptions> Init(const gen::Args&) override {
+    return act::PoolOptions{.pool_size = workers_, .worker_factory = gen::Factory<JobWorker>(job_)};
+  }
+
+  Job* job_;
+  int workers_;
+};
+
+class Producer final : public act::Actor {
+  gen::Status HandleMessage(gen::PID, gen::Message& message) override {
+    const auto* start = message.As<Start>();
+    for (std::int64_t i = 0; i < start->count; ++i) Must(Send(start->peer, Number{i}));
+    return gen::Continue();
+  }
+};
+
+Measurement Run(gen::Node& node, const Params& params, std::int64_t total,
+                std::int64_t iterations) {
+  const std::int64_t producers = params["producers"];
+  const std::int64_t workers = params["pool_workers"];
+  // Every worker's share is a whole number of batches.
+  const std::int64_t step = producers * workers * 64;
+  const std::int64_t ops = (total + step - 1) / step * step;
+  Job job{ops, iterations};
+  Cast cast(node);
+  const gen::PID pool = cast.Spawn(gen::Factory<JobPool>(&job, workers));
+  std::vector<gen::PID> senders;
+  for (std::int64_t i = 0; i < producers; ++i) {
+    senders.push_back(cast.Spawn(gen::Factory<Producer>(),
+                                 {.yield_on_send = params["yield_on_send"] != 0}));
+  }
+  const std::int64_t start = Now();
+  for (const gen::PID sender : senders) Must(node.Send(sender, Start{pool, ops / producers}));
+  return {ops, job.finish.Wait() - start};
+}
+
+Measurement RunWork(gen::Node& node, const Params& params) {
+  const double microseconds = static_cast<double>(params["us"]);
+  const auto iterations = static_cast<std::int64_t>(microseconds * IterationsPerMicrosecond());
+  Measurement measurement = Run(node, params, params["n"], iterations);
+  // The same work without messages, on as many threads as the node has workers for it.
+  const std::int64_t threads =
+      std::min({params["pool_workers"], static_cast<std::int64_t>(node.Info().workers),
+                static_cast<std::int64_t>(std::thread::hardware_concurrency())});
+  const std::int64_t loops = std::max<std::int64_t>(1, measurement.ops / threads);
+  const std::int64_t start = Now();
+  {
+    std::vector<std::jthread> pure;
+    for (std::int64_t i = 0; i < threads; ++i) {
+      pure.emplace_back([=] {
+        for (std::int64_t j = 0; j < loops; ++j) {
+          (void)Work(static_cast<std::uint64_t>(j), iterations);
+        }
+      });
+    }
+  }
+  const double ideal = static_cast<double>(Now() - start) / static_cast<double>(loops * threads);
+  measurement.extra.emplace_back("pure_ns_per_op", ideal);
+  measurement.extra.emplace_back("efficiency", ideal / measurement.PerOp());
+  return measurement;
+}
+
+}  // namespace
+
+Workload Pool() {
+  return {"pool",
+          "messages through act::Pool, trivial work",
+          {{"producers", 4, 1, 10'000},
+           {"pool_workers", 4, 1, 10'000},
+           {"n", 500'000, 1, 1'000'000'000, "messages of each producer"},
+           {"yield_on_send", 0, 0, 1}},
+          [](gen::Node& node, const Params& params) {
+            return Run(node, params, params["n"] * params["producers"], 0);
+          }};
+}
+
+Workload PoolWork() {
+  return {"pool_work",
+          "the same with calibrated work; efficiency against the same work in plain threads",
+          {{"producers", 4, 1, 10'000},
+           {"pool_workers", 4, 1, 10'000},
+           {"n", 200'000, 1, 1'000'000'000, "messages in all"},
+           {"us", 5, 1, 1'000'000, "microseconds of work"},
+           {"yield_on_send", 0, 0, 1}},
+          RunWork};
+}
+
+}  // namespace ergon::bench

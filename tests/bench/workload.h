@@ -1,0 +1,109 @@
+// What every workload is made of.
+#pragma once
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <bench/machine.h>
+#include <bench/measurement.h>
+#include <bench/params.h>
+#include <ergon/core/sync.h>
+#include <ergon/gen/node.h>
+
+namespace ergon::bench {
+
+struct Workload {
+  std::string name;
+  std::string measures;
+  std::vector<Param> params;
+  // One run on a started node. Ends the processes it has spawned.
+  std::function<Measurement(gen::Node&, const Params&)> run;
+};
+
+const std::vector<Workload>& AllWorkloads();
+
+Workload PingPong();
+Workload PingPongPairs();
+Workload Stream();
+Workload StreamPairs();
+Workload FanIn();
+Workload Ring();
+Workload SpawnIdle();
+Workload Churn();
+Workload Skynet();
+Workload Call();
+Workload CallMany();
+Workload Pool();
+Workload PoolWork();
+Workload Urgent();
+Workload Timer();
+Workload LatencyUnderLoad();
+
+// The message of most workloads.
+struct Number {
+  std::int64_t value = 0;
+};
+struct Start {
+  gen::PID peer = {};
+  std::int64_t count = 0;
+};
+
+// Counts the parts of a run that have come to their end; the clock stops in the handler that is
+// the last.
+class Finish {
+ public:
+  explicit Finish(std::int64_t parts) : left_(parts) {}
+
+  // Any thread.
+  void Part() {
+    if (left_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    at_ = Now();
+    done_.Set();
+  }
+  // The time of the last part.
+  std::int64_t Wait() {
+    done_.Wait();
+    return at_;
+  }
+
+ private:
+  std::atomic<std::int64_t> left_;
+  std::int64_t at_ = 0;
+  core::Event done_;
+};
+
+// The processes of one run; ends them, and returns when they are gone.
+class Cast {
+ public:
+  explicit Cast(gen::Node& node) : node_(node) {}
+  Cast(const Cast&) = delete;
+  Cast& operator=(const Cast&) = delete;
+  ~Cast() { End(); }
+
+  gen::PID Spawn(const gen::ProcessFactory& factory, const gen::ProcessOptions& options = {},
+                 const gen::Args& args = {}) {
+    auto pid = node_.Spawn(factory, options, args);
+    if (!pid) throw std::runtime_error("spawn: " + pid.error().ToString());
+    pids_.push_back(*pid);
+    return *pid;
+  }
+  void End() {
+    for (const gen::PID pid : pids_) (void)node_.Kill(pid);
+    for (const gen::PID pid : pids_) (void)node_.WaitProcess(pid);
+    pids_.clear();
+  }
+
+ private:
+  gen::Node& node_;
+  std::vector<gen::PID> pids_;
+};
+
+// What must not fail in a benchmark ends it.
+template <class Result>
+void Must(Result&& result) {
+  if (!result) throw std::runtime_error(result.error().ToString());
+}
+
+}  // namespace ergon::bench
