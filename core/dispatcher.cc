@@ -36,13 +36,14 @@ std::string Dispatcher::Validate(const DispatcherOptions& options) {
   constexpr std::size_t kMinStack = 16 * kKilobyte;
   constexpr std::size_t kMaxStack = kKilobyte * kKilobyte * kKilobyte;
   constexpr std::size_t kMaxCached = 1'000'000;
-  constexpr std::int64_t kMaxSearch = 1'000'000'000;
+  constexpr std::int64_t kSecond = 1'000'000'000;
   for (std::string error :
        {CheckRange("workers", options.workers, 0, IdleWorkers::kMaxWorkers),
         CheckRange("throughput", options.throughput, 1, 4096),
         CheckRange("fiber_stack_bytes", options.fiber_stack_bytes, kMinStack, kMaxStack),
         CheckRange("fibers_cached", options.fibers_cached, std::size_t{0}, kMaxCached),
-        CheckRange("search_ns", options.search_ns, std::int64_t{0}, kMaxSearch)}) {
+        CheckRange("turn_ns", options.turn_ns, std::int64_t{0}, kSecond),
+        CheckRange("search_ns", options.search_ns, std::int64_t{0}, kSecond)}) {
     if (!error.empty()) return error;
   }
   return "";

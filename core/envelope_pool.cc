@@ -33,6 +33,12 @@ constexpr std::uint32_t kMagazineSize = 64;  // blocks
 constexpr int kLocalMagazines = 32;          // full ones that a thread keeps for itself, per class
 constexpr std::size_t kChunkBytes = 256 * 1024;
 constexpr std::size_t kDepotBytes = 4 << 20;  // kept ready per class; what is beyond is given back
+// A class that has grown so far gets its chunks from huge pages, so many at once: the first touch of
+// a small page costs more than all else that is done for the messages on it.
+constexpr std::size_t kSmallChunks = 8;
+constexpr std::size_t kChunksAtOnce = 8;
+constexpr std::size_t kHugePage = kChunksAtOnce * kChunkBytes;
+constexpr std::size_t kSpareChunks = 8;  // of free ones, kept mapped per class
 
 struct FreeBlock {
   FreeBlock* next;
@@ -93,6 +99,7 @@ class Depot {
 
   // Takes `count` full magazines, linked by `next`. Excess goes back to the chunks.
   void GiveFull(Magazine* magazines, int size_class) {
+    Unmapper unmapper;
     std::lock_guard lock(mutex_);
     const std::size_t limit = kDepotBytes / (kMagazineSize * kEnvelopeAlignment * size_class);
     while (magazines != nullptr) {
@@ -102,7 +109,8 @@ class Depot {
         full_.Push(magazine);
         continue;
       }
-      for (std::uint32_t i = 0; i < magazine->count; ++i) ReturnToChunk(magazine->blocks[i]);
+      for (std::uint32_t i = 0; i < magazine->count; ++i)
+        ReturnToChunk(magazine->blocks[i], unmapper);
       magazine->count = 0;
       if (empty_.count < limit) {
         empty_.Push(magazine);
@@ -118,8 +126,9 @@ class Depot {
   }
 
   void ReturnBlock(void* block) {
+    Unmapper unmapper;
     std::lock_guard lock(mutex_);
-    ReturnToChunk(block);
+    ReturnToChunk(block, unmapper);
   }
 
   void AddUsage(EnvelopePoolStats& stats) {
@@ -129,6 +138,28 @@ class Depot {
   }
 
  private:
+  // Unmaps when it ends, which has to be after the lock was released: it takes long.
+  class Unmapper {
+   public:
+    Unmapper() = default;
+    Unmapper(const Unmapper&) = delete;
+    Unmapper& operator=(const Unmapper&) = delete;
+    ~Unmapper() {
+      while (chunks_ != nullptr) {
+        Chunk* const chunk = chunks_;
+        chunks_ = chunk->next;
+        munmap(chunk, kChunkBytes);
+      }
+    }
+    void Add(Chunk* chunk) {
+      chunk->next = chunks_;
+      chunks_ = chunk;
+    }
+
+   private:
+    Chunk* chunks_ = nullptr;
+  };
+
   Magazine* TakeEmptyLocked() {
     if (Magazine* empty = empty_.Pop()) return empty;
     return new Magazine;
@@ -136,8 +167,9 @@ class Depot {
 
   void Cut(Magazine& magazine, int size_class) {
     const std::size_t block_bytes = kEnvelopeAlignment * static_cast<std::size_t>(size_class);
-    if (with_free_ == nullptr) List(MapChunk(block_bytes));
+    if (with_free_ == nullptr) Grow(block_bytes);
     Chunk* chunk = with_free_;
+    if (chunk->free_count == chunk->total) --spare_;
     while (magazine.count < kMagazineSize && chunk->free != nullptr) {
       magazine.blocks[magazine.count++] = chunk->free;
       chunk->free = chunk->free->next;
@@ -156,7 +188,7 @@ class Depot {
     if (chunk->free_count == 0) Unlist(chunk);
   }
 
-  void ReturnToChunk(void* block) {
+  void ReturnToChunk(void* block, Unmapper& unmapper) {
     auto* chunk =
         reinterpret_cast<Chunk*>(reinterpret_cast<std::uintptr_t>(block) & ~(kChunkBytes - 1));
     auto* free = static_cast<FreeBlock*>(block);
@@ -164,28 +196,42 @@ class Depot {
     chunk->free = free;
     ++chunk->free_count;
     if (!chunk->listed) List(chunk);
-    if (chunk->free_count == chunk->total) {
-      Unlist(chunk);
-      munmap(chunk, kChunkBytes);
+    if (chunk->free_count == chunk->total && ++spare_ > kSpareChunks) {
+      --spare_;
       --chunks_;
+      Unlist(chunk);
+      unmapper.Add(chunk);
     }
   }
 
-  Chunk* MapChunk(std::size_t block_bytes) {
-    void* raw = mmap(nullptr, 2 * kChunkBytes, PROT_READ | PROT_WRITE,
+  void Grow(std::size_t block_bytes) {
+    const bool huge = chunks_ >= kSmallChunks;
+    const std::size_t count = huge ? kChunksAtOnce : 1;
+    char* const memory = MapAligned(count * kChunkBytes);
+    if (huge) (void)madvise(memory, kHugePage, MADV_HUGEPAGE);  // small pages do as well
+    // The one with the lowest address is used first.
+    for (std::size_t i = count; i-- > 0;) {
+      auto* chunk = new (memory + i * kChunkBytes) Chunk{};
+      chunk->total = static_cast<std::uint32_t>((kChunkBytes - kEnvelopeAlignment) / block_bytes);
+      chunk->uncut = chunk->total;
+      chunk->free_count = chunk->total;
+      List(chunk);
+    }
+    chunks_ += count;
+    spare_ += count;
+  }
+
+  // Aligned to its size, a power of two.
+  static char* MapAligned(std::size_t bytes) {
+    void* raw = mmap(nullptr, 2 * bytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (raw == MAP_FAILED) throw std::bad_alloc();
     const auto start = reinterpret_cast<std::uintptr_t>(raw);
-    const std::uintptr_t aligned = (start + kChunkBytes - 1) & ~(kChunkBytes - 1);
+    const std::uintptr_t aligned = (start + bytes - 1) & ~(bytes - 1);
     if (aligned > start) munmap(raw, aligned - start);
-    const std::uintptr_t tail = start + 2 * kChunkBytes - (aligned + kChunkBytes);
-    if (tail > 0) munmap(reinterpret_cast<void*>(aligned + kChunkBytes), tail);
-    auto* chunk = reinterpret_cast<Chunk*>(aligned);
-    chunk->total = static_cast<std::uint32_t>((kChunkBytes - kEnvelopeAlignment) / block_bytes);
-    chunk->uncut = chunk->total;
-    chunk->free_count = chunk->total;
-    ++chunks_;
-    return chunk;
+    const std::uintptr_t tail = start + bytes - aligned;
+    if (tail > 0) munmap(reinterpret_cast<void*>(aligned + bytes), tail);
+    return reinterpret_cast<char*>(aligned);
   }
 
   void List(Chunk* chunk) {
@@ -211,6 +257,7 @@ class Depot {
   MagazineList empty_;
   Chunk* with_free_ = nullptr;
   std::size_t chunks_ = 0;
+  std::size_t spare_ = 0;  // chunks without a block in use
 };
 
 // Never destroyed: threads may end, and free, after static destruction has begun.

@@ -24,7 +24,7 @@ class SteppingDispatcher final : public Dispatcher {
   using Order = std::function<std::size_t(std::size_t ready_count)>;
 
   // `clock` may be null; it is kept for whoever owns the dispatcher and not used here. Of the
-  // options, `workers` and `search_ns` have no meaning.
+  // options, `workers`, `turn_ns` and `search_ns` have no meaning.
   SteppingDispatcher(Order order, Clock* clock, DispatcherOptions options = {});
   ~SteppingDispatcher() override;
 

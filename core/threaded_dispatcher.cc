@@ -14,6 +14,7 @@ namespace {
 constexpr std::int64_t kMillisecond = 1'000'000;
 constexpr std::int64_t kMinRescueTimeout = kMillisecond;
 constexpr std::int64_t kMaxRescueTimeout = 10 * kMillisecond;
+constexpr std::int64_t kShortSearch = 8;  // a fraction of the full one
 constexpr std::int64_t kGrace = 1'000 * kMillisecond;
 constexpr std::chrono::microseconds kNap(20);
 constexpr std::size_t kMaxThreadName = 15;
@@ -29,7 +30,8 @@ std::int64_t MonotonicNow() {
 ThreadedWorker::ThreadedWorker(ThreadedDispatcher& dispatcher, int index)
     : Worker(dispatcher, index, dispatcher.fibers_, dispatcher.options().hooks.get()),
       owner_(dispatcher),
-      rescue_timeout_(kMinRescueTimeout) {}
+      rescue_timeout_(kMinRescueTimeout),
+      search_ns_(dispatcher.options().search_ns) {}
 
 Schedulable* ThreadedWorker::NextSlow() {
   if (!owner_.stopping()) {
@@ -43,8 +45,9 @@ Schedulable* ThreadedWorker::Search() {
   IdleWorkers& idle = owner_.idle();
   bool searching = idle.TryStartSearch();
   bool was_rescuer = false;
-  std::int64_t duration = searching ? owner_.options().search_ns : 0;
+  std::int64_t duration = searching ? search_ns_ : 0;
   for (;;) {
+    const std::int64_t idle_since = MonotonicNow();
     Schedulable* found = SearchFor(duration);
     const bool last = !searching || idle.EndSearch();
     if (found != nullptr) {
@@ -68,7 +71,12 @@ Schedulable* ThreadedWorker::Search() {
       duration = 0;
       rescue_timeout_ = std::min(rescue_timeout_ * 2, kMaxRescueTimeout);
     } else {
-      duration = owner_.options().search_ns;
+      // Would a full search have spared the sleep? If not, the next one is short: work that comes
+      // now and then should not cost more time in searches than in turns.
+      const std::int64_t full = owner_.options().search_ns;
+      const bool in_time = MonotonicNow() - idle_since < 2 * full;
+      search_ns_ = in_time ? full : full / kShortSearch;
+      duration = search_ns_;
     }
     CountWakeup();
   }

@@ -50,6 +50,7 @@ class ThreadedWorker : public Worker {
 
   ThreadedDispatcher& owner_;
   std::int64_t rescue_timeout_;
+  std::int64_t search_ns_;  // how long the next search lasts
 };
 
 class ThreadedDispatcher : public Dispatcher {

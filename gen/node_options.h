@@ -25,6 +25,8 @@ struct NodeOptions {
   DispatcherPolicy policy = DispatcherPolicy::kWorkStealing;
   // Messages that a process may handle in a turn, 1..4096. Less is fairer, more is faster.
   int throughput = 32;
+  // With quick handlers a turn may go on beyond that until it has lasted so long, 0..1 s; 0: never.
+  std::chrono::nanoseconds turn_time = std::chrono::microseconds(20);
   // The stack of a handler, in bytes, 16 KiB..1 GiB. Only pages that are touched take memory.
   std::size_t handler_stack_bytes = 256 * 1024;
   // Called around every turn; see core::DispatcherHooks.
@@ -39,8 +41,8 @@ struct NodeOptions {
   std::chrono::nanoseconds shutdown_timeout = std::chrono::seconds(5);
 
   // The node's time and the threads it runs on, when the caller brings its own: for simulations.
-  // `dispatcher` must not be started; workers, policy, throughput, hooks and stack are its own
-  // then.
+  // `dispatcher` must not be started; workers, policy, throughput, turn_time, hooks and stack
+  // are its own then.
   std::shared_ptr<core::Clock> clock = nullptr;
   std::shared_ptr<core::Dispatcher> dispatcher = nullptr;
 };

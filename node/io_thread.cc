@@ -12,6 +12,14 @@
 
 namespace ergon::node {
 
+namespace {
+
+// Timers of such a stretch share a wake-up of this thread, and mostly one of a worker: what makes a
+// node with many timers spend its time. They are late by less than this.
+constexpr std::int64_t kSlack = 250'000;  // ns
+
+}  // namespace
+
 struct IoThread::Impl {
   explicit Impl(core::TimerQueue& queue)
       : timers(queue), work(asio::make_work_guard(context)), deadline(context) {}
@@ -19,7 +27,7 @@ struct IoThread::Impl {
   // The driver's loop of the timer queue, one step per wake-up.
   void FireAndSleep() {
     timers.RunDue();
-    const std::int64_t until = timers.PrepareSleep();
+    const std::int64_t until = timers.PrepareSleep(kSlack);
     if (until == core::kNever) {
       deadline.cancel();
       return;

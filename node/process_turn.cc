@@ -37,7 +37,7 @@ core::TurnEnd Process::RunTurn() {
 }
 
 core::TurnEnd Process::RunMessages() {
-  int budget = runtime_->throughput();
+  TurnBudget budget = runtime_->NewTurnBudget();
   sends_ = 0;
   for (;;) {
     if (MustEnd()) {
@@ -48,7 +48,7 @@ core::TurnEnd Process::RunMessages() {
     core::Envelope* envelope = mailbox_.Pop(!hold_main_);
     if (envelope != nullptr) {
       HandleEnvelope(*envelope);
-      if ((--budget > 0 && sends_ <= kMaxSendsPerTurn) || MustEnd()) continue;
+      if ((budget.Spend() && sends_ <= kMaxSendsPerTurn) || MustEnd()) continue;
     }
     // The state is for inspection only; it is written before the right to run is given up.
     state_.store(static_cast<std::uint8_t>(gen::ProcessState::kIdle), std::memory_order_relaxed);

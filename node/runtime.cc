@@ -26,6 +26,7 @@ core::DispatcherOptions DispatcherOptionsOf(const gen::NodeOptions& options) {
   core::DispatcherOptions result;
   result.workers = options.workers;
   result.throughput = options.throughput;
+  result.turn_ns = options.turn_time.count();
   result.fiber_stack_bytes = options.handler_stack_bytes;
   result.hooks = options.hooks;
   return result;
@@ -37,9 +38,12 @@ gen::Result<void> CheckOptions(const gen::NodeOptions& options) {
         fmt::format("workers: {} is outside 2..1024 (0: one per core)", options.workers));
   }
   std::string problem = core::Dispatcher::Validate(DispatcherOptionsOf(options));
-  // The dispatcher has its own name for this one.
-  constexpr std::string_view kStack = "fiber_stack_bytes";
-  if (problem.starts_with(kStack)) problem.replace(0, kStack.size(), "handler_stack_bytes");
+  // The dispatcher has its own names for these.
+  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {"fiber_stack_bytes", "handler_stack_bytes"}, {"turn_ns", "turn_time"}};
+  for (const auto& [theirs, ours] : kNames) {
+    if (problem.starts_with(theirs)) problem.replace(0, theirs.size(), ours);
+  }
   if (!problem.empty()) return Incorrect(problem);
   if (options.shutdown_timeout < std::chrono::nanoseconds::zero()) {
     return Incorrect(fmt::format("shutdown_timeout: {} ns, must not be negative",

@@ -27,6 +27,7 @@
 #include <ergon/node/process.h>
 #include <ergon/node/process_table.h>
 #include <ergon/node/stop_sequence.h>
+#include <ergon/node/turn_budget.h>
 
 namespace ergon::node {
 
@@ -122,7 +123,9 @@ class Runtime final : public gen::Node, private gen::LogSink {
   [[nodiscard]] const core::Clock& clock() const { return *clock_; }
   [[nodiscard]] core::TimerQueue& timers() { return timers_; }
   [[nodiscard]] core::Dispatcher& dispatcher() { return *dispatcher_; }
-  [[nodiscard]] int throughput() const { return dispatcher_->throughput(); }
+  [[nodiscard]] TurnBudget NewTurnBudget() const {
+    return {dispatcher_->options().throughput, dispatcher_->options().turn_ns};
+  }
   [[nodiscard]] gen::LogLevel log_level() const { return options_.log_level; }
   [[nodiscard]] gen::Ref MakeRef();
   void WriteLog(gen::LogLevel level, std::string_view line) { logging_.Write(level, line); }

@@ -13,6 +13,10 @@ struct Probe {
   std::int64_t sent_at = 0;
 };
 struct Tick {};
+// Keeps a process busy until its Main lane has been filled.
+struct Hold {
+  std::atomic<bool>* released = nullptr;
+};
 
 // Notes how late probes are, and works on everything else.
 class Target : public act::Actor {
@@ -25,6 +29,8 @@ class Target : public act::Actor {
   gen::Status HandleMessage(gen::PID, gen::Message& message) override {
     if (const auto* probe = message.As<Probe>()) {
       latencies_->push_back(Now() - probe->sent_at);
+    } else if (const auto* hold = message.As<Hold>()) {
+      hold->released->wait(false);
     } else {
       (void)Work(1, iterations_);
       if (--left_ == 0) finish_->Part();
@@ -47,30 +53,25 @@ Measurement RunUrgent(gen::Node& node, const Params& params) {
   latencies.reserve(1'000'000);
   Finish finish(1);
   Cast cast(node);
-  const gen::PID target =
-      cast.Spawn(gen::Factory<Target>(&finish, &latencies, n, iterations));
+  const gen::PID target = cast.Spawn(gen::Factory<Target>(&finish, &latencies, n, iterations));
+  std::atomic<bool> released{false};
+  Must(node.Send(target, Hold{&released}));
+  for (std::int64_t i = 0; i < n; ++i) Must(node.Send(target, Tick{}));
   std::atomic<bool> done{false};
-  std::int64_t start = 0;
-  {
-    std::jthread prober;
-    start = Now();
-    for (std::int64_t i = 0; i < n; ++i) {
-      // From the outside it takes a while to fill the lane; the probes begin when it is half full.
-      if (i == n / 2) {
-        prober = std::jthread([&] {
-          while (!done.load(std::memory_order_relaxed)) {
-            Must(node.SendWithPriority(target, Probe{Now()}, gen::MessagePriority::kMax));
-            std::this_thread::sleep_for(kInterval);
-          }
-        });
-      }
-      Must(node.Send(target, Tick{}));
+  std::jthread prober([&] {
+    while (!done.load(std::memory_order_relaxed)) {
+      Must(node.SendWithPriority(target, Probe{Now()}, gen::MessagePriority::kMax));
+      std::this_thread::sleep_for(kInterval);
     }
-    start = finish.Wait() - start;
-    done = true;
-  }
+  });
+  const std::int64_t start = Now();
+  released = true;
+  released.notify_one();
+  const std::int64_t nanoseconds = finish.Wait() - start;
+  done = true;
+  prober.join();
   cast.End();  // before `latencies` is read
-  Measurement measurement{n, start};
+  Measurement measurement{n, nanoseconds};
   measurement.extra.emplace_back("probes", static_cast<double>(latencies.size()));
   AddLatencies(measurement, latencies);
   return measurement;
@@ -163,9 +164,8 @@ Measurement RunTimer(gen::Node& node, const Params& params) {
   const std::int64_t processor = ProcessorTime();
   Must(node.Send(armer, Start{late, n}));
   Measurement measurement{n, finish.Wait() - start};
-  measurement.extra.emplace_back(
-      "cpu_us_per_op", static_cast<double>(ProcessorTime() - processor) / 1000.0 /
-                           static_cast<double>(n));
+  measurement.extra.emplace_back("cpu_us_per_op", static_cast<double>(ProcessorTime() - processor) /
+                                                      1000.0 / static_cast<double>(n));
   AddLatencies(measurement, lateness);
   return measurement;
 }

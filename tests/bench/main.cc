@@ -15,9 +15,9 @@ namespace ergon::bench {
 
 const std::vector<Workload>& AllWorkloads() {
   static const std::vector<Workload> kAll = {
-      PingPong(),  PingPongPairs(), Stream(),   StreamPairs(), FanIn(),    Ring(),
-      SpawnIdle(), Churn(),         Skynet(),   Call(),        CallMany(), Pool(),
-      PoolWork(),  Urgent(),        Timer(),    LatencyUnderLoad()};
+      PingPong(), PingPongPairs(),   Stream(), StreamPairs(), FanIn(), Ring(),     SpawnIdle(),
+      Churn(),    Skynet(),          Call(),   CallMany(),    Pool(),  PoolWork(), Urgent(),
+      Timer(),    LatencyUnderLoad()};
   return kAll;
 }
 
@@ -25,10 +25,11 @@ namespace {
 
 // What every workload can be told besides its own.
 std::vector<Param> CommonParams() {
-  return {{"workers", 2, 2, 1024, "threads of the node"},
-          {"policy", 0, 0, 1, "stealing or sharing", {"stealing", "sharing"}},
-          {"warmup", 1, 0, 100, "runs that do not count, first"},
-          {"seconds", 0, 0, 3600, "counted runs until so much time has passed; the median is told"}};
+  return {
+      {"workers", 2, 2, 1024, "threads of the node"},
+      {"policy", 0, 0, 1, "stealing or sharing", {"stealing", "sharing"}},
+      {"warmup", 1, 0, 100, "runs that do not count, first"},
+      {"seconds", 0, 0, 3600, "counted runs until so much time has passed; the median is told"}};
 }
 
 void PrintParams(const std::vector<Param>& params) {
@@ -81,9 +82,8 @@ int Main(const std::vector<std::string>& words) {
   if (words[0] == "--help" || words[0] == "-h") return PrintHelp(), 0;
   if (words[0] == "--list") return PrintList(), 0;
   const auto& all = AllWorkloads();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Workload& workload) {
-    return workload.name == words[0];
-  });
+  const auto found = std::find_if(
+      all.begin(), all.end(), [&](const Workload& workload) { return workload.name == words[0]; });
   if (found == all.end()) return Usage(words[0] + ": no such workload (--list shows them)");
   std::vector<Param> known = CommonParams();
   known.insert(known.end(), found->params.begin(), found->params.end());
@@ -95,7 +95,7 @@ int Main(const std::vector<std::string>& words) {
   gen::NodeOptions options;
   options.workers = static_cast<int>(params["workers"]);
   options.policy = params["policy"] != 0 ? gen::DispatcherPolicy::kWorkSharing
-                                          : gen::DispatcherPolicy::kWorkStealing;
+                                         : gen::DispatcherPolicy::kWorkStealing;
   auto node = node::Start("bench@localhost", options);
   if (!node) return Usage(node.error().ToString());
   const double before = LineRoundTrip();

@@ -25,12 +25,11 @@ std::string ToJson(const std::string& workload, const std::string& params,
   for (const auto& [name, value] : measurement.extra) {
     extra += fmt::format(",\"{}\":{:.3f}", name, value);
   }
-  return fmt::format(
-      R"({{"peer":"ergon","workload":"{}","params":{},"ops":{},"seconds":{:.6f},)"
-      R"("ops_per_s":{:.0f},"ns_per_op":{:.2f}{},{}}})",
-      workload, params, measurement.ops, seconds,
-      seconds == 0 ? 0 : static_cast<double>(measurement.ops) / seconds, measurement.PerOp(), extra,
-      surroundings);
+  return fmt::format(R"({{"peer":"ergon","workload":"{}","params":{},"ops":{},"seconds":{:.6f},)"
+                     R"("ops_per_s":{:.0f},"ns_per_op":{:.2f}{},{}}})",
+                     workload, params, measurement.ops, seconds,
+                     seconds == 0 ? 0 : static_cast<double>(measurement.ops) / seconds,
+                     measurement.PerOp(), extra, surroundings);
 }
 
 }  // namespace ergon::bench

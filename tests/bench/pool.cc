@@ -72,8 +72,8 @@ Measurement Run(gen::Node& node, const Params& params, std::int64_t total,
   const gen::PID pool = cast.Spawn(gen::Factory<JobPool>(&job, workers));
   std::vector<gen::PID> senders;
   for (std::int64_t i = 0; i < producers; ++i) {
-    senders.push_back(cast.Spawn(gen::Factory<Producer>(),
-                                 {.yield_on_send = params["yield_on_send"] != 0}));
+    senders.push_back(
+        cast.Spawn(gen::Factory<Producer>(), {.yield_on_send = params["yield_on_send"] != 0}));
   }
   const std::int64_t start = Now();
   for (const gen::PID sender : senders) Must(node.Send(sender, Start{pool, ops / producers}));

@@ -1,6 +1,9 @@
 // What the runtime promises about fairness.
 #include <atomic>
+#include <memory>
 #include <thread>
+
+#include <ergon/core/stepping.h>
 
 #include <kit/gate.h>
 #include <node/subject.h>
@@ -108,6 +111,95 @@ TEST_CASE("scheduling: a flood from one sender does not delay others for ever") 
   }
   done = true;
   flood.join();
+}
+
+// One thread runs everything, always what became ready first.
+gen::NodeOptions Stepping() {
+  auto clock = std::make_shared<core::ManualClock>();
+  auto first = [](std::size_t) { return std::size_t{0}; };
+  return {.clock = clock,
+          .dispatcher = std::make_shared<core::SteppingDispatcher>(first, clock.get())};
+}
+
+TEST_CASE("scheduling: Yield lets the others go first, also in Init") {
+  bool handled = false;
+  TestNode t(Stepping());
+  const gen::PID other = t.Spawn({.message = [&](Subject&, gen::PID, gen::Message&) {
+    handled = true;
+    return gen::Continue();
+  }});
+  const auto yields_until_handled = [&, other](Subject& self) {
+    handled = false;
+    CHECK(self.Send(other, 1));
+    int yields = 0;
+    while (!handled && yields < 1000) {
+      self.Yield();
+      ++yields;
+    }
+    return yields;
+  };
+  int in_handler = 0;
+  CHECK(t.Run(t.Spawn(), [&](Subject& self) { in_handler = yields_until_handled(self); }));
+  CHECK(in_handler == 1);
+  int in_init = 0;
+  t.Spawn({.init = [&](Subject& self, const gen::Args&) {
+    in_init = yields_until_handled(self);
+    return gen::Continue();
+  }});
+  CHECK(in_init == 1);
+}
+
+TEST_CASE("scheduling: an exception, a kill and a message to itself across Yield") {
+  TestNode t({.workers = 2});
+  const gen::PID thrower = t.Spawn();
+  const auto failed = t.Run(thrower, [](Subject& self) {
+    try {
+      throw 1;
+    } catch (int) {
+      self.Yield();  // the exception being handled survives the switch
+      self.Send(self.Self(), End{}).value();
+      self.Yield();
+    }
+    throw std::runtime_error("later");
+  });
+  CHECK(failed.error() == gen::ErrProcessTerminated);
+  CHECK(t.Ended(thrower));
+
+  std::atomic<bool> begun{false};
+  std::atomic<bool> killed{false};
+  const gen::PID victim = t.Spawn();
+  t.Begin(victim, [&](Subject& self) {
+    begun = true;
+    while (!killed) self.Yield();
+  });
+  CHECK(kit::Eventually([&] { return begun.load(); }));
+  CHECK(t.node.Kill(victim));
+  killed = true;
+  CHECK(t.Ended(victim));
+}
+
+TEST_CASE("scheduling: yield_on_send lets receivers keep up") {
+  constexpr int kMessages = 10'000;
+  for (const bool yields : {false, true}) {
+    int handled = 0;
+    int most_behind = 0;
+    TestNode t(Stepping());
+    const gen::PID sink = t.Spawn({.message = [&](Subject&, gen::PID, gen::Message& message) {
+      CHECK(*message.As<int>() == handled++);
+      return gen::Continue();
+    }});
+    const gen::PID source = t.Spawn({}, {.yield_on_send = yields});
+    CHECK(t.Run(source, [&, sink](Subject& self) {
+      for (int i = 0; i < kMessages; ++i) {
+        CHECK(self.Send(sink, i));
+        most_behind = std::max(most_behind, i + 1 - handled);
+      }
+    }));
+    CHECK(t.Run(sink, [](Subject&) {}));
+    CHECK(handled == kMessages);
+    CAPTURE(most_behind);
+    CHECK((most_behind == kMessages) == !yields);
+  }
 }
 
 }  // namespace

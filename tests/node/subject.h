@@ -83,6 +83,7 @@ class Subject : public act::Actor {
   using Actor::Unlink;
   using Actor::UnregisterEvent;
   using Actor::UnregisterName;
+  using Actor::Yield;
 
  private:
   gen::Status Init(const gen::Args& args) override {
