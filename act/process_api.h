@@ -106,7 +106,7 @@ class ProcessApi : public gen::ProcessBehavior {
   void SetSendPriority(gen::MessagePriority priority) { Host().SetSendPriority(priority); }
   void SetLogLevel(gen::LogLevel level) { Host().SetLogLevel(level); }
 
-  gen::Result<void> Sleep(std::chrono::nanoseconds duration) { return Host().Sleep(duration); }
+  bool Sleep(std::chrono::nanoseconds duration) { return Host().Sleep(duration); }
   void Yield() { Host().Yield(); }
 
   [[nodiscard]] gen::PID Self() const { return Host().Self(); }

@@ -95,7 +95,6 @@ class Dispatcher {
       "Dispatcher::Stop called from inside a turn: it would wait for itself; use SignalStop";
   static constexpr const char* kStartAfterStop = "Dispatcher::Start called after Stop";
 
- private:
   DispatcherOptions options_;
 };
 

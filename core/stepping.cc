@@ -1,5 +1,6 @@
 #include <utility>
 
+#include <ergon/core/clock.h>
 #include <ergon/core/fatal.h>
 #include <ergon/core/stepping.h>
 #include <ergon/core/sync.h>
@@ -108,14 +109,18 @@ void SteppingDispatcher::Schedule(Schedulable& schedulable) {
 }
 
 void SteppingDispatcher::Wait(Event& event) {
-  if (!WaitFor(event, 0)) {
+  if (!WaitFor(event, kNever)) {
     Fatal("SteppingDispatcher::Wait", "nothing is ready, so nothing will ever set the event");
   }
 }
 
-bool SteppingDispatcher::WaitFor(Event& event, std::int64_t) {
+bool SteppingDispatcher::WaitFor(Event& event, std::int64_t nanoseconds) {
+  const std::int64_t now = clock_ == nullptr ? 0 : clock_->Now();
+  const std::int64_t until = nanoseconds > kNever - now ? kNever : now + nanoseconds;
   for (std::size_t turns = 0; !event.IsSet(); ++turns) {
-    if (turns == kMaxTurns || !RunOne()) return event.IsSet();
+    if (turns == kMaxTurns) return false;
+    if (clock_ != nullptr && until != kNever && clock_->Now() >= until) return false;
+    if (!(driver_ ? driver_(until) : RunOne())) return event.IsSet();
   }
   return true;
 }

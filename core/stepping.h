@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <ergon/core/dispatcher.h>
@@ -22,11 +23,18 @@ class SteppingDispatcher final : public Dispatcher {
   // Given how many are ready (at least 1), the index of the one to run next; they are numbered in
   // the order in which they became ready.
   using Order = std::function<std::size_t(std::size_t ready_count)>;
+  // What a Wait calls instead of RunOne until it has what it waits for: runs a turn, or makes
+  // something else happen, as by letting time pass, at most until `until` (kNever: any time). False
+  // if nothing is left that could happen.
+  using Driver = std::function<bool(std::int64_t until)>;
 
-  // `clock` may be null; it is kept for whoever owns the dispatcher and not used here. Of the
-  // options, `workers`, `turn_ns` and `search_ns` have no meaning.
+  // `clock` may be null: then WaitFor does not look at the time. Of the options, `workers`, `turn_ns` and `search_ns` have no meaning.
   SteppingDispatcher(Order order, Clock* clock, DispatcherOptions options = {});
   ~SteppingDispatcher() override;
+
+  void SetDriver(Driver driver) { driver_ = std::move(driver); }
+  // Messages that the turns from now on may handle, 1..4096.
+  void SetThroughput(int messages) { options_.throughput = messages; }
 
   // Runs one turn; false if nothing is ready. Not inside a turn.
   bool RunOne();
@@ -41,8 +49,8 @@ class SteppingDispatcher final : public Dispatcher {
   std::string Stop() override;
   void SignalStop() override;
   void Schedule(Schedulable& schedulable) override;
-  // Run turns until the event is set. If nothing is ready before, or after kMaxTurns, nothing will
-  // ever set it: Wait aborts with a message, WaitFor returns false (and does not look at the time).
+  // Run turns until the event is set. If nothing is left to happen before, or after kMaxTurns, nothing will ever set it: Wait aborts with a message, WaitFor returns false,
+  // which it also does when its time of the clock is over.
   void Wait(Event& event) override;
   bool WaitFor(Event& event, std::int64_t nanoseconds) override;
   const char* name() const override { return "stepping"; }
@@ -57,6 +65,7 @@ class SteppingDispatcher final : public Dispatcher {
 
   const Order order_;
   Clock* const clock_;
+  Driver driver_;
   const std::thread::id owner_;
   FiberPool fibers_;
   std::unique_ptr<StepWorker> worker_;

@@ -21,6 +21,8 @@ class ProcessFactory {
   explicit operator bool() const noexcept { return static_cast<bool>(make_); }
   // A new behaviour. Throws what its constructor throws.
   [[nodiscard]] std::unique_ptr<ProcessBehavior> Make() const { return make_(); }
+  // The behaviour's type, or null when it is not known.
+  [[nodiscard]] const std::type_info* type() const noexcept { return type_; }
   // The behaviour's type name as written in C++, or "" when it is not known.
   [[nodiscard]] std::string TypeName() const {
     return type_ == nullptr ? std::string() : core::Demangle(type_->name());

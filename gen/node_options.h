@@ -10,6 +10,7 @@
 
 #include <ergon/core/clock.h>
 #include <ergon/core/dispatcher.h>
+#include <ergon/core/timer_queue.h>
 #include <ergon/gen/log_level.h>
 
 namespace ergon::gen {
@@ -41,10 +42,16 @@ struct NodeOptions {
   std::chrono::nanoseconds shutdown_timeout = std::chrono::seconds(5);
 
   // The node's time and the threads it runs on, when the caller brings its own: for simulations.
-  // `dispatcher` must not be started; workers, policy, throughput, turn_time, hooks and stack
-  // are its own then.
+  // `dispatcher` must not be started; it runs detached processes, too. Workers, policy, throughput,
+  // turn_time, hooks and stack are its own then.
   std::shared_ptr<core::Clock> clock = nullptr;
   std::shared_ptr<core::Dispatcher> dispatcher = nullptr;
+  // Driven by the caller (see core::TimerQueue); needed with a clock for anything that takes time.
+  std::shared_ptr<core::TimerQueue> timers = nullptr;
+  // Runs a function later, outside of all handlers; none: on a thread of its own.
+  std::function<void(std::function<void()>)> defer = nullptr;
+  // Tells incarnations of the node apart, 4 or more; 0: chosen so that it is always another one.
+  std::uint32_t creation = 0;
 };
 
 }  // namespace ergon::gen

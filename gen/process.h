@@ -77,8 +77,9 @@ class Process : public Messenger {
   virtual void SetSendPriority(MessagePriority priority) = 0;
   virtual void SetLogLevel(LogLevel level) = 0;
 
-  // Suspends this process only. kProcessTerminated: it is being ended; return from the handler.
-  virtual Result<void> Sleep(std::chrono::nanoseconds duration) = 0;
+  // Suspends this process only. False: it could not, or not so long, because it is being ended (then
+  // return from the handler) or because there is no stack left for one more suspended process.
+  virtual bool Sleep(std::chrono::nanoseconds duration) = 0;
 
   // Lets the others go first that are ready to run; this process waits in line meanwhile. For
   // handlers that run long.

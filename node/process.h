@@ -93,7 +93,7 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   void SetLogLevel(gen::LogLevel level) override {
     log_level_.store(static_cast<std::uint8_t>(level), std::memory_order_relaxed);
   }
-  gen::Result<void> Sleep(std::chrono::nanoseconds duration) override;
+  bool Sleep(std::chrono::nanoseconds duration) override;
   void Yield() override;
   [[nodiscard]] gen::Ref MakeRef() override;
   [[nodiscard]] std::int64_t Now() const override;

@@ -44,7 +44,7 @@ gen::Result<void> Process::Open(const SpawnRequest& request,
   expired_.store(0, std::memory_order_relaxed);
   started_at_ = Now();
   args_ = request.args.size() == 0 ? nullptr : std::make_unique<gen::Args>(request.args);
-  if (detached_) {
+  if (detached_ && !runtime_->HasOwnersDispatcher()) {
     ProcessCold& cold = Cold();
     if (cold.own_dispatcher == nullptr) {
       auto dispatcher = runtime_->MakeOwnDispatcher(index_);

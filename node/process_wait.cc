@@ -121,16 +121,15 @@ void Process::Yield() {
   SetCurrentProcess(this);
 }
 
-gen::Result<void> Process::Sleep(std::chrono::nanoseconds duration) {
-  if (IsInterrupted()) return EndingError();
-  if (duration <= std::chrono::nanoseconds::zero()) return {};
+bool Process::Sleep(std::chrono::nanoseconds duration) {
+  if (IsInterrupted()) return false;
+  if (duration <= std::chrono::nanoseconds::zero()) return true;
   const std::uint64_t id = NextUniqueId();
   await_.Begin(id);
   core::Envelope* response = nullptr;
   auto outcome = Wait(id, DeadlineAfter(Now(), duration), response);
-  core::EnvelopePtr unexpected(response);
-  if (!outcome) return std::move(outcome.error());
-  return {};
+  const core::EnvelopePtr unexpected(response);
+  return outcome.has_value();
 }
 
 }  // namespace ergon::node

@@ -45,6 +45,12 @@ gen::Result<void> CheckOptions(const gen::NodeOptions& options) {
     if (problem.starts_with(theirs)) problem.replace(0, theirs.size(), ours);
   }
   if (!problem.empty()) return Incorrect(problem);
+  if (options.creation != 0 && options.creation < 4) {
+    return Incorrect(fmt::format("creation: {} is less than 4 (0: chosen)", options.creation));
+  }
+  if (options.timers != nullptr && options.clock == nullptr) {
+    return Incorrect("timers: given without the clock they belong to");
+  }
   if (options.shutdown_timeout < std::chrono::nanoseconds::zero()) {
     return Incorrect(fmt::format("shutdown_timeout: {} ns, must not be negative",
                                  options.shutdown_timeout.count()));
@@ -79,10 +85,10 @@ gen::Result<std::unique_ptr<Runtime>> Runtime::Start(gen::Atom name,
   if (at == std::string_view::npos || at == 0 || at + 1 == text.size()) {
     return Incorrect(fmt::format("node name: \"{}\" is not of the form name@host", text));
   }
+  auto checked = CheckOptions(options);
+  if (!checked) return std::move(checked.error());
   std::shared_ptr<core::Dispatcher> dispatcher = options.dispatcher;
   if (dispatcher == nullptr) {
-    auto checked = CheckOptions(options);
-    if (!checked) return std::move(checked.error());
     dispatcher = options.policy == gen::DispatcherPolicy::kWorkSharing
                      ? core::MakeWorkSharing(DispatcherOptionsOf(options))
                      : core::MakeWorkStealing(DispatcherOptionsOf(options));
@@ -95,19 +101,20 @@ gen::Result<std::unique_ptr<Runtime>> Runtime::Start(gen::Atom name,
   if (!runtime->dispatcher_->Start(&problem)) {
     return gen::Error(gen::ErrorCode::kInternal, problem);
   }
-  if (options.clock == nullptr) runtime->io_ = std::make_unique<IoThread>(runtime->timers_);
+  if (options.clock == nullptr) runtime->io_ = std::make_unique<IoThread>(*runtime->timers_);
   return runtime;
 }
 
 Runtime::Runtime(gen::Atom name, gen::NodeOptions options, std::shared_ptr<core::Clock> clock,
                  std::shared_ptr<core::Dispatcher> dispatcher)
     : name_(name),
-      creation_(MakeCreation()),
+      creation_(options.creation == 0 ? MakeCreation() : options.creation),
       options_(std::move(options)),
       clock_(std::move(clock)),
       logging_(options_.log_sink),
-      timers_(*clock_),
-      pending_calls_(timers_),
+      timers_(options_.timers != nullptr ? options_.timers
+                                         : std::make_shared<core::TimerQueue>(*clock_)),
+      pending_calls_(*timers_),
       table_(*this),
       dispatcher_(std::move(dispatcher)),
       started_at_(clock_->Now()) {}
@@ -400,7 +407,7 @@ gen::NodeInfo Runtime::Info() const {
   info.processes_failed = failed_.load(std::memory_order_relaxed);
   info.names = names_.size();
   info.aliases = aliases_.size();
-  info.timers = timers_.size();
+  info.timers = timers_->size();
   auto dropped = [&](gen::DropReason reason) {
     return dropped_[static_cast<std::size_t>(reason)].load(std::memory_order_relaxed);
   };

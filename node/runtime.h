@@ -121,8 +121,10 @@ class Runtime final : public gen::Node, private gen::LogSink {
 
   [[nodiscard]] std::uint32_t creation() const { return creation_; }
   [[nodiscard]] const core::Clock& clock() const { return *clock_; }
-  [[nodiscard]] core::TimerQueue& timers() { return timers_; }
+  [[nodiscard]] core::TimerQueue& timers() { return *timers_; }
   [[nodiscard]] core::Dispatcher& dispatcher() { return *dispatcher_; }
+  // The dispatcher was given by the node's owner, and no other one may run anything.
+  [[nodiscard]] bool HasOwnersDispatcher() const { return options_.dispatcher != nullptr; }
   [[nodiscard]] TurnBudget NewTurnBudget() const {
     return {dispatcher_->options().throughput, dispatcher_->options().turn_ns};
   }
@@ -165,7 +167,7 @@ class Runtime final : public gen::Node, private gen::LogSink {
   const gen::NodeOptions options_;
   const std::shared_ptr<core::Clock> clock_;
   Logging logging_;
-  core::TimerQueue timers_;
+  const std::shared_ptr<core::TimerQueue> timers_;
   PendingCalls pending_calls_;
   Names names_;
   Aliases aliases_;

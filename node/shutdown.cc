@@ -40,7 +40,11 @@ void Runtime::DoStop(bool force) {
       phase_.store(Phase::kStopping);
       begins = true;
       // A handler cannot wait for its own end: somebody else does.
-      if (in_handler) stopper_ = std::thread([this] { TearDown(); });
+      if (in_handler && options_.defer) {
+        options_.defer([this] { TearDown(); });
+      } else if (in_handler) {
+        stopper_ = std::thread([this] { TearDown(); });
+      }
     }
   }
   if (in_handler) {
@@ -73,7 +77,7 @@ void Runtime::TearDown() {
     }
   });
   pending_calls_.FailAll(gen::ErrNodeTerminated);
-  timers_.RunAll();
+  timers_->RunAll();
   phase_.store(Phase::kStopped);
   stopped_event_.Set();
 }

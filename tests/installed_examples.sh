@@ -42,6 +42,9 @@ foreach(source IN LISTS SOURCES)
   cmake_path(GET source STEM name)
   add_executable(${name} "${source}")
   target_link_libraries(${name} PRIVATE ergon::ergon)
+  if(name MATCHES "_test_")
+    target_link_libraries(${name} PRIVATE ergon::testkit)
+  endif()
   target_compile_options(${name} PRIVATE -Wall -Wextra -Wpedantic -Werror)
 endforeach()
 CMAKE
@@ -54,6 +57,10 @@ quietly cmake --build "$work/build"
 
 failed=0
 for example in "${examples[@]}"; do
+  if [[ $example == *_test_* ]]; then
+    "$work/build/$example" || failed=1
+    continue
+  fi
   "$here/prints.sh" "$work/build/$example" "$source_dir/examples/$example.cc" || failed=1
 done
 exit $failed

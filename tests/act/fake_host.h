@@ -247,7 +247,7 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
   bool TrapExit() const override { return traps_exit; }
   void SetSendPriority(gen::MessagePriority) override {}
   void SetLogLevel(gen::LogLevel) override {}
-  gen::Result<void> Sleep(std::chrono::nanoseconds) override { return {}; }
+  bool Sleep(std::chrono::nanoseconds) override { return true; }
   void Yield() override {}
   gen::Ref MakeRef() override { return {++next_ref_, "test@localhost", 7}; }
   std::int64_t Now() const override { return now; }

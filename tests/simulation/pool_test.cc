@@ -1,0 +1,204 @@
+// act::Pool under many interleavings and faults: what it promises holds at every seed.
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include <ergon/act/actor.h>
+#include <ergon/act/pool.h>
+#include <ergon/testkit/simulation.h>
+
+namespace ergon::testkit {
+namespace {
+
+using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
+
+struct Job {
+  int number = 0;
+};
+struct Resize {
+  int workers = 0;  // more, or less
+};
+
+// How often each job was handled; shared by all workers of a run.
+using Handled = std::vector<int>;
+
+class Worker : public act::Actor {
+ public:
+  explicit Worker(Handled* handled) : handled_(handled) {}
+
+ private:
+  gen::Status HandleMessage(gen::PID, gen::Message& message) override {
+    Handle(*message.As<Job>());
+    return gen::Continue();
+  }
+  gen::CallResult HandleCall(gen::PID, gen::Ref, gen::Message& request) override {
+    Handle(*request.As<Job>());
+    return gen::Reply(request.As<Job>()->number);
+  }
+  void Handle(const Job& job) {
+    ++(*handled_)[static_cast<std::size_t>(job.number)];
+    if (job.number % 3 == 0) (void)Sleep(1ms);
+  }
+
+  Handled* handled_;
+};
+
+class Pool : public act::Pool {
+  gen::Result<act::PoolOptions> Init(const gen::Args& args) override {
+    return args.Get<act::PoolOptions>(0).value();
+  }
+  gen::Status HandleMessage(gen::PID, gen::Message& message) override {
+    const int workers = message.As<Resize>()->workers;
+    // What would leave no worker is refused; that is tested elsewhere.
+    if (workers > 0) (void)AddWorkers(workers);
+    if (workers < 0) (void)RemoveWorkers(-workers);
+    return gen::Continue();
+  }
+};
+
+// A pool with random options whose workers fail in all the ways there are, or in none.
+gen::PID StartPool(Simulation& sim, gen::Node& node, Handled& handled, bool faulty) {
+  Faults faults;
+  if (faulty) {
+    faults.throw_before = 0.05;
+    faults.throw_after = 0.05;
+    faults.stop_after = 0.05;
+    faults.kill = 0.05;
+    faults.slow = 0.1;
+  }
+  auto factory = sim.WithFaults(gen::Factory<Worker>(&handled), faults);
+  if (faulty) {
+    // The first workers start; later ones fail at times.
+    auto calls = std::make_shared<int>(0);
+    auto fails = sim.WithFaults(factory, {.factory_failure = 0.2, .init_failure = 0.2});
+    factory = gen::ProcessFactory(
+        [calls, factory, fails] { return ++*calls <= 8 ? factory.Make() : fails.Make(); },
+        factory.type());
+  }
+  const act::PoolOptions options{.pool_size = static_cast<int>(sim.Random(1, 8)),
+                                 .worker_factory = factory,
+                                 .worker_mailbox_size = static_cast<int>(sim.Random(0, 5)),
+                                 .restart_backoff_min = 1ms,
+                                 .restart_backoff_max = 10ms};
+  return node.Spawn(gen::Factory<Pool>(), {}, gen::MakeArgs(options)).value();
+}
+
+std::uint64_t Figure(gen::Node& node, gen::PID pool, const std::string& key) {
+  return std::stoull(node.Inspect(pool).value().at(key));
+}
+
+void Disturb(Simulation& sim, gen::Node& node, gen::PID pool) {
+  for (std::int64_t i = sim.Random(0, 4); i > 0; --i)
+    sim.KillRandomChild(pool, sim.Random(0us, 5ms));
+  for (std::int64_t i = sim.Random(0, 4); i > 0; --i) {
+    sim.After(sim.Random(0us, 5ms), [&sim, &node, pool] {
+      (void)node.SendWithPriority(pool, Resize{static_cast<int>(sim.Random(-3, 3))},
+                                  gen::MessagePriority::kHigh);
+    });
+  }
+}
+
+constexpr int kJobs = 100;
+
+void CheckMessages(Simulation& sim, bool faulty) {
+  Handled handled(kJobs);
+  auto& node = sim.Node("test@localhost");
+  const gen::PID pool = StartPool(sim, node, handled, faulty);
+  std::set<int> accepted;
+  for (int i = 0; i < kJobs; ++i) {
+    sim.After(sim.Random(0us, 5ms), [&accepted, &node, pool, i] {
+      const auto sent = node.Send(pool, Job{i});
+      if (sent) {
+        accepted.insert(i);
+      } else {
+        CHECK(sent.error() == gen::ErrProcessMailboxFull);
+      }
+    });
+  }
+  if (faulty) Disturb(sim, node, pool);
+  sim.RunUntilIdle();
+  std::uint64_t unhandled = 0;
+  for (int i = 0; i < kJobs; ++i) {
+    const int times = handled[static_cast<std::size_t>(i)];
+    CHECK(times <= (accepted.contains(i) ? 1 : 0));
+    if (accepted.contains(i) && times == 0) ++unhandled;
+  }
+  const std::uint64_t lost = Figure(node, pool, "messages_lost");
+  CHECK(unhandled <= lost);
+  if (!faulty) CHECK(lost == 0);
+  CHECK(Figure(node, pool, "messages_queued") == 0);
+  CHECK(Figure(node, pool, "messages_handled") + lost == accepted.size());
+  CHECK(Figure(node, pool, "messages_forwarded") == accepted.size());
+  CHECK(Figure(node, pool, "workers_ready") == Figure(node, pool, "pool_size"));
+}
+
+void CheckCalls(Simulation& sim, bool faulty) {
+  Handled handled(kJobs);
+  auto& node = sim.Node("test@localhost");
+  const gen::PID pool = StartPool(sim, node, handled, faulty);
+  std::vector<Answer<int>> answers;
+  for (int i = 0; i < kJobs; i += 10) {
+    sim.After(sim.Random(0us, 5ms), [&answers, &sim, pool, i] {
+      for (auto& answer : sim.CallMany<int>(pool, 10, [i](int k) { return Job{i + k}; })) {
+        answers.push_back(std::move(answer));
+      }
+    });
+  }
+  if (faulty) Disturb(sim, node, pool);
+  sim.RunUntilIdle();
+  REQUIRE(answers.size() == kJobs);
+  for (auto& answer : answers) {
+    REQUIRE(answer.ready());
+    if (answer.get()) {
+      CHECK(handled[static_cast<std::size_t>(*answer.get())] == 1);
+    } else {
+      const bool died = answer.get().error() == gen::ErrProcessTerminated;
+      CHECK((died || answer.get().error() == gen::ErrProcessMailboxFull));
+      if (!faulty) CHECK_FALSE(died);
+    }
+  }
+  for (const int times : handled) CHECK(times <= 1);
+}
+
+// The whole node, or only the pool, ends at some moment: everybody is told, nothing is left.
+void CheckEnd(Simulation& sim) {
+  Handled handled(kJobs);
+  auto& node = sim.Node("test@localhost");
+  const gen::PID pool = StartPool(sim, node, handled, true);
+  std::vector<Answer<int>> answers = sim.CallMany<int>(pool, kJobs, [](int i) { return Job{i}; });
+  Disturb(sim, node, pool);
+  const bool whole_node = sim.Chance(0.5);
+  if (whole_node) {
+    sim.StopNode("test@localhost", sim.Random(0us, 10ms));
+  } else if (sim.Chance(0.5)) {
+    sim.Kill(pool, sim.Random(0us, 10ms));
+  } else {
+    sim.After(sim.Random(0us, 10ms),
+              [&node, pool] { (void)node.SendExit(pool, gen::Reason::Shutdown()); });
+  }
+  sim.RunUntilIdle();
+  for (auto& answer : answers) CHECK(answer.ready());
+  for (const int times : handled) CHECK(times <= 1);
+  CHECK(node.Info().processes == 0);
+  CHECK(node.Info().timers == 0);
+  if (!whole_node) CHECK(node.Send(pool, Job{0}).error() == gen::ErrProcessTerminated);
+}
+
+TEST_CASE("pool simulation: messages without faults are all handled") {
+  Simulation::ForSeeds(1, 200, [](Simulation& sim) { CheckMessages(sim, false); });
+}
+TEST_CASE("pool simulation: messages with faults are handled once, or counted as lost") {
+  Simulation::ForSeeds(1, 400, [](Simulation& sim) { CheckMessages(sim, true); });
+}
+TEST_CASE("pool simulation: calls without faults are answered, or refused for want of room") {
+  Simulation::ForSeeds(1, 200, [](Simulation& sim) { CheckCalls(sim, false); });
+}
+TEST_CASE("pool simulation: calls with faults have one outcome each") {
+  Simulation::ForSeeds(1, 400, [](Simulation& sim) { CheckCalls(sim, true); });
+}
+TEST_CASE("pool simulation: the end of a pool or a node leaves nobody waiting") {
+  Simulation::ForSeeds(1, 400, [](Simulation& sim) { CheckEnd(sim); });
+}
+
+}  // namespace
+}  // namespace ergon::testkit

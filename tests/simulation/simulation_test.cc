@@ -1,0 +1,238 @@
+#include <doctest/doctest.h>
+
+#include <ergon/act/actor.h>
+#include <ergon/testkit/simulation.h>
+
+namespace ergon::testkit {
+namespace {
+
+using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
+
+struct Number {
+  int value = 0;
+};
+
+// Notes the numbers it gets, and passes them on.
+class Relay : public act::Actor {
+ public:
+  Relay(std::vector<int>* seen, gen::PID next) : seen_(seen), next_(next) {}
+
+ private:
+  gen::Status HandleMessage(gen::PID, gen::Message& message) override {
+    const Number number = *message.As<Number>();
+    seen_->push_back(number.value);
+    if (next_) CHECK(Send(next_, number));
+    return gen::Continue();
+  }
+  gen::CallResult HandleCall(gen::PID, gen::Ref, gen::Message& request) override {
+    (void)Sleep(100ms);  // false: killed, as some tests do
+    return gen::Reply(request.As<Number>()->value + 1);
+  }
+
+  std::vector<int>* seen_;
+  gen::PID next_;
+};
+
+// A run with some of everything: two sinks that several relays send to, timers, a kill.
+std::uint64_t MixedRun(std::uint64_t seed, std::vector<int>& seen) {
+  Simulation sim(seed);
+  auto& node = sim.Node("test@localhost");
+  const gen::PID sink = node.Spawn(gen::Factory<Relay>(&seen, gen::PID())).value();
+  std::vector<gen::PID> relays;
+  for (int i = 0; i < 5; ++i) {
+    relays.push_back(node.Spawn(gen::Factory<Relay>(&seen, sink)).value());
+  }
+  for (int i = 0; i < 20; ++i) {
+    CHECK(node.Send(relays[static_cast<std::size_t>(i) % relays.size()], Number{i}));
+  }
+  CHECK(node.SendAfter(relays[0], Number{100}, sim.Random(1ms, 10ms)));
+  sim.Kill(relays[1], sim.Random(0us, 100us));
+  auto answers = sim.CallMany<int>(relays[2], 3, [](int i) { return Number{i}; });
+  sim.RunUntilIdle();
+  for (int i = 0; i < 3; ++i) CHECK(answers[static_cast<std::size_t>(i)].get().value() == i + 1);
+  return sim.TraceHash();
+}
+
+TEST_CASE("simulation: the same seed gives the same run, another seed another one") {
+  std::vector<std::uint64_t> hashes;
+  std::vector<std::vector<int>> orders;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    std::vector<int> first;
+    std::vector<int> second;
+    hashes.push_back(MixedRun(seed, first));
+    CHECK(MixedRun(seed, second) == hashes.back());
+    CHECK(first == second);
+    orders.push_back(first);
+  }
+  std::sort(hashes.begin(), hashes.end());
+  CHECK(std::unique(hashes.begin(), hashes.end()) == hashes.end());
+  std::sort(orders.begin(), orders.end());
+  CHECK(std::unique(orders.begin(), orders.end()) - orders.begin() > 15);
+}
+
+TEST_CASE("simulation: time is virtual, and passes while a call waits") {
+  std::vector<int> seen;
+  Simulation sim(7);
+  auto& node = sim.Node("test@localhost");
+  const gen::PID relay = node.Spawn(gen::Factory<Relay>(&seen, gen::PID())).value();
+  const auto before = sim.Now();
+  CHECK(node.Call<int>(relay, Number{41}).value() == 42);
+  CHECK(sim.Now() - before >= 100ms);
+  CHECK(sim.Now() - before < 101ms);
+  CHECK(node.Call<int>(relay, Number{1}, {.timeout = 50ms}).error() == gen::ErrTimeout);
+  sim.RunFor(24h);
+  CHECK(sim.Now() >= 24h);
+  CHECK(sim.Now() < 24h + 1s);
+}
+
+TEST_CASE("simulation: plans by time and by turns") {
+  std::vector<int> seen;
+  std::vector<std::string> order;
+  Simulation sim(1);
+  auto& node = sim.Node("test@localhost");
+  sim.After(2ms, [&] { order.push_back("2 ms"); });
+  sim.After(1ms, [&] { order.push_back("1 ms"); });
+  sim.RunUntilIdle();
+  CHECK(order == std::vector<std::string>{"1 ms", "2 ms"});
+  CHECK(sim.Now() >= 2ms);
+
+  const gen::PID relay = node.Spawn(gen::Factory<Relay>(&seen, gen::PID())).value();
+  std::uint64_t at = 0;
+  const std::uint64_t turns = sim.Turns();
+  sim.AfterTurns(2, [&] { at = sim.Turns(); });
+  for (int i = 0; i < 5; ++i) {
+    CHECK(node.Send(relay, Number{i}));
+    sim.RunUntilIdle();
+  }
+  CHECK(at == turns + 2);
+  CHECK(sim.RunUntil([&] { return seen.size() == 5; }));
+  CHECK_FALSE(sim.RunUntil([&] { return seen.size() == 6; }));
+}
+
+TEST_CASE("simulation: nodes stop in virtual time, also from a handler") {
+  class Stopper : public act::Actor {
+    gen::Status HandleMessage(gen::PID, gen::Message&) override {
+      Node().Stop();
+      return gen::Continue();
+    }
+  };
+  std::vector<int> seen;
+  Simulation sim(3);
+  auto& one = sim.Node("one@localhost");
+  auto& two = sim.Node("two@localhost");
+  CHECK(&one == &sim.Node("one@localhost"));
+  const gen::PID stopper = one.Spawn(gen::Factory<Stopper>()).value();
+  const gen::PID relay = two.Spawn(gen::Factory<Relay>(&seen, gen::PID())).value();
+  auto answers = sim.CallMany<int>(relay, 1, [](int i) { return Number{i}; });
+  CHECK(one.Send(stopper, Number{}));
+  sim.StopNode("two@localhost", 10ms);
+  sim.RunUntilIdle();
+  CHECK(one.Send(stopper, Number{}).error() == gen::ErrProcessTerminated);
+  CHECK(two.Send(relay, Number{}).error() == gen::ErrProcessTerminated);
+  CHECK(answers[0].get().value() == 1);  // it was being handled: the node waited
+}
+
+TEST_CASE("simulation: detached processes share the thread") {
+  std::vector<int> seen;
+  Simulation sim(5);
+  auto& node = sim.Node("test@localhost");
+  const gen::PID relay =
+      node.Spawn(gen::Factory<Relay>(&seen, gen::PID()), {.detached = true}).value();
+  CHECK(node.Call<int>(relay, Number{1}).value() == 2);
+}
+
+TEST_CASE("simulation: faults happen as often as asked for, and are counted") {
+  Faults faults;
+  faults.factory_failure = 0.2;
+  faults.init_failure = 0.2;
+  FaultCounts all;
+  Simulation::ForSeeds(1, 50, [&](Simulation& sim) {
+    std::vector<int> seen;
+    auto& node = sim.Node("test@localhost");
+    int spawned = 0;
+    for (int i = 0; i < 10; ++i) {
+      const auto factory = sim.WithFaults(gen::Factory<Relay>(&seen, gen::PID()), faults);
+      if (node.Spawn(factory)) ++spawned;
+    }
+    CHECK(static_cast<std::uint64_t>(10 - spawned) == sim.faults().Total());
+    all.factory_failures += sim.faults().factory_failures;
+    all.init_failures += sim.faults().init_failures;
+  });
+  CHECK(all.factory_failures > 50);
+  CHECK(all.factory_failures < 150);
+  CHECK(all.init_failures > 40);
+  CHECK(all.init_failures < 130);
+}
+
+TEST_CASE("simulation: each fault does what it says") {
+  std::vector<int> seen;
+  const auto one_call = [&](const Faults& faults, auto&& check) {
+    Simulation sim(11);
+    auto& node = sim.Node("test@localhost");
+    const auto factory = sim.WithFaults(gen::Factory<Relay>(&seen, gen::PID()), faults);
+    const gen::PID pid = node.Spawn(factory).value();
+    auto answers = sim.CallMany<int>(pid, 1, [](int i) { return Number{i}; }, {.timeout = 1s});
+    sim.RunUntilIdle();
+    check(sim, answers[0].get(), node.ProcessInfo(pid).has_value());
+    CHECK(sim.faults().Total() == 1);
+  };
+  one_call({.throw_before = 1}, [](Simulation& sim, auto& answer, bool alive) {
+    CHECK(answer.error() == gen::ErrProcessTerminated);
+    CHECK_FALSE(alive);
+    CHECK(sim.Log().size() == 1);
+  });
+  one_call({.throw_after = 1}, [](Simulation&, auto& answer, bool alive) {
+    CHECK(answer.value() == 1);
+    CHECK_FALSE(alive);
+  });
+  one_call({.stop_after = 1}, [](Simulation&, auto& answer, bool alive) {
+    CHECK(answer.value() == 1);
+    CHECK_FALSE(alive);
+  });
+  one_call({.kill = 1}, [](Simulation&, auto& answer, bool alive) {
+    CHECK(answer.error() == gen::ErrProcessTerminated);
+    CHECK_FALSE(alive);
+  });
+  one_call({.lost_response = 1}, [](Simulation& sim, auto& answer, bool alive) {
+    CHECK(answer.error() == gen::ErrTimeout);
+    CHECK(alive);
+    CHECK(sim.Now() >= 1s);
+  });
+  one_call({.slow = 1, .slow_most = 500ms}, [](Simulation& sim, auto& answer, bool alive) {
+    CHECK(answer.value() == 1);
+    CHECK(alive);
+    CHECK(sim.Now() > 100ms);
+  });
+}
+
+TEST_CASE("simulation: a mailbox that is made small is full, and as before afterwards") {
+  std::vector<int> seen;
+  Simulation sim(2);
+  auto& node = sim.Node("test@localhost");
+  const auto factory = sim.WithFaults(gen::Factory<Relay>(&seen, gen::PID()), {.full_mailbox = 1});
+  const gen::PID pid = node.Spawn(factory).value();
+  CHECK(node.Send(pid, Number{1}));
+  sim.RunUntilIdle();  // now it is small
+  CHECK(node.Send(pid, Number{2}));
+  CHECK(node.Send(pid, Number{3}).error() == gen::ErrProcessMailboxFull);
+  sim.RunUntilIdle();
+  CHECK(node.Send(pid, Number{4}));
+  CHECK(node.Send(pid, Number{5}));
+  sim.RunUntilIdle();
+  CHECK(seen == std::vector<int>{1, 2, 4, 5});
+}
+
+TEST_CASE("simulation: what cannot be is refused with its value") {
+  Simulation sim(1);
+  CHECK_THROWS_WITH_AS((void)sim.Random(2, 1), "Random: 2..1 is no range", std::invalid_argument);
+  CHECK_THROWS_AS((void)sim.Node("no host"), gen::BadResult);
+  CHECK(sim.Random(5, 5) == 5);
+  for (int i = 0; i < 100; ++i) {
+    const auto time = sim.Random(1ms, 2ms);
+    CHECK(time >= 1ms);
+    CHECK(time <= 2ms);
+  }
+}
+
+}  // namespace
+}  // namespace ergon::testkit

@@ -1,0 +1,87 @@
+#include <ergon/testkit/seeds.h>
+
+#include <atomic>
+#include <charconv>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace ergon::testkit {
+namespace {
+
+constexpr int kDeadly[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+struct sigaction former[std::size(kDeadly)];
+
+// What a signal handler may look at: a text that is complete before the length says so.
+char notice[512];
+std::atomic<std::size_t> notice_length{0};
+
+std::string Notice(std::uint64_t seed) {
+  std::string program = "the test";
+  std::ifstream command("/proc/self/cmdline", std::ios::binary);
+  if (std::string first; std::getline(command, first, '\0') && !first.empty()) program = first;
+  return fmt::format("simulation: failed with seed {0}; run it again with  ERGON_SEED={0} {1}\n",
+                     seed, program);
+}
+
+void OnDeadlySignal(int signal) {
+  const std::size_t length = notice_length.exchange(0);
+  if (length != 0 && write(STDERR_FILENO, notice, length) < 0) {
+    // There is nobody left to tell.
+  }
+  // As it was before, and again: the test framework wants to know as well.
+  for (std::size_t i = 0; i < std::size(kDeadly); ++i) {
+    if (kDeadly[i] == signal) sigaction(signal, &former[i], nullptr);
+  }
+  raise(signal);
+}
+
+std::uint64_t Number(const char* variable, const char* text) {
+  std::uint64_t number = 0;
+  const char* const end = text + std::strlen(text);
+  const auto [rest, error] = std::from_chars(text, end, number);
+  if (error != std::errc() || rest != end) {
+    throw std::invalid_argument(fmt::format("{}: '{}' is not a number", variable, text));
+  }
+  return number;
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> SeedsToRun(std::uint64_t first, std::uint64_t last) {
+  if (const char* seed = std::getenv("ERGON_SEED")) return {Number("ERGON_SEED", seed)};
+  if (const char* count = std::getenv("ERGON_SEED_COUNT")) {
+    last = first + Number("ERGON_SEED_COUNT", count) - 1;
+  }
+  std::vector<std::uint64_t> seeds;
+  for (std::uint64_t seed = first; seed <= last; ++seed) seeds.push_back(seed);
+  return seeds;
+}
+
+SeedNotice::SeedNotice(std::uint64_t seed) {
+  const std::string text = Notice(seed);
+  const std::size_t length = std::min(text.size(), sizeof(notice));
+  std::memcpy(notice, text.data(), length);
+  notice_length.store(length);
+  struct sigaction action = {};
+  action.sa_handler = &OnDeadlySignal;
+  for (std::size_t i = 0; i < std::size(kDeadly); ++i) sigaction(kDeadly[i], &action, &former[i]);
+}
+
+SeedNotice::~SeedNotice() {
+  notice_length.store(0);
+  for (std::size_t i = 0; i < std::size(kDeadly); ++i) sigaction(kDeadly[i], &former[i], nullptr);
+}
+
+void SeedNotice::Print(std::uint64_t seed) {
+  const std::string text = Notice(seed);
+  (void)std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+}  // namespace ergon::testkit

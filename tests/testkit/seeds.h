@@ -1,0 +1,27 @@
+// Running a test under many seeds, and saying which one failed.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace ergon::testkit {
+
+// The seeds to run: first..last, or those that the environment asks for:
+//   ERGON_SEED=17         only that one: how to repeat a failure
+//   ERGON_SEED_COUNT=N    N of them, from `first` on: for long runs
+// Throws std::invalid_argument when a value is no number, naming it.
+std::vector<std::uint64_t> SeedsToRun(std::uint64_t first, std::uint64_t last);
+
+// While it lives, a program that aborts or crashes prints the seed and how to repeat it.
+class SeedNotice {
+ public:
+  explicit SeedNotice(std::uint64_t seed);
+  SeedNotice(const SeedNotice&) = delete;
+  SeedNotice& operator=(const SeedNotice&) = delete;
+  ~SeedNotice();
+
+  // Prints the same on standard error, for a failure that is an exception.
+  static void Print(std::uint64_t seed);
+};
+
+}  // namespace ergon::testkit

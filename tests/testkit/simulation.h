@@ -1,0 +1,178 @@
+// A whole node in one thread, in virtual time, with an order of events that a seed chooses.
+//
+// The runtime is the real one. What a machine decides by chance is decided by the seed: which ready
+// process runs next and for how many messages, how long a turn takes, when timers fire, and the
+// faults that the test asks for. The same seed gives the same run. Time passes only when nothing is
+// ready, and a little with each turn; waiting costs nothing.
+//
+//   testkit::Simulation::ForSeeds(1, 1000, [](testkit::Simulation& sim) {
+//     auto& node = sim.Node("test@localhost");
+//     ...
+//     sim.RunUntilIdle();
+//     CHECK(...);
+//   });
+//
+// A node's blocking functions (Call, Spawn, Stop, ...) let the simulation run until they have what
+// they wait for. Everything happens on the thread that made the simulation: another thread that
+// touches one of its nodes, and a wait that could never end, abort the program with a message.
+// Detached processes share that thread. There is no I/O.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <ergon/core/clock.h>
+#include <ergon/gen/factory.h>
+#include <ergon/gen/node.h>
+#include <ergon/testkit/answer.h>
+#include <ergon/testkit/faults.h>
+#include <ergon/testkit/random.h>
+#include <ergon/testkit/seeds.h>
+
+namespace ergon::testkit {
+
+struct SimulationOptions {
+  // How much time a turn takes at most.
+  std::chrono::nanoseconds turn_time_most = std::chrono::microseconds(20);
+  // How many messages a turn handles at most, 1..4096.
+  int throughput_most = 32;
+  // RunUntilIdle and the like abort after so many turns: something never comes to rest.
+  std::uint64_t turns_most = 10'000'000;
+};
+
+// Only for the thread that made it.
+class Simulation {
+ public:
+  explicit Simulation(std::uint64_t seed, const SimulationOptions& options = {});
+  Simulation(const Simulation&) = delete;
+  Simulation& operator=(const Simulation&) = delete;
+  // Stops the nodes.
+  ~Simulation();
+
+  // Runs `test(simulation)` with a simulation of its own for each seed of first..last, or for those
+  // that ERGON_SEED or ERGON_SEED_COUNT ask for (see SeedsToRun). A failed assertion of doctest or
+  // GoogleTest, an exception or a crash says with which seed, and how to run it again. With
+  // doctest or GoogleTest, include their header before this one.
+  template <class Test>
+  static void ForSeeds(std::uint64_t first, std::uint64_t last, Test&& test) {
+    for (const std::uint64_t seed : SeedsToRun(first, last)) {
+      const SeedNotice notice(seed);
+#if defined(DOCTEST_INFO)
+      DOCTEST_INFO("simulation: seed ", seed, "; run it again with ERGON_SEED=", seed);
+#elif defined(SCOPED_TRACE)
+      SCOPED_TRACE("simulation: seed " + std::to_string(seed) +
+                   "; run it again with ERGON_SEED=" + std::to_string(seed));
+#endif
+      try {
+        Simulation simulation(seed);
+        test(simulation);
+      } catch (...) {
+        SeedNotice::Print(seed);
+        throw;
+      }
+    }
+  }
+
+  [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
+
+  // The node of that name, name@host; the first use starts it. Throws what is wrong with the name.
+  gen::Node& Node(std::string_view name);
+
+  // -- chance --
+
+  // A time between both, both included.
+  [[nodiscard]] std::chrono::nanoseconds Random(std::chrono::nanoseconds least,
+                                                std::chrono::nanoseconds most);
+  [[nodiscard]] std::int64_t Random(std::int64_t least, std::int64_t most);
+  [[nodiscard]] bool Chance(double probability) { return random_.Chance(probability); }
+
+  // -- running --
+
+  // Until nothing is ready, no timer is armed and nothing is planned.
+  void RunUntilIdle();
+  // Lets so much time pass.
+  void RunFor(std::chrono::nanoseconds time);
+  // Until the condition holds; false if nothing is left that could happen and it does not.
+  [[nodiscard]] bool RunUntil(const std::function<bool()>& condition);
+  // Runs one turn, or lets time pass until something is ready; false if nothing is left.
+  bool Step();
+
+  // Virtual time since the start, and turns so far.
+  [[nodiscard]] std::chrono::nanoseconds Now() const;
+  [[nodiscard]] std::uint64_t Turns() const noexcept { return turns_; }
+
+  // -- plans --
+
+  // Between two turns, when so much time has passed, or after so many turns from now.
+  void After(std::chrono::nanoseconds time, std::function<void()> action);
+  void AfterTurns(std::uint64_t turns, std::function<void()> action);
+
+  void Kill(gen::PID pid, std::chrono::nanoseconds after);
+  // One of the processes that are children of and linked to `parent` at that time, if any.
+  void KillRandomChild(gen::PID parent, std::chrono::nanoseconds after);
+  void StopNode(std::string_view name, std::chrono::nanoseconds after);
+
+  // -- faults --
+
+  // Processes of `factory` that fail now and then.
+  [[nodiscard]] gen::ProcessFactory WithFaults(gen::ProcessFactory factory, const Faults& faults) {
+    return MakeFaulty(std::move(factory), faults, random_, counts_);
+  }
+  // What has happened so far.
+  [[nodiscard]] const FaultCounts& faults() const noexcept { return counts_; }
+
+  // -- calls --
+
+  // `count` calls at once from outside of the node, with the requests make(0), make(1), ...
+  template <class R, class Make>
+  [[nodiscard]] std::vector<Answer<R>> CallMany(gen::PID pid, int count, Make&& make,
+                                                const gen::CallOptions& options = {}) {
+    std::vector<Answer<R>> answers;
+    for (int i = 0; i < count; ++i) {
+      answers.emplace_back(NodeOf(pid).CallAsync<R>(pid, make(i), options));
+    }
+    return answers;
+  }
+
+  // -- looking back --
+
+  // Of all turns so far: who ran, when, and how it ended. Equal for equal runs.
+  [[nodiscard]] std::uint64_t TraceHash() const;
+  // The nodes' log lines so far, the last 10,000 of them.
+  [[nodiscard]] const std::deque<std::string>& Log() const noexcept { return log_; }
+
+ private:
+  struct SimulatedNode;
+
+  bool StepUntil(std::int64_t until);
+  bool RunPlanned();
+  void RunTurn(std::size_t ready);
+  [[nodiscard]] std::int64_t NextTime() const;
+  void CheckTurns(std::uint64_t since, const char* function) const;
+  gen::Node& NodeOf(gen::PID pid);
+  void KillChild(gen::PID parent);
+
+  const std::uint64_t seed_;
+  const SimulationOptions options_;
+  testkit::Random random_;
+  FaultCounts counts_;
+  const std::shared_ptr<core::ManualClock> clock_;
+  std::deque<std::string> log_;
+  std::uint64_t turns_ = 0;
+  std::multimap<std::int64_t, std::function<void()>> by_time_;
+  std::multimap<std::uint64_t, std::function<void()>> by_turns_;
+  std::deque<std::function<void()>> deferred_;
+  std::vector<std::unique_ptr<SimulatedNode>> nodes_;
+};
+
+}  // namespace ergon::testkit
