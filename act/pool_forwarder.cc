@@ -139,7 +139,7 @@ void PoolForwarder::SettleMain() {
   if (mode_ != Mode::kRunning) return;
   const bool hold = !held_.empty();
   const bool has_ready = routing_.seats().ready() > 0;
-  if ((hold || !has_ready) && host_.IsMainRedirected()) host_.AcceptMain();
+  if (hold || !has_ready) host_.AcceptMain();
   if (hold != main_is_held_) {
     host_.HoldMain(hold);
     main_is_held_ = hold;

@@ -203,7 +203,10 @@ void PoolRunner::Answer(core::Envelope& envelope) {
   if (question == nullptr) return;
   gen::Inspection added = callbacks_.HandleInspect(SenderOf(envelope), question->items);
   std::vector<PoolFigures::Worker> workers = ObserveWorkers(host_, routing_.seats());
-  const std::uint64_t seen = CountForwarded(counters_, workers) + forwarder_.held_given();
+  // After the look at the workers: a message that has left one is counted here.
+  const std::uint64_t returning = host_.ReturningMessages();
+  const std::uint64_t seen =
+      CountForwarded(counters_, workers) + forwarder_.held_given() + returning;
   forwarded_ = std::max(forwarded_, std::min(forwarder_.forwarded(), seen));
   const PoolFigures figures{.worker_behavior = options_.worker_factory.TypeName(),
                             .worker_mailbox_size = options_.worker_mailbox_size,
@@ -211,7 +214,7 @@ void PoolRunner::Answer(core::Envelope& envelope) {
                             .uptime = host_.Now() - started_at_,
                             .forwarded = forwarded_,
                             .unhandled = forwarder_.unhandled(),
-                            .queued_at_pool = forwarder_.held() + host_.MainQueued(),
+                            .queued_at_pool = forwarder_.held() + host_.MainQueued() + returning,
                             .counters = counters_,
                             .workers = std::move(workers)};
   AnswerInspection(host_, envelope, InspectPool(figures, std::move(added), question->items));

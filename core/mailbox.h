@@ -58,6 +58,10 @@ class Mailbox {
     const std::uint32_t taken = taken_.load(std::memory_order_acquire);
     return (state_.CountApprox() - taken) & DispatchState::kCountMask;
   }
+  // Main messages popped so far, modulo 2^32.
+  [[nodiscard]] std::uint32_t TakenApprox() const noexcept {
+    return taken_.load(std::memory_order_acquire);  // partner: Pop
+  }
   [[nodiscard]] std::uint32_t capacity() const noexcept {
     return capacity_.load(std::memory_order_relaxed);
   }

@@ -63,9 +63,13 @@ class ProcessHost : public Process {
   // From now on senders forward to the rotation themselves. False, and nothing has changed, while
   // messages wait in the Main lane: handle those first, so that order is kept.
   [[nodiscard]] virtual bool TryRedirectMain() = 0;
-  // From now on Main messages come here.
+  // From now on Main messages come here, also those of senders that have been redirected and had
+  // not found a worker in the rotation yet. To be called before workers join the rotation that
+  // shall not get them first.
   virtual void AcceptMain() = 0;
   [[nodiscard]] virtual bool IsMainRedirected() const = 0;
+  // Messages on their way back here from a former worker's slot; see MessageInheritance::late.
+  [[nodiscard]] virtual std::uint64_t ReturningMessages() = 0;
   // From now on Main messages are refused with kProcessTerminated: for a pool that ends. False, and
   // nothing has changed, while messages wait in the Main lane.
   [[nodiscard]] virtual bool TryRefuseMain() = 0;

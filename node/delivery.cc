@@ -138,7 +138,8 @@ gen::Result<void> Runtime::Route(Process& pool, gen::PID to, core::EnvelopePtr& 
       rotation.Skipped();
       return gen::ErrProcessTerminated;
     }
-    if (worker == 0) {
+    // Acquire, after the look at the rotation; partner: Process::SetRotationOpen.
+    if (worker == 0 || !slot->open.load(std::memory_order_acquire)) {
       rotation.Skipped();
       found_gone = true;
       break;
@@ -291,7 +292,8 @@ void Runtime::Interrupt(Process& process, gen::PID pid, bool ends) {
   if (child != 0 && Find(pid) != nullptr) (void)Kill({child, name_, creation_});
 }
 
-gen::Result<void> Runtime::SendExitFrom(gen::PID from, const gen::Target& to, gen::Reason reason) {
+gen::Result<void> Runtime::SendExitFrom(gen::PID from, const gen::Target& to,
+                                        const gen::Reason& reason) {
   auto pid = Resolve(to);
   if (!pid) return std::move(pid.error());
   if (Find(*pid) == nullptr) return Reach(*pid);
@@ -368,7 +370,7 @@ gen::Result<gen::TimerHandle> Runtime::SendEnvelopeAfter(const gen::Target& to,
 }
 
 gen::Result<void> Runtime::SendExit(const gen::Target& to, gen::Reason reason) {
-  return SendExitFrom(Self(), to, std::move(reason));
+  return SendExitFrom(Self(), to, reason);
 }
 
 }  // namespace ergon::node

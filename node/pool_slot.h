@@ -11,12 +11,19 @@ namespace ergon::node {
 
 struct PoolSlot {
   core::Rotation rotation;
+  // Senders may use the rotation. False while the pool itself holds messages, which are older than
+  // theirs: a sender that was interrupted after it had been redirected must not overtake them.
+  std::atomic<bool> open{false};
+  // Messages on their way back to the pool, because their receiver's slot has a new process.
+  std::atomic<std::int64_t> late{0};
   std::atomic<bool> refuses{false};               // the pool is ending
   std::atomic<std::int64_t> last_refusal_log{0};  // Clock ns; one line per second at most
 
   // For the slot's next process.
   void Reset() noexcept {
     rotation.Reset();
+    open.store(false, std::memory_order_relaxed);
+    late.store(0, std::memory_order_relaxed);
     refuses.store(false, std::memory_order_relaxed);
     last_refusal_log.store(0, std::memory_order_relaxed);
   }

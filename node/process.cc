@@ -1,6 +1,7 @@
 // What a process can do: the functions of gen::Process and gen::ProcessHost.
 #include <ergon/node/process.h>
 
+#include <algorithm>
 #include <mutex>
 
 #include <fmt/core.h>
@@ -71,7 +72,7 @@ gen::Result<gen::TimerHandle> Process::SendEnvelopeAfter(const gen::Target& to,
 
 gen::Result<void> Process::SendExit(const gen::Target& to, gen::Reason reason) {
   ++sends_;
-  return runtime_->SendExitFrom(Self(), to, std::move(reason));
+  return runtime_->SendExitFrom(Self(), to, reason);
 }
 
 // ---- children
@@ -217,18 +218,45 @@ gen::WorkerProgress Process::Progress(gen::PID worker) const {
     progress.ended = true;
     return progress;
   }
-  // In this order no message is counted twice: it leaves the queue, is current, is handled.
-  progress.handled = process->routed_handled_.load(std::memory_order_acquire);
-  progress.current = process->current_routed_.load(std::memory_order_acquire);
-  progress.queued = process->mailbox_.MainDepthApprox();
+  // Messages move on while this looks: from the queue to the handler, and to what is handled. In
+  // this order none is counted twice; it is looked at again when one may have been missed, so that
+  // a worker that seems to be at rest is.
+  for (int tries = 0; tries < 3; ++tries) {
+    progress.handled = process->routed_handled_.load(std::memory_order_acquire);
+    progress.current = process->current_routed_.load(std::memory_order_acquire);
+    const std::uint32_t taken = process->mailbox_.TakenApprox();
+    progress.queued = process->mailbox_.MainDepthApprox();
+    const auto state =
+        static_cast<gen::ProcessState>(process->state_.load(std::memory_order_acquire));
+    progress.busy = state == gen::ProcessState::kRunning || state == gen::ProcessState::kWaiting;
+    if (process->mailbox_.TakenApprox() == taken) break;
+    progress.busy = true;
+  }
   if (process->mailbox_.IsRedirected()) {
     // A pool as a worker: what its rotation took is its own affair, with its own counters.
     progress.handled += process->pool_.load(std::memory_order_acquire)->rotation.Given();
   }
-  const auto state =
-      static_cast<gen::ProcessState>(process->state_.load(std::memory_order_relaxed));
-  progress.busy = state == gen::ProcessState::kRunning || state == gen::ProcessState::kWaiting;
   return progress;
+}
+
+bool Process::TryRedirectMain() {
+  if (!mailbox_.TryRedirect()) return false;
+  // Release: what the pool has forwarded before comes before what senders forward from now on.
+  // Partner: Runtime::Route. Those who come too early leave their message here.
+  GetPoolSlot().open.store(true, std::memory_order_release);
+  return true;
+}
+
+void Process::AcceptMain() {
+  // Relaxed: a sender that meets a worker that is published later sees it with that (Rotation).
+  GetPoolSlot().open.store(false, std::memory_order_relaxed);
+  if (mailbox_.IsRedirected()) mailbox_.AcceptMain();
+}
+
+std::uint64_t Process::ReturningMessages() {
+  // Acquire; partner: ReturnToPool. Not below 0, whatever a former pool in this slot has left.
+  const std::int64_t late = GetPoolSlot().late.load(std::memory_order_acquire);
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(late, 0));
 }
 
 bool Process::TryRefuseMain() {

@@ -42,7 +42,7 @@ struct SpawnRequest {
 class Process final : public core::Schedulable, public gen::ProcessHost, private gen::LogSink {
  public:
   Process(Runtime& runtime, std::uint32_t index) : runtime_(&runtime), index_(index) {}
-  ~Process();
+  ~Process() override;
 
   // The process whose turn runs on this thread, or null.
   static Process* Current() noexcept;
@@ -112,8 +112,9 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   gen::Result<void> Kill(gen::PID pid) override;
   [[nodiscard]] gen::WorkerProgress Progress(gen::PID worker) const override;
   [[nodiscard]] core::Rotation& GetRotation() override { return GetPoolSlot().rotation; }
-  [[nodiscard]] bool TryRedirectMain() override { return mailbox_.TryRedirect(); }
-  void AcceptMain() override { mailbox_.AcceptMain(); }
+  [[nodiscard]] std::uint64_t ReturningMessages() override;
+  [[nodiscard]] bool TryRedirectMain() override;
+  void AcceptMain() override;
   [[nodiscard]] bool IsMainRedirected() const override { return mailbox_.IsRedirected(); }
   [[nodiscard]] bool TryRefuseMain() override;
   void HoldMain(bool hold) override { hold_main_ = hold; }
@@ -158,6 +159,7 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   // What a sender had on its way when the slot's former process ended: back to its pool, or
   // dropped.
   void DisposeLate(core::EnvelopePtr envelope);
+  [[nodiscard]] bool ReturnToPool(core::EnvelopePtr& envelope);
   static gen::Error TerminatedError(const gen::Reason& reason);
   void Finish(const gen::Reason& reason);
   void ReportInit(const gen::Reason* failure);

@@ -181,18 +181,28 @@ void Process::DisposeRest(core::Mailbox::Rest& rest, gen::PID self,
 }
 
 void Process::DisposeLate(core::EnvelopePtr envelope) {
-  if ((envelope->flags & core::Envelope::kFlagRouted) != 0 && !IsRequest(*envelope)) {
-    const gen::PID pool{envelope->ref, runtime_->Name(), runtime_->creation()};
-    gen::MessageInheritance inheritance;
-    inheritance.late = true;
-    inheritance.messages.push_back(std::move(envelope));
-    auto message = core::MakeEnvelope<gen::MessageInheritance>(
-        static_cast<std::uint8_t>(gen::EnvelopeKind::kInheritance), core::Lane::kUrgent,
-        std::move(inheritance));
-    if (runtime_->Deliver(pool, message)) return;
-    envelope = std::move(message->ValueAs<gen::MessageInheritance>()->messages.front());
-  }
+  if (ReturnToPool(envelope)) return;
   runtime_->DropEnvelope(std::move(envelope), gen::DropReason::kUnknown, gen::ErrProcessUnknown);
+}
+
+bool Process::ReturnToPool(core::EnvelopePtr& envelope) {
+  if ((envelope->flags & core::Envelope::kFlagRouted) == 0 || IsRequest(*envelope)) return false;
+  const gen::PID pid{envelope->ref, runtime_->Name(), runtime_->creation()};
+  Process* pool = runtime_->Find(pid);
+  if (pool == nullptr) return false;
+  PoolSlot* slot = pool->pool_.load(std::memory_order_acquire);  // partner: GetPoolSlot
+  if (slot == nullptr) return false;
+  gen::MessageInheritance inheritance;
+  inheritance.late = true;
+  inheritance.messages.push_back(std::move(envelope));
+  auto message = core::MakeEnvelope<gen::MessageInheritance>(
+      static_cast<std::uint8_t>(gen::EnvelopeKind::kInheritance), core::Lane::kUrgent,
+      std::move(inheritance));
+  slot->late.fetch_add(1, std::memory_order_release);  // partner: ReturningMessages
+  if (runtime_->Deliver(pid, message)) return true;
+  slot->late.fetch_sub(1, std::memory_order_relaxed);
+  envelope = std::move(message->ValueAs<gen::MessageInheritance>()->messages.front());
+  return false;
 }
 
 gen::Error Process::TerminatedError(const gen::Reason& reason) {

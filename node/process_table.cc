@@ -35,7 +35,9 @@ Process* ProcessTable::Take() {
 
 void ProcessTable::Give(Process& process) {
   std::lock_guard lock(lock_);
-  free_.push_back(process.index_);
+  std::uint32_t& place = resting_[next_resting_++ % resting_.size()];
+  if (place != 0) free_.push_back(place);
+  place = process.index_;
 }
 
 }  // namespace ergon::node

@@ -49,6 +49,11 @@ class ProcessTable {
  private:
   Runtime& runtime_;
   core::SpinLock lock_;
+  // Slots that have just become free rest for a while: a sender that was interrupted between its
+  // look at the generation and its push should find a closed mailbox, not another process's, where
+  // its message would be noticed only when its turn comes. A ring; 0: nobody.
+  std::array<std::uint32_t, 256> resting_{};
+  std::size_t next_resting_ = 0;
   std::vector<std::uint32_t> free_;  // newest last, so that warm slots are reused
   std::uint32_t chunk_count_ = 0;
   std::array<std::atomic<Process*>, kMaxChunks> chunks_{};

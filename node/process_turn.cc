@@ -86,6 +86,12 @@ void Process::HandleEnvelope(core::Envelope& envelope) {
     case gen::EnvelopeKind::kExit:
       HandleExit(envelope);
       break;
+    case gen::EnvelopeKind::kInheritance:
+      if (envelope.ValueAs<gen::MessageInheritance>()->late) {
+        GetPoolSlot().late.fetch_sub(1, std::memory_order_relaxed);
+      }
+      Guarded([&] { NoteStatus(behavior_->ProcessMessage(envelope)); });
+      break;
     case gen::EnvelopeKind::kDown:
       if (HandleDown(envelope)) {
         Guarded([&] { NoteStatus(behavior_->ProcessMessage(envelope)); });

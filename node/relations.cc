@@ -218,7 +218,7 @@ void Relations::ReleaseTarget(Runtime& runtime, Process& self, gen::PID pid,
               : at->what.AsProcessID() != nullptr &&
                     at->what.AsProcessID()->name == target.AsProcessID()->name;
       if (matches) {
-        told.push_back(std::move(*at));
+        told.push_back(*at);
         at = cold->watchers.erase(at);
       } else {
         ++at;

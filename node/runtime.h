@@ -91,7 +91,7 @@ class Runtime final : public gen::Node, private gen::LogSink {
   // After a signal was delivered; `ends`: it will end the process.
   void Interrupt(Process& process, gen::PID pid, bool ends);
   void SendExitSignal(gen::PID to, gen::PID from, const gen::Reason& reason, std::uint64_t ref);
-  gen::Result<void> SendExitFrom(gen::PID from, const gen::Target& to, gen::Reason reason);
+  gen::Result<void> SendExitFrom(gen::PID from, const gen::Target& to, const gen::Reason& reason);
   gen::Result<gen::TimerHandle> SendAfterFrom(const gen::Target& to, core::EnvelopePtr envelope,
                                               std::chrono::nanoseconds delay);
   gen::Result<void> StopAfterQueue(gen::PID pid, const gen::Reason& reason);

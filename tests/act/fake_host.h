@@ -324,6 +324,7 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
     return redirected = true;
   }
   void AcceptMain() override { redirected = false; }
+  std::uint64_t ReturningMessages() override { return 0; }
   bool IsMainRedirected() const override { return redirected; }
   bool TryRefuseMain() override {
     if (!main.empty()) return false;
