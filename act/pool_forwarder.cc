@@ -148,7 +148,7 @@ void PoolForwarder::SettleMain() {
     // Workers that are ready took nothing, so they were full; see kRetry.
     if (has_ready && !retry_is_armed_) {
       retry_is_armed_ = true;
-      (void)host_.SendSelfAfter(RetryTimer{}, kRetry);
+      retry_timer_ = host_.SendSelfAfter(RetryTimer{}, kRetry);
     }
   } else if (has_ready && !host_.IsMainRedirected()) {
     (void)host_.TryRedirectMain();  // false: again after the next message
@@ -164,6 +164,7 @@ void PoolForwarder::Drain() {
 
 void PoolForwarder::End() {
   mode_ = Mode::kEnded;
+  (void)retry_timer_.Cancel();
   rotation_.Publish({});
   Flush();
 }

@@ -93,6 +93,7 @@ class PoolForwarder {
   std::deque<Held> held_;
   bool main_is_held_ = false;
   bool retry_is_armed_ = false;
+  gen::TimerHandle retry_timer_;
   // Refusals are logged once a second.
   std::int64_t last_log_ = 0;
   std::uint64_t refused_since_log_ = 0;

@@ -101,8 +101,8 @@ gen::Status PoolRunner::OnEnvelope(core::Envelope& envelope, bool trap_exit) {
 
 gen::Status PoolRunner::OnOwn(core::Envelope& envelope, bool trap_exit) {
   switch (static_cast<gen::EnvelopeKind>(envelope.kind)) {
-    case gen::EnvelopeKind::kMessage:
-      return OnMessage(envelope);
+    case gen::EnvelopeKind::kOwnTimer:
+      return OnTimer(envelope);
     case gen::EnvelopeKind::kInspect:
       Answer(envelope);
       return gen::Continue();
@@ -125,22 +125,20 @@ gen::Status PoolRunner::OnOwn(core::Envelope& envelope, bool trap_exit) {
   }
 }
 
-gen::Status PoolRunner::OnMessage(core::Envelope& envelope) {
+gen::Status PoolRunner::OnTimer(core::Envelope& envelope) {
   if (const auto* timer = envelope.ValueAs<ReplaceTimer>()) {
+    replace_timers_.erase(timer->seat);
     // The seat may have gone meanwhile.
     if (!running() || !routing_.IsVacant(timer->seat)) return gen::Continue();
     return Obey({PoolRouting::Action::kReplace, timer->seat, {}});
   }
   if (envelope.ValueAs<PoolForwarder::RetryTimer>() != nullptr) {
     forwarder_.Retry();
-    return gen::Continue();
-  }
-  if (envelope.ValueAs<ShutdownTimer>() != nullptr) {
+  } else if (envelope.ValueAs<ShutdownTimer>() != nullptr) {
     EndWorkers();
     KillAll();
-    return gen::Continue();
   }
-  return CallUser(envelope);
+  return gen::Continue();
 }
 
 gen::Status PoolRunner::CallUser(core::Envelope& envelope) {
@@ -237,7 +235,8 @@ gen::Status PoolRunner::Obey(PoolRouting::Decision decision) {
     using Milliseconds = std::chrono::duration<double, std::milli>;
     host_.Log().Warning("a worker keeps ending, its replacement starts in {} ms",
                         Milliseconds(decision.delay).count());
-    (void)host_.SendSelfAfter(ReplaceTimer{decision.seat}, decision.delay);
+    replace_timers_[decision.seat] =
+        host_.SendSelfAfter(ReplaceTimer{decision.seat}, decision.delay);
   } else if (decision.action == PoolRouting::Action::kGiveUp) {
     return BeginStop(gen::Reason::Error(routing_.GiveUpText()));
   }
@@ -266,7 +265,7 @@ gen::Status PoolRunner::BeginStop(const gen::Reason& reason) {
   if (at_once) {
     KillAll();
   } else {
-    (void)host_.SendSelfAfter(ShutdownTimer{}, options_.shutdown_timeout);
+    shutdown_timer_ = host_.SendSelfAfter(ShutdownTimer{}, options_.shutdown_timeout);
   }
   return Settle();
 }
@@ -305,6 +304,8 @@ void PoolRunner::Terminate() {
   routing_.StopReplacing();
   forwarder_.End();
   KillAll();
+  (void)shutdown_timer_.Cancel();
+  for (const auto& [seat, timer] : replace_timers_) (void)timer.Cancel();
 }
 
 }  // namespace ergon::act

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <vector>
 
 #include <ergon/act/pool_behavior.h>
@@ -45,7 +46,7 @@ class PoolRunner {
  private:
   enum class Phase : std::uint8_t { kStarting, kRunning, kDraining, kEnding };
 
-  // Messages to itself.
+  // What its timers bring.
   struct ReplaceTimer {
     std::uint64_t seat;
   };
@@ -53,7 +54,7 @@ class PoolRunner {
 
   // -- what arrives --
   gen::Status OnOwn(core::Envelope& envelope, bool trap_exit);
-  gen::Status OnMessage(core::Envelope& envelope);
+  gen::Status OnTimer(core::Envelope& envelope);
   gen::Status OnInheritance(gen::MessageInheritance& left);
   gen::Status OnExit(core::Envelope& envelope, bool trap_exit);
   gen::Status CallUser(core::Envelope& envelope);
@@ -83,6 +84,8 @@ class PoolRunner {
   // As last shown. The rotation's count includes messages that are still being tried and may be
   // refused; the count of what was seen at workers misses some. The smaller one never goes down.
   std::uint64_t forwarded_ = 0;
+  gen::TimerHandle shutdown_timer_;
+  std::map<std::uint64_t, gen::TimerHandle> replace_timers_;  // by seat
   // Workers that are gone, but whose exit signal has not arrived yet.
   std::deque<gen::PID> gone_;
 };

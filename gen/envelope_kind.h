@@ -18,6 +18,7 @@ enum class EnvelopeKind : std::uint8_t {
   kStarted,        // gen::MessageStarted: a process spawned with SpawnAsync is ready
   kInheritance,    // gen::MessageInheritance: what a process left behind
   kKill,           // nothing: end at once
+  kOwnTimer,       // the behaviour's: a timer that it has set itself (ProcessHost::SendSelfAfter)
   kStopAfterThis,  // gen::Reason: end when everything before it in the Main lane has been handled
 };
 

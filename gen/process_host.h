@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include <ergon/core/rotation.h>
+#include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/process.h>
 
 namespace ergon::gen {
@@ -83,11 +84,14 @@ class ProcessHost : public Process {
 
   // -- time --
 
-  // A message to itself, priority max, after `delay`: for behaviours' own timers.
+  // A kOwnTimer envelope to itself, before all that waits, after `delay`: for behaviours' own
+  // timers. It is no message: when the process has ended nobody misses it.
   template <class T>
   TimerHandle SendSelfAfter(T&& value, std::chrono::nanoseconds delay) {
-    auto handle = SendEnvelopeAfter(
-        Self(), MakeMessage(std::forward<T>(value), MessagePriority::kMax), delay);
+    auto envelope =
+        core::MakeEnvelope<StoredType<T>>(static_cast<std::uint8_t>(EnvelopeKind::kOwnTimer),
+                                          core::Lane::kUrgent, std::forward<T>(value));
+    auto handle = SendEnvelopeAfter(Self(), std::move(envelope), delay);
     return handle ? *handle : TimerHandle();
   }
 };

@@ -16,6 +16,7 @@
 #include <string>
 
 #include <ergon/core/await_state.h>
+#include <ergon/core/dispatcher.h>
 #include <ergon/core/fiber.h>
 #include <ergon/core/mailbox.h>
 #include <ergon/core/schedulable.h>

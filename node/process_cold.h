@@ -9,7 +9,6 @@
 #include <memory>
 #include <vector>
 
-#include <ergon/core/dispatcher.h>
 #include <ergon/core/sync.h>
 #include <ergon/gen/alias.h>
 #include <ergon/gen/atom.h>
@@ -53,9 +52,6 @@ struct ProcessCold {
   };
   std::vector<OpenRequest> open_requests;
   std::size_t open_requests_limit = 64;  // expired ones are looked for when the list grows beyond
-
-  // Of a detached process: its thread. Kept for the slot's next detached process.
-  std::shared_ptr<core::Dispatcher> own_dispatcher;
 };
 
 }  // namespace ergon::node

@@ -45,13 +45,9 @@ gen::Result<void> Process::Open(const SpawnRequest& request,
   started_at_ = Now();
   args_ = request.args.size() == 0 ? nullptr : std::make_unique<gen::Args>(request.args);
   if (detached_ && !runtime_->HasOwnersDispatcher()) {
-    ProcessCold& cold = Cold();
-    if (cold.own_dispatcher == nullptr) {
-      auto dispatcher = runtime_->MakeOwnDispatcher(index_);
-      if (!dispatcher) return std::move(dispatcher.error());
-      cold.own_dispatcher = std::move(*dispatcher);
-    }
-    dispatcher_ = cold.own_dispatcher.get();
+    auto dispatcher = runtime_->TakeOwnDispatcher();
+    if (!dispatcher) return std::move(dispatcher.error());
+    dispatcher_ = *dispatcher;
   } else {
     dispatcher_ = &runtime_->dispatcher();
   }

@@ -233,6 +233,8 @@ void Runtime::ProcessEnded(Process& process, gen::PID pid, const gen::Reason& re
     cold->name = gen::Atom();
   }
   if (reason.IsFailure()) failed_.fetch_add(1, std::memory_order_relaxed);
+  // The next process on that thread begins when this turn is over.
+  if (process.dispatcher_ != dispatcher_.get()) own_dispatchers_.Give(*process.dispatcher_);
   table_.Give(process);
   for (core::Event* waiter : waiters) waiter->Set();
   {
@@ -249,16 +251,6 @@ void Runtime::ProcessEnded(Process& process, gen::PID pid, const gen::Reason& re
     if (core::Event* empty = empty_event_.exchange(nullptr, std::memory_order_seq_cst))
       empty->Set();
   }
-}
-
-gen::Result<std::shared_ptr<core::Dispatcher>> Runtime::MakeOwnDispatcher(std::uint32_t index) {
-  core::DispatcherOptions options = dispatcher_->options();
-  options.workers = 1;
-  options.thread_name = fmt::format("proc{}", index);
-  std::shared_ptr<core::Dispatcher> dispatcher = core::MakeWorkSharing(std::move(options));
-  std::string problem;
-  if (!dispatcher->Start(&problem)) return gen::Error(gen::ErrorCode::kInternal, problem);
-  return dispatcher;
 }
 
 // ---- calls from outside

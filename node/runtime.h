@@ -23,6 +23,7 @@
 #include <ergon/node/io_thread.h>
 #include <ergon/node/logging.h>
 #include <ergon/node/names.h>
+#include <ergon/node/own_dispatchers.h>
 #include <ergon/node/pending_calls.h>
 #include <ergon/node/process.h>
 #include <ergon/node/process_table.h>
@@ -101,7 +102,9 @@ class Runtime final : public gen::Node, private gen::LogSink {
   gen::Result<Process*> OpenProcess(const SpawnRequest& request);
   // The last thing a process does; its slot is free afterwards.
   void ProcessEnded(Process& process, gen::PID pid, const gen::Reason& reason);
-  gen::Result<std::shared_ptr<core::Dispatcher>> MakeOwnDispatcher(std::uint32_t index);
+  gen::Result<core::Dispatcher*> TakeOwnDispatcher() {
+    return own_dispatchers_.Take(dispatcher_->options());
+  }
   // The live process with this PID, or null. It may end at any time.
   [[nodiscard]] Process* Find(gen::PID pid) const;
 
@@ -174,6 +177,7 @@ class Runtime final : public gen::Node, private gen::LogSink {
   Events events_;
   ProcessTable table_;
   std::shared_ptr<core::Dispatcher> dispatcher_;  // its threads use all of the above
+  OwnDispatchers own_dispatchers_;                // theirs too
   std::unique_ptr<IoThread> io_;  // its thread too; null with the caller's own clock
 
   const std::int64_t started_at_;

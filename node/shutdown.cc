@@ -71,11 +71,7 @@ void Runtime::TearDown() {
   stopped_.store(true, std::memory_order_release);
   if (io_ != nullptr) io_->Stop();
   (void)dispatcher_->Stop();
-  table_.ForEach([](Process& process) {
-    if (ProcessCold* cold = process.ColdIfAny()) {
-      if (cold->own_dispatcher != nullptr) (void)cold->own_dispatcher->Stop();
-    }
-  });
+  own_dispatchers_.Stop();
   pending_calls_.FailAll(gen::ErrNodeTerminated);
   timers_->RunAll();
   phase_.store(Phase::kStopped);

@@ -58,7 +58,7 @@ fi
 for program in "$source_dir"/examples/[0-9]*.cc; do
   [[ -e $program ]] || continue
   # shellcheck disable=SC2086
-  if ! reached=$("${compiler[@]}" -std=c++20 ${include_flags[node]} ${include_flags[act]} \
+  if ! reached=$("${compiler[@]}" -std=c++20 ${include_flags[testkit]} \
     -M "$program" 2>&1); then
     fail "$program: $reached"
   elif leaks=$(grep -oE "[^ ]*/include/([^ ]*/)?($hidden_libraries)(/|\.h)[^ ]*" <<<"$reached"); then

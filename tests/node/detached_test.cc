@@ -1,5 +1,7 @@
 // Processes with a thread of their own.
 #include <atomic>
+#include <mutex>
+#include <set>
 #include <thread>
 
 #include <kit/gate.h>
@@ -129,6 +131,22 @@ TEST_CASE("detached: many, one after the other") {
     CHECK(t.node.Kill(other));
     CHECK(t.Ended(other));
   }
+}
+
+TEST_CASE("detached: the thread of one that has ended serves the next one") {
+  TestNode t;
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+  for (int i = 0; i < 50; ++i) {
+    const gen::PID pid = t.Spawn({}, {.detached = true});
+    CHECK(t.Run(pid, [&](Subject&) {
+      std::lock_guard lock(mutex);
+      threads.insert(std::this_thread::get_id());
+    }));
+    CHECK(t.node.Kill(pid));
+    CHECK(t.EventuallyProcesses(0));
+  }
+  CHECK(threads.size() == 1);
 }
 
 }  // namespace

@@ -339,5 +339,13 @@ TEST_CASE("C36 Senders by name see either the old pool, nobody, or the new one")
   CHECK(tally->NoneTwice());
 }
 
+TEST_CASE("C34 An ended pool leaves no timer behind, and nothing counts as dropped") {
+  kit::NodeFixture fixture;
+  auto pool = fixture.StartPool(2);
+  fixture.node.StopProcess(pool.pid()).value();
+  CHECK(kit::Eventually([&] { return fixture.node.Info().timers == 0; }));
+  CHECK(fixture.node.Info().dropped_terminated == 0);
+}
+
 }  // namespace
 }  // namespace ergon

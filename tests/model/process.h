@@ -1,0 +1,74 @@
+// A process as the models of the mailbox know it: whoever gets the right to run it takes its turns
+// at once, on his own thread.
+#pragma once
+
+#include "envelopes.h"
+
+namespace ergon::model {
+
+class Process : public Model {
+ public:
+  explicit Process(std::uint32_t capacity = 0) {
+    ResetEnvelopes();
+    mailbox_.Open(capacity);
+    Check(mailbox_.TryIdle(), "an empty mailbox is not idle");
+  }
+
+ protected:
+  using PushFunction = core::PushOutcome (core::Mailbox::*)(core::Envelope*);
+
+  core::PushOutcome Send(core::Lane lane, int number) {
+    return Send(MakeItem(lane, number), &core::Mailbox::Push);
+  }
+  template <class Push>
+  core::PushOutcome Send(core::EnvelopePtr envelope, Push push) {
+    const core::PushOutcome outcome =
+        Give(std::move(envelope), [&](core::Envelope* given) { return (mailbox_.*push)(given); });
+    if (outcome == core::PushOutcome::kMustSchedule) Turns();
+    return outcome;
+  }
+
+  // By the one who has the right to run.
+  virtual void Turns() {
+    do {
+      right_to_run_.Write(right_to_run_.Read() + 1);
+      while (core::Envelope* envelope = mailbox_.Pop()) HandleAndRelease(envelope);
+    } while (!mailbox_.TryIdle());
+  }
+  void HandleAndRelease(core::Envelope* envelope) {
+    Handle(NumberOf(envelope));
+    mailbox_.Release(envelope);
+  }
+  void Handle(int number) {
+    Check(handled_count_ < handled_.size(), "handles more than was sent");
+    handled_[handled_count_++] = number;
+  }
+  void CheckTurns() { right_to_run_.Write(right_to_run_.Read() + 1); }
+
+  // After the threads.
+  std::size_t IndexOf(int number) const {
+    const auto end = handled_.begin() + static_cast<std::ptrdiff_t>(handled_count_);
+    const auto found = std::find(handled_.begin(), end, number);
+    Check(found != end, "a message was lost");
+    return static_cast<std::size_t>(found - handled_.begin());
+  }
+  bool IsHandled(int number) const {
+    const auto end = handled_.begin() + static_cast<std::ptrdiff_t>(handled_count_);
+    return std::find(handled_.begin(), end, number) != end;
+  }
+  // The mailbox is idle and empty, and all memory came back.
+  void CheckQuiet() {
+    Check(LiveEnvelopes() == 0, "an envelope was leaked");
+    Check(mailbox_.Push(MakeItem(core::Lane::kMain, 99).release()) ==
+              core::PushOutcome::kMustSchedule,
+          "the process is not idle");
+  }
+
+  core::Mailbox mailbox_;
+  // For those who run the process: each has to see what the one before has done.
+  Plain<int> right_to_run_{0};
+  std::array<int, 8> handled_{};
+  std::size_t handled_count_ = 0;
+};
+
+}  // namespace ergon::model
