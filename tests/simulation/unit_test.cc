@@ -1,0 +1,169 @@
+#include <doctest/doctest.h>
+
+#include <ergon/act/actor.h>
+#include <ergon/testkit/unit.h>
+
+namespace ergon::testkit {
+namespace {
+
+using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
+
+struct Add {
+  int amount = 0;
+};
+struct Get {};
+struct Price {
+  int of = 0;
+};
+struct Total {
+  int value = 0;
+};
+struct Remind {};
+struct Watch {
+  gen::PID pid;
+};
+
+// Sums up, tells its parent, asks for prices, reminds itself.
+class Counter : public act::Actor {
+ public:
+  explicit Counter(int start) : value_(start) {}
+
+ private:
+  gen::Status Init(const gen::Args& args) override {
+    if (args.Get<bool>(0).value_or(false)) return gen::Stop(gen::Reason::Error("told so"));
+    return gen::Continue();
+  }
+  gen::Status HandleMessage(gen::PID from, gen::Message& message) override {
+    if (auto* add = message.As<Add>()) {
+      if (add->amount < 0) throw std::runtime_error("less than nothing");
+      value_ += add->amount;
+      CHECK(Send(from, Total{value_}));
+    } else if (auto* price = message.As<Price>()) {
+      auto answer = Call<int>(from, *price);
+      value_ += answer.value_or(-1);
+    } else if (message.Is<Remind>()) {
+      timer_ = SendAfter(Self(), Add{1}, 10ms).value();
+      CHECK(SendAfter(from, Total{0}, 20ms));
+    } else if (auto* watch = message.As<Watch>()) {
+      CHECK(Monitor(watch->pid));
+      CHECK(Link(watch->pid));
+    } else if (auto* down = message.As<gen::MessageDownPID>()) {
+      Log().Info("lost {}", down->reason);
+    } else if (message.Is<Get>()) {
+      CHECK(timer_.Cancel());
+    } else {
+      return Actor::HandleMessage(from, message);
+    }
+    return gen::Continue();
+  }
+  gen::CallResult HandleCall(gen::PID from, gen::Ref ref, gen::Message& request) override {
+    if (request.Is<Get>()) return gen::Reply(value_);
+    if (request.Is<Remind>()) return gen::NoReply();
+    return Actor::HandleCall(from, ref, request);
+  }
+  gen::Inspection HandleInspect(gen::PID, const std::vector<std::string>&) override {
+    return {{"value", std::to_string(value_)}};
+  }
+  void Terminate(const gen::Reason& reason) override { Log().Info("bye: {}", reason); }
+
+  int value_;
+  gen::TimerHandle timer_;
+};
+
+TEST_CASE("unit: messages, calls and what was sent") {
+  Unit unit(gen::Factory<Counter>(40));
+  const gen::PID client = unit.NewPID();
+  const gen::PID other = unit.NewPID();
+  CHECK(client != other);
+  unit.ExpectNothingSent();
+  unit.Send(client, Add{2});
+  CHECK(unit.Call<int>(client, Get{}).value() == 42);
+  CHECK(unit.Call<int>(client, Remind{}).error() == gen::ErrTimeout);
+  CHECK(unit.Call<int>(client, Total{}).error() == gen::ErrUnsupported);
+  CHECK(unit.Call<std::string>(client, Get{}).error() == gen::ErrUnexpectedType);
+  CHECK(unit.Inspect().at("value") == "42");
+  unit.ExpectSend<Total>().Once();
+  unit.ExpectSend<Total>().To(client).Where([](const Total& t) { return t.value == 42; }).Once();
+  unit.ExpectSend<Total>().To(other).Never();
+  unit.ExpectSend<Add>().Never();
+  unit.Forget();
+  unit.ExpectNothingSent();
+}
+
+TEST_CASE("unit: an expectation that fails says what there was") {
+  Unit unit(gen::Factory<Counter>(0));
+  const gen::PID client = unit.NewPID();
+  unit.Send(client, Add{2});
+  try {
+    unit.ExpectSend<Add>().To(client).Once();
+    FAIL("no exception");
+  } catch (const ExpectationFailed& failure) {
+    const std::string text = failure.what();
+    CAPTURE(text);
+    CHECK(text.find("Add to be sent to " + client.ToString()) != std::string::npos);
+    CHECK(text.find("1 times, but it was 0") != std::string::npos);
+    CHECK(text.find("Total to " + client.ToString()) != std::string::npos);
+  }
+  CHECK_THROWS_AS(unit.ExpectNothingSent(), ExpectationFailed);
+  CHECK_THROWS_AS(unit.ExpectSend<Total>().Never(), ExpectationFailed);
+  CHECK_THROWS_AS(unit.ExpectLog(gen::LogLevel::kInfo, "anything"), ExpectationFailed);
+}
+
+TEST_CASE("unit: its calls are answered by the test") {
+  Unit unit(gen::Factory<Counter>(0));
+  const gen::PID shop = unit.NewPID();
+  unit.Send(shop, Price{1});  // nobody answers
+  CHECK(unit.Call<int>(shop, Get{}).value() == -1);
+  unit.OnCall<Price>([](const Price& price) { return 10 * price.of; });
+  unit.Send(shop, Price{3});
+  CHECK(unit.Call<int>(shop, Get{}).value() == 29);
+}
+
+TEST_CASE("unit: time") {
+  Unit unit(gen::Factory<Counter>(0));
+  const gen::PID client = unit.NewPID();
+  unit.Send(client, Remind{});
+  unit.Advance(9ms);
+  unit.ExpectNothingSent();
+  unit.Advance(1ms);
+  CHECK(unit.Call<int>(client, Get{}).value() == 1);
+  unit.ExpectSend<Total>().To(client).Never();
+  unit.Advance(10ms);
+  unit.ExpectSend<Total>().To(client).Once();
+  unit.Send(client, Remind{});
+  unit.Send(client, Get{});  // cancels
+  unit.Advance(1h);
+  CHECK(unit.Call<int>(client, Get{}).value() == 1);
+}
+
+TEST_CASE("unit: monitors, links and ends") {
+  Unit unit(gen::Factory<Counter>(0));
+  const gen::PID client = unit.NewPID();
+  const gen::PID watched = unit.NewPID();
+  CHECK_THROWS_AS(unit.Down(watched, gen::Reason::Normal()), std::logic_error);
+  unit.Send(client, Watch{watched});
+  CHECK(unit.links() == std::vector<gen::PID>{watched});
+  REQUIRE(unit.monitors().size() == 1);
+  unit.Down(watched, gen::Reason::Error("gone"));
+  unit.ExpectLog(gen::LogLevel::kInfo, "lost gone");
+  CHECK_FALSE(unit.ended().has_value());
+  unit.Exit(watched, gen::Reason::Normal());
+  CHECK_FALSE(unit.ended().has_value());
+  unit.Exit(watched, gen::Reason::Error("gone"));
+  REQUIRE(unit.ended().has_value());
+  CHECK(unit.ended()->ToString() == "gone");
+  unit.ExpectLog(gen::LogLevel::kInfo, "bye: gone");
+  CHECK_THROWS_AS(unit.Send(client, Add{1}), std::logic_error);
+}
+
+TEST_CASE("unit: exceptions and a failed Init") {
+  Unit unit(gen::Factory<Counter>(0));
+  unit.Send(unit.NewPID(), Add{-1});
+  CHECK(unit.ended()->ToString() == "panic: less than nothing");
+  const Unit failed(gen::Factory<Counter>(0), gen::MakeArgs(true));
+  CHECK(failed.ended()->ToString() == "told so");
+  CHECK_THROWS_AS(failed.ExpectLog(gen::LogLevel::kInfo, "bye"), ExpectationFailed);
+}
+
+}  // namespace
+}  // namespace ergon::testkit

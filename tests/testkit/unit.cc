@@ -1,0 +1,129 @@
+#include <ergon/testkit/unit.h>
+
+#include <algorithm>
+
+#include <ergon/gen/notices.h>
+
+namespace ergon::testkit {
+
+Unit::Unit(const gen::ProcessFactory& factory, const gen::Args& args) : behavior_(factory.Make()) {
+  bool started = false;
+  Guarded([&] {
+    gen::Status status = behavior_->ProcessInit(host_, args);
+    started = !status.stops();
+    return status;
+  });
+  if (!started) behavior_.reset();  // without Terminate
+}
+
+Unit::~Unit() = default;
+
+void Unit::CheckAlive() const {
+  if (ended_) throw std::logic_error("the process has ended: " + ended_->ToString());
+}
+
+void Unit::Guarded(const std::function<gen::Status()>& function) {
+  gen::Status status;
+  try {
+    status = function();
+  } catch (const std::exception& error) {
+    status = gen::Stop(gen::Reason::Panic(error.what()));
+  }
+  if (!status.stops()) return;
+  ended_ = status.reason();
+}
+
+void Unit::Handle(gen::PID from, core::EnvelopePtr envelope) {
+  CheckAlive();
+  envelope->from = from.ToAddress();
+  Guarded([&] { return behavior_->ProcessMessage(*envelope); });
+  if (ended_) behavior_->ProcessTerminate(*ended_);
+}
+
+core::EnvelopePtr Unit::Request(gen::PID from, core::EnvelopePtr envelope) {
+  const gen::Ref ref = host_.MakeRef();
+  envelope->ref = ref.id;
+  Handle(from, std::move(envelope));
+  const auto found = std::find_if(host_.responses.begin(), host_.responses.end(),
+                                  [&](const auto& response) { return response.ref.id == ref.id; });
+  return found == host_.responses.end() ? nullptr : std::move(found->envelope);
+}
+
+void Unit::Down(gen::PID pid, const gen::Reason& reason) {
+  const auto found = std::find_if(host_.monitors.begin(), host_.monitors.end(),
+                                  [&](const auto& monitor) { return monitor.first == pid; });
+  if (found == host_.monitors.end()) {
+    throw std::logic_error("Down: " + pid.ToString() + " is not monitored");
+  }
+  const gen::Ref ref = found->second;
+  host_.monitors.erase(found);
+  Handle(pid, core::MakeEnvelope<gen::MessageDownPID>(
+                  static_cast<std::uint8_t>(gen::EnvelopeKind::kDown), core::Lane::kSystem,
+                  gen::MessageDownPID{pid, ref, reason}));
+}
+
+void Unit::Exit(gen::PID pid, const gen::Reason& reason) {
+  std::erase(host_.links, pid);
+  if (host_.traps_exits) {
+    Handle(pid, core::MakeEnvelope<gen::MessageExitPID>(
+                    static_cast<std::uint8_t>(gen::EnvelopeKind::kExit), core::Lane::kUrgent,
+                    gen::MessageExitPID{pid, reason}));
+    return;
+  }
+  CheckAlive();
+  if (reason.IsNormal()) return;
+  Guarded([&] { return behavior_->ProcessStop(reason); });
+  if (ended_) behavior_->ProcessTerminate(*ended_);
+}
+
+gen::Inspection Unit::Inspect(std::vector<std::string> items) {
+  core::EnvelopePtr answer =
+      Request(NewPID(), core::MakeEnvelope<gen::InspectRequest>(
+                            static_cast<std::uint8_t>(gen::EnvelopeKind::kInspect),
+                            core::Lane::kUrgent, gen::InspectRequest{std::move(items)}));
+  auto* inspection = answer == nullptr ? nullptr : answer->ValueAs<gen::Inspection>();
+  return inspection == nullptr ? gen::Inspection() : std::move(*inspection);
+}
+
+void Unit::Advance(std::chrono::nanoseconds time) {
+  const std::int64_t end = host_.now + time.count();
+  for (;;) {
+    auto next = std::min_element(host_.planned.begin(), host_.planned.end(),
+                                 [](const auto& a, const auto& b) { return a.at < b.at; });
+    if (next == host_.planned.end() || next->at > end) break;
+    UnitHost::Planned due = std::move(*next);
+    host_.planned.erase(next);
+    if (std::exchange(*due.cancelled, true)) continue;
+    host_.now = std::max(host_.now, due.at);
+    if (due.to != Self()) {
+      host_.sent.push_back({due.to, std::move(due.envelope)});
+    } else if (!ended_) {
+      Handle(Self(), std::move(due.envelope));
+    }
+  }
+  host_.now = std::max(host_.now, end);
+}
+
+void Unit::ExpectNothingSent() const {
+  if (host_.sent.empty()) return;
+  const auto& first = host_.sent.front();
+  throw ExpectationFailed("expected nothing to be sent, but there was " +
+                          gen::Message(*first.envelope).TypeName() + " to " + first.to.ToString());
+}
+
+void Unit::ExpectLog(gen::LogLevel level, std::string_view text) const {
+  std::string lines;
+  for (const auto& line : host_.lines) {
+    if (line.level == level && line.text.find(text) != std::string::npos) return;
+    lines += "\n  " + line.text;
+  }
+  throw ExpectationFailed("expected a log line with '" + std::string(text) +
+                          "'; there were:" + lines);
+}
+
+void Unit::Forget() {
+  host_.sent.clear();
+  host_.lines.clear();
+}
+
+}  // namespace ergon::testkit

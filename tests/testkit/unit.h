@@ -1,0 +1,170 @@
+// Unit tests of a behaviour: one process, no node, no threads, no time.
+//
+//   testkit::Unit unit(gen::Factory<Counter>());       // Init has run
+//   const gen::PID client = unit.NewPID();
+//   unit.Send(client, Add{2});                         // HandleMessage has run
+//   CHECK(unit.Call<int>(client, Get{}).value() == 2);
+//   unit.ExpectSend<Total>().To(client).Where([](const Total& t) { return t.value == 2; }).Once();
+//
+// An expectation that does not hold throws ExpectationFailed, which says what there was instead;
+// every test framework reports that. For pools, names and several processes use a Simulation.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <ergon/gen/factory.h>
+#include <ergon/gen/messenger.h>
+#include <ergon/testkit/unit_host.h>
+
+namespace ergon::testkit {
+
+class ExpectationFailed : public std::logic_error {
+ public:
+  using std::logic_error::logic_error;
+};
+
+// What was sent, narrowed down word by word; the last word checks it.
+template <class T>
+class SendExpectation {
+ public:
+  explicit SendExpectation(const UnitHost& host) : host_(host) {}
+
+  SendExpectation& To(gen::PID pid) {
+    to_ = pid;
+    return *this;
+  }
+  SendExpectation& Where(std::function<bool(const T&)> condition) {
+    condition_ = std::move(condition);
+    return *this;
+  }
+
+  void Times(std::size_t times) const {
+    const std::size_t found = Count();
+    if (found != times) Fail(times, found);
+  }
+  void Once() const { Times(1); }
+  void Never() const { Times(0); }
+
+ private:
+  [[nodiscard]] std::size_t Count() const {
+    std::size_t count = 0;
+    for (const auto& sent : host_.sent) {
+      const T* value = sent.envelope->template ValueAs<T>();
+      const bool fits =
+          value != nullptr && (!to_ || sent.to == *to_) && (!condition_ || condition_(*value));
+      if (fits) ++count;
+    }
+    return count;
+  }
+  [[noreturn]] void Fail(std::size_t times, std::size_t found) const {
+    std::string text = "expected " + core::TypeOf<T>()->Name() + " to be sent" +
+                       (to_ ? " to " + to_->ToString() : "") +
+                       (condition_ ? " with a condition " : " ") + std::to_string(times) +
+                       " times, but it was " + std::to_string(found) + "; sent:";
+    for (const auto& sent : host_.sent) {
+      text += "\n  " + gen::Message(*sent.envelope).TypeName() + " to " + sent.to.ToString();
+    }
+    throw ExpectationFailed(text);
+  }
+
+  const UnitHost& host_;
+  std::optional<gen::PID> to_;
+  std::function<bool(const T&)> condition_;
+};
+
+class Unit {
+ public:
+  // Runs Init.
+  explicit Unit(const gen::ProcessFactory& factory, const gen::Args& args = {});
+  Unit(const Unit&) = delete;
+  Unit& operator=(const Unit&) = delete;
+  ~Unit();
+
+  [[nodiscard]] gen::PID Self() const { return host_.Self(); }
+  // Somebody else; every call another one.
+  [[nodiscard]] gen::PID NewPID() { return UnitHost::MakePID(++last_pid_); }
+  // Why the process has ended; nothing while it lives.
+  [[nodiscard]] const std::optional<gen::Reason>& ended() const noexcept { return ended_; }
+  // What it has linked to and monitors.
+  [[nodiscard]] const std::vector<gen::PID>& links() const noexcept { return host_.links; }
+  [[nodiscard]] const std::vector<std::pair<gen::PID, gen::Ref>>& monitors() const noexcept {
+    return host_.monitors;
+  }
+
+  // -- what happens to it; std::logic_error when it has ended before --
+
+  template <class T>
+  void Send(gen::PID from, T&& value) {
+    using Stored = gen::StoredType<T>;
+    Handle(from, core::MakeEnvelope<Stored>(static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage),
+                                            core::Lane::kMain, std::forward<T>(value)));
+  }
+  // The answer, or kTimeout if there is none (yet).
+  template <class R, class T>
+  [[nodiscard]] gen::Result<R> Call(gen::PID from, T&& request) {
+    using Stored = gen::StoredType<T>;
+    core::EnvelopePtr answer = Request(
+        from, core::MakeEnvelope<Stored>(static_cast<std::uint8_t>(gen::EnvelopeKind::kRequest),
+                                         core::Lane::kMain, std::forward<T>(request)));
+    if (answer == nullptr) return gen::ErrTimeout;
+    if (auto* error = answer->ValueAs<gen::Error>()) return std::move(*error);
+    if (auto* value = answer->ValueAs<R>()) return std::move(*value);
+    return gen::Error(gen::ErrorCode::kUnexpectedType, gen::Message(*answer).TypeName());
+  }
+  // A process that it monitors, or is linked to, has ended.
+  void Down(gen::PID pid, const gen::Reason& reason);
+  void Exit(gen::PID pid, const gen::Reason& reason);
+  [[nodiscard]] gen::Inspection Inspect(std::vector<std::string> items = {});
+  // Lets time pass: what it has sent to itself with SendAfter arrives, the rest counts as sent.
+  void Advance(std::chrono::nanoseconds time);
+
+  // What its calls with a request of type T are answered from now on: `answer(const T&)` returns
+  // the value, or a gen::Error.
+  template <class T, class Answer>
+  void OnCall(Answer answer) {
+    host_.answerers.push_back([answer = std::move(answer)](core::Envelope& request) {
+      const T* value = request.ValueAs<T>();
+      if (value == nullptr) return core::EnvelopePtr();
+      auto result = answer(*value);
+      return core::MakeEnvelope<gen::StoredType<decltype(result)>>(
+          static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse), core::Lane::kMain,
+          std::move(result));
+    });
+  }
+
+  // -- what it has done --
+
+  template <class T>
+  [[nodiscard]] SendExpectation<T> ExpectSend() const {
+    return SendExpectation<T>(host_);
+  }
+  // Nothing was sent since the start or the last Forget.
+  void ExpectNothingSent() const;
+  // A log line of that level that contains the text.
+  void ExpectLog(gen::LogLevel level, std::string_view text) const;
+  // Forgets what was sent and logged.
+  void Forget();
+
+ private:
+  void Handle(gen::PID from, core::EnvelopePtr envelope);
+  core::EnvelopePtr Request(gen::PID from, core::EnvelopePtr envelope);
+  void Guarded(const std::function<gen::Status()>& function);
+  void CheckAlive() const;
+
+  UnitHost host_;
+  std::unique_ptr<gen::ProcessBehavior> behavior_;
+  std::optional<gen::Reason> ended_;
+  std::uint64_t last_pid_ = 100;
+};
+
+}  // namespace ergon::testkit

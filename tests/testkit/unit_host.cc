@@ -1,0 +1,143 @@
+#include <ergon/testkit/unit_host.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include <ergon/gen/notices.h>
+
+namespace ergon::testkit {
+namespace {
+
+class PlannedState final : public gen::TimerHandle::State {
+ public:
+  explicit PlannedState(std::shared_ptr<bool> cancelled) : cancelled_(std::move(cancelled)) {}
+  bool Cancel() override { return !std::exchange(*cancelled_, true); }
+
+ private:
+  const std::shared_ptr<bool> cancelled_;  // or sent
+};
+
+gen::Error NeedsNode(const char* what) {
+  return gen::Error(gen::ErrorCode::kUnsupported,
+                    std::string(what) + ": a Unit has no runtime; use a Simulation");
+}
+
+}  // namespace
+
+gen::Result<gen::PID> UnitHost::Resolve(const gen::Target& target) const {
+  if (const gen::PID* pid = target.AsPID()) return *pid;
+  return gen::Error(gen::ErrorCode::kProcessUnknown, "a Unit knows no names; use a Simulation");
+}
+
+gen::Node& UnitHost::Node() const {
+  throw std::logic_error("Node: a Unit has none; use a Simulation");
+}
+
+gen::Result<void> UnitHost::SendEnvelope(gen::PID to, core::EnvelopePtr envelope) {
+  envelope->from = Self().ToAddress();
+  sent.push_back({to, std::move(envelope)});
+  return {};
+}
+
+gen::Result<core::EnvelopePtr> UnitHost::CallEnvelope(gen::PID, core::EnvelopePtr request,
+                                                      std::chrono::nanoseconds) {
+  // The newest first, so that a test can change its mind.
+  for (auto answerer = answerers.rbegin(); answerer != answerers.rend(); ++answerer) {
+    if (core::EnvelopePtr answer = (*answerer)(*request)) return answer;
+  }
+  return gen::Error(gen::ErrorCode::kTimeout,
+                    "no Unit::OnCall for " + gen::Message(*request).TypeName());
+}
+
+gen::Result<void> UnitHost::SendResponseEnvelope(gen::PID, gen::Ref ref,
+                                                 core::EnvelopePtr response) {
+  const bool answered = std::any_of(responses.begin(), responses.end(),
+                                    [&](const Response& earlier) { return earlier.ref == ref; });
+  if (answered) return gen::ErrResponseIgnored;
+  responses.push_back({ref, std::move(response)});
+  return {};
+}
+
+gen::Result<gen::TimerHandle> UnitHost::SendEnvelopeAfter(const gen::Target& to,
+                                                          core::EnvelopePtr envelope,
+                                                          std::chrono::nanoseconds delay) {
+  auto pid = Resolve(to);
+  if (!pid) return std::move(pid.error());
+  envelope->from = Self().ToAddress();
+  auto cancelled = std::make_shared<bool>(false);
+  planned.push_back({now + delay.count(), *pid, std::move(envelope), cancelled});
+  return gen::TimerHandle(std::make_shared<PlannedState>(std::move(cancelled)));
+}
+
+gen::Result<void> UnitHost::SendExit(const gen::Target& to, gen::Reason reason) {
+  auto pid = Resolve(to);
+  if (!pid) return std::move(pid.error());
+  return SendEnvelope(*pid,
+                      core::MakeEnvelope<gen::MessageExitPID>(
+                          static_cast<std::uint8_t>(gen::EnvelopeKind::kExit), core::Lane::kUrgent,
+                          gen::MessageExitPID{Self(), std::move(reason)}));
+}
+
+gen::Result<void> UnitHost::RegisterName(gen::Atom name) {
+  if (!name_.empty()) return gen::ErrNotAllowed;
+  name_ = name;
+  return {};
+}
+
+gen::Result<void> UnitHost::UnregisterName() {
+  if (name_.empty()) return gen::ErrProcessUnknown;
+  name_ = gen::Atom();
+  return {};
+}
+
+gen::Result<gen::Alias> UnitHost::CreateAlias() { return NeedsNode("CreateAlias"); }
+
+gen::Result<void> UnitHost::Link(const gen::Target& to) {
+  auto pid = Resolve(to);
+  if (!pid) return std::move(pid.error());
+  if (std::find(links.begin(), links.end(), *pid) == links.end()) links.push_back(*pid);
+  return {};
+}
+
+gen::Result<void> UnitHost::Unlink(const gen::Target& to) {
+  auto pid = Resolve(to);
+  if (!pid) return std::move(pid.error());
+  std::erase(links, *pid);
+  return {};
+}
+
+gen::Result<gen::Ref> UnitHost::Monitor(const gen::Target& to) {
+  auto pid = Resolve(to);
+  if (!pid) return std::move(pid.error());
+  monitors.emplace_back(*pid, MakeRef());
+  return monitors.back().second;
+}
+
+core::EnvelopePtr UnitHost::Detach(core::Envelope&) {
+  throw std::logic_error("Detach: a Unit has no runtime; use a Simulation");
+}
+
+gen::Result<void> UnitHost::Forward(gen::PID to, core::EnvelopePtr& envelope, bool) {
+  sent.push_back({to, std::move(envelope)});
+  return {};
+}
+
+gen::Result<gen::PID> UnitHost::SpawnAsync(const gen::ProcessFactory&, const gen::ProcessOptions&,
+                                           const gen::Args&) {
+  return NeedsNode("a pool");
+}
+
+gen::Result<gen::PID> UnitHost::SpawnWorker(const gen::ProcessFactory&, const gen::ProcessOptions&,
+                                            const gen::Args&) {
+  return NeedsNode("a pool");
+}
+
+gen::Result<void> UnitHost::StopAfterQueue(gen::PID, const gen::Reason&) {
+  return NeedsNode("StopAfterQueue");
+}
+
+gen::Result<std::size_t> UnitHost::PublishEnvelope(gen::Atom, gen::Ref, core::EnvelopePtr) {
+  return std::size_t{0};
+}
+
+}  // namespace ergon::testkit

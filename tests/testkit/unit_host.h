@@ -1,0 +1,137 @@
+// A process without a node: notes what its behaviour does, and makes nothing happen.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ergon/gen/process_host.h>
+
+namespace ergon::testkit {
+
+// Behind testkit::Unit, which tests use.
+class UnitHost final : public gen::ProcessHost, private gen::LogSink {
+ public:
+  struct Sent {
+    gen::PID to;
+    core::EnvelopePtr envelope;
+  };
+  struct Planned {
+    std::int64_t at = 0;
+    gen::PID to;
+    core::EnvelopePtr envelope;
+    std::shared_ptr<bool> cancelled;
+  };
+  struct Response {
+    gen::Ref ref;
+    core::EnvelopePtr envelope;
+  };
+  struct Line {
+    gen::LogLevel level = gen::LogLevel::kInfo;
+    std::string text;
+  };
+  // Answers a call, or null if it is not the one it is for.
+  using Answerer = std::function<core::EnvelopePtr(core::Envelope& request)>;
+
+  static gen::PID MakePID(std::uint64_t id) { return {id, "unit@localhost", 4}; }
+
+  std::vector<Sent> sent;
+  std::vector<Planned> planned;
+  std::vector<Response> responses;
+  std::vector<Line> lines;
+  std::vector<gen::PID> links;
+  std::vector<std::pair<gen::PID, gen::Ref>> monitors;
+  std::vector<Answerer> answerers;
+  std::int64_t now = 0;
+  bool traps_exits = false;
+
+  // -- gen::Messenger --
+  [[nodiscard]] gen::Result<gen::PID> Resolve(const gen::Target& target) const override;
+  [[nodiscard]] gen::MessagePriority DefaultPriority() const override { return priority_; }
+  gen::Result<void> SendEnvelope(gen::PID to, core::EnvelopePtr envelope) override;
+  gen::Result<core::EnvelopePtr> CallEnvelope(gen::PID to, core::EnvelopePtr request,
+                                              std::chrono::nanoseconds timeout) override;
+  gen::Result<void> SendResponseEnvelope(gen::PID from, gen::Ref ref,
+                                         core::EnvelopePtr response) override;
+  gen::Result<gen::TimerHandle> SendEnvelopeAfter(const gen::Target& to, core::EnvelopePtr envelope,
+                                                  std::chrono::nanoseconds delay) override;
+  gen::Result<void> SendExit(const gen::Target& to, gen::Reason reason) override;
+
+  // -- gen::Process --
+  [[nodiscard]] gen::PID Self() const override { return MakePID(1); }
+  [[nodiscard]] gen::Atom Name() const override { return name_; }
+  [[nodiscard]] gen::PID Parent() const override { return MakePID(2); }
+  [[nodiscard]] gen::Node& Node() const override;
+  [[nodiscard]] gen::Log Log() override { return gen::Log(*this); }
+  gen::Result<gen::PID> Spawn(const gen::ProcessFactory&, const gen::ProcessOptions&,
+                              const gen::Args&) override {
+    return MakePID(++last_id_);
+  }
+  gen::Result<gen::PID> SpawnRegister(gen::Atom, const gen::ProcessFactory&,
+                                      const gen::ProcessOptions&, const gen::Args&) override {
+    return MakePID(++last_id_);
+  }
+  gen::Result<void> RegisterName(gen::Atom name) override;
+  gen::Result<void> UnregisterName() override;
+  gen::Result<gen::Alias> CreateAlias() override;
+  gen::Result<void> DeleteAlias(gen::Alias) override { return {}; }
+  gen::Result<void> Link(const gen::Target& to) override;
+  gen::Result<void> Unlink(const gen::Target& to) override;
+  gen::Result<gen::Ref> Monitor(const gen::Target& to) override;
+  gen::Result<void> Demonitor(gen::Ref) override { return {}; }
+  gen::Result<gen::Ref> RegisterEvent(gen::Atom) override { return MakeRef(); }
+  gen::Result<void> UnregisterEvent(gen::Atom) override { return {}; }
+  gen::Result<void> MonitorEvent(const gen::Event&) override { return {}; }
+  gen::Result<void> DemonitorEvent(const gen::Event&) override { return {}; }
+  void SetTrapExit(bool trap) override { traps_exits = trap; }
+  [[nodiscard]] bool TrapExit() const override { return traps_exits; }
+  void SetSendPriority(gen::MessagePriority priority) override { priority_ = priority; }
+  void SetLogLevel(gen::LogLevel) override {}
+  bool Sleep(std::chrono::nanoseconds duration) override {
+    now += duration.count();
+    return true;
+  }
+  void Yield() override {}
+  [[nodiscard]] gen::Ref MakeRef() override { return {++last_id_, Self().node, Self().creation}; }
+  [[nodiscard]] std::int64_t Now() const override { return now; }
+
+  // -- gen::ProcessHost: what needs a runtime --
+  [[nodiscard]] core::EnvelopePtr Detach(core::Envelope& envelope) override;
+  gen::Result<void> Forward(gen::PID to, core::EnvelopePtr& envelope, bool routed) override;
+  void Drop(core::EnvelopePtr, gen::DropReason, const gen::Error&) override {}
+  gen::Result<gen::PID> SpawnAsync(const gen::ProcessFactory&, const gen::ProcessOptions&,
+                                   const gen::Args&) override;
+  gen::Result<gen::PID> SpawnWorker(const gen::ProcessFactory&, const gen::ProcessOptions&,
+                                    const gen::Args&) override;
+  gen::Result<void> StopAfterQueue(gen::PID, const gen::Reason&) override;
+  gen::Result<void> Kill(gen::PID) override { return {}; }
+  [[nodiscard]] gen::WorkerProgress Progress(gen::PID) const override { return {}; }
+  [[nodiscard]] core::Rotation& GetRotation() override { return rotation_; }
+  [[nodiscard]] bool TryRedirectMain() override { return false; }
+  void AcceptMain() override {}
+  [[nodiscard]] bool IsMainRedirected() const override { return false; }
+  [[nodiscard]] std::uint64_t ReturningMessages() override { return 0; }
+  [[nodiscard]] bool TryRefuseMain() override { return false; }
+  void HoldMain(bool) override {}
+  void SetMailboxSize(std::uint32_t) override {}
+  [[nodiscard]] std::uint64_t MainQueued() const override { return 0; }
+  [[nodiscard]] bool InOwnTurn() const override { return true; }
+
+ private:
+  [[nodiscard]] gen::LogLevel Level() const override { return gen::LogLevel::kTrace; }
+  void Write(gen::LogLevel level, std::string_view text) override {
+    lines.push_back({level, std::string(text)});
+  }
+  gen::Result<std::size_t> PublishEnvelope(gen::Atom, gen::Ref, core::EnvelopePtr value) override;
+
+  gen::Atom name_;
+  gen::MessagePriority priority_ = gen::MessagePriority::kNormal;
+  std::uint64_t last_id_ = 1000;
+  core::Rotation rotation_;
+};
+
+}  // namespace ergon::testkit
