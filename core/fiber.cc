@@ -102,11 +102,13 @@ std::unique_ptr<Fiber> Fiber::Create(std::size_t stack_bytes, Body body) {
   fiber->stack_bytes_ = usable;
   fiber->context_ = context::make_fcontext(stack + usable, usable, &Entry::Run);
   fiber->tsan_fiber_ = sanitizers::CreateFiber();
+  fiber->valgrind_stack_ = sanitizers::RegisterStack(stack, usable);
   return fiber;
 }
 
 Fiber::~Fiber() {
   if (mapping_ == nullptr) return;
+  sanitizers::DeregisterStack(valgrind_stack_);
   sanitizers::DestroyFiber(tsan_fiber_, static_cast<char*>(mapping_) + PageBytes(), stack_bytes_);
   munmap(mapping_, mapping_bytes_);
   UnreserveStack();

@@ -59,6 +59,7 @@ class Fiber {
   std::size_t stack_bytes_ = 0;
   void* tsan_fiber_ = nullptr;
   void* fake_stack_ = nullptr;
+  unsigned valgrind_stack_ = 0;
   Fiber* next_cached_ = nullptr;  // owned by the cache that holds it
   Fiber* next_live_ = nullptr;    // owned by its pool
   Fiber* previous_live_ = nullptr;

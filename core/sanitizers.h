@@ -26,6 +26,17 @@
 #define ERGON_TSAN 0
 #endif
 
+// Likewise: where Valgrind is installed, its requests cost next to nothing and need no library.
+#if defined(__has_include)
+#if __has_include(<valgrind/valgrind.h>)
+#define ERGON_VALGRIND 1
+#include <valgrind/valgrind.h>
+#endif
+#endif
+#ifndef ERGON_VALGRIND
+#define ERGON_VALGRIND 0
+#endif
+
 #if ERGON_ASAN
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
@@ -87,6 +98,23 @@ inline void FinishSwitch([[maybe_unused]] void* fake_stack, const void** from_st
   *from_bytes = 0;
 #if ERGON_ASAN
   __sanitizer_finish_switch_fiber(fake_stack, from_stack, from_bytes);
+#endif
+}
+
+// Valgrind takes a jump between two stacks that lie close together for a very large frame, unless it
+// knows them. A few instructions without effect outside of it.
+inline unsigned RegisterStack([[maybe_unused]] const void* stack,
+                              [[maybe_unused]] std::size_t stack_bytes) {
+#if ERGON_VALGRIND
+  return VALGRIND_STACK_REGISTER(stack, static_cast<const char*>(stack) + stack_bytes - 1);
+#else
+  return 0;
+#endif
+}
+
+inline void DeregisterStack([[maybe_unused]] unsigned id) {
+#if ERGON_VALGRIND
+  VALGRIND_STACK_DEREGISTER(id);
 #endif
 }
 

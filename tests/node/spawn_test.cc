@@ -259,15 +259,14 @@ TEST_CASE("spawn T07: killed while its Init waits, inside and outside of a proce
   Notes<gen::PID> in_init;
   std::atomic<bool> went_on{false};
   TestNode t;
-  const auto waits =
-      Make({.init =
-                [&](Subject& self, const gen::Args&) {
-                  Unwound guard(unwound);
-                  in_init.Add(self.Self());
-                  CHECK_FALSE(self.Sleep(gen::kInfinite));
-                  return gen::Status(gen::Stop(gen::Reason::Error("gave up")));
-                },
-            .terminate = [&](Subject&, const gen::Reason&) { ++terminated; }});
+  const auto waits = Make({.init =
+                               [&](Subject& self, const gen::Args&) {
+                                 Unwound guard(unwound);
+                                 in_init.Add(self.Self());
+                                 CHECK_FALSE(self.Sleep(gen::kInfinite));
+                                 return gen::Status(gen::Stop(gen::Reason::Error("gave up")));
+                               },
+                           .terminate = [&](Subject&, const gen::Reason&) { ++terminated; }});
   std::thread spawner([&] {
     auto failed = t.node.Spawn(waits);
     CHECK(!failed);

@@ -43,7 +43,7 @@ class FaultyBehavior final : public gen::ProcessBehavior {
         Happens(faults_.lost_response, counts_.lost_responses)) {
       envelope.ref = host_->MakeRef().id;  // nobody waits for this one
     }
-    const gen::Status status = inner_->ProcessMessage(envelope);
+    gen::Status status = inner_->ProcessMessage(envelope);
     if (Happens(faults_.throw_after, counts_.throws_after)) throw InjectedFault("fault after");
     if (!status.stops() && Happens(faults_.stop_after, counts_.stops_after)) {
       return gen::Stop(gen::Reason::Error("fault"));

@@ -1,5 +1,6 @@
 #include <ergon/testkit/seeds.h>
 
+#include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <csignal>
@@ -67,7 +68,7 @@ std::vector<std::uint64_t> SeedsToRun(std::uint64_t first, std::uint64_t last) {
 SeedNotice::SeedNotice(std::uint64_t seed) {
   const std::string text = Notice(seed);
   const std::size_t length = std::min(text.size(), sizeof(notice));
-  std::memcpy(notice, text.data(), length);
+  std::copy_n(text.data(), length, notice);
   notice_length.store(length);
   struct sigaction action = {};
   action.sa_handler = &OnDeadlySignal;

@@ -138,6 +138,7 @@ class Simulation {
   [[nodiscard]] std::vector<Answer<R>> CallMany(gen::PID pid, int count, Make&& make,
                                                 const gen::CallOptions& options = {}) {
     std::vector<Answer<R>> answers;
+    answers.reserve(static_cast<std::size_t>(count));
     for (int i = 0; i < count; ++i) {
       answers.emplace_back(NodeOf(pid).CallAsync<R>(pid, make(i), options));
     }
