@@ -1,13 +1,12 @@
 // Where a worker looks for its next turn, and why in this order:
 //
 //   injected   every 61st turn, and after a turn that used up its budget: what comes from outside
-//   must
-//              not wait for a worker that always has something of its own
+//              must not wait for a worker that always has something of its own
 //   slot       what the last turn made ready last: its data is in this core's cache. One entry, not
 //              queued, wakes nobody; a bounded number of times in a row, then it queues up
 //   fresh      what became ready otherwise, in order
 //   spent      what used up its budget and has more to do; every 4th of these picks looks here
-//   first
+//              first
 //
 // Then, without work of its own: injected, half of another worker's fresh or spent queue, and the
 // slot of a worker that has not begun a turn for a while.

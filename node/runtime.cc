@@ -12,6 +12,7 @@
 #include <ergon/core/worker.h>
 #include <ergon/gen/notices.h>
 #include <ergon/node/deadline.h>
+#include <ergon/node/option_checks.h>
 #include <ergon/node/relations.h>
 #include <ergon/node/unique_id.h>
 
@@ -20,51 +21,6 @@ namespace {
 
 gen::Error Incorrect(std::string text) {
   return gen::Error(gen::ErrorCode::kIncorrect, std::move(text));
-}
-
-core::DispatcherOptions DispatcherOptionsOf(const gen::NodeOptions& options) {
-  core::DispatcherOptions result;
-  result.workers = options.workers;
-  result.throughput = options.throughput;
-  result.turn_ns = options.turn_time.count();
-  result.fiber_stack_bytes = options.handler_stack_bytes;
-  result.hooks = options.hooks;
-  return result;
-}
-
-gen::Result<void> CheckOptions(const gen::NodeOptions& options) {
-  if (options.workers == 1 || options.workers < 0) {
-    return Incorrect(
-        fmt::format("workers: {} is outside 2..1024 (0: one per core)", options.workers));
-  }
-  std::string problem = core::Dispatcher::Validate(DispatcherOptionsOf(options));
-  // The dispatcher has its own names for these.
-  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
-      {"fiber_stack_bytes", "handler_stack_bytes"}, {"turn_ns", "turn_time"}};
-  for (const auto& [theirs, ours] : kNames) {
-    if (problem.starts_with(theirs)) problem.replace(0, theirs.size(), ours);
-  }
-  if (!problem.empty()) return Incorrect(problem);
-  if (options.creation != 0 && options.creation < 4) {
-    return Incorrect(fmt::format("creation: {} is less than 4 (0: chosen)", options.creation));
-  }
-  if (options.timers != nullptr && options.clock == nullptr) {
-    return Incorrect("timers: given without the clock they belong to");
-  }
-  if (options.shutdown_timeout < std::chrono::nanoseconds::zero()) {
-    return Incorrect(fmt::format("shutdown_timeout: {} ns, must not be negative",
-                                 options.shutdown_timeout.count()));
-  }
-  return {};
-}
-
-gen::Result<void> CheckProcessOptions(const gen::ProcessOptions& options) {
-  if (options.mailbox_size < 0 ||
-      options.mailbox_size > static_cast<int>(core::Mailbox::kMaxCapacity)) {
-    return Incorrect(fmt::format("mailbox_size: {} is outside 1..{} (0: unbounded)",
-                                 options.mailbox_size, core::Mailbox::kMaxCapacity));
-  }
-  return {};
 }
 
 // Tells incarnations of a node name apart, also those of different programs.
