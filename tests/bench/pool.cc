@@ -2,6 +2,7 @@
 #include <atomic>
 #include <thread>
 
+#include <bench/producer.h>
 #include <bench/workload.h>
 #include <ergon/act/actor.h>
 #include <ergon/act/pool.h>
@@ -52,14 +53,6 @@ class JobPool final : public act::Pool {
   int workers_;
 };
 
-class Producer final : public act::Actor {
-  gen::Status HandleMessage(gen::PID, gen::Message& message) override {
-    const auto* start = message.As<Start>();
-    for (std::int64_t i = 0; i < start->count; ++i) Must(Send(start->peer, Number{i}));
-    return gen::Continue();
-  }
-};
-
 Measurement Run(gen::Node& node, const Params& params, std::int64_t total,
                 std::int64_t iterations) {
   const std::int64_t producers = params["producers"];
@@ -72,8 +65,7 @@ Measurement Run(gen::Node& node, const Params& params, std::int64_t total,
   const gen::PID pool = cast.Spawn(gen::Factory<JobPool>(&job, workers));
   std::vector<gen::PID> senders;
   for (std::int64_t i = 0; i < producers; ++i) {
-    senders.push_back(
-        cast.Spawn(gen::Factory<Producer>(), {.yield_on_send = params["yield_on_send"] != 0}));
+    senders.push_back(cast.Spawn(gen::Factory<Producer>(), ProducerOptions(params)));
   }
   const std::int64_t start = Now();
   for (const gen::PID sender : senders) Must(node.Send(sender, Start{pool, ops / producers}));
@@ -114,7 +106,7 @@ Workload Pool() {
           {{"producers", 4, 1, 10'000},
            {"pool_workers", 4, 1, 10'000},
            {"n", 500'000, 1, 1'000'000'000, "messages of each producer"},
-           {"yield_on_send", 0, 0, 1}},
+           kYieldOnSend},
           [](gen::Node& node, const Params& params) {
             return Run(node, params, params["n"] * params["producers"], 0);
           }};
@@ -127,7 +119,7 @@ Workload PoolWork() {
            {"pool_workers", 4, 1, 10'000},
            {"n", 200'000, 1, 1'000'000'000, "messages in all"},
            {"us", 5, 1, 1'000'000, "microseconds of work"},
-           {"yield_on_send", 0, 0, 1}},
+           kYieldOnSend},
           RunWork};
 }
 

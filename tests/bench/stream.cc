@@ -1,4 +1,5 @@
 // Producers that send everything from one handler, and consumers that count.
+#include <bench/producer.h>
 #include <bench/workload.h>
 #include <ergon/act/actor.h>
 
@@ -18,20 +19,6 @@ class Consumer final : public act::Actor {
   Finish* finish_;
   std::int64_t left_;
 };
-
-class Producer final : public act::Actor {
-  gen::Status HandleMessage(gen::PID, gen::Message& message) override {
-    const auto* start = message.As<Start>();
-    for (std::int64_t i = 0; i < start->count; ++i) Must(Send(start->peer, Number{i}));
-    return gen::Continue();
-  }
-};
-
-gen::ProcessOptions ProducerOptions(const Params& params) {
-  return {.yield_on_send = params["yield_on_send"] != 0};
-}
-
-const Param kYieldOnSend{"yield_on_send", 0, 0, 1, "ProcessOptions::yield_on_send of producers"};
 
 Measurement RunPairs(gen::Node& node, const Params& params, std::int64_t pairs) {
   const std::int64_t n = params["n"];
