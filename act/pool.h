@@ -48,7 +48,8 @@ class PoolRunner;
 //   worker_mailbox_size      0: unbounded
 //   worker_restarts          replacements made
 //   messages_forwarded       accepted for the workers, each counted once
-//   messages_unhandled       refused or dropped, because all were full or the pool was ending
+//   messages_unhandled       refused or dropped: all were full, the pool was ending, or the caller
+//                            had stopped waiting before there was a worker
 //   workers_ready, workers_busy, workers_starting, workers_leaving
 //   messages_queued          waiting, at workers and at the pool
 //   messages_handled         by workers, also those that have ended

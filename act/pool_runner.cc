@@ -211,7 +211,7 @@ void PoolRunner::Answer(core::Envelope& envelope) {
                             .stopping = !running(),
                             .uptime = host_.Now() - started_at_,
                             .forwarded = forwarded_,
-                            .unhandled = forwarder_.unhandled(),
+                            .unhandled = forwarder_.unhandled() + host_.ExpiredRequests(),
                             .queued_at_pool = forwarder_.held() + host_.MainQueued() + returning,
                             .counters = counters_,
                             .workers = std::move(workers)};

@@ -1,6 +1,17 @@
 #include <ergon/core/mailbox.h>
 
+#include <cassert>
+
 namespace ergon::core {
+namespace {
+
+[[maybe_unused]] std::uint32_t CountRest(const Envelope* envelope) noexcept {
+  std::uint32_t count = 0;
+  for (; envelope != nullptr; envelope = envelope->next) ++count;
+  return count & DispatchState::kCountMask;
+}
+
+}  // namespace
 
 PushOutcome Mailbox::PushExpress(Envelope* envelope) noexcept {
   Envelope* top = express_.load(std::memory_order_relaxed);
@@ -144,6 +155,7 @@ Mailbox::Rest Mailbox::Close() noexcept {
   if (!urgent_.empty() && !system_.empty()) urgent_.tail->next = system_.head;
   rest.express = !urgent_.empty() ? urgent_.head : system_.head;
   main_ = system_ = urgent_ = List{};
+  assert(CountRest(rest.main) == MainDepthApprox() && "a message was pushed and is not there");
   return rest;
 }
 

@@ -22,6 +22,12 @@ enum class EnvelopeKind : std::uint8_t {
   kStopAfterThis,  // gen::Reason: end when everything before it in the Main lane has been handled
 };
 
+// What users send, and what the books of processes and nodes count (see MessageBalance).
+constexpr bool IsUserMessage(EnvelopeKind kind) {
+  return kind == EnvelopeKind::kMessage || kind == EnvelopeKind::kRequest ||
+         kind == EnvelopeKind::kEvent;
+}
+
 // The `ref` of an exit signal that SendExit sent; a link's has 0. A process that does not trap
 // exits ignores "normal" from a link, but not from SendExit.
 inline constexpr std::uint64_t kExplicitExit = 1;

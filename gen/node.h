@@ -10,6 +10,7 @@
 #include <ergon/gen/args.h>
 #include <ergon/gen/factory.h>
 #include <ergon/gen/log.h>
+#include <ergon/gen/message_balance.h>
 #include <ergon/gen/messenger.h>
 #include <ergon/gen/node_info.h>
 #include <ergon/gen/process_info.h>
@@ -50,6 +51,8 @@ class Node : public Messenger {
   // The processes that are alive, in the order of their slots.
   [[nodiscard]] virtual std::vector<PID> ProcessList() const = 0;
   [[nodiscard]] virtual NodeInfo Info() const = 0;
+  // What became of all messages so far. Looks at every process, so it takes its time.
+  [[nodiscard]] virtual gen::MessageBalance MessageBalance() const = 0;
 
   // Ends all processes in order and then the node. Processes without a parent are asked, the last
   // one started first, to handle what waits in their mailboxes and to end; each takes its linked

@@ -78,6 +78,8 @@ class ProcessHost : public Process {
   virtual void HoldMain(bool hold) = 0;
   virtual void SetMailboxSize(std::uint32_t messages) = 0;
   [[nodiscard]] virtual std::uint64_t MainQueued() const = 0;
+  // Requests whose time was up before their handler could run.
+  [[nodiscard]] virtual std::uint64_t ExpiredRequests() const = 0;
 
   // Whether the calling thread is inside a turn of this process. Any thread.
   [[nodiscard]] virtual bool InOwnTurn() const = 0;

@@ -48,8 +48,13 @@ class DelayedSend final : public gen::TimerHandle::State {
     const auto send = std::move(static_cast<DelayedSend*>(context)->self_);
     if (send->finished_.exchange(true)) return;
     Runtime& runtime = send->runtime_;
+    // From here on it counts, whatever becomes of it: its sender will hear no more of it.
+    if (gen::IsUserMessage(static_cast<gen::EnvelopeKind>(send->envelope_->kind))) {
+      runtime.CountAccepted();
+    }
     if (runtime.IsStopped()) {
-      runtime.CountDrop(gen::DropReason::kTerminated);
+      runtime.DropEnvelope(std::move(send->envelope_), gen::DropReason::kTerminated,
+                           gen::ErrNodeTerminated);
       return;
     }
     auto pid = runtime.Resolve(send->to_);
@@ -100,7 +105,18 @@ gen::Result<void> Runtime::Deliver(gen::PID to, core::EnvelopePtr& envelope) {
     return Reach(to);
   }
   envelope->generation = GenerationOf(to);
+  if (Process::IsExpressMessage(*envelope)) [[unlikely]]
+    return DeliverExpress(*process, to, envelope);
   return Accept(*process, to, process->mailbox_.Push(envelope.get()), envelope);
+}
+
+gen::Result<void> Runtime::DeliverExpress(Process& process, gen::PID to,
+                                          core::EnvelopePtr& envelope) {
+  // First: its receiver may count it as taken right after the push.
+  process.express_queued_.fetch_add(1, std::memory_order_relaxed);
+  auto sent = Accept(process, to, process.mailbox_.Push(envelope.get()), envelope);
+  if (!sent) process.express_queued_.fetch_sub(1, std::memory_order_relaxed);
+  return sent;
 }
 
 gen::Result<void> Runtime::Accept(Process& process, gen::PID to, core::PushOutcome outcome,
@@ -248,8 +264,10 @@ bool Runtime::IsAwaited(gen::PID from, gen::Ref ref) const {
 void Runtime::DropEnvelope(core::EnvelopePtr envelope, gen::DropReason reason,
                            const gen::Error& error) {
   switch (static_cast<gen::EnvelopeKind>(envelope->kind)) {
-    case gen::EnvelopeKind::kRequest:
     case gen::EnvelopeKind::kInspect:
+      RespondError(gen::PID::FromAddress(envelope->from), envelope->ref, error);
+      break;
+    case gen::EnvelopeKind::kRequest:
       RespondError(gen::PID::FromAddress(envelope->from), envelope->ref, error);
       CountDrop(reason);
       break;
@@ -353,7 +371,9 @@ gen::Result<gen::TimerHandle> Runtime::SendAfterFrom(const gen::Target& to,
 
 gen::Result<void> Runtime::SendEnvelope(gen::PID to, core::EnvelopePtr envelope) {
   envelope->from = Self().ToAddress();
-  return Deliver(to, envelope);
+  auto sent = Deliver(to, envelope);
+  if (sent) CountAccepted();
+  return sent;
 }
 
 gen::Result<void> Runtime::SendResponseEnvelope(gen::PID from, gen::Ref ref,

@@ -74,6 +74,8 @@ gen::Result<gen::ProcessInfo> Node::ProcessInfo(gen::PID pid) const {
 }
 std::vector<gen::PID> Node::ProcessList() const { return runtime_->ProcessList(); }
 gen::NodeInfo Node::Info() const { return runtime_->Info(); }
+
+gen::MessageBalance Node::MessageBalance() const { return runtime_->MessageBalance(); }
 void Node::Stop() { runtime_->Stop(); }
 void Node::StopForce() { runtime_->StopForce(); }
 void Node::Wait() { runtime_->Wait(); }

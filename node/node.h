@@ -51,6 +51,7 @@ class Node final : public gen::Node {
   [[nodiscard]] gen::Result<gen::ProcessInfo> ProcessInfo(gen::PID pid) const override;
   [[nodiscard]] std::vector<gen::PID> ProcessList() const override;
   [[nodiscard]] gen::NodeInfo Info() const override;
+  [[nodiscard]] gen::MessageBalance MessageBalance() const override;
   void Stop() override;
   void StopForce() override;
   void Wait() override;

@@ -47,6 +47,7 @@ gen::Result<void> Process::SendEnvelope(gen::PID to, core::EnvelopePtr envelope)
   ++sends_;
   envelope->from = Self().ToAddress();
   auto sent = runtime_->Deliver(to, envelope);
+  if (sent) counts_.Sent();
   MaybeYield();
   return sent;
 }
@@ -191,6 +192,7 @@ gen::Result<std::size_t> Process::PublishEnvelope(gen::Atom name, gen::Ref token
 
 core::EnvelopePtr Process::Detach(core::Envelope& envelope) {
   mailbox_.Detach(&envelope);
+  if (IsMessage(envelope)) counts_.Hold(1);
   if (current_ == &envelope) current_ = nullptr;
   return core::EnvelopePtr(&envelope);
 }
@@ -198,10 +200,14 @@ core::EnvelopePtr Process::Detach(core::Envelope& envelope) {
 gen::Result<void> Process::Forward(gen::PID to, core::EnvelopePtr& envelope, bool routed) {
   ++sends_;
   if (routed) MarkRouted(*envelope, Self().id);
-  return runtime_->Deliver(to, envelope);
+  const bool is_message = IsMessage(*envelope);
+  auto sent = runtime_->Deliver(to, envelope);
+  if (sent && is_message) counts_.Hold(-1);
+  return sent;
 }
 
 void Process::Drop(core::EnvelopePtr envelope, gen::DropReason reason, const gen::Error& error) {
+  if (IsMessage(*envelope)) counts_.Hold(-1);
   runtime_->DropEnvelope(std::move(envelope), reason, error);
 }
 

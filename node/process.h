@@ -21,6 +21,7 @@
 #include <ergon/core/mailbox.h>
 #include <ergon/core/schedulable.h>
 #include <ergon/gen/process_host.h>
+#include <ergon/node/message_counts.h>
 #include <ergon/node/pool_slot.h>
 #include <ergon/node/process_cold.h>
 
@@ -121,6 +122,7 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   void HoldMain(bool hold) override { hold_main_ = hold; }
   void SetMailboxSize(std::uint32_t messages) override { mailbox_.SetCapacity(messages); }
   [[nodiscard]] std::uint64_t MainQueued() const override { return mailbox_.MainDepthApprox(); }
+  [[nodiscard]] std::uint64_t ExpiredRequests() const override { return counts_.expired(); }
   [[nodiscard]] bool InOwnTurn() const override { return Current() == this; }
 
  private:
@@ -157,6 +159,17 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   static bool IsRequest(const core::Envelope& envelope) {
     return static_cast<gen::EnvelopeKind>(envelope.kind) == gen::EnvelopeKind::kRequest;
   }
+  static bool IsMessage(const core::Envelope& envelope) {
+    return gen::IsUserMessage(static_cast<gen::EnvelopeKind>(envelope.kind));
+  }
+  static bool IsExpressMessage(const core::Envelope& envelope) {
+    return envelope.lane != core::Lane::kMain && IsMessage(envelope);
+  }
+  // It has left the mailbox.
+  void CountTaken(const core::Envelope& envelope) {
+    if (IsExpressMessage(envelope)) [[unlikely]]
+      express_queued_.fetch_sub(1, std::memory_order_relaxed);
+  }
   // What a sender had on its way when the slot's former process ended: back to its pool, or
   // dropped.
   void DisposeLate(core::EnvelopePtr envelope);
@@ -168,6 +181,7 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   // -- turns (process_turn.cc) --
   core::TurnEnd RunMessages();
   void HandleEnvelope(core::Envelope& envelope);
+  void HandleInheritance(core::Envelope& envelope);
   void HandleExit(core::Envelope& envelope);
   bool HandleDown(core::Envelope& envelope);
   bool HandleRequest(core::Envelope& envelope);  // false: it has expired
@@ -247,12 +261,13 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   bool heir_ = false;            // the parent inherits
   bool announce_ = false;        // the parent gets MessageStarted
   bool detached_ = false;
+  MessageCounts counts_;
   // Written by one, read by inspection.
-  std::atomic<std::uint64_t> handled_{0};
   std::atomic<bool> current_routed_{
       false};  // current_ came through the pool, and is not counted yet
   std::atomic<std::uint64_t> routed_handled_{0};
-  std::atomic<std::uint32_t> expired_{0};
+  // Messages of high priorities that wait. It belongs to the slot: what arrives late counts too.
+  std::atomic<std::int32_t> express_queued_{0};
 
   // Cold.
   Runtime* const runtime_;

@@ -38,10 +38,9 @@ gen::Result<void> Process::Open(const SpawnRequest& request,
                                              : kNodeLogLevel,
                    std::memory_order_relaxed);
   state_.store(static_cast<std::uint8_t>(gen::ProcessState::kStarting), std::memory_order_relaxed);
-  handled_.store(0, std::memory_order_relaxed);
+  counts_.Reset();
   current_routed_.store(false, std::memory_order_relaxed);
   routed_handled_.store(0, std::memory_order_relaxed);
-  expired_.store(0, std::memory_order_relaxed);
   started_at_ = Now();
   args_ = request.args.size() == 0 ? nullptr : std::make_unique<gen::Args>(request.args);
   if (detached_ && !runtime_->HasOwnersDispatcher()) {
@@ -100,6 +99,7 @@ void Process::Finish(const gen::Reason& reason) {
   }
   if (reason.IsFailure()) Log().Debug("ended: {}", reason);
 
+  counts_.Check();
   // From here on nobody can send to it, and its names are free for others.
   core::Mailbox::Rest rest = mailbox_.Close();
   // A spawn that waits gets the failure as its error, not as an exit signal too.
@@ -171,6 +171,7 @@ void Process::DisposeRest(core::Mailbox::Rest& rest, gen::PID self,
   while (rest.express != nullptr) {
     core::EnvelopePtr envelope(rest.express);
     rest.express = rest.express->next;
+    CountTaken(*envelope);
     runtime_->DropEnvelope(std::move(envelope), gen::DropReason::kTerminated,
                            TerminatedError(inheritance.reason));
   }

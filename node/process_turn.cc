@@ -1,4 +1,5 @@
 // A turn: what a process does with its messages.
+#include <algorithm>
 #include <exception>
 #include <mutex>
 #include <utility>
@@ -50,6 +51,7 @@ core::TurnEnd Process::RunMessages() {
       HandleEnvelope(*envelope);
       if ((budget.Spend() && sends_ <= kMaxSendsPerTurn) || MustEnd()) continue;
     }
+    counts_.Check();
     // The state is for inspection only; it is written before the right to run is given up.
     state_.store(static_cast<std::uint8_t>(gen::ProcessState::kIdle), std::memory_order_relaxed);
     SetCurrentProcess(nullptr);
@@ -67,8 +69,12 @@ core::TurnEnd Process::RunMessages() {
 }
 
 void Process::HandleEnvelope(core::Envelope& envelope) {
+  const bool is_message = IsMessage(envelope);
+  CountTaken(envelope);
+  if (is_message) counts_.Taken();
   if (envelope.generation != generation_.load(std::memory_order_relaxed)) [[unlikely]] {
     // Pushed by a sender that had looked when the slot's former process was still alive.
+    if (is_message) counts_.Late();
     mailbox_.Detach(&envelope);
     DisposeLate(core::EnvelopePtr(&envelope));
     return;
@@ -87,10 +93,7 @@ void Process::HandleEnvelope(core::Envelope& envelope) {
       HandleExit(envelope);
       break;
     case gen::EnvelopeKind::kInheritance:
-      if (envelope.ValueAs<gen::MessageInheritance>()->late) {
-        GetPoolSlot().late.fetch_sub(1, std::memory_order_relaxed);
-      }
-      Guarded([&] { NoteStatus(behavior_->ProcessMessage(envelope)); });
+      HandleInheritance(envelope);
       break;
     case gen::EnvelopeKind::kDown:
       if (HandleDown(envelope)) {
@@ -107,11 +110,12 @@ void Process::HandleEnvelope(core::Envelope& envelope) {
       Guarded([&] { NoteStatus(behavior_->ProcessMessage(envelope)); });
       break;
   }
-  if (!expired) Add(handled_);
   if (current_ == nullptr) {  // detached: somebody else's now
+    if (is_message) counts_.PassedOn();
     current_routed_.store(false, std::memory_order_relaxed);
     return;
   }
+  if (is_message && !expired) counts_.Handled();
   // Finish answers it, after the exit signals, or reports it as not handled.
   if (MustEnd() && (IsOpenQuestion() || current_failed_)) return;
   if (routed) {
@@ -122,11 +126,19 @@ void Process::HandleEnvelope(core::Envelope& envelope) {
   mailbox_.Release(&envelope);
 }
 
+void Process::HandleInheritance(core::Envelope& envelope) {
+  auto& inheritance = *envelope.ValueAs<gen::MessageInheritance>();
+  if (inheritance.late) GetPoolSlot().late.fetch_sub(1, std::memory_order_relaxed);
+  counts_.Hold(std::count_if(inheritance.messages.begin(), inheritance.messages.end(),
+                             [](const core::EnvelopePtr& left) { return IsMessage(*left); }));
+  Guarded([&] { NoteStatus(behavior_->ProcessMessage(envelope)); });
+}
+
 bool Process::HandleRequest(core::Envelope& envelope) {
   // The coarse clock is cheap and late by up to kCoarseLag at most: it skips what has surely
   // expired.
   if (envelope.deadline != 0 && runtime_->clock().CoarseNow() > envelope.deadline) {
-    expired_.store(expired_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    counts_.Expired();
     answered_ = true;
     runtime_->CountDrop(gen::DropReason::kExpired);
     return false;

@@ -94,12 +94,14 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
   request->deadline = deadline;
   await_.Begin(id);
   ++sends_;
+  const bool is_message = IsMessage(*request);  // or an inspection
   core::Envelope* response = nullptr;
   auto sent = runtime_->Deliver(to, request);
   if (!sent) {
     (void)await_.TakeOutcome(response);
     return std::move(sent.error());
   }
+  if (is_message) counts_.Sent();
   auto outcome = Wait(id, deadline, response);
   core::EnvelopePtr answer(response);
   if (!outcome) return std::move(outcome.error());

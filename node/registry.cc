@@ -197,8 +197,10 @@ gen::Result<std::size_t> Runtime::PublishEvent(gen::PID from, gen::Atom name, ge
     event->from = from.ToAddress();
     auto delivered = Deliver(subscriber, event);
     if (delivered) {
+      CountAccepted();
       ++sent;
     } else if (delivered.error() == gen::ErrProcessMailboxFull) {
+      CountAccepted();
       CountDrop(gen::DropReason::kMailboxFull);
     }
   }

@@ -188,6 +188,10 @@ void Runtime::ProcessEnded(Process& process, gen::PID pid, const gen::Reason& re
     waiters.swap(cold->waiters);
     cold->name = gen::Atom();
   }
+  // What the process had sent and handled stays in the node's books.
+  if (process.counts_.sent() != 0) accepted_.Add(process.counts_.sent());
+  if (process.counts_.handled() != 0) handled_by_ended_.Add(process.counts_.handled());
+  process.counts_.Reset();
   if (reason.IsFailure()) failed_.fetch_add(1, std::memory_order_relaxed);
   // The next process on that thread begins when this turn is over.
   if (process.dispatcher_ != dispatcher_.get()) own_dispatchers_.Give(*process.dispatcher_);
@@ -234,7 +238,9 @@ void Runtime::CallEnvelopeAsync(const gen::Target& to, core::EnvelopePtr request
   request->ref = id;
   request->deadline = deadline;
   pending_calls_.Add(id, deadline, std::move(done));
+  const bool is_message = Process::IsMessage(*request);  // or an inspection
   auto sent = Deliver(*pid, request);
+  if (sent && is_message) CountAccepted();
   if (!sent) pending_calls_.Complete(id, std::move(sent.error()));
 }
 
@@ -308,8 +314,11 @@ gen::Result<gen::ProcessInfo> Runtime::ProcessInfo(gen::PID pid) const {
   info.pid = pid;
   info.state = static_cast<gen::ProcessState>(process->state_.load(std::memory_order_relaxed));
   info.messages_queued = process->mailbox_.MainDepthApprox();
-  info.messages_handled = process->handled_.load(std::memory_order_relaxed);
-  info.messages_dropped = process->expired_.load(std::memory_order_relaxed);
+  info.messages_handled = process->counts_.handled();
+  info.messages_dropped = process->counts_.expired();
+  info.messages_held =
+      static_cast<std::uint64_t>(std::max<std::int64_t>(process->counts_.held(), 0));
+  info.messages_sent = process->counts_.sent();
   info.mailbox_size = process->mailbox_.capacity();
   info.trap_exit = process->TrapExit();
   info.log_level = process->Level();
@@ -341,6 +350,33 @@ std::vector<gen::PID> Runtime::ProcessList() const {
   return list;
 }
 
+template <class Counts>
+void Runtime::CopyDropped(Counts& counts) const {
+  auto dropped = [&](gen::DropReason reason) {
+    return dropped_[static_cast<std::size_t>(reason)].load(std::memory_order_relaxed);
+  };
+  counts.dropped_terminated = dropped(gen::DropReason::kTerminated);
+  counts.dropped_unknown = dropped(gen::DropReason::kUnknown);
+  counts.dropped_mailbox_full = dropped(gen::DropReason::kMailboxFull);
+  counts.dropped_expired = dropped(gen::DropReason::kExpired);
+}
+
+gen::MessageBalance Runtime::MessageBalance() const {
+  gen::MessageBalance balance;
+  balance.accepted = accepted_.Sum();
+  balance.handled = handled_by_ended_.Sum();
+  table_.ForEach([&](const Process& process) {
+    balance.accepted += process.counts_.sent();
+    balance.handled += process.counts_.handled();
+    balance.held += static_cast<std::uint64_t>(process.counts_.held());
+    balance.queued += static_cast<std::uint64_t>(
+        std::max(process.express_queued_.load(std::memory_order_relaxed), 0));
+    if (!process.mailbox_.IsClosed()) balance.queued += process.mailbox_.MainDepthApprox();
+  });
+  CopyDropped(balance);
+  return balance;
+}
+
 gen::NodeInfo Runtime::Info() const {
   gen::NodeInfo info;
   info.name = name_;
@@ -356,13 +392,7 @@ gen::NodeInfo Runtime::Info() const {
   info.names = names_.size();
   info.aliases = aliases_.size();
   info.timers = timers_->size();
-  auto dropped = [&](gen::DropReason reason) {
-    return dropped_[static_cast<std::size_t>(reason)].load(std::memory_order_relaxed);
-  };
-  info.dropped_terminated = dropped(gen::DropReason::kTerminated);
-  info.dropped_unknown = dropped(gen::DropReason::kUnknown);
-  info.dropped_mailbox_full = dropped(gen::DropReason::kMailboxFull);
-  info.dropped_expired = dropped(gen::DropReason::kExpired);
+  CopyDropped(info);
   const core::DispatcherStats stats = dispatcher_->Stats();
   info.turns = stats.turns;
   info.steals = stats.steals;

@@ -15,6 +15,7 @@
 
 #include <ergon/core/clock.h>
 #include <ergon/core/dispatcher.h>
+#include <ergon/core/striped_counter.h>
 #include <ergon/core/timer_queue.h>
 #include <ergon/gen/node.h>
 #include <ergon/gen/node_options.h>
@@ -69,6 +70,7 @@ class Runtime final : public gen::Node, private gen::LogSink {
   [[nodiscard]] gen::Result<gen::ProcessInfo> ProcessInfo(gen::PID pid) const override;
   [[nodiscard]] std::vector<gen::PID> ProcessList() const override;
   [[nodiscard]] gen::NodeInfo Info() const override;
+  [[nodiscard]] gen::MessageBalance MessageBalance() const override;
   void Stop() override;
   void StopForce() override;
   void Wait() override;
@@ -89,6 +91,8 @@ class Runtime final : public gen::Node, private gen::LogSink {
   void CountDrop(gen::DropReason reason) {
     dropped_[static_cast<std::size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
   }
+  // For senders that keep no books of their own.
+  void CountAccepted() { accepted_.Add(); }
   // After a signal was delivered; `ends`: it will end the process.
   void Interrupt(Process& process, gen::PID pid, bool ends);
   void SendExitSignal(gen::PID to, gen::PID from, const gen::Reason& reason, std::uint64_t ref);
@@ -151,10 +155,14 @@ class Runtime final : public gen::Node, private gen::LogSink {
   gen::Result<void> Reach(gen::PID to) const;
   gen::Result<void> Accept(Process& process, gen::PID to, core::PushOutcome outcome,
                            core::EnvelopePtr& envelope);
+  gen::Result<void> DeliverExpress(Process& process, gen::PID to, core::EnvelopePtr& envelope);
   gen::Result<void> Route(Process& pool, gen::PID to, core::EnvelopePtr& envelope);
   gen::Result<void> RefusedByAll(Process& pool, gen::PID to);
   gen::Result<void> MailboxFull(Process& process, gen::PID to, core::EnvelopePtr& envelope);
   static void Dispatch(Process& process);
+
+  template <class Counts>
+  void CopyDropped(Counts& counts) const;
 
   // shutdown.cc
   void DoStop(bool force);
@@ -185,6 +193,9 @@ class Runtime final : public gen::Node, private gen::LogSink {
   std::atomic<std::uint64_t> ended_{0};
   std::atomic<std::uint64_t> failed_{0};
   std::array<std::atomic<std::uint64_t>, gen::kDropReasons> dropped_{};
+  // Messages sent by others than processes, and by processes that have ended.
+  core::StripedCounter accepted_;
+  core::StripedCounter handled_by_ended_;
 
   // The end.
   enum class Phase : std::uint8_t { kRunning, kStopping, kStopped };

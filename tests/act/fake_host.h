@@ -333,11 +333,13 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
   void HoldMain(bool hold) override { main_is_held = hold; }
   void SetMailboxSize(std::uint32_t messages) override { mailbox_size = messages; }
   std::uint64_t MainQueued() const override { return main.size(); }
+  std::uint64_t ExpiredRequests() const override { return expired; }
   bool InOwnTurn() const override { return in_own_turn; }
 
   // -- what the test sees and sets --
 
   std::deque<core::EnvelopePtr> urgent, system, main;
+  std::uint64_t expired = 0;  // requests
   core::Rotation rotation;
   std::map<std::uint64_t, Worker> workers;  // 101, 102, ... in the order of their spawns
   std::vector<int> done;                    // jobs handled by workers

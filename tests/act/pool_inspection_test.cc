@@ -87,6 +87,14 @@ TEST_CASE("pool inspection: C39 counters do not go down while a worker's end is 
   CHECK(f.Number("messages_handled") == 2);
 }
 
+TEST_CASE("pool inspection: requests that expired at the pool itself are unhandled ones") {
+  PoolFixture f({.pool_size = 1});
+  f.Start();
+  CHECK(f.Number("messages_unhandled") == 0);
+  f.host.expired = 2;
+  CHECK(f.Number("messages_unhandled") == 2);
+}
+
 TEST_CASE("pool inspection: the waiting time follows Little's law") {
   PoolFigures figures;
   figures.uptime = 2'000'000'000;

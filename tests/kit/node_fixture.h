@@ -29,11 +29,18 @@ namespace ergon::kit {
 
 using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
 
-// Starts in the constructor and stops in the destructor.
+// Starts in the constructor and stops in the destructor, where it checks that no message is
+// unaccounted for.
 class NodeFixture {
  public:
   explicit NodeFixture(gen::NodeOptions options = {})
       : node(node::Start("test@localhost", log.Into(std::move(options))).value()) {}
+  ~NodeFixture() {
+    node.Stop();
+    const gen::MessageBalance balance = node.MessageBalance();
+    CHECK_MESSAGE(balance.Unaccounted() == 0, balance.ToString());
+    CHECK_MESSAGE(balance.queued + balance.held == 0, balance.ToString());
+  }
 
   // The options of a pool of `size` scripted workers, with back-off times that fit a test.
   [[nodiscard]] act::PoolOptions Options(int size, int worker_mailbox_size = 0) const {

@@ -158,6 +158,13 @@ class TestNode {
  public:
   explicit TestNode(gen::NodeOptions options = {})
       : node(Start("test@localhost", log.Into(std::move(options))).value()) {}
+  // Stops, and checks that no message is unaccounted for.
+  ~TestNode() {
+    node.Stop();
+    const gen::MessageBalance balance = node.MessageBalance();
+    CHECK_MESSAGE(balance.Unaccounted() == expected_losses, balance.ToString());
+    CHECK_MESSAGE(balance.queued + balance.held == 0, balance.ToString());
+  }
 
   gen::PID Spawn(Handlers handlers = {}, const gen::ProcessOptions& options = {}) {
     return node.Spawn(Make(std::move(handlers)), options).value();
@@ -191,6 +198,7 @@ class TestNode {
 
   kit::LogCapture log;
   Node node;
+  std::int64_t expected_losses = 0;
 };
 
 }  // namespace ergon::node

@@ -130,6 +130,7 @@ void CheckMessages(Simulation& sim, bool faulty) {
   CHECK(Figure(node, pool, "messages_handled") + lost == accepted.size());
   CHECK(Figure(node, pool, "messages_forwarded") == accepted.size());
   CHECK(Figure(node, pool, "workers_ready") == Figure(node, pool, "pool_size"));
+  sim.ExpectConservation();
 }
 
 void CheckCalls(Simulation& sim, bool faulty) {
@@ -158,6 +159,7 @@ void CheckCalls(Simulation& sim, bool faulty) {
     }
   }
   for (const int times : handled) CHECK(times <= 1);
+  sim.ExpectConservation();
 }
 
 // The whole node, or only the pool, ends at some moment: everybody is told, nothing is left.
@@ -182,6 +184,7 @@ void CheckEnd(Simulation& sim) {
   CHECK(node.Info().processes == 0);
   CHECK(node.Info().timers == 0);
   if (!whole_node) CHECK(node.Send(pool, Job{0}).error() == gen::ErrProcessTerminated);
+  sim.ExpectConservation();
 }
 
 TEST_CASE("pool simulation: messages without faults are all handled") {

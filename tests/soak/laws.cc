@@ -32,7 +32,8 @@ bool Lists(const std::vector<gen::PID>& list, gen::PID pid) {
 
 }  // namespace
 
-void CheckConservation(const Stage& stage, const gen::NodeInfo& info, Verdict& verdict) {
+void CheckConservation(const Stage& stage, const gen::NodeInfo& info,
+                       const gen::MessageBalance& balance, Verdict& verdict) {
   const Book::Counts total = stage.ledger.Total();
   for (std::size_t i = 0; i < kKinds; ++i) {
     verdict.Check(total.issued[i] == total.accepted[i] + total.refused[i],
@@ -58,6 +59,8 @@ void CheckConservation(const Stage& stage, const gen::NodeInfo& info, Verdict& v
                 dropped, total.Dropped(Kind::kSend), total.Dropped(Kind::kDelayed),
                 total.Dropped(Kind::kCall), news_dropped, counted, info.dropped_terminated,
                 info.dropped_unknown, info.dropped_mailbox_full, info.dropped_expired);
+
+  verdict.Check(balance.Unaccounted() == 0, "the node's books: {}", balance.ToString());
 
   std::uint64_t outcomes = stage.answers.load();
   for (const auto& errors : stage.call_errors) outcomes += errors.load();

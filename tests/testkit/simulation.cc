@@ -8,6 +8,7 @@
 #include <ergon/core/timer_queue.h>
 #include <ergon/node/node.h>
 #include <ergon/node/process.h>
+#include <ergon/testkit/conservation.h>
 
 namespace ergon::testkit {
 namespace {
@@ -89,6 +90,10 @@ gen::Node& Simulation::Node(std::string_view name) {
   simulated->node = std::make_unique<node::Node>(node::Start(name, options).value());
   nodes_.push_back(std::move(simulated));
   return *nodes_.back()->node;
+}
+
+void Simulation::ExpectConservation() const {
+  for (const auto& simulated : nodes_) testkit::ExpectConservation(*simulated->node, {});
 }
 
 gen::Node& Simulation::NodeOf(gen::PID pid) {

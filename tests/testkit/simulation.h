@@ -145,6 +145,9 @@ class Simulation {
     return answers;
   }
 
+  // Throws ExpectationFailed unless all nodes can account for every message; see conservation.h.
+  void ExpectConservation() const;
+
   // -- looking back --
 
   // Of all turns so far: who ran, when, and how it ended. Equal for equal runs.

@@ -15,7 +15,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -24,14 +23,10 @@
 
 #include <ergon/gen/factory.h>
 #include <ergon/gen/messenger.h>
+#include <ergon/testkit/expectation_failed.h>
 #include <ergon/testkit/unit_host.h>
 
 namespace ergon::testkit {
-
-class ExpectationFailed : public std::logic_error {
- public:
-  using std::logic_error::logic_error;
-};
 
 // What was sent, narrowed down word by word; the last word checks it.
 template <class T>

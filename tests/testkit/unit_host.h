@@ -119,6 +119,7 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
   void HoldMain(bool) override {}
   void SetMailboxSize(std::uint32_t) override {}
   [[nodiscard]] std::uint64_t MainQueued() const override { return 0; }
+  [[nodiscard]] std::uint64_t ExpiredRequests() const override { return 0; }
   [[nodiscard]] bool InOwnTurn() const override { return true; }
 
  private:

@@ -1,0 +1,37 @@
+// A counter that many threads add to and few read: each thread has a stripe of it, as far as there
+// are enough, so that they do not fight for one cache line.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace ergon::core {
+
+class StripedCounter {
+ public:
+  static constexpr std::size_t kStripes = 16;
+
+  // Any thread.
+  void Add(std::uint64_t amount = 1) noexcept {
+    stripes_[ThreadStripe()].value.fetch_add(amount, std::memory_order_relaxed);
+  }
+  // Exact when nobody adds. Any thread.
+  [[nodiscard]] std::uint64_t Sum() const noexcept {
+    std::uint64_t sum = 0;
+    for (const Stripe& stripe : stripes_) sum += stripe.value.load(std::memory_order_relaxed);
+    return sum;
+  }
+
+ private:
+  struct alignas(64) Stripe {
+    std::atomic<std::uint64_t> value{0};
+  };
+
+  static std::size_t ThreadStripe() noexcept;
+
+  std::array<Stripe, kStripes> stripes_;
+};
+
+}  // namespace ergon::core
