@@ -23,6 +23,9 @@ class BadResult : public std::runtime_error {
   Error error_;
 };
 
+// error() of a result that has a value is a mistake of the caller's: std::logic_error.
+[[noreturn]] void ThrowHasNoError();
+
 template <class T>
 class [[nodiscard]] Result : public tl::expected<T, Error> {
   using Base = tl::expected<T, Error>;
@@ -45,6 +48,22 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
     Check();
     return *std::move(*this);
   }
+  // The error. Throws std::logic_error when there is a value.
+  [[nodiscard]] Error& error() & {
+    if (this->has_value()) [[unlikely]]
+      ThrowHasNoError();
+    return Base::error();
+  }
+  [[nodiscard]] const Error& error() const& {
+    if (this->has_value()) [[unlikely]]
+      ThrowHasNoError();
+    return Base::error();
+  }
+  [[nodiscard]] Error&& error() && {
+    if (this->has_value()) [[unlikely]]
+      ThrowHasNoError();
+    return std::move(*this).Base::error();
+  }
 
  private:
   void Check() const {
@@ -64,6 +83,22 @@ class [[nodiscard]] Result<void> : public tl::expected<void, Error> {
   // Nothing. Throws BadResult when there is an error.
   void value() const {
     if (!has_value()) throw BadResult(error());
+  }
+  // The error. Throws std::logic_error when there is none.
+  [[nodiscard]] Error& error() & {
+    if (has_value()) [[unlikely]]
+      ThrowHasNoError();
+    return Base::error();
+  }
+  [[nodiscard]] const Error& error() const& {
+    if (has_value()) [[unlikely]]
+      ThrowHasNoError();
+    return Base::error();
+  }
+  [[nodiscard]] Error&& error() && {
+    if (has_value()) [[unlikely]]
+      ThrowHasNoError();
+    return std::move(*this).Base::error();
   }
 };
 

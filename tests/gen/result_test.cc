@@ -1,6 +1,7 @@
 #include <ergon/gen/result.h>
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -50,6 +51,13 @@ TEST_CASE("result: value() throws the error's text") {
     CHECK(bad.error() == ErrIncorrect);
     CHECK(bad.error().detail() == "number: odd");
   }
+}
+
+TEST_CASE("result: error() of a success is a mistake that shows") {
+  CHECK_THROWS_AS((void)Half(8).error(), std::logic_error);
+  CHECK_THROWS_AS((void)CheckEven(8).error(), std::logic_error);
+  const Result<int> result = Half(8);
+  CHECK_THROWS_AS((void)result.error(), std::logic_error);
 }
 
 TEST_CASE("result: of nothing") {

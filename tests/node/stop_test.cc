@@ -26,6 +26,12 @@ Handlers Note(Notes<std::string>& notes, std::string name) {
               }};
 }
 
+// Stopping has begun.
+bool SpawnIsRefused(TestNode& t) {
+  const auto spawned = t.node.Spawn(Make({}));
+  return !spawned && spawned.error() == gen::ErrNodeTerminated;
+}
+
 TEST_CASE("stop: processes without a parent end one after the other, the newest first") {
   Notes<std::string> notes;
   TestNode t;
@@ -225,7 +231,7 @@ TEST_CASE("stop: StopForce drops what waits, at once") {
   auto call = t.node.CallAsync<int>(pid, 1, {.timeout = gen::kInfinite});
   // An orderly stop that waits for it is overtaken.
   std::thread stopper([&] { t.node.Stop(); });
-  CHECK(kit::Eventually([&] { return t.node.Spawn(Make({})).error() == gen::ErrNodeTerminated; }));
+  CHECK(kit::Eventually([&] { return SpawnIsRefused(t); }));
   t.node.StopForce();
   stopper.join();
   CHECK(call.get().error() == gen::ErrProcessTerminated);
@@ -386,8 +392,7 @@ TEST_CASE("stop: signalled child" * doctest::skip()) {
     CHECK(kit::Eventually([] { return CatchesSignals(); }));
     Tell(out, 'r');
     if (!stubborn) return;
-    CHECK(
-        kit::Eventually([&] { return t.node.Spawn(Make({})).error() == gen::ErrNodeTerminated; }));
+    CHECK(kit::Eventually([&] { return SpawnIsRefused(t); }));
     Tell(out, 'b');  // stopping has begun
   });
   t.node.WaitForSignal();

@@ -1,0 +1,9 @@
+#include <ergon/gen/result.h>
+
+namespace ergon::gen {
+
+void ThrowHasNoError() {
+  throw std::logic_error("Result::error: there is no error; look at the result first");
+}
+
+}  // namespace ergon::gen
