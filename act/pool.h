@@ -57,7 +57,8 @@ class PoolRunner;
 //   messages_drained         handled by workers after RemoveWorkers had taken them out
 //   messages_lost            accepted but not handled, the sum of
 //   messages_lost_crashed      being handled when the worker failed
-//   messages_lost_full         all workers were full when the pool itself had to forward them
+//   messages_lost_full         all workers were full: dropped by one of them (worker_mailbox), or by
+//                              the pool when it had to forward them itself
 //   messages_lost_terminated   left over when the pool ended
 //   queue_wait_estimate_us   how long a message waits, from the mean rate since the start
 //   state                    running, stopping

@@ -104,11 +104,20 @@ PoolForwarder::Outcome PoolForwarder::Place(Held& message) {
     Refuse(message,
            gen::Error(gen::ErrorCode::kNotAllowed,
                       "the pool's only worker calls its own pool: it would wait for itself"));
-  } else {
+  } else if (!MakeRoom(message)) {
     Refuse(message, gen::ErrProcessMailboxFull);
     LogRefusal();
   }
   return Outcome::kTaken;
+}
+
+bool PoolForwarder::MakeRoom(Held& message) {
+  if (!makes_room_) return false;
+  const gen::PID self = host_.Self();
+  const gen::PID worker{rotation_.Next(), self.node, self.creation};
+  const bool sent = worker.id != 0 && host_.ForwardMakingRoom(worker, message.envelope);
+  if (!sent || message.given) rotation_.Skipped();
+  return sent;
 }
 
 void PoolForwarder::Refuse(Held& message, const gen::Error& error) {

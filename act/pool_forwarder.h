@@ -27,8 +27,14 @@ class PoolForwarder {
   // The message to itself that makes the pool call Retry.
   struct RetryTimer {};
 
-  PoolForwarder(gen::ProcessHost& host, PoolRouting& routing, PoolCounters& counters)
-      : host_(host), rotation_(host.GetRotation()), routing_(routing), counters_(counters) {}
+  // `makes_room`: when all workers are full, one of them drops a message for a new one.
+  PoolForwarder(gen::ProcessHost& host, PoolRouting& routing, PoolCounters& counters,
+                bool makes_room)
+      : host_(host),
+        rotation_(host.GetRotation()),
+        routing_(routing),
+        counters_(counters),
+        makes_room_(makes_room) {}
 
   // Whether a pool forwards such a message.
   [[nodiscard]] static bool IsForwarded(const core::Envelope& envelope);
@@ -81,6 +87,8 @@ class PoolForwarder {
   bool Offer(Held& message, Met& met);
   // Offers, and decides what becomes of it when nobody takes it.
   Outcome Place(Held& message);
+  // False: nobody has, or the workers' mailboxes refuse.
+  bool MakeRoom(Held& message);
   void Refuse(Held& message, const gen::Error& error);
   void LogRefusal();
   void DropTerminated(Held& message);
@@ -89,6 +97,7 @@ class PoolForwarder {
   core::Rotation& rotation_;
   PoolRouting& routing_;
   PoolCounters& counters_;
+  const bool makes_room_;
   Mode mode_ = Mode::kRunning;
   std::deque<Held> held_;
   bool main_is_held_ = false;

@@ -55,6 +55,8 @@ std::vector<PoolFigures::Worker> ObserveWorkers(const gen::ProcessHost& host, Po
       if (seat.drains && progress.queued > 0) --progress.queued;
       seat.handled_seen = std::max(seat.handled_seen, progress.handled);
       progress.handled = seat.handled_seen;
+      seat.dropped_seen = std::max(seat.dropped_seen, progress.dropped);
+      progress.dropped = seat.dropped_seen;
       // Not idle before the others have what it left behind.
       progress.busy = progress.busy || progress.ended;
     }
@@ -68,7 +70,8 @@ std::uint64_t CountForwarded(const PoolCounters& counters,
   std::uint64_t count =
       counters.handled + counters.lost_crashed + counters.lost_full + counters.lost_terminated;
   for (const PoolFigures::Worker& worker : workers) {
-    count += worker.progress.handled + worker.progress.queued + (worker.progress.current ? 1 : 0);
+    const gen::WorkerProgress& progress = worker.progress;
+    count += progress.handled + progress.dropped + progress.queued + (progress.current ? 1 : 0);
   }
   return count;
 }
@@ -86,8 +89,10 @@ gen::Inspection InspectPool(const PoolFigures& figures, gen::Inspection added,
   std::uint64_t busy = 0;
   std::uint64_t queued = figures.queued_at_pool;
   std::uint64_t handled = figures.counters.handled;
+  std::uint64_t lost_full = figures.counters.lost_full;
   for (const PoolFigures::Worker& worker : figures.workers) {
     queued += worker.progress.queued;
+    lost_full += worker.progress.dropped;
     handled += worker.progress.handled;
     if (worker.progress.busy) ++busy;
     if (worker.seat.leaving) continue;
@@ -110,9 +115,9 @@ gen::Inspection InspectPool(const PoolFigures& figures, gen::Inspection added,
   put("messages_handled", handled);
   put("messages_salvaged", counters.salvaged);
   put("messages_drained", counters.drained);
-  put("messages_lost", counters.lost_crashed + counters.lost_full + counters.lost_terminated);
+  put("messages_lost", counters.lost_crashed + lost_full + counters.lost_terminated);
   put("messages_lost_crashed", counters.lost_crashed);
-  put("messages_lost_full", counters.lost_full);
+  put("messages_lost_full", lost_full);
   put("messages_lost_terminated", counters.lost_terminated);
   put("queue_wait_estimate_us", WaitEstimate(queued, handled, figures.uptime));
   put("state", figures.stopping ? "stopping" : "running");

@@ -20,6 +20,16 @@ std::string CheckAtLeast(std::string_view name, std::chrono::nanoseconds value,
   return fmt::format("{}: {} ns is less than {} ns", name, value.count(), least.count());
 }
 
+std::string CheckMailbox(const PoolOptions& options) {
+  const bool is_default = options.worker_mailbox.bound() == 0 && !options.worker_mailbox.HasQueue();
+  if (options.worker_mailbox_size != 0 && !is_default) {
+    return fmt::format("worker_mailbox_size: {}, but worker_mailbox is given too: {}",
+                       options.worker_mailbox_size, options.worker_mailbox.ToString());
+  }
+  const std::string problem = options.worker_mailbox.Validate();
+  return problem.empty() ? problem : "worker_" + problem;
+}
+
 }  // namespace
 
 std::string PoolOptions::Validate() const {
@@ -28,6 +38,7 @@ std::string PoolOptions::Validate() const {
   const std::string checks[] = {
       CheckRange("pool_size", pool_size, 1, kMaxPoolSize),
       CheckRange("worker_mailbox_size", worker_mailbox_size, 0, kMaxMailboxSize),
+      CheckMailbox(*this),
       CheckAtLeast("restart_backoff_min", restart_backoff_min, nanoseconds(1)),
       CheckAtLeast("restart_backoff_max", restart_backoff_max, restart_backoff_min),
       CheckRange("max_restarts", max_restarts, 0, std::numeric_limits<int>::max()),

@@ -6,6 +6,7 @@
 
 #include <ergon/gen/args.h>
 #include <ergon/gen/factory.h>
+#include <ergon/gen/mailbox.h>
 
 namespace ergon::act {
 
@@ -23,6 +24,10 @@ struct PoolOptions {
   // Messages of normal priority that may wait at one worker, 1..4,000,000; 0: any number. When all
   // workers are full, a send to the pool returns ErrProcessMailboxFull.
   int worker_mailbox_size = 0;
+  // Instead of worker_mailbox_size: the kind of each worker's mailbox, ordered by priority, say. With
+  // a bound that drops (Overflow::kDropNewest, kDropOldest) a worker drops only when all are full:
+  // the one whose turn it is then. The ProcessOptions::fallback of the pool itself comes after that.
+  gen::Mailbox worker_mailbox = {};
   // What the Init of each worker gets.
   gen::Args worker_args = {};
   // Each worker has a thread of its own, for handlers that block it.
@@ -41,6 +46,15 @@ struct PoolOptions {
   // How long workers may handle what they have queued when the pool ends; then they are killed. 0:
   // at once.
   std::chrono::nanoseconds shutdown_timeout = std::chrono::seconds(5);
+
+  // Messages that may wait at one worker; 0: any number, or known to its mailbox only.
+  [[nodiscard]] int WorkerBound() const noexcept {
+    return worker_mailbox_size != 0 ? worker_mailbox_size : worker_mailbox.bound();
+  }
+  // A worker that is full drops a message rather than refuse one.
+  [[nodiscard]] bool WorkersMakeRoom() const noexcept {
+    return worker_mailbox.overflow() != gen::Overflow::kReject;
+  }
 
   // Empty, or what is wrong: as in "pool_size: 0 is outside 1..10000".
   [[nodiscard]] std::string Validate() const;

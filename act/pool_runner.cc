@@ -16,12 +16,18 @@ PoolRunner::PoolRunner(gen::ProcessHost& host, PoolBehavior& callbacks, PoolOpti
       options_(std::move(options)),
       spawner_(host, options_),
       routing_(options_),
-      forwarder_(host, routing_, counters_) {}
+      forwarder_(host, routing_, counters_, options_.WorkersMakeRoom()) {}
 
 // -- start and size --
 
 gen::Status PoolRunner::Start() {
+  if (host_.HasQueue()) {
+    return gen::Stop(gen::Reason::Error(
+        "mailbox: a pool passes messages on in the order of arrival; give PoolOptions a "
+        "worker_mailbox instead"));
+  }
   started_at_ = host_.Now();
+  host_.SetPoolMakesRoom(options_.WorkersMakeRoom());
   auto workers = spawner_.SpawnAll(options_.pool_size);
   if (!workers) return gen::Stop(gen::Reason::Error(std::string(workers.error().detail())));
   phase_ = Phase::kRunning;
@@ -81,8 +87,8 @@ std::vector<gen::PID> PoolRunner::Workers() const {
 }
 
 void PoolRunner::UpdateMailboxSize() {
-  if (options_.worker_mailbox_size == 0) return;
-  const std::int64_t wanted = size() * options_.worker_mailbox_size;
+  if (options_.WorkerBound() == 0) return;
+  const std::int64_t wanted = size() * options_.WorkerBound();
   host_.SetMailboxSize(static_cast<std::uint32_t>(std::min<std::int64_t>(wanted, kMaxMailboxSize)));
 }
 
@@ -174,6 +180,7 @@ gen::Status PoolRunner::OnInheritance(gen::MessageInheritance& left) {
 
 void PoolRunner::CountEnded(const gen::MessageInheritance& left) {
   counters_.handled += left.handled;
+  counters_.lost_full += left.dropped;
   if (left.holds_current) ++counters_.lost_crashed;
   const PoolSeat* seat = routing_.seats().FindWorker(left.pid);
   if (seat != nullptr && seat->leaving && seat->drains && left.handled > seat->handled_before) {
@@ -207,7 +214,7 @@ void PoolRunner::Answer(core::Envelope& envelope) {
       CountForwarded(counters_, workers) + forwarder_.held_given() + returning;
   forwarded_ = std::max(forwarded_, std::min(forwarder_.forwarded(), seen));
   const PoolFigures figures{.worker_behavior = options_.worker_factory.TypeName(),
-                            .worker_mailbox_size = options_.worker_mailbox_size,
+                            .worker_mailbox_size = options_.WorkerBound(),
                             .stopping = !running(),
                             .uptime = host_.Now() - started_at_,
                             .forwarded = forwarded_,

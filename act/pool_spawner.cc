@@ -8,6 +8,7 @@ namespace {
 gen::ProcessOptions WorkerProcess(const PoolOptions& options) {
   gen::ProcessOptions process;
   process.mailbox_size = options.worker_mailbox_size;
+  process.mailbox = options.worker_mailbox;
   process.link_parent = true;
   process.detached = options.worker_detached;
   return process;

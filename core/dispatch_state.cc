@@ -65,6 +65,8 @@ Envelope* DispatchState::Close() noexcept {
   return top < kFirstAddress ? nullptr : ToEnvelope(top);
 }
 
-void DispatchState::Open() noexcept { (void)Replace(kClosed, kBusy); }
+void DispatchState::Open(bool redirected) noexcept {
+  (void)Replace(kClosed, redirected ? kRedirectedBusy : kBusy);
+}
 
 }  // namespace ergon::core

@@ -108,8 +108,8 @@ class DispatchState {
 
   // Closes and returns the newest envelope, or null.
   [[nodiscard]] Envelope* Close() noexcept;
-  // From closed to busy, for a new process in the slot.
-  void Open() noexcept;
+  // From closed to busy, for a new process in the slot; maybe redirected from the start.
+  void Open(bool redirected = false) noexcept;
 
   // How many pushes there were, modulo 2^22. Any thread.
   [[nodiscard]] std::uint32_t CountApprox() const noexcept {

@@ -44,6 +44,7 @@ struct Envelope {
 
   static constexpr std::uint8_t kFlagRouted = 1;    // reached its process through a pool
   static constexpr std::uint8_t kFlagConsumed = 2;  // its value is gone (see Mailbox::Release)
+  static constexpr std::uint8_t kFlagMakeRoom = 4;  // a full receiver drops a message for it
 
   [[nodiscard]] void* Value() noexcept {
     const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(this) + sizeof(Envelope);

@@ -83,7 +83,7 @@ bool Mailbox::TryIdle(bool with_main) noexcept {
   if (!urgent_.empty() || !system_.empty()) return false;
   if (!with_main) {
     (void)DrainMain();
-  } else if (!main_.empty()) {
+  } else if (!main_.empty() || HasQueued()) {
     return false;
   }
   // Nothing of the consumer's may be touched after the state is idle, so the marker goes before.
@@ -99,9 +99,11 @@ bool Mailbox::TryIdle(bool with_main) noexcept {
     return false;
   }
   if (released) FreeEnvelope(marker, marker->size_class);
-  // Partner: PushExpress. Somebody else may run the process from here on, unless this succeeds in
-  // taking the state back.
-  return express_.load(std::memory_order_seq_cst) == nullptr || !state_.WakeIfIdle();
+  // Partners: PushExpress, SetQueued. Somebody else may run the process from here on, unless this
+  // succeeds in taking the state back.
+  const bool more =
+      express_.load(std::memory_order_seq_cst) != nullptr || (with_main && HasQueued());
+  return !more || !state_.WakeIfIdle();
 }
 
 bool Mailbox::TryRedirect() noexcept {
@@ -111,14 +113,32 @@ bool Mailbox::TryRedirect() noexcept {
   return true;
 }
 
+void Mailbox::ReturnToMain(Envelope* first, Envelope* last, std::uint32_t count) noexcept {
+  last->next = main_.head;
+  main_.head = first;
+  if (last->next == nullptr) main_.tail = last;
+  // They wait again. Release, as in Pop; the bound may be exceeded by them.
+  taken_.store(taken_.load(std::memory_order_relaxed) - count, std::memory_order_release);
+}
+
+void Mailbox::OpenQueued() noexcept {
+  Prepare(0);
+  state_.Open(true);
+}
+
 void Mailbox::Open(std::uint32_t capacity) noexcept {
+  Prepare(capacity);
+  state_.Open();
+}
+
+void Mailbox::Prepare(std::uint32_t capacity) noexcept {
   capacity_.store(capacity, std::memory_order_relaxed);
   taken_.store(state_.CountApprox(), std::memory_order_relaxed);
   marker_ = nullptr;
   marker_released_ = false;
   main_ = system_ = urgent_ = List{};
   express_.store(nullptr, std::memory_order_relaxed);
-  state_.Open();
+  queued_.store(0, std::memory_order_relaxed);
 }
 
 Mailbox::Rest Mailbox::Close() noexcept {

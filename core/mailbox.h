@@ -10,6 +10,9 @@
 // therefore outlive its handling until a newer envelope takes over the role (Release sees to it);
 // otherwise the same address could be pushed again and be mistaken for the marker.
 //
+// Main may also be kept elsewhere, in a queue of the owner's (OpenQueued): then it is redirected, and
+// this only knows how many messages wait there.
+//
 // "Sender" functions may be called from any thread. "Consumer" functions belong to the one that has
 // the right to run the process (dispatch_state.h).
 #pragma once
@@ -56,7 +59,8 @@ class Mailbox {
     // In this order: the acquire makes visible all pushes that `taken` counts (partner: Pop), so
     // the difference is never negative.
     const std::uint32_t taken = taken_.load(std::memory_order_acquire);
-    return (state_.CountApprox() - taken) & DispatchState::kCountMask;
+    return ((state_.CountApprox() - taken) & DispatchState::kCountMask) +
+           queued_.load(std::memory_order_relaxed);
   }
   // Main messages popped so far, modulo 2^32.
   [[nodiscard]] std::uint32_t TakenApprox() const noexcept {
@@ -66,12 +70,21 @@ class Mailbox {
     return capacity_.load(std::memory_order_relaxed);
   }
   [[nodiscard]] bool IsClosed() const noexcept { return state_.IsClosed(); }
+  // So many messages wait in the owner's queue. One at a time, under the owner's lock. Sequentially
+  // consistent: Dekker's pattern with TryIdle, as for the express stack.
+  void SetQueued(std::uint32_t messages) noexcept {
+    queued_.store(messages, std::memory_order_seq_cst);
+  }
+  // After SetQueued of a sender: true when the process was idle; the caller has to schedule it.
+  [[nodiscard]] bool WakeIfIdle() noexcept { return state_.WakeIfIdle(); }
 
   // -- consumer --
 
   // Opens a closed mailbox with a bound for Main in messages (0: none). It is busy: the caller has
   // the right to run.
   void Open(std::uint32_t capacity) noexcept;
+  // As Open, with Main in a queue of the owner's.
+  void OpenQueued() noexcept;
   void SetCapacity(std::uint32_t capacity) noexcept {
     capacity_.store(capacity, std::memory_order_relaxed);
   }
@@ -103,6 +116,10 @@ class Mailbox {
   // Makes an envelope that Pop returned independent of the mailbox, so that it can go elsewhere.
   void Detach(Envelope* envelope) noexcept;
 
+  // Puts envelopes that were popped and detached back, before all that wait in Main: a list linked by
+  // `next`, oldest first.
+  void ReturnToMain(Envelope* first, Envelope* last, std::uint32_t count) noexcept;
+
   // Gives up the right to run if there is nothing to do. After true the mailbox must not be
   // touched. `with_main` false: Main messages do not count as something to do. Between giving up
   // and taking back, others may have run the process, closed the mailbox and opened it again: after
@@ -110,10 +127,14 @@ class Mailbox {
   [[nodiscard]] bool TryIdle(bool with_main = true) noexcept;
   [[nodiscard]] bool HasMore() const noexcept {
     return !main_.empty() || !system_.empty() || !urgent_.empty() || state_.Top() != marker_ ||
-           HasExpress();
+           HasQueued() || HasExpress();
   }
   [[nodiscard]] bool MainIsEmpty() const noexcept {
-    return main_.empty() && state_.Top() == marker_;
+    return main_.empty() && state_.Top() == marker_ && !HasQueued();
+  }
+  // Something waits in the owner's queue.
+  [[nodiscard]] bool HasQueued() const noexcept {
+    return queued_.load(std::memory_order_seq_cst) != 0;
   }
   // Something arrived on the express stack since the last look. Sequentially consistent; partner:
   // PushExpress.
@@ -165,6 +186,7 @@ class Mailbox {
     }
   };
 
+  void Prepare(std::uint32_t capacity) noexcept;
   PushOutcome PushExpress(Envelope* envelope) noexcept;
   bool DrainMain() noexcept;
   void CollectExpress() noexcept;
@@ -173,6 +195,7 @@ class Mailbox {
   // Written by senders.
   DispatchState state_;
   std::atomic<Envelope*> express_{ClosedExpress()};
+  std::atomic<std::uint32_t> queued_{0};  // in the owner's queue
   // Written by the consumer, read by the senders of a bounded mailbox.
   std::atomic<std::uint32_t> taken_{0};  // Main messages popped, modulo 2^32
   std::atomic<std::uint32_t> capacity_{0};

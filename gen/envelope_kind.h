@@ -19,6 +19,8 @@ enum class EnvelopeKind : std::uint8_t {
   kInheritance,    // gen::MessageInheritance: what a process left behind
   kKill,           // nothing: end at once
   kOwnTimer,       // the behaviour's: a timer that it has set itself (ProcessHost::SendSelfAfter)
+  kSuspend,        // nothing: messages of normal priority wait from now on; `from` is told
+  kResume,         // nothing: the end of that
   kStopAfterThis,  // gen::Reason: end when everything before it in the Main lane has been handled
 };
 

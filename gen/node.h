@@ -43,6 +43,24 @@ class Node : public Messenger {
   // has ended. kTimeout: it has not within `timeout`, and goes on.
   virtual Result<void> StopProcess(const Target& to,
                                    std::chrono::nanoseconds timeout = kDefaultCallTimeout) = 0;
+  // Holds a process: its messages of normal priority wait until Resume, while those of high and max
+  // priority, signals and inspections are handled. Returns when that is so. For tests and operators.
+  // A pool's workers go on, and StopProcess waits until Resume. kTimeout: a handler runs for longer
+  // than `timeout`; it will be held afterwards.
+  virtual Result<void> Suspend(const Target& to,
+                               std::chrono::nanoseconds timeout = kDefaultCallTimeout) = 0;
+  virtual Result<void> Resume(const Target& to,
+                              std::chrono::nanoseconds timeout = kDefaultCallTimeout) = 0;
+  // As Send, but while the receiver's mailbox (at a pool: that of each worker) is full, the calling
+  // thread waits for room; kProcessMailboxFull if there was none within `timeout`. Back-pressure for
+  // threads that are no processes: in a handler it is kNotAllowed.
+  template <class T>
+  Result<void> SendOrWait(const Target& to, T&& value, std::chrono::nanoseconds timeout) {
+    return SendEnvelopeOrWait(to, MakeMessage(std::forward<T>(value), DefaultPriority()), timeout);
+  }
+  virtual Result<void> SendEnvelopeOrWait(const Target& to, core::EnvelopePtr envelope,
+                                          std::chrono::nanoseconds timeout) = 0;
+
   // Returns when the process has ended, also if it had before.
   virtual Result<void> WaitProcess(const Target& to,
                                    std::chrono::nanoseconds timeout = kInfinite) = 0;

@@ -59,11 +59,13 @@ struct MessageStarted {
 struct MessageInheritance {
   PID pid;
   Reason reason;
-  std::vector<core::EnvelopePtr> messages;  // Main lane, in order of arrival
+  std::vector<core::EnvelopePtr> messages;  // stashed, then Main lane, in order of arrival
   std::uint64_t handled = 0;                // Main-lane messages that reached it through its pool
   bool holds_current = false;               // ended while it was handling one of those
   // Not the end itself, which was told before, but a message that was on its way then.
   bool late = false;
+  std::uint64_t dropped =
+      0;  // of the messages that reached it so, those its mailbox had no room for
 };
 
 // A question of Node::Inspect; empty `items`: everything.

@@ -21,7 +21,8 @@ inline constexpr int kDropReasons = 4;
 // How far a worker is with what came through its pool. Exact when it is at rest.
 struct WorkerProgress {
   std::uint64_t handled = 0;  // messages that came through the pool
-  std::uint64_t queued = 0;   // normal priority, waiting
+  std::uint64_t dropped = 0;  // of those, the ones for which its mailbox had no room
+  std::uint64_t queued = 0;   // normal priority, waiting or stashed
   bool busy = false;          // handles a message, or is about to
   bool current = false;       // handles one that came through the pool
   bool ended = false;         // the process is gone; what it left behind may still be on its way
@@ -36,8 +37,18 @@ class ProcessHost : public Process {
   // Passes an envelope on, with its sender and ref; `envelope` is null afterwards if that
   // succeeded. `routed` marks it as having come through this process as a pool.
   virtual Result<void> Forward(PID to, core::EnvelopePtr& envelope, bool routed) = 0;
+  // As Forward with `routed`, to a worker that may drop a message for it as its mailbox prescribes.
+  virtual Result<void> ForwardMakingRoom(PID worker, core::EnvelopePtr& envelope) = 0;
   // Ends an envelope that nobody will handle: a request's caller gets `error`, others are counted.
   virtual void Drop(core::EnvelopePtr envelope, DropReason reason, const Error& error) = 0;
+
+  // Puts the message or request being handled aside, until UnstashAll. False: the stash is full, and
+  // the message was dropped: counted, and answered with kProcessMailboxFull. Throws std::logic_error
+  // when it is not the one being handled, or is answered.
+  virtual bool Stash(core::Envelope& envelope) = 0;
+  // Puts what is stashed back into the Main lane, before everything else there (at a priority mailbox:
+  // before its equals), in the order in which it was stashed. Returns how many.
+  virtual std::size_t UnstashAll() = 0;
 
   // -- children --
 
@@ -58,6 +69,12 @@ class ProcessHost : public Process {
   [[nodiscard]] virtual WorkerProgress Progress(PID worker) const = 0;
 
   // -- the pool's address --
+
+  // The process has a mailbox that keeps its own order (Mailbox::HasQueue): it cannot be a pool.
+  [[nodiscard]] virtual bool HasQueue() const = 0;
+  // What senders do when all workers are full: have the next one make room, by dropping a message as
+  // its mailbox prescribes (then with true), or get an error.
+  virtual void SetPoolMakesRoom(bool makes_room) = 0;
 
   // The rotation that senders to this process use while its Main lane is redirected.
   [[nodiscard]] virtual core::Rotation& GetRotation() = 0;

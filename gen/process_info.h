@@ -45,12 +45,15 @@ struct ProcessInfo {
   std::string behavior;  // class name
   PID parent;            // the node's own PID for processes spawned by Node::Spawn
   ProcessState state = ProcessState::kIdle;
-  std::uint64_t messages_queued = 0;   // normal priority, waiting
-  std::uint64_t messages_handled = 0;  // all priorities; without signals and notices
-  std::uint64_t messages_dropped = 0;  // not handled: expired requests
-  std::uint64_t messages_held = 0;     // taken by the behaviour, to be passed on
-  std::uint64_t messages_sent = 0;     // by it, and accepted
-  std::uint32_t mailbox_size = 0;      // 0: unbounded
+  std::uint64_t messages_queued = 0;      // normal priority, waiting
+  std::uint64_t messages_handled = 0;     // all priorities; without signals and notices
+  std::uint64_t messages_dropped = 0;     // not handled: expired requests
+  std::uint64_t messages_overflowed = 0;  // dropped because the mailbox was full
+  std::uint64_t messages_held = 0;        // stashed, or taken by the behaviour to be passed on
+  std::uint64_t messages_sent = 0;        // by it, and accepted
+  std::uint32_t mailbox_size = 0;         // 0: unbounded
+  std::string mailbox;                    // its kind, as in "bounded 100, drop oldest"
+  bool suspended = false;                 // see Node::Suspend
   bool trap_exit = false;
   bool detached = false;
   LogLevel log_level = LogLevel::kInfo;

@@ -8,12 +8,13 @@
 
 #include <ergon/gen/atom.h>
 #include <ergon/gen/log_level.h>
+#include <ergon/gen/mailbox.h>
 #include <ergon/gen/priority.h>
 
 namespace ergon::gen {
 
-// Where a full mailbox sends what it cannot take; see MessageFallback. Requests are not passed on:
-// their callers get ErrProcessMailboxFull.
+// Where a full mailbox sends what it would refuse or drop; see MessageFallback. At a pool: what
+// finds all workers full. Requests are not passed on: their callers get ErrProcessMailboxFull.
 struct ProcessFallback {
   Atom name = {};        // the registered name of a process on this node; empty: none
   std::string tag = {};  // handed over with each message
@@ -21,8 +22,13 @@ struct ProcessFallback {
 
 struct ProcessOptions {
   // Messages of normal priority that may wait, 1..4,000,000; 0: any number. A send beyond it
-  // returns ErrProcessMailboxFull.
+  // returns ErrProcessMailboxFull. Short for mailbox = Mailbox::Bounded(mailbox_size).
   int mailbox_size = 0;
+  // Which messages may wait, and in which order; see gen/mailbox.h. Pools keep the order of arrival:
+  // for them, choose PoolOptions::worker_mailbox.
+  gen::Mailbox mailbox = {};
+  // Messages that a handler may put aside with Stash, 1 or more; 0: any number.
+  int stash_size = 0;
   // The priority of what the process sends with Send and Call.
   MessagePriority send_priority = MessagePriority::kNormal;
   // Link with the process that spawns it. Links are symmetric, so one of the two is enough; both

@@ -139,7 +139,34 @@ gen::Result<void> Runtime::Accept(Process& process, gen::PID to, core::PushOutco
   return gen::ErrProcessTerminated;
 }
 
+gen::Result<void> Runtime::Enqueue(Process& process, QueueLane& lane, gen::PID to,
+                                   core::EnvelopePtr& envelope) {
+  // A pool tries all workers before one of them has to drop something.
+  const bool only_if_room =
+      (envelope->flags & (core::Envelope::kFlagRouted | core::Envelope::kFlagMakeRoom)) ==
+      core::Envelope::kFlagRouted;
+  core::EnvelopePtr dropped;
+  switch (lane.Push(GenerationOf(to), only_if_room, envelope, dropped, process.mailbox_)) {
+    case QueueLane::Outcome::kClosed:
+      return gen::ErrProcessTerminated;
+    case QueueLane::Outcome::kFull:
+      return MailboxFull(process, to, envelope);
+    case QueueLane::Outcome::kQueued:
+      break;
+  }
+  if (process.mailbox_.WakeIfIdle()) Dispatch(process);
+  if (dropped != nullptr) DropOverflow(process, std::move(dropped));
+  return {};
+}
+
+void Runtime::DropOverflow(Process& process, core::EnvelopePtr envelope) {
+  process.CountOverflow(*envelope);
+  DropEnvelope(std::move(envelope), gen::DropReason::kMailboxFull, gen::ErrProcessMailboxFull);
+}
+
 gen::Result<void> Runtime::Route(Process& pool, gen::PID to, core::EnvelopePtr& envelope) {
+  QueueLane* lane = pool.queue_lane_.load(std::memory_order_acquire);  // partner: OpenMailbox
+  if (lane != nullptr && lane->IsOf(GenerationOf(to))) return Enqueue(pool, *lane, to, envelope);
   PoolSlot* slot = pool.pool_.load(std::memory_order_acquire);  // partner: Process::GetPoolSlot
   if (slot == nullptr) return gen::ErrProcessTerminated;
   if (slot->refuses.load(std::memory_order_acquire)) return gen::ErrProcessTerminated;
@@ -171,6 +198,7 @@ gen::Result<void> Runtime::Route(Process& pool, gen::PID to, core::EnvelopePtr& 
     rotation.Skipped();
     if (sent.error() != gen::ErrProcessMailboxFull) found_gone = true;
   }
+  if (tries != 0 && !found_gone && !found_self && AllFull(pool, *slot, to, envelope)) return {};
   Process::UnmarkRouted(*envelope);
   if (found_self && tries == 1) {
     return gen::Error(gen::ErrorCode::kNotAllowed,
@@ -180,6 +208,24 @@ gen::Result<void> Runtime::Route(Process& pool, gen::PID to, core::EnvelopePtr& 
   // Workers are being replaced: the pool keeps the message until there is one.
   envelope->generation = GenerationOf(to);
   return Accept(pool, to, pool.mailbox_.PushAndAccept(envelope.get()), envelope);
+}
+
+bool Runtime::AllFull(Process& pool, PoolSlot& slot, gen::PID to, core::EnvelopePtr& envelope) {
+  if (slot.makes_room.load(std::memory_order_relaxed)) {
+    const std::uint64_t worker = slot.rotation.Next();
+    Process::MarkRouted(*envelope, to.id);
+    if (DeliverMakingRoom({worker, name_, creation_}, envelope)) return true;
+    slot.rotation.Skipped();
+  }
+  Process::UnmarkRouted(*envelope);
+  return ToFallback(pool, to, envelope);
+}
+
+gen::Result<void> Runtime::DeliverMakingRoom(gen::PID worker, core::EnvelopePtr& envelope) {
+  envelope->flags |= core::Envelope::kFlagMakeRoom;
+  auto sent = Deliver(worker, envelope);
+  if (!sent) envelope->flags &= static_cast<std::uint8_t>(~core::Envelope::kFlagMakeRoom);
+  return sent;
 }
 
 gen::Result<void> Runtime::RefusedByAll(Process& pool, gen::PID to) {
@@ -199,11 +245,34 @@ gen::Result<void> Runtime::MailboxFull(Process& process, gen::PID to, core::Enve
   // A pool that keeps messages until a worker has been replaced.
   PoolSlot* slot = process.pool_.load(std::memory_order_acquire);
   if (slot != nullptr && slot->rotation.size() != 0) return RefusedByAll(process, to);
+  if (ToFallback(process, to, envelope)) return {};
+  if ((envelope->flags & core::Envelope::kFlagRouted) != 0 &&
+      (envelope->flags & core::Envelope::kFlagMakeRoom) == 0) {
+    return gen::ErrProcessMailboxFull;  // the pool tries the next worker
+  }
+  // A request's sender learns of it by this error, just as if it were answered.
+  if (!IsKind(*envelope, gen::EnvelopeKind::kRequest) &&
+      OverflowOf(process, to) == gen::Overflow::kDropNewest) {
+    DropOverflow(process, std::move(envelope));
+    return {};
+  }
+  return gen::ErrProcessMailboxFull;
+}
+
+gen::Overflow Runtime::OverflowOf(Process& process, gen::PID pid) {
+  ProcessCold* cold = process.ColdIfAny();
+  if (cold == nullptr) return gen::Overflow::kReject;
+  std::lock_guard lock(cold->lock);
+  const bool is_of = process.generation_.load(std::memory_order_relaxed) == GenerationOf(pid);
+  return is_of ? cold->overflow : gen::Overflow::kReject;
+}
+
+bool Runtime::ToFallback(Process& process, gen::PID to, core::EnvelopePtr& envelope) {
   ProcessCold* cold = process.ColdIfAny();
   // What was passed on already stays where it is: fallbacks may form a circle.
   if (cold == nullptr || !IsKind(*envelope, gen::EnvelopeKind::kMessage) ||
       envelope->type == core::TypeOf<gen::MessageFallback>()) {
-    return gen::ErrProcessMailboxFull;
+    return false;
   }
   gen::ProcessFallback fallback;
   {
@@ -213,16 +282,15 @@ gen::Result<void> Runtime::MailboxFull(Process& process, gen::PID to, core::Enve
     }
   }
   const gen::PID target = fallback.name.empty() ? gen::PID() : names_.Find(fallback.name);
-  if (!target || target == to) return gen::ErrProcessMailboxFull;
+  if (!target || target == to) return false;
   const core::Address from = envelope->from;
   auto wrapped = core::MakeEnvelope<gen::MessageFallback>(
       static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage), core::Lane::kMain,
       gen::MessageFallback{to, std::move(fallback.tag), gen::OwnedMessage(std::move(envelope))});
   wrapped->from = from;
-  auto sent = Deliver(target, wrapped);
-  if (sent) return sent;
+  if (Deliver(target, wrapped)) return true;
   envelope = wrapped->ValueAs<gen::MessageFallback>()->message.Release();  // the caller's again
-  return gen::ErrProcessMailboxFull;
+  return false;
 }
 
 gen::Result<void> Runtime::Respond(gen::PID from, std::uint64_t ref, core::EnvelopePtr response) {
@@ -265,6 +333,8 @@ void Runtime::DropEnvelope(core::EnvelopePtr envelope, gen::DropReason reason,
                            const gen::Error& error) {
   switch (static_cast<gen::EnvelopeKind>(envelope->kind)) {
     case gen::EnvelopeKind::kInspect:
+    case gen::EnvelopeKind::kSuspend:
+    case gen::EnvelopeKind::kResume:
       RespondError(gen::PID::FromAddress(envelope->from), envelope->ref, error);
       break;
     case gen::EnvelopeKind::kRequest:
@@ -344,6 +414,15 @@ gen::Result<void> Runtime::StopAfterQueue(gen::PID pid, const gen::Reason& reaso
   envelope->generation = GenerationOf(pid);
   core::PushOutcome outcome = process->mailbox_.PushBeyondBound(envelope.get());
   if (outcome == core::PushOutcome::kRedirected) {
+    QueueLane* lane = process->queue_lane_.load(std::memory_order_acquire);
+    if (lane != nullptr && lane->IsOf(GenerationOf(pid))) {
+      if (lane->Stop(GenerationOf(pid), envelope, process->mailbox_) !=
+          QueueLane::Outcome::kQueued) {
+        return gen::ErrProcessTerminated;
+      }
+      if (process->mailbox_.WakeIfIdle()) Dispatch(*process);
+      return {};
+    }
     // A pool has nothing in its own Main lane: the signal need not queue behind anything.
     envelope->lane = core::Lane::kUrgent;
     outcome = process->mailbox_.Push(envelope.get());

@@ -73,6 +73,19 @@ gen::Result<gen::ProcessInfo> Node::ProcessInfo(gen::PID pid) const {
   return runtime_->ProcessInfo(pid);
 }
 std::vector<gen::PID> Node::ProcessList() const { return runtime_->ProcessList(); }
+gen::Result<void> Node::Suspend(const gen::Target& to, std::chrono::nanoseconds timeout) {
+  return runtime_->Suspend(to, timeout);
+}
+
+gen::Result<void> Node::Resume(const gen::Target& to, std::chrono::nanoseconds timeout) {
+  return runtime_->Resume(to, timeout);
+}
+
+gen::Result<void> Node::SendEnvelopeOrWait(const gen::Target& to, core::EnvelopePtr envelope,
+                                           std::chrono::nanoseconds timeout) {
+  return runtime_->SendEnvelopeOrWait(to, std::move(envelope), timeout);
+}
+
 gen::NodeInfo Node::Info() const { return runtime_->Info(); }
 
 gen::MessageBalance Node::MessageBalance() const { return runtime_->MessageBalance(); }

@@ -50,6 +50,12 @@ class Node final : public gen::Node {
                                 std::chrono::nanoseconds timeout = gen::kInfinite) override;
   [[nodiscard]] gen::Result<gen::ProcessInfo> ProcessInfo(gen::PID pid) const override;
   [[nodiscard]] std::vector<gen::PID> ProcessList() const override;
+  gen::Result<void> Suspend(const gen::Target& to,
+                            std::chrono::nanoseconds timeout = gen::kDefaultCallTimeout) override;
+  gen::Result<void> Resume(const gen::Target& to,
+                           std::chrono::nanoseconds timeout = gen::kDefaultCallTimeout) override;
+  gen::Result<void> SendEnvelopeOrWait(const gen::Target& to, core::EnvelopePtr envelope,
+                                       std::chrono::nanoseconds timeout) override;
   [[nodiscard]] gen::NodeInfo Info() const override;
   [[nodiscard]] gen::MessageBalance MessageBalance() const override;
   void Stop() override;

@@ -59,6 +59,16 @@ gen::Result<void> CheckProcessOptions(const gen::ProcessOptions& options) {
     return Incorrect(fmt::format("mailbox_size: {} is outside 1..{} (0: unbounded)",
                                  options.mailbox_size, core::Mailbox::kMaxCapacity));
   }
+  const bool is_default = options.mailbox.bound() == 0 && !options.mailbox.HasQueue();
+  if (options.mailbox_size != 0 && !is_default) {
+    return Incorrect(fmt::format("mailbox_size: {}, but mailbox is given too: {}",
+                                 options.mailbox_size, options.mailbox.ToString()));
+  }
+  std::string problem = options.mailbox.Validate();
+  if (!problem.empty()) return Incorrect(std::move(problem));
+  if (options.stash_size < 0) {
+    return Incorrect(fmt::format("stash_size: {}, must not be negative", options.stash_size));
+  }
   return {};
 }
 

@@ -17,6 +17,7 @@ struct PoolSlot {
   // Messages on their way back to the pool, because their receiver's slot has a new process.
   std::atomic<std::int64_t> late{0};
   std::atomic<bool> refuses{false};               // the pool is ending
+  std::atomic<bool> makes_room{false};            // see ProcessHost::SetPoolMakesRoom
   std::atomic<std::int64_t> last_refusal_log{0};  // Clock ns; one line per second at most
 
   // For the slot's next process.
@@ -25,6 +26,7 @@ struct PoolSlot {
     open.store(false, std::memory_order_relaxed);
     late.store(0, std::memory_order_relaxed);
     refuses.store(false, std::memory_order_relaxed);
+    makes_room.store(false, std::memory_order_relaxed);
     last_refusal_log.store(0, std::memory_order_relaxed);
   }
 };

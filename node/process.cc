@@ -200,8 +200,18 @@ core::EnvelopePtr Process::Detach(core::Envelope& envelope) {
 gen::Result<void> Process::Forward(gen::PID to, core::EnvelopePtr& envelope, bool routed) {
   ++sends_;
   if (routed) MarkRouted(*envelope, Self().id);
+  envelope->flags &= static_cast<std::uint8_t>(~core::Envelope::kFlagMakeRoom);
   const bool is_message = IsMessage(*envelope);
   auto sent = runtime_->Deliver(to, envelope);
+  if (sent && is_message) counts_.Hold(-1);
+  return sent;
+}
+
+gen::Result<void> Process::ForwardMakingRoom(gen::PID worker, core::EnvelopePtr& envelope) {
+  ++sends_;
+  MarkRouted(*envelope, Self().id);
+  const bool is_message = IsMessage(*envelope);
+  auto sent = runtime_->DeliverMakingRoom(worker, envelope);
   if (sent && is_message) counts_.Hold(-1);
   return sent;
 }
@@ -231,16 +241,20 @@ gen::WorkerProgress Process::Progress(gen::PID worker) const {
     progress.handled = process->routed_handled_.load(std::memory_order_acquire);
     progress.current = process->current_routed_.load(std::memory_order_acquire);
     const std::uint32_t taken = process->mailbox_.TakenApprox();
-    progress.queued = process->mailbox_.MainDepthApprox();
+    progress.dropped = process->routed_overflowed_.load(std::memory_order_acquire);
+    progress.queued =
+        process->mailbox_.MainDepthApprox() +
+        static_cast<std::uint64_t>(std::max<std::int64_t>(process->counts_.held(), 0));
     const auto state =
         static_cast<gen::ProcessState>(process->state_.load(std::memory_order_acquire));
     progress.busy = state == gen::ProcessState::kRunning || state == gen::ProcessState::kWaiting;
     if (process->mailbox_.TakenApprox() == taken) break;
     progress.busy = true;
   }
-  if (process->mailbox_.IsRedirected()) {
+  const PoolSlot* pool = process->pool_.load(std::memory_order_acquire);
+  if (pool != nullptr && process->mailbox_.IsRedirected()) {
     // A pool as a worker: what its rotation took is its own affair, with its own counters.
-    progress.handled += process->pool_.load(std::memory_order_acquire)->rotation.Given();
+    progress.handled += pool->rotation.Given();
   }
   return progress;
 }

@@ -14,6 +14,7 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <ergon/core/await_state.h>
 #include <ergon/core/dispatcher.h>
@@ -24,6 +25,7 @@
 #include <ergon/node/message_counts.h>
 #include <ergon/node/pool_slot.h>
 #include <ergon/node/process_cold.h>
+#include <ergon/node/queue_lane.h>
 
 namespace ergon::node {
 
@@ -103,7 +105,10 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   // -- gen::ProcessHost --
   [[nodiscard]] core::EnvelopePtr Detach(core::Envelope& envelope) override;
   gen::Result<void> Forward(gen::PID to, core::EnvelopePtr& envelope, bool routed) override;
+  gen::Result<void> ForwardMakingRoom(gen::PID worker, core::EnvelopePtr& envelope) override;
   void Drop(core::EnvelopePtr envelope, gen::DropReason reason, const gen::Error& error) override;
+  bool Stash(core::Envelope& envelope) override;
+  std::size_t UnstashAll() override;
   gen::Result<gen::PID> SpawnAsync(const gen::ProcessFactory& factory,
                                    const gen::ProcessOptions& options,
                                    const gen::Args& args) override;
@@ -121,6 +126,10 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   [[nodiscard]] bool TryRefuseMain() override;
   void HoldMain(bool hold) override { hold_main_ = hold; }
   void SetMailboxSize(std::uint32_t messages) override { mailbox_.SetCapacity(messages); }
+  [[nodiscard]] bool HasQueue() const override { return has_queue_; }
+  void SetPoolMakesRoom(bool makes_room) override {
+    GetPoolSlot().makes_room.store(makes_room, std::memory_order_relaxed);
+  }
   [[nodiscard]] std::uint64_t MainQueued() const override { return mailbox_.MainDepthApprox(); }
   [[nodiscard]] std::uint64_t ExpiredRequests() const override { return counts_.expired(); }
   [[nodiscard]] bool InOwnTurn() const override { return Current() == this; }
@@ -177,6 +186,35 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   static gen::Error TerminatedError(const gen::Reason& reason);
   void Finish(const gen::Reason& reason);
   void ReportInit(const gen::Reason* failure);
+
+  // -- its mailbox (process_mailbox.cc) --
+  // Null if the mailbox needs none.
+  static gen::Result<std::unique_ptr<gen::MailboxQueue>> MakeQueue(const gen::Mailbox& mailbox);
+  void OpenMailbox(const gen::ProcessOptions& options, std::unique_ptr<gen::MailboxQueue> queue);
+  // Nobody can send any more. What is stashed, and what a queue of its own holds, goes to `waiting`.
+  core::Mailbox::Rest CloseMailbox(std::vector<core::EnvelopePtr>& waiting);
+  // Messages of normal priority have to wait: for the pool's own reasons, or because it is suspended.
+  [[nodiscard]] bool TakesMain() const {
+    return !hold_main_ && !suspended_.load(std::memory_order_relaxed);
+  }
+  // The next one to handle, or null.
+  [[nodiscard]] core::Envelope* NextEnvelope() {
+    core::Envelope* envelope = mailbox_.Pop(TakesMain());
+    if (envelope != nullptr || !has_queue_) [[likely]]
+      return envelope;
+    return TakesMain() && mailbox_.HasQueued() ? queue_lane_.load()->Pop(mailbox_).release()
+                                               : nullptr;
+  }
+  [[nodiscard]] std::vector<core::EnvelopePtr> TakeStash();
+  // Answers the one who asked, when there is one.
+  void SetSuspended(core::Envelope& envelope);
+  // A message was dropped for want of room. Any thread.
+  void CountOverflow(const core::Envelope& envelope) {
+    overflowed_.fetch_add(1, std::memory_order_relaxed);
+    if ((envelope.flags & core::Envelope::kFlagRouted) != 0) {
+      routed_overflowed_.fetch_add(1, std::memory_order_release);  // partner: Progress
+    }
+  }
 
   // -- turns (process_turn.cc) --
   core::TurnEnd RunMessages();
@@ -245,6 +283,7 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   // process ends that child too, so that an Init that waits does not hold it up.
   std::atomic<std::uint64_t> starting_child_{0};
   std::atomic<PoolSlot*> pool_{nullptr};
+  std::atomic<QueueLane*> queue_lane_{nullptr};  // the slot's; used while has_queue_
   core::Dispatcher* dispatcher_ = nullptr;
   core::Fiber* parked_ = nullptr;
   std::unique_ptr<gen::ProcessBehavior> behavior_;
@@ -254,6 +293,8 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   bool ending_ = false;                // end_reason_ is set
   bool answered_ = false;              // current_ is a request and has its response
   bool hold_main_ = false;
+  std::atomic<bool> suspended_{false};
+  bool has_queue_ = false;  // Main is kept in queue_lane_
   bool yield_on_send_ = false;
   bool yielded_ = false;  // parked_ waits for its next turn, for nothing else
   gen::MessagePriority send_priority_ = gen::MessagePriority::kNormal;
@@ -266,6 +307,9 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   std::atomic<bool> current_routed_{
       false};  // current_ came through the pool, and is not counted yet
   std::atomic<std::uint64_t> routed_handled_{0};
+  // Dropped for want of room, by senders; the second: those that came through the pool.
+  std::atomic<std::uint64_t> overflowed_{0};
+  std::atomic<std::uint64_t> routed_overflowed_{0};
   // Messages of high priorities that wait. It belongs to the slot: what arrives late counts too.
   std::atomic<std::int32_t> express_queued_{0};
 

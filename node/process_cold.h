@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include <ergon/core/envelope.h>
 #include <ergon/core/sync.h>
 #include <ergon/gen/alias.h>
 #include <ergon/gen/atom.h>
@@ -43,9 +44,14 @@ struct ProcessCold {
   std::vector<gen::Atom> subscriptions;  // to events
   std::vector<core::Event*> waiters;     // threads in WaitProcess
   gen::ProcessFallback fallback;
+  gen::Overflow overflow =
+      gen::Overflow::kReject;  // of a bounded mailbox without a queue of its own
+  gen::Mailbox mailbox;        // as it was asked for
 
   // -- the process's own --
-  struct OpenRequest {  // the handler gave no reply yet
+  std::vector<core::EnvelopePtr> stash;
+  std::size_t stash_limit = 0;  // 0: none
+  struct OpenRequest {          // the handler gave no reply yet
     gen::PID from;
     gen::Ref ref;
     std::int64_t deadline;  // Clock ns; 0: none

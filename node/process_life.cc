@@ -14,13 +14,17 @@ namespace ergon::node {
 Process::~Process() {
   delete cold_.load(std::memory_order_relaxed);
   delete pool_.load(std::memory_order_relaxed);
+  delete queue_lane_.load(std::memory_order_relaxed);
 }
 
 gen::Result<void> Process::Open(const SpawnRequest& request,
                                 std::unique_ptr<gen::ProcessBehavior> behavior) {
+  auto queue = MakeQueue(request.options.mailbox);
+  if (!queue) return std::move(queue.error());
   behavior_ = std::move(behavior);
   parent_id_.store(request.parent.id, std::memory_order_relaxed);
-  started_ = ending_ = answered_ = hold_main_ = current_failed_ = false;
+  started_ = ending_ = answered_ = hold_main_ = current_failed_ = has_queue_ = false;
+  suspended_.store(false, std::memory_order_relaxed);
   if (PoolSlot* pool = pool_.load(std::memory_order_relaxed)) pool->Reset();
   yielded_ = false;
   yield_on_send_ = request.options.yield_on_send;
@@ -57,7 +61,7 @@ gen::Result<void> Process::Open(const SpawnRequest& request,
   }
   // Releases the fields above to those who look at them under the lock of cold_.
   relations_closed_.store(false, std::memory_order_seq_cst);
-  mailbox_.Open(static_cast<std::uint32_t>(request.options.mailbox_size));
+  OpenMailbox(request.options, std::move(*queue));
   return {};
 }
 
@@ -101,7 +105,8 @@ void Process::Finish(const gen::Reason& reason) {
 
   counts_.Check();
   // From here on nobody can send to it, and its names are free for others.
-  core::Mailbox::Rest rest = mailbox_.Close();
+  std::vector<core::EnvelopePtr> waiting;
+  core::Mailbox::Rest rest = CloseMailbox(waiting);
   // A spawn that waits gets the failure as its error, not as an exit signal too.
   if (!was_started && !announce_) (void)Relations::Unlink(*runtime_, *this, Parent());
   // Closed first: nobody can give it a name after its names have been released.
@@ -112,7 +117,12 @@ void Process::Finish(const gen::Reason& reason) {
   behavior_.reset();
 
   // Notices first, answers afterwards: a caller that learns of the end finds the others informed.
-  gen::MessageInheritance inheritance{self, reason, {}, routed_handled_.load(), holds_current};
+  gen::MessageInheritance inheritance{.pid = self,
+                                      .reason = reason,
+                                      .messages = std::move(waiting),
+                                      .handled = routed_handled_.load(),
+                                      .holds_current = holds_current,
+                                      .dropped = routed_overflowed_.load()};
   DisposeRest(rest, self, inheritance);
   if (heir_) {
     auto message = core::MakeEnvelope<gen::MessageInheritance>(

@@ -46,7 +46,7 @@ core::TurnEnd Process::RunMessages() {
       SetCurrentProcess(nullptr);
       return core::TurnEnd::kCompleted;
     }
-    core::Envelope* envelope = mailbox_.Pop(!hold_main_);
+    core::Envelope* envelope = NextEnvelope();
     if (envelope != nullptr) {
       HandleEnvelope(*envelope);
       if ((budget.Spend() && sends_ <= kMaxSendsPerTurn) || MustEnd()) continue;
@@ -55,7 +55,7 @@ core::TurnEnd Process::RunMessages() {
     // The state is for inspection only; it is written before the right to run is given up.
     state_.store(static_cast<std::uint8_t>(gen::ProcessState::kIdle), std::memory_order_relaxed);
     SetCurrentProcess(nullptr);
-    if (mailbox_.TryIdle(!hold_main_)) return core::TurnEnd::kIdle;
+    if (mailbox_.TryIdle(TakesMain())) return core::TurnEnd::kIdle;
     // The right to run may have been given up and taken back, and the slot may have a new process
     // since, with a thread of its own.
     if (dispatcher_ != &core::Worker::Current()->dispatcher()) {
@@ -102,6 +102,10 @@ void Process::HandleEnvelope(core::Envelope& envelope) {
       break;
     case gen::EnvelopeKind::kKill:
       killed_.store(envelope.generation, std::memory_order_relaxed);
+      break;
+    case gen::EnvelopeKind::kSuspend:
+    case gen::EnvelopeKind::kResume:
+      SetSuspended(envelope);
       break;
     case gen::EnvelopeKind::kStopAfterThis:
       AskToStop(*envelope.ValueAs<gen::Reason>());
@@ -250,7 +254,7 @@ bool Process::RunInitInline(gen::Reason& failure) {
   if (ready) {
     // The child's first messages are for its own turns.
     state_.store(static_cast<std::uint8_t>(gen::ProcessState::kIdle), std::memory_order_relaxed);
-    if (!mailbox_.TryIdle(!hold_main_)) dispatcher_->Schedule(*this);
+    if (!mailbox_.TryIdle(TakesMain())) dispatcher_->Schedule(*this);
   }
   SetCurrentProcess(parent);
   return ready;

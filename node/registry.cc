@@ -111,6 +111,9 @@ void Runtime::ReleaseNames(Process& process, const gen::Reason& reason) {
     for (const gen::Alias& alias : cold->aliases) aliases_.Remove(alias.id, self);
     cold->aliases.clear();
     cold->fallback = {};
+    cold->overflow = gen::Overflow::kReject;
+    cold->mailbox = {};
+    cold->stash_limit = 0;
     events.swap(cold->events);
     subscriptions.swap(cold->subscriptions);
   }

@@ -305,6 +305,50 @@ gen::Result<void> Runtime::StopProcess(const gen::Target& to, std::chrono::nanos
   return WaitProcess(*pid, timeout);
 }
 
+gen::Result<void> Runtime::Suspend(const gen::Target& to, std::chrono::nanoseconds timeout) {
+  return AskToHold(to, gen::EnvelopeKind::kSuspend, timeout);
+}
+
+gen::Result<void> Runtime::Resume(const gen::Target& to, std::chrono::nanoseconds timeout) {
+  return AskToHold(to, gen::EnvelopeKind::kResume, timeout);
+}
+
+gen::Result<void> Runtime::AskToHold(const gen::Target& to, gen::EnvelopeKind kind,
+                                     std::chrono::nanoseconds timeout) {
+  auto pid = Resolve(to);
+  if (!pid) return std::move(pid.error());
+  auto answer = CallEnvelope(
+      *pid, core::MakeSignal(static_cast<std::uint8_t>(kind), core::Lane::kUrgent), timeout);
+  if (!answer) return std::move(answer.error());
+  if (auto* error = (*answer)->ValueAs<gen::Error>()) return std::move(*error);
+  return {};
+}
+
+gen::Result<void> Runtime::SendEnvelopeOrWait(const gen::Target& to, core::EnvelopePtr envelope,
+                                              std::chrono::nanoseconds timeout) {
+  auto may_block = CheckMayBlock("SendOrWait");
+  if (!may_block) return may_block;
+  if (timeout < std::chrono::nanoseconds::zero()) {
+    return Incorrect(fmt::format("timeout: {} ns, must not be negative", timeout.count()));
+  }
+  const std::int64_t deadline = DeadlineAfter(clock_->Now(), timeout);
+  envelope->from = Self().ToAddress();
+  // A receiver that has room again tells nobody; this looks again, less and less often.
+  constexpr std::int64_t kLeast = 20'000;    // ns
+  constexpr std::int64_t kMost = 1'000'000;  // ns
+  for (std::int64_t pause = kLeast;; pause = std::min(2 * pause, kMost)) {
+    auto pid = Resolve(to);
+    if (!pid) return std::move(pid.error());
+    auto sent = Deliver(*pid, envelope);
+    if (sent) CountAccepted();
+    if (sent || sent.error() != gen::ErrProcessMailboxFull) return sent;
+    const std::int64_t left = deadline - clock_->Now();
+    if (left <= 0) return sent;
+    core::Event never;
+    (void)dispatcher_->WaitFor(never, std::min(pause, left));
+  }
+}
+
 // ---- inspection
 
 gen::Result<gen::ProcessInfo> Runtime::ProcessInfo(gen::PID pid) const {
@@ -319,6 +363,8 @@ gen::Result<gen::ProcessInfo> Runtime::ProcessInfo(gen::PID pid) const {
   info.messages_held =
       static_cast<std::uint64_t>(std::max<std::int64_t>(process->counts_.held(), 0));
   info.messages_sent = process->counts_.sent();
+  info.messages_overflowed = process->overflowed_.load(std::memory_order_relaxed);
+  info.suspended = process->suspended_.load(std::memory_order_relaxed);
   info.mailbox_size = process->mailbox_.capacity();
   info.trap_exit = process->TrapExit();
   info.log_level = process->Level();
@@ -334,6 +380,10 @@ gen::Result<gen::ProcessInfo> Runtime::ProcessInfo(gen::PID pid) const {
   info.detached = process->detached_;
   info.uptime = std::chrono::nanoseconds(clock_->Now() - process->started_at_);
   info.name = cold.name;
+  if (cold.mailbox.HasQueue()) info.mailbox_size = static_cast<std::uint32_t>(cold.mailbox.bound());
+  const bool is_short = info.mailbox_size != 0 && cold.mailbox.bound() == 0;
+  info.mailbox = is_short ? gen::Mailbox::Bounded(static_cast<int>(info.mailbox_size)).ToString()
+                          : cold.mailbox.ToString();
   info.links = cold.links;
   for (const auto& monitor : cold.monitors) info.monitors.push_back(monitor.pid);
   for (const auto& watcher : cold.watchers) info.monitored_by.push_back(watcher.pid);

@@ -66,6 +66,10 @@ class Runtime final : public gen::Node, private gen::LogSink {
   gen::Result<gen::PID> UnregisterName(gen::Atom name) override;
   gen::Result<void> Kill(gen::PID pid) override;
   gen::Result<void> StopProcess(const gen::Target& to, std::chrono::nanoseconds timeout) override;
+  gen::Result<void> Suspend(const gen::Target& to, std::chrono::nanoseconds timeout) override;
+  gen::Result<void> Resume(const gen::Target& to, std::chrono::nanoseconds timeout) override;
+  gen::Result<void> SendEnvelopeOrWait(const gen::Target& to, core::EnvelopePtr envelope,
+                                       std::chrono::nanoseconds timeout) override;
   gen::Result<void> WaitProcess(const gen::Target& to, std::chrono::nanoseconds timeout) override;
   [[nodiscard]] gen::Result<gen::ProcessInfo> ProcessInfo(gen::PID pid) const override;
   [[nodiscard]] std::vector<gen::PID> ProcessList() const override;
@@ -82,6 +86,7 @@ class Runtime final : public gen::Node, private gen::LogSink {
   // -- for processes (delivery.cc) --
   // Delivers, or returns why not and leaves the envelope to the caller.
   gen::Result<void> Deliver(gen::PID to, core::EnvelopePtr& envelope);
+  gen::Result<void> DeliverMakingRoom(gen::PID worker, core::EnvelopePtr& envelope);
   // Answers a request; kResponseIgnored when nobody waits.
   gen::Result<void> Respond(gen::PID from, std::uint64_t ref, core::EnvelopePtr response);
   void RespondError(gen::PID from, std::uint64_t ref, const gen::Error& error);
@@ -150,6 +155,8 @@ class Runtime final : public gen::Node, private gen::LogSink {
   [[nodiscard]] gen::LogLevel Level() const override { return options_.log_level; }
   void Write(gen::LogLevel level, std::string_view text) override;
 
+  gen::Result<void> AskToHold(const gen::Target& to, gen::EnvelopeKind kind,
+                              std::chrono::nanoseconds timeout);
   gen::Result<gen::PID> SpawnFromOutside(const SpawnRequest& request);
   gen::Result<void> CheckMayBlock(const char* function) const;
   gen::Result<void> Reach(gen::PID to) const;
@@ -158,6 +165,14 @@ class Runtime final : public gen::Node, private gen::LogSink {
   gen::Result<void> DeliverExpress(Process& process, gen::PID to, core::EnvelopePtr& envelope);
   gen::Result<void> Route(Process& pool, gen::PID to, core::EnvelopePtr& envelope);
   gen::Result<void> RefusedByAll(Process& pool, gen::PID to);
+  // All workers are full: one makes room, or the fallback takes it, or false.
+  bool AllFull(Process& pool, PoolSlot& slot, gen::PID to, core::EnvelopePtr& envelope);
+  // To a process whose mailbox has a queue of its own.
+  gen::Result<void> Enqueue(Process& process, QueueLane& lane, gen::PID to,
+                            core::EnvelopePtr& envelope);
+  void DropOverflow(Process& process, core::EnvelopePtr envelope);
+  static gen::Overflow OverflowOf(Process& process, gen::PID pid);
+  bool ToFallback(Process& process, gen::PID to, core::EnvelopePtr& envelope);
   gen::Result<void> MailboxFull(Process& process, gen::PID to, core::EnvelopePtr& envelope);
   static void Dispatch(Process& process);
 

@@ -34,6 +34,7 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
     std::size_t capacity = 0;  // 0: unbounded
     std::deque<core::EnvelopePtr> queue;
     std::uint64_t handled = 0;
+    std::uint64_t dropped = 0;  // to make room
     bool busy = false;
   };
   struct Response {
@@ -270,6 +271,17 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
     worker.queue.push_back(std::move(envelope));
     return {};
   }
+  gen::Result<void> ForwardMakingRoom(gen::PID worker, core::EnvelopePtr& envelope) override {
+    Worker& receiver = At(worker.id);
+    if (!receiver.alive) return gen::ErrProcessTerminated;
+    if (receiver.capacity != 0 && receiver.queue.size() >= receiver.capacity) {
+      receiver.queue.pop_front();
+      ++receiver.dropped;
+    }
+    return Forward(worker, envelope, true);
+  }
+  bool Stash(core::Envelope&) override { throw std::logic_error("no stash here"); }
+  std::size_t UnstashAll() override { return 0; }
   void Drop(core::EnvelopePtr envelope, gen::DropReason reason, const gen::Error& error) override {
     auto* job = envelope->ValueAs<Job>();
     dropped.push_back({job == nullptr ? 0 : job->number, reason, error});
@@ -316,7 +328,7 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
   gen::WorkerProgress Progress(gen::PID pid) const override {
     const Worker& worker = workers.at(pid.id);
     if (!worker.alive) return {};
-    return {worker.handled, worker.queue.size(), worker.busy};
+    return {worker.handled, worker.dropped, worker.queue.size(), worker.busy};
   }
   core::Rotation& GetRotation() override { return rotation; }
   bool TryRedirectMain() override {
@@ -334,12 +346,16 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
   void SetMailboxSize(std::uint32_t messages) override { mailbox_size = messages; }
   std::uint64_t MainQueued() const override { return main.size(); }
   std::uint64_t ExpiredRequests() const override { return expired; }
+  bool HasQueue() const override { return has_queue; }
+  void SetPoolMakesRoom(bool value) override { makes_room = value; }
   bool InOwnTurn() const override { return in_own_turn; }
 
   // -- what the test sees and sets --
 
   std::deque<core::EnvelopePtr> urgent, system, main;
   std::uint64_t expired = 0;  // requests
+  bool has_queue = false;
+  bool makes_room = false;
   core::Rotation rotation;
   std::map<std::uint64_t, Worker> workers;  // 101, 102, ... in the order of their spawns
   std::vector<int> done;                    // jobs handled by workers

@@ -11,7 +11,7 @@
 namespace ergon::node {
 namespace {
 
-constexpr gen::ProcessOptions kDetached{.detached = true};
+const gen::ProcessOptions kDetached{.detached = true};
 
 TEST_CASE("detached: runs on a thread of its own, always the same") {
   Notes<std::thread::id> threads;

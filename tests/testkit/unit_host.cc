@@ -117,6 +117,10 @@ core::EnvelopePtr UnitHost::Detach(core::Envelope&) {
   throw std::logic_error("Detach: a Unit has no runtime; use a Simulation");
 }
 
+bool UnitHost::Stash(core::Envelope&) {
+  throw std::logic_error("Stash: a Unit has no mailbox; use a Simulation");
+}
+
 gen::Result<void> UnitHost::Forward(gen::PID to, core::EnvelopePtr& envelope, bool) {
   sent.push_back({to, std::move(envelope)});
   return {};

@@ -102,6 +102,13 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
   // -- gen::ProcessHost: what needs a runtime --
   [[nodiscard]] core::EnvelopePtr Detach(core::Envelope& envelope) override;
   gen::Result<void> Forward(gen::PID to, core::EnvelopePtr& envelope, bool routed) override;
+  gen::Result<void> ForwardMakingRoom(gen::PID worker, core::EnvelopePtr& envelope) override {
+    return Forward(worker, envelope, true);
+  }
+  bool Stash(core::Envelope& envelope) override;
+  std::size_t UnstashAll() override { return 0; }
+  [[nodiscard]] bool HasQueue() const override { return false; }
+  void SetPoolMakesRoom(bool) override {}
   void Drop(core::EnvelopePtr, gen::DropReason, const gen::Error&) override {}
   gen::Result<gen::PID> SpawnAsync(const gen::ProcessFactory&, const gen::ProcessOptions&,
                                    const gen::Args&) override;

@@ -1,0 +1,141 @@
+#include <ergon/gen/mailbox.h>
+
+#include <deque>
+#include <map>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <ergon/core/mailbox.h>
+
+namespace ergon::gen {
+namespace {
+
+// In the order of arrival; the oldest gives way to the newest.
+class LatestQueue final : public MailboxQueue {
+ public:
+  explicit LatestQueue(std::size_t bound) : bound_(bound) {}
+
+  bool Enqueue(OwnedMessage& message, OwnedMessage& dropped) override {
+    messages_.push_back(std::move(message));
+    if (messages_.size() > bound_) dropped = Dequeue();
+    return true;
+  }
+  OwnedMessage Dequeue() override {
+    if (messages_.empty()) return {};
+    OwnedMessage first = std::move(messages_.front());
+    messages_.pop_front();
+    return first;
+  }
+  void Return(OwnedMessage message) override { messages_.push_front(std::move(message)); }
+  std::size_t size() const noexcept override { return messages_.size(); }
+
+ private:
+  const std::size_t bound_;
+  std::deque<OwnedMessage> messages_;
+};
+
+// A search tree by (number, order of arrival): stable, and both ends are at hand.
+class PriorityQueue final : public MailboxQueue {
+ public:
+  PriorityQueue(std::function<std::int64_t(const Message&)> rank, std::size_t bound,
+                Overflow overflow)
+      : rank_(std::move(rank)), bound_(bound), overflow_(overflow) {}
+
+  bool Enqueue(OwnedMessage& message, OwnedMessage& dropped) override {
+    const bool full = bound_ != 0 && messages_.size() >= bound_;
+    if (full && overflow_ == Overflow::kReject) return false;
+    const Key key{rank_(message.View()), ++newest_};
+    if (full && overflow_ == Overflow::kDropNewest && key.rank >= messages_.rbegin()->first.rank) {
+      dropped = std::move(message);  // nobody who waits is less urgent
+      return true;
+    }
+    messages_.emplace(key, std::move(message));
+    if (full) dropped = TakeLeastUrgent();
+    return true;
+  }
+  OwnedMessage Dequeue() override {
+    if (messages_.empty()) return {};
+    auto node = messages_.extract(messages_.begin());
+    return std::move(node.mapped());
+  }
+  void Return(OwnedMessage message) override {
+    messages_.emplace(Key{rank_(message.View()), --oldest_}, std::move(message));
+  }
+  std::size_t size() const noexcept override { return messages_.size(); }
+
+ private:
+  struct Key {
+    std::int64_t rank;
+    std::int64_t order;
+    auto operator<=>(const Key&) const = default;
+  };
+
+  OwnedMessage TakeLeastUrgent() {
+    auto victim = std::prev(messages_.end());
+    if (overflow_ == Overflow::kDropOldest) {
+      victim = messages_.lower_bound(Key{victim->first.rank, INT64_MIN});
+    }
+    OwnedMessage message = std::move(victim->second);
+    messages_.erase(victim);
+    return message;
+  }
+
+  const std::function<std::int64_t(const Message&)> rank_;
+  const std::size_t bound_;
+  const Overflow overflow_;
+  std::map<Key, OwnedMessage> messages_;
+  std::int64_t newest_ = 0;  // order of what arrives, upwards
+  std::int64_t oldest_ = 0;  // order of what returns, downwards
+};
+
+}  // namespace
+
+Mailbox Mailbox::Bounded(int messages, Overflow overflow) {
+  Mailbox mailbox;
+  mailbox.is_bounded_ = true;
+  mailbox.bound_ = messages;
+  mailbox.overflow_ = overflow;
+  if (overflow == Overflow::kDropOldest) {
+    mailbox.factory_ = [bound = static_cast<std::size_t>(messages)] {
+      return std::make_unique<LatestQueue>(bound);
+    };
+  }
+  return mailbox;
+}
+
+Mailbox Mailbox::MakePriority(Rank rank, Mailbox bounds) {
+  bounds.kind_ = "priority";
+  bounds.factory_ = [rank = std::move(rank), bound = static_cast<std::size_t>(bounds.bound_),
+                     overflow = bounds.overflow_] {
+    return std::make_unique<PriorityQueue>(rank, bound, overflow);
+  };
+  return bounds;
+}
+
+Mailbox Mailbox::Custom(std::function<std::unique_ptr<MailboxQueue>()> factory) {
+  Mailbox mailbox;
+  mailbox.kind_ = "custom";
+  mailbox.factory_ = factory ? std::move(factory) : [] { return std::unique_ptr<MailboxQueue>(); };
+  return mailbox;
+}
+
+std::string Mailbox::ToString() const {
+  const std::string_view kind(kind_);
+  std::string text(kind);
+  if (is_bounded_) {
+    text +=
+        fmt::format("{}bounded {}, {}", kind.empty() ? "" : ", ", bound_, gen::ToString(overflow_));
+  }
+  return text.empty() ? "unbounded" : text;
+}
+
+std::string Mailbox::Validate() const {
+  constexpr auto kMost = static_cast<int>(core::Mailbox::kMaxCapacity);
+  if (is_bounded_ && (bound_ < 1 || bound_ > kMost)) {
+    return fmt::format("mailbox: bound {}, must be 1..{}", bound_, kMost);
+  }
+  return {};
+}
+
+}  // namespace ergon::gen

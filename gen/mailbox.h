@@ -1,0 +1,135 @@
+// What kind of mailbox a process has: how many messages may wait, in which order, and what happens
+// to those for which there is no room. It is about messages of normal priority; those of high and
+// max priority, signals and inspections precede them in every kind, and are never refused.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <ergon/core/envelope.h>
+#include <ergon/gen/message.h>
+
+namespace ergon::gen {
+
+// What a full mailbox does with one more message. Whatever is dropped is counted
+// (NodeInfo::dropped_mailbox_full, ProcessInfo::messages_overflowed), and if it is a request, its
+// caller gets ErrProcessMailboxFull at once.
+enum class Overflow : std::uint8_t {
+  kReject,      // the sender gets ErrProcessMailboxFull
+  kDropNewest,  // the message is dropped: first come, first served
+  kDropOldest,  // the one that has waited longest is dropped for it: the freshest wins
+};
+
+// A mailbox of your own: the order in which messages wait. The runtime calls it under a lock, one
+// call at a time, from the threads of senders and of the process: it must be quick, and must not
+// send, wait or look at the process. It may throw std::bad_alloc from Enqueue, before it has taken
+// anything.
+class MailboxQueue {
+ public:
+  MailboxQueue() = default;
+  MailboxQueue(const MailboxQueue&) = delete;
+  MailboxQueue& operator=(const MailboxQueue&) = delete;
+  virtual ~MailboxQueue() = default;
+
+  // Takes `message`, or refuses it: then it is as before, and this returns false. Another message
+  // that has to give way for it goes to `dropped`; it may be `message` itself.
+  [[nodiscard]] virtual bool Enqueue(OwnedMessage& message, OwnedMessage& dropped) = 0;
+  // The next message to be handled; empty if there is none.
+  [[nodiscard]] virtual OwnedMessage Dequeue() = 0;
+  // A message that was dequeued, and stashed, returns: before all those of its rank. When several
+  // return, the last of them comes first.
+  virtual void Return(OwnedMessage message) = 0;
+  // Messages that wait.
+  [[nodiscard]] virtual std::size_t size() const noexcept = 0;
+};
+
+// For ProcessOptions::mailbox. A value: the process makes its own queue from it, and a process that
+// is started again begins with an empty one.
+class Mailbox {
+ public:
+  // Any number of messages, in the order of arrival: the default.
+  Mailbox() = default;
+  static Mailbox Unbounded() { return {}; }
+  // At most so many messages, 1..4,000,000.
+  static Mailbox Bounded(int messages, Overflow overflow = Overflow::kReject);
+
+  // Messages with a lower number are handled first, equal ones in the order of arrival. `priority`
+  // takes a message of type T, or of any of the types given, and returns a number; messages of
+  // other types have the number 0. It is called by the senders, and must not throw. Each message
+  // costs O(log n).
+  //
+  //   gen::Mailbox::Priority<Job>([](const Job& job) { return job.deadline; })
+  template <class... T, class Function>
+  static Mailbox Priority(Function priority) {
+    return MakePriority(RankOf<T...>(std::move(priority)), Unbounded());
+  }
+  // The same with a bound, 1..4,000,000. Beyond it the least urgent message gives way: with
+  // kDropNewest the newest of those, with kDropOldest the oldest; also the one that arrives.
+  template <class... T, class Function>
+  static Mailbox BoundedPriority(int messages, Function priority,
+                                 Overflow overflow = Overflow::kReject) {
+    Mailbox bounds = Bounded(messages, overflow);
+    return MakePriority(RankOf<T...>(std::move(priority)), std::move(bounds));
+  }
+
+  // A kind of your own: `factory` makes the queue of each process that is spawned with it.
+  static Mailbox Custom(std::function<std::unique_ptr<MailboxQueue>()> factory);
+
+  // 0: unbounded, or known to the custom queue only.
+  [[nodiscard]] int bound() const noexcept { return bound_; }
+  [[nodiscard]] Overflow overflow() const noexcept { return overflow_; }
+  // It has a queue of its own, instead of the runtime's lock-free one.
+  [[nodiscard]] bool HasQueue() const noexcept { return factory_ != nullptr; }
+  // May throw what a user's factory throws; null is an error of that factory.
+  [[nodiscard]] std::unique_ptr<MailboxQueue> MakeQueue() const { return factory_(); }
+  // As in "bounded 100, drop oldest".
+  [[nodiscard]] std::string ToString() const;
+  // Empty, or what is wrong, as in "mailbox: bound 0, must be 1..4000000".
+  [[nodiscard]] std::string Validate() const;
+
+ private:
+  using Rank = std::function<std::int64_t(const Message&)>;
+
+  template <class... T, class Function>
+  static Rank RankOf(Function priority) {
+    static_assert(sizeof...(T) > 0, "name the message types: Priority<Job>(...)");
+    static_assert((std::is_invocable_r_v<std::int64_t, Function&, const T&> && ...),
+                  "the function has to take each of the types and return a number");
+    return [priority = std::move(priority)](const Message& message) mutable -> std::int64_t {
+      std::int64_t rank = 0;
+      auto ask = [&]<class Type>(const Type* value) {
+        if (value != nullptr) rank = static_cast<std::int64_t>(priority(*value));
+        return value != nullptr;
+      };
+      (void)(ask(message.As<T>()) || ...);
+      return rank;
+    };
+  }
+  static Mailbox MakePriority(Rank rank, Mailbox bounds);
+
+  int bound_ = 0;
+  bool is_bounded_ = false;
+  Overflow overflow_ = Overflow::kReject;
+  const char* kind_ = "";
+  std::function<std::unique_ptr<MailboxQueue>()> factory_;
+};
+
+constexpr std::string_view ToString(Overflow overflow) {
+  switch (overflow) {
+    case Overflow::kReject:
+      return "reject";
+    case Overflow::kDropNewest:
+      return "drop newest";
+    case Overflow::kDropOldest:
+      return "drop oldest";
+  }
+  return "unknown";
+}
+
+}  // namespace ergon::gen

@@ -1,0 +1,117 @@
+// What a process does with its own mailbox: its kind, the stash, and whether messages have to wait.
+#include <mutex>
+#include <stdexcept>
+
+#include <fmt/core.h>
+
+#include <ergon/node/process.h>
+#include <ergon/node/runtime.h>
+
+namespace ergon::node {
+
+gen::Result<std::unique_ptr<gen::MailboxQueue>> Process::MakeQueue(const gen::Mailbox& mailbox) {
+  std::unique_ptr<gen::MailboxQueue> queue;
+  if (!mailbox.HasQueue()) return queue;
+  try {
+    queue = mailbox.MakeQueue();
+  } catch (const std::exception& error) {
+    return gen::Error(gen::ErrorCode::kIncorrect,
+                      fmt::format("mailbox: its factory threw {}", error.what()));
+  }
+  if (queue == nullptr) {
+    return gen::Error(gen::ErrorCode::kIncorrect, "mailbox: its factory returned null");
+  }
+  return queue;
+}
+
+void Process::OpenMailbox(const gen::ProcessOptions& options,
+                          std::unique_ptr<gen::MailboxQueue> queue) {
+  const gen::Mailbox& mailbox = options.mailbox;
+  overflowed_.store(0, std::memory_order_relaxed);
+  routed_overflowed_.store(0, std::memory_order_relaxed);
+  if (mailbox.bound() != 0 || mailbox.HasQueue() || options.stash_size != 0) {
+    ProcessCold& cold = Cold();
+    std::lock_guard lock(cold.lock);
+    cold.mailbox = mailbox;
+    cold.overflow = mailbox.overflow();
+    cold.stash_limit = static_cast<std::size_t>(options.stash_size);
+  }
+  has_queue_ = queue != nullptr;
+  if (!has_queue_) {
+    mailbox_.Open(static_cast<std::uint32_t>(options.mailbox_size != 0 ? options.mailbox_size
+                                                                       : mailbox.bound()));
+    return;
+  }
+  QueueLane* lane = queue_lane_.load(std::memory_order_relaxed);
+  if (lane == nullptr) {
+    lane = new QueueLane;
+    queue_lane_.store(lane, std::memory_order_release);  // partner: Runtime::Enqueue
+  }
+  lane->Open(generation_.load(std::memory_order_relaxed), std::move(queue),
+             static_cast<std::size_t>(mailbox.bound()));
+  mailbox_.OpenQueued();
+}
+
+core::Mailbox::Rest Process::CloseMailbox(std::vector<core::EnvelopePtr>& waiting) {
+  waiting = TakeStash();
+  core::Mailbox::Rest rest = mailbox_.Close();
+  if (has_queue_) {
+    // After the mailbox was closed: whoever pushes from now on finds the lane closed.
+    for (auto& envelope : queue_lane_.load()->Close(mailbox_)) {
+      waiting.push_back(std::move(envelope));
+    }
+    has_queue_ = false;
+  }
+  return rest;
+}
+
+bool Process::Stash(core::Envelope& envelope) {
+  if (current_ != &envelope || !IsMessage(envelope) || answered_) {
+    throw std::logic_error(
+        "Stash: only the message being handled, and not answered, can be stashed");
+  }
+  ProcessCold& cold = Cold();
+  core::EnvelopePtr message = Detach(envelope);
+  if (cold.stash_limit != 0 && cold.stash.size() >= cold.stash_limit) {
+    CountOverflow(*message);
+    Drop(std::move(message), gen::DropReason::kMailboxFull,
+         gen::Error(gen::ErrorCode::kProcessMailboxFull, "its stash is full"));
+    return false;
+  }
+  cold.stash.push_back(std::move(message));
+  return true;
+}
+
+std::vector<core::EnvelopePtr> Process::TakeStash() {
+  ProcessCold* cold = ColdIfAny();
+  if (cold == nullptr) return {};
+  counts_.Hold(-static_cast<std::int64_t>(cold->stash.size()));
+  return std::exchange(cold->stash, {});
+}
+
+std::size_t Process::UnstashAll() {
+  std::vector<core::EnvelopePtr> stash = TakeStash();
+  const std::size_t count = stash.size();
+  if (count == 0) return 0;
+  for (auto& envelope : stash) envelope->lane = core::Lane::kMain;
+  if (has_queue_) {
+    queue_lane_.load()->Return(std::move(stash), mailbox_);
+    return count;
+  }
+  for (std::size_t i = 1; i < count; ++i) stash[i - 1]->next = stash[i].get();
+  core::Envelope* const first = stash.front().get();
+  core::Envelope* const last = stash.back().get();
+  for (auto& envelope : stash) (void)envelope.release();
+  mailbox_.ReturnToMain(first, last, static_cast<std::uint32_t>(count));
+  return count;
+}
+
+void Process::SetSuspended(core::Envelope& envelope) {
+  suspended_.store(static_cast<gen::EnvelopeKind>(envelope.kind) == gen::EnvelopeKind::kSuspend,
+                   std::memory_order_relaxed);
+  (void)runtime_->Respond(
+      gen::PID::FromAddress(envelope.from), envelope.ref,
+      core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse), core::Lane::kMain));
+}
+
+}  // namespace ergon::node
