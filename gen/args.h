@@ -22,6 +22,15 @@ class Args {
 
   [[nodiscard]] std::size_t size() const noexcept { return values_ ? values_->size() : 0; }
 
+  // These values, followed by those of `more`.
+  [[nodiscard]] Args With(const Args& more) const {
+    if (more.size() == 0) return *this;
+    if (size() == 0) return more;
+    std::vector<std::any> all = *values_;
+    all.insert(all.end(), more.values_->begin(), more.values_->end());
+    return Args(std::move(all));
+  }
+
   // The value at `index`, or kIncorrect when there is none or it has another type; the text names
   // both. `args.Get<int>(0).value_or(5)` reads an optional argument.
   template <class T>

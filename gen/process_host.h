@@ -2,6 +2,7 @@
 // gen::Process.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 
 #include <ergon/core/rotation.h>
@@ -58,6 +59,10 @@ class ProcessHost : public Process {
   // just before the exit signal.
   virtual Result<PID> SpawnAsync(const ProcessFactory& factory, const ProcessOptions& options,
                                  const Args& args) = 0;
+  // As SpawnAsync, with a name (empty: none) and without an heir: what the child has not handled
+  // when it ends is answered and counted then.
+  virtual Result<PID> SpawnChildAsync(Atom name, const ProcessFactory& factory,
+                                      const ProcessOptions& options, const Args& args) = 0;
   // As Spawn, linked and with this process as heir.
   virtual Result<PID> SpawnWorker(const ProcessFactory& factory, const ProcessOptions& options,
                                   const Args& args) = 0;
@@ -65,6 +70,9 @@ class ProcessHost : public Process {
   virtual Result<void> StopAfterQueue(PID pid, const Reason& reason) = 0;
   // Ends a process at once: the handler that runs is its last.
   virtual Result<void> Kill(PID pid) = 0;
+  // Suspends this process until the other one has ended. kTimeout: it has not within `timeout`;
+  // kProcessTerminated: this one is being ended itself.
+  virtual Result<void> AwaitEnd(PID pid, std::chrono::nanoseconds timeout) = 0;
   // All zero and `ended` when the process is gone.
   [[nodiscard]] virtual WorkerProgress Progress(PID worker) const = 0;
 

@@ -111,6 +111,18 @@ gen::Result<gen::PID> Process::SpawnAsync(const gen::ProcessFactory& factory,
                      .announce = true});
 }
 
+gen::Result<gen::PID> Process::SpawnChildAsync(gen::Atom name, const gen::ProcessFactory& factory,
+                                               const gen::ProcessOptions& options,
+                                               const gen::Args& args) {
+  return SpawnChild({.factory = factory,
+                     .options = options,
+                     .args = args,
+                     .parent = Self(),
+                     .name = name,
+                     .link = true,
+                     .announce = true});
+}
+
 gen::Result<gen::PID> Process::SpawnWorker(const gen::ProcessFactory& factory,
                                            const gen::ProcessOptions& options,
                                            const gen::Args& args) {

@@ -112,11 +112,15 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   gen::Result<gen::PID> SpawnAsync(const gen::ProcessFactory& factory,
                                    const gen::ProcessOptions& options,
                                    const gen::Args& args) override;
+  gen::Result<gen::PID> SpawnChildAsync(gen::Atom name, const gen::ProcessFactory& factory,
+                                        const gen::ProcessOptions& options,
+                                        const gen::Args& args) override;
   gen::Result<gen::PID> SpawnWorker(const gen::ProcessFactory& factory,
                                     const gen::ProcessOptions& options,
                                     const gen::Args& args) override;
   gen::Result<void> StopAfterQueue(gen::PID pid, const gen::Reason& reason) override;
   gen::Result<void> Kill(gen::PID pid) override;
+  gen::Result<void> AwaitEnd(gen::PID pid, std::chrono::nanoseconds timeout) override;
   [[nodiscard]] gen::WorkerProgress Progress(gen::PID worker) const override;
   [[nodiscard]] core::Rotation& GetRotation() override { return GetPoolSlot().rotation; }
   [[nodiscard]] std::uint64_t ReturningMessages() override;

@@ -43,6 +43,11 @@ struct ProcessCold {
   std::vector<gen::Atom> events;         // produced
   std::vector<gen::Atom> subscriptions;  // to events
   std::vector<core::Event*> waiters;     // threads in WaitProcess
+  struct WaitingProcess {                // in AwaitEnd
+    gen::PID pid;
+    std::uint64_t id;  // of its wait
+  };
+  std::vector<WaitingProcess> waiting_processes;
   gen::ProcessFallback fallback;
   gen::Overflow overflow =
       gen::Overflow::kReject;  // of a bounded mailbox without a queue of its own

@@ -1,4 +1,6 @@
 // Suspending a process: Call, Sleep.
+#include <mutex>
+
 #include <ergon/core/timer_queue.h>
 #include <ergon/core/worker.h>
 #include <ergon/node/current_process.h>
@@ -132,6 +134,34 @@ bool Process::Sleep(std::chrono::nanoseconds duration) {
   auto outcome = Wait(id, DeadlineAfter(Now(), duration), response);
   const core::EnvelopePtr unexpected(response);
   return outcome.has_value();
+}
+
+gen::Result<void> Process::AwaitEnd(gen::PID pid, std::chrono::nanoseconds timeout) {
+  if (IsInterrupted()) return EndingError();
+  Process* const other = runtime_->Find(pid);
+  if (other == nullptr) return {};
+  const std::uint64_t id = NextUniqueId();
+  await_.Begin(id);
+  core::Envelope* response = nullptr;
+  ProcessCold& cold = other->Cold();
+  {
+    std::lock_guard lock(cold.lock);
+    // Sequentially consistent, as is making cold_; partner: Finish, then Runtime::ProcessEnded.
+    if (other->generation_.load(std::memory_order_seq_cst) != pid.id >> 32) {
+      (void)await_.TakeOutcome(response);
+      return {};
+    }
+    cold.waiting_processes.push_back({Self(), id});
+  }
+  auto outcome = Wait(id, timeout == gen::kInfinite ? 0 : DeadlineAfter(Now(), timeout), response);
+  const core::EnvelopePtr answer(response);
+  if (outcome && *outcome != core::AwaitOutcome::kExpired) return {};
+  {
+    std::lock_guard lock(cold.lock);
+    std::erase_if(cold.waiting_processes, [id](const auto& waiting) { return waiting.id == id; });
+  }
+  if (!outcome) return std::move(outcome.error());
+  return gen::ErrTimeout;
 }
 
 }  // namespace ergon::node

@@ -180,12 +180,14 @@ gen::Result<gen::PID> Runtime::SpawnRegister(gen::Atom name, const gen::ProcessF
 
 void Runtime::ProcessEnded(Process& process, gen::PID pid, const gen::Reason& reason) {
   std::vector<core::Event*> waiters;
+  std::vector<ProcessCold::WaitingProcess> waiting_processes;
   // Not terminating any more: the slot is free (see WaitProcess).
   process.state_.store(static_cast<std::uint8_t>(gen::ProcessState::kStarting),
                        std::memory_order_relaxed);
   if (ProcessCold* cold = process.cold_.load(std::memory_order_seq_cst)) {
     std::lock_guard lock(cold->lock);
     waiters.swap(cold->waiters);
+    waiting_processes.swap(cold->waiting_processes);
     cold->name = gen::Atom();
   }
   // What the process had sent and handled stays in the node's books.
@@ -197,6 +199,11 @@ void Runtime::ProcessEnded(Process& process, gen::PID pid, const gen::Reason& re
   if (process.dispatcher_ != dispatcher_.get()) own_dispatchers_.Give(*process.dispatcher_);
   table_.Give(process);
   for (core::Event* waiter : waiters) waiter->Set();
+  for (const auto& waiting : waiting_processes) {
+    (void)Respond(waiting.pid, waiting.id,
+                  core::MakeEnvelope<bool>(static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse),
+                                           core::Lane::kMain, true));
+  }
   {
     std::shared_ptr<StopSequence> sequence;
     if (phase_.load(std::memory_order_relaxed) == Phase::kStopping) {

@@ -294,6 +294,11 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
     }
     return MakeWorker(options);
   }
+  gen::Result<gen::PID> SpawnChildAsync(gen::Atom, const gen::ProcessFactory& factory,
+                                        const gen::ProcessOptions& options,
+                                        const gen::Args& args) override {
+    return SpawnAsync(factory, options, args);
+  }
   gen::Result<gen::PID> SpawnWorker(const gen::ProcessFactory&, const gen::ProcessOptions& options,
                                     const gen::Args&) override {
     if (spawns_until_failure == 0) {
@@ -323,6 +328,10 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
     if (!worker.alive) return gen::ErrProcessTerminated;
     worker.killed = true;
     End(pid.id, gen::Reason::Kill());
+    return {};
+  }
+  gen::Result<void> AwaitEnd(gen::PID pid, std::chrono::nanoseconds) override {
+    if (At(pid).alive) return gen::ErrTimeout;
     return {};
   }
   gen::WorkerProgress Progress(gen::PID pid) const override {

@@ -37,6 +37,16 @@ TEST_CASE("args: optional ones") {
   CHECK(MakeArgs(4).Get<int>(0).value_or(5) == 4);
 }
 
+TEST_CASE("args: one list behind the other") {
+  const Args all = MakeArgs(1, "two").With(MakeArgs(3));
+  REQUIRE(all.size() == 3);
+  CHECK(all.Get<int>(0).value() == 1);
+  CHECK(all.Get<std::string>(1).value() == "two");
+  CHECK(all.Get<int>(2).value() == 3);
+  CHECK(MakeArgs().With(MakeArgs(4)).Get<int>(0).value() == 4);
+  CHECK(MakeArgs(5).With(MakeArgs()).size() == 1);
+}
+
 TEST_CASE("args: copies share the values") {
   const Args args = MakeArgs(std::string(1000, 'x'));
   const Args copy = args;  // NOLINT(performance-unnecessary-copy-initialization): what is tested

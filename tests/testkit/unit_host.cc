@@ -131,6 +131,15 @@ gen::Result<gen::PID> UnitHost::SpawnAsync(const gen::ProcessFactory&, const gen
   return NeedsNode("a pool");
 }
 
+gen::Result<gen::PID> UnitHost::SpawnChildAsync(gen::Atom, const gen::ProcessFactory&,
+                                                const gen::ProcessOptions&, const gen::Args&) {
+  return NeedsNode("a supervisor");
+}
+
+gen::Result<void> UnitHost::AwaitEnd(gen::PID, std::chrono::nanoseconds) {
+  return NeedsNode("AwaitEnd");
+}
+
 gen::Result<gen::PID> UnitHost::SpawnWorker(const gen::ProcessFactory&, const gen::ProcessOptions&,
                                             const gen::Args&) {
   return NeedsNode("a pool");

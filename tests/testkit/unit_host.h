@@ -112,10 +112,13 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
   void Drop(core::EnvelopePtr, gen::DropReason, const gen::Error&) override {}
   gen::Result<gen::PID> SpawnAsync(const gen::ProcessFactory&, const gen::ProcessOptions&,
                                    const gen::Args&) override;
+  gen::Result<gen::PID> SpawnChildAsync(gen::Atom, const gen::ProcessFactory&,
+                                        const gen::ProcessOptions&, const gen::Args&) override;
   gen::Result<gen::PID> SpawnWorker(const gen::ProcessFactory&, const gen::ProcessOptions&,
                                     const gen::Args&) override;
   gen::Result<void> StopAfterQueue(gen::PID, const gen::Reason&) override;
   gen::Result<void> Kill(gen::PID) override { return {}; }
+  gen::Result<void> AwaitEnd(gen::PID, std::chrono::nanoseconds) override;
   [[nodiscard]] gen::WorkerProgress Progress(gen::PID) const override { return {}; }
   [[nodiscard]] core::Rotation& GetRotation() override { return rotation_; }
   [[nodiscard]] bool TryRedirectMain() override { return false; }

@@ -1,0 +1,53 @@
+#include <ergon/act/supervisor_inspection.h>
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include <fmt/core.h>
+
+namespace ergon::act {
+namespace {
+
+bool IsWanted(std::string_view key, const std::vector<std::string>& items) {
+  return std::ranges::any_of(items, [key](const std::string& item) {
+    return key.starts_with(item) && (key.size() == item.size() || key[item.size()] == ':');
+  });
+}
+
+}  // namespace
+
+gen::Inspection InspectSupervisor(const SupervisorFigures& figures, gen::Inspection added,
+                                  const std::vector<std::string>& items) {
+  gen::Inspection all = std::move(added);
+  const auto put = [&all](std::string key, const auto& value) {
+    all.insert_or_assign(std::move(key), fmt::format("{}", value));
+  };
+  const SupervisorSpec& spec = figures.spec;
+  const bool has_templates = spec.type == SupervisorType::kSimpleOneForOne;
+  std::size_t running = 0;
+  std::unordered_map<gen::Atom, std::size_t> numbers;
+  for (const SupervisorChild& child : figures.children) {
+    if (child.state == SupervisorChildState::kRunning) ++running;
+    std::string key = fmt::format("child:{}", child.name);
+    if (has_templates) key += fmt::format(":{}", ++numbers[child.name]);
+    put(std::move(key),
+        fmt::format("{} {} restarts={}{}", child.pid ? child.pid.ToString() : "nobody",
+                    ToText(child.state), child.restarts, child.significant ? " significant" : ""));
+  }
+  put("type", ToText(spec.type));
+  put("strategy", ToText(spec.restart.strategy));
+  put("intensity", spec.restart.intensity);
+  put("period", spec.restart.period_s);
+  put("restarts", figures.recent_restarts);
+  put("children_total", figures.children.size());
+  put("children_running", running);
+  put("state", figures.ending ? "stopping" : "running");
+  if (!items.empty()) {
+    std::erase_if(all, [&items](const auto& entry) { return !IsWanted(entry.first, items); });
+  }
+  return all;
+}
+
+}  // namespace ergon::act
