@@ -33,6 +33,30 @@ SupervisorCommands::Key SupervisorCommands::Enter(const SupervisorChildSpec& chi
   return key;
 }
 
+std::optional<SupervisorCommands::Outcome> SupervisorCommands::Request(core::Envelope& envelope) {
+  if (const auto* start = envelope.ValueAs<StartChildRequest>()) {
+    return Outcome{Start(start->name, start->args), true};
+  }
+  if (const auto* end = envelope.ValueAs<TerminateChildRequest>()) {
+    return Outcome{end->pid ? Terminate(end->pid) : Terminate(end->name), false};
+  }
+  if (const auto* restart = envelope.ValueAs<RestartChildRequest>()) {
+    return Outcome{Restart(restart->name), true};
+  }
+  if (const auto* enable = envelope.ValueAs<EnableChildRequest>()) {
+    return Outcome{Enable(enable->name), true};
+  }
+  if (const auto* disable = envelope.ValueAs<DisableChildRequest>()) {
+    return Outcome{Disable(disable->name), false};
+  }
+  if (const auto* add = envelope.ValueAs<AddChildRequest>()) return Outcome{Add(add->spec), true};
+  if (const auto* remove = envelope.ValueAs<DeleteChildRequest>()) {
+    auto removed = Delete(remove->name);
+    return Outcome{removed ? gen::Result<Key>(Key{0}) : removed.error(), false};
+  }
+  return std::nullopt;
+}
+
 gen::Result<SupervisorCommands::Key> SupervisorCommands::KeyOf(gen::Atom name) const {
   const auto key = children_.FindName(name);
   if (!key) return UnknownChild(name);

@@ -2,9 +2,12 @@
 // started or ended here: that is in the actions of the strategy afterwards.
 #pragma once
 
+#include <optional>
+
 #include <ergon/act/supervisor_children.h>
 #include <ergon/act/supervisor_spec.h>
 #include <ergon/act/supervisor_strategy.h>
+#include <ergon/core/envelope.h>
 
 namespace ergon::act {
 
@@ -20,6 +23,13 @@ class SupervisorCommands {
 
   // Adds a child that is not started, or a template; without any check.
   Key Enter(const SupervisorChildSpec& child, bool forgotten_unless_started);
+
+  struct Outcome {
+    gen::Result<Key> key;
+    bool until_started;  // how long to wait for the child, else: until it has ended
+  };
+  // Any request of supervisor_requests.h that changes something; none: it is another one.
+  std::optional<Outcome> Request(core::Envelope& envelope);
 
   gen::Result<Key> Start(gen::Atom name, const gen::Args& args);
   gen::Result<Key> Terminate(gen::Atom name);

@@ -140,28 +140,13 @@ gen::Status SupervisorRunner::CallUser(core::Envelope& envelope) {
 }
 
 bool SupervisorRunner::OnRequest(core::Envelope& envelope) {
-  if (const auto* start = envelope.ValueAs<StartChildRequest>()) {
-    AnswerLater(envelope, commands_.Start(start->name, start->args), true);
-  } else if (const auto* end = envelope.ValueAs<TerminateChildRequest>()) {
-    AnswerLater(envelope, end->pid ? commands_.Terminate(end->pid) : commands_.Terminate(end->name),
-                false);
-  } else if (const auto* restart = envelope.ValueAs<RestartChildRequest>()) {
-    AnswerLater(envelope, commands_.Restart(restart->name), true);
-  } else if (const auto* enable = envelope.ValueAs<EnableChildRequest>()) {
-    AnswerLater(envelope, commands_.Enable(enable->name), true);
-  } else if (const auto* disable = envelope.ValueAs<DisableChildRequest>()) {
-    AnswerLater(envelope, commands_.Disable(disable->name), false);
-  } else if (const auto* add = envelope.ValueAs<AddChildRequest>()) {
-    AnswerLater(envelope, commands_.Add(add->spec), true);
-  } else if (const auto* remove = envelope.ValueAs<DeleteChildRequest>()) {
-    auto removed = commands_.Delete(remove->name);
-    AnswerLater(envelope, removed ? gen::Result<Key>(Key{0}) : removed.error(), false);
-  } else if (envelope.ValueAs<ChildrenRequest>() != nullptr) {
+  if (envelope.ValueAs<ChildrenRequest>() != nullptr) {
     (void)host_.SendResponse(SenderOf(envelope), RefOf(envelope), Children());
-  } else {
-    return false;
+    return true;
   }
-  return true;
+  const auto outcome = commands_.Request(envelope);
+  if (outcome) AnswerLater(envelope, outcome->key, outcome->until_started);
+  return outcome.has_value();
 }
 
 void SupervisorRunner::AnswerLater(const core::Envelope& envelope, const gen::Result<Key>& key,

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include <ergon/gen/application.h>
 #include <ergon/gen/args.h>
 #include <ergon/gen/factory.h>
 #include <ergon/gen/log.h>
@@ -18,7 +19,7 @@
 namespace ergon::gen {
 
 // All functions may be called from any thread. Those that wait (Call, Inspect, Spawn, StopProcess,
-// Wait...) block the calling thread; inside a handler use the process's own, which suspend only the
+// StartApplication, Wait...) block the calling thread; inside a handler use the process's own, which suspend only the
 // process: here they return kNotAllowed on a thread that runs handlers.
 class Node : public Messenger {
  public:
@@ -72,7 +73,31 @@ class Node : public Messenger {
   // What became of all messages so far. Looks at every process, so it takes its time.
   [[nodiscard]] virtual gen::MessageBalance MessageBalance() const = 0;
 
-  // Ends all processes in order and then the node. Processes without a parent are asked, the last
+  // -- applications: see gen::ApplicationSpec --
+
+  // Makes an application known. kIncorrect: a field, which the text names; kTaken: the name.
+  virtual Result<void> LoadApplication(const ApplicationSpec& spec) = 0;
+  // Forgets it. kProcessUnknown: it is not loaded; kNotAllowed: it runs.
+  virtual Result<void> UnloadApplication(Atom name) = 0;
+  // Starts those it depends on that do not run yet, then its processes, and returns when the Init of
+  // the last one is done. If one fails, those of the same application are ended again; what it
+  // depends on stays. Errors, which name the application or the process:
+  //   kProcessUnknown     it is not loaded
+  //   kIncorrect          a dependency is not loaded, or they are circular; nothing was started
+  //   kNotAllowed         it runs, or one is being started or stopped just now
+  //   or as for Spawn
+  virtual Result<void> StartApplication(Atom name) = 0;
+  // Ends its processes in reverse order, each within its time-out, and returns when all have ended.
+  // kTimeout: they have not within `timeout`, and go on ending; kNotAllowed: it does not run, or one
+  // that runs depends on it; kProcessUnknown: it is not loaded.
+  virtual Result<void> StopApplication(Atom name, std::chrono::nanoseconds timeout = kInfinite) = 0;
+  // kProcessUnknown: it is not loaded.
+  [[nodiscard]] virtual Result<gen::ApplicationInfo> ApplicationInfo(Atom name) const = 0;
+  // The names of those that are loaded.
+  [[nodiscard]] virtual std::vector<Atom> Applications() const = 0;
+
+  // Ends all processes in order and then the node: first those of applications, the application
+  // started last first, then the others. Processes without a parent are asked, the last
   // one started first, to handle what waits in their mailboxes and to end; each takes its linked
   // children along. What has not ended within NodeOptions::shutdown_timeout is killed. Returns when
   // everything is gone; may be called again. From inside a handler it only begins.

@@ -89,6 +89,22 @@ gen::Result<void> Node::SendEnvelopeOrWait(const gen::Target& to, core::Envelope
 gen::NodeInfo Node::Info() const { return runtime_->Info(); }
 
 gen::MessageBalance Node::MessageBalance() const { return runtime_->MessageBalance(); }
+gen::Result<void> Node::LoadApplication(const gen::ApplicationSpec& spec) {
+  return runtime_->LoadApplication(spec);
+}
+gen::Result<void> Node::UnloadApplication(gen::Atom name) {
+  return runtime_->UnloadApplication(name);
+}
+gen::Result<void> Node::StartApplication(gen::Atom name) {
+  return runtime_->StartApplication(name);
+}
+gen::Result<void> Node::StopApplication(gen::Atom name, std::chrono::nanoseconds timeout) {
+  return runtime_->StopApplication(name, timeout);
+}
+gen::Result<gen::ApplicationInfo> Node::ApplicationInfo(gen::Atom name) const {
+  return runtime_->ApplicationInfo(name);
+}
+std::vector<gen::Atom> Node::Applications() const { return runtime_->Applications(); }
 void Node::Stop() { runtime_->Stop(); }
 void Node::StopForce() { runtime_->StopForce(); }
 void Node::Wait() { runtime_->Wait(); }

@@ -58,6 +58,13 @@ class Node final : public gen::Node {
                                        std::chrono::nanoseconds timeout) override;
   [[nodiscard]] gen::NodeInfo Info() const override;
   [[nodiscard]] gen::MessageBalance MessageBalance() const override;
+  gen::Result<void> LoadApplication(const gen::ApplicationSpec& spec) override;
+  gen::Result<void> UnloadApplication(gen::Atom name) override;
+  gen::Result<void> StartApplication(gen::Atom name) override;
+  gen::Result<void> StopApplication(gen::Atom name,
+                                    std::chrono::nanoseconds timeout = gen::kInfinite) override;
+  [[nodiscard]] gen::Result<gen::ApplicationInfo> ApplicationInfo(gen::Atom name) const override;
+  [[nodiscard]] std::vector<gen::Atom> Applications() const override;
   void Stop() override;
   void StopForce() override;
   void Wait() override;

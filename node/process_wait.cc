@@ -1,4 +1,4 @@
-// Suspending a process: Call, Sleep.
+// Suspending a process: Call, Sleep, Yield, AwaitEnd.
 #include <mutex>
 
 #include <ergon/core/timer_queue.h>

@@ -356,6 +356,18 @@ gen::Result<void> Runtime::SendEnvelopeOrWait(const gen::Target& to, core::Envel
   }
 }
 
+gen::Result<void> Runtime::StartApplication(gen::Atom name) {
+  auto may_block = CheckMayBlock("StartApplication");
+  if (!may_block) return may_block;
+  return applications_.Start(name);
+}
+
+gen::Result<void> Runtime::StopApplication(gen::Atom name, std::chrono::nanoseconds timeout) {
+  auto may_block = CheckMayBlock("StopApplication");
+  if (!may_block) return may_block;
+  return applications_.Stop(name, timeout);
+}
+
 // ---- inspection
 
 gen::Result<gen::ProcessInfo> Runtime::ProcessInfo(gen::PID pid) const {

@@ -20,6 +20,7 @@
 #include <ergon/gen/node.h>
 #include <ergon/gen/node_options.h>
 #include <ergon/gen/process_host.h>
+#include <ergon/node/applications.h>
 #include <ergon/node/events.h>
 #include <ergon/node/io_thread.h>
 #include <ergon/node/logging.h>
@@ -75,6 +76,20 @@ class Runtime final : public gen::Node, private gen::LogSink {
   [[nodiscard]] std::vector<gen::PID> ProcessList() const override;
   [[nodiscard]] gen::NodeInfo Info() const override;
   [[nodiscard]] gen::MessageBalance MessageBalance() const override;
+  gen::Result<void> LoadApplication(const gen::ApplicationSpec& spec) override {
+    return applications_.Load(spec);
+  }
+  gen::Result<void> UnloadApplication(gen::Atom name) override {
+    return applications_.Unload(name);
+  }
+  gen::Result<void> StartApplication(gen::Atom name) override;
+  gen::Result<void> StopApplication(gen::Atom name, std::chrono::nanoseconds timeout) override;
+  [[nodiscard]] gen::Result<gen::ApplicationInfo> ApplicationInfo(gen::Atom name) const override {
+    return applications_.Info(name, clock_->Now());
+  }
+  [[nodiscard]] std::vector<gen::Atom> Applications() const override {
+    return applications_.List();
+  }
   void Stop() override;
   void StopForce() override;
   void Wait() override;
@@ -198,6 +213,7 @@ class Runtime final : public gen::Node, private gen::LogSink {
   Names names_;
   Aliases aliases_;
   Events events_;
+  node::Applications applications_{*this};
   ProcessTable table_;
   std::shared_ptr<core::Dispatcher> dispatcher_;  // its threads use all of the above
   OwnDispatchers own_dispatchers_;                // theirs too

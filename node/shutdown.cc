@@ -1,6 +1,6 @@
 // How a node ends.
 //
-//   1  in order   processes without a parent, the last one started first: each handles what waits in
+//   1  in order   applications, the last one started first; then processes without a parent, the last one started first: each handles what waits in
 //                 its mailbox, then ends, then the next one is asked. Linked children go with it.
 //   2  the rest   children without links, in the same way
 //   3  by force   after the deadline, or at once with StopForce: everything is killed
@@ -10,6 +10,7 @@
 #include <future>
 #include <thread>
 #include <unordered_set>
+#include <utility>
 
 #include <ergon/core/worker.h>
 #include <ergon/node/deadline.h>
@@ -108,9 +109,13 @@ void Runtime::StopInOrder(std::int64_t deadline) {
     return sequence;
   };
   std::unordered_set<gen::PID> asked;
-  auto sequence = begin(NewestFirst(true));
+  std::vector<gen::PID> applications = applications_.MastersNewestFirst();
+  bool in_applications = !applications.empty();
+  auto sequence = begin(in_applications ? std::move(applications) : NewestFirst(true));
   while (clock_->Now() < deadline && !force_.load()) {
-    if (sequence->IsDone()) {
+    if (sequence->IsDone() && std::exchange(in_applications, false)) {
+      sequence = begin(NewestFirst(true));
+    } else if (sequence->IsDone()) {
       // What is left has no parent that takes it along.
       std::vector<gen::PID> rest = NewestFirst(false);
       std::erase_if(rest, [&](gen::PID pid) { return !asked.insert(pid).second; });

@@ -1,0 +1,42 @@
+#include <ergon/gen/application.h>
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+namespace ergon::gen {
+
+std::string_view ToText(ApplicationState state) {
+  switch (state) {
+    case ApplicationState::kLoaded:
+      return "loaded";
+    case ApplicationState::kStarting:
+      return "starting";
+    case ApplicationState::kRunning:
+      return "running";
+    case ApplicationState::kStopping:
+      return "stopping";
+  }
+  return "unknown";
+}
+
+std::string ApplicationSpec::Validate() const {
+  if (name.empty()) return "name: must not be empty";
+  if (mode > ApplicationMode::kPermanent) {
+    return fmt::format("mode: {}, must be an ApplicationMode", static_cast<int>(mode));
+  }
+  if (std::any_of(depends.begin(), depends.end(), [](Atom other) { return other.empty(); })) {
+    return "depends: must not have an empty name";
+  }
+  if (processes.empty()) return "processes: must not be empty";
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    if (!processes[i].factory) return fmt::format("processes[{}].factory: is empty", i);
+    if (processes[i].shutdown_timeout < std::chrono::nanoseconds::zero()) {
+      return fmt::format("processes[{}].shutdown_timeout: {} ns, must not be negative", i,
+                         processes[i].shutdown_timeout.count());
+    }
+  }
+  return {};
+}
+
+}  // namespace ergon::gen

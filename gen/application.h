@@ -1,0 +1,68 @@
+// Applications: processes that are started and ended together, and what else has to run for that.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ergon/gen/args.h>
+#include <ergon/gen/atom.h>
+#include <ergon/gen/factory.h>
+#include <ergon/gen/pid.h>
+#include <ergon/gen/process_options.h>
+
+namespace ergon::gen {
+
+// What the end of one of an application's processes means that nobody has asked for.
+enum class ApplicationMode : std::uint8_t {
+  kTemporary,  // nothing; with its last process the application ends
+  kTransient,  // nothing after normal and shutdown; a failure ends the application and the node
+  kPermanent,  // it ends the application and the node
+};
+
+enum class ApplicationState : std::uint8_t { kLoaded, kStarting, kRunning, kStopping };
+// As in "running".
+[[nodiscard]] std::string_view ToText(ApplicationState state);
+
+// One process of an application: often a supervisor.
+struct ApplicationProcess {
+  Atom name = {};               // it is registered by it; empty: it is not
+  ProcessFactory factory = {};  // required
+  Args args = {};
+  ProcessOptions options = {};
+  // How long it may take to handle what it has queued and to end; then it is killed. 0: it is killed
+  // at once; kInfinite: as long as it likes.
+  std::chrono::nanoseconds shutdown_timeout = std::chrono::seconds(5);
+};
+
+struct ApplicationSpec {
+  Atom name = {};                  // required
+  std::string description = {};    // for people
+  std::vector<Atom> depends = {};  // applications that have to run before; they are started first
+  // For its processes, which find it with Node::ApplicationInfo.
+  std::map<std::string, std::string> environment = {};
+  // At least one. Started in this order, each after the Init of the one before, and ended in
+  // reverse order.
+  std::vector<ApplicationProcess> processes = {};
+  ApplicationMode mode = ApplicationMode::kTemporary;
+
+  // Empty, or what is wrong: as in "processes[0].factory: is empty".
+  [[nodiscard]] std::string Validate() const;
+};
+
+// A moment's view of an application.
+struct ApplicationInfo {
+  Atom name;
+  std::string description;
+  std::vector<Atom> depends;
+  std::map<std::string, std::string> environment;
+  ApplicationMode mode = ApplicationMode::kTemporary;
+  ApplicationState state = ApplicationState::kLoaded;
+  std::chrono::nanoseconds uptime{0};  // since it runs
+  std::vector<PID> processes;          // those that are alive
+};
+
+}  // namespace ergon::gen

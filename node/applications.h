@@ -1,0 +1,57 @@
+// The applications of a node: which are loaded, which run, and in which order they were started.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <ergon/gen/application.h>
+#include <ergon/gen/node.h>
+
+namespace ergon::node {
+
+// Any thread; Start and Stop block it. What the functions mean for users is told at gen::Node.
+class Applications {
+ public:
+  explicit Applications(gen::Node& node) : node_(node) {}
+
+  gen::Result<void> Load(const gen::ApplicationSpec& spec);
+  gen::Result<void> Unload(gen::Atom name);
+  gen::Result<void> Start(gen::Atom name);
+  gen::Result<void> Stop(gen::Atom name, std::chrono::nanoseconds timeout);
+  [[nodiscard]] gen::Result<gen::ApplicationInfo> Info(gen::Atom name, std::int64_t now) const;
+  [[nodiscard]] std::vector<gen::Atom> List() const;
+  // Of those that run, the last one started first.
+  [[nodiscard]] std::vector<gen::PID> MastersNewestFirst() const;
+
+  // -- for ApplicationMaster --
+  void SetProcesses(gen::Atom name, gen::PID pid, bool alive);
+  void Running(gen::Atom name, gen::PID master, std::int64_t now);
+  void Stopping(gen::Atom name);
+  void Ended(gen::Atom name);
+
+ private:
+  struct Entry {
+    std::shared_ptr<const gen::ApplicationSpec> spec;
+    gen::ApplicationState state = gen::ApplicationState::kLoaded;
+    gen::PID master = {};
+    std::vector<gen::PID> processes = {};
+    std::int64_t started_at = 0;  // Clock ns
+    std::uint64_t order = 0;      // of its start, among all
+  };
+
+  gen::Result<Entry*> Find(gen::Atom name);
+  // Appends what has to be started for `name`, in order, and `name` itself; `path` leads to it.
+  gen::Result<void> Plan(gen::Atom name, std::vector<gen::Atom>& path,
+                         std::vector<gen::Atom>& order);
+  gen::Result<void> StartOne(gen::Atom name);
+
+  gen::Node& node_;
+  mutable std::mutex mutex_;
+  std::map<gen::Atom, Entry> entries_;  // in the order of the names' creation
+  std::uint64_t starts_ = 0;
+};
+
+}  // namespace ergon::node

@@ -1,0 +1,281 @@
+// Applications: groups of processes that start and end together.
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "subject.h"
+
+namespace ergon::node {
+namespace {
+
+using gen::ApplicationMode;
+using gen::ApplicationSpec;
+using gen::ApplicationState;
+using kit::Eventually;
+using Lines = std::vector<std::string>;
+
+// Applications whose processes note when they start and end.
+struct AppNode {
+  ~AppNode() { test.node.Stop(); }
+
+  Handlers Noting() {
+    return {.init =
+                [this](Subject& self, const gen::Args&) {
+                  notes.Add("+" + self.Name().ToString());
+                  return gen::Continue();
+                },
+            .terminate =
+                [this](Subject& self, const gen::Reason& reason) {
+                  notes.Add("-" + self.Name().ToString() + " " + reason.ToString());
+                }};
+  }
+  gen::ApplicationProcess Process(gen::Atom name) {
+    return {.name = name, .factory = Make(Noting())};
+  }
+  // With two processes, <name>1 and <name>2.
+  ApplicationSpec Spec(const std::string& name, std::vector<gen::Atom> depends = {},
+                       ApplicationMode mode = ApplicationMode::kTemporary) {
+    return {.name = name,
+            .depends = std::move(depends),
+            .processes = {Process(name + "1"), Process(name + "2")},
+            .mode = mode};
+  }
+  void Load(const ApplicationSpec& spec) { test.node.LoadApplication(spec).value(); }
+  ApplicationState State(gen::Atom name) { return test.node.ApplicationInfo(name).value().state; }
+  bool EventuallyState(gen::Atom name, ApplicationState state) {
+    return Eventually([&] { return State(name) == state; });
+  }
+  void EndProcess(gen::Atom name, gen::Reason reason) {
+    const gen::PID pid = test.node.Resolve(name).value();
+    test.node.Send(pid, End{std::move(reason)}).value();
+    REQUIRE(test.Ended(pid));
+  }
+  // The node ends by itself.
+  bool EventuallyStopped() {
+    test.node.Wait();
+    return test.node.Info().processes == 0;
+  }
+  std::string ErrorOf(const gen::Result<void>& result) {
+    REQUIRE_FALSE(result);
+    return std::string(result.error().detail());
+  }
+
+  Notes<std::string> notes;
+  TestNode test;
+};
+
+TEST_CASE("application: starts in order, ends in reverse order, starts again") {
+  AppNode app;
+  auto spec = app.Spec("a");
+  spec.description = "an application";
+  spec.environment = {{"key", "value"}};
+  app.Load(spec);
+  CHECK(app.State("a") == ApplicationState::kLoaded);
+  REQUIRE(app.test.node.StartApplication("a"));
+  const auto info = app.test.node.ApplicationInfo("a").value();
+  CHECK(info.state == ApplicationState::kRunning);
+  CHECK(info.environment.at("key") == "value");
+  CHECK(info.description == "an application");
+  REQUIRE(info.processes.size() == 2);
+  CHECK(info.processes[1] == app.test.node.Resolve("a2").value());
+  REQUIRE(app.test.node.StopApplication("a"));
+  CHECK(app.State("a") == ApplicationState::kLoaded);
+  CHECK(app.test.node.ApplicationInfo("a").value().processes.empty());
+  CHECK(app.notes.All() == Lines{"+a1", "+a2", "-a2 shutdown", "-a1 shutdown"});
+  REQUIRE(app.test.node.StartApplication("a"));
+  CHECK(app.test.node.Applications() == std::vector<gen::Atom>{"a"});
+}
+
+TEST_CASE("application: what is not allowed") {
+  AppNode app;
+  CHECK(app.ErrorOf(app.test.node.LoadApplication({})) == "name: must not be empty");
+  CHECK(app.ErrorOf(app.test.node.LoadApplication({.name = "x"})) ==
+        "processes: must not be empty");
+  CHECK(app.ErrorOf(app.test.node.LoadApplication({.name = "x", .processes = {{}}})) ==
+        "processes[0].factory: is empty");
+  CHECK(app.test.node.StartApplication("x").error() == gen::ErrProcessUnknown);
+  CHECK(app.test.node.StopApplication("x").error() == gen::ErrProcessUnknown);
+  CHECK(app.test.node.UnloadApplication("x").error() == gen::ErrProcessUnknown);
+  CHECK(app.test.node.ApplicationInfo("x").error() == gen::ErrProcessUnknown);
+  app.Load(app.Spec("a"));
+  CHECK(app.test.node.LoadApplication(app.Spec("a")).error() == gen::ErrTaken);
+  CHECK(app.ErrorOf(app.test.node.StopApplication("a")) == "application 'a' is loaded");
+  REQUIRE(app.test.node.StartApplication("a"));
+  CHECK(app.ErrorOf(app.test.node.StartApplication("a")) == "application 'a' is running");
+  CHECK(app.test.node.UnloadApplication("a").error() == gen::ErrNotAllowed);
+  const gen::PID subject = app.test.Spawn();
+  REQUIRE(app.test.Run(subject, [](Subject& self) {
+    CHECK(self.Node().StartApplication("a").error() == gen::ErrNotAllowed);
+    CHECK(self.Node().StopApplication("a").error() == gen::ErrNotAllowed);
+    CHECK(self.Node().ApplicationInfo("a"));
+  }));
+  REQUIRE(app.test.node.StopApplication("a"));
+  CHECK(app.test.node.UnloadApplication("a"));
+  CHECK(app.test.node.Applications().empty());
+}
+
+TEST_CASE("application: dependencies start first, once, and are needed while it runs") {
+  AppNode app;
+  app.Load(app.Spec("c", {"a", "b"}));
+  app.Load(app.Spec("b", {"a"}));
+  app.Load(app.Spec("a"));
+  REQUIRE(app.test.node.StartApplication("c"));
+  CHECK(app.notes.All() == Lines{"+a1", "+a2", "+b1", "+b2", "+c1", "+c2"});
+  CHECK(app.ErrorOf(app.test.node.StopApplication("a")) ==
+        (app.test.node.Applications()[0] == gen::Atom("c")
+             ? "application 'c' needs 'a' and is running"
+             : "application 'b' needs 'a' and is running"));
+  REQUIRE(app.test.node.StopApplication("c"));
+  REQUIRE(app.test.node.StopApplication("b"));
+  REQUIRE(app.test.node.StopApplication("a"));
+}
+
+TEST_CASE("application: missing and circular dependencies are named, and nothing is started") {
+  AppNode app;
+  app.Load(app.Spec("a", {"b"}));
+  app.Load(app.Spec("b", {"c"}));
+  CHECK(app.ErrorOf(app.test.node.StartApplication("a")) ==
+        "depends: 'c', which 'b' needs, is not loaded");
+  app.Load(app.Spec("c", {"a"}));
+  CHECK(app.ErrorOf(app.test.node.StartApplication("a")) ==
+        "depends: 'a' -> 'b' -> 'c' -> 'a' is circular");
+  app.Load(app.Spec("d", {"d"}));
+  CHECK(app.ErrorOf(app.test.node.StartApplication("d")) == "depends: 'd' -> 'd' is circular");
+  CHECK(app.notes.size() == 0);
+  CHECK(app.State("b") == ApplicationState::kLoaded);
+}
+
+TEST_CASE("application: a process that fails to start ends the others") {
+  AppNode app;
+  auto spec = app.Spec("a", {"b"});
+  spec.processes.push_back(
+      {.name = "a3", .factory = Make({.init = [](Subject&, const gen::Args&) -> gen::Status {
+                       return gen::Stop(gen::Reason::Error("no"));
+                     }})});
+  app.Load(spec);
+  app.Load(app.Spec("b"));
+  CHECK(app.ErrorOf(app.test.node.StartApplication("a")) == "application 'a': process 2 'a3': no");
+  CHECK(app.notes.All() == Lines{"+b1", "+b2", "+a1", "+a2", "-a2 shutdown", "-a1 shutdown"});
+  CHECK(app.State("a") == ApplicationState::kLoaded);
+  CHECK(app.State("b") == ApplicationState::kRunning);
+}
+
+TEST_CASE("application: temporary ones end with their last process, and never end the node") {
+  AppNode app;
+  app.Load(app.Spec("a"));
+  REQUIRE(app.test.node.StartApplication("a"));
+  app.EndProcess("a1", gen::Reason::Error("failure"));
+  CHECK(
+      Eventually([&] { return app.test.node.ApplicationInfo("a").value().processes.size() == 1; }));
+  CHECK(app.State("a") == ApplicationState::kRunning);
+  app.EndProcess("a2", gen::Reason::Error("failure"));
+  CHECK(app.EventuallyState("a", ApplicationState::kLoaded));
+  CHECK(app.test.node.StartApplication("a"));
+}
+
+TEST_CASE("application: transient ones end the node after a failure only") {
+  AppNode app;
+  app.Load(app.Spec("a", {}, ApplicationMode::kTransient));
+  REQUIRE(app.test.node.StartApplication("a"));
+  SUBCASE("normal ends") {
+    app.EndProcess("a1", gen::Reason::Normal());
+    app.EndProcess("a2", gen::Reason::Shutdown());
+    CHECK(app.EventuallyState("a", ApplicationState::kLoaded));
+    CHECK(app.test.node.StartApplication("a"));
+  }
+  SUBCASE("a failure") {
+    app.EndProcess("a1", gen::Reason::Error("failure"));
+    CHECK(app.EventuallyStopped());
+    CHECK(app.notes.All().back() == "-a2 shutdown");
+  }
+  SUBCASE("stopped on demand") {
+    REQUIRE(app.test.node.StopApplication("a"));
+    CHECK(app.test.node.StartApplication("a"));
+  }
+}
+
+TEST_CASE("application: permanent ones end the node, whatever the reason") {
+  AppNode app;
+  app.Load(app.Spec("a", {}, ApplicationMode::kPermanent));
+  REQUIRE(app.test.node.StartApplication("a"));
+  SUBCASE("normal end") {
+    app.EndProcess("a1", gen::Reason::Normal());
+    CHECK(app.EventuallyStopped());
+    CHECK(app.notes.All() == Lines{"+a1", "+a2", "-a1 normal", "-a2 shutdown"});
+  }
+  SUBCASE("killed") {
+    REQUIRE(app.test.node.Kill(app.test.node.Resolve("a2").value()));
+    CHECK(app.EventuallyStopped());
+  }
+  SUBCASE("one that has cut its link") {
+    const gen::PID pid = app.test.node.Resolve("a1").value();
+    REQUIRE(app.test.Run(pid, [](Subject& self) { CHECK(self.Unlink(self.Parent())); }));
+    app.EndProcess("a1", gen::Reason::Error("failure"));
+    CHECK(app.EventuallyStopped());
+  }
+  SUBCASE("stopped on demand") {
+    REQUIRE(app.test.node.StopApplication("a"));
+    CHECK(app.test.node.StartApplication("a"));
+  }
+}
+
+TEST_CASE("application: who does not end in time is killed; a stop may be given up waiting for") {
+  std::atomic<bool> go{false};
+  AppNode app;
+  auto spec = app.Spec("a");
+  spec.processes[0].factory = Make({.terminate = [&](Subject& self, const gen::Reason&) {
+    while (!go.load() && self.Sleep(1ms)) {
+    }
+  }});
+  spec.processes[0].shutdown_timeout = gen::kInfinite;
+  spec.processes[1].factory =
+      Make({.terminate = [](Subject& self, const gen::Reason&) { (void)self.Sleep(1h); }});
+  spec.processes[1].shutdown_timeout = 1ms;
+  app.Load(spec);
+  REQUIRE(app.test.node.StartApplication("a"));
+  CHECK(app.test.node.StopApplication("a", 20ms).error() == gen::ErrTimeout);
+  CHECK(app.State("a") == ApplicationState::kStopping);
+  CHECK(app.test.node.StartApplication("a").error() == gen::ErrNotAllowed);
+  go = true;
+  CHECK(app.test.node.StopApplication("a"));
+}
+
+TEST_CASE("application: the node stops them first, in reverse order of their start") {
+  AppNode app;
+  app.Load(app.Spec("b"));
+  app.Load(app.Spec("a", {"b"}));
+  app.test.node.SpawnRegister("before", Make(app.Noting())).value();
+  REQUIRE(app.test.node.StartApplication("a"));
+  app.test.node.SpawnRegister("after", Make(app.Noting())).value();
+  app.test.node.Stop();
+  CHECK(app.notes.All() == Lines{"+before", "+b1", "+b2", "+a1", "+a2", "+after", "-a2 shutdown",
+                                 "-a1 shutdown", "-b2 shutdown", "-b1 shutdown", "-after shutdown",
+                                 "-before shutdown"});
+  CHECK(app.test.node.StartApplication("a").error() == gen::ErrNodeTerminated);
+}
+
+TEST_CASE("application: started by two threads at once, it runs once") {
+  AppNode app;
+  app.Load(app.Spec("a"));
+  std::atomic<int> started{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      const auto result = app.test.node.StartApplication("a");
+      if (result) {
+        ++started;
+      } else {
+        CHECK(result.error() == gen::ErrNotAllowed);
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  CHECK(started >= 1);
+  CHECK(app.notes.All() == Lines{"+a1", "+a2"});
+}
+
+}  // namespace
+}  // namespace ergon::node
