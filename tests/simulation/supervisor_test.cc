@@ -6,6 +6,7 @@
 #include <ergon/act/actor.h>
 #include <ergon/act/pool.h>
 #include <ergon/act/supervisor.h>
+#include <ergon/testkit/conservation.h>
 #include <ergon/testkit/simulation.h>
 
 namespace ergon::testkit {
@@ -124,6 +125,7 @@ TEST_CASE("supervisor simulation: all run again, or it has given up and nothing 
         node.Spawn(gen::Factory<Root>(MakeSpec(sim, intensity), &seen)).value();
     std::vector<Answer<int>> answers = CallAndKill(sim, node, supervisor);
     CheckAnswers(answers);
+    ExpectConservation(node);
     if (!node.ProcessInfo(supervisor)) {
       ++gave_up;
       CHECK(seen.end.ToString().starts_with("restart intensity exceeded"));
@@ -170,6 +172,7 @@ TEST_CASE("supervisor simulation: its end at any moment leaves nobody and nobody
     }
     std::vector<Answer<int>> answers = CallAndKill(sim, node, supervisor);
     CheckAnswers(answers);
+    ExpectConservation(node);
     if (in_order) {
       CHECK(seen.alive.empty());
       CHECK(seen.end == gen::Reason::Shutdown());
