@@ -123,6 +123,8 @@ void Process::Finish(const gen::Reason& reason) {
                                       .handled = routed_handled_.load(),
                                       .holds_current = holds_current,
                                       .dropped = routed_overflowed_.load()};
+  // The heir, or a parent, may end as soon as it knows: whoever watches both learns of this end first.
+  ending.TellWatchers(*runtime_, reason);
   DisposeRest(rest, self, inheritance);
   if (heir_) {
     auto message = core::MakeEnvelope<gen::MessageInheritance>(
@@ -143,7 +145,7 @@ void Process::Finish(const gen::Reason& reason) {
                              TerminatedError(reason));
     }
   }
-  ending.Tell(*runtime_, self, reason);
+  ending.TellLinks(*runtime_, self, reason);
   if (!was_started) ReportInit(&reason);
 
   const gen::Error error = TerminatedError(reason);

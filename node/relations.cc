@@ -248,7 +248,12 @@ Relations::Ending::Ending(Process& self) : lists_(nullptr) {
 
 Relations::Ending::~Ending() { delete lists_; }
 
-void Relations::Ending::Tell(Runtime& runtime, gen::PID pid, const gen::Reason& reason) {
+void Relations::Ending::TellWatchers(Runtime& runtime, const gen::Reason& reason) {
+  if (lists_ == nullptr) return;
+  for (const auto& watcher : lists_->watchers) SendDown(runtime, watcher, reason);
+}
+
+void Relations::Ending::TellLinks(Runtime& runtime, gen::PID pid, const gen::Reason& reason) {
   if (lists_ == nullptr) return;
   for (const auto& monitor : lists_->monitors) {
     Process* process = runtime.Find(monitor.pid);
@@ -258,7 +263,6 @@ void Relations::Ending::Tell(Runtime& runtime, gen::PID pid, const gen::Reason& 
     TakeFirst(cold->watchers, [&](const auto& watcher) { return watcher.ref == monitor.ref; });
   }
   for (const gen::PID& link : lists_->links) runtime.SendExitSignal(link, pid, reason, 0);
-  for (const auto& watcher : lists_->watchers) SendDown(runtime, watcher, reason);
 }
 
 }  // namespace ergon::node

@@ -53,8 +53,10 @@ class Relations {
     ~Ending();
     Ending(const Ending&) = delete;
     Ending& operator=(const Ending&) = delete;
-    // Sends the notices.
-    void Tell(Runtime& runtime, gen::PID pid, const gen::Reason& reason);
+    // Sends the notices of monitors.
+    void TellWatchers(Runtime& runtime, const gen::Reason& reason);
+    // Sends the exit signals.
+    void TellLinks(Runtime& runtime, gen::PID pid, const gen::Reason& reason);
 
    private:
     struct Lists;
