@@ -1,0 +1,306 @@
+// Mailboxes as processes have them; see also tests/gen/mailbox_test.cc.
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <ergon/gen/mailbox.h>
+
+#include <kit/gate.h>
+#include <kit/node_fixture.h>
+#include <kit/threads.h>
+#include <node/subject.h>
+
+namespace ergon::node {
+namespace {
+
+struct Job {
+  int rank = 0;
+  int id = 0;
+};
+
+gen::Mailbox ByRank() {
+  return gen::Mailbox::Priority<Job>([](const Job& job) { return job.rank; });
+}
+
+// A process that notes the jobs it handles; one thread at a time looks.
+struct Clerk {
+  explicit Clerk(TestNode& t, const gen::Mailbox& mailbox)
+      : node(t), pid(t.Spawn(Behavior(), {.mailbox = mailbox})) {}
+
+  Handlers Behavior() {
+    return {.message =
+                [this](Subject&, gen::PID, gen::Message& message) {
+                  ids.push_back(message.As<Job>()->id);
+                  count.fetch_add(1);
+                  return gen::Continue();
+                },
+            .call =
+                [this](Subject&, gen::PID, gen::Ref, gen::Message& request) {
+                  ids.push_back(request.As<Job>()->id);
+                  count.fetch_add(1);
+                  return gen::Reply(request.As<Job>()->id);
+                }};
+  }
+  void Suspend() { CHECK(node.node.Suspend(pid)); }
+  // Lets it go on, and returns what it has handled when it is done with `expected` jobs.
+  std::vector<int> Resume(int expected) {
+    CHECK(node.node.Resume(pid));
+    CHECK(kit::Eventually([&] { return count.load() == expected; }));
+    CHECK(kit::Eventually([&] { return node.node.ProcessInfo(pid)->messages_queued == 0; }));
+    return ids;
+  }
+
+  TestNode& node;
+  std::vector<int> ids;
+  std::atomic<int> count{0};
+  gen::PID pid;
+};
+
+using Ids = std::vector<int>;
+
+TEST_CASE("mailbox kinds: a suspended process handles what is urgent only") {
+  TestNode t;
+  Clerk clerk(t, {});
+  clerk.Suspend();
+  CHECK(t.node.ProcessInfo(clerk.pid)->suspended);
+  for (int i = 1; i <= 3; ++i) CHECK(t.node.Send(clerk.pid, Job{0, i}));
+  CHECK(t.node.SendWithPriority(clerk.pid, Job{0, 10}, gen::MessagePriority::kMax));
+  CHECK(t.node.SendWithPriority(clerk.pid, Job{0, 20}, gen::MessagePriority::kHigh));
+  CHECK(t.node.Inspect(clerk.pid));
+  CHECK(kit::Eventually([&] { return clerk.count.load() == 2; }));
+  CHECK(t.node.ProcessInfo(clerk.pid)->messages_queued == 3);
+  CHECK(t.node.Suspend(clerk.pid));  // it is already
+  CHECK(clerk.Resume(5) == Ids{10, 20, 1, 2, 3});
+  CHECK(!t.node.ProcessInfo(clerk.pid)->suspended);
+}
+
+TEST_CASE("mailbox kinds: Suspend waits for the handler, and knows who is gone") {
+  TestNode t;
+  kit::ThreadGate gate;
+  const gen::PID pid = t.Spawn();
+  t.Begin(pid, [enter = gate.Holder()](Subject&) { enter(); });
+  CHECK(kit::Eventually([&] { return gate.Entered() == 1; }));
+  CHECK(t.node.Suspend(pid, 1ms).error() == gen::ErrTimeout);
+  gate.Open();
+  CHECK(kit::Eventually([&] { return t.node.ProcessInfo(pid)->suspended; }));
+  CHECK(t.node.Kill(pid));
+  CHECK(t.Ended(pid));
+  CHECK(t.node.Suspend(pid).error() == gen::ErrProcessTerminated);
+  CHECK(t.node.Resume(gen::PID()).error() == gen::ErrProcessUnknown);
+  const gen::PID asker = t.Spawn();
+  CHECK(t.Run(asker, [&](Subject& self) {
+    CHECK(self.Node().Suspend(asker).error() == gen::ErrNotAllowed);
+  }));
+}
+
+TEST_CASE("mailbox kinds: by priority, also requests and other types; control comes first") {
+  TestNode t;
+  Clerk clerk(t, ByRank());
+  CHECK(t.node.ProcessInfo(clerk.pid)->mailbox == "priority");
+  clerk.Suspend();
+  for (int i = 1; i <= 4; ++i) CHECK(t.node.Send(clerk.pid, Job{-i, i}));
+  auto answer = t.node.CallAsync<int>(clerk.pid, Job{-3, 30});
+  CHECK(t.node.ProcessInfo(clerk.pid)->messages_queued == 5);
+  CHECK(t.node.MessageBalance().queued == 5);
+  CHECK(t.node.SendWithPriority(clerk.pid, Job{99, 100}, gen::MessagePriority::kMax));
+  CHECK(clerk.Resume(6) == Ids{100, 4, 3, 30, 2, 1});
+  CHECK(answer.get().value() == 30);
+}
+
+TEST_CASE("mailbox kinds: nothing is lost by priority under many senders") {
+  constexpr int kSenders = 4;
+  constexpr int kEach = kit::Scaled(20'000);
+  TestNode t;
+  Clerk clerk(t, ByRank());
+  kit::Threads senders;
+  for (int s = 0; s < kSenders; ++s) {
+    senders.Start([&, s] {
+      for (int i = 0; i < kEach; ++i) CHECK(t.node.Send(clerk.pid, Job{i % 5, s * kEach + i}));
+    });
+  }
+  senders.Join();
+  CHECK(kit::Eventually([&] { return clerk.count.load() == kSenders * kEach; }));
+  std::sort(clerk.ids.begin(), clerk.ids.end());
+  CHECK(std::adjacent_find(clerk.ids.begin(), clerk.ids.end()) == clerk.ids.end());
+}
+
+TEST_CASE("mailbox kinds: drop newest, and a dropped request is told at once") {
+  TestNode t;
+  Clerk clerk(t, gen::Mailbox::Bounded(2, gen::Overflow::kDropNewest));
+  clerk.Suspend();
+  for (int i = 1; i <= 4; ++i) CHECK(t.node.Send(clerk.pid, Job{0, i}));
+  CHECK(t.node.Call<int>(clerk.pid, Job{0, 5}).error() == gen::ErrProcessMailboxFull);
+  const auto info = t.node.ProcessInfo(clerk.pid).value();
+  CHECK(info.messages_overflowed == 2);
+  CHECK(info.mailbox == "bounded 2, drop newest");
+  CHECK(t.node.Info().dropped_mailbox_full == 2);
+  CHECK(clerk.Resume(2) == Ids{1, 2});
+}
+
+TEST_CASE("mailbox kinds: drop oldest, and a dropped request is told at once") {
+  TestNode t;
+  Clerk clerk(t, gen::Mailbox::Bounded(2, gen::Overflow::kDropOldest));
+  clerk.Suspend();
+  auto dropped = t.node.CallAsync<int>(clerk.pid, Job{0, 1}, {.timeout = gen::kInfinite});
+  auto kept = t.node.CallAsync<int>(clerk.pid, Job{0, 2}, {.timeout = gen::kInfinite});
+  CHECK(t.node.Send(clerk.pid, Job{0, 3}));
+  CHECK(dropped.get().error() == gen::ErrProcessMailboxFull);
+  CHECK(t.node.ProcessInfo(clerk.pid)->messages_overflowed == 1);
+  CHECK(t.node.ProcessInfo(clerk.pid)->mailbox_size == 2);
+  CHECK(clerk.Resume(2) == Ids{2, 3});
+  CHECK(kept.get().value() == 2);
+}
+
+TEST_CASE("mailbox kinds: drop oldest is strict under many senders") {
+  constexpr int kBound = 10;
+  constexpr int kSenders = 4;
+  constexpr int kEach = kit::Scaled(10'000);
+  TestNode t;
+  Clerk clerk(t, gen::Mailbox::Bounded(kBound, gen::Overflow::kDropOldest));
+  clerk.Suspend();
+  kit::Threads senders;
+  for (int s = 0; s < kSenders; ++s) {
+    senders.Start([&, s] {
+      for (int i = 0; i < kEach; ++i) CHECK(t.node.Send(clerk.pid, Job{0, i}));
+    });
+  }
+  senders.Join();
+  CHECK(t.node.ProcessInfo(clerk.pid)->messages_queued == kBound);
+  CHECK(t.node.Info().dropped_mailbox_full == kSenders * kEach - kBound);
+  CHECK(clerk.Resume(kBound).size() == kBound);
+}
+
+TEST_CASE("mailbox kinds: the fallback comes before any drop") {
+  TestNode t;
+  std::atomic<int> passed_on{0};
+  const gen::PID fallback = t.Spawn({.message = [&](Subject&, gen::PID, gen::Message& message) {
+    CHECK(message.As<gen::MessageFallback>()->tag == "late");
+    passed_on.fetch_add(1);
+    return gen::Continue();
+  }});
+  CHECK(t.node.RegisterName("fallback", fallback));
+  const gen::PID pid = t.Spawn({}, {.mailbox = gen::Mailbox::Bounded(1, gen::Overflow::kDropNewest),
+                                    .fallback = {.name = "fallback", .tag = "late"}});
+  CHECK(t.node.Suspend(pid));
+  for (int i = 1; i <= 3; ++i) CHECK(t.node.Send(pid, Job{0, i}));
+  CHECK(kit::Eventually([&] { return passed_on.load() == 2; }));
+  CHECK(t.node.ProcessInfo(pid)->messages_overflowed == 0);
+  CHECK(t.node.Kill(pid));
+}
+
+TEST_CASE("mailbox kinds: StopProcess handles what waits, in its order, and takes nothing more") {
+  TestNode t;
+  Clerk clerk(t, ByRank());
+  kit::ThreadGate gate;
+  t.Begin(clerk.pid, [enter = gate.Holder()](Subject&) { enter(); });
+  CHECK(kit::Eventually([&] { return gate.Entered() == 1; }));
+  for (int i = 1; i <= 3; ++i) CHECK(t.node.Send(clerk.pid, Job{-i, i}));
+  std::thread stopper([&] { CHECK(t.node.StopProcess(clerk.pid)); });
+  CHECK(kit::Eventually([&] {
+    const auto sent = t.node.Send(clerk.pid, Job{0, 9});
+    return !sent && sent.error() == gen::ErrProcessTerminated;
+  }));
+  gate.Open();
+  stopper.join();
+  CHECK(clerk.ids.size() >= 3);
+  CHECK(Ids(clerk.ids.begin(), clerk.ids.begin() + 3) == Ids{3, 2, 1});
+}
+
+TEST_CASE("mailbox kinds: what waits when its process is killed is dropped and answered") {
+  TestNode t;
+  Clerk clerk(t, ByRank());
+  clerk.Suspend();
+  CHECK(t.node.Send(clerk.pid, Job{0, 1}));
+  auto answer = t.node.CallAsync<int>(clerk.pid, Job{0, 2}, {.timeout = gen::kInfinite});
+  CHECK(t.node.Kill(clerk.pid));
+  CHECK(answer.get().error() == gen::ErrProcessTerminated);
+  CHECK(t.Ended(clerk.pid));
+  CHECK(kit::Eventually([&] { return t.node.Info().dropped_terminated == 2; }));
+  // The slot's next process begins with a fresh mailbox.
+  for (int i = 0; i < 600; ++i) {
+    Clerk next(t, ByRank());
+    CHECK(t.node.ProcessInfo(next.pid)->messages_queued == 0);
+    CHECK(t.node.StopProcess(next.pid));
+  }
+}
+
+// The last one in is the first one out.
+class Newest final : public gen::MailboxQueue {
+ public:
+  bool Enqueue(gen::OwnedMessage& message, gen::OwnedMessage&) override {
+    if (messages_.size() == 3) return false;
+    messages_.push_back(std::move(message));
+    return true;
+  }
+  gen::OwnedMessage Dequeue() override {
+    if (messages_.empty()) return {};
+    gen::OwnedMessage message = std::move(messages_.back());
+    messages_.pop_back();
+    return message;
+  }
+  void Return(gen::OwnedMessage message) override { messages_.push_back(std::move(message)); }
+  std::size_t size() const noexcept override { return messages_.size(); }
+
+ private:
+  std::deque<gen::OwnedMessage> messages_;
+};
+
+TEST_CASE("mailbox kinds: a user's own") {
+  TestNode t;
+  Clerk clerk(t, gen::Mailbox::Custom([] { return std::make_unique<Newest>(); }));
+  clerk.Suspend();
+  for (int i = 1; i <= 3; ++i) CHECK(t.node.Send(clerk.pid, Job{0, i}));
+  CHECK(t.node.Send(clerk.pid, Job{0, 4}).error() == gen::ErrProcessMailboxFull);
+  CHECK(clerk.Resume(3) == Ids{3, 2, 1});
+  CHECK(t.node.ProcessInfo(clerk.pid)->mailbox == "custom");
+}
+
+TEST_CASE("mailbox kinds: wrong options are errors that name them") {
+  TestNode t;
+  auto error_of = [&](const gen::ProcessOptions& options) {
+    const auto pid = t.node.Spawn(Make({}), options);
+    REQUIRE(!pid);
+    CHECK(pid.error() == gen::ErrIncorrect);
+    return std::string(pid.error().detail());
+  };
+  CHECK(error_of({.mailbox = gen::Mailbox::Bounded(0)}) == "mailbox: bound 0, must be 1..4000000");
+  CHECK(error_of({.mailbox_size = 3, .mailbox = ByRank()}) ==
+        "mailbox_size: 3, but mailbox is given too: priority");
+  CHECK(error_of({.stash_size = -1}) == "stash_size: -1, must not be negative");
+  CHECK(error_of({.mailbox = gen::Mailbox::Custom(nullptr)}) ==
+        "mailbox: its factory returned null");
+  CHECK(error_of({.mailbox = gen::Mailbox::Custom([]() -> std::unique_ptr<gen::MailboxQueue> {
+                    throw std::runtime_error("no memory today");
+                  })}) == "mailbox: its factory threw no memory today");
+  CHECK(t.node.Info().processes == 0);
+}
+
+TEST_CASE("mailbox kinds: SendOrWait waits for room, within its time") {
+  TestNode t;
+  Clerk clerk(t, gen::Mailbox::Bounded(1));
+  clerk.Suspend();
+  CHECK(t.node.SendOrWait(clerk.pid, Job{0, 1}, 0ns));
+  CHECK(t.node.SendOrWait(clerk.pid, Job{0, 2}, 1ms).error() == gen::ErrProcessMailboxFull);
+  CHECK(t.node.SendOrWait(clerk.pid, Job{0, 2}, -1ms).error() == gen::ErrIncorrect);
+  std::atomic<bool> sent{false};
+  std::thread sender([&] {
+    CHECK(t.node.SendOrWait(clerk.pid, Job{0, 3}, kit::kDeadline));
+    sent = true;
+  });
+  CHECK(!sent);
+  CHECK(clerk.Resume(2) == Ids{1, 3});
+  sender.join();
+  const gen::PID asker = t.Spawn();
+  CHECK(t.Run(asker, [&](Subject& self) {
+    CHECK(self.Node().SendOrWait(clerk.pid, Job{0, 4}, 1s).error() == gen::ErrNotAllowed);
+  }));
+  CHECK(t.node.SendOrWait(gen::PID(), Job{0, 5}, 1s).error() == gen::ErrProcessUnknown);
+}
+
+}  // namespace
+}  // namespace ergon::node

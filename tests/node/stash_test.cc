@@ -1,0 +1,207 @@
+#include <atomic>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <kit/gate.h>
+#include <kit/node_fixture.h>
+#include <node/subject.h>
+
+namespace ergon::node {
+namespace {
+
+struct Open {};
+struct Item {
+  int rank = 0;
+  int id = 0;
+};
+
+using Ids = std::vector<int>;
+
+// Stashes items until it is opened.
+class Shop {
+ public:
+  explicit Shop(TestNode& t, gen::ProcessOptions options = {})
+      : t_(t), pid_(t.Spawn(Behavior(), options)) {}
+
+  [[nodiscard]] gen::PID pid() const { return pid_; }
+  void Put(int id, int rank = 0) { CHECK(t_.node.Send(pid_, Item{rank, id})); }
+  [[nodiscard]] bool EventuallyStashed(std::uint64_t count) const {
+    return kit::Eventually([&] { return t_.node.ProcessInfo(pid_)->messages_held == count; });
+  }
+  // What it has handled, when it is done with `expected`.
+  [[nodiscard]] Ids Handled(int expected) {
+    CHECK(kit::Eventually([&] { return count_.load() == expected; }));
+    return ids_;
+  }
+  std::atomic<int> refused{0};
+  std::atomic<std::size_t> unstashed{0};
+
+ private:
+  Handlers Behavior() {
+    return {.message =
+                [this](Subject& self, gen::PID, gen::Message& message) {
+                  if (message.Is<Open>()) {
+                    open_ = true;
+                    unstashed = self.UnstashAll();
+                  } else if (!open_) {
+                    if (!self.Stash(message)) refused.fetch_add(1);
+                  } else {
+                    Note(*message.As<Item>());
+                  }
+                  return gen::Continue();
+                },
+            .call = [this](Subject& self, gen::PID, gen::Ref,
+                           gen::Message& request) -> gen::CallResult {
+              if (!open_) {
+                if (!self.Stash(request)) refused.fetch_add(1);
+                return gen::NoReply();
+              }
+              Note(*request.As<Item>());
+              return gen::Reply(request.As<Item>()->id);
+            }};
+  }
+  void Note(const Item& item) {
+    ids_.push_back(item.id);
+    count_.fetch_add(1);
+  }
+
+  TestNode& t_;
+  bool open_ = false;
+  Ids ids_;
+  std::atomic<int> count_{0};
+  gen::PID pid_;
+};
+
+TEST_CASE("stash: returns to the front, in its order") {
+  TestNode t;
+  Shop shop(t);
+  for (int i = 1; i <= 3; ++i) shop.Put(i);
+  CHECK(shop.EventuallyStashed(3));
+  kit::ThreadGate gate;
+  t.Begin(shop.pid(), [enter = gate.Holder()](Subject&) { enter(); });
+  CHECK(kit::Eventually([&] { return gate.Entered() == 1; }));
+  CHECK(t.node.Send(shop.pid(), Open{}));
+  for (int i = 4; i <= 5; ++i) shop.Put(i);
+  gate.Open();
+  CHECK(shop.Handled(5) == Ids{1, 2, 3, 4, 5});
+  CHECK(shop.unstashed == 3);
+  CHECK(t.node.ProcessInfo(shop.pid())->messages_held == 0);
+}
+
+TEST_CASE("stash: in a mailbox by priority each comes before its equals") {
+  TestNode t;
+  Shop shop(t,
+            {.mailbox = gen::Mailbox::Priority<Item>([](const Item& item) { return item.rank; })});
+  shop.Put(1, 5);
+  shop.Put(2, 1);
+  shop.Put(3, 5);
+  CHECK(shop.EventuallyStashed(3));
+  CHECK(t.node.Suspend(shop.pid()));
+  CHECK(t.node.Send(shop.pid(), Open{}));
+  shop.Put(4, 5);
+  shop.Put(5, 1);
+  CHECK(t.node.Resume(shop.pid()));
+  // Open has the number 0, and goes first.
+  CHECK(shop.Handled(5) == Ids{2, 5, 1, 3, 4});
+}
+
+TEST_CASE("stash: requests are answered when their time comes, or are skipped when it is over") {
+  TestNode t;
+  Shop shop(t);
+  auto patient = t.node.CallAsync<int>(shop.pid(), Item{0, 1}, {.timeout = kit::kDeadline});
+  CHECK(t.node.Call<int>(shop.pid(), Item{0, 2}, {.timeout = 1ms}).error() == gen::ErrTimeout);
+  CHECK(shop.EventuallyStashed(2));
+  const auto late = std::chrono::steady_clock::now() + 50ms;
+  CHECK(kit::Eventually([&] { return std::chrono::steady_clock::now() > late; }));
+  CHECK(t.node.Send(shop.pid(), Open{}));
+  CHECK(patient.get().value() == 1);
+  CHECK(kit::Eventually([&] { return t.node.Info().dropped_expired == 1; }));
+  CHECK(shop.Handled(1) == Ids{1});
+}
+
+TEST_CASE("stash: a full one drops, counts and tells") {
+  TestNode t;
+  Shop shop(t, {.stash_size = 2});
+  for (int i = 1; i <= 3; ++i) shop.Put(i);
+  CHECK(t.node.Call<int>(shop.pid(), Item{0, 4}).error() == gen::ErrProcessMailboxFull);
+  CHECK(kit::Eventually([&] { return shop.refused.load() == 2; }));
+  CHECK(t.node.ProcessInfo(shop.pid())->messages_overflowed == 2);
+  CHECK(t.node.Info().dropped_mailbox_full == 2);
+  CHECK(t.node.Send(shop.pid(), Open{}));
+  CHECK(shop.Handled(2) == Ids{1, 2});
+}
+
+TEST_CASE("stash: what is in it when its process ends is dropped, and callers are told") {
+  TestNode t;
+  Shop shop(t);
+  shop.Put(1);
+  auto answer = t.node.CallAsync<int>(shop.pid(), Item{0, 2}, {.timeout = gen::kInfinite});
+  CHECK(shop.EventuallyStashed(2));
+  CHECK(t.node.Send(shop.pid(), End{gen::Reason::Error("closed")}));
+  CHECK(answer.get().error() == gen::ErrProcessTerminated);
+  CHECK(t.Ended(shop.pid()));
+  CHECK(t.node.Info().dropped_terminated == 2);
+}
+
+TEST_CASE("stash: only what is being handled can be stashed, and once") {
+  TestNode t;
+  std::vector<std::string> errors;
+  const gen::PID pid = t.Spawn({.message = [&](Subject& self, gen::PID, gen::Message& message) {
+    auto note = [&](gen::Message& which) {
+      try {
+        (void)self.Stash(which);
+        errors.push_back("none");
+      } catch (const std::logic_error&) {
+        errors.push_back("logic_error");
+      }
+    };
+    note(message);
+    note(message);
+    auto other = core::MakeEnvelope<int>(0, core::Lane::kMain, 1);
+    gen::Message stranger(*other);
+    note(stranger);
+    return gen::Continue();
+  }});
+  CHECK(t.node.Send(pid, Item{}));
+  CHECK(kit::Eventually([&] { return t.node.ProcessInfo(pid)->messages_held == 1; }));
+  CHECK(t.node.StopProcess(pid));
+  CHECK(errors == std::vector<std::string>{"none", "logic_error", "logic_error"});
+}
+
+TEST_CASE("stash: a pool gives what a dead worker had stashed to the others") {
+  class Picky : public act::Actor {
+   public:
+    Picky(std::atomic<int>* made, std::atomic<int>* handled)
+        : is_first_(made->fetch_add(1) == 0), handled_(handled) {}
+
+   private:
+    gen::Status HandleMessage(gen::PID, gen::Message& message) override {
+      if (message.Is<Item>() && is_first_) {
+        Stash(message);
+      } else if (message.Is<Item>()) {
+        handled_->fetch_add(1);
+      }
+      return gen::Continue();
+    }
+    const bool is_first_;
+    std::atomic<int>* const handled_;
+  };
+  std::atomic<int> made{0};
+  std::atomic<int> handled{0};
+  kit::NodeFixture fixture;
+  auto pool = fixture.StartPool(
+      act::PoolOptions{.pool_size = 1, .worker_factory = gen::Factory<Picky>(&made, &handled)});
+  for (int i = 0; i < 5; ++i) CHECK(fixture.node.Send(pool.pid(), Item{0, i}));
+  const gen::PID first = pool.Workers().front();
+  CHECK(kit::Eventually([&] { return fixture.node.ProcessInfo(first)->messages_held == 5; }));
+  CHECK(pool.Stats()["messages_queued"] == 5);
+  CHECK(fixture.node.Kill(first));
+  CHECK(kit::Eventually([&] { return handled.load() == 5; }));
+  CHECK(pool.EventuallyAtRest());
+  CHECK(pool.Stats()["messages_handled"] == 5);
+}
+
+}  // namespace
+}  // namespace ergon::node

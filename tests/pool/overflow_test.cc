@@ -1,0 +1,178 @@
+// What a pool does when all its workers are full, by the kind of their mailboxes.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <kit/node_fixture.h>
+
+namespace ergon {
+namespace {
+
+using namespace std::chrono_literals;
+using kit::Answer;
+using kit::Ask;
+using kit::Eventually;
+using kit::Job;
+using kit::Sequence;
+
+// A pool of two workers, both held, whose mailboxes of two are full: of jobs 0 to 3.
+struct CrowdedPool {
+  explicit CrowdedPool(const gen::Mailbox& mailbox, const gen::ProcessOptions& process = {}) {
+    auto options = fixture.Options(2);
+    options.worker_mailbox = mailbox;
+    pool = kit::PoolHandle(fixture.node, fixture.node
+                                             .Spawn(gen::Factory<kit::ManagedPool>(fixture.pools),
+                                                    process, gen::MakeArgs(options))
+                                             .value());
+    workers = pool->Workers();
+    fixture.HoldEach(gate, workers);
+    for (int i = 0; i < 4; ++i) fixture.node.Send(pool->pid(), Job{i}).value();
+  }
+
+  kit::NodeFixture fixture;
+  kit::Gate gate{fixture.node};
+  std::optional<kit::PoolHandle> pool;
+  std::vector<gen::PID> workers;
+};
+
+TEST_CASE("C26 All full, drop newest: the message is dropped and counted, a call is told") {
+  CrowdedPool full(gen::Mailbox::Bounded(2, gen::Overflow::kDropNewest));
+  auto& node = full.fixture.node;
+  CHECK(node.Send(full.pool->pid(), Job{4}));
+  CHECK(node.Call<Answer>(full.pool->pid(), Ask{5}, {.timeout = gen::kInfinite}).error() ==
+        gen::ErrProcessMailboxFull);
+  auto stats = full.pool->Stats();
+  CHECK(stats["messages_lost_full"] == 1);
+  CHECK(stats["messages_unhandled"] == 1);
+  CHECK(stats["messages_queued"] == 4);
+  CHECK(node.Info().dropped_mailbox_full == 1);
+  full.gate.Open();
+  REQUIRE(full.pool->EventuallyAtRest());
+  CHECK(full.pool->Stats().Conserved());
+  CHECK(full.fixture.workers->jobs.ValuesOf(full.workers[0]) == std::vector<int>{-1, 0, 2});
+  CHECK(full.fixture.workers->jobs.ValuesOf(full.workers[1]) == std::vector<int>{-1, 1, 3});
+}
+
+TEST_CASE("C26 All full, drop oldest: the worker whose turn it is drops what waits longest there") {
+  CrowdedPool full(gen::Mailbox::Bounded(2, gen::Overflow::kDropOldest));
+  auto& node = full.fixture.node;
+  CHECK(node.Send(full.pool->pid(), Job{4}));
+  CHECK(full.pool->Stats()["messages_lost_full"] == 1);
+  auto answer = node.CallAsync<Answer>(full.pool->pid(), Ask{5}, {.timeout = gen::kInfinite});
+  CHECK(full.pool->Stats()["messages_lost_full"] == 2);
+  full.gate.Open();
+  CHECK(answer.get().value().value == 5);
+  REQUIRE(full.pool->EventuallyAtRest());
+  CHECK(full.pool->Stats().Conserved());
+  CHECK(full.fixture.workers->jobs.ValuesOf(full.workers[0]) == std::vector<int>{-1, 2, 4});
+  CHECK(full.fixture.workers->jobs.ValuesOf(full.workers[1]) == std::vector<int>{-1, 3});
+}
+
+TEST_CASE("C26 As long as one has room nothing is dropped, whatever the policy") {
+  for (const auto overflow : {gen::Overflow::kDropNewest, gen::Overflow::kDropOldest}) {
+    kit::NodeFixture fixture;
+    auto options = fixture.Options(2);
+    options.worker_mailbox = gen::Mailbox::Bounded(2, overflow);
+    auto pool = fixture.StartPool(options);
+    const auto workers = pool.Workers();
+    kit::Gate gate(fixture.node);
+    fixture.HoldEach(gate, workers);
+    for (int i = 0; i < 2; ++i) fixture.node.Send(workers[0], Job{-10 - i}).value();
+    for (int i = 0; i < 2; ++i) fixture.node.Send(pool.pid(), Job{i}).value();
+    CHECK(fixture.node.Info().dropped_mailbox_full == 0);
+    gate.Open();
+    REQUIRE(pool.EventuallyHandled(2));
+    CHECK(fixture.workers->jobs.ValuesOf(workers[1]) == std::vector<int>{-1, 0, 1});
+  }
+}
+
+// Counts what a pool at `pool` could not take.
+class Lodger : public act::Actor {
+ public:
+  explicit Lodger(std::shared_ptr<std::atomic<int>> count) : count_(std::move(count)) {}
+
+ private:
+  gen::Status HandleMessage(gen::PID, gen::Message& message) override {
+    const auto* wrapped = message.As<gen::MessageFallback>();
+    if (wrapped != nullptr && wrapped->tag == "busy") count_->fetch_add(1);
+    return gen::Continue();
+  }
+  std::shared_ptr<std::atomic<int>> count_;
+};
+
+TEST_CASE("C26 All full, with a fallback: it gets the messages, and calls get errors") {
+  auto count = std::make_shared<std::atomic<int>>(0);
+  CrowdedPool full(gen::Mailbox::Bounded(2), {.fallback = {.name = "overflow", .tag = "busy"}});
+  auto& node = full.fixture.node;
+  CHECK(node.SpawnRegister("overflow", gen::Factory<Lodger>(count)));
+  CHECK(node.Send(full.pool->pid(), Job{4}));
+  CHECK(Eventually([&] { return *count == 1; }));
+  CHECK(node.Call<Answer>(full.pool->pid(), Ask{5}).error() == gen::ErrProcessMailboxFull);
+  CHECK(full.pool->Stats()["messages_lost"] == 0);
+  full.gate.Open();
+  REQUIRE(full.pool->EventuallyAtRest());
+}
+
+TEST_CASE("C26 All full: a thread that is no process may wait for room") {
+  CrowdedPool full(gen::Mailbox::Bounded(2));
+  auto& node = full.fixture.node;
+  CHECK(node.SendOrWait(full.pool->pid(), Job{4}, 1ms).error() == gen::ErrProcessMailboxFull);
+  std::atomic<bool> sent{false};
+  std::thread sender([&] {
+    CHECK(node.SendOrWait(full.pool->pid(), Job{4}, kit::kDeadline));
+    sent = true;
+  });
+  CHECK(!sent);
+  full.gate.Open();
+  sender.join();
+  CHECK(sent);
+  REQUIRE(full.pool->EventuallyHandled(5));
+}
+
+TEST_CASE("C26 Workers with mailboxes by priority: each in its order, none lost by a crash") {
+  kit::NodeFixture fixture;
+  auto options = fixture.Options(1);
+  options.worker_mailbox = gen::Mailbox::Priority<Job>([](const Job& job) { return -job.value; });
+  auto pool = fixture.StartPool(options);
+  kit::Gate gate(fixture.node);
+  fixture.HoldEach(gate, pool.Workers());
+  for (int i = 0; i < 5; ++i) fixture.node.Send(pool.pid(), Job{i}).value();
+  const gen::PID first = pool.Workers().front();
+  CHECK(fixture.node.Kill(first));
+  gate.Open();
+  REQUIRE(pool.EventuallyHandled(5));
+  std::vector<int> handled;
+  for (const int value : fixture.workers->jobs.Values()) {
+    if (value >= 0) handled.push_back(value);
+  }
+  std::sort(handled.begin(), handled.end());
+  CHECK(handled == Sequence(0, 5));
+  CHECK(pool.Stats()["messages_salvaged"] == 5);
+}
+
+TEST_CASE("C26 A pool itself keeps the order of arrival: another mailbox is an error") {
+  kit::NodeFixture fixture;
+  const auto pool =
+      fixture.node.Spawn(gen::Factory<kit::ManagedPool>(fixture.pools),
+                         {.mailbox = gen::Mailbox::Bounded(5, gen::Overflow::kDropOldest)},
+                         gen::MakeArgs(fixture.Options(1)));
+  REQUIRE(!pool);
+  CHECK(pool.error().detail().find("worker_mailbox") != std::string::npos);
+  auto options = fixture.Options(1, 5);
+  options.worker_mailbox = gen::Mailbox::Bounded(5);
+  CHECK(options.Validate() ==
+        "worker_mailbox_size: 5, but worker_mailbox is given too: bounded 5, reject");
+  options.worker_mailbox_size = 0;
+  options.worker_mailbox = gen::Mailbox::Bounded(-1);
+  CHECK(options.Validate() == "worker_mailbox: bound -1, must be 1..4000000");
+}
+
+}  // namespace
+}  // namespace ergon
