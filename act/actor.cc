@@ -12,6 +12,10 @@ gen::CallResult Actor::HandleCall(gen::PID from, gen::Ref /*ref*/, gen::Message&
   return UnhandledRequest(Log(), from, request);
 }
 
+gen::Status Actor::HandleResponse(gen::Ref ref, gen::Response& response) {
+  return UnhandledResponse(Log(), ref, response);
+}
+
 gen::Status Actor::HandleEvent(const gen::MessageEvent& event) {
   return UnhandledEvent(Log(), event);
 }

@@ -34,6 +34,10 @@ class Actor : public ProcessApi, protected Callbacks {
   // (gen::NoReply). The default logs a warning and answers the error kUnsupported.
   gen::CallResult HandleCall(gen::PID from, gen::Ref ref, gen::Message& request) override;
 
+  // The outcome of a Request of this process, with the ref that it returned. `response` is valid
+  // until this returns. The default logs it at debug level.
+  gen::Status HandleResponse(gen::Ref ref, gen::Response& response) override;
+
   // A published value of an event that this process monitors. The default logs a warning.
   gen::Status HandleEvent(const gen::MessageEvent& event) override;
 

@@ -9,11 +9,12 @@ namespace ergon::act {
 namespace {
 
 gen::Status DispatchRequest(gen::ProcessHost& host, Callbacks& callbacks,
-                            core::Envelope& envelope) {
+                            core::Envelope& envelope, bool* forwarded) {
   const gen::PID from = SenderOf(envelope);
   const gen::Ref ref = RefOf(envelope);
   gen::Message request(envelope);
   gen::CallResult result = callbacks.HandleCall(from, ref, request);
+  if (forwarded != nullptr) *forwarded = !request;
   if (result.response()) {
     auto sent = host.SendResponseEnvelope(from, ref, std::move(result.response()));
     // A caller that has stopped waiting is everyday life.
@@ -26,7 +27,8 @@ gen::Status DispatchRequest(gen::ProcessHost& host, Callbacks& callbacks,
 
 }  // namespace
 
-gen::Status Dispatch(gen::ProcessHost& host, Callbacks& callbacks, core::Envelope& envelope) {
+gen::Status Dispatch(gen::ProcessHost& host, Callbacks& callbacks, core::Envelope& envelope,
+                     bool* forwarded) {
   switch (static_cast<gen::EnvelopeKind>(envelope.kind)) {
     case gen::EnvelopeKind::kMessage:
     case gen::EnvelopeKind::kDown:
@@ -35,7 +37,13 @@ gen::Status Dispatch(gen::ProcessHost& host, Callbacks& callbacks, core::Envelop
       return callbacks.HandleMessage(SenderOf(envelope), message);
     }
     case gen::EnvelopeKind::kRequest:
-      return DispatchRequest(host, callbacks, envelope);
+      return DispatchRequest(host, callbacks, envelope, forwarded);
+    case gen::EnvelopeKind::kResponse:
+    case gen::EnvelopeKind::kError: {
+      const gen::PID self = host.Self();
+      gen::Response response(envelope);
+      return callbacks.HandleResponse({envelope.ref, self.node, self.creation}, response);
+    }
     case gen::EnvelopeKind::kEvent: {
       const auto* event = envelope.ValueAs<gen::MessageEvent>();
       return event == nullptr ? gen::Continue() : callbacks.HandleEvent(*event);
@@ -65,6 +73,15 @@ gen::Status UnhandledMessage(gen::Log log, gen::PID from, const gen::Message& me
 
 gen::Status UnhandledEvent(gen::Log log, const gen::MessageEvent& event) {
   log.Warning("unhandled event {} with {}", event.event(), event.TypeName());
+  return gen::Continue();
+}
+
+gen::Status UnhandledResponse(gen::Log log, gen::Ref ref, const gen::Response& response) {
+  if (response.ok()) {
+    log.Debug("unhandled response {} with {}", ref, response.TypeName());
+  } else {
+    log.Debug("unhandled response {}: {}", ref, response.error());
+  }
   return gen::Continue();
 }
 

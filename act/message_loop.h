@@ -11,6 +11,7 @@
 #include <ergon/gen/pid.h>
 #include <ergon/gen/process_host.h>
 #include <ergon/gen/ref.h>
+#include <ergon/gen/response.h>
 #include <ergon/gen/status.h>
 
 namespace ergon::act {
@@ -21,6 +22,7 @@ class Callbacks {
  public:
   virtual gen::Status HandleMessage(gen::PID from, gen::Message& message) = 0;
   virtual gen::CallResult HandleCall(gen::PID from, gen::Ref ref, gen::Message& request) = 0;
+  virtual gen::Status HandleResponse(gen::Ref ref, gen::Response& response) = 0;
   virtual gen::Status HandleEvent(const gen::MessageEvent& event) = 0;
   virtual gen::Inspection HandleInspect(gen::PID from, const std::vector<std::string>& items) = 0;
 
@@ -34,10 +36,13 @@ class Callbacks {
 // Calls the handler for one envelope and sends its answer:
 //   kMessage, kDown, kExit   HandleMessage
 //   kRequest                 HandleCall; a reply goes to the caller
+//   kResponse, kError        HandleResponse
 //   kEvent                   HandleEvent
 //   kInspect                 HandleInspect; its result goes to the caller
-// Other kinds are the business of special behaviours and do nothing here.
-gen::Status Dispatch(gen::ProcessHost& host, Callbacks& callbacks, core::Envelope& envelope);
+// Other kinds are the business of special behaviours and do nothing here. The handler may forward
+// the envelope, which must not be touched afterwards then; `forwarded`, if not null, tells.
+gen::Status Dispatch(gen::ProcessHost& host, Callbacks& callbacks, core::Envelope& envelope,
+                     bool* forwarded = nullptr);
 
 // The one who waits for the answer to a request or inspection.
 [[nodiscard]] inline gen::PID SenderOf(const core::Envelope& envelope) {
@@ -57,6 +62,8 @@ void AnswerInspection(gen::ProcessHost& host, const core::Envelope& envelope,
 // Logs a warning that names the type and the sender.
 gen::Status UnhandledMessage(gen::Log log, gen::PID from, const gen::Message& message);
 gen::Status UnhandledEvent(gen::Log log, const gen::MessageEvent& event);
+// Logs at debug level only: who makes requests without looking at the answers means it.
+gen::Status UnhandledResponse(gen::Log log, gen::Ref ref, const gen::Response& response);
 // Logs likewise and answers kUnsupported, naming the type: the caller need not wait for its
 // timeout.
 gen::CallResult UnhandledRequest(gen::Log log, gen::PID from, const gen::Message& request);

@@ -18,6 +18,10 @@ gen::CallResult Pool::HandleCall(gen::PID from, gen::Ref /*ref*/, gen::Message& 
   return UnhandledRequest(Log(), from, request);
 }
 
+gen::Status Pool::HandleResponse(gen::Ref ref, gen::Response& response) {
+  return UnhandledResponse(Log(), ref, response);
+}
+
 gen::Status Pool::HandleEvent(const gen::MessageEvent& event) {
   return UnhandledEvent(Log(), event);
 }

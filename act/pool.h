@@ -74,6 +74,8 @@ class Pool : public ProcessApi, protected PoolBehavior {
   // Only what has high or max priority; also down notices, and exit signals if SetTrapExit(true).
   gen::Status HandleMessage(gen::PID from, gen::Message& message) override;
   gen::CallResult HandleCall(gen::PID from, gen::Ref ref, gen::Message& request) override;
+  // The outcome of a Request of the pool's own handlers.
+  gen::Status HandleResponse(gen::Ref ref, gen::Response& response) override;
   gen::Status HandleEvent(const gen::MessageEvent& event) override;
   // Adds to the pool's own keys, which it cannot change.
   gen::Inspection HandleInspect(gen::PID from, const std::vector<std::string>& items) override;

@@ -148,13 +148,18 @@ gen::Status PoolRunner::OnTimer(core::Envelope& envelope) {
 }
 
 gen::Status PoolRunner::CallUser(core::Envelope& envelope) {
-  const gen::Status status = Dispatch(host_, callbacks_, envelope);
+  // Looked at before: the handler may forward it, and then it is the other one's to answer.
+  const bool is_request =
+      static_cast<gen::EnvelopeKind>(envelope.kind) == gen::EnvelopeKind::kRequest;
+  const gen::PID from = SenderOf(envelope);
+  const gen::Ref ref = RefOf(envelope);
+  bool forwarded = false;
+  const gen::Status status = Dispatch(host_, callbacks_, envelope, &forwarded);
   if (!status.stops()) return gen::Continue();
-  if (static_cast<gen::EnvelopeKind>(envelope.kind) == gen::EnvelopeKind::kRequest) {
+  if (is_request && !forwarded) {
     // The end may take a while, the caller need not wait for it. Ignored if it has an answer.
     (void)host_.SendResponseError(
-        SenderOf(envelope), RefOf(envelope),
-        gen::Error(gen::ErrorCode::kProcessTerminated, status.reason().ToString()));
+        from, ref, gen::Error(gen::ErrorCode::kProcessTerminated, status.reason().ToString()));
   }
   return running() ? BeginStop(status.reason()) : gen::Continue();
 }

@@ -9,4 +9,21 @@ void ProcessApi::ThrowNotStarted() {
       "the process has not started: a constructor has no process yet, use it from Init on");
 }
 
+gen::Result<void> ProcessApi::Forward(const gen::Target& to, gen::Message& message) {
+  const char* problem = !message          ? "the message has been forwarded already"
+                        : message.taken() ? "the message's value has been taken out of it"
+                                          : nullptr;
+  if (problem != nullptr) return gen::Error(gen::ErrorCode::kNotAllowed, problem);
+  auto pid = Host().Resolve(to);
+  if (!pid) return std::move(pid.error());
+  auto passed = Host().PassOn(*pid, message.envelope());
+  if (passed) message.Clear();
+  return passed;
+}
+
+gen::CallResult ProcessApi::Delegate(const gen::Target& to, gen::Message& request) {
+  auto forwarded = Forward(to, request);
+  return forwarded ? gen::NoReply() : gen::ReplyError(std::move(forwarded.error()));
+}
+
 }  // namespace ergon::act

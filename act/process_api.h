@@ -54,6 +54,12 @@ class ProcessApi : public gen::ProcessBehavior {
                                   gen::MessagePriority priority) {
     return Host().CallWithPriority<R>(to, std::forward<T>(request), priority);
   }
+  // The answer comes to HandleResponse.
+  template <class T>
+  gen::Result<gen::Ref> Request(const gen::Target& to, T&& request,
+                                const gen::CallOptions& options = {}) {
+    return Host().Request(to, std::forward<T>(request), options);
+  }
   gen::Result<gen::Inspection> Inspect(const gen::Target& to, std::vector<std::string> items = {},
                                        const gen::CallOptions& options = {}) {
     return Host().Inspect(to, std::move(items), options);
@@ -78,6 +84,17 @@ class ProcessApi : public gen::ProcessBehavior {
   // Stashed messages return to the front of the mailbox, oldest first; in a mailbox ordered by
   // priority each before its equals. They may exceed its bound. Returns how many.
   std::size_t UnstashAll() { return Host().UnstashAll(); }
+
+  // -- passing on --
+
+  // Passes the message or request being handled on to another process, which sees its original
+  // sender; a request is answered by that one. `message` is empty afterwards. After an error it is
+  // as before; besides those of Send:
+  //   kNotAllowed  it has been forwarded, taken or answered; or it is a notice or an exit signal
+  gen::Result<void> Forward(const gen::Target& to, gen::Message& message);
+  // The same as the result of HandleCall, as in `return Delegate(worker, request)`. An error goes
+  // to the caller.
+  [[nodiscard]] gen::CallResult Delegate(const gen::Target& to, gen::Message& request);
 
   // -- processes and names --
 

@@ -3,7 +3,7 @@
 namespace ergon::gen {
 
 std::string Message::TypeName() const {
-  return envelope_->type == nullptr ? "nothing" : envelope_->type->Name();
+  return envelope_ == nullptr || envelope_->type == nullptr ? "nothing" : envelope_->type->Name();
 }
 
 void Message::ThrowBadMessage(const core::TypeDescriptor& wanted) const {

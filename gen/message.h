@@ -16,41 +16,55 @@ class BadMessage : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// A view of the value being handled; valid until the handler returns. Owned by the running process.
+// A view of the value being handled; valid until the handler returns, or has forwarded it. Owned by
+// the running process.
 class Message {
  public:
   explicit Message(core::Envelope& envelope) : envelope_(&envelope) {}
 
+  // False when it has been forwarded: it is another process's now.
+  explicit operator bool() const noexcept { return envelope_ != nullptr; }
+
   template <class T>
   [[nodiscard]] bool Is() const noexcept {
-    return envelope_->type == core::TypeOf<T>();
+    return envelope_ != nullptr && envelope_->type == core::TypeOf<T>();
   }
   // The value, or null when it has another type.
   template <class T>
   [[nodiscard]] T* As() noexcept {
-    return envelope_->template ValueAs<T>();
+    return envelope_ == nullptr ? nullptr : envelope_->template ValueAs<T>();
   }
   template <class T>
   [[nodiscard]] const T* As() const noexcept {
-    return envelope_->template ValueAs<T>();
+    return envelope_ == nullptr ? nullptr : envelope_->template ValueAs<T>();
   }
   // Moves the value out. Throws BadMessage, naming both types, when it has another type.
   template <class T>
   [[nodiscard]] T Take() {
     T* value = As<T>();
     if (value == nullptr) ThrowBadMessage(*core::TypeOf<T>());
+    taken_ = true;
     return std::move(*value);
   }
 
   // The type's name as written in C++.
   [[nodiscard]] std::string TypeName() const;
 
+  // Its value has been moved out by Take.
+  [[nodiscard]] bool taken() const noexcept { return taken_; }
+
+  // -- for behaviours --
+
+  // Only if it has not been forwarded.
   [[nodiscard]] core::Envelope& envelope() const noexcept { return *envelope_; }
+  // It has been passed on: nothing of it is left here.
+  void Clear() noexcept { envelope_ = nullptr; }
 
  private:
   [[noreturn]] void ThrowBadMessage(const core::TypeDescriptor& wanted) const;
 
   core::Envelope* envelope_;
+  bool taken_ = false;
 };
 
 // A message that owns its value, for notices that carry another message. Move-only.

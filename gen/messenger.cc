@@ -25,12 +25,16 @@ Error Messenger::UnexpectedType(core::Envelope& response, const core::TypeDescri
                            response.type == nullptr ? "nothing" : response.type->Name()));
 }
 
+Result<void> Messenger::CheckTimeout(const CallOptions& options) {
+  if (options.timeout > std::chrono::nanoseconds::zero()) return {};
+  return Error(ErrorCode::kIncorrect,
+               fmt::format("timeout: {} ns, has to be more than 0", options.timeout.count()));
+}
+
 Result<core::EnvelopePtr> Messenger::CallTarget(const Target& to, core::EnvelopePtr request,
                                                 const CallOptions& options) {
-  if (options.timeout <= std::chrono::nanoseconds::zero()) {
-    return Error(ErrorCode::kIncorrect,
-                 fmt::format("timeout: {} ns, has to be more than 0", options.timeout.count()));
-  }
+  auto checked = CheckTimeout(options);
+  if (!checked) return std::move(checked.error());
   auto pid = Resolve(to);
   if (!pid) return std::move(pid.error());
   auto response = CallEnvelope(*pid, std::move(request), options.timeout);

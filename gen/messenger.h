@@ -130,6 +130,7 @@ class Messenger {
     return UnexpectedType(response, *core::TypeOf<R>());
   }
   static Error UnexpectedType(core::Envelope& response, const core::TypeDescriptor& wanted);
+  static Result<void> CheckTimeout(const CallOptions& options);
   Result<core::EnvelopePtr> CallTarget(const Target& to, core::EnvelopePtr request,
                                        const CallOptions& options);
 

@@ -26,6 +26,18 @@ class Process : public Messenger {
   [[nodiscard]] virtual gen::Node& Node() const = 0;
   [[nodiscard]] virtual gen::Log Log() = 0;
 
+  // Call without waiting: the handler goes on, and the outcome comes to HandleResponse with the ref
+  // returned here, of high priority, exactly once: the answer, the error that the process answered
+  // with, kProcessTerminated when it ends before it has answered, or kTimeout. An error returned
+  // here is all there is; see Messenger, and:
+  //   kIncorrect  options.timeout
+  // No stack is held meanwhile, so that very many requests may be open. They are forgotten when
+  // this process ends.
+  template <class T>
+  Result<Ref> Request(const Target& to, T&& request, const CallOptions& options = {}) {
+    return RequestTarget(to, MakeRequest(std::forward<T>(request), options), options);
+  }
+
   // Starts a child process and returns when its Init is done. Errors:
   //   kIncorrect          an option; the text names the field and the value
   //   kProcessTerminated  Init stopped or threw; the text is its reason
@@ -90,8 +102,17 @@ class Process : public Messenger {
   // The node's clock, in nanoseconds from an arbitrary start.
   [[nodiscard]] virtual std::int64_t Now() const = 0;
 
+  // -- without types --
+
+  // The request may have a deadline of its own, after which its receiver skips it; if it has none,
+  // the time-out is that too.
+  virtual Result<Ref> RequestEnvelope(PID to, core::EnvelopePtr request,
+                                      std::chrono::nanoseconds timeout) = 0;
+
  protected:
   virtual Result<std::size_t> PublishEnvelope(Atom name, Ref token, core::EnvelopePtr value) = 0;
+  Result<Ref> RequestTarget(const Target& to, core::EnvelopePtr request,
+                            const CallOptions& options);
 };
 
 }  // namespace ergon::gen

@@ -8,6 +8,7 @@
 #include <ergon/node/deadline.h>
 #include <ergon/node/relations.h>
 #include <ergon/node/runtime.h>
+#include <ergon/node/unique_id.h>
 
 namespace ergon::node {
 namespace {
@@ -301,6 +302,10 @@ gen::Result<void> Runtime::Respond(gen::PID from, std::uint64_t ref, core::Envel
   }
   Process* process = table_.Find(from.id);
   if (process == nullptr) return gen::ErrResponseIgnored;
+  if (IsRequestId(ref)) {
+    return process->AcceptResponse(ref, std::move(response)) ? gen::Result<void>()
+                                                             : gen::ErrResponseIgnored;
+  }
   // No look at the generation: the ref is unique, so a later process in the slot never waits for
   // it.
   switch (process->await_.Complete(ref, response.get())) {
@@ -326,7 +331,9 @@ void Runtime::RespondError(gen::PID from, std::uint64_t ref, const gen::Error& e
 bool Runtime::IsAwaited(gen::PID from, gen::Ref ref) const {
   if (from.id == kNodeId) return pending_calls_.IsAwaited(ref.id);
   const Process* process = table_.Find(from.id);
-  return process != nullptr && process->await_.WaitingFor() == ref.id;
+  if (process == nullptr) return false;
+  return IsRequestId(ref.id) ? process->AwaitsResponse(ref.id)
+                             : process->await_.WaitingFor() == ref.id;
 }
 
 void Runtime::DropEnvelope(core::EnvelopePtr envelope, gen::DropReason reason,

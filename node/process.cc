@@ -58,7 +58,7 @@ gen::Result<void> Process::SendResponseEnvelope(gen::PID from, gen::Ref ref,
   if (current_ != nullptr && current_->ref == ref.id && IsOpenQuestion()) {
     answered_ = true;
   } else if (ProcessCold* cold = ColdIfAny()) {
-    std::erase_if(cold->open_requests, [&](const auto& open) { return open.ref == ref; });
+    cold->open_requests.erase(ref);
   }
   response->from = Self().ToAddress();
   return runtime_->Respond(from, ref.id, std::move(response));

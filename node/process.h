@@ -100,10 +100,14 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   bool Sleep(std::chrono::nanoseconds duration) override;
   void Yield() override;
   [[nodiscard]] gen::Ref MakeRef() override;
+  gen::Result<gen::Ref> RequestEnvelope(gen::PID to, core::EnvelopePtr request,
+                                        std::chrono::nanoseconds timeout) override;
   [[nodiscard]] std::int64_t Now() const override;
 
   // -- gen::ProcessHost --
   [[nodiscard]] core::EnvelopePtr Detach(core::Envelope& envelope) override;
+  [[nodiscard]] core::EnvelopePtr Keep(core::Envelope& envelope) override;
+  gen::Result<void> PassOn(gen::PID to, core::Envelope& envelope) override;
   gen::Result<void> Forward(gen::PID to, core::EnvelopePtr& envelope, bool routed) override;
   gen::Result<void> ForwardMakingRoom(gen::PID worker, core::EnvelopePtr& envelope) override;
   void Drop(core::EnvelopePtr envelope, gen::DropReason reason, const gen::Error& error) override;
@@ -188,6 +192,7 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   void DisposeLate(core::EnvelopePtr envelope);
   [[nodiscard]] bool ReturnToPool(core::EnvelopePtr& envelope);
   static gen::Error TerminatedError(const gen::Reason& reason);
+  void AnswerOpenRequests(ProcessCold& cold, const gen::Error& error);
   void Finish(const gen::Reason& reason);
   void ReportInit(const gen::Reason* failure);
 
@@ -243,6 +248,19 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
     return killed_.load(std::memory_order_relaxed) == generation_.load(std::memory_order_relaxed);
   }
   [[nodiscard]] bool MustEnd() const { return ending_ || IsKilled(); }
+
+  // -- requests without a stack (process_request.cc) --
+  // Any thread: the outcome of a request that a process in this slot has made, on its way to
+  // HandleResponse. False: nobody waits for it (any more).
+  [[nodiscard]] bool AcceptResponse(std::uint64_t id, core::EnvelopePtr response);
+  [[nodiscard]] bool AwaitsResponse(std::uint64_t id) const;
+  static void ExpireRequest(void* context, std::uint64_t id);
+  // What came through the pool and goes on elsewhere: as far as the pool knows, it is done.
+  void NoteRoutedHandled() {
+    current_routed_.store(false, std::memory_order_relaxed);
+    routed_handled_.store(routed_handled_.load(std::memory_order_relaxed) + 1,
+                          std::memory_order_release);  // partner: Progress
+  }
 
   // -- waiting (process_wait.cc) --
   // After a message was sent: gives way if it should.

@@ -1,4 +1,4 @@
-// The part of a process that few messages touch: names, relations, open requests.
+// The part of a process that few messages touch: names, relations, open requests and those it has made.
 //
 // It belongs to a slot, not to a process: made when first needed, emptied when a process ends,
 // never freed while the node lives. So any thread may lock it at any time; what it finds there is
@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include <ergon/core/envelope.h>
@@ -17,6 +18,7 @@
 #include <ergon/gen/process_options.h>
 #include <ergon/gen/ref.h>
 #include <ergon/gen/target.h>
+#include <ergon/node/awaited_responses.h>
 
 namespace ergon::node {
 
@@ -53,16 +55,19 @@ struct ProcessCold {
       gen::Overflow::kReject;  // of a bounded mailbox without a queue of its own
   gen::Mailbox mailbox;        // as it was asked for
 
+  // -- with a lock of its own --
+  AwaitedResponses awaited;
+
   // -- the process's own --
   std::vector<core::EnvelopePtr> stash;
   std::size_t stash_limit = 0;  // 0: none
   struct OpenRequest {          // the handler gave no reply yet
     gen::PID from;
-    gen::Ref ref;
-    std::int64_t deadline;  // Clock ns; 0: none
+    std::uint64_t order;  // of arrival
   };
-  std::vector<OpenRequest> open_requests;
-  std::size_t open_requests_limit = 64;  // expired ones are looked for when the list grows beyond
+  std::unordered_map<gen::Ref, OpenRequest> open_requests;
+  std::uint64_t open_requests_seen = 0;
+  std::size_t open_requests_limit = 64;  // expired ones are looked for when there are more
 };
 
 }  // namespace ergon::node

@@ -1,5 +1,7 @@
 // How a process begins and ends.
+#include <algorithm>
 #include <mutex>
+#include <utility>
 
 #include <ergon/core/worker.h>
 #include <ergon/gen/notices.h>
@@ -157,13 +159,23 @@ void Process::Finish(const gen::Reason& reason) {
     core::DisposeEnvelope(current);
   }
   if (ProcessCold* cold = ColdIfAny()) {
-    for (const auto& open : cold->open_requests) {
-      runtime_->RespondError(open.from, open.ref.id, error);
-    }
-    cold->open_requests.clear();
-    cold->open_requests.shrink_to_fit();
+    AnswerOpenRequests(*cold, error);
+    cold->awaited.Clear(runtime_->timers());
   }
   runtime_->ProcessEnded(*this, self, reason);
+}
+
+void Process::AnswerOpenRequests(ProcessCold& cold, const gen::Error& error) {
+  const auto requests = std::exchange(cold.open_requests, {});
+  std::vector<const std::pair<const gen::Ref, ProcessCold::OpenRequest>*> in_order;
+  in_order.reserve(requests.size());
+  for (const auto& request : requests) in_order.push_back(&request);
+  std::sort(in_order.begin(), in_order.end(), [](const auto* left, const auto* right) {
+    return left->second.order < right->second.order;
+  });
+  for (const auto* request : in_order) {
+    runtime_->RespondError(request->second.from, request->first.id, error);
+  }
 }
 
 void Process::DisposeRest(core::Mailbox::Rest& rest, gen::PID self,

@@ -10,6 +10,7 @@
 #include <ergon/node/process.h>
 #include <ergon/node/relations.h>
 #include <ergon/node/runtime.h>
+#include <ergon/node/unique_id.h>
 
 namespace ergon::node {
 namespace {
@@ -144,6 +145,9 @@ bool Process::HandleRequest(core::Envelope& envelope) {
   if (envelope.deadline != 0 && runtime_->clock().CoarseNow() > envelope.deadline) {
     counts_.Expired();
     answered_ = true;
+    // Who waits without a deadline of its own has to be told.
+    const gen::PID from = gen::PID::FromAddress(envelope.from);
+    if (IsRequestId(envelope.ref)) runtime_->RespondError(from, envelope.ref, gen::ErrTimeout);
     runtime_->CountDrop(gen::DropReason::kExpired);
     return false;
   }
@@ -157,13 +161,12 @@ void Process::NoteOpenRequest(const core::Envelope& envelope) {
   const gen::PID from = gen::PID::FromAddress(envelope.from);
   if (cold.open_requests.size() >= cold.open_requests_limit) {
     // Answered by others, or given up by their callers: nobody waits for those any more.
-    std::erase_if(cold.open_requests, [&](const ProcessCold::OpenRequest& open) {
-      return !runtime_->IsAwaited(open.from, open.ref);
+    std::erase_if(cold.open_requests, [&](const auto& open) {
+      return !runtime_->IsAwaited(open.second.from, open.first);
     });
     cold.open_requests_limit = 2 * cold.open_requests.size() + 64;
   }
-  cold.open_requests.push_back(
-      {from, gen::Ref{envelope.ref, from.node, from.creation}, envelope.deadline});
+  cold.open_requests[{envelope.ref, from.node, from.creation}] = {from, ++cold.open_requests_seen};
 }
 
 bool Process::IsStopSignal(const core::Envelope& envelope) const {

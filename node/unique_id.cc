@@ -1,6 +1,8 @@
 #include <ergon/node/unique_id.h>
 
+#include <array>
 #include <atomic>
+#include <random>
 
 namespace ergon::node {
 namespace {
@@ -14,6 +16,36 @@ struct Block {
 };
 constinit thread_local Block block{0, 0};
 
+constexpr int kRounds = 4;
+constexpr std::uint64_t kHalf = 0x7fff'ffff;  // 31 bits
+
+std::array<std::uint64_t, kRounds> MakeKeys() {
+  std::random_device random;
+  std::array<std::uint64_t, kRounds> keys{};
+  for (std::uint64_t& key : keys) key = std::uint64_t{random()} << 32 | random();
+  return keys;
+}
+
+// The finaliser of SplitMix64: every bit of the input changes about half of the output's.
+constexpr std::uint64_t Mix(std::uint64_t value) {
+  value = (value ^ (value >> 30)) * 0xbf58'476d'1ce4'e5b9;
+  value = (value ^ (value >> 27)) * 0x94d0'49bb'1331'11eb;
+  return value ^ (value >> 31);
+}
+
+// A Feistel network over 62 bits: different ids stay different.
+std::uint64_t Scramble(std::uint64_t id) {
+  static const std::array<std::uint64_t, kRounds> keys = MakeKeys();
+  std::uint64_t left = id >> 31 & kHalf;
+  std::uint64_t right = id & kHalf;
+  for (const std::uint64_t key : keys) {
+    const std::uint64_t next = left ^ (Mix(right ^ key) & kHalf);
+    left = right;
+    right = next;
+  }
+  return left << 31 | right;
+}
+
 }  // namespace
 
 // Out of line on purpose: the caller may be on another thread at the next call (fibers), so the
@@ -25,5 +57,7 @@ __attribute__((noinline)) std::uint64_t NextUniqueId() {
   }
   return block.next++;
 }
+
+std::uint64_t NextRequestId() { return kRequestIdBit | Scramble(NextUniqueId()); }
 
 }  // namespace ergon::node

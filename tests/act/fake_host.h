@@ -42,6 +42,12 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
     gen::Ref ref;
     core::EnvelopePtr envelope;
   };
+  struct Asked {  // a Request that waits for its response
+    gen::PID to;
+    gen::Ref ref;
+    core::EnvelopePtr envelope;
+    std::chrono::nanoseconds timeout;
+  };
   struct Dropped {
     int number;  // of a Job, else 0
     gen::DropReason reason;
@@ -185,6 +191,18 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
   }
   std::uint64_t LastWorker() const { return workers.rbegin()->first; }
 
+  // Answers the oldest request, as a process would, or its failure does.
+  template <class T>
+  void Respond(T value, gen::EnvelopeKind kind = gen::EnvelopeKind::kResponse) {
+    const Asked request = std::move(asked.front());
+    asked.pop_front();
+    auto envelope = core::MakeEnvelope<T>(static_cast<std::uint8_t>(kind), core::Lane::kSystem,
+                                          std::move(value));
+    envelope->from = request.to.ToAddress();
+    envelope->ref = request.ref.id;
+    (void)Deliver(std::move(envelope));
+  }
+
   // -- gen::Messenger --
 
   gen::Result<gen::PID> Resolve(const gen::Target& target) const override {
@@ -224,9 +242,9 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
   gen::PID Parent() const override { return Pid(kParent); }
   gen::Node& Node() const override { throw std::logic_error("there is no node"); }
   gen::Log Log() override { return gen::Log(*this); }
-  gen::Result<gen::PID> Spawn(const gen::ProcessFactory&, const gen::ProcessOptions&,
-                              const gen::Args&) override {
-    return gen::ErrUnsupported;
+  gen::Result<gen::PID> Spawn(const gen::ProcessFactory& factory,
+                              const gen::ProcessOptions& options, const gen::Args& args) override {
+    return SpawnWorker(factory, options, args);
   }
   gen::Result<gen::PID> SpawnRegister(gen::Atom, const gen::ProcessFactory&,
                                       const gen::ProcessOptions&, const gen::Args&) override {
@@ -252,12 +270,29 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
   void Yield() override {}
   gen::Ref MakeRef() override { return {++next_ref_, "test@localhost", 7}; }
   std::int64_t Now() const override { return now; }
+  gen::Result<gen::Ref> RequestEnvelope(gen::PID to, core::EnvelopePtr request,
+                                        std::chrono::nanoseconds timeout) override {
+    auto found = workers.find(to.id);
+    if (found == workers.end() || !found->second.alive) return gen::ErrProcessTerminated;
+    const gen::Ref ref = MakeRef();
+    request->from = Self().ToAddress();
+    request->ref = ref.id;
+    asked.push_back({to, ref, std::move(request), timeout});
+    return ref;
+  }
 
   // -- gen::ProcessHost --
 
   core::EnvelopePtr Detach(core::Envelope& envelope) override {
     if (current_.get() != &envelope) throw std::logic_error("not the envelope being handled");
     return std::move(current_);
+  }
+  core::EnvelopePtr Keep(core::Envelope& envelope) override { return Detach(envelope); }
+  gen::Result<void> PassOn(gen::PID to, core::Envelope& envelope) override {
+    core::EnvelopePtr passed = Detach(envelope);
+    auto result = Forward(to, passed, false);
+    if (!result) current_ = std::move(passed);
+    return result;
   }
   gen::Result<void> Forward(gen::PID to, core::EnvelopePtr& envelope, bool routed) override {
     if (routed) envelope->flags |= core::Envelope::kFlagRouted;
@@ -380,6 +415,7 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
   bool redirected = false;
   bool refused = false;
   bool main_is_held = false;
+  std::deque<Asked> asked;
   bool traps_exit = false;
   bool in_own_turn = true;
   bool started = false;

@@ -31,6 +31,7 @@ struct Handlers {
   std::function<gen::Status(Subject&, gen::PID, gen::Message&)> message = {};
   std::function<gen::CallResult(Subject&, gen::PID, gen::Ref, gen::Message&)> call = {};
   std::function<gen::Status(Subject&, const gen::MessageEvent&)> event = {};
+  std::function<gen::Status(Subject&, gen::Ref, gen::Response&)> response = {};
   std::function<gen::Inspection(Subject&, const std::vector<std::string>&)> inspect = {};
   std::function<void(Subject&, const gen::Reason&)> terminate = {};
 };
@@ -50,9 +51,11 @@ class Subject : public act::Actor {
 
   using Actor::Call;
   using Actor::CreateAlias;
+  using Actor::Delegate;
   using Actor::DeleteAlias;
   using Actor::Demonitor;
   using Actor::DemonitorEvent;
+  using Actor::Forward;
   using Actor::Inspect;
   using Actor::Link;
   using Actor::Log;
@@ -65,6 +68,7 @@ class Subject : public act::Actor {
   using Actor::Parent;
   using Actor::RegisterEvent;
   using Actor::RegisterName;
+  using Actor::Request;
   using Actor::Self;
   using Actor::Send;
   using Actor::SendAfter;
@@ -110,6 +114,10 @@ class Subject : public act::Actor {
   }
   gen::Status HandleEvent(const gen::MessageEvent& event) override {
     return handlers_.event ? handlers_.event(*this, event) : Actor::HandleEvent(event);
+  }
+  gen::Status HandleResponse(gen::Ref ref, gen::Response& response) override {
+    return handlers_.response ? handlers_.response(*this, ref, response)
+                              : Actor::HandleResponse(ref, response);
   }
   gen::Inspection HandleInspect(gen::PID, const std::vector<std::string>& items) override {
     return handlers_.inspect ? handlers_.inspect(*this, items) : gen::Inspection();

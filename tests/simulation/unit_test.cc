@@ -165,5 +165,67 @@ TEST_CASE("unit: exceptions and a failed Init") {
   CHECK_THROWS_AS(failed.ExpectLog(gen::LogLevel::kInfo, "bye"), ExpectationFailed);
 }
 
+struct AskPrice {
+  int of = 0;
+};
+struct PassTo {
+  gen::PID to;
+};
+
+// Asks without waiting, and notes what comes back.
+class Asker : public act::Actor {
+ private:
+  gen::Status Init(const gen::Args&) override {
+    CHECK(Request(Parent(), AskPrice{1}));
+    return gen::Continue();
+  }
+  gen::Status HandleMessage(gen::PID from, gen::Message& message) override {
+    if (auto* ask = message.As<AskPrice>()) {
+      last_ = Request(from, *ask).value();
+    } else if (auto* pass = message.As<PassTo>()) {
+      CHECK(Forward(pass->to, message));
+    }
+    return gen::Continue();
+  }
+  gen::Status HandleResponse(gen::Ref, gen::Response& response) override {
+    if (auto* price = response.As<int>()) {
+      sum_ += *price;
+    } else {
+      Log().Info("no price: {}", response.error());
+    }
+    return gen::Continue();
+  }
+  gen::CallResult HandleCall(gen::PID, gen::Ref, gen::Message&) override {
+    return gen::Reply(sum_);
+  }
+  gen::Ref last_;
+  int sum_ = 0;
+};
+
+TEST_CASE("unit: requests are open until somebody answers them") {
+  Unit unit{gen::Factory<Asker>()};
+  const gen::PID shop = unit.NewPID();
+  CHECK(unit.OpenRequests().size() == 1);  // that of Init
+  unit.OnCall<AskPrice>([](const AskPrice& ask) { return 10 * ask.of; });
+  unit.Send(shop, AskPrice{2});
+  CHECK(unit.Call<int>(shop, Get{}).value() == 20);
+  unit.ExpectSend<AskPrice>().To(shop).Once();
+  const gen::Ref first = unit.OpenRequests().at(0);
+  unit.Respond(first, 1);
+  CHECK(unit.Call<int>(shop, Get{}).value() == 21);
+  CHECK(unit.OpenRequests().empty());
+  CHECK_THROWS_AS(unit.Respond(first, 1), std::logic_error);
+  unit.OnCall<AskPrice>([](const AskPrice&) { return gen::ErrProcessTerminated; });
+  unit.Send(shop, AskPrice{3});
+  unit.ExpectLog(gen::LogLevel::kInfo, "no price: process terminated");
+}
+
+TEST_CASE("unit: what is forwarded counts as sent") {
+  Unit unit{gen::Factory<Asker>()};
+  const gen::PID other = unit.NewPID();
+  unit.Send(unit.NewPID(), PassTo{other});
+  unit.ExpectSend<PassTo>().To(other).Once();
+}
+
 }  // namespace
 }  // namespace ergon::testkit

@@ -13,7 +13,11 @@ Unit::Unit(const gen::ProcessFactory& factory, const gen::Args& args) : behavior
     started = !status.stops();
     return status;
   });
-  if (!started) behavior_.reset();  // without Terminate
+  if (!started) {
+    behavior_.reset();  // without Terminate
+  } else {
+    AnswerRequests();
+  }
 }
 
 Unit::~Unit() = default;
@@ -36,8 +40,38 @@ void Unit::Guarded(const std::function<gen::Status()>& function) {
 void Unit::Handle(gen::PID from, core::EnvelopePtr envelope) {
   CheckAlive();
   envelope->from = from.ToAddress();
+  host_.handled = &envelope;
   Guarded([&] { return behavior_->ProcessMessage(*envelope); });
-  if (ended_) behavior_->ProcessTerminate(*ended_);
+  host_.handled = nullptr;
+  if (ended_) {
+    behavior_->ProcessTerminate(*ended_);
+  } else {
+    AnswerRequests();
+  }
+}
+
+std::vector<gen::Ref> Unit::OpenRequests() const {
+  std::vector<gen::Ref> refs;
+  for (const auto& asked : host_.asked) refs.push_back(asked.ref);
+  return refs;
+}
+
+void Unit::Answer(gen::Ref ref, core::EnvelopePtr response) {
+  const auto found = std::find_if(host_.asked.begin(), host_.asked.end(),
+                                  [&](const auto& asked) { return asked.ref == ref; });
+  if (found == host_.asked.end()) throw std::logic_error("no open request " + ref.ToString());
+  const gen::PID from = found->to;
+  host_.asked.erase(found);
+  response->ref = ref.id;
+  Handle(from, std::move(response));
+}
+
+void Unit::AnswerRequests() {
+  const auto due = std::find_if(host_.asked.begin(), host_.asked.end(),
+                                [](const auto& asked) { return asked.answer != nullptr; });
+  if (due == host_.asked.end()) return;
+  core::EnvelopePtr answer = std::move(due->answer);
+  Answer(due->ref, std::move(answer));  // and the next one
 }
 
 core::EnvelopePtr Unit::Request(gen::PID from, core::EnvelopePtr envelope) {

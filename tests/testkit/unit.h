@@ -123,8 +123,8 @@ class Unit {
   // Lets time pass: what it has sent to itself with SendAfter arrives, the rest counts as sent.
   void Advance(std::chrono::nanoseconds time);
 
-  // What its calls with a request of type T are answered from now on: `answer(const T&)` returns
-  // the value, or a gen::Error.
+  // What its calls and requests of type T are answered from now on: `answer(const T&)` returns the
+  // value, or a gen::Error. Requests are answered when the handler has returned.
   template <class T, class Answer>
   void OnCall(Answer answer) {
     host_.answerers.push_back([answer = std::move(answer)](core::Envelope& request) {
@@ -135,6 +135,16 @@ class Unit {
           static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse), core::Lane::kMain,
           std::move(result));
     });
+  }
+
+  // Its requests (Process::Request) that are not answered yet, the oldest first.
+  [[nodiscard]] std::vector<gen::Ref> OpenRequests() const;
+  // Answers one of them, with the value or a gen::Error. std::logic_error: it is not open.
+  template <class T>
+  void Respond(gen::Ref ref, T&& value) {
+    using Stored = gen::StoredType<T>;
+    Answer(ref, core::MakeEnvelope<Stored>(static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse),
+                                           core::Lane::kSystem, std::forward<T>(value)));
   }
 
   // -- what it has done --
@@ -153,6 +163,8 @@ class Unit {
  private:
   void Handle(gen::PID from, core::EnvelopePtr envelope);
   core::EnvelopePtr Request(gen::PID from, core::EnvelopePtr envelope);
+  void Answer(gen::Ref ref, core::EnvelopePtr response);
+  void AnswerRequests();  // those that OnCall knows an answer to
   void Guarded(const std::function<gen::Status()>& function);
   void CheckAlive() const;
 

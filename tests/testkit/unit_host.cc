@@ -39,14 +39,27 @@ gen::Result<void> UnitHost::SendEnvelope(gen::PID to, core::EnvelopePtr envelope
   return {};
 }
 
-gen::Result<core::EnvelopePtr> UnitHost::CallEnvelope(gen::PID, core::EnvelopePtr request,
-                                                      std::chrono::nanoseconds) {
+core::EnvelopePtr UnitHost::AnswerOf(core::Envelope& request) {
   // The newest first, so that a test can change its mind.
   for (auto answerer = answerers.rbegin(); answerer != answerers.rend(); ++answerer) {
-    if (core::EnvelopePtr answer = (*answerer)(*request)) return answer;
+    if (core::EnvelopePtr answer = (*answerer)(request)) return answer;
   }
+  return nullptr;
+}
+
+gen::Result<core::EnvelopePtr> UnitHost::CallEnvelope(gen::PID, core::EnvelopePtr request,
+                                                      std::chrono::nanoseconds) {
+  if (core::EnvelopePtr answer = AnswerOf(*request)) return answer;
   return gen::Error(gen::ErrorCode::kTimeout,
                     "no Unit::OnCall for " + gen::Message(*request).TypeName());
+}
+
+gen::Result<gen::Ref> UnitHost::RequestEnvelope(gen::PID to, core::EnvelopePtr request,
+                                                std::chrono::nanoseconds) {
+  const gen::Ref ref = MakeRef();
+  asked.push_back({to, ref, AnswerOf(*request)});
+  sent.push_back({to, std::move(request)});
+  return ref;
 }
 
 gen::Result<void> UnitHost::SendResponseEnvelope(gen::PID, gen::Ref ref,
@@ -119,6 +132,14 @@ core::EnvelopePtr UnitHost::Detach(core::Envelope&) {
 
 bool UnitHost::Stash(core::Envelope&) {
   throw std::logic_error("Stash: a Unit has no mailbox; use a Simulation");
+}
+
+gen::Result<void> UnitHost::PassOn(gen::PID to, core::Envelope& envelope) {
+  if (handled == nullptr || handled->get() != &envelope) {
+    return gen::Error(gen::ErrorCode::kNotAllowed, "it is not the message being handled");
+  }
+  sent.push_back({to, std::move(*handled)});
+  return {};
 }
 
 gen::Result<void> UnitHost::Forward(gen::PID to, core::EnvelopePtr& envelope, bool) {

@@ -30,6 +30,12 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
     gen::Ref ref;
     core::EnvelopePtr envelope;
   };
+  // A Request of its own.
+  struct Asked {
+    gen::PID to;
+    gen::Ref ref;
+    core::EnvelopePtr answer;  // null: nobody has answered yet
+  };
   struct Line {
     gen::LogLevel level = gen::LogLevel::kInfo;
     std::string text;
@@ -42,6 +48,9 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
   std::vector<Sent> sent;
   std::vector<Planned> planned;
   std::vector<Response> responses;
+  std::vector<Asked> asked;
+  // What is being handled, so that it can be passed on; null: nothing.
+  core::EnvelopePtr* handled = nullptr;
   std::vector<Line> lines;
   std::vector<gen::PID> links;
   std::vector<std::pair<gen::PID, gen::Ref>> monitors;
@@ -98,9 +107,15 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
   void Yield() override {}
   [[nodiscard]] gen::Ref MakeRef() override { return {++last_id_, Self().node, Self().creation}; }
   [[nodiscard]] std::int64_t Now() const override { return now; }
+  gen::Result<gen::Ref> RequestEnvelope(gen::PID to, core::EnvelopePtr request,
+                                        std::chrono::nanoseconds timeout) override;
 
   // -- gen::ProcessHost: what needs a runtime --
   [[nodiscard]] core::EnvelopePtr Detach(core::Envelope& envelope) override;
+  [[nodiscard]] core::EnvelopePtr Keep(core::Envelope& envelope) override {
+    return Detach(envelope);
+  }
+  gen::Result<void> PassOn(gen::PID to, core::Envelope& envelope) override;
   gen::Result<void> Forward(gen::PID to, core::EnvelopePtr& envelope, bool routed) override;
   gen::Result<void> ForwardMakingRoom(gen::PID worker, core::EnvelopePtr& envelope) override {
     return Forward(worker, envelope, true);
@@ -138,6 +153,8 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
     lines.push_back({level, std::string(text)});
   }
   gen::Result<std::size_t> PublishEnvelope(gen::Atom, gen::Ref, core::EnvelopePtr value) override;
+  // What OnCall answers; null: there is none for it.
+  core::EnvelopePtr AnswerOf(core::Envelope& request);
 
   gen::Atom name_;
   gen::MessagePriority priority_ = gen::MessagePriority::kNormal;

@@ -1,0 +1,56 @@
+// The outcome of a Request, as HandleResponse sees it.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include <ergon/core/envelope.h>
+#include <ergon/gen/error.h>
+#include <ergon/gen/message.h>
+#include <ergon/gen/result.h>
+
+namespace ergon::gen {
+
+// A view of the answer or the error; valid until the handler returns.
+//
+//   auto price = response.Take<int>();            // as the result of Call<int>
+//   if (!price) Log().Warning("no price: {}", price.error());
+class Response {
+ public:
+  explicit Response(core::Envelope& envelope) : envelope_(&envelope) {}
+
+  // There is an answer; false: there is an error().
+  [[nodiscard]] bool ok() const noexcept { return envelope_->type != core::TypeOf<Error>(); }
+  // What Call would have returned: kTimeout, kProcessTerminated, or what the process answered with.
+  // Throws std::logic_error when there is an answer.
+  [[nodiscard]] const Error& error() const;
+
+  template <class T>
+  [[nodiscard]] bool Is() const noexcept {
+    return envelope_->type == core::TypeOf<T>();
+  }
+  // The answer, or null when it has another type or there is none.
+  template <class T>
+  [[nodiscard]] T* As() noexcept {
+    return envelope_->template ValueAs<T>();
+  }
+  // The answer, moved out, or the error; kUnexpectedType, naming both types, when it has another.
+  template <class T>
+  [[nodiscard]] Result<T> Take() {
+    if (T* value = As<T>()) return std::move(*value);
+    if (!ok()) return error();
+    return UnexpectedType(*core::TypeOf<T>());
+  }
+
+  // The answer's type as written in C++.
+  [[nodiscard]] std::string TypeName() const { return Message(*envelope_).TypeName(); }
+
+  [[nodiscard]] core::Envelope& envelope() const noexcept { return *envelope_; }
+
+ private:
+  [[nodiscard]] Error UnexpectedType(const core::TypeDescriptor& wanted) const;
+
+  core::Envelope* envelope_;
+};
+
+}  // namespace ergon::gen

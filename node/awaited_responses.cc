@@ -1,0 +1,48 @@
+#include <ergon/node/awaited_responses.h>
+
+namespace ergon::node {
+
+void AwaitedResponses::Add(std::uint64_t id, std::uint32_t generation, core::TimerQueue& timers,
+                           std::int64_t deadline, core::Timer::Fire fire, void* context) {
+  std::lock_guard lock(mutex_);
+  Entry& entry = entries_[id];
+  entry.generation = generation;
+  entry.timer.fire = fire;
+  entry.timer.context = context;
+  entry.timer.argument = id;
+  // Armed under the lock: Take finds the entry with its timer, or not at all.
+  if (deadline != 0) timers.Arm(entry.timer, deadline);
+}
+
+std::uint32_t AwaitedResponses::Take(std::uint64_t id, core::TimerQueue& timers) {
+  decltype(entries_)::node_type node;
+  {
+    std::lock_guard lock(mutex_);
+    node = entries_.extract(id);
+  }
+  if (node.empty()) return 0;
+  // A timer that is firing finds nobody under this id.
+  (void)timers.Disarm(node.mapped().timer);
+  return node.mapped().generation;
+}
+
+bool AwaitedResponses::Contains(std::uint64_t id) const {
+  std::lock_guard lock(mutex_);
+  return entries_.contains(id);
+}
+
+void AwaitedResponses::Clear(core::TimerQueue& timers) {
+  decltype(entries_) entries;
+  {
+    std::lock_guard lock(mutex_);
+    entries.swap(entries_);
+  }
+  for (auto& [id, entry] : entries) (void)timers.Disarm(entry.timer);
+}
+
+std::size_t AwaitedResponses::size() const {
+  std::lock_guard lock(mutex_);
+  return entries_.size();
+}
+
+}  // namespace ergon::node

@@ -1,0 +1,40 @@
+// The requests of one process that wait for their answers without a stack (Process::Request).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <unordered_map>
+
+#include <ergon/core/timer_queue.h>
+
+namespace ergon::node {
+
+// It belongs to a slot, as ProcessCold does: any thread may look at it at any time. Whoever takes an
+// entry out decides the outcome of its request and tells the process, so that there is exactly one;
+// a late or second answer finds nothing.
+class AwaitedResponses {
+ public:
+  // The process itself, before the request is sent. At `deadline` (Clock ns; 0: never) `fire` is
+  // called with `context`, which must outlive the node's timers, and the id.
+  void Add(std::uint64_t id, std::uint32_t generation, core::TimerQueue& timers,
+           std::int64_t deadline, core::Timer::Fire fire, void* context);
+  // Any thread. The generation of the process that waits, or 0: nobody waits for that id (any
+  // more).
+  [[nodiscard]] std::uint32_t Take(std::uint64_t id, core::TimerQueue& timers);
+  [[nodiscard]] bool Contains(std::uint64_t id) const;
+  // The process has ended and forgets them.
+  void Clear(core::TimerQueue& timers);
+  [[nodiscard]] std::size_t size() const;
+
+ private:
+  struct Entry {
+    std::uint32_t generation = 0;
+    core::Timer timer;
+  };
+
+  mutable std::mutex mutex_;
+  std::unordered_map<std::uint64_t, Entry> entries_;
+};
+
+}  // namespace ergon::node

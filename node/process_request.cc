@@ -1,0 +1,88 @@
+// Requests whose answers come to HandleResponse: Process::Request.
+#include <ergon/node/deadline.h>
+#include <ergon/node/process.h>
+#include <ergon/node/runtime.h>
+#include <ergon/node/unique_id.h>
+
+namespace ergon::node {
+
+gen::Result<gen::Ref> Process::RequestEnvelope(gen::PID to, core::EnvelopePtr request,
+                                               std::chrono::nanoseconds timeout) {
+  const std::uint64_t id = NextRequestId();
+  const std::int64_t deadline = timeout == gen::kInfinite ? 0 : DeadlineAfter(Now(), timeout);
+  if ((request->flags & core::Envelope::kFlagRouted) != 0) UnmarkRouted(*request);
+  request->from = Self().ToAddress();
+  request->ref = id;
+  if (request->deadline == 0) request->deadline = deadline;
+  AwaitedResponses& awaited = Cold().awaited;
+  awaited.Add(id, generation_.load(std::memory_order_relaxed), runtime_->timers(), deadline,
+              &ExpireRequest, this);
+  ++sends_;
+  auto sent = runtime_->Deliver(to, request);
+  if (!sent) {
+    // The time may have run out meanwhile: then kTimeout is on its way to HandleResponse.
+    if (awaited.Take(id, runtime_->timers()) != 0) return std::move(sent.error());
+  }
+  MaybeYield();
+  return gen::Ref{id, runtime_->Name(), runtime_->creation()};
+}
+
+bool Process::AcceptResponse(std::uint64_t id, core::EnvelopePtr response) {
+  ProcessCold* cold = ColdIfAny();
+  if (cold == nullptr) return false;
+  const std::uint64_t generation = cold->awaited.Take(id, runtime_->timers());
+  if (generation == 0) return false;
+  response->ref = id;
+  response->lane = core::Lane::kSystem;
+  // Not Self(): the slot may have a later process by now.
+  const gen::PID pid{generation << 32 | index_, runtime_->Name(), runtime_->creation()};
+  return runtime_->Deliver(pid, response).has_value();
+}
+
+// Runs on the timer thread. The slot outlives every timer, and the id is unique, so a late one
+// finds nobody waiting.
+void Process::ExpireRequest(void* context, std::uint64_t id) {
+  (void)static_cast<Process*>(context)->AcceptResponse(
+      id, core::MakeEnvelope<gen::Error>(static_cast<std::uint8_t>(gen::EnvelopeKind::kError),
+                                         core::Lane::kSystem, gen::ErrTimeout));
+}
+
+bool Process::AwaitsResponse(std::uint64_t id) const {
+  const ProcessCold* cold = ColdIfAny();
+  return cold != nullptr && cold->awaited.Contains(id);
+}
+
+// ---- passing on
+
+core::EnvelopePtr Process::Keep(core::Envelope& envelope) {
+  if ((envelope.flags & core::Envelope::kFlagRouted) != 0) {
+    UnmarkRouted(envelope);
+    NoteRoutedHandled();
+  }
+  return Detach(envelope);
+}
+
+gen::Result<void> Process::PassOn(gen::PID to, core::Envelope& envelope) {
+  const auto kind = static_cast<gen::EnvelopeKind>(envelope.kind);
+  const char* problem = current_ != &envelope ? "it is not the message being handled"
+                        : answered_           ? "the request has been answered"
+                        : kind != gen::EnvelopeKind::kMessage && kind != gen::EnvelopeKind::kRequest
+                            ? "notices and exit signals are for this process only"
+                            : nullptr;
+  if (problem != nullptr) return gen::Error(gen::ErrorCode::kNotAllowed, problem);
+  const bool routed = (envelope.flags & core::Envelope::kFlagRouted) != 0;
+  const std::uint64_t pool = envelope.ref;
+  if (routed) UnmarkRouted(envelope);
+  core::EnvelopePtr passed = Detach(envelope);
+  ++sends_;
+  auto sent = runtime_->Deliver(to, passed);
+  if (sent) {
+    if (routed) NoteRoutedHandled();
+    return sent;
+  }
+  current_ = passed.release();  // still the one being handled
+  if (routed) MarkRouted(*current_, pool);
+  return sent;
+}
+
+}  // namespace ergon::node
