@@ -1,0 +1,181 @@
+#include <ergon/act/serializer.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include <ergon/act/message_loop.h>
+#include <ergon/act/pool_options.h>
+#include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/notices.h>
+
+namespace ergon::act {
+
+std::string SerializerOptions::Validate() const {
+  using std::chrono::nanoseconds;
+  if (max_waiting < 0 || max_waiting > kMaxMailboxSize) {
+    return fmt::format("max_waiting: {} is outside 0..{}", max_waiting, kMaxMailboxSize);
+  }
+  if (service_timeout < nanoseconds(1)) {
+    return fmt::format("service_timeout: {} ns is less than 1 ns", service_timeout.count());
+  }
+  if (shutdown_timeout < nanoseconds(0)) {
+    return fmt::format("shutdown_timeout: {} ns is less than 0 ns", shutdown_timeout.count());
+  }
+  return {};
+}
+
+gen::ProcessFactory Serializer::Of(gen::ProcessFactory service, SerializerOptions options) {
+  return gen::Factory<Serializer>(std::move(service), std::move(options));
+}
+
+Serializer::Serializer(gen::ProcessFactory service, SerializerOptions options)
+    : factory_(std::move(service)), options_(std::move(options)) {}
+
+gen::Status Serializer::ProcessInit(gen::ProcessHost& host, const gen::Args& args) {
+  host_ = &host;
+  std::string problem = factory_ ? options_.Validate() : "service: the factory is empty";
+  if (!problem.empty()) return gen::Stop(gen::Reason::Error(std::move(problem)));
+  host.SetTrapExit(true);  // to end with the service whatever its reason is
+  gen::ProcessOptions service_options = options_.service_options;
+  service_options.link_parent = true;
+  auto service = host.Spawn(factory_, service_options, args);
+  if (!service) return gen::Stop(gen::Reason::Error(service.error().ToString()));
+  service_ = *service;
+  if (options_.max_waiting != 0) {
+    host.SetMailboxSize(static_cast<std::uint32_t>(options_.max_waiting));
+  }
+  return gen::Continue();
+}
+
+gen::Status Serializer::ProcessMessage(core::Envelope& envelope) {
+  switch (static_cast<gen::EnvelopeKind>(envelope.kind)) {
+    case gen::EnvelopeKind::kRequest:
+      if (envelope.lane == core::Lane::kMain) {
+        Enter(envelope);
+      } else {
+        Pass(envelope);
+      }
+      return gen::Continue();
+    case gen::EnvelopeKind::kMessage:
+      Pass(envelope);
+      return gen::Continue();
+    case gen::EnvelopeKind::kResponse:
+    case gen::EnvelopeKind::kError:
+      Leave(envelope);
+      return gen::Continue();
+    case gen::EnvelopeKind::kInspect:
+      if (const auto* question = envelope.ValueAs<gen::InspectRequest>()) {
+        AnswerInspection(*host_, envelope, Inspect(question->items));
+      }
+      return gen::Continue();
+    case gen::EnvelopeKind::kExit:
+      return OnExit(envelope);
+    case gen::EnvelopeKind::kOwnTimer:
+      return gen::Stop(stop_reason_);
+    default:
+      return gen::Continue();
+  }
+}
+
+void Serializer::Enter(core::Envelope& envelope) {
+  const gen::PID from = SenderOf(envelope);
+  const gen::Ref ref = RefOf(envelope);
+  // The caller's deadline travels with the request; the hold does not end with it.
+  auto entered = host_->RequestEnvelope(service_, host_->Keep(envelope), options_.service_timeout);
+  if (!entered && entered.error() != gen::ErrProcessTerminated) {
+    ++requests_refused_;
+    (void)host_->SendResponseError(from, ref, std::move(entered.error()));
+    return;
+  }
+  // If the service has ended, its exit signal is on the way, with the reason.
+  inside_ = Inside{from, ref, entered ? entered->id : 0, host_->Now()};
+  host_->HoldMain(true);
+}
+
+void Serializer::Leave(core::Envelope& envelope) {
+  if (!inside_ || envelope.ref != inside_->entered_as) return;
+  const Inside left = *std::exchange(inside_, std::nullopt);
+  const bool late = host_->Now() - left.since >= options_.service_timeout.count();
+  if (late && static_cast<gen::EnvelopeKind>(envelope.kind) == gen::EnvelopeKind::kError) {
+    ++service_timeouts_;
+    host_->Log().Warning("the service has not answered a request of {} in time", left.from);
+  } else {
+    ++requests_answered_;
+  }
+  // Whether the caller still waits does not matter here.
+  (void)host_->SendResponseEnvelope(left.from, left.ref, host_->Detach(envelope));
+  if (!stopping_) host_->HoldMain(false);
+}
+
+void Serializer::Pass(core::Envelope& envelope) {
+  const bool is_request =
+      static_cast<gen::EnvelopeKind>(envelope.kind) == gen::EnvelopeKind::kRequest;
+  auto passed = host_->PassOn(service_, envelope);
+  if (passed) {
+    ++messages_passed_;
+    return;
+  }
+  ++(is_request ? requests_refused_ : messages_dropped_);
+  host_->Drop(host_->Keep(envelope),
+              passed.error() == gen::ErrProcessMailboxFull ? gen::DropReason::kMailboxFull
+                                                           : gen::DropReason::kTerminated,
+              passed.error());
+}
+
+gen::Status Serializer::OnExit(const core::Envelope& envelope) const {
+  const auto* exit = const_cast<core::Envelope&>(envelope).ValueAs<gen::MessageExitPID>();
+  if (exit == nullptr) return gen::Continue();
+  // Others' signals as for processes that do not trap exits.
+  const bool ignored =
+      exit->pid != service_ && exit->reason.IsNormal() && envelope.ref != gen::kExplicitExit;
+  if (ignored) return gen::Continue();
+  return gen::Stop(exit->reason);
+}
+
+gen::Status Serializer::ProcessStop(const gen::Reason& reason) {
+  // With a request inside it is an exit signal: a stop that keeps its place in line comes later.
+  const bool at_once =
+      inside_ || stopping_ || options_.shutdown_timeout == std::chrono::nanoseconds::zero();
+  if (at_once || !host_->StopAfterQueue(service_, reason)) return gen::Stop(reason);
+  stopping_ = true;
+  stop_reason_ = reason;
+  host_->HoldMain(true);
+  shutdown_timer_ = host_->SendSelfAfter(ShutdownTimer{}, options_.shutdown_timeout);
+  return gen::Continue();  // the exit signal of the service, or the timer, ends it
+}
+
+void Serializer::ProcessTerminate(const gen::Reason& reason) {
+  (void)shutdown_timer_.Cancel();
+  if (!inside_) return;
+  (void)host_->SendResponseError(inside_->from, inside_->ref,
+                                 gen::Error(gen::ErrorCode::kProcessTerminated, reason.ToString()));
+}
+
+gen::Inspection Serializer::Inspect(const std::vector<std::string>& items) const {
+  const std::int64_t inside_ns = inside_ ? host_->Now() - inside_->since : 0;
+  gen::Inspection all{
+      {"state", stopping_ ? "stopping" : "running"},
+      {"service", service_.ToString()},
+      {"service_behavior", factory_.TypeName()},
+      {"inside", inside_ ? "1" : "0"},
+      {"inside_us", fmt::format("{}", inside_ns / 1000)},
+      {"waiting", fmt::format("{}", host_->MainQueued())},
+      {"max_waiting", fmt::format("{}", options_.max_waiting)},
+      {"requests_answered", fmt::format("{}", requests_answered_)},
+      {"requests_refused", fmt::format("{}", requests_refused_)},
+      {"service_timeouts", fmt::format("{}", service_timeouts_)},
+      {"messages_passed", fmt::format("{}", messages_passed_)},
+      {"messages_dropped", fmt::format("{}", messages_dropped_)},
+  };
+  if (!items.empty()) {
+    std::erase_if(all, [&items](const auto& entry) {
+      return std::find(items.begin(), items.end(), entry.first) == items.end();
+    });
+  }
+  return all;
+}
+
+}  // namespace ergon::act

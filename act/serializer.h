@@ -1,0 +1,125 @@
+// Many processes behind one address that behave like one: a serializer lets one request at a time
+// into a service and keeps the others, first come first served, until the service has answered.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <ergon/gen/factory.h>
+#include <ergon/gen/messenger.h>
+#include <ergon/gen/process_behavior.h>
+#include <ergon/gen/process_host.h>
+#include <ergon/gen/process_options.h>
+
+namespace ergon::act {
+
+// A value out of range makes the spawn fail with a text that names the field and the value.
+struct SerializerOptions {
+  // Messages of normal priority, requests or not, that may wait, 1..4,000,000; 0: any number. When
+  // there are as many, a send or a call returns ErrProcessMailboxFull at once.
+  int max_waiting = 0;
+  // How long a request may be inside, more than 0. Then its caller gets kTimeout, a late answer is
+  // ignored, and the next one is let in: for services that may forget to answer.
+  std::chrono::nanoseconds service_timeout = gen::kInfinite;
+  // How long the service may handle what it was passed when the serializer is asked to end; 0: not
+  // at all.
+  std::chrono::nanoseconds shutdown_timeout = std::chrono::seconds(5);
+  // How the service is spawned. It is linked with the serializer in any case.
+  gen::ProcessOptions service_options = {};
+
+  // Empty, or what is wrong: as in "max_waiting: -1 is outside 0..4000000".
+  [[nodiscard]] std::string Validate() const;
+};
+
+// A service that answers a request after talking to others is open to the next one meanwhile, and
+// a group of processes that share an invariant must not be. Behind a serializer it need not care:
+//
+//   gen::PID bank = node.Spawn(act::Serializer::Of(gen::Factory<Bank>())).value();
+//   auto left = node.Call<int>(bank, Transfer{.amount = 10});
+//
+// The service is a child of the serializer, made by the factory, with the arguments of the spawn.
+// Only the serializer knows its PID, so that nobody gets past it, unless the service tells.
+//
+//   requests      of normal priority enter one at a time, in the order of their arrival. The next
+//                 one enters when the service has answered: at once, later (gen::NoReply), or by
+//                 another process that it has handed `from` and `ref` to. In the service `from` is
+//                 the serializer: the answer comes back here and goes on to the caller.
+//   messages      of normal priority keep their place among the requests and their sender. There is
+//                 no answer to wait for: the next in line follows at once, and the service handles
+//                 it afterwards.
+//   high and max  priority go to the service at once, past the line, with their sender. So does
+//                 Inspect to the serializer itself, see below.
+//   callers       whose time is up while they wait are skipped. A request that is inside stays
+//                 inside until it is answered, whether its caller still waits or not.
+//   answers       count by their ref, which belongs to one request, is not repeated and cannot be
+//                 told from other refs: nobody ends a request who was not handed it.
+//   the end       of the service, for whatever reason, ends the serializer with the same one, so
+//                 that a supervisor starts both anew. All callers get kProcessTerminated with the
+//                 reason, at once. A serializer that is asked to end after its queue
+//                 (Node::StopProcess) lets in what has come before, and then waits for the service.
+//
+// The service must not Call its own serializer, which would wait for it.
+//
+// Inspection answers
+//   state              running, stopping
+//   service            its PID
+//   service_behavior   class name
+//   inside             1: a request is inside; 0: none
+//   inside_us          since when, in microseconds; 0: none
+//   waiting            messages of normal priority in line
+//   max_waiting        0: any number
+//   requests_answered  by the service, also with errors
+//   requests_refused   not let in, because the service has a bound of its own or has ended
+//   service_timeouts   not answered within service_timeout
+//   messages_passed    to the service, without waiting
+//   messages_dropped   that it did not take; counted in Node::Info with their reason
+class Serializer final : public gen::ProcessBehavior {
+ public:
+  // Makes serializers, each with a service of its own.
+  [[nodiscard]] static gen::ProcessFactory Of(gen::ProcessFactory service,
+                                              SerializerOptions options = {});
+
+  Serializer(gen::ProcessFactory service, SerializerOptions options);
+
+ private:
+  struct ShutdownTimer {};
+  // The request that the service works on.
+  struct Inside {
+    gen::PID from;  // who waits for it
+    gen::Ref ref;
+    std::uint64_t entered_as;  // its ref on the way to the service
+    std::int64_t since;        // Clock ns
+  };
+
+  gen::Status ProcessInit(gen::ProcessHost& host, const gen::Args& args) override;
+  gen::Status ProcessMessage(core::Envelope& envelope) override;
+  gen::Status ProcessStop(const gen::Reason& reason) override;
+  void ProcessTerminate(const gen::Reason& reason) override;
+
+  void Enter(core::Envelope& envelope);
+  void Leave(core::Envelope& envelope);
+  void Pass(core::Envelope& envelope);
+  [[nodiscard]] gen::Status OnExit(const core::Envelope& envelope) const;
+  [[nodiscard]] gen::Inspection Inspect(const std::vector<std::string>& items) const;
+
+  const gen::ProcessFactory factory_;
+  const SerializerOptions options_;
+  gen::ProcessHost* host_ = nullptr;
+  gen::PID service_;
+  // While it is set, the Main lane is held: the line is the mailbox itself, with its bound, its
+  // order, and its rules for callers that have given up.
+  std::optional<Inside> inside_;
+  bool stopping_ = false;
+  gen::Reason stop_reason_;
+  gen::TimerHandle shutdown_timer_;
+
+  std::uint64_t requests_answered_ = 0;
+  std::uint64_t requests_refused_ = 0;
+  std::uint64_t service_timeouts_ = 0;
+  std::uint64_t messages_passed_ = 0;
+  std::uint64_t messages_dropped_ = 0;
+};
+
+}  // namespace ergon::act
