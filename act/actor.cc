@@ -34,6 +34,7 @@ gen::Status Actor::ProcessInit(gen::ProcessHost& host, const gen::Args& args) {
 }
 
 gen::Status Actor::ProcessMessage(core::Envelope& envelope) {
+  if (!handlers_.empty()) return handlers_.Dispatch(Host(), *this, envelope);
   return Dispatch(Host(), *this, envelope);
 }
 

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <ergon/act/become.h>
 #include <ergon/act/message_loop.h>
 #include <ergon/act/process_api.h>
 
@@ -47,11 +49,29 @@ class Actor : public ProcessApi, protected Callbacks {
   // Last, exactly once, if Init has returned Continue().
   virtual void Terminate(const gen::Reason& reason);
 
+  // -- becoming something else --
+  //
+  // Another set of handlers takes the place of the actor's own, from the next message on. Where the
+  // set has no function the actor's own handler is called, and always for events and inspections.
+  // The handler that is running goes on to its end; it and what it has captured stay until then.
+  //
+  //   Become({.message = [this](gen::PID from, gen::Message& message) {
+  //     return HandleWhileOpen(from, message);
+  //   }});
+
+  // In place of the current set, if there is one.
+  void Become(HandlerSet handlers) { handlers_.Replace(std::move(handlers)); }
+  // On top of it: Unbecome goes back to it.
+  void BecomeStacked(HandlerSet handlers) { handlers_.Push(std::move(handlers)); }
+  // Back to the set before, or to the actor's own handlers. False: these are current.
+  bool Unbecome() { return handlers_.Pop(); }
+
  private:
   gen::Status ProcessInit(gen::ProcessHost& host, const gen::Args& args) final;
   gen::Status ProcessMessage(core::Envelope& envelope) final;
   void ProcessTerminate(const gen::Reason& reason) final;
 
+  HandlerStack handlers_;
   bool initialized_ = false;
 };
 

@@ -1,0 +1,115 @@
+// queue_service: a queue made of processes behaves like one, because a serializer stands in front
+// of it. See README.md for a picture.
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <exception>
+#include <future>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include <ergon/act/serializer.h>
+#include <ergon/node/node.h>
+
+#include "check.h"
+#include "customer.h"
+#include "options.h"
+#include "queue.h"
+
+namespace queue_service {
+
+using namespace ergon;
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+// The signal that asked to stop, or 0. Customers look at it before each operation.
+std::atomic<int> signal_received{0};
+static_assert(std::atomic<int>::is_always_lock_free);
+
+// Ctrl-C and SIGTERM end the program in order, with what was done so far; the second one at once.
+void CatchSignals() {
+  struct sigaction action {};
+  action.sa_handler = [](int signal) { signal_received = signal; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
+  for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
+}
+
+std::vector<History> RunCustomers(node::Node& node, gen::PID queue, const Options& options) {
+  std::vector<std::future<gen::Result<History>>> running;
+  for (std::uint64_t i = 0; i < options.customers; ++i) {
+    const std::uint64_t share = options.operations / options.customers +
+                                (i < options.operations % options.customers ? 1 : 0);
+    const gen::PID customer = node.Spawn(gen::Factory<Customer>()).value();
+    running.push_back(node.CallAsync<History>(customer,
+                                              Work{.queue = queue,
+                                                   .operations = share,
+                                                   .seed = options.seed * 1'000'003 + i,
+                                                   .first_item = i << 32,
+                                                   .stop = &signal_received},
+                                              {.timeout = gen::kInfinite}));
+  }
+  std::vector<History> histories;
+  for (auto& customer : running) histories.push_back(customer.get().value());
+  return histories;
+}
+
+// Whether there is one process for each item that is left: cells that were removed have ended, or
+// are about to.
+bool CountCells(const node::Node& node, const Options& options, const Verdict& verdict) {
+  const std::uint64_t expected = verdict.left + options.customers + 2;  // serializer and queue
+  const auto end = Clock::now() + 2s;
+  while (node.Info().processes != expected) {
+    if (Clock::now() > end) return false;
+    std::this_thread::sleep_for(1ms);
+  }
+  return true;
+}
+
+int Run(const Options& options) {
+  CatchSignals();
+  auto node = node::Start("queue@localhost", {.log_level = gen::LogLevel::kError}).value();
+  const gen::PID queue = node.Spawn(act::Serializer::Of(gen::Factory<Queue>())).value();
+
+  const auto started = Clock::now();
+  const std::vector<History> histories = RunCustomers(node, queue, options);
+  const std::chrono::duration<double> elapsed = Clock::now() - started;
+  Verdict verdict = Check(histories);
+  if (verdict.problem.empty() && !CountCells(node, options, verdict)) {
+    verdict.problem =
+        fmt::format("{} items are left, but {} processes", verdict.left, node.Info().processes);
+  }
+  // The queue is linked with the serializer and all cells with the queue: they end together.
+  node.SendExit(queue, gen::Reason::Shutdown()).value();
+
+  const int signal = signal_received;
+  fmt::print("{} operations of {} customers{} in {:.2f} s, {:.0f} a second\n", verdict.operations,
+             options.customers, signal == 0 ? "" : ", then interrupted,", elapsed.count(),
+             static_cast<double>(verdict.operations) / elapsed.count());
+  fmt::print("{} put, {} taken, {} times nothing to take; at most {} in the queue, {} left\n",
+             verdict.put, verdict.taken, verdict.missed, verdict.longest, verdict.left);
+  if (!verdict.problem.empty()) {
+    fmt::print(stderr, "queue_service: {}\n", verdict.problem);
+    return 1;
+  }
+  fmt::print("all as with a std::deque, in the order in which the serializer let them in\n");
+  return signal == 0 ? 0 : 128 + signal;
+}
+
+}  // namespace
+}  // namespace queue_service
+
+int main(int argc, char** argv) {
+  try {
+    auto options = queue_service::ParseOptions(argc, argv);
+    if (const int* status = std::get_if<int>(&options)) return *status;
+    return queue_service::Run(std::get<queue_service::Options>(options));
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "queue_service: {}\n", error.what());
+    return 1;
+  }
+}
