@@ -84,20 +84,21 @@ void Serializer::Enter(core::Envelope& envelope) {
   const gen::PID from = SenderOf(envelope);
   const gen::Ref ref = RefOf(envelope);
   // The caller's deadline travels with the request; the hold does not end with it.
-  auto entered = host_->RequestEnvelope(service_, host_->Keep(envelope), options_.service_timeout);
+  core::EnvelopePtr request = host_->Keep(envelope);
+  auto entered = host_->RequestEnvelope(service_, request, options_.service_timeout);
   if (!entered && entered.error() != gen::ErrProcessTerminated) {
     ++requests_refused_;
-    (void)host_->SendResponseError(from, ref, std::move(entered.error()));
+    host_->Drop(std::move(request), gen::DropReason::kMailboxFull, entered.error());
     return;
   }
-  // If the service has ended, its exit signal is on the way, with the reason.
-  inside_ = Inside{from, ref, entered ? entered->id : 0, host_->Now()};
+  inside_ = Inside{from, ref, entered ? entered->id : 0, host_->Now(), std::move(request)};
   host_->HoldMain(true);
 }
 
 void Serializer::Leave(core::Envelope& envelope) {
   if (!inside_ || envelope.ref != inside_->entered_as) return;
-  const Inside left = *std::exchange(inside_, std::nullopt);
+  const Inside left = std::move(*inside_);
+  inside_.reset();
   const bool late = host_->Now() - left.since >= options_.service_timeout.count();
   if (late && static_cast<gen::EnvelopeKind>(envelope.kind) == gen::EnvelopeKind::kError) {
     ++service_timeouts_;
@@ -150,8 +151,12 @@ gen::Status Serializer::ProcessStop(const gen::Reason& reason) {
 void Serializer::ProcessTerminate(const gen::Reason& reason) {
   (void)shutdown_timer_.Cancel();
   if (!inside_) return;
-  (void)host_->SendResponseError(inside_->from, inside_->ref,
-                                 gen::Error(gen::ErrorCode::kProcessTerminated, reason.ToString()));
+  gen::Error error(gen::ErrorCode::kProcessTerminated, reason.ToString());
+  if (inside_->unsent != nullptr) {
+    host_->Drop(std::move(inside_->unsent), gen::DropReason::kTerminated, error);
+  } else {
+    (void)host_->SendResponseError(inside_->from, inside_->ref, std::move(error));
+  }
 }
 
 gen::Inspection Serializer::Inspect(const std::vector<std::string>& items) const {
@@ -165,6 +170,7 @@ gen::Inspection Serializer::Inspect(const std::vector<std::string>& items) const
       {"waiting", fmt::format("{}", host_->MainQueued())},
       {"max_waiting", fmt::format("{}", options_.max_waiting)},
       {"requests_answered", fmt::format("{}", requests_answered_)},
+      {"requests_expired", fmt::format("{}", host_->ExpiredRequests())},
       {"requests_refused", fmt::format("{}", requests_refused_)},
       {"service_timeouts", fmt::format("{}", service_timeouts_)},
       {"messages_passed", fmt::format("{}", messages_passed_)},

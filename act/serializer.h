@@ -71,6 +71,7 @@ struct SerializerOptions {
 //   waiting            messages of normal priority in line
 //   max_waiting        0: any number
 //   requests_answered  by the service, also with errors
+//   requests_expired   skipped, because their callers had given up
 //   requests_refused   not let in, because the service has a bound of its own or has ended
 //   service_timeouts   not answered within service_timeout
 //   messages_passed    to the service, without waiting
@@ -91,6 +92,8 @@ class Serializer final : public gen::ProcessBehavior {
     gen::Ref ref;
     std::uint64_t entered_as;  // its ref on the way to the service
     std::int64_t since;        // Clock ns
+    // The request itself, if the service had ended already and its exit signal is on the way.
+    core::EnvelopePtr unsent;
   };
 
   gen::Status ProcessInit(gen::ProcessHost& host, const gen::Args& args) override;

@@ -8,7 +8,7 @@ Result<Ref> Process::RequestTarget(const Target& to, core::EnvelopePtr request,
   if (!checked) return std::move(checked.error());
   auto pid = Resolve(to);
   if (!pid) return std::move(pid.error());
-  return RequestEnvelope(*pid, std::move(request), options.timeout);
+  return RequestEnvelope(*pid, request, options.timeout);
 }
 
 }  // namespace ergon::gen

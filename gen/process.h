@@ -104,9 +104,9 @@ class Process : public Messenger {
 
   // -- without types --
 
-  // The request may have a deadline of its own, after which its receiver skips it; if it has none,
-  // the time-out is that too.
-  virtual Result<Ref> RequestEnvelope(PID to, core::EnvelopePtr request,
+  // `request` is null after success, and untouched after an error. It may have a deadline of its
+  // own, after which its receiver skips it; if it has none, the time-out is that too.
+  virtual Result<Ref> RequestEnvelope(PID to, core::EnvelopePtr& request,
                                       std::chrono::nanoseconds timeout) = 0;
 
  protected:

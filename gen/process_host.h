@@ -40,8 +40,8 @@ class ProcessHost : public Process {
   virtual Result<void> Forward(PID to, core::EnvelopePtr& envelope, bool routed) = 0;
   // As Forward with `routed`, to a worker that may drop a message for it as its mailbox prescribes.
   virtual Result<void> ForwardMakingRoom(PID worker, core::EnvelopePtr& envelope) = 0;
-  // As Detach, for a message that this process deals with itself, later: to the pool it came through
-  // it has been handled.
+  // As Detach, for a message that this process makes a request of its own of (RequestEnvelope): to
+  // the pool it came through it has been handled.
   [[nodiscard]] virtual core::EnvelopePtr Keep(core::Envelope& envelope) = 0;
   // Passes the message or request being handled on, with its sender and ref, and its deadline: what
   // becomes of it is the receiver's affair. After an error it is still the one being handled.

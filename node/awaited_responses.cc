@@ -2,16 +2,22 @@
 
 namespace ergon::node {
 
-void AwaitedResponses::Add(std::uint64_t id, std::uint32_t generation, core::TimerQueue& timers,
-                           std::int64_t deadline, core::Timer::Fire fire, void* context) {
+void AwaitedResponses::Add(std::uint64_t id, std::uint32_t generation) {
   std::lock_guard lock(mutex_);
-  Entry& entry = entries_[id];
-  entry.generation = generation;
-  entry.timer.fire = fire;
-  entry.timer.context = context;
-  entry.timer.argument = id;
-  // Armed under the lock: Take finds the entry with its timer, or not at all.
-  if (deadline != 0) timers.Arm(entry.timer, deadline);
+  entries_[id].generation = generation;
+}
+
+void AwaitedResponses::Arm(std::uint64_t id, core::TimerQueue& timers, std::int64_t deadline,
+                           core::Timer::Fire fire, void* context) {
+  std::lock_guard lock(mutex_);
+  const auto found = entries_.find(id);
+  if (found == entries_.end()) return;
+  core::Timer& timer = found->second.timer;
+  timer.fire = fire;
+  timer.context = context;
+  timer.argument = id;
+  // Armed under the lock: Take finds the timer armed, or not at all.
+  timers.Arm(timer, deadline);
 }
 
 std::uint32_t AwaitedResponses::Take(std::uint64_t id, core::TimerQueue& timers) {

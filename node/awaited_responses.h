@@ -15,10 +15,12 @@ namespace ergon::node {
 // a late or second answer finds nothing.
 class AwaitedResponses {
  public:
-  // The process itself, before the request is sent. At `deadline` (Clock ns; 0: never) `fire` is
-  // called with `context`, which must outlive the node's timers, and the id.
-  void Add(std::uint64_t id, std::uint32_t generation, core::TimerQueue& timers,
-           std::int64_t deadline, core::Timer::Fire fire, void* context);
+  // The process itself, before the request is sent.
+  void Add(std::uint64_t id, std::uint32_t generation);
+  // The process itself, after that. At `deadline` (Clock ns) `fire` is called with `context`, which
+  // must outlive the node's timers, and the id; not if the answer has come already.
+  void Arm(std::uint64_t id, core::TimerQueue& timers, std::int64_t deadline,
+           core::Timer::Fire fire, void* context);
   // Any thread. The generation of the process that waits, or 0: nobody waits for that id (any
   // more).
   [[nodiscard]] std::uint32_t Take(std::uint64_t id, core::TimerQueue& timers);

@@ -100,7 +100,7 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   bool Sleep(std::chrono::nanoseconds duration) override;
   void Yield() override;
   [[nodiscard]] gen::Ref MakeRef() override;
-  gen::Result<gen::Ref> RequestEnvelope(gen::PID to, core::EnvelopePtr request,
+  gen::Result<gen::Ref> RequestEnvelope(gen::PID to, core::EnvelopePtr& request,
                                         std::chrono::nanoseconds timeout) override;
   [[nodiscard]] std::int64_t Now() const override;
 

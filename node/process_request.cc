@@ -1,4 +1,6 @@
 // Requests whose answers come to HandleResponse: Process::Request.
+#include <utility>
+
 #include <ergon/node/deadline.h>
 #include <ergon/node/process.h>
 #include <ergon/node/runtime.h>
@@ -6,22 +8,32 @@
 
 namespace ergon::node {
 
-gen::Result<gen::Ref> Process::RequestEnvelope(gen::PID to, core::EnvelopePtr request,
+gen::Result<gen::Ref> Process::RequestEnvelope(gen::PID to, core::EnvelopePtr& request,
                                                std::chrono::nanoseconds timeout) {
   const std::uint64_t id = NextRequestId();
   const std::int64_t deadline = timeout == gen::kInfinite ? 0 : DeadlineAfter(Now(), timeout);
-  if ((request->flags & core::Envelope::kFlagRouted) != 0) UnmarkRouted(*request);
-  request->from = Self().ToAddress();
-  request->ref = id;
-  if (request->deadline == 0) request->deadline = deadline;
+  // Somebody else's, which this process has kept: it has a ref, and counts as sent already.
+  const bool kept = request->ref != 0;
+  const core::Address former_from = std::exchange(request->from, Self().ToAddress());
+  const std::uint64_t former_ref = std::exchange(request->ref, id);
+  const std::int64_t former_deadline = request->deadline;
+  if (!kept || former_deadline == 0) request->deadline = deadline;
   AwaitedResponses& awaited = Cold().awaited;
-  awaited.Add(id, generation_.load(std::memory_order_relaxed), runtime_->timers(), deadline,
-              &ExpireRequest, this);
+  awaited.Add(id, generation_.load(std::memory_order_relaxed));
   ++sends_;
   auto sent = runtime_->Deliver(to, request);
   if (!sent) {
-    // The time may have run out meanwhile: then kTimeout is on its way to HandleResponse.
-    if (awaited.Take(id, runtime_->timers()) != 0) return std::move(sent.error());
+    (void)awaited.Take(id, runtime_->timers());
+    request->from = former_from;
+    request->ref = former_ref;
+    request->deadline = former_deadline;
+    return std::move(sent.error());
+  }
+  if (deadline != 0) awaited.Arm(id, runtime_->timers(), deadline, &ExpireRequest, this);
+  if (kept) {
+    counts_.Hold(-1);
+  } else {
+    counts_.Sent();
   }
   MaybeYield();
   return gen::Ref{id, runtime_->Name(), runtime_->creation()};
@@ -73,15 +85,17 @@ gen::Result<void> Process::PassOn(gen::PID to, core::Envelope& envelope) {
   const bool routed = (envelope.flags & core::Envelope::kFlagRouted) != 0;
   const std::uint64_t pool = envelope.ref;
   if (routed) UnmarkRouted(envelope);
-  core::EnvelopePtr passed = Detach(envelope);
+  mailbox_.Detach(&envelope);
+  core::EnvelopePtr passed(&envelope);
   ++sends_;
   auto sent = runtime_->Deliver(to, passed);
   if (sent) {
+    current_ = nullptr;
     if (routed) NoteRoutedHandled();
-    return sent;
+  } else {
+    (void)passed.release();  // still the one being handled
+    if (routed) MarkRouted(envelope, pool);
   }
-  current_ = passed.release();  // still the one being handled
-  if (routed) MarkRouted(*current_, pool);
   return sent;
 }
 

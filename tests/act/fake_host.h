@@ -270,7 +270,7 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
   void Yield() override {}
   gen::Ref MakeRef() override { return {++next_ref_, "test@localhost", 7}; }
   std::int64_t Now() const override { return now; }
-  gen::Result<gen::Ref> RequestEnvelope(gen::PID to, core::EnvelopePtr request,
+  gen::Result<gen::Ref> RequestEnvelope(gen::PID to, core::EnvelopePtr& request,
                                         std::chrono::nanoseconds timeout) override {
     auto found = workers.find(to.id);
     if (found == workers.end() || !found->second.alive) return gen::ErrProcessTerminated;

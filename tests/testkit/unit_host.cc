@@ -54,7 +54,7 @@ gen::Result<core::EnvelopePtr> UnitHost::CallEnvelope(gen::PID, core::EnvelopePt
                     "no Unit::OnCall for " + gen::Message(*request).TypeName());
 }
 
-gen::Result<gen::Ref> UnitHost::RequestEnvelope(gen::PID to, core::EnvelopePtr request,
+gen::Result<gen::Ref> UnitHost::RequestEnvelope(gen::PID to, core::EnvelopePtr& request,
                                                 std::chrono::nanoseconds) {
   const gen::Ref ref = MakeRef();
   asked.push_back({to, ref, AnswerOf(*request)});

@@ -107,7 +107,7 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
   void Yield() override {}
   [[nodiscard]] gen::Ref MakeRef() override { return {++last_id_, Self().node, Self().creation}; }
   [[nodiscard]] std::int64_t Now() const override { return now; }
-  gen::Result<gen::Ref> RequestEnvelope(gen::PID to, core::EnvelopePtr request,
+  gen::Result<gen::Ref> RequestEnvelope(gen::PID to, core::EnvelopePtr& request,
                                         std::chrono::nanoseconds timeout) override;
 
   // -- gen::ProcessHost: what needs a runtime --
