@@ -41,6 +41,7 @@ void CatchSignals() {
 
 std::vector<History> RunCustomers(node::Node& node, gen::PID queue, const Options& options) {
   std::vector<std::future<gen::Result<History>>> running;
+  running.reserve(options.customers);
   for (std::uint64_t i = 0; i < options.customers; ++i) {
     const std::uint64_t share = options.operations / options.customers +
                                 (i < options.operations % options.customers ? 1 : 0);
