@@ -2,7 +2,6 @@
 // of it. See README.md for a picture.
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <exception>
 #include <future>
 #include <thread>
@@ -18,6 +17,7 @@
 #include "customer.h"
 #include "options.h"
 #include "queue.h"
+#include "signals.h"
 
 namespace queue_service {
 
@@ -27,19 +27,8 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-// The signal that asked to stop, or 0. Customers look at it before each operation.
-std::atomic<int> signal_received{0};
-static_assert(std::atomic<int>::is_always_lock_free);
-
-// Ctrl-C and SIGTERM end the program in order, with what was done so far; the second one at once.
-void CatchSignals() {
-  struct sigaction action {};
-  action.sa_handler = [](int signal) { signal_received = signal; };
-  action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
-  for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
-}
-
-std::vector<History> RunCustomers(node::Node& node, gen::PID queue, const Options& options) {
+std::vector<History> RunCustomers(node::Node& node, gen::PID queue, const Options& options,
+                                  const std::atomic<int>& stop) {
   std::vector<std::future<gen::Result<History>>> running;
   running.reserve(options.customers);
   for (std::uint64_t i = 0; i < options.customers; ++i) {
@@ -51,7 +40,7 @@ std::vector<History> RunCustomers(node::Node& node, gen::PID queue, const Option
                                                    .operations = share,
                                                    .seed = options.seed * 1'000'003 + i,
                                                    .first_item = i << 32,
-                                                   .stop = &signal_received},
+                                                   .stop = &stop},
                                               {.timeout = gen::kInfinite}));
   }
   std::vector<History> histories;
@@ -72,12 +61,12 @@ bool CountCells(const node::Node& node, const Options& options, const Verdict& v
 }
 
 int Run(const Options& options) {
-  CatchSignals();
+  const Signals signals;
   auto node = node::Start("queue@localhost", {.log_level = gen::LogLevel::kError}).value();
   const gen::PID queue = node.Spawn(act::Serializer::Of(gen::Factory<Queue>())).value();
 
   const auto started = Clock::now();
-  const std::vector<History> histories = RunCustomers(node, queue, options);
+  const std::vector<History> histories = RunCustomers(node, queue, options, signals.received());
   const std::chrono::duration<double> elapsed = Clock::now() - started;
   Verdict verdict = Check(histories);
   if (verdict.problem.empty() && !CountCells(node, options, verdict)) {
@@ -87,7 +76,7 @@ int Run(const Options& options) {
   // The queue is linked with the serializer and all cells with the queue: they end together.
   node.SendExit(queue, gen::Reason::Shutdown()).value();
 
-  const int signal = signal_received;
+  const int signal = signals.received();
   fmt::print("{} operations of {} customers{} in {:.2f} s, {:.0f} a second\n", verdict.operations,
              options.customers, signal == 0 ? "" : ", then interrupted,", elapsed.count(),
              static_cast<double>(verdict.operations) / elapsed.count());
