@@ -27,6 +27,10 @@ gen::CallResult Supervisor::HandleCall(gen::PID from, gen::Ref /*ref*/, gen::Mes
   return UnhandledRequest(Log(), from, request);
 }
 
+gen::Status Supervisor::HandleResponse(gen::Ref ref, gen::Response& response) {
+  return UnhandledResponse(Log(), ref, response);
+}
+
 gen::Status Supervisor::HandleEvent(const gen::MessageEvent& event) {
   return UnhandledEvent(Log(), event);
 }

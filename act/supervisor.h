@@ -67,6 +67,7 @@ class Supervisor : public ProcessApi, protected SupervisorBehavior {
   // What is not of supervisor_requests.h; down notices, and exit signals if SetTrapExit(true).
   gen::Status HandleMessage(gen::PID from, gen::Message& message) override;
   gen::CallResult HandleCall(gen::PID from, gen::Ref ref, gen::Message& request) override;
+  gen::Status HandleResponse(gen::Ref ref, gen::Response& response) override;
   gen::Status HandleEvent(const gen::MessageEvent& event) override;
   // Adds to the supervisor's own keys, which it cannot change.
   gen::Inspection HandleInspect(gen::PID from, const std::vector<std::string>& items) override;

@@ -128,13 +128,17 @@ gen::Status SupervisorRunner::OnDown(core::Envelope& envelope) {
 }
 
 gen::Status SupervisorRunner::CallUser(core::Envelope& envelope) {
-  gen::Status status = Dispatch(host_, callbacks_, envelope);
-  if (status.stops() &&
-      static_cast<gen::EnvelopeKind>(envelope.kind) == gen::EnvelopeKind::kRequest) {
+  // Looked at before: the handler may forward it, and then it is the other one's to answer.
+  const bool is_request =
+      static_cast<gen::EnvelopeKind>(envelope.kind) == gen::EnvelopeKind::kRequest;
+  const gen::PID from = SenderOf(envelope);
+  const gen::Ref ref = RefOf(envelope);
+  bool forwarded = false;
+  gen::Status status = Dispatch(host_, callbacks_, envelope, &forwarded);
+  if (status.stops() && is_request && !forwarded) {
     // The end may take a while, the caller need not wait for it. Ignored if it has an answer.
     (void)host_.SendResponseError(
-        SenderOf(envelope), RefOf(envelope),
-        gen::Error(gen::ErrorCode::kProcessTerminated, status.reason().ToString()));
+        from, ref, gen::Error(gen::ErrorCode::kProcessTerminated, status.reason().ToString()));
   }
   return status;
 }
