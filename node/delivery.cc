@@ -345,8 +345,8 @@ void Runtime::DropEnvelope(core::EnvelopePtr envelope, gen::DropReason reason,
       RespondError(gen::PID::FromAddress(envelope->from), envelope->ref, error);
       break;
     case gen::EnvelopeKind::kRequest:
+      CountDrop(reason);  // first: who has got the answer finds it counted
       RespondError(gen::PID::FromAddress(envelope->from), envelope->ref, error);
-      CountDrop(reason);
       break;
     case gen::EnvelopeKind::kMessage:
     case gen::EnvelopeKind::kEvent:

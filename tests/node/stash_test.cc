@@ -142,7 +142,7 @@ TEST_CASE("stash: what is in it when its process ends is dropped, and callers ar
   CHECK(t.node.Send(shop.pid(), End{gen::Reason::Error("closed")}));
   CHECK(answer.get().error() == gen::ErrProcessTerminated);
   CHECK(t.Ended(shop.pid()));
-  CHECK(t.node.Info().dropped_terminated == 2);
+  CHECK(kit::Eventually([&] { return t.node.Info().dropped_terminated == 2; }));
 }
 
 TEST_CASE("stash: only what is being handled can be stashed, and once") {
