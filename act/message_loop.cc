@@ -8,8 +8,8 @@
 namespace ergon::act {
 namespace {
 
-gen::Status DispatchRequest(gen::ProcessHost& host, Callbacks& callbacks,
-                            core::Envelope& envelope, bool* forwarded) {
+gen::Status DispatchRequest(gen::ProcessHost& host, Callbacks& callbacks, core::Envelope& envelope,
+                            bool* forwarded) {
   const gen::PID from = SenderOf(envelope);
   const gen::Ref ref = RefOf(envelope);
   gen::Message request(envelope);

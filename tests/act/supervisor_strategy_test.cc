@@ -339,7 +339,8 @@ TEST_CASE("supervisor strategy: significant children end the supervisor") {
 // possible, and whatever has happened, it comes to rest when everybody does as told.
 class Explorer {
  public:
-  Explorer(SupervisorType type, const SupervisorRestart& restart) : ordered_(type != SupervisorType::kOneForOne), start_(type, restart) {
+  Explorer(SupervisorType type, const SupervisorRestart& restart)
+      : ordered_(type != SupervisorType::kOneForOne), start_(type, restart) {
     for (Key key = 1; key <= 3; ++key) start_processes_[key] = State::kRunning;
   }
 

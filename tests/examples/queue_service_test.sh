@@ -65,7 +65,7 @@ for signal in INT TERM; do
   background=$!
   set +m
   # Its node has threads, so it has begun; it has work for minutes.
-  until [[ $(ls "/proc/$background/task" 2>/dev/null | wc -l) -gt 3 ]]; do
+  until [[ $(find "/proc/$background/task" -mindepth 1 -maxdepth 1 2>/dev/null | wc -l) -gt 3 ]]; do
     kill -0 "$background" 2>/dev/null || break
     read -rt 0.01 <> <(:) || true
   done
@@ -73,7 +73,7 @@ for signal in INT TERM; do
   wait "$background"
   status=$?
   background=
-  check "SIG$signal ends it in order" is "$status" $([[ $signal == INT ]] && echo 130 || echo 143)
+  check "SIG$signal ends it in order" is "$status" "$([[ $signal == INT ]] && echo 130 || echo 143)"
   check "SIG$signal: it says so" prints ', then interrupted, in '
   check "SIG$signal: what was done is right" prints '^all as with a std::deque'
 done

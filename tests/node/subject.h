@@ -82,13 +82,13 @@ class Subject : public act::Actor {
   using Actor::SetTrapExit;
   using Actor::Sleep;
   using Actor::Spawn;
-  using Actor::Stash;
   using Actor::SpawnRegister;
+  using Actor::Stash;
   using Actor::TrapExit;
   using Actor::Unlink;
-  using Actor::UnstashAll;
   using Actor::UnregisterEvent;
   using Actor::UnregisterName;
+  using Actor::UnstashAll;
   using Actor::Yield;
 
  private:
