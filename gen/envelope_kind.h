@@ -9,11 +9,11 @@ namespace ergon::gen {
 enum class EnvelopeKind : std::uint8_t {
   kMessage,        // the user's: HandleMessage
   kRequest,        // the user's: HandleCall; `from` waits for a response with `ref`
+  kEvent,          // gen::MessageEvent: HandleEvent
   kResponse,       // the user's: the answer to a request
   kError,          // gen::Error: the answer to a request that failed
   kExit,           // gen::MessageExitPID: an exit signal of a link, or sent by SendExit
   kDown,           // gen::MessageDown...: a monitor fired; `ref` is the monitor's
-  kEvent,          // gen::MessageEvent: HandleEvent
   kInspect,        // gen::InspectRequest: a question that HandleInspect answers
   kStarted,        // gen::MessageStarted: a process spawned with SpawnAsync is ready
   kInheritance,    // gen::MessageInheritance: what a process left behind
@@ -25,10 +25,9 @@ enum class EnvelopeKind : std::uint8_t {
 };
 
 // What users send, and what the books of processes and nodes count (see MessageBalance).
-constexpr bool IsUserMessage(EnvelopeKind kind) {
-  return kind == EnvelopeKind::kMessage || kind == EnvelopeKind::kRequest ||
-         kind == EnvelopeKind::kEvent;
-}
+constexpr bool IsUserMessage(EnvelopeKind kind) { return kind <= EnvelopeKind::kEvent; }
+static_assert(IsUserMessage(EnvelopeKind::kMessage) && IsUserMessage(EnvelopeKind::kRequest) &&
+              IsUserMessage(EnvelopeKind::kEvent) && !IsUserMessage(EnvelopeKind::kResponse));
 
 // The `ref` of an exit signal that SendExit sent; a link's has 0. A process that does not trap
 // exits ignores "normal" from a link, but not from SendExit.
