@@ -44,6 +44,7 @@ std::vector<History> RunCustomers(node::Node& node, gen::PID queue, const Option
                                               {.timeout = gen::kInfinite}));
   }
   std::vector<History> histories;
+  histories.reserve(running.size());
   for (auto& customer : running) histories.push_back(customer.get().value());
   return histories;
 }
