@@ -255,7 +255,7 @@ gen::WorkerProgress Process::Progress(gen::PID worker) const {
     const std::uint32_t taken = process->mailbox_.TakenApprox();
     progress.dropped = process->routed_overflowed_.load(std::memory_order_acquire);
     progress.queued =
-        process->mailbox_.MainDepthApprox() +
+        process->MainMessagesApprox() +
         static_cast<std::uint64_t>(std::max<std::int64_t>(process->counts_.held(), 0));
     const auto state =
         static_cast<gen::ProcessState>(process->state_.load(std::memory_order_acquire));

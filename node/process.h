@@ -9,6 +9,7 @@
 //   everything else                              the one with the right to run the process
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <exception>
@@ -113,6 +114,8 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   void Drop(core::EnvelopePtr envelope, gen::DropReason reason, const gen::Error& error) override;
   bool Stash(core::Envelope& envelope) override;
   std::size_t UnstashAll() override;
+  void PutAside(core::EnvelopePtr envelope) override;
+  void WaitInLine(core::EnvelopePtr envelope) override;
   gen::Result<gen::PID> SpawnAsync(const gen::ProcessFactory& factory,
                                    const gen::ProcessOptions& options,
                                    const gen::Args& args) override;
@@ -215,6 +218,17 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
                                                : nullptr;
   }
   [[nodiscard]] std::vector<core::EnvelopePtr> TakeStash();
+  void MakeOwn(core::Envelope& envelope) const;  // it comes back as one of the behaviour's own
+  // Messages that wait in the Main lane: without what the behaviour has put there itself.
+  [[nodiscard]] std::uint64_t MainMessagesApprox() const {
+    const std::int64_t own = own_in_main_.load(std::memory_order_acquire);
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(mailbox_.MainDepthApprox() - own, 0));
+  }
+  // Release: before the mailbox shows that it has them.
+  void CountOwnInMain(std::int64_t envelopes) {
+    own_in_main_.store(own_in_main_.load(std::memory_order_relaxed) + envelopes,
+                       std::memory_order_release);
+  }
   // Answers the one who asked, when there is one.
   void SetSuspended(core::Envelope& envelope);
   // A message was dropped for want of room. Any thread.
@@ -334,6 +348,7 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   std::atomic<std::uint64_t> routed_overflowed_{0};
   // Messages of high priorities that wait. It belongs to the slot: what arrives late counts too.
   std::atomic<std::int32_t> express_queued_{0};
+  std::atomic<std::int64_t> own_in_main_{0};  // of the behaviour's own envelopes, no messages
 
   // Cold.
   Runtime* const runtime_;

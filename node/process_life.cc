@@ -45,6 +45,7 @@ gen::Result<void> Process::Open(const SpawnRequest& request,
                    std::memory_order_relaxed);
   state_.store(static_cast<std::uint8_t>(gen::ProcessState::kStarting), std::memory_order_relaxed);
   counts_.Reset();
+  own_in_main_.store(0, std::memory_order_relaxed);
   current_routed_.store(false, std::memory_order_relaxed);
   routed_handled_.store(0, std::memory_order_relaxed);
   started_at_ = Now();

@@ -1,4 +1,5 @@
 // What a process does with its own mailbox: its kind, the stash, and whether messages have to wait.
+#include <algorithm>
 #include <mutex>
 #include <stdexcept>
 
@@ -85,7 +86,9 @@ bool Process::Stash(core::Envelope& envelope) {
 std::vector<core::EnvelopePtr> Process::TakeStash() {
   ProcessCold* cold = ColdIfAny();
   if (cold == nullptr) return {};
-  counts_.Hold(-static_cast<std::int64_t>(cold->stash.size()));
+  counts_.Hold(
+      -std::count_if(cold->stash.begin(), cold->stash.end(),
+                     [](const core::EnvelopePtr& envelope) { return IsMessage(*envelope); }));
   return std::exchange(cold->stash, {});
 }
 
@@ -93,17 +96,54 @@ std::size_t Process::UnstashAll() {
   std::vector<core::EnvelopePtr> stash = TakeStash();
   const std::size_t count = stash.size();
   if (count == 0) return 0;
+  if (has_queue_) {
+    // It knows messages only.
+    const auto own = std::stable_partition(
+        stash.begin(), stash.end(),
+        [](const core::EnvelopePtr& envelope) { return IsMessage(*envelope); });
+    for (auto envelope = own; envelope != stash.end(); ++envelope) WaitInLine(std::move(*envelope));
+    stash.erase(own, stash.end());
+  }
   for (auto& envelope : stash) envelope->lane = core::Lane::kMain;
   if (has_queue_) {
     queue_lane_.load()->Return(std::move(stash), mailbox_);
     return count;
   }
+  CountOwnInMain(std::count_if(stash.begin(), stash.end(), [](const core::EnvelopePtr& envelope) {
+    return !IsMessage(*envelope);
+  }));
   for (std::size_t i = 1; i < count; ++i) stash[i - 1]->next = stash[i].get();
   core::Envelope* const first = stash.front().get();
   core::Envelope* const last = stash.back().get();
   for (auto& envelope : stash) (void)envelope.release();
   mailbox_.ReturnToMain(first, last, static_cast<std::uint32_t>(count));
   return count;
+}
+
+void Process::MakeOwn(core::Envelope& envelope) const {
+  envelope.kind = static_cast<std::uint8_t>(gen::EnvelopeKind::kOwnTimer);
+  envelope.from = Self().ToAddress();
+  envelope.generation = generation_.load(std::memory_order_relaxed);
+}
+
+void Process::PutAside(core::EnvelopePtr envelope) {
+  MakeOwn(*envelope);
+  Cold().stash.push_back(std::move(envelope));
+}
+
+void Process::WaitInLine(core::EnvelopePtr envelope) {
+  MakeOwn(*envelope);
+  // Inside of a turn: the mailbox is open, and will be looked at.
+  core::PushOutcome outcome;
+  if (has_queue_) {
+    envelope->lane = core::Lane::kUrgent;
+    outcome = mailbox_.Push(envelope.get());
+  } else {
+    CountOwnInMain(1);
+    envelope->lane = core::Lane::kMain;
+    outcome = mailbox_.PushBeyondBound(envelope.get());
+  }
+  if (outcome == core::PushOutcome::kPushed) (void)envelope.release();
 }
 
 void Process::SetSuspended(core::Envelope& envelope) {

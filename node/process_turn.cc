@@ -111,6 +111,10 @@ void Process::HandleEnvelope(core::Envelope& envelope) {
     case gen::EnvelopeKind::kStopAfterThis:
       AskToStop(*envelope.ValueAs<gen::Reason>());
       break;
+    case gen::EnvelopeKind::kOwnTimer:
+      if (envelope.lane == core::Lane::kMain) CountOwnInMain(-1);
+      Guarded([&] { NoteStatus(behavior_->ProcessMessage(envelope)); });
+      break;
     default:
       Guarded([&] { NoteStatus(behavior_->ProcessMessage(envelope)); });
       break;

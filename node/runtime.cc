@@ -376,7 +376,7 @@ gen::Result<gen::ProcessInfo> Runtime::ProcessInfo(gen::PID pid) const {
   gen::ProcessInfo info;
   info.pid = pid;
   info.state = static_cast<gen::ProcessState>(process->state_.load(std::memory_order_relaxed));
-  info.messages_queued = process->mailbox_.MainDepthApprox();
+  info.messages_queued = process->MainMessagesApprox();
   info.messages_handled = process->counts_.handled();
   info.messages_dropped = process->counts_.expired();
   info.messages_held =
@@ -440,7 +440,7 @@ gen::MessageBalance Runtime::MessageBalance() const {
     balance.held += static_cast<std::uint64_t>(process.counts_.held());
     balance.queued += static_cast<std::uint64_t>(
         std::max(process.express_queued_.load(std::memory_order_relaxed), 0));
-    if (!process.mailbox_.IsClosed()) balance.queued += process.mailbox_.MainDepthApprox();
+    if (!process.mailbox_.IsClosed()) balance.queued += process.MainMessagesApprox();
   });
   CopyDropped(balance);
   return balance;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -315,8 +316,26 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
     }
     return Forward(worker, envelope, true);
   }
-  bool Stash(core::Envelope&) override { throw std::logic_error("no stash here"); }
-  std::size_t UnstashAll() override { return 0; }
+  bool Stash(core::Envelope& envelope) override {
+    if (stash_size != 0 && stash.size() >= stash_size) {
+      Drop(Detach(envelope), gen::DropReason::kMailboxFull, gen::ErrProcessMailboxFull);
+      return false;
+    }
+    stash.push_back(Detach(envelope));
+    return true;
+  }
+  std::size_t UnstashAll() override {
+    const std::size_t count = stash.size();
+    main.insert(main.begin(), std::make_move_iterator(stash.begin()),
+                std::make_move_iterator(stash.end()));
+    stash.clear();
+    return count;
+  }
+  void PutAside(core::EnvelopePtr envelope) override {
+    envelope->kind = static_cast<std::uint8_t>(gen::EnvelopeKind::kOwnTimer);
+    stash.push_back(std::move(envelope));
+  }
+  void WaitInLine(core::EnvelopePtr envelope) override { main.push_back(std::move(envelope)); }
   void Drop(core::EnvelopePtr envelope, gen::DropReason reason, const gen::Error& error) override {
     auto* job = envelope->ValueAs<Job>();
     dropped.push_back({job == nullptr ? 0 : job->number, reason, error});
@@ -397,6 +416,8 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
   // -- what the test sees and sets --
 
   std::deque<core::EnvelopePtr> urgent, system, main;
+  std::vector<core::EnvelopePtr> stash;
+  std::size_t stash_size = 0;
   std::uint64_t expired = 0;  // requests
   bool has_queue = false;
   bool makes_room = false;

@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,31 +10,10 @@
 #include <ergon/act/supervisor.h>
 #include <ergon/gen/node.h>
 
+#include <kit/diary.h>
 #include <kit/eventually.h>
 
 namespace ergon::kit {
-
-// The notices that supervisors give their users, as in "start a", "end a: normal". Any thread.
-class Diary {
- public:
-  void Add(std::string line) {
-    std::lock_guard lock(mutex_);
-    lines_.push_back(std::move(line));
-  }
-  [[nodiscard]] std::vector<std::string> Lines() const {
-    std::lock_guard lock(mutex_);
-    return lines_;
-  }
-  // Those so far, which are forgotten.
-  std::vector<std::string> Take() {
-    std::lock_guard lock(mutex_);
-    return std::exchange(lines_, {});
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::vector<std::string> lines_;
-};
 
 class SpecSupervisor;
 

@@ -142,6 +142,14 @@ gen::Result<void> UnitHost::PassOn(gen::PID to, core::Envelope& envelope) {
   return {};
 }
 
+void UnitHost::PutAside(core::EnvelopePtr) {
+  throw std::logic_error("PutAside: a Unit has no mailbox; use a Simulation");
+}
+
+void UnitHost::WaitInLine(core::EnvelopePtr envelope) {
+  planned.push_back({now, Self(), std::move(envelope), std::make_shared<bool>(false)});
+}
+
 gen::Result<void> UnitHost::Forward(gen::PID to, core::EnvelopePtr& envelope, bool) {
   sent.push_back({to, std::move(envelope)});
   return {};

@@ -122,6 +122,9 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
   }
   bool Stash(core::Envelope& envelope) override;
   std::size_t UnstashAll() override { return 0; }
+  void PutAside(core::EnvelopePtr envelope) override;
+  // Nothing ever waits in a Unit.
+  void WaitInLine(core::EnvelopePtr envelope) override;
   [[nodiscard]] bool HasQueue() const override { return false; }
   void SetPoolMakesRoom(bool) override {}
   void Drop(core::EnvelopePtr, gen::DropReason, const gen::Error&) override {}

@@ -1,0 +1,34 @@
+#include <ergon/act/state_event.h>
+
+#include <stdexcept>
+
+#include <fmt/core.h>
+
+namespace ergon::act {
+
+Caller StateEvent::Caller() const {
+  if (!IsRequest()) throw std::logic_error("Caller: nobody waits for an answer to " + ToString());
+  return {from_, ref_};
+}
+
+std::string StateEvent::ToString() const {
+  switch (kind_) {
+    case StateEventKind::kMessage:
+      return fmt::format("message {} from {}", TypeName(), from_);
+    case StateEventKind::kRequest:
+      return fmt::format("request {} from {}", TypeName(), from_);
+    case StateEventKind::kPublished:
+      return fmt::format("published value from {}", from_);
+    case StateEventKind::kRaised:
+      return "raised " + TypeName();
+    case StateEventKind::kStateTimeout:
+      return "state time-out";
+    case StateEventKind::kEventTimeout:
+      return "event time-out";
+    case StateEventKind::kNamedTimeout:
+      return fmt::format("time-out '{}'", name_);
+  }
+  return {};
+}
+
+}  // namespace ergon::act
