@@ -1,0 +1,138 @@
+// A circuit breaker in front of a pool whose workers fail for a while: a state machine with a time-out,
+// requests that wait for a decision, and answers that come from others.
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <thread>
+
+#include <ergon/act/actor.h>
+#include <ergon/act/pool.h>
+#include <ergon/act/state_machine.h>
+#include <ergon/node/node.h>
+
+using namespace ergon;
+using namespace std::chrono_literals;
+
+std::atomic<int> outage{4};  // so many queries will fail
+
+struct Query {
+  int key = 0;
+};
+struct Job {  // a query on its way to a worker, which answers its caller itself
+  Query query;
+  act::Caller caller;
+};
+struct Worked {};
+struct Failed {};
+
+class Connection : public act::Actor {
+  gen::Status HandleMessage(gen::PID from, gen::Message& message) override {
+    auto job = message.Take<Job>();
+    const act::Caller caller = job.caller;
+    // The breaker and the caller may be gone: that is no concern of a worker's.
+    if (outage.fetch_sub(1) > 0) {
+      (void)Send(from, Failed{});
+      (void)SendResponseError(caller.from, caller.ref, gen::Error("no connection"));
+    } else {
+      (void)Send(from, Worked{});
+      (void)SendResponse(caller.from, caller.ref, 2 * job.query.key);
+    }
+    return gen::Continue();
+  }
+};
+
+class Connections : public act::Pool {
+  gen::Result<act::PoolOptions> Init(const gen::Args&) override {
+    return act::PoolOptions{.pool_size = 2, .worker_factory = gen::Factory<Connection>()};
+  }
+};
+
+enum class Circuit { kClosed, kOpen, kHalfOpen };
+
+class Breaker : public act::StateMachine<Circuit> {
+ public:
+  Breaker() {
+    In(Circuit::kClosed, "closed", &Breaker::Closed, &Breaker::Enter);
+    In(Circuit::kOpen, "open", &Breaker::Open, &Breaker::EnterOpen);
+    In(Circuit::kHalfOpen, "half open", &Breaker::HalfOpen, &Breaker::Enter);
+  }
+
+ private:
+  act::Transition Init(const gen::Args&) override {
+    auto pool = Spawn(gen::Factory<Connections>(), {.link_child = true});
+    if (!pool) return gen::Stop(gen::Reason::Error(pool.error().ToString()));
+    pool_ = *pool;
+    return GoTo(Circuit::kClosed);
+  }
+
+  act::Transition Closed(act::StateEvent& event) {
+    if (auto* query = event.As<Query>()) return Forward(*query, event.Caller());
+    if (event.Is<Failed>()) return ++failures_ < 3 ? Keep() : GoTo(Circuit::kOpen);
+    if (event.Is<Worked>()) return failures_ = 0, Keep();
+    return Unhandled(event);
+  }
+
+  act::Transition Open(act::StateEvent& event) {
+    if (event.Is<Query>()) return Keep().ReplyError(gen::Error("circuit open"));
+    if (event.IsStateTimeout()) return GoTo(Circuit::kHalfOpen);
+    if (event.Is<Failed>() || event.Is<Worked>()) return Keep();  // on its way for a while
+    return Unhandled(event);
+  }
+
+  act::Transition HalfOpen(act::StateEvent& event) {
+    if (event.Is<Query>() && probing_) return Postpone();  // handled when the probe has told
+    if (auto* query = event.As<Query>()) {
+      probing_ = true;
+      return Forward(*query, event.Caller());
+    }
+    if (event.Is<Failed>()) return GoTo(Circuit::kOpen);
+    if (event.Is<Worked>()) return GoTo(Circuit::kClosed);
+    return Unhandled(event);
+  }
+
+  act::Entry Enter(const Circuit&) {
+    failures_ = 0;
+    probing_ = false;
+    return {};
+  }
+  act::Entry EnterOpen(const Circuit&) { return act::Entry().StateTimeout(200ms); }
+
+  act::Transition Forward(Query query, act::Caller caller) {
+    auto sent = Send(pool_, Job{query, caller});
+    return sent ? Keep() : Keep().ReplyError(sent.error());
+  }
+
+  gen::PID pool_;
+  int failures_ = 0;  // one after the other
+  bool probing_ = false;
+};
+
+int main() {
+  auto node = node::Start("demo@localhost").value();
+  gen::PID breaker = node.Spawn(gen::Factory<Breaker>()).value();
+  auto ask = [&](int key) {
+    auto answer = node.Call<int>(breaker, Query{key});
+    return answer ? std::to_string(*answer) : std::string(answer.error().detail());
+  };
+  auto ask_until_tried = [&](int key) {
+    std::string answer;
+    while ((answer = ask(key)) == "circuit open") std::this_thread::sleep_for(5ms);
+    return answer;
+  };
+
+  for (int key = 1; key <= 4; ++key) std::printf("query %d: %s\n", key, ask(key).c_str());
+  std::printf("a probe: %s\n", ask_until_tried(5).c_str());
+  std::printf("a probe: %s\n", ask_until_tried(6).c_str());
+  std::printf("query 7: %s\n", ask(7).c_str());
+  std::printf("the circuit is %s\n", node.Inspect(breaker).value().at("state").c_str());
+  node.Stop();
+}
+// prints: query 1: no connection
+//         query 2: no connection
+//         query 3: no connection
+//         query 4: circuit open
+//         a probe: no connection
+//         a probe: 12
+//         query 7: 14
+//         the circuit is closed
