@@ -4,6 +4,8 @@
 
 #include <fmt/core.h>
 
+#include <ergon/gen/event.h>
+
 namespace ergon::act {
 
 Caller StateEvent::Caller() const {
@@ -18,7 +20,8 @@ std::string StateEvent::ToString() const {
     case StateEventKind::kRequest:
       return fmt::format("request {} from {}", TypeName(), from_);
     case StateEventKind::kPublished:
-      return fmt::format("published value from {}", from_);
+      return fmt::format("event {} with {}", As<gen::MessageEvent>()->event(),
+                         As<gen::MessageEvent>()->TypeName());
     case StateEventKind::kRaised:
       return "raised " + TypeName();
     case StateEventKind::kStateTimeout:

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <stdexcept>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <ergon/act/state_machine_base.h>
 
@@ -39,25 +39,26 @@ namespace ergon::act {
 //       if (event.IsStateTimeout()) return GoTo(DoorState::kLocked);
 //       ...
 //
-// A state is any value that can be compared with ==; the members of the class are the machine's data.
-// Handlers run as an Actor's do, one at a time, and may Call and Sleep. An exception that leaves one
-// ends the process with the reason "panic: <what>". A request is answered in the transition
-// (Reply), by a later one (ReplyTo), or by SendResponse; should the machine end before, its caller
-// is told at once.
+// A state is any value that can be compared with ==; the members of the class are the machine's
+// data. Handlers run as an Actor's do, one at a time, and may Call and Sleep. An exception that
+// leaves one ends the process with the reason "panic: <what>". A request is answered in the
+// transition (Reply), by a later one (ReplyTo), or by SendResponse; should the machine end before,
+// its caller is told at once.
 //
-// What is handled next. Events that were raised; then, after a change of the state, what was postponed
-// before it, oldest first; then the mailbox. Messages of high and max priority overtake what is
-// postponed, and wait for what is raised. GoTo the state it is in is Keep: it changes nothing, so
-// nothing is retried. A mailbox with an order of its own (Mailbox::Priority and the like) keeps that
-// among the messages that are retried; time-outs and postponed notices come first there.
+// What is handled next. Events that were raised; then, after a change of the state, what was
+// postponed before it, oldest first; then the mailbox. Messages of high and max priority overtake
+// what is postponed, and wait for what is raised. GoTo the state it is in is Keep: it changes
+// nothing, so nothing is retried. A mailbox with an order of its own (Mailbox::Priority and the
+// like) keeps that among the messages that are retried; time-outs and postponed notices come first
+// there.
 //
-// Postponed events count in ProcessOptions::stash_size: a message or request beyond it is dropped, and
-// counted, and a caller told. So is what is still postponed when the machine ends; if it is a pool's
-// worker, others handle it. Requests whose callers have stopped waiting are not retried.
+// Postponed events count in ProcessOptions::stash_size: a message or request beyond it is dropped,
+// and counted, and a caller told. So is what is still postponed when the machine ends; if it is a
+// pool's worker, others handle it. Requests whose callers have stopped waiting are not retried.
 //
-// Time-outs: see StateActions. The entry handler of a state is called when it becomes the present one,
-// also at the start (with the first state itself as the one that was left), before anything else is
-// handled; its actions come after those of the transition.
+// Time-outs: see StateActions. The entry handler of a state is called when it becomes the present
+// one, also at the start (with the first state itself as the one that was left), before anything
+// else is handled; its actions come after those of the transition.
 //
 // Inspection answers, besides what HandleInspect adds:
 //   state      the name of the present state
@@ -70,7 +71,7 @@ class StateMachine : public StateMachineBase {
   // entered, with the state that was left. In the constructor, or in Init.
   void In(State state, std::string name, std::function<Transition(StateEvent&)> handler,
           std::function<Entry(const State& from)> entry = {}) {
-    if (RowOf(state) != states_.size()) SetProblem("state '" + name + "': is in the table twice");
+    if (RowOf(state) != states_.size()) SetProblem("state '" + name + "': must be in the table once");
     states_.push_back(std::move(state));
     Row row{std::move(name), std::move(handler), {}};
     if (entry) {
@@ -113,7 +114,7 @@ class StateMachine : public StateMachineBase {
     };
   }
 
-  std::vector<State> states_;  // in the order of the rows
+  std::deque<State> states_;  // in the order of the rows
 };
 
 }  // namespace ergon::act

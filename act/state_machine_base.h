@@ -15,16 +15,17 @@
 
 namespace ergon::act {
 
-// Users derive from StateMachine; its contract is there. States are numbers here: rows of the table.
+// Users derive from StateMachine; its contract is there. States are numbers here: rows of the
+// table.
 class StateMachineBase : public ProcessApi {
  public:
   StateMachineBase() = default;
   ~StateMachineBase() override;
 
  protected:
-  // First, with the arguments of the spawn: GoTo(the first state), with time-outs and events to raise,
-  // or Stop(reason), which makes the spawn fail. So do a mistake in the table, the entry of the first
-  // state and the handlers of what is raised, when they stop or throw.
+  // First, with the arguments of the spawn: GoTo(the first state), with time-outs and events to
+  // raise, or Stop(reason), which makes the spawn fail. So do a mistake in the table, the entry of
+  // the first state and the handlers of what is raised, when they stop or throw.
   virtual Transition Init(const gen::Args& args) = 0;
 
   // Adds to the machine's own keys, which it cannot change. The default: nothing.

@@ -1,13 +1,13 @@
 // The order in which a state machine handles what does not come straight from its mailbox.
 //
-// Pure bookkeeping, without a process. Events that were raised come before everything else. Postponed
-// ones are put aside, and when the state has changed they return before what waits in the mailbox, and
-// also before what was raised earlier and still waits:
+// Pure bookkeeping, without a process. Events that were raised come before everything else.
+// Postponed ones are put aside, and when the state has changed they return before what waits in the
+// mailbox, and also before what was raised earlier and still waits:
 //
 //   raised by the change | postponed, oldest first | raised before | the mailbox
 //
-// The middle two go through the mailbox, so that messages there keep their deadlines and their place
-// in the books; a mark behind them tells when they have been handled.
+// The middle two go through the mailbox, so that messages there keep their deadlines and their
+// place in the books; a mark behind them tells when they have been handled.
 #pragma once
 
 #include <cstddef>

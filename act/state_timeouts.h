@@ -2,8 +2,8 @@
 // that fire still count.
 //
 // Pure bookkeeping, without processes and clocks: what happened goes in, which timers to start and
-// to cancel comes out (TakeCommands). A timer that cannot be cancelled any more is told from a later
-// one by its id.
+// to cancel comes out (TakeCommands). A timer that cannot be cancelled any more is told from a
+// later one by its id.
 #pragma once
 
 #include <chrono>
@@ -56,8 +56,8 @@ class StateTimeouts {
 
   // The timer has run out. Nothing: it was cancelled or replaced meanwhile.
   [[nodiscard]] std::optional<OwnStateEvent> Fired(Id id);
-  // The next one with a delay of 0. Those fire as soon as no event of the machine's own waits, in the
-  // order in which they were set.
+  // The next one with a delay of 0. Those fire as soon as no event of the machine's own waits, in
+  // the order in which they were set.
   [[nodiscard]] std::optional<OwnStateEvent> TakeDue();
 
   // What is to be done now, in this order.

@@ -167,8 +167,8 @@ class [[nodiscard]] Transition : public StateActions<Transition> {
   std::vector<OwnStateEvent> raised_;
 };
 
-// The result of a handler that is called when a state is entered: Entry(), or gen::Stop(reason), with
-// actions. It cannot go elsewhere; to do that at once, set a StateTimeout of 0.
+// The result of a handler that is called when a state is entered: Entry(), or gen::Stop(reason),
+// with actions. It cannot go elsewhere; to do that at once, set a StateTimeout of 0.
 class [[nodiscard]] Entry : public StateActions<Entry> {
  public:
   Entry() = default;

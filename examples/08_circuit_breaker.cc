@@ -1,5 +1,5 @@
-// A circuit breaker in front of a pool whose workers fail for a while: a state machine with a time-out,
-// requests that wait for a decision, and answers that come from others.
+// A circuit breaker in front of a pool whose workers fail for a while: a state machine with a
+// time-out, requests that wait for a decision, and answers that come from others.
 #include <atomic>
 #include <chrono>
 #include <cstdio>

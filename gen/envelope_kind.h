@@ -18,7 +18,7 @@ enum class EnvelopeKind : std::uint8_t {
   kStarted,        // gen::MessageStarted: a process spawned with SpawnAsync is ready
   kInheritance,    // gen::MessageInheritance: what a process left behind
   kKill,           // nothing: end at once
-  kOwnTimer,       // the behaviour's: a timer that it has set itself (ProcessHost::SendSelfAfter)
+  kOwnTimer,       // the behaviour's: its timer (SendSelfAfter), or what it put aside (PutAside)
   kSuspend,        // nothing: messages of normal priority wait from now on; `from` is told
   kResume,         // nothing: the end of that
   kStopAfterThis,  // gen::Reason: end when everything before it in the Main lane has been handled

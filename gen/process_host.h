@@ -57,12 +57,12 @@ class ProcessHost : public Process {
   // Puts what is stashed back into the Main lane, before everything else there (at a priority mailbox:
   // before its equals), in the order in which it was stashed. Returns how many.
   virtual std::size_t UnstashAll() = 0;
-  // As Stash, for an envelope of the behaviour's own, made or detached, that is no message: it returns
-  // among the others, with the kind kOwnTimer. It counts in stash_size, but is never dropped for it. To
-  // a mailbox with an order of its own it returns before everything.
+  // As Stash, for an envelope of the behaviour's own, made or detached, that is no message: it
+  // returns among the others, with the kind kOwnTimer. It counts in stash_size, but is never
+  // dropped for it. To a mailbox with an order of its own it returns before everything.
   virtual void PutAside(core::EnvelopePtr envelope) = 0;
-  // Such an envelope comes back after what waits in the Main lane now, beyond its bound; from a mailbox
-  // with an order of its own at once.
+  // Such an envelope comes back after what waits in the Main lane now, beyond its bound; from a
+  // mailbox with an order of its own at once.
   virtual void WaitInLine(core::EnvelopePtr envelope) = 0;
 
   // -- children --

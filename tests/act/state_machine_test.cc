@@ -214,7 +214,7 @@ TEST_CASE("state machine: a mistake in the table or in Init makes the spawn fail
     std::function<Transition(Mistaken&)> init;
   };
   const std::vector<Row> rows = {
-      {"state 'b': is in the table twice",
+      {"state 'b': must be in the table once",
        [](Mistaken& self) {
          self.In(1, "a", Mistaken::Nothing);
          self.In(1, "b", Mistaken::Nothing);

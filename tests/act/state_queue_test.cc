@@ -168,8 +168,8 @@ TEST_CASE(
   CHECK(subject.queue.IsEmpty());
 }
 
-// Every machine of two events and two states, against the rule in its plainest form: one list of all
-// that waits.
+// Every machine of two events and two states, against the rule in its plainest form: one list of
+// all that waits.
 TEST_CASE("state queue: all small machines agree with a single list") {
   struct Reference {
     static std::string Run(std::string waiting,
@@ -191,7 +191,8 @@ TEST_CASE("state queue: all small machines agree with a single list") {
   const char* const kRaises[] = {"", "c", "ab"};
   constexpr int kAnswers = 2 * 2 * 3;
   int compared = 0;
-  // What a and b do in state 0, and c in any; in state 1, a and b do what the other does in state 0.
+  // What a and b do in state 0, and c in any; in state 1, a and b do what the other does in state
+  // 0.
   for (int code = 0; code < kAnswers * kAnswers * kAnswers; ++code) {
     const auto answer_of = [&](int number) -> Subject::Answer {
       return {.changes = number % 2 == 1,

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <ergon/act/actor.h>
+#include <ergon/act/state_machine.h>
 #include <ergon/testkit/unit.h>
 
 namespace ergon::testkit {
@@ -225,6 +226,39 @@ TEST_CASE("unit: what is forwarded counts as sent") {
   const gen::PID other = unit.NewPID();
   unit.Send(unit.NewPID(), PassTo{other});
   unit.ExpectSend<PassTo>().To(other).Once();
+}
+
+// Goes off when nobody has pressed it for a while.
+class Lamp : public act::StateMachine<bool> {
+ public:
+  Lamp() {
+    In(false, "off", &Lamp::Off);
+    In(true, "on", &Lamp::On);
+  }
+
+ private:
+  act::Transition Init(const gen::Args&) override { return GoTo(false); }
+  act::Transition Off(act::StateEvent& event) {
+    if (event.Is<Get>()) return GoTo(true).Reply(true).StateTimeout(10ms);
+    return Unhandled(event);
+  }
+  act::Transition On(act::StateEvent& event) {
+    if (event.IsStateTimeout()) return GoTo(false);
+    if (event.Is<Get>()) return Keep().Reply(false).StateTimeout(10ms);
+    return Unhandled(event);
+  }
+};
+
+TEST_CASE("unit: the time-outs of a state machine fire as time passes") {
+  Unit unit(gen::Factory<Lamp>());
+  CHECK(unit.Inspect().at("state") == "off");
+  CHECK(unit.Call<bool>(unit.NewPID(), Get{}).value());
+  unit.Advance(9ms);
+  CHECK_FALSE(unit.Call<bool>(unit.NewPID(), Get{}).value());
+  unit.Advance(9ms);
+  CHECK(unit.Inspect().at("state") == "on");
+  unit.Advance(1ms);
+  CHECK(unit.Inspect().at("state") == "off");
 }
 
 }  // namespace
