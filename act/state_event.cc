@@ -13,6 +13,13 @@ Caller StateEvent::Caller() const {
   return {from_, ref_};
 }
 
+gen::Response StateEvent::Response() const {
+  if (kind_ != StateEventKind::kResponse) {
+    throw std::logic_error("Response: this is none, but " + ToString());
+  }
+  return gen::Response(value_.envelope());
+}
+
 std::string StateEvent::ToString() const {
   switch (kind_) {
     case StateEventKind::kMessage:
@@ -22,6 +29,8 @@ std::string StateEvent::ToString() const {
     case StateEventKind::kPublished:
       return fmt::format("event {} with {}", As<gen::MessageEvent>()->event(),
                          As<gen::MessageEvent>()->TypeName());
+    case StateEventKind::kResponse:
+      return fmt::format("response {} with {}", ref_, TypeName());
     case StateEventKind::kRaised:
       return "raised " + TypeName();
     case StateEventKind::kStateTimeout:

@@ -9,6 +9,7 @@
 #include <ergon/gen/message.h>
 #include <ergon/gen/pid.h>
 #include <ergon/gen/ref.h>
+#include <ergon/gen/response.h>
 
 namespace ergon::act {
 
@@ -16,6 +17,7 @@ enum class StateEventKind : std::uint8_t {
   kMessage,       // a message, a down notice, or an exit signal (if SetTrapExit(true))
   kRequest,       // somebody waits for the answer
   kPublished,     // As<gen::MessageEvent>(): a value of an event that this process monitors
+  kResponse,      // the outcome of a Request of this process
   kRaised,        // by Transition::Raise
   kStateTimeout,  // the last three: by those functions of Transition and Entry
   kEventTimeout,
@@ -40,6 +42,10 @@ class StateEvent {
 
   [[nodiscard]] StateEventKind kind() const noexcept { return kind_; }
   [[nodiscard]] bool IsRequest() const noexcept { return kind_ == StateEventKind::kRequest; }
+  // The outcome of the Request that has returned this ref.
+  [[nodiscard]] bool IsResponse(gen::Ref ref) const noexcept {
+    return kind_ == StateEventKind::kResponse && ref_ == ref;
+  }
   [[nodiscard]] bool IsStateTimeout() const noexcept {
     return kind_ == StateEventKind::kStateTimeout;
   }
@@ -50,7 +56,8 @@ class StateEvent {
     return kind_ == StateEventKind::kNamedTimeout && name_ == name;
   }
 
-  // The value, whatever the kind: as in gen::Message.
+  // The value, whatever the kind: as in gen::Message. That of a response is the answer or a
+  // gen::Error.
   template <class T>
   [[nodiscard]] bool Is() const noexcept {
     return value_.Is<T>();
@@ -70,10 +77,16 @@ class StateEvent {
 
   // The sender; nobody for time-outs and what was raised.
   [[nodiscard]] gen::PID from() const noexcept { return from_; }
+  // Of a request or response.
+  [[nodiscard]] gen::Ref ref() const noexcept { return ref_; }
   // Of a named time-out.
   [[nodiscard]] gen::Atom name() const noexcept { return name_; }
   // Throws std::logic_error if this is no request.
   [[nodiscard]] act::Caller Caller() const;
+  // Throws std::logic_error if this is no response.
+  [[nodiscard]] gen::Response Response() const;
+  // To Forward it.
+  [[nodiscard]] gen::Message& message() noexcept { return value_; }
 
   // For logs, as in "request Push from <test@localhost.12.1>" or "time-out 'probe'".
   [[nodiscard]] std::string ToString() const;
@@ -88,11 +101,12 @@ class StateEvent {
   gen::Message value_;
 };
 
-// An event that the machine itself keeps: raised, a time-out, or a postponed notice.
+// An event that the machine itself keeps: raised, a time-out, or a postponed notice or response.
 struct OwnStateEvent {
   StateEventKind kind = StateEventKind::kRaised;
   gen::Atom name = {};
   gen::PID from = {};
+  gen::Ref ref = {};
   gen::OwnedMessage value = {};
 };
 

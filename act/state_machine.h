@@ -71,7 +71,8 @@ class StateMachine : public StateMachineBase {
   // entered, with the state that was left. In the constructor, or in Init.
   void In(State state, std::string name, std::function<Transition(StateEvent&)> handler,
           std::function<Entry(const State& from)> entry = {}) {
-    if (RowOf(state) != states_.size()) SetProblem("state '" + name + "': must be in the table once");
+    if (RowOf(state) != states_.size())
+      SetProblem("state '" + name + "': must be in the table once");
     states_.push_back(std::move(state));
     Row row{std::move(name), std::move(handler), {}};
     if (entry) {

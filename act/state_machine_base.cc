@@ -40,7 +40,17 @@ gen::Inspection StateMachineBase::HandleInspect(gen::PID /*from*/,
 
 void StateMachineBase::Terminate(const gen::Reason& /*reason*/) {}
 
+Transition StateMachineBase::Delegate(const gen::Target& to, StateEvent& event) {
+  auto forwarded = Forward(to, event.message());
+  return forwarded ? Keep() : Keep().ReplyError(std::move(forwarded.error()));
+}
+
 Transition StateMachineBase::Unhandled(const StateEvent& event) {
+  if (event.kind() == StateEventKind::kResponse) {
+    // Who makes requests without looking at the answers means it.
+    Log().Debug("unhandled {} in state '{}'", event.ToString(), StateName());
+    return Keep();
+  }
   Log().Warning("unhandled {} in state '{}'", event.ToString(), StateName());
   if (!event.IsRequest()) return Keep();
   return Keep().ReplyError(
@@ -89,6 +99,9 @@ gen::Status StateMachineBase::ProcessMessage(core::Envelope& envelope) {
       return HandleRaised(HandleEnvelope(envelope, StateEventKind::kRequest));
     case gen::EnvelopeKind::kEvent:
       return HandleRaised(HandleEnvelope(envelope, StateEventKind::kPublished));
+    case gen::EnvelopeKind::kResponse:
+    case gen::EnvelopeKind::kError:
+      return HandleRaised(HandleResponse(envelope));
     case gen::EnvelopeKind::kOwnTimer:
       return HandleRaised(HandleOwnEnvelope(envelope));
     case gen::EnvelopeKind::kInspect:
@@ -108,6 +121,13 @@ gen::Status StateMachineBase::HandleEnvelope(core::Envelope& envelope, StateEven
   return Handle({event, &envelope, nullptr});
 }
 
+gen::Status StateMachineBase::HandleResponse(core::Envelope& envelope) {
+  const gen::PID self = Self();
+  StateEvent event(StateEventKind::kResponse, SenderOf(envelope),
+                   {envelope.ref, self.node, self.creation}, {}, gen::Message(envelope));
+  return Handle({event, &envelope, nullptr});
+}
+
 gen::Status StateMachineBase::HandleOwnEnvelope(core::Envelope& envelope) {
   if (const auto* fired = envelope.ValueAs<Fired>()) {
     ForgetTimer(fired->id, false);
@@ -123,7 +143,7 @@ gen::Status StateMachineBase::HandleOwnEnvelope(core::Envelope& envelope) {
 }
 
 gen::Status StateMachineBase::HandleOwn(OwnStateEvent own) {
-  StateEvent event(own.kind, own.from, {}, own.name, own.value.View());
+  StateEvent event(own.kind, own.from, own.ref, own.name, own.value.View());
   return Handle({event, nullptr, &own});
 }
 
@@ -175,6 +195,10 @@ gen::Status StateMachineBase::Enter(std::size_t from, std::vector<TimeoutChange>
 }
 
 void StateMachineBase::PutAside(const Current& current) {
+  if (!current.event.message()) throw std::logic_error("Postpone: the event has been forwarded");
+  if (current.event.message().taken()) {
+    throw std::logic_error("Postpone: the event's value has been taken out of it");
+  }
   if (current.own != nullptr) {
     Host().PutAside(MakeOwn(std::move(*current.own)));
   } else if (gen::IsUserMessage(static_cast<gen::EnvelopeKind>(current.envelope->kind))) {
@@ -182,11 +206,11 @@ void StateMachineBase::PutAside(const Current& current) {
       Log().Warning("an event was dropped that was to be postponed: stash_size is reached");
       return;
     }
-  } else {  // a notice: the runtime has done its part, and must not look at it again
-    const gen::PID from = current.event.from();
+  } else {  // a notice or response: the runtime has done its part, and must not look at it again
     Host().PutAside(
-        MakeOwn(OwnStateEvent{.kind = StateEventKind::kMessage,
-                              .from = from,
+        MakeOwn(OwnStateEvent{.kind = current.event.kind(),
+                              .from = current.event.from(),
+                              .ref = current.event.ref(),
                               .value = gen::OwnedMessage(Host().Detach(*current.envelope))}));
   }
   queue_.Postponed();

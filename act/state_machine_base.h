@@ -44,6 +44,9 @@ class StateMachineBase : public ProcessApi {
   static Transition Postpone() { return Keep().Postpone(); }
   // As gen::Stop, to add answers.
   static Transition Stop(gen::Reason reason) { return gen::Stop(std::move(reason)); }
+  // As Keep; passes the request on to another process, which answers it. An error of Forward goes
+  // to the caller.
+  Transition Delegate(const gen::Target& to, StateEvent& event);
   // What becomes of an event that is not for this state: a warning is logged that names both, and a
   // request is answered with the error kUnsupported.
   Transition Unhandled(const StateEvent& event);
@@ -84,6 +87,7 @@ class StateMachineBase : public ProcessApi {
   // What is wrong with the table or with what Init has returned; empty if nothing is.
   [[nodiscard]] std::string Check(const Transition& first) const;
   gen::Status HandleEnvelope(core::Envelope& envelope, StateEventKind kind);
+  gen::Status HandleResponse(core::Envelope& envelope);
   gen::Status HandleOwnEnvelope(core::Envelope& envelope);
   gen::Status HandleOwn(OwnStateEvent own);
   gen::Status Handle(const Current& current);

@@ -39,6 +39,7 @@ struct MachineScript {
 //   idle ?5             such a request
 //   idle !5             such an event that was raised
 //   idle =5             such a value that was published
+//   busy response 5
 //   busy state time-out 5
 //   busy down normal    and so on for notices
 //   enter busy from idle
@@ -53,12 +54,14 @@ class ScriptedMachine : public act::StateMachine<Phase> {
 
   using StateMachine::Call;
   using StateMachine::CurrentState;
+  using StateMachine::Delegate;
   using StateMachine::GoTo;
   using StateMachine::Keep;
   using StateMachine::Monitor;
   using StateMachine::MonitorEvent;
   using StateMachine::Postpone;
   using StateMachine::Repeat;
+  using StateMachine::Request;
   using StateMachine::Send;
   using StateMachine::SetTrapExit;
   using StateMachine::Sleep;
@@ -101,7 +104,7 @@ class ScriptedMachine : public act::StateMachine<Phase> {
     const int* number = event.As<int>();
     return number == nullptr ? "" : std::to_string(*number);
   }
-  static std::string Text(const act::StateEvent& event) {
+  static std::string Text(act::StateEvent& event) {
     if (const auto* exit = event.As<gen::MessageExitPID>())
       return "exit " + exit->reason.ToString();
     if (const auto* down = event.As<gen::MessageDownPID>())
@@ -114,6 +117,8 @@ class ScriptedMachine : public act::StateMachine<Phase> {
         return "?" + Number(event);
       case act::StateEventKind::kRaised:
         return "!" + Number(event);
+      case act::StateEventKind::kResponse:
+        return "response " + (event.Is<int>() ? Number(event) : event.As<gen::Error>()->ToString());
       case act::StateEventKind::kMessage:
         return Number(event);
       default:

@@ -437,6 +437,51 @@ TEST_CASE("state machine: an update changes the value, not the time") {
   CHECK(test.EventuallyLines({"idle state time-out 2", "idle time-out 'a' 3"}));
 }
 
+TEST_CASE("state machine: the outcome of a request is an event, and may be postponed") {
+  Machines test;
+  const gen::PID other = test.Spawn(
+      {.call = [](Subject&, gen::PID, gen::Ref, gen::Message& request) -> gen::CallResult {
+        if (*request.As<int>() == 0) return gen::ReplyError(gen::ErrNotAllowed);
+        return gen::Reply(*request.As<int>() + 1);
+      }});
+  std::vector<gen::Ref> refs;
+  int answers = 0;
+  const gen::PID machine = test.Start({.handle = [&](ScriptedMachine& self, StateEvent& event) {
+    if (self.CurrentState() == Phase::kIdle) return self.Postpone();
+    if (event.IsResponse(refs.at(0))) answers += event.Response().Take<int>().value();
+    if (event.IsResponse(refs.at(1))) answers += event.Response().ok() ? 0 : 100;
+    return self.Keep();
+  }});
+  test.Do(machine, [&](ScriptedMachine& self, StateEvent&) {
+    refs.push_back(self.Request(other, 1).value());
+    refs.push_back(self.Request(other, 0).value());
+    return self.Keep();
+  });
+  CHECK(Eventually([&] { return test.Key(machine, "postponed") == "2"; }));
+  CHECK(test.diary.Take() == Lines{"idle response 2", "idle response not allowed"});
+  test.GoTo(machine, Phase::kBusy);
+  CHECK(test.Handled(machine) == Lines{"busy response 2", "busy response not allowed"});
+  CHECK(answers == 102);
+}
+
+TEST_CASE("state machine: another process answers") {
+  Machines test;
+  const gen::PID other = test.Spawn(
+      {.call = [](Subject&, gen::PID, gen::Ref, gen::Message& request) -> gen::CallResult {
+        return gen::Reply(*request.As<int>() + 1);
+      }});
+  const gen::PID machine = test.Start({.handle = [&](ScriptedMachine& self, StateEvent& event) {
+    Transition delegated = self.Delegate(other, event);
+    if (self.CurrentState() == Phase::kBusy) delegated.Postpone();
+    return delegated;
+  }});
+  CHECK(test.node.Call<int>(machine, 1).value() == 2);
+  test.GoTo(machine, Phase::kBusy);
+  CHECK(test.node.Call<int>(machine, 2).value() == 3);
+  CHECK(test.Ended(machine));
+  CHECK(test.diary.Lines().back() == "end panic: Postpone: the event has been forwarded");
+}
+
 TEST_CASE("state machine: handlers may call") {
   Machines test;
   const gen::PID other = test.Spawn(
