@@ -46,8 +46,8 @@ class Node : public Messenger {
                                    std::chrono::nanoseconds timeout = kDefaultCallTimeout) = 0;
   // Holds a process: its messages of normal priority wait until Resume, while those of high and max
   // priority, signals and inspections are handled. Returns when that is so. For tests and operators.
-  // A pool's workers go on, and StopProcess waits until Resume. kTimeout: a handler runs for longer
-  // than `timeout`; it will be held afterwards.
+  // A pool's workers go on. Asking it to end resumes it. kTimeout: a handler runs for longer than
+  // `timeout`; it will be held afterwards.
   virtual Result<void> Suspend(const Target& to,
                                std::chrono::nanoseconds timeout = kDefaultCallTimeout) = 0;
   virtual Result<void> Resume(const Target& to,

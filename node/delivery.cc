@@ -415,26 +415,38 @@ gen::Result<void> Runtime::Kill(gen::PID pid) {
 gen::Result<void> Runtime::StopAfterQueue(gen::PID pid, const gen::Reason& reason) {
   Process* process = Find(pid);
   if (process == nullptr) return Reach(pid);
+  auto asked = PushStop(*process, pid, reason);
+  if (asked && process->suspended_.load(std::memory_order_relaxed)) {
+    // Nobody may be left to resume it.
+    auto resume = core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kResume),
+                                   core::Lane::kUrgent);
+    resume->from = Self().ToAddress();
+    (void)Deliver(pid, resume);
+  }
+  return asked;
+}
+
+gen::Result<void> Runtime::PushStop(Process& process, gen::PID pid, const gen::Reason& reason) {
   auto envelope = core::MakeEnvelope<gen::Reason>(
       static_cast<std::uint8_t>(gen::EnvelopeKind::kStopAfterThis), core::Lane::kMain, reason);
   envelope->from = Self().ToAddress();
   envelope->generation = GenerationOf(pid);
-  core::PushOutcome outcome = process->mailbox_.PushBeyondBound(envelope.get());
+  core::PushOutcome outcome = process.mailbox_.PushBeyondBound(envelope.get());
   if (outcome == core::PushOutcome::kRedirected) {
-    QueueLane* lane = process->queue_lane_.load(std::memory_order_acquire);
+    QueueLane* lane = process.queue_lane_.load(std::memory_order_acquire);
     if (lane != nullptr && lane->IsOf(GenerationOf(pid))) {
-      if (lane->Stop(GenerationOf(pid), envelope, process->mailbox_) !=
+      if (lane->Stop(GenerationOf(pid), envelope, process.mailbox_) !=
           QueueLane::Outcome::kQueued) {
         return gen::ErrProcessTerminated;
       }
-      if (process->mailbox_.WakeIfIdle()) Dispatch(*process);
+      if (process.mailbox_.WakeIfIdle()) Dispatch(process);
       return {};
     }
     // A pool has nothing in its own Main lane: the signal need not queue behind anything.
     envelope->lane = core::Lane::kUrgent;
-    outcome = process->mailbox_.Push(envelope.get());
+    outcome = process.mailbox_.Push(envelope.get());
   }
-  return Accept(*process, pid, outcome, envelope);
+  return Accept(process, pid, outcome, envelope);
 }
 
 gen::Result<gen::TimerHandle> Runtime::SendAfterFrom(const gen::Target& to,

@@ -177,6 +177,7 @@ class Runtime final : public gen::Node, private gen::LogSink {
   gen::Result<void> Reach(gen::PID to) const;
   gen::Result<void> Accept(Process& process, gen::PID to, core::PushOutcome outcome,
                            core::EnvelopePtr& envelope);
+  gen::Result<void> PushStop(Process& process, gen::PID pid, const gen::Reason& reason);
   gen::Result<void> DeliverExpress(Process& process, gen::PID to, core::EnvelopePtr& envelope);
   gen::Result<void> Route(Process& pool, gen::PID to, core::EnvelopePtr& envelope);
   gen::Result<void> RefusedByAll(Process& pool, gen::PID to);

@@ -98,6 +98,20 @@ TEST_CASE("mailbox kinds: Suspend waits for the handler, and knows who is gone")
   }));
 }
 
+TEST_CASE("mailbox kinds: a suspended process that is asked to end handles what waits") {
+  TestNode t;
+  Clerk clerk(t, {});
+  clerk.Suspend();
+  CHECK(t.node.Send(clerk.pid, Job{0, 1}));
+  CHECK(t.node.StopProcess(clerk.pid, kit::kDeadline));
+  CHECK(clerk.ids == Ids{1});
+  Clerk last(t, ByRank());  // and at the end of the node
+  last.Suspend();
+  CHECK(t.node.Send(last.pid, Job{0, 2}));
+  t.node.Stop();
+  CHECK(last.ids == Ids{2});
+}
+
 TEST_CASE("mailbox kinds: by priority, also requests and other types; control comes first") {
   TestNode t;
   Clerk clerk(t, ByRank());
