@@ -268,6 +268,7 @@ void SupervisorRunner::Gone(Key key, const gen::Reason& reason) {
   if (entry.pid) {
     if (entry.started) notices_.push_back({false, entry.spec->name, entry.pid, reason});
     (void)host_.Demonitor(entry.monitor);
+    (void)host_.Unlink(entry.pid);  // its exit signal may still be on its way: nobody knows it then
     children_.ClearProcess(entry);
   }
   const bool was_ending = strategy_.ending();
