@@ -19,10 +19,8 @@ bool IsRequest(const core::Envelope& envelope) {
 }  // namespace
 
 bool PoolForwarder::IsForwarded(const core::Envelope& envelope) {
-  if (envelope.lane != core::Lane::kMain) return false;
-  const auto kind = static_cast<gen::EnvelopeKind>(envelope.kind);
-  return kind == gen::EnvelopeKind::kMessage || kind == gen::EnvelopeKind::kRequest ||
-         kind == gen::EnvelopeKind::kEvent;
+  return envelope.lane == core::Lane::kMain &&
+         gen::IsUserMessage(static_cast<gen::EnvelopeKind>(envelope.kind));
 }
 
 void PoolForwarder::Arrived(core::Envelope& envelope) {

@@ -22,7 +22,7 @@ SupervisorChildState StateOf(const SupervisionStrategy::Child& child) {
 
 }  // namespace
 
-std::string_view ToText(SupervisorChildState state) {
+std::string_view ToString(SupervisorChildState state) {
   switch (state) {
     case SupervisorChildState::kRunning:
       return "running";

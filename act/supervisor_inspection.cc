@@ -34,10 +34,11 @@ gen::Inspection InspectSupervisor(const SupervisorFigures& figures, gen::Inspect
     if (has_templates) key += fmt::format(":{}", ++numbers[child.name]);
     put(std::move(key),
         fmt::format("{} {} restarts={}{}", child.pid ? child.pid.ToString() : "nobody",
-                    ToText(child.state), child.restarts, child.significant ? " significant" : ""));
+                    ToString(child.state), child.restarts,
+                    child.significant ? " significant" : ""));
   }
-  put("type", ToText(spec.type));
-  put("strategy", ToText(spec.restart.strategy));
+  put("type", ToString(spec.type));
+  put("strategy", ToString(spec.restart.strategy));
   put("intensity", spec.restart.intensity);
   put("period", spec.restart.period_s);
   put("restarts", figures.recent_restarts);

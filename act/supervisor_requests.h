@@ -62,7 +62,7 @@ enum class SupervisorChildState : std::uint8_t {
   kDisabled,  // and ended
 };
 // As in "running".
-[[nodiscard]] std::string_view ToText(SupervisorChildState state);
+[[nodiscard]] std::string_view ToString(SupervisorChildState state);
 
 struct SupervisorChild {
   gen::Atom name;

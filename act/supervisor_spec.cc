@@ -21,7 +21,7 @@ std::string CheckStrategy(std::string_view name, SupervisorStrategy value) {
 
 }  // namespace
 
-std::string_view ToText(SupervisorType type) {
+std::string_view ToString(SupervisorType type) {
   switch (type) {
     case SupervisorType::kOneForOne:
       return "one for one";
@@ -35,7 +35,7 @@ std::string_view ToText(SupervisorType type) {
   return "unknown";
 }
 
-std::string_view ToText(SupervisorStrategy strategy) {
+std::string_view ToString(SupervisorStrategy strategy) {
   switch (strategy) {
     case SupervisorStrategy::kPermanent:
       return "permanent";

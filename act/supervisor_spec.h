@@ -38,9 +38,9 @@ enum class SupervisorAutoShutdown : std::uint8_t {
 };
 
 // As in "one for one".
-[[nodiscard]] std::string_view ToText(SupervisorType type);
+[[nodiscard]] std::string_view ToString(SupervisorType type);
 // As in "permanent".
-[[nodiscard]] std::string_view ToText(SupervisorStrategy strategy);
+[[nodiscard]] std::string_view ToString(SupervisorStrategy strategy);
 
 struct SupervisorRestart {
   SupervisorStrategy strategy = SupervisorStrategy::kPermanent;  // of children without their own

@@ -6,7 +6,7 @@
 
 namespace ergon::gen {
 
-std::string_view ToText(ApplicationState state) {
+std::string_view ToString(ApplicationState state) {
   switch (state) {
     case ApplicationState::kLoaded:
       return "loaded";

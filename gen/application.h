@@ -25,7 +25,7 @@ enum class ApplicationMode : std::uint8_t {
 
 enum class ApplicationState : std::uint8_t { kLoaded, kStarting, kRunning, kStopping };
 // As in "running".
-[[nodiscard]] std::string_view ToText(ApplicationState state);
+[[nodiscard]] std::string_view ToString(ApplicationState state);
 
 // One process of an application: often a supervisor.
 struct ApplicationProcess {

@@ -19,8 +19,8 @@
 namespace ergon::gen {
 
 // All functions may be called from any thread. Those that wait (Call, Inspect, Spawn, StopProcess,
-// StartApplication, Wait...) block the calling thread; inside a handler use the process's own, which suspend only the
-// process: here they return kNotAllowed on a thread that runs handlers.
+// StartApplication, Wait...) block the calling thread; inside a handler use the process's own, which
+// suspend only the process: here they return kNotAllowed on a thread that runs handlers.
 class Node : public Messenger {
  public:
   [[nodiscard]] virtual Atom Name() const = 0;

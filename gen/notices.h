@@ -64,8 +64,8 @@ struct MessageInheritance {
   bool holds_current = false;               // ended while it was handling one of those
   // Not the end itself, which was told before, but a message that was on its way then.
   bool late = false;
-  std::uint64_t dropped =
-      0;  // of the messages that reached it so, those its mailbox had no room for
+  // Of the messages that reached it so, those its mailbox had no room for.
+  std::uint64_t dropped = 0;
 };
 
 // A question of Node::Inspect; empty `items`: everything.

@@ -19,7 +19,7 @@ gen::Error Incorrect(std::string text) {
 
 gen::Error InState(gen::Atom name, State state) {
   return gen::Error(gen::ErrorCode::kNotAllowed,
-                    fmt::format("application '{}' is {}", name, ToText(state)));
+                    fmt::format("application '{}' is {}", name, ToString(state)));
 }
 
 }  // namespace
@@ -140,7 +140,7 @@ gen::Result<void> Applications::Stop(gen::Atom name, std::chrono::nanoseconds ti
       if (std::find(depends.begin(), depends.end(), name) == depends.end()) continue;
       return gen::Error(
           gen::ErrorCode::kNotAllowed,
-          fmt::format("application '{}' needs '{}' and is {}", other, name, ToText(its.state)));
+          fmt::format("application '{}' needs '{}' and is {}", other, name, ToString(its.state)));
     }
     master = (*entry)->master;
   }

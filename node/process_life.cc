@@ -181,7 +181,7 @@ void Process::AnswerOpenRequests(ProcessCold& cold, const gen::Error& error) {
 
 void Process::DisposeRest(core::Mailbox::Rest& rest, gen::PID self,
                           gen::MessageInheritance& inheritance) {
-  const auto generation = static_cast<std::uint32_t>(self.id >> 32);
+  const auto generation = GenerationOf(self);
   while (rest.main != nullptr) {
     core::EnvelopePtr envelope(rest.main);
     rest.main = rest.main->next;

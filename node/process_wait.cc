@@ -147,7 +147,7 @@ gen::Result<void> Process::AwaitEnd(gen::PID pid, std::chrono::nanoseconds timeo
   {
     std::lock_guard lock(cold.lock);
     // Sequentially consistent, as is making cold_; partner: Finish, then Runtime::ProcessEnded.
-    if (other->generation_.load(std::memory_order_seq_cst) != pid.id >> 32) {
+    if (other->generation_.load(std::memory_order_seq_cst) != GenerationOf(pid)) {
       (void)await_.TakeOutcome(response);
       return {};
     }

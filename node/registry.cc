@@ -43,7 +43,7 @@ gen::Result<void> Runtime::RegisterName(gen::Atom name, gen::PID pid) {
   if (process == nullptr) return Reach(pid);
   ProcessCold& cold = process->Cold();
   std::lock_guard lock(cold.lock);
-  if (process->generation_.load(std::memory_order_relaxed) != pid.id >> 32 ||
+  if (process->generation_.load(std::memory_order_relaxed) != GenerationOf(pid) ||
       process->relations_closed_.load(std::memory_order_seq_cst)) {
     return gen::ErrProcessTerminated;
   }
@@ -134,7 +134,7 @@ void Runtime::EndEvent(gen::Atom name, gen::PID producer, const gen::Reason& rea
       ProcessCold& cold = process->Cold();
       std::lock_guard lock(cold.lock);
       // The slot may have another process by now.
-      if (process->generation_.load(std::memory_order_relaxed) == subscriber.id >> 32) {
+      if (process->generation_.load(std::memory_order_relaxed) == GenerationOf(subscriber)) {
         EraseOne(cold.subscriptions, name);
       }
     }

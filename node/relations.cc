@@ -72,7 +72,7 @@ gen::Result<void> Relations::Link(Runtime& runtime, Process& self, gen::PID othe
     ProcessCold& mine = self.Cold();
     ProcessCold& theirs = process->Cold();
     PairLock lock(mine, theirs);
-    if (process->generation_.load(std::memory_order_relaxed) == other.id >> 32 &&
+    if (process->generation_.load(std::memory_order_relaxed) == GenerationOf(other) &&
         !process->relations_closed_.load(std::memory_order_seq_cst)) {
       if (std::find(mine.links.begin(), mine.links.end(), other) == mine.links.end()) {
         mine.links.push_back(other);
@@ -98,7 +98,7 @@ bool Relations::LinkChild(Process& child, Process& parent, gen::PID parent_pid) 
   ProcessCold& mine = child.Cold();
   ProcessCold& theirs = parent.Cold();
   PairLock lock(mine, theirs);
-  if (parent.generation_.load(std::memory_order_relaxed) != parent_pid.id >> 32 ||
+  if (parent.generation_.load(std::memory_order_relaxed) != GenerationOf(parent_pid) ||
       parent.relations_closed_.load(std::memory_order_seq_cst)) {
     return false;
   }
@@ -117,7 +117,7 @@ gen::Result<void> Relations::Unlink(Runtime& runtime, Process& self, gen::PID ot
   }
   PairLock lock(self.Cold(), process->Cold());
   std::erase(self.Cold().links, other);
-  if (process->generation_.load(std::memory_order_relaxed) == other.id >> 32) {
+  if (process->generation_.load(std::memory_order_relaxed) == GenerationOf(other)) {
     std::erase(process->Cold().links, me);
   }
   return {};
@@ -137,7 +137,7 @@ gen::Ref Relations::Monitor(Runtime& runtime, Process& self, const gen::Target& 
     bool added = false;
     {
       std::lock_guard lock(theirs.lock);
-      added = process->generation_.load(std::memory_order_relaxed) == pid.id >> 32 &&
+      added = process->generation_.load(std::memory_order_relaxed) == GenerationOf(pid) &&
               !process->relations_closed_.load(std::memory_order_seq_cst);
       if (added) theirs.watchers.push_back(watcher);
     }
@@ -210,7 +210,7 @@ void Relations::ReleaseTarget(Runtime& runtime, Process& self, gen::PID pid,
   std::vector<ProcessCold::Watcher> told;
   {
     std::lock_guard lock(cold->lock);
-    if (self.generation_.load(std::memory_order_relaxed) != pid.id >> 32) return;
+    if (self.generation_.load(std::memory_order_relaxed) != GenerationOf(pid)) return;
     for (auto at = cold->watchers.begin(); at != cold->watchers.end();) {
       const bool matches =
           target.AsAlias() != nullptr

@@ -1,9 +1,13 @@
 // The runtime behind a node: delivery, the process table, names, relations, timers, the end.
 //
-//   runtime.cc       start, identity, spawning, inspection
-//   delivery.cc      how an envelope reaches a mailbox, or is answered, or is counted
-//   registry.cc      names, aliases, events
-//   shutdown.cc      Stop, StopForce, Wait
+//   runtime.cc        start, identity, spawning, calls and waits from outside
+//   inspection.cc     ProcessInfo, Info, MessageBalance
+//   delivery.cc       how an envelope reaches a mailbox, or is answered, or is counted
+//   routing.cc        the same for pools
+//   delayed_send.cc   messages that are sent later
+//   exit_signals.cc   exit signals, kills, stops
+//   registry.cc       names, aliases, events
+//   shutdown.cc       Stop, StopForce, Wait
 #pragma once
 
 #include <array>

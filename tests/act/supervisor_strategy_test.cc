@@ -85,7 +85,7 @@ TEST_CASE("supervisor strategy: who is restarted after which reason") {
       {SupervisorStrategy::kTemporary, gen::Reason::Panic("x"), false},
   };
   for (const Row& row : rows) {
-    CAPTURE(ToText(row.strategy));
+    CAPTURE(ToString(row.strategy));
     CAPTURE(row.reason.ToString());
     for (const auto type : {SupervisorType::kOneForOne, SupervisorType::kSimpleOneForOne}) {
       Subject one(type, With(row.strategy));

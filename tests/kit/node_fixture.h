@@ -15,6 +15,7 @@
 #include <ergon/act/pool.h>
 #include <ergon/node/node.h>
 
+#include <kit/balance.h>
 #include <kit/eventually.h>
 #include <kit/gate.h>
 #include <kit/log_capture.h>
@@ -37,9 +38,7 @@ class NodeFixture {
       : node(node::Start("test@localhost", log.Into(std::move(options))).value()) {}
   ~NodeFixture() {
     node.Stop();
-    const gen::MessageBalance balance = node.MessageBalance();
-    CHECK_MESSAGE(balance.Unaccounted() == 0, balance.ToString());
-    CHECK_MESSAGE(balance.queued + balance.held == 0, balance.ToString());
+    CheckBalance(node);
   }
 
   // The options of a pool of `size` scripted workers, with back-off times that fit a test.

@@ -15,6 +15,7 @@
 #include <ergon/act/actor.h>
 #include <ergon/node/node.h>
 
+#include <kit/balance.h>
 #include <kit/eventually.h>
 #include <kit/log_capture.h>
 
@@ -171,9 +172,7 @@ class TestNode {
   // Stops, and checks that no message is unaccounted for.
   ~TestNode() {
     node.Stop();
-    const gen::MessageBalance balance = node.MessageBalance();
-    CHECK_MESSAGE(balance.Unaccounted() == expected_losses, balance.ToString());
-    CHECK_MESSAGE(balance.queued + balance.held == 0, balance.ToString());
+    kit::CheckBalance(node, expected_losses);
   }
 
   gen::PID Spawn(Handlers handlers = {}, const gen::ProcessOptions& options = {}) {

@@ -112,7 +112,7 @@ TEST_CASE("C35 A restarted pool is full, empty and under its name; what waited i
       {SupervisorStrategy::kTemporary, gen::Reason::Error("bad"), false},
   };
   for (const Row& row : rows) {
-    CAPTURE(ToText(row.strategy));
+    CAPTURE(ToString(row.strategy));
     CAPTURE(row.reason.ToString());
     // What waits is not handled, but dropped and answered.
     SupervisedPool fixture(

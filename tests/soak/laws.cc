@@ -32,8 +32,7 @@ bool Lists(const std::vector<gen::PID>& list, gen::PID pid) {
 
 }  // namespace
 
-void CheckConservation(const Stage& stage, const gen::NodeInfo& info,
-                       const gen::MessageBalance& balance, Verdict& verdict) {
+void CheckConservation(const Stage& stage, const gen::MessageBalance& balance, Verdict& verdict) {
   const Book::Counts total = stage.ledger.Total();
   for (std::size_t i = 0; i < kKinds; ++i) {
     verdict.Check(total.issued[i] == total.accepted[i] + total.refused[i],
@@ -51,14 +50,13 @@ void CheckConservation(const Stage& stage, const gen::NodeInfo& info,
 
   const std::uint64_t news_dropped = stage.news_sent.load() - stage.news_handled.load();
   const std::int64_t dropped = total.Dropped() + static_cast<std::int64_t>(news_dropped);
-  const std::uint64_t counted = info.dropped_terminated + info.dropped_unknown +
-                                info.dropped_mailbox_full + info.dropped_expired;
+  const std::uint64_t counted = balance.Dropped();
   verdict.Check(dropped == static_cast<std::int64_t>(counted),
                 "{} messages were dropped ({} sent, {} delayed, {} requests, {} events), but the "
                 "node counts {} (terminated {}, unknown {}, full {}, expired {})",
                 dropped, total.Dropped(Kind::kSend), total.Dropped(Kind::kDelayed),
-                total.Dropped(Kind::kCall), news_dropped, counted, info.dropped_terminated,
-                info.dropped_unknown, info.dropped_mailbox_full, info.dropped_expired);
+                total.Dropped(Kind::kCall), news_dropped, counted, balance.dropped_terminated,
+                balance.dropped_unknown, balance.dropped_mailbox_full, balance.dropped_expired);
 
   verdict.Check(balance.Unaccounted() == 0, "the node's books: {}", balance.ToString());
 

@@ -11,8 +11,7 @@
 namespace ergon::soak {
 
 // Each message sent since the start is accounted for, and the node counts the same ones as dropped.
-void CheckConservation(const Stage& stage, const gen::NodeInfo& info,
-                       const gen::MessageBalance& balance, Verdict& verdict);
+void CheckConservation(const Stage& stage, const gen::MessageBalance& balance, Verdict& verdict);
 
 // Waits until a pool that is not going to end is at rest; its numbers must agree with those of the
 // senders. `inspected` adds up what it has lost.

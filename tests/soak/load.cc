@@ -131,7 +131,7 @@ void Load::Stop(Verdict& verdict) {
   for (const gen::PID keeper : keepers_) (void)node_.StopProcess(keeper, kPatience);
   keepers_.clear();
   CheckEmpty(node_, verdict);
-  CheckConservation(stage_, node_.Info(), node_.MessageBalance(), verdict);
+  CheckConservation(stage_, node_.MessageBalance(), verdict);
 }
 
 void Load::CheckAtRest(Verdict& verdict) {

@@ -60,10 +60,8 @@ class FaultyBehavior final : public gen::ProcessBehavior {
  private:
   // What a user has sent, and not what keeps behaviours and runtime going.
   static bool IsUsers(const core::Envelope& envelope) {
-    const auto kind = static_cast<gen::EnvelopeKind>(envelope.kind);
     return envelope.lane == core::Lane::kMain &&
-           (kind == gen::EnvelopeKind::kMessage || kind == gen::EnvelopeKind::kRequest ||
-            kind == gen::EnvelopeKind::kEvent);
+           gen::IsUserMessage(static_cast<gen::EnvelopeKind>(envelope.kind));
   }
 
   bool Happens(double probability, std::uint64_t& count) {
