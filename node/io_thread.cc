@@ -86,6 +86,8 @@ bool IoThread::StartSignals(std::function<void(int)> on_signal) {
   return true;
 }
 
+asio::io_context& IoThread::context() { return impl_->context; }
+
 void IoThread::Stop() {
   std::lock_guard lock(impl_->lifecycle);
   if (!impl_->thread.joinable()) return;

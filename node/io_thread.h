@@ -6,6 +6,10 @@
 
 #include <ergon/core/timer_queue.h>
 
+namespace asio {
+class io_context;
+}
+
 namespace ergon::node {
 
 // Sleeps until the earliest deadline and fires what is due. Makes no system call per timer: only an
@@ -21,6 +25,9 @@ class IoThread {
   // Calls `on_signal` on the thread for each SIGINT and SIGTERM from now on, until Stop. False: the
   // thread has been stopped. Any thread.
   [[nodiscard]] bool StartSignals(std::function<void(int signal)> on_signal);
+
+  // What the thread runs.
+  [[nodiscard]] asio::io_context& context();
 
   // Ends the thread; what is armed does not fire any more. May be called again.
   void Stop();

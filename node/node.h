@@ -7,6 +7,10 @@
 #include <ergon/gen/node.h>
 #include <ergon/gen/node_options.h>
 
+namespace asio {
+class io_context;
+}
+
 namespace ergon::node {
 
 class Runtime;
@@ -74,6 +78,8 @@ class Node final : public gen::Node {
                          std::function<void(gen::Result<core::EnvelopePtr>)> done) override;
 
  private:
+  friend asio::io_context& IoContext(gen::Node& node);
+
   std::unique_ptr<Runtime> runtime_;
 };
 

@@ -151,6 +151,7 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   // would fill the caches with messages before their consumer gets a turn.
   static constexpr std::uint32_t kMaxSendsPerTurn = 64;
 
+  friend class AsyncOperation;
   friend class Runtime;
   friend class ProcessTable;
   friend class Relations;
@@ -332,7 +333,8 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   std::atomic<bool> suspended_{false};
   bool has_queue_ = false;  // Main is kept in queue_lane_
   bool yield_on_send_ = false;
-  bool yielded_ = false;  // parked_ waits for its next turn, for nothing else
+  bool ignores_signals_ = false;  // parked_ waits for an operation that has to end first
+  bool yielded_ = false;          // parked_ waits for its next turn, for nothing else
   gen::MessagePriority send_priority_ = gen::MessagePriority::kNormal;
   bool current_failed_ = false;  // its handler threw
   bool heir_ = false;            // the parent inherits

@@ -39,6 +39,10 @@ bool Process::IsInterrupted() {
 bool Process::SettleParked() {
   for (;;) {
     if (await_.HasOutcome()) return true;
+    if (ignores_signals_) {
+      if (await_.TryPark()) return false;
+      continue;
+    }
     if (IsInterrupted()) {
       (void)await_.Interrupt();  // or an outcome has come meanwhile; either ends the wait
       return true;

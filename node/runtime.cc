@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include <ergon/core/fatal.h>
 #include <ergon/core/work_sharing.h>
 #include <ergon/core/work_stealing.h>
 #include <ergon/core/worker.h>
@@ -82,6 +83,11 @@ Runtime::~Runtime() {
 
 void Runtime::Write(gen::LogLevel level, std::string_view text) {
   logging_.Write(level, fmt::format("{}: {}", name_, text));
+}
+
+asio::io_context& Runtime::Io() {
+  if (io_ == nullptr) core::Fatal("Await", "a node with a clock of its own has no I/O");
+  return io_->context();
 }
 
 // ---- spawning

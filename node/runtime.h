@@ -160,6 +160,8 @@ class Runtime final : public gen::Node, private gen::LogSink {
     return {dispatcher_->options().throughput, dispatcher_->options().turn_ns};
   }
   [[nodiscard]] gen::LogLevel log_level() const { return options_.log_level; }
+  // The I/O thread's; aborts the program when the node has its owner's clock, and no I/O.
+  [[nodiscard]] asio::io_context& Io();
   [[nodiscard]] gen::Ref MakeRef();
   void WriteLog(gen::LogLevel level, std::string_view line) { logging_.Write(level, line); }
   // Nobody is left to deliver to.

@@ -1,7 +1,8 @@
 // How a node ends.
 //
-//   1  in order   applications, the last one started first; then processes without a parent, the last one started first: each handles what waits in
-//                 its mailbox, then ends, then the next one is asked. Linked children go with it.
+//   1  in order   applications, the last one started first; then processes without a parent, the last
+//                 one started first: each handles what waits in its mailbox, then ends, then the next
+//                 one is asked. Linked children go with it.
 //   2  the rest   children without links, in the same way
 //   3  by force   after the deadline, or at once with StopForce: everything is killed
 //   4  tear-down  timers, threads, calls that still wait

@@ -1,0 +1,63 @@
+// One operation outside of the runtime (Asio's, say) that a process waits for; see await.h, which is
+// what users include.
+//
+// The operation writes to buffers on the stack of the handler that waits for it, so the handler must
+// not go on before it has completed: when the process is being ended, or the time is up, the
+// operation is cancelled, and then waited for without further regard to signals.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include <ergon/core/sync.h>
+#include <ergon/gen/pid.h>
+
+namespace asio {
+class io_context;
+}
+
+namespace ergon::node {
+
+class Process;
+
+class AsyncOperation {
+ public:
+  AsyncOperation(const AsyncOperation&) = delete;
+  AsyncOperation& operator=(const AsyncOperation&) = delete;
+  virtual ~AsyncOperation() = default;
+
+  // It has completed, or never will. Exactly once, from the node's I/O thread.
+  void Completed();
+
+  enum class End : std::uint8_t {
+    kCompleted,
+    kTimedOut,     // it was cancelled, and has completed then
+    kInterrupted,  // likewise, because the process is being ended
+    kNoStack,      // likewise, because there was no stack left for one more suspended process
+  };
+  // After the operation was started: suspends the process until it has completed. The time-out is
+  // more than 0; gen::kInfinite: none.
+  [[nodiscard]] End Wait(std::chrono::nanoseconds timeout);
+
+ protected:
+  // By the process whose handler runs on this thread. Throws std::logic_error outside of handlers;
+  // aborts the program when the node has a clock of its own, because a simulation would not be
+  // repeatable any more.
+  AsyncOperation();
+
+  // The node's.
+  [[nodiscard]] asio::io_context& io_context() const;
+
+ private:
+  // Makes it complete soon. Called by the waiting process, at most once.
+  virtual void Cancel() = 0;
+
+  Process& process_;
+  const gen::PID pid_;
+  core::Event done_;
+  core::SpinLock lock_;
+  std::uint64_t id_;  // of the wait that it ends
+  bool completed_ = false;
+};
+
+}  // namespace ergon::node

@@ -1,0 +1,270 @@
+#include <ergon/node/await.h>
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <asio/buffer.hpp>
+#include <asio/experimental/deferred.hpp>
+#include <asio/ip/tcp.hpp>
+#include <asio/local/connect_pair.hpp>
+#include <asio/local/stream_protocol.hpp>
+#include <asio/read.hpp>
+#include <asio/read_until.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/write.hpp>
+
+#include <doctest/doctest.h>
+
+#include <node/subject.h>
+
+namespace ergon::node {
+namespace {
+
+using Socket = asio::local::stream_protocol::socket;
+
+// Two ends of a connection: one for the processes, one for the test.
+struct Connection {
+  explicit Connection(gen::Node& node) : inner(IoContext(node)), outer(context) {
+    asio::local::connect_pair(inner, outer);
+  }
+
+  asio::io_context context;
+  Socket inner;
+  Socket outer;
+};
+
+// An operation of the test's own.
+template <class Signature, class Initiation>
+auto Perform(Initiation initiation, AwaitToken token = Await()) {
+  return asio::async_initiate<AwaitToken, Signature>(std::move(initiation), token);
+}
+
+TEST_CASE("Await returns what the operation completes with") {
+  TestNode t;
+  const gen::PID reader = t.Spawn();
+  Connection connection(t.node);
+  std::string read;
+  std::atomic<bool> begun{false};
+  auto answer = t.node.CallAsync<bool>(reader, Do{[&](Subject&) {
+                                         begun = true;
+                                         std::array<char, 5> buffer{};
+                                         auto size = asio::async_read(
+                                             connection.inner, asio::buffer(buffer), Await());
+                                         read.assign(buffer.data(), size.value());
+                                       }});
+  REQUIRE(kit::Eventually([&] { return begun.load(); }));
+  // Only that process waits.
+  const gen::PID other = t.Spawn();
+  CHECK(t.Run(other, [](Subject&) {}));
+  asio::write(connection.outer, asio::buffer("hel", 3));
+  asio::write(connection.outer, asio::buffer("lo", 2));
+  REQUIRE(answer.get());
+  CHECK(read == "hello");
+}
+
+TEST_CASE("an operation's error is Await's, and what is done at once needs no wait") {
+  TestNode t;
+  const gen::PID reader = t.Spawn();
+  Connection connection(t.node);
+  asio::write(connection.outer, asio::buffer("ab", 2));
+  connection.outer.close();
+  CHECK(t.Run(reader, [&](Subject&) {
+    std::array<char, 8> buffer{};
+    auto first = connection.inner.async_read_some(asio::buffer(buffer), Await());
+    CHECK(first == std::size_t{2});
+    auto second = connection.inner.async_read_some(asio::buffer(buffer), Await());
+    REQUIRE_FALSE(second);
+    CHECK(second.error() == asio::error::eof);
+  }));
+}
+
+TEST_CASE("Await takes functions and deferred operations, and results of other shapes") {
+  TestNode t;
+  const gen::PID process = t.Spawn();
+  CHECK(t.Run(process, [&](Subject& self) {
+    asio::steady_timer timer(IoContext(self.Node()), 1ms);
+    IoResult<void> waited = Await(timer.async_wait(asio::experimental::deferred));
+    CHECK(waited);
+    timer.expires_after(1ms);
+    CHECK(Await([&](AwaitToken token) { return timer.async_wait(token); }, 5s));
+    asio::post(IoContext(self.Node()), Await());
+    // Two values, and no error.
+    auto pair =
+        Perform<void(int, std::string)>([](auto handler) { std::move(handler)(3, "three"); });
+    CHECK(pair == std::tuple<int, std::string>(3, "three"));
+  }));
+}
+
+TEST_CASE("a time-out cancels the operation, and nothing that was read is lost") {
+  TestNode t;
+  const gen::PID reader = t.Spawn();
+  Connection connection(t.node);
+  CHECK(t.Run(reader, [&](Subject&) {
+    std::string line;
+    auto nothing =
+        asio::async_read_until(connection.inner, asio::dynamic_buffer(line), '\n', Await(2ms));
+    REQUIRE_FALSE(nothing);
+    CHECK(nothing.error() == asio::error::timed_out);
+    asio::write(connection.outer, asio::buffer("half of a", 9));
+    auto half =
+        asio::async_read_until(connection.inner, asio::dynamic_buffer(line), '\n', Await(20ms));
+    REQUIRE_FALSE(half);
+    CHECK(half.error() == asio::error::timed_out);
+    asio::write(connection.outer, asio::buffer(" line\n", 6));
+    auto whole =
+        asio::async_read_until(connection.inner, asio::dynamic_buffer(line), '\n', Await());
+    CHECK(whole == std::size_t{15});
+    CHECK(line == "half of a line\n");
+  }));
+}
+
+TEST_CASE("a process that is ended leaves Await at once, after its operation") {
+  for (const bool kill : {true, false}) {
+    CAPTURE(kill);
+    TestNode t;
+    const gen::PID reader = t.Spawn();
+    Connection connection(t.node);
+    std::atomic<bool> begun{false};
+    std::error_code error;
+    t.Begin(reader, [&](Subject& self) {
+      std::array<char, 8> buffer{};
+      begun = true;
+      auto read = connection.inner.async_read_some(asio::buffer(buffer), Await());
+      error = read ? std::error_code() : read.error();
+      // Again: it is told at once.
+      read = connection.inner.async_read_some(asio::buffer(buffer), Await());
+      CHECK_FALSE(read);
+      CHECK_FALSE(self.Sleep(1h));
+    });
+    REQUIRE(kit::Eventually([&] {
+      auto info = t.node.ProcessInfo(reader);
+      return begun && info && info->state == gen::ProcessState::kWaiting;
+    }));
+    if (kill) {
+      t.node.Kill(reader).value();
+    } else {
+      t.node.SendExit(reader, gen::Reason::Shutdown()).value();
+    }
+    CHECK(t.node.WaitProcess(reader, kit::kDeadline));
+    CHECK(error == asio::error::operation_aborted);
+  }
+}
+
+// Cannot be cancelled: it ends when the test says so.
+struct Stubborn {
+  template <class Handler>
+  void operator()(Handler handler) {
+    auto kept = std::make_shared<Handler>(std::move(handler));
+    std::lock_guard lock(*mutex);
+    *finish = [kept] { std::move (*kept)(std::error_code()); };
+  }
+  std::mutex* mutex;
+  std::function<void()>* finish;
+};
+
+TEST_CASE("what cannot be cancelled is waited for, whatever signals come") {
+  std::mutex mutex;
+  std::function<void()> finish;
+  std::atomic<bool> returned{false};
+  TestNode t;
+  const gen::PID process = t.Spawn();
+  t.Begin(process, [&](Subject&) {
+    auto result = Perform<void(std::error_code)>(Stubborn{&mutex, &finish}, Await(1ms));
+    CHECK(result);  // it has succeeded after all
+    returned = true;
+  });
+  const auto started = [&] {
+    std::lock_guard lock(mutex);
+    return finish != nullptr;
+  };
+  REQUIRE(kit::Eventually(started));
+  for (int i = 0; i < 10; ++i) t.node.SendExit(process, gen::Reason::Shutdown()).value();
+  t.node.Kill(process).value();
+  // Its worker goes on with others meanwhile.
+  const gen::PID other = t.Spawn();
+  for (int i = 0; i < 100; ++i) CHECK(t.Run(other, [](Subject&) {}));
+  CHECK_FALSE(returned);
+  CHECK(t.node.ProcessInfo(process));
+  asio::post(IoContext(t.node), [&] {
+    std::lock_guard lock(mutex);
+    finish();
+  });
+  CHECK(t.node.WaitProcess(process, kit::kDeadline));
+  CHECK(returned);
+}
+
+TEST_CASE("an operation whose context ends before it has been cancelled") {
+  TestNode t;
+  const gen::PID process = t.Spawn();
+  auto context = std::make_unique<asio::io_context>();
+  asio::steady_timer* timer = new asio::steady_timer(*context, 1h);
+  auto answer = t.node.CallAsync<bool>(process, Do{[&](Subject&) {
+                                         auto waited = timer->async_wait(Await());
+                                         REQUIRE_FALSE(waited);
+                                         CHECK(waited.error() == asio::error::operation_aborted);
+                                       }});
+  REQUIRE(kit::Eventually([&] {
+    auto info = t.node.ProcessInfo(process);
+    return info && info->state == gen::ProcessState::kWaiting;
+  }));
+  delete timer;     // completes it, on a context that nobody runs
+  context.reset();  // destroys the handler
+  CHECK(answer.get());
+}
+
+TEST_CASE("Await is for handlers, and an exception of the operation comes through") {
+  TestNode t;
+  asio::steady_timer timer(IoContext(t.node), 1h);
+  CHECK_THROWS_AS((void)timer.async_wait(Await()), std::logic_error);
+  const gen::PID process = t.Spawn();
+  CHECK(t.Run(process, [&](Subject& self) {
+    CHECK_THROWS_AS(Perform<void()>([](auto) { throw std::runtime_error("cannot begin"); }),
+                    std::runtime_error);
+    CHECK(self.Sleep(1ms));
+  }));
+}
+
+TEST_CASE("many processes wait for their sockets at once") {
+  constexpr int kProcesses = 200;  // two file descriptors each
+  TestNode t;
+  std::vector<std::unique_ptr<Connection>> connections;
+  std::vector<std::future<gen::Result<bool>>> answers;
+  for (int i = 0; i < kProcesses; ++i) {
+    connections.push_back(std::make_unique<Connection>(t.node));
+    Connection& connection = *connections.back();
+    answers.push_back(t.node.CallAsync<bool>(
+        t.Spawn(), Do{[&connection](Subject&) {
+          std::string line;
+          for (int k = 0; k < 3; ++k) {
+            auto size =
+                asio::async_read_until(connection.inner, asio::dynamic_buffer(line), '\n', Await());
+            asio::async_write(connection.inner, asio::buffer(line.data(), size.value()), Await())
+                .value();
+            line.erase(0, size.value());
+          }
+        }},
+        {.timeout = kit::kDeadline}));
+  }
+  for (int k = 0; k < 3; ++k) {
+    for (auto& connection : connections) asio::write(connection->outer, asio::buffer("line\n", 5));
+    for (auto& connection : connections) {
+      std::array<char, 5> echo{};
+      asio::read(connection->outer, asio::buffer(echo));
+      CHECK(std::string(echo.data(), echo.size()) == "line\n");
+    }
+  }
+  for (auto& answer : answers) CHECK(answer.get());
+}
+
+}  // namespace
+}  // namespace ergon::node
