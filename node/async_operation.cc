@@ -45,10 +45,12 @@ void AsyncOperation::Completed() {
       core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse), core::Lane::kMain));
 }
 
-AsyncOperation::End AsyncOperation::Wait(std::chrono::nanoseconds timeout) {
+AsyncOperation::End AsyncOperation::Wait(std::chrono::nanoseconds timeout, bool until_stop) {
   core::Envelope* signal = nullptr;
+  if (until_stop) process_.interruption_ = Process::Interruption::kSignalsStops;
   const auto deadline = timeout == gen::kInfinite ? 0 : DeadlineAfter(process_.Now(), timeout);
   auto outcome = process_.Wait(id_, deadline, signal);
+  process_.interruption_ = Process::Interruption::kSignals;
   const core::EnvelopePtr first(signal);
   End end = End::kNoStack;
   if (outcome && *outcome == core::AwaitOutcome::kResponse) return End::kCompleted;
@@ -61,9 +63,9 @@ AsyncOperation::End AsyncOperation::Wait(std::chrono::nanoseconds timeout) {
     process_.await_.Begin(id_);
   }
   Cancel();
-  process_.ignores_signals_ = true;
+  process_.interruption_ = Process::Interruption::kNothing;
   outcome = process_.Wait(id_, 0, signal);
-  process_.ignores_signals_ = false;
+  process_.interruption_ = Process::Interruption::kSignals;
   const core::EnvelopePtr second(outcome ? signal : nullptr);
   if (!outcome) done_.Wait();  // no stack: it cannot but keep its thread
   return end;

@@ -32,12 +32,13 @@ class AsyncOperation {
   enum class End : std::uint8_t {
     kCompleted,
     kTimedOut,     // it was cancelled, and has completed then
-    kInterrupted,  // likewise, because the process is being ended
+    kInterrupted,  // likewise, because the process is being ended, or asked to
     kNoStack,      // likewise, because there was no stack left for one more suspended process
   };
   // After the operation was started: suspends the process until it has completed. The time-out is
-  // more than 0; gen::kInfinite: none.
-  [[nodiscard]] End Wait(std::chrono::nanoseconds timeout);
+  // more than 0; gen::kInfinite: none. `until_stop`: not longer than until the process is asked to
+  // stop.
+  [[nodiscard]] End Wait(std::chrono::nanoseconds timeout, bool until_stop);
 
  protected:
   // By the process whose handler runs on this thread. Throws std::logic_error outside of handlers;

@@ -20,6 +20,7 @@
 //
 //   asio::error::timed_out          not within the time-out; it has been cancelled
 //   asio::error::operation_aborted  the process is being ended: return from the handler
+//                                   (AwaitOrStop: or has been asked to stop)
 //   asio::error::no_memory          no stack is left for one more suspended process
 //
 // What an operation has done in spite of being cancelled is its result: nothing that was read is
@@ -63,11 +64,19 @@ using IoResult = tl::expected<T, std::error_code>;
 // The token, see above.
 struct AwaitToken {
   std::chrono::nanoseconds timeout;
+  bool until_stop = false;
 };
 
 // Inside a handler, or any function below it. Throws std::logic_error elsewhere.
 [[nodiscard]] inline AwaitToken Await(std::chrono::nanoseconds timeout = gen::kInfinite) {
   return {timeout};
+}
+// The same for the places where a process may be stopped: it ends with operation_aborted, too, when
+// the process is asked to stop in order (by StopProcess, its supervisor, its pool, the end of the
+// node), now or earlier. Accept connections with it, and wait with it for the next request; with
+// Await a request that has begun is brought to its end first.
+[[nodiscard]] inline AwaitToken AwaitOrStop(std::chrono::nanoseconds timeout = gen::kInfinite) {
+  return {timeout, true};
 }
 // The same for a function that gets the token, and for Asio's deferred operations.
 template <class Operation, class = std::enable_if_t<std::is_invocable_v<Operation, AwaitToken>>>
@@ -188,10 +197,10 @@ class asio::async_result<ergon::node::AwaitToken, void(Args...)> {
       std::forward<Initiation>(initiation)(typename Operation::Handler(operation),
                                            std::forward<InitiationArgs>(args)...);
     } catch (...) {
-      (void)operation->Wait(ergon::gen::kInfinite);  // its handler was destroyed, or will be
+      (void)operation->Wait(ergon::gen::kInfinite, false);  // its handler was destroyed, or will be
       throw;
     }
-    const auto end = operation->Wait(token.timeout);
+    const auto end = operation->Wait(token.timeout, token.until_stop);
     if (!operation->results()) {
       return tl::make_unexpected(std::error_code(asio::error::operation_aborted));
     }

@@ -58,7 +58,10 @@ gen::Result<void> Runtime::StopAfterQueue(gen::PID pid, const gen::Reason& reaso
   Process* process = Find(pid);
   if (process == nullptr) return Reach(pid);
   auto asked = PushStop(*process, pid, reason);
-  if (asked && process->suspended_.load(std::memory_order_relaxed)) {
+  if (!asked) return asked;
+  process->NoteStopAsked(GenerationOf(pid));
+  if (process->await_.Unpark()) Dispatch(*process);  // it may be in AwaitOrStop
+  if (process->suspended_.load(std::memory_order_relaxed)) {
     // Nobody may be left to resume it.
     auto resume = core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kResume),
                                    core::Lane::kUrgent);

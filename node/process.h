@@ -262,6 +262,16 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   [[nodiscard]] bool IsKilled() const {
     return killed_.load(std::memory_order_relaxed) == generation_.load(std::memory_order_relaxed);
   }
+  // Any thread. The slot may have a later process, which may have been asked, too: that stays.
+  void NoteStopAsked(std::uint32_t generation) {
+    std::uint32_t noted = stopping_.load(std::memory_order_relaxed);
+    while (static_cast<std::int32_t>(generation - noted) > 0 &&
+           !stopping_.compare_exchange_weak(noted, generation, std::memory_order_seq_cst)) {
+    }
+  }
+  [[nodiscard]] bool IsAskedToStop() const {
+    return stopping_.load(std::memory_order_seq_cst) == generation_.load(std::memory_order_relaxed);
+  }
   [[nodiscard]] bool MustEnd() const { return ending_ || IsKilled(); }
 
   // -- requests without a stack (process_request.cc) --
@@ -312,6 +322,8 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   // The generation that has been killed; others are former ones. Set by Runtime::Kill, so that not
   // even an urgent message before the signal is handled, and by the signal.
   std::atomic<std::uint32_t> killed_{0};
+  // The generation that has been asked to stop after what waits in its mailbox.
+  std::atomic<std::uint32_t> stopping_{0};
   std::atomic<bool> trap_exit_{false};
   std::atomic<std::uint8_t> log_level_{0};
   std::atomic<std::uint8_t> state_{0};  // gen::ProcessState, for inspection
@@ -333,8 +345,14 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   std::atomic<bool> suspended_{false};
   bool has_queue_ = false;  // Main is kept in queue_lane_
   bool yield_on_send_ = false;
-  bool ignores_signals_ = false;  // parked_ waits for an operation that has to end first
-  bool yielded_ = false;          // parked_ waits for its next turn, for nothing else
+  // What ends a wait before its outcome is there, besides its time-out.
+  enum class Interruption : std::uint8_t {
+    kSignals,       // those that end the process
+    kSignalsStops,  // being asked to stop, too
+    kNothing,
+  };
+  Interruption interruption_ = Interruption::kSignals;
+  bool yielded_ = false;  // parked_ waits for its next turn, for nothing else
   gen::MessagePriority send_priority_ = gen::MessagePriority::kNormal;
   bool current_failed_ = false;  // its handler threw
   bool heir_ = false;            // the parent inherits

@@ -39,19 +39,20 @@ bool Process::IsInterrupted() {
 bool Process::SettleParked() {
   for (;;) {
     if (await_.HasOutcome()) return true;
-    if (ignores_signals_) {
+    if (interruption_ == Interruption::kNothing) {
       if (await_.TryPark()) return false;
       continue;
     }
-    if (IsInterrupted()) {
+    const bool heeds_stops = interruption_ == Interruption::kSignalsStops;
+    if (IsInterrupted() || (heeds_stops && IsAskedToStop())) {
       (void)await_.Interrupt();  // or an outcome has come meanwhile; either ends the wait
       return true;
     }
     if (!await_.TryPark()) continue;
     // From here on others may resume the process, unless the right to run can be taken back.
-    // Partner of the look at the express stack: Runtime::Deliver, which pushes and then calls
-    // Unpark.
-    if (!mailbox_.HasExpress()) return false;
+    // Partners of these two looks: Runtime::Deliver, which pushes to the express stack and then calls
+    // Unpark, and Runtime::StopAfterQueue, which says "stopping" and does the same.
+    if (!mailbox_.HasExpress() && !(heeds_stops && IsAskedToStop())) return false;
     if (!await_.Unpark()) return false;
   }
 }

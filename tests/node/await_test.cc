@@ -160,6 +160,48 @@ TEST_CASE("a process that is ended leaves Await at once, after its operation") {
   }
 }
 
+TEST_CASE("AwaitOrStop ends when the process is asked to stop, Await does not") {
+  TestNode t;
+  const gen::PID server = t.Spawn();
+  Connection connection(t.node);
+  std::string served;
+  t.Begin(server, [&](Subject&) {
+    std::string line;
+    const auto read = [&](AwaitToken token) {
+      return asio::async_read_until(connection.inner, asio::dynamic_buffer(line), '\n', token);
+    };
+    while (read(AwaitOrStop())) {
+      served += line;
+      line.clear();
+      if (!read(Await())) break;  // the rest of a request that has begun
+      served += line;
+      line.clear();
+    }
+    const auto again = read(AwaitOrStop());
+    REQUIRE_FALSE(again);
+    CHECK(again.error() == asio::error::operation_aborted);
+    served += "stopped";
+  });
+  asio::write(connection.outer, asio::buffer("a\nb\nc\n", 6));
+  const auto waits = [&] {
+    auto info = t.node.ProcessInfo(server);
+    return info && info->state == gen::ProcessState::kWaiting && connection.inner.available() == 0;
+  };
+  REQUIRE(kit::Eventually(waits));
+  const auto early = t.node.StopProcess(server, 2ms);  // not in the middle
+  CHECK((!early && early.error() == gen::ErrTimeout));
+  asio::write(connection.outer, asio::buffer("d\n", 2));
+  CHECK(t.node.WaitProcess(server, kit::kDeadline));
+  CHECK(served == "a\nb\nc\nd\nstopped");
+
+  const gen::PID waiter = t.Spawn();
+  t.Begin(waiter, [&](Subject&) {
+    std::array<char, 8> buffer{};
+    CHECK_FALSE(connection.inner.async_read_some(asio::buffer(buffer), AwaitOrStop()));
+  });
+  CHECK(t.node.StopProcess(waiter, kit::kDeadline));
+}
+
 // Cannot be cancelled: it ends when the test says so.
 struct Stubborn {
   template <class Handler>
