@@ -1,52 +1,11 @@
 #!/usr/bin/env bash
 # Tests the example treesum, whose program is the first argument, against find, sort and sha256sum.
-set -u
-export LC_ALL=C
-treesum=$(realpath "$1")
-[[ -x $treesum ]] || { echo "usage: $0 TREESUM"; exit 2; }
-work=$(mktemp -d)
-background=
-cleanup() {
-  [[ -n $background ]] && kill -KILL "$background" 2>/dev/null
-  chmod -R u+rwx "$work" 2>/dev/null
-  rm -rf "$work"
-}
-trap cleanup EXIT
-cd "$work" || exit 1
+. "$(dirname "$0")/checks.sh"
 
-failures=0
-# check NAME COMMAND...: runs the command, prints the name and whether it succeeded.
-check() {
-  local name=$1
-  shift
-  if "$@"; then
-    printf 'ok      %s\n' "$name"
-  else
-    printf 'FAILED  %s\n' "$name"
-    failures=$((failures + 1))
-    [[ -s err ]] && sed 's/^/        | /' err | head -20
-  fi
-}
-is() { [[ $1 == "$2" ]] || { printf '        %s, expected %s\n' "$1" "$2"; return 1; }; }
-says() { grep -qF -- "$1" err || { printf '        not on standard error: %s\n' "$1"; return 1; }; }
-silent() { [[ ! -s err ]]; }
-# run ARGUMENT...: treesum's output goes to out, its messages to err, its exit status to $status.
-run() {
-  "$treesum" "$@" >out 2>err
-  status=$?
-}
 # What treesum ought to print for directories.
 expected() { find "$@" -type f -print0 | sort -z | xargs -0r sha256sum -- 2>/dev/null; }
 first() { expected "${@:2}" 2>/dev/null | head -n "$1"; }
 same() { cmp -s out <(expected "$@") || { diff out <(expected "$@") | head -5; return 1; }; }
-# eventually CONDITION...: waits until it is true, ten seconds at most.
-eventually() {
-  local end=$((SECONDS + 10))
-  until "$@"; do
-    ((SECONDS < end)) || return 1
-    read -rt 0.01 <> <(:) || true
-  done
-}
 milliseconds() { echo $(($(date +%s%N) / 1000000)); }
 
 # -- names and order --
@@ -84,7 +43,7 @@ run tree/
 check 'a slash at the end is kept' same tree/
 run ./tree//sub
 check 'paths are spelled as given' same ./tree//sub
-(cd tree && "$treesum" . >../out 2>../err)
+(cd tree && "$program" . >../out 2>../err)
 (cd tree && expected .) >want
 check 'the current directory' cmp -s out want
 run --workers 1 --mailbox 1 tree
@@ -100,7 +59,7 @@ echo 2 >'odd/ /f'
 echo 3 >odd/-f
 run 'odd/[a,b]' 'odd/ '
 check 'directories with odd names' same 'odd/[a,b]' 'odd/ '
-(cd odd && "$treesum" -- -f >../out 2>../err)
+(cd odd && "$program" -- -f >../out 2>../err)
 check 'a file, after --' is "$(<out)" "$(cd odd && sha256sum -- -f)"
 run tree/a/x
 check 'a file' is "$(<out)" "$(sha256sum tree/a/x)"
@@ -203,7 +162,7 @@ mkdir vanishing
 truncate -s 50G vanishing/a-huge
 echo 1 >vanishing/b
 echo 2 >vanishing/c
-"$treesum" --workers 1 vanishing >out 2>err &
+"$program" --workers 1 vanishing >out 2>err &
 background=$!
 check 'a huge file is being read' eventually reads a-huge
 check 'the walk waits for it' eventually sleeps
@@ -270,18 +229,18 @@ rm zeros-*
 
 mkdir many
 (cd many && for i in {1..3000}; do echo "$i" >"a-name-that-fills-the-pipe-$i"; done)
-"$treesum" many 2>err | head -1 >out
+"$program" many 2>err | head -1 >out
 status=${PIPESTATUS[0]}
 check 'the reader goes away: exit status 1' is "$status" 1
 check 'reported' says 'treesum: cannot write to standard output: Broken pipe'
 check 'what it read is right' cmp -s out <(first 1 many)
-"$treesum" tree >/dev/full 2>err
+"$program" tree >/dev/full 2>err
 check 'a full disk: exit status 1' is "$?" 1
 check 'reported' says 'treesum: cannot write to standard output: No space left on device'
-"$treesum" tree >&- 2>err
+"$program" tree >&- 2>err
 check 'standard output is closed: exit status 1' is "$?" 1
 check 'reported' says 'treesum: cannot write to standard output: Bad file descriptor'
-"$treesum" tree >out 2>&-
+"$program" tree >out 2>&-
 check 'standard error is closed' same tree
 
 # stops_in_time SIGNAL STATUS: sends it to $background and waits for its end.
@@ -298,7 +257,7 @@ stops_in_time() {
 }
 truncate -s 50G tree/huge
 for signal in INT TERM; do
-  "$treesum" tree >out 2>err &
+  "$program" tree >out 2>err &
   background=$!
   check "a huge file is being read" eventually reads huge
   check "SIG$signal ends it within a second" stops_in_time $signal $((128 + $(kill -l $signal)))
@@ -311,7 +270,7 @@ done
 rm tree/huge
 
 mkfifo reader
-"$treesum" many >reader 2>err &
+"$program" many >reader 2>err &
 background=$!
 exec 3<reader
 # In poll(2), with output that nobody takes: treesum has written what the pipe holds.
@@ -331,11 +290,11 @@ exec 3<&-
 
 if command -v script >/dev/null; then
   truncate -s 4G sparse
-  script -qec "$treesum sparse" screen </dev/null >/dev/null
+  script -qec "$program sparse" screen </dev/null >/dev/null
   rm sparse
   check 'a progress bar with bytes and rate' grep -qE 'file.* [kMG]B  .*B/s  ' screen
   check 'with the time left' grep -qE '\[#*-*\] +[0-9]+%.* left' screen
-  script -qec "$treesum --no-progress tree/a" screen </dev/null >/dev/null
+  script -qec "$program --no-progress tree/a" screen </dev/null >/dev/null
   check '--no-progress' is "$(grep -cE $'\r.*B/s' screen)" 0
 else
   printf 'skipped %s\n' 'the progress bar: there is no script(1)'

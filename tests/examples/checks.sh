@@ -1,0 +1,56 @@
+# Sourced by the tests of the examples with the program's path as argument: changes to a scratch folder,
+# which is removed at the end, together with what runs in the background.
+set -u
+export LC_ALL=C
+program=$(realpath "$1")
+[[ -x $program ]] || { echo "usage: $0 PROGRAM"; exit 2; }
+work=$(mktemp -d)
+background=
+cleanup() {
+  [[ -n $background ]] && kill -KILL "$background" 2>/dev/null
+  chmod -R u+rwx "$work" 2>/dev/null
+  rm -rf "$work"
+}
+trap cleanup EXIT
+cd "$work" || exit 1
+
+failures=0
+# check NAME COMMAND...: runs the command, prints the name and whether it succeeded.
+check() {
+  local name=$1
+  shift
+  if "$@"; then
+    printf 'ok      %s\n' "$name"
+  else
+    printf 'FAILED  %s\n' "$name"
+    failures=$((failures + 1))
+    [[ -s err ]] && sed 's/^/        | /' err | head -20
+  fi
+}
+is() { [[ $1 == "$2" ]] || { printf '        %s, expected %s\n' "$1" "$2"; return 1; }; }
+prints() { grep -qE -- "$1" out || { printf '        not printed: %s\n' "$1"; return 1; }; }
+says() { grep -qF -- "$1" err || { printf '        not on standard error: %s\n' "$1"; return 1; }; }
+silent() { [[ ! -s err ]]; }
+# run ARGUMENT...: the program's output goes to out, its messages to err, its exit status to $status.
+run() {
+  "$program" "$@" >out 2>err
+  status=$?
+}
+# start ARGUMENT...: likewise in the background, as $background. With job control, because without it a
+# shell's background process ignores SIGINT.
+start() {
+  set -m
+  "$program" "$@" >out 2>err &
+  background=$!
+  set +m
+}
+# eventually CONDITION...: waits until it is true, ten seconds at most.
+eventually() {
+  local end=$((SECONDS + 10))
+  until "$@"; do
+    ((SECONDS < end)) || return 1
+    read -rt 0.01 <> <(:) || true
+  done
+}
+# The last command of a test.
+finish() { [[ $failures == 0 ]] || { echo "$failures failed"; exit 1; }; }

@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# Tests the example line_server, whose program is the first argument, with its client beside it.
+. "$(dirname "$0")/checks.sh"
+client=$(dirname "$program")/line_client
+
+listens() { grep -q '^listening at ' out; }
+# serve ARGUMENT...: starts a server; its port is $port.
+serve() {
+  start "$@"
+  eventually listens || check 'starts' false
+  port=$(sed -n 's/^listening at .* port //p' out)
+}
+# stop SIGNAL: and wait for it; its exit status is $status.
+stop() {
+  kill -"$1" "$background"
+  wait "$background"
+  status=$?
+  background=
+}
+# ask TEXT: sends it over a connection of its own and prints all that is answered until that is closed.
+ask() {
+  exec 3<>"/dev/tcp/127.0.0.1/$port" || return 1
+  printf '%b' "$1" >&3
+  timeout 20 cat <&3 2>/dev/null  # a connection that is reset ends, too
+  exec 3>&-
+}
+
+serve
+check 'echo' is "$(ask 'echo some text\nquit\n')" 'some text'
+check 'upper' is "$(ask 'upper some text\nquit\n')" 'SOME TEXT'
+check 'sum' is "$(ask 'sum 1 -2 30\nquit\n')" 29
+check 'lines that come together' is "$(ask 'echo 1\necho 2\necho 3\nquit\n')" $'1\n2\n3'
+check 'an empty line' is "$(ask '\nquit\n')" 'error: "" is none of echo, upper, sum, quit'
+check 'no such command' is "$(ask 'add 1\nquit\n')" 'error: "add" is none of echo, upper, sum, quit'
+check 'no number' is "$(ask 'sum 1 x\nquit\n')" 'error: "x" is not a number that fits'
+check 'too large' is "$(ask 'sum 9223372036854775807 1\nquit\n')" 'error: the sum does not fit'
+long=$(head -c 70000 /dev/zero | tr '\0' a)
+check 'a line without an end' is "$(ask "$long")" 'error: the line is too long'
+run --port "$port"
+check 'the port is taken' is "$status" 1
+check 'and it says which' says "cannot listen at 127.0.0.1 port $port: Address already in use"
+
+"$client" --port "$port" --connections 1000 --lines 20 >client.out 2>err
+check '1,000 connections at once' is $? 0
+check 'all answered' grep -q '^1000 connections at once, 20 lines each, all answered in ' client.out
+
+# A request that has begun is answered, and whoever waits for nothing is told.
+exec 4<>"/dev/tcp/127.0.0.1/$port"
+printf 'echo here\n' >&4
+read -r answer <&4
+check 'a connection that stays' is "$answer" here
+stop INT
+check 'SIGINT ends it in order' is "$status" 0
+check 'its connections are told' is "$(timeout 20 cat <&4)" 'error: server stops'
+exec 4>&-
+serve
+stop TERM
+check 'SIGTERM does, too' is "$status" 0
+check 'it says what it has done' prints '^answered 0 lines of 0 connections, refused 0$'
+
+serve --idle 0.05
+check 'idle connections are closed' is "$(ask '')" 'error: nothing came for too long'
+stop INT
+serve --connections 1
+exec 4<>"/dev/tcp/127.0.0.1/$port"
+printf 'echo first\n' >&4
+read -r answer <&4
+check 'one connection' is "$answer" first
+check 'more are refused' is "$(ask '')" 'error: there are too many connections'
+exec 4>&-
+again() { [[ $(ask 'echo again\nquit\n' 2>/dev/null) == again ]]; }
+check 'until it has gone' eventually again
+stop INT
+
+run --help
+check 'help' is "$status" 0
+check 'help explains' prints '^  -c,--connections N '
+for wrong in '--port 65536' '-p x' '-c 0' '-i -1' '--nonsense' 'argument'; do
+  # shellcheck disable=SC2086
+  run $wrong
+  check "wrong: $wrong" is "$status" 2
+  check "wrong: $wrong is explained" says "Try 'line_server --help'."
+done
+run --address nowhere
+check 'a wrong address' is "$status" 1
+check 'a wrong address is named' says '"nowhere" is not an IP address'
+run --address 192.0.2.1
+check 'an address of another machine' is "$status" 1
+"$client" --port 1 --connections 1 2>err
+check 'no server' is $? 1
+check 'no server is explained' says 'Connection refused'
+
+finish
