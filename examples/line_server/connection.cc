@@ -1,6 +1,8 @@
 #include "connection.h"
 
+#include <array>
 #include <cstddef>
+#include <system_error>
 #include <utility>
 
 #include <asio/buffer.hpp>
@@ -17,6 +19,18 @@ using namespace std::chrono_literals;
 namespace {
 constexpr std::size_t kMaxLine = 65'536;  // bytes, with its newline
 constexpr auto kWriteTimeout = 10s;       // for a client that reads nothing
+
+// A connection that is closed with unread input is reset, and its client may not learn why.
+void Discard(asio::ip::tcp::socket& socket) {
+  constexpr int kMostReads = 256;
+  std::error_code ignored;
+  socket.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+  std::array<char, 4096> input{};
+  for (int i = 0; i < kMostReads; ++i) {
+    if (!socket.async_read_some(asio::buffer(input), node::AwaitOrStop(1s))) return;
+  }
+}
+
 }  // namespace
 
 gen::Status Connection::HandleMessage(gen::PID from, gen::Message& message) {
@@ -36,7 +50,9 @@ void Connection::Serve(asio::ip::tcp::socket& socket) {
     const auto size = asio::async_read_until(socket, asio::dynamic_buffer(input, kMaxLine), '\n',
                                              node::AwaitOrStop(idle_));
     if (!size) {
-      if (size.error() == asio::error::not_found) Write(socket, "error: the line is too long");
+      if (size.error() == asio::error::not_found && Write(socket, "error: the line is too long")) {
+        Discard(socket);
+      }
       if (size.error() == asio::error::timed_out) Write(socket, "error: nothing came for too long");
       if (size.error() == asio::error::operation_aborted) Write(socket, "error: server stops");
       return;

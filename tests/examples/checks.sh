@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034
 # Sourced by the tests of the examples with the program's path as argument: changes to a scratch folder,
 # which is removed at the end, together with what runs in the background.
 set -u

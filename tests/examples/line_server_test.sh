@@ -3,9 +3,10 @@
 . "$(dirname "$0")/checks.sh"
 client=$(dirname "$program")/line_client
 
-listens() { grep -q '^listening at ' out; }
+listens() { grep -qs '^listening at ' out; }
 # serve ARGUMENT...: starts a server; its port is $port.
 serve() {
+  rm -f out  # of the one before
   start "$@"
   eventually listens || check 'starts' false
   port=$(sed -n 's/^listening at .* port //p' out)
