@@ -7,6 +7,7 @@
 
 #include <ergon/act/message_loop.h>
 #include <ergon/act/supervisor_inspection.h>
+#include <ergon/gen/child_end.h>
 #include <ergon/gen/envelope_kind.h>
 
 namespace ergon::act {
@@ -46,13 +47,7 @@ void SupervisorRunner::StopStarted() {
   const auto& all = children_.all();
   for (auto last = all.rbegin(); last != all.rend(); ++last) {
     const SupervisorChildren::Entry& entry = last->second;
-    if (!entry.pid) continue;
-    const auto timeout = entry.spec->shutdown_timeout;
-    const bool asked = timeout.count() != 0 &&
-                       host_.StopAfterQueue(entry.pid, gen::Reason::Shutdown()).has_value();
-    if (asked && host_.AwaitEnd(entry.pid, timeout)) continue;
-    (void)host_.Kill(entry.pid);
-    (void)host_.AwaitEnd(entry.pid, gen::kInfinite);
+    if (entry.pid) gen::EndChildAndWait(host_, entry.pid, entry.spec->shutdown_timeout);
   }
 }
 
@@ -84,7 +79,7 @@ gen::Status SupervisorRunner::OnEnvelope(core::Envelope& envelope, bool trap_exi
 gen::Status SupervisorRunner::OnOwn(core::Envelope& envelope, bool trap_exit) {
   switch (static_cast<gen::EnvelopeKind>(envelope.kind)) {
     case gen::EnvelopeKind::kOwnTimer:
-      if (const auto* timer = envelope.ValueAs<KillTimer>()) (void)host_.Kill(timer->pid);
+      if (const auto* late = envelope.ValueAs<gen::ChildTimeout>()) (void)host_.Kill(late->child);
       return gen::Continue();
     case gen::EnvelopeKind::kInspect:
       Answer(envelope);
@@ -235,13 +230,7 @@ void SupervisorRunner::StartProcess(Key key) {
 
 void SupervisorRunner::StopProcess(Key key) {
   SupervisorChildren::Entry& entry = *children_.Find(key);
-  const auto timeout = entry.spec->shutdown_timeout;
-  // Also if it cannot be asked, because it has just ended: its exit signal is on its way.
-  if (timeout.count() == 0 || !host_.StopAfterQueue(entry.pid, gen::Reason::Shutdown())) {
-    (void)host_.Kill(entry.pid);
-  } else if (timeout != gen::kInfinite) {
-    entry.killer = host_.SendSelfAfter(KillTimer{key, entry.pid}, timeout);
-  }
+  entry.killer = gen::EndChild(host_, entry.pid, entry.spec->shutdown_timeout);
 }
 
 void SupervisorRunner::Started(Key key) {

@@ -46,11 +46,6 @@ class SupervisorRunner {
   [[nodiscard]] std::vector<SupervisorChild> Children() const { return children_.List(strategy_); }
 
  private:
-  // What its timers bring.
-  struct KillTimer {
-    Key key;
-    gen::PID pid;
-  };
   // What the user will be told.
   struct Notice {
     bool started;

@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include <ergon/gen/child_end.h>
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/notices.h>
 #include <ergon/node/applications.h>
@@ -43,13 +44,7 @@ gen::Result<gen::PID> ApplicationMaster::StartMember(const gen::ApplicationProce
 
 void ApplicationMaster::UndoStart() {
   for (auto last = members_.rbegin(); last != members_.rend(); ++last) {
-    const auto timeout = last->what->shutdown_timeout;
-    const bool asked = timeout.count() != 0 &&
-                       host_->StopAfterQueue(last->pid, gen::Reason::Shutdown()).has_value();
-    if (!asked || !host_->AwaitEnd(last->pid, timeout)) {
-      (void)host_->Kill(last->pid);
-      (void)host_->AwaitEnd(last->pid, gen::kInfinite);
-    }
+    gen::EndChildAndWait(*host_, last->pid, last->what->shutdown_timeout);
     applications_.SetProcesses(spec_->name, last->pid, false);
   }
 }
@@ -70,7 +65,7 @@ gen::Status ApplicationMaster::ProcessMessage(core::Envelope& envelope) {
       }
       return gen::Continue();
     case gen::EnvelopeKind::kOwnTimer:
-      if (const auto* timer = envelope.ValueAs<KillTimer>()) (void)host_->Kill(timer->pid);
+      if (const auto* late = envelope.ValueAs<gen::ChildTimeout>()) (void)host_->Kill(late->child);
       return gen::Continue();
     case gen::EnvelopeKind::kInspect:
       (void)host_->SendResponse(gen::PID::FromAddress(envelope.from),
@@ -135,12 +130,7 @@ gen::Status ApplicationMaster::EndNext() {
   (void)killer_.Cancel();
   if (members_.empty()) return gen::Stop(stop_reason_);
   const Member& last = members_.back();
-  const auto timeout = last.what->shutdown_timeout;
-  if (timeout.count() == 0 || !host_->StopAfterQueue(last.pid, gen::Reason::Shutdown())) {
-    (void)host_->Kill(last.pid);
-  } else if (timeout != gen::kInfinite) {
-    killer_ = host_->SendSelfAfter(KillTimer{last.pid}, timeout);
-  }
+  killer_ = gen::EndChild(*host_, last.pid, last.what->shutdown_timeout);
   return gen::Continue();
 }
 

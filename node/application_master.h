@@ -31,10 +31,6 @@ class ApplicationMaster final : public gen::ProcessBehavior {
     gen::PID pid;
     gen::Ref monitor;
   };
-  // What its timer brings.
-  struct KillTimer {
-    gen::PID pid;
-  };
 
   gen::Result<gen::PID> StartMember(const gen::ApplicationProcess& what);
   void UndoStart();
