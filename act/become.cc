@@ -39,18 +39,19 @@ void HandlerStack::Replace(HandlerSet set) {
 }
 
 void HandlerStack::Push(HandlerSet set) {
-  sets_.push_back(std::make_shared<const HandlerSet>(std::move(set)));
+  if (sets_ == nullptr) sets_ = std::make_unique<std::vector<std::shared_ptr<const HandlerSet>>>();
+  sets_->push_back(std::make_shared<const HandlerSet>(std::move(set)));
 }
 
 bool HandlerStack::Pop() {
-  if (sets_.empty()) return false;
-  sets_.pop_back();
+  if (empty()) return false;
+  sets_->pop_back();
   return true;
 }
 
 gen::Status HandlerStack::Dispatch(gen::ProcessHost& host, Callbacks& own,
                                    core::Envelope& envelope) const {
-  const std::shared_ptr<const HandlerSet> top = sets_.back();
+  const std::shared_ptr<const HandlerSet> top = sets_->back();
   Overlay overlay(*top, own);
   return act::Dispatch(host, overlay, envelope);
 }

@@ -25,15 +25,16 @@ class HandlerStack {
   void Push(HandlerSet set);
   // False: there is none.
   bool Pop();
-  [[nodiscard]] bool empty() const noexcept { return sets_.empty(); }
-  [[nodiscard]] std::size_t size() const noexcept { return sets_.size(); }
+  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+  [[nodiscard]] std::size_t size() const noexcept { return sets_ == nullptr ? 0 : sets_->size(); }
 
   // As act::Dispatch, with the set on top, which stays until its handler has returned, whatever
   // becomes of the stack meanwhile. `own` are the actor's.
   gen::Status Dispatch(gen::ProcessHost& host, Callbacks& own, core::Envelope& envelope) const;
 
  private:
-  std::vector<std::shared_ptr<const HandlerSet>> sets_;
+  // Made with the first set: most actors have none, and are small.
+  std::unique_ptr<std::vector<std::shared_ptr<const HandlerSet>>> sets_;
 };
 
 }  // namespace ergon::act

@@ -200,8 +200,8 @@ class Mailbox {
   std::atomic<std::uint32_t> taken_{0};  // Main messages popped, modulo 2^32
   std::atomic<std::uint32_t> capacity_{0};
   // The consumer's own.
-  Envelope* marker_ = nullptr;
   bool marker_released_ = false;  // handled: its memory goes as soon as it is no longer the marker
+  Envelope* marker_ = nullptr;
   List main_;
   List system_;
   List urgent_;

@@ -78,7 +78,7 @@ gen::Result<void> Runtime::PushStop(Process& process, gen::PID pid, const gen::R
   envelope->generation = GenerationOf(pid);
   core::PushOutcome outcome = process.mailbox_.PushBeyondBound(envelope.get());
   if (outcome == core::PushOutcome::kRedirected) {
-    QueueLane* lane = process.queue_lane_.load(std::memory_order_acquire);
+    QueueLane* lane = process.GetQueueLane();
     if (lane != nullptr && lane->IsOf(GenerationOf(pid))) {
       if (lane->Stop(GenerationOf(pid), envelope, process.mailbox_) !=
           QueueLane::Outcome::kQueued) {

@@ -14,11 +14,11 @@ gen::Result<gen::ProcessInfo> Runtime::ProcessInfo(gen::PID pid) const {
   info.state = static_cast<gen::ProcessState>(process->state_.load(std::memory_order_relaxed));
   info.messages_queued = process->MainMessagesApprox();
   info.messages_handled = process->counts_.handled();
-  info.messages_dropped = process->counts_.expired();
-  info.messages_held =
-      static_cast<std::uint64_t>(std::max<std::int64_t>(process->counts_.held(), 0));
+  info.messages_dropped = process->Rare().expired.load(std::memory_order_relaxed);
+  info.messages_held = static_cast<std::uint64_t>(
+      std::max<std::int64_t>(process->Rare().held.load(std::memory_order_relaxed), 0));
   info.messages_sent = process->counts_.sent();
-  info.messages_overflowed = process->overflowed_.load(std::memory_order_relaxed);
+  info.messages_overflowed = process->Rare().overflowed.load(std::memory_order_relaxed);
   info.suspended = process->suspended_.load(std::memory_order_relaxed);
   info.mailbox_size = process->mailbox_.capacity();
   info.trap_exit = process->TrapExit();
@@ -73,7 +73,7 @@ gen::MessageBalance Runtime::MessageBalance() const {
   table_.ForEach([&](const Process& process) {
     balance.accepted += process.counts_.sent();
     balance.handled += process.counts_.handled();
-    balance.held += static_cast<std::uint64_t>(process.counts_.held());
+    balance.held += static_cast<std::uint64_t>(process.Rare().held.load(std::memory_order_relaxed));
     balance.queued += static_cast<std::uint64_t>(
         std::max(process.express_queued_.load(std::memory_order_relaxed), 0));
     if (!process.mailbox_.IsClosed()) balance.queued += process.MainMessagesApprox();

@@ -4,8 +4,8 @@
 //
 //   taken = handled + expired + late + passed on           at the end of each turn
 //
-// A message that was passed on is *held* by the behaviour until it forwards or drops it; so is one
-// that it has inherited. The node's books (gen::MessageBalance) are the sum of its processes'.
+// A message that was passed on is *held* (RareCounts) by the behaviour until it forwards or drops
+// it; so is one that it has inherited. The node's books (gen::MessageBalance) are the sum of its processes'.
 //
 // Written by the one with the right to run the process, read by anybody: plain loads and stores.
 #pragma once
@@ -21,10 +21,8 @@ namespace ergon::node {
 class MessageCounts {
  public:
   void Reset() noexcept {
-    for (auto* counter : {&sent_, &handled_, &expired_}) {
-      counter->store(0, std::memory_order_relaxed);
-    }
-    held_.store(0, std::memory_order_relaxed);
+    sent_.store(0, std::memory_order_relaxed);
+    handled_.store(0, std::memory_order_relaxed);
     Expect(0);
   }
 
@@ -34,19 +32,11 @@ class MessageCounts {
     Add(handled_);
     Account(1);
   }
-  // A request whose caller had stopped waiting.
-  void Expired() noexcept {
-    Add(expired_);
-    Account(1);
-  }
+  // A request whose caller had stopped waiting; it is in RareCounts.
+  void Expired() noexcept { Account(1); }
   // It was meant for the slot's former process.
   void Late() noexcept { Account(1); }
   void PassedOn() noexcept { Account(1); }
-
-  // The behaviour has got hold of so many messages, or has let go of them.
-  void Hold(std::int64_t messages) noexcept {
-    held_.store(held_.load(std::memory_order_relaxed) + messages, std::memory_order_relaxed);
-  }
 
   // Debug builds: a message was taken out of the mailbox, and at the end of a turn all are accounted
   // for.
@@ -59,8 +49,6 @@ class MessageCounts {
 
   [[nodiscard]] std::uint64_t sent() const noexcept { return Read(sent_); }
   [[nodiscard]] std::uint64_t handled() const noexcept { return Read(handled_); }
-  [[nodiscard]] std::uint64_t expired() const noexcept { return Read(expired_); }
-  [[nodiscard]] std::int64_t held() const noexcept { return held_.load(std::memory_order_relaxed); }
 
  private:
   static void Add(std::atomic<std::uint64_t>& counter) noexcept {
@@ -80,8 +68,6 @@ class MessageCounts {
 
   std::atomic<std::uint64_t> sent_{0};
   std::atomic<std::uint64_t> handled_{0};
-  std::atomic<std::uint64_t> expired_{0};
-  std::atomic<std::int64_t> held_{0};
 };
 
 }  // namespace ergon::node

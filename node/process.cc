@@ -204,7 +204,7 @@ gen::Result<std::size_t> Process::PublishEnvelope(gen::Atom name, gen::Ref token
 
 core::EnvelopePtr Process::Detach(core::Envelope& envelope) {
   mailbox_.Detach(&envelope);
-  if (IsMessage(envelope)) counts_.Hold(1);
+  if (IsMessage(envelope)) Hold(1);
   if (current_ == &envelope) current_ = nullptr;
   return core::EnvelopePtr(&envelope);
 }
@@ -215,7 +215,7 @@ gen::Result<void> Process::Forward(gen::PID to, core::EnvelopePtr& envelope, boo
   envelope->flags &= static_cast<std::uint8_t>(~core::Envelope::kFlagMakeRoom);
   const bool is_message = IsMessage(*envelope);
   auto sent = runtime_->Deliver(to, envelope);
-  if (sent && is_message) counts_.Hold(-1);
+  if (sent && is_message) Hold(-1);
   return sent;
 }
 
@@ -224,12 +224,12 @@ gen::Result<void> Process::ForwardMakingRoom(gen::PID worker, core::EnvelopePtr&
   MarkRouted(*envelope, Self().id);
   const bool is_message = IsMessage(*envelope);
   auto sent = runtime_->DeliverMakingRoom(worker, envelope);
-  if (sent && is_message) counts_.Hold(-1);
+  if (sent && is_message) Hold(-1);
   return sent;
 }
 
 void Process::Drop(core::EnvelopePtr envelope, gen::DropReason reason, const gen::Error& error) {
-  if (IsMessage(*envelope)) counts_.Hold(-1);
+  if (IsMessage(*envelope)) Hold(-1);
   runtime_->DropEnvelope(std::move(envelope), reason, error);
 }
 
@@ -253,10 +253,10 @@ gen::WorkerProgress Process::Progress(gen::PID worker) const {
     progress.handled = process->routed_handled_.load(std::memory_order_acquire);
     progress.current = process->current_routed_.load(std::memory_order_acquire);
     const std::uint32_t taken = process->mailbox_.TakenApprox();
-    progress.dropped = process->routed_overflowed_.load(std::memory_order_acquire);
-    progress.queued =
-        process->MainMessagesApprox() +
-        static_cast<std::uint64_t>(std::max<std::int64_t>(process->counts_.held(), 0));
+    progress.dropped = process->Rare().routed_overflowed.load(std::memory_order_acquire);
+    progress.queued = process->MainMessagesApprox() +
+                      static_cast<std::uint64_t>(std::max<std::int64_t>(
+                          process->Rare().held.load(std::memory_order_relaxed), 0));
     const auto state =
         static_cast<gen::ProcessState>(process->state_.load(std::memory_order_acquire));
     progress.busy = state == gen::ProcessState::kRunning || state == gen::ProcessState::kWaiting;

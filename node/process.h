@@ -46,7 +46,7 @@ struct SpawnRequest {
 
 class Process final : public core::Schedulable, public gen::ProcessHost, private gen::LogSink {
  public:
-  Process(Runtime& runtime, std::uint32_t index) : runtime_(&runtime), index_(index) {}
+  Process(Runtime& runtime, std::uint32_t index) : index_(index), runtime_(&runtime) {}
   ~Process() override;
 
   // The process whose turn runs on this thread, or null.
@@ -142,7 +142,9 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
     GetPoolSlot().makes_room.store(makes_room, std::memory_order_relaxed);
   }
   [[nodiscard]] std::uint64_t MainQueued() const override { return mailbox_.MainDepthApprox(); }
-  [[nodiscard]] std::uint64_t ExpiredRequests() const override { return counts_.expired(); }
+  [[nodiscard]] std::uint64_t ExpiredRequests() const override {
+    return Rare().expired.load(std::memory_order_relaxed);
+  }
   [[nodiscard]] bool InOwnTurn() const override { return Current() == this; }
 
  private:
@@ -215,28 +217,28 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
     core::Envelope* envelope = mailbox_.Pop(TakesMain());
     if (envelope != nullptr || !has_queue_) [[likely]]
       return envelope;
-    return TakesMain() && mailbox_.HasQueued() ? queue_lane_.load()->Pop(mailbox_).release()
-                                               : nullptr;
+    return TakesMain() && mailbox_.HasQueued() ? GetQueueLane()->Pop(mailbox_).release() : nullptr;
   }
   [[nodiscard]] std::vector<core::EnvelopePtr> TakeStash();
   void MakeOwn(core::Envelope& envelope) const;  // it comes back as one of the behaviour's own
   // Messages that wait in the Main lane: without what the behaviour has put there itself.
   [[nodiscard]] std::uint64_t MainMessagesApprox() const {
-    const std::int64_t own = own_in_main_.load(std::memory_order_acquire);
+    const std::int64_t own = Rare().own_in_main.load(std::memory_order_acquire);
     return static_cast<std::uint64_t>(std::max<std::int64_t>(mailbox_.MainDepthApprox() - own, 0));
   }
   // Release: before the mailbox shows that it has them.
   void CountOwnInMain(std::int64_t envelopes) {
-    own_in_main_.store(own_in_main_.load(std::memory_order_relaxed) + envelopes,
-                       std::memory_order_release);
+    auto& own = Cold().counts.own_in_main;
+    own.store(own.load(std::memory_order_relaxed) + envelopes, std::memory_order_release);
   }
   // Answers the one who asked, when there is one.
   void SetSuspended(core::Envelope& envelope);
   // A message was dropped for want of room. Any thread.
   void CountOverflow(const core::Envelope& envelope) {
-    overflowed_.fetch_add(1, std::memory_order_relaxed);
+    RareCounts& counts = Cold().counts;
+    counts.overflowed.fetch_add(1, std::memory_order_relaxed);
     if ((envelope.flags & core::Envelope::kFlagRouted) != 0) {
-      routed_overflowed_.fetch_add(1, std::memory_order_release);  // partner: Progress
+      counts.routed_overflowed.fetch_add(1, std::memory_order_release);  // partner: Progress
     }
   }
 
@@ -309,6 +311,28 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   [[nodiscard]] ProcessCold* ColdIfAny() const {
     return cold_.load(std::memory_order_acquire);  // partner: Cold
   }
+  // For reading.
+  [[nodiscard]] const RareCounts& Rare() const {
+    static const RareCounts none;
+    const ProcessCold* cold = ColdIfAny();
+    return cold == nullptr ? none : cold->counts;
+  }
+  // The behaviour has got hold of so many messages, or has let go of them.
+  void Hold(std::int64_t messages) {
+    auto& held = Cold().counts.held;
+    held.store(held.load(std::memory_order_relaxed) + messages, std::memory_order_relaxed);
+  }
+  void CountExpired() {
+    auto& expired = Cold().counts.expired;
+    expired.store(expired.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    counts_.Expired();
+  }
+  // The slot's, or null.
+  [[nodiscard]] QueueLane* GetQueueLane() const {
+    const ProcessCold* cold = ColdIfAny();
+    // Acquire; partner: OpenMailbox.
+    return cold == nullptr ? nullptr : cold->queue_lane.load(std::memory_order_acquire);
+  }
   PoolSlot& GetPoolSlot();
   [[nodiscard]] gen::LogLevel Level() const override;
   void Write(gen::LogLevel level, std::string_view text) override;
@@ -324,6 +348,7 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   std::atomic<std::uint32_t> killed_{0};
   // The generation that has been asked to stop after what waits in its mailbox.
   std::atomic<std::uint32_t> stopping_{0};
+  const std::uint32_t index_;
   std::atomic<bool> trap_exit_{false};
   std::atomic<std::uint8_t> log_level_{0};
   std::atomic<std::uint8_t> state_{0};  // gen::ProcessState, for inspection
@@ -332,18 +357,19 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   // process ends that child too, so that an Init that waits does not hold it up.
   std::atomic<std::uint64_t> starting_child_{0};
   std::atomic<PoolSlot*> pool_{nullptr};
-  std::atomic<QueueLane*> queue_lane_{nullptr};  // the slot's; used while has_queue_
   core::Dispatcher* dispatcher_ = nullptr;
   core::Fiber* parked_ = nullptr;
   std::unique_ptr<gen::ProcessBehavior> behavior_;
   core::Envelope* current_ = nullptr;  // being handled; null when it was detached
-  std::uint32_t sends_ = 0;            // in this turn
-  bool started_ = false;               // Init has succeeded
-  bool ending_ = false;                // end_reason_ is set
-  bool answered_ = false;              // current_ is a request and has its response
+  // Messages of high priorities that wait. It belongs to the slot: what arrives late counts too.
+  std::atomic<std::int32_t> express_queued_{0};
+  std::uint32_t sends_ = 0;  // in this turn
+  bool started_ = false;     // Init has succeeded
+  bool ending_ = false;      // end_reason_ is set
+  bool answered_ = false;    // current_ is a request and has its response
   bool hold_main_ = false;
   std::atomic<bool> suspended_{false};
-  bool has_queue_ = false;  // Main is kept in queue_lane_
+  bool has_queue_ = false;  // Main is kept in the queue lane
   bool yield_on_send_ = false;
   // What ends a wait before its outcome is there, besides its time-out.
   enum class Interruption : std::uint8_t {
@@ -358,27 +384,19 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   bool heir_ = false;            // the parent inherits
   bool announce_ = false;        // the parent gets MessageStarted
   bool detached_ = false;
+  std::atomic<bool> relations_closed_{true};
+  // Read by inspection: current_ came through the pool, and is not counted yet.
+  std::atomic<bool> current_routed_{false};
   MessageCounts counts_;
-  // Written by one, read by inspection.
-  std::atomic<bool> current_routed_{
-      false};  // current_ came through the pool, and is not counted yet
-  std::atomic<std::uint64_t> routed_handled_{0};
-  // Dropped for want of room, by senders; the second: those that came through the pool.
-  std::atomic<std::uint64_t> overflowed_{0};
-  std::atomic<std::uint64_t> routed_overflowed_{0};
-  // Messages of high priorities that wait. It belongs to the slot: what arrives late counts too.
-  std::atomic<std::int32_t> express_queued_{0};
-  std::atomic<std::int64_t> own_in_main_{0};  // of the behaviour's own envelopes, no messages
+  std::atomic<std::uint64_t> routed_handled_{0};  // written by one, read by inspection
 
   // Cold.
   Runtime* const runtime_;
-  const std::uint32_t index_;
-  std::atomic<bool> relations_closed_{true};
-  std::atomic<std::uint64_t> parent_id_{0};  // always of this node
-  gen::Reason end_reason_;
+  std::atomic<std::uint64_t> parent_id_{0};        // always of this node
+  std::unique_ptr<const gen::Reason> end_reason_;  // null: normal
   mutable std::atomic<ProcessCold*> cold_{nullptr};
   std::unique_ptr<gen::Args> args_;  // until Init
-  gen::PID init_from_;               // who waits for Init
+  std::uint64_t init_from_ = 0;      // the id of who waits for Init, on this node
   std::uint64_t init_ref_ = 0;
   std::int64_t started_at_ = 0;
   std::atomic<std::uint64_t> sequence_{0};  // order of spawning

@@ -5,6 +5,7 @@
 // only valid if the slot still has the generation it came for and `closed` is false.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
@@ -19,10 +20,14 @@
 #include <ergon/gen/ref.h>
 #include <ergon/gen/target.h>
 #include <ergon/node/awaited_responses.h>
+#include <ergon/node/queue_lane.h>
+#include <ergon/node/rare_counts.h>
 
 namespace ergon::node {
 
 struct ProcessCold {
+  ~ProcessCold() { delete queue_lane.load(std::memory_order_relaxed); }
+
   core::SpinLock lock;
 
   // -- guarded by `lock` --
@@ -54,6 +59,11 @@ struct ProcessCold {
   gen::Overflow overflow =
       gen::Overflow::kReject;  // of a bounded mailbox without a queue of its own
   gen::Mailbox mailbox;        // as it was asked for
+
+  // -- without a lock --
+  RareCounts counts;
+  // The slot's; made when first needed. Partner: Process::OpenMailbox.
+  std::atomic<QueueLane*> queue_lane{nullptr};
 
   // -- with a lock of its own --
   AwaitedResponses awaited;

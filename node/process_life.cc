@@ -16,7 +16,6 @@ namespace ergon::node {
 Process::~Process() {
   delete cold_.load(std::memory_order_relaxed);
   delete pool_.load(std::memory_order_relaxed);
-  delete queue_lane_.load(std::memory_order_relaxed);
 }
 
 gen::Result<void> Process::Open(const SpawnRequest& request,
@@ -35,9 +34,9 @@ gen::Result<void> Process::Open(const SpawnRequest& request,
   detached_ = request.options.detached;
   current_ = nullptr;
   parked_ = nullptr;
-  end_reason_ = gen::Reason();
+  end_reason_ = nullptr;
   send_priority_ = request.options.send_priority;
-  init_from_ = gen::PID();
+  init_from_ = 0;
   init_ref_ = 0;
   trap_exit_.store(false, std::memory_order_relaxed);
   log_level_.store(request.options.log_level ? static_cast<std::uint8_t>(*request.options.log_level)
@@ -45,7 +44,7 @@ gen::Result<void> Process::Open(const SpawnRequest& request,
                    std::memory_order_relaxed);
   state_.store(static_cast<std::uint8_t>(gen::ProcessState::kStarting), std::memory_order_relaxed);
   counts_.Reset();
-  own_in_main_.store(0, std::memory_order_relaxed);
+  if (ProcessCold* cold = ColdIfAny()) cold->counts.Reset();
   current_routed_.store(false, std::memory_order_relaxed);
   routed_handled_.store(0, std::memory_order_relaxed);
   started_at_ = Now();
@@ -78,7 +77,7 @@ void Process::ReportInit(const gen::Reason* failure) {
             : core::MakeEnvelope<gen::Error>(
                   static_cast<std::uint8_t>(gen::EnvelopeKind::kError), core::Lane::kMain,
                   gen::Error(gen::ErrorCode::kProcessTerminated, failure->ToString()));
-    (void)runtime_->Respond(init_from_, init_ref_, std::move(response));
+    (void)runtime_->Respond({init_from_, self.node, self.creation}, init_ref_, std::move(response));
     init_ref_ = 0;
   } else if (announce_ && failure == nullptr) {
     auto started = core::MakeEnvelope<gen::MessageStarted>(
@@ -125,7 +124,7 @@ void Process::Finish(const gen::Reason& reason) {
                                       .messages = std::move(waiting),
                                       .handled = routed_handled_.load(),
                                       .holds_current = holds_current,
-                                      .dropped = routed_overflowed_.load()};
+                                      .dropped = Rare().routed_overflowed.load()};
   // The heir, or a parent, may end as soon as it knows: whoever watches both learns of this end first.
   ending.TellWatchers(*runtime_, reason);
   DisposeRest(rest, self, inheritance);
@@ -252,7 +251,7 @@ gen::Result<gen::PID> Process::SpawnChild(const SpawnRequest& request) {
     return TerminatedError(failure);
   }
   const std::uint64_t id = NextUniqueId();
-  child.init_from_ = Self();
+  child.init_from_ = Self().id;
   child.init_ref_ = id;
   await_.Begin(id);
   child.dispatcher_->Schedule(child);

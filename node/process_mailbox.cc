@@ -28,8 +28,6 @@ gen::Result<std::unique_ptr<gen::MailboxQueue>> Process::MakeQueue(const gen::Ma
 void Process::OpenMailbox(const gen::ProcessOptions& options,
                           std::unique_ptr<gen::MailboxQueue> queue) {
   const gen::Mailbox& mailbox = options.mailbox;
-  overflowed_.store(0, std::memory_order_relaxed);
-  routed_overflowed_.store(0, std::memory_order_relaxed);
   if (mailbox.bound() != 0 || mailbox.HasQueue() || options.stash_size != 0) {
     ProcessCold& cold = Cold();
     std::lock_guard lock(cold.lock);
@@ -43,10 +41,10 @@ void Process::OpenMailbox(const gen::ProcessOptions& options,
                                                                        : mailbox.bound()));
     return;
   }
-  QueueLane* lane = queue_lane_.load(std::memory_order_relaxed);
+  QueueLane* lane = GetQueueLane();
   if (lane == nullptr) {
     lane = new QueueLane;
-    queue_lane_.store(lane, std::memory_order_release);  // partner: Runtime::Enqueue
+    Cold().queue_lane.store(lane, std::memory_order_release);  // partner: GetQueueLane
   }
   lane->Open(generation_.load(std::memory_order_relaxed), std::move(queue),
              static_cast<std::size_t>(mailbox.bound()));
@@ -58,7 +56,7 @@ core::Mailbox::Rest Process::CloseMailbox(std::vector<core::EnvelopePtr>& waitin
   core::Mailbox::Rest rest = mailbox_.Close();
   if (has_queue_) {
     // After the mailbox was closed: whoever pushes from now on finds the lane closed.
-    for (auto& envelope : queue_lane_.load()->Close(mailbox_)) {
+    for (auto& envelope : GetQueueLane()->Close(mailbox_)) {
       waiting.push_back(std::move(envelope));
     }
     has_queue_ = false;
@@ -86,9 +84,8 @@ bool Process::Stash(core::Envelope& envelope) {
 std::vector<core::EnvelopePtr> Process::TakeStash() {
   ProcessCold* cold = ColdIfAny();
   if (cold == nullptr) return {};
-  counts_.Hold(
-      -std::count_if(cold->stash.begin(), cold->stash.end(),
-                     [](const core::EnvelopePtr& envelope) { return IsMessage(*envelope); }));
+  Hold(-std::count_if(cold->stash.begin(), cold->stash.end(),
+                      [](const core::EnvelopePtr& envelope) { return IsMessage(*envelope); }));
   return std::exchange(cold->stash, {});
 }
 
@@ -106,7 +103,7 @@ std::size_t Process::UnstashAll() {
   }
   for (auto& envelope : stash) envelope->lane = core::Lane::kMain;
   if (has_queue_) {
-    queue_lane_.load()->Return(std::move(stash), mailbox_);
+    GetQueueLane()->Return(std::move(stash), mailbox_);
     return count;
   }
   CountOwnInMain(std::count_if(stash.begin(), stash.end(), [](const core::EnvelopePtr& envelope) {

@@ -31,7 +31,7 @@ gen::Result<gen::Ref> Process::RequestEnvelope(gen::PID to, core::EnvelopePtr& r
   }
   if (deadline != 0) awaited.Arm(id, runtime_->timers(), deadline, &ExpireRequest, this);
   if (kept) {
-    counts_.Hold(-1);
+    Hold(-1);
   } else {
     counts_.Sent();
   }

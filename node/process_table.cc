@@ -6,6 +6,12 @@
 
 namespace ergon::node {
 
+// What an idle process costs is this, its behaviour (48 bytes for an actor) and a place among the free
+// slots: not more than 400 bytes. What few processes need belongs into ProcessCold.
+#ifdef NDEBUG
+static_assert(sizeof(Process) <= 344);
+#endif
+
 ProcessTable::~ProcessTable() {
   for (std::uint32_t i = 0; i < chunk_count_; ++i) {
     Process* chunk = chunks_[i].load(std::memory_order_relaxed);

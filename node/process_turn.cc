@@ -43,7 +43,7 @@ core::TurnEnd Process::RunMessages() {
   sends_ = 0;
   for (;;) {
     if (MustEnd()) {
-      Finish(IsKilled() ? gen::Reason::Kill() : end_reason_);
+      Finish(IsKilled() ? gen::Reason::Kill() : end_reason_ ? *end_reason_ : gen::Reason());
       SetCurrentProcess(nullptr);
       return core::TurnEnd::kCompleted;
     }
@@ -138,8 +138,8 @@ void Process::HandleEnvelope(core::Envelope& envelope) {
 void Process::HandleInheritance(core::Envelope& envelope) {
   auto& inheritance = *envelope.ValueAs<gen::MessageInheritance>();
   if (inheritance.late) GetPoolSlot().late.fetch_sub(1, std::memory_order_relaxed);
-  counts_.Hold(std::count_if(inheritance.messages.begin(), inheritance.messages.end(),
-                             [](const core::EnvelopePtr& left) { return IsMessage(*left); }));
+  Hold(std::count_if(inheritance.messages.begin(), inheritance.messages.end(),
+                     [](const core::EnvelopePtr& left) { return IsMessage(*left); }));
   Guarded([&] { NoteStatus(behavior_->ProcessMessage(envelope)); });
 }
 
@@ -147,7 +147,7 @@ bool Process::HandleRequest(core::Envelope& envelope) {
   // The coarse clock is cheap and late by up to kCoarseLag at most: it skips what has surely
   // expired.
   if (envelope.deadline != 0 && runtime_->clock().CoarseNow() > envelope.deadline) {
-    counts_.Expired();
+    CountExpired();
     answered_ = true;
     // Who waits without a deadline of its own has to be told.
     const gen::PID from = gen::PID::FromAddress(envelope.from);
@@ -207,7 +207,9 @@ void Process::AskToStop(const gen::Reason& reason) {
 void Process::NoteStatus(const gen::Status& status) {
   if (!status.stops() || ending_) return;
   ending_ = true;
-  end_reason_ = status.reason();
+  if (status.reason().kind() != gen::ReasonKind::kNormal) {
+    end_reason_ = std::make_unique<const gen::Reason>(status.reason());
+  }
 }
 
 template <class Function>

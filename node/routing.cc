@@ -4,7 +4,7 @@
 namespace ergon::node {
 
 gen::Result<void> Runtime::Route(Process& pool, gen::PID to, core::EnvelopePtr& envelope) {
-  QueueLane* lane = pool.queue_lane_.load(std::memory_order_acquire);  // partner: OpenMailbox
+  QueueLane* lane = pool.GetQueueLane();
   if (lane != nullptr && lane->IsOf(GenerationOf(to))) return Enqueue(pool, *lane, to, envelope);
   PoolSlot* slot = pool.pool_.load(std::memory_order_acquire);  // partner: Process::GetPoolSlot
   if (slot == nullptr) return gen::ErrProcessTerminated;

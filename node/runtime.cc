@@ -156,7 +156,7 @@ gen::Result<gen::PID> Runtime::SpawnFromOutside(const SpawnRequest& request) {
   Process& process = **opened;
   const gen::PID pid = process.Self();
   const std::uint64_t id = NextUniqueId();
-  process.init_from_ = Self();
+  process.init_from_ = Self().id;
   process.init_ref_ = id;
   core::Event done;
   gen::Result<core::EnvelopePtr> response = gen::ErrNodeTerminated;
@@ -195,6 +195,7 @@ void Runtime::ProcessEnded(Process& process, gen::PID pid, const gen::Reason& re
     waiters.swap(cold->waiters);
     waiting_processes.swap(cold->waiting_processes);
     cold->name = gen::Atom();
+    cold->counts.Reset();
   }
   // What the process had sent and handled stays in the node's books.
   if (process.counts_.sent() != 0) accepted_.Add(process.counts_.sent());

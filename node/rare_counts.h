@@ -1,0 +1,30 @@
+// The part of a process's books that most processes never need, in ProcessCold.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace ergon::node {
+
+// Read by anybody. Those without another word are written by the one with the right to run the
+// process.
+struct RareCounts {
+  std::atomic<std::uint64_t> expired{0};  // requests whose caller had stopped waiting
+  // Messages that the behaviour has got hold of, and has neither forwarded nor dropped.
+  std::atomic<std::int64_t> held{0};
+  // Dropped for want of room, by any thread; the second: those that came through the pool.
+  std::atomic<std::uint64_t> overflowed{0};
+  std::atomic<std::uint64_t> routed_overflowed{0};
+  // The behaviour's own envelopes in the Main lane, which are no messages.
+  std::atomic<std::int64_t> own_in_main{0};
+
+  void Reset() noexcept {
+    expired.store(0, std::memory_order_relaxed);
+    held.store(0, std::memory_order_relaxed);
+    overflowed.store(0, std::memory_order_relaxed);
+    routed_overflowed.store(0, std::memory_order_relaxed);
+    own_in_main.store(0, std::memory_order_relaxed);
+  }
+};
+
+}  // namespace ergon::node
