@@ -46,8 +46,14 @@ std::string Dispatcher::Validate(const DispatcherOptions& options) {
         CheckRange("search_ns", options.search_ns, std::int64_t{0}, kSecond)}) {
     if (!error.empty()) return error;
   }
-  return "";
+  return options.stealing.Validate();
 }
+
+void Dispatcher::VisitRunning(const std::function<void(const RunningTurn&)>&) const {}
+
+void Dispatcher::SetWatch(std::function<void()>) {}
+
+bool Dispatcher::WatchWhileAwake() { return false; }
 
 void Dispatcher::Wait(Event& event) { event.Wait(); }
 

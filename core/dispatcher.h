@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include <ergon/core/schedulable.h>
+#include <ergon/core/stealing_effort.h>
 
 namespace ergon::core {
 
@@ -37,6 +39,7 @@ struct DispatcherOptions {
   std::size_t fiber_stack_bytes = 256 * 1024;  // 16 KiB..1 GiB; only pages that are touched count
   std::size_t fibers_cached = 1024;            // idle stacks kept, besides 64 for each worker
   std::int64_t search_ns = 20'000;             // how long a worker looks for work before it sleeps
+  StealingEffort stealing = {};                // instead of that, unless it is empty
   std::string thread_name = "ergon";           // "-<index>" is appended
   std::shared_ptr<DispatcherHooks> hooks = nullptr;
 };
@@ -49,6 +52,19 @@ struct DispatcherStats {
   std::uint64_t wakeups = 0;  // times a sleeping worker came back, for whatever reason
 };
 
+// What a worker runs at the moment.
+struct RunningTurn {
+  int worker = 0;
+  std::uint64_t number = 0;                  // of the worker's turns, this is so many-th
+  const Schedulable* schedulable = nullptr;  // for its identity: it may end at any time
+};
+
+// What a policy is: it decides which worker runs what, and when. The node's own are MakeWorkStealing
+// and MakeWorkSharing. A policy of one's own derives from ThreadedDispatcher, which has the threads
+// (examples/11_own_policy.cc), or from this class, and is given to a node with
+// gen::NodeOptions::dispatcher. It has to keep two promises: what has been scheduled gets exactly one
+// RunTurn, at some time, inside the loop of a Worker; and all that happened before Schedule in the
+// thread that called it happens before that RunTurn.
 class Dispatcher {
  public:
   // "" if the options are good, else the first field that is not, with its value and range.
@@ -79,6 +95,18 @@ class Dispatcher {
   // How a thread that is not a worker waits; a dispatcher without threads runs turns meanwhile.
   virtual void Wait(Event& event);
   virtual bool WaitFor(Event& event, std::int64_t nanoseconds);
+
+  // False: turns run only while the owner steps or waits. Nothing that belongs to it may use threads.
+  virtual bool HasThreads() const { return true; }
+
+  // For those who look out for turns that take too long; any thread. What the workers run now,
+  // without those that run nothing. A dispatcher that does not know says nothing.
+  virtual void VisitRunning(const std::function<void(const RunningTurn&)>& visit) const;
+  // Before Start: `awake` is what WatchWhileAwake promises to call, on a worker.
+  virtual void SetWatch(std::function<void()> awake);
+  // True while a worker is awake. Once it has returned false, `awake` is called when one wakes up,
+  // once. So nobody has to watch a dispatcher without work.
+  virtual bool WatchWhileAwake();
 
   virtual const char* name() const = 0;
   virtual DispatcherStats Stats() const = 0;

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <mutex>
-#include <optional>
 
 #include <ergon/core/fatal.h>
 #include <ergon/core/idle_workers.h>
@@ -93,13 +92,23 @@ bool IdleWorkers::LeaveSleepers(int worker) {
 
 void IdleWorkers::CancelSleep(int worker) { LeaveSleepers(worker); }
 
+bool IdleWorkers::IsRescuer(int worker) {
+  std::lock_guard guard(lock_);
+  return rescuer_ == worker;
+}
+
 IdleWorkers::Wake IdleWorkers::Sleep(int worker, std::int64_t rescue_timeout_ns) {
+  if (IsRescuer(worker)) return SleepFor(worker, rescue_timeout_ns);
+  return SleepFor(worker, std::nullopt);
+}
+
+IdleWorkers::Wake IdleWorkers::Nap(int worker, std::int64_t pause_ns,
+                                   std::int64_t rescue_timeout_ns) {
+  return SleepFor(worker, IsRescuer(worker) ? std::min(pause_ns, rescue_timeout_ns) : pause_ns);
+}
+
+IdleWorkers::Wake IdleWorkers::SleepFor(int worker, std::optional<std::int64_t> timeout) {
   Seat& seat = seats_[static_cast<std::size_t>(worker)];
-  std::optional<std::int64_t> timeout;
-  {
-    std::lock_guard guard(lock_);
-    if (rescuer_ == worker) timeout = rescue_timeout_ns;
-  }
   // acquire pairs with the release in WakeOne and WakeAll
   while (seat.woken.load(std::memory_order_acquire) == 0) {
     if (!FutexWait(seat.woken, 0, timeout) && LeaveSleepers(worker)) return Wake::kTimedOut;

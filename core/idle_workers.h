@@ -27,6 +27,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <ergon/core/sync.h>
@@ -80,6 +81,15 @@ class IdleWorkers {
   // Sleeps until woken; the rescuer at most for `rescue_timeout_ns`.
   Wake Sleep(int worker, std::int64_t rescue_timeout_ns);
 
+  // As Sleep, for a worker that wants to look around itself after `pause_ns`, or sooner if it is the
+  // rescuer: kTimedOut then.
+  Wake Nap(int worker, std::int64_t pause_ns, std::int64_t rescue_timeout_ns);
+
+  // All workers sleep. seq_cst; partner: the count changes before a worker wakes up.
+  bool AllSleep() const {
+    return (state_.load(std::memory_order_seq_cst) & kSleepersMask) ==
+           static_cast<std::uint64_t>(workers_);
+  }
   int SleepersApprox() const {
     return static_cast<int>(state_.load(std::memory_order_relaxed) & kSleepersMask);
   }
@@ -100,6 +110,8 @@ class IdleWorkers {
   void WakeOne();
   void TakeOff(int worker);
   bool LeaveSleepers(int worker);
+  bool IsRescuer(int worker);
+  Wake SleepFor(int worker, std::optional<std::int64_t> timeout_ns);
 
   const int workers_;
   const bool rescue_;

@@ -28,7 +28,7 @@ class SteppingDispatcher final : public Dispatcher {
   // if nothing is left that could happen.
   using Driver = std::function<bool(std::int64_t until)>;
 
-  // `clock` may be null: then WaitFor does not look at the time. Of the options, `workers`, `turn_ns` and `search_ns` have no meaning.
+  // `clock` may be null: then WaitFor does not look at the time. Of the options, `workers`, `turn_ns`, `search_ns` and `stealing` have no meaning.
   SteppingDispatcher(Order order, Clock* clock, DispatcherOptions options = {});
   ~SteppingDispatcher() override;
 
@@ -53,6 +53,7 @@ class SteppingDispatcher final : public Dispatcher {
   // which it also does when its time of the clock is over.
   void Wait(Event& event) override;
   bool WaitFor(Event& event, std::int64_t nanoseconds) override;
+  bool HasThreads() const override { return false; }
   const char* name() const override { return "stepping"; }
   DispatcherStats Stats() const override;
 

@@ -31,9 +31,11 @@ ThreadedWorker::ThreadedWorker(ThreadedDispatcher& dispatcher, int index)
     : Worker(dispatcher, index, dispatcher.fibers_, dispatcher.options().hooks.get()),
       owner_(dispatcher),
       rescue_timeout_(kMinRescueTimeout),
-      search_ns_(dispatcher.options().search_ns) {}
+      search_ns_(dispatcher.options().search_ns),
+      raids_(dispatcher.options().stealing) {}
 
 Schedulable* ThreadedWorker::NextSlow() {
+  NoteNothingToRun();
   if (!owner_.stopping()) {
     if (Schedulable* found = Search()) return found;
   }
@@ -46,9 +48,11 @@ Schedulable* ThreadedWorker::Search() {
   bool searching = idle.TryStartSearch();
   bool was_rescuer = false;
   std::int64_t duration = searching ? search_ns_ : 0;
+  raids_.Restart();
+  if (!searching) raids_.Finish();
   for (;;) {
     const std::int64_t idle_since = MonotonicNow();
-    Schedulable* found = SearchFor(duration);
+    Schedulable* found = Look(duration);
     const bool last = !searching || idle.EndSearch();
     if (found != nullptr) {
       if (last && owner_.HasWork()) idle.NotifyWork();
@@ -63,12 +67,20 @@ Schedulable* ThreadedWorker::Search() {
     // seq_cst: either this sees the flag, or WakeAll sees the sleeper
     if (owner_.HasWork() || owner_.stopping_.load(std::memory_order_seq_cst)) {
       idle.CancelSleep(index());
+      owner_.NoteAwake();
       duration = 0;
       continue;
     }
-    if (idle.Sleep(index(), rescue_timeout_) == IdleWorkers::Wake::kTimedOut) {
+    if (pause_ != RaidPlan::kOver) {
+      if (idle.Nap(index(), pause_, rescue_timeout_) == IdleWorkers::Wake::kTimedOut) {
+        was_rescuer = true;  // or may have been
+      } else {
+        raids_.Restart();
+      }
+    } else if (idle.Sleep(index(), rescue_timeout_) == IdleWorkers::Wake::kTimedOut) {
       was_rescuer = true;
       duration = 0;
+      raids_.Finish();
       rescue_timeout_ = std::min(rescue_timeout_ * 2, kMaxRescueTimeout);
     } else {
       // Would a full search have spared the sleep? If not, the next one is short: work that comes
@@ -77,8 +89,26 @@ Schedulable* ThreadedWorker::Search() {
       const bool in_time = MonotonicNow() - idle_since < 2 * full;
       search_ns_ = in_time ? full : full / kShortSearch;
       duration = search_ns_;
+      raids_.Restart();
     }
     CountWakeup();
+    owner_.NoteAwake();
+  }
+}
+
+// Afterwards pause_ says whether to look again later.
+Schedulable* ThreadedWorker::Look(std::int64_t duration) {
+  return owner_.options().stealing.IsEmpty() ? SearchFor(duration) : Raid();
+}
+
+// Looks at least once, then as long as the plan has no pause.
+Schedulable* ThreadedWorker::Raid() {
+  for (;;) {
+    if (Schedulable* found = TakeShared(MonotonicNow())) return found;
+    if (owner_.stopping()) return nullptr;
+    pause_ = raids_.Next();
+    if (pause_ != 0) return nullptr;
+    CpuPause();
   }
 }
 
@@ -210,6 +240,26 @@ void ThreadedDispatcher::Inject(Schedulable& schedulable) {
   if (stopped_.load(std::memory_order_acquire)) return;
   injected_.Push(schedulable);
   idle_.NotifyWork();
+}
+
+void ThreadedDispatcher::CallWatch() {
+  if (!watched_.exchange(true, std::memory_order_seq_cst)) awake_();
+}
+
+bool ThreadedDispatcher::WatchWhileAwake() {
+  // Partner: NoteAwake. A worker that wakes up has ceased to count as a sleeper before it looks at
+  // the flag: either it sees the flag, or this sees it awake.
+  watched_.store(false, std::memory_order_seq_cst);
+  if (idle_.AllSleep()) return false;
+  return !watched_.exchange(true, std::memory_order_seq_cst);
+}
+
+void ThreadedDispatcher::VisitRunning(const std::function<void(const RunningTurn&)>& visit) const {
+  if (!running_.load(std::memory_order_acquire)) return;
+  for (const auto& worker : workers_) {
+    const RunningTurn turn{worker->index(), worker->turns(), worker->running()};
+    if (turn.schedulable != nullptr) visit(turn);
+  }
 }
 
 DispatcherStats ThreadedDispatcher::Stats() const {

@@ -10,10 +10,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <ergon/core/dispatcher.h>
@@ -26,6 +28,8 @@ namespace ergon::core {
 
 class ThreadedDispatcher;
 
+// A policy derives from both: where its workers look for their next turn, and where what becomes
+// ready is put. A worker's Next is TakeLocal, unless the dispatcher is stopping, and then NextSlow.
 class ThreadedWorker : public Worker {
  public:
   ~ThreadedWorker() override = default;
@@ -45,12 +49,16 @@ class ThreadedWorker : public Worker {
   friend class ThreadedDispatcher;
 
   Schedulable* Search();
+  Schedulable* Look(std::int64_t duration);
   Schedulable* SearchFor(std::int64_t duration);
+  Schedulable* Raid();
   Schedulable* NextWhileStopping();
 
   ThreadedDispatcher& owner_;
   std::int64_t rescue_timeout_;
   std::int64_t search_ns_;  // how long the next search lasts
+  RaidPlan raids_;
+  std::int64_t pause_ = RaidPlan::kOver;  // before the next raid
 };
 
 class ThreadedDispatcher : public Dispatcher {
@@ -59,6 +67,9 @@ class ThreadedDispatcher : public Dispatcher {
   std::string Stop() final;
   void SignalStop() final;
   DispatcherStats Stats() const final;
+  void VisitRunning(const std::function<void(const RunningTurn&)>& visit) const final;
+  void SetWatch(std::function<void()> awake) final { awake_ = std::move(awake); }
+  bool WatchWhileAwake() final;
 
   bool stopping() const { return stopping_.load(std::memory_order_relaxed); }
 
@@ -86,6 +97,12 @@ class ThreadedDispatcher : public Dispatcher {
   std::string StartLocked();
   bool InsideTurn() const;
   void ThreadMain(ThreadedWorker& worker);
+  // A worker has woken up.
+  void NoteAwake() {
+    if (!watched_.load(std::memory_order_seq_cst)) [[unlikely]]
+      CallWatch();
+  }
+  void CallWatch();
   bool GraceIsOver() const;
   bool NapUnlessDone();
 
@@ -97,6 +114,9 @@ class ThreadedDispatcher : public Dispatcher {
   std::atomic<bool> stopped_{false};
   std::atomic<std::int64_t> grace_end_{0};
   std::atomic<int> busy_{0};
+  std::function<void()> awake_;
+  // False: the next worker that wakes up calls awake_.
+  std::atomic<bool> watched_{true};
   std::mutex lifecycle_;  // Start and Stop
   std::vector<std::unique_ptr<ThreadedWorker>> workers_;
   std::vector<std::thread> threads_;  // guarded by lifecycle_

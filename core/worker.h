@@ -57,6 +57,10 @@ class Worker {
   // What this worker has counted; any thread.
   void AddTo(DispatcherStats& sum) const;
 
+  // What it runs now, in the turn of that number (turns()); null between turns. Any thread.
+  const Schedulable* running() const { return running_.load(std::memory_order_relaxed); }
+  std::uint64_t turns() const { return turns_.load(std::memory_order_acquire); }
+
  protected:
   // `fibers` must have been made with Worker::FiberBody.
   Worker(Dispatcher& dispatcher, int index, FiberPool& fibers, DispatcherHooks* hooks);
@@ -76,7 +80,8 @@ class Worker {
   // Takes back one whose turn has ended with kYielded.
   virtual void Requeue(Schedulable& schedulable) = 0;
 
-  std::uint64_t turns() const { return turns_.load(std::memory_order_relaxed); }
+  // Has nothing to run and may be about to sleep.
+  void NoteNothingToRun() { running_.store(nullptr, std::memory_order_relaxed); }
   void CountSteal() { Count(steals_); }
   void CountWakeup() { Count(wakeups_); }
 
@@ -96,6 +101,7 @@ class Worker {
   Fiber* current_ = nullptr;       // the fiber that runs now
   Fiber* thread_fiber_ = nullptr;  // the one RunLoop was called on; never enters the cache
   FiberCache fibers_;
+  std::atomic<Schedulable*> running_{nullptr};
   std::atomic<std::uint64_t> turns_{0};
   std::atomic<std::uint64_t> steals_{0};
   std::atomic<std::uint64_t> parks_{0};

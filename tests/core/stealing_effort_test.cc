@@ -1,0 +1,161 @@
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <ergon/core/stealing_effort.h>
+#include <ergon/core/work_sharing.h>
+#include <ergon/core/work_stealing.h>
+#include "turns.h"
+
+namespace ergon::core {
+namespace {
+
+using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
+using testing::Eventually;
+using testing::Turn;
+
+TEST_CASE("stealing effort: the plan goes through the phases, and starts over") {
+  RaidPlan plan({.aggressive = {2}, .moderate = {0, 9ns}, .relaxed = {3, 7ns}});
+  for (int round = 0; round < 2; ++round) {
+    std::vector<std::int64_t> pauses;
+    for (int i = 0; i < 7; ++i) pauses.push_back(plan.Next());
+    CHECK(pauses == std::vector<std::int64_t>{0, 0, 7, 7, 7, RaidPlan::kOver, RaidPlan::kOver});
+    plan.Restart();
+  }
+  CHECK(plan.Next() == 0);
+  plan.Finish();
+  CHECK(plan.Next() == RaidPlan::kOver);
+  CHECK(RaidPlan({}).Next() == RaidPlan::kOver);
+}
+
+TEST_CASE("stealing effort: the first bad field is named") {
+  CHECK(StealingEffort{}.Validate().empty());
+  CHECK(StealingEffort{{1'000'000, 1s}, {1, 0ns}, {}}.Validate().empty());
+  CHECK(StealingEffort{.aggressive = {-1}}.Validate() ==
+        "stealing.aggressive.attempts: -1 is outside 0..1000000");
+  CHECK(StealingEffort{.moderate = {1, -1ns}}.Validate() ==
+        "stealing.moderate.pause: -1 is outside 0..1000000000");
+  CHECK(StealingEffort{.relaxed = {1, 2s}}.Validate() ==
+        "stealing.relaxed.pause: 2000000000 is outside 0..1000000000");
+  CHECK(!MakeWorkStealing({.stealing = {.relaxed = {-1}}})->Start(nullptr));
+}
+
+const StealingEffort kEfforts[] = {
+    {.aggressive = {1}},
+    {.aggressive = {100}, .moderate = {50, 50us}, .relaxed = {3, 5ms}},
+    {.moderate = {20, 1us}},
+    {.relaxed = {2, 1s}},
+};
+
+TEST_CASE("stealing effort: no work is left lying, whatever the effort") {
+  for (const StealingEffort& effort : kEfforts) {
+    for (const auto make : {&MakeWorkStealing, &MakeWorkSharing}) {
+      std::atomic<int> ran{0};
+      auto dispatcher = make({.workers = 3, .stealing = effort});
+      REQUIRE(dispatcher->Start(nullptr));
+      Turn leaf([&] {
+        ran.fetch_add(1);
+        return TurnEnd::kIdle;
+      });
+      Turn root([&] {
+        dispatcher->Schedule(leaf);
+        return TurnEnd::kIdle;
+      });
+      for (int i = 1; i <= 2'000; ++i) {
+        dispatcher->Schedule(root);
+        REQUIRE(Eventually([&] { return ran == i; }));
+      }
+      CHECK(dispatcher->Stop().empty());
+    }
+  }
+}
+
+TEST_CASE("stealing effort: work that comes during a pause of a second is done at once") {
+  std::atomic<int> ran{0};
+  auto dispatcher = MakeWorkStealing({.workers = 2, .stealing = {.relaxed = {1'000'000, 1s}}});
+  REQUIRE(dispatcher->Start(nullptr));
+  Turn turn([&] {
+    ran.fetch_add(1);
+    return TurnEnd::kIdle;
+  });
+  const std::int64_t before = testing::kDeadlineNs;
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 1; i <= 100; ++i) {
+    dispatcher->Schedule(turn);
+    REQUIRE(Eventually([&] { return ran == i; }));
+  }
+  CHECK((std::chrono::steady_clock::now() - start).count() < before);
+}
+
+TEST_CASE("stealing effort: after the last phase nobody wakes up any more") {
+  for (const StealingEffort& effort : kEfforts) {
+    if (effort.relaxed.pause > 100ms) continue;
+    auto dispatcher = MakeWorkStealing({.workers = 4, .stealing = effort});
+    REQUIRE(dispatcher->Start(nullptr));
+    std::uint64_t wakeups = std::numeric_limits<std::uint64_t>::max();
+    // The phases end some time; a poller would never come to rest for so long.
+    CHECK(Eventually([&] {
+      const std::uint64_t now = dispatcher->Stats().wakeups;
+      const bool rests = now == wakeups;
+      wakeups = now;
+      if (!rests) std::this_thread::sleep_for(100ms);
+      return rests;
+    }));
+    std::this_thread::sleep_for(100ms);  // what is to be observed is the time itself
+    CHECK(dispatcher->Stats().wakeups == wakeups);
+  }
+}
+
+TEST_CASE("stealing effort: pauses are slept through") {
+  auto dispatcher = MakeWorkStealing({.workers = 1, .stealing = {.moderate = {10, 1ms}}});
+  REQUIRE(dispatcher->Start(nullptr));
+  CHECK(Eventually([&] { return dispatcher->Stats().wakeups == 10; }));
+}
+
+TEST_CASE("watching: who runs what is told, until all sleep; the next one to wake up calls") {
+  for (const auto make : {&MakeWorkStealing, &MakeWorkSharing}) {
+    std::atomic<int> calls{0};
+    std::atomic<bool> go{false};
+    auto dispatcher = make({.workers = 2});
+    dispatcher->SetWatch([&] { calls.fetch_add(1); });
+    REQUIRE(dispatcher->Start(nullptr));
+    CHECK(Eventually([&] { return !dispatcher->WatchWhileAwake(); }));
+    const int before = calls;
+    Turn busy([&] {
+      while (!go) std::this_thread::yield();
+      return TurnEnd::kIdle;
+    });
+    dispatcher->Schedule(busy);
+    CHECK(Eventually([&] { return calls == before + 1; }));
+    int seen = 0;
+    std::uint64_t number = 0;
+    CHECK(Eventually([&] {
+      seen = 0;
+      dispatcher->VisitRunning([&](const RunningTurn& turn) {
+        CHECK(turn.schedulable == &busy);
+        number = turn.number;
+        ++seen;
+      });
+      return seen == 1;
+    }));
+    CHECK(number == 1);
+    CHECK(dispatcher->WatchWhileAwake());
+    go = true;
+    CHECK(Eventually([&] {
+      seen = 0;
+      dispatcher->VisitRunning([&](const RunningTurn&) { ++seen; });
+      return seen == 0;
+    }));
+    CHECK(Eventually([&] { return !dispatcher->WatchWhileAwake(); }));
+  }
+}
+
+}  // namespace
+}  // namespace ergon::core
