@@ -4,10 +4,21 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <ergon/gen/atom.h>
+#include <ergon/gen/pid.h>
 
 namespace ergon::gen {
+
+// A turn that has lasted longer than NodeOptions::watchdog_after.
+struct BusyProcess {
+  PID pid;
+  Atom name;             // empty: not registered
+  std::string behavior;  // class name
+  std::string message;   // the type of what it handles; empty: Init or Terminate
+  std::chrono::nanoseconds running_for{0};
+};
 
 struct NodeInfo {
   Atom name;
@@ -32,6 +43,11 @@ struct NodeInfo {
   std::uint64_t turns = 0;
   std::uint64_t steals = 0;
   std::uint64_t wakeups = 0;
+  // Blocking stretches (gen::Blocking) that got a thread of their own, and those that held up a
+  // worker because all NodeOptions::blocking_threads were taken.
+  std::uint64_t blocking_lent = 0;
+  std::uint64_t blocking_refused = 0;
+  std::vector<BusyProcess> busy;  // longest first
 };
 
 }  // namespace ergon::gen

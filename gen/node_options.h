@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <ergon/core/clock.h>
 #include <ergon/core/dispatcher.h>
@@ -20,6 +21,14 @@ enum class DispatcherPolicy : std::uint8_t {
   kWorkSharing,   // one queue for all
 };
 
+constexpr std::string_view ToString(DispatcherPolicy policy) {
+  return policy == DispatcherPolicy::kWorkSharing ? "work-sharing" : "work-stealing";
+}
+
+// How hard workers without work look for some: see core/stealing_effort.h.
+using core::StealingEffort;
+using core::StealingPhase;
+
 struct NodeOptions {
   // Threads that run processes, 2..1024; 0: as many as there are cores, at least 2.
   int workers = 0;
@@ -30,8 +39,21 @@ struct NodeOptions {
   std::chrono::nanoseconds turn_time = std::chrono::microseconds(20);
   // The stack of a handler, in bytes, 16 KiB..1 GiB. Only pages that are touched take memory.
   std::size_t handler_stack_bytes = 256 * 1024;
-  // Called around every turn; see core::DispatcherHooks.
+  // How long a worker without work looks for some before it sleeps, 0..1 s; or, instead, in phases.
+  std::chrono::nanoseconds search_time = std::chrono::microseconds(20);
+  StealingEffort stealing = {};
+  // Called around every turn; see core::DispatcherHooks. core::HookChain makes one of several.
   std::shared_ptr<core::DispatcherHooks> hooks = nullptr;
+
+  // Threads that stand in for workers while handlers block (gen::Blocking), at most; 0..1024. They
+  // are started when they are needed.
+  int blocking_threads = 64;
+  // A turn that lasts longer without having suspended itself is reported: in the log, and in
+  // NodeInfo::busy. At least 1 ms; 0: never. Detached processes and blocking stretches are not
+  // watched, and nothing is with a `clock` of the caller's.
+  std::chrono::nanoseconds watchdog_after = std::chrono::seconds(1);
+  // Fills ProcessInfo::running_time and ::turns; two looks at the clock for each turn.
+  bool measure_running_time = false;
 
   LogLevel log_level = LogLevel::kInfo;
   // Receives each log line, already formatted, instead of standard error. Any thread, one at a
@@ -41,10 +63,13 @@ struct NodeOptions {
   // How long Stop waits for processes to end in order before it kills them.
   std::chrono::nanoseconds shutdown_timeout = std::chrono::seconds(5);
 
-  // The node's time and the threads it runs on, when the caller brings its own: for simulations.
-  // `dispatcher` must not be started; it runs detached processes, too. Workers, policy, throughput,
-  // turn_time, hooks and stack are its own then.
+  // The node's time, when the caller brings its own: for simulations.
   std::shared_ptr<core::Clock> clock = nullptr;
+  // A policy of one's own (see core::Dispatcher), or a simulation's. It must not be started, and runs
+  // this node's processes, nothing else. Workers, policy, throughput, turn_time, search_time,
+  // stealing, hooks and stack are its own then. One without threads runs detached processes and
+  // blocking stretches, too; beside one with threads they have theirs, as always. Clock and timers
+  // are the node's own, unless they are given.
   std::shared_ptr<core::Dispatcher> dispatcher = nullptr;
   // Driven by the caller (see core::TimerQueue); needed with a clock for anything that takes time.
   std::shared_ptr<core::TimerQueue> timers = nullptr;

@@ -58,6 +58,10 @@ struct ProcessInfo {
   bool detached = false;
   LogLevel log_level = LogLevel::kInfo;
   std::chrono::nanoseconds uptime{0};
+  // With NodeOptions::measure_running_time: the time in its turns, without the one that runs now,
+  // and how many those are. An Init that runs in its parent's turn counts there.
+  std::chrono::nanoseconds running_time{0};
+  std::uint64_t turns = 0;
   std::vector<PID> links;
   std::vector<PID> monitors;  // processes that this one monitors
   std::vector<PID> monitored_by;

@@ -34,6 +34,9 @@ gen::Result<gen::ProcessInfo> Runtime::ProcessInfo(gen::PID pid) const {
   info.parent = process->Parent();
   info.detached = process->detached_;
   info.uptime = std::chrono::nanoseconds(clock_->Now() - process->started_at_);
+  info.running_time =
+      std::chrono::nanoseconds(process->Rare().running_ns.load(std::memory_order_relaxed));
+  info.turns = process->Rare().turns.load(std::memory_order_relaxed);
   info.name = cold.name;
   if (cold.mailbox.HasQueue()) info.mailbox_size = static_cast<std::uint32_t>(cold.mailbox.bound());
   const bool is_short = info.mailbox_size != 0 && cold.mailbox.bound() == 0;
@@ -102,6 +105,9 @@ gen::NodeInfo Runtime::Info() const {
   info.turns = stats.turns;
   info.steals = stats.steals;
   info.wakeups = stats.wakeups;
+  info.blocking_lent = lent_threads_.lent();
+  info.blocking_refused = lent_threads_.refused();
+  if (watchdog_ != nullptr) info.busy = watchdog_->Busy();
   return info;
 }
 

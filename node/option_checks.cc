@@ -1,15 +1,22 @@
 #include <ergon/node/option_checks.h>
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
+#include <ergon/core/hook_chain.h>
 #include <ergon/core/mailbox.h>
+#include <ergon/node/turn_meter.h>
 
 namespace ergon::node {
 namespace {
+
+constexpr int kMaxBlockingThreads = 1024;
+constexpr std::chrono::milliseconds kMinWatchdog(1);
 
 gen::Error Incorrect(std::string text) {
   return gen::Error(gen::ErrorCode::kIncorrect, std::move(text));
@@ -23,7 +30,19 @@ core::DispatcherOptions DispatcherOptionsOf(const gen::NodeOptions& options) {
   result.throughput = options.throughput;
   result.turn_ns = options.turn_time.count();
   result.fiber_stack_bytes = options.handler_stack_bytes;
+  result.search_ns = options.search_time.count();
+  result.stealing = options.stealing;
   result.hooks = options.hooks;
+  if (options.measure_running_time) {
+    auto meter = std::make_shared<TurnMeter>();
+    if (options.hooks == nullptr) {
+      result.hooks = std::move(meter);
+    } else {
+      // The user's own time in hooks is no process's.
+      result.hooks = std::make_shared<core::HookChain>(
+          std::vector<std::shared_ptr<core::DispatcherHooks>>{options.hooks, std::move(meter)});
+    }
+  }
   return result;
 }
 
@@ -35,11 +54,25 @@ gen::Result<void> CheckOptions(const gen::NodeOptions& options) {
   std::string problem = core::Dispatcher::Validate(DispatcherOptionsOf(options));
   // The dispatcher has its own names for these.
   constexpr std::pair<std::string_view, std::string_view> kNames[] = {
-      {"fiber_stack_bytes", "handler_stack_bytes"}, {"turn_ns", "turn_time"}};
+      {"fiber_stack_bytes", "handler_stack_bytes"},
+      {"turn_ns", "turn_time"},
+      {"search_ns", "search_time"}};
   for (const auto& [theirs, ours] : kNames) {
     if (problem.starts_with(theirs)) problem.replace(0, theirs.size(), ours);
   }
   if (!problem.empty()) return Incorrect(problem);
+  if (options.measure_running_time && options.dispatcher != nullptr) {
+    return Incorrect("measure_running_time: true, but the given dispatcher has hooks of its own");
+  }
+  if (options.blocking_threads < 0 || options.blocking_threads > kMaxBlockingThreads) {
+    return Incorrect(fmt::format("blocking_threads: {} is outside 0..{}", options.blocking_threads,
+                                 kMaxBlockingThreads));
+  }
+  if (options.watchdog_after.count() != 0 && options.watchdog_after < kMinWatchdog) {
+    return Incorrect(fmt::format("watchdog_after: {} ns, must be at least {} ns (0: never)",
+                                 options.watchdog_after.count(),
+                                 std::chrono::nanoseconds(kMinWatchdog).count()));
+  }
   if (options.creation != 0 && options.creation < 4) {
     return Incorrect(fmt::format("creation: {} is less than 4 (0: chosen)", options.creation));
   }

@@ -22,6 +22,7 @@
 #include <ergon/core/fiber.h>
 #include <ergon/core/mailbox.h>
 #include <ergon/core/schedulable.h>
+#include <ergon/gen/blocking.h>
 #include <ergon/gen/process_host.h>
 #include <ergon/node/message_counts.h>
 #include <ergon/node/pool_slot.h>
@@ -51,6 +52,8 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
 
   // The process whose turn runs on this thread, or null.
   static Process* Current() noexcept;
+  // What gen::Blocking calls.
+  static const gen::BlockingRuntime& BlockingCalls();
 
   // -- core::Schedulable --
   core::TurnEnd RunTurn() override;
@@ -154,6 +157,8 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   static constexpr std::uint32_t kMaxSendsPerTurn = 64;
 
   friend class AsyncOperation;
+  friend class TurnMeter;
+  friend class Watchdog;
   friend class Runtime;
   friend class ProcessTable;
   friend class Relations;
@@ -298,6 +303,12 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   // Waits for the outcome of the await_ that has begun. `deadline` in Clock ns; 0: none.
   gen::Result<core::AwaitOutcome> Wait(std::uint64_t id, std::int64_t deadline,
                                        core::Envelope*& response);
+  // -- blocking stretches (process_blocking.cc) --
+  bool BeginBlocking() noexcept;
+  void EndBlocking() noexcept;
+  static void LendHook(void* context, core::Fiber& fiber);
+  static void ReturnHook(void* context, core::Fiber& fiber);
+
   static void ParkHook(void* context, core::Fiber& fiber);
   static void YieldHook(void* context, core::Fiber& fiber);
   static void ExpireWait(void* context, std::uint64_t id);
@@ -389,6 +400,8 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   std::atomic<bool> current_routed_{false};
   MessageCounts counts_;
   std::atomic<std::uint64_t> routed_handled_{0};  // written by one, read by inspection
+  // What it handles, or handled last; null: a signal, or Init.
+  std::atomic<const core::TypeDescriptor*> current_type_{nullptr};
 
   // Cold.
   Runtime* const runtime_;

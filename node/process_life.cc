@@ -47,9 +47,10 @@ gen::Result<void> Process::Open(const SpawnRequest& request,
   if (ProcessCold* cold = ColdIfAny()) cold->counts.Reset();
   current_routed_.store(false, std::memory_order_relaxed);
   routed_handled_.store(0, std::memory_order_relaxed);
+  current_type_.store(nullptr, std::memory_order_relaxed);
   started_at_ = Now();
   args_ = request.args.size() == 0 ? nullptr : std::make_unique<gen::Args>(request.args);
-  if (detached_ && !runtime_->HasOwnersDispatcher()) {
+  if (detached_ && runtime_->HasThreads()) {
     auto dispatcher = runtime_->TakeOwnDispatcher();
     if (!dispatcher) return std::move(dispatcher.error());
     dispatcher_ = *dispatcher;

@@ -81,6 +81,7 @@ void Process::HandleEnvelope(core::Envelope& envelope) {
     return;
   }
   current_ = &envelope;
+  current_type_.store(envelope.type, std::memory_order_relaxed);
   const bool routed = (envelope.flags & core::Envelope::kFlagRouted) != 0;
   current_routed_.store(routed, std::memory_order_release);  // partner: Progress
   current_failed_ = false;

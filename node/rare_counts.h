@@ -17,6 +17,9 @@ struct RareCounts {
   std::atomic<std::uint64_t> routed_overflowed{0};
   // The behaviour's own envelopes in the Main lane, which are no messages.
   std::atomic<std::int64_t> own_in_main{0};
+  // By the hooks of its turns (node/turn_meter.h), if they are measured.
+  std::atomic<std::int64_t> running_ns{0};
+  std::atomic<std::uint64_t> turns{0};
 
   void Reset() noexcept {
     expired.store(0, std::memory_order_relaxed);
@@ -24,6 +27,8 @@ struct RareCounts {
     overflowed.store(0, std::memory_order_relaxed);
     routed_overflowed.store(0, std::memory_order_relaxed);
     own_in_main.store(0, std::memory_order_relaxed);
+    running_ns.store(0, std::memory_order_relaxed);
+    turns.store(0, std::memory_order_relaxed);
   }
 };
 

@@ -54,10 +54,16 @@ gen::Result<std::unique_ptr<Runtime>> Runtime::Start(gen::Atom name,
       options.clock != nullptr ? options.clock : std::make_shared<core::SteadyClock>();
   auto runtime =
       std::unique_ptr<Runtime>(new Runtime(name, options, std::move(clock), std::move(dispatcher)));
+  gen::SetBlockingRuntime(Process::BlockingCalls());
+  if (options.clock == nullptr && options.watchdog_after.count() != 0) {
+    runtime->watchdog_ =
+        std::make_unique<Watchdog>(*runtime, *runtime->dispatcher_, options.watchdog_after);
+  }
   std::string problem;
   if (!runtime->dispatcher_->Start(&problem)) {
     return gen::Error(gen::ErrorCode::kInternal, problem);
   }
+  if (runtime->watchdog_ != nullptr) runtime->watchdog_->Start();
   if (options.clock == nullptr) runtime->io_ = std::make_unique<IoThread>(*runtime->timers_);
   return runtime;
 }

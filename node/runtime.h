@@ -27,6 +27,7 @@
 #include <ergon/node/applications.h>
 #include <ergon/node/events.h>
 #include <ergon/node/io_thread.h>
+#include <ergon/node/lent_threads.h>
 #include <ergon/node/logging.h>
 #include <ergon/node/names.h>
 #include <ergon/node/own_dispatchers.h>
@@ -35,6 +36,7 @@
 #include <ergon/node/process_table.h>
 #include <ergon/node/stop_sequence.h>
 #include <ergon/node/turn_budget.h>
+#include <ergon/node/watchdog.h>
 
 namespace ergon::node {
 
@@ -154,8 +156,9 @@ class Runtime final : public gen::Node, private gen::LogSink {
   [[nodiscard]] const core::Clock& clock() const { return *clock_; }
   [[nodiscard]] core::TimerQueue& timers() { return *timers_; }
   [[nodiscard]] core::Dispatcher& dispatcher() { return *dispatcher_; }
-  // The dispatcher was given by the node's owner, and no other one may run anything.
-  [[nodiscard]] bool HasOwnersDispatcher() const { return options_.dispatcher != nullptr; }
+  // False: one thread runs everything, and nothing may run beside it.
+  [[nodiscard]] bool HasThreads() const { return dispatcher_->HasThreads(); }
+  [[nodiscard]] LentThreads& lent_threads() { return lent_threads_; }
   [[nodiscard]] TurnBudget NewTurnBudget() const {
     return {dispatcher_->options().throughput, dispatcher_->options().turn_ns};
   }
@@ -224,6 +227,8 @@ class Runtime final : public gen::Node, private gen::LogSink {
   ProcessTable table_;
   std::shared_ptr<core::Dispatcher> dispatcher_;  // its threads use all of the above
   OwnDispatchers own_dispatchers_;                // theirs too
+  LentThreads lent_threads_{own_dispatchers_, options_.blocking_threads};
+  std::unique_ptr<Watchdog> watchdog_;  // null: nothing is watched
   std::unique_ptr<IoThread> io_;  // its thread too; null with the caller's own clock
 
   const std::int64_t started_at_;

@@ -72,6 +72,7 @@ void Runtime::TearDown() {
   }
   stopped_.store(true, std::memory_order_release);
   if (io_ != nullptr) io_->Stop();
+  if (watchdog_ != nullptr) watchdog_->Stop();
   (void)dispatcher_->Stop();
   own_dispatchers_.Stop();
   pending_calls_.FailAll(gen::ErrNodeTerminated);

@@ -27,6 +27,14 @@ TEST_CASE("node options: each bad one is named with its value") {
       {{.handler_stack_bytes = 100}, "handler_stack_bytes: 100"},
       {{.handler_stack_bytes = std::size_t{2} << 30}, "handler_stack_bytes: 2147483648"},
       {{.shutdown_timeout = -1ns}, "shutdown_timeout: -1"},
+      {{.search_time = -1ns}, "search_time: -1"},
+      {{.stealing = {.aggressive = {.attempts = -1}}}, "stealing.aggressive.attempts: -1"},
+      {{.stealing = {.moderate = {.attempts = 1'000'001}}}, "stealing.moderate.attempts: 1000001"},
+      {{.stealing = {.relaxed = {.pause = 2s}}}, "stealing.relaxed.pause: 2000000000"},
+      {{.blocking_threads = -1}, "blocking_threads: -1"},
+      {{.blocking_threads = 1025}, "blocking_threads: 1025"},
+      {{.watchdog_after = -1ns}, "watchdog_after: -1"},
+      {{.watchdog_after = 1us}, "watchdog_after: 1000"},
   };
   for (const Bad& bad : cases) {
     CAPTURE(bad.text);

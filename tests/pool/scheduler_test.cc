@@ -15,6 +15,7 @@
 #include <doctest/doctest.h>
 
 #include <ergon/core/sanitizers.h>
+#include <ergon/gen/blocking.h>
 
 #include <kit/node_fixture.h>
 
@@ -77,8 +78,8 @@ TEST_CASE("C41 Workers that are always ready share two threads: none is left beh
   CHECK(pool.EventuallyHandled(kWorkers + 1));
 }
 
-TEST_CASE("C42 One worker blocks its thread: the messages of the others go on") {
-  kit::NodeFixture fixture({.workers = 2});
+TEST_CASE("C42 One worker blocks its thread: the messages of the others go on, and it is named") {
+  kit::NodeFixture fixture({.workers = 2, .watchdog_after = 20ms});
   auto pool = fixture.StartPool(4);
   const auto workers = pool.Workers();
   kit::ThreadGate gate;
@@ -91,8 +92,37 @@ TEST_CASE("C42 One worker blocks its thread: the messages of the others go on") 
   const auto stats = pool.Stats();
   CHECK(stats["workers_busy"] == 1);
   CHECK(stats["messages_queued"] == 99);
+  REQUIRE(Eventually([&] { return !fixture.node.Info().busy.empty(); }));
+  const auto busy = fixture.node.Info().busy;
+  REQUIRE(busy.size() == 1);
+  CHECK(busy[0].pid == workers[0]);
+  CHECK(busy[0].behavior.find("Worker") != std::string::npos);
+  CHECK(busy[0].message.find("Job") != std::string::npos);
+  CHECK(busy[0].running_for >= 20ms);
+  CHECK(fixture.log.Contains("without suspending itself"));
   gate.Open();
   CHECK(pool.EventuallyHandled(400));
+}
+
+TEST_CASE("C42 All workers block and say so: the node's threads are free") {
+  kit::NodeFixture fixture({.workers = 2});
+  auto pool = fixture.StartPool(8);
+  kit::ThreadGate gate;
+  for (int i = 0; i < 8; ++i) {
+    const Job job{i, [enter = gate.Holder()](kit::Worker&) {
+                    const gen::Blocking blocking;
+                    enter();
+                    return gen::Continue();
+                  }};
+    fixture.node.Send(pool.pid(), job).value();
+  }
+  REQUIRE(Eventually([&] { return gate.Entered() == 8; }));
+  auto other = fixture.StartPool(2);
+  CHECK(fixture.node.Call<Answer>(other.pid(), Ask{1}, {.timeout = kit::kDeadline}).value().value ==
+        1);
+  CHECK(pool.Stats()["workers_busy"] == 8);
+  gate.Open();
+  CHECK(pool.EventuallyHandled(8));
 }
 
 TEST_CASE("C42 Detached workers may all block their threads: the node's own are free") {
@@ -146,14 +176,15 @@ TEST_CASE("C43 T13 An idle pool of 1,000 workers: no wake-ups, no switches, no p
   auto pool = fixture.StartPool(1000);
   for (int i = 0; i < 2000; ++i) fixture.node.Send(pool.pid(), Job{i}).value();
   REQUIRE(pool.EventuallyHandled(2000));
-  // The threads find nothing more and go to sleep.
+  // The threads find nothing more and go to sleep; the watchdog is the last, after an eighth of its
+  // second.
   std::uint64_t last = 0;
-  int unchanged = 0;
+  auto since = std::chrono::steady_clock::now();
   REQUIRE(Eventually([&] {
-    const std::uint64_t now = fixture.node.Info().wakeups;
-    unchanged = now == last ? unchanged + 1 : 0;
+    const std::uint64_t now = fixture.node.Info().wakeups + VoluntarySwitches();
+    if (now != last) since = std::chrono::steady_clock::now();
     last = now;
-    return unchanged == 200;
+    return kit::kSanitized || std::chrono::steady_clock::now() - since > 500ms;
   }));
 
   const std::uint64_t wakeups = fixture.node.Info().wakeups;

@@ -1,0 +1,63 @@
+// Looks out for turns that take too long, and names them.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <ergon/core/dispatcher.h>
+#include <ergon/gen/node_info.h>
+
+namespace ergon::node {
+
+class Runtime;
+
+// A thread that compares what each worker runs now with what it ran a moment ago. The workers do
+// nothing for it but to count their turns. It looks only while a worker is awake: afterwards it sleeps
+// until the dispatcher calls it.
+class Watchdog {
+ public:
+  // Both must outlive it. The dispatcher must not be started yet.
+  Watchdog(Runtime& runtime, core::Dispatcher& dispatcher, std::chrono::nanoseconds after);
+  ~Watchdog() { Stop(); }
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
+  // When the dispatcher has been started.
+  void Start();
+  // Ends the thread; may be called again.
+  void Stop();
+  // The turns that are too long now, the longest first. Any thread.
+  [[nodiscard]] std::vector<gen::BusyProcess> Busy() const;
+
+ private:
+  // A worker's turn, as it was seen.
+  struct Seen {
+    std::uint64_t number = 0;
+    std::int64_t since = 0;  // when it was seen first
+    bool reported = false;
+    bool running = false;  // at the last look
+    gen::BusyProcess report;
+  };
+
+  void Run();
+  void Look();
+  void LookAt(Seen& seen, const core::RunningTurn& turn, std::int64_t now);
+  void Report(Seen& seen, const core::RunningTurn& turn, std::int64_t now);
+  void ReportEnd(Seen& seen, std::int64_t now);
+
+  Runtime& runtime_;
+  core::Dispatcher& dispatcher_;
+  const std::int64_t after_;             // ns
+  const std::int64_t period_;            // ns between two looks
+  std::atomic<std::uint32_t> calls_{0};  // futex: the dispatcher's and Stop's
+  std::atomic<bool> stopping_{false};
+  mutable std::mutex mutex_;  // guards seen_
+  std::vector<Seen> seen_;    // by worker
+  std::thread thread_;
+};
+
+}  // namespace ergon::node

@@ -1,0 +1,95 @@
+// How long each process has run, and how often.
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include <ergon/core/clock.h>
+#include <ergon/core/hook_chain.h>
+#include <ergon/gen/scheduled_process.h>
+
+#include <node/subject.h>
+
+namespace ergon::node {
+namespace {
+
+void Spin(std::chrono::nanoseconds duration) {
+  const std::int64_t end = core::SteadyClock().Now() + duration.count();
+  while (core::SteadyClock().Now() < end) {
+  }
+}
+
+TEST_CASE("running time: what its turns took, not what it waited; and its turns") {
+  TestNode t({.workers = 2, .measure_running_time = true});
+  for (const bool detached : {false, true}) {
+    const gen::PID pid = t.Spawn({}, {.detached = detached});
+    const gen::PID other = t.Spawn();
+    CHECK(t.Run(pid, [](Subject& self) {
+      Spin(5ms);
+      CHECK(self.Sleep(200ms));
+      Spin(5ms);
+    }));
+    // The last turn counts when it is over.
+    CHECK(kit::Eventually([&] { return t.node.ProcessInfo(pid)->running_time >= 10ms; }));
+    const auto info = t.node.ProcessInfo(pid).value();
+    CHECK(info.running_time < 200ms);
+    CHECK(info.turns >= 2);  // the message took two; the first may have been that of Init
+    CHECK(info.messages_handled == 1);
+    CHECK(t.node.ProcessInfo(other)->running_time < 10ms);
+  }
+}
+
+TEST_CASE("running time: a new process in an old slot begins at 0") {
+  TestNode t({.workers = 2, .measure_running_time = true});
+  for (int i = 0; i < 100; ++i) {
+    const gen::PID pid = t.Spawn();
+    CHECK(t.node.ProcessInfo(pid)->running_time < 100ms);
+    CHECK(t.node.ProcessInfo(pid)->turns <= 1);
+    CHECK(t.Run(pid, [](Subject&) { Spin(2ms); }));
+    CHECK(t.node.Send(pid, End{}));
+    CHECK(t.Ended(pid));
+  }
+}
+
+TEST_CASE("running time: off unless asked for") {
+  TestNode t;
+  const gen::PID pid = t.Spawn();
+  CHECK(t.Run(pid, [](Subject&) { Spin(1ms); }));
+  CHECK(t.Run(pid, [](Subject&) {}));
+  CHECK(t.node.ProcessInfo(pid)->running_time == 0ns);
+  CHECK(t.node.ProcessInfo(pid)->turns == 0);
+}
+
+// Knows the processes whose turns it sees.
+class Names final : public core::DispatcherHooks {
+ public:
+  void BeforeTurn(core::Schedulable& schedulable, int) override {
+    const gen::Process* const process = gen::ProcessOf(schedulable);
+    if (process != nullptr && process->Name() == gen::Atom("watched")) before.fetch_add(1);
+  }
+  void AfterTurn(core::Schedulable&, int, core::TurnEnd) override { after.fetch_add(1); }
+
+  std::atomic<int> before{0};
+  std::atomic<int> after{0};
+};
+
+TEST_CASE("running time: beside the user's own hooks, of which there may be several") {
+  auto one = std::make_shared<Names>();
+  auto two = std::make_shared<Names>();
+  using Hooks = std::vector<std::shared_ptr<core::DispatcherHooks>>;
+  TestNode t({.workers = 2,
+              .hooks = std::make_shared<core::HookChain>(Hooks{one, two}),
+              .measure_running_time = true});
+  const gen::PID pid = t.Spawn();
+  CHECK(t.Run(pid, [](Subject& self) { CHECK(self.RegisterName("watched")); }));
+  CHECK(kit::Eventually([&] {
+    CHECK(t.Run(pid, [](Subject&) { Spin(1ms); }));
+    return one->before > 1;
+  }));
+  CHECK(kit::Eventually([&] { return t.node.ProcessInfo(pid)->running_time >= 1ms; }));
+  CHECK(two->before > 1);
+  CHECK(one->after > 1);
+}
+
+}  // namespace
+}  // namespace ergon::node
