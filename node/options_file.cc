@@ -1,0 +1,77 @@
+#include <ergon/node/options_file.h>
+
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include <fmt/core.h>
+#include <toml++/toml.h>
+
+#include <ergon/node/option_keys.h>
+
+namespace ergon::node {
+namespace {
+
+gen::Error ErrorAt(std::string_view name, const toml::source_region& where, std::string_view text) {
+  return gen::Error(gen::ErrorCode::kIncorrect,
+                    fmt::format("{}:{}: {}", name, where.begin.line, text));
+}
+
+// The value as SetOption takes it; none: it is of a kind that no option has.
+std::optional<std::string> TextOf(const toml::node& value) {
+  if (const auto* text = value.as_string()) return text->get();
+  if (const auto* number = value.as_integer()) return fmt::format("{}", number->get());
+  if (const auto* truth = value.as_boolean()) return truth->get() ? "true" : "false";
+  return std::nullopt;
+}
+
+// `prefix` is what all keys of the table begin with.
+gen::Result<void> Read(const toml::table& table, const std::string& prefix, std::string_view name,
+                       gen::NodeOptions& options) {
+  for (const auto& [key, value] : table) {
+    const std::string full = prefix + std::string(key.str());
+    if (const auto* inner = value.as_table()) {
+      auto read = Read(*inner, full + ".", name, options);
+      if (!read) return read;
+      continue;
+    }
+    // The key is looked at first, whatever its value is.
+    const auto text = TextOf(value);
+    auto set = SetOption(options, full, text.value_or("a list, a fraction or a date"));
+    if (!set) return ErrorAt(name, key.source(), set.error().detail());
+  }
+  return {};
+}
+
+}  // namespace
+
+gen::Result<gen::NodeOptions> ParseOptions(std::string_view contents, std::string_view name,
+                                           const gen::NodeOptions& defaults) {
+  gen::NodeOptions options = defaults;
+  try {
+    const toml::table table = toml::parse(contents);
+    auto read = Read(table, "", name, options);
+    if (!read) return std::move(read.error());
+  } catch (const toml::parse_error& error) {
+    return ErrorAt(name, error.source(), error.description());
+  }
+  return options;
+}
+
+gen::Result<gen::NodeOptions> LoadOptions(const std::string& path,
+                                          const gen::NodeOptions& defaults) {
+  std::string contents;
+  std::ifstream file(path, std::ios::binary);
+  try {
+    contents.assign(std::istreambuf_iterator<char>(file), {});
+  } catch (const std::ios_base::failure&) {
+    file.close();  // a directory can be opened, but not read
+  }
+  if (!file.is_open()) {
+    return gen::Error(gen::ErrorCode::kIncorrect, fmt::format("{}: cannot be read", path));
+  }
+  return ParseOptions(contents, path, defaults);
+}
+
+}  // namespace ergon::node

@@ -1,0 +1,33 @@
+// Node options from a file.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <ergon/gen/node_options.h>
+#include <ergon/gen/result.h>
+
+namespace ergon::node {
+
+// Reads a file in TOML, whose keys are those of OptionKeys (node/option_keys.h):
+//
+//   workers = 4
+//   policy = "work-sharing"
+//   turn_time = "20us"
+//   handler_stack_bytes = "256KiB"
+//   [stealing]
+//   moderate = { attempts = 500, pause = "50us" }
+//
+// What is not in the file stays as in `defaults`. kIncorrect: the file cannot be read, is no TOML, or
+// has a key or a value that it must not have; the text names file, line, key and value, as in
+//
+//   node.toml:7: throughput: 0 is outside 1..4096
+[[nodiscard]] gen::Result<gen::NodeOptions> LoadOptions(const std::string& path,
+                                                        const gen::NodeOptions& defaults = {});
+
+// The same with the contents of such a file; `name` stands for it in errors.
+[[nodiscard]] gen::Result<gen::NodeOptions> ParseOptions(std::string_view contents,
+                                                         std::string_view name,
+                                                         const gen::NodeOptions& defaults = {});
+
+}  // namespace ergon::node

@@ -1,0 +1,165 @@
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <unistd.h>
+
+#include <doctest/doctest.h>
+
+#include <ergon/gen/process_options.h>
+#include <ergon/node/node.h>
+#include <ergon/node/option_keys.h>
+#include <ergon/node/options_file.h>
+
+namespace ergon::node {
+namespace {
+
+using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
+
+TEST_CASE("options file: every key") {
+  const gen::NodeOptions options = ParseOptions(R"(
+# a comment
+workers = 4
+policy = "work-sharing"
+throughput = 7
+turn_time = "30us"
+handler_stack_bytes = "64KiB"
+search_time = 0
+blocking_threads = 3
+watchdog_after = "2s"
+measure_running_time = true
+log_level = "warning"
+shutdown_timeout = "infinite"
+creation = 4000000000
+[stealing]
+aggressive.attempts = 100
+moderate = { attempts = 500, pause = "50us" }
+[stealing.relaxed]
+attempts = 9
+pause = "10ms"
+)",
+                                                "node.toml")
+                                       .value();
+  CHECK(options.workers == 4);
+  CHECK(options.policy == gen::DispatcherPolicy::kWorkSharing);
+  CHECK(options.throughput == 7);
+  CHECK(options.turn_time == 30us);
+  CHECK(options.handler_stack_bytes == 65536);
+  CHECK(options.search_time == 0ns);
+  CHECK(options.blocking_threads == 3);
+  CHECK(options.watchdog_after == 2s);
+  CHECK(options.measure_running_time);
+  CHECK(options.log_level == gen::LogLevel::kWarning);
+  CHECK(options.shutdown_timeout == gen::kInfinite);
+  CHECK(options.creation == 4'000'000'000);
+  CHECK(options.stealing.aggressive.attempts == 100);
+  CHECK(options.stealing.aggressive.pause == 0ns);
+  CHECK(options.stealing.moderate.attempts == 500);
+  CHECK(options.stealing.moderate.pause == 50us);
+  CHECK(options.stealing.relaxed.attempts == 9);
+  CHECK(options.stealing.relaxed.pause == 10ms);
+  auto node = Start("test@localhost", options).value();
+  CHECK(node.Info().dispatcher == "work-sharing");
+  CHECK(node.Info().workers == 4);
+}
+
+TEST_CASE("options file: what it does not say stays") {
+  const gen::NodeOptions defaults{.workers = 9, .throughput = 3};
+  const gen::NodeOptions options = ParseOptions("throughput = 5", "", defaults).value();
+  CHECK(options.workers == 9);
+  CHECK(options.throughput == 5);
+  CHECK(ParseOptions("", "", defaults).value().workers == 9);
+}
+
+struct Bad {
+  std::string contents;
+  std::string error;
+};
+
+TEST_CASE("options file: errors name file, line, key and value") {
+  const std::vector<Bad> cases = {
+      {"\n\nthroughput = 0", "node.toml:3: throughput: 0 is outside 1..4096"},
+      {"workers = 1", "node.toml:1: workers: 1 is outside 2..1024 (0: one per core)"},
+      {"workers = \"four\"", "node.toml:1: workers: \"four\", must be a whole number"},
+      {"workers = 1.5",
+       "node.toml:1: workers: \"a list, a fraction or a date\", must be a whole number"},
+      {"workers = 99999999999", "node.toml:1: workers: \"99999999999\", must be a whole number"},
+      {"worker = 4", "node.toml:1: worker: unknown, the nearest is workers"},
+      {"[stealing]\nmoderat.pause = \"1us\"",
+       "node.toml:2: stealing.moderat.pause: unknown, the nearest is stealing.moderate.pause"},
+      {"[stealing.relaxed]\npause = \"2s\"",
+       "node.toml:2: stealing.relaxed.pause: 2000000000 is outside 0..1000000000"},
+      {"turn_time = 20",
+       "node.toml:1: turn_time: \"20\", must be a time with its unit, as 20us, 5ms or 3s"},
+      {"turn_time = \"20 parsecs\"",
+       "node.toml:1: turn_time: \"20 parsecs\", must be a time with its unit, as 20us, 5ms or 3s"},
+      {"turn_time = \"9223372036854775807s\"",
+       "node.toml:1: turn_time: \"9223372036854775807s\", must be a time with its unit, as 20us, "
+       "5ms "
+       "or 3s"},
+      {"handler_stack_bytes = -1",
+       "node.toml:1: handler_stack_bytes: \"-1\", must be a size, as 262144 or 256KiB"},
+      {"policy = \"fair\"", "node.toml:1: policy: \"fair\", must be work-stealing or work-sharing"},
+      {"log_level = \"loud\"",
+       "node.toml:1: log_level: \"loud\", must be trace, debug, info, warning, error, panic or "
+       "off"},
+      {"measure_running_time = 1",
+       "node.toml:1: measure_running_time: \"1\", must be true or false"},
+      {"creation = 3", "node.toml:1: creation: 3 is less than 4 (0: chosen)"},
+      {"watchdog_after = \"1us\"",
+       "node.toml:1: watchdog_after: 1000 ns, must be at least 1000000 ns (0: never)"},
+  };
+  for (const Bad& bad : cases) {
+    CAPTURE(bad.contents);
+    const auto options = ParseOptions(bad.contents, "node.toml");
+    REQUIRE(!options);
+    CHECK(options.error() == gen::ErrIncorrect);
+    CHECK(options.error().detail() == bad.error);
+  }
+  for (const std::string broken :
+       {"\nworkers = ", "\nworkers 4", "\n[stealing", "\na = 1\na = 2"}) {
+    CAPTURE(broken);
+    const auto options = ParseOptions(broken, "node.toml");
+    REQUIRE(!options);
+    const std::string text(options.error().detail());
+    CAPTURE(text);
+    CHECK((text.starts_with("node.toml:2: ") || text.starts_with("node.toml:3: ")));
+  }
+}
+
+TEST_CASE("options file: from the disk") {
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("ergon_options_" + std::to_string(getpid()) + ".toml");
+  std::ofstream(path) << "workers = 3\nworkers_ = 3\n";
+  const auto bad = LoadOptions(path.string());
+  CHECK(bad.error().detail() == path.string() + ":2: workers_: unknown, the nearest is workers");
+  std::ofstream(path) << "workers = 3\n";
+  CHECK(LoadOptions(path.string()).value().workers == 3);
+  std::filesystem::remove(path);
+  CHECK(LoadOptions(path.string()).error().detail() == path.string() + ": cannot be read");
+  CHECK(!LoadOptions("/"));
+}
+
+TEST_CASE("option keys: a field's text means the field") {
+  gen::NodeOptions options;
+  CHECK(OptionText(options, "turn_time") == "20us");
+  CHECK(OptionText(options, "handler_stack_bytes") == "256KiB");
+  CHECK(OptionText(options, "policy") == "work-stealing");
+  CHECK(OptionText(options, "watchdog_after") == "1s");
+  CHECK(OptionText(options, "no_such_key").empty());
+  options.shutdown_timeout = gen::kInfinite;
+  options.turn_time = 1234ns;
+  options.handler_stack_bytes = 100'001;
+  for (const OptionKey& key : OptionKeys()) {
+    CAPTURE(key.name);
+    const std::string text = OptionText(options, key.name);
+    gen::NodeOptions copy;
+    CHECK(SetOption(copy, key.name, text));
+    CHECK(OptionText(copy, key.name) == text);
+  }
+}
+
+}  // namespace
+}  // namespace ergon::node
