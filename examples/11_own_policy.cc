@@ -134,10 +134,11 @@ class Boss : public act::Actor {
 void Show(std::shared_ptr<core::Dispatcher> policy, OrderLog& log) {
   // Time, timers and log are the node's own, as always.
   auto node = node::Start("demo@localhost", {.dispatcher = std::move(policy)}).value();
+  // First, so that the turn of its Init is over when its request comes.
+  const gen::PID boss = node.SpawnRegister("boss", gen::Factory<Boss>()).value();
   for (const std::string& name : kWorkers) {
     node.SpawnRegister(gen::Atom(name), gen::Factory<Worker>()).value();
   }
-  const gen::PID boss = node.SpawnRegister("boss", gen::Factory<Boss>()).value();
   log.recording = true;
   node.Call<bool>(boss, Begin{}).value();
   log.recording = false;
