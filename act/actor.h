@@ -43,7 +43,9 @@ class Actor : public ProcessApi, protected Callbacks {
   // A published value of an event that this process monitors. The default logs a warning.
   gen::Status HandleEvent(const gen::MessageEvent& event) override;
 
-  // Tells those who look from outside how it is; empty `items`: everything. The default: nothing.
+  // Tells those who look from outside how it is; empty `items`: everything. What is not asked for
+  // (act/inspection_items.h) is left out of the answer, so a handler may always tell everything. The
+  // default: nothing.
   gen::Inspection HandleInspect(gen::PID from, const std::vector<std::string>& items) override;
 
   // Last, exactly once, if Init has returned Continue().

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include <ergon/act/inspection_items.h>
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/notices.h>
 
@@ -51,8 +52,9 @@ gen::Status Dispatch(gen::ProcessHost& host, Callbacks& callbacks, core::Envelop
     case gen::EnvelopeKind::kInspect: {
       const auto* question = envelope.ValueAs<gen::InspectRequest>();
       if (question == nullptr) return gen::Continue();
-      AnswerInspection(host, envelope,
-                       callbacks.HandleInspect(SenderOf(envelope), question->items));
+      gen::Inspection all = callbacks.HandleInspect(SenderOf(envelope), question->items);
+      KeepAskedFor(all, question->items);
+      AnswerInspection(host, envelope, std::move(all));
       return gen::Continue();
     }
     default:  // the runtime's, or of special behaviours

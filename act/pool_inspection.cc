@@ -6,6 +6,8 @@
 
 #include <fmt/core.h>
 
+#include <ergon/act/inspection_items.h>
+
 namespace ergon::act {
 namespace {
 
@@ -34,12 +36,6 @@ std::uint64_t WaitEstimate(std::uint64_t queued, std::uint64_t handled, std::int
   const double rate = static_cast<double>(std::max<std::uint64_t>(handled, 1)) /
                       static_cast<double>(std::max<std::int64_t>(uptime_ns, 1));  // per ns
   return static_cast<std::uint64_t>(static_cast<double>(queued) / rate / 1000);
-}
-
-bool IsWanted(std::string_view key, const std::vector<std::string>& items) {
-  return std::any_of(items.begin(), items.end(), [key](const std::string& item) {
-    return key.starts_with(item) && (key.size() == item.size() || key[item.size()] == '.');
-  });
 }
 
 }  // namespace
@@ -122,9 +118,7 @@ gen::Inspection InspectPool(const PoolFigures& figures, gen::Inspection added,
   put("queue_wait_estimate_us", WaitEstimate(queued, handled, figures.uptime));
   put("state", figures.stopping ? "stopping" : "running");
 
-  if (!items.empty()) {
-    std::erase_if(all, [&items](const auto& entry) { return !IsWanted(entry.first, items); });
-  }
+  KeepAskedFor(all, items);
   return all;
 }
 

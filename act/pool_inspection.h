@@ -41,7 +41,7 @@ struct PoolFigures {
                                            const std::vector<PoolFigures::Worker>& workers);
 
 // The pool's keys, together with `added`, of which the pool's own keys win. With `items` only those
-// keys that are among them; an item also stands for all keys that begin with it and a dot.
+// keys that they ask for (IsAskedFor); "worker" stands for all that begin with "worker.".
 [[nodiscard]] gen::Inspection InspectPool(const PoolFigures& figures, gen::Inspection added,
                                           const std::vector<std::string>& items);
 

@@ -1,11 +1,11 @@
 #include <ergon/act/serializer.h>
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 
+#include <ergon/act/inspection_items.h>
 #include <ergon/act/message_loop.h>
 #include <ergon/act/pool_options.h>
 #include <ergon/gen/envelope_kind.h>
@@ -176,11 +176,7 @@ gen::Inspection Serializer::Inspect(const std::vector<std::string>& items) const
       {"messages_passed", fmt::format("{}", messages_passed_)},
       {"messages_dropped", fmt::format("{}", messages_dropped_)},
   };
-  if (!items.empty()) {
-    std::erase_if(all, [&items](const auto& entry) {
-      return std::find(items.begin(), items.end(), entry.first) == items.end();
-    });
-  }
+  KeepAskedFor(all, items);
   return all;
 }
 

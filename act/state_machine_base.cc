@@ -4,6 +4,7 @@
 #include <iterator>
 #include <stdexcept>
 
+#include <ergon/act/inspection_items.h>
 #include <ergon/act/message_loop.h>
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/notices.h>
@@ -261,11 +262,7 @@ void StateMachineBase::Inspect(core::Envelope& envelope) {
   all.insert_or_assign("state", StateName());
   all.insert_or_assign("postponed", std::to_string(queue_.postponed()));
   all.insert_or_assign("timeouts", timeouts_.ToString());
-  if (!question->items.empty()) {
-    std::erase_if(all, [&](const auto& entry) {
-      return std::ranges::find(question->items, entry.first) == question->items.end();
-    });
-  }
+  KeepAskedFor(all, question->items);
   AnswerInspection(Host(), envelope, std::move(all));
 }
 

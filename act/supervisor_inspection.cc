@@ -1,22 +1,13 @@
 #include <ergon/act/supervisor_inspection.h>
 
-#include <algorithm>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include <ergon/act/inspection_items.h>
+
 namespace ergon::act {
-namespace {
-
-bool IsWanted(std::string_view key, const std::vector<std::string>& items) {
-  return std::ranges::any_of(items, [key](const std::string& item) {
-    return key.starts_with(item) && (key.size() == item.size() || key[item.size()] == ':');
-  });
-}
-
-}  // namespace
 
 gen::Inspection InspectSupervisor(const SupervisorFigures& figures, gen::Inspection added,
                                   const std::vector<std::string>& items) {
@@ -45,9 +36,7 @@ gen::Inspection InspectSupervisor(const SupervisorFigures& figures, gen::Inspect
   put("children_total", figures.children.size());
   put("children_running", running);
   put("state", figures.ending ? "stopping" : "running");
-  if (!items.empty()) {
-    std::erase_if(all, [&items](const auto& entry) { return !IsWanted(entry.first, items); });
-  }
+  KeepAskedFor(all, items);
   return all;
 }
 

@@ -1,0 +1,19 @@
+// Which of its keys an inspection asks for; the same for all behaviours.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ergon/gen/messenger.h>
+
+namespace ergon::act {
+
+// No items ask for everything. An item asks for the key that it equals, and for all that begin with
+// it and a dot or colon: "worker" for "worker.1", "child" for "child:store".
+[[nodiscard]] bool IsAskedFor(std::string_view key, const std::vector<std::string>& items);
+
+// Takes out what is not asked for.
+void KeepAskedFor(gen::Inspection& inspection, const std::vector<std::string>& items);
+
+}  // namespace ergon::act
