@@ -100,7 +100,7 @@ PoolForwarder::Outcome PoolForwarder::Place(Held& message) {
   if (routing_.NobodyTook(met.dead) == PoolRouting::Unplaced::kHold) return Outcome::kHold;
   if (met.caller && routing_.seats().members() == 1) {
     Refuse(message,
-           gen::Error(gen::ErrorCode::kNotAllowed,
+           gen::Error(gen::ErrorCode::kDeadlock,
                       "the pool's only worker calls its own pool: it would wait for itself"));
   } else if (!MakeRoom(message)) {
     Refuse(message, gen::ErrProcessMailboxFull);

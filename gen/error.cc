@@ -33,6 +33,8 @@ std::string_view TextOf(ErrorCode code) {
       return "node terminated";
     case ErrorCode::kNoConnection:
       return "no connection";
+    case ErrorCode::kDeadlock:
+      return "deadlock";
     case ErrorCode::kInternal:
       return "internal error";
     case ErrorCode::kApplication:

@@ -26,6 +26,7 @@ enum class ErrorCode : std::uint8_t {
   kTooManyCalls,        // no stack left for one more blocked call
   kNodeTerminated,      // the node is stopping or stopped
   kNoConnection,        // another node that cannot be reached
+  kDeadlock,            // the call would wait for itself; the text names the processes in between
   kInternal,            // a defect of this library or a resource that ran out
   kApplication,         // the user's own (see SendResponseError)
 };
@@ -70,6 +71,7 @@ inline constinit const Error ErrUnexpectedType{ErrorCode::kUnexpectedType};
 inline constinit const Error ErrTooManyCalls{ErrorCode::kTooManyCalls};
 inline constinit const Error ErrNodeTerminated{ErrorCode::kNodeTerminated};
 inline constinit const Error ErrNoConnection{ErrorCode::kNoConnection};
+inline constinit const Error ErrDeadlock{ErrorCode::kDeadlock};
 
 }  // namespace ergon::gen
 

@@ -59,7 +59,14 @@ class Messenger {
 
   // Sends a request and waits for its answer, which must be of type R. In a handler it suspends
   // only this process; other threads block. Besides the errors above:
-  //   kTimeout            no answer within options.timeout
+  //   kTimeout            no answer within options.timeout; the text says what the receiver was doing:
+  //                       whether it had begun with the request, about how many waited before it, or
+  //                       what else it was handling, since when, and whom it was waiting for itself
+  //   kDeadlock           the receiver waits for this process, directly or through others (up to
+  //                       1,000), so that no answer can come; told at once, to the one of them that
+  //                       called last. The text is the chain of processes and types of messages.
+  //                       Requests whose handler has returned without an answer do not count: others
+  //                       may answer them. Do not hand a ref to others and then call its owner.
   //   kProcessTerminated  the process ended before it answered, or this one is being ended
   //   kUnexpectedType     the answer has another type; the text names both
   //   kTooManyCalls       no stack left for one more suspended process (about 32,000)
@@ -75,7 +82,8 @@ class Messenger {
     return Call<R>(to, std::forward<T>(request), CallOptions{.priority = priority});
   }
 
-  // Asks a process for what its HandleInspect tells about the `items` (none: everything). Answered
+  // Asks a process for what its HandleInspect, and its behaviour itself, tell about the `items` (none:
+  // everything). An item also means all keys that begin with it and a dot or colon. Answered
   // by the process itself between two messages, before everything that waits.
   Result<Inspection> Inspect(const Target& to, std::vector<std::string> items = {},
                              const CallOptions& options = {});

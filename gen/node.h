@@ -9,12 +9,14 @@
 
 #include <ergon/gen/application.h>
 #include <ergon/gen/args.h>
+#include <ergon/gen/dropped_message.h>
 #include <ergon/gen/factory.h>
 #include <ergon/gen/log.h>
 #include <ergon/gen/message_balance.h>
 #include <ergon/gen/messenger.h>
 #include <ergon/gen/node_info.h>
 #include <ergon/gen/process_info.h>
+#include <ergon/gen/wait_edge.h>
 
 namespace ergon::gen {
 
@@ -72,6 +74,13 @@ class Node : public Messenger {
   [[nodiscard]] virtual NodeInfo Info() const = 0;
   // What became of all messages so far. Looks at every process, so it takes its time.
   [[nodiscard]] virtual gen::MessageBalance MessageBalance() const = 0;
+  // The last messages that were dropped, newest first: up to NodeOptions::drops_remembered. Nobody
+  // waits in order to be remembered: of drops that happen at the same moment only some are, and
+  // NodeInfo::drops_not_remembered counts the others. All are counted by reason in any case.
+  [[nodiscard]] virtual std::vector<DroppedMessage> LastDrops() const = 0;
+  // Which processes are suspended in a Call, and whose answers they wait for. Looks at every process,
+  // each at its own moment.
+  [[nodiscard]] virtual std::vector<WaitEdge> WaitForGraph() const = 0;
 
   // -- applications: see gen::ApplicationSpec --
 

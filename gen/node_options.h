@@ -60,6 +60,9 @@ struct NodeOptions {
   // time.
   std::function<void(LogLevel level, const std::string& line)> log_sink = nullptr;
 
+  // So many of the last dropped messages can be looked at, 0..4096; see Node::LastDrops.
+  int drops_remembered = 64;
+
   // How long Stop waits for processes to end in order before it kills them.
   std::chrono::nanoseconds shutdown_timeout = std::chrono::seconds(5);
 

@@ -6,18 +6,11 @@
 #include <cstdint>
 
 #include <ergon/core/rotation.h>
+#include <ergon/gen/dropped_message.h>
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/process.h>
 
 namespace ergon::gen {
-
-enum class DropReason : std::uint8_t {
-  kTerminated,   // the receiver ended first
-  kUnknown,      // the receiver had ended between look-up and delivery
-  kMailboxFull,  // nobody had room
-  kExpired,      // the caller had stopped waiting
-};
-inline constexpr int kDropReasons = 4;
 
 // How far a worker is with what came through its pool. Exact when it is at rest.
 struct WorkerProgress {

@@ -47,7 +47,7 @@ class DelayedSend final : public gen::TimerHandle::State {
       runtime.CountAccepted();
     }
     if (runtime.IsStopped()) {
-      runtime.DropEnvelope(std::move(send->envelope_), gen::DropReason::kTerminated,
+      runtime.DropEnvelope(std::move(send->envelope_), gen::PID(), gen::DropReason::kTerminated,
                            gen::ErrNodeTerminated);
       return;
     }
@@ -55,7 +55,7 @@ class DelayedSend final : public gen::TimerHandle::State {
     auto sent = pid ? runtime.Deliver(*pid, send->envelope_) : gen::Result<void>(pid.error());
     if (!sent) {
       const bool full = sent.error() == gen::ErrProcessMailboxFull;
-      runtime.DropEnvelope(std::move(send->envelope_),
+      runtime.DropEnvelope(std::move(send->envelope_), pid ? *pid : gen::PID(),
                            full ? gen::DropReason::kMailboxFull : gen::DropReason::kTerminated,
                            sent.error());
     }

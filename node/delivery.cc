@@ -1,5 +1,6 @@
 // How an envelope reaches a mailbox, or its sender is told, or it is counted.
 #include <mutex>
+#include <typeinfo>
 
 #include <ergon/gen/notices.h>
 #include <ergon/node/runtime.h>
@@ -98,7 +99,8 @@ gen::Result<void> Runtime::Enqueue(Process& process, QueueLane& lane, gen::PID t
 
 void Runtime::DropOverflow(Process& process, core::EnvelopePtr envelope) {
   process.CountOverflow(*envelope);
-  DropEnvelope(std::move(envelope), gen::DropReason::kMailboxFull, gen::ErrProcessMailboxFull);
+  const gen::PID to = process.ReceiverOf(*envelope);
+  DropEnvelope(std::move(envelope), to, gen::DropReason::kMailboxFull, gen::ErrProcessMailboxFull);
 }
 
 gen::Result<void> Runtime::MailboxFull(Process& process, gen::PID to, core::EnvelopePtr& envelope) {
@@ -195,7 +197,7 @@ bool Runtime::IsAwaited(gen::PID from, gen::Ref ref) const {
                              : process->await_.WaitingFor() == ref.id;
 }
 
-void Runtime::DropEnvelope(core::EnvelopePtr envelope, gen::DropReason reason,
+void Runtime::DropEnvelope(core::EnvelopePtr envelope, gen::PID to, gen::DropReason reason,
                            const gen::Error& error) {
   switch (static_cast<gen::EnvelopeKind>(envelope->kind)) {
     case gen::EnvelopeKind::kInspect:
@@ -204,21 +206,51 @@ void Runtime::DropEnvelope(core::EnvelopePtr envelope, gen::DropReason reason,
       RespondError(gen::PID::FromAddress(envelope->from), envelope->ref, error);
       break;
     case gen::EnvelopeKind::kRequest:
-      CountDrop(reason);  // first: who has got the answer finds it counted
+      NoteDrop(*envelope, to, reason, error);  // first: who has got the answer finds it counted
       RespondError(gen::PID::FromAddress(envelope->from), envelope->ref, error);
+      // Afterwards: it was withdrawn before its caller got the answer, or never will be.
+      (void)TakeWithdrawn(*envelope);
       break;
     case gen::EnvelopeKind::kMessage:
     case gen::EnvelopeKind::kEvent:
-      CountDrop(reason);
+      NoteDrop(*envelope, to, reason, error);
       break;
     case gen::EnvelopeKind::kInheritance:
       for (auto& left : envelope->ValueAs<gen::MessageInheritance>()->messages) {
-        DropEnvelope(std::move(left), reason, error);
+        DropEnvelope(std::move(left), to, reason, error);
       }
       break;
     default:
       break;  // notices and signals to a process that has ended
   }
+}
+
+void Runtime::NoteDrop(const core::Envelope& envelope, gen::PID to, gen::DropReason reason,
+                       const gen::Error& error) {
+  dropped_[static_cast<std::size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
+  drop_memory_.Note([&] {
+    return DropMemory::Drop{.time = clock_->Now(),
+                            .to = to,
+                            .behavior = BehaviorType(to),
+                            .from = gen::PID::FromAddress(envelope.from),
+                            .type = envelope.type,
+                            .reason = reason,
+                            .error = error};
+  });
+}
+
+const std::type_info* Runtime::BehaviorType(gen::PID pid) const {
+  const Process* process = pid ? table_.Find(pid.id) : nullptr;
+  if (process == nullptr) return nullptr;
+  ProcessCold& cold = process->Cold();
+  std::lock_guard lock(cold.lock);
+  if (process->generation_.load(std::memory_order_relaxed) == GenerationOf(pid) &&
+      !process->relations_closed_.load(std::memory_order_seq_cst)) {
+    // Fixed from spawn to end, and the end of the process waits for the lock above.
+    const gen::ProcessBehavior& behavior = *process->behavior_;
+    return &typeid(behavior);
+  }
+  return cold.former_generation == GenerationOf(pid) ? cold.former_behavior : nullptr;
 }
 
 // ---- the node as a sender

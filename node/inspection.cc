@@ -101,6 +101,7 @@ gen::NodeInfo Runtime::Info() const {
   info.aliases = aliases_.size();
   info.timers = timers_->size();
   CopyDropped(info);
+  info.drops_not_remembered = drop_memory_.skipped();
   const core::DispatcherStats stats = dispatcher_->Stats();
   info.turns = stats.turns;
   info.steals = stats.steals;

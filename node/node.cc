@@ -89,6 +89,10 @@ gen::Result<void> Node::SendEnvelopeOrWait(const gen::Target& to, core::Envelope
 gen::NodeInfo Node::Info() const { return runtime_->Info(); }
 
 gen::MessageBalance Node::MessageBalance() const { return runtime_->MessageBalance(); }
+
+std::vector<gen::DroppedMessage> Node::LastDrops() const { return runtime_->LastDrops(); }
+
+std::vector<gen::WaitEdge> Node::WaitForGraph() const { return runtime_->WaitForGraph(); }
 gen::Result<void> Node::LoadApplication(const gen::ApplicationSpec& spec) {
   return runtime_->LoadApplication(spec);
 }

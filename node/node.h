@@ -62,6 +62,8 @@ class Node final : public gen::Node {
                                        std::chrono::nanoseconds timeout) override;
   [[nodiscard]] gen::NodeInfo Info() const override;
   [[nodiscard]] gen::MessageBalance MessageBalance() const override;
+  [[nodiscard]] std::vector<gen::DroppedMessage> LastDrops() const override;
+  [[nodiscard]] std::vector<gen::WaitEdge> WaitForGraph() const override;
   gen::Result<void> LoadApplication(const gen::ApplicationSpec& spec) override;
   gen::Result<void> UnloadApplication(gen::Atom name) override;
   gen::Result<void> StartApplication(gen::Atom name) override;

@@ -10,6 +10,7 @@
 
 #include <ergon/core/hook_chain.h>
 #include <ergon/core/mailbox.h>
+#include <ergon/node/drop_memory.h>
 #include <ergon/node/turn_meter.h>
 
 namespace ergon::node {
@@ -78,6 +79,10 @@ gen::Result<void> CheckOptions(const gen::NodeOptions& options) {
   }
   if (options.timers != nullptr && options.clock == nullptr) {
     return Incorrect("timers: given without the clock they belong to");
+  }
+  if (options.drops_remembered < 0 || options.drops_remembered > DropMemory::kMost) {
+    return Incorrect(fmt::format("drops_remembered: {} is outside 0..{}", options.drops_remembered,
+                                 DropMemory::kMost));
   }
   if (options.shutdown_timeout < std::chrono::nanoseconds::zero()) {
     return Incorrect(fmt::format("shutdown_timeout: {} ns, must not be negative",

@@ -5,12 +5,16 @@
 namespace ergon::node {
 
 void PendingCalls::Expire(void* context, std::uint64_t id) {
-  static_cast<PendingCalls*>(context)->Complete(id, gen::ErrTimeout);
+  auto* calls = static_cast<PendingCalls*>(context);
+  const std::unique_ptr<Call> call = calls->Take(id);
+  if (call != nullptr) call->done(calls->describe_(call->edge));
 }
 
-void PendingCalls::Add(std::uint64_t id, std::int64_t deadline, Done done) {
+void PendingCalls::Add(std::uint64_t id, std::int64_t deadline, const CallEdge::View& edge,
+                       Done done) {
   auto call = std::make_unique<Call>();
   call->done = std::move(done);
+  call->edge = edge;
   call->timer.fire = &PendingCalls::Expire;
   call->timer.context = this;
   call->timer.argument = id;
@@ -21,18 +25,31 @@ void PendingCalls::Add(std::uint64_t id, std::int64_t deadline, Done done) {
   shard.calls.emplace(id, std::move(call));
 }
 
-bool PendingCalls::Complete(std::uint64_t id, gen::Result<core::EnvelopePtr> response) {
+void PendingCalls::NoteTaken(std::uint64_t id, CallEdge::Stage stage) {
+  Shard& shard = ShardOf(id);
+  std::lock_guard lock(shard.mutex);
+  auto found = shard.calls.find(id);
+  if (found != shard.calls.end()) found->second->edge.stage = stage;
+}
+
+std::unique_ptr<PendingCalls::Call> PendingCalls::Take(std::uint64_t id) {
   std::unique_ptr<Call> call;
   {
     Shard& shard = ShardOf(id);
     std::lock_guard lock(shard.mutex);
     auto found = shard.calls.find(id);
-    if (found == shard.calls.end()) return false;
+    if (found == shard.calls.end()) return nullptr;
     call = std::move(found->second);
     shard.calls.erase(found);
   }
   // A timer that is firing finds nobody under this id.
   (void)timers_.Disarm(call->timer);
+  return call;
+}
+
+bool PendingCalls::Complete(std::uint64_t id, gen::Result<core::EnvelopePtr> response) {
+  const std::unique_ptr<Call> call = Take(id);
+  if (call == nullptr) return false;
   call->done(std::move(response));
   return true;
 }

@@ -7,10 +7,12 @@
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 
 #include <ergon/core/envelope.h>
 #include <ergon/core/timer_queue.h>
 #include <ergon/gen/result.h>
+#include <ergon/node/call_edge.h>
 
 namespace ergon::node {
 
@@ -19,11 +21,17 @@ class PendingCalls {
  public:
   using Done = std::function<void(gen::Result<core::EnvelopePtr>)>;
 
-  explicit PendingCalls(core::TimerQueue& timers) : timers_(timers) {}
+  // What the caller is told when nobody has answered in time.
+  using Describe = std::function<gen::Error(const CallEdge::View&)>;
+
+  PendingCalls(core::TimerQueue& timers, Describe describe)
+      : timers_(timers), describe_(std::move(describe)) {}
 
   // From now on `done` will be called exactly once: by Complete, at the deadline (Clock ns; 0:
-  // none) with kTimeout, or by FailAll.
-  void Add(std::uint64_t id, std::int64_t deadline, Done done);
+  // none) with what `describe` makes of `edge`, or by FailAll.
+  void Add(std::uint64_t id, std::int64_t deadline, const CallEdge::View& edge, Done done);
+  // As CallEdge::NoteTaken.
+  void NoteTaken(std::uint64_t id, CallEdge::Stage stage);
   // False: nobody waits for that id (any more).
   bool Complete(std::uint64_t id, gen::Result<core::EnvelopePtr> response);
   [[nodiscard]] bool IsAwaited(std::uint64_t id) const;
@@ -32,6 +40,7 @@ class PendingCalls {
  private:
   struct Call {
     Done done;
+    CallEdge::View edge;
     core::Timer timer;
   };
   struct Shard {
@@ -41,9 +50,12 @@ class PendingCalls {
   static constexpr std::size_t kShards = 8;
 
   static void Expire(void* context, std::uint64_t id);
+  // Null: nobody waits for that id (any more).
+  [[nodiscard]] std::unique_ptr<Call> Take(std::uint64_t id);
   [[nodiscard]] Shard& ShardOf(std::uint64_t id) { return shards_[id % kShards]; }
 
   core::TimerQueue& timers_;
+  const Describe describe_;
   std::array<Shard, kShards> shards_;
 };
 

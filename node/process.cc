@@ -24,6 +24,11 @@ gen::PID Process::Parent() const {
   return {parent_id_.load(std::memory_order_relaxed), runtime_->Name(), runtime_->creation()};
 }
 
+gen::PID Process::ReceiverOf(const core::Envelope& envelope) const {
+  const std::uint64_t generation = envelope.generation;
+  return {generation << 32 | index_, runtime_->Name(), runtime_->creation()};
+}
+
 gen::Node& Process::Node() const { return *runtime_; }
 
 gen::Atom Process::Name() const {
@@ -205,6 +210,7 @@ gen::Result<std::size_t> Process::PublishEnvelope(gen::Atom name, gen::Ref token
 core::EnvelopePtr Process::Detach(core::Envelope& envelope) {
   mailbox_.Detach(&envelope);
   if (IsMessage(envelope)) Hold(1);
+  if (IsRequest(envelope)) runtime_->NoteTaken(envelope, CallEdge::Stage::kPassedOn);
   if (current_ == &envelope) current_ = nullptr;
   return core::EnvelopePtr(&envelope);
 }
@@ -230,7 +236,7 @@ gen::Result<void> Process::ForwardMakingRoom(gen::PID worker, core::EnvelopePtr&
 
 void Process::Drop(core::EnvelopePtr envelope, gen::DropReason reason, const gen::Error& error) {
   if (IsMessage(*envelope)) Hold(-1);
-  runtime_->DropEnvelope(std::move(envelope), reason, error);
+  runtime_->DropEnvelope(std::move(envelope), Self(), reason, error);
 }
 
 gen::Result<void> Process::StopAfterQueue(gen::PID pid, const gen::Reason& reason) {
@@ -308,6 +314,15 @@ ProcessCold& Process::Cold() const {
     return *fresh.release();
   }
   return *cold;
+}
+
+CallEdge& Process::GetCallEdge() {
+  CallEdge* edge = call_edge_.load(std::memory_order_relaxed);
+  if (edge == nullptr) {
+    edge = new CallEdge;
+    call_edge_.store(edge, std::memory_order_seq_cst);  // partner: Waited
+  }
+  return *edge;
 }
 
 PoolSlot& Process::GetPoolSlot() {

@@ -24,6 +24,7 @@
 #include <ergon/core/schedulable.h>
 #include <ergon/gen/blocking.h>
 #include <ergon/gen/process_host.h>
+#include <ergon/node/call_edge.h>
 #include <ergon/node/message_counts.h>
 #include <ergon/node/pool_slot.h>
 #include <ergon/node/process_cold.h>
@@ -193,6 +194,8 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   static bool IsExpressMessage(const core::Envelope& envelope) {
     return envelope.lane != core::Lane::kMain && IsMessage(envelope);
   }
+  // To whom an envelope in this slot's mailbox was sent.
+  [[nodiscard]] gen::PID ReceiverOf(const core::Envelope& envelope) const;
   // It has left the mailbox.
   void CountTaken(const core::Envelope& envelope) {
     if (IsExpressMessage(envelope)) [[unlikely]]
@@ -260,6 +263,14 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   template <class Function>
   void Guarded(Function&& function);  // an exception becomes the reason to end
   [[nodiscard]] gen::Reason PanicReason(std::exception_ptr exception) const;
+  // For those who look from outside; see Runtime::TimeoutError.
+  void NoteHandling(const core::Envelope& envelope) {
+    handling_ref_.store(static_cast<std::uint32_t>(envelope.ref), std::memory_order_relaxed);
+    current_type_.store(envelope.type, std::memory_order_relaxed);
+    if (has_waited_) [[unlikely]]
+      NoteTime();
+  }
+  void NoteTime();  // the coarse one, once in a turn and after each wait
   // The envelope being handled waits for an answer that was not sent yet.
   [[nodiscard]] bool IsOpenQuestion() const {
     if (current_ == nullptr || answered_) return false;
@@ -345,6 +356,17 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
     return cold == nullptr ? nullptr : cold->queue_lane.load(std::memory_order_acquire);
   }
   PoolSlot& GetPoolSlot();
+  CallEdge& GetCallEdge();
+  // What it waits for in a Call. Sequentially consistent, as is the edge itself; partner: GetCallEdge.
+  [[nodiscard]] CallEdge::View Waited() const noexcept {
+    const CallEdge* edge = call_edge_.load(std::memory_order_seq_cst);
+    return edge == nullptr ? CallEdge::View() : edge->Read();
+  }
+  // Its id, if that is certain, or 0.
+  [[nodiscard]] std::uint64_t WaitedForCertain() const noexcept {
+    const CallEdge* edge = call_edge_.load(std::memory_order_seq_cst);
+    return edge == nullptr ? 0 : edge->CertainId();
+  }
   [[nodiscard]] gen::LogLevel Level() const override;
   void Write(gen::LogLevel level, std::string_view text) override;
   gen::Result<std::size_t> PublishEnvelope(gen::Atom name, gen::Ref token,
@@ -368,6 +390,7 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   // process ends that child too, so that an Init that waits does not hold it up.
   std::atomic<std::uint64_t> starting_child_{0};
   std::atomic<PoolSlot*> pool_{nullptr};
+  std::atomic<CallEdge*> call_edge_{nullptr};  // the slot's, made by the first Call
   core::Dispatcher* dispatcher_ = nullptr;
   core::Fiber* parked_ = nullptr;
   std::unique_ptr<gen::ProcessBehavior> behavior_;
@@ -392,9 +415,10 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   bool yielded_ = false;  // parked_ waits for its next turn, for nothing else
   gen::MessagePriority send_priority_ = gen::MessagePriority::kNormal;
   bool current_failed_ = false;  // its handler threw
-  bool heir_ = false;            // the parent inherits
-  bool announce_ = false;        // the parent gets MessageStarted
-  bool detached_ = false;
+  bool heir_ : 1 = false;        // the parent inherits
+  bool announce_ : 1 = false;    // the parent gets MessageStarted
+  bool detached_ : 1 = false;
+  bool has_waited_ = false;  // since handling_since_
   std::atomic<bool> relations_closed_{true};
   // Read by inspection: current_ came through the pool, and is not counted yet.
   std::atomic<bool> current_routed_{false};
@@ -402,6 +426,9 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   std::atomic<std::uint64_t> routed_handled_{0};  // written by one, read by inspection
   // What it handles, or handled last; null: a signal, or Init.
   std::atomic<const core::TypeDescriptor*> current_type_{nullptr};
+  // For those whose calls have timed out: that message, and since when.
+  std::atomic<std::uint32_t> handling_ref_{0};    // the lower half of its ref: enough to be told
+  std::atomic<std::uint32_t> handling_since_{0};  // Runtime::Milliseconds
 
   // Cold.
   Runtime* const runtime_;

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <typeinfo>
 #include <unordered_map>
 #include <vector>
 
@@ -64,6 +65,10 @@ struct ProcessCold {
   RareCounts counts;
   // The slot's; made when first needed. Partner: Process::OpenMailbox.
   std::atomic<QueueLane*> queue_lane{nullptr};
+
+  // Of the slot's last process that left messages behind.
+  const std::type_info* former_behavior = nullptr;
+  std::uint32_t former_generation = 0;
 
   // -- with a lock of its own --
   AwaitedResponses awaited;

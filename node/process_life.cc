@@ -1,6 +1,7 @@
 // How a process begins and ends.
 #include <algorithm>
 #include <mutex>
+#include <typeinfo>
 #include <utility>
 
 #include <ergon/core/worker.h>
@@ -16,6 +17,7 @@ namespace ergon::node {
 Process::~Process() {
   delete cold_.load(std::memory_order_relaxed);
   delete pool_.load(std::memory_order_relaxed);
+  delete call_edge_.load(std::memory_order_relaxed);
 }
 
 gen::Result<void> Process::Open(const SpawnRequest& request,
@@ -110,6 +112,14 @@ void Process::Finish(const gen::Reason& reason) {
   // From here on nobody can send to it, and its names are free for others.
   std::vector<core::EnvelopePtr> waiting;
   core::Mailbox::Rest rest = CloseMailbox(waiting);
+  if (rest.main != nullptr || rest.express != nullptr || !waiting.empty()) {
+    // For those who look at what was dropped.
+    ProcessCold& cold = Cold();
+    std::lock_guard lock(cold.lock);
+    const gen::ProcessBehavior& behavior = *behavior_;
+    cold.former_behavior = &typeid(behavior);
+    cold.former_generation = GenerationOf(self);
+  }
   // A spawn that waits gets the failure as its error, not as an exit signal too.
   if (!was_started && !announce_) (void)Relations::Unlink(*runtime_, *this, Parent());
   // Closed first: nobody can give it a name after its names have been released.
@@ -138,13 +148,13 @@ void Process::Finish(const gen::Reason& reason) {
       // The heir is gone as well.
       auto* left = message->ValueAs<gen::MessageInheritance>();
       for (auto& envelope : left->messages) {
-        runtime_->DropEnvelope(std::move(envelope), gen::DropReason::kTerminated,
+        runtime_->DropEnvelope(std::move(envelope), self, gen::DropReason::kTerminated,
                                TerminatedError(reason));
       }
     }
   } else {
     for (auto& envelope : inheritance.messages) {
-      runtime_->DropEnvelope(std::move(envelope), gen::DropReason::kTerminated,
+      runtime_->DropEnvelope(std::move(envelope), self, gen::DropReason::kTerminated,
                              TerminatedError(reason));
     }
   }
@@ -197,14 +207,16 @@ void Process::DisposeRest(core::Mailbox::Rest& rest, gen::PID self,
     core::EnvelopePtr envelope(rest.express);
     rest.express = rest.express->next;
     CountTaken(*envelope);
-    runtime_->DropEnvelope(std::move(envelope), gen::DropReason::kTerminated,
+    runtime_->DropEnvelope(std::move(envelope), self, gen::DropReason::kTerminated,
                            TerminatedError(inheritance.reason));
   }
 }
 
 void Process::DisposeLate(core::EnvelopePtr envelope) {
   if (ReturnToPool(envelope)) return;
-  runtime_->DropEnvelope(std::move(envelope), gen::DropReason::kUnknown, gen::ErrProcessUnknown);
+  const gen::PID to = ReceiverOf(*envelope);
+  runtime_->DropEnvelope(std::move(envelope), to, gen::DropReason::kUnknown,
+                         gen::ErrProcessUnknown);
 }
 
 bool Process::ReturnToPool(core::EnvelopePtr& envelope) {

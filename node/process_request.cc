@@ -85,6 +85,7 @@ gen::Result<void> Process::PassOn(gen::PID to, core::Envelope& envelope) {
   const bool routed = (envelope.flags & core::Envelope::kFlagRouted) != 0;
   const std::uint64_t pool = envelope.ref;
   if (routed) UnmarkRouted(envelope);
+  if (IsRequest(envelope)) runtime_->NoteTaken(envelope, CallEdge::Stage::kPassedOn);
   mailbox_.Detach(&envelope);
   core::EnvelopePtr passed(&envelope);
   ++sends_;

@@ -38,9 +38,16 @@ core::TurnEnd Process::RunTurn() {
   return RunMessages();
 }
 
+void Process::NoteTime() {
+  has_waited_ = false;
+  handling_since_.store(Runtime::Milliseconds(runtime_->clock().CoarseNow()),
+                        std::memory_order_relaxed);
+}
+
 core::TurnEnd Process::RunMessages() {
   TurnBudget budget = runtime_->NewTurnBudget();
   sends_ = 0;
+  NoteTime();
   for (;;) {
     if (MustEnd()) {
       Finish(IsKilled() ? gen::Reason::Kill() : end_reason_ ? *end_reason_ : gen::Reason());
@@ -81,7 +88,7 @@ void Process::HandleEnvelope(core::Envelope& envelope) {
     return;
   }
   current_ = &envelope;
-  current_type_.store(envelope.type, std::memory_order_relaxed);
+  NoteHandling(envelope);
   const bool routed = (envelope.flags & core::Envelope::kFlagRouted) != 0;
   current_routed_.store(routed, std::memory_order_release);  // partner: Progress
   current_failed_ = false;
@@ -147,13 +154,15 @@ void Process::HandleInheritance(core::Envelope& envelope) {
 bool Process::HandleRequest(core::Envelope& envelope) {
   // The coarse clock is cheap and late by up to kCoarseLag at most: it skips what has surely
   // expired.
-  if (envelope.deadline != 0 && runtime_->clock().CoarseNow() > envelope.deadline) {
+  const bool withdrawn = runtime_->TakeWithdrawn(envelope);
+  if (withdrawn || (envelope.deadline != 0 && runtime_->clock().CoarseNow() > envelope.deadline)) {
     CountExpired();
     answered_ = true;
     // Who waits without a deadline of its own has to be told.
     const gen::PID from = gen::PID::FromAddress(envelope.from);
     if (IsRequestId(envelope.ref)) runtime_->RespondError(from, envelope.ref, gen::ErrTimeout);
-    runtime_->CountDrop(gen::DropReason::kExpired);
+    runtime_->NoteDrop(envelope, Self(), gen::DropReason::kExpired,
+                       withdrawn ? gen::ErrDeadlock : gen::ErrTimeout);
     return false;
   }
   Guarded([&] { NoteStatus(behavior_->ProcessMessage(envelope)); });
@@ -162,6 +171,7 @@ bool Process::HandleRequest(core::Envelope& envelope) {
 }
 
 void Process::NoteOpenRequest(const core::Envelope& envelope) {
+  runtime_->NoteTaken(envelope, CallEdge::Stage::kLeftOpen);
   ProcessCold& cold = Cold();
   const gen::PID from = gen::PID::FromAddress(envelope.from);
   if (cold.open_requests.size() >= cold.open_requests_limit) {

@@ -1,6 +1,8 @@
 // Suspending a process: Call, Sleep, Yield, AwaitEnd.
 #include <mutex>
 
+#include <fmt/core.h>
+
 #include <ergon/core/timer_queue.h>
 #include <ergon/core/worker.h>
 #include <ergon/node/current_process.h>
@@ -76,6 +78,7 @@ gen::Result<core::AwaitOutcome> Process::Wait(std::uint64_t id, std::int64_t dea
     parked = core::Worker::Park(&ParkHook, this);
     SetCurrentProcess(this);
     state_.store(static_cast<std::uint8_t>(gen::ProcessState::kRunning), std::memory_order_relaxed);
+    has_waited_ = true;
   }
   if (deadline != 0) (void)runtime_->timers().Disarm(timer);
   const core::AwaitOutcome outcome = await_.TakeOutcome(response);
@@ -90,15 +93,18 @@ gen::Result<core::AwaitOutcome> Process::Wait(std::uint64_t id, std::int64_t dea
 gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::EnvelopePtr request,
                                                      std::chrono::nanoseconds timeout) {
   if (to == Self()) {
-    return gen::Error(gen::ErrorCode::kNotAllowed,
-                      "a process that calls itself would never answer");
+    return gen::Error(gen::ErrorCode::kDeadlock,
+                      fmt::format("{} would wait for itself ({})", to, request->type->Name()));
   }
   if (IsInterrupted()) return EndingError();
   const std::uint64_t id = NextUniqueId();
-  const std::int64_t deadline = timeout == gen::kInfinite ? 0 : DeadlineAfter(Now(), timeout);
+  const std::int64_t now = Now();
+  const std::int64_t deadline = timeout == gen::kInfinite ? 0 : DeadlineAfter(now, timeout);
   request->from = Self().ToAddress();
   request->ref = id;
   request->deadline = deadline;
+  CallEdge& edge = GetCallEdge();
+  edge.Begin(id, to.id, request->type, now, runtime_->TicketOf(to, *request));
   await_.Begin(id);
   ++sends_;
   const bool is_message = IsMessage(*request);  // or an inspection
@@ -106,13 +112,18 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
   auto sent = runtime_->Deliver(to, request);
   if (!sent) {
     (void)await_.TakeOutcome(response);
+    edge.End();
     return std::move(sent.error());
   }
   if (is_message) counts_.Sent();
+  if (!await_.HasOutcome() && edge.Sent(id)) runtime_->BreakDeadlock(*this);
   auto outcome = Wait(id, deadline, response);
+  const bool expired = outcome && *outcome == core::AwaitOutcome::kExpired;
+  const CallEdge::View call = expired ? edge.Read() : CallEdge::View();
+  edge.End();
   core::EnvelopePtr answer(response);
   if (!outcome) return std::move(outcome.error());
-  if (*outcome == core::AwaitOutcome::kExpired) return gen::ErrTimeout;
+  if (expired) return runtime_->TimeoutError(call);
   return answer;
 }
 

@@ -204,7 +204,7 @@ gen::Result<std::size_t> Runtime::PublishEvent(gen::PID from, gen::Atom name, ge
       ++sent;
     } else if (delivered.error() == gen::ErrProcessMailboxFull) {
       CountAccepted();
-      CountDrop(gen::DropReason::kMailboxFull);
+      NoteDrop(*event, subscriber, gen::DropReason::kMailboxFull, delivered.error());
     }
   }
   return sent;

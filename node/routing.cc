@@ -33,7 +33,8 @@ gen::Result<void> Runtime::Route(Process& pool, gen::PID to, core::EnvelopePtr& 
       continue;
     }
     Process::MarkRouted(*envelope, to.id);
-    auto sent = Deliver({worker, name_, creation_}, envelope);
+    if (Process::IsRequest(*envelope)) RedirectCall(PidOf(worker), *envelope);
+    auto sent = Deliver(PidOf(worker), envelope);
     if (sent) return sent;
     rotation.Skipped();
     if (sent.error() != gen::ErrProcessMailboxFull) found_gone = true;
@@ -41,10 +42,11 @@ gen::Result<void> Runtime::Route(Process& pool, gen::PID to, core::EnvelopePtr& 
   Process::UnmarkRouted(*envelope);
   if (tries != 0 && !found_gone && !found_self && AllFull(pool, *slot, to, envelope)) return {};
   if (found_self && tries == 1) {
-    return gen::Error(gen::ErrorCode::kNotAllowed,
+    return gen::Error(gen::ErrorCode::kDeadlock,
                       "the pool's only worker calls its own pool: it would wait for itself");
   }
   if (tries != 0 && !found_gone) return RefusedByAll(pool, to);
+  if (Process::IsRequest(*envelope)) RedirectCall(to, *envelope);
   // Workers are being replaced: the pool keeps the message until there is one.
   envelope->generation = GenerationOf(to);
   return Accept(pool, to, pool.mailbox_.PushAndAccept(envelope.get()), envelope);
@@ -54,7 +56,8 @@ bool Runtime::AllFull(Process& pool, PoolSlot& slot, gen::PID to, core::Envelope
   if (slot.makes_room.load(std::memory_order_relaxed)) {
     const std::uint64_t worker = slot.rotation.Next();
     Process::MarkRouted(*envelope, to.id);
-    if (DeliverMakingRoom({worker, name_, creation_}, envelope)) return true;
+    if (Process::IsRequest(*envelope)) RedirectCall(PidOf(worker), *envelope);
+    if (DeliverMakingRoom(PidOf(worker), envelope)) return true;
     slot.rotation.Skipped();
     Process::UnmarkRouted(*envelope);
   }

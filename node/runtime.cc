@@ -77,7 +77,8 @@ Runtime::Runtime(gen::Atom name, gen::NodeOptions options, std::shared_ptr<core:
       logging_(options_.log_sink),
       timers_(options_.timers != nullptr ? options_.timers
                                          : std::make_shared<core::TimerQueue>(*clock_)),
-      pending_calls_(*timers_),
+      pending_calls_(*timers_, [this](const CallEdge::View& call) { return TimeoutError(call); }),
+      drop_memory_(options_.drops_remembered),
       table_(*this),
       dispatcher_(std::move(dispatcher)),
       started_at_(clock_->Now()) {}
@@ -166,7 +167,7 @@ gen::Result<gen::PID> Runtime::SpawnFromOutside(const SpawnRequest& request) {
   process.init_ref_ = id;
   core::Event done;
   gen::Result<core::EnvelopePtr> response = gen::ErrNodeTerminated;
-  pending_calls_.Add(id, 0, [&](gen::Result<core::EnvelopePtr> answer) {
+  pending_calls_.Add(id, 0, {}, [&](gen::Result<core::EnvelopePtr> answer) {
     response = std::move(answer);
     done.Set();
   });
@@ -252,12 +253,18 @@ void Runtime::CallEnvelopeAsync(const gen::Target& to, core::EnvelopePtr request
     return;
   }
   const std::uint64_t id = NextUniqueId();
-  const std::int64_t deadline =
-      timeout == gen::kInfinite ? 0 : DeadlineAfter(clock_->Now(), timeout);
+  const std::int64_t now = clock_->Now();
+  const std::int64_t deadline = timeout == gen::kInfinite ? 0 : DeadlineAfter(now, timeout);
   request->from = Self().ToAddress();
   request->ref = id;
   request->deadline = deadline;
-  pending_calls_.Add(id, deadline, std::move(done));
+  const CallEdge::View edge{.id = id,
+                            .stage = CallEdge::Stage::kSent,
+                            .to = pid->id,
+                            .type = request->type,
+                            .since = now,
+                            .ticket = TicketOf(*pid, *request)};
+  pending_calls_.Add(id, deadline, edge, std::move(done));
   const bool is_message = Process::IsMessage(*request);  // or an inspection
   auto sent = Deliver(*pid, request);
   if (sent && is_message) CountAccepted();

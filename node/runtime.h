@@ -2,6 +2,8 @@
 //
 //   runtime.cc        start, identity, spawning, calls and waits from outside
 //   inspection.cc     ProcessInfo, Info, MessageBalance
+//   wait_graph.cc     who waits for whom, and what cannot end
+//   callee_state.cc   what a time-out tells
 //   delivery.cc       how an envelope reaches a mailbox, or is answered, or is counted
 //   routing.cc        the same for pools
 //   delayed_send.cc   messages that are sent later
@@ -25,6 +27,8 @@
 #include <ergon/gen/node_options.h>
 #include <ergon/gen/process_host.h>
 #include <ergon/node/applications.h>
+#include <ergon/node/call_edge.h>
+#include <ergon/node/drop_memory.h>
 #include <ergon/node/events.h>
 #include <ergon/node/io_thread.h>
 #include <ergon/node/lent_threads.h>
@@ -37,6 +41,7 @@
 #include <ergon/node/stop_sequence.h>
 #include <ergon/node/turn_budget.h>
 #include <ergon/node/watchdog.h>
+#include <ergon/node/withdrawn_requests.h>
 
 namespace ergon::node {
 
@@ -82,6 +87,10 @@ class Runtime final : public gen::Node, private gen::LogSink {
   [[nodiscard]] std::vector<gen::PID> ProcessList() const override;
   [[nodiscard]] gen::NodeInfo Info() const override;
   [[nodiscard]] gen::MessageBalance MessageBalance() const override;
+  [[nodiscard]] std::vector<gen::DroppedMessage> LastDrops() const override {
+    return drop_memory_.Newest(started_at_);
+  }
+  [[nodiscard]] std::vector<gen::WaitEdge> WaitForGraph() const override;
   gen::Result<void> LoadApplication(const gen::ApplicationSpec& spec) override {
     return applications_.Load(spec);
   }
@@ -113,10 +122,12 @@ class Runtime final : public gen::Node, private gen::LogSink {
   void RespondError(gen::PID from, std::uint64_t ref, const gen::Error& error);
   [[nodiscard]] bool IsAwaited(gen::PID from, gen::Ref ref) const;
   // Ends an envelope that nobody will handle: a request is answered, everything else is counted.
-  void DropEnvelope(core::EnvelopePtr envelope, gen::DropReason reason, const gen::Error& error);
-  void CountDrop(gen::DropReason reason) {
-    dropped_[static_cast<std::size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
-  }
+  // `to`: who should have handled it; the empty PID: not known.
+  void DropEnvelope(core::EnvelopePtr envelope, gen::PID to, gen::DropReason reason,
+                    const gen::Error& error);
+  // Counts and remembers a message that is dropped.
+  void NoteDrop(const core::Envelope& envelope, gen::PID to, gen::DropReason reason,
+                const gen::Error& error);
   // For senders that keep no books of their own.
   void CountAccepted() { accepted_.Add(); }
   // After a signal was delivered; `ends`: it will end the process.
@@ -126,6 +137,28 @@ class Runtime final : public gen::Node, private gen::LogSink {
   gen::Result<gen::TimerHandle> SendAfterFrom(const gen::Target& to, core::EnvelopePtr envelope,
                                               std::chrono::nanoseconds delay);
   gen::Result<void> StopAfterQueue(gen::PID pid, const gen::Reason& reason);
+
+  // -- for processes (wait_graph.cc) --
+  // After a process has sent a request, before it waits for the answer: if that closes a circle of
+  // processes that wait for each other, one of them is told.
+  void BreakDeadlock(const Process& caller);
+  // The handler of a request gives no answer itself, or none yet.
+  void NoteTaken(const core::Envelope& request, CallEdge::Stage stage);
+  // The caller of this request was told of a deadlock: nobody waits for the answer.
+  [[nodiscard]] bool TakeWithdrawn(const core::Envelope& request) {
+    return withdrawn_.Take(request.ref);
+  }
+
+  // -- for processes (callee_state.cc) --
+  // The number of a Main-lane message that is sent to a process now, compared with those that it has
+  // taken out of its mailbox; 0: not known. About right when others send too.
+  [[nodiscard]] std::uint32_t TicketOf(gen::PID to, const core::Envelope& envelope) const;
+  // Of a reading of the clock, modulo 2^32: for differences of up to 49 days.
+  [[nodiscard]] static std::uint32_t Milliseconds(std::int64_t time) {
+    return static_cast<std::uint32_t>(static_cast<std::uint64_t>(time) / 1'000'000);
+  }
+  // kTimeout, and what the one who was called is doing.
+  [[nodiscard]] gen::Error TimeoutError(const CallEdge::View& call) const;
 
   // -- for processes (runtime.cc) --
   // A process in a fresh slot; the caller has the right to run it.
@@ -201,6 +234,19 @@ class Runtime final : public gen::Node, private gen::LogSink {
   gen::Result<void> MailboxFull(Process& process, gen::PID to, core::EnvelopePtr& envelope);
   static void Dispatch(Process& process);
 
+  [[nodiscard]] const std::type_info* BehaviorType(gen::PID pid) const;  // null: not known
+  [[nodiscard]] gen::PID PidOf(std::uint64_t id) const { return {id, name_, creation_}; }
+  // Of a request that a process sends through a pool.
+  void RedirectCall(gen::PID worker, const core::Envelope& request);
+  struct CallLink;
+  [[nodiscard]] bool FindCircle(const Process& caller, std::vector<CallLink>& circle) const;
+
+  // callee_state.cc
+  [[nodiscard]] std::string Describe(gen::PID pid) const;
+  [[nodiscard]] std::string CalleeState(const CallEdge::View& call) const;
+  [[nodiscard]] std::string PoolState(const PoolSlot& pool, const CallEdge::View& call) const;
+  [[nodiscard]] std::string Activity(const Process& process, const CallEdge::View& call) const;
+
   template <class Counts>
   void CopyDropped(Counts& counts) const;
 
@@ -220,6 +266,8 @@ class Runtime final : public gen::Node, private gen::LogSink {
   Logging logging_;
   const std::shared_ptr<core::TimerQueue> timers_;
   PendingCalls pending_calls_;
+  WithdrawnRequests withdrawn_;
+  DropMemory drop_memory_;
   Names names_;
   Aliases aliases_;
   Events events_;

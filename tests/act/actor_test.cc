@@ -135,7 +135,7 @@ TEST_CASE("actor: exits, downs, events and inspections reach their handlers") {
               FakeHost::Pid(50));
   (void)host.Deliver(gen::EnvelopeKind::kEvent, core::Lane::kMain, MakeEvent(3));
   (void)host.Deliver(gen::EnvelopeKind::kInspect, core::Lane::kUrgent,
-                     gen::InspectRequest{{"a", "b"}}, 5);
+                     gen::InspectRequest{{"a", "items"}}, 5);
   host.Run();
   CHECK(actor.calls == std::vector<std::string>{"Init 0", "exit shutdown", "down noproc",
                                                 "event Event#<prices@test@localhost> 3"});

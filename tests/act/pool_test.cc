@@ -278,7 +278,7 @@ TEST_CASE("pool: a request of a worker to its own pool is not given to that work
   ask(left, 2, 72);
   f.host.Run();
   REQUIRE(f.host.dropped.size() == 1);
-  CHECK(f.host.dropped[0].error == gen::ErrNotAllowed);
+  CHECK(f.host.dropped[0].error == gen::ErrDeadlock);
 }
 
 TEST_CASE("pool: exit signals of others than workers") {

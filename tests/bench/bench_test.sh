@@ -30,6 +30,7 @@ small call n=1000
 small call_many callers=50 n=20
 small pool n=1000
 small pool_work n=1000
+small inspect n=1000 pairs=2
 small urgent n=20000
 small timer n=100
 small latency_under_load busy=10 ms=50

@@ -15,9 +15,9 @@ namespace ergon::bench {
 
 const std::vector<Workload>& AllWorkloads() {
   static const std::vector<Workload> kAll = {
-      PingPong(), PingPongPairs(),   Stream(), StreamPairs(), FanIn(), Ring(),     SpawnIdle(),
-      Churn(),    Skynet(),          Call(),   CallMany(),    Pool(),  PoolWork(), Urgent(),
-      Timer(),    LatencyUnderLoad()};
+      PingPong(), PingPongPairs(),    Stream(), StreamPairs(), FanIn(), Ring(),     SpawnIdle(),
+      Churn(),    Skynet(),           Call(),   CallMany(),    Pool(),  PoolWork(), Urgent(),
+      Timer(),    LatencyUnderLoad(), Inspect()};
   return kAll;
 }
 

@@ -37,6 +37,7 @@ Workload Call();
 Workload CallMany();
 Workload Pool();
 Workload PoolWork();
+Workload Inspect();
 Workload Urgent();
 Workload Timer();
 Workload LatencyUnderLoad();

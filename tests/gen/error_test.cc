@@ -52,6 +52,7 @@ TEST_CASE("error: the constants") {
   CHECK(ErrTooManyCalls.code() == ErrorCode::kTooManyCalls);
   CHECK(ErrNodeTerminated.code() == ErrorCode::kNodeTerminated);
   CHECK(ErrNoConnection.code() == ErrorCode::kNoConnection);
+  CHECK(ErrDeadlock.code() == ErrorCode::kDeadlock);
 }
 
 TEST_CASE("error: copies share the detail") {

@@ -50,6 +50,7 @@ class InspectedMachine : public act::StateMachine<Lamp> {
   }
 
  private:
+  act::Transition Init(const gen::Args&) override { return GoTo(Lamp::kOff); }
   gen::Inspection HandleInspect(gen::PID, const std::vector<std::string>&) override {
     return Own();
   }

@@ -26,6 +26,8 @@ TEST_CASE("node options: each bad one is named with its value") {
       {{.turn_time = 2s}, "turn_time: 2000000000"},
       {{.handler_stack_bytes = 100}, "handler_stack_bytes: 100"},
       {{.handler_stack_bytes = std::size_t{2} << 30}, "handler_stack_bytes: 2147483648"},
+      {{.drops_remembered = -1}, "drops_remembered: -1"},
+      {{.drops_remembered = 4097}, "drops_remembered: 4097"},
       {{.shutdown_timeout = -1ns}, "shutdown_timeout: -1"},
       {{.search_time = -1ns}, "search_time: -1"},
       {{.stealing = {.aggressive = {.attempts = -1}}}, "stealing.aggressive.attempts: -1"},

@@ -157,9 +157,9 @@ TEST_CASE("wait: a call to itself is refused") {
   TestNode t;
   const gen::PID pid = t.node.SpawnRegister("me", Make({})).value();
   CHECK(t.Run(pid, [](Subject& self) {
-    CHECK(self.Call<int>(self.Self(), 1).error() == gen::ErrNotAllowed);
-    CHECK(self.Call<int>("me", 1).error() == gen::ErrNotAllowed);
-    CHECK(self.Call<int>(self.CreateAlias().value(), 1).error() == gen::ErrNotAllowed);
+    CHECK(self.Call<int>(self.Self(), 1).error() == gen::ErrDeadlock);
+    CHECK(self.Call<int>("me", 1).error() == gen::ErrDeadlock);
+    CHECK(self.Call<int>(self.CreateAlias().value(), 1).error() == gen::ErrDeadlock);
   }));
 }
 

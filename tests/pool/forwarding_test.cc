@@ -179,7 +179,7 @@ TEST_CASE("C03 High and max messages and calls are handled by the pool itself") 
       self.Send(self.Self(), Job{3}).value();
       // It cannot wait for an answer of its own address, and is told so.
       const auto answer = self.Call<Answer>(self.Self(), Ask{4}, {.timeout = gen::kInfinite});
-      return !answer && answer.error() == gen::ErrNotAllowed;
+      return !answer && answer.error() == gen::ErrDeadlock;
     });
     CHECK(refused.value());
     REQUIRE(pool.EventuallyHandled(1));

@@ -1,4 +1,7 @@
 // What a pool tells about itself.
+#include <time.h>
+
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -232,6 +235,43 @@ TEST_CASE("C38 Inspect of a pool that is gone, or does not get to answer, fails"
   const auto after = fixture.node.Inspect(pool.pid(), {}, {.timeout = gen::kInfinite});
   REQUIRE_FALSE(after.has_value());
   CHECK(after.error() == gen::ErrProcessTerminated);
+}
+
+// Of all threads of this program, ns.
+std::int64_t ProcessorTime() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+// The law speaks of throughput, which a machine with other things to do changes by much more than 2 %.
+// What inspections can take away from it is processor time, and that can be measured: the workers of
+// a loaded pool are held, so that nothing else runs, and the pool is asked a thousand times. The
+// ratio of throughputs is told by `ergon-bench inspect`.
+TEST_CASE("C40 A thousand inspections in a second take less than 2 % of one processor") {
+  kit::NodeFixture fixture;
+  auto pool = fixture.StartPool(4);
+  kit::Gate gate(fixture.node);
+  fixture.HoldEach(gate, pool.Workers());
+  for (int i = 0; i < 1000; ++i) fixture.node.Send(pool.pid(), Job{i}).value();
+  constexpr int kInspections = 1000;
+  // The best of several: what others do to the caches is not the pool's.
+  std::int64_t least = INT64_MAX;
+  for (int round = 0; round < 10; ++round) {
+    const std::int64_t before = ProcessorTime();
+    for (int i = 0; i < kInspections; ++i) {
+      // What a monitor asks for.
+      const auto answer = fixture.node.Inspect(pool.pid(), {"messages_queued"});
+      REQUIRE(answer.has_value());
+      REQUIRE(answer->at("messages_queued") == "1000");
+    }
+    least = std::min(least, ProcessorTime() - before);
+  }
+  const double each = static_cast<double>(least) / kInspections / 1000;
+  MESSAGE(each, " us of processor time for each");
+  if (!kit::kSanitized) CHECK(least < 20'000'000);  // 2 % of a second
+  gate.Open();
+  CHECK(pool.EventuallyAtRest());
 }
 
 TEST_CASE("C39 Counters never go down, and add up at rest, whatever happens") {

@@ -17,7 +17,7 @@ void Judge(Stage& stage, const gen::Result<Answer>& outcome, const CallWatch& wa
   const gen::Error& error = outcome.error();
   stage.call_errors[static_cast<std::size_t>(error.code())].fetch_add(1);
   const bool never_taken = error == gen::ErrProcessMailboxFull || error == gen::ErrProcessUnknown ||
-                           error == gen::ErrNotAllowed;
+                           error == gen::ErrDeadlock;
   if ((never_taken || watch.refused.load()) && watch.started.load()) {
     stage.handled_refusals.fetch_add(1);
   }

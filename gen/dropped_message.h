@@ -1,0 +1,47 @@
+// A message that was accepted but will not be handled, and why.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <ergon/gen/pid.h>
+
+namespace ergon::gen {
+
+enum class DropReason : std::uint8_t {
+  kTerminated,   // the receiver ended first
+  kUnknown,      // the receiver had ended between look-up and delivery
+  kMailboxFull,  // nobody had room
+  kExpired,      // the caller had stopped waiting
+};
+inline constexpr int kDropReasons = 4;
+
+constexpr std::string_view ToString(DropReason reason) {
+  switch (reason) {
+    case DropReason::kTerminated:
+      return "terminated";
+    case DropReason::kUnknown:
+      return "unknown";
+    case DropReason::kMailboxFull:
+      return "mailbox full";
+    case DropReason::kExpired:
+      return "expired";
+  }
+  return "unknown reason";
+}
+
+// See Node::LastDrops.
+struct DroppedMessage {
+  std::chrono::nanoseconds time{0};    // when: the node's clock, as Process::Now
+  std::chrono::nanoseconds uptime{0};  // the same since the node's start
+  PID to;                              // empty: a name or alias that was nobody's then
+  std::string behavior;                // the receiver's class name; empty: its place is another's
+  PID from;
+  std::string type;  // of the message, as written in C++
+  DropReason reason = DropReason::kTerminated;
+  std::string error;  // what happened; a request's caller was told the same
+};
+
+}  // namespace ergon::gen

@@ -1,0 +1,22 @@
+// Who waits for whom: an edge of a node's wait-for graph.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include <ergon/gen/pid.h>
+
+namespace ergon::gen {
+
+// A process that is suspended in a Call; see Node::WaitForGraph.
+struct WaitEdge {
+  PID from;             // who waits
+  PID to;               // who got the request: of a pool, the worker
+  std::string message;  // the request's type, as written in C++
+  std::chrono::nanoseconds waiting{0};
+  // False: the handler that got the request has returned without an answer (gen::NoReply, Stash,
+  // Forward). Whoever has the ref may give it: what `to` does meanwhile says nothing.
+  bool certain = true;
+};
+
+}  // namespace ergon::gen

@@ -1,0 +1,175 @@
+// What a time-out tells of the one who was called.
+#include <functional>
+#include <future>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ergon/act/pool.h>
+
+#include <kit/gate.h>
+#include <node/subject.h>
+
+namespace ergon::node {
+namespace {
+
+struct Square {
+  int value = 0;
+};
+struct Sum {};
+
+bool Has(const gen::Error& error, const std::string& text) {
+  INFO(error.ToString());
+  return error.ToString().find(text) != std::string::npos;
+}
+
+// The error of a call that times out, and its text.
+#define CHECK_TELLS(error, text) CHECK_MESSAGE(Has(error, text), error.ToString())
+
+gen::Error TimedOut(TestNode& t, gen::PID pid) {
+  auto answer = t.node.Call<int>(pid, Square{1}, {.timeout = 1ms});
+  REQUIRE(!answer);
+  CHECK(answer.error() == gen::ErrTimeout);
+  CHECK_TELLS(answer.error(), "timed out: no answer to ergon::node::");
+  CHECK_TELLS(answer.error(), "Square within ");
+  return answer.error();
+}
+
+std::string Who(gen::PID pid) { return pid.ToString() + " (ergon::node::Subject)"; }
+
+TEST_CASE("call time-out: the callee handles the request, and waits itself") {
+  TestNode t;
+  kit::Gate gate(t.node);
+  const gen::PID pid = t.Spawn({.call = [&](Subject& self, gen::PID, gen::Ref, gen::Message&) {
+    CHECK(self.Call<bool>(gate.pid(), kit::EnterGate{}, {.timeout = gen::kInfinite}));
+    return gen::Reply(1);
+  }});
+  const gen::Error error = TimedOut(t, pid);
+  CHECK_TELLS(error, Who(pid) + " has been handling it for ");
+  CHECK_TELLS(error, " and has waited for " + gate.pid().ToString());
+  CHECK_TELLS(error, "to answer ergon::kit::EnterGate for ");
+  gate.Open();
+}
+
+TEST_CASE("call time-out: the callee is busy with another message, others wait before") {
+  TestNode t;
+  kit::ThreadGate gate;
+  const gen::PID caller = t.Spawn();
+  const gen::PID pid = t.Spawn();
+  t.Begin(pid, [hold = gate.Holder()](Subject&) { hold(); });
+  REQUIRE(kit::Eventually([&] { return gate.Entered() == 1; }));
+  CHECK(t.node.Send(pid, End{}));
+  CHECK(t.node.Send(pid, End{}));
+  const gen::Error error = TimedOut(t, pid);
+  CHECK_TELLS(error, Who(pid) + " has been handling ergon::node::Do for ");
+  CHECK_TELLS(error, "; the request is at about position 3 of its mailbox");
+  // Also from a process, in whose text only the position differs.
+  CHECK(t.Run(caller, [&](Subject& self) {
+    auto answer = self.Call<int>(pid, Square{2}, {.timeout = 1ms});
+    REQUIRE(!answer);
+    CHECK(answer.error() == gen::ErrTimeout);
+    CHECK_TELLS(answer.error(), Who(pid) + " has been handling ergon::node::Do for ");
+    CHECK_TELLS(answer.error(), "; the request is at about position 4 of its mailbox");
+    // High priority has no place in that line.
+    auto high =
+        self.Call<int>(pid, Square{2}, {.timeout = 1ms, .priority = gen::MessagePriority::kHigh});
+    CHECK_TELLS(high.error(), "; messages that wait in its mailbox: 4");
+  }));
+  gate.Open();
+}
+
+TEST_CASE("call time-out: handled without an answer, put aside, suspended") {
+  TestNode t;
+  const gen::PID caller = t.Spawn();
+  const gen::PID no_reply =
+      t.Spawn({.call = [](Subject&, gen::PID, gen::Ref, gen::Message&) { return gen::NoReply(); }});
+  const gen::PID stashes =
+      t.Spawn({.call = [](Subject& self, gen::PID, gen::Ref, gen::Message& request) {
+        self.Stash(request);
+        return gen::NoReply();
+      }});
+  const gen::PID held = t.Spawn();
+  CHECK(t.node.Suspend(held));
+  const std::vector<std::pair<gen::PID, std::string>> cases = {
+      {no_reply, " has handled it without an answer"},
+      {stashes, " has put it aside or passed it on"},
+      {held, " is suspended; the request is at about position "}};
+  for (const auto& [pid, text] : cases) {
+    CAPTURE(text);
+    // Handled when the next message is; the one that is held never is.
+    auto first = t.node.CallAsync<int>(pid, Square{1}, {.timeout = 100ms});
+    const gen::Error error = first.get().error();
+    CHECK(error == gen::ErrTimeout);
+    CHECK_TELLS(error, Who(pid) + text);
+    CHECK(t.Run(caller, [&, to = pid, tells = text](Subject& self) {
+      auto answer = self.Call<int>(to, Square{2}, {.timeout = 100ms});
+      CHECK(answer.error() == gen::ErrTimeout);
+      CHECK_TELLS(answer.error(), Who(to) + tells);
+    }));
+  }
+  CHECK(t.node.Resume(held));
+}
+
+class GatedWorker : public act::Actor {
+ public:
+  explicit GatedWorker(kit::ThreadGate* gate) : hold_(gate->Holder()) {}
+
+ private:
+  gen::CallResult HandleCall(gen::PID, gen::Ref, gen::Message&) override {
+    hold_();
+    return gen::Reply(1);
+  }
+  std::function<void()> hold_;
+};
+
+class GatedPool : public act::Pool {
+ public:
+  explicit GatedPool(kit::ThreadGate* gate) : gate_(gate) {}
+
+ private:
+  gen::Result<act::PoolOptions> Init(const gen::Args&) override {
+    return act::PoolOptions{.pool_size = 1, .worker_factory = gen::Factory<GatedWorker>(gate_)};
+  }
+  kit::ThreadGate* gate_;
+};
+
+TEST_CASE("call time-out: through a pool, the worker that has it is named") {
+  kit::ThreadGate gate;
+  TestNode t;
+  const gen::PID caller = t.Spawn();
+  const gen::PID pool = t.node.Spawn(gen::Factory<GatedPool>(&gate)).value();
+  auto begun = t.node.CallAsync<int>(pool, Square{1}, {.timeout = 100ms});
+  REQUIRE(kit::Eventually([&] { return gate.Entered() == 1; }));
+  auto waits = t.node.CallAsync<int>(pool, Square{2}, {.timeout = 100ms});
+  const gen::Error error = begun.get().error();
+  CHECK(error == gen::ErrTimeout);
+  CHECK_TELLS(error,
+              pool.ToString() + " (ergon::node::(anonymous namespace)::GatedPool): its worker ");
+  CHECK_TELLS(error, "GatedWorker) has been handling it for ");
+  CHECK_TELLS(waits.get().error(),
+              ": none of its workers (1) has begun with it; messages that wait there: 1");
+  // A process knows which worker has got it.
+  CHECK(t.Run(caller, [&](Subject& self) {
+    auto answer = self.Call<int>(pool, Sum{}, {.timeout = 1ms});
+    CHECK(answer.error() == gen::ErrTimeout);
+    CHECK_TELLS(answer.error(), "GatedWorker) has been handling ergon::node::");
+    CHECK_TELLS(answer.error(), "; the request is at about position 2 of its mailbox");
+  }));
+  gate.Open();
+}
+
+TEST_CASE("call time-out: the time of a handler that has waited is not the next one's") {
+  TestNode t;
+  kit::ThreadGate gate;
+  const gen::PID pid = t.Spawn();
+  t.Begin(pid, [](Subject& self) { CHECK(self.Sleep(1100ms)); });
+  t.Begin(pid, [hold = gate.Holder()](Subject&) { hold(); });
+  REQUIRE(kit::Eventually([&] { return gate.Entered() == 1; }));
+  const gen::Error error = TimedOut(t, pid);
+  CHECK_TELLS(error, " has been handling ergon::node::Do for ");
+  CHECK_TELLS(error, " ms;");  // less than a second
+  gate.Open();
+}
+
+}  // namespace
+}  // namespace ergon::node

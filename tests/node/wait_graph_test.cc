@@ -1,0 +1,265 @@
+// Circles of processes that wait for each other: told at once, and only when it is sure.
+#include <future>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ergon/act/serializer.h>
+
+#include <kit/gate.h>
+#include <kit/threads.h>
+#include <node/subject.h>
+
+namespace ergon::node {
+namespace {
+
+struct Square {
+  int value = 0;
+};
+struct Ask {
+  std::vector<gen::PID> rest;  // the next to ask; the last one answers
+};
+
+// Asks the first of `rest` with the others, if there is one, and answers what it gets.
+Handlers Asking(std::chrono::nanoseconds timeout = gen::kInfinite) {
+  return {.call = [timeout](Subject& self, gen::PID, gen::Ref,
+                            gen::Message& request) -> gen::CallResult {
+    auto rest = request.Take<Ask>().rest;
+    if (rest.empty()) return gen::Reply(1);
+    const gen::PID next = rest.front();
+    rest.erase(rest.begin());
+    auto answer = self.Call<int>(next, Ask{std::move(rest)}, {.timeout = timeout});
+    if (!answer) return gen::ReplyError(answer.error());
+    return gen::Reply(*answer + 1);
+  }};
+}
+
+constexpr gen::CallOptions kPatient{.timeout = kit::kDeadline};
+
+std::string Waits(gen::PID from, gen::PID to, const std::string& type) {
+  return from.ToString() + " waits for " + to.ToString() + " (" + type + ")";
+}
+
+TEST_CASE("wait graph: a call that closes a circle is told at once, with the chain") {
+  TestNode t;
+  const gen::PID a = t.Spawn(Asking());
+  const gen::PID b = t.Spawn(Asking());
+  const gen::PID c = t.Spawn(Asking());
+  const std::string type = core::TypeOf<Ask>()->Name();
+  const auto two = t.node.Call<int>(a, Ask{{b, a}}, kPatient);
+  CHECK(two.error() == gen::ErrDeadlock);
+  CHECK(two.error().ToString() == "deadlock: " + Waits(b, a, type) + ", " + Waits(a, b, type));
+  const auto three = t.node.Call<int>(a, Ask{{b, c, a, b}}, kPatient);
+  CHECK(three.error().detail() ==
+        Waits(c, a, type) + ", " + Waits(a, b, type) + ", " + Waits(b, c, type));
+  // A circle that the caller is not part of is nobody's but its own.
+  const auto behind = t.node.Call<int>(a, Ask{{b, c, b}}, kPatient);
+  CHECK(behind.error().detail() == Waits(c, b, type) + ", " + Waits(b, c, type));
+  const auto self = t.node.Call<int>(a, Ask{{a}}, kPatient);
+  CHECK(self.error().detail() == a.ToString() + " would wait for itself (" + type + ")");
+  // The requests that were withdrawn are skipped, and counted.
+  CHECK(kit::Eventually([&] { return t.node.Info().dropped_expired == 3; }));
+  for (const auto& drop : t.node.LastDrops()) CHECK(drop.error == "deadlock");
+  CHECK(t.node.Call<int>(a, Ask{{b, c}}, kPatient).value() == 3);
+  CHECK(t.node.WaitForGraph().empty());
+}
+
+TEST_CASE("wait graph: the callers of those in a circle are told by them, and not by it") {
+  TestNode t;
+  const gen::PID a = t.Spawn(Asking());
+  const gen::PID b = t.Spawn(Asking());
+  const gen::PID outside = t.Spawn(Asking());
+  CHECK(t.node.Call<int>(outside, Ask{{a, b, a}}, kPatient).error() == gen::ErrDeadlock);
+  CHECK(t.node.Call<int>(outside, Ask{{a, b}}, kPatient).value() == 3);
+}
+
+TEST_CASE("wait graph: a circle through a request of high priority, and through an inspection") {
+  TestNode t;
+  const gen::PID a = t.Spawn();
+  const gen::PID b = t.Spawn({.call = [&](Subject& self, gen::PID from, gen::Ref, gen::Message&) {
+    const auto high = self.Call<int>(
+        from, 1, {.timeout = gen::kInfinite, .priority = gen::MessagePriority::kMax});
+    CHECK(high.error() == gen::ErrDeadlock);
+    CHECK(self.Inspect(from, {}, {.timeout = gen::kInfinite}).error() == gen::ErrDeadlock);
+    return gen::Reply(5);
+  }});
+  CHECK(t.Run(a, [&](Subject& self) { CHECK(self.Call<int>(b, 1).value() == 5); }));
+  CHECK(t.node.Inspect(a, {}, kPatient));
+  CHECK(t.node.Info().dropped_expired == 1);
+}
+
+TEST_CASE("wait graph: a time-out does not make it less of a deadlock") {
+  TestNode t;
+  const gen::PID a = t.Spawn(Asking(kit::kDeadline));
+  const gen::PID b = t.Spawn(Asking(kit::kDeadline));
+  CHECK(t.node.Call<int>(a, Ask{{b, a}}, {.timeout = gen::kInfinite}).error() == gen::ErrDeadlock);
+}
+
+TEST_CASE("wait graph: of two that close a circle at the same time exactly one is told") {
+  const int rounds = kit::Scaled(2000);
+  TestNode t;
+  const gen::PID a = t.Spawn(Asking());
+  const gen::PID b = t.Spawn(Asking());
+  int told = 0;
+  for (int i = 0; i < rounds; ++i) {
+    auto first = t.node.CallAsync<int>(a, Ask{{b}}, kPatient);
+    auto second = t.node.CallAsync<int>(b, Ask{{a}}, kPatient);
+    const auto one = first.get();
+    const auto other = second.get();
+    if (!one) CHECK(one.error() == gen::ErrDeadlock);
+    if (!other) CHECK(other.error() == gen::ErrDeadlock);
+    CHECK((one || other));
+    told += one && other ? 0 : 1;
+  }
+  MESSAGE(told, " of ", rounds);
+  CHECK(kit::Eventually(
+      [&] { return t.node.Info().dropped_expired == static_cast<std::uint64_t>(told); }));
+}
+
+TEST_CASE("wait graph: no alarm for a request that is answered later, or by somebody else") {
+  TestNode t;
+  std::vector<std::pair<gen::PID, gen::Ref>> open;
+  const gen::PID helper = t.Spawn();
+  // Leaves requests open, and then calls the one who waits for it.
+  const gen::PID b = t.Spawn({.call = [&](Subject&, gen::PID from, gen::Ref ref, gen::Message&) {
+    open.emplace_back(from, ref);
+    return gen::NoReply();
+  }});
+  const gen::PID a =
+      t.Spawn({.call = [](Subject&, gen::PID, gen::Ref, gen::Message&) { return gen::Reply(7); }});
+  t.Begin(a, [&](Subject& self) {
+    CHECK(self.Call<int>(b, Square{1}, {.timeout = gen::kInfinite}).value() == 4);
+  });
+  REQUIRE(t.EventuallyWaiting(a));
+  REQUIRE(kit::Eventually([&] {
+    const auto graph = t.node.WaitForGraph();
+    return graph.size() == 1 && !graph[0].certain;
+  }));
+  std::promise<int> answer;
+  t.Begin(b, [&](Subject& self) {
+    answer.set_value(self.Call<int>(a, Square{2}, {.timeout = gen::kInfinite}).value());
+  });
+  REQUIRE(t.EventuallyWaiting(b));
+  const auto graph = t.node.WaitForGraph();
+  REQUIRE(graph.size() == 2);
+  for (const auto& edge : graph) {
+    CHECK(edge.from == (edge.to == b ? a : b));
+    CHECK(edge.message == core::TypeOf<Square>()->Name());
+    CHECK(edge.certain == (edge.from == b));
+    CHECK(edge.waiting >= 0ns);
+  }
+  // The third one breaks what looks like a circle.
+  CHECK(t.Run(helper,
+              [&](Subject& self) { CHECK(self.SendResponse(open[0].first, open[0].second, 4)); }));
+  CHECK(answer.get_future().get() == 7);
+  CHECK(kit::Eventually([&] { return t.node.WaitForGraph().empty(); }));
+}
+
+TEST_CASE("wait graph: no alarm for a request that was stashed or passed on") {
+  TestNode t;
+  const gen::PID answers =
+      t.Spawn({.call = [](Subject&, gen::PID, gen::Ref, gen::Message&) { return gen::Reply(3); }});
+  for (const bool stash : {true, false}) {
+    CAPTURE(stash);
+    kit::Gate gate(t.node);
+    const gen::PID b = t.Spawn(
+        {.message =
+             [&](Subject& self, gen::PID, gen::Message& message) {
+               const auto to = message.Take<gen::PID>();
+               CHECK(self.Call<int>(to, Square{2}, {.timeout = gen::kInfinite}).value() == 9);
+               return gen::Stop(gen::Reason::Normal());
+             },
+         .call =
+             [&](Subject& self, gen::PID, gen::Ref, gen::Message& request) {
+               if (stash) {
+                 self.Stash(request);
+               } else {
+                 CHECK(self.Forward(gate.pid(), request));
+               }
+               return gen::NoReply();
+             }});
+    const gen::PID a = t.Spawn(
+        {.call = [](Subject&, gen::PID, gen::Ref, gen::Message&) { return gen::Reply(9); }});
+    t.Begin(a, [&](Subject& self) {
+      const auto answer = self.Call<bool>(b, kit::EnterGate{}, {.timeout = 200ms});
+      CHECK(answer.has_value() == !stash);
+      if (!answer) CHECK(answer.error() == gen::ErrTimeout);
+    });
+    REQUIRE(kit::Eventually([&] {
+      const auto graph = t.node.WaitForGraph();
+      return graph.size() == 1 && !graph[0].certain;
+    }));
+    CHECK(t.node.Send(b, a));
+    if (!stash) {
+      REQUIRE(t.EventuallyWaiting(b));
+      gate.Open();
+    }
+    CHECK(t.Ended(b));
+  }
+  CHECK(t.node.Call<int>(answers, 1).value() == 3);
+}
+
+TEST_CASE("wait graph: through a serializer there is no alarm, and the time-out tells") {
+  TestNode t;
+  const gen::PID bank =
+      t.node
+          .Spawn(act::Serializer::Of(
+              Make({.call =
+                        [](Subject& self, gen::PID, gen::Ref, gen::Message& request) {
+                          const auto own = request.Take<gen::PID>();
+                          const auto answer = self.Call<int>(own, own, {.timeout = 20ms});
+                          CHECK(answer.error() == gen::ErrTimeout);
+                          return gen::Reply(2);
+                        }})))
+          .value();
+  CHECK(t.node.Call<int>(bank, bank, kPatient).value() == 2);
+}
+
+TEST_CASE("wait graph: a detached process is one of them like any other") {
+  TestNode t;
+  const gen::PID a = t.Spawn(Asking(), {.detached = true});
+  const gen::PID b = t.Spawn(Asking());
+  CHECK(t.node.Call<int>(a, Ask{{b, a}}, kPatient).error() == gen::ErrDeadlock);
+  CHECK(t.node.Call<int>(b, Ask{{a, b}}, kPatient).error() == gen::ErrDeadlock);
+}
+
+TEST_CASE("wait graph: one who sleeps or is held is no part of a circle") {
+  TestNode t;
+  const gen::PID a = t.Spawn(Asking());
+  const gen::PID b = t.Spawn(
+      {.call = [](Subject& self, gen::PID from, gen::Ref, gen::Message&) -> gen::CallResult {
+        CHECK(self.Sleep(20ms));
+        return gen::Reply(from ? 1 : 0);
+      }});
+  CHECK(t.node.Call<int>(a, Ask{{b}}, kPatient).value() == 2);
+  CHECK(t.node.Suspend(b));
+  auto waits = t.node.CallAsync<int>(a, Ask{{b}}, kPatient);
+  REQUIRE(t.EventuallyWaiting(a));
+  CHECK(t.node.Resume(b));
+  CHECK(waits.get().value() == 2);
+}
+
+TEST_CASE("wait graph: a victim that calls again, or ends, and its receiver that ends first") {
+  TestNode t;
+  std::atomic<int> deadlocks{0};
+  const gen::PID a = t.Spawn();
+  const gen::PID b = t.Spawn({.call = [&](Subject& self, gen::PID from, gen::Ref, gen::Message&) {
+    for (int i = 0; i < 100; ++i) {
+      const auto answer = self.Call<int>(from, Square{i}, {.timeout = gen::kInfinite});
+      if (!answer && answer.error() == gen::ErrDeadlock) deadlocks.fetch_add(1);
+    }
+    return gen::Reply(1);
+  }});
+  // Ends with a hundred withdrawn requests in its mailbox.
+  t.Begin(a, [&](Subject& self) {
+    CHECK(self.Call<int>(b, 1).value() == 1);
+    CHECK(self.Node().Kill(self.Self()));
+  });
+  CHECK(t.Ended(a));
+  CHECK(deadlocks == 100);
+  CHECK(t.node.Info().dropped_terminated == 100);
+  CHECK(t.node.Call<int>(b, Square{1}, {.timeout = kit::kDeadline}));
+}
+
+}  // namespace
+}  // namespace ergon::node
