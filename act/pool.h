@@ -27,12 +27,16 @@ class PoolRunner;
 // and their answers go straight to the caller. Everything of high and max priority, exit signals,
 // down notices and inspections are the pool's own: HandleMessage, HandleCall, HandleInspect.
 //
+// Which worker gets a message: PoolOptions::strategy. What follows is said of the default, the rotation; the
+// others promise the same but for the order, see PoolStrategy.
+//
 // Order. The workers stand in one queue; the head takes a message and goes to the back, a full one
 // goes to the back too and the next is tried, at most once round. So messages of one sender are
 // *started* in the order sent as long as no worker is full, and they are handled in the order sent
 // if the pool has one worker, also when that is replaced.
 //
-// All full. A send returns ErrProcessMailboxFull, a Call too, at once.
+// All full. A send returns ErrProcessMailboxFull, a Call too, at once. So it is with kOverloaded and
+// PoolOptions::admission_limit.
 //
 // A worker ends, for whatever reason: it is replaced, by one with the same factory and arguments.
 // What waited in its mailbox goes to the others, or to its successor. The message it was handling
@@ -45,14 +49,18 @@ class PoolRunner;
 // Inspection answers, besides what HandleInspect adds ("worker" stands for all "worker.<n>"):
 //   pool_size                workers, including those being replaced
 //   worker_behavior          class name
+//   strategy                 as in "least loaded"
 //   worker_mailbox_size      0: unbounded
 //   worker_restarts          replacements made
 //   messages_forwarded       accepted for the workers, each counted once
-//   messages_unhandled       refused or dropped: all were full, the pool was ending, or the caller
-//                            had stopped waiting before there was a worker
+//   messages_unhandled       refused or dropped: all were full or would have taken too long, the pool
+//                            was ending, or the caller had stopped waiting before there was a worker
+//   messages_overloaded      of those, refused because of PoolOptions::admission_limit
 //   workers_ready, workers_busy, workers_starting, workers_leaving
 //   messages_queued          waiting, at workers and at the pool
 //   messages_handled         by workers, also those that have ended
+//   messages_expired         requests that were skipped because their caller had stopped waiting; those that
+//                            a worker skipped count as handled
 //   messages_salvaged        taken over from workers that had ended
 //   messages_drained         handled by workers after RemoveWorkers had taken them out
 //   messages_lost            accepted but not handled, the sum of

@@ -10,6 +10,7 @@ struct PoolCounters {
   std::uint64_t handled = 0;   // by workers that have ended
   std::uint64_t salvaged = 0;  // taken over from workers that had ended
   std::uint64_t drained = 0;   // handled by workers that were leaving
+  std::uint64_t expired = 0;   // requests that workers skipped, of those that have ended
   // Accepted by the pool and handled by nobody:
   std::uint64_t lost_crashed = 0;
   std::uint64_t lost_full = 0;

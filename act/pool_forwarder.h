@@ -1,18 +1,17 @@
 // How messages get from a pool to its workers when the senders do not bring them there themselves.
 //
-// Most of the time senders do: the Main lane is *redirected*, and they use the rotation. The pool
-// forwards what arrived before that, what could not be placed by its sender because workers were
-// dead, and what a worker left behind when it ended. A message that nobody takes while a worker is
-// being replaced is *held*; then newer ones stay in the mailbox, so that order is kept, and count
-// against its bound.
+// There are two kinds. With a strategy that senders follow (PoolRotationForwarder) the pool forwards what
+// they could not place; with the others (PoolQueueForwarder) everything.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <vector>
 
 #include <ergon/act/pool_counters.h>
+#include <ergon/act/pool_options.h>
 #include <ergon/act/pool_routing.h>
 #include <ergon/core/envelope.h>
 #include <ergon/gen/process_host.h>
@@ -27,82 +26,98 @@ class PoolForwarder {
   // The message to itself that makes the pool call Retry.
   struct RetryTimer {};
 
-  // `makes_room`: when all workers are full, one of them drops a message for a new one.
-  PoolForwarder(gen::ProcessHost& host, PoolRouting& routing, PoolCounters& counters,
-                bool makes_room)
-      : host_(host),
-        rotation_(host.GetRotation()),
-        routing_(routing),
-        counters_(counters),
-        makes_room_(makes_room) {}
+  // The one for `options.strategy`. All arguments outlive it.
+  static std::unique_ptr<PoolForwarder> Make(gen::ProcessHost& host, PoolRouting& routing,
+                                             PoolCounters& counters, const PoolOptions& options);
+  PoolForwarder(const PoolForwarder&) = delete;
+  PoolForwarder& operator=(const PoolForwarder&) = delete;
+  virtual ~PoolForwarder() = default;
 
   // Whether a pool forwards such a message.
   [[nodiscard]] static bool IsForwarded(const core::Envelope& envelope);
 
   // A message of the Main lane, being handled by the pool.
-  void Arrived(core::Envelope& envelope);
-  // What a worker left behind: it goes before everything that waits here, because it was sent
-  // before.
-  void Inherited(std::vector<core::EnvelopePtr> messages);
-  // Offers what is held, after a worker has become ready or the pool has become smaller.
-  void Flush();
-  // As Flush, when a RetryTimer has arrived.
-  void Retry();
-  // Makes the state of the Main lane fit: held, redirected, or neither. After each of the above.
-  void SettleMain();
+  virtual void Arrived(core::Envelope& envelope) = 0;
+  // What a worker left behind when it ended, or (nobody) what was on its way to one: it goes before
+  // everything that waits here, because it was sent before.
+  virtual void Inherited(gen::PID worker, std::vector<core::EnvelopePtr> messages) = 0;
+  // A worker that replaces another has become ready.
+  virtual void WorkerReady() = 0;
+  // Workers have joined, or leave.
+  virtual void Resized() = 0;
+  // A worker's report (gen::WorkerDuty::kReport).
+  virtual void Progressed(gen::PID worker) = 0;
+  // A RetryTimer has arrived.
+  virtual void Retry() = 0;
+  // Makes the state of the Main lane fit. After each of the above.
+  virtual void SettleMain() = 0;
 
-  // The pool is asked to end. From now on what nobody takes is dropped; what is held, now.
-  void Drain();
+  // The pool is asked to end. What waits still goes to the workers, as far as they can take it.
+  virtual void Drain() = 0;
+  // After Drain: nothing more is accepted.
+  virtual void Close() = 0;
+  // After Drain: nothing waits any more that a worker could take.
+  [[nodiscard]] virtual bool HasDrained() const = 0;
   // The workers have been told to end. From now on everything is dropped.
-  void End();
+  virtual void End() = 0;
 
-  [[nodiscard]] std::size_t held() const noexcept { return held_.size(); }
+  [[nodiscard]] virtual std::size_t held() const = 0;
   // Of those, the ones that a worker had before.
-  [[nodiscard]] std::size_t held_given() const noexcept;
+  [[nodiscard]] virtual std::size_t held_given() const = 0;
   // Messages accepted for the workers and not held any more, each counted once.
   [[nodiscard]] std::uint64_t forwarded() const noexcept {
     return rotation_.Given() + counters_.never_given;
   }
-  // Messages refused by senders for want of room, or dropped.
+  // Messages refused by senders for want of room or of time, or dropped.
   [[nodiscard]] std::uint64_t unhandled() const noexcept {
-    return rotation_.RefusedCount() + counters_.lost_terminated;
+    return rotation_.RefusedCount() + counters_.lost_terminated + expired_here_;
   }
+  // Requests skipped here because their time was up.
+  [[nodiscard]] std::uint64_t expired() const noexcept { return expired_; }
+  // Refused with kOverloaded, here and by senders.
+  [[nodiscard]] std::uint64_t overloaded() const { return overloaded_ + host_.OverloadedCount(); }
 
- private:
+ protected:
   enum class Mode : std::uint8_t { kRunning, kDraining, kEnded };
-  enum class Outcome : std::uint8_t { kTaken, kHold };
 
   struct Held {
     core::EnvelopePtr envelope;
     bool given = false;  // a worker has had it: it is counted as forwarded
   };
 
-  // Whom a message has met that nobody took; the others were full.
-  struct Met {
-    bool dead = false;
-    bool caller = false;
-  };
+  PoolForwarder(gen::ProcessHost& host, PoolRouting& routing, PoolCounters& counters)
+      : host_(host), rotation_(host.GetRotation()), routing_(routing), counters_(counters) {}
 
-  // Tries the workers, at most once round. False: nobody took it.
-  bool Offer(Held& message, Met& met);
-  // Offers, and decides what becomes of it when nobody takes it.
-  Outcome Place(Held& message);
-  // False: nobody has, or the workers' mailboxes refuse.
-  bool MakeRoom(Held& message);
-  void Refuse(Held& message, const gen::Error& error);
-  void LogRefusal();
+  [[nodiscard]] static bool IsRequest(const core::Envelope& envelope);
+  // Of what a worker left behind: false, and it is gone, for what is no message to be handled, and when
+  // the pool has ended.
+  [[nodiscard]] bool Salvage(Held& message);
+  // Ends a request whose caller has stopped waiting; false: it is none.
+  bool DropExpired(Held& message);
+  void Refuse(core::EnvelopePtr envelope, bool given, const gen::Error& error);
+  // As Refuse, when everybody is full.
+  void RefuseFull(core::EnvelopePtr envelope, bool given);
   void DropTerminated(Held& message);
+  void ArmRetry();
+  void CancelRetry();
+  void RetryArrived() { retry_is_armed_ = false; }
+  void HoldMain(bool hold);
 
   gen::ProcessHost& host_;
   core::Rotation& rotation_;
   PoolRouting& routing_;
   PoolCounters& counters_;
-  const bool makes_room_;
   Mode mode_ = Mode::kRunning;
-  std::deque<Held> held_;
+  std::uint64_t overloaded_ = 0;
+
+ private:
+  void LogRefusal();
+
   bool main_is_held_ = false;
   bool retry_is_armed_ = false;
   gen::TimerHandle retry_timer_;
+  std::uint64_t expired_ = 0;
+  std::uint64_t expired_here_ = 0;  // of those, the ones that no worker ever had
   // Refusals are logged once a second.
   std::int64_t last_log_ = 0;
   std::uint64_t refused_since_log_ = 0;

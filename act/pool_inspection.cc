@@ -51,6 +51,8 @@ std::vector<PoolFigures::Worker> ObserveWorkers(const gen::ProcessHost& host, Po
       if (seat.drains && progress.queued > 0) --progress.queued;
       seat.handled_seen = std::max(seat.handled_seen, progress.handled);
       progress.handled = seat.handled_seen;
+      seat.expired_seen = std::max(seat.expired_seen, progress.expired);
+      progress.expired = seat.expired_seen;
       seat.dropped_seen = std::max(seat.dropped_seen, progress.dropped);
       progress.dropped = seat.dropped_seen;
       // Not idle before the others have what it left behind.
@@ -85,11 +87,13 @@ gen::Inspection InspectPool(const PoolFigures& figures, gen::Inspection added,
   std::uint64_t busy = 0;
   std::uint64_t queued = figures.queued_at_pool;
   std::uint64_t handled = figures.counters.handled;
+  std::uint64_t expired = figures.expired + figures.counters.expired;
   std::uint64_t lost_full = figures.counters.lost_full;
   for (const PoolFigures::Worker& worker : figures.workers) {
     queued += worker.progress.queued;
     lost_full += worker.progress.dropped;
     handled += worker.progress.handled;
+    expired += worker.progress.expired;
     if (worker.progress.busy) ++busy;
     if (worker.seat.leaving) continue;
     ++(worker.seat.state == SeatState::kReady ? ready : starting);
@@ -99,6 +103,7 @@ gen::Inspection InspectPool(const PoolFigures& figures, gen::Inspection added,
   const PoolCounters& counters = figures.counters;
   put("pool_size", members);
   put("worker_behavior", figures.worker_behavior);
+  put("strategy", figures.strategy);
   put("worker_mailbox_size", figures.worker_mailbox_size);
   put("worker_restarts", counters.restarts);
   put("messages_forwarded", figures.forwarded);
@@ -109,6 +114,8 @@ gen::Inspection InspectPool(const PoolFigures& figures, gen::Inspection added,
   put("workers_leaving", figures.workers.size() - members);
   put("messages_queued", queued);
   put("messages_handled", handled);
+  put("messages_expired", expired);
+  put("messages_overloaded", figures.overloaded);
   put("messages_salvaged", counters.salvaged);
   put("messages_drained", counters.drained);
   put("messages_lost", counters.lost_crashed + lost_full + counters.lost_terminated);

@@ -15,12 +15,15 @@ namespace ergon::act {
 // Everything that the keys are made of; see Pool for their meaning.
 struct PoolFigures {
   std::string worker_behavior;
+  std::string strategy;
   int worker_mailbox_size = 0;
   bool stopping = false;
   std::int64_t uptime = 0;  // ns since the pool started
   std::uint64_t forwarded = 0;
   std::uint64_t unhandled = 0;
   std::uint64_t queued_at_pool = 0;  // held, and in its mailbox
+  std::uint64_t expired = 0;         // requests skipped by the pool
+  std::uint64_t overloaded = 0;
   PoolCounters counters;
 
   struct Worker {

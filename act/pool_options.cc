@@ -30,6 +30,12 @@ std::string CheckMailbox(const PoolOptions& options) {
   return problem.empty() ? problem : "worker_" + problem;
 }
 
+std::string CheckStrategy(const PoolOptions& options) {
+  if (!options.strategy.IsPlacedByPool() || !options.worker_mailbox.HasOwnOrder()) return {};
+  return fmt::format("strategy: {}, but worker_mailbox has an order of its own: {}",
+                     options.strategy.ToString(), options.worker_mailbox.ToString());
+}
+
 }  // namespace
 
 std::string PoolOptions::Validate() const {
@@ -39,6 +45,8 @@ std::string PoolOptions::Validate() const {
       CheckRange("pool_size", pool_size, 1, kMaxPoolSize),
       CheckRange("worker_mailbox_size", worker_mailbox_size, 0, kMaxMailboxSize),
       CheckMailbox(*this),
+      CheckStrategy(*this),
+      CheckAtLeast("admission_limit", admission_limit, nanoseconds(0)),
       CheckAtLeast("restart_backoff_min", restart_backoff_min, nanoseconds(1)),
       CheckAtLeast("restart_backoff_max", restart_backoff_max, restart_backoff_min),
       CheckRange("max_restarts", max_restarts, 0, std::numeric_limits<int>::max()),

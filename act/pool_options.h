@@ -4,6 +4,7 @@
 #include <chrono>
 #include <string>
 
+#include <ergon/act/pool_strategy.h>
 #include <ergon/gen/args.h>
 #include <ergon/gen/factory.h>
 #include <ergon/gen/mailbox.h>
@@ -28,6 +29,13 @@ struct PoolOptions {
   // a bound that drops (Overflow::kDropNewest, kDropOldest) a worker drops only when all are full:
   // the one whose turn it is then. The ProcessOptions::fallback of the pool itself comes after that.
   gen::Mailbox worker_mailbox = {};
+  // Which worker gets a message. ByKey and SharedQueue keep the messages in an order of their own: they
+  // do not go with a worker_mailbox that is ordered by priority.
+  PoolStrategy strategy = {};
+  // When a message would have to wait longer than this before its handler starts, it is refused at once:
+  // sender and caller get kOverloaded, and Error::RetryAfter says when there will be room again. The wait
+  // is estimated: what waits, times the mean time of recent messages. 0: no limit.
+  std::chrono::nanoseconds admission_limit{0};
   // What the Init of each worker gets.
   gen::Args worker_args = {};
   // Each worker has a thread of its own, for handlers that block it.

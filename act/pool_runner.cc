@@ -16,7 +16,7 @@ PoolRunner::PoolRunner(gen::ProcessHost& host, PoolBehavior& callbacks, PoolOpti
       options_(std::move(options)),
       spawner_(host, options_),
       routing_(options_),
-      forwarder_(host, routing_, counters_, options_.WorkersMakeRoom()) {}
+      forwarder_(PoolForwarder::Make(host, routing_, counters_, options_)) {}
 
 // -- start and size --
 
@@ -52,6 +52,7 @@ void PoolRunner::Join(const std::vector<gen::PID>& workers) {
   }
   UpdateMailboxSize();
   host_.GetRotation().Publish(entries);
+  forwarder_->Resized();
 }
 
 gen::Result<std::int64_t> PoolRunner::RemoveWorkers(int count, bool drain) {
@@ -71,6 +72,7 @@ gen::Result<std::int64_t> PoolRunner::RemoveWorkers(int count, bool drain) {
     (void)host_.StopAfterQueue(worker, gen::Reason::Normal());
   }
   UpdateMailboxSize();
+  forwarder_->Resized();
   return size();
 }
 
@@ -87,7 +89,7 @@ std::vector<gen::PID> PoolRunner::Workers() const {
 }
 
 void PoolRunner::UpdateMailboxSize() {
-  if (options_.WorkerBound() == 0) return;
+  if (options_.WorkerBound() == 0 || options_.strategy.IsPlacedByPool()) return;
   const std::int64_t wanted = size() * options_.WorkerBound();
   host_.SetMailboxSize(static_cast<std::uint32_t>(std::min<std::int64_t>(wanted, kMaxMailboxSize)));
 }
@@ -97,7 +99,7 @@ void PoolRunner::UpdateMailboxSize() {
 gen::Status PoolRunner::OnEnvelope(core::Envelope& envelope, bool trap_exit) {
   gen::Status status;
   if (PoolForwarder::IsForwarded(envelope)) {
-    forwarder_.Arrived(envelope);
+    forwarder_->Arrived(envelope);
   } else {
     status = OnOwn(envelope, trap_exit);
   }
@@ -109,6 +111,9 @@ gen::Status PoolRunner::OnOwn(core::Envelope& envelope, bool trap_exit) {
   switch (static_cast<gen::EnvelopeKind>(envelope.kind)) {
     case gen::EnvelopeKind::kOwnTimer:
       return OnTimer(envelope);
+    case gen::EnvelopeKind::kProgress:
+      forwarder_->Progressed(SenderOf(envelope));
+      return gen::Continue();
     case gen::EnvelopeKind::kInspect:
       Answer(envelope);
       return gen::Continue();
@@ -122,7 +127,7 @@ gen::Status PoolRunner::OnOwn(core::Envelope& envelope, bool trap_exit) {
         const auto entrance = routing_.WorkerStarted(started->pid, host_.Now());
         if (entrance.entry != 0) {
           (void)host_.GetRotation().Replace(entrance.replaced, entrance.entry);
-          forwarder_.Flush();
+          forwarder_->WorkerReady();
         }
       }
       return gen::Continue();
@@ -139,7 +144,7 @@ gen::Status PoolRunner::OnTimer(core::Envelope& envelope) {
     return Obey({PoolRouting::Action::kReplace, timer->seat, {}});
   }
   if (envelope.ValueAs<PoolForwarder::RetryTimer>() != nullptr) {
-    forwarder_.Retry();
+    forwarder_->Retry();
   } else if (envelope.ValueAs<ShutdownTimer>() != nullptr) {
     EndWorkers();
     KillAll();
@@ -168,7 +173,7 @@ gen::Status PoolRunner::CallUser(core::Envelope& envelope) {
 // exit signal follows and says nothing new; a worker may also send exit signals on purpose.
 gen::Status PoolRunner::OnInheritance(gen::MessageInheritance& left) {
   if (left.late) {
-    forwarder_.Inherited(std::move(left.messages));
+    forwarder_->Inherited({}, std::move(left.messages));
     return gen::Continue();
   }
   // Bounded, because no signal comes from a worker that somebody has unlinked.
@@ -176,7 +181,7 @@ gen::Status PoolRunner::OnInheritance(gen::MessageInheritance& left) {
   gone_.push_back(left.pid);
   CountEnded(left);
   const auto decision = routing_.WorkerEnded(left.pid, host_.Now());
-  forwarder_.Inherited(std::move(left.messages));
+  forwarder_->Inherited(left.pid, std::move(left.messages));
   if (left.reason.IsFailure() && running()) {
     host_.Log().Debug("worker {} has ended: {}", left.pid, left.reason);
   }
@@ -185,6 +190,7 @@ gen::Status PoolRunner::OnInheritance(gen::MessageInheritance& left) {
 
 void PoolRunner::CountEnded(const gen::MessageInheritance& left) {
   counters_.handled += left.handled;
+  counters_.expired += left.expired;
   counters_.lost_full += left.dropped;
   if (left.holds_current) ++counters_.lost_crashed;
   const PoolSeat* seat = routing_.seats().FindWorker(left.pid);
@@ -216,15 +222,18 @@ void PoolRunner::Answer(core::Envelope& envelope) {
   // After the look at the workers: a message that has left one is counted here.
   const std::uint64_t returning = host_.ReturningMessages();
   const std::uint64_t seen =
-      CountForwarded(counters_, workers) + forwarder_.held_given() + returning;
-  forwarded_ = std::max(forwarded_, std::min(forwarder_.forwarded(), seen));
+      CountForwarded(counters_, workers) + forwarder_->held_given() + returning;
+  forwarded_ = std::max(forwarded_, std::min(forwarder_->forwarded(), seen));
   const PoolFigures figures{.worker_behavior = options_.worker_factory.TypeName(),
+                            .strategy = std::string(options_.strategy.ToString()),
                             .worker_mailbox_size = options_.WorkerBound(),
                             .stopping = !running(),
                             .uptime = host_.Now() - started_at_,
                             .forwarded = forwarded_,
-                            .unhandled = forwarder_.unhandled() + host_.ExpiredRequests(),
-                            .queued_at_pool = forwarder_.held() + host_.MainQueued() + returning,
+                            .unhandled = forwarder_->unhandled() + host_.ExpiredRequests(),
+                            .queued_at_pool = forwarder_->held() + host_.MainQueued() + returning,
+                            .expired = forwarder_->expired() + host_.ExpiredRequests(),
+                            .overloaded = forwarder_->overloaded(),
                             .counters = counters_,
                             .workers = std::move(workers)};
   AnswerInspection(host_, envelope, InspectPool(figures, std::move(added), question->items));
@@ -259,21 +268,19 @@ gen::Status PoolRunner::Obey(PoolRouting::Decision decision) {
 
 gen::Status PoolRunner::BeginStop(const gen::Reason& reason) {
   if (phase_ == Phase::kEnding) return gen::Continue();
-  if (phase_ ==
-      Phase::kDraining) {  // what was waiting has been forwarded, or somebody is impatient
-    EndWorkers();
+  if (phase_ == Phase::kDraining) {
+    // What was waiting in the Main lane has come, or somebody is impatient.
+    MainIsDone();
     return Settle();
   }
   phase_ = Phase::kDraining;
   stop_reason_ = reason;
   routing_.StopReplacing();
-  forwarder_.Drain();
+  forwarder_->Drain();
   const bool at_once = options_.shutdown_timeout.count() == 0;
+  if (at_once) EndWorkers();
   // Behind what waits in the Main lane now, the runtime will call ProcessStop again.
-  if (at_once || routing_.seats().alive() == 0 || host_.TryRefuseMain() ||
-      !host_.StopAfterQueue(host_.Self(), reason)) {
-    EndWorkers();
-  }
+  if (at_once || host_.TryRefuseMain() || !host_.StopAfterQueue(host_.Self(), reason)) MainIsDone();
   if (at_once) {
     KillAll();
   } else {
@@ -282,10 +289,15 @@ gen::Status PoolRunner::BeginStop(const gen::Reason& reason) {
   return Settle();
 }
 
+void PoolRunner::MainIsDone() {
+  main_is_done_ = true;
+  forwarder_->Close();
+}
+
 void PoolRunner::EndWorkers() {
   if (phase_ == Phase::kEnding) return;
   phase_ = Phase::kEnding;
-  forwarder_.End();
+  forwarder_->End();
   for (auto& [number, seat] : routing_.seats().all()) {
     if (seat.leaving) continue;
     seat.drains = true;
@@ -301,20 +313,21 @@ void PoolRunner::KillAll() {
 
 gen::Status PoolRunner::Settle() {
   if (phase_ == Phase::kRunning) {
-    forwarder_.SettleMain();
+    forwarder_->SettleMain();
     return gen::Continue();
   }
-  if (phase_ == Phase::kDraining && routing_.seats().alive() == 0) EndWorkers();
-  if (phase_ != Phase::kEnding) return gen::Continue();
-  if (routing_.seats().alive() == 0) return gen::Stop(stop_reason_);
-  (void)host_.TryRefuseMain();  // false: again after the next message
+  const bool has_drained = main_is_done_ && forwarder_->HasDrained();
+  if (phase_ == Phase::kDraining && (has_drained || routing_.seats().alive() == 0)) EndWorkers();
+  if (phase_ == Phase::kEnding && routing_.seats().alive() == 0) return gen::Stop(stop_reason_);
+  // False: again after the next message.
+  if (phase_ == Phase::kEnding || main_is_done_) (void)host_.TryRefuseMain();
   return gen::Continue();
 }
 
 void PoolRunner::Terminate() {
   phase_ = Phase::kEnding;
   routing_.StopReplacing();
-  forwarder_.End();
+  forwarder_->End();
   KillAll();
   (void)shutdown_timer_.Cancel();
   for (const auto& [seat, timer] : replace_timers_) (void)timer.Cancel();

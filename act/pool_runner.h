@@ -2,13 +2,14 @@
 //
 //   running --BeginStop--> draining --the Main lane is empty--> ending --last worker ended--> done
 //
-// While draining, what waits in the pool's own Main lane still goes to the workers; mostly there is
-// nothing, and the phase is skipped. Ending, the workers handle what they have.
+// While draining, what waits at the pool, in its Main lane and in its queue, still goes to the workers;
+// mostly there is nothing, and the phase is skipped. Ending, the workers handle what they have.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include <ergon/act/pool_behavior.h>
@@ -68,6 +69,7 @@ class PoolRunner {
   void KillAll();
 
   // -- the end --
+  void MainIsDone();
   void EndWorkers();
   gen::Status Settle();
 
@@ -77,8 +79,9 @@ class PoolRunner {
   PoolSpawner spawner_;
   PoolRouting routing_;
   PoolCounters counters_;
-  PoolForwarder forwarder_;
+  std::unique_ptr<PoolForwarder> forwarder_;
   Phase phase_ = Phase::kStarting;
+  bool main_is_done_ = false;  // draining: nothing waits in the Main lane that was sent before
   gen::Reason stop_reason_;
   std::int64_t started_at_ = 0;
   // As last shown. The rotation's count includes messages that are still being tried and may be

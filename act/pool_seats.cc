@@ -39,6 +39,8 @@ void PoolSeats::Spawned(PoolSeat& seat, gen::PID worker) {
   seat.state = SeatState::kStarting;
   seat.worker = worker;
   seat.handled_seen = 0;
+  seat.dropped_seen = 0;
+  seat.expired_seen = 0;
   seat.handled_before = 0;
   numbers_[worker.id] = seat.number;
   Count(seat);

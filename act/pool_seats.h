@@ -39,6 +39,7 @@ struct PoolSeat {
   int quick_deaths = 0;            // in a row; see PoolRestarts::Delay
   std::uint64_t handled_seen = 0;  // messages its worker had handled when somebody last looked
   std::uint64_t dropped_seen = 0;  // likewise, for want of room
+  std::uint64_t expired_seen = 0;  // likewise, requests skipped because their time was up
   std::uint64_t handled_before = 0;  // of those, before it was told to leave
 };
 

@@ -39,6 +39,25 @@ class Rotation {
     if (position >= array->capacity) return 0;
     return array->entries[position].load(std::memory_order_acquire);
   }
+  // As Next, but whose turn it is says the caller: the receiver at `position` modulo size.
+  [[nodiscard]] std::uint64_t TakeAt(std::uint64_t position) noexcept {
+    Give();
+    return At(position);
+  }
+  // A ticket for a receiver that was found without the ring.
+  void Give() noexcept { ticket_.fetch_add(1, std::memory_order_relaxed); }
+  // The receiver at `position` modulo size, or 0 if there is nobody. No ticket is taken.
+  [[nodiscard]] std::uint64_t At(std::uint64_t position) const noexcept {
+    const std::uint32_t size = size_.load(std::memory_order_acquire);  // partner: Publish
+    if (size == 0) return 0;
+    const Array* array = array_.load(std::memory_order_acquire);  // partner: Publish
+    if (position % size >= array->capacity) return 0;
+    return array->entries[position % size].load(std::memory_order_acquire);
+  }
+  // The position of the next turn; it grows by one with each ticket.
+  [[nodiscard]] std::uint64_t Turn() const noexcept {
+    return ticket_.load(std::memory_order_relaxed) - base_.load(std::memory_order_relaxed);
+  }
   // The receiver of the last ticket did not take the message.
   void Skipped() noexcept { skipped_.fetch_add(1, std::memory_order_relaxed); }
   // A message found no receiver at all, because all were full.

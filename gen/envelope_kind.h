@@ -22,6 +22,7 @@ enum class EnvelopeKind : std::uint8_t {
   kSuspend,        // nothing: messages of normal priority wait from now on; `from` is told
   kResume,         // nothing: the end of that
   kStopAfterThis,  // gen::Reason: end when everything before it in the Main lane has been handled
+  kProgress,       // nothing: `from`, a worker, is done with a message (WorkerDuty::kReport)
 };
 
 // What users send, and what the books of processes and nodes count (see MessageBalance).

@@ -39,11 +39,20 @@ std::string_view TextOf(ErrorCode code) {
       return "internal error";
     case ErrorCode::kApplication:
       return "";
+    case ErrorCode::kOverloaded:
+      return "pool is overloaded";
   }
   return "unknown error";
 }
 
 }  // namespace
+
+Error Error::Overloaded(std::chrono::nanoseconds retry_after) {
+  const double milliseconds = std::chrono::duration<double, std::milli>(retry_after).count();
+  Error error(ErrorCode::kOverloaded, fmt::format("retry after {:.3g} ms", milliseconds));
+  error.retry_after_ = retry_after;
+  return error;
+}
 
 std::string Error::ToString() const {
   std::string text(TextOf(code_));

@@ -1,6 +1,7 @@
 // What can go wrong, as a value: a code to compare with and a text that says what happened.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -29,6 +30,7 @@ enum class ErrorCode : std::uint8_t {
   kDeadlock,            // the call would wait for itself; the text names the processes in between
   kInternal,            // a defect of this library or a resource that ran out
   kApplication,         // the user's own (see SendResponseError)
+  kOverloaded,          // it would wait too long there; RetryAfter says when to try again
 };
 
 // Errors compare by code; the detail is for people.
@@ -40,7 +42,12 @@ class Error {
   // An error of the user's own.
   explicit Error(std::string text) : Error(ErrorCode::kApplication, std::move(text)) {}
 
+  // kOverloaded, with the hint in its text too: "pool is overloaded: retry after 35 ms".
+  [[nodiscard]] static Error Overloaded(std::chrono::nanoseconds retry_after);
+
   [[nodiscard]] ErrorCode code() const noexcept { return code_; }
+  // When trying again makes sense, from now; 0: nothing is known about that.
+  [[nodiscard]] std::chrono::nanoseconds RetryAfter() const noexcept { return retry_after_; }
   [[nodiscard]] std::string_view detail() const noexcept {
     return detail_ ? std::string_view(*detail_) : std::string_view();
   }
@@ -53,6 +60,7 @@ class Error {
 
  private:
   ErrorCode code_;
+  std::chrono::nanoseconds retry_after_{0};
   std::shared_ptr<const std::string> detail_;
 };
 
@@ -72,6 +80,7 @@ inline constinit const Error ErrTooManyCalls{ErrorCode::kTooManyCalls};
 inline constinit const Error ErrNodeTerminated{ErrorCode::kNodeTerminated};
 inline constinit const Error ErrNoConnection{ErrorCode::kNoConnection};
 inline constinit const Error ErrDeadlock{ErrorCode::kDeadlock};
+inline constinit const Error ErrOverloaded{ErrorCode::kOverloaded};
 
 }  // namespace ergon::gen
 

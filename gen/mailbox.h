@@ -86,6 +86,8 @@ class Mailbox {
   [[nodiscard]] Overflow overflow() const noexcept { return overflow_; }
   // It has a queue of its own, instead of the runtime's lock-free one.
   [[nodiscard]] bool HasQueue() const noexcept { return factory_ != nullptr; }
+  // Messages may be handled in another order than that of arrival.
+  [[nodiscard]] bool HasOwnOrder() const noexcept { return *kind_ != '\0'; }
   // May throw what a user's factory throws; null is an error of that factory.
   [[nodiscard]] std::unique_ptr<MailboxQueue> MakeQueue() const { return factory_(); }
   // As in "bounded 100, drop oldest".

@@ -66,6 +66,8 @@ struct MessageInheritance {
   bool late = false;
   // Of the messages that reached it so, those its mailbox had no room for.
   std::uint64_t dropped = 0;
+  // Of those handled, the requests skipped because their time was up.
+  std::uint64_t expired = 0;
 };
 
 // A question of Node::Inspect; empty `items`: everything.

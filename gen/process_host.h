@@ -12,6 +12,28 @@
 
 namespace ergon::gen {
 
+// Whom senders to a pool try first; then the others, in the order of their turns.
+enum class SenderChoice : std::uint8_t {
+  kRotation,     // whose turn it is
+  kLeastLoaded,  // who has least to do; among equals, whose turn it is
+  kRandom,
+  kPool,  // nobody: all messages go to the pool, which places them itself
+};
+struct SenderRules {
+  SenderChoice choice = SenderChoice::kRotation;
+  std::uint64_t seed = 0;  // of kRandom
+  // A worker at which a message would wait longer, as its kMeasure says, counts as full; if all do, the
+  // sender gets kOverloaded. 0: none. Not for kPool.
+  std::chrono::nanoseconds admission_limit{0};
+};
+
+// What a worker does for its pool with each message that came through that.
+enum class WorkerDuty : std::uint8_t {
+  kNone,
+  kReport,   // sends a kProgress envelope to its parent when it has handled it, or put it aside
+  kMeasure,  // keeps the mean time that it takes (WorkerProgress::mean_handling)
+};
+
 // How far a worker is with what came through its pool. Exact when it is at rest.
 struct WorkerProgress {
   std::uint64_t handled = 0;  // messages that came through the pool
@@ -20,6 +42,9 @@ struct WorkerProgress {
   bool busy = false;          // handles a message, or is about to
   bool current = false;       // handles one that came through the pool
   bool ended = false;         // the process is gone; what it left behind may still be on its way
+  std::uint64_t expired = 0;  // of those handled, the requests skipped because their time was up
+  std::uint64_t aside = 0;    // of those queued, the ones that it has stashed, or holds as a pool
+  std::chrono::nanoseconds mean_handling{0};  // moving average, with WorkerDuty::kMeasure
 };
 
 class ProcessHost : public Process {
@@ -40,6 +65,9 @@ class ProcessHost : public Process {
   // becomes of it is the receiver's affair. After an error it is still the one being handled.
   //   kNotAllowed  it is a notice or an event, or it has been answered, or another one is handled
   virtual Result<void> PassOn(PID to, core::Envelope& envelope) = 0;
+  // Counts a message that this process has made, in the name of another (`from` is set), as one that was
+  // sent and that it holds: to be passed on by Forward, or ended by Drop.
+  virtual void Adopt(core::Envelope& envelope) = 0;
   // Ends an envelope that nobody will handle: a request's caller gets `error`, others are counted.
   virtual void Drop(core::EnvelopePtr envelope, DropReason reason, const Error& error) = 0;
 
@@ -80,6 +108,8 @@ class ProcessHost : public Process {
   // Suspends this process until the other one has ended. kTimeout: it has not within `timeout`;
   // kProcessTerminated: this one is being ended itself.
   virtual Result<void> AwaitEnd(PID pid, std::chrono::nanoseconds timeout) = 0;
+  // Before the first message is forwarded to it. Nothing happens if the process is gone.
+  virtual void SetDuty(PID worker, WorkerDuty duty) = 0;
   // All zero and `ended` when the process is gone.
   [[nodiscard]] virtual WorkerProgress Progress(PID worker) const = 0;
 
@@ -90,6 +120,17 @@ class ProcessHost : public Process {
   // What senders do when all workers are full: have the next one make room, by dropping a message as
   // its mailbox prescribes (then with true), or get an error.
   virtual void SetPoolMakesRoom(bool makes_room) = 0;
+
+  // How senders choose among the workers. Before the Main lane is redirected for the first time.
+  virtual void SetSenderRules(const SenderRules& rules) = 0;
+  // Where in the rotation the next message tries first, by these rules (Rotation::TakeAt).
+  [[nodiscard]] virtual std::uint64_t FirstChoice() const = 0;
+  // Messages refused with kOverloaded by senders.
+  [[nodiscard]] virtual std::uint64_t OverloadedCount() const = 0;
+  // With kPool, instead of TryRedirectMain: from now on senders get ErrProcessMailboxFull, or kOverloaded
+  // with a `retry_after` that is not 0. False, and nothing has changed, while messages wait in the
+  // Main lane. AcceptMain ends it.
+  [[nodiscard]] virtual bool TryCloseMain(std::chrono::nanoseconds retry_after) = 0;
 
   // The rotation that senders to this process use while its Main lane is redirected.
   [[nodiscard]] virtual core::Rotation& GetRotation() = 0;

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include <ergon/core/rotation.h>
+#include <ergon/gen/process_host.h>
 
 namespace ergon::node {
 
@@ -16,8 +17,16 @@ struct PoolSlot {
   std::atomic<bool> open{false};
   // Messages on their way back to the pool, because their receiver's slot has a new process.
   std::atomic<std::int64_t> late{0};
-  std::atomic<bool> refuses{false};               // the pool is ending
-  std::atomic<bool> makes_room{false};            // see ProcessHost::SetPoolMakesRoom
+  std::atomic<bool> refuses{false};     // the pool is ending
+  std::atomic<bool> makes_room{false};  // see ProcessHost::SetPoolMakesRoom
+  // See ProcessHost::SetSenderRules. Senders of a pool that keeps to the plain rotation look at the
+  // first of these only.
+  std::atomic<bool> has_rules{false};
+  std::atomic<gen::SenderChoice> choice{gen::SenderChoice::kRotation};
+  std::atomic<std::uint64_t> seed{0};
+  std::atomic<std::int64_t> admission_limit{0};   // ns
+  std::atomic<std::int64_t> retry_after{0};       // ns; see ProcessHost::TryCloseMain
+  std::atomic<std::uint64_t> overloaded{0};       // refused for that, or for the limit
   std::atomic<std::int64_t> last_refusal_log{0};  // Clock ns; one line per second at most
 
   // For the slot's next process.
@@ -27,6 +36,11 @@ struct PoolSlot {
     late.store(0, std::memory_order_relaxed);
     refuses.store(false, std::memory_order_relaxed);
     makes_room.store(false, std::memory_order_relaxed);
+    has_rules.store(false, std::memory_order_relaxed);
+    choice.store(gen::SenderChoice::kRotation, std::memory_order_relaxed);
+    admission_limit.store(0, std::memory_order_relaxed);
+    retry_after.store(0, std::memory_order_relaxed);
+    overloaded.store(0, std::memory_order_relaxed);
     last_refusal_log.store(0, std::memory_order_relaxed);
   }
 };

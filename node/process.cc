@@ -222,6 +222,10 @@ gen::Result<void> Process::Forward(gen::PID to, core::EnvelopePtr& envelope, boo
   const bool is_message = IsMessage(*envelope);
   auto sent = runtime_->Deliver(to, envelope);
   if (sent && is_message) Hold(-1);
+  // A pool that is a worker of another: to that it has handled the message.
+  if (sent && routed && duty_.load(std::memory_order_relaxed) == gen::WorkerDuty::kReport) {
+    ReportProgress();
+  }
   return sent;
 }
 
@@ -232,6 +236,12 @@ gen::Result<void> Process::ForwardMakingRoom(gen::PID worker, core::EnvelopePtr&
   auto sent = runtime_->DeliverMakingRoom(worker, envelope);
   if (sent && is_message) Hold(-1);
   return sent;
+}
+
+void Process::Adopt(core::Envelope& envelope) {
+  if (!IsMessage(envelope)) return;
+  counts_.Sent();
+  Hold(1);
 }
 
 void Process::Drop(core::EnvelopePtr envelope, gen::DropReason reason, const gen::Error& error) {
@@ -260,9 +270,7 @@ gen::WorkerProgress Process::Progress(gen::PID worker) const {
     progress.current = process->current_routed_.load(std::memory_order_acquire);
     const std::uint32_t taken = process->mailbox_.TakenApprox();
     progress.dropped = process->Rare().routed_overflowed.load(std::memory_order_acquire);
-    progress.queued = process->MainMessagesApprox() +
-                      static_cast<std::uint64_t>(std::max<std::int64_t>(
-                          process->Rare().held.load(std::memory_order_relaxed), 0));
+    progress.queued = process->MainMessagesApprox() + process->AsideApprox();
     const auto state =
         static_cast<gen::ProcessState>(process->state_.load(std::memory_order_acquire));
     progress.busy = state == gen::ProcessState::kRunning || state == gen::ProcessState::kWaiting;
@@ -270,10 +278,15 @@ gen::WorkerProgress Process::Progress(gen::PID worker) const {
     progress.busy = true;
   }
   const PoolSlot* pool = process->pool_.load(std::memory_order_acquire);
-  if (pool != nullptr && process->mailbox_.IsRedirected()) {
-    // A pool as a worker: what its rotation took is its own affair, with its own counters.
-    progress.handled += pool->rotation.Given();
-  }
+  const bool gives =
+      pool != nullptr && (process->mailbox_.IsRedirected() ||
+                          pool->choice.load(std::memory_order_relaxed) == gen::SenderChoice::kPool);
+  // A pool as a worker: what its workers took is its own affair, with its own counters.
+  if (gives) progress.handled += pool->rotation.Given();
+  progress.expired = process->Rare().routed_expired.load(std::memory_order_relaxed);
+  progress.aside = process->AsideApprox();
+  progress.mean_handling =
+      std::chrono::nanoseconds(process->Rare().mean_handling.load(std::memory_order_relaxed));
   return progress;
 }
 
@@ -283,6 +296,38 @@ bool Process::TryRedirectMain() {
   // Partner: Runtime::Route. Those who come too early leave their message here.
   GetPoolSlot().open.store(true, std::memory_order_release);
   return true;
+}
+
+void Process::SetDuty(gen::PID worker, gen::WorkerDuty duty) {
+  // Relaxed: the worker meets it with the first message that it was given afterwards.
+  if (Process* process = runtime_->Find(worker)) {
+    process->duty_.store(duty, std::memory_order_relaxed);
+  }
+}
+
+void Process::SetSenderRules(const gen::SenderRules& rules) {
+  PoolSlot& slot = GetPoolSlot();
+  slot.choice.store(rules.choice, std::memory_order_relaxed);
+  slot.seed.store(rules.seed, std::memory_order_relaxed);
+  slot.admission_limit.store(rules.admission_limit.count(), std::memory_order_relaxed);
+  // Relaxed: senders come here by the redirection of the Main lane, which follows.
+  slot.has_rules.store(
+      rules.choice != gen::SenderChoice::kRotation || rules.admission_limit.count() != 0,
+      std::memory_order_relaxed);
+}
+
+std::uint64_t Process::FirstChoice() const {
+  return runtime_->FirstChoice(*pool_.load(std::memory_order_relaxed));
+}
+
+std::uint64_t Process::OverloadedCount() const {
+  const PoolSlot* slot = pool_.load(std::memory_order_relaxed);
+  return slot == nullptr ? 0 : slot->overloaded.load(std::memory_order_relaxed);
+}
+
+bool Process::TryCloseMain(std::chrono::nanoseconds retry_after) {
+  GetPoolSlot().retry_after.store(retry_after.count(), std::memory_order_relaxed);
+  return mailbox_.IsRedirected() || mailbox_.TryRedirect();
 }
 
 void Process::AcceptMain() {

@@ -115,6 +115,7 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   gen::Result<void> PassOn(gen::PID to, core::Envelope& envelope) override;
   gen::Result<void> Forward(gen::PID to, core::EnvelopePtr& envelope, bool routed) override;
   gen::Result<void> ForwardMakingRoom(gen::PID worker, core::EnvelopePtr& envelope) override;
+  void Adopt(core::Envelope& envelope) override;
   void Drop(core::EnvelopePtr envelope, gen::DropReason reason, const gen::Error& error) override;
   bool Stash(core::Envelope& envelope) override;
   std::size_t UnstashAll() override;
@@ -132,7 +133,12 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   gen::Result<void> StopAfterQueue(gen::PID pid, const gen::Reason& reason) override;
   gen::Result<void> Kill(gen::PID pid) override;
   gen::Result<void> AwaitEnd(gen::PID pid, std::chrono::nanoseconds timeout) override;
+  void SetDuty(gen::PID worker, gen::WorkerDuty duty) override;
   [[nodiscard]] gen::WorkerProgress Progress(gen::PID worker) const override;
+  void SetSenderRules(const gen::SenderRules& rules) override;
+  [[nodiscard]] std::uint64_t FirstChoice() const override;
+  [[nodiscard]] std::uint64_t OverloadedCount() const override;
+  [[nodiscard]] bool TryCloseMain(std::chrono::nanoseconds retry_after) override;
   [[nodiscard]] core::Rotation& GetRotation() override { return GetPoolSlot().rotation; }
   [[nodiscard]] std::uint64_t ReturningMessages() override;
   [[nodiscard]] bool TryRedirectMain() override;
@@ -241,6 +247,16 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   }
   // Answers the one who asked, when there is one.
   void SetSuspended(core::Envelope& envelope);
+  // Messages that it has to handle, the one that it handles included. Any thread.
+  [[nodiscard]] std::uint64_t LoadApprox() const {
+    const auto state = static_cast<gen::ProcessState>(state_.load(std::memory_order_relaxed));
+    const bool busy = state == gen::ProcessState::kRunning || state == gen::ProcessState::kWaiting;
+    return MainMessagesApprox() + AsideApprox() + (busy ? 1 : 0);
+  }
+  [[nodiscard]] std::uint64_t AsideApprox() const {
+    return static_cast<std::uint64_t>(
+        std::max<std::int64_t>(Rare().held.load(std::memory_order_relaxed), 0));
+  }
   // A message was dropped for want of room. Any thread.
   void CountOverflow(const core::Envelope& envelope) {
     RareCounts& counts = Cold().counts;
@@ -257,6 +273,9 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   void HandleExit(core::Envelope& envelope);
   bool HandleDown(core::Envelope& envelope);
   bool HandleRequest(core::Envelope& envelope);  // false: it has expired
+  void ReportProgress();
+  // Of one that came through the pool, handled since `began`.
+  void DoDuty(gen::WorkerDuty duty, std::int64_t began);
   void AskToStop(const gen::Reason& reason);
   void NoteStatus(const gen::Status& status);
   void NoteOpenRequest(const core::Envelope& envelope);
@@ -422,6 +441,7 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   std::atomic<bool> relations_closed_{true};
   // Read by inspection: current_ came through the pool, and is not counted yet.
   std::atomic<bool> current_routed_{false};
+  std::atomic<gen::WorkerDuty> duty_{gen::WorkerDuty::kNone};
   MessageCounts counts_;
   std::atomic<std::uint64_t> routed_handled_{0};  // written by one, read by inspection
   // What it handles, or handled last; null: a signal, or Init.

@@ -50,6 +50,7 @@ gen::Result<void> Process::Open(const SpawnRequest& request,
   current_routed_.store(false, std::memory_order_relaxed);
   routed_handled_.store(0, std::memory_order_relaxed);
   current_type_.store(nullptr, std::memory_order_relaxed);
+  duty_.store(gen::WorkerDuty::kNone, std::memory_order_relaxed);
   started_at_ = Now();
   args_ = request.args.size() == 0 ? nullptr : std::make_unique<gen::Args>(request.args);
   if (detached_ && runtime_->HasThreads()) {
@@ -135,7 +136,8 @@ void Process::Finish(const gen::Reason& reason) {
                                       .messages = std::move(waiting),
                                       .handled = routed_handled_.load(),
                                       .holds_current = holds_current,
-                                      .dropped = Rare().routed_overflowed.load()};
+                                      .dropped = Rare().routed_overflowed.load(),
+                                      .expired = Rare().routed_expired.load()};
   // The heir, or a parent, may end as soon as it knows: whoever watches both learns of this end first.
   ending.TellWatchers(*runtime_, reason);
   DisposeRest(rest, self, inheritance);

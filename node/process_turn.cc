@@ -91,6 +91,8 @@ void Process::HandleEnvelope(core::Envelope& envelope) {
   NoteHandling(envelope);
   const bool routed = (envelope.flags & core::Envelope::kFlagRouted) != 0;
   current_routed_.store(routed, std::memory_order_release);  // partner: Progress
+  const auto duty = routed ? duty_.load(std::memory_order_relaxed) : gen::WorkerDuty::kNone;
+  const std::int64_t began = duty == gen::WorkerDuty::kMeasure ? Now() : 0;
   current_failed_ = false;
   answered_ = false;
   bool expired = false;
@@ -130,6 +132,8 @@ void Process::HandleEnvelope(core::Envelope& envelope) {
   if (current_ == nullptr) {  // detached: somebody else's now
     if (is_message) counts_.PassedOn();
     current_routed_.store(false, std::memory_order_relaxed);
+    if (duty != gen::WorkerDuty::kNone) [[unlikely]]
+      DoDuty(duty, began);
     return;
   }
   if (is_message && !expired) counts_.Handled();
@@ -137,10 +141,32 @@ void Process::HandleEnvelope(core::Envelope& envelope) {
   if (MustEnd() && (IsOpenQuestion() || current_failed_)) return;
   if (routed) {
     current_routed_.store(false, std::memory_order_relaxed);
+    if (expired) Add(Cold().counts.routed_expired);
     Add(routed_handled_);
+    if (duty != gen::WorkerDuty::kNone) [[unlikely]]
+      DoDuty(duty, began);
   }
   current_ = nullptr;
   mailbox_.Release(&envelope);
+}
+
+void Process::ReportProgress() {
+  core::EnvelopePtr report = core::MakeSignal(
+      static_cast<std::uint8_t>(gen::EnvelopeKind::kProgress), core::Lane::kSystem);
+  report->from = Self().ToAddress();
+  (void)runtime_->Deliver(Parent(), report);  // a parent that is gone need not know
+}
+
+void Process::DoDuty(gen::WorkerDuty duty, std::int64_t began) {
+  if (duty == gen::WorkerDuty::kReport) {
+    ReportProgress();
+    return;
+  }
+  constexpr std::int64_t kWeight = 8;  // of the past, to the newest
+  const std::int64_t time = Now() - began;
+  auto& mean_handling = Cold().counts.mean_handling;
+  const std::int64_t mean = mean_handling.load(std::memory_order_relaxed);
+  mean_handling.store(mean == 0 ? time : mean + (time - mean) / kWeight, std::memory_order_relaxed);
 }
 
 void Process::HandleInheritance(core::Envelope& envelope) {

@@ -15,6 +15,10 @@ struct RareCounts {
   // Dropped for want of room, by any thread; the second: those that came through the pool.
   std::atomic<std::uint64_t> overflowed{0};
   std::atomic<std::uint64_t> routed_overflowed{0};
+  // Requests among the messages of its pool that were expired, and how long these take it in the mean, ns
+  // (gen::WorkerDuty::kMeasure).
+  std::atomic<std::uint64_t> routed_expired{0};
+  std::atomic<std::int64_t> mean_handling{0};
   // The behaviour's own envelopes in the Main lane, which are no messages.
   std::atomic<std::int64_t> own_in_main{0};
   // By the hooks of its turns (node/turn_meter.h), if they are measured.
@@ -26,6 +30,8 @@ struct RareCounts {
     held.store(0, std::memory_order_relaxed);
     overflowed.store(0, std::memory_order_relaxed);
     routed_overflowed.store(0, std::memory_order_relaxed);
+    routed_expired.store(0, std::memory_order_relaxed);
+    mean_handling.store(0, std::memory_order_relaxed);
     own_in_main.store(0, std::memory_order_relaxed);
     running_ns.store(0, std::memory_order_relaxed);
     turns.store(0, std::memory_order_relaxed);

@@ -1,4 +1,7 @@
 // How a message for a pool gets to one of its workers, in the thread of its sender.
+#include <algorithm>
+
+#include <ergon/core/mix.h>
 #include <ergon/node/runtime.h>
 
 namespace ergon::node {
@@ -10,11 +13,22 @@ gen::Result<void> Runtime::Route(Process& pool, gen::PID to, core::EnvelopePtr& 
   if (slot == nullptr) return gen::ErrProcessTerminated;
   if (slot->refuses.load(std::memory_order_acquire)) return gen::ErrProcessTerminated;
   core::Rotation& rotation = slot->rotation;
+  const bool has_rules = slot->has_rules.load(std::memory_order_relaxed);
+  std::uint64_t first = 0;
+  std::int64_t limit = 0;
+  std::int64_t excess = INT64_MAX;  // of the shortest wait that is too long
+  if (has_rules) [[unlikely]] {
+    if (slot->choice.load(std::memory_order_relaxed) == gen::SenderChoice::kPool) {
+      return RefusedByPool(pool, *slot, to, envelope);
+    }
+    first = FirstChoice(*slot);
+    limit = slot->admission_limit.load(std::memory_order_relaxed);
+  }
   bool found_gone = false;
   bool found_self = false;
   const std::uint32_t tries = rotation.size();
   for (std::uint32_t i = 0; i < tries; ++i) {
-    const std::uint64_t worker = rotation.Next();
+    const std::uint64_t worker = has_rules ? rotation.TakeAt(first + i) : rotation.Next();
     // The slot may have a new process by now, and the rotation may be a new pool's.
     if (pool.generation_.load(std::memory_order_acquire) != GenerationOf(to)) {
       rotation.Skipped();
@@ -32,6 +46,12 @@ gen::Result<void> Runtime::Route(Process& pool, gen::PID to, core::EnvelopePtr& 
       found_self = true;
       continue;
     }
+    const std::int64_t wait = limit == 0 ? 0 : WaitAt(rotation, worker);
+    if (wait > limit && wait != INT64_MAX) {
+      rotation.Skipped();
+      excess = std::min(excess, wait - limit);
+      continue;
+    }
     Process::MarkRouted(*envelope, to.id);
     if (Process::IsRequest(*envelope)) RedirectCall(PidOf(worker), *envelope);
     auto sent = Deliver(PidOf(worker), envelope);
@@ -40,6 +60,9 @@ gen::Result<void> Runtime::Route(Process& pool, gen::PID to, core::EnvelopePtr& 
     if (sent.error() != gen::ErrProcessMailboxFull) found_gone = true;
   }
   Process::UnmarkRouted(*envelope);
+  if (excess != INT64_MAX && !found_gone) {
+    return RefusedForLoad(*slot, std::chrono::nanoseconds(excess));
+  }
   if (tries != 0 && !found_gone && !found_self && AllFull(pool, *slot, to, envelope)) return {};
   if (found_self && tries == 1) {
     return gen::Error(gen::ErrorCode::kDeadlock,
@@ -50,6 +73,74 @@ gen::Result<void> Runtime::Route(Process& pool, gen::PID to, core::EnvelopePtr& 
   // Workers are being replaced: the pool keeps the message until there is one.
   envelope->generation = GenerationOf(to);
   return Accept(pool, to, pool.mailbox_.PushAndAccept(envelope.get()), envelope);
+}
+
+std::uint64_t Runtime::FirstChoice(const PoolSlot& slot) const {
+  const core::Rotation& rotation = slot.rotation;
+  const std::uint64_t turn = rotation.Turn();
+  const std::uint32_t size = rotation.size();
+  switch (slot.choice.load(std::memory_order_relaxed)) {
+    case gen::SenderChoice::kRandom:
+      return core::Mix(slot.seed.load(std::memory_order_relaxed) + turn) % std::max(size, 1u);
+    case gen::SenderChoice::kLeastLoaded: {
+      std::uint64_t best = turn;
+      std::uint64_t least = UINT64_MAX;
+      for (std::uint32_t i = 0; i < size && least != 0; ++i) {
+        const std::uint64_t load = LoadOf(rotation.At(turn + i));
+        if (load < least) {
+          least = load;
+          best = turn + i;
+        }
+      }
+      return best;
+    }
+    default:
+      return turn;
+  }
+}
+
+std::uint64_t Runtime::LoadOf(std::uint64_t worker) const {
+  const Process* process = Find({worker, name_, creation_});
+  if (process == nullptr) return UINT64_MAX;
+  std::uint64_t load = process->LoadApprox();
+  if (!process->mailbox_.IsRedirected()) return load;
+  // A pool as a worker: its own workers have what it was given.
+  const PoolSlot* slot = process->pool_.load(std::memory_order_acquire);
+  for (std::uint32_t i = 0; slot != nullptr && i < slot->rotation.size(); ++i) {
+    const std::uint64_t part = LoadOf(slot->rotation.At(i));
+    if (part != UINT64_MAX) load += part;
+  }
+  return load;
+}
+
+std::int64_t Runtime::WaitAt(const core::Rotation& rotation, std::uint64_t worker) const {
+  const Process* process = Find({worker, name_, creation_});
+  if (process == nullptr) return INT64_MAX;
+  std::int64_t mean = process->Rare().mean_handling.load(std::memory_order_relaxed);
+  // A new worker will take as long as another.
+  for (std::uint32_t i = 0; mean == 0 && i < rotation.size(); ++i) {
+    const Process* other = Find({rotation.At(i), name_, creation_});
+    if (other != nullptr) mean = other->Rare().mean_handling.load(std::memory_order_relaxed);
+  }
+  return static_cast<std::int64_t>(process->LoadApprox()) * mean;
+}
+
+gen::Result<void> Runtime::RefusedByPool(Process& pool, PoolSlot& slot, gen::PID to,
+                                         core::EnvelopePtr& envelope) {
+  // The slot may have a new process by now.
+  const std::int64_t retry_after = slot.retry_after.load(std::memory_order_relaxed);
+  if (pool.generation_.load(std::memory_order_acquire) != GenerationOf(to)) {
+    return gen::ErrProcessTerminated;
+  }
+  if (retry_after != 0) return RefusedForLoad(slot, std::chrono::nanoseconds(retry_after));
+  if (ToFallback(pool, to, envelope)) return {};
+  return RefusedByAll(pool, to);
+}
+
+gen::Result<void> Runtime::RefusedForLoad(PoolSlot& slot, std::chrono::nanoseconds retry_after) {
+  slot.rotation.Refused();
+  slot.overloaded.fetch_add(1, std::memory_order_relaxed);
+  return gen::Error::Overloaded(retry_after);
 }
 
 bool Runtime::AllFull(Process& pool, PoolSlot& slot, gen::PID to, core::EnvelopePtr& envelope) {

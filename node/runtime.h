@@ -170,6 +170,8 @@ class Runtime final : public gen::Node, private gen::LogSink {
   }
   // The live process with this PID, or null. It may end at any time.
   [[nodiscard]] Process* Find(gen::PID pid) const;
+  // Where in a pool's rotation the next message tries first.
+  [[nodiscard]] std::uint64_t FirstChoice(const PoolSlot& slot) const;
 
   // -- for processes (registry.cc) --
   // Names, aliases and events; `reason` is what subscribers are told.
@@ -223,6 +225,13 @@ class Runtime final : public gen::Node, private gen::LogSink {
   gen::Result<void> DeliverExpress(Process& process, gen::PID to, core::EnvelopePtr& envelope);
   gen::Result<void> Route(Process& pool, gen::PID to, core::EnvelopePtr& envelope);
   gen::Result<void> RefusedByAll(Process& pool, gen::PID to);
+  gen::Result<void> RefusedByPool(Process& pool, PoolSlot& slot, gen::PID to,
+                                  core::EnvelopePtr& envelope);
+  gen::Result<void> RefusedForLoad(PoolSlot& slot, std::chrono::nanoseconds retry_after);
+  // What a worker has to do, and how long a message would wait there (ns); the most there is when the
+  // process is gone.
+  [[nodiscard]] std::uint64_t LoadOf(std::uint64_t worker) const;
+  [[nodiscard]] std::int64_t WaitAt(const core::Rotation& rotation, std::uint64_t worker) const;
   // All workers are full: one makes room, or the fallback takes it, or false.
   bool AllFull(Process& pool, PoolSlot& slot, gen::PID to, core::EnvelopePtr& envelope);
   // To a process whose mailbox has a queue of its own.

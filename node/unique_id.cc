@@ -4,6 +4,8 @@
 #include <atomic>
 #include <random>
 
+#include <ergon/core/mix.h>
+
 namespace ergon::node {
 namespace {
 
@@ -26,20 +28,13 @@ std::array<std::uint64_t, kRounds> MakeKeys() {
   return keys;
 }
 
-// The finaliser of SplitMix64: every bit of the input changes about half of the output's.
-constexpr std::uint64_t Mix(std::uint64_t value) {
-  value = (value ^ (value >> 30)) * 0xbf58'476d'1ce4'e5b9;
-  value = (value ^ (value >> 27)) * 0x94d0'49bb'1331'11eb;
-  return value ^ (value >> 31);
-}
-
 // A Feistel network over 62 bits: different ids stay different.
 std::uint64_t Scramble(std::uint64_t id) {
   static const std::array<std::uint64_t, kRounds> keys = MakeKeys();
   std::uint64_t left = id >> 31 & kHalf;
   std::uint64_t right = id & kHalf;
   for (const std::uint64_t key : keys) {
-    const std::uint64_t next = left ^ (Mix(right ^ key) & kHalf);
+    const std::uint64_t next = left ^ (core::Mix(right ^ key) & kHalf);
     left = right;
     right = next;
   }

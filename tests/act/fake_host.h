@@ -37,6 +37,7 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
     std::uint64_t handled = 0;
     std::uint64_t dropped = 0;  // to make room
     bool busy = false;
+    gen::WorkerDuty duty = gen::WorkerDuty::kNone;
   };
   struct Response {
     gen::PID to;
@@ -84,6 +85,10 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
       system.push_back(std::move(envelope));
     } else if (refused) {
       return gen::ErrProcessTerminated;
+    } else if (redirected && rules.choice == gen::SenderChoice::kPool) {
+      rotation.Refused();
+      if (retry_after.count() != 0) return gen::Error::Overloaded(retry_after);
+      return gen::ErrProcessMailboxFull;
     } else if (redirected) {
       return Route(std::move(envelope));
     } else if (mailbox_size != 0 && main.size() >= mailbox_size) {
@@ -163,7 +168,14 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
       worker.queue.pop_front();
       if (auto* reason = envelope->ValueAs<gen::Reason>()) return End(id, *reason);
       if (auto* job = envelope->ValueAs<Job>()) done.push_back(job->number);
-      if ((envelope->flags & core::Envelope::kFlagRouted) != 0) ++worker.handled;
+      if ((envelope->flags & core::Envelope::kFlagRouted) == 0) continue;
+      ++worker.handled;
+      if (worker.duty == gen::WorkerDuty::kReport) {
+        core::EnvelopePtr report = core::MakeSignal(
+            static_cast<std::uint8_t>(gen::EnvelopeKind::kProgress), core::Lane::kSystem);
+        report->from = worker.pid.ToAddress();
+        (void)Deliver(std::move(report));
+      }
     }
   }
   // A worker ends. `holds_current`: in the middle of its first message.
@@ -391,7 +403,12 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
   gen::WorkerProgress Progress(gen::PID pid) const override {
     const Worker& worker = workers.at(pid.id);
     if (!worker.alive) return {};
-    return {worker.handled, worker.dropped, worker.queue.size(), worker.busy};
+    gen::WorkerProgress progress;
+    progress.handled = worker.handled;
+    progress.dropped = worker.dropped;
+    progress.queued = worker.queue.size();
+    progress.busy = worker.busy;
+    return progress;
   }
   core::Rotation& GetRotation() override { return rotation; }
   bool TryRedirectMain() override {
@@ -410,6 +427,16 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
   std::uint64_t MainQueued() const override { return main.size(); }
   std::uint64_t ExpiredRequests() const override { return expired; }
   bool HasQueue() const override { return has_queue; }
+  void Adopt(core::Envelope&) override { ++adopted; }
+  void SetDuty(gen::PID worker, gen::WorkerDuty duty) override { At(worker).duty = duty; }
+  void SetSenderRules(const gen::SenderRules& value) override { rules = value; }
+  std::uint64_t FirstChoice() const override { return rotation.Turn(); }
+  std::uint64_t OverloadedCount() const override { return 0; }
+  bool TryCloseMain(std::chrono::nanoseconds retry) override {
+    if (!main.empty()) return false;
+    retry_after = retry;
+    return redirected = true;
+  }
   void SetPoolMakesRoom(bool value) override { makes_room = value; }
   bool InOwnTurn() const override { return in_own_turn; }
 
@@ -421,6 +448,9 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
   std::uint64_t expired = 0;  // requests
   bool has_queue = false;
   bool makes_room = false;
+  gen::SenderRules rules;
+  std::chrono::nanoseconds retry_after{0};
+  int adopted = 0;  // messages that the behaviour has made for others
   core::Rotation rotation;
   std::map<std::uint64_t, Worker> workers;  // 101, 102, ... in the order of their spawns
   std::vector<int> done;                    // jobs handled by workers

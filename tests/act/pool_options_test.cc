@@ -55,5 +55,20 @@ TEST_CASE("pool options: times and restarts") {
   CHECK(options.Validate().find("shutdown_timeout: -1 ns") == 0);
 }
 
+TEST_CASE("pool options: strategies and the admission limit") {
+  PoolOptions options = Valid();
+  options.admission_limit = -1ns;
+  CHECK(options.Validate() == "admission_limit: -1 ns is less than 0 ns");
+  options.admission_limit = 0ns;
+  options.strategy = PoolStrategy::SharedQueue();
+  options.worker_mailbox = gen::Mailbox::Bounded(3, gen::Overflow::kDropOldest);
+  CHECK(options.Validate() == "");
+  options.worker_mailbox = gen::Mailbox::Priority<int>([](int number) { return number; });
+  CHECK(options.Validate() ==
+        "strategy: shared queue, but worker_mailbox has an order of its own: priority");
+  options.strategy = PoolStrategy::LeastLoaded();
+  CHECK(options.Validate() == "");
+}
+
 }  // namespace
 }  // namespace ergon::act

@@ -198,5 +198,20 @@ TEST_CASE("rotation: turns while the owner grows, shrinks and replaces") {
   CHECK(rotation.Given() == taken);
 }
 
+TEST_CASE("rotation: turns at a position count as others do") {
+  Rotation rotation;
+  CHECK(rotation.At(0) == 0);
+  CHECK(rotation.TakeAt(0) == 0);
+  rotation.Skipped();
+  rotation.Publish({11, 12, 13});
+  CHECK(rotation.Turn() == 0);
+  CHECK(rotation.At(4) == 12);
+  CHECK(rotation.TakeAt(5) == 13);
+  CHECK(rotation.Turn() == 1);
+  rotation.Give();
+  CHECK(rotation.Next() == 13);
+  CHECK(rotation.Given() == 3);
+}
+
 }  // namespace
 }  // namespace ergon::core

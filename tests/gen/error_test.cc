@@ -63,5 +63,13 @@ TEST_CASE("error: copies share the detail") {
   CHECK(second.ToString() == "incorrect value: workers: -1");
 }
 
+TEST_CASE("error: an overload says when to try again") {
+  const Error error = Error::Overloaded(std::chrono::milliseconds(35));
+  CHECK(error == ErrOverloaded);
+  CHECK(error.RetryAfter() == std::chrono::milliseconds(35));
+  CHECK(error.ToString() == "pool is overloaded: retry after 35 ms");
+  CHECK(ErrTimeout.RetryAfter().count() == 0);
+}
+
 }  // namespace
 }  // namespace ergon::gen

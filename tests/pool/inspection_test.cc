@@ -36,8 +36,8 @@ TEST_CASE("C37 The fields of Inspect and their types") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(3, 7);
   const auto stats = pool.Stats();
-  const std::set<std::string> texts = {"worker_behavior", "state", "worker.1", "worker.2",
-                                       "worker.3"};
+  const std::set<std::string> texts = {"worker_behavior", "strategy", "state",
+                                       "worker.1",        "worker.2", "worker.3"};
   const std::set<std::string> numbers = {"pool_size",
                                          "worker_mailbox_size",
                                          "worker_restarts",
@@ -49,6 +49,8 @@ TEST_CASE("C37 The fields of Inspect and their types") {
                                          "messages_queued",
                                          "messages_handled",
                                          "messages_salvaged",
+                                         "messages_expired",
+                                         "messages_overloaded",
                                          "messages_drained",
                                          "messages_lost",
                                          "messages_lost_full",

@@ -56,6 +56,21 @@ class Pool : public act::Pool {
   }
 };
 
+act::PoolStrategy AnyStrategy(Simulation& sim) {
+  switch (sim.Random(0, 4)) {
+    case 0:
+      return act::PoolStrategy::Rotation();
+    case 1:
+      return act::PoolStrategy::LeastLoaded();
+    case 2:
+      return act::PoolStrategy::Random(static_cast<std::uint64_t>(sim.Random(0, 100)));
+    case 3:
+      return act::PoolStrategy::ByKey<Job>([](const Job& job) { return job.number % 7; });
+    default:
+      return act::PoolStrategy::SharedQueue();
+  }
+}
+
 // A pool with random options whose workers fail in all the ways there are, or in none.
 gen::PID StartPool(Simulation& sim, gen::Node& node, Handled& handled, bool faulty) {
   Faults faults;
@@ -78,6 +93,7 @@ gen::PID StartPool(Simulation& sim, gen::Node& node, Handled& handled, bool faul
   const act::PoolOptions options{.pool_size = static_cast<int>(sim.Random(1, 8)),
                                  .worker_factory = factory,
                                  .worker_mailbox_size = static_cast<int>(sim.Random(0, 5)),
+                                 .strategy = AnyStrategy(sim),
                                  .restart_backoff_min = 1ms,
                                  .restart_backoff_max = 10ms};
   return node.Spawn(gen::Factory<Pool>(), {}, gen::MakeArgs(options)).value();
@@ -187,6 +203,109 @@ void CheckEnd(Simulation& sim) {
   sim.ExpectConservation();
 }
 
+// One sender, keys, crashes and resizes: each key's jobs are handled in the order sent, never two at once.
+class KeyedWorker : public act::Actor {
+ public:
+  struct Diary {
+    std::vector<int> order;
+    std::set<int> keys_now;
+    bool overlapped = false;
+  };
+  static int KeyOf(const Job& job) { return job.number % 5; }
+
+  explicit KeyedWorker(Diary* diary) : diary_(diary) {}
+
+ private:
+  gen::Status HandleMessage(gen::PID, gen::Message& message) override {
+    const Job job = *message.As<Job>();
+    const int key = KeyOf(job);
+    diary_->order.push_back(job.number);
+    if (!diary_->keys_now.insert(key).second) diary_->overlapped = true;
+    const bool ended = !Sleep(std::chrono::microseconds(100 * (job.number % 7)));
+    diary_->keys_now.erase(key);
+    if (job.number % 13 == 12) throw std::runtime_error("unlucky");
+    return ended ? gen::Stop(gen::Reason::Normal()) : gen::Continue();
+  }
+
+  Diary* diary_;
+};
+
+void CheckKeys(Simulation& sim) {
+  KeyedWorker::Diary diary;
+  auto& node = sim.Node("test@localhost");
+  const act::PoolOptions options{.pool_size = static_cast<int>(sim.Random(1, 5)),
+                                 .worker_factory = gen::Factory<KeyedWorker>(&diary),
+                                 .strategy = act::PoolStrategy::ByKey<Job>(&KeyedWorker::KeyOf),
+                                 .restart_backoff_min = 1ms,
+                                 .restart_backoff_max = 10ms};
+  const gen::PID pool = node.Spawn(gen::Factory<Pool>(), {}, gen::MakeArgs(options)).value();
+  for (int i = 0; i < kJobs; ++i) {
+    sim.After(std::chrono::microseconds(50 * i),
+              [&node, pool, i] { node.Send(pool, Job{i}).value(); });
+  }
+  Disturb(sim, node, pool);
+  sim.RunUntilIdle();
+  std::vector<int> last(5, -1);
+  for (const int number : diary.order) {
+    int& former = last[static_cast<std::size_t>(KeyedWorker::KeyOf({number}))];
+    CHECK(number > former);
+    former = number;
+  }
+  CHECK_FALSE(diary.overlapped);
+  CHECK(Figure(node, pool, "messages_handled") + Figure(node, pool, "messages_lost_crashed") ==
+        kJobs);
+  sim.ExpectConservation();
+}
+
+// Jobs that take 10 ms each, far more of them than are handled within the limit.
+class SlowWorker : public act::Actor {
+  gen::Status HandleMessage(gen::PID, gen::Message&) override {
+    (void)Sleep(10ms);
+    return gen::Continue();
+  }
+};
+
+void CheckAdmission(Simulation& sim) {
+  auto& node = sim.Node("test@localhost");
+  const int size = static_cast<int>(sim.Random(1, 3));
+  const act::PoolOptions options{.pool_size = size,
+                                 .worker_factory = gen::Factory<SlowWorker>(),
+                                 .strategy = AnyStrategy(sim),
+                                 .admission_limit = 45ms};
+  const gen::PID pool = node.Spawn(gen::Factory<Pool>(), {}, gen::MakeArgs(options)).value();
+  for (int i = 0; i < size; ++i) node.Send(pool, Job{i}).value();
+  sim.RunUntilIdle();
+  std::uint64_t refused = 0;
+  std::uint64_t accepted = static_cast<std::uint64_t>(size);
+  std::chrono::nanoseconds retry_after{0};
+  for (int i = 0; i < kJobs; ++i) {
+    sim.After(std::chrono::microseconds(10 * i), [&, i] {
+      const auto sent = node.Send(pool, Job{i});
+      if (sent) {
+        ++accepted;
+        return;
+      }
+      ++refused;
+      CHECK(sent.error() == gen::ErrOverloaded);
+      CHECK(sent.error().RetryAfter() > 0ns);
+      CHECK(sent.error().RetryAfter() < 45ms);
+      retry_after = sent.error().RetryAfter();
+    });
+  }
+  sim.RunFor(2ms);
+  CHECK(refused > 0);
+  // Each worker: the first one, what it handles, and what it would handle within the limit; and what was on
+  // its way when the pool closed.
+  CHECK(accepted <= static_cast<std::uint64_t>(size) * 10);
+  CHECK(Figure(node, pool, "messages_overloaded") == refused);
+  // After the hint there is room again; when one worker has most of the keys, after twice that.
+  sim.RunFor(2 * retry_after + 11ms);
+  CHECK(node.Send(pool, Job{0}).has_value());
+  sim.RunUntilIdle();
+  CHECK(Figure(node, pool, "messages_handled") == accepted + 1);
+  sim.ExpectConservation();
+}
+
 TEST_CASE("pool simulation: messages without faults are all handled") {
   Simulation::ForSeeds(1, 200, [](Simulation& sim) { CheckMessages(sim, false); });
 }
@@ -201,6 +320,13 @@ TEST_CASE("pool simulation: calls with faults have one outcome each") {
 }
 TEST_CASE("pool simulation: the end of a pool or a node leaves nobody waiting") {
   Simulation::ForSeeds(1, 400, [](Simulation& sim) { CheckEnd(sim); });
+}
+
+TEST_CASE("pool simulation: a key's messages are handled in order, one at a time") {
+  Simulation::ForSeeds(1, 400, [](Simulation& sim) { CheckKeys(sim); });
+}
+TEST_CASE("pool simulation: what would wait too long is refused, with a hint") {
+  Simulation::ForSeeds(1, 100, [](Simulation& sim) { CheckAdmission(sim); });
 }
 
 }  // namespace

@@ -127,6 +127,12 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
   void WaitInLine(core::EnvelopePtr envelope) override;
   [[nodiscard]] bool HasQueue() const override { return false; }
   void SetPoolMakesRoom(bool) override {}
+  void SetSenderRules(const gen::SenderRules&) override {}
+  [[nodiscard]] std::uint64_t FirstChoice() const override { return 0; }
+  [[nodiscard]] std::uint64_t OverloadedCount() const override { return 0; }
+  [[nodiscard]] bool TryCloseMain(std::chrono::nanoseconds) override { return false; }
+  void Adopt(core::Envelope&) override {}
+  void SetDuty(gen::PID, gen::WorkerDuty) override {}
   void Drop(core::EnvelopePtr, gen::DropReason, const gen::Error&) override {}
   gen::Result<gen::PID> SpawnAsync(const gen::ProcessFactory&, const gen::ProcessOptions&,
                                    const gen::Args&) override;

@@ -1,0 +1,168 @@
+#include <ergon/act/pool_rotation_forwarder.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include <ergon/act/message_loop.h>
+
+namespace ergon::act {
+namespace {
+
+gen::SenderRules RulesOf(const PoolOptions& options) {
+  gen::SenderRules rules;
+  rules.seed = options.strategy.seed();
+  rules.admission_limit = options.admission_limit;
+  switch (options.strategy.kind()) {
+    case PoolStrategy::Kind::kLeastLoaded:
+      rules.choice = gen::SenderChoice::kLeastLoaded;
+      break;
+    case PoolStrategy::Kind::kRandom:
+      rules.choice = gen::SenderChoice::kRandom;
+      break;
+    default:
+      break;
+  }
+  return rules;
+}
+
+}  // namespace
+
+PoolRotationForwarder::PoolRotationForwarder(gen::ProcessHost& host, PoolRouting& routing,
+                                             PoolCounters& counters, const PoolOptions& options)
+    : PoolForwarder(host, routing, counters),
+      makes_room_(options.WorkersMakeRoom()),
+      measures_(options.admission_limit.count() != 0) {
+  host.SetSenderRules(RulesOf(options));
+}
+
+void PoolRotationForwarder::SetDuties() {
+  if (!measures_) return;
+  for (const auto& [number, seat] : routing_.seats().all()) {
+    if (seat.worker) host_.SetDuty(seat.worker, gen::WorkerDuty::kMeasure);
+  }
+}
+
+void PoolRotationForwarder::Arrived(core::Envelope& envelope) {
+  Held message{host_.Detach(envelope), false};
+  // If something is held already, this one was on its way when that began.
+  if (!held_.empty() || Place(message) == Outcome::kHold) held_.push_back(std::move(message));
+}
+
+void PoolRotationForwarder::Inherited(gen::PID /*worker*/,
+                                      std::vector<core::EnvelopePtr> messages) {
+  std::deque<Held> rest;
+  for (core::EnvelopePtr& envelope : messages) {
+    Held message{std::move(envelope), false};
+    if (!Salvage(message)) continue;
+    // Behind one that nobody took, the others wait as well: they are in order.
+    if (!rest.empty() || Place(message) == Outcome::kHold) rest.push_back(std::move(message));
+  }
+  held_.insert(held_.begin(), std::make_move_iterator(rest.begin()),
+               std::make_move_iterator(rest.end()));
+}
+
+std::size_t PoolRotationForwarder::held_given() const {
+  return static_cast<std::size_t>(
+      std::count_if(held_.begin(), held_.end(), [](const Held& message) { return message.given; }));
+}
+
+void PoolRotationForwarder::Flush() {
+  while (!held_.empty() && Place(held_.front()) == Outcome::kTaken) held_.pop_front();
+}
+
+void PoolRotationForwarder::WorkerReady() {
+  SetDuties();
+  Flush();
+}
+
+void PoolRotationForwarder::Resized() { SetDuties(); }
+
+void PoolRotationForwarder::Retry() {
+  RetryArrived();
+  Flush();
+}
+
+bool PoolRotationForwarder::Offer(Held& message, Met& met) {
+  const gen::PID self = host_.Self();
+  const std::uint64_t first = host_.FirstChoice();
+  const std::uint32_t size = rotation_.size();
+  for (std::uint32_t i = 0; i < size; ++i) {
+    const std::uint64_t id = rotation_.TakeAt(first + i);
+    const gen::PID worker{id, self.node, self.creation};
+    if (id == 0) {
+      rotation_.Skipped();
+      return false;
+    }
+    if (worker == SenderOf(*message.envelope) && IsRequest(*message.envelope)) {
+      rotation_.Skipped();
+      met.caller = true;  // a worker that calls its own pool must not wait for itself
+      continue;
+    }
+    auto sent = host_.Forward(worker, message.envelope, true);
+    if (sent) {
+      if (message.given) rotation_.Skipped();  // it was counted the first time
+      return true;
+    }
+    rotation_.Skipped();
+    if (sent.error() != gen::ErrProcessMailboxFull) met.dead = true;
+  }
+  return false;
+}
+
+PoolRotationForwarder::Outcome PoolRotationForwarder::Place(Held& message) {
+  if (DropExpired(message)) return Outcome::kTaken;
+  Met met;
+  if (mode_ != Mode::kEnded && Offer(message, met)) return Outcome::kTaken;
+  if (mode_ != Mode::kRunning) {
+    DropTerminated(message);
+    return Outcome::kTaken;
+  }
+  if (routing_.NobodyTook(met.dead) == PoolRouting::Unplaced::kHold) return Outcome::kHold;
+  if (met.caller && routing_.seats().members() == 1) {
+    Refuse(std::move(message.envelope), message.given,
+           gen::Error(gen::ErrorCode::kDeadlock,
+                      "the pool's only worker calls its own pool: it would wait for itself"));
+  } else if (!MakeRoom(message)) {
+    RefuseFull(std::move(message.envelope), message.given);
+  }
+  return Outcome::kTaken;
+}
+
+bool PoolRotationForwarder::MakeRoom(Held& message) {
+  if (!makes_room_) return false;
+  const gen::PID self = host_.Self();
+  const gen::PID worker{rotation_.Next(), self.node, self.creation};
+  const bool sent = worker.id != 0 && host_.ForwardMakingRoom(worker, message.envelope);
+  if (!sent || message.given) rotation_.Skipped();
+  return sent;
+}
+
+void PoolRotationForwarder::SettleMain() {
+  if (mode_ != Mode::kRunning) return;
+  const bool hold = !held_.empty();
+  const bool has_ready = routing_.seats().ready() > 0;
+  if (hold || !has_ready) host_.AcceptMain();
+  HoldMain(hold);
+  if (hold) {
+    // Workers that are ready took nothing, so they were full; see kRetry.
+    if (has_ready) ArmRetry();
+  } else if (has_ready && !host_.IsMainRedirected()) {
+    (void)host_.TryRedirectMain();  // false: again after the next message
+  }
+}
+
+void PoolRotationForwarder::Drain() {
+  mode_ = Mode::kDraining;
+  Flush();
+  HoldMain(false);
+}
+
+void PoolRotationForwarder::End() {
+  mode_ = Mode::kEnded;
+  CancelRetry();
+  rotation_.Publish({});
+  Flush();
+}
+
+}  // namespace ergon::act

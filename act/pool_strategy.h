@@ -1,0 +1,106 @@
+// Which worker of a pool gets a message.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <ergon/core/envelope.h>
+#include <ergon/core/mix.h>
+#include <ergon/gen/message.h>
+
+namespace ergon::act {
+
+// For PoolOptions::strategy. A value; Rotation is the default. What act::Pool promises holds for each:
+// nothing is lost silently, workers are replaced, a resize loses nothing.
+//
+//   act::PoolStrategy::LeastLoaded()
+//   act::PoolStrategy::ByKey<Deposit, Withdraw>([](const auto& order) { return order.account; })
+//
+// With Rotation, LeastLoaded and Random the senders bring their messages to the workers themselves. With
+// ByKey and SharedQueue they wait at the pool, which gives each worker one at a time: that costs each
+// message two more hops, and no worker has ever more than the message that it handles.
+class PoolStrategy {
+ public:
+  enum class Kind : std::uint8_t { kRotation, kLeastLoaded, kRandom, kByKey, kSharedQueue };
+
+  PoolStrategy() = default;
+  // One after the other.
+  static PoolStrategy Rotation() { return PoolStrategy(); }
+  // The one with the fewest messages, the one that it handles included; among equals, the one whose turn it
+  // is. Each send looks at all workers.
+  static PoolStrategy LeastLoaded() { return PoolStrategy(Kind::kLeastLoaded); }
+  // Any. The same seed makes the same choices, for one sender.
+  static PoolStrategy Random(std::uint64_t seed = 0) {
+    PoolStrategy strategy(Kind::kRandom);
+    strategy.seed_ = seed;
+    return strategy;
+  }
+  // All messages wait in one queue, in the order of arrival; who is free takes the next.
+  // Of PoolOptions::worker_mailbox_size times the number of workers messages may wait.
+  static PoolStrategy SharedQueue() { return PoolStrategy(Kind::kSharedQueue); }
+  // Messages with equal keys go to the same worker and are handled in order. `key` takes a message of type
+  // T, or of any of the types given, and returns what std::hash takes; it is called in the pool's turns,
+  // and an exception of it is the pool's end. Messages of other types, and events, go to whoever is free.
+  //
+  // A key stays with its worker while one of its messages waits there or is being handled (one that the
+  // worker has stashed, too), also when the pool's size changes meanwhile; if the worker fails, with the
+  // one that replaces it, which handles what waited first. Otherwise the key's hash decides; when a
+  // worker is added or taken out, few keys move. As many may wait as with SharedQueue, for one worker
+  // or for many.
+  template <class... T, class Function>
+  static PoolStrategy ByKey(Function key) {
+    static_assert(sizeof...(T) > 0, "name the message types: ByKey<Order>(...)");
+    PoolStrategy strategy(Kind::kByKey);
+    strategy.key_ = std::make_shared<const KeyOf>(MakeKeyOf<T...>(std::move(key)));
+    return strategy;
+  }
+
+  [[nodiscard]] Kind kind() const noexcept { return kind_; }
+  // As in "least loaded".
+  [[nodiscard]] std::string_view ToString() const noexcept;
+
+  // -- for the pool --
+
+  // The pool itself places the messages, not their senders.
+  [[nodiscard]] bool IsPlacedByPool() const noexcept { return kind_ >= Kind::kByKey; }
+  [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
+  // Well mixed; none: the message has no key.
+  [[nodiscard]] std::optional<std::uint64_t> KeyOfMessage(core::Envelope& envelope) const {
+    if (key_ == nullptr) return std::nullopt;
+    return (*key_)(gen::Message(envelope));
+  }
+
+ private:
+  using KeyOf = std::function<std::optional<std::uint64_t>(const gen::Message&)>;
+
+  explicit PoolStrategy(Kind kind) : kind_(kind) {}
+
+  template <class... T, class Function>
+  static KeyOf MakeKeyOf(Function key) {
+    static_assert((std::is_invocable_v<const Function&, const T&> && ...),
+                  "the function has to take each of the types, and to be callable when const");
+    return [key = std::move(key)](const gen::Message& message) {
+      std::optional<std::uint64_t> hash;
+      auto ask = [&]<class Type>(const Type* value) {
+        if (value == nullptr) return false;
+        using Key = std::decay_t<std::invoke_result_t<const Function&, const Type&>>;
+        // std::hash of an integer is mostly the integer itself.
+        hash = core::Mix(std::hash<Key>()(key(*value)));
+        return true;
+      };
+      (void)(ask(message.As<T>()) || ...);
+      return hash;
+    };
+  }
+
+  Kind kind_ = Kind::kRotation;
+  std::uint64_t seed_ = 0;
+  std::shared_ptr<const KeyOf> key_;
+};
+
+}  // namespace ergon::act

@@ -1,0 +1,244 @@
+// Which worker gets a message: what each strategy promises beyond what all do.
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <kit/node_fixture.h>
+#include <kit/strategies.h>
+
+namespace ergon {
+namespace {
+
+using namespace std::chrono_literals;
+using act::PoolStrategy;
+using kit::Answer;
+using kit::Ask;
+using kit::ByValue;
+using kit::Crash;
+using kit::Eventually;
+using kit::Hold;
+using kit::Job;
+using kit::Sequence;
+
+struct StrategyFixture : kit::NodeFixture {
+  [[nodiscard]] kit::PoolHandle Start(const PoolStrategy& strategy, int size, int bound = 0) {
+    act::PoolOptions options = Options(size, bound);
+    options.strategy = strategy;
+    return StartPool(options);
+  }
+  void Send(const kit::PoolHandle& pool, int value) { node.Send(pool.pid(), Job{value}).value(); }
+  // Sends a job that waits at the gate, and waits until it does. Returns who has it.
+  gen::PID SendHeld(const kit::PoolHandle& pool, kit::Gate& gate, int value) {
+    const int before = gate.Entered();
+    node.Send(pool.pid(), Job{value, Hold(gate)}).value();
+    REQUIRE(Eventually([&] { return gate.Entered() > before; }));
+    return workers->jobs.WorkerOf(value);
+  }
+};
+
+TEST_CASE(
+    "C47 Least loaded: the message being handled counts; among equals it is the next's turn") {
+  StrategyFixture fixture;
+  auto pool = fixture.Start(PoolStrategy::LeastLoaded(), 3);
+  kit::Gate gate(fixture.node);
+  const std::vector<gen::PID> all = pool.Workers();
+  fixture.HoldEach(gate, {all[0], all[1]});
+  // Nobody but the third is free.
+  CHECK(fixture.SendHeld(pool, gate, 1) == all[2]);
+  // All have one: one more for each before anybody gets a second.
+  for (int value = 10; value < 13; ++value) fixture.Send(pool, value);
+  for (const gen::PID worker : all) CHECK(fixture.node.ProcessInfo(worker)->messages_queued == 1);
+  gate.Open();
+  REQUIRE(pool.EventuallyHandled(4));
+  // Idle ones take turns.
+  std::set<gen::PID> turns;
+  for (int value = 20; value < 23; ++value) {
+    fixture.Send(pool, value);
+    REQUIRE(pool.EventuallyAtRest());
+    turns.insert(fixture.workers->jobs.WorkerOf(value));
+  }
+  CHECK(turns.size() == 3);
+}
+
+TEST_CASE("C47 Least loaded: a worker that leaves is not picked, however little it has to do") {
+  StrategyFixture fixture;
+  auto pool = fixture.Start(PoolStrategy::LeastLoaded(), 2);
+  kit::Gate gate(fixture.node);
+  const gen::PID leaving = pool.Workers()[0];
+  const gen::PID staying = pool.Workers()[1];
+  fixture.HoldEach(gate, {leaving, staying});
+  pool.Shrink(1).value();
+  REQUIRE(pool.Workers() == std::vector<gen::PID>{staying});
+  for (int value = 0; value < 10; ++value) fixture.Send(pool, value);
+  gate.Open();
+  REQUIRE(pool.EventuallyHandled(10));
+  CHECK(fixture.workers->jobs.ValuesOf(staying).size() == 11);
+}
+
+TEST_CASE("Random: the same seed chooses the same workers, and all of them") {
+  std::vector<std::vector<std::size_t>> choices;
+  for (const std::uint64_t seed : {1u, 1u, 2u}) {
+    StrategyFixture fixture;
+    auto pool = fixture.Start(PoolStrategy::Random(seed), 4);
+    for (int value = 0; value < 100; ++value) fixture.Send(pool, value);
+    REQUIRE(pool.EventuallyHandled(100));
+    const std::vector<gen::PID> all = pool.Workers();
+    std::vector<std::size_t>& chosen = choices.emplace_back();
+    for (int value = 0; value < 100; ++value) {
+      const auto found = std::find(all.begin(), all.end(), fixture.workers->jobs.WorkerOf(value));
+      chosen.push_back(static_cast<std::size_t>(found - all.begin()));
+    }
+    CHECK(std::set<std::size_t>(chosen.begin(), chosen.end()).size() == 4);
+  }
+  CHECK(choices[0] == choices[1]);
+  CHECK(choices[0] != choices[2]);
+}
+
+TEST_CASE("C48 By key: the same key is handled by the same worker, in order") {
+  StrategyFixture fixture;
+  const auto strategy = PoolStrategy::ByKey<Job>([](const Job& job) { return job.value % 10; });
+  auto pool = fixture.Start(strategy, 4);
+  for (int value = 0; value < 1000; ++value) fixture.Send(pool, value);
+  REQUIRE(pool.EventuallyHandled(1000));
+  std::map<int, std::vector<int>> values;
+  std::map<int, std::set<gen::PID>> workers;
+  for (const kit::Record& record : fixture.workers->jobs.All()) {
+    values[record.value % 10].push_back(record.value);
+    workers[record.value % 10].insert(record.worker);
+  }
+  for (const auto& [key, list] : values) {
+    CAPTURE(key);
+    CHECK(std::is_sorted(list.begin(), list.end()));
+    CHECK(list.size() == 100);
+    CHECK(workers[key].size() == 1);
+  }
+}
+
+TEST_CASE("C48 By key: 10^4 keys are spread evenly, within 15 %") {
+  StrategyFixture fixture;
+  auto pool = fixture.Start(ByValue(), 8);
+  constexpr int kKeys = 10'000;
+  for (int value = 0; value < kKeys; ++value) fixture.Send(pool, value);
+  REQUIRE(pool.EventuallyHandled(kKeys));
+  for (const gen::PID worker : pool.Workers()) {
+    const auto share = static_cast<double>(fixture.workers->jobs.ValuesOf(worker).size());
+    CHECK(share > 0.85 * kKeys / 8);
+    CHECK(share < 1.15 * kKeys / 8);
+  }
+}
+
+TEST_CASE("C48 By key: a key in flight stays where it is when the pool grows") {
+  StrategyFixture fixture;
+  auto pool = fixture.Start(ByValue(), 1);
+  kit::Gate gate(fixture.node);
+  const gen::PID home = fixture.SendHeld(pool, gate, 5);
+  pool.Grow(20).value();
+  for (int i = 0; i < 3; ++i) fixture.Send(pool, 5);
+  // Others are not held up, and most of them find a new worker.
+  for (int value = 100; value < 200; ++value)
+    fixture.node.Call<Answer>(pool.pid(), Ask{value}).value_or(Answer{});
+  CHECK(fixture.workers->calls.size() > 80);
+  CHECK(fixture.workers->jobs.Times(5) == 1);
+  gate.Open();
+  REQUIRE(Eventually([&] { return fixture.workers->jobs.Times(5) == 4; }));
+  CHECK(fixture.workers->jobs.WorkersOf(5) == std::vector<gen::PID>(4, home));
+}
+
+TEST_CASE("C48 By key: a key in flight moves when its worker that was taken out is done with it") {
+  StrategyFixture fixture;
+  auto pool = fixture.Start(ByValue(), 4);
+  kit::Gate gate(fixture.node);
+  const gen::PID home = fixture.SendHeld(pool, gate, 5);
+  fixture.Send(pool, 5);
+  // Those whose turn is next leave; sooner or later it is this one.
+  while (fixture.IsAlive(home)) {
+    const std::vector<gen::PID> left = pool.Workers();
+    if (std::find(left.begin(), left.end(), home) == left.end()) break;
+    pool.Shrink(1).value();
+    pool.Grow(1).value();
+  }
+  fixture.Send(pool, 5);
+  for (int value = 100; value < 120; ++value) {
+    CHECK(
+        fixture.node.Call<Answer>(pool.pid(), Ask{value}, {.timeout = kit::kDeadline}).has_value());
+  }
+  CHECK(fixture.workers->jobs.Times(5) == 1);
+  gate.Open();
+  REQUIRE(Eventually([&] { return fixture.workers->jobs.Times(5) == 3; }));
+  const std::vector<gen::PID> by = fixture.workers->jobs.WorkersOf(5);
+  CHECK(by[0] == home);
+  CHECK(by[1] != home);
+  CHECK(by[1] == by[2]);
+  REQUIRE(pool.EventuallyAtRest());
+}
+
+TEST_CASE("C48 By key: after a crash the replacement goes on with the key, in order") {
+  StrategyFixture fixture;
+  const auto strategy = PoolStrategy::ByKey<Job>([](const Job&) { return std::string("one"); });
+  auto pool = fixture.Start(strategy, 4);
+  kit::Gate gate(fixture.node);
+  fixture.node.Send(pool.pid(), Job{0, kit::Then(Hold(gate), Crash("first"))}).value();
+  for (int value = 1; value < 10; ++value) fixture.Send(pool, value);
+  REQUIRE(Eventually([&] { return gate.Entered() == 1; }));
+  gate.Open();
+  for (int value = 10; value < 20; ++value) fixture.Send(pool, value);
+  REQUIRE(pool.EventuallyHandled(19));
+  CHECK(fixture.workers->jobs.Values() == Sequence(0, 20));
+  const gen::PID dead = fixture.workers->jobs.WorkerOf(0);
+  const gen::PID successor = fixture.workers->jobs.WorkerOf(1);
+  CHECK(successor != dead);
+  CHECK(fixture.workers->jobs.ValuesOf(successor) == Sequence(1, 19));
+}
+
+TEST_CASE("By key: messages of other types, and without a key, go to whoever is free") {
+  StrategyFixture fixture;
+  const auto strategy = PoolStrategy::ByKey<Job>([](const Job& job) { return job.value; });
+  auto pool = fixture.Start(strategy, 2);
+  kit::Gate gate(fixture.node);
+  const gen::PID held = fixture.SendHeld(pool, gate, 1);
+  for (int i = 0; i < 5; ++i) {
+    auto answer = fixture.node.Call<Answer>(pool.pid(), Ask{i}, {.timeout = kit::kDeadline});
+    CHECK(answer.value().worker != held);
+  }
+  gate.Open();
+}
+
+TEST_CASE(
+    "C49 Shared queue: no worker has more than the message it handles; the pool tells the rest") {
+  StrategyFixture fixture;
+  auto pool = fixture.Start(PoolStrategy::SharedQueue(), 3);
+  kit::Gate gate(fixture.node);
+  for (int value = 0; value < 3; ++value) fixture.SendHeld(pool, gate, value);
+  for (int value = 3; value < 30; ++value) fixture.Send(pool, value);
+  REQUIRE(Eventually([&] { return pool.Stats()["messages_queued"] == 27; }));
+  for (const gen::PID worker : pool.Workers()) {
+    CHECK(fixture.node.ProcessInfo(worker)->messages_queued == 0);
+  }
+  // The first that is free takes the oldest.
+  gate.Admit(1);
+  REQUIRE(Eventually([&] { return fixture.workers->jobs.size() == 30; }));
+  CHECK(fixture.workers->jobs.Values() == Sequence(0, 30));
+  gate.Open();
+  REQUIRE(pool.EventuallyHandled(30));
+  CHECK(pool.Stats().Text("strategy") == "shared queue");
+}
+
+TEST_CASE("Strategies that do not go with a mailbox by priority say so") {
+  StrategyFixture fixture;
+  for (const PoolStrategy& strategy : {PoolStrategy::SharedQueue(), ByValue()}) {
+    act::PoolOptions options = fixture.Options(2);
+    options.strategy = strategy;
+    options.worker_mailbox = gen::Mailbox::Priority<Job>([](const Job& job) { return job.value; });
+    const auto pool = fixture.TryPool(options);
+    REQUIRE_FALSE(pool);
+    CHECK(pool.error().ToString().find("strategy: ") != std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace ergon
