@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include <ergon/act/pool_broadcast_forwarder.h>
 #include <ergon/act/pool_queue_forwarder.h>
 #include <ergon/act/pool_rotation_forwarder.h>
 #include <ergon/gen/envelope_kind.h>
@@ -16,6 +17,9 @@ constexpr std::int64_t kLogInterval = 1'000'000'000;  // ns
 std::unique_ptr<PoolForwarder> PoolForwarder::Make(gen::ProcessHost& host, PoolRouting& routing,
                                                    PoolCounters& counters,
                                                    const PoolOptions& options) {
+  if (options.strategy.kind() == PoolStrategy::Kind::kBroadcast) {
+    return std::make_unique<PoolBroadcastForwarder>(host, routing, counters, options);
+  }
   if (options.strategy.IsPlacedByPool()) {
     return std::make_unique<PoolQueueForwarder>(host, routing, counters, options);
   }

@@ -1,7 +1,7 @@
 // How messages get from a pool to its workers when the senders do not bring them there themselves.
 //
-// There are two kinds. With a strategy that senders follow (PoolRotationForwarder) the pool forwards what
-// they could not place; with the others (PoolQueueForwarder) everything.
+// With a strategy that senders follow (PoolRotationForwarder) the pool forwards what they could not place;
+// with the others (PoolQueueForwarder, PoolBroadcastForwarder) everything.
 #pragma once
 
 #include <chrono>
@@ -47,6 +47,8 @@ class PoolForwarder {
   virtual void Resized() = 0;
   // A worker's report (gen::WorkerDuty::kReport).
   virtual void Progressed(gen::PID worker) = 0;
+  // The response to a request: false, and nothing has happened, if this did not make it.
+  virtual bool Answered(core::Envelope& /*envelope*/) { return false; }
   // A RetryTimer has arrived.
   virtual void Retry() = 0;
   // Makes the state of the Main lane fit. After each of the above.
@@ -60,6 +62,11 @@ class PoolForwarder {
   [[nodiscard]] virtual bool HasDrained() const = 0;
   // The workers have been told to end. From now on everything is dropped.
   virtual void End() = 0;
+
+  // When all workers have ended: nothing is on its way here any more that somebody waits for.
+  [[nodiscard]] virtual bool HasFinished() const { return true; }
+  // The pool ends now, whatever is left.
+  virtual void Finish() {}
 
   [[nodiscard]] virtual std::size_t held() const = 0;
   // Of those, the ones that a worker had before.

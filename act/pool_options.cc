@@ -31,7 +31,13 @@ std::string CheckMailbox(const PoolOptions& options) {
 }
 
 std::string CheckStrategy(const PoolOptions& options) {
-  if (!options.strategy.IsPlacedByPool() || !options.worker_mailbox.HasOwnOrder()) return {};
+  const bool is_broadcast = options.strategy.kind() == PoolStrategy::Kind::kBroadcast;
+  if (is_broadcast && options.admission_limit.count() != 0) {
+    return "admission_limit: must be 0 with the strategy broadcast, which has as many waits as "
+           "workers";
+  }
+  if (is_broadcast || !options.strategy.IsPlacedByPool() || !options.worker_mailbox.HasOwnOrder())
+    return {};
   return fmt::format("strategy: {}, but worker_mailbox has an order of its own: {}",
                      options.strategy.ToString(), options.worker_mailbox.ToString());
 }

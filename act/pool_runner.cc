@@ -114,6 +114,9 @@ gen::Status PoolRunner::OnOwn(core::Envelope& envelope, bool trap_exit) {
     case gen::EnvelopeKind::kProgress:
       forwarder_->Progressed(SenderOf(envelope));
       return gen::Continue();
+    case gen::EnvelopeKind::kResponse:
+    case gen::EnvelopeKind::kError:
+      return forwarder_->Answered(envelope) ? gen::Continue() : CallUser(envelope);
     case gen::EnvelopeKind::kInspect:
       Answer(envelope);
       return gen::Continue();
@@ -146,6 +149,7 @@ gen::Status PoolRunner::OnTimer(core::Envelope& envelope) {
   if (envelope.ValueAs<PoolForwarder::RetryTimer>() != nullptr) {
     forwarder_->Retry();
   } else if (envelope.ValueAs<ShutdownTimer>() != nullptr) {
+    time_is_up_ = true;
     EndWorkers();
     KillAll();
   }
@@ -282,6 +286,7 @@ gen::Status PoolRunner::BeginStop(const gen::Reason& reason) {
   // Behind what waits in the Main lane now, the runtime will call ProcessStop again.
   if (at_once || host_.TryRefuseMain() || !host_.StopAfterQueue(host_.Self(), reason)) MainIsDone();
   if (at_once) {
+    time_is_up_ = true;
     KillAll();
   } else {
     shutdown_timer_ = host_.SendSelfAfter(ShutdownTimer{}, options_.shutdown_timeout);
@@ -318,7 +323,8 @@ gen::Status PoolRunner::Settle() {
   }
   const bool has_drained = main_is_done_ && forwarder_->HasDrained();
   if (phase_ == Phase::kDraining && (has_drained || routing_.seats().alive() == 0)) EndWorkers();
-  if (phase_ == Phase::kEnding && routing_.seats().alive() == 0) return gen::Stop(stop_reason_);
+  const bool has_ended = phase_ == Phase::kEnding && routing_.seats().alive() == 0;
+  if (has_ended && (time_is_up_ || forwarder_->HasFinished())) return gen::Stop(stop_reason_);
   // False: again after the next message.
   if (phase_ == Phase::kEnding || main_is_done_) (void)host_.TryRefuseMain();
   return gen::Continue();
@@ -328,6 +334,7 @@ void PoolRunner::Terminate() {
   phase_ = Phase::kEnding;
   routing_.StopReplacing();
   forwarder_->End();
+  forwarder_->Finish();
   KillAll();
   (void)shutdown_timer_.Cancel();
   for (const auto& [seat, timer] : replace_timers_) (void)timer.Cancel();

@@ -81,6 +81,7 @@ class PoolRunner {
   PoolCounters counters_;
   std::unique_ptr<PoolForwarder> forwarder_;
   Phase phase_ = Phase::kStarting;
+  bool time_is_up_ = false;    // ending: nothing is waited for but the workers' ends
   bool main_is_done_ = false;  // draining: nothing waits in the Main lane that was sent before
   gen::Reason stop_reason_;
   std::int64_t started_at_ = 0;

@@ -14,6 +14,8 @@ std::string_view PoolStrategy::ToString() const noexcept {
       return "by key";
     case Kind::kSharedQueue:
       return "shared queue";
+    case Kind::kBroadcast:
+      return "broadcast";
   }
   return "unknown";
 }

@@ -1,6 +1,7 @@
 // Which worker of a pool gets a message.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -8,9 +9,11 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <ergon/core/envelope.h>
 #include <ergon/core/mix.h>
+#include <ergon/gen/event.h>
 #include <ergon/gen/message.h>
 
 namespace ergon::act {
@@ -23,10 +26,18 @@ namespace ergon::act {
 //
 // With Rotation, LeastLoaded and Random the senders bring their messages to the workers themselves. With
 // ByKey and SharedQueue they wait at the pool, which gives each worker one at a time: that costs each
-// message two more hops, and no worker has ever more than the message that it handles.
+// message two more hops, and no worker has ever more than the message that it handles. With Broadcast the
+// pool copies them.
 class PoolStrategy {
  public:
-  enum class Kind : std::uint8_t { kRotation, kLeastLoaded, kRandom, kByKey, kSharedQueue };
+  enum class Kind : std::uint8_t {
+    kRotation,
+    kLeastLoaded,
+    kRandom,
+    kByKey,
+    kSharedQueue,
+    kBroadcast
+  };
 
   PoolStrategy() = default;
   // One after the other.
@@ -60,6 +71,29 @@ class PoolStrategy {
     return strategy;
   }
 
+  // Messages of type T, or of any of the types given, and events go to every worker that is ready, busy or not:
+  // each gets a copy, and handles it in its turn. Numbers (Inspect) count the copies. The types have to be
+  // copyable. Messages of other types go to one worker, in rotation.
+  //
+  // A request is answered with BroadcastAnswers: what each worker has answered, or why it has not; a worker
+  // has nine tenths of the time that the caller waits. A worker whose mailbox is full misses a message, which
+  // is counted as lost; if all are full, as many wait at the pool as may wait at one worker, and after that
+  // senders get errors. What waits at a worker that fails is for its successor; at one that is
+  // taken out "now", it is dropped, as the others have had it.
+  template <class... T>
+  static PoolStrategy Broadcast() {
+    static_assert(sizeof...(T) > 0, "name the message types: Broadcast<Reload>()");
+    static_assert((std::is_copy_constructible_v<T> && ...), "each worker gets a copy");
+    PoolStrategy strategy(Kind::kBroadcast);
+    strategy.copy_ = [](core::Envelope& envelope) {
+      core::EnvelopePtr copy;
+      (void)(CopyAs<gen::MessageEvent>(envelope, copy) || ... || CopyAs<T>(envelope, copy));
+      return copy;
+    };
+    strategy.types_ = {core::TypeOf<gen::MessageEvent>(), core::TypeOf<T>()...};
+    return strategy;
+  }
+
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
   // As in "least loaded".
   [[nodiscard]] std::string_view ToString() const noexcept;
@@ -74,6 +108,12 @@ class PoolStrategy {
     if (key_ == nullptr) return std::nullopt;
     return (*key_)(gen::Message(envelope));
   }
+  // It goes to all workers.
+  [[nodiscard]] bool IsBroadcast(const core::Envelope& envelope) const {
+    return std::find(types_.begin(), types_.end(), envelope.type) != types_.end();
+  }
+  // Another one with the same value, sender and deadline. It has to be one that IsBroadcast.
+  [[nodiscard]] core::EnvelopePtr Copy(core::Envelope& envelope) const { return copy_(envelope); }
 
  private:
   using KeyOf = std::function<std::optional<std::uint64_t>(const gen::Message&)>;
@@ -98,9 +138,21 @@ class PoolStrategy {
     };
   }
 
+  template <class T>
+  static bool CopyAs(core::Envelope& envelope, core::EnvelopePtr& copy) {
+    const T* value = envelope.ValueAs<T>();
+    if (value == nullptr) return false;
+    copy = core::MakeEnvelope<T>(envelope.kind, envelope.lane, *value);
+    copy->from = envelope.from;
+    copy->deadline = envelope.deadline;
+    return true;
+  }
+
   Kind kind_ = Kind::kRotation;
   std::uint64_t seed_ = 0;
   std::shared_ptr<const KeyOf> key_;
+  core::EnvelopePtr (*copy_)(core::Envelope&) = nullptr;
+  std::vector<const core::TypeDescriptor*> types_;  // that are broadcast
 };
 
 }  // namespace ergon::act

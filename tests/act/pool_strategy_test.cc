@@ -44,5 +44,24 @@ TEST_CASE("pool strategy: equal keys are equal, of whatever type the message is"
   CHECK_FALSE(KeyOf(PoolStrategy::SharedQueue(), Order{"ann"}).has_value());
 }
 
+TEST_CASE("pool strategy: a copy has the value, the sender and the deadline") {
+  const auto strategy = PoolStrategy::Broadcast<Order, int>();
+  CHECK(strategy.ToString() == "broadcast");
+  auto order = core::MakeEnvelope<Order>(1, core::Lane::kMain, Order{"ann"});
+  order->from = {1, 2, 3};
+  order->deadline = 4;
+  order->ref = 5;
+  REQUIRE(strategy.IsBroadcast(*order));
+  const auto copy = strategy.Copy(*order);
+  CHECK(copy->ValueAs<Order>()->account == "ann");
+  CHECK(order->ValueAs<Order>()->account == "ann");
+  CHECK(copy->kind == 1);
+  CHECK(copy->from == order->from);
+  CHECK(copy->deadline == 4);
+  CHECK(copy->ref == 0);
+  CHECK_FALSE(strategy.IsBroadcast(*core::MakeEnvelope<Refund>(0, core::Lane::kMain, Refund{})));
+  CHECK_FALSE(PoolStrategy().IsBroadcast(*order));
+}
+
 }  // namespace
 }  // namespace ergon::act

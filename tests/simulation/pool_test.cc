@@ -4,6 +4,7 @@
 #include <set>
 
 #include <ergon/act/actor.h>
+#include <ergon/act/broadcast_answers.h>
 #include <ergon/act/pool.h>
 #include <ergon/testkit/simulation.h>
 
@@ -306,6 +307,49 @@ void CheckAdmission(Simulation& sim) {
   sim.ExpectConservation();
 }
 
+// Workers that crash, are killed, come and go: nobody gets a message twice, each call has one outcome for
+// each worker that it met.
+void CheckBroadcast(Simulation& sim) {
+  auto& node = sim.Node("test@localhost");
+  Handled handled(kJobs);
+  const Faults faults{.throw_before = 0.02, .stop_after = 0.02, .kill = 0.02, .slow = 0.1};
+  const act::PoolOptions options{
+      .pool_size = static_cast<int>(sim.Random(1, 5)),
+      .worker_factory = sim.WithFaults(gen::Factory<Worker>(&handled), faults),
+      .worker_mailbox_size = static_cast<int>(sim.Random(0, 5)),
+      .strategy = act::PoolStrategy::Broadcast<Job>(),
+      .restart_backoff_min = 1ms,
+      .restart_backoff_max = 10ms};
+  const gen::PID pool = node.Spawn(gen::Factory<Pool>(), {}, gen::MakeArgs(options)).value();
+  for (int i = 0; i < kJobs / 2; ++i) {
+    sim.After(sim.Random(0us, 5ms), [&node, pool, i] { (void)node.Send(pool, Job{i}); });
+  }
+  std::vector<Answer<act::BroadcastAnswers>> answers;
+  for (int i = 0; i < 10; ++i) {
+    sim.After(sim.Random(0us, 5ms), [&answers, &sim, pool] {
+      for (auto& answer :
+           sim.CallMany<act::BroadcastAnswers>(pool, 1, [](int) { return Job{kJobs - 1}; })) {
+        answers.push_back(std::move(answer));
+      }
+    });
+  }
+  Disturb(sim, node, pool);
+  sim.RunUntilIdle();
+  for (auto& answer : answers) {
+    REQUIRE(answer.ready());
+    if (answer.get()) {
+      CHECK(answer.get()->size() >= 1);
+    } else {
+      const auto code = answer.get().error().code();
+      CHECK((code == gen::ErrorCode::kProcessMailboxFull || code == gen::ErrorCode::kTimeout));
+    }
+  }
+  CHECK(Figure(node, pool, "messages_queued") == 0);
+  CHECK(Figure(node, pool, "messages_forwarded") ==
+        Figure(node, pool, "messages_handled") + Figure(node, pool, "messages_lost"));
+  sim.ExpectConservation();
+}
+
 TEST_CASE("pool simulation: messages without faults are all handled") {
   Simulation::ForSeeds(1, 200, [](Simulation& sim) { CheckMessages(sim, false); });
 }
@@ -324,6 +368,9 @@ TEST_CASE("pool simulation: the end of a pool or a node leaves nobody waiting") 
 
 TEST_CASE("pool simulation: a key's messages are handled in order, one at a time") {
   Simulation::ForSeeds(1, 400, [](Simulation& sim) { CheckKeys(sim); });
+}
+TEST_CASE("pool simulation: a broadcast with faults adds up, and calls get what there is") {
+  Simulation::ForSeeds(1, 400, [](Simulation& sim) { CheckBroadcast(sim); });
 }
 TEST_CASE("pool simulation: what would wait too long is refused, with a hint") {
   Simulation::ForSeeds(1, 100, [](Simulation& sim) { CheckAdmission(sim); });

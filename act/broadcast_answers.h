@@ -1,0 +1,58 @@
+// What all workers of a pool have answered to one request.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include <ergon/core/envelope.h>
+#include <ergon/gen/message.h>
+#include <ergon/gen/pid.h>
+#include <ergon/gen/response.h>
+#include <ergon/gen/result.h>
+
+namespace ergon::act {
+
+// The answer to a request that a pool passes to all its workers (PoolStrategy::Broadcast): one outcome for
+// each worker that was there, in the order of their places. Move-only.
+//
+//   auto answers = node.Call<act::BroadcastAnswers>(pool, CacheSize{});
+//   for (auto& [worker, size] : answers.value().Take<int>()) ...
+class BroadcastAnswers {
+ public:
+  template <class T>
+  struct Outcome {
+    gen::PID worker;
+    // The answer, or: kProcessTerminated if the worker ended first, kProcessMailboxFull if it had no room,
+    // kTimeout if it did not answer in time, kUnexpectedType, or the error that it answered with.
+    gen::Result<T> result;
+  };
+
+  [[nodiscard]] std::size_t size() const noexcept { return answers_.size(); }
+  // Moves all outcomes out; none is left.
+  template <class T>
+  [[nodiscard]] std::vector<Outcome<T>> Take() {
+    std::vector<Outcome<T>> outcomes;
+    outcomes.reserve(answers_.size());
+    for (auto& [worker, answer] : std::exchange(answers_, {})) {
+      outcomes.push_back({worker, gen::Response(*answer).Take<T>()});
+    }
+    return outcomes;
+  }
+
+  // -- for the pool --
+
+  // The number of the new entry. `answer` null: it comes later, by Set.
+  std::size_t Add(gen::PID worker, core::EnvelopePtr answer) {
+    answers_.emplace_back(worker, std::move(answer));
+    return answers_.size() - 1;
+  }
+  void Set(std::size_t entry, core::EnvelopePtr answer) {
+    answers_[entry].second = std::move(answer);
+  }
+
+ private:
+  std::vector<std::pair<gen::PID, core::EnvelopePtr>> answers_;
+};
+
+}  // namespace ergon::act

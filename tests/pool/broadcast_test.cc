@@ -1,0 +1,239 @@
+// The strategy that gives each message to all workers.
+#include <chrono>
+#include <future>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <ergon/act/broadcast_answers.h>
+
+#include <kit/node_fixture.h>
+
+namespace ergon {
+namespace {
+
+using namespace std::chrono_literals;
+using act::BroadcastAnswers;
+using act::PoolStrategy;
+using kit::Answer;
+using kit::Ask;
+using kit::Crash;
+using kit::Eventually;
+using kit::Hold;
+using kit::Job;
+using kit::Sequence;
+
+struct BroadcastFixture : kit::NodeFixture {
+  [[nodiscard]] kit::PoolHandle Start(int size, int bound = 0) {
+    act::PoolOptions options = Options(size, bound);
+    options.strategy = PoolStrategy::Broadcast<Job, Ask>();
+    return StartPool(options);
+  }
+  gen::Result<BroadcastAnswers> Call(const kit::PoolHandle& pool, Ask ask,
+                                     std::chrono::nanoseconds timeout = kit::kDeadline) {
+    return node.Call<BroadcastAnswers>(pool.pid(), std::move(ask), {.timeout = timeout});
+  }
+};
+
+TEST_CASE("C50 Broadcast: each message reaches every worker once, in order, busy ones too") {
+  BroadcastFixture fixture;
+  auto pool = fixture.Start(3);
+  kit::Gate gate(fixture.node);
+  const std::vector<gen::PID> all = pool.Workers();
+  fixture.HoldEach(gate, {all[0]});
+  for (int value = 0; value < 100; ++value) fixture.node.Send(pool.pid(), Job{value}).value();
+  REQUIRE(Eventually([&] { return fixture.workers->jobs.size() == 201; }));
+  CHECK(fixture.workers->jobs.ValuesOf(all[0]) == std::vector<int>{-1});
+  gate.Open();
+  REQUIRE(pool.EventuallyHandled(300));
+  CHECK(fixture.workers->jobs.ValuesOf(all[1]) == Sequence(0, 100));
+  CHECK(fixture.workers->jobs.ValuesOf(all[2]) == Sequence(0, 100));
+  std::vector<int> first = {-1};
+  for (const int value : Sequence(0, 100)) first.push_back(value);
+  CHECK(fixture.workers->jobs.ValuesOf(all[0]) == first);
+  CHECK(pool.Stats().Text("strategy") == "broadcast");
+}
+
+TEST_CASE("C50 Broadcast: a call gets the answers of all workers, in the order of their places") {
+  BroadcastFixture fixture;
+  auto pool = fixture.Start(4);
+  auto answers = fixture.Call(pool, Ask{7}).value();
+  REQUIRE(answers.size() == 4);
+  std::vector<gen::PID> workers;
+  for (auto& [worker, result] : answers.Take<Answer>()) {
+    workers.push_back(worker);
+    CHECK(result.value().value == 7);
+    CHECK(result.value().worker == worker);
+  }
+  CHECK(workers == pool.Workers());
+  CHECK(answers.size() == 0);
+  REQUIRE(pool.EventuallyHandled(4));
+}
+
+TEST_CASE("C50 Broadcast: a call collects the errors as well: ended, full, in vain, another type") {
+  BroadcastFixture fixture;
+  auto pool = fixture.Start(5, 1);
+  const std::vector<gen::PID> all = pool.Workers();
+  kit::Gate gate(fixture.node);
+  fixture.HoldEach(gate, {all[0]});
+  fixture.node.Send(all[0], Job{-2}).value();  // now it is full
+  const auto then = [all](kit::Worker& self, gen::PID, gen::Ref) -> gen::CallResult {
+    if (self.Self() == all[1]) throw std::runtime_error("broken");
+    if (self.Self() == all[2]) return gen::ReplyError(gen::Error("no"));
+    if (self.Self() == all[3]) return gen::Reply(std::string("text"));
+    return gen::Reply(Answer{1, self.Self()});
+  };
+  auto outcomes = fixture.Call(pool, Ask{0, then}).value().Take<Answer>();
+  REQUIRE(outcomes.size() == 5);
+  CHECK(outcomes[0].result.error() == gen::ErrProcessMailboxFull);
+  CHECK(outcomes[1].result.error() == gen::ErrProcessTerminated);
+  CHECK(outcomes[2].result.error().code() == gen::ErrorCode::kApplication);
+  CHECK(outcomes[3].result.error() == gen::ErrUnexpectedType);
+  CHECK(outcomes[4].result.has_value());
+  gate.Open();
+  REQUIRE(pool.EventuallyAtRest());
+}
+
+TEST_CASE("C50 Broadcast: the caller gets what there is before its time is up") {
+  BroadcastFixture fixture;
+  auto pool = fixture.Start(2);
+  const gen::PID silent = pool.Workers()[0];
+  const auto then = [silent](kit::Worker& self, gen::PID, gen::Ref) -> gen::CallResult {
+    if (self.Self() == silent) return gen::NoReply();
+    return gen::Reply(Answer{1, self.Self()});
+  };
+  auto outcomes = fixture.Call(pool, Ask{0, then}, 1s).value().Take<Answer>();
+  REQUIRE(outcomes.size() == 2);
+  CHECK(outcomes[0].result.error() == gen::ErrTimeout);
+  CHECK(outcomes[1].result.has_value());
+}
+
+TEST_CASE("Broadcast: C19 C20 what waited at a worker that crashed is for its successor only") {
+  BroadcastFixture fixture;
+  auto pool = fixture.Start(3);
+  kit::Gate gate(fixture.node);
+  const gen::PID victim = pool.Workers()[1];
+  fixture.node.Send(victim, Job{-1, kit::Then(Hold(gate), Crash("on purpose"))}).value();
+  REQUIRE(Eventually([&] { return gate.Entered() == 1; }));
+  for (int value = 0; value < 50; ++value) fixture.node.Send(pool.pid(), Job{value}).value();
+  auto call =
+      fixture.node.CallAsync<BroadcastAnswers>(pool.pid(), Ask{9}, {.timeout = kit::kDeadline});
+  REQUIRE(Eventually([&] { return fixture.workers->jobs.size() == 101; }));
+  gate.Open();
+  CHECK(call.get().value().size() == 3);
+  REQUIRE(pool.EventuallyHandled(153));
+  for (const gen::PID worker : pool.Workers()) {
+    CHECK(fixture.workers->jobs.ValuesOf(worker) == Sequence(0, 50));
+  }
+  CHECK(fixture.workers->jobs.ValuesOf(victim) == std::vector<int>{-1});
+}
+
+TEST_CASE(
+    "Broadcast: C27 one that is full misses it, counted; if all are, the sender gets an error") {
+  BroadcastFixture fixture;
+  auto pool = fixture.Start(2, 2);
+  kit::Gate gate(fixture.node);
+  const std::vector<gen::PID> all = pool.Workers();
+  fixture.HoldEach(gate, {all[0]});
+  for (int value = 0; value < 3; ++value) {
+    fixture.node.Send(pool.pid(), Job{value}).value();
+    REQUIRE(Eventually([&] { return fixture.workers->done.Has(value); }));
+  }
+  REQUIRE(Eventually([&] { return pool.Stats()["messages_lost_full"] == 1; }));
+  fixture.HoldEach(gate, {all[1]});
+  int accepted = 0;
+  int refused = 0;
+  while (refused < 20) {
+    if (fixture.node.Send(pool.pid(), Job{100})) {
+      ++accepted;
+      refused = 0;
+    } else {
+      ++refused;
+    }
+    (void)pool.Stats();
+  }
+  // Two at the second worker, one held and two in the mailbox of the pool.
+  CHECK(accepted == 5);
+  CHECK(fixture.Call(pool, Ask{0}).error() == gen::ErrProcessMailboxFull);
+  gate.Open();
+  REQUIRE(pool.EventuallyAtRest());
+  CHECK(fixture.workers->jobs.ValuesOf(all[1]).size() == 3 + 1 + 5);
+}
+
+TEST_CASE("Broadcast: C12 C14 grown and shrunk meanwhile: who is there gets it, and handles it") {
+  BroadcastFixture fixture;
+  auto pool = fixture.Start(3);
+  for (int round = 0; round < 10; ++round) {
+    pool.Grow(2).value();
+    for (int i = 0; i < 10; ++i) fixture.node.Send(pool.pid(), Job{i}).value();
+    (void)pool.Shrink(2).value();
+  }
+  REQUIRE(pool.EventuallyAtRest());
+  const auto stats = pool.Stats();
+  CHECK(stats["messages_lost"] == 0);
+  // A shrink overtakes the messages of normal priority: some meet the smaller pool.
+  CHECK(stats["messages_handled"] >= 300);
+  CHECK(stats["messages_handled"] <= 500);
+}
+
+TEST_CASE("Broadcast: C33 a worker that calls its own pool hears of the others only") {
+  BroadcastFixture fixture;
+  const auto inner = [](gen::PID pid) {
+    return [pid](kit::Worker& self, gen::PID, gen::Ref) -> gen::CallResult {
+      auto answers = self.Call<BroadcastAnswers>(pid, Ask{2}, {.timeout = kit::kDeadline});
+      if (!answers) return gen::ReplyError(answers.error());
+      int good = 0;
+      for (auto& outcome : answers->Take<Answer>()) good += outcome.result.has_value() ? 1 : 0;
+      return gen::Reply(Answer{good, self.Self()});
+    };
+  };
+  auto pool = fixture.Start(3);
+  const gen::PID worker = pool.Workers()[0];
+  auto answer =
+      fixture.node.Call<Answer>(worker, Ask{1, inner(pool.pid())}, {.timeout = kit::kDeadline});
+  CHECK(answer.value().value == 2);
+  auto one = fixture.Start(1);
+  auto refused = fixture.node.Call<Answer>(one.Workers()[0], Ask{1, inner(one.pid())},
+                                           {.timeout = kit::kDeadline});
+  CHECK(refused.error() == gen::ErrNotAllowed);
+}
+
+TEST_CASE("Broadcast: C34 a pool that ends answers what was asked") {
+  for (const bool kill : {false, true}) {
+    BroadcastFixture fixture;
+    auto pool = fixture.Start(2);
+    kit::Gate gate(fixture.node);
+    auto call = fixture.node.CallAsync<BroadcastAnswers>(
+        pool.pid(), Ask{1, kit::HoldAndAnswer(gate, 5)}, {.timeout = kit::kDeadline});
+    REQUIRE(Eventually([&] { return gate.Entered() == 2; }));
+    if (kill) {
+      fixture.node.Kill(pool.pid()).value();
+    } else {
+      pool.End(gen::Reason::Normal()).value();
+    }
+    gate.Open();
+    auto answers = call.get();
+    REQUIRE(fixture.EventuallyGone(pool.pid()));
+    REQUIRE(answers.has_value());
+    for (auto& outcome : answers->Take<Answer>()) CHECK(outcome.result.has_value() == !kill);
+  }
+}
+
+TEST_CASE("Broadcast: other types go to one worker; an admission limit is not for it") {
+  BroadcastFixture fixture;
+  act::PoolOptions options = fixture.Options(3);
+  options.strategy = PoolStrategy::Broadcast<Ask>();
+  auto pool = fixture.StartPool(options);
+  for (int value = 0; value < 9; ++value) fixture.node.Send(pool.pid(), Job{value}).value();
+  REQUIRE(pool.EventuallyHandled(9));
+  for (const gen::PID worker : pool.Workers()) {
+    CHECK(fixture.workers->jobs.ValuesOf(worker).size() == 3);
+  }
+  options.admission_limit = 1ms;
+  CHECK(options.Validate().find("admission_limit: ") == 0);
+}
+
+}  // namespace
+}  // namespace ergon
