@@ -12,6 +12,24 @@ gen::CallResult Actor::HandleCall(gen::PID from, gen::Ref /*ref*/, gen::Message&
   return UnhandledRequest(Log(), from, request);
 }
 
+gen::Status Actor::HandleMessageName(gen::Atom /*name*/, gen::PID from, gen::Message& message) {
+  return HandleMessage(from, message);
+}
+
+gen::Status Actor::HandleMessageAlias(gen::Alias /*alias*/, gen::PID from, gen::Message& message) {
+  return HandleMessage(from, message);
+}
+
+gen::CallResult Actor::HandleCallName(gen::Atom /*name*/, gen::PID from, gen::Ref ref,
+                                      gen::Message& request) {
+  return HandleCall(from, ref, request);
+}
+
+gen::CallResult Actor::HandleCallAlias(gen::Alias /*alias*/, gen::PID from, gen::Ref ref,
+                                       gen::Message& request) {
+  return HandleCall(from, ref, request);
+}
+
 gen::Status Actor::HandleResponse(gen::Ref ref, gen::Response& response) {
   return UnhandledResponse(Log(), ref, response);
 }
@@ -34,6 +52,11 @@ gen::Status Actor::ProcessInit(gen::ProcessHost& host, const gen::Args& args) {
 }
 
 gen::Status Actor::ProcessMessage(core::Envelope& envelope) {
+  if (split_handle_) {
+    act::SplitHandle split(*this, Self());
+    return handlers_.empty() ? Dispatch(Host(), split, envelope)
+                             : handlers_.Dispatch(Host(), split, envelope);
+  }
   if (!handlers_.empty()) return handlers_.Dispatch(Host(), *this, envelope);
   return Dispatch(Host(), *this, envelope);
 }

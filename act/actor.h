@@ -8,6 +8,7 @@
 #include <ergon/act/become.h>
 #include <ergon/act/message_loop.h>
 #include <ergon/act/process_api.h>
+#include <ergon/act/split_handle.h>
 
 namespace ergon::act {
 
@@ -23,7 +24,7 @@ namespace ergon::act {
 // They may block this process with Call and Sleep; other processes go on meanwhile. Override what
 // is needed, as private members. An exception that leaves a handler ends the process with the
 // reason "panic: <what>".
-class Actor : public ProcessApi, protected Callbacks {
+class Actor : public ProcessApi, protected SplitCallbacks {
  protected:
   // First, with the arguments of the spawn. Stop(reason) or an exception makes the spawn fail.
   virtual gen::Status Init(const gen::Args& args);
@@ -35,6 +36,17 @@ class Actor : public ProcessApi, protected Callbacks {
   // A request; `from` waits for the answer, which may also be sent later, with `ref`
   // (gen::NoReply). The default logs a warning and answers the error kUnsupported.
   gen::CallResult HandleCall(gen::PID from, gen::Ref ref, gen::Message& request) override;
+
+  // After SetSplitHandle(true), in place of those two for what was sent to the process's registered
+  // name or to one of its aliases, which may have been deleted since. The defaults call those two.
+  gen::Status HandleMessageName(gen::Atom name, gen::PID from, gen::Message& message) override;
+  gen::Status HandleMessageAlias(gen::Alias alias, gen::PID from, gen::Message& message) override;
+  gen::CallResult HandleCallName(gen::Atom name, gen::PID from, gen::Ref ref,
+                                 gen::Message& request) override;
+  gen::CallResult HandleCallAlias(gen::Alias alias, gen::PID from, gen::Ref ref,
+                                  gen::Message& request) override;
+  void SetSplitHandle(bool split) { split_handle_ = split; }
+  [[nodiscard]] bool SplitHandle() const { return split_handle_; }
 
   // The outcome of a Request of this process, with the ref that it returned. `response` is valid
   // until this returns. The default logs it at debug level.
@@ -75,6 +87,7 @@ class Actor : public ProcessApi, protected Callbacks {
 
   HandlerStack handlers_;
   bool initialized_ = false;
+  bool split_handle_ = false;
 };
 
 }  // namespace ergon::act

@@ -53,6 +53,9 @@ gen::Status Dispatch(gen::ProcessHost& host, Callbacks& callbacks, core::Envelop
   return {envelope.ref, from.node, from.creation};
 }
 
+// Of an exit signal, of a process or of an event; null: it is none.
+[[nodiscard]] const gen::Reason* ReasonOfExit(core::Envelope& envelope);
+
 // Answers a kInspect envelope.
 void AnswerInspection(gen::ProcessHost& host, const core::Envelope& envelope,
                       gen::Inspection inspection);

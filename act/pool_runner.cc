@@ -205,17 +205,19 @@ void PoolRunner::CountEnded(const gen::MessageInheritance& left) {
 
 gen::Status PoolRunner::OnExit(core::Envelope& envelope, bool trap_exit) {
   const auto* exit = envelope.ValueAs<gen::MessageExitPID>();
-  if (exit == nullptr) return gen::Continue();
-  const auto known = std::find(gone_.begin(), gone_.end(), exit->pid);
+  const gen::Reason* reason = ReasonOfExit(envelope);
+  if (reason == nullptr) return gen::Continue();
+  const auto known =
+      exit == nullptr ? gone_.end() : std::find(gone_.begin(), gone_.end(), exit->pid);
   if (known != gone_.end()) {
     gone_.erase(known);
     return gen::Continue();
   }
   if (trap_exit) return CallUser(envelope);
   // As the runtime does for processes that do not trap exits.
-  const bool ignored = exit->reason.IsNormal() && envelope.ref != gen::kExplicitExit;
+  const bool ignored = reason->IsNormal() && envelope.ref != gen::kExplicitExit;
   if (ignored || !running()) return gen::Continue();
-  return BeginStop(exit->reason);
+  return BeginStop(*reason);
 }
 
 void PoolRunner::Answer(core::Envelope& envelope) {

@@ -4,7 +4,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,6 +41,15 @@ class ProcessApi : public gen::ProcessBehavior {
                                           std::chrono::nanoseconds delay) {
     return Host().SendAfter(to, std::forward<T>(value), delay);
   }
+  template <class T>
+  gen::Result<gen::TimerHandle> SendEvery(const gen::Target& to, T&& value,
+                                          std::chrono::nanoseconds period) {
+    return Host().SendEvery(to, std::forward<T>(value), period);
+  }
+  template <class T>
+  gen::Result<void> SendImportant(const gen::Target& to, T&& value) {
+    return Host().SendImportant(to, std::forward<T>(value));
+  }
   gen::Result<void> SendExit(const gen::Target& to, gen::Reason reason) {
     return Host().SendExit(to, std::move(reason));
   }
@@ -53,6 +64,11 @@ class ProcessApi : public gen::ProcessBehavior {
   gen::Result<R> CallWithPriority(const gen::Target& to, T&& request,
                                   gen::MessagePriority priority) {
     return Host().CallWithPriority<R>(to, std::forward<T>(request), priority);
+  }
+  template <class R, class T>
+  gen::Result<R> CallImportant(const gen::Target& to, T&& request,
+                               const gen::CallOptions& options = {}) {
+    return Host().CallImportant<R>(to, std::forward<T>(request), options);
   }
   // The answer comes to HandleResponse.
   template <class T>
@@ -119,14 +135,32 @@ class ProcessApi : public gen::ProcessBehavior {
   gen::Result<gen::Ref> Monitor(const gen::Target& to) { return Host().Monitor(to); }
   gen::Result<void> Demonitor(gen::Ref ref) { return Host().Demonitor(ref); }
 
-  gen::Result<gen::Ref> RegisterEvent(gen::Atom name) { return Host().RegisterEvent(name); }
+  gen::Result<gen::Ref> RegisterEvent(gen::Atom name, const gen::EventOptions& options = {}) {
+    return Host().RegisterEvent(name, options);
+  }
   gen::Result<void> UnregisterEvent(gen::Atom name) { return Host().UnregisterEvent(name); }
   template <class T>
   gen::Result<std::size_t> SendEvent(gen::Atom name, gen::Ref token, T&& value) {
     return Host().SendEvent(name, token, std::forward<T>(value));
   }
-  gen::Result<void> MonitorEvent(const gen::Event& event) { return Host().MonitorEvent(event); }
+  gen::Result<std::vector<gen::MessageEvent>> MonitorEvent(const gen::Event& event) {
+    return Host().MonitorEvent(event);
+  }
   gen::Result<void> DemonitorEvent(const gen::Event& event) { return Host().DemonitorEvent(event); }
+  gen::Result<std::vector<gen::MessageEvent>> LinkEvent(const gen::Event& event) {
+    return Host().LinkEvent(event);
+  }
+  gen::Result<void> UnlinkEvent(const gen::Event& event) { return Host().UnlinkEvent(event); }
+
+  // -- environment --
+
+  [[nodiscard]] std::optional<std::string> Env(std::string_view name) const {
+    return Host().Env(name);
+  }
+  [[nodiscard]] gen::Environment EnvList() const { return Host().EnvList(); }
+  void SetEnv(std::string_view name, std::optional<std::string> value) {
+    Host().SetEnv(name, std::move(value));
+  }
 
   // -- this process --
 
@@ -134,6 +168,8 @@ class ProcessApi : public gen::ProcessBehavior {
   virtual void SetTrapExit(bool trap) { Host().SetTrapExit(trap); }
   [[nodiscard]] virtual bool TrapExit() const { return Host().TrapExit(); }
   void SetSendPriority(gen::MessagePriority priority) { Host().SetSendPriority(priority); }
+  void SetImportantDelivery(bool important) { Host().SetImportantDelivery(important); }
+  [[nodiscard]] bool ImportantDelivery() const { return Host().ImportantDelivery(); }
   void SetLogLevel(gen::LogLevel level) { Host().SetLogLevel(level); }
 
   bool Sleep(std::chrono::nanoseconds duration) { return Host().Sleep(duration); }
@@ -142,6 +178,7 @@ class ProcessApi : public gen::ProcessBehavior {
   [[nodiscard]] gen::PID Self() const { return Host().Self(); }
   [[nodiscard]] gen::Atom Name() const { return Host().Name(); }
   [[nodiscard]] gen::PID Parent() const { return Host().Parent(); }
+  [[nodiscard]] gen::PID Leader() const { return Host().Leader(); }
   [[nodiscard]] gen::Node& Node() const { return Host().Node(); }
   [[nodiscard]] gen::Log Log() const { return Host().Log(); }
   [[nodiscard]] gen::Ref MakeRef() { return Host().MakeRef(); }

@@ -128,12 +128,13 @@ void Serializer::Pass(core::Envelope& envelope) {
 
 gen::Status Serializer::OnExit(const core::Envelope& envelope) const {
   const auto* exit = const_cast<core::Envelope&>(envelope).ValueAs<gen::MessageExitPID>();
-  if (exit == nullptr) return gen::Continue();
+  const gen::Reason* reason = ReasonOfExit(const_cast<core::Envelope&>(envelope));
+  if (reason == nullptr) return gen::Continue();
   // Others' signals as for processes that do not trap exits.
-  const bool ignored =
-      exit->pid != service_ && exit->reason.IsNormal() && envelope.ref != gen::kExplicitExit;
+  const bool of_service = exit != nullptr && exit->pid == service_;
+  const bool ignored = !of_service && reason->IsNormal() && envelope.ref != gen::kExplicitExit;
   if (ignored) return gen::Continue();
-  return gen::Stop(exit->reason);
+  return gen::Stop(*reason);
 }
 
 gen::Status Serializer::ProcessStop(const gen::Reason& reason) {

@@ -102,16 +102,19 @@ gen::Status SupervisorRunner::OnOwn(core::Envelope& envelope, bool trap_exit) {
 
 gen::Status SupervisorRunner::OnExit(core::Envelope& envelope, bool trap_exit) {
   const auto* exit = envelope.ValueAs<gen::MessageExitPID>();
-  if (exit == nullptr) return gen::Continue();
+  const gen::Reason* reason = ReasonOfExit(envelope);
+  if (reason == nullptr) return gen::Continue();
   const bool from_link = envelope.ref != gen::kExplicitExit;
-  if (const auto key = children_.FindProcess(exit->pid); key && from_link) {
-    Gone(*key, exit->reason);
-    return gen::Continue();
+  if (exit != nullptr && from_link) {
+    if (const auto key = children_.FindProcess(exit->pid)) {
+      Gone(*key, exit->reason);
+      return gen::Continue();
+    }
   }
   if (trap_exit) return CallUser(envelope);
   // As the runtime does for processes that do not trap exits.
-  if (exit->reason.IsNormal() && from_link) return gen::Continue();
-  return gen::Stop(exit->reason);
+  if (reason->IsNormal() && from_link) return gen::Continue();
+  return gen::Stop(*reason);
 }
 
 gen::Status SupervisorRunner::OnDown(core::Envelope& envelope) {

@@ -45,6 +45,9 @@ struct Envelope {
   static constexpr std::uint8_t kFlagRouted = 1;    // reached its process through a pool
   static constexpr std::uint8_t kFlagConsumed = 2;  // its value is gone (see Mailbox::Release)
   static constexpr std::uint8_t kFlagMakeRoom = 4;  // a full receiver drops a message for it
+  static constexpr std::uint8_t kFlagTagged = 8;    // a number stands behind its value (see Tag)
+  static constexpr std::uint8_t kFlagStamped = 16;  // no request: `deadline` is its timer's number
+  static constexpr std::uint8_t kFlagImportant = 32;  // refused rather than dropped or diverted
 
   [[nodiscard]] void* Value() noexcept {
     const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(this) + sizeof(Envelope);
@@ -54,6 +57,11 @@ struct Envelope {
   template <class T>
   [[nodiscard]] T* ValueAs() noexcept {
     return type == TypeOf<T>() ? static_cast<T*>(Value()) : nullptr;
+  }
+  // Only with kFlagTagged: what the upper layers have given it on its way.
+  [[nodiscard]] std::uint64_t& Tag() noexcept {
+    const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(Value()) + type->size;
+    return *reinterpret_cast<std::uint64_t*>((end + 7) & ~std::uintptr_t{7});
   }
 };
 static_assert(sizeof(Envelope) == 56, "a message of 8 bytes has to fit one cache line");
@@ -75,15 +83,22 @@ constexpr std::size_t EnvelopeBytes(std::size_t size, std::size_t alignment) {
   return ((sizeof(Envelope) + alignment - 1) & ~(alignment - 1)) + size;
 }
 
-// Makes an envelope with a value of type T, constructed in place. Throws what T's constructor
-// throws and std::bad_alloc. Any thread.
+// Makes an envelope with a value of type T, constructed in place, and a tag if that is not 0. Throws
+// what T's constructor throws and std::bad_alloc. Any thread.
 template <class T, class... Arguments>
-[[nodiscard]] EnvelopePtr MakeEnvelope(std::uint8_t kind, Lane lane, Arguments&&... arguments) {
+[[nodiscard]] EnvelopePtr MakeTaggedEnvelope(std::uint64_t tag, std::uint8_t kind, Lane lane,
+                                             Arguments&&... arguments) {
   static_assert(alignof(T) <= kEnvelopeAlignment, "a message may be aligned to 64 bytes at most");
   std::uint8_t size_class = 0;
-  void* memory = AllocateEnvelope(EnvelopeBytes(sizeof(T), alignof(T)), size_class);
+  constexpr std::size_t kBytes = EnvelopeBytes(sizeof(T), alignof(T));
+  constexpr std::size_t kTaggedBytes = ((kBytes + 7) & ~std::size_t{7}) + sizeof(tag);
+  void* memory = AllocateEnvelope(tag == 0 ? kBytes : kTaggedBytes, size_class);
   auto* envelope =
       new (memory) Envelope{nullptr, TypeOf<T>(), {}, 0, 0, 0, kind, lane, size_class, 0};
+  if (tag != 0) {
+    envelope->flags = Envelope::kFlagTagged;
+    new (&envelope->Tag()) std::uint64_t(tag);
+  }
   try {
     if constexpr (std::is_constructible_v<T, Arguments...>) {
       new (envelope->Value()) T(std::forward<Arguments>(arguments)...);
@@ -95,6 +110,11 @@ template <class T, class... Arguments>
     throw;
   }
   return EnvelopePtr(envelope);
+}
+
+template <class T, class... Arguments>
+[[nodiscard]] EnvelopePtr MakeEnvelope(std::uint8_t kind, Lane lane, Arguments&&... arguments) {
+  return MakeTaggedEnvelope<T>(0, kind, lane, std::forward<Arguments>(arguments)...);
 }
 
 // An envelope without a value: a signal.

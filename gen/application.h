@@ -3,13 +3,13 @@
 
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <ergon/gen/args.h>
 #include <ergon/gen/atom.h>
+#include <ergon/gen/environment.h>
 #include <ergon/gen/factory.h>
 #include <ergon/gen/pid.h>
 #include <ergon/gen/process_options.h>
@@ -42,8 +42,8 @@ struct ApplicationSpec {
   Atom name = {};                  // required
   std::string description = {};    // for people
   std::vector<Atom> depends = {};  // applications that have to run before; they are started first
-  // For its processes, which find it with Node::ApplicationInfo.
-  std::map<std::string, std::string> environment = {};
+  // For its processes, which inherit it (see Process::Env).
+  Environment environment = {};
   // At least one. Started in this order, each after the Init of the one before, and ended in
   // reverse order.
   std::vector<ApplicationProcess> processes = {};
@@ -58,7 +58,7 @@ struct ApplicationInfo {
   Atom name;
   std::string description;
   std::vector<Atom> depends;
-  std::map<std::string, std::string> environment;
+  Environment environment;
   ApplicationMode mode = ApplicationMode::kTemporary;
   ApplicationState state = ApplicationState::kLoaded;
   std::chrono::nanoseconds uptime{0};  // since it runs

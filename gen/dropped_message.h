@@ -14,7 +14,7 @@ enum class DropReason : std::uint8_t {
   kTerminated,   // the receiver ended first
   kUnknown,      // the receiver had ended between look-up and delivery
   kMailboxFull,  // nobody had room
-  kExpired,      // the caller had stopped waiting
+  kExpired,      // the caller had stopped waiting, or the timer was cancelled
 };
 inline constexpr int kDropReasons = 4;
 

@@ -12,7 +12,8 @@ enum class EnvelopeKind : std::uint8_t {
   kEvent,          // gen::MessageEvent: HandleEvent
   kResponse,       // the user's: the answer to a request
   kError,          // gen::Error: the answer to a request that failed
-  kExit,           // gen::MessageExitPID: an exit signal of a link, or sent by SendExit
+  kExit,           // gen::MessageExitPID: an exit signal of a link, or sent by SendExit;
+                   // gen::MessageExitEvent: of an event, `ref` is the subscription's
   kDown,           // gen::MessageDown...: a monitor fired; `ref` is the monitor's
   kInspect,        // gen::InspectRequest: a question that HandleInspect answers
   kStarted,        // gen::MessageStarted: a process spawned with SpawnAsync is ready

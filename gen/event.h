@@ -26,6 +26,14 @@ struct Event {
   }
 };
 
+struct EventOptions {
+  // The last values, 0..1,000,000, that are kept for those who subscribe later.
+  int buffer = 0;
+  // The producer gets a MessageEventStart when there is somebody to publish to, and a
+  // MessageEventStop when there is nobody any more.
+  bool notify = false;
+};
+
 // One published value, as a subscriber sees it in HandleEvent. All subscribers share the value, so
 // it cannot be changed.
 class MessageEvent {
@@ -53,11 +61,29 @@ class MessageEvent {
   std::shared_ptr<core::Envelope> value_;
 };
 
-// The event a process had subscribed to is no more: its producer has ended or unregistered it.
-// Priority high; to HandleMessage.
+// The event a process had subscribed to is no more: its producer has ended, with this reason, or
+// has unregistered it: "event unregistered". Priority high; to HandleMessage.
 struct MessageDownEvent {
   Event event;
   Reason reason;
+};
+
+// The same as an exit signal, for those who have linked to the event. Like the exit signal of a
+// process (MessageExitPID) it reaches HandleMessage only if the process traps exits, otherwise it
+// ends it, unless the reason is normal.
+struct MessageExitEvent {
+  Event event;
+  Reason reason;
+};
+
+// To the producer of an event that asks for it (EventOptions::notify): the first subscriber has
+// come, the last one has gone, by itself or by its end. They alternate, beginning with a start.
+// Priority high; to HandleMessage.
+struct MessageEventStart {
+  Event event;
+};
+struct MessageEventStop {
+  Event event;
 };
 
 }  // namespace ergon::gen

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <future>
 #include <map>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -54,7 +56,21 @@ class Messenger {
   Result<void> SendWithPriority(const Target& to, T&& value, MessagePriority priority) {
     auto pid = Resolve(to);
     if (!pid) return std::move(pid.error());
-    return SendEnvelope(*pid, MakeMessage(std::forward<T>(value), priority));
+    return SendEnvelope(*pid, MakeMessage(std::forward<T>(value), priority, to));
+  }
+
+  // As Send, for a message that must reach its receiver: success means that it is in the receiver's
+  // own mailbox. A mailbox that would drop it for want of room, or give it to a fallback process,
+  // refuses it with kProcessMailboxFull. (A pool's mailbox is that of the worker whose turn it is,
+  // or while it replaces its workers its own.) What becomes of it there is as for any message: when
+  // the receiver ends first, or its mailbox drops its oldest for others, it is counted.
+  template <class T>
+  Result<void> SendImportant(const Target& to, T&& value) {
+    auto pid = Resolve(to);
+    if (!pid) return std::move(pid.error());
+    auto envelope = MakeMessage(std::forward<T>(value), DefaultPriority(), to);
+    envelope->flags |= core::Envelope::kFlagImportant;
+    return SendEnvelope(*pid, std::move(envelope));
   }
 
   // Sends a request and waits for its answer, which must be of type R. In a handler it suspends
@@ -73,7 +89,16 @@ class Messenger {
   //   or the error that the process answered with.
   template <class R, class T>
   Result<R> Call(const Target& to, T&& request, const CallOptions& options = {}) {
-    auto response = CallTarget(to, MakeRequest(std::forward<T>(request), options), options);
+    auto response = CallTarget(to, MakeRequest(std::forward<T>(request), options, to), options);
+    if (!response) return std::move(response.error());
+    return TakeResponse<R>(**response);
+  }
+  // As Call, with a request as important as a message of SendImportant.
+  template <class R, class T>
+  Result<R> CallImportant(const Target& to, T&& request, const CallOptions& options = {}) {
+    auto envelope = MakeRequest(std::forward<T>(request), options, to);
+    envelope->flags |= core::Envelope::kFlagImportant;
+    auto response = CallTarget(to, std::move(envelope), options);
     if (!response) return std::move(response.error());
     return TakeResponse<R>(**response);
   }
@@ -92,7 +117,26 @@ class Messenger {
   // that fails when the time has come is counted as dropped.
   template <class T>
   Result<TimerHandle> SendAfter(const Target& to, T&& value, std::chrono::nanoseconds delay) {
-    return SendEnvelopeAfter(to, MakeMessage(std::forward<T>(value), DefaultPriority()), delay);
+    return SendEnvelopeAfter(to, MakeMessage(std::forward<T>(value), DefaultPriority(), to), delay);
+  }
+
+  // Sends a copy of `value` after each `period`, more than 0, until the handle cancels it, or the
+  // process that has called this ends, or a receiver that was given as PID or alias does. Copies are
+  // made on the thread of the timers: it should be quick.
+  //
+  // After Cancel no tick is handled any more: one that waits in a mailbox already is skipped when its
+  // turn comes, and counted as expired. The n-th tick is due at n periods from now, without drift. At
+  // most one tick of a timer waits in a mailbox; those that come due meanwhile are left out and not
+  // made up. One whose receiver has no room, or does not exist, is counted as dropped.
+  template <class T>
+  Result<TimerHandle> SendEvery(const Target& to, T&& value, std::chrono::nanoseconds period) {
+    static_assert(std::is_copy_constructible_v<StoredType<T>>, "each tick is a copy");
+    return SendEnvelopesEvery(
+        to,
+        [value = StoredType<T>(std::forward<T>(value)), priority = DefaultPriority(), to] {
+          return MakeMessage(value, priority, to);
+        },
+        period);
   }
 
   // Sends an exit signal. It ends the receiver with `reason`, unless that traps exits and this is
@@ -117,6 +161,10 @@ class Messenger {
   virtual Result<void> SendResponseEnvelope(PID from, Ref ref, core::EnvelopePtr response) = 0;
   virtual Result<TimerHandle> SendEnvelopeAfter(const Target& to, core::EnvelopePtr envelope,
                                                 std::chrono::nanoseconds delay) = 0;
+  // `make` is called for each tick, on the thread of the timers.
+  virtual Result<TimerHandle> SendEnvelopesEvery(const Target& to,
+                                                 std::function<core::EnvelopePtr()> make,
+                                                 std::chrono::nanoseconds period) = 0;
 
  protected:
   template <class T>
@@ -125,10 +173,17 @@ class Messenger {
                                              static_cast<core::Lane>(priority),
                                              std::forward<T>(value));
   }
+  // Its receiver can tell how it was addressed.
   template <class T>
-  core::EnvelopePtr MakeRequest(T&& value, const CallOptions& options) const {
-    return core::MakeEnvelope<StoredType<T>>(
-        static_cast<std::uint8_t>(EnvelopeKind::kRequest),
+  static core::EnvelopePtr MakeMessage(T&& value, MessagePriority priority, const Target& to) {
+    return core::MakeTaggedEnvelope<StoredType<T>>(
+        to.Tag(), static_cast<std::uint8_t>(EnvelopeKind::kMessage),
+        static_cast<core::Lane>(priority), std::forward<T>(value));
+  }
+  template <class T>
+  core::EnvelopePtr MakeRequest(T&& value, const CallOptions& options, const Target& to) const {
+    return core::MakeTaggedEnvelope<StoredType<T>>(
+        to.Tag(), static_cast<std::uint8_t>(EnvelopeKind::kRequest),
         static_cast<core::Lane>(options.priority.value_or(DefaultPriority())),
         std::forward<T>(value));
   }

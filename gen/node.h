@@ -5,11 +5,16 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <ergon/gen/application.h>
 #include <ergon/gen/args.h>
 #include <ergon/gen/dropped_message.h>
+#include <ergon/gen/cron_job.h>
+#include <ergon/gen/environment.h>
 #include <ergon/gen/factory.h>
 #include <ergon/gen/log.h>
 #include <ergon/gen/message_balance.h>
@@ -59,7 +64,8 @@ class Node : public Messenger {
   // threads that are no processes: in a handler it is kNotAllowed.
   template <class T>
   Result<void> SendOrWait(const Target& to, T&& value, std::chrono::nanoseconds timeout) {
-    return SendEnvelopeOrWait(to, MakeMessage(std::forward<T>(value), DefaultPriority()), timeout);
+    return SendEnvelopeOrWait(to, MakeMessage(std::forward<T>(value), DefaultPriority(), to),
+                              timeout);
   }
   virtual Result<void> SendEnvelopeOrWait(const Target& to, core::EnvelopePtr envelope,
                                           std::chrono::nanoseconds timeout) = 0;
@@ -105,6 +111,29 @@ class Node : public Messenger {
   // The names of those that are loaded.
   [[nodiscard]] virtual std::vector<Atom> Applications() const = 0;
 
+  // -- environment: what processes that are spawned from now on inherit; see Process::Env --
+
+  [[nodiscard]] virtual std::optional<std::string> Env(std::string_view name) const = 0;
+  [[nodiscard]] virtual Environment EnvList() const = 0;
+  // No value: the name is not known any more.
+  virtual void SetEnv(std::string_view name, std::optional<std::string> value) = 0;
+
+  // -- cron: see gen::CronJob --
+
+  // kIncorrect: a field, which the text names; kTaken: the name.
+  virtual Result<void> AddCronJob(const CronJob& job) = 0;
+  // Of these, kProcessUnknown: there is no such job. What it has started goes on.
+  virtual Result<void> RemoveCronJob(Atom name) = 0;
+  virtual Result<void> EnableCronJob(Atom name) = 0;
+  virtual Result<void> DisableCronJob(Atom name) = 0;
+  [[nodiscard]] virtual Result<gen::CronJobInfo> CronJobInfo(Atom name) const = 0;
+  // All jobs, in the order of their names' texts.
+  [[nodiscard]] virtual std::vector<gen::CronJobInfo> CronJobs() const = 0;
+  // What the enabled jobs will do from `since` on, before `since + duration`: by time, then by name;
+  // the first 10,000 runs.
+  [[nodiscard]] virtual std::vector<CronRun> CronRuns(std::chrono::sys_seconds since,
+                                                      std::chrono::seconds duration) const = 0;
+
   // Ends all processes in order and then the node: first those of applications, the application
   // started last first, then the others. Processes without a parent are asked, the last
   // one started first, to handle what waits in their mailboxes and to end; each takes its linked
@@ -124,7 +153,7 @@ class Node : public Messenger {
   std::future<Result<R>> CallAsync(const Target& to, T&& request, const CallOptions& options = {}) {
     auto promise = std::make_shared<std::promise<Result<R>>>();
     auto future = promise->get_future();
-    CallEnvelopeAsync(to, MakeRequest(std::forward<T>(request), options), options.timeout,
+    CallEnvelopeAsync(to, MakeRequest(std::forward<T>(request), options, to), options.timeout,
                       [promise](Result<core::EnvelopePtr> response) {
                         if (!response) {
                           promise->set_value(std::move(response.error()));

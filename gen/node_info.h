@@ -38,8 +38,9 @@ struct NodeInfo {
   std::uint64_t dropped_terminated = 0;    // the receiver ended first
   std::uint64_t dropped_unknown = 0;       // the receiver had ended between look-up and delivery
   std::uint64_t dropped_mailbox_full = 0;  // a delayed or re-forwarded message met a full mailbox
-  std::uint64_t dropped_expired = 0;       // requests whose caller had stopped waiting
-  std::uint64_t drops_not_remembered = 0;  // of these, the ones that Node::LastDrops missed
+  // Requests whose caller had stopped waiting, and ticks (SendEvery) of cancelled timers:
+  std::uint64_t dropped_expired = 0;
+  std::uint64_t drops_not_remembered = 0;  // of all these, the ones that Node::LastDrops missed
   // The dispatcher's counters:
   std::uint64_t turns = 0;
   std::uint64_t steals = 0;

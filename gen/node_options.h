@@ -12,6 +12,7 @@
 #include <ergon/core/clock.h>
 #include <ergon/core/dispatcher.h>
 #include <ergon/core/timer_queue.h>
+#include <ergon/gen/environment.h>
 #include <ergon/gen/log_level.h>
 
 namespace ergon::gen {
@@ -62,6 +63,8 @@ struct NodeOptions {
 
   // So many of the last dropped messages can be looked at, 0..4096; see Node::LastDrops.
   int drops_remembered = 64;
+  // What all processes inherit; see Process::Env.
+  Environment environment = {};
 
   // How long Stop waits for processes to end in order before it kills them.
   std::chrono::nanoseconds shutdown_timeout = std::chrono::seconds(5);
@@ -76,6 +79,9 @@ struct NodeOptions {
   std::shared_ptr<core::Dispatcher> dispatcher = nullptr;
   // Driven by the caller (see core::TimerQueue); needed with a clock for anything that takes time.
   std::shared_ptr<core::TimerQueue> timers = nullptr;
+  // The time of day, for cron jobs. None: the machine's, or with a clock of the caller's own the
+  // nanoseconds of that since the year 1970.
+  std::function<std::chrono::system_clock::time_point()> wall_clock = nullptr;
   // Runs a function later, outside of all handlers; none: on a thread of its own.
   std::function<void(std::function<void()>)> defer = nullptr;
   // Tells incarnations of the node apart, 4 or more; 0: chosen so that it is always another one.

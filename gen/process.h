@@ -3,8 +3,13 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <ergon/gen/args.h>
+#include <ergon/gen/environment.h>
 #include <ergon/gen/event.h>
 #include <ergon/gen/factory.h>
 #include <ergon/gen/log.h>
@@ -22,6 +27,9 @@ class Process : public Messenger {
   // The registered name; empty if there is none.
   [[nodiscard]] virtual Atom Name() const = 0;
   [[nodiscard]] virtual PID Parent() const = 0;
+  // The first process of its tree: itself if Node::Spawn has made it, else its parent's leader. Of an
+  // application's processes, the one that stands for the application.
+  [[nodiscard]] virtual PID Leader() const = 0;
   // The node it lives on. Any thread may use the node while it runs.
   [[nodiscard]] virtual gen::Node& Node() const = 0;
   [[nodiscard]] virtual gen::Log Log() = 0;
@@ -35,7 +43,7 @@ class Process : public Messenger {
   // this process ends.
   template <class T>
   Result<Ref> Request(const Target& to, T&& request, const CallOptions& options = {}) {
-    return RequestTarget(to, MakeRequest(std::forward<T>(request), options), options);
+    return RequestTarget(to, MakeRequest(std::forward<T>(request), options, to), options);
   }
 
   // Starts a child process and returns when its Init is done. Errors:
@@ -64,29 +72,48 @@ class Process : public Messenger {
   virtual Result<void> Demonitor(Ref ref) = 0;
 
   // Makes this process the producer of an event; the returned token entitles to publish it. kTaken:
-  // there is such an event.
-  virtual Result<Ref> RegisterEvent(Atom name) = 0;
-  // Subscribers get a MessageDownEvent. kProcessUnknown: not an event of this process.
+  // there is such an event; kIncorrect: the name, or an option.
+  virtual Result<Ref> RegisterEvent(Atom name, const EventOptions& options = {}) = 0;
+  // Subscribers get a MessageDownEvent or an exit signal. kProcessUnknown: not an event of this
+  // process.
   virtual Result<void> UnregisterEvent(Atom name) = 0;
   // Publishes a value and returns how many subscribers it was sent to; one with a full mailbox does
-  // not get it, which is counted. The token may be handed to other processes. kNotAllowed: wrong
-  // token.
+  // not get it, which is counted. All subscribers see the values of an event in the same order,
+  // whoever publishes them. The token may be handed to other processes. kNotAllowed: wrong token.
   template <class T>
   Result<std::size_t> SendEvent(Atom name, Ref token, T&& value) {
     return PublishEnvelope(name, token,
                            MakeMessage(std::forward<T>(value), MessagePriority::kNormal));
   }
-  // Subscribes: published values arrive in HandleEvent (at a pool: of a worker) until the event or
-  // this process ends, or DemonitorEvent. kProcessUnknown: no such event; kTaken: subscribed
-  // already.
-  virtual Result<void> MonitorEvent(const Event& event) = 0;
+  // Subscribes: returns what the event's buffer holds, oldest first, and every value that is
+  // published from now on arrives in HandleEvent (at a pool: of a worker), until the event or this
+  // process ends, or DemonitorEvent. None is missing in between, and none comes twice. When the
+  // event ends a MessageDownEvent comes. kProcessUnknown: no such event; kTaken: done already.
+  virtual Result<std::vector<MessageEvent>> MonitorEvent(const Event& event) = 0;
+  // No notice of the event's end is handled after it; values that wait in the mailbox are.
+  // kProcessUnknown: not subscribed.
   virtual Result<void> DemonitorEvent(const Event& event) = 0;
+  // As MonitorEvent, but the end of the event is an exit signal: see MessageExitEvent. A process may
+  // link to an event and monitor it; it gets each value once, and nothing is returned then by the
+  // second of the two.
+  virtual Result<std::vector<MessageEvent>> LinkEvent(const Event& event) = 0;
+  virtual Result<void> UnlinkEvent(const Event& event) = 0;
 
-  // With true, exit signals arrive as MessageExitPID in HandleMessage instead of ending the
-  // process, except those of its parent.
+  // What is known by this name: to this process, or what it inherited when it was spawned from its
+  // parent, its leader, and the node, in this order. Empty: nothing.
+  [[nodiscard]] virtual std::optional<std::string> Env(std::string_view name) const = 0;
+  [[nodiscard]] virtual Environment EnvList() const = 0;
+  // For this process and those it spawns from now on. No value: this process knows the name no more.
+  virtual void SetEnv(std::string_view name, std::optional<std::string> value) = 0;
+
+  // With true, exit signals arrive as MessageExitPID or MessageExitEvent in HandleMessage instead
+  // of ending the process, except those of its parent.
   virtual void SetTrapExit(bool trap) = 0;
   [[nodiscard]] virtual bool TrapExit() const = 0;
   virtual void SetSendPriority(MessagePriority priority) = 0;
+  // With true, all that it sends is important: see Messenger::SendImportant.
+  virtual void SetImportantDelivery(bool important) = 0;
+  [[nodiscard]] virtual bool ImportantDelivery() const = 0;
   virtual void SetLogLevel(LogLevel level) = 0;
 
   // Suspends this process only. False: it could not, or not so long, because it is being ended (then

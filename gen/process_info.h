@@ -9,6 +9,7 @@
 
 #include <ergon/gen/alias.h>
 #include <ergon/gen/atom.h>
+#include <ergon/gen/environment.h>
 #include <ergon/gen/log_level.h>
 #include <ergon/gen/pid.h>
 
@@ -43,11 +44,12 @@ struct ProcessInfo {
   PID pid;
   Atom name;             // empty: not registered
   std::string behavior;  // class name
+  PID leader;            // see Process::Leader
   PID parent;            // the node's own PID for processes spawned by Node::Spawn
   ProcessState state = ProcessState::kIdle;
   std::uint64_t messages_queued = 0;      // normal priority, waiting
   std::uint64_t messages_handled = 0;     // all priorities; without signals and notices
-  std::uint64_t messages_dropped = 0;     // not handled: expired requests
+  std::uint64_t messages_dropped = 0;     // not handled: expired requests, cancelled ticks
   std::uint64_t messages_overflowed = 0;  // dropped because the mailbox was full
   std::uint64_t messages_held = 0;        // stashed, or taken by the behaviour to be passed on
   std::uint64_t messages_sent = 0;        // by it, and accepted
@@ -66,6 +68,9 @@ struct ProcessInfo {
   std::vector<PID> monitors;  // processes that this one monitors
   std::vector<PID> monitored_by;
   std::vector<Alias> aliases;
+  std::vector<Atom> events;         // of which it is the producer
+  std::vector<Atom> subscriptions;  // to events, by MonitorEvent or LinkEvent
+  Environment environment;          // what it has inherited and set
 };
 
 }  // namespace ergon::gen

@@ -7,6 +7,7 @@
 #include <string>
 
 #include <ergon/gen/atom.h>
+#include <ergon/gen/environment.h>
 #include <ergon/gen/log_level.h>
 #include <ergon/gen/mailbox.h>
 #include <ergon/gen/priority.h>
@@ -44,6 +45,8 @@ struct ProcessOptions {
   // must not hold a lock while it sends, and other threads may continue it.
   bool yield_on_send = false;
   ProcessFallback fallback = {};
+  // Beyond what it inherits, which it overrides; see Process::Env.
+  Environment environment = {};
 };
 
 // The time-out of calls and inspections if none is given.

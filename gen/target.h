@@ -1,6 +1,7 @@
 // Where a message goes: a process by its PID, its name, or one of its aliases.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <type_traits>
 #include <variant>
@@ -28,6 +29,15 @@ class Target {
     return std::get_if<ProcessID>(&value_);
   }
   [[nodiscard]] const Alias* AsAlias() const noexcept { return std::get_if<Alias>(&value_); }
+
+  // How a message is addressed, as a number that travels with it (core::Envelope::Tag): 0: by the
+  // PID; else a name of this node's program, or an alias's id.
+  [[nodiscard]] std::uint64_t Tag() const noexcept {
+    if (const auto* name = AsProcessID()) return kNameTag | name->name.Index();
+    const auto* alias = AsAlias();
+    return alias == nullptr ? 0 : alias->id;
+  }
+  static constexpr std::uint64_t kNameTag = std::uint64_t{1} << 63;  // ids of aliases have it not
 
   [[nodiscard]] std::string ToString() const {
     return std::visit([](const auto& value) { return value.ToString(); }, value_);

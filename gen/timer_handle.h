@@ -1,4 +1,4 @@
-// The right to cancel a delayed send.
+// The right to cancel a delayed or periodic send.
 #pragma once
 
 #include <memory>
@@ -18,8 +18,10 @@ class TimerHandle {
   TimerHandle() = default;
   explicit TimerHandle(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
-  // True: in time, the message will not be sent. False: it has been sent, is being sent, or was
-  // cancelled before.
+  // SendAfter: true: in time, the message will not be sent. False: it has been sent, is being sent,
+  // or was cancelled before.
+  // SendEvery: no tick will be handled from now on, also none that was sent already, if its handler
+  // does not run just now. False: it was cancelled before, or has ended by itself.
   bool Cancel() const { return state_ && state_->Cancel(); }
 
  private:

@@ -115,7 +115,7 @@ gen::Result<void> Applications::StartOne(gen::Atom name) {
         return std::make_unique<ApplicationMaster>(*this, spec);
       },
       &typeid(ApplicationMaster));
-  auto started = node_.Spawn(master);
+  auto started = node_.Spawn(master, {.environment = spec->environment});
   if (started) return {};
   Ended(name);
   const gen::Error& error = started.error();

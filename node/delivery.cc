@@ -13,6 +13,11 @@ bool IsKind(const core::Envelope& envelope, gen::EnvelopeKind kind) {
   return static_cast<gen::EnvelopeKind>(envelope.kind) == kind;
 }
 
+// For its sender's ears, whatever the mailbox's policy.
+bool IsImportant(const core::Envelope& envelope) {
+  return (envelope.flags & core::Envelope::kFlagImportant) != 0;
+}
+
 }  // namespace
 
 Process* Runtime::Find(gen::PID pid) const {
@@ -113,7 +118,7 @@ gen::Result<void> Runtime::MailboxFull(Process& process, gen::PID to, core::Enve
     return gen::ErrProcessMailboxFull;  // the pool tries the next worker
   }
   // A request's sender learns of it by this error, just as if it were answered.
-  if (!IsKind(*envelope, gen::EnvelopeKind::kRequest) &&
+  if (!IsKind(*envelope, gen::EnvelopeKind::kRequest) && !IsImportant(*envelope) &&
       OverflowOf(process, to) == gen::Overflow::kDropNewest) {
     DropOverflow(process, std::move(envelope));
     return {};
@@ -133,7 +138,7 @@ bool Runtime::ToFallback(Process& process, gen::PID to, core::EnvelopePtr& envel
   ProcessCold* cold = process.ColdIfAny();
   // What was passed on already stays where it is: fallbacks may form a circle.
   if (cold == nullptr || !IsKind(*envelope, gen::EnvelopeKind::kMessage) ||
-      envelope->type == core::TypeOf<gen::MessageFallback>()) {
+      IsImportant(*envelope) || envelope->type == core::TypeOf<gen::MessageFallback>()) {
     return false;
   }
   gen::ProcessFallback fallback;
@@ -146,10 +151,14 @@ bool Runtime::ToFallback(Process& process, gen::PID to, core::EnvelopePtr& envel
   const gen::PID target = fallback.name.empty() ? gen::PID() : names_.Find(fallback.name);
   if (!target || target == to) return false;
   const core::Address from = envelope->from;
+  const auto stamped = static_cast<std::uint8_t>(envelope->flags & core::Envelope::kFlagStamped);
+  const std::int64_t stamp = envelope->deadline;
   auto wrapped = core::MakeEnvelope<gen::MessageFallback>(
       static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage), core::Lane::kMain,
       gen::MessageFallback{to, std::move(fallback.tag), gen::OwnedMessage(std::move(envelope))});
   wrapped->from = from;
+  wrapped->flags |= stamped;
+  wrapped->deadline = stamp;
   if (Deliver(target, wrapped)) return true;
   envelope = wrapped->ValueAs<gen::MessageFallback>()->message.Release();  // the caller's again
   return false;
@@ -212,6 +221,9 @@ void Runtime::DropEnvelope(core::EnvelopePtr envelope, gen::PID to, gen::DropRea
       (void)TakeWithdrawn(*envelope);
       break;
     case gen::EnvelopeKind::kMessage:
+      if ((envelope->flags & core::Envelope::kFlagStamped) != 0) periodic_sends_.Lost(*envelope);
+      NoteDrop(*envelope, to, reason, error);
+      break;
     case gen::EnvelopeKind::kEvent:
       NoteDrop(*envelope, to, reason, error);
       break;

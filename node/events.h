@@ -1,7 +1,13 @@
-// The events of a node: who produces and who subscribes.
+// The events of a node: who produces, who subscribes, and what was published last.
 #pragma once
 
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <unordered_map>
 #include <vector>
 
@@ -12,27 +18,66 @@
 
 namespace ergon::node {
 
-// Bookkeeping only; sending is the runtime's. Any thread.
+// How a process has subscribed to an event. The numbers, unique, say which notice of its end belongs
+// to which subscription; 0: not in this way.
+struct Subscription {
+  std::uint64_t monitor = 0;
+  std::uint64_t link = 0;
+  [[nodiscard]] bool empty() const noexcept { return monitor == 0 && link == 0; }
+};
+
+// Bookkeeping only; sending is the runtime's, in functions that are called under the event's lock.
+// So all subscribers get an event's values in one order, which is also that of its buffer, each
+// subscriber those before its subscription from there and those after it by a function; and its
+// producer hears of the first and the last subscriber in the order in which they came and went. The
+// functions must not come back to the same event. Any thread.
 class Events {
  public:
-  // kTaken: there is such an event.
-  gen::Result<void> Add(gen::Atom name, gen::PID producer, gen::Ref token);
+  // Called when the event gets its first subscriber (true) or loses its last one (false), if the
+  // producer asked for it.
+  using Notify = std::function<void(gen::PID producer, bool first)>;
+  using Deliver = std::function<void(gen::PID subscriber)>;
+  using Subscribers = std::vector<std::pair<gen::PID, Subscription>>;
+
+  // kTaken: there is such an event; kIncorrect: the name, or an option.
+  gen::Result<void> Add(gen::Atom name, gen::PID producer, gen::Ref token,
+                        const gen::EventOptions& options);
   // The former subscribers. kProcessUnknown: not an event of this producer.
-  gen::Result<std::vector<gen::PID>> Remove(gen::Atom name, gen::PID producer);
-  // kProcessUnknown: no such event; kTaken: subscribed already.
-  gen::Result<void> Subscribe(gen::Atom name, gen::PID subscriber);
-  gen::Result<void> Unsubscribe(gen::Atom name, gen::PID subscriber);
-  // Who gets what is published with this token. kNotAllowed: another token.
-  gen::Result<std::vector<gen::PID>> Subscribers(gen::Atom name, gen::Ref token) const;
+  gen::Result<Subscribers> Remove(gen::Atom name, gen::PID producer);
+
+  // Adds what `how` has to what the process has already, and returns what it has missed.
+  // kProcessUnknown: no such event; kTaken: it has that already.
+  gen::Result<std::vector<gen::MessageEvent>> Subscribe(gen::Atom name, gen::PID subscriber,
+                                                        const Subscription& how,
+                                                        const Notify& notify);
+  // Takes away those numbers of `how` that are the subscriber's. It may have none, or the event may
+  // be gone.
+  void Unsubscribe(gen::Atom name, gen::PID subscriber, const Subscription& how,
+                   const Notify& notify);
+
+  // Keeps the value that `make` returns if the event has a buffer, and calls `deliver` for every
+  // subscriber. kProcessUnknown: no such event; kNotAllowed: another token.
+  gen::Result<void> Publish(gen::Atom name, gen::Ref token,
+                            const std::function<gen::MessageEvent()>& make, const Deliver& deliver);
 
  private:
   struct Entry {
-    gen::PID producer;
-    gen::Ref token;
-    std::vector<gen::PID> subscribers;
+    Entry(gen::PID producer_in, gen::Ref token_in, const gen::EventOptions& options_in)
+        : producer(producer_in), token(token_in), options(options_in) {}
+    const gen::PID producer;
+    const gen::Ref token;
+    const gen::EventOptions options;
+
+    std::mutex mutex;  // of what follows
+    bool ended = false;
+    std::map<gen::PID, Subscription> subscribers;
+    std::deque<gen::MessageEvent> buffer;
   };
-  mutable std::mutex mutex_;
-  std::unordered_map<gen::Atom, Entry> entries_;
+
+  [[nodiscard]] std::shared_ptr<Entry> Find(gen::Atom name) const;
+
+  mutable std::shared_mutex mutex_;
+  std::unordered_map<gen::Atom, std::shared_ptr<Entry>> entries_;
 };
 
 }  // namespace ergon::node

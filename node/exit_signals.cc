@@ -11,10 +11,14 @@ void Runtime::SendExitSignal(gen::PID to, gen::PID from, const gen::Reason& reas
       gen::MessageExitPID{from, reason});
   envelope->from = from.ToAddress();
   envelope->ref = ref;
+  DeliverExit(to, std::move(envelope));
+}
+
+void Runtime::DeliverExit(gen::PID to, core::EnvelopePtr signal) {
   Process* process = Find(to);
   if (process == nullptr) return;
-  const bool ends = process->IsStopSignal(*envelope);
-  if (!Deliver(to, envelope)) return;
+  const bool ends = process->IsStopSignal(*signal);
+  if (!Deliver(to, signal)) return;
   Interrupt(*process, to, ends);
 }
 

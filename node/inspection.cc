@@ -32,6 +32,8 @@ gen::Result<gen::ProcessInfo> Runtime::ProcessInfo(gen::PID pid) const {
   // Fixed from spawn to end, and the end of the process waits for the lock above.
   info.behavior = process->behavior_->BehaviorName();
   info.parent = process->Parent();
+  info.leader = process->Leader();
+  if (const auto values = process->GetEnvironment()) info.environment = *values;
   info.detached = process->detached_;
   info.uptime = std::chrono::nanoseconds(clock_->Now() - process->started_at_);
   info.running_time =
@@ -46,6 +48,10 @@ gen::Result<gen::ProcessInfo> Runtime::ProcessInfo(gen::PID pid) const {
   for (const auto& monitor : cold.monitors) info.monitors.push_back(monitor.pid);
   for (const auto& watcher : cold.watchers) info.monitored_by.push_back(watcher.pid);
   info.aliases = cold.aliases;
+  info.events = cold.events;
+  for (const auto& subscription : cold.subscriptions) {
+    info.subscriptions.push_back(subscription.name);
+  }
   return info;
 }
 

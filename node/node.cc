@@ -41,6 +41,11 @@ gen::Result<gen::TimerHandle> Node::SendEnvelopeAfter(const gen::Target& to,
                                                       std::chrono::nanoseconds delay) {
   return runtime_->SendEnvelopeAfter(to, std::move(envelope), delay);
 }
+gen::Result<gen::TimerHandle> Node::SendEnvelopesEvery(const gen::Target& to,
+                                                       std::function<core::EnvelopePtr()> make,
+                                                       std::chrono::nanoseconds period) {
+  return runtime_->SendEnvelopesEvery(to, std::move(make), period);
+}
 gen::Result<void> Node::SendExit(const gen::Target& to, gen::Reason reason) {
   return runtime_->SendExit(to, std::move(reason));
 }
@@ -109,6 +114,23 @@ gen::Result<gen::ApplicationInfo> Node::ApplicationInfo(gen::Atom name) const {
   return runtime_->ApplicationInfo(name);
 }
 std::vector<gen::Atom> Node::Applications() const { return runtime_->Applications(); }
+std::optional<std::string> Node::Env(std::string_view name) const { return runtime_->Env(name); }
+gen::Environment Node::EnvList() const { return runtime_->EnvList(); }
+void Node::SetEnv(std::string_view name, std::optional<std::string> value) {
+  runtime_->SetEnv(name, std::move(value));
+}
+gen::Result<void> Node::AddCronJob(const gen::CronJob& job) { return runtime_->AddCronJob(job); }
+gen::Result<void> Node::RemoveCronJob(gen::Atom name) { return runtime_->RemoveCronJob(name); }
+gen::Result<void> Node::EnableCronJob(gen::Atom name) { return runtime_->EnableCronJob(name); }
+gen::Result<void> Node::DisableCronJob(gen::Atom name) { return runtime_->DisableCronJob(name); }
+gen::Result<gen::CronJobInfo> Node::CronJobInfo(gen::Atom name) const {
+  return runtime_->CronJobInfo(name);
+}
+std::vector<gen::CronJobInfo> Node::CronJobs() const { return runtime_->CronJobs(); }
+std::vector<gen::CronRun> Node::CronRuns(std::chrono::sys_seconds since,
+                                         std::chrono::seconds duration) const {
+  return runtime_->CronRuns(since, duration);
+}
 void Node::Stop() { runtime_->Stop(); }
 void Node::StopForce() { runtime_->StopForce(); }
 void Node::Wait() { runtime_->Wait(); }

@@ -34,6 +34,9 @@ class Node final : public gen::Node {
                                          core::EnvelopePtr response) override;
   gen::Result<gen::TimerHandle> SendEnvelopeAfter(const gen::Target& to, core::EnvelopePtr envelope,
                                                   std::chrono::nanoseconds delay) override;
+  gen::Result<gen::TimerHandle> SendEnvelopesEvery(const gen::Target& to,
+                                                   std::function<core::EnvelopePtr()> make,
+                                                   std::chrono::nanoseconds period) override;
   gen::Result<void> SendExit(const gen::Target& to, gen::Reason reason) override;
 
   [[nodiscard]] gen::Atom Name() const override;
@@ -71,6 +74,17 @@ class Node final : public gen::Node {
                                     std::chrono::nanoseconds timeout = gen::kInfinite) override;
   [[nodiscard]] gen::Result<gen::ApplicationInfo> ApplicationInfo(gen::Atom name) const override;
   [[nodiscard]] std::vector<gen::Atom> Applications() const override;
+  [[nodiscard]] std::optional<std::string> Env(std::string_view name) const override;
+  [[nodiscard]] gen::Environment EnvList() const override;
+  void SetEnv(std::string_view name, std::optional<std::string> value) override;
+  gen::Result<void> AddCronJob(const gen::CronJob& job) override;
+  gen::Result<void> RemoveCronJob(gen::Atom name) override;
+  gen::Result<void> EnableCronJob(gen::Atom name) override;
+  gen::Result<void> DisableCronJob(gen::Atom name) override;
+  [[nodiscard]] gen::Result<gen::CronJobInfo> CronJobInfo(gen::Atom name) const override;
+  [[nodiscard]] std::vector<gen::CronJobInfo> CronJobs() const override;
+  [[nodiscard]] std::vector<gen::CronRun> CronRuns(std::chrono::sys_seconds since,
+                                                   std::chrono::seconds duration) const override;
   void Stop() override;
   void StopForce() override;
   void Wait() override;

@@ -84,6 +84,7 @@ gen::Result<void> CheckOptions(const gen::NodeOptions& options) {
     return Incorrect(fmt::format("drops_remembered: {} is outside 0..{}", options.drops_remembered,
                                  DropMemory::kMost));
   }
+  if (options.environment.contains({})) return Incorrect("environment: a name must not be empty");
   if (options.shutdown_timeout < std::chrono::nanoseconds::zero()) {
     return Incorrect(fmt::format("shutdown_timeout: {} ns, must not be negative",
                                  options.shutdown_timeout.count()));
@@ -104,6 +105,7 @@ gen::Result<void> CheckProcessOptions(const gen::ProcessOptions& options) {
   }
   std::string problem = options.mailbox.Validate();
   if (!problem.empty()) return Incorrect(std::move(problem));
+  if (options.environment.contains({})) return Incorrect("environment: a name must not be empty");
   if (options.stash_size < 0) {
     return Incorrect(fmt::format("stash_size: {}, must not be negative", options.stash_size));
   }

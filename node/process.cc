@@ -29,6 +29,10 @@ gen::PID Process::ReceiverOf(const core::Envelope& envelope) const {
   return {generation << 32 | index_, runtime_->Name(), runtime_->creation()};
 }
 
+gen::PID Process::Leader() const {
+  return {leader_id_.load(std::memory_order_relaxed), runtime_->Name(), runtime_->creation()};
+}
+
 gen::Node& Process::Node() const { return *runtime_; }
 
 gen::Atom Process::Name() const {
@@ -51,6 +55,7 @@ gen::Result<gen::PID> Process::Resolve(const gen::Target& target) const {
 gen::Result<void> Process::SendEnvelope(gen::PID to, core::EnvelopePtr envelope) {
   ++sends_;
   envelope->from = Self().ToAddress();
+  MarkImportant(*envelope);
   auto sent = runtime_->Deliver(to, envelope);
   if (sent) counts_.Sent();
   MaybeYield();
@@ -74,6 +79,16 @@ gen::Result<gen::TimerHandle> Process::SendEnvelopeAfter(const gen::Target& to,
                                                          std::chrono::nanoseconds delay) {
   envelope->from = Self().ToAddress();
   return runtime_->SendAfterFrom(to, std::move(envelope), delay);
+}
+
+gen::Result<gen::TimerHandle> Process::SendEnvelopesEvery(const gen::Target& to,
+                                                          std::function<core::EnvelopePtr()> make,
+                                                          std::chrono::nanoseconds period) {
+  {
+    std::lock_guard lock(Cold().lock);
+    Cold().periodic_sends = true;
+  }
+  return runtime_->periodic_sends().Start(Self(), to, std::move(make), period);
 }
 
 gen::Result<void> Process::SendExit(const gen::Target& to, gen::Reason reason) {
@@ -184,25 +199,52 @@ gen::Result<void> Process::Demonitor(gen::Ref ref) {
 
 // ---- events
 
-gen::Result<gen::Ref> Process::RegisterEvent(gen::Atom name) {
-  return runtime_->RegisterEvent(*this, name);
+gen::Result<gen::Ref> Process::RegisterEvent(gen::Atom name, const gen::EventOptions& options) {
+  return runtime_->RegisterEvent(*this, name, options);
 }
 
 gen::Result<void> Process::UnregisterEvent(gen::Atom name) {
   return runtime_->UnregisterEvent(*this, name);
 }
 
-gen::Result<void> Process::MonitorEvent(const gen::Event& event) {
-  return runtime_->SubscribeEvent(*this, event);
+gen::Result<std::vector<gen::MessageEvent>> Process::MonitorEvent(const gen::Event& event) {
+  return runtime_->SubscribeEvent(*this, event, false);
 }
 
 gen::Result<void> Process::DemonitorEvent(const gen::Event& event) {
-  return runtime_->UnsubscribeEvent(*this, event);
+  return runtime_->UnsubscribeEvent(*this, event, false);
+}
+
+gen::Result<std::vector<gen::MessageEvent>> Process::LinkEvent(const gen::Event& event) {
+  return runtime_->SubscribeEvent(*this, event, true);
+}
+
+gen::Result<void> Process::UnlinkEvent(const gen::Event& event) {
+  return runtime_->UnsubscribeEvent(*this, event, true);
 }
 
 gen::Result<std::size_t> Process::PublishEnvelope(gen::Atom name, gen::Ref token,
                                                   core::EnvelopePtr value) {
   return runtime_->PublishEvent(Self(), name, token, std::move(value));
+}
+
+// ---- environment
+
+std::optional<std::string> Process::Env(std::string_view name) const {
+  const SharedEnvironment values = GetEnvironment();
+  if (values == nullptr) return std::nullopt;
+  const auto found = values->find(std::string(name));
+  if (found == values->end()) return std::nullopt;
+  return found->second;
+}
+
+gen::Environment Process::EnvList() const {
+  const SharedEnvironment values = GetEnvironment();
+  return values == nullptr ? gen::Environment() : *values;
+}
+
+void Process::SetEnv(std::string_view name, std::optional<std::string> value) {
+  runtime_->SetEnv(*this, name, std::move(value));
 }
 
 // ---- for behaviours

@@ -13,8 +13,11 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <ergon/core/await_state.h>
@@ -26,6 +29,7 @@
 #include <ergon/gen/process_host.h>
 #include <ergon/node/call_edge.h>
 #include <ergon/node/message_counts.h>
+#include <ergon/node/node_environment.h>
 #include <ergon/node/pool_slot.h>
 #include <ergon/node/process_cold.h>
 #include <ergon/node/queue_lane.h>
@@ -69,12 +73,16 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
                                          core::EnvelopePtr response) override;
   gen::Result<gen::TimerHandle> SendEnvelopeAfter(const gen::Target& to, core::EnvelopePtr envelope,
                                                   std::chrono::nanoseconds delay) override;
+  gen::Result<gen::TimerHandle> SendEnvelopesEvery(const gen::Target& to,
+                                                   std::function<core::EnvelopePtr()> make,
+                                                   std::chrono::nanoseconds period) override;
   gen::Result<void> SendExit(const gen::Target& to, gen::Reason reason) override;
 
   // -- gen::Process --
   [[nodiscard]] gen::PID Self() const override;
   [[nodiscard]] gen::Atom Name() const override;
   [[nodiscard]] gen::PID Parent() const override;
+  [[nodiscard]] gen::PID Leader() const override;
   [[nodiscard]] gen::Node& Node() const override;
   [[nodiscard]] gen::Log Log() override { return gen::Log(*this); }
   gen::Result<gen::PID> Spawn(const gen::ProcessFactory& factory,
@@ -90,15 +98,22 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   gen::Result<void> Unlink(const gen::Target& to) override;
   gen::Result<gen::Ref> Monitor(const gen::Target& to) override;
   gen::Result<void> Demonitor(gen::Ref ref) override;
-  gen::Result<gen::Ref> RegisterEvent(gen::Atom name) override;
+  gen::Result<gen::Ref> RegisterEvent(gen::Atom name, const gen::EventOptions& options) override;
   gen::Result<void> UnregisterEvent(gen::Atom name) override;
-  gen::Result<void> MonitorEvent(const gen::Event& event) override;
+  gen::Result<std::vector<gen::MessageEvent>> MonitorEvent(const gen::Event& event) override;
   gen::Result<void> DemonitorEvent(const gen::Event& event) override;
+  gen::Result<std::vector<gen::MessageEvent>> LinkEvent(const gen::Event& event) override;
+  gen::Result<void> UnlinkEvent(const gen::Event& event) override;
+  [[nodiscard]] std::optional<std::string> Env(std::string_view name) const override;
+  [[nodiscard]] gen::Environment EnvList() const override;
+  void SetEnv(std::string_view name, std::optional<std::string> value) override;
   void SetTrapExit(bool trap) override { trap_exit_.store(trap, std::memory_order_relaxed); }
   [[nodiscard]] bool TrapExit() const override {
     return trap_exit_.load(std::memory_order_relaxed);
   }
   void SetSendPriority(gen::MessagePriority priority) override { send_priority_ = priority; }
+  void SetImportantDelivery(bool important) override { important_delivery_ = important; }
+  [[nodiscard]] bool ImportantDelivery() const override { return important_delivery_; }
   void SetLogLevel(gen::LogLevel level) override {
     log_level_.store(static_cast<std::uint8_t>(level), std::memory_order_relaxed);
   }
@@ -272,6 +287,7 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   void HandleInheritance(core::Envelope& envelope);
   void HandleExit(core::Envelope& envelope);
   bool HandleDown(core::Envelope& envelope);
+  bool HandleMessage(core::Envelope& envelope);  // false: its timer was cancelled
   bool HandleRequest(core::Envelope& envelope);  // false: it has expired
   void ReportProgress();
   // Of one that came through the pool, handled since `began`.
@@ -325,6 +341,11 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   }
 
   // -- waiting (process_wait.cc) --
+  // Before it is sent.
+  void MarkImportant(core::Envelope& envelope) const {
+    if (important_delivery_) [[unlikely]]
+      envelope.flags |= core::Envelope::kFlagImportant;
+  }
   // After a message was sent: gives way if it should.
   void MaybeYield() {
     if (yield_on_send_ && sends_ > kMaxSendsPerTurn) [[unlikely]]
@@ -349,6 +370,9 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
 
   // -- others --
   ProcessCold& Cold() const;  // makes it
+  [[nodiscard]] SharedEnvironment GetEnvironment() const {
+    return environment_ == nullptr ? nullptr : *environment_;
+  }
   [[nodiscard]] ProcessCold* ColdIfAny() const {
     return cold_.load(std::memory_order_acquire);  // partner: Cold
   }
@@ -431,6 +455,7 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
     kNothing,
   };
   Interruption interruption_ = Interruption::kSignals;
+  bool important_delivery_ = false;
   bool yielded_ = false;  // parked_ waits for its next turn, for nothing else
   gen::MessagePriority send_priority_ = gen::MessagePriority::kNormal;
   bool current_failed_ = false;  // its handler threw
@@ -452,12 +477,14 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
 
   // Cold.
   Runtime* const runtime_;
-  std::atomic<std::uint64_t> parent_id_{0};        // always of this node
-  std::unique_ptr<const gen::Reason> end_reason_;  // null: normal
+  std::atomic<std::uint64_t> parent_id_{0};  // always of this node
+  std::atomic<std::uint64_t> leader_id_{0};  // too
+  // Changed in its turns, under the lock of cold_, under which others read it.
+  std::unique_ptr<SharedEnvironment> environment_;  // null: nothing; a word, for all have one
+  std::unique_ptr<const gen::Reason> end_reason_;   // null: normal
   mutable std::atomic<ProcessCold*> cold_{nullptr};
   std::unique_ptr<gen::Args> args_;  // until Init
-  std::uint64_t init_from_ = 0;      // the id of who waits for Init, on this node
-  std::uint64_t init_ref_ = 0;
+  std::uint64_t init_ref_ = 0;       // the parent waits for Init; 0: not so
   std::int64_t started_at_ = 0;
   std::atomic<std::uint64_t> sequence_{0};  // order of spawning
 };

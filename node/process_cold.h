@@ -48,10 +48,16 @@ struct ProcessCold {
   std::vector<Monitor> monitors;
   std::vector<gen::Alias> aliases;
   gen::Atom name;
-  std::vector<gen::Atom> events;         // produced
-  std::vector<gen::Atom> subscriptions;  // to events
-  std::vector<core::Event*> waiters;     // threads in WaitProcess
-  struct WaitingProcess {                // in AwaitEnd
+  std::vector<gen::Atom> events;  // produced
+  struct EventSubscription {
+    gen::Atom name;
+    std::uint64_t id;  // that of its notice: one without an entry is stale
+    bool link;         // LinkEvent, not MonitorEvent
+  };
+  std::vector<EventSubscription> subscriptions;
+  bool periodic_sends = false;        // there may be some (see PeriodicSends)
+  std::vector<core::Event*> waiters;  // threads in WaitProcess
+  struct WaitingProcess {             // in AwaitEnd
     gen::PID pid;
     std::uint64_t id;  // of its wait
   };

@@ -26,7 +26,13 @@ gen::Result<void> Process::Open(const SpawnRequest& request,
   if (!queue) return std::move(queue.error());
   behavior_ = std::move(behavior);
   parent_id_.store(request.parent.id, std::memory_order_relaxed);
+  const std::uint64_t leader = runtime_->LeaderOf(request);
+  leader_id_.store(leader != 0 ? leader : Self().id, std::memory_order_relaxed);
+  SharedEnvironment inherited = runtime_->InheritedBy(request);
+  environment_ =
+      inherited == nullptr ? nullptr : std::make_unique<SharedEnvironment>(std::move(inherited));
   started_ = ending_ = answered_ = hold_main_ = current_failed_ = has_queue_ = false;
+  important_delivery_ = false;
   suspended_.store(false, std::memory_order_relaxed);
   if (PoolSlot* pool = pool_.load(std::memory_order_relaxed)) pool->Reset();
   yielded_ = false;
@@ -38,7 +44,6 @@ gen::Result<void> Process::Open(const SpawnRequest& request,
   parked_ = nullptr;
   end_reason_ = nullptr;
   send_priority_ = request.options.send_priority;
-  init_from_ = 0;
   init_ref_ = 0;
   trap_exit_.store(false, std::memory_order_relaxed);
   log_level_.store(request.options.log_level ? static_cast<std::uint8_t>(*request.options.log_level)
@@ -81,7 +86,7 @@ void Process::ReportInit(const gen::Reason* failure) {
             : core::MakeEnvelope<gen::Error>(
                   static_cast<std::uint8_t>(gen::EnvelopeKind::kError), core::Lane::kMain,
                   gen::Error(gen::ErrorCode::kProcessTerminated, failure->ToString()));
-    (void)runtime_->Respond({init_from_, self.node, self.creation}, init_ref_, std::move(response));
+    (void)runtime_->Respond(Parent(), init_ref_, std::move(response));
     init_ref_ = 0;
   } else if (announce_ && failure == nullptr) {
     auto started = core::MakeEnvelope<gen::MessageStarted>(
@@ -129,6 +134,7 @@ void Process::Finish(const gen::Reason& reason) {
   // Also sequentially consistent, with the look at cold_ in ProcessEnded; partner: WaitProcess.
   generation_.fetch_add(1, std::memory_order_seq_cst);
   behavior_.reset();
+  environment_.reset();
 
   // Notices first, answers afterwards: a caller that learns of the end finds the others informed.
   gen::MessageInheritance inheritance{.pid = self,
@@ -266,7 +272,6 @@ gen::Result<gen::PID> Process::SpawnChild(const SpawnRequest& request) {
     return TerminatedError(failure);
   }
   const std::uint64_t id = NextUniqueId();
-  child.init_from_ = Self().id;
   child.init_ref_ = id;
   await_.Begin(id);
   child.dispatcher_->Schedule(child);

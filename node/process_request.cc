@@ -18,6 +18,7 @@ gen::Result<gen::Ref> Process::RequestEnvelope(gen::PID to, core::EnvelopePtr& r
   const std::uint64_t former_ref = std::exchange(request->ref, id);
   const std::int64_t former_deadline = request->deadline;
   if (!kept || former_deadline == 0) request->deadline = deadline;
+  MarkImportant(*request);
   AwaitedResponses& awaited = Cold().awaited;
   awaited.Add(id, generation_.load(std::memory_order_relaxed));
   ++sends_;
@@ -86,6 +87,9 @@ gen::Result<void> Process::PassOn(gen::PID to, core::Envelope& envelope) {
   const std::uint64_t pool = envelope.ref;
   if (routed) UnmarkRouted(envelope);
   if (IsRequest(envelope)) runtime_->NoteTaken(envelope, CallEdge::Stage::kPassedOn);
+  // It was addressed to this process by a name; the other one gets it by its PID.
+  const auto tagged = static_cast<std::uint8_t>(envelope.flags & core::Envelope::kFlagTagged);
+  envelope.flags &= static_cast<std::uint8_t>(~core::Envelope::kFlagTagged);
   mailbox_.Detach(&envelope);
   core::EnvelopePtr passed(&envelope);
   ++sends_;
@@ -95,6 +99,7 @@ gen::Result<void> Process::PassOn(gen::PID to, core::Envelope& envelope) {
     if (routed) NoteRoutedHandled();
   } else {
     (void)passed.release();  // still the one being handled
+    envelope.flags |= tagged;
     if (routed) MarkRouted(envelope, pool);
   }
   return sent;

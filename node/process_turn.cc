@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <ergon/core/worker.h>
+#include <ergon/gen/event.h>
 #include <ergon/gen/notices.h>
 #include <ergon/node/current_process.h>
 #include <ergon/node/process.h>
@@ -97,6 +98,9 @@ void Process::HandleEnvelope(core::Envelope& envelope) {
   answered_ = false;
   bool expired = false;
   switch (static_cast<gen::EnvelopeKind>(envelope.kind)) {
+    case gen::EnvelopeKind::kMessage:
+      expired = !HandleMessage(envelope);
+      break;
     case gen::EnvelopeKind::kRequest:
       expired = !HandleRequest(envelope);
       break;
@@ -177,6 +181,18 @@ void Process::HandleInheritance(core::Envelope& envelope) {
   Guarded([&] { NoteStatus(behavior_->ProcessMessage(envelope)); });
 }
 
+bool Process::HandleMessage(core::Envelope& envelope) {
+  if ((envelope.flags & core::Envelope::kFlagStamped) != 0 &&
+      !runtime_->periodic_sends().Take(envelope)) [[unlikely]] {
+    CountExpired();
+    runtime_->NoteDrop(envelope, Self(), gen::DropReason::kExpired,
+                       gen::Error(gen::ErrorCode::kTimeout, "its timer was cancelled"));
+    return false;
+  }
+  Guarded([&] { NoteStatus(behavior_->ProcessMessage(envelope)); });
+  return true;
+}
+
 bool Process::HandleRequest(core::Envelope& envelope) {
   // The coarse clock is cheap and late by up to kCoarseLag at most: it skips what has surely
   // expired.
@@ -214,6 +230,9 @@ bool Process::IsStopSignal(const core::Envelope& envelope) const {
   const auto kind = static_cast<gen::EnvelopeKind>(envelope.kind);
   if (kind == gen::EnvelopeKind::kKill) return true;
   if (kind != gen::EnvelopeKind::kExit) return false;
+  if (const auto* event = const_cast<core::Envelope&>(envelope).ValueAs<gen::MessageExitEvent>()) {
+    return !TrapExit() && !event->reason.IsNormal();
+  }
   const auto* exit = const_cast<core::Envelope&>(envelope).ValueAs<gen::MessageExitPID>();
   if (exit->pid == Parent()) return true;
   if (TrapExit()) return false;
@@ -221,12 +240,16 @@ bool Process::IsStopSignal(const core::Envelope& envelope) const {
 }
 
 void Process::HandleExit(core::Envelope& envelope) {
+  const auto* event = envelope.ValueAs<gen::MessageExitEvent>();
   const auto* exit = envelope.ValueAs<gen::MessageExitPID>();
   const bool from_link = envelope.ref != gen::kExplicitExit;
   // A link's signal counts once, and not after Unlink.
-  if (from_link && !Relations::TakeLink(*this, exit->pid)) return;
+  if (event != nullptr ? !Relations::TakeSubscription(*this, envelope.ref)
+                       : from_link && !Relations::TakeLink(*this, exit->pid)) {
+    return;
+  }
   if (IsStopSignal(envelope)) {
-    const gen::Reason reason = exit->reason;
+    const gen::Reason reason = event != nullptr ? event->reason : exit->reason;
     AskToStop(reason);
   } else if (TrapExit()) {
     Guarded([&] { NoteStatus(behavior_->ProcessMessage(envelope)); });
@@ -234,6 +257,9 @@ void Process::HandleExit(core::Envelope& envelope) {
 }
 
 bool Process::HandleDown(core::Envelope& envelope) {
+  if (envelope.type == core::TypeOf<gen::MessageDownEvent>()) {
+    return Relations::TakeSubscription(*this, envelope.ref);
+  }
   return envelope.ref == 0 || Relations::TakeMonitor(*this, envelope.ref);
 }
 

@@ -105,6 +105,7 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
   request->deadline = deadline;
   CallEdge& edge = GetCallEdge();
   edge.Begin(id, to.id, request->type, now, runtime_->TicketOf(to, *request));
+  MarkImportant(*request);
   await_.Begin(id);
   ++sends_;
   const bool is_message = IsMessage(*request);  // or an inspection

@@ -14,6 +14,7 @@ QueueLane::Outcome QueueLane::Push(std::uint32_t generation, bool only_if_room,
   std::lock_guard lock(mutex_);
   if (queue_ == nullptr || !IsOf(generation) || stopping_) return Outcome::kClosed;
   if (only_if_room && bound_ != 0 && queue_->size() >= bound_) return Outcome::kFull;
+  core::Envelope* const newest = envelope.get();
   gen::OwnedMessage message(std::move(envelope));
   gen::OwnedMessage loser;
   bool taken = false;
@@ -28,6 +29,10 @@ QueueLane::Outcome QueueLane::Push(std::uint32_t generation, bool only_if_room,
     return Outcome::kFull;
   }
   dropped = loser.Release();
+  if (dropped.get() == newest && (newest->flags & core::Envelope::kFlagImportant) != 0) {
+    envelope = std::move(dropped);
+    return Outcome::kFull;
+  }
   NoteSize(mailbox);
   return Outcome::kQueued;
 }

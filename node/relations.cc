@@ -4,6 +4,7 @@
 #include <mutex>
 #include <utility>
 
+#include <ergon/gen/event.h>
 #include <ergon/gen/notices.h>
 #include <ergon/node/process.h>
 #include <ergon/node/runtime.h>
@@ -186,6 +187,10 @@ bool Relations::IsStale(Process& self, const core::Envelope& signal) {
   if (cold == nullptr) return true;
   const gen::PID other = gen::PID::FromAddress(signal.from);
   std::lock_guard lock(cold->lock);
+  if (signal.type == core::TypeOf<gen::MessageExitEvent>()) {
+    return std::none_of(cold->subscriptions.begin(), cold->subscriptions.end(),
+                        [&](const auto& subscription) { return subscription.id == signal.ref; });
+  }
   return std::find(cold->links.begin(), cold->links.end(), other) == cold->links.end();
 }
 
@@ -201,6 +206,14 @@ bool Relations::TakeMonitor(Process& self, std::uint64_t ref) {
   if (cold == nullptr) return false;
   std::lock_guard lock(cold->lock);
   return TakeFirst(cold->monitors, [&](const auto& monitor) { return monitor.ref.id == ref; });
+}
+
+bool Relations::TakeSubscription(Process& self, std::uint64_t id) {
+  ProcessCold* cold = self.ColdIfAny();
+  if (cold == nullptr) return false;
+  std::lock_guard lock(cold->lock);
+  return TakeFirst(cold->subscriptions,
+                   [&](const auto& subscription) { return subscription.id == id; });
 }
 
 void Relations::ReleaseTarget(Runtime& runtime, Process& self, gen::PID pid,

@@ -40,6 +40,7 @@ class Relations {
   // Takes the entry that a notice belongs to; false: the notice is stale.
   static bool TakeLink(Process& self, gen::PID other);
   static bool TakeMonitor(Process& self, std::uint64_t ref);
+  static bool TakeSubscription(Process& self, std::uint64_t id);
 
   // A name or an alias of `self` is gone while the process lives: tells those who monitor by it.
   static void ReleaseTarget(Runtime& runtime, Process& self, gen::PID pid,

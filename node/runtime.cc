@@ -79,6 +79,7 @@ Runtime::Runtime(gen::Atom name, gen::NodeOptions options, std::shared_ptr<core:
                                          : std::make_shared<core::TimerQueue>(*clock_)),
       pending_calls_(*timers_, [this](const CallEdge::View& call) { return TimeoutError(call); }),
       drop_memory_(options_.drops_remembered),
+      environment_(options_.environment),
       table_(*this),
       dispatcher_(std::move(dispatcher)),
       started_at_(clock_->Now()) {}
@@ -95,6 +96,14 @@ void Runtime::Write(gen::LogLevel level, std::string_view text) {
 asio::io_context& Runtime::Io() {
   if (io_ == nullptr) core::Fatal("Await", "a node with a clock of its own has no I/O");
   return io_->context();
+}
+
+std::chrono::system_clock::time_point Runtime::Wall() const {
+  using std::chrono::system_clock;
+  if (options_.wall_clock) return options_.wall_clock();
+  if (options_.clock == nullptr) return system_clock::now();
+  return system_clock::time_point(
+      std::chrono::duration_cast<system_clock::duration>(std::chrono::nanoseconds(clock_->Now())));
 }
 
 // ---- spawning
@@ -163,7 +172,6 @@ gen::Result<gen::PID> Runtime::SpawnFromOutside(const SpawnRequest& request) {
   Process& process = **opened;
   const gen::PID pid = process.Self();
   const std::uint64_t id = NextUniqueId();
-  process.init_from_ = Self().id;
   process.init_ref_ = id;
   core::Event done;
   gen::Result<core::EnvelopePtr> response = gen::ErrNodeTerminated;
@@ -176,6 +184,23 @@ gen::Result<gen::PID> Runtime::SpawnFromOutside(const SpawnRequest& request) {
   if (!response) return std::move(response.error());
   if (auto* error = (*response)->ValueAs<gen::Error>()) return std::move(*error);
   return pid;
+}
+
+gen::Result<void> Runtime::SpawnInBackground(const SpawnRequest& request,
+                                             std::function<void(gen::Result<void>)> done) {
+  if (phase_.load() != Phase::kRunning) return gen::ErrNodeTerminated;
+  auto opened = OpenProcess(request);
+  if (!opened) return std::move(opened.error());
+  Process& process = **opened;
+  process.init_ref_ = NextUniqueId();
+  pending_calls_.Add(process.init_ref_, 0,
+                     [done = std::move(done)](gen::Result<core::EnvelopePtr> answer) {
+                       gen::Error* error = answer ? (*answer)->ValueAs<gen::Error>() : nullptr;
+                       if (!answer) error = &answer.error();
+                       done(error == nullptr ? gen::Result<void>() : std::move(*error));
+                     });
+  Dispatch(process);
+  return {};
 }
 
 gen::Result<gen::PID> Runtime::Spawn(const gen::ProcessFactory& factory,

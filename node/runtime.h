@@ -8,7 +8,9 @@
 //   routing.cc        the same for pools
 //   delayed_send.cc   messages that are sent later
 //   exit_signals.cc   exit signals, kills, stops
-//   registry.cc       names, aliases, events
+//   registry.cc       names and aliases
+//   publishing.cc     events
+//   inheritance.cc    environments, and who leads whom
 //   shutdown.cc       Stop, StopForce, Wait
 #pragma once
 
@@ -16,6 +18,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -28,14 +31,17 @@
 #include <ergon/gen/process_host.h>
 #include <ergon/node/applications.h>
 #include <ergon/node/call_edge.h>
+#include <ergon/node/cron.h>
 #include <ergon/node/drop_memory.h>
 #include <ergon/node/events.h>
 #include <ergon/node/io_thread.h>
 #include <ergon/node/lent_threads.h>
 #include <ergon/node/logging.h>
 #include <ergon/node/names.h>
+#include <ergon/node/node_environment.h>
 #include <ergon/node/own_dispatchers.h>
 #include <ergon/node/pending_calls.h>
+#include <ergon/node/periodic_sends.h>
 #include <ergon/node/process.h>
 #include <ergon/node/process_table.h>
 #include <ergon/node/stop_sequence.h>
@@ -63,6 +69,11 @@ class Runtime final : public gen::Node, private gen::LogSink {
                                          core::EnvelopePtr response) override;
   gen::Result<gen::TimerHandle> SendEnvelopeAfter(const gen::Target& to, core::EnvelopePtr envelope,
                                                   std::chrono::nanoseconds delay) override;
+  gen::Result<gen::TimerHandle> SendEnvelopesEvery(const gen::Target& to,
+                                                   std::function<core::EnvelopePtr()> make,
+                                                   std::chrono::nanoseconds period) override {
+    return periodic_sends_.Start(Self(), to, std::move(make), period);
+  }
   gen::Result<void> SendExit(const gen::Target& to, gen::Reason reason) override;
 
   // -- gen::Node --
@@ -105,6 +116,23 @@ class Runtime final : public gen::Node, private gen::LogSink {
   [[nodiscard]] std::vector<gen::Atom> Applications() const override {
     return applications_.List();
   }
+  [[nodiscard]] std::optional<std::string> Env(std::string_view name) const override;
+  [[nodiscard]] gen::Environment EnvList() const override { return *environment_.Get(); }
+  void SetEnv(std::string_view name, std::optional<std::string> value) override {
+    environment_.Set(name, std::move(value));
+  }
+  gen::Result<void> AddCronJob(const gen::CronJob& job) override { return cron_.Add(job); }
+  gen::Result<void> RemoveCronJob(gen::Atom name) override { return cron_.Remove(name); }
+  gen::Result<void> EnableCronJob(gen::Atom name) override { return cron_.Enable(name, true); }
+  gen::Result<void> DisableCronJob(gen::Atom name) override { return cron_.Enable(name, false); }
+  [[nodiscard]] gen::Result<gen::CronJobInfo> CronJobInfo(gen::Atom name) const override {
+    return cron_.Info(name);
+  }
+  [[nodiscard]] std::vector<gen::CronJobInfo> CronJobs() const override { return cron_.List(); }
+  [[nodiscard]] std::vector<gen::CronRun> CronRuns(std::chrono::sys_seconds since,
+                                                   std::chrono::seconds duration) const override {
+    return cron_.Runs(since, duration);
+  }
   void Stop() override;
   void StopForce() override;
   void Wait() override;
@@ -133,6 +161,7 @@ class Runtime final : public gen::Node, private gen::LogSink {
   // After a signal was delivered; `ends`: it will end the process.
   void Interrupt(Process& process, gen::PID pid, bool ends);
   void SendExitSignal(gen::PID to, gen::PID from, const gen::Reason& reason, std::uint64_t ref);
+  void DeliverExit(gen::PID to, core::EnvelopePtr signal);
   gen::Result<void> SendExitFrom(gen::PID from, const gen::Target& to, const gen::Reason& reason);
   gen::Result<gen::TimerHandle> SendAfterFrom(const gen::Target& to, core::EnvelopePtr envelope,
                                               std::chrono::nanoseconds delay);
@@ -163,6 +192,16 @@ class Runtime final : public gen::Node, private gen::LogSink {
   // -- for processes (runtime.cc) --
   // A process in a fresh slot; the caller has the right to run it.
   gen::Result<Process*> OpenProcess(const SpawnRequest& request);
+  // -- for processes (inheritance.cc) --
+  // What a process that is about to be spawned is led by (0: itself), and what it inherits; null:
+  // nothing.
+  [[nodiscard]] std::uint64_t LeaderOf(const SpawnRequest& request) const;
+  [[nodiscard]] SharedEnvironment InheritedBy(const SpawnRequest& request);
+  void SetEnv(Process& process, std::string_view name, std::optional<std::string> value);
+  // Starts a process; `done` is called when its Init has ended, with an error if that failed, maybe on
+  // another thread. After an error it is not called.
+  gen::Result<void> SpawnInBackground(const SpawnRequest& request,
+                                      std::function<void(gen::Result<void>)> done);
   // The last thing a process does; its slot is free afterwards.
   void ProcessEnded(Process& process, gen::PID pid, const gen::Reason& reason);
   gen::Result<core::Dispatcher*> TakeOwnDispatcher() {
@@ -174,22 +213,32 @@ class Runtime final : public gen::Node, private gen::LogSink {
   [[nodiscard]] std::uint64_t FirstChoice(const PoolSlot& slot) const;
 
   // -- for processes (registry.cc) --
-  // Names, aliases and events; `reason` is what subscribers are told.
+  // Names, aliases, events and periodic sends; `reason` is what subscribers are told.
   void ReleaseNames(Process& process, const gen::Reason& reason);
-  // Takes an event away and tells its subscribers.
-  void EndEvent(gen::Atom name, gen::PID producer, const gen::Reason& reason);
   gen::Result<gen::Alias> CreateAlias(Process& process);
   gen::Result<void> DeleteAlias(Process& process, gen::Alias alias);
-  gen::Result<gen::Ref> RegisterEvent(Process& producer, gen::Atom name);
+
+  // -- for processes (publishing.cc) --
+  gen::Result<gen::Ref> RegisterEvent(Process& producer, gen::Atom name,
+                                      const gen::EventOptions& options);
   gen::Result<void> UnregisterEvent(Process& producer, gen::Atom name);
-  gen::Result<void> SubscribeEvent(Process& subscriber, const gen::Event& event);
-  gen::Result<void> UnsubscribeEvent(Process& subscriber, const gen::Event& event);
+  // Takes an event away and tells its subscribers.
+  void EndEvent(gen::Atom name, gen::PID producer, const gen::Reason& reason);
+  // `link`: its end is an exit signal.
+  gen::Result<std::vector<gen::MessageEvent>> SubscribeEvent(Process& subscriber,
+                                                             const gen::Event& event, bool link);
+  gen::Result<void> UnsubscribeEvent(Process& subscriber, const gen::Event& event, bool link);
+  // One whose note is gone already.
+  void EndSubscription(const ProcessCold::EventSubscription& note, gen::PID subscriber);
   gen::Result<std::size_t> PublishEvent(gen::PID from, gen::Atom name, gen::Ref token,
                                         core::EnvelopePtr value);
 
   [[nodiscard]] std::uint32_t creation() const { return creation_; }
   [[nodiscard]] const core::Clock& clock() const { return *clock_; }
   [[nodiscard]] core::TimerQueue& timers() { return *timers_; }
+  [[nodiscard]] PeriodicSends& periodic_sends() { return periodic_sends_; }
+  // The time of day.
+  [[nodiscard]] std::chrono::system_clock::time_point Wall() const;
   [[nodiscard]] core::Dispatcher& dispatcher() { return *dispatcher_; }
   // False: one thread runs everything, and nothing may run beside it.
   [[nodiscard]] bool HasThreads() const { return dispatcher_->HasThreads(); }
@@ -242,6 +291,11 @@ class Runtime final : public gen::Node, private gen::LogSink {
   bool ToFallback(Process& process, gen::PID to, core::EnvelopePtr& envelope);
   gen::Result<void> MailboxFull(Process& process, gen::PID to, core::EnvelopePtr& envelope);
   static void Dispatch(Process& process);
+  // Null: it has none, or has ended.
+  [[nodiscard]] SharedEnvironment EnvironmentOf(gen::PID pid) const;
+  // Sends it a MessageEventStart or MessageEventStop.
+  template <class Notice>
+  void TellProducer(gen::Atom name, gen::PID producer);
 
   [[nodiscard]] const std::type_info* BehaviorType(gen::PID pid) const;  // null: not known
   [[nodiscard]] gen::PID PidOf(std::uint64_t id) const { return {id, name_, creation_}; }
@@ -280,13 +334,16 @@ class Runtime final : public gen::Node, private gen::LogSink {
   Names names_;
   Aliases aliases_;
   Events events_;
+  PeriodicSends periodic_sends_{*this};
+  Cron cron_{*this};
+  NodeEnvironment environment_;
   node::Applications applications_{*this};
   ProcessTable table_;
   std::shared_ptr<core::Dispatcher> dispatcher_;  // its threads use all of the above
   OwnDispatchers own_dispatchers_;                // theirs too
   LentThreads lent_threads_{own_dispatchers_, options_.blocking_threads};
   std::unique_ptr<Watchdog> watchdog_;  // null: nothing is watched
-  std::unique_ptr<IoThread> io_;  // its thread too; null with the caller's own clock
+  std::unique_ptr<IoThread> io_;        // its thread too; null with the caller's own clock
 
   const std::int64_t started_at_;
   std::atomic<std::uint64_t> spawned_{0};

@@ -246,6 +246,11 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
     timers.emplace_back(now + delay.count(), std::move(envelope));
     return gen::TimerHandle();
   }
+  gen::Result<gen::TimerHandle> SendEnvelopesEvery(const gen::Target& to,
+                                                   std::function<core::EnvelopePtr()> make,
+                                                   std::chrono::nanoseconds period) override {
+    return SendEnvelopeAfter(to, make(), period);  // its first tick
+  }
   gen::Result<void> SendExit(const gen::Target&, gen::Reason) override { return {}; }
 
   // -- gen::Process --
@@ -253,6 +258,7 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
   gen::PID Self() const override { return Pid(kSelf); }
   gen::Atom Name() const override { return "fake"; }
   gen::PID Parent() const override { return Pid(kParent); }
+  gen::PID Leader() const override { return Pid(kSelf); }
   gen::Node& Node() const override { throw std::logic_error("there is no node"); }
   gen::Log Log() override { return gen::Log(*this); }
   gen::Result<gen::PID> Spawn(const gen::ProcessFactory& factory,
@@ -271,13 +277,26 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
   gen::Result<void> Unlink(const gen::Target&) override { return {}; }
   gen::Result<gen::Ref> Monitor(const gen::Target&) override { return gen::Ref{}; }
   gen::Result<void> Demonitor(gen::Ref) override { return {}; }
-  gen::Result<gen::Ref> RegisterEvent(gen::Atom) override { return gen::Ref{}; }
+  gen::Result<gen::Ref> RegisterEvent(gen::Atom, const gen::EventOptions&) override {
+    return gen::Ref{};
+  }
   gen::Result<void> UnregisterEvent(gen::Atom) override { return {}; }
-  gen::Result<void> MonitorEvent(const gen::Event&) override { return {}; }
+  gen::Result<std::vector<gen::MessageEvent>> MonitorEvent(const gen::Event&) override {
+    return std::vector<gen::MessageEvent>();
+  }
   gen::Result<void> DemonitorEvent(const gen::Event&) override { return {}; }
+  gen::Result<std::vector<gen::MessageEvent>> LinkEvent(const gen::Event&) override {
+    return std::vector<gen::MessageEvent>();
+  }
+  gen::Result<void> UnlinkEvent(const gen::Event&) override { return {}; }
+  std::optional<std::string> Env(std::string_view) const override { return std::nullopt; }
+  gen::Environment EnvList() const override { return {}; }
+  void SetEnv(std::string_view, std::optional<std::string>) override {}
   void SetTrapExit(bool trap) override { traps_exit = trap; }
   bool TrapExit() const override { return traps_exit; }
   void SetSendPriority(gen::MessagePriority) override {}
+  void SetImportantDelivery(bool) override {}
+  bool ImportantDelivery() const override { return false; }
   void SetLogLevel(gen::LogLevel) override {}
   bool Sleep(std::chrono::nanoseconds) override { return true; }
   void Yield() override {}

@@ -132,6 +132,37 @@ TEST_CASE("envelope: a throwing constructor leaves nothing behind") {
   CHECK(Tracked::alive == 1);
 }
 
+template <class T>
+void CheckTag(std::uint64_t tag) {
+  EnvelopePtr envelope = MakeTaggedEnvelope<T>(tag, 3, Lane::kSystem);
+  REQUIRE((envelope->flags & Envelope::kFlagTagged) != 0);
+  CHECK(envelope->Tag() == tag);
+  const auto value = reinterpret_cast<std::uintptr_t>(envelope->Value());
+  const auto place = reinterpret_cast<std::uintptr_t>(&envelope->Tag());
+  CHECK(place % alignof(std::uint64_t) == 0);
+  CHECK(place >= value + sizeof(T));
+  CHECK(place < value + sizeof(T) + 8);
+  envelope->Tag() = ~std::uint64_t{0};
+  CHECK(*envelope->ValueAs<T>() == T{});
+  // Still there when the value is gone.
+  ConsumeValue(*envelope);
+  CHECK(envelope->Tag() == ~std::uint64_t{0});
+}
+
+TEST_CASE("envelope: a tag stands behind the value, whatever its size") {
+  CheckTag<char>(1);
+  CheckTag<std::uint64_t>(2);
+  CheckTag<std::array<char, 57>>(3);
+  CheckTag<std::array<char, 4096>>(std::uint64_t{1} << 63);
+  CheckTag<std::string>(4);
+  EnvelopePtr aligned = MakeTaggedEnvelope<Aligned<64>>(5, 0, Lane::kMain);
+  CHECK(aligned->Tag() == 5);
+  CHECK(aligned->ValueAs<Aligned<64>>()->number == 7);
+  EnvelopePtr without = MakeTaggedEnvelope<int>(0, 0, Lane::kMain, 5);
+  CHECK(without->flags == 0);
+  CHECK(without->size_class == MakeEnvelope<int>(0, Lane::kMain, 5)->size_class);
+}
+
 TEST_CASE("envelope: a signal has no value") {
   EnvelopePtr signal = MakeSignal(9, Lane::kUrgent);
   CHECK(signal->type == nullptr);

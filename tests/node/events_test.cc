@@ -126,7 +126,7 @@ TEST_CASE("events: subscribers hear of the event's end") {
   }));
   CHECK(t.node.Send(producer, End{gen::Reason::Error("broke")}));
   CHECK(kit::Eventually([&] { return seen.size() == 2; }));
-  CHECK(seen.All()[0].what == "e down: normal");
+  CHECK(seen.All()[0].what == "e down: event unregistered");
   CHECK(seen.All()[1].what == "e down: broke");
   // The name is free, and the subscriber can subscribe again.
   const gen::PID next = t.Spawn();

@@ -56,9 +56,13 @@ class Subject : public act::Actor {
   using Actor::DeleteAlias;
   using Actor::Demonitor;
   using Actor::DemonitorEvent;
+  using Actor::Env;
+  using Actor::EnvList;
   using Actor::Forward;
   using Actor::Inspect;
+  using Actor::Leader;
   using Actor::Link;
+  using Actor::LinkEvent;
   using Actor::Log;
   using Actor::MakeRef;
   using Actor::Monitor;
@@ -74,10 +78,14 @@ class Subject : public act::Actor {
   using Actor::Send;
   using Actor::SendAfter;
   using Actor::SendEvent;
+  using Actor::SendEvery;
   using Actor::SendExit;
+  using Actor::SendImportant;
   using Actor::SendResponse;
   using Actor::SendResponseError;
   using Actor::SendWithPriority;
+  using Actor::SetEnv;
+  using Actor::SetImportantDelivery;
   using Actor::SetLogLevel;
   using Actor::SetSendPriority;
   using Actor::SetTrapExit;
@@ -87,6 +95,7 @@ class Subject : public act::Actor {
   using Actor::Stash;
   using Actor::TrapExit;
   using Actor::Unlink;
+  using Actor::UnlinkEvent;
   using Actor::UnregisterEvent;
   using Actor::UnregisterName;
   using Actor::UnstashAll;

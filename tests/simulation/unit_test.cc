@@ -249,6 +249,31 @@ class Lamp : public act::StateMachine<bool> {
   }
 };
 
+class Metronome : public act::Actor {
+  gen::Status Init(const gen::Args&) override {
+    handle_ = SendEvery(Self(), Get{}, 10ms).value();
+    SetEnv("tempo", "slow");
+    return gen::Continue();
+  }
+  gen::Status HandleMessage(gen::PID, gen::Message&) override {
+    if (++ticks_ == 3) CHECK(handle_.Cancel());
+    return gen::Continue();
+  }
+  gen::CallResult HandleCall(gen::PID, gen::Ref, gen::Message&) override {
+    return gen::Reply(Env("tempo").value() + std::to_string(ticks_));
+  }
+  gen::TimerHandle handle_;
+  int ticks_ = 0;
+};
+
+TEST_CASE("unit: periodic sends come as time passes, until they are cancelled") {
+  Unit unit(gen::Factory<Metronome>());
+  unit.Advance(29ms);
+  CHECK(unit.Call<std::string>(unit.NewPID(), 0).value() == "slow2");
+  unit.Advance(100ms);
+  CHECK(unit.Call<std::string>(unit.NewPID(), 0).value() == "slow3");
+}
+
 TEST_CASE("unit: the time-outs of a state machine fire as time passes") {
   Unit unit(gen::Factory<Lamp>());
   CHECK(unit.Inspect().at("state") == "off");

@@ -127,8 +127,14 @@ void Unit::Advance(std::chrono::nanoseconds time) {
     if (next == host_.planned.end() || next->at > end) break;
     UnitHost::Planned due = std::move(*next);
     host_.planned.erase(next);
-    if (std::exchange(*due.cancelled, true)) continue;
+    if (due.again ? *due.cancelled : std::exchange(*due.cancelled, true)) continue;
     host_.now = std::max(host_.now, due.at);
+    if (due.again) {
+      core::EnvelopePtr tick = due.again();
+      tick->from = due.envelope->from;
+      host_.planned.push_back(
+          {due.at + due.period, due.to, std::move(tick), due.cancelled, due.again, due.period});
+    }
     if (due.to != Self()) {
       host_.sent.push_back({due.to, std::move(due.envelope)});
     } else if (!ended_) {

@@ -82,6 +82,17 @@ gen::Result<gen::TimerHandle> UnitHost::SendEnvelopeAfter(const gen::Target& to,
   return gen::TimerHandle(std::make_shared<PlannedState>(std::move(cancelled)));
 }
 
+gen::Result<gen::TimerHandle> UnitHost::SendEnvelopesEvery(const gen::Target& to,
+                                                           std::function<core::EnvelopePtr()> make,
+                                                           std::chrono::nanoseconds period) {
+  if (period.count() <= 0) return gen::Error(gen::ErrorCode::kIncorrect, "period: not more than 0");
+  auto handle = SendEnvelopeAfter(to, make(), period);
+  if (!handle) return handle;
+  planned.back().again = std::move(make);
+  planned.back().period = period.count();
+  return handle;
+}
+
 gen::Result<void> UnitHost::SendExit(const gen::Target& to, gen::Reason reason) {
   auto pid = Resolve(to);
   if (!pid) return std::move(pid.error());

@@ -25,6 +25,8 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
     gen::PID to;
     core::EnvelopePtr envelope;
     std::shared_ptr<bool> cancelled;
+    std::function<core::EnvelopePtr()> again = {};  // SendEvery: makes the next one
+    std::int64_t period = 0;
   };
   struct Response {
     gen::Ref ref;
@@ -57,6 +59,8 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
   std::vector<Answerer> answerers;
   std::int64_t now = 0;
   bool traps_exits = false;
+  bool important_delivery = false;
+  gen::Environment environment;
 
   // -- gen::Messenger --
   [[nodiscard]] gen::Result<gen::PID> Resolve(const gen::Target& target) const override;
@@ -68,12 +72,16 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
                                          core::EnvelopePtr response) override;
   gen::Result<gen::TimerHandle> SendEnvelopeAfter(const gen::Target& to, core::EnvelopePtr envelope,
                                                   std::chrono::nanoseconds delay) override;
+  gen::Result<gen::TimerHandle> SendEnvelopesEvery(const gen::Target& to,
+                                                   std::function<core::EnvelopePtr()> make,
+                                                   std::chrono::nanoseconds period) override;
   gen::Result<void> SendExit(const gen::Target& to, gen::Reason reason) override;
 
   // -- gen::Process --
   [[nodiscard]] gen::PID Self() const override { return MakePID(1); }
   [[nodiscard]] gen::Atom Name() const override { return name_; }
   [[nodiscard]] gen::PID Parent() const override { return MakePID(2); }
+  [[nodiscard]] gen::PID Leader() const override { return Self(); }
   [[nodiscard]] gen::Node& Node() const override;
   [[nodiscard]] gen::Log Log() override { return gen::Log(*this); }
   gen::Result<gen::PID> Spawn(const gen::ProcessFactory&, const gen::ProcessOptions&,
@@ -92,13 +100,33 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
   gen::Result<void> Unlink(const gen::Target& to) override;
   gen::Result<gen::Ref> Monitor(const gen::Target& to) override;
   gen::Result<void> Demonitor(gen::Ref) override { return {}; }
-  gen::Result<gen::Ref> RegisterEvent(gen::Atom) override { return MakeRef(); }
+  gen::Result<gen::Ref> RegisterEvent(gen::Atom, const gen::EventOptions&) override {
+    return MakeRef();
+  }
   gen::Result<void> UnregisterEvent(gen::Atom) override { return {}; }
-  gen::Result<void> MonitorEvent(const gen::Event&) override { return {}; }
+  gen::Result<std::vector<gen::MessageEvent>> MonitorEvent(const gen::Event&) override {
+    return std::vector<gen::MessageEvent>();
+  }
   gen::Result<void> DemonitorEvent(const gen::Event&) override { return {}; }
+  gen::Result<std::vector<gen::MessageEvent>> LinkEvent(const gen::Event&) override {
+    return std::vector<gen::MessageEvent>();
+  }
+  gen::Result<void> UnlinkEvent(const gen::Event&) override { return {}; }
+  [[nodiscard]] std::optional<std::string> Env(std::string_view name) const override {
+    const auto found = environment.find(std::string(name));
+    if (found == environment.end()) return std::nullopt;
+    return found->second;
+  }
+  [[nodiscard]] gen::Environment EnvList() const override { return environment; }
+  void SetEnv(std::string_view name, std::optional<std::string> value) override {
+    environment.erase(std::string(name));
+    if (value) environment.emplace(name, std::move(*value));
+  }
   void SetTrapExit(bool trap) override { traps_exits = trap; }
   [[nodiscard]] bool TrapExit() const override { return traps_exits; }
   void SetSendPriority(gen::MessagePriority priority) override { priority_ = priority; }
+  void SetImportantDelivery(bool important) override { important_delivery = important; }
+  [[nodiscard]] bool ImportantDelivery() const override { return important_delivery; }
   void SetLogLevel(gen::LogLevel) override {}
   bool Sleep(std::chrono::nanoseconds duration) override {
     now += duration.count();

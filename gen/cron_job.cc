@@ -1,0 +1,17 @@
+#include <ergon/gen/cron_job.h>
+
+namespace ergon::gen {
+
+CronAction CronAction::Send(Target to) {
+  return CronAction(Sending{to, [](const MessageCron& run) { return Make(run); }});
+}
+
+CronAction CronAction::Spawn(ProcessFactory factory, ProcessOptions options, Args args, Atom name) {
+  return CronAction(Spawning{std::move(factory), std::move(options), std::move(args), name});
+}
+
+CronAction CronAction::Run(std::function<void(Process& self, const MessageCron& run)> function) {
+  return CronAction(What(std::in_place_type<Function>, std::move(function)));
+}
+
+}  // namespace ergon::gen

@@ -1,0 +1,107 @@
+// Work that a node does at certain times of day, on certain days.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include <ergon/core/envelope.h>
+#include <ergon/gen/args.h>
+#include <ergon/gen/atom.h>
+#include <ergon/gen/cron_zone.h>
+#include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/factory.h>
+#include <ergon/gen/message.h>
+#include <ergon/gen/priority.h>
+#include <ergon/gen/process_options.h>
+#include <ergon/gen/target.h>
+
+namespace ergon::gen {
+
+class Process;
+
+// One run of a job: what CronAction::Send sends if it has no value of its own.
+struct MessageCron {
+  Atom job;
+  std::chrono::sys_seconds time;  // when it was due
+};
+using CronRun = MessageCron;
+
+// What a job does. A value.
+class CronAction {
+ public:
+  // Sends a message, from the node: a MessageCron.
+  static CronAction Send(Target to);
+  // A copy of `value`, which is made on the thread of the timers.
+  template <class T>
+  static CronAction Send(Target to, T value) {
+    return CronAction(Sending{to, [value = StoredType<T>(std::move(value))](const MessageCron&) {
+                                return Make<StoredType<T>>(value);
+                              }});
+  }
+  // Spawns a process, as Node::Spawn, or if `name` is not empty as Node::SpawnRegister.
+  static CronAction Spawn(ProcessFactory factory, ProcessOptions options = {}, Args args = {},
+                          Atom name = {});
+  // Runs a function in a process of its own, which ends when it returns. An exception fails the run.
+  static CronAction Run(std::function<void(Process& self, const MessageCron& run)> function);
+
+  // Nothing: not allowed in a job.
+  CronAction() = default;
+
+  // -- for the runtime --
+
+  struct Sending {
+    Target to;
+    std::function<core::EnvelopePtr(const MessageCron&)> make;
+  };
+  struct Spawning {
+    ProcessFactory factory;
+    ProcessOptions options;
+    Args args;
+    Atom name;
+  };
+  using Function = std::function<void(Process& self, const MessageCron& run)>;
+  using What = std::variant<std::monostate, Sending, Spawning, Function>;
+  [[nodiscard]] const What& what() const noexcept { return what_; }
+
+ private:
+  explicit CronAction(What what) : what_(std::move(what)) {}
+  template <class T>
+  static core::EnvelopePtr Make(const T& value) {
+    return core::MakeEnvelope<T>(static_cast<std::uint8_t>(EnvelopeKind::kMessage),
+                                 core::Lane::kMain, value);
+  }
+
+  What what_;
+};
+
+// Runs are at whole minutes of the node's wall clock (NodeOptions::wall_clock), as soon as it shows
+// them. One that is a minute late or more, because the machine was suspended or its clock set, is
+// missed and not made up; a clock that is set back makes none run again.
+struct CronJob {
+  Atom name = {};          // required
+  std::string spec = {};   // required; see gen::CronSchedule
+  CronZone zone = {};      // of the times in `spec`
+  CronAction action = {};  // required
+  bool enabled = true;
+};
+
+// A moment's view of a job.
+struct CronJobInfo {
+  Atom name;
+  std::string spec;
+  std::string zone;
+  bool enabled = true;
+  std::uint64_t runs = 0;
+  std::uint64_t missed = 0;  // runs that would have been late
+  std::uint64_t failed = 0;  // of `runs`: the message was not sent, the process did not start, ...
+  std::optional<std::chrono::sys_seconds> last_run = std::nullopt;
+  std::string last_error;                                           // of the last that failed
+  std::optional<std::chrono::sys_seconds> next_run = std::nullopt;  // none while disabled
+};
+
+}  // namespace ergon::gen

@@ -1,0 +1,57 @@
+// When a cron job runs: the five fields of a line of a crontab.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include <ergon/gen/cron_zone.h>
+#include <ergon/gen/result.h>
+
+namespace ergon::gen {
+
+// "minute hour day month weekday", of local time, divided by blanks:
+//
+//   minute   0-59
+//   hour     0-23
+//   day      1-31
+//   month    1-12 or jan-dec
+//   weekday  0-7 or sun-sat; 0 and 7 are Sunday
+//
+// A field is a list, "1,15,40", of values, ranges "9-17" and steps "*/10", "9-17/2", "5/20" (from 5
+// to the end); "*" is every value. Letters may be of either case. If both day and weekday are
+// restricted (do not begin with "*"), one of them has to match. In place of the fields stands
+// @hourly, @daily or @midnight, @weekly, @monthly, @yearly or @annually.
+//
+// When clocks are set forward, nothing runs in the local time that is left out, and it is not made
+// up. When they are set back, jobs whose hour field begins with "*" run in both passes of the local
+// time that comes twice, others in the first only.
+//
+// A value; any thread.
+class CronSchedule {
+ public:
+  // kIncorrect: the text names the field and the value. A day that never comes, as in "0 0 30 2 *",
+  // is one, too.
+  static Result<CronSchedule> Parse(std::string_view text);
+
+  // The first time after `after`, a whole minute. None: not within nine years, which is longer than
+  // any leap day keeps away.
+  [[nodiscard]] std::optional<std::chrono::sys_seconds> Next(std::chrono::sys_seconds after,
+                                                             const CronZone& zone) const;
+
+ private:
+  [[nodiscard]] bool IsOn(std::chrono::local_days date) const;
+  [[nodiscard]] bool DayExists() const;
+
+  std::uint64_t minutes_ = 0;  // a bit each, from bit 0
+  std::uint32_t hours_ = 0;
+  std::uint32_t days_ = 0;    // from bit 1
+  std::uint32_t months_ = 0;  // from bit 1
+  std::uint32_t weekdays_ = 0;
+  bool any_hour_ = false;  // the field begins with "*"
+  bool any_day_ = false;
+  bool any_weekday_ = false;
+};
+
+}  // namespace ergon::gen
