@@ -257,8 +257,8 @@ bool ThreadedDispatcher::WatchWhileAwake() {
 void ThreadedDispatcher::VisitRunning(const std::function<void(const RunningTurn&)>& visit) const {
   if (!running_.load(std::memory_order_acquire)) return;
   for (const auto& worker : workers_) {
-    const RunningTurn turn{worker->index(), worker->turns(), worker->running()};
-    if (turn.schedulable != nullptr) visit(turn);
+    const Schedulable* const running = worker->running();
+    if (running != nullptr) visit({worker->index(), worker->turns(), running});
   }
 }
 

@@ -76,10 +76,9 @@ void Worker::FiberBody(Fiber& self) noexcept {
 
 void Worker::RunTurn(Fiber& self, Schedulable& schedulable) {
   Worker* worker = self.worker_;
-  worker->running_.store(&schedulable, std::memory_order_relaxed);
-  // release pairs with the acquire in turns(): who sees the number sees what runs, or a later one
-  worker->turns_.store(worker->turns_.load(std::memory_order_relaxed) + 1,
-                       std::memory_order_release);
+  Count(worker->turns_);
+  // release pairs with the acquire in running(): a turn is never seen with the number of the last one
+  worker->running_.store(&schedulable, std::memory_order_release);
   self.turn_of_ = &schedulable;
   if (worker->hooks_ != nullptr) [[unlikely]] {
     worker->hooks_->BeforeTurn(schedulable, worker->index_);

@@ -57,9 +57,10 @@ class Worker {
   // What this worker has counted; any thread.
   void AddTo(DispatcherStats& sum) const;
 
-  // What it runs now, in the turn of that number (turns()); null between turns. Any thread.
-  const Schedulable* running() const { return running_.load(std::memory_order_relaxed); }
-  std::uint64_t turns() const { return turns_.load(std::memory_order_acquire); }
+  // What it runs now; null when it has nothing to run. Any thread. Who asks for it first, and for
+  // turns() then, gets the number of that turn, or of a later one.
+  const Schedulable* running() const { return running_.load(std::memory_order_acquire); }
+  std::uint64_t turns() const { return turns_.load(std::memory_order_relaxed); }
 
  protected:
   // `fibers` must have been made with Worker::FiberBody.

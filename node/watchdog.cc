@@ -77,7 +77,9 @@ void Watchdog::Look() {
     if (worker < seen_.size()) LookAt(seen_[worker], turn, now);
   });
   for (Seen& seen : seen_) {
-    if (!seen.running && seen.reported) ReportEnd(seen, now);
+    if (seen.running) continue;
+    if (seen.reported) ReportEnd(seen, now);
+    seen.number = 0;  // no turn has it: the next one begins when it is seen
   }
 }
 
