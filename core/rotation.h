@@ -66,13 +66,6 @@ class Rotation {
   [[nodiscard]] std::uint32_t size() const noexcept {
     return size_.load(std::memory_order_acquire);
   }
-  // Who stands at a position of the ring, 0 to size() - 1, or 0 if nobody does any more. For looking
-  // only: nobody's turn is taken.
-  [[nodiscard]] std::uint64_t At(std::uint32_t position) const noexcept {
-    const Array* array = array_.load(std::memory_order_acquire);  // partner: Publish
-    if (array == nullptr || position >= array->capacity || position >= size()) return 0;
-    return array->entries[position].load(std::memory_order_acquire);
-  }
   // Turns that were taken: exact when nobody sends. Never goes down at rest.
   [[nodiscard]] std::uint64_t Given() const noexcept {
     const std::uint64_t skipped = skipped_.load(std::memory_order_relaxed);

@@ -416,6 +416,15 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
                                            core::EnvelopePtr value) override;
   [[nodiscard]] bool IsStopSignal(const core::Envelope& envelope) const;
 
+  struct InitRequest {
+    gen::Args args;
+    std::uint64_t ref = 0;  // the parent waits for the outcome; 0: not so
+  };
+  [[nodiscard]] InitRequest& GetInit() {
+    if (init_ == nullptr) init_ = std::make_unique<InitRequest>();
+    return *init_;
+  }
+
   // Hot: every send and every turn.
   core::Mailbox mailbox_;
   std::atomic<std::uint32_t> generation_{1};
@@ -428,6 +437,7 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   std::atomic<bool> trap_exit_{false};
   std::atomic<std::uint8_t> log_level_{0};
   std::atomic<std::uint8_t> state_{0};  // gen::ProcessState, for inspection
+  std::uint32_t sends_ = 0;             // in this turn
   core::AwaitState await_;
   // The id of the child whose Init runs inside this process's turn, or 0. A signal that ends this
   // process ends that child too, so that an Init that waits does not hold it up.
@@ -440,10 +450,9 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   core::Envelope* current_ = nullptr;  // being handled; null when it was detached
   // Messages of high priorities that wait. It belongs to the slot: what arrives late counts too.
   std::atomic<std::int32_t> express_queued_{0};
-  std::uint32_t sends_ = 0;  // in this turn
-  bool started_ = false;     // Init has succeeded
-  bool ending_ = false;      // end_reason_ is set
-  bool answered_ = false;    // current_ is a request and has its response
+  bool started_ = false;   // Init has succeeded
+  bool ending_ = false;    // end_reason_ is set
+  bool answered_ = false;  // current_ is a request and has its response
   bool hold_main_ = false;
   std::atomic<bool> suspended_{false};
   bool has_queue_ = false;  // Main is kept in the queue lane
@@ -483,8 +492,7 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   std::unique_ptr<SharedEnvironment> environment_;  // null: nothing; a word, for all have one
   std::unique_ptr<const gen::Reason> end_reason_;   // null: normal
   mutable std::atomic<ProcessCold*> cold_{nullptr};
-  std::unique_ptr<gen::Args> args_;  // until Init
-  std::uint64_t init_ref_ = 0;       // the parent waits for Init; 0: not so
+  std::unique_ptr<InitRequest> init_;  // until Init is done
   std::int64_t started_at_ = 0;
   std::atomic<std::uint64_t> sequence_{0};  // order of spawning
 };

@@ -44,7 +44,7 @@ gen::Result<void> Process::Open(const SpawnRequest& request,
   parked_ = nullptr;
   end_reason_ = nullptr;
   send_priority_ = request.options.send_priority;
-  init_ref_ = 0;
+  init_ = nullptr;
   trap_exit_.store(false, std::memory_order_relaxed);
   log_level_.store(request.options.log_level ? static_cast<std::uint8_t>(*request.options.log_level)
                                              : kNodeLogLevel,
@@ -57,7 +57,7 @@ gen::Result<void> Process::Open(const SpawnRequest& request,
   current_type_.store(nullptr, std::memory_order_relaxed);
   duty_.store(gen::WorkerDuty::kNone, std::memory_order_relaxed);
   started_at_ = Now();
-  args_ = request.args.size() == 0 ? nullptr : std::make_unique<gen::Args>(request.args);
+  if (request.args.size() != 0) GetInit().args = request.args;
   if (detached_ && runtime_->HasThreads()) {
     auto dispatcher = runtime_->TakeOwnDispatcher();
     if (!dispatcher) return std::move(dispatcher.error());
@@ -78,7 +78,9 @@ gen::Result<void> Process::Open(const SpawnRequest& request,
 
 void Process::ReportInit(const gen::Reason* failure) {
   const gen::PID self = Self();
-  if (init_ref_ != 0) {
+  const std::uint64_t ref = init_ == nullptr ? 0 : init_->ref;
+  init_ = nullptr;
+  if (ref != 0) {
     core::EnvelopePtr response =
         failure == nullptr
             ? core::MakeEnvelope<gen::PID>(static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse),
@@ -86,8 +88,7 @@ void Process::ReportInit(const gen::Reason* failure) {
             : core::MakeEnvelope<gen::Error>(
                   static_cast<std::uint8_t>(gen::EnvelopeKind::kError), core::Lane::kMain,
                   gen::Error(gen::ErrorCode::kProcessTerminated, failure->ToString()));
-    (void)runtime_->Respond(Parent(), init_ref_, std::move(response));
-    init_ref_ = 0;
+    (void)runtime_->Respond(Parent(), ref, std::move(response));
   } else if (announce_ && failure == nullptr) {
     auto started = core::MakeEnvelope<gen::MessageStarted>(
         static_cast<std::uint8_t>(gen::EnvelopeKind::kStarted), core::Lane::kUrgent,
@@ -272,7 +273,7 @@ gen::Result<gen::PID> Process::SpawnChild(const SpawnRequest& request) {
     return TerminatedError(failure);
   }
   const std::uint64_t id = NextUniqueId();
-  child.init_ref_ = id;
+  child.GetInit().ref = id;
   await_.Begin(id);
   child.dispatcher_->Schedule(child);
   core::Envelope* response = nullptr;

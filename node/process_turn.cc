@@ -301,9 +301,9 @@ gen::Reason Process::PanicReason(std::exception_ptr exception) const {
 
 bool Process::RunInit(gen::Reason& failure) {
   gen::Status status;
-  std::unique_ptr<gen::Args> args = std::move(args_);
+  const gen::Args args = init_ == nullptr ? gen::Args() : std::move(init_->args);
   try {
-    status = behavior_->ProcessInit(*this, args ? *args : gen::Args());
+    status = behavior_->ProcessInit(*this, args);
   } catch (...) {
     status = gen::Stop(PanicReason(std::current_exception()));
   }

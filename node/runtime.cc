@@ -172,7 +172,7 @@ gen::Result<gen::PID> Runtime::SpawnFromOutside(const SpawnRequest& request) {
   Process& process = **opened;
   const gen::PID pid = process.Self();
   const std::uint64_t id = NextUniqueId();
-  process.init_ref_ = id;
+  process.GetInit().ref = id;
   core::Event done;
   gen::Result<core::EnvelopePtr> response = gen::ErrNodeTerminated;
   pending_calls_.Add(id, 0, {}, [&](gen::Result<core::EnvelopePtr> answer) {
@@ -192,13 +192,13 @@ gen::Result<void> Runtime::SpawnInBackground(const SpawnRequest& request,
   auto opened = OpenProcess(request);
   if (!opened) return std::move(opened.error());
   Process& process = **opened;
-  process.init_ref_ = NextUniqueId();
-  pending_calls_.Add(process.init_ref_, 0,
-                     [done = std::move(done)](gen::Result<core::EnvelopePtr> answer) {
-                       gen::Error* error = answer ? (*answer)->ValueAs<gen::Error>() : nullptr;
-                       if (!answer) error = &answer.error();
-                       done(error == nullptr ? gen::Result<void>() : std::move(*error));
-                     });
+  const std::uint64_t id = NextUniqueId();
+  process.GetInit().ref = id;
+  pending_calls_.Add(id, 0, {}, [done = std::move(done)](gen::Result<core::EnvelopePtr> answer) {
+    gen::Error* error = answer ? (*answer)->ValueAs<gen::Error>() : nullptr;
+    if (!answer) error = &answer.error();
+    done(error == nullptr ? gen::Result<void>() : std::move(*error));
+  });
   Dispatch(process);
   return {};
 }
