@@ -53,14 +53,14 @@ class PoolRunner;
 //   worker_mailbox_size      0: unbounded
 //   worker_restarts          replacements made
 //   messages_forwarded       accepted for the workers, each counted once
-//   messages_unhandled       refused or dropped: all were full or would have taken too long, the pool
-//                            was ending, or the caller had stopped waiting before there was a worker
+//   messages_unhandled       refused or dropped: all were full or would have taken too long, or the pool
+//                            was ending
 //   messages_overloaded      of those, refused because of PoolOptions::admission_limit
 //   workers_ready, workers_busy, workers_starting, workers_leaving
 //   messages_queued          waiting, at workers and at the pool
 //   messages_handled         by workers, also those that have ended
-//   messages_expired         requests that were skipped because their caller had stopped waiting; those that
-//                            a worker skipped count as handled
+//   messages_expired         requests that were skipped because their caller had stopped waiting; they
+//                            count as handled
 //   messages_salvaged        taken over from workers that had ended
 //   messages_drained         handled by workers after RemoveWorkers had taken them out
 //   messages_lost            accepted but not handled, the sum of

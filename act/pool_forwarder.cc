@@ -56,8 +56,9 @@ bool PoolForwarder::DropExpired(Held& message) {
     return false;
   }
   ++expired_;
-  // To the worker that had it first it would have been as good as handled.
-  ++(message.given ? counters_.handled : expired_here_);
+  // As if a worker had skipped it.
+  if (!message.given) ++counters_.never_given;
+  ++counters_.handled;
   host_.Drop(std::move(message.envelope), gen::DropReason::kExpired, gen::ErrTimeout);
   return true;
 }

@@ -75,9 +75,9 @@ class PoolForwarder {
   [[nodiscard]] std::uint64_t forwarded() const noexcept {
     return rotation_.Given() + counters_.never_given;
   }
-  // Messages refused by senders for want of room or of time, or dropped.
+  // Messages refused by senders for want of room or of time, or dropped; without expired requests.
   [[nodiscard]] std::uint64_t unhandled() const noexcept {
-    return rotation_.RefusedCount() + counters_.lost_terminated + expired_here_;
+    return rotation_.RefusedCount() + counters_.lost_terminated;
   }
   // Requests skipped here because their time was up.
   [[nodiscard]] std::uint64_t expired() const noexcept { return expired_; }
@@ -124,7 +124,6 @@ class PoolForwarder {
   bool retry_is_armed_ = false;
   gen::TimerHandle retry_timer_;
   std::uint64_t expired_ = 0;
-  std::uint64_t expired_here_ = 0;  // of those, the ones that no worker ever had
   // Refusals are logged once a second.
   std::int64_t last_log_ = 0;
   std::uint64_t refused_since_log_ = 0;

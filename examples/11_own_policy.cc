@@ -89,7 +89,8 @@ class OrderLog final : public core::DispatcherHooks {
   void BeforeTurn(core::Schedulable& schedulable, int) override {
     if (!recording) return;
     if (const gen::Process* process = gen::ProcessOf(schedulable)) {
-      order += " " + std::string(process->Name().Text());
+      order += ' ';
+      order += process->Name().Text();
     }
   }
 

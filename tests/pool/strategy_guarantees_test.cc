@@ -191,7 +191,7 @@ TEST_CASE("Strategies: C33 the only worker calls its own pool: told at once") {
         Ask{1,
             [pid = pool.pid()](kit::Worker& self, gen::PID, gen::Ref) {
               auto inner = self.Call<Answer>(pid, Ask{2}, {.timeout = gen::kInfinite});
-              return gen::Reply(Answer{inner.error() == gen::ErrNotAllowed ? 1 : 0, {}});
+              return gen::Reply(Answer{inner.error() == gen::ErrDeadlock ? 1 : 0, {}});
             }},
         {.timeout = kit::kDeadline});
     CHECK(answer.value().value == 1);
