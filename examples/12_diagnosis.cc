@@ -64,11 +64,10 @@ int main() {
   // What was lost, newest first: blue is killed with two requests in its mailbox.
   node.Kill(blue).value();
   (void)audit.get();
-  node.WaitProcess(blue).value();
+  node.Stop();
   for (const gen::DroppedMessage& drop : node.LastDrops()) {
     print(drop.type + " to " + drop.to.ToString() + " (" + drop.behavior + "): " + drop.error);
   }
-  node.Stop();
 }
 // prints: deadlock: blue waits for red (Withdraw), red waits for blue (Withdraw)
 //         timed out: no answer to Withdraw within a while: red (Account) has been handling it for a while and has waited for blue (Account) to answer Withdraw for a while
