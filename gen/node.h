@@ -12,8 +12,8 @@
 
 #include <ergon/gen/application.h>
 #include <ergon/gen/args.h>
-#include <ergon/gen/dropped_message.h>
 #include <ergon/gen/cron_job.h>
+#include <ergon/gen/dropped_message.h>
 #include <ergon/gen/environment.h>
 #include <ergon/gen/factory.h>
 #include <ergon/gen/log.h>
