@@ -51,6 +51,7 @@ std::string Dispatcher::Validate(const DispatcherOptions& options) {
 
 void Dispatcher::VisitRunning(const std::function<void(const RunningTurn&)>&) const {}
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): those that override it keep it
 void Dispatcher::SetWatch(std::function<void()>) {}
 
 bool Dispatcher::WatchWhileAwake() { return false; }
