@@ -194,7 +194,7 @@ std::vector<std::string> Slowly(const std::set<int> (&fields)[5], bool either, s
   return runs;
 }
 
-TEST_CASE("cron schedule: the same as looking at every minute of two years") {
+TEST_CASE("cron schedule: the same as looking at every minute of half a year") {
   constexpr int kLeast[5] = {0, 0, 1, 1, 0};
   constexpr int kMost[5] = {59, 23, 31, 12, 6};
   unsigned random = 7;
@@ -202,9 +202,10 @@ TEST_CASE("cron schedule: the same as looking at every minute of two years") {
     random = random * 1'103'515'245u + 12'345u;
     return static_cast<int>(random >> 16) % (most + 1);
   };
-  const sys_seconds since = At(2023, 6, 1);
-  const sys_seconds end = At(2025, 6, 1);
-  for (int round = 0; round < 40; ++round) {
+  // With a leap day, and both changes of the clocks.
+  const sys_seconds since = At(2023, 10, 15);
+  const sys_seconds end = At(2024, 4, 15);
+  for (int round = 0; round < 8; ++round) {
     std::set<int> fields[5];
     std::string spec;
     bool either = true;
