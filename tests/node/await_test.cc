@@ -245,22 +245,24 @@ TEST_CASE("what cannot be cancelled is waited for, whatever signals come") {
   CHECK(returned);
 }
 
-TEST_CASE("an operation whose context ends before it has been cancelled") {
+TEST_CASE("an operation that is abandoned has been cancelled") {
+  std::mutex mutex;
+  std::function<void()> finish;
   TestNode t;
-  const gen::PID process = t.Spawn();
-  auto context = std::make_unique<asio::io_context>();
-  asio::steady_timer* timer = new asio::steady_timer(*context, 1h);
-  auto answer = t.node.CallAsync<bool>(process, Do{[&](Subject&) {
-                                         auto waited = timer->async_wait(Await());
-                                         REQUIRE_FALSE(waited);
-                                         CHECK(waited.error() == asio::error::operation_aborted);
-                                       }});
+  auto answer = t.node.CallAsync<bool>(
+      t.Spawn(), Do{[&](Subject&) {
+        const auto result = Perform<void(std::error_code)>(Stubborn{&mutex, &finish});
+        REQUIRE_FALSE(result);
+        CHECK(result.error() == asio::error::operation_aborted);
+      }});
   REQUIRE(kit::Eventually([&] {
-    auto info = t.node.ProcessInfo(process);
-    return info && info->state == gen::ProcessState::kWaiting;
+    std::lock_guard lock(mutex);
+    return finish != nullptr;
   }));
-  delete timer;     // completes it, on a context that nobody runs
-  context.reset();  // destroys the handler
+  {
+    std::lock_guard lock(mutex);
+    finish = nullptr;  // as a context does that ends
+  }
   CHECK(answer.get());
 }
 

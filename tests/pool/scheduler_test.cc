@@ -181,10 +181,13 @@ TEST_CASE("C43 T13 An idle pool of 1,000 workers: no wake-ups, no switches, no p
   std::uint64_t last = 0;
   auto since = std::chrono::steady_clock::now();
   REQUIRE(Eventually([&] {
-    const std::uint64_t now = fixture.node.Info().wakeups + VoluntarySwitches();
+    std::uint64_t now = fixture.node.Info().wakeups;
+#if !ERGON_TSAN  // has a thread of its own
+    now += VoluntarySwitches();
+#endif
     if (now != last) since = std::chrono::steady_clock::now();
     last = now;
-    return kit::kSanitized || std::chrono::steady_clock::now() - since > 500ms;
+    return std::chrono::steady_clock::now() - since > 500ms;
   }));
 
   const std::uint64_t wakeups = fixture.node.Info().wakeups;
@@ -192,7 +195,7 @@ TEST_CASE("C43 T13 An idle pool of 1,000 workers: no wake-ups, no switches, no p
   const std::uint64_t time = ProcessorTime();
   std::this_thread::sleep_for(1s);  // the one observation of this suite that takes its time
   CHECK(fixture.node.Info().wakeups == wakeups);
-#if !ERGON_TSAN  // has a thread of its own
+#if !ERGON_TSAN
   CHECK(VoluntarySwitches() == switches);
 #endif
   CHECK(ProcessorTime() <= time + 2);
