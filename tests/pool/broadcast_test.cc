@@ -143,19 +143,16 @@ TEST_CASE(
   }
   REQUIRE(Eventually([&] { return pool.Stats()["messages_lost_full"] == 1; }));
   fixture.HoldEach(gate, {all[1]});
+  // Two at the second worker, one held and two in the mailbox of the pool.
   int accepted = 0;
-  int refused = 0;
-  while (refused < 20) {
-    if (fixture.node.Send(pool.pid(), Job{100})) {
-      ++accepted;
-      refused = 0;
-    } else {
-      ++refused;
-    }
+  REQUIRE(Eventually([&] {
+    if (fixture.node.Send(pool.pid(), Job{100})) ++accepted;
+    return accepted == 5;
+  }));
+  for (int i = 0; i < 20; ++i) {
+    CHECK_FALSE(fixture.node.Send(pool.pid(), Job{100}));
     (void)pool.Stats();
   }
-  // Two at the second worker, one held and two in the mailbox of the pool.
-  CHECK(accepted == 5);
   CHECK(fixture.Call(pool, Ask{0}).error() == gen::ErrProcessMailboxFull);
   gate.Open();
   REQUIRE(pool.EventuallyAtRest());
