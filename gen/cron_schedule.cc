@@ -211,7 +211,7 @@ bool CronSchedule::IsOn(local_days date) const {
 
 std::optional<sys_seconds> CronSchedule::Next(sys_seconds after, const CronZone& zone) const {
   constexpr minutes kBlock{15};  // within which a zone's offset stays the same
-  const sys_seconds end = after + days(366 * 9);
+  const sys_seconds end = after + days(366 * 40);
   sys_seconds time = std::chrono::floor<minutes>(after) + minutes(1);
   while (time < end) {
     const seconds offset = zone.OffsetAt(time);

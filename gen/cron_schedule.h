@@ -35,8 +35,8 @@ class CronSchedule {
   // is one, too.
   static Result<CronSchedule> Parse(std::string_view text);
 
-  // The first time after `after`, a whole minute. None: not within nine years, which is longer than
-  // any leap day keeps away.
+  // The first time after `after`, a whole minute. None: not within forty years, which is longer than
+  // a leap day on a weekday keeps away.
   [[nodiscard]] std::optional<std::chrono::sys_seconds> Next(std::chrono::sys_seconds after,
                                                              const CronZone& zone) const;
 

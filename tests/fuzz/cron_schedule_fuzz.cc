@@ -1,5 +1,5 @@
 // Lines of a crontab: a schedule whose runs come one after the other, at whole minutes, and within
-// nine years; or a refusal that names the field.
+// forty years; or a refusal that names the field.
 #include <array>
 #include <chrono>
 #include <string_view>

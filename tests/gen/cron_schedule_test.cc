@@ -108,6 +108,7 @@ TEST_CASE("cron schedule: month ends, leap days, and either day") {
   // A field that begins with "*" restricts the other one.
   CHECK(Runs("0 0 */2 * fri", At(2023, 1, 1), 3) ==
         Texts{"2023-01-13 00:00", "2023-01-27 00:00", "2023-02-03 00:00"});
+  CHECK(Runs("0 0 */30 2 mon", At(2027, 2, 2), 1) == Texts{"2038-02-01 00:00"});
   CHECK(Runs("30 23 31 12 *", At(2023, 12, 31, 23, 30), 1) == Texts{"2024-12-31 23:30"});
 }
 
