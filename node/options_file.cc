@@ -6,9 +6,21 @@
 #include <utility>
 
 #include <fmt/core.h>
-#include <toml++/toml.h>
 
 #include <ergon/node/option_keys.h>
+
+namespace ergon::node {
+namespace {
+struct MalformedKey {};
+[[noreturn]] void ThrowMalformedKey() { throw MalformedKey(); }
+}  // namespace
+}  // namespace ergon::node
+
+// toml++ 3.3 asserts what a wrong file can break, as in "[!a'", and assumes it in release builds.
+// Here it is an error of the file, in all builds.
+#undef NDEBUG
+#define TOML_ASSERT(expr) ((expr) ? static_cast<void>(0) : ergon::node::ThrowMalformedKey())
+#include <toml++/toml.h>
 
 namespace ergon::node {
 namespace {
@@ -44,6 +56,21 @@ gen::Result<void> Read(const toml::table& table, const std::string& prefix, std:
   return {};
 }
 
+// The parser does not say: it is the last line of the shortest beginning that has the fault, too.
+int LineOfMalformedKey(std::string_view contents) {
+  int line = 1;
+  for (std::size_t end = 0; (end = contents.find('\n', end)) != std::string_view::npos; ++end) {
+    try {
+      (void)toml::parse(contents.substr(0, end));
+    } catch (const MalformedKey&) {
+      return line;
+    } catch (const toml::parse_error&) {  // cut off in the middle of something
+    }
+    ++line;
+  }
+  return line;
+}
+
 }  // namespace
 
 gen::Result<gen::NodeOptions> ParseOptions(std::string_view contents, std::string_view name,
@@ -55,6 +82,10 @@ gen::Result<gen::NodeOptions> ParseOptions(std::string_view contents, std::strin
     if (!read) return std::move(read.error());
   } catch (const toml::parse_error& error) {
     return ErrorAt(name, error.source(), error.description());
+  } catch (const MalformedKey&) {
+    return gen::Error(gen::ErrorCode::kIncorrect,
+                      fmt::format("{}:{}: the name of a key or table is malformed", name,
+                                  LineOfMalformedKey(contents)));
   }
   return options;
 }

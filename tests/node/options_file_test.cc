@@ -129,6 +129,16 @@ TEST_CASE("options file: errors name file, line, key and value") {
   }
 }
 
+TEST_CASE("options file: a name that the parser does not expect is an error with its line") {
+  for (const std::string wrong : {"[!a'", "[stealing]\n[!a'\nworkers = 2", "\n[ ]"}) {
+    CAPTURE(wrong);
+    const auto options = ParseOptions(wrong, "node.toml");
+    REQUIRE_FALSE(options);
+    const std::string line = wrong.front() == '[' && wrong[1] == '!' ? "1" : "2";
+    CHECK(std::string(options.error().detail()).starts_with("node.toml:" + line + ": "));
+  }
+}
+
 TEST_CASE("options file: from the disk") {
   const auto path = std::filesystem::temp_directory_path() /
                     ("ergon_options_" + std::to_string(getpid()) + ".toml");
