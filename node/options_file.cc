@@ -56,6 +56,18 @@ gen::Result<void> Read(const toml::table& table, const std::string& prefix, std:
   return {};
 }
 
+// No option has other characters than ASCII's, and toml++ 3.3 is not safe from all of them: in comments
+// they do not matter, elsewhere "?" is an error as they are.
+std::string InAscii(std::string_view contents) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (contents.starts_with(kByteOrderMark)) contents.remove_prefix(kByteOrderMark.size());
+  std::string ascii(contents);
+  for (char& character : ascii) {
+    if (static_cast<unsigned char>(character) > 0x7F) character = '?';
+  }
+  return ascii;
+}
+
 // The parser does not say: it is the last line of the shortest beginning that has the fault, too.
 int LineOfMalformedKey(std::string_view contents) {
   int line = 1;
@@ -76,8 +88,9 @@ int LineOfMalformedKey(std::string_view contents) {
 gen::Result<gen::NodeOptions> ParseOptions(std::string_view contents, std::string_view name,
                                            const gen::NodeOptions& defaults) {
   gen::NodeOptions options = defaults;
+  const std::string ascii = InAscii(contents);
   try {
-    const toml::table table = toml::parse(contents);
+    const toml::table table = toml::parse(ascii);
     auto read = Read(table, "", name, options);
     if (!read) return std::move(read.error());
   } catch (const toml::parse_error& error) {
@@ -85,7 +98,7 @@ gen::Result<gen::NodeOptions> ParseOptions(std::string_view contents, std::strin
   } catch (const MalformedKey&) {
     return gen::Error(gen::ErrorCode::kIncorrect,
                       fmt::format("{}:{}: the name of a key or table is malformed", name,
-                                  LineOfMalformedKey(contents)));
+                                  LineOfMalformedKey(ascii)));
   }
   return options;
 }

@@ -139,6 +139,15 @@ TEST_CASE("options file: a name that the parser does not expect is an error with
   }
 }
 
+TEST_CASE("options file: other characters than ASCII are welcome in comments only") {
+  const auto options =
+      ParseOptions("\xEF\xBB\xBFworkers = 3  # zwei w\xC3\xA4ren zu wenig\n", "node.toml");
+  CHECK(options.value().workers == 3);
+  const auto wrong = ParseOptions("workers = 3\nw\xC3\xB6rkers = 4\n", "node.toml");
+  REQUIRE_FALSE(wrong);
+  CHECK(std::string(wrong.error().detail()).starts_with("node.toml:2: "));
+}
+
 TEST_CASE("options file: from the disk") {
   const auto path = std::filesystem::temp_directory_path() /
                     ("ergon_options_" + std::to_string(getpid()) + ".toml");
