@@ -1,4 +1,5 @@
 // The strategy that gives each message to all workers.
+#include <algorithm>
 #include <chrono>
 #include <future>
 #include <set>
@@ -156,7 +157,15 @@ TEST_CASE(
   CHECK(fixture.Call(pool, Ask{0}).error() == gen::ErrProcessMailboxFull);
   gate.Open();
   REQUIRE(pool.EventuallyAtRest());
-  CHECK(fixture.workers->jobs.ValuesOf(all[1]).size() == 3 + 1 + 5);
+  // Each of the five came to both workers, or to one of them while the other was full.
+  std::size_t handled = 0;
+  for (const gen::PID worker : all) {
+    const auto values = fixture.workers->jobs.ValuesOf(worker);
+    handled += static_cast<std::size_t>(std::count(values.begin(), values.end(), 100));
+  }
+  const auto missed = static_cast<std::size_t>(pool.Stats()["messages_lost_full"]) - 1;
+  CHECK(handled >= 5);
+  CHECK(handled + missed == 2 * 5);
 }
 
 TEST_CASE("Broadcast: C12 C14 grown and shrunk meanwhile: who is there gets it, and handles it") {
