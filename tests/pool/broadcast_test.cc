@@ -121,7 +121,9 @@ TEST_CASE("Broadcast: C19 C20 what waited at a worker that crashed is for its su
   for (int value = 0; value < 50; ++value) fixture.node.Send(pool.pid(), Job{value}).value();
   auto call =
       fixture.node.CallAsync<BroadcastAnswers>(pool.pid(), Ask{9}, {.timeout = kit::kDeadline});
-  REQUIRE(Eventually([&] { return fixture.workers->jobs.size() == 101; }));
+  REQUIRE(Eventually([&] {
+    return fixture.workers->jobs.size() == 101 && pool.Stats()["messages_forwarded"] == 153;
+  }));
   gate.Open();
   CHECK(call.get().value().size() == 3);
   REQUIRE(pool.EventuallyHandled(153));
