@@ -7,15 +7,12 @@
 #include <fmt/core.h>
 
 #include <ergon/node/application_master.h>
+#include <ergon/node/option_checks.h>
 
 namespace ergon::node {
 namespace {
 
 using State = gen::ApplicationState;
-
-gen::Error Incorrect(std::string text) {
-  return gen::Error(gen::ErrorCode::kIncorrect, std::move(text));
-}
 
 gen::Error InState(gen::Atom name, State state) {
   return gen::Error(gen::ErrorCode::kNotAllowed,

@@ -44,8 +44,7 @@ std::string Runtime::Describe(gen::PID pid) const {
   if (process == nullptr) return pid.ToString();
   ProcessCold& cold = process->Cold();
   std::lock_guard lock(cold.lock);
-  if (process->generation_.load(std::memory_order_relaxed) != GenerationOf(pid) ||
-      process->relations_closed_.load(std::memory_order_seq_cst)) {
+  if (!process->IsStill(pid)) {
     return pid.ToString();
   }
   // Fixed from spawn to end, and the end of the process waits for the lock above.

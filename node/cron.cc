@@ -11,6 +11,7 @@
 #include <ergon/gen/process_behavior.h>
 #include <ergon/gen/process_host.h>
 #include <ergon/node/deadline.h>
+#include <ergon/node/option_checks.h>
 #include <ergon/node/runtime.h>
 
 namespace ergon::node {
@@ -20,10 +21,6 @@ using std::chrono::minutes;
 using std::chrono::sys_seconds;
 
 constexpr std::size_t kMostRuns = 10'000;
-
-gen::Error Incorrect(std::string text) {
-  return gen::Error(gen::ErrorCode::kIncorrect, std::move(text));
-}
 
 gen::Error Unknown(gen::Atom name) {
   return gen::Error(gen::ErrorCode::kProcessUnknown, "no cron job " + name.ToString());
@@ -234,7 +231,7 @@ gen::Result<void> Cron::Send(const gen::CronAction::Sending& what, const gen::Cr
 gen::Result<void> Cron::Spawn(const gen::ProcessFactory& factory,
                               const gen::ProcessOptions& options, const gen::Args& args,
                               gen::Atom name, const gen::CronRun& run) {
-  return runtime_.SpawnInBackground(
+  auto spawned = runtime_.SpawnInBackground(
       {.factory = factory,
        .options = options,
        .args = args,
@@ -245,6 +242,7 @@ gen::Result<void> Cron::Spawn(const gen::ProcessFactory& factory,
         const bool is_done = done || done.error().detail() == gen::Reason::Normal().ToString();
         if (!is_done) Failed(job, done.error());
       });
+  return spawned ? gen::Result<void>() : std::move(spawned.error());
 }
 
 void Cron::Failed(gen::Atom name, const gen::Error& error) {

@@ -51,14 +51,7 @@ class DelayedSend final : public gen::TimerHandle::State {
                            gen::ErrNodeTerminated);
       return;
     }
-    auto pid = runtime.Resolve(send->to_);
-    auto sent = pid ? runtime.Deliver(*pid, send->envelope_) : gen::Result<void>(pid.error());
-    if (!sent) {
-      const bool full = sent.error() == gen::ErrProcessMailboxFull;
-      runtime.DropEnvelope(std::move(send->envelope_), pid ? *pid : gen::PID(),
-                           full ? gen::DropReason::kMailboxFull : gen::DropReason::kTerminated,
-                           sent.error());
-    }
+    (void)runtime.DeliverOrDrop(send->to_, std::move(send->envelope_));
   }
 
   Runtime& runtime_;

@@ -53,6 +53,17 @@ gen::Result<void> Runtime::Deliver(gen::PID to, core::EnvelopePtr& envelope) {
   return Accept(*process, to, process->mailbox_.Push(envelope.get()), envelope);
 }
 
+gen::Result<void> Runtime::DeliverOrDrop(const gen::Target& to, core::EnvelopePtr envelope) {
+  auto pid = Resolve(to);
+  auto sent = pid ? Deliver(*pid, envelope) : gen::Result<void>(pid.error());
+  if (!sent) {
+    const bool full = sent.error() == gen::ErrProcessMailboxFull;
+    DropEnvelope(std::move(envelope), pid ? *pid : gen::PID(),
+                 full ? gen::DropReason::kMailboxFull : gen::DropReason::kTerminated, sent.error());
+  }
+  return sent;
+}
+
 gen::Result<void> Runtime::DeliverExpress(Process& process, gen::PID to,
                                           core::EnvelopePtr& envelope) {
   // First: its receiver may count it as taken right after the push.
@@ -256,8 +267,7 @@ const std::type_info* Runtime::BehaviorType(gen::PID pid) const {
   if (process == nullptr) return nullptr;
   ProcessCold& cold = process->Cold();
   std::lock_guard lock(cold.lock);
-  if (process->generation_.load(std::memory_order_relaxed) == GenerationOf(pid) &&
-      !process->relations_closed_.load(std::memory_order_seq_cst)) {
+  if (process->IsStill(pid)) {
     // Fixed from spawn to end, and the end of the process waits for the lock above.
     const gen::ProcessBehavior& behavior = *process->behavior_;
     return &typeid(behavior);

@@ -66,7 +66,7 @@ gen::Result<std::vector<gen::MessageEvent>> Events::Subscribe(gen::Atom name, ge
   }
   if (how.monitor != 0) has.monitor = how.monitor;
   if (how.link != 0) has.link = how.link;
-  if (first && entry->options.notify) notify(entry->producer, true);
+  if (first && entry->options.notify) notify(entry->producer);
   if (!is_new) return std::vector<gen::MessageEvent>();
   return std::vector<gen::MessageEvent>(entry->buffer.begin(), entry->buffer.end());
 }
@@ -83,7 +83,7 @@ void Events::Unsubscribe(gen::Atom name, gen::PID subscriber, const Subscription
   if (how.link != 0 && has.link == how.link) has.link = 0;
   if (!has.empty()) return;
   entry->subscribers.erase(found);
-  if (entry->subscribers.empty() && entry->options.notify) notify(entry->producer, false);
+  if (entry->subscribers.empty() && entry->options.notify) notify(entry->producer);
 }
 
 gen::Result<void> Events::Publish(gen::Atom name, gen::Ref token,

@@ -33,9 +33,9 @@ struct Subscription {
 // functions must not come back to the same event. Any thread.
 class Events {
  public:
-  // Called when the event gets its first subscriber (true) or loses its last one (false), if the
-  // producer asked for it.
-  using Notify = std::function<void(gen::PID producer, bool first)>;
+  // Called when the event gets its first subscriber, or loses its last one, if the producer asked for
+  // it.
+  using Notify = std::function<void(gen::PID producer)>;
   using Deliver = std::function<void(gen::PID subscriber)>;
   using Subscribers = std::vector<std::pair<gen::PID, Subscription>>;
 

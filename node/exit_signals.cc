@@ -64,7 +64,7 @@ gen::Result<void> Runtime::StopAfterQueue(gen::PID pid, const gen::Reason& reaso
   auto asked = PushStop(*process, pid, reason);
   if (!asked) return asked;
   process->NoteStopAsked(GenerationOf(pid));
-  if (process->await_.Unpark()) Dispatch(*process);  // it may be in AwaitOrStop
+  Interrupt(*process, pid, false);  // it may be in AwaitOrStop
   if (process->suspended_.load(std::memory_order_relaxed)) {
     // Nobody may be left to resume it.
     auto resume = core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kResume),

@@ -31,8 +31,7 @@ SharedEnvironment Runtime::EnvironmentOf(gen::PID pid) const {
   const Process* process = Find(pid);
   if (process == nullptr) return nullptr;
   std::lock_guard lock(process->Cold().lock);
-  const bool is_alive = process->generation_.load(std::memory_order_relaxed) == GenerationOf(pid) &&
-                        !process->relations_closed_.load(std::memory_order_seq_cst);
+  const bool is_alive = process->IsStill(pid);
   return is_alive ? process->GetEnvironment() : nullptr;
 }
 

@@ -25,8 +25,7 @@ gen::Result<gen::ProcessInfo> Runtime::ProcessInfo(gen::PID pid) const {
   info.log_level = process->Level();
   ProcessCold& cold = process->Cold();
   std::lock_guard lock(cold.lock);
-  if (process->generation_.load(std::memory_order_relaxed) != GenerationOf(pid) ||
-      process->relations_closed_.load(std::memory_order_seq_cst)) {
+  if (!process->IsStill(pid)) {
     return gen::ErrProcessTerminated;
   }
   // Fixed from spawn to end, and the end of the process waits for the lock above.

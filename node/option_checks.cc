@@ -19,11 +19,11 @@ namespace {
 constexpr int kMaxBlockingThreads = 1024;
 constexpr std::chrono::milliseconds kMinWatchdog(1);
 
+}  // namespace
+
 gen::Error Incorrect(std::string text) {
   return gen::Error(gen::ErrorCode::kIncorrect, std::move(text));
 }
-
-}  // namespace
 
 core::DispatcherOptions DispatcherOptionsOf(const gen::NodeOptions& options) {
   core::DispatcherOptions result;

@@ -110,10 +110,6 @@ std::string_view Nearest(std::string_view key) {
   return nearest->key.name;
 }
 
-gen::Error Incorrect(std::string text) {
-  return gen::Error(gen::ErrorCode::kIncorrect, std::move(text));
-}
-
 }  // namespace
 
 std::span<const OptionKey> OptionKeys() { return kKeys; }

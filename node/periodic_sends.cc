@@ -95,15 +95,9 @@ class PeriodicSend final : public gen::TimerHandle::State {
     tick->flags |= core::Envelope::kFlagStamped;
     tick->deadline = static_cast<std::int64_t>(id_);
     runtime_.CountAccepted();
-    auto pid = runtime_.Resolve(to_);
-    auto sent = pid ? runtime_.Deliver(*pid, tick) : gen::Result<void>(pid.error());
-    if (sent) return true;
-    const bool full = sent.error() == gen::ErrProcessMailboxFull;
-    runtime_.DropEnvelope(std::move(tick), pid ? *pid : gen::PID(),
-                          full ? gen::DropReason::kMailboxFull : gen::DropReason::kTerminated,
-                          sent.error());
+    auto sent = runtime_.DeliverOrDrop(to_, std::move(tick));
     // A name may belong to somebody again, a PID or an alias never.
-    return full || to_.AsProcessID() != nullptr;
+    return sent || sent.error() == gen::ErrProcessMailboxFull || to_.AsProcessID() != nullptr;
   }
 
   Runtime& runtime_;

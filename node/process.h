@@ -50,6 +50,11 @@ struct SpawnRequest {
   bool announce = false;  // the parent gets a MessageStarted instead of waiting
 };
 
+// The incarnation of its slot that a PID means.
+inline std::uint32_t GenerationOf(gen::PID pid) noexcept {
+  return static_cast<std::uint32_t>(pid.id >> 32);
+}
+
 class Process final : public core::Schedulable, public gen::ProcessHost, private gen::LogSink {
  public:
   Process(Runtime& runtime, std::uint32_t index) : index_(index), runtime_(&runtime) {}
@@ -397,6 +402,11 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
     const ProcessCold* cold = ColdIfAny();
     // Acquire; partner: OpenMailbox.
     return cold == nullptr ? nullptr : cold->queue_lane.load(std::memory_order_acquire);
+  }
+  // Under the lock of cold_: the slot still has the process with this PID, and it has not ended.
+  [[nodiscard]] bool IsStill(gen::PID pid) const {
+    return generation_.load(std::memory_order_relaxed) == GenerationOf(pid) &&
+           !relations_closed_.load(std::memory_order_seq_cst);
   }
   PoolSlot& GetPoolSlot();
   CallEdge& GetCallEdge();

@@ -11,11 +11,6 @@
 
 namespace ergon::node {
 
-// The incarnation of its slot that a PID means.
-inline std::uint32_t GenerationOf(gen::PID pid) noexcept {
-  return static_cast<std::uint32_t>(pid.id >> 32);
-}
-
 // Slots stand in chunks that never move, so that finding one takes two loads and no lock.
 class ProcessTable {
  public:

@@ -81,7 +81,7 @@ gen::Result<std::vector<gen::MessageEvent>> Runtime::SubscribeEvent(Process& sub
     subscriber.Cold().subscriptions.push_back(note);
   }
   const gen::PID pid = subscriber.Self();
-  auto missed = events_.Subscribe(event.name, pid, NumbersOf(note), [&](gen::PID producer, bool) {
+  auto missed = events_.Subscribe(event.name, pid, NumbersOf(note), [&](gen::PID producer) {
     TellProducer<gen::MessageEventStart>(event.name, producer);
   });
   if (!missed) (void)Relations::TakeSubscription(subscriber, note.id);
@@ -109,7 +109,7 @@ gen::Result<void> Runtime::UnsubscribeEvent(Process& subscriber, const gen::Even
 }
 
 void Runtime::EndSubscription(const ProcessCold::EventSubscription& note, gen::PID subscriber) {
-  events_.Unsubscribe(note.name, subscriber, NumbersOf(note), [&](gen::PID producer, bool) {
+  events_.Unsubscribe(note.name, subscriber, NumbersOf(note), [&](gen::PID producer) {
     TellProducer<gen::MessageEventStop>(note.name, producer);
   });
 }

@@ -33,8 +33,7 @@ gen::Result<void> Runtime::RegisterName(gen::Atom name, gen::PID pid) {
   if (process == nullptr) return Reach(pid);
   ProcessCold& cold = process->Cold();
   std::lock_guard lock(cold.lock);
-  if (process->generation_.load(std::memory_order_relaxed) != GenerationOf(pid) ||
-      process->relations_closed_.load(std::memory_order_seq_cst)) {
+  if (!process->IsStill(pid)) {
     return gen::ErrProcessTerminated;
   }
   if (!cold.name.empty()) {

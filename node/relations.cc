@@ -73,8 +73,7 @@ gen::Result<void> Relations::Link(Runtime& runtime, Process& self, gen::PID othe
     ProcessCold& mine = self.Cold();
     ProcessCold& theirs = process->Cold();
     PairLock lock(mine, theirs);
-    if (process->generation_.load(std::memory_order_relaxed) == GenerationOf(other) &&
-        !process->relations_closed_.load(std::memory_order_seq_cst)) {
+    if (process->IsStill(other)) {
       if (std::find(mine.links.begin(), mine.links.end(), other) == mine.links.end()) {
         mine.links.push_back(other);
       }
@@ -99,8 +98,7 @@ bool Relations::LinkChild(Process& child, Process& parent, gen::PID parent_pid) 
   ProcessCold& mine = child.Cold();
   ProcessCold& theirs = parent.Cold();
   PairLock lock(mine, theirs);
-  if (parent.generation_.load(std::memory_order_relaxed) != GenerationOf(parent_pid) ||
-      parent.relations_closed_.load(std::memory_order_seq_cst)) {
+  if (!parent.IsStill(parent_pid)) {
     return false;
   }
   mine.links.push_back(parent_pid);
@@ -138,8 +136,7 @@ gen::Ref Relations::Monitor(Runtime& runtime, Process& self, const gen::Target& 
     bool added = false;
     {
       std::lock_guard lock(theirs.lock);
-      added = process->generation_.load(std::memory_order_relaxed) == GenerationOf(pid) &&
-              !process->relations_closed_.load(std::memory_order_seq_cst);
+      added = process->IsStill(pid);
       if (added) theirs.watchers.push_back(watcher);
     }
     // A name or an alias may have been taken away since the look-up. Partner: ReleaseTarget, which

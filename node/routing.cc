@@ -40,8 +40,7 @@ gen::Result<void> Runtime::Route(Process& pool, gen::PID to, core::EnvelopePtr& 
       found_gone = true;
       break;
     }
-    if (worker == envelope->from.id &&
-        static_cast<gen::EnvelopeKind>(envelope->kind) == gen::EnvelopeKind::kRequest) {
+    if (worker == envelope->from.id && Process::IsRequest(*envelope)) {
       rotation.Skipped();  // a worker that calls its own pool must not wait for itself
       found_self = true;
       continue;

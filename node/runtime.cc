@@ -20,10 +20,6 @@
 namespace ergon::node {
 namespace {
 
-gen::Error Incorrect(std::string text) {
-  return gen::Error(gen::ErrorCode::kIncorrect, std::move(text));
-}
-
 // Tells incarnations of a node name apart, also those of different programs.
 std::uint32_t MakeCreation() {
   std::random_device random;
@@ -166,32 +162,25 @@ gen::Result<void> Runtime::CheckMayBlock(const char* function) const {
 gen::Result<gen::PID> Runtime::SpawnFromOutside(const SpawnRequest& request) {
   auto may_block = CheckMayBlock("Spawn");
   if (!may_block) return std::move(may_block.error());
+  core::Event done;
+  gen::Result<void> started;
+  auto pid = SpawnInBackground(request, [&](gen::Result<void> outcome) {
+    started = std::move(outcome);
+    done.Set();
+  });
+  if (!pid) return pid;
+  dispatcher_->Wait(done);
+  if (!started) return std::move(started.error());
+  return pid;
+}
+
+gen::Result<gen::PID> Runtime::SpawnInBackground(const SpawnRequest& request,
+                                                 std::function<void(gen::Result<void>)> done) {
   if (phase_.load() != Phase::kRunning) return gen::ErrNodeTerminated;
   auto opened = OpenProcess(request);
   if (!opened) return std::move(opened.error());
   Process& process = **opened;
   const gen::PID pid = process.Self();
-  const std::uint64_t id = NextUniqueId();
-  process.GetInit().ref = id;
-  core::Event done;
-  gen::Result<core::EnvelopePtr> response = gen::ErrNodeTerminated;
-  pending_calls_.Add(id, 0, {}, [&](gen::Result<core::EnvelopePtr> answer) {
-    response = std::move(answer);
-    done.Set();
-  });
-  Dispatch(process);
-  dispatcher_->Wait(done);
-  if (!response) return std::move(response.error());
-  if (auto* error = (*response)->ValueAs<gen::Error>()) return std::move(*error);
-  return pid;
-}
-
-gen::Result<void> Runtime::SpawnInBackground(const SpawnRequest& request,
-                                             std::function<void(gen::Result<void>)> done) {
-  if (phase_.load() != Phase::kRunning) return gen::ErrNodeTerminated;
-  auto opened = OpenProcess(request);
-  if (!opened) return std::move(opened.error());
-  Process& process = **opened;
   const std::uint64_t id = NextUniqueId();
   process.GetInit().ref = id;
   pending_calls_.Add(id, 0, {}, [done = std::move(done)](gen::Result<core::EnvelopePtr> answer) {
@@ -200,7 +189,7 @@ gen::Result<void> Runtime::SpawnInBackground(const SpawnRequest& request,
     done(error == nullptr ? gen::Result<void>() : std::move(*error));
   });
   Dispatch(process);
-  return {};
+  return pid;
 }
 
 gen::Result<gen::PID> Runtime::Spawn(const gen::ProcessFactory& factory,

@@ -144,6 +144,8 @@ class Runtime final : public gen::Node, private gen::LogSink {
   // -- for processes (delivery.cc) --
   // Delivers, or returns why not and leaves the envelope to the caller.
   gen::Result<void> Deliver(gen::PID to, core::EnvelopePtr& envelope);
+  // Delivers, or drops and counts what nobody will hear of any more, and returns why.
+  gen::Result<void> DeliverOrDrop(const gen::Target& to, core::EnvelopePtr envelope);
   gen::Result<void> DeliverMakingRoom(gen::PID worker, core::EnvelopePtr& envelope);
   // Answers a request; kResponseIgnored when nobody waits.
   gen::Result<void> Respond(gen::PID from, std::uint64_t ref, core::EnvelopePtr response);
@@ -200,8 +202,8 @@ class Runtime final : public gen::Node, private gen::LogSink {
   void SetEnv(Process& process, std::string_view name, std::optional<std::string> value);
   // Starts a process; `done` is called when its Init has ended, with an error if that failed, maybe on
   // another thread. After an error it is not called.
-  gen::Result<void> SpawnInBackground(const SpawnRequest& request,
-                                      std::function<void(gen::Result<void>)> done);
+  gen::Result<gen::PID> SpawnInBackground(const SpawnRequest& request,
+                                          std::function<void(gen::Result<void>)> done);
   // The last thing a process does; its slot is free afterwards.
   void ProcessEnded(Process& process, gen::PID pid, const gen::Reason& reason);
   gen::Result<core::Dispatcher*> TakeOwnDispatcher() {
