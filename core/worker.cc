@@ -38,7 +38,7 @@ bool Worker::Park(ParkHook hook, void* context) {
   Fiber& self = *worker->current_;
   Fiber* next = worker->fibers_.Get();
   if (next == nullptr) return false;
-  Count(worker->parks_);
+  worker->parks_.Add();
   if (worker->hooks_ != nullptr) [[unlikely]] {
     worker->hooks_->AfterTurn(*self.turn_of_, worker->index_, TurnEnd::kIdle);
   }
@@ -76,7 +76,7 @@ void Worker::FiberBody(Fiber& self) noexcept {
 
 void Worker::RunTurn(Fiber& self, Schedulable& schedulable) {
   Worker* worker = self.worker_;
-  Count(worker->turns_);
+  worker->turns_.Add();
   // release pairs with the acquire in running(): a turn is never seen with the number of the last one
   worker->running_.store(&schedulable, std::memory_order_release);
   self.turn_of_ = &schedulable;
@@ -113,10 +113,10 @@ bool Worker::RunLoop() {
 }
 
 void Worker::AddTo(DispatcherStats& sum) const {
-  sum.turns += turns_.load(std::memory_order_relaxed);
-  sum.steals += steals_.load(std::memory_order_relaxed);
-  sum.parks += parks_.load(std::memory_order_relaxed);
-  sum.wakeups += wakeups_.load(std::memory_order_relaxed);
+  sum.turns += turns_.Read();
+  sum.steals += steals_.Read();
+  sum.parks += parks_.Read();
+  sum.wakeups += wakeups_.Read();
 }
 
 }  // namespace ergon::core

@@ -18,6 +18,7 @@
 #include <ergon/core/fiber.h>
 #include <ergon/core/fiber_cache.h>
 #include <ergon/core/schedulable.h>
+#include <ergon/core/single_writer_counter.h>
 
 namespace ergon::core {
 
@@ -60,7 +61,7 @@ class Worker {
   // What it runs now; null when it has nothing to run. Any thread. Who asks for it first, and for
   // turns() then, gets the number of that turn, or of a later one.
   const Schedulable* running() const { return running_.load(std::memory_order_acquire); }
-  std::uint64_t turns() const { return turns_.load(std::memory_order_relaxed); }
+  std::uint64_t turns() const { return turns_.Read(); }
 
  protected:
   // `fibers` must have been made with Worker::FiberBody.
@@ -83,18 +84,13 @@ class Worker {
 
   // Has nothing to run and may be about to sleep.
   void NoteNothingToRun() { running_.store(nullptr, std::memory_order_relaxed); }
-  void CountSteal() { Count(steals_); }
-  void CountWakeup() { Count(wakeups_); }
+  void CountSteal() { steals_.Add(); }
+  void CountWakeup() { wakeups_.Add(); }
 
  private:
   static void RunTurn(Fiber& self, Schedulable& schedulable);
   static void Switch(Fiber& from, Fiber& to, Fiber::AfterSwitch after, void* context);
   static void Release(void* context, Fiber& from, Fiber& to);
-
-  // Counters have one writer at a time, so no read-modify-write is needed.
-  static void Count(std::atomic<std::uint64_t>& counter) {
-    counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  }
 
   Dispatcher& dispatcher_;
   DispatcherHooks* const hooks_;
@@ -103,10 +99,10 @@ class Worker {
   Fiber* thread_fiber_ = nullptr;  // the one RunLoop was called on; never enters the cache
   FiberCache fibers_;
   std::atomic<Schedulable*> running_{nullptr};
-  std::atomic<std::uint64_t> turns_{0};
-  std::atomic<std::uint64_t> steals_{0};
-  std::atomic<std::uint64_t> parks_{0};
-  std::atomic<std::uint64_t> wakeups_{0};
+  SingleWriterCounter turns_;
+  SingleWriterCounter steals_;
+  SingleWriterCounter parks_;
+  SingleWriterCounter wakeups_;
 };
 
 }  // namespace ergon::core

@@ -70,7 +70,8 @@ class Node : public Messenger {
   virtual Result<void> SendEnvelopeOrWait(const Target& to, core::EnvelopePtr envelope,
                                           std::chrono::nanoseconds timeout) = 0;
 
-  // Returns when the process has ended, also if it had before.
+  // Returns when the process has ended, also if it had before: what it left behind is answered and
+  // counted then.
   virtual Result<void> WaitProcess(const Target& to,
                                    std::chrono::nanoseconds timeout = kInfinite) = 0;
 

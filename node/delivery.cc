@@ -20,9 +20,13 @@ bool IsImportant(const core::Envelope& envelope) {
 
 }  // namespace
 
+Process* Runtime::FindSlot(gen::PID pid) const {
+  return pid.node == name_ && pid.creation == creation_ ? table_.Find(pid.id) : nullptr;
+}
+
 Process* Runtime::Find(gen::PID pid) const {
-  Process* process = table_.Find(pid.id);
-  if (process == nullptr || pid.node != name_ || pid.creation != creation_) return nullptr;
+  Process* process = FindSlot(pid);
+  if (process == nullptr) return nullptr;
   return process->generation_.load(std::memory_order_acquire) == GenerationOf(pid) ? process
                                                                                    : nullptr;
 }

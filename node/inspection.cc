@@ -14,7 +14,7 @@ gen::Result<gen::ProcessInfo> Runtime::ProcessInfo(gen::PID pid) const {
   info.state = static_cast<gen::ProcessState>(process->state_.load(std::memory_order_relaxed));
   info.messages_queued = process->MainMessagesApprox();
   info.messages_handled = process->counts_.handled();
-  info.messages_dropped = process->Rare().expired.load(std::memory_order_relaxed);
+  info.messages_dropped = process->Rare().expired.Read();
   info.messages_held = static_cast<std::uint64_t>(
       std::max<std::int64_t>(process->Rare().held.load(std::memory_order_relaxed), 0));
   info.messages_sent = process->counts_.sent();

@@ -7,29 +7,28 @@
 // A message that was passed on is *held* (RareCounts) by the behaviour until it forwards or drops
 // it; so is one that it has inherited. The node's books (gen::MessageBalance) are the sum of its processes'.
 //
-// Written by the one with the right to run the process, read by anybody: plain loads and stores.
+// Written by the one with the right to run the process, read by anybody.
 #pragma once
 
-#include <atomic>
 #include <cassert>
 #include <cstdint>
 
-#include <ergon/gen/envelope_kind.h>
+#include <ergon/core/single_writer_counter.h>
 
 namespace ergon::node {
 
 class MessageCounts {
  public:
   void Reset() noexcept {
-    sent_.store(0, std::memory_order_relaxed);
-    handled_.store(0, std::memory_order_relaxed);
+    sent_.Reset();
+    handled_.Reset();
     Expect(0);
   }
 
-  void Sent() noexcept { Add(sent_); }
+  void Sent() noexcept { sent_.Add(); }
   // It was given to a handler, whatever that made of it.
   void Handled() noexcept {
-    Add(handled_);
+    handled_.Add();
     Account(1);
   }
   // A request whose caller had stopped waiting; it is in RareCounts.
@@ -47,16 +46,10 @@ class MessageCounts {
 #endif
   }
 
-  [[nodiscard]] std::uint64_t sent() const noexcept { return Read(sent_); }
-  [[nodiscard]] std::uint64_t handled() const noexcept { return Read(handled_); }
+  [[nodiscard]] std::uint64_t sent() const noexcept { return sent_.Read(); }
+  [[nodiscard]] std::uint64_t handled() const noexcept { return handled_.Read(); }
 
  private:
-  static void Add(std::atomic<std::uint64_t>& counter) noexcept {
-    counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  }
-  static std::uint64_t Read(const std::atomic<std::uint64_t>& counter) noexcept {
-    return counter.load(std::memory_order_relaxed);
-  }
 #ifndef NDEBUG
   void Expect(int messages) noexcept { unaccounted_ = messages == 0 ? 0 : unaccounted_ + messages; }
   void Account(int messages) noexcept { unaccounted_ -= messages; }
@@ -66,8 +59,8 @@ class MessageCounts {
   void Account(int) noexcept {}
 #endif
 
-  std::atomic<std::uint64_t> sent_{0};
-  std::atomic<std::uint64_t> handled_{0};
+  core::SingleWriterCounter sent_;
+  core::SingleWriterCounter handled_;
 };
 
 }  // namespace ergon::node

@@ -308,7 +308,7 @@ gen::WorkerProgress Process::Progress(gen::PID worker) const {
   // this order none is counted twice; it is looked at again when one may have been missed, so that
   // a worker that seems to be at rest is.
   for (int tries = 0; tries < 3; ++tries) {
-    progress.handled = process->routed_handled_.load(std::memory_order_acquire);
+    progress.handled = process->routed_handled_.Acquire();
     progress.current = process->current_routed_.load(std::memory_order_acquire);
     const std::uint32_t taken = process->mailbox_.TakenApprox();
     progress.dropped = process->Rare().routed_overflowed.load(std::memory_order_acquire);
@@ -325,7 +325,7 @@ gen::WorkerProgress Process::Progress(gen::PID worker) const {
                           pool->choice.load(std::memory_order_relaxed) == gen::SenderChoice::kPool);
   // A pool as a worker: what its workers took is its own affair, with its own counters.
   if (gives) progress.handled += pool->rotation.Given();
-  progress.expired = process->Rare().routed_expired.load(std::memory_order_relaxed);
+  progress.expired = process->Rare().routed_expired.Read();
   progress.aside = process->AsideApprox();
   progress.mean_handling =
       std::chrono::nanoseconds(process->Rare().mean_handling.load(std::memory_order_relaxed));

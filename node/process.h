@@ -172,9 +172,7 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
     GetPoolSlot().makes_room.store(makes_room, std::memory_order_relaxed);
   }
   [[nodiscard]] std::uint64_t MainQueued() const override { return mailbox_.MainDepthApprox(); }
-  [[nodiscard]] std::uint64_t ExpiredRequests() const override {
-    return Rare().expired.load(std::memory_order_relaxed);
-  }
+  [[nodiscard]] std::uint64_t ExpiredRequests() const override { return Rare().expired.Read(); }
   [[nodiscard]] bool InOwnTurn() const override { return Current() == this; }
 
  private:
@@ -341,8 +339,7 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   // What came through the pool and goes on elsewhere: as far as the pool knows, it is done.
   void NoteRoutedHandled() {
     current_routed_.store(false, std::memory_order_relaxed);
-    routed_handled_.store(routed_handled_.load(std::memory_order_relaxed) + 1,
-                          std::memory_order_release);  // partner: Progress
+    routed_handled_.AddAndRelease();  // partner: Progress
   }
 
   // -- waiting (process_wait.cc) --
@@ -393,9 +390,16 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
     held.store(held.load(std::memory_order_relaxed) + messages, std::memory_order_relaxed);
   }
   void CountExpired() {
-    auto& expired = Cold().counts.expired;
-    expired.store(expired.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    Cold().counts.expired.Add();
     counts_.Expired();
+  }
+  // After its handler was called for a message.
+  void CountGiven() noexcept {
+    if (current_ == nullptr) [[unlikely]] {  // detached: somebody else's now
+      counts_.PassedOn();
+    } else {
+      counts_.Handled();
+    }
   }
   // The slot's, or null.
   [[nodiscard]] QueueLane* GetQueueLane() const {
@@ -407,6 +411,19 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   [[nodiscard]] bool IsStill(gen::PID pid) const {
     return generation_.load(std::memory_order_relaxed) == GenerationOf(pid) &&
            !relations_closed_.load(std::memory_order_seq_cst);
+  }
+  // The slot has the process with this PID, or its end is not complete: what it left behind is still
+  // being answered and counted. False is certain; true only under the lock of cold_, where the end
+  // waits. Sequentially consistent, as is making cold_; partner: Finish, then Runtime::ProcessEnded,
+  // which looks at cold_ afterwards.
+  [[nodiscard]] bool IsYetToEnd(gen::PID pid) const {
+    const std::uint32_t generation = generation_.load(std::memory_order_seq_cst);
+    const bool is_closed = relations_closed_.load(std::memory_order_seq_cst);
+    const bool is_finishing =
+        is_closed && state_.load(std::memory_order_seq_cst) ==
+                         static_cast<std::uint8_t>(gen::ProcessState::kTerminating);
+    if (generation == GenerationOf(pid)) return !is_closed || is_finishing;
+    return generation == GenerationOf(pid) + 1 && is_finishing;
   }
   PoolSlot& GetPoolSlot();
   CallEdge& GetCallEdge();
@@ -487,7 +504,7 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   std::atomic<bool> current_routed_{false};
   std::atomic<gen::WorkerDuty> duty_{gen::WorkerDuty::kNone};
   MessageCounts counts_;
-  std::atomic<std::uint64_t> routed_handled_{0};  // written by one, read by inspection
+  core::SingleWriterCounter routed_handled_;
   // What it handles, or handled last; null: a signal, or Init.
   std::atomic<const core::TypeDescriptor*> current_type_{nullptr};
   // For those whose calls have timed out: that message, and since when.

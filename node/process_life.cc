@@ -53,7 +53,7 @@ gen::Result<void> Process::Open(const SpawnRequest& request,
   counts_.Reset();
   if (ProcessCold* cold = ColdIfAny()) cold->counts.Reset();
   current_routed_.store(false, std::memory_order_relaxed);
-  routed_handled_.store(0, std::memory_order_relaxed);
+  routed_handled_.Reset();
   current_type_.store(nullptr, std::memory_order_relaxed);
   duty_.store(gen::WorkerDuty::kNone, std::memory_order_relaxed);
   started_at_ = Now();
@@ -114,6 +114,9 @@ void Process::Finish(const gen::Reason& reason) {
     }
   }
   if (reason.IsFailure()) Log().Debug("ended: {}", reason);
+  // Again: Terminate may have waited for something. Partner: IsYetToEnd.
+  state_.store(static_cast<std::uint8_t>(gen::ProcessState::kTerminating),
+               std::memory_order_seq_cst);
 
   counts_.Check();
   // From here on nobody can send to it, and its names are free for others.
@@ -132,7 +135,7 @@ void Process::Finish(const gen::Reason& reason) {
   // Closed first: nobody can give it a name after its names have been released.
   Relations::Ending ending(*this);
   runtime_->ReleaseNames(*this, reason);
-  // Also sequentially consistent, with the look at cold_ in ProcessEnded; partner: WaitProcess.
+  // Partner: IsYetToEnd.
   generation_.fetch_add(1, std::memory_order_seq_cst);
   behavior_.reset();
   environment_.reset();
@@ -141,10 +144,10 @@ void Process::Finish(const gen::Reason& reason) {
   gen::MessageInheritance inheritance{.pid = self,
                                       .reason = reason,
                                       .messages = std::move(waiting),
-                                      .handled = routed_handled_.load(),
+                                      .handled = routed_handled_.Read(),
                                       .holds_current = holds_current,
                                       .dropped = Rare().routed_overflowed.load(),
-                                      .expired = Rare().routed_expired.load()};
+                                      .expired = Rare().routed_expired.Read()};
   // The heir, or a parent, may end as soon as it knows: whoever watches both learns of this end first.
   ending.TellWatchers(*runtime_, reason);
   DisposeRest(rest, self, inheritance);

@@ -14,15 +14,6 @@
 #include <ergon/node/unique_id.h>
 
 namespace ergon::node {
-namespace {
-
-void Add(std::atomic<std::uint64_t>& counter) {
-  // One writer at a time: no read-modify-write is needed. Release; partner: Process::Progress.
-  counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-}
-
-}  // namespace
-
 core::TurnEnd Process::RunTurn() {
   SetCurrentProcess(this);
   if (parked_ != nullptr) {
@@ -78,12 +69,11 @@ core::TurnEnd Process::RunMessages() {
 }
 
 void Process::HandleEnvelope(core::Envelope& envelope) {
-  const bool is_message = IsMessage(envelope);
   CountTaken(envelope);
-  if (is_message) counts_.Taken();
+  if (IsMessage(envelope)) counts_.Taken();
   if (envelope.generation != generation_.load(std::memory_order_relaxed)) [[unlikely]] {
     // Pushed by a sender that had looked when the slot's former process was still alive.
-    if (is_message) counts_.Late();
+    if (IsMessage(envelope)) counts_.Late();
     mailbox_.Detach(&envelope);
     DisposeLate(core::EnvelopePtr(&envelope));
     return;
@@ -103,6 +93,10 @@ void Process::HandleEnvelope(core::Envelope& envelope) {
       break;
     case gen::EnvelopeKind::kRequest:
       expired = !HandleRequest(envelope);
+      break;
+    case gen::EnvelopeKind::kEvent:
+      Guarded([&] { NoteStatus(behavior_->ProcessMessage(envelope)); });
+      CountGiven();
       break;
     case gen::EnvelopeKind::kExit:
       HandleExit(envelope);
@@ -134,19 +128,18 @@ void Process::HandleEnvelope(core::Envelope& envelope) {
       break;
   }
   if (current_ == nullptr) {  // detached: somebody else's now
-    if (is_message) counts_.PassedOn();
     current_routed_.store(false, std::memory_order_relaxed);
     if (duty != gen::WorkerDuty::kNone) [[unlikely]]
       DoDuty(duty, began);
     return;
   }
-  if (is_message && !expired) counts_.Handled();
   // Finish answers it, after the exit signals, or reports it as not handled.
   if (MustEnd() && (IsOpenQuestion() || current_failed_)) return;
   if (routed) {
     current_routed_.store(false, std::memory_order_relaxed);
-    if (expired) Add(Cold().counts.routed_expired);
-    Add(routed_handled_);
+    // Before the other, which releases it; partner: Progress.
+    if (expired) Cold().counts.routed_expired.Add();
+    routed_handled_.AddAndRelease();
     if (duty != gen::WorkerDuty::kNone) [[unlikely]]
       DoDuty(duty, began);
   }
@@ -190,6 +183,7 @@ bool Process::HandleMessage(core::Envelope& envelope) {
     return false;
   }
   Guarded([&] { NoteStatus(behavior_->ProcessMessage(envelope)); });
+  CountGiven();
   return true;
 }
 
@@ -208,6 +202,7 @@ bool Process::HandleRequest(core::Envelope& envelope) {
     return false;
   }
   Guarded([&] { NoteStatus(behavior_->ProcessMessage(envelope)); });
+  CountGiven();
   if (current_ != nullptr && !answered_ && !MustEnd()) NoteOpenRequest(envelope);
   return true;
 }

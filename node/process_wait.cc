@@ -155,16 +155,15 @@ bool Process::Sleep(std::chrono::nanoseconds duration) {
 
 gen::Result<void> Process::AwaitEnd(gen::PID pid, std::chrono::nanoseconds timeout) {
   if (IsInterrupted()) return EndingError();
-  Process* const other = runtime_->Find(pid);
-  if (other == nullptr) return {};
+  Process* const other = runtime_->FindSlot(pid);
+  if (other == nullptr || !other->IsYetToEnd(pid)) return {};
   const std::uint64_t id = NextUniqueId();
   await_.Begin(id);
   core::Envelope* response = nullptr;
   ProcessCold& cold = other->Cold();
   {
     std::lock_guard lock(cold.lock);
-    // Sequentially consistent, as is making cold_; partner: Finish, then Runtime::ProcessEnded.
-    if (other->generation_.load(std::memory_order_seq_cst) != GenerationOf(pid)) {
+    if (!other->IsYetToEnd(pid)) {
       (void)await_.TakeOutcome(response);
       return {};
     }

@@ -4,12 +4,14 @@
 #include <atomic>
 #include <cstdint>
 
+#include <ergon/core/single_writer_counter.h>
+
 namespace ergon::node {
 
 // Read by anybody. Those without another word are written by the one with the right to run the
 // process.
 struct RareCounts {
-  std::atomic<std::uint64_t> expired{0};  // requests whose caller had stopped waiting
+  core::SingleWriterCounter expired;  // requests whose caller had stopped waiting
   // Messages that the behaviour has got hold of, and has neither forwarded nor dropped.
   std::atomic<std::int64_t> held{0};
   // Dropped for want of room, by any thread; the second: those that came through the pool.
@@ -17,7 +19,7 @@ struct RareCounts {
   std::atomic<std::uint64_t> routed_overflowed{0};
   // Requests among the messages of its pool that were expired, and how long these take it in the mean, ns
   // (gen::WorkerDuty::kMeasure).
-  std::atomic<std::uint64_t> routed_expired{0};
+  core::SingleWriterCounter routed_expired;
   std::atomic<std::int64_t> mean_handling{0};
   // The behaviour's own envelopes in the Main lane, which are no messages.
   std::atomic<std::int64_t> own_in_main{0};
@@ -26,11 +28,11 @@ struct RareCounts {
   std::atomic<std::uint64_t> turns{0};
 
   void Reset() noexcept {
-    expired.store(0, std::memory_order_relaxed);
+    expired.Reset();
     held.store(0, std::memory_order_relaxed);
     overflowed.store(0, std::memory_order_relaxed);
     routed_overflowed.store(0, std::memory_order_relaxed);
-    routed_expired.store(0, std::memory_order_relaxed);
+    routed_expired.Reset();
     mean_handling.store(0, std::memory_order_relaxed);
     own_in_main.store(0, std::memory_order_relaxed);
     running_ns.store(0, std::memory_order_relaxed);

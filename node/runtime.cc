@@ -208,9 +208,13 @@ gen::Result<gen::PID> Runtime::SpawnRegister(gen::Atom name, const gen::ProcessF
 void Runtime::ProcessEnded(Process& process, gen::PID pid, const gen::Reason& reason) {
   std::vector<core::Event*> waiters;
   std::vector<ProcessCold::WaitingProcess> waiting_processes;
-  // Not terminating any more: the slot is free (see WaitProcess).
+  // What the process had sent and handled stays in the node's books.
+  if (process.counts_.sent() != 0) accepted_.Add(process.counts_.sent());
+  if (process.counts_.handled() != 0) handled_by_ended_.Add(process.counts_.handled());
+  process.counts_.Reset();
+  // From here on it is over for those who have not asked yet. Partner: Process::IsYetToEnd.
   process.state_.store(static_cast<std::uint8_t>(gen::ProcessState::kStarting),
-                       std::memory_order_relaxed);
+                       std::memory_order_seq_cst);
   if (ProcessCold* cold = process.cold_.load(std::memory_order_seq_cst)) {
     std::lock_guard lock(cold->lock);
     waiters.swap(cold->waiters);
@@ -218,10 +222,6 @@ void Runtime::ProcessEnded(Process& process, gen::PID pid, const gen::Reason& re
     cold->name = gen::Atom();
     cold->counts.Reset();
   }
-  // What the process had sent and handled stays in the node's books.
-  if (process.counts_.sent() != 0) accepted_.Add(process.counts_.sent());
-  if (process.counts_.handled() != 0) handled_by_ended_.Add(process.counts_.handled());
-  process.counts_.Reset();
   if (reason.IsFailure()) failed_.fetch_add(1, std::memory_order_relaxed);
   // The next process on that thread begins when this turn is over.
   if (process.dispatcher_ != dispatcher_.get()) own_dispatchers_.Give(*process.dispatcher_);
@@ -304,23 +304,17 @@ gen::Result<void> Runtime::WaitProcess(const gen::Target& to, std::chrono::nanos
   if (!may_block) return may_block;
   auto pid = Resolve(to);
   if (!pid) return std::move(pid.error());
-  Process* process = Find(*pid);
-  if (process == nullptr) {
+  auto unless_it_lived = [&]() -> gen::Result<void> {
     auto reach = Reach(*pid);
     return reach.error() == gen::ErrProcessTerminated ? gen::Result<void>() : reach;
-  }
+  };
+  Process* process = FindSlot(*pid);
+  if (process == nullptr || !process->IsYetToEnd(*pid)) return unless_it_lived();
   core::Event ended;
   ProcessCold& cold = process->Cold();
   {
     std::lock_guard lock(cold.lock);
-    // Sequentially consistent, as is making cold_; partner: Process::Finish, then ProcessEnded.
-    if (process->generation_.load(std::memory_order_seq_cst) != GenerationOf(*pid)) return {};
-    // A free slot, whose generation nobody has got yet.
-    if (process->relations_closed_.load(std::memory_order_seq_cst) &&
-        process->state_.load(std::memory_order_relaxed) !=
-            static_cast<std::uint8_t>(gen::ProcessState::kTerminating)) {
-      return gen::ErrProcessUnknown;
-    }
+    if (!process->IsYetToEnd(*pid)) return unless_it_lived();
     cold.waiters.push_back(&ended);
   }
   if (timeout == gen::kInfinite) {

@@ -211,6 +211,8 @@ class Runtime final : public gen::Node, private gen::LogSink {
   }
   // The live process with this PID, or null. It may end at any time.
   [[nodiscard]] Process* Find(gen::PID pid) const;
+  // Where it lives, or has lived: another may have the slot now.
+  [[nodiscard]] Process* FindSlot(gen::PID pid) const;
   // Where in a pool's rotation the next message tries first.
   [[nodiscard]] std::uint64_t FirstChoice(const PoolSlot& slot) const;
 

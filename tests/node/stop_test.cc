@@ -310,6 +310,36 @@ TEST_CASE("stop: many threads wait for one process") {
   }
 }
 
+TEST_CASE("stop: who waits for the end finds what was left behind counted, also who asks late") {
+  constexpr int kLeft = 2000;
+  TestNode t;
+  const gen::PID other =
+      t.Spawn({.call = [](Subject&, gen::PID, gen::Ref, gen::Message&) -> gen::CallResult {
+        return gen::Reply(1);
+      }});
+  std::uint64_t left = 0;
+  for (int round = 0; round < kit::Scaled(60, 12); ++round) {
+    const bool terminate_waits = round % 2 != 0;
+    CAPTURE(terminate_waits);
+    kit::ThreadGate gate;
+    const gen::PID pid =
+        t.Spawn({.terminate = [&, terminate_waits](Subject& self, const gen::Reason&) {
+          if (terminate_waits) CHECK(self.Call<int>(other, 1));
+        }});
+    t.Begin(pid, [enter = gate.Holder()](Subject&) { enter(); });
+    REQUIRE(kit::Eventually([&] { return gate.Entered() == 1; }));
+    for (int i = 0; i < kLeft; ++i) CHECK(t.node.Send(pid, i));
+    left += kLeft;
+    REQUIRE(t.node.SendExit(pid, gen::Reason::Shutdown()));
+    gate.Open();
+    if (round % 3 != 0) CHECK(kit::Eventually([&] { return !t.IsAlive(pid); }));
+    REQUIRE(t.Ended(pid));
+    const auto balance = t.node.MessageBalance();
+    CHECK(balance.dropped_terminated == left);
+    CHECK(balance.Unaccounted() == 0);
+  }
+}
+
 TEST_CASE("stop: while others send, call and time") {
   for (int round = 0; round < kit::Scaled(40, 10); ++round) {
     TestNode t;
