@@ -12,9 +12,7 @@ namespace ergon::act {
 PoolBroadcastForwarder::PoolBroadcastForwarder(gen::ProcessHost& host, PoolRouting& routing,
                                                PoolCounters& counters, const PoolOptions& options)
     : PoolForwarder(host, routing, counters), options_(options) {
-  gen::SenderRules rules;
-  rules.choice = gen::SenderChoice::kPool;
-  host.SetSenderRules(rules);
+  LetSendersBringAll();
   host.SetMailboxSize(static_cast<std::uint32_t>(options.WorkerBound()));
 }
 
@@ -52,9 +50,7 @@ bool PoolBroadcastForwarder::PlaceOne(Held& message) {
     if (sent) return true;
   }
   if (!met_caller || routing_.seats().members() != 1) return false;
-  Refuse(std::move(message.envelope), message.given,
-         gen::Error(gen::ErrorCode::kNotAllowed,
-                    "the pool's only worker calls its own pool: it would wait for itself"));
+  Refuse(std::move(message.envelope), message.given, WaitsForItself(kOnlyWorker));
   return true;
 }
 
@@ -119,9 +115,7 @@ bool PoolBroadcastForwarder::Ask(Held& message) {
   for (const auto& [seat_number, seat] : routing_.seats().all()) {
     if (seat.leaving || seat.state != SeatState::kReady) continue;
     if (seat.worker == question.from) {
-      question.answers.Add(
-          seat.worker, MakeError(gen::Error(gen::ErrorCode::kNotAllowed,
-                                            "it calls its own pool: it would wait for itself")));
+      question.answers.Add(seat.worker, MakeError(WaitsForItself("this worker")));
       continue;
     }
     core::EnvelopePtr copy;
@@ -145,9 +139,7 @@ bool PoolBroadcastForwarder::Ask(Held& message) {
   if (routing_.seats().members() != 1 || routing_.seats().FindWorker(question.from) == nullptr) {
     return false;
   }
-  Refuse(std::move(message.envelope), false,
-         gen::Error(gen::ErrorCode::kNotAllowed,
-                    "the pool's only worker calls its own pool: it would wait for itself"));
+  Refuse(std::move(message.envelope), false, WaitsForItself(kOnlyWorker));
   return true;
 }
 
@@ -296,12 +288,8 @@ std::size_t PoolBroadcastForwarder::held() const {
 }
 
 std::size_t PoolBroadcastForwarder::held_given() const {
-  const auto given = [](const std::deque<Held>& messages) {
-    return static_cast<std::size_t>(std::count_if(
-        messages.begin(), messages.end(), [](const Held& message) { return message.given; }));
-  };
-  std::size_t count = given(held_);
-  for (const auto& [seat, messages] : pending_) count += given(messages);
+  std::size_t count = CountGiven(held_);
+  for (const auto& [seat, messages] : pending_) count += CountGiven(messages);
   return count;
 }
 

@@ -1,6 +1,9 @@
 #include <ergon/act/pool_forwarder.h>
 
+#include <algorithm>
 #include <utility>
+
+#include <fmt/core.h>
 
 #include <ergon/act/pool_broadcast_forwarder.h>
 #include <ergon/act/pool_queue_forwarder.h>
@@ -33,6 +36,22 @@ bool PoolForwarder::IsForwarded(const core::Envelope& envelope) {
 
 bool PoolForwarder::IsRequest(const core::Envelope& envelope) {
   return static_cast<gen::EnvelopeKind>(envelope.kind) == gen::EnvelopeKind::kRequest;
+}
+
+gen::Error PoolForwarder::WaitsForItself(std::string_view who) {
+  return gen::Error(gen::ErrorCode::kDeadlock,
+                    fmt::format("{} calls its own pool: it would wait for itself", who));
+}
+
+std::size_t PoolForwarder::CountGiven(const std::deque<Held>& messages) {
+  return static_cast<std::size_t>(std::count_if(messages.begin(), messages.end(),
+                                                [](const Held& message) { return message.given; }));
+}
+
+void PoolForwarder::LetSendersBringAll() {
+  gen::SenderRules rules;
+  rules.choice = gen::SenderChoice::kPool;
+  host_.SetSenderRules(rules);
 }
 
 bool PoolForwarder::Salvage(Held& message) {

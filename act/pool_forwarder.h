@@ -7,7 +7,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include <ergon/act/pool_counters.h>
@@ -95,7 +97,14 @@ class PoolForwarder {
   PoolForwarder(gen::ProcessHost& host, PoolRouting& routing, PoolCounters& counters)
       : host_(host), rotation_(host.GetRotation()), routing_(routing), counters_(counters) {}
 
+  static constexpr std::string_view kOnlyWorker = "the pool's only worker";
+
   [[nodiscard]] static bool IsRequest(const core::Envelope& envelope);
+  // What `who` gets, a worker that calls the pool and would be the one to answer.
+  [[nodiscard]] static gen::Error WaitsForItself(std::string_view who);
+  [[nodiscard]] static std::size_t CountGiven(const std::deque<Held>& messages);
+  // Senders do not look for a worker themselves.
+  void LetSendersBringAll();
   // Of what a worker left behind: false, and it is gone, for what is no message to be handled, and when
   // the pool has ended.
   [[nodiscard]] bool Salvage(Held& message);

@@ -4,15 +4,14 @@
 #include <utility>
 
 #include <ergon/act/message_loop.h>
+#include <ergon/core/moving_mean.h>
 
 namespace ergon::act {
 
 PoolQueueForwarder::PoolQueueForwarder(gen::ProcessHost& host, PoolRouting& routing,
                                        PoolCounters& counters, const PoolOptions& options)
     : PoolForwarder(host, routing, counters), options_(options) {
-  gen::SenderRules rules;
-  rules.choice = gen::SenderChoice::kPool;
-  host.SetSenderRules(rules);
+  LetSendersBringAll();
 }
 
 std::size_t PoolQueueForwarder::Bound() const {
@@ -54,12 +53,8 @@ bool PoolQueueForwarder::RefuseRequest(Held& message, std::optional<std::uint64_
     const bool waits_for_itself =
         key ? queue_.HomeOf(*key) == caller->second : routing_.seats().members() == 1;
     if (waits_for_itself) {
-      Refuse(
-          std::move(message.envelope), false,
-          gen::Error(gen::ErrorCode::kDeadlock,
-                     key ? "the worker of the request's key calls its own pool: it would wait "
-                           "for itself"
-                         : "the pool's only worker calls its own pool: it would wait for itself"));
+      Refuse(std::move(message.envelope), false,
+             WaitsForItself(key ? "the worker of the request's key" : kOnlyWorker));
       return true;
     }
   }
@@ -125,10 +120,7 @@ void PoolQueueForwarder::Look(std::uint64_t seat, Place& place) {
       all_done || (progress.aside > 0 && !progress.current && progress.queued == progress.aside);
   if (!is_free) return;
   if (std::exchange(place.busy, false)) {
-    constexpr std::int64_t kWeight = 8;  // of the past, to the newest
-    const std::int64_t time = host_.Now() - place.given_at;
-    mean_handling_ =
-        mean_handling_ == 0 ? time : mean_handling_ + (time - mean_handling_) / kWeight;
+    mean_handling_ = core::MovingMean(mean_handling_, host_.Now() - place.given_at);
   }
   queue_.Done(seat, !all_done);
   queue_.SetFree(seat);

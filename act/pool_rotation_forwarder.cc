@@ -62,11 +62,6 @@ void PoolRotationForwarder::Inherited(gen::PID /*worker*/,
                std::make_move_iterator(rest.end()));
 }
 
-std::size_t PoolRotationForwarder::held_given() const {
-  return static_cast<std::size_t>(
-      std::count_if(held_.begin(), held_.end(), [](const Held& message) { return message.given; }));
-}
-
 void PoolRotationForwarder::Flush() {
   while (!held_.empty() && Place(held_.front()) == Outcome::kTaken) held_.pop_front();
 }
@@ -120,9 +115,7 @@ PoolRotationForwarder::Outcome PoolRotationForwarder::Place(Held& message) {
   }
   if (routing_.NobodyTook(met.dead) == PoolRouting::Unplaced::kHold) return Outcome::kHold;
   if (met.caller && routing_.seats().members() == 1) {
-    Refuse(std::move(message.envelope), message.given,
-           gen::Error(gen::ErrorCode::kDeadlock,
-                      "the pool's only worker calls its own pool: it would wait for itself"));
+    Refuse(std::move(message.envelope), message.given, WaitsForItself(kOnlyWorker));
   } else if (!MakeRoom(message)) {
     RefuseFull(std::move(message.envelope), message.given);
   }

@@ -35,7 +35,7 @@ class PoolRotationForwarder final : public PoolForwarder {
   void End() override;
 
   [[nodiscard]] std::size_t held() const override { return held_.size(); }
-  [[nodiscard]] std::size_t held_given() const override;
+  [[nodiscard]] std::size_t held_given() const override { return CountGiven(held_); }
 
  private:
   enum class Outcome : std::uint8_t { kTaken, kHold };

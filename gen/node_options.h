@@ -43,7 +43,8 @@ struct NodeOptions {
   // How long a worker without work looks for some before it sleeps, 0..1 s; or, instead, in phases.
   std::chrono::nanoseconds search_time = std::chrono::microseconds(20);
   StealingEffort stealing = {};
-  // Called around every turn; see core::DispatcherHooks. core::HookChain makes one of several.
+  // Called around every turn; see core::DispatcherHooks. core::HookChain makes one of several. The
+  // threads of detached processes and of gen::Blocking call them too, each as worker 0.
   std::shared_ptr<core::DispatcherHooks> hooks = nullptr;
 
   // Threads that stand in for workers while handlers block (gen::Blocking), at most; 0..1024. They

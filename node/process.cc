@@ -319,12 +319,7 @@ gen::WorkerProgress Process::Progress(gen::PID worker) const {
     if (process->mailbox_.TakenApprox() == taken) break;
     progress.busy = true;
   }
-  const PoolSlot* pool = process->pool_.load(std::memory_order_acquire);
-  const bool gives =
-      pool != nullptr && (process->mailbox_.IsRedirected() ||
-                          pool->choice.load(std::memory_order_relaxed) == gen::SenderChoice::kPool);
-  // A pool as a worker: what its workers took is its own affair, with its own counters.
-  if (gives) progress.handled += pool->rotation.Given();
+  progress.handled += process->PassedOnByPool();
   progress.expired = process->Rare().routed_expired.Read();
   progress.aside = process->AsideApprox();
   progress.mean_handling =

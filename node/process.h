@@ -425,6 +425,12 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
     if (generation == GenerationOf(pid)) return !is_closed || is_finishing;
     return generation == GenerationOf(pid) + 1 && is_finishing;
   }
+  // A pool as a worker of another has handled what it gave to its own workers: that is its own affair,
+  // with its own counters. Any thread.
+  [[nodiscard]] std::uint64_t PassedOnByPool() const noexcept {
+    const PoolSlot* pool = pool_.load(std::memory_order_acquire);  // partner: GetPoolSlot
+    return pool == nullptr ? 0 : pool->rotation.Given();
+  }
   PoolSlot& GetPoolSlot();
   CallEdge& GetCallEdge();
   // What it waits for in a Call. Sequentially consistent, as is the edge itself; partner: GetCallEdge.

@@ -144,7 +144,7 @@ void Process::Finish(const gen::Reason& reason) {
   gen::MessageInheritance inheritance{.pid = self,
                                       .reason = reason,
                                       .messages = std::move(waiting),
-                                      .handled = routed_handled_.Read(),
+                                      .handled = routed_handled_.Read() + PassedOnByPool(),
                                       .holds_current = holds_current,
                                       .dropped = Rare().routed_overflowed.load(),
                                       .expired = Rare().routed_expired.Read()};

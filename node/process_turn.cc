@@ -4,6 +4,7 @@
 #include <mutex>
 #include <utility>
 
+#include <ergon/core/moving_mean.h>
 #include <ergon/core/worker.h>
 #include <ergon/gen/event.h>
 #include <ergon/gen/notices.h>
@@ -159,11 +160,10 @@ void Process::DoDuty(gen::WorkerDuty duty, std::int64_t began) {
     ReportProgress();
     return;
   }
-  constexpr std::int64_t kWeight = 8;  // of the past, to the newest
-  const std::int64_t time = Now() - began;
   auto& mean_handling = Cold().counts.mean_handling;
-  const std::int64_t mean = mean_handling.load(std::memory_order_relaxed);
-  mean_handling.store(mean == 0 ? time : mean + (time - mean) / kWeight, std::memory_order_relaxed);
+  mean_handling.store(
+      core::MovingMean(mean_handling.load(std::memory_order_relaxed), Now() - began),
+      std::memory_order_relaxed);
 }
 
 void Process::HandleInheritance(core::Envelope& envelope) {

@@ -5,10 +5,10 @@
 #include <variant>
 
 #include <fmt/core.h>
-#include <sys/resource.h>
 
 #include <ergon/node/node.h>
 
+#include "file_limit.h"
 #include "options.h"
 #include "traffic.h"
 #include "tree.h"
@@ -18,14 +18,6 @@ namespace line_server {
 using namespace ergon;
 
 namespace {
-
-// As many file descriptors as the system lets it have; a connection takes one.
-void RaiseFileLimit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  (void)setrlimit(RLIMIT_NOFILE, &limit);
-}
 
 int Run(const Options& options) {
   RaiseFileLimit();

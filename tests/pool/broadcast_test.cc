@@ -205,7 +205,7 @@ TEST_CASE("Broadcast: C33 a worker that calls its own pool hears of the others o
   auto one = fixture.Start(1);
   auto refused = fixture.node.Call<Answer>(one.Workers()[0], Ask{1, inner(one.pid())},
                                            {.timeout = kit::kDeadline});
-  CHECK(refused.error() == gen::ErrNotAllowed);
+  CHECK(refused.error() == gen::ErrDeadlock);
 }
 
 TEST_CASE("Broadcast: C34 a pool that ends answers what was asked") {

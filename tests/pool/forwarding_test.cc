@@ -498,6 +498,12 @@ TEST_CASE("C08 Nested pools: routing recurses, every message is handled once by 
       fixture.node.Call<Answer>(pool.pid(), Ask{1}, {.timeout = kit::kDeadline}).value();
   CHECK(innermost.count(answer.worker) == 1);
   CHECK(pool.Stats()["messages_forwarded"] == kCount + 1);
+
+  // What an inner pool has passed on stays handled when it ends.
+  fixture.node.Kill(inner[0]).value();
+  REQUIRE(Eventually([&] { return pool.Stats()["worker_restarts"] == 1; }));
+  CHECK(pool.EventuallyHandled(kCount + 1));
+  CHECK(pool.Stats()["messages_lost"] == 0);
 }
 
 }  // namespace

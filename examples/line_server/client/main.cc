@@ -8,7 +8,6 @@
 #include <vector>
 
 #include <fmt/core.h>
-#include <sys/resource.h>
 #include <CLI/CLI.hpp>
 #include <asio/buffer.hpp>
 #include <asio/ip/tcp.hpp>
@@ -18,6 +17,8 @@
 #include <ergon/act/actor.h>
 #include <ergon/node/await.h>
 #include <ergon/node/node.h>
+
+#include "../file_limit.h"
 
 namespace line_client {
 
@@ -81,11 +82,7 @@ class Client : public act::Actor {
 };
 
 int Run(const Options& options) {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-    limit.rlim_cur = limit.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &limit);
-  }
+  RaiseFileLimit();
   auto node = node::Start("clients@localhost").value();
   std::vector<gen::PID> clients;
   for (std::uint64_t i = 0; i < options.connections; ++i) {
