@@ -6,13 +6,10 @@
 
 #include <fmt/core.h>
 
+#include <ergon/act/option_checks.h>
+
 namespace ergon::act {
 namespace {
-
-std::string CheckRange(std::string_view name, int value, int least, int most) {
-  if (value >= least && value <= most) return {};
-  return fmt::format("{}: {} is outside {}..{}", name, value, least, most);
-}
 
 std::string CheckAtLeast(std::string_view name, std::chrono::nanoseconds value,
                          std::chrono::nanoseconds least) {

@@ -4,15 +4,12 @@
 
 #include <fmt/core.h>
 
+#include <ergon/act/option_checks.h>
+
 namespace ergon::act {
 namespace {
 
 constexpr int kMost = 1'000'000;
-
-std::string CheckRange(std::string_view name, int value, int least, int most) {
-  if (value >= least && value <= most) return {};
-  return fmt::format("{}: {} is outside {}..{}", name, value, least, most);
-}
 
 std::string CheckStrategy(std::string_view name, SupervisorStrategy value) {
   if (value <= SupervisorStrategy::kTemporary) return {};

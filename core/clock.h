@@ -33,7 +33,11 @@ class Clock {
   Clock& operator=(const Clock&) = default;
 };
 
-// The machine's monotonic clock. It stands still while the machine is suspended.
+// The machine's monotonic time, which stands still while the machine is suspended: for what is about
+// the machine, and not about a node's time. Any thread.
+[[nodiscard]] int64_t SteadyNow() noexcept;
+
+// That as a clock.
 class SteadyClock final : public Clock {
  public:
   [[nodiscard]] int64_t Now() const override;

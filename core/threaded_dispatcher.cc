@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include <ergon/core/clock.h>
 #include <ergon/core/fatal.h>
 #include <ergon/core/threaded_dispatcher.h>
 
@@ -18,12 +19,6 @@ constexpr std::int64_t kShortSearch = 8;  // a fraction of the full one
 constexpr std::int64_t kGrace = 1'000 * kMillisecond;
 constexpr std::chrono::microseconds kNap(20);
 constexpr std::size_t kMaxThreadName = 15;
-
-std::int64_t MonotonicNow() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 }  // namespace
 
@@ -51,7 +46,7 @@ Schedulable* ThreadedWorker::Search() {
   raids_.Restart();
   if (!searching) raids_.Finish();
   for (;;) {
-    const std::int64_t idle_since = MonotonicNow();
+    const std::int64_t idle_since = SteadyNow();
     Schedulable* found = Look(duration);
     const bool last = !searching || idle.EndSearch();
     if (found != nullptr) {
@@ -86,7 +81,7 @@ Schedulable* ThreadedWorker::Search() {
       // Would a full search have spared the sleep? If not, the next one is short: work that comes
       // now and then should not cost more time in searches than in turns.
       const std::int64_t full = owner_.options().search_ns;
-      const bool in_time = MonotonicNow() - idle_since < 2 * full;
+      const bool in_time = SteadyNow() - idle_since < 2 * full;
       search_ns_ = in_time ? full : full / kShortSearch;
       duration = search_ns_;
       raids_.Restart();
@@ -104,7 +99,7 @@ Schedulable* ThreadedWorker::Look(std::int64_t duration) {
 // Looks at least once, then as long as the plan has no pause.
 Schedulable* ThreadedWorker::Raid() {
   for (;;) {
-    if (Schedulable* found = TakeShared(MonotonicNow())) return found;
+    if (Schedulable* found = TakeShared(SteadyNow())) return found;
     if (owner_.stopping()) return nullptr;
     pause_ = raids_.Next();
     if (pause_ != 0) return nullptr;
@@ -114,8 +109,8 @@ Schedulable* ThreadedWorker::Raid() {
 
 // Looks at least once.
 Schedulable* ThreadedWorker::SearchFor(std::int64_t duration) {
-  const std::int64_t start = MonotonicNow();
-  for (std::int64_t now = start;; now = MonotonicNow()) {
+  const std::int64_t start = SteadyNow();
+  for (std::int64_t now = start;; now = SteadyNow()) {
     if (Schedulable* found = TakeShared(now)) return found;
     if (now - start >= duration || owner_.stopping()) return nullptr;
     CpuPause();
@@ -125,7 +120,7 @@ Schedulable* ThreadedWorker::SearchFor(std::int64_t duration) {
 Schedulable* ThreadedWorker::NextWhileStopping() {
   while (!owner_.GraceIsOver()) {
     if (Schedulable* next = TakeLocal()) return next;
-    if (Schedulable* next = TakeShared(MonotonicNow())) return next;
+    if (Schedulable* next = TakeShared(SteadyNow())) return next;
     if (!owner_.NapUnlessDone()) break;
   }
   return nullptr;
@@ -211,7 +206,7 @@ std::string ThreadedDispatcher::Stop() {
 void ThreadedDispatcher::SignalStop() {
   std::int64_t unset = 0;
   // relaxed: the flag below publishes it
-  grace_end_.compare_exchange_strong(unset, MonotonicNow() + kGrace, std::memory_order_relaxed);
+  grace_end_.compare_exchange_strong(unset, SteadyNow() + kGrace, std::memory_order_relaxed);
   stopping_.store(true, std::memory_order_seq_cst);  // see ThreadedWorker::Search
   idle_.WakeAll();
 }
@@ -219,7 +214,7 @@ void ThreadedDispatcher::SignalStop() {
 bool ThreadedDispatcher::GraceIsOver() const {
   // A worker that has seen the flag with a relaxed read may still read 0 here: not yet, then.
   const std::int64_t end = grace_end_.load(std::memory_order_relaxed);
-  return end != 0 && MonotonicNow() >= end;
+  return end != 0 && SteadyNow() >= end;
 }
 
 // False when nothing is left and nothing can come any more.

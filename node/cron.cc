@@ -22,7 +22,7 @@ using std::chrono::sys_seconds;
 
 constexpr std::size_t kMostRuns = 10'000;
 
-gen::Error Unknown(gen::Atom name) {
+gen::Error UnknownJob(gen::Atom name) {
   return gen::Error(gen::ErrorCode::kProcessUnknown, "no cron job " + name.ToString());
 }
 
@@ -79,7 +79,7 @@ gen::Result<void> Cron::Remove(gen::Atom name) {
   decltype(jobs_)::node_type removed;  // goes, with what is the user's, after the lock
   std::lock_guard lock(mutex_);
   removed = jobs_.extract(name.Text());
-  if (removed.empty()) return Unknown(name);
+  if (removed.empty()) return UnknownJob(name);
   Rearm(runtime_.Wall());
   return {};
 }
@@ -87,7 +87,7 @@ gen::Result<void> Cron::Remove(gen::Atom name) {
 gen::Result<void> Cron::Enable(gen::Atom name, bool enabled) {
   std::lock_guard lock(mutex_);
   const auto found = jobs_.find(name.Text());
-  if (found == jobs_.end()) return Unknown(name);
+  if (found == jobs_.end()) return UnknownJob(name);
   Job& job = found->second;
   if (std::exchange(job.job.enabled, enabled) == enabled) return {};
   const WallTime now = runtime_.Wall();
@@ -116,7 +116,7 @@ gen::CronJobInfo Cron::InfoOf(const Job& job) {
 gen::Result<gen::CronJobInfo> Cron::Info(gen::Atom name) const {
   std::lock_guard lock(mutex_);
   const auto found = jobs_.find(name.Text());
-  if (found == jobs_.end()) return Unknown(name);
+  if (found == jobs_.end()) return UnknownJob(name);
   return InfoOf(found->second);
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kMaxBuffer = 1'000'000;
 
-gen::Error Unknown(gen::Atom name) {
+gen::Error UnknownEvent(gen::Atom name) {
   return gen::Error(gen::ErrorCode::kProcessUnknown, "no event " + name.ToString());
 }
 
@@ -41,7 +41,7 @@ gen::Result<Events::Subscribers> Events::Remove(gen::Atom name, gen::PID produce
   {
     std::unique_lock lock(mutex_);
     auto found = entries_.find(name);
-    if (found == entries_.end() || found->second->producer != producer) return Unknown(name);
+    if (found == entries_.end() || found->second->producer != producer) return UnknownEvent(name);
     entry = std::move(found->second);
     entries_.erase(found);
   }
@@ -55,9 +55,9 @@ gen::Result<std::vector<gen::MessageEvent>> Events::Subscribe(gen::Atom name, ge
                                                               const Subscription& how,
                                                               const Notify& notify) {
   const std::shared_ptr<Entry> entry = Find(name);
-  if (entry == nullptr) return Unknown(name);
+  if (entry == nullptr) return UnknownEvent(name);
   std::lock_guard lock(entry->mutex);
-  if (entry->ended) return Unknown(name);
+  if (entry->ended) return UnknownEvent(name);
   const bool first = entry->subscribers.empty();
   auto [found, is_new] = entry->subscribers.try_emplace(subscriber);
   Subscription& has = found->second;
@@ -90,13 +90,13 @@ gen::Result<void> Events::Publish(gen::Atom name, gen::Ref token,
                                   const std::function<gen::MessageEvent()>& make,
                                   const Deliver& deliver) {
   const std::shared_ptr<Entry> entry = Find(name);
-  if (entry == nullptr) return Unknown(name);
+  if (entry == nullptr) return UnknownEvent(name);
   if (entry->token != token) {
     return gen::Error(gen::ErrorCode::kNotAllowed, "wrong token for event " + name.ToString());
   }
   std::vector<gen::MessageEvent> former;  // goes, with a destructor of the user's, after the lock
   std::lock_guard lock(entry->mutex);
-  if (entry->ended) return Unknown(name);
+  if (entry->ended) return UnknownEvent(name);
   if (entry->options.buffer != 0) {
     if (entry->buffer.size() == static_cast<std::size_t>(entry->options.buffer)) {
       former.push_back(std::move(entry->buffer.front()));

@@ -32,7 +32,7 @@ class TurnBudget {
 
   bool Extend() noexcept {
     // Not the node's clock, which may stand still: this is about the machine.
-    const std::int64_t now = core::SteadyClock().Now();
+    const std::int64_t now = core::SteadyNow();
     if (phase_ == Phase::kFirstHalf) {
       started_ = now;
       left_ = throughput_ / 2;

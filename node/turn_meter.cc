@@ -15,14 +15,11 @@ struct Running {
 };
 thread_local Running running;
 
-// Not the node's clock, which may stand still.
-std::int64_t Now() { return core::SteadyClock().Now(); }
-
 }  // namespace
 
 void TurnMeter::BeforeTurn(core::Schedulable& schedulable, int) {
   auto& process = static_cast<Process&>(schedulable);
-  running = {&process, process.generation_.load(std::memory_order_relaxed), Now()};
+  running = {&process, process.generation_.load(std::memory_order_relaxed), core::SteadyNow()};
 }
 
 void TurnMeter::AfterTurn(core::Schedulable&, int, core::TurnEnd) {
@@ -30,7 +27,7 @@ void TurnMeter::AfterTurn(core::Schedulable&, int, core::TurnEnd) {
   // The process may be running elsewhere already; or its slot has another one, whose time it is not.
   if (process.generation_.load(std::memory_order_relaxed) != running.generation) return;
   RareCounts& counts = process.Cold().counts;
-  counts.running_ns.fetch_add(Now() - running.since, std::memory_order_relaxed);
+  counts.running_ns.fetch_add(core::SteadyNow() - running.since, std::memory_order_relaxed);
   counts.turns.fetch_add(1, std::memory_order_relaxed);
 }
 

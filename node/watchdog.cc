@@ -17,9 +17,6 @@ namespace {
 constexpr std::int64_t kLooks = 8;  // within the time that a turn may take
 constexpr std::int64_t kMaxPeriod = 250'000'000;
 
-// Not the node's clock: this is about the machine.
-std::int64_t Now() { return core::SteadyClock().Now(); }
-
 std::string Describe(const gen::BusyProcess& busy) {
   return fmt::format("{}{}{} {} has been in a handler{}{} for {:.3f} s", busy.pid,
                      busy.name.empty() ? "" : " ", busy.name, busy.behavior,
@@ -69,7 +66,7 @@ void Watchdog::Run() {
 }
 
 void Watchdog::Look() {
-  const std::int64_t now = Now();
+  const std::int64_t now = core::SteadyNow();  // not the node's: this is about the machine
   std::lock_guard lock(mutex_);
   for (Seen& seen : seen_) seen.running = false;
   dispatcher_.VisitRunning([&](const core::RunningTurn& turn) {

@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 using Action = PoolRouting::Action;
 using Unplaced = PoolRouting::Unplaced;
 
-constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kOneSecond = 1'000'000'000;
 
 gen::PID Pid(std::uint64_t id) { return {id, "test@localhost", 1}; }
 
@@ -22,7 +22,7 @@ PoolRouting MakeRouting(std::uint64_t size, const PoolOptions& options = {}) {
 
 TEST_CASE("pool routing: a worker's replacement takes its place") {
   PoolRouting routing = MakeRouting(3);
-  const auto decision = routing.WorkerEnded(Pid(2), 2 * kSecond);
+  const auto decision = routing.WorkerEnded(Pid(2), 2 * kOneSecond);
   CHECK(decision.action == Action::kReplace);
   CHECK(routing.seats().ready() == 2);
   CHECK(routing.seats().pending() == 1);
@@ -32,7 +32,7 @@ TEST_CASE("pool routing: a worker's replacement takes its place") {
   REQUIRE(routing.Spawned(decision.seat, Pid(20)));
   CHECK(routing.seats().alive() == 3);
   CHECK(routing.seats().ready() == 2);
-  const auto entrance = routing.WorkerStarted(Pid(20), 3 * kSecond);
+  const auto entrance = routing.WorkerStarted(Pid(20), 3 * kOneSecond);
   CHECK(entrance.replaced == 2);
   CHECK(entrance.entry == 20);
   CHECK(routing.seats().ready() == 3);

@@ -24,8 +24,8 @@ using kit::ScriptedMachine;
 using testing::FakeHost;
 using Lines = std::vector<std::string>;
 
-struct Subject {
-  explicit Subject(MachineScript script = {}) : machine(std::move(script), &diary) {
+struct MachineSubject {
+  explicit MachineSubject(MachineScript script = {}) : machine(std::move(script), &diary) {
     host.Start(machine);
   }
   void Send(int number) {
@@ -70,7 +70,7 @@ MachineScript PostponesInIdle() {
 }
 
 TEST_CASE("state machine: cancelled and replaced time-outs that arrive are not handled") {
-  Subject subject;
+  MachineSubject subject;
   subject.Do([](ScriptedMachine& self, StateEvent&) {
     return self.Keep().StateTimeout(1s, 1).EventTimeout(1s, 2).Timeout("a", 1s, 3).Timeout("b", 1s);
   });
@@ -94,7 +94,7 @@ TEST_CASE("state machine: cancelled and replaced time-outs that arrive are not h
 }
 
 TEST_CASE("state machine: a time-out waits behind what has arrived before it") {
-  Subject subject;
+  MachineSubject subject;
   subject.Do([](ScriptedMachine& self, StateEvent&) {
     return self.Keep().StateTimeout(1s).EventTimeout(2s);
   });
@@ -107,7 +107,7 @@ TEST_CASE("state machine: a time-out waits behind what has arrived before it") {
 }
 
 TEST_CASE("state machine: postponed events of every kind are retried in order") {
-  Subject subject(PostponesInIdle());
+  MachineSubject subject(PostponesInIdle());
   subject.host.traps_exit = true;
   subject.Send(1);
   subject.Ask(2, 7);
@@ -134,7 +134,7 @@ TEST_CASE("state machine: postponed events of every kind are retried in order") 
 }
 
 TEST_CASE("state machine: a high priority message overtakes what is retried") {
-  Subject subject(PostponesInIdle());
+  MachineSubject subject(PostponesInIdle());
   subject.Send(1);
   subject.Send(2);
   subject.Run();
@@ -145,7 +145,7 @@ TEST_CASE("state machine: a high priority message overtakes what is retried") {
 }
 
 TEST_CASE("state machine: a full stash drops what is postponed") {
-  Subject subject(PostponesInIdle());
+  MachineSubject subject(PostponesInIdle());
   subject.host.stash_size = 1;
   subject.Send(1);
   subject.Send(2);
@@ -157,7 +157,7 @@ TEST_CASE("state machine: a full stash drops what is postponed") {
 }
 
 TEST_CASE("state machine: due time-outs come after all of its own events") {
-  Subject subject(PostponesInIdle());
+  MachineSubject subject(PostponesInIdle());
   subject.Send(1);
   subject.Run();
   subject.diary.Take();
@@ -173,7 +173,7 @@ TEST_CASE("state machine: due time-outs come after all of its own events") {
 }
 
 TEST_CASE("state machine: what nobody handles") {
-  Subject subject(
+  MachineSubject subject(
       {.handle = [](ScriptedMachine& self, StateEvent& event) { return self.Unhandled(event); }});
   subject.Send(1);
   subject.Ask(2, 7);
@@ -190,7 +190,7 @@ TEST_CASE("state machine: what nobody handles") {
 }
 
 TEST_CASE("state machine: inspection") {
-  Subject subject;
+  MachineSubject subject;
   CHECK(subject.Inspect() ==
         gen::Inspection{{"mine", "1"}, {"postponed", "0"}, {"state", "idle"}, {"timeouts", ""}});
   CHECK(subject.Inspect({"state"}) == gen::Inspection{{"state", "idle"}});
@@ -257,7 +257,7 @@ TEST_CASE("state machine: a mistake in the table or in Init makes the spawn fail
 }
 
 TEST_CASE("state machine: a reply to what is no request ends it") {
-  Subject subject(
+  MachineSubject subject(
       {.handle = [](ScriptedMachine& self, StateEvent&) { return self.Keep().Reply(1); }});
   subject.Send(1);
   subject.Run();

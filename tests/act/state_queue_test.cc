@@ -24,13 +24,13 @@ std::string Names(const std::vector<OwnStateEvent>& events) {
 
 // A machine whose events are letters, together with its mailbox and what is put aside: what
 // StateMachineBase and the runtime do with the decisions. '|' is the mark.
-struct Subject {
+struct QueueSubject {
   struct Answer {
     bool changes = false;
     bool postpones = false;
     std::string raises = {};
   };
-  explicit Subject(std::string waiting) : mailbox(waiting.begin(), waiting.end()) {}
+  explicit QueueSubject(std::string waiting) : mailbox(waiting.begin(), waiting.end()) {}
 
   // Handles one event; false: there is none.
   bool Step() {
@@ -106,9 +106,9 @@ TEST_CASE("state queue: without a change of state nothing is retried") {
 }
 
 TEST_CASE("state queue: postponed events are retried in order, before newer ones") {
-  Subject subject("abcXde");
+  QueueSubject subject("abcXde");
   bool open = false;
-  subject.handler = [&](char event) -> Subject::Answer {
+  subject.handler = [&](char event) -> QueueSubject::Answer {
     if (event == 'X') return {.changes = std::exchange(open, true) == false};
     return {.postpones = !open};
   };
@@ -116,9 +116,9 @@ TEST_CASE("state queue: postponed events are retried in order, before newer ones
 }
 
 TEST_CASE("state queue: what is postponed again waits for the next change") {
-  Subject subject("abXcYd");
+  QueueSubject subject("abXcYd");
   int state = 0;
-  subject.handler = [&](char event) -> Subject::Answer {
+  subject.handler = [&](char event) -> QueueSubject::Answer {
     if (event == 'X' || event == 'Y') return {.changes = ++state > 0};
     return {.postpones = state < 2 && event != 'c'};
   };
@@ -126,9 +126,9 @@ TEST_CASE("state queue: what is postponed again waits for the next change") {
 }
 
 TEST_CASE("state queue: postponed by the transition that changes the state, it comes at once") {
-  Subject subject("aXb");
+  QueueSubject subject("aXb");
   bool open = false;
-  subject.handler = [&](char event) -> Subject::Answer {
+  subject.handler = [&](char event) -> QueueSubject::Answer {
     if (event != 'X') return {.postpones = !open};
     if (open) return {};
     open = true;
@@ -139,9 +139,9 @@ TEST_CASE("state queue: postponed by the transition that changes the state, it c
 
 TEST_CASE("state queue: raised by the change, then postponed, then raised before it") {
   // P raises X and r; X changes the state and raises n: r was queued before.
-  Subject subject("pPm");
+  QueueSubject subject("pPm");
   bool open = false;
-  subject.handler = [&](char event) -> Subject::Answer {
+  subject.handler = [&](char event) -> QueueSubject::Answer {
     if (event == 'p') return {.postpones = !open};
     if (event == 'P') return {.raises = "Xr"};
     if (event != 'X') return {};
@@ -155,9 +155,9 @@ TEST_CASE("state queue: raised by the change, then postponed, then raised before
 TEST_CASE(
     "state queue: a change while events are retried puts newer postponed ones before the rest") {
   // a is postponed again, b changes the state: a comes before c, which has not been retried yet.
-  Subject subject("abcXd");
+  QueueSubject subject("abcXd");
   int state = 0;
-  subject.handler = [&](char event) -> Subject::Answer {
+  subject.handler = [&](char event) -> QueueSubject::Answer {
     if (state == 0 && event != 'X') return {.postpones = true};
     if (event == 'X') return {.changes = ++state > 0};
     if (state == 1 && event == 'a') return {.postpones = true};
@@ -173,14 +173,14 @@ TEST_CASE(
 TEST_CASE("state queue: all small machines agree with a single list") {
   struct Reference {
     static std::string Run(std::string waiting,
-                           const std::function<Subject::Answer(char)>& handler) {
+                           const std::function<QueueSubject::Answer(char)>& handler) {
       std::string log;
       std::string postponed;
       while (!waiting.empty() && log.size() < 40) {
         const char event = waiting.front();
         waiting.erase(0, 1);
         log += event;
-        const Subject::Answer answer = handler(event);
+        const QueueSubject::Answer answer = handler(event);
         if (answer.postpones) postponed += event;
         if (answer.changes) waiting = std::exchange(postponed, "") + waiting;
         waiting = answer.raises + waiting;
@@ -194,7 +194,7 @@ TEST_CASE("state queue: all small machines agree with a single list") {
   // What a and b do in state 0, and c in any; in state 1, a and b do what the other does in state
   // 0.
   for (int code = 0; code < kAnswers * kAnswers * kAnswers; ++code) {
-    const auto answer_of = [&](int number) -> Subject::Answer {
+    const auto answer_of = [&](int number) -> QueueSubject::Answer {
       return {.changes = number % 2 == 1,
               .postpones = number / 2 % 2 == 1,
               .raises = kRaises[number / 4]};
@@ -203,9 +203,9 @@ TEST_CASE("state queue: all small machines agree with a single list") {
       return [&](char event) {
         const int one = code % kAnswers;
         const int two = code / kAnswers % kAnswers;
-        Subject::Answer answer = event == 'c' ? answer_of(code / kAnswers / kAnswers)
-                                 : (event == 'a') == (state == 0) ? answer_of(one)
-                                                                  : answer_of(two);
+        QueueSubject::Answer answer = event == 'c' ? answer_of(code / kAnswers / kAnswers)
+                                      : (event == 'a') == (state == 0) ? answer_of(one)
+                                                                       : answer_of(two);
         if (++handled > 12) answer.raises.clear();  // comes to an end
         if (handled > 24) answer.postpones = false;
         if (answer.changes) state = 1 - state;
@@ -216,7 +216,7 @@ TEST_CASE("state queue: all small machines agree with a single list") {
     int handled = 0;
     const std::string expected = Reference::Run("abcab", machine(state, handled));
     state = handled = 0;
-    Subject subject("abcab");
+    QueueSubject subject("abcab");
     subject.handler = machine(state, handled);
     while (subject.log.size() < expected.size() && subject.Step()) {
     }

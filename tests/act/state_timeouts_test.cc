@@ -18,7 +18,7 @@ const TimeoutKey kEvent{StateEventKind::kEventTimeout};
 
 TimeoutKey Named(const char* name) { return {StateEventKind::kNamedTimeout, name}; }
 
-struct Subject {
+struct TimeoutsSubject {
   void Set(const TimeoutKey& key, std::chrono::nanoseconds delay, int value = 0) {
     Apply(What::kSet, key, delay, value);
   }
@@ -54,7 +54,7 @@ struct Subject {
 };
 
 TEST_CASE("state timeouts: each fires once, with its value") {
-  Subject subject;
+  TimeoutsSubject subject;
   subject.Set(kState, 5ns, 1);
   subject.Set(kEvent, 6ns, 2);
   subject.Set(Named("a"), 7ns, 3);
@@ -72,21 +72,23 @@ TEST_CASE("state timeouts: each fires once, with its value") {
 TEST_CASE("state timeouts: what cancels which") {
   struct Row {
     const char* what;
-    void (*happens)(Subject&);
+    void (*happens)(TimeoutsSubject&);
     const char* left;
     const char* commands;
   };
   const Row rows[] = {
-      {"an event", [](Subject& s) { s.timeouts.OnEvent(); }, "state, a", "cancel 2"},
-      {"a change of state", [](Subject& s) { s.timeouts.OnStateChange(); }, "event, a", "cancel 1"},
-      {"by hand: state", [](Subject& s) { s.Cancel(kState); }, "event, a", "cancel 1"},
-      {"by hand: event", [](Subject& s) { s.Cancel(kEvent); }, "state, a", "cancel 2"},
-      {"by hand: a name", [](Subject& s) { s.Cancel(Named("a")); }, "state, event", "cancel 3"},
-      {"another name", [](Subject& s) { s.Cancel(Named("b")); }, "state, event, a", ""},
+      {"an event", [](TimeoutsSubject& s) { s.timeouts.OnEvent(); }, "state, a", "cancel 2"},
+      {"a change of state", [](TimeoutsSubject& s) { s.timeouts.OnStateChange(); }, "event, a",
+       "cancel 1"},
+      {"by hand: state", [](TimeoutsSubject& s) { s.Cancel(kState); }, "event, a", "cancel 1"},
+      {"by hand: event", [](TimeoutsSubject& s) { s.Cancel(kEvent); }, "state, a", "cancel 2"},
+      {"by hand: a name", [](TimeoutsSubject& s) { s.Cancel(Named("a")); }, "state, event",
+       "cancel 3"},
+      {"another name", [](TimeoutsSubject& s) { s.Cancel(Named("b")); }, "state, event, a", ""},
   };
   for (const Row& row : rows) {
     CAPTURE(row.what);
-    Subject subject;
+    TimeoutsSubject subject;
     subject.Set(kState, 5ns);
     subject.Set(kEvent, 5ns);
     subject.Set(Named("a"), 5ns);
@@ -98,7 +100,7 @@ TEST_CASE("state timeouts: what cancels which") {
 }
 
 TEST_CASE("state timeouts: a stale one never fires") {
-  Subject subject;
+  TimeoutsSubject subject;
   subject.Set(kState, 5ns, 1);
   subject.Cancel(kState);
   CHECK(subject.Fire(1).empty());
@@ -111,7 +113,7 @@ TEST_CASE("state timeouts: a stale one never fires") {
 }
 
 TEST_CASE("state timeouts: an update keeps the time, or fires at once") {
-  Subject subject;
+  TimeoutsSubject subject;
   subject.Set(Named("a"), 5ns, 1);
   subject.Commands();
   subject.Update(Named("a"), 2);
@@ -124,7 +126,7 @@ TEST_CASE("state timeouts: an update keeps the time, or fires at once") {
 }
 
 TEST_CASE("state timeouts: of several changes the last counts") {
-  Subject subject;
+  TimeoutsSubject subject;
   std::vector<TimeoutChange> changes;
   changes.push_back({What::kSet, kState, 0ns, detail::OwnValue(1)});
   changes.push_back({What::kSet, Named("a"), 5ns, detail::OwnValue(2)});
@@ -137,7 +139,7 @@ TEST_CASE("state timeouts: of several changes the last counts") {
 }
 
 TEST_CASE("state timeouts: a delay of 0 is due, in the order set, and can be cancelled") {
-  Subject subject;
+  TimeoutsSubject subject;
   subject.Set(Named("a"), 0ns, 1);
   subject.Set(kState, -5ns, 2);
   subject.Set(kEvent, 0ns, 3);

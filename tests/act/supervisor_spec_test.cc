@@ -9,18 +9,18 @@ namespace {
 
 class Child : public Actor {};
 
-SupervisorSpec Valid() {
+SupervisorSpec ValidSpec() {
   return {.children = {{.name = "a", .factory = gen::Factory<Child>()},
                        {.name = "b", .factory = gen::Factory<Child>()}}};
 }
 
 TEST_CASE("supervisor spec: defaults are valid") {
   CHECK(SupervisorSpec{}.Validate().empty());
-  CHECK(Valid().Validate().empty());
+  CHECK(ValidSpec().Validate().empty());
 }
 
 TEST_CASE("supervisor spec: what is wrong is named") {
-  SupervisorSpec spec = Valid();
+  SupervisorSpec spec = ValidSpec();
   SUBCASE("intensity") {
     spec.restart.intensity = -1;
     CHECK(spec.Validate() == "restart.intensity: -1 is outside 0..1000000");

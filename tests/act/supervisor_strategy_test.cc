@@ -18,10 +18,10 @@ using Then = SupervisionStrategy::Then;
 constexpr std::int64_t kSecond = 1'000'000'000;
 
 // A strategy with children a, b, c, ... (keys 1, 2, 3, ...), all of which run.
-struct Subject {
-  explicit Subject(SupervisorType type, SupervisorRestart restart = {}, int children = 3,
-                   SupervisorAutoShutdown auto_shutdown = SupervisorAutoShutdown::kNever,
-                   bool significant = false)
+struct StrategySubject {
+  explicit StrategySubject(SupervisorType type, SupervisorRestart restart = {}, int children = 3,
+                           SupervisorAutoShutdown auto_shutdown = SupervisorAutoShutdown::kNever,
+                           bool significant = false)
       : strategy(type, restart, auto_shutdown) {
     for (int i = 0; i < children; ++i) {
       const Key key = strategy.Add({.name = std::string(1, static_cast<char>('a' + i)),
@@ -88,18 +88,18 @@ TEST_CASE("supervisor strategy: who is restarted after which reason") {
     CAPTURE(ToString(row.strategy));
     CAPTURE(row.reason.ToString());
     for (const auto type : {SupervisorType::kOneForOne, SupervisorType::kSimpleOneForOne}) {
-      Subject one(type, With(row.strategy));
+      StrategySubject one(type, With(row.strategy));
       CHECK(one.End(2, row.reason) == (row.again ? "start b" : ""));
     }
-    Subject all(SupervisorType::kAllForOne, With(row.strategy));
+    StrategySubject all(SupervisorType::kAllForOne, With(row.strategy));
     CHECK(all.End(2, row.reason) == (row.again ? "stop c, stop a" : ""));
-    Subject rest(SupervisorType::kRestForOne, With(row.strategy));
+    StrategySubject rest(SupervisorType::kRestForOne, With(row.strategy));
     CHECK(rest.End(2, row.reason) == (row.again ? "stop c" : ""));
   }
 }
 
 TEST_CASE("supervisor strategy: all for one stops at once and starts in order") {
-  Subject all(SupervisorType::kAllForOne);
+  StrategySubject all(SupervisorType::kAllForOne);
   CHECK(all.Fail(2) == "stop c, stop a");
   CHECK(all.End(1) == "");
   CHECK(all.End(3) == "start a");
@@ -112,14 +112,14 @@ TEST_CASE("supervisor strategy: all for one stops at once and starts in order") 
 }
 
 TEST_CASE("supervisor strategy: with keep_order one ends after the other") {
-  Subject all(SupervisorType::kAllForOne, With(SupervisorStrategy::kPermanent, true));
+  StrategySubject all(SupervisorType::kAllForOne, With(SupervisorStrategy::kPermanent, true));
   CHECK(all.Fail(2) == "stop c");
   CHECK(all.End(3) == "stop a");
   CHECK(all.End(1) == "start a");
 }
 
 TEST_CASE("supervisor strategy: rest for one leaves those before alone") {
-  Subject rest(SupervisorType::kRestForOne, {}, 4);
+  StrategySubject rest(SupervisorType::kRestForOne, {}, 4);
   CHECK(rest.Fail(2) == "stop d, stop c");
   CHECK(rest.End(3) == "");
   CHECK(rest.End(4) == "start b");
@@ -131,7 +131,8 @@ TEST_CASE("supervisor strategy: rest for one leaves those before alone") {
 TEST_CASE("supervisor strategy: what dies while it is to be stopped makes no second round") {
   for (const bool keep_order : {false, true}) {
     CAPTURE(keep_order);
-    Subject all(SupervisorType::kAllForOne, With(SupervisorStrategy::kPermanent, keep_order, 1));
+    StrategySubject all(SupervisorType::kAllForOne,
+                        With(SupervisorStrategy::kPermanent, keep_order, 1));
     all.Fail(2);
     all.Fail(1);
     CHECK(all.Fail(3) == "start a");
@@ -141,7 +142,7 @@ TEST_CASE("supervisor strategy: what dies while it is to be stopped makes no sec
 }
 
 TEST_CASE("supervisor strategy: a failure of others during a round extends it") {
-  Subject rest(SupervisorType::kRestForOne);
+  StrategySubject rest(SupervisorType::kRestForOne);
   CHECK(rest.Fail(3) == "start c");
   CHECK(rest.Fail(1) == "kill c, stop b");
   CHECK(rest.End(2) == "");
@@ -152,7 +153,7 @@ TEST_CASE("supervisor strategy: a failure of others during a round extends it") 
 }
 
 TEST_CASE("supervisor strategy: a restart that fails is tried again and counts") {
-  Subject one(SupervisorType::kOneForOne, With(SupervisorStrategy::kTransient, false, 2));
+  StrategySubject one(SupervisorType::kOneForOne, With(SupervisorStrategy::kTransient, false, 2));
   CHECK(one.Fail(1) == "start a");
   CHECK(one.Fail(1) == "start a");
   CHECK(one.Fail(1) == "stop c");
@@ -165,7 +166,7 @@ TEST_CASE("supervisor strategy: a restart that fails is tried again and counts")
 }
 
 TEST_CASE("supervisor strategy: a restart that fails in a round stops those started before it") {
-  Subject all(SupervisorType::kAllForOne);
+  StrategySubject all(SupervisorType::kAllForOne);
   all.Fail(1);
   all.End(2);
   CHECK(all.End(3) == "start a");
@@ -176,8 +177,8 @@ TEST_CASE("supervisor strategy: a restart that fails in a round stops those star
 }
 
 TEST_CASE("supervisor strategy: restarts count within the period only") {
-  Subject one(SupervisorType::kOneForOne,
-              {.strategy = SupervisorStrategy::kPermanent, .intensity = 1, .period_s = 5});
+  StrategySubject one(SupervisorType::kOneForOne,
+                      {.strategy = SupervisorStrategy::kPermanent, .intensity = 1, .period_s = 5});
   CHECK(one.Fail(1) == "start a");
   one.Started(1);
   one.now += 5 * kSecond + 1;
@@ -190,14 +191,14 @@ TEST_CASE("supervisor strategy: restarts count within the period only") {
 }
 
 TEST_CASE("supervisor strategy: intensity 0 allows no restart") {
-  Subject one(SupervisorType::kOneForOne, With(SupervisorStrategy::kPermanent, false, 0));
+  StrategySubject one(SupervisorType::kOneForOne, With(SupervisorStrategy::kPermanent, false, 0));
   CHECK(one.Fail(2) == "stop c");
   CHECK(one.End(3) == "stop a");
   CHECK(one.End(1) == "end");
 }
 
 TEST_CASE("supervisor strategy: temporary and disabled children are stopped by a round only") {
-  Subject all(SupervisorType::kAllForOne, {}, 2);
+  StrategySubject all(SupervisorType::kAllForOne, {}, 2);
   const Key temporary = all.strategy.Add({.name = "t", .strategy = SupervisorStrategy::kTemporary});
   REQUIRE(all.strategy.Start(temporary));
   all.Actions();
@@ -214,7 +215,7 @@ TEST_CASE("supervisor strategy: temporary and disabled children are stopped by a
 }
 
 TEST_CASE("supervisor strategy: a round starts what had ended before") {
-  Subject all(SupervisorType::kAllForOne, With(SupervisorStrategy::kTransient));
+  StrategySubject all(SupervisorType::kAllForOne, With(SupervisorStrategy::kTransient));
   CHECK(all.End(1, gen::Reason::Normal()) == "");
   REQUIRE(all.strategy.Stop(2, Then::kStay));
   CHECK(all.Actions() == "stop b");
@@ -224,7 +225,7 @@ TEST_CASE("supervisor strategy: a round starts what had ended before") {
 }
 
 TEST_CASE("supervisor strategy: commands") {
-  Subject one(SupervisorType::kOneForOne);
+  StrategySubject one(SupervisorType::kOneForOne);
   CHECK(one.strategy.Start(1).error().detail() == "child 'a' runs already");
   CHECK(one.strategy.Remove(1).error().detail() == "child 'a' runs");
   CHECK(one.strategy.Enable(1).error().detail() == "child 'a' is not disabled");
@@ -248,7 +249,7 @@ TEST_CASE("supervisor strategy: commands") {
 }
 
 TEST_CASE("supervisor strategy: no commands during a round or at the end") {
-  Subject all(SupervisorType::kAllForOne);
+  StrategySubject all(SupervisorType::kAllForOne);
   all.Fail(1);
   CHECK(all.strategy.Stop(2, Then::kStay).error().detail() == "children are being restarted");
   CHECK(all.strategy.MayCommand().error() == gen::ErrNotAllowed);
@@ -257,7 +258,7 @@ TEST_CASE("supervisor strategy: no commands during a round or at the end") {
 }
 
 TEST_CASE("supervisor strategy: the end is in reverse order, also of what is starting") {
-  Subject one(SupervisorType::kOneForOne, {}, 4);
+  StrategySubject one(SupervisorType::kOneForOne, {}, 4);
   CHECK(one.Fail(3) == "start c");
   one.strategy.End(gen::Reason::Shutdown());
   CHECK(one.Actions() == "stop d");
@@ -270,13 +271,13 @@ TEST_CASE("supervisor strategy: the end is in reverse order, also of what is sta
 }
 
 TEST_CASE("supervisor strategy: the end without children is at once") {
-  Subject one(SupervisorType::kOneForOne, {}, 0);
+  StrategySubject one(SupervisorType::kOneForOne, {}, 0);
   one.strategy.End(gen::Reason::Normal());
   CHECK(one.Actions() == "end");
 }
 
 TEST_CASE("supervisor strategy: children of templates come and go") {
-  Subject simple(SupervisorType::kSimpleOneForOne, With(SupervisorStrategy::kTransient), 0);
+  StrategySubject simple(SupervisorType::kSimpleOneForOne, With(SupervisorStrategy::kTransient), 0);
   for (int i = 0; i < 3; ++i) {
     const Key key = simple.strategy.Add(
         {.name = "a", .strategy = SupervisorStrategy::kTransient, .forgotten_when_ended = true});
@@ -295,7 +296,7 @@ TEST_CASE("supervisor strategy: children of templates come and go") {
 }
 
 TEST_CASE("supervisor strategy: what is added and fails to start is forgotten") {
-  Subject one(SupervisorType::kOneForOne, {}, 0);
+  StrategySubject one(SupervisorType::kOneForOne, {}, 0);
   const Key key = one.strategy.Add({.name = "a", .forgotten_unless_started = true});
   REQUIRE(one.strategy.Start(key));
   CHECK(one.Actions() == "start a");
@@ -305,8 +306,8 @@ TEST_CASE("supervisor strategy: what is added and fails to start is forgotten") 
 TEST_CASE("supervisor strategy: significant children end the supervisor") {
   const auto transient = With(SupervisorStrategy::kTransient);
   SUBCASE("any") {
-    Subject any(SupervisorType::kOneForOne, transient, 3, SupervisorAutoShutdown::kAnySignificant,
-                true);
+    StrategySubject any(SupervisorType::kOneForOne, transient, 3,
+                        SupervisorAutoShutdown::kAnySignificant, true);
     CHECK(any.Fail(1) == "start a");
     any.Started(1);
     CHECK(any.End(1, gen::Reason::Normal()) == "stop c");
@@ -314,22 +315,23 @@ TEST_CASE("supervisor strategy: significant children end the supervisor") {
     CHECK_FALSE(any.strategy.gave_up());
   }
   SUBCASE("all") {
-    Subject all(SupervisorType::kOneForOne, transient, 3, SupervisorAutoShutdown::kAllSignificant,
-                true);
+    StrategySubject all(SupervisorType::kOneForOne, transient, 3,
+                        SupervisorAutoShutdown::kAllSignificant, true);
     CHECK(all.End(1, gen::Reason::Normal()) == "");
     CHECK(all.End(2, gen::Reason::Shutdown()) == "");
     CHECK(all.End(3, gen::Reason::Normal()) == "end");
   }
   SUBCASE("not those that were told to end") {
-    Subject any(SupervisorType::kOneForOne, transient, 2, SupervisorAutoShutdown::kAnySignificant,
-                true);
+    StrategySubject any(SupervisorType::kOneForOne, transient, 2,
+                        SupervisorAutoShutdown::kAnySignificant, true);
     REQUIRE(any.strategy.Stop(1, Then::kStay));
     any.Actions();
     CHECK(any.End(1) == "");
     CHECK_FALSE(any.strategy.ending());
   }
   SUBCASE("not others") {
-    Subject any(SupervisorType::kOneForOne, transient, 2, SupervisorAutoShutdown::kAnySignificant);
+    StrategySubject any(SupervisorType::kOneForOne, transient, 2,
+                        SupervisorAutoShutdown::kAnySignificant);
     CHECK(any.End(1, gen::Reason::Normal()) == "");
     CHECK_FALSE(any.strategy.ending());
   }
@@ -445,7 +447,7 @@ class Explorer {
   }
 
   const bool ordered_;  // the starts are
-  Subject start_;
+  StrategySubject start_;
   Processes start_processes_;
 };
 

@@ -27,9 +27,9 @@ struct StringMaker<ergon::gen::Reason> {
   static String convert(const ergon::gen::Reason& reason) { return reason.ToString().c_str(); }
 };
 
-// The size and the first elements.
+// The size and the first elements, if fmt knows them.
 template <class T>
-struct StringMaker<std::vector<T>> {
+requires fmt::is_formattable<T>::value struct StringMaker<std::vector<T>> {
   static String convert(const std::vector<T>& values) {
     std::string text = fmt::format("{} values:", values.size());
     for (std::size_t i = 0; i < values.size() && i < 30; ++i) text += fmt::format(" {}", values[i]);

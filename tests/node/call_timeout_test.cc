@@ -13,9 +13,6 @@
 namespace ergon::node {
 namespace {
 
-struct Square {
-  int value = 0;
-};
 struct Sum {};
 
 bool Has(const gen::Error& error, const std::string& text) {

@@ -10,13 +10,6 @@ namespace ergon::node {
 namespace {
 
 // Writes down the ints it gets.
-Handlers Collect(Notes<int>& notes) {
-  return {.message = [&notes](Subject&, gen::PID, gen::Message& message) {
-    notes.Add(message.Take<int>());
-    return gen::Continue();
-  }};
-}
-
 struct Case {
   const char* what;
   gen::Target target;

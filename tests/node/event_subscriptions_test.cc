@@ -16,7 +16,7 @@ std::vector<int> Ints(const std::vector<gen::MessageEvent>& events) {
   return values;
 }
 
-Handlers Collect(Notes<int>& notes) {
+Handlers CollectEvents(Notes<int>& notes) {
   return {.event = [&notes](Subject&, const gen::MessageEvent& event) {
     notes.Add(*event.As<int>());
     return gen::Continue();
@@ -53,7 +53,7 @@ TEST_CASE("event subscriptions: the buffer's last values are returned, newer one
     token = self.RegisterEvent("e", {.buffer = 3}).value();
     for (int i = 1; i <= 5; ++i) CHECK(self.SendEvent("e", token, i).value() == 0);
   }));
-  const gen::PID one = t.Spawn(Collect(notes));
+  const gen::PID one = t.Spawn(CollectEvents(notes));
   CHECK(t.Run(one, [&](Subject& self) {
     const auto missed = self.MonitorEvent({"e", {}}).value();
     CHECK(Ints(missed) == std::vector<int>{3, 4, 5});
@@ -136,7 +136,7 @@ TEST_CASE("event subscriptions: all see the values of several publishers in one 
     token = self.RegisterEvent("e", {.buffer = 100'000}).value();
   }));
   for (auto* notes : {&one, &two}) {
-    CHECK(t.Run(t.Spawn(Collect(*notes)), [](Subject& self) {
+    CHECK(t.Run(t.Spawn(CollectEvents(*notes)), [](Subject& self) {
       CHECK(self.MonitorEvent({"e", {}}).value().empty());
     }));
   }

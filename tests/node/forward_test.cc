@@ -8,17 +8,13 @@
 namespace ergon::node {
 namespace {
 
-struct Ask {
-  int value = 0;
-};
-
-struct Seen {
+struct Got {
   gen::PID from;
   int value;
 };
 
 // Notes what it gets; answers requests with ten times the value.
-Handlers Notes10(Notes<Seen>& notes) {
+Handlers Notes10(Notes<Got>& notes) {
   return {.message =
               [&notes](Subject&, gen::PID from, gen::Message& message) {
                 notes.Add({from, message.Take<Ask>().value});
@@ -46,7 +42,7 @@ Handlers PassesTo(gen::PID to) {
 }
 
 TEST_CASE("forward: a message keeps its sender") {
-  Notes<Seen> notes;
+  Notes<Got> notes;
   TestNode test;
   const gen::PID sender = test.Spawn();
   const gen::PID passes = test.Spawn(PassesTo(test.Spawn(Notes10(notes))));
@@ -57,7 +53,7 @@ TEST_CASE("forward: a message keeps its sender") {
 }
 
 TEST_CASE("forward: a request is answered by the one it was forwarded to, however far") {
-  Notes<Seen> notes;
+  Notes<Got> notes;
   TestNode test;
   gen::PID at = test.Spawn(Notes10(notes));
   for (int i = 0; i < 5; ++i) at = test.Spawn(PassesTo(at));
@@ -82,7 +78,7 @@ TEST_CASE("forward: the caller is told when the new receiver ends, also if the o
 
 TEST_CASE("forward: after an error the message is still here") {
   Notes<std::string> notes;
-  Notes<Seen> seen;
+  Notes<Got> seen;
   TestNode test;
   const gen::PID gone = test.Spawn();
   test.node.Kill(gone).value();
@@ -115,7 +111,7 @@ TEST_CASE("forward: after an error the message is still here") {
 }
 
 TEST_CASE("forward: not twice, not what was taken or answered, no notices") {
-  Notes<Seen> seen;
+  Notes<Got> seen;
   Notes<std::string> problems;
   TestNode test;
   const gen::PID other = test.Spawn(Notes10(seen));
@@ -155,7 +151,7 @@ TEST_CASE("forward: not twice, not what was taken or answered, no notices") {
 }
 
 TEST_CASE("forward: a handler that ends after it has forwarded leaves the request to the other") {
-  Notes<Seen> seen;
+  Notes<Got> seen;
   TestNode test;
   const gen::PID other = test.Spawn(Notes10(seen));
   const gen::PID passes = test.Spawn(
@@ -168,7 +164,7 @@ TEST_CASE("forward: a handler that ends after it has forwarded leaves the reques
 }
 
 TEST_CASE("forward: for the pool a worker that has forwarded has handled the message") {
-  Notes<Seen> seen;
+  Notes<Got> seen;
   TestNode test;
   class Passes : public act::Pool {
    public:

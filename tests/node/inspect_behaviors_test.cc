@@ -56,7 +56,7 @@ class InspectedMachine : public act::StateMachine<Lamp> {
   }
 };
 
-struct Case {
+struct InspectedBehavior {
   std::string name;
   gen::ProcessFactory factory;
   std::string state;  // the behaviour's own wins
@@ -65,14 +65,14 @@ struct Case {
 
 TEST_CASE(
     "inspect: every behaviour merges the user's items with its own, and answers what is asked") {
-  const std::vector<Case> cases = {
+  const std::vector<InspectedBehavior> cases = {
       {"actor", gen::Factory<InspectedActor>(), "mine", "color"},
       {"pool", gen::Factory<InspectedPool>(), "running", "worker.2"},
       {"supervisor", gen::Factory<InspectedSupervisor>(), "running", "child:inspected_child"},
       {"state machine", gen::Factory<InspectedMachine>(), "off", "postponed"},
   };
   TestNode t;
-  for (const Case& one : cases) {
+  for (const InspectedBehavior& one : cases) {
     CAPTURE(one.name);
     const gen::PID pid = t.node.Spawn(one.factory).value();
     const auto all = t.node.Inspect(pid).value();

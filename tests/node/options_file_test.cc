@@ -73,13 +73,13 @@ TEST_CASE("options file: what it does not say stays") {
   CHECK(ParseOptions("", "", defaults).value().workers == 9);
 }
 
-struct Bad {
+struct BadFile {
   std::string contents;
   std::string error;
 };
 
 TEST_CASE("options file: errors name file, line, key and value") {
-  const std::vector<Bad> cases = {
+  const std::vector<BadFile> cases = {
       {"\n\nthroughput = 0", "node.toml:3: throughput: 0 is outside 1..4096"},
       {"workers = 1", "node.toml:1: workers: 1 is outside 2..1024 (0: one per core)"},
       {"workers = \"four\"", "node.toml:1: workers: \"four\", must be a whole number"},
@@ -111,7 +111,7 @@ TEST_CASE("options file: errors name file, line, key and value") {
       {"watchdog_after = \"1us\"",
        "node.toml:1: watchdog_after: 1000 ns, must be at least 1000000 ns (0: never)"},
   };
-  for (const Bad& bad : cases) {
+  for (const BadFile& bad : cases) {
     CAPTURE(bad.contents);
     const auto options = ParseOptions(bad.contents, "node.toml");
     REQUIRE(!options);

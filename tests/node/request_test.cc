@@ -11,10 +11,6 @@
 namespace ergon::node {
 namespace {
 
-struct Ask {
-  int value = 0;
-};
-
 // What came back, as texts: "value 4" or the error.
 struct Outcomes {
   Notes<std::pair<gen::Ref, std::string>> notes;

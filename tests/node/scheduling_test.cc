@@ -11,13 +11,13 @@
 namespace ergon::node {
 namespace {
 
-struct Spin {};
+struct Again {};
 
 // Sends itself the next message for ever.
 Handlers Endless(std::atomic<std::uint64_t>& count) {
   return {.message = [&count](Subject& self, gen::PID, gen::Message&) {
     count.fetch_add(1, std::memory_order_relaxed);
-    (void)self.Send(self.Self(), Spin{});
+    (void)self.Send(self.Self(), Again{});
     return gen::Continue();
   }};
 }
@@ -30,7 +30,7 @@ TEST_CASE("scheduling T03: never-ending processes do not starve others") {
     std::vector<gen::PID> endless;
     for (int i = 0; i < 8; ++i) {
       endless.push_back(t.Spawn(Endless(count)));
-      CHECK(t.node.Send(endless.back(), Spin{}));
+      CHECK(t.node.Send(endless.back(), Again{}));
     }
     for (int i = 0; i < 50; ++i)
       CHECK(t.Run(t.Spawn(), [](Subject& self) { (void)self.Sleep(1us); }));
@@ -53,12 +53,12 @@ TEST_CASE("scheduling T03: two that keep each other busy do not starve others") 
   TestNode t({.workers = 2});
   for (int pair = 0; pair < 4; ++pair) {
     auto bounce = Handlers{.message = [](Subject& self, gen::PID from, gen::Message&) {
-      (void)self.Send(from, Spin{});
+      (void)self.Send(from, Again{});
       return gen::Continue();
     }};
     const gen::PID one = t.Spawn(bounce);
     const gen::PID two = t.Spawn(bounce);
-    t.Begin(one, [two](Subject& self) { (void)self.Send(two, Spin{}); });
+    t.Begin(one, [two](Subject& self) { (void)self.Send(two, Again{}); });
     pids.push_back(one);
     pids.push_back(two);
   }

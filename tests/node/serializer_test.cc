@@ -15,14 +15,9 @@
 namespace ergon::node {
 namespace {
 
-struct Ask {
+struct Remark {
   int value = 0;
 };
-struct Note {
-  int value = 0;
-};
-
-constexpr gen::CallOptions kPatient{.timeout = kit::kDeadline};
 
 // A service that does as it is told; a request is inside until Answer() is called.
 struct Service {
@@ -38,7 +33,7 @@ struct Service {
                 },
             .message =
                 [this](Subject&, gen::PID, gen::Message& message) {
-                  entered.Add(message.Take<Note>().value);
+                  entered.Add(message.Take<Remark>().value);
                   return gen::Continue();
                 },
             .call = [this](Subject&, gen::PID from, gen::Ref ref,
@@ -107,7 +102,7 @@ TEST_CASE("serializer: a helper may answer, a forger may not") {
                }
              }
              // Nor a message that looks like an answer.
-             CHECK(self.SendWithPriority(pid, Note{666}, gen::MessagePriority::kHigh));
+             CHECK(self.SendWithPriority(pid, Remark{666}, gen::MessagePriority::kHigh));
            })
       .value();
   CHECK(Key(test, pid, "inside") == "1");
@@ -128,11 +123,11 @@ TEST_CASE("serializer: messages keep their place and do not wait for an answer")
   Service service;
   TestNode test;
   const gen::PID pid = SpawnSerializer(test, service);
-  test.node.Send(pid, Note{1}).value();
+  test.node.Send(pid, Remark{1}).value();
   auto first = Begin(test, pid, 2);
-  test.node.Send(pid, Note{3}).value();
+  test.node.Send(pid, Remark{3}).value();
   auto second = Begin(test, pid, 4);
-  test.node.Send(pid, Note{5}).value();
+  test.node.Send(pid, Remark{5}).value();
   REQUIRE(service.Eventually({1, 2}));
   service.Answer(test, 0, 0).value();
   REQUIRE(service.Eventually({1, 2, 3, 4}));
@@ -199,7 +194,7 @@ TEST_CASE("serializer: stopped after its queue it finishes what has come before"
   auto stopped =
       std::async(std::launch::async, [&] { return test.node.StopProcess(pid, kit::kDeadline); });
   REQUIRE(kit::Eventually([&] { return Key(test, pid, "waiting") == "2"; }));
-  test.node.Send(service.pids.All().at(0), Note{9}).value();
+  test.node.Send(service.pids.All().at(0), Remark{9}).value();
   service.Answer(test, 0, 10).value();
   CHECK(first.get().value() == 10);
   service.Answer(test, 1, 20).value();
@@ -285,11 +280,11 @@ TEST_CASE("serializer: a full line refuses calls and sends at once") {
   auto second = Begin(test, pid, 2);
   auto third = Begin(test, pid, 3);
   CHECK(Begin(test, pid, 4).get().error() == gen::ErrProcessMailboxFull);
-  CHECK(test.node.Send(pid, Note{5}).error() == gen::ErrProcessMailboxFull);
+  CHECK(test.node.Send(pid, Remark{5}).error() == gen::ErrProcessMailboxFull);
   CHECK(Key(test, pid, "waiting") == "2");
   service.Answer(test, 0, 0).value();
   REQUIRE(service.Eventually({1, 2}));
-  CHECK(test.node.Send(pid, Note{5}));
+  CHECK(test.node.Send(pid, Remark{5}));
   service.Answer(test, 1, 0).value();
   service.Answer(test, 2, 0).value();
   REQUIRE(service.Eventually({1, 2, 3, 5}));
@@ -301,8 +296,8 @@ TEST_CASE("serializer: max priority goes past the line while a request is inside
   const gen::PID pid = SpawnSerializer(test, service);
   auto first = Begin(test, pid, 1);
   REQUIRE(service.Eventually({1}));
-  test.node.Send(pid, Note{2}).value();
-  test.node.SendWithPriority(pid, Note{3}, gen::MessagePriority::kMax).value();
+  test.node.Send(pid, Remark{2}).value();
+  test.node.SendWithPriority(pid, Remark{3}, gen::MessagePriority::kMax).value();
   REQUIRE(service.Eventually({1, 3}));
   auto urgent =
       Begin(test, pid, 4, {.timeout = kit::kDeadline, .priority = gen::MessagePriority::kMax});
@@ -375,7 +370,7 @@ TEST_CASE("serializer: as the worker of a pool it loses no count") {
   };
   const gen::PID pool = test.node.Spawn(gen::Factory<Serializers>(Make(service.Into()))).value();
   auto first = Begin(test, pool, 1);
-  test.node.Send(pool, Note{2}).value();
+  test.node.Send(pool, Remark{2}).value();
   REQUIRE(service.Eventually({1}));
   service.Answer(test, 0, 11).value();
   CHECK(first.get().value() == 11);

@@ -165,6 +165,23 @@ class Notes {
   std::vector<T> list_;
 };
 
+// What tests send and ask, and how long they wait for an answer.
+struct Ask {
+  int value = 0;
+};
+struct Square {
+  int value = 0;
+};
+inline constexpr gen::CallOptions kPatient{.timeout = kit::kDeadline};
+
+// Notes the numbers that it gets.
+inline Handlers Collect(Notes<int>& notes) {
+  return {.message = [&notes](Subject&, gen::PID, gen::Message& message) {
+    notes.Add(message.Take<int>());
+    return gen::Continue();
+  }};
+}
+
 // Sets a flag when it is destroyed: proves that a stack was unwound.
 struct Unwound {
   explicit Unwound(std::atomic<int>& counter_in) : counter(&counter_in) {}

@@ -6,13 +6,6 @@
 namespace ergon::node {
 namespace {
 
-Handlers Collect(Notes<int>& notes) {
-  return {.message = [&notes](Subject&, gen::PID, gen::Message& message) {
-    notes.Add(message.Take<int>());
-    return gen::Continue();
-  }};
-}
-
 TEST_CASE("timers: SendAfter keeps the order of the deadlines") {
   Notes<int> notes;
   TestNode t;

@@ -13,10 +13,7 @@
 namespace ergon::node {
 namespace {
 
-struct Square {
-  int value = 0;
-};
-struct Ask {
+struct AskInTurn {
   std::vector<gen::PID> rest;  // the next to ask; the last one answers
 };
 
@@ -24,17 +21,15 @@ struct Ask {
 Handlers Asking(std::chrono::nanoseconds timeout = gen::kInfinite) {
   return {.call = [timeout](Subject& self, gen::PID, gen::Ref,
                             gen::Message& request) -> gen::CallResult {
-    auto rest = request.Take<Ask>().rest;
+    auto rest = request.Take<AskInTurn>().rest;
     if (rest.empty()) return gen::Reply(1);
     const gen::PID next = rest.front();
     rest.erase(rest.begin());
-    auto answer = self.Call<int>(next, Ask{std::move(rest)}, {.timeout = timeout});
+    auto answer = self.Call<int>(next, AskInTurn{std::move(rest)}, {.timeout = timeout});
     if (!answer) return gen::ReplyError(answer.error());
     return gen::Reply(*answer + 1);
   }};
 }
-
-constexpr gen::CallOptions kPatient{.timeout = kit::kDeadline};
 
 std::string Waits(gen::PID from, gen::PID to, const std::string& type) {
   return from.ToString() + " waits for " + to.ToString() + " (" + type + ")";
@@ -45,22 +40,22 @@ TEST_CASE("wait graph: a call that closes a circle is told at once, with the cha
   const gen::PID a = t.Spawn(Asking());
   const gen::PID b = t.Spawn(Asking());
   const gen::PID c = t.Spawn(Asking());
-  const std::string type = core::TypeOf<Ask>()->Name();
-  const auto two = t.node.Call<int>(a, Ask{{b, a}}, kPatient);
+  const std::string type = core::TypeOf<AskInTurn>()->Name();
+  const auto two = t.node.Call<int>(a, AskInTurn{{b, a}}, kPatient);
   CHECK(two.error() == gen::ErrDeadlock);
   CHECK(two.error().ToString() == "deadlock: " + Waits(b, a, type) + ", " + Waits(a, b, type));
-  const auto three = t.node.Call<int>(a, Ask{{b, c, a, b}}, kPatient);
+  const auto three = t.node.Call<int>(a, AskInTurn{{b, c, a, b}}, kPatient);
   CHECK(three.error().detail() ==
         Waits(c, a, type) + ", " + Waits(a, b, type) + ", " + Waits(b, c, type));
   // A circle that the caller is not part of is nobody's but its own.
-  const auto behind = t.node.Call<int>(a, Ask{{b, c, b}}, kPatient);
+  const auto behind = t.node.Call<int>(a, AskInTurn{{b, c, b}}, kPatient);
   CHECK(behind.error().detail() == Waits(c, b, type) + ", " + Waits(b, c, type));
-  const auto self = t.node.Call<int>(a, Ask{{a}}, kPatient);
+  const auto self = t.node.Call<int>(a, AskInTurn{{a}}, kPatient);
   CHECK(self.error().detail() == a.ToString() + " would wait for itself (" + type + ")");
   // The requests that were withdrawn are skipped, and counted.
   CHECK(kit::Eventually([&] { return t.node.Info().dropped_expired == 3; }));
   for (const auto& drop : t.node.LastDrops()) CHECK(drop.error == "deadlock");
-  CHECK(t.node.Call<int>(a, Ask{{b, c}}, kPatient).value() == 3);
+  CHECK(t.node.Call<int>(a, AskInTurn{{b, c}}, kPatient).value() == 3);
   CHECK(t.node.WaitForGraph().empty());
 }
 
@@ -69,8 +64,8 @@ TEST_CASE("wait graph: the callers of those in a circle are told by them, and no
   const gen::PID a = t.Spawn(Asking());
   const gen::PID b = t.Spawn(Asking());
   const gen::PID outside = t.Spawn(Asking());
-  CHECK(t.node.Call<int>(outside, Ask{{a, b, a}}, kPatient).error() == gen::ErrDeadlock);
-  CHECK(t.node.Call<int>(outside, Ask{{a, b}}, kPatient).value() == 3);
+  CHECK(t.node.Call<int>(outside, AskInTurn{{a, b, a}}, kPatient).error() == gen::ErrDeadlock);
+  CHECK(t.node.Call<int>(outside, AskInTurn{{a, b}}, kPatient).value() == 3);
 }
 
 TEST_CASE("wait graph: a circle through a request of high priority, and through an inspection") {
@@ -92,7 +87,8 @@ TEST_CASE("wait graph: a time-out does not make it less of a deadlock") {
   TestNode t;
   const gen::PID a = t.Spawn(Asking(kit::kDeadline));
   const gen::PID b = t.Spawn(Asking(kit::kDeadline));
-  CHECK(t.node.Call<int>(a, Ask{{b, a}}, {.timeout = gen::kInfinite}).error() == gen::ErrDeadlock);
+  CHECK(t.node.Call<int>(a, AskInTurn{{b, a}}, {.timeout = gen::kInfinite}).error() ==
+        gen::ErrDeadlock);
 }
 
 TEST_CASE("wait graph: of two that close a circle at the same time exactly one is told") {
@@ -102,8 +98,8 @@ TEST_CASE("wait graph: of two that close a circle at the same time exactly one i
   const gen::PID b = t.Spawn(Asking());
   int told = 0;
   for (int i = 0; i < rounds; ++i) {
-    auto first = t.node.CallAsync<int>(a, Ask{{b}}, kPatient);
-    auto second = t.node.CallAsync<int>(b, Ask{{a}}, kPatient);
+    auto first = t.node.CallAsync<int>(a, AskInTurn{{b}}, kPatient);
+    auto second = t.node.CallAsync<int>(b, AskInTurn{{a}}, kPatient);
     const auto one = first.get();
     const auto other = second.get();
     if (!one) CHECK(one.error() == gen::ErrDeadlock);
@@ -219,8 +215,8 @@ TEST_CASE("wait graph: a detached process is one of them like any other") {
   TestNode t;
   const gen::PID a = t.Spawn(Asking(), {.detached = true});
   const gen::PID b = t.Spawn(Asking());
-  CHECK(t.node.Call<int>(a, Ask{{b, a}}, kPatient).error() == gen::ErrDeadlock);
-  CHECK(t.node.Call<int>(b, Ask{{a, b}}, kPatient).error() == gen::ErrDeadlock);
+  CHECK(t.node.Call<int>(a, AskInTurn{{b, a}}, kPatient).error() == gen::ErrDeadlock);
+  CHECK(t.node.Call<int>(b, AskInTurn{{a, b}}, kPatient).error() == gen::ErrDeadlock);
 }
 
 TEST_CASE("wait graph: one who sleeps or is held is no part of a circle") {
@@ -231,9 +227,9 @@ TEST_CASE("wait graph: one who sleeps or is held is no part of a circle") {
         CHECK(self.Sleep(20ms));
         return gen::Reply(from ? 1 : 0);
       }});
-  CHECK(t.node.Call<int>(a, Ask{{b}}, kPatient).value() == 2);
+  CHECK(t.node.Call<int>(a, AskInTurn{{b}}, kPatient).value() == 2);
   CHECK(t.node.Suspend(b));
-  auto waits = t.node.CallAsync<int>(a, Ask{{b}}, kPatient);
+  auto waits = t.node.CallAsync<int>(a, AskInTurn{{b}}, kPatient);
   REQUIRE(t.EventuallyWaiting(a));
   CHECK(t.node.Resume(b));
   CHECK(waits.get().value() == 2);

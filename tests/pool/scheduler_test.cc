@@ -161,7 +161,7 @@ std::uint64_t VoluntarySwitches() {
 }
 
 // The processor time of this program, in clock ticks.
-std::uint64_t ProcessorTime() {
+std::uint64_t ProcessorTicks() {
   std::ifstream stat("/proc/self/stat");
   std::string text;
   std::getline(stat, text);
@@ -192,11 +192,11 @@ TEST_CASE("C43 T13 An idle pool of 1,000 workers: no wake-ups, no switches, no p
 
   const std::uint64_t wakeups = fixture.node.Info().wakeups;
   const std::uint64_t switches = VoluntarySwitches();
-  const std::uint64_t time = ProcessorTime();
+  const std::uint64_t time = ProcessorTicks();
   std::this_thread::sleep_for(1s);  // the one observation of this suite that takes its time
   CHECK(fixture.node.Info().wakeups == wakeups);
   CHECK(VoluntarySwitches() == switches);
-  CHECK(ProcessorTime() <= time + 2);
+  CHECK(ProcessorTicks() <= time + 2);
 
   CHECK(fixture.node.Call<Answer>(pool.pid(), Ask{1}, {.timeout = kit::kDeadline}).value().value ==
         1);
