@@ -22,6 +22,8 @@ void FreeEnvelope(void* memory, std::uint8_t) noexcept {
   ::operator delete (memory, std::align_val_t{kEnvelopeAlignment});
 }
 
+void ReleaseIdleEnvelopes() noexcept {}
+
 EnvelopePoolStats EnvelopePoolUsage() { return {}; }
 
 #else
@@ -31,6 +33,8 @@ namespace {
 constexpr int kClasses = 8;  // blocks of 64, 128, ... 512 bytes; class 0: none of them
 constexpr std::uint32_t kMagazineSize = 64;  // blocks
 constexpr int kLocalMagazines = 32;          // full ones that a thread keeps for itself, per class
+constexpr int kMagazinesAsleep = 4;          // of these, while the thread sleeps
+constexpr std::size_t kEmptyMagazines = 64;  // kept ready per class
 constexpr std::size_t kChunkBytes = 256 * 1024;
 constexpr std::size_t kDepotBytes = 4 << 20;  // kept ready per class; what is beyond is given back
 // A class that has grown so far gets its chunks from huge pages, so many at once: the first touch of
@@ -112,7 +116,7 @@ class Depot {
       for (std::uint32_t i = 0; i < magazine->count; ++i)
         ReturnToChunk(magazine->blocks[i], unmapper);
       magazine->count = 0;
-      if (empty_.count < limit) {
+      if (empty_.count < kEmptyMagazines) {
         empty_.Push(magazine);
       } else {
         delete magazine;
@@ -373,6 +377,18 @@ __attribute__((noinline)) void FreeEnvelope(void* memory, std::uint8_t size_clas
     return;
   }
   magazine->blocks[magazine->count++] = memory;
+}
+
+void ReleaseIdleEnvelopes() noexcept {
+  ThreadCache& cache = thread_cache;
+  for (int i = 1; i <= kClasses; ++i) {
+    if (cache.full_count[i] <= kMagazinesAsleep) continue;
+    Magazine* last_kept = cache.full[i];  // the newest: their blocks are warm
+    for (int k = 1; k < kMagazinesAsleep; ++k) last_kept = last_kept->next;
+    DepotOf(i).GiveFull(last_kept->next, i);
+    last_kept->next = nullptr;
+    cache.full_count[i] = kMagazinesAsleep;
+  }
 }
 
 EnvelopePoolStats EnvelopePoolUsage() {

@@ -26,6 +26,10 @@ inline constexpr std::size_t kEnvelopeAlignment = 64;  // bytes; of every envelo
 // Any thread, not only the allocating one.
 void FreeEnvelope(void* memory, std::uint8_t size_class) noexcept;
 
+// Before the calling thread sleeps: what it keeps for itself, but for a little, goes to the depot. A
+// thread that frees more than it allocates would else fill its magazines of every size, and keep them.
+void ReleaseIdleEnvelopes() noexcept;
+
 struct EnvelopePoolStats {
   std::size_t mapped_bytes = 0;  // in chunks, all threads
   std::size_t depot_blocks = 0;  // free blocks in the shared depot

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include <ergon/core/clock.h>
+#include <ergon/core/envelope_pool.h>
 #include <ergon/core/fatal.h>
 #include <ergon/core/threaded_dispatcher.h>
 
@@ -72,7 +73,12 @@ Schedulable* ThreadedWorker::Search() {
       } else {
         raids_.Restart();
       }
-    } else if (idle.Sleep(index(), rescue_timeout_) == IdleWorkers::Wake::kTimedOut) {
+      CountWakeup();
+      owner_.NoteAwake();
+      continue;
+    }
+    ReleaseIdleEnvelopes();
+    if (idle.Sleep(index(), rescue_timeout_) == IdleWorkers::Wake::kTimedOut) {
       was_rescuer = true;
       duration = 0;
       raids_.Finish();

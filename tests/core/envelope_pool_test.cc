@@ -206,6 +206,22 @@ TEST_CASE("envelope pool: a second burst finds the blocks of the first") {
   CHECK(after[2] <= after[0] + kKept);
 }
 
+TEST_CASE("envelope pool: before it sleeps, a thread gives back what it has gathered") {
+  if (kSanitized) return;
+  constexpr std::size_t kBlocks = 64 * 20;
+  InThread([] {
+    std::vector<Block> blocks;
+    for (std::size_t i = 0; i < kBlocks; ++i) blocks.push_back(Allocate(512));
+    for (const Block& block : blocks) Free(block);
+    const std::size_t before = EnvelopePoolUsage().depot_blocks;
+    ReleaseIdleEnvelopes();
+    const std::size_t given = EnvelopePoolUsage().depot_blocks - before;
+    CHECK(given >= kBlocks / 2);
+    ReleaseIdleEnvelopes();
+    CHECK(EnvelopePoolUsage().depot_blocks == before + given);
+  });
+}
+
 TEST_CASE("envelope pool: threads that end leave nothing behind") {
   if (kSanitized) return;
   InThread([] {});
