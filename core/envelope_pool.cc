@@ -321,6 +321,15 @@ __attribute__((noinline)) void* Refill(ThreadCache& cache, int size_class) {
   return magazine->blocks[--magazine->count];
 }
 
+// Gives all full magazines but the newest `kept`, whose blocks are warm, to the depot. There are more.
+void KeepNewest(ThreadCache& cache, int size_class, int kept) {
+  Magazine* last_kept = cache.full[size_class];
+  for (int i = 1; i < kept; ++i) last_kept = last_kept->next;
+  DepotOf(size_class).GiveFull(last_kept->next, size_class);
+  last_kept->next = nullptr;
+  cache.full_count[size_class] = kept;
+}
+
 __attribute__((noinline)) void Spill(ThreadCache& cache, int size_class, void* block) {
   Depot& depot = DepotOf(size_class);
   if (cache.ended) {  // freed by the destructor of another thread-local
@@ -331,12 +340,7 @@ __attribute__((noinline)) void Spill(ThreadCache& cache, int size_class, void* b
   Magazine* fresh = depot.TakeEmpty();
   if (Magazine* current = cache.current[size_class]) {
     if (cache.full_count[size_class] == kLocalMagazines) {
-      // Keep the newer half: its blocks are warm.
-      Magazine* last_kept = cache.full[size_class];
-      for (int i = 1; i < kLocalMagazines / 2; ++i) last_kept = last_kept->next;
-      depot.GiveFull(last_kept->next, size_class);
-      last_kept->next = nullptr;
-      cache.full_count[size_class] = kLocalMagazines / 2;
+      KeepNewest(cache, size_class, kLocalMagazines / 2);
     }
     current->next = cache.full[size_class];
     cache.full[size_class] = current;
@@ -382,12 +386,7 @@ __attribute__((noinline)) void FreeEnvelope(void* memory, std::uint8_t size_clas
 void ReleaseIdleEnvelopes() noexcept {
   ThreadCache& cache = thread_cache;
   for (int i = 1; i <= kClasses; ++i) {
-    if (cache.full_count[i] <= kMagazinesAsleep) continue;
-    Magazine* last_kept = cache.full[i];  // the newest: their blocks are warm
-    for (int k = 1; k < kMagazinesAsleep; ++k) last_kept = last_kept->next;
-    DepotOf(i).GiveFull(last_kept->next, i);
-    last_kept->next = nullptr;
-    cache.full_count[i] = kMagazinesAsleep;
+    if (cache.full_count[i] > kMagazinesAsleep) KeepNewest(cache, i, kMagazinesAsleep);
   }
 }
 

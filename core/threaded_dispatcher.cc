@@ -73,12 +73,8 @@ Schedulable* ThreadedWorker::Search() {
       } else {
         raids_.Restart();
       }
-      CountWakeup();
-      owner_.NoteAwake();
-      continue;
-    }
-    ReleaseIdleEnvelopes();
-    if (idle.Sleep(index(), rescue_timeout_) == IdleWorkers::Wake::kTimedOut) {
+    } else if (ReleaseIdleEnvelopes();
+               idle.Sleep(index(), rescue_timeout_) == IdleWorkers::Wake::kTimedOut) {
       was_rescuer = true;
       duration = 0;
       raids_.Finish();
