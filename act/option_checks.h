@@ -1,6 +1,7 @@
 // What users write into option structs of this layer.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -12,6 +13,13 @@ namespace ergon::act {
 inline std::string CheckRange(std::string_view name, int value, int least, int most) {
   if (value >= least && value <= most) return {};
   return fmt::format("{}: {} is outside {}..{}", name, value, least, most);
+}
+
+// Empty if it is, else a text as "restart_period: 0 ns is less than 1 ns".
+inline std::string CheckAtLeast(std::string_view name, std::chrono::nanoseconds value,
+                                std::chrono::nanoseconds least) {
+  if (value >= least) return {};
+  return fmt::format("{}: {} ns is less than {} ns", name, value.count(), least.count());
 }
 
 }  // namespace ergon::act

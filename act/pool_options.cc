@@ -11,12 +11,6 @@
 namespace ergon::act {
 namespace {
 
-std::string CheckAtLeast(std::string_view name, std::chrono::nanoseconds value,
-                         std::chrono::nanoseconds least) {
-  if (value >= least) return {};
-  return fmt::format("{}: {} ns is less than {} ns", name, value.count(), least.count());
-}
-
 std::string CheckMailbox(const PoolOptions& options) {
   const bool is_default = options.worker_mailbox.bound() == 0 && !options.worker_mailbox.HasQueue();
   if (options.worker_mailbox_size != 0 && !is_default) {

@@ -7,6 +7,7 @@
 
 #include <ergon/act/inspection_items.h>
 #include <ergon/act/message_loop.h>
+#include <ergon/act/option_checks.h>
 #include <ergon/act/pool_options.h>
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/notices.h>
@@ -15,14 +16,11 @@ namespace ergon::act {
 
 std::string SerializerOptions::Validate() const {
   using std::chrono::nanoseconds;
-  if (max_waiting < 0 || max_waiting > kMaxMailboxSize) {
-    return fmt::format("max_waiting: {} is outside 0..{}", max_waiting, kMaxMailboxSize);
-  }
-  if (service_timeout < nanoseconds(1)) {
-    return fmt::format("service_timeout: {} ns is less than 1 ns", service_timeout.count());
-  }
-  if (shutdown_timeout < nanoseconds(0)) {
-    return fmt::format("shutdown_timeout: {} ns is less than 0 ns", shutdown_timeout.count());
+  for (const std::string& wrong :
+       {CheckRange("max_waiting", max_waiting, 0, kMaxMailboxSize),
+        CheckAtLeast("service_timeout", service_timeout, nanoseconds(1)),
+        CheckAtLeast("shutdown_timeout", shutdown_timeout, nanoseconds(0))}) {
+    if (!wrong.empty()) return wrong;
   }
   return {};
 }
