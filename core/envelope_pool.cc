@@ -33,8 +33,8 @@ namespace {
 constexpr int kClasses = 8;  // blocks of 64, 128, ... 512 bytes; class 0: none of them
 constexpr std::uint32_t kMagazineSize = 64;  // blocks
 constexpr int kLocalMagazines = 32;          // full ones that a thread keeps for itself, per class
-constexpr int kMagazinesAsleep = 4;          // of these, while the thread sleeps
-constexpr std::size_t kEmptyMagazines = 64;  // kept ready per class
+constexpr int kMagazinesAsleep = 1;          // of these, while the thread sleeps
+constexpr std::size_t kEmptyMagazines = 16;  // kept ready per class
 constexpr std::size_t kChunkBytes = 256 * 1024;
 constexpr std::size_t kDepotBytes = 4 << 20;  // kept ready per class; what is beyond is given back
 // A class that has grown so far gets its chunks from huge pages, so many at once: the first touch of
@@ -93,7 +93,7 @@ class Depot {
   Magazine* TakeFull(Magazine* empty, int size_class) {
     std::lock_guard lock(mutex_);
     if (Magazine* full = full_.Pop()) {
-      if (empty != nullptr) empty_.Push(empty);
+      if (empty != nullptr) KeepEmpty(empty);
       return full;
     }
     if (empty == nullptr) empty = TakeEmptyLocked();
@@ -116,11 +116,7 @@ class Depot {
       for (std::uint32_t i = 0; i < magazine->count; ++i)
         ReturnToChunk(magazine->blocks[i], unmapper);
       magazine->count = 0;
-      if (empty_.count < kEmptyMagazines) {
-        empty_.Push(magazine);
-      } else {
-        delete magazine;
-      }
+      KeepEmpty(magazine);
     }
   }
 
@@ -163,6 +159,14 @@ class Depot {
    private:
     Chunk* chunks_ = nullptr;
   };
+
+  void KeepEmpty(Magazine* magazine) {
+    if (empty_.count < kEmptyMagazines) {
+      empty_.Push(magazine);
+    } else {
+      delete magazine;
+    }
+  }
 
   Magazine* TakeEmptyLocked() {
     if (Magazine* empty = empty_.Pop()) return empty;

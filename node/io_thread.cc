@@ -10,6 +10,8 @@
 #include <pthread.h>
 #include <asio.hpp>
 
+#include <ergon/core/envelope_pool.h>
+
 namespace ergon::node {
 
 namespace {
@@ -27,6 +29,7 @@ struct IoThread::Impl {
   // The driver's loop of the timer queue, one step per wake-up.
   void FireAndSleep() {
     timers.RunDue();
+    core::ReleaseIdleEnvelopes();  // of messages that were late
     const std::int64_t until = timers.PrepareSleep(kSlack);
     if (until == core::kNever) {
       deadline.cancel();

@@ -42,14 +42,14 @@ class Soak {
     const Seconds total(static_cast<double>(options_.seconds));
     // Until everything that is kept for later use has been made once.
     RunRound(std::min(total / 4, Seconds(60)), options_.messages / 4, false);
-    measured_.resident_before = TrimmedResidentBytes();
+    measured_.resident.push_back(TrimmedResidentBytes());
     measured_.threads_before = ThreadCount();
     for (Seconds left = total - (Clock::now() - begin);
          (left.count() > 0 || measured_.rounds == 1) && verdict_.holds() && !HasEnough();
          left = total - (Clock::now() - begin)) {
       RunRound(std::min(left, kRound), options_.messages, true);
+      measured_.resident.push_back(TrimmedResidentBytes());
     }
-    measured_.resident_after = TrimmedResidentBytes();
     measured_.threads_after = ThreadCount();
     measured_.seconds = Seconds(Clock::now() - begin).count();
     // Sanitizers keep freed memory on purpose, and make everything slow.
@@ -102,10 +102,10 @@ class Soak {
   }
 
   void JudgeMemory() {
-    const auto before = static_cast<double>(measured_.resident_before);
-    const auto after = static_cast<double>(measured_.resident_after);
+    const auto before = static_cast<double>(measured_.resident.front());
+    const auto after = static_cast<double>(measured_.resident.back());
     verdict_.Check(after <= before * (1 + kMemoryTolerance),
-                   "resident memory: {:.1f} MB after the warm-up, {:.1f} MB at the end",
+                   "resident memory: {:.2f} MB after the warm-up, {:.2f} MB at the end",
                    before / 1e6, after / 1e6);
   }
 

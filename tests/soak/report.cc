@@ -1,6 +1,7 @@
 #include <soak/report.h>
 
 #include <string>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -35,6 +36,14 @@ std::string CallErrorsText(const Stage& stage) {
   return text;
 }
 
+// That it stops growing shows in the middle.
+std::string ResidentText(const std::vector<std::uint64_t>& rests) {
+  std::string text = fmt::format("{:.2f} MB after the warm-up", Megabytes(rests.front()));
+  if (rests.size() > 2)
+    text += fmt::format(", {:.2f} half-way", Megabytes(rests[rests.size() / 2]));
+  return text + fmt::format(", {:.2f} at the end", Megabytes(rests.back()));
+}
+
 }  // namespace
 
 void PrintReport(const Stage& stage, const gen::NodeInfo& info, const PoolLosses& losses,
@@ -64,9 +73,7 @@ void PrintReport(const Stage& stage, const gen::NodeInfo& info, const PoolLosses
                               stage.failed_restarts.load()));
   Row("processes", fmt::format("spawned {}, ended {}, failed {}", info.processes_spawned,
                                info.processes_ended, info.processes_failed));
-  Row("resident memory",
-      fmt::format("{:.1f} MB after the warm-up, {:.1f} MB at the end",
-                  Megabytes(measured.resident_before), Megabytes(measured.resident_after)));
+  Row("resident memory", ResidentText(measured.resident));
   Row("threads", fmt::format("{} after the warm-up, {} at the end", measured.threads_before,
                              measured.threads_after));
   Row("messages/s", fmt::format("{:.0f} at first, {:.0f} at last", measured.rates.First(),

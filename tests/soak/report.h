@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include <ergon/gen/node_info.h>
 
@@ -16,8 +17,7 @@ struct Measurements {
   double seconds = 0;
   int rounds = 0;
   Rates rates = {};
-  std::uint64_t resident_before = 0;  // bytes, after the warm-up
-  std::uint64_t resident_after = 0;
+  std::vector<std::uint64_t> resident = {};  // bytes: after the warm-up, and at each rest since
   int threads_before = 0;
   int threads_after = 0;
 };
