@@ -22,7 +22,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
-// Longer runs stop now and then for all laws to be checked.
+// Longer runs stop now and then for all laws to be checked. The first such round is the warm-up: what
+// each thread keeps for later use, the C library's allocator too, fills up within minutes.
 constexpr Seconds kRound(300);
 constexpr double kMemoryTolerance = 0.05;
 constexpr double kRateTolerance = 0.1;
@@ -41,7 +42,7 @@ class Soak {
     const auto begin = Clock::now();
     const Seconds total(static_cast<double>(options_.seconds));
     // Until everything that is kept for later use has been made once.
-    RunRound(std::min(total / 4, Seconds(60)), options_.messages / 4, false);
+    RunRound(std::min(total / 4, kRound), options_.messages / 4, false);
     measured_.resident.push_back(TrimmedResidentBytes());
     measured_.threads_before = ThreadCount();
     for (Seconds left = total - (Clock::now() - begin);
