@@ -5,7 +5,7 @@
 #include <utility>
 
 #include <ergon/act/message_loop.h>
-#include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/status.h>
 
 namespace ergon::act {
 
@@ -14,11 +14,6 @@ PoolBroadcastForwarder::PoolBroadcastForwarder(gen::ProcessHost& host, PoolRouti
     : PoolForwarder(host, routing, counters), options_(options) {
   LetSendersBringAll();
   host.SetMailboxSize(static_cast<std::uint32_t>(options.WorkerBound()));
-}
-
-core::EnvelopePtr PoolBroadcastForwarder::MakeError(const gen::Error& error) {
-  return core::MakeEnvelope<gen::Error>(static_cast<std::uint8_t>(gen::EnvelopeKind::kError),
-                                        core::Lane::kMain, error);
 }
 
 // -- messages
@@ -33,6 +28,15 @@ void PoolBroadcastForwarder::Arrived(core::Envelope& envelope) {
 }
 
 bool PoolBroadcastForwarder::Place(Held& message) {
+  try {
+    return TryPlace(message);
+  } catch (...) {  // the user's copy constructor: the pool's end
+    if (message.envelope != nullptr) DropTerminated(message);
+    throw;
+  }
+}
+
+bool PoolBroadcastForwarder::TryPlace(Held& message) {
   if (DropExpired(message)) return true;
   if (!options_.strategy.IsBroadcast(*message.envelope)) return PlaceOne(message);
   return IsRequest(*message.envelope) ? Ask(message) : Spread(message);
@@ -109,13 +113,16 @@ bool PoolBroadcastForwarder::Ask(Held& message) {
   const core::EnvelopePtr pattern = options_.strategy.Copy(*message.envelope);
   const std::chrono::nanoseconds time = TimeFor(*message.envelope);
   const std::uint64_t number = ++last_question_;
-  Question question;
-  question.from = SenderOf(*message.envelope);
+  const gen::PID caller = SenderOf(*message.envelope);
+  // Before the first of them is asked: should a copy fail, Finish answers what is open.
+  Question& question = questions_[number];
+  question.from = caller;
   question.ref = RefOf(*message.envelope);
   for (const auto& [seat_number, seat] : routing_.seats().all()) {
     if (seat.leaving || seat.state != SeatState::kReady) continue;
-    if (seat.worker == question.from) {
-      question.answers.Add(seat.worker, MakeError(WaitsForItself("this worker")));
+    if (seat.worker == caller) {
+      question.answers.Add(seat.worker,
+                           gen::detail::MakeErrorResponse(WaitsForItself("this worker")));
       continue;
     }
     core::EnvelopePtr copy;
@@ -124,19 +131,17 @@ bool PoolBroadcastForwarder::Ask(Held& message) {
     request->flags |= core::Envelope::kFlagRouted;
     auto asked = host_.RequestEnvelope(seat.worker, request, time);
     if (!asked) {
-      question.answers.Add(seat.worker, MakeError(asked.error()));
+      question.answers.Add(seat.worker, gen::detail::MakeErrorResponse(asked.error()));
       continue;
     }
     rotation_.Give();
     asked_[asked->id] = {number, question.answers.Add(seat.worker, nullptr)};
     ++question.open;
   }
-  if (question.open > 0) {
-    questions_.emplace(number, std::move(question));
-    return true;
-  }
+  if (question.open > 0) return true;
+  questions_.erase(number);
   message.envelope->flags &= static_cast<std::uint8_t>(~core::Envelope::kFlagRouted);
-  if (routing_.seats().members() != 1 || routing_.seats().FindWorker(question.from) == nullptr) {
+  if (routing_.seats().members() != 1 || routing_.seats().FindWorker(caller) == nullptr) {
     return false;
   }
   Refuse(std::move(message.envelope), false, WaitsForItself(kOnlyWorker));
@@ -231,21 +236,26 @@ void PoolBroadcastForwarder::FlushPending(const PoolSeat& seat) {
 }
 
 void PoolBroadcastForwarder::Flush() {
-  while (!held_.empty() && Place(held_.front())) held_.pop_front();
+  while (!held_.empty()) {
+    Held message = std::move(held_.front());
+    held_.pop_front();
+    if (Place(message)) continue;
+    held_.push_front(std::move(message));
+    return;
+  }
 }
 
 void PoolBroadcastForwarder::Retry() {
   RetryArrived();
   Resized();
   Flush();
-  if (mode_ == Mode::kDraining && NeedsRetry()) ArmRetry();
 }
 
 // -- the Main lane and the end
 
-void PoolBroadcastForwarder::SettleMain() {
-  if (mode_ != Mode::kRunning) return;
-  HoldMain(!held_.empty());
+void PoolBroadcastForwarder::Settle() {
+  if (mode_ == Mode::kEnded) return;
+  if (mode_ == Mode::kRunning) HoldMain(!held_.empty());
   if (NeedsRetry()) ArmRetry();
 }
 
@@ -261,7 +271,6 @@ bool PoolBroadcastForwarder::NeedsRetry() const {
 void PoolBroadcastForwarder::Drain() {
   mode_ = Mode::kDraining;
   HoldMain(false);
-  if (NeedsRetry()) ArmRetry();
 }
 
 void PoolBroadcastForwarder::End() {
@@ -276,7 +285,8 @@ void PoolBroadcastForwarder::End() {
 
 void PoolBroadcastForwarder::Finish() {
   for (const auto& [ref, asked] : std::exchange(asked_, {})) {
-    questions_.at(asked.question).answers.Set(asked.entry, MakeError(gen::ErrProcessTerminated));
+    questions_.at(asked.question)
+        .answers.Set(asked.entry, gen::detail::MakeErrorResponse(gen::ErrProcessTerminated));
   }
   while (!questions_.empty()) Reply(questions_.begin()->first);
 }

@@ -32,7 +32,7 @@ class PoolBroadcastForwarder final : public PoolForwarder {
   void Progressed(gen::PID /*worker*/) override {}
   bool Answered(core::Envelope& envelope) override;
   void Retry() override;
-  void SettleMain() override;
+  void Settle() override;
   void Drain() override;
   void Close() override { accepts_ = false; }
   [[nodiscard]] bool HasDrained() const override { return held_.empty() && pending_.empty(); }
@@ -59,6 +59,7 @@ class PoolBroadcastForwarder final : public PoolForwarder {
 
   // False: nobody can take it now.
   bool Place(Held& message);
+  bool TryPlace(Held& message);
   bool PlaceOne(Held& message);
   bool Spread(Held& message);
   bool Ask(Held& message);
@@ -70,7 +71,6 @@ class PoolBroadcastForwarder final : public PoolForwarder {
   [[nodiscard]] bool NeedsRetry() const;
   void Reply(std::uint64_t number);
   [[nodiscard]] std::chrono::nanoseconds TimeFor(const core::Envelope& request) const;
-  [[nodiscard]] static core::EnvelopePtr MakeError(const gen::Error& error);
 
   const PoolOptions& options_;
   std::deque<Held> held_;                              // that nobody could take

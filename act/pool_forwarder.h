@@ -53,8 +53,9 @@ class PoolForwarder {
   virtual bool Answered(core::Envelope& /*envelope*/) { return false; }
   // A RetryTimer has arrived.
   virtual void Retry() = 0;
-  // Makes the state of the Main lane fit. After each of the above.
-  virtual void SettleMain() = 0;
+  // Makes the state of the Main lane fit, and sees to it that what waits is offered again. After each of
+  // the above, until End.
+  virtual void Settle() = 0;
 
   // The pool is asked to end. What waits still goes to the workers, as far as they can take it.
   virtual void Drain() = 0;

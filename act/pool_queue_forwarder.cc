@@ -69,9 +69,16 @@ void PoolQueueForwarder::Inherited(gen::PID worker, std::vector<core::EnvelopePt
   std::vector<PoolQueue::Item> items;
   for (core::EnvelopePtr& envelope : messages) {
     Held message{std::move(envelope), false};
-    if (!Salvage(message)) continue;
-    const auto key = options_.strategy.KeyOfMessage(*message.envelope);
-    items.push_back({std::move(message.envelope), message.given, key});
+    if (Salvage(message)) items.push_back({std::move(message.envelope), message.given, {}});
+  }
+  try {
+    for (PoolQueue::Item& item : items) item.key = options_.strategy.KeyOfMessage(*item.envelope);
+  } catch (...) {  // the user's function: the pool's end
+    for (PoolQueue::Item& item : items) {
+      Held message{std::move(item.envelope), item.given};
+      DropTerminated(message);
+    }
+    throw;
   }
   const auto found = seats_.find(worker.id);
   const std::uint64_t seat = found == seats_.end() ? 0 : found->second;
@@ -101,7 +108,7 @@ void PoolQueueForwarder::Give(PoolQueue::Turn turn) {
     turn.item.envelope = std::move(message.envelope);
     queue_.Undo(std::move(turn));
     // A worker that is dead leaves an inheritance.
-    if (sent.error() == gen::ErrProcessMailboxFull) full_.push_back(seat);
+    if (sent.error() == gen::ErrProcessMailboxFull) LookAgain(seat);
     return;
   }
   if (!message.given) rotation_.Give();
@@ -118,7 +125,11 @@ void PoolQueueForwarder::Look(std::uint64_t seat, Place& place) {
   // What it has put aside does not keep it from taking the next one.
   const bool is_free =
       all_done || (progress.aside > 0 && !progress.current && progress.queued == progress.aside);
-  if (!is_free) return;
+  if (!is_free) {
+    // What else waits in its mailbox did not come from here: it will not report that.
+    if (progress.aside > 0 && !progress.current) LookAgain(seat);
+    return;
+  }
   if (std::exchange(place.busy, false)) {
     mean_handling_ = core::MovingMean(mean_handling_, host_.Now() - place.given_at);
   }
@@ -136,11 +147,17 @@ void PoolQueueForwarder::Progressed(gen::PID worker) {
 
 void PoolQueueForwarder::Retry() {
   RetryArrived();
-  for (const std::uint64_t seat : std::exchange(full_, {})) {
+  for (const std::uint64_t seat : std::exchange(look_again_, {})) {
     auto found = places_.find(seat);
     if (found != places_.end()) Look(seat, found->second);
   }
   GiveAll();
+}
+
+void PoolQueueForwarder::LookAgain(std::uint64_t seat) {
+  if (std::find(look_again_.begin(), look_again_.end(), seat) == look_again_.end()) {
+    look_again_.push_back(seat);
+  }
 }
 
 // -- workers
@@ -171,8 +188,12 @@ void PoolQueueForwarder::Resized() {
 
 // -- the Main lane and the end
 
+void PoolQueueForwarder::Settle() {
+  if (mode_ == Mode::kRunning) SettleMain();
+  if (mode_ != Mode::kEnded && !look_again_.empty()) ArmRetry();
+}
+
 void PoolQueueForwarder::SettleMain() {
-  if (mode_ != Mode::kRunning) return;
   const std::size_t waiting = queue_.waiting();
   const std::size_t bound = options_.WorkersMakeRoom() ? 0 : Bound();
   const std::chrono::nanoseconds excess = ExcessWait();
@@ -189,7 +210,6 @@ void PoolQueueForwarder::SettleMain() {
   const std::size_t room =
       bound == 0 ? 0 : std::max<std::size_t>(1, bound - std::min(bound, waiting));
   host_.SetMailboxSize(static_cast<std::uint32_t>(std::min<std::size_t>(room, kMaxMailboxSize)));
-  if (!full_.empty()) ArmRetry();
 }
 
 void PoolQueueForwarder::Drain() {

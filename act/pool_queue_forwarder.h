@@ -27,7 +27,7 @@ class PoolQueueForwarder final : public PoolForwarder {
   void Resized() override;
   void Progressed(gen::PID worker) override;
   void Retry() override;
-  void SettleMain() override;
+  void Settle() override;
   void Drain() override;
   void Close() override { accepts_ = false; }
   [[nodiscard]] bool HasDrained() const override { return queue_.waiting() == 0; }
@@ -54,13 +54,16 @@ class PoolQueueForwarder final : public PoolForwarder {
   void Give(PoolQueue::Turn turn);
   // Looks whether the worker is done with what it was given.
   void Look(std::uint64_t seat, Place& place);
+  void LookAgain(std::uint64_t seat);
+  void SettleMain();
   void Welcome(const PoolSeat& seat);
 
   const PoolOptions& options_;
   PoolQueue queue_;
   std::unordered_map<std::uint64_t, Place> places_;         // by seat
   std::unordered_map<std::uint64_t, std::uint64_t> seats_;  // by the worker's id
-  std::vector<std::uint64_t> full_;  // seats whose mailbox others have filled
+  // Seats whose worker has messages that others have sent, which keep it from taking the next one.
+  std::vector<std::uint64_t> look_again_;
   bool accepts_ = true;
   std::int64_t mean_handling_ = 0;  // ns, moving average
 };

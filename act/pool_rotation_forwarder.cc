@@ -131,7 +131,7 @@ bool PoolRotationForwarder::MakeRoom(Held& message) {
   return sent;
 }
 
-void PoolRotationForwarder::SettleMain() {
+void PoolRotationForwarder::Settle() {
   if (mode_ != Mode::kRunning) return;
   const bool hold = !held_.empty();
   const bool has_ready = routing_.seats().ready() > 0;

@@ -27,7 +27,7 @@ class PoolRotationForwarder final : public PoolForwarder {
   void Resized() override;
   void Progressed(gen::PID /*worker*/) override {}
   void Retry() override;
-  void SettleMain() override;
+  void Settle() override;
   // What nobody takes at once is dropped from now on.
   void Drain() override;
   void Close() override {}

@@ -319,10 +319,8 @@ void PoolRunner::KillAll() {
 }
 
 gen::Status PoolRunner::Settle() {
-  if (phase_ == Phase::kRunning) {
-    forwarder_->SettleMain();
-    return gen::Continue();
-  }
+  if (phase_ != Phase::kEnding) forwarder_->Settle();
+  if (phase_ == Phase::kRunning) return gen::Continue();
   const bool has_drained = main_is_done_ && forwarder_->HasDrained();
   if (phase_ == Phase::kDraining && (has_drained || routing_.seats().alive() == 0)) EndWorkers();
   const bool has_ended = phase_ == Phase::kEnding && routing_.seats().alive() == 0;

@@ -19,7 +19,9 @@
 namespace ergon::act {
 
 // For PoolOptions::strategy. A value; Rotation is the default. What act::Pool promises holds for each:
-// nothing is lost silently, workers are replaced, a resize loses nothing.
+// nothing is lost silently, workers are replaced, a resize loses nothing. Circles of calls through a pool
+// that places its messages itself (the last three) are not found, but for a worker that would wait for
+// itself: they end by their time-outs.
 //
 //   act::PoolStrategy::LeastLoaded()
 //   act::PoolStrategy::ByKey<Deposit, Withdraw>([](const auto& order) { return order.account; })
@@ -145,6 +147,7 @@ class PoolStrategy {
     copy = core::MakeEnvelope<T>(envelope.kind, envelope.lane, *value);
     copy->from = envelope.from;
     copy->deadline = envelope.deadline;
+    copy->flags |= envelope.flags & (core::Envelope::kFlagStamped | core::Envelope::kFlagImportant);
     return true;
   }
 

@@ -28,8 +28,8 @@ enum class Overflow : std::uint8_t {
 
 // A mailbox of your own: the order in which messages wait. The runtime calls it under a lock, one
 // call at a time, from the threads of senders and of the process: it must be quick, and must not
-// send, wait or look at the process. It may throw std::bad_alloc from Enqueue, before it has taken
-// anything.
+// send, wait or look at the process. It may throw from Enqueue, std::bad_alloc above all, before it has
+// taken anything: that is the error of the sender, kInternal.
 class MailboxQueue {
  public:
   MailboxQueue() = default;

@@ -1,6 +1,9 @@
 // How an envelope reaches a mailbox, or its sender is told, or it is counted.
+#include <exception>
 #include <mutex>
 #include <typeinfo>
+
+#include <fmt/core.h>
 
 #include <ergon/gen/notices.h>
 #include <ergon/node/runtime.h>
@@ -104,7 +107,15 @@ gen::Result<void> Runtime::Enqueue(Process& process, QueueLane& lane, gen::PID t
       (envelope->flags & (core::Envelope::kFlagRouted | core::Envelope::kFlagMakeRoom)) ==
       core::Envelope::kFlagRouted;
   core::EnvelopePtr dropped;
-  switch (lane.Push(GenerationOf(to), only_if_room, envelope, dropped, process.mailbox_)) {
+  QueueLane::Outcome outcome = QueueLane::Outcome::kClosed;
+  try {
+    outcome = lane.Push(GenerationOf(to), only_if_room, envelope, dropped, process.mailbox_);
+  } catch (const std::exception& error) {
+    return gen::Error(gen::ErrorCode::kInternal, fmt::format("its mailbox threw {}", error.what()));
+  } catch (...) {
+    return gen::Error(gen::ErrorCode::kInternal, "its mailbox threw what is no std::exception");
+  }
+  switch (outcome) {
     case QueueLane::Outcome::kClosed:
       return gen::ErrProcessTerminated;
     case QueueLane::Outcome::kFull:
@@ -124,10 +135,10 @@ void Runtime::DropOverflow(Process& process, core::EnvelopePtr envelope) {
 }
 
 gen::Result<void> Runtime::MailboxFull(Process& process, gen::PID to, core::EnvelopePtr& envelope) {
-  // A pool that keeps messages until a worker has been replaced.
+  if (ToFallback(process, to, envelope)) return {};
+  // A pool that keeps messages until a worker has been replaced, or places them all itself.
   PoolSlot* slot = process.pool_.load(std::memory_order_acquire);
   if (slot != nullptr && slot->rotation.size() != 0) return RefusedByAll(process, to);
-  if (ToFallback(process, to, envelope)) return {};
   if ((envelope->flags & core::Envelope::kFlagRouted) != 0 &&
       (envelope->flags & core::Envelope::kFlagMakeRoom) == 0) {
     return gen::ErrProcessMailboxFull;  // the pool tries the next worker
@@ -208,9 +219,11 @@ gen::Result<void> Runtime::Respond(gen::PID from, std::uint64_t ref, core::Envel
 }
 
 void Runtime::RespondError(gen::PID from, std::uint64_t ref, const gen::Error& error) {
-  (void)Respond(from, ref,
-                core::MakeEnvelope<gen::Error>(static_cast<std::uint8_t>(gen::EnvelopeKind::kError),
-                                               core::Lane::kMain, error));
+  auto sent =
+      Respond(from, ref,
+              core::MakeEnvelope<gen::Error>(static_cast<std::uint8_t>(gen::EnvelopeKind::kError),
+                                             core::Lane::kMain, error));
+  if (!sent) ForgetWithdrawn(ref);
 }
 
 bool Runtime::IsAwaited(gen::PID from, gen::Ref ref) const {
@@ -236,7 +249,7 @@ void Runtime::DropEnvelope(core::EnvelopePtr envelope, gen::PID to, gen::DropRea
       (void)TakeWithdrawn(*envelope);
       break;
     case gen::EnvelopeKind::kMessage:
-      if ((envelope->flags & core::Envelope::kFlagStamped) != 0) periodic_sends_.Lost(*envelope);
+      if (Process::IsTick(*envelope)) periodic_sends_.Lost(*envelope);
       NoteDrop(*envelope, to, reason, error);
       break;
     case gen::EnvelopeKind::kEvent:

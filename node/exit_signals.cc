@@ -65,8 +65,8 @@ gen::Result<void> Runtime::StopAfterQueue(gen::PID pid, const gen::Reason& reaso
   if (!asked) return asked;
   process->NoteStopAsked(GenerationOf(pid));
   Interrupt(*process, pid, false);  // it may be in AwaitOrStop
-  if (process->suspended_.load(std::memory_order_relaxed)) {
-    // Nobody may be left to resume it.
+  // Sequentially consistent; partner: Process::SetSuspended. Nobody may be left to resume it.
+  if (process->suspended_.load(std::memory_order_seq_cst)) {
     auto resume = core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kResume),
                                    core::Lane::kUrgent);
     resume->from = Self().ToAddress();

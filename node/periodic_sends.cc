@@ -48,6 +48,7 @@ class PeriodicSend final : public gen::TimerHandle::State {
 
   // Its last tick has left the mailbox: the next one may be sent.
   void TickTaken() { waits_.store(false, std::memory_order_release); }
+  void TickWaits() { waits_.store(true, std::memory_order_release); }
 
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
 
@@ -140,6 +141,12 @@ bool PeriodicSends::Take(const core::Envelope& tick) {
   if (found == running_.end()) return false;
   found->second->TickTaken();
   return true;
+}
+
+void PeriodicSends::WaitsAgain(const core::Envelope& tick) {
+  std::lock_guard lock(mutex_);
+  auto found = running_.find(static_cast<std::uint64_t>(tick.deadline));
+  if (found != running_.end()) found->second->TickWaits();
 }
 
 void PeriodicSends::EndThoseOf(gen::PID sender) {

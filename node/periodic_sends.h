@@ -35,6 +35,8 @@ class PeriodicSends {
                                       std::chrono::nanoseconds period);
   // A tick leaves its mailbox to be handled. False: not so, its timer has ended.
   [[nodiscard]] bool Take(const core::Envelope& tick);
+  // One that was taken goes on to another mailbox, or is kept for later.
+  void WaitsAgain(const core::Envelope& tick);
   // A tick has left its mailbox in another way.
   void Lost(const core::Envelope& tick) { (void)Take(tick); }
   // Their sender ends.

@@ -71,7 +71,9 @@ gen::Result<void> Process::SendResponseEnvelope(gen::PID from, gen::Ref ref,
     cold->open_requests.erase(ref);
   }
   response->from = Self().ToAddress();
-  return runtime_->Respond(from, ref.id, std::move(response));
+  auto sent = runtime_->Respond(from, ref.id, std::move(response));
+  if (!sent) runtime_->ForgetWithdrawn(ref.id);
+  return sent;
 }
 
 gen::Result<gen::TimerHandle> Process::SendEnvelopeAfter(const gen::Target& to,
@@ -250,6 +252,11 @@ void Process::SetEnv(std::string_view name, std::optional<std::string> value) {
 // ---- for behaviours
 
 core::EnvelopePtr Process::Detach(core::Envelope& envelope) {
+  if (IsTick(envelope)) runtime_->periodic_sends().WaitsAgain(envelope);
+  return TakeOver(envelope);
+}
+
+core::EnvelopePtr Process::TakeOver(core::Envelope& envelope) {
   mailbox_.Detach(&envelope);
   if (IsMessage(envelope)) Hold(1);
   if (IsRequest(envelope)) runtime_->NoteTaken(envelope, CallEdge::Stage::kPassedOn);
@@ -259,8 +266,11 @@ core::EnvelopePtr Process::Detach(core::Envelope& envelope) {
 
 gen::Result<void> Process::Forward(gen::PID to, core::EnvelopePtr& envelope, bool routed) {
   ++sends_;
-  if (routed) MarkRouted(*envelope, Self().id);
-  envelope->flags &= static_cast<std::uint8_t>(~core::Envelope::kFlagMakeRoom);
+  if (routed) {
+    MarkRouted(*envelope, Self().id);
+  } else {
+    UnmarkRouted(*envelope);
+  }
   const bool is_message = IsMessage(*envelope);
   auto sent = runtime_->Deliver(to, envelope);
   if (sent && is_message) Hold(-1);

@@ -200,13 +200,15 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   // Sorts what a closed mailbox still held: what can be inherited, and what is dropped.
   void DisposeRest(core::Mailbox::Rest& rest, gen::PID self, gen::MessageInheritance& inheritance);
   // A message that comes through a pool carries the pool's id, so that it can go back there.
-  // Requests have no room for it.
+  // Requests have no room for it. That one pool had to make room for it does not bind the next one.
   static void MarkRouted(core::Envelope& envelope, std::uint64_t pool) {
+    UnmarkRouted(envelope);
     envelope.flags |= core::Envelope::kFlagRouted;
     if (!IsRequest(envelope)) envelope.ref = pool;
   }
   static void UnmarkRouted(core::Envelope& envelope) {
-    envelope.flags &= static_cast<std::uint8_t>(~core::Envelope::kFlagRouted);
+    envelope.flags &=
+        static_cast<std::uint8_t>(~(core::Envelope::kFlagRouted | core::Envelope::kFlagMakeRoom));
     if (!IsRequest(envelope)) envelope.ref = 0;
   }
   static bool IsRequest(const core::Envelope& envelope) {
@@ -214,6 +216,10 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   }
   static bool IsMessage(const core::Envelope& envelope) {
     return gen::IsUserMessage(static_cast<gen::EnvelopeKind>(envelope.kind));
+  }
+  // Of a periodic send.
+  static bool IsTick(const core::Envelope& envelope) {
+    return (envelope.flags & core::Envelope::kFlagStamped) != 0;
   }
   static bool IsExpressMessage(const core::Envelope& envelope) {
     return envelope.lane != core::Lane::kMain && IsMessage(envelope);
@@ -229,6 +235,8 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   // dropped.
   void DisposeLate(core::EnvelopePtr envelope);
   [[nodiscard]] bool ReturnToPool(core::EnvelopePtr& envelope);
+  // As Detach, but a tick that the process puts aside does not keep the next one from coming.
+  [[nodiscard]] core::EnvelopePtr TakeOver(core::Envelope& envelope);
   static gen::Error TerminatedError(const gen::Reason& reason);
   void AnswerOpenRequests(ProcessCold& cold, const gen::Error& error);
   void Finish(const gen::Reason& reason);
@@ -249,6 +257,9 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
     core::Envelope* envelope = mailbox_.Pop(TakesMain());
     if (envelope != nullptr || !has_queue_) [[likely]]
       return envelope;
+    // A late sender to the slot's former process may have ended the redirection to the queue.
+    if (!mailbox_.IsRedirected()) [[unlikely]]
+      (void)mailbox_.TryRedirect();
     return TakesMain() && mailbox_.HasQueued() ? GetQueueLane()->Pop(mailbox_).release() : nullptr;
   }
   [[nodiscard]] std::vector<core::EnvelopePtr> TakeStash();

@@ -88,7 +88,9 @@ struct ProcessCold {
   };
   std::unordered_map<gen::Ref, OpenRequest> open_requests;
   std::uint64_t open_requests_seen = 0;
-  std::size_t open_requests_limit = 64;  // expired ones are looked for when there are more
+  // Expired ones are looked for when there are more.
+  static constexpr std::size_t kOpenRequestsLimit = 64;
+  std::size_t open_requests_limit = kOpenRequestsLimit;
 };
 
 }  // namespace ergon::node

@@ -190,6 +190,7 @@ void Process::Finish(const gen::Reason& reason) {
 
 void Process::AnswerOpenRequests(ProcessCold& cold, const gen::Error& error) {
   const auto requests = std::exchange(cold.open_requests, {});
+  cold.open_requests_limit = ProcessCold::kOpenRequestsLimit;
   std::vector<const std::pair<const gen::Ref, ProcessCold::OpenRequest>*> in_order;
   in_order.reserve(requests.size());
   for (const auto& request : requests) in_order.push_back(&request);

@@ -18,6 +18,9 @@ gen::Result<std::unique_ptr<gen::MailboxQueue>> Process::MakeQueue(const gen::Ma
   } catch (const std::exception& error) {
     return gen::Error(gen::ErrorCode::kIncorrect,
                       fmt::format("mailbox: its factory threw {}", error.what()));
+  } catch (...) {
+    return gen::Error(gen::ErrorCode::kIncorrect,
+                      "mailbox: its factory threw what is no std::exception");
   }
   if (queue == nullptr) {
     return gen::Error(gen::ErrorCode::kIncorrect, "mailbox: its factory returned null");
@@ -70,7 +73,7 @@ bool Process::Stash(core::Envelope& envelope) {
         "Stash: only the message being handled, and not answered, can be stashed");
   }
   ProcessCold& cold = Cold();
-  core::EnvelopePtr message = Detach(envelope);
+  core::EnvelopePtr message = TakeOver(envelope);
   if (cold.stash_limit != 0 && cold.stash.size() >= cold.stash_limit) {
     CountOverflow(*message);
     Drop(std::move(message), gen::DropReason::kMailboxFull,
@@ -144,8 +147,11 @@ void Process::WaitInLine(core::EnvelopePtr envelope) {
 }
 
 void Process::SetSuspended(core::Envelope& envelope) {
-  suspended_.store(static_cast<gen::EnvelopeKind>(envelope.kind) == gen::EnvelopeKind::kSuspend,
-                   std::memory_order_relaxed);
+  const bool suspend = static_cast<gen::EnvelopeKind>(envelope.kind) == gen::EnvelopeKind::kSuspend;
+  // Sequentially consistent, and the look at the stop too; partner: Runtime::StopAfterQueue. One of the
+  // two sees that a process that was asked to end must not be held.
+  suspended_.store(suspend, std::memory_order_seq_cst);
+  if (suspend && IsAskedToStop()) suspended_.store(false, std::memory_order_relaxed);
   (void)runtime_->Respond(
       gen::PID::FromAddress(envelope.from), envelope.ref,
       core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse), core::Lane::kMain));

@@ -93,6 +93,7 @@ gen::Result<void> Process::PassOn(gen::PID to, core::Envelope& envelope) {
   mailbox_.Detach(&envelope);
   core::EnvelopePtr passed(&envelope);
   ++sends_;
+  if (IsTick(envelope)) runtime_->periodic_sends().WaitsAgain(envelope);
   auto sent = runtime_->Deliver(to, passed);
   if (sent) {
     current_ = nullptr;
@@ -101,6 +102,7 @@ gen::Result<void> Process::PassOn(gen::PID to, core::Envelope& envelope) {
     (void)passed.release();  // still the one being handled
     envelope.flags |= tagged;
     if (routed) MarkRouted(envelope, pool);
+    if (IsTick(envelope)) (void)runtime_->periodic_sends().Take(envelope);
   }
   return sent;
 }

@@ -175,8 +175,7 @@ void Process::HandleInheritance(core::Envelope& envelope) {
 }
 
 bool Process::HandleMessage(core::Envelope& envelope) {
-  if ((envelope.flags & core::Envelope::kFlagStamped) != 0 &&
-      !runtime_->periodic_sends().Take(envelope)) [[unlikely]] {
+  if (IsTick(envelope) && !runtime_->periodic_sends().Take(envelope)) [[unlikely]] {
     CountExpired();
     runtime_->NoteDrop(envelope, Self(), gen::DropReason::kExpired,
                        gen::Error(gen::ErrorCode::kTimeout, "its timer was cancelled"));
@@ -216,7 +215,7 @@ void Process::NoteOpenRequest(const core::Envelope& envelope) {
     std::erase_if(cold.open_requests, [&](const auto& open) {
       return !runtime_->IsAwaited(open.second.from, open.first);
     });
-    cold.open_requests_limit = 2 * cold.open_requests.size() + 64;
+    cold.open_requests_limit = 2 * cold.open_requests.size() + ProcessCold::kOpenRequestsLimit;
   }
   cold.open_requests[{envelope.ref, from.node, from.creation}] = {from, ++cold.open_requests_seen};
 }

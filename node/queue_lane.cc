@@ -40,7 +40,8 @@ QueueLane::Outcome QueueLane::Push(std::uint32_t generation, bool only_if_room,
 QueueLane::Outcome QueueLane::Stop(std::uint32_t generation, core::EnvelopePtr& stop,
                                    core::Mailbox& mailbox) {
   std::lock_guard lock(mutex_);
-  if (queue_ == nullptr || !IsOf(generation) || stopping_) return Outcome::kClosed;
+  if (queue_ == nullptr || !IsOf(generation)) return Outcome::kClosed;
+  if (stopping_) return Outcome::kQueued;  // it is on its way to the end: `stop` is not needed
   stopping_ = true;
   stop_ = std::move(stop);
   NoteSize(mailbox);

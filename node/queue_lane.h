@@ -36,7 +36,8 @@ class QueueLane {
   // to: the lane is full then. Throws what the queue throws.
   Outcome Push(std::uint32_t generation, bool only_if_room, core::EnvelopePtr& envelope,
                core::EnvelopePtr& dropped, core::Mailbox& mailbox);
-  // Takes nothing more from now on, and hands out `stop` when all that waits has been handled.
+  // Takes nothing more from now on, and hands out `stop` when all that waits has been handled. Again: the
+  // first one counts.
   Outcome Stop(std::uint32_t generation, core::EnvelopePtr& stop, core::Mailbox& mailbox);
 
   // -- the one with the right to run the process --

@@ -99,7 +99,7 @@ void Runtime::ReleaseNames(Process& process, const gen::Reason& reason) {
     if (!cold->name.empty()) names_.Remove(cold->name, self);
     // The name stays readable for log lines until the slot is used again; see Process::Open.
     for (const gen::Alias& alias : cold->aliases) aliases_.Remove(alias.id, self);
-    cold->aliases.clear();
+    cold->aliases = {};
     cold->fallback = {};
     cold->overflow = gen::Overflow::kReject;
     cold->mailbox = {};

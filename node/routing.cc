@@ -69,6 +69,10 @@ gen::Result<void> Runtime::Route(Process& pool, gen::PID to, core::EnvelopePtr& 
   }
   if (tries != 0 && !found_gone) return RefusedByAll(pool, to);
   if (Process::IsRequest(*envelope)) RedirectCall(to, *envelope);
+  // The slot may have a new process by now, redirected for a reason of its own.
+  if (pool.generation_.load(std::memory_order_acquire) != GenerationOf(to)) {
+    return gen::ErrProcessTerminated;
+  }
   // Workers are being replaced: the pool keeps the message until there is one.
   envelope->generation = GenerationOf(to);
   return Accept(pool, to, pool.mailbox_.PushAndAccept(envelope.get()), envelope);

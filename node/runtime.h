@@ -179,6 +179,8 @@ class Runtime final : public gen::Node, private gen::LogSink {
   [[nodiscard]] bool TakeWithdrawn(const core::Envelope& request) {
     return withdrawn_.Take(request.ref);
   }
+  // The request was handled, but its answer came too late: it may have been withdrawn just then.
+  void ForgetWithdrawn(std::uint64_t ref) { (void)withdrawn_.Take(ref); }
 
   // -- for processes (callee_state.cc) --
   // The number of a Main-lane message that is sent to a process now, compared with those that it has

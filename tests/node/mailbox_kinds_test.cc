@@ -3,6 +3,7 @@
 #include <atomic>
 #include <deque>
 #include <memory>
+#include <new>
 #include <string>
 #include <thread>
 #include <utility>
@@ -243,6 +244,86 @@ TEST_CASE("mailbox kinds: what waits when its process is killed is dropped and a
   }
 }
 
+TEST_CASE("mailbox kinds: who was asked to end is not held by a Suspend that comes late") {
+  TestNode t;
+  kit::ThreadGate gate;
+  const gen::PID pid = t.Spawn();
+  t.Begin(pid, [enter = gate.Holder()](Subject&) { enter(); });
+  CHECK(kit::Eventually([&] { return gate.Entered() == 1; }));
+  CHECK(t.node.Suspend(pid, 1ms).error() == gen::ErrTimeout);
+  CHECK(t.node.StopProcess(pid, 1ms).error() == gen::ErrTimeout);
+  gate.Open();
+  CHECK(t.Ended(pid));
+}
+
+TEST_CASE("mailbox kinds: a process with a queue of its own may be asked to end twice") {
+  TestNode t;
+  kit::ThreadGate gate;
+  Notes<int> notes;
+  const gen::PID pid =
+      t.node
+          .Spawn(Make(Collect(notes)),
+                 {.mailbox = gen::Mailbox::Bounded(10, gen::Overflow::kDropOldest)})
+          .value();
+  t.Begin(pid, [enter = gate.Holder()](Subject&) { enter(); });
+  CHECK(kit::Eventually([&] { return gate.Entered() == 1; }));
+  for (int i = 0; i < 3; ++i) CHECK(t.node.Send(pid, i));
+  CHECK(t.node.StopProcess(pid, 1ms).error() == gen::ErrTimeout);
+  CHECK(t.node.StopProcess(pid, 1ms).error() == gen::ErrTimeout);
+  gate.Open();
+  CHECK(t.Ended(pid));
+  CHECK(notes.All() == std::vector<int>{0, 1, 2});
+}
+
+// Has no memory, now and then.
+class Forgetful final : public gen::MailboxQueue {
+ public:
+  explicit Forgetful(std::atomic<bool>& fails) : fails_(fails) {}
+  bool Enqueue(gen::OwnedMessage& message, gen::OwnedMessage&) override {
+    if (fails_) throw std::bad_alloc();
+    messages_.push_back(std::move(message));
+    return true;
+  }
+  gen::OwnedMessage Dequeue() override {
+    if (messages_.empty()) return {};
+    gen::OwnedMessage message = std::move(messages_.front());
+    messages_.pop_front();
+    return message;
+  }
+  void Return(gen::OwnedMessage message) override { messages_.push_front(std::move(message)); }
+  std::size_t size() const noexcept override { return messages_.size(); }
+
+ private:
+  std::atomic<bool>& fails_;
+  std::deque<gen::OwnedMessage> messages_;
+};
+
+TEST_CASE("mailbox kinds: what a user's own throws is the sender's error, whoever that is") {
+  std::atomic<bool> fails{false};
+  TestNode t;
+  Clerk clerk(t, gen::Mailbox::Custom([&] { return std::make_unique<Forgetful>(fails); }));
+  fails = true;
+  const auto sent = t.node.Send(clerk.pid, Job{0, 1});
+  CHECK(sent.error().code() == gen::ErrorCode::kInternal);
+  CHECK(sent.error().ToString().find("its mailbox threw std::bad_alloc") != std::string::npos);
+  CHECK(t.node.Call<int>(clerk.pid, Job{0, 2}, kPatient).error().code() ==
+        gen::ErrorCode::kInternal);
+  const gen::PID asker = t.Spawn();
+  CHECK(t.Run(asker, [&](Subject& self) {
+    CHECK(self.Call<int>(clerk.pid, Job{0, 3}, kPatient).error().code() ==
+          gen::ErrorCode::kInternal);
+    CHECK(self.Request(clerk.pid, Job{0, 4}).error().code() == gen::ErrorCode::kInternal);
+  }));
+  // Nobody is there to be told: they are counted.
+  const auto dropped = t.node.Info().dropped_terminated;
+  CHECK(t.node.SendAfter(clerk.pid, Job{0, 5}, 1ms));
+  const gen::TimerHandle every = t.node.SendEvery(clerk.pid, Job{0, 6}, 1ms).value();
+  CHECK(kit::Eventually([&] { return t.node.Info().dropped_terminated >= dropped + 2; }));
+  (void)every.Cancel();
+  fails = false;
+  CHECK(t.node.Call<int>(clerk.pid, Job{0, 7}, kPatient).value() == 7);
+}
+
 // The last one in is the first one out.
 class Newest final : public gen::MailboxQueue {
  public:
@@ -291,6 +372,9 @@ TEST_CASE("mailbox kinds: wrong options are errors that name them") {
   CHECK(error_of({.mailbox = gen::Mailbox::Custom([]() -> std::unique_ptr<gen::MailboxQueue> {
                     throw std::runtime_error("no memory today");
                   })}) == "mailbox: its factory threw no memory today");
+  CHECK(error_of({.mailbox = gen::Mailbox::Custom([]() -> std::unique_ptr<gen::MailboxQueue> {
+                    throw 42;
+                  })}) == "mailbox: its factory threw what is no std::exception");
   CHECK(t.node.Info().processes == 0);
 }
 

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <future>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -226,6 +227,79 @@ TEST_CASE("Broadcast: C34 a pool that ends answers what was asked") {
     REQUIRE(fixture.EventuallyGone(pool.pid()));
     REQUIRE(answers.has_value());
     for (auto& outcome : answers->Take<Answer>()) CHECK(outcome.result.has_value() == !kill);
+  }
+}
+
+TEST_CASE("Broadcast: C34 a pool that ends hands out what came while all were full") {
+  BroadcastFixture fixture;
+  act::PoolOptions options = fixture.Options(2, 1);
+  options.strategy = PoolStrategy::Broadcast<Job>();
+  options.shutdown_timeout = gen::kInfinite;
+  auto pool = fixture.StartPool(options);
+  kit::Gate gate(fixture.node);
+  kit::Gate own_gate(fixture.node);
+  const auto workers = pool.Workers();
+  fixture.HoldEach(gate, workers);
+  fixture.node.Send(pool.pid(), Job{0}).value();
+  REQUIRE(Eventually([&] { return pool.Stats()["messages_forwarded"] == 2; }));
+  // It arrives while the pool is busy ending itself.
+  auto end = fixture.node.CallAsync<int>(
+      pool.pid(), kit::Manage{[door = own_gate.pid()](kit::ManagedPool& self) -> gen::CallResult {
+        (void)self.Call<bool>(door, kit::EnterGate{}, {.timeout = gen::kInfinite});
+        return gen::ReplyAndStop(1, gen::Reason::Normal());
+      }},
+      {.timeout = kit::kDeadline, .priority = gen::MessagePriority::kHigh});
+  REQUIRE(Eventually([&] { return own_gate.Entered() == 1; }));
+  fixture.node.Send(pool.pid(), Job{1}).value();
+  own_gate.Open();
+  CHECK(end.get().value() == 1);
+  REQUIRE(Eventually([&] { return pool.Stats()["messages_queued"] == 3; }));
+  gate.Open();
+  REQUIRE(fixture.EventuallyGone(pool.pid()));
+  for (const gen::PID worker : workers) {
+    CHECK(fixture.workers->jobs.ValuesOf(worker) == std::vector<int>{-1, 0, 1});
+  }
+}
+
+// What a job does, and cannot be copied more often than so many times from the first one.
+struct Fragile {
+  explicit Fragile(int depth_in) : depth(depth_in) {}
+  Fragile(Fragile&&) noexcept = default;
+  Fragile(const Fragile& other) : depth(other.depth - 1) {
+    if (depth < 0) throw std::runtime_error("no copy");
+  }
+  gen::Status operator()(kit::Worker&) const { return gen::Continue(); }
+  gen::CallResult operator()(kit::Worker& self, gen::PID, gen::Ref) const {
+    return gen::Reply(Answer{1, self.Self()});
+  }
+  int depth;
+};
+
+TEST_CASE("Broadcast: a copy constructor that throws is the pool's end, and loses no message") {
+  // The pool makes one copy to make the others of.
+  for (const int depth : {0, 1}) {
+    CAPTURE(depth);
+    for (const bool held : {false, true}) {
+      CAPTURE(held);
+      BroadcastFixture fixture;
+      auto pool = fixture.Start(3, held ? 1 : 0);
+      kit::Gate gate(fixture.node);
+      if (held) {
+        fixture.HoldEach(gate, pool.Workers());
+        fixture.node.Send(pool.pid(), Job{0}).value();
+        REQUIRE(Eventually([&] { return pool.Stats()["messages_forwarded"] == 3; }));
+      }
+      fixture.node.Send(pool.pid(), Job{1, Fragile(depth)}).value();
+      if (held && depth == 1)
+        REQUIRE(Eventually([&] { return pool.Stats()["messages_queued"] == 4; }));
+      gate.Open();
+      REQUIRE(fixture.EventuallyGone(pool.pid()));
+    }
+    BroadcastFixture fixture;
+    auto pool = fixture.Start(3);
+    auto outcome = fixture.Call(pool, Ask{1, Fragile(depth)}, gen::kInfinite);
+    if (depth == 0) CHECK(outcome.error() == gen::ErrProcessTerminated);
+    REQUIRE(fixture.EventuallyGone(pool.pid()));
   }
 }
 

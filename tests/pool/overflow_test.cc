@@ -120,6 +120,73 @@ TEST_CASE("C26 All full, with a fallback: it gets the messages, and calls get er
   REQUIRE(full.pool->EventuallyAtRest());
 }
 
+// Of a pool that keeps messages itself, its own mailbox is what may be full.
+TEST_CASE("C26 All full, with a fallback: whoever places the messages") {
+  for (const act::PoolStrategy& strategy :
+       {act::PoolStrategy::SharedQueue(), act::PoolStrategy::Broadcast<Job>()}) {
+    const std::string name(strategy.ToString());
+    CAPTURE(name);
+    auto count = std::make_shared<std::atomic<int>>(0);
+    kit::NodeFixture fixture;
+    auto& node = fixture.node;
+    CHECK(node.SpawnRegister("overflow", gen::Factory<Lodger>(count)));
+    auto options = fixture.Options(1, 1);
+    options.strategy = strategy;
+    const kit::PoolHandle pool(
+        node, node.Spawn(gen::Factory<kit::ManagedPool>(fixture.pools),
+                         {.fallback = {.name = "overflow", .tag = "busy"}}, gen::MakeArgs(options))
+                  .value());
+    kit::Gate gate(node);
+    node.Send(pool.pid(), Job{0, kit::Hold(gate)}).value();
+    REQUIRE(Eventually([&] { return gate.Entered() == 1; }));
+    for (int i = 1; i <= 50; ++i) CHECK(node.Send(pool.pid(), Job{i}));
+    CHECK(pool.Stats()["messages_unhandled"] == 0);
+    gate.Open();
+    REQUIRE(Eventually([&] { return pool.Stats()["messages_handled"] + count->load() == 51; }));
+  }
+}
+
+TEST_CASE("C26 What one pool had to make room for is not privileged in the next") {
+  kit::NodeFixture fixture;
+  auto options = fixture.Options(2);
+  options.worker_mailbox = gen::Mailbox::Bounded(1, gen::Overflow::kDropOldest);
+  auto next = fixture.StartPool(options);
+  kit::Gate gate(fixture.node);
+  const auto workers = next.Workers();
+  fixture.HoldEach(gate, {workers[0]});
+  fixture.node.Send(workers[0], Job{-2}).value();  // full; the other one is free
+  std::size_t passed = 0;
+  // The worker of another such pool passes on what that one made room for.
+  class Passing : public act::Actor {
+   public:
+    explicit Passing(gen::PID to) : to_(to) {}
+
+   private:
+    gen::Status HandleMessage(gen::PID, gen::Message& message) override {
+      CHECK(Forward(to_, message));
+      return gen::Continue();
+    }
+    gen::PID to_;
+  };
+  for (const auto overflow : {gen::Overflow::kDropOldest, gen::Overflow::kDropNewest}) {
+    auto first_options = fixture.Options(1);
+    first_options.worker_factory = gen::Factory<Passing>(next.pid());
+    first_options.worker_mailbox = gen::Mailbox::Bounded(1, overflow);
+    first_options.strategy = act::PoolStrategy::Broadcast<Job>();  // makes room for each
+    auto first = fixture.StartPool(first_options);
+    for (int i = 0; i < 2; ++i) {
+      fixture.node.Send(first.pid(), Job{i}).value();
+      ++passed;
+      REQUIRE(
+          Eventually([&] { return fixture.workers->jobs.ValuesOf(workers[1]).size() == passed; }));
+    }
+  }
+  CHECK(fixture.node.Info().dropped_mailbox_full == 0);
+  gate.Open();
+  REQUIRE(next.EventuallyHandled(4));
+  CHECK(fixture.workers->jobs.ValuesOf(workers[0]) == std::vector<int>{-1, -2});
+}
+
 TEST_CASE("C26 All full: a thread that is no process may wait for room") {
   CrowdedPool full(gen::Mailbox::Bounded(2));
   auto& node = full.fixture.node;

@@ -1,8 +1,11 @@
 // Which worker gets a message: what each strategy promises beyond what all do.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <map>
+#include <memory>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -226,6 +229,28 @@ TEST_CASE(
   gate.Open();
   REQUIRE(pool.EventuallyHandled(30));
   CHECK(pool.Stats().Text("strategy") == "shared queue");
+}
+
+TEST_CASE("By key: a key function that throws when a worker has ended loses no message") {
+  StrategyFixture fixture;
+  auto fails = std::make_shared<std::atomic<bool>>(false);
+  auto pool = fixture.Start(PoolStrategy::ByKey<Job, Ask>([fails](const auto& message) {
+                              if (*fails) throw std::runtime_error("no key");
+                              return message.value;
+                            }),
+                            1);
+  kit::Gate gate(fixture.node);
+  const gen::PID worker = pool.Workers()[0];
+  fixture.node.Send(worker, Job{-1, kit::Then(Hold(gate), Crash("on purpose"))}).value();
+  REQUIRE(Eventually([&] { return gate.Entered() == 1; }));
+  // Sent directly: the pool sees them for the first time when the worker has ended.
+  for (int value = 0; value < 3; ++value) fixture.node.Send(worker, Job{value}).value();
+  auto call = fixture.node.CallAsync<Answer>(worker, Ask{3}, {.timeout = gen::kInfinite});
+  REQUIRE(Eventually([&] { return fixture.node.ProcessInfo(worker)->messages_queued == 4; }));
+  *fails = true;
+  gate.Open();
+  CHECK(call.get().error() == gen::ErrProcessTerminated);
+  REQUIRE(fixture.EventuallyGone(pool.pid()));
 }
 
 TEST_CASE("Strategies that do not go with a mailbox by priority say so") {

@@ -350,6 +350,99 @@ void CheckBroadcast(Simulation& sim) {
   sim.ExpectConservation();
 }
 
+struct First {};
+struct Second {};
+struct Other {};
+
+// Puts the first one aside until the second has come.
+class Pairing : public act::Actor {
+ public:
+  explicit Pairing(int* handled) : handled_(handled) {}
+
+ private:
+  gen::Status HandleMessage(gen::PID, gen::Message& message) override {
+    if (message.Is<Other>()) return gen::Continue();
+    if (message.Is<First>() && !has_second_) {
+      CHECK(Stash(message));
+      return gen::Continue();
+    }
+    ++*handled_;
+    has_second_ = true;
+    (void)UnstashAll();
+    return gen::Continue();
+  }
+
+  int* handled_;
+  bool has_second_ = false;
+};
+
+// What others send to the worker does not keep it from what it waits for, also when the pool ends.
+void CheckAside(Simulation& sim) {
+  auto& node = sim.Node("test@localhost");
+  int handled = 0;
+  const act::PoolOptions options{
+      .pool_size = 1,
+      .worker_factory = gen::Factory<Pairing>(&handled),
+      .strategy = sim.Chance(0.5)
+                      ? act::PoolStrategy::SharedQueue()
+                      : act::PoolStrategy::ByKey<First, Second>([](const auto&) { return 1; })};
+  const gen::PID pool = node.Spawn(gen::Factory<Pool>(), {}, gen::MakeArgs(options)).value();
+  gen::PID worker;
+  for (const gen::PID pid : node.ProcessList()) {
+    if (node.ProcessInfo(pid)->parent == pool) worker = pid;
+  }
+  for (int i = 0; i < 5; ++i) {
+    sim.After(sim.Random(0us, 100us), [&node, worker] { (void)node.Send(worker, Other{}); });
+  }
+  node.Send(pool, First{}).value();
+  sim.After(sim.Random(0us, 100us), [&node, pool] { node.Send(pool, Second{}).value(); });
+  if (sim.Chance(0.5)) {
+    sim.RunFor(101us);
+    CHECK(node.StopProcess(pool));
+  }
+  sim.RunUntilIdle();
+  CHECK(handled == 2);
+  sim.ExpectConservation();
+}
+
+class TickWorker : public act::Actor {
+ public:
+  explicit TickWorker(int* ticks) : ticks_(ticks) {}
+
+ private:
+  gen::Status HandleMessage(gen::PID, gen::Message&) override {
+    ++*ticks_;
+    (void)Sleep(10ms);
+    return gen::Continue();
+  }
+
+  int* ticks_;
+};
+
+// A pool that cannot keep up with a periodic send has one tick waiting, and none after the cancellation.
+void CheckTicks(Simulation& sim) {
+  auto& node = sim.Node("test@localhost");
+  int ticks = 0;
+  const bool broadcast = sim.Chance(0.2);
+  const act::PoolOptions options{
+      .pool_size = 2,
+      .worker_factory = gen::Factory<TickWorker>(&ticks),
+      .strategy = broadcast ? act::PoolStrategy::Broadcast<Job>() : AnyStrategy(sim)};
+  const gen::PID pool = node.Spawn(gen::Factory<Pool>(), {}, gen::MakeArgs(options)).value();
+  const gen::TimerHandle every = node.SendEvery(pool, Job{1}, 1ms).value();
+  for (int i = 0; i < 30; ++i) {
+    sim.RunFor(sim.Random(1ms, 3ms));
+    // Of a broadcast, each worker has a copy.
+    CHECK(Figure(node, pool, "messages_queued") <= (broadcast ? 2 : 1));
+  }
+  CHECK(ticks > 2);
+  CHECK(every.Cancel());
+  const int so_far = ticks;
+  sim.RunUntilIdle();
+  CHECK(ticks == so_far);
+  sim.ExpectConservation();
+}
+
 TEST_CASE("pool simulation: messages without faults are all handled") {
   Simulation::ForSeeds(1, 200, [](Simulation& sim) { CheckMessages(sim, false); });
 }
@@ -371,6 +464,12 @@ TEST_CASE("pool simulation: a key's messages are handled in order, one at a time
 }
 TEST_CASE("pool simulation: a broadcast with faults adds up, and calls get what there is") {
   Simulation::ForSeeds(1, 400, [](Simulation& sim) { CheckBroadcast(sim); });
+}
+TEST_CASE("pool simulation: a worker that has put something aside gets the next one") {
+  Simulation::ForSeeds(1, 400, [](Simulation& sim) { CheckAside(sim); });
+}
+TEST_CASE("pool simulation: one tick of a periodic send waits, and none is handled after its end") {
+  Simulation::ForSeeds(1, 200, [](Simulation& sim) { CheckTicks(sim); });
 }
 TEST_CASE("pool simulation: what would wait too long is refused, with a hint") {
   Simulation::ForSeeds(1, 100, [](Simulation& sim) { CheckAdmission(sim); });
