@@ -1,6 +1,7 @@
 #include <ergon/gen/cron_zone.h>
 
-#include <cstdlib>
+#include <algorithm>
+#include <cstdint>
 #include <ctime>
 
 #include <fmt/core.h>
@@ -17,10 +18,13 @@ CronZone CronZone::Local() {
 }
 
 CronZone CronZone::Ahead(std::chrono::minutes offset) {
-  const auto minutes = offset.count();
-  const auto size = std::abs(minutes);
-  return {fmt::format("UTC{}{:02}:{:02}", minutes < 0 ? '-' : '+', size / 60, size % 60),
-          [offset](std::chrono::sys_seconds) { return std::chrono::seconds(offset); }};
+  // Any number, so that Validate can name it.
+  constexpr auto kMost = std::chrono::floor<std::chrono::minutes>(std::chrono::seconds::max());
+  const std::chrono::seconds ahead = std::clamp(offset, -kMost, kMost);
+  const auto minutes = static_cast<std::uint64_t>(offset.count());
+  const std::uint64_t size = offset.count() < 0 ? 0 - minutes : minutes;
+  return {fmt::format("UTC{}{:02}:{:02}", offset.count() < 0 ? '-' : '+', size / 60, size % 60),
+          [ahead](std::chrono::sys_seconds) { return ahead; }};
 }
 
 CronZone CronZone::Of(std::string name, Rules rules) {
@@ -30,7 +34,8 @@ CronZone CronZone::Of(std::string name, Rules rules) {
 
 std::string CronZone::Validate() const {
   const std::chrono::seconds offset = OffsetAt(std::chrono::sys_seconds());
-  if (std::chrono::abs(offset) < std::chrono::hours(24)) return {};
+  constexpr std::chrono::hours kDay{24};
+  if (-kDay < offset && offset < kDay) return {};
   return fmt::format("zone: {} is {} s ahead of UTC, must be less than a day, or has no rules",
                      name_, offset.count());
 }

@@ -1,3 +1,4 @@
+#include <limits>
 #include <set>
 #include <string>
 #include <vector>
@@ -172,6 +173,17 @@ TEST_CASE("cron schedule: clocks set forward leave out, set back repeat every ho
               "2023-10-29 03:00"});
   CHECK(Runs("0 2-3 * * *", At(2023, 10, 28, 12), 3, zone) ==
         Texts{"2023-10-29 02:00", "2023-10-29 03:00", "2023-10-30 02:00"});
+}
+
+TEST_CASE("cron zone: offsets beyond all bounds are refused with their values") {
+  const auto most = std::numeric_limits<minutes::rep>::max();
+  const std::string ahead = CronZone::Ahead(minutes(most)).Validate();
+  CHECK(ahead.find("UTC+153722867280912930:07 ") != std::string::npos);
+  CHECK(ahead.find("must be less than a day") != std::string::npos);
+  CHECK(CronZone::Ahead(minutes::min()).Validate().find("UTC-153722867280912930:08 ") !=
+        std::string::npos);
+  CHECK(CronZone::Ahead(minutes(-1440)).Validate().starts_with("zone: UTC-24:00 is -86400 s"));
+  CHECK(!CronZone::Of("far", [](sys_seconds) { return seconds::min(); }).Validate().empty());
 }
 
 // Minute by minute, without any short cut.
