@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <ratio>
 #include <span>
 #include <string>
 #include <utility>
@@ -136,12 +137,21 @@ bool HasBit(Bits bits, unsigned bit) {
   return (bits >> bit & 1) != 0;
 }
 
-// This local time has been there before: clocks were set back within the last hours.
+// This minute of local time has been there before: clocks were set back within the last hours.
 bool IsSecondPass(sys_seconds time, seconds offset, const CronZone& zone) {
   const seconds before = zone.OffsetAt(time - std::chrono::hours(3));
   if (before <= offset) return false;
-  return zone.OffsetAt(time - (before - offset)) == before;
+  // The whole minute that would have been in it.
+  const auto minute = std::chrono::floor<minutes>(time.time_since_epoch() + offset);
+  const sys_seconds first(std::chrono::ceil<minutes>(minute - before));
+  return zone.OffsetAt(first) == before;
 }
+
+// What the calendar of std::chrono has, less what local time may be away from UTC.
+constexpr sys_seconds kFirstTime =
+    std::chrono::sys_days(std::chrono::year::min() / std::chrono::January / 1) + days(1);
+constexpr sys_seconds kEndTime =
+    std::chrono::sys_days(std::chrono::year::max() / std::chrono::December / 31) - days(1);
 
 }  // namespace
 
@@ -210,20 +220,23 @@ bool CronSchedule::IsOn(local_days date) const {
 }
 
 std::optional<sys_seconds> CronSchedule::Next(sys_seconds after, const CronZone& zone) const {
-  constexpr minutes kBlock{15};  // within which a zone's offset stays the same
-  const sys_seconds end = after + days(366 * 40);
-  sys_seconds time = std::chrono::floor<minutes>(after) + minutes(1);
+  // Within a quarter of an hour of UTC a zone's offset stays the same.
+  using Quarter = std::chrono::duration<std::int64_t, std::ratio<15 * 60>>;
+  if (after >= kEndTime) return std::nullopt;
+  const sys_seconds since = std::max(after, kFirstTime);
+  const sys_seconds end = std::min(since + days(366 * 40), kEndTime);
+  sys_seconds time = std::chrono::floor<minutes>(since) + minutes(1);
   while (time < end) {
     const seconds offset = zone.OffsetAt(time);
     const local_seconds local(time.time_since_epoch() + offset);
     const local_days date = std::chrono::floor<days>(local);
-    const sys_seconds block_end = std::chrono::floor<minutes>(time) + kBlock -
-                                  (std::chrono::floor<minutes>(time).time_since_epoch() % kBlock);
+    const sys_seconds block_end = std::chrono::floor<Quarter>(time) + Quarter(1);
     if (!IsOn(date)) {
-      // Nearly to midnight: it may come an hour or two sooner than it looks.
-      const seconds rest = local_seconds(date + days(1)) - local;
-      constexpr std::chrono::hours kMargin{3};
-      time = rest > kMargin ? time + std::chrono::floor<minutes>(rest - kMargin) : block_end;
+      // Nearly to midnight: it may come an hour or two sooner than it looks, if not in this quarter.
+      const auto midnight =
+          std::chrono::ceil<minutes>(time + (local_seconds(date + days(1)) - local));
+      time = std::max<sys_seconds>(midnight - std::chrono::hours(3),
+                                   std::min<sys_seconds>(midnight, block_end));
       continue;
     }
     for (; time < block_end; time += minutes(1)) {

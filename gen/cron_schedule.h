@@ -35,8 +35,10 @@ class CronSchedule {
   // is one, too.
   static Result<CronSchedule> Parse(std::string_view text);
 
-  // The first time after `after`, a whole minute. None: not within forty years, which is longer than
-  // a leap day on a weekday keeps away.
+  // The first time after `after`, a whole minute of UTC: where local time is ahead of UTC by odd
+  // seconds, as before there were zones, that is some seconds into the local minute. None: not within
+  // forty years, which is longer than a leap day on a weekday keeps away, or not in the calendar, which
+  // has the years -32767..32767. A time before the calendar counts as its beginning.
   [[nodiscard]] std::optional<std::chrono::sys_seconds> Next(std::chrono::sys_seconds after,
                                                              const CronZone& zone) const;
 

@@ -1,3 +1,5 @@
+#include <cstdlib>
+#include <ctime>
 #include <limits>
 #include <set>
 #include <string>
@@ -145,6 +147,9 @@ TEST_CASE("cron schedule: zones") {
         At(2023, 6, 1, 19, 0));
   CHECK(CronSchedule::Parse("30 0 * * *")->Next(since, CronZone::Ahead(-5h)) ==
         At(2023, 6, 2, 5, 30));
+  // A midnight that is at no quarter of an hour of UTC.
+  CHECK(CronSchedule::Parse("0 0 3 * *")->Next(since, CronZone::Ahead(31min)) ==
+        At(2023, 6, 2, 23, 29));
   CHECK(CronZone::Ahead(5h + 30min).name() == "UTC+05:30");
   CHECK(CronZone::Ahead(-90min).name() == "UTC-01:30");
   CHECK(CronZone().name() == "UTC");
@@ -173,6 +178,75 @@ TEST_CASE("cron schedule: clocks set forward leave out, set back repeat every ho
               "2023-10-29 03:00"});
   CHECK(Runs("0 2-3 * * *", At(2023, 10, 28, 12), 3, zone) ==
         Texts{"2023-10-29 02:00", "2023-10-29 03:00", "2023-10-30 02:00"});
+}
+
+// The machine's zone, while it lives.
+class MachineZone {
+ public:
+  explicit MachineZone(const char* zone) {
+    if (const char* former = std::getenv("TZ")) former_ = former;
+    setenv("TZ", zone, 1);
+    tzset();
+  }
+  MachineZone(const MachineZone&) = delete;
+  MachineZone& operator=(const MachineZone&) = delete;
+  ~MachineZone() {
+    if (former_) {
+      setenv("TZ", former_->c_str(), 1);
+    } else {
+      unsetenv("TZ");
+    }
+    tzset();
+  }
+
+ private:
+  std::optional<std::string> former_;
+};
+
+TEST_CASE("cron schedule: offsets that are no whole minutes, as before there were zones") {
+  const CronZone berlin = CronZone::Of("Berlin 1880", [](sys_seconds) { return 3208s; });
+  CHECK(CronSchedule::Parse("0 0 1 * *")->Next(At(1880, 1, 15), berlin) == At(1880, 1, 31, 23, 7));
+  CHECK(Runs("0 0 1 * *", At(1880, 1, 15), 2, berlin) ==
+        Texts{"1880-02-01 00:00", "1880-03-01 00:00"});
+  const CronZone st_johns = CronZone::Of("St. John's 1880", [](sys_seconds) { return -12'652s; });
+  CHECK(CronSchedule::Parse("0 0 1 * *")->Next(At(1880, 1, 15), st_johns) == At(1880, 2, 1, 3, 31));
+  CHECK(Runs("* * * * *", At(1880, 1, 1), 3, st_johns) ==
+        Texts{"1879-12-31 20:30", "1879-12-31 20:31", "1879-12-31 20:32"});
+  const MachineZone machine("LMT-0:53:28");
+  CHECK(CronZone::Local().OffsetAt(At(1880, 1, 15)) == 3208s);
+  CHECK(Runs("0 0 1 * *", At(1880, 1, 15), 2, CronZone::Local()) ==
+        Texts{"1880-02-01 00:00", "1880-03-01 00:00"});
+}
+
+TEST_CASE("cron schedule: clocks set back by seconds repeat a minute, or none") {
+  const auto set_back = [](seconds by) {
+    return CronZone::Of(
+        "set back", [by](sys_seconds time) { return time < At(2023, 6, 1) ? 1140s + by : 1140s; });
+  };
+  // From 00:18:32 on to 00:19:00.
+  CHECK(CronSchedule::Parse("19 0 1 6 *")->Next(At(2023, 5, 31), set_back(32s)) == At(2023, 6, 1));
+  // From 00:19:32 back to 00:19:00.
+  CHECK(Runs("19 0 * * *", At(2023, 5, 31, 12), 2, set_back(92s)) ==
+        Texts{"2023-06-01 00:19", "2023-06-02 00:19"});
+  CHECK(Runs("19 * * * *", At(2023, 5, 31, 23, 58), 2, set_back(92s)) ==
+        Texts{"2023-06-01 00:19", "2023-06-01 00:19"});
+}
+
+TEST_CASE("cron schedule: changes at quarters of an hour before 1970") {
+  const CronZone zone = CronZone::Of("changes", [](sys_seconds time) -> seconds {
+    return time < At(1960, 5, 1, 0, 15) ? 0h : 1h;
+  });
+  CHECK(Runs("20 0 1 5 *", At(1960, 5, 1, 0, 1), 1, zone) == Texts{"1961-05-01 00:20"});
+}
+
+TEST_CASE("cron schedule: as far as the calendar goes") {
+  const CronSchedule schedule = CronSchedule::Parse("0 0 1 1 *").value();
+  CHECK(!schedule.Next(sys_seconds::max(), {}));
+  CHECK(!schedule.Next(sys_seconds::max() - days(366), CronZone::Ahead(-23h)));
+  CHECK(!schedule.Next(At(32'767, 6, 1), {}));
+  CHECK(schedule.Next(At(32'766, 6, 1), {}) == At(32'767, 1, 1));
+  CHECK(schedule.Next(sys_seconds::min(), {}) == At(-32'766, 1, 1));
+  CHECK(schedule.Next(sys_seconds::min() + 1s, CronZone::Ahead(23h)) == At(-32'767, 12, 31, 1));
 }
 
 TEST_CASE("cron zone: offsets beyond all bounds are refused with their values") {
@@ -240,7 +314,8 @@ TEST_CASE("cron schedule: the same as looking at every minute of half a year") {
     CAPTURE(spec);
     auto schedule = CronSchedule::Parse(spec);
     if (!schedule) continue;  // a day that never comes
-    for (const CronZone& zone : {CronZone(), Berlin(), CronZone::Ahead(-9h - 30min)}) {
+    for (const CronZone& zone : {CronZone(), Berlin(), CronZone::Ahead(-9h - 30min),
+                                 CronZone::Of("odd", [](sys_seconds) { return -12'652s; })}) {
       const std::vector<std::string> expected = Slowly(fields, either, since, end, zone);
       std::vector<std::string> found;
       for (auto run = schedule->Next(since, zone); run && *run < end;
