@@ -129,18 +129,30 @@ std::vector<gen::CronJobInfo> Cron::List() const {
 }
 
 std::vector<gen::CronRun> Cron::Runs(sys_seconds since, std::chrono::seconds duration) const {
-  const sys_seconds end = since + duration;
-  std::vector<gen::CronRun> runs;
+  using std::chrono::seconds;
+  if (duration <= seconds(0)) return {};
+  const sys_seconds end =
+      since > sys_seconds::max() - duration ? sys_seconds::max() : since + duration;
+  const sys_seconds before = since == sys_seconds::min() ? since : since - seconds(1);
+  struct Plan {
+    gen::Atom job;
+    gen::CronSchedule schedule;
+    gen::CronZone zone;
+  };
+  std::vector<Plan> plans;  // the lock is not for as long as thousands of years take
   {
     std::lock_guard lock(mutex_);
     for (const auto& [name, job] : jobs_) {
-      if (!job.job.enabled) continue;
-      std::size_t count = 0;
-      auto next = job.schedule.Next(since - std::chrono::seconds(1), job.job.zone);
-      for (; next && *next < end && count < kMostRuns; ++count) {
-        runs.push_back({job.job.name, *next});
-        next = job.schedule.Next(*next, job.job.zone);
-      }
+      if (job.job.enabled) plans.push_back({job.job.name, job.schedule, job.job.zone});
+    }
+  }
+  std::vector<gen::CronRun> runs;
+  for (const Plan& plan : plans) {
+    std::size_t count = 0;
+    auto next = plan.schedule.Next(before, plan.zone);
+    for (; next && *next < end && count < kMostRuns; ++count) {
+      runs.push_back({plan.job, *next});
+      next = plan.schedule.Next(*next, plan.zone);
     }
   }
   std::stable_sort(runs.begin(), runs.end(),

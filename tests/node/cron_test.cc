@@ -255,6 +255,12 @@ TEST_CASE("cron: the runs to come") {
                                  {"often", At(29, 12)}});
   CHECK(c.t.node.CronRuns(At(29, 10), 0s).empty());
   CHECK(c.t.node.CronRuns(At(29, 10), 24h * 365).size() == 10'000);
+  // As long as there is a calendar.
+  constexpr auto kEver = std::chrono::seconds::max();
+  CHECK(c.t.node.CronRuns(At(29, 10), kEver).size() == 10'000);
+  CHECK(c.t.node.CronRuns(sys_seconds::min(), kEver).size() == 10'000);
+  CHECK(c.t.node.CronRuns(sys_seconds::max(), kEver).empty());
+  CHECK(c.t.node.CronRuns(At(29, 10), std::chrono::seconds::min()).empty());
 }
 
 TEST_CASE("cron: the machine's own clock") {
