@@ -41,6 +41,7 @@ class Counter : public act::Actor {
       CHECK(Send(from, Total{value_}));
     } else if (auto* price = message.As<Price>()) {
       auto answer = Call<int>(from, *price);
+      if (!answer) Log().Info("no price: {}", answer.error());
       value_ += answer.value_or(-1);
     } else if (message.Is<Remind>()) {
       timer_ = SendAfter(Self(), Add{1}, 10ms).value();
@@ -118,6 +119,10 @@ TEST_CASE("unit: its calls are answered by the test") {
   unit.OnCall<Price>([](const Price& price) { return 10 * price.of; });
   unit.Send(shop, Price{3});
   CHECK(unit.Call<int>(shop, Get{}).value() == 29);
+  unit.OnCall<Price>([](const Price&) { return gen::ErrProcessTerminated; });
+  unit.Send(shop, Price{3});
+  unit.ExpectLog(gen::LogLevel::kInfo, "no price: process terminated");
+  CHECK(unit.Call<int>(shop, Get{}).value() == 28);
 }
 
 TEST_CASE("unit: time") {

@@ -23,6 +23,7 @@
 
 #include <ergon/gen/factory.h>
 #include <ergon/gen/messenger.h>
+#include <ergon/gen/status.h>
 #include <ergon/testkit/expectation_failed.h>
 #include <ergon/testkit/unit_host.h>
 
@@ -130,10 +131,7 @@ class Unit {
     host_.answerers.push_back([answer = std::move(answer)](core::Envelope& request) {
       const T* value = request.ValueAs<T>();
       if (value == nullptr) return core::EnvelopePtr();
-      auto result = answer(*value);
-      return core::MakeEnvelope<gen::StoredType<decltype(result)>>(
-          static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse), core::Lane::kMain,
-          std::move(result));
+      return MakeAnswer(answer(*value));
     });
   }
 
@@ -142,9 +140,7 @@ class Unit {
   // Answers one of them, with the value or a gen::Error. std::logic_error: it is not open.
   template <class T>
   void Respond(gen::Ref ref, T&& value) {
-    using Stored = gen::StoredType<T>;
-    Answer(ref, core::MakeEnvelope<Stored>(static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse),
-                                           core::Lane::kSystem, std::forward<T>(value)));
+    Answer(ref, MakeAnswer(std::forward<T>(value)));
   }
 
   // -- what it has done --
@@ -161,6 +157,15 @@ class Unit {
   void Forget();
 
  private:
+  // As a process makes it: Call tells an error from a value by the envelope's kind, not by its type.
+  template <class T>
+  static core::EnvelopePtr MakeAnswer(T&& value) {
+    if constexpr (std::is_same_v<gen::StoredType<T>, gen::Error>) {
+      return gen::detail::MakeErrorResponse(std::forward<T>(value));
+    } else {
+      return gen::detail::MakeResponse(std::forward<T>(value));
+    }
+  }
   void Handle(gen::PID from, core::EnvelopePtr envelope);
   core::EnvelopePtr Request(gen::PID from, core::EnvelopePtr envelope);
   void Answer(gen::Ref ref, core::EnvelopePtr response);
