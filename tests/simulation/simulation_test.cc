@@ -1,3 +1,9 @@
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <optional>
+#include <string>
+
 #include <doctest/doctest.h>
 
 #include <ergon/act/actor.h>
@@ -232,6 +238,58 @@ TEST_CASE("simulation: what cannot be is refused with its value") {
     CHECK(time >= 1ms);
     CHECK(time <= 2ms);
   }
+}
+
+// An environment variable, while it lives.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) {
+    if (const char* former = std::getenv(name)) former_ = former;
+    Set(value);
+  }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+  ~Variable() { Set(former_ ? former_->c_str() : nullptr); }
+
+ private:
+  void Set(const char* value) {
+    if (value == nullptr) {
+      unsetenv(name_);
+    } else {
+      setenv(name_, value, 1);
+    }
+  }
+
+  const char* const name_;
+  std::optional<std::string> former_;
+};
+
+TEST_CASE("simulation: the seeds that the environment asks for") {
+  using Seeds = std::vector<std::uint64_t>;
+  constexpr auto kLast = std::numeric_limits<std::uint64_t>::max();
+  const Variable seed("ERGON_SEED", nullptr);
+  const Variable count("ERGON_SEED_COUNT", nullptr);
+  CHECK(SeedsToRun(5, 7) == Seeds{5, 6, 7});
+  CHECK(SeedsToRun(kLast, kLast) == Seeds{kLast});
+  {
+    const Variable three("ERGON_SEED_COUNT", "3");
+    CHECK(SeedsToRun(5, 5) == Seeds{5, 6, 7});
+    CHECK(SeedsToRun(kLast - 2, kLast).size() == 3);
+    CHECK_THROWS_WITH_AS(SeedsToRun(kLast - 1, kLast), "ERGON_SEED_COUNT: '3', must be at most 2",
+                         std::invalid_argument);
+    const Variable one("ERGON_SEED", "17");
+    CHECK(SeedsToRun(5, 5) == Seeds{17});
+  }
+  {
+    const Variable none("ERGON_SEED_COUNT", "0");
+    for (const std::uint64_t first : {1, 0}) {
+      CHECK_THROWS_WITH_AS(SeedsToRun(first, 5), "ERGON_SEED_COUNT: '0', must be more than 0",
+                           std::invalid_argument);
+    }
+  }
+  const Variable word("ERGON_SEED_COUNT", "many");
+  CHECK_THROWS_WITH_AS(SeedsToRun(1, 5), "ERGON_SEED_COUNT: 'many' is not a number",
+                       std::invalid_argument);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
@@ -53,15 +54,32 @@ std::uint64_t Number(const char* variable, const char* text) {
   return number;
 }
 
+// The last of so many seeds. Without any, every test would pass.
+std::uint64_t LastOf(std::uint64_t first, const char* variable, const char* text) {
+  const std::uint64_t count = Number(variable, text);
+  if (count == 0) {
+    throw std::invalid_argument(fmt::format("{}: '{}', must be more than 0", variable, text));
+  }
+  const std::uint64_t after_first = std::numeric_limits<std::uint64_t>::max() - first;
+  if (count - 1 > after_first) {
+    throw std::invalid_argument(
+        fmt::format("{}: '{}', must be at most {}", variable, text, after_first + 1));
+  }
+  return first + (count - 1);
+}
+
 }  // namespace
 
 std::vector<std::uint64_t> SeedsToRun(std::uint64_t first, std::uint64_t last) {
   if (const char* seed = std::getenv("ERGON_SEED")) return {Number("ERGON_SEED", seed)};
   if (const char* count = std::getenv("ERGON_SEED_COUNT")) {
-    last = first + Number("ERGON_SEED_COUNT", count) - 1;
+    last = LastOf(first, "ERGON_SEED_COUNT", count);
   }
   std::vector<std::uint64_t> seeds;
-  for (std::uint64_t seed = first; seed <= last; ++seed) seeds.push_back(seed);
+  for (std::uint64_t seed = first; seed <= last; ++seed) {
+    seeds.push_back(seed);
+    if (seed == last) break;  // it may be the last number there is
+  }
   return seeds;
 }
 
