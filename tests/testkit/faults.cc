@@ -5,12 +5,35 @@
 #include <typeinfo>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/node.h>
 #include <ergon/gen/process_host.h>
 
 namespace ergon::testkit {
 namespace {
+
+void CheckProbability(const char* field, double value) {
+  if (value >= 0 && value <= 1) return;  // nor is it "not a number"
+  throw std::invalid_argument(fmt::format("{}: {} is outside 0..1", field, value));
+}
+
+void Check(const Faults& faults) {
+  CheckProbability("factory_failure", faults.factory_failure);
+  CheckProbability("init_failure", faults.init_failure);
+  CheckProbability("throw_before", faults.throw_before);
+  CheckProbability("throw_after", faults.throw_after);
+  CheckProbability("stop_after", faults.stop_after);
+  CheckProbability("kill", faults.kill);
+  CheckProbability("lost_response", faults.lost_response);
+  CheckProbability("slow", faults.slow);
+  CheckProbability("full_mailbox", faults.full_mailbox);
+  if (faults.slow > 0 && faults.slow_most.count() <= 0) {
+    throw std::invalid_argument(
+        fmt::format("slow_most: {} ns, must be more than 0", faults.slow_most.count()));
+  }
+}
 
 class InjectedFault : public std::runtime_error {
  public:
@@ -95,6 +118,7 @@ class FaultyBehavior final : public gen::ProcessBehavior {
 
 gen::ProcessFactory MakeFaulty(gen::ProcessFactory factory, const Faults& faults, Random& random,
                                FaultCounts& counts) {
+  Check(faults);
   const std::type_info* type = factory.type();
   return gen::ProcessFactory(
       [factory = std::move(factory), faults, &random,

@@ -42,7 +42,8 @@ struct FaultCounts {
   }
 };
 
-// The processes that `factory` makes, with faults. `random` and `counts` outlive them.
+// The processes that `factory` makes, with faults. `random` and `counts` outlive them. Throws
+// std::invalid_argument, naming field and value, when a fault cannot be.
 [[nodiscard]] gen::ProcessFactory MakeFaulty(gen::ProcessFactory factory, const Faults& faults,
                                              Random& random, FaultCounts& counts);
 

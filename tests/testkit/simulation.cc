@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include <fmt/format.h>
+
 #include <ergon/core/fatal.h>
 #include <ergon/core/stepping.h>
 #include <ergon/core/timer_queue.h>
@@ -40,6 +42,18 @@ class Trace final : public core::DispatcherHooks {
   std::uint64_t hash_ = 0xcbf29ce484222325u;
 };
 
+const SimulationOptions& Checked(const SimulationOptions& options) {
+  if (options.turn_time_most.count() < 0) {
+    throw std::invalid_argument(
+        fmt::format("turn_time_most: {} ns, must not be negative", options.turn_time_most.count()));
+  }
+  if (options.throughput_most < 1 || options.throughput_most > 4096) {
+    throw std::invalid_argument(
+        fmt::format("throughput_most: {} is outside 1..4096", options.throughput_most));
+  }
+  return options;
+}
+
 }  // namespace
 
 struct Simulation::SimulatedNode {
@@ -52,7 +66,7 @@ struct Simulation::SimulatedNode {
 
 Simulation::Simulation(std::uint64_t seed, const SimulationOptions& options)
     : seed_(seed),
-      options_(options),
+      options_(Checked(options)),
       random_(seed),
       clock_(std::make_shared<core::ManualClock>(kStart)) {}
 

@@ -53,6 +53,7 @@ struct SimulationOptions {
 // Only for the thread that made it.
 class Simulation {
  public:
+  // Throws std::invalid_argument, naming field and value, when an option cannot be.
   explicit Simulation(std::uint64_t seed, const SimulationOptions& options = {});
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
@@ -124,7 +125,7 @@ class Simulation {
 
   // -- faults --
 
-  // Processes of `factory` that fail now and then.
+  // Processes of `factory` that fail now and then; throws as MakeFaulty.
   [[nodiscard]] gen::ProcessFactory WithFaults(gen::ProcessFactory factory, const Faults& faults) {
     return MakeFaulty(std::move(factory), faults, random_, counts_);
   }
