@@ -269,6 +269,23 @@ TEST_CASE("simulation: faults that cannot be are refused with their values") {
   make({.throw_before = 1, .slow_most = 0ns});
 }
 
+TEST_CASE("simulation: an infinite time is never, not at once") {
+  std::vector<std::string> order;
+  Simulation sim(1);
+  sim.RunFor(1h);
+  sim.After(gen::kInfinite, [&] { order.emplace_back("never"); });
+  sim.AfterTurns(std::numeric_limits<std::uint64_t>::max(), [&] { order.emplace_back("neither"); });
+  std::vector<int> seen;
+  auto& node = sim.Node("test@localhost");
+  CHECK(node.Call<int>(node.Spawn(gen::Factory<Relay>(&seen, gen::PID())).value(), Number{1}));
+  sim.RunUntilIdle();
+  CHECK(order.empty());
+  sim.After(24h, [&] { order.emplace_back("tomorrow"); });
+  sim.RunFor(gen::kInfinite);
+  CHECK(order == std::vector<std::string>{"tomorrow"});
+  CHECK(sim.Now() < 26h);
+}
+
 // An environment variable, while it lives.
 class Variable {
  public:

@@ -279,6 +279,50 @@ TEST_CASE("unit: periodic sends come as time passes, until they are cancelled") 
   CHECK(unit.Call<std::string>(unit.NewPID(), 0).value() == "slow3");
 }
 
+struct Wait {
+  std::chrono::nanoseconds time;
+};
+
+// Sends to itself after a time, and again and again, and counts what comes.
+class Waiter : public act::Actor {
+  gen::Status HandleMessage(gen::PID, gen::Message& message) override {
+    if (auto* wait = message.As<Wait>()) {
+      auto after = SendAfter(Self(), Get{}, wait->time);
+      if (!after) Log().Info("{}", after.error());
+      auto every = SendEvery(Self(), Get{}, wait->time);
+      if (!every) Log().Info("{}", every.error());
+    } else {
+      ++count_;
+    }
+    return gen::Continue();
+  }
+  gen::CallResult HandleCall(gen::PID, gen::Ref, gen::Message& request) override {
+    if (auto* wait = request.As<Wait>()) CHECK(Sleep(wait->time));
+    return gen::Reply(count_);
+  }
+  int count_ = 0;
+};
+
+TEST_CASE("unit: an infinite time is never, not at once") {
+  Unit unit(gen::Factory<Waiter>());
+  const gen::PID client = unit.NewPID();
+  unit.Advance(1h);
+  unit.Send(client, Wait{gen::kInfinite});
+  unit.Advance(1h);
+  CHECK(unit.Call<int>(client, Get{}).value() == 0);
+  unit.Send(client, Wait{gen::kInfinite - 2h - 1ns});  // nearly
+  unit.Advance(gen::kInfinite);
+  CHECK(unit.Call<int>(client, Get{}).value() == 2);
+  CHECK(unit.Call<int>(client, Wait{gen::kInfinite}).value() == 2);
+}
+
+TEST_CASE("unit: times that a node refuses are refused") {
+  Unit unit(gen::Factory<Waiter>());
+  unit.Send(unit.NewPID(), Wait{-1ns});
+  unit.ExpectLog(gen::LogLevel::kInfo, "delay: -1 ns, must not be negative");
+  unit.ExpectLog(gen::LogLevel::kInfo, "period: -1 ns, must be more than 0");
+}
+
 TEST_CASE("unit: the time-outs of a state machine fire as time passes") {
   Unit unit(gen::Factory<Lamp>());
   CHECK(unit.Inspect().at("state") == "off");

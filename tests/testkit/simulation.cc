@@ -1,6 +1,7 @@
 #include <ergon/testkit/simulation.h>
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -8,6 +9,7 @@
 #include <ergon/core/fatal.h>
 #include <ergon/core/stepping.h>
 #include <ergon/core/timer_queue.h>
+#include <ergon/node/deadline.h>
 #include <ergon/node/node.h>
 #include <ergon/node/process.h>
 #include <ergon/testkit/conservation.h>
@@ -215,9 +217,9 @@ void Simulation::RunUntilIdle() {
 
 void Simulation::RunFor(std::chrono::nanoseconds time) {
   const std::uint64_t since = turns_;
-  const std::int64_t end = clock_->Now() + time.count();
+  const std::int64_t end = node::DeadlineAfter(clock_->Now(), time);
   while (clock_->Now() < end) {
-    (void)StepUntil(end);
+    if (!StepUntil(end)) return;  // an infinite time does not pass
     CheckTurns(since, "Simulation::RunFor");
   }
 }
@@ -234,11 +236,12 @@ bool Simulation::RunUntil(const std::function<bool()>& condition) {
 // ---- plans
 
 void Simulation::After(std::chrono::nanoseconds time, std::function<void()> action) {
-  by_time_.emplace(clock_->Now() + time.count(), std::move(action));
+  by_time_.emplace(node::DeadlineAfter(clock_->Now(), time), std::move(action));
 }
 
 void Simulation::AfterTurns(std::uint64_t turns, std::function<void()> action) {
-  by_turns_.emplace(turns_ + turns, std::move(action));
+  constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
+  by_turns_.emplace(turns > kMost - turns_ ? kMost : turns_ + turns, std::move(action));
 }
 
 void Simulation::Kill(gen::PID pid, std::chrono::nanoseconds after) {

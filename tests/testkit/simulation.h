@@ -101,7 +101,7 @@ class Simulation {
 
   // Until nothing is ready, no timer is armed and nothing is planned.
   void RunUntilIdle();
-  // Lets so much time pass.
+  // Lets so much time pass; gen::kInfinite: until nothing is left that could happen.
   void RunFor(std::chrono::nanoseconds time);
   // Until the condition holds; false if nothing is left that could happen and it does not.
   [[nodiscard]] bool RunUntil(const std::function<bool()>& condition);

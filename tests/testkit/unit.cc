@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <ergon/gen/notices.h>
+#include <ergon/node/deadline.h>
 
 namespace ergon::testkit {
 
@@ -120,11 +121,11 @@ gen::Inspection Unit::Inspect(std::vector<std::string> items) {
 }
 
 void Unit::Advance(std::chrono::nanoseconds time) {
-  const std::int64_t end = host_.now + time.count();
+  const std::int64_t end = node::DeadlineAfter(host_.now, time);
   for (;;) {
     auto next = std::min_element(host_.planned.begin(), host_.planned.end(),
                                  [](const auto& a, const auto& b) { return a.at < b.at; });
-    if (next == host_.planned.end() || next->at > end) break;
+    if (next == host_.planned.end() || next->at > end || next->at == core::kNever) break;
     UnitHost::Planned due = std::move(*next);
     host_.planned.erase(next);
     if (due.again ? *due.cancelled : std::exchange(*due.cancelled, true)) continue;
@@ -132,8 +133,8 @@ void Unit::Advance(std::chrono::nanoseconds time) {
     if (due.again) {
       core::EnvelopePtr tick = due.again();
       tick->from = due.envelope->from;
-      host_.planned.push_back(
-          {due.at + due.period, due.to, std::move(tick), due.cancelled, due.again, due.period});
+      const std::int64_t at = node::DeadlineAfter(due.at, std::chrono::nanoseconds(due.period));
+      host_.planned.push_back({at, due.to, std::move(tick), due.cancelled, due.again, due.period});
     }
     if (due.to != Self()) {
       host_.sent.push_back({due.to, std::move(due.envelope)});

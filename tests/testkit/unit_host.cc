@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include <fmt/format.h>
+
 #include <ergon/gen/notices.h>
+#include <ergon/node/deadline.h>
 
 namespace ergon::testkit {
 namespace {
@@ -74,18 +77,25 @@ gen::Result<void> UnitHost::SendResponseEnvelope(gen::PID, gen::Ref ref,
 gen::Result<gen::TimerHandle> UnitHost::SendEnvelopeAfter(const gen::Target& to,
                                                           core::EnvelopePtr envelope,
                                                           std::chrono::nanoseconds delay) {
+  if (delay.count() < 0) {
+    return gen::Error(gen::ErrorCode::kIncorrect,
+                      fmt::format("delay: {} ns, must not be negative", delay.count()));
+  }
   auto pid = Resolve(to);
   if (!pid) return std::move(pid.error());
   envelope->from = Self().ToAddress();
   auto cancelled = std::make_shared<bool>(false);
-  planned.push_back({now + delay.count(), *pid, std::move(envelope), cancelled});
+  planned.push_back({node::DeadlineAfter(now, delay), *pid, std::move(envelope), cancelled});
   return gen::TimerHandle(std::make_shared<PlannedState>(std::move(cancelled)));
 }
 
 gen::Result<gen::TimerHandle> UnitHost::SendEnvelopesEvery(const gen::Target& to,
                                                            std::function<core::EnvelopePtr()> make,
                                                            std::chrono::nanoseconds period) {
-  if (period.count() <= 0) return gen::Error(gen::ErrorCode::kIncorrect, "period: not more than 0");
+  if (period.count() <= 0) {
+    return gen::Error(gen::ErrorCode::kIncorrect,
+                      fmt::format("period: {} ns, must be more than 0", period.count()));
+  }
   auto handle = SendEnvelopeAfter(to, make(), period);
   if (!handle) return handle;
   planned.back().again = std::move(make);
@@ -135,6 +145,11 @@ gen::Result<gen::Ref> UnitHost::Monitor(const gen::Target& to) {
   if (!pid) return std::move(pid.error());
   monitors.emplace_back(*pid, MakeRef());
   return monitors.back().second;
+}
+
+bool UnitHost::Sleep(std::chrono::nanoseconds duration) {
+  if (duration.count() > 0) now = node::DeadlineAfter(now, duration);
+  return true;
 }
 
 core::EnvelopePtr UnitHost::Detach(core::Envelope&) {

@@ -128,10 +128,7 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
   void SetImportantDelivery(bool important) override { important_delivery = important; }
   [[nodiscard]] bool ImportantDelivery() const override { return important_delivery; }
   void SetLogLevel(gen::LogLevel) override {}
-  bool Sleep(std::chrono::nanoseconds duration) override {
-    now += duration.count();
-    return true;
-  }
+  bool Sleep(std::chrono::nanoseconds duration) override;
   void Yield() override {}
   [[nodiscard]] gen::Ref MakeRef() override { return {++last_id_, Self().node, Self().creation}; }
   [[nodiscard]] std::int64_t Now() const override { return now; }
