@@ -20,8 +20,8 @@ class CronZone {
   static CronZone Local();
   // So much ahead of UTC all year round, less than a day: CronZone::Ahead(-5h).
   static CronZone Ahead(std::chrono::minutes offset);
-  // Any other, for example that of a time zone library. Its offset may change at full quarters of an
-  // hour.
+  // Any other, for example that of a time zone library. Its offset need not be of whole minutes, and may
+  // change at full quarters of an hour of UTC; a change in between counts from the next one on.
   static CronZone Of(std::string name, Rules rules);
 
   // As in "UTC", "local", "UTC+05:30" or the name given.
