@@ -67,6 +67,13 @@ void Watchdog::Run() {
 
 void Watchdog::Look() {
   const std::int64_t now = core::SteadyNow();  // not the node's: this is about the machine
+  LookAtAll(now);
+  // Without the lock: who receives them may ask for Busy.
+  for (const std::string& line : lines_) runtime_.Log().Warning("{}", line);
+  lines_.clear();
+}
+
+void Watchdog::LookAtAll(std::int64_t now) {
   std::lock_guard lock(mutex_);
   for (Seen& seen : seen_) seen.running = false;
   dispatcher_.VisitRunning([&](const core::RunningTurn& turn) {
@@ -106,13 +113,13 @@ void Watchdog::Report(Seen& seen, const core::RunningTurn& turn, std::int64_t no
                  .behavior = std::move(info->behavior),
                  .message = type == nullptr ? std::string() : type->Name(),
                  .running_for = std::chrono::nanoseconds(now - seen.since)};
-  runtime_.Log().Warning("{}, without suspending itself", Describe(seen.report));
+  lines_.push_back(Describe(seen.report) + ", without suspending itself");
 }
 
 void Watchdog::ReportEnd(Seen& seen, std::int64_t now) {
   seen.reported = false;
   seen.report.running_for = std::chrono::nanoseconds(now - seen.since);
-  runtime_.Log().Warning("{}, and has ended it", Describe(seen.report));
+  lines_.push_back(Describe(seen.report) + ", and has ended it");
 }
 
 std::vector<gen::BusyProcess> Watchdog::Busy() const {

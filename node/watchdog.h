@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -45,6 +46,7 @@ class Watchdog {
 
   void Run();
   void Look();
+  void LookAtAll(std::int64_t now);
   void LookAt(Seen& seen, const core::RunningTurn& turn, std::int64_t now);
   void Report(Seen& seen, const core::RunningTurn& turn, std::int64_t now);
   void ReportEnd(Seen& seen, std::int64_t now);
@@ -55,8 +57,9 @@ class Watchdog {
   const std::int64_t period_;            // ns between two looks
   std::atomic<std::uint32_t> calls_{0};  // futex: the dispatcher's and Stop's
   std::atomic<bool> stopping_{false};
-  mutable std::mutex mutex_;  // guards seen_
-  std::vector<Seen> seen_;    // by worker
+  mutable std::mutex mutex_;        // guards seen_
+  std::vector<Seen> seen_;          // by worker
+  std::vector<std::string> lines_;  // to be logged; the thread's
   std::thread thread_;
 };
 

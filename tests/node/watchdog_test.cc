@@ -99,10 +99,35 @@ TEST_CASE("watchdog: not those that suspend themselves, block in a stretch or ar
   t.Begin(t.Spawn(), [enter = slow.Holder()](Subject&) { enter(); });
   REQUIRE(kit::Eventually([&] { return !t.node.Info().busy.empty(); }));
   CHECK(t.node.Info().busy.size() == 1);
-  CHECK(t.log.Count("without suspending itself") == 1);
+  CHECK(kit::Eventually([&] { return t.log.Count("without suspending itself") == 1; }));
   done = true;
   slow.Open();
   gate.Open();
+}
+
+TEST_CASE("watchdog: what receives the log lines may look at the node meanwhile") {
+  kit::ThreadGate gate;
+  std::atomic<const gen::Node*> watched{nullptr};
+  Notes<std::size_t> busy;
+  gen::NodeOptions options = Watched();
+  options.log_sink = [&](gen::LogLevel, const std::string&) {
+    if (const gen::Node* node = watched) busy.Add(node->Info().busy.size());
+  };
+  Node node = Start("test@localhost", options).value();
+  watched = &node;
+  const gen::PID slow =
+      node.Spawn(Make({.message =
+                           [enter = gate.Holder()](Subject&, gen::PID, gen::Message&) {
+                             enter();
+                             return gen::Continue();
+                           }}))
+          .value();
+  CHECK(node.Send(slow, Slow{}));
+  CHECK(kit::Eventually([&] { return busy.size() == 1; }));
+  gate.Open();
+  CHECK(kit::Eventually([&] { return busy.size() == 2; }));
+  CHECK(busy.All() == std::vector<std::size_t>{1, 0});
+  node.Stop();
 }
 
 TEST_CASE("watchdog: 0 is never") {

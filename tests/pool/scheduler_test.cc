@@ -99,7 +99,7 @@ TEST_CASE("C42 One worker blocks its thread: the messages of the others go on, a
   CHECK(busy[0].behavior.find("Worker") != std::string::npos);
   CHECK(busy[0].message.find("Job") != std::string::npos);
   CHECK(busy[0].running_for >= 20ms);
-  CHECK(fixture.log.Contains("without suspending itself"));
+  CHECK(Eventually([&] { return fixture.log.Contains("without suspending itself"); }));
   gate.Open();
   CHECK(pool.EventuallyHandled(400));
 }
