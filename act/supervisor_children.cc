@@ -110,6 +110,16 @@ void SupervisorChildren::ClearProcess(Entry& entry) {
   entry.killer = {};
 }
 
+bool SupervisorChildren::AwaitEndOfAll(gen::Atom template_name, gen::PID from, gen::Ref ref) {
+  const auto left = std::make_shared<std::size_t>(0);
+  for (auto& [key, entry] : entries_) {
+    if (entry.template_name != template_name) continue;
+    ++*left;
+    entry.waiters.push_back({.from = from, .ref = ref, .until_started = false, .left = left});
+  }
+  return *left != 0;
+}
+
 std::vector<SupervisorChild> SupervisorChildren::List(const SupervisionStrategy& strategy) const {
   std::vector<SupervisorChild> list;
   list.reserve(entries_.size());

@@ -1,6 +1,7 @@
 // The children of a supervisor: their specs, their processes, and who waits for them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -28,6 +29,9 @@ class SupervisorChildren {
     gen::PID from;
     gen::Ref ref;
     bool until_started = true;
+    // How many children have still to end before it is answered, shared with their waiters; null:
+    // only this one.
+    std::shared_ptr<std::size_t> left = {};
   };
   struct Entry {
     SupervisorChildSpecPtr spec;
@@ -65,6 +69,9 @@ class SupervisorChildren {
   void SetProcess(Key key, gen::PID pid, gen::Ref monitor);
   // It has none any more.
   void ClearProcess(Entry& entry);
+
+  // Adds a waiter until all children that the template has now have ended; false: it has none.
+  bool AwaitEndOfAll(gen::Atom template_name, gen::PID from, gen::Ref ref);
 
   [[nodiscard]] std::vector<SupervisorChild> List(const SupervisionStrategy& strategy) const;
 

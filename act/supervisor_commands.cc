@@ -47,7 +47,7 @@ std::optional<SupervisorCommands::Outcome> SupervisorCommands::Request(core::Env
     return Outcome{Enable(enable->name), true};
   }
   if (const auto* disable = envelope.ValueAs<DisableChildRequest>()) {
-    return Outcome{Disable(disable->name), false};
+    return Outcome{Disable(disable->name), false, has_templates() ? disable->name : gen::Atom()};
   }
   if (const auto* add = envelope.ValueAs<AddChildRequest>()) return Outcome{Add(add->spec), true};
   if (const auto* remove = envelope.ValueAs<DeleteChildRequest>()) {

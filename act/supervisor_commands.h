@@ -26,7 +26,8 @@ class SupervisorCommands {
 
   struct Outcome {
     gen::Result<Key> key;
-    bool until_started;  // how long to wait for the child, else: until it has ended
+    bool until_started;            // how long to wait for the child, else: until it has ended
+    gen::Atom template_name = {};  // not empty: until all its children have ended
   };
   // Any request of supervisor_requests.h that changes something; none: it is another one.
   std::optional<Outcome> Request(core::Envelope& envelope);

@@ -38,7 +38,7 @@ struct RestartChildRequest {
 struct EnableChildRequest {
   gen::Atom name = {};
 };
-// Answered with true when the child has ended, or all children of the template.
+// Answered with true when the child has ended, or all children that the template had.
 struct DisableChildRequest {
   gen::Atom name = {};
 };

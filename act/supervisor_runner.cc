@@ -147,12 +147,13 @@ bool SupervisorRunner::OnRequest(core::Envelope& envelope) {
     return true;
   }
   const auto outcome = commands_.Request(envelope);
-  if (outcome) AnswerLater(envelope, outcome->key, outcome->until_started);
+  if (outcome) AnswerLater(envelope, *outcome);
   return outcome.has_value();
 }
 
-void SupervisorRunner::AnswerLater(const core::Envelope& envelope, const gen::Result<Key>& key,
-                                   bool until_started) {
+void SupervisorRunner::AnswerLater(const core::Envelope& envelope,
+                                   const SupervisorCommands::Outcome& outcome) {
+  const auto& [key, until_started, template_name] = outcome;
   const gen::PID from = SenderOf(envelope);
   const gen::Ref ref = RefOf(envelope);
   // Whether somebody still waits does not matter to the one who answers.
@@ -160,6 +161,8 @@ void SupervisorRunner::AnswerLater(const core::Envelope& envelope, const gen::Re
     (void)host_.SendResponseError(from, ref, key.error());
   } else if (*key != 0) {
     children_.Find(*key)->waiters.push_back({from, ref, until_started});
+  } else if (!template_name.empty() && children_.AwaitEndOfAll(template_name, from, ref)) {
+    // Answered by the last of them.
   } else if (until_started) {
     (void)host_.SendResponse(from, ref, gen::PID());
   } else {
@@ -269,7 +272,8 @@ void SupervisorRunner::Gone(Key key, const gen::Reason& reason) {
   const bool will_run = strategy_.WillRun(key);
   std::erase_if(entry.waiters, [&](const SupervisorChildren::Waiter& waiter) {
     if (!waiter.until_started) {
-      (void)host_.SendResponse(waiter.from, waiter.ref, true);
+      const bool others_run = waiter.left != nullptr && --*waiter.left != 0;
+      if (!others_run) (void)host_.SendResponse(waiter.from, waiter.ref, true);
     } else if (!will_run) {
       (void)host_.SendResponseError(
           waiter.from, waiter.ref,

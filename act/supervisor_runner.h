@@ -61,8 +61,8 @@ class SupervisorRunner {
   gen::Status CallUser(core::Envelope& envelope);
   // False: not a request that supervisors answer.
   bool OnRequest(core::Envelope& envelope);
-  // Answers at once, or when the child has started or ended.
-  void AnswerLater(const core::Envelope& envelope, const gen::Result<Key>& key, bool until_started);
+  // Answers at once, or when the child has started or ended, or all of a template have ended.
+  void AnswerLater(const core::Envelope& envelope, const SupervisorCommands::Outcome& outcome);
   void Answer(core::Envelope& envelope);
 
   // -- children --

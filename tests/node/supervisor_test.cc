@@ -4,10 +4,12 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <future>
 #include <set>
 #include <string>
 #include <vector>
 
+#include <kit/gate.h>
 #include <kit/supervisor.h>
 
 #include "subject.h"
@@ -613,7 +615,7 @@ TEST_CASE("supervisor: simple one for one makes children of templates") {
         gen::ErrNotAllowed);
   CHECK(test.Ask<bool>(supervisor, act::DeleteChildRequest{"job"}).error() == gen::ErrNotAllowed);
   CHECK(test.Ask<bool>(supervisor, act::DisableChildRequest{"job"}));
-  CHECK(Eventually([&] { return ChildrenOf(test.node, supervisor).empty(); }));
+  CHECK(ChildrenOf(test.node, supervisor).empty());
   CHECK(test.Ask<gen::PID>(supervisor, act::StartChildRequest{"job"}).error().detail() ==
         "child 'job' is disabled");
   CHECK(test.Ask<gen::PID>(supervisor, act::EnableChildRequest{"job"}));
@@ -626,6 +628,45 @@ TEST_CASE("supervisor: simple one for one makes children of templates") {
   CHECK(test.Ask<bool>(supervisor, act::DeleteChildRequest{"job"}));
   CHECK(test.Ask<gen::PID>(supervisor, act::StartChildRequest{"job"}).error() ==
         gen::ErrProcessUnknown);
+}
+
+TEST_CASE("supervisor: to disable a template is done when its last child has ended") {
+  Supervised test;
+  kit::ThreadGate gate;
+  auto children = Children(
+      2, {.terminate = [enter = gate.Holder()](Subject&, const gen::Reason&) { enter(); }});
+  children.push_back({.name = "c", .factory = Make({})});
+  const gen::PID supervisor =
+      test.Start({.type = SupervisorType::kSimpleOneForOne, .children = children});
+  const auto start = [&](const char* name) {
+    return test.Ask<gen::PID>(supervisor, act::StartChildRequest{name}).value();
+  };
+  const auto disable = [&](const char* name) {
+    return test.node.CallAsync<bool>(
+        supervisor, act::DisableChildRequest{name},
+        {.timeout = gen::kInfinite, .priority = gen::MessagePriority::kHigh});
+  };
+  const gen::PID held = start("a");
+  for (int i = 0; i < 3; ++i) test.node.Kill(start("c")).value();  // they may be starting again
+  for (int i = 0; i < 3; ++i) start("c");
+  CHECK(disable("c").get().value());
+  CHECK(ChildrenOf(test.node, supervisor).size() == 1);
+  CHECK(test.Ask<bool>(supervisor, act::DeleteChildRequest{"c"}));
+  CHECK(disable("b").get().value());  // has none
+
+  auto first = disable("a");
+  auto second = disable("a");  // its child is being ended already
+  CHECK(Eventually([&] { return gate.Entered() == 1; }));
+  // One that is started meanwhile is not waited for.
+  CHECK(test.Ask<gen::PID>(supervisor, act::EnableChildRequest{"a"}));
+  start("a");
+  CHECK(first.wait_for(0s) == std::future_status::timeout);
+  CHECK(second.wait_for(0s) == std::future_status::timeout);
+  gate.Open();
+  CHECK(first.get().value());
+  CHECK(second.get().value());
+  CHECK_FALSE(test.IsAlive(held));
+  CHECK(ChildrenOf(test.node, supervisor).size() == 1);
 }
 
 TEST_CASE("supervisor: simple one for one with very many children") {
