@@ -30,11 +30,11 @@ class SupervisorRunner;
 // fails with "child '<name>': <why>". With kSimpleOneForOne nothing is started.
 //
 // A child ends by itself: it is restarted if its strategy says so, under its name, with the same
-// arguments and what that entails for others (SupervisorType). If its Init fails then, that is one
-// more failure, and it is tried again. An Init that takes long delays nobody but the children that
-// are to start after it. One that is not restarted stays in the list as ended, and a child of a
-// template disappears. In all and rest for one a restart starts everybody concerned that is not
-// temporary or disabled, also those that had ended.
+// arguments and what that entails for others (SupervisorType). If its Init fails then, for
+// whatever reason, that is one more failure, and it is tried again. An Init that takes long delays
+// nobody but the children that are to start after it. One that is not restarted stays in the list
+// as ended, and a child of a template disappears. In all and rest for one a restart starts everybody
+// concerned that is not temporary or disabled, also those that had ended.
 //
 // Too many restarts (SupervisorRestart): the children are ended and the supervisor ends with an
 // error that begins with "restart intensity exceeded", which is a failure to its own supervisor.

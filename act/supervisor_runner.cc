@@ -255,7 +255,7 @@ void SupervisorRunner::Started(Key key) {
 void SupervisorRunner::Gone(Key key, const gen::Reason& reason) {
   SupervisorChildren::Entry& entry = *children_.Find(key);
   const bool wanted = strategy_.Find(key)->state == SupervisionStrategy::State::kStopping;
-  if (reason.IsFailure() && !wanted) {
+  if ((reason.IsFailure() || !entry.started) && !wanted) {
     host_.Log().Warning("child '{}' {} has {}: {}", entry.spec->name,
                         entry.pid ? entry.pid.ToString() : "",
                         entry.started ? "ended" : "not started", reason);

@@ -26,7 +26,7 @@ enum class SupervisorType : std::uint8_t {
 // When a child is restarted that has ended by itself.
 enum class SupervisorStrategy : std::uint8_t {
   kPermanent,  // always
-  kTransient,  // after a failure: any reason but normal and shutdown
+  kTransient,  // after a failure: any reason but normal and shutdown, or a restart that fails
   kTemporary,  // never
 };
 

@@ -111,10 +111,6 @@ void SupervisionStrategy::Started(Key key) {
   Advance();
 }
 
-void SupervisionStrategy::StartFailed(Key key, const gen::Reason& reason, std::int64_t now) {
-  Ended(key, reason, now);
-}
-
 void SupervisionStrategy::Ended(Key key, const gen::Reason& reason, std::int64_t now) {
   Child& child = children_.at(key);
   const State was = std::exchange(child.state, State::kEnded);
@@ -131,15 +127,17 @@ void SupervisionStrategy::Ended(Key key, const gen::Reason& reason, std::int64_t
     // A first start has failed: whoever asked for it is told, and that is all.
     if (child.forgotten_when_ended || child.forgotten_unless_started) Forget(key);
   } else {
-    EndedByItself(key, child, reason, now);
+    // A process that does not come up is not done with its work, whatever it says.
+    const bool failed = was == State::kStarting || reason.IsFailure();
+    EndedByItself(key, child, failed, reason, now);
   }
   Advance();
 }
 
-void SupervisionStrategy::EndedByItself(Key key, Child& child, const gen::Reason& reason,
-                                        std::int64_t now) {
+void SupervisionStrategy::EndedByItself(Key key, Child& child, bool failed,
+                                        const gen::Reason& reason, std::int64_t now) {
   const bool again = child.strategy == SupervisorStrategy::kPermanent ||
-                     (child.strategy == SupervisorStrategy::kTransient && reason.IsFailure());
+                     (child.strategy == SupervisorStrategy::kTransient && failed);
   if (!again) {
     EndedForGood(key, child);
   } else if (Exceeded(now)) {

@@ -46,7 +46,7 @@ class SupervisionStrategy {
   };
 
   enum class ActionKind : std::uint8_t {
-    kStart,   // start its process; then say Started or StartFailed
+    kStart,   // start its process; then say Started or Ended
     kStop,    // ask its process to end; then say Ended
     kKill,    // end its process at once; then say Ended
     kForget,  // the child is gone, its key means nothing any more
@@ -81,7 +81,7 @@ class SupervisionStrategy {
   // -- what happened --
 
   void Started(Key key);
-  void StartFailed(Key key, const gen::Reason& reason, std::int64_t now);
+  // Of one that was starting: its start has failed, whatever the reason.
   void Ended(Key key, const gen::Reason& reason, std::int64_t now);
 
   // What is to be done now, in this order.
@@ -107,7 +107,8 @@ class SupervisionStrategy {
   void Launch(Key key, Child& child);
   void Halt(Key key, Child& child);
 
-  void EndedByItself(Key key, Child& child, const gen::Reason& reason, std::int64_t now);
+  void EndedByItself(Key key, Child& child, bool failed, const gen::Reason& reason,
+                     std::int64_t now);
   void EndedForGood(Key key, Child& child);
   void BeginRestart(Key key, Child& child);
   [[nodiscard]] bool Exceeded(std::int64_t now);

@@ -165,14 +165,31 @@ TEST_CASE("supervisor strategy: a restart that fails is tried again and counts")
   CHECK(one.End(2) == "end");
 }
 
+TEST_CASE("supervisor strategy: a restart that fails is a failure, whatever the reason") {
+  for (const gen::Reason& reason : {gen::Reason::Normal(), gen::Reason::Shutdown()}) {
+    StrategySubject one(SupervisorType::kOneForOne, With(SupervisorStrategy::kTransient), 2,
+                        SupervisorAutoShutdown::kAnySignificant, true);
+    CHECK(one.Fail(1) == "start a");
+    CHECK(one.End(1, reason) == "start a");
+    CHECK(one.strategy.RecentRestarts(one.now) == 2);
+    CHECK(one.Started(1) == "");
+    CHECK_FALSE(one.strategy.ending());
+    StrategySubject all(SupervisorType::kAllForOne, With(SupervisorStrategy::kTransient), 2);
+    CHECK(all.Fail(1) == "stop b");
+    CHECK(all.End(2) == "start a");
+    CHECK(all.Started(1) == "start b");
+    CHECK(all.End(2, reason) == "stop a");
+    CHECK(all.End(1) == "start a");
+  }
+}
+
 TEST_CASE("supervisor strategy: a restart that fails in a round stops those started before it") {
   StrategySubject all(SupervisorType::kAllForOne);
   all.Fail(1);
   all.End(2);
   CHECK(all.End(3) == "start a");
   CHECK(all.Started(1) == "start b");
-  all.strategy.StartFailed(2, gen::Reason::Error("no"), all.now);
-  CHECK(all.Actions() == "stop a");
+  CHECK(all.Fail(2) == "stop a");
   CHECK(all.End(1) == "start a");
 }
 

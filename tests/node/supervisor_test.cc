@@ -311,6 +311,30 @@ TEST_CASE("supervisor: an Init that fails after a crash is tried again within th
   CHECK(test.node.Inspect(supervisor).value().at("restarts") == "3");
 }
 
+TEST_CASE("supervisor: a restart that fails is a failure, whatever the reason") {
+  std::atomic<int> inits{0};
+  Supervised test;
+  auto children = Children(1, {.init = [&](Subject&, const gen::Args&) -> gen::Status {
+                             const int count = ++inits;
+                             if (count == 2) return gen::Stop(gen::Reason::Normal());
+                             if (count == 3) return gen::Stop(gen::Reason::Shutdown());
+                             return gen::Continue();
+                           }});
+  children[0].significant = true;
+  const gen::PID supervisor = test.Start(
+      {.children = children,
+       .restart = {.strategy = SupervisorStrategy::kTransient, .intensity = 3, .period_s = 1000},
+       .auto_shutdown = SupervisorAutoShutdown::kAnySignificant});
+  const gen::PID a = test.Child("a");
+  test.EndChild(a, kFailure);
+  REQUIRE(EventuallyNew(test.node, supervisor, "a", a));
+  CHECK(inits == 4);
+  CHECK(test.node.Inspect(supervisor).value().at("restarts") == "3");
+  // Done is who has started.
+  test.EndChild(test.Child("a"), gen::Reason::Normal());
+  CHECK(test.Ended(supervisor));
+}
+
 TEST_CASE("supervisor: a factory that throws counts, and the supervisor gives up") {
   std::atomic<int> made{0};
   Supervised test;
