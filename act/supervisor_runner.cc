@@ -222,10 +222,9 @@ void SupervisorRunner::StartProcess(Key key) {
                             : host_.SpawnRegister(name, spec.factory, options, entry.args);
   if (!pid) {
     const std::string text = TextOf(pid.error());
-    if (waits) {
-      start_error_ = gen::Error(pid.error().code(), fmt::format("child '{}': {}", spec.name, text));
-    }
-    Gone(key, gen::Reason::Error(text));
+    const gen::Error error(pid.error().code(), fmt::format("child '{}': {}", spec.name, text));
+    if (waits) start_error_ = error;
+    Gone(key, gen::Reason::Error(text), &error);
     return;
   }
   // Tells of its end, too, should it cut the link.
@@ -252,7 +251,7 @@ void SupervisorRunner::Started(Key key) {
   });
 }
 
-void SupervisorRunner::Gone(Key key, const gen::Reason& reason) {
+void SupervisorRunner::Gone(Key key, const gen::Reason& reason, const gen::Error* error) {
   SupervisorChildren::Entry& entry = *children_.Find(key);
   const bool wanted = strategy_.Find(key)->state == SupervisionStrategy::State::kStopping;
   if ((reason.IsFailure() || !entry.started) && !wanted) {
@@ -277,7 +276,8 @@ void SupervisorRunner::Gone(Key key, const gen::Reason& reason) {
     } else if (!will_run) {
       (void)host_.SendResponseError(
           waiter.from, waiter.ref,
-          gen::Error(gen::ErrorCode::kProcessTerminated, reason.ToString()));
+          error != nullptr ? *error
+                           : gen::Error(gen::ErrorCode::kProcessTerminated, reason.ToString()));
     }
     return !waiter.until_started || !will_run;
   });

@@ -70,8 +70,8 @@ class SupervisorRunner {
   void StartProcess(Key key);
   void StopProcess(Key key);
   void Started(Key key);
-  // It has ended, or could not even begin to start.
-  void Gone(Key key, const gen::Reason& reason);
+  // It has ended, or could not even begin to start: then `error` says why.
+  void Gone(Key key, const gen::Reason& reason, const gen::Error* error = nullptr);
   void StopStarted();
   gen::Status Settle();
 

@@ -570,6 +570,27 @@ TEST_CASE("supervisor: management by requests") {
   CHECK(test.Ask<bool>(supervisor, std::string("what?")).error() == gen::ErrUnsupported);
 }
 
+TEST_CASE("supervisor: requests and functions return what the spawn of the child returned") {
+  Supervised test;
+  const gen::PID supervisor = test.Start({.children = Children(1)});
+  CHECK(test.Ask<bool>(supervisor, act::TerminateChildRequest{"a"}));
+  for (const char* name : {"a", "z"}) {
+    test.Run(test.Spawn(), [&](Subject& self) { self.RegisterName(name).value(); }).value();
+  }
+  const SupervisorChildSpec z = {.name = "z", .factory = Make({})};
+  const auto started = test.Ask<gen::PID>(supervisor, act::StartChildRequest{"a"});
+  const auto restarted = test.Ask<gen::PID>(supervisor, act::RestartChildRequest{"a"});
+  const auto added = test.Ask<gen::PID>(supervisor, act::AddChildRequest{z});
+  CHECK(started.error().ToString() == "name is taken: child 'a': 'a'");
+  CHECK(restarted.error().ToString() == started.error().ToString());
+  CHECK(added.error() == gen::ErrTaken);
+  test.In(supervisor, [&](SpecSupervisor& self) {
+    CHECK(self.StartChild("a").error().ToString() == started.error().ToString());
+    CHECK(self.AddChild(z).error().ToString() == added.error().ToString());
+  });
+  CHECK(ChildrenOf(test.node, supervisor).size() == 1);
+}
+
 TEST_CASE("supervisor: a request for a child that is then ended is answered") {
   Supervised test;
   auto children = Children(1);
