@@ -9,6 +9,16 @@ void ProcessApi::ThrowNotStarted() {
       "the process has not started: a constructor has no process yet, use it from Init on");
 }
 
+bool ProcessApi::Stash(const gen::Message& message) {
+  gen::ProcessHost& host = Host();
+  // It has been forwarded; the same text as for others that are not here.
+  if (!message) {
+    throw std::logic_error(
+        "Stash: only the message being handled, and not answered, can be stashed");
+  }
+  return host.Stash(message.envelope());
+}
+
 gen::Result<void> ProcessApi::Forward(const gen::Target& to, gen::Message& message) {
   const char* problem = !message          ? "the message has been forwarded already"
                         : message.taken() ? "the message's value has been taken out of it"

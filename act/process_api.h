@@ -95,8 +95,8 @@ class ProcessApi : public gen::ProcessBehavior {
   // process ends is dropped, or its pool gives it to another worker. False: there are
   // ProcessOptions::stash_size messages in the stash; this one was dropped, which is counted, and the
   // caller of a request told. Throws std::logic_error when `message` is not the one being handled, or
-  // is answered.
-  bool Stash(const gen::Message& message) { return Host().Stash(message.envelope()); }
+  // is answered or forwarded.
+  bool Stash(const gen::Message& message);
   // Stashed messages return to the front of the mailbox, oldest first; in a mailbox ordered by
   // priority each before its equals. They may exceed its bound. Returns how many.
   std::size_t UnstashAll() { return Host().UnstashAll(); }

@@ -173,6 +173,34 @@ TEST_CASE("stash: only what is being handled can be stashed, and once") {
   CHECK(errors == std::vector<std::string>{"none", "logic_error", "logic_error"});
 }
 
+TEST_CASE("stash: what has been forwarded cannot be stashed") {
+  std::atomic<int> refused{0};
+  TestNode t;
+  Shop shop(t);
+  const auto pass_on = [&](Subject& self, gen::Message& message) {
+    self.Forward(shop.pid(), message).value();
+    CHECK_THROWS_WITH_AS(self.Stash(message),
+                         "Stash: only the message being handled, and not answered, can be stashed",
+                         std::logic_error);
+    refused.fetch_add(1);
+  };
+  const gen::PID pid = t.Spawn(
+      {.message =
+           [&](Subject& self, gen::PID, gen::Message& message) {
+             pass_on(self, message);
+             return gen::Continue();
+           },
+       .call = [&](Subject& self, gen::PID, gen::Ref, gen::Message& request) -> gen::CallResult {
+         pass_on(self, request);
+         return gen::NoReply();
+       }});
+  CHECK(t.node.Send(shop.pid(), Open{}));
+  CHECK(t.node.Call<int>(pid, Item{0, 7}, {.timeout = kit::kDeadline}).value() == 7);
+  CHECK(t.node.Send(pid, Item{0, 8}));
+  CHECK(shop.Handled(2) == Ids{7, 8});
+  CHECK(kit::Eventually([&] { return refused.load() == 2; }));
+}
+
 TEST_CASE("stash: a pool gives what a dead worker had stashed to the others") {
   class Picky : public act::Actor {
    public:
