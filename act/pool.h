@@ -116,6 +116,10 @@ class Pool : public ProcessApi, protected PoolBehavior {
   [[nodiscard]] bool TrapExit() const override;
 
  private:
+  // What comes back from a stash waits in the Main lane, which is the workers'.
+  using ProcessApi::Stash;
+  using ProcessApi::UnstashAll;
+
   gen::Status ProcessInit(gen::ProcessHost& host, const gen::Args& args) final;
   gen::Status ProcessMessage(core::Envelope& envelope) final;
   gen::Status ProcessStop(const gen::Reason& reason) final;

@@ -2,6 +2,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <kit/gate.h>
@@ -199,6 +200,24 @@ TEST_CASE("stash: what has been forwarded cannot be stashed") {
   CHECK(t.node.Send(pid, Item{0, 8}));
   CHECK(shop.Handled(2) == Ids{7, 8});
   CHECK(kit::Eventually([&] { return refused.load() == 2; }));
+}
+
+// Whether the handlers of a behaviour can put messages aside.
+template <class Behavior>
+struct Handler : Behavior {
+  static constexpr bool CanStash() {
+    return requires { std::declval<Handler&>().Stash(std::declval<const gen::Message&>()); };
+  }
+  static constexpr bool CanUnstash() {
+    return requires { std::declval<Handler&>().UnstashAll(); };
+  }
+};
+
+TEST_CASE("stash: not in a pool, whose own messages would return as those of its workers") {
+  CHECK(Handler<act::Actor>::CanStash());
+  CHECK(Handler<act::Actor>::CanUnstash());
+  CHECK_FALSE(Handler<act::Pool>::CanStash());
+  CHECK_FALSE(Handler<act::Pool>::CanUnstash());
 }
 
 TEST_CASE("stash: a pool gives what a dead worker had stashed to the others") {
