@@ -106,6 +106,7 @@ void Process::Finish(const gen::Reason& reason) {
   const bool holds_current = current != nullptr && current_routed_.load(std::memory_order_relaxed);
   state_.store(static_cast<std::uint8_t>(gen::ProcessState::kTerminating),
                std::memory_order_relaxed);
+  current_type_.store(nullptr, std::memory_order_relaxed);  // Terminate handles no message
   if (was_started) {
     try {
       behavior_->ProcessTerminate(reason);

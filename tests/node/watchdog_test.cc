@@ -78,6 +78,18 @@ TEST_CASE("watchdog: Init, and several at a time, the longest first") {
   CHECK(kit::Eventually([&] { return t.node.Info().busy.empty(); }));
 }
 
+TEST_CASE("watchdog: in Terminate no message is being handled, whatever was before") {
+  kit::ThreadGate gate;
+  TestNode t(Watched());
+  const gen::PID ends =
+      t.Spawn({.terminate = [enter = gate.Holder()](Subject&, const gen::Reason&) { enter(); }});
+  CHECK(t.node.Send(ends, End{gen::Reason::Normal()}));
+  REQUIRE(kit::Eventually([&] { return t.node.Info().busy.size() == 1; }));
+  CHECK(t.node.Info().busy[0].pid == ends);
+  CHECK(t.node.Info().busy[0].message == "");
+  gate.Open();
+}
+
 TEST_CASE("watchdog: not those that suspend themselves, block in a stretch or are detached") {
   std::atomic<bool> done{false};
   kit::ThreadGate gate;
