@@ -60,7 +60,7 @@ class PoolRunner;
 //   messages_queued          waiting, at workers and at the pool
 //   messages_handled         by workers, also those that have ended
 //   messages_expired         requests that were skipped because their caller had stopped waiting; they
-//                            count as handled
+//                            count as handled, those in the pool's own mailbox as unhandled
 //   messages_salvaged        taken over from workers that had ended
 //   messages_drained         handled by workers after RemoveWorkers had taken them out
 //   messages_lost            accepted but not handled, the sum of

@@ -12,7 +12,8 @@ namespace ergon::gen {
 //   accepted = handled + dropped + queued + held
 //
 // Exact when the node is at rest: no handler runs and nobody outside sends. Before that a message on
-// its way may be missing on one side.
+// its way may be missing on one side. What waits in one mailbox is counted up to 4,194,303 (modulo
+// 4,194,304).
 struct MessageBalance {
   std::uint64_t accepted = 0;  // the send succeeded, or failed later and was counted as dropped
   std::uint64_t handled = 0;   // a handler was called

@@ -35,9 +35,11 @@ struct NodeInfo {
   std::uint64_t aliases = 0;
   std::uint64_t timers = 0;  // armed
   // Messages that were accepted but will not be handled, by reason:
-  std::uint64_t dropped_terminated = 0;    // the receiver ended first
-  std::uint64_t dropped_unknown = 0;       // the receiver had ended between look-up and delivery
-  std::uint64_t dropped_mailbox_full = 0;  // a delayed or re-forwarded message met a full mailbox
+  std::uint64_t dropped_terminated = 0;  // the receiver ended first
+  std::uint64_t dropped_unknown = 0;     // the receiver had ended between look-up and delivery
+  // A delayed or re-forwarded message or an event met a full mailbox, the mailbox's policy dropped
+  // one to make room or the new one, or a stash was full:
+  std::uint64_t dropped_mailbox_full = 0;
   // Requests whose caller had stopped waiting, and ticks (SendEvery) of cancelled timers:
   std::uint64_t dropped_expired = 0;
   std::uint64_t drops_not_remembered = 0;  // of all these, the ones that Node::LastDrops missed

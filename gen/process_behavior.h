@@ -14,9 +14,9 @@ namespace ergon::gen {
 
 class ProcessHost;
 
-// All functions are called inside turns of the process, one at a time. An exception that leaves one
-// ends the process with the reason "panic: <what>". Users derive from act::Actor or act::Pool
-// instead.
+// All functions but BehaviorName are called inside turns of the process, one at a time. An
+// exception that leaves one ends the process with the reason "panic: <what>". Users derive from
+// act::Actor or act::Pool instead.
 class ProcessBehavior {
  public:
   ProcessBehavior() = default;
@@ -38,7 +38,8 @@ class ProcessBehavior {
   // Last, exactly once, if ProcessInit has succeeded.
   virtual void ProcessTerminate(const Reason& reason) = 0;
 
-  // A user's class name, for logs and inspection.
+  // A user's class name, for logs and inspection. Called by any thread at any time, also under a
+  // lock of the process: it must not call into the process or the node.
   [[nodiscard]] virtual std::string BehaviorName() const;
 };
 

@@ -47,7 +47,7 @@ struct ProcessInfo {
   PID leader;            // see Process::Leader
   PID parent;            // the node's own PID for processes spawned by Node::Spawn
   ProcessState state = ProcessState::kIdle;
-  std::uint64_t messages_queued = 0;      // normal priority, waiting
+  std::uint64_t messages_queued = 0;      // normal priority, waiting; exact up to 4,194,303
   std::uint64_t messages_handled = 0;     // all priorities; without signals and notices
   std::uint64_t messages_dropped = 0;     // not handled: expired requests, cancelled ticks
   std::uint64_t messages_overflowed = 0;  // dropped because the mailbox was full

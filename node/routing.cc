@@ -34,7 +34,7 @@ gen::Result<void> Runtime::Route(Process& pool, gen::PID to, core::EnvelopePtr& 
       rotation.Skipped();
       return gen::ErrProcessTerminated;
     }
-    // Acquire, after the look at the rotation; partner: Process::SetRotationOpen.
+    // Acquire, after the look at the rotation; partner: Process::TryRedirectMain.
     if (worker == 0 || !slot->open.load(std::memory_order_acquire)) {
       rotation.Skipped();
       found_gone = true;

@@ -14,7 +14,7 @@ namespace ergon::soak {
 void CheckConservation(const Stage& stage, const gen::MessageBalance& balance, Verdict& verdict);
 
 // Waits until a pool that is not going to end is at rest; its numbers must agree with those of the
-// senders. `inspected` adds up what it has lost.
+// senders. `losses` adds up what it has lost.
 struct PoolLosses {
   std::uint64_t crashed = 0;
   std::uint64_t full = 0;
