@@ -15,7 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <unordered_map>
 
 #include <ergon/gen/pid.h>

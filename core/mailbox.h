@@ -125,13 +125,6 @@ class Mailbox {
   // and taking back, others may have run the process, closed the mailbox and opened it again: after
   // false the caller must not rely on anything it knew about the process.
   [[nodiscard]] bool TryIdle(bool with_main = true) noexcept;
-  [[nodiscard]] bool HasMore() const noexcept {
-    return !main_.empty() || !system_.empty() || !urgent_.empty() || state_.Top() != marker_ ||
-           HasQueued() || HasExpress();
-  }
-  [[nodiscard]] bool MainIsEmpty() const noexcept {
-    return main_.empty() && state_.Top() == marker_ && !HasQueued();
-  }
   // Something waits in the owner's queue.
   [[nodiscard]] bool HasQueued() const noexcept {
     return queued_.load(std::memory_order_seq_cst) != 0;

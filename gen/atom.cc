@@ -2,7 +2,6 @@
 
 #include <array>
 #include <atomic>
-#include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <unordered_map>

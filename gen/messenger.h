@@ -3,9 +3,7 @@
 
 #include <chrono>
 #include <functional>
-#include <future>
 #include <map>
-#include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>

@@ -1,9 +1,7 @@
 // What a process does: the interface between the runtime and the behaviours of `act`.
 #pragma once
 
-#include <map>
 #include <string>
-#include <vector>
 
 #include <ergon/core/envelope.h>
 #include <ergon/gen/args.h>

@@ -46,9 +46,4 @@ void AwaitedResponses::Clear(core::TimerQueue& timers) {
   for (auto& [id, entry] : entries) (void)timers.Disarm(entry.timer);
 }
 
-std::size_t AwaitedResponses::size() const {
-  std::lock_guard lock(mutex_);
-  return entries_.size();
-}
-
 }  // namespace ergon::node

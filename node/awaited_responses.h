@@ -1,7 +1,6 @@
 // The requests of one process that wait for their answers without a stack (Process::Request).
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <unordered_map>
@@ -27,7 +26,6 @@ class AwaitedResponses {
   [[nodiscard]] bool Contains(std::uint64_t id) const;
   // The process has ended and forgets them.
   void Clear(core::TimerQueue& timers);
-  [[nodiscard]] std::size_t size() const;
 
  private:
   struct Entry {

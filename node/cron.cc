@@ -1,8 +1,6 @@
 #include <ergon/node/cron.h>
 
 #include <algorithm>
-#include <functional>
-#include <memory>
 #include <utility>
 #include <variant>
 

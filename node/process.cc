@@ -6,7 +6,6 @@
 
 #include <fmt/core.h>
 
-#include <ergon/gen/notices.h>
 #include <ergon/node/current_process.h>
 #include <ergon/node/relations.h>
 #include <ergon/node/runtime.h>

@@ -1,7 +1,6 @@
 // A turn: what a process does with its messages.
 #include <algorithm>
 #include <exception>
-#include <mutex>
 #include <utility>
 
 #include <ergon/core/moving_mean.h>

@@ -2,7 +2,6 @@
 #include <mutex>
 #include <utility>
 
-#include <ergon/gen/notices.h>
 #include <ergon/node/relations.h>
 #include <ergon/node/runtime.h>
 #include <ergon/node/unique_id.h>

@@ -7,8 +7,6 @@
 //   3  by force   after the deadline, or at once with StopForce: everything is killed
 //   4  tear-down  timers, threads, calls that still wait
 #include <algorithm>
-#include <csignal>
-#include <future>
 #include <thread>
 #include <unordered_set>
 #include <utility>

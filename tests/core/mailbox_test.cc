@@ -270,27 +270,17 @@ TEST_CASE_FIXTURE(MailboxTest, "mailbox: idle with main held back") {
   CHECK(Main(5) == PushOutcome::kMustSchedule);
 }
 
-TEST_CASE_FIXTURE(MailboxTest, "mailbox: what there is to do") {
+TEST_CASE_FIXTURE(MailboxTest, "mailbox: express messages are seen until they are looked at") {
   mailbox.Open(0);
-  CHECK_FALSE(mailbox.HasMore());
-  CHECK(mailbox.MainIsEmpty());
   (void)Main(1);
-  CHECK(mailbox.HasMore());
-  CHECK_FALSE(mailbox.MainIsEmpty());
   CHECK_FALSE(mailbox.HasExpress());
   CHECK(Handle() == 1);
-  CHECK_FALSE(mailbox.HasMore());  // the marker stays, but is nothing to do
-  CHECK(mailbox.MainIsEmpty());
   (void)System(11);
-  CHECK(mailbox.HasMore());
   CHECK(mailbox.HasExpress());
-  CHECK(mailbox.MainIsEmpty());
   (void)System(12);
   CHECK(Handle() == 11);
   CHECK_FALSE(mailbox.HasExpress());
-  CHECK(mailbox.HasMore());
   CHECK(Handle() == 12);
-  CHECK_FALSE(mailbox.HasMore());
 }
 
 TEST_CASE_FIXTURE(MailboxTest, "mailbox: urgent messages can be looked at in advance") {
@@ -578,7 +568,6 @@ TEST_CASE_FIXTURE(MailboxTest, "mailbox: open again, as new") {
   for (std::uint64_t round = 1; round <= 50; ++round) {
     mailbox.Open(2);
     CHECK(mailbox.MainDepthApprox() == 0);
-    CHECK_FALSE(mailbox.HasMore());
     CHECK(Main(++number) == PushOutcome::kPushed);
     CHECK(Main(++number) == PushOutcome::kPushed);
     CHECK(Main(0) == PushOutcome::kFull);
@@ -707,9 +696,7 @@ TEST_CASE_FIXTURE(MailboxTest, "mailbox: random operations against a model") {
         }
         wrong += mailbox.IsRedirected() != redirected;
       } else if (operation == 14) {
-        wrong += mailbox.MainIsEmpty() != main.empty();
         wrong += mailbox.MainDepthApprox() != main.size();
-        wrong += mailbox.HasMore() != !(main.empty() && system.empty() && urgent.empty());
         capacity = random() % 5;
         mailbox.SetCapacity(capacity);
       } else if (chance(10)) {
