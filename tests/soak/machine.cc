@@ -5,6 +5,8 @@
 #include <string>
 
 #include <malloc.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 namespace ergon::soak {
 namespace {
@@ -30,5 +32,12 @@ std::uint64_t TrimmedResidentBytes() {
 }
 
 int ThreadCount() { return static_cast<int>(StatusNumber("Threads:")); }
+
+void RestartWithoutMallocCaches(char** words) {
+  constexpr const char* kTunables = "GLIBC_TUNABLES";
+  if (getenv(kTunables) != nullptr) return;
+  if (setenv(kTunables, "glibc.malloc.tcache_count=0:glibc.malloc.arena_max=1", 1) != 0) return;
+  (void)execv("/proc/self/exe", words);  // returns only if it fails: then with the caches
+}
 
 }  // namespace ergon::soak

@@ -11,4 +11,9 @@ namespace ergon::soak {
 [[nodiscard]] std::uint64_t TrimmedResidentBytes();
 [[nodiscard]] int ThreadCount();
 
+// The C library keeps freed memory for each thread and each size, and goes on to fill those stores for
+// hours: what grows here should be Ergon's. It can be told so only when a program begins, so this begins it
+// again, unless GLIBC_TUNABLES is set already. To be called first; `words` are those of main.
+void RestartWithoutMallocCaches(char** words);
+
 }  // namespace ergon::soak

@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
 // Longer runs stop now and then for all laws to be checked. The first such round is the warm-up: what
-// each thread keeps for later use, the C library's allocator too, fills up within minutes.
+// each thread keeps for later use fills up within minutes.
 constexpr Seconds kRound(300);
 constexpr double kMemoryTolerance = 0.05;
 constexpr double kRateTolerance = 0.1;
@@ -147,6 +147,7 @@ int Main(int count, char** words) {
 }  // namespace ergon::soak
 
 int main(int count, char** words) {
+  if (!ergon::kit::kSanitized) ergon::soak::RestartWithoutMallocCaches(words);
   try {
     return ergon::soak::Main(count, words);
   } catch (const std::exception& error) {
