@@ -257,11 +257,9 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
     core::Envelope* envelope = mailbox_.Pop(TakesMain());
     if (envelope != nullptr || !has_queue_) [[likely]]
       return envelope;
-    // A late sender to the slot's former process may have ended the redirection to the queue.
-    if (!mailbox_.IsRedirected()) [[unlikely]]
-      (void)mailbox_.TryRedirect();
-    return TakesMain() && mailbox_.HasQueued() ? GetQueueLane()->Pop(mailbox_).release() : nullptr;
+    return NextInQueue();
   }
+  [[nodiscard]] core::Envelope* NextInQueue();
   [[nodiscard]] std::vector<core::EnvelopePtr> TakeStash();
   void MakeOwn(core::Envelope& envelope) const;  // it comes back as one of the behaviour's own
   // Messages that wait in the Main lane: without what the behaviour has put there itself.

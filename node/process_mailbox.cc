@@ -67,6 +67,12 @@ core::Mailbox::Rest Process::CloseMailbox(std::vector<core::EnvelopePtr>& waitin
   return rest;
 }
 
+core::Envelope* Process::NextInQueue() {
+  // A late sender to the slot's former process may have ended the redirection to the queue.
+  if (!mailbox_.IsRedirected()) (void)mailbox_.TryRedirect();
+  return TakesMain() && mailbox_.HasQueued() ? GetQueueLane()->Pop(mailbox_).release() : nullptr;
+}
+
 bool Process::Stash(core::Envelope& envelope) {
   if (current_ != &envelope || !IsMessage(envelope) || answered_) {
     throw std::logic_error(
