@@ -74,10 +74,7 @@ void PoolQueueForwarder::Inherited(gen::PID worker, std::vector<core::EnvelopePt
   try {
     for (PoolQueue::Item& item : items) item.key = options_.strategy.KeyOfMessage(*item.envelope);
   } catch (...) {  // the user's function: the pool's end
-    for (PoolQueue::Item& item : items) {
-      Held message{std::move(item.envelope), item.given};
-      DropTerminated(message);
-    }
+    DropAll(std::move(items));
     throw;
   }
   const auto found = seats_.find(worker.id);
@@ -221,7 +218,11 @@ void PoolQueueForwarder::End() {
   mode_ = Mode::kEnded;
   CancelRetry();
   rotation_.Publish({});
-  for (PoolQueue::Item& item : queue_.TakeAll()) {
+  DropAll(queue_.TakeAll());
+}
+
+void PoolQueueForwarder::DropAll(std::vector<PoolQueue::Item> items) {
+  for (PoolQueue::Item& item : items) {
     Held message{std::move(item.envelope), item.given};
     DropTerminated(message);
   }

@@ -57,6 +57,7 @@ class PoolQueueForwarder final : public PoolForwarder {
   void LookAgain(std::uint64_t seat);
   void SettleMain();
   void Welcome(const PoolSeat& seat);
+  void DropAll(std::vector<PoolQueue::Item> items);
 
   const PoolOptions& options_;
   PoolQueue queue_;

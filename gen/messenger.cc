@@ -1,5 +1,7 @@
 #include <ergon/gen/messenger.h>
 
+#include <ergon/gen/status.h>
+
 namespace ergon::gen {
 
 Result<Inspection> Messenger::Inspect(const Target& to, std::vector<std::string> items,
@@ -13,10 +15,7 @@ Result<Inspection> Messenger::Inspect(const Target& to, std::vector<std::string>
 }
 
 Result<void> Messenger::SendResponseError(PID from, Ref ref, Error error) {
-  return SendResponseEnvelope(
-      from, ref,
-      core::MakeEnvelope<Error>(static_cast<std::uint8_t>(EnvelopeKind::kError), core::Lane::kMain,
-                                std::move(error)));
+  return SendResponseEnvelope(from, ref, detail::MakeErrorResponse(std::move(error)));
 }
 
 Error Messenger::UnexpectedType(core::Envelope& response, const core::TypeDescriptor& wanted) {

@@ -1,12 +1,13 @@
 // How an envelope reaches a mailbox, or its sender is told, or it is counted.
-#include <exception>
 #include <mutex>
 #include <typeinfo>
 
 #include <fmt/core.h>
 
 #include <ergon/gen/notices.h>
+#include <ergon/gen/status.h>
 #include <ergon/node/runtime.h>
+#include <ergon/node/thrown_text.h>
 #include <ergon/node/unique_id.h>
 
 namespace ergon::node {
@@ -110,10 +111,8 @@ gen::Result<void> Runtime::Enqueue(Process& process, QueueLane& lane, gen::PID t
   QueueLane::Outcome outcome = QueueLane::Outcome::kClosed;
   try {
     outcome = lane.Push(GenerationOf(to), only_if_room, envelope, dropped, process.mailbox_);
-  } catch (const std::exception& error) {
-    return gen::Error(gen::ErrorCode::kInternal, fmt::format("its mailbox threw {}", error.what()));
   } catch (...) {
-    return gen::Error(gen::ErrorCode::kInternal, "its mailbox threw what is no std::exception");
+    return gen::Error(gen::ErrorCode::kInternal, fmt::format("its mailbox threw {}", ThrownText()));
   }
   switch (outcome) {
     case QueueLane::Outcome::kClosed:
@@ -191,6 +190,14 @@ bool Runtime::ToFallback(Process& process, gen::PID to, core::EnvelopePtr& envel
 }
 
 gen::Result<void> Runtime::Respond(gen::PID from, std::uint64_t ref, core::EnvelopePtr response) {
+  auto sent = DeliverResponse(from, ref, std::move(response));
+  // Its caller may have been told of a deadlock just then, or before: nobody else will take that note.
+  if (!sent) (void)withdrawn_.Take(ref);
+  return sent;
+}
+
+gen::Result<void> Runtime::DeliverResponse(gen::PID from, std::uint64_t ref,
+                                           core::EnvelopePtr response) {
   if (from.node != name_) return Reach(from);
   if (from.id == kNodeId) {
     return pending_calls_.Complete(ref, std::move(response)) ? gen::Result<void>()
@@ -219,11 +226,7 @@ gen::Result<void> Runtime::Respond(gen::PID from, std::uint64_t ref, core::Envel
 }
 
 void Runtime::RespondError(gen::PID from, std::uint64_t ref, const gen::Error& error) {
-  auto sent =
-      Respond(from, ref,
-              core::MakeEnvelope<gen::Error>(static_cast<std::uint8_t>(gen::EnvelopeKind::kError),
-                                             core::Lane::kMain, error));
-  if (!sent) ForgetWithdrawn(ref);
+  (void)Respond(from, ref, gen::detail::MakeErrorResponse(error));
 }
 
 bool Runtime::IsAwaited(gen::PID from, gen::Ref ref) const {
@@ -245,8 +248,6 @@ void Runtime::DropEnvelope(core::EnvelopePtr envelope, gen::PID to, gen::DropRea
     case gen::EnvelopeKind::kRequest:
       NoteDrop(*envelope, to, reason, error);  // first: who has got the answer finds it counted
       RespondError(gen::PID::FromAddress(envelope->from), envelope->ref, error);
-      // Afterwards: it was withdrawn before its caller got the answer, or never will be.
-      (void)TakeWithdrawn(*envelope);
       break;
     case gen::EnvelopeKind::kMessage:
       if (Process::IsTick(*envelope)) periodic_sends_.Lost(*envelope);

@@ -46,9 +46,8 @@ class PeriodicSend final : public gen::TimerHandle::State {
     return true;
   }
 
-  // Its last tick has left the mailbox: the next one may be sent.
-  void TickTaken() { waits_.store(false, std::memory_order_release); }
-  void TickWaits() { waits_.store(true, std::memory_order_release); }
+  // Whether its last tick is in a mailbox: else the next one may be sent.
+  void SetWaits(bool waits) { waits_.store(waits, std::memory_order_release); }
 
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
 
@@ -89,7 +88,7 @@ class PeriodicSend final : public gen::TimerHandle::State {
     } catch (...) {
       runtime_.Log().Error("a message for {}, to be sent again, could not be copied",
                            to_.ToString());
-      TickTaken();
+      SetWaits(false);
       return true;
     }
     tick->from = from_.ToAddress();
@@ -135,18 +134,12 @@ gen::Result<gen::TimerHandle> PeriodicSends::Start(gen::PID from, const gen::Tar
   return gen::TimerHandle(std::move(send));
 }
 
-bool PeriodicSends::Take(const core::Envelope& tick) {
+bool PeriodicSends::SetWaits(const core::Envelope& tick, bool waits) {
   std::lock_guard lock(mutex_);
   auto found = running_.find(static_cast<std::uint64_t>(tick.deadline));
   if (found == running_.end()) return false;
-  found->second->TickTaken();
+  found->second->SetWaits(waits);
   return true;
-}
-
-void PeriodicSends::WaitsAgain(const core::Envelope& tick) {
-  std::lock_guard lock(mutex_);
-  auto found = running_.find(static_cast<std::uint64_t>(tick.deadline));
-  if (found != running_.end()) found->second->TickWaits();
 }
 
 void PeriodicSends::EndThoseOf(gen::PID sender) {

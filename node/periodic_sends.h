@@ -34,9 +34,9 @@ class PeriodicSends {
   gen::Result<gen::TimerHandle> Start(gen::PID from, const gen::Target& to, Make make,
                                       std::chrono::nanoseconds period);
   // A tick leaves its mailbox to be handled. False: not so, its timer has ended.
-  [[nodiscard]] bool Take(const core::Envelope& tick);
+  [[nodiscard]] bool Take(const core::Envelope& tick) { return SetWaits(tick, false); }
   // One that was taken goes on to another mailbox, or is kept for later.
-  void WaitsAgain(const core::Envelope& tick);
+  void WaitsAgain(const core::Envelope& tick) { (void)SetWaits(tick, true); }
   // A tick has left its mailbox in another way.
   void Lost(const core::Envelope& tick) { (void)Take(tick); }
   // Their sender ends.
@@ -45,6 +45,9 @@ class PeriodicSends {
   void Ended(std::uint64_t id, gen::PID sender);
 
  private:
+  // False: its timer has ended.
+  bool SetWaits(const core::Envelope& tick, bool waits);
+
   Runtime& runtime_;
   std::mutex mutex_;
   std::unordered_map<std::uint64_t, std::shared_ptr<PeriodicSend>> running_;  // by their numbers

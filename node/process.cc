@@ -70,9 +70,7 @@ gen::Result<void> Process::SendResponseEnvelope(gen::PID from, gen::Ref ref,
     cold->open_requests.erase(ref);
   }
   response->from = Self().ToAddress();
-  auto sent = runtime_->Respond(from, ref.id, std::move(response));
-  if (!sent) runtime_->ForgetWithdrawn(ref.id);
-  return sent;
+  return runtime_->Respond(from, ref.id, std::move(response));
 }
 
 gen::Result<gen::TimerHandle> Process::SendEnvelopeAfter(const gen::Target& to,

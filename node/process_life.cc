@@ -6,6 +6,7 @@
 
 #include <ergon/core/worker.h>
 #include <ergon/gen/notices.h>
+#include <ergon/gen/status.h>
 #include <ergon/node/current_process.h>
 #include <ergon/node/process.h>
 #include <ergon/node/relations.h>
@@ -82,12 +83,9 @@ void Process::ReportInit(const gen::Reason* failure) {
   init_ = nullptr;
   if (ref != 0) {
     core::EnvelopePtr response =
-        failure == nullptr
-            ? core::MakeEnvelope<gen::PID>(static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse),
-                                           core::Lane::kMain, self)
-            : core::MakeEnvelope<gen::Error>(
-                  static_cast<std::uint8_t>(gen::EnvelopeKind::kError), core::Lane::kMain,
-                  gen::Error(gen::ErrorCode::kProcessTerminated, failure->ToString()));
+        failure == nullptr ? gen::detail::MakeResponse(self)
+                           : gen::detail::MakeErrorResponse(gen::Error(
+                                 gen::ErrorCode::kProcessTerminated, failure->ToString()));
     (void)runtime_->Respond(Parent(), ref, std::move(response));
   } else if (announce_ && failure == nullptr) {
     auto started = core::MakeEnvelope<gen::MessageStarted>(

@@ -7,6 +7,7 @@
 
 #include <ergon/node/process.h>
 #include <ergon/node/runtime.h>
+#include <ergon/node/thrown_text.h>
 
 namespace ergon::node {
 
@@ -15,12 +16,9 @@ gen::Result<std::unique_ptr<gen::MailboxQueue>> Process::MakeQueue(const gen::Ma
   if (!mailbox.HasQueue()) return queue;
   try {
     queue = mailbox.MakeQueue();
-  } catch (const std::exception& error) {
-    return gen::Error(gen::ErrorCode::kIncorrect,
-                      fmt::format("mailbox: its factory threw {}", error.what()));
   } catch (...) {
     return gen::Error(gen::ErrorCode::kIncorrect,
-                      "mailbox: its factory threw what is no std::exception");
+                      fmt::format("mailbox: its factory threw {}", ThrownText()));
   }
   if (queue == nullptr) {
     return gen::Error(gen::ErrorCode::kIncorrect, "mailbox: its factory returned null");

@@ -179,8 +179,6 @@ class Runtime final : public gen::Node, private gen::LogSink {
   [[nodiscard]] bool TakeWithdrawn(const core::Envelope& request) {
     return withdrawn_.Take(request.ref);
   }
-  // The request was handled, but its answer came too late: it may have been withdrawn just then.
-  void ForgetWithdrawn(std::uint64_t ref) { (void)withdrawn_.Take(ref); }
 
   // -- for processes (callee_state.cc) --
   // The number of a Main-lane message that is sent to a process now, compared with those that it has
@@ -305,6 +303,8 @@ class Runtime final : public gen::Node, private gen::LogSink {
 
   [[nodiscard]] const std::type_info* BehaviorType(gen::PID pid) const;  // null: not known
   [[nodiscard]] gen::PID PidOf(std::uint64_t id) const { return {id, name_, creation_}; }
+  // As Respond, but whether the request was withdrawn stays noted.
+  gen::Result<void> DeliverResponse(gen::PID from, std::uint64_t ref, core::EnvelopePtr response);
   // Of a request that a process sends through a pool.
   void RedirectCall(gen::PID worker, const core::Envelope& request);
   struct CallLink;

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <ergon/gen/notices.h>
+#include <ergon/gen/status.h>
 #include <ergon/node/runtime.h>
 #include <ergon/node/unique_id.h>
 
@@ -84,10 +85,9 @@ void Runtime::BreakDeadlock(const Process& caller) {
   const CallLink& victim = circle.front();
   const gen::PID pid = victim.process->Self();
   const auto tell = [&] {
-    return Respond(pid, victim.edge.id,
-                   core::MakeEnvelope<gen::Error>(
-                       static_cast<std::uint8_t>(gen::EnvelopeKind::kError), core::Lane::kMain,
-                       gen::Error(gen::ErrorCode::kDeadlock, std::move(chain))))
+    return DeliverResponse(pid, victim.edge.id,
+                           gen::detail::MakeErrorResponse(
+                               gen::Error(gen::ErrorCode::kDeadlock, std::move(chain))))
         .has_value();
   };
   // An inspection is no message: it is answered in any case, and counted nowhere.

@@ -275,15 +275,9 @@ TEST_CASE("mailbox kinds: a process with a queue of its own may be asked to end 
   CHECK(notes.All() == std::vector<int>{0, 1, 2});
 }
 
-// Has no memory, now and then.
-class Forgetful final : public gen::MailboxQueue {
+// Hands out what is in front.
+class QueueInOrder : public gen::MailboxQueue {
  public:
-  explicit Forgetful(std::atomic<bool>& fails) : fails_(fails) {}
-  bool Enqueue(gen::OwnedMessage& message, gen::OwnedMessage&) override {
-    if (fails_) throw std::bad_alloc();
-    messages_.push_back(std::move(message));
-    return true;
-  }
   gen::OwnedMessage Dequeue() override {
     if (messages_.empty()) return {};
     gen::OwnedMessage message = std::move(messages_.front());
@@ -293,9 +287,22 @@ class Forgetful final : public gen::MailboxQueue {
   void Return(gen::OwnedMessage message) override { messages_.push_front(std::move(message)); }
   std::size_t size() const noexcept override { return messages_.size(); }
 
+ protected:
+  std::deque<gen::OwnedMessage> messages_;
+};
+
+// Has no memory, now and then.
+class Forgetful final : public QueueInOrder {
+ public:
+  explicit Forgetful(std::atomic<bool>& fails) : fails_(fails) {}
+  bool Enqueue(gen::OwnedMessage& message, gen::OwnedMessage&) override {
+    if (fails_) throw std::bad_alloc();
+    messages_.push_back(std::move(message));
+    return true;
+  }
+
  private:
   std::atomic<bool>& fails_;
-  std::deque<gen::OwnedMessage> messages_;
 };
 
 TEST_CASE("mailbox kinds: what a user's own throws is the sender's error, whoever that is") {
@@ -325,24 +332,13 @@ TEST_CASE("mailbox kinds: what a user's own throws is the sender's error, whoeve
 }
 
 // The last one in is the first one out.
-class Newest final : public gen::MailboxQueue {
+class Newest final : public QueueInOrder {
  public:
   bool Enqueue(gen::OwnedMessage& message, gen::OwnedMessage&) override {
     if (messages_.size() == 3) return false;
-    messages_.push_back(std::move(message));
+    messages_.push_front(std::move(message));
     return true;
   }
-  gen::OwnedMessage Dequeue() override {
-    if (messages_.empty()) return {};
-    gen::OwnedMessage message = std::move(messages_.back());
-    messages_.pop_back();
-    return message;
-  }
-  void Return(gen::OwnedMessage message) override { messages_.push_back(std::move(message)); }
-  std::size_t size() const noexcept override { return messages_.size(); }
-
- private:
-  std::deque<gen::OwnedMessage> messages_;
 };
 
 TEST_CASE("mailbox kinds: a user's own") {
