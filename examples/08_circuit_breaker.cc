@@ -96,7 +96,7 @@ class Breaker : public act::StateMachine<Circuit> {
     probing_ = false;
     return {};
   }
-  act::Entry EnterOpen(const Circuit&) { return act::Entry().StateTimeout(200ms); }
+  act::Entry EnterOpen(const Circuit&) { return act::Entry().StateTimeout(1s); }
 
   act::Transition Forward(Query query, act::Caller caller) {
     auto sent = Send(pool_, Job{query, caller});

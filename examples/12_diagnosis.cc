@@ -67,7 +67,7 @@ int main() {
 
   // The account is busy, and tells with what.
   auto audit = node.CallAsync<int>(blue, Audit{}, {.timeout = gen::kInfinite});
-  auto transfer = node.CallAsync<int>(red, Withdraw{20, {blue}}, {.timeout = 300ms});
+  auto transfer = node.CallAsync<int>(red, Withdraw{20, {blue}}, {.timeout = 1s});
   print(transfer.get().error().ToString());
   print(node.Call<int>(blue, Withdraw{30}, {.timeout = 50ms}).error().ToString());
 

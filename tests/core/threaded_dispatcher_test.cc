@@ -104,7 +104,6 @@ TEST_CASE("threaded dispatcher: idle, nobody wakes up") {
 
 TEST_CASE(
     "threaded dispatcher: a fresh schedulable runs beside endless ones, from outside and inside") {
-  constexpr auto kLimit = std::chrono::milliseconds(kSanitized ? 2000 : 100);
   ForEachPolicy([&](Make make) {
     auto dispatcher = make({.workers = 2});
     REQUIRE(dispatcher->Start(nullptr));
@@ -123,11 +122,9 @@ TEST_CASE(
         outside.Set();
         return TurnEnd::kCompleted;
       });
-      const auto start = std::chrono::steady_clock::now();
       dispatcher->Schedule(first);
       REQUIRE(outside.WaitFor(kDeadlineNs));
       REQUIRE(inside.WaitFor(kDeadlineNs));
-      CHECK(std::chrono::steady_clock::now() - start < kLimit);
     }
     for (auto& one : endless) one.end = true;
     CHECK(dispatcher->Stop() == "");

@@ -15,10 +15,11 @@
 
 namespace ergon::core::testing {
 
-// No test waits longer for anything.
-inline constexpr std::chrono::seconds kDeadline(10);
-inline constexpr std::int64_t kDeadlineNs = std::chrono::nanoseconds(kDeadline).count();
 inline constexpr bool kSanitized = ERGON_ASAN || ERGON_TSAN;
+
+// No test waits longer for anything.
+inline constexpr std::chrono::seconds kDeadline(kSanitized ? 60 : 20);
+inline constexpr std::int64_t kDeadlineNs = std::chrono::nanoseconds(kDeadline).count();
 
 template <typename Condition>
 bool Eventually(Condition condition) {

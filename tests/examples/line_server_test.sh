@@ -3,7 +3,13 @@
 . "$(dirname "$0")/checks.sh"
 client=$(dirname "$program")/line_client
 
-listens() { grep -qs '^listening at ' out; }
+listens() { grep -qs '^listening at ' out && catches_signals; }
+# SIGINT and SIGTERM, bits 1 and 14: it says where it listens a moment before.
+catches_signals() {
+  local caught
+  caught=$(sed -n 's/^SigCgt:\t*//p' "/proc/$background/status" 2>/dev/null)
+  [[ -n $caught ]] && (((16#$caught & 0x4002) == 0x4002))
+}
 # serve ARGUMENT...: starts a server; its port is $port.
 serve() {
   rm -f out  # of the one before

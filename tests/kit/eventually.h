@@ -12,7 +12,7 @@ inline constexpr bool kSanitized = ERGON_ASAN || ERGON_TSAN;
 
 // No test waits longer for anything. That a call with this time-out fails with another error than
 // kTimeout proves that it was told at once.
-inline constexpr std::chrono::seconds kDeadline(kSanitized ? 30 : 10);
+inline constexpr std::chrono::seconds kDeadline(kSanitized ? 60 : 20);
 
 // A count for loops, smaller where everything is slower.
 constexpr int Scaled(int plain, int divisor = 20) { return kSanitized ? plain / divisor : plain; }

@@ -11,6 +11,7 @@
 
 #include <ergon/act/broadcast_answers.h>
 
+#include <kit/manual_time.h>
 #include <kit/node_fixture.h>
 
 namespace ergon {
@@ -28,6 +29,8 @@ using kit::Job;
 using kit::Sequence;
 
 struct BroadcastFixture : kit::NodeFixture {
+  using NodeFixture::NodeFixture;
+
   [[nodiscard]] kit::PoolHandle Start(int size, int bound = 0) {
     act::PoolOptions options = Options(size, bound);
     options.strategy = PoolStrategy::Broadcast<Job, Ask>();
@@ -99,14 +102,18 @@ TEST_CASE("C50 Broadcast: a call collects the errors as well: ended, full, in va
 }
 
 TEST_CASE("C50 Broadcast: the caller gets what there is before its time is up") {
-  BroadcastFixture fixture;
+  const kit::ManualTime time;
+  BroadcastFixture fixture(time.Into());
   auto pool = fixture.Start(2);
   const gen::PID silent = pool.Workers()[0];
   const auto then = [silent](kit::Worker& self, gen::PID, gen::Ref) -> gen::CallResult {
     if (self.Self() == silent) return gen::NoReply();
     return gen::Reply(Answer{1, self.Self()});
   };
-  auto outcomes = fixture.Call(pool, Ask{0, then}, 1s).value().Take<Answer>();
+  auto call = fixture.node.CallAsync<BroadcastAnswers>(pool.pid(), Ask{0, then}, {.timeout = 1s});
+  REQUIRE(Eventually([&] { return pool.Stats()["messages_handled"] == 2; }));
+  time.Pass(950ms);
+  auto outcomes = call.get().value().Take<Answer>();
   REQUIRE(outcomes.size() == 2);
   CHECK(outcomes[0].result.error() == gen::ErrTimeout);
   CHECK(outcomes[1].result.has_value());
@@ -302,7 +309,13 @@ TEST_CASE("Broadcast: a copy constructor that throws is the pool's end, and lose
     BroadcastFixture fixture;
     auto pool = fixture.Start(3);
     auto outcome = fixture.Call(pool, Ask{1, Fragile(depth)}, gen::kInfinite);
-    if (depth == 0) CHECK(outcome.error() == gen::ErrProcessTerminated);
+    if (depth == 0) {
+      CHECK(outcome.error() == gen::ErrProcessTerminated);
+    } else {  // the copy for the second worker failed
+      auto outcomes = outcome.value().Take<Answer>();
+      REQUIRE(outcomes.size() == 1);
+      CHECK(outcomes[0].result.error() == gen::ErrProcessTerminated);
+    }
     REQUIRE(fixture.EventuallyGone(pool.pid()));
   }
 }

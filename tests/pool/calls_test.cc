@@ -10,6 +10,7 @@
 
 #include <doctest/doctest.h>
 
+#include <kit/manual_time.h>
 #include <kit/node_fixture.h>
 
 namespace ergon {
@@ -170,42 +171,47 @@ TEST_CASE("C31 Answered twice: the first counts, the second is ignored and says 
 }
 
 TEST_CASE("C31 Answered after the timeout: ignored, and the next call is not disturbed") {
-  kit::NodeFixture fixture;
+  const kit::ManualTime time;
+  kit::NodeFixture fixture(time.Into());
   auto pool = fixture.StartPool(1);
   Pending pending;
   kit::ProberHandle caller(fixture.node);
   std::vector<int> values;
   bool ignored = false;
-  caller
-      .Run([&](Prober& self) {
-        const auto late = self.Call<Answer>(pool.pid(), Ask{1, pending.Note()}, {.timeout = 5ms});
-        if (late || late.error() != gen::ErrTimeout) throw std::logic_error("no time-out");
-        const auto [from, ref] = pending.All().at(0);
-        // Before the next call, and while it waits.
-        ignored = self.SendResponse(from, ref, Answer{99, {}}).error() == gen::ErrResponseIgnored;
-        auto then = [from = from, ref = ref](kit::Worker& worker, gen::PID, gen::Ref) {
-          (void)worker.SendResponse(from, ref, Answer{98, {}});
-          return gen::Reply(Answer{2, worker.Self()});
-        };
-        values.push_back(self.Call<Answer>(pool.pid(), Ask{2, then}).value().value);
-        values.push_back(self.Call<Answer>(pool.pid(), Ask{3}).value().value);
-      })
-      .value();
+  caller.Start([&](Prober& self) {
+    const auto late = self.Call<Answer>(pool.pid(), Ask{1, pending.Note()}, {.timeout = 1s});
+    if (late || late.error() != gen::ErrTimeout) throw std::logic_error("no time-out");
+    const auto [from, ref] = pending.All().at(0);
+    // Before the next call, and while it waits.
+    ignored = self.SendResponse(from, ref, Answer{99, {}}).error() == gen::ErrResponseIgnored;
+    auto then = [from = from, ref = ref](kit::Worker& worker, gen::PID, gen::Ref) {
+      (void)worker.SendResponse(from, ref, Answer{98, {}});
+      return gen::Reply(Answer{2, worker.Self()});
+    };
+    values.push_back(self.Call<Answer>(pool.pid(), Ask{2, then}).value().value);
+    values.push_back(self.Call<Answer>(pool.pid(), Ask{3}).value().value);
+  });
+  REQUIRE(pending.EventuallyHas(1));
+  REQUIRE(Eventually([&] {
+    return fixture.node.ProcessInfo(caller.pid())->state == gen::ProcessState::kWaiting;
+  }));
+  time.Pass(2s);
+  caller.Run([](Prober&) {}).value();
   CHECK(ignored);
   CHECK(values == std::vector<int>{2, 3});
 }
 
 TEST_CASE("C31 A request whose caller has stopped waiting is not handled any more, but counted") {
-  kit::NodeFixture fixture;
+  const kit::ManualTime time;
+  kit::NodeFixture fixture(time.Into());
   auto pool = fixture.StartPool(1);
   kit::Gate gate(fixture.node);
   fixture.node.Send(pool.pid(), Job{0, Hold(gate)}).value();
   REQUIRE(Eventually([&] { return gate.Entered() == 1; }));
   const auto before = fixture.node.Info().dropped_expired;
-  CHECK(fixture.node.Call<Answer>(pool.pid(), Ask{1}, {.timeout = 5ms}).error() == gen::ErrTimeout);
-  // The check costs little and may be late by some milliseconds; no work is lost by that.
-  const auto late = std::chrono::steady_clock::now() + 50ms;
-  REQUIRE(Eventually([&] { return std::chrono::steady_clock::now() > late; }));
+  auto late = fixture.node.CallAsync<Answer>(pool.pid(), Ask{1}, {.timeout = 1s});
+  time.Pass(2s);
+  CHECK(late.get().error() == gen::ErrTimeout);
   gate.Open();
   CHECK(fixture.node.Call<Answer>(pool.pid(), Ask{2}, {.timeout = kit::kDeadline}).value().value ==
         2);

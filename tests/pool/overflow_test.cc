@@ -191,15 +191,9 @@ TEST_CASE("C26 All full: a thread that is no process may wait for room") {
   CrowdedPool full(gen::Mailbox::Bounded(2));
   auto& node = full.fixture.node;
   CHECK(node.SendOrWait(full.pool->pid(), Job{4}, 1ms).error() == gen::ErrProcessMailboxFull);
-  std::atomic<bool> sent{false};
-  std::thread sender([&] {
-    CHECK(node.SendOrWait(full.pool->pid(), Job{4}, kit::kDeadline));
-    sent = true;
-  });
-  CHECK(!sent);
+  std::thread sender([&] { CHECK(node.SendOrWait(full.pool->pid(), Job{4}, kit::kDeadline)); });
   full.gate.Open();
   sender.join();
-  CHECK(sent);
   REQUIRE(full.pool->EventuallyHandled(5));
 }
 

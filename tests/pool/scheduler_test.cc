@@ -92,10 +92,12 @@ TEST_CASE("C42 One worker blocks its thread: the messages of the others go on, a
   const auto stats = pool.Stats();
   CHECK(stats["workers_busy"] == 1);
   CHECK(stats["messages_queued"] == 99);
-  REQUIRE(Eventually([&] { return !fixture.node.Info().busy.empty(); }));
-  const auto busy = fixture.node.Info().busy;
-  REQUIRE(busy.size() == 1);
-  CHECK(busy[0].pid == workers[0]);
+  // For a moment there may be others: those that the machine has kept waiting in the middle of a turn.
+  std::vector<gen::BusyProcess> busy;
+  REQUIRE(Eventually([&] {
+    busy = fixture.node.Info().busy;
+    return busy.size() == 1 && busy[0].pid == workers[0];
+  }));
   CHECK(busy[0].behavior.find("Worker") != std::string::npos);
   CHECK(busy[0].message.find("Job") != std::string::npos);
   CHECK(busy[0].running_for >= 20ms);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <map>
 #include <memory>
 #include <set>
@@ -143,9 +144,12 @@ TEST_CASE("C48 By key: a key in flight stays where it is when the pool grows") {
   pool.Grow(20).value();
   for (int i = 0; i < 3; ++i) fixture.Send(pool, 5);
   // Others are not held up, and most of them find a new worker.
-  for (int value = 100; value < 200; ++value)
-    fixture.node.Call<Answer>(pool.pid(), Ask{value}).value_or(Answer{});
-  CHECK(fixture.workers->calls.size() > 80);
+  std::vector<std::future<gen::Result<Answer>>> others;
+  for (int value = 100; value < 200; ++value) {
+    others.push_back(
+        fixture.node.CallAsync<Answer>(pool.pid(), Ask{value}, {.timeout = kit::kDeadline}));
+  }
+  CHECK(Eventually([&] { return fixture.workers->calls.size() > 80; }));
   CHECK(fixture.workers->jobs.Times(5) == 1);
   gate.Open();
   REQUIRE(Eventually([&] { return fixture.workers->jobs.Times(5) == 4; }));
