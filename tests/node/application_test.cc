@@ -237,7 +237,7 @@ TEST_CASE("application: who does not end in time is killed; a stop may be given 
   app.Load(spec);
   REQUIRE(app.test.node.StartApplication("a"));
   CHECK(app.test.node.StopApplication("a", 20ms).error() == gen::ErrTimeout);
-  CHECK(app.State("a") == ApplicationState::kStopping);
+  CHECK(app.EventuallyState("a", ApplicationState::kStopping));
   CHECK(app.test.node.StartApplication("a").error() == gen::ErrNotAllowed);
   go = true;
   CHECK(app.test.node.StopApplication("a"));

@@ -1,4 +1,5 @@
 // What a time-out tells of the one who was called.
+#include <atomic>
 #include <functional>
 #include <future>
 #include <string>
@@ -8,6 +9,7 @@
 #include <ergon/act/pool.h>
 
 #include <kit/gate.h>
+#include <kit/manual_time.h>
 #include <node/subject.h>
 
 namespace ergon::node {
@@ -23,8 +25,13 @@ bool Has(const gen::Error& error, const std::string& text) {
 // The error of a call that times out, and its text.
 #define CHECK_TELLS(error, text) CHECK_MESSAGE(Has(error, text), error.ToString())
 
-gen::Error TimedOut(TestNode& t, gen::PID pid) {
-  auto answer = t.node.Call<int>(pid, Square{1}, {.timeout = 1ms});
+// Of a call whose time is up when the condition holds.
+template <class Condition>
+gen::Error TimedOut(const kit::ManualTime& time, TestNode& t, gen::PID pid, Condition condition) {
+  auto call = t.node.CallAsync<int>(pid, Square{1}, {.timeout = 1ms});
+  REQUIRE(kit::Eventually(condition));
+  time.Pass(2ms);
+  auto answer = call.get();
   REQUIRE(!answer);
   CHECK(answer.error() == gen::ErrTimeout);
   CHECK_TELLS(answer.error(), "timed out: no answer to ergon::node::");
@@ -32,16 +39,28 @@ gen::Error TimedOut(TestNode& t, gen::PID pid) {
   return answer.error();
 }
 
+// Runs a function in a subject's turn, while time passes.
+template <class F>
+void RunInTime(const kit::ManualTime& time, TestNode& t, gen::PID pid, F function) {
+  std::atomic<bool> done{false};
+  t.Begin(pid, [&](Subject& self) {
+    function(self);
+    done = true;
+  });
+  REQUIRE(time.PassUntil([&] { return done.load(); }, 1ms));
+}
+
 std::string Who(gen::PID pid) { return pid.ToString() + " (ergon::node::Subject)"; }
 
 TEST_CASE("call time-out: the callee handles the request, and waits itself") {
-  TestNode t;
+  const kit::ManualTime time;
+  TestNode t(time.Into());
   kit::Gate gate(t.node);
   const gen::PID pid = t.Spawn({.call = [&](Subject& self, gen::PID, gen::Ref, gen::Message&) {
     CHECK(self.Call<bool>(gate.pid(), kit::EnterGate{}, {.timeout = gen::kInfinite}));
     return gen::Reply(1);
   }});
-  const gen::Error error = TimedOut(t, pid);
+  const gen::Error error = TimedOut(time, t, pid, [&] { return t.IsWaiting(pid); });
   CHECK_TELLS(error, Who(pid) + " has been handling it for ");
   CHECK_TELLS(error, " and has waited for " + gate.pid().ToString());
   CHECK_TELLS(error, "to answer ergon::kit::EnterGate for ");
@@ -49,7 +68,8 @@ TEST_CASE("call time-out: the callee handles the request, and waits itself") {
 }
 
 TEST_CASE("call time-out: the callee is busy with another message, others wait before") {
-  TestNode t;
+  const kit::ManualTime time;
+  TestNode t(time.Into());
   kit::ThreadGate gate;
   const gen::PID caller = t.Spawn();
   const gen::PID pid = t.Spawn();
@@ -57,11 +77,11 @@ TEST_CASE("call time-out: the callee is busy with another message, others wait b
   REQUIRE(kit::Eventually([&] { return gate.Entered() == 1; }));
   CHECK(t.node.Send(pid, End{}));
   CHECK(t.node.Send(pid, End{}));
-  const gen::Error error = TimedOut(t, pid);
+  const gen::Error error = TimedOut(time, t, pid, [] { return true; });
   CHECK_TELLS(error, Who(pid) + " has been handling ergon::node::Do for ");
   CHECK_TELLS(error, "; the request is at about position 3 of its mailbox");
   // Also from a process, in whose text only the position differs.
-  CHECK(t.Run(caller, [&](Subject& self) {
+  RunInTime(time, t, caller, [&](Subject& self) {
     auto answer = self.Call<int>(pid, Square{2}, {.timeout = 1ms});
     REQUIRE(!answer);
     CHECK(answer.error() == gen::ErrTimeout);
@@ -71,17 +91,21 @@ TEST_CASE("call time-out: the callee is busy with another message, others wait b
     auto high =
         self.Call<int>(pid, Square{2}, {.timeout = 1ms, .priority = gen::MessagePriority::kHigh});
     CHECK_TELLS(high.error(), "; messages that wait in its mailbox: 4");
-  }));
+  });
   gate.Open();
 }
 
 TEST_CASE("call time-out: handled without an answer, put aside, suspended") {
-  TestNode t;
-  const gen::PID caller = t.Spawn();
-  const gen::PID no_reply =
-      t.Spawn({.call = [](Subject&, gen::PID, gen::Ref, gen::Message&) { return gen::NoReply(); }});
+  std::atomic<int> taken{0};
+  const kit::ManualTime time;
+  TestNode t(time.Into());
+  const gen::PID no_reply = t.Spawn({.call = [&](Subject&, gen::PID, gen::Ref, gen::Message&) {
+    taken.fetch_add(1);
+    return gen::NoReply();
+  }});
   const gen::PID stashes =
-      t.Spawn({.call = [](Subject& self, gen::PID, gen::Ref, gen::Message& request) {
+      t.Spawn({.call = [&](Subject& self, gen::PID, gen::Ref, gen::Message& request) {
+        taken.fetch_add(1);
         self.Stash(request);
         return gen::NoReply();
       }});
@@ -91,18 +115,27 @@ TEST_CASE("call time-out: handled without an answer, put aside, suspended") {
       {no_reply, " has handled it without an answer"},
       {stashes, " has put it aside or passed it on"},
       {held, " is suspended; the request is at about position "}};
+  int requests = 0;
   for (const auto& [pid, text] : cases) {
     CAPTURE(text);
-    // Handled when the next message is; the one that is held never is.
-    auto first = t.node.CallAsync<int>(pid, Square{1}, {.timeout = 100ms});
-    const gen::Error error = first.get().error();
-    CHECK(error == gen::ErrTimeout);
-    CHECK_TELLS(error, Who(pid) + text);
-    CHECK(t.Run(caller, [&, to = pid, tells = text](Subject& self) {
-      auto answer = self.Call<int>(to, Square{2}, {.timeout = 100ms});
+    // The one that is held never takes any.
+    const auto has_taken = [&, to = pid] {
+      return to == held ||
+             (taken == requests && t.node.ProcessInfo(to)->state == gen::ProcessState::kIdle);
+    };
+    ++requests;
+    CHECK_TELLS(TimedOut(time, t, pid, has_taken), Who(pid) + text);
+    ++requests;
+    const gen::PID caller = t.Spawn();
+    t.Begin(caller, [&, to = pid, tells = text](Subject& self) {
+      auto answer = self.Call<int>(to, Square{2}, {.timeout = 1ms});
       CHECK(answer.error() == gen::ErrTimeout);
       CHECK_TELLS(answer.error(), Who(to) + tells);
-    }));
+    });
+    REQUIRE(t.EventuallyWaiting(caller));
+    REQUIRE(kit::Eventually(has_taken));
+    time.Pass(2ms);
+    CHECK(t.Run(caller, [](Subject&) {}));
   }
   CHECK(t.node.Resume(held));
 }
@@ -132,12 +165,14 @@ class GatedPool : public act::Pool {
 
 TEST_CASE("call time-out: through a pool, the worker that has it is named") {
   kit::ThreadGate gate;
-  TestNode t;
+  const kit::ManualTime time;
+  TestNode t(time.Into());
   const gen::PID caller = t.Spawn();
   const gen::PID pool = t.node.Spawn(gen::Factory<GatedPool>(&gate)).value();
   auto begun = t.node.CallAsync<int>(pool, Square{1}, {.timeout = 100ms});
   REQUIRE(kit::Eventually([&] { return gate.Entered() == 1; }));
   auto waits = t.node.CallAsync<int>(pool, Square{2}, {.timeout = 100ms});
+  time.Pass(200ms);
   const gen::Error error = begun.get().error();
   CHECK(error == gen::ErrTimeout);
   CHECK_TELLS(error,
@@ -146,25 +181,27 @@ TEST_CASE("call time-out: through a pool, the worker that has it is named") {
   CHECK_TELLS(waits.get().error(),
               ": none of its workers (1) has begun with it; messages that wait there: 1");
   // A process knows which worker has got it.
-  CHECK(t.Run(caller, [&](Subject& self) {
+  RunInTime(time, t, caller, [&](Subject& self) {
     auto answer = self.Call<int>(pool, Sum{}, {.timeout = 1ms});
     CHECK(answer.error() == gen::ErrTimeout);
     CHECK_TELLS(answer.error(), "GatedWorker) has been handling ergon::node::");
     CHECK_TELLS(answer.error(), "; the request is at about position 2 of its mailbox");
-  }));
+  });
   gate.Open();
 }
 
 TEST_CASE("call time-out: the time of a handler that has waited is not the next one's") {
-  TestNode t;
+  const kit::ManualTime time;
+  TestNode t(time.Into());
   kit::ThreadGate gate;
   const gen::PID pid = t.Spawn();
-  t.Begin(pid, [](Subject& self) { CHECK(self.Sleep(1100ms)); });
+  t.Begin(pid, [](Subject& self) { CHECK(self.Sleep(1s)); });
   t.Begin(pid, [hold = gate.Holder()](Subject&) { hold(); });
+  REQUIRE(t.EventuallyWaiting(pid));
+  time.Pass(2s);
   REQUIRE(kit::Eventually([&] { return gate.Entered() == 1; }));
-  const gen::Error error = TimedOut(t, pid);
-  CHECK_TELLS(error, " has been handling ergon::node::Do for ");
-  CHECK_TELLS(error, " ms;");  // less than a second
+  CHECK_TELLS(TimedOut(time, t, pid, [] { return true; }),
+              " has been handling ergon::node::Do for 2 ms;");
   gate.Open();
 }
 

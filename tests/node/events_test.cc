@@ -158,7 +158,8 @@ TEST_CASE("events: a subscriber's end is not the producer's problem; full mailbo
 }
 
 TEST_CASE("events: subscribing and leaving while others publish and end") {
-  std::atomic<int> events{0};
+  std::atomic<std::size_t> published{0};
+  std::atomic<std::size_t> events{0};
   std::atomic<int> downs{0};
   std::atomic<int> subscribed{0};
   std::atomic<int> left{0};
@@ -190,11 +191,11 @@ TEST_CASE("events: subscribing and leaving while others publish and end") {
   }
   for (int i = 0; i < rounds; ++i) {
     const gen::PID producer = t.Spawn();
-    CHECK(t.Run(producer, [](Subject& self) {
+    CHECK(t.Run(producer, [&](Subject& self) {
       const gen::Ref token = self.RegisterEvent("shared").value();
-      for (int k = 0; k < 3; ++k) CHECK(self.SendEvent("shared", token, k));
+      for (int k = 0; k < 3; ++k) published += self.SendEvent("shared", token, k).value();
       (void)self.Sleep(20us);
-      for (int k = 0; k < 3; ++k) CHECK(self.SendEvent("shared", token, k));
+      for (int k = 0; k < 3; ++k) published += self.SendEvent("shared", token, k).value();
     }));
     CHECK(t.node.Send(producer, End{}));
     CHECK(t.Ended(producer));
@@ -203,6 +204,7 @@ TEST_CASE("events: subscribing and leaving while others publish and end") {
   for (const gen::PID pid : subscribers) CHECK(t.Run(pid, [](Subject&) {}));
   // Each subscription ended in exactly one way.
   CHECK(subscribed == downs + left);
+  CHECK(events == published);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <ergon/node/drop_memory.h>
 
 #include <kit/gate.h>
+#include <kit/manual_time.h>
 #include <kit/threads.h>
 #include <node/subject.h>
 
@@ -12,11 +13,6 @@ namespace {
 struct Parcel {
   int number = 0;
 };
-
-// Waits until so many drops are counted.
-bool EventuallyDropped(TestNode& t, std::uint64_t count) {
-  return kit::Eventually([&] { return t.node.MessageBalance().Dropped() >= count; });
-}
 
 TEST_CASE("last drops: what was dropped, whose it was, and why; newest first") {
   TestNode t;
@@ -52,7 +48,6 @@ TEST_CASE("last drops: what was dropped, whose it was, and why; newest first") {
   gate.Open();
   CHECK(answer.get().error() == gen::ErrProcessTerminated);
   CHECK(t.Ended(full));
-  REQUIRE(EventuallyDropped(t, 3));
   const auto later = t.node.LastDrops();
   REQUIRE(later.size() == 3);
   CHECK(later[2].reason == gen::DropReason::kMailboxFull);
@@ -69,22 +64,25 @@ TEST_CASE("last drops: what was dropped, whose it was, and why; newest first") {
 }
 
 TEST_CASE("last drops: expired requests, delayed sends, and events for a full subscriber") {
-  TestNode t;
+  const kit::ManualTime time;
+  TestNode t(time.Into());
   kit::ThreadGate gate;
   const gen::PID slow = t.Spawn();
   t.Begin(slow, [hold = gate.Holder()](Subject&) { hold(); });
   REQUIRE(kit::Eventually([&] { return gate.Entered() == 1; }));
-  CHECK(t.node.Call<int>(slow, Parcel{1}, {.timeout = 1ms}).error() == gen::ErrTimeout);
-  // Skipped when the coarse clock has passed its deadline too.
-  std::this_thread::sleep_for(std::chrono::nanoseconds(core::kCoarseLag));
+  auto answer = t.node.CallAsync<int>(slow, Parcel{1}, {.timeout = 1s});
+  time.Pass(2s);
+  CHECK(answer.get().error() == gen::ErrTimeout);
   gate.Open();
-  REQUIRE(EventuallyDropped(t, 1));
+  CHECK(t.Run(slow, [](Subject&) {}));
+  REQUIRE(t.node.LastDrops().size() == 1);
   CHECK(t.node.LastDrops()[0].reason == gen::DropReason::kExpired);
   CHECK(t.node.LastDrops()[0].to == slow);
   CHECK(t.node.LastDrops()[0].from == t.node.Self());
 
-  CHECK(t.node.SendAfter("nobody", Parcel{2}, 1us));
-  REQUIRE(EventuallyDropped(t, 2));
+  CHECK(t.node.SendAfter("nobody", Parcel{2}, 1s));
+  time.Pass(1s);
+  REQUIRE(t.node.LastDrops().size() == 2);
   CHECK(!t.node.LastDrops()[0].to);
   CHECK(t.node.LastDrops()[0].behavior.empty());
   CHECK(t.node.LastDrops()[0].error == t.node.Send("nobody", 1).error().ToString());
@@ -111,9 +109,11 @@ TEST_CASE("last drops: expired requests, delayed sends, and events for a full su
 TEST_CASE("last drops: as many as were asked for, none with 0") {
   for (const int size : {0, 1, 3}) {
     CAPTURE(size);
-    TestNode t({.drops_remembered = size});
-    for (int i = 0; i < 5; ++i) CHECK(t.node.SendAfter("nobody", Parcel{i}, 1us));
-    REQUIRE(EventuallyDropped(t, 5));
+    const kit::ManualTime time;
+    TestNode t(time.Into({.drops_remembered = size}));
+    for (int i = 0; i < 5; ++i) CHECK(t.node.SendAfter("nobody", Parcel{i}, 1s));
+    time.Pass(1s);
+    CHECK(t.node.MessageBalance().Dropped() == 5);
     CHECK(t.node.LastDrops().size() == static_cast<std::size_t>(size));
   }
 }
@@ -139,17 +139,22 @@ TEST_CASE("last drops: a storm from many threads: each is noted or counted as sk
   const int each = kit::Scaled(50'000);
   DropMemory memory(DropMemory::kMost);
   std::atomic<int> left{kThreads};
+  std::atomic<std::uint64_t> noted{0};
   std::vector<std::jthread> threads;
   for (int i = 0; i < kThreads; ++i) {
     threads.emplace_back([&] {
-      for (int k = 0; k < each; ++k) memory.Note([&] { return At(k); });
+      for (int k = 0; k < each; ++k) {
+        memory.Note([&] {
+          noted.fetch_add(1);
+          return At(k);
+        });
+      }
       left.fetch_sub(1);
     });
   }
   while (left != 0) CHECK(memory.Newest(0).size() <= DropMemory::kMost);
   threads.clear();
-  CHECK(memory.skipped() <=
-        static_cast<std::uint64_t>(kThreads) * static_cast<std::uint64_t>(each));
+  CHECK(noted + memory.skipped() == static_cast<std::uint64_t>(kThreads * each));
   // Nobody is in the way any more.
   memory.Note([] { return At(-1); });
   CHECK(memory.Newest(0).front().time == -1ns);

@@ -374,18 +374,38 @@ TEST_CASE("mailbox kinds: wrong options are errors that name them") {
   CHECK(t.node.Info().processes == 0);
 }
 
+// Has room for one, and counts those that find none.
+class OnePlace final : public QueueInOrder {
+ public:
+  explicit OnePlace(std::atomic<int>& refused) : refused_(refused) {}
+  bool Enqueue(gen::OwnedMessage& message, gen::OwnedMessage&) override {
+    if (!messages_.empty()) {
+      refused_.fetch_add(1);
+      return false;
+    }
+    messages_.push_back(std::move(message));
+    return true;
+  }
+
+ private:
+  std::atomic<int>& refused_;
+};
+
 TEST_CASE("mailbox kinds: SendOrWait waits for room, within its time") {
+  std::atomic<int> refused{0};
   TestNode t;
-  Clerk clerk(t, gen::Mailbox::Bounded(1));
+  Clerk clerk(t, gen::Mailbox::Custom([&] { return std::make_unique<OnePlace>(refused); }));
   clerk.Suspend();
   CHECK(t.node.SendOrWait(clerk.pid, Job{0, 1}, 0ns));
   CHECK(t.node.SendOrWait(clerk.pid, Job{0, 2}, 1ms).error() == gen::ErrProcessMailboxFull);
   CHECK(t.node.SendOrWait(clerk.pid, Job{0, 2}, -1ms).error() == gen::ErrIncorrect);
   std::atomic<bool> sent{false};
+  const int before = refused;
   std::thread sender([&] {
     CHECK(t.node.SendOrWait(clerk.pid, Job{0, 3}, kit::kDeadline));
     sent = true;
   });
+  CHECK(kit::Eventually([&] { return refused > before; }));
   CHECK(!sent);
   CHECK(clerk.Resume(2) == Ids{1, 3});
   sender.join();

@@ -37,17 +37,27 @@ TEST_CASE("names: register, send, take away") {
 }
 
 TEST_CASE("names C36: free when its process has ended, and nothing old reaches the new one") {
+  std::atomic<int> old{0};
   TestNode t;
-  kit::ProberHandle watcher(t.node);
   for (int i = 0; i < kit::Scaled(500); ++i) {
-    const gen::PID pid = t.node.SpawnRegister("again", Make({})).value();
+    const gen::PID pid =
+        t.node
+            .SpawnRegister("again", Make({.message =
+                                              [&old, i](Subject&, gen::PID, gen::Message& message) {
+                                                if (message.Take<int>() != i) old.fetch_add(1);
+                                                return gen::Continue();
+                                              }}))
+            .value();
+    CHECK(t.node.Send("again", i));
     CHECK(t.Run(pid, [](Subject&) {}));
+    // Ends with a message that it has not handled.
+    CHECK(t.node.Suspend("again"));
+    CHECK(t.node.Send("again", i));
     CHECK(t.node.Kill(pid));
     CHECK(t.Ended(pid));
     CHECK(t.node.Info().names == 0);
   }
-  const gen::PID pid = t.node.SpawnRegister("again", Make({})).value();
-  CHECK(t.Run(pid, [](Subject&) {}));
+  CHECK(old == 0);
 }
 
 TEST_CASE("names: registered by others while the process ends, a name is never left behind") {

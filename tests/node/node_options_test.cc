@@ -88,13 +88,13 @@ TEST_CASE("node options: an unlimited shutdown lets processes end in order") {
 }
 
 TEST_CASE("node options: several nodes in one program do not know each other's processes") {
-  TestNode one;
+  TestNode one({.creation = 4});
   Node two = Start("other@localhost").value();
   const gen::PID pid = one.Spawn();
   CHECK(two.Send(pid, 1).error() == gen::ErrNoConnection);
   CHECK(two.ProcessInfo(pid).error() == gen::ErrNoConnection);
   // The same name again: another incarnation.
-  Node again = Start("test@localhost").value();
+  Node again = Start("test@localhost", {.creation = 5}).value();
   CHECK(again.Send(pid, 1).error() == gen::ErrProcessIncarnation);
 }
 

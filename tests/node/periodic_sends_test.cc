@@ -3,6 +3,7 @@
 
 #include <ergon/act/pool.h>
 
+#include <kit/manual_time.h>
 #include <node/subject.h>
 
 namespace ergon::node {
@@ -20,20 +21,22 @@ Handlers Count(std::atomic<int>& ticks) {
 }
 
 TEST_CASE("periodic sends: copies come again and again, until they are cancelled") {
+  const kit::ManualTime time;
   std::atomic<int> ticks{0};
-  TestNode t;
+  TestNode t(time.Into());
   const gen::PID pid = t.Spawn(Count(ticks));
   CHECK(t.node.SendEvery(pid, Tick{}, 0ns).error().detail() == "period: 0 ns, must be more than 0");
   CHECK(t.node.SendEvery(pid, Tick{}, -1ns).error() == gen::ErrIncorrect);
   const gen::TimerHandle handle = t.node.SendEvery(pid, Tick{}, 1ms).value();
-  CHECK(kit::Eventually([&] { return ticks >= 5; }));
+  CHECK(time.PassUntil([&] { return ticks >= 5; }, 1ms));
   CHECK(t.node.Info().timers == 1);
   CHECK(handle.Cancel());
   CHECK(!handle.Cancel());
   CHECK(t.node.Info().timers == 0);
   CHECK(t.Run(pid, [](Subject&) {}));
   const int so_far = ticks;
-  CHECK(t.Run(pid, [](Subject& self) { CHECK(self.Sleep(5ms)); }));
+  time.Pass(5ms);
+  CHECK(t.Run(pid, [](Subject&) {}));
   CHECK(ticks == so_far);
 }
 
@@ -104,8 +107,9 @@ TEST_CASE("periodic sends: at most one tick of a timer waits") {
 }
 
 TEST_CASE("periodic sends: they end with their sender, and with a receiver given by its PID") {
+  const kit::ManualTime time;
   std::atomic<int> ticks{0};
-  TestNode t;
+  TestNode t(time.Into());
   const gen::PID receiver = t.Spawn(Count(ticks));
   const gen::PID sender = t.Spawn();
   gen::TimerHandle of_sender;
@@ -113,7 +117,7 @@ TEST_CASE("periodic sends: they end with their sender, and with a receiver given
     of_sender = self.SendEvery(receiver, Tick{}, 1ms).value();
     CHECK(self.SendEvery(receiver, Tick{}, 1h));
   }));
-  CHECK(kit::Eventually([&] { return ticks >= 2; }));
+  CHECK(time.PassUntil([&] { return ticks >= 2; }, 1ms));
   CHECK(t.node.Send(sender, End{}));
   CHECK(t.Ended(sender));
   CHECK(t.node.Info().timers == 0);
@@ -122,15 +126,19 @@ TEST_CASE("periodic sends: they end with their sender, and with a receiver given
   const gen::TimerHandle of_node = t.node.SendEvery(receiver, Tick{}, 1ms).value();
   const gen::TimerHandle by_name = t.node.SendEvery("nobody", Tick{}, 1ms).value();
   CHECK(t.node.Kill(receiver));
-  CHECK(kit::Eventually([&] { return t.node.Info().timers == 1; }));
+  CHECK(t.Ended(receiver));
+  time.Pass(1ms);
+  CHECK(t.node.Info().timers == 1);
   CHECK(!of_node.Cancel());
   // Somebody may take the name one day.
   const std::uint64_t lost = t.node.Info().dropped_terminated;
-  CHECK(kit::Eventually([&] { return t.node.Info().dropped_terminated > lost; }));
+  time.Pass(1ms);
+  CHECK(t.node.Info().dropped_terminated == lost + 1);
   const gen::PID late = t.Spawn(Count(ticks));
   const int before = ticks;
   CHECK(t.node.RegisterName("nobody", late));
-  CHECK(kit::Eventually([&] { return ticks > before; }));
+  time.Pass(1ms);
+  CHECK(kit::Eventually([&] { return ticks == before + 1; }));
   CHECK(by_name.Cancel());
 }
 

@@ -29,13 +29,14 @@ TEST_CASE("running time: what its turns took, not what it waited; and its turns"
       CHECK(self.Sleep(200ms));
       Spin(5ms);
     }));
-    // The last turn counts when it is over.
+    // The last turn counts when it is over. The message took two; the first may have been that of Init.
+    CHECK(kit::Eventually([&] { return t.node.ProcessInfo(pid)->turns >= 2; }));
     CHECK(kit::Eventually([&] { return t.node.ProcessInfo(pid)->running_time >= 10ms; }));
     const auto info = t.node.ProcessInfo(pid).value();
-    CHECK(info.running_time < 200ms);
-    CHECK(info.turns >= 2);  // the message took two; the first may have been that of Init
+    // It has slept for 200 ms, and while it did was only just falling asleep or waking up.
+    CHECK(info.running_time < info.uptime - 100ms);
     CHECK(kit::Eventually([&] { return t.node.ProcessInfo(pid)->messages_handled == 1; }));
-    CHECK(t.node.ProcessInfo(other)->running_time < 10ms);
+    CHECK(t.node.ProcessInfo(other)->turns <= 1);
   }
 }
 
@@ -43,7 +44,8 @@ TEST_CASE("running time: a new process in an old slot begins at 0") {
   TestNode t({.workers = 2, .measure_running_time = true});
   for (int i = 0; i < 100; ++i) {
     const gen::PID pid = t.Spawn();
-    CHECK(t.node.ProcessInfo(pid)->running_time < 100ms);
+    const auto running_time = t.node.ProcessInfo(pid)->running_time;
+    CHECK(running_time <= t.node.ProcessInfo(pid)->uptime);
     CHECK(t.node.ProcessInfo(pid)->turns <= 1);
     CHECK(t.Run(pid, [](Subject&) { Spin(2ms); }));
     CHECK(t.node.Send(pid, End{}));

@@ -84,7 +84,7 @@ TEST_CASE("scheduling T04: what a blocked worker had made ready is run by others
       enter();
     });
     CHECK(kit::Eventually([&] { return handled == round * 300; }));
-    CHECK(gate.Entered() == 1);
+    CHECK(kit::Eventually([&] { return gate.Entered() == 1; }));
     gate.Open();
   }
 }

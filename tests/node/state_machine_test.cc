@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <ergon/act/pool.h>
+#include <kit/manual_time.h>
 #include <kit/state_machine.h>
 
 #include "subject.h"
@@ -31,6 +32,8 @@ struct Notebook {
 };
 
 struct Machines : Notebook, TestNode {
+  explicit Machines(gen::NodeOptions options = {}) : TestNode(std::move(options)) {}
+
   gen::PID Start(MachineScript script = {}, const gen::ProcessOptions& options = {}) {
     return node.Spawn(kit::MakeMachine(std::move(script), diary), options).value();
   }
@@ -235,21 +238,16 @@ TEST_CASE("state machine: callers of postponed requests are told when it ends") 
 }
 
 TEST_CASE("state machine: a postponed request whose caller has given up is not retried") {
-  Machines test;
+  const kit::ManualTime time;
+  Machines test(time.Into());
   const gen::PID machine = test.Start(PostponesInIdle());
-  CHECK(test.node.Call<int>(machine, 1, {.timeout = 1ms}).error() == gen::ErrTimeout);
+  auto answer = test.node.CallAsync<int>(machine, 1, {.timeout = 1s});
   test.Send(machine, 2, 2);
-  CHECK(Eventually([&] { return test.Key(machine, "postponed") != "0"; }));
-  // The coarse clock has passed the deadline when a later time-out has fired.
-  test.Do(machine,
-          [](ScriptedMachine& self, StateEvent&) { return self.Keep().Timeout("t", 50ms); });
-  CHECK(Eventually([&] {
-    const Lines lines = test.diary.Lines();
-    return !lines.empty() && lines.back() == "idle time-out 't'";
-  }));
-  test.diary.Take();
+  CHECK(test.Handled(machine) == Lines{"idle ?1", "idle 2"});
+  time.Pass(2s);
+  CHECK(answer.get().error() == gen::ErrTimeout);
   test.GoTo(machine, Phase::kBusy);
-  CHECK(test.Handled(machine) == Lines{"busy 2", "busy time-out 't'"});
+  CHECK(test.Handled(machine) == Lines{"busy 2"});
   CHECK(test.node.MessageBalance().dropped_expired == 1);
 }
 
@@ -427,14 +425,19 @@ TEST_CASE("state machine: a time-out that has fired already is cancelled neverth
 }
 
 TEST_CASE("state machine: an update changes the value, not the time") {
-  Machines test;
+  const kit::ManualTime time;
+  Machines test(time.Into());
   const gen::PID machine = test.Start();
   test.Do(machine, [](ScriptedMachine& self, StateEvent&) {
-    return self.Keep().Timeout("a", 5ms, 1).UpdateStateTimeout(2);
+    return self.Keep().Timeout("a", 5s, 1).UpdateStateTimeout(2);
   });
+  CHECK(test.Handled(machine) == Lines{"idle state time-out 2"});
+  time.Pass(3s);
   test.Do(machine,
           [](ScriptedMachine& self, StateEvent&) { return self.Keep().UpdateTimeout("a", 3); });
-  CHECK(test.EventuallyLines({"idle state time-out 2", "idle time-out 'a' 3"}));
+  CHECK(test.Handled(machine).empty());
+  time.Pass(2s);
+  CHECK(test.EventuallyLines({"idle time-out 'a' 3"}));
 }
 
 TEST_CASE("state machine: the outcome of a request is an event, and may be postponed") {

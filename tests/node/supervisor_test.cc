@@ -477,6 +477,9 @@ TEST_CASE("supervisor: the end of significant children ends it") {
     test.EndChild(a, kFailure);
     REQUIRE(EventuallyNew(test.node, supervisor, "a", a));
     test.EndChild(test.Child("c"), gen::Reason::Normal());
+    CHECK(Eventually([&] {
+      return ChildrenOf(test.node, supervisor)[2].state == SupervisorChildState::kEnded;
+    }));
     CHECK(test.IsAlive(supervisor));
     test.EndChild(test.Child("b"), gen::Reason::Normal());
     CHECK(test.Ended(supervisor));

@@ -1,18 +1,21 @@
 #include <atomic>
 #include <thread>
 
+#include <kit/manual_time.h>
 #include <node/subject.h>
 
 namespace ergon::node {
 namespace {
 
 TEST_CASE("timers: SendAfter keeps the order of the deadlines") {
+  const kit::ManualTime time;
   Notes<int> notes;
-  TestNode t;
+  TestNode t(time.Into());
   const gen::PID pid = t.Spawn(Collect(notes));
   for (const int delay : {30, 10, 20, 0, 40}) {
     CHECK(t.node.SendAfter(pid, delay, std::chrono::milliseconds(delay)));
   }
+  time.Pass(40ms);
   CHECK(kit::Eventually([&] { return notes.size() == 5; }));
   CHECK(notes.All() == std::vector<int>{0, 10, 20, 30, 40});
   CHECK(t.node.SendAfter(pid, 1, -1ns).error() == gen::ErrIncorrect);
@@ -121,15 +124,15 @@ TEST_CASE("timers: many at once, from many threads") {
 }
 
 TEST_CASE("timers: to a process that is gone by then") {
-  TestNode t;
+  const kit::ManualTime time;
+  TestNode t(time.Into());
   const gen::PID pid = t.Spawn();
   CHECK(t.node.SendAfter(pid, 1, 1ms));
   CHECK(t.node.SendAfter("nobody", 1, 1ms));
   CHECK(t.node.Kill(pid));
-  CHECK(kit::Eventually([&] {
-    const auto info = t.node.Info();
-    return info.dropped_terminated + info.dropped_unknown == 2;
-  }));
+  CHECK(t.Ended(pid));
+  time.Pass(1ms);
+  CHECK(t.node.Info().dropped_terminated == 2);
 }
 
 TEST_CASE("timers: pending at Stop, and handles that outlive the node") {

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include <kit/gate.h>
+#include <kit/manual_time.h>
 #include <node/subject.h>
 
 namespace ergon::node {
@@ -281,15 +282,17 @@ TEST_CASE("wait: thousands of processes in Call at once on two workers") {
 TEST_CASE("wait: a late response never disturbs the next call") {
   Notes<Question> questions;
   int answer = 0;
-  TestNode t;
+  const kit::ManualTime time;
+  TestNode t(time.Into());
   const gen::PID server = t.Spawn(KeepOpen(questions));
   const gen::PID pid = t.Spawn();
   const gen::PID helper = t.Spawn();
   t.Begin(pid, [&](Subject& self) {
     CHECK(self.Call<int>(server, 1, {.timeout = 1ms}).error() == gen::ErrTimeout);
-    answer = self.Call<int>(server, 2, kPatient).value();
+    answer = self.Call<int>(server, 2, {.timeout = gen::kInfinite}).value();
   });
-  CHECK(kit::Eventually([&] { return questions.size() == 2; }));
+  REQUIRE(kit::Eventually([&] { return questions.size() == 1; }));
+  REQUIRE(time.PassUntil([&] { return questions.size() == 2; }, 1ms));
   const Question late = questions.All()[0];
   const Question next = questions.All()[1];
   CHECK(late.from == pid);
@@ -303,7 +306,7 @@ TEST_CASE("wait: a late response never disturbs the next call") {
           gen::ErrResponseIgnored);
   }));
   CHECK(t.node.SendResponse(late.from, late.ref, 1).error() == gen::ErrResponseIgnored);
-  CHECK(t.IsWaiting(pid));
+  CHECK(t.EventuallyWaiting(pid));
   CHECK(t.node.SendResponse(next.from, next.ref, 2));
   CHECK(t.node.SendResponse(next.from, next.ref, 3).error() == gen::ErrResponseIgnored);
   CHECK(t.Run(pid, [](Subject&) {}));
@@ -376,7 +379,7 @@ TEST_CASE("wait: time-outs that race with responses") {
         if (value % 3 == 0) (void)self.Sleep(std::chrono::microseconds(value % 200));
         return gen::Reply(value);
       }});
-  const int rounds = kit::Scaled(3'000, 10);
+  const int rounds = kit::Scaled(1'000, 5);
   for (int i = 0; i < 4; ++i) {
     pids.push_back(t.Spawn());
     t.Begin(pids.back(), [&](Subject& self) {
@@ -508,6 +511,7 @@ TEST_CASE("wait: killed while it waits, a process unwinds its stack") {
     Unwound guard(unwound);
     (void)self.Call<int>(server, 1, {.timeout = gen::kInfinite}).value();
   });
+  REQUIRE(kit::Eventually([&] { return questions.size() == 2; }));
   for (const gen::PID pid : {calls, sleeps, throws}) {
     REQUIRE(t.EventuallyWaiting(pid));
     CHECK(t.node.Kill(pid));
@@ -560,6 +564,7 @@ TEST_CASE("wait: an exit signal ends a wait, unless it is trapped") {
 }
 
 TEST_CASE("wait: kills that race with answers") {
+  std::atomic<int> begun{0};
   std::atomic<int> unwound{0};
   TestNode t;
   const gen::PID echo = t.Spawn(Echo());
@@ -567,6 +572,7 @@ TEST_CASE("wait: kills that race with answers") {
   for (int i = 0; i < rounds; ++i) {
     const gen::PID pid = t.Spawn();
     t.Begin(pid, [&](Subject& self) {
+      begun.fetch_add(1);
       Unwound guard(unwound);
       while (self.Call<int>(echo, 1, kPatient)) {
       }
@@ -574,7 +580,7 @@ TEST_CASE("wait: kills that race with answers") {
     for (int k = 0; k < i % 7; ++k) std::this_thread::yield();
     (void)t.node.Kill(pid);
     CHECK(t.Ended(pid));
-    if (unwound != i + 1) unwound = i + 1;  // killed before it began
+    CHECK(unwound == begun);
   }
   CHECK(t.Run(echo, [](Subject&) {}));
 }
@@ -623,7 +629,8 @@ TEST_CASE("wait: messages that arrive meanwhile are handled afterwards, in order
 
 TEST_CASE("wait: an expired request is skipped and counted") {
   std::atomic<int> handled{0};
-  TestNode t;
+  const kit::ManualTime time;
+  TestNode t(time.Into());
   const gen::PID server = t.Spawn({.call = [&](Subject&, gen::PID, gen::Ref, gen::Message&) {
     handled.fetch_add(1);
     return gen::Reply(1);
@@ -633,10 +640,12 @@ TEST_CASE("wait: an expired request is skipped and counted") {
           [&](Subject& self) { CHECK(self.Call<bool>(gate.pid(), kit::EnterGate{}, kPatient)); });
   REQUIRE(t.EventuallyWaiting(server));
   const gen::PID caller = t.Spawn();
-  CHECK(t.Run(caller, [&](Subject& self) {
+  t.Begin(caller, [&](Subject& self) {
     CHECK(self.Call<int>(server, 1, {.timeout = 1ms}).error() == gen::ErrTimeout);
-    CHECK(self.Sleep(25ms));  // until the coarse clock has seen it
-  }));
+  });
+  REQUIRE(t.EventuallyWaiting(caller));
+  time.Pass(2ms);
+  CHECK(t.Run(caller, [](Subject&) {}));
   gate.Open();
   CHECK(t.node.Call<int>(server, 1, kPatient).value() == 1);
   CHECK(handled == 1);
