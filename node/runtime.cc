@@ -22,10 +22,7 @@ namespace {
 
 // Tells incarnations of a node name apart, also those of different programs.
 std::uint32_t MakeCreation() {
-  std::random_device random;
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now).count();
-  const auto creation = static_cast<std::uint32_t>(seconds) ^ (random() << 16);
+  const std::uint32_t creation = std::random_device()();
   return creation < 4 ? creation + 4 : creation;  // 0 to 3 are reserved by the Erlang distribution
 }
 
