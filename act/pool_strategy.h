@@ -54,7 +54,8 @@ class PoolStrategy {
     return strategy;
   }
   // All messages wait in one queue, in the order of arrival; who is free takes the next.
-  // Of PoolOptions::worker_mailbox_size times the number of workers messages may wait.
+  // Of PoolOptions::worker_mailbox_size times the number of workers messages may wait, and one that comes just
+  // when the last place is taken.
   static PoolStrategy SharedQueue() { return PoolStrategy(Kind::kSharedQueue); }
   // Messages with equal keys go to the same worker and are handled in order. `key` takes a message of type
   // T, or of any of the types given, and returns what std::hash takes; it is called in the pool's turns,

@@ -153,6 +153,7 @@ TEST_CASE("watchdog: not those that suspend themselves, block in a stretch or ar
   done = true;
   slow_gate.Open();
   gate.Open();
+  CHECK(t.node.Kill(waits));
 }
 
 TEST_CASE("watchdog: what receives the log lines may look at the node meanwhile") {
