@@ -257,9 +257,10 @@ TEST_CASE("C40 A thousand inspections in a second take less than 2 % of one proc
   fixture.HoldEach(gate, pool.Workers());
   for (int i = 0; i < 1000; ++i) fixture.node.Send(pool.pid(), Job{i}).value();
   constexpr int kInspections = 1000;
+  constexpr std::int64_t kLimit = kit::kSanitized ? INT64_MAX : 20'000'000;  // 2 % of a second
   // The best of several: what others do to the caches is not the pool's.
   std::int64_t least = INT64_MAX;
-  for (int round = 0; round < 10; ++round) {
+  const bool is_cheap = Eventually([&] {
     const std::int64_t before = ProcessorTime();
     for (int i = 0; i < kInspections; ++i) {
       // What a monitor asks for.
@@ -268,10 +269,11 @@ TEST_CASE("C40 A thousand inspections in a second take less than 2 % of one proc
       REQUIRE(answer->at("messages_queued") == "1000");
     }
     least = std::min(least, ProcessorTime() - before);
-  }
+    return least < kLimit;
+  });
   const double each = static_cast<double>(least) / kInspections / 1000;
   MESSAGE(each, " us of processor time for each");
-  if (!kit::kSanitized) CHECK(least < 20'000'000);  // 2 % of a second
+  CHECK(is_cheap);
   gate.Open();
   CHECK(pool.EventuallyAtRest());
 }
