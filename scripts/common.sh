@@ -1,5 +1,5 @@
 # What the scripts in this folder share; sourced by each.
-# shellcheck shell=bash disable=SC2034
+# shellcheck shell=bash
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 jobs=$(nproc 2>/dev/null || echo 2)
 
@@ -9,13 +9,14 @@ die() {
   exit 1
 }
 
-# How programs with a thread sanitizer are begun: this compiler's gives up where the kernel spreads addresses
-# over more than 28 bits.
-without_address_randomisation=()
-if [[ $(cat /proc/sys/vm/mmap_rnd_bits 2>/dev/null || echo 0) -gt 28 ]] &&
-  setarch --addr-no-randomize true 2>/dev/null; then
-  without_address_randomisation=(setarch --addr-no-randomize)
-fi
+# tsan_prefix: prints how programs with a thread sanitizer are begun. This compiler's gives up where the kernel
+# spreads addresses over more than 28 bits.
+tsan_prefix() {
+  if [[ $(cat /proc/sys/vm/mmap_rnd_bits 2>/dev/null || echo 0) -gt 28 ]] &&
+    setarch --addr-no-randomize true 2>/dev/null; then
+    echo setarch --addr-no-randomize
+  fi
+}
 
 # usage_if_asked "$@": prints the comment at the head of the calling script for -h and --help.
 usage_if_asked() {

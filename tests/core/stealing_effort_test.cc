@@ -121,7 +121,7 @@ TEST_CASE("watching: who runs what is told, until all sleep; the next one to wak
     dispatcher->SetWatch([&] { calls.fetch_add(1); });
     REQUIRE(dispatcher->Start(nullptr));
     int before = 0;
-    // A worker's nap may end just then, and count as waking up.
+    // Looked at before: a worker's nap may end just then, and be the one that is told.
     CHECK(Eventually([&] {
       before = calls;
       return !dispatcher->WatchWhileAwake();
@@ -131,7 +131,7 @@ TEST_CASE("watching: who runs what is told, until all sleep; the next one to wak
       return TurnEnd::kIdle;
     });
     dispatcher->Schedule(busy);
-    CHECK(Eventually([&] { return calls > before; }));
+    CHECK(Eventually([&] { return calls == before + 1; }));
     int seen = 0;
     std::uint64_t number = 0;
     CHECK(Eventually([&] {

@@ -9,16 +9,16 @@
 #include <utility>
 
 #include <ergon/core/dispatcher.h>
-#include <ergon/core/sanitizers.h>
 #include <ergon/core/sync.h>
 #include <ergon/core/worker.h>
 
+#include <kit/eventually.h>
+
 namespace ergon::core::testing {
 
-inline constexpr bool kSanitized = ERGON_ASAN || ERGON_TSAN;
+using kit::kDeadline;
+using kit::kSanitized;
 
-// No test waits longer for anything.
-inline constexpr std::chrono::seconds kDeadline(kSanitized ? 60 : 20);
 inline constexpr std::int64_t kDeadlineNs = std::chrono::nanoseconds(kDeadline).count();
 
 template <typename Condition>

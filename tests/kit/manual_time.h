@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -21,6 +22,9 @@ class ManualTime {
     options.timers = timers_;
     return options;
   }
+
+  // Since the beginning; ns.
+  [[nodiscard]] std::int64_t Now() const { return clock_->Now(); }
 
   // One thread at a time. What is due by then has been fired when it returns; what that has sent may
   // still be on its way.

@@ -1,9 +1,7 @@
 #include <atomic>
 #include <stdexcept>
 
-#include <ergon/core/clock.h>
-#include <ergon/core/timer_queue.h>
-
+#include <kit/manual_time.h>
 #include <node/subject.h>
 
 namespace ergon::node {
@@ -21,21 +19,16 @@ sys_seconds At(unsigned day, int hour, int minute = 0, int second = 0) {
 struct CronNode {
   CronNode() : t(Options()) {}
   gen::NodeOptions Options() {
-    gen::NodeOptions options;
-    options.clock = clock;
-    options.timers = timers;
+    gen::NodeOptions options = time.Into();
     options.wall_clock = [this] {
       return std::chrono::time_point_cast<std::chrono::system_clock::duration>(
-          At(27, 12) + std::chrono::nanoseconds(clock->Now()) + set.load());
+          At(27, 12) + std::chrono::nanoseconds(time.Now()) + set.load());
     };
     return options;
   }
   // Lets time pass, second by second.
-  void Pass(std::chrono::seconds time) {
-    for (std::int64_t i = 0; i < time.count(); ++i) {
-      clock->AdvanceBy(1'000'000'000);
-      timers->RunDue();
-    }
+  void Pass(std::chrono::seconds seconds) const {
+    for (std::int64_t i = 0; i < seconds.count(); ++i) time.Pass(1s);
   }
   void AddSend(gen::Atom name, std::string spec, gen::Target to, bool enabled = true) {
     CHECK(t.node.AddCronJob({.name = name,
@@ -44,8 +37,7 @@ struct CronNode {
                              .enabled = enabled}));
   }
 
-  const std::shared_ptr<core::ManualClock> clock = std::make_shared<core::ManualClock>();
-  const std::shared_ptr<core::TimerQueue> timers = std::make_shared<core::TimerQueue>(*clock);
+  const kit::ManualTime time;
   std::atomic<std::chrono::seconds> set{std::chrono::seconds(0)};  // by hand
   TestNode t;
 };

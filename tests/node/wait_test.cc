@@ -31,8 +31,6 @@ Handlers Echo() {
   }};
 }
 
-constexpr gen::CallOptions kPatient{.timeout = kit::kDeadline};
-
 int HelperBelow(Subject& self, gen::PID echo, int depth) {
   if (depth == 0) return self.Call<int>(echo, 1, kPatient).value();
   const int below = HelperBelow(self, echo, depth - 1);

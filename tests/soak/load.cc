@@ -131,6 +131,8 @@ void Load::Stop(Verdict& verdict) {
   for (const gen::PID keeper : keepers_) (void)node_.StopProcess(keeper, kPatience);
   keepers_.clear();
   CheckEmpty(node_, verdict);
+  // Who waits for a call learns its outcome when nothing of the call is left.
+  (void)WaitUntil([this] { return stage_.async_calls.load() == stage_.async_outcomes.load(); });
   CheckConservation(stage_, node_.MessageBalance(), verdict);
 }
 
