@@ -54,7 +54,7 @@ bool PoolBroadcastForwarder::PlaceOne(Held& message) {
     if (sent) return true;
   }
   if (!met_caller || routing_.seats().members() != 1) return false;
-  Refuse(std::move(message.envelope), message.given, WaitsForItself(kOnlyWorker));
+  Refuse(std::move(message), WaitsForItself(kOnlyWorker));
   return true;
 }
 
@@ -89,13 +89,13 @@ bool PoolBroadcastForwarder::Spread(Held& message) {
     }
     Held copy{options_.strategy.Copy(*pattern), false};
     host_.Adopt(*copy.envelope);
-    if (!Give(seat, copy)) RefuseFull(std::move(copy.envelope), false);
+    if (!Give(seat, copy)) DropMissed(std::move(copy));
   }
   if (message.envelope != nullptr) return false;
   for (; missed > 0; --missed) {
     core::EnvelopePtr copy = options_.strategy.Copy(*pattern);
     host_.Adopt(*copy);
-    RefuseFull(std::move(copy), false);
+    DropMissed({std::move(copy), false});
   }
   return true;
 }
@@ -144,7 +144,7 @@ bool PoolBroadcastForwarder::Ask(Held& message) {
   if (routing_.seats().members() != 1 || routing_.seats().FindWorker(caller) == nullptr) {
     return false;
   }
-  Refuse(std::move(message.envelope), false, WaitsForItself(kOnlyWorker));
+  Refuse(std::move(message), WaitsForItself(kOnlyWorker));
   return true;
 }
 

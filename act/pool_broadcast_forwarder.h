@@ -35,7 +35,6 @@ class PoolBroadcastForwarder final : public PoolForwarder {
   void Settle() override;
   void Drain() override;
   void Close() override { accepts_ = false; }
-  [[nodiscard]] bool HasDrained() const override { return held_.empty() && pending_.empty(); }
   void End() override;
   // A worker's last answers come after the news of its end.
   [[nodiscard]] bool HasFinished() const override { return asked_.empty(); }

@@ -13,10 +13,15 @@ struct PoolCounters {
   std::uint64_t expired = 0;   // requests that workers skipped, of those that have ended
   // Accepted by the pool and handled by nobody:
   std::uint64_t lost_crashed = 0;
-  std::uint64_t lost_full = 0;
+  std::uint64_t lost_full = 0;    // dropped by a policy
+  std::uint64_t lost_missed = 0;  // copies of a broadcast for workers that were full
   std::uint64_t lost_terminated = 0;
-  // Of those, the ones that no worker ever had.
+  // Handled or lost without ever having been given to a worker.
   std::uint64_t never_given = 0;
+
+  [[nodiscard]] std::uint64_t Lost() const noexcept {
+    return lost_crashed + lost_full + lost_missed + lost_terminated;
+  }
 };
 
 }  // namespace ergon::act

@@ -11,12 +11,6 @@
 #include <ergon/gen/envelope_kind.h>
 
 namespace ergon::act {
-namespace {
-
-constexpr std::int64_t kLogInterval = 1'000'000'000;  // ns
-
-}  // namespace
-
 std::unique_ptr<PoolForwarder> PoolForwarder::Make(gen::ProcessHost& host, PoolRouting& routing,
                                                    PoolCounters& counters,
                                                    const PoolOptions& options) {
@@ -82,27 +76,30 @@ bool PoolForwarder::DropExpired(Held& message) {
   return true;
 }
 
-void PoolForwarder::Refuse(core::EnvelopePtr envelope, bool given, const gen::Error& error) {
+void PoolForwarder::Refuse(Held message, const gen::Error& error) {
+  if (message.given) {
+    ++counters_.handled;  // it counts as forwarded, and here is its answer
+  } else {
+    rotation_.Refused();
+  }
+  host_.Drop(std::move(message.envelope), gen::DropReason::kMailboxFull, error);
+}
+
+void PoolForwarder::DropFull(Held message) {
+  DropForRoom(std::move(message), counters_.lost_full);
+}
+
+void PoolForwarder::DropMissed(Held message) {
+  DropForRoom(std::move(message), counters_.lost_missed);
+}
+
+void PoolForwarder::DropForRoom(Held message, std::uint64_t& counter) {
   rotation_.Refused();
-  ++counters_.lost_full;
-  if (!given) ++counters_.never_given;
-  host_.Drop(std::move(envelope), gen::DropReason::kMailboxFull, error);
-}
-
-void PoolForwarder::RefuseFull(core::EnvelopePtr envelope, bool given) {
-  Refuse(std::move(envelope), given, gen::ErrProcessMailboxFull);
-  LogRefusal();
-}
-
-void PoolForwarder::LogRefusal() {
-  ++refused_since_log_;
-  const std::int64_t now = host_.Now();
-  if (has_logged_ && now - last_log_ < kLogInterval) return;
-  host_.Log().Warning("all {} workers are full, {} messages dropped", routing_.seats().members(),
-                      refused_since_log_);
-  has_logged_ = true;
-  last_log_ = now;
-  refused_since_log_ = 0;
+  ++counter;
+  if (!message.given) ++counters_.never_given;
+  host_.NoteShortage();
+  host_.Drop(std::move(message.envelope), gen::DropReason::kMailboxFull,
+             gen::ErrProcessMailboxFull);
 }
 
 void PoolForwarder::DropTerminated(Held& message) {

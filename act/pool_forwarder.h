@@ -57,13 +57,13 @@ class PoolForwarder {
   // the above, until End.
   virtual void Settle() = 0;
 
-  // The pool is asked to end. What waits still goes to the workers, as far as they can take it.
+  // The pool is asked to end. What waits still goes to the workers.
   virtual void Drain() = 0;
   // After Drain: nothing more is accepted.
   virtual void Close() = 0;
-  // After Drain: nothing waits any more that a worker could take.
-  [[nodiscard]] virtual bool HasDrained() const = 0;
-  // The workers have been told to end. From now on everything is dropped.
+  // After Drain: nothing waits here any more. What workers leave behind that crash may wait again.
+  [[nodiscard]] bool HasDrained() const { return held() == 0; }
+  // Time is up. From now on everything is dropped.
   virtual void End() = 0;
 
   // When all workers have ended: nothing is on its way here any more that somebody waits for.
@@ -111,9 +111,12 @@ class PoolForwarder {
   [[nodiscard]] bool Salvage(Held& message);
   // Ends a request whose caller has stopped waiting; false: it is none.
   bool DropExpired(Held& message);
-  void Refuse(core::EnvelopePtr envelope, bool given, const gen::Error& error);
-  // As Refuse, when everybody is full.
-  void RefuseFull(core::EnvelopePtr envelope, bool given);
+  // Answers a request that cannot be taken.
+  void Refuse(Held message, const gen::Error& error);
+  // Drops a message for want of room, as the policy of the workers' mailboxes says.
+  void DropFull(Held message);
+  // The same for a copy of a broadcast, which others have room for.
+  void DropMissed(Held message);
   void DropTerminated(Held& message);
   void ArmRetry();
   void CancelRetry();
@@ -128,16 +131,12 @@ class PoolForwarder {
   std::uint64_t overloaded_ = 0;
 
  private:
-  void LogRefusal();
+  void DropForRoom(Held message, std::uint64_t& counter);
 
   bool main_is_held_ = false;
   bool retry_is_armed_ = false;
   gen::TimerHandle retry_timer_;
   std::uint64_t expired_ = 0;
-  // Refusals are logged once a second.
-  std::int64_t last_log_ = 0;
-  std::uint64_t refused_since_log_ = 0;
-  bool has_logged_ = false;
 };
 
 }  // namespace ergon::act

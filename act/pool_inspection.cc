@@ -65,8 +65,7 @@ std::vector<PoolFigures::Worker> ObserveWorkers(const gen::ProcessHost& host, Po
 
 std::uint64_t CountForwarded(const PoolCounters& counters,
                              const std::vector<PoolFigures::Worker>& workers) {
-  std::uint64_t count =
-      counters.handled + counters.lost_crashed + counters.lost_full + counters.lost_terminated;
+  std::uint64_t count = counters.handled + counters.Lost();
   for (const PoolFigures::Worker& worker : workers) {
     const gen::WorkerProgress& progress = worker.progress;
     count += progress.handled + progress.dropped + progress.queued + (progress.current ? 1 : 0);
@@ -95,7 +94,7 @@ gen::Inspection InspectPool(const PoolFigures& figures, gen::Inspection added,
     handled += worker.progress.handled;
     expired += worker.progress.expired;
     if (worker.progress.busy) ++busy;
-    if (worker.seat.leaving) continue;
+    if (worker.seat.leaving && !worker.seat.dismissed) continue;
     ++(worker.seat.state == SeatState::kReady ? ready : starting);
     put(fmt::format("worker.{}", ++members), DescribeWorker(worker));
   }
@@ -118,9 +117,10 @@ gen::Inspection InspectPool(const PoolFigures& figures, gen::Inspection added,
   put("messages_overloaded", figures.overloaded);
   put("messages_salvaged", counters.salvaged);
   put("messages_drained", counters.drained);
-  put("messages_lost", counters.lost_crashed + lost_full + counters.lost_terminated);
+  put("messages_lost", counters.Lost() - counters.lost_full + lost_full);
   put("messages_lost_crashed", counters.lost_crashed);
   put("messages_lost_full", lost_full);
+  put("messages_lost_missed", counters.lost_missed);
   put("messages_lost_terminated", counters.lost_terminated);
   put("queue_wait_estimate_us", WaitEstimate(queued, handled, figures.uptime));
   put("state", figures.stopping ? "stopping" : "running");

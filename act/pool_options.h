@@ -41,9 +41,10 @@ struct PoolOptions {
   // Each worker has a thread of its own, for handlers that block it.
   bool worker_detached = false;
 
-  // A worker that ends within a second of its start is replaced at once the first time; if it
-  // happens again and again, after the minimum, doubling to the maximum. More than 0, and in this
-  // order.
+  // A worker that ends is replaced at once if it had handled a message, or lived for a second. One that
+  // had not (its factory or Init fails, or the first message each time) is replaced at once the first
+  // time; if it happens again and again, after the minimum, doubling to the maximum. More than 0, and
+  // in this order.
   std::chrono::nanoseconds restart_backoff_min = std::chrono::milliseconds(10);
   std::chrono::nanoseconds restart_backoff_max = std::chrono::seconds(5);
   // The pool ends with an error when more than `max_restarts` workers have to be replaced within

@@ -7,6 +7,13 @@
 #include <ergon/core/mix.h>
 
 namespace ergon::act {
+namespace {
+
+bool IsImportant(const PoolQueue::Item& item) {
+  return (item.envelope->flags & core::Envelope::kFlagImportant) != 0;
+}
+
+}  // namespace
 
 // -- seats
 
@@ -63,7 +70,7 @@ void PoolQueue::MoveAway(std::uint64_t seat) {
       lane.queue.push_back(std::move(item));
       continue;
     }
-    --waiting_;
+    CountTaken(item);
     KeyState& state = keys_[key];
     if (state.home == seat) state.home = Hash(key);
     --state.messages;  // Push counts it again
@@ -105,6 +112,7 @@ void PoolQueue::ReleaseInFlight(Lane& lane) {
 
 void PoolQueue::Push(Item item, bool front) {
   ++waiting_;
+  if (IsImportant(item)) ++waiting_important_;
   std::deque<Item>* queue = &common_;
   if (item.key) {
     auto [state, is_new] = keys_.try_emplace(*item.key);
@@ -120,6 +128,11 @@ void PoolQueue::Push(Item item, bool front) {
   } else {
     queue->push_back(std::move(item));
   }
+}
+
+void PoolQueue::CountTaken(const Item& item) {
+  --waiting_;
+  if (IsImportant(item)) --waiting_important_;
 }
 
 void PoolQueue::Add(Item item) {
@@ -140,7 +153,7 @@ void PoolQueue::Return(std::uint64_t seat, std::vector<Item> items) {
 PoolQueue::Turn PoolQueue::TakeTurn(std::uint64_t seat, Lane& lane, std::deque<Item>& queue) {
   Turn turn{seat, std::move(queue.front())};
   queue.pop_front();
-  --waiting_;
+  CountTaken(turn.item);
   lane.free = false;
   if (turn.item.key) lane.in_flight.push_back(*turn.item.key);
   return turn;
@@ -192,24 +205,41 @@ void PoolQueue::Done(std::uint64_t seat, bool has_aside) {
   if (lane->leaving) MoveAway(seat);
 }
 
-PoolQueue::Item PoolQueue::Take(bool oldest) {
+template <class Function>
+void PoolQueue::ForEachQueue(Function function) {
+  function(common_);
+  function(homeless_);
+  for (auto& [seat, lane] : lanes_) function(lane.queue);
+}
+
+PoolQueue::Item PoolQueue::TakeOldest() {
   std::deque<Item>* best = nullptr;
-  const auto consider = [&](std::deque<Item>& queue) {
+  ForEachQueue([&](std::deque<Item>& queue) {
     if (queue.empty()) return;
-    const bool is_better = best == nullptr || (oldest ? queue.front().number < best->front().number
-                                                      : queue.back().number > best->back().number);
-    if (is_better) best = &queue;
-  };
-  consider(common_);
-  consider(homeless_);
-  for (auto& [seat, lane] : lanes_) consider(lane.queue);
-  Item item = std::move(oldest ? best->front() : best->back());
-  if (oldest) {
-    best->pop_front();
-  } else {
-    best->pop_back();
-  }
-  --waiting_;
+    if (best == nullptr || queue.front().number < best->front().number) best = &queue;
+  });
+  Item item = std::move(best->front());
+  best->pop_front();
+  CountTaken(item);
+  if (item.key) Release(*item.key);
+  return item;
+}
+
+std::optional<PoolQueue::Item> PoolQueue::TakeNewest() {
+  std::deque<Item>* best = nullptr;
+  std::deque<Item>::iterator newest;
+  ForEachQueue([&](std::deque<Item>& queue) {
+    const auto found = std::find_if(queue.rbegin(), queue.rend(),
+                                    [](const Item& item) { return !IsImportant(item); });
+    if (found == queue.rend()) return;
+    if (best != nullptr && newest->number > found->number) return;
+    best = &queue;
+    newest = std::prev(found.base());
+  });
+  if (best == nullptr) return std::nullopt;
+  Item item = std::move(*newest);
+  best->erase(newest);
+  CountTaken(item);
   if (item.key) Release(*item.key);
   return item;
 }

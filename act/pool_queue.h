@@ -60,11 +60,14 @@ class PoolQueue {
   // 0: they do not come from a known seat.
   void Return(std::uint64_t seat, std::vector<Item> items);
 
-  // The oldest or the newest that waits. There must be one.
-  [[nodiscard]] Item TakeOldest() { return Take(true); }
-  [[nodiscard]] Item TakeNewest() { return Take(false); }
+  // The oldest that waits. There must be one.
+  [[nodiscard]] Item TakeOldest();
+  // The newest that is not important (core::Envelope::kFlagImportant); none: all of them are.
+  [[nodiscard]] std::optional<Item> TakeNewest();
   [[nodiscard]] std::vector<Item> TakeAll();
   [[nodiscard]] std::size_t waiting() const noexcept { return waiting_; }
+  // Of those, the important ones.
+  [[nodiscard]] std::size_t waiting_important() const noexcept { return waiting_important_; }
   [[nodiscard]] std::size_t waiting_given() const;
 
  private:
@@ -87,7 +90,9 @@ class PoolQueue {
   void ReleaseInFlight(Lane& lane);
   void MoveAway(std::uint64_t seat);
   Turn TakeTurn(std::uint64_t seat, Lane& lane, std::deque<Item>& queue);
-  [[nodiscard]] Item Take(bool oldest);
+  template <class Function>
+  void ForEachQueue(Function function);
+  void CountTaken(const Item& item);
 
   std::unordered_map<std::uint64_t, Lane> lanes_;
   std::deque<Item> common_;
@@ -96,6 +101,7 @@ class PoolQueue {
   std::deque<std::uint64_t> free_;      // seats, longest free first; some are not free any more
   std::deque<std::uint64_t> runnable_;  // seats that were free and had messages of their own
   std::size_t waiting_ = 0;
+  std::size_t waiting_important_ = 0;
   std::uint64_t last_number_ = 0;
 };
 

@@ -42,8 +42,8 @@ void PoolQueueForwarder::Arrived(core::Envelope& envelope) {
   GiveAll();
   if (!options_.WorkersMakeRoom() || Bound() == 0 || queue_.waiting() <= Bound()) return;
   const bool oldest = options_.worker_mailbox.overflow() == gen::Overflow::kDropOldest;
-  PoolQueue::Item dropped = oldest ? queue_.TakeOldest() : queue_.TakeNewest();
-  RefuseFull(std::move(dropped.envelope), dropped.given);
+  auto dropped = oldest ? std::optional(queue_.TakeOldest()) : queue_.TakeNewest();
+  if (dropped) DropFull({std::move(dropped->envelope), dropped->given});
 }
 
 bool PoolQueueForwarder::RefuseRequest(Held& message, std::optional<std::uint64_t> key) {
@@ -53,7 +53,7 @@ bool PoolQueueForwarder::RefuseRequest(Held& message, std::optional<std::uint64_
     const bool waits_for_itself =
         key ? queue_.HomeOf(*key) == caller->second : routing_.seats().members() == 1;
     if (waits_for_itself) {
-      Refuse(std::move(message.envelope), false,
+      Refuse(std::move(message),
              WaitsForItself(key ? "the worker of the request's key" : kOnlyWorker));
       return true;
     }
@@ -61,7 +61,7 @@ bool PoolQueueForwarder::RefuseRequest(Held& message, std::optional<std::uint64_
   const std::chrono::nanoseconds excess = ExcessWait();
   if (excess.count() == 0) return false;
   ++overloaded_;
-  Refuse(std::move(message.envelope), false, gen::Error::Overloaded(excess));
+  Refuse(std::move(message), gen::Error::Overloaded(excess));
   return true;
 }
 
@@ -192,7 +192,11 @@ void PoolQueueForwarder::Settle() {
 
 void PoolQueueForwarder::SettleMain() {
   const std::size_t waiting = queue_.waiting();
-  const std::size_t bound = options_.WorkersMakeRoom() ? 0 : Bound();
+  // The newest are not dropped to make room if they are important.
+  const bool all_stay = options_.worker_mailbox.overflow() == gen::Overflow::kDropNewest &&
+                        queue_.waiting_important() >= Bound();
+  const bool makes_room = options_.WorkersMakeRoom() && !all_stay;
+  const std::size_t bound = makes_room ? 0 : Bound();
   const std::chrono::nanoseconds excess = ExcessWait();
   const bool is_full = bound != 0 && waiting >= bound;
   bool hold = false;

@@ -30,7 +30,6 @@ class PoolQueueForwarder final : public PoolForwarder {
   void Settle() override;
   void Drain() override;
   void Close() override { accepts_ = false; }
-  [[nodiscard]] bool HasDrained() const override { return queue_.waiting() == 0; }
   void End() override;
 
   [[nodiscard]] std::size_t held() const override { return queue_.waiting(); }

@@ -10,16 +10,15 @@ PoolRestarts::PoolRestarts(const PoolOptions& options)
       max_restarts_(options.max_restarts),
       period_(options.restart_period) {}
 
-std::chrono::nanoseconds PoolRestarts::Delay(std::optional<std::chrono::nanoseconds> lived,
-                                             int& quick_deaths) const {
-  if (lived && *lived >= kHealthy) {
-    quick_deaths = 0;
+std::chrono::nanoseconds PoolRestarts::Delay(bool was_healthy, int& failures) const {
+  if (was_healthy) {
+    failures = 0;
     return std::chrono::nanoseconds::zero();
   }
-  if (++quick_deaths == 1) return std::chrono::nanoseconds::zero();
+  if (++failures == 1) return std::chrono::nanoseconds::zero();
   std::chrono::nanoseconds delay = backoff_min_;
   // Halving the maximum instead of doubling the delay cannot overflow.
-  for (int i = 2; i < quick_deaths; ++i) {
+  for (int i = 2; i < failures; ++i) {
     if (delay > backoff_max_ / 2) return backoff_max_;
     delay *= 2;
   }

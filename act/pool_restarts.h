@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
-#include <optional>
 #include <string>
 
 #include <ergon/act/pool_options.h>
@@ -15,17 +14,19 @@ namespace ergon::act {
 
 class PoolRestarts {
  public:
-  // A worker that lives at least so long is healthy: the failures before it are forgotten.
+  // A worker that has handled a message, or lived at least so long, is healthy: the failures of its place
+  // are forgotten.
   static constexpr std::chrono::nanoseconds kHealthy = std::chrono::seconds(1);
+  [[nodiscard]] static bool WasHealthy(std::uint64_t handled, std::chrono::nanoseconds lived) {
+    return handled != 0 || lived >= kHealthy;
+  }
 
   explicit PoolRestarts(const PoolOptions& options);
 
-  // How long to wait before a worker is replaced that has lived for `lived` (none: it never
-  // finished its Init). `quick_deaths` is the count of its place in the pool, 0 at first. Zero for
-  // the end of a healthy worker and for the first quick one in a row; then the minimum, doubling to
-  // the maximum.
-  [[nodiscard]] std::chrono::nanoseconds Delay(std::optional<std::chrono::nanoseconds> lived,
-                                               int& quick_deaths) const;
+  // How long to wait before a worker that has ended is replaced. `failures` is the count of its place in
+  // the pool, 0 at first: workers in a row that were not healthy. Zero for the end of a healthy one
+  // and for the first failure in a row; then the minimum, doubling to the maximum.
+  [[nodiscard]] std::chrono::nanoseconds Delay(bool was_healthy, int& failures) const;
 
   // Notes that a worker has to be replaced; true when there were too many of them within the
   // period.

@@ -9,6 +9,8 @@
 namespace ergon::act {
 namespace {
 
+constexpr std::size_t kMaxMain = kMaxMailboxSize;
+
 gen::SenderRules RulesOf(const PoolOptions& options) {
   gen::SenderRules rules;
   rules.seed = options.strategy.seed();
@@ -30,14 +32,12 @@ gen::SenderRules RulesOf(const PoolOptions& options) {
 
 PoolRotationForwarder::PoolRotationForwarder(gen::ProcessHost& host, PoolRouting& routing,
                                              PoolCounters& counters, const PoolOptions& options)
-    : PoolForwarder(host, routing, counters),
-      makes_room_(options.WorkersMakeRoom()),
-      measures_(options.admission_limit.count() != 0) {
+    : PoolForwarder(host, routing, counters), options_(options) {
   host.SetSenderRules(RulesOf(options));
 }
 
 void PoolRotationForwarder::SetDuties() {
-  if (!measures_) return;
+  if (options_.admission_limit.count() == 0) return;
   for (const auto& [number, seat] : routing_.seats().all()) {
     if (seat.worker) host_.SetDuty(seat.worker, gen::WorkerDuty::kMeasure);
   }
@@ -45,8 +45,12 @@ void PoolRotationForwarder::SetDuties() {
 
 void PoolRotationForwarder::Arrived(core::Envelope& envelope) {
   Held message{host_.Detach(envelope), false};
+  if (!accepts_ || mode_ == Mode::kEnded) {
+    DropTerminated(message);
+    return;
+  }
   // If something is held already, this one was on its way when that began.
-  if (!held_.empty() || Place(message) == Outcome::kHold) held_.push_back(std::move(message));
+  if (!held_.empty() || !Place(message)) held_.push_back(std::move(message));
 }
 
 void PoolRotationForwarder::Inherited(gen::PID /*worker*/,
@@ -56,14 +60,14 @@ void PoolRotationForwarder::Inherited(gen::PID /*worker*/,
     Held message{std::move(envelope), false};
     if (!Salvage(message)) continue;
     // Behind one that nobody took, the others wait as well: they are in order.
-    if (!rest.empty() || Place(message) == Outcome::kHold) rest.push_back(std::move(message));
+    if (!rest.empty() || !Place(message)) rest.push_back(std::move(message));
   }
   held_.insert(held_.begin(), std::make_move_iterator(rest.begin()),
                std::make_move_iterator(rest.end()));
 }
 
 void PoolRotationForwarder::Flush() {
-  while (!held_.empty() && Place(held_.front()) == Outcome::kTaken) held_.pop_front();
+  while (!held_.empty() && Place(held_.front())) held_.pop_front();
 }
 
 void PoolRotationForwarder::WorkerReady() {
@@ -105,25 +109,25 @@ bool PoolRotationForwarder::Offer(Held& message, Met& met) {
   return false;
 }
 
-PoolRotationForwarder::Outcome PoolRotationForwarder::Place(Held& message) {
-  if (DropExpired(message)) return Outcome::kTaken;
-  Met met;
-  if (mode_ != Mode::kEnded && Offer(message, met)) return Outcome::kTaken;
-  if (mode_ != Mode::kRunning) {
+bool PoolRotationForwarder::Place(Held& message) {
+  if (DropExpired(message)) return true;
+  if (mode_ == Mode::kEnded) {
     DropTerminated(message);
-    return Outcome::kTaken;
+    return true;
   }
-  if (routing_.NobodyTook(met.dead) == PoolRouting::Unplaced::kHold) return Outcome::kHold;
-  if (met.caller && routing_.seats().members() == 1) {
-    Refuse(std::move(message.envelope), message.given, WaitsForItself(kOnlyWorker));
-  } else if (!MakeRoom(message)) {
-    RefuseFull(std::move(message.envelope), message.given);
+  Met met;
+  if (Offer(message, met)) return true;
+  // A worker that is dead will be replaced by one that has room.
+  const bool is_full = !met.dead && routing_.seats().pending() == 0;
+  if (is_full && met.caller && routing_.seats().members() == 1) {
+    Refuse(std::move(message), WaitsForItself(kOnlyWorker));
+    return true;
   }
-  return Outcome::kTaken;
+  return is_full && mode_ == Mode::kRunning && MakeRoom(message);
 }
 
 bool PoolRotationForwarder::MakeRoom(Held& message) {
-  if (!makes_room_) return false;
+  if (!options_.WorkersMakeRoom()) return false;
   const gen::PID self = host_.Self();
   const gen::PID worker{rotation_.Next(), self.node, self.creation};
   const bool sent = worker.id != 0 && host_.ForwardMakingRoom(worker, message.envelope);
@@ -132,17 +136,29 @@ bool PoolRotationForwarder::MakeRoom(Held& message) {
 }
 
 void PoolRotationForwarder::Settle() {
-  if (mode_ != Mode::kRunning) return;
   const bool hold = !held_.empty();
   const bool has_ready = routing_.seats().ready() > 0;
+  // Workers that are ready took nothing, so they were full; see kRetry.
+  if (hold && has_ready) ArmRetry();
+  if (mode_ != Mode::kRunning) return;
   if (hold || !has_ready) host_.AcceptMain();
   HoldMain(hold);
-  if (hold) {
-    // Workers that are ready took nothing, so they were full; see kRetry.
-    if (has_ready) ArmRetry();
-  } else if (has_ready && !host_.IsMainRedirected()) {
+  LimitMain();
+  if (!hold && has_ready && !host_.IsMainRedirected()) {
     (void)host_.TryRedirectMain();  // false: again after the next message
   }
+}
+
+void PoolRotationForwarder::LimitMain() {
+  std::size_t room = 0;  // any number
+  if (const auto bound = static_cast<std::size_t>(options_.WorkerBound()); bound != 0) {
+    // At least one: 0 means something else, and a sender may be the first to meet a dead worker.
+    const std::size_t missing = std::min(routing_.seats().pending() * bound, kMaxMain);
+    room = std::max<std::size_t>(1, missing - std::min(missing, held_.size()));
+  } else if (!held_.empty() && routing_.seats().ready() > 0) {
+    room = 1;  // they are full, with a bound that only their own kind of mailbox knows
+  }
+  host_.SetMailboxSize(static_cast<std::uint32_t>(room));
 }
 
 void PoolRotationForwarder::Drain() {

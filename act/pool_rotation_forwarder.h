@@ -2,9 +2,12 @@
 //
 // Most of the time senders do: the Main lane is *redirected*, and they use the rotation. The pool
 // forwards what arrived before that, what could not be placed by its sender because workers were
-// dead, and what a worker left behind when it ended. A message that nobody takes while a worker is
-// being replaced is *held*; then newer ones stay in the mailbox, so that order is kept, and count
-// against its bound.
+// dead, and what a worker left behind when it ended. A message that nobody takes is *held* until
+// somebody does; newer ones stay in the mailbox meanwhile, so that order is kept.
+//
+// Accepted is kept, and memory is bounded: the pool itself takes as many messages as the workers
+// that are being replaced would, less what it holds for them. So what it has finds room when they
+// are there, and all together never have more than their number times their bound.
 #pragma once
 
 #include <cstddef>
@@ -28,18 +31,14 @@ class PoolRotationForwarder final : public PoolForwarder {
   void Progressed(gen::PID /*worker*/) override {}
   void Retry() override;
   void Settle() override;
-  // What nobody takes at once is dropped from now on.
   void Drain() override;
-  void Close() override {}
-  [[nodiscard]] bool HasDrained() const override { return true; }
+  void Close() override { accepts_ = false; }
   void End() override;
 
   [[nodiscard]] std::size_t held() const override { return held_.size(); }
   [[nodiscard]] std::size_t held_given() const override { return CountGiven(held_); }
 
  private:
-  enum class Outcome : std::uint8_t { kTaken, kHold };
-
   // Whom a message has met that nobody took; the others were full.
   struct Met {
     bool dead = false;
@@ -51,15 +50,15 @@ class PoolRotationForwarder final : public PoolForwarder {
   void Flush();
   // Tries the workers, at most once round. False: nobody took it.
   bool Offer(Held& message, Met& met);
-  // Offers, and decides what becomes of it when nobody takes it.
-  Outcome Place(Held& message);
+  // False: it has to be held.
+  bool Place(Held& message);
   // False: nobody has, or the workers' mailboxes refuse.
   bool MakeRoom(Held& message);
+  void LimitMain();
 
-  // When all workers are full, one of them drops a message for a new one.
-  const bool makes_room_;
-  const bool measures_;
+  const PoolOptions& options_;
   std::deque<Held> held_;
+  bool accepts_ = true;
 };
 
 }  // namespace ergon::act

@@ -6,31 +6,29 @@ namespace ergon::act {
 
 PoolRouting::PoolRouting(const PoolOptions& options) : restarts_(options) {}
 
-PoolRouting::Decision PoolRouting::WorkerEnded(gen::PID worker, std::int64_t now) {
+PoolRouting::Decision PoolRouting::WorkerEnded(gen::PID worker, std::uint64_t handled,
+                                               std::int64_t now) {
   PoolSeat* seat = seats_.FindWorker(worker);
   if (seat == nullptr) return {};
-  if (seat->leaving || stopping_) {
+  const bool was_ready = seat->state == SeatState::kReady;
+  const std::int64_t lived = was_ready ? now - seat->ready_at : 0;
+  if (!seat->leaving) seats_.Ended(*seat);
+  if (seat->leaving || !replaces_ || (stopping_ && seats_.ready() > 0)) {
     seats_.Erase(*seat);
     return {};
   }
-  const bool has_lived = seat->state == SeatState::kReady;
-  const std::int64_t lived = now - seat->ready_at;
-  seats_.Ended(*seat);
-  return Replace(*seat, has_lived, lived, now);
+  return Replace(*seat, PoolRestarts::WasHealthy(handled, std::chrono::nanoseconds(lived)), now);
 }
 
 PoolRouting::Decision PoolRouting::SpawnFailed(std::uint64_t number, std::int64_t now) {
   PoolSeat* seat = seats_.FindNumber(number);
   if (seat == nullptr || seat->state != SeatState::kVacant) return {};
-  return Replace(*seat, false, 0, now);
+  return Replace(*seat, false, now);
 }
 
-PoolRouting::Decision PoolRouting::Replace(PoolSeat& seat, bool has_lived, std::int64_t lived,
-                                           std::int64_t now) {
+PoolRouting::Decision PoolRouting::Replace(PoolSeat& seat, bool was_healthy, std::int64_t now) {
   if (restarts_.Exceeded(now)) return {Action::kGiveUp, seat.number, {}};
-  std::optional<std::chrono::nanoseconds> life;
-  if (has_lived) life = std::chrono::nanoseconds(lived);
-  const std::chrono::nanoseconds delay = restarts_.Delay(life, seat.quick_deaths);
+  const std::chrono::nanoseconds delay = restarts_.Delay(was_healthy, seat.failures);
   return {delay.count() == 0 ? Action::kReplace : Action::kReplaceAfter, seat.number, delay};
 }
 
@@ -99,14 +97,54 @@ gen::Result<PoolRouting::Departure> PoolRouting::Shrink(int count,
       continue;
     }
     departure.workers.push_back(seat->worker);
-    seat->drains = drain;
+    seat->drains = seat->taken_out = drain;
     seats_.Leave(*seat);
   }
   return departure;
 }
 
+// -- the end
+
+PoolRouting::Remnant PoolRouting::BeginStop() {
+  stopping_ = true;
+  Remnant remnant;
+  if (seats_.ready() > 0) EraseVacant();
+  for (auto& [number, seat] : seats_.all()) {
+    if (seat.state == SeatState::kVacant) {
+      remnant.vacant.push_back(number);
+    } else if (seat.state == SeatState::kStarting && !seat.leaving && seats_.ready() > 0) {
+      seat.drains = seat.dismissed = true;
+      seats_.Leave(seat);
+      remnant.leaving.push_back(seat.worker);
+    }
+  }
+  return remnant;
+}
+
+PoolRouting::Decision PoolRouting::AddWorker(std::int64_t now) {
+  if (!replaces_) return {};
+  return Replace(seats_.AddVacant(), true, now);
+}
+
+std::vector<gen::PID> PoolRouting::Dismiss() {
+  EraseVacant();
+  std::vector<gen::PID> workers;
+  for (auto& [number, seat] : seats_.all()) {
+    if (seat.leaving) continue;
+    seat.drains = seat.dismissed = true;
+    seats_.Leave(seat);
+    workers.push_back(seat.worker);
+  }
+  return workers;
+}
+
 void PoolRouting::StopReplacing() {
   stopping_ = true;
+  replaces_ = false;
+  EraseVacant();
+}
+
+void PoolRouting::EraseVacant() {
   std::vector<std::uint64_t> vacant;
   for (const auto& [number, seat] : seats_.all()) {
     if (seat.state == SeatState::kVacant) vacant.push_back(number);

@@ -1,5 +1,4 @@
-// What a pool decides: who takes part, who is replaced and when, what happens to a message that
-// nobody took.
+// What a pool decides: who takes part, and who is replaced and when.
 //
 // Pure policy: what happened goes in, what to do comes out. PoolRunner does it.
 #pragma once
@@ -40,7 +39,9 @@ class PoolRouting {
     std::uint64_t seat = 0;
     std::chrono::nanoseconds delay{0};
   };
-  [[nodiscard]] Decision WorkerEnded(gen::PID worker, std::int64_t now);
+  // `handled`: messages, since its start. Nobody is replaced at the pool's end as long as another
+  // worker is ready: that one does the work that is left.
+  [[nodiscard]] Decision WorkerEnded(gen::PID worker, std::uint64_t handled, std::int64_t now);
   // A spawn that WorkerEnded, SpawnFailed or a delay had led to could not even begin.
   [[nodiscard]] Decision SpawnFailed(std::uint64_t seat, std::int64_t now);
   // It has begun. False: the seat is gone, or taken; nobody needs the worker.
@@ -49,8 +50,8 @@ class PoolRouting {
   [[nodiscard]] bool IsVacant(std::uint64_t seat);
   [[nodiscard]] std::string GiveUpText() const { return restarts_.GiveUpText(); }
 
-  // A replacement takes messages from now on: in the rotation `replaced` becomes `entry`. Both 0:
-  // it is not one of those that are awaited.
+  // A replacement takes messages from now on: in the rotation `replaced` becomes `entry`, or, if that is
+  // 0, `entry` is added. Both 0: it is not one of those that are awaited.
   struct Entrance {
     std::uint64_t replaced = 0;
     std::uint64_t entry = 0;
@@ -70,26 +71,30 @@ class PoolRouting {
   [[nodiscard]] gen::Result<Departure> Shrink(int count, const std::vector<std::uint64_t>& in_order,
                                               bool drain);
 
-  // -- messages --
-
-  enum class Unplaced : std::uint8_t { kHold, kRefuse };
-  // What to do with a message that no worker took. `met_dead`: one of them had ended, which may not
-  // be known here yet.
-  [[nodiscard]] Unplaced NobodyTook(bool met_dead) const noexcept {
-    return !stopping_ && (met_dead || seats_.pending() > 0) ? Unplaced::kHold : Unplaced::kRefuse;
-  }
-
   // -- the end --
 
-  // From now on nobody is replaced; vacant seats are gone.
+  // The pool ends, after the work that is left. If somebody is ready to do that, vacant seats are gone, and
+  // workers that still start leave; else vacant seats are to be filled at once, whatever their delay was.
+  struct Remnant {
+    std::vector<gen::PID> leaving;      // to be told
+    std::vector<std::uint64_t> vacant;  // seats to be filled
+  };
+  [[nodiscard]] Remnant BeginStop();
+  // One more worker for what others have left behind that had been told to end.
+  [[nodiscard]] Decision AddWorker(std::int64_t now);
+  // Nothing is left to do: all leave. Returns the workers to be told.
+  [[nodiscard]] std::vector<gen::PID> Dismiss();
+  // From now on nobody is replaced, whatever is left; vacant seats are gone.
   void StopReplacing();
 
  private:
-  Decision Replace(PoolSeat& seat, bool has_lived, std::int64_t lived, std::int64_t now);
+  Decision Replace(PoolSeat& seat, bool was_healthy, std::int64_t now);
+  void EraseVacant();
 
   PoolSeats seats_;
   PoolRestarts restarts_;
   bool stopping_ = false;
+  bool replaces_ = true;
 };
 
 }  // namespace ergon::act

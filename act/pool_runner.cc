@@ -16,7 +16,8 @@ PoolRunner::PoolRunner(gen::ProcessHost& host, PoolBehavior& callbacks, PoolOpti
       options_(std::move(options)),
       spawner_(host, options_),
       routing_(options_),
-      forwarder_(PoolForwarder::Make(host, routing_, counters_, options_)) {}
+      forwarder_(PoolForwarder::Make(host, routing_, counters_, options_)),
+      shortage_(host, routing_.seats(), options_) {}
 
 // -- start and size --
 
@@ -50,7 +51,6 @@ void PoolRunner::Join(const std::vector<gen::PID>& workers) {
     routing_.Joined(worker, host_.Now());
     entries.push_back(worker.id);
   }
-  UpdateMailboxSize();
   host_.GetRotation().Publish(entries);
   forwarder_->Resized();
 }
@@ -71,7 +71,6 @@ gen::Result<std::int64_t> PoolRunner::RemoveWorkers(int count, bool drain) {
     }
     (void)host_.StopAfterQueue(worker, gen::Reason::Normal());
   }
-  UpdateMailboxSize();
   forwarder_->Resized();
   return size();
 }
@@ -88,10 +87,15 @@ std::vector<gen::PID> PoolRunner::Workers() const {
   return workers;
 }
 
-void PoolRunner::UpdateMailboxSize() {
-  if (options_.WorkerBound() == 0 || options_.strategy.IsPlacedByPool()) return;
-  const std::int64_t wanted = size() * options_.WorkerBound();
-  host_.SetMailboxSize(static_cast<std::uint32_t>(std::min<std::int64_t>(wanted, kMaxMailboxSize)));
+void PoolRunner::Enter(PoolRouting::Entrance entrance) {
+  if (entrance.entry == 0) return;
+  core::Rotation& rotation = host_.GetRotation();
+  if (!rotation.Replace(entrance.replaced, entrance.entry)) {
+    std::vector<std::uint64_t> entries = rotation.InOrder();
+    entries.push_back(entrance.entry);
+    rotation.Publish(entries);
+  }
+  forwarder_->WorkerReady();
 }
 
 // -- what arrives --
@@ -111,6 +115,9 @@ gen::Status PoolRunner::OnOwn(core::Envelope& envelope, bool trap_exit) {
   switch (static_cast<gen::EnvelopeKind>(envelope.kind)) {
     case gen::EnvelopeKind::kOwnTimer:
       return OnTimer(envelope);
+    case gen::EnvelopeKind::kShortage:
+      shortage_.Began();
+      return gen::Continue();
     case gen::EnvelopeKind::kProgress:
       forwarder_->Progressed(SenderOf(envelope));
       return gen::Continue();
@@ -127,11 +134,7 @@ gen::Status PoolRunner::OnOwn(core::Envelope& envelope, bool trap_exit) {
       return gen::Continue();
     case gen::EnvelopeKind::kStarted:
       if (const auto* started = envelope.ValueAs<gen::MessageStarted>()) {
-        const auto entrance = routing_.WorkerStarted(started->pid, host_.Now());
-        if (entrance.entry != 0) {
-          (void)host_.GetRotation().Replace(entrance.replaced, entrance.entry);
-          forwarder_->WorkerReady();
-        }
+        Enter(routing_.WorkerStarted(started->pid, host_.Now()));
       }
       return gen::Continue();
     default:
@@ -143,15 +146,15 @@ gen::Status PoolRunner::OnTimer(core::Envelope& envelope) {
   if (const auto* timer = envelope.ValueAs<ReplaceTimer>()) {
     replace_timers_.erase(timer->seat);
     // The seat may have gone meanwhile.
-    if (!running() || !routing_.IsVacant(timer->seat)) return gen::Continue();
+    if (!routing_.IsVacant(timer->seat)) return gen::Continue();
     return Obey({PoolRouting::Action::kReplace, timer->seat, {}});
   }
   if (envelope.ValueAs<PoolForwarder::RetryTimer>() != nullptr) {
     forwarder_->Retry();
+  } else if (envelope.ValueAs<PoolShortage::Timer>() != nullptr) {
+    shortage_.Look();
   } else if (envelope.ValueAs<ShutdownTimer>() != nullptr) {
-    time_is_up_ = true;
-    EndWorkers();
-    KillAll();
+    EndNow();
   }
   return gen::Continue();
 }
@@ -178,17 +181,21 @@ gen::Status PoolRunner::CallUser(core::Envelope& envelope) {
 gen::Status PoolRunner::OnInheritance(gen::MessageInheritance& left) {
   if (left.late) {
     forwarder_->Inherited({}, std::move(left.messages));
-    return gen::Continue();
+    return FillGap(true);
   }
   // Bounded, because no signal comes from a worker that somebody has unlinked.
   if (gone_.size() == 2 * std::size_t{kMaxPoolSize}) gone_.pop_front();
   gone_.push_back(left.pid);
   CountEnded(left);
-  const auto decision = routing_.WorkerEnded(left.pid, host_.Now());
+  const auto decision = routing_.WorkerEnded(left.pid, left.handled, host_.Now());
+  const bool left_something = !left.messages.empty();
   forwarder_->Inherited(left.pid, std::move(left.messages));
   if (left.reason.IsFailure() && running()) {
     host_.Log().Debug("worker {} has ended: {}", left.pid, left.reason);
   }
+  if (decision.action == PoolRouting::Action::kNothing) return FillGap(left_something);
+  // At the end, a place without work need not be filled: Settle dismisses it.
+  if (main_is_done_ && forwarder_->HasDrained()) return gen::Continue();
   return Obey(decision);
 }
 
@@ -198,7 +205,7 @@ void PoolRunner::CountEnded(const gen::MessageInheritance& left) {
   counters_.lost_full += left.dropped;
   if (left.holds_current) ++counters_.lost_crashed;
   const PoolSeat* seat = routing_.seats().FindWorker(left.pid);
-  if (seat != nullptr && seat->leaving && seat->drains && left.handled > seat->handled_before) {
+  if (seat != nullptr && seat->taken_out && left.handled > seat->handled_before) {
     counters_.drained += left.handled - seat->handled_before;
   }
 }
@@ -265,9 +272,16 @@ gen::Status PoolRunner::Obey(PoolRouting::Decision decision) {
     replace_timers_[decision.seat] =
         host_.SendSelfAfter(ReplaceTimer{decision.seat}, decision.delay);
   } else if (decision.action == PoolRouting::Action::kGiveUp) {
-    return BeginStop(gen::Reason::Error(routing_.GiveUpText()));
+    return GiveUp(gen::Reason::Error(routing_.GiveUpText()));
   }
   return gen::Continue();
+}
+
+gen::Status PoolRunner::FillGap(bool left_something) {
+  if (running() || forwarder_->HasDrained()) return gen::Continue();
+  // As many as have left something behind since they were told to end, at least one.
+  const bool is_needed = routing_.seats().members() == 0 || phase_ == Phase::kEnding;
+  return left_something && is_needed ? Obey(routing_.AddWorker(host_.Now())) : gen::Continue();
 }
 
 // -- the end --
@@ -281,19 +295,31 @@ gen::Status PoolRunner::BeginStop(const gen::Reason& reason) {
   }
   phase_ = Phase::kDraining;
   stop_reason_ = reason;
-  routing_.StopReplacing();
+  const auto remnant = routing_.BeginStop();
+  for (const gen::PID worker : remnant.leaving) (void)host_.StopAfterQueue(worker, reason);
   forwarder_->Drain();
+  forwarder_->Resized();
   const bool at_once = options_.shutdown_timeout.count() == 0;
-  if (at_once) EndWorkers();
+  if (at_once) EndNow();
   // Behind what waits in the Main lane now, the runtime will call ProcessStop again.
   if (at_once || host_.TryRefuseMain() || !host_.StopAfterQueue(host_.Self(), reason)) MainIsDone();
-  if (at_once) {
-    time_is_up_ = true;
-    KillAll();
-  } else {
+  if (!at_once) {
     shutdown_timer_ = host_.SendSelfAfter(ShutdownTimer{}, options_.shutdown_timeout);
   }
+  const bool has_work = !main_is_done_ || !forwarder_->HasDrained();
+  for (const std::uint64_t seat : remnant.vacant) {
+    if (!has_work || has_given_up_) break;
+    if (auto timer = replace_timers_.extract(seat)) (void)timer.mapped().Cancel();
+    // The shutdown time-out ends it, if not success.
+    (void)Obey({PoolRouting::Action::kReplace, seat, {}});
+  }
   return Settle();
+}
+
+gen::Status PoolRunner::GiveUp(const gen::Reason& reason) {
+  has_given_up_ = true;
+  routing_.StopReplacing();
+  return phase_ == Phase::kRunning ? BeginStop(reason) : Settle();
 }
 
 void PoolRunner::MainIsDone() {
@@ -301,15 +327,22 @@ void PoolRunner::MainIsDone() {
   forwarder_->Close();
 }
 
-void PoolRunner::EndWorkers() {
-  if (phase_ == Phase::kEnding) return;
+void PoolRunner::TellWorkers() {
   phase_ = Phase::kEnding;
+  if (routing_.seats().members() == 0) return;
+  host_.GetRotation().Publish({});
+  for (const gen::PID worker : routing_.Dismiss()) (void)host_.StopAfterQueue(worker, stop_reason_);
+  forwarder_->Resized();
+}
+
+void PoolRunner::EndNow() {
+  time_is_up_ = true;
+  has_given_up_ = true;
+  main_is_done_ = true;
+  routing_.StopReplacing();
   forwarder_->End();
-  for (auto& [number, seat] : routing_.seats().all()) {
-    if (seat.leaving) continue;
-    seat.drains = true;
-    (void)host_.StopAfterQueue(seat.worker, stop_reason_);
-  }
+  TellWorkers();
+  KillAll();
 }
 
 void PoolRunner::KillAll() {
@@ -319,14 +352,18 @@ void PoolRunner::KillAll() {
 }
 
 gen::Status PoolRunner::Settle() {
-  if (phase_ != Phase::kEnding) forwarder_->Settle();
+  forwarder_->Settle();
   if (phase_ == Phase::kRunning) return gen::Continue();
-  const bool has_drained = main_is_done_ && forwarder_->HasDrained();
-  if (phase_ == Phase::kDraining && (has_drained || routing_.seats().alive() == 0)) EndWorkers();
-  const bool has_ended = phase_ == Phase::kEnding && routing_.seats().alive() == 0;
+  if (main_is_done_) {
+    // Nobody is there for what is left, and nobody will be.
+    if (has_given_up_ && routing_.seats().members() == 0) forwarder_->End();
+    if (forwarder_->HasDrained()) TellWorkers();
+  }
+  const bool has_ended =
+      phase_ == Phase::kEnding && routing_.seats().alive() == 0 && forwarder_->HasDrained();
   if (has_ended && (time_is_up_ || forwarder_->HasFinished())) return gen::Stop(stop_reason_);
   // False: again after the next message.
-  if (phase_ == Phase::kEnding || main_is_done_) (void)host_.TryRefuseMain();
+  if (main_is_done_) (void)host_.TryRefuseMain();
   return gen::Continue();
 }
 
@@ -337,6 +374,7 @@ void PoolRunner::Terminate() {
   forwarder_->Finish();
   KillAll();
   (void)shutdown_timer_.Cancel();
+  shortage_.Cancel();
   for (const auto& [seat, timer] : replace_timers_) (void)timer.Cancel();
 }
 

@@ -1,9 +1,10 @@
 // The pool at work: brings what happened to the policy (PoolRouting) and does what that decides.
 //
-//   running --BeginStop--> draining --the Main lane is empty--> ending --last worker ended--> done
+//   running --BeginStop--> draining --nothing waits here--> ending --last worker ended--> done
 //
 // While draining, what waits at the pool, in its Main lane and in its queue, still goes to the workers;
-// mostly there is nothing, and the phase is skipped. Ending, the workers handle what they have.
+// mostly there is nothing, and the phase is skipped. Ending, the workers handle what they have, and
+// leave. What one leaves behind that crashes then, or the last one that drains, goes to a new worker.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,7 @@
 #include <ergon/act/pool_forwarder.h>
 #include <ergon/act/pool_options.h>
 #include <ergon/act/pool_routing.h>
+#include <ergon/act/pool_shortage.h>
 #include <ergon/act/pool_spawner.h>
 #include <ergon/gen/notices.h>
 #include <ergon/gen/process_host.h>
@@ -34,6 +36,8 @@ class PoolRunner {
   // One envelope; `trap_exit`: the user wants to see exit signals of others than workers.
   gen::Status OnEnvelope(core::Envelope& envelope, bool trap_exit);
   gen::Status BeginStop(const gen::Reason& reason);
+  // The same, and nobody is replaced any more: what nobody can take is dropped at once.
+  gen::Status GiveUp(const gen::Reason& reason);
   // The process ends now, whatever is left.
   void Terminate();
 
@@ -65,12 +69,15 @@ class PoolRunner {
   void Join(const std::vector<gen::PID>& workers);
   gen::Status Obey(PoolRouting::Decision decision);
   void CountEnded(const gen::MessageInheritance& left);
-  void UpdateMailboxSize();
+  void Enter(PoolRouting::Entrance entrance);
   void KillAll();
 
   // -- the end --
   void MainIsDone();
-  void EndWorkers();
+  // What is left behind then goes to a new worker.
+  gen::Status FillGap(bool left_something);
+  void TellWorkers();
+  void EndNow();
   gen::Status Settle();
 
   gen::ProcessHost& host_;
@@ -80,8 +87,10 @@ class PoolRunner {
   PoolRouting routing_;
   PoolCounters counters_;
   std::unique_ptr<PoolForwarder> forwarder_;
+  PoolShortage shortage_;
   Phase phase_ = Phase::kStarting;
   bool time_is_up_ = false;    // ending: nothing is waited for but the workers' ends
+  bool has_given_up_ = false;  // nobody is replaced any more
   bool main_is_done_ = false;  // draining: nothing waits in the Main lane that was sent before
   gen::Reason stop_reason_;
   std::int64_t started_at_ = 0;

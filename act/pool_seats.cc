@@ -14,6 +14,15 @@ PoolSeat& PoolSeats::AddReady(gen::PID worker, std::int64_t now) {
   return seat;
 }
 
+PoolSeat& PoolSeats::AddVacant() {
+  const std::uint64_t number = next_number_++;
+  PoolSeat& seat = seats_[number];
+  seat.number = number;
+  seat.state = SeatState::kVacant;
+  Count(seat);
+  return seat;
+}
+
 PoolSeat* PoolSeats::FindNumber(std::uint64_t number) {
   auto found = seats_.find(number);
   return found == seats_.end() ? nullptr : &found->second;
@@ -38,6 +47,7 @@ void PoolSeats::Spawned(PoolSeat& seat, gen::PID worker) {
   Uncount(seat);
   seat.state = SeatState::kStarting;
   seat.worker = worker;
+  seat.drains = false;
   seat.handled_seen = 0;
   seat.dropped_seen = 0;
   seat.expired_seen = 0;

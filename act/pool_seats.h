@@ -32,10 +32,12 @@ struct PoolSeat {
   SeatState state = SeatState::kReady;
   bool leaving = false;
   bool drains = false;             // told to end after what it has: an order that waits behind that
+  bool taken_out = false;          // by RemoveWorkers
+  bool dismissed = false;          // leaves because the pool ends
   gen::PID worker;                 // nobody while kVacant
   std::uint64_t entry = 0;         // in the rotation
   std::int64_t ready_at = 0;       // ns, while kReady
-  int quick_deaths = 0;            // in a row; see PoolRestarts::Delay
+  int failures = 0;                // in a row; see PoolRestarts::Delay
   std::uint64_t handled_seen = 0;  // messages its worker had handled when somebody last looked
   std::uint64_t dropped_seen = 0;  // likewise, for want of room
   std::uint64_t expired_seen = 0;  // likewise, requests skipped because their time was up
@@ -49,6 +51,8 @@ class PoolSeats {
 
   // A new seat at the end.
   PoolSeat& AddReady(gen::PID worker, std::int64_t now);
+  // One that nobody has, and no entry in the rotation yet.
+  PoolSeat& AddVacant();
 
   // References stay valid until the seat is erased. Null: there is none.
   [[nodiscard]] PoolSeat* FindWorker(gen::PID worker);

@@ -127,6 +127,10 @@ class ProcessHost : public Process {
   [[nodiscard]] virtual std::uint64_t FirstChoice() const = 0;
   // Messages refused with kOverloaded by senders.
   [[nodiscard]] virtual std::uint64_t OverloadedCount() const = 0;
+  // A message was refused or dropped because no worker has room; senders call it, too. The first call
+  // sends this process a kShortage envelope, later ones do nothing until EndShortage.
+  virtual void NoteShortage() = 0;
+  virtual void EndShortage() = 0;
   // With kPool, instead of TryRedirectMain: from now on senders get ErrProcessMailboxFull, or kOverloaded
   // with a `retry_after` that is not 0. False, and nothing has changed, while messages wait in the
   // Main lane. AcceptMain ends it.

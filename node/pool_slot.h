@@ -24,10 +24,13 @@ struct PoolSlot {
   std::atomic<bool> has_rules{false};
   std::atomic<gen::SenderChoice> choice{gen::SenderChoice::kRotation};
   std::atomic<std::uint64_t> seed{0};
+  // kLeastLoaded: the position after the one that was chosen last. Where a search begins among equals: if it
+  // were whose turn it is by the tickets, the one behind a worker that is never free would have two turns.
+  std::atomic<std::uint64_t> next_choice{0};
   std::atomic<std::int64_t> admission_limit{0};   // ns
   std::atomic<std::int64_t> retry_after{0};       // ns; see ProcessHost::TryCloseMain
   std::atomic<std::uint64_t> overloaded{0};       // refused for that, or for the limit
-  std::atomic<std::int64_t> last_refusal_log{0};  // Clock ns; one line per second at most
+  std::atomic<bool> shortage{false};              // see ProcessHost::NoteShortage
 
   // For the slot's next process.
   void Reset() noexcept {
@@ -38,10 +41,11 @@ struct PoolSlot {
     makes_room.store(false, std::memory_order_relaxed);
     has_rules.store(false, std::memory_order_relaxed);
     choice.store(gen::SenderChoice::kRotation, std::memory_order_relaxed);
+    next_choice.store(0, std::memory_order_relaxed);
     admission_limit.store(0, std::memory_order_relaxed);
     retry_after.store(0, std::memory_order_relaxed);
     overloaded.store(0, std::memory_order_relaxed);
-    last_refusal_log.store(0, std::memory_order_relaxed);
+    shortage.store(false, std::memory_order_relaxed);
   }
 };
 

@@ -369,6 +369,8 @@ std::uint64_t Process::OverloadedCount() const {
   return slot == nullptr ? 0 : slot->overloaded.load(std::memory_order_relaxed);
 }
 
+void Process::NoteShortage() { runtime_->NoteShortage(GetPoolSlot(), Self()); }
+
 bool Process::TryCloseMain(std::chrono::nanoseconds retry_after) {
   GetPoolSlot().retry_after.store(retry_after.count(), std::memory_order_relaxed);
   return mailbox_.IsRedirected() || mailbox_.TryRedirect();

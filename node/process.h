@@ -158,6 +158,8 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   void SetSenderRules(const gen::SenderRules& rules) override;
   [[nodiscard]] std::uint64_t FirstChoice() const override;
   [[nodiscard]] std::uint64_t OverloadedCount() const override;
+  void NoteShortage() override;
+  void EndShortage() override { GetPoolSlot().shortage.store(false, std::memory_order_relaxed); }
   [[nodiscard]] bool TryCloseMain(std::chrono::nanoseconds retry_after) override;
   [[nodiscard]] core::Rotation& GetRotation() override { return GetPoolSlot().rotation; }
   [[nodiscard]] std::uint64_t ReturningMessages() override;

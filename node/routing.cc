@@ -73,12 +73,17 @@ gen::Result<void> Runtime::Route(Process& pool, gen::PID to, core::EnvelopePtr& 
   if (pool.generation_.load(std::memory_order_acquire) != GenerationOf(to)) {
     return gen::ErrProcessTerminated;
   }
-  // Workers are being replaced: the pool keeps the message until there is one.
+  // Workers are being replaced: the pool keeps the message until there is one, if it has room for it. The
+  // next sender finds the redirection ended, so that this is exceeded by those who come at once.
+  const std::uint32_t capacity = pool.mailbox_.capacity();
+  if (capacity != 0 && pool.mailbox_.MainDepthApprox() >= capacity) {
+    return MailboxFull(pool, to, envelope);
+  }
   envelope->generation = GenerationOf(to);
   return Accept(pool, to, pool.mailbox_.PushAndAccept(envelope.get()), envelope);
 }
 
-std::uint64_t Runtime::FirstChoice(const PoolSlot& slot) const {
+std::uint64_t Runtime::FirstChoice(PoolSlot& slot) const {
   const core::Rotation& rotation = slot.rotation;
   const std::uint64_t turn = rotation.Turn();
   const std::uint32_t size = rotation.size();
@@ -86,15 +91,18 @@ std::uint64_t Runtime::FirstChoice(const PoolSlot& slot) const {
     case gen::SenderChoice::kRandom:
       return core::Mix(slot.seed.load(std::memory_order_relaxed) + turn) % std::max(size, 1u);
     case gen::SenderChoice::kLeastLoaded: {
-      std::uint64_t best = turn;
+      // Relaxed: two senders at once may begin at the same place.
+      const std::uint64_t first = slot.next_choice.load(std::memory_order_relaxed);
+      std::uint64_t best = first;
       std::uint64_t least = UINT64_MAX;
       for (std::uint32_t i = 0; i < size && least != 0; ++i) {
-        const std::uint64_t load = LoadOf(rotation.At(turn + i));
+        const std::uint64_t load = LoadOf(rotation.At(first + i));
         if (load < least) {
           least = load;
-          best = turn + i;
+          best = first + i;
         }
       }
+      slot.next_choice.store(best + 1, std::memory_order_relaxed);
       return best;
     }
     default:
@@ -168,14 +176,20 @@ gen::Result<void> Runtime::DeliverMakingRoom(gen::PID worker, core::EnvelopePtr&
 gen::Result<void> Runtime::RefusedByAll(Process& pool, gen::PID to) {
   PoolSlot& slot = *pool.pool_.load(std::memory_order_acquire);
   slot.rotation.Refused();
-  std::int64_t last = slot.last_refusal_log.load(std::memory_order_relaxed);
-  const std::int64_t now = clock_->CoarseNow();
-  constexpr std::int64_t kSecond = 1'000'000'000;
-  if ((last == 0 || now - last >= kSecond) &&
-      slot.last_refusal_log.compare_exchange_strong(last, now, std::memory_order_relaxed)) {
-    Log().Warning("pool {}: all workers' mailboxes are full, senders get errors", to);
-  }
+  NoteShortage(slot, to);
   return gen::ErrProcessMailboxFull;
+}
+
+void Runtime::NoteShortage(PoolSlot& slot, gen::PID to) {
+  // Relaxed: the pool counts what was refused, it needs no message's content.
+  if (slot.shortage.load(std::memory_order_relaxed) ||
+      slot.shortage.exchange(true, std::memory_order_relaxed)) {
+    return;
+  }
+  core::EnvelopePtr notice =
+      core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kShortage), core::Lane::kSystem);
+  notice->from = Self().ToAddress();
+  (void)Deliver(to, notice);  // a pool that is gone need not know
 }
 
 }  // namespace ergon::node

@@ -213,8 +213,10 @@ class Runtime final : public gen::Node, private gen::LogSink {
   [[nodiscard]] Process* Find(gen::PID pid) const;
   // Where it lives, or has lived: another may have the slot now.
   [[nodiscard]] Process* FindSlot(gen::PID pid) const;
+  // The pool `to`, which has this slot, learns of it once; see ProcessHost::NoteShortage.
+  void NoteShortage(PoolSlot& slot, gen::PID to);
   // Where in a pool's rotation the next message tries first.
-  [[nodiscard]] std::uint64_t FirstChoice(const PoolSlot& slot) const;
+  [[nodiscard]] std::uint64_t FirstChoice(PoolSlot& slot) const;
 
   // -- for processes (registry.cc) --
   // Names, aliases, events and periodic sends; `reason` is what subscribers are told.

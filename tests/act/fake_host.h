@@ -88,10 +88,14 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
     } else if (redirected && rules.choice == gen::SenderChoice::kPool) {
       rotation.Refused();
       if (retry_after.count() != 0) return gen::Error::Overloaded(retry_after);
+      NoteShortage();
       return gen::ErrProcessMailboxFull;
     } else if (redirected) {
       return Route(std::move(envelope));
     } else if (mailbox_size != 0 && main.size() >= mailbox_size) {
+      if (rotation.size() == 0) return gen::ErrProcessMailboxFull;
+      rotation.Refused();
+      NoteShortage();
       return gen::ErrProcessMailboxFull;
     } else {
       main.push_back(std::move(envelope));
@@ -451,6 +455,12 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
   void SetSenderRules(const gen::SenderRules& value) override { rules = value; }
   std::uint64_t FirstChoice() const override { return rotation.Turn(); }
   std::uint64_t OverloadedCount() const override { return 0; }
+  void NoteShortage() override {
+    if (std::exchange(shortage, true)) return;
+    (void)Deliver(core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kShortage),
+                                   core::Lane::kSystem));
+  }
+  void EndShortage() override { shortage = false; }
   bool TryCloseMain(std::chrono::nanoseconds retry) override {
     if (!main.empty()) return false;
     retry_after = retry;
@@ -469,6 +479,7 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
   bool makes_room = false;
   gen::SenderRules rules;
   std::chrono::nanoseconds retry_after{0};
+  bool shortage = false;
   int adopted = 0;  // messages that the behaviour has made for others
   core::Rotation rotation;
   std::map<std::uint64_t, Worker> workers;  // 101, 102, ... in the order of their spawns
@@ -502,8 +513,9 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
       if (sent_to.error() != gen::ErrProcessMailboxFull) found_gone = true;
     }
     envelope->flags = 0;
-    if (!found_gone) {
+    if (!found_gone || (mailbox_size != 0 && main.size() >= mailbox_size)) {
       rotation.Refused();
+      NoteShortage();
       return gen::ErrProcessMailboxFull;
     }
     redirected = false;

@@ -131,16 +131,60 @@ TEST_CASE("pool: what waits counts against the pool's bound") {
   f.Replace(101);
   f.Send(1);
   f.host.Run();
-  f.Send(2, 4);
-  CHECK(f.host.Send(5).error() == gen::ErrProcessMailboxFull);
+  f.Send(2, 3);
+  for (const int number : {4, 5}) {
+    CHECK(f.host.Send(number).error() == gen::ErrProcessMailboxFull);
+  }
   f.Ready(f.host.LastWorker());
-  // Four are one too many for the worker: the last was promised a place, and is counted.
   CHECK(f.host.Queue(f.host.LastWorker()) == Ints{1, 2, 3});
-  CHECK(f.DroppedNumbers() == Ints{4});
-  CHECK(f.host.dropped[0].error == gen::ErrProcessMailboxFull);
-  CHECK(f.Number("messages_unhandled") == 1);
-  CHECK(f.Number("messages_forwarded") == 4);
-  CHECK(f.Number("messages_lost_full") == 1);
+  CHECK(f.Number("messages_unhandled") == 2);
+  f.WorkAll();
+  CHECK(f.host.done == Ints{1, 2, 3});
+  CHECK(f.DroppedNumbers().empty());
+  f.CheckConservation();
+}
+
+TEST_CASE("pool: what a dead worker leaves takes its successor's places, and nothing is refused later") {
+  PoolFixture f({.pool_size = 2, .worker_mailbox_size = 3});
+  f.Start();
+  f.Send(1, 6);
+  f.Replace(101);  // 102 is full: 1, 3, 5 wait at the pool
+  CHECK(f.host.main_is_held);
+  CHECK(f.Number("messages_queued") == 6);
+  // A place for the one that meets a dead worker first, no more.
+  f.Send(7);
+  for (int i = 8; i < 20; ++i) CHECK(f.host.Send(i).error() == gen::ErrProcessMailboxFull);
+  f.host.Work(102, 2);
+  f.host.Advance(1ms);
+  CHECK(f.host.Queue(102) == Ints{6, 1, 3});
+  f.host.Run();
+  f.Ready(f.host.LastWorker());
+  CHECK(f.host.Queue(f.host.LastWorker()) == Ints{5, 7});
+  CHECK(f.host.redirected);
+  f.WorkAll();
+  CHECK(f.host.done.size() == 7);
+  CHECK(f.DroppedNumbers().empty());
+  CHECK(f.Number("messages_lost") == 0);
+  f.CheckConservation();
+}
+
+TEST_CASE("pool: what nobody has room for waits, also when nobody is being replaced") {
+  PoolFixture f({.pool_size = 1, .worker_mailbox_size = 1});
+  f.Start();
+  f.Send(1);
+  f.host.AcceptMain();
+  f.Send(2);
+  f.host.Run();
+  CHECK(f.host.main_is_held);
+  f.Send(3);
+  CHECK(f.host.Send(4).error() == gen::ErrProcessMailboxFull);
+  for (const int number : {1, 2, 3}) {
+    CHECK(f.host.Queue(101) == Ints{number});
+    f.host.Work(101);
+    f.host.Advance(1ms);
+  }
+  CHECK(f.host.redirected);
+  CHECK(f.DroppedNumbers().empty());
   f.CheckConservation();
 }
 
@@ -160,22 +204,33 @@ TEST_CASE("pool: full workers and a pending one: messages wait, but not for that
   CHECK(f.host.redirected);
 }
 
-TEST_CASE("pool: refusals are logged once a second") {
-  PoolFixture f({.pool_size = 1, .worker_mailbox_size = 1});
+TEST_CASE("pool: a shortage is logged when it begins and when it is over") {
+  PoolFixture f({.pool_size = 2, .worker_mailbox_size = 1});
   f.Start();
-  f.Send(1);
-  const auto refuse = [&] {
-    f.host.AcceptMain();
-    f.Send(9);
+  f.Send(1, 2);
+  const auto refuse = [&](int count) {
+    for (int i = 0; i < count; ++i) CHECK(f.host.Send(9).error() == gen::ErrProcessMailboxFull);
     f.host.Run();
   };
-  for (int i = 0; i < 5; ++i) refuse();
-  CHECK(f.host.logs.size() == 1);
-  f.host.Advance(1s);
-  refuse();
+  for (int i = 0; i < 4; ++i) {
+    refuse(5);
+    f.host.Advance(900ms);
+  }
+  REQUIRE(f.host.logs.size() == 1);
+  CHECK(f.host.logs[0].text ==
+        "the mailboxes of all 2 workers are full (1 messages each): senders get errors until there is room");
+  f.WorkAll();
+  f.host.Advance(2s);
   REQUIRE(f.host.logs.size() == 2);
-  CHECK(f.host.logs[1].text == "all 1 workers are full, 5 messages dropped");
-  CHECK(f.Number("messages_unhandled") == 6);
+  CHECK(f.host.logs[1].text == "there is room again: 20 messages were refused within 3.0 s");
+  CHECK(f.host.timers.empty());
+  // The next one counts from there.
+  f.Send(1, 2);
+  refuse(1);
+  f.host.Advance(1s);
+  REQUIRE(f.host.logs.size() == 4);
+  CHECK(f.host.logs[3].text == "there is room again: 1 messages were refused within 0.0 s");
+  CHECK(f.Number("messages_unhandled") == 21);
 }
 
 TEST_CASE("pool: C21 a factory that fails is tried again, more and more slowly") {

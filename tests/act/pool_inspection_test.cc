@@ -21,6 +21,7 @@ TEST_CASE("pool inspection: C37 all keys, from the start") {
                                          "messages_lost",
                                          "messages_lost_crashed",
                                          "messages_lost_full",
+                                         "messages_lost_missed",
                                          "messages_lost_terminated",
                                          "messages_overloaded",
                                          "messages_queued",

@@ -179,10 +179,33 @@ TEST_CASE("pool queue: the oldest and the newest, wherever they wait") {
   queue.Add(Item(KeyAt(queue, 2)));
   queue.Add(Item());
   CHECK(queue.TakeOldest().number == 1);
-  CHECK(queue.TakeNewest().number == 4);
-  CHECK(queue.TakeNewest().number == 3);
+  CHECK(queue.TakeNewest()->number == 4);
+  CHECK(queue.TakeNewest()->number == 3);
   CHECK(queue.TakeAll().size() == 1);
   CHECK(queue.waiting() == 0);
+}
+
+TEST_CASE("pool queue: the newest that is not important gives way") {
+  PoolQueue queue;
+  queue.Open(1);
+  const auto important = [](PoolQueue::Item item) {
+    item.envelope->flags |= core::Envelope::kFlagImportant;
+    return item;
+  };
+  queue.Add(Item());
+  queue.Add(Item(KeyAt(queue, 1)));
+  queue.Add(important(Item()));
+  queue.Add(important(Item(KeyAt(queue, 1))));
+  CHECK(queue.waiting_important() == 2);
+  CHECK(queue.TakeNewest()->number == 2);
+  CHECK(queue.TakeNewest()->number == 1);
+  CHECK_FALSE(queue.TakeNewest().has_value());
+  CHECK(queue.waiting_important() == 2);
+  CHECK(queue.TakeOldest().number == 3);
+  CHECK(queue.waiting_important() == 1);
+  queue.SetFree(1);
+  CHECK(queue.Next()->item.number == 4);
+  CHECK(queue.waiting_important() == 0);
 }
 
 TEST_CASE("pool queue: a seat more or less moves few keys") {

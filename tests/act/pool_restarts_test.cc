@@ -10,36 +10,36 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
-TEST_CASE("pool restarts: quick deaths wait longer and longer") {
+TEST_CASE("pool restarts: failures in a row wait longer and longer") {
   PoolRestarts restarts({.restart_backoff_min = 10ms, .restart_backoff_max = 65ms});
-  int quick = 0;
+  int failures = 0;
   std::vector<nanoseconds> delays;
-  for (int i = 0; i < 7; ++i) delays.push_back(restarts.Delay(5ms, quick));
+  for (int i = 0; i < 7; ++i) delays.push_back(restarts.Delay(false, failures));
   CHECK(delays == std::vector<nanoseconds>{0ms, 10ms, 20ms, 40ms, 65ms, 65ms, 65ms});
 }
 
-TEST_CASE("pool restarts: a worker that never started has died quickly") {
+TEST_CASE("pool restarts: a healthy worker makes good for those before it") {
   PoolRestarts restarts({});
-  int quick = 0;
-  CHECK(restarts.Delay(std::nullopt, quick) == 0ms);
-  CHECK(restarts.Delay(std::nullopt, quick) == 10ms);
+  int failures = 7;
+  CHECK(restarts.Delay(true, failures) == 0ms);
+  CHECK(failures == 0);
+  CHECK(restarts.Delay(false, failures) == 0ms);
+  CHECK(restarts.Delay(false, failures) == 10ms);
 }
 
-TEST_CASE("pool restarts: a second of life makes good") {
-  PoolRestarts restarts({});
-  int quick = 7;
-  CHECK(restarts.Delay(1s, quick) == 0ms);
-  CHECK(quick == 0);
-  CHECK(restarts.Delay(999ms, quick) == 0ms);
-  CHECK(restarts.Delay(999ms, quick) == 10ms);
+TEST_CASE("pool restarts: healthy is who has handled a message, or lived for a second") {
+  CHECK(PoolRestarts::WasHealthy(1, 0ms));
+  CHECK(PoolRestarts::WasHealthy(0, 1s));
+  CHECK_FALSE(PoolRestarts::WasHealthy(0, 999ms));
+  CHECK_FALSE(PoolRestarts::WasHealthy(0, 0ms));
 }
 
 TEST_CASE("pool restarts: no overflow however often") {
   PoolRestarts restarts({.restart_backoff_max = nanoseconds::max()});
-  int quick = 0;
+  int failures = 0;
   nanoseconds last{0};
   for (int i = 0; i < 200; ++i) {
-    const nanoseconds delay = restarts.Delay(0ms, quick);
+    const nanoseconds delay = restarts.Delay(false, failures);
     REQUIRE(delay >= last);
     last = delay;
   }

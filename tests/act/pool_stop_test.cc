@@ -92,12 +92,16 @@ TEST_CASE("pool: what waits in its own Main lane goes to the workers before they
   CHECK(f.host.refused);
   CHECK(f.host.Queue(101) == Ints{1, 3});
   CHECK(f.host.Queue(102) == Ints{2, 4});
-  CHECK(f.DroppedNumbers() == Ints{5, 6, 7});
+  CHECK(f.DroppedNumbers() == Ints{7});
+  f.WorkAll();
+  CHECK_FALSE(f.host.ended);
+  f.host.Advance(1ms);  // it has seen that there is room
   f.WorkAll();
   CHECK(f.host.ended);
+  CHECK(f.host.done == Ints{1, 3, 2, 4, 5, 6});
 }
 
-TEST_CASE("pool: what is held goes to the workers that there are, or is counted") {
+TEST_CASE("pool: what is held goes to the workers that there are, when they have room") {
   PoolFixture f({.pool_size = 2, .worker_mailbox_size = 1});
   f.Start();
   f.Send(1, 2);
@@ -106,24 +110,79 @@ TEST_CASE("pool: what is held goes to the workers that there are, or is counted"
   REQUIRE(f.host.main_is_held);
   f.host.Stop(gen::Reason::Normal());
   CHECK_FALSE(f.host.main_is_held);
-  CHECK(f.DroppedNumbers() == Ints{1});
-  CHECK(f.Number("messages_lost_terminated") == 1);
-  CHECK(f.Number("messages_unhandled") == 1);
-  f.CheckConservation();
+  CHECK_FALSE(f.host.ended);
+  f.host.Work(102);
+  CHECK_FALSE(f.host.ended);
+  f.host.Advance(1ms);
+  CHECK(f.host.Queue(102) == Ints{1});
   f.WorkAll();
   CHECK(f.host.ended);
+  CHECK(f.host.done == Ints{2, 1});
+  CHECK(f.DroppedNumbers().empty());
+}
+
+TEST_CASE("pool: what is held waits for the replacement that starts, also when the pool ends") {
+  PoolFixture f({.pool_size = 1, .worker_mailbox_size = 4});
+  f.Start();
+  f.Send(1, 4);
+  const std::uint64_t fresh = f.Replace(101);
+  f.host.Stop(gen::Reason::Shutdown());
+  CHECK_FALSE(f.host.ended);
+  f.Ready(fresh);
+  CHECK(f.host.Queue(fresh) == Ints{1, 2, 3, 4});
+  CHECK(ToldReason(f, fresh) == gen::Reason::Shutdown());
+  f.WorkAll();
+  CHECK(f.host.ended);
+  CHECK(f.host.done == Ints{1, 2, 3, 4});
+  CHECK(f.DroppedNumbers().empty());
+}
+
+TEST_CASE("pool: asked to end, it does not wait out a back-off that work waits for") {
+  PoolFixture f({.pool_size = 1, .restart_backoff_min = 10s, .restart_backoff_max = 10s});
+  f.Start();
+  f.Send(1);
+  f.Replace(f.Replace(101));  // the second failure: in ten seconds
+  const std::size_t before = f.host.workers.size();
+  f.host.Stop(gen::Reason::Shutdown());
+  REQUIRE(f.host.workers.size() == before + 1);
+  f.Ready(f.host.LastWorker());
+  f.WorkAll();
+  CHECK(f.host.ended);
+  CHECK(f.host.done == Ints{1});
+}
+
+TEST_CASE("pool: work that nobody can be found for is dropped when time is up") {
+  PoolFixture f({.pool_size = 1, .shutdown_timeout = 3s});
+  f.Start();
+  f.host.fail_async_spawns = 1'000'000;
+  f.Send(1);
+  f.Replace(101);
+  f.Send(2);
+  f.host.Stop(gen::Reason::Shutdown());
+  f.host.Advance(2999ms);
+  CHECK_FALSE(f.host.ended);
+  f.host.Advance(1ms);
+  CHECK(f.host.ended);
+  CHECK(f.DroppedNumbers() == Ints{1, 2});
 }
 
 TEST_CASE("pool: with nothing to wait for it ends at once") {
   PoolFixture f({.pool_size = 1});
   f.Start();
   f.host.fail_async_spawns = 100;
-  f.Send(1);
   f.Replace(101);
-  f.Send(2);
   f.host.Stop(gen::Reason::Shutdown());
   CHECK(f.host.ended);
-  CHECK(f.DroppedNumbers() == Ints{1});  // the other is in the mailbox: the runtime's
+}
+
+TEST_CASE("pool: it gives up: what nobody is there for is told at once") {
+  PoolFixture f({.pool_size = 1, .max_restarts = 1});
+  f.Start();
+  f.Send(1, 2);
+  f.Replace(f.Replace(101));
+  REQUIRE(f.host.ended);
+  CHECK(f.host.end_reason.IsFailure());
+  CHECK(f.DroppedNumbers() == Ints{1, 2});
 }
 
 TEST_CASE("pool: C24 workers that are being started end as well") {
@@ -141,21 +200,43 @@ TEST_CASE("pool: C24 workers that are being started end as well") {
   CHECK(f.host.workers.size() == 2);  // nobody is replaced
 }
 
-TEST_CASE("pool: a worker that fails while the pool ends takes its queue along") {
+TEST_CASE("pool: what a worker leaves that fails while the pool ends goes to a new one") {
   PoolFixture f({.pool_size = 2});
   f.Start();
   f.Send(1, 4);
   f.host.Stop(gen::Reason::Normal());
   f.host.End(101, gen::Reason::Panic("x"), true);
   f.host.Run();
-  CHECK(f.DroppedNumbers() == Ints{3});
+  CHECK(f.DroppedNumbers().empty());
   CHECK(f.Number("messages_lost_crashed") == 1);
-  CHECK(f.Number("messages_lost_terminated") == 1);
-  f.host.Work(102, 2);  // but not yet the order to end
+  f.host.Work(102);
+  f.host.Run();
+  CHECK_FALSE(f.host.ended);
+  const std::uint64_t fresh = f.host.LastWorker();
+  REQUIRE(fresh == 103);
+  f.Ready(fresh);
+  CHECK(f.host.Queue(fresh) == Ints{3});
   f.CheckConservation();
   f.WorkAll();
   CHECK(f.host.ended);
   CHECK(f.host.end_reason.IsNormal());
+  CHECK(f.host.done == Ints{2, 4, 3});
+}
+
+TEST_CASE("pool: the new one for what was left fails as well: another follows") {
+  PoolFixture f({.pool_size = 1});
+  f.Start();
+  f.Send(1, 3);
+  f.host.Stop(gen::Reason::Normal());
+  for (int crash = 0; crash < 2; ++crash) {
+    f.host.End(f.host.LastWorker(), gen::Reason::Panic("x"), true);
+    f.host.Run();
+    f.Ready(f.host.LastWorker());
+  }
+  f.WorkAll();
+  CHECK(f.host.ended);
+  CHECK(f.host.done == Ints{3});
+  CHECK(f.DroppedNumbers().empty());
 }
 
 TEST_CASE("pool: a second request to end changes nothing") {

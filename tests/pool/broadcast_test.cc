@@ -152,7 +152,7 @@ TEST_CASE(
     fixture.node.Send(pool.pid(), Job{value}).value();
     REQUIRE(Eventually([&] { return fixture.workers->done.Has(value); }));
   }
-  REQUIRE(Eventually([&] { return pool.Stats()["messages_lost_full"] == 1; }));
+  REQUIRE(Eventually([&] { return pool.Stats()["messages_lost_missed"] == 1; }));
   fixture.HoldEach(gate, {all[1]});
   // Two at the second worker, one held and two in the mailbox of the pool.
   int accepted = 0;
@@ -173,7 +173,7 @@ TEST_CASE(
     const auto values = fixture.workers->jobs.ValuesOf(worker);
     handled += static_cast<std::size_t>(std::count(values.begin(), values.end(), 100));
   }
-  const auto missed = static_cast<std::size_t>(pool.Stats()["messages_lost_full"]) - 1;
+  const auto missed = static_cast<std::size_t>(pool.Stats()["messages_lost_missed"]) - 1;
   CHECK(handled >= 5);
   CHECK(handled + missed == 2 * 5);
 }

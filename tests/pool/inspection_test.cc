@@ -54,6 +54,7 @@ TEST_CASE("C37 The fields of Inspect and their types") {
                                          "messages_drained",
                                          "messages_lost",
                                          "messages_lost_full",
+                                         "messages_lost_missed",
                                          "messages_lost_crashed",
                                          "messages_lost_terminated",
                                          "queue_wait_estimate_us"};

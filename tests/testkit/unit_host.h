@@ -155,6 +155,8 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
   void SetSenderRules(const gen::SenderRules&) override {}
   [[nodiscard]] std::uint64_t FirstChoice() const override { return 0; }
   [[nodiscard]] std::uint64_t OverloadedCount() const override { return 0; }
+  void NoteShortage() override {}
+  void EndShortage() override {}
   [[nodiscard]] bool TryCloseMain(std::chrono::nanoseconds) override { return false; }
   void Adopt(core::Envelope&) override {}
   void SetDuty(gen::PID, gen::WorkerDuty) override {}
