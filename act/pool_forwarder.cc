@@ -85,9 +85,7 @@ void PoolForwarder::Refuse(Held message, const gen::Error& error) {
   host_.Drop(std::move(message.envelope), gen::DropReason::kMailboxFull, error);
 }
 
-void PoolForwarder::DropFull(Held message) {
-  DropForRoom(std::move(message), counters_.lost_full);
-}
+void PoolForwarder::DropFull(Held message) { DropForRoom(std::move(message), counters_.lost_full); }
 
 void PoolForwarder::DropMissed(Held message) {
   DropForRoom(std::move(message), counters_.lost_missed);
@@ -103,6 +101,7 @@ void PoolForwarder::DropForRoom(Held message, std::uint64_t& counter) {
 }
 
 void PoolForwarder::DropTerminated(Held& message) {
+  if (host_.Bequeath(message.envelope)) return;  // the outer pool gives it to another worker
   ++counters_.lost_terminated;
   if (!message.given) ++counters_.never_given;
   host_.Drop(std::move(message.envelope), gen::DropReason::kTerminated, gen::ErrProcessTerminated);

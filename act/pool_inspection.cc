@@ -53,8 +53,6 @@ std::vector<PoolFigures::Worker> ObserveWorkers(const gen::ProcessHost& host, Po
       progress.handled = seat.handled_seen;
       seat.expired_seen = std::max(seat.expired_seen, progress.expired);
       progress.expired = seat.expired_seen;
-      seat.dropped_seen = std::max(seat.dropped_seen, progress.dropped);
-      progress.dropped = seat.dropped_seen;
       // Not idle before the others have what it left behind.
       progress.busy = progress.busy || progress.ended;
     }
@@ -68,8 +66,15 @@ std::uint64_t CountForwarded(const PoolCounters& counters,
   std::uint64_t count = counters.handled + counters.Lost();
   for (const PoolFigures::Worker& worker : workers) {
     const gen::WorkerProgress& progress = worker.progress;
-    count += progress.handled + progress.dropped + progress.queued + (progress.current ? 1 : 0);
+    count += progress.handled + progress.queued + (progress.current ? 1 : 0);
   }
+  return count;
+}
+
+std::uint64_t CountHandled(const PoolCounters& counters,
+                           const std::vector<PoolFigures::Worker>& workers) {
+  std::uint64_t count = counters.handled;
+  for (const PoolFigures::Worker& worker : workers) count += worker.progress.handled;
   return count;
 }
 
@@ -85,13 +90,9 @@ gen::Inspection InspectPool(const PoolFigures& figures, gen::Inspection added,
   std::uint64_t starting = 0;
   std::uint64_t busy = 0;
   std::uint64_t queued = figures.queued_at_pool;
-  std::uint64_t handled = figures.counters.handled;
   std::uint64_t expired = figures.expired + figures.counters.expired;
-  std::uint64_t lost_full = figures.counters.lost_full;
   for (const PoolFigures::Worker& worker : figures.workers) {
     queued += worker.progress.queued;
-    lost_full += worker.progress.dropped;
-    handled += worker.progress.handled;
     expired += worker.progress.expired;
     if (worker.progress.busy) ++busy;
     if (worker.seat.leaving && !worker.seat.dismissed) continue;
@@ -112,17 +113,17 @@ gen::Inspection InspectPool(const PoolFigures& figures, gen::Inspection added,
   put("workers_starting", starting);
   put("workers_leaving", figures.workers.size() - members);
   put("messages_queued", queued);
-  put("messages_handled", handled);
+  put("messages_handled", figures.handled);
   put("messages_expired", expired);
   put("messages_overloaded", figures.overloaded);
   put("messages_salvaged", counters.salvaged);
   put("messages_drained", counters.drained);
-  put("messages_lost", counters.Lost() - counters.lost_full + lost_full);
+  put("messages_lost", counters.Lost());
   put("messages_lost_crashed", counters.lost_crashed);
-  put("messages_lost_full", lost_full);
+  put("messages_lost_full", counters.lost_full);
   put("messages_lost_missed", counters.lost_missed);
   put("messages_lost_terminated", counters.lost_terminated);
-  put("queue_wait_estimate_us", WaitEstimate(queued, handled, figures.uptime));
+  put("queue_wait_estimate_us", WaitEstimate(queued, figures.handled, figures.uptime));
   put("state", figures.stopping ? "stopping" : "running");
 
   KeepAskedFor(all, items);

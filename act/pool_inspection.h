@@ -25,6 +25,7 @@ struct PoolFigures {
   std::uint64_t expired = 0;         // requests skipped by the pool
   std::uint64_t overloaded = 0;
   PoolCounters counters;
+  std::uint64_t handled = 0;
 
   struct Worker {
     PoolSeat seat;
@@ -42,6 +43,10 @@ struct PoolFigures {
 // few.
 [[nodiscard]] std::uint64_t CountForwarded(const PoolCounters& counters,
                                            const std::vector<PoolFigures::Worker>& workers);
+
+// Messages that workers have handled, or skipped because their time was up, as far as it shows at these.
+[[nodiscard]] std::uint64_t CountHandled(const PoolCounters& counters,
+                                         const std::vector<PoolFigures::Worker>& workers);
 
 // The pool's keys, together with `added`, of which the pool's own keys win. With `items` only those
 // keys that they ask for (IsAskedFor); "worker" stands for all that begin with "worker.".

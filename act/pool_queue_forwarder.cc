@@ -118,7 +118,7 @@ void PoolQueueForwarder::Give(PoolQueue::Turn turn) {
 void PoolQueueForwarder::Look(std::uint64_t seat, Place& place) {
   const gen::WorkerProgress progress = host_.Progress(place.worker);
   if (progress.ended) return;
-  const bool all_done = progress.handled + progress.dropped >= place.given;
+  const bool all_done = progress.passed + progress.dropped >= place.given;
   // What it has put aside does not keep it from taking the next one.
   const bool is_free =
       all_done || (progress.aside > 0 && !progress.current && progress.queued == progress.aside);

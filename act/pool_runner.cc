@@ -183,10 +183,14 @@ gen::Status PoolRunner::OnInheritance(gen::MessageInheritance& left) {
     forwarder_->Inherited({}, std::move(left.messages));
     return FillGap(true);
   }
+  CountEnded(left);
+  if (left.indirect) {
+    forwarder_->Inherited({}, std::move(left.messages));
+    return FillGap(true);
+  }
   // Bounded, because no signal comes from a worker that somebody has unlinked.
   if (gone_.size() == 2 * std::size_t{kMaxPoolSize}) gone_.pop_front();
   gone_.push_back(left.pid);
-  CountEnded(left);
   const auto decision = routing_.WorkerEnded(left.pid, left.handled, host_.Now());
   const bool left_something = !left.messages.empty();
   forwarder_->Inherited(left.pid, std::move(left.messages));
@@ -202,7 +206,6 @@ gen::Status PoolRunner::OnInheritance(gen::MessageInheritance& left) {
 void PoolRunner::CountEnded(const gen::MessageInheritance& left) {
   counters_.handled += left.handled;
   counters_.expired += left.expired;
-  counters_.lost_full += left.dropped;
   if (left.holds_current) ++counters_.lost_crashed;
   const PoolSeat* seat = routing_.seats().FindWorker(left.pid);
   if (seat != nullptr && seat->taken_out && left.handled > seat->handled_before) {
@@ -232,11 +235,14 @@ void PoolRunner::Answer(core::Envelope& envelope) {
   if (question == nullptr) return;
   gen::Inspection added = callbacks_.HandleInspect(SenderOf(envelope), question->items);
   std::vector<PoolFigures::Worker> workers = ObserveWorkers(host_, routing_.seats());
+  PoolCounters counters = counters_;
+  counters.lost_full += host_.OverflowedCount();
   // After the look at the workers: a message that has left one is counted here.
   const std::uint64_t returning = host_.ReturningMessages();
   const std::uint64_t seen =
-      CountForwarded(counters_, workers) + forwarder_->held_given() + returning;
+      CountForwarded(counters, workers) + forwarder_->held_given() + returning;
   forwarded_ = std::max(forwarded_, std::min(forwarder_->forwarded(), seen));
+  handled_ = std::max(handled_, CountHandled(counters, workers));
   const PoolFigures figures{.worker_behavior = options_.worker_factory.TypeName(),
                             .strategy = std::string(options_.strategy.ToString()),
                             .worker_mailbox_size = options_.WorkerBound(),
@@ -247,7 +253,8 @@ void PoolRunner::Answer(core::Envelope& envelope) {
                             .queued_at_pool = forwarder_->held() + host_.MainQueued() + returning,
                             .expired = forwarder_->expired() + host_.ExpiredRequests(),
                             .overloaded = forwarder_->overloaded(),
-                            .counters = counters_,
+                            .counters = counters,
+                            .handled = handled_,
                             .workers = std::move(workers)};
   AnswerInspection(host_, envelope, InspectPool(figures, std::move(added), question->items));
 }
@@ -353,6 +360,7 @@ void PoolRunner::KillAll() {
 
 gen::Status PoolRunner::Settle() {
   forwarder_->Settle();
+  host_.SetSettled(counters_.handled + counters_.Lost(), counters_.never_given);
   if (phase_ == Phase::kRunning) return gen::Continue();
   if (main_is_done_) {
     // Nobody is there for what is left, and nobody will be.
@@ -373,6 +381,7 @@ void PoolRunner::Terminate() {
   forwarder_->End();
   forwarder_->Finish();
   KillAll();
+  host_.SetSettled(counters_.handled + counters_.Lost(), counters_.never_given);
   (void)shutdown_timer_.Cancel();
   shortage_.Cancel();
   for (const auto& [seat, timer] : replace_timers_) (void)timer.Cancel();

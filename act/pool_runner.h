@@ -97,6 +97,9 @@ class PoolRunner {
   // As last shown. The rotation's count includes messages that are still being tried and may be
   // refused; the count of what was seen at workers misses some. The smaller one never goes down.
   std::uint64_t forwarded_ = 0;
+  // As last shown. When a worker that is a pool is killed, what its workers had handled is known again when
+  // each of them has ended.
+  std::uint64_t handled_ = 0;
   gen::TimerHandle shutdown_timer_;
   std::map<std::uint64_t, gen::TimerHandle> replace_timers_;  // by seat
   // Workers that are gone, but whose exit signal has not arrived yet.

@@ -49,7 +49,6 @@ void PoolSeats::Spawned(PoolSeat& seat, gen::PID worker) {
   seat.worker = worker;
   seat.drains = false;
   seat.handled_seen = 0;
-  seat.dropped_seen = 0;
   seat.expired_seen = 0;
   seat.handled_before = 0;
   numbers_[worker.id] = seat.number;

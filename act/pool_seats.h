@@ -39,7 +39,6 @@ struct PoolSeat {
   std::int64_t ready_at = 0;       // ns, while kReady
   int failures = 0;                // in a row; see PoolRestarts::Delay
   std::uint64_t handled_seen = 0;  // messages its worker had handled when somebody last looked
-  std::uint64_t dropped_seen = 0;  // likewise, for want of room
   std::uint64_t expired_seen = 0;  // likewise, requests skipped because their time was up
   std::uint64_t handled_before = 0;  // of those, before it was told to leave
 };

@@ -35,8 +35,8 @@ class PoolShortage {
   const PoolSeats& seats_;
   const PoolOptions& options_;
   gen::TimerHandle timer_;
-  std::int64_t began_at_ = 0;     // ns
-  std::uint64_t told_ = 0;        // refusals, when the last shortage ended
+  std::int64_t began_at_ = 0;      // ns
+  std::uint64_t told_ = 0;         // refusals, when the last shortage ended
   std::uint64_t last_looked_ = 0;  // refusals
 };
 

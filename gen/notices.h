@@ -55,7 +55,8 @@ struct MessageStarted {
   PID pid;
 };
 
-// A process has ended and leaves to its heir what it has not handled.
+// A process has ended and leaves to its heir what it has not handled. If the heir has ended too, its own heir
+// gets it: what waits at the workers of a pool that is a worker goes back to the outer pool.
 struct MessageInheritance {
   PID pid;
   Reason reason;
@@ -64,8 +65,8 @@ struct MessageInheritance {
   bool holds_current = false;               // ended while it was handling one of those
   // Not the end itself, which was told before, but a message that was on its way then.
   bool late = false;
-  // Of the messages that reached it so, those its mailbox had no room for.
-  std::uint64_t dropped = 0;
+  // `pid` is a worker's worker, or one further down.
+  bool indirect = false;
   // Of those handled, the requests skipped because their time was up.
   std::uint64_t expired = 0;
 };

@@ -36,8 +36,10 @@ enum class WorkerDuty : std::uint8_t {
 
 // How far a worker is with what came through its pool. Exact when it is at rest.
 struct WorkerProgress {
-  std::uint64_t handled = 0;  // messages that came through the pool
-  std::uint64_t dropped = 0;  // of those, the ones for which its mailbox had no room
+  std::uint64_t handled = 0;  // messages that came through the pool; by a pool: by its workers
+  // Of those it was given, the ones that the pool need not wait for: handled, or passed on to workers of its own.
+  std::uint64_t passed = 0;
+  std::uint64_t dropped = 0;  // of those, the ones for which its stash had no room
   std::uint64_t queued = 0;   // normal priority, waiting or stashed
   bool busy = false;          // handles a message, or is about to
   bool current = false;       // handles one that came through the pool
@@ -70,6 +72,9 @@ class ProcessHost : public Process {
   virtual void Adopt(core::Envelope& envelope) = 0;
   // Ends an envelope that nobody will handle: a request's caller gets `error`, others are counted.
   virtual void Drop(core::EnvelopePtr envelope, DropReason reason, const Error& error) = 0;
+  // Leaves a message that this process holds to its heir, when it ends, with what waits in its mailbox. False,
+  // and nothing has happened: it has none.
+  virtual bool Bequeath(core::EnvelopePtr& envelope) = 0;
 
   // Puts the message or request being handled aside, until UnstashAll. False: the stash is full, and
   // the message was dropped: counted, and answered with kProcessMailboxFull. Throws std::logic_error
@@ -127,6 +132,9 @@ class ProcessHost : public Process {
   [[nodiscard]] virtual std::uint64_t FirstChoice() const = 0;
   // Messages refused with kOverloaded by senders.
   [[nodiscard]] virtual std::uint64_t OverloadedCount() const = 0;
+  // Messages that came through this pool, dropped by workers for want of room: by their mailboxes, to make
+  // room, or because a stash was full.
+  [[nodiscard]] virtual std::uint64_t OverflowedCount() const = 0;
   // A message was refused or dropped because no worker has room; senders call it, too. The first call
   // sends this process a kShortage envelope, later ones do nothing until EndShortage.
   virtual void NoteShortage() = 0;
@@ -138,6 +146,9 @@ class ProcessHost : public Process {
 
   // The rotation that senders to this process use while its Main lane is redirected.
   [[nodiscard]] virtual core::Rotation& GetRotation() = 0;
+  // Of a pool that may be a worker itself: how many messages that came through it have come to their end, as
+  // far as it knows from workers that have ended, and how many of those it has given to nobody.
+  virtual void SetSettled(std::uint64_t settled, std::uint64_t never_given) = 0;
   // From now on senders forward to the rotation themselves. False, and nothing has changed, while
   // messages wait in the Main lane: handle those first, so that order is kept.
   [[nodiscard]] virtual bool TryRedirectMain() = 0;

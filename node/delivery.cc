@@ -107,6 +107,8 @@ gen::Result<void> Runtime::Enqueue(Process& process, QueueLane& lane, gen::PID t
   const bool only_if_room =
       (envelope->flags & (core::Envelope::kFlagRouted | core::Envelope::kFlagMakeRoom)) ==
       core::Envelope::kFlagRouted;
+  // Looked at first: the receiver may have ended when it is known what was dropped.
+  const gen::PID parent = ParentOf(process, to);
   core::EnvelopePtr dropped;
   QueueLane::Outcome outcome = QueueLane::Outcome::kClosed;
   try {
@@ -123,12 +125,27 @@ gen::Result<void> Runtime::Enqueue(Process& process, QueueLane& lane, gen::PID t
       break;
   }
   if (process.mailbox_.WakeIfIdle()) Dispatch(process);
-  if (dropped != nullptr) DropOverflow(process, std::move(dropped));
+  if (dropped != nullptr) DropOverflow(process, parent, std::move(dropped));
   return {};
 }
 
-void Runtime::DropOverflow(Process& process, core::EnvelopePtr envelope) {
-  process.CountOverflow(*envelope);
+gen::PID Runtime::ParentOf(const Process& process, gen::PID pid) const {
+  const std::uint64_t parent = process.parent_id_.load(std::memory_order_acquire);
+  const bool is_of = process.generation_.load(std::memory_order_relaxed) == GenerationOf(pid);
+  return is_of ? PidOf(parent) : gen::PID();
+}
+
+void Runtime::CountOverflow(Process& receiver, gen::PID pool, const core::Envelope& envelope) {
+  receiver.Cold().counts.overflowed.fetch_add(1, std::memory_order_relaxed);
+  if ((envelope.flags & core::Envelope::kFlagRouted) == 0 || !pool) return;
+  // Not at the worker, which may have ended: its pool could not learn of it any more.
+  const Process* process = Find(pool);
+  PoolSlot* slot = process == nullptr ? nullptr : process->pool_.load(std::memory_order_acquire);
+  if (slot != nullptr) slot->overflowed.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Runtime::DropOverflow(Process& process, gen::PID pool, core::EnvelopePtr envelope) {
+  CountOverflow(process, pool, *envelope);
   const gen::PID to = process.ReceiverOf(*envelope);
   DropEnvelope(std::move(envelope), to, gen::DropReason::kMailboxFull, gen::ErrProcessMailboxFull);
 }
@@ -145,7 +162,9 @@ gen::Result<void> Runtime::MailboxFull(Process& process, gen::PID to, core::Enve
   // A request's sender learns of it by this error, just as if it were answered.
   if (!IsKind(*envelope, gen::EnvelopeKind::kRequest) && !IsImportant(*envelope) &&
       OverflowOf(process, to) == gen::Overflow::kDropNewest) {
-    DropOverflow(process, std::move(envelope));
+    const gen::PID parent = ParentOf(process, to);
+    if (!parent) return gen::ErrProcessTerminated;  // it has ended since
+    DropOverflow(process, parent, std::move(envelope));
     return {};
   }
   return gen::ErrProcessMailboxFull;

@@ -27,10 +27,13 @@ struct PoolSlot {
   // kLeastLoaded: the position after the one that was chosen last. Where a search begins among equals: if it
   // were whose turn it is by the tickets, the one behind a worker that is never free would have two turns.
   std::atomic<std::uint64_t> next_choice{0};
-  std::atomic<std::int64_t> admission_limit{0};   // ns
-  std::atomic<std::int64_t> retry_after{0};       // ns; see ProcessHost::TryCloseMain
-  std::atomic<std::uint64_t> overloaded{0};       // refused for that, or for the limit
-  std::atomic<bool> shortage{false};              // see ProcessHost::NoteShortage
+  std::atomic<std::int64_t> admission_limit{0};  // ns
+  std::atomic<std::int64_t> retry_after{0};      // ns; see ProcessHost::TryCloseMain
+  std::atomic<std::uint64_t> overloaded{0};      // refused for that, or for the limit
+  std::atomic<std::uint64_t> overflowed{0};      // dropped by workers for want of room
+  std::atomic<std::uint64_t> settled{0};         // see ProcessHost::SetSettled
+  std::atomic<std::uint64_t> never_given{0};
+  std::atomic<bool> shortage{false};  // see ProcessHost::NoteShortage
 
   // For the slot's next process.
   void Reset() noexcept {
@@ -45,6 +48,9 @@ struct PoolSlot {
     admission_limit.store(0, std::memory_order_relaxed);
     retry_after.store(0, std::memory_order_relaxed);
     overloaded.store(0, std::memory_order_relaxed);
+    overflowed.store(0, std::memory_order_relaxed);
+    settled.store(0, std::memory_order_relaxed);
+    never_given.store(0, std::memory_order_relaxed);
     shortage.store(false, std::memory_order_relaxed);
   }
 };

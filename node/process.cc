@@ -298,6 +298,13 @@ void Process::Drop(core::EnvelopePtr envelope, gen::DropReason reason, const gen
   runtime_->DropEnvelope(std::move(envelope), Self(), reason, error);
 }
 
+bool Process::Bequeath(core::EnvelopePtr& envelope) {
+  if (!heir_) return false;
+  if (IsMessage(*envelope)) Hold(-1);
+  Cold().bequest.push_back(std::move(envelope));
+  return true;
+}
+
 gen::Result<void> Process::StopAfterQueue(gen::PID pid, const gen::Reason& reason) {
   return runtime_->StopAfterQueue(pid, reason);
 }
@@ -318,7 +325,7 @@ gen::WorkerProgress Process::Progress(gen::PID worker) const {
     progress.handled = process->routed_handled_.Acquire();
     progress.current = process->current_routed_.load(std::memory_order_acquire);
     const std::uint32_t taken = process->mailbox_.TakenApprox();
-    progress.dropped = process->Rare().routed_overflowed.load(std::memory_order_acquire);
+    progress.dropped = process->Rare().routed_unstashed.Read();
     progress.queued = process->MainMessagesApprox() + process->AsideApprox();
     const auto state =
         static_cast<gen::ProcessState>(process->state_.load(std::memory_order_acquire));
@@ -326,12 +333,35 @@ gen::WorkerProgress Process::Progress(gen::PID worker) const {
     if (process->mailbox_.TakenApprox() == taken) break;
     progress.busy = true;
   }
-  progress.handled += process->PassedOnByPool();
+  progress.passed = progress.handled;
+  progress.handled += process->SettledByPool();
+  const PoolSlot* pool = process->pool_.load(std::memory_order_acquire);  // partner: GetPoolSlot
+  if (pool != nullptr) AddWorkersOf(*pool, progress);
   progress.expired = process->Rare().routed_expired.Read();
   progress.aside = process->AsideApprox();
   progress.mean_handling =
       std::chrono::nanoseconds(process->Rare().mean_handling.load(std::memory_order_relaxed));
   return progress;
+}
+
+void Process::AddWorkersOf(const PoolSlot& pool, gen::WorkerProgress& progress) const {
+  progress.passed += pool.rotation.Given() + pool.never_given.load(std::memory_order_relaxed);
+  for (std::uint32_t i = 0; i < pool.rotation.size(); ++i) {
+    const gen::WorkerProgress worker =
+        Progress({pool.rotation.At(i), runtime_->Name(), runtime_->creation()});
+    progress.handled += worker.handled;
+    progress.queued += worker.queued + (worker.current ? 1 : 0);
+    progress.busy = progress.busy || worker.busy;
+  }
+}
+
+void Process::SetSettled(std::uint64_t settled, std::uint64_t never_given) {
+  PoolSlot& slot = GetPoolSlot();
+  slot.settled.store(settled, std::memory_order_relaxed);
+  const bool told = slot.never_given.load(std::memory_order_relaxed) == never_given;
+  slot.never_given.store(never_given, std::memory_order_relaxed);
+  // The outer pool need not wait for what was given to nobody.
+  if (!told && duty_.load(std::memory_order_relaxed) == gen::WorkerDuty::kReport) ReportProgress();
 }
 
 bool Process::TryRedirectMain() {
@@ -370,6 +400,11 @@ std::uint64_t Process::OverloadedCount() const {
 }
 
 void Process::NoteShortage() { runtime_->NoteShortage(GetPoolSlot(), Self()); }
+
+std::uint64_t Process::OverflowedCount() const {
+  const PoolSlot* slot = pool_.load(std::memory_order_relaxed);
+  return slot == nullptr ? 0 : slot->overflowed.load(std::memory_order_relaxed);
+}
 
 bool Process::TryCloseMain(std::chrono::nanoseconds retry_after) {
   GetPoolSlot().retry_after.store(retry_after.count(), std::memory_order_relaxed);

@@ -137,6 +137,7 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   gen::Result<void> ForwardMakingRoom(gen::PID worker, core::EnvelopePtr& envelope) override;
   void Adopt(core::Envelope& envelope) override;
   void Drop(core::EnvelopePtr envelope, gen::DropReason reason, const gen::Error& error) override;
+  bool Bequeath(core::EnvelopePtr& envelope) override;
   bool Stash(core::Envelope& envelope) override;
   std::size_t UnstashAll() override;
   void PutAside(core::EnvelopePtr envelope) override;
@@ -158,6 +159,8 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   void SetSenderRules(const gen::SenderRules& rules) override;
   [[nodiscard]] std::uint64_t FirstChoice() const override;
   [[nodiscard]] std::uint64_t OverloadedCount() const override;
+  [[nodiscard]] std::uint64_t OverflowedCount() const override;
+  void SetSettled(std::uint64_t settled, std::uint64_t never_given) override;
   void NoteShortage() override;
   void EndShortage() override { GetPoolSlot().shortage.store(false, std::memory_order_relaxed); }
   [[nodiscard]] bool TryCloseMain(std::chrono::nanoseconds retry_after) override;
@@ -285,14 +288,6 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   [[nodiscard]] std::uint64_t AsideApprox() const {
     return static_cast<std::uint64_t>(
         std::max<std::int64_t>(Rare().held.load(std::memory_order_relaxed), 0));
-  }
-  // A message was dropped for want of room. Any thread.
-  void CountOverflow(const core::Envelope& envelope) {
-    RareCounts& counts = Cold().counts;
-    counts.overflowed.fetch_add(1, std::memory_order_relaxed);
-    if ((envelope.flags & core::Envelope::kFlagRouted) != 0) {
-      counts.routed_overflowed.fetch_add(1, std::memory_order_release);  // partner: Progress
-    }
   }
 
   // -- turns (process_turn.cc) --
@@ -436,12 +431,19 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
     if (generation == GenerationOf(pid)) return !is_closed || is_finishing;
     return generation == GenerationOf(pid) + 1 && is_finishing;
   }
-  // A pool as a worker of another has handled what it gave to its own workers: that is its own affair,
-  // with its own counters. Any thread.
-  [[nodiscard]] std::uint64_t PassedOnByPool() const noexcept {
+  // A pool that is a worker of another has handled what its own workers have, and what has come to its end
+  // there otherwise: that is its own affair, with its own counters. As far as it is known from workers
+  // that have ended. Any thread.
+  [[nodiscard]] std::uint64_t SettledByPool() const noexcept {
     const PoolSlot* pool = pool_.load(std::memory_order_acquire);  // partner: GetPoolSlot
-    return pool == nullptr ? 0 : pool->rotation.Given();
+    if (pool == nullptr) return 0;
+    return pool->settled.load(std::memory_order_relaxed) +
+           pool->overflowed.load(std::memory_order_relaxed);
   }
+  // Adds what shows at the workers of the pool that `progress` is of.
+  void AddWorkersOf(const PoolSlot& pool, gen::WorkerProgress& progress) const;
+  // To the nearest heir that lives; false: there is none.
+  bool LeaveToHeir(core::EnvelopePtr& inheritance);
   PoolSlot& GetPoolSlot();
   CallEdge& GetCallEdge();
   // What it waits for in a Call. Sequentially consistent, as is the edge itself; partner: GetCallEdge.

@@ -80,6 +80,10 @@ struct ProcessCold {
   AwaitedResponses awaited;
 
   // -- the process's own --
+  // Of a worker of a pool that is a worker itself: who inherits from it when that pool has ended, the nearest
+  // first (ids).
+  std::vector<std::uint64_t> further_heirs;
+  std::vector<core::EnvelopePtr> bequest;  // see ProcessHost::Bequeath
   std::vector<core::EnvelopePtr> stash;
   std::size_t stash_limit = 0;  // 0: none
   struct OpenRequest {          // the handler gave no reply yet

@@ -52,7 +52,10 @@ gen::Result<void> Process::Open(const SpawnRequest& request,
                    std::memory_order_relaxed);
   state_.store(static_cast<std::uint8_t>(gen::ProcessState::kStarting), std::memory_order_relaxed);
   counts_.Reset();
-  if (ProcessCold* cold = ColdIfAny()) cold->counts.Reset();
+  if (ProcessCold* cold = ColdIfAny()) {
+    cold->counts.Reset();
+    cold->further_heirs.clear();
+  }
   current_routed_.store(false, std::memory_order_relaxed);
   routed_handled_.Reset();
   current_type_.store(nullptr, std::memory_order_relaxed);
@@ -121,6 +124,11 @@ void Process::Finish(const gen::Reason& reason) {
   // From here on nobody can send to it, and its names are free for others.
   std::vector<core::EnvelopePtr> waiting;
   core::Mailbox::Rest rest = CloseMailbox(waiting);
+  if (ProcessCold* cold = ColdIfAny(); cold != nullptr && !cold->bequest.empty()) {
+    auto bequest = std::exchange(cold->bequest, {});
+    waiting.insert(waiting.begin(), std::make_move_iterator(bequest.begin()),
+                   std::make_move_iterator(bequest.end()));
+  }
   if (rest.main != nullptr || rest.express != nullptr || !waiting.empty()) {
     // For those who look at what was dropped.
     ProcessCold& cold = Cold();
@@ -143,9 +151,8 @@ void Process::Finish(const gen::Reason& reason) {
   gen::MessageInheritance inheritance{.pid = self,
                                       .reason = reason,
                                       .messages = std::move(waiting),
-                                      .handled = routed_handled_.Read() + PassedOnByPool(),
+                                      .handled = routed_handled_.Read() + SettledByPool(),
                                       .holds_current = holds_current,
-                                      .dropped = Rare().routed_overflowed.load(),
                                       .expired = Rare().routed_expired.Read()};
   // The heir, or a parent, may end as soon as it knows: whoever watches both learns of this end first.
   ending.TellWatchers(*runtime_, reason);
@@ -155,8 +162,8 @@ void Process::Finish(const gen::Reason& reason) {
         static_cast<std::uint8_t>(gen::EnvelopeKind::kInheritance), core::Lane::kUrgent,
         std::move(inheritance));
     message->from = self.ToAddress();
-    if (!runtime_->Deliver(Parent(), message)) {
-      // The heir is gone as well.
+    if (!LeaveToHeir(message)) {
+      // The heirs are gone as well.
       auto* left = message->ValueAs<gen::MessageInheritance>();
       for (auto& envelope : left->messages) {
         runtime_->DropEnvelope(std::move(envelope), self, gen::DropReason::kTerminated,
@@ -218,10 +225,28 @@ void Process::DisposeRest(core::Mailbox::Rest& rest, gen::PID self,
   while (rest.express != nullptr) {
     core::EnvelopePtr envelope(rest.express);
     rest.express = rest.express->next;
+    // Of a worker that has ended just before.
+    if (static_cast<gen::EnvelopeKind>(envelope->kind) == gen::EnvelopeKind::kInheritance &&
+        heir_) {
+      auto* left = envelope->ValueAs<gen::MessageInheritance>();
+      left->indirect = true;
+      left->late = false;  // it is counted where it was on its way to
+      if (LeaveToHeir(envelope)) continue;
+    }
     CountTaken(*envelope);
     runtime_->DropEnvelope(std::move(envelope), self, gen::DropReason::kTerminated,
                            TerminatedError(inheritance.reason));
   }
+}
+
+bool Process::LeaveToHeir(core::EnvelopePtr& inheritance) {
+  if (runtime_->Deliver(Parent(), inheritance)) return true;
+  const ProcessCold* cold = ColdIfAny();
+  if (cold == nullptr) return false;
+  inheritance->ValueAs<gen::MessageInheritance>()->indirect = true;
+  return std::any_of(cold->further_heirs.begin(), cold->further_heirs.end(), [&](std::uint64_t id) {
+    return runtime_->Deliver({id, runtime_->Name(), runtime_->creation()}, inheritance).has_value();
+  });
 }
 
 void Process::DisposeLate(core::EnvelopePtr envelope) {
@@ -260,6 +285,13 @@ gen::Result<gen::PID> Process::SpawnChild(const SpawnRequest& request) {
   if (!opened) return std::move(opened.error());
   Process& child = **opened;
   const gen::PID pid = child.Self();
+  if (request.heir && heir_) {
+    std::vector<std::uint64_t> heirs{parent_id_.load(std::memory_order_relaxed)};
+    if (const ProcessCold* cold = ColdIfAny()) {
+      heirs.insert(heirs.end(), cold->further_heirs.begin(), cold->further_heirs.end());
+    }
+    child.Cold().further_heirs = std::move(heirs);
+  }
   if (request.announce) {
     child.dispatcher_->Schedule(child);
     return pid;

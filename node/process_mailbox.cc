@@ -79,7 +79,8 @@ bool Process::Stash(core::Envelope& envelope) {
   ProcessCold& cold = Cold();
   core::EnvelopePtr message = TakeOver(envelope);
   if (cold.stash_limit != 0 && cold.stash.size() >= cold.stash_limit) {
-    CountOverflow(*message);
+    runtime_->CountOverflow(*this, Parent(), *message);
+    if ((message->flags & core::Envelope::kFlagRouted) != 0) cold.counts.routed_unstashed.Add();
     Drop(std::move(message), gen::DropReason::kMailboxFull,
          gen::Error(gen::ErrorCode::kProcessMailboxFull, "its stash is full"));
     return false;

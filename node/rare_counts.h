@@ -14,9 +14,10 @@ struct RareCounts {
   core::SingleWriterCounter expired;  // requests whose caller had stopped waiting
   // Messages that the behaviour has got hold of, and has neither forwarded nor dropped.
   std::atomic<std::int64_t> held{0};
-  // Dropped for want of room, by any thread; the second: those that came through the pool.
+  // Dropped for want of room, by any thread.
   std::atomic<std::uint64_t> overflowed{0};
-  std::atomic<std::uint64_t> routed_overflowed{0};
+  // Messages of its pool for which its stash had no room.
+  core::SingleWriterCounter routed_unstashed;
   // Requests among the messages of its pool that were expired, and how long these take it in the mean, ns
   // (gen::WorkerDuty::kMeasure).
   core::SingleWriterCounter routed_expired;
@@ -31,7 +32,7 @@ struct RareCounts {
     expired.Reset();
     held.store(0, std::memory_order_relaxed);
     overflowed.store(0, std::memory_order_relaxed);
-    routed_overflowed.store(0, std::memory_order_relaxed);
+    routed_unstashed.Reset();
     routed_expired.Reset();
     mean_handling.store(0, std::memory_order_relaxed);
     own_in_main.store(0, std::memory_order_relaxed);

@@ -186,8 +186,8 @@ void Runtime::NoteShortage(PoolSlot& slot, gen::PID to) {
       slot.shortage.exchange(true, std::memory_order_relaxed)) {
     return;
   }
-  core::EnvelopePtr notice =
-      core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kShortage), core::Lane::kSystem);
+  core::EnvelopePtr notice = core::MakeSignal(
+      static_cast<std::uint8_t>(gen::EnvelopeKind::kShortage), core::Lane::kSystem);
   notice->from = Self().ToAddress();
   (void)Deliver(to, notice);  // a pool that is gone need not know
 }

@@ -158,6 +158,8 @@ class Runtime final : public gen::Node, private gen::LogSink {
   // Counts and remembers a message that is dropped.
   void NoteDrop(const core::Envelope& envelope, gen::PID to, gen::DropReason reason,
                 const gen::Error& error);
+  // A message was dropped for want of room; `pool` is the receiver's parent, maybe one that it came through.
+  void CountOverflow(Process& receiver, gen::PID pool, const core::Envelope& envelope);
   // For senders that keep no books of their own.
   void CountAccepted() { accepted_.Add(); }
   // After a signal was delivered; `ends`: it will end the process.
@@ -292,7 +294,10 @@ class Runtime final : public gen::Node, private gen::LogSink {
   // To a process whose mailbox has a queue of its own.
   gen::Result<void> Enqueue(Process& process, QueueLane& lane, gen::PID to,
                             core::EnvelopePtr& envelope);
-  void DropOverflow(Process& process, core::EnvelopePtr envelope);
+  // `pool`: the process's parent.
+  void DropOverflow(Process& process, gen::PID pool, core::EnvelopePtr envelope);
+  // Its parent; the empty PID if it has ended.
+  [[nodiscard]] gen::PID ParentOf(const Process& process, gen::PID pid) const;
   static gen::Overflow OverflowOf(Process& process, gen::PID pid);
   bool ToFallback(Process& process, gen::PID to, core::EnvelopePtr& envelope);
   gen::Result<void> MailboxFull(Process& process, gen::PID to, core::EnvelopePtr& envelope);

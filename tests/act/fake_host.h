@@ -35,7 +35,6 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
     std::size_t capacity = 0;  // 0: unbounded
     std::deque<core::EnvelopePtr> queue;
     std::uint64_t handled = 0;
-    std::uint64_t dropped = 0;  // to make room
     bool busy = false;
     gen::WorkerDuty duty = gen::WorkerDuty::kNone;
   };
@@ -347,7 +346,7 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
     if (!receiver.alive) return gen::ErrProcessTerminated;
     if (receiver.capacity != 0 && receiver.queue.size() >= receiver.capacity) {
       receiver.queue.pop_front();
-      ++receiver.dropped;
+      ++overflowed;
     }
     return Forward(worker, envelope, true);
   }
@@ -427,8 +426,7 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
     const Worker& worker = workers.at(pid.id);
     if (!worker.alive) return {};
     gen::WorkerProgress progress;
-    progress.handled = worker.handled;
-    progress.dropped = worker.dropped;
+    progress.handled = progress.passed = worker.handled;
     progress.queued = worker.queue.size();
     progress.busy = worker.busy;
     return progress;
@@ -455,6 +453,9 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
   void SetSenderRules(const gen::SenderRules& value) override { rules = value; }
   std::uint64_t FirstChoice() const override { return rotation.Turn(); }
   std::uint64_t OverloadedCount() const override { return 0; }
+  std::uint64_t OverflowedCount() const override { return overflowed; }
+  void SetSettled(std::uint64_t, std::uint64_t) override {}
+  bool Bequeath(core::EnvelopePtr&) override { return false; }
   void NoteShortage() override {
     if (std::exchange(shortage, true)) return;
     (void)Deliver(core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kShortage),
@@ -480,6 +481,7 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
   gen::SenderRules rules;
   std::chrono::nanoseconds retry_after{0};
   bool shortage = false;
+  std::uint64_t overflowed = 0;
   int adopted = 0;  // messages that the behaviour has made for others
   core::Rotation rotation;
   std::map<std::uint64_t, Worker> workers;  // 101, 102, ... in the order of their spawns

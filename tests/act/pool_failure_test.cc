@@ -144,7 +144,8 @@ TEST_CASE("pool: what waits counts against the pool's bound") {
   f.CheckConservation();
 }
 
-TEST_CASE("pool: what a dead worker leaves takes its successor's places, and nothing is refused later") {
+TEST_CASE(
+    "pool: what a dead worker leaves takes its successor's places, and nothing is refused later") {
   PoolFixture f({.pool_size = 2, .worker_mailbox_size = 3});
   f.Start();
   f.Send(1, 6);
@@ -218,7 +219,8 @@ TEST_CASE("pool: a shortage is logged when it begins and when it is over") {
   }
   REQUIRE(f.host.logs.size() == 1);
   CHECK(f.host.logs[0].text ==
-        "the mailboxes of all 2 workers are full (1 messages each): senders get errors until there is room");
+        "the mailboxes of all 2 workers are full (1 messages each): senders get errors until there "
+        "is room");
   f.WorkAll();
   f.host.Advance(2s);
   REQUIRE(f.host.logs.size() == 2);

@@ -155,6 +155,9 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
   void SetSenderRules(const gen::SenderRules&) override {}
   [[nodiscard]] std::uint64_t FirstChoice() const override { return 0; }
   [[nodiscard]] std::uint64_t OverloadedCount() const override { return 0; }
+  [[nodiscard]] std::uint64_t OverflowedCount() const override { return 0; }
+  void SetSettled(std::uint64_t, std::uint64_t) override {}
+  bool Bequeath(core::EnvelopePtr&) override { return false; }
   void NoteShortage() override {}
   void EndShortage() override {}
   [[nodiscard]] bool TryCloseMain(std::chrono::nanoseconds) override { return false; }
