@@ -1,4 +1,5 @@
-// A value or an error: tl::expected with an error text that survives `value()`.
+// A value or an error: tl::expected with an error text that survives `value()`, and without a way to
+// reach a value that is not there.
 #pragma once
 
 #include <stdexcept>
@@ -11,8 +12,8 @@
 
 namespace ergon::gen {
 
-// Thrown by Result::value() without a value; what() is the error's text. In a handler it ends the
-// process with the reason "panic: <text>".
+// Thrown by value(), `*` and `->` of a Result without a value; what() is the error's text. In a
+// handler it ends the process with the reason "panic: <text>".
 class BadResult : public std::runtime_error {
  public:
   explicit BadResult(Error error)
@@ -23,6 +24,8 @@ class BadResult : public std::runtime_error {
   Error error_;
 };
 
+// Out of line: callers that have looked at the result first pay nothing for them.
+[[noreturn]] void ThrowBadResult(const Error& error);
 // error() of a result that has a value is a mistake of the caller's: std::logic_error.
 [[noreturn]] void ThrowHasNoError();
 
@@ -35,20 +38,34 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
   Result(Error error)  // NOLINT(google-explicit-constructor): `return error;`
       : Base(tl::unexpected<Error>(std::move(error))) {}
 
-  // The value. Throws BadResult when there is none.
-  T& value() & {
+  // The value. Throws BadResult when there is none. That of a temporary result is returned by value,
+  // so that `for (auto& [key, text] : node.Inspect(pid).value())` iterates over something that lives.
+  T& value() & { return **this; }
+  const T& value() const& { return **this; }
+  T value() && { return *std::move(*this); }
+  // The same, checked in the same way.
+  T& operator*() & {
     Check();
-    return **this;
+    return Base::operator*();
   }
-  const T& value() const& {
+  const T& operator*() const& {
     Check();
-    return **this;
+    return Base::operator*();
   }
-  T&& value() && {
+  T operator*() && {
     Check();
-    return *std::move(*this);
+    return std::move(*this).Base::operator*();
   }
-  // The error. Throws std::logic_error when there is a value.
+  // The pointer is valid as long as the result: do not iterate over a member of a temporary's value.
+  T* operator->() {
+    Check();
+    return Base::operator->();
+  }
+  const T* operator->() const {
+    Check();
+    return Base::operator->();
+  }
+  // The error, of a temporary result by value. Throws std::logic_error when there is a value.
   [[nodiscard]] Error& error() & {
     if (this->has_value()) [[unlikely]]
       ThrowHasNoError();
@@ -59,7 +76,7 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
       ThrowHasNoError();
     return Base::error();
   }
-  [[nodiscard]] Error&& error() && {
+  [[nodiscard]] Error error() && {
     if (this->has_value()) [[unlikely]]
       ThrowHasNoError();
     return std::move(*this).Base::error();
@@ -67,7 +84,8 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
 
  private:
   void Check() const {
-    if (!this->has_value()) throw BadResult(this->error());
+    if (!this->has_value()) [[unlikely]]
+      ThrowBadResult(Base::error());
   }
 };
 
@@ -82,7 +100,8 @@ class [[nodiscard]] Result<void> : public tl::expected<void, Error> {
 
   // Nothing. Throws BadResult when there is an error.
   void value() const {
-    if (!has_value()) throw BadResult(error());
+    if (!has_value()) [[unlikely]]
+      ThrowBadResult(Base::error());
   }
   // The error. Throws std::logic_error when there is none.
   [[nodiscard]] Error& error() & {
@@ -95,7 +114,7 @@ class [[nodiscard]] Result<void> : public tl::expected<void, Error> {
       ThrowHasNoError();
     return Base::error();
   }
-  [[nodiscard]] Error&& error() && {
+  [[nodiscard]] Error error() && {
     if (has_value()) [[unlikely]]
       ThrowHasNoError();
     return std::move(*this).Base::error();

@@ -1,5 +1,6 @@
 #include <ergon/gen/result.h>
 
+#include <iterator>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -72,7 +73,60 @@ TEST_CASE("result: move-only values") {
   auto make = []() -> Result<std::unique_ptr<int>> { return std::make_unique<int>(3); };
   const std::unique_ptr<int> pointer = make().value();
   CHECK(*pointer == 3);
-  static_assert(std::is_same_v<decltype(make().value()), std::unique_ptr<int>&&>);
+  const std::unique_ptr<int> other = *make();
+  CHECK(*other == 3);
+  Result<std::unique_ptr<int>> kept = make();
+  CHECK(**kept == 3);
+  CHECK(*std::move(kept).value() == 3);
+}
+
+TEST_CASE("result: the value of a temporary is the caller's, also in a range-based for") {
+  struct Noisy {  // tells whether it is looked at after its end
+    explicit Noisy(bool& flag) : gone(&flag) {}
+    Noisy(Noisy&& other) noexcept : gone(std::exchange(other.gone, nullptr)) {}
+    Noisy& operator=(Noisy&&) = delete;
+    ~Noisy() {
+      if (gone != nullptr) *gone = true;
+    }
+    bool* gone;
+    int items[3] = {1, 2, 3};
+    const int* begin() const { return std::begin(items); }
+    const int* end() const { return std::end(items); }
+  };
+  bool gone = false;
+  auto make = [&gone]() -> Result<Noisy> { return Noisy(gone); };
+  int sum = 0;
+  for (const int item : make().value()) {
+    CHECK_FALSE(gone);
+    sum += item;
+  }
+  CHECK(gone);
+  gone = false;
+  for (const int item : *make()) {
+    CHECK_FALSE(gone);
+    sum += item;
+  }
+  CHECK(gone);
+  CHECK(sum == 12);
+  const Error& error = Half(7).error();
+  CHECK(error.detail() == "number: odd");
+  static_assert(std::is_same_v<decltype(make().value()), Noisy>);
+  static_assert(std::is_same_v<decltype(*make()), Noisy>);
+  static_assert(std::is_same_v<decltype(Half(7).error()), Error>);
+  static_assert(std::is_same_v<decltype(CheckEven(7).error()), Error>);
+}
+
+TEST_CASE("result: `*` and `->` of an error throw as value() does") {
+  Result<std::string> result = Error(ErrorCode::kIncorrect, "number: odd");
+  const char* const text = "incorrect value: number: odd";
+  CHECK_THROWS_WITH_AS((void)*result, text, BadResult);
+  CHECK_THROWS_WITH_AS((void)*std::as_const(result), text, BadResult);
+  CHECK_THROWS_WITH_AS((void)result->size(), text, BadResult);
+  CHECK_THROWS_WITH_AS((void)std::as_const(result)->size(), text, BadResult);
+  CHECK_THROWS_WITH_AS((void)*std::move(result), text, BadResult);
+  result = std::string("four");
+  CHECK(result->size() == 4);
+  CHECK(std::as_const(result)->size() == 4);
 }
 
 TEST_CASE("result: values that errors could be mistaken for") {
