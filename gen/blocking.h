@@ -14,7 +14,7 @@ namespace ergon::gen {
 //   }
 //
 // Both its constructor and its destructor may continue the handler on another thread, as a Call does;
-// no lock may be held across either. Inside a stretch handlers may do what they may do elsewhere, and
+// no lock may be held across either (see gen::Mutex). Inside a stretch handlers may do what they may do elsewhere, and
 // exceptions pass through it. What would end the process is noticed when the handler suspends itself
 // or returns, as always; a node that stops waits for it in the same way.
 //
