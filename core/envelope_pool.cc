@@ -24,6 +24,9 @@ void FreeEnvelope(void* memory, std::uint8_t) noexcept {
 
 void ReleaseIdleEnvelopes() noexcept {}
 
+void LockEnvelopePool() noexcept {}
+void UnlockEnvelopePool() noexcept {}
+
 EnvelopePoolStats EnvelopePoolUsage() { return {}; }
 
 #else
@@ -130,6 +133,10 @@ class Depot {
     std::lock_guard lock(mutex_);
     ReturnToChunk(block, unmapper);
   }
+
+  // For the time of a fork.
+  void Lock() { mutex_.lock(); }
+  void Unlock() { mutex_.unlock(); }
 
   void AddUsage(EnvelopePoolStats& stats) {
     std::lock_guard lock(mutex_);
@@ -392,6 +399,14 @@ void ReleaseIdleEnvelopes() noexcept {
   for (int i = 1; i <= kClasses; ++i) {
     if (cache.full_count[i] > kMagazinesAsleep) KeepNewest(cache, i, kMagazinesAsleep);
   }
+}
+
+void LockEnvelopePool() noexcept {
+  for (int i = 0; i <= kClasses; ++i) DepotOf(i).Lock();
+}
+
+void UnlockEnvelopePool() noexcept {
+  for (int i = kClasses; i >= 0; --i) DepotOf(i).Unlock();
 }
 
 EnvelopePoolStats EnvelopePoolUsage() {

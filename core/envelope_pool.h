@@ -30,6 +30,10 @@ void FreeEnvelope(void* memory, std::uint8_t size_class) noexcept;
 // thread that frees more than it allocates would else fill its magazines of every size, and keep them.
 void ReleaseIdleEnvelopes() noexcept;
 
+// Around a fork: see WatchForks.
+void LockEnvelopePool() noexcept;
+void UnlockEnvelopePool() noexcept;
+
 struct EnvelopePoolStats {
   std::size_t mapped_bytes = 0;  // in chunks, all threads
   std::size_t depot_blocks = 0;  // free blocks in the shared depot

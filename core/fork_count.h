@@ -1,0 +1,24 @@
+// Whether this process is a fork of the one in which something was made: it has its memory then, but
+// none of its threads.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace ergon::core {
+
+namespace detail {
+inline std::atomic<std::uint32_t> fork_count{0};
+}  // namespace detail
+
+// Makes ForkCount count from now on, and forks leave the pool of envelopes in order. Any thread; again
+// without effect. (pthread_atfork: it does not see vfork and posix_spawn, which exec at once.)
+void WatchForks();
+
+// How many forks there are between the program's first process and this one.
+[[nodiscard]] inline std::uint32_t ForkCount() noexcept {
+  // Relaxed: it changes while a process has one thread only.
+  return detail::fork_count.load(std::memory_order_relaxed);
+}
+
+}  // namespace ergon::core
