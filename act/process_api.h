@@ -16,9 +16,12 @@
 
 namespace ergon::act {
 
-// Base of Actor and Pool. The contract of each function, with its errors, is that of gen::Process
+// Base of all behaviours. The contract of each function, with its errors, is that of gen::Process
 // and gen::Messenger. They are for the process's own handlers, from Init to Terminate; in a
-// constructor there is no process yet, and they throw std::logic_error.
+// constructor there is no process yet, and they throw std::logic_error. On other threads, a
+// std::thread that a handler has started for instance, they return kNotAllowed, or end the program
+// with a message where there is no Result to return: see gen::Process. Such a thread uses the node
+// (Node().Send, Node().Call, ...), or tells the process by a message what to do.
 class ProcessApi : public gen::ProcessBehavior {
  protected:
   // -- sending --

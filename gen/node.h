@@ -28,6 +28,14 @@ namespace ergon::gen {
 // All functions may be called from any thread. Those that wait (Call, Inspect, Spawn, StopProcess,
 // StartApplication, Wait...) block the calling thread; inside a handler use the process's own, which
 // suspend only the process: here they return kNotAllowed on a thread that runs handlers.
+//
+// After the node has stopped, all that return a Result return kNodeTerminated, whoever they are about.
+// Only WaitProcess and WaitForSignal find that what they wait for has happened.
+//
+// In a child made by fork() the node's threads do not exist. There, too, all that return a Result
+// return kNodeTerminated, with a text that says so; Stop and Wait do nothing, and so does the end of
+// the node, whose memory stays until the program ends. The child may start nodes of its own. A child
+// that was forked inside a handler must only call exec or _exit.
 class Node : public Messenger {
  public:
   [[nodiscard]] virtual Atom Name() const = 0;
@@ -145,9 +153,13 @@ class Node : public Messenger {
   virtual void StopForce() = 0;
   // Returns when the node has stopped.
   virtual void Wait() = 0;
-  // Stops the node on SIGINT or SIGTERM and returns when it has stopped; a second signal is
-  // immediate.
-  virtual void WaitForSignal() = 0;
+  // Stops the node on SIGINT or SIGTERM and returns when it has stopped, also when somebody else has
+  // stopped it. A second signal is immediate: it kills everything, and if a handler goes on for
+  // another half second all the same, the signal ends the program, after log lines that name the
+  // handlers. Errors, after which the node runs on:
+  //   kInternal    signals cannot be caught: no file descriptor is left, for instance; see the text
+  //   kNotAllowed  inside a handler, or the node has a clock of its own and catches no signals
+  virtual Result<void> WaitForSignal() = 0;
 
   // As Call, without waiting: the future gets the answer or the error. Any thread, handlers too.
   template <class R, class T>

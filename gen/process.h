@@ -20,7 +20,16 @@ namespace ergon::gen {
 
 class Node;
 
-// Only for the process's own handlers, inside its turns, unless a function says otherwise.
+// Only for the process's own handlers, inside its turns. Elsewhere, on other threads and in handlers of
+// other processes, what returns a Result returns kNotAllowed, with a text that names the process and
+// the function; what returns none (Sleep, Yield, Env and all that set something) ends the program with
+// such a text. Use the functions of the node there, or send the process a message. Self, Name, Parent,
+// Leader, Node, Log, Now, MakeRef and TrapExit may be called from any thread while the process lives.
+//
+// No lock may be held while the process is suspended, that is across Call, Inspect, Sleep, Yield,
+// Spawn, node::Await, and the beginning and the end of a gen::Blocking: whoever else wants it would
+// block a worker's thread, until there is none left to go on with this process, and the handler may
+// return to another thread, which must not unlock it. gen::Mutex finds out.
 class Process : public Messenger {
  public:
   [[nodiscard]] virtual PID Self() const = 0;

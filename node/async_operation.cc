@@ -27,6 +27,7 @@ Process& Current() {
 
 AsyncOperation::AsyncOperation() : process_(Current()), pid_(process_.Self()), id_(NextUniqueId()) {
   (void)process_.runtime_->Io();  // or there is none
+  process_.CheckMaySuspend("Await");
   process_.await_.Begin(id_);
 }
 

@@ -36,6 +36,7 @@ Process* Runtime::Find(gen::PID pid) const {
 }
 
 gen::Result<void> Runtime::Reach(gen::PID to) const {
+  if (IsStopped()) return gen::ErrNodeTerminated;
   if (to.node != name_) {
     if (!to) return gen::Error(gen::ErrorCode::kProcessUnknown, "the empty PID");
     return gen::Error(gen::ErrorCode::kNoConnection, to.node.ToString());

@@ -2,11 +2,13 @@
 
 #include <chrono>
 #include <csignal>
+#include <exception>
 #include <future>
 #include <mutex>
 #include <optional>
 #include <thread>
 
+#include <fmt/core.h>
 #include <pthread.h>
 #include <asio.hpp>
 
@@ -24,7 +26,11 @@ constexpr std::int64_t kSlack = 250'000;  // ns
 
 struct IoThread::Impl {
   explicit Impl(core::TimerQueue& queue)
-      : timers(queue), work(asio::make_work_guard(context)), deadline(context) {}
+      : timers(queue), work(asio::make_work_guard(context)), deadline(context) {
+    // A posted handler sticks: it runs before the thread sleeps again (see timer_queue.h).
+    timers.SetWake([this] { asio::post(context, [this] { FireAndSleep(); }); });
+  }
+  ~Impl() { timers.SetWake(nullptr); }
 
   // The driver's loop of the timer queue, one step per wake-up.
   void FireAndSleep() {
@@ -60,33 +66,33 @@ struct IoThread::Impl {
 };
 
 IoThread::IoThread(core::TimerQueue& timers) : impl_(std::make_unique<Impl>(timers)) {
-  // A posted handler sticks: it runs before the thread sleeps again (see timer_queue.h).
-  timers.SetWake(
-      [impl = impl_.get()] { asio::post(impl->context, [impl] { impl->FireAndSleep(); }); });
   asio::post(impl_->context, [impl = impl_.get()] { impl->FireAndSleep(); });
   impl_->thread = std::thread([impl = impl_.get()] { impl->context.run(); });
   pthread_setname_np(impl_->thread.native_handle(), "ergon-io");
 }
 
-IoThread::~IoThread() {
-  Stop();
-  impl_->timers.SetWake(nullptr);
-}
+IoThread::~IoThread() { Stop(); }
 
-bool IoThread::StartSignals(std::function<void(int)> on_signal) {
+gen::Result<void> IoThread::StartSignals(std::function<void(int)> on_signal) {
   std::lock_guard lock(impl_->lifecycle);
-  if (!impl_->thread.joinable()) return false;
+  if (!impl_->thread.joinable()) return gen::ErrNodeTerminated;
   // On the thread, so that handlers never see a half-made set; waited for, so that a signal right
   // after this call is caught.
-  std::promise<void> ready;
+  std::promise<gen::Result<void>> ready;
   asio::post(impl_->context, [&, this] {
+    try {
+      // Opens a pipe, the first one of the program.
+      impl_->signals.emplace(impl_->context, SIGINT, SIGTERM);
+    } catch (const std::exception& error) {
+      ready.set_value(gen::Error(gen::ErrorCode::kInternal,
+                                 fmt::format("signals cannot be caught: {}", error.what())));
+      return;
+    }
     impl_->on_signal = std::move(on_signal);
-    impl_->signals.emplace(impl_->context, SIGINT, SIGTERM);
     impl_->AwaitSignal();
-    ready.set_value();
+    ready.set_value({});
   });
-  ready.get_future().wait();
-  return true;
+  return ready.get_future().get();
 }
 
 asio::io_context& IoThread::context() { return impl_->context; }
@@ -96,6 +102,7 @@ void IoThread::Stop() {
   if (!impl_->thread.joinable()) return;
   impl_->context.stop();
   impl_->thread.join();
+  impl_->signals.reset();  // nobody listens: they end the program again
 }
 
 }  // namespace ergon::node

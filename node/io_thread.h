@@ -5,6 +5,7 @@
 #include <memory>
 
 #include <ergon/core/timer_queue.h>
+#include <ergon/gen/result.h>
 
 namespace asio {
 class io_context;
@@ -16,15 +17,17 @@ namespace ergon::node {
 // earlier deadline than the one it sleeps for wakes it.
 class IoThread {
  public:
-  // `timers` must outlive it.
+  // `timers` must outlive it. Throws std::system_error when there are no file descriptors, or no
+  // thread.
   explicit IoThread(core::TimerQueue& timers);
   ~IoThread();
   IoThread(const IoThread&) = delete;
   IoThread& operator=(const IoThread&) = delete;
 
-  // Calls `on_signal` on the thread for each SIGINT and SIGTERM from now on, until Stop. False: the
-  // thread has been stopped. Any thread.
-  [[nodiscard]] bool StartSignals(std::function<void(int signal)> on_signal);
+  // Calls `on_signal` on the thread for each SIGINT and SIGTERM from now on, until Stop. Any thread.
+  // kNodeTerminated: the thread has been stopped; kInternal: signals cannot be caught, the text says
+  // why.
+  gen::Result<void> StartSignals(std::function<void(int signal)> on_signal);
 
   // What the thread runs.
   [[nodiscard]] asio::io_context& context();

@@ -16,6 +16,13 @@ namespace ergon::node {
 class Runtime;
 
 // Owns a running node; the functions are described at gen::Node. Movable; its end stops the node.
+//
+// Its end waits for all handlers, so it must not come from inside one of them: that ends the program
+// with a message that names the handler. It comes from there when a handler destroys the node, and
+// when it calls exit() while the node is a static variable. Call Node().Stop() there instead, which
+// only begins, and let the owner destroy the node.
+//
+// A child made by fork() has the object but none of the node's threads; see gen::Node.
 class Node final : public gen::Node {
  public:
   explicit Node(std::unique_ptr<Runtime> runtime);
@@ -88,7 +95,7 @@ class Node final : public gen::Node {
   void Stop() override;
   void StopForce() override;
   void Wait() override;
-  void WaitForSignal() override;
+  gen::Result<void> WaitForSignal() override;
   void CallEnvelopeAsync(const gen::Target& to, core::EnvelopePtr request,
                          std::chrono::nanoseconds timeout,
                          std::function<void(gen::Result<core::EnvelopePtr>)> done) override;
@@ -96,11 +103,15 @@ class Node final : public gen::Node {
  private:
   friend asio::io_context& IoContext(gen::Node& node);
 
+  void End() noexcept;
+
   std::unique_ptr<Runtime> runtime_;
 };
 
-// Starts a node. `name` is of the form name@host. kIncorrect: an option; the text names the field
-// and the value. Any thread.
+// Starts a node. `name` is of the form name@host. Any thread. Errors, after which nothing is left of
+// the node:
+//   kIncorrect  an option; the text names the field and the value
+//   kInternal   what a node needs cannot be had: threads, stacks, file descriptors; the text says what
 gen::Result<Node> Start(std::string_view name, const gen::NodeOptions& options = {});
 
 }  // namespace ergon::node

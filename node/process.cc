@@ -52,17 +52,24 @@ gen::Result<gen::PID> Process::Resolve(const gen::Target& target) const {
 }
 
 gen::Result<void> Process::SendEnvelope(gen::PID to, core::EnvelopePtr envelope) {
-  ++sends_;
-  envelope->from = Self().ToAddress();
-  MarkImportant(*envelope);
-  auto sent = runtime_->Deliver(to, envelope);
-  if (sent) counts_.Sent();
-  MaybeYield();
-  return sent;
+  if (!InOwnTurn()) [[unlikely]]
+    return NotInOwnTurn("Send");
+  // A function of its own makes its result where the caller wants it, and moves nothing.
+  return [&] {
+    ++sends_;
+    envelope->from = Self().ToAddress();
+    MarkImportant(*envelope);
+    auto sent = runtime_->Deliver(to, envelope);
+    if (sent) counts_.Sent();
+    MaybeYield();
+    return sent;
+  }();
 }
 
 gen::Result<void> Process::SendResponseEnvelope(gen::PID from, gen::Ref ref,
                                                 core::EnvelopePtr response) {
+  if (!InOwnTurn()) [[unlikely]]
+    return NotInOwnTurn("SendResponse");
   ++sends_;
   if (current_ != nullptr && current_->ref == ref.id && IsOpenQuestion()) {
     answered_ = true;
@@ -76,6 +83,8 @@ gen::Result<void> Process::SendResponseEnvelope(gen::PID from, gen::Ref ref,
 gen::Result<gen::TimerHandle> Process::SendEnvelopeAfter(const gen::Target& to,
                                                          core::EnvelopePtr envelope,
                                                          std::chrono::nanoseconds delay) {
+  if (!InOwnTurn()) [[unlikely]]
+    return NotInOwnTurn("SendAfter");
   envelope->from = Self().ToAddress();
   return runtime_->SendAfterFrom(to, std::move(envelope), delay);
 }
@@ -83,6 +92,8 @@ gen::Result<gen::TimerHandle> Process::SendEnvelopeAfter(const gen::Target& to,
 gen::Result<gen::TimerHandle> Process::SendEnvelopesEvery(const gen::Target& to,
                                                           std::function<core::EnvelopePtr()> make,
                                                           std::chrono::nanoseconds period) {
+  if (!InOwnTurn()) [[unlikely]]
+    return NotInOwnTurn("SendEvery");
   {
     std::lock_guard lock(Cold().lock);
     Cold().periodic_sends = true;
@@ -91,6 +102,8 @@ gen::Result<gen::TimerHandle> Process::SendEnvelopesEvery(const gen::Target& to,
 }
 
 gen::Result<void> Process::SendExit(const gen::Target& to, gen::Reason reason) {
+  if (!InOwnTurn()) [[unlikely]]
+    return NotInOwnTurn("SendExit");
   ++sends_;
   return runtime_->SendExitFrom(Self(), to, reason);
 }
@@ -156,10 +169,14 @@ gen::Result<gen::PID> Process::SpawnWorker(const gen::ProcessFactory& factory,
 // ---- names
 
 gen::Result<void> Process::RegisterName(gen::Atom name) {
+  if (!InOwnTurn()) [[unlikely]]
+    return NotInOwnTurn("RegisterName");
   return runtime_->RegisterName(name, Self());
 }
 
 gen::Result<void> Process::UnregisterName() {
+  if (!InOwnTurn()) [[unlikely]]
+    return NotInOwnTurn("UnregisterName");
   const gen::Atom name = Name();
   if (name.empty()) return gen::Error(gen::ErrorCode::kProcessUnknown, "no name is registered");
   auto released = runtime_->UnregisterName(name);
@@ -167,69 +184,98 @@ gen::Result<void> Process::UnregisterName() {
   return {};
 }
 
-gen::Result<gen::Alias> Process::CreateAlias() { return runtime_->CreateAlias(*this); }
+gen::Result<gen::Alias> Process::CreateAlias() {
+  if (!InOwnTurn()) [[unlikely]]
+    return NotInOwnTurn("CreateAlias");
+  return runtime_->CreateAlias(*this);
+}
 
 gen::Result<void> Process::DeleteAlias(gen::Alias alias) {
+  if (!InOwnTurn()) [[unlikely]]
+    return NotInOwnTurn("DeleteAlias");
   return runtime_->DeleteAlias(*this, alias);
 }
 
 // ---- relations
 
 gen::Result<void> Process::Link(const gen::Target& to) {
+  if (!InOwnTurn()) [[unlikely]]
+    return NotInOwnTurn("Link");
   auto pid = runtime_->Resolve(to);
   if (!pid) return std::move(pid.error());
   return Relations::Link(*runtime_, *this, *pid);
 }
 
 gen::Result<void> Process::Unlink(const gen::Target& to) {
+  if (!InOwnTurn()) [[unlikely]]
+    return NotInOwnTurn("Unlink");
   auto pid = runtime_->Resolve(to);
   if (!pid) return std::move(pid.error());
   return Relations::Unlink(*runtime_, *this, *pid);
 }
 
 gen::Result<gen::Ref> Process::Monitor(const gen::Target& to) {
+  if (!InOwnTurn()) [[unlikely]]
+    return NotInOwnTurn("Monitor");
   auto pid = runtime_->Resolve(to);
   return Relations::Monitor(*runtime_, *this, to, pid ? *pid : gen::PID());
 }
 
 gen::Result<void> Process::Demonitor(gen::Ref ref) {
+  if (!InOwnTurn()) [[unlikely]]
+    return NotInOwnTurn("Demonitor");
   return Relations::Demonitor(*runtime_, *this, ref);
 }
 
 // ---- events
 
 gen::Result<gen::Ref> Process::RegisterEvent(gen::Atom name, const gen::EventOptions& options) {
+  if (!InOwnTurn()) [[unlikely]]
+    return NotInOwnTurn("RegisterEvent");
   return runtime_->RegisterEvent(*this, name, options);
 }
 
 gen::Result<void> Process::UnregisterEvent(gen::Atom name) {
+  if (!InOwnTurn()) [[unlikely]]
+    return NotInOwnTurn("UnregisterEvent");
   return runtime_->UnregisterEvent(*this, name);
 }
 
 gen::Result<std::vector<gen::MessageEvent>> Process::MonitorEvent(const gen::Event& event) {
+  if (!InOwnTurn()) [[unlikely]]
+    return NotInOwnTurn("MonitorEvent");
   return runtime_->SubscribeEvent(*this, event, false);
 }
 
 gen::Result<void> Process::DemonitorEvent(const gen::Event& event) {
+  if (!InOwnTurn()) [[unlikely]]
+    return NotInOwnTurn("DemonitorEvent");
   return runtime_->UnsubscribeEvent(*this, event, false);
 }
 
 gen::Result<std::vector<gen::MessageEvent>> Process::LinkEvent(const gen::Event& event) {
+  if (!InOwnTurn()) [[unlikely]]
+    return NotInOwnTurn("LinkEvent");
   return runtime_->SubscribeEvent(*this, event, true);
 }
 
 gen::Result<void> Process::UnlinkEvent(const gen::Event& event) {
+  if (!InOwnTurn()) [[unlikely]]
+    return NotInOwnTurn("UnlinkEvent");
   return runtime_->UnsubscribeEvent(*this, event, true);
 }
 
 gen::Result<std::size_t> Process::PublishEnvelope(gen::Atom name, gen::Ref token,
                                                   core::EnvelopePtr value) {
+  if (!InOwnTurn()) [[unlikely]]
+    return NotInOwnTurn("SendEvent");
   return runtime_->PublishEvent(Self(), name, token, std::move(value));
 }
 
 // ---- environment
 
 std::optional<std::string> Process::Env(std::string_view name) const {
+  MustBeInOwnTurn("Env");
   const SharedEnvironment values = GetEnvironment();
   if (values == nullptr) return std::nullopt;
   const auto found = values->find(std::string(name));
@@ -238,11 +284,13 @@ std::optional<std::string> Process::Env(std::string_view name) const {
 }
 
 gen::Environment Process::EnvList() const {
+  MustBeInOwnTurn("EnvList");
   const SharedEnvironment values = GetEnvironment();
   return values == nullptr ? gen::Environment() : *values;
 }
 
 void Process::SetEnv(std::string_view name, std::optional<std::string> value) {
+  MustBeInOwnTurn("SetEnv");
   runtime_->SetEnv(*this, name, std::move(value));
 }
 

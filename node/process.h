@@ -16,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,8 +27,10 @@
 #include <ergon/core/mailbox.h>
 #include <ergon/core/schedulable.h>
 #include <ergon/gen/blocking.h>
+#include <ergon/gen/mutex.h>
 #include <ergon/gen/process_host.h>
 #include <ergon/node/call_edge.h>
+#include <ergon/node/current_process.h>
 #include <ergon/node/message_counts.h>
 #include <ergon/node/node_environment.h>
 #include <ergon/node/pool_slot.h>
@@ -112,14 +115,24 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   [[nodiscard]] std::optional<std::string> Env(std::string_view name) const override;
   [[nodiscard]] gen::Environment EnvList() const override;
   void SetEnv(std::string_view name, std::optional<std::string> value) override;
-  void SetTrapExit(bool trap) override { trap_exit_.store(trap, std::memory_order_relaxed); }
+  void SetTrapExit(bool trap) override {
+    MustBeInOwnTurn("SetTrapExit");
+    trap_exit_.store(trap, std::memory_order_relaxed);
+  }
   [[nodiscard]] bool TrapExit() const override {
     return trap_exit_.load(std::memory_order_relaxed);
   }
-  void SetSendPriority(gen::MessagePriority priority) override { send_priority_ = priority; }
-  void SetImportantDelivery(bool important) override { important_delivery_ = important; }
+  void SetSendPriority(gen::MessagePriority priority) override {
+    MustBeInOwnTurn("SetSendPriority");
+    send_priority_ = priority;
+  }
+  void SetImportantDelivery(bool important) override {
+    MustBeInOwnTurn("SetImportantDelivery");
+    important_delivery_ = important;
+  }
   [[nodiscard]] bool ImportantDelivery() const override { return important_delivery_; }
   void SetLogLevel(gen::LogLevel level) override {
+    MustBeInOwnTurn("SetLogLevel");
     log_level_.store(static_cast<std::uint8_t>(level), std::memory_order_relaxed);
   }
   bool Sleep(std::chrono::nanoseconds duration) override;
@@ -178,7 +191,11 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   }
   [[nodiscard]] std::uint64_t MainQueued() const override { return mailbox_.MainDepthApprox(); }
   [[nodiscard]] std::uint64_t ExpiredRequests() const override { return Rare().expired.Read(); }
-  [[nodiscard]] bool InOwnTurn() const override { return Current() == this; }
+  [[nodiscard]] bool InOwnTurn() const override { return IsCurrentProcess(this); }
+
+  // -- misuse (process_misuse.cc) --
+  // Its PID, behaviour and the type of what it handles, for people. In its own turns.
+  [[nodiscard]] std::string InHandler() const;
 
  private:
   static constexpr std::uint8_t kNodeLogLevel = 0xff;  // log_level_: the node's
@@ -348,6 +365,22 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
     routed_handled_.AddAndRelease();  // partner: Progress
   }
 
+  // -- misuse (process_misuse.cc) --
+  // kNotAllowed, with the name of the function that was called outside of this process's turns.
+  [[nodiscard, gnu::cold]] gen::Error NotInOwnTurn(const char* function) const;
+  // The same for functions that have no error to return: ends the program.
+  void MustBeInOwnTurn(const char* function) const {
+    if (!InOwnTurn()) [[unlikely]]
+      EndForMisuse(function);
+  }
+  [[noreturn, gnu::cold]] void EndForMisuse(const char* function) const;
+  // Throws std::logic_error if a gen::Mutex is held.
+  void CheckMaySuspend(const char* function) const {
+    if (gen::detail::HeldMutexes() != 0) [[unlikely]]
+      throw std::logic_error(HeldMutexText(function));
+  }
+  [[nodiscard, gnu::cold]] std::string HeldMutexText(const char* function) const;
+
   // -- waiting (process_wait.cc) --
   // Before it is sent.
   void MarkImportant(core::Envelope& envelope) const {
@@ -357,7 +390,7 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   // After a message was sent: gives way if it should.
   void MaybeYield() {
     if (yield_on_send_ && sends_ > kMaxSendsPerTurn) [[unlikely]]
-      Yield();
+      if (gen::detail::HeldMutexes() == 0) Yield();
   }
   // Waits for the outcome of the await_ that has begun. `deadline` in Clock ns; 0: none.
   gen::Result<core::AwaitOutcome> Wait(std::uint64_t id, std::int64_t deadline,

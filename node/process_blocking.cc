@@ -33,6 +33,11 @@ void Process::ReturnHook(void* context, core::Fiber& fiber) {
 
 bool Process::BeginBlocking() noexcept {
   if (!runtime_->HasThreads() || dispatcher_ != &runtime_->dispatcher()) return false;
+  if (runtime_->IsForked()) return false;
+  if (gen::detail::HeldMutexes() != 0) {
+    Log().Warning("no thread is lent: {}", HeldMutexText("gen::Blocking"));
+    return false;
+  }
   core::Dispatcher* const lent = runtime_->lent_threads().Lend(runtime_->dispatcher().options());
   if (lent == nullptr) return false;
   dispatcher_ = lent;
@@ -46,6 +51,9 @@ bool Process::BeginBlocking() noexcept {
 }
 
 void Process::EndBlocking() noexcept {
+  if (gen::detail::HeldMutexes() != 0) {
+    core::Fatal("gen::Blocking", HeldMutexText("the end of a gen::Blocking").c_str());
+  }
   // The thread's own loop has left it a stack when it resumed this one.
   if (!core::Worker::Park(&ReturnHook, this)) core::Fatal("gen::Blocking", "no way back");
   SetCurrentProcess(this);

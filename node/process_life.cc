@@ -281,6 +281,9 @@ gen::Error Process::TerminatedError(const gen::Reason& reason) {
 }
 
 gen::Result<gen::PID> Process::SpawnChild(const SpawnRequest& request) {
+  if (!InOwnTurn()) [[unlikely]]
+    return NotInOwnTurn("Spawn");
+  if (!request.announce) CheckMaySuspend("Spawn");
   auto opened = runtime_->OpenProcess(request);
   if (!opened) return std::move(opened.error());
   Process& child = **opened;

@@ -72,6 +72,7 @@ core::Envelope* Process::NextInQueue() {
 }
 
 bool Process::Stash(core::Envelope& envelope) {
+  MustBeInOwnTurn("Stash");
   if (current_ != &envelope || !IsMessage(envelope) || answered_) {
     throw std::logic_error(
         "Stash: only the message being handled, and not answered, can be stashed");
@@ -98,6 +99,7 @@ std::vector<core::EnvelopePtr> Process::TakeStash() {
 }
 
 std::size_t Process::UnstashAll() {
+  MustBeInOwnTurn("UnstashAll");
   std::vector<core::EnvelopePtr> stash = TakeStash();
   const std::size_t count = stash.size();
   if (count == 0) return 0;

@@ -10,6 +10,8 @@ namespace ergon::node {
 
 gen::Result<gen::Ref> Process::RequestEnvelope(gen::PID to, core::EnvelopePtr& request,
                                                std::chrono::nanoseconds timeout) {
+  if (!InOwnTurn()) [[unlikely]]
+    return NotInOwnTurn("Request");
   const std::uint64_t id = NextRequestId();
   const std::int64_t deadline = timeout == gen::kInfinite ? 0 : DeadlineAfter(Now(), timeout);
   // Somebody else's, which this process has kept: it has a ref, and counts as sent already.

@@ -70,6 +70,10 @@ void Process::ExpireWait(void* context, std::uint64_t id) {
 
 gen::Result<core::AwaitOutcome> Process::Wait(std::uint64_t id, std::int64_t deadline,
                                               core::Envelope*& response) {
+  if (runtime_->IsForked()) [[unlikely]] {
+    (void)await_.TakeOutcome(response);
+    return runtime_->WhyNotUsable();  // nobody would go on with it here
+  }
   core::Timer timer(&ExpireWait, this, id);
   if (deadline != 0) runtime_->timers().Arm(timer, deadline);
   bool parked = true;
@@ -92,6 +96,9 @@ gen::Result<core::AwaitOutcome> Process::Wait(std::uint64_t id, std::int64_t dea
 
 gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::EnvelopePtr request,
                                                      std::chrono::nanoseconds timeout) {
+  if (!InOwnTurn()) [[unlikely]]
+    return NotInOwnTurn("Call");
+  CheckMaySuspend("Call");
   if (to == Self()) {
     return gen::Error(gen::ErrorCode::kDeadlock,
                       fmt::format("{} would wait for itself ({})", to, request->type->Name()));
@@ -136,6 +143,10 @@ void Process::YieldHook(void* context, core::Fiber& fiber) {
 }
 
 void Process::Yield() {
+  MustBeInOwnTurn("Yield");
+  CheckMaySuspend("Yield");
+  if (runtime_->IsForked()) [[unlikely]]
+    return;  // the others are for the node's own process
   sends_ = 0;
   // False: no stack for others. Then they have to wait.
   (void)core::Worker::Park(&YieldHook, this);
@@ -143,6 +154,8 @@ void Process::Yield() {
 }
 
 bool Process::Sleep(std::chrono::nanoseconds duration) {
+  MustBeInOwnTurn("Sleep");
+  CheckMaySuspend("Sleep");
   if (IsInterrupted()) return false;
   if (duration <= std::chrono::nanoseconds::zero()) return true;
   const std::uint64_t id = NextUniqueId();
@@ -154,6 +167,7 @@ bool Process::Sleep(std::chrono::nanoseconds duration) {
 }
 
 gen::Result<void> Process::AwaitEnd(gen::PID pid, std::chrono::nanoseconds timeout) {
+  CheckMaySuspend("AwaitEnd");
   if (IsInterrupted()) return EndingError();
   Process* const other = runtime_->FindSlot(pid);
   if (other == nullptr || !other->IsYetToEnd(pid)) return {};

@@ -12,6 +12,7 @@ gen::Ref Runtime::MakeRef() { return {NextUniqueId(), name_, creation_}; }
 
 gen::Result<gen::PID> Runtime::Resolve(const gen::Target& target) const {
   if (const auto* pid = target.AsPID()) return *pid;
+  if (IsStopped()) return gen::ErrNodeTerminated;
   gen::PID found;
   if (const auto* name = target.AsProcessID()) {
     if (!name->node.empty() && name->node != name_) {
@@ -47,6 +48,7 @@ gen::Result<void> Runtime::RegisterName(gen::Atom name, gen::PID pid) {
 }
 
 gen::Result<gen::PID> Runtime::UnregisterName(gen::Atom name) {
+  if (IsStopped()) return gen::ErrNodeTerminated;
   const gen::PID pid = names_.Find(name);
   Process* process = pid ? Find(pid) : nullptr;
   if (process == nullptr) {

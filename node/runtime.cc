@@ -45,6 +45,7 @@ gen::Result<std::unique_ptr<Runtime>> Runtime::Start(gen::Atom name,
   }
   std::shared_ptr<core::Clock> clock =
       options.clock != nullptr ? options.clock : std::make_shared<core::SteadyClock>();
+  core::WatchForks();
   auto runtime =
       std::unique_ptr<Runtime>(new Runtime(name, options, std::move(clock), std::move(dispatcher)));
   gen::SetBlockingRuntime(Process::BlockingCalls());
@@ -56,8 +57,16 @@ gen::Result<std::unique_ptr<Runtime>> Runtime::Start(gen::Atom name,
   if (!runtime->dispatcher_->Start(&problem)) {
     return gen::Error(gen::ErrorCode::kInternal, problem);
   }
-  if (runtime->watchdog_ != nullptr) runtime->watchdog_->Start();
-  if (options.clock == nullptr) runtime->io_ = std::make_unique<IoThread>(*runtime->timers_);
+  // What has been started by then ends with the runtime.
+  const char* what = "watchdog";
+  try {
+    if (runtime->watchdog_ != nullptr) runtime->watchdog_->Start();
+    what = "thread for timers and signals";
+    if (options.clock == nullptr) runtime->io_ = std::make_unique<IoThread>(*runtime->timers_);
+  } catch (const std::exception& error) {
+    return gen::Error(gen::ErrorCode::kInternal,
+                      fmt::format("the node's {} cannot be started: {}", what, error.what()));
+  }
   return runtime;
 }
 
@@ -149,6 +158,7 @@ gen::Result<Process*> Runtime::OpenProcess(const SpawnRequest& request) {
 }
 
 gen::Result<void> Runtime::CheckMayBlock(const char* function) const {
+  if (IsForked()) return WhyNotUsable();
   if (core::Worker::Current() == nullptr) return {};
   return gen::Error(gen::ErrorCode::kNotAllowed,
                     fmt::format("Node::{} would block a thread that runs processes; inside a "
@@ -303,7 +313,9 @@ gen::Result<void> Runtime::WaitProcess(const gen::Target& to, std::chrono::nanos
   if (!pid) return std::move(pid.error());
   auto unless_it_lived = [&]() -> gen::Result<void> {
     auto reach = Reach(*pid);
-    return reach.error() == gen::ErrProcessTerminated ? gen::Result<void>() : reach;
+    const bool lived =
+        reach.error() == gen::ErrProcessTerminated || reach.error() == gen::ErrNodeTerminated;
+    return lived ? gen::Result<void>() : reach;
   };
   Process* process = FindSlot(*pid);
   if (process == nullptr || !process->IsYetToEnd(*pid)) return unless_it_lived();

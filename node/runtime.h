@@ -24,6 +24,7 @@
 
 #include <ergon/core/clock.h>
 #include <ergon/core/dispatcher.h>
+#include <ergon/core/fork_count.h>
 #include <ergon/core/striped_counter.h>
 #include <ergon/core/timer_queue.h>
 #include <ergon/gen/node.h>
@@ -136,7 +137,7 @@ class Runtime final : public gen::Node, private gen::LogSink {
   void Stop() override;
   void StopForce() override;
   void Wait() override;
-  void WaitForSignal() override;
+  gen::Result<void> WaitForSignal() override;
   void CallEnvelopeAsync(const gen::Target& to, core::EnvelopePtr request,
                          std::chrono::nanoseconds timeout,
                          std::function<void(gen::Result<core::EnvelopePtr>)> done) override;
@@ -190,6 +191,8 @@ class Runtime final : public gen::Node, private gen::LogSink {
   [[nodiscard]] static std::uint32_t Milliseconds(std::int64_t time) {
     return static_cast<std::uint32_t>(static_cast<std::uint64_t>(time) / 1'000'000);
   }
+  // A process with its behaviour, for people.
+  [[nodiscard]] std::string Describe(gen::PID pid) const;
   // kTimeout, and what the one who was called is doing.
   [[nodiscard]] gen::Error TimeoutError(const CallEdge::View& call) const;
 
@@ -259,10 +262,20 @@ class Runtime final : public gen::Node, private gen::LogSink {
   [[nodiscard]] asio::io_context& Io();
   [[nodiscard]] gen::Ref MakeRef();
   void WriteLog(gen::LogLevel level, std::string_view line) { logging_.Write(level, line); }
+  // False: the node has stopped, or its threads are in another process, and this one is its fork.
+  // What all functions of node::Node look at first; then WhyNotUsable, kNodeTerminated, says which.
+  [[nodiscard]] bool IsUsable() const {
+    return home_.load(std::memory_order_relaxed) == core::ForkCount();
+  }
+  [[nodiscard]] bool IsForked() const { return started_in_ != core::ForkCount(); }
+  [[nodiscard]] gen::Error WhyNotUsable() const;
+  // Ends the program, with words, when the end of the node would wait for the calling handler.
+  void CheckMayBeDestroyed() const;
   // Nobody is left to deliver to.
   [[nodiscard]] bool IsStopped() const { return stopped_.load(std::memory_order_acquire); }
 
  private:
+  static constexpr std::uint32_t kNowhere = 0xffff'ffff;  // home_: stopped
   static constexpr std::uint64_t kNodeId = 1;  // slot 1, which no process gets, generation 0
 
   Runtime(gen::Atom name, gen::NodeOptions options, std::shared_ptr<core::Clock> clock,
@@ -318,7 +331,6 @@ class Runtime final : public gen::Node, private gen::LogSink {
   [[nodiscard]] bool FindCircle(const Process& caller, std::vector<CallLink>& circle) const;
 
   // callee_state.cc
-  [[nodiscard]] std::string Describe(gen::PID pid) const;
   [[nodiscard]] std::string CalleeState(const CallEdge::View& call) const;
   [[nodiscard]] std::string PoolState(const PoolSlot& pool, const CallEdge::View& call) const;
   [[nodiscard]] std::string Activity(const Process& process, const CallEdge::View& call) const;
@@ -333,8 +345,12 @@ class Runtime final : public gen::Node, private gen::LogSink {
   bool WaitUntilEmpty(std::int64_t deadline);
   std::vector<gen::PID> NewestFirst(bool top_level_only) const;
   void WarnOfBusy();
+  void Signalled(int signal);
+  static void EndBySignal(void* context, std::uint64_t);
   void TearDown();
 
+  const std::uint32_t started_in_ = core::ForkCount();
+  std::atomic<std::uint32_t> home_{started_in_};
   const gen::Atom name_;
   const std::uint32_t creation_;
   const gen::NodeOptions options_;
@@ -375,6 +391,11 @@ class Runtime final : public gen::Node, private gen::LogSink {
   std::atomic<bool> no_more_processes_{false};
   std::atomic<bool> stopped_{false};
   core::Event stopped_event_;
+  core::Event signalled_;  // or stopped
+  // The I/O thread's.
+  int signals_ = 0;
+  int last_signal_ = 0;
+  core::Timer last_resort_{&EndBySignal, this};
   std::thread stopper_;  // when Stop was called from inside a handler
   std::mutex sequence_mutex_;
   std::shared_ptr<StopSequence> sequence_;

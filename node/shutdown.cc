@@ -7,11 +7,18 @@
 //   3  by force   after the deadline, or at once with StopForce: everything is killed
 //   4  tear-down  timers, threads, calls that still wait
 #include <algorithm>
+#include <chrono>
+#include <csignal>
 #include <thread>
 #include <unordered_set>
 #include <utility>
 
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <ergon/core/fatal.h>
 #include <ergon/core/worker.h>
+#include <ergon/node/current_process.h>
 #include <ergon/node/deadline.h>
 #include <ergon/node/runtime.h>
 
@@ -19,6 +26,8 @@ namespace ergon::node {
 namespace {
 constexpr std::int64_t kWarnEvery =
     1'000'000'000;  // ns, while a handler keeps the node from ending
+// What handlers have after a second signal before the program is ended.
+constexpr std::chrono::milliseconds kForceGrace{500};
 }  // namespace
 
 void Runtime::Stop() { DoStop(false); }
@@ -26,11 +35,12 @@ void Runtime::Stop() { DoStop(false); }
 void Runtime::StopForce() { DoStop(true); }
 
 void Runtime::Wait() {
-  if (!CheckMayBlock("Wait")) return;
+  if (IsForked() || !CheckMayBlock("Wait")) return;
   dispatcher_->Wait(stopped_event_);
 }
 
 void Runtime::DoStop(bool force) {
+  if (IsForked()) return;
   if (force) force_.store(true);
   const bool in_handler = core::Worker::Current() != nullptr;
   bool begins = false;
@@ -43,7 +53,12 @@ void Runtime::DoStop(bool force) {
       if (in_handler && options_.defer) {
         options_.defer([this] { TearDown(); });
       } else if (in_handler) {
-        stopper_ = std::thread([this] { TearDown(); });
+        try {
+          stopper_ = std::thread([this] { TearDown(); });
+        } catch (...) {
+          phase_.store(Phase::kRunning);  // no thread for it: the handler hears of it
+          throw;
+        }
       }
     }
   }
@@ -69,6 +84,7 @@ void Runtime::TearDown() {
     KillAll();
   }
   stopped_.store(true, std::memory_order_release);
+  home_.store(kNowhere, std::memory_order_relaxed);  // seen by all after stopped_event_
   if (io_ != nullptr) io_->Stop();
   if (watchdog_ != nullptr) watchdog_->Stop();
   (void)dispatcher_->Stop();
@@ -76,7 +92,27 @@ void Runtime::TearDown() {
   pending_calls_.FailAll(gen::ErrNodeTerminated);
   timers_->RunAll();
   phase_.store(Phase::kStopped);
+  signalled_.Set();  // nobody needs to wait for a signal any more
   stopped_event_.Set();
+}
+
+gen::Error Runtime::WhyNotUsable() const {
+  if (!IsForked()) return gen::ErrNodeTerminated;
+  return gen::Error(
+      gen::ErrorCode::kNodeTerminated,
+      fmt::format("this is a fork of the process of {}, whose threads did not come along", name_));
+}
+
+void Runtime::CheckMayBeDestroyed() const {
+  const Process* process = core::Worker::Current() == nullptr ? nullptr : CurrentProcess();
+  if (process == nullptr || process->runtime_ != this) return;
+  const std::string text = fmt::format(
+      "{}: a handler of {} destroys its own node, whose end would wait for that handler, or calls "
+      "exit() while the node is a static variable. Call Node().Stop() there, and let the node's "
+      "owner "
+      "wait for it",
+      name_, process->InHandler());
+  core::Fatal("node::Node::~Node", text.c_str());
 }
 
 std::vector<gen::PID> Runtime::NewestFirst(bool top_level_only) const {
@@ -156,29 +192,42 @@ void Runtime::WarnOfBusy() {
   }
 }
 
-void Runtime::WaitForSignal() {
-  if (!CheckMayBlock("WaitForSignal") || io_ == nullptr) return;
-  core::Event signalled;
-  std::atomic<int> count{0};
-  const bool listens = io_->StartSignals([&](int) {
-    if (count.fetch_add(1) == 0) {
-      signalled.Set();
-    } else {
-      force_.store(true);
-      KillAll();
-    }
-  });
-  if (!listens) {  // too late, there is nothing to stop
-    dispatcher_->Wait(stopped_event_);
+gen::Result<void> Runtime::WaitForSignal() {
+  auto may_block = CheckMayBlock("WaitForSignal");
+  if (!may_block) return may_block;
+  if (io_ == nullptr) {
+    return gen::Error(gen::ErrorCode::kNotAllowed, "a node with a clock of its own has no signals");
+  }
+  auto listens = io_->StartSignals([this](int signal) { Signalled(signal); });
+  // Stopped: too late for signals.
+  if (!listens && listens.error() != gen::ErrNodeTerminated) return listens;
+  if (listens) signalled_.Wait();
+  Stop();
+  return {};
+}
+
+// On the I/O thread.
+void Runtime::Signalled(int signal) {
+  if (signals_++ == 0) {
+    signalled_.Set();
     return;
   }
-  std::thread watcher([&] {
-    stopped_event_.Wait();
-    signalled.Set();  // the node was stopped by somebody else
-  });
-  signalled.Wait();
-  Stop();
-  watcher.join();
+  force_.store(true);
+  KillAll();
+  if (signals_ == 2) timers_->Arm(last_resort_, DeadlineAfter(clock_->Now(), kForceGrace));
+  last_signal_ = signal;
+}
+
+// On the I/O thread, or at the very end. A handler that does not return cannot be ended, but the
+// program can, as if it had not caught the signal.
+void Runtime::EndBySignal(void* context, std::uint64_t) {
+  auto* runtime = static_cast<Runtime*>(context);
+  if (runtime->IsStopped()) return;
+  runtime->WarnOfBusy();
+  const int signal = runtime->last_signal_;
+  runtime->Log().Error("a second signal: the program ends now");
+  std::signal(signal, SIG_DFL);
+  (void)::kill(::getpid(), signal);  // a thread that does not block it
 }
 
 }  // namespace ergon::node

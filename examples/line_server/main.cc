@@ -30,7 +30,7 @@ int Run(const Options& options) {
   }
   fmt::print("listening at {} port {}\n", options.address, traffic->port.load());
   std::fflush(stdout);
-  node.WaitForSignal();
+  node.WaitForSignal().value();
   fmt::print("answered {} lines of {} connections, refused {}\n", traffic->lines.load(),
              traffic->accepted.load(), traffic->refused.load());
   return 0;

@@ -131,7 +131,7 @@ TEST_CASE("cron: what is wrong with a job is told") {
   c.t.node.Stop();
   CHECK(c.t.node.AddCronJob({.name = "k", .spec = "@daily", .action = action}).error() ==
         gen::ErrNodeTerminated);
-  CHECK(c.t.node.EnableCronJob("j"));
+  CHECK(c.t.node.EnableCronJob("j").error() == gen::ErrNodeTerminated);
   CHECK(c.t.node.Info().timers == 0);
 }
 

@@ -2,12 +2,14 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <thread>
 
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <kit/child.h>
 #include <kit/gate.h>
 #include <node/subject.h>
 
@@ -100,12 +102,94 @@ TEST_CASE("stop T12: twice, at once, and afterwards") {
   t.node.Stop();
   t.node.StopForce();
   t.node.Wait();
-  t.node.WaitForSignal();  // there is nothing to wait for
-  CHECK(t.node.Spawn(Make({})).error() == gen::ErrNodeTerminated);
-  CHECK(t.node.Send(pid, 1).error() == gen::ErrProcessTerminated);
-  CHECK(t.node.Call<int>(pid, 1).error() == gen::ErrNodeTerminated);
+  CHECK(t.node.WaitForSignal());  // there is nothing to wait for
   CHECK(t.node.WaitProcess(pid));
   CHECK(t.node.ProcessList().empty());
+}
+
+// How many of a node's functions do not return kNodeTerminated.
+int NotTerminated(gen::Node& node, const gen::Target& to, gen::PID pid) {
+  int others = 0;
+  auto check = [&](const auto& result) {
+    if (result || result.error() != gen::ErrNodeTerminated) ++others;
+  };
+  check(node.Send(to, 1));
+  check(node.SendImportant(to, 1));
+  check(node.SendOrWait(to, 1, 1ms));
+  check(node.SendAfter(to, 1, 1ms));
+  check(node.SendEvery(to, 1, 1ms));
+  check(node.SendExit(to, gen::Reason::Shutdown()));
+  check(node.Call<int>(to, 1));
+  check(node.CallAsync<int>(to, 1).get());
+  check(node.Inspect(to));
+  check(node.StopProcess(to));
+  check(node.Suspend(to));
+  check(node.Resume(to));
+  check(node.Spawn(Make({})));
+  check(node.SpawnRegister("new", Make({})));
+  check(node.RegisterName("new", pid));
+  check(node.UnregisterName("named"));
+  check(node.Kill(pid));
+  check(node.ProcessInfo(pid));
+  return others;
+}
+
+TEST_CASE("stop: afterwards all is refused with kNodeTerminated, whoever it is about") {
+  TestNode t;
+  const gen::PID pid = t.node.SpawnRegister("named", Make({})).value();
+  gen::Alias alias;
+  gen::Node* inner = nullptr;  // as processes, and threads of theirs, see it
+  CHECK(t.Run(pid, [&](Subject& self) {
+    alias = self.CreateAlias().value();
+    inner = &self.Node();
+  }));
+  const gen::PID ended = t.Spawn();
+  t.node.Kill(ended).value();
+  CHECK(t.Ended(ended));
+  CHECK(t.node.Send(ended, 1).error() == gen::ErrProcessTerminated);
+  CHECK(t.node.Send("nobody", 1).error() == gen::ErrProcessUnknown);
+  t.node.Stop();
+  for (gen::Node* const node : {static_cast<gen::Node*>(&t.node), inner}) {
+    CAPTURE(node == inner);
+    CHECK(NotTerminated(*node, pid, pid) == 0);
+    CHECK(NotTerminated(*node, ended, ended) == 0);
+    CHECK(NotTerminated(*node, "named", pid) == 0);
+    CHECK(NotTerminated(*node, "nobody", pid) == 0);
+    CHECK(NotTerminated(*node, alias, pid) == 0);
+    CHECK(NotTerminated(*node, gen::PID(), gen::PID()) == 0);
+    CHECK(node->WaitProcess(pid));  // it has ended, which is what was waited for
+  }
+}
+
+// ---- a node that would have to wait for its own handler
+
+TEST_CASE("stop: child that destroys its node in a handler" * doctest::skip()) {
+  kit::ChildBegins();
+  auto node = std::make_unique<Node>(Start("test@localhost").value());
+  const gen::PID pid = node->Spawn(Make({})).value();
+  (void)node->Call<bool>(pid, Do{[&](Subject&) { node.reset(); }});
+}
+
+TEST_CASE("stop: child that calls exit in a handler" * doctest::skip()) {
+  kit::ChildBegins();
+  static Node node = Start("test@localhost").value();
+  const gen::PID pid = node.Spawn(Make({})).value();
+  (void)node.Call<bool>(pid, Do{[](Subject&) { std::exit(3); }});  // NOLINT(concurrency-mt-unsafe)
+}
+
+TEST_CASE("stop: a node that ends inside its own handler ends the program, with words") {
+  for (const char* const name : {"stop: child that destroys its node in a handler",
+                                 "stop: child that calls exit in a handler"}) {
+    CAPTURE(name);
+    kit::Child child(name);
+    const std::string errors = child.Errors();
+    CAPTURE(errors);
+    CHECK(errors.find("ergon: node::Node::~Node: test@localhost: a handler of <") !=
+          std::string::npos);
+    CHECK(errors.find("Subject) of ergon::node::Do ") != std::string::npos);
+    CHECK(errors.find("Node().Stop()") != std::string::npos);
+    CHECK(child.IsAborted());
+  }
 }
 
 TEST_CASE("stop T12: from inside a turn, in Init and in Terminate") {
@@ -397,7 +481,9 @@ void Tell(int pipe, char what) { CHECK(write(pipe, &what, 1) == 1); }
 // when one is killed, 's' when the node has stopped.
 TEST_CASE("stop: signalled child" * doctest::skip()) {
   const int out = std::atoi(std::getenv("ERGON_TEST_PIPE"));
-  const bool stubborn = std::getenv("ERGON_TEST_STUBBORN") != nullptr;
+  const char* const manner = std::getenv("ERGON_TEST_MANNER");
+  const bool stubborn = manner != nullptr;
+  const bool stuck = stubborn && std::string(manner) == "stuck";
   std::signal(SIGINT, SIG_DFL);  // the test framework catches them as well
   std::signal(SIGTERM, SIG_DFL);
   TestNode t({.shutdown_timeout = kit::kDeadline * 10});
@@ -406,8 +492,13 @@ TEST_CASE("stop: signalled child" * doctest::skip()) {
   }});
   t.Spawn();
   if (stubborn) {
-    t.Begin(pid, [](Subject& self) { (void)self.Sleep(gen::kInfinite); });
-    CHECK(t.EventuallyWaiting(pid));
+    std::atomic<bool> begun{false};
+    t.Begin(pid, [&](Subject& self) {
+      begun = true;
+      if (stuck) std::this_thread::sleep_for(std::chrono::hours(1));
+      (void)self.Sleep(gen::kInfinite);
+    });
+    CHECK(kit::Eventually([&] { return stuck ? begun.load() : t.IsWaiting(pid); }));
   }
   std::thread announcer([&] {
     CHECK(kit::Eventually([] { return CatchesSignals(); }));
@@ -416,14 +507,15 @@ TEST_CASE("stop: signalled child" * doctest::skip()) {
     CHECK(kit::Eventually([&] { return SpawnIsRefused(t); }));
     Tell(out, 'b');  // stopping has begun
   });
-  t.node.WaitForSignal();
+  CHECK(t.node.WaitForSignal());
   announcer.join();
   Tell(out, 's');
 }
 
-class Child {
+class SignalledChild {
  public:
-  explicit Child(bool stubborn) {
+  // `manner`: null, stubborn, or stuck.
+  explicit SignalledChild(const char* manner) {
     int ends[2];
     REQUIRE(pipe(ends) == 0);
     in_ = ends[0];
@@ -431,19 +523,19 @@ class Child {
     pid_ = fork();
     if (pid_ == 0) {
       setenv("ERGON_TEST_PIPE", out.c_str(), 1);
-      if (stubborn) setenv("ERGON_TEST_STUBBORN", "1", 1);
+      if (manner != nullptr) setenv("ERGON_TEST_MANNER", manner, 1);
       execl("/proc/self/exe", "ergon_node_tests", "--test-case=stop: signalled child", "--no-skip",
             "--minimal", static_cast<char*>(nullptr));
       _exit(127);
     }
     close(ends[1]);
   }
-  ~Child() {
+  ~SignalledChild() {
     close(in_);
     if (pid_ > 0) kill(pid_, SIGKILL);
   }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
+  SignalledChild(const SignalledChild&) = delete;
+  SignalledChild& operator=(const SignalledChild&) = delete;
 
   void Signal(int signal) { CHECK(kill(pid_, signal) == 0); }
   // The next thing it says; 0 when it has ended.
@@ -466,7 +558,7 @@ class Child {
 TEST_CASE("stop: WaitForSignal stops in order on SIGINT and SIGTERM") {
   for (const int signal : {SIGINT, SIGTERM}) {
     CAPTURE(signal);
-    Child child(false);
+    SignalledChild child(nullptr);
     CHECK(child.Read() == 'r');
     child.Signal(signal);
     CHECK(child.Read() == 't');
@@ -476,7 +568,7 @@ TEST_CASE("stop: WaitForSignal stops in order on SIGINT and SIGTERM") {
 }
 
 TEST_CASE("stop: a second signal is immediate") {
-  Child child(true);
+  SignalledChild child("stubborn");
   CHECK(child.Read() == 'r');
   child.Signal(SIGINT);
   CHECK(child.Read() == 'b');  // waits for a process that sleeps for ever
@@ -486,10 +578,25 @@ TEST_CASE("stop: a second signal is immediate") {
   CHECK(child.ExitStatus() == 0);
 }
 
+TEST_CASE("stop: a second signal is immediate when a handler is stuck, too") {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    CAPTURE(signal);
+    SignalledChild child("stuck");
+    CHECK(child.Read() == 'r');
+    child.Signal(signal);
+    CHECK(child.Read() == 'b');
+    child.Signal(signal);
+    CHECK(child.Read() == 0);
+    const int status = child.ExitStatus();
+    CHECK(WIFSIGNALED(status));
+    CHECK(WTERMSIG(status) == signal);
+  }
+}
+
 TEST_CASE("stop: WaitForSignal returns when somebody else stops the node") {
   TestNode t;
   const gen::PID pid = t.Spawn();
-  std::thread waiter([&] { t.node.WaitForSignal(); });
+  std::thread waiter([&] { CHECK(t.node.WaitForSignal()); });
   t.Begin(pid, [](Subject& self) {
     (void)self.Sleep(1ms);
     self.Node().Stop();

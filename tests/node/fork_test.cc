@@ -1,0 +1,145 @@
+// A program with a node forks: the child has the node's memory, but none of its threads.
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <kit/child.h>
+#include <node/subject.h>
+
+namespace ergon::node {
+namespace {
+
+// Runs a function in a fork, and returns the exit status that it returns; -1 if it does not.
+int InFork(const std::function<int()>& function) {
+  const pid_t pid = fork();
+  if (pid == 0) _exit(function());
+  int status = -1;
+  const bool ended = kit::Eventually([&] { return waitpid(pid, &status, WNOHANG) == pid; });
+  if (!ended) {
+    kill(pid, SIGKILL);
+    (void)waitpid(pid, nullptr, 0);
+    return -1;
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+// Of the first that is not told that it is in a fork; 0: all are.
+int FirstNotTold(Node& node, gen::PID pid) {
+  int number = 0;
+  int first = 0;
+  auto check = [&](const auto& result) {
+    ++number;
+    const bool told = !result && result.error() == gen::ErrNodeTerminated &&
+                      result.error().detail().find("fork") != std::string_view::npos;
+    if (!told && first == 0) first = number;
+  };
+  check(node.Send(pid, 1));
+  check(node.Send("name", 1));
+  check(node.SendImportant(pid, 1));
+  check(node.SendOrWait(pid, 1, 1s));
+  check(node.SendAfter(pid, 1, 1s));
+  check(node.SendEvery(pid, 1, 1s));
+  check(node.SendExit(pid, gen::Reason::Shutdown()));
+  check(node.Call<int>(pid, 1));
+  check(node.CallAsync<int>(pid, 1).get());
+  check(node.Inspect(pid));
+  check(node.Spawn(Make({})));
+  check(node.SpawnRegister("name", Make({})));
+  check(node.RegisterName("name", pid));
+  check(node.UnregisterName("name"));
+  check(node.Kill(pid));
+  check(node.StopProcess(pid));
+  check(node.WaitProcess(pid));
+  check(node.Suspend(pid));
+  check(node.Resume(pid));
+  check(node.ProcessInfo(pid));
+  check(node.StartApplication("name"));
+  check(node.StopApplication("name"));
+  check(node.WaitForSignal());
+  node.Stop();
+  node.StopForce();
+  node.Wait();
+  return first;
+}
+
+TEST_CASE("fork: in the child everything is refused with a word, and nothing hangs") {
+  std::optional<TestNode> t(std::in_place);
+  const gen::PID pid = t->Spawn();
+  CHECK(InFork([&] { return FirstNotTold(t->node, pid); }) == 0);
+  CHECK(t->Run(pid, [](Subject&) {}));  // the parent does not mind
+  CHECK(InFork([&] { return InFork([&] { return FirstNotTold(t->node, pid); }); }) == 0);
+}
+
+TEST_CASE("fork: in the child the node can be destroyed and assigned") {
+  kit::LogCapture log;
+  auto node = std::make_unique<Node>(Start("test@localhost", log.Into({})).value());
+  auto other = std::make_unique<Node>(Start("other@localhost", log.Into({})).value());
+  CHECK(InFork([&] {
+          *node = std::move(*other);
+          node.reset();
+          other.reset();
+          return 3;
+        }) == 3);
+  CHECK(node->Spawn(Make({})));
+}
+
+TEST_CASE("fork: while others send, the child comes through all the same") {
+  TestNode t;
+  const gen::PID pid =
+      t.Spawn({.message = [](Subject&, gen::PID, gen::Message&) { return gen::Continue(); }});
+  std::atomic<bool> done{false};
+  std::thread sender([&] {
+    while (!done) (void)t.node.Send(pid, std::string(100, 'x'));
+  });
+  for (int i = 0; i < 20; ++i) {
+    CHECK(InFork([&] { return FirstNotTold(t.node, pid); }) == 0);
+  }
+  done = true;
+  sender.join();
+}
+
+TEST_CASE("fork: inside a handler, what would wait in the child returns") {
+  TestNode t;
+  const gen::PID pid = t.Spawn();
+  const gen::PID other = t.Spawn();
+  CHECK(t.Run(pid, [&](Subject& self) {
+    CHECK(InFork([&] {
+            if (self.Sleep(1s)) return 1;
+            self.Yield();
+            if (self.Call<bool>(other, Do{[](Subject&) {}}).error() != gen::ErrNodeTerminated)
+              return 2;
+            return 0;
+          }) == 0);
+  }));
+}
+
+TEST_CASE("fork: child with a static node" * doctest::skip()) {
+  kit::ChildBegins();
+  static Node node = Start("test@localhost").value();
+  static kit::LogCapture log;
+  static std::unique_ptr<Node> another =
+      std::make_unique<Node>(Start("another@localhost", log.Into({})).value());
+  const gen::PID pid = node.Spawn(Make({})).value();
+  const pid_t fork_pid = fork();
+  if (fork_pid == 0) std::exit(FirstNotTold(node, pid));
+  int status = -1;
+  CHECK(waitpid(fork_pid, &status, 0) == fork_pid);
+  std::exit(WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 7 : 1);
+}
+
+TEST_CASE("fork: exit() in the child ends the child") {
+  kit::Child child("fork: child with a static node");
+  CHECK(child.Errors().empty());
+  const int status = child.Status();
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 7);
+}
+
+}  // namespace
+}  // namespace ergon::node

@@ -1,0 +1,96 @@
+// Starting a node, and waiting for signals, where resources are short.
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <string>
+#include <thread>
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <node/subject.h>
+
+namespace ergon::node {
+namespace {
+
+// While one lives, only so many more file descriptors can be had.
+class FewDescriptors {
+ public:
+  explicit FewDescriptors(int more) {
+    REQUIRE(getrlimit(RLIMIT_NOFILE, &before_) == 0);
+    int left = more;
+    rlim_t limit = 0;
+    for (; left >= 0; ++limit) {
+      const bool is_free = fcntl(static_cast<int>(limit), F_GETFD) == -1;
+      if (is_free && left-- == 0) break;
+    }
+    const rlimit few{limit, before_.rlim_max};
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+  }
+  ~FewDescriptors() { CHECK(setrlimit(RLIMIT_NOFILE, &before_) == 0); }
+  FewDescriptors(const FewDescriptors&) = delete;
+  FewDescriptors& operator=(const FewDescriptors&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+std::ptrdiff_t CountIn(const char* directory) {
+  return std::distance(std::filesystem::directory_iterator(directory), {});
+}
+std::ptrdiff_t Threads() { return CountIn("/proc/self/task"); }
+std::ptrdiff_t Descriptors() { return CountIn("/proc/self/fd"); }
+
+TEST_CASE("start: without file descriptors it is an error with the reason, and nothing is left") {
+  const auto threads = Threads();
+  const auto descriptors = Descriptors();
+  int refused = 0;
+  for (int more = 0; more < 16; ++more) {
+    CAPTURE(more);
+    gen::Result<Node> node = gen::ErrTimeout;
+    {
+      const FewDescriptors few(more);
+      node = Start("test@localhost");
+    }
+    if (node) break;
+    ++refused;
+    CHECK(node.error().code() == gen::ErrorCode::kInternal);
+    CHECK(node.error().ToString().find("thread for timers and signals") != std::string::npos);
+    CHECK(node.error().ToString().find("Too many open files") != std::string::npos);
+  }
+  CHECK(refused > 0);
+  CHECK(refused < 16);
+  CHECK(kit::Eventually([&] { return Threads() == threads; }));
+  CHECK(Descriptors() == descriptors);
+  TestNode t;  // as soon as there are some
+  CHECK(t.Run(t.Spawn(), [](Subject&) {}));
+}
+
+TEST_CASE("start: WaitForSignal without file descriptors is an error, and the node runs on") {
+  TestNode t;
+  const gen::PID pid = t.Spawn();
+  for (int i = 0; i < 2; ++i) {
+    const FewDescriptors few(0);
+    const auto waited = t.node.WaitForSignal();
+    REQUIRE_FALSE(waited);
+    CHECK(waited.error().code() == gen::ErrorCode::kInternal);
+    CHECK(waited.error().ToString().find("Too many open files") != std::string::npos);
+    CHECK(t.Run(pid, [](Subject& self) { CHECK(self.Sleep(1us)); }));
+  }
+  std::thread waiter([&] { CHECK(t.node.WaitForSignal()); });
+  CHECK(t.Run(pid, [](Subject& self) { self.Node().Stop(); }));
+  waiter.join();
+}
+
+TEST_CASE("start: WaitForSignal where it cannot wait is an error") {
+  TestNode t;
+  CHECK(t.Run(t.Spawn(), [](Subject& self) {
+    const auto waited = self.Node().WaitForSignal();
+    REQUIRE_FALSE(waited);
+    CHECK(waited.error() == gen::ErrNotAllowed);
+  }));
+}
+
+}  // namespace
+}  // namespace ergon::node
