@@ -6,6 +6,15 @@
 #include <ergon/node/runtime.h>
 
 namespace ergon::node {
+namespace {
+
+// In a fork: it owns threads that do not exist there. Kept, so that nobody takes it for a leak.
+void KeepForEver(std::unique_ptr<Runtime> runtime) {
+  static auto* const kept = new std::vector<std::unique_ptr<Runtime>>;
+  kept->push_back(std::move(runtime));
+}
+
+}  // namespace
 
 Node::Node(std::unique_ptr<Runtime> runtime) : runtime_(std::move(runtime)) {}
 Node::Node(Node&&) noexcept = default;
@@ -19,12 +28,7 @@ Node::~Node() { End(); }
 
 void Node::End() noexcept {
   if (runtime_ == nullptr) return;
-  if (runtime_->IsForked()) {
-    // It owns threads that do not exist here. Kept, so that nobody takes it for a leak.
-    static auto* const kept = new std::vector<std::unique_ptr<Runtime>>;
-    kept->push_back(std::move(runtime_));
-    return;
-  }
+  if (runtime_->IsForked()) return KeepForEver(std::move(runtime_));
   runtime_->CheckMayBeDestroyed();
   runtime_.reset();
 }

@@ -78,6 +78,8 @@ core::EnvelopePtr Process::Keep(core::Envelope& envelope) {
 }
 
 gen::Result<void> Process::PassOn(gen::PID to, core::Envelope& envelope) {
+  if (!InOwnTurn()) [[unlikely]]
+    return NotInOwnTurn("Forward");
   const auto kind = static_cast<gen::EnvelopeKind>(envelope.kind);
   const char* problem = current_ != &envelope ? "it is not the message being handled"
                         : answered_           ? "the request has been answered"

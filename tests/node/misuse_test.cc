@@ -82,6 +82,17 @@ TEST_CASE("misuse: on another thread a process's functions are refused with its 
   CHECK(t.IsAlive(pid));
 }
 
+TEST_CASE("misuse: a message is not forwarded by another thread") {
+  TestNode t;
+  const gen::PID other = t.Spawn();
+  const gen::PID pid = t.Spawn(
+      {.call = [&](Subject& self, gen::PID, gen::Ref, gen::Message& request) -> gen::CallResult {
+        std::thread([&] { CheckRefused(self.Forward(other, request), "Forward"); }).join();
+        return gen::Reply(request.As<Square>()->value);  // it is still here
+      }});
+  CHECK(t.node.Call<int>(pid, Square{4}, kPatient).value() == 4);
+}
+
 TEST_CASE("misuse: in a handler of another process they are refused, too") {
   TestNode t;
   const gen::PID pid = t.Spawn();
