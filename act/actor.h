@@ -34,7 +34,9 @@ class Actor : public ProcessApi, protected SplitCallbacks {
   gen::Status HandleMessage(gen::PID from, gen::Message& message) override;
 
   // A request; `from` waits for the answer, which may also be sent later, with `ref`
-  // (gen::NoReply). The default logs a warning and answers the error kUnsupported.
+  // (gen::NoReply), by this process or by another one that has been given both. Should this process
+  // end before, the caller is told so, unless the other one holds the request (HandOver). The default
+  // logs a warning and answers the error kUnsupported.
   gen::CallResult HandleCall(gen::PID from, gen::Ref ref, gen::Message& request) override;
 
   // After SetSplitHandle(true), in place of those two for what was sent to the process's registered

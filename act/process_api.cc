@@ -36,4 +36,10 @@ gen::CallResult ProcessApi::Delegate(const gen::Target& to, gen::Message& reques
   return forwarded ? gen::NoReply() : gen::ReplyError(std::move(forwarded.error()));
 }
 
+gen::Result<void> ProcessApi::HandOver(const gen::Target& to, gen::PID from, gen::Ref ref) {
+  auto pid = Host().Resolve(to);
+  if (!pid) return std::move(pid.error());
+  return Host().HandOver(*pid, from, ref);
+}
+
 }  // namespace ergon::act

@@ -114,6 +114,16 @@ class ProcessApi : public gen::ProcessBehavior {
   // The same as the result of HandleCall, as in `return Delegate(worker, request)`. An error goes
   // to the caller.
   [[nodiscard]] gen::CallResult Delegate(const gen::Target& to, gen::Message& request);
+  // For a request whose `from` and `ref` another process has been given, in a message, and which that
+  // process will answer with SendResponse: it holds the request from now on. This process may end, and
+  // the caller waits for the answer of the other; should the other end without one, the caller is told
+  // at once. Without HandOver a request stays with the process that was asked, and the caller is told
+  // when that one ends: copies of a ref do not keep a request alive. For the request being handled, or
+  // one that its handler has left open (gen::NoReply). At a pool the pool itself holds it, not a
+  // worker: use Delegate there. Errors besides those of Send, after which nothing has changed:
+  //   kResponseIgnored  nobody waits any more: it has been answered, or its caller has given up
+  //   kNotAllowed       this process does not hold the request
+  gen::Result<void> HandOver(const gen::Target& to, gen::PID from, gen::Ref ref);
 
   // -- processes and names --
 

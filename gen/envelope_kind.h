@@ -25,6 +25,7 @@ enum class EnvelopeKind : std::uint8_t {
   kStopAfterThis,  // gen::Reason: end when everything before it in the Main lane has been handled
   kProgress,       // nothing: `from`, a worker, is done with a message (WorkerDuty::kReport)
   kShortage,       // nothing: a pool's workers are full (ProcessHost::NoteShortage)
+  kHandedOver,     // nothing: the receiver holds the request `ref` of `from` from now on (HandOver)
 };
 
 // What users send, and what the books of processes and nodes count (see MessageBalance).

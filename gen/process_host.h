@@ -67,6 +67,11 @@ class ProcessHost : public Process {
   // becomes of it is the receiver's affair. After an error it is still the one being handled.
   //   kNotAllowed  it is a notice or an event, or it has been answered, or another one is handled
   virtual Result<void> PassOn(PID to, core::Envelope& envelope) = 0;
+  // Makes `to` the holder of a request that this process holds: of the one being handled, or of one whose
+  // handler has left it open. If `to` ends before the request is answered, its caller is told.
+  //   kResponseIgnored  nobody waits for the answer any more
+  //   kNotAllowed       this process does not hold the request
+  virtual Result<void> HandOver(PID to, PID from, Ref ref) = 0;
   // Counts a message that this process has made, in the name of another (`from` is set), as one that was
   // sent and that it holds: to be passed on by Forward, or ended by Drop.
   virtual void Adopt(core::Envelope& envelope) = 0;

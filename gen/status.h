@@ -78,8 +78,10 @@ CallResult Reply(T&& value) {
 inline CallResult ReplyError(Error error) {
   return {detail::MakeErrorResponse(std::move(error)), Status()};
 }
-// The answer comes later, by SendResponse or SendResponseError, from this process or another one.
-// Should this process end before, the caller gets "process terminated" at once.
+// The answer comes later, by SendResponse or SendResponseError, from this process or another one. The
+// process that was asked holds the request until then: should it end before, the caller gets "process
+// terminated" at once. Whoever gives `from` and `ref` to another process and may end before that has
+// answered makes it the holder: see HandOver, or pass on the request as it is (Delegate).
 inline CallResult NoReply() { return {}; }
 template <class T>
 CallResult ReplyAndStop(T&& value, Reason reason) {

@@ -263,6 +263,7 @@ void Runtime::DropEnvelope(core::EnvelopePtr envelope, gen::PID to, gen::DropRea
     case gen::EnvelopeKind::kInspect:
     case gen::EnvelopeKind::kSuspend:
     case gen::EnvelopeKind::kResume:
+    case gen::EnvelopeKind::kHandedOver:
       RespondError(gen::PID::FromAddress(envelope->from), envelope->ref, error);
       break;
     case gen::EnvelopeKind::kRequest:

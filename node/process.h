@@ -146,6 +146,7 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   [[nodiscard]] core::EnvelopePtr Detach(core::Envelope& envelope) override;
   [[nodiscard]] core::EnvelopePtr Keep(core::Envelope& envelope) override;
   gen::Result<void> PassOn(gen::PID to, core::Envelope& envelope) override;
+  gen::Result<void> HandOver(gen::PID to, gen::PID from, gen::Ref ref) override;
   gen::Result<void> Forward(gen::PID to, core::EnvelopePtr& envelope, bool routed) override;
   gen::Result<void> ForwardMakingRoom(gen::PID worker, core::EnvelopePtr& envelope) override;
   void Adopt(core::Envelope& envelope) override;
@@ -321,6 +322,7 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   void AskToStop(const gen::Reason& reason);
   void NoteStatus(const gen::Status& status);
   void NoteOpenRequest(const core::Envelope& envelope);
+  void TakeOverRequest(const core::Envelope& notice);
   template <class Function>
   void Guarded(Function&& function);  // an exception becomes the reason to end
   [[nodiscard]] gen::Reason PanicReason(std::exception_ptr exception) const;

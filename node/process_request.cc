@@ -1,6 +1,8 @@
 // Requests whose answers come to HandleResponse: Process::Request.
 #include <utility>
 
+#include <fmt/format.h>
+
 #include <ergon/node/deadline.h>
 #include <ergon/node/process.h>
 #include <ergon/node/runtime.h>
@@ -109,6 +111,39 @@ gen::Result<void> Process::PassOn(gen::PID to, core::Envelope& envelope) {
     if (IsTick(envelope)) (void)runtime_->periodic_sends().Take(envelope);
   }
   return sent;
+}
+
+gen::Result<void> Process::HandOver(gen::PID to, gen::PID from, gen::Ref ref) {
+  const bool is_current = current_ != nullptr && IsRequest(*current_) && !answered_ &&
+                          current_->ref == ref.id && gen::PID::FromAddress(current_->from) == from;
+  ProcessCold* const cold = ColdIfAny();
+  if (!is_current && (cold == nullptr || !cold->open_requests.contains(ref))) {
+    return gen::Error(gen::ErrorCode::kNotAllowed,
+                      fmt::format("HandOver: this process does not hold the request {}", ref));
+  }
+  if (!runtime_->IsAwaited(from, ref)) return gen::ErrResponseIgnored;
+  if (to == Self()) return {};
+  auto notice = core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kHandedOver),
+                                 core::Lane::kUrgent);
+  notice->from = from.ToAddress();
+  notice->ref = ref.id;
+  ++sends_;
+  // From here on one of the two holds it: the notice of a process that ends is answered.
+  auto handed = runtime_->Deliver(to, notice);
+  if (!handed) return handed;
+  if (is_current) {
+    answered_ = true;  // by somebody else
+    runtime_->NoteTaken(*current_, CallEdge::Stage::kPassedOn);
+  } else {
+    cold->open_requests.erase(ref);
+  }
+  return {};
+}
+
+void Process::TakeOverRequest(const core::Envelope& notice) {
+  const gen::PID from = gen::PID::FromAddress(notice.from);
+  // It may have been answered before the notice came.
+  if (runtime_->IsAwaited(from, {notice.ref, from.node, from.creation})) NoteOpenRequest(notice);
 }
 
 }  // namespace ergon::node

@@ -116,6 +116,9 @@ void Process::HandleEnvelope(core::Envelope& envelope) {
     case gen::EnvelopeKind::kResume:
       SetSuspended(envelope);
       break;
+    case gen::EnvelopeKind::kHandedOver:
+      TakeOverRequest(envelope);
+      break;
     case gen::EnvelopeKind::kStopAfterThis:
       AskToStop(*envelope.ValueAs<gen::Reason>());
       break;

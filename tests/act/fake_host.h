@@ -329,6 +329,7 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
     if (!result) current_ = std::move(passed);
     return result;
   }
+  gen::Result<void> HandOver(gen::PID, gen::PID, gen::Ref) override { return {}; }
   gen::Result<void> Forward(gen::PID to, core::EnvelopePtr& envelope, bool routed) override {
     if (routed) envelope->flags |= core::Envelope::kFlagRouted;
     auto found = workers.find(to.id);

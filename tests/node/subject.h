@@ -59,6 +59,7 @@ class Subject : public act::Actor {
   using Actor::Env;
   using Actor::EnvList;
   using Actor::Forward;
+  using Actor::HandOver;
   using Actor::Inspect;
   using Actor::Leader;
   using Actor::Link;
