@@ -40,7 +40,8 @@ class Reason {
   [[nodiscard]] bool IsFailure() const noexcept {
     return kind() != ReasonKind::kNormal && kind() != ReasonKind::kShutdown;
   }
-  // "normal", "shutdown", "killed", "noproc", "noconnection", "panic: <what>", or the user's text.
+  // "normal", "shutdown", "killed", "noproc", "noconnection", "panic: <what> (handling <type>)", or the
+  // user's text.
   [[nodiscard]] std::string ToString() const;
 
   friend bool operator==(const Reason& left, const Reason& right) noexcept {

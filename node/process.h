@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -324,8 +323,8 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   void NoteOpenRequest(const core::Envelope& envelope);
   void TakeOverRequest(const core::Envelope& notice);
   template <class Function>
-  void Guarded(Function&& function);  // an exception becomes the reason to end
-  [[nodiscard]] gen::Reason PanicReason(std::exception_ptr exception) const;
+  void Guarded(Function&& function);              // an exception becomes the reason to end
+  [[nodiscard]] gen::Reason PanicReason() const;  // inside of a catch (...)
   // For those who look from outside; see Runtime::TimeoutError.
   void NoteHandling(const core::Envelope& envelope) {
     handling_ref_.store(static_cast<std::uint32_t>(envelope.ref), std::memory_order_relaxed);

@@ -112,7 +112,7 @@ void Process::Finish(const gen::Reason& reason) {
     try {
       behavior_->ProcessTerminate(reason);
     } catch (...) {
-      Log().Error("Terminate threw: {}", PanicReason(std::current_exception()));
+      Log().Error("Terminate threw: {}", PanicReason());
     }
   }
   if (reason.IsFailure()) Log().Debug("ended: {}", reason);

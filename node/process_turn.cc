@@ -1,7 +1,10 @@
 // A turn: what a process does with its messages.
 #include <algorithm>
-#include <exception>
+#include <string>
+#include <typeinfo>
 #include <utility>
+
+#include <fmt/core.h>
 
 #include <ergon/core/moving_mean.h>
 #include <ergon/core/worker.h>
@@ -11,6 +14,7 @@
 #include <ergon/node/process.h>
 #include <ergon/node/relations.h>
 #include <ergon/node/runtime.h>
+#include <ergon/node/thrown_text.h>
 #include <ergon/node/unique_id.h>
 
 namespace ergon::node {
@@ -277,7 +281,7 @@ void Process::Guarded(Function&& function) {
     function();
   } catch (...) {
     current_failed_ = true;
-    const gen::Reason reason = PanicReason(std::current_exception());
+    const gen::Reason reason = PanicReason();
     if (!IsKilled()) {
       Log().Error("ends with {}", reason);
     }
@@ -285,23 +289,20 @@ void Process::Guarded(Function&& function) {
   }
 }
 
-gen::Reason Process::PanicReason(std::exception_ptr exception) const {
-  try {
-    std::rethrow_exception(std::move(exception));
-  } catch (const std::exception& error) {
-    return gen::Reason::Panic(error.what());
-  } catch (...) {
-    return gen::Reason::Panic("an exception that is not a std::exception");
-  }
+gen::Reason Process::PanicReason() const {
+  std::string text = ThrownText();
+  const core::TypeDescriptor* type = current_type_.load(std::memory_order_relaxed);
+  if (type != nullptr) text += fmt::format(" (handling {})", type->Name());
+  return gen::Reason::Panic(std::move(text));
 }
 
-bool Process::RunInit(gen::Reason& failure) {
+bool Process::RunInit(gen::Error& failure) {
   gen::Status status;
   const gen::Args args = init_ == nullptr ? gen::Args() : std::move(init_->args);
   try {
     status = behavior_->ProcessInit(*this, args);
   } catch (...) {
-    status = gen::Stop(PanicReason(std::current_exception()));
+    status = gen::Stop(PanicReason());
   }
   if (!status.stops()) {
     started_ = true;

@@ -15,6 +15,7 @@
 #include <ergon/node/deadline.h>
 #include <ergon/node/option_checks.h>
 #include <ergon/node/relations.h>
+#include <ergon/node/thrown_text.h>
 #include <ergon/node/unique_id.h>
 
 namespace ergon::node {
@@ -118,11 +119,9 @@ gen::Result<Process*> Runtime::OpenProcess(const SpawnRequest& request) {
   std::unique_ptr<gen::ProcessBehavior> behavior;
   try {
     behavior = request.factory.Make();
-  } catch (const std::exception& error) {
-    return gen::Error(gen::ErrorCode::kProcessTerminated,
-                      gen::Reason::Panic(error.what()).ToString());
   } catch (...) {
-    return gen::Error(gen::ErrorCode::kProcessTerminated, "panic: the factory threw");
+    return gen::Error(gen::ErrorCode::kProcessTerminated,
+                      gen::Reason::Panic(ThrownText()).ToString());
   }
   if (behavior == nullptr) return Incorrect("factory: returned no behaviour");
   Process* process = table_.Take();

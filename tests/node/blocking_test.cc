@@ -89,7 +89,7 @@ TEST_CASE("blocking: an exception passes through it") {
     const gen::Blocking blocking;
     throw std::runtime_error("no such row");
   });
-  CHECK(failed.error().detail() == "panic: no such row");
+  CHECK(failed.error().detail() == "panic: no such row (handling ergon::node::Do)");
   CHECK(t.Ended(pid));
 }
 

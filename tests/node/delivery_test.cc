@@ -143,7 +143,8 @@ TEST_CASE("delivery: Take of another type ends the process and names both") {
   const gen::PID pid = t.Spawn(handlers);
   CHECK(t.node.Send(pid, 2.5));
   CHECK(t.Ended(pid));
-  CHECK(reasons.All() == std::vector<std::string>{"panic: message is double, not int"});
+  CHECK(reasons.All() ==
+        std::vector<std::string>{"panic: message is double, not int (handling double)"});
 }
 
 TEST_CASE("delivery: what nobody handles is logged, and a request is answered") {

@@ -80,7 +80,7 @@ TEST_CASE("inspect: a process that ends, or whose HandleInspect throws") {
       }});
   auto answer = t.node.Inspect(throws, {}, {.timeout = kit::kDeadline});
   CHECK(answer.error() == gen::ErrProcessTerminated);
-  CHECK(answer.error().detail() == "panic: closed");
+  CHECK(answer.error().detail() == "panic: closed (handling ergon::gen::InspectRequest)");
   CHECK(t.Ended(throws));
   const gen::PID waits = t.Spawn(Inspected());
   t.Begin(waits, [](Subject& self) { (void)self.Sleep(gen::kInfinite); });

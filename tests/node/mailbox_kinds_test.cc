@@ -370,7 +370,7 @@ TEST_CASE("mailbox kinds: wrong options are errors that name them") {
                   })}) == "mailbox: its factory threw no memory today");
   CHECK(error_of({.mailbox = gen::Mailbox::Custom([]() -> std::unique_ptr<gen::MailboxQueue> {
                     throw 42;
-                  })}) == "mailbox: its factory threw what is no std::exception");
+                  })}) == "mailbox: its factory threw an exception of type int");
   CHECK(t.node.Info().processes == 0);
 }
 

@@ -131,7 +131,7 @@ TEST_CASE("request: a callee that ends is told at once, with its reason") {
         }});
     Request(test, asker, throws, 1).value();
     REQUIRE(outcomes.Eventually(1));
-    CHECK(outcomes.At(0) == "process terminated: panic: out of paper");
+    CHECK(outcomes.At(0) == "process terminated: panic: out of paper (handling ergon::node::Ask)");
   }
   SUBCASE("before it got round to it") {
     const gen::PID ends = test.Spawn(Mute());

@@ -151,7 +151,7 @@ TEST_CASE("serializer: the end of the service is told to all callers at once, an
   test.Run(watcher, [&](Subject& self) { self.Monitor(pid).value(); }).value();
   const gen::PID child = service.pids.All().at(0);
   SUBCASE("failure") {
-    why = "panic: crash";
+    why = "panic: crash (handling ergon::node::Do)";
     test.Begin(child, [](Subject&) { throw std::runtime_error("crash"); });
   }
   SUBCASE("normal") {

@@ -128,7 +128,8 @@ TEST_CASE("state machine: its end") {
     const gen::PID machine = test.Start({.handle = [](ScriptedMachine&, StateEvent&) -> Transition {
       throw std::runtime_error("oh");
     }});
-    CHECK(test.node.Call<int>(machine, 1).error().ToString() == "process terminated: panic: oh");
+    CHECK(test.node.Call<int>(machine, 1).error().ToString() ==
+          "process terminated: panic: oh (handling int)");
   }
   SUBCASE("by the entry handler") {
     const gen::PID machine = test.Start({.enter = [](ScriptedMachine& self) -> act::Entry {
@@ -321,8 +322,8 @@ TEST_CASE("state machine: what a worker of a pool has postponed is handled by an
   CHECK(Eventually([&] { return test.diary.Lines().size() == 4; }));
   test.Do(pool, [](ScriptedMachine&, StateEvent&) -> Transition { throw std::runtime_error("x"); });
   CHECK(answer.get().value() == 2);
-  CHECK(test.EventuallyLines(
-      {"idle 1", "idle ?2", "idle !3", "idle time-out 'a'", "end panic: x", "busy 1", "busy ?2"}));
+  CHECK(test.EventuallyLines({"idle 1", "idle ?2", "idle !3", "idle time-out 'a'",
+                              "end panic: x (handling ergon::kit::Act)", "busy 1", "busy ?2"}));
 }
 
 TEST_CASE("state machine: in a mailbox ordered by priority, postponed events are as well") {
@@ -482,7 +483,8 @@ TEST_CASE("state machine: another process answers") {
   test.GoTo(machine, Phase::kBusy);
   CHECK(test.node.Call<int>(machine, 2).value() == 3);
   CHECK(test.Ended(machine));
-  CHECK(test.diary.Lines().back() == "end panic: Postpone: the event has been forwarded");
+  CHECK(test.diary.Lines().back() ==
+        "end panic: Postpone: the event has been forwarded (handling int)");
 }
 
 TEST_CASE("state machine: handlers may call") {

@@ -109,7 +109,7 @@ TEST_CASE("wait: the kinds of answers") {
       CHECK(answer.value() == 5);
     } else {
       CHECK(answer.error() == gen::ErrProcessTerminated);
-      CHECK(answer.error().detail() == (kind == 2 ? "stopped" : "panic: thrown"));
+      CHECK(answer.error().detail() == (kind == 2 ? "stopped" : "panic: thrown (handling int)"));
     }
     CHECK(t.Ended(victim));
   }
@@ -246,9 +246,10 @@ TEST_CASE("wait: an exception that leaves a handler after a call ends the proces
     throw std::runtime_error("after a call");
   });
   CHECK(run.error() == gen::ErrProcessTerminated);
-  CHECK(run.error().detail() == "panic: after a call");
+  CHECK(run.error().detail() == "panic: after a call (handling ergon::node::Do)");
   CHECK(t.Ended(pid));
-  CHECK(reasons.All() == std::vector<std::string>{"panic: after a call"});
+  CHECK(reasons.All() ==
+        std::vector<std::string>{"panic: after a call (handling ergon::node::Do)"});
   // A failed call whose value is taken says so.
   const gen::PID other = t.Spawn();
   run = t.Run(other, [&](Subject& self) { (void)self.Call<std::string>(echo, 1).value(); });

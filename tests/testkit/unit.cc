@@ -1,9 +1,12 @@
 #include <ergon/testkit/unit.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include <ergon/gen/notices.h>
 #include <ergon/node/deadline.h>
+#include <ergon/node/thrown_text.h>
 
 namespace ergon::testkit {
 
@@ -31,8 +34,12 @@ void Unit::Guarded(const std::function<gen::Status()>& function) {
   gen::Status status;
   try {
     status = function();
-  } catch (const std::exception& error) {
-    status = gen::Stop(gen::Reason::Panic(error.what()));
+  } catch (...) {
+    std::string text = node::ThrownText();
+    if (host_.handled != nullptr && *host_.handled != nullptr) {
+      text += " (handling " + (*host_.handled)->type->Name() + ")";
+    }
+    status = gen::Stop(gen::Reason::Panic(std::move(text)));
   }
   if (!status.stops()) return;
   ended_ = status.reason();
