@@ -63,7 +63,7 @@ class Actor : public ProcessApi, protected SplitCallbacks {
   // default: nothing.
   gen::Inspection HandleInspect(gen::PID from, const std::vector<std::string>& items) override;
 
-  // Last, exactly once, if Init has returned Continue().
+  // Last, exactly once, if Init has returned Continue() in time.
   virtual void Terminate(const gen::Reason& reason);
 
   // -- becoming something else --

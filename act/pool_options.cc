@@ -47,6 +47,7 @@ std::string PoolOptions::Validate() const {
       CheckAtLeast("restart_backoff_max", restart_backoff_max, restart_backoff_min),
       CheckRange("max_restarts", max_restarts, 0, std::numeric_limits<int>::max()),
       CheckAtLeast("restart_period", restart_period, nanoseconds(1)),
+      CheckAtLeast("worker_init_timeout", worker_init_timeout, nanoseconds(1)),
       CheckAtLeast("shutdown_timeout", shutdown_timeout, nanoseconds(0)),
   };
   for (const std::string& problem : checks) {

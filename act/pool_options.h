@@ -8,6 +8,7 @@
 #include <ergon/gen/args.h>
 #include <ergon/gen/factory.h>
 #include <ergon/gen/mailbox.h>
+#include <ergon/gen/process_options.h>
 
 namespace ergon::act {
 
@@ -40,6 +41,9 @@ struct PoolOptions {
   gen::Args worker_args = {};
   // Each worker has a thread of its own, for handlers that block it.
   bool worker_detached = false;
+  // How long the Init of a worker may take; see gen::ProcessOptions::init_timeout. That of the pool
+  // itself has to be enough for all that it starts with. A replacement that takes longer has failed.
+  std::chrono::nanoseconds worker_init_timeout = gen::kDefaultInitTimeout;
 
   // A worker that ends is replaced at once if it had handled a message, or lived for a second. One that
   // had not (its factory or Init fails, or the first message each time) is replaced at once the first

@@ -11,6 +11,7 @@ gen::ProcessOptions WorkerProcess(const PoolOptions& options) {
   process.mailbox = options.worker_mailbox;
   process.link_parent = true;
   process.detached = options.worker_detached;
+  process.init_timeout = options.worker_init_timeout;
   return process;
 }
 

@@ -58,6 +58,7 @@ class Process : public Messenger {
   // Starts a child process and returns when its Init is done. Errors:
   //   kIncorrect          an option; the text names the field and the value
   //   kProcessTerminated  Init stopped or threw; the text is its reason
+  //   kTimeout            Init took longer than options.init_timeout; the process is killed
   //   kTaken              SpawnRegister: the name is in use
   virtual Result<PID> Spawn(const ProcessFactory& factory, const ProcessOptions& options = {},
                             const Args& args = {}) = 0;

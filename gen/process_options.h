@@ -21,6 +21,10 @@ struct ProcessFallback {
   std::string tag = {};  // handed over with each message
 };
 
+// How long Init may take if nothing is said.
+inline constexpr std::chrono::nanoseconds kDefaultInitTimeout = std::chrono::seconds(5);
+inline constexpr std::chrono::nanoseconds kInfinite = std::chrono::nanoseconds::max();
+
 struct ProcessOptions {
   // Messages of normal priority that may wait, 1..4,000,000; 0: any number. A send beyond it
   // returns ErrProcessMailboxFull. Short for mailbox = Mailbox::Bounded(mailbox_size).
@@ -38,6 +42,13 @@ struct ProcessOptions {
   bool link_child = false;
   // A thread of its own, for handlers that block it.
   bool detached = false;
+  // How long Init may take, more than 0; kInfinite: as long as it likes. What it waits for counts, and
+  // so does the Init of each process that it spawns: a pool's workers, a supervisor's children. When the
+  // time is up the process is killed, and Spawn returns kTimeout, which names the behaviour and the
+  // time. Only an Init that is suspended (in Call, Sleep, Await, Spawn) can be ended then. One that
+  // computes or blocks its thread ends at its next wait; Node::Spawn, and the Spawn of a detached
+  // process, do not wait for that; the Spawn of any other process from inside a handler has to.
+  std::chrono::nanoseconds init_timeout = kDefaultInitTimeout;
   // Least level of its log lines; none: the node's.
   std::optional<LogLevel> log_level = std::nullopt;
   // A handler that sends very many messages gives way now and then inside Send, as with
@@ -51,7 +62,6 @@ struct ProcessOptions {
 
 // The time-out of calls and inspections if none is given.
 inline constexpr std::chrono::nanoseconds kDefaultCallTimeout = std::chrono::seconds(5);
-inline constexpr std::chrono::nanoseconds kInfinite = std::chrono::nanoseconds::max();
 
 struct CallOptions {
   std::chrono::nanoseconds timeout = kDefaultCallTimeout;  // more than 0; kInfinite: none

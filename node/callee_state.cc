@@ -39,6 +39,13 @@ gen::Error Runtime::TimeoutError(const CallEdge::View& call) const {
                                 ForPeople(clock_->Now() - call.since), CalleeState(call)));
 }
 
+gen::Error Runtime::InitTimeoutError(gen::PID pid, const std::type_info& behavior,
+                                     std::chrono::nanoseconds timeout) {
+  return gen::Error(gen::ErrorCode::kTimeout,
+                    fmt::format("Init of {} ({}) has not ended within {}", pid,
+                                core::Demangle(behavior.name()), ForPeople(timeout.count())));
+}
+
 std::string Runtime::Describe(gen::PID pid) const {
   const Process* process = Find(pid);
   if (process == nullptr) return pid.ToString();

@@ -106,6 +106,10 @@ gen::Result<void> CheckProcessOptions(const gen::ProcessOptions& options) {
   std::string problem = options.mailbox.Validate();
   if (!problem.empty()) return Incorrect(std::move(problem));
   if (options.environment.contains({})) return Incorrect("environment: a name must not be empty");
+  if (options.init_timeout <= std::chrono::nanoseconds::zero()) {
+    return Incorrect(fmt::format("init_timeout: {} ns, has to be more than 0 (kInfinite: no limit)",
+                                 options.init_timeout.count()));
+  }
   if (options.stash_size < 0) {
     return Incorrect(fmt::format("stash_size: {}, must not be negative", options.stash_size));
   }

@@ -215,10 +215,21 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   gen::Result<void> Open(const SpawnRequest& request,
                          std::unique_ptr<gen::ProcessBehavior> behavior);
   gen::Result<gen::PID> SpawnChild(const SpawnRequest& request);
-  // Runs Init, on whatever stack this is; false when the process has ended with `failure`.
-  bool RunInit(gen::Reason& failure);
+  // Runs Init, on whatever stack this is; false when the process has ended, and `failure` is what its
+  // parent is told.
+  bool RunInit(gen::Error& failure);
   // Runs Init inside the parent's turn, and leaves the process scheduled or idle.
-  bool RunInitInline(gen::Reason& failure);
+  bool RunInitInline(gen::Error& failure);
+  [[nodiscard]] std::chrono::nanoseconds InitTimeout() const {
+    return init_ == nullptr ? gen::kDefaultInitTimeout : init_->timeout;
+  }
+  // The time of its Init was up: it is killed.
+  [[nodiscard]] bool IsInitLate() const { return init_ != nullptr && init_->late; }
+  // What its parent is told when its Init has failed.
+  [[nodiscard]] gen::Error InitError(const gen::Reason& reason) const {
+    return gen::Error(IsInitLate() ? gen::ErrorCode::kTimeout : gen::ErrorCode::kProcessTerminated,
+                      reason.ToString());
+  }
   // Sorts what a closed mailbox still held: what can be inherited, and what is dropped.
   void DisposeRest(core::Mailbox::Rest& rest, gen::PID self, gen::MessageInheritance& inheritance);
   // A message that comes through a pool carries the pool's id, so that it can go back there.
@@ -262,7 +273,9 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   static gen::Error TerminatedError(const gen::Reason& reason);
   void AnswerOpenRequests(ProcessCold& cold, const gen::Error& error);
   void Finish(const gen::Reason& reason);
-  void ReportInit(const gen::Reason* failure);
+  // False: whoever has spawned it has not waited so long.
+  [[nodiscard]] bool ReportStarted();
+  void ReportFailedInit(const gen::Reason& reason);
 
   // -- its mailbox (process_mailbox.cc) --
   // Null if the mailbox needs none.
@@ -395,7 +408,17 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   }
   // Waits for the outcome of the await_ that has begun. `deadline` in Clock ns; 0: none.
   gen::Result<core::AwaitOutcome> Wait(std::uint64_t id, std::int64_t deadline,
-                                       core::Envelope*& response);
+                                       core::Envelope*& response) {
+    if (!started_) [[unlikely]]
+      return WaitInInit(id, deadline, response);
+    return WaitOnce(id, deadline, response);
+  }
+  gen::Result<core::AwaitOutcome> WaitOnce(std::uint64_t id, std::int64_t deadline,
+                                           core::Envelope*& response);
+  // The process is killed when the time of its Init is up.
+  gen::Result<core::AwaitOutcome> WaitInInit(std::uint64_t id, std::int64_t deadline,
+                                             core::Envelope*& response);
+  static void ExpireInit(void* context, std::uint64_t id);
   // -- blocking stretches (process_blocking.cc) --
   bool BeginBlocking() noexcept;
   void EndBlocking() noexcept;
@@ -499,6 +522,8 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   struct InitRequest {
     gen::Args args;
     std::uint64_t ref = 0;  // the parent waits for the outcome; 0: not so
+    std::chrono::nanoseconds timeout = gen::kDefaultInitTimeout;
+    bool late = false;  // its time was up
   };
   [[nodiscard]] InitRequest& GetInit() {
     if (init_ == nullptr) init_ = std::make_unique<InitRequest>();
@@ -572,7 +597,7 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   std::unique_ptr<SharedEnvironment> environment_;  // null: nothing; a word, for all have one
   std::unique_ptr<const gen::Reason> end_reason_;   // null: normal
   mutable std::atomic<ProcessCold*> cold_{nullptr};
-  std::unique_ptr<InitRequest> init_;  // until Init is done
+  std::unique_ptr<InitRequest> init_;  // until Init is done; null: nothing special
   std::int64_t started_at_ = 0;
   std::atomic<std::uint64_t> sequence_{0};  // order of spawning
 };

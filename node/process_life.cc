@@ -8,6 +8,7 @@
 #include <ergon/gen/notices.h>
 #include <ergon/gen/status.h>
 #include <ergon/node/current_process.h>
+#include <ergon/node/deadline.h>
 #include <ergon/node/process.h>
 #include <ergon/node/relations.h>
 #include <ergon/node/runtime.h>
@@ -62,6 +63,9 @@ gen::Result<void> Process::Open(const SpawnRequest& request,
   duty_.store(gen::WorkerDuty::kNone, std::memory_order_relaxed);
   started_at_ = Now();
   if (request.args.size() != 0) GetInit().args = request.args;
+  if (request.options.init_timeout != gen::kDefaultInitTimeout) {
+    GetInit().timeout = request.options.init_timeout;
+  }
   if (detached_ && runtime_->HasThreads()) {
     auto dispatcher = runtime_->TakeOwnDispatcher();
     if (!dispatcher) return std::move(dispatcher.error());
@@ -80,23 +84,31 @@ gen::Result<void> Process::Open(const SpawnRequest& request,
   return {};
 }
 
-void Process::ReportInit(const gen::Reason* failure) {
+bool Process::ReportStarted() {
   const gen::PID self = Self();
-  const std::uint64_t ref = init_ == nullptr ? 0 : init_->ref;
-  init_ = nullptr;
-  if (ref != 0) {
-    core::EnvelopePtr response =
-        failure == nullptr ? gen::detail::MakeResponse(self)
-                           : gen::detail::MakeErrorResponse(gen::Error(
-                                 gen::ErrorCode::kProcessTerminated, failure->ToString()));
-    (void)runtime_->Respond(Parent(), ref, std::move(response));
-  } else if (announce_ && failure == nullptr) {
+  if (init_ != nullptr && init_->ref != 0) {
+    const bool told =
+        runtime_->Respond(Parent(), init_->ref, gen::detail::MakeResponse(self)).has_value();
+    // Nobody waits any more: it was too late, and is being killed.
+    init_->late = !told && Now() >= DeadlineAfter(started_at_, InitTimeout());
+    if (init_->late) return false;
+  } else if (announce_) {
     auto started = core::MakeEnvelope<gen::MessageStarted>(
         static_cast<std::uint8_t>(gen::EnvelopeKind::kStarted), core::Lane::kUrgent,
         gen::MessageStarted{self});
     started->from = self.ToAddress();
     (void)runtime_->Deliver(Parent(), started);
   }
+  init_ = nullptr;
+  return true;
+}
+
+void Process::ReportFailedInit(const gen::Reason& reason) {
+  if (init_ != nullptr && init_->ref != 0) {
+    (void)runtime_->Respond(Parent(), init_->ref,
+                            gen::detail::MakeErrorResponse(InitError(reason)));
+  }
+  init_ = nullptr;
 }
 
 void Process::Finish(const gen::Reason& reason) {
@@ -177,7 +189,7 @@ void Process::Finish(const gen::Reason& reason) {
     }
   }
   ending.TellLinks(*runtime_, self, reason);
-  if (!was_started) ReportInit(&reason);
+  if (!was_started) ReportFailedInit(reason);
 
   const gen::Error error = TerminatedError(reason);
   if (current != nullptr) {
@@ -304,20 +316,29 @@ gen::Result<gen::PID> Process::SpawnChild(const SpawnRequest& request) {
     // Sequentially consistent, and the look at the signals too; partner: Runtime::Interrupt.
     starting_child_.store(pid.id, std::memory_order_seq_cst);
     if (IsInterrupted()) (void)runtime_->Kill(pid);
-    gen::Reason failure;
+    gen::Error failure = gen::ErrProcessTerminated;
     const bool ready = child.RunInitInline(failure);
     starting_child_.store(0, std::memory_order_relaxed);
     if (ready) return pid;
-    return TerminatedError(failure);
+    return failure;
   }
   const std::uint64_t id = NextUniqueId();
+  const gen::ProcessBehavior& behavior = *child.behavior_;
+  const std::type_info& behavior_type = typeid(behavior);  // the child may end at any time
   child.GetInit().ref = id;
   await_.Begin(id);
   child.dispatcher_->Schedule(child);
   core::Envelope* response = nullptr;
-  auto outcome = Wait(id, 0, response);
+  const auto timeout = request.options.init_timeout;
+  auto outcome = Wait(id, timeout == gen::kInfinite ? 0 : DeadlineAfter(Now(), timeout), response);
   core::EnvelopePtr answer(response);
   if (!outcome) return std::move(outcome.error());
+  if (*outcome == core::AwaitOutcome::kExpired) {
+    // Its Init blocks its thread: it is ended when that is over.
+    gen::Error error = Runtime::InitTimeoutError(pid, behavior_type, timeout);
+    (void)runtime_->Kill(pid);
+    return error;
+  }
   if (auto* error = answer->ValueAs<gen::Error>()) return std::move(*error);
   return pid;
 }

@@ -29,7 +29,7 @@ core::TurnEnd Process::RunTurn() {
     return core::TurnEnd::kIdle;
   }
   state_.store(static_cast<std::uint8_t>(gen::ProcessState::kRunning), std::memory_order_relaxed);
-  gen::Reason failure;
+  gen::Error failure = gen::ErrProcessTerminated;
   if (!started_ && !RunInit(failure)) return core::TurnEnd::kCompleted;
   return RunMessages();
 }
@@ -304,18 +304,20 @@ bool Process::RunInit(gen::Error& failure) {
   } catch (...) {
     status = gen::Stop(PanicReason());
   }
-  if (!status.stops()) {
-    started_ = true;
-    ReportInit(nullptr);
-    return true;
+  if (!status.stops() && !IsInitLate()) started_ = ReportStarted();
+  if (started_) return true;
+  if (IsInitLate()) [[unlikely]] {  // whatever it has made of that
+    const gen::ProcessBehavior& behavior = *behavior_;
+    const gen::Error error = Runtime::InitTimeoutError(Self(), typeid(behavior), InitTimeout());
+    status = gen::Stop(gen::Reason::Error(std::string(error.detail())));
   }
-  failure = status.reason();
-  Finish(failure);
+  failure = InitError(status.reason());
+  Finish(status.reason());
   SetCurrentProcess(nullptr);
   return false;
 }
 
-bool Process::RunInitInline(gen::Reason& failure) {
+bool Process::RunInitInline(gen::Error& failure) {
   Process* const parent = CurrentProcess();
   SetCurrentProcess(this);
   state_.store(static_cast<std::uint8_t>(gen::ProcessState::kRunning), std::memory_order_relaxed);

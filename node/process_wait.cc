@@ -68,8 +68,41 @@ void Process::ExpireWait(void* context, std::uint64_t id) {
   }
 }
 
-gen::Result<core::AwaitOutcome> Process::Wait(std::uint64_t id, std::int64_t deadline,
-                                              core::Envelope*& response) {
+// Runs on the timer thread.
+void Process::ExpireInit(void* context, std::uint64_t id) {
+  Runtime& runtime = *static_cast<Process*>(context)->runtime_;
+  (void)runtime.Kill({id, runtime.Name(), runtime.creation()});
+}
+
+gen::Result<core::AwaitOutcome> Process::WaitInInit(std::uint64_t id, std::int64_t deadline,
+                                                    core::Envelope*& response) {
+  // Its Init may run inside of that of its parent, on the same fiber. The one whose time is up first is
+  // killed, and takes those inside along.
+  Process* first = nullptr;
+  std::int64_t end = core::kNever;
+  for (Process* process = this; process != nullptr && !process->started_;) {
+    const std::int64_t its_end = DeadlineAfter(process->started_at_, process->InitTimeout());
+    if (its_end < end) {
+      first = process;
+      end = its_end;
+    }
+    Process* parent = runtime_->Find(process->Parent());
+    const bool is_inside =
+        parent != nullptr &&
+        parent->starting_child_.load(std::memory_order_relaxed) == process->Self().id;
+    process = is_inside ? parent : nullptr;
+  }
+  if (first == nullptr) return WaitOnce(id, deadline, response);
+  core::Timer timer(&ExpireInit, first, first->Self().id);
+  runtime_->timers().Arm(timer, end);
+  auto outcome = WaitOnce(id, deadline, response);
+  // It has fired: the kill is there, or on its way.
+  if (!runtime_->timers().Disarm(timer)) first->GetInit().late = true;
+  return outcome;
+}
+
+gen::Result<core::AwaitOutcome> Process::WaitOnce(std::uint64_t id, std::int64_t deadline,
+                                                  core::Envelope*& response) {
   if (runtime_->IsForked()) [[unlikely]] {
     (void)await_.TakeOutcome(response);
     return runtime_->WhyNotUsable();  // nobody would go on with it here

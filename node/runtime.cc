@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <random>
+#include <typeinfo>
 #include <utility>
 
 #include <fmt/core.h>
@@ -188,12 +189,24 @@ gen::Result<gen::PID> Runtime::SpawnInBackground(const SpawnRequest& request,
   Process& process = **opened;
   const gen::PID pid = process.Self();
   const std::uint64_t id = NextUniqueId();
+  const gen::ProcessBehavior& behavior = *process.behavior_;
+  const std::type_info& behavior_type = typeid(behavior);  // the process may end at any time
   process.GetInit().ref = id;
-  pending_calls_.Add(id, 0, {}, [done = std::move(done)](gen::Result<core::EnvelopePtr> answer) {
+  const auto timeout = request.options.init_timeout;
+  const std::int64_t deadline =
+      timeout == gen::kInfinite ? 0 : DeadlineAfter(clock_->Now(), timeout);
+  auto told = [this, pid, &behavior_type, timeout,
+               done = std::move(done)](gen::Result<core::EnvelopePtr> answer) {
     gen::Error* error = answer ? (*answer)->ValueAs<gen::Error>() : nullptr;
     if (!answer) error = &answer.error();
+    if (!answer && answer.error() == gen::ErrTimeout) {
+      // It may compute or block its thread: then it is ended when that is over.
+      *error = InitTimeoutError(pid, behavior_type, timeout);
+      (void)Kill(pid);
+    }
     done(error == nullptr ? gen::Result<void>() : std::move(*error));
-  });
+  };
+  pending_calls_.Add(id, deadline, {}, std::move(told));
   Dispatch(process);
   return pid;
 }

@@ -21,6 +21,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <typeinfo>
 
 #include <ergon/core/clock.h>
 #include <ergon/core/dispatcher.h>
@@ -195,6 +196,9 @@ class Runtime final : public gen::Node, private gen::LogSink {
   [[nodiscard]] std::string Describe(gen::PID pid) const;
   // kTimeout, and what the one who was called is doing.
   [[nodiscard]] gen::Error TimeoutError(const CallEdge::View& call) const;
+  // kTimeout: the Init of a process has taken longer than it may.
+  [[nodiscard]] static gen::Error InitTimeoutError(gen::PID pid, const std::type_info& behavior,
+                                                   std::chrono::nanoseconds timeout);
 
   // -- for processes (runtime.cc) --
   // A process in a fresh slot; the caller has the right to run it.
