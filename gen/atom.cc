@@ -35,6 +35,13 @@ class AtomTable {
     return index;
   }
 
+  std::optional<std::uint32_t> Find(std::string_view text) {
+    std::lock_guard lock(mutex_);
+    auto found = indexes_.find(text);
+    if (found == indexes_.end()) return std::nullopt;
+    return found->second;
+  }
+
   std::string_view Text(std::uint32_t index) const {
     // Acquire; partner: Intern. The text itself was written before its index was handed out.
     return (*chunks_[index / kChunkSize].load(std::memory_order_acquire))[index % kChunkSize];
@@ -62,6 +69,13 @@ Atom::Atom(std::string_view text) {
                             " are possible: " + std::string(text.substr(0, 40)) + "...");
   }
   index_ = AtomTable::Instance().Intern(text);
+}
+
+std::optional<Atom> Atom::Find(std::string_view text) noexcept {
+  if (text.size() > kMaxBytes) return std::nullopt;
+  const auto index = AtomTable::Instance().Find(text);
+  if (!index) return std::nullopt;
+  return FromIndex(*index);
 }
 
 std::string_view Atom::Text() const noexcept { return AtomTable::Instance().Text(index_); }

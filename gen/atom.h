@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -10,8 +11,11 @@
 
 namespace ergon::gen {
 
-// Trivially copyable, four bytes. Texts are kept for the life of the program, so atoms are for
-// names that a program has few of (processes, nodes, events), not for data.
+// Trivially copyable, four bytes. Texts are kept for the life of the program, about 140 bytes for each
+// and 4,000,000 at most, so atoms are for names that a program has few of (processes, nodes, events),
+// not for data. They are not freed, because anybody may hold a copy of one, which must never come to
+// mean another text. What only looks for a name (Send and Call to a text, Find) makes no atom, so that
+// input from outside costs nothing unless the program registers processes or events by it.
 class Atom {
  public:
   // The longest text, in bytes (a limit of the Erlang distribution: 255 characters).
@@ -23,6 +27,8 @@ class Atom {
   // Takes a lock; any thread.
   Atom(
       std::string_view text);  // NOLINT(google-explicit-constructor): names are written as literals
+  // The atom of `text` if there is one. Never throws. Takes a lock; any thread.
+  [[nodiscard]] static std::optional<Atom> Find(std::string_view text) noexcept;
   Atom(const char* text) : Atom(std::string_view(text)) {}  // NOLINT(google-explicit-constructor)
   Atom(const std::string& text) : Atom(std::string_view(text)) {}  // NOLINT
 

@@ -34,6 +34,7 @@ using Inspection = std::map<std::string, std::string>;
 //   kProcessMailboxFull   normal priority only: its bound is reached; nothing was sent
 //   kProcessIncarnation   the PID belongs to a former incarnation of the node
 //   kNodeTerminated       the node has stopped
+//   kIncorrect            a name of more than Atom::kMaxBytes
 // After success the message is handled, or counted as dropped with its reason (Node::Info).
 class Messenger {
  public:
@@ -111,11 +112,14 @@ class Messenger {
   Result<Inspection> Inspect(const Target& to, std::vector<std::string> items = {},
                              const CallOptions& options = {});
 
-  // Sends `value` after `delay`. The handle cancels it and tells whether that was in time. A send
+  // Sends `value` after `delay`, 0 or more (else kIncorrect). The handle cancels it and tells whether that was in time. A send
   // that fails when the time has come is counted as dropped.
   template <class T>
   Result<TimerHandle> SendAfter(const Target& to, T&& value, std::chrono::nanoseconds delay) {
-    return SendEnvelopeAfter(to, MakeMessage(std::forward<T>(value), DefaultPriority(), to), delay);
+    auto kept = to.Kept();
+    if (!kept) return std::move(kept.error());
+    return SendEnvelopeAfter(*kept, MakeMessage(std::forward<T>(value), DefaultPriority(), *kept),
+                             delay);
   }
 
   // Sends a copy of `value` after each `period`, more than 0, until the handle cancels it, or the
@@ -129,9 +133,11 @@ class Messenger {
   template <class T>
   Result<TimerHandle> SendEvery(const Target& to, T&& value, std::chrono::nanoseconds period) {
     static_assert(std::is_copy_constructible_v<StoredType<T>>, "each tick is a copy");
+    auto kept = to.Kept();
+    if (!kept) return std::move(kept.error());
     return SendEnvelopesEvery(
-        to,
-        [value = StoredType<T>(std::forward<T>(value)), priority = DefaultPriority(), to] {
+        *kept,
+        [value = StoredType<T>(std::forward<T>(value)), priority = DefaultPriority(), to = *kept] {
           return MakeMessage(value, priority, to);
         },
         period);

@@ -2,49 +2,68 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
-#include <type_traits>
+#include <string_view>
 #include <variant>
 
 #include <ergon/gen/alias.h>
 #include <ergon/gen/atom.h>
 #include <ergon/gen/pid.h>
 #include <ergon/gen/process_id.h>
+#include <ergon/gen/result.h>
 
 namespace ergon::gen {
 
 // Converts from each of them, so that functions need one signature. An Atom or a text is a name
-// registered on this node.
+// registered on this node. A text that is no atom is not made one: it is kept as it is, and looked for
+// again whenever the target is resolved. Copying such a target takes a reference count, others none.
 class Target {
  public:
-  Target(PID pid) : value_(pid) {}                         // NOLINT(google-explicit-constructor)
-  Target(const ProcessID& name) : value_(name) {}          // NOLINT(google-explicit-constructor)
-  Target(Alias alias) : value_(alias) {}                   // NOLINT(google-explicit-constructor)
-  Target(Atom name) : value_(ProcessID{name, {}}) {}       // NOLINT(google-explicit-constructor)
-  Target(const char* name) : Target(Atom(name)) {}         // NOLINT(google-explicit-constructor)
-  Target(const std::string& name) : Target(Atom(name)) {}  // NOLINT(google-explicit-constructor)
+  Target(PID pid) : value_(pid) {}                    // NOLINT(google-explicit-constructor)
+  Target(const ProcessID& name) : value_(name) {}     // NOLINT(google-explicit-constructor)
+  Target(Alias alias) : value_(alias) {}              // NOLINT(google-explicit-constructor)
+  Target(Atom name) : value_(ProcessID{name, {}}) {}  // NOLINT(google-explicit-constructor)
+  Target(std::string_view name);                      // NOLINT(google-explicit-constructor)
+  Target(const char* name) : Target(std::string_view(name)) {}         // NOLINT
+  Target(const std::string& name) : Target(std::string_view(name)) {}  // NOLINT
 
   [[nodiscard]] const PID* AsPID() const noexcept { return std::get_if<PID>(&value_); }
   [[nodiscard]] const ProcessID* AsProcessID() const noexcept {
     return std::get_if<ProcessID>(&value_);
   }
   [[nodiscard]] const Alias* AsAlias() const noexcept { return std::get_if<Alias>(&value_); }
+  // A name of this node that was no atom when the target was made; else null.
+  [[nodiscard]] const std::string* AsUnknownName() const noexcept {
+    const auto* name = std::get_if<UnknownName>(&value_);
+    return name == nullptr ? nullptr : name->get();
+  }
+
+  // kIncorrect: a name of more than Atom::kMaxBytes, which the text tells.
+  [[nodiscard]] Result<void> Check() const;
+  // The same for those who keep it for later: a name is an atom from now on. Errors as Check.
+  [[nodiscard]] Result<Target> Kept() const;
 
   // How a message is addressed, as a number that travels with it (core::Envelope::Tag): 0: by the
   // PID; else a name of this node's program, or an alias's id.
   [[nodiscard]] std::uint64_t Tag() const noexcept {
     if (const auto* name = AsProcessID()) return kNameTag | name->name.Index();
+    if (AsUnknownName() != nullptr) [[unlikely]]
+      return TagOfUnknownName();
     const auto* alias = AsAlias();
     return alias == nullptr ? 0 : alias->id;
   }
   static constexpr std::uint64_t kNameTag = std::uint64_t{1} << 63;  // ids of aliases have it not
 
-  [[nodiscard]] std::string ToString() const {
-    return std::visit([](const auto& value) { return value.ToString(); }, value_);
-  }
+  [[nodiscard]] std::string ToString() const;
 
  private:
-  std::variant<PID, ProcessID, Alias> value_;
+  using UnknownName = std::shared_ptr<const std::string>;
+
+  // It may be known by now.
+  [[nodiscard]] std::uint64_t TagOfUnknownName() const noexcept;
+
+  std::variant<PID, ProcessID, Alias, UnknownName> value_;
 };
 
 }  // namespace ergon::gen

@@ -15,7 +15,7 @@ namespace {
 // A message on its way through time. Holds itself until it was sent or cancelled.
 class DelayedSend final : public gen::TimerHandle::State {
  public:
-  DelayedSend(Runtime& runtime, gen::Target to, core::EnvelopePtr envelope)
+  DelayedSend(Runtime& runtime, const gen::Target& to, core::EnvelopePtr envelope)
       : runtime_(runtime), to_(to), envelope_(std::move(envelope)) {}
 
   static std::shared_ptr<DelayedSend> Start(Runtime& runtime, const gen::Target& to,
@@ -67,10 +67,8 @@ class DelayedSend final : public gen::TimerHandle::State {
 gen::Result<gen::TimerHandle> Runtime::SendAfterFrom(const gen::Target& to,
                                                      core::EnvelopePtr envelope,
                                                      std::chrono::nanoseconds delay) {
-  if (delay < std::chrono::nanoseconds::zero()) {
-    return gen::Error(gen::ErrorCode::kIncorrect,
-                      fmt::format("delay: {} ns, must not be negative", delay.count()));
-  }
+  auto checked = CheckNotNegative("delay", delay);
+  if (!checked) return std::move(checked.error());
   if (IsStopped()) return gen::ErrNodeTerminated;
   const gen::TimerHandle handle(
       DelayedSend::Start(*this, to, std::move(envelope), DeadlineAfter(clock_->Now(), delay)));

@@ -217,8 +217,10 @@ gen::Result<void> Process::Unlink(const gen::Target& to) {
 gen::Result<gen::Ref> Process::Monitor(const gen::Target& to) {
   if (!InOwnTurn()) [[unlikely]]
     return NotInOwnTurn("Monitor");
-  auto pid = runtime_->Resolve(to);
-  return Relations::Monitor(*runtime_, *this, to, pid ? *pid : gen::PID());
+  const auto kept = to.Kept();  // the notice will name it
+  if (!kept) return kept.error();
+  auto pid = runtime_->Resolve(*kept);
+  return Relations::Monitor(*runtime_, *this, *kept, pid ? *pid : gen::PID());
 }
 
 gen::Result<void> Process::Demonitor(gen::Ref ref) {

@@ -1,5 +1,7 @@
 // Names and aliases of processes, and what becomes of all that is known by a name when one ends.
 #include <mutex>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include <ergon/node/relations.h>
@@ -19,6 +21,11 @@ gen::Result<gen::PID> Runtime::Resolve(const gen::Target& target) const {
       return gen::Error(gen::ErrorCode::kNoConnection, name->node.ToString());
     }
     found = names_.Find(name->name);
+  } else if (const std::string* text = target.AsUnknownName()) {
+    auto checked = target.Check();
+    if (!checked) return std::move(checked.error());
+    const std::optional<gen::Atom> atom = gen::Atom::Find(*text);  // it may be known by now
+    if (atom) found = names_.Find(*atom);
   } else {
     const gen::Alias& alias = *target.AsAlias();
     if (alias.node == name_ && alias.creation == creation_) found = aliases_.Find(alias.id);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -47,6 +48,15 @@ TEST_CASE("atom: any bytes, at most 255") {
       Atom(longest + "y"),
       ("atom: 256 bytes, at most 255 are possible: " + std::string(40, 'x') + "...").c_str(),
       std::length_error);
+}
+
+TEST_CASE("atom: one that exists is found, and looking for others makes none") {
+  CHECK(Atom::Find("") == Atom());
+  CHECK(Atom::Find("atom test: found") == std::nullopt);
+  CHECK(Atom::Find("atom test: found") == std::nullopt);
+  const Atom made("atom test: found");
+  CHECK(Atom::Find("atom test: found") == made);
+  CHECK(Atom::Find(std::string(Atom::kMaxBytes + 1, 'x')) == std::nullopt);
 }
 
 TEST_CASE("atom: texts stay where they are") {

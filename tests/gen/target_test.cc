@@ -1,5 +1,6 @@
 #include <ergon/gen/target.h>
 
+#include <optional>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -20,6 +21,7 @@ TEST_CASE("target: a pid") {
 }
 
 TEST_CASE("target: a name on this node, however it is spelled") {
+  const Atom printer("printer");
   const std::string text = "printer";
   for (const Target& target : {Target("printer"), Target(text), Target(Atom("printer"))}) {
     REQUIRE(target.AsProcessID() != nullptr);
@@ -28,6 +30,41 @@ TEST_CASE("target: a name on this node, however it is spelled") {
     CHECK(target.AsPID() == nullptr);
   }
   CHECK(Describe("printer") == "<'printer'@>");
+}
+
+TEST_CASE("target: a text that is no atom stays one") {
+  const std::string text = "target test: nobody";
+  const Target target(text);
+  REQUIRE(target.AsUnknownName() != nullptr);
+  CHECK(*target.AsUnknownName() == text);
+  CHECK(target.AsPID() == nullptr);
+  CHECK(target.AsProcessID() == nullptr);
+  CHECK(target.AsAlias() == nullptr);
+  CHECK(target.Tag() == 0);
+  CHECK(Describe(target) == "<'target test: nobody'@>");
+  CHECK(target.Check());
+  const Target copy = target;
+  CHECK(*copy.AsUnknownName() == text);
+  CHECK(Atom::Find(text) == std::nullopt);
+  // Until somebody makes it one.
+  const Target kept = target.Kept().value();
+  REQUIRE(kept.AsProcessID() != nullptr);
+  CHECK(kept.AsProcessID()->name.Text() == text);
+  CHECK(target.Tag() == kept.Tag());
+  CHECK(kept.Tag() != 0);
+}
+
+TEST_CASE("target: a text that is too long to be a name") {
+  const Target target(std::string(Atom::kMaxBytes + 1, 'x'));
+  const std::string problem =
+      "name: 256 bytes, at most 255 are possible: " + std::string(40, 'x') + "...";
+  REQUIRE_FALSE(target.Check());
+  CHECK(target.Check().error() == ErrIncorrect);
+  CHECK(target.Check().error().detail() == problem);
+  REQUIRE_FALSE(target.Kept());
+  CHECK(target.Kept().error().detail() == problem);
+  CHECK(target.Tag() == 0);
+  CHECK(Target(std::string(Atom::kMaxBytes, 'y')).Check());
 }
 
 TEST_CASE("target: a name on another node") {

@@ -1,3 +1,5 @@
+#include <optional>
+#include <string>
 #include <thread>
 
 #include <kit/prober.h>
@@ -34,6 +36,73 @@ TEST_CASE("names: register, send, take away") {
     CHECK(self.Name().empty());
   }));
   CHECK(t.Ended(two));
+}
+
+TEST_CASE("names: looking for one that nobody has makes no atom of it") {
+  Notes<int> notes;
+  TestNode t;
+  const gen::PID pid = t.Spawn(Collect(notes));
+  const std::string nobody = "names test: nobody";
+  for (int i = 0; i < 2; ++i) {
+    CHECK(t.node.Resolve(nobody).error().ToString() ==
+          "process is unknown: <'names test: nobody'@>");
+    CHECK(t.node.Send(nobody, 1).error() == gen::ErrProcessUnknown);
+    CHECK(t.node.SendImportant(nobody, 1).error() == gen::ErrProcessUnknown);
+    CHECK(t.node.Call<int>(nobody, 1).error() == gen::ErrProcessUnknown);
+    CHECK(t.node.CallAsync<int>(nobody, 1).get().error() == gen::ErrProcessUnknown);
+    CHECK(t.node.Inspect(nobody).error() == gen::ErrProcessUnknown);
+    CHECK(t.node.SendOrWait(nobody, 1, 0s).error() == gen::ErrProcessUnknown);
+    CHECK(t.node.SendExit(nobody, gen::Reason::Normal()).error() == gen::ErrProcessUnknown);
+    CHECK(t.node.WaitProcess(nobody).error() == gen::ErrProcessUnknown);
+    CHECK(t.Run(pid, [&](Subject& self) {
+      CHECK(self.Send(nobody, 1).error() == gen::ErrProcessUnknown);
+      CHECK(self.Call<int>(nobody, 1).error() == gen::ErrProcessUnknown);
+      CHECK(self.Request(nobody, 1).error() == gen::ErrProcessUnknown);
+      CHECK(self.Link(nobody).error() == gen::ErrProcessUnknown);
+    }));
+    CHECK(gen::Atom::Find(nobody) == std::nullopt);
+  }
+  // A target is looked for when it is used, not when it is made.
+  const gen::Target target(nobody);
+  CHECK(t.node.RegisterName(nobody, pid));
+  CHECK(t.node.Resolve(target).value() == pid);
+  CHECK(t.node.Send(target, 7));
+  CHECK(kit::Eventually([&] { return notes.size() == 1; }));
+}
+
+TEST_CASE("names: one that is too long is an error that tells how long it is") {
+  TestNode t;
+  const std::string name(256, 'n');
+  const auto is_told = [](const gen::Error& error) {
+    CHECK(error == gen::ErrIncorrect);
+    CHECK(error.detail().find("name: 256 bytes, at most 255 are possible: nnn") == 0);
+  };
+  is_told(t.node.Resolve(name).error());
+  is_told(t.node.Send(name, 1).error());
+  is_told(t.node.Call<int>(name, 1).error());
+  is_told(t.node.SendAfter(name, 1, 1h).error());
+  is_told(t.node.SendEvery(name, 1, 1h).error());
+  CHECK(t.Run(t.Spawn(), [&](Subject& self) {
+    is_told(self.Send(name, 1).error());
+    is_told(self.Call<int>(name, 1).error());
+    is_told(self.Monitor(name).error());
+    is_told(self.SendExit(name, gen::Reason::Normal()).error());
+  }));
+}
+
+TEST_CASE("names: who keeps a name for later gets it by that name") {
+  Notes<std::string> notes;
+  TestNode t;
+  t.node.SendAfter("names test: comes later", 1, 0s).value().Cancel();
+  const gen::PID pid = t.Spawn({.message = [&](Subject&, gen::PID, gen::Message& message) {
+    if (const auto* down = message.As<gen::MessageDownProcessID>()) {
+      notes.Add(down->process_id.name.ToString() + " " + down->reason.ToString());
+    }
+    return gen::Continue();
+  }});
+  CHECK(t.Run(pid, [](Subject& self) { CHECK(self.Monitor("names test: monitored")); }));
+  REQUIRE(kit::Eventually([&] { return notes.size() == 1; }));
+  CHECK(notes.All().at(0) == "names test: monitored noproc");
 }
 
 TEST_CASE("names C36: free when its process has ended, and nothing old reaches the new one") {
