@@ -56,7 +56,8 @@ class Node : public Messenger {
   // Ends a process at once: the handler that runs is its last, what waits is dropped.
   virtual Result<void> Kill(PID pid) = 0;
   // Lets a process handle what waits in its mailbox, then end with reason normal; returns when it
-  // has ended. kTimeout: it has not within `timeout`, and goes on.
+  // has ended. kTimeout: it has not within `timeout`, and goes on; 0: does not wait. kIncorrect: a
+  // negative `timeout`, here and below; nothing was done.
   virtual Result<void> StopProcess(const Target& to,
                                    std::chrono::nanoseconds timeout = kDefaultCallTimeout) = 0;
   // Holds a process: its messages of normal priority wait until Resume, while those of high and max
@@ -68,8 +69,8 @@ class Node : public Messenger {
   virtual Result<void> Resume(const Target& to,
                               std::chrono::nanoseconds timeout = kDefaultCallTimeout) = 0;
   // As Send, but while the receiver's mailbox (at a pool: that of each worker) is full, the calling
-  // thread waits for room; kProcessMailboxFull if there was none within `timeout`. Back-pressure for
-  // threads that are no processes: in a handler it is kNotAllowed.
+  // thread waits for room; kProcessMailboxFull if there was none within `timeout` (0: tries once).
+  // Back-pressure for threads that are no processes: in a handler it is kNotAllowed.
   template <class T>
   Result<void> SendOrWait(const Target& to, T&& value, std::chrono::nanoseconds timeout) {
     return SendEnvelopeOrWait(to, MakeMessage(std::forward<T>(value), DefaultPriority(), to),
@@ -79,7 +80,7 @@ class Node : public Messenger {
                                           std::chrono::nanoseconds timeout) = 0;
 
   // Returns when the process has ended, also if it had before: what it left behind is answered and
-  // counted then.
+  // counted then. kTimeout: it has not within `timeout`; 0: only looks.
   virtual Result<void> WaitProcess(const Target& to,
                                    std::chrono::nanoseconds timeout = kInfinite) = 0;
 

@@ -126,7 +126,7 @@ class Process : public Messenger {
   [[nodiscard]] virtual bool ImportantDelivery() const = 0;
   virtual void SetLogLevel(LogLevel level) = 0;
 
-  // Suspends this process only. False: it could not, or not so long, because it is being ended (then
+  // Suspends this process only; with 0 or less, not at all. False: it could not, or not so long, because it is being ended (then
   // return from the handler) or because there is no stack left for one more suspended process.
   virtual bool Sleep(std::chrono::nanoseconds duration) = 0;
 

@@ -115,7 +115,8 @@ class ProcessHost : public Process {
   virtual Result<void> StopAfterQueue(PID pid, const Reason& reason) = 0;
   // Ends a process at once: the handler that runs is its last.
   virtual Result<void> Kill(PID pid) = 0;
-  // Suspends this process until the other one has ended. kTimeout: it has not within `timeout`;
+  // Suspends this process until the other one has ended. kTimeout: it has not within `timeout`, which
+  // must not be negative (kIncorrect; 0: only looks);
   // kProcessTerminated: this one is being ended itself.
   virtual Result<void> AwaitEnd(PID pid, std::chrono::nanoseconds timeout) = 0;
   // Before the first message is forwarded to it. Nothing happens if the process is gone.

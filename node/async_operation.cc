@@ -31,6 +31,10 @@ AsyncOperation::AsyncOperation() : process_(Current()), pid_(process_.Self()), i
   process_.await_.Begin(id_);
 }
 
+void AsyncOperation::LogNegative(std::chrono::nanoseconds timeout) {
+  Current().Log().Error("Await: timeout: {} ns, must not be negative", timeout.count());
+}
+
 asio::io_context& AsyncOperation::io_context() const { return process_.runtime_->Io(); }
 
 void AsyncOperation::Completed() {

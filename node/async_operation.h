@@ -26,6 +26,9 @@ class AsyncOperation {
   AsyncOperation& operator=(const AsyncOperation&) = delete;
   virtual ~AsyncOperation() = default;
 
+  // Inside a handler: writes to the log that a time-out is negative.
+  static void LogNegative(std::chrono::nanoseconds timeout);
+
   // It has completed, or never will. Exactly once, from the node's I/O thread.
   void Completed();
 
@@ -36,7 +39,7 @@ class AsyncOperation {
     kNoStack,      // likewise, because there was no stack left for one more suspended process
   };
   // After the operation was started: suspends the process until it has completed. The time-out is
-  // more than 0; gen::kInfinite: none. `until_stop`: not longer than until the process is asked to
+  // not negative; gen::kInfinite: none. `until_stop`: not longer than until the process is asked to
   // stop.
   [[nodiscard]] End Wait(std::chrono::nanoseconds timeout, bool until_stop);
 

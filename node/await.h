@@ -19,6 +19,7 @@
 // with the operation's own error, or
 //
 //   asio::error::timed_out          not within the time-out; it has been cancelled
+//   asio::error::invalid_argument   the time-out is negative (a line in the log names it): nothing was begun
 //   asio::error::operation_aborted  the process is being ended: return from the handler
 //                                   (AwaitOrStop: or has been asked to stop)
 //   asio::error::no_memory          no stack is left for one more suspended process
@@ -192,6 +193,10 @@ class asio::async_result<ergon::node::AwaitToken, void(Args...)> {
   template <class Initiation, class... InitiationArgs>
   static return_type initiate(Initiation&& initiation, ergon::node::AwaitToken token,
                               InitiationArgs&&... args) {
+    if (token.timeout < std::chrono::nanoseconds::zero()) {
+      ergon::node::AsyncOperation::LogNegative(token.timeout);
+      return tl::make_unexpected(std::error_code(asio::error::invalid_argument));
+    }
     const auto operation = std::make_shared<Operation>();
     try {
       std::forward<Initiation>(initiation)(typename Operation::Handler(operation),

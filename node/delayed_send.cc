@@ -3,10 +3,9 @@
 #include <memory>
 #include <utility>
 
-#include <fmt/core.h>
-
 #include <ergon/core/timer_queue.h>
 #include <ergon/node/deadline.h>
+#include <ergon/node/option_checks.h>
 #include <ergon/node/runtime.h>
 
 namespace ergon::node {

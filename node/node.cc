@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include <ergon/node/option_checks.h>
 #include <ergon/node/runtime.h>
 
 namespace ergon::node {
@@ -34,10 +35,8 @@ void Node::End() noexcept {
 }
 
 gen::Result<Node> Start(std::string_view name, const gen::NodeOptions& options) {
-  if (name.size() > gen::Atom::kMaxBytes) {
-    return gen::Error(gen::ErrorCode::kIncorrect,
-                      "node name: longer than " + std::to_string(gen::Atom::kMaxBytes) + " bytes");
-  }
+  auto checked = CheckNodeName(name);
+  if (!checked) return std::move(checked.error());
   auto runtime = Runtime::Start(gen::Atom(name), options);
   if (!runtime) return std::move(runtime.error());
   return Node(std::move(*runtime));

@@ -108,9 +108,9 @@ class Node final : public gen::Node {
   std::unique_ptr<Runtime> runtime_;
 };
 
-// Starts a node. `name` is of the form name@host. Any thread. Errors, after which nothing is left of
-// the node:
-//   kIncorrect  an option; the text names the field and the value
+// Starts a node. `name` is of the form name@host, without spaces and control characters. Any thread.
+// Errors, after which nothing is left of the node:
+//   kIncorrect  the name or an option; the text names the field and the value
 //   kInternal   what a node needs cannot be had: threads, stacks, file descriptors; the text says what
 gen::Result<Node> Start(std::string_view name, const gen::NodeOptions& options = {});
 

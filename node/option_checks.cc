@@ -1,5 +1,6 @@
 #include <ergon/node/option_checks.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -18,6 +19,24 @@ namespace {
 
 constexpr int kMaxBlockingThreads = 1024;
 constexpr std::chrono::milliseconds kMinWatchdog(1);
+
+bool IsSpaceOrControl(char byte) {
+  const auto code = static_cast<unsigned char>(byte);
+  return code <= 0x20 || code == 0x7f;
+}
+
+// In quotes, with control characters as in "\x0a", so that the text stays on one line.
+std::string Quoted(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char byte : text) {
+    if (byte != ' ' && IsSpaceOrControl(byte)) {
+      quoted += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+    } else {
+      quoted += byte;
+    }
+  }
+  return quoted + '"';
+}
 
 }  // namespace
 
@@ -45,6 +64,27 @@ core::DispatcherOptions DispatcherOptionsOf(const gen::NodeOptions& options) {
     }
   }
   return result;
+}
+
+gen::Result<void> CheckNodeName(std::string_view name) {
+  if (name.size() > gen::Atom::kMaxBytes) {
+    return Incorrect(fmt::format("node name: {} bytes, at most {} are possible: {}...", name.size(),
+                                 gen::Atom::kMaxBytes, Quoted(name.substr(0, 40))));
+  }
+  const std::size_t at = name.find('@');
+  if (at == std::string_view::npos || at == 0 || at + 1 == name.size()) {
+    return Incorrect(fmt::format("node name: {} is not of the form name@host", Quoted(name)));
+  }
+  if (std::any_of(name.begin(), name.end(), IsSpaceOrControl)) {
+    return Incorrect(
+        fmt::format("node name: {} contains a space or a control character", Quoted(name)));
+  }
+  return {};
+}
+
+gen::Result<void> CheckNotNegative(std::string_view name, std::chrono::nanoseconds value) {
+  if (value >= std::chrono::nanoseconds::zero()) return {};
+  return Incorrect(fmt::format("{}: {} ns, must not be negative", name, value.count()));
 }
 
 gen::Result<void> CheckOptions(const gen::NodeOptions& options) {
@@ -85,11 +125,7 @@ gen::Result<void> CheckOptions(const gen::NodeOptions& options) {
                                  DropMemory::kMost));
   }
   if (options.environment.contains({})) return Incorrect("environment: a name must not be empty");
-  if (options.shutdown_timeout < std::chrono::nanoseconds::zero()) {
-    return Incorrect(fmt::format("shutdown_timeout: {} ns, must not be negative",
-                                 options.shutdown_timeout.count()));
-  }
-  return {};
+  return CheckNotNegative("shutdown_timeout", options.shutdown_timeout);
 }
 
 gen::Result<void> CheckProcessOptions(const gen::ProcessOptions& options) {

@@ -1,7 +1,9 @@
 // What users write into option structs, looked at before anything is started with it.
 #pragma once
 
+#include <chrono>
 #include <string>
+#include <string_view>
 
 #include <ergon/core/dispatcher.h>
 #include <ergon/gen/node_options.h>
@@ -16,6 +18,12 @@ namespace ergon::node {
 // The part of a node's options that is its dispatcher's.
 [[nodiscard]] core::DispatcherOptions DispatcherOptionsOf(const gen::NodeOptions& options);
 
+// kIncorrect, with a text that names the value: `name` is not of the form name@host, contains a space or
+// a control character, or is too long. Any thread.
+[[nodiscard]] gen::Result<void> CheckNodeName(std::string_view name);
+// kIncorrect, as in "timeout: -5 ns, must not be negative". Any thread.
+[[nodiscard]] gen::Result<void> CheckNotNegative(std::string_view name,
+                                                 std::chrono::nanoseconds value);
 // kIncorrect, with a text that names the first bad field and its value. Any thread.
 [[nodiscard]] gen::Result<void> CheckOptions(const gen::NodeOptions& options);
 [[nodiscard]] gen::Result<void> CheckProcessOptions(const gen::ProcessOptions& options);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <ergon/node/deadline.h>
+#include <ergon/node/option_checks.h>
 #include <ergon/node/process.h>
 #include <ergon/node/runtime.h>
 #include <ergon/node/unique_id.h>
@@ -14,6 +15,9 @@ gen::Result<gen::Ref> Process::RequestEnvelope(gen::PID to, core::EnvelopePtr& r
                                                std::chrono::nanoseconds timeout) {
   if (!InOwnTurn()) [[unlikely]]
     return NotInOwnTurn("Request");
+  if (timeout <= std::chrono::nanoseconds::zero()) {
+    return Incorrect(fmt::format("timeout: {} ns, has to be more than 0", timeout.count()));
+  }
   const std::uint64_t id = NextRequestId();
   const std::int64_t deadline = timeout == gen::kInfinite ? 0 : DeadlineAfter(Now(), timeout);
   // Somebody else's, which this process has kept: it has a ref, and counts as sent already.

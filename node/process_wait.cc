@@ -7,6 +7,7 @@
 #include <ergon/core/worker.h>
 #include <ergon/node/current_process.h>
 #include <ergon/node/deadline.h>
+#include <ergon/node/option_checks.h>
 #include <ergon/node/process.h>
 #include <ergon/node/relations.h>
 #include <ergon/node/runtime.h>
@@ -201,6 +202,8 @@ bool Process::Sleep(std::chrono::nanoseconds duration) {
 
 gen::Result<void> Process::AwaitEnd(gen::PID pid, std::chrono::nanoseconds timeout) {
   CheckMaySuspend("AwaitEnd");
+  auto checked = CheckNotNegative("timeout", timeout);
+  if (!checked) return checked;
   if (IsInterrupted()) return EndingError();
   Process* const other = runtime_->FindSlot(pid);
   if (other == nullptr || !other->IsYetToEnd(pid)) return {};

@@ -32,11 +32,6 @@ std::uint32_t MakeCreation() {
 
 gen::Result<std::unique_ptr<Runtime>> Runtime::Start(gen::Atom name,
                                                      const gen::NodeOptions& options) {
-  const std::string_view text = name.Text();
-  const std::size_t at = text.find('@');
-  if (at == std::string_view::npos || at == 0 || at + 1 == text.size()) {
-    return Incorrect(fmt::format("node name: \"{}\" is not of the form name@host", text));
-  }
   auto checked = CheckOptions(options);
   if (!checked) return std::move(checked.error());
   std::shared_ptr<core::Dispatcher> dispatcher = options.dispatcher;
@@ -321,6 +316,8 @@ gen::Result<core::EnvelopePtr> Runtime::CallEnvelope(gen::PID to, core::Envelope
 gen::Result<void> Runtime::WaitProcess(const gen::Target& to, std::chrono::nanoseconds timeout) {
   auto may_block = CheckMayBlock("WaitProcess");
   if (!may_block) return may_block;
+  auto checked = CheckNotNegative("timeout", timeout);
+  if (!checked) return checked;
   auto pid = Resolve(to);
   if (!pid) return std::move(pid.error());
   auto unless_it_lived = [&]() -> gen::Result<void> {
@@ -354,6 +351,8 @@ gen::Result<void> Runtime::WaitProcess(const gen::Target& to, std::chrono::nanos
 gen::Result<void> Runtime::StopProcess(const gen::Target& to, std::chrono::nanoseconds timeout) {
   auto may_block = CheckMayBlock("StopProcess");
   if (!may_block) return may_block;
+  auto checked = CheckNotNegative("timeout", timeout);  // before anything is asked
+  if (!checked) return checked;
   auto pid = Resolve(to);
   if (!pid) return std::move(pid.error());
   auto asked = StopAfterQueue(*pid, gen::Reason::Normal());
@@ -384,9 +383,8 @@ gen::Result<void> Runtime::SendEnvelopeOrWait(const gen::Target& to, core::Envel
                                               std::chrono::nanoseconds timeout) {
   auto may_block = CheckMayBlock("SendOrWait");
   if (!may_block) return may_block;
-  if (timeout < std::chrono::nanoseconds::zero()) {
-    return Incorrect(fmt::format("timeout: {} ns, must not be negative", timeout.count()));
-  }
+  auto checked = CheckNotNegative("timeout", timeout);
+  if (!checked) return checked;
   const std::int64_t deadline = DeadlineAfter(clock_->Now(), timeout);
   envelope->from = Self().ToAddress();
   // A receiver that has room again tells nobody; this looks again, less and less often.
@@ -414,6 +412,8 @@ gen::Result<void> Runtime::StartApplication(gen::Atom name) {
 gen::Result<void> Runtime::StopApplication(gen::Atom name, std::chrono::nanoseconds timeout) {
   auto may_block = CheckMayBlock("StopApplication");
   if (!may_block) return may_block;
+  auto checked = CheckNotNegative("timeout", timeout);
+  if (!checked) return checked;
   return applications_.Stop(name, timeout);
 }
 

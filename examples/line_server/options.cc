@@ -2,6 +2,7 @@
 
 #include <iostream>
 #include <memory>
+#include <string>
 
 #include <CLI/CLI.hpp>
 
@@ -10,6 +11,7 @@ namespace {
 
 constexpr int kUsageError = 2;
 constexpr std::uint64_t kMaxConnections = 30'000;  // suspended processes, see the README
+constexpr double kMinIdle = 0.001;                 // seconds
 constexpr double kMaxIdle = 86'400;
 
 constexpr const char* kDescription =
@@ -22,6 +24,14 @@ constexpr const char* kDescription =
 constexpr const char* kFooter =
     "\nCtrl-C stops it in order: requests that have begun are answered. Exit status: 0 stopped; 1\n"
     "something failed; 2 a wrong command line.";
+
+// CLI::Range would let "nan" through, which is neither less nor more than anything.
+std::string CheckIdle(const std::string& text) {
+  double seconds = 0;
+  const bool is_number = CLI::detail::lexical_cast(text, seconds);
+  if (is_number && seconds >= kMinIdle && seconds <= kMaxIdle) return {};
+  return "Value " + text + " not in range [0.001 - 86400]";
+}
 
 class Help : public CLI::Formatter {
  public:
@@ -54,7 +64,7 @@ std::variant<Options, int> ParseOptions(int argc, char** argv) {
                  "Close those that have sent no line for so long; default: 60")
       ->type_name("SECONDS")
       ->option_text("SECONDS")
-      ->check(CLI::Range(0.001, kMaxIdle));
+      ->check(CLI::Validator(CheckIdle, "", "idle"));
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

@@ -1,5 +1,6 @@
-// Names of nodes and atoms: a name is taken exactly if it is of the form name@host and not too
-// long, a refusal names it, and an atom gives back the text it was made of.
+// Names of nodes and atoms: a name is taken exactly if it is of the form name@host in one word and not
+// too long, a refusal names it, and an atom gives back the text it was made of.
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -14,9 +15,17 @@ namespace {
 // Atoms are kept for ever, and there is room for four million.
 constexpr int kMostInputs = 3'000'000;
 
+// Neither spaces nor control characters.
+bool IsOneWord(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char byte) {
+    const auto code = static_cast<unsigned char>(byte);
+    return code > 0x20 && code != 0x7f;
+  });
+}
+
 bool IsName(std::string_view text) {
   const std::size_t at = text.find('@');
-  return at != std::string_view::npos && at > 0 && at < text.size() - 1;
+  return at != std::string_view::npos && at > 0 && at < text.size() - 1 && IsOneWord(text);
 }
 
 void CheckAtom(std::string_view text) {
@@ -46,7 +55,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     CheckAtom(text);
   } else {
     Require(detail.starts_with("node name: "), "another name is refused");
-    Require(too_long || detail.find(text) != std::string_view::npos, "the refusal tells the name");
+    Require(too_long || !IsOneWord(text) || detail.find(text) != std::string_view::npos,
+            "the refusal tells the name");
+    Require(detail.find('\n') == std::string_view::npos, "the refusal is one line");
   }
   return 0;
 }

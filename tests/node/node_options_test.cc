@@ -57,7 +57,24 @@ TEST_CASE("node options: names of nodes") {
     CHECK(node.error() == gen::ErrIncorrect);
     CHECK(node.error().ToString().find('"' + name + '"') != std::string::npos);
   }
-  CHECK(Start(std::string(300, 'x') + "@host").error() == gen::ErrIncorrect);
+  CHECK(Start(std::string(300, 'x') + "@host").error().detail() ==
+        "node name: 305 bytes, at most 255 are possible: \"" + std::string(40, 'x') + "\"...");
+  // One word: it is a part of log lines, and of lists of names. Names that are refused are no atoms.
+  const std::pair<std::string, std::string> not_words[] = {
+      {"no de@host", "\"no de@host\""},
+      {"node@ho\nst", "\"node@ho\\x0ast\""},
+      {"node@host\t", "\"node@host\\x09\""},
+      {std::string("node\0@host", 10), "\"node\\x00@host\""},
+      {"node@host\x7f", "\"node@host\\x7f\""}};
+  for (const auto& [name, quoted] : not_words) {
+    CAPTURE(quoted);
+    auto node = Start(name);
+    REQUIRE(!node);
+    CHECK(node.error() == gen::ErrIncorrect);
+    CHECK(node.error().detail() ==
+          "node name: " + quoted + " contains a space or a control character");
+    CHECK(gen::Atom::Find(name) == std::nullopt);
+  }
   CHECK(Start("node@host").value().Name() == gen::Atom("node@host"));
 }
 
