@@ -1,9 +1,15 @@
 #include <ergon/node/logging.h>
 
+#include <cstdio>
 #include <mutex>
+#include <string>
+#include <utility>
 
+#include <fmt/core.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
+
+#include <ergon/node/thrown_text.h>
 
 namespace ergon::node {
 namespace {
@@ -39,7 +45,8 @@ struct Logging::Impl {
     logger.set_pattern("%Y-%m-%d %H:%M:%S.%e %^%-8l%$ %v");
   }
   Sink sink;
-  std::mutex mutex;  // of the user's function
+  std::mutex mutex;              // of the user's function
+  bool sink_has_thrown = false;  // guarded by mutex
   spdlog::logger logger;
 };
 
@@ -50,7 +57,16 @@ Logging::~Logging() = default;
 void Logging::Write(gen::LogLevel level, std::string_view line) {
   if (impl_->sink) {
     std::lock_guard lock(impl_->mutex);
-    impl_->sink(level, std::string(line));
+    try {
+      impl_->sink(level, std::string(line));
+    } catch (...) {
+      // Whoever writes a line can do nothing about it, and goes on. Once: it may throw each time.
+      if (std::exchange(impl_->sink_has_thrown, true)) return;
+      const std::string text = fmt::format(
+          "ergon: log_sink threw: {}; lines at which it does that are lost, as this one: {}\n",
+          ThrownText(), line);
+      std::fputs(text.c_str(), stderr);
+    }
     return;
   }
   impl_->logger.log(ToSpdlog(level), "{}", line);

@@ -1,5 +1,8 @@
 // line_server: answers lines of text over TCP. Each connection is a process with straight-line code.
 // See README.md.
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <variant>
@@ -19,6 +22,13 @@ using namespace ergon;
 
 namespace {
 
+// Whether all that was printed has been written.
+bool Written() {
+  if (std::fflush(stdout) == 0) return true;
+  fmt::print(stderr, "line_server: cannot write to standard output: {}\n", std::strerror(errno));
+  return false;
+}
+
 int Run(const Options& options) {
   RaiseFileLimit();
   auto node = node::Start("lines@localhost", {.log_level = gen::LogLevel::kWarning}).value();
@@ -29,11 +39,11 @@ int Run(const Options& options) {
     return 1;
   }
   fmt::print("listening at {} port {}\n", options.address, traffic->port.load());
-  std::fflush(stdout);
+  if (!Written()) return 1;  // whoever started it does not learn the port
   node.WaitForSignal().value();
   fmt::print("answered {} lines of {} connections, refused {}\n", traffic->lines.load(),
              traffic->accepted.load(), traffic->refused.load());
-  return 0;
+  return Written() ? 0 : 1;
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 // queue_service: a queue made of processes behaves like one, because a serializer stands in front
 // of it. See README.md for a picture.
 #include <atomic>
+#include <cerrno>
 #include <chrono>
+#include <cstdio>
+#include <cstring>
 #include <exception>
 #include <future>
 #include <thread>
@@ -88,6 +91,11 @@ int Run(const Options& options) {
     return 1;
   }
   fmt::print("all as with a std::deque, in the order in which the serializer let them in\n");
+  if (std::fflush(stdout) != 0) {
+    fmt::print(stderr, "queue_service: cannot write to standard output: {}\n",
+               std::strerror(errno));
+    return 1;
+  }
   return signal == 0 ? 0 : 128 + signal;
 }
 

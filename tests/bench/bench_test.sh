@@ -57,4 +57,30 @@ refused "n: '0' is not a number in 1.." ping_pong n=0
 refused "m: no such key" ping_pong m=1
 refused "not of the form key=value" ping_pong fast
 refused "policy: 'chaos' is none of stealing, sharing" ping_pong policy=chaos
+refused "n: 'nan' is not a number" ping_pong n=nan
+refused "n: '-1' is not a number" ping_pong n=-1
+refused "seconds: 'inf' is not a number" ping_pong seconds=inf
+
+# unwritten WORD...: its output cannot be written.
+unwritten() {
+  local said status=0
+  said=$("$bench" "$@" 2>&1 >/dev/full) || status=$?
+  if [[ $status != 1 || $said != *"cannot write to "*"No space left on device"* ]]; then
+    echo "status $status instead of 1, or not that it cannot write: $*: $said"
+    failed=1
+  fi
+}
+unwritten --help
+unwritten --list
+unwritten ping_pong n=1000 warmup=0
+
+# Without memory for so many processes it ends. (A sanitizer's own memory would be what is missing.)
+if ! ldd "$bench" | grep -qE 'lib[atu]b?san'; then
+  status=0
+  said=$(ulimit -v 1000000 && timeout 60 "$bench" spawn n=10000000 warmup=0 2>&1) || status=$?
+  if [[ $status == 0 || $status == 124 || -z $said ]]; then
+    echo "status $status without memory, or without a word: $said"
+    failed=1
+  fi
+fi
 exit $failed

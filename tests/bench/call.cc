@@ -31,7 +31,7 @@ class Caller final : public act::Actor {
 };
 
 Measurement Run(gen::Node& node, std::int64_t callers, std::int64_t n) {
-  Finish finish(callers);
+  Finish finish(node, callers);
   Cast cast(node);
   const gen::PID server = cast.Spawn(gen::Factory<Server>());
   std::vector<gen::PID> clients;

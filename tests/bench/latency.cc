@@ -51,7 +51,7 @@ Measurement RunUrgent(gen::Node& node, const Params& params) {
   const auto iterations = static_cast<std::int64_t>(0.2 * IterationsPerMicrosecond());
   std::vector<std::int64_t> latencies;
   latencies.reserve(1'000'000);
-  Finish finish(1);
+  Finish finish(node, 1);
   Cast cast(node);
   const gen::PID target = cast.Spawn(gen::Factory<Target>(&finish, &latencies, n, iterations));
   std::atomic<bool> released{false};
@@ -156,7 +156,7 @@ Measurement RunTimer(gen::Node& node, const Params& params) {
   const std::int64_t n = params["n"];
   std::vector<std::int64_t> lateness;
   lateness.reserve(static_cast<std::size_t>(n));
-  Finish finish(1);
+  Finish finish(node, 1);
   Cast cast(node);
   const gen::PID late = cast.Spawn(gen::Factory<Late>(&finish, &lateness, n));
   const gen::PID armer = cast.Spawn(gen::Factory<Armer>());

@@ -1,6 +1,8 @@
 // ergon-bench: one workload, one line of JSON.
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <string>
 #include <vector>
@@ -59,6 +61,13 @@ void PrintList() {
   }
 }
 
+// What is left in a buffer is written only at the end of a program, which nobody hears of.
+int Written() {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return 0;
+  fmt::print(stderr, "ergon-bench: cannot write to standard output: {}\n", std::strerror(errno));
+  return 1;
+}
+
 int Usage(const std::string& problem) {
   fmt::print(stderr, "ergon-bench: {}; see ergon-bench --help\n", problem);
   return 2;
@@ -79,8 +88,8 @@ Measurement RunOften(const Workload& workload, gen::Node& node, const Params& pa
 
 int Main(const std::vector<std::string>& words) {
   if (words.empty()) return Usage("no workload named");
-  if (words[0] == "--help" || words[0] == "-h") return PrintHelp(), 0;
-  if (words[0] == "--list") return PrintList(), 0;
+  if (words[0] == "--help" || words[0] == "-h") return PrintHelp(), Written();
+  if (words[0] == "--list") return PrintList(), Written();
   const auto& all = AllWorkloads();
   const auto found = std::find_if(
       all.begin(), all.end(), [&](const Workload& workload) { return workload.name == words[0]; });
@@ -106,7 +115,7 @@ int Main(const std::vector<std::string>& words) {
                             fmt::format(R"("workers":{},"commit":"{}","line_ns_before":{:.0f},)"
                                         R"("line_ns_after":{:.0f})",
                                         params["workers"], kCommit, before, after)));
-  return 0;
+  return Written();
 }
 
 }  // namespace

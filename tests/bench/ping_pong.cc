@@ -36,7 +36,7 @@ class Pinger final : public act::Actor {
 };
 
 Measurement Run(gen::Node& node, std::int64_t pairs, std::int64_t round_trips) {
-  Finish finish(pairs);
+  Finish finish(node, pairs);
   Cast cast(node);
   std::vector<std::pair<gen::PID, gen::PID>> players;
   for (std::int64_t i = 0; i < pairs; ++i) {

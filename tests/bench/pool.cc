@@ -19,7 +19,7 @@ namespace {
 struct Job {
   std::atomic<std::int64_t> left;
   std::int64_t iterations;  // of Work, for each message
-  Finish finish{1};
+  Finish finish;
 };
 
 class JobWorker final : public act::Actor {
@@ -91,7 +91,7 @@ Measurement Run(gen::Node& node, const Params& params, std::int64_t total, std::
   // Every worker's share is a whole number of batches.
   const std::int64_t step = producers * workers * 64;
   const std::int64_t ops = (total + step - 1) / step * step;
-  Job job{ops, iterations};
+  Job job{.left = ops, .iterations = iterations, .finish = Finish(node, 1)};
   Cast cast(node);
   const gen::PID pool = cast.Spawn(gen::Factory<JobPool>(&job, workers));
   std::vector<gen::PID> senders;

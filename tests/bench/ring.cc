@@ -31,7 +31,7 @@ Measurement Run(gen::Node& node, const Params& params) {
   const std::int64_t size = params["size"];
   const std::int64_t tokens = params["tokens"];
   const std::int64_t hops = params["hops"] / tokens;
-  Finish finish(tokens);
+  Finish finish(node, tokens);
   Cast cast(node);
   std::vector<gen::PID> ring;
   for (std::int64_t i = 0; i < size; ++i) {

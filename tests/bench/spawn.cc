@@ -38,7 +38,7 @@ Measurement RunIdle(gen::Node& node, const Params& params) {
   const std::int64_t n = params["n"];
   std::vector<gen::PID> spawned(static_cast<std::size_t>(n));  // touches its memory
   spawned.clear();
-  Finish finish(1);
+  Finish finish(node, 1);
   Cast cast(node);
   const gen::PID spawner = cast.Spawn(gen::Factory<Spawner>(&finish, &spawned));
   const std::int64_t before = ResidentBytes();
@@ -89,7 +89,7 @@ class Breeder final : public act::Actor {
 
 Measurement RunChurn(gen::Node& node, const Params& params) {
   const std::int64_t n = params["n"];
-  Finish finish(1);
+  Finish finish(node, 1);
   Cast cast(node);
   const gen::PID breeder = cast.Spawn(gen::Factory<Breeder>(&finish));
   const std::int64_t start = Now();
@@ -151,7 +151,7 @@ class Branch final : public act::Actor {
 Measurement RunSkynet(gen::Node& node, const Params& params) {
   std::int64_t leaves = 1;
   while (leaves * kBranches <= params["n"]) leaves *= kBranches;
-  Finish finish(1);
+  Finish finish(node, 1);
   std::int64_t sum = 0;
   Cast cast(node);
   const gen::PID root = cast.Spawn(gen::Factory<Branch>(&finish, &sum));

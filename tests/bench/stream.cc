@@ -22,7 +22,7 @@ class Consumer final : public act::Actor {
 
 Measurement RunPairs(gen::Node& node, const Params& params, std::int64_t pairs) {
   const std::int64_t n = params["n"];
-  Finish finish(pairs);
+  Finish finish(node, pairs);
   Cast cast(node);
   std::vector<std::pair<gen::PID, gen::PID>> streams;
   for (std::int64_t i = 0; i < pairs; ++i) {
@@ -37,7 +37,7 @@ Measurement RunPairs(gen::Node& node, const Params& params, std::int64_t pairs) 
 Measurement RunFanIn(gen::Node& node, const Params& params) {
   const std::int64_t n = params["n"];
   const std::int64_t producers = params["producers"];
-  Finish finish(1);
+  Finish finish(node, 1);
   Cast cast(node);
   const gen::PID consumer = cast.Spawn(gen::Factory<Consumer>(&finish, producers * n));
   std::vector<gen::PID> senders;

@@ -1,6 +1,8 @@
 // What every workload is made of.
 #pragma once
 
+#include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -55,7 +57,8 @@ struct Start {
 // the last.
 class Finish {
  public:
-  explicit Finish(std::int64_t parts) : left_(parts) {}
+  Finish(const gen::Node& node, std::int64_t parts)
+      : node_(node), failed_before_(node.Info().processes_failed), left_(parts) {}
 
   // Any thread.
   void Part() {
@@ -63,13 +66,21 @@ class Finish {
     at_ = Now();
     done_.Set();
   }
-  // The time of the last part.
+  // The time of the last part. Ends the program if a process has failed, which had a part, maybe: without
+  // memory, say, with which the node could not be stopped either.
   std::int64_t Wait() {
-    done_.Wait();
+    constexpr std::int64_t kPeriod = 250'000'000;  // ns
+    while (!done_.WaitFor(kPeriod)) {
+      if (node_.Info().processes_failed == failed_before_) continue;
+      std::fputs("ergon-bench: a process of the workload has failed\n", stderr);
+      std::_Exit(1);
+    }
     return at_;
   }
 
  private:
+  const gen::Node& node_;
+  const std::uint64_t failed_before_;
   std::atomic<std::int64_t> left_;
   std::int64_t at_ = 0;
   core::Event done_;

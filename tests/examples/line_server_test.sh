@@ -82,11 +82,15 @@ stop INT
 run --help
 check 'help' is "$status" 0
 check 'help explains' prints '^  -c,--connections N '
-for wrong in '--port 65536' '-p x' '-c 0' '-i -1' '--nonsense' 'argument'; do
+"$program" >/dev/full 2>err
+check 'a full disk: exit status 1' is "$?" 1
+check 'a full disk is reported' says 'line_server: cannot write to standard output: No space left on device'
+for wrong in '--port 65536' '-p x' '-p nan' '-c 0' '-c nan' '-i -1' '-i nan' '-i inf' '-i 1x' '-i 86401' '--nonsense' 'argument'; do
   # shellcheck disable=SC2086
   run $wrong
   check "wrong: $wrong" is "$status" 2
   check "wrong: $wrong is explained" says "Try 'line_server --help'."
+  [[ $wrong != -?' '* ]] || check "wrong: $wrong is named" says "${wrong#* }"
 done
 run --address nowhere
 check 'a wrong address' is "$status" 1

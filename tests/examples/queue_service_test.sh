@@ -15,10 +15,14 @@ run -n 20001 -c 7 -s 18446744073709551615
 check 'another seed and an uneven share' same_as_deque
 check 'all of the uneven share' prints '^20001 operations of 7 customers'
 
+"$program" -n 100 >/dev/full 2>err
+check 'a full disk: exit status 1' is "$?" 1
+check 'reported' says 'queue_service: cannot write to standard output: No space left on device'
+
 run --help
 check 'help' is "$status" 0
 check 'help explains' prints '^  -n,--operations N '
-for wrong in '--operations 0' '-n x' '-c 0' '-c 10001' '-s -1' '--nonsense' 'argument'; do
+for wrong in '--operations 0' '-n x' '-n nan' '-n 1e99' '-c 0' '-s nan' '-c 10001' '-s -1' '--nonsense' 'argument'; do
   # shellcheck disable=SC2086
   run $wrong
   check "wrong: $wrong" is "$status" 2

@@ -1,5 +1,12 @@
+#include <algorithm>
 #include <atomic>
+#include <cstdio>
+#include <memory>
+#include <stdexcept>
+#include <string>
 #include <thread>
+
+#include <unistd.h>
 
 #include <node/subject.h>
 
@@ -88,7 +95,93 @@ TEST_CASE("log: a panic is logged with its process") {
   TestNode t;
   const gen::PID pid = t.Spawn();
   CHECK(!t.Run(pid, [](Subject&) { throw std::runtime_error("boom"); }));
-  CHECK(t.log.Contains(pid.ToString() + " ergon::node::Subject: ends with panic: boom"));
+  CHECK(t.log.Contains(pid.ToString() +
+                       " ergon::node::Subject: ends with panic: boom (handling ergon::node::Do)"));
+}
+
+struct Odd {};
+
+TEST_CASE("log: a panic tells what was handled, and the type of what is no std::exception") {
+  const auto throws_odd = [](auto&&...) -> gen::Status { throw Odd(); };
+  TestNode t;
+  const std::string odd = "panic: an exception of type ergon::node::(anonymous namespace)::Odd";
+  CHECK(t.node.Spawn(Make({.init = throws_odd})).error().detail() == odd);
+  CHECK(t.Run(t.Spawn(), [&](Subject& self) {
+    CHECK(self.Spawn(Make({.init = throws_odd})).error().detail() == odd);
+  }));
+  auto factory = t.node.Spawn(
+      gen::ProcessFactory([]() -> std::unique_ptr<gen::ProcessBehavior> { throw Odd(); }, nullptr));
+  CHECK(factory.error().detail() == odd);
+
+  Notes<std::string> reasons;
+  const gen::PID watcher = t.Spawn({.message = [&](Subject&, gen::PID, gen::Message& message) {
+    reasons.Add(message.Take<gen::MessageDownPID>().reason.ToString());
+    return gen::Continue();
+  }});
+  const gen::PID pid = t.Spawn({.message = throws_odd});
+  CHECK(t.Run(watcher, [&](Subject& self) { self.Monitor(pid).value(); }));
+  CHECK(t.node.Send(pid, Ask{1}));
+  REQUIRE(kit::Eventually([&] { return reasons.size() == 1; }));
+  CHECK(reasons.All().at(0) == odd + " (handling ergon::node::Ask)");
+  CHECK(t.Run(t.Spawn(), [](Subject&) { throw 5; }).error().detail() ==
+        "panic: an exception of type int (handling ergon::node::Do)");
+  // Another message than the one that the process was waiting for meanwhile.
+  const gen::PID other = t.Spawn();
+  CHECK(t.Run(t.Spawn(),
+              [&](Subject& self) {
+                (void)self.Call<bool>(other, Do{[](Subject&) {}});
+                throw std::runtime_error("afterwards");
+              })
+            .error()
+            .detail() == "panic: afterwards (handling ergon::node::Do)");
+}
+
+// Standard error goes to a file while it lives.
+class StandardError {
+ public:
+  StandardError() : file_(std::tmpfile()), former_(::dup(STDERR_FILENO)) {
+    ::dup2(::fileno(file_), STDERR_FILENO);
+  }
+  StandardError(const StandardError&) = delete;
+  StandardError& operator=(const StandardError&) = delete;
+  ~StandardError() {
+    ::dup2(former_, STDERR_FILENO);
+    ::close(former_);
+    std::fclose(file_);
+  }
+  [[nodiscard]] std::string Text() const {
+    std::string text(4096, 0);
+    const ssize_t size = ::pread(::fileno(file_), text.data(), text.size(), 0);
+    text.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+    return text;
+  }
+
+ private:
+  std::FILE* const file_;
+  const int former_;
+};
+
+TEST_CASE("log: a sink that throws loses its lines, and nothing else") {
+  std::atomic<int> lines{0};
+  gen::NodeOptions options;
+  options.log_sink = [&](gen::LogLevel, const std::string&) {
+    lines.fetch_add(1);
+    throw std::runtime_error("the disk is full");
+  };
+  const StandardError standard_error;
+  {
+    Node node = Start("log@localhost", options).value();
+    const gen::PID pid = node.Spawn(Make({})).value();
+    CHECK(node.Call<bool>(pid, Do{[](Subject& self) { self.Log().Info("first"); }}, kPatient));
+    CHECK(node.Call<bool>(pid, Do{[](Subject& self) { self.Log().Info("second"); }}, kPatient));
+    node.Log().Info("from outside");
+    CHECK_FALSE(
+        node.Call<bool>(pid, Do{[](Subject&) { throw std::runtime_error("end"); }}, kPatient));
+  }
+  CHECK(lines == 4);
+  const std::string text = standard_error.Text();
+  CHECK(text.find("ergon: log_sink threw: the disk is full; ") == 0);
+  CHECK(text.find("first\n") == text.size() - 6);  // told once
 }
 
 TEST_CASE("log: from many processes, one line at a time") {

@@ -1,6 +1,8 @@
 // ergon-soak: random load and faults, and at the end the proof that nothing was lost.
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <thread>
 #include <variant>
@@ -138,9 +140,12 @@ int Main(int count, char** words) {
   auto node = node::Start("soak@localhost", node_options).value();
   const bool holds = Soak(options, node).Run();
   // Whoever does not end in time would keep the program from telling.
-  std::fflush(stdout);
+  const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (!written) {
+    fmt::print(stderr, "ergon-soak: cannot write to standard output: {}\n", std::strerror(errno));
+  }
   node.Stop();
-  return holds ? 0 : 1;
+  return holds && written ? 0 : 1;
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ std::variant<Options, int> ParseOptions(int count, char** words) {
     app.parse(count, words);
   } catch (const CLI::CallForHelp&) {
     std::cout << app.help() << std::flush;
-    return 0;
+    return std::cout ? 0 : 1;
   } catch (const CLI::ParseError& error) {
     std::cerr << "ergon-soak: " << error.what() << "\nTry 'ergon-soak --help'.\n";
     return 2;
