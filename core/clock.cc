@@ -16,10 +16,12 @@ int64_t Read(clockid_t id) noexcept {
 
 int64_t SteadyNow() noexcept { return Read(CLOCK_MONOTONIC); }
 
+// It lags by at most 1/HZ: 10 ms where HZ is 100.
+int64_t SteadyCoarseNow() noexcept { return Read(CLOCK_MONOTONIC_COARSE); }
+
 int64_t SteadyClock::Now() const { return SteadyNow(); }
 
-// The time of the last kernel tick, so it lags by at most 1/HZ: 10 ms where HZ is 100.
-int64_t SteadyClock::CoarseNow() const { return Read(CLOCK_MONOTONIC_COARSE); }
+int64_t SteadyClock::CoarseNow() const { return SteadyCoarseNow(); }
 
 ManualClock::ManualClock(int64_t start) : now_(start) { assert(start >= 0); }
 

@@ -37,6 +37,9 @@ class Clock {
 // the machine, and not about a node's time. Any thread.
 [[nodiscard]] int64_t SteadyNow() noexcept;
 
+// That, cheaper and up to `kCoarseLag` behind: the time of the kernel's last tick.
+[[nodiscard]] int64_t SteadyCoarseNow() noexcept;
+
 // That as a clock.
 class SteadyClock final : public Clock {
  public:

@@ -43,6 +43,7 @@ std::string Dispatcher::Validate(const DispatcherOptions& options) {
         CheckRange("fiber_stack_bytes", options.fiber_stack_bytes, kMinStack, kMaxStack),
         CheckRange("fibers_cached", options.fibers_cached, std::size_t{0}, kMaxCached),
         CheckRange("turn_ns", options.turn_ns, std::int64_t{0}, kSecond),
+        CheckRange("turn_limit_ns", options.turn_limit_ns, std::int64_t{0}, kSecond),
         CheckRange("search_ns", options.search_ns, std::int64_t{0}, kSecond)}) {
     if (!error.empty()) return error;
   }

@@ -36,6 +36,9 @@ struct DispatcherOptions {
   // How long a turn with quick messages may go on beyond that, in nanoseconds, at most a second; 0:
   // not at all. For the owner of the schedulables, too.
   std::int64_t turn_ns = 20'000;
+  // A turn ends after the message with which it has lasted so long, in nanoseconds, at most a second;
+  // 0: no such limit. For the owner of the schedulables, too.
+  std::int64_t turn_limit_ns = 1'000'000;
   std::size_t fiber_stack_bytes = 256 * 1024;  // 16 KiB..1 GiB; only pages that are touched count
   std::size_t fibers_cached = 1024;            // idle stacks kept, besides 64 for each worker
   std::int64_t search_ns = 20'000;             // how long a worker looks for work before it sleeps

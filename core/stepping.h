@@ -28,7 +28,8 @@ class SteppingDispatcher final : public Dispatcher {
   // if nothing is left that could happen.
   using Driver = std::function<bool(std::int64_t until)>;
 
-  // `clock` may be null: then WaitFor does not look at the time. Of the options, `workers`, `turn_ns`, `search_ns` and `stealing` have no meaning.
+  // `clock` may be null: then WaitFor does not look at the time. Of the
+  // options, `workers`, `turn_ns`, `turn_limit_ns`, `search_ns` and `stealing` have no meaning.
   SteppingDispatcher(Order order, Clock* clock, DispatcherOptions options = {});
   ~SteppingDispatcher() override;
 

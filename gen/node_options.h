@@ -38,6 +38,12 @@ struct NodeOptions {
   int throughput = 32;
   // With quick handlers a turn may go on beyond that until it has lasted so long, 0..1 s; 0: never.
   std::chrono::nanoseconds turn_time = std::chrono::microseconds(20);
+  // With slow handlers a turn ends before that, after the handler with which it has lasted so long,
+  // 0..1 s; 0: not for that. So what is ready waits for one handler of each worker, or for this time.
+  // No handler is interrupted. A process that has been quick is looked at every 8 messages only, with
+  // a clock of 1 to 10 ms (the kernel's tick): its first slow turn may last so much longer. A handler
+  // that has waited, as in a Call, begins a time slice of its own. Not in a simulation.
+  std::chrono::nanoseconds turn_limit = std::chrono::milliseconds(1);
   // The stack of a handler, in bytes, 16 KiB..1 GiB. Only pages that are touched take memory.
   std::size_t handler_stack_bytes = 256 * 1024;
   // How long a worker without work looks for some before it sleeps, 0..1 s; or, instead, in phases.
@@ -76,8 +82,8 @@ struct NodeOptions {
   // The node's time, when the caller brings its own: for simulations.
   std::shared_ptr<core::Clock> clock = nullptr;
   // A policy of one's own (see core::Dispatcher), or a simulation's. It must not be started, and runs
-  // this node's processes, nothing else. Workers, policy, throughput, turn_time, search_time,
-  // stealing, hooks and stack are its own then. One without threads runs detached processes and
+  // this node's processes, nothing else. Workers, policy, throughput, turn_time, turn_limit,
+  // search_time, stealing, hooks and stack are its own then. One without threads runs detached processes and
   // blocking stretches, too; beside one with threads they have theirs, as always. Clock and timers
   // are the node's own, unless they are given.
   std::shared_ptr<core::Dispatcher> dispatcher = nullptr;

@@ -49,6 +49,7 @@ core::DispatcherOptions DispatcherOptionsOf(const gen::NodeOptions& options) {
   result.workers = options.workers;
   result.throughput = options.throughput;
   result.turn_ns = options.turn_time.count();
+  result.turn_limit_ns = options.turn_limit.count();
   result.fiber_stack_bytes = options.handler_stack_bytes;
   result.search_ns = options.search_time.count();
   result.stealing = options.stealing;
@@ -97,6 +98,7 @@ gen::Result<void> CheckOptions(const gen::NodeOptions& options) {
   constexpr std::pair<std::string_view, std::string_view> kNames[] = {
       {"fiber_stack_bytes", "handler_stack_bytes"},
       {"turn_ns", "turn_time"},
+      {"turn_limit_ns", "turn_limit"},
       {"search_ns", "search_time"}};
   for (const auto& [theirs, ours] : kNames) {
     if (problem.starts_with(theirs)) problem.replace(0, theirs.size(), ours);

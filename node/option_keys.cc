@@ -56,6 +56,7 @@ constexpr std::array kEntries = {
     ERGON_OPTION(policy, "how work is shared: work-stealing or work-sharing"),
     ERGON_OPTION(throughput, "messages a process may handle in a turn, 1..4096"),
     ERGON_OPTION(turn_time, "how long a turn may go on beyond that, 0..1s"),
+    ERGON_OPTION(turn_limit, "a turn that has lasted so long ends, 0..1s; 0: no limit"),
     ERGON_OPTION(handler_stack_bytes, "the stack of a handler, 16KiB..1GiB"),
     ERGON_OPTION(search_time, "how long a worker looks for work before it sleeps, 0..1s"),
     ERGON_OPTION(stealing.aggressive.attempts, "looks for work at first; 0: see search_time"),

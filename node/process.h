@@ -35,6 +35,7 @@
 #include <ergon/node/pool_slot.h>
 #include <ergon/node/process_cold.h>
 #include <ergon/node/queue_lane.h>
+#include <ergon/node/turn_budget.h>
 
 namespace ergon::node {
 
@@ -343,9 +344,9 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
     handling_ref_.store(static_cast<std::uint32_t>(envelope.ref), std::memory_order_relaxed);
     current_type_.store(envelope.type, std::memory_order_relaxed);
     if (has_waited_) [[unlikely]]
-      NoteTime();
+      (void)NoteTime();
   }
-  void NoteTime();  // the coarse one, once in a turn and after each wait
+  std::int64_t NoteTime();  // the coarse one, once in a turn and after each wait
   // The envelope being handled waits for an answer that was not sent yet.
   [[nodiscard]] bool IsOpenQuestion() const {
     if (current_ == nullptr || answered_) return false;
@@ -577,6 +578,7 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   bool announce_ : 1 = false;    // the parent gets MessageStarted
   bool detached_ : 1 = false;
   bool has_waited_ = false;  // since handling_since_
+  TurnPace pace_;
   std::atomic<bool> relations_closed_{true};
   // Read by inspection: current_ came through the pool, and is not counted yet.
   std::atomic<bool> current_routed_{false};

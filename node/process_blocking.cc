@@ -57,6 +57,7 @@ void Process::EndBlocking() noexcept {
   // The thread's own loop has left it a stack when it resumed this one.
   if (!core::Worker::Park(&ReturnHook, this)) core::Fatal("gen::Blocking", "no way back");
   SetCurrentProcess(this);
+  pace_.NoteWait();
 }
 
 const gen::BlockingRuntime& Process::BlockingCalls() {

@@ -38,6 +38,7 @@ gen::Result<void> Process::Open(const SpawnRequest& request,
   suspended_.store(false, std::memory_order_relaxed);
   if (PoolSlot* pool = pool_.load(std::memory_order_relaxed)) pool->Reset();
   yielded_ = false;
+  pace_ = {};
   yield_on_send_ = request.options.yield_on_send;
   heir_ = request.heir;
   announce_ = request.announce;

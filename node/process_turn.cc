@@ -34,16 +34,16 @@ core::TurnEnd Process::RunTurn() {
   return RunMessages();
 }
 
-void Process::NoteTime() {
+std::int64_t Process::NoteTime() {
   has_waited_ = false;
-  handling_since_.store(Runtime::Milliseconds(runtime_->clock().CoarseNow()),
-                        std::memory_order_relaxed);
+  const std::int64_t now = runtime_->clock().CoarseNow();
+  handling_since_.store(Runtime::Milliseconds(now), std::memory_order_relaxed);
+  return now;
 }
 
 core::TurnEnd Process::RunMessages() {
-  TurnBudget budget = runtime_->NewTurnBudget();
+  TurnBudget budget = runtime_->NewTurnBudget(pace_, NoteTime());
   sends_ = 0;
-  NoteTime();
   for (;;) {
     if (MustEnd()) {
       Finish(IsKilled() ? gen::Reason::Kill() : end_reason_ ? *end_reason_ : gen::Reason());

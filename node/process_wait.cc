@@ -117,6 +117,7 @@ gen::Result<core::AwaitOutcome> Process::WaitOnce(std::uint64_t id, std::int64_t
     SetCurrentProcess(this);
     state_.store(static_cast<std::uint8_t>(gen::ProcessState::kRunning), std::memory_order_relaxed);
     has_waited_ = true;
+    pace_.NoteWait();
   }
   if (deadline != 0) (void)runtime_->timers().Disarm(timer);
   const core::AwaitOutcome outcome = await_.TakeOutcome(response);
@@ -185,6 +186,7 @@ void Process::Yield() {
   // False: no stack for others. Then they have to wait.
   (void)core::Worker::Park(&YieldHook, this);
   SetCurrentProcess(this);
+  pace_.NoteWait();
 }
 
 bool Process::Sleep(std::chrono::nanoseconds duration) {

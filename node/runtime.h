@@ -258,8 +258,11 @@ class Runtime final : public gen::Node, private gen::LogSink {
   // False: one thread runs everything, and nothing may run beside it.
   [[nodiscard]] bool HasThreads() const { return dispatcher_->HasThreads(); }
   [[nodiscard]] LentThreads& lent_threads() { return lent_threads_; }
-  [[nodiscard]] TurnBudget NewTurnBudget() const {
-    return {dispatcher_->options().throughput, dispatcher_->options().turn_ns};
+  // `coarse_now`: of the node's clock.
+  [[nodiscard]] TurnBudget NewTurnBudget(TurnPace& pace, std::int64_t coarse_now) const {
+    if (options_.clock != nullptr) [[unlikely]]
+      coarse_now = MachineTime::CoarseNow();
+    return {dispatcher_->options(), pace, coarse_now};
   }
   [[nodiscard]] gen::LogLevel log_level() const { return options_.log_level; }
   // The I/O thread's; aborts the program when the node has its owner's clock, and no I/O.

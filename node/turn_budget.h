@@ -1,55 +1,176 @@
 // How long a turn may go on.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include <ergon/core/clock.h>
+#include <ergon/core/dispatcher.h>
 
 namespace ergon::node {
+
+// What a process remembers from one turn to the next: a byte.
+class TurnPace {
+ public:
+  // It has been slow: each of the next messages is measured.
+  void Watch() noexcept { watched_ = kWatched; }
+  void NoteQuick() noexcept {
+    if (watched_ > 0) --watched_;
+  }
+  [[nodiscard]] bool IsWatched() const noexcept { return watched_ > 0; }
+
+  // A handler has waited, and others had the thread meanwhile: the time slice begins anew.
+  void NoteWait() noexcept { has_waited_ = true; }
+  [[nodiscard]] bool TakeWait() noexcept {
+    const bool has_waited = has_waited_;
+    has_waited_ = false;
+    return has_waited;
+  }
+
+ private:
+  static constexpr std::uint8_t kWatched = 32;
+
+  std::uint8_t watched_ : 7 = 0;
+  bool has_waited_ : 1 = false;
+};
+static_assert(sizeof(TurnPace) == 1);
+
+// Not the node's clock, which may stand still: this is about the machine.
+struct MachineTime {
+  static std::int64_t Now() noexcept { return core::SteadyNow(); }
+  static std::int64_t CoarseNow() noexcept { return core::SteadyCoarseNow(); }
+};
 
 // A turn handles `throughput` messages. Quick handlers may go on until it has lasted `turn_ns`:
 // what costs most about a short turn is that the next process finds other data in the caches. How
 // quick they are is measured over the second half of the messages, so that the many turns that
-// handle only a few read no clock.
-class TurnBudget {
+// handle only a few do not read the exact clock.
+//
+// Slow handlers end it before that, after `turn_limit_ns`. To read the exact clock after each message
+// would cost more than many a handler. So a process that has been quick is looked at after every few
+// messages, with the coarse clock: that costs a sixth, but stands still for 1 to 10 ms, from one tick
+// of the kernel to the next. Once a process is found to be slow, it is watched: each message is
+// measured exactly, until a number of them in a row have been quick.
+template <class Time>
+class BasicTurnBudget {
  public:
-  // `turn_ns` 0: exactly `throughput` messages.
-  TurnBudget(int throughput, std::int64_t turn_ns) noexcept
-      : throughput_(throughput),
-        turn_ns_(turn_ns),
-        left_(turn_ns == 0 ? throughput : throughput - throughput / 2),
-        phase_(turn_ns == 0 || throughput == 1 ? Phase::kLast : Phase::kFirstHalf) {}
+  // Messages between two looks at a process that has been quick; fewer before the first one, so that
+  // a process that has only slow handlers is known soon.
+  static constexpr int kStride = 8;
+  static constexpr int kFirstStride = 4;
+
+  // Of the options, `throughput`, `turn_ns` (0: exactly `throughput` messages) and `turn_limit_ns`
+  // (0: none). `options` and `pace` outlive the budget; `coarse_now` is Time::CoarseNow().
+  BasicTurnBudget(const core::DispatcherOptions& options, TurnPace& pace,
+                  std::int64_t coarse_now) noexcept
+      : options_(options), pace_(pace), began_(coarse_now), left_(FirstStride(options.throughput)) {
+    if (pace.IsWatched()) [[unlikely]]
+      BeginWatched();
+  }
 
   // After each message: true if the turn may handle another one.
   [[nodiscard]] bool Spend() noexcept {
     if (--left_ > 0) [[likely]]
       return true;
-    return phase_ != Phase::kLast && Extend();
+    return Look();
   }
 
  private:
-  enum class Phase : std::uint8_t { kFirstHalf, kSecondHalf, kExtended, kLast };
+  enum class Phase : std::uint8_t { kFirst, kFirstHalf, kSecondHalf, kExtended, kWatched };
 
+  static int Half(int throughput) noexcept { return throughput - throughput / 2; }
+  static int FirstStride(int throughput) noexcept {
+    return std::min(Half(throughput), kFirstStride);
+  }
+
+  [[nodiscard]] bool HasLimit() const noexcept { return options_.turn_limit_ns != 0; }
+
+  void Stride(int most) noexcept {
+    left_ = HasLimit() ? std::min(most, ahead_) : ahead_;
+    ahead_ -= left_;
+  }
+
+  bool Look() noexcept {
+    if (options_.throughput == 1) return false;
+    if (phase_ == Phase::kWatched) return LookWatched();
+    if (phase_ == Phase::kFirst) {
+      phase_ = Phase::kFirstHalf;
+      const int throughput = options_.throughput;
+      ahead_ = (options_.turn_ns == 0 ? throughput : Half(throughput)) - FirstStride(throughput);
+    }
+    if (HasLimit()) {
+      const std::int64_t now = Time::CoarseNow();
+      if (pace_.TakeWait()) {
+        began_ = now;
+        has_waited_ = true;
+      }
+      if (now - began_ >= options_.turn_limit_ns) {
+        pace_.Watch();
+        return false;
+      }
+    }
+    if (ahead_ == 0 && !Extend()) return false;
+    Stride(kStride);
+    return true;
+  }
+
+  // True if the turn may go on for another `ahead_` messages.
   bool Extend() noexcept {
-    // Not the node's clock, which may stand still: this is about the machine.
-    const std::int64_t now = core::SteadyNow();
+    if (options_.turn_ns == 0) return false;
+    const std::int64_t now = Time::Now();
     if (phase_ == Phase::kFirstHalf) {
       started_ = now;
-      left_ = throughput_ / 2;
+      ahead_ = options_.throughput / 2;
       phase_ = Phase::kSecondHalf;
       return true;
     }
-    if (phase_ == Phase::kSecondHalf) started_ -= now - started_;  // the first half took as long
+    if (phase_ == Phase::kSecondHalf) {
+      started_ -= now - started_;  // the first half took as long
+      if (HasLimit() && !has_waited_ && now - started_ >= options_.turn_limit_ns) pace_.Watch();
+    }
     phase_ = Phase::kExtended;
-    left_ = throughput_;
-    return now - started_ < turn_ns_;
+    ahead_ = options_.throughput;
+    const std::int64_t longest =
+        HasLimit() ? std::min(options_.turn_ns, options_.turn_limit_ns) : options_.turn_ns;
+    return now - started_ < longest;
   }
 
-  const int throughput_;
-  const std::int64_t turn_ns_;
-  int left_;
-  Phase phase_;
+  void BeginWatched() noexcept {
+    phase_ = Phase::kWatched;
+    left_ = 1;
+    ahead_ = options_.throughput;
+    (void)pace_.TakeWait();  // of a former turn
+    started_ = last_ = Time::Now();
+  }
+
+  bool LookWatched() noexcept {
+    left_ = 1;
+    const std::int64_t now = Time::Now();
+    const bool has_waited = pace_.TakeWait();
+    if (has_waited) started_ = now;
+    if (!has_waited && now - last_ >= options_.turn_limit_ns / options_.throughput) {
+      pace_.Watch();
+    } else {
+      pace_.NoteQuick();
+    }
+    last_ = now;
+    const std::int64_t lasted = now - started_;
+    if (lasted >= options_.turn_limit_ns) return false;
+    if (ahead_ > 0) --ahead_;
+    return ahead_ > 0 || (!has_waited && lasted < options_.turn_ns);
+  }
+
+  const core::DispatcherOptions& options_;
+  TurnPace& pace_;
+  std::int64_t began_;  // by the coarse clock
+  int left_;            // messages until the next look
+  int ahead_ = 0;       // from there on until the next exact one; not known before the first look
+  Phase phase_ = Phase::kFirst;
+  bool has_waited_ = false;
   std::int64_t started_ = 0;
+  std::int64_t last_ = 0;  // watched: when the last message was done
 };
+
+using TurnBudget = BasicTurnBudget<MachineTime>;
 
 }  // namespace ergon::node

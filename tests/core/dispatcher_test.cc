@@ -37,6 +37,8 @@ TEST_CASE("dispatcher: bad options name field and value") {
   CHECK(Dispatcher::Validate({.throughput = 5000}) == "throughput: 5000 is outside 1..4096");
   CHECK(Dispatcher::Validate({.throughput = 0}) == "throughput: 0 is outside 1..4096");
   CHECK(Dispatcher::Validate({.turn_ns = -1}) == "turn_ns: -1 is outside 0..1000000000");
+  CHECK(Dispatcher::Validate({.turn_limit_ns = -1}) ==
+        "turn_limit_ns: -1 is outside 0..1000000000");
   CHECK(Dispatcher::Validate({.fiber_stack_bytes = 100}) ==
         "fiber_stack_bytes: 100 is outside 16384..1073741824");
   CHECK(Dispatcher::Validate({.fibers_cached = 1'000'001}) ==

@@ -24,6 +24,8 @@ TEST_CASE("node options: each bad one is named with its value") {
       {{.throughput = 4097}, "throughput: 4097"},
       {{.turn_time = -1ns}, "turn_time: -1"},
       {{.turn_time = 2s}, "turn_time: 2000000000"},
+      {{.turn_limit = -1ns}, "turn_limit: -1"},
+      {{.turn_limit = 2s}, "turn_limit: 2000000000"},
       {{.handler_stack_bytes = 100}, "handler_stack_bytes: 100"},
       {{.handler_stack_bytes = std::size_t{2} << 30}, "handler_stack_bytes: 2147483648"},
       {{.drops_remembered = -1}, "drops_remembered: -1"},

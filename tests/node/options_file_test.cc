@@ -25,6 +25,7 @@ workers = 4
 policy = "work-sharing"
 throughput = 7
 turn_time = "30us"
+turn_limit = "2ms"
 handler_stack_bytes = "64KiB"
 search_time = 0
 blocking_threads = 3
@@ -46,6 +47,7 @@ pause = "10ms"
   CHECK(options.policy == gen::DispatcherPolicy::kWorkSharing);
   CHECK(options.throughput == 7);
   CHECK(options.turn_time == 30us);
+  CHECK(options.turn_limit == 2ms);
   CHECK(options.handler_stack_bytes == 65536);
   CHECK(options.search_time == 0ns);
   CHECK(options.blocking_threads == 3);
