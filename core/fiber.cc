@@ -10,7 +10,7 @@
 
 #include <ergon/core/fatal.h>
 #include <ergon/core/fiber.h>
-#include <ergon/core/sanitizers.h>
+#include <ergon/core/fiber_annotations.h>
 
 namespace ergon::core {
 namespace {
@@ -78,23 +78,27 @@ Fiber::Fiber()
 std::unique_ptr<Fiber> Fiber::Create(std::size_t stack_bytes, Body body) {
   if (!ReserveStack()) return nullptr;
   const std::size_t page = PageBytes();
-  const std::size_t usable = (stack_bytes * sanitizers::kStackFactor + page - 1) / page * page;
-  const std::size_t bytes = usable + page;
-  void* mapping = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+  const auto in_pages = [page](std::size_t size) { return (size + page - 1) / page * page; };
+  const std::size_t usable = in_pages(stack_bytes * sanitizers::StackFactor());
+  const std::size_t guard = in_pages(kGuardBytes);
+  const std::size_t bytes = usable + guard;
+  // Not accessible at first: where the kernel lends no memory that it does not have, the guard is
+  // not counted as such.
+  void* mapping = mmap(nullptr, bytes, PROT_NONE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (mapping == MAP_FAILED) {
     UnreserveStack();
     return nullptr;
   }
-  // Stacks grow down: an overflow runs into the first page.
+  // Stacks grow down: an overflow runs into what stands first.
+  char* const stack = static_cast<char*>(mapping) + guard;
   std::unique_ptr<Fiber> fiber;
-  if (mprotect(mapping, page, PROT_NONE) == 0) fiber.reset(new (std::nothrow) Fiber);
+  if (mprotect(stack, usable, PROT_READ | PROT_WRITE) == 0) fiber.reset(new (std::nothrow) Fiber);
   if (fiber == nullptr) {
     munmap(mapping, bytes);
     UnreserveStack();
     return nullptr;
   }
-  char* stack = static_cast<char*>(mapping) + page;
   fiber->body_ = body;
   fiber->mapping_ = mapping;
   fiber->mapping_bytes_ = bytes;
@@ -109,7 +113,7 @@ std::unique_ptr<Fiber> Fiber::Create(std::size_t stack_bytes, Body body) {
 Fiber::~Fiber() {
   if (mapping_ == nullptr) return;
   sanitizers::DeregisterStack(valgrind_stack_);
-  sanitizers::DestroyFiber(tsan_fiber_, static_cast<char*>(mapping_) + PageBytes(), stack_bytes_);
+  sanitizers::DestroyFiber(tsan_fiber_, const_cast<void*>(stack_), stack_bytes_);
   munmap(mapping_, mapping_bytes_);
   UnreserveStack();
 }

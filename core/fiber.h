@@ -19,7 +19,10 @@ class Fiber {
   // Runs on `to` right after a switch, when the context of `from` has been saved.
   using AfterSwitch = void (*)(void* context, Fiber& from, Fiber& to);
 
-  // A fiber with a new stack and a guard page below it; nullptr if the system gives no more.
+  // Below each stack: whoever leaves it by less than this meets the guard, and not a foreign stack.
+  static constexpr std::size_t kGuardBytes = 64 * 1024;
+
+  // A fiber with a new stack and a guard below it; nullptr if the system gives no more.
   static std::unique_ptr<Fiber> Create(std::size_t stack_bytes, Body body);
 
   // Stands for the code that is running now, on whatever stack: something to switch back to.
@@ -35,6 +38,17 @@ class Fiber {
 
   // The worker it runs on, or ran on last.
   Worker* worker() const { return worker_; }
+
+  // Of one with a stack of its own.
+  std::size_t stack_bytes() const { return stack_bytes_; }
+  bool IsInGuard(const void* address) const {
+    return address >= mapping_ && address < stack_ && mapping_ != nullptr;
+  }
+  // How much of its stack is left for what the caller, who runs on it, calls.
+  [[nodiscard]] std::size_t StackLeft() const {
+    return static_cast<std::size_t>(static_cast<const char*>(__builtin_frame_address(0)) -
+                                    static_cast<const char*>(stack_));
+  }
 
  private:
   friend class FiberCache;
@@ -53,7 +67,7 @@ class Fiber {
   Schedulable* turn_of_ = nullptr;  // whose turn it runs, or ran when it was parked
   bool released_ = false;           // its turn goes on on another fiber: see Worker::Resume
   Body body_ = nullptr;
-  void* mapping_ = nullptr;  // guard page and stack; null for a thread's own
+  void* mapping_ = nullptr;  // guard and stack; null for a thread's own
   std::size_t mapping_bytes_ = 0;
   const void* stack_ = nullptr;  // lowest usable address
   std::size_t stack_bytes_ = 0;

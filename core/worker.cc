@@ -1,5 +1,6 @@
 #include <ergon/core/dispatcher.h>
 #include <ergon/core/fatal.h>
+#include <ergon/core/stack_overflow.h>
 #include <ergon/core/worker.h>
 
 namespace ergon::core {
@@ -30,6 +31,11 @@ Worker::Worker(Dispatcher& dispatcher, int index, FiberPool& fibers, DispatcherH
 [[gnu::noinline]] Worker* Worker::Current() noexcept {
   asm volatile("" ::: "memory");
   return tls_worker;
+}
+
+const Fiber* Worker::CurrentFiber() noexcept {
+  const Worker* worker = Current();
+  return worker == nullptr ? nullptr : worker->current_;
 }
 
 bool Worker::Park(ParkHook hook, void* context) {
@@ -100,6 +106,7 @@ void Worker::RunTurn(Fiber& self, Schedulable& schedulable) {
 bool Worker::RunLoop() {
   Fiber* first = fibers_.Get();
   if (first == nullptr) return false;
+  WatchStackOverflows();
   Worker* const outer = tls_worker;
   tls_worker = this;
   Fiber thread_fiber;

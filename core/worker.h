@@ -37,6 +37,9 @@ class Worker {
   // The worker whose turn is running on this thread; nullptr elsewhere. Do not keep it across Park.
   static Worker* Current() noexcept;
 
+  // The fiber that runs on this thread, if a turn does; nullptr elsewhere. Also in a signal handler.
+  static const Fiber* CurrentFiber() noexcept;
+
   Dispatcher& dispatcher() const { return dispatcher_; }
   int index() const { return index_; }
 

@@ -44,7 +44,11 @@ struct NodeOptions {
   // a clock of 1 to 10 ms (the kernel's tick): its first slow turn may last so much longer. A handler
   // that has waited, as in a Call, begins a time slice of its own. Not in a simulation.
   std::chrono::nanoseconds turn_limit = std::chrono::milliseconds(1);
-  // The stack of a handler, in bytes, 16 KiB..1 GiB. Only pages that are touched take memory.
+  // The stack of a handler, in bytes, 16 KiB..1 GiB. Only pages that are touched take memory. A
+  // handler that needs more ends the program with a signal, SIGSEGV as a rule, and a line on standard
+  // error that names the process. The guard below it has 64 KiB: a function with a frame larger than
+  // that, such as one with a large array, may step over it into foreign memory, unless the program is
+  // compiled with -fstack-clash-protection, which makes it touch each page.
   std::size_t handler_stack_bytes = 256 * 1024;
   // How long a worker without work looks for some before it sleeps, 0..1 s; or, instead, in phases.
   std::chrono::nanoseconds search_time = std::chrono::microseconds(20);

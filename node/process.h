@@ -37,6 +37,10 @@
 #include <ergon/node/queue_lane.h>
 #include <ergon/node/turn_budget.h>
 
+namespace ergon::core {
+class SignalText;
+}  // namespace ergon::core
+
 namespace ergon::node {
 
 class Runtime;
@@ -65,6 +69,8 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
 
   // The process whose turn runs on this thread, or null.
   static Process* Current() noexcept;
+  // A core::OverflowReport: names the process whose turn runs on this thread.
+  static void ReportOverflow(core::SignalText& text, std::size_t stack_bytes);
   // What gen::Blocking calls.
   static const gen::BlockingRuntime& BlockingCalls();
 
@@ -216,6 +222,8 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   gen::Result<void> Open(const SpawnRequest& request,
                          std::unique_ptr<gen::ProcessBehavior> behavior);
   gen::Result<gen::PID> SpawnChild(const SpawnRequest& request);
+  // The turn that runs now has stack enough to run the Init of a child too.
+  [[nodiscard]] static bool HasStackForInit();
   // Runs Init, on whatever stack this is; false when the process has ended, and `failure` is what its
   // parent is told.
   bool RunInit(gen::Error& failure);

@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include <ergon/core/fatal.h>
+#include <ergon/core/stack_overflow.h>
 #include <ergon/core/work_sharing.h>
 #include <ergon/core/work_stealing.h>
 #include <ergon/core/worker.h>
@@ -46,6 +47,7 @@ gen::Result<std::unique_ptr<Runtime>> Runtime::Start(gen::Atom name,
   auto runtime =
       std::unique_ptr<Runtime>(new Runtime(name, options, std::move(clock), std::move(dispatcher)));
   gen::SetBlockingRuntime(Process::BlockingCalls());
+  core::SetOverflowReport(&Process::ReportOverflow);
   if (options.clock == nullptr && options.watchdog_after.count() != 0) {
     runtime->watchdog_ =
         std::make_unique<Watchdog>(*runtime, *runtime->dispatcher_, options.watchdog_after);
