@@ -55,7 +55,7 @@ class Process : public Messenger {
     return RequestTarget(to, MakeRequest(std::forward<T>(request), options, to), options);
   }
 
-  // Starts a child process and returns when its Init is done. Errors:
+  // Starts a child and returns when its Init is done; Inits may nest as deep as one likes. Errors:
   //   kIncorrect          an option; the text names the field and the value
   //   kProcessTerminated  Init stopped or threw; the text is its reason
   //   kTimeout            Init took longer than options.init_timeout; the process is killed

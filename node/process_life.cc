@@ -293,6 +293,13 @@ gen::Error Process::TerminatedError(const gen::Reason& reason) {
   return gen::Error(gen::ErrorCode::kProcessTerminated, reason.ToString());
 }
 
+// On the stack of its parent's, but an Init that spawns in turn, and so on, would use that up. So it
+// gets half of a stack at least.
+bool Process::HasStackForInit() {
+  const core::Fiber* const fiber = core::Worker::CurrentFiber();
+  return fiber == nullptr || fiber->StackLeft() >= fiber->stack_bytes() / 2;
+}
+
 gen::Result<gen::PID> Process::SpawnChild(const SpawnRequest& request) {
   if (!InOwnTurn()) [[unlikely]]
     return NotInOwnTurn("Spawn");
@@ -312,7 +319,7 @@ gen::Result<gen::PID> Process::SpawnChild(const SpawnRequest& request) {
     child.dispatcher_->Schedule(child);
     return pid;
   }
-  if (child.dispatcher_ == dispatcher_) {
+  if (child.dispatcher_ == dispatcher_ && HasStackForInit()) {
     // Init runs here and now. Should it wait, this fiber waits with it, and this process too.
     // Sequentially consistent, and the look at the signals too; partner: Runtime::Interrupt.
     starting_child_.store(pid.id, std::memory_order_seq_cst);
@@ -333,7 +340,10 @@ gen::Result<gen::PID> Process::SpawnChild(const SpawnRequest& request) {
   const auto timeout = request.options.init_timeout;
   auto outcome = Wait(id, timeout == gen::kInfinite ? 0 : DeadlineAfter(Now(), timeout), response);
   core::EnvelopePtr answer(response);
-  if (!outcome) return std::move(outcome.error());
+  if (!outcome) {
+    (void)runtime_->Kill(pid);  // nobody will know of it
+    return std::move(outcome.error());
+  }
   if (*outcome == core::AwaitOutcome::kExpired) {
     // Its Init blocks its thread: it is ended when that is over.
     gen::Error error = Runtime::InitTimeoutError(pid, behavior_type, timeout);

@@ -1,4 +1,5 @@
 #include <atomic>
+#include <functional>
 #include <stdexcept>
 #include <thread>
 #include <unordered_set>
@@ -340,6 +341,57 @@ TEST_CASE("spawn: from many threads at once") {
   CHECK(t.EventuallyProcesses(0));
   CHECK(t.node.Info().processes_spawned == static_cast<std::uint64_t>(4 * each));
   CHECK(t.node.Info().processes_failed == static_cast<std::uint64_t>(4 * each));
+}
+
+// Each Init spawns the next one, `depth` deep; the last one does as it is told.
+gen::ProcessFactory Nested(int depth, std::function<gen::Status(Subject&)> last) {
+  return Make({.init = [depth, last](Subject& self, const gen::Args&) -> gen::Status {
+    if (depth == 0) return last(self);
+    auto child = self.Spawn(Nested(depth - 1, last), {.link_parent = true, .link_child = true});
+    if (!child) return gen::Stop(gen::Reason::Error(std::string(child.error().detail())));
+    return gen::Continue();
+  }});
+}
+
+TEST_CASE("spawn: Init in Init in Init, as deep as one likes") {
+  constexpr int kDepth = 1000;
+  for (const std::size_t stack : {std::size_t{64} * 1024, std::size_t{256} * 1024}) {
+    TestNode t({.handler_stack_bytes = stack});
+    int reached = 0;
+    CHECK(t.node.Spawn(Nested(kDepth, [&](Subject& self) {
+      (void)self.Sleep(1us);  // also when the innermost one waits
+      ++reached;
+      return gen::Continue();
+    })));
+    CHECK(reached == 1);
+    CHECK(t.node.Info().processes == kDepth + 1);
+    // A failure of the innermost one is everybody's.
+    auto failed =
+        t.node.Spawn(Nested(kDepth, [](Subject&) { return gen::Stop(gen::Reason::Error("no")); }));
+    REQUIRE(!failed);
+    CHECK(failed.error().detail() == "no");
+    CHECK(t.EventuallyProcesses(kDepth + 1));
+  }
+}
+
+TEST_CASE("spawn: a chain of Inits ends when the outermost process is killed") {
+  std::atomic<bool> waits{false};
+  std::atomic<int> unwound{0};
+  TestNode t;
+  const gen::PID outer = t.Spawn();
+  t.Begin(outer, [&](Subject& self) {
+    (void)self.Spawn(Nested(1000, [&](Subject& last) {
+      const Unwound guard(unwound);
+      waits = true;
+      (void)last.Sleep(kit::kDeadline);
+      return gen::Continue();
+    }));
+  });
+  CHECK(kit::Eventually([&] { return waits.load(); }));
+  CHECK(t.node.Kill(outer));
+  CHECK(t.Ended(outer));
+  CHECK(t.EventuallyProcesses(0));
+  CHECK(unwound == 1);
 }
 
 }  // namespace

@@ -763,5 +763,24 @@ TEST_CASE("supervisor: inspection") {
   CHECK(test.node.Inspect(supervisor, {"child", "type"}).value().size() == 3);
 }
 
+SupervisorSpec NestedSpec(int depth) {
+  if (depth == 0) return {.children = Children(1)};
+  const gen::ProcessFactory child(
+      [depth] { return std::make_unique<SpecSupervisor>(NestedSpec(depth - 1)); },
+      &typeid(SpecSupervisor));
+  return {.children = {{.name = "level" + std::to_string(depth), .factory = child}}};
+}
+
+TEST_CASE("supervisor: under a supervisor, as deep as one likes") {
+  constexpr int kDepth = 1000;
+  Supervised t;
+  const gen::PID top = t.Start(NestedSpec(kDepth));
+  CHECK(t.node.Info().processes == kDepth + 2);
+  CHECK(t.Child("a"));
+  CHECK(t.node.StopProcess(top, kit::kDeadline));
+  CHECK(t.Ended(top));
+  CHECK(t.EventuallyProcesses(0));
+}
+
 }  // namespace
 }  // namespace ergon::node
