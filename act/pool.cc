@@ -87,6 +87,7 @@ bool Pool::TrapExit() const {
 gen::Status Pool::ProcessInit(gen::ProcessHost& host, const gen::Args& args) {
   SetHost(host);
   host.SetTrapExit(true);  // to outlive its workers
+  host.LeaveBeginningToOthers();
   auto options = Init(args);
   if (!options) return gen::Stop(gen::Reason::Error(options.error().ToString()));
   std::string problem = options->Validate();

@@ -125,6 +125,10 @@ bool PoolBroadcastForwarder::Ask(Held& message) {
                            gen::detail::MakeErrorResponse(WaitsForItself("this worker")));
       continue;
     }
+    if (message.envelope != nullptr && !Begin(message)) {
+      questions_.erase(number);
+      return true;
+    }
     core::EnvelopePtr copy;
     if (message.envelope == nullptr) copy = options_.strategy.Copy(*pattern);
     core::EnvelopePtr& request = message.envelope != nullptr ? message.envelope : copy;

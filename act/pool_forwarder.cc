@@ -68,12 +68,22 @@ bool PoolForwarder::DropExpired(Held& message) {
   if (!IsRequest(envelope) || envelope.deadline == 0 || host_.Now() <= envelope.deadline) {
     return false;
   }
+  Expire(message);
+  return true;
+}
+
+bool PoolForwarder::Begin(Held& message) {
+  if (host_.Begin(*message.envelope)) return true;
+  Expire(message);
+  return false;
+}
+
+void PoolForwarder::Expire(Held& message) {
   ++expired_;
   // As if a worker had skipped it.
   if (!message.given) ++counters_.never_given;
   ++counters_.handled;
   host_.Drop(std::move(message.envelope), gen::DropReason::kExpired, gen::ErrTimeout);
-  return true;
 }
 
 void PoolForwarder::Refuse(Held message, const gen::Error& error) {

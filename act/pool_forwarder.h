@@ -111,6 +111,8 @@ class PoolForwarder {
   [[nodiscard]] bool Salvage(Held& message);
   // Ends a request whose caller has stopped waiting; false: it is none.
   bool DropExpired(Held& message);
+  // The pool makes requests of its own of this one. False: as DropExpired, it has ended.
+  [[nodiscard]] bool Begin(Held& message);
   // Answers a request that cannot be taken.
   void Refuse(Held message, const gen::Error& error);
   // Drops a message for want of room, as the policy of the workers' mailboxes says.
@@ -132,6 +134,7 @@ class PoolForwarder {
 
  private:
   void DropForRoom(Held message, std::uint64_t& counter);
+  void Expire(Held& message);
 
   bool main_is_held_ = false;
   bool retry_is_armed_ = false;

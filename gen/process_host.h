@@ -81,6 +81,16 @@ class ProcessHost : public Process {
   // and nothing has happened: it has none.
   virtual bool Bequeath(core::EnvelopePtr& envelope) = 0;
 
+  // Requests. Beginning with one and its time-out exclude each other, and the caller's error says which
+  // it was. The runtime notes the beginning before it gives a request to the behaviour.
+
+  // Not so from now on for requests of normal priority: those to whom this process forwards them begin
+  // with them.
+  virtual void LeaveBeginningToOthers() = 0;
+  // Then for one that it handles itself after all. False: the caller was told that it will not be handled:
+  // to be dropped as expired.
+  [[nodiscard]] virtual bool Begin(const core::Envelope& request) = 0;
+
   // Puts the message or request being handled aside, until UnstashAll. False: the stash is full, and
   // the message was dropped: counted, and answered with kProcessMailboxFull. Throws std::logic_error
   // when it is not the one being handled, or is answered.

@@ -4,7 +4,7 @@ namespace ergon::node {
 
 void AwaitedResponses::Add(std::uint64_t id, std::uint32_t generation) {
   std::lock_guard lock(mutex_);
-  entries_[id].generation = generation;
+  entries_[id].awaited.generation = generation;
 }
 
 void AwaitedResponses::Arm(std::uint64_t id, core::TimerQueue& timers, std::int64_t deadline,
@@ -20,16 +20,24 @@ void AwaitedResponses::Arm(std::uint64_t id, core::TimerQueue& timers, std::int6
   timers.Arm(timer, deadline);
 }
 
-std::uint32_t AwaitedResponses::Take(std::uint64_t id, core::TimerQueue& timers) {
+AwaitedResponses::Awaited AwaitedResponses::Take(std::uint64_t id, core::TimerQueue& timers) {
   decltype(entries_)::node_type node;
   {
     std::lock_guard lock(mutex_);
     node = entries_.extract(id);
   }
-  if (node.empty()) return 0;
+  if (node.empty()) return {};
   // A timer that is firing finds nobody under this id.
   (void)timers.Disarm(node.mapped().timer);
-  return node.mapped().generation;
+  return node.mapped().awaited;
+}
+
+bool AwaitedResponses::NoteBegun(std::uint64_t id) {
+  std::lock_guard lock(mutex_);
+  const auto found = entries_.find(id);
+  if (found == entries_.end()) return false;
+  found->second.awaited.begun = true;
+  return true;
 }
 
 bool AwaitedResponses::Contains(std::uint64_t id) const {

@@ -20,16 +20,21 @@ class AwaitedResponses {
   // must outlive the node's timers, and the id; not if the answer has come already.
   void Arm(std::uint64_t id, core::TimerQueue& timers, std::int64_t deadline,
            core::Timer::Fire fire, void* context);
-  // Any thread. The generation of the process that waits, or 0: nobody waits for that id (any
-  // more).
-  [[nodiscard]] std::uint32_t Take(std::uint64_t id, core::TimerQueue& timers);
+  struct Awaited {
+    std::uint32_t generation = 0;  // of the process that waits; 0: nobody does (any more)
+    bool begun = false;
+  };
+  // Any thread.
+  [[nodiscard]] Awaited Take(std::uint64_t id, core::TimerQueue& timers);
+  // Any thread. As core::AwaitState::NoteBegun; Take tells of it.
+  [[nodiscard]] bool NoteBegun(std::uint64_t id);
   [[nodiscard]] bool Contains(std::uint64_t id) const;
   // The process has ended and forgets them.
   void Clear(core::TimerQueue& timers);
 
  private:
   struct Entry {
-    std::uint32_t generation = 0;
+    Awaited awaited;
     core::Timer timer;
   };
 

@@ -42,6 +42,7 @@ class CallEdge {
     const core::TypeDescriptor* type = nullptr;
     std::int64_t since = 0;    // Clock ns
     std::uint32_t ticket = 0;  // see Runtime::TicketOf
+    bool begun = false;        // somebody has begun with the request; told by the one who waits
 
     [[nodiscard]] bool IsCertain() const noexcept { return id != 0 && stage == Stage::kSent; }
   };
@@ -97,7 +98,7 @@ class CallEdge {
   }
 
  private:
-  static constexpr int kStageShift = 62;  // ids are less than 2^62; see AwaitState::kMaxId
+  static constexpr int kStageShift = 62;  // ids are less than 2^61; see AwaitState::kMaxId
   static constexpr std::uint64_t kIdMask = (std::uint64_t{1} << kStageShift) - 1;
 
   static std::uint64_t Pack(std::uint64_t id, Stage stage) noexcept {

@@ -34,9 +34,14 @@ std::uint32_t Runtime::TicketOf(gen::PID to, const core::Envelope& envelope) con
 }
 
 gen::Error Runtime::TimeoutError(const CallEdge::View& call) const {
+  // Which of the two is certain (request_claims.cc), what follows is a look at others that go on. A
+  // signal is heeded in any case.
+  const char* const fate = call.type == nullptr ? ""
+                           : call.begun         ? ", though it was being handled"
+                                                : ", and it will not be handled";
   return gen::Error(gen::ErrorCode::kTimeout,
-                    fmt::format("no answer to {} within {}: {}", NameOf(call.type),
-                                ForPeople(clock_->Now() - call.since), CalleeState(call)));
+                    fmt::format("no answer to {} within {}{}: {}", NameOf(call.type),
+                                ForPeople(clock_->Now() - call.since), fate, CalleeState(call)));
 }
 
 gen::Error Runtime::InitTimeoutError(gen::PID pid, const std::type_info& behavior,
@@ -64,7 +69,10 @@ std::string Runtime::CalleeState(const CallEdge::View& call) const {
   const Process* process = Find(to);
   if (process == nullptr) return who + " has ended";
   if (call.stage == CallEdge::Stage::kLeftOpen) return who + " has handled it without an answer";
-  if (call.stage == CallEdge::Stage::kPassedOn) return who + " has put it aside or passed it on";
+  // Not so for a pool that has passed on what nobody has begun with.
+  if (call.stage == CallEdge::Stage::kPassedOn && call.begun) {
+    return who + " has put it aside or passed it on";
+  }
   const PoolSlot* pool = process->pool_.load(std::memory_order_acquire);  // partner: GetPoolSlot
   const bool is_pool = pool != nullptr && pool->rotation.size() != 0;
   return who + (is_pool ? PoolState(*pool, call) : Activity(*process, call));

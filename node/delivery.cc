@@ -268,7 +268,11 @@ void Runtime::DropEnvelope(core::EnvelopePtr envelope, gen::PID to, gen::DropRea
       break;
     case gen::EnvelopeKind::kRequest:
       NoteDrop(*envelope, to, reason, error);  // first: who has got the answer finds it counted
-      RespondError(gen::PID::FromAddress(envelope->from), envelope->ref, error);
+      if (reason == gen::DropReason::kExpired) {
+        ExpireWaitFor(*envelope);
+      } else {
+        RespondError(gen::PID::FromAddress(envelope->from), envelope->ref, error);
+      }
       break;
     case gen::EnvelopeKind::kMessage:
       if (Process::IsTick(*envelope)) periodic_sends_.Lost(*envelope);

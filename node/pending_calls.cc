@@ -4,10 +4,13 @@
 
 namespace ergon::node {
 
-void PendingCalls::Expire(void* context, std::uint64_t id) {
-  auto* calls = static_cast<PendingCalls*>(context);
-  const std::unique_ptr<Call> call = calls->Take(id);
-  if (call != nullptr) call->done(calls->describe_(call->edge));
+void PendingCalls::TimeIsUp(void* context, std::uint64_t id) {
+  static_cast<PendingCalls*>(context)->Expire(id);
+}
+
+void PendingCalls::Expire(std::uint64_t id) {
+  const std::unique_ptr<Call> call = Take(id);
+  if (call != nullptr) call->done(describe_(call->edge));
 }
 
 void PendingCalls::Add(std::uint64_t id, std::int64_t deadline, const CallEdge::View& edge,
@@ -15,7 +18,7 @@ void PendingCalls::Add(std::uint64_t id, std::int64_t deadline, const CallEdge::
   auto call = std::make_unique<Call>();
   call->done = std::move(done);
   call->edge = edge;
-  call->timer.fire = &PendingCalls::Expire;
+  call->timer.fire = &PendingCalls::TimeIsUp;
   call->timer.context = this;
   call->timer.argument = id;
   Shard& shard = ShardOf(id);
@@ -30,6 +33,15 @@ void PendingCalls::NoteTaken(std::uint64_t id, CallEdge::Stage stage) {
   std::lock_guard lock(shard.mutex);
   auto found = shard.calls.find(id);
   if (found != shard.calls.end()) found->second->edge.stage = stage;
+}
+
+bool PendingCalls::NoteBegun(std::uint64_t id) {
+  Shard& shard = ShardOf(id);
+  std::lock_guard lock(shard.mutex);
+  auto found = shard.calls.find(id);
+  if (found == shard.calls.end()) return false;
+  found->second->edge.begun = true;
+  return true;
 }
 
 std::unique_ptr<PendingCalls::Call> PendingCalls::Take(std::uint64_t id) {

@@ -32,6 +32,10 @@ class PendingCalls {
   void Add(std::uint64_t id, std::int64_t deadline, const CallEdge::View& edge, Done done);
   // As CallEdge::NoteTaken.
   void NoteTaken(std::uint64_t id, CallEdge::Stage stage);
+  // As core::AwaitState::NoteBegun. `edge` says so when the time is up.
+  [[nodiscard]] bool NoteBegun(std::uint64_t id);
+  // As at the deadline.
+  void Expire(std::uint64_t id);
   // False: nobody waits for that id (any more).
   bool Complete(std::uint64_t id, gen::Result<core::EnvelopePtr> response);
   [[nodiscard]] bool IsAwaited(std::uint64_t id) const;
@@ -49,7 +53,7 @@ class PendingCalls {
   };
   static constexpr std::size_t kShards = 8;
 
-  static void Expire(void* context, std::uint64_t id);
+  static void TimeIsUp(void* context, std::uint64_t id);
   // Null: nobody waits for that id (any more).
   [[nodiscard]] std::unique_ptr<Call> Take(std::uint64_t id);
   [[nodiscard]] Shard& ShardOf(std::uint64_t id) { return shards_[id % kShards]; }

@@ -311,6 +311,10 @@ core::EnvelopePtr Process::TakeOver(core::Envelope& envelope) {
   return core::EnvelopePtr(&envelope);
 }
 
+bool Process::Begin(const core::Envelope& request) {
+  return request.deadline == 0 || runtime_->Begin(request);
+}
+
 gen::Result<void> Process::Forward(gen::PID to, core::EnvelopePtr& envelope, bool routed) {
   ++sends_;
   if (routed) {

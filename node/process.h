@@ -156,6 +156,8 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   gen::Result<void> Forward(gen::PID to, core::EnvelopePtr& envelope, bool routed) override;
   gen::Result<void> ForwardMakingRoom(gen::PID worker, core::EnvelopePtr& envelope) override;
   void Adopt(core::Envelope& envelope) override;
+  [[nodiscard]] bool Begin(const core::Envelope& request) override;
+  void LeaveBeginningToOthers() override { others_begin_ = true; }
   void Drop(core::EnvelopePtr envelope, gen::DropReason reason, const gen::Error& error) override;
   bool Bequeath(core::EnvelopePtr& envelope) override;
   bool Stash(core::Envelope& envelope) override;
@@ -337,6 +339,8 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   bool HandleDown(core::Envelope& envelope);
   bool HandleMessage(core::Envelope& envelope);  // false: its timer was cancelled
   bool HandleRequest(core::Envelope& envelope);  // false: it has expired
+  // A request, or an inspection. False: its caller was told, or is told now, that its time is up.
+  [[nodiscard]] bool MayBegin(const core::Envelope& request);
   void ReportProgress();
   // Of one that came through the pool, handled since `began`.
   void DoDuty(gen::WorkerDuty duty, std::int64_t began);
@@ -381,7 +385,12 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   // HandleResponse. False: nobody waits for it (any more).
   [[nodiscard]] bool AcceptResponse(std::uint64_t id, core::EnvelopePtr response);
   [[nodiscard]] bool AwaitsResponse(std::uint64_t id) const;
-  static void ExpireRequest(void* context, std::uint64_t id);
+  // The outcome, once its entry has been taken out. False: that process has ended.
+  bool TellOutcome(std::uint64_t id, std::uint64_t generation, core::EnvelopePtr response);
+  void ExpireRequest(std::uint64_t id);
+  static void RequestTimeIsUp(void* context, std::uint64_t id);
+  // Of any request that a process in this slot waits for; see core::AwaitState::NoteBegun.
+  [[nodiscard]] bool NoteBegun(std::uint64_t id);
   // What came through the pool and goes on elsewhere: as far as the pool knows, it is done.
   void NoteRoutedHandled() {
     current_routed_.store(false, std::memory_order_relaxed);
@@ -585,7 +594,8 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   bool heir_ : 1 = false;        // the parent inherits
   bool announce_ : 1 = false;    // the parent gets MessageStarted
   bool detached_ : 1 = false;
-  bool has_waited_ = false;  // since handling_since_
+  bool others_begin_ : 1 = false;  // with requests of the Main lane
+  bool has_waited_ = false;        // since handling_since_
   TurnPace pace_;
   std::atomic<bool> relations_closed_{true};
   // Read by inspection: current_ came through the pool, and is not counted yet.

@@ -43,6 +43,7 @@ gen::Result<void> Process::Open(const SpawnRequest& request,
   heir_ = request.heir;
   announce_ = request.announce;
   detached_ = request.options.detached;
+  others_begin_ = false;
   current_ = nullptr;
   parked_ = nullptr;
   end_reason_ = nullptr;

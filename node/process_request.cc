@@ -25,7 +25,10 @@ gen::Result<gen::Ref> Process::RequestEnvelope(gen::PID to, core::EnvelopePtr& r
   const core::Address former_from = std::exchange(request->from, Self().ToAddress());
   const std::uint64_t former_ref = std::exchange(request->ref, id);
   const std::int64_t former_deadline = request->deadline;
-  if (!kept || former_deadline == 0) request->deadline = deadline;
+  // Who keeps it stops waiting at `deadline`, whoever waits for that one at the former.
+  if (!kept || former_deadline == 0 || (deadline != 0 && deadline < former_deadline)) {
+    request->deadline = deadline;
+  }
   MarkImportant(*request);
   AwaitedResponses& awaited = Cold().awaited;
   awaited.Add(id, generation_.load(std::memory_order_relaxed));
@@ -38,7 +41,7 @@ gen::Result<gen::Ref> Process::RequestEnvelope(gen::PID to, core::EnvelopePtr& r
     request->deadline = former_deadline;
     return std::move(sent.error());
   }
-  if (deadline != 0) awaited.Arm(id, runtime_->timers(), deadline, &ExpireRequest, this);
+  if (deadline != 0) awaited.Arm(id, runtime_->timers(), deadline, &RequestTimeIsUp, this);
   if (kept) {
     Hold(-1);
   } else {
@@ -51,8 +54,11 @@ gen::Result<gen::Ref> Process::RequestEnvelope(gen::PID to, core::EnvelopePtr& r
 bool Process::AcceptResponse(std::uint64_t id, core::EnvelopePtr response) {
   ProcessCold* cold = ColdIfAny();
   if (cold == nullptr) return false;
-  const std::uint64_t generation = cold->awaited.Take(id, runtime_->timers());
-  if (generation == 0) return false;
+  const auto awaited = cold->awaited.Take(id, runtime_->timers());
+  return awaited.generation != 0 && TellOutcome(id, awaited.generation, std::move(response));
+}
+
+bool Process::TellOutcome(std::uint64_t id, std::uint64_t generation, core::EnvelopePtr response) {
   response->ref = id;
   response->lane = core::Lane::kSystem;
   // Not Self(): the slot may have a later process by now.
@@ -62,10 +68,27 @@ bool Process::AcceptResponse(std::uint64_t id, core::EnvelopePtr response) {
 
 // Runs on the timer thread. The slot outlives every timer, and the id is unique, so a late one
 // finds nobody waiting.
-void Process::ExpireRequest(void* context, std::uint64_t id) {
-  (void)static_cast<Process*>(context)->AcceptResponse(
-      id, core::MakeEnvelope<gen::Error>(static_cast<std::uint8_t>(gen::EnvelopeKind::kError),
-                                         core::Lane::kSystem, gen::ErrTimeout));
+void Process::RequestTimeIsUp(void* context, std::uint64_t id) {
+  static_cast<Process*>(context)->ExpireRequest(id);
+}
+
+void Process::ExpireRequest(std::uint64_t id) {
+  ProcessCold* cold = ColdIfAny();
+  if (cold == nullptr) return;
+  const auto awaited = cold->awaited.Take(id, runtime_->timers());
+  if (awaited.generation == 0) return;
+  (void)TellOutcome(
+      id, awaited.generation,
+      core::MakeEnvelope<gen::Error>(
+          static_cast<std::uint8_t>(gen::EnvelopeKind::kError), core::Lane::kSystem,
+          gen::Error(gen::ErrorCode::kTimeout,
+                     awaited.begun ? "it was being handled" : "it will not be handled")));
+}
+
+bool Process::NoteBegun(std::uint64_t id) {
+  if (!IsRequestId(id)) return await_.NoteBegun(id);
+  ProcessCold* cold = ColdIfAny();
+  return cold != nullptr && cold->awaited.NoteBegun(id);
 }
 
 bool Process::AwaitsResponse(std::uint64_t id) const {

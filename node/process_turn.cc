@@ -102,6 +102,10 @@ void Process::HandleEnvelope(core::Envelope& envelope) {
       Guarded([&] { NoteStatus(behavior_->ProcessMessage(envelope)); });
       CountGiven();
       break;
+    case gen::EnvelopeKind::kInspect:
+      answered_ = !MayBegin(envelope);
+      if (!answered_) Guarded([&] { NoteStatus(behavior_->ProcessMessage(envelope)); });
+      break;
     case gen::EnvelopeKind::kExit:
       HandleExit(envelope);
       break;
@@ -192,18 +196,23 @@ bool Process::HandleMessage(core::Envelope& envelope) {
   return true;
 }
 
+bool Process::MayBegin(const core::Envelope& request) {
+  if (request.deadline == 0) return true;
+  // The coarse clock is cheap and never ahead: it tells what has surely expired.
+  if (runtime_->clock().CoarseNow() > request.deadline) return false;
+  const bool is_passed_on = others_begin_ && request.lane == core::Lane::kMain;
+  return is_passed_on || runtime_->Begin(request);
+}
+
 bool Process::HandleRequest(core::Envelope& envelope) {
-  // The coarse clock is cheap and late by up to kCoarseLag at most: it skips what has surely
-  // expired.
   const bool withdrawn = runtime_->TakeWithdrawn(envelope);
-  if (withdrawn || (envelope.deadline != 0 && runtime_->clock().CoarseNow() > envelope.deadline)) {
+  if (withdrawn || !MayBegin(envelope)) {
     CountExpired();
     answered_ = true;
-    // Who waits without a deadline of its own has to be told.
-    const gen::PID from = gen::PID::FromAddress(envelope.from);
-    if (IsRequestId(envelope.ref)) runtime_->RespondError(from, envelope.ref, gen::ErrTimeout);
+    // First: who is told finds it counted.
     runtime_->NoteDrop(envelope, Self(), gen::DropReason::kExpired,
                        withdrawn ? gen::ErrDeadlock : gen::ErrTimeout);
+    runtime_->ExpireWaitFor(envelope);
     return false;
   }
   Guarded([&] { NoteStatus(behavior_->ProcessMessage(envelope)); });

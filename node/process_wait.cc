@@ -161,8 +161,10 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
   if (is_message) counts_.Sent();
   if (!await_.HasOutcome() && edge.Sent(id)) runtime_->BreakDeadlock(*this);
   auto outcome = Wait(id, deadline, response);
-  const bool expired = outcome && *outcome == core::AwaitOutcome::kExpired;
-  const CallEdge::View call = expired ? edge.Read() : CallEdge::View();
+  const bool begun = outcome && *outcome == core::AwaitOutcome::kExpiredBegun;
+  const bool expired = begun || (outcome && *outcome == core::AwaitOutcome::kExpired);
+  CallEdge::View call = expired ? edge.Read() : CallEdge::View();
+  call.begun = begun;
   edge.End();
   core::EnvelopePtr answer(response);
   if (!outcome) return std::move(outcome.error());

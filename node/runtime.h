@@ -184,6 +184,13 @@ class Runtime final : public gen::Node, private gen::LogSink {
     return withdrawn_.Take(request.ref);
   }
 
+  // -- for processes (request_claims.cc) --
+  // Before anybody begins with a request that has a deadline. False: its caller was told that it will
+  // not be handled.
+  [[nodiscard]] bool Begin(const core::Envelope& request);
+  // Nobody begins with this request, for its time is up: its caller need not wait for its own timer.
+  void ExpireWaitFor(const core::Envelope& request);
+
   // -- for processes (callee_state.cc) --
   // The number of a Main-lane message that is sent to a process now, compared with those that it has
   // taken out of its mailbox; 0: not known. About right when others send too.

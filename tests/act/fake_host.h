@@ -450,6 +450,8 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
   std::uint64_t ExpiredRequests() const override { return expired; }
   bool HasQueue() const override { return has_queue; }
   void Adopt(core::Envelope&) override { ++adopted; }
+  void LeaveBeginningToOthers() override {}
+  bool Begin(const core::Envelope&) override { return true; }
   void SetDuty(gen::PID worker, gen::WorkerDuty duty) override { At(worker).duty = duty; }
   void SetSenderRules(const gen::SenderRules& value) override { rules = value; }
   std::uint64_t FirstChoice() const override { return rotation.Turn(); }

@@ -91,6 +91,40 @@ TEST_CASE_FIXTURE(AwaitStateTest, "await state: the time-out, running and parked
   CHECK(state.TakeOutcome(taken) == AwaitOutcome::kExpired);
 }
 
+TEST_CASE_FIXTURE(AwaitStateTest, "await state: begun or expired, the first of the two counts") {
+  state.Begin(7);
+  CHECK_FALSE(state.NoteBegun(6));
+  CHECK(state.NoteBegun(7));
+  CHECK(state.NoteBegun(7));  // put aside, and begun with again
+  CHECK(state.WaitingFor() == 7);
+  CHECK_FALSE(state.HasOutcome());
+  CHECK(state.Expire(7) == CompleteOutcome::kStored);
+  CHECK_FALSE(state.NoteBegun(7));
+  CHECK(state.TakeOutcome(taken) == AwaitOutcome::kExpiredBegun);
+  CHECK(taken == nullptr);
+  state.Begin(8);
+  CHECK(state.TryPark());
+  CHECK(state.NoteBegun(8));
+  CHECK_FALSE(state.TryPark());
+  CHECK(state.Unpark());
+  CHECK(state.TryPark());
+  CHECK(state.Expire(8) == CompleteOutcome::kMustSchedule);
+  CHECK(state.TakeOutcome(taken) == AwaitOutcome::kExpiredBegun);
+  state.Begin(9);
+  CHECK(state.Expire(9) == CompleteOutcome::kStored);
+  CHECK_FALSE(state.NoteBegun(9));
+  CHECK(state.TakeOutcome(taken) == AwaitOutcome::kExpired);
+  state.Begin(10);
+  CHECK(state.NoteBegun(10));
+  CHECK(state.Complete(10, response.get()) == CompleteOutcome::kStored);
+  CHECK(state.TakeOutcome(taken) == AwaitOutcome::kResponse);
+  CHECK(taken == response.get());
+  state.Begin(11);
+  CHECK(state.NoteBegun(11));
+  CHECK(state.Interrupt());
+  CHECK(state.TakeOutcome(taken) == AwaitOutcome::kInterrupted);
+}
+
 TEST_CASE_FIXTURE(AwaitStateTest, "await state: a late answer, a second one, somebody else's") {
   state.Begin(7);
   CHECK(state.Complete(6, other.get()) == CompleteOutcome::kIgnored);
@@ -145,6 +179,8 @@ TEST_CASE_FIXTURE(AwaitStateTest, "await state: the largest id") {
   CHECK(state.WaitingFor() == AwaitState::kMaxId);
   CHECK_FALSE(state.HasOutcome());
   CHECK(state.TryPark());
+  CHECK(state.WaitingFor() == AwaitState::kMaxId);
+  CHECK(state.NoteBegun(AwaitState::kMaxId));
   CHECK(state.WaitingFor() == AwaitState::kMaxId);
   CHECK(state.Complete(AwaitState::kMaxId, response.get()) == CompleteOutcome::kMustSchedule);
   CHECK(state.TakeOutcome(taken) == AwaitOutcome::kResponse);
@@ -261,6 +297,7 @@ TEST_CASE("await state: exactly one of answer, time-out and interruption wins") 
         DisposeEnvelope(response);
         break;
       case AwaitOutcome::kExpired:
+      case AwaitOutcome::kExpiredBegun:
         ++seen_expired;
         break;
       case AwaitOutcome::kInterrupted:

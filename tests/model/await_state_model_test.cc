@@ -15,7 +15,13 @@ using core::Lane;
 
 constexpr std::uint64_t kId = 5;
 
-enum Event : unsigned { kResponds = 1, kExpires = 2, kSignals = 4, kRespondsAgain = 8 };
+enum Event : unsigned {
+  kResponds = 1,
+  kExpires = 2,
+  kSignals = 4,
+  kRespondsAgain = 8,
+  kBegins = 16
+};
 
 // Thread 0 is the process; each event comes from a thread of its own. Without a signal that ends it,
 // the process waits a second time, and a late event must not disturb that.
@@ -37,6 +43,10 @@ class Wait : public Model {
   }
   void Finish() override {
     const bool responds = ((kFirst | kSecond) & (kResponds | kRespondsAgain)) != 0;
+    Check(outcome_ != AwaitOutcome::kExpired || !begun_.load(),
+          "begun with, and told that it is not");
+    Check(outcome_ != AwaitOutcome::kExpiredBegun || begun_.load(),
+          "not begun with, and told that it is");
     Check(resumed_ <= 1, "two ends of one wait");
     Check(resumed_ == 1, "the process sleeps for ever");
     Check(outcome_ != AwaitOutcome::kNone, "resumed without a reason");
@@ -49,6 +59,11 @@ class Wait : public Model {
 
  private:
   void Happen(unsigned event) {
+    if ((event & kBegins) != 0) {
+      if (await_.NoteBegun(kId)) begun_.store(true);
+      event -= kBegins;
+    }
+    if (event == 0) return;
     if (event == kExpires) {
       Schedule(await_.Expire(kId));
     } else if (event == kSignals) {
@@ -97,6 +112,7 @@ class Wait : public Model {
   std::atomic<bool> asked_{false};
   std::atomic<bool> express_{false};
   std::atomic<int> stored_{0};
+  std::atomic<bool> begun_{false};
   // What follows belongs to the one who runs the process.
   Plain<int> right_to_run_{0};
   int resumed_ = 0;
@@ -115,6 +131,13 @@ TEST_CASE("model: a wait and two events at once") {
   CheckModel<Wait<kExpires, kSignals>>({.name = "await-expiry-signal", .threads = 3}, 20'000);
   CheckModel<Wait<kResponds, kRespondsAgain>>({.name = "await-two-responses", .threads = 3}, 900);
   CheckModel<Wait<kSignals, kSignals>>({.name = "await-two-signals", .threads = 3}, 15'000);
+}
+
+TEST_CASE("model: a wait ends while its request is begun with") {
+  CheckModel<Wait<kExpires, kBegins>>({.name = "await-expiry-begin", .threads = 3}, 900);
+  CheckModel<Wait<kSignals, kBegins>>({.name = "await-signal-begin", .threads = 3}, 900);
+  CheckModel<Wait<kExpires, kBegins | kResponds>>({.name = "await-expiry-answer", .threads = 3},
+                                                  900);
 }
 
 }  // namespace

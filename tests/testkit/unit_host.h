@@ -164,6 +164,8 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
   void EndShortage() override {}
   [[nodiscard]] bool TryCloseMain(std::chrono::nanoseconds) override { return false; }
   void Adopt(core::Envelope&) override {}
+  void LeaveBeginningToOthers() override {}
+  [[nodiscard]] bool Begin(const core::Envelope&) override { return true; }
   void SetDuty(gen::PID, gen::WorkerDuty) override {}
   void Drop(core::EnvelopePtr, gen::DropReason, const gen::Error&) override {}
   gen::Result<gen::PID> SpawnAsync(const gen::ProcessFactory&, const gen::ProcessOptions&,
