@@ -75,7 +75,7 @@ std::vector<gen::PID> Pool::Workers() const {
 }
 
 void Pool::SetTrapExit(bool trap) {
-  (void)Host();  // throws in a constructor, as everywhere
+  Host().SetHeedExits(!trap);  // throws in a constructor, as everywhere
   trap_exit_ = trap;
 }
 
@@ -87,6 +87,7 @@ bool Pool::TrapExit() const {
 gen::Status Pool::ProcessInit(gen::ProcessHost& host, const gen::Args& args) {
   SetHost(host);
   host.SetTrapExit(true);  // to outlive its workers
+  host.SetHeedExits(true);
   host.LeaveBeginningToOthers();
   auto options = Init(args);
   if (!options) return gen::Stop(gen::Reason::Error(options.error().ToString()));

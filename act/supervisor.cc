@@ -107,7 +107,7 @@ std::vector<SupervisorChild> Supervisor::Children() const {
 }
 
 void Supervisor::SetTrapExit(bool trap) {
-  (void)Host();  // throws in a constructor, as everywhere
+  Host().SetHeedExits(!trap);  // throws in a constructor, as everywhere
   trap_exit_ = trap;
 }
 
@@ -121,6 +121,7 @@ bool Supervisor::TrapExit() const {
 gen::Status Supervisor::ProcessInit(gen::ProcessHost& host, const gen::Args& args) {
   SetHost(host);
   host.SetTrapExit(true);  // to outlive its children
+  host.SetHeedExits(true);
   auto spec = Init(args);
   if (!spec) return gen::Stop(gen::Reason::Error(spec.error().ToString()));
   std::string problem = spec->Validate();

@@ -33,8 +33,10 @@ constexpr bool IsUserMessage(EnvelopeKind kind) { return kind <= EnvelopeKind::k
 static_assert(IsUserMessage(EnvelopeKind::kMessage) && IsUserMessage(EnvelopeKind::kRequest) &&
               IsUserMessage(EnvelopeKind::kEvent) && !IsUserMessage(EnvelopeKind::kResponse));
 
-// The `ref` of an exit signal that SendExit sent; a link's has 0. A process that does not trap
-// exits ignores "normal" from a link, but not from SendExit.
+// The `ref` of an exit signal that SendExit sent; a link's has 0, or kChildExit if it is that of a
+// process to its parent. A process that does not trap exits ignores "normal" from a link, but not
+// from SendExit.
 inline constexpr std::uint64_t kExplicitExit = 1;
+inline constexpr std::uint64_t kChildExit = 2;
 
 }  // namespace ergon::gen

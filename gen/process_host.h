@@ -108,6 +108,11 @@ class ProcessHost : public Process {
 
   // -- children --
 
+  // For behaviours that trap exits to outlive their children, and end with others' signals: those that
+  // would end a process that does not trap exits end what this one waits for (Call, Sleep, ...), too.
+  // Its children's do not.
+  virtual void SetHeedExits(bool heed) = 0;
+
   // Starts a child without waiting for its Init. When that is done, this process gets a
   // MessageStarted; if it fails, the exit signal of the link, which there always is. The child's
   // heir is this process: what it has not handled when it ends arrives as a MessageInheritance,

@@ -17,7 +17,7 @@ void Runtime::SendExitSignal(gen::PID to, gen::PID from, const gen::Reason& reas
 void Runtime::DeliverExit(gen::PID to, core::EnvelopePtr signal) {
   Process* process = Find(to);
   if (process == nullptr) return;
-  const bool ends = process->IsStopSignal(*signal);
+  const bool ends = process->EndsWaits(*signal);
   if (!Deliver(to, signal)) return;
   Interrupt(*process, to, ends);
 }

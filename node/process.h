@@ -157,6 +157,7 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   gen::Result<void> ForwardMakingRoom(gen::PID worker, core::EnvelopePtr& envelope) override;
   void Adopt(core::Envelope& envelope) override;
   [[nodiscard]] bool Begin(const core::Envelope& request) override;
+  void SetHeedExits(bool heed) override { heeds_exits_.store(heed, std::memory_order_relaxed); }
   void LeaveBeginningToOthers() override { others_begin_ = true; }
   void Drop(core::EnvelopePtr envelope, gen::DropReason reason, const gen::Error& error) override;
   bool Bequeath(core::EnvelopePtr& envelope) override;
@@ -535,7 +536,11 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   void Write(gen::LogLevel level, std::string_view text) override;
   gen::Result<std::size_t> PublishEnvelope(gen::Atom name, gen::Ref token,
                                            core::EnvelopePtr value) override;
+  // Any thread. It ends the process, whatever the behaviour thinks of it.
   [[nodiscard]] bool IsStopSignal(const core::Envelope& envelope) const;
+  // It ends what the process waits for: one of those, or one that the behaviour will end with.
+  [[nodiscard]] bool EndsWaits(const core::Envelope& envelope) const;
+  [[nodiscard]] bool IsStopSignal(const core::Envelope& envelope, bool traps_exits) const;
 
   struct InitRequest {
     gen::Args args;
@@ -558,6 +563,7 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   std::atomic<std::uint32_t> stopping_{0};
   const std::uint32_t index_;
   std::atomic<bool> trap_exit_{false};
+  std::atomic<bool> heeds_exits_{false};  // although it traps them
   std::atomic<std::uint8_t> log_level_{0};
   std::atomic<std::uint8_t> state_{0};  // gen::ProcessState, for inspection
   std::uint32_t sends_ = 0;             // in this turn

@@ -50,6 +50,7 @@ gen::Result<void> Process::Open(const SpawnRequest& request,
   send_priority_ = request.options.send_priority;
   init_ = nullptr;
   trap_exit_.store(false, std::memory_order_relaxed);
+  heeds_exits_.store(false, std::memory_order_relaxed);
   log_level_.store(request.options.log_level ? static_cast<std::uint8_t>(*request.options.log_level)
                                              : kNodeLogLevel,
                    std::memory_order_relaxed);
@@ -190,7 +191,7 @@ void Process::Finish(const gen::Reason& reason) {
                              TerminatedError(reason));
     }
   }
-  ending.TellLinks(*runtime_, self, reason);
+  ending.TellLinks(*runtime_, self, Parent(), reason);
   if (!was_started) ReportFailedInit(reason);
 
   const gen::Error error = TerminatedError(reason);

@@ -236,15 +236,26 @@ void Process::NoteOpenRequest(const core::Envelope& envelope) {
 }
 
 bool Process::IsStopSignal(const core::Envelope& envelope) const {
+  return IsStopSignal(envelope, TrapExit());
+}
+
+bool Process::EndsWaits(const core::Envelope& envelope) const {
+  const bool heeds = heeds_exits_.load(std::memory_order_relaxed);
+  const bool is_child =
+      envelope.type == core::TypeOf<gen::MessageExitPID>() && envelope.ref == gen::kChildExit;
+  return IsStopSignal(envelope, TrapExit() && (!heeds || is_child));
+}
+
+bool Process::IsStopSignal(const core::Envelope& envelope, bool traps_exits) const {
   const auto kind = static_cast<gen::EnvelopeKind>(envelope.kind);
   if (kind == gen::EnvelopeKind::kKill) return true;
   if (kind != gen::EnvelopeKind::kExit) return false;
   if (const auto* event = const_cast<core::Envelope&>(envelope).ValueAs<gen::MessageExitEvent>()) {
-    return !TrapExit() && !event->reason.IsNormal();
+    return !traps_exits && !event->reason.IsNormal();
   }
   const auto* exit = const_cast<core::Envelope&>(envelope).ValueAs<gen::MessageExitPID>();
   if (exit->pid == Parent()) return true;
-  if (TrapExit()) return false;
+  if (traps_exits) return false;
   return envelope.ref == gen::kExplicitExit || !exit->reason.IsNormal();
 }
 

@@ -34,7 +34,7 @@ bool Process::IsInterrupted() {
   mailbox_.VisitUrgent([&](const core::Envelope& envelope) {
     interrupted =
         interrupted || (envelope.generation == generation_.load(std::memory_order_relaxed) &&
-                        IsStopSignal(envelope) && !Relations::IsStale(*this, envelope));
+                        EndsWaits(envelope) && !Relations::IsStale(*this, envelope));
   });
   return interrupted;
 }

@@ -263,7 +263,8 @@ void Relations::Ending::TellWatchers(Runtime& runtime, const gen::Reason& reason
   for (const auto& watcher : lists_->watchers) SendDown(runtime, watcher, reason);
 }
 
-void Relations::Ending::TellLinks(Runtime& runtime, gen::PID pid, const gen::Reason& reason) {
+void Relations::Ending::TellLinks(Runtime& runtime, gen::PID pid, gen::PID parent,
+                                  const gen::Reason& reason) {
   if (lists_ == nullptr) return;
   for (const auto& monitor : lists_->monitors) {
     Process* process = runtime.Find(monitor.pid);
@@ -272,7 +273,9 @@ void Relations::Ending::TellLinks(Runtime& runtime, gen::PID pid, const gen::Rea
     std::lock_guard lock(cold->lock);
     TakeFirst(cold->watchers, [&](const auto& watcher) { return watcher.ref == monitor.ref; });
   }
-  for (const gen::PID& link : lists_->links) runtime.SendExitSignal(link, pid, reason, 0);
+  for (const gen::PID& link : lists_->links) {
+    runtime.SendExitSignal(link, pid, reason, link == parent ? gen::kChildExit : 0);
+  }
 }
 
 }  // namespace ergon::node

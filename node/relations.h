@@ -57,7 +57,7 @@ class Relations {
     // Sends the notices of monitors.
     void TellWatchers(Runtime& runtime, const gen::Reason& reason);
     // Sends the exit signals.
-    void TellLinks(Runtime& runtime, gen::PID pid, const gen::Reason& reason);
+    void TellLinks(Runtime& runtime, gen::PID pid, gen::PID parent, const gen::Reason& reason);
 
    private:
     struct Lists;

@@ -451,6 +451,7 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
   bool HasQueue() const override { return has_queue; }
   void Adopt(core::Envelope&) override { ++adopted; }
   void LeaveBeginningToOthers() override {}
+  void SetHeedExits(bool) override {}
   bool Begin(const core::Envelope&) override { return true; }
   void SetDuty(gen::PID worker, gen::WorkerDuty duty) override { At(worker).duty = duty; }
   void SetSenderRules(const gen::SenderRules& value) override { rules = value; }

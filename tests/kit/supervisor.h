@@ -29,6 +29,7 @@ class SpecSupervisor : public act::Supervisor {
       : spec_(std::move(spec)), diary_(diary) {}
 
   using Supervisor::AddChild;
+  using Supervisor::Call;
   using Supervisor::Children;
   using Supervisor::DeleteChild;
   using Supervisor::DisableChild;

@@ -194,6 +194,65 @@ TEST_CASE("C34 The parent's exit signal ends a pool although it traps exits") {
   CHECK(fixture.pools->exits == 0);
 }
 
+// Holds the pool in a Call of its own handler, and returns what that returned.
+std::future<gen::Result<bool>> HoldInCall(kit::NodeFixture& fixture, kit::PoolHandle& pool,
+                                          kit::Gate& gate) {
+  auto called = fixture.node.CallAsync<bool>(
+      pool.pid(), kit::Manage{[&gate](ManagedPool& self) -> gen::CallResult {
+        auto passed = self.Call<bool>(gate.pid(), kit::EnterGate{}, {.timeout = gen::kInfinite});
+        return passed ? gen::Reply(*passed) : gen::ReplyError(passed.error());
+      }},
+      {.timeout = kit::kDeadline, .priority = gen::MessagePriority::kHigh});
+  REQUIRE(Eventually([&] { return gate.Entered() == 1; }));
+  return called;
+}
+
+TEST_CASE(
+    "C34 An exit signal of another ends what the pool's own handler waits for, and then the pool") {
+  kit::NodeFixture fixture;
+  kit::Gate gate(fixture.node);
+  kit::ProberHandle watcher(fixture.node);
+  kit::PoolHandle pool = fixture.StartPool(2);
+  watcher.Watch(pool.pid());
+  auto called = HoldInCall(fixture, pool, gate);
+  const gen::Reason reason = gen::Reason::Error("the house is sold");
+  fixture.node.SendExit(pool.pid(), reason).value();
+  CHECK(called.get().error() == gen::ErrProcessTerminated);
+  REQUIRE(watcher.EventuallyDown(pool.pid()));
+  CHECK(watcher.inbox().ReasonOf(pool.pid()) == reason);
+}
+
+TEST_CASE("C34 What the pool's own handler waits for goes on: workers that end, signals it traps") {
+  kit::NodeFixture fixture;
+  kit::Gate gate(fixture.node);
+  kit::ProberHandle watcher(fixture.node);
+  kit::PoolHandle pool = fixture.StartPool(2);
+  watcher.Watch(pool.pid());
+  const auto workers = pool.Workers();
+  bool traps = false;
+  SUBCASE("a worker ends") {}
+  SUBCASE("it traps the exits of others") {
+    traps = true;
+    pool.Run<bool>([](ManagedPool& self) {
+          self.SetTrapExit(true);
+          return true;
+        })
+        .value();
+  }
+  auto called = HoldInCall(fixture, pool, gate);
+  if (traps) {
+    fixture.node.SendExit(pool.pid(), gen::Reason::Error("not meant")).value();
+  } else {
+    fixture.node.SendExit(workers[0], gen::Reason::Error("broken")).value();
+    REQUIRE(fixture.EventuallyGone(workers[0]));
+  }
+  gate.Open();
+  CHECK(called.get().value());
+  if (traps) CHECK(Eventually([&] { return fixture.pools->exits == 1; }));
+  CHECK(Eventually([&] { return pool.Workers().size() == 2; }));
+  CHECK(watcher.inbox().Downs().empty());
+}
+
 TEST_CASE("C34 The node stops in order: pools drain") {
   constexpr int kCount = kit::Scaled(20'000);
   kit::NodeFixture fixture({.shutdown_timeout = kit::kDeadline});

@@ -165,6 +165,7 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
   [[nodiscard]] bool TryCloseMain(std::chrono::nanoseconds) override { return false; }
   void Adopt(core::Envelope&) override {}
   void LeaveBeginningToOthers() override {}
+  void SetHeedExits(bool) override {}
   [[nodiscard]] bool Begin(const core::Envelope&) override { return true; }
   void SetDuty(gen::PID, gen::WorkerDuty) override {}
   void Drop(core::EnvelopePtr, gen::DropReason, const gen::Error&) override {}
