@@ -31,8 +31,10 @@ class SupervisorRunner;
 //
 // A child ends by itself: it is restarted if its strategy says so, under its name, with the same
 // arguments and what that entails for others (SupervisorType). If its Init fails then, for
-// whatever reason, that is one more failure, and it is tried again. An Init that takes long delays
-// nobody but the children that are to start after it. One that is not restarted stays in the list
+// whatever reason, or its factory throws, that is one more failure, and it is tried again, after
+// what has arrived at the supervisor meanwhile, and after a back-off if there shall be one
+// (SupervisorRestart). An Init that takes long delays nobody but the children that are to start after
+// it; a factory runs in the supervisor's own turn. One that is not restarted stays in the list
 // as ended, and a child of a template disappears. In all and rest for one a restart starts everybody
 // concerned that is not temporary or disabled, also those that had ended.
 //

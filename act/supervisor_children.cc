@@ -126,11 +126,12 @@ std::vector<SupervisorChild> SupervisorChildren::List(const SupervisionStrategy&
   for (const auto& [key, entry] : entries_) {
     const SupervisionStrategy::Child* child = strategy.Find(key);
     if (child == nullptr) continue;
-    list.push_back({.name = entry.spec->name,
-                    .pid = entry.pid,
-                    .state = StateOf(*child),
-                    .restarts = child->restarts,
-                    .significant = child->significant});
+    list.push_back(
+        {.name = entry.spec->name,
+         .pid = entry.pid,
+         .state = entry.postponed != 0 ? SupervisorChildState::kWaiting : StateOf(*child),
+         .restarts = child->restarts,
+         .significant = child->significant});
   }
   return list;
 }

@@ -35,11 +35,14 @@ class SupervisorChildren {
   };
   struct Entry {
     SupervisorChildSpecPtr spec;
-    gen::Args args;           // of the spec, and those of StartChild
-    gen::PID pid = {};        // PID() if there is no process
-    gen::Ref monitor = {};    // of pid
-    bool started = false;     // the Init of pid is done
-    gen::TimerHandle killer;  // runs while the child is being ended
+    gen::Args args;               // of the spec, and those of StartChild
+    gen::PID pid = {};            // PID() if there is no process
+    gen::Ref monitor = {};        // of pid
+    bool started = false;         // the Init of pid is done
+    gen::TimerHandle killer;      // runs while the child is being ended
+    int failed_starts = 0;        // restarts in a row
+    std::uint64_t postponed = 0;  // the number of a start that comes later; 0: none does
+    gen::TimerHandle starter;     // runs until then, if there is a back-off
     std::vector<Waiter> waiters;
     gen::Atom template_name = {};  // empty: registered by its name
   };

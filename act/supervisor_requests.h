@@ -57,7 +57,7 @@ enum class SupervisorChildState : std::uint8_t {
   kRunning,
   kStarting,  // its Init is not done yet
   kStopping,  // has been asked to end
-  kWaiting,   // will be restarted when it is its turn
+  kWaiting,   // will be restarted when it is its turn, or when its back-off is over
   kEnded,     // by itself, or by TerminateChild
   kDisabled,  // and ended
 };

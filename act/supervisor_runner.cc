@@ -1,5 +1,6 @@
 #include <ergon/act/supervisor_runner.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -12,6 +13,8 @@
 
 namespace ergon::act {
 namespace {
+
+constexpr int kMostFailures = 1'000'000;  // that are counted
 
 std::string TextOf(const gen::Error& error) {
   return error.detail().empty() ? error.ToString() : std::string(error.detail());
@@ -80,6 +83,7 @@ gen::Status SupervisorRunner::OnOwn(core::Envelope& envelope, bool trap_exit) {
   switch (static_cast<gen::EnvelopeKind>(envelope.kind)) {
     case gen::EnvelopeKind::kOwnTimer:
       if (const auto* late = envelope.ValueAs<gen::ChildTimeout>()) (void)host_.Kill(late->child);
+      if (const auto* start = envelope.ValueAs<StartTimer>()) StartPostponed(*start);
       return gen::Continue();
     case gen::EnvelopeKind::kInspect:
       Answer(envelope);
@@ -191,12 +195,17 @@ void SupervisorRunner::Obey() {
     for (const auto& [kind, key] : actions) {
       switch (kind) {
         case Kind::kStart:
-          StartProcess(key);
+          if (key != start_now_ && children_.Find(key)->failed_starts != 0) {
+            PostponeStart(key);
+          } else {
+            StartProcess(key);
+          }
           break;
         case Kind::kStop:
           StopProcess(key);
           break;
         case Kind::kKill:
+          if (CancelStart(key)) break;
           if (const auto* entry = children_.Find(key); entry->pid) (void)host_.Kill(entry->pid);
           break;
         case Kind::kForget:
@@ -233,6 +242,38 @@ void SupervisorRunner::StartProcess(Key key) {
   if (waits) Started(key);
 }
 
+void SupervisorRunner::PostponeStart(Key key) {
+  SupervisorChildren::Entry& entry = *children_.Find(key);
+  entry.postponed = ++last_postponed_;
+  const StartTimer timer{key, entry.postponed};
+  const std::chrono::nanoseconds most = spec_.restart.backoff_max;
+  std::chrono::nanoseconds delay = spec_.restart.backoff_min;
+  for (int i = 1; i < entry.failed_starts && delay.count() != 0 && delay < most; ++i) {
+    delay = delay > most / 2 ? most : 2 * delay;
+  }
+  if (delay.count() != 0) {
+    entry.starter = host_.SendSelfAfter(timer, delay);
+  } else {
+    host_.WaitInLine(core::MakeEnvelope<StartTimer>(
+        static_cast<std::uint8_t>(gen::EnvelopeKind::kOwnTimer), core::Lane::kMain, timer));
+  }
+}
+
+void SupervisorRunner::StartPostponed(const StartTimer& timer) {
+  SupervisorChildren::Entry* entry = children_.Find(timer.key);
+  if (entry == nullptr || entry->postponed != timer.number) return;  // it is not wanted any more
+  entry->postponed = 0;
+  StartProcess(timer.key);
+}
+
+bool SupervisorRunner::CancelStart(Key key) {
+  SupervisorChildren::Entry& entry = *children_.Find(key);
+  if (std::exchange(entry.postponed, 0) == 0) return false;
+  (void)entry.starter.Cancel();
+  Gone(key, gen::Reason::Kill());
+  return true;
+}
+
 void SupervisorRunner::StopProcess(Key key) {
   SupervisorChildren::Entry& entry = *children_.Find(key);
   entry.killer = gen::EndChild(host_, entry.pid, entry.spec->shutdown_timeout);
@@ -243,6 +284,7 @@ void SupervisorRunner::Started(Key key) {
   if (strategy_.Find(key)->state != SupervisionStrategy::State::kStarting) return;
   SupervisorChildren::Entry& entry = *children_.Find(key);
   entry.started = true;
+  entry.failed_starts = 0;
   notices_.push_back({true, entry.spec->name, entry.pid, {}});
   strategy_.Started(key);
   std::erase_if(entry.waiters, [&](const SupervisorChildren::Waiter& waiter) {
@@ -254,6 +296,8 @@ void SupervisorRunner::Started(Key key) {
 void SupervisorRunner::Gone(Key key, const gen::Reason& reason, const gen::Error* error) {
   SupervisorChildren::Entry& entry = *children_.Find(key);
   const bool wanted = strategy_.Find(key)->state == SupervisionStrategy::State::kStopping;
+  const bool failed = !wanted && !entry.started && strategy_.Find(key)->restarting;
+  entry.failed_starts = failed ? std::min(entry.failed_starts + 1, kMostFailures) : 0;
   if ((reason.IsFailure() || !entry.started) && !wanted) {
     host_.Log().Warning("child '{}' {} has {}: {}", entry.spec->name,
                         entry.pid ? entry.pid.ToString() : "",
@@ -309,6 +353,7 @@ void SupervisorRunner::Terminate() {
   strategy_.End(gen::Reason::Kill());
   for (const auto& [key, entry] : children_.all()) {
     (void)entry.killer.Cancel();
+    (void)entry.starter.Cancel();
     if (entry.pid) (void)host_.Kill(entry.pid);
   }
 }

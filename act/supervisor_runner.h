@@ -54,6 +54,12 @@ class SupervisorRunner {
     gen::Reason reason;
   };
 
+  // A message to itself: a restart that was postponed.
+  struct StartTimer {
+    Key key;
+    std::uint64_t number;
+  };
+
   // -- what arrives --
   gen::Status OnOwn(core::Envelope& envelope, bool trap_exit);
   gen::Status OnExit(core::Envelope& envelope, bool trap_exit);
@@ -68,6 +74,11 @@ class SupervisorRunner {
   // -- children --
   void Obey();
   void StartProcess(Key key);
+  // A start that has failed is tried again in another turn, so that others are heard meanwhile.
+  void PostponeStart(Key key);
+  void StartPostponed(const StartTimer& timer);
+  // A child that is to be ended and has no process yet: it has ended. False: it has one.
+  bool CancelStart(Key key);
   void StopProcess(Key key);
   void Started(Key key);
   // It has ended, or could not even begin to start: then `error` says why.
@@ -82,7 +93,8 @@ class SupervisorRunner {
   SupervisorChildren children_;
   SupervisorCommands commands_;
   std::deque<Notice> notices_;
-  Key start_now_ = 0;                      // the child whose Init this process waits for
+  Key start_now_ = 0;  // the child whose Init this process waits for
+  std::uint64_t last_postponed_ = 0;
   std::optional<gen::Error> start_error_;  // its
   bool done_ = false;                      // no child is left, and none will be
 };

@@ -56,6 +56,8 @@ std::string SupervisorSpec::Validate() const {
       CheckStrategy("restart.strategy", restart.strategy),
       CheckRange("restart.intensity", restart.intensity, 0, kMost),
       CheckRange("restart.period_s", restart.period_s, 1, kMost),
+      CheckAtLeast("restart.backoff_min", restart.backoff_min, std::chrono::nanoseconds(0)),
+      CheckAtLeast("restart.backoff_max", restart.backoff_max, restart.backoff_min),
   };
   for (const std::string& problem : checks) {
     if (!problem.empty()) return problem;

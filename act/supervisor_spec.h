@@ -48,6 +48,12 @@ struct SupervisorRestart {
   // seconds. 0..1,000,000 and 1..1,000,000.
   int intensity = 5;
   int period_s = 5;
+  // A restart that fails, for the factory throws or the Init fails, is tried again after what has arrived
+  // at the supervisor meanwhile: signals, questions, messages. With `backoff_min` it waits for so long
+  // first, twice as long after each failure in a row, at most for `backoff_max`. Each failure counts
+  // against the intensity. 0: it does not wait; `backoff_max` must not be less than `backoff_min`.
+  std::chrono::nanoseconds backoff_min{0};
+  std::chrono::nanoseconds backoff_max = std::chrono::seconds(30);
   // All and rest for one: the children that are ended for a restart end one after the other, the
   // last one first, instead of all at once. Slower; for children that need each other to end.
   bool keep_order = false;

@@ -29,6 +29,15 @@ TEST_CASE("supervisor spec: what is wrong is named") {
     spec.restart.period_s = 0;
     CHECK(spec.Validate() == "restart.period_s: 0 is outside 1..1000000");
   }
+  SUBCASE("back-off") {
+    spec.restart.backoff_min = std::chrono::nanoseconds(-1);
+    CHECK(spec.Validate() == "restart.backoff_min: -1 ns is less than 0 ns");
+  }
+  SUBCASE("the most back-off") {
+    spec.restart.backoff_min = std::chrono::nanoseconds(8);
+    spec.restart.backoff_max = std::chrono::nanoseconds(7);
+    CHECK(spec.Validate() == "restart.backoff_max: 7 ns is less than 8 ns");
+  }
   SUBCASE("type") {
     spec.type = static_cast<SupervisorType>(9);
     CHECK(spec.Validate() == "type: 9, must be a SupervisorType");

@@ -7,9 +7,11 @@
 #include <future>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <kit/gate.h>
+#include <kit/manual_time.h>
 #include <kit/supervisor.h>
 
 #include "subject.h"
@@ -44,6 +46,8 @@ std::vector<SupervisorChildSpec> Children(int count, const Handlers& handlers = 
 }
 
 struct Supervised : TestNode {
+  using TestNode::TestNode;
+
   gen::PID Start(SupervisorSpec spec) {
     return node.Spawn(MakeSupervisor(std::move(spec), &diary)).value();
   }
@@ -201,6 +205,35 @@ TEST_CASE("supervisor: exit signals of others end it, unless it traps them") {
   CHECK(test.diary.Lines() == Lines{"start a", "end a: shutdown", "terminate: failure"});
 }
 
+TEST_CASE(
+    "supervisor: an exit signal of another ends what its own handler waits for, a child's does "
+    "not") {
+  Supervised test;
+  kit::Gate gate(test.node);
+  const gen::PID supervisor = test.Start({.children = Children(2)});
+  const gen::PID a = test.Child("a");
+  std::vector<std::string> outcomes;
+  std::atomic<int> done{0};
+  const auto wait = [&](SpecSupervisor& self) {
+    auto passed = self.Call<bool>(gate.pid(), kit::EnterGate{}, {.timeout = gen::kInfinite});
+    outcomes.push_back(passed ? "passed" : passed.error().ToString());
+    ++done;
+  };
+  auto first = test.node.CallAsync<bool>(supervisor, ManageChildren{wait}, kPatient);
+  REQUIRE(Eventually([&] { return gate.Entered() == 1; }));
+  test.EndChild(a, kFailure);
+  gate.Admit(1);
+  CHECK(first.get().has_value());
+  CHECK(EventuallyNew(test.node, supervisor, "a", a));
+  auto second = test.node.CallAsync<bool>(supervisor, ManageChildren{wait}, kPatient);
+  REQUIRE(Eventually([&] { return gate.Entered() == 2; }));
+  CHECK(test.node.SendExit(supervisor, kFailure));
+  CHECK(test.Ended(supervisor));
+  CHECK(done == 2);
+  CHECK(outcomes == Lines{"passed", "process terminated: this process is being ended"});
+  gate.Open();
+}
+
 // -- all for one, rest for one --
 
 TEST_CASE("supervisor: all for one ends the others in reverse order and starts all in order") {
@@ -350,6 +383,96 @@ TEST_CASE("supervisor: a factory that throws counts, and the supervisor gives up
   test.EndChild(test.Child("a"), kFailure);
   CHECK(test.Ended(supervisor));
   CHECK(made == 5);  // the first one, and four tries
+}
+
+// A child whose factory works once, and then waits at a gate and throws.
+SupervisorChildSpec FailsSlowly(std::atomic<int>& made, kit::ThreadGate& gate) {
+  return {.name = "a",
+          .factory = gen::ProcessFactory(
+              [&made, hold = gate.Holder()]() -> std::unique_ptr<gen::ProcessBehavior> {
+                if (++made == 1) return Make({}).Make();
+                hold();
+                throw std::runtime_error("no more");
+              },
+              nullptr)};
+}
+
+TEST_CASE("supervisor: each attempt to restart is a turn, others are heard in between") {
+  std::atomic<int> made{0};
+  Supervised test;
+  kit::ThreadGate gate;
+  const gen::PID supervisor = test.Start(
+      {.children = {FailsSlowly(made, gate)}, .restart = {.intensity = 100, .period_s = 1000}});
+  test.EndChild(test.Child("a"), kFailure);
+  REQUIRE(Eventually([&] { return made == 2; }));
+  // In the middle of the first attempt.
+  SUBCASE("exit signal") { CHECK(test.node.SendExit(supervisor, gen::Reason::Shutdown())); }
+  SUBCASE("kill") { CHECK(test.node.Kill(supervisor)); }
+  SUBCASE("stop, behind a question") {
+    auto children = test.node.CallAsync<std::vector<act::SupervisorChild>>(
+        supervisor, act::ChildrenRequest{}, kPatient);
+    std::thread stop([&] { CHECK(test.node.StopProcess(supervisor, kit::kDeadline)); });
+    REQUIRE(Eventually([&] { return test.node.ProcessInfo(supervisor)->messages_queued == 2; }));
+    gate.Open();
+    stop.join();
+    const auto list = children.get().value();
+    REQUIRE(list.size() == 1);
+    CHECK(list[0].state == SupervisorChildState::kWaiting);
+  }
+  gate.Open();
+  CHECK(test.Ended(supervisor));
+  CHECK(made == 2);  // no second attempt came before them
+}
+
+TEST_CASE("supervisor: a child whose restart waits can be ended and started") {
+  std::atomic<int> made{0};
+  const kit::ManualTime time;
+  Supervised test(time.Into());
+  auto children = Children(1);
+  children[0].factory = gen::ProcessFactory(
+      [&made]() -> std::unique_ptr<gen::ProcessBehavior> {
+        if (++made == 2) throw std::runtime_error("not yet");
+        return Make({}).Make();
+      },
+      nullptr);
+  const gen::PID supervisor =
+      test.Start({.children = children, .restart = {.backoff_min = 1s, .backoff_max = 1min}});
+  test.EndChild(test.Child("a"), kFailure);
+  REQUIRE(Eventually([&] { return made == 2; }));
+  CHECK(test.Ask<bool>(supervisor, act::TerminateChildRequest{"a"}));
+  CHECK(ChildrenOf(test.node, supervisor)[0].state == SupervisorChildState::kEnded);
+  CHECK(test.node.Info().timers == 0);
+  CHECK(test.Ask<gen::PID>(supervisor, act::StartChildRequest{"a"}));
+  CHECK(made == 3);
+}
+
+TEST_CASE("supervisor: with a back-off, attempts come later and later, up to a bound") {
+  std::atomic<int> made{0};
+  const kit::ManualTime time;
+  Supervised test(time.Into());
+  auto children = Children(1);
+  children[0].factory = gen::ProcessFactory(
+      [&made]() -> std::unique_ptr<gen::ProcessBehavior> {
+        if (++made == 1 || made == 7) return Make({}).Make();
+        throw std::runtime_error("not yet");
+      },
+      nullptr);
+  const gen::PID supervisor =
+      test.Start({.children = children,
+                  .restart = {.intensity = 100, .backoff_min = 10ms, .backoff_max = 50ms}});
+  const gen::PID a = test.Child("a");
+  test.EndChild(a, kFailure);
+  int attempts = 2;  // the first restart comes at once
+  for (const auto delay : {10ms, 20ms, 40ms, 50ms, 50ms}) {
+    CAPTURE(delay.count());
+    REQUIRE(Eventually([&] { return made == attempts && test.node.Info().timers == 1; }));
+    time.Pass(delay - 1ns);
+    CHECK(test.node.Info().timers == 1);
+    time.Pass(1ns);
+    ++attempts;
+  }
+  CHECK(EventuallyNew(test.node, supervisor, "a", a));
+  CHECK(made == 7);
 }
 
 TEST_CASE("supervisor: a supervisor of supervisors restarts one that has given up") {
