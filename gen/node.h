@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <exception>
 #include <functional>
 #include <future>
 #include <memory>
@@ -162,19 +163,24 @@ class Node : public Messenger {
   //   kNotAllowed  inside a handler, or the node has a clock of its own and catches no signals
   virtual Result<void> WaitForSignal() = 0;
 
-  // As Call, without waiting: the future gets the answer or the error. Any thread, handlers too.
+  // As Call, without waiting: the future gets the answer or the error, or the exception of R's move
+  // constructor, which get() throws. Any thread, handlers too.
   template <class R, class T>
   std::future<Result<R>> CallAsync(const Target& to, T&& request, const CallOptions& options = {}) {
     auto promise = std::make_shared<std::promise<Result<R>>>();
     auto future = promise->get_future();
     CallEnvelopeAsync(to, MakeRequest(std::forward<T>(request), options, to), options.timeout,
                       [promise](Result<core::EnvelopePtr> response) {
-                        if (!response) {
-                          promise->set_value(std::move(response.error()));
-                        } else if (Error* error = (*response)->template ValueAs<Error>()) {
-                          promise->set_value(std::move(*error));
-                        } else {
-                          promise->set_value(TakeResponse<R>(**response));
+                        try {
+                          if (!response) {
+                            promise->set_value(std::move(response.error()));
+                          } else if (Error* error = (*response)->template ValueAs<Error>()) {
+                            promise->set_value(std::move(*error));
+                          } else {
+                            promise->set_value(TakeResponse<R>(**response));
+                          }
+                        } catch (...) {  // of R: the thread that answers has no use for it
+                          promise->set_exception(std::current_exception());
                         }
                       });
     return future;

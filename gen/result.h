@@ -2,6 +2,8 @@
 // reach a value that is not there.
 #pragma once
 
+#include <memory>
+#include <new>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
@@ -37,6 +39,30 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
   using Base::Base;
   Result(Error error)  // NOLINT(google-explicit-constructor): `return error;`
       : Base(tl::unexpected<Error>(std::move(error))) {}
+
+  Result(const Result&) = default;
+  Result& operator=(const Result&) = default;
+  Result(Result&&) = default;
+  Result& operator=(Result&&) = default;
+  ~Result() = default;
+  // Throws what T's move constructor throws. That of tl::expected would end the program.
+  Result(Result&& other) requires(std::is_move_constructible_v<T> &&
+                                  !std::is_nothrow_move_constructible_v<T>)
+      : Base(tl::unexpected<Error>(Error(ErrorCode::kInternal))) {
+    Base& from = other;
+    if (!from.has_value()) {
+      Base::error() = std::move(from.error());
+      return;
+    }
+    Base* const base = this;
+    std::destroy_at(base);
+    try {
+      ::new (static_cast<void*>(base)) Base(tl::in_place, std::move(*from));
+    } catch (...) {
+      ::new (static_cast<void*>(base)) Base(tl::unexpected<Error>(Error(ErrorCode::kInternal)));
+      throw;
+    }
+  }
 
   // The value. Throws BadResult when there is none. That of a temporary result is returned by value,
   // so that `for (auto& [key, text] : node.Inspect(pid).value())` iterates over something that lives.

@@ -33,6 +33,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <system_error>
@@ -109,7 +110,11 @@ class AsioOperation final : public AsyncOperation,
     template <class... Args>
     void operator()(Args&&... args) {
       const auto operation = std::move(operation_);
-      operation->results_.emplace(std::forward<Args>(args)...);
+      try {
+        operation->results_.emplace(std::forward<Args>(args)...);
+      } catch (...) {  // of a result's constructor: for the one who waits
+        operation->thrown_ = std::current_exception();
+      }
       operation->End();
     }
 
@@ -122,8 +127,12 @@ class AsioOperation final : public AsyncOperation,
     std::shared_ptr<AsioOperation> operation_;
   };
 
-  // What it completed with; empty: it never has, because its context has ended.
-  [[nodiscard]] std::optional<std::tuple<Results...>>& results() noexcept { return results_; }
+  // What it completed with; empty: it never has, because its context has ended. Throws what a
+  // result's constructor has thrown.
+  [[nodiscard]] std::optional<std::tuple<Results...>>& results() {
+    if (thrown_ != nullptr) std::rethrow_exception(thrown_);
+    return results_;
+  }
 
  private:
   void End() {
@@ -139,6 +148,7 @@ class AsioOperation final : public AsyncOperation,
   const asio::io_context::executor_type executor_ = io_context().get_executor();
   asio::cancellation_signal signal_;
   std::optional<std::tuple<Results...>> results_;
+  std::exception_ptr thrown_;
   std::atomic<bool> ended_{false};
 };
 

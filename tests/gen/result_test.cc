@@ -129,6 +129,25 @@ TEST_CASE("result: `*` and `->` of an error throw as value() does") {
   CHECK(std::as_const(result)->size() == 4);
 }
 
+TEST_CASE("result: what the value's move constructor throws can be caught, and nothing is lost") {
+  struct Fragile {
+    explicit Fragile(bool throws_in) : throws(throws_in) {}
+    Fragile(Fragile&& other) noexcept(false) : throws(other.throws), text(std::move(other.text)) {
+      if (throws) throw std::runtime_error("broken on the way");
+    }
+    bool throws;
+    std::string text = "a text that is too long to be kept in place";
+  };
+  Result<Fragile> sound(tl::in_place, false);
+  const Result<Fragile> moved(std::move(sound));
+  CHECK(moved.value().text.size() == 43);
+  Result<Fragile> cracked(tl::in_place, true);
+  CHECK_THROWS_AS(Result<Fragile>(std::move(cracked)), std::runtime_error);
+  Result<Fragile> error = Error(ErrorCode::kIncorrect, "number: odd");
+  const Result<Fragile> moved_error(std::move(error));
+  CHECK(moved_error.error().detail() == "number: odd");
+}
+
 TEST_CASE("result: values that errors could be mistaken for") {
   const Result<std::string> text = std::string("text");
   CHECK(text.value() == "text");

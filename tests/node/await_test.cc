@@ -18,6 +18,7 @@
 #include <asio/ip/tcp.hpp>
 #include <asio/local/connect_pair.hpp>
 #include <asio/local/stream_protocol.hpp>
+#include <asio/post.hpp>
 #include <asio/read.hpp>
 #include <asio/read_until.hpp>
 #include <asio/steady_timer.hpp>
@@ -70,6 +71,31 @@ TEST_CASE("Await returns what the operation completes with") {
   asio::write(connection.outer, asio::buffer("lo", 2));
   REQUIRE(answer.get());
   CHECK(read == "hello");
+}
+
+TEST_CASE("what a result's constructor throws is for the one who waits") {
+  struct Fragile {
+    Fragile() = default;
+    Fragile(const Fragile&) { throw std::runtime_error("broken on the way"); }
+  };
+  TestNode t;
+  const gen::PID pid = t.Spawn();
+  std::string thrown;
+  CHECK(t.Run(pid, [&](Subject&) {
+    try {
+      (void)Perform<void(Fragile)>([&](auto handler) {
+        asio::post(IoContext(t.node), [handler = std::move(handler)]() mutable {
+          const Fragile result;
+          handler(result);
+        });
+      });
+    } catch (const std::runtime_error& error) {
+      thrown = error.what();
+    }
+  }));
+  CHECK(thrown == "broken on the way");
+  CHECK(t.node.SendAfter(pid, End{}, 1ns));  // its thread goes on
+  CHECK(t.Ended(pid));
 }
 
 TEST_CASE("an operation's error is Await's, and what is done at once needs no wait") {
