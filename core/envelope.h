@@ -89,6 +89,8 @@ template <class T, class... Arguments>
 [[nodiscard]] EnvelopePtr MakeTaggedEnvelope(std::uint64_t tag, std::uint8_t kind, Lane lane,
                                              Arguments&&... arguments) {
   static_assert(alignof(T) <= kEnvelopeAlignment, "a message may be aligned to 64 bytes at most");
+  static_assert(std::is_nothrow_destructible_v<T>,
+                "a message's destructor must not throw: it runs where nobody could catch it");
   std::uint8_t size_class = 0;
   constexpr std::size_t kBytes = EnvelopeBytes(sizeof(T), alignof(T));
   constexpr std::size_t kTaggedBytes = ((kBytes + 7) & ~std::size_t{7}) + sizeof(tag);

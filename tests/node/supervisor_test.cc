@@ -227,7 +227,9 @@ TEST_CASE(
   CHECK(EventuallyNew(test.node, supervisor, "a", a));
   auto second = test.node.CallAsync<bool>(supervisor, ManageChildren{wait}, kPatient);
   REQUIRE(Eventually([&] { return gate.Entered() == 2; }));
-  CHECK(test.node.SendExit(supervisor, kFailure));
+  // Not the node, which is its parent.
+  REQUIRE(
+      test.Run(test.Spawn(), [&](Subject& self) { CHECK(self.SendExit(supervisor, kFailure)); }));
   CHECK(test.Ended(supervisor));
   CHECK(done == 2);
   CHECK(outcomes == Lines{"passed", "process terminated: this process is being ended"});

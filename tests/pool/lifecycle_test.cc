@@ -216,7 +216,8 @@ TEST_CASE(
   watcher.Watch(pool.pid());
   auto called = HoldInCall(fixture, pool, gate);
   const gen::Reason reason = gen::Reason::Error("the house is sold");
-  fixture.node.SendExit(pool.pid(), reason).value();
+  // Not the node's, which is its parent.
+  watcher.Run([&](Prober& self) { self.SendExit(pool.pid(), reason).value(); }).value();
   CHECK(called.get().error() == gen::ErrProcessTerminated);
   REQUIRE(watcher.EventuallyDown(pool.pid()));
   CHECK(watcher.inbox().ReasonOf(pool.pid()) == reason);
@@ -241,7 +242,8 @@ TEST_CASE("C34 What the pool's own handler waits for goes on: workers that end, 
   }
   auto called = HoldInCall(fixture, pool, gate);
   if (traps) {
-    fixture.node.SendExit(pool.pid(), gen::Reason::Error("not meant")).value();
+    const gen::Reason reason = gen::Reason::Error("not meant");
+    watcher.Run([&](Prober& self) { self.SendExit(pool.pid(), reason).value(); }).value();
   } else {
     fixture.node.SendExit(workers[0], gen::Reason::Error("broken")).value();
     REQUIRE(fixture.EventuallyGone(workers[0]));

@@ -91,7 +91,8 @@ class Caller : public act::Actor {
 
  private:
   gen::Status Init(const gen::Args&) override {
-    return Send(Self(), 0) ? gen::Continue() : gen::Stop();
+    Send(Self(), 0).value();
+    return gen::Continue();
   }
   gen::Status HandleMessage(gen::PID, gen::Message&) override {
     for (int i = 0; i < 10; ++i) {
