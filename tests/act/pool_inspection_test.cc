@@ -102,7 +102,7 @@ TEST_CASE("pool inspection: requests that expired at the pool itself are unhandl
 TEST_CASE("pool inspection: the waiting time follows Little's law") {
   PoolFigures figures;
   figures.uptime = 2'000'000'000;
-  figures.counters.handled = 1000;  // 500 a second
+  figures.handled = 1000;  // 500 a second
   figures.queued_at_pool = 50;
   CHECK(InspectPool(figures, {}, {}).at("queue_wait_estimate_us") == "100000");
   figures.queued_at_pool = 0;

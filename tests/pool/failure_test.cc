@@ -461,7 +461,8 @@ TEST_CASE("C20 What was handled at the crash is not run again, and its caller is
         fixture.node.Call<Answer>(pool.pid(), Ask{0, kit::CrashCall("boom")}, patient);
     REQUIRE_FALSE(answer.has_value());
     CHECK(answer.error() == gen::ErrProcessTerminated);
-    CHECK(answer.error().ToString() == "process terminated: panic: boom (handling ergon::kit::Ask)");
+    CHECK(answer.error().ToString() ==
+          "process terminated: panic: boom (handling ergon::kit::Ask)");
   }
   SUBCASE("from a process") {
     kit::ProberHandle caller(fixture.node);
@@ -496,7 +497,8 @@ TEST_CASE("C20 What was handled at the crash is not run again, and its caller is
     gate.Open();
     const auto told = answer.get();
     REQUIRE_FALSE(told.has_value());
-    CHECK(told.error().ToString() == "process terminated: panic: after waiting (handling ergon::kit::Ask)");
+    CHECK(told.error().ToString() ==
+          "process terminated: panic: after waiting (handling ergon::kit::Ask)");
   }
   REQUIRE(pool.EventuallyAtRest());
   REQUIRE(pool.EventuallyComplete(2));

@@ -143,6 +143,8 @@ void CheckMessages(Simulation& sim, bool faulty) {
   const std::uint64_t lost = Figure(node, pool, "messages_lost");
   CHECK(unhandled <= lost);
   if (!faulty) CHECK(lost == 0);
+  // Whatever crashes, is killed or resized: what was accepted is handled, or ends with who handled it.
+  CHECK(lost == Figure(node, pool, "messages_lost_crashed"));
   CHECK(Figure(node, pool, "messages_queued") == 0);
   CHECK(Figure(node, pool, "messages_handled") + lost == accepted.size());
   CHECK(Figure(node, pool, "messages_forwarded") == accepted.size());

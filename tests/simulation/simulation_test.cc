@@ -133,8 +133,8 @@ TEST_CASE("simulation: nodes stop in virtual time, also from a handler") {
   CHECK(one.Send(stopper, Number{}));
   sim.StopNode("two@localhost", 10ms);
   sim.RunUntilIdle();
-  CHECK(one.Send(stopper, Number{}).error() == gen::ErrProcessTerminated);
-  CHECK(two.Send(relay, Number{}).error() == gen::ErrProcessTerminated);
+  CHECK(one.Send(stopper, Number{}).error() == gen::ErrNodeTerminated);
+  CHECK(two.Send(relay, Number{}).error() == gen::ErrNodeTerminated);
   CHECK(answers[0].get().value() == 1);  // it was being handled: the node waited
 }
 

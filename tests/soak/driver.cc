@@ -45,6 +45,7 @@ std::chrono::microseconds Driver::UpTo(int microseconds) {
 }
 
 Errand Driver::MessageErrand() {
+  if (stage_.crash_every != 0 && Below(stage_.crash_every) == 0) return {Deed::kThrow};
   const std::uint64_t dice = Below(20'000);
   if (dice < 4) return {Deed::kThrow};
   if (dice < 6) return {Deed::kThrowOddly};

@@ -111,8 +111,11 @@ void CheckPool(gen::Node& node, const std::string& name, const Incarnation& inca
   verdict.Check(crashed == incarnation.crashed.load(),
                 "{}: messages_lost_crashed is {}, but {} handlers failed", name, crashed,
                 incarnation.crashed.load());
+  const std::uint64_t full = Number(pool, "messages_lost_full");
+  verdict.Check(full == 0, "{}: {} messages were dropped for want of room, by no policy", name,
+                full);
   losses.crashed += crashed;
-  losses.full += Number(pool, "messages_lost_full");
+  losses.full += full;
   losses.terminated += Number(pool, "messages_lost_terminated");
 }
 

@@ -38,7 +38,9 @@ class Soak {
       : options_(options),
         node_(node),
         load_(stage_, node, options.seed, options.detached),
-        shows_progress_(options.progress && ::isatty(STDERR_FILENO) != 0) {}
+        shows_progress_(options.progress && ::isatty(STDERR_FILENO) != 0) {
+    stage_.crash_every = options.crash_every;
+  }
 
   bool Run() {
     const auto begin = Clock::now();

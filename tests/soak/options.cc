@@ -46,6 +46,10 @@ std::variant<Options, int> ParseOptions(int count, char** words) {
   app.add_option("--workers", options.workers, "Threads of the node; default: as many as cores")
       ->option_text("N")
       ->check(CLI::Range(2, 1024));
+  app.add_option("--crash-every", options.crash_every,
+                 "One message of so many makes its handler throw, besides the usual faults")
+      ->option_text("N")
+      ->check(CLI::Range(std::int64_t{1}, kMostMessages));
   app.add_flag("--detached,!--no-detached", options.detached,
                "Some processes have threads of their own (default)");
   app.add_flag("--progress,!--no-progress", options.progress,

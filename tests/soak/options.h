@@ -9,9 +9,10 @@ namespace ergon::soak {
 struct Options {
   std::int64_t seconds = 20;
   std::uint64_t seed = 1;
-  int workers = 0;             // 0: as many as there are cores
-  std::uint64_t messages = 0;  // 0: as many as there is time for
-  bool detached = true;        // some processes have threads of their own
+  int workers = 0;                // 0: as many as there are cores
+  std::uint64_t messages = 0;     // 0: as many as there is time for
+  std::uint64_t crash_every = 0;  // messages; 0: only now and then
+  bool detached = true;           // some processes have threads of their own
   bool progress = true;
 };
 

@@ -40,6 +40,8 @@ inline constexpr int kErrorCodes = static_cast<int>(gen::ErrorCode::kOverloaded)
 struct Stage {
   Ledger ledger;
   std::atomic<bool> stopping{false};
+  // Besides the other faults, one message of so many makes its handler throw; 0: none.
+  std::uint64_t crash_every = 0;
 
   // How many of the next spawns of workers and targets fail.
   std::atomic<int> factories_to_fail{0};

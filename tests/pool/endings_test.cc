@@ -1,0 +1,262 @@
+// Endings that meet each other: a pool is asked to end while its workers crash, start, or wait for their turn.
+#include <atomic>
+#include <future>
+#include <numeric>
+
+#include <kit/node_fixture.h>
+#include <kit/strategies.h>
+#include <kit/threads.h>
+
+namespace ergon {
+namespace {
+
+using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
+using kit::Answer;
+using kit::Ask;
+using kit::Crash;
+using kit::Eventually;
+using kit::ForEachStrategy;
+using kit::Hold;
+using kit::Job;
+using kit::Then;
+
+std::vector<int> Sequence(int first, int count) {
+  std::vector<int> values(static_cast<std::size_t>(count));
+  std::iota(values.begin(), values.end(), first);
+  return values;
+}
+
+act::PoolOptions With(act::PoolOptions options, const act::PoolStrategy& strategy) {
+  options.strategy = strategy;
+  return options;
+}
+
+// Who starts from now on waits in its Init.
+void HoldStarts(kit::NodeFixture& fixture, const kit::Gate& gate) {
+  fixture.workers->SetInit(Hold(gate));
+}
+
+enum class Ending { kExitSignal, kStopProcess, kNodeStop };
+
+TEST_CASE(
+    "Endings: what waits for a replacement that starts is handled, however the pool is ended") {
+  for (const Ending ending : {Ending::kExitSignal, Ending::kStopProcess, Ending::kNodeStop}) {
+    ForEachStrategy([&](const act::PoolStrategy& strategy) {
+      kit::NodeFixture fixture;
+      auto pool = fixture.StartPool(With(fixture.Options(1), strategy));
+      kit::Gate start(fixture.node);
+      kit::Gate busy(fixture.node);
+      const gen::PID first = pool.Workers()[0];
+      fixture.node.Send(pool.pid(), Job{-1, Hold(busy)}).value();
+      REQUIRE(Eventually([&] { return busy.Entered() == 1; }));
+      for (int i = 0; i < 20; ++i) fixture.node.Send(pool.pid(), Job{i}).value();
+      HoldStarts(fixture, start);
+      fixture.node.Kill(first).value();
+      REQUIRE(Eventually([&] { return start.Entered() == 1; }));
+      REQUIRE(Eventually([&] { return pool.Stats()["messages_queued"] == 20; }));
+      kit::Threads threads;
+      switch (ending) {
+        case Ending::kExitSignal:
+          fixture.node.SendExit(pool.pid(), gen::Reason::Shutdown()).value();
+          break;
+        case Ending::kStopProcess:
+          threads.Start([&] { (void)fixture.node.StopProcess(pool.pid(), kit::kDeadline); });
+          break;
+        case Ending::kNodeStop:
+          threads.Start([&] { fixture.node.Stop(); });
+          break;
+      }
+      REQUIRE(Eventually([&] {
+        return !fixture.node.Send(pool.pid(), Job{100}).has_value();  // it takes nothing more
+      }));
+      start.Open();
+      threads.Join();
+      REQUIRE(fixture.EventuallyGone(pool.pid()));
+      auto handled = fixture.workers->done.Values();
+      std::erase(handled, 100);  // what came before the pool knew
+      CHECK(handled == Sequence(0, 20));
+    });
+  }
+}
+
+TEST_CASE("Endings: a worker that crashes while the pool ends: another one handles its queue") {
+  ForEachStrategy([&](const act::PoolStrategy& strategy) {
+    kit::NodeFixture fixture;
+    auto pool = fixture.StartPool(With(fixture.Options(2), strategy));
+    kit::Gate gate(fixture.node);
+    for (int i = 0; i < 40; ++i) {
+      // Every fourth is a bad one; all wait until the pool is about to end.
+      if (i % 4 == 3) {
+        fixture.node.Send(pool.pid(), Job{i, Then(Hold(gate), Crash("bad"))}).value();
+      } else {
+        fixture.node.Send(pool.pid(), Job{i, Hold(gate)}).value();
+      }
+    }
+    REQUIRE(Eventually([&] { return gate.Entered() == 2; }));
+    pool.End(gen::Reason::Normal()).value();
+    REQUIRE(Eventually([&] { return !fixture.node.Send(pool.pid(), Job{99}).has_value(); }));
+    gate.Open();
+    REQUIRE(fixture.EventuallyGone(pool.pid()));
+    auto begun = fixture.workers->jobs.SortedValues();
+    std::erase(begun, 99);
+    CHECK(begun == Sequence(0, 40));
+  });
+}
+
+// A pool of pools.
+act::PoolOptions Nested(const kit::NodeFixture& fixture, int outer, int inner) {
+  act::PoolOptions options = fixture.Options(outer);
+  options.worker_factory = gen::Factory<kit::ManagedPool>(fixture.pools);
+  options.worker_args = gen::MakeArgs(fixture.Options(inner));
+  return options;
+}
+
+TEST_CASE(
+    "Endings: an inner pool that is taken out now leaves what waits at its workers to the others") {
+  kit::NodeFixture fixture;
+  auto pool = fixture.StartPool(Nested(fixture, 2, 2));
+  kit::Gate gate(fixture.node);
+  for (int i = 0; i < 100; ++i) fixture.node.Send(pool.pid(), Job{i, Hold(gate)}).value();
+  REQUIRE(Eventually([&] { return gate.Entered() == 4; }));
+  REQUIRE(pool.ShrinkNow(1).value() == 1);
+  // Two were being handled there.
+  REQUIRE(Eventually([&] { return pool.Stats()["messages_salvaged"] >= 48; }));
+  gate.Open();
+  REQUIRE(Eventually([&] { return fixture.workers->jobs.size() == 100; }));
+  CHECK(fixture.workers->jobs.SortedValues() == Sequence(0, 100));
+  REQUIRE(pool.EventuallyAtRest());
+  const auto stats = pool.Stats();
+  CAPTURE(stats.ToString());
+  CHECK(stats["messages_forwarded"] == 100);
+  CHECK(stats["messages_handled"] + stats["messages_lost"] == 100);
+  CHECK(stats["messages_lost"] <= 2);  // those may just have been done
+  CHECK(stats["messages_lost"] == stats["messages_lost_crashed"]);
+}
+
+TEST_CASE("Endings: three pools deep, the one in the middle is killed") {
+  kit::NodeFixture fixture;
+  act::PoolOptions options = fixture.Options(2);
+  options.worker_factory = gen::Factory<kit::ManagedPool>(fixture.pools);
+  options.worker_args = gen::MakeArgs(Nested(fixture, 2, 1));
+  auto pool = fixture.StartPool(options);
+  kit::Gate gate(fixture.node);
+  for (int i = 0; i < 80; ++i) fixture.node.Send(pool.pid(), Job{i, Hold(gate)}).value();
+  REQUIRE(Eventually([&] { return gate.Entered() == 4; }));
+  fixture.node.Kill(pool.Workers()[0]).value();
+  REQUIRE(Eventually([&] { return pool.Stats()["messages_salvaged"] >= 38; }));
+  gate.Open();
+  REQUIRE(Eventually([&] { return fixture.workers->jobs.size() == 80; }));
+  CHECK(fixture.workers->jobs.SortedValues() == Sequence(0, 80));
+  REQUIRE(pool.EventuallyAtRest());
+  const auto stats = pool.Stats();
+  CAPTURE(stats.ToString());
+  CHECK(stats["messages_forwarded"] == 80);
+  CHECK(stats["messages_handled"] + stats["messages_lost_crashed"] == 80);
+}
+
+TEST_CASE("Endings: workers of inner pools crash while inner pools leave: each message once") {
+  for (int round = 0; round < kit::Scaled(20, 4); ++round) {
+    kit::NodeFixture fixture;
+    auto pool = fixture.StartPool(Nested(fixture, 4, 2));
+    std::vector<std::future<gen::Result<Answer>>> answers;
+    constexpr int kCount = 400;
+    std::vector<bool> bad(kCount);
+    for (int i = 0; i < kCount; ++i) {
+      bad[static_cast<std::size_t>(i)] = i % 10 == 9;
+      Ask ask{i};
+      if (i % 10 == 9) ask.then = kit::CrashCall("bad");
+      answers.push_back(
+          fixture.node.CallAsync<Answer>(pool.pid(), std::move(ask), {.timeout = kit::kDeadline}));
+      if (i % 100 == 50) {
+        CHECK(pool.Shrink(1));
+        CHECK(pool.Grow(1));
+      }
+    }
+    for (int i = 0; i < kCount; ++i) {
+      CAPTURE(i);
+      const auto answer = answers[static_cast<std::size_t>(i)].get();
+      if (bad[static_cast<std::size_t>(i)]) {
+        REQUIRE_FALSE(answer.has_value());
+        CHECK(answer.error() == gen::ErrProcessTerminated);
+      } else {
+        CHECK(answer.value().value == i);
+      }
+    }
+    CHECK(fixture.workers->calls.SortedValues() == Sequence(0, kCount));
+  }
+}
+
+TEST_CASE("Endings: by key: a graceful stop does not wait for a place that nobody will take soon") {
+  kit::NodeFixture fixture;
+  auto options = With(fixture.Options(2), kit::ByValue());
+  options.restart_backoff_min = 1h;
+  options.restart_backoff_max = 1h;
+  options.shutdown_timeout = 1h;
+  auto pool = fixture.StartPool(options);
+  // The second failure in a row at one place.
+  for (int i = 0; i < 2; ++i) {
+    const auto workers = pool.Workers();
+    REQUIRE(workers.size() == 2);
+    const std::int64_t restarts = pool.Stats()["worker_restarts"];
+    fixture.node.Kill(workers[0]).value();
+    if (i == 0) REQUIRE(Eventually([&] { return pool.Stats()["worker_restarts"] > restarts; }));
+    if (i == 0) REQUIRE(pool.EventuallyComplete(2));
+  }
+  REQUIRE(Eventually([&] { return pool.Stats()["workers_ready"] == 1; }));
+  for (int i = 0; i < 50; ++i) fixture.node.Send(pool.pid(), Job{i}).value();
+  // Half of the keys wait for the place.
+  CHECK(pool.Stats()["messages_queued"] > 0);
+  fixture.node.StopProcess(pool.pid(), kit::kDeadline).value();
+  CHECK(fixture.workers->done.SortedValues() == Sequence(0, 50));
+}
+
+TEST_CASE("Endings: a pool that gives up tells at once those whom nobody is there for") {
+  for (const bool broadcast : {false, true}) {
+    CAPTURE(broadcast);
+    kit::NodeFixture fixture;
+    auto options =
+        With(fixture.Options(1), broadcast ? act::PoolStrategy::Broadcast<Ask>() : kit::ByValue());
+    options.max_restarts = 1;
+    options.shutdown_timeout = 1h;
+    auto pool = fixture.StartPool(options);
+    kit::Gate start(fixture.node);
+    kit::Gate busy(fixture.node);
+    fixture.node.Send(pool.pid(), Job{0, Hold(busy)}).value();
+    REQUIRE(Eventually([&] { return busy.Entered() == 1; }));
+    auto waits = fixture.node.CallAsync<Answer>(pool.pid(), Ask{1}, {.timeout = 1h});
+    HoldStarts(fixture, start);
+    fixture.node.Kill(pool.Workers()[0]).value();
+    REQUIRE(Eventually([&] { return start.Entered() == 1; }));
+    auto comes_later = fixture.node.CallAsync<Answer>(pool.pid(), Ask{2}, {.timeout = 1h});
+    REQUIRE(Eventually([&] { return pool.Stats()["messages_queued"] >= 1; }));
+    for (const gen::PID worker : fixture.ChildrenOf(pool.pid())) (void)fixture.node.Kill(worker);
+    // One restart too many.
+    CHECK_FALSE(waits.get().has_value());
+    CHECK_FALSE(comes_later.get().has_value());
+    REQUIRE(fixture.EventuallyGone(pool.pid()));
+  }
+}
+
+TEST_CASE("Least loaded: one worker is stuck, the others share the work evenly") {
+  constexpr int kCalls = kit::Scaled(20'000, 10);
+  kit::NodeFixture fixture;
+  auto pool = fixture.StartPool(With(fixture.Options(8), act::PoolStrategy::LeastLoaded()));
+  kit::Gate gate(fixture.node);
+  fixture.node.Send(pool.pid(), Job{-1, Hold(gate)}).value();
+  REQUIRE(Eventually([&] { return gate.Entered() == 1; }));
+  std::map<gen::PID, int> shares;
+  for (int i = 0; i < kCalls; ++i) {
+    ++shares
+        [fixture.node.Call<Answer>(pool.pid(), Ask{i}, {.timeout = kit::kDeadline}).value().worker];
+  }
+  CHECK(shares.size() == 7);
+  for (const auto& [worker, share] : shares) {
+    CAPTURE(share);
+    CHECK(share >= kCalls / 7 * 9 / 10);
+    CHECK(share <= kCalls / 7 * 11 / 10);
+  }
+  gate.Open();
+}
+
+}  // namespace
+}  // namespace ergon
