@@ -40,7 +40,7 @@ struct NodeOptions {
   std::chrono::nanoseconds turn_time = std::chrono::microseconds(20);
   // With slow handlers a turn ends before that, after the handler with which it has lasted so long,
   // 0..1 s; 0: not for that. So what is ready waits for one handler of each worker, or for this time.
-  // No handler is interrupted. A process that has been quick is looked at every 8 messages only, with
+  // No handler is interrupted. A process that has been quick is looked at every 16 messages only, with
   // a clock of 1 to 10 ms (the kernel's tick): its first slow turn may last so much longer. A handler
   // that has waited, as in a Call, begins a time slice of its own. Not in a simulation.
   std::chrono::nanoseconds turn_limit = std::chrono::milliseconds(1);

@@ -56,7 +56,7 @@ class BasicTurnBudget {
  public:
   // Messages between two looks at a process that has been quick; fewer before the first one, so that
   // a process that has only slow handlers is known soon.
-  static constexpr int kStride = 8;
+  static constexpr int kStride = 16;
   static constexpr int kFirstStride = 4;
 
   // Of the options, `throughput`, `turn_ns` (0: exactly `throughput` messages) and `turn_limit_ns`
