@@ -36,15 +36,22 @@ class PoolRunner;
 // if the pool has one worker, also when that is replaced.
 //
 // All full. A send returns ErrProcessMailboxFull, a Call too, at once. So it is with kOverloaded and
-// PoolOptions::admission_limit.
+// PoolOptions::admission_limit. The log tells once when that begins, and once when it is over.
 //
-// A worker ends, for whatever reason: it is replaced, by one with the same factory and arguments.
-// What waited in its mailbox goes to the others, or to its successor. The message it was handling
-// is not handled again; a caller gets the error at once. Workers that keep ending are replaced more
-// and more slowly (PoolOptions); none is given up.
+// A worker ends, for whatever reason: it is replaced, by one with the same factory and arguments, at once
+// if it had handled a message. One that fails before its first, again and again, is replaced more and
+// more slowly (PoolOptions); none is given up. What waited in its mailbox goes to the others as far as they
+// have room, and to its successor; it is never dropped for want of room. The message it was handling is not
+// handled again; a caller gets the error at once.
 //
-// The pool is asked to end: it takes nothing more, its workers handle what they have, at most for
-// PoolOptions::shutdown_timeout. A killed pool ends at once. Workers never outlive their pool.
+// While workers are missing, the pool itself takes as many messages as they would, less what it keeps for
+// them; then senders get ErrProcessMailboxFull. So no more messages wait than the size times the bound
+// of a mailbox, however many workers crash, and one or two that were on their way.
+//
+// The pool is asked to end: it takes nothing more, its workers handle what there is, at most for
+// PoolOptions::shutdown_timeout. What waits for a worker that is missing, or is left by one that crashes
+// meanwhile, goes to another, a new one if need be. A killed pool ends at once. Workers never outlive
+// their pool. A pool that is a worker of another one leaves to that what its own workers had not begun.
 //
 // Inspection answers, besides what HandleInspect adds ("worker" stands for all "worker.<n>"):
 //   pool_size                workers, including those being replaced
@@ -58,15 +65,15 @@ class PoolRunner;
 //   messages_overloaded      of those, refused because of PoolOptions::admission_limit
 //   workers_ready, workers_busy, workers_starting, workers_leaving
 //   messages_queued          waiting, at workers and at the pool
-//   messages_handled         by workers, also those that have ended
+//   messages_handled         by workers, also those that have ended; by the workers of those that are pools
 //   messages_expired         requests that were skipped because their caller had stopped waiting; they
 //                            count as handled, those in the pool's own mailbox as unhandled
 //   messages_salvaged        taken over from workers that had ended
 //   messages_drained         handled by workers after RemoveWorkers had taken them out
 //   messages_lost            accepted but not handled, the sum of
 //   messages_lost_crashed      being handled when the worker failed
-//   messages_lost_full         all workers were full: dropped by one of them (worker_mailbox), or by
-//                              the pool when it had to forward them itself
+//   messages_lost_full         dropped for want of room: by a worker_mailbox that drops, or its stash
+//   messages_lost_missed       copies of a broadcast for workers that were full, others were not
 //   messages_lost_terminated   left over when the pool ended
 //   queue_wait_estimate_us   how long a message waits, from the mean rate since the start
 //   state                    running, stopping

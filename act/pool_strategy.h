@@ -80,7 +80,7 @@ class PoolStrategy {
   //
   // A request is answered with BroadcastAnswers: what each worker has answered, or why it has not; a worker
   // has nine tenths of the time that the caller waits. A worker whose mailbox is full misses a message, which
-  // is counted as lost; if all are full, as many wait at the pool as may wait at one worker, and after that
+  // is counted (messages_lost_missed); if all are full, as many wait at the pool as may wait at one worker, and after that
   // senders get errors. What waits at a worker that fails is for its successor; at one that is
   // taken out "now", it is dropped, as the others have had it.
   template <class... T>

@@ -71,7 +71,7 @@ struct NodeOptions {
   // Receives each log line, already formatted, instead of standard error; one at a time. On the thread
   // that has something to tell: a process's, the timers', the watchdog's, or one of the caller's own that
   // uses the node. It may look at the node (Info, ProcessInfo), but must not wait for it, nor cause a line
-  // itself, which would wait for it to return: a send to a pool whose workers are all full does. A line
+  // itself, which would wait for it to return. A line
   // at which it throws is lost; the first one is told on standard error.
   std::function<void(LogLevel level, const std::string& line)> log_sink = nullptr;
 

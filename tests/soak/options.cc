@@ -42,7 +42,8 @@ std::variant<Options, int> ParseOptions(int count, char** words) {
       ->option_text("N")
       ->check(CLI::Range(std::int64_t{1}, kMostMessages));
   app.add_option("--seed", options.seed, "Where all random decisions come from; default: 1")
-      ->option_text("N");
+      ->option_text("N")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--workers", options.workers, "Threads of the node; default: as many as cores")
       ->option_text("N")
       ->check(CLI::Range(2, 1024));
