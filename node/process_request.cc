@@ -141,6 +141,8 @@ gen::Result<void> Process::PassOn(gen::PID to, core::Envelope& envelope) {
 }
 
 gen::Result<void> Process::HandOver(gen::PID to, gen::PID from, gen::Ref ref) {
+  if (!InOwnTurn()) [[unlikely]]
+    return NotInOwnTurn("HandOver");
   const bool is_current = current_ != nullptr && IsRequest(*current_) && !answered_ &&
                           current_->ref == ref.id && gen::PID::FromAddress(current_->from) == from;
   ProcessCold* const cold = ColdIfAny();

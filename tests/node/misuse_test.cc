@@ -40,6 +40,7 @@ void CheckAllRefused(Subject& self, gen::PID other) {
   CheckRefused(self.SendEvery(other, 1, 1ms), "SendEvery");
   CheckRefused(self.SendExit(other, gen::Reason::Shutdown()), "SendExit");
   CheckRefused(self.SendResponse(other, self.MakeRef(), 1), "SendResponse");
+  CheckRefused(self.HandOver(other, other, self.MakeRef()), "HandOver");
   CheckRefused(self.Call<int>(other, 1), "Call");
   CheckRefused(self.Inspect(other), "Call");
   CheckRefused(self.Request(other, 1), "Request");
