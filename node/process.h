@@ -295,9 +295,10 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   void OpenMailbox(const gen::ProcessOptions& options, std::unique_ptr<gen::MailboxQueue> queue);
   // Nobody can send any more. What is stashed, and what a queue of its own holds, goes to `waiting`.
   core::Mailbox::Rest CloseMailbox(std::vector<core::EnvelopePtr>& waiting);
-  // Messages of normal priority have to wait: for the pool's own reasons, or because it is suspended.
+  // False: messages of normal priority have to wait, for the pool's own reasons, or because it is suspended. A
+  // pool that is asked to stop takes those that were sent before, however long it would have held them.
   [[nodiscard]] bool TakesMain() const {
-    return !hold_main_ && !suspended_.load(std::memory_order_relaxed);
+    return (!hold_main_ || IsAskedToStop()) && !suspended_.load(std::memory_order_relaxed);
   }
   // The next one to handle, or null.
   [[nodiscard]] core::Envelope* NextEnvelope() {

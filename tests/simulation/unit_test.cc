@@ -165,7 +165,8 @@ TEST_CASE("unit: monitors, links and ends") {
 TEST_CASE("unit: exceptions and a failed Init") {
   Unit unit(gen::Factory<Counter>(0));
   unit.Send(unit.NewPID(), Add{-1});
-  CHECK(unit.ended()->ToString() == "panic: less than nothing (handling ergon::testkit::(anonymous namespace)::Add)");
+  CHECK(unit.ended()->ToString() ==
+        "panic: less than nothing (handling ergon::testkit::(anonymous namespace)::Add)");
   const Unit failed(gen::Factory<Counter>(0), gen::MakeArgs(true));
   CHECK(failed.ended()->ToString() == "told so");
   CHECK_THROWS_AS(failed.ExpectLog(gen::LogLevel::kInfo, "bye"), ExpectationFailed);
