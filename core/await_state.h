@@ -88,8 +88,7 @@ class AwaitState {
       const std::uint64_t tag = word & kTagMask;
       if ((tag != kRunning && tag != kParked) || IdOf(word) != id) return false;
       if ((word & kBegunBit) != 0) return true;
-      if (word_.compare_exchange_weak(word, word | kBegunBit, std::memory_order_relaxed,
-                                      std::memory_order_acquire)) {
+      if (word_.compare_exchange_weak(word, word | kBegunBit, std::memory_order_acquire)) {
         return true;
       }
     }

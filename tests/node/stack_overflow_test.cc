@@ -14,13 +14,13 @@ extern char** environ;  // NOLINT(readability-redundant-declaration)
 namespace ergon::node {
 namespace {
 
-struct End {
+struct ProgramEnd {
   std::string errors;  // what it has written to standard error
   int signal = 0;      // 0: none
   int status = 0;
 };
 
-End Run(std::string way) {
+ProgramEnd Run(std::string way) {
   std::array<int, 2> pipe_ends{};
   REQUIRE(pipe(pipe_ends.data()) == 0);
   posix_spawn_file_actions_t actions;
@@ -34,7 +34,7 @@ End Run(std::string way) {
   const int failed = posix_spawn(&child, program.c_str(), &actions, nullptr, words.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   close(pipe_ends[1]);
-  End end;
+  ProgramEnd end;
   if (failed == 0) {
     std::array<char, 4096> buffer{};
     for (ssize_t got = 0; (got = read(pipe_ends[0], buffer.data(), buffer.size())) > 0;) {
@@ -57,7 +57,7 @@ TEST_CASE("stack overflow: the process is named, and the program ends as without
           doctest::skip(kit::kSanitized)) {  // they have a report of their own
   const auto says = [](const char* way, const std::string& middle) {
     CAPTURE(way);
-    const End end = Run(way);
+    const ProgramEnd end = Run(way);
     CAPTURE(end.errors);
     CHECK(end.signal == SIGSEGV);
     CHECK(end.errors.starts_with("ergon: <overflow@localhost."));
@@ -77,7 +77,7 @@ TEST_CASE("stack overflow: other faults are not the library's affair" *
           doctest::skip(kit::kSanitized)) {
   for (const char* way : {"null", "sent"}) {
     CAPTURE(way);
-    const End end = Run(way);
+    const ProgramEnd end = Run(way);
     CHECK(end.signal == SIGSEGV);
     CHECK(end.errors.empty());
   }
@@ -85,11 +85,11 @@ TEST_CASE("stack overflow: other faults are not the library's affair" *
 
 TEST_CASE("stack overflow: a handler that the program has installed before has the last word" *
           doctest::skip(kit::kSanitized)) {
-  const End overflow = Run("own");
+  const ProgramEnd overflow = Run("own");
   CHECK(overflow.status == 7);
   CHECK(overflow.errors.starts_with("ergon: <overflow@localhost."));
   CHECK(overflow.errors.ends_with(std::string(kStack) + "own handler\n"));
-  const End null = Run("own-null");
+  const ProgramEnd null = Run("own-null");
   CHECK(null.status == 8);
   CHECK(null.errors == "own handler\n");
 }
