@@ -67,8 +67,7 @@ gen::Result<void> Runtime::StopAfterQueue(gen::PID pid, const gen::Reason& reaso
   Interrupt(*process, pid, false);  // it may be in AwaitOrStop
   // Sequentially consistent; partner: Process::SetSuspended. Nobody may be left to resume it. A pool may hold
   // its Main lane, in which the order waits: the signal makes it look again (Process::TakesMain).
-  if (process->suspended_.load(std::memory_order_seq_cst) ||
-      process->pool_.load(std::memory_order_acquire) != nullptr) {
+  if (process->suspended_.load(std::memory_order_seq_cst) || process->IsPool()) {
     auto resume = core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kResume),
                                    core::Lane::kUrgent);
     resume->from = Self().ToAddress();

@@ -295,10 +295,16 @@ class Process final : public core::Schedulable, public gen::ProcessHost, private
   void OpenMailbox(const gen::ProcessOptions& options, std::unique_ptr<gen::MailboxQueue> queue);
   // Nobody can send any more. What is stashed, and what a queue of its own holds, goes to `waiting`.
   core::Mailbox::Rest CloseMailbox(std::vector<core::EnvelopePtr>& waiting);
-  // False: messages of normal priority have to wait, for the pool's own reasons, or because it is suspended. A
-  // pool that is asked to stop takes those that were sent before, however long it would have held them.
+  // False: messages of normal priority have to wait, for the behaviour's own reasons, or because it is suspended.
   [[nodiscard]] bool TakesMain() const {
-    return (!hold_main_ || IsAskedToStop()) && !suspended_.load(std::memory_order_relaxed);
+    return (!hold_main_ || HoldIsOver()) && !suspended_.load(std::memory_order_relaxed);
+  }
+  // A pool that is asked to stop takes what was sent before, however long it would have held that.
+  [[nodiscard]] bool HoldIsOver() const { return IsAskedToStop() && IsPool(); }
+  // It has workers, alive or not. Any thread.
+  [[nodiscard]] bool IsPool() const {
+    const PoolSlot* slot = pool_.load(std::memory_order_acquire);  // partner: GetPoolSlot
+    return slot != nullptr && slot->rotation.size() != 0;
   }
   // The next one to handle, or null.
   [[nodiscard]] core::Envelope* NextEnvelope() {
