@@ -167,22 +167,16 @@ class Node : public Messenger {
   // constructor, which get() throws. Any thread, handlers too.
   template <class R, class T>
   std::future<Result<R>> CallAsync(const Target& to, T&& request, const CallOptions& options = {}) {
-    auto promise = std::make_shared<std::promise<Result<R>>>();
-    auto future = promise->get_future();
+    // What R throws goes into the future: the thread that answers has no use for it.
+    auto task = std::make_shared<std::packaged_task<Result<R>(Result<core::EnvelopePtr>&)>>(
+        [](Result<core::EnvelopePtr>& response) -> Result<R> {
+          if (!response) return std::move(response.error());
+          if (Error* error = (*response)->template ValueAs<Error>()) return std::move(*error);
+          return TakeResponse<R>(**response);
+        });
+    auto future = task->get_future();
     CallEnvelopeAsync(to, MakeRequest(std::forward<T>(request), options, to), options.timeout,
-                      [promise](Result<core::EnvelopePtr> response) {
-                        try {
-                          if (!response) {
-                            promise->set_value(std::move(response.error()));
-                          } else if (Error* error = (*response)->template ValueAs<Error>()) {
-                            promise->set_value(std::move(*error));
-                          } else {
-                            promise->set_value(TakeResponse<R>(**response));
-                          }
-                        } catch (...) {  // of R: the thread that answers has no use for it
-                          promise->set_exception(std::current_exception());
-                        }
-                      });
+                      [task](Result<core::EnvelopePtr> response) { (*task)(response); });
     return future;
   }
   // `done` is called exactly once, on the thread that answers; it must be short and must not throw.
