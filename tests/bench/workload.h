@@ -6,6 +6,7 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <bench/machine.h>
@@ -89,7 +90,7 @@ class Finish {
 // The processes of one run; ends them, and returns when they are gone.
 class Cast {
  public:
-  explicit Cast(gen::Node& node) : node_(node) {}
+  explicit Cast(gen::Node& node) : node_(node), others_(node.Info().processes) {}
   Cast(const Cast&) = delete;
   Cast& operator=(const Cast&) = delete;
   ~Cast() { End(); }
@@ -104,11 +105,14 @@ class Cast {
   void End() {
     for (const gen::PID pid : pids_) (void)node_.Kill(pid);
     for (const gen::PID pid : pids_) (void)node_.WaitProcess(pid);
+    // Workers of a pool that was killed end a moment later, as failures: not in the next run's time.
+    while (node_.Info().processes > others_) std::this_thread::yield();
     pids_.clear();
   }
 
  private:
   gen::Node& node_;
+  const std::uint64_t others_;  // processes that were there before
   std::vector<gen::PID> pids_;
 };
 
