@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <ergon/act/pool_options.h>
 #include <ergon/act/pool_strategy.h>
 
 #include <kit/worker.h>
@@ -15,6 +16,12 @@ namespace ergon::kit {
 // The key is the value.
 [[nodiscard]] inline act::PoolStrategy ByValue() {
   return act::PoolStrategy::ByKey<Job, Ask>([](const auto& message) { return message.value; });
+}
+
+[[nodiscard]] inline act::PoolOptions With(act::PoolOptions options,
+                                           const act::PoolStrategy& strategy) {
+  options.strategy = strategy;
+  return options;
 }
 
 // Calls check(strategy) for each, as parts of one test case.

@@ -19,11 +19,7 @@ using kit::Hold;
 using kit::Job;
 using kit::Sequence;
 using kit::Then;
-
-act::PoolOptions WithStrategy(act::PoolOptions options, const act::PoolStrategy& strategy) {
-  options.strategy = strategy;
-  return options;
-}
+using kit::With;
 
 // Who starts from now on waits in its Init.
 void HoldStarts(kit::NodeFixture& fixture, const kit::Gate& gate) {
@@ -37,7 +33,7 @@ TEST_CASE(
   for (const Ending ending : {Ending::kExitSignal, Ending::kStopProcess, Ending::kNodeStop}) {
     ForEachStrategy([&](const act::PoolStrategy& strategy) {
       kit::NodeFixture fixture;
-      auto pool = fixture.StartPool(WithStrategy(fixture.Options(1), strategy));
+      auto pool = fixture.StartPool(With(fixture.Options(1), strategy));
       kit::Gate start(fixture.node);
       kit::Gate busy(fixture.node);
       const gen::PID first = pool.Workers()[0];
@@ -77,7 +73,7 @@ TEST_CASE(
 TEST_CASE("Endings: a worker that crashes while the pool ends: another one handles its queue") {
   ForEachStrategy([&](const act::PoolStrategy& strategy) {
     kit::NodeFixture fixture;
-    auto pool = fixture.StartPool(WithStrategy(fixture.Options(2), strategy));
+    auto pool = fixture.StartPool(With(fixture.Options(2), strategy));
     kit::Gate gate(fixture.node);
     for (int i = 0; i < 40; ++i) {
       // Every fourth is a bad one; all wait until the pool is about to end.
@@ -183,7 +179,7 @@ TEST_CASE("Endings: workers of inner pools crash while inner pools leave: each m
 
 TEST_CASE("Endings: by key: a graceful stop does not wait for a place that nobody will take soon") {
   kit::NodeFixture fixture;
-  auto options = WithStrategy(fixture.Options(2), kit::ByValue());
+  auto options = With(fixture.Options(2), kit::ByValue());
   options.restart_backoff_min = 1h;
   options.restart_backoff_max = 1h;
   options.shutdown_timeout = 1h;
@@ -209,8 +205,8 @@ TEST_CASE("Endings: a pool that gives up tells at once those whom nobody is ther
   for (const bool broadcast : {false, true}) {
     CAPTURE(broadcast);
     kit::NodeFixture fixture;
-    auto options = WithStrategy(fixture.Options(1),
-                                broadcast ? act::PoolStrategy::Broadcast<Ask>() : kit::ByValue());
+    auto options =
+        With(fixture.Options(1), broadcast ? act::PoolStrategy::Broadcast<Ask>() : kit::ByValue());
     options.max_restarts = 1;
     options.shutdown_timeout = 1h;
     auto pool = fixture.StartPool(options);
@@ -235,7 +231,7 @@ TEST_CASE("Endings: a pool that gives up tells at once those whom nobody is ther
 TEST_CASE("Least loaded: one worker is stuck, the others share the work evenly") {
   constexpr int kCalls = kit::Scaled(20'000, 10);
   kit::NodeFixture fixture;
-  auto pool = fixture.StartPool(WithStrategy(fixture.Options(8), act::PoolStrategy::LeastLoaded()));
+  auto pool = fixture.StartPool(With(fixture.Options(8), act::PoolStrategy::LeastLoaded()));
   kit::Gate gate(fixture.node);
   fixture.node.Send(pool.pid(), Job{-1, Hold(gate)}).value();
   REQUIRE(Eventually([&] { return gate.Entered() == 1; }));

@@ -23,11 +23,7 @@ using kit::ForEachStrategy;
 using kit::Hold;
 using kit::Job;
 using kit::Sequence;
-
-act::PoolOptions With(act::PoolOptions options, const PoolStrategy& strategy) {
-  options.strategy = strategy;
-  return options;
-}
+using kit::With;
 
 TEST_CASE("Strategies: C02 C39 messages and calls are handled once, and the numbers add up") {
   ForEachStrategy([](const PoolStrategy& strategy) {
