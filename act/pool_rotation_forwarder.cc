@@ -9,8 +9,6 @@
 namespace ergon::act {
 namespace {
 
-constexpr std::size_t kMaxMain = kMaxMailboxSize;
-
 gen::SenderRules RulesOf(const PoolOptions& options) {
   gen::SenderRules rules;
   rules.seed = options.strategy.seed();
@@ -153,7 +151,7 @@ void PoolRotationForwarder::LimitMain() {
   std::size_t room = 0;  // any number
   if (const auto bound = static_cast<std::size_t>(options_.WorkerBound()); bound != 0) {
     // At least one: 0 means something else, and a sender may be the first to meet a dead worker.
-    const std::size_t missing = std::min(routing_.seats().pending() * bound, kMaxMain);
+    const auto missing = std::min<std::size_t>(routing_.seats().pending() * bound, kMaxMailboxSize);
     room = std::max<std::size_t>(1, missing - std::min(missing, held_.size()));
   } else if (!held_.empty() && routing_.seats().ready() > 0) {
     room = 1;  // they are full, with a bound that only their own kind of mailbox knows
