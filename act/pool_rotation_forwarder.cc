@@ -121,6 +121,7 @@ bool PoolRotationForwarder::Place(Held& message) {
     Refuse(std::move(message), WaitsForItself(kOnlyWorker));
     return true;
   }
+  all_full_ = is_full;
   return is_full && mode_ == Mode::kRunning && MakeRoom(message);
 }
 
@@ -153,8 +154,8 @@ void PoolRotationForwarder::LimitMain() {
     // At least one: 0 means something else, and a sender may be the first to meet a dead worker.
     const auto missing = std::min<std::size_t>(routing_.seats().pending() * bound, kMaxMailboxSize);
     room = std::max<std::size_t>(1, missing - std::min(missing, held_.size()));
-  } else if (!held_.empty() && routing_.seats().ready() > 0) {
-    room = 1;  // they are full, with a bound that only their own kind of mailbox knows
+  } else if (!held_.empty() && all_full_) {
+    room = 1;  // with a bound that only their own kind of mailbox knows
   }
   host_.SetMailboxSize(static_cast<std::uint32_t>(room));
 }

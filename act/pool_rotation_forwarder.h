@@ -59,6 +59,7 @@ class PoolRotationForwarder final : public PoolForwarder {
   const PoolOptions& options_;
   std::deque<Held> held_;
   bool accepts_ = true;
+  bool all_full_ = false;  // nobody took what is held, and nobody was dead
 };
 
 }  // namespace ergon::act

@@ -100,7 +100,8 @@ TEST_CASE("pool: a message popped before the bad news waits behind what the work
   f.host.At(101).alive = false;  // dead, but its notices are not here yet
   f.Send(3);
   f.host.Run();
-  CHECK(f.host.main_is_held);  // 3
+  CHECK(f.host.main_is_held);       // 3
+  CHECK(f.host.mailbox_size == 0);  // no bound, so nobody is refused
   f.host.End(101, gen::Reason::Normal());
   f.host.Run();
   f.Ready(f.host.LastWorker());
