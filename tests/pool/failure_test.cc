@@ -233,8 +233,10 @@ TEST_CASE("C17 All workers wait for their replacement: messages wait at the pool
   }
   if (bound == 0) CHECK(refused == 0);
   if (bound > 0) {
-    CHECK(refused == 190);
-    CHECK(accepted == bound);
+    // One more may come between the pool's look at the first and its look at what is left.
+    CHECK(accepted >= bound);
+    CHECK(accepted <= bound + 1);
+    CHECK(refused == 200 - accepted);
     const auto call = fixture.node.Call<Answer>(pool.pid(), Ask{1}, {.timeout = kit::kDeadline});
     REQUIRE_FALSE(call.has_value());
     CHECK(call.error() == gen::ErrProcessMailboxFull);
