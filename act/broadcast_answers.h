@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include <ergon/core/envelope.h>
+#include <ergon/core/messages/envelope.h>
 #include <ergon/gen/message.h>
 #include <ergon/gen/pid.h>
 #include <ergon/gen/response.h>

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include <ergon/act/inspection_items.h>
+#include <ergon/act/shared/inspection_items.h>
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/notices.h>
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <ergon/core/envelope.h>
+#include <ergon/core/messages/envelope.h>
 #include <ergon/gen/event.h>
 #include <ergon/gen/message.h>
 #include <ergon/gen/messenger.h>

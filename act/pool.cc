@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include <ergon/act/pool_runner.h>
+#include <ergon/act/pool/runner.h>
 
 namespace ergon::act {
 

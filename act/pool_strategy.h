@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include <ergon/core/envelope.h>
-#include <ergon/core/mix.h>
+#include <ergon/core/foundations/mix.h>
+#include <ergon/core/messages/envelope.h>
 #include <ergon/gen/event.h>
 #include <ergon/gen/message.h>
 

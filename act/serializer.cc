@@ -5,10 +5,10 @@
 
 #include <fmt/core.h>
 
-#include <ergon/act/inspection_items.h>
 #include <ergon/act/message_loop.h>
-#include <ergon/act/option_checks.h>
 #include <ergon/act/pool_options.h>
+#include <ergon/act/shared/inspection_items.h>
+#include <ergon/act/shared/option_checks.h>
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/notices.h>
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include <ergon/core/envelope.h>
+#include <ergon/core/messages/envelope.h>
 #include <ergon/gen/atom.h>
 #include <ergon/gen/message.h>
 #include <ergon/gen/pid.h>

@@ -4,8 +4,8 @@
 #include <iterator>
 #include <stdexcept>
 
-#include <ergon/act/inspection_items.h>
 #include <ergon/act/message_loop.h>
+#include <ergon/act/shared/inspection_items.h>
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/notices.h>
 

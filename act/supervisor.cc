@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include <ergon/act/supervisor_runner.h>
+#include <ergon/act/supervisor/runner.h>
 
 namespace ergon::act {
 

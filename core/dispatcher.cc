@@ -2,8 +2,8 @@
 #include <thread>
 
 #include <ergon/core/dispatcher.h>
-#include <ergon/core/idle_workers.h>
-#include <ergon/core/sync.h>
+#include <ergon/core/foundations/sync.h>
+#include <ergon/core/turns/idle_workers.h>
 
 namespace ergon::core {
 namespace {

@@ -1,10 +1,10 @@
 #include <utility>
 
 #include <ergon/core/clock.h>
-#include <ergon/core/fatal.h>
+#include <ergon/core/foundations/fatal.h>
+#include <ergon/core/foundations/sync.h>
 #include <ergon/core/stepping.h>
-#include <ergon/core/sync.h>
-#include <ergon/core/worker.h>
+#include <ergon/core/turns/worker.h>
 
 namespace ergon::core {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include <ergon/core/dispatcher.h>
-#include <ergon/core/fiber_cache.h>
+#include <ergon/core/turns/fiber_cache.h>
 
 namespace ergon::core {
 

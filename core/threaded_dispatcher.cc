@@ -6,8 +6,8 @@
 #include <pthread.h>
 
 #include <ergon/core/clock.h>
-#include <ergon/core/envelope_pool.h>
-#include <ergon/core/fatal.h>
+#include <ergon/core/foundations/fatal.h>
+#include <ergon/core/messages/envelope_pool.h>
 #include <ergon/core/threaded_dispatcher.h>
 
 namespace ergon::core {

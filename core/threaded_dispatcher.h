@@ -19,10 +19,10 @@
 #include <vector>
 
 #include <ergon/core/dispatcher.h>
-#include <ergon/core/fiber_cache.h>
-#include <ergon/core/idle_workers.h>
-#include <ergon/core/injection_queue.h>
-#include <ergon/core/worker.h>
+#include <ergon/core/turns/fiber_cache.h>
+#include <ergon/core/turns/idle_workers.h>
+#include <ergon/core/turns/injection_queue.h>
+#include <ergon/core/turns/worker.h>
 
 namespace ergon::core {
 

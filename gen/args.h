@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <ergon/core/type_descriptor.h>
+#include <ergon/core/messages/type_descriptor.h>
 #include <ergon/gen/message.h>
 #include <ergon/gen/result.h>
 

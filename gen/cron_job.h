@@ -9,7 +9,7 @@
 #include <utility>
 #include <variant>
 
-#include <ergon/core/envelope.h>
+#include <ergon/core/messages/envelope.h>
 #include <ergon/gen/args.h>
 #include <ergon/gen/atom.h>
 #include <ergon/gen/cron_zone.h>

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include <ergon/core/envelope.h>
+#include <ergon/core/messages/envelope.h>
 #include <ergon/gen/atom.h>
 #include <ergon/gen/message.h>
 #include <ergon/gen/reason.h>

@@ -6,7 +6,7 @@
 
 #include <fmt/core.h>
 
-#include <ergon/core/mailbox.h>
+#include <ergon/core/messages/mailbox.h>
 
 namespace ergon::gen {
 namespace {

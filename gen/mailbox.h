@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-#include <ergon/core/envelope.h>
+#include <ergon/core/messages/envelope.h>
 #include <ergon/gen/message.h>
 
 namespace ergon::gen {

@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <ergon/core/envelope.h>
+#include <ergon/core/messages/envelope.h>
 
 namespace ergon::gen {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include <ergon/core/envelope.h>
+#include <ergon/core/messages/envelope.h>
 #include <ergon/gen/alias.h>
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/message.h>

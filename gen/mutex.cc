@@ -1,6 +1,6 @@
 #include <ergon/gen/mutex.h>
 
-#include <ergon/core/fatal.h>
+#include <ergon/core/foundations/fatal.h>
 
 namespace ergon::gen {
 namespace {

@@ -11,7 +11,7 @@
 
 #include <ergon/core/clock.h>
 #include <ergon/core/dispatcher.h>
-#include <ergon/core/timer_queue.h>
+#include <ergon/core/time/timer_queue.h>
 #include <ergon/gen/environment.h>
 #include <ergon/gen/log_level.h>
 

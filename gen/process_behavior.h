@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include <ergon/core/envelope.h>
+#include <ergon/core/messages/envelope.h>
 #include <ergon/gen/args.h>
 #include <ergon/gen/reason.h>
 #include <ergon/gen/status.h>

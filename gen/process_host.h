@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include <ergon/core/rotation.h>
+#include <ergon/core/messages/rotation.h>
 #include <ergon/gen/dropped_message.h>
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/process.h>

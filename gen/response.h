@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include <ergon/core/envelope.h>
+#include <ergon/core/messages/envelope.h>
 #include <ergon/gen/error.h>
 #include <ergon/gen/message.h>
 #include <ergon/gen/result.h>

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include <ergon/core/envelope.h>
+#include <ergon/core/messages/envelope.h>
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/error.h>
 #include <ergon/gen/message.h>

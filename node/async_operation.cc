@@ -3,16 +3,16 @@
 #include <mutex>
 #include <stdexcept>
 
-#include <ergon/core/envelope.h>
-#include <ergon/core/fatal.h>
+#include <ergon/core/foundations/fatal.h>
+#include <ergon/core/messages/envelope.h>
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/node/await.h>
-#include <ergon/node/current_process.h>
-#include <ergon/node/deadline.h>
+#include <ergon/node/lifecycle/runtime.h>
 #include <ergon/node/node.h>
-#include <ergon/node/process.h>
-#include <ergon/node/runtime.h>
-#include <ergon/node/unique_id.h>
+#include <ergon/node/process/current_process.h>
+#include <ergon/node/process/process.h>
+#include <ergon/node/process/unique_id.h>
+#include <ergon/node/time/deadline.h>
 
 namespace ergon::node {
 namespace {

@@ -9,7 +9,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include <ergon/core/sync.h>
+#include <ergon/core/foundations/sync.h>
 #include <ergon/gen/pid.h>
 
 namespace asio {

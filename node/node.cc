@@ -3,8 +3,8 @@
 #include <utility>
 #include <vector>
 
-#include <ergon/node/option_checks.h>
-#include <ergon/node/runtime.h>
+#include <ergon/node/lifecycle/runtime.h>
+#include <ergon/node/options/option_checks.h>
 
 namespace ergon::node {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <fmt/core.h>
 
-#include <ergon/node/option_checks.h>
-#include <ergon/node/option_text.h>
+#include <ergon/node/options/option_checks.h>
+#include <ergon/node/options/option_text.h>
 
 namespace ergon::node {
 namespace {

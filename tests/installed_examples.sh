@@ -29,8 +29,7 @@ quietly cmake --install "$build_dir" --prefix "$work/prefix"
 if leaks=$(grep -rnE --exclude=await.h \
   '^\s*#\s*include <(asio|boost|cereal|ei|openssl|spdlog|CLI|toml\+\+)[/.>]' \
   "$work/prefix/include/ergon"); then
-  echo "installed headers include libraries that users shall not need; make these headers internal"
-  echo "(INTERNAL_HEADERS of ergon_add_layer in the layer's CMakeLists.txt):"
+  echo "installed headers include libraries that users shall not need; such headers belong into a room:"
   echo "${leaks//$work\/prefix\/include\//}"
   exit 1
 fi

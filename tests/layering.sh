@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
-# A layer sees itself and the layers below it, and users see none of the libraries we build on.
+# A layer sees itself and the layers below it, its files include each other without a circle, its own
+# rooms stay at home, and users see none of the libraries we build on.
 #
-# usage: layering.sh SOURCE_DIR ROOTS COMPILER [FLAG...]
-# ROOTS is a file with one line per layer: its name and its include folders.
+# usage: layering.sh SOURCE_DIR ROOTS INSTALLED COMPILER [FLAG...]
+# ROOTS is a file with one line per layer: its name and its include folders. INSTALLED is one with the
+# headers that are installed.
 set -euo pipefail
 
 source_dir=$1
 roots=$2
-shift 2
+installed=$3
+shift 3
 compiler=("$@")
 
 declare -A visible=([core]="core" [gen]="core gen" [act]="core gen act" [node]="core gen node")
@@ -34,7 +37,7 @@ compile() {
 checked=0
 for layer in core gen act node; do
   for other in core gen act node; do
-    header=$(cd "$source_dir/$other" && find . -name '*.h' -printf '%P\n' | sort | head -n 1)
+    header=$(cd "$source_dir/$other" && find . -maxdepth 1 -name '*.h' -printf '%P\n' | sort | head -n 1)
     [[ -n $header ]] || continue
     include="#include <ergon/$other/$header>"
     if [[ " ${visible[$layer]} " == *" $other "* ]]; then
@@ -48,6 +51,58 @@ for layer in core gen act node; do
   done
 done
 echo "$checked pairs of layers compiled"
+
+# includes FILE...: "file included" for each header of ours, as paths from the source folder.
+includes() {
+  (cd "$source_dir" && grep -HoE '^\s*#\s*include <ergon/[^>]+>' "$@" || true) |
+    sed -E 's|:\s*#\s*include <ergon/| |; s|>$||'
+}
+
+# What lies directly in a layer's folder is what users include; what lies in its rooms is its own. So
+# installed are the former, and what they need of core.
+declare -A expected=()
+waiting=()
+for layer in core gen act node; do
+  while read -r header; do waiting+=("$header"); done \
+    < <(cd "$source_dir" && find "$layer" -maxdepth 1 -name '*.h')
+done
+while [[ ${#waiting[@]} != 0 ]]; do
+  new=()
+  for header in "${waiting[@]}"; do
+    [[ -z ${expected[$header]:-} ]] || continue
+    expected[$header]=1
+    new+=("$header")
+    if [[ $header == */*/* && $header != core/* ]]; then
+      fail "$header lies in a room, but an installed header includes it"
+    fi
+  done
+  waiting=()
+  [[ ${#new[@]} != 0 ]] || break
+  while read -r _ header; do waiting+=("$header"); done < <(includes "${new[@]}")
+done
+if ! difference=$(diff <(printf '%s\n' "${!expected[@]}" | sort) \
+  <(sed -nE 's|^.*/ergon/((core\|gen\|act\|node)/.*)$|\1|p' "$installed" | sort)); then
+  fail "installed headers (>) and those that users can reach (<) differ:"$'\n'"$difference"
+fi
+echo "${#expected[@]} headers are installed, and no others"
+
+# circle [EXTRA]: the modules (a header and its source are one) that include each other in a circle, of all
+# layers; EXTRA is one more line "module included".
+circle() {
+  local files
+  mapfile -t files < <(cd "$source_dir" && find core gen act node -name '*.h' -o -name '*.cc')
+  {
+    includes "${files[@]}" | sed -E 's/\.(h|cc)\b//g' | awk '$1 != $2'
+    echo "${1:-}"
+  } | tsort 2>&1 >/dev/null | sed 's/^tsort: //' || true
+}
+if found=$(circle) && [[ -n $found ]]; then
+  fail "files that include each other in a circle:"$'\n'"$found"
+fi
+if [[ -z $(circle "core/messages/envelope gen/messenger") ]]; then
+  fail "a circle that was put in is not found"
+fi
+echo "no file includes itself in a circle"
 
 # Any other spelling would walk around the include roots.
 if found=$(cd "$source_dir" && grep -rnE --include='*.h' --include='*.cc' \

@@ -12,7 +12,7 @@
 #include <bench/machine.h>
 #include <bench/measurement.h>
 #include <bench/params.h>
-#include <ergon/core/sync.h>
+#include <ergon/core/foundations/sync.h>
 #include <ergon/gen/node.h>
 
 namespace ergon::bench {

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include <ergon/core/dispatcher.h>
-#include <ergon/core/sync.h>
-#include <ergon/core/worker.h>
+#include <ergon/core/foundations/sync.h>
+#include <ergon/core/turns/worker.h>
 
 #include <kit/eventually.h>
 

@@ -6,7 +6,7 @@
 
 #include <fuzz/fuzz.h>
 
-#include <ergon/act/pool_inspection.h>
+#include <ergon/act/pool/inspection.h>
 
 using ergon::fuzz::Require;
 

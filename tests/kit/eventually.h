@@ -4,7 +4,7 @@
 #include <chrono>
 #include <thread>
 
-#include <ergon/core/sanitizers.h>
+#include <ergon/core/foundations/sanitizers.h>
 
 namespace ergon::kit {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include <ergon/core/clock.h>
-#include <ergon/core/timer_queue.h>
+#include <ergon/core/time/timer_queue.h>
 #include <ergon/gen/node_options.h>
 
 #include <kit/eventually.h>

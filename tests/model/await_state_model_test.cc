@@ -1,8 +1,8 @@
-// A process waits for one answer, as node/process_wait.cc does it, while the response, the time-out
+// A process waits for one answer, as node/process/wait.cc does it, while the response, the time-out
 // and a signal race: exactly one of them ends the wait, and the process is resumed once.
 #include "envelopes.h"
 
-#include <ergon/core/await_state.h>
+#include <ergon/core/messages/await_state.h>
 
 namespace ergon::model {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "checks.h"
 
-#include <ergon/core/envelope.h>
-#include <ergon/core/mailbox.h>
+#include <ergon/core/messages/envelope.h>
+#include <ergon/core/messages/mailbox.h>
 
 namespace ergon::model {
 

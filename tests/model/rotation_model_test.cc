@@ -3,7 +3,7 @@
 
 #include "checks.h"
 
-#include <ergon/core/rotation.h>
+#include <ergon/core/messages/rotation.h>
 
 namespace ergon::model {
 namespace {

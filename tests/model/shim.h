@@ -43,7 +43,7 @@
 
 namespace ergon::model {
 
-// As large as T, because core/sync.cc shows the address to the kernel; what the explorer knows
+// As large as T, because core/foundations/sync.cc shows the address to the kernel; what the explorer knows
 // about the word is kept elsewhere.
 template <class T>
 class Atomic {
@@ -133,7 +133,7 @@ struct Clock {
   static time_point now() noexcept { return time_point(duration(hooks::Now())); }
 };
 
-// syscall(2), as far as core/sync.cc uses it.
+// syscall(2), as far as core/foundations/sync.cc uses it.
 inline long SystemCall(long, const std::uint32_t* word, int operation, std::uint32_t value,
                        const timespec* timeout, const void*, int) {
   if ((operation & FUTEX_CMD_MASK) == FUTEX_WAKE) {
@@ -167,9 +167,9 @@ using model_clock = ergon::model::Clock;
 #define syscall ::ergon::model::SystemCall
 #define sched_yield ::ergon::model::YieldProcessor
 
-// core/sync.h defines this one itself, so that is called something else, and all callers get ours.
+// core/foundations/sync.h defines this one itself, so that is called something else, and all callers get ours.
 #define CpuPause CpuPauseOfTheProcessor
-#include <ergon/core/sync.h>
+#include <ergon/core/foundations/sync.h>
 #undef CpuPause
 
 namespace ergon::core {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <ergon/core/stepping.h>
-#include <ergon/core/worker.h>
+#include <ergon/core/turns/worker.h>
 #include <ergon/gen/blocking.h>
 
 #include <kit/gate.h>

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include <ergon/node/drop_memory.h>
+#include <ergon/node/delivery/drop_memory.h>
 
 #include <kit/gate.h>
 #include <kit/manual_time.h>

@@ -1,6 +1,6 @@
 #include <ergon/gen/message_balance.h>
 
-#include <ergon/core/envelope.h>
+#include <ergon/core/messages/envelope.h>
 #include <ergon/gen/process_behavior.h>
 #include <ergon/gen/process_host.h>
 

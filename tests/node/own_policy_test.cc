@@ -2,9 +2,9 @@
 #include <atomic>
 #include <memory>
 
+#include <ergon/core/turns/worker.h>
 #include <ergon/core/work_sharing.h>
 #include <ergon/core/work_stealing.h>
-#include <ergon/core/worker.h>
 #include <ergon/gen/blocking.h>
 
 #include <kit/gate.h>

@@ -11,7 +11,7 @@
 
 #include <doctest/doctest.h>
 
-#include <ergon/core/envelope_pool.h>
+#include <ergon/core/messages/envelope_pool.h>
 
 #include <kit/node_fixture.h>
 #include <kit/tally.h>

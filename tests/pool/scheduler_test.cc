@@ -14,7 +14,7 @@
 
 #include <doctest/doctest.h>
 
-#include <ergon/core/sanitizers.h>
+#include <ergon/core/foundations/sanitizers.h>
 #include <ergon/gen/blocking.h>
 
 #include <kit/node_fixture.h>

@@ -6,12 +6,12 @@
 
 #include <fmt/format.h>
 
-#include <ergon/core/fatal.h>
+#include <ergon/core/foundations/fatal.h>
 #include <ergon/core/stepping.h>
-#include <ergon/core/timer_queue.h>
-#include <ergon/node/deadline.h>
+#include <ergon/core/time/timer_queue.h>
 #include <ergon/node/node.h>
-#include <ergon/node/process.h>
+#include <ergon/node/process/process.h>
+#include <ergon/node/time/deadline.h>
 #include <ergon/testkit/conservation.h>
 
 namespace ergon::testkit {

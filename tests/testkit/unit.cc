@@ -5,8 +5,8 @@
 #include <utility>
 
 #include <ergon/gen/notices.h>
-#include <ergon/node/deadline.h>
-#include <ergon/node/thrown_text.h>
+#include <ergon/node/process/thrown_text.h>
+#include <ergon/node/time/deadline.h>
 
 namespace ergon::testkit {
 

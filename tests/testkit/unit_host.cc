@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include <ergon/gen/notices.h>
-#include <ergon/node/deadline.h>
+#include <ergon/node/time/deadline.h>
 
 namespace ergon::testkit {
 namespace {

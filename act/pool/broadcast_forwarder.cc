@@ -1,0 +1,310 @@
+#include <ergon/act/pool/broadcast_forwarder.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include <ergon/act/message_loop.h>
+#include <ergon/gen/status.h>
+
+namespace ergon::act {
+
+PoolBroadcastForwarder::PoolBroadcastForwarder(gen::ProcessHost& host, PoolRouting& routing,
+                                               PoolCounters& counters, const PoolOptions& options)
+    : PoolForwarder(host, routing, counters), options_(options) {
+  LetSendersBringAll();
+  host.SetMailboxSize(static_cast<std::uint32_t>(options.WorkerBound()));
+}
+
+// -- messages
+
+void PoolBroadcastForwarder::Arrived(core::Envelope& envelope) {
+  Held message{host_.Detach(envelope), false};
+  if (!accepts_ || mode_ == Mode::kEnded) {
+    DropTerminated(message);
+  } else if (!held_.empty() || !Place(message)) {
+    held_.push_back(std::move(message));
+  }
+}
+
+bool PoolBroadcastForwarder::Place(Held& message) {
+  try {
+    return TryPlace(message);
+  } catch (...) {  // the user's copy constructor: the pool's end
+    if (message.envelope != nullptr) DropTerminated(message);
+    throw;
+  }
+}
+
+bool PoolBroadcastForwarder::TryPlace(Held& message) {
+  if (DropExpired(message)) return true;
+  if (!options_.strategy.IsBroadcast(*message.envelope)) return PlaceOne(message);
+  return IsRequest(*message.envelope) ? Ask(message) : Spread(message);
+}
+
+bool PoolBroadcastForwarder::PlaceOne(Held& message) {
+  const gen::PID self = host_.Self();
+  bool met_caller = false;
+  for (std::uint32_t i = rotation_.size(); i > 0; --i) {
+    const gen::PID worker{rotation_.Next(), self.node, self.creation};
+    const bool is_caller = worker == SenderOf(*message.envelope) && IsRequest(*message.envelope);
+    met_caller = met_caller || is_caller;
+    const bool sent = worker.id != 0 && !is_caller && host_.Forward(worker, message.envelope, true);
+    if (!sent || message.given) rotation_.Skipped();
+    if (sent) return true;
+  }
+  if (!met_caller || routing_.seats().members() != 1) return false;
+  Refuse(std::move(message), WaitsForItself(kOnlyWorker));
+  return true;
+}
+
+bool PoolBroadcastForwarder::Give(const PoolSeat& seat, Held& message) {
+  const auto waiting = pending_.find(seat.number);
+  if (waiting != pending_.end()) {
+    const auto bound = static_cast<std::size_t>(options_.WorkerBound());
+    if (bound != 0 && waiting->second.size() >= bound) return false;
+    waiting->second.push_back(std::move(message));
+    return true;
+  }
+  auto sent = options_.WorkersMakeRoom() ? host_.ForwardMakingRoom(seat.worker, message.envelope)
+                                         : host_.Forward(seat.worker, message.envelope, true);
+  if (sent) {
+    if (!message.given) rotation_.Give();
+    return true;
+  }
+  if (sent.error() == gen::ErrProcessMailboxFull) return false;
+  pending_[seat.number].push_back(std::move(message));  // it has ended: for its successor
+  return true;
+}
+
+bool PoolBroadcastForwarder::Spread(Held& message) {
+  // Looked at before somebody else has the message.
+  const core::EnvelopePtr pattern = options_.strategy.Copy(*message.envelope);
+  std::size_t missed = 0;
+  for (const auto& [number, seat] : routing_.seats().all()) {
+    if (seat.leaving || seat.state != SeatState::kReady) continue;
+    if (message.envelope != nullptr) {
+      if (!Give(seat, message)) ++missed;
+      continue;
+    }
+    Held copy{options_.strategy.Copy(*pattern), false};
+    host_.Adopt(*copy.envelope);
+    if (!Give(seat, copy)) DropMissed(std::move(copy));
+  }
+  if (message.envelope != nullptr) return false;
+  for (; missed > 0; --missed) {
+    core::EnvelopePtr copy = options_.strategy.Copy(*pattern);
+    host_.Adopt(*copy);
+    DropMissed({std::move(copy), false});
+  }
+  return true;
+}
+
+// -- requests
+
+std::chrono::nanoseconds PoolBroadcastForwarder::TimeFor(const core::Envelope& request) const {
+  if (request.deadline == 0) return gen::kInfinite;
+  // So that what the others have answered reaches the caller in time.
+  const std::int64_t left = std::max<std::int64_t>(request.deadline - host_.Now(), 0);
+  return std::chrono::nanoseconds(left - left / 10);
+}
+
+bool PoolBroadcastForwarder::Ask(Held& message) {
+  const core::EnvelopePtr pattern = options_.strategy.Copy(*message.envelope);
+  const std::chrono::nanoseconds time = TimeFor(*message.envelope);
+  const std::uint64_t number = ++last_question_;
+  const gen::PID caller = SenderOf(*message.envelope);
+  // Before the first of them is asked: should a copy fail, Finish answers what is open.
+  Question& question = questions_[number];
+  question.from = caller;
+  question.ref = RefOf(*message.envelope);
+  for (const auto& [seat_number, seat] : routing_.seats().all()) {
+    if (seat.leaving || seat.state != SeatState::kReady) continue;
+    if (seat.worker == caller) {
+      question.answers.Add(seat.worker,
+                           gen::detail::MakeErrorResponse(WaitsForItself("this worker")));
+      continue;
+    }
+    if (message.envelope != nullptr && !Begin(message)) {
+      questions_.erase(number);
+      return true;
+    }
+    core::EnvelopePtr copy;
+    if (message.envelope == nullptr) copy = options_.strategy.Copy(*pattern);
+    core::EnvelopePtr& request = message.envelope != nullptr ? message.envelope : copy;
+    request->flags |= core::Envelope::kFlagRouted;
+    auto asked = host_.RequestEnvelope(seat.worker, request, time);
+    if (!asked) {
+      question.answers.Add(seat.worker, gen::detail::MakeErrorResponse(asked.error()));
+      continue;
+    }
+    rotation_.Give();
+    asked_[asked->id] = {number, question.answers.Add(seat.worker, nullptr)};
+    ++question.open;
+  }
+  if (question.open > 0) return true;
+  questions_.erase(number);
+  message.envelope->flags &= static_cast<std::uint8_t>(~core::Envelope::kFlagRouted);
+  if (routing_.seats().members() != 1 || routing_.seats().FindWorker(caller) == nullptr) {
+    return false;
+  }
+  Refuse(std::move(message), WaitsForItself(kOnlyWorker));
+  return true;
+}
+
+bool PoolBroadcastForwarder::Answered(core::Envelope& envelope) {
+  const auto found = asked_.find(envelope.ref);
+  if (found == asked_.end()) return false;
+  const Asked asked = found->second;
+  asked_.erase(found);
+  Question& question = questions_.at(asked.question);
+  question.answers.Set(asked.entry, host_.Detach(envelope));
+  if (--question.open == 0) Reply(asked.question);
+  return true;
+}
+
+void PoolBroadcastForwarder::Reply(std::uint64_t number) {
+  auto node = questions_.extract(number);
+  Question& question = node.mapped();
+  // A caller that has stopped waiting is everyday life.
+  (void)host_.SendResponse(question.from, question.ref, std::move(question.answers));
+}
+
+// -- workers
+
+void PoolBroadcastForwarder::Inherited(gen::PID worker, std::vector<core::EnvelopePtr> messages) {
+  const auto found = seats_.find(worker.id);
+  const std::uint64_t seat = found == seats_.end() ? 0 : found->second;
+  if (seat != 0) seats_.erase(found);
+  std::deque<Held> own;
+  std::deque<Held> any;
+  for (core::EnvelopePtr& envelope : messages) {
+    Held message{std::move(envelope), false};
+    if (!Salvage(message)) continue;
+    if (!options_.strategy.IsBroadcast(*message.envelope)) {
+      if (!any.empty() || !PlaceOne(message)) any.push_back(std::move(message));
+    } else if (routing_.seats().FindNumber(seat) != nullptr) {
+      own.push_back(std::move(message));
+    } else {
+      DropTerminated(message);  // its place is gone, and the others have had it
+    }
+  }
+  held_.insert(held_.begin(), std::make_move_iterator(any.begin()),
+               std::make_move_iterator(any.end()));
+  if (!own.empty()) {
+    std::deque<Held>& pending = pending_[seat];
+    pending.insert(pending.begin(), std::make_move_iterator(own.begin()),
+                   std::make_move_iterator(own.end()));
+  }
+  Resized();
+}
+
+void PoolBroadcastForwarder::WorkerReady() {
+  Resized();
+  Flush();
+}
+
+void PoolBroadcastForwarder::Resized() {
+  PoolSeats& seats = routing_.seats();
+  for (const auto& [number, seat] : seats.all()) {
+    if (seat.worker) seats_[seat.worker.id] = number;
+    if (seat.state == SeatState::kReady && !seat.leaving) FlushPending(seat);
+  }
+  for (auto entry = pending_.begin(); entry != pending_.end();) {
+    const PoolSeat* seat = seats.FindNumber(entry->first);
+    if (seat != nullptr && !seat->leaving) {
+      ++entry;
+      continue;
+    }
+    for (Held& message : entry->second) DropTerminated(message);
+    entry = pending_.erase(entry);
+  }
+}
+
+void PoolBroadcastForwarder::FlushPending(const PoolSeat& seat) {
+  const auto found = pending_.find(seat.number);
+  if (found == pending_.end()) return;
+  std::deque<Held> messages = std::move(found->second);
+  pending_.erase(found);
+  while (!messages.empty()) {
+    if (DropExpired(messages.front())) {
+      messages.pop_front();
+      continue;
+    }
+    auto sent = host_.Forward(seat.worker, messages.front().envelope, true);
+    if (!sent) break;
+    if (!messages.front().given) rotation_.Give();
+    messages.pop_front();
+  }
+  if (!messages.empty()) pending_[seat.number] = std::move(messages);
+}
+
+void PoolBroadcastForwarder::Flush() {
+  while (!held_.empty()) {
+    Held message = std::move(held_.front());
+    held_.pop_front();
+    if (Place(message)) continue;
+    held_.push_front(std::move(message));
+    return;
+  }
+}
+
+void PoolBroadcastForwarder::Retry() {
+  RetryArrived();
+  Resized();
+  Flush();
+}
+
+// -- the Main lane and the end
+
+void PoolBroadcastForwarder::Settle() {
+  if (mode_ == Mode::kEnded) return;
+  if (mode_ == Mode::kRunning) HoldMain(!held_.empty());
+  if (NeedsRetry()) ArmRetry();
+}
+
+bool PoolBroadcastForwarder::NeedsRetry() const {
+  const PoolSeats& seats = routing_.seats();
+  if (!held_.empty() && seats.ready() > 0) return true;
+  return std::any_of(pending_.begin(), pending_.end(), [&](const auto& entry) {
+    const auto seat = seats.all().find(entry.first);
+    return seat != seats.all().end() && seat->second.state == SeatState::kReady;
+  });
+}
+
+void PoolBroadcastForwarder::Drain() {
+  mode_ = Mode::kDraining;
+  HoldMain(false);
+}
+
+void PoolBroadcastForwarder::End() {
+  mode_ = Mode::kEnded;
+  CancelRetry();
+  rotation_.Publish({});
+  for (Held& message : std::exchange(held_, {})) DropTerminated(message);
+  for (auto& [seat, messages] : std::exchange(pending_, {})) {
+    for (Held& message : messages) DropTerminated(message);
+  }
+}
+
+void PoolBroadcastForwarder::Finish() {
+  for (const auto& [ref, asked] : std::exchange(asked_, {})) {
+    questions_.at(asked.question)
+        .answers.Set(asked.entry, gen::detail::MakeErrorResponse(gen::ErrProcessTerminated));
+  }
+  while (!questions_.empty()) Reply(questions_.begin()->first);
+}
+
+std::size_t PoolBroadcastForwarder::held() const {
+  std::size_t count = held_.size();
+  for (const auto& [seat, messages] : pending_) count += messages.size();
+  return count;
+}
+
+std::size_t PoolBroadcastForwarder::held_given() const {
+  std::size_t count = CountGiven(held_);
+  for (const auto& [seat, messages] : pending_) count += CountGiven(messages);
+  return count;
+}
+
+}  // namespace ergon::act

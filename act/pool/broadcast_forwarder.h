@@ -1,0 +1,84 @@
+// The pool's part when each message goes to all workers.
+//
+// A worker whose mailbox is full misses a message, which is counted; only if all are full it waits here, and
+// newer ones wait in the pool's mailbox, as many as in a worker's. What a worker leaves behind when it ends
+// is for the one that takes its place, since the others have had it. A request is made one to each worker,
+// in the pool's name; when all have answered, or failed, the caller gets the answers together.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include <ergon/act/broadcast_answers.h>
+#include <ergon/act/pool/forwarder.h>
+#include <ergon/gen/ref.h>
+
+namespace ergon::act {
+
+class PoolBroadcastForwarder final : public PoolForwarder {
+ public:
+  PoolBroadcastForwarder(gen::ProcessHost& host, PoolRouting& routing, PoolCounters& counters,
+                         const PoolOptions& options);
+
+  void Arrived(core::Envelope& envelope) override;
+  void Inherited(gen::PID worker, std::vector<core::EnvelopePtr> messages) override;
+  void WorkerReady() override;
+  void Resized() override;
+  void Progressed(gen::PID /*worker*/) override {}
+  bool Answered(core::Envelope& envelope) override;
+  void Retry() override;
+  void Settle() override;
+  void Drain() override;
+  void Close() override { accepts_ = false; }
+  void End() override;
+  // A worker's last answers come after the news of its end.
+  [[nodiscard]] bool HasFinished() const override { return asked_.empty(); }
+  void Finish() override;
+
+  [[nodiscard]] std::size_t held() const override;
+  [[nodiscard]] std::size_t held_given() const override;
+
+ private:
+  // A request and the answers to it that there are.
+  struct Question {
+    gen::PID from;
+    gen::Ref ref;
+    BroadcastAnswers answers;
+    std::size_t open = 0;
+  };
+  struct Asked {
+    std::uint64_t question = 0;
+    std::size_t entry = 0;
+  };
+
+  // False: nobody can take it now.
+  bool Place(Held& message);
+  bool TryPlace(Held& message);
+  bool PlaceOne(Held& message);
+  bool Spread(Held& message);
+  bool Ask(Held& message);
+  // To a worker, or behind what waits for it already.
+  bool Give(const PoolSeat& seat, Held& message);
+  void Flush();
+  void FlushPending(const PoolSeat& seat);
+  // Something waits for workers that are full; see kRetry.
+  [[nodiscard]] bool NeedsRetry() const;
+  void Reply(std::uint64_t number);
+  [[nodiscard]] std::chrono::nanoseconds TimeFor(const core::Envelope& request) const;
+
+  const PoolOptions& options_;
+  std::deque<Held> held_;                              // that nobody could take
+  std::map<std::uint64_t, std::deque<Held>> pending_;  // by seat: for that one only; never empty
+  std::unordered_map<std::uint64_t, std::uint64_t> seats_;  // by the worker's id
+  std::map<std::uint64_t, Question> questions_;
+  std::unordered_map<std::uint64_t, Asked> asked_;  // by the ref of the pool's own request
+  std::uint64_t last_question_ = 0;
+  bool accepts_ = true;
+};
+
+}  // namespace ergon::act

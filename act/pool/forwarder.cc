@@ -1,0 +1,120 @@
+#include <ergon/act/pool/forwarder.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <ergon/gen/envelope_kind.h>
+
+namespace ergon::act {
+
+bool PoolForwarder::IsForwarded(const core::Envelope& envelope) {
+  return envelope.lane == core::Lane::kMain &&
+         gen::IsUserMessage(static_cast<gen::EnvelopeKind>(envelope.kind));
+}
+
+bool PoolForwarder::IsRequest(const core::Envelope& envelope) {
+  return static_cast<gen::EnvelopeKind>(envelope.kind) == gen::EnvelopeKind::kRequest;
+}
+
+gen::Error PoolForwarder::WaitsForItself(std::string_view who) {
+  return gen::Error(gen::ErrorCode::kDeadlock,
+                    fmt::format("{} calls its own pool: it would wait for itself", who));
+}
+
+std::size_t PoolForwarder::CountGiven(const std::deque<Held>& messages) {
+  return static_cast<std::size_t>(std::count_if(messages.begin(), messages.end(),
+                                                [](const Held& message) { return message.given; }));
+}
+
+void PoolForwarder::LetSendersBringAll() {
+  gen::SenderRules rules;
+  rules.choice = gen::SenderChoice::kPool;
+  host_.SetSenderRules(rules);
+}
+
+bool PoolForwarder::Salvage(Held& message) {
+  if (!IsForwarded(*message.envelope)) {  // not for a handler: it dies with its receiver
+    host_.Drop(std::move(message.envelope), gen::DropReason::kTerminated,
+               gen::ErrProcessTerminated);
+    return false;
+  }
+  message.given = (message.envelope->flags & core::Envelope::kFlagRouted) != 0;
+  if (mode_ == Mode::kEnded) {
+    DropTerminated(message);
+    return false;
+  }
+  ++counters_.salvaged;
+  return true;
+}
+
+bool PoolForwarder::DropExpired(Held& message) {
+  const core::Envelope& envelope = *message.envelope;
+  if (!IsRequest(envelope) || envelope.deadline == 0 || host_.Now() <= envelope.deadline) {
+    return false;
+  }
+  Expire(message);
+  return true;
+}
+
+bool PoolForwarder::Begin(Held& message) {
+  if (host_.Begin(*message.envelope)) return true;
+  Expire(message);
+  return false;
+}
+
+void PoolForwarder::Expire(Held& message) {
+  ++expired_;
+  // As if a worker had skipped it.
+  if (!message.given) ++counters_.never_given;
+  ++counters_.handled;
+  host_.Drop(std::move(message.envelope), gen::DropReason::kExpired, gen::ErrTimeout);
+}
+
+void PoolForwarder::Refuse(Held message, const gen::Error& error) {
+  if (message.given) {
+    ++counters_.handled;  // it counts as forwarded, and here is its answer
+  } else {
+    rotation_.Refused();
+  }
+  host_.Drop(std::move(message.envelope), gen::DropReason::kMailboxFull, error);
+}
+
+void PoolForwarder::DropFull(Held message) { DropForRoom(std::move(message), counters_.lost_full); }
+
+void PoolForwarder::DropMissed(Held message) {
+  DropForRoom(std::move(message), counters_.lost_missed);
+}
+
+void PoolForwarder::DropForRoom(Held message, std::uint64_t& counter) {
+  rotation_.Refused();
+  ++counter;
+  if (!message.given) ++counters_.never_given;
+  host_.NoteShortage();
+  host_.Drop(std::move(message.envelope), gen::DropReason::kMailboxFull,
+             gen::ErrProcessMailboxFull);
+}
+
+void PoolForwarder::DropTerminated(Held& message) {
+  if (host_.Bequeath(message.envelope)) return;  // the outer pool gives it to another worker
+  ++counters_.lost_terminated;
+  if (!message.given) ++counters_.never_given;
+  host_.Drop(std::move(message.envelope), gen::DropReason::kTerminated, gen::ErrProcessTerminated);
+}
+
+void PoolForwarder::ArmRetry() {
+  if (retry_is_armed_) return;
+  retry_is_armed_ = true;
+  retry_timer_ = host_.SendSelfAfter(RetryTimer{}, kRetry);
+}
+
+void PoolForwarder::CancelRetry() { (void)retry_timer_.Cancel(); }
+
+void PoolForwarder::HoldMain(bool hold) {
+  if (hold == main_is_held_) return;
+  host_.HoldMain(hold);
+  main_is_held_ = hold;
+}
+
+}  // namespace ergon::act

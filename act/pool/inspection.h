@@ -1,0 +1,56 @@
+// What a pool answers to Inspect.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <ergon/act/pool/counters.h>
+#include <ergon/act/pool/members.h>
+#include <ergon/gen/messenger.h>
+#include <ergon/gen/process_host.h>
+
+namespace ergon::act {
+
+// Everything that the keys are made of; see Pool for their meaning.
+struct PoolFigures {
+  std::string worker_behavior;
+  std::string strategy;
+  int worker_mailbox_size = 0;
+  bool stopping = false;
+  std::int64_t uptime = 0;  // ns since the pool started
+  std::uint64_t forwarded = 0;
+  std::uint64_t unhandled = 0;
+  std::uint64_t queued_at_pool = 0;  // held, and in its mailbox
+  std::uint64_t expired = 0;         // requests skipped by the pool
+  std::uint64_t overloaded = 0;
+  PoolCounters counters;
+  std::uint64_t handled = 0;
+
+  struct Worker {
+    PoolSeat seat;
+    gen::WorkerProgress progress;  // zero if there is no process
+  };
+  std::vector<Worker> workers;  // members and leaving, in the order of their seats
+};
+
+// A look at the workers from outside. Remembers what it saw, so that totals do not go down while
+// the notice of a worker's end is on its way.
+[[nodiscard]] std::vector<PoolFigures::Worker> ObserveWorkers(const gen::ProcessHost& host,
+                                                              PoolSeats& seats);
+
+// Messages that were accepted for workers, as far as it shows at these. Exact at rest, else too
+// few.
+[[nodiscard]] std::uint64_t CountForwarded(const PoolCounters& counters,
+                                           const std::vector<PoolFigures::Worker>& workers);
+
+// Messages that workers have handled, or skipped because their time was up, as far as it shows at these.
+[[nodiscard]] std::uint64_t CountHandled(const PoolCounters& counters,
+                                         const std::vector<PoolFigures::Worker>& workers);
+
+// The pool's keys, together with `added`, of which the pool's own keys win. With `items` only those
+// keys that they ask for (IsAskedFor); "worker" stands for all that begin with "worker.".
+[[nodiscard]] gen::Inspection InspectPool(const PoolFigures& figures, gen::Inspection added,
+                                          const std::vector<std::string>& items);
+
+}  // namespace ergon::act

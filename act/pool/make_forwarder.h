@@ -1,0 +1,16 @@
+// Which forwarder a pool's strategy needs.
+#pragma once
+
+#include <memory>
+
+#include <ergon/act/pool/forwarder.h>
+
+namespace ergon::act {
+
+// The one for `options.strategy`. All arguments outlive it.
+[[nodiscard]] std::unique_ptr<PoolForwarder> MakeForwarder(gen::ProcessHost& host,
+                                                           PoolRouting& routing,
+                                                           PoolCounters& counters,
+                                                           const PoolOptions& options);
+
+}  // namespace ergon::act

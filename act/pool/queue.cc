@@ -1,0 +1,263 @@
+#include <ergon/act/pool/queue.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include <ergon/core/foundations/mix.h>
+
+namespace ergon::act {
+namespace {
+
+bool IsImportant(const PoolQueue::Item& item) {
+  return (item.envelope->flags & core::Envelope::kFlagImportant) != 0;
+}
+
+}  // namespace
+
+// -- seats
+
+PoolQueue::Lane* PoolQueue::Find(std::uint64_t seat) {
+  auto found = lanes_.find(seat);
+  return found == lanes_.end() ? nullptr : &found->second;
+}
+
+std::vector<std::uint64_t> PoolQueue::Seats() const {
+  std::vector<std::uint64_t> seats;
+  for (const auto& [seat, lane] : lanes_) seats.push_back(seat);
+  return seats;
+}
+
+void PoolQueue::Open(std::uint64_t seat) {
+  lanes_[seat];
+  for (Item& item : std::exchange(homeless_, {})) {
+    keys_[*item.key].home = seat;
+    lanes_[seat].queue.push_back(std::move(item));
+  }
+}
+
+void PoolQueue::SetFree(std::uint64_t seat) {
+  Lane* lane = Find(seat);
+  if (lane == nullptr || lane->leaving || lane->free) return;
+  lane->free = true;
+  if (!lane->queue.empty()) runnable_.push_back(seat);
+  if (!std::exchange(lane->listed, true)) free_.push_back(seat);
+}
+
+void PoolQueue::Leave(std::uint64_t seat) {
+  Lane* lane = Find(seat);
+  if (lane == nullptr || lane->leaving) return;
+  lane->leaving = true;
+  lane->free = false;
+  MoveAway(seat);
+}
+
+void PoolQueue::Remove(std::uint64_t seat) {
+  Lane* lane = Find(seat);
+  if (lane == nullptr) return;
+  lane->leaving = true;
+  ReleaseInFlight(*lane);
+  MoveAway(seat);
+  lanes_.erase(seat);
+}
+
+void PoolQueue::MoveAway(std::uint64_t seat) {
+  Lane& lane = lanes_[seat];
+  for (Item& item : std::exchange(lane.queue, {})) {
+    const std::uint64_t key = *item.key;
+    const auto& stay = lane.in_flight;
+    if (std::find(stay.begin(), stay.end(), key) != stay.end()) {
+      lane.queue.push_back(std::move(item));
+      continue;
+    }
+    CountTaken(item);
+    KeyState& state = keys_[key];
+    if (state.home == seat) state.home = Hash(key);
+    --state.messages;  // Push counts it again
+    Push(std::move(item), false);
+  }
+}
+
+// -- keys
+
+std::uint64_t PoolQueue::Hash(std::uint64_t key) const {
+  std::uint64_t best = 0;
+  std::uint64_t highest = 0;
+  for (const auto& [seat, lane] : lanes_) {
+    if (lane.leaving) continue;
+    const std::uint64_t weight = core::Mix(key ^ core::Mix(seat));
+    if (best == 0 || weight > highest || (weight == highest && seat < best)) {
+      best = seat;
+      highest = weight;
+    }
+  }
+  return best;
+}
+
+std::uint64_t PoolQueue::HomeOf(std::uint64_t key) const {
+  auto found = keys_.find(key);
+  return found == keys_.end() ? Hash(key) : found->second.home;
+}
+
+void PoolQueue::Release(std::uint64_t key) {
+  auto found = keys_.find(key);
+  if (found != keys_.end() && --found->second.messages == 0) keys_.erase(found);
+}
+
+void PoolQueue::ReleaseInFlight(Lane& lane) {
+  for (const std::uint64_t key : std::exchange(lane.in_flight, {})) Release(key);
+}
+
+// -- messages
+
+void PoolQueue::Push(Item item, bool front) {
+  ++waiting_;
+  if (IsImportant(item)) ++waiting_important_;
+  std::deque<Item>* queue = &common_;
+  if (item.key) {
+    auto [state, is_new] = keys_.try_emplace(*item.key);
+    if (is_new) state->second.home = Hash(*item.key);
+    ++state->second.messages;
+    const std::uint64_t home = state->second.home;
+    Lane* lane = Find(home);
+    queue = lane == nullptr ? &homeless_ : &lane->queue;
+    if (lane != nullptr && lane->free) runnable_.push_back(home);
+  }
+  if (front) {
+    queue->push_front(std::move(item));
+  } else {
+    queue->push_back(std::move(item));
+  }
+}
+
+void PoolQueue::CountTaken(const Item& item) {
+  --waiting_;
+  if (IsImportant(item)) --waiting_important_;
+}
+
+void PoolQueue::Add(Item item) {
+  item.number = ++last_number_;
+  Push(std::move(item), false);
+}
+
+void PoolQueue::Return(std::uint64_t seat, std::vector<Item> items) {
+  // First these, so that their keys keep their home.
+  for (auto item = items.rbegin(); item != items.rend(); ++item) Push(std::move(*item), true);
+  Lane* lane = Find(seat);
+  if (lane == nullptr) return;
+  lane->free = false;
+  ReleaseInFlight(*lane);
+  if (lane->leaving) MoveAway(seat);
+}
+
+PoolQueue::Turn PoolQueue::TakeTurn(std::uint64_t seat, Lane& lane, std::deque<Item>& queue) {
+  Turn turn{seat, std::move(queue.front())};
+  queue.pop_front();
+  CountTaken(turn.item);
+  lane.free = false;
+  if (turn.item.key) lane.in_flight.push_back(*turn.item.key);
+  return turn;
+}
+
+std::optional<PoolQueue::Turn> PoolQueue::Next() {
+  while (!runnable_.empty()) {
+    const std::uint64_t seat = runnable_.front();
+    runnable_.pop_front();
+    Lane* lane = Find(seat);
+    if (lane == nullptr || !lane->free || lane->queue.empty()) continue;
+    const bool own = common_.empty() || lane->queue.front().number < common_.front().number;
+    return TakeTurn(seat, *lane, own ? lane->queue : common_);
+  }
+  while (!common_.empty() && !free_.empty()) {
+    const std::uint64_t seat = free_.front();
+    free_.pop_front();
+    Lane* lane = Find(seat);
+    if (lane == nullptr) continue;
+    lane->listed = false;
+    if (lane->free) return TakeTurn(seat, *lane, common_);
+  }
+  return std::nullopt;
+}
+
+void PoolQueue::Undo(Turn turn) {
+  Lane* lane = Find(turn.seat);
+  const bool has_key = turn.item.key.has_value();
+  const std::uint64_t key = turn.item.key.value_or(0);
+  Push(std::move(turn.item), true);
+  if (!has_key) return;
+  if (lane != nullptr) lane->in_flight.pop_back();
+  Release(key);
+}
+
+void PoolQueue::Done(std::uint64_t seat, bool has_aside) {
+  Lane* lane = Find(seat);
+  if (lane == nullptr) return;
+  if (!has_aside) {
+    ReleaseInFlight(*lane);
+  } else {
+    // One of each key is enough to keep it.
+    std::vector<std::uint64_t>& keys = lane->in_flight;
+    if (!keys.empty() && std::find(keys.begin(), keys.end() - 1, keys.back()) != keys.end() - 1) {
+      Release(keys.back());
+      keys.pop_back();
+    }
+  }
+  if (lane->leaving) MoveAway(seat);
+}
+
+template <class Function>
+void PoolQueue::ForEachQueue(Function function) {
+  function(common_);
+  function(homeless_);
+  for (auto& [seat, lane] : lanes_) function(lane.queue);
+}
+
+PoolQueue::Item PoolQueue::TakeOldest() {
+  std::deque<Item>* best = nullptr;
+  ForEachQueue([&](std::deque<Item>& queue) {
+    if (queue.empty()) return;
+    if (best == nullptr || queue.front().number < best->front().number) best = &queue;
+  });
+  Item item = std::move(best->front());
+  best->pop_front();
+  CountTaken(item);
+  if (item.key) Release(*item.key);
+  return item;
+}
+
+std::optional<PoolQueue::Item> PoolQueue::TakeNewest() {
+  std::deque<Item>* best = nullptr;
+  std::deque<Item>::iterator newest;
+  ForEachQueue([&](std::deque<Item>& queue) {
+    const auto found = std::find_if(queue.rbegin(), queue.rend(),
+                                    [](const Item& item) { return !IsImportant(item); });
+    if (found == queue.rend()) return;
+    if (best != nullptr && newest->number > found->number) return;
+    best = &queue;
+    newest = std::prev(found.base());
+  });
+  if (best == nullptr) return std::nullopt;
+  Item item = std::move(*newest);
+  best->erase(newest);
+  CountTaken(item);
+  if (item.key) Release(*item.key);
+  return item;
+}
+
+std::vector<PoolQueue::Item> PoolQueue::TakeAll() {
+  std::vector<Item> items;
+  while (waiting_ > 0) items.push_back(TakeOldest());
+  return items;
+}
+
+std::size_t PoolQueue::waiting_given() const {
+  const auto given = [](const std::deque<Item>& queue) {
+    return static_cast<std::size_t>(
+        std::count_if(queue.begin(), queue.end(), [](const Item& item) { return item.given; }));
+  };
+  std::size_t count = given(common_) + given(homeless_);
+  for (const auto& [seat, lane] : lanes_) count += given(lane.queue);
+  return count;
+}
+
+}  // namespace ergon::act

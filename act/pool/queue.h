@@ -1,0 +1,108 @@
+// Messages that wait at a pool which places them itself: one queue for all workers, and one of each worker's
+// own for messages with a key.
+//
+// Pure policy. A seat (PoolSeats) that is free gets the oldest message of its own queue and of the common one;
+// then it is not free until SetFree. A key has a home: the seat where its messages wait or are
+// *in flight*; without any, the seat that rendezvous hashing says.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include <ergon/core/messages/envelope.h>
+
+namespace ergon::act {
+
+class PoolQueue {
+ public:
+  struct Item {
+    core::EnvelopePtr envelope;
+    bool given = false;                // a worker has had it before
+    std::optional<std::uint64_t> key;  // well mixed; none: any worker may have it
+    std::uint64_t number = 0;          // the order of arrival
+  };
+
+  // -- seats; numbers from 1 on, and never used again --
+
+  // A new seat. It is not free.
+  void Open(std::uint64_t seat);
+  // Its worker takes a message now.
+  void SetFree(std::uint64_t seat);
+  // It gets nothing more. Keys with messages in flight stay until those are done, the others move.
+  void Leave(std::uint64_t seat);
+  // It is gone: what waits for it goes to others.
+  void Remove(std::uint64_t seat);
+  [[nodiscard]] bool Has(std::uint64_t seat) const { return lanes_.contains(seat); }
+  [[nodiscard]] std::vector<std::uint64_t> Seats() const;
+
+  // -- messages --
+
+  void Add(Item item);
+  // The seat that has, or would get, the messages with this key; 0: nobody.
+  [[nodiscard]] std::uint64_t HomeOf(std::uint64_t key) const;
+
+  struct Turn {
+    std::uint64_t seat = 0;
+    Item item;
+  };
+  // The next message for a free seat, which is not free then; the message is in flight.
+  [[nodiscard]] std::optional<Turn> Next();
+  // The worker did not take it: it waits again, before everything else.
+  void Undo(Turn turn);
+  // The seat's messages in flight are done, except those that its worker has put aside, if any; which, nobody
+  // knows. It is not free before SetFree.
+  void Done(std::uint64_t seat, bool has_aside);
+  // Nothing is in flight at the seat any more; `items` come back, before all that waits, in their order.
+  // 0: they do not come from a known seat.
+  void Return(std::uint64_t seat, std::vector<Item> items);
+
+  // The oldest that waits. There must be one.
+  [[nodiscard]] Item TakeOldest();
+  // The newest that is not important (core::Envelope::kFlagImportant); none: all of them are.
+  [[nodiscard]] std::optional<Item> TakeNewest();
+  [[nodiscard]] std::vector<Item> TakeAll();
+  [[nodiscard]] std::size_t waiting() const noexcept { return waiting_; }
+  // Of those, the important ones.
+  [[nodiscard]] std::size_t waiting_important() const noexcept { return waiting_important_; }
+  [[nodiscard]] std::size_t waiting_given() const;
+
+ private:
+  struct Lane {
+    std::deque<Item> queue;
+    std::vector<std::uint64_t> in_flight;  // keys
+    bool free = false;
+    bool listed = false;  // in free_
+    bool leaving = false;
+  };
+  struct KeyState {
+    std::uint64_t home = 0;
+    std::size_t messages = 0;  // waiting and in flight
+  };
+
+  [[nodiscard]] std::uint64_t Hash(std::uint64_t key) const;
+  [[nodiscard]] Lane* Find(std::uint64_t seat);
+  void Push(Item item, bool front);
+  void Release(std::uint64_t key);
+  void ReleaseInFlight(Lane& lane);
+  void MoveAway(std::uint64_t seat);
+  Turn TakeTurn(std::uint64_t seat, Lane& lane, std::deque<Item>& queue);
+  template <class Function>
+  void ForEachQueue(Function function);
+  void CountTaken(const Item& item);
+
+  std::unordered_map<std::uint64_t, Lane> lanes_;
+  std::deque<Item> common_;
+  std::deque<Item> homeless_;  // with keys, while there is no seat
+  std::unordered_map<std::uint64_t, KeyState> keys_;
+  std::deque<std::uint64_t> free_;      // seats, longest free first; some are not free any more
+  std::deque<std::uint64_t> runnable_;  // seats that were free and had messages of their own
+  std::size_t waiting_ = 0;
+  std::size_t waiting_important_ = 0;
+  std::uint64_t last_number_ = 0;
+};
+
+}  // namespace ergon::act

@@ -1,0 +1,235 @@
+#include <ergon/act/pool/queue_forwarder.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <ergon/act/message_loop.h>
+#include <ergon/core/foundations/moving_mean.h>
+
+namespace ergon::act {
+
+PoolQueueForwarder::PoolQueueForwarder(gen::ProcessHost& host, PoolRouting& routing,
+                                       PoolCounters& counters, const PoolOptions& options)
+    : PoolForwarder(host, routing, counters), options_(options) {
+  LetSendersBringAll();
+}
+
+std::size_t PoolQueueForwarder::Bound() const {
+  return static_cast<std::size_t>(options_.WorkerBound()) * routing_.seats().members();
+}
+
+std::chrono::nanoseconds PoolQueueForwarder::ExcessWait() const {
+  if (options_.admission_limit.count() == 0) return {};
+  const auto workers =
+      static_cast<std::int64_t>(std::max<std::size_t>(1, routing_.seats().ready()));
+  const std::int64_t wait = static_cast<std::int64_t>(queue_.waiting()) * mean_handling_ / workers;
+  return std::max(std::chrono::nanoseconds(wait) - options_.admission_limit,
+                  std::chrono::nanoseconds(0));
+}
+
+// -- messages
+
+void PoolQueueForwarder::Arrived(core::Envelope& envelope) {
+  // First: what the user's function throws is the pool's end, and the message is answered with that.
+  const auto key = options_.strategy.KeyOfMessage(envelope);
+  Held message{host_.Detach(envelope), false};
+  if (!accepts_ || mode_ == Mode::kEnded) {
+    DropTerminated(message);
+    return;
+  }
+  if (RefuseRequest(message, key)) return;
+  queue_.Add({std::move(message.envelope), false, key});
+  GiveAll();
+  if (!options_.WorkersMakeRoom() || Bound() == 0 || queue_.waiting() <= Bound()) return;
+  const bool oldest = options_.worker_mailbox.overflow() == gen::Overflow::kDropOldest;
+  auto dropped = oldest ? std::optional(queue_.TakeOldest()) : queue_.TakeNewest();
+  if (dropped) DropFull({std::move(dropped->envelope), dropped->given});
+}
+
+bool PoolQueueForwarder::RefuseRequest(Held& message, std::optional<std::uint64_t> key) {
+  if (!IsRequest(*message.envelope)) return false;
+  const auto caller = seats_.find(message.envelope->from.id);
+  if (caller != seats_.end()) {
+    const bool waits_for_itself =
+        key ? queue_.HomeOf(*key) == caller->second : routing_.seats().members() == 1;
+    if (waits_for_itself) {
+      Refuse(std::move(message),
+             WaitsForItself(key ? "the worker of the request's key" : kOnlyWorker));
+      return true;
+    }
+  }
+  const std::chrono::nanoseconds excess = ExcessWait();
+  if (excess.count() == 0) return false;
+  ++overloaded_;
+  Refuse(std::move(message), gen::Error::Overloaded(excess));
+  return true;
+}
+
+void PoolQueueForwarder::Inherited(gen::PID worker, std::vector<core::EnvelopePtr> messages) {
+  std::vector<PoolQueue::Item> items;
+  for (core::EnvelopePtr& envelope : messages) {
+    Held message{std::move(envelope), false};
+    if (Salvage(message)) items.push_back({std::move(message.envelope), message.given, {}});
+  }
+  try {
+    for (PoolQueue::Item& item : items) item.key = options_.strategy.KeyOfMessage(*item.envelope);
+  } catch (...) {  // the user's function: the pool's end
+    DropAll(std::move(items));
+    throw;
+  }
+  const auto found = seats_.find(worker.id);
+  const std::uint64_t seat = found == seats_.end() ? 0 : found->second;
+  queue_.Return(seat, std::move(items));
+  if (seat != 0) {
+    seats_.erase(found);
+    places_.erase(seat);
+  }
+  Resized();  // the seat may be gone
+}
+
+void PoolQueueForwarder::GiveAll() {
+  if (mode_ == Mode::kEnded) return;
+  while (auto turn = queue_.Next()) Give(std::move(*turn));
+}
+
+void PoolQueueForwarder::Give(PoolQueue::Turn turn) {
+  const std::uint64_t seat = turn.seat;
+  Place& place = places_[seat];
+  Held message{std::move(turn.item.envelope), turn.item.given};
+  if (DropExpired(message)) {
+    Look(seat, place);
+    return;
+  }
+  auto sent = host_.Forward(place.worker, message.envelope, true);
+  if (!sent) {
+    turn.item.envelope = std::move(message.envelope);
+    queue_.Undo(std::move(turn));
+    // A worker that is dead leaves an inheritance.
+    if (sent.error() == gen::ErrProcessMailboxFull) LookAgain(seat);
+    return;
+  }
+  if (!message.given) rotation_.Give();
+  ++place.given;
+  place.given_at = host_.Now();
+  place.busy = true;
+  Look(seat, place);  // a pool that is a worker may have passed it on already
+}
+
+void PoolQueueForwarder::Look(std::uint64_t seat, Place& place) {
+  const gen::WorkerProgress progress = host_.Progress(place.worker);
+  if (progress.ended) return;
+  const bool all_done = progress.passed + progress.dropped >= place.given;
+  // What it has put aside does not keep it from taking the next one.
+  const bool is_free =
+      all_done || (progress.aside > 0 && !progress.current && progress.queued == progress.aside);
+  if (!is_free) {
+    // What else waits in its mailbox did not come from here: it will not report that.
+    if (progress.aside > 0 && !progress.current) LookAgain(seat);
+    return;
+  }
+  if (std::exchange(place.busy, false)) {
+    mean_handling_ = core::MovingMean(mean_handling_, host_.Now() - place.given_at);
+  }
+  queue_.Done(seat, !all_done);
+  queue_.SetFree(seat);
+}
+
+void PoolQueueForwarder::Progressed(gen::PID worker) {
+  const auto found = seats_.find(worker.id);
+  if (found == seats_.end()) return;
+  Place& place = places_[found->second];
+  Look(found->second, place);
+  GiveAll();
+}
+
+void PoolQueueForwarder::Retry() {
+  RetryArrived();
+  for (const std::uint64_t seat : std::exchange(look_again_, {})) {
+    auto found = places_.find(seat);
+    if (found != places_.end()) Look(seat, found->second);
+  }
+  GiveAll();
+}
+
+void PoolQueueForwarder::LookAgain(std::uint64_t seat) {
+  if (std::find(look_again_.begin(), look_again_.end(), seat) == look_again_.end()) {
+    look_again_.push_back(seat);
+  }
+}
+
+// -- workers
+
+void PoolQueueForwarder::Welcome(const PoolSeat& seat) {
+  if (!queue_.Has(seat.number)) queue_.Open(seat.number);
+  if (seat.state != SeatState::kReady || places_.contains(seat.number)) return;
+  places_[seat.number].worker = seat.worker;
+  seats_[seat.worker.id] = seat.number;
+  host_.SetDuty(seat.worker, gen::WorkerDuty::kReport);
+  queue_.SetFree(seat.number);
+}
+
+void PoolQueueForwarder::Resized() {
+  const PoolSeats& seats = routing_.seats();
+  // First those that come: what others leave may be for them.
+  for (const auto& [number, seat] : seats.all()) {
+    if (!seat.leaving) Welcome(seat);
+  }
+  for (const auto& [number, seat] : seats.all()) {
+    if (seat.leaving) queue_.Leave(number);
+  }
+  for (const std::uint64_t number : queue_.Seats()) {
+    if (!seats.all().contains(number)) queue_.Remove(number);
+  }
+  GiveAll();
+}
+
+// -- the Main lane and the end
+
+void PoolQueueForwarder::Settle() {
+  if (mode_ == Mode::kRunning) SettleMain();
+  if (mode_ != Mode::kEnded && !look_again_.empty()) ArmRetry();
+}
+
+void PoolQueueForwarder::SettleMain() {
+  const std::size_t waiting = queue_.waiting();
+  // The newest are not dropped to make room if they are important.
+  const bool all_stay = options_.worker_mailbox.overflow() == gen::Overflow::kDropNewest &&
+                        queue_.waiting_important() >= Bound();
+  const bool makes_room = options_.WorkersMakeRoom() && !all_stay;
+  const std::size_t bound = makes_room ? 0 : Bound();
+  const std::chrono::nanoseconds excess = ExcessWait();
+  const bool is_full = bound != 0 && waiting >= bound;
+  bool hold = false;
+  if (is_full || excess.count() != 0) {
+    const bool is_closed = host_.TryCloseMain(is_full ? std::chrono::nanoseconds(0) : excess);
+    hold = is_full && !is_closed;
+  } else if (host_.IsMainRedirected()) {
+    host_.AcceptMain();
+  }
+  HoldMain(hold);
+  // What has arrived meanwhile counts as well.
+  const std::size_t room =
+      bound == 0 ? 0 : std::max<std::size_t>(1, bound - std::min(bound, waiting));
+  host_.SetMailboxSize(static_cast<std::uint32_t>(std::min<std::size_t>(room, kMaxMailboxSize)));
+}
+
+void PoolQueueForwarder::Drain() {
+  mode_ = Mode::kDraining;
+  HoldMain(false);
+}
+
+void PoolQueueForwarder::End() {
+  mode_ = Mode::kEnded;
+  CancelRetry();
+  rotation_.Publish({});
+  DropAll(queue_.TakeAll());
+}
+
+void PoolQueueForwarder::DropAll(std::vector<PoolQueue::Item> items) {
+  for (PoolQueue::Item& item : items) {
+    Held message{std::move(item.envelope), item.given};
+    DropTerminated(message);
+  }
+}
+
+}  // namespace ergon::act

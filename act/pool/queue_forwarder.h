@@ -1,0 +1,71 @@
+// The pool's part when it places all messages itself: they wait in a PoolQueue, and each worker is given
+// one at a time.
+//
+// A worker reports when it is done with a message, or has put it aside. Until the queue has reached its bound
+// the Main lane is open; then it is *closed*, so that senders get an error at once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include <ergon/act/pool/forwarder.h>
+#include <ergon/act/pool/queue.h>
+
+namespace ergon::act {
+
+class PoolQueueForwarder final : public PoolForwarder {
+ public:
+  PoolQueueForwarder(gen::ProcessHost& host, PoolRouting& routing, PoolCounters& counters,
+                     const PoolOptions& options);
+
+  void Arrived(core::Envelope& envelope) override;
+  void Inherited(gen::PID worker, std::vector<core::EnvelopePtr> messages) override;
+  void WorkerReady() override { Resized(); }
+  void Resized() override;
+  void Progressed(gen::PID worker) override;
+  void Retry() override;
+  void Settle() override;
+  void Drain() override;
+  void Close() override { accepts_ = false; }
+  void End() override;
+
+  [[nodiscard]] std::size_t held() const override { return queue_.waiting(); }
+  [[nodiscard]] std::size_t held_given() const override { return queue_.waiting_given(); }
+
+ private:
+  // What is known about the worker of a seat.
+  struct Place {
+    gen::PID worker;
+    std::uint64_t given = 0;    // messages
+    std::int64_t given_at = 0;  // the last one; ns
+    bool busy = false;
+  };
+
+  [[nodiscard]] std::size_t Bound() const;
+  // How much longer than the limit a message would wait.
+  [[nodiscard]] std::chrono::nanoseconds ExcessWait() const;
+  // Why a request cannot be taken, although there is room; it is answered then.
+  bool RefuseRequest(Held& message, std::optional<std::uint64_t> key);
+  void GiveAll();
+  void Give(PoolQueue::Turn turn);
+  // Looks whether the worker is done with what it was given.
+  void Look(std::uint64_t seat, Place& place);
+  void LookAgain(std::uint64_t seat);
+  void SettleMain();
+  void Welcome(const PoolSeat& seat);
+  void DropAll(std::vector<PoolQueue::Item> items);
+
+  const PoolOptions& options_;
+  PoolQueue queue_;
+  std::unordered_map<std::uint64_t, Place> places_;         // by seat
+  std::unordered_map<std::uint64_t, std::uint64_t> seats_;  // by the worker's id
+  // Seats whose worker has messages that others have sent, which keep it from taking the next one.
+  std::vector<std::uint64_t> look_again_;
+  bool accepts_ = true;
+  std::int64_t mean_handling_ = 0;  // ns, moving average
+};
+
+}  // namespace ergon::act

@@ -1,0 +1,176 @@
+#include <ergon/act/pool/rotation_forwarder.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include <ergon/act/message_loop.h>
+
+namespace ergon::act {
+namespace {
+
+gen::SenderRules RulesOf(const PoolOptions& options) {
+  gen::SenderRules rules;
+  rules.seed = options.strategy.seed();
+  rules.admission_limit = options.admission_limit;
+  switch (options.strategy.kind()) {
+    case PoolStrategy::Kind::kLeastLoaded:
+      rules.choice = gen::SenderChoice::kLeastLoaded;
+      break;
+    case PoolStrategy::Kind::kRandom:
+      rules.choice = gen::SenderChoice::kRandom;
+      break;
+    default:
+      break;
+  }
+  return rules;
+}
+
+}  // namespace
+
+PoolRotationForwarder::PoolRotationForwarder(gen::ProcessHost& host, PoolRouting& routing,
+                                             PoolCounters& counters, const PoolOptions& options)
+    : PoolForwarder(host, routing, counters), options_(options) {
+  host.SetSenderRules(RulesOf(options));
+}
+
+void PoolRotationForwarder::SetDuties() {
+  if (options_.admission_limit.count() == 0) return;
+  for (const auto& [number, seat] : routing_.seats().all()) {
+    if (seat.worker) host_.SetDuty(seat.worker, gen::WorkerDuty::kMeasure);
+  }
+}
+
+void PoolRotationForwarder::Arrived(core::Envelope& envelope) {
+  Held message{host_.Detach(envelope), false};
+  if (!accepts_ || mode_ == Mode::kEnded) {
+    DropTerminated(message);
+    return;
+  }
+  // If something is held already, this one was on its way when that began.
+  if (!held_.empty() || !Place(message)) held_.push_back(std::move(message));
+}
+
+void PoolRotationForwarder::Inherited(gen::PID /*worker*/,
+                                      std::vector<core::EnvelopePtr> messages) {
+  std::deque<Held> rest;
+  for (core::EnvelopePtr& envelope : messages) {
+    Held message{std::move(envelope), false};
+    if (!Salvage(message)) continue;
+    // Behind one that nobody took, the others wait as well: they are in order.
+    if (!rest.empty() || !Place(message)) rest.push_back(std::move(message));
+  }
+  held_.insert(held_.begin(), std::make_move_iterator(rest.begin()),
+               std::make_move_iterator(rest.end()));
+}
+
+void PoolRotationForwarder::Flush() {
+  while (!held_.empty() && Place(held_.front())) held_.pop_front();
+}
+
+void PoolRotationForwarder::WorkerReady() {
+  SetDuties();
+  Flush();
+}
+
+void PoolRotationForwarder::Resized() { SetDuties(); }
+
+void PoolRotationForwarder::Retry() {
+  RetryArrived();
+  Flush();
+}
+
+bool PoolRotationForwarder::Offer(Held& message, Met& met) {
+  const gen::PID self = host_.Self();
+  const std::uint64_t first = host_.FirstChoice();
+  const std::uint32_t size = rotation_.size();
+  for (std::uint32_t i = 0; i < size; ++i) {
+    const std::uint64_t id = rotation_.TakeAt(first + i);
+    const gen::PID worker{id, self.node, self.creation};
+    if (id == 0) {
+      rotation_.Skipped();
+      return false;
+    }
+    if (worker == SenderOf(*message.envelope) && IsRequest(*message.envelope)) {
+      rotation_.Skipped();
+      met.caller = true;  // a worker that calls its own pool must not wait for itself
+      continue;
+    }
+    auto sent = host_.Forward(worker, message.envelope, true);
+    if (sent) {
+      if (message.given) rotation_.Skipped();  // it was counted the first time
+      return true;
+    }
+    rotation_.Skipped();
+    if (sent.error() != gen::ErrProcessMailboxFull) met.dead = true;
+  }
+  return false;
+}
+
+bool PoolRotationForwarder::Place(Held& message) {
+  if (DropExpired(message)) return true;
+  if (mode_ == Mode::kEnded) {
+    DropTerminated(message);
+    return true;
+  }
+  Met met;
+  if (Offer(message, met)) return true;
+  // A worker that is dead will be replaced by one that has room.
+  const bool is_full = !met.dead && routing_.seats().pending() == 0;
+  if (is_full && met.caller && routing_.seats().members() == 1) {
+    Refuse(std::move(message), WaitsForItself(kOnlyWorker));
+    return true;
+  }
+  all_full_ = is_full;
+  return is_full && mode_ == Mode::kRunning && MakeRoom(message);
+}
+
+bool PoolRotationForwarder::MakeRoom(Held& message) {
+  if (!options_.WorkersMakeRoom()) return false;
+  const gen::PID self = host_.Self();
+  const gen::PID worker{rotation_.Next(), self.node, self.creation};
+  const bool sent = worker.id != 0 && host_.ForwardMakingRoom(worker, message.envelope);
+  if (!sent || message.given) rotation_.Skipped();
+  return sent;
+}
+
+void PoolRotationForwarder::Settle() {
+  const bool hold = !held_.empty();
+  const bool has_ready = routing_.seats().ready() > 0;
+  // Workers that are ready took nothing, so they were full; see kRetry.
+  if (hold && has_ready) ArmRetry();
+  if (mode_ != Mode::kRunning) return;
+  if (hold || !has_ready) host_.AcceptMain();
+  HoldMain(hold);
+  LimitMain();
+  if (!hold && has_ready && !host_.IsMainRedirected()) {
+    (void)host_.TryRedirectMain();  // false: again after the next message
+  }
+}
+
+void PoolRotationForwarder::LimitMain() {
+  std::size_t room = 0;  // any number
+  if (const auto bound = static_cast<std::size_t>(options_.WorkerBound()); bound != 0) {
+    // At least one: 0 means something else, and a sender may be the first to meet a dead worker.
+    const auto missing = std::min<std::size_t>(routing_.seats().pending() * bound, kMaxMailboxSize);
+    room = std::max<std::size_t>(1, missing - std::min(missing, held_.size()));
+  } else if (!held_.empty() && all_full_) {
+    room = 1;  // with a bound that only their own kind of mailbox knows
+  }
+  host_.SetMailboxSize(static_cast<std::uint32_t>(room));
+}
+
+void PoolRotationForwarder::Drain() {
+  mode_ = Mode::kDraining;
+  Flush();
+  HoldMain(false);
+}
+
+void PoolRotationForwarder::End() {
+  mode_ = Mode::kEnded;
+  CancelRetry();
+  rotation_.Publish({});
+  Flush();
+}
+
+}  // namespace ergon::act

@@ -1,0 +1,391 @@
+#include <ergon/act/pool/runner.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <ergon/act/message_loop.h>
+#include <ergon/act/pool/inspection.h>
+#include <ergon/act/pool/make_forwarder.h>
+#include <ergon/gen/envelope_kind.h>
+
+namespace ergon::act {
+PoolRunner::PoolRunner(gen::ProcessHost& host, PoolBehavior& callbacks, PoolOptions options)
+    : host_(host),
+      callbacks_(callbacks),
+      options_(std::move(options)),
+      spawner_(host, options_),
+      routing_(options_),
+      forwarder_(MakeForwarder(host, routing_, counters_, options_)),
+      shortage_(host, routing_.seats(), options_) {}
+
+// -- start and size --
+
+gen::Status PoolRunner::Start() {
+  if (host_.HasQueue()) {
+    return gen::Stop(gen::Reason::Error(
+        "mailbox: a pool passes messages on in the order of arrival; give PoolOptions a "
+        "worker_mailbox instead"));
+  }
+  started_at_ = host_.Now();
+  host_.SetPoolMakesRoom(options_.WorkersMakeRoom());
+  auto workers = spawner_.SpawnAll(options_.pool_size);
+  if (!workers) return gen::Stop(gen::Reason::Error(std::string(workers.error().detail())));
+  phase_ = Phase::kRunning;
+  Join(*workers);
+  return Settle();
+}
+
+gen::Result<std::int64_t> PoolRunner::AddWorkers(int count) {
+  auto possible = routing_.CheckGrowth(count);
+  if (!possible) return std::move(possible.error());
+  auto workers = spawner_.SpawnAll(count);
+  if (!workers) return std::move(workers.error());
+  Join(*workers);
+  return size();
+}
+
+void PoolRunner::Join(const std::vector<gen::PID>& workers) {
+  std::vector<std::uint64_t> entries = host_.GetRotation().InOrder();
+  for (const gen::PID worker : workers) {
+    routing_.Joined(worker, host_.Now());
+    entries.push_back(worker.id);
+  }
+  host_.GetRotation().Publish(entries);
+  forwarder_->Resized();
+}
+
+gen::Result<std::int64_t> PoolRunner::RemoveWorkers(int count, bool drain) {
+  auto departure = routing_.Shrink(count, host_.GetRotation().InOrder(), drain);
+  if (!departure) return std::move(departure.error());
+  // First nobody finds them any more, then they are told: what is on its way to one of them
+  // nevertheless is inherited.
+  host_.GetRotation().Publish(departure->remaining);
+  for (const gen::PID worker : departure->workers) {
+    if (!drain) {
+      (void)host_.Kill(worker);
+      continue;
+    }
+    if (PoolSeat* seat = routing_.seats().FindWorker(worker)) {
+      seat->handled_before = host_.Progress(worker).handled;
+    }
+    (void)host_.StopAfterQueue(worker, gen::Reason::Normal());
+  }
+  forwarder_->Resized();
+  return size();
+}
+
+std::int64_t PoolRunner::size() const {
+  return static_cast<std::int64_t>(routing_.seats().members());
+}
+
+std::vector<gen::PID> PoolRunner::Workers() const {
+  std::vector<gen::PID> workers;
+  for (const auto& [number, seat] : routing_.seats().all()) {
+    if (seat.worker && !seat.leaving) workers.push_back(seat.worker);
+  }
+  return workers;
+}
+
+void PoolRunner::Enter(PoolRouting::Entrance entrance) {
+  if (entrance.entry == 0) return;
+  core::Rotation& rotation = host_.GetRotation();
+  if (!rotation.Replace(entrance.replaced, entrance.entry)) {
+    std::vector<std::uint64_t> entries = rotation.InOrder();
+    entries.push_back(entrance.entry);
+    rotation.Publish(entries);
+  }
+  forwarder_->WorkerReady();
+}
+
+// -- what arrives --
+
+gen::Status PoolRunner::OnEnvelope(core::Envelope& envelope, bool trap_exit) {
+  gen::Status status;
+  if (PoolForwarder::IsForwarded(envelope)) {
+    forwarder_->Arrived(envelope);
+  } else {
+    status = OnOwn(envelope, trap_exit);
+  }
+  if (status.stops()) return status;
+  return Settle();
+}
+
+gen::Status PoolRunner::OnOwn(core::Envelope& envelope, bool trap_exit) {
+  switch (static_cast<gen::EnvelopeKind>(envelope.kind)) {
+    case gen::EnvelopeKind::kOwnTimer:
+      return OnTimer(envelope);
+    case gen::EnvelopeKind::kShortage:
+      shortage_.Began();
+      return gen::Continue();
+    case gen::EnvelopeKind::kProgress:
+      forwarder_->Progressed(SenderOf(envelope));
+      return gen::Continue();
+    case gen::EnvelopeKind::kResponse:
+    case gen::EnvelopeKind::kError:
+      return forwarder_->Answered(envelope) ? gen::Continue() : CallUser(envelope);
+    case gen::EnvelopeKind::kInspect:
+      Answer(envelope);
+      return gen::Continue();
+    case gen::EnvelopeKind::kExit:
+      return OnExit(envelope, trap_exit);
+    case gen::EnvelopeKind::kInheritance:
+      if (auto* left = envelope.ValueAs<gen::MessageInheritance>()) return OnInheritance(*left);
+      return gen::Continue();
+    case gen::EnvelopeKind::kStarted:
+      if (const auto* started = envelope.ValueAs<gen::MessageStarted>()) {
+        Enter(routing_.WorkerStarted(started->pid, host_.Now()));
+      }
+      return gen::Continue();
+    default:
+      return CallUser(envelope);
+  }
+}
+
+gen::Status PoolRunner::OnTimer(core::Envelope& envelope) {
+  if (const auto* timer = envelope.ValueAs<ReplaceTimer>()) {
+    replace_timers_.erase(timer->seat);
+    // The seat may have gone meanwhile.
+    if (!routing_.IsVacant(timer->seat)) return gen::Continue();
+    return Obey({PoolRouting::Action::kReplace, timer->seat, {}});
+  }
+  if (envelope.ValueAs<PoolForwarder::RetryTimer>() != nullptr) {
+    forwarder_->Retry();
+  } else if (envelope.ValueAs<PoolShortage::Timer>() != nullptr) {
+    shortage_.Look();
+  } else if (envelope.ValueAs<ShutdownTimer>() != nullptr) {
+    EndNow();
+  }
+  return gen::Continue();
+}
+
+gen::Status PoolRunner::CallUser(core::Envelope& envelope) {
+  // Looked at before: the handler may forward it, and then it is the other one's to answer.
+  const bool is_request =
+      static_cast<gen::EnvelopeKind>(envelope.kind) == gen::EnvelopeKind::kRequest;
+  const gen::PID from = SenderOf(envelope);
+  const gen::Ref ref = RefOf(envelope);
+  bool forwarded = false;
+  const gen::Status status = Dispatch(host_, callbacks_, envelope, &forwarded);
+  if (!status.stops()) return gen::Continue();
+  if (is_request && !forwarded) {
+    // The end may take a while, the caller need not wait for it. Ignored if it has an answer.
+    (void)host_.SendResponseError(
+        from, ref, gen::Error(gen::ErrorCode::kProcessTerminated, status.reason().ToString()));
+  }
+  return running() ? BeginStop(status.reason()) : gen::Continue();
+}
+
+// A worker's end is known by what it leaves behind, which always arrives, and exactly once. Its
+// exit signal follows and says nothing new; a worker may also send exit signals on purpose.
+gen::Status PoolRunner::OnInheritance(gen::MessageInheritance& left) {
+  if (left.late) {
+    forwarder_->Inherited({}, std::move(left.messages));
+    return FillGap(true);
+  }
+  CountEnded(left);
+  if (left.indirect) {
+    forwarder_->Inherited({}, std::move(left.messages));
+    return FillGap(true);
+  }
+  // Bounded, because no signal comes from a worker that somebody has unlinked.
+  if (gone_.size() == 2 * std::size_t{kMaxPoolSize}) gone_.pop_front();
+  gone_.push_back(left.pid);
+  const auto decision = routing_.WorkerEnded(left.pid, left.handled, host_.Now());
+  const bool left_something = !left.messages.empty();
+  forwarder_->Inherited(left.pid, std::move(left.messages));
+  if (left.reason.IsFailure() && running()) {
+    host_.Log().Debug("worker {} has ended: {}", left.pid, left.reason);
+  }
+  if (decision.action == PoolRouting::Action::kNothing) return FillGap(left_something);
+  // At the end, a place without work need not be filled: Settle dismisses it.
+  if (main_is_done_ && forwarder_->HasDrained()) return gen::Continue();
+  return Obey(decision);
+}
+
+void PoolRunner::CountEnded(const gen::MessageInheritance& left) {
+  counters_.handled += left.handled;
+  counters_.expired += left.expired;
+  if (left.holds_current) ++counters_.lost_crashed;
+  const PoolSeat* seat = routing_.seats().FindWorker(left.pid);
+  if (seat != nullptr && seat->taken_out && left.handled > seat->handled_before) {
+    counters_.drained += left.handled - seat->handled_before;
+  }
+}
+
+gen::Status PoolRunner::OnExit(core::Envelope& envelope, bool trap_exit) {
+  const auto* exit = envelope.ValueAs<gen::MessageExitPID>();
+  const gen::Reason* reason = ReasonOfExit(envelope);
+  if (reason == nullptr) return gen::Continue();
+  const auto known =
+      exit == nullptr ? gone_.end() : std::find(gone_.begin(), gone_.end(), exit->pid);
+  if (known != gone_.end()) {
+    gone_.erase(known);
+    return gen::Continue();
+  }
+  if (trap_exit) return CallUser(envelope);
+  // As the runtime does for processes that do not trap exits.
+  const bool ignored = reason->IsNormal() && envelope.ref != gen::kExplicitExit;
+  if (ignored || !running()) return gen::Continue();
+  return BeginStop(*reason);
+}
+
+void PoolRunner::Answer(core::Envelope& envelope) {
+  const auto* question = envelope.ValueAs<gen::InspectRequest>();
+  if (question == nullptr) return;
+  gen::Inspection added = callbacks_.HandleInspect(SenderOf(envelope), question->items);
+  std::vector<PoolFigures::Worker> workers = ObserveWorkers(host_, routing_.seats());
+  PoolCounters counters = counters_;
+  counters.lost_full += host_.OverflowedCount();
+  // After the look at the workers: a message that has left one is counted here.
+  const std::uint64_t returning = host_.ReturningMessages();
+  const std::uint64_t seen =
+      CountForwarded(counters, workers) + forwarder_->held_given() + returning;
+  forwarded_ = std::max(forwarded_, std::min(forwarder_->forwarded(), seen));
+  handled_ = std::max(handled_, CountHandled(counters, workers));
+  const PoolFigures figures{.worker_behavior = options_.worker_factory.TypeName(),
+                            .strategy = std::string(options_.strategy.ToString()),
+                            .worker_mailbox_size = options_.WorkerBound(),
+                            .stopping = !running(),
+                            .uptime = host_.Now() - started_at_,
+                            .forwarded = forwarded_,
+                            .unhandled = forwarder_->unhandled() + host_.ExpiredRequests(),
+                            .queued_at_pool = forwarder_->held() + host_.MainQueued() + returning,
+                            .expired = forwarder_->expired() + host_.ExpiredRequests(),
+                            .overloaded = forwarder_->overloaded(),
+                            .counters = counters,
+                            .handled = handled_,
+                            .workers = std::move(workers)};
+  AnswerInspection(host_, envelope, InspectPool(figures, std::move(added), question->items));
+}
+
+// -- replacement --
+
+gen::Status PoolRunner::Obey(PoolRouting::Decision decision) {
+  while (decision.action == PoolRouting::Action::kReplace) {
+    auto worker = spawner_.SpawnReplacement();
+    if (worker) {
+      if (!routing_.Spawned(decision.seat, *worker)) (void)host_.Kill(*worker);
+      ++counters_.restarts;
+      return gen::Continue();
+    }
+    host_.Log().Warning("a worker cannot be replaced: {}", worker.error());
+    decision = routing_.SpawnFailed(decision.seat, host_.Now());
+  }
+  if (decision.action == PoolRouting::Action::kReplaceAfter) {
+    using Milliseconds = std::chrono::duration<double, std::milli>;
+    host_.Log().Warning("a worker keeps ending, its replacement starts in {} ms",
+                        Milliseconds(decision.delay).count());
+    replace_timers_[decision.seat] =
+        host_.SendSelfAfter(ReplaceTimer{decision.seat}, decision.delay);
+  } else if (decision.action == PoolRouting::Action::kGiveUp) {
+    return GiveUp(gen::Reason::Error(routing_.GiveUpText()));
+  }
+  return gen::Continue();
+}
+
+gen::Status PoolRunner::FillGap(bool left_something) {
+  if (running() || forwarder_->HasDrained()) return gen::Continue();
+  // As many as have left something behind since they were told to end, at least one.
+  const bool is_needed = routing_.seats().members() == 0 || phase_ == Phase::kEnding;
+  return left_something && is_needed ? Obey(routing_.AddWorker(host_.Now())) : gen::Continue();
+}
+
+// -- the end --
+
+gen::Status PoolRunner::BeginStop(const gen::Reason& reason) {
+  if (phase_ == Phase::kEnding) return gen::Continue();
+  if (phase_ == Phase::kDraining) {
+    // What was waiting in the Main lane has come, or somebody is impatient.
+    MainIsDone();
+    return Settle();
+  }
+  phase_ = Phase::kDraining;
+  stop_reason_ = reason;
+  const auto remnant = routing_.BeginStop();
+  for (const gen::PID worker : remnant.leaving) (void)host_.StopAfterQueue(worker, reason);
+  forwarder_->Drain();
+  forwarder_->Resized();
+  const bool at_once = options_.shutdown_timeout.count() == 0;
+  if (at_once) EndNow();
+  // Behind what waits in the Main lane now, the runtime will call ProcessStop again.
+  if (at_once || host_.TryRefuseMain() || !host_.StopAfterQueue(host_.Self(), reason)) MainIsDone();
+  if (!at_once) {
+    shutdown_timer_ = host_.SendSelfAfter(ShutdownTimer{}, options_.shutdown_timeout);
+  }
+  const bool has_work = !main_is_done_ || !forwarder_->HasDrained();
+  for (const std::uint64_t seat : remnant.vacant) {
+    if (!has_work || has_given_up_) break;
+    if (auto timer = replace_timers_.extract(seat)) (void)timer.mapped().Cancel();
+    // The shutdown time-out ends it, if not success.
+    (void)Obey({PoolRouting::Action::kReplace, seat, {}});
+  }
+  return Settle();
+}
+
+gen::Status PoolRunner::GiveUp(const gen::Reason& reason) {
+  has_given_up_ = true;
+  routing_.StopReplacing();
+  return phase_ == Phase::kRunning ? BeginStop(reason) : Settle();
+}
+
+void PoolRunner::MainIsDone() {
+  main_is_done_ = true;
+  forwarder_->Close();
+}
+
+void PoolRunner::TellWorkers() {
+  phase_ = Phase::kEnding;
+  if (routing_.seats().members() == 0) return;
+  host_.GetRotation().Publish({});
+  for (const gen::PID worker : routing_.Dismiss()) (void)host_.StopAfterQueue(worker, stop_reason_);
+  forwarder_->Resized();
+}
+
+void PoolRunner::EndNow() {
+  time_is_up_ = true;
+  has_given_up_ = true;
+  main_is_done_ = true;
+  routing_.StopReplacing();
+  forwarder_->End();
+  TellWorkers();
+  KillAll();
+}
+
+void PoolRunner::KillAll() {
+  for (const auto& [number, seat] : routing_.seats().all()) {
+    if (seat.worker) (void)host_.Kill(seat.worker);
+  }
+}
+
+gen::Status PoolRunner::Settle() {
+  forwarder_->Settle();
+  host_.SetSettled(counters_.handled + counters_.Lost(), counters_.never_given);
+  if (phase_ == Phase::kRunning) return gen::Continue();
+  if (main_is_done_) {
+    // Nobody is there for what is left, and nobody will be.
+    if (has_given_up_ && routing_.seats().members() == 0) forwarder_->End();
+    if (forwarder_->HasDrained()) TellWorkers();
+  }
+  const bool has_ended =
+      phase_ == Phase::kEnding && routing_.seats().alive() == 0 && forwarder_->HasDrained();
+  if (has_ended && (time_is_up_ || forwarder_->HasFinished())) return gen::Stop(stop_reason_);
+  // False: again after the next message.
+  if (main_is_done_) (void)host_.TryRefuseMain();
+  return gen::Continue();
+}
+
+void PoolRunner::Terminate() {
+  phase_ = Phase::kEnding;
+  routing_.StopReplacing();
+  forwarder_->End();
+  forwarder_->Finish();
+  KillAll();
+  host_.SetSettled(counters_.handled + counters_.Lost(), counters_.never_given);
+  (void)shutdown_timer_.Cancel();
+  shortage_.Cancel();
+  for (const auto& [seat, timer] : replace_timers_) (void)timer.Cancel();
+}
+
+}  // namespace ergon::act

@@ -1,0 +1,34 @@
+#include <ergon/act/pool/shortage.h>
+
+#include <fmt/core.h>
+
+namespace ergon::act {
+
+void PoolShortage::Began() {
+  began_at_ = host_.Now();
+  last_looked_ = host_.GetRotation().RefusedCount();
+  host_.Log().Warning("the mailboxes of all {} workers are full ({} messages each): {}",
+                      seats_.members(), options_.WorkerBound(),
+                      options_.WorkersMakeRoom() ? "messages are dropped"
+                                                 : "senders get errors until there is room");
+  timer_ = host_.SendSelfAfter(Timer{}, kCalm);
+}
+
+void PoolShortage::Look() {
+  const std::uint64_t refused = host_.GetRotation().RefusedCount();
+  if (refused != last_looked_) {
+    last_looked_ = refused;
+    timer_ = host_.SendSelfAfter(Timer{}, kCalm);
+    return;
+  }
+  using Seconds = std::chrono::duration<double>;
+  const Seconds lasted = std::chrono::nanoseconds(host_.Now() - began_at_) - kCalm;
+  host_.Log().Info("there is room again: {} messages were {} within {:.1f} s", refused - told_,
+                   options_.WorkersMakeRoom() ? "dropped or refused" : "refused", lasted.count());
+  told_ = refused;
+  host_.EndShortage();
+  // A sender that was refused just before had found this shortage, and has told nobody.
+  if (host_.GetRotation().RefusedCount() != refused) host_.NoteShortage();
+}
+
+}  // namespace ergon::act

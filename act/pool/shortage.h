@@ -1,0 +1,43 @@
+// Tells the log when a pool begins to refuse messages for want of room, and when that is over.
+//
+// Senders find out themselves that all workers are full, at any rate; the log gets two lines however many
+// messages that concerns.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include <ergon/act/pool/members.h>
+#include <ergon/act/pool_options.h>
+#include <ergon/gen/process_host.h>
+#include <ergon/gen/timer_handle.h>
+
+namespace ergon::act {
+
+class PoolShortage {
+ public:
+  // The message to itself that makes the pool call Look.
+  struct Timer {};
+  // A shortage is over when nothing was refused for so long.
+  static constexpr std::chrono::nanoseconds kCalm = std::chrono::seconds(1);
+
+  // All arguments outlive it.
+  PoolShortage(gen::ProcessHost& host, const PoolSeats& seats, const PoolOptions& options)
+      : host_(host), seats_(seats), options_(options) {}
+
+  // A kShortage envelope has arrived.
+  void Began();
+  void Look();
+  void Cancel() { (void)timer_.Cancel(); }
+
+ private:
+  gen::ProcessHost& host_;
+  const PoolSeats& seats_;
+  const PoolOptions& options_;
+  gen::TimerHandle timer_;
+  std::int64_t began_at_ = 0;      // ns
+  std::uint64_t told_ = 0;         // refusals, when the last shortage ended
+  std::uint64_t last_looked_ = 0;  // refusals
+};
+
+}  // namespace ergon::act

@@ -1,0 +1,264 @@
+#include <ergon/act/supervisor/strategy.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/core.h>
+
+namespace ergon::act {
+namespace {
+
+gen::Error NotAllowed(gen::Atom name, std::string_view why) {
+  return gen::Error(gen::ErrorCode::kNotAllowed, fmt::format("child '{}' {}", name, why));
+}
+
+constexpr std::int64_t kSecond = 1'000'000'000;  // ns
+
+}  // namespace
+
+SupervisionStrategy::SupervisionStrategy(SupervisorType type, const SupervisorRestart& restart,
+                                         SupervisorAutoShutdown auto_shutdown)
+    : type_(type), restart_(restart), auto_shutdown_(auto_shutdown) {}
+
+// -- commands --
+
+SupervisionStrategy::Key SupervisionStrategy::Add(const Child& child) {
+  const Key key = ++last_key_;
+  children_.emplace(key, child);
+  return key;
+}
+
+gen::Result<void> SupervisionStrategy::MayCommand() const {
+  if (ending_) return gen::Error(gen::ErrorCode::kNotAllowed, "the supervisor is ending");
+  if (in_round_) return gen::Error(gen::ErrorCode::kNotAllowed, "children are being restarted");
+  return {};
+}
+
+gen::Result<void> SupervisionStrategy::MayCommand(Key key) const {
+  auto allowed = MayCommand();
+  if (!allowed) return allowed;
+  const Child& child = children_.at(key);
+  if (child.state == State::kStopping) return NotAllowed(child.name, "is being ended");
+  return {};
+}
+
+gen::Result<void> SupervisionStrategy::Remove(Key key) {
+  auto allowed = MayCommand(key);
+  if (!allowed) return allowed;
+  const Child& child = children_.at(key);
+  if (IsAlive(child)) return NotAllowed(child.name, "runs");
+  children_.erase(key);
+  return {};
+}
+
+gen::Result<void> SupervisionStrategy::Start(Key key) {
+  auto allowed = MayCommand(key);
+  if (!allowed) return allowed;
+  Child& child = children_.at(key);
+  if (child.disabled) return NotAllowed(child.name, "is disabled");
+  if (IsAlive(child)) return NotAllowed(child.name, "runs already");
+  Launch(key, child);
+  return {};
+}
+
+gen::Result<void> SupervisionStrategy::Stop(Key key, Then then) {
+  auto allowed = MayCommand(key);
+  if (!allowed) return allowed;
+  Child& child = children_.at(key);
+  if (then == Then::kStart && child.disabled) return NotAllowed(child.name, "is disabled");
+  child.disabled = child.disabled || then == Then::kDisable;
+  child.must_start = then == Then::kStart;
+  child.restarting = false;
+  if (IsAlive(child)) {
+    Halt(key, child);
+  } else if (child.must_start) {
+    Launch(key, child);
+  }
+  return {};
+}
+
+gen::Result<void> SupervisionStrategy::Enable(Key key) {
+  auto allowed = MayCommand(key);
+  if (!allowed) return allowed;
+  Child& child = children_.at(key);
+  if (!child.disabled) return NotAllowed(child.name, "is not disabled");
+  child.disabled = false;
+  Launch(key, child);
+  return {};
+}
+
+void SupervisionStrategy::End(const gen::Reason& reason) {
+  if (ending_) return;
+  ending_ = true;
+  end_reason_ = reason;
+  for (auto& [key, child] : children_) {
+    child.must_start = false;
+    child.must_stop = child.state == State::kStarting || child.state == State::kRunning;
+  }
+  // Children of templates do not know each other, and may be very many: they need no order.
+  if (type_ == SupervisorType::kSimpleOneForOne) (void)AdvanceStops(false);
+  Advance();
+}
+
+// -- what happened --
+
+void SupervisionStrategy::Started(Key key) {
+  Child& child = children_.at(key);
+  if (child.state != State::kStarting) return;  // it is being stopped
+  if (child.restarting) ++child.restarts;
+  child.restarting = child.forgotten_unless_started = false;
+  child.state = State::kRunning;
+  Advance();
+}
+
+void SupervisionStrategy::Ended(Key key, const gen::Reason& reason, std::int64_t now) {
+  Child& child = children_.at(key);
+  const State was = std::exchange(child.state, State::kEnded);
+  if (was == State::kEnded) return;
+  --alive_;
+  const bool wanted = was == State::kStopping || std::exchange(child.must_stop, false) || ending_;
+  if (wanted) {
+    if (child.must_start && !in_round_) {
+      Launch(key, child);
+    } else if (!child.must_start && child.forgotten_when_ended) {
+      Forget(key);
+    }
+  } else if (was == State::kStarting && !child.restarting) {
+    // A first start has failed: whoever asked for it is told, and that is all.
+    if (child.forgotten_when_ended || child.forgotten_unless_started) Forget(key);
+  } else {
+    // A process that does not come up is not done with its work, whatever it says.
+    const bool failed = was == State::kStarting || reason.IsFailure();
+    EndedByItself(key, child, failed, reason, now);
+  }
+  Advance();
+}
+
+void SupervisionStrategy::EndedByItself(Key key, Child& child, bool failed,
+                                        const gen::Reason& reason, std::int64_t now) {
+  const bool again = child.strategy == SupervisorStrategy::kPermanent ||
+                     (child.strategy == SupervisorStrategy::kTransient && failed);
+  if (!again) {
+    EndedForGood(key, child);
+  } else if (Exceeded(now)) {
+    gave_up_ = true;
+    End(gen::Reason::Error(
+        fmt::format("restart intensity exceeded: more than {} in {} s, the last for child '{}', {}",
+                    restart_.intensity, restart_.period_s, child.name, reason)));
+  } else {
+    BeginRestart(key, child);
+  }
+}
+
+void SupervisionStrategy::EndedForGood(Key key, Child& child) {
+  const bool significant = child.significant;
+  child.restarting = false;
+  if (child.forgotten_when_ended) Forget(key);
+  if (!significant || auto_shutdown_ == SupervisorAutoShutdown::kNever) return;
+  const bool others_run = std::ranges::any_of(children_, [](const auto& entry) {
+    return entry.second.significant && (IsAlive(entry.second) || entry.second.must_start);
+  });
+  if (auto_shutdown_ == SupervisorAutoShutdown::kAllSignificant && others_run) return;
+  End(gen::Reason::Shutdown());
+}
+
+void SupervisionStrategy::Forget(Key key) {
+  Do(ActionKind::kForget, key);
+  children_.erase(key);
+}
+
+bool SupervisionStrategy::Exceeded(std::int64_t now) {
+  const std::int64_t period = restart_.period_s * kSecond;
+  while (!recent_.empty() && now - recent_.front() > period) recent_.pop_front();
+  recent_.push_back(now);
+  return recent_.size() > static_cast<std::size_t>(restart_.intensity);
+}
+
+std::size_t SupervisionStrategy::RecentRestarts(std::int64_t now) const {
+  const std::int64_t period = restart_.period_s * kSecond;
+  return static_cast<std::size_t>(
+      std::ranges::count_if(recent_, [&](std::int64_t at) { return now - at <= period; }));
+}
+
+void SupervisionStrategy::BeginRestart(Key key, Child& child) {
+  if (type_ == SupervisorType::kOneForOne || type_ == SupervisorType::kSimpleOneForOne) {
+    child.restarting = true;
+    Launch(key, child);
+    return;
+  }
+  in_round_ = true;
+  auto first = type_ == SupervisorType::kAllForOne ? children_.begin() : children_.find(key);
+  for (; first != children_.end(); ++first) {
+    Child& member = first->second;
+    member.must_stop = member.state == State::kStarting || member.state == State::kRunning;
+    member.must_start = !member.disabled && member.strategy != SupervisorStrategy::kTemporary;
+    member.restarting = member.must_start;
+  }
+}
+
+// -- rounds --
+
+void SupervisionStrategy::Advance() {
+  if (ending_) {
+    if (type_ != SupervisorType::kSimpleOneForOne) (void)AdvanceStops(true);
+    if (alive_ == 0 && !std::exchange(end_told_, true)) Do(ActionKind::kEnd, 0);
+  } else if (in_round_ && AdvanceStops(restart_.keep_order)) {
+    AdvanceStarts();
+  }
+}
+
+bool SupervisionStrategy::AdvanceStops(bool one_by_one) {
+  if (alive_ == 0) return true;
+  const auto is_stopping = [](const auto& entry) { return entry.second.state == State::kStopping; };
+  bool waits = std::ranges::any_of(children_, is_stopping);
+  for (auto last = children_.rbegin(); last != children_.rend(); ++last) {
+    if (one_by_one && waits) break;
+    if (!last->second.must_stop) continue;
+    Halt(last->first, last->second);
+    waits = true;
+  }
+  return !waits;
+}
+
+void SupervisionStrategy::AdvanceStarts() {
+  for (auto& [key, child] : children_) {
+    if (child.state == State::kStarting && child.restarting) return;  // its successors wait for it
+    if (!child.must_start) continue;
+    Launch(key, child);
+    return;
+  }
+  in_round_ = false;
+}
+
+void SupervisionStrategy::Launch(Key key, Child& child) {
+  child.must_start = false;
+  ++alive_;
+  child.state = State::kStarting;
+  Do(ActionKind::kStart, key);
+}
+
+void SupervisionStrategy::Halt(Key key, Child& child) {
+  child.must_stop = false;
+  // One that is in its Init has nothing to finish.
+  Do(child.state == State::kStarting ? ActionKind::kKill : ActionKind::kStop, key);
+  child.state = State::kStopping;
+}
+
+std::vector<SupervisionStrategy::Action> SupervisionStrategy::TakeActions() {
+  return std::exchange(actions_, {});
+}
+
+// -- how it is --
+
+const SupervisionStrategy::Child* SupervisionStrategy::Find(Key key) const {
+  const auto found = children_.find(key);
+  return found == children_.end() ? nullptr : &found->second;
+}
+
+bool SupervisionStrategy::WillRun(Key key) const {
+  const Child* child = Find(key);
+  return child != nullptr &&
+         (child->must_start || child->state == State::kStarting || child->state == State::kRunning);
+}
+
+}  // namespace ergon::act

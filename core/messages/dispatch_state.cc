@@ -1,0 +1,72 @@
+#include <ergon/core/messages/dispatch_state.h>
+
+namespace ergon::core {
+
+bool DispatchState::Replace(std::uint64_t from, std::uint64_t to) noexcept {
+  std::uint64_t word = word_.load(std::memory_order_relaxed);
+  do {
+    if ((word & kTopMask) != from) return false;
+  } while (!word_.compare_exchange_weak(word, (word & ~kTopMask) | to, std::memory_order_seq_cst,
+                                        std::memory_order_relaxed));
+  return true;
+}
+
+PushOutcome DispatchState::PushAndAccept(Envelope* envelope) noexcept {
+  std::uint64_t word = word_.load(std::memory_order_relaxed);
+  for (;;) {
+    const std::uint64_t top = word & kTopMask;
+    if (top == kClosed) return PushOutcome::kClosed;
+    envelope->next = top < kFirstAddress ? nullptr : ToEnvelope(top);
+    const std::uint32_t count = static_cast<std::uint32_t>(word >> kTopBits);
+    if (word_.compare_exchange_weak(word, Pack(count + 1, ToTop(envelope)),
+                                    std::memory_order_acq_rel, std::memory_order_relaxed)) {
+      const bool was_idle = top == kIdle || top == kRedirectedIdle;
+      return was_idle ? PushOutcome::kMustSchedule : PushOutcome::kPushed;
+    }
+  }
+}
+
+bool DispatchState::WakeIfIdle() noexcept {
+  // The load is sequentially consistent: it must not be satisfied before the caller's push to the
+  // express stack is visible (partner: TryIdle, which stores idle before it reads that stack).
+  std::uint64_t word = word_.load(std::memory_order_seq_cst);
+  for (;;) {
+    const std::uint64_t top = word & kTopMask;
+    if (top != kIdle && top != kRedirectedIdle) return false;
+    const std::uint64_t busy = top == kIdle ? kBusy : kRedirectedBusy;
+    if (word_.compare_exchange_weak(word, (word & ~kTopMask) | busy, std::memory_order_seq_cst)) {
+      return true;
+    }
+  }
+}
+
+bool DispatchState::TryIdle(const Envelope* marker) noexcept {
+  if (marker != nullptr) return Replace(ToTop(marker), kIdle);
+  return Replace(kBusy, kIdle) || Replace(kRedirectedBusy, kRedirectedIdle);
+}
+
+bool DispatchState::TryForget(const Envelope* marker) noexcept {
+  return Replace(ToTop(marker), kBusy);
+}
+
+bool DispatchState::TryRedirect(const Envelope* marker) noexcept {
+  return Replace(marker == nullptr ? kBusy : ToTop(marker), kRedirectedBusy);
+}
+
+void DispatchState::Accept() noexcept { (void)Replace(kRedirectedBusy, kBusy); }
+
+Envelope* DispatchState::Close() noexcept {
+  // Acquires what the last push released.
+  std::uint64_t word = word_.load(std::memory_order_relaxed);
+  while (!word_.compare_exchange_weak(word, (word & ~kTopMask) | kClosed, std::memory_order_acq_rel,
+                                      std::memory_order_relaxed)) {
+  }
+  const std::uint64_t top = word & kTopMask;
+  return top < kFirstAddress ? nullptr : ToEnvelope(top);
+}
+
+void DispatchState::Open(bool redirected) noexcept {
+  (void)Replace(kClosed, redirected ? kRedirectedBusy : kBusy);
+}
+
+}  // namespace ergon::core

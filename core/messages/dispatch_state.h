@@ -1,0 +1,153 @@
+// Whether a process is idle, scheduled or closed, and the arrival stack of its Main lane, in one
+// word.
+//
+// The word is [ count of pushes : 22 bits | address of the newest envelope / 64 : 42 bits ].
+// Addresses below 320 are states instead:
+//
+//   idle       nobody has the right to run the process; the pusher that replaces this state gets it
+//              and must schedule the process
+//   busy       scheduled or running, nothing on the stack
+//   redirected (idle or busy) a pool: its Main lane takes nothing, senders go to its workers
+//   closed     the process has ended: nothing is accepted any more
+//
+//         Push (first)              turn: TryIdle
+//   idle ------------> busy/stack -----------------> idle
+//     ^                     |  Close
+//     | Open                v
+//   closed <-------------- closed
+//
+// Putting the idle state into the stack's head makes a send one atomic read-modify-write, and the
+// push itself tells whether the process has to be scheduled: there is no window between "the queue
+// is empty" and "I am idle" for a message to fall into. What arrives outside of this stack (the
+// express stack, see mailbox.h) closes that window by `WakeIfIdle`.
+//
+// Memory orders: a push releases the envelope's content to the consumer's acquire load of the word.
+// TryIdle and WakeIfIdle are sequentially consistent, because they form Dekker's pattern with the
+// express stack: one side stores "idle" and then looks at the express stack, the other side pushes
+// to the express stack and then looks at "idle".
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include <ergon/core/messages/envelope.h>
+
+namespace ergon::core {
+
+enum class PushOutcome : std::uint8_t {
+  kPushed,        // somebody else runs or will run the process
+  kMustSchedule,  // the caller has to schedule the process
+  kFull,          // nothing was taken: the bound is reached
+  kRedirected,    // nothing was taken: send to a worker instead
+  kClosed,        // nothing was taken: the process has ended
+};
+
+class DispatchState {
+ public:
+  static constexpr int kCountBits = 22;
+  static constexpr std::uint32_t kCountMask = (1u << kCountBits) - 1;
+
+  // Pushes onto the Main stack. `capacity` 0: unbounded; otherwise the push is refused when it
+  // would leave more than `capacity` pushed and not yet taken, of which `taken` counts the latter.
+  // Any thread.
+  [[nodiscard]] PushOutcome Push(Envelope* envelope, std::uint32_t capacity,
+                                 const std::atomic<std::uint32_t>& taken) noexcept {
+    // Acquire, here and when the exchange fails: who is redirected reads what was prepared for that
+    // (partner: TryRedirect).
+    std::uint64_t word = word_.load(std::memory_order_acquire);
+    for (;;) {
+      const std::uint64_t top = word & kTopMask;
+      if (top != kBusy && top < kFirstAddress) [[unlikely]] {
+        if (top == kClosed) return PushOutcome::kClosed;
+        if (top != kIdle) return PushOutcome::kRedirected;
+      }
+      const std::uint32_t count = static_cast<std::uint32_t>(word >> kTopBits);
+      // Acquire: all pushes that `taken` counts are visible then (partner: Mailbox::Pop).
+      if (capacity != 0 &&
+          ((count - taken.load(std::memory_order_acquire)) & kCountMask) >= capacity) [[unlikely]] {
+        // `taken` may count pushes that `word` is too old to know, which looks like a full lane. It
+        // is full if the word has not changed.
+        const std::uint64_t now = word_.load(std::memory_order_acquire);
+        if (now == word) return PushOutcome::kFull;
+        word = now;
+        continue;
+      }
+      envelope->next = top < kFirstAddress ? nullptr : ToEnvelope(top);
+      if (word_.compare_exchange_weak(word, Pack(count + 1, ToTop(envelope)),
+                                      std::memory_order_acq_rel, std::memory_order_acquire)) {
+        return top == kIdle ? PushOutcome::kMustSchedule : PushOutcome::kPushed;
+      }
+    }
+  }
+
+  // As Push without a bound, but a redirected lane takes the envelope too and is not redirected any
+  // more: for a pool whose workers are all gone. Any thread.
+  [[nodiscard]] PushOutcome PushAndAccept(Envelope* envelope) noexcept;
+
+  // After something was pushed to the express stack: true when the process was idle; the caller has
+  // to schedule it. Any thread. Partner: TryIdle.
+  [[nodiscard]] bool WakeIfIdle() noexcept;
+
+  // -- the rest belongs to the one that has the right to run the process --
+
+  // The newest envelope, or null. Acquire; partner: Push.
+  [[nodiscard]] Envelope* Top() const noexcept {
+    const std::uint64_t top = word_.load(std::memory_order_acquire) & kTopMask;
+    return top < kFirstAddress ? nullptr : ToEnvelope(top);
+  }
+
+  // Becomes idle if nothing is above `marker` (the newest envelope taken so far, or null).
+  // Afterwards the caller must look at the express stack (partner: WakeIfIdle).
+  [[nodiscard]] bool TryIdle(const Envelope* marker) noexcept;
+
+  // Forgets `marker` while staying busy, if nothing is above it: it can then leave the mailbox.
+  [[nodiscard]] bool TryForget(const Envelope* marker) noexcept;
+
+  // Redirects the lane if nothing is above `marker`; the state stays busy.
+  [[nodiscard]] bool TryRedirect(const Envelope* marker) noexcept;
+  // Ends the redirection; the state stays busy.
+  void Accept() noexcept;
+
+  // Closes and returns the newest envelope, or null.
+  [[nodiscard]] Envelope* Close() noexcept;
+  // From closed to busy, for a new process in the slot; maybe redirected from the start.
+  void Open(bool redirected = false) noexcept;
+
+  // How many pushes there were, modulo 2^22. Any thread.
+  [[nodiscard]] std::uint32_t CountApprox() const noexcept {
+    return static_cast<std::uint32_t>(word_.load(std::memory_order_relaxed) >> kTopBits);
+  }
+  [[nodiscard]] bool IsClosed() const noexcept {
+    return (word_.load(std::memory_order_relaxed) & kTopMask) == kClosed;
+  }
+  [[nodiscard]] bool IsRedirected() const noexcept {
+    const std::uint64_t top = word_.load(std::memory_order_relaxed) & kTopMask;
+    return top == kRedirectedIdle || top == kRedirectedBusy;
+  }
+
+ private:
+  static constexpr int kTopBits = 64 - kCountBits;
+  static constexpr std::uint64_t kTopMask = (std::uint64_t{1} << kTopBits) - 1;
+  static constexpr std::uint64_t kBusy = 0;
+  static constexpr std::uint64_t kIdle = 1;
+  static constexpr std::uint64_t kClosed = 2;
+  static constexpr std::uint64_t kRedirectedIdle = 3;
+  static constexpr std::uint64_t kRedirectedBusy = 4;
+  static constexpr std::uint64_t kFirstAddress = 5;
+
+  static std::uint64_t ToTop(const Envelope* envelope) noexcept {
+    return reinterpret_cast<std::uintptr_t>(envelope) / kEnvelopeAlignment;
+  }
+  static Envelope* ToEnvelope(std::uint64_t top) noexcept {
+    return reinterpret_cast<Envelope*>(static_cast<std::uintptr_t>(top * kEnvelopeAlignment));
+  }
+  static std::uint64_t Pack(std::uint32_t count, std::uint64_t top) noexcept {
+    return (static_cast<std::uint64_t>(count & kCountMask) << kTopBits) | top;
+  }
+  // Replaces `from` by `to`, keeping the count; false when the top is something else.
+  bool Replace(std::uint64_t from, std::uint64_t to) noexcept;
+
+  std::atomic<std::uint64_t> word_{kClosed};
+};
+
+}  // namespace ergon::core

@@ -1,0 +1,26 @@
+#include <ergon/core/messages/envelope.h>
+
+namespace ergon::core {
+
+void ConsumeValue(Envelope& envelope) noexcept {
+  if ((envelope.flags & Envelope::kFlagConsumed) != 0) return;
+  envelope.flags |= Envelope::kFlagConsumed;
+  if (envelope.type != nullptr && envelope.type->destroy != nullptr) {
+    envelope.type->destroy(envelope.Value());
+  }
+}
+
+void DisposeEnvelope(Envelope* envelope) noexcept {
+  if (envelope == nullptr) return;
+  ConsumeValue(*envelope);
+  FreeEnvelope(envelope, envelope->size_class);
+}
+
+EnvelopePtr MakeSignal(std::uint8_t kind, Lane lane) {
+  std::uint8_t size_class = 0;
+  void* memory = AllocateEnvelope(sizeof(Envelope), size_class);
+  return EnvelopePtr(new (memory)
+                         Envelope{nullptr, nullptr, {}, 0, 0, 0, kind, lane, size_class, 0});
+}
+
+}  // namespace ergon::core

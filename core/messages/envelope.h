@@ -1,0 +1,125 @@
+// A message on its way: who sent it, what it is for, and the value itself, in one allocation.
+//
+// Layout: 56 bytes of header, then the value at the next multiple of its alignment, so that a
+// message of up to 8 bytes fits one cache line. Envelopes start at multiples of 64 bytes: the
+// mailbox packs the address with a counter into one word (dispatch_state.h).
+//
+// An envelope has one owner at a time: the sender, then the mailbox, then the process handling it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include <ergon/core/messages/envelope_pool.h>
+#include <ergon/core/messages/type_descriptor.h>
+
+namespace ergon::core {
+
+// The three queues of a mailbox, served from the last to the first.
+enum class Lane : std::uint8_t { kMain = 0, kSystem = 1, kUrgent = 2 };
+
+// A process as this layer sees it: three numbers without meaning.
+struct Address {
+  std::uint64_t id = 0;
+  std::uint32_t node = 0;
+  std::uint32_t creation = 0;
+  friend bool operator==(const Address&, const Address&) = default;
+};
+
+struct Envelope {
+  Envelope* next;              // the link of the queue that holds it
+  const TypeDescriptor* type;  // of the value; null: no value
+  Address from;                // the sender; for requests also the one who waits
+  std::uint64_t ref;           // requests and responses: which one; kFlagRouted: the pool; or 0
+  std::int64_t deadline;       // requests: when the caller stops waiting, Clock ns; 0: never
+  std::uint32_t generation;    // of the process it was sent to (see process slots)
+  std::uint8_t kind;           // what the upper layers make of it
+  Lane lane;
+  std::uint8_t size_class;  // of its memory (see envelope_pool.h)
+  std::uint8_t flags;       // kFlag... below, or'ed
+
+  static constexpr std::uint8_t kFlagRouted = 1;    // reached its process through a pool
+  static constexpr std::uint8_t kFlagConsumed = 2;  // its value is gone (see Mailbox::Release)
+  static constexpr std::uint8_t kFlagMakeRoom = 4;  // a full receiver drops a message for it
+  static constexpr std::uint8_t kFlagTagged = 8;    // a number stands behind its value (see Tag)
+  static constexpr std::uint8_t kFlagStamped = 16;  // no request: `deadline` is its timer's number
+  static constexpr std::uint8_t kFlagImportant = 32;  // refused rather than dropped or diverted
+
+  [[nodiscard]] void* Value() noexcept {
+    const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(this) + sizeof(Envelope);
+    const std::uintptr_t mask = type->alignment - 1;
+    return reinterpret_cast<void*>((end + mask) & ~mask);
+  }
+  template <class T>
+  [[nodiscard]] T* ValueAs() noexcept {
+    return type == TypeOf<T>() ? static_cast<T*>(Value()) : nullptr;
+  }
+  // Only with kFlagTagged: what the upper layers have given it on its way.
+  [[nodiscard]] std::uint64_t& Tag() noexcept {
+    const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(Value()) + type->size;
+    return *reinterpret_cast<std::uint64_t*>((end + 7) & ~std::uintptr_t{7});
+  }
+};
+static_assert(sizeof(Envelope) == 56, "a message of 8 bytes has to fit one cache line");
+static_assert(std::is_trivially_destructible_v<Envelope>);
+
+// Destroys the value, if it is still there, and frees the envelope. Any thread.
+void DisposeEnvelope(Envelope* envelope) noexcept;
+
+// Destroys the value only. The envelope may be freed with FreeEnvelope or DisposeEnvelope later.
+void ConsumeValue(Envelope& envelope) noexcept;
+
+struct EnvelopeDisposer {
+  void operator()(Envelope* envelope) const noexcept { DisposeEnvelope(envelope); }
+};
+using EnvelopePtr = std::unique_ptr<Envelope, EnvelopeDisposer>;
+
+// Bytes that an envelope with such a value takes.
+constexpr std::size_t EnvelopeBytes(std::size_t size, std::size_t alignment) {
+  return ((sizeof(Envelope) + alignment - 1) & ~(alignment - 1)) + size;
+}
+
+// Makes an envelope with a value of type T, constructed in place, and a tag if that is not 0. Throws
+// what T's constructor throws and std::bad_alloc. Any thread.
+template <class T, class... Arguments>
+[[nodiscard]] EnvelopePtr MakeTaggedEnvelope(std::uint64_t tag, std::uint8_t kind, Lane lane,
+                                             Arguments&&... arguments) {
+  static_assert(alignof(T) <= kEnvelopeAlignment, "a message may be aligned to 64 bytes at most");
+  static_assert(std::is_nothrow_destructible_v<T>,
+                "a message's destructor must not throw: it runs where nobody could catch it");
+  std::uint8_t size_class = 0;
+  constexpr std::size_t kBytes = EnvelopeBytes(sizeof(T), alignof(T));
+  constexpr std::size_t kTaggedBytes = ((kBytes + 7) & ~std::size_t{7}) + sizeof(tag);
+  void* memory = AllocateEnvelope(tag == 0 ? kBytes : kTaggedBytes, size_class);
+  auto* envelope =
+      new (memory) Envelope{nullptr, TypeOf<T>(), {}, 0, 0, 0, kind, lane, size_class, 0};
+  if (tag != 0) {
+    envelope->flags = Envelope::kFlagTagged;
+    new (&envelope->Tag()) std::uint64_t(tag);
+  }
+  try {
+    if constexpr (std::is_constructible_v<T, Arguments...>) {
+      new (envelope->Value()) T(std::forward<Arguments>(arguments)...);
+    } else {
+      new (envelope->Value()) T{std::forward<Arguments>(arguments)...};
+    }
+  } catch (...) {
+    FreeEnvelope(envelope, size_class);
+    throw;
+  }
+  return EnvelopePtr(envelope);
+}
+
+template <class T, class... Arguments>
+[[nodiscard]] EnvelopePtr MakeEnvelope(std::uint8_t kind, Lane lane, Arguments&&... arguments) {
+  return MakeTaggedEnvelope<T>(0, kind, lane, std::forward<Arguments>(arguments)...);
+}
+
+// An envelope without a value: a signal.
+[[nodiscard]] EnvelopePtr MakeSignal(std::uint8_t kind, Lane lane);
+
+}  // namespace ergon::core

@@ -1,0 +1,185 @@
+#include <ergon/core/messages/mailbox.h>
+
+#include <cassert>
+
+namespace ergon::core {
+namespace {
+
+[[maybe_unused]] std::uint32_t CountRest(const Envelope* envelope) noexcept {
+  std::uint32_t count = 0;
+  for (; envelope != nullptr; envelope = envelope->next) ++count;
+  return count & DispatchState::kCountMask;
+}
+
+}  // namespace
+
+PushOutcome Mailbox::PushExpress(Envelope* envelope) noexcept {
+  Envelope* top = express_.load(std::memory_order_relaxed);
+  do {
+    if (top == ClosedExpress()) return PushOutcome::kClosed;
+    envelope->next = top;
+    // Sequentially consistent: Dekker's pattern with TryIdle (dispatch_state.h). Also releases the
+    // envelope's content to CollectExpress.
+  } while (!express_.compare_exchange_weak(top, envelope, std::memory_order_seq_cst,
+                                           std::memory_order_relaxed));
+  return state_.WakeIfIdle() ? PushOutcome::kMustSchedule : PushOutcome::kPushed;
+}
+
+void Mailbox::CollectExpress() noexcept {
+  // Only the consumer removes, so the stack is not closed here.
+  Envelope* envelope = express_.exchange(nullptr, std::memory_order_seq_cst);
+  Envelope* reversed = nullptr;
+  while (envelope != nullptr) {
+    Envelope* older = envelope->next;
+    envelope->next = reversed;
+    reversed = envelope;
+    envelope = older;
+  }
+  while (reversed != nullptr) {
+    Envelope* next = reversed->next;
+    List& lane = reversed->lane == Lane::kUrgent ? urgent_ : system_;
+    lane.Append(reversed, reversed);
+    reversed = next;
+  }
+}
+
+bool Mailbox::DrainMain() noexcept {
+  Envelope* top = state_.Top();
+  if (top == marker_) return false;
+  Envelope* newest = top;
+  Envelope* first = nullptr;
+  for (Envelope* envelope = top; envelope != marker_;) {
+    Envelope* older = envelope->next;
+    envelope->next = first;
+    first = envelope;
+    envelope = older;
+  }
+  main_.Append(first, newest);
+  SetMarker(newest);
+  return true;
+}
+
+void Mailbox::SetMarker(Envelope* marker) noexcept {
+  Envelope* old = marker_;
+  const bool released = marker_released_;
+  marker_ = marker;
+  marker_released_ = false;
+  if (released) FreeEnvelope(old, old->size_class);
+}
+
+void Mailbox::Detach(Envelope* envelope) noexcept {
+  if (envelope != marker_) return;
+  // Either nothing is above it and the state forgets it, or something is, which becomes the marker.
+  while (marker_ == envelope) {
+    if (state_.TryForget(envelope)) {
+      marker_ = nullptr;
+    } else {
+      DrainMain();
+    }
+  }
+}
+
+bool Mailbox::TryIdle(bool with_main) noexcept {
+  if (!urgent_.empty() || !system_.empty()) return false;
+  if (!with_main) {
+    (void)DrainMain();
+  } else if (!main_.empty() || HasQueued()) {
+    return false;
+  }
+  // Nothing of the consumer's may be touched after the state is idle, so the marker goes before.
+  // One that still waits in main_ (with_main false) merely stops being the marker; a released one
+  // is freed.
+  Envelope* marker = marker_;
+  const bool released = marker_released_;
+  marker_ = nullptr;
+  marker_released_ = false;
+  if (!state_.TryIdle(marker)) {
+    marker_ = marker;
+    marker_released_ = released;
+    return false;
+  }
+  if (released) FreeEnvelope(marker, marker->size_class);
+  // Partners: PushExpress, SetQueued. Somebody else may run the process from here on, unless this
+  // succeeds in taking the state back.
+  const bool more =
+      express_.load(std::memory_order_seq_cst) != nullptr || (with_main && HasQueued());
+  return !more || !state_.WakeIfIdle();
+}
+
+bool Mailbox::TryRedirect() noexcept {
+  if (!main_.empty()) return false;
+  if (!state_.TryRedirect(marker_)) return false;
+  SetMarker(nullptr);
+  return true;
+}
+
+void Mailbox::ReturnToMain(Envelope* first, Envelope* last, std::uint32_t count) noexcept {
+  last->next = main_.head;
+  main_.head = first;
+  if (last->next == nullptr) main_.tail = last;
+  // They wait again. Release, as in Pop; the bound may be exceeded by them.
+  taken_.store(taken_.load(std::memory_order_relaxed) - count, std::memory_order_release);
+}
+
+void Mailbox::OpenQueued() noexcept {
+  Prepare(0);
+  state_.Open(true);
+}
+
+void Mailbox::Open(std::uint32_t capacity) noexcept {
+  Prepare(capacity);
+  state_.Open();
+}
+
+void Mailbox::Prepare(std::uint32_t capacity) noexcept {
+  capacity_.store(capacity, std::memory_order_relaxed);
+  taken_.store(state_.CountApprox(), std::memory_order_relaxed);
+  marker_ = nullptr;
+  marker_released_ = false;
+  main_ = system_ = urgent_ = List{};
+  express_.store(nullptr, std::memory_order_relaxed);
+  queued_.store(0, std::memory_order_relaxed);
+}
+
+Mailbox::Rest Mailbox::Close() noexcept {
+  Envelope* top = state_.Close();
+  // Acquires what the senders released; closes for them.
+  Envelope* express = express_.exchange(ClosedExpress(), std::memory_order_seq_cst);
+
+  Envelope* first = nullptr;
+  Envelope* newest = top;
+  for (Envelope* envelope = top; envelope != nullptr && envelope != marker_;) {
+    Envelope* older = envelope->next;
+    envelope->next = first;
+    first = envelope;
+    envelope = older;
+  }
+  if (first != nullptr) main_.Append(first, newest);
+  SetMarker(nullptr);
+
+  Rest rest;
+  rest.main = main_.head;
+  Envelope* reversed = nullptr;
+  while (express != nullptr) {
+    Envelope* older = express->next;
+    express->next = reversed;
+    reversed = express;
+    express = older;
+  }
+  while (reversed != nullptr) {
+    Envelope* next = reversed->next;
+    List& lane = reversed->lane == Lane::kUrgent ? urgent_ : system_;
+    lane.Append(reversed, reversed);
+    reversed = next;
+  }
+  if (!urgent_.empty() && !system_.empty()) urgent_.tail->next = system_.head;
+  rest.express = !urgent_.empty() ? urgent_.head : system_.head;
+  main_ = system_ = urgent_ = List{};
+  // Without the owner's queue, which is still open: senders change its count while this looks.
+  assert(CountRest(rest.main) ==
+             ((state_.CountApprox() - taken_.load()) & DispatchState::kCountMask) &&
+         "a message was pushed and is not there");
+  return rest;
+}
+
+}  // namespace ergon::core

@@ -1,0 +1,208 @@
+// A process's mailbox: three lanes, many senders, one consumer.
+//
+// Main arrives on the stack of DispatchState, Urgent and System on a small "express" stack of their
+// own, so that a million untaken Main messages do not delay them. The consumer takes the whole of a
+// stack at once, turns it round and serves Urgent, then System, then Main; the express stack is
+// looked at again between any two messages.
+//
+// The Main stack is drained from a marker: the newest envelope taken so far stays on the stack as
+// its bottom, so that draining needs plain loads only and no exchange. The marker's memory must
+// therefore outlive its handling until a newer envelope takes over the role (Release sees to it);
+// otherwise the same address could be pushed again and be mistaken for the marker.
+//
+// Main may also be kept elsewhere, in a queue of the owner's (OpenQueued): then it is redirected, and
+// this only knows how many messages wait there.
+//
+// "Sender" functions may be called from any thread. "Consumer" functions belong to the one that has
+// the right to run the process (dispatch_state.h).
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include <ergon/core/messages/dispatch_state.h>
+#include <ergon/core/messages/envelope.h>
+
+namespace ergon::core {
+
+class Mailbox {
+ public:
+  // The largest bound a mailbox can have, in messages.
+  static constexpr std::uint32_t kMaxCapacity = 4'000'000;
+  static_assert(kMaxCapacity < DispatchState::kCountMask);
+
+  Mailbox() = default;
+  Mailbox(const Mailbox&) = delete;
+  Mailbox& operator=(const Mailbox&) = delete;
+
+  // -- sender --
+
+  // Puts an envelope into its lane. Main is bounded, System and Urgent never are. Unless the
+  // outcome is kPushed or kMustSchedule, the caller still owns the envelope.
+  [[nodiscard]] PushOutcome Push(Envelope* envelope) noexcept {
+    if (envelope->lane == Lane::kMain) [[likely]] {
+      return state_.Push(envelope, capacity_.load(std::memory_order_relaxed), taken_);
+    }
+    return PushExpress(envelope);
+  }
+  // Main lane without the bound: for what must keep its place behind the messages before it.
+  [[nodiscard]] PushOutcome PushBeyondBound(Envelope* envelope) noexcept {
+    return state_.Push(envelope, 0, taken_);
+  }
+  // Main lane of a pool without workers: ends the redirection (see DispatchState::PushAndAccept).
+  [[nodiscard]] PushOutcome PushAndAccept(Envelope* envelope) noexcept {
+    return state_.PushAndAccept(envelope);
+  }
+  // Main messages that wait, exact when nobody sends; modulo 2^22.
+  [[nodiscard]] std::uint32_t MainDepthApprox() const noexcept {
+    // In this order: the acquire makes visible all pushes that `taken` counts (partner: Pop), so
+    // the difference is never negative.
+    const std::uint32_t taken = taken_.load(std::memory_order_acquire);
+    return ((state_.CountApprox() - taken) & DispatchState::kCountMask) +
+           queued_.load(std::memory_order_relaxed);
+  }
+  // Main messages popped so far, modulo 2^32.
+  [[nodiscard]] std::uint32_t TakenApprox() const noexcept {
+    return taken_.load(std::memory_order_acquire);  // partner: Pop
+  }
+  [[nodiscard]] std::uint32_t capacity() const noexcept {
+    return capacity_.load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] bool IsClosed() const noexcept { return state_.IsClosed(); }
+  // So many messages wait in the owner's queue. One at a time, under the owner's lock. Sequentially
+  // consistent: Dekker's pattern with TryIdle, as for the express stack.
+  void SetQueued(std::uint32_t messages) noexcept {
+    queued_.store(messages, std::memory_order_seq_cst);
+  }
+  // After SetQueued of a sender: true when the process was idle; the caller has to schedule it.
+  [[nodiscard]] bool WakeIfIdle() noexcept { return state_.WakeIfIdle(); }
+
+  // -- consumer --
+
+  // Opens a closed mailbox with a bound for Main in messages (0: none). It is busy: the caller has
+  // the right to run.
+  void Open(std::uint32_t capacity) noexcept;
+  // As Open, with Main in a queue of the owner's.
+  void OpenQueued() noexcept;
+  void SetCapacity(std::uint32_t capacity) noexcept {
+    capacity_.store(capacity, std::memory_order_relaxed);
+  }
+
+  // The next envelope in the order of the lanes, or null. With `with_main` false only Urgent and
+  // System. It must be given back with Release or taken out with Detach, one at a time.
+  [[nodiscard]] Envelope* Pop(bool with_main = true) noexcept {
+    if (express_.load(std::memory_order_relaxed) != nullptr) [[unlikely]]
+      CollectExpress();
+    if (!urgent_.empty()) [[unlikely]]
+      return urgent_.PopFront();
+    if (!system_.empty()) [[unlikely]]
+      return system_.PopFront();
+    if (!with_main) [[unlikely]]
+      return nullptr;
+    if (main_.empty() && !DrainMain()) return nullptr;
+    taken_.store(taken_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    return main_.PopFront();
+  }
+  // Ends the handling of an envelope that Pop returned: destroys the value, frees the memory.
+  void Release(Envelope* envelope) noexcept {
+    ConsumeValue(*envelope);
+    if (envelope != marker_) [[likely]] {
+      FreeEnvelope(envelope, envelope->size_class);
+    } else {
+      marker_released_ = true;
+    }
+  }
+  // Makes an envelope that Pop returned independent of the mailbox, so that it can go elsewhere.
+  void Detach(Envelope* envelope) noexcept;
+
+  // Puts envelopes that were popped and detached back, before all that wait in Main: a list linked by
+  // `next`, oldest first.
+  void ReturnToMain(Envelope* first, Envelope* last, std::uint32_t count) noexcept;
+
+  // Gives up the right to run if there is nothing to do. After true the mailbox must not be
+  // touched. `with_main` false: Main messages do not count as something to do. Between giving up
+  // and taking back, others may have run the process, closed the mailbox and opened it again: after
+  // false the caller must not rely on anything it knew about the process.
+  [[nodiscard]] bool TryIdle(bool with_main = true) noexcept;
+  // Something waits in the owner's queue.
+  [[nodiscard]] bool HasQueued() const noexcept {
+    return queued_.load(std::memory_order_seq_cst) != 0;
+  }
+  // Something arrived on the express stack since the last look. Sequentially consistent; partner:
+  // PushExpress.
+  [[nodiscard]] bool HasExpress() const noexcept {
+    return express_.load(std::memory_order_seq_cst) != nullptr;
+  }
+  // Moves the express stack into the lanes, then calls visit(const Envelope&) for the Urgent ones.
+  template <class Visit>
+  void VisitUrgent(Visit&& visit) {
+    if (HasExpress()) CollectExpress();
+    for (Envelope* envelope = urgent_.head; envelope != nullptr; envelope = envelope->next) {
+      visit(static_cast<const Envelope&>(*envelope));
+    }
+  }
+
+  // Pools: see DispatchState. TryRedirect fails while Main messages wait.
+  [[nodiscard]] bool TryRedirect() noexcept;
+  void AcceptMain() noexcept { state_.Accept(); }
+  [[nodiscard]] bool IsRedirected() const noexcept { return state_.IsRedirected(); }
+
+  // Closes for ever (until Open) and gives out what nobody will handle: lists linked by `next`, in
+  // the order of arrival. An envelope that is being handled is not among them; it is released as
+  // always.
+  struct Rest {
+    Envelope* main = nullptr;
+    Envelope* express = nullptr;  // Urgent, then System
+  };
+  [[nodiscard]] Rest Close() noexcept;
+
+ private:
+  struct List {
+    Envelope* head = nullptr;
+    Envelope* tail = nullptr;
+    [[nodiscard]] bool empty() const noexcept { return head == nullptr; }
+    Envelope* PopFront() noexcept {
+      Envelope* envelope = head;
+      head = envelope->next;
+      if (head != nullptr) __builtin_prefetch(head);
+      return envelope;
+    }
+    void Append(Envelope* first, Envelope* last) noexcept {
+      last->next = nullptr;
+      if (head == nullptr) {
+        head = first;
+      } else {
+        tail->next = first;
+      }
+      tail = last;
+    }
+  };
+
+  void Prepare(std::uint32_t capacity) noexcept;
+  PushOutcome PushExpress(Envelope* envelope) noexcept;
+  bool DrainMain() noexcept;
+  void CollectExpress() noexcept;
+  void SetMarker(Envelope* marker) noexcept;
+
+  // Written by senders.
+  DispatchState state_;
+  std::atomic<Envelope*> express_{ClosedExpress()};
+  std::atomic<std::uint32_t> queued_{0};  // in the owner's queue
+  // Written by the consumer, read by the senders of a bounded mailbox.
+  std::atomic<std::uint32_t> taken_{0};  // Main messages popped, modulo 2^32
+  std::atomic<std::uint32_t> capacity_{0};
+  // The consumer's own.
+  bool marker_released_ = false;  // handled: its memory goes as soon as it is no longer the marker
+  Envelope* marker_ = nullptr;
+  List main_;
+  List system_;
+  List urgent_;
+
+  // The express stack of a closed mailbox: an address that is no envelope's.
+  static Envelope* ClosedExpress() noexcept {
+    return reinterpret_cast<Envelope*>(std::uintptr_t{2});
+  }
+};
+
+}  // namespace ergon::core

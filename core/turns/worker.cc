@@ -1,0 +1,129 @@
+#include <ergon/core/dispatcher.h>
+#include <ergon/core/foundations/fatal.h>
+#include <ergon/core/turns/stack_overflow.h>
+#include <ergon/core/turns/worker.h>
+
+namespace ergon::core {
+namespace {
+
+thread_local Worker* tls_worker = nullptr;
+
+struct ParkRequest {
+  Worker::ParkHook hook;
+  void* context;
+};
+
+void CallParkHook(void* context, Fiber& from, Fiber&) {
+  // Copied, because the hook may let the parked fiber run, on whose stack the request lives.
+  const ParkRequest request = *static_cast<ParkRequest*>(context);
+  request.hook(request.context, from);
+}
+
+void DoNothing(void*, Fiber&, Fiber&) {}
+
+}  // namespace
+
+Worker::Worker(Dispatcher& dispatcher, int index, FiberPool& fibers, DispatcherHooks* hooks)
+    : dispatcher_(dispatcher), hooks_(hooks), index_(index), fibers_(fibers) {}
+
+// A compiler may keep the address of a thread-local in a register across a call that switches
+// threads; an opaque call that clobbers memory it may not.
+[[gnu::noinline]] Worker* Worker::Current() noexcept {
+  asm volatile("" ::: "memory");
+  return tls_worker;
+}
+
+const Fiber* Worker::CurrentFiber() noexcept {
+  const Worker* worker = Current();
+  return worker == nullptr ? nullptr : worker->current_;
+}
+
+bool Worker::Park(ParkHook hook, void* context) {
+  Worker* worker = Current();
+  if (worker == nullptr) Fatal("Worker::Park", "called outside of a turn");
+  Fiber& self = *worker->current_;
+  Fiber* next = worker->fibers_.Get();
+  if (next == nullptr) return false;
+  worker->parks_.Add();
+  if (worker->hooks_ != nullptr) [[unlikely]] {
+    worker->hooks_->AfterTurn(*self.turn_of_, worker->index_, TurnEnd::kIdle);
+  }
+  ParkRequest request{hook, context};
+  Switch(self, *next, &CallParkHook, &request);
+  return true;
+}
+
+void Worker::RequeueParked(Schedulable& schedulable) { Current()->Requeue(schedulable); }
+
+void Worker::Resume(Fiber& fiber) {
+  Worker* worker = Current();
+  if (worker == nullptr) Fatal("Worker::Resume", "called outside of a turn");
+  Fiber& self = *worker->current_;
+  self.released_ = true;
+  Switch(self, fiber, &Release, nullptr);
+}
+
+void Worker::Switch(Fiber& from, Fiber& to, Fiber::AfterSwitch after, void* context) {
+  Worker* worker = from.worker_;
+  to.worker_ = worker;
+  worker->current_ = &to;
+  from.SwitchTo(to, after, context);
+}
+
+void Worker::Release(void*, Fiber& from, Fiber& to) { to.worker_->fibers_.Put(from); }
+
+// noexcept: an exception that leaves a turn has nowhere to go.
+void Worker::FiberBody(Fiber& self) noexcept {
+  for (;;) {
+    while (Schedulable* next = self.worker_->Next()) RunTurn(self, *next);
+    Switch(self, *self.worker_->thread_fiber_, &Release, nullptr);
+  }
+}
+
+void Worker::RunTurn(Fiber& self, Schedulable& schedulable) {
+  Worker* worker = self.worker_;
+  worker->turns_.Add();
+  // release pairs with the acquire in running(): a turn is never seen with the number of the last one
+  worker->running_.store(&schedulable, std::memory_order_release);
+  self.turn_of_ = &schedulable;
+  if (worker->hooks_ != nullptr) [[unlikely]] {
+    worker->hooks_->BeforeTurn(schedulable, worker->index_);
+  }
+  const TurnEnd end = schedulable.RunTurn();
+  if (self.released_) {
+    // The turn was continued by the fiber it resumed and has ended there, long ago.
+    self.released_ = false;
+    return;
+  }
+  worker = self.worker_;  // the turn may have parked and come back elsewhere
+  if (worker->hooks_ != nullptr) [[unlikely]] {
+    worker->hooks_->AfterTurn(schedulable, worker->index_, end);
+    if (end == TurnEnd::kCompleted) worker->hooks_->AfterCompletion(schedulable, worker->index_);
+  }
+  if (end == TurnEnd::kYielded) worker->Requeue(schedulable);
+}
+
+bool Worker::RunLoop() {
+  Fiber* first = fibers_.Get();
+  if (first == nullptr) return false;
+  WatchStackOverflows(&CurrentFiber);
+  Worker* const outer = tls_worker;
+  tls_worker = this;
+  Fiber thread_fiber;
+  thread_fiber.worker_ = this;
+  thread_fiber_ = &thread_fiber;
+  Switch(thread_fiber, *first, &DoNothing, nullptr);
+  thread_fiber_ = nullptr;
+  current_ = nullptr;
+  tls_worker = outer;
+  return true;
+}
+
+void Worker::AddTo(DispatcherStats& sum) const {
+  sum.turns += turns_.Read();
+  sum.steals += steals_.Read();
+  sum.parks += parks_.Read();
+  sum.wakeups += wakeups_.Read();
+}
+
+}  // namespace ergon::core

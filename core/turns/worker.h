@@ -1,0 +1,111 @@
+// A worker: the thread that runs turns, and the fibers it runs them on.
+//
+// Every turn runs on the stack of a fiber whose body is the worker loop. When a turn has to wait,
+// its fiber is parked and the worker goes on with the loop of another fiber from its cache:
+//
+//   fiber 1: loop, RunTurn(A), handler, Park      -> fiber 2; the hook publishes fiber 1
+//   fiber 2: loop, other turns, RunTurn(A), Resume -> fiber 1; fiber 2 goes to the cache
+//   fiber 1: Park returns true, handler, the turn ends, loop
+//
+// Fiber 1 may have been resumed by another worker. What runs on a fiber therefore reaches its
+// worker through the fiber (updated at every switch) or through Current, never through a value it
+// kept.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include <ergon/core/foundations/single_writer_counter.h>
+#include <ergon/core/schedulable.h>
+#include <ergon/core/turns/fiber.h>
+#include <ergon/core/turns/fiber_cache.h>
+
+namespace ergon::core {
+
+class Dispatcher;
+class DispatcherHooks;
+struct DispatcherStats;
+
+class Worker {
+ public:
+  // Runs on another fiber of the same worker, after the context of `fiber` has been saved.
+  using ParkHook = void (*)(void* context, Fiber& fiber);
+
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  // The worker whose turn is running on this thread; nullptr elsewhere. Do not keep it across Park.
+  static Worker* Current() noexcept;
+
+  // The fiber that runs on this thread, if a turn does; nullptr elsewhere. Also in a signal handler.
+  static const Fiber* CurrentFiber() noexcept;
+
+  Dispatcher& dispatcher() const { return dispatcher_; }
+  int index() const { return index_; }
+
+  // Inside a turn: parks the running fiber, and the worker goes on with another one. From inside
+  // the hook on, any thread may cause the fiber to be resumed, by scheduling something whose
+  // RunTurn calls Resume. Returns true after that, maybe on another worker; false at once, without
+  // calling the hook, if no stack for another fiber could be had.
+  [[nodiscard]] static bool Park(ParkHook hook, void* context);
+
+  // Inside a ParkHook: puts what has just been parked at the tail of the worker's queue, as the
+  // end of a turn with TurnEnd::kYielded does.
+  static void RequeueParked(Schedulable& schedulable);
+
+  // Inside RunTurn of the schedulable whose turn parked `fiber`: continues that turn in the place
+  // of this one. When it returns, this fiber is being used again for something else: return from
+  // RunTurn with TurnEnd::kIdle at once, touching nothing.
+  static void Resume(Fiber& fiber);
+
+  // What this worker has counted; any thread.
+  void AddTo(DispatcherStats& sum) const;
+
+  // What it runs now; null when it has nothing to run. Any thread. Who asks for it first, and for
+  // turns() then, gets the number of that turn, or of a later one.
+  const Schedulable* running() const { return running_.load(std::memory_order_acquire); }
+  std::uint64_t turns() const { return turns_.Read(); }
+
+ protected:
+  // `fibers` must have been made with Worker::FiberBody.
+  Worker(Dispatcher& dispatcher, int index, FiberPool& fibers, DispatcherHooks* hooks);
+  virtual ~Worker() = default;
+
+  // Body of all fibers that a worker uses: the loop.
+  static void FiberBody(Fiber& self) noexcept;
+
+  // Runs turns on the calling thread until Next returns nullptr. False if there is no stack at all.
+  [[nodiscard]] bool RunLoop();
+
+  // Sees to it that RunLoop will find a stack.
+  [[nodiscard]] bool Prepare() { return fibers_.Prepare(); }
+
+  // The next one to run; may sleep. nullptr ends the loop (a later RunLoop may start it again).
+  virtual Schedulable* Next() = 0;
+  // Takes back one whose turn has ended with kYielded.
+  virtual void Requeue(Schedulable& schedulable) = 0;
+
+  // Has nothing to run and may be about to sleep.
+  void NoteNothingToRun() { running_.store(nullptr, std::memory_order_relaxed); }
+  void CountSteal() { steals_.Add(); }
+  void CountWakeup() { wakeups_.Add(); }
+
+ private:
+  static void RunTurn(Fiber& self, Schedulable& schedulable);
+  static void Switch(Fiber& from, Fiber& to, Fiber::AfterSwitch after, void* context);
+  static void Release(void* context, Fiber& from, Fiber& to);
+
+  Dispatcher& dispatcher_;
+  DispatcherHooks* const hooks_;
+  const int index_;
+  Fiber* current_ = nullptr;       // the fiber that runs now
+  Fiber* thread_fiber_ = nullptr;  // the one RunLoop was called on; never enters the cache
+  FiberCache fibers_;
+  std::atomic<Schedulable*> running_{nullptr};
+  SingleWriterCounter turns_;
+  SingleWriterCounter steals_;
+  SingleWriterCounter parks_;
+  SingleWriterCounter wakeups_;
+};
+
+}  // namespace ergon::core

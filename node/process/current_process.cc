@@ -1,0 +1,18 @@
+#include <ergon/node/process/current_process.h>
+
+namespace ergon::node {
+
+constinit thread_local Process* detail::current_process = nullptr;
+
+// The clobber keeps the compiler from merging two calls around a switch of fibers.
+__attribute__((noinline)) Process* CurrentProcess() noexcept {
+  asm volatile("" ::: "memory");
+  return detail::current_process;
+}
+
+__attribute__((noinline)) void SetCurrentProcess(Process* process) noexcept {
+  asm volatile("" ::: "memory");
+  detail::current_process = process;
+}
+
+}  // namespace ergon::node

@@ -1,0 +1,66 @@
+// A process's books: what it has sent, and what became of each message that it took out of its
+// mailbox. A message is what users send: kMessage, kRequest and kEvent, of any priority; signals and
+// notices are none.
+//
+//   taken = handled + expired + late + passed on           at the end of each turn
+//
+// A message that was passed on is *held* (RareCounts) by the behaviour until it forwards or drops
+// it; so is one that it has inherited. The node's books (gen::MessageBalance) are the sum of its processes'.
+//
+// Written by the one with the right to run the process, read by anybody.
+#pragma once
+
+#include <cassert>
+#include <cstdint>
+
+#include <ergon/core/foundations/single_writer_counter.h>
+
+namespace ergon::node {
+
+class MessageCounts {
+ public:
+  void Reset() noexcept {
+    sent_.Reset();
+    handled_.Reset();
+    Expect(0);
+  }
+
+  void Sent() noexcept { sent_.Add(); }
+  // It was given to a handler, whatever that made of it.
+  void Handled() noexcept {
+    handled_.Add();
+    Account(1);
+  }
+  // A request whose caller had stopped waiting; it is in RareCounts.
+  void Expired() noexcept { Account(1); }
+  // It was meant for the slot's former process.
+  void Late() noexcept { Account(1); }
+  void PassedOn() noexcept { Account(1); }
+
+  // Debug builds: a message was taken out of the mailbox, and at the end of a turn all are accounted
+  // for.
+  void Taken() noexcept { Expect(1); }
+  void Check() const noexcept {
+#ifndef NDEBUG
+    assert(unaccounted_ == 0 && "a message was taken and not accounted for");
+#endif
+  }
+
+  [[nodiscard]] std::uint64_t sent() const noexcept { return sent_.Read(); }
+  [[nodiscard]] std::uint64_t handled() const noexcept { return handled_.Read(); }
+
+ private:
+#ifndef NDEBUG
+  void Expect(int messages) noexcept { unaccounted_ = messages == 0 ? 0 : unaccounted_ + messages; }
+  void Account(int messages) noexcept { unaccounted_ -= messages; }
+  int unaccounted_ = 0;
+#else
+  void Expect(int) noexcept {}
+  void Account(int) noexcept {}
+#endif
+
+  core::SingleWriterCounter sent_;
+  core::SingleWriterCounter handled_;
+};
+
+}  // namespace ergon::node

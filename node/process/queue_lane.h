@@ -1,0 +1,66 @@
+// The Main lane of a process whose mailbox has a queue of its own (gen::MailboxQueue): ordered by
+// priority, dropping its oldest, or a user's. Senders and the process share it under a lock; the
+// lock-free lane of core::Mailbox is redirected here, so that plain mailboxes pay nothing for it.
+//
+// Belongs to a slot and is never freed while the node lives: a late sender may still lock it. It
+// finds another generation then, or a closed lane.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <ergon/core/messages/envelope.h>
+#include <ergon/core/messages/mailbox.h>
+#include <ergon/gen/mailbox.h>
+
+namespace ergon::node {
+
+class QueueLane {
+ public:
+  enum class Outcome : std::uint8_t {
+    kQueued,  // the envelope is the lane's
+    kFull,    // it is still the caller's
+    kClosed,  // it is still the caller's: the process has ended, or takes nothing more
+  };
+
+  // -- senders: any thread --
+
+  // Whether this is the lane of such a process; of a later or former one it is not.
+  [[nodiscard]] bool IsOf(std::uint32_t generation) const noexcept {
+    return generation_.load(std::memory_order_relaxed) == generation;
+  }
+  // `dropped` gets what had to give way, maybe the envelope itself. With `only_if_room` nothing has
+  // to: the lane is full then. Throws what the queue throws.
+  Outcome Push(std::uint32_t generation, bool only_if_room, core::EnvelopePtr& envelope,
+               core::EnvelopePtr& dropped, core::Mailbox& mailbox);
+  // Takes nothing more from now on, and hands out `stop` when all that waits has been handled. Again: the
+  // first one counts.
+  Outcome Stop(std::uint32_t generation, core::EnvelopePtr& stop, core::Mailbox& mailbox);
+
+  // -- the one with the right to run the process --
+
+  // `bound` in messages; 0: none, or known to the queue only.
+  void Open(std::uint32_t generation, std::unique_ptr<gen::MailboxQueue> queue, std::size_t bound);
+  // Null if there is none.
+  [[nodiscard]] core::EnvelopePtr Pop(core::Mailbox& mailbox);
+  // Puts messages that were popped, oldest first, before all others of their rank.
+  void Return(std::vector<core::EnvelopePtr> envelopes, core::Mailbox& mailbox);
+  // All that waits, in the order in which it would have been handled.
+  [[nodiscard]] std::vector<core::EnvelopePtr> Close(core::Mailbox& mailbox);
+
+ private:
+  void NoteSize(core::Mailbox& mailbox);
+
+  std::mutex mutex_;
+  std::atomic<std::uint32_t> generation_{0};  // written under mutex_
+  // -- guarded by mutex_ --
+  std::size_t bound_ = 0;
+  std::unique_ptr<gen::MailboxQueue> queue_;  // null: closed
+  core::EnvelopePtr stop_;
+  bool stopping_ = false;
+};
+
+}  // namespace ergon::node

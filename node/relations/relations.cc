@@ -1,0 +1,281 @@
+#include <ergon/node/relations/relations.h>
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include <ergon/gen/event.h>
+#include <ergon/gen/notices.h>
+#include <ergon/node/lifecycle/runtime.h>
+#include <ergon/node/process/process.h>
+#include <ergon/node/process/unique_id.h>
+
+namespace ergon::node {
+namespace {
+
+// Locks two processes' lists, or one's if they are the same, always in the order of their
+// addresses.
+class PairLock {
+ public:
+  PairLock(ProcessCold& one, ProcessCold& other) : first_(&one), second_(&other) {
+    if (second_ < first_) std::swap(first_, second_);
+    first_->lock.lock();
+    if (second_ != first_) second_->lock.lock();
+  }
+  ~PairLock() {
+    if (second_ != first_) second_->lock.unlock();
+    first_->lock.unlock();
+  }
+  PairLock(const PairLock&) = delete;
+  PairLock& operator=(const PairLock&) = delete;
+
+ private:
+  ProcessCold* first_;
+  ProcessCold* second_;
+};
+
+void SendDown(Runtime& runtime, const ProcessCold::Watcher& watcher, const gen::Reason& reason) {
+  constexpr auto kKind = static_cast<std::uint8_t>(gen::EnvelopeKind::kDown);
+  core::EnvelopePtr envelope;
+  gen::PID about;
+  if (const auto* pid = watcher.what.AsPID()) {
+    about = *pid;
+    envelope = core::MakeEnvelope<gen::MessageDownPID>(
+        kKind, core::Lane::kSystem, gen::MessageDownPID{*pid, watcher.ref, reason});
+  } else if (const auto* name = watcher.what.AsProcessID()) {
+    envelope = core::MakeEnvelope<gen::MessageDownProcessID>(
+        kKind, core::Lane::kSystem, gen::MessageDownProcessID{*name, watcher.ref, reason});
+  } else {
+    envelope = core::MakeEnvelope<gen::MessageDownAlias>(
+        kKind, core::Lane::kSystem,
+        gen::MessageDownAlias{*watcher.what.AsAlias(), watcher.ref, reason});
+  }
+  envelope->from = about.ToAddress();
+  envelope->ref = watcher.ref.id;
+  (void)runtime.Deliver(watcher.pid, envelope);  // a watcher that has ended needs no notice
+}
+
+template <class List, class Match>
+bool TakeFirst(List& list, Match&& match) {
+  auto found = std::find_if(list.begin(), list.end(), match);
+  if (found == list.end()) return false;
+  list.erase(found);
+  return true;
+}
+
+}  // namespace
+
+gen::Result<void> Relations::Link(Runtime& runtime, Process& self, gen::PID other) {
+  const gen::PID me = self.Self();
+  if (other == me) return {};
+  Process* process = runtime.Find(other);
+  if (process != nullptr) {
+    ProcessCold& mine = self.Cold();
+    ProcessCold& theirs = process->Cold();
+    PairLock lock(mine, theirs);
+    if (process->IsStill(other)) {
+      if (std::find(mine.links.begin(), mine.links.end(), other) == mine.links.end()) {
+        mine.links.push_back(other);
+      }
+      if (std::find(theirs.links.begin(), theirs.links.end(), me) == theirs.links.end()) {
+        theirs.links.push_back(me);
+      }
+      return {};
+    }
+  }
+  {
+    ProcessCold& mine = self.Cold();
+    std::lock_guard lock(mine.lock);
+    if (std::find(mine.links.begin(), mine.links.end(), other) != mine.links.end()) return {};
+    mine.links.push_back(other);
+  }
+  runtime.SendExitSignal(me, other, gen::Reason::NoProcess(), 0);
+  return {};
+}
+
+bool Relations::LinkChild(Process& child, Process& parent, gen::PID parent_pid) {
+  const gen::PID me = child.Self();
+  ProcessCold& mine = child.Cold();
+  ProcessCold& theirs = parent.Cold();
+  PairLock lock(mine, theirs);
+  if (!parent.IsStill(parent_pid)) {
+    return false;
+  }
+  mine.links.push_back(parent_pid);
+  theirs.links.push_back(me);
+  return true;
+}
+
+gen::Result<void> Relations::Unlink(Runtime& runtime, Process& self, gen::PID other) {
+  const gen::PID me = self.Self();
+  Process* process = runtime.Find(other);
+  if (process == nullptr) {
+    std::lock_guard lock(self.Cold().lock);
+    std::erase(self.Cold().links, other);
+    return {};
+  }
+  PairLock lock(self.Cold(), process->Cold());
+  std::erase(self.Cold().links, other);
+  if (process->generation_.load(std::memory_order_relaxed) == GenerationOf(other)) {
+    std::erase(process->Cold().links, me);
+  }
+  return {};
+}
+
+gen::Ref Relations::Monitor(Runtime& runtime, Process& self, const gen::Target& target,
+                            gen::PID pid) {
+  const gen::Ref ref = runtime.MakeRef();
+  const gen::PID me = self.Self();
+  {
+    std::lock_guard lock(self.Cold().lock);
+    self.Cold().monitors.push_back({pid, ref});
+  }
+  const ProcessCold::Watcher watcher{me, ref, target};
+  if (Process* process = runtime.Find(pid)) {
+    ProcessCold& theirs = process->Cold();
+    bool added = false;
+    {
+      std::lock_guard lock(theirs.lock);
+      added = process->IsStill(pid);
+      if (added) theirs.watchers.push_back(watcher);
+    }
+    // A name or an alias may have been taken away since the look-up. Partner: ReleaseTarget, which
+    // takes it away and then looks at the watchers. Whoever takes the entry tells.
+    if (added && target.AsPID() == nullptr) {
+      auto now = runtime.Resolve(target);
+      if (!now || *now != pid) {
+        std::lock_guard lock(theirs.lock);
+        added = !TakeFirst(theirs.watchers, [&](const auto& other) { return other.ref == ref; });
+      }
+    }
+    if (added) return ref;
+  }
+  SendDown(runtime, watcher, gen::Reason::NoProcess());
+  return ref;
+}
+
+gen::Result<void> Relations::Demonitor(Runtime& runtime, Process& self, gen::Ref ref) {
+  gen::PID pid;
+  {
+    ProcessCold& mine = self.Cold();
+    std::lock_guard lock(mine.lock);
+    auto found = std::find_if(mine.monitors.begin(), mine.monitors.end(),
+                              [&](const auto& monitor) { return monitor.ref == ref; });
+    if (found == mine.monitors.end()) {
+      return gen::Error(gen::ErrorCode::kProcessUnknown, "no monitor " + ref.ToString());
+    }
+    pid = found->pid;
+    mine.monitors.erase(found);
+  }
+  if (Process* process = runtime.Find(pid)) {
+    ProcessCold& theirs = process->Cold();
+    std::lock_guard lock(theirs.lock);
+    TakeFirst(theirs.watchers, [&](const auto& watcher) { return watcher.ref == ref; });
+  }
+  return {};
+}
+
+bool Relations::IsStale(Process& self, const core::Envelope& signal) {
+  if (static_cast<gen::EnvelopeKind>(signal.kind) != gen::EnvelopeKind::kExit ||
+      signal.ref == gen::kExplicitExit) {
+    return false;
+  }
+  ProcessCold* cold = self.ColdIfAny();
+  if (cold == nullptr) return true;
+  const gen::PID other = gen::PID::FromAddress(signal.from);
+  std::lock_guard lock(cold->lock);
+  if (signal.type == core::TypeOf<gen::MessageExitEvent>()) {
+    return std::none_of(cold->subscriptions.begin(), cold->subscriptions.end(),
+                        [&](const auto& subscription) { return subscription.id == signal.ref; });
+  }
+  return std::find(cold->links.begin(), cold->links.end(), other) == cold->links.end();
+}
+
+bool Relations::TakeLink(Process& self, gen::PID other) {
+  ProcessCold* cold = self.ColdIfAny();
+  if (cold == nullptr) return false;
+  std::lock_guard lock(cold->lock);
+  return TakeFirst(cold->links, [&](const gen::PID& link) { return link == other; });
+}
+
+bool Relations::TakeMonitor(Process& self, std::uint64_t ref) {
+  ProcessCold* cold = self.ColdIfAny();
+  if (cold == nullptr) return false;
+  std::lock_guard lock(cold->lock);
+  return TakeFirst(cold->monitors, [&](const auto& monitor) { return monitor.ref.id == ref; });
+}
+
+bool Relations::TakeSubscription(Process& self, std::uint64_t id) {
+  ProcessCold* cold = self.ColdIfAny();
+  if (cold == nullptr) return false;
+  std::lock_guard lock(cold->lock);
+  return TakeFirst(cold->subscriptions,
+                   [&](const auto& subscription) { return subscription.id == id; });
+}
+
+void Relations::ReleaseTarget(Runtime& runtime, Process& self, gen::PID pid,
+                              const gen::Target& target) {
+  ProcessCold* cold = self.ColdIfAny();
+  if (cold == nullptr) return;
+  std::vector<ProcessCold::Watcher> told;
+  {
+    std::lock_guard lock(cold->lock);
+    if (self.generation_.load(std::memory_order_relaxed) != GenerationOf(pid)) return;
+    for (auto at = cold->watchers.begin(); at != cold->watchers.end();) {
+      const bool matches =
+          target.AsAlias() != nullptr
+              ? at->what.AsAlias() != nullptr && *at->what.AsAlias() == *target.AsAlias()
+              : at->what.AsProcessID() != nullptr &&
+                    at->what.AsProcessID()->name == target.AsProcessID()->name;
+      if (matches) {
+        told.push_back(*at);
+        at = cold->watchers.erase(at);
+      } else {
+        ++at;
+      }
+    }
+  }
+  for (const auto& watcher : told) SendDown(runtime, watcher, gen::Reason::NoProcess());
+}
+
+struct Relations::Ending::Lists {
+  std::vector<gen::PID> links;
+  std::vector<ProcessCold::Watcher> watchers;
+  std::vector<ProcessCold::Monitor> monitors;
+};
+
+Relations::Ending::Ending(Process& self) : lists_(nullptr) {
+  // Sequentially consistent, and the look at cold_ too: whoever makes cold_ later sees the flag.
+  self.relations_closed_.store(true, std::memory_order_seq_cst);
+  ProcessCold* cold = self.cold_.load(std::memory_order_seq_cst);
+  if (cold == nullptr) return;
+  lists_ = new Lists;
+  std::lock_guard lock(cold->lock);
+  lists_->links.swap(cold->links);
+  lists_->watchers.swap(cold->watchers);
+  lists_->monitors.swap(cold->monitors);
+}
+
+Relations::Ending::~Ending() { delete lists_; }
+
+void Relations::Ending::TellWatchers(Runtime& runtime, const gen::Reason& reason) {
+  if (lists_ == nullptr) return;
+  for (const auto& watcher : lists_->watchers) SendDown(runtime, watcher, reason);
+}
+
+void Relations::Ending::TellLinks(Runtime& runtime, gen::PID pid, gen::PID parent,
+                                  const gen::Reason& reason) {
+  if (lists_ == nullptr) return;
+  for (const auto& monitor : lists_->monitors) {
+    Process* process = runtime.Find(monitor.pid);
+    ProcessCold* cold = process == nullptr ? nullptr : process->ColdIfAny();
+    if (cold == nullptr) continue;
+    std::lock_guard lock(cold->lock);
+    TakeFirst(cold->watchers, [&](const auto& watcher) { return watcher.ref == monitor.ref; });
+  }
+  for (const gen::PID& link : lists_->links) {
+    runtime.SendExitSignal(link, pid, reason, link == parent ? gen::kChildExit : 0);
+  }
+}
+
+}  // namespace ergon::node

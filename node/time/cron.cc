@@ -1,0 +1,267 @@
+#include <ergon/node/time/cron.h>
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include <fmt/core.h>
+
+#include <ergon/gen/process_behavior.h>
+#include <ergon/gen/process_host.h>
+#include <ergon/node/lifecycle/runtime.h>
+#include <ergon/node/options/option_checks.h>
+#include <ergon/node/time/deadline.h>
+
+namespace ergon::node {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::sys_seconds;
+
+constexpr std::size_t kMostRuns = 10'000;
+
+gen::Error UnknownJob(gen::Atom name) {
+  return gen::Error(gen::ErrorCode::kProcessUnknown, "no cron job " + name.ToString());
+}
+
+// A process that runs a function, and is done.
+class FunctionRun final : public gen::ProcessBehavior {
+ public:
+  FunctionRun(const gen::CronAction::Function& function, const gen::CronRun& run)
+      : function_(function), run_(run) {}
+  gen::Status ProcessInit(gen::ProcessHost& host, const gen::Args&) override {
+    function_(host, run_);
+    return gen::Stop(gen::Reason::Normal());
+  }
+  gen::Status ProcessMessage(core::Envelope&) override { return gen::Continue(); }
+  void ProcessTerminate(const gen::Reason&) override {}
+
+ private:
+  const gen::CronAction::Function function_;
+  const gen::CronRun run_;
+};
+
+bool IsEmpty(const gen::CronAction& action) {
+  if (const auto* sending = std::get_if<gen::CronAction::Sending>(&action.what())) {
+    return !sending->make;
+  }
+  if (const auto* spawning = std::get_if<gen::CronAction::Spawning>(&action.what())) {
+    return !spawning->factory;
+  }
+  const auto* function = std::get_if<gen::CronAction::Function>(&action.what());
+  return function == nullptr || !*function;
+}
+
+}  // namespace
+
+gen::Result<void> Cron::Add(const gen::CronJob& job) {
+  if (job.name.empty()) return Incorrect("name: must not be empty");
+  auto schedule = gen::CronSchedule::Parse(job.spec);
+  if (!schedule) return std::move(schedule.error());
+  std::string problem = job.zone.Validate();
+  if (!problem.empty()) return Incorrect(std::move(problem));
+  if (IsEmpty(job.action)) return Incorrect("action: is empty");
+  if (runtime_.IsStopped()) return gen::ErrNodeTerminated;
+  const WallTime now = runtime_.Wall();
+  std::lock_guard lock(mutex_);
+  Job entry{job, *schedule, std::nullopt};
+  if (job.enabled) entry.next = NextAfter(entry, now);
+  if (!jobs_.emplace(job.name.Text(), std::move(entry)).second) {
+    return gen::Error(gen::ErrorCode::kTaken, "cron job " + job.name.ToString());
+  }
+  Rearm(now);
+  return {};
+}
+
+gen::Result<void> Cron::Remove(gen::Atom name) {
+  decltype(jobs_)::node_type removed;  // goes, with what is the user's, after the lock
+  std::lock_guard lock(mutex_);
+  removed = jobs_.extract(name.Text());
+  if (removed.empty()) return UnknownJob(name);
+  Rearm(runtime_.Wall());
+  return {};
+}
+
+gen::Result<void> Cron::Enable(gen::Atom name, bool enabled) {
+  std::lock_guard lock(mutex_);
+  const auto found = jobs_.find(name.Text());
+  if (found == jobs_.end()) return UnknownJob(name);
+  Job& job = found->second;
+  if (std::exchange(job.job.enabled, enabled) == enabled) return {};
+  const WallTime now = runtime_.Wall();
+  job.next = enabled ? NextAfter(job, now) : std::nullopt;
+  Rearm(now);
+  return {};
+}
+
+std::optional<sys_seconds> Cron::NextAfter(const Job& job, WallTime now) {
+  return job.schedule.Next(std::chrono::floor<std::chrono::seconds>(now), job.job.zone);
+}
+
+gen::CronJobInfo Cron::InfoOf(const Job& job) {
+  return {.name = job.job.name,
+          .spec = job.job.spec,
+          .zone = job.job.zone.name(),
+          .enabled = job.job.enabled,
+          .runs = job.runs,
+          .missed = job.missed,
+          .failed = job.failed,
+          .last_run = job.last_run,
+          .last_error = job.last_error,
+          .next_run = job.next};
+}
+
+gen::Result<gen::CronJobInfo> Cron::Info(gen::Atom name) const {
+  std::lock_guard lock(mutex_);
+  const auto found = jobs_.find(name.Text());
+  if (found == jobs_.end()) return UnknownJob(name);
+  return InfoOf(found->second);
+}
+
+std::vector<gen::CronJobInfo> Cron::List() const {
+  std::lock_guard lock(mutex_);
+  std::vector<gen::CronJobInfo> list;
+  list.reserve(jobs_.size());
+  for (const auto& [name, job] : jobs_) list.push_back(InfoOf(job));
+  return list;
+}
+
+std::vector<gen::CronRun> Cron::Runs(sys_seconds since, std::chrono::seconds duration) const {
+  using std::chrono::seconds;
+  if (duration <= seconds(0)) return {};
+  const sys_seconds end =
+      since > sys_seconds::max() - duration ? sys_seconds::max() : since + duration;
+  const sys_seconds before = since == sys_seconds::min() ? since : since - seconds(1);
+  struct Plan {
+    gen::Atom job;
+    gen::CronSchedule schedule;
+    gen::CronZone zone;
+  };
+  std::vector<Plan> plans;  // the lock is not for as long as thousands of years take
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [name, job] : jobs_) {
+      if (job.job.enabled) plans.push_back({job.job.name, job.schedule, job.job.zone});
+    }
+  }
+  std::vector<gen::CronRun> runs;
+  for (const Plan& plan : plans) {
+    std::size_t count = 0;
+    auto next = plan.schedule.Next(before, plan.zone);
+    for (; next && *next < end && count < kMostRuns; ++count) {
+      runs.push_back({plan.job, *next});
+      next = plan.schedule.Next(*next, plan.zone);
+    }
+  }
+  std::stable_sort(runs.begin(), runs.end(),
+                   [](const auto& left, const auto& right) { return left.time < right.time; });
+  if (runs.size() > kMostRuns) runs.resize(kMostRuns);
+  return runs;
+}
+
+// ---- time
+
+void Cron::Fire(void* context, std::uint64_t) {
+  auto& cron = *static_cast<Cron*>(context);
+  std::vector<Due> due;
+  {
+    std::lock_guard lock(cron.mutex_);
+    cron.armed_ = false;
+    if (cron.runtime_.IsStopped()) return;
+    const WallTime now = cron.runtime_.Wall();
+    due = cron.TakeDue(now);
+    cron.Rearm(now);
+  }
+  for (const Due& one : due) cron.Start(one);
+}
+
+std::vector<Cron::Due> Cron::TakeDue(WallTime now) {
+  std::vector<Due> due;
+  for (auto& [name, job] : jobs_) {
+    if (!job.next || *job.next > now) continue;
+    if (now - *job.next < minutes(1)) {
+      due.push_back({job.job.action, {job.job.name, *job.next}});
+      ++job.runs;
+      job.last_run = job.next;
+    } else {
+      ++job.missed;
+    }
+    job.next = NextAfter(job, now);
+  }
+  std::stable_sort(due.begin(), due.end(), [](const Due& left, const Due& right) {
+    return left.run.time < right.run.time;
+  });
+  return due;
+}
+
+void Cron::Rearm(WallTime now) {
+  std::optional<sys_seconds> next;
+  for (const auto& [name, job] : jobs_) {
+    if (job.next && (!next || *job.next < *next)) next = job.next;
+  }
+  if (armed_) {
+    if (!runtime_.timers().Disarm(timer_)) return;  // it fires just now, and sees to it itself
+    armed_ = false;
+  }
+  if (!next) return;
+  using std::chrono::nanoseconds;
+  const auto wait = std::clamp<nanoseconds>(*next - now, nanoseconds(0), minutes(1));
+  runtime_.timers().Arm(timer_, DeadlineAfter(runtime_.clock().Now(), wait));
+  armed_ = true;
+  // As for a delayed send: armed after the last firing it would never go.
+  if (runtime_.IsStopped() && runtime_.timers().Disarm(timer_)) armed_ = false;
+}
+
+// ---- what jobs do
+
+void Cron::Start(const Due& due) {
+  gen::Result<void> started;
+  if (const auto* sending = std::get_if<gen::CronAction::Sending>(&due.action.what())) {
+    started = Send(*sending, due.run);
+  } else if (const auto* spawning = std::get_if<gen::CronAction::Spawning>(&due.action.what())) {
+    started = Spawn(spawning->factory, spawning->options, spawning->args, spawning->name, due.run);
+  } else if (const auto* function = std::get_if<gen::CronAction::Function>(&due.action.what())) {
+    started = Spawn(gen::Factory<FunctionRun>(*function, due.run), {}, {}, {}, due.run);
+  }
+  if (!started) Failed(due.run.job, started.error());
+}
+
+gen::Result<void> Cron::Send(const gen::CronAction::Sending& what, const gen::CronRun& run) {
+  core::EnvelopePtr message;
+  try {
+    message = what.make(run);
+  } catch (...) {
+    return gen::Error(gen::ErrorCode::kInternal, "the message could not be copied");
+  }
+  auto pid = runtime_.Resolve(what.to);
+  if (!pid) return std::move(pid.error());
+  return runtime_.SendEnvelope(*pid, std::move(message));
+}
+
+gen::Result<void> Cron::Spawn(const gen::ProcessFactory& factory,
+                              const gen::ProcessOptions& options, const gen::Args& args,
+                              gen::Atom name, const gen::CronRun& run) {
+  auto spawned = runtime_.SpawnInBackground(
+      {.factory = factory,
+       .options = options,
+       .args = args,
+       .parent = runtime_.Self(),
+       .name = name},
+      [this, job = run.job](gen::Result<void> done) {
+        // A process that ends well in its Init has done its work.
+        const bool is_done = done || done.error().detail() == gen::Reason::Normal().ToString();
+        if (!is_done) Failed(job, done.error());
+      });
+  return spawned ? gen::Result<void>() : std::move(spawned.error());
+}
+
+void Cron::Failed(gen::Atom name, const gen::Error& error) {
+  runtime_.Log().Warning("cron job '{}' has failed: {}", name, error);
+  std::lock_guard lock(mutex_);
+  const auto found = jobs_.find(name.Text());
+  if (found == jobs_.end()) return;
+  ++found->second.failed;
+  found->second.last_error = error.ToString();
+}
+
+}  // namespace ergon::node

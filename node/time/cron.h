@@ -1,0 +1,74 @@
+// The cron jobs of a node.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ergon/core/time/timer_queue.h>
+#include <ergon/gen/cron_job.h>
+#include <ergon/gen/cron_schedule.h>
+#include <ergon/gen/result.h>
+
+namespace ergon::node {
+
+class Runtime;
+
+// One timer for all jobs: armed for the next run, or a minute, whatever is sooner, so that a wall
+// clock that was set is noticed; not armed when no job is enabled. Any thread.
+class Cron {
+ public:
+  explicit Cron(Runtime& runtime) : runtime_(runtime), timer_(&Cron::Fire, this) {}
+
+  gen::Result<void> Add(const gen::CronJob& job);
+  gen::Result<void> Remove(gen::Atom name);
+  gen::Result<void> Enable(gen::Atom name, bool enabled);
+  [[nodiscard]] gen::Result<gen::CronJobInfo> Info(gen::Atom name) const;
+  [[nodiscard]] std::vector<gen::CronJobInfo> List() const;
+  [[nodiscard]] std::vector<gen::CronRun> Runs(std::chrono::sys_seconds since,
+                                               std::chrono::seconds duration) const;
+
+ private:
+  struct Job {
+    gen::CronJob job;
+    gen::CronSchedule schedule;
+    std::optional<std::chrono::sys_seconds> next;  // none while disabled
+    std::uint64_t runs = 0;
+    std::uint64_t missed = 0;
+    std::uint64_t failed = 0;
+    std::optional<std::chrono::sys_seconds> last_run = std::nullopt;
+    std::string last_error = {};
+  };
+  using Jobs = std::map<std::string_view, Job>;  // by the texts of their names
+  struct Due {
+    gen::CronAction action;
+    gen::CronRun run;
+  };
+
+  using WallTime = std::chrono::system_clock::time_point;
+
+  static std::optional<std::chrono::sys_seconds> NextAfter(const Job& job, WallTime now);
+  static gen::CronJobInfo InfoOf(const Job& job);
+  static void Fire(void* context, std::uint64_t);
+  // Under the lock: what is due, and when to look again.
+  std::vector<Due> TakeDue(WallTime now);
+  void Rearm(WallTime now);
+
+  // Outside of it.
+  void Start(const Due& due);
+  gen::Result<void> Send(const gen::CronAction::Sending& what, const gen::CronRun& run);
+  gen::Result<void> Spawn(const gen::ProcessFactory& factory, const gen::ProcessOptions& options,
+                          const gen::Args& args, gen::Atom name, const gen::CronRun& run);
+  void Failed(gen::Atom name, const gen::Error& error);
+
+  Runtime& runtime_;
+  mutable std::mutex mutex_;  // of what follows
+  Jobs jobs_;
+  core::Timer timer_;
+  bool armed_ = false;
+};
+
+}  // namespace ergon::node

@@ -1,0 +1,108 @@
+#include <ergon/node/time/io_thread.h>
+
+#include <chrono>
+#include <csignal>
+#include <exception>
+#include <future>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include <fmt/core.h>
+#include <pthread.h>
+#include <asio.hpp>
+
+#include <ergon/core/messages/envelope_pool.h>
+
+namespace ergon::node {
+
+namespace {
+
+// Timers of such a stretch share a wake-up of this thread, and mostly one of a worker: what makes a
+// node with many timers spend its time. They are late by less than this.
+constexpr std::int64_t kSlack = 250'000;  // ns
+
+}  // namespace
+
+struct IoThread::Impl {
+  explicit Impl(core::TimerQueue& queue)
+      : timers(queue), work(asio::make_work_guard(context)), deadline(context) {
+    // A posted handler sticks: it runs before the thread sleeps again (see timer_queue.h).
+    timers.SetWake([this] { asio::post(context, [this] { FireAndSleep(); }); });
+  }
+  ~Impl() { timers.SetWake(nullptr); }
+
+  // The driver's loop of the timer queue, one step per wake-up.
+  void FireAndSleep() {
+    timers.RunDue();
+    core::ReleaseIdleEnvelopes();  // of messages that were late
+    const std::int64_t until = timers.PrepareSleep(kSlack);
+    if (until == core::kNever) {
+      deadline.cancel();
+      return;
+    }
+    deadline.expires_at(std::chrono::steady_clock::time_point(std::chrono::nanoseconds(until)));
+    deadline.async_wait([this](const asio::error_code& error) {
+      if (!error) FireAndSleep();
+    });
+  }
+
+  void AwaitSignal() {
+    signals->async_wait([this](const asio::error_code& error, int signal) {
+      if (error) return;
+      on_signal(signal);
+      AwaitSignal();
+    });
+  }
+
+  core::TimerQueue& timers;
+  asio::io_context context{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work;
+  asio::steady_timer deadline;
+  std::optional<asio::signal_set> signals;
+  std::function<void(int)> on_signal;
+  std::mutex lifecycle;  // StartSignals and Stop
+  std::thread thread;
+};
+
+IoThread::IoThread(core::TimerQueue& timers) : impl_(std::make_unique<Impl>(timers)) {
+  asio::post(impl_->context, [impl = impl_.get()] { impl->FireAndSleep(); });
+  impl_->thread = std::thread([impl = impl_.get()] { impl->context.run(); });
+  pthread_setname_np(impl_->thread.native_handle(), "ergon-io");
+}
+
+IoThread::~IoThread() { Stop(); }
+
+gen::Result<void> IoThread::StartSignals(std::function<void(int)> on_signal) {
+  std::lock_guard lock(impl_->lifecycle);
+  if (!impl_->thread.joinable()) return gen::ErrNodeTerminated;
+  // On the thread, so that handlers never see a half-made set; waited for, so that a signal right
+  // after this call is caught.
+  std::promise<gen::Result<void>> ready;
+  asio::post(impl_->context, [&, this] {
+    try {
+      // Opens a pipe, the first one of the program.
+      impl_->signals.emplace(impl_->context, SIGINT, SIGTERM);
+    } catch (const std::exception& error) {
+      ready.set_value(gen::Error(gen::ErrorCode::kInternal,
+                                 fmt::format("signals cannot be caught: {}", error.what())));
+      return;
+    }
+    impl_->on_signal = std::move(on_signal);
+    impl_->AwaitSignal();
+    ready.set_value({});
+  });
+  return ready.get_future().get();
+}
+
+asio::io_context& IoThread::context() { return impl_->context; }
+
+void IoThread::Stop() {
+  std::lock_guard lock(impl_->lifecycle);
+  if (!impl_->thread.joinable()) return;
+  impl_->context.stop();
+  impl_->thread.join();
+  impl_->signals.reset();  // nobody listens: they end the program again
+}
+
+}  // namespace ergon::node

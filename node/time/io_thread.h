@@ -1,0 +1,43 @@
+// The node's one thread for timers and signals, on Asio.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include <ergon/core/time/timer_queue.h>
+#include <ergon/gen/result.h>
+
+namespace asio {
+class io_context;
+}
+
+namespace ergon::node {
+
+// Sleeps until the earliest deadline and fires what is due. Makes no system call per timer: only an
+// earlier deadline than the one it sleeps for wakes it.
+class IoThread {
+ public:
+  // `timers` must outlive it. Throws std::system_error when there are no file descriptors, or no
+  // thread.
+  explicit IoThread(core::TimerQueue& timers);
+  ~IoThread();
+  IoThread(const IoThread&) = delete;
+  IoThread& operator=(const IoThread&) = delete;
+
+  // Calls `on_signal` on the thread for each SIGINT and SIGTERM from now on, until Stop. Any thread.
+  // kNodeTerminated: the thread has been stopped; kInternal: signals cannot be caught, the text says
+  // why.
+  gen::Result<void> StartSignals(std::function<void(int signal)> on_signal);
+
+  // What the thread runs.
+  [[nodiscard]] asio::io_context& context();
+
+  // Ends the thread; what is armed does not fire any more. May be called again.
+  void Stop();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ergon::node

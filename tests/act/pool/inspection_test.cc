@@ -1,0 +1,113 @@
+#include <ergon/act/pool/inspection.h>
+
+#include "pool_fixture.h"
+
+namespace ergon::act {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::PoolFixture;
+
+TEST_CASE("pool inspection: C37 all keys, from the start") {
+  PoolFixture f({.pool_size = 2, .worker_mailbox_size = 9});
+  f.Start();
+  std::vector<std::string> keys;
+  const gen::Inspection seen = f.Inspect();
+  for (const auto& [key, value] : seen) keys.push_back(key);
+  CHECK(keys == std::vector<std::string>{"messages_drained",
+                                         "messages_expired",
+                                         "messages_forwarded",
+                                         "messages_handled",
+                                         "messages_lost",
+                                         "messages_lost_crashed",
+                                         "messages_lost_full",
+                                         "messages_lost_missed",
+                                         "messages_lost_terminated",
+                                         "messages_overloaded",
+                                         "messages_queued",
+                                         "messages_salvaged",
+                                         "messages_unhandled",
+                                         "pool_size",
+                                         "queue_wait_estimate_us",
+                                         "state",
+                                         "strategy",
+                                         "worker.1",
+                                         "worker.2",
+                                         "worker_behavior",
+                                         "worker_mailbox_size",
+                                         "worker_restarts",
+                                         "workers_busy",
+                                         "workers_leaving",
+                                         "workers_ready",
+                                         "workers_starting"});
+  CHECK(seen.at("pool_size") == "2");
+  CHECK(seen.at("worker_behavior") == "ergon::act::testing::TestWorker");
+  CHECK(seen.at("worker_mailbox_size") == "9");
+  CHECK(seen.at("state") == "running");
+  CHECK(seen.at("worker.1") == "<test@localhost.101.0> queued=0 handled=0 idle");
+}
+
+TEST_CASE("pool inspection: workers as they are") {
+  PoolFixture f({.pool_size = 3});
+  f.Start();
+  f.Send(1, 5);
+  f.host.Work(101, 1);
+  f.host.At(101).busy = true;
+  f.host.fail_async_spawns = 1;
+  f.Replace(102);  // vacant; its two messages go on
+  f.Replace(103);  // starting
+  const gen::Inspection seen =
+      f.Inspect({"worker", "workers_busy", "workers_ready", "workers_starting", "messages_queued"});
+  CHECK(seen.at("worker.1") == "<test@localhost.101.0> queued=4 handled=1 busy");
+  CHECK(seen.at("worker.2") == "nobody queued=0 handled=0 waiting for a replacement");
+  CHECK(seen.at("worker.3") == "<test@localhost.104.0> queued=0 handled=0 starting");
+  CHECK(seen.at("workers_busy") == "1");
+  CHECK(seen.at("workers_ready") == "1");
+  CHECK(seen.at("workers_starting") == "2");
+  CHECK(seen.at("messages_queued") == "4");
+  CHECK(seen.size() == 7);
+}
+
+TEST_CASE("pool inspection: the user's keys are added, and change nothing") {
+  PoolFixture f({.pool_size = 2});
+  f.pool.added = {{"cache", "warm"}, {"pool_size", "1000"}};
+  f.Start();
+  CHECK(f.Inspect().at("cache") == "warm");
+  CHECK(f.Inspect().at("pool_size") == "2");
+  CHECK(f.Inspect({"cache"}) == gen::Inspection{{"cache", "warm"}});
+  CHECK(f.Inspect({"pool_size", "nonsense"}) == gen::Inspection{{"pool_size", "2"}});
+}
+
+TEST_CASE("pool inspection: C39 counters do not go down while a worker's end is on its way") {
+  PoolFixture f({.pool_size = 1});
+  f.Start();
+  f.Send(1, 3);
+  f.host.Work(101, 2);
+  CHECK(f.Number("messages_handled") == 2);
+  f.host.At(101).alive = false;  // gone; nothing has arrived yet
+  CHECK(f.Number("messages_handled") == 2);
+  f.host.End(101, gen::Reason::Normal());
+  f.host.Run();
+  CHECK(f.Number("messages_handled") == 2);
+}
+
+TEST_CASE("pool inspection: requests that expired at the pool itself are unhandled ones") {
+  PoolFixture f({.pool_size = 1});
+  f.Start();
+  CHECK(f.Number("messages_unhandled") == 0);
+  f.host.expired = 2;
+  CHECK(f.Number("messages_unhandled") == 2);
+}
+
+TEST_CASE("pool inspection: the waiting time follows Little's law") {
+  PoolFigures figures;
+  figures.uptime = 2'000'000'000;
+  figures.handled = 1000;  // 500 a second
+  figures.queued_at_pool = 50;
+  CHECK(InspectPool(figures, {}, {}).at("queue_wait_estimate_us") == "100000");
+  figures.queued_at_pool = 0;
+  CHECK(InspectPool(figures, {}, {}).at("queue_wait_estimate_us") == "0");
+}
+
+}  // namespace
+}  // namespace ergon::act

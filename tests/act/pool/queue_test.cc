@@ -1,0 +1,230 @@
+#include <ergon/act/pool/queue.h>
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <set>
+
+#include <ergon/core/foundations/mix.h>
+
+namespace ergon::act {
+namespace {
+
+PoolQueue::Item Item(std::optional<std::uint64_t> key = {}) {
+  return {core::MakeEnvelope<int>(0, core::Lane::kMain, 0), false, key, 0};
+}
+void OpenFree(PoolQueue& queue, std::uint64_t first, std::uint64_t last) {
+  for (std::uint64_t seat = first; seat <= last; ++seat) {
+    queue.Open(seat);
+    queue.SetFree(seat);
+  }
+}
+// A key whose home is that seat.
+std::uint64_t KeyAt(const PoolQueue& queue, std::uint64_t seat) {
+  std::uint64_t key = 0;
+  while (queue.HomeOf(core::Mix(key)) != seat) ++key;
+  return core::Mix(key);
+}
+
+TEST_CASE("pool queue: messages without a key go to who has been free longest") {
+  PoolQueue queue;
+  OpenFree(queue, 1, 2);
+  for (int i = 0; i < 3; ++i) queue.Add(Item());
+  auto first = queue.Next();
+  REQUIRE(first);
+  CHECK(first->seat == 1);
+  CHECK(queue.Next()->seat == 2);
+  CHECK_FALSE(queue.Next());
+  CHECK(queue.waiting() == 1);
+  queue.Done(2, false);
+  queue.SetFree(2);
+  auto third = queue.Next();
+  CHECK(third->seat == 2);
+  CHECK(third->item.number == 3);
+}
+
+TEST_CASE("pool queue: a key waits for its seat; others go on") {
+  PoolQueue queue;
+  OpenFree(queue, 1, 2);
+  const std::uint64_t key = KeyAt(queue, 1);
+  queue.Add(Item(key));
+  queue.Add(Item(key));
+  CHECK(queue.Next()->seat == 1);
+  CHECK_FALSE(queue.Next());
+  queue.Add(Item());
+  CHECK(queue.Next()->seat == 2);
+  queue.Done(1, false);
+  queue.SetFree(1);
+  CHECK(queue.Next()->item.number == 2);
+}
+
+TEST_CASE("pool queue: a seat's own messages and common ones are taken by age") {
+  PoolQueue queue;
+  queue.Open(1);
+  queue.Add(Item(1));
+  queue.Add(Item());
+  queue.Add(Item(1));
+  for (std::uint64_t number = 1; number <= 3; ++number) {
+    queue.SetFree(1);
+    auto turn = queue.Next();
+    REQUIRE(turn);
+    CHECK(turn->item.number == number);
+    queue.Done(1, false);
+  }
+}
+
+TEST_CASE("pool queue: a seat that leaves keeps the keys in flight until they are done") {
+  PoolQueue queue;
+  OpenFree(queue, 1, 3);
+  const std::uint64_t flying = KeyAt(queue, 1);
+  std::uint64_t waiting = flying;
+  for (std::uint64_t i = 0; waiting == flying || queue.HomeOf(waiting) != 1; ++i)
+    waiting = core::Mix(i);
+  queue.Add(Item(flying));
+  REQUIRE(queue.Next()->seat == 1);
+  queue.Add(Item(waiting));
+  queue.Add(Item(flying));
+  CHECK_FALSE(queue.Next());
+  queue.Leave(1);
+  auto moved = queue.Next();
+  REQUIRE(moved);
+  CHECK(moved->item.key == waiting);
+  CHECK(moved->seat != 1);
+  queue.Add(Item(flying));
+  CHECK_FALSE(queue.Next());
+  CHECK(queue.HomeOf(flying) == 1);
+  queue.Done(moved->seat, false);
+  queue.SetFree(moved->seat);
+  queue.Done(1, false);
+  CHECK(queue.HomeOf(flying) != 1);
+  CHECK(queue.Next()->item.number == 3);
+}
+
+TEST_CASE("pool queue: what a worker has put aside keeps its key, once") {
+  PoolQueue queue;
+  OpenFree(queue, 1, 2);
+  const std::uint64_t key = KeyAt(queue, 1);
+  for (int i = 0; i < 3; ++i) {
+    queue.Add(Item(key));
+    REQUIRE(queue.Next()->seat == 1);
+    queue.Done(1, true);
+    queue.SetFree(1);
+  }
+  queue.Leave(1);
+  CHECK(queue.HomeOf(key) == 1);
+  queue.Done(1, false);
+  CHECK(queue.HomeOf(key) == 2);
+}
+
+TEST_CASE("pool queue: what comes back goes first, in order, to the same seat") {
+  PoolQueue queue;
+  OpenFree(queue, 1, 4);
+  const std::uint64_t key = KeyAt(queue, 3);
+  queue.Add(Item(key));
+  auto turn = queue.Next();
+  queue.Add(Item(key));
+  std::vector<PoolQueue::Item> left;
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    left.push_back(Item(key));
+    left.back().given = i == 1;
+  }
+  queue.Return(3, std::move(left));
+  CHECK(queue.waiting() == 3);
+  CHECK(queue.waiting_given() == 1);
+  CHECK_FALSE(queue.Next());
+  std::vector<std::uint64_t> numbers;
+  for (int i = 0; i < 3; ++i) {
+    queue.SetFree(3);
+    auto next = queue.Next();
+    REQUIRE(next);
+    CHECK(next->item.given == (i == 1));
+    numbers.push_back(next->item.number);
+    queue.Done(3, false);
+  }
+  CHECK(numbers == std::vector<std::uint64_t>{0, 0, 2});
+}
+
+TEST_CASE("pool queue: what was not taken waits again, and its key is not counted twice") {
+  PoolQueue queue;
+  OpenFree(queue, 1, 1);
+  queue.Add(Item(7));
+  queue.Undo(std::move(*queue.Next()));
+  CHECK(queue.waiting() == 1);
+  queue.SetFree(1);
+  REQUIRE(queue.Next());
+  queue.Done(1, false);
+  queue.Open(2);
+  queue.Leave(1);
+  CHECK(queue.HomeOf(7) == 2);
+}
+
+TEST_CASE("pool queue: without seats messages wait for the next one") {
+  PoolQueue queue;
+  OpenFree(queue, 1, 1);
+  queue.Add(Item(7));
+  queue.Remove(1);
+  queue.Add(Item(8));
+  CHECK(queue.waiting() == 2);
+  CHECK_FALSE(queue.Next());
+  OpenFree(queue, 2, 2);
+  CHECK(queue.Next()->item.number == 1);
+}
+
+TEST_CASE("pool queue: the oldest and the newest, wherever they wait") {
+  PoolQueue queue;
+  queue.Open(1);
+  queue.Open(2);
+  queue.Add(Item(KeyAt(queue, 1)));
+  queue.Add(Item());
+  queue.Add(Item(KeyAt(queue, 2)));
+  queue.Add(Item());
+  CHECK(queue.TakeOldest().number == 1);
+  CHECK(queue.TakeNewest()->number == 4);
+  CHECK(queue.TakeNewest()->number == 3);
+  CHECK(queue.TakeAll().size() == 1);
+  CHECK(queue.waiting() == 0);
+}
+
+TEST_CASE("pool queue: the newest that is not important gives way") {
+  PoolQueue queue;
+  queue.Open(1);
+  const auto important = [](PoolQueue::Item item) {
+    item.envelope->flags |= core::Envelope::kFlagImportant;
+    return item;
+  };
+  queue.Add(Item());
+  queue.Add(Item(KeyAt(queue, 1)));
+  queue.Add(important(Item()));
+  queue.Add(important(Item(KeyAt(queue, 1))));
+  CHECK(queue.waiting_important() == 2);
+  CHECK(queue.TakeNewest()->number == 2);
+  CHECK(queue.TakeNewest()->number == 1);
+  CHECK_FALSE(queue.TakeNewest().has_value());
+  CHECK(queue.waiting_important() == 2);
+  CHECK(queue.TakeOldest().number == 3);
+  CHECK(queue.waiting_important() == 1);
+  queue.SetFree(1);
+  CHECK(queue.Next()->item.number == 4);
+  CHECK(queue.waiting_important() == 0);
+}
+
+TEST_CASE("pool queue: a seat more or less moves few keys") {
+  PoolQueue queue;
+  for (std::uint64_t seat = 1; seat <= 8; ++seat) queue.Open(seat);
+  std::map<std::uint64_t, std::uint64_t> homes;
+  for (std::uint64_t i = 0; i < 10'000; ++i) homes[core::Mix(i)] = queue.HomeOf(core::Mix(i));
+  queue.Open(9);
+  int moved = 0;
+  for (const auto& [key, home] : homes) {
+    if (queue.HomeOf(key) == home) continue;
+    ++moved;
+    CHECK(queue.HomeOf(key) == 9);
+  }
+  CHECK(moved > 900);
+  CHECK(moved < 1'300);  // 1/9 of them
+  queue.Remove(9);
+  for (const auto& [key, home] : homes) REQUIRE(queue.HomeOf(key) == home);
+}
+
+}  // namespace
+}  // namespace ergon::act
