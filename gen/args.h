@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <ergon/core/foundations/demangle.h>
 #include <ergon/core/messages/type_descriptor.h>
 #include <ergon/gen/message.h>
 #include <ergon/gen/result.h>

@@ -7,6 +7,7 @@
 #include <typeinfo>
 #include <utility>
 
+#include <ergon/core/foundations/demangle.h>
 #include <ergon/gen/process_behavior.h>
 
 namespace ergon::gen {

@@ -1,3 +1,4 @@
+#include <ergon/core/foundations/demangle.h>
 #include <ergon/gen/process_behavior.h>
 
 #include <typeinfo>

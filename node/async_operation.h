@@ -18,7 +18,7 @@ class io_context;
 
 namespace ergon::node {
 
-class Process;
+class ProcessRunner;
 
 class AsyncOperation {
  public:
@@ -56,7 +56,7 @@ class AsyncOperation {
   // Makes it complete soon. Called by the waiting process, at most once.
   virtual void Cancel() = 0;
 
-  Process& process_;
+  ProcessRunner& process_;
   const gen::PID pid_;
   core::Event done_;
   core::SpinLock lock_;

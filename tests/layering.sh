@@ -87,22 +87,38 @@ fi
 echo "${#expected[@]} headers are installed, and no others"
 
 # circle [EXTRA]: the modules (a header and its source are one) that include each other in a circle, of all
-# layers; EXTRA is one more line "module included".
+# layers; EXTRA is one more line "module included". rooms [EXTRA]: the same for the rooms of the layers.
+mapfile -t all_files < <(cd "$source_dir" && find core gen act node -name '*.h' -o -name '*.cc')
+edges=$(includes "${all_files[@]}" | sed -E 's/\.(h|cc)\b//g' | awk '$1 != $2')
+sorted() {
+  tsort 2>&1 >/dev/null | sed 's/^tsort: //' || true
+}
 circle() {
-  local files
-  mapfile -t files < <(cd "$source_dir" && find core gen act node -name '*.h' -o -name '*.cc')
-  {
-    includes "${files[@]}" | sed -E 's/\.(h|cc)\b//g' | awk '$1 != $2'
-    echo "${1:-}"
-  } | tsort 2>&1 >/dev/null | sed 's/^tsort: //' || true
+  printf '%s\n' "$edges" "${1:-}" | sorted
+}
+rooms() {
+  printf '%s\n' "$edges" "${1:-}" | sed -nE 's|^([a-z]+/[a-z_]+)/[^ ]+ ([a-z]+/[a-z_]+)/[^ ]+$|\1 \2|p' |
+    awk '$1 != $2' | sort -u | sorted
 }
 if found=$(circle) && [[ -n $found ]]; then
   fail "files that include each other in a circle:"$'\n'"$found"
 fi
-if [[ -z $(circle "core/messages/envelope gen/messenger") ]]; then
-  fail "a circle that was put in is not found"
+if found=$(rooms) && [[ -n $found ]]; then
+  fail "rooms that include each other in a circle:"$'\n'"$found"
 fi
-echo "no file includes itself in a circle"
+if [[ -z $(circle "core/messages/envelope gen/messenger") ]]; then
+  fail "a circle of files that was put in is not found"
+fi
+if [[ -z $(rooms "node/slots/slot node/process/runner") ]]; then
+  fail "a circle of rooms that was put in is not found"
+fi
+echo "no file and no room includes itself in a circle"
+
+# A class that needs more than that has more than one subject.
+while read -r lines header; do
+  fail "$header has $lines lines; 250 are enough for a class"
+done < <(cd "$source_dir" && find core gen act node -name '*.h' -exec wc -l {} + |
+  awk '$1 > 250 && $2 != "total"')
 
 # Any other spelling would walk around the include roots.
 if found=$(cd "$source_dir" && grep -rnE --include='*.h' --include='*.cc' \

@@ -11,9 +11,11 @@ namespace detail {
 inline std::atomic<std::uint32_t> fork_count{0};
 }  // namespace detail
 
-// Makes ForkCount count from now on, and forks leave the pool of envelopes in order. Any thread; again
-// without effect. (pthread_atfork: it does not see vfork and posix_spawn, which exec at once.)
-void WatchForks();
+// Makes ForkCount count from now on. `lock` is called before each fork and `unlock` after it, in both
+// processes: what another thread has locked in the moment of a fork would stay locked in the child for
+// ever. Any thread; again without effect. (pthread_atfork: it does not see vfork and posix_spawn, which
+// exec at once.)
+void WatchForks(void (*lock)(), void (*unlock)());
 
 // How many forks there are between the program's first process and this one.
 [[nodiscard]] inline std::uint32_t ForkCount() noexcept {

@@ -38,7 +38,4 @@ template <class T>
   return &detail::kTypeDescriptor<std::remove_cvref_t<T>>;
 }
 
-// Turns a mangled type name into the name as written in C++.
-[[nodiscard]] std::string Demangle(const char* mangled);
-
 }  // namespace ergon::core

@@ -117,9 +117,11 @@ class AlternateStack {
 
 }  // namespace
 
-void WatchStackOverflows() {
+void WatchStackOverflows(const Fiber* (*current_fiber)() noexcept) {
   static const bool kSanitized = sanitizers::Present();
   if (kSanitized) return;
+  const Fiber* (*none)() noexcept = nullptr;
+  (void)g_current_fiber.compare_exchange_strong(none, current_fiber, std::memory_order_relaxed);
   static std::once_flag installed;
   std::call_once(installed, &Install);
   static thread_local const AlternateStack kStack;

@@ -1,3 +1,4 @@
+#include <ergon/core/foundations/demangle.h>
 #include <ergon/node/delivery/drop_memory.h>
 
 #include <utility>

@@ -9,7 +9,7 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include <ergon/node/process/thrown_text.h>
+#include <ergon/core/foundations/thrown_text.h>
 
 namespace ergon::node {
 namespace {
@@ -64,7 +64,7 @@ void Logging::Write(gen::LogLevel level, std::string_view line) {
       if (std::exchange(impl_->sink_has_thrown, true)) return;
       const std::string text = fmt::format(
           "ergon: log_sink threw: {}; lines at which it does that are lost, as this one: {}\n",
-          ThrownText(), line);
+          core::ThrownText(), line);
       std::fputs(text.c_str(), stderr);
     }
     return;

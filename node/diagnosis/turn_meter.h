@@ -5,7 +5,7 @@
 
 namespace ergon::node {
 
-// For NodeOptions::measure_running_time. Everything that the dispatcher runs must be a Process.
+// For NodeOptions::measure_running_time. Everything that the dispatcher runs must be a ProcessSlot.
 class TurnMeter final : public core::DispatcherHooks {
  public:
   void BeforeTurn(core::Schedulable& schedulable, int worker) override;

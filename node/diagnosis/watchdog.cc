@@ -9,7 +9,6 @@
 
 #include <ergon/core/clock.h>
 #include <ergon/core/foundations/sync.h>
-#include <ergon/node/lifecycle/runtime.h>
 
 namespace ergon::node {
 namespace {
@@ -26,8 +25,11 @@ std::string Describe(const gen::BusyProcess& busy) {
 
 }  // namespace
 
-Watchdog::Watchdog(Runtime& runtime, core::Dispatcher& dispatcher, std::chrono::nanoseconds after)
-    : runtime_(runtime),
+Watchdog::Watchdog(const Addresses& addresses, const Inspection& inspection, gen::LogSink& log,
+                   core::Dispatcher& dispatcher, std::chrono::nanoseconds after)
+    : addresses_(addresses),
+      inspection_(inspection),
+      log_(log),
       dispatcher_(dispatcher),
       after_(after.count()),
       period_(std::min(after_ / kLooks, kMaxPeriod)) {
@@ -69,7 +71,7 @@ void Watchdog::Look() {
   const std::int64_t now = core::SteadyNow();  // not the node's: this is about the machine
   LookAtAll(now);
   // Without the lock: who receives them may ask for Busy.
-  for (const std::string& line : lines_) runtime_.Log().Warning("{}", line);
+  for (const std::string& line : lines_) log_.Warning("{}", line);
   lines_.clear();
 }
 
@@ -102,10 +104,10 @@ void Watchdog::LookAt(Seen& seen, const core::RunningTurn& turn, std::int64_t no
 }
 
 void Watchdog::Report(Seen& seen, const core::RunningTurn& turn, std::int64_t now) {
-  const auto& process = static_cast<const Process&>(*turn.schedulable);
-  const core::TypeDescriptor* const type = process.current_type_.load(std::memory_order_relaxed);
-  const gen::PID pid = process.Self();
-  auto info = runtime_.ProcessInfo(pid);
+  const auto& process = static_cast<const ProcessSlot&>(*turn.schedulable);
+  const core::TypeDescriptor* const type = process.activity().type();
+  const gen::PID pid = addresses_.PidOf(process.Id());
+  auto info = inspection_.ProcessInfo(pid);
   if (!info) return;  // it ends just now
   seen.reported = true;
   seen.report = {.pid = pid,

@@ -10,19 +10,21 @@
 #include <vector>
 
 #include <ergon/core/dispatcher.h>
+#include <ergon/gen/log.h>
 #include <ergon/gen/node_info.h>
+#include <ergon/node/delivery/addresses.h>
+#include <ergon/node/diagnosis/inspection.h>
 
 namespace ergon::node {
-
-class Runtime;
 
 // A thread that compares what each worker runs now with what it ran a moment ago. The workers do
 // nothing for it but to count their turns. It looks only while a worker is awake: afterwards it sleeps
 // until the dispatcher calls it.
 class Watchdog {
  public:
-  // Both must outlive it. The dispatcher must not be started yet.
-  Watchdog(Runtime& runtime, core::Dispatcher& dispatcher, std::chrono::nanoseconds after);
+  // All must outlive it. The dispatcher must not be started yet, and runs nothing but ProcessSlots.
+  Watchdog(const Addresses& addresses, const Inspection& inspection, gen::LogSink& log,
+           core::Dispatcher& dispatcher, std::chrono::nanoseconds after);
   ~Watchdog() { Stop(); }
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
@@ -51,7 +53,9 @@ class Watchdog {
   void Report(Seen& seen, const core::RunningTurn& turn, std::int64_t now);
   void ReportEnd(Seen& seen, std::int64_t now);
 
-  Runtime& runtime_;
+  const Addresses& addresses_;
+  const Inspection& inspection_;
+  const gen::Log log_;
   core::Dispatcher& dispatcher_;
   const std::int64_t after_;             // ns
   const std::int64_t period_;            // ns between two looks

@@ -8,8 +8,8 @@
 
 #include <ergon/gen/child_end.h>
 #include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/node.h>
 #include <ergon/gen/notices.h>
-#include <ergon/node/lifecycle/applications.h>
 
 namespace ergon::node {
 
@@ -29,9 +29,9 @@ gen::Status ApplicationMaster::ProcessInit(gen::ProcessHost& host, const gen::Ar
     }
     auto monitor = host.Monitor(*pid);
     members_.push_back({&what, *pid, monitor ? *monitor : gen::Ref()});
-    applications_.SetProcesses(spec_->name, *pid, true);
+    observer_.SetProcesses(spec_->name, *pid, true);
   }
-  applications_.Running(spec_->name, host.Self(), host.Now());
+  observer_.Running(spec_->name, host.Self(), host.Now());
   return gen::Continue();
 }
 
@@ -45,7 +45,7 @@ gen::Result<gen::PID> ApplicationMaster::StartMember(const gen::ApplicationProce
 void ApplicationMaster::UndoStart() {
   for (auto last = members_.rbegin(); last != members_.rend(); ++last) {
     gen::EndChildAndWait(*host_, last->pid, last->what->shutdown_timeout);
-    applications_.SetProcesses(spec_->name, last->pid, false);
+    observer_.SetProcesses(spec_->name, last->pid, false);
   }
 }
 
@@ -95,7 +95,7 @@ gen::Status ApplicationMaster::MemberEnded(gen::PID pid, const gen::Reason& reas
       found->what->name.empty() ? pid.ToString() : found->what->name.ToString();
   (void)host_->Demonitor(found->monitor);
   members_.erase(found);
-  applications_.SetProcesses(spec_->name, pid, false);
+  observer_.SetProcesses(spec_->name, pid, false);
   if (stopping_) return was_asked ? EndNext() : gen::Continue();
 
   const bool decides = spec_->mode == gen::ApplicationMode::kPermanent ||
@@ -122,7 +122,7 @@ gen::Status ApplicationMaster::BeginStop(const gen::Reason& reason) {
   if (stopping_) return gen::Continue();
   stopping_ = true;
   stop_reason_ = reason;
-  applications_.Stopping(spec_->name);
+  observer_.Stopping(spec_->name);
   return EndNext();
 }
 
@@ -144,7 +144,7 @@ void ApplicationMaster::ProcessTerminate(const gen::Reason& reason) {
     host_->Log().Error("application '{}' has ended, and the node with it: {}", spec_->name, reason);
     host_->Node().Stop();  // only begins
   }
-  applications_.Ended(spec_->name);
+  observer_.Ended(spec_->name);
 }
 
 }  // namespace ergon::node

@@ -12,13 +12,23 @@
 
 namespace ergon::node {
 
-class Applications;
+// What is told of a running application by the process behind it.
+class ApplicationObserver {
+ public:
+  virtual void SetProcesses(gen::Atom name, gen::PID pid, bool alive) = 0;
+  virtual void Running(gen::Atom name, gen::PID master, std::int64_t now) = 0;
+  virtual void Stopping(gen::Atom name) = 0;
+  virtual void Ended(gen::Atom name) = 0;
+
+ protected:
+  ~ApplicationObserver() = default;
+};
 
 class ApplicationMaster final : public gen::ProcessBehavior {
  public:
-  // `applications` outlives it, and is told what becomes of the application.
-  ApplicationMaster(Applications& applications, std::shared_ptr<const gen::ApplicationSpec> spec)
-      : applications_(applications), spec_(std::move(spec)) {}
+  // `observer` outlives it.
+  ApplicationMaster(ApplicationObserver& observer, std::shared_ptr<const gen::ApplicationSpec> spec)
+      : observer_(observer), spec_(std::move(spec)) {}
 
   gen::Status ProcessInit(gen::ProcessHost& host, const gen::Args& args) override;
   gen::Status ProcessMessage(core::Envelope& envelope) override;
@@ -39,7 +49,7 @@ class ApplicationMaster final : public gen::ProcessBehavior {
   // Asks the last process to end, or ends itself when there is none.
   gen::Status EndNext();
 
-  Applications& applications_;
+  ApplicationObserver& observer_;
   const std::shared_ptr<const gen::ApplicationSpec> spec_;
   gen::ProcessHost* host_ = nullptr;
   std::vector<Member> members_;  // alive, in the order of their start

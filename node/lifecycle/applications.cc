@@ -6,7 +6,6 @@
 
 #include <fmt/core.h>
 
-#include <ergon/node/lifecycle/application_master.h>
 #include <ergon/node/options/option_checks.h>
 
 namespace ergon::node {
@@ -108,8 +107,9 @@ gen::Result<void> Applications::StartOne(gen::Atom name) {
     spec = (*entry)->spec;
   }
   const gen::ProcessFactory master(
-      [this, spec]() -> std::unique_ptr<gen::ProcessBehavior> {
-        return std::make_unique<ApplicationMaster>(*this, spec);
+      [&observer = static_cast<ApplicationObserver&>(*this),
+       spec]() -> std::unique_ptr<gen::ProcessBehavior> {
+        return std::make_unique<ApplicationMaster>(observer, spec);
       },
       &typeid(ApplicationMaster));
   auto started = node_.Spawn(master, {.environment = spec->environment});

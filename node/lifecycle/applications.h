@@ -9,11 +9,12 @@
 
 #include <ergon/gen/application.h>
 #include <ergon/gen/node.h>
+#include <ergon/node/lifecycle/application_master.h>
 
 namespace ergon::node {
 
 // Any thread; Start and Stop block it. What the functions mean for users is told at gen::Node.
-class Applications {
+class Applications final : private ApplicationObserver {
  public:
   explicit Applications(gen::Node& node) : node_(node) {}
 
@@ -26,13 +27,12 @@ class Applications {
   // Of those that run, the last one started first.
   [[nodiscard]] std::vector<gen::PID> MastersNewestFirst() const;
 
-  // -- for ApplicationMaster --
-  void SetProcesses(gen::Atom name, gen::PID pid, bool alive);
-  void Running(gen::Atom name, gen::PID master, std::int64_t now);
-  void Stopping(gen::Atom name);
-  void Ended(gen::Atom name);
-
  private:
+  void SetProcesses(gen::Atom name, gen::PID pid, bool alive) override;
+  void Running(gen::Atom name, gen::PID master, std::int64_t now) override;
+  void Stopping(gen::Atom name) override;
+  void Ended(gen::Atom name) override;
+
   struct Entry {
     std::shared_ptr<const gen::ApplicationSpec> spec;
     gen::ApplicationState state = gen::ApplicationState::kLoaded;

@@ -4,53 +4,53 @@
 // inside the stretch comes back to it.
 #include <ergon/core/foundations/fatal.h>
 #include <ergon/core/turns/worker.h>
-#include <ergon/node/lifecycle/runtime.h>
-#include <ergon/node/process/current_process.h>
-#include <ergon/node/process/process.h>
+#include <ergon/node/population/blocking_threads.h>
+#include <ergon/node/population/fork_guard.h>
+#include <ergon/node/process/runner.h>
 
 namespace ergon::node {
 
 // On the worker, with the right to run.
-void Process::LendHook(void* context, core::Fiber& fiber) {
-  auto* process = static_cast<Process*>(context);
+void ProcessRunner::LendHook(void* context, core::Fiber& fiber) {
+  auto* process = static_cast<ProcessRunner*>(context);
   process->parked_ = &fiber;
   process->yielded_ = true;
   process->dispatcher_->Schedule(*process);
 }
 
 // On the lent thread. Nobody else may find the process on a dispatcher that is given away.
-void Process::ReturnHook(void* context, core::Fiber& fiber) {
-  auto* process = static_cast<Process*>(context);
-  Runtime& runtime = *process->runtime_;
+void ProcessRunner::ReturnHook(void* context, core::Fiber& fiber) {
+  auto* process = static_cast<ProcessRunner*>(context);
+  const Rooms& rooms = process->rooms_;
   core::Dispatcher& lent = *process->dispatcher_;
   process->parked_ = &fiber;
   process->yielded_ = true;
-  process->dispatcher_ = &runtime.dispatcher();
+  process->dispatcher_ = &rooms.dispatcher;
   // First: once it is scheduled, the process may end, and the node with it.
-  runtime.lent_threads().TakeBack(lent);
-  runtime.dispatcher().Schedule(*process);
+  rooms.blocking_threads.TakeBack(lent);
+  rooms.dispatcher.Schedule(*process);
 }
 
-bool Process::BeginBlocking() noexcept {
-  if (!runtime_->HasThreads() || dispatcher_ != &runtime_->dispatcher()) return false;
-  if (runtime_->IsForked()) return false;
+bool ProcessRunner::BeginBlocking() noexcept {
+  if (!rooms_.dispatcher.HasThreads() || dispatcher_ != &rooms_.dispatcher) return false;
+  if (rooms_.fork_guard.IsForked()) return false;
   if (gen::detail::HeldMutexes() != 0) {
-    Log().Warning("no thread is lent: {}", HeldMutexText("gen::Blocking"));
+    Lines().Warning("no thread is lent: {}", HeldMutexText("gen::Blocking"));
     return false;
   }
-  core::Dispatcher* const lent = runtime_->lent_threads().Lend(runtime_->dispatcher().options());
+  core::Dispatcher* const lent = rooms_.blocking_threads.Lend(rooms_.dispatcher.options());
   if (lent == nullptr) return false;
   dispatcher_ = lent;
   const bool parked = core::Worker::Park(&LendHook, this);
   SetCurrentProcess(this);
   if (parked) return true;
   // No stack for others: then they have to wait.
-  dispatcher_ = &runtime_->dispatcher();
-  runtime_->lent_threads().TakeBack(*lent);
+  dispatcher_ = &rooms_.dispatcher;
+  rooms_.blocking_threads.TakeBack(*lent);
   return false;
 }
 
-void Process::EndBlocking() noexcept {
+void ProcessRunner::EndBlocking() noexcept {
   if (gen::detail::HeldMutexes() != 0) {
     core::Fatal("gen::Blocking", HeldMutexText("the end of a gen::Blocking").c_str());
   }
@@ -60,13 +60,13 @@ void Process::EndBlocking() noexcept {
   pace_.NoteWait();
 }
 
-const gen::BlockingRuntime& Process::BlockingCalls() {
+const gen::BlockingRuntime& ProcessRunner::BlockingCalls() {
   static constexpr gen::BlockingRuntime kRuntime{
       []() noexcept -> void* {
-        Process* const process = CurrentProcess();
+        ProcessRunner* const process = CurrentProcess();
         return process != nullptr && process->BeginBlocking() ? process : nullptr;
       },
-      [](void* lent) noexcept { static_cast<Process*>(lent)->EndBlocking(); }};
+      [](void* lent) noexcept { static_cast<ProcessRunner*>(lent)->EndBlocking(); }};
   return kRuntime;
 }
 

@@ -2,15 +2,15 @@
 
 namespace ergon::node {
 
-constinit thread_local Process* detail::current_process = nullptr;
+constinit thread_local ProcessRunner* detail::current_process = nullptr;
 
 // The clobber keeps the compiler from merging two calls around a switch of fibers.
-__attribute__((noinline)) Process* CurrentProcess() noexcept {
+__attribute__((noinline)) ProcessRunner* CurrentProcess() noexcept {
   asm volatile("" ::: "memory");
   return detail::current_process;
 }
 
-__attribute__((noinline)) void SetCurrentProcess(Process* process) noexcept {
+__attribute__((noinline)) void SetCurrentProcess(ProcessRunner* process) noexcept {
   asm volatile("" ::: "memory");
   detail::current_process = process;
 }

@@ -3,21 +3,22 @@
 
 namespace ergon::node {
 
-class Process;
+class ProcessRunner;
 
 // Out of line on purpose: a fiber may go on on another thread, so the address of the thread's
 // variable must not be kept.
-[[nodiscard]] Process* CurrentProcess() noexcept;
-void SetCurrentProcess(Process* process) noexcept;
+[[nodiscard]] ProcessRunner* CurrentProcess() noexcept;
+void SetCurrentProcess(ProcessRunner* process) noexcept;
 
 namespace detail {
 // At a fixed distance from the thread's own register, so that reading it is one instruction, and there
 // is no address to be kept.
-extern constinit thread_local Process* current_process __attribute__((tls_model("initial-exec")));
+extern constinit thread_local ProcessRunner* current_process
+    __attribute__((tls_model("initial-exec")));
 }  // namespace detail
 
 // For checks at the beginning of a function, where it may be compared with nothing but one load.
-[[nodiscard]] inline bool IsCurrentProcess(const Process* process) noexcept {
+[[nodiscard]] inline bool IsCurrentProcess(const ProcessRunner* process) noexcept {
   return detail::current_process == process;
 }
 

@@ -5,10 +5,11 @@
 #include <fmt/core.h>
 
 #include <ergon/core/foundations/fatal.h>
-#include <ergon/node/lifecycle/runtime.h>
-#include <ergon/node/process/process.h>
+#include <ergon/node/diagnosis/descriptions.h>
+#include <ergon/node/process/runner.h>
 
 namespace ergon::node {
+
 namespace {
 
 std::string ForeignText(const std::string& process) {
@@ -20,22 +21,23 @@ std::string ForeignText(const std::string& process) {
 
 }  // namespace
 
-gen::Error Process::NotInOwnTurn(const char* function) const {
-  return gen::Error(gen::ErrorCode::kNotAllowed,
-                    fmt::format("{}: {}", function, ForeignText(runtime_->Describe(Self()))));
+gen::Error ProcessRunner::NotInOwnTurn(const char* function) const {
+  return gen::Error(
+      gen::ErrorCode::kNotAllowed,
+      fmt::format("{}: {}", function, ForeignText(rooms_.descriptions.Describe(Pid()))));
 }
 
-void Process::EndForMisuse(const char* function) const {
-  core::Fatal(function, ForeignText(runtime_->Describe(Self())).c_str());
+void ProcessRunner::EndForMisuse(const char* function) const {
+  core::Fatal(function, ForeignText(rooms_.descriptions.Describe(Pid())).c_str());
 }
 
-std::string Process::InHandler() const {
-  const core::TypeDescriptor* type = current_type_.load(std::memory_order_relaxed);
-  return fmt::format("{} ({}) of {}", Self(), behavior_->BehaviorName(),
+std::string ProcessRunner::InHandler() const {
+  const core::TypeDescriptor* type = activity_.type();
+  return fmt::format("{} ({}) of {}", Pid(), behavior_->BehaviorName(),
                      type == nullptr ? "no message" : type->Name());
 }
 
-std::string Process::HeldMutexText(const char* function) const {
+std::string ProcessRunner::HeldMutexText(const char* function) const {
   return fmt::format(
       "{} while a gen::Mutex is held, in the handler of {}: the process would be suspended with "
       "it, "

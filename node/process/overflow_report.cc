@@ -2,17 +2,16 @@
 #include <typeinfo>
 
 #include <ergon/core/foundations/signal_text.h>
-#include <ergon/node/process/current_process.h>
-#include <ergon/node/process/process.h>
+#include <ergon/node/process/runner.h>
 
 namespace ergon::node {
 
-void Process::ReportOverflow(core::SignalText& text, std::size_t stack_bytes) {
-  const Process* const process = CurrentProcess();
+void ProcessRunner::ReportOverflow(core::SignalText& text, std::size_t stack_bytes) {
+  const ProcessRunner* const process = CurrentProcess();
   if (process == nullptr) {
     text << "a turn";
   } else {
-    const gen::PID self = process->Self();
+    const gen::PID self = process->Pid();
     text << "<" << self.node.Text() << "." << (self.id & 0xffffffffu) << "." << (self.id >> 32)
          << ">";
     if (process->behavior_ != nullptr) {
@@ -20,9 +19,8 @@ void Process::ReportOverflow(core::SignalText& text, std::size_t stack_bytes) {
       text << " (";
       text.AddType(typeid(behavior).name()) << ")";
     }
-    const auto state =
-        static_cast<gen::ProcessState>(process->state_.load(std::memory_order_relaxed));
-    const core::TypeDescriptor* const type = process->current_type_.load(std::memory_order_relaxed);
+    const gen::ProcessState state = process->activity_.state();
+    const core::TypeDescriptor* const type = process->activity_.type();
     if (!process->started_) {
       text << ", in Init";
     } else if (state == gen::ProcessState::kTerminating) {

@@ -1,54 +1,46 @@
-// What a process can do: the functions of gen::Process and gen::ProcessHost.
 #include <ergon/node/process/process.h>
 
-#include <algorithm>
 #include <mutex>
+#include <new>
+#include <utility>
 
-#include <fmt/core.h>
-
-#include <ergon/node/lifecycle/runtime.h>
-#include <ergon/node/process/current_process.h>
+#include <ergon/core/clock.h>
+#include <ergon/node/delivery/addresses.h>
+#include <ergon/node/delivery/delivery.h>
+#include <ergon/node/population/inheritance.h>
+#include <ergon/node/relations/exit_signals.h>
+#include <ergon/node/relations/publishing.h>
+#include <ergon/node/relations/registry.h>
 #include <ergon/node/relations/relations.h>
+#include <ergon/node/time/delayed_sends.h>
+#include <ergon/node/time/periodic_sends.h>
 
 namespace ergon::node {
 
-Process* Process::Current() noexcept { return CurrentProcess(); }
-
-gen::PID Process::Self() const {
-  const std::uint64_t generation = generation_.load(std::memory_order_relaxed);
-  return {generation << 32 | index_, runtime_->Name(), runtime_->creation()};
+SlotKind Process::Kind(const Rooms& rooms) {
+  return {.bytes = sizeof(Process),
+          .alignment = alignof(Process),
+          .make = [](void* memory, std::uint32_t index, void* context) -> ProcessSlot* {
+            return new (memory) Process(*static_cast<const Rooms*>(context), index);
+          },
+          .destroy = [](ProcessSlot& slot) noexcept { static_cast<Process&>(slot).~Process(); },
+          .context = const_cast<Rooms*>(&rooms)};
 }
 
-gen::PID Process::Parent() const {
-  return {parent_id_.load(std::memory_order_relaxed), runtime_->Name(), runtime_->creation()};
-}
+gen::PID Process::Parent() const { return ParentPid(); }
 
-gen::PID Process::ReceiverOf(const core::Envelope& envelope) const {
-  const std::uint64_t generation = envelope.generation;
-  return {generation << 32 | index_, runtime_->Name(), runtime_->creation()};
-}
+gen::PID Process::Leader() const { return rooms_.addresses.PidOf(leader_id()); }
 
-gen::PID Process::Leader() const {
-  return {leader_id_.load(std::memory_order_relaxed), runtime_->Name(), runtime_->creation()};
-}
+gen::Atom Process::Name() const { return RegisteredName(); }
 
-gen::Node& Process::Node() const { return *runtime_; }
+std::int64_t Process::Now() const { return rooms_.clock.Now(); }
 
-gen::Atom Process::Name() const {
-  ProcessCold* cold = ColdIfAny();
-  if (cold == nullptr) return {};
-  std::lock_guard lock(cold->lock);
-  return cold->name;
-}
-
-std::int64_t Process::Now() const { return runtime_->clock().Now(); }
-
-gen::Ref Process::MakeRef() { return runtime_->MakeRef(); }
+gen::Ref Process::MakeRef() { return rooms_.addresses.MakeRef(); }
 
 // ---- sending
 
 gen::Result<gen::PID> Process::Resolve(const gen::Target& target) const {
-  return runtime_->Resolve(target);
+  return rooms_.addresses.Resolve(target);
 }
 
 gen::Result<void> Process::SendEnvelope(gen::PID to, core::EnvelopePtr envelope) {
@@ -59,7 +51,7 @@ gen::Result<void> Process::SendEnvelope(gen::PID to, core::EnvelopePtr envelope)
     ++sends_;
     envelope->from = Self().ToAddress();
     MarkImportant(*envelope);
-    auto sent = runtime_->Deliver(to, envelope);
+    auto sent = rooms_.delivery.Deliver(to, envelope);
     if (sent) counts_.Sent();
     MaybeYield();
     return sent;
@@ -77,7 +69,7 @@ gen::Result<void> Process::SendResponseEnvelope(gen::PID from, gen::Ref ref,
     cold->open_requests.erase(ref);
   }
   response->from = Self().ToAddress();
-  return runtime_->Respond(from, ref.id, std::move(response));
+  return rooms_.delivery.Respond(from, ref.id, std::move(response));
 }
 
 gen::Result<gen::TimerHandle> Process::SendEnvelopeAfter(const gen::Target& to,
@@ -86,7 +78,7 @@ gen::Result<gen::TimerHandle> Process::SendEnvelopeAfter(const gen::Target& to,
   if (!InOwnTurn()) [[unlikely]]
     return NotInOwnTurn("SendAfter");
   envelope->from = Self().ToAddress();
-  return runtime_->SendAfterFrom(to, std::move(envelope), delay);
+  return rooms_.delayed_sends.Start(to, std::move(envelope), delay);
 }
 
 gen::Result<gen::TimerHandle> Process::SendEnvelopesEvery(const gen::Target& to,
@@ -98,14 +90,14 @@ gen::Result<gen::TimerHandle> Process::SendEnvelopesEvery(const gen::Target& to,
     std::lock_guard lock(Cold().lock);
     Cold().periodic_sends = true;
   }
-  return runtime_->periodic_sends().Start(Self(), to, std::move(make), period);
+  return rooms_.periodic_sends.Start(Self(), to, std::move(make), period);
 }
 
 gen::Result<void> Process::SendExit(const gen::Target& to, gen::Reason reason) {
   if (!InOwnTurn()) [[unlikely]]
     return NotInOwnTurn("SendExit");
   ++sends_;
-  return runtime_->SendExitFrom(Self(), to, reason);
+  return rooms_.exit_signals.SendExit(Self(), to, reason);
 }
 
 // ---- children
@@ -171,7 +163,7 @@ gen::Result<gen::PID> Process::SpawnWorker(const gen::ProcessFactory& factory,
 gen::Result<void> Process::RegisterName(gen::Atom name) {
   if (!InOwnTurn()) [[unlikely]]
     return NotInOwnTurn("RegisterName");
-  return runtime_->RegisterName(name, Self());
+  return rooms_.registry.RegisterName(name, Self());
 }
 
 gen::Result<void> Process::UnregisterName() {
@@ -179,7 +171,7 @@ gen::Result<void> Process::UnregisterName() {
     return NotInOwnTurn("UnregisterName");
   const gen::Atom name = Name();
   if (name.empty()) return gen::Error(gen::ErrorCode::kProcessUnknown, "no name is registered");
-  auto released = runtime_->UnregisterName(name);
+  auto released = rooms_.registry.UnregisterName(name);
   if (!released) return std::move(released.error());
   return {};
 }
@@ -187,13 +179,13 @@ gen::Result<void> Process::UnregisterName() {
 gen::Result<gen::Alias> Process::CreateAlias() {
   if (!InOwnTurn()) [[unlikely]]
     return NotInOwnTurn("CreateAlias");
-  return runtime_->CreateAlias(*this);
+  return rooms_.registry.CreateAlias(*this);
 }
 
 gen::Result<void> Process::DeleteAlias(gen::Alias alias) {
   if (!InOwnTurn()) [[unlikely]]
     return NotInOwnTurn("DeleteAlias");
-  return runtime_->DeleteAlias(*this, alias);
+  return rooms_.registry.DeleteAlias(*this, alias);
 }
 
 // ---- relations
@@ -201,17 +193,17 @@ gen::Result<void> Process::DeleteAlias(gen::Alias alias) {
 gen::Result<void> Process::Link(const gen::Target& to) {
   if (!InOwnTurn()) [[unlikely]]
     return NotInOwnTurn("Link");
-  auto pid = runtime_->Resolve(to);
+  auto pid = rooms_.addresses.Resolve(to);
   if (!pid) return std::move(pid.error());
-  return Relations::Link(*runtime_, *this, *pid);
+  return rooms_.relations.Link(*this, *pid);
 }
 
 gen::Result<void> Process::Unlink(const gen::Target& to) {
   if (!InOwnTurn()) [[unlikely]]
     return NotInOwnTurn("Unlink");
-  auto pid = runtime_->Resolve(to);
+  auto pid = rooms_.addresses.Resolve(to);
   if (!pid) return std::move(pid.error());
-  return Relations::Unlink(*runtime_, *this, *pid);
+  return rooms_.relations.Unlink(*this, *pid);
 }
 
 gen::Result<gen::Ref> Process::Monitor(const gen::Target& to) {
@@ -219,14 +211,14 @@ gen::Result<gen::Ref> Process::Monitor(const gen::Target& to) {
     return NotInOwnTurn("Monitor");
   const auto kept = to.Kept();  // the notice will name it
   if (!kept) return kept.error();
-  auto pid = runtime_->Resolve(*kept);
-  return Relations::Monitor(*runtime_, *this, *kept, pid ? *pid : gen::PID());
+  auto pid = rooms_.addresses.Resolve(*kept);
+  return rooms_.relations.Monitor(*this, *kept, pid ? *pid : gen::PID());
 }
 
 gen::Result<void> Process::Demonitor(gen::Ref ref) {
   if (!InOwnTurn()) [[unlikely]]
     return NotInOwnTurn("Demonitor");
-  return Relations::Demonitor(*runtime_, *this, ref);
+  return rooms_.relations.Demonitor(*this, ref);
 }
 
 // ---- events
@@ -234,51 +226,73 @@ gen::Result<void> Process::Demonitor(gen::Ref ref) {
 gen::Result<gen::Ref> Process::RegisterEvent(gen::Atom name, const gen::EventOptions& options) {
   if (!InOwnTurn()) [[unlikely]]
     return NotInOwnTurn("RegisterEvent");
-  return runtime_->RegisterEvent(*this, name, options);
+  return rooms_.publishing.Register(*this, name, options);
 }
 
 gen::Result<void> Process::UnregisterEvent(gen::Atom name) {
   if (!InOwnTurn()) [[unlikely]]
     return NotInOwnTurn("UnregisterEvent");
-  return runtime_->UnregisterEvent(*this, name);
+  return rooms_.publishing.Unregister(*this, name);
 }
 
 gen::Result<std::vector<gen::MessageEvent>> Process::MonitorEvent(const gen::Event& event) {
   if (!InOwnTurn()) [[unlikely]]
     return NotInOwnTurn("MonitorEvent");
-  return runtime_->SubscribeEvent(*this, event, false);
+  return rooms_.publishing.Subscribe(*this, event, false);
 }
 
 gen::Result<void> Process::DemonitorEvent(const gen::Event& event) {
   if (!InOwnTurn()) [[unlikely]]
     return NotInOwnTurn("DemonitorEvent");
-  return runtime_->UnsubscribeEvent(*this, event, false);
+  return rooms_.publishing.Unsubscribe(*this, event, false);
 }
 
 gen::Result<std::vector<gen::MessageEvent>> Process::LinkEvent(const gen::Event& event) {
   if (!InOwnTurn()) [[unlikely]]
     return NotInOwnTurn("LinkEvent");
-  return runtime_->SubscribeEvent(*this, event, true);
+  return rooms_.publishing.Subscribe(*this, event, true);
 }
 
 gen::Result<void> Process::UnlinkEvent(const gen::Event& event) {
   if (!InOwnTurn()) [[unlikely]]
     return NotInOwnTurn("UnlinkEvent");
-  return runtime_->UnsubscribeEvent(*this, event, true);
+  return rooms_.publishing.Unsubscribe(*this, event, true);
 }
 
 gen::Result<std::size_t> Process::PublishEnvelope(gen::Atom name, gen::Ref token,
                                                   core::EnvelopePtr value) {
   if (!InOwnTurn()) [[unlikely]]
     return NotInOwnTurn("SendEvent");
-  return runtime_->PublishEvent(Self(), name, token, std::move(value));
+  return rooms_.publishing.Publish(Self(), name, token, std::move(value));
+}
+
+// ---- what it may set of itself
+
+void Process::SetTrapExit(bool trap) {
+  MustBeInOwnTurn("SetTrapExit");
+  end_requests_.SetTrapExit(trap);
+}
+
+void Process::SetSendPriority(gen::MessagePriority priority) {
+  MustBeInOwnTurn("SetSendPriority");
+  send_priority_ = priority;
+}
+
+void Process::SetImportantDelivery(bool important) {
+  MustBeInOwnTurn("SetImportantDelivery");
+  important_delivery_ = important;
+}
+
+void Process::SetLogLevel(gen::LogLevel level) {
+  MustBeInOwnTurn("SetLogLevel");
+  log_level_.store(static_cast<std::uint8_t>(level), std::memory_order_relaxed);
 }
 
 // ---- environment
 
 std::optional<std::string> Process::Env(std::string_view name) const {
   MustBeInOwnTurn("Env");
-  const SharedEnvironment values = GetEnvironment();
+  const SharedEnvironment values = environment();
   if (values == nullptr) return std::nullopt;
   const auto found = values->find(std::string(name));
   if (found == values->end()) return std::nullopt;
@@ -287,246 +301,13 @@ std::optional<std::string> Process::Env(std::string_view name) const {
 
 gen::Environment Process::EnvList() const {
   MustBeInOwnTurn("EnvList");
-  const SharedEnvironment values = GetEnvironment();
+  const SharedEnvironment values = environment();
   return values == nullptr ? gen::Environment() : *values;
 }
 
 void Process::SetEnv(std::string_view name, std::optional<std::string> value) {
   MustBeInOwnTurn("SetEnv");
-  runtime_->SetEnv(*this, name, std::move(value));
-}
-
-// ---- for behaviours
-
-core::EnvelopePtr Process::Detach(core::Envelope& envelope) {
-  if (IsTick(envelope)) runtime_->periodic_sends().WaitsAgain(envelope);
-  return TakeOver(envelope);
-}
-
-core::EnvelopePtr Process::TakeOver(core::Envelope& envelope) {
-  mailbox_.Detach(&envelope);
-  if (IsMessage(envelope)) Hold(1);
-  if (IsRequest(envelope)) runtime_->NoteTaken(envelope, CallEdge::Stage::kPassedOn);
-  if (current_ == &envelope) current_ = nullptr;
-  return core::EnvelopePtr(&envelope);
-}
-
-bool Process::Begin(const core::Envelope& request) {
-  return request.deadline == 0 || runtime_->Begin(request);
-}
-
-gen::Result<void> Process::Forward(gen::PID to, core::EnvelopePtr& envelope, bool routed) {
-  ++sends_;
-  if (routed) {
-    MarkRouted(*envelope, Self().id);
-  } else {
-    UnmarkRouted(*envelope);
-  }
-  const bool is_message = IsMessage(*envelope);
-  auto sent = runtime_->Deliver(to, envelope);
-  if (sent && is_message) Hold(-1);
-  // A pool that is a worker of another: to that it has handled the message.
-  if (sent && routed && duty_.load(std::memory_order_relaxed) == gen::WorkerDuty::kReport) {
-    ReportProgress();
-  }
-  return sent;
-}
-
-gen::Result<void> Process::ForwardMakingRoom(gen::PID worker, core::EnvelopePtr& envelope) {
-  ++sends_;
-  MarkRouted(*envelope, Self().id);
-  const bool is_message = IsMessage(*envelope);
-  auto sent = runtime_->DeliverMakingRoom(worker, envelope);
-  if (sent && is_message) Hold(-1);
-  return sent;
-}
-
-void Process::Adopt(core::Envelope& envelope) {
-  if (!IsMessage(envelope)) return;
-  counts_.Sent();
-  Hold(1);
-}
-
-void Process::Drop(core::EnvelopePtr envelope, gen::DropReason reason, const gen::Error& error) {
-  if (IsMessage(*envelope)) Hold(-1);
-  runtime_->DropEnvelope(std::move(envelope), Self(), reason, error);
-}
-
-bool Process::Bequeath(core::EnvelopePtr& envelope) {
-  if (!heir_) return false;
-  if (IsMessage(*envelope)) Hold(-1);
-  Cold().bequest.push_back(std::move(envelope));
-  return true;
-}
-
-gen::Result<void> Process::StopAfterQueue(gen::PID pid, const gen::Reason& reason) {
-  return runtime_->StopAfterQueue(pid, reason);
-}
-
-gen::Result<void> Process::Kill(gen::PID pid) { return runtime_->Kill(pid); }
-
-gen::WorkerProgress Process::Progress(gen::PID worker) const {
-  gen::WorkerProgress progress;
-  const Process* process = runtime_->Find(worker);
-  if (process == nullptr) {
-    progress.ended = true;
-    return progress;
-  }
-  // Messages move on while this looks: from the queue to the handler, and to what is handled. In
-  // this order none is counted twice; it is looked at again when one may have been missed, so that
-  // a worker that seems to be at rest is.
-  for (int tries = 0; tries < 3; ++tries) {
-    progress.handled = process->routed_handled_.Acquire();
-    progress.current = process->current_routed_.load(std::memory_order_acquire);
-    const std::uint32_t taken = process->mailbox_.TakenApprox();
-    progress.dropped = process->Rare().routed_unstashed.Read();
-    progress.queued = process->MainMessagesApprox() + process->AsideApprox();
-    const auto state =
-        static_cast<gen::ProcessState>(process->state_.load(std::memory_order_acquire));
-    progress.busy = state == gen::ProcessState::kRunning || state == gen::ProcessState::kWaiting;
-    if (process->mailbox_.TakenApprox() == taken) break;
-    progress.busy = true;
-  }
-  progress.passed = progress.handled;
-  progress.handled += process->SettledByPool();
-  const PoolSlot* pool = process->pool_.load(std::memory_order_acquire);  // partner: GetPoolSlot
-  if (pool != nullptr) AddWorkersOf(*pool, progress);
-  progress.expired = process->Rare().routed_expired.Read();
-  progress.aside = process->AsideApprox();
-  progress.mean_handling =
-      std::chrono::nanoseconds(process->Rare().mean_handling.load(std::memory_order_relaxed));
-  return progress;
-}
-
-void Process::AddWorkersOf(const PoolSlot& pool, gen::WorkerProgress& progress) const {
-  progress.passed += pool.rotation.Given() + pool.never_given.load(std::memory_order_relaxed);
-  for (std::uint32_t i = 0; i < pool.rotation.size(); ++i) {
-    const gen::WorkerProgress worker =
-        Progress({pool.rotation.At(i), runtime_->Name(), runtime_->creation()});
-    progress.handled += worker.handled;
-    progress.queued += worker.queued + (worker.current ? 1 : 0);
-    progress.busy = progress.busy || worker.busy;
-  }
-}
-
-void Process::SetSettled(std::uint64_t settled, std::uint64_t never_given) {
-  PoolSlot& slot = GetPoolSlot();
-  slot.settled.store(settled, std::memory_order_relaxed);
-  const bool told = slot.never_given.load(std::memory_order_relaxed) == never_given;
-  slot.never_given.store(never_given, std::memory_order_relaxed);
-  // The outer pool need not wait for what was given to nobody.
-  if (!told && duty_.load(std::memory_order_relaxed) == gen::WorkerDuty::kReport) ReportProgress();
-}
-
-bool Process::TryRedirectMain() {
-  if (!mailbox_.TryRedirect()) return false;
-  // Release: what the pool has forwarded before comes before what senders forward from now on.
-  // Partner: Runtime::Route. Those who come too early leave their message here.
-  GetPoolSlot().open.store(true, std::memory_order_release);
-  return true;
-}
-
-void Process::SetDuty(gen::PID worker, gen::WorkerDuty duty) {
-  // Relaxed: the worker meets it with the first message that it was given afterwards.
-  if (Process* process = runtime_->Find(worker)) {
-    process->duty_.store(duty, std::memory_order_relaxed);
-  }
-}
-
-void Process::SetSenderRules(const gen::SenderRules& rules) {
-  PoolSlot& slot = GetPoolSlot();
-  slot.choice.store(rules.choice, std::memory_order_relaxed);
-  slot.seed.store(rules.seed, std::memory_order_relaxed);
-  slot.admission_limit.store(rules.admission_limit.count(), std::memory_order_relaxed);
-  // Relaxed: senders come here by the redirection of the Main lane, which follows.
-  slot.has_rules.store(
-      rules.choice != gen::SenderChoice::kRotation || rules.admission_limit.count() != 0,
-      std::memory_order_relaxed);
-}
-
-std::uint64_t Process::FirstChoice() const {
-  return runtime_->FirstChoice(*pool_.load(std::memory_order_relaxed));
-}
-
-std::uint64_t Process::OverloadedCount() const {
-  const PoolSlot* slot = pool_.load(std::memory_order_relaxed);
-  return slot == nullptr ? 0 : slot->overloaded.load(std::memory_order_relaxed);
-}
-
-void Process::NoteShortage() { runtime_->NoteShortage(GetPoolSlot(), Self()); }
-
-std::uint64_t Process::OverflowedCount() const {
-  const PoolSlot* slot = pool_.load(std::memory_order_relaxed);
-  return slot == nullptr ? 0 : slot->overflowed.load(std::memory_order_relaxed);
-}
-
-bool Process::TryCloseMain(std::chrono::nanoseconds retry_after) {
-  GetPoolSlot().retry_after.store(retry_after.count(), std::memory_order_relaxed);
-  return mailbox_.IsRedirected() || mailbox_.TryRedirect();
-}
-
-void Process::AcceptMain() {
-  // Relaxed: a sender that meets a worker that is published later sees it with that (Rotation).
-  GetPoolSlot().open.store(false, std::memory_order_relaxed);
-  if (mailbox_.IsRedirected()) mailbox_.AcceptMain();
-}
-
-std::uint64_t Process::ReturningMessages() {
-  // Acquire; partner: ReturnToPool. Not below 0, whatever a former pool in this slot has left.
-  const std::int64_t late = GetPoolSlot().late.load(std::memory_order_acquire);
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(late, 0));
-}
-
-bool Process::TryRefuseMain() {
-  PoolSlot& pool = GetPoolSlot();
-  pool.refuses.store(true, std::memory_order_seq_cst);
-  if (mailbox_.IsRedirected() || mailbox_.TryRedirect()) return true;
-  pool.refuses.store(false, std::memory_order_relaxed);
-  return false;
-}
-
-ProcessCold& Process::Cold() const {
-  ProcessCold* cold = cold_.load(std::memory_order_acquire);
-  if (cold != nullptr) return *cold;
-  auto fresh = std::make_unique<ProcessCold>();
-  // Sequentially consistent; partner: Relations::Ending, which sets a flag and then looks here.
-  if (cold_.compare_exchange_strong(cold, fresh.get(), std::memory_order_seq_cst)) {
-    return *fresh.release();
-  }
-  return *cold;
-}
-
-CallEdge& Process::GetCallEdge() {
-  CallEdge* edge = call_edge_.load(std::memory_order_relaxed);
-  if (edge == nullptr) {
-    edge = new CallEdge;
-    call_edge_.store(edge, std::memory_order_seq_cst);  // partner: Waited
-  }
-  return *edge;
-}
-
-PoolSlot& Process::GetPoolSlot() {
-  PoolSlot* pool = pool_.load(std::memory_order_relaxed);
-  if (pool == nullptr) {
-    pool = new PoolSlot;
-    pool_.store(pool, std::memory_order_release);  // partner: Runtime::Route
-  }
-  return *pool;
-}
-
-// ---- logging
-
-gen::LogLevel Process::Level() const {
-  const std::uint8_t level = log_level_.load(std::memory_order_relaxed);
-  return level == kNodeLogLevel ? runtime_->log_level() : static_cast<gen::LogLevel>(level);
-}
-
-void Process::Write(gen::LogLevel level, std::string_view text) {
-  const gen::Atom name = Name();
-  const std::string behavior = behavior_ ? behavior_->BehaviorName() : std::string("ended");
-  runtime_->WriteLog(level, name.empty()
-                                ? fmt::format("{} {}: {}", Self(), behavior, text)
-                                : fmt::format("{} '{}' {}: {}", Self(), name, behavior, text));
+  rooms_.inheritance.SetEnv(*this, name, std::move(value));
 }
 
 }  // namespace ergon::node

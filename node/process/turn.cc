@@ -7,18 +7,25 @@
 #include <fmt/core.h>
 
 #include <ergon/core/foundations/moving_mean.h>
+#include <ergon/core/foundations/thrown_text.h>
 #include <ergon/core/turns/worker.h>
 #include <ergon/gen/event.h>
 #include <ergon/gen/notices.h>
-#include <ergon/node/lifecycle/runtime.h>
-#include <ergon/node/process/current_process.h>
-#include <ergon/node/process/process.h>
-#include <ergon/node/process/thrown_text.h>
-#include <ergon/node/process/unique_id.h>
+#include <ergon/node/delivery/addresses.h>
+#include <ergon/node/delivery/call_edges.h>
+#include <ergon/node/delivery/delivery.h>
+#include <ergon/node/delivery/drops.h>
+#include <ergon/node/delivery/request_claims.h>
+#include <ergon/node/delivery/ticks.h>
+#include <ergon/node/delivery/withdrawn_requests.h>
+#include <ergon/node/diagnosis/node_log.h>
+#include <ergon/node/process/runner.h>
+#include <ergon/node/relations/exit_signals.h>
 #include <ergon/node/relations/relations.h>
 
 namespace ergon::node {
-core::TurnEnd Process::RunTurn() {
+
+core::TurnEnd ProcessRunner::RunTurn() {
   SetCurrentProcess(this);
   if (parked_ != nullptr) {
     if (std::exchange(yielded_, false) || SettleParked()) {
@@ -28,21 +35,24 @@ core::TurnEnd Process::RunTurn() {
     }
     return core::TurnEnd::kIdle;
   }
-  state_.store(static_cast<std::uint8_t>(gen::ProcessState::kRunning), std::memory_order_relaxed);
+  activity_.SetState(gen::ProcessState::kRunning);
   gen::Error failure = gen::ErrProcessTerminated;
   if (!started_ && !RunInit(failure)) return core::TurnEnd::kCompleted;
   return RunMessages();
 }
 
-std::int64_t Process::NoteTime() {
+std::int64_t ProcessRunner::NoteTime() {
   has_waited_ = false;
-  const std::int64_t now = runtime_->clock().CoarseNow();
-  handling_since_.store(Runtime::Milliseconds(now), std::memory_order_relaxed);
+  const std::int64_t now = rooms_.clock.CoarseNow();
+  activity_.NoteTime(now);
   return now;
 }
 
-core::TurnEnd Process::RunMessages() {
-  TurnBudget budget = runtime_->NewTurnBudget(pace_, NoteTime());
+core::TurnEnd ProcessRunner::RunMessages() {
+  std::int64_t coarse_now = NoteTime();
+  if (rooms_.has_own_clock) [[unlikely]]
+    coarse_now = MachineTime::CoarseNow();
+  TurnBudget budget(rooms_.dispatcher.options(), pace_, coarse_now);
   sends_ = 0;
   for (;;) {
     if (MustEnd()) {
@@ -57,7 +67,7 @@ core::TurnEnd Process::RunMessages() {
     }
     counts_.Check();
     // The state is for inspection only; it is written before the right to run is given up.
-    state_.store(static_cast<std::uint8_t>(gen::ProcessState::kIdle), std::memory_order_relaxed);
+    activity_.SetState(gen::ProcessState::kIdle);
     SetCurrentProcess(nullptr);
     if (mailbox_.TryIdle(TakesMain())) return core::TurnEnd::kIdle;
     // The right to run may have been given up and taken back, and the slot may have a new process
@@ -66,14 +76,15 @@ core::TurnEnd Process::RunMessages() {
       dispatcher_->Schedule(*this);
       return core::TurnEnd::kIdle;
     }
-    state_.store(static_cast<std::uint8_t>(gen::ProcessState::kRunning), std::memory_order_relaxed);
+    activity_.SetState(gen::ProcessState::kRunning);
     SetCurrentProcess(this);
     if (envelope != nullptr) return core::TurnEnd::kYielded;
   }
 }
 
-void Process::HandleEnvelope(core::Envelope& envelope) {
-  CountTaken(envelope);
+void ProcessRunner::HandleEnvelope(core::Envelope& envelope) {
+  if (IsExpressMessage(envelope)) [[unlikely]]
+    NoteExpressGone();
   if (IsMessage(envelope)) counts_.Taken();
   if (envelope.generation != generation_.load(std::memory_order_relaxed)) [[unlikely]] {
     // Pushed by a sender that had looked when the slot's former process was still alive.
@@ -83,15 +94,17 @@ void Process::HandleEnvelope(core::Envelope& envelope) {
     return;
   }
   current_ = &envelope;
-  NoteHandling(envelope);
-  const bool routed = (envelope.flags & core::Envelope::kFlagRouted) != 0;
-  current_routed_.store(routed, std::memory_order_release);  // partner: Progress
-  const auto duty = routed ? duty_.load(std::memory_order_relaxed) : gen::WorkerDuty::kNone;
-  const std::int64_t began = duty == gen::WorkerDuty::kMeasure ? Now() : 0;
+  activity_.NoteHandling(envelope);
+  if (has_waited_) [[unlikely]]
+    (void)NoteTime();
+  const bool routed = IsRouted(envelope);
+  routed_work_.Begin(routed);
+  const auto duty = routed ? routed_work_.duty() : gen::WorkerDuty::kNone;
+  const std::int64_t began = duty == gen::WorkerDuty::kMeasure ? rooms_.clock.Now() : 0;
   current_failed_ = false;
   answered_ = false;
   bool expired = false;
-  switch (static_cast<gen::EnvelopeKind>(envelope.kind)) {
+  switch (KindOf(envelope)) {
     case gen::EnvelopeKind::kMessage:
       expired = !HandleMessage(envelope);
       break;
@@ -99,12 +112,12 @@ void Process::HandleEnvelope(core::Envelope& envelope) {
       expired = !HandleRequest(envelope);
       break;
     case gen::EnvelopeKind::kEvent:
-      Guarded([&] { NoteStatus(behavior_->ProcessMessage(envelope)); });
+      GiveToBehavior(envelope);
       CountGiven();
       break;
     case gen::EnvelopeKind::kInspect:
       answered_ = !MayBegin(envelope);
-      if (!answered_) Guarded([&] { NoteStatus(behavior_->ProcessMessage(envelope)); });
+      if (!answered_) GiveToBehavior(envelope);
       break;
     case gen::EnvelopeKind::kExit:
       HandleExit(envelope);
@@ -113,12 +126,10 @@ void Process::HandleEnvelope(core::Envelope& envelope) {
       HandleInheritance(envelope);
       break;
     case gen::EnvelopeKind::kDown:
-      if (HandleDown(envelope)) {
-        Guarded([&] { NoteStatus(behavior_->ProcessMessage(envelope)); });
-      }
+      if (HandleDown(envelope)) GiveToBehavior(envelope);
       break;
     case gen::EnvelopeKind::kKill:
-      killed_.store(envelope.generation, std::memory_order_relaxed);
+      end_requests_.NoteKilled(envelope.generation);
       break;
     case gen::EnvelopeKind::kSuspend:
     case gen::EnvelopeKind::kResume:
@@ -132,14 +143,14 @@ void Process::HandleEnvelope(core::Envelope& envelope) {
       break;
     case gen::EnvelopeKind::kOwnTimer:
       if (envelope.lane == core::Lane::kMain) CountOwnInMain(-1);
-      Guarded([&] { NoteStatus(behavior_->ProcessMessage(envelope)); });
+      GiveToBehavior(envelope);
       break;
     default:
-      Guarded([&] { NoteStatus(behavior_->ProcessMessage(envelope)); });
+      GiveToBehavior(envelope);
       break;
   }
   if (current_ == nullptr) {  // detached: somebody else's now
-    current_routed_.store(false, std::memory_order_relaxed);
+    routed_work_.End();
     if (duty != gen::WorkerDuty::kNone) [[unlikely]]
       DoDuty(duty, began);
     return;
@@ -147,10 +158,9 @@ void Process::HandleEnvelope(core::Envelope& envelope) {
   // Finish answers it, after the exit signals, or reports it as not handled.
   if (MustEnd() && (IsOpenQuestion() || current_failed_)) return;
   if (routed) {
-    current_routed_.store(false, std::memory_order_relaxed);
-    // Before the other, which releases it; partner: Progress.
+    // Before the other, which releases it; partner: Delivery::ProgressOf.
     if (expired) Cold().counts.routed_expired.Add();
-    routed_handled_.AddAndRelease();
+    routed_work_.EndHandled();
     if (duty != gen::WorkerDuty::kNone) [[unlikely]]
       DoDuty(duty, began);
   }
@@ -158,108 +168,122 @@ void Process::HandleEnvelope(core::Envelope& envelope) {
   mailbox_.Release(&envelope);
 }
 
-void Process::ReportProgress() {
-  core::EnvelopePtr report = core::MakeSignal(
-      static_cast<std::uint8_t>(gen::EnvelopeKind::kProgress), core::Lane::kSystem);
-  report->from = Self().ToAddress();
-  (void)runtime_->Deliver(Parent(), report);  // a parent that is gone need not know
+bool ProcessRunner::IsOpenQuestion() const noexcept {
+  if (current_ == nullptr || answered_) return false;
+  const gen::EnvelopeKind kind = KindOf(*current_);
+  return kind == gen::EnvelopeKind::kRequest || kind == gen::EnvelopeKind::kInspect;
 }
 
-void Process::DoDuty(gen::WorkerDuty duty, std::int64_t began) {
+void ProcessRunner::Hold(std::int64_t messages) {
+  auto& held = Cold().counts.held;
+  held.store(held.load(std::memory_order_relaxed) + messages, std::memory_order_relaxed);
+}
+
+void ProcessRunner::CountOwnInMain(std::int64_t envelopes) {
+  auto& own = Cold().counts.own_in_main;
+  own.store(own.load(std::memory_order_relaxed) + envelopes, std::memory_order_release);
+}
+
+std::vector<core::EnvelopePtr> ProcessRunner::TakeStash() {
+  ProcessCold* cold = ColdIfAny();
+  if (cold == nullptr) return {};
+  Hold(-std::count_if(cold->stash.begin(), cold->stash.end(),
+                      [](const core::EnvelopePtr& envelope) { return IsMessage(*envelope); }));
+  return std::exchange(cold->stash, {});
+}
+
+// After its handler was called for a message.
+void ProcessRunner::CountGiven() noexcept {
+  if (current_ == nullptr) [[unlikely]] {  // detached: somebody else's now
+    counts_.PassedOn();
+  } else {
+    counts_.Handled();
+  }
+}
+
+void ProcessRunner::CountExpired() {
+  Cold().counts.expired.Add();
+  counts_.Expired();
+}
+
+void ProcessRunner::ReportProgress() {
+  core::EnvelopePtr report = core::MakeSignal(
+      static_cast<std::uint8_t>(gen::EnvelopeKind::kProgress), core::Lane::kSystem);
+  report->from = Pid().ToAddress();
+  (void)rooms_.delivery.Deliver(ParentPid(), report);  // a parent that is gone need not know
+}
+
+void ProcessRunner::DoDuty(gen::WorkerDuty duty, std::int64_t began) {
   if (duty == gen::WorkerDuty::kReport) {
     ReportProgress();
     return;
   }
   auto& mean_handling = Cold().counts.mean_handling;
   mean_handling.store(
-      core::MovingMean(mean_handling.load(std::memory_order_relaxed), Now() - began),
+      core::MovingMean(mean_handling.load(std::memory_order_relaxed), rooms_.clock.Now() - began),
       std::memory_order_relaxed);
 }
 
-void Process::HandleInheritance(core::Envelope& envelope) {
+void ProcessRunner::HandleInheritance(core::Envelope& envelope) {
   auto& inheritance = *envelope.ValueAs<gen::MessageInheritance>();
   if (inheritance.late) GetPoolSlot().late.fetch_sub(1, std::memory_order_relaxed);
   Hold(std::count_if(inheritance.messages.begin(), inheritance.messages.end(),
                      [](const core::EnvelopePtr& left) { return IsMessage(*left); }));
-  Guarded([&] { NoteStatus(behavior_->ProcessMessage(envelope)); });
+  GiveToBehavior(envelope);
 }
 
-bool Process::HandleMessage(core::Envelope& envelope) {
-  if (IsTick(envelope) && !runtime_->periodic_sends().Take(envelope)) [[unlikely]] {
+bool ProcessRunner::HandleMessage(core::Envelope& envelope) {
+  if (IsTick(envelope) && !rooms_.ticks.Take(envelope)) [[unlikely]] {
     CountExpired();
-    runtime_->NoteDrop(envelope, Self(), gen::DropReason::kExpired,
-                       gen::Error(gen::ErrorCode::kTimeout, "its timer was cancelled"));
+    rooms_.drops.Note(envelope, Pid(), gen::DropReason::kExpired,
+                      gen::Error(gen::ErrorCode::kTimeout, "its timer was cancelled"));
     return false;
   }
-  Guarded([&] { NoteStatus(behavior_->ProcessMessage(envelope)); });
+  GiveToBehavior(envelope);
   CountGiven();
   return true;
 }
 
-bool Process::MayBegin(const core::Envelope& request) {
+bool ProcessRunner::MayBegin(const core::Envelope& request) {
   if (request.deadline == 0) return true;
   // The coarse clock is cheap and never ahead: it tells what has surely expired.
-  if (runtime_->clock().CoarseNow() > request.deadline) return false;
+  if (rooms_.clock.CoarseNow() > request.deadline) return false;
   const bool is_passed_on = others_begin_ && request.lane == core::Lane::kMain;
-  return is_passed_on || runtime_->Begin(request);
+  return is_passed_on || rooms_.request_claims.Begin(request);
 }
 
-bool Process::HandleRequest(core::Envelope& envelope) {
-  const bool withdrawn = runtime_->TakeWithdrawn(envelope);
+bool ProcessRunner::HandleRequest(core::Envelope& envelope) {
+  const bool withdrawn = rooms_.withdrawn.Take(envelope.ref);
   if (withdrawn || !MayBegin(envelope)) {
     CountExpired();
     answered_ = true;
     // First: who is told finds it counted.
-    runtime_->NoteDrop(envelope, Self(), gen::DropReason::kExpired,
-                       withdrawn ? gen::ErrDeadlock : gen::ErrTimeout);
-    runtime_->ExpireWaitFor(envelope);
+    rooms_.drops.Note(envelope, Pid(), gen::DropReason::kExpired,
+                      withdrawn ? gen::ErrDeadlock : gen::ErrTimeout);
+    rooms_.delivery.ExpireWaitFor(envelope);
     return false;
   }
-  Guarded([&] { NoteStatus(behavior_->ProcessMessage(envelope)); });
+  GiveToBehavior(envelope);
   CountGiven();
   if (current_ != nullptr && !answered_ && !MustEnd()) NoteOpenRequest(envelope);
   return true;
 }
 
-void Process::NoteOpenRequest(const core::Envelope& envelope) {
-  runtime_->NoteTaken(envelope, CallEdge::Stage::kLeftOpen);
+void ProcessRunner::NoteOpenRequest(const core::Envelope& envelope) {
+  rooms_.call_edges.NoteTaken(envelope, CallEdge::Stage::kLeftOpen);
   ProcessCold& cold = Cold();
   const gen::PID from = gen::PID::FromAddress(envelope.from);
   if (cold.open_requests.size() >= cold.open_requests_limit) {
     // Answered by others, or given up by their callers: nobody waits for those any more.
     std::erase_if(cold.open_requests, [&](const auto& open) {
-      return !runtime_->IsAwaited(open.second.from, open.first);
+      return !rooms_.delivery.IsAwaited(open.second.from, open.first);
     });
     cold.open_requests_limit = 2 * cold.open_requests.size() + ProcessCold::kOpenRequestsLimit;
   }
   cold.open_requests[{envelope.ref, from.node, from.creation}] = {from, ++cold.open_requests_seen};
 }
 
-bool Process::IsStopSignal(const core::Envelope& envelope) const {
-  return IsStopSignal(envelope, TrapExit());
-}
-
-bool Process::EndsWaits(const core::Envelope& envelope) const {
-  const bool heeds = heeds_exits_.load(std::memory_order_relaxed);
-  const bool is_child =
-      envelope.type == core::TypeOf<gen::MessageExitPID>() && envelope.ref == gen::kChildExit;
-  return IsStopSignal(envelope, TrapExit() && (!heeds || is_child));
-}
-
-bool Process::IsStopSignal(const core::Envelope& envelope, bool traps_exits) const {
-  const auto kind = static_cast<gen::EnvelopeKind>(envelope.kind);
-  if (kind == gen::EnvelopeKind::kKill) return true;
-  if (kind != gen::EnvelopeKind::kExit) return false;
-  if (const auto* event = const_cast<core::Envelope&>(envelope).ValueAs<gen::MessageExitEvent>()) {
-    return !traps_exits && !event->reason.IsNormal();
-  }
-  const auto* exit = const_cast<core::Envelope&>(envelope).ValueAs<gen::MessageExitPID>();
-  if (exit->pid == Parent()) return true;
-  if (traps_exits) return false;
-  return envelope.ref == gen::kExplicitExit || !exit->reason.IsNormal();
-}
-
-void Process::HandleExit(core::Envelope& envelope) {
+void ProcessRunner::HandleExit(core::Envelope& envelope) {
   const auto* event = envelope.ValueAs<gen::MessageExitEvent>();
   const auto* exit = envelope.ValueAs<gen::MessageExitPID>();
   const bool from_link = envelope.ref != gen::kExplicitExit;
@@ -268,26 +292,45 @@ void Process::HandleExit(core::Envelope& envelope) {
                        : from_link && !Relations::TakeLink(*this, exit->pid)) {
     return;
   }
-  if (IsStopSignal(envelope)) {
+  if (rooms_.exit_signals.IsStop(*this, envelope)) {
     const gen::Reason reason = event != nullptr ? event->reason : exit->reason;
     AskToStop(reason);
-  } else if (TrapExit()) {
-    Guarded([&] { NoteStatus(behavior_->ProcessMessage(envelope)); });
+  } else if (end_requests_.TrapsExits()) {
+    GiveToBehavior(envelope);
   }
 }
 
-bool Process::HandleDown(core::Envelope& envelope) {
+bool ProcessRunner::HandleDown(core::Envelope& envelope) {
   if (envelope.type == core::TypeOf<gen::MessageDownEvent>()) {
     return Relations::TakeSubscription(*this, envelope.ref);
   }
   return envelope.ref == 0 || Relations::TakeMonitor(*this, envelope.ref);
 }
 
-void Process::AskToStop(const gen::Reason& reason) {
-  Guarded([&] { NoteStatus(behavior_->ProcessStop(reason)); });
+void ProcessRunner::GiveToBehavior(core::Envelope& envelope) {
+  try {
+    NoteStatus(behavior_->ProcessMessage(envelope));
+  } catch (...) {
+    NoteThrown();
+  }
 }
 
-void Process::NoteStatus(const gen::Status& status) {
+void ProcessRunner::AskToStop(const gen::Reason& reason) {
+  try {
+    NoteStatus(behavior_->ProcessStop(reason));
+  } catch (...) {
+    NoteThrown();
+  }
+}
+
+void ProcessRunner::NoteThrown() {
+  current_failed_ = true;
+  const gen::Reason reason = PanicReason();
+  if (!IsKilled()) Lines().Error("ends with {}", reason);
+  NoteStatus(gen::Stop(reason));
+}
+
+void ProcessRunner::NoteStatus(const gen::Status& status) {
   if (!status.stops() || ending_) return;
   ending_ = true;
   if (status.reason().kind() != gen::ReasonKind::kNormal) {
@@ -295,60 +338,57 @@ void Process::NoteStatus(const gen::Status& status) {
   }
 }
 
-template <class Function>
-void Process::Guarded(Function&& function) {
-  try {
-    function();
-  } catch (...) {
-    current_failed_ = true;
-    const gen::Reason reason = PanicReason();
-    if (!IsKilled()) {
-      Log().Error("ends with {}", reason);
-    }
-    NoteStatus(gen::Stop(reason));
-  }
-}
-
-gen::Reason Process::PanicReason() const {
-  std::string text = ThrownText();
-  const core::TypeDescriptor* type = current_type_.load(std::memory_order_relaxed);
+gen::Reason ProcessRunner::PanicReason() const {
+  std::string text = core::ThrownText();
+  const core::TypeDescriptor* type = activity_.type();
   if (type != nullptr) text += fmt::format(" (handling {})", type->Name());
   return gen::Reason::Panic(std::move(text));
 }
 
-bool Process::RunInit(gen::Error& failure) {
-  gen::Status status;
-  const gen::Args args = init_ == nullptr ? gen::Args() : std::move(init_->args);
-  try {
-    status = behavior_->ProcessInit(*this, args);
-  } catch (...) {
-    status = gen::Stop(PanicReason());
-  }
-  if (!status.stops() && !IsInitLate()) started_ = ReportStarted();
-  if (started_) return true;
-  if (IsInitLate()) [[unlikely]] {  // whatever it has made of that
-    const gen::ProcessBehavior& behavior = *behavior_;
-    const gen::Error error = Runtime::InitTimeoutError(Self(), typeid(behavior), InitTimeout());
-    status = gen::Stop(gen::Reason::Error(std::string(error.detail())));
-  }
-  failure = InitError(status.reason());
-  Finish(status.reason());
-  SetCurrentProcess(nullptr);
-  return false;
+core::Envelope* ProcessRunner::NextEnvelope() {
+  core::Envelope* envelope = mailbox_.Pop(TakesMain());
+  if (envelope != nullptr || !has_queue_) [[likely]]
+    return envelope;
+  return NextInQueue();
 }
 
-bool Process::RunInitInline(gen::Error& failure) {
-  Process* const parent = CurrentProcess();
-  SetCurrentProcess(this);
-  state_.store(static_cast<std::uint8_t>(gen::ProcessState::kRunning), std::memory_order_relaxed);
-  const bool ready = RunInit(failure);
-  if (ready) {
-    // The child's first messages are for its own turns.
-    state_.store(static_cast<std::uint8_t>(gen::ProcessState::kIdle), std::memory_order_relaxed);
-    if (!mailbox_.TryIdle(TakesMain())) dispatcher_->Schedule(*this);
-  }
-  SetCurrentProcess(parent);
-  return ready;
+bool ProcessRunner::TakesMain() const {
+  if (suspended_.load(std::memory_order_relaxed)) [[unlikely]]
+    return false;
+  // A pool that is asked to stop takes what was sent before, however long it would have held that.
+  return !hold_main_ || (IsAskedToStop() && IsPool());
+}
+
+core::Envelope* ProcessRunner::NextInQueue() {
+  // A late sender to the slot's former process may have ended the redirection to the queue.
+  if (!mailbox_.IsRedirected()) (void)mailbox_.TryRedirect();
+  return TakesMain() && mailbox_.HasQueued() ? GetQueueLane()->Pop(mailbox_).release() : nullptr;
+}
+
+void ProcessRunner::SetSuspended(core::Envelope& envelope) {
+  const bool suspend = KindOf(envelope) == gen::EnvelopeKind::kSuspend;
+  // Sequentially consistent, and the look at the stop too; partner: ExitSignals::StopAfterQueue. One of the
+  // two sees that a process that was asked to end must not be held.
+  suspended_.store(suspend, std::memory_order_seq_cst);
+  if (suspend && IsAskedToStop()) suspended_.store(false, std::memory_order_relaxed);
+  (void)rooms_.delivery.Respond(
+      gen::PID::FromAddress(envelope.from), envelope.ref,
+      core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse), core::Lane::kMain));
+}
+
+void ProcessRunner::TakeOverRequest(const core::Envelope& notice) {
+  const gen::PID from = gen::PID::FromAddress(notice.from);
+  // It may have been answered before the notice came.
+  if (rooms_.delivery.IsAwaited(from, {notice.ref, from.node, from.creation}))
+    NoteOpenRequest(notice);
+}
+
+core::EnvelopePtr ProcessRunner::TakeOver(core::Envelope& envelope) {
+  mailbox_.Detach(&envelope);
+  if (IsMessage(envelope)) Hold(1);
+  if (IsRequest(envelope)) rooms_.call_edges.NoteTaken(envelope, CallEdge::Stage::kPassedOn);
+  if (current_ == &envelope) current_ = nullptr;
+  return core::EnvelopePtr(&envelope);
 }
 
 }  // namespace ergon::node

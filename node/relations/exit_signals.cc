@@ -1,106 +1,124 @@
-// Asking processes to end: exit signals, kills, and stops that wait in line.
+#include <ergon/node/relations/exit_signals.h>
+
+#include <utility>
+
+#include <ergon/gen/event.h>
 #include <ergon/gen/notices.h>
-#include <ergon/node/lifecycle/runtime.h>
+#include <ergon/node/delivery/envelope_marks.h>
 
 namespace ergon::node {
 
-void Runtime::SendExitSignal(gen::PID to, gen::PID from, const gen::Reason& reason,
-                             std::uint64_t ref) {
+void ExitSignals::Send(gen::PID to, gen::PID from, const gen::Reason& reason, std::uint64_t ref) {
   auto envelope = core::MakeEnvelope<gen::MessageExitPID>(
       static_cast<std::uint8_t>(gen::EnvelopeKind::kExit), core::Lane::kUrgent,
       gen::MessageExitPID{from, reason});
   envelope->from = from.ToAddress();
   envelope->ref = ref;
-  DeliverExit(to, std::move(envelope));
+  Deliver(to, std::move(envelope));
 }
 
-void Runtime::DeliverExit(gen::PID to, core::EnvelopePtr signal) {
-  Process* process = Find(to);
-  if (process == nullptr) return;
-  const bool ends = process->EndsWaits(*signal);
-  if (!Deliver(to, signal)) return;
-  Interrupt(*process, to, ends);
+void ExitSignals::Deliver(gen::PID to, core::EnvelopePtr signal) {
+  ProcessSlot* slot = addresses_.Find(to);
+  if (slot == nullptr) return;
+  const bool ends = EndsWaits(*slot, *signal);
+  if (!delivery_.Deliver(to, signal)) return;
+  Interrupt(*slot, to, ends);
 }
 
-void Runtime::Interrupt(Process& process, gen::PID pid, bool ends) {
+void ExitSignals::Interrupt(ProcessSlot& slot, gen::PID pid, bool ends) {
   // A process that is suspended in a call has to look at the signal. Partner:
   // Process::SettleParked, which says "parked" and then looks at the express stack, while here that
   // was pushed to first.
-  if (process.await_.Unpark()) Dispatch(process);
+  if (slot.await().Unpark()) slot.Schedule();
   if (!ends) return;
-  const std::uint64_t child = process.starting_child_.load(std::memory_order_seq_cst);
+  const std::uint64_t child = slot.end_requests().starting_child();
   // It is this process's child only if the slot has not changed hands until after that look.
-  if (child != 0 && Find(pid) != nullptr) (void)Kill({child, name_, creation_});
+  if (child != 0 && addresses_.Find(pid) != nullptr) (void)Kill(addresses_.PidOf(child));
 }
 
-gen::Result<void> Runtime::SendExitFrom(gen::PID from, const gen::Target& to,
+gen::Result<void> ExitSignals::SendExit(gen::PID from, const gen::Target& to,
                                         const gen::Reason& reason) {
-  auto pid = Resolve(to);
+  auto pid = addresses_.Resolve(to);
   if (!pid) return std::move(pid.error());
-  if (Find(*pid) == nullptr) return Reach(*pid);
+  if (addresses_.Find(*pid) == nullptr) return addresses_.WhyUnreachable(*pid);
   if (reason.kind() == gen::ReasonKind::kKill) return Kill(*pid);
-  SendExitSignal(*pid, from, reason, gen::kExplicitExit);
+  Send(*pid, from, reason, gen::kExplicitExit);
   return {};
 }
 
-gen::Result<void> Runtime::Kill(gen::PID pid) {
-  Process* process = Find(pid);
-  if (process == nullptr) return Reach(pid);
+gen::Result<void> ExitSignals::Kill(gen::PID pid) {
+  ProcessSlot* slot = addresses_.Find(pid);
+  if (slot == nullptr) return addresses_.WhyUnreachable(pid);
   auto envelope =
       core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kKill), core::Lane::kUrgent);
-  envelope->from = Self().ToAddress();
-  auto sent = Deliver(pid, envelope);
+  envelope->from = addresses_.NodePid().ToAddress();
+  auto sent = delivery_.Deliver(pid, envelope);
   if (!sent) return sent;
-  // The slot may have changed hands meanwhile: the flag says whose it is. A flag that overwrites a
-  // later process's leaves that one its signal.
-  process->killed_.store(GenerationOf(pid), std::memory_order_relaxed);
-  Interrupt(*process, pid, true);
+  slot->end_requests().NoteKilled(GenerationOf(pid));
+  Interrupt(*slot, pid, true);
   return {};
 }
 
-gen::Result<void> Runtime::StopAfterQueue(gen::PID pid, const gen::Reason& reason) {
-  Process* process = Find(pid);
-  if (process == nullptr) return Reach(pid);
-  auto asked = PushStop(*process, pid, reason);
+gen::Result<void> ExitSignals::StopAfterQueue(gen::PID pid, const gen::Reason& reason) {
+  ProcessSlot* slot = addresses_.Find(pid);
+  if (slot == nullptr) return addresses_.WhyUnreachable(pid);
+  auto asked = PushStop(*slot, pid, reason);
   if (!asked) return asked;
-  process->NoteStopAsked(GenerationOf(pid));
-  Interrupt(*process, pid, false);  // it may be in AwaitOrStop
+  slot->end_requests().NoteStopAsked(GenerationOf(pid));
+  Interrupt(*slot, pid, false);  // it may be in AwaitOrStop
   // Sequentially consistent; partner: Process::SetSuspended. Nobody may be left to resume it. A pool may hold
   // its Main lane, in which the order waits: the signal makes it look again (Process::TakesMain).
-  if (process->suspended_.load(std::memory_order_seq_cst) || process->IsPool()) {
+  if (slot->IsHeld() || slot->IsPool()) {
     auto resume = core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kResume),
                                    core::Lane::kUrgent);
-    resume->from = Self().ToAddress();
-    (void)Deliver(pid, resume);
+    resume->from = addresses_.NodePid().ToAddress();
+    (void)delivery_.Deliver(pid, resume);
   }
   return asked;
 }
 
-gen::Result<void> Runtime::PushStop(Process& process, gen::PID pid, const gen::Reason& reason) {
+gen::Result<void> ExitSignals::PushStop(ProcessSlot& slot, gen::PID pid,
+                                        const gen::Reason& reason) {
   auto envelope = core::MakeEnvelope<gen::Reason>(
       static_cast<std::uint8_t>(gen::EnvelopeKind::kStopAfterThis), core::Lane::kMain, reason);
-  envelope->from = Self().ToAddress();
+  envelope->from = addresses_.NodePid().ToAddress();
   envelope->generation = GenerationOf(pid);
-  core::PushOutcome outcome = process.mailbox_.PushBeyondBound(envelope.get());
+  core::PushOutcome outcome = slot.mailbox().PushBeyondBound(envelope.get());
   if (outcome == core::PushOutcome::kRedirected) {
-    QueueLane* lane = process.GetQueueLane();
+    QueueLane* lane = slot.GetQueueLane();
     if (lane != nullptr && lane->IsOf(GenerationOf(pid))) {
-      if (lane->Stop(GenerationOf(pid), envelope, process.mailbox_) !=
-          QueueLane::Outcome::kQueued) {
+      if (lane->Stop(GenerationOf(pid), envelope, slot.mailbox()) != QueueLane::Outcome::kQueued) {
         return gen::ErrProcessTerminated;
       }
-      if (process.mailbox_.WakeIfIdle()) Dispatch(process);
+      if (slot.mailbox().WakeIfIdle()) slot.Schedule();
       return {};
     }
     // A pool has nothing in its own Main lane: the signal need not queue behind anything.
     envelope->lane = core::Lane::kUrgent;
-    outcome = process.mailbox_.Push(envelope.get());
+    outcome = slot.mailbox().Push(envelope.get());
   }
-  return Accept(process, pid, outcome, envelope);
+  return delivery_.Accept(slot, pid, outcome, envelope);
 }
 
-gen::Result<void> Runtime::SendExit(const gen::Target& to, gen::Reason reason) {
-  return SendExitFrom(Self(), to, reason);
+bool ExitSignals::EndsWaits(const ProcessSlot& slot, const core::Envelope& envelope) const {
+  const bool is_child =
+      envelope.type == core::TypeOf<gen::MessageExitPID>() && envelope.ref == gen::kChildExit;
+  const EndRequests& requests = slot.end_requests();
+  return IsStop(slot, envelope, requests.TrapsExits() && (!requests.HeedsExits() || is_child));
+}
+
+bool ExitSignals::IsStop(const ProcessSlot& slot, const core::Envelope& envelope,
+                         bool traps_exits) const {
+  const gen::EnvelopeKind kind = KindOf(envelope);
+  if (kind == gen::EnvelopeKind::kKill) return true;
+  if (kind != gen::EnvelopeKind::kExit) return false;
+  if (const auto* event = const_cast<core::Envelope&>(envelope).ValueAs<gen::MessageExitEvent>()) {
+    return !traps_exits && !event->reason.IsNormal();
+  }
+  const auto* exit = const_cast<core::Envelope&>(envelope).ValueAs<gen::MessageExitPID>();
+  if (exit->pid == addresses_.PidOf(slot.parent_id())) return true;
+  if (traps_exits) return false;
+  return envelope.ref == gen::kExplicitExit || !exit->reason.IsNormal();
 }
 
 }  // namespace ergon::node

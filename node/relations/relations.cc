@@ -6,9 +6,7 @@
 
 #include <ergon/gen/event.h>
 #include <ergon/gen/notices.h>
-#include <ergon/node/lifecycle/runtime.h>
-#include <ergon/node/process/process.h>
-#include <ergon/node/process/unique_id.h>
+#include <ergon/node/delivery/envelope_marks.h>
 
 namespace ergon::node {
 namespace {
@@ -34,7 +32,17 @@ class PairLock {
   ProcessCold* second_;
 };
 
-void SendDown(Runtime& runtime, const ProcessCold::Watcher& watcher, const gen::Reason& reason) {
+template <class List, class Match>
+bool TakeFirst(List& list, Match&& match) {
+  auto found = std::find_if(list.begin(), list.end(), match);
+  if (found == list.end()) return false;
+  list.erase(found);
+  return true;
+}
+
+}  // namespace
+
+void Relations::SendDown(const ProcessCold::Watcher& watcher, const gen::Reason& reason) {
   constexpr auto kKind = static_cast<std::uint8_t>(gen::EnvelopeKind::kDown);
   core::EnvelopePtr envelope;
   gen::PID about;
@@ -52,23 +60,13 @@ void SendDown(Runtime& runtime, const ProcessCold::Watcher& watcher, const gen::
   }
   envelope->from = about.ToAddress();
   envelope->ref = watcher.ref.id;
-  (void)runtime.Deliver(watcher.pid, envelope);  // a watcher that has ended needs no notice
+  (void)delivery_.Deliver(watcher.pid, envelope);  // a watcher that has ended needs no notice
 }
 
-template <class List, class Match>
-bool TakeFirst(List& list, Match&& match) {
-  auto found = std::find_if(list.begin(), list.end(), match);
-  if (found == list.end()) return false;
-  list.erase(found);
-  return true;
-}
-
-}  // namespace
-
-gen::Result<void> Relations::Link(Runtime& runtime, Process& self, gen::PID other) {
-  const gen::PID me = self.Self();
+gen::Result<void> Relations::Link(ProcessSlot& self, gen::PID other) {
+  const gen::PID me = addresses_.PidOf(self.Id());
   if (other == me) return {};
-  Process* process = runtime.Find(other);
+  ProcessSlot* process = addresses_.Find(other);
   if (process != nullptr) {
     ProcessCold& mine = self.Cold();
     ProcessCold& theirs = process->Cold();
@@ -89,26 +87,25 @@ gen::Result<void> Relations::Link(Runtime& runtime, Process& self, gen::PID othe
     if (std::find(mine.links.begin(), mine.links.end(), other) != mine.links.end()) return {};
     mine.links.push_back(other);
   }
-  runtime.SendExitSignal(me, other, gen::Reason::NoProcess(), 0);
+  exit_signals_.Send(me, other, gen::Reason::NoProcess(), 0);
   return {};
 }
 
-bool Relations::LinkChild(Process& child, Process& parent, gen::PID parent_pid) {
-  const gen::PID me = child.Self();
+bool Relations::LinkChild(ProcessSlot& child, gen::PID parent) {
+  const ProcessSlot* const slot = addresses_.Find(parent);
+  if (slot == nullptr) return false;
   ProcessCold& mine = child.Cold();
-  ProcessCold& theirs = parent.Cold();
+  ProcessCold& theirs = slot->Cold();
   PairLock lock(mine, theirs);
-  if (!parent.IsStill(parent_pid)) {
-    return false;
-  }
-  mine.links.push_back(parent_pid);
-  theirs.links.push_back(me);
+  if (!slot->IsStill(parent)) return false;
+  mine.links.push_back(parent);
+  theirs.links.push_back(addresses_.PidOf(child.Id()));
   return true;
 }
 
-gen::Result<void> Relations::Unlink(Runtime& runtime, Process& self, gen::PID other) {
-  const gen::PID me = self.Self();
-  Process* process = runtime.Find(other);
+gen::Result<void> Relations::Unlink(ProcessSlot& self, gen::PID other) {
+  const gen::PID me = addresses_.PidOf(self.Id());
+  ProcessSlot* process = addresses_.Find(other);
   if (process == nullptr) {
     std::lock_guard lock(self.Cold().lock);
     std::erase(self.Cold().links, other);
@@ -116,22 +113,21 @@ gen::Result<void> Relations::Unlink(Runtime& runtime, Process& self, gen::PID ot
   }
   PairLock lock(self.Cold(), process->Cold());
   std::erase(self.Cold().links, other);
-  if (process->generation_.load(std::memory_order_relaxed) == GenerationOf(other)) {
+  if (process->HasProcess(other)) {
     std::erase(process->Cold().links, me);
   }
   return {};
 }
 
-gen::Ref Relations::Monitor(Runtime& runtime, Process& self, const gen::Target& target,
-                            gen::PID pid) {
-  const gen::Ref ref = runtime.MakeRef();
-  const gen::PID me = self.Self();
+gen::Ref Relations::Monitor(ProcessSlot& self, const gen::Target& target, gen::PID pid) {
+  const gen::Ref ref = addresses_.MakeRef();
+  const gen::PID me = addresses_.PidOf(self.Id());
   {
     std::lock_guard lock(self.Cold().lock);
     self.Cold().monitors.push_back({pid, ref});
   }
   const ProcessCold::Watcher watcher{me, ref, target};
-  if (Process* process = runtime.Find(pid)) {
+  if (ProcessSlot* process = addresses_.Find(pid)) {
     ProcessCold& theirs = process->Cold();
     bool added = false;
     {
@@ -142,7 +138,7 @@ gen::Ref Relations::Monitor(Runtime& runtime, Process& self, const gen::Target& 
     // A name or an alias may have been taken away since the look-up. Partner: ReleaseTarget, which
     // takes it away and then looks at the watchers. Whoever takes the entry tells.
     if (added && target.AsPID() == nullptr) {
-      auto now = runtime.Resolve(target);
+      auto now = addresses_.Resolve(target);
       if (!now || *now != pid) {
         std::lock_guard lock(theirs.lock);
         added = !TakeFirst(theirs.watchers, [&](const auto& other) { return other.ref == ref; });
@@ -150,11 +146,11 @@ gen::Ref Relations::Monitor(Runtime& runtime, Process& self, const gen::Target& 
     }
     if (added) return ref;
   }
-  SendDown(runtime, watcher, gen::Reason::NoProcess());
+  SendDown(watcher, gen::Reason::NoProcess());
   return ref;
 }
 
-gen::Result<void> Relations::Demonitor(Runtime& runtime, Process& self, gen::Ref ref) {
+gen::Result<void> Relations::Demonitor(ProcessSlot& self, gen::Ref ref) {
   gen::PID pid;
   {
     ProcessCold& mine = self.Cold();
@@ -167,7 +163,7 @@ gen::Result<void> Relations::Demonitor(Runtime& runtime, Process& self, gen::Ref
     pid = found->pid;
     mine.monitors.erase(found);
   }
-  if (Process* process = runtime.Find(pid)) {
+  if (ProcessSlot* process = addresses_.Find(pid)) {
     ProcessCold& theirs = process->Cold();
     std::lock_guard lock(theirs.lock);
     TakeFirst(theirs.watchers, [&](const auto& watcher) { return watcher.ref == ref; });
@@ -175,9 +171,8 @@ gen::Result<void> Relations::Demonitor(Runtime& runtime, Process& self, gen::Ref
   return {};
 }
 
-bool Relations::IsStale(Process& self, const core::Envelope& signal) {
-  if (static_cast<gen::EnvelopeKind>(signal.kind) != gen::EnvelopeKind::kExit ||
-      signal.ref == gen::kExplicitExit) {
+bool Relations::IsStale(ProcessSlot& self, const core::Envelope& signal) {
+  if (KindOf(signal) != gen::EnvelopeKind::kExit || signal.ref == gen::kExplicitExit) {
     return false;
   }
   ProcessCold* cold = self.ColdIfAny();
@@ -191,21 +186,21 @@ bool Relations::IsStale(Process& self, const core::Envelope& signal) {
   return std::find(cold->links.begin(), cold->links.end(), other) == cold->links.end();
 }
 
-bool Relations::TakeLink(Process& self, gen::PID other) {
+bool Relations::TakeLink(ProcessSlot& self, gen::PID other) {
   ProcessCold* cold = self.ColdIfAny();
   if (cold == nullptr) return false;
   std::lock_guard lock(cold->lock);
   return TakeFirst(cold->links, [&](const gen::PID& link) { return link == other; });
 }
 
-bool Relations::TakeMonitor(Process& self, std::uint64_t ref) {
+bool Relations::TakeMonitor(ProcessSlot& self, std::uint64_t ref) {
   ProcessCold* cold = self.ColdIfAny();
   if (cold == nullptr) return false;
   std::lock_guard lock(cold->lock);
   return TakeFirst(cold->monitors, [&](const auto& monitor) { return monitor.ref.id == ref; });
 }
 
-bool Relations::TakeSubscription(Process& self, std::uint64_t id) {
+bool Relations::TakeSubscription(ProcessSlot& self, std::uint64_t id) {
   ProcessCold* cold = self.ColdIfAny();
   if (cold == nullptr) return false;
   std::lock_guard lock(cold->lock);
@@ -213,14 +208,13 @@ bool Relations::TakeSubscription(Process& self, std::uint64_t id) {
                    [&](const auto& subscription) { return subscription.id == id; });
 }
 
-void Relations::ReleaseTarget(Runtime& runtime, Process& self, gen::PID pid,
-                              const gen::Target& target) {
+void Relations::ReleaseTarget(ProcessSlot& self, gen::PID pid, const gen::Target& target) {
   ProcessCold* cold = self.ColdIfAny();
   if (cold == nullptr) return;
   std::vector<ProcessCold::Watcher> told;
   {
     std::lock_guard lock(cold->lock);
-    if (self.generation_.load(std::memory_order_relaxed) != GenerationOf(pid)) return;
+    if (!self.HasProcess(pid)) return;
     for (auto at = cold->watchers.begin(); at != cold->watchers.end();) {
       const bool matches =
           target.AsAlias() != nullptr
@@ -235,46 +229,35 @@ void Relations::ReleaseTarget(Runtime& runtime, Process& self, gen::PID pid,
       }
     }
   }
-  for (const auto& watcher : told) SendDown(runtime, watcher, gen::Reason::NoProcess());
+  for (const auto& watcher : told) SendDown(watcher, gen::Reason::NoProcess());
 }
 
-struct Relations::Ending::Lists {
-  std::vector<gen::PID> links;
-  std::vector<ProcessCold::Watcher> watchers;
-  std::vector<ProcessCold::Monitor> monitors;
-};
-
-Relations::Ending::Ending(Process& self) : lists_(nullptr) {
-  // Sequentially consistent, and the look at cold_ too: whoever makes cold_ later sees the flag.
-  self.relations_closed_.store(true, std::memory_order_seq_cst);
-  ProcessCold* cold = self.cold_.load(std::memory_order_seq_cst);
-  if (cold == nullptr) return;
-  lists_ = new Lists;
+Relations::Farewell Relations::Close(ProcessSlot& self) {
+  Farewell farewell;
+  ProcessCold* cold = self.CloseRelations();
+  if (cold == nullptr) return farewell;
   std::lock_guard lock(cold->lock);
-  lists_->links.swap(cold->links);
-  lists_->watchers.swap(cold->watchers);
-  lists_->monitors.swap(cold->monitors);
+  farewell.links.swap(cold->links);
+  farewell.watchers.swap(cold->watchers);
+  farewell.monitors.swap(cold->monitors);
+  return farewell;
 }
 
-Relations::Ending::~Ending() { delete lists_; }
-
-void Relations::Ending::TellWatchers(Runtime& runtime, const gen::Reason& reason) {
-  if (lists_ == nullptr) return;
-  for (const auto& watcher : lists_->watchers) SendDown(runtime, watcher, reason);
+void Relations::TellWatchers(const Farewell& farewell, const gen::Reason& reason) {
+  for (const auto& watcher : farewell.watchers) SendDown(watcher, reason);
 }
 
-void Relations::Ending::TellLinks(Runtime& runtime, gen::PID pid, gen::PID parent,
-                                  const gen::Reason& reason) {
-  if (lists_ == nullptr) return;
-  for (const auto& monitor : lists_->monitors) {
-    Process* process = runtime.Find(monitor.pid);
+void Relations::TellLinks(const Farewell& farewell, gen::PID pid, gen::PID parent,
+                          const gen::Reason& reason) {
+  for (const auto& monitor : farewell.monitors) {
+    const ProcessSlot* process = addresses_.Find(monitor.pid);
     ProcessCold* cold = process == nullptr ? nullptr : process->ColdIfAny();
     if (cold == nullptr) continue;
     std::lock_guard lock(cold->lock);
     TakeFirst(cold->watchers, [&](const auto& watcher) { return watcher.ref == monitor.ref; });
   }
-  for (const gen::PID& link : lists_->links) {
-    runtime.SendExitSignal(link, pid, reason, link == parent ? gen::kChildExit : 0);
+  for (const gen::PID& link : farewell.links) {
+    exit_signals_.Send(link, pid, reason, link == parent ? gen::kChildExit : 0);
   }
 }
 

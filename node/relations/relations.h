@@ -11,58 +11,66 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
+#include <ergon/core/messages/envelope.h>
 #include <ergon/gen/pid.h>
 #include <ergon/gen/reason.h>
 #include <ergon/gen/ref.h>
 #include <ergon/gen/result.h>
 #include <ergon/gen/target.h>
+#include <ergon/node/delivery/addresses.h>
+#include <ergon/node/delivery/delivery.h>
+#include <ergon/node/relations/exit_signals.h>
+#include <ergon/node/slots/slot.h>
 
 namespace ergon::node {
 
-class Process;
-class Runtime;
-
 class Relations {
  public:
+  Relations(const Addresses& addresses, Delivery& delivery, ExitSignals& exit_signals)
+      : addresses_(addresses), delivery_(delivery), exit_signals_(exit_signals) {}
+
   // `self` belongs to the caller's turn; `other` is anybody.
-  static gen::Result<void> Link(Runtime& runtime, Process& self, gen::PID other);
-  static gen::Result<void> Unlink(Runtime& runtime, Process& self, gen::PID other);
+  gen::Result<void> Link(ProcessSlot& self, gen::PID other);
+  gen::Result<void> Unlink(ProcessSlot& self, gen::PID other);
   // Links a child that nobody knows yet with its parent; false when the parent is ending.
-  static bool LinkChild(Process& child, Process& parent, gen::PID parent_pid);
+  bool LinkChild(ProcessSlot& child, gen::PID parent);
 
   // `pid` is what `target` means now; empty when there is no such process.
-  static gen::Ref Monitor(Runtime& runtime, Process& self, const gen::Target& target, gen::PID pid);
-  static gen::Result<void> Demonitor(Runtime& runtime, Process& self, gen::Ref ref);
+  gen::Ref Monitor(ProcessSlot& self, const gen::Target& target, gen::PID pid);
+  gen::Result<void> Demonitor(ProcessSlot& self, gen::Ref ref);
 
   // Whether a signal comes from a link that is gone.
-  [[nodiscard]] static bool IsStale(Process& self, const core::Envelope& signal);
+  [[nodiscard]] static bool IsStale(ProcessSlot& self, const core::Envelope& signal);
   // Takes the entry that a notice belongs to; false: the notice is stale.
-  static bool TakeLink(Process& self, gen::PID other);
-  static bool TakeMonitor(Process& self, std::uint64_t ref);
-  static bool TakeSubscription(Process& self, std::uint64_t id);
+  static bool TakeLink(ProcessSlot& self, gen::PID other);
+  static bool TakeMonitor(ProcessSlot& self, std::uint64_t ref);
+  static bool TakeSubscription(ProcessSlot& self, std::uint64_t id);
 
   // A name or an alias of `self` is gone while the process lives: tells those who monitor by it.
-  static void ReleaseTarget(Runtime& runtime, Process& self, gen::PID pid,
-                            const gen::Target& target);
+  void ReleaseTarget(ProcessSlot& self, gen::PID pid, const gen::Target& target);
 
-  // `self` ends: closes its lists and tells everybody.
-  class Ending {
-   public:
-    // Closes the lists.
-    explicit Ending(Process& self);
-    ~Ending();
-    Ending(const Ending&) = delete;
-    Ending& operator=(const Ending&) = delete;
-    // Sends the notices of monitors.
-    void TellWatchers(Runtime& runtime, const gen::Reason& reason);
-    // Sends the exit signals.
-    void TellLinks(Runtime& runtime, gen::PID pid, gen::PID parent, const gen::Reason& reason);
-
-   private:
-    struct Lists;
-    Lists* lists_;
+  // What a process that ends leaves to be told.
+  struct Farewell {
+    std::vector<gen::PID> links;
+    std::vector<ProcessCold::Watcher> watchers;
+    std::vector<ProcessCold::Monitor> monitors;
   };
+  // `self` ends: closes its lists.
+  [[nodiscard]] static Farewell Close(ProcessSlot& self);
+  // Sends the notices of monitors.
+  void TellWatchers(const Farewell& farewell, const gen::Reason& reason);
+  // Sends the exit signals.
+  void TellLinks(const Farewell& farewell, gen::PID pid, gen::PID parent,
+                 const gen::Reason& reason);
+
+ private:
+  void SendDown(const ProcessCold::Watcher& watcher, const gen::Reason& reason);
+
+  const Addresses& addresses_;
+  Delivery& delivery_;
+  ExitSignals& exit_signals_;
 };
 
 }  // namespace ergon::node

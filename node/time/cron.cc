@@ -6,11 +6,10 @@
 
 #include <fmt/core.h>
 
+#include <ergon/core/time/deadline.h>
 #include <ergon/gen/process_behavior.h>
 #include <ergon/gen/process_host.h>
-#include <ergon/node/lifecycle/runtime.h>
 #include <ergon/node/options/option_checks.h>
-#include <ergon/node/time/deadline.h>
 
 namespace ergon::node {
 namespace {
@@ -61,8 +60,8 @@ gen::Result<void> Cron::Add(const gen::CronJob& job) {
   std::string problem = job.zone.Validate();
   if (!problem.empty()) return Incorrect(std::move(problem));
   if (IsEmpty(job.action)) return Incorrect("action: is empty");
-  if (runtime_.IsStopped()) return gen::ErrNodeTerminated;
-  const WallTime now = runtime_.Wall();
+  if (needs_.addresses.IsStopped()) return gen::ErrNodeTerminated;
+  const WallTime now = needs_.wall_clock.Now();
   std::lock_guard lock(mutex_);
   Job entry{job, *schedule, std::nullopt};
   if (job.enabled) entry.next = NextAfter(entry, now);
@@ -78,7 +77,7 @@ gen::Result<void> Cron::Remove(gen::Atom name) {
   std::lock_guard lock(mutex_);
   removed = jobs_.extract(name.Text());
   if (removed.empty()) return UnknownJob(name);
-  Rearm(runtime_.Wall());
+  Rearm(needs_.wall_clock.Now());
   return {};
 }
 
@@ -88,7 +87,7 @@ gen::Result<void> Cron::Enable(gen::Atom name, bool enabled) {
   if (found == jobs_.end()) return UnknownJob(name);
   Job& job = found->second;
   if (std::exchange(job.job.enabled, enabled) == enabled) return {};
-  const WallTime now = runtime_.Wall();
+  const WallTime now = needs_.wall_clock.Now();
   job.next = enabled ? NextAfter(job, now) : std::nullopt;
   Rearm(now);
   return {};
@@ -167,8 +166,8 @@ void Cron::Fire(void* context, std::uint64_t) {
   {
     std::lock_guard lock(cron.mutex_);
     cron.armed_ = false;
-    if (cron.runtime_.IsStopped()) return;
-    const WallTime now = cron.runtime_.Wall();
+    if (cron.needs_.addresses.IsStopped()) return;
+    const WallTime now = cron.needs_.wall_clock.Now();
     due = cron.TakeDue(now);
     cron.Rearm(now);
   }
@@ -200,16 +199,16 @@ void Cron::Rearm(WallTime now) {
     if (job.next && (!next || *job.next < *next)) next = job.next;
   }
   if (armed_) {
-    if (!runtime_.timers().Disarm(timer_)) return;  // it fires just now, and sees to it itself
+    if (!needs_.timers.Disarm(timer_)) return;  // it fires just now, and sees to it itself
     armed_ = false;
   }
   if (!next) return;
   using std::chrono::nanoseconds;
   const auto wait = std::clamp<nanoseconds>(*next - now, nanoseconds(0), minutes(1));
-  runtime_.timers().Arm(timer_, DeadlineAfter(runtime_.clock().Now(), wait));
+  needs_.timers.Arm(timer_, core::DeadlineAfter(needs_.clock.Now(), wait));
   armed_ = true;
   // As for a delayed send: armed after the last firing it would never go.
-  if (runtime_.IsStopped() && runtime_.timers().Disarm(timer_)) armed_ = false;
+  if (needs_.addresses.IsStopped() && needs_.timers.Disarm(timer_)) armed_ = false;
 }
 
 // ---- what jobs do
@@ -233,19 +232,19 @@ gen::Result<void> Cron::Send(const gen::CronAction::Sending& what, const gen::Cr
   } catch (...) {
     return gen::Error(gen::ErrorCode::kInternal, "the message could not be copied");
   }
-  auto pid = runtime_.Resolve(what.to);
+  auto pid = needs_.addresses.Resolve(what.to);
   if (!pid) return std::move(pid.error());
-  return runtime_.SendEnvelope(*pid, std::move(message));
+  return needs_.delivery.DeliverFromNode(*pid, message);
 }
 
 gen::Result<void> Cron::Spawn(const gen::ProcessFactory& factory,
                               const gen::ProcessOptions& options, const gen::Args& args,
                               gen::Atom name, const gen::CronRun& run) {
-  auto spawned = runtime_.SpawnInBackground(
+  auto spawned = needs_.spawning.StartInBackground(
       {.factory = factory,
        .options = options,
        .args = args,
-       .parent = runtime_.Self(),
+       .parent = needs_.addresses.NodePid(),
        .name = name},
       [this, job = run.job](gen::Result<void> done) {
         // A process that ends well in its Init has done its work.
@@ -256,7 +255,7 @@ gen::Result<void> Cron::Spawn(const gen::ProcessFactory& factory,
 }
 
 void Cron::Failed(gen::Atom name, const gen::Error& error) {
-  runtime_.Log().Warning("cron job '{}' has failed: {}", name, error);
+  gen::Log(needs_.log).Warning("cron job '{}' has failed: {}", name, error);
   std::lock_guard lock(mutex_);
   const auto found = jobs_.find(name.Text());
   if (found == jobs_.end()) return;

@@ -8,20 +8,34 @@
 #include <string>
 #include <vector>
 
+#include <ergon/core/clock.h>
 #include <ergon/core/time/timer_queue.h>
 #include <ergon/gen/cron_job.h>
 #include <ergon/gen/cron_schedule.h>
+#include <ergon/gen/log.h>
 #include <ergon/gen/result.h>
+#include <ergon/node/delivery/addresses.h>
+#include <ergon/node/delivery/delivery.h>
+#include <ergon/node/population/spawning.h>
+#include <ergon/node/time/wall_clock.h>
 
 namespace ergon::node {
-
-class Runtime;
 
 // One timer for all jobs: armed for the next run, or a minute, whatever is sooner, so that a wall
 // clock that was set is noticed; not armed when no job is enabled. Any thread.
 class Cron {
  public:
-  explicit Cron(Runtime& runtime) : runtime_(runtime), timer_(&Cron::Fire, this) {}
+  // What it needs; all of it outlives this.
+  struct Needs {
+    const Addresses& addresses;
+    Delivery& delivery;
+    Spawning& spawning;
+    core::TimerQueue& timers;
+    const core::Clock& clock;
+    const WallClock& wall_clock;
+    gen::LogSink& log;
+  };
+  explicit Cron(const Needs& needs) : needs_(needs), timer_(&Cron::Fire, this) {}
 
   gen::Result<void> Add(const gen::CronJob& job);
   gen::Result<void> Remove(gen::Atom name);
@@ -64,7 +78,7 @@ class Cron {
                           const gen::Args& args, gen::Atom name, const gen::CronRun& run);
   void Failed(gen::Atom name, const gen::Error& error);
 
-  Runtime& runtime_;
+  const Needs needs_;
   mutable std::mutex mutex_;  // of what follows
   Jobs jobs_;
   core::Timer timer_;

@@ -6,24 +6,23 @@
 
 #include <fmt/core.h>
 
-#include <ergon/core/time/timer_queue.h>
-#include <ergon/node/lifecycle/runtime.h>
-#include <ergon/node/process/unique_id.h>
-#include <ergon/node/time/deadline.h>
+#include <ergon/core/time/deadline.h>
+#include <ergon/node/slots/unique_id.h>
 
 namespace ergon::node {
 
 // One of them. Holds itself while its timer is armed or fires.
 class PeriodicSend final : public gen::TimerHandle::State {
  public:
-  PeriodicSend(Runtime& runtime, gen::PID from, const gen::Target& to, PeriodicSends::Make make,
-               std::chrono::nanoseconds period)
-      : runtime_(runtime),
+  PeriodicSend(PeriodicSends& owner, const PeriodicSends::Needs& needs, gen::PID from,
+               const gen::Target& to, PeriodicSends::Make make, std::chrono::nanoseconds period)
+      : owner_(owner),
+        needs_(needs),
         from_(from),
         to_(to),
         make_(std::move(make)),
         period_(period.count()),
-        due_(DeadlineAfter(runtime.clock().Now(), period)) {
+        due_(core::DeadlineAfter(needs.clock.Now(), period)) {
     timer_.fire = &PeriodicSend::Fire;
     timer_.context = this;
   }
@@ -31,7 +30,7 @@ class PeriodicSend final : public gen::TimerHandle::State {
   void Arm(std::shared_ptr<PeriodicSend> self) {
     std::lock_guard lock(mutex_);
     self_ = std::move(self);
-    runtime_.timers().Arm(timer_, due_);
+    needs_.timers.Arm(timer_, due_);
   }
 
   bool Cancel() override {
@@ -40,21 +39,18 @@ class PeriodicSend final : public gen::TimerHandle::State {
       std::lock_guard lock(mutex_);
       if (std::exchange(ended_, true)) return false;
       // If the timer fires just now, Fire lets go of this, otherwise nobody else.
-      if (runtime_.timers().Disarm(timer_)) self = std::move(self_);
+      if (needs_.timers.Disarm(timer_)) self = std::move(self_);
     }
-    runtime_.periodic_sends().Ended(id_, from_);
+    owner_.Ended(id_, from_);
     return true;
   }
-
-  // Whether its last tick is in a mailbox: else the next one may be sent.
-  void SetWaits(bool waits) { waits_.store(waits, std::memory_order_release); }
 
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
 
  private:
   static void Fire(void* context, std::uint64_t) {
     auto* const send = static_cast<PeriodicSend*>(context);
-    const bool goes_on = !send->IsEnded() && !send->runtime_.IsStopped() && send->Tick();
+    const bool goes_on = !send->IsEnded() && !send->needs_.addresses.IsStopped() && send->Tick();
     if (!goes_on) (void)send->Cancel();
     std::shared_ptr<PeriodicSend> self;
     {
@@ -63,7 +59,7 @@ class PeriodicSend final : public gen::TimerHandle::State {
         self = std::move(send->self_);
       } else {
         send->SetNextDue();
-        send->runtime_.timers().Arm(send->timer_, send->due_);
+        send->needs_.timers.Arm(send->timer_, send->due_);
       }
     }
   }
@@ -75,38 +71,40 @@ class PeriodicSend final : public gen::TimerHandle::State {
 
   // The first multiple of the period that has not passed.
   void SetNextDue() {
-    const std::int64_t missed = (runtime_.clock().Now() - due_) / period_;
-    due_ = DeadlineAfter(due_ + missed * period_, std::chrono::nanoseconds(period_));
+    const std::int64_t missed = (needs_.clock.Now() - due_) / period_;
+    due_ = core::DeadlineAfter(due_ + missed * period_, std::chrono::nanoseconds(period_));
   }
 
   // False: there can be no other one.
   bool Tick() {
-    if (waits_.exchange(true, std::memory_order_acq_rel)) return true;  // the last one still waits
+    if (waits_->exchange(true, std::memory_order_acq_rel)) return true;  // the last one still waits
     core::EnvelopePtr tick;
     try {
       tick = make_();
     } catch (...) {
-      runtime_.Log().Error("a message for {}, to be sent again, could not be copied",
-                           to_.ToString());
-      SetWaits(false);
+      gen::Log(needs_.log)
+          .Error("a message for {}, to be sent again, could not be copied", to_.ToString());
+      waits_->store(false, std::memory_order_release);
       return true;
     }
     tick->from = from_.ToAddress();
     tick->flags |= core::Envelope::kFlagStamped;
     tick->deadline = static_cast<std::int64_t>(id_);
-    runtime_.CountAccepted();
-    auto sent = runtime_.DeliverOrDrop(to_, std::move(tick));
+    needs_.totals.accepted.Add();
+    auto sent = needs_.delivery.DeliverOrDrop(to_, std::move(tick));
     // A name may belong to somebody again, a PID or an alias never.
     return sent || sent.error() == gen::ErrProcessMailboxFull || to_.AsProcessID() != nullptr;
   }
 
-  Runtime& runtime_;
+  PeriodicSends& owner_;
+  const PeriodicSends::Needs needs_;
   const std::uint64_t id_ = NextUniqueId();
   const gen::PID from_;
   const gen::Target to_;
   const PeriodicSends::Make make_;
   const std::int64_t period_;
-  std::atomic<bool> waits_{false};  // a tick does, in a mailbox
+  // Its last tick is in a mailbox: else the next one may be sent.
+  const Ticks::Waits waits_ = needs_.ticks.Add(id_);
 
   std::mutex mutex_;  // of what follows
   std::int64_t due_;
@@ -121,8 +119,8 @@ gen::Result<gen::TimerHandle> PeriodicSends::Start(gen::PID from, const gen::Tar
     return gen::Error(gen::ErrorCode::kIncorrect,
                       fmt::format("period: {} ns, must be more than 0", period.count()));
   }
-  if (runtime_.IsStopped()) return gen::ErrNodeTerminated;
-  auto send = std::make_shared<PeriodicSend>(runtime_, from, to, std::move(make), period);
+  if (needs_.addresses.IsStopped()) return gen::ErrNodeTerminated;
+  auto send = std::make_shared<PeriodicSend>(*this, needs_, from, to, std::move(make), period);
   {
     std::lock_guard lock(mutex_);
     running_.emplace(send->id(), send);
@@ -130,16 +128,8 @@ gen::Result<gen::TimerHandle> PeriodicSends::Start(gen::PID from, const gen::Tar
   }
   send->Arm(send);
   // As for a delayed send: armed after the last firing it would never go.
-  if (runtime_.IsStopped() && send->Cancel()) return gen::ErrNodeTerminated;
+  if (needs_.addresses.IsStopped() && send->Cancel()) return gen::ErrNodeTerminated;
   return gen::TimerHandle(std::move(send));
-}
-
-bool PeriodicSends::SetWaits(const core::Envelope& tick, bool waits) {
-  std::lock_guard lock(mutex_);
-  auto found = running_.find(static_cast<std::uint64_t>(tick.deadline));
-  if (found == running_.end()) return false;
-  found->second->SetWaits(waits);
-  return true;
 }
 
 void PeriodicSends::EndThoseOf(gen::PID sender) {
@@ -154,6 +144,7 @@ void PeriodicSends::EndThoseOf(gen::PID sender) {
 }
 
 void PeriodicSends::Ended(std::uint64_t id, gen::PID sender) {
+  needs_.ticks.Remove(id);
   std::shared_ptr<PeriodicSend> send;  // let go of outside of the lock
   std::lock_guard lock(mutex_);
   auto found = running_.find(id);

@@ -8,10 +8,10 @@
 
 #include <ergon/core/foundations/fatal.h>
 #include <ergon/core/stepping.h>
+#include <ergon/core/time/deadline.h>
 #include <ergon/core/time/timer_queue.h>
 #include <ergon/node/node.h>
 #include <ergon/node/process/process.h>
-#include <ergon/node/time/deadline.h>
 #include <ergon/testkit/conservation.h>
 
 namespace ergon::testkit {
@@ -29,7 +29,7 @@ class Trace final : public core::DispatcherHooks {
   void BeforeTurn(core::Schedulable& schedulable, int) override {
     Add(static_cast<std::uint64_t>(clock_.Now()));
     // Only a node's processes run on its dispatcher.
-    Add(static_cast<node::Process&>(schedulable).Self().id);
+    Add(static_cast<node::Process&>(schedulable).Id());
   }
   void AfterTurn(core::Schedulable&, int, core::TurnEnd end) override {
     Add(static_cast<std::uint64_t>(end));
@@ -217,7 +217,7 @@ void Simulation::RunUntilIdle() {
 
 void Simulation::RunFor(std::chrono::nanoseconds time) {
   const std::uint64_t since = turns_;
-  const std::int64_t end = node::DeadlineAfter(clock_->Now(), time);
+  const std::int64_t end = core::DeadlineAfter(clock_->Now(), time);
   while (clock_->Now() < end) {
     if (!StepUntil(end)) return;  // an infinite time does not pass
     CheckTurns(since, "Simulation::RunFor");
@@ -236,7 +236,7 @@ bool Simulation::RunUntil(const std::function<bool()>& condition) {
 // ---- plans
 
 void Simulation::After(std::chrono::nanoseconds time, std::function<void()> action) {
-  by_time_.emplace(node::DeadlineAfter(clock_->Now(), time), std::move(action));
+  by_time_.emplace(core::DeadlineAfter(clock_->Now(), time), std::move(action));
 }
 
 void Simulation::AfterTurns(std::uint64_t turns, std::function<void()> action) {

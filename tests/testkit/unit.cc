@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 
+#include <ergon/core/foundations/thrown_text.h>
+#include <ergon/core/time/deadline.h>
 #include <ergon/gen/notices.h>
-#include <ergon/node/process/thrown_text.h>
-#include <ergon/node/time/deadline.h>
 
 namespace ergon::testkit {
 
@@ -35,7 +35,7 @@ void Unit::Guarded(const std::function<gen::Status()>& function) {
   try {
     status = function();
   } catch (...) {
-    std::string text = node::ThrownText();
+    std::string text = core::ThrownText();
     if (host_.handled != nullptr && *host_.handled != nullptr) {
       text += " (handling " + (*host_.handled)->type->Name() + ")";
     }
@@ -128,7 +128,7 @@ gen::Inspection Unit::Inspect(std::vector<std::string> items) {
 }
 
 void Unit::Advance(std::chrono::nanoseconds time) {
-  const std::int64_t end = node::DeadlineAfter(host_.now, time);
+  const std::int64_t end = core::DeadlineAfter(host_.now, time);
   for (;;) {
     auto next = std::min_element(host_.planned.begin(), host_.planned.end(),
                                  [](const auto& a, const auto& b) { return a.at < b.at; });
@@ -140,7 +140,7 @@ void Unit::Advance(std::chrono::nanoseconds time) {
     if (due.again) {
       core::EnvelopePtr tick = due.again();
       tick->from = due.envelope->from;
-      const std::int64_t at = node::DeadlineAfter(due.at, std::chrono::nanoseconds(due.period));
+      const std::int64_t at = core::DeadlineAfter(due.at, std::chrono::nanoseconds(due.period));
       host_.planned.push_back({at, due.to, std::move(tick), due.cancelled, due.again, due.period});
     }
     if (due.to != Self()) {

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <ergon/core/time/deadline.h>
 #include <ergon/gen/notices.h>
-#include <ergon/node/time/deadline.h>
 
 namespace ergon::testkit {
 namespace {
@@ -85,7 +85,7 @@ gen::Result<gen::TimerHandle> UnitHost::SendEnvelopeAfter(const gen::Target& to,
   if (!pid) return std::move(pid.error());
   envelope->from = Self().ToAddress();
   auto cancelled = std::make_shared<bool>(false);
-  planned.push_back({node::DeadlineAfter(now, delay), *pid, std::move(envelope), cancelled});
+  planned.push_back({core::DeadlineAfter(now, delay), *pid, std::move(envelope), cancelled});
   return gen::TimerHandle(std::make_shared<PlannedState>(std::move(cancelled)));
 }
 
@@ -148,7 +148,7 @@ gen::Result<gen::Ref> UnitHost::Monitor(const gen::Target& to) {
 }
 
 bool UnitHost::Sleep(std::chrono::nanoseconds duration) {
-  if (duration.count() > 0) now = node::DeadlineAfter(now, duration);
+  if (duration.count() > 0) now = core::DeadlineAfter(now, duration);
   return true;
 }
 

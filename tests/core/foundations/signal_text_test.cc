@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <ergon/core/foundations/demangle.h>
 #include <ergon/core/foundations/signal_text.h>
 #include <ergon/core/messages/type_descriptor.h>
 

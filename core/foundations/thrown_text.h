@@ -1,0 +1,28 @@
+// What user code has thrown, for an error's text.
+#pragma once
+
+#include <cxxabi.h>
+
+#include <exception>
+#include <string>
+#include <typeinfo>
+
+#include <ergon/core/foundations/demangle.h>
+
+namespace ergon::core {
+
+// Inside of a catch (...): the exception's own words, or those of what has no words, as in "an exception
+// of type int".
+[[nodiscard]] inline std::string ThrownText() {
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    const std::type_info* type = abi::__cxa_current_exception_type();
+    return type == nullptr ? std::string("an exception of another language")
+                           : "an exception of type " + Demangle(type->name());
+  }
+}
+
+}  // namespace ergon::core

@@ -1,0 +1,47 @@
+#include <ergon/node/delivery/addresses.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <ergon/node/slots/unique_id.h>
+
+namespace ergon::node {
+
+gen::Ref Addresses::MakeRef() const { return RefOf(NextUniqueId()); }
+
+gen::Result<gen::PID> Addresses::Resolve(const gen::Target& target) const {
+  if (const auto* pid = target.AsPID()) return *pid;
+  if (IsStopped()) return gen::ErrNodeTerminated;
+  gen::PID found;
+  if (const auto* name = target.AsProcessID()) {
+    if (!name->node.empty() && name->node != node_) {
+      return gen::Error(gen::ErrorCode::kNoConnection, name->node.ToString());
+    }
+    found = names_.Find(name->name);
+  } else if (const std::string* text = target.AsUnknownName()) {
+    auto checked = target.Check();
+    if (!checked) return std::move(checked.error());
+    const std::optional<gen::Atom> atom = gen::Atom::Find(*text);  // it may be known by now
+    if (atom) found = names_.Find(*atom);
+  } else {
+    const gen::Alias& alias = *target.AsAlias();
+    if (alias.node == node_ && alias.creation == creation_) found = aliases_.Find(alias.id);
+  }
+  if (!found) return gen::Error(gen::ErrorCode::kProcessUnknown, target.ToString());
+  return found;
+}
+
+gen::Error Addresses::WhyUnreachable(gen::PID to) const {
+  if (IsStopped()) return gen::ErrNodeTerminated;
+  if (to.node != node_) {
+    if (!to) return gen::Error(gen::ErrorCode::kProcessUnknown, "the empty PID");
+    return gen::Error(gen::ErrorCode::kNoConnection, to.node.ToString());
+  }
+  if (to.creation != creation_) return gen::ErrProcessIncarnation;
+  const ProcessSlot* slot = table_.Find(to.id);
+  return slot != nullptr && slot->HadProcess(to) ? gen::ErrProcessTerminated
+                                                 : gen::ErrProcessUnknown;
+}
+
+}  // namespace ergon::node

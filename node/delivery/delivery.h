@@ -1,0 +1,132 @@
+// How an envelope reaches a mailbox, or its sender is told, or it is counted.
+//
+//   delivery.cc        to a process
+//   pool_delivery.cc   to a worker of a pool, in the thread of its sender
+//   responses.cc       answers to their callers
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include <ergon/core/clock.h>
+#include <ergon/core/messages/envelope.h>
+#include <ergon/core/time/timer_queue.h>
+#include <ergon/gen/dropped_message.h>
+#include <ergon/gen/error.h>
+#include <ergon/gen/pid.h>
+#include <ergon/gen/process_host.h>
+#include <ergon/gen/ref.h>
+#include <ergon/gen/result.h>
+#include <ergon/gen/target.h>
+#include <ergon/node/delivery/addresses.h>
+#include <ergon/node/delivery/call_edges.h>
+#include <ergon/node/delivery/drops.h>
+#include <ergon/node/delivery/message_totals.h>
+#include <ergon/node/delivery/pending_calls.h>
+#include <ergon/node/delivery/ticks.h>
+#include <ergon/node/delivery/withdrawn_requests.h>
+#include <ergon/node/slots/slot.h>
+
+namespace ergon::node {
+
+// Any thread.
+class Delivery {
+ public:
+  // What it needs; all of it outlives this.
+  struct Needs {
+    Addresses& addresses;
+    PendingCalls& pending_calls;
+    CallEdges& call_edges;
+    WithdrawnRequests& withdrawn;
+    Drops& drops;
+    MessageTotals& totals;
+    Ticks& ticks;
+    core::TimerQueue& timers;
+  };
+  explicit Delivery(const Needs& needs) : needs_(needs) {}
+
+  // -- messages, notices and signals --
+
+  // Delivers, or returns why not and leaves the envelope to the caller.
+  gen::Result<void> Deliver(gen::PID to, core::EnvelopePtr& envelope);
+  // Delivers, or drops and counts what nobody will hear of any more, and returns why.
+  gen::Result<void> DeliverOrDrop(const gen::Target& to, core::EnvelopePtr envelope);
+  // As Deliver, to a worker that may drop a message for it.
+  gen::Result<void> DeliverMakingRoom(gen::PID worker, core::EnvelopePtr& envelope);
+  // In the name of the node: counted as a message of somebody who is no process.
+  gen::Result<void> DeliverFromNode(gen::PID to, core::EnvelopePtr& envelope);
+  // To be called with the outcome of a push into the mailbox of `to`.
+  gen::Result<void> Accept(ProcessSlot& slot, gen::PID to, core::PushOutcome outcome,
+                           core::EnvelopePtr& envelope);
+
+  // -- what nobody handles --
+
+  // Ends an envelope that nobody will handle: a request is answered, everything else is counted.
+  // `to`: who should have handled it; the empty PID: not known.
+  void Drop(core::EnvelopePtr envelope, gen::PID to, gen::DropReason reason,
+            const gen::Error& error);
+  // A message was dropped for want of room; `pool` is the receiver's parent, maybe one that it came
+  // through.
+  void CountOverflow(ProcessSlot& receiver, gen::PID pool, const core::Envelope& envelope);
+
+  // -- pools --
+
+  // The pool `to`, which has this slot, learns of it once; see gen::ProcessHost::NoteShortage.
+  void NoteShortage(PoolSlot& slot, gen::PID to);
+  // Where in a pool's rotation the next message tries first.
+  [[nodiscard]] std::uint64_t FirstChoice(PoolSlot& slot) const;
+  // How far a worker is with what came through its pool. All zero and `ended` when it is gone.
+  [[nodiscard]] gen::WorkerProgress ProgressOf(gen::PID worker) const;
+
+  // -- answers --
+
+  // Answers a request; kResponseIgnored when nobody waits.
+  gen::Result<void> Respond(gen::PID from, std::uint64_t ref, core::EnvelopePtr response);
+  void RespondError(gen::PID from, std::uint64_t ref, const gen::Error& error);
+  // As Respond, but whether the request was withdrawn stays noted.
+  gen::Result<void> RespondToWithdrawn(gen::PID from, std::uint64_t ref,
+                                       core::EnvelopePtr response);
+  [[nodiscard]] bool IsAwaited(gen::PID from, gen::Ref ref) const;
+  // Nobody begins with this request, for its time is up: its caller need not wait for its own timer.
+  void ExpireWaitFor(const core::Envelope& request);
+  // The time of a request without a stack is up; see gen::Process::Request.
+  void ExpireRequest(ProcessSlot& caller, std::uint64_t id);
+
+ private:
+  gen::Result<void> DeliverExpress(ProcessSlot& slot, gen::PID to, core::EnvelopePtr& envelope);
+  // To a process whose mailbox has a queue of its own.
+  gen::Result<void> Enqueue(ProcessSlot& slot, QueueLane& lane, gen::PID to,
+                            core::EnvelopePtr& envelope);
+  gen::Result<void> MailboxFull(ProcessSlot& slot, gen::PID to, core::EnvelopePtr& envelope);
+  bool ToFallback(ProcessSlot& slot, gen::PID to, core::EnvelopePtr& envelope);
+  // `pool`: the process's parent.
+  void DropOverflow(ProcessSlot& slot, gen::PID pool, core::EnvelopePtr envelope);
+  // Its parent; the empty PID if it has ended.
+  [[nodiscard]] gen::PID ParentOf(const ProcessSlot& slot, gen::PID pid) const;
+
+  gen::Result<void> Route(ProcessSlot& pool, gen::PID to, core::EnvelopePtr& envelope);
+  gen::Result<void> RefusedByAll(ProcessSlot& pool, gen::PID to);
+  gen::Result<void> RefusedByPool(ProcessSlot& pool, PoolSlot& slot, gen::PID to,
+                                  core::EnvelopePtr& envelope);
+  gen::Result<void> RefusedForLoad(PoolSlot& slot, std::chrono::nanoseconds retry_after);
+  // All workers are full: one makes room, or the fallback takes it, or false.
+  bool AllFull(ProcessSlot& pool, PoolSlot& slot, gen::PID to, core::EnvelopePtr& envelope);
+  // What a worker has to do, and how long a message would wait there (ns); the most there is when the
+  // process is gone.
+  [[nodiscard]] std::uint64_t LoadOf(std::uint64_t worker) const;
+  [[nodiscard]] std::int64_t WaitAt(const core::Rotation& rotation, std::uint64_t worker) const;
+  // Adds what shows at the workers of the pool that `progress` is of.
+  void AddWorkersOf(const PoolSlot& pool, gen::WorkerProgress& progress) const;
+
+  // The outcome of a request without a stack, on its way to HandleResponse. False: nobody waits for
+  // it (any more).
+  [[nodiscard]] bool AcceptResponse(ProcessSlot& caller, std::uint64_t id,
+                                    core::EnvelopePtr response);
+  // Once its entry has been taken out. False: that process has ended.
+  bool TellOutcome(const ProcessSlot& caller, std::uint32_t generation, std::uint64_t id,
+                   core::EnvelopePtr response);
+
+  const Needs needs_;
+};
+
+}  // namespace ergon::node

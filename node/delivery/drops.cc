@@ -1,0 +1,34 @@
+#include <ergon/node/delivery/drops.h>
+
+#include <mutex>
+#include <typeinfo>
+
+namespace ergon::node {
+
+void Drops::Note(const core::Envelope& envelope, gen::PID to, gen::DropReason reason,
+                 const gen::Error& error) {
+  counts_[static_cast<std::size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
+  memory_.Note([&] {
+    return DropMemory::Drop{.time = clock_.Now(),
+                            .to = to,
+                            .behavior = BehaviorType(to),
+                            .from = gen::PID::FromAddress(envelope.from),
+                            .type = envelope.type,
+                            .reason = reason,
+                            .error = error};
+  });
+}
+
+const std::type_info* Drops::BehaviorType(gen::PID pid) const {
+  const ProcessSlot* slot = pid ? addresses_.table().Find(pid.id) : nullptr;
+  if (slot == nullptr) return nullptr;
+  ProcessCold& cold = slot->Cold();
+  std::lock_guard lock(cold.lock);
+  if (slot->IsStill(pid)) {
+    const gen::ProcessBehavior& behavior = slot->behavior();
+    return &typeid(behavior);
+  }
+  return cold.former_generation == GenerationOf(pid) ? cold.former_behavior : nullptr;
+}
+
+}  // namespace ergon::node

@@ -1,0 +1,32 @@
+// Beginning with a request and its time-out exclude each other.
+//
+// What decides is at the caller: the word that a process waits with in a Call (core::AwaitState), or
+// an entry in AwaitedResponses or PendingCalls. Whoever begins notes it there first; a time-out that
+// finds no note takes the caller away, and the one who would begin finds nobody. So the caller knows
+// which it was, and its error says it.
+#pragma once
+
+#include <ergon/core/clock.h>
+#include <ergon/core/messages/envelope.h>
+#include <ergon/node/delivery/addresses.h>
+#include <ergon/node/delivery/pending_calls.h>
+
+namespace ergon::node {
+
+// Any thread.
+class RequestClaims {
+ public:
+  RequestClaims(const Addresses& addresses, PendingCalls& pending_calls, const core::Clock& clock)
+      : addresses_(addresses), pending_calls_(pending_calls), clock_(clock) {}
+
+  // Before anybody begins with a request that has a deadline. False: its caller was told that it will
+  // not be handled.
+  [[nodiscard]] bool Begin(const core::Envelope& request);
+
+ private:
+  const Addresses& addresses_;
+  PendingCalls& pending_calls_;
+  const core::Clock& clock_;
+};
+
+}  // namespace ergon::node

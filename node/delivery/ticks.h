@@ -1,0 +1,55 @@
+// The messages of periodic sends, which are called ticks, on their way through mailboxes.
+//
+// A tick is stamped with its timer's number (kFlagStamped). Whoever takes one out of a mailbox asks here
+// whether that timer still runs; so a timer that was cancelled has no tick any more, wherever it waits.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include <ergon/core/messages/envelope.h>
+
+namespace ergon::node {
+
+// Of the timers that run. Any thread.
+class Ticks {
+ public:
+  // Of a timer: a tick waits in a mailbox.
+  using Waits = std::shared_ptr<std::atomic<bool>>;
+
+  [[nodiscard]] Waits Add(std::uint64_t timer) {
+    auto waits = std::make_shared<std::atomic<bool>>(false);
+    std::lock_guard lock(mutex_);
+    running_.emplace(timer, waits);
+    return waits;
+  }
+  void Remove(std::uint64_t timer) {
+    std::lock_guard lock(mutex_);
+    running_.erase(timer);
+  }
+
+  // A tick leaves its mailbox to be handled. False: not so, its timer has ended.
+  [[nodiscard]] bool Take(const core::Envelope& tick) { return SetWaits(tick, false); }
+  // One that was taken goes on to another mailbox, or is kept for later.
+  void WaitsAgain(const core::Envelope& tick) { (void)SetWaits(tick, true); }
+  // A tick has left its mailbox in another way.
+  void Lost(const core::Envelope& tick) { (void)Take(tick); }
+
+ private:
+  // False: its timer has ended.
+  bool SetWaits(const core::Envelope& tick, bool waits) {
+    std::lock_guard lock(mutex_);
+    auto found = running_.find(static_cast<std::uint64_t>(tick.deadline));
+    if (found == running_.end()) return false;
+    found->second->store(waits, std::memory_order_release);
+    return true;
+  }
+
+  std::mutex mutex_;
+  std::unordered_map<std::uint64_t, Waits> running_;  // by the timers' numbers
+};
+
+}  // namespace ergon::node

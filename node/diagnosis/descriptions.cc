@@ -1,0 +1,126 @@
+#include <ergon/core/foundations/demangle.h>
+#include <ergon/node/diagnosis/descriptions.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include <fmt/core.h>
+
+namespace ergon::node {
+namespace {
+
+// For people: as in "4.9 s" or "120 ms".
+std::string ForPeople(std::int64_t nanoseconds) {
+  const std::int64_t milliseconds = std::max<std::int64_t>(nanoseconds, 0) / 1'000'000;
+  if (milliseconds < 1000) return fmt::format("{} ms", milliseconds);
+  return fmt::format("{}.{} s", milliseconds / 1000, milliseconds / 100 % 10);
+}
+
+// ns. The coarse clock that `since` is read from never runs ahead.
+std::int64_t HandlingTime(std::uint32_t since, std::int64_t now) {
+  return std::int64_t{Activity::Milliseconds(now) - since} * 1'000'000;
+}
+
+std::string NameOf(const core::TypeDescriptor* type) {
+  return type == nullptr ? std::string("a signal") : type->Name();
+}
+
+}  // namespace
+
+gen::Error Descriptions::TimeoutError(const CallEdge::View& call) const {
+  // Which of the two is certain (delivery/request_claims.h), what follows is a look at others that go on. A
+  // signal is heeded in any case.
+  const char* const fate = call.type == nullptr ? ""
+                           : call.begun         ? ", though it was being handled"
+                                                : ", and it will not be handled";
+  return gen::Error(gen::ErrorCode::kTimeout,
+                    fmt::format("no answer to {} within {}{}: {}", NameOf(call.type),
+                                ForPeople(clock_.Now() - call.since), fate, CalleeState(call)));
+}
+
+gen::Error Descriptions::InitTimeoutError(gen::PID pid, const std::type_info& behavior,
+                                          std::chrono::nanoseconds timeout) {
+  return gen::Error(gen::ErrorCode::kTimeout,
+                    fmt::format("Init of {} ({}) has not ended within {}", pid,
+                                core::Demangle(behavior.name()), ForPeople(timeout.count())));
+}
+
+std::string Descriptions::Describe(gen::PID pid) const {
+  const ProcessSlot* process = addresses_.Find(pid);
+  if (process == nullptr) return pid.ToString();
+  ProcessCold& cold = process->Cold();
+  std::lock_guard lock(cold.lock);
+  if (!process->IsStill(pid)) {
+    return pid.ToString();
+  }
+  // Fixed from spawn to end, and the end of the process waits for the lock above.
+  return fmt::format("{} ({})", pid, process->behavior().BehaviorName());
+}
+
+std::string Descriptions::CalleeState(const CallEdge::View& call) const {
+  const gen::PID to = addresses_.PidOf(call.to);
+  const std::string who = Describe(to);
+  const ProcessSlot* process = addresses_.Find(to);
+  if (process == nullptr) return who + " has ended";
+  if (call.stage == CallEdge::Stage::kLeftOpen) return who + " has handled it without an answer";
+  // Not so for a pool that has passed on what nobody has begun with.
+  if (call.stage == CallEdge::Stage::kPassedOn && call.begun) {
+    return who + " has put it aside or passed it on";
+  }
+  const PoolSlot* pool = process->pool();
+  const bool is_pool = pool != nullptr && pool->rotation.size() != 0;
+  return who + (is_pool ? PoolState(*pool, call) : ActivityOf(*process, call));
+}
+
+std::string Descriptions::PoolState(const PoolSlot& pool, const CallEdge::View& call) const {
+  const std::uint32_t size = pool.rotation.size();
+  std::uint64_t waiting = 0;
+  for (std::uint32_t i = 0; i < size; ++i) {
+    const gen::PID pid = addresses_.PidOf(pool.rotation.At(i));
+    const ProcessSlot* worker = addresses_.Find(pid);
+    if (worker == nullptr) continue;
+    if (worker->activity().IsWith(call.id)) {
+      CallEdge::View at_worker = call;
+      at_worker.to = pid.id;
+      return ": its worker " + CalleeState(at_worker);
+    }
+    waiting += worker->MainMessagesApprox();
+  }
+  return fmt::format(": none of its workers ({}) has begun with it; messages that wait there: {}",
+                     size, waiting);
+}
+
+std::string Descriptions::ActivityOf(const ProcessSlot& process, const CallEdge::View& call) const {
+  const std::int64_t now = clock_.Now();
+  const Activity& activity = process.activity();
+  const gen::ProcessState state = activity.state();
+  const bool handles = state == gen::ProcessState::kRunning || state == gen::ProcessState::kWaiting;
+  const bool reached = handles && activity.IsWith(call.id);
+  std::string text;
+  if (handles) {
+    text = fmt::format(" has been handling {} for {}", reached ? "it" : NameOf(activity.type()),
+                       ForPeople(HandlingTime(activity.since(), now)));
+  } else if (process.IsHeld()) {
+    text = " is suspended";
+  } else {
+    text = fmt::format(" is {}", ToString(state));
+  }
+  if (state == gen::ProcessState::kWaiting) {
+    const CallEdge::View edge = process.Waited();
+    text += edge.id == 0 ? std::string(" and sleeps or waits")
+                         : fmt::format(" and has waited for {} to answer {} for {}",
+                                       Describe(addresses_.PidOf(edge.to)), NameOf(edge.type),
+                                       ForPeople(now - edge.since));
+  }
+  if (reached) return text;
+  const std::uint64_t waiting = process.MainMessagesApprox();
+  const std::uint32_t position = call.ticket - process.mailbox().TakenApprox();
+  if (call.ticket != 0 && position != 0 && position <= waiting) {
+    text += fmt::format("; the request is at about position {} of its mailbox", position);
+  } else if (waiting != 0) {
+    text += fmt::format("; messages that wait in its mailbox: {}", waiting);
+  }
+  return text;
+}
+
+}  // namespace ergon::node

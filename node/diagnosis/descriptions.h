@@ -1,0 +1,41 @@
+// What a time-out tells: what the one who was called is doing.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <typeinfo>
+
+#include <ergon/core/clock.h>
+#include <ergon/gen/error.h>
+#include <ergon/gen/pid.h>
+#include <ergon/node/delivery/addresses.h>
+#include <ergon/node/slots/call_edge.h>
+#include <ergon/node/slots/slot.h>
+
+namespace ergon::node {
+
+// Any thread. What is told of a process is a look at one that goes on meanwhile.
+class Descriptions {
+ public:
+  Descriptions(const Addresses& addresses, const core::Clock& clock)
+      : addresses_(addresses), clock_(clock) {}
+
+  // A process with its behaviour, for people.
+  [[nodiscard]] std::string Describe(gen::PID pid) const;
+  // kTimeout, and what the one who was called is doing.
+  [[nodiscard]] gen::Error TimeoutError(const CallEdge::View& call) const;
+  // kTimeout: the Init of a process has taken longer than it may.
+  [[nodiscard]] static gen::Error InitTimeoutError(gen::PID pid, const std::type_info& behavior,
+                                                   std::chrono::nanoseconds timeout);
+
+ private:
+  [[nodiscard]] std::string CalleeState(const CallEdge::View& call) const;
+  [[nodiscard]] std::string PoolState(const PoolSlot& pool, const CallEdge::View& call) const;
+  [[nodiscard]] std::string ActivityOf(const ProcessSlot& process,
+                                       const CallEdge::View& call) const;
+
+  const Addresses& addresses_;
+  const core::Clock& clock_;
+};
+
+}  // namespace ergon::node

@@ -1,0 +1,39 @@
+// A moment's view of a node and of its processes, and their counters.
+#pragma once
+
+#include <vector>
+
+#include <ergon/core/clock.h>
+#include <ergon/gen/message_balance.h>
+#include <ergon/gen/node_info.h>
+#include <ergon/gen/pid.h>
+#include <ergon/gen/process_info.h>
+#include <ergon/gen/result.h>
+#include <ergon/node/delivery/addresses.h>
+#include <ergon/node/delivery/drops.h>
+#include <ergon/node/delivery/message_totals.h>
+
+namespace ergon::node {
+
+// Any thread. What users get is told at gen::Node.
+class Inspection {
+ public:
+  // What it needs; all of it outlives this.
+  struct Needs {
+    const Addresses& addresses;
+    const Drops& drops;
+    const MessageTotals& totals;
+    const core::Clock& clock;
+    gen::LogLevel log_level;  // the node's
+  };
+  explicit Inspection(const Needs& needs) : needs_(needs) {}
+
+  [[nodiscard]] gen::Result<gen::ProcessInfo> ProcessInfo(gen::PID pid) const;
+  [[nodiscard]] std::vector<gen::PID> ProcessList() const;
+  [[nodiscard]] gen::MessageBalance MessageBalance() const;
+
+ private:
+  const Needs needs_;
+};
+
+}  // namespace ergon::node

@@ -1,0 +1,33 @@
+// The log of a node: lines of its own begin with its name.
+#pragma once
+
+#include <string_view>
+
+#include <fmt/core.h>
+
+#include <ergon/gen/atom.h>
+#include <ergon/gen/log.h>
+#include <ergon/node/diagnosis/logging.h>
+
+namespace ergon::node {
+
+// Any thread.
+class NodeLog final : public gen::LogSink {
+ public:
+  NodeLog(gen::Atom node, gen::LogLevel level, Logging::Sink sink)
+      : node_(node), level_(level), logging_(std::move(sink)) {}
+
+  [[nodiscard]] gen::LogLevel Level() const override { return level_; }
+  void Write(gen::LogLevel level, std::string_view text) override {
+    logging_.Write(level, fmt::format("{}: {}", node_, text));
+  }
+  // A line of a process, which says whose it is.
+  void WriteLine(gen::LogLevel level, std::string_view line) { logging_.Write(level, line); }
+
+ private:
+  const gen::Atom node_;
+  const gen::LogLevel level_;
+  Logging logging_;
+};
+
+}  // namespace ergon::node

@@ -1,0 +1,29 @@
+#include <ergon/node/population/node_environment.h>
+
+#include <memory>
+#include <utility>
+
+namespace ergon::node {
+
+NodeEnvironment::NodeEnvironment(const gen::Environment& values)
+    : used_(!values.empty()), values_(std::make_shared<const gen::Environment>(values)) {}
+
+SharedEnvironment NodeEnvironment::Get() const {
+  std::lock_guard lock(mutex_);
+  return values_;
+}
+
+std::optional<std::string> NodeEnvironment::Find(std::string_view name) const {
+  const SharedEnvironment values = Get();
+  const auto found = values->find(std::string(name));
+  if (found == values->end()) return std::nullopt;
+  return found->second;
+}
+
+void NodeEnvironment::Set(std::string_view name, std::optional<std::string> value) {
+  std::lock_guard lock(mutex_);
+  NoteUse();
+  values_ = WithValue(values_, name, std::move(value));
+}
+
+}  // namespace ergon::node

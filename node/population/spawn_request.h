@@ -1,0 +1,23 @@
+// What a spawn asks for.
+#pragma once
+
+#include <ergon/gen/args.h>
+#include <ergon/gen/atom.h>
+#include <ergon/gen/factory.h>
+#include <ergon/gen/pid.h>
+#include <ergon/gen/process_options.h>
+
+namespace ergon::node {
+
+struct SpawnRequest {
+  const gen::ProcessFactory& factory;
+  const gen::ProcessOptions& options;
+  const gen::Args& args;
+  gen::PID parent;
+  gen::Atom name = {};
+  bool link = false;
+  bool heir = false;      // the parent inherits what is not handled
+  bool announce = false;  // the parent gets a MessageStarted instead of waiting
+};
+
+}  // namespace ergon::node

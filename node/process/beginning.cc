@@ -1,0 +1,271 @@
+// How a process begins.
+#include <algorithm>
+#include <mutex>
+#include <typeinfo>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <ergon/core/foundations/thrown_text.h>
+#include <ergon/core/time/deadline.h>
+#include <ergon/core/turns/worker.h>
+#include <ergon/gen/notices.h>
+#include <ergon/gen/status.h>
+#include <ergon/node/delivery/addresses.h>
+#include <ergon/node/delivery/delivery.h>
+#include <ergon/node/diagnosis/descriptions.h>
+#include <ergon/node/population/dedicated_dispatchers.h>
+#include <ergon/node/population/inheritance.h>
+#include <ergon/node/population/spawning.h>
+#include <ergon/node/process/runner.h>
+#include <ergon/node/relations/exit_signals.h>
+#include <ergon/node/slots/unique_id.h>
+
+namespace ergon::node {
+namespace {
+
+// On the stack of its parent's, but an Init that spawns in turn, and so on, would use that up. So it
+// gets half of a stack at least.
+bool HasStackForInit() {
+  const core::Fiber* const fiber = core::Worker::CurrentFiber();
+  return fiber == nullptr || fiber->StackLeft() >= fiber->stack_bytes() / 2;
+}
+
+}  // namespace
+
+gen::Result<void> ProcessRunner::Open(const SpawnRequest& request,
+                                      std::unique_ptr<gen::ProcessBehavior> behavior) {
+  auto queue = MakeQueue(request.options.mailbox);
+  if (!queue) return std::move(queue.error());
+  behavior_ = std::move(behavior);
+  parent_id_.store(request.parent.id, std::memory_order_relaxed);
+  const std::uint64_t leader = rooms_.inheritance.LeaderOf(request);
+  leader_id_.store(leader != 0 ? leader : Pid().id, std::memory_order_relaxed);
+  SharedEnvironment inherited = rooms_.inheritance.EnvironmentOf(request);
+  environment_ =
+      inherited == nullptr ? nullptr : std::make_unique<SharedEnvironment>(std::move(inherited));
+  started_ = ending_ = answered_ = hold_main_ = current_failed_ = has_queue_ = false;
+  important_delivery_ = false;
+  suspended_.store(false, std::memory_order_relaxed);
+  if (PoolSlot* pool = pool_.load(std::memory_order_relaxed)) pool->Reset();
+  yielded_ = false;
+  pace_ = {};
+  yield_on_send_ = request.options.yield_on_send;
+  heir_ = request.heir;
+  announce_ = request.announce;
+  detached_ = request.options.detached;
+  others_begin_ = false;
+  current_ = nullptr;
+  parked_ = nullptr;
+  end_reason_ = nullptr;
+  send_priority_ = request.options.send_priority;
+  init_ = nullptr;
+  end_requests_.SetTrapExit(false);
+  end_requests_.SetHeedExits(false);
+  log_level_.store(request.options.log_level ? static_cast<std::uint8_t>(*request.options.log_level)
+                                             : kNodeLogLevel,
+                   std::memory_order_relaxed);
+  activity_.SetState(gen::ProcessState::kStarting);
+  counts_.Reset();
+  if (ProcessCold* cold = ColdIfAny()) {
+    cold->counts.Reset();
+    cold->further_heirs.clear();
+  }
+  routed_work_.Reset();
+  activity_.NoteNoMessage();
+  started_at_ = rooms_.clock.Now();
+  if (request.args.size() != 0) GetInit().args = request.args;
+  if (request.options.init_timeout != gen::kDefaultInitTimeout) {
+    GetInit().timeout = request.options.init_timeout;
+  }
+  if (detached_ && rooms_.dispatcher.HasThreads()) {
+    auto dispatcher = rooms_.dedicated_dispatchers.Take(rooms_.dispatcher.options());
+    if (!dispatcher) {
+      behavior_.reset();
+      return std::move(dispatcher.error());
+    }
+    dispatcher_ = *dispatcher;
+  } else {
+    dispatcher_ = &rooms_.dispatcher;
+  }
+  if (!request.options.fallback.name.empty()) {
+    ProcessCold& cold = Cold();
+    std::lock_guard lock(cold.lock);
+    cold.fallback = request.options.fallback;
+  }
+  // Releases the fields above to those who look at them under the lock of cold_.
+  relations_closed_.store(false, std::memory_order_seq_cst);
+  OpenMailbox(request.options, std::move(*queue));
+  return {};
+}
+
+bool ProcessRunner::ReportStarted() {
+  const gen::PID self = Pid();
+  if (init_ != nullptr && init_->ref != 0) {
+    const bool told =
+        rooms_.delivery.Respond(ParentPid(), init_->ref, gen::detail::MakeResponse(self))
+            .has_value();
+    // Nobody waits any more: it was too late, and is being killed.
+    init_->late =
+        !told && rooms_.clock.Now() >= core::DeadlineAfter(started_at_, InitTimeoutOf(init_.get()));
+    if (init_->late) return false;
+  } else if (announce_) {
+    auto started = core::MakeEnvelope<gen::MessageStarted>(
+        static_cast<std::uint8_t>(gen::EnvelopeKind::kStarted), core::Lane::kUrgent,
+        gen::MessageStarted{self});
+    started->from = self.ToAddress();
+    (void)rooms_.delivery.Deliver(ParentPid(), started);
+  }
+  init_ = nullptr;
+  return true;
+}
+
+void ProcessRunner::ReportFailedInit(const gen::Reason& reason) {
+  if (init_ != nullptr && init_->ref != 0) {
+    (void)rooms_.delivery.Respond(ParentPid(), init_->ref,
+                                  gen::detail::MakeErrorResponse(InitErrorOf(init_.get(), reason)));
+  }
+  init_ = nullptr;
+}
+
+void ProcessRunner::Abandon() { Finish(gen::Reason::Normal()); }
+
+InitRequest& ProcessRunner::GetInit() {
+  if (init_ == nullptr) init_ = std::make_unique<InitRequest>();
+  return *init_;
+}
+
+gen::Result<std::unique_ptr<gen::MailboxQueue>> ProcessRunner::MakeQueue(
+    const gen::Mailbox& mailbox) {
+  std::unique_ptr<gen::MailboxQueue> queue;
+  if (!mailbox.HasQueue()) return queue;
+  try {
+    queue = mailbox.MakeQueue();
+  } catch (...) {
+    return gen::Error(gen::ErrorCode::kIncorrect,
+                      fmt::format("mailbox: its factory threw {}", core::ThrownText()));
+  }
+  if (queue == nullptr) {
+    return gen::Error(gen::ErrorCode::kIncorrect, "mailbox: its factory returned null");
+  }
+  return queue;
+}
+
+void ProcessRunner::OpenMailbox(const gen::ProcessOptions& options,
+                                std::unique_ptr<gen::MailboxQueue> queue) {
+  const gen::Mailbox& mailbox = options.mailbox;
+  if (mailbox.bound() != 0 || mailbox.HasQueue() || options.stash_size != 0) {
+    ProcessCold& cold = Cold();
+    std::lock_guard lock(cold.lock);
+    cold.mailbox = mailbox;
+    cold.overflow = mailbox.overflow();
+    cold.stash_limit = static_cast<std::size_t>(options.stash_size);
+  }
+  has_queue_ = queue != nullptr;
+  if (!has_queue_) {
+    mailbox_.Open(static_cast<std::uint32_t>(options.mailbox_size != 0 ? options.mailbox_size
+                                                                       : mailbox.bound()));
+    return;
+  }
+  QueueLane* lane = GetQueueLane();
+  if (lane == nullptr) {
+    lane = new QueueLane;
+    Cold().queue_lane.store(lane, std::memory_order_release);  // partner: GetQueueLane
+  }
+  lane->Open(generation_.load(std::memory_order_relaxed), std::move(queue),
+             static_cast<std::size_t>(mailbox.bound()));
+  mailbox_.OpenQueued();
+}
+
+bool ProcessRunner::RunInit(gen::Error& failure) {
+  gen::Status status;
+  const gen::Args args = init_ == nullptr ? gen::Args() : std::move(init_->args);
+  try {
+    status = behavior_->ProcessInit(Host(), args);
+  } catch (...) {
+    status = gen::Stop(PanicReason());
+  }
+  if (!status.stops() && !IsInitLate(init_.get())) started_ = ReportStarted();
+  if (started_) return true;
+  if (IsInitLate(init_.get())) [[unlikely]] {  // whatever it has made of that
+    const gen::ProcessBehavior& behavior = *behavior_;
+    const gen::Error error =
+        Descriptions::InitTimeoutError(Pid(), typeid(behavior), InitTimeoutOf(init_.get()));
+    status = gen::Stop(gen::Reason::Error(std::string(error.detail())));
+  }
+  failure = InitErrorOf(init_.get(), status.reason());
+  Finish(status.reason());
+  SetCurrentProcess(nullptr);
+  return false;
+}
+
+bool ProcessRunner::RunInitInline(gen::Error& failure) {
+  ProcessRunner* const parent = CurrentProcess();
+  SetCurrentProcess(this);
+  activity_.SetState(gen::ProcessState::kRunning);
+  const bool ready = RunInit(failure);
+  if (ready) {
+    // The child's first messages are for its own turns.
+    activity_.SetState(gen::ProcessState::kIdle);
+    if (!mailbox_.TryIdle(TakesMain())) dispatcher_->Schedule(*this);
+  }
+  SetCurrentProcess(parent);
+  return ready;
+}
+
+gen::Result<gen::PID> ProcessRunner::SpawnChild(const SpawnRequest& request) {
+  if (!IsInOwnTurn()) [[unlikely]]
+    return NotInOwnTurn("Spawn");
+  if (!request.announce) CheckMaySuspend("Spawn");
+  auto opened = rooms_.spawning.Open(request);
+  if (!opened) return std::move(opened.error());
+  auto& child = static_cast<ProcessRunner&>(**opened);
+  const gen::PID pid = child.Pid();
+  if (request.heir && heir_) {
+    std::vector<std::uint64_t> heirs{parent_id_.load(std::memory_order_relaxed)};
+    if (const ProcessCold* cold = ColdIfAny()) {
+      heirs.insert(heirs.end(), cold->further_heirs.begin(), cold->further_heirs.end());
+    }
+    child.Cold().further_heirs = std::move(heirs);
+  }
+  if (request.announce) {
+    child.dispatcher_->Schedule(child);
+    return pid;
+  }
+  if (child.dispatcher_ == dispatcher_ && HasStackForInit()) {
+    // Init runs here and now. Should it wait, this fiber waits with it, and this process too.
+    end_requests_.SetStartingChild(pid.id);
+    if (IsInterrupted()) (void)rooms_.exit_signals.Kill(pid);
+    gen::Error failure = gen::ErrProcessTerminated;
+    const bool ready = child.RunInitInline(failure);
+    end_requests_.SetStartingChild(0);
+    if (ready) return pid;
+    return failure;
+  }
+  const std::uint64_t id = NextUniqueId();
+  const gen::ProcessBehavior& behavior = *child.behavior_;
+  const std::type_info& behavior_type = typeid(behavior);  // the child may end at any time
+  child.GetInit().ref = id;
+  await_.Begin(id);
+  child.dispatcher_->Schedule(child);
+  core::Envelope* response = nullptr;
+  const auto timeout = request.options.init_timeout;
+  auto outcome =
+      Wait(id, timeout == gen::kInfinite ? 0 : core::DeadlineAfter(rooms_.clock.Now(), timeout),
+           response);
+  core::EnvelopePtr answer(response);
+  if (!outcome) {
+    (void)rooms_.exit_signals.Kill(pid);  // nobody will know of it
+    return std::move(outcome.error());
+  }
+  if (*outcome == core::AwaitOutcome::kExpired) {
+    // Its Init blocks its thread: it is ended when that is over.
+    gen::Error error = Descriptions::InitTimeoutError(pid, behavior_type, timeout);
+    (void)rooms_.exit_signals.Kill(pid);
+    return error;
+  }
+  if (auto* error = answer->ValueAs<gen::Error>()) return std::move(*error);
+  return pid;
+}
+
+}  // namespace ergon::node

@@ -1,0 +1,112 @@
+// Functions of a process that suspend it: Call, Sleep, Yield, AwaitEnd.
+#include <mutex>
+
+#include <fmt/core.h>
+
+#include <ergon/core/clock.h>
+#include <ergon/core/time/deadline.h>
+#include <ergon/node/delivery/addresses.h>
+#include <ergon/node/delivery/call_edges.h>
+#include <ergon/node/delivery/delivery.h>
+#include <ergon/node/diagnosis/descriptions.h>
+#include <ergon/node/diagnosis/wait_graph.h>
+#include <ergon/node/options/option_checks.h>
+#include <ergon/node/process/process.h>
+#include <ergon/node/slots/unique_id.h>
+
+namespace ergon::node {
+
+gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::EnvelopePtr request,
+                                                     std::chrono::nanoseconds timeout) {
+  if (!InOwnTurn()) [[unlikely]]
+    return NotInOwnTurn("Call");
+  CheckMaySuspend("Call");
+  if (to == Self()) {
+    return gen::Error(gen::ErrorCode::kDeadlock,
+                      fmt::format("{} would wait for itself ({})", to, request->type->Name()));
+  }
+  if (IsInterrupted()) return EndingError();
+  const std::uint64_t id = NextUniqueId();
+  const std::int64_t now = Now();
+  const std::int64_t deadline = timeout == gen::kInfinite ? 0 : core::DeadlineAfter(now, timeout);
+  request->from = Self().ToAddress();
+  request->ref = id;
+  request->deadline = deadline;
+  CallEdge& edge = GetCallEdge();
+  edge.Begin(id, to.id, request->type, now, rooms_.call_edges.TicketOf(to, *request));
+  MarkImportant(*request);
+  await_.Begin(id);
+  ++sends_;
+  const bool is_message = IsMessage(*request);  // or an inspection
+  core::Envelope* response = nullptr;
+  auto sent = rooms_.delivery.Deliver(to, request);
+  if (!sent) {
+    (void)await_.TakeOutcome(response);
+    edge.End();
+    return std::move(sent.error());
+  }
+  if (is_message) counts_.Sent();
+  if (!await_.HasOutcome() && edge.Sent(id)) rooms_.wait_graph.BreakDeadlock(*this);
+  auto outcome = Wait(id, deadline, response);
+  const bool begun = outcome && *outcome == core::AwaitOutcome::kExpiredBegun;
+  const bool expired = begun || (outcome && *outcome == core::AwaitOutcome::kExpired);
+  CallEdge::View call = expired ? edge.Read() : CallEdge::View();
+  call.begun = begun;
+  edge.End();
+  core::EnvelopePtr answer(response);
+  if (!outcome) return std::move(outcome.error());
+  if (expired) return rooms_.descriptions.TimeoutError(call);
+  return answer;
+}
+
+void Process::Yield() {
+  MustBeInOwnTurn("Yield");
+  CheckMaySuspend("Yield");
+  GiveWay();
+}
+
+bool Process::Sleep(std::chrono::nanoseconds duration) {
+  MustBeInOwnTurn("Sleep");
+  CheckMaySuspend("Sleep");
+  if (IsInterrupted()) return false;
+  if (duration <= std::chrono::nanoseconds::zero()) return true;
+  const std::uint64_t id = NextUniqueId();
+  await_.Begin(id);
+  core::Envelope* response = nullptr;
+  auto outcome = Wait(id, core::DeadlineAfter(Now(), duration), response);
+  const core::EnvelopePtr unexpected(response);
+  return outcome.has_value();
+}
+
+gen::Result<void> Process::AwaitEnd(gen::PID pid, std::chrono::nanoseconds timeout) {
+  CheckMaySuspend("AwaitEnd");
+  auto checked = CheckNotNegative("timeout", timeout);
+  if (!checked) return checked;
+  if (IsInterrupted()) return EndingError();
+  ProcessSlot* const other = rooms_.addresses.FindSlot(pid);
+  if (other == nullptr || !other->IsYetToEnd(pid)) return {};
+  const std::uint64_t id = NextUniqueId();
+  await_.Begin(id);
+  core::Envelope* response = nullptr;
+  ProcessCold& cold = other->Cold();
+  {
+    std::lock_guard lock(cold.lock);
+    if (!other->IsYetToEnd(pid)) {
+      (void)await_.TakeOutcome(response);
+      return {};
+    }
+    cold.waiting_processes.push_back({Self(), id});
+  }
+  auto outcome =
+      Wait(id, timeout == gen::kInfinite ? 0 : core::DeadlineAfter(Now(), timeout), response);
+  const core::EnvelopePtr answer(response);
+  if (outcome && *outcome != core::AwaitOutcome::kExpired) return {};
+  {
+    std::lock_guard lock(cold.lock);
+    std::erase_if(cold.waiting_processes, [id](const auto& waiting) { return waiting.id == id; });
+  }
+  if (!outcome) return std::move(outcome.error());
+  return gen::ErrTimeout;
+}
+
+}  // namespace ergon::node

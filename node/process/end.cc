@@ -1,0 +1,247 @@
+// How a process ends, and what becomes of what it leaves behind.
+#include <algorithm>
+#include <iterator>
+#include <mutex>
+#include <typeinfo>
+#include <utility>
+
+#include <ergon/gen/notices.h>
+#include <ergon/gen/status.h>
+#include <ergon/node/delivery/addresses.h>
+#include <ergon/node/delivery/delivery.h>
+#include <ergon/node/delivery/message_totals.h>
+#include <ergon/node/population/population.h>
+#include <ergon/node/process/runner.h>
+#include <ergon/node/relations/publishing.h>
+#include <ergon/node/relations/registry.h>
+#include <ergon/node/relations/relations.h>
+#include <ergon/node/time/periodic_sends.h>
+
+namespace ergon::node {
+namespace {
+
+gen::Error TerminatedError(const gen::Reason& reason) {
+  return gen::Error(gen::ErrorCode::kProcessTerminated, reason.ToString());
+}
+
+}  // namespace
+
+void ProcessRunner::Finish(const gen::Reason& reason) {
+  const gen::PID self = Pid();
+  const bool was_started = started_;
+  core::Envelope* const current = current_;
+  const bool current_open = IsOpenQuestion();
+  const bool holds_current = current != nullptr && routed_work_.IsCurrent();
+  activity_.SetState(gen::ProcessState::kTerminating);
+  activity_.NoteNoMessage();  // Terminate handles no message
+  if (was_started) {
+    try {
+      behavior_->ProcessTerminate(reason);
+    } catch (...) {
+      Lines().Error("Terminate threw: {}", PanicReason());
+    }
+  }
+  if (reason.IsFailure()) Lines().Debug("ended: {}", reason);
+  // Again: Terminate may have waited for something. Partner: IsYetToEnd.
+  activity_.SetState(gen::ProcessState::kTerminating, std::memory_order_seq_cst);
+
+  counts_.Check();
+  // From here on nobody can send to it, and its names are free for others.
+  std::vector<core::EnvelopePtr> waiting;
+  core::Mailbox::Rest rest = CloseMailbox(waiting);
+  if (ProcessCold* cold = ColdIfAny(); cold != nullptr && !cold->bequest.empty()) {
+    auto bequest = std::exchange(cold->bequest, {});
+    waiting.insert(waiting.begin(), std::make_move_iterator(bequest.begin()),
+                   std::make_move_iterator(bequest.end()));
+  }
+  if (rest.main != nullptr || rest.express != nullptr || !waiting.empty()) {
+    // For those who look at what was dropped.
+    ProcessCold& cold = Cold();
+    std::lock_guard lock(cold.lock);
+    const gen::ProcessBehavior& behavior = *behavior_;
+    cold.former_behavior = &typeid(behavior);
+    cold.former_generation = GenerationOf(self);
+  }
+  // A spawn that waits gets the failure as its error, not as an exit signal too.
+  if (!was_started && !announce_) (void)rooms_.relations.Unlink(*this, ParentPid());
+  // Closed first: nobody can give it a name after its names have been released.
+  const Relations::Farewell farewell = Relations::Close(*this);
+  ReleaseFeatures(reason);
+  // Partner: IsYetToEnd.
+  generation_.fetch_add(1, std::memory_order_seq_cst);
+  behavior_.reset();
+  environment_.reset();
+
+  // Notices first, answers afterwards: a caller that learns of the end finds the others informed.
+  gen::MessageInheritance inheritance{
+      .pid = self,
+      .reason = reason,
+      .messages = std::move(waiting),
+      .handled = routed_work_.Handled() + (pool() == nullptr ? 0 : pool()->Settled()),
+      .holds_current = holds_current,
+      .expired = Rare().routed_expired.Read()};
+  // The heir, or a parent, may end as soon as it knows: whoever watches both learns of this end first.
+  rooms_.relations.TellWatchers(farewell, reason);
+  DisposeRest(rest, self, inheritance);
+  if (heir_) {
+    auto message = core::MakeEnvelope<gen::MessageInheritance>(
+        static_cast<std::uint8_t>(gen::EnvelopeKind::kInheritance), core::Lane::kUrgent,
+        std::move(inheritance));
+    message->from = self.ToAddress();
+    if (!LeaveToHeir(message)) {
+      // The heirs are gone as well.
+      auto* left = message->ValueAs<gen::MessageInheritance>();
+      for (auto& envelope : left->messages) {
+        rooms_.delivery.Drop(std::move(envelope), self, gen::DropReason::kTerminated,
+                             TerminatedError(reason));
+      }
+    }
+  } else {
+    for (auto& envelope : inheritance.messages) {
+      rooms_.delivery.Drop(std::move(envelope), self, gen::DropReason::kTerminated,
+                           TerminatedError(reason));
+    }
+  }
+  rooms_.relations.TellLinks(farewell, self, ParentPid(), reason);
+  if (!was_started) ReportFailedInit(reason);
+
+  const gen::Error error = TerminatedError(reason);
+  if (current != nullptr) {
+    if (current_open) {
+      rooms_.delivery.RespondError(gen::PID::FromAddress(current->from), current->ref, error);
+    }
+    current_ = nullptr;
+    core::DisposeEnvelope(current);
+  }
+  if (ProcessCold* cold = ColdIfAny()) {
+    AnswerOpenRequests(*cold, error);
+    cold->awaited.Clear(rooms_.timers);
+  }
+  // What it had sent and handled stays in the node's counters.
+  if (counts_.sent() != 0) rooms_.totals.accepted.Add(counts_.sent());
+  if (counts_.handled() != 0) rooms_.totals.handled_by_ended.Add(counts_.handled());
+  counts_.Reset();
+  // From here on it is over for those who have not asked yet. Partner: IsYetToEnd.
+  activity_.SetState(gen::ProcessState::kStarting, std::memory_order_seq_cst);
+  rooms_.population.Ended(*this, *dispatcher_, self, reason);
+}
+
+// Names, aliases, events and periodic sends; `reason` is what subscribers are told.
+void ProcessRunner::ReleaseFeatures(const gen::Reason& reason) {
+  ProcessCold* cold = ColdIfAny();
+  if (cold == nullptr) return;
+  const gen::PID self = Pid();
+  std::vector<gen::Atom> events;
+  std::vector<ProcessCold::EventSubscription> subscriptions;
+  bool periodic_sends = false;
+  {
+    std::lock_guard lock(cold->lock);
+    rooms_.registry.Release(self, *cold);
+    cold->fallback = {};
+    cold->overflow = gen::Overflow::kReject;
+    cold->mailbox = {};
+    cold->stash_limit = 0;
+    events.swap(cold->events);
+    subscriptions.swap(cold->subscriptions);
+    periodic_sends = std::exchange(cold->periodic_sends, false);
+  }
+  if (periodic_sends) rooms_.periodic_sends.EndThoseOf(self);
+  for (const auto& subscription : subscriptions) {
+    rooms_.publishing.EndSubscription(subscription, self);
+  }
+  for (const gen::Atom event : events) rooms_.publishing.End(event, self, reason);
+}
+
+void ProcessRunner::AnswerOpenRequests(ProcessCold& cold, const gen::Error& error) {
+  const auto requests = std::exchange(cold.open_requests, {});
+  cold.open_requests_limit = ProcessCold::kOpenRequestsLimit;
+  std::vector<const std::pair<const gen::Ref, ProcessCold::OpenRequest>*> in_order;
+  in_order.reserve(requests.size());
+  for (const auto& request : requests) in_order.push_back(&request);
+  std::sort(in_order.begin(), in_order.end(), [](const auto* left, const auto* right) {
+    return left->second.order < right->second.order;
+  });
+  for (const auto* request : in_order) {
+    rooms_.delivery.RespondError(request->second.from, request->first.id, error);
+  }
+}
+
+void ProcessRunner::DisposeRest(core::Mailbox::Rest& rest, gen::PID self,
+                                gen::MessageInheritance& inheritance) {
+  const auto generation = GenerationOf(self);
+  while (rest.main != nullptr) {
+    core::EnvelopePtr envelope(rest.main);
+    rest.main = rest.main->next;
+    const auto kind = KindOf(*envelope);
+    if (kind == gen::EnvelopeKind::kStopAfterThis) continue;
+    if (envelope->generation != generation) {
+      DisposeLate(std::move(envelope));
+    } else {
+      inheritance.messages.push_back(std::move(envelope));
+    }
+  }
+  while (rest.express != nullptr) {
+    core::EnvelopePtr envelope(rest.express);
+    rest.express = rest.express->next;
+    // Of a worker that has ended just before.
+    if (KindOf(*envelope) == gen::EnvelopeKind::kInheritance && heir_) {
+      auto* left = envelope->ValueAs<gen::MessageInheritance>();
+      left->indirect = true;
+      left->late = false;  // it is counted where it was on its way to
+      if (LeaveToHeir(envelope)) continue;
+    }
+    if (IsExpressMessage(*envelope)) NoteExpressGone();
+    rooms_.delivery.Drop(std::move(envelope), self, gen::DropReason::kTerminated,
+                         TerminatedError(inheritance.reason));
+  }
+}
+
+bool ProcessRunner::LeaveToHeir(core::EnvelopePtr& inheritance) {
+  if (rooms_.delivery.Deliver(ParentPid(), inheritance)) return true;
+  const ProcessCold* cold = ColdIfAny();
+  if (cold == nullptr) return false;
+  inheritance->ValueAs<gen::MessageInheritance>()->indirect = true;
+  return std::any_of(cold->further_heirs.begin(), cold->further_heirs.end(), [&](std::uint64_t id) {
+    return rooms_.delivery.Deliver(rooms_.addresses.PidOf(id), inheritance).has_value();
+  });
+}
+
+void ProcessRunner::DisposeLate(core::EnvelopePtr envelope) {
+  if (ReturnToPool(envelope)) return;
+  const gen::PID to = rooms_.addresses.PidIn(*this, envelope->generation);
+  rooms_.delivery.Drop(std::move(envelope), to, gen::DropReason::kUnknown, gen::ErrProcessUnknown);
+}
+
+bool ProcessRunner::ReturnToPool(core::EnvelopePtr& envelope) {
+  if (!IsRouted(*envelope) || IsRequest(*envelope)) return false;
+  const gen::PID pid = rooms_.addresses.PidOf(envelope->ref);
+  const ProcessSlot* pool = rooms_.addresses.Find(pid);
+  PoolSlot* slot = pool == nullptr ? nullptr : pool->pool();
+  if (slot == nullptr) return false;
+  gen::MessageInheritance inheritance;
+  inheritance.late = true;
+  inheritance.messages.push_back(std::move(envelope));
+  auto message = core::MakeEnvelope<gen::MessageInheritance>(
+      static_cast<std::uint8_t>(gen::EnvelopeKind::kInheritance), core::Lane::kUrgent,
+      std::move(inheritance));
+  slot->late.fetch_add(1, std::memory_order_release);  // partner: ReturningMessages
+  if (rooms_.delivery.Deliver(pid, message)) return true;
+  slot->late.fetch_sub(1, std::memory_order_relaxed);
+  envelope = std::move(message->ValueAs<gen::MessageInheritance>()->messages.front());
+  return false;
+}
+
+core::Mailbox::Rest ProcessRunner::CloseMailbox(std::vector<core::EnvelopePtr>& waiting) {
+  waiting = TakeStash();
+  core::Mailbox::Rest rest = mailbox_.Close();
+  if (has_queue_) {
+    // After the mailbox was closed: whoever pushes from now on finds the lane closed.
+    for (auto& envelope : GetQueueLane()->Close(mailbox_)) {
+      waiting.push_back(std::move(envelope));
+    }
+    has_queue_ = false;
+  }
+  return rest;
+}
+
+}  // namespace ergon::node

@@ -1,0 +1,35 @@
+// What a process has to know until its Init is done.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include <ergon/gen/args.h>
+#include <ergon/gen/error.h>
+#include <ergon/gen/process_options.h>
+#include <ergon/gen/reason.h>
+
+namespace ergon::node {
+
+struct InitRequest {
+  gen::Args args;
+  std::uint64_t ref = 0;  // the parent waits for the outcome; 0: not so
+  std::chrono::nanoseconds timeout = gen::kDefaultInitTimeout;
+  bool late = false;  // its time was up: it is killed
+};
+
+// Of a process with this request; null: nothing special.
+[[nodiscard]] inline std::chrono::nanoseconds InitTimeoutOf(const InitRequest* init) noexcept {
+  return init == nullptr ? gen::kDefaultInitTimeout : init->timeout;
+}
+[[nodiscard]] inline bool IsInitLate(const InitRequest* init) noexcept {
+  return init != nullptr && init->late;
+}
+// What its parent is told when its Init has failed.
+[[nodiscard]] inline gen::Error InitErrorOf(const InitRequest* init, const gen::Reason& reason) {
+  return gen::Error(
+      IsInitLate(init) ? gen::ErrorCode::kTimeout : gen::ErrorCode::kProcessTerminated,
+      reason.ToString());
+}
+
+}  // namespace ergon::node

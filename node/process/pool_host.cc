@@ -1,0 +1,155 @@
+// What behaviours do with envelopes, and what pools do with their address.
+#include <algorithm>
+
+#include <ergon/node/delivery/addresses.h>
+#include <ergon/node/delivery/delivery.h>
+#include <ergon/node/delivery/request_claims.h>
+#include <ergon/node/delivery/ticks.h>
+#include <ergon/node/process/process.h>
+#include <ergon/node/relations/exit_signals.h>
+
+namespace ergon::node {
+
+core::EnvelopePtr Process::Detach(core::Envelope& envelope) {
+  if (IsTick(envelope)) rooms_.ticks.WaitsAgain(envelope);
+  return TakeOver(envelope);
+}
+
+bool Process::Begin(const core::Envelope& request) {
+  return request.deadline == 0 || rooms_.request_claims.Begin(request);
+}
+
+gen::Result<void> Process::Forward(gen::PID to, core::EnvelopePtr& envelope, bool routed) {
+  ++sends_;
+  if (routed) {
+    MarkRouted(*envelope, Self().id);
+  } else {
+    UnmarkRouted(*envelope);
+  }
+  const bool is_message = IsMessage(*envelope);
+  auto sent = rooms_.delivery.Deliver(to, envelope);
+  if (sent && is_message) Hold(-1);
+  // A pool that is a worker of another: to that it has handled the message.
+  if (sent && routed && routed_work_.duty() == gen::WorkerDuty::kReport) {
+    ReportProgress();
+  }
+  return sent;
+}
+
+gen::Result<void> Process::ForwardMakingRoom(gen::PID worker, core::EnvelopePtr& envelope) {
+  ++sends_;
+  MarkRouted(*envelope, Self().id);
+  const bool is_message = IsMessage(*envelope);
+  auto sent = rooms_.delivery.DeliverMakingRoom(worker, envelope);
+  if (sent && is_message) Hold(-1);
+  return sent;
+}
+
+void Process::Adopt(core::Envelope& envelope) {
+  if (!IsMessage(envelope)) return;
+  counts_.Sent();
+  Hold(1);
+}
+
+void Process::Drop(core::EnvelopePtr envelope, gen::DropReason reason, const gen::Error& error) {
+  if (IsMessage(*envelope)) Hold(-1);
+  rooms_.delivery.Drop(std::move(envelope), Self(), reason, error);
+}
+
+bool Process::Bequeath(core::EnvelopePtr& envelope) {
+  if (!heir_) return false;
+  if (IsMessage(*envelope)) Hold(-1);
+  Cold().bequest.push_back(std::move(envelope));
+  return true;
+}
+
+gen::Result<void> Process::StopAfterQueue(gen::PID pid, const gen::Reason& reason) {
+  return rooms_.exit_signals.StopAfterQueue(pid, reason);
+}
+
+gen::Result<void> Process::Kill(gen::PID pid) { return rooms_.exit_signals.Kill(pid); }
+
+void Process::SetSettled(std::uint64_t settled, std::uint64_t never_given) {
+  PoolSlot& slot = GetPoolSlot();
+  slot.settled.store(settled, std::memory_order_relaxed);
+  const bool told = slot.never_given.load(std::memory_order_relaxed) == never_given;
+  slot.never_given.store(never_given, std::memory_order_relaxed);
+  // The outer pool need not wait for what was given to nobody.
+  if (!told && routed_work_.duty() == gen::WorkerDuty::kReport) ReportProgress();
+}
+
+bool Process::TryRedirectMain() {
+  if (!mailbox_.TryRedirect()) return false;
+  // Release: what the pool has forwarded before comes before what senders forward from now on.
+  // Partner: Delivery::Route. Those who come too early leave their message here.
+  GetPoolSlot().open.store(true, std::memory_order_release);
+  return true;
+}
+
+void Process::SetDuty(gen::PID worker, gen::WorkerDuty duty) {
+  if (ProcessSlot* slot = rooms_.addresses.Find(worker)) slot->routed_work().SetDuty(duty);
+}
+
+gen::WorkerProgress Process::Progress(gen::PID worker) const {
+  return rooms_.delivery.ProgressOf(worker);
+}
+
+void Process::SetPoolMakesRoom(bool makes_room) {
+  GetPoolSlot().makes_room.store(makes_room, std::memory_order_relaxed);
+}
+
+void Process::EndShortage() { GetPoolSlot().shortage.store(false, std::memory_order_relaxed); }
+
+void Process::SetSenderRules(const gen::SenderRules& rules) {
+  PoolSlot& slot = GetPoolSlot();
+  slot.choice.store(rules.choice, std::memory_order_relaxed);
+  slot.seed.store(rules.seed, std::memory_order_relaxed);
+  slot.admission_limit.store(rules.admission_limit.count(), std::memory_order_relaxed);
+  // Relaxed: senders come here by the redirection of the Main lane, which follows.
+  slot.has_rules.store(
+      rules.choice != gen::SenderChoice::kRotation || rules.admission_limit.count() != 0,
+      std::memory_order_relaxed);
+}
+
+std::uint64_t Process::FirstChoice() const {
+  return rooms_.delivery.FirstChoice(*pool_.load(std::memory_order_relaxed));
+}
+
+std::uint64_t Process::OverloadedCount() const {
+  const PoolSlot* slot = pool_.load(std::memory_order_relaxed);
+  return slot == nullptr ? 0 : slot->overloaded.load(std::memory_order_relaxed);
+}
+
+void Process::NoteShortage() { rooms_.delivery.NoteShortage(GetPoolSlot(), Self()); }
+
+std::uint64_t Process::OverflowedCount() const {
+  const PoolSlot* slot = pool_.load(std::memory_order_relaxed);
+  return slot == nullptr ? 0 : slot->overflowed.load(std::memory_order_relaxed);
+}
+
+bool Process::TryCloseMain(std::chrono::nanoseconds retry_after) {
+  GetPoolSlot().retry_after.store(retry_after.count(), std::memory_order_relaxed);
+  return mailbox_.IsRedirected() || mailbox_.TryRedirect();
+}
+
+void Process::AcceptMain() {
+  // Relaxed: a sender that meets a worker that is published later sees it with that (Rotation).
+  GetPoolSlot().open.store(false, std::memory_order_relaxed);
+  if (mailbox_.IsRedirected()) mailbox_.AcceptMain();
+}
+
+std::uint64_t Process::ReturningMessages() {
+  // Acquire; partner: ReturnToPool. Not below 0, whatever a former pool in this slot has left.
+  const std::int64_t late = GetPoolSlot().late.load(std::memory_order_acquire);
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(late, 0));
+}
+
+bool Process::TryRefuseMain() {
+  PoolSlot& pool = GetPoolSlot();
+  pool.refuses.store(true, std::memory_order_seq_cst);
+  if (mailbox_.IsRedirected() || mailbox_.TryRedirect()) return true;
+  pool.refuses.store(false, std::memory_order_relaxed);
+  return false;
+}
+
+}  // namespace ergon::node

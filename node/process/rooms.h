@@ -1,0 +1,82 @@
+// The rooms of a node, as its processes see them.
+#pragma once
+
+#include <memory>
+
+namespace ergon::core {
+class Clock;
+class Dispatcher;
+class TimerQueue;
+}  // namespace ergon::core
+
+namespace ergon::gen {
+class Node;
+}  // namespace ergon::gen
+
+namespace ergon::node {
+
+class Addresses;
+class BlockingThreads;
+class CallEdges;
+class DedicatedDispatchers;
+class DelayedSends;
+class Delivery;
+class Descriptions;
+class Drops;
+class ExitSignals;
+class ForkGuard;
+class Inheritance;
+class IoThread;
+class NodeLog;
+class PeriodicSends;
+class Population;
+class Publishing;
+class Registry;
+class Relations;
+class RequestClaims;
+class Spawning;
+class Ticks;
+class WaitGraph;
+class WithdrawnRequests;
+struct MessageTotals;
+
+// All of it outlives the processes.
+struct Rooms {
+  // delivery
+  Addresses& addresses;
+  Delivery& delivery;
+  CallEdges& call_edges;
+  RequestClaims& request_claims;
+  WithdrawnRequests& withdrawn;
+  Drops& drops;
+  MessageTotals& totals;
+  Ticks& ticks;
+  // relations
+  Relations& relations;
+  ExitSignals& exit_signals;
+  Registry& registry;
+  Publishing& publishing;
+  // time
+  core::TimerQueue& timers;
+  const core::Clock& clock;
+  bool has_own_clock;  // NodeOptions::clock
+  DelayedSends& delayed_sends;
+  PeriodicSends& periodic_sends;
+  // diagnosis
+  WaitGraph& wait_graph;
+  Descriptions& descriptions;
+  NodeLog& log;
+  // population
+  Population& population;
+  Spawning& spawning;
+  Inheritance& inheritance;
+  core::Dispatcher& dispatcher;  // of all processes that are not detached
+  DedicatedDispatchers& dedicated_dispatchers;
+  BlockingThreads& blocking_threads;
+  const ForkGuard& fork_guard;
+  // The node's I/O; null with a clock of its own.
+  const std::unique_ptr<IoThread>& io;
+  gen::Node& node;
+};
+
+}  // namespace ergon::node

@@ -1,0 +1,36 @@
+#include <ergon/node/process/runner.h>
+
+#include <mutex>
+
+#include <fmt/core.h>
+
+#include <ergon/node/delivery/addresses.h>
+#include <ergon/node/diagnosis/node_log.h>
+
+namespace ergon::node {
+
+gen::PID ProcessRunner::Pid() const { return rooms_.addresses.PidOf(Id()); }
+
+gen::PID ProcessRunner::ParentPid() const { return rooms_.addresses.PidOf(parent_id()); }
+
+gen::Atom ProcessRunner::RegisteredName() const {
+  ProcessCold* cold = ColdIfAny();
+  if (cold == nullptr) return {};
+  std::lock_guard lock(cold->lock);
+  return cold->name;
+}
+
+gen::LogLevel ProcessRunner::Level() const {
+  const std::uint8_t level = log_level_.load(std::memory_order_relaxed);
+  return level == kNodeLogLevel ? rooms_.log.Level() : static_cast<gen::LogLevel>(level);
+}
+
+void ProcessRunner::Write(gen::LogLevel level, std::string_view text) {
+  const gen::Atom name = RegisteredName();
+  const std::string behavior = behavior_ ? behavior_->BehaviorName() : std::string("ended");
+  rooms_.log.WriteLine(level, name.empty()
+                                  ? fmt::format("{} {}: {}", Pid(), behavior, text)
+                                  : fmt::format("{} '{}' {}: {}", Pid(), name, behavior, text));
+}
+
+}  // namespace ergon::node

@@ -1,0 +1,250 @@
+// What runs a process: its beginning, its turns, its waits, its end.
+//
+// All of it belongs to the one with the right to run the process, unless it says otherwise.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ergon/core/dispatcher.h>
+#include <ergon/core/turns/fiber.h>
+#include <ergon/gen/blocking.h>
+#include <ergon/gen/log.h>
+#include <ergon/gen/mutex.h>
+#include <ergon/gen/notices.h>
+#include <ergon/gen/process_host.h>
+#include <ergon/node/delivery/envelope_marks.h>
+#include <ergon/node/population/spawn_request.h>
+#include <ergon/node/process/current_process.h>
+#include <ergon/node/process/init_request.h>
+#include <ergon/node/process/rooms.h>
+#include <ergon/node/process/turn_budget.h>
+#include <ergon/node/slots/slot.h>
+
+namespace ergon::core {
+class SignalText;
+}  // namespace ergon::core
+
+namespace ergon::node {
+
+class ProcessRunner : public ProcessSlot, protected gen::LogSink {
+ public:
+  // A core::OverflowReport: names the process whose turn runs on this thread.
+  static void ReportOverflow(core::SignalText& text, std::size_t stack_bytes);
+  // What gen::Blocking calls.
+  static const gen::BlockingRuntime& BlockingCalls();
+
+  // Any thread.
+  [[nodiscard]] gen::PID Pid() const;
+  [[nodiscard]] gen::PID ParentPid() const;
+  [[nodiscard]] gen::Atom RegisteredName() const;
+  // Its PID, behaviour and the type of what it handles, for people. In its own turns.
+  [[nodiscard]] std::string InHandler() const;
+  // Its log. Any thread.
+  [[nodiscard]] gen::Log Lines() { return gen::Log(*this); }
+  // The process is of this node. Any thread.
+  [[nodiscard]] bool IsOf(const gen::Node& node) const noexcept { return &rooms_.node == &node; }
+
+  // -- core::Schedulable --
+  core::TurnEnd RunTurn() override;
+
+  // -- ProcessSlot --
+  gen::Result<void> Open(const SpawnRequest& request,
+                         std::unique_ptr<gen::ProcessBehavior> behavior) override;
+  void Abandon() override;
+  void AnswerAfterInit(std::uint64_t id) override { GetInit().ref = id; }
+
+  // -- waiting, also for AsyncOperation --
+
+  // What ends a wait before its outcome is there, besides its time-out.
+  enum class Interruption : std::uint8_t {
+    kSignals,       // those that end the process
+    kSignalsStops,  // being asked to stop, too
+    kNothing,
+  };
+  void BeginWait(std::uint64_t id) noexcept { await_.Begin(id); }
+  // Waits for the outcome of what has begun. `deadline` in Clock ns; 0: none.
+  gen::Result<core::AwaitOutcome> Wait(std::uint64_t id, std::int64_t deadline,
+                                       core::Envelope*& response,
+                                       Interruption interruption = Interruption::kSignals) {
+    interruption_ = interruption;
+    if (!started_) [[unlikely]]
+      return WaitInInit(id, deadline, response);
+    return WaitOnce(id, deadline, response);
+  }
+  // Throws std::logic_error if a gen::Mutex is held.
+  void CheckMaySuspend(const char* function) const {
+    if (gen::detail::HeldMutexes() != 0) [[unlikely]]
+      throw std::logic_error(HeldMutexText(function));
+  }
+  [[nodiscard]] const Rooms& rooms() const noexcept { return rooms_; }
+
+ protected:
+  ProcessRunner(const Rooms& rooms, std::uint32_t index) : ProcessSlot(index), rooms_(rooms) {}
+  ~ProcessRunner() = default;
+
+  // The same process as its behaviour sees it.
+  [[nodiscard]] virtual gen::ProcessHost& Host() noexcept = 0;
+
+  // -- for the functions of gen::Process --
+  gen::Result<gen::PID> SpawnChild(const SpawnRequest& request);
+  [[nodiscard]] bool IsInOwnTurn() const noexcept { return IsCurrentProcess(this); }
+  // kNotAllowed, with the name of the function that was called outside of this process's turns.
+  [[nodiscard, gnu::cold]] gen::Error NotInOwnTurn(const char* function) const;
+  // The same for functions that have no error to return: ends the program.
+  void MustBeInOwnTurn(const char* function) const {
+    if (!IsInOwnTurn()) [[unlikely]]
+      EndForMisuse(function);
+  }
+  // Before it is sent.
+  void MarkImportant(core::Envelope& envelope) const noexcept {
+    if (important_delivery_) [[unlikely]]
+      envelope.flags |= core::Envelope::kFlagImportant;
+  }
+  // After a message was sent: gives way if it should.
+  void MaybeYield() {
+    if (!yield_on_send_ || sends_ <= kMaxSendsPerTurn) return;
+    if (gen::detail::HeldMutexes() == 0) GiveWay();
+  }
+  void GiveWay();
+  // A signal that ends the process is there.
+  [[nodiscard]] bool IsInterrupted();
+  [[nodiscard]] static gen::Error EndingError();
+  // The envelope being handled waits for an answer that was not sent yet.
+  [[nodiscard]] bool IsOpenQuestion() const noexcept;
+  void NoteOpenRequest(const core::Envelope& envelope);
+  // Takes an envelope out of the mailbox's hands; a tick that is put aside does not keep the next one from
+  // coming.
+  [[nodiscard]] core::EnvelopePtr TakeOver(core::Envelope& envelope);
+  // The behaviour has got hold of so many messages, or has let go of them.
+  void Hold(std::int64_t messages);
+  // So many of the behaviour's own envelopes wait in the Main lane, or do so no more. Release: before the
+  // mailbox shows that it has them.
+  void CountOwnInMain(std::int64_t envelopes);
+  [[nodiscard]] std::vector<core::EnvelopePtr> TakeStash();
+  void ReportProgress();
+
+  const Rooms& rooms_;
+  std::uint32_t sends_ = 0;            // in this turn
+  core::Envelope* current_ = nullptr;  // being handled; null when it was detached
+  bool answered_ = false;              // current_ is a request and has its response
+  bool hold_main_ = false;
+  bool has_queue_ = false;     // Main is kept in the queue lane
+  bool heir_ = false;          // the parent inherits
+  bool others_begin_ = false;  // with requests of the Main lane
+  bool important_delivery_ = false;
+  gen::MessagePriority send_priority_ = gen::MessagePriority::kNormal;
+
+ private:
+  // A turn ends after the handler that has made it exceed so many sends: a producer that goes on
+  // would fill the caches with messages before their consumer gets a turn.
+  static constexpr std::uint32_t kMaxSendsPerTurn = 64;
+
+  // -- beginning.cc --
+  [[nodiscard]] InitRequest& GetInit();
+  static gen::Result<std::unique_ptr<gen::MailboxQueue>> MakeQueue(const gen::Mailbox& mailbox);
+  void OpenMailbox(const gen::ProcessOptions& options, std::unique_ptr<gen::MailboxQueue> queue);
+  // Runs Init, on whatever stack this is; false when the process has ended, and `failure` is what its
+  // parent is told.
+  bool RunInit(gen::Error& failure);
+  // Runs Init inside the parent's turn, and leaves the process scheduled or idle.
+  bool RunInitInline(gen::Error& failure);
+  // False: whoever has spawned it has not waited so long.
+  [[nodiscard]] bool ReportStarted();
+  void ReportFailedInit(const gen::Reason& reason);
+
+  // -- turn.cc --
+  core::TurnEnd RunMessages();
+  [[nodiscard]] bool TakesMain() const;
+  [[nodiscard]] core::Envelope* NextEnvelope();
+  [[nodiscard]] core::Envelope* NextInQueue();
+  void HandleEnvelope(core::Envelope& envelope);
+  void HandleInheritance(core::Envelope& envelope);
+  void HandleExit(core::Envelope& envelope);
+  bool HandleDown(core::Envelope& envelope);
+  bool HandleMessage(core::Envelope& envelope);  // false: its timer was cancelled
+  bool HandleRequest(core::Envelope& envelope);  // false: it has expired
+  // A request, or an inspection. False: its caller was told, or is told now, that its time is up.
+  [[nodiscard]] bool MayBegin(const core::Envelope& request);
+  void SetSuspended(core::Envelope& envelope);
+  void TakeOverRequest(const core::Envelope& notice);
+  void DoDuty(gen::WorkerDuty duty, std::int64_t began);
+  void NoteStatus(const gen::Status& status);
+  // These two: an exception becomes the reason to end.
+  void GiveToBehavior(core::Envelope& envelope);
+  void AskToStop(const gen::Reason& reason);
+  void NoteThrown();                              // inside of a catch (...)
+  [[nodiscard]] gen::Reason PanicReason() const;  // too
+  void CountGiven() noexcept;
+  void CountExpired();
+  std::int64_t NoteTime();  // the coarse one, once in a turn and after each wait
+  [[nodiscard]] bool IsKilled() const noexcept {
+    return end_requests_.IsKilled(generation_.load(std::memory_order_relaxed));
+  }
+  [[nodiscard]] bool IsAskedToStop() const noexcept {
+    return end_requests_.IsAskedToStop(generation_.load(std::memory_order_relaxed));
+  }
+  [[nodiscard]] bool MustEnd() const noexcept { return ending_ || IsKilled(); }
+
+  // -- wait.cc --
+  gen::Result<core::AwaitOutcome> WaitOnce(std::uint64_t id, std::int64_t deadline,
+                                           core::Envelope*& response);
+  // The process is killed when the time of its Init is up.
+  gen::Result<core::AwaitOutcome> WaitInInit(std::uint64_t id, std::int64_t deadline,
+                                             core::Envelope*& response);
+  // With the right to run: true when the parked fiber has to be resumed, false when the right was
+  // given up.
+  bool SettleParked();
+  static void ParkHook(void* context, core::Fiber& fiber);
+  static void YieldHook(void* context, core::Fiber& fiber);
+  static void ExpireWaitOf(void* context, std::uint64_t id);
+  static void ExpireInit(void* context, std::uint64_t id);
+
+  // -- blocking.cc --
+  bool BeginBlocking() noexcept;
+  void EndBlocking() noexcept;
+  static void LendHook(void* context, core::Fiber& fiber);
+  static void ReturnHook(void* context, core::Fiber& fiber);
+
+  // -- end.cc --
+  void Finish(const gen::Reason& reason);
+  // Nobody can send any more. What is stashed, and what a queue of its own holds, goes to `waiting`.
+  core::Mailbox::Rest CloseMailbox(std::vector<core::EnvelopePtr>& waiting);
+  void ReleaseFeatures(const gen::Reason& reason);
+  // Sorts what a closed mailbox still held: what can be inherited, and what is dropped.
+  void DisposeRest(core::Mailbox::Rest& rest, gen::PID self, gen::MessageInheritance& inheritance);
+  // What a sender had on its way when the slot's former process ended: back to its pool, or dropped.
+  void DisposeLate(core::EnvelopePtr envelope);
+  [[nodiscard]] bool ReturnToPool(core::EnvelopePtr& envelope);
+  // To the nearest heir that lives; false: there is none.
+  bool LeaveToHeir(core::EnvelopePtr& inheritance);
+  void AnswerOpenRequests(ProcessCold& cold, const gen::Error& error);
+
+  // -- misuse.cc --
+  [[noreturn, gnu::cold]] void EndForMisuse(const char* function) const;
+  [[nodiscard, gnu::cold]] std::string HeldMutexText(const char* function) const;
+
+  // -- gen::LogSink: any thread --
+  [[nodiscard]] gen::LogLevel Level() const override;
+  void Write(gen::LogLevel level, std::string_view text) override;
+
+  core::Fiber* parked_ = nullptr;
+  std::unique_ptr<const gen::Reason> end_reason_;  // null: normal
+  std::unique_ptr<InitRequest> init_;              // until Init is done; null: nothing special
+  bool started_ = false;                           // Init has succeeded
+  bool ending_ = false;                            // end_reason_ is set
+  bool current_failed_ = false;                    // its handler threw
+  bool yield_on_send_ = false;
+  bool yielded_ = false;     // parked_ waits for its next turn, for nothing else
+  bool announce_ = false;    // the parent gets MessageStarted
+  bool has_waited_ = false;  // since the time was noted
+  Interruption interruption_ = Interruption::kSignals;
+  TurnPace pace_;
+};
+
+}  // namespace ergon::node

@@ -1,0 +1,84 @@
+// Messages that a process puts aside.
+#include <algorithm>
+#include <stdexcept>
+
+#include <ergon/node/delivery/delivery.h>
+#include <ergon/node/process/process.h>
+
+namespace ergon::node {
+
+bool Process::Stash(core::Envelope& envelope) {
+  MustBeInOwnTurn("Stash");
+  if (current_ != &envelope || !IsMessage(envelope) || answered_) {
+    throw std::logic_error(
+        "Stash: only the message being handled, and not answered, can be stashed");
+  }
+  ProcessCold& cold = Cold();
+  core::EnvelopePtr message = TakeOver(envelope);
+  if (cold.stash_limit != 0 && cold.stash.size() >= cold.stash_limit) {
+    rooms_.delivery.CountOverflow(*this, Parent(), *message);
+    if (IsRouted(*message)) cold.counts.routed_unstashed.Add();
+    Drop(std::move(message), gen::DropReason::kMailboxFull,
+         gen::Error(gen::ErrorCode::kProcessMailboxFull, "its stash is full"));
+    return false;
+  }
+  cold.stash.push_back(std::move(message));
+  return true;
+}
+
+std::size_t Process::UnstashAll() {
+  MustBeInOwnTurn("UnstashAll");
+  std::vector<core::EnvelopePtr> stash = TakeStash();
+  const std::size_t count = stash.size();
+  if (count == 0) return 0;
+  if (has_queue_) {
+    // It knows messages only.
+    const auto own = std::stable_partition(
+        stash.begin(), stash.end(),
+        [](const core::EnvelopePtr& envelope) { return IsMessage(*envelope); });
+    for (auto envelope = own; envelope != stash.end(); ++envelope) WaitInLine(std::move(*envelope));
+    stash.erase(own, stash.end());
+  }
+  for (auto& envelope : stash) envelope->lane = core::Lane::kMain;
+  if (has_queue_) {
+    GetQueueLane()->Return(std::move(stash), mailbox_);
+    return count;
+  }
+  CountOwnInMain(std::count_if(stash.begin(), stash.end(), [](const core::EnvelopePtr& envelope) {
+    return !IsMessage(*envelope);
+  }));
+  for (std::size_t i = 1; i < count; ++i) stash[i - 1]->next = stash[i].get();
+  core::Envelope* const first = stash.front().get();
+  core::Envelope* const last = stash.back().get();
+  for (auto& envelope : stash) (void)envelope.release();
+  mailbox_.ReturnToMain(first, last, static_cast<std::uint32_t>(count));
+  return count;
+}
+
+void Process::MakeOwn(core::Envelope& envelope) const {
+  envelope.kind = static_cast<std::uint8_t>(gen::EnvelopeKind::kOwnTimer);
+  envelope.from = Self().ToAddress();
+  envelope.generation = generation_.load(std::memory_order_relaxed);
+}
+
+void Process::PutAside(core::EnvelopePtr envelope) {
+  MakeOwn(*envelope);
+  Cold().stash.push_back(std::move(envelope));
+}
+
+void Process::WaitInLine(core::EnvelopePtr envelope) {
+  MakeOwn(*envelope);
+  // Inside of a turn: the mailbox is open, and will be looked at.
+  core::PushOutcome outcome;
+  if (has_queue_) {
+    envelope->lane = core::Lane::kUrgent;
+    outcome = mailbox_.Push(envelope.get());
+  } else {
+    CountOwnInMain(1);
+    envelope->lane = core::Lane::kMain;
+    outcome = mailbox_.PushBeyondBound(envelope.get());
+  }
+  if (outcome == core::PushOutcome::kPushed) (void)envelope.release();
+}
+
+}  // namespace ergon::node

@@ -1,0 +1,65 @@
+// What a process does now, for those who look at it from outside: inspection, time-outs, the watchdog.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include <ergon/core/messages/envelope.h>
+#include <ergon/gen/process_info.h>
+
+namespace ergon::node {
+
+// Written by the one with the right to run the process, read by any thread.
+class Activity {
+ public:
+  // Of a reading of the clock, in milliseconds modulo 2^32: for differences of up to 49 days.
+  [[nodiscard]] static std::uint32_t Milliseconds(std::int64_t time) noexcept {
+    return static_cast<std::uint32_t>(static_cast<std::uint64_t>(time) / 1'000'000);
+  }
+
+  [[nodiscard]] gen::ProcessState state() const noexcept {
+    return static_cast<gen::ProcessState>(state_.load(std::memory_order_acquire));
+  }
+  // It handles a message, or is suspended in a handler.
+  [[nodiscard]] bool IsInHandler() const noexcept {
+    return state() == gen::ProcessState::kRunning || state() == gen::ProcessState::kWaiting;
+  }
+  // Of what it handles, or handled last; null: a signal, or Init.
+  [[nodiscard]] const core::TypeDescriptor* type() const noexcept {
+    return type_.load(std::memory_order_relaxed);
+  }
+  // It handles, or handled last, the request with this id.
+  [[nodiscard]] bool IsWith(std::uint64_t request) const noexcept {
+    return ref_.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(request);
+  }
+  // Since when, in Milliseconds of the coarse clock.
+  [[nodiscard]] std::uint32_t since() const noexcept {
+    return since_.load(std::memory_order_relaxed);
+  }
+
+  void SetState(gen::ProcessState state,
+                std::memory_order order = std::memory_order_relaxed) noexcept {
+    state_.store(static_cast<std::uint8_t>(state), order);
+  }
+  // Sequentially consistent; see ProcessSlot::IsYetToEnd.
+  [[nodiscard]] bool IsTerminating() const noexcept {
+    return state_.load(std::memory_order_seq_cst) ==
+           static_cast<std::uint8_t>(gen::ProcessState::kTerminating);
+  }
+  void NoteHandling(const core::Envelope& envelope) noexcept {
+    ref_.store(static_cast<std::uint32_t>(envelope.ref), std::memory_order_relaxed);
+    type_.store(envelope.type, std::memory_order_relaxed);
+  }
+  void NoteNoMessage() noexcept { type_.store(nullptr, std::memory_order_relaxed); }
+  void NoteTime(std::int64_t now) noexcept {
+    since_.store(Milliseconds(now), std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<const core::TypeDescriptor*> type_{nullptr};
+  std::atomic<std::uint32_t> ref_{0};  // the lower half: enough to be told from others
+  std::atomic<std::uint32_t> since_{0};
+  std::atomic<std::uint8_t> state_{0};
+};
+
+}  // namespace ergon::node

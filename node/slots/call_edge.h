@@ -1,0 +1,115 @@
+// What a process in a Call waits for, for everybody to see: an edge of the wait-for graph.
+//
+// `word_` is 0, or [ stage : 2 bits | id of the wait : 62 bits ]:
+//
+//   Begin             Sent                                  End
+//  0 -----> kSending ------> kSent ------------------------------> 0
+//               |              |                            ^
+//               +--------------+--> kLeftOpen, kPassedOn ---+
+//                 NoteTaken, by the receiver
+//
+// Only kSent is certain: the request waits in the mailbox of `to`, or is handled there. The receiver
+// takes that back, at the end of the handler at the latest, before it can begin another one.
+//
+// An id is never used twice and no stage is left twice, so an edge that is read as kSent, and later
+// once more with the same id, was certain all the time in between. The other fields belong to the
+// id: they are written while the word is 0 or kSending, and released by it.
+//
+// Memory orders: Sent and Read are sequentially consistent. Of several processes that close a circle
+// at the same time, each writes its own edge and then reads those of the others, so at least one
+// sees them all (Dekker's pattern; partners: Sent and Read, in WaitGraph::BreakDeadlock).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include <ergon/core/messages/type_descriptor.h>
+
+namespace ergon::node {
+
+class CallEdge {
+ public:
+  enum class Stage : std::uint8_t {
+    kSending,   // not delivered yet, maybe never
+    kSent,      // waits for its handler, or is handled
+    kLeftOpen,  // handled, without an answer so far
+    kPassedOn,  // stashed, kept or forwarded
+  };
+  struct View {
+    std::uint64_t id = 0;  // 0: no call
+    Stage stage = Stage::kSending;
+    std::uint64_t to = 0;  // the id of the PID that got the request
+    const core::TypeDescriptor* type = nullptr;
+    std::int64_t since = 0;    // Clock ns
+    std::uint32_t ticket = 0;  // see CallEdges::TicketOf
+    bool begun = false;        // somebody has begun with the request; told by the one who waits
+
+    [[nodiscard]] bool IsCertain() const noexcept { return id != 0 && stage == Stage::kSent; }
+  };
+
+  // -- the process itself --
+  void Begin(std::uint64_t id, std::uint64_t to, const core::TypeDescriptor* type,
+             std::int64_t since, std::uint32_t ticket) noexcept {
+    // Release: who reads one of these sees the word at least as it was before; partner: Read.
+    to_.store(to, std::memory_order_release);
+    type_.store(type, std::memory_order_release);
+    since_.store(since, std::memory_order_release);
+    ticket_.store(ticket, std::memory_order_release);
+    word_.store(id, std::memory_order_release);
+  }
+  // The request goes to a worker of the pool `to`. Only while it is being sent.
+  void Redirect(std::uint64_t id, std::uint64_t to, std::uint32_t ticket) noexcept {
+    if (word_.load(std::memory_order_relaxed) != id) return;
+    to_.store(to, std::memory_order_release);
+    ticket_.store(ticket, std::memory_order_release);
+  }
+  // It was delivered; false when its receiver has taken it and not answered.
+  bool Sent(std::uint64_t id) noexcept {
+    std::uint64_t word = id;
+    return word_.compare_exchange_strong(word, Pack(id, Stage::kSent), std::memory_order_seq_cst);
+  }
+  void End() noexcept { word_.store(0, std::memory_order_release); }
+
+  // -- the receiver of the request, while it handles it --
+  void NoteTaken(std::uint64_t id, Stage stage) noexcept {
+    std::uint64_t word = word_.load(std::memory_order_relaxed);
+    while ((word & kIdMask) == id && (word >> kStageShift) <= std::uint64_t{1}) {
+      if (word_.compare_exchange_weak(word, Pack(id, stage), std::memory_order_seq_cst)) return;
+    }
+  }
+
+  // -- anybody --
+  // All fields as they belong together; without an id if they change just now.
+  [[nodiscard]] View Read() const noexcept {
+    const std::uint64_t word = word_.load(std::memory_order_seq_cst);
+    if (word == 0) return {};
+    const View view{.id = word & kIdMask,
+                    .stage = static_cast<Stage>(word >> kStageShift),
+                    .to = to_.load(std::memory_order_acquire),
+                    .type = type_.load(std::memory_order_acquire),
+                    .since = since_.load(std::memory_order_acquire),
+                    .ticket = ticket_.load(std::memory_order_acquire)};
+    return (word_.load(std::memory_order_seq_cst) & kIdMask) == view.id ? view : View{};
+  }
+  // The id, if the edge is certain, or 0.
+  [[nodiscard]] std::uint64_t CertainId() const noexcept {
+    const std::uint64_t word = word_.load(std::memory_order_seq_cst);
+    return word >> kStageShift == static_cast<std::uint64_t>(Stage::kSent) ? word & kIdMask : 0;
+  }
+
+ private:
+  static constexpr int kStageShift = 62;  // ids are less than 2^61; see AwaitState::kMaxId
+  static constexpr std::uint64_t kIdMask = (std::uint64_t{1} << kStageShift) - 1;
+
+  static std::uint64_t Pack(std::uint64_t id, Stage stage) noexcept {
+    return id | static_cast<std::uint64_t>(stage) << kStageShift;
+  }
+
+  std::atomic<std::uint64_t> word_{0};
+  std::atomic<std::uint64_t> to_{0};
+  std::atomic<const core::TypeDescriptor*> type_{nullptr};
+  std::atomic<std::int64_t> since_{0};
+  std::atomic<std::uint32_t> ticket_{0};
+};
+
+}  // namespace ergon::node

@@ -1,0 +1,100 @@
+// The part of a process that few messages touch: names, relations, open requests and those it has made.
+//
+// It belongs to a slot, not to a process: made when first needed, emptied when a process ends,
+// never freed while the node lives. So any thread may lock it at any time; what it finds there is
+// only valid if the slot still has the generation it came for and `closed` is false.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <typeinfo>
+#include <unordered_map>
+#include <vector>
+
+#include <ergon/core/foundations/sync.h>
+#include <ergon/core/messages/envelope.h>
+#include <ergon/gen/alias.h>
+#include <ergon/gen/atom.h>
+#include <ergon/gen/pid.h>
+#include <ergon/gen/process_options.h>
+#include <ergon/gen/ref.h>
+#include <ergon/gen/target.h>
+#include <ergon/node/slots/awaited_responses.h>
+#include <ergon/node/slots/queue_lane.h>
+#include <ergon/node/slots/rare_counts.h>
+
+namespace ergon::node {
+
+struct ProcessCold {
+  ~ProcessCold() { delete queue_lane.load(std::memory_order_relaxed); }
+
+  core::SpinLock lock;
+
+  // -- guarded by `lock` --
+  // Who gets an exit signal when this process ends. An entry leaves when the other side's signal has
+  // been handled or Unlink was called: a signal without an entry is stale.
+  std::vector<gen::PID> links;
+  struct Watcher {  // somebody who monitors this process
+    gen::PID pid;
+    gen::Ref ref;
+    gen::Target what;  // as it was given to Monitor
+  };
+  std::vector<Watcher> watchers;
+  struct Monitor {  // somebody whom this process monitors
+    gen::PID pid;
+    gen::Ref ref;
+  };
+  std::vector<Monitor> monitors;
+  std::vector<gen::Alias> aliases;
+  gen::Atom name;
+  std::vector<gen::Atom> events;  // produced
+  struct EventSubscription {
+    gen::Atom name;
+    std::uint64_t id;  // that of its notice: one without an entry is stale
+    bool link;         // LinkEvent, not MonitorEvent
+  };
+  std::vector<EventSubscription> subscriptions;
+  bool periodic_sends = false;        // there may be some (see PeriodicSends)
+  std::vector<core::Event*> waiters;  // threads in WaitProcess
+  struct WaitingProcess {             // in AwaitEnd
+    gen::PID pid;
+    std::uint64_t id;  // of its wait
+  };
+  std::vector<WaitingProcess> waiting_processes;
+  gen::ProcessFallback fallback;
+  gen::Overflow overflow =
+      gen::Overflow::kReject;  // of a bounded mailbox without a queue of its own
+  gen::Mailbox mailbox;        // as it was asked for
+
+  // -- without a lock --
+  RareCounts counts;
+  // The slot's; made when first needed. Partner: Process::OpenMailbox.
+  std::atomic<QueueLane*> queue_lane{nullptr};
+
+  // Of the slot's last process that left messages behind.
+  const std::type_info* former_behavior = nullptr;
+  std::uint32_t former_generation = 0;
+
+  // -- with a lock of its own --
+  AwaitedResponses awaited;
+
+  // -- the process's own --
+  // Of a worker of a pool that is a worker itself: who inherits from it when that pool has ended, the nearest
+  // first (ids).
+  std::vector<std::uint64_t> further_heirs;
+  std::vector<core::EnvelopePtr> bequest;  // see ProcessHost::Bequeath
+  std::vector<core::EnvelopePtr> stash;
+  std::size_t stash_limit = 0;  // 0: none
+  struct OpenRequest {          // the handler gave no reply yet
+    gen::PID from;
+    std::uint64_t order;  // of arrival
+  };
+  std::unordered_map<gen::Ref, OpenRequest> open_requests;
+  std::uint64_t open_requests_seen = 0;
+  // Expired ones are looked for when there are more.
+  static constexpr std::size_t kOpenRequestsLimit = 64;
+  std::size_t open_requests_limit = kOpenRequestsLimit;
+};
+
+}  // namespace ergon::node

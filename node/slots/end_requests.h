@@ -1,0 +1,64 @@
+// Who has asked a process to end, and what it makes of that.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace ergon::node {
+
+// It belongs to the slot: what was asked names the generation that it is for. Any thread.
+class EndRequests {
+ public:
+  // -- those who ask --
+
+  // After the signal was pushed: so not even an urgent message before it is handled. A flag that overwrites a
+  // later process's leaves that one its signal.
+  void NoteKilled(std::uint32_t generation) noexcept {
+    killed_.store(generation, std::memory_order_relaxed);
+  }
+  // To stop after what waits in its mailbox. The slot may have a later process, which may have been asked, too:
+  // that stays.
+  void NoteStopAsked(std::uint32_t generation) noexcept {
+    std::uint32_t noted = stopping_.load(std::memory_order_relaxed);
+    while (static_cast<std::int32_t>(generation - noted) > 0 &&
+           !stopping_.compare_exchange_weak(noted, generation, std::memory_order_seq_cst)) {
+    }
+  }
+
+  [[nodiscard]] bool IsKilled(std::uint32_t generation) const noexcept {
+    return killed_.load(std::memory_order_relaxed) == generation;
+  }
+  [[nodiscard]] bool IsAskedToStop(std::uint32_t generation) const noexcept {
+    return stopping_.load(std::memory_order_seq_cst) == generation;
+  }
+
+  // -- the process itself --
+
+  [[nodiscard]] bool TrapsExits() const noexcept {
+    return trap_exit_.load(std::memory_order_relaxed);
+  }
+  void SetTrapExit(bool trap) noexcept { trap_exit_.store(trap, std::memory_order_relaxed); }
+  // Those that it traps end what it waits for.
+  [[nodiscard]] bool HeedsExits() const noexcept {
+    return heeds_exits_.load(std::memory_order_relaxed);
+  }
+  void SetHeedExits(bool heed) noexcept { heeds_exits_.store(heed, std::memory_order_relaxed); }
+  // The id of the child whose Init runs inside this process's turn, or 0. A signal that ends this process
+  // ends that child too, so that an Init that waits does not hold it up. Sequentially consistent, and the look
+  // at the signals too; partner: ExitSignals::Interrupt.
+  [[nodiscard]] std::uint64_t starting_child() const noexcept {
+    return starting_child_.load(std::memory_order_seq_cst);
+  }
+  void SetStartingChild(std::uint64_t id) noexcept {
+    starting_child_.store(id, std::memory_order_seq_cst);
+  }
+
+ private:
+  std::atomic<std::uint64_t> starting_child_{0};
+  std::atomic<std::uint32_t> killed_{0};
+  std::atomic<std::uint32_t> stopping_{0};
+  std::atomic<bool> trap_exit_{false};
+  std::atomic<bool> heeds_exits_{false};
+};
+
+}  // namespace ergon::node

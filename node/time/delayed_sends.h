@@ -1,0 +1,38 @@
+// Messages that are sent later.
+#pragma once
+
+#include <chrono>
+
+#include <ergon/core/clock.h>
+#include <ergon/core/messages/envelope.h>
+#include <ergon/core/time/timer_queue.h>
+#include <ergon/gen/result.h>
+#include <ergon/gen/target.h>
+#include <ergon/gen/timer_handle.h>
+#include <ergon/node/delivery/addresses.h>
+#include <ergon/node/delivery/delivery.h>
+#include <ergon/node/delivery/message_totals.h>
+
+namespace ergon::node {
+
+// Any thread.
+class DelayedSends {
+ public:
+  // What it needs; all of it outlives this.
+  struct Needs {
+    const Addresses& addresses;
+    Delivery& delivery;
+    MessageTotals& totals;
+    core::TimerQueue& timers;
+    const core::Clock& clock;
+  };
+  explicit DelayedSends(const Needs& needs) : needs_(needs) {}
+
+  gen::Result<gen::TimerHandle> Start(const gen::Target& to, core::EnvelopePtr envelope,
+                                      std::chrono::nanoseconds delay);
+
+ private:
+  const Needs needs_;
+};
+
+}  // namespace ergon::node
