@@ -39,8 +39,8 @@ class PoolRunner;
 // PoolOptions::admission_limit. The log tells once when that begins, and once when it is over.
 //
 // A worker ends, for whatever reason: it is replaced, by one with the same factory and arguments, at once
-// if it had handled a message. One that fails before its first, again and again, is replaced more and
-// more slowly (PoolOptions); none is given up. What waited in its mailbox goes to the others as far as they
+// if it had handled a message, or lived for a second. One that fails earlier, again and again, is replaced
+// more and more slowly (PoolOptions); none is given up. What waited in its mailbox goes to the others as far as they
 // have room, and to its successor; it is never dropped for want of room, nor is another for it, whatever
 // worker_mailbox says of new ones. The message it was handling is not handled again; a caller gets the error
 // at once.
