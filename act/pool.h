@@ -39,13 +39,14 @@ class PoolRunner;
 // PoolOptions::admission_limit. The log tells once when that begins, and once when it is over.
 //
 // A worker ends, for whatever reason: it is replaced, by one with the same factory and arguments, at once
-// if it had handled a message. One that fails before its first, again and again, is replaced more and
-// more slowly (PoolOptions); none is given up. What waited in its mailbox goes to the others as far as they
-// have room, and to its successor; it is never dropped for want of room. The message it was handling is not
-// handled again; a caller gets the error at once.
+// if it had handled a message, or lived for a second. One that fails earlier, again and again, is replaced
+// more and more slowly (PoolOptions); none is given up. What waited in its mailbox goes to the others as far as they
+// have room, and to its successor; it is never dropped for want of room, nor is another for it, whatever
+// worker_mailbox says of new ones. The message it was handling is not handled again; a caller gets the error
+// at once.
 //
 // While workers are missing, the pool itself takes as many messages as they would, less what it keeps for
-// them; then senders get ErrProcessMailboxFull. So no more messages wait than the size times the bound
+// them; then senders get ErrProcessMailboxFull, also of a pool that drops. So no more messages wait than the size times the bound
 // of a mailbox, however many workers crash, and one or two that were on their way.
 //
 // The pool is asked to end: it takes nothing more, its workers handle what there is, at most for
@@ -72,7 +73,7 @@ class PoolRunner;
 //   messages_drained         handled by workers after RemoveWorkers had taken them out
 //   messages_lost            accepted but not handled, the sum of
 //   messages_lost_crashed      being handled when the worker failed
-//   messages_lost_full         dropped for want of room: by a worker_mailbox that drops, or its stash
+//   messages_lost_full         dropped for want of room, by a worker_mailbox that drops
 //   messages_lost_missed       copies of a broadcast for workers that were full, others were not
 //   messages_lost_terminated   left over when the pool ended
 //   queue_wait_estimate_us   how long a message waits, from the mean rate since the start

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A user's first day: installs the build into an empty prefix, builds the numbered examples in a project
-# that only knows find_package(Ergon), runs them and compares what they print.
+# that only knows find_package(Ergon), runs them and compares what they print. The first program of README.md is
+# one of them, built with the lines that stand there.
 #
 # usage: installed_examples.sh BUILD_DIR SOURCE_DIR COMPILER [EXAMPLE...]
 set -euo pipefail
@@ -56,7 +57,27 @@ quietly cmake -S "$work/project" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Re
   -DSOURCES="$(IFS=';' && echo "${sources[*]}")"
 quietly cmake --build "$work/build"
 
+# The lines of the first block of README.md that begins with this word.
+block() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/{/^\`\`\`/!p;/^\`\`\`\$/q}" "$source_dir/README.md"; }
+mkdir "$work/readme"
+block cpp >"$work/readme/readme.cc"
+{
+  echo 'cmake_minimum_required(VERSION 3.25)'
+  echo 'project(readme LANGUAGES CXX)'
+  echo 'add_executable(your_program readme.cc)'
+  block cmake
+} >"$work/readme/CMakeLists.txt"
+quietly grep -q 'find_package(Ergon' "$work/readme/CMakeLists.txt"
+quietly cmake -S "$work/readme" -B "$work/readme/build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+  -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$work/prefix"
+quietly cmake --build "$work/readme/build"
+
 failed=0
+printed=$("$work/readme/build/your_program")
+if [[ $printed != 144 ]]; then
+  echo "FAIL: the first program of README.md prints '$printed', not 144"
+  failed=1
+fi
 for example in "${examples[@]}"; do
   if [[ $example == *_test_* ]]; then
     "$work/build/$example" || failed=1

@@ -111,8 +111,7 @@ void PoolQueue::ReleaseInFlight(Lane& lane) {
 // -- messages
 
 void PoolQueue::Push(Item item, bool front) {
-  ++waiting_;
-  if (IsImportant(item)) ++waiting_important_;
+  CountWaiting(item);
   std::deque<Item>* queue = &common_;
   if (item.key) {
     auto [state, is_new] = keys_.try_emplace(*item.key);
@@ -130,9 +129,22 @@ void PoolQueue::Push(Item item, bool front) {
   }
 }
 
+void PoolQueue::CountWaiting(const Item& item) {
+  ++waiting_;
+  if (item.returned) {
+    ++waiting_returned_;
+  } else if (IsImportant(item)) {
+    ++waiting_important_;
+  }
+}
+
 void PoolQueue::CountTaken(const Item& item) {
   --waiting_;
-  if (IsImportant(item)) --waiting_important_;
+  if (item.returned) {
+    --waiting_returned_;
+  } else if (IsImportant(item)) {
+    --waiting_important_;
+  }
 }
 
 void PoolQueue::Add(Item item) {
@@ -142,7 +154,10 @@ void PoolQueue::Add(Item item) {
 
 void PoolQueue::Return(std::uint64_t seat, std::vector<Item> items) {
   // First these, so that their keys keep their home.
-  for (auto item = items.rbegin(); item != items.rend(); ++item) Push(std::move(*item), true);
+  for (auto item = items.rbegin(); item != items.rend(); ++item) {
+    item->returned = true;
+    Push(std::move(*item), true);
+  }
   Lane* lane = Find(seat);
   if (lane == nullptr) return;
   lane->free = false;
@@ -212,41 +227,52 @@ void PoolQueue::ForEachQueue(Function function) {
   for (auto& [seat, lane] : lanes_) function(lane.queue);
 }
 
-PoolQueue::Item PoolQueue::TakeOldest() {
+PoolQueue::Item PoolQueue::Take(std::deque<Item>& queue, std::deque<Item>::iterator item) {
+  Item taken = std::move(*item);
+  queue.erase(item);
+  CountTaken(taken);
+  if (taken.key) Release(*taken.key);
+  return taken;
+}
+
+template <class Predicate>
+std::optional<PoolQueue::Item> PoolQueue::TakeFirst(Predicate may) {
   std::deque<Item>* best = nullptr;
+  std::deque<Item>::iterator oldest;
   ForEachQueue([&](std::deque<Item>& queue) {
-    if (queue.empty()) return;
-    if (best == nullptr || queue.front().number < best->front().number) best = &queue;
+    const auto found = std::find_if(queue.begin(), queue.end(), may);
+    if (found == queue.end()) return;
+    if (best != nullptr && oldest->number <= found->number) return;
+    best = &queue;
+    oldest = found;
   });
-  Item item = std::move(best->front());
-  best->pop_front();
-  CountTaken(item);
-  if (item.key) Release(*item.key);
-  return item;
+  if (best == nullptr) return std::nullopt;
+  return Take(*best, oldest);
+}
+
+std::optional<PoolQueue::Item> PoolQueue::TakeOldest() {
+  return TakeFirst([](const Item& item) { return !item.returned; });
 }
 
 std::optional<PoolQueue::Item> PoolQueue::TakeNewest() {
   std::deque<Item>* best = nullptr;
   std::deque<Item>::iterator newest;
   ForEachQueue([&](std::deque<Item>& queue) {
-    const auto found = std::find_if(queue.rbegin(), queue.rend(),
-                                    [](const Item& item) { return !IsImportant(item); });
+    const auto found = std::find_if(queue.rbegin(), queue.rend(), [](const Item& item) {
+      return !item.returned && !IsImportant(item);
+    });
     if (found == queue.rend()) return;
     if (best != nullptr && newest->number > found->number) return;
     best = &queue;
     newest = std::prev(found.base());
   });
   if (best == nullptr) return std::nullopt;
-  Item item = std::move(*newest);
-  best->erase(newest);
-  CountTaken(item);
-  if (item.key) Release(*item.key);
-  return item;
+  return Take(*best, newest);
 }
 
 std::vector<PoolQueue::Item> PoolQueue::TakeAll() {
   std::vector<Item> items;
-  while (waiting_ > 0) items.push_back(TakeOldest());
+  while (auto item = TakeFirst([](const Item&) { return true; })) items.push_back(std::move(*item));
   return items;
 }
 

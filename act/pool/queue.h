@@ -24,6 +24,7 @@ class PoolQueue {
     bool given = false;                // a worker has had it before
     std::optional<std::uint64_t> key;  // well mixed; none: any worker may have it
     std::uint64_t number = 0;          // the order of arrival
+    bool returned = false;             // see Return
   };
 
   // -- seats; numbers from 1 on, and never used again --
@@ -56,17 +57,19 @@ class PoolQueue {
   // The seat's messages in flight are done, except those that its worker has put aside, if any; which, nobody
   // knows. It is not free before SetFree.
   void Done(std::uint64_t seat, bool has_aside);
-  // Nothing is in flight at the seat any more; `items` come back, before all that waits, in their order.
-  // 0: they do not come from a known seat.
+  // Nothing is in flight at the seat any more; `items` come back, before all that waits, in their order, and
+  // give way to nothing. 0: they do not come from a known seat.
   void Return(std::uint64_t seat, std::vector<Item> items);
 
-  // The oldest that waits. There must be one.
-  [[nodiscard]] Item TakeOldest();
-  // The newest that is not important (core::Envelope::kFlagImportant); none: all of them are.
+  // The oldest that has not come back by Return; none: all of them have.
+  [[nodiscard]] std::optional<Item> TakeOldest();
+  // The newest that neither has nor is important (core::Envelope::kFlagImportant).
   [[nodiscard]] std::optional<Item> TakeNewest();
   [[nodiscard]] std::vector<Item> TakeAll();
   [[nodiscard]] std::size_t waiting() const noexcept { return waiting_; }
-  // Of those, the important ones.
+  // Of those, the ones that have come back.
+  [[nodiscard]] std::size_t waiting_returned() const noexcept { return waiting_returned_; }
+  // And of the others, the important ones.
   [[nodiscard]] std::size_t waiting_important() const noexcept { return waiting_important_; }
   [[nodiscard]] std::size_t waiting_given() const;
 
@@ -92,6 +95,11 @@ class PoolQueue {
   Turn TakeTurn(std::uint64_t seat, Lane& lane, std::deque<Item>& queue);
   template <class Function>
   void ForEachQueue(Function function);
+  // Of the first of each queue that `may` be taken, the oldest.
+  template <class Predicate>
+  std::optional<Item> TakeFirst(Predicate may);
+  Item Take(std::deque<Item>& queue, std::deque<Item>::iterator item);
+  void CountWaiting(const Item& item);
   void CountTaken(const Item& item);
 
   std::unordered_map<std::uint64_t, Lane> lanes_;
@@ -101,6 +109,7 @@ class PoolQueue {
   std::deque<std::uint64_t> free_;      // seats, longest free first; some are not free any more
   std::deque<std::uint64_t> runnable_;  // seats that were free and had messages of their own
   std::size_t waiting_ = 0;
+  std::size_t waiting_returned_ = 0;
   std::size_t waiting_important_ = 0;
   std::uint64_t last_number_ = 0;
 };

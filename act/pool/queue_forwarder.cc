@@ -18,6 +18,10 @@ std::size_t PoolQueueForwarder::Bound() const {
   return static_cast<std::size_t>(options_.WorkerBound()) * routing_.seats().members();
 }
 
+bool PoolQueueForwarder::DropsOldest() const {
+  return options_.worker_mailbox.overflow() == gen::Overflow::kDropOldest;
+}
+
 std::chrono::nanoseconds PoolQueueForwarder::ExcessWait() const {
   if (options_.admission_limit.count() == 0) return {};
   const auto workers =
@@ -38,11 +42,12 @@ void PoolQueueForwarder::Arrived(core::Envelope& envelope) {
     return;
   }
   if (RefuseRequest(message, key)) return;
+  const std::size_t waited = queue_.waiting();
   queue_.Add({std::move(message.envelope), false, key});
   GiveAll();
-  if (!options_.WorkersMakeRoom() || Bound() == 0 || queue_.waiting() <= Bound()) return;
-  const bool oldest = options_.worker_mailbox.overflow() == gen::Overflow::kDropOldest;
-  auto dropped = oldest ? std::optional(queue_.TakeOldest()) : queue_.TakeNewest();
+  if (!options_.WorkersMakeRoom() || Bound() == 0) return;
+  if (queue_.waiting() <= std::max(Bound(), waited)) return;
+  auto dropped = DropsOldest() ? queue_.TakeOldest() : queue_.TakeNewest();
   if (dropped) DropFull({std::move(dropped->envelope), dropped->given});
 }
 
@@ -192,9 +197,10 @@ void PoolQueueForwarder::Settle() {
 
 void PoolQueueForwarder::SettleMain() {
   const std::size_t waiting = queue_.waiting();
-  // The newest are not dropped to make room if they are important.
-  const bool all_stay = options_.worker_mailbox.overflow() == gen::Overflow::kDropNewest &&
-                        queue_.waiting_important() >= Bound();
+  // What has come back gives way to nothing, nor do the newest if they are important.
+  const std::size_t staying =
+      queue_.waiting_returned() + (DropsOldest() ? 0 : queue_.waiting_important());
+  const bool all_stay = staying >= Bound();
   const bool makes_room = options_.WorkersMakeRoom() && !all_stay;
   const std::size_t bound = makes_room ? 0 : Bound();
   const std::chrono::nanoseconds excess = ExcessWait();

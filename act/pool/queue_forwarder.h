@@ -45,6 +45,8 @@ class PoolQueueForwarder final : public PoolForwarder {
   };
 
   [[nodiscard]] std::size_t Bound() const;
+  // Of a pool that drops; else it drops the newest.
+  [[nodiscard]] bool DropsOldest() const;
   // How much longer than the limit a message would wait.
   [[nodiscard]] std::chrono::nanoseconds ExcessWait() const;
   // Why a request cannot be taken, although there is room; it is answered then.

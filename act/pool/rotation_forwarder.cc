@@ -48,7 +48,7 @@ void PoolRotationForwarder::Arrived(core::Envelope& envelope) {
     return;
   }
   // If something is held already, this one was on its way when that began.
-  if (!held_.empty() || !Place(message)) held_.push_back(std::move(message));
+  if (!held_.empty() || !(Place(message) || MakeRoom(message))) held_.push_back(std::move(message));
 }
 
 void PoolRotationForwarder::Inherited(gen::PID /*worker*/,
@@ -122,15 +122,15 @@ bool PoolRotationForwarder::Place(Held& message) {
     return true;
   }
   all_full_ = is_full;
-  return is_full && mode_ == Mode::kRunning && MakeRoom(message);
+  return false;
 }
 
 bool PoolRotationForwarder::MakeRoom(Held& message) {
-  if (!options_.WorkersMakeRoom()) return false;
+  if (!options_.WorkersMakeRoom() || !all_full_ || mode_ != Mode::kRunning) return false;
   const gen::PID self = host_.Self();
   const gen::PID worker{rotation_.Next(), self.node, self.creation};
   const bool sent = worker.id != 0 && host_.ForwardMakingRoom(worker, message.envelope);
-  if (!sent || message.given) rotation_.Skipped();
+  if (!sent) rotation_.Skipped();
   return sent;
 }
 

@@ -3,7 +3,8 @@
 // Most of the time senders do: the Main lane is *redirected*, and they use the rotation. The pool
 // forwards what arrived before that, what could not be placed by its sender because workers were
 // dead, and what a worker left behind when it ended. A message that nobody takes is *held* until
-// somebody does; newer ones stay in the mailbox meanwhile, so that order is kept.
+// somebody has room for it, and no other gives way to it; newer ones stay in the mailbox meanwhile, so that
+// order is kept.
 //
 // Accepted is kept, and memory is bounded: the pool itself takes as many messages as the workers
 // that are being replaced would, less what it holds for them. So what it has finds room when they
@@ -52,7 +53,8 @@ class PoolRotationForwarder final : public PoolForwarder {
   bool Offer(Held& message, Met& met);
   // False: it has to be held.
   bool Place(Held& message);
-  // False: nobody has, or the workers' mailboxes refuse.
+  // For one that has just arrived, and that Place has found no place for. False: the policy of the workers'
+  // mailboxes does not say so, or workers are missing.
   bool MakeRoom(Held& message);
   void LimitMain();
 

@@ -33,6 +33,7 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
     bool alive = true;
     bool killed = false;
     std::size_t capacity = 0;  // 0: unbounded
+    gen::Overflow overflow = gen::Overflow::kReject;
     std::deque<core::EnvelopePtr> queue;
     std::uint64_t handled = 0;
     bool busy = false;
@@ -345,10 +346,17 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
   gen::Result<void> ForwardMakingRoom(gen::PID worker, core::EnvelopePtr& envelope) override {
     Worker& receiver = At(worker.id);
     if (!receiver.alive) return gen::ErrProcessTerminated;
-    if (receiver.capacity != 0 && receiver.queue.size() >= receiver.capacity) {
-      receiver.queue.pop_front();
-      ++overflowed;
+    if (receiver.capacity == 0 || receiver.queue.size() < receiver.capacity) {
+      return Forward(worker, envelope, true);
     }
+    ++overflowed;
+    if (receiver.overflow == gen::Overflow::kDropNewest) {
+      Drop(std::move(envelope), gen::DropReason::kMailboxFull, gen::ErrProcessMailboxFull);
+      return {};
+    }
+    core::EnvelopePtr oldest = std::move(receiver.queue.front());
+    receiver.queue.pop_front();
+    Drop(std::move(oldest), gen::DropReason::kMailboxFull, gen::ErrProcessMailboxFull);
     return Forward(worker, envelope, true);
   }
   bool Stash(core::Envelope& envelope) override {
@@ -518,6 +526,9 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
       rotation.Skipped();
       if (sent_to.error() != gen::ErrProcessMailboxFull) found_gone = true;
     }
+    if (makes_room && !found_gone && rotation.size() != 0) {
+      return ForwardMakingRoom(Pid(rotation.Next()), envelope);
+    }
     envelope->flags = 0;
     if (!found_gone || (mailbox_size != 0 && main.size() >= mailbox_size)) {
       rotation.Refused();
@@ -533,7 +544,9 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
     const std::uint64_t id = 101 + workers.size();
     Worker& worker = workers[id];
     worker.pid = Pid(id);
-    worker.capacity = static_cast<std::size_t>(options.mailbox_size);
+    worker.capacity = static_cast<std::size_t>(options.mailbox_size != 0 ? options.mailbox_size
+                                                                         : options.mailbox.bound());
+    worker.overflow = options.mailbox.overflow();
     return worker.pid;
   }
 

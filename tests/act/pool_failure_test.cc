@@ -1,5 +1,7 @@
 // Workers end: replacement, what they leave behind, back-off, messages that wait meanwhile.
+#include <algorithm>
 #include <random>
+#include <string>
 
 #include "pool_fixture.h"
 
@@ -204,6 +206,115 @@ TEST_CASE("pool: full workers and a pending one: messages wait, but not for that
   CHECK(f.host.Queue(102) == Ints{1});
   CHECK_FALSE(f.host.main_is_held);
   CHECK(f.host.redirected);
+}
+
+// What a pool of two has when both have three messages, and one of them ends by `end`: what that leaves
+// behind waits for places, whatever the policy says of new ones.
+template <class End>
+void CheckNoneGivesWay(const PoolStrategy& strategy, gen::Overflow overflow, End end) {
+  CAPTURE(std::string(strategy.ToString()));
+  CAPTURE(std::string(gen::ToString(overflow)));
+  PoolFixture f(
+      {.pool_size = 2, .worker_mailbox = gen::Mailbox::Bounded(3, overflow), .strategy = strategy});
+  f.Start();
+  f.Send(1, 6);
+  f.host.Run();
+  end(f);
+  f.host.Run();
+  CHECK(f.Number("messages_queued") == 6);
+  for (int round = 0; round < 10; ++round) {
+    CHECK(f.DroppedNumbers().empty());
+    for (const auto& [id, worker] : f.host.workers) f.host.Work(id, 1);
+    f.host.Run();
+    f.host.Advance(1ms);
+  }
+  std::sort(f.host.done.begin(), f.host.done.end());
+  CHECK(f.host.done == Ints{1, 2, 3, 4, 5, 6});
+  CHECK(f.Number("messages_lost_full") == 0);
+  CHECK(f.Number("messages_unhandled") == 0);
+  f.CheckConservation();
+}
+
+TEST_CASE("pool: nothing gives way to what a worker leaves behind, whatever the policy") {
+  const auto by_key =
+      PoolStrategy::ByKey<Job>([](const Job& job) { return static_cast<unsigned>(job.number); });
+  for (const auto& strategy : {PoolStrategy::Rotation(), by_key, PoolStrategy::SharedQueue()}) {
+    for (const auto overflow : {gen::Overflow::kDropNewest, gen::Overflow::kDropOldest}) {
+      // A crash; one that drains; one that is removed at once.
+      CheckNoneGivesWay(strategy, overflow, [](PoolFixture& f) { f.Ready(f.Replace(101)); });
+      CheckNoneGivesWay(strategy, overflow, [](PoolFixture& f) {
+        f.Manage([](TestPool& pool) {
+          CHECK(pool.RemoveWorkers(1).value() == 1);
+          return gen::Continue();
+        });
+        f.host.End(101, gen::Reason::Panic("while it drains"));
+      });
+      CheckNoneGivesWay(strategy, overflow, [](PoolFixture& f) {
+        f.Manage([](TestPool& pool) {
+          CHECK(pool.RemoveWorkersNow(1).value() == 1);
+          return gen::Continue();
+        });
+      });
+    }
+  }
+}
+
+TEST_CASE("pool: what waits for a successor keeps its order in a pool that drops") {
+  for (const auto overflow : {gen::Overflow::kDropNewest, gen::Overflow::kDropOldest}) {
+    PoolFixture f({.pool_size = 2, .worker_mailbox = gen::Mailbox::Bounded(3, overflow)});
+    f.Start();
+    f.Send(1, 6);
+    const std::uint64_t fresh = f.Replace(101);
+    f.Ready(fresh);
+    CHECK(f.host.Queue(fresh) == Ints{1, 3, 5});
+    CHECK(f.DroppedNumbers().empty());
+    CHECK(f.Number("messages_lost_full") == 0);
+    // From now on new ones make room again.
+    CHECK(f.host.redirected);
+    f.Send(7);
+    CHECK(f.DroppedNumbers() == Ints{overflow == gen::Overflow::kDropNewest ? 7 : 2});
+  }
+}
+
+TEST_CASE("pool: while what a worker has left waits for places, a pool that drops refuses") {
+  for (const auto overflow : {gen::Overflow::kDropNewest, gen::Overflow::kDropOldest}) {
+    PoolFixture f({.pool_size = 2, .worker_mailbox = gen::Mailbox::Bounded(3, overflow)});
+    f.Start();
+    f.Send(1, 6);
+    f.Manage([](TestPool& pool) {
+      CHECK(pool.RemoveWorkersNow(1).value() == 1);
+      return gen::Continue();
+    });
+    f.Send(7);  // one more has a place
+    CHECK(f.host.Send(8).error() == gen::ErrProcessMailboxFull);
+    f.host.Work(102, 2);
+    f.host.Advance(1ms);
+    CHECK(f.host.Queue(102) == Ints{6, 1, 3});
+    CHECK(f.DroppedNumbers().empty());
+    f.host.Work(102);
+    f.host.Advance(1ms);
+    CHECK(f.host.Queue(102) == Ints{5, 7});
+    CHECK(f.host.redirected);
+    CHECK(f.DroppedNumbers().empty());
+  }
+}
+
+TEST_CASE("pool: what came back to a queue of the pool's does not give way to new messages") {
+  for (const auto overflow : {gen::Overflow::kDropNewest, gen::Overflow::kDropOldest}) {
+    PoolFixture f({.pool_size = 1,
+                   .worker_mailbox = gen::Mailbox::Bounded(2, overflow),
+                   .strategy = PoolStrategy::SharedQueue()});
+    f.Start();
+    f.Send(1, 3);
+    f.host.Run();
+    CHECK(f.host.Queue(101) == Ints{1});
+    const std::uint64_t fresh = f.Replace(101);  // 1 comes back: 1, 2 and 3 wait
+    f.Send(4);
+    f.host.Run();
+    CHECK(f.DroppedNumbers() == Ints{overflow == gen::Overflow::kDropNewest ? 4 : 2});
+    f.Ready(fresh);
+    CHECK(f.host.Queue(fresh) == Ints{1});
+  }
 }
 
 TEST_CASE("pool: a shortage is logged when it begins and when it is over") {

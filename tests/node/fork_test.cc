@@ -59,8 +59,16 @@ int FirstNotTold(Node& node, gen::PID pid) {
   check(node.Suspend(pid));
   check(node.Resume(pid));
   check(node.ProcessInfo(pid));
+  check(node.LoadApplication({.name = "name"}));
+  check(node.UnloadApplication("name"));
+  check(node.ApplicationInfo("name"));
   check(node.StartApplication("name"));
   check(node.StopApplication("name"));
+  check(node.AddCronJob({.name = "name", .spec = "* * * * *"}));
+  check(node.RemoveCronJob("name"));
+  check(node.EnableCronJob("name"));
+  check(node.DisableCronJob("name"));
+  check(node.CronJobInfo("name"));
   check(node.WaitForSignal());
   node.Stop();
   node.StopForce();

@@ -51,6 +51,12 @@ TEST_CASE("node options: each bad one is named with its value") {
   }
 }
 
+TEST_CASE("node options: what holds if nothing is said") {
+  const gen::NodeOptions options;
+  CHECK(options.turn_limit == 1ms);
+  CHECK(options.policy == gen::DispatcherPolicy::kWorkStealing);
+}
+
 TEST_CASE("node options: names of nodes") {
   for (const std::string name : {"", "node", "@host", "node@", "@"}) {
     CAPTURE(name);

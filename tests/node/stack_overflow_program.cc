@@ -14,6 +14,8 @@
 
 namespace overflow {
 
+int UseLargeFrame(int depth);  // stack_overflow_large_frames.cc
+
 using namespace ergon;  // NOLINT(google-build-using-namespace)
 
 struct Dive {};
@@ -62,6 +64,7 @@ class Deep : public act::Actor {
     if (way_ == "null") Fault();
     if (way_ == "sent") (void)raise(SIGSEGV);
     if (way_ == "large") std::printf("%d\n", RecurseInLargeSteps(1'000'000));
+    if (way_ == "larger") _exit(UseLargeFrame(1));
     if (way_ == "terminate") return gen::Stop(gen::Reason::Normal());
     if (way_ == "call") {
       const gen::PID echo = Spawn(gen::Factory<Echo>()).value();

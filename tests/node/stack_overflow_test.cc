@@ -65,6 +65,7 @@ TEST_CASE("stack overflow: the process is named, and the program ends as without
   };
   says("message", "handling overflow::Dive");
   says("large", "handling overflow::Dive");
+  says("larger", "handling overflow::Dive");
   says("call", "handling overflow::Dive");
   says("detached", "handling overflow::Dive");
   says("blocking", "handling overflow::Dive");

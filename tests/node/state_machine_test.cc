@@ -360,6 +360,39 @@ TEST_CASE("state machine: raised events come before what waits, whatever its pri
 
 // -- time-outs --
 
+enum class Door : std::uint8_t { kClosed, kOpen };
+
+// As README.md has it: whoever asks for it has the door open for ten seconds.
+class AutomaticDoor : public act::StateMachine<Door> {
+ public:
+  AutomaticDoor() {
+    In(Door::kClosed, "closed", &AutomaticDoor::Closed);
+    In(Door::kOpen, "open", &AutomaticDoor::Open);
+  }
+
+ private:
+  Transition Init(const gen::Args&) override { return GoTo(Door::kClosed); }
+  Transition Closed(StateEvent&) { return GoTo(Door::kOpen).Reply(true).StateTimeout(10s); }
+  Transition Open(StateEvent& event) {
+    if (event.IsStateTimeout()) return GoTo(Door::kClosed);
+    return Keep().Reply(false);
+  }
+};
+
+TEST_CASE("state machine: to another state, with an answer and a state time-out") {
+  const kit::ManualTime time;
+  TestNode test(time.Into());
+  const gen::PID door = test.node.Spawn(gen::Factory<AutomaticDoor>()).value();
+  const auto opens = [&] { return test.node.Call<bool>(door, Ask{}, kPatient).value(); };
+  CHECK(opens());
+  CHECK_FALSE(opens());
+  time.Pass(10s - 1ns);
+  CHECK_FALSE(opens());
+  time.Pass(1ns);
+  CHECK(Eventually([&] { return test.node.Inspect(door).value().at("state") == "closed"; }));
+  CHECK(opens());
+}
+
 TEST_CASE("state machine: a state time-out ends with the state") {
   Machines test;
   const gen::PID machine = test.Start();

@@ -91,6 +91,24 @@ TEST_CASE("supervisor: children start in order, linked, under their names") {
   }
 }
 
+TEST_CASE("supervisor: a child starts when the Init of the one before is done, not earlier") {
+  Supervised test;
+  kit::Gate gate(test.node);
+  auto children = Children(2);
+  children[0].factory = Make({.init = [&gate](Subject& self, const gen::Args&) {
+    CHECK(self.Call<bool>(gate.pid(), kit::EnterGate{}, {.timeout = gen::kInfinite}));
+    return gen::Continue();
+  }});
+  std::thread starting([&] { test.Start({.children = children}); });
+  CHECK(Eventually([&] { return gate.Entered() == 1; }));
+  CHECK(test.Child("a"));
+  CHECK_FALSE(test.Child("b"));
+  gate.Open();
+  starting.join();
+  CHECK(test.Child("b"));
+  CHECK(test.diary.Lines() == Lines{"start a", "start b"});
+}
+
 TEST_CASE("supervisor: a child that fails to start makes the start fail, in reverse order") {
   Notes<std::string> ended;
   Supervised test;
@@ -657,6 +675,14 @@ TEST_CASE("supervisor: management from its own handlers") {
   });
   CHECK(test.EventuallyLines({"start a", "start b", "end a: shutdown", "start a", "start x",
                               "end x: shutdown", "start x"}));
+  test.In(supervisor, [&](SpecSupervisor& self) { CHECK(self.TerminateChild("b")); });
+  CHECK(Eventually(
+      [&] { return ChildrenOf(test.node, supervisor)[1].state == SupervisorChildState::kEnded; }));
+  test.In(supervisor, [&](SpecSupervisor& self) {
+    CHECK(self.DeleteChild("b"));
+    CHECK(self.Children().size() == 2);
+    CHECK(self.StartChild("b").error() == gen::ErrProcessUnknown);
+  });
 }
 
 TEST_CASE("supervisor: management by requests") {
@@ -733,7 +759,11 @@ TEST_CASE("supervisor: a request for a child that is then ended is answered") {
                                                  }})}},
       {.timeout = gen::kInfinite});
   CHECK(Eventually([&] { return ChildrenOf(test.node, supervisor).size() == 2; }));
-  CHECK(test.Ask<bool>(supervisor, act::TerminateChildRequest{"slow"}));
+  SUBCASE("by a request") { CHECK(test.Ask<bool>(supervisor, act::TerminateChildRequest{"slow"})); }
+  SUBCASE("by a signal to the supervisor, which the Init does not hold back") {
+    CHECK(test.node.SendExit(supervisor, gen::Reason::Shutdown()));
+    CHECK(test.Ended(supervisor));
+  }
   CHECK(added.get().error() == gen::ErrProcessTerminated);
 }
 

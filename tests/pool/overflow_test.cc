@@ -11,6 +11,7 @@
 #include <doctest/doctest.h>
 
 #include <kit/node_fixture.h>
+#include <kit/strategies.h>
 
 namespace ergon {
 namespace {
@@ -90,6 +91,47 @@ TEST_CASE("C26 As long as one has room nothing is dropped, whatever the policy")
     gate.Open();
     REQUIRE(pool.EventuallyHandled(2));
     CHECK(fixture.workers->jobs.ValuesOf(workers[1]) == std::vector<int>{-1, 0, 1});
+  }
+}
+
+TEST_CASE("C26 What a worker leaves behind that is removed waits for room, whatever the policy") {
+  for (const act::PoolStrategy& strategy :
+       {act::PoolStrategy::Rotation(), act::PoolStrategy::LeastLoaded(), kit::ByValue(),
+        act::PoolStrategy::SharedQueue()}) {
+    for (const auto overflow : {gen::Overflow::kDropNewest, gen::Overflow::kDropOldest}) {
+      const std::string name(strategy.ToString());
+      CAPTURE(name);
+      kit::NodeFixture fixture;
+      auto options = fixture.Options(2);
+      options.worker_mailbox = gen::Mailbox::Bounded(2, overflow);
+      options.strategy = strategy;
+      auto pool = fixture.StartPool(options);
+      const auto workers = pool.Workers();
+      // One gate for each, so that one of them may end while the other one has no room.
+      kit::Gate first(fixture.node);
+      kit::Gate second(fixture.node);
+      fixture.HoldEach(first, {workers[0]});
+      fixture.HoldEach(second, {workers[1]});
+      for (int i = 0; i < 4; ++i) fixture.node.Send(pool.pid(), Job{i}).value();
+      // What still waits in the pool's own mailbox would find fewer places when there are fewer workers.
+      REQUIRE(
+          Eventually([&] { return fixture.node.ProcessInfo(pool.pid())->messages_queued == 0; }));
+      CHECK(pool.ShrinkNow(1).value() == 1);
+      const bool is_first = pool.Workers().front() == workers[1];
+      (is_first ? first : second).Open();
+      REQUIRE(Eventually([&] {
+        const auto stats = pool.Stats();
+        return stats["workers_leaving"] == 0 && stats["messages_queued"] == 4;
+      }));
+      CHECK(pool.Stats()["messages_lost_full"] == 0);
+      (is_first ? second : first).Open();
+      REQUIRE(pool.EventuallyAtRest());
+      const auto stats = pool.Stats();
+      CHECK(stats.Conserved());
+      CHECK(stats["messages_lost"] == 0);
+      CHECK(fixture.node.Info().dropped_mailbox_full == 0);
+      for (int i = 0; i < 4; ++i) CHECK(fixture.workers->jobs.Has(i));
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <set>
+#include <utility>
 
 #include <ergon/act/actor.h>
 #include <ergon/act/broadcast_answers.h>
@@ -281,6 +282,7 @@ void CheckAdmission(Simulation& sim) {
   std::uint64_t refused = 0;
   std::uint64_t accepted = static_cast<std::uint64_t>(size);
   std::chrono::nanoseconds retry_after{0};
+  bool has_called = false;
   for (int i = 0; i < kJobs; ++i) {
     sim.After(std::chrono::microseconds(10 * i), [&, i] {
       const auto sent = node.Send(pool, Job{i});
@@ -293,6 +295,13 @@ void CheckAdmission(Simulation& sim) {
       CHECK(sent.error().RetryAfter() > 0ns);
       CHECK(sent.error().RetryAfter() < 45ms);
       retry_after = sent.error().RetryAfter();
+      if (std::exchange(has_called, true)) return;
+      // A call does not wait for its time-out either.
+      auto answers = sim.CallMany<int>(pool, 1, [i](int) { return Job{i}; });
+      REQUIRE(answers[0].ready());
+      CHECK(answers[0].get().error() == gen::ErrOverloaded);
+      CHECK(answers[0].get().error().RetryAfter() > 0ns);
+      ++refused;
     });
   }
   sim.RunFor(2ms);

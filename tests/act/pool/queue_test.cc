@@ -178,7 +178,7 @@ TEST_CASE("pool queue: the oldest and the newest, wherever they wait") {
   queue.Add(Item());
   queue.Add(Item(KeyAt(queue, 2)));
   queue.Add(Item());
-  CHECK(queue.TakeOldest().number == 1);
+  CHECK(queue.TakeOldest()->number == 1);
   CHECK(queue.TakeNewest()->number == 4);
   CHECK(queue.TakeNewest()->number == 3);
   CHECK(queue.TakeAll().size() == 1);
@@ -201,11 +201,34 @@ TEST_CASE("pool queue: the newest that is not important gives way") {
   CHECK(queue.TakeNewest()->number == 1);
   CHECK_FALSE(queue.TakeNewest().has_value());
   CHECK(queue.waiting_important() == 2);
-  CHECK(queue.TakeOldest().number == 3);
+  CHECK(queue.TakeOldest()->number == 3);
   CHECK(queue.waiting_important() == 1);
   queue.SetFree(1);
   CHECK(queue.Next()->item.number == 4);
   CHECK(queue.waiting_important() == 0);
+}
+
+TEST_CASE("pool queue: what came back gives way to nothing") {
+  PoolQueue queue;
+  OpenFree(queue, 1, 1);
+  const std::uint64_t key = KeyAt(queue, 1);
+  for (int i = 0; i < 2; ++i) queue.Add(Item(key));
+  auto turn = queue.Next();
+  std::vector<PoolQueue::Item> left;
+  left.push_back(std::move(turn->item));
+  queue.Return(1, std::move(left));
+  CHECK(queue.waiting() == 2);
+  CHECK(queue.waiting_returned() == 1);
+  CHECK(queue.TakeOldest()->number == 2);
+  CHECK_FALSE(queue.TakeOldest());
+  CHECK_FALSE(queue.TakeNewest());
+  queue.SetFree(1);
+  // Also not when it comes back once more.
+  queue.Undo(*queue.Next());
+  CHECK(queue.waiting_returned() == 1);
+  CHECK_FALSE(queue.TakeOldest());
+  CHECK(queue.TakeAll().size() == 1);
+  CHECK(queue.waiting_returned() == 0);
 }
 
 TEST_CASE("pool queue: a seat more or less moves few keys") {

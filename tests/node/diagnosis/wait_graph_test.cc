@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include <ergon/act/broadcast_answers.h>
+#include <ergon/act/pool.h>
 #include <ergon/act/serializer.h>
 
 #include <kit/gate.h>
@@ -210,6 +212,54 @@ TEST_CASE("wait graph: through a serializer there is no alarm, and the time-out 
                         }})))
           .value();
   CHECK(t.node.Call<int>(bank, bank, kPatient).value() == 2);
+}
+
+// Its workers call the process that the request names, and pass on how that ends.
+class CallingPool : public act::Pool {
+ public:
+  explicit CallingPool(act::PoolStrategy strategy) : strategy_(std::move(strategy)) {}
+
+ private:
+  gen::Result<act::PoolOptions> Init(const gen::Args&) override {
+    return act::PoolOptions{
+        .pool_size = 2,
+        .worker_factory = Make({.call = [](Subject& self, gen::PID, gen::Ref,
+                                           gen::Message& request) -> gen::CallResult {
+          const auto to = request.Take<gen::PID>();
+          auto answer = self.Call<int>(to, Square{1}, {.timeout = 20ms});
+          return answer ? gen::Reply(*answer) : gen::ReplyError(answer.error());
+        }}),
+        .strategy = strategy_};
+  }
+
+  act::PoolStrategy strategy_;
+};
+
+TEST_CASE("wait graph: through a pool there is an alarm if the senders choose its workers") {
+  TestNode t;
+  const gen::PID a = t.Spawn();
+  const auto outcome = [&](const act::PoolStrategy& strategy) {
+    const gen::PID pool = t.node.Spawn(gen::Factory<CallingPool>(strategy)).value();
+    gen::Error error = gen::ErrUnexpectedType;  // nobody's
+    CHECK(t.Run(a, [&](Subject& self) {
+      error = self.Call<int>(pool, a, {.timeout = gen::kInfinite}).error();
+    }));
+    return error;
+  };
+  CHECK(outcome(act::PoolStrategy::Rotation()) == gen::ErrDeadlock);
+  CHECK(outcome(act::PoolStrategy::LeastLoaded()) == gen::ErrDeadlock);
+  CHECK(outcome(act::PoolStrategy::Random(7)) == gen::ErrDeadlock);
+  // Else the workers' time-out ends it.
+  CHECK(outcome(act::PoolStrategy::SharedQueue()) == gen::ErrTimeout);
+  const auto key = [](const gen::PID& pid) { return pid.id; };
+  CHECK(outcome(act::PoolStrategy::ByKey<gen::PID>(key)) == gen::ErrTimeout);
+  const gen::PID pool =
+      t.node.Spawn(gen::Factory<CallingPool>(act::PoolStrategy::Broadcast<gen::PID>())).value();
+  CHECK(t.Run(a, [&](Subject& self) {
+    auto answers = self.Call<act::BroadcastAnswers>(pool, a, {.timeout = gen::kInfinite}).value();
+    CHECK(answers.size() == 2);
+    for (auto& [worker, result] : answers.Take<int>()) CHECK(result.error() == gen::ErrTimeout);
+  }));
 }
 
 TEST_CASE("wait graph: a detached process is one of them like any other") {

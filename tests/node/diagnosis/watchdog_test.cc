@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <optional>
+#include <regex>
 #include <string>
 #include <thread>
 
@@ -69,6 +70,10 @@ TEST_CASE("watchdog: names process, behaviour, message and time, once, and the e
       });
     };
     CHECK(lines_of_slow("without suspending itself") == 1);
+    const std::regex time(" for [0-9]+\\.[0-9]{3} s, without suspending itself");
+    const auto lines = t.log.Lines();
+    CHECK(std::any_of(lines.begin(), lines.end(),
+                      [&](const auto& line) { return std::regex_search(line.text, time); }));
     CHECK(lines_of_slow("has ended it") == 0);
     slow_gate.Open();
     CHECK(kit::Eventually([&] { return lines_of_slow("has ended it") == 1; }));

@@ -40,6 +40,18 @@ TEST_CASE("periodic sends: copies come again and again, until they are cancelled
   CHECK(ticks == so_far);
 }
 
+TEST_CASE("periodic sends: a tick that comes late does not make the next ones late") {
+  const kit::ManualTime time;
+  std::atomic<int> ticks{0};
+  TestNode t(time.Into());
+  const gen::PID pid = t.Spawn(Count(ticks));
+  CHECK(t.node.SendEvery(pid, Tick{}, 10ms));
+  time.Pass(19ms);  // 9 too many
+  CHECK(kit::Eventually([&] { return ticks == 1; }));
+  time.Pass(1ms);
+  CHECK(kit::Eventually([&] { return ticks == 2; }));
+}
+
 TEST_CASE("periodic sends: a tick that waits when its timer is cancelled is skipped and counted") {
   std::atomic<int> ticks{0};
   TestNode t;
