@@ -7,7 +7,7 @@
 //   raised by the change | postponed, oldest first | raised before | the mailbox
 //
 // The middle two go through the mailbox, so that messages there keep their deadlines and their
-// place in the books; a mark behind them tells when they have been handled.
+// place in the lists; a mark behind them tells when they have been handled.
 #pragma once
 
 #include <cstddef>

@@ -28,7 +28,7 @@ enum class EnvelopeKind : std::uint8_t {
   kHandedOver,     // nothing: the receiver holds the request `ref` of `from` from now on (HandOver)
 };
 
-// What users send, and what the books of processes and nodes count (see MessageBalance).
+// What users send, and what the counters of processes and nodes count (see MessageBalance).
 constexpr bool IsUserMessage(EnvelopeKind kind) { return kind <= EnvelopeKind::kEvent; }
 static_assert(IsUserMessage(EnvelopeKind::kMessage) && IsUserMessage(EnvelopeKind::kRequest) &&
               IsUserMessage(EnvelopeKind::kEvent) && !IsUserMessage(EnvelopeKind::kResponse));

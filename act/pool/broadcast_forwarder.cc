@@ -53,27 +53,27 @@ bool PoolBroadcastForwarder::PlaceOne(Held& message) {
     if (!sent || message.given) rotation_.Skipped();
     if (sent) return true;
   }
-  if (!met_caller || routing_.seats().members() != 1) return false;
+  if (!met_caller || routing_.members().staying() != 1) return false;
   Refuse(std::move(message), WaitsForItself(kOnlyWorker));
   return true;
 }
 
-bool PoolBroadcastForwarder::Give(const PoolSeat& seat, Held& message) {
-  const auto waiting = pending_.find(seat.number);
+bool PoolBroadcastForwarder::Give(const PoolMember& member, Held& message) {
+  const auto waiting = pending_.find(member.number);
   if (waiting != pending_.end()) {
     const auto bound = static_cast<std::size_t>(options_.WorkerBound());
     if (bound != 0 && waiting->second.size() >= bound) return false;
     waiting->second.push_back(std::move(message));
     return true;
   }
-  auto sent = options_.WorkersMakeRoom() ? host_.ForwardMakingRoom(seat.worker, message.envelope)
-                                         : host_.Forward(seat.worker, message.envelope, true);
+  auto sent = options_.WorkersMakeRoom() ? host_.ForwardMakingRoom(member.worker, message.envelope)
+                                         : host_.Forward(member.worker, message.envelope, true);
   if (sent) {
     if (!message.given) rotation_.Give();
     return true;
   }
   if (sent.error() == gen::ErrProcessMailboxFull) return false;
-  pending_[seat.number].push_back(std::move(message));  // it has ended: for its successor
+  pending_[member.number].push_back(std::move(message));  // it has ended: for its successor
   return true;
 }
 
@@ -81,15 +81,15 @@ bool PoolBroadcastForwarder::Spread(Held& message) {
   // Looked at before somebody else has the message.
   const core::EnvelopePtr pattern = options_.strategy.Copy(*message.envelope);
   std::size_t missed = 0;
-  for (const auto& [number, seat] : routing_.seats().all()) {
-    if (seat.leaving || seat.state != SeatState::kReady) continue;
+  for (const auto& [number, member] : routing_.members().all()) {
+    if (member.leaving || member.state != MemberState::kReady) continue;
     if (message.envelope != nullptr) {
-      if (!Give(seat, message)) ++missed;
+      if (!Give(member, message)) ++missed;
       continue;
     }
     Held copy{options_.strategy.Copy(*pattern), false};
     host_.Adopt(*copy.envelope);
-    if (!Give(seat, copy)) DropMissed(std::move(copy));
+    if (!Give(member, copy)) DropMissed(std::move(copy));
   }
   if (message.envelope != nullptr) return false;
   for (; missed > 0; --missed) {
@@ -118,10 +118,10 @@ bool PoolBroadcastForwarder::Ask(Held& message) {
   Question& question = questions_[number];
   question.from = caller;
   question.ref = RefOf(*message.envelope);
-  for (const auto& [seat_number, seat] : routing_.seats().all()) {
-    if (seat.leaving || seat.state != SeatState::kReady) continue;
-    if (seat.worker == caller) {
-      question.answers.Add(seat.worker,
+  for (const auto& [member_number, member] : routing_.members().all()) {
+    if (member.leaving || member.state != MemberState::kReady) continue;
+    if (member.worker == caller) {
+      question.answers.Add(member.worker,
                            gen::detail::MakeErrorResponse(WaitsForItself("this worker")));
       continue;
     }
@@ -133,19 +133,19 @@ bool PoolBroadcastForwarder::Ask(Held& message) {
     if (message.envelope == nullptr) copy = options_.strategy.Copy(*pattern);
     core::EnvelopePtr& request = message.envelope != nullptr ? message.envelope : copy;
     request->flags |= core::Envelope::kFlagRouted;
-    auto asked = host_.RequestEnvelope(seat.worker, request, time);
+    auto asked = host_.RequestEnvelope(member.worker, request, time);
     if (!asked) {
-      question.answers.Add(seat.worker, gen::detail::MakeErrorResponse(asked.error()));
+      question.answers.Add(member.worker, gen::detail::MakeErrorResponse(asked.error()));
       continue;
     }
     rotation_.Give();
-    asked_[asked->id] = {number, question.answers.Add(seat.worker, nullptr)};
+    asked_[asked->id] = {number, question.answers.Add(member.worker, nullptr)};
     ++question.open;
   }
   if (question.open > 0) return true;
   questions_.erase(number);
   message.envelope->flags &= static_cast<std::uint8_t>(~core::Envelope::kFlagRouted);
-  if (routing_.seats().members() != 1 || routing_.seats().FindWorker(caller) == nullptr) {
+  if (routing_.members().staying() != 1 || routing_.members().FindWorker(caller) == nullptr) {
     return false;
   }
   Refuse(std::move(message), WaitsForItself(kOnlyWorker));
@@ -173,9 +173,9 @@ void PoolBroadcastForwarder::Reply(std::uint64_t number) {
 // -- workers
 
 void PoolBroadcastForwarder::Inherited(gen::PID worker, std::vector<core::EnvelopePtr> messages) {
-  const auto found = seats_.find(worker.id);
-  const std::uint64_t seat = found == seats_.end() ? 0 : found->second;
-  if (seat != 0) seats_.erase(found);
+  const auto found = members_.find(worker.id);
+  const std::uint64_t member = found == members_.end() ? 0 : found->second;
+  if (member != 0) members_.erase(found);
   std::deque<Held> own;
   std::deque<Held> any;
   for (core::EnvelopePtr& envelope : messages) {
@@ -183,7 +183,7 @@ void PoolBroadcastForwarder::Inherited(gen::PID worker, std::vector<core::Envelo
     if (!Salvage(message)) continue;
     if (!options_.strategy.IsBroadcast(*message.envelope)) {
       if (!any.empty() || !PlaceOne(message)) any.push_back(std::move(message));
-    } else if (routing_.seats().FindNumber(seat) != nullptr) {
+    } else if (routing_.members().FindNumber(member) != nullptr) {
       own.push_back(std::move(message));
     } else {
       DropTerminated(message);  // its place is gone, and the others have had it
@@ -192,7 +192,7 @@ void PoolBroadcastForwarder::Inherited(gen::PID worker, std::vector<core::Envelo
   held_.insert(held_.begin(), std::make_move_iterator(any.begin()),
                std::make_move_iterator(any.end()));
   if (!own.empty()) {
-    std::deque<Held>& pending = pending_[seat];
+    std::deque<Held>& pending = pending_[member];
     pending.insert(pending.begin(), std::make_move_iterator(own.begin()),
                    std::make_move_iterator(own.end()));
   }
@@ -205,14 +205,14 @@ void PoolBroadcastForwarder::WorkerReady() {
 }
 
 void PoolBroadcastForwarder::Resized() {
-  PoolSeats& seats = routing_.seats();
-  for (const auto& [number, seat] : seats.all()) {
-    if (seat.worker) seats_[seat.worker.id] = number;
-    if (seat.state == SeatState::kReady && !seat.leaving) FlushPending(seat);
+  PoolMembers& members = routing_.members();
+  for (const auto& [number, member] : members.all()) {
+    if (member.worker) members_[member.worker.id] = number;
+    if (member.state == MemberState::kReady && !member.leaving) FlushPending(member);
   }
   for (auto entry = pending_.begin(); entry != pending_.end();) {
-    const PoolSeat* seat = seats.FindNumber(entry->first);
-    if (seat != nullptr && !seat->leaving) {
+    const PoolMember* member = members.FindNumber(entry->first);
+    if (member != nullptr && !member->leaving) {
       ++entry;
       continue;
     }
@@ -221,8 +221,8 @@ void PoolBroadcastForwarder::Resized() {
   }
 }
 
-void PoolBroadcastForwarder::FlushPending(const PoolSeat& seat) {
-  const auto found = pending_.find(seat.number);
+void PoolBroadcastForwarder::FlushPending(const PoolMember& member) {
+  const auto found = pending_.find(member.number);
   if (found == pending_.end()) return;
   std::deque<Held> messages = std::move(found->second);
   pending_.erase(found);
@@ -231,12 +231,12 @@ void PoolBroadcastForwarder::FlushPending(const PoolSeat& seat) {
       messages.pop_front();
       continue;
     }
-    auto sent = host_.Forward(seat.worker, messages.front().envelope, true);
+    auto sent = host_.Forward(member.worker, messages.front().envelope, true);
     if (!sent) break;
     if (!messages.front().given) rotation_.Give();
     messages.pop_front();
   }
-  if (!messages.empty()) pending_[seat.number] = std::move(messages);
+  if (!messages.empty()) pending_[member.number] = std::move(messages);
 }
 
 void PoolBroadcastForwarder::Flush() {
@@ -264,11 +264,11 @@ void PoolBroadcastForwarder::Settle() {
 }
 
 bool PoolBroadcastForwarder::NeedsRetry() const {
-  const PoolSeats& seats = routing_.seats();
-  if (!held_.empty() && seats.ready() > 0) return true;
+  const PoolMembers& members = routing_.members();
+  if (!held_.empty() && members.ready() > 0) return true;
   return std::any_of(pending_.begin(), pending_.end(), [&](const auto& entry) {
-    const auto seat = seats.all().find(entry.first);
-    return seat != seats.all().end() && seat->second.state == SeatState::kReady;
+    const auto member = members.all().find(entry.first);
+    return member != members.all().end() && member->second.state == MemberState::kReady;
   });
 }
 
@@ -282,7 +282,7 @@ void PoolBroadcastForwarder::End() {
   CancelRetry();
   rotation_.Publish({});
   for (Held& message : std::exchange(held_, {})) DropTerminated(message);
-  for (auto& [seat, messages] : std::exchange(pending_, {})) {
+  for (auto& [member, messages] : std::exchange(pending_, {})) {
     for (Held& message : messages) DropTerminated(message);
   }
 }
@@ -297,13 +297,13 @@ void PoolBroadcastForwarder::Finish() {
 
 std::size_t PoolBroadcastForwarder::held() const {
   std::size_t count = held_.size();
-  for (const auto& [seat, messages] : pending_) count += messages.size();
+  for (const auto& [member, messages] : pending_) count += messages.size();
   return count;
 }
 
 std::size_t PoolBroadcastForwarder::held_given() const {
   std::size_t count = CountGiven(held_);
-  for (const auto& [seat, messages] : pending_) count += CountGiven(messages);
+  for (const auto& [member, messages] : pending_) count += CountGiven(messages);
   return count;
 }
 

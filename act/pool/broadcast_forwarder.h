@@ -63,9 +63,9 @@ class PoolBroadcastForwarder final : public PoolForwarder {
   bool Spread(Held& message);
   bool Ask(Held& message);
   // To a worker, or behind what waits for it already.
-  bool Give(const PoolSeat& seat, Held& message);
+  bool Give(const PoolMember& member, Held& message);
   void Flush();
-  void FlushPending(const PoolSeat& seat);
+  void FlushPending(const PoolMember& member);
   // Something waits for workers that are full; see kRetry.
   [[nodiscard]] bool NeedsRetry() const;
   void Reply(std::uint64_t number);
@@ -73,8 +73,8 @@ class PoolBroadcastForwarder final : public PoolForwarder {
 
   const PoolOptions& options_;
   std::deque<Held> held_;                              // that nobody could take
-  std::map<std::uint64_t, std::deque<Held>> pending_;  // by seat: for that one only; never empty
-  std::unordered_map<std::uint64_t, std::uint64_t> seats_;  // by the worker's id
+  std::map<std::uint64_t, std::deque<Held>> pending_;  // by member: for that one only; never empty
+  std::unordered_map<std::uint64_t, std::uint64_t> members_;  // by the worker's id
   std::map<std::uint64_t, Question> questions_;
   std::unordered_map<std::uint64_t, Asked> asked_;  // by the ref of the pool's own request
   std::uint64_t last_question_ = 0;

@@ -12,12 +12,12 @@ namespace ergon::act {
 namespace {
 
 std::string_view Activity(const PoolFigures::Worker& worker) {
-  switch (worker.seat.state) {
-    case SeatState::kStarting:
+  switch (worker.member.state) {
+    case MemberState::kStarting:
       return "starting";
-    case SeatState::kVacant:
+    case MemberState::kVacant:
       return "waiting for a replacement";
-    case SeatState::kReady:
+    case MemberState::kReady:
       return worker.progress.busy ? "busy" : "idle";
   }
   return "unknown";
@@ -25,7 +25,7 @@ std::string_view Activity(const PoolFigures::Worker& worker) {
 
 std::string DescribeWorker(const PoolFigures::Worker& worker) {
   return fmt::format("{} queued={} handled={} {}",
-                     worker.seat.worker ? worker.seat.worker.ToString() : "nobody",
+                     worker.member.worker ? worker.member.worker.ToString() : "nobody",
                      worker.progress.queued, worker.progress.handled, Activity(worker));
 }
 
@@ -40,23 +40,24 @@ std::uint64_t WaitEstimate(std::uint64_t queued, std::uint64_t handled, std::int
 
 }  // namespace
 
-std::vector<PoolFigures::Worker> ObserveWorkers(const gen::ProcessHost& host, PoolSeats& seats) {
+std::vector<PoolFigures::Worker> ObserveWorkers(const gen::ProcessHost& host,
+                                                PoolMembers& members) {
   std::vector<PoolFigures::Worker> workers;
-  workers.reserve(seats.all().size());
-  for (auto& [number, seat] : seats.all()) {
+  workers.reserve(members.all().size());
+  for (auto& [number, member] : members.all()) {
     gen::WorkerProgress progress;
-    if (seat.worker) {
-      progress = host.Progress(seat.worker);
+    if (member.worker) {
+      progress = host.Progress(member.worker);
       // The order to end is the last in its queue, and not a message.
-      if (seat.drains && progress.queued > 0) --progress.queued;
-      seat.handled_seen = std::max(seat.handled_seen, progress.handled);
-      progress.handled = seat.handled_seen;
-      seat.expired_seen = std::max(seat.expired_seen, progress.expired);
-      progress.expired = seat.expired_seen;
+      if (member.drains && progress.queued > 0) --progress.queued;
+      member.handled_seen = std::max(member.handled_seen, progress.handled);
+      progress.handled = member.handled_seen;
+      member.expired_seen = std::max(member.expired_seen, progress.expired);
+      progress.expired = member.expired_seen;
       // Not idle before the others have what it left behind.
       progress.busy = progress.busy || progress.ended;
     }
-    workers.push_back({seat, progress});
+    workers.push_back({member, progress});
   }
   return workers;
 }
@@ -95,8 +96,8 @@ gen::Inspection InspectPool(const PoolFigures& figures, gen::Inspection added,
     queued += worker.progress.queued;
     expired += worker.progress.expired;
     if (worker.progress.busy) ++busy;
-    if (worker.seat.leaving && !worker.seat.dismissed) continue;
-    ++(worker.seat.state == SeatState::kReady ? ready : starting);
+    if (worker.member.leaving && !worker.member.dismissed) continue;
+    ++(worker.member.state == MemberState::kReady ? ready : starting);
     put(fmt::format("worker.{}", ++members), DescribeWorker(worker));
   }
 

@@ -28,16 +28,16 @@ struct PoolFigures {
   std::uint64_t handled = 0;
 
   struct Worker {
-    PoolSeat seat;
+    PoolMember member;
     gen::WorkerProgress progress;  // zero if there is no process
   };
-  std::vector<Worker> workers;  // members and leaving, in the order of their seats
+  std::vector<Worker> workers;  // those that leave, too; the oldest member first
 };
 
 // A look at the workers from outside. Remembers what it saw, so that totals do not go down while
 // the notice of a worker's end is on its way.
 [[nodiscard]] std::vector<PoolFigures::Worker> ObserveWorkers(const gen::ProcessHost& host,
-                                                              PoolSeats& seats);
+                                                              PoolMembers& members);
 
 // Messages that were accepted for workers, as far as it shows at these. Exact at rest, else too
 // few.

@@ -2,100 +2,100 @@
 
 namespace ergon::act {
 
-PoolSeat& PoolSeats::AddReady(gen::PID worker, std::int64_t now) {
+PoolMember& PoolMembers::AddReady(gen::PID worker, std::int64_t now) {
   const std::uint64_t number = next_number_++;
-  PoolSeat& seat = seats_[number];
-  seat.number = number;
-  seat.worker = worker;
-  seat.entry = worker.id;
-  seat.ready_at = now;
+  PoolMember& member = members_[number];
+  member.number = number;
+  member.worker = worker;
+  member.entry = worker.id;
+  member.ready_at = now;
   numbers_[worker.id] = number;
-  Count(seat);
-  return seat;
+  Count(member);
+  return member;
 }
 
-PoolSeat& PoolSeats::AddVacant() {
+PoolMember& PoolMembers::AddVacant() {
   const std::uint64_t number = next_number_++;
-  PoolSeat& seat = seats_[number];
-  seat.number = number;
-  seat.state = SeatState::kVacant;
-  Count(seat);
-  return seat;
+  PoolMember& member = members_[number];
+  member.number = number;
+  member.state = MemberState::kVacant;
+  Count(member);
+  return member;
 }
 
-PoolSeat* PoolSeats::FindNumber(std::uint64_t number) {
-  auto found = seats_.find(number);
-  return found == seats_.end() ? nullptr : &found->second;
+PoolMember* PoolMembers::FindNumber(std::uint64_t number) {
+  auto found = members_.find(number);
+  return found == members_.end() ? nullptr : &found->second;
 }
 
-PoolSeat* PoolSeats::FindWorker(gen::PID worker) {
+PoolMember* PoolMembers::FindWorker(gen::PID worker) {
   if (!worker) return nullptr;
   auto found = numbers_.find(worker.id);
   if (found == numbers_.end()) return nullptr;
-  PoolSeat* seat = FindNumber(found->second);
-  return seat != nullptr && seat->worker == worker ? seat : nullptr;
+  PoolMember* member = FindNumber(found->second);
+  return member != nullptr && member->worker == worker ? member : nullptr;
 }
 
-PoolSeat* PoolSeats::FindEntry(std::uint64_t entry) {
+PoolMember* PoolMembers::FindEntry(std::uint64_t entry) {
   auto found = numbers_.find(entry);
   if (found == numbers_.end()) return nullptr;
-  PoolSeat* seat = FindNumber(found->second);
-  return seat != nullptr && seat->entry == entry ? seat : nullptr;
+  PoolMember* member = FindNumber(found->second);
+  return member != nullptr && member->entry == entry ? member : nullptr;
 }
 
-void PoolSeats::Spawned(PoolSeat& seat, gen::PID worker) {
-  Uncount(seat);
-  seat.state = SeatState::kStarting;
-  seat.worker = worker;
-  seat.drains = false;
-  seat.handled_seen = 0;
-  seat.expired_seen = 0;
-  seat.handled_before = 0;
-  numbers_[worker.id] = seat.number;
-  Count(seat);
+void PoolMembers::Spawned(PoolMember& member, gen::PID worker) {
+  Uncount(member);
+  member.state = MemberState::kStarting;
+  member.worker = worker;
+  member.drains = false;
+  member.handled_seen = 0;
+  member.expired_seen = 0;
+  member.handled_before = 0;
+  numbers_[worker.id] = member.number;
+  Count(member);
 }
 
-void PoolSeats::Started(PoolSeat& seat, std::int64_t now) {
-  Uncount(seat);
-  seat.state = SeatState::kReady;
-  seat.ready_at = now;
-  numbers_.erase(seat.entry);
-  seat.entry = seat.worker.id;
-  numbers_[seat.entry] = seat.number;
-  Count(seat);
+void PoolMembers::Started(PoolMember& member, std::int64_t now) {
+  Uncount(member);
+  member.state = MemberState::kReady;
+  member.ready_at = now;
+  numbers_.erase(member.entry);
+  member.entry = member.worker.id;
+  numbers_[member.entry] = member.number;
+  Count(member);
 }
 
-void PoolSeats::Ended(PoolSeat& seat) {
-  Uncount(seat);
-  if (seat.worker.id != seat.entry) numbers_.erase(seat.worker.id);
-  seat.state = SeatState::kVacant;
-  seat.worker = gen::PID();
-  Count(seat);
+void PoolMembers::Ended(PoolMember& member) {
+  Uncount(member);
+  if (member.worker.id != member.entry) numbers_.erase(member.worker.id);
+  member.state = MemberState::kVacant;
+  member.worker = gen::PID();
+  Count(member);
 }
 
-void PoolSeats::Leave(PoolSeat& seat) {
-  Uncount(seat);
-  seat.leaving = true;
-  Count(seat);
+void PoolMembers::Leave(PoolMember& member) {
+  Uncount(member);
+  member.leaving = true;
+  Count(member);
 }
 
-void PoolSeats::Erase(PoolSeat& seat) {
-  Uncount(seat);
-  numbers_.erase(seat.worker.id);
-  numbers_.erase(seat.entry);
-  seats_.erase(seat.number);
+void PoolMembers::Erase(PoolMember& member) {
+  Uncount(member);
+  numbers_.erase(member.worker.id);
+  numbers_.erase(member.entry);
+  members_.erase(member.number);
 }
 
-void PoolSeats::Count(const PoolSeat& seat) {
-  if (!seat.leaving) ++counts_.members;
-  if (!seat.leaving && seat.state == SeatState::kReady) ++counts_.ready;
-  if (seat.worker) ++counts_.alive;
+void PoolMembers::Count(const PoolMember& member) {
+  if (!member.leaving) ++counts_.staying;
+  if (!member.leaving && member.state == MemberState::kReady) ++counts_.ready;
+  if (member.worker) ++counts_.alive;
 }
 
-void PoolSeats::Uncount(const PoolSeat& seat) {
-  if (!seat.leaving) --counts_.members;
-  if (!seat.leaving && seat.state == SeatState::kReady) --counts_.ready;
-  if (seat.worker) --counts_.alive;
+void PoolMembers::Uncount(const PoolMember& member) {
+  if (!member.leaving) --counts_.staying;
+  if (!member.leaving && member.state == MemberState::kReady) --counts_.ready;
+  if (member.worker) --counts_.alive;
 }
 
 }  // namespace ergon::act

@@ -1,13 +1,13 @@
-// The places of a pool's workers, and what is known about who sits there.
+// The members of a pool: the places of its workers, and what is known about the worker in each.
 //
 //            Started            Ended              Spawned
 //   kStarting -------> kReady --------> kVacant ------------> kStarting
 //       |       Ended                      ^
 //       +----------------------------------+
 //
-// A seat that Leave was called for gets no replacement: it is erased when its worker ends.
+// A member that Leave was called for gets no replacement: it is erased when its worker ends.
 //
-// Each seat has an entry in the rotation. While a seat is vacant or starting, the entry is the id
+// Each member has an entry in the rotation. While a member is vacant or starting, the entry is the id
 // of the worker that died: senders that meet it go on to the next, and its replacement takes its
 // turn.
 #pragma once
@@ -21,15 +21,15 @@
 
 namespace ergon::act {
 
-enum class SeatState : std::uint8_t {
+enum class MemberState : std::uint8_t {
   kStarting,  // its worker runs Init
   kReady,     // its worker takes messages
   kVacant,    // its worker has ended, the next one is not there yet
 };
 
-struct PoolSeat {
+struct PoolMember {
   std::uint64_t number = 0;  // never given out twice
-  SeatState state = SeatState::kReady;
+  MemberState state = MemberState::kReady;
   bool leaving = false;
   bool drains = false;             // told to end after what it has: an order that waits behind that
   bool taken_out = false;          // by RemoveWorkers
@@ -44,49 +44,49 @@ struct PoolSeat {
 };
 
 // Counts are kept up to date, so asking for them is cheap.
-class PoolSeats {
+class PoolMembers {
  public:
-  using Map = std::map<std::uint64_t, PoolSeat>;  // by number: the oldest first
+  using Map = std::map<std::uint64_t, PoolMember>;  // by number: the oldest first
 
-  // A new seat at the end.
-  PoolSeat& AddReady(gen::PID worker, std::int64_t now);
+  // A new member at the end.
+  PoolMember& AddReady(gen::PID worker, std::int64_t now);
   // One that nobody has, and no entry in the rotation yet.
-  PoolSeat& AddVacant();
+  PoolMember& AddVacant();
 
-  // References stay valid until the seat is erased. Null: there is none.
-  [[nodiscard]] PoolSeat* FindWorker(gen::PID worker);
-  [[nodiscard]] PoolSeat* FindEntry(std::uint64_t entry);
-  [[nodiscard]] PoolSeat* FindNumber(std::uint64_t number);
-  [[nodiscard]] const Map& all() const noexcept { return seats_; }
-  [[nodiscard]] Map& all() noexcept { return seats_; }
+  // References stay valid until the member is erased. Null: there is none.
+  [[nodiscard]] PoolMember* FindWorker(gen::PID worker);
+  [[nodiscard]] PoolMember* FindEntry(std::uint64_t entry);
+  [[nodiscard]] PoolMember* FindNumber(std::uint64_t number);
+  [[nodiscard]] const Map& all() const noexcept { return members_; }
+  [[nodiscard]] Map& all() noexcept { return members_; }
 
   // The transitions above.
-  void Spawned(PoolSeat& seat, gen::PID worker);
-  void Started(PoolSeat& seat, std::int64_t now);
-  void Ended(PoolSeat& seat);
-  void Leave(PoolSeat& seat);
-  void Erase(PoolSeat& seat);
+  void Spawned(PoolMember& member, gen::PID worker);
+  void Started(PoolMember& member, std::int64_t now);
+  void Ended(PoolMember& member);
+  void Leave(PoolMember& member);
+  void Erase(PoolMember& member);
 
-  // Seats that do not leave.
-  [[nodiscard]] std::size_t members() const noexcept { return counts_.members; }
-  // Members whose worker takes messages, and the others.
+  // Those that do not leave.
+  [[nodiscard]] std::size_t staying() const noexcept { return counts_.staying; }
+  // Of these, whose worker takes messages, and the others.
   [[nodiscard]] std::size_t ready() const noexcept { return counts_.ready; }
-  [[nodiscard]] std::size_t pending() const noexcept { return counts_.members - counts_.ready; }
+  [[nodiscard]] std::size_t pending() const noexcept { return counts_.staying - counts_.ready; }
   // Workers that live, those that leave included.
   [[nodiscard]] std::size_t alive() const noexcept { return counts_.alive; }
-  [[nodiscard]] std::size_t leaving() const noexcept { return seats_.size() - counts_.members; }
+  [[nodiscard]] std::size_t leaving() const noexcept { return members_.size() - counts_.staying; }
 
  private:
   struct Counts {
-    std::size_t members = 0;
+    std::size_t staying = 0;
     std::size_t ready = 0;
     std::size_t alive = 0;
   };
-  void Count(const PoolSeat& seat);
-  void Uncount(const PoolSeat& seat);
+  void Count(const PoolMember& member);
+  void Uncount(const PoolMember& member);
 
   std::uint64_t next_number_ = 1;
-  Map seats_;
+  Map members_;
   // The ids of living workers and of entries, which may be the same.
   std::unordered_map<std::uint64_t, std::uint64_t> numbers_;
   Counts counts_;

@@ -15,54 +15,54 @@ bool IsImportant(const PoolQueue::Item& item) {
 
 }  // namespace
 
-// -- seats
+// -- members
 
-PoolQueue::Lane* PoolQueue::Find(std::uint64_t seat) {
-  auto found = lanes_.find(seat);
+PoolQueue::Lane* PoolQueue::Find(std::uint64_t member) {
+  auto found = lanes_.find(member);
   return found == lanes_.end() ? nullptr : &found->second;
 }
 
-std::vector<std::uint64_t> PoolQueue::Seats() const {
-  std::vector<std::uint64_t> seats;
-  for (const auto& [seat, lane] : lanes_) seats.push_back(seat);
-  return seats;
+std::vector<std::uint64_t> PoolQueue::Members() const {
+  std::vector<std::uint64_t> members;
+  for (const auto& [member, lane] : lanes_) members.push_back(member);
+  return members;
 }
 
-void PoolQueue::Open(std::uint64_t seat) {
-  lanes_[seat];
+void PoolQueue::Open(std::uint64_t member) {
+  lanes_[member];
   for (Item& item : std::exchange(homeless_, {})) {
-    keys_[*item.key].home = seat;
-    lanes_[seat].queue.push_back(std::move(item));
+    keys_[*item.key].home = member;
+    lanes_[member].queue.push_back(std::move(item));
   }
 }
 
-void PoolQueue::SetFree(std::uint64_t seat) {
-  Lane* lane = Find(seat);
+void PoolQueue::SetFree(std::uint64_t member) {
+  Lane* lane = Find(member);
   if (lane == nullptr || lane->leaving || lane->free) return;
   lane->free = true;
-  if (!lane->queue.empty()) runnable_.push_back(seat);
-  if (!std::exchange(lane->listed, true)) free_.push_back(seat);
+  if (!lane->queue.empty()) runnable_.push_back(member);
+  if (!std::exchange(lane->listed, true)) free_.push_back(member);
 }
 
-void PoolQueue::Leave(std::uint64_t seat) {
-  Lane* lane = Find(seat);
+void PoolQueue::Leave(std::uint64_t member) {
+  Lane* lane = Find(member);
   if (lane == nullptr || lane->leaving) return;
   lane->leaving = true;
   lane->free = false;
-  MoveAway(seat);
+  MoveAway(member);
 }
 
-void PoolQueue::Remove(std::uint64_t seat) {
-  Lane* lane = Find(seat);
+void PoolQueue::Remove(std::uint64_t member) {
+  Lane* lane = Find(member);
   if (lane == nullptr) return;
   lane->leaving = true;
   ReleaseInFlight(*lane);
-  MoveAway(seat);
-  lanes_.erase(seat);
+  MoveAway(member);
+  lanes_.erase(member);
 }
 
-void PoolQueue::MoveAway(std::uint64_t seat) {
-  Lane& lane = lanes_[seat];
+void PoolQueue::MoveAway(std::uint64_t member) {
+  Lane& lane = lanes_[member];
   for (Item& item : std::exchange(lane.queue, {})) {
     const std::uint64_t key = *item.key;
     const auto& stay = lane.in_flight;
@@ -72,7 +72,7 @@ void PoolQueue::MoveAway(std::uint64_t seat) {
     }
     CountTaken(item);
     KeyState& state = keys_[key];
-    if (state.home == seat) state.home = Hash(key);
+    if (state.home == member) state.home = Hash(key);
     --state.messages;  // Push counts it again
     Push(std::move(item), false);
   }
@@ -83,11 +83,11 @@ void PoolQueue::MoveAway(std::uint64_t seat) {
 std::uint64_t PoolQueue::Hash(std::uint64_t key) const {
   std::uint64_t best = 0;
   std::uint64_t highest = 0;
-  for (const auto& [seat, lane] : lanes_) {
+  for (const auto& [member, lane] : lanes_) {
     if (lane.leaving) continue;
-    const std::uint64_t weight = core::Mix(key ^ core::Mix(seat));
-    if (best == 0 || weight > highest || (weight == highest && seat < best)) {
-      best = seat;
+    const std::uint64_t weight = core::Mix(key ^ core::Mix(member));
+    if (best == 0 || weight > highest || (weight == highest && member < best)) {
+      best = member;
       highest = weight;
     }
   }
@@ -152,21 +152,21 @@ void PoolQueue::Add(Item item) {
   Push(std::move(item), false);
 }
 
-void PoolQueue::Return(std::uint64_t seat, std::vector<Item> items) {
+void PoolQueue::Return(std::uint64_t member, std::vector<Item> items) {
   // First these, so that their keys keep their home.
   for (auto item = items.rbegin(); item != items.rend(); ++item) {
     item->returned = true;
     Push(std::move(*item), true);
   }
-  Lane* lane = Find(seat);
+  Lane* lane = Find(member);
   if (lane == nullptr) return;
   lane->free = false;
   ReleaseInFlight(*lane);
-  if (lane->leaving) MoveAway(seat);
+  if (lane->leaving) MoveAway(member);
 }
 
-PoolQueue::Turn PoolQueue::TakeTurn(std::uint64_t seat, Lane& lane, std::deque<Item>& queue) {
-  Turn turn{seat, std::move(queue.front())};
+PoolQueue::Turn PoolQueue::TakeTurn(std::uint64_t member, Lane& lane, std::deque<Item>& queue) {
+  Turn turn{member, std::move(queue.front())};
   queue.pop_front();
   CountTaken(turn.item);
   lane.free = false;
@@ -176,26 +176,26 @@ PoolQueue::Turn PoolQueue::TakeTurn(std::uint64_t seat, Lane& lane, std::deque<I
 
 std::optional<PoolQueue::Turn> PoolQueue::Next() {
   while (!runnable_.empty()) {
-    const std::uint64_t seat = runnable_.front();
+    const std::uint64_t member = runnable_.front();
     runnable_.pop_front();
-    Lane* lane = Find(seat);
+    Lane* lane = Find(member);
     if (lane == nullptr || !lane->free || lane->queue.empty()) continue;
     const bool own = common_.empty() || lane->queue.front().number < common_.front().number;
-    return TakeTurn(seat, *lane, own ? lane->queue : common_);
+    return TakeTurn(member, *lane, own ? lane->queue : common_);
   }
   while (!common_.empty() && !free_.empty()) {
-    const std::uint64_t seat = free_.front();
+    const std::uint64_t member = free_.front();
     free_.pop_front();
-    Lane* lane = Find(seat);
+    Lane* lane = Find(member);
     if (lane == nullptr) continue;
     lane->listed = false;
-    if (lane->free) return TakeTurn(seat, *lane, common_);
+    if (lane->free) return TakeTurn(member, *lane, common_);
   }
   return std::nullopt;
 }
 
 void PoolQueue::Undo(Turn turn) {
-  Lane* lane = Find(turn.seat);
+  Lane* lane = Find(turn.member);
   const bool has_key = turn.item.key.has_value();
   const std::uint64_t key = turn.item.key.value_or(0);
   Push(std::move(turn.item), true);
@@ -204,8 +204,8 @@ void PoolQueue::Undo(Turn turn) {
   Release(key);
 }
 
-void PoolQueue::Done(std::uint64_t seat, bool has_aside) {
-  Lane* lane = Find(seat);
+void PoolQueue::Done(std::uint64_t member, bool has_aside) {
+  Lane* lane = Find(member);
   if (lane == nullptr) return;
   if (!has_aside) {
     ReleaseInFlight(*lane);
@@ -217,14 +217,14 @@ void PoolQueue::Done(std::uint64_t seat, bool has_aside) {
       keys.pop_back();
     }
   }
-  if (lane->leaving) MoveAway(seat);
+  if (lane->leaving) MoveAway(member);
 }
 
 template <class Function>
 void PoolQueue::ForEachQueue(Function function) {
   function(common_);
   function(homeless_);
-  for (auto& [seat, lane] : lanes_) function(lane.queue);
+  for (auto& [member, lane] : lanes_) function(lane.queue);
 }
 
 PoolQueue::Item PoolQueue::Take(std::deque<Item>& queue, std::deque<Item>::iterator item) {
@@ -282,7 +282,7 @@ std::size_t PoolQueue::waiting_given() const {
         std::count_if(queue.begin(), queue.end(), [](const Item& item) { return item.given; }));
   };
   std::size_t count = given(common_) + given(homeless_);
-  for (const auto& [seat, lane] : lanes_) count += given(lane.queue);
+  for (const auto& [member, lane] : lanes_) count += given(lane.queue);
   return count;
 }
 

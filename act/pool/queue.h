@@ -1,9 +1,9 @@
 // Messages that wait at a pool which places them itself: one queue for all workers, and one of each worker's
 // own for messages with a key.
 //
-// Pure policy. A seat (PoolSeats) that is free gets the oldest message of its own queue and of the common one;
-// then it is not free until SetFree. A key has a home: the seat where its messages wait or are
-// *in flight*; without any, the seat that rendezvous hashing says.
+// Pure policy. A member (PoolMembers) that is free gets the oldest message of its own queue and of the common one;
+// then it is not free until SetFree. A key has a home: the member where its messages wait or are
+// *in flight*; without any, the member that rendezvous hashing says.
 #pragma once
 
 #include <cstddef>
@@ -27,39 +27,39 @@ class PoolQueue {
     bool returned = false;             // see Return
   };
 
-  // -- seats; numbers from 1 on, and never used again --
+  // -- members; numbers from 1 on, and never used again --
 
-  // A new seat. It is not free.
-  void Open(std::uint64_t seat);
+  // A new member. It is not free.
+  void Open(std::uint64_t member);
   // Its worker takes a message now.
-  void SetFree(std::uint64_t seat);
+  void SetFree(std::uint64_t member);
   // It gets nothing more. Keys with messages in flight stay until those are done, the others move.
-  void Leave(std::uint64_t seat);
+  void Leave(std::uint64_t member);
   // It is gone: what waits for it goes to others.
-  void Remove(std::uint64_t seat);
-  [[nodiscard]] bool Has(std::uint64_t seat) const { return lanes_.contains(seat); }
-  [[nodiscard]] std::vector<std::uint64_t> Seats() const;
+  void Remove(std::uint64_t member);
+  [[nodiscard]] bool Has(std::uint64_t member) const { return lanes_.contains(member); }
+  [[nodiscard]] std::vector<std::uint64_t> Members() const;
 
   // -- messages --
 
   void Add(Item item);
-  // The seat that has, or would get, the messages with this key; 0: nobody.
+  // The member that has, or would get, the messages with this key; 0: nobody.
   [[nodiscard]] std::uint64_t HomeOf(std::uint64_t key) const;
 
   struct Turn {
-    std::uint64_t seat = 0;
+    std::uint64_t member = 0;
     Item item;
   };
-  // The next message for a free seat, which is not free then; the message is in flight.
+  // The next message for a free member, which is not free then; the message is in flight.
   [[nodiscard]] std::optional<Turn> Next();
   // The worker did not take it: it waits again, before everything else.
   void Undo(Turn turn);
-  // The seat's messages in flight are done, except those that its worker has put aside, if any; which, nobody
+  // The member's messages in flight are done, except those that its worker has put aside, if any; which, nobody
   // knows. It is not free before SetFree.
-  void Done(std::uint64_t seat, bool has_aside);
-  // Nothing is in flight at the seat any more; `items` come back, before all that waits, in their order, and
-  // give way to nothing. 0: they do not come from a known seat.
-  void Return(std::uint64_t seat, std::vector<Item> items);
+  void Done(std::uint64_t member, bool has_aside);
+  // Nothing is in flight at the member any more; `items` come back, before all that waits, in their order, and
+  // give way to nothing. 0: they do not come from a known member.
+  void Return(std::uint64_t member, std::vector<Item> items);
 
   // The oldest that has not come back by Return; none: all of them have.
   [[nodiscard]] std::optional<Item> TakeOldest();
@@ -87,12 +87,12 @@ class PoolQueue {
   };
 
   [[nodiscard]] std::uint64_t Hash(std::uint64_t key) const;
-  [[nodiscard]] Lane* Find(std::uint64_t seat);
+  [[nodiscard]] Lane* Find(std::uint64_t member);
   void Push(Item item, bool front);
   void Release(std::uint64_t key);
   void ReleaseInFlight(Lane& lane);
-  void MoveAway(std::uint64_t seat);
-  Turn TakeTurn(std::uint64_t seat, Lane& lane, std::deque<Item>& queue);
+  void MoveAway(std::uint64_t member);
+  Turn TakeTurn(std::uint64_t member, Lane& lane, std::deque<Item>& queue);
   template <class Function>
   void ForEachQueue(Function function);
   // Of the first of each queue that `may` be taken, the oldest.
@@ -104,10 +104,10 @@ class PoolQueue {
 
   std::unordered_map<std::uint64_t, Lane> lanes_;
   std::deque<Item> common_;
-  std::deque<Item> homeless_;  // with keys, while there is no seat
+  std::deque<Item> homeless_;  // with keys, while there is no member
   std::unordered_map<std::uint64_t, KeyState> keys_;
-  std::deque<std::uint64_t> free_;      // seats, longest free first; some are not free any more
-  std::deque<std::uint64_t> runnable_;  // seats that were free and had messages of their own
+  std::deque<std::uint64_t> free_;      // members, longest free first; some are not free any more
+  std::deque<std::uint64_t> runnable_;  // members that were free and had messages of their own
   std::size_t waiting_ = 0;
   std::size_t waiting_returned_ = 0;
   std::size_t waiting_important_ = 0;

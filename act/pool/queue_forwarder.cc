@@ -15,7 +15,7 @@ PoolQueueForwarder::PoolQueueForwarder(gen::ProcessHost& host, PoolRouting& rout
 }
 
 std::size_t PoolQueueForwarder::Bound() const {
-  return static_cast<std::size_t>(options_.WorkerBound()) * routing_.seats().members();
+  return static_cast<std::size_t>(options_.WorkerBound()) * routing_.members().staying();
 }
 
 bool PoolQueueForwarder::DropsOldest() const {
@@ -25,7 +25,7 @@ bool PoolQueueForwarder::DropsOldest() const {
 std::chrono::nanoseconds PoolQueueForwarder::ExcessWait() const {
   if (options_.admission_limit.count() == 0) return {};
   const auto workers =
-      static_cast<std::int64_t>(std::max<std::size_t>(1, routing_.seats().ready()));
+      static_cast<std::int64_t>(std::max<std::size_t>(1, routing_.members().ready()));
   const std::int64_t wait = static_cast<std::int64_t>(queue_.waiting()) * mean_handling_ / workers;
   return std::max(std::chrono::nanoseconds(wait) - options_.admission_limit,
                   std::chrono::nanoseconds(0));
@@ -53,10 +53,10 @@ void PoolQueueForwarder::Arrived(core::Envelope& envelope) {
 
 bool PoolQueueForwarder::RefuseRequest(Held& message, std::optional<std::uint64_t> key) {
   if (!IsRequest(*message.envelope)) return false;
-  const auto caller = seats_.find(message.envelope->from.id);
-  if (caller != seats_.end()) {
+  const auto caller = members_.find(message.envelope->from.id);
+  if (caller != members_.end()) {
     const bool waits_for_itself =
-        key ? queue_.HomeOf(*key) == caller->second : routing_.seats().members() == 1;
+        key ? queue_.HomeOf(*key) == caller->second : routing_.members().staying() == 1;
     if (waits_for_itself) {
       Refuse(std::move(message),
              WaitsForItself(key ? "the worker of the request's key" : kOnlyWorker));
@@ -82,14 +82,14 @@ void PoolQueueForwarder::Inherited(gen::PID worker, std::vector<core::EnvelopePt
     DropAll(std::move(items));
     throw;
   }
-  const auto found = seats_.find(worker.id);
-  const std::uint64_t seat = found == seats_.end() ? 0 : found->second;
-  queue_.Return(seat, std::move(items));
-  if (seat != 0) {
-    seats_.erase(found);
-    places_.erase(seat);
+  const auto found = members_.find(worker.id);
+  const std::uint64_t member = found == members_.end() ? 0 : found->second;
+  queue_.Return(member, std::move(items));
+  if (member != 0) {
+    members_.erase(found);
+    places_.erase(member);
   }
-  Resized();  // the seat may be gone
+  Resized();  // the member may be gone
 }
 
 void PoolQueueForwarder::GiveAll() {
@@ -98,11 +98,11 @@ void PoolQueueForwarder::GiveAll() {
 }
 
 void PoolQueueForwarder::Give(PoolQueue::Turn turn) {
-  const std::uint64_t seat = turn.seat;
-  Place& place = places_[seat];
+  const std::uint64_t member = turn.member;
+  Place& place = places_[member];
   Held message{std::move(turn.item.envelope), turn.item.given};
   if (DropExpired(message)) {
-    Look(seat, place);
+    Look(member, place);
     return;
   }
   auto sent = host_.Forward(place.worker, message.envelope, true);
@@ -110,17 +110,17 @@ void PoolQueueForwarder::Give(PoolQueue::Turn turn) {
     turn.item.envelope = std::move(message.envelope);
     queue_.Undo(std::move(turn));
     // A worker that is dead leaves an inheritance.
-    if (sent.error() == gen::ErrProcessMailboxFull) LookAgain(seat);
+    if (sent.error() == gen::ErrProcessMailboxFull) LookAgain(member);
     return;
   }
   if (!message.given) rotation_.Give();
   ++place.given;
   place.given_at = host_.Now();
   place.busy = true;
-  Look(seat, place);  // a pool that is a worker may have passed it on already
+  Look(member, place);  // a pool that is a worker may have passed it on already
 }
 
-void PoolQueueForwarder::Look(std::uint64_t seat, Place& place) {
+void PoolQueueForwarder::Look(std::uint64_t member, Place& place) {
   const gen::WorkerProgress progress = host_.Progress(place.worker);
   if (progress.ended) return;
   const bool all_done = progress.passed + progress.dropped >= place.given;
@@ -129,19 +129,19 @@ void PoolQueueForwarder::Look(std::uint64_t seat, Place& place) {
       all_done || (progress.aside > 0 && !progress.current && progress.queued == progress.aside);
   if (!is_free) {
     // What else waits in its mailbox did not come from here: it will not report that.
-    if (progress.aside > 0 && !progress.current) LookAgain(seat);
+    if (progress.aside > 0 && !progress.current) LookAgain(member);
     return;
   }
   if (std::exchange(place.busy, false)) {
     mean_handling_ = core::MovingMean(mean_handling_, host_.Now() - place.given_at);
   }
-  queue_.Done(seat, !all_done);
-  queue_.SetFree(seat);
+  queue_.Done(member, !all_done);
+  queue_.SetFree(member);
 }
 
 void PoolQueueForwarder::Progressed(gen::PID worker) {
-  const auto found = seats_.find(worker.id);
-  if (found == seats_.end()) return;
+  const auto found = members_.find(worker.id);
+  if (found == members_.end()) return;
   Place& place = places_[found->second];
   Look(found->second, place);
   GiveAll();
@@ -149,41 +149,41 @@ void PoolQueueForwarder::Progressed(gen::PID worker) {
 
 void PoolQueueForwarder::Retry() {
   RetryArrived();
-  for (const std::uint64_t seat : std::exchange(look_again_, {})) {
-    auto found = places_.find(seat);
-    if (found != places_.end()) Look(seat, found->second);
+  for (const std::uint64_t member : std::exchange(look_again_, {})) {
+    auto found = places_.find(member);
+    if (found != places_.end()) Look(member, found->second);
   }
   GiveAll();
 }
 
-void PoolQueueForwarder::LookAgain(std::uint64_t seat) {
-  if (std::find(look_again_.begin(), look_again_.end(), seat) == look_again_.end()) {
-    look_again_.push_back(seat);
+void PoolQueueForwarder::LookAgain(std::uint64_t member) {
+  if (std::find(look_again_.begin(), look_again_.end(), member) == look_again_.end()) {
+    look_again_.push_back(member);
   }
 }
 
 // -- workers
 
-void PoolQueueForwarder::Welcome(const PoolSeat& seat) {
-  if (!queue_.Has(seat.number)) queue_.Open(seat.number);
-  if (seat.state != SeatState::kReady || places_.contains(seat.number)) return;
-  places_[seat.number].worker = seat.worker;
-  seats_[seat.worker.id] = seat.number;
-  host_.SetDuty(seat.worker, gen::WorkerDuty::kReport);
-  queue_.SetFree(seat.number);
+void PoolQueueForwarder::Welcome(const PoolMember& member) {
+  if (!queue_.Has(member.number)) queue_.Open(member.number);
+  if (member.state != MemberState::kReady || places_.contains(member.number)) return;
+  places_[member.number].worker = member.worker;
+  members_[member.worker.id] = member.number;
+  host_.SetDuty(member.worker, gen::WorkerDuty::kReport);
+  queue_.SetFree(member.number);
 }
 
 void PoolQueueForwarder::Resized() {
-  const PoolSeats& seats = routing_.seats();
+  const PoolMembers& members = routing_.members();
   // First those that come: what others leave may be for them.
-  for (const auto& [number, seat] : seats.all()) {
-    if (!seat.leaving) Welcome(seat);
+  for (const auto& [number, member] : members.all()) {
+    if (!member.leaving) Welcome(member);
   }
-  for (const auto& [number, seat] : seats.all()) {
-    if (seat.leaving) queue_.Leave(number);
+  for (const auto& [number, member] : members.all()) {
+    if (member.leaving) queue_.Leave(number);
   }
-  for (const std::uint64_t number : queue_.Seats()) {
-    if (!seats.all().contains(number)) queue_.Remove(number);
+  for (const std::uint64_t number : queue_.Members()) {
+    if (!members.all().contains(number)) queue_.Remove(number);
   }
   GiveAll();
 }

@@ -36,7 +36,7 @@ class PoolQueueForwarder final : public PoolForwarder {
   [[nodiscard]] std::size_t held_given() const override { return queue_.waiting_given(); }
 
  private:
-  // What is known about the worker of a seat.
+  // What is known about the worker of a member.
   struct Place {
     gen::PID worker;
     std::uint64_t given = 0;    // messages
@@ -54,17 +54,17 @@ class PoolQueueForwarder final : public PoolForwarder {
   void GiveAll();
   void Give(PoolQueue::Turn turn);
   // Looks whether the worker is done with what it was given.
-  void Look(std::uint64_t seat, Place& place);
-  void LookAgain(std::uint64_t seat);
+  void Look(std::uint64_t member, Place& place);
+  void LookAgain(std::uint64_t member);
   void SettleMain();
-  void Welcome(const PoolSeat& seat);
+  void Welcome(const PoolMember& member);
   void DropAll(std::vector<PoolQueue::Item> items);
 
   const PoolOptions& options_;
   PoolQueue queue_;
-  std::unordered_map<std::uint64_t, Place> places_;         // by seat
-  std::unordered_map<std::uint64_t, std::uint64_t> seats_;  // by the worker's id
-  // Seats whose worker has messages that others have sent, which keep it from taking the next one.
+  std::unordered_map<std::uint64_t, Place> places_;           // by member
+  std::unordered_map<std::uint64_t, std::uint64_t> members_;  // by the worker's id
+  // Members whose worker has messages that others have sent, which keep it from taking the next one.
   std::vector<std::uint64_t> look_again_;
   bool accepts_ = true;
   std::int64_t mean_handling_ = 0;  // ns, moving average

@@ -36,8 +36,8 @@ PoolRotationForwarder::PoolRotationForwarder(gen::ProcessHost& host, PoolRouting
 
 void PoolRotationForwarder::SetDuties() {
   if (options_.admission_limit.count() == 0) return;
-  for (const auto& [number, seat] : routing_.seats().all()) {
-    if (seat.worker) host_.SetDuty(seat.worker, gen::WorkerDuty::kMeasure);
+  for (const auto& [number, member] : routing_.members().all()) {
+    if (member.worker) host_.SetDuty(member.worker, gen::WorkerDuty::kMeasure);
   }
 }
 
@@ -116,8 +116,8 @@ bool PoolRotationForwarder::Place(Held& message) {
   Met met;
   if (Offer(message, met)) return true;
   // A worker that is dead will be replaced by one that has room.
-  const bool is_full = !met.dead && routing_.seats().pending() == 0;
-  if (is_full && met.caller && routing_.seats().members() == 1) {
+  const bool is_full = !met.dead && routing_.members().pending() == 0;
+  if (is_full && met.caller && routing_.members().staying() == 1) {
     Refuse(std::move(message), WaitsForItself(kOnlyWorker));
     return true;
   }
@@ -136,7 +136,7 @@ bool PoolRotationForwarder::MakeRoom(Held& message) {
 
 void PoolRotationForwarder::Settle() {
   const bool hold = !held_.empty();
-  const bool has_ready = routing_.seats().ready() > 0;
+  const bool has_ready = routing_.members().ready() > 0;
   // Workers that are ready took nothing, so they were full; see kRetry.
   if (hold && has_ready) ArmRetry();
   if (mode_ != Mode::kRunning) return;
@@ -152,7 +152,8 @@ void PoolRotationForwarder::LimitMain() {
   std::size_t room = 0;  // any number
   if (const auto bound = static_cast<std::size_t>(options_.WorkerBound()); bound != 0) {
     // At least one: 0 means something else, and a sender may be the first to meet a dead worker.
-    const auto missing = std::min<std::size_t>(routing_.seats().pending() * bound, kMaxMailboxSize);
+    const auto missing =
+        std::min<std::size_t>(routing_.members().pending() * bound, kMaxMailboxSize);
     room = std::max<std::size_t>(1, missing - std::min(missing, held_.size()));
   } else if (!held_.empty() && all_full_) {
     room = 1;  // with a bound that only their own kind of mailbox knows

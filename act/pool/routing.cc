@@ -8,47 +8,47 @@ PoolRouting::PoolRouting(const PoolOptions& options) : restarts_(options) {}
 
 PoolRouting::Decision PoolRouting::WorkerEnded(gen::PID worker, std::uint64_t handled,
                                                std::int64_t now) {
-  PoolSeat* seat = seats_.FindWorker(worker);
-  if (seat == nullptr) return {};
-  const bool was_ready = seat->state == SeatState::kReady;
-  const std::int64_t lived = was_ready ? now - seat->ready_at : 0;
-  if (!seat->leaving) seats_.Ended(*seat);
-  if (seat->leaving || !replaces_ || (stopping_ && seats_.ready() > 0)) {
-    seats_.Erase(*seat);
+  PoolMember* member = members_.FindWorker(worker);
+  if (member == nullptr) return {};
+  const bool was_ready = member->state == MemberState::kReady;
+  const std::int64_t lived = was_ready ? now - member->ready_at : 0;
+  if (!member->leaving) members_.Ended(*member);
+  if (member->leaving || !replaces_ || (stopping_ && members_.ready() > 0)) {
+    members_.Erase(*member);
     return {};
   }
-  return Replace(*seat, PoolRestarts::WasHealthy(handled, std::chrono::nanoseconds(lived)), now);
+  return Replace(*member, PoolRestarts::WasHealthy(handled, std::chrono::nanoseconds(lived)), now);
 }
 
 PoolRouting::Decision PoolRouting::SpawnFailed(std::uint64_t number, std::int64_t now) {
-  PoolSeat* seat = seats_.FindNumber(number);
-  if (seat == nullptr || seat->state != SeatState::kVacant) return {};
-  return Replace(*seat, false, now);
+  PoolMember* member = members_.FindNumber(number);
+  if (member == nullptr || member->state != MemberState::kVacant) return {};
+  return Replace(*member, false, now);
 }
 
-PoolRouting::Decision PoolRouting::Replace(PoolSeat& seat, bool was_healthy, std::int64_t now) {
-  if (restarts_.Exceeded(now)) return {Action::kGiveUp, seat.number, {}};
-  const std::chrono::nanoseconds delay = restarts_.Delay(was_healthy, seat.failures);
-  return {delay.count() == 0 ? Action::kReplace : Action::kReplaceAfter, seat.number, delay};
+PoolRouting::Decision PoolRouting::Replace(PoolMember& member, bool was_healthy, std::int64_t now) {
+  if (restarts_.Exceeded(now)) return {Action::kGiveUp, member.number, {}};
+  const std::chrono::nanoseconds delay = restarts_.Delay(was_healthy, member.failures);
+  return {delay.count() == 0 ? Action::kReplace : Action::kReplaceAfter, member.number, delay};
 }
 
 bool PoolRouting::IsVacant(std::uint64_t number) {
-  const PoolSeat* seat = seats_.FindNumber(number);
-  return seat != nullptr && seat->state == SeatState::kVacant;
+  const PoolMember* member = members_.FindNumber(number);
+  return member != nullptr && member->state == MemberState::kVacant;
 }
 
 bool PoolRouting::Spawned(std::uint64_t number, gen::PID worker) {
   if (!IsVacant(number)) return false;
-  seats_.Spawned(*seats_.FindNumber(number), worker);
+  members_.Spawned(*members_.FindNumber(number), worker);
   return true;
 }
 
 PoolRouting::Entrance PoolRouting::WorkerStarted(gen::PID worker, std::int64_t now) {
-  PoolSeat* seat = seats_.FindWorker(worker);
-  if (seat == nullptr || seat->leaving || seat->state != SeatState::kStarting) return {};
-  const std::uint64_t replaced = seat->entry;
-  seats_.Started(*seat, now);
-  return {replaced, seat->entry};
+  PoolMember* member = members_.FindWorker(worker);
+  if (member == nullptr || member->leaving || member->state != MemberState::kStarting) return {};
+  const std::uint64_t replaced = member->entry;
+  members_.Started(*member, now);
+  return {replaced, member->entry};
 }
 
 gen::Result<void> PoolRouting::CheckGrowth(int count) const {
@@ -56,11 +56,11 @@ gen::Result<void> PoolRouting::CheckGrowth(int count) const {
     return gen::Error(gen::ErrorCode::kIncorrect,
                       fmt::format("AddWorkers: {} workers, at least 1 is needed", count));
   }
-  const std::size_t room = kMaxPoolSize - seats_.members();
+  const std::size_t room = kMaxPoolSize - members_.staying();
   if (static_cast<std::size_t>(count) > room) {
     return gen::Error(gen::ErrorCode::kIncorrect,
                       fmt::format("AddWorkers: {} workers, the pool has {} and may have {}", count,
-                                  seats_.members(), kMaxPoolSize));
+                                  members_.staying(), kMaxPoolSize));
   }
   return {};
 }
@@ -68,7 +68,7 @@ gen::Result<void> PoolRouting::CheckGrowth(int count) const {
 gen::Result<PoolRouting::Departure> PoolRouting::Shrink(int count,
                                                         const std::vector<std::uint64_t>& in_order,
                                                         bool drain) {
-  const std::size_t size = seats_.members();
+  const std::size_t size = members_.staying();
   if (count < 1) {
     return gen::Error(gen::ErrorCode::kIncorrect,
                       fmt::format("RemoveWorkers: {} workers, at least 1 is needed", count));
@@ -86,19 +86,19 @@ gen::Result<PoolRouting::Departure> PoolRouting::Shrink(int count,
   Departure departure;
   int left = count;
   for (const std::uint64_t entry : in_order) {
-    PoolSeat* seat = left > 0 ? seats_.FindEntry(entry) : nullptr;
-    if (seat == nullptr) {
+    PoolMember* member = left > 0 ? members_.FindEntry(entry) : nullptr;
+    if (member == nullptr) {
       departure.remaining.push_back(entry);
       continue;
     }
     --left;
-    if (!seat->worker) {
-      seats_.Erase(*seat);
+    if (!member->worker) {
+      members_.Erase(*member);
       continue;
     }
-    departure.workers.push_back(seat->worker);
-    seat->drains = seat->taken_out = drain;
-    seats_.Leave(*seat);
+    departure.workers.push_back(member->worker);
+    member->drains = member->taken_out = drain;
+    members_.Leave(*member);
   }
   return departure;
 }
@@ -108,14 +108,14 @@ gen::Result<PoolRouting::Departure> PoolRouting::Shrink(int count,
 PoolRouting::Remnant PoolRouting::BeginStop() {
   stopping_ = true;
   Remnant remnant;
-  if (seats_.ready() > 0) EraseVacant();
-  for (auto& [number, seat] : seats_.all()) {
-    if (seat.state == SeatState::kVacant) {
+  if (members_.ready() > 0) EraseVacant();
+  for (auto& [number, member] : members_.all()) {
+    if (member.state == MemberState::kVacant) {
       remnant.vacant.push_back(number);
-    } else if (seat.state == SeatState::kStarting && !seat.leaving && seats_.ready() > 0) {
-      seat.drains = seat.dismissed = true;
-      seats_.Leave(seat);
-      remnant.leaving.push_back(seat.worker);
+    } else if (member.state == MemberState::kStarting && !member.leaving && members_.ready() > 0) {
+      member.drains = member.dismissed = true;
+      members_.Leave(member);
+      remnant.leaving.push_back(member.worker);
     }
   }
   return remnant;
@@ -123,17 +123,17 @@ PoolRouting::Remnant PoolRouting::BeginStop() {
 
 PoolRouting::Decision PoolRouting::AddWorker(std::int64_t now) {
   if (!replaces_) return {};
-  return Replace(seats_.AddVacant(), true, now);
+  return Replace(members_.AddVacant(), true, now);
 }
 
 std::vector<gen::PID> PoolRouting::Dismiss() {
   EraseVacant();
   std::vector<gen::PID> workers;
-  for (auto& [number, seat] : seats_.all()) {
-    if (seat.leaving) continue;
-    seat.drains = seat.dismissed = true;
-    seats_.Leave(seat);
-    workers.push_back(seat.worker);
+  for (auto& [number, member] : members_.all()) {
+    if (member.leaving) continue;
+    member.drains = member.dismissed = true;
+    members_.Leave(member);
+    workers.push_back(member.worker);
   }
   return workers;
 }
@@ -146,10 +146,10 @@ void PoolRouting::StopReplacing() {
 
 void PoolRouting::EraseVacant() {
   std::vector<std::uint64_t> vacant;
-  for (const auto& [number, seat] : seats_.all()) {
-    if (seat.state == SeatState::kVacant) vacant.push_back(number);
+  for (const auto& [number, member] : members_.all()) {
+    if (member.state == MemberState::kVacant) vacant.push_back(number);
   }
-  for (const std::uint64_t number : vacant) seats_.Erase(*seats_.FindNumber(number));
+  for (const std::uint64_t number : vacant) members_.Erase(*members_.FindNumber(number));
 }
 
 }  // namespace ergon::act

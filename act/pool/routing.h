@@ -20,34 +20,34 @@ class PoolRouting {
  public:
   explicit PoolRouting(const PoolOptions& options);
 
-  [[nodiscard]] const PoolSeats& seats() const noexcept { return seats_; }
-  [[nodiscard]] PoolSeats& seats() noexcept { return seats_; }
+  [[nodiscard]] const PoolMembers& members() const noexcept { return members_; }
+  [[nodiscard]] PoolMembers& members() noexcept { return members_; }
 
   // A worker has started that replaces nobody.
-  void Joined(gen::PID worker, std::int64_t now) { seats_.AddReady(worker, now); }
+  void Joined(gen::PID worker, std::int64_t now) { members_.AddReady(worker, now); }
 
   // -- replacement --
 
   enum class Action : std::uint8_t {
     kNothing,       // not one of the workers, or one that leaves
-    kReplace,       // spawn a replacement for the seat
+    kReplace,       // spawn a replacement for the member
     kReplaceAfter,  // the same after `delay`
     kGiveUp,        // end the pool with GiveUpText
   };
   struct Decision {
     Action action = Action::kNothing;
-    std::uint64_t seat = 0;
+    std::uint64_t member = 0;
     std::chrono::nanoseconds delay{0};
   };
   // `handled`: messages, since its start. Nobody is replaced at the pool's end as long as another
   // worker is ready: that one does the work that is left.
   [[nodiscard]] Decision WorkerEnded(gen::PID worker, std::uint64_t handled, std::int64_t now);
   // A spawn that WorkerEnded, SpawnFailed or a delay had led to could not even begin.
-  [[nodiscard]] Decision SpawnFailed(std::uint64_t seat, std::int64_t now);
-  // It has begun. False: the seat is gone, or taken; nobody needs the worker.
-  [[nodiscard]] bool Spawned(std::uint64_t seat, gen::PID worker);
-  // Whether a seat still waits for its replacement.
-  [[nodiscard]] bool IsVacant(std::uint64_t seat);
+  [[nodiscard]] Decision SpawnFailed(std::uint64_t member, std::int64_t now);
+  // It has begun. False: the member is gone, or taken; nobody needs the worker.
+  [[nodiscard]] bool Spawned(std::uint64_t member, gen::PID worker);
+  // Whether a member still waits for its replacement.
+  [[nodiscard]] bool IsVacant(std::uint64_t member);
   [[nodiscard]] std::string GiveUpText() const { return restarts_.GiveUpText(); }
 
   // A replacement takes messages from now on: in the rotation `replaced` becomes `entry`, or, if that is
@@ -63,7 +63,7 @@ class PoolRouting {
   // Empty, or why the pool cannot grow by `count`.
   [[nodiscard]] gen::Result<void> CheckGrowth(int count) const;
   // Who leaves when the pool shrinks by `count`: those at the head of the rotation, whose entries
-  // are `in_order`. Those with a worker stay in seats(), marked, until that has ended.
+  // are `in_order`. Those with a worker stay in members(), marked, until that has ended.
   struct Departure {
     std::vector<gen::PID> workers;         // to be told
     std::vector<std::uint64_t> remaining;  // the rotation's new entries
@@ -73,25 +73,25 @@ class PoolRouting {
 
   // -- the end --
 
-  // The pool ends, after the work that is left. If somebody is ready to do that, vacant seats are gone, and
-  // workers that still start leave; else vacant seats are to be filled at once, whatever their delay was.
+  // The pool ends, after the work that is left. If somebody is ready to do that, vacant members are gone, and
+  // workers that still start leave; else vacant members are to be filled at once, whatever their delay was.
   struct Remnant {
     std::vector<gen::PID> leaving;      // to be told
-    std::vector<std::uint64_t> vacant;  // seats to be filled
+    std::vector<std::uint64_t> vacant;  // members to be filled
   };
   [[nodiscard]] Remnant BeginStop();
   // One more worker for what others have left behind that had been told to end.
   [[nodiscard]] Decision AddWorker(std::int64_t now);
   // Nothing is left to do: all leave. Returns the workers to be told.
   [[nodiscard]] std::vector<gen::PID> Dismiss();
-  // From now on nobody is replaced, whatever is left; vacant seats are gone.
+  // From now on nobody is replaced, whatever is left; vacant members are gone.
   void StopReplacing();
 
  private:
-  Decision Replace(PoolSeat& seat, bool was_healthy, std::int64_t now);
+  Decision Replace(PoolMember& member, bool was_healthy, std::int64_t now);
   void EraseVacant();
 
-  PoolSeats seats_;
+  PoolMembers members_;
   PoolRestarts restarts_;
   bool stopping_ = false;
   bool replaces_ = true;

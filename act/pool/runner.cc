@@ -18,7 +18,7 @@ PoolRunner::PoolRunner(gen::ProcessHost& host, PoolBehavior& callbacks, PoolOpti
       spawner_(host, options_),
       routing_(options_),
       forwarder_(MakeForwarder(host, routing_, counters_, options_)),
-      shortage_(host, routing_.seats(), options_) {}
+      shortage_(host, routing_.members(), options_) {}
 
 // -- start and size --
 
@@ -67,8 +67,8 @@ gen::Result<std::int64_t> PoolRunner::RemoveWorkers(int count, bool drain) {
       (void)host_.Kill(worker);
       continue;
     }
-    if (PoolSeat* seat = routing_.seats().FindWorker(worker)) {
-      seat->handled_before = host_.Progress(worker).handled;
+    if (PoolMember* member = routing_.members().FindWorker(worker)) {
+      member->handled_before = host_.Progress(worker).handled;
     }
     (void)host_.StopAfterQueue(worker, gen::Reason::Normal());
   }
@@ -77,13 +77,13 @@ gen::Result<std::int64_t> PoolRunner::RemoveWorkers(int count, bool drain) {
 }
 
 std::int64_t PoolRunner::size() const {
-  return static_cast<std::int64_t>(routing_.seats().members());
+  return static_cast<std::int64_t>(routing_.members().staying());
 }
 
 std::vector<gen::PID> PoolRunner::Workers() const {
   std::vector<gen::PID> workers;
-  for (const auto& [number, seat] : routing_.seats().all()) {
-    if (seat.worker && !seat.leaving) workers.push_back(seat.worker);
+  for (const auto& [number, member] : routing_.members().all()) {
+    if (member.worker && !member.leaving) workers.push_back(member.worker);
   }
   return workers;
 }
@@ -145,10 +145,10 @@ gen::Status PoolRunner::OnOwn(core::Envelope& envelope, bool trap_exit) {
 
 gen::Status PoolRunner::OnTimer(core::Envelope& envelope) {
   if (const auto* timer = envelope.ValueAs<ReplaceTimer>()) {
-    replace_timers_.erase(timer->seat);
-    // The seat may have gone meanwhile.
-    if (!routing_.IsVacant(timer->seat)) return gen::Continue();
-    return Obey({PoolRouting::Action::kReplace, timer->seat, {}});
+    replace_timers_.erase(timer->member);
+    // The member may have gone meanwhile.
+    if (!routing_.IsVacant(timer->member)) return gen::Continue();
+    return Obey({PoolRouting::Action::kReplace, timer->member, {}});
   }
   if (envelope.ValueAs<PoolForwarder::RetryTimer>() != nullptr) {
     forwarder_->Retry();
@@ -208,9 +208,9 @@ void PoolRunner::CountEnded(const gen::MessageInheritance& left) {
   counters_.handled += left.handled;
   counters_.expired += left.expired;
   if (left.holds_current) ++counters_.lost_crashed;
-  const PoolSeat* seat = routing_.seats().FindWorker(left.pid);
-  if (seat != nullptr && seat->taken_out && left.handled > seat->handled_before) {
-    counters_.drained += left.handled - seat->handled_before;
+  const PoolMember* member = routing_.members().FindWorker(left.pid);
+  if (member != nullptr && member->taken_out && left.handled > member->handled_before) {
+    counters_.drained += left.handled - member->handled_before;
   }
 }
 
@@ -235,7 +235,7 @@ void PoolRunner::Answer(core::Envelope& envelope) {
   const auto* question = envelope.ValueAs<gen::InspectRequest>();
   if (question == nullptr) return;
   gen::Inspection added = callbacks_.HandleInspect(SenderOf(envelope), question->items);
-  std::vector<PoolFigures::Worker> workers = ObserveWorkers(host_, routing_.seats());
+  std::vector<PoolFigures::Worker> workers = ObserveWorkers(host_, routing_.members());
   PoolCounters counters = counters_;
   counters.lost_full += host_.OverflowedCount();
   // After the look at the workers: a message that has left one is counted here.
@@ -266,19 +266,19 @@ gen::Status PoolRunner::Obey(PoolRouting::Decision decision) {
   while (decision.action == PoolRouting::Action::kReplace) {
     auto worker = spawner_.SpawnReplacement();
     if (worker) {
-      if (!routing_.Spawned(decision.seat, *worker)) (void)host_.Kill(*worker);
+      if (!routing_.Spawned(decision.member, *worker)) (void)host_.Kill(*worker);
       ++counters_.restarts;
       return gen::Continue();
     }
     host_.Log().Warning("a worker cannot be replaced: {}", worker.error());
-    decision = routing_.SpawnFailed(decision.seat, host_.Now());
+    decision = routing_.SpawnFailed(decision.member, host_.Now());
   }
   if (decision.action == PoolRouting::Action::kReplaceAfter) {
     using Milliseconds = std::chrono::duration<double, std::milli>;
     host_.Log().Warning("a worker keeps ending, its replacement starts in {} ms",
                         Milliseconds(decision.delay).count());
-    replace_timers_[decision.seat] =
-        host_.SendSelfAfter(ReplaceTimer{decision.seat}, decision.delay);
+    replace_timers_[decision.member] =
+        host_.SendSelfAfter(ReplaceTimer{decision.member}, decision.delay);
   } else if (decision.action == PoolRouting::Action::kGiveUp) {
     return GiveUp(gen::Reason::Error(routing_.GiveUpText()));
   }
@@ -288,7 +288,7 @@ gen::Status PoolRunner::Obey(PoolRouting::Decision decision) {
 gen::Status PoolRunner::FillGap(bool left_something) {
   if (running() || forwarder_->HasDrained()) return gen::Continue();
   // As many as have left something behind since they were told to end, at least one.
-  const bool is_needed = routing_.seats().members() == 0 || phase_ == Phase::kEnding;
+  const bool is_needed = routing_.members().staying() == 0 || phase_ == Phase::kEnding;
   return left_something && is_needed ? Obey(routing_.AddWorker(host_.Now())) : gen::Continue();
 }
 
@@ -315,11 +315,11 @@ gen::Status PoolRunner::BeginStop(const gen::Reason& reason) {
     shutdown_timer_ = host_.SendSelfAfter(ShutdownTimer{}, options_.shutdown_timeout);
   }
   const bool has_work = !main_is_done_ || !forwarder_->HasDrained();
-  for (const std::uint64_t seat : remnant.vacant) {
+  for (const std::uint64_t member : remnant.vacant) {
     if (!has_work || has_given_up_) break;
-    if (auto timer = replace_timers_.extract(seat)) (void)timer.mapped().Cancel();
+    if (auto timer = replace_timers_.extract(member)) (void)timer.mapped().Cancel();
     // The shutdown time-out ends it, if not success.
-    (void)Obey({PoolRouting::Action::kReplace, seat, {}});
+    (void)Obey({PoolRouting::Action::kReplace, member, {}});
   }
   return Settle();
 }
@@ -337,7 +337,7 @@ void PoolRunner::MainIsDone() {
 
 void PoolRunner::TellWorkers() {
   phase_ = Phase::kEnding;
-  if (routing_.seats().members() == 0) return;
+  if (routing_.members().staying() == 0) return;
   host_.GetRotation().Publish({});
   for (const gen::PID worker : routing_.Dismiss()) (void)host_.StopAfterQueue(worker, stop_reason_);
   forwarder_->Resized();
@@ -354,8 +354,8 @@ void PoolRunner::EndNow() {
 }
 
 void PoolRunner::KillAll() {
-  for (const auto& [number, seat] : routing_.seats().all()) {
-    if (seat.worker) (void)host_.Kill(seat.worker);
+  for (const auto& [number, member] : routing_.members().all()) {
+    if (member.worker) (void)host_.Kill(member.worker);
   }
 }
 
@@ -365,11 +365,11 @@ gen::Status PoolRunner::Settle() {
   if (phase_ == Phase::kRunning) return gen::Continue();
   if (main_is_done_) {
     // Nobody is there for what is left, and nobody will be.
-    if (has_given_up_ && routing_.seats().members() == 0) forwarder_->End();
+    if (has_given_up_ && routing_.members().staying() == 0) forwarder_->End();
     if (forwarder_->HasDrained()) TellWorkers();
   }
   const bool has_ended =
-      phase_ == Phase::kEnding && routing_.seats().alive() == 0 && forwarder_->HasDrained();
+      phase_ == Phase::kEnding && routing_.members().alive() == 0 && forwarder_->HasDrained();
   if (has_ended && (time_is_up_ || forwarder_->HasFinished())) return gen::Stop(stop_reason_);
   // False: again after the next message.
   if (main_is_done_) (void)host_.TryRefuseMain();
@@ -385,7 +385,7 @@ void PoolRunner::Terminate() {
   host_.SetSettled(counters_.handled + counters_.Lost(), counters_.never_given);
   (void)shutdown_timer_.Cancel();
   shortage_.Cancel();
-  for (const auto& [seat, timer] : replace_timers_) (void)timer.Cancel();
+  for (const auto& [member, timer] : replace_timers_) (void)timer.Cancel();
 }
 
 }  // namespace ergon::act

@@ -53,7 +53,7 @@ class PoolRunner {
 
   // What its timers bring.
   struct ReplaceTimer {
-    std::uint64_t seat;
+    std::uint64_t member;
   };
   struct ShutdownTimer {};
 
@@ -101,7 +101,7 @@ class PoolRunner {
   // each of them has ended.
   std::uint64_t handled_ = 0;
   gen::TimerHandle shutdown_timer_;
-  std::map<std::uint64_t, gen::TimerHandle> replace_timers_;  // by seat
+  std::map<std::uint64_t, gen::TimerHandle> replace_timers_;  // by member
   // Workers that are gone, but whose exit signal has not arrived yet.
   std::deque<gen::PID> gone_;
 };

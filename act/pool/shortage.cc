@@ -8,7 +8,7 @@ void PoolShortage::Began() {
   began_at_ = host_.Now();
   last_looked_ = host_.GetRotation().RefusedCount();
   host_.Log().Warning("the mailboxes of all {} workers are full ({} messages each): {}",
-                      seats_.members(), options_.WorkerBound(),
+                      members_.staying(), options_.WorkerBound(),
                       options_.WorkersMakeRoom() ? "messages are dropped"
                                                  : "senders get errors until there is room");
   timer_ = host_.SendSelfAfter(Timer{}, kCalm);

@@ -22,8 +22,8 @@ class PoolShortage {
   static constexpr std::chrono::nanoseconds kCalm = std::chrono::seconds(1);
 
   // All arguments outlive it.
-  PoolShortage(gen::ProcessHost& host, const PoolSeats& seats, const PoolOptions& options)
-      : host_(host), seats_(seats), options_(options) {}
+  PoolShortage(gen::ProcessHost& host, const PoolMembers& members, const PoolOptions& options)
+      : host_(host), members_(members), options_(options) {}
 
   // A kShortage envelope has arrived.
   void Began();
@@ -32,7 +32,7 @@ class PoolShortage {
 
  private:
   gen::ProcessHost& host_;
-  const PoolSeats& seats_;
+  const PoolMembers& members_;
   const PoolOptions& options_;
   gen::TimerHandle timer_;
   std::int64_t began_at_ = 0;      // ns

@@ -1,11 +1,11 @@
-// A process's books: what it has sent, and what became of each message that it took out of its
+// A process's counters: what it has sent, and what became of each message that it took out of its
 // mailbox. A message is what users send: kMessage, kRequest and kEvent, of any priority; signals and
 // notices are none.
 //
 //   taken = handled + expired + late + passed on           at the end of each turn
 //
 // A message that was passed on is *held* (RareCounts) by the behaviour until it forwards or drops
-// it; so is one that it has inherited. The node's books (gen::MessageBalance) are the sum of its processes'.
+// it; so is one that it has inherited. The node's (gen::MessageBalance) are the sum of those of its processes.
 //
 // Written by the one with the right to run the process, read by anybody.
 #pragma once

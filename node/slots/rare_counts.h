@@ -1,4 +1,4 @@
-// The part of a process's books that most processes never need, in ProcessCold.
+// The part of a process's counters that most processes never need, in ProcessCold.
 #pragma once
 
 #include <atomic>

@@ -15,7 +15,7 @@ Handlers Silent() {
   return {.message = [](Subject&, gen::PID, gen::Message&) { return gen::Continue(); }};
 }
 
-// What the books say more than `before`.
+// What the counters say more than `before`.
 gen::MessageBalance Since(const gen::MessageBalance& before, const gen::MessageBalance& after) {
   gen::MessageBalance since;
   since.accepted = after.accepted - before.accepted;
@@ -79,7 +79,7 @@ TEST_CASE("message balance: what waits is queued, what its receiver left behind 
   CHECK(dropped.queued == 0);
 }
 
-TEST_CASE("message balance: the books of those that have ended are kept") {
+TEST_CASE("message balance: the counters of those that have ended are kept") {
   TestNode t;
   const gen::PID receiver = t.Spawn(Silent());
   const gen::PID sender = t.Spawn();

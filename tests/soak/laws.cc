@@ -58,7 +58,7 @@ void CheckConservation(const Stage& stage, const gen::MessageBalance& balance, V
                 total.Dropped(Kind::kCall), news_dropped, counted, balance.dropped_terminated,
                 balance.dropped_unknown, balance.dropped_mailbox_full, balance.dropped_expired);
 
-  verdict.Check(balance.Unaccounted() == 0, "the node's books: {}", balance.ToString());
+  verdict.Check(balance.Unaccounted() == 0, "the node's counters: {}", balance.ToString());
 
   std::uint64_t outcomes = stage.answers.load();
   for (const auto& errors : stage.call_errors) outcomes += errors.load();

@@ -7,7 +7,7 @@
 
 namespace ergon::testkit {
 
-// Throws ExpectationFailed with the node's books unless every message that was accepted was handled,
+// Throws ExpectationFailed with the counters of the node unless every message that was accepted was handled,
 // dropped for a reason, or waits (see gen::MessageBalance). The law holds when the node is at rest;
 // while it is busy, this looks again until `patience` is over. Any thread but those that run
 // handlers. In a Simulation, where nothing moves meanwhile, use Simulation::ExpectConservation.

@@ -14,15 +14,15 @@ PoolQueue::Item Item(std::optional<std::uint64_t> key = {}) {
   return {core::MakeEnvelope<int>(0, core::Lane::kMain, 0), false, key, 0};
 }
 void OpenFree(PoolQueue& queue, std::uint64_t first, std::uint64_t last) {
-  for (std::uint64_t seat = first; seat <= last; ++seat) {
-    queue.Open(seat);
-    queue.SetFree(seat);
+  for (std::uint64_t member = first; member <= last; ++member) {
+    queue.Open(member);
+    queue.SetFree(member);
   }
 }
-// A key whose home is that seat.
-std::uint64_t KeyAt(const PoolQueue& queue, std::uint64_t seat) {
+// A key whose home is that member.
+std::uint64_t KeyAt(const PoolQueue& queue, std::uint64_t member) {
   std::uint64_t key = 0;
-  while (queue.HomeOf(core::Mix(key)) != seat) ++key;
+  while (queue.HomeOf(core::Mix(key)) != member) ++key;
   return core::Mix(key);
 }
 
@@ -32,33 +32,33 @@ TEST_CASE("pool queue: messages without a key go to who has been free longest") 
   for (int i = 0; i < 3; ++i) queue.Add(Item());
   auto first = queue.Next();
   REQUIRE(first);
-  CHECK(first->seat == 1);
-  CHECK(queue.Next()->seat == 2);
+  CHECK(first->member == 1);
+  CHECK(queue.Next()->member == 2);
   CHECK_FALSE(queue.Next());
   CHECK(queue.waiting() == 1);
   queue.Done(2, false);
   queue.SetFree(2);
   auto third = queue.Next();
-  CHECK(third->seat == 2);
+  CHECK(third->member == 2);
   CHECK(third->item.number == 3);
 }
 
-TEST_CASE("pool queue: a key waits for its seat; others go on") {
+TEST_CASE("pool queue: a key waits for its member; others go on") {
   PoolQueue queue;
   OpenFree(queue, 1, 2);
   const std::uint64_t key = KeyAt(queue, 1);
   queue.Add(Item(key));
   queue.Add(Item(key));
-  CHECK(queue.Next()->seat == 1);
+  CHECK(queue.Next()->member == 1);
   CHECK_FALSE(queue.Next());
   queue.Add(Item());
-  CHECK(queue.Next()->seat == 2);
+  CHECK(queue.Next()->member == 2);
   queue.Done(1, false);
   queue.SetFree(1);
   CHECK(queue.Next()->item.number == 2);
 }
 
-TEST_CASE("pool queue: a seat's own messages and common ones are taken by age") {
+TEST_CASE("pool queue: a member's own messages and common ones are taken by age") {
   PoolQueue queue;
   queue.Open(1);
   queue.Add(Item(1));
@@ -73,7 +73,7 @@ TEST_CASE("pool queue: a seat's own messages and common ones are taken by age") 
   }
 }
 
-TEST_CASE("pool queue: a seat that leaves keeps the keys in flight until they are done") {
+TEST_CASE("pool queue: a member that leaves keeps the keys in flight until they are done") {
   PoolQueue queue;
   OpenFree(queue, 1, 3);
   const std::uint64_t flying = KeyAt(queue, 1);
@@ -81,7 +81,7 @@ TEST_CASE("pool queue: a seat that leaves keeps the keys in flight until they ar
   for (std::uint64_t i = 0; waiting == flying || queue.HomeOf(waiting) != 1; ++i)
     waiting = core::Mix(i);
   queue.Add(Item(flying));
-  REQUIRE(queue.Next()->seat == 1);
+  REQUIRE(queue.Next()->member == 1);
   queue.Add(Item(waiting));
   queue.Add(Item(flying));
   CHECK_FALSE(queue.Next());
@@ -89,12 +89,12 @@ TEST_CASE("pool queue: a seat that leaves keeps the keys in flight until they ar
   auto moved = queue.Next();
   REQUIRE(moved);
   CHECK(moved->item.key == waiting);
-  CHECK(moved->seat != 1);
+  CHECK(moved->member != 1);
   queue.Add(Item(flying));
   CHECK_FALSE(queue.Next());
   CHECK(queue.HomeOf(flying) == 1);
-  queue.Done(moved->seat, false);
-  queue.SetFree(moved->seat);
+  queue.Done(moved->member, false);
+  queue.SetFree(moved->member);
   queue.Done(1, false);
   CHECK(queue.HomeOf(flying) != 1);
   CHECK(queue.Next()->item.number == 3);
@@ -106,7 +106,7 @@ TEST_CASE("pool queue: what a worker has put aside keeps its key, once") {
   const std::uint64_t key = KeyAt(queue, 1);
   for (int i = 0; i < 3; ++i) {
     queue.Add(Item(key));
-    REQUIRE(queue.Next()->seat == 1);
+    REQUIRE(queue.Next()->member == 1);
     queue.Done(1, true);
     queue.SetFree(1);
   }
@@ -116,7 +116,7 @@ TEST_CASE("pool queue: what a worker has put aside keeps its key, once") {
   CHECK(queue.HomeOf(key) == 2);
 }
 
-TEST_CASE("pool queue: what comes back goes first, in order, to the same seat") {
+TEST_CASE("pool queue: what comes back goes first, in order, to the same member") {
   PoolQueue queue;
   OpenFree(queue, 1, 4);
   const std::uint64_t key = KeyAt(queue, 3);
@@ -158,7 +158,7 @@ TEST_CASE("pool queue: what was not taken waits again, and its key is not counte
   CHECK(queue.HomeOf(7) == 2);
 }
 
-TEST_CASE("pool queue: without seats messages wait for the next one") {
+TEST_CASE("pool queue: without members messages wait for the next one") {
   PoolQueue queue;
   OpenFree(queue, 1, 1);
   queue.Add(Item(7));
@@ -231,9 +231,9 @@ TEST_CASE("pool queue: what came back gives way to nothing") {
   CHECK(queue.waiting_returned() == 0);
 }
 
-TEST_CASE("pool queue: a seat more or less moves few keys") {
+TEST_CASE("pool queue: a member more or less moves few keys") {
   PoolQueue queue;
-  for (std::uint64_t seat = 1; seat <= 8; ++seat) queue.Open(seat);
+  for (std::uint64_t member = 1; member <= 8; ++member) queue.Open(member);
   std::map<std::uint64_t, std::uint64_t> homes;
   for (std::uint64_t i = 0; i < 10'000; ++i) homes[core::Mix(i)] = queue.HomeOf(core::Mix(i));
   queue.Open(9);
