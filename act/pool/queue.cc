@@ -227,7 +227,7 @@ void PoolQueue::ForEachQueue(Function function) {
   for (auto& [member, lane] : lanes_) function(lane.queue);
 }
 
-PoolQueue::Item PoolQueue::Take(std::deque<Item>& queue, std::deque<Item>::iterator item) {
+PoolQueue::Item PoolQueue::Take(std::deque<Item>& queue, const std::deque<Item>::iterator& item) {
   Item taken = std::move(*item);
   queue.erase(item);
   CountTaken(taken);

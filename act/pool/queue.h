@@ -98,7 +98,7 @@ class PoolQueue {
   // Of the first of each queue that `may` be taken, the oldest.
   template <class Predicate>
   std::optional<Item> TakeFirst(Predicate may);
-  Item Take(std::deque<Item>& queue, std::deque<Item>::iterator item);
+  Item Take(std::deque<Item>& queue, const std::deque<Item>::iterator& item);
   void CountWaiting(const Item& item);
   void CountTaken(const Item& item);
 
