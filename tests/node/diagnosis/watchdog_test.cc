@@ -14,7 +14,7 @@
 namespace ergon::node {
 namespace {
 
-struct Slow {};
+struct SlowJob {};
 
 gen::NodeOptions Watched(gen::NodeOptions options = {}) {
   options.workers = 2;
@@ -46,11 +46,11 @@ TEST_CASE("watchdog: names process, behaviour, message and time, once, and the e
         }});
     CHECK(t.Run(slow, [](Subject& self) { CHECK(self.RegisterName("slow_one")); }));
     REQUIRE(EventuallyIdle(t.node, slow));
-    CHECK(t.node.Send(slow, Slow{}));
+    CHECK(t.node.Send(slow, SlowJob{}));
     std::optional<gen::BusyProcess> busy;
     REQUIRE(kit::Eventually([&] {
       busy = BusyOf(t.node, slow);
-      return busy && busy->message.find("Slow") != std::string::npos;
+      return busy && busy->message.find("SlowJob") != std::string::npos;
     }));
     CHECK(busy->name == gen::Atom("slow_one"));
     CHECK(busy->behavior.find("Subject") != std::string::npos);
@@ -65,7 +65,7 @@ TEST_CASE("watchdog: names process, behaviour, message and time, once, and the e
       const auto lines = t.log.Lines();
       return std::count_if(lines.begin(), lines.end(), [&](const auto& line) {
         return line.text.find(slow.ToString() + " slow_one ") != std::string::npos &&
-               line.text.find("Slow") != std::string::npos &&
+               line.text.find("SlowJob") != std::string::npos &&
                line.text.find(text) != std::string::npos;
       });
     };
@@ -168,7 +168,7 @@ TEST_CASE("watchdog: what receives the log lines may look at the node meanwhile"
   gen::NodeOptions options = Watched();
   options.log_sink = [&](gen::LogLevel, const std::string& line) {
     const gen::Node* const node = watched;
-    if (node != nullptr && line.find("Slow") != std::string::npos) {
+    if (node != nullptr && line.find("SlowJob") != std::string::npos) {
       busy.Add(node->Info().busy.size());
     }
   };
@@ -182,7 +182,7 @@ TEST_CASE("watchdog: what receives the log lines may look at the node meanwhile"
                            }}))
           .value();
   REQUIRE(EventuallyIdle(node, slow));
-  CHECK(node.Send(slow, Slow{}));
+  CHECK(node.Send(slow, SlowJob{}));
   CHECK(kit::Eventually([&] { return busy.size() == 1; }));
   gate.Open();
   CHECK(kit::Eventually([&] { return busy.size() == 2; }));
