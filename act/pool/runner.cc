@@ -131,7 +131,9 @@ gen::Status PoolRunner::OnOwn(core::Envelope& envelope, bool trap_exit) {
     case gen::EnvelopeKind::kExit:
       return OnExit(envelope, trap_exit);
     case gen::EnvelopeKind::kInheritance:
-      if (auto* left = envelope.ValueAs<gen::MessageInheritance>()) return OnInheritance(*left);
+      if (auto* left = envelope.ValueAs<gen::MessageInheritance>()) {
+        return OnInheritance(*left, SenderOf(envelope));
+      }
       return gen::Continue();
     case gen::EnvelopeKind::kStarted:
       if (const auto* started = envelope.ValueAs<gen::MessageStarted>()) {
@@ -179,12 +181,12 @@ gen::Status PoolRunner::CallUser(core::Envelope& envelope) {
 
 // A worker's end is known by what it leaves behind, which always arrives, and exactly once. Its
 // exit signal follows and says nothing new; a worker may also send exit signals on purpose.
-gen::Status PoolRunner::OnInheritance(gen::MessageInheritance& left) {
+gen::Status PoolRunner::OnInheritance(gen::MessageInheritance& left, gen::PID from) {
   if (left.late) {
     forwarder_->Inherited({}, std::move(left.messages));
     return FillGap(true);
   }
-  CountEnded(left);
+  CountEnded(left, from);
   if (left.indirect) {
     forwarder_->Inherited({}, std::move(left.messages));
     return FillGap(true);
@@ -204,7 +206,12 @@ gen::Status PoolRunner::OnInheritance(gen::MessageInheritance& left) {
   return Obey(decision);
 }
 
-void PoolRunner::CountEnded(const gen::MessageInheritance& left) {
+void PoolRunner::CountEnded(const gen::MessageInheritance& left, gen::PID from) {
+  // What the worker of a pool has handled that is a worker here was seen there before: it counts once.
+  if (PoolMember* past = left.indirect ? routing_.members().FindWorker(from) : nullptr) {
+    past->handled_seen -= std::min(past->handled_seen, left.handled);
+    past->expired_seen -= std::min(past->expired_seen, left.expired);
+  }
   counters_.handled += left.handled;
   counters_.expired += left.expired;
   if (left.holds_current) ++counters_.lost_crashed;

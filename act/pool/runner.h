@@ -60,7 +60,7 @@ class PoolRunner {
   // -- what arrives --
   gen::Status OnOwn(core::Envelope& envelope, bool trap_exit);
   gen::Status OnTimer(core::Envelope& envelope);
-  gen::Status OnInheritance(gen::MessageInheritance& left);
+  gen::Status OnInheritance(gen::MessageInheritance& left, gen::PID from);
   gen::Status OnExit(core::Envelope& envelope, bool trap_exit);
   gen::Status CallUser(core::Envelope& envelope);
   void Answer(core::Envelope& envelope);
@@ -68,7 +68,7 @@ class PoolRunner {
   // -- workers --
   void Join(const std::vector<gen::PID>& workers);
   gen::Status Obey(PoolRouting::Decision decision);
-  void CountEnded(const gen::MessageInheritance& left);
+  void CountEnded(const gen::MessageInheritance& left, gen::PID from);
   void Enter(PoolRouting::Entrance entrance);
   void KillAll();
 

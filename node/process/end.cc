@@ -87,8 +87,7 @@ void ProcessRunner::Finish(const gen::Reason& reason) {
     auto message = core::MakeEnvelope<gen::MessageInheritance>(
         static_cast<std::uint8_t>(gen::EnvelopeKind::kInheritance), core::Lane::kUrgent,
         std::move(inheritance));
-    message->from = self.ToAddress();
-    if (!LeaveToHeir(message)) {
+    if (!LeaveToHeir(self, message)) {
       // The heirs are gone as well.
       auto* left = message->ValueAs<gen::MessageInheritance>();
       for (auto& envelope : left->messages) {
@@ -188,7 +187,7 @@ void ProcessRunner::DisposeRest(core::Mailbox::Rest& rest, gen::PID self,
       auto* left = envelope->ValueAs<gen::MessageInheritance>();
       left->indirect = true;
       left->late = false;  // it is counted where it was on its way to
-      if (LeaveToHeir(envelope)) continue;
+      if (LeaveToHeir(self, envelope)) continue;
     }
     if (IsExpressMessage(*envelope)) NoteExpressGone();
     rooms_.delivery.Drop(std::move(envelope), self, gen::DropReason::kTerminated,
@@ -196,14 +195,21 @@ void ProcessRunner::DisposeRest(core::Mailbox::Rest& rest, gen::PID self,
   }
 }
 
-bool ProcessRunner::LeaveToHeir(core::EnvelopePtr& inheritance) {
+// The sender of an inheritance is the child of its receiver that it comes from, or that it has come past.
+bool ProcessRunner::LeaveToHeir(gen::PID self, core::EnvelopePtr& inheritance) {
+  inheritance->from = self.ToAddress();
   if (rooms_.delivery.Deliver(ParentPid(), inheritance)) return true;
   const ProcessCold* cold = ColdIfAny();
   if (cold == nullptr) return false;
   inheritance->ValueAs<gen::MessageInheritance>()->indirect = true;
-  return std::any_of(cold->further_heirs.begin(), cold->further_heirs.end(), [&](std::uint64_t id) {
-    return rooms_.delivery.Deliver(rooms_.addresses.PidOf(id), inheritance).has_value();
-  });
+  gen::PID past = ParentPid();
+  for (const std::uint64_t id : cold->further_heirs) {
+    const gen::PID heir = rooms_.addresses.PidOf(id);
+    inheritance->from = past.ToAddress();
+    if (rooms_.delivery.Deliver(heir, inheritance)) return true;
+    past = heir;
+  }
+  return false;
 }
 
 void ProcessRunner::DisposeLate(core::EnvelopePtr envelope) {

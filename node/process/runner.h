@@ -222,7 +222,7 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   void DisposeLate(core::EnvelopePtr envelope);
   [[nodiscard]] bool ReturnToPool(core::EnvelopePtr& envelope);
   // To the nearest heir that lives; false: there is none.
-  bool LeaveToHeir(core::EnvelopePtr& inheritance);
+  bool LeaveToHeir(gen::PID self, core::EnvelopePtr& inheritance);
   void AnswerOpenRequests(ProcessCold& cold, const gen::Error& error);
 
   // -- misuse.cc --

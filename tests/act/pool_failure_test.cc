@@ -557,5 +557,23 @@ TEST_CASE("pool: C39 whatever happens, the numbers add up") {
   }
 }
 
+TEST_CASE("pool: what a worker of a worker has handled counts once, in whatever order they end") {
+  PoolFixture f({.pool_size = 2});
+  f.Start();
+  f.Send(1, 6);
+  f.WorkAll();
+  REQUIRE(f.Number("messages_handled") == 6);
+  // 101 is a pool that is being killed: what its own worker leaves comes past it, before its own end.
+  auto& inner = f.host.At(101);
+  gen::MessageInheritance left{
+      {999, inner.pid.node, inner.pid.creation}, gen::Reason::Kill(), {}, inner.handled};
+  left.indirect = true;
+  inner.handled = 0;
+  f.host.Signal(gen::EnvelopeKind::kInheritance, std::move(left), inner.pid);
+  CHECK(f.Number("messages_handled") == 6);
+  f.host.End(101, gen::Reason::Kill());
+  CHECK(f.Number("messages_handled") == 6);
+}
+
 }  // namespace
 }  // namespace ergon::act
