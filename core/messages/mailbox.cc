@@ -11,6 +11,18 @@ namespace {
   return count & DispatchState::kCountMask;
 }
 
+// Turns round the envelopes of a stack from `newest` down to the one above `until`; returns the oldest.
+Envelope* Reverse(Envelope* newest, const Envelope* until) noexcept {
+  Envelope* reversed = nullptr;
+  while (newest != until) {
+    Envelope* const older = newest->next;
+    newest->next = reversed;
+    reversed = newest;
+    newest = older;
+  }
+  return reversed;
+}
+
 }  // namespace
 
 PushOutcome Mailbox::PushExpress(Envelope* envelope) noexcept {
@@ -27,36 +39,59 @@ PushOutcome Mailbox::PushExpress(Envelope* envelope) noexcept {
 
 void Mailbox::CollectExpress() noexcept {
   // Only the consumer removes, so the stack is not closed here.
-  Envelope* envelope = express_.exchange(nullptr, std::memory_order_seq_cst);
-  Envelope* reversed = nullptr;
-  while (envelope != nullptr) {
-    Envelope* older = envelope->next;
-    envelope->next = reversed;
-    reversed = envelope;
-    envelope = older;
-  }
-  while (reversed != nullptr) {
-    Envelope* next = reversed->next;
-    List& lane = reversed->lane == Lane::kUrgent ? urgent_ : system_;
-    lane.Append(reversed, reversed);
-    reversed = next;
+  AppendExpress(express_.exchange(nullptr, std::memory_order_seq_cst));
+}
+
+void Mailbox::AppendExpress(Envelope* newest) noexcept {
+  for (Envelope* envelope = Reverse(newest, nullptr); envelope != nullptr;) {
+    Envelope* const next = envelope->next;
+    List& lane = envelope->lane == Lane::kUrgent ? urgent_ : system_;
+    lane.Append(envelope, envelope);
+    envelope = next;
   }
 }
 
-bool Mailbox::DrainMain() noexcept {
-  Envelope* top = state_.Top();
-  if (top == marker_) return false;
-  Envelope* newest = top;
-  Envelope* first = nullptr;
-  for (Envelope* envelope = top; envelope != marker_;) {
+void Mailbox::AppendMain() noexcept {
+  if (is_draining_) FinishDraining();
+  Envelope* const newest = state_.Top();
+  if (newest == marker_) return;
+  main_.Append(Reverse(newest, marker_), newest);
+  SetMarker(newest);
+}
+
+Mailbox::Drained Mailbox::DrainMain() noexcept {
+  if (!is_draining_) {
+    Envelope* const top = state_.Top();
+    if (top == marker_) return Drained::kNothing;
+    // The newest stays the tail; until the end its `next` is the one to go on with.
+    main_.head = main_.tail = top;
+    is_draining_ = true;
+  }
+  Envelope* const newest = main_.tail;
+  Envelope* first = main_.head;
+  Envelope* envelope = newest->next;
+  int steps = 0;
+  while (envelope != marker_) {
     Envelope* older = envelope->next;
     envelope->next = first;
     first = envelope;
     envelope = older;
+    if (++steps % kStepsAtOnce == 0 && express_.load(std::memory_order_relaxed) != nullptr) {
+      main_.head = first;
+      newest->next = envelope;
+      return Drained::kInterrupted;
+    }
   }
-  main_.Append(first, newest);
+  main_.head = first;
+  newest->next = nullptr;
+  is_draining_ = false;
   SetMarker(newest);
-  return true;
+  return Drained::kAll;
+}
+
+void Mailbox::FinishDraining() noexcept {
+  while (DrainMain() == Drained::kInterrupted) {
+  }
 }
 
 void Mailbox::SetMarker(Envelope* marker) noexcept {
@@ -74,7 +109,7 @@ void Mailbox::Detach(Envelope* envelope) noexcept {
     if (state_.TryForget(envelope)) {
       marker_ = nullptr;
     } else {
-      DrainMain();
+      AppendMain();
     }
   }
 }
@@ -82,7 +117,7 @@ void Mailbox::Detach(Envelope* envelope) noexcept {
 bool Mailbox::TryIdle(bool with_main) noexcept {
   if (!urgent_.empty() || !system_.empty()) return false;
   if (!with_main) {
-    (void)DrainMain();
+    AppendMain();
   } else if (!main_.empty() || HasQueued()) {
     return false;
   }
@@ -114,6 +149,7 @@ bool Mailbox::TryRedirect() noexcept {
 }
 
 void Mailbox::ReturnToMain(Envelope* first, Envelope* last, std::uint32_t count) noexcept {
+  if (is_draining_) FinishDraining();
   last->next = main_.head;
   main_.head = first;
   if (last->next == nullptr) main_.tail = last;
@@ -136,42 +172,24 @@ void Mailbox::Prepare(std::uint32_t capacity) noexcept {
   taken_.store(state_.CountApprox(), std::memory_order_relaxed);
   marker_ = nullptr;
   marker_released_ = false;
+  is_draining_ = false;
   main_ = system_ = urgent_ = List{};
   express_.store(nullptr, std::memory_order_relaxed);
   queued_.store(0, std::memory_order_relaxed);
 }
 
 Mailbox::Rest Mailbox::Close() noexcept {
+  if (is_draining_) FinishDraining();
   Envelope* top = state_.Close();
   // Acquires what the senders released; closes for them.
   Envelope* express = express_.exchange(ClosedExpress(), std::memory_order_seq_cst);
 
-  Envelope* first = nullptr;
-  Envelope* newest = top;
-  for (Envelope* envelope = top; envelope != nullptr && envelope != marker_;) {
-    Envelope* older = envelope->next;
-    envelope->next = first;
-    first = envelope;
-    envelope = older;
-  }
-  if (first != nullptr) main_.Append(first, newest);
+  if (top != nullptr && top != marker_) main_.Append(Reverse(top, marker_), top);
   SetMarker(nullptr);
 
   Rest rest;
   rest.main = main_.head;
-  Envelope* reversed = nullptr;
-  while (express != nullptr) {
-    Envelope* older = express->next;
-    express->next = reversed;
-    reversed = express;
-    express = older;
-  }
-  while (reversed != nullptr) {
-    Envelope* next = reversed->next;
-    List& lane = reversed->lane == Lane::kUrgent ? urgent_ : system_;
-    lane.Append(reversed, reversed);
-    reversed = next;
-  }
+  AppendExpress(express);
   if (!urgent_.empty() && !system_.empty()) urgent_.tail->next = system_.head;
   rest.express = !urgent_.empty() ? urgent_.head : system_.head;
   main_ = system_ = urgent_ = List{};

@@ -5,6 +5,9 @@
 // stack at once, turns it round and serves Urgent, then System, then Main; the express stack is
 // looked at again between any two messages.
 //
+// Turning round a million messages takes milliseconds, in which no control message shall wait: it is done
+// in steps, and the express stack is looked at between two of them.
+//
 // The Main stack is drained from a marker: the newest envelope taken so far stays on the stack as
 // its bottom, so that draining needs plain loads only and no exchange. The marker's memory must
 // therefore outlive its handling until a newer envelope takes over the role (Release sees to it);
@@ -31,6 +34,12 @@ class Mailbox {
   // The largest bound a mailbox can have, in messages.
   static constexpr std::uint32_t kMaxCapacity = 4'000'000;
   static_assert(kMaxCapacity < DispatchState::kCountMask);
+  // So many envelopes are turned round between two looks at the express stack: a few microseconds.
+#ifdef ERGON_MAILBOX_STEPS
+  static constexpr int kStepsAtOnce = ERGON_MAILBOX_STEPS;  // for tests
+#else
+  static constexpr int kStepsAtOnce = 1024;
+#endif
 
   Mailbox() = default;
   Mailbox(const Mailbox&) = delete;
@@ -45,6 +54,10 @@ class Mailbox {
       return state_.Push(envelope, capacity_.load(std::memory_order_relaxed), taken_);
     }
     return PushExpress(envelope);
+  }
+  // Of a Main-lane envelope.
+  [[nodiscard]] PushOutcome PushMain(Envelope* envelope) noexcept {
+    return state_.Push(envelope, capacity_.load(std::memory_order_relaxed), taken_);
   }
   // Main lane without the bound: for what must keep its place behind the messages before it.
   [[nodiscard]] PushOutcome PushBeyondBound(Envelope* envelope) noexcept {
@@ -100,13 +113,18 @@ class Mailbox {
       return system_.PopFront();
     if (!with_main) [[unlikely]]
       return nullptr;
-    if (main_.empty() && !DrainMain()) return nullptr;
+    if (main_.empty() || is_draining_) {
+      const Drained drained = DrainMain();
+      if (drained == Drained::kInterrupted) [[unlikely]]
+        return Pop(with_main);
+      if (drained == Drained::kNothing) return nullptr;
+    }
     taken_.store(taken_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     return main_.PopFront();
   }
   // Ends the handling of an envelope that Pop returned: destroys the value, frees the memory.
   void Release(Envelope* envelope) noexcept {
-    ConsumeValue(*envelope);
+    if (HasValueToDestroy(*envelope)) ConsumeValue(*envelope);
     if (envelope != marker_) [[likely]] {
       FreeEnvelope(envelope, envelope->size_class);
     } else {
@@ -181,23 +199,34 @@ class Mailbox {
 
   void Prepare(std::uint32_t capacity) noexcept;
   PushOutcome PushExpress(Envelope* envelope) noexcept;
-  bool DrainMain() noexcept;
+  enum class Drained : std::uint8_t { kNothing, kAll, kInterrupted };
+  // Moves what has arrived in Main to main_; interrupted when something has arrived on the express stack
+  // meanwhile: then main_ is no list yet, and the next call goes on.
+  Drained DrainMain() noexcept;
+  void FinishDraining() noexcept;
+  // Adds what has arrived in Main to main_, which may have something already.
+  void AppendMain() noexcept;
+  // Puts what was on the express stack into its lanes, the oldest first.
+  void AppendExpress(Envelope* newest) noexcept;
   void CollectExpress() noexcept;
   void SetMarker(Envelope* marker) noexcept;
 
-  // Written by senders.
-  DispatchState state_;
-  std::atomic<Envelope*> express_{ClosedExpress()};
-  std::atomic<std::uint32_t> queued_{0};  // in the owner's queue
-  // Written by the consumer, read by the senders of a bounded mailbox.
+  // First what the consumer writes, 64 bytes, then what senders write: in an object that begins with a cache
+  // line they are on lines of their own.
+  // Read by the senders of a bounded mailbox.
   std::atomic<std::uint32_t> taken_{0};  // Main messages popped, modulo 2^32
-  std::atomic<std::uint32_t> capacity_{0};
-  // The consumer's own.
   bool marker_released_ = false;  // handled: its memory goes as soon as it is no longer the marker
+  // main_ has the newest ones only, turned round so far; the `next` of its tail is where to go on.
+  bool is_draining_ = false;
   Envelope* marker_ = nullptr;
   List main_;
   List system_;
   List urgent_;
+  // Written by senders.
+  DispatchState state_;
+  std::atomic<Envelope*> express_{ClosedExpress()};
+  std::atomic<std::uint32_t> queued_{0};    // in the owner's queue
+  std::atomic<std::uint32_t> capacity_{0};  // by the consumer, seldom
 
   // The express stack of a closed mailbox: an address that is no envelope's.
   static Envelope* ClosedExpress() noexcept {

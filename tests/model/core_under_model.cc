@@ -1,10 +1,10 @@
 // The parts of core that the models run, compiled against the shim.
 #include "shim.h"
 
+#include <ergon/core/foundations/sync.cc>
 #include <ergon/core/messages/await_state.cc>
 #include <ergon/core/messages/dispatch_state.cc>
 #include <ergon/core/messages/envelope.cc>
-#include <ergon/core/turns/idle_workers.cc>
 #include <ergon/core/messages/mailbox.cc>
 #include <ergon/core/messages/rotation.cc>
-#include <ergon/core/foundations/sync.cc>
+#include <ergon/core/turns/idle_workers.cc>

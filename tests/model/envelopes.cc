@@ -56,6 +56,11 @@ int LiveEnvelopes() {
 
 namespace ergon::core {
 
+void* AllocateEnvelopeOfClass(std::uint8_t size_class) {
+  std::uint8_t same = 0;
+  return AllocateEnvelope(size_class * kEnvelopeAlignment, same);
+}
+
 void* AllocateEnvelope(std::size_t bytes, std::uint8_t& size_class) {
   size_class = 1;
   model::Owner& mine = model::Mine();

@@ -139,6 +139,57 @@ TEST_CASE_FIXTURE(MailboxTest, "mailbox: urgent messages are seen between any tw
   CHECK(HandleAll() == Numbers{101, 13, 3});
 }
 
+// That urgent ones interrupt the turning round is for the models, where a step is one envelope.
+TEST_CASE_FIXTURE(MailboxTest, "mailbox: a long stack is turned round while urgent ones come") {
+  constexpr std::uint64_t kMain = 100'000;
+  constexpr std::uint64_t kUrgent = 1'000'000'000;  // and above: numbers of urgent ones
+  mailbox.Open(0);
+  for (std::uint64_t i = 1; i <= kMain; ++i) (void)Main(i);
+  std::atomic<bool> done{false};
+  std::uint64_t sent = 0;
+  std::thread sender([&] {
+    while (!done.load()) {
+      (void)Urgent(kUrgent + ++sent);
+      for (int i = 0; i < 100; ++i) CpuPause();
+    }
+  });
+  std::uint64_t main_expected = 1;
+  std::uint64_t urgent_expected = kUrgent + 1;
+  const auto take = [&](bool with_main) {
+    const std::uint64_t number = Handle(with_main);
+    if (number == 0) return;
+    CHECK(number == (number > kUrgent ? urgent_expected++ : main_expected++));
+  };
+  while (main_expected <= kMain / 2) take(true);
+  // What is on its way then is neither lost nor out of order: held, or closed.
+  SUBCASE("until it is empty") {
+    while (main_expected <= kMain) take(true);
+  }
+  SUBCASE("some held meanwhile") {
+    for (std::uint64_t i = 1; i <= kMain; ++i) (void)Main(kMain + i);
+    for (int i = 0; i < 1000; ++i) take(i % 2 == 0);
+    while (main_expected <= 2 * kMain) take(true);
+  }
+  SUBCASE("closed") {
+    for (std::uint64_t i = 1; i <= kMain; ++i) (void)Main(kMain + i);
+    while (main_expected <= kMain + 1) take(true);
+  }
+  done.store(true);
+  sender.join();
+  Mailbox::Rest rest = mailbox.Close();
+  while (rest.main != nullptr) {
+    const EnvelopePtr envelope(rest.main);
+    rest.main = rest.main->next;
+    CHECK(NumberOf(envelope.get()) == main_expected++);
+  }
+  while (rest.express != nullptr) {
+    const EnvelopePtr envelope(rest.express);
+    rest.express = rest.express->next;
+    CHECK(NumberOf(envelope.get()) == urgent_expected++);
+  }
+  CHECK(urgent_expected == kUrgent + sent + 1);
+}
+
 TEST_CASE_FIXTURE(MailboxTest, "mailbox: main messages of several drains stay in order") {
   mailbox.Open(0);
   Numbers handled;
