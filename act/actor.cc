@@ -52,6 +52,12 @@ gen::Status Actor::ProcessInit(gen::ProcessHost& host, const gen::Args& args) {
 }
 
 gen::Status Actor::ProcessMessage(core::Envelope& envelope) {
+  // Nearly always: a plain message for a plain actor needs no look at what else there is.
+  if (static_cast<gen::EnvelopeKind>(envelope.kind) == gen::EnvelopeKind::kMessage &&
+      !split_handle_ && handlers_.empty()) [[likely]] {
+    gen::Message message(envelope);
+    return HandleMessage(SenderOf(envelope), message);
+  }
   if (split_handle_) {
     act::SplitHandle split(*this, Self());
     return handlers_.empty() ? Dispatch(Host(), split, envelope)

@@ -24,6 +24,10 @@ Error Messenger::UnexpectedType(core::Envelope& response, const core::TypeDescri
                            response.type == nullptr ? "nothing" : response.type->Name()));
 }
 
+MessagePriority Messenger::PriorityOf(const CallOptions& options) const noexcept {
+  return options.priority.value_or(DefaultPriority());
+}
+
 Result<void> Messenger::CheckTimeout(const CallOptions& options) {
   if (options.timeout > std::chrono::nanoseconds::zero()) return {};
   return Error(ErrorCode::kIncorrect,

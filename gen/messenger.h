@@ -160,7 +160,8 @@ class Messenger {
 
   // The process that a target means now.
   [[nodiscard]] virtual Result<PID> Resolve(const Target& target) const = 0;
-  [[nodiscard]] virtual MessagePriority DefaultPriority() const = 0;
+  // Of what is sent without another: normal, or what a process has set.
+  [[nodiscard]] MessagePriority DefaultPriority() const noexcept { return default_priority_; }
   virtual Result<void> SendEnvelope(PID to, core::EnvelopePtr envelope) = 0;
   virtual Result<core::EnvelopePtr> CallEnvelope(PID to, core::EnvelopePtr request,
                                                  std::chrono::nanoseconds timeout) = 0;
@@ -173,6 +174,8 @@ class Messenger {
                                                  std::chrono::nanoseconds period) = 0;
 
  protected:
+  void SetDefaultPriority(MessagePriority priority) noexcept { default_priority_ = priority; }
+
   template <class T>
   static core::EnvelopePtr MakeMessage(T&& value, MessagePriority priority) {
     return core::MakeEnvelope<StoredType<T>>(static_cast<std::uint8_t>(EnvelopeKind::kMessage),
@@ -190,8 +193,7 @@ class Messenger {
   core::EnvelopePtr MakeRequest(T&& value, const CallOptions& options, const Target& to) const {
     return core::MakeTaggedEnvelope<StoredType<T>>(
         to.Tag(), static_cast<std::uint8_t>(EnvelopeKind::kRequest),
-        static_cast<core::Lane>(options.priority.value_or(DefaultPriority())),
-        std::forward<T>(value));
+        static_cast<core::Lane>(PriorityOf(options)), std::forward<T>(value));
   }
   template <class R>
   static Result<R> TakeResponse(core::Envelope& response) {
@@ -200,6 +202,7 @@ class Messenger {
   }
   static Error UnexpectedType(core::Envelope& response, const core::TypeDescriptor& wanted);
   static Result<void> CheckTimeout(const CallOptions& options);
+  [[nodiscard]] MessagePriority PriorityOf(const CallOptions& options) const noexcept;
   Result<core::EnvelopePtr> CallTarget(const Target& to, core::EnvelopePtr request,
                                        const CallOptions& options);
 
@@ -209,6 +212,8 @@ class Messenger {
     return core::MakeEnvelope<StoredType<T>>(static_cast<std::uint8_t>(EnvelopeKind::kResponse),
                                              core::Lane::kMain, std::forward<T>(value));
   }
+
+  MessagePriority default_priority_ = MessagePriority::kNormal;
 };
 
 }  // namespace ergon::gen

@@ -49,7 +49,6 @@ gen::Result<gen::PID> Node::Resolve(const gen::Target& target) const {
     return runtime_->WhyNotUsable();
   return runtime_->Resolve(target);
 }
-gen::MessagePriority Node::DefaultPriority() const { return runtime_->DefaultPriority(); }
 gen::Result<void> Node::SendEnvelope(gen::PID to, core::EnvelopePtr envelope) {
   if (!runtime_->IsUsable()) [[unlikely]]
     return runtime_->WhyNotUsable();

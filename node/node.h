@@ -33,7 +33,6 @@ class Node final : public gen::Node {
   ~Node() override;
 
   [[nodiscard]] gen::Result<gen::PID> Resolve(const gen::Target& target) const override;
-  [[nodiscard]] gen::MessagePriority DefaultPriority() const override;
   gen::Result<void> SendEnvelope(gen::PID to, core::EnvelopePtr envelope) override;
   gen::Result<core::EnvelopePtr> CallEnvelope(gen::PID to, core::EnvelopePtr request,
                                               std::chrono::nanoseconds timeout) override;

@@ -40,6 +40,7 @@ enum class PushOutcome : std::uint8_t {
   kFull,          // nothing was taken: the bound is reached
   kRedirected,    // nothing was taken: send to a worker instead
   kClosed,        // nothing was taken: the process has ended
+  kOtherLane,     // nothing was tried: the envelope is not for the Main lane
 };
 
 class DispatchState {

@@ -73,6 +73,11 @@ void DisposeEnvelope(Envelope* envelope) noexcept;
 // Destroys the value only. The envelope may be freed with FreeEnvelope or DisposeEnvelope later.
 void ConsumeValue(Envelope& envelope) noexcept;
 
+// False: ConsumeValue would do nothing, but to note that it was called.
+[[nodiscard]] inline bool HasValueToDestroy(const Envelope& envelope) noexcept {
+  return envelope.type != nullptr && envelope.type->destroy != nullptr;
+}
+
 struct EnvelopeDisposer {
   void operator()(Envelope* envelope) const noexcept { DisposeEnvelope(envelope); }
 };
@@ -91,10 +96,16 @@ template <class T, class... Arguments>
   static_assert(alignof(T) <= kEnvelopeAlignment, "a message may be aligned to 64 bytes at most");
   static_assert(std::is_nothrow_destructible_v<T>,
                 "a message's destructor must not throw: it runs where nobody could catch it");
-  std::uint8_t size_class = 0;
   constexpr std::size_t kBytes = EnvelopeBytes(sizeof(T), alignof(T));
   constexpr std::size_t kTaggedBytes = ((kBytes + 7) & ~std::size_t{7}) + sizeof(tag);
-  void* memory = AllocateEnvelope(tag == 0 ? kBytes : kTaggedBytes, size_class);
+  constexpr std::uint8_t kClass = EnvelopeClassOf(kBytes);
+  std::uint8_t size_class = kClass;
+  void* memory = nullptr;
+  if (kClass != 0 && tag == 0) {
+    memory = AllocateEnvelopeOfClass(kClass);
+  } else {
+    memory = AllocateEnvelope(tag == 0 ? kBytes : kTaggedBytes, size_class);
+  }
   auto* envelope =
       new (memory) Envelope{nullptr, TypeOf<T>(), {}, 0, 0, 0, kind, lane, size_class, 0};
   if (tag != 0) {

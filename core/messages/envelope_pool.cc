@@ -18,6 +18,10 @@ void* AllocateEnvelope(std::size_t bytes, std::uint8_t& size_class) {
   return ::operator new (bytes, std::align_val_t{kEnvelopeAlignment});
 }
 
+void* AllocateEnvelopeOfClass(std::uint8_t size_class) {
+  return ::operator new (size_class* kEnvelopeAlignment, std::align_val_t{kEnvelopeAlignment});
+}
+
 void FreeEnvelope(void* memory, std::uint8_t) noexcept {
   ::operator delete (memory, std::align_val_t{kEnvelopeAlignment});
 }
@@ -33,7 +37,7 @@ EnvelopePoolStats EnvelopePoolUsage() { return {}; }
 
 namespace {
 
-constexpr int kClasses = 8;  // blocks of 64, 128, ... 512 bytes; class 0: none of them
+constexpr int kClasses = kEnvelopeClasses;
 constexpr std::uint32_t kMagazineSize = 64;  // blocks
 constexpr int kLocalMagazines = 32;          // full ones that a thread keeps for itself, per class
 constexpr int kMagazinesAsleep = 1;          // of these, while the thread sleeps
@@ -126,6 +130,15 @@ class Depot {
   Magazine* TakeEmpty() {
     std::lock_guard lock(mutex_);
     return TakeEmptyLocked();
+  }
+
+  // For a thread that keeps none for itself any more.
+  void* TakeBlock(int size_class) {
+    Magazine* magazine = TakeFull(nullptr, size_class);
+    void* const block = magazine->blocks[--magazine->count];
+    magazine->next = nullptr;
+    GiveFull(magazine, size_class);
+    return block;
   }
 
   void ReturnBlock(void* block) {
@@ -319,6 +332,7 @@ __attribute__((noinline)) void RegisterThread() {
 }
 
 __attribute__((noinline)) void* Refill(ThreadCache& cache, int size_class) {
+  if (cache.ended) return DepotOf(size_class).TakeBlock(size_class);
   if (!cache.registered) RegisterThread();
   Magazine* magazine = cache.full[size_class];
   if (magazine != nullptr) {
@@ -363,22 +377,21 @@ __attribute__((noinline)) void Spill(ThreadCache& cache, int size_class, void* b
 
 }  // namespace
 
-// Out of line on purpose: a caller may move to another thread between two calls (fibers), so the
-// address of the thread's cache must not be kept across them.
-__attribute__((noinline)) void* AllocateEnvelope(std::size_t bytes, std::uint8_t& size_class) {
-  const std::size_t wanted = (bytes + kEnvelopeAlignment - 1) / kEnvelopeAlignment;
-  if (wanted > kClasses || thread_cache.ended) {
-    size_class = 0;
-    return ::operator new (bytes, std::align_val_t{kEnvelopeAlignment});
-  }
-  size_class = static_cast<std::uint8_t>(wanted);
-  Magazine* magazine = thread_cache.current[wanted];
-  if (magazine == nullptr || magazine->count == 0) {
-    return Refill(thread_cache, static_cast<int>(wanted));
-  }
+// Out of line on purpose, this and FreeEnvelope: a caller may move to another thread between two calls (fibers), so
+// the address of the thread's cache must not be kept across them.
+__attribute__((noinline)) void* AllocateEnvelopeOfClass(std::uint8_t size_class) {
+  Magazine* magazine = thread_cache.current[size_class];
+  if (magazine == nullptr || magazine->count == 0) [[unlikely]]
+    return Refill(thread_cache, size_class);
   const std::uint32_t index = --magazine->count;
   if (index >= 4) __builtin_prefetch(magazine->blocks[index - 4], 1);
   return magazine->blocks[index];
+}
+
+void* AllocateEnvelope(std::size_t bytes, std::uint8_t& size_class) {
+  size_class = EnvelopeClassOf(bytes);
+  if (size_class != 0) return AllocateEnvelopeOfClass(size_class);
+  return ::operator new (bytes, std::align_val_t{kEnvelopeAlignment});
 }
 
 __attribute__((noinline)) void FreeEnvelope(void* memory, std::uint8_t size_class) noexcept {

@@ -23,13 +23,18 @@ gen::Overflow OverflowOf(const ProcessSlot& slot, gen::PID pid) {
 }  // namespace
 
 gen::Result<void> Delivery::Deliver(gen::PID to, core::EnvelopePtr& envelope) {
-  ProcessSlot* process = needs_.addresses.Find(to);
-  if (process == nullptr) [[unlikely]]
-    return needs_.addresses.WhyUnreachable(to);
+  const Attempt attempt = TryMain(to, envelope);
+  return attempt.IsTaken() ? gen::Result<void>() : Otherwise(attempt, to, envelope);
+}
+
+gen::Result<void> Delivery::Otherwise(const Attempt& attempt, gen::PID to,
+                                      core::EnvelopePtr& envelope) {
+  if (attempt.slot == nullptr) return needs_.addresses.WhyUnreachable(to);
+  if (attempt.outcome != core::PushOutcome::kOtherLane) {
+    return Refused(*attempt.slot, to, attempt.outcome, envelope);
+  }
   envelope->generation = GenerationOf(to);
-  if (IsExpressMessage(*envelope)) [[unlikely]]
-    return DeliverExpress(*process, to, envelope);
-  return Accept(*process, to, process->mailbox().Push(envelope.get()), envelope);
+  return DeliverExpress(*attempt.slot, to, envelope);
 }
 
 gen::Result<void> Delivery::DeliverOrDrop(const gen::Target& to, core::EnvelopePtr envelope) {
@@ -52,31 +57,32 @@ gen::Result<void> Delivery::DeliverFromNode(gen::PID to, core::EnvelopePtr& enve
 
 gen::Result<void> Delivery::DeliverExpress(ProcessSlot& process, gen::PID to,
                                            core::EnvelopePtr& envelope) {
+  const bool is_message = IsMessage(*envelope);
   // First: its receiver may count it as taken right after the push.
-  process.NoteExpressSent();
+  if (is_message) process.NoteExpressSent();
   auto sent = Accept(process, to, process.mailbox().Push(envelope.get()), envelope);
-  if (!sent) process.NoteExpressGone();
+  if (!sent && is_message) process.NoteExpressGone();
   return sent;
 }
 
 gen::Result<void> Delivery::Accept(ProcessSlot& process, gen::PID to, core::PushOutcome outcome,
                                    core::EnvelopePtr& envelope) {
+  if (outcome > core::PushOutcome::kMustSchedule) return Refused(process, to, outcome, envelope);
+  (void)envelope.release();
+  if (outcome == core::PushOutcome::kMustSchedule) process.Schedule();
+  return {};
+}
+
+gen::Result<void> Delivery::Refused(ProcessSlot& process, gen::PID to, core::PushOutcome outcome,
+                                    core::EnvelopePtr& envelope) {
   switch (outcome) {
-    case core::PushOutcome::kPushed:
-      (void)envelope.release();  // the mailbox's now, and maybe handled and gone already
-      return {};
-    case core::PushOutcome::kMustSchedule:
-      (void)envelope.release();
-      process.Schedule();
-      return {};
-    case core::PushOutcome::kFull:
-      return MailboxFull(process, to, envelope);
     case core::PushOutcome::kRedirected:
       return Route(process, to, envelope);
-    case core::PushOutcome::kClosed:
-      break;
+    case core::PushOutcome::kFull:
+      return MailboxFull(process, to, envelope);
+    default:
+      return gen::ErrProcessTerminated;
   }
-  return gen::ErrProcessTerminated;
 }
 
 gen::Result<void> Delivery::Enqueue(ProcessSlot& process, QueueLane& lane, gen::PID to,

@@ -49,6 +49,29 @@ class Delivery {
 
   // Delivers, or returns why not and leaves the envelope to the caller.
   gen::Result<void> Deliver(gen::PID to, core::EnvelopePtr& envelope);
+  // The first and nearly always the last step of Deliver, as a part of its caller: into the Main lane of a
+  // process. Taken: the envelope is the mailbox's, and maybe handled and gone already. Else it is the caller's
+  // still, and Otherwise does the rest.
+  struct Attempt {
+    ProcessSlot* slot;  // null: there is no such process
+    core::PushOutcome outcome;
+    [[nodiscard]] bool IsTaken() const noexcept {
+      return slot != nullptr && outcome <= core::PushOutcome::kMustSchedule;
+    }
+  };
+  [[gnu::always_inline]] Attempt TryMain(gen::PID to, core::EnvelopePtr& envelope) const {
+    ProcessSlot* const slot = needs_.addresses.Find(to);
+    if (slot == nullptr || envelope->lane != core::Lane::kMain) [[unlikely]]
+      return {slot, core::PushOutcome::kOtherLane};
+    envelope->generation = GenerationOf(to);
+    const core::PushOutcome outcome = slot->mailbox().PushMain(envelope.get());
+    if (outcome > core::PushOutcome::kMustSchedule) [[unlikely]]
+      return {slot, outcome};
+    (void)envelope.release();
+    if (outcome == core::PushOutcome::kMustSchedule) slot->Schedule();
+    return {slot, outcome};
+  }
+  gen::Result<void> Otherwise(const Attempt& attempt, gen::PID to, core::EnvelopePtr& envelope);
   // Delivers, or drops and counts what nobody will hear of any more, and returns why.
   gen::Result<void> DeliverOrDrop(const gen::Target& to, core::EnvelopePtr envelope);
   // As Deliver, to a worker that may drop a message for it.
@@ -93,6 +116,9 @@ class Delivery {
   void ExpireRequest(ProcessSlot& caller, std::uint64_t id);
 
  private:
+  // The mailbox has not taken it: it is full, redirected or closed.
+  gen::Result<void> Refused(ProcessSlot& slot, gen::PID to, core::PushOutcome outcome,
+                            core::EnvelopePtr& envelope);
   gen::Result<void> DeliverExpress(ProcessSlot& slot, gen::PID to, core::EnvelopePtr& envelope);
   // To a process whose mailbox has a queue of its own.
   gen::Result<void> Enqueue(ProcessSlot& slot, QueueLane& lane, gen::PID to,

@@ -10,7 +10,7 @@ namespace ergon::node {
 gen::Result<void> Delivery::Route(ProcessSlot& pool, gen::PID to, core::EnvelopePtr& envelope) {
   QueueLane* lane = pool.GetQueueLane();
   if (lane != nullptr && lane->IsOf(GenerationOf(to))) return Enqueue(pool, *lane, to, envelope);
-  PoolSlot* slot = pool.pool();  // partner: Process::GetPoolSlot
+  PoolSlot* slot = pool.pool();  // partner: ProcessSlot::GetPoolSlot
   if (slot == nullptr) return gen::ErrProcessTerminated;
   if (slot->refuses.load(std::memory_order_acquire)) return gen::ErrProcessTerminated;
   core::Rotation& rotation = slot->rotation;
@@ -54,7 +54,11 @@ gen::Result<void> Delivery::Route(ProcessSlot& pool, gen::PID to, core::Envelope
     }
     MarkRouted(*envelope, to.id);
     if (IsRequest(*envelope)) needs_.call_edges.Redirect(needs_.addresses.PidOf(worker), *envelope);
-    auto sent = Deliver(needs_.addresses.PidOf(worker), envelope);
+    const gen::PID worker_pid = needs_.addresses.PidOf(worker);
+    const Attempt attempt = TryMain(worker_pid, envelope);
+    if (attempt.IsTaken()) [[likely]]
+      return {};
+    auto sent = Otherwise(attempt, worker_pid, envelope);
     if (sent) return sent;
     rotation.Skipped();
     if (sent.error() != gen::ErrProcessMailboxFull) found_gone = true;

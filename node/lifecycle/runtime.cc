@@ -168,8 +168,6 @@ gen::Result<gen::PID> Runtime::Resolve(const gen::Target& target) const {
   return addresses_.Resolve(target);
 }
 
-gen::MessagePriority Runtime::DefaultPriority() const { return gen::MessagePriority::kNormal; }
-
 gen::Result<void> Runtime::SendEnvelope(gen::PID to, core::EnvelopePtr envelope) {
   return delivery_.DeliverFromNode(to, envelope);
 }

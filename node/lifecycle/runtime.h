@@ -60,7 +60,6 @@ class Runtime final : public gen::Node {
 
   // -- gen::Messenger --
   [[nodiscard]] gen::Result<gen::PID> Resolve(const gen::Target& target) const override;
-  [[nodiscard]] gen::MessagePriority DefaultPriority() const override;
   gen::Result<void> SendEnvelope(gen::PID to, core::EnvelopePtr envelope) override;
   gen::Result<core::EnvelopePtr> CallEnvelope(gen::PID to, core::EnvelopePtr request,
                                               std::chrono::nanoseconds timeout) override;

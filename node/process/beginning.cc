@@ -58,7 +58,7 @@ gen::Result<void> ProcessRunner::Open(const SpawnRequest& request,
   current_ = nullptr;
   parked_ = nullptr;
   end_reason_ = nullptr;
-  send_priority_ = request.options.send_priority;
+  UsePriority(request.options.send_priority);
   init_ = nullptr;
   end_requests_.SetTrapExit(false);
   end_requests_.SetHeedExits(false);
@@ -238,7 +238,7 @@ gen::Result<gen::PID> ProcessRunner::SpawnChild(const SpawnRequest& request) {
     if (IsInterrupted()) (void)rooms_.exit_signals.Kill(pid);
     gen::Error failure = gen::ErrProcessTerminated;
     const bool ready = child.RunInitInline(failure);
-    end_requests_.SetStartingChild(0);
+    end_requests_.ClearStartingChild();
     if (ready) return pid;
     return failure;
   }

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include <ergon/node/delivery/delivery.h>
 #include <ergon/node/process/runner.h>
 #include <ergon/node/slots/table.h>
 
@@ -28,7 +29,6 @@ class Process final : public ProcessRunner, public gen::ProcessHost {
 
   // -- gen::Messenger --
   [[nodiscard]] gen::Result<gen::PID> Resolve(const gen::Target& target) const override;
-  [[nodiscard]] gen::MessagePriority DefaultPriority() const override { return send_priority_; }
   gen::Result<void> SendEnvelope(gen::PID to, core::EnvelopePtr envelope) override;
   gen::Result<core::EnvelopePtr> CallEnvelope(gen::PID to, core::EnvelopePtr request,
                                               std::chrono::nanoseconds timeout) override;
@@ -140,6 +140,11 @@ class Process final : public ProcessRunner, public gen::ProcessHost {
 
  private:
   [[nodiscard]] gen::ProcessHost& Host() noexcept override { return *this; }
+  void UsePriority(gen::MessagePriority priority) noexcept override {
+    SetDefaultPriority(priority);
+  }
+  gen::Result<void> SendOtherwise(const Delivery::Attempt& attempt, gen::PID to,
+                                  core::EnvelopePtr& envelope);
   void MakeOwn(core::Envelope& envelope) const;  // it comes back as one of the behaviour's own
   static void RequestTimeIsUp(void* context, std::uint64_t id);
 };

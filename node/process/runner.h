@@ -43,11 +43,9 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   [[nodiscard]] gen::PID Pid() const;
   [[nodiscard]] gen::PID ParentPid() const;
   [[nodiscard]] gen::Atom RegisteredName() const;
-  // Its PID, behaviour and the type of what it handles, for people. In its own turns.
+  // Its PID, behaviour and the type of what it handles. In its own turns.
   [[nodiscard]] std::string InHandler() const;
-  // Its log. Any thread.
   [[nodiscard]] gen::Log Lines() { return gen::Log(*this); }
-  // The process is of this node. Any thread.
   [[nodiscard]] bool IsOf(const gen::Node& node) const noexcept { return &rooms_.node == &node; }
 
   // -- core::Schedulable --
@@ -88,6 +86,7 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   ProcessRunner(const Rooms& rooms, std::uint32_t index) : ProcessSlot(index), rooms_(rooms) {}
   ~ProcessRunner() = default;
 
+  virtual void UsePriority(gen::MessagePriority priority) noexcept = 0;
   // The same process as its behaviour sees it.
   [[nodiscard]] virtual gen::ProcessHost& Host() noexcept = 0;
 
@@ -138,7 +137,6 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   bool heir_ = false;          // the parent inherits
   bool others_begin_ = false;  // with requests of the Main lane
   bool important_delivery_ = false;
-  gen::MessagePriority send_priority_ = gen::MessagePriority::kNormal;
 
  private:
   // A turn ends after the handler that has made it exceed so many sends: a producer that goes on
@@ -160,9 +158,14 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
 
   // -- turn.cc --
   core::TurnEnd RunMessages();
-  [[nodiscard]] bool TakesMain() const;
-  [[nodiscard]] core::Envelope* NextEnvelope();
-  [[nodiscard]] core::Envelope* NextInQueue();
+  [[nodiscard]] bool TakesMain() const {
+    return !suspended_.load(std::memory_order_relaxed) && (!hold_main_ || HoldIsOver());
+  }
+  [[nodiscard]] bool HoldIsOver() const;
+  core::Envelope* NextEnvelope();
+  core::Envelope* NextInQueue();
+  [[nodiscard]] bool IsPlain(const core::Envelope& envelope) const noexcept;
+  void HandlePlain(core::Envelope& envelope);
   void HandleEnvelope(core::Envelope& envelope);
   void HandleInheritance(core::Envelope& envelope);
   void HandleExit(core::Envelope& envelope);
@@ -175,7 +178,6 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   void TakeOverRequest(const core::Envelope& notice);
   void DoDuty(gen::WorkerDuty duty, std::int64_t began);
   void NoteStatus(const gen::Status& status);
-  // These two: an exception becomes the reason to end.
   void GiveToBehavior(core::Envelope& envelope);
   void AskToStop(const gen::Reason& reason);
   void NoteThrown();                              // inside of a catch (...)
@@ -183,11 +185,9 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   void CountGiven() noexcept;
   void CountExpired();
   std::int64_t NoteTime();  // the coarse one, once in a turn and after each wait
-  [[nodiscard]] bool IsKilled() const noexcept {
-    return end_requests_.IsKilled(generation_.load(std::memory_order_relaxed));
-  }
+  [[nodiscard]] bool IsKilled() const noexcept { return end_requests_.IsKilled(Generation()); }
   [[nodiscard]] bool IsAskedToStop() const noexcept {
-    return end_requests_.IsAskedToStop(generation_.load(std::memory_order_relaxed));
+    return end_requests_.IsAskedToStop(Generation());
   }
   [[nodiscard]] bool MustEnd() const noexcept { return ending_ || IsKilled(); }
 

@@ -36,8 +36,10 @@ core::TurnEnd ProcessRunner::RunTurn() {
     return core::TurnEnd::kIdle;
   }
   activity_.SetState(gen::ProcessState::kRunning);
-  gen::Error failure = gen::ErrProcessTerminated;
-  if (!started_ && !RunInit(failure)) return core::TurnEnd::kCompleted;
+  if (!started_) [[unlikely]] {
+    gen::Error failure = gen::ErrProcessTerminated;
+    if (!RunInit(failure)) return core::TurnEnd::kCompleted;
+  }
   return RunMessages();
 }
 
@@ -47,6 +49,16 @@ std::int64_t ProcessRunner::NoteTime() {
   activity_.NoteTime(now);
   return now;
 }
+
+inline core::Envelope* ProcessRunner::NextEnvelope() {
+  core::Envelope* envelope = mailbox_.Pop(TakesMain());
+  if (envelope != nullptr || !has_queue_) [[likely]]
+    return envelope;
+  return NextInQueue();
+}
+
+// A pool that is asked to stop takes what was sent before, however long it would have held that.
+bool ProcessRunner::HoldIsOver() const { return IsAskedToStop() && IsPool(); }
 
 core::TurnEnd ProcessRunner::RunMessages() {
   std::int64_t coarse_now = NoteTime();
@@ -62,7 +74,11 @@ core::TurnEnd ProcessRunner::RunMessages() {
     }
     core::Envelope* envelope = NextEnvelope();
     if (envelope != nullptr) {
-      HandleEnvelope(*envelope);
+      if (IsPlain(*envelope)) [[likely]] {
+        HandlePlain(*envelope);
+      } else {
+        HandleEnvelope(*envelope);
+      }
       if ((budget.Spend() && sends_ <= kMaxSendsPerTurn) || MustEnd()) continue;
     }
     counts_.Check();
@@ -80,6 +96,51 @@ core::TurnEnd ProcessRunner::RunMessages() {
     SetCurrentProcess(this);
     if (envelope != nullptr) return core::TurnEnd::kYielded;
   }
+}
+
+// An exception becomes the reason to end.
+inline void ProcessRunner::GiveToBehavior(core::Envelope& envelope) {
+  try {
+    const gen::Status status = behavior_->ProcessMessage(envelope);
+    if (status.stops()) [[unlikely]]
+      NoteStatus(status);
+  } catch (...) {
+    NoteThrown();
+  }
+}
+
+// A message that needs nothing but its handler: from the Main lane, of no timer, not late, and not through a pool
+// that wants to know more than that it was handled.
+inline bool ProcessRunner::IsPlain(const core::Envelope& envelope) const noexcept {
+  const bool is_quiet = !IsRouted(envelope) || routed_work_.duty() == gen::WorkerDuty::kNone;
+  return envelope.kind == static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage) &&
+         envelope.lane == core::Lane::kMain && !IsTick(envelope) && is_quiet &&
+         envelope.generation == generation_.load(std::memory_order_relaxed);
+}
+
+// As HandleEnvelope, of which it is the shortest way.
+inline void ProcessRunner::HandlePlain(core::Envelope& envelope) {
+  counts_.Taken();
+  current_ = &envelope;
+  activity_.NoteHandling(envelope);
+  if (has_waited_) [[unlikely]]
+    (void)NoteTime();
+  const bool is_routed = IsRouted(envelope);
+  if (is_routed) routed_work_.Begin(true);
+  answered_ = false;
+  current_failed_ = false;
+  GiveToBehavior(envelope);
+  if (current_ == nullptr) [[unlikely]] {  // detached: somebody else's now
+    counts_.PassedOn();
+    routed_work_.End();
+    return;
+  }
+  counts_.Handled();
+  if (current_failed_) [[unlikely]]
+    return;  // Finish reports it as not handled
+  if (is_routed) routed_work_.EndHandled();
+  current_ = nullptr;
+  mailbox_.Release(&envelope);
 }
 
 void ProcessRunner::HandleEnvelope(core::Envelope& envelope) {
@@ -307,14 +368,6 @@ bool ProcessRunner::HandleDown(core::Envelope& envelope) {
   return envelope.ref == 0 || Relations::TakeMonitor(*this, envelope.ref);
 }
 
-void ProcessRunner::GiveToBehavior(core::Envelope& envelope) {
-  try {
-    NoteStatus(behavior_->ProcessMessage(envelope));
-  } catch (...) {
-    NoteThrown();
-  }
-}
-
 void ProcessRunner::AskToStop(const gen::Reason& reason) {
   try {
     NoteStatus(behavior_->ProcessStop(reason));
@@ -343,20 +396,6 @@ gen::Reason ProcessRunner::PanicReason() const {
   const core::TypeDescriptor* type = activity_.type();
   if (type != nullptr) text += fmt::format(" (handling {})", type->Name());
   return gen::Reason::Panic(std::move(text));
-}
-
-core::Envelope* ProcessRunner::NextEnvelope() {
-  core::Envelope* envelope = mailbox_.Pop(TakesMain());
-  if (envelope != nullptr || !has_queue_) [[likely]]
-    return envelope;
-  return NextInQueue();
-}
-
-bool ProcessRunner::TakesMain() const {
-  if (suspended_.load(std::memory_order_relaxed)) [[unlikely]]
-    return false;
-  // A pool that is asked to stop takes what was sent before, however long it would have held that.
-  return !hold_main_ || (IsAskedToStop() && IsPool());
 }
 
 core::Envelope* ProcessRunner::NextInQueue() {

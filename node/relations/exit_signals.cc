@@ -27,7 +27,7 @@ void ExitSignals::Deliver(gen::PID to, core::EnvelopePtr signal) {
 
 void ExitSignals::Interrupt(ProcessSlot& slot, gen::PID pid, bool ends) {
   // A process that is suspended in a call has to look at the signal. Partner:
-  // Process::SettleParked, which says "parked" and then looks at the express stack, while here that
+  // ProcessRunner::SettleParked, which says "parked" and then looks at the express stack, while here that
   // was pushed to first.
   if (slot.await().Unpark()) slot.Schedule();
   if (!ends) return;
@@ -66,8 +66,8 @@ gen::Result<void> ExitSignals::StopAfterQueue(gen::PID pid, const gen::Reason& r
   if (!asked) return asked;
   slot->end_requests().NoteStopAsked(GenerationOf(pid));
   Interrupt(*slot, pid, false);  // it may be in AwaitOrStop
-  // Sequentially consistent; partner: Process::SetSuspended. Nobody may be left to resume it. A pool may hold
-  // its Main lane, in which the order waits: the signal makes it look again (Process::TakesMain).
+  // Sequentially consistent; partner: ProcessRunner::SetSuspended. Nobody may be left to resume it. A pool may hold
+  // its Main lane, in which the order waits: the signal makes it look again (ProcessRunner::TakesMain).
   if (slot->IsHeld() || slot->IsPool()) {
     auto resume = core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kResume),
                                    core::Lane::kUrgent);

@@ -68,7 +68,7 @@ gen::Result<void> Registry::DeleteAlias(ProcessSlot& slot, gen::Alias alias) {
 }
 
 void Registry::Release(gen::PID pid, ProcessCold& cold) {
-  // The name stays readable for log lines until the slot is used again; see Process::Open.
+  // The name stays readable for log lines until the slot is used again; see ProcessRunner::Open.
   if (!cold.name.empty()) addresses_.names().Remove(cold.name, pid);
   for (const gen::Alias& alias : cold.aliases) addresses_.aliases().Remove(alias.id, pid);
   cold.aliases = {};

@@ -69,7 +69,7 @@ struct ProcessCold {
 
   // -- without a lock --
   RareCounts counts;
-  // The slot's; made when first needed. Partner: Process::OpenMailbox.
+  // The slot's; made when first needed. Partner: ProcessRunner::OpenMailbox.
   std::atomic<QueueLane*> queue_lane{nullptr};
 
   // Of the slot's last process that left messages behind.

@@ -52,6 +52,8 @@ class EndRequests {
   void SetStartingChild(std::uint64_t id) noexcept {
     starting_child_.store(id, std::memory_order_seq_cst);
   }
+  // Its Init is over.
+  void ClearStartingChild() noexcept { starting_child_.store(0, std::memory_order_relaxed); }
 
  private:
   std::atomic<std::uint64_t> starting_child_{0};

@@ -40,7 +40,7 @@ inline std::uint32_t GenerationOf(gen::PID pid) noexcept {
   return static_cast<std::uint32_t>(pid.id >> 32);
 }
 
-class ProcessSlot : public core::Schedulable {
+class alignas(64) ProcessSlot : public core::Schedulable {
  public:
   ProcessSlot(const ProcessSlot&) = delete;
   ProcessSlot& operator=(const ProcessSlot&) = delete;
@@ -52,7 +52,7 @@ class ProcessSlot : public core::Schedulable {
   [[nodiscard]] std::uint64_t Id() const noexcept {
     return std::uint64_t{generation_.load(std::memory_order_relaxed)} << 32 | index_;
   }
-  // Acquire; partner: Process::Finish.
+  // Acquire; partner: ProcessRunner::Finish.
   [[nodiscard]] bool HasProcess(gen::PID pid) const noexcept {
     return generation_.load(std::memory_order_acquire) == GenerationOf(pid);
   }
@@ -136,7 +136,7 @@ class ProcessSlot : public core::Schedulable {
   // The Main lane of a mailbox with an order of its own: the slot's, or null.
   [[nodiscard]] QueueLane* GetQueueLane() const noexcept {
     const ProcessCold* cold = ColdIfAny();
-    // Acquire; partner: Process::OpenMailbox.
+    // Acquire; partner: ProcessRunner::OpenMailbox.
     return cold == nullptr ? nullptr : cold->queue_lane.load(std::memory_order_acquire);
   }
 
@@ -214,26 +214,32 @@ class ProcessSlot : public core::Schedulable {
   ~ProcessSlot();
 
   CallEdge& GetCallEdge();  // makes it
+  [[nodiscard]] std::uint32_t Generation() const noexcept {
+    return generation_.load(std::memory_order_relaxed);
+  }
 
-  core::Mailbox mailbox_;
+  // A line that is seldom written and read by senders.
   std::atomic<std::uint32_t> generation_{1};
   const std::uint32_t index_;
   core::Dispatcher* dispatcher_ = nullptr;
   std::atomic<PoolSlot*> pool_{nullptr};
+  mutable std::atomic<ProcessCold*> cold_{nullptr};
+  std::unique_ptr<gen::ProcessBehavior> behavior_;
   // It belongs to the slot: what arrives late counts too.
   std::atomic<std::int32_t> express_queued_{0};
   std::atomic<std::uint8_t> log_level_{0};
   std::atomic<bool> suspended_{false};
   bool detached_ = false;
   std::atomic<bool> relations_closed_{true};
+  // A line that the process writes, then one that others write.
+  core::Mailbox mailbox_;
   core::AwaitState await_;
-  std::atomic<CallEdge*> call_edge_{nullptr};
-  std::unique_ptr<gen::ProcessBehavior> behavior_;
   EndRequests end_requests_;
+  std::atomic<CallEdge*> call_edge_{nullptr};
+  // The process's own.
   Activity activity_;
   MessageCounts counts_;
   RoutedWork routed_work_;
-  mutable std::atomic<ProcessCold*> cold_{nullptr};
   std::atomic<std::uint64_t> parent_id_{0};
   std::atomic<std::uint64_t> leader_id_{0};
   std::unique_ptr<SharedEnvironment> environment_;  // null: nothing; a word, for all have one

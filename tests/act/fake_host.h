@@ -226,7 +226,6 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
     if (const gen::PID* pid = target.AsPID()) return *pid;
     return gen::ErrProcessUnknown;
   }
-  gen::MessagePriority DefaultPriority() const override { return gen::MessagePriority::kNormal; }
   gen::Result<void> SendEnvelope(gen::PID to, core::EnvelopePtr envelope) override {
     envelope->from = Self().ToAddress();
     sent.emplace_back(to, std::move(envelope));

@@ -64,7 +64,6 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
 
   // -- gen::Messenger --
   [[nodiscard]] gen::Result<gen::PID> Resolve(const gen::Target& target) const override;
-  [[nodiscard]] gen::MessagePriority DefaultPriority() const override { return priority_; }
   gen::Result<void> SendEnvelope(gen::PID to, core::EnvelopePtr envelope) override;
   gen::Result<core::EnvelopePtr> CallEnvelope(gen::PID to, core::EnvelopePtr request,
                                               std::chrono::nanoseconds timeout) override;
@@ -124,7 +123,7 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
   }
   void SetTrapExit(bool trap) override { traps_exits = trap; }
   [[nodiscard]] bool TrapExit() const override { return traps_exits; }
-  void SetSendPriority(gen::MessagePriority priority) override { priority_ = priority; }
+  void SetSendPriority(gen::MessagePriority priority) override { SetDefaultPriority(priority); }
   void SetImportantDelivery(bool important) override { important_delivery = important; }
   [[nodiscard]] bool ImportantDelivery() const override { return important_delivery; }
   void SetLogLevel(gen::LogLevel) override {}
@@ -201,7 +200,6 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
   core::EnvelopePtr AnswerOf(core::Envelope& request);
 
   gen::Atom name_;
-  gen::MessagePriority priority_ = gen::MessagePriority::kNormal;
   std::uint64_t last_id_ = 1000;
   core::Rotation rotation_;
 };
