@@ -54,7 +54,9 @@ echo "$checked pairs of layers compiled"
 
 # includes FILE...: "file included" for each header of ours, as paths from the source folder.
 includes() {
-  (cd "$source_dir" && grep -HoE '^\s*#\s*include <ergon/[^>]+>' "$@" || true) |
+  local found
+  found=$(cd "$source_dir" && grep -HoE '^\s*#\s*include <ergon/[^>]+>' "$@") || true
+  [[ -z $found ]] || printf '%s\n' "$found" |
     sed -E 's|:\s*#\s*include <ergon/| |; s|>$||'
 }
 
