@@ -42,11 +42,11 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
 
   Result(const Result&) = default;
   Result& operator=(const Result&) = default;
-  Result(Result&&) = default;
-  Result& operator=(Result&&) = default;
+  Result(Result&&) = default;             // NOLINT(performance-noexcept-move-constructor): as T's
+  Result& operator=(Result&&) = default;  // NOLINT(performance-noexcept-move-constructor)
   ~Result() = default;
   // Throws what T's move constructor throws. That of tl::expected would end the program.
-  Result(Result&& other) requires(std::is_move_constructible_v<T> &&
+  Result(Result&& other) requires(std::is_move_constructible_v<T> &&  // NOLINT(performance-*)
                                   !std::is_nothrow_move_constructible_v<T>)
       : Base(tl::unexpected<Error>(Error(ErrorCode::kInternal))) {
     Base& from = other;

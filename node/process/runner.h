@@ -84,7 +84,7 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
 
  protected:
   ProcessRunner(const Rooms& rooms, std::uint32_t index) : ProcessSlot(index), rooms_(rooms) {}
-  ~ProcessRunner() = default;
+  ~ProcessRunner() override = default;
 
   virtual void UsePriority(gen::MessagePriority priority) noexcept = 0;
   // The same process as its behaviour sees it.
