@@ -1,9 +1,11 @@
 #include <ergon/gen/cron_job.h>
 
+#include <utility>
+
 namespace ergon::gen {
 
 CronAction CronAction::Send(Target to) {
-  return CronAction(Sending{to, [](const MessageCron& run) { return Make(run); }});
+  return CronAction(Sending{std::move(to), [](const MessageCron& run) { return Make(run); }});
 }
 
 CronAction CronAction::Spawn(ProcessFactory factory, ProcessOptions options, Args args, Atom name) {
