@@ -136,8 +136,7 @@ gen::Result<void> Delivery::MailboxFull(ProcessSlot& process, gen::PID to,
                                         core::EnvelopePtr& envelope) {
   if (ToFallback(process, to, envelope)) return {};
   // A pool that keeps messages until a worker has been replaced, or places them all itself.
-  PoolSlot* slot = process.pool();
-  if (slot != nullptr && slot->rotation.size() != 0) return RefusedByAll(process, to);
+  if (process.IsPool()) return RefusedByAll(process, to);
   if (IsRouted(*envelope) && !MakesRoom(*envelope)) {
     return gen::ErrProcessMailboxFull;  // the pool tries the next worker
   }

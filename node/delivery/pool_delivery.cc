@@ -53,8 +53,8 @@ gen::Result<void> Delivery::Route(ProcessSlot& pool, gen::PID to, core::Envelope
       continue;
     }
     MarkRouted(*envelope, to.id);
-    if (IsRequest(*envelope)) needs_.call_edges.Redirect(needs_.addresses.PidOf(worker), *envelope);
     const gen::PID worker_pid = needs_.addresses.PidOf(worker);
+    if (IsRequest(*envelope)) needs_.call_edges.Redirect(worker_pid, *envelope);
     const Attempt attempt = TryMain(worker_pid, envelope);
     if (attempt.IsTaken()) [[likely]]
       return {};
@@ -162,10 +162,10 @@ gen::Result<void> Delivery::RefusedForLoad(PoolSlot& slot, std::chrono::nanoseco
 bool Delivery::AllFull(ProcessSlot& pool, PoolSlot& slot, gen::PID to,
                        core::EnvelopePtr& envelope) {
   if (slot.makes_room.load(std::memory_order_relaxed)) {
-    const std::uint64_t worker = slot.rotation.Next();
+    const gen::PID worker = needs_.addresses.PidOf(slot.rotation.Next());
     MarkRouted(*envelope, to.id);
-    if (IsRequest(*envelope)) needs_.call_edges.Redirect(needs_.addresses.PidOf(worker), *envelope);
-    if (DeliverMakingRoom(needs_.addresses.PidOf(worker), envelope)) return true;
+    if (IsRequest(*envelope)) needs_.call_edges.Redirect(worker, *envelope);
+    if (DeliverMakingRoom(worker, envelope)) return true;
     slot.rotation.Skipped();
     UnmarkRouted(*envelope);
   }

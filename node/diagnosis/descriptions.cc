@@ -67,9 +67,7 @@ std::string Descriptions::CalleeState(const CallEdge::View& call) const {
   if (call.stage == CallEdge::Stage::kPassedOn && call.begun) {
     return who + " has put it aside or passed it on";
   }
-  const PoolSlot* pool = process->pool();
-  const bool is_pool = pool != nullptr && pool->rotation.size() != 0;
-  return who + (is_pool ? PoolState(*pool, call) : ActivityOf(*process, call));
+  return who + (process->IsPool() ? PoolState(*process->pool(), call) : ActivityOf(*process, call));
 }
 
 std::string Descriptions::PoolState(const PoolSlot& pool, const CallEdge::View& call) const {

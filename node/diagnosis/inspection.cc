@@ -20,9 +20,7 @@ gen::Result<gen::ProcessInfo> Inspection::ProcessInfo(gen::PID pid) const {
   info.suspended = process->IsHeld();
   info.mailbox_size = process->mailbox().capacity();
   info.trap_exit = process->end_requests().TrapsExits();
-  info.log_level = process->log_level() == ProcessSlot::kNodeLogLevel
-                       ? needs_.log_level
-                       : static_cast<gen::LogLevel>(process->log_level());
+  info.log_level = process->LogLevelOr(needs_.log_level);
   ProcessCold& cold = process->Cold();
   std::lock_guard lock(cold.lock);
   if (!process->IsStill(pid)) {

@@ -14,10 +14,7 @@ SharedEnvironment NodeEnvironment::Get() const {
 }
 
 std::optional<std::string> NodeEnvironment::Find(std::string_view name) const {
-  const SharedEnvironment values = Get();
-  const auto found = values->find(std::string(name));
-  if (found == values->end()) return std::nullopt;
-  return found->second;
+  return ValueOf(Get(), name);
 }
 
 void NodeEnvironment::Set(std::string_view name, std::optional<std::string> value) {

@@ -87,13 +87,9 @@ void ProcessRunner::Finish(const gen::Reason& reason) {
     auto message = core::MakeEnvelope<gen::MessageInheritance>(
         static_cast<std::uint8_t>(gen::EnvelopeKind::kInheritance), core::Lane::kUrgent,
         std::move(inheritance));
-    if (!LeaveToHeir(self, message)) {
-      // The heirs are gone as well.
-      auto* left = message->ValueAs<gen::MessageInheritance>();
-      for (auto& envelope : left->messages) {
-        rooms_.delivery.Drop(std::move(envelope), self, gen::DropReason::kTerminated,
-                             TerminatedError(reason));
-      }
+    if (!LeaveToHeir(self, message)) {  // the heirs are gone as well
+      rooms_.delivery.Drop(std::move(message), self, gen::DropReason::kTerminated,
+                           TerminatedError(reason));
     }
   } else {
     for (auto& envelope : inheritance.messages) {

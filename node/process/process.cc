@@ -307,11 +307,7 @@ void Process::SetLogLevel(gen::LogLevel level) {
 
 std::optional<std::string> Process::Env(std::string_view name) const {
   MustBeInOwnTurn("Env");
-  const SharedEnvironment values = environment();
-  if (values == nullptr) return std::nullopt;
-  const auto found = values->find(std::string(name));
-  if (found == values->end()) return std::nullopt;
-  return found->second;
+  return ValueOf(environment(), name);
 }
 
 gen::Environment Process::EnvList() const {

@@ -20,10 +20,7 @@ gen::Atom ProcessRunner::RegisteredName() const {
   return cold->name;
 }
 
-gen::LogLevel ProcessRunner::Level() const {
-  const std::uint8_t level = log_level_.load(std::memory_order_relaxed);
-  return level == kNodeLogLevel ? rooms_.log.Level() : static_cast<gen::LogLevel>(level);
-}
+gen::LogLevel ProcessRunner::Level() const { return LogLevelOr(rooms_.log.Level()); }
 
 void ProcessRunner::Write(gen::LogLevel level, std::string_view text) {
   const gen::Atom name = RegisteredName();

@@ -4,6 +4,13 @@
 
 namespace ergon::node {
 
+std::optional<std::string> ValueOf(const SharedEnvironment& values, std::string_view name) {
+  if (values == nullptr) return std::nullopt;
+  const auto found = values->find(std::string(name));
+  if (found == values->end()) return std::nullopt;
+  return found->second;
+}
+
 SharedEnvironment WithValue(const SharedEnvironment& values, std::string_view name,
                             std::optional<std::string> value) {
   auto changed = values == nullptr ? std::make_shared<gen::Environment>()

@@ -13,6 +13,9 @@ namespace ergon::node {
 // Null: empty. What it points to never changes.
 using SharedEnvironment = std::shared_ptr<const gen::Environment>;
 
+// No value: there is no such name.
+[[nodiscard]] std::optional<std::string> ValueOf(const SharedEnvironment& values,
+                                                 std::string_view name);
 // `values` with one more, or other, or less.
 [[nodiscard]] SharedEnvironment WithValue(const SharedEnvironment& values, std::string_view name,
                                           std::optional<std::string> value);

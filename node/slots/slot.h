@@ -17,7 +17,7 @@
 #include <ergon/core/messages/await_state.h>
 #include <ergon/core/messages/mailbox.h>
 #include <ergon/core/schedulable.h>
-#include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/log_level.h>
 #include <ergon/gen/pid.h>
 #include <ergon/gen/process_behavior.h>
 #include <ergon/gen/result.h>
@@ -98,11 +98,10 @@ class alignas(64) ProcessSlot : public core::Schedulable {
   void SwapEnvironment(std::unique_ptr<SharedEnvironment>& values) noexcept {
     environment_.swap(values);
   }
-  // Its own, or kNodeLogLevel.
-  [[nodiscard]] std::uint8_t log_level() const noexcept {
-    return log_level_.load(std::memory_order_relaxed);
+  [[nodiscard]] gen::LogLevel LogLevelOr(gen::LogLevel of_node) const noexcept {
+    const std::uint8_t level = log_level_.load(std::memory_order_relaxed);
+    return level == kNodeLogLevel ? of_node : static_cast<gen::LogLevel>(level);
   }
-  static constexpr std::uint8_t kNodeLogLevel = 0xff;
 
   // -- its parts --
 
@@ -213,7 +212,8 @@ class alignas(64) ProcessSlot : public core::Schedulable {
   explicit ProcessSlot(std::uint32_t index) : index_(index) {}
   ~ProcessSlot();
 
-  CallEdge& GetCallEdge();  // makes it
+  static constexpr std::uint8_t kNodeLogLevel = 0xff;  // log_level_: the node's
+  CallEdge& GetCallEdge();                             // makes it
   [[nodiscard]] std::uint32_t Generation() const noexcept {
     return generation_.load(std::memory_order_relaxed);
   }
