@@ -62,6 +62,8 @@ void Watchdog::Run() {
     if (dispatcher_.WatchWhileAwake()) {
       (void)core::FutexWait(calls_, calls, period_);
     } else {
+      // A turn that was seen running may have ended since: its end is reported before the thread sleeps.
+      Look();
       (void)core::FutexWait(calls_, calls);
     }
   }

@@ -221,5 +221,39 @@ TEST_CASE("watchdog: it wakes up again with the node after everything was asleep
   }
 }
 
+TEST_CASE("watchdog: an end is told even if the whole node falls asleep while the line is logged") {
+  kit::ThreadGate gate;
+  std::atomic<const gen::Node*> watched{nullptr};
+  gen::PID slow;
+  std::atomic<int> ends{0};
+  gen::NodeOptions options = Watched();
+  options.log_sink = [&](gen::LogLevel, const std::string& line) {
+    const gen::Node* const node = watched;  // set after `slow`
+    if (node == nullptr || line.find("SlowJob") == std::string::npos) return;
+    if (line.find("has ended it") != std::string::npos) {
+      ++ends;
+      return;
+    }
+    // The watchdog's thread is here: it looks again when the turn is over and the workers sleep. The
+    // nap only makes their sleep likely; with or without it the end has to be told.
+    gate.Open();
+    EventuallyIdle(*node, slow);
+    std::this_thread::sleep_for(50ms);
+  };
+  Node node = Start("test@localhost", options).value();
+  slow = node.Spawn(Make({.message =
+                              [enter = gate.Holder()](Subject&, gen::PID, gen::Message&) {
+                                enter();
+                                return gen::Continue();
+                              }}))
+             .value();
+  watched = &node;
+  REQUIRE(EventuallyIdle(node, slow));
+  CHECK(node.Send(slow, SlowJob{}));
+  CHECK(kit::Eventually([&] { return ends == 1; }));
+  CHECK(node.Info().busy.empty());
+  node.Stop();
+}
+
 }  // namespace
 }  // namespace ergon::node
