@@ -54,7 +54,8 @@ class StealingWorker final : public ThreadedWorker {
 
   WorkStealing& owner_;
   Schedulable* spent_carry_ = nullptr;  // yielded in the turn just ended, in no queue yet
-  std::uint32_t picks_ = 0;
+  std::uint32_t until_injected_ = kInjectedInterval;  // picks
+  std::uint32_t picks_ = 0;                           // from the queues
   std::uint32_t slot_runs_ = 0;
   bool took_injected_ = false;
   std::uint32_t random_;
@@ -133,6 +134,14 @@ void StealingWorker::PushSpent(Schedulable& schedulable) {
 
 Schedulable* StealingWorker::Next() {
   if (!owner_.stopping()) [[likely]] {
+    // As TakeLocal, where nothing comes before the slot.
+    if (spent_carry_ == nullptr && until_injected_ > 1 &&
+        slot_.load(std::memory_order_relaxed) != nullptr) [[likely]] {
+      --until_injected_;
+      took_injected_ = false;
+      if (Schedulable* next = TakeSlot()) [[likely]]
+        return next;
+    }
     if (Schedulable* next = TakeLocal()) [[likely]]
       return next;
   }
@@ -141,8 +150,9 @@ Schedulable* StealingWorker::Next() {
 
 Schedulable* StealingWorker::TakeLocal() {
   Schedulable* carry = std::exchange(spent_carry_, nullptr);
-  const bool outside_first =
-      ++picks_ % kInjectedInterval == 0 || (carry != nullptr && !took_injected_);
+  const bool is_injected_turn = --until_injected_ == 0;
+  if (is_injected_turn) until_injected_ = kInjectedInterval;
+  const bool outside_first = is_injected_turn || (carry != nullptr && !took_injected_);
   took_injected_ = false;
   if (outside_first) {
     if (Schedulable* next = owner_.injected().Pop()) {
@@ -157,7 +167,7 @@ Schedulable* StealingWorker::TakeLocal() {
     PushSpent(*carry);
   }
   if (Schedulable* next = TakeSlot()) return next;
-  if (picks_ % kSpentInterval == 0) {
+  if (++picks_ % kSpentInterval == 0) {
     if (Schedulable* next = spent_.Pop()) return next;
     return fresh_.Pop();
   }

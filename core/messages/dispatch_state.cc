@@ -2,15 +2,6 @@
 
 namespace ergon::core {
 
-bool DispatchState::Replace(std::uint64_t from, std::uint64_t to) noexcept {
-  std::uint64_t word = word_.load(std::memory_order_relaxed);
-  do {
-    if ((word & kTopMask) != from) return false;
-  } while (!word_.compare_exchange_weak(word, (word & ~kTopMask) | to, std::memory_order_seq_cst,
-                                        std::memory_order_relaxed));
-  return true;
-}
-
 PushOutcome DispatchState::PushAndAccept(Envelope* envelope) noexcept {
   std::uint64_t word = word_.load(std::memory_order_relaxed);
   for (;;) {
@@ -38,11 +29,6 @@ bool DispatchState::WakeIfIdle() noexcept {
       return true;
     }
   }
-}
-
-bool DispatchState::TryIdle(const Envelope* marker) noexcept {
-  if (marker != nullptr) return Replace(ToTop(marker), kIdle);
-  return Replace(kBusy, kIdle) || Replace(kRedirectedBusy, kRedirectedIdle);
 }
 
 bool DispatchState::TryForget(const Envelope* marker) noexcept {

@@ -99,7 +99,11 @@ class DispatchState {
 
   // Becomes idle if nothing is above `marker` (the newest envelope taken so far, or null).
   // Afterwards the caller must look at the express stack (partner: WakeIfIdle).
-  [[nodiscard]] bool TryIdle(const Envelope* marker) noexcept;
+  [[nodiscard]] bool TryIdle(const Envelope* marker) noexcept {
+    if (marker != nullptr) [[likely]]
+      return Replace(ToTop(marker), kIdle);
+    return Replace(kBusy, kIdle) || Replace(kRedirectedBusy, kRedirectedIdle);
+  }
 
   // Forgets `marker` while staying busy, if nothing is above it: it can then leave the mailbox.
   [[nodiscard]] bool TryForget(const Envelope* marker) noexcept;
@@ -146,7 +150,14 @@ class DispatchState {
     return (static_cast<std::uint64_t>(count & kCountMask) << kTopBits) | top;
   }
   // Replaces `from` by `to`, keeping the count; false when the top is something else.
-  bool Replace(std::uint64_t from, std::uint64_t to) noexcept;
+  bool Replace(std::uint64_t from, std::uint64_t to) noexcept {
+    std::uint64_t word = word_.load(std::memory_order_relaxed);
+    do {
+      if ((word & kTopMask) != from) return false;
+    } while (!word_.compare_exchange_weak(word, (word & ~kTopMask) | to, std::memory_order_seq_cst,
+                                          std::memory_order_relaxed));
+    return true;
+  }
 
   std::atomic<std::uint64_t> word_{kClosed};
 };

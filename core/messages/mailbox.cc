@@ -59,12 +59,26 @@ void Mailbox::AppendMain() noexcept {
   SetMarker(newest);
 }
 
-Mailbox::Drained Mailbox::DrainMain() noexcept {
+Envelope* Mailbox::PopArrived() noexcept {
   if (!is_draining_) {
     Envelope* const top = state_.Top();
-    if (top == marker_) return Drained::kNothing;
+    if (top == marker_) return nullptr;
+    if (top->next == marker_) {  // what has arrived alone needs no turning round
+      SetMarker(top);
+      CountTaken();
+      return top;
+    }
+  }
+  if (!DrainMain()) [[unlikely]]
+    return Pop();
+  CountTaken();
+  return main_.PopFront();
+}
+
+bool Mailbox::DrainMain() noexcept {
+  if (!is_draining_) {
     // The newest stays the tail; until the end its `next` is the one to go on with.
-    main_.head = main_.tail = top;
+    main_.head = main_.tail = state_.Top();
     is_draining_ = true;
   }
   Envelope* const newest = main_.tail;
@@ -79,27 +93,19 @@ Mailbox::Drained Mailbox::DrainMain() noexcept {
     if (++steps % kStepsAtOnce == 0 && express_.load(std::memory_order_relaxed) != nullptr) {
       main_.head = first;
       newest->next = envelope;
-      return Drained::kInterrupted;
+      return false;
     }
   }
   main_.head = first;
   newest->next = nullptr;
   is_draining_ = false;
   SetMarker(newest);
-  return Drained::kAll;
+  return true;
 }
 
 void Mailbox::FinishDraining() noexcept {
-  while (DrainMain() == Drained::kInterrupted) {
+  while (!DrainMain()) {
   }
-}
-
-void Mailbox::SetMarker(Envelope* marker) noexcept {
-  Envelope* old = marker_;
-  const bool released = marker_released_;
-  marker_ = marker;
-  marker_released_ = false;
-  if (released) FreeEnvelope(old, old->size_class);
 }
 
 void Mailbox::Detach(Envelope* envelope) noexcept {

@@ -113,13 +113,8 @@ class Mailbox {
       return system_.PopFront();
     if (!with_main) [[unlikely]]
       return nullptr;
-    if (main_.empty() || is_draining_) {
-      const Drained drained = DrainMain();
-      if (drained == Drained::kInterrupted) [[unlikely]]
-        return Pop(with_main);
-      if (drained == Drained::kNothing) return nullptr;
-    }
-    taken_.store(taken_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    if (main_.empty() || is_draining_) return PopArrived();
+    CountTaken();
     return main_.PopFront();
   }
   // Ends the handling of an envelope that Pop returned: destroys the value, frees the memory.
@@ -199,17 +194,27 @@ class Mailbox {
 
   void Prepare(std::uint32_t capacity) noexcept;
   PushOutcome PushExpress(Envelope* envelope) noexcept;
-  enum class Drained : std::uint8_t { kNothing, kAll, kInterrupted };
-  // Moves what has arrived in Main to main_; interrupted when something has arrived on the express stack
-  // meanwhile: then main_ is no list yet, and the next call goes on.
-  Drained DrainMain() noexcept;
+  // Pop, when what there is to pop from Main is on the stack still.
+  Envelope* PopArrived() noexcept;
+  // Moves what has arrived in Main, at least one, to main_. False when something has arrived on the express
+  // stack meanwhile: then main_ is no list yet, and the next call goes on.
+  [[nodiscard]] bool DrainMain() noexcept;
   void FinishDraining() noexcept;
   // Adds what has arrived in Main to main_, which may have something already.
   void AppendMain() noexcept;
   // Puts what was on the express stack into its lanes, the oldest first.
   void AppendExpress(Envelope* newest) noexcept;
   void CollectExpress() noexcept;
-  void SetMarker(Envelope* marker) noexcept;
+  void SetMarker(Envelope* marker) noexcept {
+    Envelope* const old = marker_;
+    const bool released = marker_released_;
+    marker_ = marker;
+    marker_released_ = false;
+    if (released) FreeEnvelope(old, old->size_class);
+  }
+  void CountTaken() noexcept {
+    taken_.store(taken_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
 
   // First what the consumer writes, 64 bytes, then what senders write: in an object that begins with a cache
   // line they are on lines of their own.

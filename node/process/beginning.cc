@@ -47,6 +47,7 @@ gen::Result<void> ProcessRunner::Open(const SpawnRequest& request,
   started_ = ending_ = answered_ = hold_main_ = current_failed_ = has_queue_ = false;
   important_delivery_ = false;
   suspended_.store(false, std::memory_order_relaxed);
+  main_is_open_ = true;
   if (PoolSlot* pool = pool_.load(std::memory_order_relaxed)) pool->Reset();
   yielded_ = false;
   pace_ = {};

@@ -55,7 +55,7 @@ gen::Result<void> Process::SendEnvelope(gen::PID to, core::EnvelopePtr envelope)
   if (!InOwnTurn()) [[unlikely]]
     return NotInOwnTurn("Send");
   ++sends_;
-  envelope->from = Pid().ToAddress();
+  envelope->from = rooms_.addresses.PidOf(Id()).ToAddress();
   MarkImportant(*envelope);
   const Delivery::Attempt attempt = rooms_.delivery.TryMain(to, envelope);
   if (!attempt.IsTaken()) [[unlikely]]

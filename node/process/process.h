@@ -130,7 +130,7 @@ class Process final : public ProcessRunner, public gen::ProcessHost {
   void AcceptMain() override;
   [[nodiscard]] bool IsMainRedirected() const override { return mailbox_.IsRedirected(); }
   [[nodiscard]] bool TryRefuseMain() override;
-  void HoldMain(bool hold) override { hold_main_ = hold; }
+  void HoldMain(bool hold) override { HoldMainLane(hold); }
   void SetMailboxSize(std::uint32_t messages) override { mailbox_.SetCapacity(messages); }
   [[nodiscard]] bool HasQueue() const override { return has_queue_; }
   void SetPoolMakesRoom(bool makes_room) override;

@@ -3,7 +3,6 @@
 // All of it belongs to the one with the right to run the process, unless it says otherwise.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
@@ -128,14 +127,16 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   [[nodiscard]] std::vector<core::EnvelopePtr> TakeStash();
   void ReportProgress();
 
+  // While true, what waits in the Main lane stays there.
+  void HoldMainLane(bool hold) noexcept;
+
   const Rooms& rooms_;
   std::uint32_t sends_ = 0;            // in this turn
   core::Envelope* current_ = nullptr;  // being handled; null when it was detached
   bool answered_ = false;              // current_ is a request and has its response
-  bool hold_main_ = false;
-  bool has_queue_ = false;     // Main is kept in the queue lane
-  bool heir_ = false;          // the parent inherits
-  bool others_begin_ = false;  // with requests of the Main lane
+  bool has_queue_ = false;             // Main is kept in the queue lane
+  bool heir_ = false;                  // the parent inherits
+  bool others_begin_ = false;          // with requests of the Main lane
   bool important_delivery_ = false;
 
  private:
@@ -158,10 +159,9 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
 
   // -- turn.cc --
   core::TurnEnd RunMessages();
-  [[nodiscard]] bool TakesMain() const {
-    return !suspended_.load(std::memory_order_relaxed) && (!hold_main_ || HoldIsOver());
-  }
-  [[nodiscard]] bool HoldIsOver() const;
+  [[nodiscard]] bool TakesMain() const { return main_is_open_ || TakesHeldMain(); }
+  [[nodiscard]] bool TakesHeldMain() const;
+  void NoteWhetherMainIsOpen() noexcept;
   core::Envelope* NextEnvelope();
   core::Envelope* NextInQueue();
   [[nodiscard]] bool IsPlain(const core::Envelope& envelope) const noexcept;
@@ -184,11 +184,9 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   [[nodiscard]] gen::Reason PanicReason() const;  // too
   void CountGiven() noexcept;
   void CountExpired();
-  std::int64_t NoteTime();  // the coarse one, once in a turn and after each wait
+  std::int64_t NoteTime();  // once in a turn and after each wait; coarse
   [[nodiscard]] bool IsKilled() const noexcept { return end_requests_.IsKilled(Generation()); }
-  [[nodiscard]] bool IsAskedToStop() const noexcept {
-    return end_requests_.IsAskedToStop(Generation());
-  }
+  [[nodiscard]] bool IsAskedToStop() const noexcept;
   [[nodiscard]] bool MustEnd() const noexcept { return ending_ || IsKilled(); }
 
   // -- wait.cc --
@@ -240,9 +238,11 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   bool ending_ = false;                            // end_reason_ is set
   bool current_failed_ = false;                    // its handler threw
   bool yield_on_send_ = false;
-  bool yielded_ = false;     // parked_ waits for its next turn, for nothing else
-  bool announce_ = false;    // the parent gets MessageStarted
-  bool has_waited_ = false;  // since the time was noted
+  bool yielded_ = false;  // parked_ waits for its next turn, for nothing else
+  bool hold_main_ = false;
+  bool main_is_open_ = true;  // neither held nor suspended
+  bool announce_ = false;     // the parent gets MessageStarted
+  bool has_waited_ = false;   // since the time was noted
   Interruption interruption_ = Interruption::kSignals;
   TurnPace pace_;
 };

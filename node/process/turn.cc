@@ -43,10 +43,11 @@ core::TurnEnd ProcessRunner::RunTurn() {
   return RunMessages();
 }
 
-std::int64_t ProcessRunner::NoteTime() {
+// Returns the machine's time, which is the node's, too, unless that has a clock of its own.
+inline std::int64_t ProcessRunner::NoteTime() {
   has_waited_ = false;
-  const std::int64_t now = rooms_.clock.CoarseNow();
-  activity_.NoteTime(now);
+  const std::int64_t now = MachineTime::CoarseNow();
+  activity_.NoteTime(rooms_.has_own_clock ? rooms_.clock.CoarseNow() : now);
   return now;
 }
 
@@ -57,14 +58,26 @@ inline core::Envelope* ProcessRunner::NextEnvelope() {
   return NextInQueue();
 }
 
+bool ProcessRunner::IsAskedToStop() const noexcept {
+  return end_requests_.IsAskedToStop(Generation());
+}
+
 // A pool that is asked to stop takes what was sent before, however long it would have held that.
-bool ProcessRunner::HoldIsOver() const { return IsAskedToStop() && IsPool(); }
+bool ProcessRunner::TakesHeldMain() const {
+  return !suspended_.load(std::memory_order_relaxed) && hold_main_ && IsAskedToStop() && IsPool();
+}
+
+void ProcessRunner::NoteWhetherMainIsOpen() noexcept {
+  main_is_open_ = !hold_main_ && !suspended_.load(std::memory_order_relaxed);
+}
+
+void ProcessRunner::HoldMainLane(bool hold) noexcept {
+  hold_main_ = hold;
+  NoteWhetherMainIsOpen();
+}
 
 core::TurnEnd ProcessRunner::RunMessages() {
-  std::int64_t coarse_now = NoteTime();
-  if (rooms_.has_own_clock) [[unlikely]]
-    coarse_now = MachineTime::CoarseNow();
-  TurnBudget budget(rooms_.dispatcher.options(), pace_, coarse_now);
+  TurnBudget budget(rooms_.dispatcher.options(), pace_, NoteTime());
   sends_ = 0;
   for (;;) {
     if (MustEnd()) {
@@ -410,6 +423,7 @@ void ProcessRunner::SetSuspended(core::Envelope& envelope) {
   // two sees that a process that was asked to end must not be held.
   suspended_.store(suspend, std::memory_order_seq_cst);
   if (suspend && IsAskedToStop()) suspended_.store(false, std::memory_order_relaxed);
+  NoteWhetherMainIsOpen();
   (void)rooms_.delivery.Respond(
       gen::PID::FromAddress(envelope.from), envelope.ref,
       core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse), core::Lane::kMain));
