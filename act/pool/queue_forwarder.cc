@@ -8,7 +8,7 @@
 
 namespace ergon::act {
 
-PoolQueueForwarder::PoolQueueForwarder(gen::ProcessHost& host, PoolRouting& routing,
+PoolQueueForwarder::PoolQueueForwarder(gen::PoolHost& host, PoolRouting& routing,
                                        PoolCounters& counters, const PoolOptions& options)
     : PoolForwarder(host, routing, counters), options_(options) {
   LetSendersBringAll();

@@ -8,10 +8,11 @@
 #include <ergon/act/message_loop.h>
 #include <ergon/act/pool/inspection.h>
 #include <ergon/act/pool/make_forwarder.h>
+#include <ergon/core/messages/rotation.h>
 #include <ergon/gen/envelope_kind.h>
 
 namespace ergon::act {
-PoolRunner::PoolRunner(gen::ProcessHost& host, PoolBehavior& callbacks, PoolOptions options)
+PoolRunner::PoolRunner(gen::PoolHost& host, PoolBehavior& callbacks, PoolOptions options)
     : host_(host),
       callbacks_(callbacks),
       options_(std::move(options)),

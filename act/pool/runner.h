@@ -21,14 +21,14 @@
 #include <ergon/act/pool_behavior.h>
 #include <ergon/act/pool_options.h>
 #include <ergon/gen/notices.h>
-#include <ergon/gen/process_host.h>
+#include <ergon/gen/pool_host.h>
 
 namespace ergon::act {
 
 class PoolRunner {
  public:
   // `options` are valid. `callbacks` and `host` outlive it.
-  PoolRunner(gen::ProcessHost& host, PoolBehavior& callbacks, PoolOptions options);
+  PoolRunner(gen::PoolHost& host, PoolBehavior& callbacks, PoolOptions options);
 
   // Starts the workers; if one fails, it stops with its error and none is left.
   gen::Status Start();
@@ -80,7 +80,7 @@ class PoolRunner {
   void EndNow();
   gen::Status Settle();
 
-  gen::ProcessHost& host_;
+  gen::PoolHost& host_;
   PoolBehavior& callbacks_;
   const PoolOptions options_;
   PoolSpawner spawner_;
