@@ -1,4 +1,4 @@
-#include <ergon/act/state_queue.h>
+#include <ergon/act/state_machine/queue.h>
 
 #include <iterator>
 #include <utility>
