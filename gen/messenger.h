@@ -19,6 +19,7 @@
 #include <ergon/gen/process_id.h>
 #include <ergon/gen/process_options.h>
 #include <ergon/gen/reason.h>
+#include <ergon/gen/response.h>
 #include <ergon/gen/result.h>
 #include <ergon/gen/target.h>
 #include <ergon/gen/timer_handle.h>
@@ -152,7 +153,7 @@ class Messenger {
   // Answers a request whose handler returned NoReply(). kResponseIgnored: nobody waits any more.
   template <class T>
   Result<void> SendResponse(PID from, Ref ref, T&& value) {
-    return SendResponseEnvelope(from, ref, MakeResponse(std::forward<T>(value)));
+    return SendResponseEnvelope(from, ref, detail::MakeResponse(std::forward<T>(value)));
   }
   Result<void> SendResponseError(PID from, Ref ref, Error error);
 
@@ -198,21 +199,14 @@ class Messenger {
   template <class R>
   static Result<R> TakeResponse(core::Envelope& response) {
     if (R* value = response.ValueAs<R>()) return std::move(*value);
-    return UnexpectedType(response, *core::TypeOf<R>());
+    return detail::UnexpectedType(response, *core::TypeOf<R>());
   }
-  static Error UnexpectedType(core::Envelope& response, const core::TypeDescriptor& wanted);
   static Result<void> CheckTimeout(const CallOptions& options);
   [[nodiscard]] MessagePriority PriorityOf(const CallOptions& options) const noexcept;
   Result<core::EnvelopePtr> CallTarget(const Target& to, core::EnvelopePtr request,
                                        const CallOptions& options);
 
  private:
-  template <class T>
-  static core::EnvelopePtr MakeResponse(T&& value) {
-    return core::MakeEnvelope<StoredType<T>>(static_cast<std::uint8_t>(EnvelopeKind::kResponse),
-                                             core::Lane::kMain, std::forward<T>(value));
-  }
-
   MessagePriority default_priority_ = MessagePriority::kNormal;
 };
 

@@ -94,7 +94,7 @@ void PoolQueueForwarder::Inherited(gen::PID worker, std::vector<core::EnvelopePt
 
 void PoolQueueForwarder::GiveAll() {
   if (mode_ == Mode::kEnded) return;
-  while (auto turn = queue_.Next()) Give(std::move(*turn));
+  while (auto turn = queue_.TakeTurn()) Give(std::move(*turn));
 }
 
 void PoolQueueForwarder::Give(PoolQueue::Turn turn) {

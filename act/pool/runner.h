@@ -62,7 +62,8 @@ class PoolRunner {
   gen::Status OnTimer(core::Envelope& envelope);
   gen::Status OnInheritance(gen::MessageInheritance& left, gen::PID from);
   gen::Status OnExit(core::Envelope& envelope, bool trap_exit);
-  gen::Status CallUser(core::Envelope& envelope);
+  // What the user's handlers handle.
+  gen::Status OnUsers(core::Envelope& envelope);
   void Answer(core::Envelope& envelope);
 
   // -- workers --

@@ -106,7 +106,7 @@ gen::Status StateRunner::Handle(const Current& current) {
 
 gen::Status StateRunner::HandleRaised(gen::Status status) {
   while (!status.stops()) {
-    std::optional<OwnStateEvent> next = queue_.Next();
+    std::optional<OwnStateEvent> next = queue_.TakeRaised();
     if (!next && queue_.IsEmpty()) next = timeouts_.TakeDue();
     if (!next) break;
     status = HandleOwn(std::move(*next));

@@ -36,11 +36,7 @@ SlotKind Process::Kind(const Rooms& rooms) {
           .context = const_cast<Rooms*>(&rooms)};
 }
 
-gen::PID Process::Parent() const { return ParentPid(); }
-
 gen::PID Process::Leader() const { return rooms_.addresses.PidOf(leader_id()); }
-
-gen::Atom Process::Name() const { return RegisteredName(); }
 
 std::int64_t Process::Now() const { return rooms_.clock.Now(); }
 

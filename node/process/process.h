@@ -43,9 +43,9 @@ class Process final : public ProcessRunner, public gen::PoolHost {
   gen::Result<void> SendExit(const gen::Target& to, gen::Reason reason) override;
 
   // -- gen::Process --
-  [[nodiscard]] gen::PID Self() const override { return Pid(); }
-  [[nodiscard]] gen::Atom Name() const override;
-  [[nodiscard]] gen::PID Parent() const override;
+  [[nodiscard]] gen::PID Self() const override { return ProcessRunner::Self(); }
+  [[nodiscard]] gen::Atom Name() const override { return ProcessRunner::Name(); }
+  [[nodiscard]] gen::PID Parent() const override { return ProcessRunner::Parent(); }
   [[nodiscard]] gen::PID Leader() const override;
   [[nodiscard]] gen::Node& Node() const override { return rooms_.node; }
   [[nodiscard]] gen::Log Log() override { return gen::Log(*this); }
