@@ -63,6 +63,21 @@ class ProcessApi : public gen::ProcessBehavior {
   gen::Result<R> Call(const gen::Target& to, T&& request, const gen::CallOptions& options = {}) {
     return Host().Call<R>(to, std::forward<T>(request), options);
   }
+  template <gen::TypedRequest T>
+  gen::Result<gen::ReplyOf<T>> Call(const gen::Target& to, T&& request,
+                                    const gen::CallOptions& options = {}) {
+    return Host().Call(to, std::forward<T>(request), options);
+  }
+  template <gen::TypedRequest T>
+  gen::Result<gen::ReplyOf<T>> CallWithPriority(const gen::Target& to, T&& request,
+                                                gen::MessagePriority priority) {
+    return Host().CallWithPriority(to, std::forward<T>(request), priority);
+  }
+  template <gen::TypedRequest T>
+  gen::Result<gen::ReplyOf<T>> CallImportant(const gen::Target& to, T&& request,
+                                             const gen::CallOptions& options = {}) {
+    return Host().CallImportant(to, std::forward<T>(request), options);
+  }
   template <class R, class T>
   gen::Result<R> CallWithPriority(const gen::Target& to, T&& request,
                                   gen::MessagePriority priority) {

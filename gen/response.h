@@ -12,6 +12,17 @@
 
 namespace ergon::gen {
 
+// A request that names the type of its reply:
+//
+//   struct Thumbnail {
+//     using Reply = ThumbnailDone;
+//     std::string path;
+//   };
+template <class T>
+concept TypedRequest = requires { typename std::decay_t<T>::Reply; };
+template <TypedRequest T>
+using ReplyOf = typename std::decay_t<T>::Reply;
+
 namespace detail {
 template <class T>
 core::EnvelopePtr MakeResponse(T&& value) {

@@ -48,7 +48,7 @@ gen::Result<gen::PID> Process::Resolve(const gen::Target& target) const {
   return rooms_.addresses.Resolve(target);
 }
 
-gen::Result<void> Process::SendEnvelope(gen::PID to, core::EnvelopePtr envelope) {
+gen::Result<void> Process::SendEnvelope(gen::PID to, core::EnvelopePtr& envelope) {
   if (!InOwnTurn()) [[unlikely]]
     return NotInOwnTurn("Send");
   ++sends_;

@@ -227,7 +227,7 @@ class FakeHost final : public gen::PoolHost, private gen::LogSink {
     if (const gen::PID* pid = target.AsPID()) return *pid;
     return gen::ErrProcessUnknown;
   }
-  gen::Result<void> SendEnvelope(gen::PID to, core::EnvelopePtr envelope) override {
+  gen::Result<void> SendEnvelope(gen::PID to, core::EnvelopePtr& envelope) override {
     envelope->from = Self().ToAddress();
     sent.emplace_back(to, std::move(envelope));
     return {};

@@ -36,7 +36,7 @@ gen::Node& UnitHost::Node() const {
   throw std::logic_error("Node: a Unit has none; use a Simulation");
 }
 
-gen::Result<void> UnitHost::SendEnvelope(gen::PID to, core::EnvelopePtr envelope) {
+gen::Result<void> UnitHost::SendEnvelope(gen::PID to, core::EnvelopePtr& envelope) {
   envelope->from = Self().ToAddress();
   sent.push_back({to, std::move(envelope)});
   return {};
@@ -106,10 +106,10 @@ gen::Result<gen::TimerHandle> UnitHost::SendEnvelopesEvery(const gen::Target& to
 gen::Result<void> UnitHost::SendExit(const gen::Target& to, gen::Reason reason) {
   auto pid = Resolve(to);
   if (!pid) return std::move(pid.error());
-  return SendEnvelope(*pid,
-                      core::MakeEnvelope<gen::MessageExitPID>(
-                          static_cast<std::uint8_t>(gen::EnvelopeKind::kExit), core::Lane::kUrgent,
-                          gen::MessageExitPID{Self(), std::move(reason)}));
+  core::EnvelopePtr signal = core::MakeEnvelope<gen::MessageExitPID>(
+      static_cast<std::uint8_t>(gen::EnvelopeKind::kExit), core::Lane::kUrgent,
+      gen::MessageExitPID{Self(), std::move(reason)});
+  return SendEnvelope(*pid, signal);
 }
 
 gen::Result<void> UnitHost::RegisterName(gen::Atom name) {
