@@ -94,7 +94,7 @@ class StateActions {
   Derived&& Timeout(gen::Atom name, std::chrono::nanoseconds delay, T&& value = {}) {
     return Set({StateEventKind::kNamedTimeout, name}, delay, std::forward<T>(value));
   }
-  // Gives a running one another value, at the same time; if it does not run, it fires at once.
+  // Gives a running time-out another value, at the same time; if it does not run, it fires at once.
   template <class T>
   Derived&& UpdateTimeout(gen::Atom name, T&& value) {
     return Update({StateEventKind::kNamedTimeout, name}, std::forward<T>(value));

@@ -3,11 +3,11 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <tuple>
 #include <typeinfo>
 #include <utility>
 
-#include <ergon/core/foundations/demangle.h>
 #include <ergon/gen/process_behavior.h>
 
 namespace ergon::gen {
@@ -21,13 +21,11 @@ class ProcessFactory {
 
   explicit operator bool() const noexcept { return static_cast<bool>(make_); }
   // A new behaviour. Throws what its constructor throws.
-  [[nodiscard]] std::unique_ptr<ProcessBehavior> Make() const { return make_(); }
+  [[nodiscard]] std::unique_ptr<ProcessBehavior> Make() const;
   // The behaviour's type, or null when it is not known.
   [[nodiscard]] const std::type_info* type() const noexcept { return type_; }
   // The behaviour's type name as written in C++, or "" when it is not known.
-  [[nodiscard]] std::string TypeName() const {
-    return type_ == nullptr ? std::string() : core::Demangle(type_->name());
-  }
+  [[nodiscard]] std::string TypeName() const;
 
  private:
   std::function<std::unique_ptr<ProcessBehavior>()> make_;

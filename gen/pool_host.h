@@ -54,8 +54,8 @@ class PoolHost : public ProcessHost {
  public:
   // -- envelopes --
 
-  // Passes an envelope on, with its sender and ref; `envelope` is null afterwards if that
-  // succeeded. `routed` marks it as having come through this process as a pool.
+  // Passes an envelope on, with its sender and ref; `envelope` is null after success. `routed` marks the
+  // envelope as having come through this process as a pool.
   virtual Result<void> Forward(PID to, core::EnvelopePtr& envelope, bool routed) = 0;
   // As Forward with `routed`, to a worker that may drop a message for it as its mailbox prescribes.
   virtual Result<void> ForwardMakingRoom(PID worker, core::EnvelopePtr& envelope) = 0;
@@ -63,17 +63,17 @@ class PoolHost : public ProcessHost {
   // sent and that this process holds: to be passed on by Forward, or ended by Drop.
   virtual void Adopt(core::Envelope& envelope) = 0;
   // Leaves a message that this process holds to its heir, when it ends, with what waits in its mailbox. False,
-  // and nothing has happened: it has none.
+  // and nothing has happened: this process has no heir.
   virtual bool Bequeath(core::EnvelopePtr& envelope) = 0;
 
   // Requests. Beginning with one and its time-out exclude each other, and the caller's error says which
   // it was. The runtime notes the beginning before it gives a request to the behaviour.
 
-  // Not so from now on for requests of normal priority: those to whom this process forwards them begin
-  // with them.
+  // From now on the runtime does not for requests of normal priority: the processes to which this process
+  // forwards them begin with them.
   virtual void LeaveBeginningToOthers() = 0;
-  // Then for one that it handles itself after all. False: the caller was told that it will not be handled:
-  // to be dropped as expired.
+  // Then: for a request that this process handles itself after all. False: the caller was told that the
+  // request will not be handled; to be dropped as expired.
   [[nodiscard]] virtual bool Begin(const core::Envelope& request) = 0;
 
   // -- workers --
@@ -86,9 +86,9 @@ class PoolHost : public ProcessHost {
   // MessageStarted; if it fails, the exit signal.
   virtual Result<PID> SpawnWorkerAsync(const ProcessFactory& factory, const ProcessOptions& options,
                                        const Args& args) = 0;
-  // Before the first message is forwarded to it. Nothing happens if the process is gone.
+  // Before the first message is forwarded to the worker. Nothing happens if the process is gone.
   virtual void SetDuty(PID worker, WorkerDuty duty) = 0;
-  // All zero and `ended` when the process is gone.
+  // All zero and `ended` when the worker is gone.
   [[nodiscard]] virtual WorkerProgress Progress(PID worker) const = 0;
 
   // -- the pool's address --

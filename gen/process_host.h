@@ -26,8 +26,8 @@ class ProcessHost : public Process {
   // the pool it came through it has been handled.
   [[nodiscard]] virtual core::EnvelopePtr Keep(core::Envelope& envelope) = 0;
   // Passes the message or request being handled on, with its sender and ref, and its deadline: what
-  // becomes of it is the receiver's affair. After an error it is still the one being handled.
-  //   kNotAllowed  it is a notice or an event, or it has been answered, or another one is handled
+  // becomes of it is the receiver's affair. After an error this process still handles the message.
+  //   kNotAllowed  a notice or an event, or a request that has been answered, or not what is being handled
   virtual Result<void> PassOn(PID to, core::Envelope& envelope) = 0;
   // Makes `to` the holder of a request that this process holds: of the one being handled, or of one whose
   // handler has left it open. If `to` ends before the request is answered, its caller is told.
@@ -39,7 +39,7 @@ class ProcessHost : public Process {
 
   // Puts the message or request being handled aside, until UnstashAll. False: the stash is full, and
   // the message was dropped: counted, and answered with kProcessMailboxFull. Throws std::logic_error
-  // when it is not the one being handled, or is answered.
+  // when another message is being handled, or this one has been answered.
   virtual bool Stash(core::Envelope& envelope) = 0;
   // Puts what is stashed back into the Main lane, before everything else there (at a priority mailbox:
   // before its equals), in the order in which it was stashed. Returns how many.
@@ -48,7 +48,7 @@ class ProcessHost : public Process {
   // returns among the others, with the kind kOwnTimer. It counts in stash_size, but is never
   // dropped for it. To a mailbox with an order of its own it returns before everything.
   virtual void PutAside(core::EnvelopePtr envelope) = 0;
-  // Such an envelope comes back after what waits in the Main lane now, beyond its bound; from a
+  // Such an envelope comes back after what waits in the Main lane now, beyond the lane's bound; from a
   // mailbox with an order of its own at once.
   virtual void WaitInLine(core::EnvelopePtr envelope) = 0;
 

@@ -58,7 +58,7 @@ class Response {
   [[nodiscard]] T* As() noexcept {
     return envelope_->template ValueAs<T>();
   }
-  // The answer, moved out, or the error; kUnexpectedType, naming both types, when it has another.
+  // The answer, moved out, or the error; kUnexpectedType, naming both types, when the answer has another.
   template <class T>
   [[nodiscard]] Result<T> Take() {
     if (T* value = As<T>()) return std::move(*value);

@@ -104,8 +104,7 @@ bool ProcessRunner::ReportStarted() {
   const gen::PID self = Self();
   if (init_ != nullptr && init_->ref != 0) {
     const bool told =
-        rooms_.delivery.Respond(Parent(), init_->ref, gen::detail::MakeResponse(self))
-            .has_value();
+        rooms_.delivery.Respond(Parent(), init_->ref, gen::detail::MakeResponse(self)).has_value();
     // Nobody waits any more: it was too late, and is being killed.
     init_->late =
         !told && rooms_.clock.Now() >= core::DeadlineAfter(started_at_, InitTimeoutOf(init_.get()));
