@@ -34,6 +34,7 @@ Measurement RunOnNode(std::size_t index, const Params& params) {
 Program ErgonBench() {
   Program program{.name = "ergon-bench",
                   .peer = "ergon",
+                  .version = "",
                   .runs_on = "a node of its own",
                   .common = {{"policy", 0, 0, 1, "stealing or sharing", {"stealing", "sharing"}}},
                   .workloads = {},

@@ -91,10 +91,12 @@ int Answer(const Program& program, const std::vector<std::string>& words) {
   const Measurement measurement =
       program.run(static_cast<std::size_t>(found - all.begin()), params);
   const double after = has_yardstick ? LineRoundTrip() : 0;
+  const std::string version =
+      program.version.empty() ? "" : fmt::format(R"("version":"{}",)", program.version);
   fmt::print("{}\n", ToJson(program.peer, found->name, params.ToJson(), measurement,
-                            fmt::format(R"("workers":{},"commit":"{}","line_ns_before":{:.0f},)"
+                            fmt::format(R"({}"workers":{},"commit":"{}","line_ns_before":{:.0f},)"
                                         R"("line_ns_after":{:.0f})",
-                                        params["workers"], kCommit, before, after)));
+                                        version, params["workers"], kCommit, before, after)));
   return Written(program);
 }
 

@@ -21,6 +21,7 @@ struct Offer {
 struct Program {
   std::string name;
   std::string peer;           // what is measured
+  std::string version;        // which of it; "": the commit says so
   std::string runs_on;        // "a node of its own"
   std::vector<Param> common;  // what every workload can be told, besides what Run knows itself
   std::vector<Offer> workloads;
