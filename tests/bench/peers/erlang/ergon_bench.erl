@@ -387,11 +387,12 @@ work(X, Left) -> work((X bxor (X bsr 7)) band 16#FFFFFFFFFFFF bxor Left, Left - 
 iterations_per_us() ->
     case persistent_term:get(iterations_per_us, none) of
         none ->
+            %% Short tries, so that one of them is undisturbed also where others use the processors.
             Rate = lists:max([begin
                                   Start = now_ns(),
-                                  work(I, 2000000),
-                                  2000000 * 1000 / (now_ns() - Start)
-                              end || I <- lists:seq(1, 10)]),
+                                  work(I, 50000),
+                                  50000 * 1000 / (now_ns() - Start)
+                              end || I <- lists:seq(1, 400)]),
             persistent_term:put(iterations_per_us, Rate),
             Rate;
         Rate -> Rate
