@@ -39,8 +39,9 @@ template <class T, class... Arguments>
   static_assert(std::is_base_of_v<ProcessBehavior, T>, "T has to be a behaviour, as act::Actor");
   static_assert(!std::is_abstract_v<T>,
                 "Factory: a pure virtual function of T is not overridden with the same signature");
-  static_assert((std::is_copy_constructible_v<std::decay_t<Arguments>> && ...),
-                "Factory: an argument cannot be copied; each spawn, also of a replaced worker, gets a copy");
+  static_assert(
+      (std::is_copy_constructible_v<std::decay_t<Arguments>> && ...),
+      "Factory: an argument cannot be copied; each spawn, also of a replaced worker, gets a copy");
   static_assert(std::is_abstract_v<T> ||
                     std::is_constructible_v<T, const std::unwrap_ref_decay_t<Arguments>&...>,
                 "Factory: T has no public constructor for (const references to) these arguments");

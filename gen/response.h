@@ -19,7 +19,9 @@ namespace ergon::gen {
 //     std::string path;
 //   };
 template <class T>
-concept TypedRequest = requires { typename std::decay_t<T>::Reply; };
+concept TypedRequest = requires {
+  typename std::decay_t<T>::Reply;
+};
 template <TypedRequest T>
 using ReplyOf = typename std::decay_t<T>::Reply;
 

@@ -55,10 +55,9 @@ void CheckAllSends(TestNode& t, gen::PID full, const gen::Error& error) {
 TEST_CASE("refused value: a full mailbox") {
   kit::ThreadGate gate;
   TestNode t({.workers = 2});
-  const gen::PID busy = t.Spawn({.message = [](Subject&, gen::PID, gen::Message&) {
-                                  return gen::Continue();
-                                }},
-                                {.mailbox_size = 3});
+  const gen::PID busy =
+      t.Spawn({.message = [](Subject&, gen::PID, gen::Message&) { return gen::Continue(); }},
+              {.mailbox_size = 3});
   t.Begin(busy, [enter = gate.Holder()](Subject&) { enter(); });
   CHECK(kit::Eventually([&] { return gate.Entered() == 1; }));
   CheckAllSends(t, busy, gen::ErrProcessMailboxFull);
@@ -67,7 +66,7 @@ TEST_CASE("refused value: a full mailbox") {
 
 TEST_CASE("refused value: a full fallback gives it back") {
   kit::ThreadGate gate;
-  TestNode t({.workers = 2});
+  TestNode t({.workers = 3});
   const gen::PID fallback = t.Spawn({}, {.mailbox_size = 1});
   CHECK(t.Run(fallback, [](Subject& self) { CHECK(self.RegisterName("refused_fallback")); }));
   const gen::PID busy =
