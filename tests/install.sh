@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the build into an empty prefix, for the tests that use it as a user does.
+# Installs the build into an empty prefix, for the tests that use it as a user does. All of it is the component 'dev'.
 #
 # usage: install.sh BUILD_DIR PREFIX
 set -euo pipefail
@@ -7,11 +7,21 @@ set -euo pipefail
 build_dir=$1
 prefix=$2
 
-rm -rf "$prefix"
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-cmake --install "$build_dir" --prefix "$prefix" >"$log" 2>&1 || {
-  tail -n 100 "$log"
-  echo "FAIL: cannot install $build_dir"
-  exit 1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# install PREFIX [ARGUMENT...]
+install() {
+  cmake --install "$build_dir" --prefix "$@" >"$work/log" 2>&1 || {
+    tail -n 100 "$work/log"
+    echo "FAIL: cannot install $build_dir"
+    exit 1
+  }
 }
+rm -rf "$prefix"
+install "$prefix"
+install "$work/dev" --component dev
+if ! difference=$(diff -r "$prefix" "$work/dev"); then
+  echo "FAIL: what is installed belongs to the component 'dev', but: $difference"
+  exit 1
+fi

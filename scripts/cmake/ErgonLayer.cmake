@@ -41,8 +41,8 @@ function(ergon_add_layer layer)
   target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS "${root}" FILES ${headers})
   if(ERGON_INSTALL)
     install(TARGETS ${target} EXPORT ErgonTargets
-      ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-      FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+      ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT dev
+      FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT dev)
   endif()
 
   if(room_headers)  # not installed, but each must compile alone too
