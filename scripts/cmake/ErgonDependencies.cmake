@@ -2,10 +2,11 @@
 # find_package(Ergon), where Ergon is installed.
 #
 # Each of these adds to the list ergon_missing the Debian package of what it does not find, so that one message
-# can name them all. They are macros: what find_package sets is the caller's.
+# can name them all, and to ergon_needed in any case. They are macros: what find_package sets is the caller's.
 
 # ergon_look_for(<Debian package> <arguments of find_package>...)
 macro(ergon_look_for debian_package name)
+  list(APPEND ergon_needed ${debian_package})
   find_package(${name} ${ARGN} QUIET)
   if(NOT ${name}_FOUND)
     list(APPEND ergon_missing ${debian_package})
@@ -14,6 +15,7 @@ endmacro()
 
 # ergon_look_for_header(<Debian package> <variable> <header>): the variable is the folder to include it from.
 macro(ergon_look_for_header debian_package variable header)
+  list(APPEND ergon_needed ${debian_package})
   find_path(${variable} ${header})
   mark_as_advanced(${variable})
   if(NOT ${variable})
