@@ -1,5 +1,9 @@
 #include <ergon/act/actor.h>
 
+#include <utility>
+
+#include <ergon/act/actor/split_handle.h>
+
 namespace ergon::act {
 
 gen::Status Actor::Init(const gen::Args& /*args*/) { return gen::Continue(); }
@@ -43,6 +47,12 @@ gen::Inspection Actor::HandleInspect(gen::PID /*from*/, const std::vector<std::s
 }
 
 void Actor::Terminate(const gen::Reason& /*reason*/) {}
+
+void Actor::Become(HandlerSet handlers) { handlers_.Replace(std::move(handlers)); }
+
+void Actor::BecomeStacked(HandlerSet handlers) { handlers_.Push(std::move(handlers)); }
+
+bool Actor::Unbecome() { return handlers_.Pop(); }
 
 gen::Status Actor::ProcessInit(gen::ProcessHost& host, const gen::Args& args) {
   SetHost(host);

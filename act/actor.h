@@ -2,13 +2,12 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <ergon/act/become.h>
 #include <ergon/act/message_loop.h>
 #include <ergon/act/process_api.h>
-#include <ergon/act/split_handle.h>
+#include <ergon/act/split_callbacks.h>
 
 namespace ergon::act {
 
@@ -77,11 +76,11 @@ class Actor : public ProcessApi, protected SplitCallbacks {
   //   }});
 
   // In place of the current set, if there is one.
-  void Become(HandlerSet handlers) { handlers_.Replace(std::move(handlers)); }
+  void Become(HandlerSet handlers);
   // On top of it: Unbecome goes back to it.
-  void BecomeStacked(HandlerSet handlers) { handlers_.Push(std::move(handlers)); }
+  void BecomeStacked(HandlerSet handlers);
   // Back to the set before, or to the actor's own handlers. False: these are current.
-  bool Unbecome() { return handlers_.Pop(); }
+  bool Unbecome();
 
  private:
   gen::Status ProcessInit(gen::ProcessHost& host, const gen::Args& args) final;

@@ -33,6 +33,9 @@ class Overlay final : public Callbacks {
 
 }  // namespace
 
+HandlerStack::HandlerStack() = default;
+HandlerStack::~HandlerStack() = default;
+
 void HandlerStack::Replace(HandlerSet set) {
   Pop();
   Push(std::move(set));
@@ -46,8 +49,11 @@ void HandlerStack::Push(HandlerSet set) {
 bool HandlerStack::Pop() {
   if (empty()) return false;
   sets_->pop_back();
+  if (sets_->empty()) sets_.reset();
   return true;
 }
+
+std::size_t HandlerStack::size() const noexcept { return empty() ? 0 : sets_->size(); }
 
 gen::Status HandlerStack::Dispatch(gen::ProcessHost& host, Callbacks& own,
                                    core::Envelope& envelope) const {

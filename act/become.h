@@ -20,20 +20,25 @@ struct HandlerSet {
 // The sets that an actor has become, the one that counts on top. Pure; used by Actor.
 class HandlerStack {
  public:
+  HandlerStack();
+  ~HandlerStack();
+  HandlerStack(const HandlerStack&) = delete;
+  HandlerStack& operator=(const HandlerStack&) = delete;
+
   // Puts a set in the place of the top one, if there is one.
   void Replace(HandlerSet set);
   void Push(HandlerSet set);
   // False: there is none.
   bool Pop();
-  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
-  [[nodiscard]] std::size_t size() const noexcept { return sets_ == nullptr ? 0 : sets_->size(); }
+  [[nodiscard]] bool empty() const noexcept { return sets_ == nullptr; }
+  [[nodiscard]] std::size_t size() const noexcept;
 
   // As act::Dispatch, with the set on top, which stays until its handler has returned, whatever
   // becomes of the stack meanwhile. `own` are the actor's.
   gen::Status Dispatch(gen::ProcessHost& host, Callbacks& own, core::Envelope& envelope) const;
 
  private:
-  // Made with the first set: most actors have none, and are small.
+  // Null without a set: most actors have none, and are small.
   std::unique_ptr<std::vector<std::shared_ptr<const HandlerSet>>> sets_;
 };
 

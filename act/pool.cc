@@ -88,13 +88,14 @@ gen::Status Pool::ProcessInit(gen::ProcessHost& host, const gen::Args& args) {
   SetHost(host);
   host.SetTrapExit(true);  // to outlive its workers
   host.SetHeedExits(true);
-  host.LeaveBeginningToOthers();
+  gen::PoolHost& pool_host = host.ForPool();
+  pool_host.LeaveBeginningToOthers();
   auto options = Init(args);
   if (!options) return gen::Stop(gen::Reason::Error(options.error().ToString()));
   std::string problem = options->Validate();
   if (!problem.empty()) return gen::Stop(gen::Reason::Error(std::move(problem)));
-  runner_ =
-      std::make_unique<PoolRunner>(host, static_cast<PoolBehavior&>(*this), std::move(*options));
+  runner_ = std::make_unique<PoolRunner>(pool_host, static_cast<PoolBehavior&>(*this),
+                                         std::move(*options));
   gen::Status status = runner_->Start();
   if (status.stops()) runner_.reset();
   return status;

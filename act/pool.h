@@ -10,6 +10,7 @@
 #include <ergon/act/pool_behavior.h>
 #include <ergon/act/pool_options.h>
 #include <ergon/act/process_api.h>
+#include <ergon/gen/node.h>  // a pool's size is often Node().Info().workers
 
 namespace ergon::act {
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include <ergon/act/pool_strategy.h>
+#include <ergon/core/messages/mailbox_bound.h>
 #include <ergon/gen/args.h>
 #include <ergon/gen/factory.h>
 #include <ergon/gen/mailbox.h>
@@ -13,7 +14,7 @@
 namespace ergon::act {
 
 inline constexpr int kMaxPoolSize = 10'000;
-inline constexpr int kMaxMailboxSize = 4'000'000;  // messages
+inline constexpr int kMaxMailboxSize = core::kMaxMailboxBound;  // messages
 
 // What Init of a pool returns. Names and meaning are those of the fields; a value out of range
 // makes the spawn fail with a text that names both.

@@ -42,4 +42,79 @@ gen::Result<void> ProcessApi::HandOver(const gen::Target& to, gen::PID from, gen
   return Host().HandOver(*pid, from, ref);
 }
 
+gen::Result<void> ProcessApi::SendExit(const gen::Target& to, gen::Reason reason) {
+  return Host().SendExit(to, std::move(reason));
+}
+
+gen::Result<void> ProcessApi::SendResponseError(gen::PID from, gen::Ref ref, gen::Error error) {
+  return Host().SendResponseError(from, ref, std::move(error));
+}
+
+std::size_t ProcessApi::UnstashAll() { return Host().UnstashAll(); }
+
+gen::Result<gen::Inspection> ProcessApi::Inspect(const gen::Target& to,
+                                                 std::vector<std::string> items,
+                                                 const gen::CallOptions& options) {
+  return Host().Inspect(to, std::move(items), options);
+}
+
+gen::Result<gen::PID> ProcessApi::Spawn(const gen::ProcessFactory& factory,
+                                        const gen::ProcessOptions& options, const gen::Args& args) {
+  return Host().Spawn(factory, options, args);
+}
+
+gen::Result<gen::PID> ProcessApi::SpawnRegister(gen::Atom name, const gen::ProcessFactory& factory,
+                                                const gen::ProcessOptions& options,
+                                                const gen::Args& args) {
+  return Host().SpawnRegister(name, factory, options, args);
+}
+
+gen::Result<gen::Ref> ProcessApi::RegisterEvent(gen::Atom name, const gen::EventOptions& options) {
+  return Host().RegisterEvent(name, options);
+}
+
+gen::Result<void> ProcessApi::RegisterName(gen::Atom name) { return Host().RegisterName(name); }
+
+gen::Result<void> ProcessApi::UnregisterName() { return Host().UnregisterName(); }
+
+gen::Result<gen::Alias> ProcessApi::CreateAlias() { return Host().CreateAlias(); }
+
+gen::Result<void> ProcessApi::DeleteAlias(gen::Alias alias) { return Host().DeleteAlias(alias); }
+
+gen::Result<void> ProcessApi::Link(const gen::Target& to) { return Host().Link(to); }
+
+gen::Result<void> ProcessApi::Unlink(const gen::Target& to) { return Host().Unlink(to); }
+
+gen::Result<gen::Ref> ProcessApi::Monitor(const gen::Target& to) { return Host().Monitor(to); }
+
+gen::Result<void> ProcessApi::Demonitor(gen::Ref ref) { return Host().Demonitor(ref); }
+
+gen::Result<void> ProcessApi::UnregisterEvent(gen::Atom name) {
+  return Host().UnregisterEvent(name);
+}
+
+gen::Result<std::vector<gen::MessageEvent>> ProcessApi::MonitorEvent(const gen::Event& event) {
+  return Host().MonitorEvent(event);
+}
+
+gen::Result<void> ProcessApi::DemonitorEvent(const gen::Event& event) {
+  return Host().DemonitorEvent(event);
+}
+
+gen::Result<std::vector<gen::MessageEvent>> ProcessApi::LinkEvent(const gen::Event& event) {
+  return Host().LinkEvent(event);
+}
+
+gen::Result<void> ProcessApi::UnlinkEvent(const gen::Event& event) {
+  return Host().UnlinkEvent(event);
+}
+
+std::optional<std::string> ProcessApi::Env(std::string_view name) const { return Host().Env(name); }
+
+gen::Environment ProcessApi::EnvList() const { return Host().EnvList(); }
+
+void ProcessApi::SetEnv(std::string_view name, std::optional<std::string> value) {
+  Host().SetEnv(name, std::move(value));
+}
+
 }  // namespace ergon::act

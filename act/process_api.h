@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include <ergon/gen/node.h>
 #include <ergon/gen/process_behavior.h>
 #include <ergon/gen/process_host.h>
 
@@ -53,15 +52,28 @@ class ProcessApi : public gen::ProcessBehavior {
   gen::Result<void> SendImportant(const gen::Target& to, T&& value) {
     return Host().SendImportant(to, std::forward<T>(value));
   }
-  gen::Result<void> SendExit(const gen::Target& to, gen::Reason reason) {
-    return Host().SendExit(to, std::move(reason));
-  }
+  gen::Result<void> SendExit(const gen::Target& to, gen::Reason reason);
 
   // -- calling --
 
   template <class R, class T>
   gen::Result<R> Call(const gen::Target& to, T&& request, const gen::CallOptions& options = {}) {
     return Host().Call<R>(to, std::forward<T>(request), options);
+  }
+  template <gen::TypedRequest T>
+  gen::Result<gen::ReplyOf<T>> Call(const gen::Target& to, T&& request,
+                                    const gen::CallOptions& options = {}) {
+    return Host().Call(to, std::forward<T>(request), options);
+  }
+  template <gen::TypedRequest T>
+  gen::Result<gen::ReplyOf<T>> CallWithPriority(const gen::Target& to, T&& request,
+                                                gen::MessagePriority priority) {
+    return Host().CallWithPriority(to, std::forward<T>(request), priority);
+  }
+  template <gen::TypedRequest T>
+  gen::Result<gen::ReplyOf<T>> CallImportant(const gen::Target& to, T&& request,
+                                             const gen::CallOptions& options = {}) {
+    return Host().CallImportant(to, std::forward<T>(request), options);
   }
   template <class R, class T>
   gen::Result<R> CallWithPriority(const gen::Target& to, T&& request,
@@ -80,16 +92,12 @@ class ProcessApi : public gen::ProcessBehavior {
     return Host().Request(to, std::forward<T>(request), options);
   }
   gen::Result<gen::Inspection> Inspect(const gen::Target& to, std::vector<std::string> items = {},
-                                       const gen::CallOptions& options = {}) {
-    return Host().Inspect(to, std::move(items), options);
-  }
+                                       const gen::CallOptions& options = {});
   template <class T>
   gen::Result<void> SendResponse(gen::PID from, gen::Ref ref, T&& value) {
     return Host().SendResponse(from, ref, std::forward<T>(value));
   }
-  gen::Result<void> SendResponseError(gen::PID from, gen::Ref ref, gen::Error error) {
-    return Host().SendResponseError(from, ref, std::move(error));
-  }
+  gen::Result<void> SendResponseError(gen::PID from, gen::Ref ref, gen::Error error);
 
   // -- putting aside --
 
@@ -102,7 +110,7 @@ class ProcessApi : public gen::ProcessBehavior {
   bool Stash(const gen::Message& message);
   // Stashed messages return to the front of the mailbox, oldest first; in a mailbox ordered by
   // priority each before its equals. They may exceed its bound. Returns how many.
-  std::size_t UnstashAll() { return Host().UnstashAll(); }
+  std::size_t UnstashAll();
 
   // -- passing on --
 
@@ -128,52 +136,38 @@ class ProcessApi : public gen::ProcessBehavior {
   // -- processes and names --
 
   gen::Result<gen::PID> Spawn(const gen::ProcessFactory& factory,
-                              const gen::ProcessOptions& options = {}, const gen::Args& args = {}) {
-    return Host().Spawn(factory, options, args);
-  }
+                              const gen::ProcessOptions& options = {}, const gen::Args& args = {});
   gen::Result<gen::PID> SpawnRegister(gen::Atom name, const gen::ProcessFactory& factory,
                                       const gen::ProcessOptions& options = {},
-                                      const gen::Args& args = {}) {
-    return Host().SpawnRegister(name, factory, options, args);
-  }
-  gen::Result<void> RegisterName(gen::Atom name) { return Host().RegisterName(name); }
-  gen::Result<void> UnregisterName() { return Host().UnregisterName(); }
-  gen::Result<gen::Alias> CreateAlias() { return Host().CreateAlias(); }
-  gen::Result<void> DeleteAlias(gen::Alias alias) { return Host().DeleteAlias(alias); }
+                                      const gen::Args& args = {});
+  gen::Result<void> RegisterName(gen::Atom name);
+  gen::Result<void> UnregisterName();
+  gen::Result<gen::Alias> CreateAlias();
+  gen::Result<void> DeleteAlias(gen::Alias alias);
 
   // -- links, monitors, events --
 
-  gen::Result<void> Link(const gen::Target& to) { return Host().Link(to); }
-  gen::Result<void> Unlink(const gen::Target& to) { return Host().Unlink(to); }
-  gen::Result<gen::Ref> Monitor(const gen::Target& to) { return Host().Monitor(to); }
-  gen::Result<void> Demonitor(gen::Ref ref) { return Host().Demonitor(ref); }
+  gen::Result<void> Link(const gen::Target& to);
+  gen::Result<void> Unlink(const gen::Target& to);
+  gen::Result<gen::Ref> Monitor(const gen::Target& to);
+  gen::Result<void> Demonitor(gen::Ref ref);
 
-  gen::Result<gen::Ref> RegisterEvent(gen::Atom name, const gen::EventOptions& options = {}) {
-    return Host().RegisterEvent(name, options);
-  }
-  gen::Result<void> UnregisterEvent(gen::Atom name) { return Host().UnregisterEvent(name); }
+  gen::Result<gen::Ref> RegisterEvent(gen::Atom name, const gen::EventOptions& options = {});
+  gen::Result<void> UnregisterEvent(gen::Atom name);
   template <class T>
   gen::Result<std::size_t> SendEvent(gen::Atom name, gen::Ref token, T&& value) {
     return Host().SendEvent(name, token, std::forward<T>(value));
   }
-  gen::Result<std::vector<gen::MessageEvent>> MonitorEvent(const gen::Event& event) {
-    return Host().MonitorEvent(event);
-  }
-  gen::Result<void> DemonitorEvent(const gen::Event& event) { return Host().DemonitorEvent(event); }
-  gen::Result<std::vector<gen::MessageEvent>> LinkEvent(const gen::Event& event) {
-    return Host().LinkEvent(event);
-  }
-  gen::Result<void> UnlinkEvent(const gen::Event& event) { return Host().UnlinkEvent(event); }
+  gen::Result<std::vector<gen::MessageEvent>> MonitorEvent(const gen::Event& event);
+  gen::Result<void> DemonitorEvent(const gen::Event& event);
+  gen::Result<std::vector<gen::MessageEvent>> LinkEvent(const gen::Event& event);
+  gen::Result<void> UnlinkEvent(const gen::Event& event);
 
   // -- environment --
 
-  [[nodiscard]] std::optional<std::string> Env(std::string_view name) const {
-    return Host().Env(name);
-  }
-  [[nodiscard]] gen::Environment EnvList() const { return Host().EnvList(); }
-  void SetEnv(std::string_view name, std::optional<std::string> value) {
-    Host().SetEnv(name, std::move(value));
-  }
+  [[nodiscard]] std::optional<std::string> Env(std::string_view name) const;
+  [[nodiscard]] gen::Environment EnvList() const;
+  void SetEnv(std::string_view name, std::optional<std::string> value);
 
   // -- this process --
 

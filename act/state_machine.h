@@ -72,15 +72,15 @@ class StateMachine : public StateMachineBase {
   void In(State state, std::string name, std::function<Transition(StateEvent&)> handler,
           std::function<Entry(const State& from)> entry = {}) {
     if (RowOf(state) != states_.size())
-      SetProblem("state '" + name + "': must be in the table once");
+      table().SetProblem("state '" + name + "': must be in the table once");
     states_.push_back(std::move(state));
-    Row row{std::move(name), std::move(handler), {}};
+    StateTable::Row row{std::move(name), std::move(handler), {}};
     if (entry) {
       row.entry = [this, entry = std::move(entry)](std::size_t from) {
         return entry(states_[from]);
       };
     }
-    AddRow(std::move(row));
+    table().Add(std::move(row));
   }
   template <class Machine>
   void In(State state, std::string name, Transition (Machine::*handler)(StateEvent&)) {

@@ -1,25 +1,25 @@
-// A state machine without its type of states: does what handlers decide, on a ProcessHost.
+// A state machine without its type of states.
 #pragma once
 
 #include <cstddef>
-#include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <ergon/act/process_api.h>
 #include <ergon/act/state_event.h>
-#include <ergon/act/state_queue.h>
-#include <ergon/act/state_timeouts.h>
+#include <ergon/act/state_table.h>
 #include <ergon/act/state_transition.h>
 
 namespace ergon::act {
 
-// Users derive from StateMachine; its contract is there. States are numbers here: rows of the
-// table.
+class StateRunner;
+
+// Users derive from StateMachine; its contract is there.
 class StateMachineBase : public ProcessApi {
  public:
-  StateMachineBase() = default;
+  StateMachineBase();
   ~StateMachineBase() override;
 
  protected:
@@ -52,66 +52,26 @@ class StateMachineBase : public ProcessApi {
   Transition Unhandled(const StateEvent& event);
 
   // The name of the present state; empty before the first.
-  [[nodiscard]] const std::string& StateName() const;
+  [[nodiscard]] const std::string& StateName() const { return table_.NameOf(row()); }
 
   // -- for StateMachine --
 
-  using Handler = std::function<Transition(StateEvent&)>;
-  using EntryHandler = std::function<Entry(std::size_t from)>;
-  struct Row {
-    std::string name;
-    Handler handler;
-    EntryHandler entry;  // empty: none
-  };
-  void AddRow(Row row) { rows_.push_back(std::move(row)); }
-  // A mistake in the table: the spawn will fail with this text.
-  void SetProblem(std::string problem);
-  [[nodiscard]] std::size_t row() const noexcept { return row_; }
+  [[nodiscard]] StateTable& table() noexcept { return table_; }
+  // The present state; StateTable::kNone before the first.
+  [[nodiscard]] std::size_t row() const noexcept;
 
  private:
   // Postpone, and the change of the state, are the way to put aside here.
   using ProcessApi::Stash;
   using ProcessApi::UnstashAll;
 
-  // The event being handled, and what holds it: an envelope of the mailbox, or one of its own.
-  struct Current {
-    StateEvent& event;
-    core::Envelope* envelope;
-    OwnStateEvent* own;
-  };
-
   gen::Status ProcessInit(gen::ProcessHost& host, const gen::Args& args) final;
   gen::Status ProcessMessage(core::Envelope& envelope) final;
   void ProcessTerminate(const gen::Reason& reason) final;
-
-  // What is wrong with the table or with what Init has returned; empty if nothing is.
-  [[nodiscard]] std::string Check(const Transition& first) const;
-  gen::Status HandleEnvelope(core::Envelope& envelope, StateEventKind kind);
-  gen::Status HandleResponse(core::Envelope& envelope);
-  gen::Status HandleOwnEnvelope(core::Envelope& envelope);
-  gen::Status HandleOwn(OwnStateEvent own);
-  gen::Status Handle(const Current& current);
-  // Does what a handler wants; `current` is null after Init.
-  gen::Status Follow(Transition transition, const Current* current);
-  // Calls the entry handler of the present state; adds to `timeouts`.
-  gen::Status Enter(std::size_t from, std::vector<TimeoutChange>& timeouts);
-  // Handles what comes before the mailbox.
-  gen::Status HandleRaised(gen::Status status);
-  void PutAside(const Current& current);
-  void RetryPostponed();
-  void SendReplies(std::vector<StateReply>& replies, const Current* current);
-  void RunTimers();
-  void ForgetTimer(StateTimeouts::Id id, bool cancel);
   void Inspect(core::Envelope& envelope);
 
-  std::vector<Row> rows_;
-  std::string problem_;
-  std::size_t row_ = kNone;
-  StateQueue queue_;
-  StateTimeouts timeouts_;
-  std::vector<std::pair<StateTimeouts::Id, gen::TimerHandle>> timers_;
-
-  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  StateTable table_;
+  std::unique_ptr<StateRunner> runner_;  // from the end of Init on
 };
 
 }  // namespace ergon::act

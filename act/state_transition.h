@@ -9,7 +9,6 @@
 #include <vector>
 
 #include <ergon/act/state_event.h>
-#include <ergon/act/state_timeouts.h>
 #include <ergon/gen/error.h>
 #include <ergon/gen/status.h>
 
@@ -19,6 +18,26 @@ namespace ergon::act {
 struct StateReply {
   std::optional<Caller> to;  // none: who sent the event being handled
   core::EnvelopePtr response;
+};
+
+// One for the state, one for the next event, and any number with names.
+struct TimeoutKey {
+  StateEventKind kind = StateEventKind::kStateTimeout;
+  gen::Atom name = {};
+  friend bool operator==(const TimeoutKey&, const TimeoutKey&) = default;
+};
+
+// What a handler wants of a time-out.
+struct TimeoutChange {
+  enum class What : std::uint8_t {
+    kSet,     // it fires after `delay`, with `value`; a running one is replaced
+    kUpdate,  // the running one gets another value; if there is none, it fires at once
+    kCancel,
+  };
+  What what = What::kCancel;
+  TimeoutKey key = {};
+  std::chrono::nanoseconds delay{0};
+  gen::OwnedMessage value = {};
 };
 
 namespace detail {
@@ -75,7 +94,7 @@ class StateActions {
   Derived&& Timeout(gen::Atom name, std::chrono::nanoseconds delay, T&& value = {}) {
     return Set({StateEventKind::kNamedTimeout, name}, delay, std::forward<T>(value));
   }
-  // Gives a running one another value, at the same time; if it does not run, it fires at once.
+  // Gives a running time-out another value, at the same time; if it does not run, it fires at once.
   template <class T>
   Derived&& UpdateTimeout(gen::Atom name, T&& value) {
     return Update({StateEventKind::kNamedTimeout, name}, std::forward<T>(value));

@@ -23,7 +23,7 @@ std::string StealingEffort::Validate() const {
   return "";
 }
 
-std::int64_t RaidPlan::Next() {
+std::int64_t RaidPlan::NextPause() {
   const StealingPhase* const phases[kPhases] = {&effort_.aggressive, &effort_.moderate,
                                                 &effort_.relaxed};
   for (; phase_ < kPhases; ++phase_, raids_ = 0) {

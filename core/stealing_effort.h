@@ -43,7 +43,7 @@ class RaidPlan {
   }
   void Finish() { phase_ = kPhases; }
   // The pause before the next raid, in nanoseconds; kOver: there is none.
-  [[nodiscard]] std::int64_t Next();
+  [[nodiscard]] std::int64_t NextPause();
 
  private:
   static constexpr int kPhases = 3;

@@ -103,7 +103,7 @@ Schedulable* ThreadedWorker::Raid() {
   for (;;) {
     if (Schedulable* found = TakeShared(SteadyNow())) return found;
     if (owner_.stopping()) return nullptr;
-    pause_ = raids_.Next();
+    pause_ = raids_.NextPause();
     if (pause_ != 0) return nullptr;
     CpuPause();
   }

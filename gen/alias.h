@@ -2,12 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 
-#include <fmt/format.h>
-
 #include <ergon/gen/atom.h>
+#include <ergon/gen/formatter.h>
 
 namespace ergon::gen {
 
@@ -23,9 +21,7 @@ struct Alias {
   friend auto operator<=>(const Alias&, const Alias&) = default;
 
   // As in "Alias#<demo@localhost.4711>".
-  [[nodiscard]] std::string ToString() const {
-    return fmt::format("Alias#<{}.{}>", node.Text(), id);
-  }
+  [[nodiscard]] std::string ToString() const;
 };
 
 }  // namespace ergon::gen
@@ -38,9 +34,4 @@ struct std::hash<ergon::gen::Alias> {
 };
 
 template <>
-struct fmt::formatter<ergon::gen::Alias> : fmt::formatter<std::string> {
-  template <class Context>
-  auto format(const ergon::gen::Alias& alias, Context& context) const {
-    return fmt::formatter<std::string>::format(alias.ToString(), context);
-  }
-};
+struct fmt::formatter<ergon::gen::Alias> : ergon::gen::detail::FormatterOf<ergon::gen::Alias> {};

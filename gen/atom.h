@@ -2,12 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include <fmt/format.h>  // not core.h: that only declares what formatter needs
+#include <ergon/gen/formatter.h>
 
 namespace ergon::gen {
 
@@ -64,9 +63,4 @@ struct std::hash<ergon::gen::Atom> {
 };
 
 template <>
-struct fmt::formatter<ergon::gen::Atom> : fmt::formatter<std::string_view> {
-  template <class Context>
-  auto format(ergon::gen::Atom atom, Context& context) const {
-    return fmt::formatter<std::string_view>::format(atom.Text(), context);
-  }
-};
+struct fmt::formatter<ergon::gen::Atom> : ergon::gen::detail::FormatterOf<ergon::gen::Atom> {};

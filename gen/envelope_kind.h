@@ -16,7 +16,7 @@ enum class EnvelopeKind : std::uint8_t {
                    // gen::MessageExitEvent: of an event, `ref` is the subscription's
   kDown,           // gen::MessageDown...: a monitor fired; `ref` is the monitor's
   kInspect,        // gen::InspectRequest: a question that HandleInspect answers
-  kStarted,        // gen::MessageStarted: a process spawned with SpawnAsync is ready
+  kStarted,        // gen::MessageStarted: a process spawned without waiting for its Init is ready
   kInheritance,    // gen::MessageInheritance: what a process left behind
   kKill,           // nothing: end at once
   kOwnTimer,       // the behaviour's: its timer (SendSelfAfter), or what it put aside (PutAside)
@@ -24,7 +24,7 @@ enum class EnvelopeKind : std::uint8_t {
   kResume,         // nothing: the end of that
   kStopAfterThis,  // gen::Reason: end when everything before it in the Main lane has been handled
   kProgress,       // nothing: `from`, a worker, is done with a message (WorkerDuty::kReport)
-  kShortage,       // nothing: a pool's workers are full (ProcessHost::NoteShortage)
+  kShortage,       // nothing: a pool's workers are full (PoolHost::NoteShortage)
   kHandedOver,     // nothing: the receiver holds the request `ref` of `from` from now on (HandOver)
 };
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include <fmt/format.h>
+#include <ergon/gen/formatter.h>
 
 namespace ergon::gen {
 
@@ -85,9 +85,4 @@ inline constinit const Error ErrOverloaded{ErrorCode::kOverloaded};
 }  // namespace ergon::gen
 
 template <>
-struct fmt::formatter<ergon::gen::Error> : fmt::formatter<std::string> {
-  template <class Context>
-  auto format(const ergon::gen::Error& error, Context& context) const {
-    return fmt::formatter<std::string>::format(error.ToString(), context);
-  }
-};
+struct fmt::formatter<ergon::gen::Error> : ergon::gen::detail::FormatterOf<ergon::gen::Error> {};

@@ -5,10 +5,9 @@
 #include <memory>
 #include <string>
 
-#include <fmt/format.h>
-
 #include <ergon/core/messages/envelope.h>
 #include <ergon/gen/atom.h>
+#include <ergon/gen/formatter.h>
 #include <ergon/gen/message.h>
 #include <ergon/gen/reason.h>
 
@@ -21,9 +20,7 @@ struct Event {
 
   friend bool operator==(const Event&, const Event&) = default;
   // As in "Event#<prices@demo@localhost>".
-  [[nodiscard]] std::string ToString() const {
-    return fmt::format("Event#<{}@{}>", name.Text(), node.Text());
-  }
+  [[nodiscard]] std::string ToString() const;
 };
 
 struct EventOptions {
@@ -89,9 +86,4 @@ struct MessageEventStop {
 }  // namespace ergon::gen
 
 template <>
-struct fmt::formatter<ergon::gen::Event> : fmt::formatter<std::string> {
-  template <class Context>
-  auto format(const ergon::gen::Event& event, Context& context) const {
-    return fmt::formatter<std::string>::format(event.ToString(), context);
-  }
-};
+struct fmt::formatter<ergon::gen::Event> : ergon::gen::detail::FormatterOf<ergon::gen::Event> {};

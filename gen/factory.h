@@ -3,11 +3,11 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <tuple>
 #include <typeinfo>
 #include <utility>
 
-#include <ergon/core/foundations/demangle.h>
 #include <ergon/gen/process_behavior.h>
 
 namespace ergon::gen {
@@ -21,13 +21,11 @@ class ProcessFactory {
 
   explicit operator bool() const noexcept { return static_cast<bool>(make_); }
   // A new behaviour. Throws what its constructor throws.
-  [[nodiscard]] std::unique_ptr<ProcessBehavior> Make() const { return make_(); }
+  [[nodiscard]] std::unique_ptr<ProcessBehavior> Make() const;
   // The behaviour's type, or null when it is not known.
   [[nodiscard]] const std::type_info* type() const noexcept { return type_; }
   // The behaviour's type name as written in C++, or "" when it is not known.
-  [[nodiscard]] std::string TypeName() const {
-    return type_ == nullptr ? std::string() : core::Demangle(type_->name());
-  }
+  [[nodiscard]] std::string TypeName() const;
 
  private:
   std::function<std::unique_ptr<ProcessBehavior>()> make_;
@@ -39,6 +37,13 @@ class ProcessFactory {
 template <class T, class... Arguments>
 [[nodiscard]] ProcessFactory Factory(Arguments&&... arguments) {
   static_assert(std::is_base_of_v<ProcessBehavior, T>, "T has to be a behaviour, as act::Actor");
+  static_assert(!std::is_abstract_v<T>,
+                "Factory: a pure virtual function of T is not overridden with the same signature");
+  static_assert((std::is_copy_constructible_v<std::decay_t<Arguments>> && ...),
+                "Factory: an argument cannot be copied; each spawn, also of a replaced worker, gets a copy");
+  static_assert(std::is_abstract_v<T> ||
+                    std::is_constructible_v<T, const std::unwrap_ref_decay_t<Arguments>&...>,
+                "Factory: T has no public constructor for (const references to) these arguments");
   return ProcessFactory(
       [kept = std::make_tuple(
            std::forward<Arguments>(arguments)...)]() -> std::unique_ptr<ProcessBehavior> {

@@ -6,7 +6,7 @@
 
 #include <fmt/core.h>
 
-#include <ergon/core/messages/mailbox.h>
+#include <ergon/core/messages/mailbox_bound.h>
 
 namespace ergon::gen {
 namespace {
@@ -131,7 +131,7 @@ std::string Mailbox::ToString() const {
 }
 
 std::string Mailbox::Validate() const {
-  constexpr auto kMost = static_cast<int>(core::Mailbox::kMaxCapacity);
+  constexpr auto kMost = static_cast<int>(core::kMaxMailboxBound);
   if (is_bounded_ && (bound_ < 1 || bound_ > kMost)) {
     return fmt::format("mailbox: bound {}, must be 1..{}", bound_, kMost);
   }

@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -83,10 +84,23 @@ class OwnedMessage {
   core::EnvelopePtr envelope_;
 };
 
+namespace detail {
+template <class T>
+struct Stored {
+  using Type = std::conditional_t<std::is_same_v<std::decay_t<T>, const char*> ||
+                                      std::is_same_v<std::decay_t<T>, char*>,
+                                  std::string, std::decay_t<T>>;
+  static_assert(!std::is_same_v<Type, std::string_view>,
+                "a std::string_view does not own its text: send a std::string");
+  static_assert(std::is_move_constructible_v<Type>,
+                "a message must be movable: it is moved into the receiver's mailbox");
+  static_assert(std::is_constructible_v<Type, T>,
+                "this message cannot be copied: give it away with std::move");
+};
+}  // namespace detail
+
 // How a value is stored in a message: text literals as std::string, everything else as it is.
 template <class T>
-using StoredType = std::conditional_t<std::is_same_v<std::decay_t<T>, const char*> ||
-                                          std::is_same_v<std::decay_t<T>, char*>,
-                                      std::string, std::decay_t<T>>;
+using StoredType = typename detail::Stored<T>::Type;
 
 }  // namespace ergon::gen

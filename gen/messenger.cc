@@ -1,6 +1,6 @@
 #include <ergon/gen/messenger.h>
 
-#include <ergon/gen/status.h>
+#include <fmt/core.h>
 
 namespace ergon::gen {
 
@@ -16,12 +16,6 @@ Result<Inspection> Messenger::Inspect(const Target& to, std::vector<std::string>
 
 Result<void> Messenger::SendResponseError(PID from, Ref ref, Error error) {
   return SendResponseEnvelope(from, ref, detail::MakeErrorResponse(std::move(error)));
-}
-
-Error Messenger::UnexpectedType(core::Envelope& response, const core::TypeDescriptor& wanted) {
-  return Error(ErrorCode::kUnexpectedType,
-               fmt::format("asked for {}, got {}", wanted.Name(),
-                           response.type == nullptr ? "nothing" : response.type->Name()));
 }
 
 MessagePriority Messenger::PriorityOf(const CallOptions& options) const noexcept {

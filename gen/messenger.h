@@ -19,6 +19,7 @@
 #include <ergon/gen/process_id.h>
 #include <ergon/gen/process_options.h>
 #include <ergon/gen/reason.h>
+#include <ergon/gen/response.h>
 #include <ergon/gen/result.h>
 #include <ergon/gen/target.h>
 #include <ergon/gen/timer_handle.h>
@@ -35,7 +36,8 @@ using Inspection = std::map<std::string, std::string>;
 //   kProcessIncarnation   the PID belongs to a former incarnation of the node
 //   kNodeTerminated       the node has stopped
 //   kIncorrect            a name of more than Atom::kMaxBytes
-// After success the message is handled, or counted as dropped with its reason (Node::Info).
+// After success the message is handled, or counted as dropped with its reason (Node::Info). After an error of a
+// Send... that was given an rvalue, as in Send(to, std::move(job)), `job` is as it was before.
 class Messenger {
  public:
   virtual ~Messenger() = default;
@@ -45,7 +47,7 @@ class Messenger {
   // receiver arrive in the order sent, as long as their priority is the same.
   template <class T>
   Result<void> Send(PID to, T&& value) {
-    return SendEnvelope(to, MakeMessage(std::forward<T>(value), DefaultPriority()));
+    return SendOrGiveBack<T>(to, MakeMessage(std::forward<T>(value), DefaultPriority()), value);
   }
   template <class T>
   Result<void> Send(const Target& to, T&& value) {
@@ -55,7 +57,7 @@ class Messenger {
   Result<void> SendWithPriority(const Target& to, T&& value, MessagePriority priority) {
     auto pid = Resolve(to);
     if (!pid) return std::move(pid.error());
-    return SendEnvelope(*pid, MakeMessage(std::forward<T>(value), priority, to));
+    return SendOrGiveBack<T>(*pid, MakeMessage(std::forward<T>(value), priority, to), value);
   }
 
   // As Send, for a message that must reach its receiver: success means that it is in the receiver's
@@ -69,7 +71,7 @@ class Messenger {
     if (!pid) return std::move(pid.error());
     auto envelope = MakeMessage(std::forward<T>(value), DefaultPriority(), to);
     envelope->flags |= core::Envelope::kFlagImportant;
-    return SendEnvelope(*pid, std::move(envelope));
+    return SendOrGiveBack<T>(*pid, std::move(envelope), value);
   }
 
   // Sends a request and waits for its answer, which must be of type R. In a handler it suspends
@@ -102,6 +104,19 @@ class Messenger {
     auto response = CallTarget(to, std::move(envelope), options);
     if (!response) return std::move(response.error());
     return TakeResponse<R>(**response);
+  }
+  // With a request that names what it gets back: Call(pool, Thumbnail{...}) is a Result<ThumbnailDone>.
+  template <TypedRequest T>
+  Result<ReplyOf<T>> Call(const Target& to, T&& request, const CallOptions& options = {}) {
+    return Call<ReplyOf<T>>(to, std::forward<T>(request), options);
+  }
+  template <TypedRequest T>
+  Result<ReplyOf<T>> CallImportant(const Target& to, T&& request, const CallOptions& options = {}) {
+    return CallImportant<ReplyOf<T>>(to, std::forward<T>(request), options);
+  }
+  template <TypedRequest T>
+  Result<ReplyOf<T>> CallWithPriority(const Target& to, T&& request, MessagePriority priority) {
+    return CallWithPriority<ReplyOf<T>>(to, std::forward<T>(request), priority);
   }
   template <class R, class T>
   Result<R> CallWithPriority(const Target& to, T&& request, MessagePriority priority) {
@@ -152,7 +167,7 @@ class Messenger {
   // Answers a request whose handler returned NoReply(). kResponseIgnored: nobody waits any more.
   template <class T>
   Result<void> SendResponse(PID from, Ref ref, T&& value) {
-    return SendResponseEnvelope(from, ref, MakeResponse(std::forward<T>(value)));
+    return SendResponseEnvelope(from, ref, detail::MakeResponse(std::forward<T>(value)));
   }
   Result<void> SendResponseError(PID from, Ref ref, Error error);
 
@@ -162,7 +177,8 @@ class Messenger {
   [[nodiscard]] virtual Result<PID> Resolve(const Target& target) const = 0;
   // Of what is sent without another: normal, or what a process has set.
   [[nodiscard]] MessagePriority DefaultPriority() const noexcept { return default_priority_; }
-  virtual Result<void> SendEnvelope(PID to, core::EnvelopePtr envelope) = 0;
+  // `envelope` is null afterwards, unless this fails.
+  virtual Result<void> SendEnvelope(PID to, core::EnvelopePtr& envelope) = 0;
   virtual Result<core::EnvelopePtr> CallEnvelope(PID to, core::EnvelopePtr request,
                                                  std::chrono::nanoseconds timeout) = 0;
   virtual Result<void> SendResponseEnvelope(PID from, Ref ref, core::EnvelopePtr response) = 0;
@@ -195,24 +211,34 @@ class Messenger {
         to.Tag(), static_cast<std::uint8_t>(EnvelopeKind::kRequest),
         static_cast<core::Lane>(PriorityOf(options)), std::forward<T>(value));
   }
+  // What was moved into a message that was refused moves back to where it came from.
+  template <class T>
+  static void GiveBack(core::EnvelopePtr& refused, std::remove_reference_t<T>& value) {
+    using Value = std::remove_reference_t<T>;
+    if constexpr (!std::is_reference_v<T> && !std::is_const_v<Value> &&
+                  std::is_same_v<Value, StoredType<T>> && std::is_move_assignable_v<Value>) {
+      if (refused != nullptr) value = std::move(*static_cast<Value*>(refused->Value()));
+    }
+  }
+  template <class T>
+  Result<void> SendOrGiveBack(PID to, core::EnvelopePtr envelope,
+                              std::remove_reference_t<T>& value) {
+    auto sent = SendEnvelope(to, envelope);
+    if (!sent) [[unlikely]]
+      GiveBack<T>(envelope, value);
+    return sent;
+  }
   template <class R>
   static Result<R> TakeResponse(core::Envelope& response) {
     if (R* value = response.ValueAs<R>()) return std::move(*value);
-    return UnexpectedType(response, *core::TypeOf<R>());
+    return detail::UnexpectedType(response, *core::TypeOf<R>());
   }
-  static Error UnexpectedType(core::Envelope& response, const core::TypeDescriptor& wanted);
   static Result<void> CheckTimeout(const CallOptions& options);
   [[nodiscard]] MessagePriority PriorityOf(const CallOptions& options) const noexcept;
   Result<core::EnvelopePtr> CallTarget(const Target& to, core::EnvelopePtr request,
                                        const CallOptions& options);
 
  private:
-  template <class T>
-  static core::EnvelopePtr MakeResponse(T&& value) {
-    return core::MakeEnvelope<StoredType<T>>(static_cast<std::uint8_t>(EnvelopeKind::kResponse),
-                                             core::Lane::kMain, std::forward<T>(value));
-  }
-
   MessagePriority default_priority_ = MessagePriority::kNormal;
 };
 

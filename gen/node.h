@@ -74,10 +74,13 @@ class Node : public Messenger {
   // Back-pressure for threads that are no processes: in a handler it is kNotAllowed.
   template <class T>
   Result<void> SendOrWait(const Target& to, T&& value, std::chrono::nanoseconds timeout) {
-    return SendEnvelopeOrWait(to, MakeMessage(std::forward<T>(value), DefaultPriority(), to),
-                              timeout);
+    auto envelope = MakeMessage(std::forward<T>(value), DefaultPriority(), to);
+    auto sent = SendEnvelopeOrWait(to, envelope, timeout);
+    if (!sent) GiveBack<T>(envelope, value);
+    return sent;
   }
-  virtual Result<void> SendEnvelopeOrWait(const Target& to, core::EnvelopePtr envelope,
+  // `envelope` is null afterwards, unless this fails.
+  virtual Result<void> SendEnvelopeOrWait(const Target& to, core::EnvelopePtr& envelope,
                                           std::chrono::nanoseconds timeout) = 0;
 
   // Returns when the process has ended, also if it had before: what it left behind is answered and

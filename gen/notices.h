@@ -50,7 +50,7 @@ struct MessageFallback {
 
 // -- for behaviours only --
 
-// A process that was spawned with ProcessHost::SpawnAsync has finished its Init.
+// A process that was spawned with ProcessHost::SpawnChildAsync or PoolHost::SpawnWorkerAsync has finished its Init.
 struct MessageStarted {
   PID pid;
 };

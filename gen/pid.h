@@ -2,13 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
-
-#include <fmt/format.h>
 
 #include <ergon/core/messages/envelope.h>
 #include <ergon/gen/atom.h>
+#include <ergon/gen/formatter.h>
 
 namespace ergon::gen {
 
@@ -44,9 +42,4 @@ struct std::hash<ergon::gen::PID> {
 };
 
 template <>
-struct fmt::formatter<ergon::gen::PID> : fmt::formatter<std::string> {
-  template <class Context>
-  auto format(const ergon::gen::PID& pid, Context& context) const {
-    return fmt::formatter<std::string>::format(pid.ToString(), context);
-  }
-};
+struct fmt::formatter<ergon::gen::PID> : ergon::gen::detail::FormatterOf<ergon::gen::PID> {};

@@ -14,7 +14,6 @@
 #include <ergon/gen/factory.h>
 #include <ergon/gen/log.h>
 #include <ergon/gen/messenger.h>
-#include <ergon/gen/process_info.h>
 
 namespace ergon::gen {
 

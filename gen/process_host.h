@@ -1,99 +1,45 @@
-// What the runtime offers to those who write behaviours (act::Pool and the like), beyond
-// gen::Process.
+// What the runtime offers to those who write behaviours (act::Actor and the like), beyond
+// gen::Process. What only pools need is a PoolHost's.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 
-#include <ergon/core/messages/rotation.h>
 #include <ergon/gen/dropped_message.h>
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/process.h>
 
 namespace ergon::gen {
 
-// Whom senders to a pool try first; then the others, in the order of their turns.
-enum class SenderChoice : std::uint8_t {
-  kRotation,     // whose turn it is
-  kLeastLoaded,  // who has least to do; among equals, whose turn it is
-  kRandom,
-  kPool,  // nobody: all messages go to the pool, which places them itself
-};
-struct SenderRules {
-  SenderChoice choice = SenderChoice::kRotation;
-  std::uint64_t seed = 0;  // of kRandom
-  // A worker at which a message would wait longer, as its kMeasure says, counts as full; if all do, the
-  // sender gets kOverloaded. 0: none. Not for kPool.
-  std::chrono::nanoseconds admission_limit{0};
-};
-
-// What a worker does for its pool with each message that came through that.
-enum class WorkerDuty : std::uint8_t {
-  kNone,
-  kReport,   // sends a kProgress envelope to its parent when it has handled it, or put it aside
-  kMeasure,  // keeps the mean time that it takes (WorkerProgress::mean_handling)
-};
-
-// How far a worker is with what came through its pool. Exact when it is at rest.
-struct WorkerProgress {
-  std::uint64_t handled = 0;  // messages that came through the pool; by a pool: by its workers
-  // Of those it was given, the ones that the pool need not wait for: handled, or passed on to workers of its own.
-  std::uint64_t passed = 0;
-  std::uint64_t dropped = 0;  // of those, the ones for which its stash had no room
-  std::uint64_t queued = 0;   // normal priority, waiting or stashed
-  bool busy = false;          // handles a message, or is about to
-  bool current = false;       // handles one that came through the pool
-  bool ended = false;         // the process is gone; what it left behind may still be on its way
-  std::uint64_t expired = 0;  // of those handled, the requests skipped because their time was up
-  std::uint64_t aside = 0;    // of those queued, the ones that it has stashed, or holds as a pool
-  std::chrono::nanoseconds mean_handling{0};  // moving average, with WorkerDuty::kMeasure
-};
+class PoolHost;
 
 class ProcessHost : public Process {
  public:
+  // The same process with what a pool needs.
+  [[nodiscard]] virtual PoolHost& ForPool() = 0;
+
   // -- envelopes --
 
   // Takes the envelope being handled out of the runtime's hands.
   [[nodiscard]] virtual core::EnvelopePtr Detach(core::Envelope& envelope) = 0;
-  // Passes an envelope on, with its sender and ref; `envelope` is null afterwards if that
-  // succeeded. `routed` marks it as having come through this process as a pool.
-  virtual Result<void> Forward(PID to, core::EnvelopePtr& envelope, bool routed) = 0;
-  // As Forward with `routed`, to a worker that may drop a message for it as its mailbox prescribes.
-  virtual Result<void> ForwardMakingRoom(PID worker, core::EnvelopePtr& envelope) = 0;
   // As Detach, for a message that this process makes a request of its own of (RequestEnvelope): to
   // the pool it came through it has been handled.
   [[nodiscard]] virtual core::EnvelopePtr Keep(core::Envelope& envelope) = 0;
   // Passes the message or request being handled on, with its sender and ref, and its deadline: what
-  // becomes of it is the receiver's affair. After an error it is still the one being handled.
-  //   kNotAllowed  it is a notice or an event, or it has been answered, or another one is handled
+  // becomes of it is the receiver's affair. After an error this process still handles the message.
+  //   kNotAllowed  a notice or an event, or a request that has been answered, or not what is being handled
   virtual Result<void> PassOn(PID to, core::Envelope& envelope) = 0;
   // Makes `to` the holder of a request that this process holds: of the one being handled, or of one whose
   // handler has left it open. If `to` ends before the request is answered, its caller is told.
   //   kResponseIgnored  nobody waits for the answer any more
   //   kNotAllowed       this process does not hold the request
   virtual Result<void> HandOver(PID to, PID from, Ref ref) = 0;
-  // Counts a message that this process has made, in the name of another (`from` is set), as one that was
-  // sent and that it holds: to be passed on by Forward, or ended by Drop.
-  virtual void Adopt(core::Envelope& envelope) = 0;
   // Ends an envelope that nobody will handle: a request's caller gets `error`, others are counted.
   virtual void Drop(core::EnvelopePtr envelope, DropReason reason, const Error& error) = 0;
-  // Leaves a message that this process holds to its heir, when it ends, with what waits in its mailbox. False,
-  // and nothing has happened: it has none.
-  virtual bool Bequeath(core::EnvelopePtr& envelope) = 0;
-
-  // Requests. Beginning with one and its time-out exclude each other, and the caller's error says which
-  // it was. The runtime notes the beginning before it gives a request to the behaviour.
-
-  // Not so from now on for requests of normal priority: those to whom this process forwards them begin
-  // with them.
-  virtual void LeaveBeginningToOthers() = 0;
-  // Then for one that it handles itself after all. False: the caller was told that it will not be handled:
-  // to be dropped as expired.
-  [[nodiscard]] virtual bool Begin(const core::Envelope& request) = 0;
 
   // Puts the message or request being handled aside, until UnstashAll. False: the stash is full, and
   // the message was dropped: counted, and answered with kProcessMailboxFull. Throws std::logic_error
-  // when it is not the one being handled, or is answered.
+  // when another message is being handled, or this one has been answered.
   virtual bool Stash(core::Envelope& envelope) = 0;
   // Puts what is stashed back into the Main lane, before everything else there (at a priority mailbox:
   // before its equals), in the order in which it was stashed. Returns how many.
@@ -102,30 +48,22 @@ class ProcessHost : public Process {
   // returns among the others, with the kind kOwnTimer. It counts in stash_size, but is never
   // dropped for it. To a mailbox with an order of its own it returns before everything.
   virtual void PutAside(core::EnvelopePtr envelope) = 0;
-  // Such an envelope comes back after what waits in the Main lane now, beyond its bound; from a
+  // Such an envelope comes back after what waits in the Main lane now, beyond the lane's bound; from a
   // mailbox with an order of its own at once.
   virtual void WaitInLine(core::EnvelopePtr envelope) = 0;
 
   // -- children --
 
-  // For behaviours that trap exits to outlive their children, and end with others' signals: those that
-  // would end a process that does not trap exits end what this one waits for (Call, Sleep, ...), too.
-  // Its children's do not.
+  // For behaviours that trap exits to outlive their children, and end with others' signals: a signal that
+  // would end a process that does not trap exits ends what this process waits for (Call, Sleep, ...), too,
+  // unless it is a child's.
   virtual void SetHeedExits(bool heed) = 0;
 
-  // Starts a child without waiting for its Init. When that is done, this process gets a
-  // MessageStarted; if it fails, the exit signal of the link, which there always is. The child's
-  // heir is this process: what it has not handled when it ends arrives as a MessageInheritance,
-  // just before the exit signal.
-  virtual Result<PID> SpawnAsync(const ProcessFactory& factory, const ProcessOptions& options,
-                                 const Args& args) = 0;
-  // As SpawnAsync, with a name (empty: none) and without an heir: what the child has not handled
-  // when it ends is answered and counted then.
+  // Starts a child with a name (empty: none) without waiting for its Init. When that is done, this process
+  // gets a MessageStarted; if it fails, the exit signal of the link, which there always is. What the child
+  // has not handled when it ends is answered and counted then.
   virtual Result<PID> SpawnChildAsync(Atom name, const ProcessFactory& factory,
                                       const ProcessOptions& options, const Args& args) = 0;
-  // As Spawn, linked and with this process as heir.
-  virtual Result<PID> SpawnWorker(const ProcessFactory& factory, const ProcessOptions& options,
-                                  const Args& args) = 0;
   // Asks a process to end with `reason` after what waits in its Main lane now.
   virtual Result<void> StopAfterQueue(PID pid, const Reason& reason) = 0;
   // Ends a process at once: the handler that runs is its last.
@@ -134,55 +72,9 @@ class ProcessHost : public Process {
   // must not be negative (kIncorrect; 0: only looks);
   // kProcessTerminated: this one is being ended itself.
   virtual Result<void> AwaitEnd(PID pid, std::chrono::nanoseconds timeout) = 0;
-  // Before the first message is forwarded to it. Nothing happens if the process is gone.
-  virtual void SetDuty(PID worker, WorkerDuty duty) = 0;
-  // All zero and `ended` when the process is gone.
-  [[nodiscard]] virtual WorkerProgress Progress(PID worker) const = 0;
 
-  // -- the pool's address --
+  // -- the Main lane --
 
-  // The process has a mailbox that keeps its own order (Mailbox::HasQueue): it cannot be a pool.
-  [[nodiscard]] virtual bool HasQueue() const = 0;
-  // What senders do when all workers are full: have the next one make room, by dropping a message as
-  // its mailbox prescribes (then with true), or get an error.
-  virtual void SetPoolMakesRoom(bool makes_room) = 0;
-
-  // How senders choose among the workers. Before the Main lane is redirected for the first time.
-  virtual void SetSenderRules(const SenderRules& rules) = 0;
-  // Where in the rotation the next message tries first, by these rules (Rotation::TakeAt).
-  [[nodiscard]] virtual std::uint64_t FirstChoice() const = 0;
-  // Messages refused with kOverloaded by senders.
-  [[nodiscard]] virtual std::uint64_t OverloadedCount() const = 0;
-  // Messages that came through this pool, dropped by workers for want of room: by their mailboxes, to make
-  // room, or because a stash was full.
-  [[nodiscard]] virtual std::uint64_t OverflowedCount() const = 0;
-  // A message was refused or dropped because no worker has room; senders call it, too. The first call
-  // sends this process a kShortage envelope, later ones do nothing until EndShortage.
-  virtual void NoteShortage() = 0;
-  virtual void EndShortage() = 0;
-  // With kPool, instead of TryRedirectMain: from now on senders get ErrProcessMailboxFull, or kOverloaded
-  // with a `retry_after` that is not 0. False, and nothing has changed, while messages wait in the
-  // Main lane. AcceptMain ends it.
-  [[nodiscard]] virtual bool TryCloseMain(std::chrono::nanoseconds retry_after) = 0;
-
-  // The rotation that senders to this process use while its Main lane is redirected.
-  [[nodiscard]] virtual core::Rotation& GetRotation() = 0;
-  // Of a pool that may be a worker itself: how many messages that came through it have come to their end, as
-  // far as it knows from workers that have ended, and how many of those it has given to nobody.
-  virtual void SetSettled(std::uint64_t settled, std::uint64_t never_given) = 0;
-  // From now on senders forward to the rotation themselves. False, and nothing has changed, while
-  // messages wait in the Main lane: handle those first, so that order is kept.
-  [[nodiscard]] virtual bool TryRedirectMain() = 0;
-  // From now on Main messages come here, also those of senders that have been redirected and had
-  // not found a worker in the rotation yet. To be called before workers join the rotation that
-  // shall not get them first.
-  virtual void AcceptMain() = 0;
-  [[nodiscard]] virtual bool IsMainRedirected() const = 0;
-  // Messages on their way back here from a former worker's slot; see MessageInheritance::late.
-  [[nodiscard]] virtual std::uint64_t ReturningMessages() = 0;
-  // From now on Main messages are refused with kProcessTerminated: for a pool that ends. False, and
-  // nothing has changed, while messages wait in the Main lane.
-  [[nodiscard]] virtual bool TryRefuseMain() = 0;
   // While true, Main messages stay in the mailbox (and count against its bound).
   virtual void HoldMain(bool hold) = 0;
   virtual void SetMailboxSize(std::uint32_t messages) = 0;

@@ -3,9 +3,8 @@
 
 #include <string>
 
-#include <fmt/format.h>
-
 #include <ergon/gen/atom.h>
+#include <ergon/gen/formatter.h>
 
 namespace ergon::gen {
 
@@ -18,17 +17,11 @@ struct ProcessID {
   friend auto operator<=>(const ProcessID&, const ProcessID&) = default;
 
   // As in "<'divider'@demo@localhost>".
-  [[nodiscard]] std::string ToString() const {
-    return fmt::format("<'{}'@{}>", name.Text(), node.Text());
-  }
+  [[nodiscard]] std::string ToString() const;
 };
 
 }  // namespace ergon::gen
 
 template <>
-struct fmt::formatter<ergon::gen::ProcessID> : fmt::formatter<std::string> {
-  template <class Context>
-  auto format(const ergon::gen::ProcessID& id, Context& context) const {
-    return fmt::formatter<std::string>::format(id.ToString(), context);
-  }
-};
+struct fmt::formatter<ergon::gen::ProcessID>
+    : ergon::gen::detail::FormatterOf<ergon::gen::ProcessID> {};

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include <fmt/format.h>
+#include <ergon/gen/formatter.h>
 
 namespace ergon::gen {
 
@@ -64,9 +64,4 @@ class Reason {
 }  // namespace ergon::gen
 
 template <>
-struct fmt::formatter<ergon::gen::Reason> : fmt::formatter<std::string> {
-  template <class Context>
-  auto format(const ergon::gen::Reason& reason, Context& context) const {
-    return fmt::formatter<std::string>::format(reason.ToString(), context);
-  }
-};
+struct fmt::formatter<ergon::gen::Reason> : ergon::gen::detail::FormatterOf<ergon::gen::Reason> {};

@@ -2,12 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 
-#include <fmt/format.h>
-
 #include <ergon/gen/atom.h>
+#include <ergon/gen/formatter.h>
 
 namespace ergon::gen {
 
@@ -35,9 +33,4 @@ struct std::hash<ergon::gen::Ref> {
 };
 
 template <>
-struct fmt::formatter<ergon::gen::Ref> : fmt::formatter<std::string> {
-  template <class Context>
-  auto format(const ergon::gen::Ref& ref, Context& context) const {
-    return fmt::formatter<std::string>::format(ref.ToString(), context);
-  }
-};
+struct fmt::formatter<ergon::gen::Ref> : ergon::gen::detail::FormatterOf<ergon::gen::Ref> {};

@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include <fmt/core.h>
+
 namespace ergon::gen {
 
 const Error& Response::error() const {
@@ -10,9 +12,18 @@ const Error& Response::error() const {
   return *error;
 }
 
-Error Response::UnexpectedType(const core::TypeDescriptor& wanted) const {
-  return Error(ErrorCode::kUnexpectedType,
-               fmt::format("asked for {}, got {}", wanted.Name(), TypeName()));
+namespace detail {
+
+core::EnvelopePtr MakeErrorResponse(Error error) {
+  return core::MakeEnvelope<Error>(static_cast<std::uint8_t>(EnvelopeKind::kError),
+                                   core::Lane::kMain, std::move(error));
 }
 
+Error UnexpectedType(const core::Envelope& response, const core::TypeDescriptor& wanted) {
+  return Error(ErrorCode::kUnexpectedType,
+               fmt::format("asked for {}, got {}", wanted.Name(),
+                           response.type == nullptr ? "nothing" : response.type->Name()));
+}
+
+}  // namespace detail
 }  // namespace ergon::gen

@@ -1,15 +1,39 @@
-// The outcome of a Request, as HandleResponse sees it.
+// What a request gets back: how a response is made, and the outcome of a Request as HandleResponse sees it.
 #pragma once
 
 #include <string>
 #include <utility>
 
 #include <ergon/core/messages/envelope.h>
+#include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/error.h>
 #include <ergon/gen/message.h>
 #include <ergon/gen/result.h>
 
 namespace ergon::gen {
+
+// A request that names the type of its reply:
+//
+//   struct Thumbnail {
+//     using Reply = ThumbnailDone;
+//     std::string path;
+//   };
+template <class T>
+concept TypedRequest = requires { typename std::decay_t<T>::Reply; };
+template <TypedRequest T>
+using ReplyOf = typename std::decay_t<T>::Reply;
+
+namespace detail {
+template <class T>
+core::EnvelopePtr MakeResponse(T&& value) {
+  return core::MakeEnvelope<StoredType<T>>(static_cast<std::uint8_t>(EnvelopeKind::kResponse),
+                                           core::Lane::kMain, std::forward<T>(value));
+}
+core::EnvelopePtr MakeErrorResponse(Error error);
+
+// Of a response whose value is no `wanted`: kUnexpectedType, naming both types.
+Error UnexpectedType(const core::Envelope& response, const core::TypeDescriptor& wanted);
+}  // namespace detail
 
 // A view of the answer or the error; valid until the handler returns.
 //
@@ -34,12 +58,12 @@ class Response {
   [[nodiscard]] T* As() noexcept {
     return envelope_->template ValueAs<T>();
   }
-  // The answer, moved out, or the error; kUnexpectedType, naming both types, when it has another.
+  // The answer, moved out, or the error; kUnexpectedType, naming both types, when the answer has another.
   template <class T>
   [[nodiscard]] Result<T> Take() {
     if (T* value = As<T>()) return std::move(*value);
     if (!ok()) return error();
-    return UnexpectedType(*core::TypeOf<T>());
+    return detail::UnexpectedType(*envelope_, *core::TypeOf<T>());
   }
 
   // The answer's type as written in C++.
@@ -48,8 +72,6 @@ class Response {
   [[nodiscard]] core::Envelope& envelope() const noexcept { return *envelope_; }
 
  private:
-  [[nodiscard]] Error UnexpectedType(const core::TypeDescriptor& wanted) const;
-
   core::Envelope* envelope_;
 };
 

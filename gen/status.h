@@ -4,10 +4,9 @@
 #include <utility>
 
 #include <ergon/core/messages/envelope.h>
-#include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/error.h>
-#include <ergon/gen/message.h>
 #include <ergon/gen/reason.h>
+#include <ergon/gen/response.h>
 
 namespace ergon::gen {
 
@@ -56,18 +55,6 @@ class [[nodiscard]] CallResult {
 inline Status Continue() { return {}; }
 // The process ends with `reason`; after HandleCall the caller gets "process terminated: <reason>".
 inline detail::StopRequest Stop(Reason reason) { return {std::move(reason)}; }
-
-namespace detail {
-template <class T>
-core::EnvelopePtr MakeResponse(T&& value) {
-  return core::MakeEnvelope<StoredType<T>>(static_cast<std::uint8_t>(EnvelopeKind::kResponse),
-                                           core::Lane::kMain, std::forward<T>(value));
-}
-inline core::EnvelopePtr MakeErrorResponse(Error error) {
-  return core::MakeEnvelope<Error>(static_cast<std::uint8_t>(EnvelopeKind::kError),
-                                   core::Lane::kMain, std::move(error));
-}
-}  // namespace detail
 
 // The caller gets `value`; its Call<T> must name exactly this type.
 template <class T>

@@ -6,11 +6,12 @@
 
 namespace ergon::gen {
 
-Target::Target(std::string_view name) {
+Target::Target(std::string_view name) : name_(), kind_(Kind::kProcessID) {
   if (const std::optional<Atom> atom = Atom::Find(name)) {
-    value_ = ProcessID{*atom, {}};
+    name_.name = *atom;
   } else {
-    value_ = std::make_shared<const std::string>(name);
+    unknown_name_ = std::make_shared<const std::string>(name);
+    kind_ = Kind::kUnknownName;
   }
 }
 

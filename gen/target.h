@@ -5,7 +5,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <variant>
 
 #include <ergon/gen/alias.h>
 #include <ergon/gen/atom.h>
@@ -20,24 +19,23 @@ namespace ergon::gen {
 // again whenever the target is resolved. Copying such a target takes a reference count, others none.
 class Target {
  public:
-  Target(PID pid) : value_(pid) {}                    // NOLINT(google-explicit-constructor)
-  Target(const ProcessID& name) : value_(name) {}     // NOLINT(google-explicit-constructor)
-  Target(Alias alias) : value_(alias) {}              // NOLINT(google-explicit-constructor)
-  Target(Atom name) : value_(ProcessID{name, {}}) {}  // NOLINT(google-explicit-constructor)
-  Target(std::string_view name);                      // NOLINT(google-explicit-constructor)
-  Target(const char* name) : Target(std::string_view(name)) {}         // NOLINT
-  Target(const std::string& name) : Target(std::string_view(name)) {}  // NOLINT
+  Target(PID pid) : pid_(pid), kind_(Kind::kPID) {}  // NOLINT(google-explicit-constructor)
+  Target(const ProcessID& name) : name_(name), kind_(Kind::kProcessID) {}  // NOLINT
+  Target(Alias alias) : alias_(alias), kind_(Kind::kAlias) {}              // NOLINT
+  Target(Atom name) : Target(ProcessID{name, {}}) {}                       // NOLINT
+  Target(std::string_view name);                                           // NOLINT
+  Target(const char* name) : Target(std::string_view(name)) {}             // NOLINT
+  Target(const std::string& name) : Target(std::string_view(name)) {}      // NOLINT
 
-  [[nodiscard]] const PID* AsPID() const noexcept { return std::get_if<PID>(&value_); }
+  [[nodiscard]] const PID* AsPID() const noexcept { return kind_ == Kind::kPID ? &pid_ : nullptr; }
   [[nodiscard]] const ProcessID* AsProcessID() const noexcept {
-    return std::get_if<ProcessID>(&value_);
+    return kind_ == Kind::kProcessID ? &name_ : nullptr;
   }
-  [[nodiscard]] const Alias* AsAlias() const noexcept { return std::get_if<Alias>(&value_); }
+  [[nodiscard]] const Alias* AsAlias() const noexcept {
+    return kind_ == Kind::kAlias ? &alias_ : nullptr;
+  }
   // A name of this node that was no atom when the target was made; else null.
-  [[nodiscard]] const std::string* AsUnknownName() const noexcept {
-    const auto* name = std::get_if<UnknownName>(&value_);
-    return name == nullptr ? nullptr : name->get();
-  }
+  [[nodiscard]] const std::string* AsUnknownName() const noexcept { return unknown_name_.get(); }
 
   // kIncorrect: a name of more than Atom::kMaxBytes, which the text tells.
   [[nodiscard]] Result<void> Check() const;
@@ -58,12 +56,18 @@ class Target {
   [[nodiscard]] std::string ToString() const;
 
  private:
-  using UnknownName = std::shared_ptr<const std::string>;
+  enum class Kind : std::uint8_t { kPID, kProcessID, kAlias, kUnknownName };
 
   // It may be known by now.
   [[nodiscard]] std::uint64_t TagOfUnknownName() const noexcept;
 
-  std::variant<PID, ProcessID, Alias, UnknownName> value_;
+  union {  // which one says kind_
+    PID pid_;
+    ProcessID name_;
+    Alias alias_;
+  };
+  std::shared_ptr<const std::string> unknown_name_;  // with kUnknownName
+  Kind kind_;
 };
 
 }  // namespace ergon::gen

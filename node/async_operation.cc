@@ -25,7 +25,7 @@ ProcessRunner& Current() {
 
 }  // namespace
 
-AsyncOperation::AsyncOperation() : process_(Current()), pid_(process_.Pid()), id_(NextUniqueId()) {
+AsyncOperation::AsyncOperation() : process_(Current()), pid_(process_.Self()), id_(NextUniqueId()) {
   (void)io_context();  // or there is none
   process_.CheckMaySuspend("Await");
   process_.BeginWait(id_);

@@ -49,10 +49,10 @@ gen::Result<gen::PID> Node::Resolve(const gen::Target& target) const {
     return runtime_->WhyNotUsable();
   return runtime_->Resolve(target);
 }
-gen::Result<void> Node::SendEnvelope(gen::PID to, core::EnvelopePtr envelope) {
+gen::Result<void> Node::SendEnvelope(gen::PID to, core::EnvelopePtr& envelope) {
   if (!runtime_->IsUsable()) [[unlikely]]
     return runtime_->WhyNotUsable();
-  return runtime_->SendEnvelope(to, std::move(envelope));
+  return runtime_->SendEnvelope(to, envelope);
 }
 gen::Result<core::EnvelopePtr> Node::CallEnvelope(gen::PID to, core::EnvelopePtr request,
                                                   std::chrono::nanoseconds timeout) {
@@ -144,11 +144,11 @@ gen::Result<void> Node::Resume(const gen::Target& to, std::chrono::nanoseconds t
   return runtime_->Resume(to, timeout);
 }
 
-gen::Result<void> Node::SendEnvelopeOrWait(const gen::Target& to, core::EnvelopePtr envelope,
+gen::Result<void> Node::SendEnvelopeOrWait(const gen::Target& to, core::EnvelopePtr& envelope,
                                            std::chrono::nanoseconds timeout) {
   if (!runtime_->IsUsable()) [[unlikely]]
     return runtime_->WhyNotUsable();
-  return runtime_->SendEnvelopeOrWait(to, std::move(envelope), timeout);
+  return runtime_->SendEnvelopeOrWait(to, envelope, timeout);
 }
 
 gen::NodeInfo Node::Info() const { return runtime_->Info(); }

@@ -33,7 +33,7 @@ class Node final : public gen::Node {
   ~Node() override;
 
   [[nodiscard]] gen::Result<gen::PID> Resolve(const gen::Target& target) const override;
-  gen::Result<void> SendEnvelope(gen::PID to, core::EnvelopePtr envelope) override;
+  gen::Result<void> SendEnvelope(gen::PID to, core::EnvelopePtr& envelope) override;
   gen::Result<core::EnvelopePtr> CallEnvelope(gen::PID to, core::EnvelopePtr request,
                                               std::chrono::nanoseconds timeout) override;
   gen::Result<void> SendResponseEnvelope(gen::PID from, gen::Ref ref,
@@ -67,7 +67,7 @@ class Node final : public gen::Node {
                             std::chrono::nanoseconds timeout = gen::kDefaultCallTimeout) override;
   gen::Result<void> Resume(const gen::Target& to,
                            std::chrono::nanoseconds timeout = gen::kDefaultCallTimeout) override;
-  gen::Result<void> SendEnvelopeOrWait(const gen::Target& to, core::EnvelopePtr envelope,
+  gen::Result<void> SendEnvelopeOrWait(const gen::Target& to, core::EnvelopePtr& envelope,
                                        std::chrono::nanoseconds timeout) override;
   [[nodiscard]] gen::NodeInfo Info() const override;
   [[nodiscard]] gen::MessageBalance MessageBalance() const override;

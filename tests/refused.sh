@@ -43,6 +43,98 @@ ergon::gen::Result<void> Post(ergon::gen::Messenger& messenger, ergon::gen::PID 
 }
 END
 
+refused "a std::string_view does not own its text: send a std::string" <<'END'
+#include <string_view>
+#include <ergon/act/actor.h>
+ergon::gen::Result<void> Post(ergon::gen::Messenger& messenger, ergon::gen::PID to, std::string_view text) {
+#ifdef WRONG
+  return messenger.Send(to, text);
+#else
+  return messenger.Send(to, std::string(text));
+#endif
+}
+END
+
+refused "a message must be movable: it is moved into the receiver's mailbox" <<'END'
+#include <ergon/act/actor.h>
+struct Parcel {
+  Parcel() = default;
+#ifdef WRONG
+  Parcel(Parcel&&) = delete;
+#endif
+};
+ergon::gen::Result<void> Post(ergon::gen::Messenger& messenger, ergon::gen::PID to) {
+  return messenger.Send(to, Parcel());
+}
+END
+
+refused "this message cannot be copied: give it away with std::move" <<'END'
+#include <memory>
+#include <ergon/act/actor.h>
+struct Parcel { std::unique_ptr<int> value; };
+ergon::gen::Result<void> Post(ergon::gen::Messenger& messenger, ergon::gen::PID to) {
+  Parcel parcel;
+#ifdef WRONG
+  return messenger.Send(to, parcel);
+#else
+  return messenger.Send(to, std::move(parcel));
+#endif
+}
+END
+
+refused "MatchRequest: a handler returns something else than the Reply of its request" <<'END'
+#include <string>
+#include <ergon/gen/match_request.h>
+struct Length {
+  using Reply = int;
+  std::string text;
+};
+ergon::gen::CallResult Handle(ergon::gen::Message& request) {
+  return *ergon::gen::MatchRequest(request, [](const Length& length) {
+#ifdef WRONG
+    return length.text.size();
+#else
+    return static_cast<int>(length.text.size());
+#endif
+  });
+}
+END
+
+for wrong in \
+  "Factory: an argument cannot be copied; each spawn, also of a replaced worker, gets a copy|std::make_unique<int>(1)" \
+  "Factory: T has no public constructor for (const references to) these arguments|std::string()"; do
+  refused "${wrong%|*}" <<END
+#include <memory>
+#include <string>
+#include <ergon/act/actor.h>
+class Counter : public ergon::act::Actor {
+ public:
+  explicit Counter(int) {}
+};
+ergon::gen::ProcessFactory Make() {
+#ifdef WRONG
+  return ergon::gen::Factory<Counter>(${wrong#*|});
+#else
+  return ergon::gen::Factory<Counter>(1);
+#endif
+}
+END
+done
+
+refused "Factory: a pure virtual function of T is not overridden with the same signature" <<'END'
+#include <ergon/act/pool.h>
+class Thumbnails : public ergon::act::Pool {
+#ifdef WRONG
+  ergon::gen::Result<ergon::act::PoolOptions> Init() { return ergon::act::PoolOptions{}; }
+#else
+  ergon::gen::Result<ergon::act::PoolOptions> Init(const ergon::gen::Args&) override {
+    return ergon::act::PoolOptions{};
+  }
+#endif
+};
+ergon::gen::ProcessFactory Make() { return ergon::gen::Factory<Thumbnails>(); }
+END
+
 mode=-E  # that is where it is told, and takes no time
 for header in act/actor.h gen/application.h node/node.h testkit/simulation.h; do
   refused "Ergon needs C++20: compile with -std=c++20 or later" -std=c++17 <<<"#include <ergon/$header>"

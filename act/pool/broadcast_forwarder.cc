@@ -9,7 +9,7 @@
 
 namespace ergon::act {
 
-PoolBroadcastForwarder::PoolBroadcastForwarder(gen::ProcessHost& host, PoolRouting& routing,
+PoolBroadcastForwarder::PoolBroadcastForwarder(gen::PoolHost& host, PoolRouting& routing,
                                                PoolCounters& counters, const PoolOptions& options)
     : PoolForwarder(host, routing, counters), options_(options) {
   LetSendersBringAll();

@@ -16,7 +16,8 @@
 #include <ergon/act/pool/routing.h>
 #include <ergon/act/pool_options.h>
 #include <ergon/core/messages/envelope.h>
-#include <ergon/gen/process_host.h>
+#include <ergon/core/messages/rotation.h>
+#include <ergon/gen/pool_host.h>
 
 namespace ergon::act {
 
@@ -92,7 +93,7 @@ class PoolForwarder {
     bool given = false;  // a worker has had it: it is counted as forwarded
   };
 
-  PoolForwarder(gen::ProcessHost& host, PoolRouting& routing, PoolCounters& counters)
+  PoolForwarder(gen::PoolHost& host, PoolRouting& routing, PoolCounters& counters)
       : host_(host), rotation_(host.GetRotation()), routing_(routing), counters_(counters) {}
 
   static constexpr std::string_view kOnlyWorker = "the pool's only worker";
@@ -122,7 +123,7 @@ class PoolForwarder {
   void RetryArrived() { retry_is_armed_ = false; }
   void HoldMain(bool hold);
 
-  gen::ProcessHost& host_;
+  gen::PoolHost& host_;
   core::Rotation& rotation_;
   PoolRouting& routing_;
   PoolCounters& counters_;

@@ -40,8 +40,7 @@ std::uint64_t WaitEstimate(std::uint64_t queued, std::uint64_t handled, std::int
 
 }  // namespace
 
-std::vector<PoolFigures::Worker> ObserveWorkers(const gen::ProcessHost& host,
-                                                PoolMembers& members) {
+std::vector<PoolFigures::Worker> ObserveWorkers(const gen::PoolHost& host, PoolMembers& members) {
   std::vector<PoolFigures::Worker> workers;
   workers.reserve(members.all().size());
   for (auto& [number, member] : members.all()) {

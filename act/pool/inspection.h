@@ -8,7 +8,7 @@
 #include <ergon/act/pool/counters.h>
 #include <ergon/act/pool/members.h>
 #include <ergon/gen/messenger.h>
-#include <ergon/gen/process_host.h>
+#include <ergon/gen/pool_host.h>
 
 namespace ergon::act {
 
@@ -36,7 +36,7 @@ struct PoolFigures {
 
 // A look at the workers from outside. Remembers what it saw, so that totals do not go down while
 // the notice of a worker's end is on its way.
-[[nodiscard]] std::vector<PoolFigures::Worker> ObserveWorkers(const gen::ProcessHost& host,
+[[nodiscard]] std::vector<PoolFigures::Worker> ObserveWorkers(const gen::PoolHost& host,
                                                               PoolMembers& members);
 
 // Messages that were accepted for workers, as far as it shows at these. Exact at rest, else too

@@ -6,7 +6,7 @@
 
 namespace ergon::act {
 
-std::unique_ptr<PoolForwarder> MakeForwarder(gen::ProcessHost& host, PoolRouting& routing,
+std::unique_ptr<PoolForwarder> MakeForwarder(gen::PoolHost& host, PoolRouting& routing,
                                              PoolCounters& counters, const PoolOptions& options) {
   if (options.strategy.kind() == PoolStrategy::Kind::kBroadcast) {
     return std::make_unique<PoolBroadcastForwarder>(host, routing, counters, options);

@@ -8,7 +8,7 @@
 namespace ergon::act {
 
 // The one for `options.strategy`. All arguments outlive it.
-[[nodiscard]] std::unique_ptr<PoolForwarder> MakeForwarder(gen::ProcessHost& host,
+[[nodiscard]] std::unique_ptr<PoolForwarder> MakeForwarder(gen::PoolHost& host,
                                                            PoolRouting& routing,
                                                            PoolCounters& counters,
                                                            const PoolOptions& options);

@@ -174,7 +174,7 @@ PoolQueue::Turn PoolQueue::TakeTurn(std::uint64_t member, Lane& lane, std::deque
   return turn;
 }
 
-std::optional<PoolQueue::Turn> PoolQueue::Next() {
+std::optional<PoolQueue::Turn> PoolQueue::TakeTurn() {
   while (!runnable_.empty()) {
     const std::uint64_t member = runnable_.front();
     runnable_.pop_front();

@@ -51,7 +51,7 @@ class PoolQueue {
     Item item;
   };
   // The next message for a free member, which is not free then; the message is in flight.
-  [[nodiscard]] std::optional<Turn> Next();
+  [[nodiscard]] std::optional<Turn> TakeTurn();
   // The worker did not take it: it waits again, before everything else.
   void Undo(Turn turn);
   // The member's messages in flight are done, except those that its worker has put aside, if any; which, nobody

@@ -8,7 +8,7 @@
 
 namespace ergon::act {
 
-PoolQueueForwarder::PoolQueueForwarder(gen::ProcessHost& host, PoolRouting& routing,
+PoolQueueForwarder::PoolQueueForwarder(gen::PoolHost& host, PoolRouting& routing,
                                        PoolCounters& counters, const PoolOptions& options)
     : PoolForwarder(host, routing, counters), options_(options) {
   LetSendersBringAll();
@@ -94,7 +94,7 @@ void PoolQueueForwarder::Inherited(gen::PID worker, std::vector<core::EnvelopePt
 
 void PoolQueueForwarder::GiveAll() {
   if (mode_ == Mode::kEnded) return;
-  while (auto turn = queue_.Next()) Give(std::move(*turn));
+  while (auto turn = queue_.TakeTurn()) Give(std::move(*turn));
 }
 
 void PoolQueueForwarder::Give(PoolQueue::Turn turn) {

@@ -28,7 +28,7 @@ gen::SenderRules RulesOf(const PoolOptions& options) {
 
 }  // namespace
 
-PoolRotationForwarder::PoolRotationForwarder(gen::ProcessHost& host, PoolRouting& routing,
+PoolRotationForwarder::PoolRotationForwarder(gen::PoolHost& host, PoolRouting& routing,
                                              PoolCounters& counters, const PoolOptions& options)
     : PoolForwarder(host, routing, counters), options_(options) {
   host.SetSenderRules(RulesOf(options));

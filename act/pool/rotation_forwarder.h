@@ -22,7 +22,7 @@ namespace ergon::act {
 
 class PoolRotationForwarder final : public PoolForwarder {
  public:
-  PoolRotationForwarder(gen::ProcessHost& host, PoolRouting& routing, PoolCounters& counters,
+  PoolRotationForwarder(gen::PoolHost& host, PoolRouting& routing, PoolCounters& counters,
                         const PoolOptions& options);
 
   void Arrived(core::Envelope& envelope) override;

@@ -8,10 +8,12 @@
 #include <ergon/act/message_loop.h>
 #include <ergon/act/pool/inspection.h>
 #include <ergon/act/pool/make_forwarder.h>
+#include <ergon/act/shared/user_call.h>
+#include <ergon/core/messages/rotation.h>
 #include <ergon/gen/envelope_kind.h>
 
 namespace ergon::act {
-PoolRunner::PoolRunner(gen::ProcessHost& host, PoolBehavior& callbacks, PoolOptions options)
+PoolRunner::PoolRunner(gen::PoolHost& host, PoolBehavior& callbacks, PoolOptions options)
     : host_(host),
       callbacks_(callbacks),
       options_(std::move(options)),
@@ -124,7 +126,7 @@ gen::Status PoolRunner::OnOwn(core::Envelope& envelope, bool trap_exit) {
       return gen::Continue();
     case gen::EnvelopeKind::kResponse:
     case gen::EnvelopeKind::kError:
-      return forwarder_->Answered(envelope) ? gen::Continue() : CallUser(envelope);
+      return forwarder_->Answered(envelope) ? gen::Continue() : OnUsers(envelope);
     case gen::EnvelopeKind::kInspect:
       Answer(envelope);
       return gen::Continue();
@@ -141,7 +143,7 @@ gen::Status PoolRunner::OnOwn(core::Envelope& envelope, bool trap_exit) {
       }
       return gen::Continue();
     default:
-      return CallUser(envelope);
+      return OnUsers(envelope);
   }
 }
 
@@ -162,21 +164,9 @@ gen::Status PoolRunner::OnTimer(core::Envelope& envelope) {
   return gen::Continue();
 }
 
-gen::Status PoolRunner::CallUser(core::Envelope& envelope) {
-  // Looked at before: the handler may forward it, and then it is the other one's to answer.
-  const bool is_request =
-      static_cast<gen::EnvelopeKind>(envelope.kind) == gen::EnvelopeKind::kRequest;
-  const gen::PID from = SenderOf(envelope);
-  const gen::Ref ref = RefOf(envelope);
-  bool forwarded = false;
-  const gen::Status status = Dispatch(host_, callbacks_, envelope, &forwarded);
-  if (!status.stops()) return gen::Continue();
-  if (is_request && !forwarded) {
-    // The end may take a while, the caller need not wait for it. Ignored if it has an answer.
-    (void)host_.SendResponseError(
-        from, ref, gen::Error(gen::ErrorCode::kProcessTerminated, status.reason().ToString()));
-  }
-  return running() ? BeginStop(status.reason()) : gen::Continue();
+gen::Status PoolRunner::OnUsers(core::Envelope& envelope) {
+  const gen::Status status = CallUser(host_, callbacks_, envelope);
+  return status.stops() && running() ? BeginStop(status.reason()) : gen::Continue();
 }
 
 // A worker's end is known by what it leaves behind, which always arrives, and exactly once. Its
@@ -231,7 +221,7 @@ gen::Status PoolRunner::OnExit(core::Envelope& envelope, bool trap_exit) {
     gone_.erase(known);
     return gen::Continue();
   }
-  if (trap_exit) return CallUser(envelope);
+  if (trap_exit) return OnUsers(envelope);
   // As the runtime does for processes that do not trap exits.
   const bool ignored = reason->IsNormal() && envelope.ref != gen::kExplicitExit;
   if (ignored || !running()) return gen::Continue();

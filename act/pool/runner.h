@@ -21,14 +21,14 @@
 #include <ergon/act/pool_behavior.h>
 #include <ergon/act/pool_options.h>
 #include <ergon/gen/notices.h>
-#include <ergon/gen/process_host.h>
+#include <ergon/gen/pool_host.h>
 
 namespace ergon::act {
 
 class PoolRunner {
  public:
   // `options` are valid. `callbacks` and `host` outlive it.
-  PoolRunner(gen::ProcessHost& host, PoolBehavior& callbacks, PoolOptions options);
+  PoolRunner(gen::PoolHost& host, PoolBehavior& callbacks, PoolOptions options);
 
   // Starts the workers; if one fails, it stops with its error and none is left.
   gen::Status Start();
@@ -62,7 +62,8 @@ class PoolRunner {
   gen::Status OnTimer(core::Envelope& envelope);
   gen::Status OnInheritance(gen::MessageInheritance& left, gen::PID from);
   gen::Status OnExit(core::Envelope& envelope, bool trap_exit);
-  gen::Status CallUser(core::Envelope& envelope);
+  // What the user's handlers handle.
+  gen::Status OnUsers(core::Envelope& envelope);
   void Answer(core::Envelope& envelope);
 
   // -- workers --
@@ -80,7 +81,7 @@ class PoolRunner {
   void EndNow();
   gen::Status Settle();
 
-  gen::ProcessHost& host_;
+  gen::PoolHost& host_;
   PoolBehavior& callbacks_;
   const PoolOptions options_;
   PoolSpawner spawner_;

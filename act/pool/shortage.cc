@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <ergon/core/messages/rotation.h>
+
 namespace ergon::act {
 
 void PoolShortage::Began() {

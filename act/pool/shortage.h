@@ -9,7 +9,7 @@
 
 #include <ergon/act/pool/members.h>
 #include <ergon/act/pool_options.h>
-#include <ergon/gen/process_host.h>
+#include <ergon/gen/pool_host.h>
 #include <ergon/gen/timer_handle.h>
 
 namespace ergon::act {
@@ -22,7 +22,7 @@ class PoolShortage {
   static constexpr std::chrono::nanoseconds kCalm = std::chrono::seconds(1);
 
   // All arguments outlive it.
-  PoolShortage(gen::ProcessHost& host, const PoolMembers& members, const PoolOptions& options)
+  PoolShortage(gen::PoolHost& host, const PoolMembers& members, const PoolOptions& options)
       : host_(host), members_(members), options_(options) {}
 
   // A kShortage envelope has arrived.
@@ -31,7 +31,7 @@ class PoolShortage {
   void Cancel() { (void)timer_.Cancel(); }
 
  private:
-  gen::ProcessHost& host_;
+  gen::PoolHost& host_;
   const PoolMembers& members_;
   const PoolOptions& options_;
   gen::TimerHandle timer_;

@@ -17,7 +17,7 @@ gen::ProcessOptions WorkerProcess(const PoolOptions& options) {
 
 }  // namespace
 
-PoolSpawner::PoolSpawner(gen::ProcessHost& host, const PoolOptions& options)
+PoolSpawner::PoolSpawner(gen::PoolHost& host, const PoolOptions& options)
     : host_(host),
       factory_(options.worker_factory),
       options_(WorkerProcess(options)),
@@ -41,7 +41,7 @@ gen::Result<std::vector<gen::PID>> PoolSpawner::SpawnAll(int count) {
 }
 
 gen::Result<gen::PID> PoolSpawner::SpawnReplacement() {
-  return host_.SpawnAsync(factory_, options_, args_);
+  return host_.SpawnWorkerAsync(factory_, options_, args_);
 }
 
 }  // namespace ergon::act

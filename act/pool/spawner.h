@@ -4,22 +4,22 @@
 #include <vector>
 
 #include <ergon/act/pool_options.h>
-#include <ergon/gen/process_host.h>
+#include <ergon/gen/pool_host.h>
 
 namespace ergon::act {
 
 class PoolSpawner {
  public:
-  PoolSpawner(gen::ProcessHost& host, const PoolOptions& options);
+  PoolSpawner(gen::PoolHost& host, const PoolOptions& options);
 
   // Starts `count` workers and returns when all have finished their Init. If one fails, the others
   // are killed and its error is returned; the text says which one it was.
   gen::Result<std::vector<gen::PID>> SpawnAll(int count);
-  // Starts one without waiting for it; see ProcessHost::SpawnAsync.
+  // Starts one without waiting for it; see PoolHost::SpawnWorkerAsync.
   gen::Result<gen::PID> SpawnReplacement();
 
  private:
-  gen::ProcessHost& host_;
+  gen::PoolHost& host_;
   const gen::ProcessFactory factory_;
   const gen::ProcessOptions options_;
   const gen::Args args_;

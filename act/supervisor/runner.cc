@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include <ergon/act/message_loop.h>
+#include <ergon/act/shared/user_call.h>
 #include <ergon/act/supervisor/inspection.h>
 #include <ergon/gen/child_end.h>
 #include <ergon/gen/envelope_kind.h>
@@ -98,9 +99,9 @@ gen::Status SupervisorRunner::OnOwn(core::Envelope& envelope, bool trap_exit) {
       }
       return gen::Continue();
     case gen::EnvelopeKind::kRequest:
-      return OnRequest(envelope) ? gen::Continue() : CallUser(envelope);
+      return OnRequest(envelope) ? gen::Continue() : CallUser(host_, callbacks_, envelope);
     default:
-      return CallUser(envelope);
+      return CallUser(host_, callbacks_, envelope);
   }
 }
 
@@ -115,7 +116,7 @@ gen::Status SupervisorRunner::OnExit(core::Envelope& envelope, bool trap_exit) {
       return gen::Continue();
     }
   }
-  if (trap_exit) return CallUser(envelope);
+  if (trap_exit) return CallUser(host_, callbacks_, envelope);
   // As the runtime does for processes that do not trap exits.
   if (reason->IsNormal() && from_link) return gen::Continue();
   return gen::Stop(*reason);
@@ -124,25 +125,10 @@ gen::Status SupervisorRunner::OnExit(core::Envelope& envelope, bool trap_exit) {
 gen::Status SupervisorRunner::OnDown(core::Envelope& envelope) {
   const auto* down = envelope.ValueAs<gen::MessageDownPID>();
   const auto key = down == nullptr ? std::nullopt : children_.FindProcess(down->pid);
-  if (!key || children_.Find(*key)->monitor != down->ref) return CallUser(envelope);
+  if (!key || children_.Find(*key)->monitor != down->ref)
+    return CallUser(host_, callbacks_, envelope);
   Gone(*key, down->reason);
   return gen::Continue();
-}
-
-gen::Status SupervisorRunner::CallUser(core::Envelope& envelope) {
-  // Looked at before: the handler may forward it, and then it is the other one's to answer.
-  const bool is_request =
-      static_cast<gen::EnvelopeKind>(envelope.kind) == gen::EnvelopeKind::kRequest;
-  const gen::PID from = SenderOf(envelope);
-  const gen::Ref ref = RefOf(envelope);
-  bool forwarded = false;
-  gen::Status status = Dispatch(host_, callbacks_, envelope, &forwarded);
-  if (status.stops() && is_request && !forwarded) {
-    // The end may take a while, the caller need not wait for it. Ignored if it has an answer.
-    (void)host_.SendResponseError(
-        from, ref, gen::Error(gen::ErrorCode::kProcessTerminated, status.reason().ToString()));
-  }
-  return status;
 }
 
 bool SupervisorRunner::OnRequest(core::Envelope& envelope) {

@@ -64,7 +64,6 @@ class SupervisorRunner {
   gen::Status OnOwn(core::Envelope& envelope, bool trap_exit);
   gen::Status OnExit(core::Envelope& envelope, bool trap_exit);
   gen::Status OnDown(core::Envelope& envelope);
-  gen::Status CallUser(core::Envelope& envelope);
   // False: not a request that supervisors answer.
   bool OnRequest(core::Envelope& envelope);
   // Answers at once, or when the child has started or ended, or all of a template have ended.

@@ -26,13 +26,14 @@
 
 #include <ergon/core/messages/dispatch_state.h>
 #include <ergon/core/messages/envelope.h>
+#include <ergon/core/messages/mailbox_bound.h>
 
 namespace ergon::core {
 
 class Mailbox {
  public:
   // The largest bound a mailbox can have, in messages.
-  static constexpr std::uint32_t kMaxCapacity = 4'000'000;
+  static constexpr std::uint32_t kMaxCapacity = kMaxMailboxBound;
   static_assert(kMaxCapacity < DispatchState::kCountMask);
   // So many envelopes are turned round between two looks at the express stack: a few microseconds.
 #ifdef ERGON_MAILBOX_STEPS

@@ -14,7 +14,7 @@
 #include <ergon/gen/dropped_message.h>
 #include <ergon/gen/error.h>
 #include <ergon/gen/pid.h>
-#include <ergon/gen/process_host.h>
+#include <ergon/gen/pool_host.h>
 #include <ergon/gen/ref.h>
 #include <ergon/gen/result.h>
 #include <ergon/gen/target.h>
@@ -94,7 +94,7 @@ class Delivery {
 
   // -- pools --
 
-  // The pool `to`, which has this slot, learns of it once; see gen::ProcessHost::NoteShortage.
+  // The pool `to`, which has this slot, learns of it once; see gen::PoolHost::NoteShortage.
   void NoteShortage(PoolSlot& slot, gen::PID to);
   // Where in a pool's rotation the next message tries first.
   [[nodiscard]] std::uint64_t FirstChoice(PoolSlot& slot) const;

@@ -116,7 +116,7 @@ gen::Result<void> OutsideCalls::AskToHold(const gen::Target& to, gen::EnvelopeKi
   return {};
 }
 
-gen::Result<void> OutsideCalls::SendOrWait(const gen::Target& to, core::EnvelopePtr envelope,
+gen::Result<void> OutsideCalls::SendOrWait(const gen::Target& to, core::EnvelopePtr& envelope,
                                            std::chrono::nanoseconds timeout) {
   auto may_block = CheckMayBlock("SendOrWait");
   if (!may_block) return may_block;

@@ -43,7 +43,7 @@ class OutsideCalls {
                  std::function<void(gen::Result<core::EnvelopePtr>)> done);
   gen::Result<core::EnvelopePtr> Call(const gen::Target& to, core::EnvelopePtr request,
                                       std::chrono::nanoseconds timeout);
-  gen::Result<void> SendOrWait(const gen::Target& to, core::EnvelopePtr envelope,
+  gen::Result<void> SendOrWait(const gen::Target& to, core::EnvelopePtr& envelope,
                                std::chrono::nanoseconds timeout);
   gen::Result<void> WaitProcess(const gen::Target& to, std::chrono::nanoseconds timeout);
   // kSuspend or kResume.

@@ -168,7 +168,7 @@ gen::Result<gen::PID> Runtime::Resolve(const gen::Target& target) const {
   return addresses_.Resolve(target);
 }
 
-gen::Result<void> Runtime::SendEnvelope(gen::PID to, core::EnvelopePtr envelope) {
+gen::Result<void> Runtime::SendEnvelope(gen::PID to, core::EnvelopePtr& envelope) {
   return delivery_.DeliverFromNode(to, envelope);
 }
 
@@ -208,9 +208,9 @@ gen::Result<core::EnvelopePtr> Runtime::CallEnvelope(gen::PID to, core::Envelope
   return outside_calls_.Call(to, std::move(request), timeout);
 }
 
-gen::Result<void> Runtime::SendEnvelopeOrWait(const gen::Target& to, core::EnvelopePtr envelope,
+gen::Result<void> Runtime::SendEnvelopeOrWait(const gen::Target& to, core::EnvelopePtr& envelope,
                                               std::chrono::nanoseconds timeout) {
-  return outside_calls_.SendOrWait(to, std::move(envelope), timeout);
+  return outside_calls_.SendOrWait(to, envelope, timeout);
 }
 
 gen::Result<void> Runtime::WaitProcess(const gen::Target& to, std::chrono::nanoseconds timeout) {

@@ -60,7 +60,7 @@ class Runtime final : public gen::Node {
 
   // -- gen::Messenger --
   [[nodiscard]] gen::Result<gen::PID> Resolve(const gen::Target& target) const override;
-  gen::Result<void> SendEnvelope(gen::PID to, core::EnvelopePtr envelope) override;
+  gen::Result<void> SendEnvelope(gen::PID to, core::EnvelopePtr& envelope) override;
   gen::Result<core::EnvelopePtr> CallEnvelope(gen::PID to, core::EnvelopePtr request,
                                               std::chrono::nanoseconds timeout) override;
   gen::Result<void> SendResponseEnvelope(gen::PID from, gen::Ref ref,
@@ -87,7 +87,7 @@ class Runtime final : public gen::Node {
   gen::Result<void> StopProcess(const gen::Target& to, std::chrono::nanoseconds timeout) override;
   gen::Result<void> Suspend(const gen::Target& to, std::chrono::nanoseconds timeout) override;
   gen::Result<void> Resume(const gen::Target& to, std::chrono::nanoseconds timeout) override;
-  gen::Result<void> SendEnvelopeOrWait(const gen::Target& to, core::EnvelopePtr envelope,
+  gen::Result<void> SendEnvelopeOrWait(const gen::Target& to, core::EnvelopePtr& envelope,
                                        std::chrono::nanoseconds timeout) override;
   gen::Result<void> WaitProcess(const gen::Target& to, std::chrono::nanoseconds timeout) override;
   [[nodiscard]] gen::Result<gen::ProcessInfo> ProcessInfo(gen::PID pid) const override;

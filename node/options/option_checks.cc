@@ -10,7 +10,7 @@
 #include <fmt/core.h>
 
 #include <ergon/core/hook_chain.h>
-#include <ergon/core/messages/mailbox.h>
+#include <ergon/core/messages/mailbox_bound.h>
 #include <ergon/node/delivery/drop_memory.h>
 #include <ergon/node/diagnosis/turn_meter.h>
 
@@ -131,10 +131,9 @@ gen::Result<void> CheckOptions(const gen::NodeOptions& options) {
 }
 
 gen::Result<void> CheckProcessOptions(const gen::ProcessOptions& options) {
-  if (options.mailbox_size < 0 ||
-      options.mailbox_size > static_cast<int>(core::Mailbox::kMaxCapacity)) {
+  if (options.mailbox_size < 0 || options.mailbox_size > static_cast<int>(core::kMaxMailboxBound)) {
     return Incorrect(fmt::format("mailbox_size: {} is outside 1..{} (0: unbounded)",
-                                 options.mailbox_size, core::Mailbox::kMaxCapacity));
+                                 options.mailbox_size, core::kMaxMailboxBound));
   }
   const bool is_default = options.mailbox.bound() == 0 && !options.mailbox.HasQueue();
   if (options.mailbox_size != 0 && !is_default) {

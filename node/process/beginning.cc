@@ -40,7 +40,7 @@ gen::Result<void> ProcessRunner::Open(const SpawnRequest& request,
   behavior_ = std::move(behavior);
   parent_id_.store(request.parent.id, std::memory_order_relaxed);
   const std::uint64_t leader = rooms_.inheritance.LeaderOf(request);
-  leader_id_.store(leader != 0 ? leader : Pid().id, std::memory_order_relaxed);
+  leader_id_.store(leader != 0 ? leader : Self().id, std::memory_order_relaxed);
   SharedEnvironment inherited = rooms_.inheritance.EnvironmentOf(request);
   environment_ =
       inherited == nullptr ? nullptr : std::make_unique<SharedEnvironment>(std::move(inherited));
@@ -101,11 +101,10 @@ gen::Result<void> ProcessRunner::Open(const SpawnRequest& request,
 }
 
 bool ProcessRunner::ReportStarted() {
-  const gen::PID self = Pid();
+  const gen::PID self = Self();
   if (init_ != nullptr && init_->ref != 0) {
     const bool told =
-        rooms_.delivery.Respond(ParentPid(), init_->ref, gen::detail::MakeResponse(self))
-            .has_value();
+        rooms_.delivery.Respond(Parent(), init_->ref, gen::detail::MakeResponse(self)).has_value();
     // Nobody waits any more: it was too late, and is being killed.
     init_->late =
         !told && rooms_.clock.Now() >= core::DeadlineAfter(started_at_, InitTimeoutOf(init_.get()));
@@ -115,7 +114,7 @@ bool ProcessRunner::ReportStarted() {
         static_cast<std::uint8_t>(gen::EnvelopeKind::kStarted), core::Lane::kUrgent,
         gen::MessageStarted{self});
     started->from = self.ToAddress();
-    (void)rooms_.delivery.Deliver(ParentPid(), started);
+    (void)rooms_.delivery.Deliver(Parent(), started);
   }
   init_ = nullptr;
   return true;
@@ -123,7 +122,7 @@ bool ProcessRunner::ReportStarted() {
 
 void ProcessRunner::ReportFailedInit(const gen::Reason& reason) {
   if (init_ != nullptr && init_->ref != 0) {
-    (void)rooms_.delivery.Respond(ParentPid(), init_->ref,
+    (void)rooms_.delivery.Respond(Parent(), init_->ref,
                                   gen::detail::MakeErrorResponse(InitErrorOf(init_.get(), reason)));
   }
   init_ = nullptr;
@@ -191,7 +190,7 @@ bool ProcessRunner::RunInit(gen::Error& failure) {
   if (IsInitLate(init_.get())) [[unlikely]] {  // whatever it has made of that
     const gen::ProcessBehavior& behavior = *behavior_;
     const gen::Error error =
-        Descriptions::InitTimeoutError(Pid(), typeid(behavior), InitTimeoutOf(init_.get()));
+        Descriptions::InitTimeoutError(Self(), typeid(behavior), InitTimeoutOf(init_.get()));
     status = gen::Stop(gen::Reason::Error(std::string(error.detail())));
   }
   failure = InitErrorOf(init_.get(), status.reason());
@@ -221,7 +220,7 @@ gen::Result<gen::PID> ProcessRunner::SpawnChild(const SpawnRequest& request) {
   auto opened = rooms_.spawning.Open(request);
   if (!opened) return std::move(opened.error());
   auto& child = static_cast<ProcessRunner&>(**opened);
-  const gen::PID pid = child.Pid();
+  const gen::PID pid = child.Self();
   if (request.heir && heir_) {
     std::vector<std::uint64_t> heirs{parent_id_.load(std::memory_order_relaxed)};
     if (const ProcessCold* cold = ColdIfAny()) {

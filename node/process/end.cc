@@ -27,7 +27,7 @@ gen::Error TerminatedError(const gen::Reason& reason) {
 }  // namespace
 
 void ProcessRunner::Finish(const gen::Reason& reason) {
-  const gen::PID self = Pid();
+  const gen::PID self = Self();
   const bool was_started = started_;
   core::Envelope* const current = current_;
   const bool current_open = IsOpenQuestion();
@@ -63,7 +63,7 @@ void ProcessRunner::Finish(const gen::Reason& reason) {
     cold.former_generation = GenerationOf(self);
   }
   // A spawn that waits gets the failure as its error, not as an exit signal too.
-  if (!was_started && !announce_) (void)rooms_.relations.Unlink(*this, ParentPid());
+  if (!was_started && !announce_) (void)rooms_.relations.Unlink(*this, Parent());
   // Closed first: nobody can give it a name after its names have been released.
   const Relations::Farewell farewell = Relations::Close(*this);
   ReleaseFeatures(reason);
@@ -97,7 +97,7 @@ void ProcessRunner::Finish(const gen::Reason& reason) {
                            TerminatedError(reason));
     }
   }
-  rooms_.relations.TellLinks(farewell, self, ParentPid(), reason);
+  rooms_.relations.TellLinks(farewell, self, Parent(), reason);
   if (!was_started) ReportFailedInit(reason);
 
   const gen::Error error = TerminatedError(reason);
@@ -125,7 +125,7 @@ void ProcessRunner::Finish(const gen::Reason& reason) {
 void ProcessRunner::ReleaseFeatures(const gen::Reason& reason) {
   ProcessCold* cold = ColdIfAny();
   if (cold == nullptr) return;
-  const gen::PID self = Pid();
+  const gen::PID self = Self();
   std::vector<gen::Atom> events;
   std::vector<ProcessCold::EventSubscription> subscriptions;
   bool periodic_sends = false;
@@ -194,11 +194,11 @@ void ProcessRunner::DisposeRest(core::Mailbox::Rest& rest, gen::PID self,
 // The sender of an inheritance is the child of its receiver that it comes from, or that it has come past.
 bool ProcessRunner::LeaveToHeir(gen::PID self, core::EnvelopePtr& inheritance) {
   inheritance->from = self.ToAddress();
-  if (rooms_.delivery.Deliver(ParentPid(), inheritance)) return true;
+  if (rooms_.delivery.Deliver(Parent(), inheritance)) return true;
   const ProcessCold* cold = ColdIfAny();
   if (cold == nullptr) return false;
   inheritance->ValueAs<gen::MessageInheritance>()->indirect = true;
-  gen::PID past = ParentPid();
+  gen::PID past = Parent();
   for (const std::uint64_t id : cold->further_heirs) {
     const gen::PID heir = rooms_.addresses.PidOf(id);
     inheritance->from = past.ToAddress();

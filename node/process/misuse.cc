@@ -24,16 +24,16 @@ std::string ForeignText(const std::string& process) {
 gen::Error ProcessRunner::NotInOwnTurn(const char* function) const {
   return gen::Error(
       gen::ErrorCode::kNotAllowed,
-      fmt::format("{}: {}", function, ForeignText(rooms_.descriptions.Describe(Pid()))));
+      fmt::format("{}: {}", function, ForeignText(rooms_.descriptions.Describe(Self()))));
 }
 
 void ProcessRunner::EndForMisuse(const char* function) const {
-  core::Fatal(function, ForeignText(rooms_.descriptions.Describe(Pid())).c_str());
+  core::Fatal(function, ForeignText(rooms_.descriptions.Describe(Self())).c_str());
 }
 
 std::string ProcessRunner::InHandler() const {
   const core::TypeDescriptor* type = activity_.type();
-  return fmt::format("{} ({}) of {}", Pid(), behavior_->BehaviorName(),
+  return fmt::format("{} ({}) of {}", Self(), behavior_->BehaviorName(),
                      type == nullptr ? "no message" : type->Name());
 }
 

@@ -11,7 +11,7 @@ void ProcessRunner::ReportOverflow(core::SignalText& text, std::size_t stack_byt
   if (process == nullptr) {
     text << "a turn";
   } else {
-    const gen::PID self = process->Pid();
+    const gen::PID self = process->Self();
     text << "<" << self.node.Text() << "." << (self.id & 0xffffffffu) << "." << (self.id >> 32)
          << ">";
     if (process->behavior_ != nullptr) {

@@ -1,19 +1,12 @@
-// What behaviours do with envelopes, and what pools do with their address.
+// What pools do with envelopes, workers and their address: the functions of gen::PoolHost.
 #include <algorithm>
 
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/request_claims.h>
-#include <ergon/node/delivery/ticks.h>
 #include <ergon/node/process/process.h>
-#include <ergon/node/relations/exit_signals.h>
 
 namespace ergon::node {
-
-core::EnvelopePtr Process::Detach(core::Envelope& envelope) {
-  if (IsTick(envelope)) rooms_.ticks.WaitsAgain(envelope);
-  return TakeOver(envelope);
-}
 
 bool Process::Begin(const core::Envelope& request) {
   return request.deadline == 0 || rooms_.request_claims.Begin(request);
@@ -51,11 +44,6 @@ void Process::Adopt(core::Envelope& envelope) {
   Hold(1);
 }
 
-void Process::Drop(core::EnvelopePtr envelope, gen::DropReason reason, const gen::Error& error) {
-  if (IsMessage(*envelope)) Hold(-1);
-  rooms_.delivery.Drop(std::move(envelope), Self(), reason, error);
-}
-
 bool Process::Bequeath(core::EnvelopePtr& envelope) {
   if (!heir_) return false;
   if (IsMessage(*envelope)) Hold(-1);
@@ -63,11 +51,28 @@ bool Process::Bequeath(core::EnvelopePtr& envelope) {
   return true;
 }
 
-gen::Result<void> Process::StopAfterQueue(gen::PID pid, const gen::Reason& reason) {
-  return rooms_.exit_signals.StopAfterQueue(pid, reason);
+gen::Result<gen::PID> Process::SpawnWorker(const gen::ProcessFactory& factory,
+                                           const gen::ProcessOptions& options,
+                                           const gen::Args& args) {
+  return SpawnChild({.factory = factory,
+                     .options = options,
+                     .args = args,
+                     .parent = Self(),
+                     .link = true,
+                     .heir = true});
 }
 
-gen::Result<void> Process::Kill(gen::PID pid) { return rooms_.exit_signals.Kill(pid); }
+gen::Result<gen::PID> Process::SpawnWorkerAsync(const gen::ProcessFactory& factory,
+                                                const gen::ProcessOptions& options,
+                                                const gen::Args& args) {
+  return SpawnChild({.factory = factory,
+                     .options = options,
+                     .args = args,
+                     .parent = Self(),
+                     .link = true,
+                     .heir = true,
+                     .announce = true});
+}
 
 void Process::SetSettled(std::uint64_t settled, std::uint64_t never_given) {
   PoolSlot& slot = GetPoolSlot();

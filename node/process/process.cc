@@ -7,6 +7,7 @@
 #include <ergon/core/clock.h>
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/delivery.h>
+#include <ergon/node/delivery/ticks.h>
 #include <ergon/node/population/inheritance.h>
 #include <ergon/node/relations/exit_signals.h>
 #include <ergon/node/relations/publishing.h>
@@ -35,11 +36,7 @@ SlotKind Process::Kind(const Rooms& rooms) {
           .context = const_cast<Rooms*>(&rooms)};
 }
 
-gen::PID Process::Parent() const { return ParentPid(); }
-
 gen::PID Process::Leader() const { return rooms_.addresses.PidOf(leader_id()); }
-
-gen::Atom Process::Name() const { return RegisteredName(); }
 
 std::int64_t Process::Now() const { return rooms_.clock.Now(); }
 
@@ -51,7 +48,7 @@ gen::Result<gen::PID> Process::Resolve(const gen::Target& target) const {
   return rooms_.addresses.Resolve(target);
 }
 
-gen::Result<void> Process::SendEnvelope(gen::PID to, core::EnvelopePtr envelope) {
+gen::Result<void> Process::SendEnvelope(gen::PID to, core::EnvelopePtr& envelope) {
   if (!InOwnTurn()) [[unlikely]]
     return NotInOwnTurn("Send");
   ++sends_;
@@ -115,6 +112,18 @@ gen::Result<void> Process::SendExit(const gen::Target& to, gen::Reason reason) {
   return rooms_.exit_signals.SendExit(Self(), to, reason);
 }
 
+// ---- envelopes
+
+core::EnvelopePtr Process::Detach(core::Envelope& envelope) {
+  if (IsTick(envelope)) rooms_.ticks.WaitsAgain(envelope);
+  return TakeOver(envelope);
+}
+
+void Process::Drop(core::EnvelopePtr envelope, gen::DropReason reason, const gen::Error& error) {
+  if (IsMessage(*envelope)) Hold(-1);
+  rooms_.delivery.Drop(std::move(envelope), Self(), reason, error);
+}
+
 // ---- children
 
 gen::Result<gen::PID> Process::Spawn(const gen::ProcessFactory& factory,
@@ -138,18 +147,6 @@ gen::Result<gen::PID> Process::SpawnRegister(gen::Atom name, const gen::ProcessF
                      .link = options.link_parent || options.link_child});
 }
 
-gen::Result<gen::PID> Process::SpawnAsync(const gen::ProcessFactory& factory,
-                                          const gen::ProcessOptions& options,
-                                          const gen::Args& args) {
-  return SpawnChild({.factory = factory,
-                     .options = options,
-                     .args = args,
-                     .parent = Self(),
-                     .link = true,
-                     .heir = true,
-                     .announce = true});
-}
-
 gen::Result<gen::PID> Process::SpawnChildAsync(gen::Atom name, const gen::ProcessFactory& factory,
                                                const gen::ProcessOptions& options,
                                                const gen::Args& args) {
@@ -162,16 +159,11 @@ gen::Result<gen::PID> Process::SpawnChildAsync(gen::Atom name, const gen::Proces
                      .announce = true});
 }
 
-gen::Result<gen::PID> Process::SpawnWorker(const gen::ProcessFactory& factory,
-                                           const gen::ProcessOptions& options,
-                                           const gen::Args& args) {
-  return SpawnChild({.factory = factory,
-                     .options = options,
-                     .args = args,
-                     .parent = Self(),
-                     .link = true,
-                     .heir = true});
+gen::Result<void> Process::StopAfterQueue(gen::PID pid, const gen::Reason& reason) {
+  return rooms_.exit_signals.StopAfterQueue(pid, reason);
 }
+
+gen::Result<void> Process::Kill(gen::PID pid) { return rooms_.exit_signals.Kill(pid); }
 
 // ---- names
 

@@ -1,10 +1,10 @@
-// What a process can do: the functions of gen::Process and gen::ProcessHost.
+// What a process can do: the functions of gen::Process, gen::ProcessHost and gen::PoolHost.
 //
-//   process.cc     sending, names, relations, events, environment
+//   process.cc     sending, names, relations, events, environment, children
 //   calls.cc       Call, Sleep, Yield, AwaitEnd
 //   requests.cc    requests without a stack; passing messages on
 //   stash.cc       putting messages aside
-//   pool_host.cc   what only pools need
+//   pool_host.cc   the functions of gen::PoolHost
 #pragma once
 
 #include <chrono>
@@ -15,13 +15,14 @@
 #include <string_view>
 #include <vector>
 
+#include <ergon/gen/pool_host.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/process/runner.h>
 #include <ergon/node/slots/table.h>
 
 namespace ergon::node {
 
-class Process final : public ProcessRunner, public gen::ProcessHost {
+class Process final : public ProcessRunner, public gen::PoolHost {
  public:
   Process(const Rooms& rooms, std::uint32_t index) : ProcessRunner(rooms, index) {}
   // For a node's table; `rooms` outlives that.
@@ -29,7 +30,7 @@ class Process final : public ProcessRunner, public gen::ProcessHost {
 
   // -- gen::Messenger --
   [[nodiscard]] gen::Result<gen::PID> Resolve(const gen::Target& target) const override;
-  gen::Result<void> SendEnvelope(gen::PID to, core::EnvelopePtr envelope) override;
+  gen::Result<void> SendEnvelope(gen::PID to, core::EnvelopePtr& envelope) override;
   gen::Result<core::EnvelopePtr> CallEnvelope(gen::PID to, core::EnvelopePtr request,
                                               std::chrono::nanoseconds timeout) override;
   gen::Result<void> SendResponseEnvelope(gen::PID from, gen::Ref ref,
@@ -42,9 +43,9 @@ class Process final : public ProcessRunner, public gen::ProcessHost {
   gen::Result<void> SendExit(const gen::Target& to, gen::Reason reason) override;
 
   // -- gen::Process --
-  [[nodiscard]] gen::PID Self() const override { return Pid(); }
-  [[nodiscard]] gen::Atom Name() const override;
-  [[nodiscard]] gen::PID Parent() const override;
+  [[nodiscard]] gen::PID Self() const override { return ProcessRunner::Self(); }
+  [[nodiscard]] gen::Atom Name() const override { return ProcessRunner::Name(); }
+  [[nodiscard]] gen::PID Parent() const override { return ProcessRunner::Parent(); }
   [[nodiscard]] gen::PID Leader() const override;
   [[nodiscard]] gen::Node& Node() const override { return rooms_.node; }
   [[nodiscard]] gen::Log Log() override { return gen::Log(*this); }
@@ -86,57 +87,60 @@ class Process final : public ProcessRunner, public gen::ProcessHost {
   [[nodiscard]] std::int64_t Now() const override;
 
   // -- gen::ProcessHost --
+  [[nodiscard]] gen::PoolHost& ForPool() override { return *this; }
   [[nodiscard]] core::EnvelopePtr Detach(core::Envelope& envelope) override;
   [[nodiscard]] core::EnvelopePtr Keep(core::Envelope& envelope) override;
   gen::Result<void> PassOn(gen::PID to, core::Envelope& envelope) override;
   gen::Result<void> HandOver(gen::PID to, gen::PID from, gen::Ref ref) override;
-  gen::Result<void> Forward(gen::PID to, core::EnvelopePtr& envelope, bool routed) override;
-  gen::Result<void> ForwardMakingRoom(gen::PID worker, core::EnvelopePtr& envelope) override;
-  void Adopt(core::Envelope& envelope) override;
-  [[nodiscard]] bool Begin(const core::Envelope& request) override;
-  void SetHeedExits(bool heed) override { end_requests_.SetHeedExits(heed); }
-  void LeaveBeginningToOthers() override { others_begin_ = true; }
   void Drop(core::EnvelopePtr envelope, gen::DropReason reason, const gen::Error& error) override;
-  bool Bequeath(core::EnvelopePtr& envelope) override;
   bool Stash(core::Envelope& envelope) override;
   std::size_t UnstashAll() override;
   void PutAside(core::EnvelopePtr envelope) override;
   void WaitInLine(core::EnvelopePtr envelope) override;
-  gen::Result<gen::PID> SpawnAsync(const gen::ProcessFactory& factory,
-                                   const gen::ProcessOptions& options,
-                                   const gen::Args& args) override;
+  void SetHeedExits(bool heed) override { end_requests_.SetHeedExits(heed); }
   gen::Result<gen::PID> SpawnChildAsync(gen::Atom name, const gen::ProcessFactory& factory,
                                         const gen::ProcessOptions& options,
                                         const gen::Args& args) override;
-  gen::Result<gen::PID> SpawnWorker(const gen::ProcessFactory& factory,
-                                    const gen::ProcessOptions& options,
-                                    const gen::Args& args) override;
   gen::Result<void> StopAfterQueue(gen::PID pid, const gen::Reason& reason) override;
   gen::Result<void> Kill(gen::PID pid) override;
   gen::Result<void> AwaitEnd(gen::PID pid, std::chrono::nanoseconds timeout) override;
+  void HoldMain(bool hold) override { HoldMainLane(hold); }
+  void SetMailboxSize(std::uint32_t messages) override { mailbox_.SetCapacity(messages); }
+  [[nodiscard]] std::uint64_t MainQueued() const override { return mailbox_.MainDepthApprox(); }
+  [[nodiscard]] std::uint64_t ExpiredRequests() const override { return Rare().expired.Read(); }
+  [[nodiscard]] bool InOwnTurn() const override { return IsInOwnTurn(); }
+
+  // -- gen::PoolHost --
+  gen::Result<void> Forward(gen::PID to, core::EnvelopePtr& envelope, bool routed) override;
+  gen::Result<void> ForwardMakingRoom(gen::PID worker, core::EnvelopePtr& envelope) override;
+  void Adopt(core::Envelope& envelope) override;
+  bool Bequeath(core::EnvelopePtr& envelope) override;
+  void LeaveBeginningToOthers() override { others_begin_ = true; }
+  [[nodiscard]] bool Begin(const core::Envelope& request) override;
+  gen::Result<gen::PID> SpawnWorker(const gen::ProcessFactory& factory,
+                                    const gen::ProcessOptions& options,
+                                    const gen::Args& args) override;
+  gen::Result<gen::PID> SpawnWorkerAsync(const gen::ProcessFactory& factory,
+                                         const gen::ProcessOptions& options,
+                                         const gen::Args& args) override;
   void SetDuty(gen::PID worker, gen::WorkerDuty duty) override;
   [[nodiscard]] gen::WorkerProgress Progress(gen::PID worker) const override;
+  [[nodiscard]] bool HasQueue() const override { return has_queue_; }
+  void SetPoolMakesRoom(bool makes_room) override;
   void SetSenderRules(const gen::SenderRules& rules) override;
   [[nodiscard]] std::uint64_t FirstChoice() const override;
   [[nodiscard]] std::uint64_t OverloadedCount() const override;
   [[nodiscard]] std::uint64_t OverflowedCount() const override;
-  void SetSettled(std::uint64_t settled, std::uint64_t never_given) override;
   void NoteShortage() override;
   void EndShortage() override;
   [[nodiscard]] bool TryCloseMain(std::chrono::nanoseconds retry_after) override;
   [[nodiscard]] core::Rotation& GetRotation() override { return GetPoolSlot().rotation; }
-  [[nodiscard]] std::uint64_t ReturningMessages() override;
+  void SetSettled(std::uint64_t settled, std::uint64_t never_given) override;
   [[nodiscard]] bool TryRedirectMain() override;
   void AcceptMain() override;
   [[nodiscard]] bool IsMainRedirected() const override { return mailbox_.IsRedirected(); }
+  [[nodiscard]] std::uint64_t ReturningMessages() override;
   [[nodiscard]] bool TryRefuseMain() override;
-  void HoldMain(bool hold) override { HoldMainLane(hold); }
-  void SetMailboxSize(std::uint32_t messages) override { mailbox_.SetCapacity(messages); }
-  [[nodiscard]] bool HasQueue() const override { return has_queue_; }
-  void SetPoolMakesRoom(bool makes_room) override;
-  [[nodiscard]] std::uint64_t MainQueued() const override { return mailbox_.MainDepthApprox(); }
-  [[nodiscard]] std::uint64_t ExpiredRequests() const override { return Rare().expired.Read(); }
-  [[nodiscard]] bool InOwnTurn() const override { return IsInOwnTurn(); }
 
  private:
   [[nodiscard]] gen::ProcessHost& Host() noexcept override { return *this; }

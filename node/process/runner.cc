@@ -9,11 +9,11 @@
 
 namespace ergon::node {
 
-gen::PID ProcessRunner::Pid() const { return rooms_.addresses.PidOf(Id()); }
+gen::PID ProcessRunner::Self() const { return rooms_.addresses.PidOf(Id()); }
 
-gen::PID ProcessRunner::ParentPid() const { return rooms_.addresses.PidOf(parent_id()); }
+gen::PID ProcessRunner::Parent() const { return rooms_.addresses.PidOf(parent_id()); }
 
-gen::Atom ProcessRunner::RegisteredName() const {
+gen::Atom ProcessRunner::Name() const {
   ProcessCold* cold = ColdIfAny();
   if (cold == nullptr) return {};
   std::lock_guard lock(cold->lock);
@@ -23,11 +23,11 @@ gen::Atom ProcessRunner::RegisteredName() const {
 gen::LogLevel ProcessRunner::Level() const { return LogLevelOr(rooms_.log.Level()); }
 
 void ProcessRunner::Write(gen::LogLevel level, std::string_view text) {
-  const gen::Atom name = RegisteredName();
+  const gen::Atom name = Name();
   const std::string behavior = behavior_ ? behavior_->BehaviorName() : std::string("ended");
   rooms_.log.WriteLine(level, name.empty()
-                                  ? fmt::format("{} {}: {}", Pid(), behavior, text)
-                                  : fmt::format("{} '{}' {}: {}", Pid(), name, behavior, text));
+                                  ? fmt::format("{} {}: {}", Self(), behavior, text)
+                                  : fmt::format("{} '{}' {}: {}", Self(), name, behavior, text));
 }
 
 }  // namespace ergon::node

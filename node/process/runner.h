@@ -39,9 +39,9 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   static const gen::BlockingRuntime& BlockingCalls();
 
   // Any thread.
-  [[nodiscard]] gen::PID Pid() const;
-  [[nodiscard]] gen::PID ParentPid() const;
-  [[nodiscard]] gen::Atom RegisteredName() const;
+  [[nodiscard]] gen::PID Self() const;
+  [[nodiscard]] gen::PID Parent() const;
+  [[nodiscard]] gen::Atom Name() const;
   // Its PID, behaviour and the type of what it handles. In its own turns.
   [[nodiscard]] std::string InHandler() const;
   [[nodiscard]] gen::Log Lines() { return gen::Log(*this); }

@@ -283,8 +283,8 @@ void ProcessRunner::CountExpired() {
 void ProcessRunner::ReportProgress() {
   core::EnvelopePtr report = core::MakeSignal(
       static_cast<std::uint8_t>(gen::EnvelopeKind::kProgress), core::Lane::kSystem);
-  report->from = Pid().ToAddress();
-  (void)rooms_.delivery.Deliver(ParentPid(), report);  // a parent that is gone need not know
+  report->from = Self().ToAddress();
+  (void)rooms_.delivery.Deliver(Parent(), report);  // a parent that is gone need not know
 }
 
 void ProcessRunner::DoDuty(gen::WorkerDuty duty, std::int64_t began) {
@@ -309,7 +309,7 @@ void ProcessRunner::HandleInheritance(core::Envelope& envelope) {
 bool ProcessRunner::HandleMessage(core::Envelope& envelope) {
   if (IsTick(envelope) && !rooms_.ticks.Take(envelope)) [[unlikely]] {
     CountExpired();
-    rooms_.drops.Note(envelope, Pid(), gen::DropReason::kExpired,
+    rooms_.drops.Note(envelope, Self(), gen::DropReason::kExpired,
                       gen::Error(gen::ErrorCode::kTimeout, "its timer was cancelled"));
     return false;
   }
@@ -332,7 +332,7 @@ bool ProcessRunner::HandleRequest(core::Envelope& envelope) {
     CountExpired();
     answered_ = true;
     // First: who is told finds it counted.
-    rooms_.drops.Note(envelope, Pid(), gen::DropReason::kExpired,
+    rooms_.drops.Note(envelope, Self(), gen::DropReason::kExpired,
                       withdrawn ? gen::ErrDeadlock : gen::ErrTimeout);
     rooms_.delivery.ExpireWaitFor(envelope);
     return false;

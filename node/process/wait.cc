@@ -73,13 +73,13 @@ gen::Result<core::AwaitOutcome> ProcessRunner::WaitInInit(std::uint64_t id, std:
       first = process;
       end = its_end;
     }
-    auto* parent = static_cast<ProcessRunner*>(rooms_.addresses.Find(process->ParentPid()));
+    auto* parent = static_cast<ProcessRunner*>(rooms_.addresses.Find(process->Parent()));
     const bool is_inside =
         parent != nullptr && parent->end_requests_.starting_child() == process->Id();
     process = is_inside ? parent : nullptr;
   }
   if (first == nullptr) return WaitOnce(id, deadline, response);
-  core::Timer timer(&ExpireInit, first, first->Pid().id);
+  core::Timer timer(&ExpireInit, first, first->Self().id);
   rooms_.timers.Arm(timer, end);
   auto outcome = WaitOnce(id, deadline, response);
   // It has fired: the kill is there, or on its way.

@@ -83,7 +83,7 @@ struct ProcessCold {
   // Of a worker of a pool that is a worker itself: who inherits from it when that pool has ended, the nearest
   // first (ids).
   std::vector<std::uint64_t> further_heirs;
-  std::vector<core::EnvelopePtr> bequest;  // see ProcessHost::Bequeath
+  std::vector<core::EnvelopePtr> bequest;  // see PoolHost::Bequeath
   std::vector<core::EnvelopePtr> stash;
   std::size_t stash_limit = 0;  // 0: none
   struct OpenRequest {          // the handler gave no reply yet

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include <ergon/core/messages/rotation.h>
-#include <ergon/gen/process_host.h>
+#include <ergon/gen/pool_host.h>
 
 namespace ergon::node {
 
@@ -18,8 +18,8 @@ struct PoolSlot {
   // Messages on their way back to the pool, because their receiver's slot has a new process.
   std::atomic<std::int64_t> late{0};
   std::atomic<bool> refuses{false};     // the pool is ending
-  std::atomic<bool> makes_room{false};  // see ProcessHost::SetPoolMakesRoom
-  // See ProcessHost::SetSenderRules. Senders of a pool that keeps to the plain rotation look at the
+  std::atomic<bool> makes_room{false};  // see PoolHost::SetPoolMakesRoom
+  // See PoolHost::SetSenderRules. Senders of a pool that keeps to the plain rotation look at the
   // first of these only.
   std::atomic<bool> has_rules{false};
   std::atomic<gen::SenderChoice> choice{gen::SenderChoice::kRotation};
@@ -28,12 +28,12 @@ struct PoolSlot {
   // were whose turn it is by the tickets, the one behind a worker that is never free would have two turns.
   std::atomic<std::uint64_t> next_choice{0};
   std::atomic<std::int64_t> admission_limit{0};  // ns
-  std::atomic<std::int64_t> retry_after{0};      // ns; see ProcessHost::TryCloseMain
+  std::atomic<std::int64_t> retry_after{0};      // ns; see PoolHost::TryCloseMain
   std::atomic<std::uint64_t> overloaded{0};      // refused for that, or for the limit
   std::atomic<std::uint64_t> overflowed{0};      // dropped by workers for want of room
-  std::atomic<std::uint64_t> settled{0};         // see ProcessHost::SetSettled
+  std::atomic<std::uint64_t> settled{0};         // see PoolHost::SetSettled
   std::atomic<std::uint64_t> never_given{0};
-  std::atomic<bool> shortage{false};  // see ProcessHost::NoteShortage
+  std::atomic<bool> shortage{false};  // see PoolHost::NoteShortage
 
   // What has come to its end here, as far as it is known from workers that have ended.
   [[nodiscard]] std::uint64_t Settled() const noexcept {

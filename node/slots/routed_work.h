@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include <ergon/core/foundations/single_writer_counter.h>
-#include <ergon/gen/process_host.h>
+#include <ergon/gen/pool_host.h>
 
 namespace ergon::node {
 

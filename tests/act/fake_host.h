@@ -16,9 +16,10 @@
 #include <utility>
 #include <vector>
 
+#include <ergon/core/messages/rotation.h>
 #include <ergon/gen/notices.h>
+#include <ergon/gen/pool_host.h>
 #include <ergon/gen/process_behavior.h>
-#include <ergon/gen/process_host.h>
 
 namespace ergon::act::testing {
 
@@ -26,7 +27,7 @@ struct Job {
   int number = 0;
 };
 
-class FakeHost final : public gen::ProcessHost, private gen::LogSink {
+class FakeHost final : public gen::PoolHost, private gen::LogSink {
  public:
   struct Worker {
     gen::PID pid;
@@ -195,7 +196,7 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
     Signal(gen::EnvelopeKind::kInheritance, std::move(left), worker.pid);
     Signal(gen::EnvelopeKind::kExit, gen::MessageExitPID{worker.pid, reason}, worker.pid);
   }
-  // The Init of a worker of SpawnAsync is done.
+  // The Init of a worker of SpawnWorkerAsync is done.
   void Ready(std::uint64_t id) {
     Signal(gen::EnvelopeKind::kStarted, gen::MessageStarted{At(id).pid}, At(id).pid);
   }
@@ -226,7 +227,7 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
     if (const gen::PID* pid = target.AsPID()) return *pid;
     return gen::ErrProcessUnknown;
   }
-  gen::Result<void> SendEnvelope(gen::PID to, core::EnvelopePtr envelope) override {
+  gen::Result<void> SendEnvelope(gen::PID to, core::EnvelopePtr& envelope) override {
     envelope->from = Self().ToAddress();
     sent.emplace_back(to, std::move(envelope));
     return {};
@@ -316,8 +317,9 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
     return ref;
   }
 
-  // -- gen::ProcessHost --
+  // -- gen::ProcessHost and gen::PoolHost --
 
+  gen::PoolHost& ForPool() override { return *this; }
   core::EnvelopePtr Detach(core::Envelope& envelope) override {
     if (current_.get() != &envelope) throw std::logic_error("not the envelope being handled");
     return std::move(current_);
@@ -382,8 +384,9 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
     auto* job = envelope->ValueAs<Job>();
     dropped.push_back({job == nullptr ? 0 : job->number, reason, error});
   }
-  gen::Result<gen::PID> SpawnAsync(const gen::ProcessFactory&, const gen::ProcessOptions& options,
-                                   const gen::Args&) override {
+  gen::Result<gen::PID> SpawnWorkerAsync(const gen::ProcessFactory&,
+                                         const gen::ProcessOptions& options,
+                                         const gen::Args&) override {
     if (fail_async_spawns > 0) {
       --fail_async_spawns;
       return gen::Error(gen::ErrorCode::kInternal, "no factory today");
@@ -393,7 +396,7 @@ class FakeHost final : public gen::ProcessHost, private gen::LogSink {
   gen::Result<gen::PID> SpawnChildAsync(gen::Atom, const gen::ProcessFactory& factory,
                                         const gen::ProcessOptions& options,
                                         const gen::Args& args) override {
-    return SpawnAsync(factory, options, args);
+    return SpawnWorkerAsync(factory, options, args);
   }
   gen::Result<gen::PID> SpawnWorker(const gen::ProcessFactory&, const gen::ProcessOptions& options,
                                     const gen::Args&) override {

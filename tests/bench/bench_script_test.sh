@@ -8,23 +8,30 @@ set -euo pipefail
 source_dir=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$work/checkout/scripts" "$work/checkout/build/release/tests/bench" "$work/other/tests/bench" \
-  "$work/bin"
+built=$work/checkout/build/release/tests/bench
+mkdir -p "$work/checkout/scripts" "$work/checkout/tests/bench/peers/erlang" "$built/peers/caf" \
+  "$work/other/tests/bench" "$work/bin"
 cp "$source_dir"/scripts/{bench,common.sh} "$work/checkout/scripts"
-for command in "$work/checkout/scripts/setup" "$work/bin/cmake"; do
+cp "$source_dir"/tests/bench/table.awk "$work/checkout/tests/bench"
+cp "$source_dir"/tests/bench/peers/chart.awk "$work/checkout/tests/bench/peers"
+for command in "$work/checkout/scripts/setup" "$work/bin/cmake" "$work/bin/erl"; do
   printf '#!/bin/sh\nexit 0\n' >"$command"
   chmod +x "$command"
 done
 export PATH=$work/bin:$PATH
 
-# says FOLDER STREAM PING_PONG: a program with these nanoseconds, a little more or less.
+# says PROGRAM STREAM PING_PONG: a program with these nanoseconds, a little more or less.
 says() {
-  cat >"$1/tests/bench/ergon-bench" <<PROGRAM
+  cat >"$1" <<PROGRAM
 #!/usr/bin/env bash
-case \$1 in stream) ns=$2 ;; *) ns=$3 ;; esac
-echo "{\"ns_per_op\":\$ns.\$((RANDOM % 10)),\"ops\":1}"
+case \$1 in
+  --list) printf '%s  \n' stream ping_pong; exit ;;
+  stream) ns=$2 ;;
+  *) ns=$3 ;;
+esac
+echo "{\"ns_per_op\":\$ns.\$((RANDOM % 10)),\"ops\":1,\"version\":\"1.2\"}"
 PROGRAM
-  chmod +x "$1/tests/bench/ergon-bench"
+  chmod +x "$1"
 }
 
 failed=0
@@ -33,17 +40,17 @@ expect() {
   local name=$1 status=$2 pattern=$3 got=0
   shift 3
   "$work/checkout/scripts/bench" "$@" >"$work/out" 2>&1 || got=$?
-  if [[ $got != "$status" ]] || ! grep -qE "$pattern" "$work/out"; then
+  if [[ $got != "$status" ]] || ! grep -qE -e "$pattern" "$work/out"; then
     cat "$work/out"
     echo "FAIL: $name: status $got, expected $status and /$pattern/"
     failed=1
   fi
 }
-says "$work/checkout/build/release" 40 100
-says "$work/other" 40 100
+says "$built/ergon-bench" 40 100
+says "$work/other/tests/bench/ergon-bench" 40 100
 expect 'a row' 0 '^stream +40\.[0-9] +40\.[0-9] +40\.[0-9]$' --rounds 3 stream
 expect 'as quick' 0 '^stream .* (0\.9[89]|1\.0[0-2]) ' --rounds 5 --check "$work/other" stream ping_pong
-says "$work/other" 30 100
+says "$work/other/tests/bench/ergon-bench" 30 100
 expect 'one is slower' 1 'slower than .* by more than 5 %: stream$' --rounds 5 --check "$work/other" \
   stream ping_pong
 expect 'every run in a file' 0 '' --rounds 2 --csv "$work/runs.csv" stream
@@ -52,4 +59,51 @@ expect 'no such row' 1 "no row 'rubbish'" rubbish
 expect 'no number' 1 "'0' is no number" --rounds 0
 expect 'no program' 1 "no program '/nowhere'" --check /nowhere
 expect 'no folder for the file' 1 'csv' --csv /nowhere/at/all.csv stream
+
+# Peers: one that has both workloads, one without ping_pong.
+says "$built/peers/caf/ergon-bench-caf" 80 300
+erlang=$work/checkout/tests/bench/peers/erlang/ergon-bench-erlang
+says "$erlang" 160 1
+sed -i 's/ stream ping_pong;/ stream;/' "$erlang"
+expect 'peers' 0 '^stream +40\.[0-9] +80\.[0-9] +(1\.9|2\.0)[0-9] +160\.[0-9] +(3\.9|4\.0)[0-9]$' \
+  --peers --rounds 3 --csv "$work/peers.csv" --svg "$work/peers.svg" stream ping_pong
+grep -qE '^ping_pong +100\.[0-9] +300\.[0-9] +[23]\.[09][0-9] +- +-$' "$work/out" ||
+  { cat "$work/out"; echo "FAIL: a workload that a peer has not"; failed=1; }
+[[ $(grep -c '^stream,erlang,160' "$work/peers.csv")-$(wc -l <"$work/peers.csv") == 3-16 ]] ||
+  { cat "$work/peers.csv"; echo "FAIL: peers.csv"; failed=1; }
+
+# well_formed FILE: every tag is closed, in order; no stray character.
+well_formed() {
+  tr '\n' ' ' <"$1" | sed 's/</\n</g' | awk '
+    function wrong(what) { print FILENAME what ": " $0; bad = 1 }
+    NR == 1 { if (length($0)) wrong("text before the first tag"); next }
+    !/^<\/?[a-z]+( [a-zA-Z0-9:-]+="[^"<&]*")* *\/?>[^<>]*$/ { wrong("no tag") }
+    /&/ && !/&(amp|lt|gt);/ { wrong("a bare &") }
+    /^<\// { name = $0; gsub(/^<\/|>.*/, "", name); if (open[depth--] != name) wrong("closes another"); next }
+    !/\/>[^<>]*$/ { name = $0; gsub(/^<|[ >].*/, "", name); open[++depth] = name }
+    END { if (depth != 0) wrong("not closed"); exit bad }'
+}
+well_formed "$work/peers.svg" || { echo "FAIL: peers.svg is not well formed"; failed=1; }
+# A rectangle for each ratio, besides the page and the two of the legend; the third as wide as it is.
+[[ $(grep -c '<rect ' "$work/peers.svg") == 6 ]] || { echo "FAIL: bars of peers.svg"; failed=1; }
+for text in 'CAF 1\.2' 'Erlang/OTP 1\.2' '(3\.9|4\.0) ×' '>–<' 'one sends, one receives' 'scripts/bench --peers'; do
+  grep -qE "$text" "$work/peers.svg" || { echo "FAIL: no /$text/ in peers.svg"; failed=1; }
+done
+awk -F'|' -f "$source_dir/tests/bench/peers/chart.awk" <<<'a < b & c|1|-' >"$work/marks.svg"
+well_formed "$work/marks.svg" || { echo "FAIL: marks in a title"; failed=1; }
+well_formed <(echo '<a><b></a>') >"$work/out" && { echo "FAIL: well_formed accepts anything"; failed=1; }
+
+printf '#!/bin/sh\necho "no memory" >&2\necho "stream "\nexec test "%s" = --list\n' "\$1" >"$erlang"
+expect 'a peer fails' 1 "erlang: 'stream n=1000000' has failed with status 1" --peers --rounds 1 stream
+grep -q '^no memory$' "$work/out" || { echo "FAIL: what the peer said"; failed=1; }
+printf '#!/bin/sh\necho "stream "\n' >"$erlang"
+expect 'a peer without a result' 1 "erlang: 'stream n=1000000' told no result" --peers --rounds 1 stream
+rm "$built/peers/caf/ergon-bench-caf" "$work/bin/erl"
+says "$erlang" 160 1
+expect 'no CAF' 0 '^== no CAF' --peers --rounds 1 stream
+grep -qE '^stream +40\.[0-9] +- +- ' "$work/out" || { cat "$work/out"; echo "FAIL: no CAF"; failed=1; }
+expect 'a chart of what' 1 "a chart with --peers only" --svg "$work/x.svg" stream
+expect 'no folder for the chart' 1 "svg: .*'/nowhere/at/all.svg'" --peers --svg /nowhere/at/all.svg stream
+expect 'no chart named' 1 "--svg: no file named" --peers --svg
+expect 'two comparisons' 1 'one at a time' --peers --check "$work/other"
 exit $failed

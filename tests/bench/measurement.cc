@@ -18,16 +18,16 @@ void AddLatencies(Measurement& measurement, std::vector<std::int64_t>& nanosecon
   measurement.extra.emplace_back("max_us", at(1));
 }
 
-std::string ToJson(const std::string& workload, const std::string& params,
+std::string ToJson(const std::string& peer, const std::string& workload, const std::string& params,
                    const Measurement& measurement, const std::string& surroundings) {
   const double seconds = static_cast<double>(measurement.nanoseconds) / 1e9;
   std::string extra;
   for (const auto& [name, value] : measurement.extra) {
     extra += fmt::format(",\"{}\":{:.3f}", name, value);
   }
-  return fmt::format(R"({{"peer":"ergon","workload":"{}","params":{},"ops":{},"seconds":{:.6f},)"
+  return fmt::format(R"({{"peer":"{}","workload":"{}","params":{},"ops":{},"seconds":{:.6f},)"
                      R"("ops_per_s":{:.0f},"ns_per_op":{:.2f}{},{}}})",
-                     workload, params, measurement.ops, seconds,
+                     peer, workload, params, measurement.ops, seconds,
                      seconds == 0 ? 0 : static_cast<double>(measurement.ops) / seconds,
                      measurement.PerOp(), extra, surroundings);
 }

@@ -23,7 +23,7 @@ struct Measurement {
 void AddLatencies(Measurement& measurement, std::vector<std::int64_t>& nanoseconds);
 
 // One line of JSON. `params` and `surroundings` are JSON too: an object, and members of one.
-std::string ToJson(const std::string& workload, const std::string& params,
+std::string ToJson(const std::string& peer, const std::string& workload, const std::string& params,
                    const Measurement& measurement, const std::string& surroundings);
 
 }  // namespace ergon::bench

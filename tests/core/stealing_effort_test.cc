@@ -24,14 +24,14 @@ TEST_CASE("stealing effort: the plan goes through the phases, and starts over") 
   RaidPlan plan({.aggressive = {2}, .moderate = {0, 9ns}, .relaxed = {3, 7ns}});
   for (int round = 0; round < 2; ++round) {
     std::vector<std::int64_t> pauses;
-    for (int i = 0; i < 7; ++i) pauses.push_back(plan.Next());
+    for (int i = 0; i < 7; ++i) pauses.push_back(plan.NextPause());
     CHECK(pauses == std::vector<std::int64_t>{0, 0, 7, 7, 7, RaidPlan::kOver, RaidPlan::kOver});
     plan.Restart();
   }
-  CHECK(plan.Next() == 0);
+  CHECK(plan.NextPause() == 0);
   plan.Finish();
-  CHECK(plan.Next() == RaidPlan::kOver);
-  CHECK(RaidPlan({}).Next() == RaidPlan::kOver);
+  CHECK(plan.NextPause() == RaidPlan::kOver);
+  CHECK(RaidPlan({}).NextPause() == RaidPlan::kOver);
 }
 
 TEST_CASE("stealing effort: the first bad field is named") {

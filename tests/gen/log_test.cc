@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <ergon/gen/error.h>
 #include <ergon/gen/pid.h>

@@ -8,6 +8,8 @@
 
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include <node/subject.h>
 
 namespace ergon::node {

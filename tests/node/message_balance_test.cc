@@ -1,8 +1,8 @@
 #include <ergon/gen/message_balance.h>
 
 #include <ergon/core/messages/envelope.h>
+#include <ergon/gen/pool_host.h>
 #include <ergon/gen/process_behavior.h>
-#include <ergon/gen/process_host.h>
 
 #include <kit/gate.h>
 #include <kit/node_fixture.h>
@@ -108,7 +108,7 @@ class Hoarder final : public gen::ProcessBehavior {
   }
   gen::Status ProcessMessage(core::Envelope& envelope) override {
     if (const auto* to = envelope.ValueAs<PassOn>()) {
-      CHECK(host_->Forward(to->to, kept_, false));
+      CHECK(host_->ForPool().Forward(to->to, kept_, false));
     } else if (envelope.ValueAs<Lose>() != nullptr) {
       kept_.reset();
     } else {

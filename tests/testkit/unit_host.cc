@@ -36,7 +36,7 @@ gen::Node& UnitHost::Node() const {
   throw std::logic_error("Node: a Unit has none; use a Simulation");
 }
 
-gen::Result<void> UnitHost::SendEnvelope(gen::PID to, core::EnvelopePtr envelope) {
+gen::Result<void> UnitHost::SendEnvelope(gen::PID to, core::EnvelopePtr& envelope) {
   envelope->from = Self().ToAddress();
   sent.push_back({to, std::move(envelope)});
   return {};
@@ -106,10 +106,10 @@ gen::Result<gen::TimerHandle> UnitHost::SendEnvelopesEvery(const gen::Target& to
 gen::Result<void> UnitHost::SendExit(const gen::Target& to, gen::Reason reason) {
   auto pid = Resolve(to);
   if (!pid) return std::move(pid.error());
-  return SendEnvelope(*pid,
-                      core::MakeEnvelope<gen::MessageExitPID>(
-                          static_cast<std::uint8_t>(gen::EnvelopeKind::kExit), core::Lane::kUrgent,
-                          gen::MessageExitPID{Self(), std::move(reason)}));
+  core::EnvelopePtr signal = core::MakeEnvelope<gen::MessageExitPID>(
+      static_cast<std::uint8_t>(gen::EnvelopeKind::kExit), core::Lane::kUrgent,
+      gen::MessageExitPID{Self(), std::move(reason)});
+  return SendEnvelope(*pid, signal);
 }
 
 gen::Result<void> UnitHost::RegisterName(gen::Atom name) {
@@ -152,6 +152,10 @@ bool UnitHost::Sleep(std::chrono::nanoseconds duration) {
   return true;
 }
 
+gen::PoolHost& UnitHost::ForPool() {
+  throw std::logic_error("a pool: a Unit has no runtime; use a Simulation");
+}
+
 core::EnvelopePtr UnitHost::Detach(core::Envelope&) {
   throw std::logic_error("Detach: a Unit has no runtime; use a Simulation");
 }
@@ -176,16 +180,6 @@ void UnitHost::WaitInLine(core::EnvelopePtr envelope) {
   planned.push_back({now, Self(), std::move(envelope), std::make_shared<bool>(false)});
 }
 
-gen::Result<void> UnitHost::Forward(gen::PID to, core::EnvelopePtr& envelope, bool) {
-  sent.push_back({to, std::move(envelope)});
-  return {};
-}
-
-gen::Result<gen::PID> UnitHost::SpawnAsync(const gen::ProcessFactory&, const gen::ProcessOptions&,
-                                           const gen::Args&) {
-  return NeedsNode("a pool");
-}
-
 gen::Result<gen::PID> UnitHost::SpawnChildAsync(gen::Atom, const gen::ProcessFactory&,
                                                 const gen::ProcessOptions&, const gen::Args&) {
   return NeedsNode("a supervisor");
@@ -193,11 +187,6 @@ gen::Result<gen::PID> UnitHost::SpawnChildAsync(gen::Atom, const gen::ProcessFac
 
 gen::Result<void> UnitHost::AwaitEnd(gen::PID, std::chrono::nanoseconds) {
   return NeedsNode("AwaitEnd");
-}
-
-gen::Result<gen::PID> UnitHost::SpawnWorker(const gen::ProcessFactory&, const gen::ProcessOptions&,
-                                            const gen::Args&) {
-  return NeedsNode("a pool");
 }
 
 gen::Result<void> UnitHost::StopAfterQueue(gen::PID, const gen::Reason&) {

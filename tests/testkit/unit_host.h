@@ -64,7 +64,7 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
 
   // -- gen::Messenger --
   [[nodiscard]] gen::Result<gen::PID> Resolve(const gen::Target& target) const override;
-  gen::Result<void> SendEnvelope(gen::PID to, core::EnvelopePtr envelope) override;
+  gen::Result<void> SendEnvelope(gen::PID to, core::EnvelopePtr& envelope) override;
   gen::Result<core::EnvelopePtr> CallEnvelope(gen::PID to, core::EnvelopePtr request,
                                               std::chrono::nanoseconds timeout) override;
   gen::Result<void> SendResponseEnvelope(gen::PID from, gen::Ref ref,
@@ -135,6 +135,7 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
                                         std::chrono::nanoseconds timeout) override;
 
   // -- gen::ProcessHost: what needs a runtime --
+  [[nodiscard]] gen::PoolHost& ForPool() override;
   [[nodiscard]] core::EnvelopePtr Detach(core::Envelope& envelope) override;
   [[nodiscard]] core::EnvelopePtr Keep(core::Envelope& envelope) override {
     return Detach(envelope);
@@ -142,48 +143,18 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
   gen::Result<void> PassOn(gen::PID to, core::Envelope& envelope) override;
   // The test answers in the other's place, or nobody does.
   gen::Result<void> HandOver(gen::PID, gen::PID, gen::Ref) override { return {}; }
-  gen::Result<void> Forward(gen::PID to, core::EnvelopePtr& envelope, bool routed) override;
-  gen::Result<void> ForwardMakingRoom(gen::PID worker, core::EnvelopePtr& envelope) override {
-    return Forward(worker, envelope, true);
-  }
+  void Drop(core::EnvelopePtr, gen::DropReason, const gen::Error&) override {}
   bool Stash(core::Envelope& envelope) override;
   std::size_t UnstashAll() override { return 0; }
   void PutAside(core::EnvelopePtr envelope) override;
   // Nothing ever waits in a Unit.
   void WaitInLine(core::EnvelopePtr envelope) override;
-  [[nodiscard]] bool HasQueue() const override { return false; }
-  void SetPoolMakesRoom(bool) override {}
-  void SetSenderRules(const gen::SenderRules&) override {}
-  [[nodiscard]] std::uint64_t FirstChoice() const override { return 0; }
-  [[nodiscard]] std::uint64_t OverloadedCount() const override { return 0; }
-  [[nodiscard]] std::uint64_t OverflowedCount() const override { return 0; }
-  void SetSettled(std::uint64_t, std::uint64_t) override {}
-  bool Bequeath(core::EnvelopePtr&) override { return false; }
-  void NoteShortage() override {}
-  void EndShortage() override {}
-  [[nodiscard]] bool TryCloseMain(std::chrono::nanoseconds) override { return false; }
-  void Adopt(core::Envelope&) override {}
-  void LeaveBeginningToOthers() override {}
   void SetHeedExits(bool) override {}
-  [[nodiscard]] bool Begin(const core::Envelope&) override { return true; }
-  void SetDuty(gen::PID, gen::WorkerDuty) override {}
-  void Drop(core::EnvelopePtr, gen::DropReason, const gen::Error&) override {}
-  gen::Result<gen::PID> SpawnAsync(const gen::ProcessFactory&, const gen::ProcessOptions&,
-                                   const gen::Args&) override;
   gen::Result<gen::PID> SpawnChildAsync(gen::Atom, const gen::ProcessFactory&,
                                         const gen::ProcessOptions&, const gen::Args&) override;
-  gen::Result<gen::PID> SpawnWorker(const gen::ProcessFactory&, const gen::ProcessOptions&,
-                                    const gen::Args&) override;
   gen::Result<void> StopAfterQueue(gen::PID, const gen::Reason&) override;
   gen::Result<void> Kill(gen::PID) override { return {}; }
   gen::Result<void> AwaitEnd(gen::PID, std::chrono::nanoseconds) override;
-  [[nodiscard]] gen::WorkerProgress Progress(gen::PID) const override { return {}; }
-  [[nodiscard]] core::Rotation& GetRotation() override { return rotation_; }
-  [[nodiscard]] bool TryRedirectMain() override { return false; }
-  void AcceptMain() override {}
-  [[nodiscard]] bool IsMainRedirected() const override { return false; }
-  [[nodiscard]] std::uint64_t ReturningMessages() override { return 0; }
-  [[nodiscard]] bool TryRefuseMain() override { return false; }
   void HoldMain(bool) override {}
   void SetMailboxSize(std::uint32_t) override {}
   [[nodiscard]] std::uint64_t MainQueued() const override { return 0; }
@@ -201,7 +172,6 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
 
   gen::Atom name_;
   std::uint64_t last_id_ = 1000;
-  core::Rotation rotation_;
 };
 
 }  // namespace ergon::testkit

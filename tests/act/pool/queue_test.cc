@@ -30,15 +30,15 @@ TEST_CASE("pool queue: messages without a key go to who has been free longest") 
   PoolQueue queue;
   OpenFree(queue, 1, 2);
   for (int i = 0; i < 3; ++i) queue.Add(Item());
-  auto first = queue.Next();
+  auto first = queue.TakeTurn();
   REQUIRE(first);
   CHECK(first->member == 1);
-  CHECK(queue.Next()->member == 2);
-  CHECK_FALSE(queue.Next());
+  CHECK(queue.TakeTurn()->member == 2);
+  CHECK_FALSE(queue.TakeTurn());
   CHECK(queue.waiting() == 1);
   queue.Done(2, false);
   queue.SetFree(2);
-  auto third = queue.Next();
+  auto third = queue.TakeTurn();
   CHECK(third->member == 2);
   CHECK(third->item.number == 3);
 }
@@ -49,13 +49,13 @@ TEST_CASE("pool queue: a key waits for its member; others go on") {
   const std::uint64_t key = KeyAt(queue, 1);
   queue.Add(Item(key));
   queue.Add(Item(key));
-  CHECK(queue.Next()->member == 1);
-  CHECK_FALSE(queue.Next());
+  CHECK(queue.TakeTurn()->member == 1);
+  CHECK_FALSE(queue.TakeTurn());
   queue.Add(Item());
-  CHECK(queue.Next()->member == 2);
+  CHECK(queue.TakeTurn()->member == 2);
   queue.Done(1, false);
   queue.SetFree(1);
-  CHECK(queue.Next()->item.number == 2);
+  CHECK(queue.TakeTurn()->item.number == 2);
 }
 
 TEST_CASE("pool queue: a member's own messages and common ones are taken by age") {
@@ -66,7 +66,7 @@ TEST_CASE("pool queue: a member's own messages and common ones are taken by age"
   queue.Add(Item(1));
   for (std::uint64_t number = 1; number <= 3; ++number) {
     queue.SetFree(1);
-    auto turn = queue.Next();
+    auto turn = queue.TakeTurn();
     REQUIRE(turn);
     CHECK(turn->item.number == number);
     queue.Done(1, false);
@@ -81,23 +81,23 @@ TEST_CASE("pool queue: a member that leaves keeps the keys in flight until they 
   for (std::uint64_t i = 0; waiting == flying || queue.HomeOf(waiting) != 1; ++i)
     waiting = core::Mix(i);
   queue.Add(Item(flying));
-  REQUIRE(queue.Next()->member == 1);
+  REQUIRE(queue.TakeTurn()->member == 1);
   queue.Add(Item(waiting));
   queue.Add(Item(flying));
-  CHECK_FALSE(queue.Next());
+  CHECK_FALSE(queue.TakeTurn());
   queue.Leave(1);
-  auto moved = queue.Next();
+  auto moved = queue.TakeTurn();
   REQUIRE(moved);
   CHECK(moved->item.key == waiting);
   CHECK(moved->member != 1);
   queue.Add(Item(flying));
-  CHECK_FALSE(queue.Next());
+  CHECK_FALSE(queue.TakeTurn());
   CHECK(queue.HomeOf(flying) == 1);
   queue.Done(moved->member, false);
   queue.SetFree(moved->member);
   queue.Done(1, false);
   CHECK(queue.HomeOf(flying) != 1);
-  CHECK(queue.Next()->item.number == 3);
+  CHECK(queue.TakeTurn()->item.number == 3);
 }
 
 TEST_CASE("pool queue: what a worker has put aside keeps its key, once") {
@@ -106,7 +106,7 @@ TEST_CASE("pool queue: what a worker has put aside keeps its key, once") {
   const std::uint64_t key = KeyAt(queue, 1);
   for (int i = 0; i < 3; ++i) {
     queue.Add(Item(key));
-    REQUIRE(queue.Next()->member == 1);
+    REQUIRE(queue.TakeTurn()->member == 1);
     queue.Done(1, true);
     queue.SetFree(1);
   }
@@ -121,7 +121,7 @@ TEST_CASE("pool queue: what comes back goes first, in order, to the same member"
   OpenFree(queue, 1, 4);
   const std::uint64_t key = KeyAt(queue, 3);
   queue.Add(Item(key));
-  auto turn = queue.Next();
+  auto turn = queue.TakeTurn();
   queue.Add(Item(key));
   std::vector<PoolQueue::Item> left;
   for (std::uint64_t i = 0; i < 2; ++i) {
@@ -131,11 +131,11 @@ TEST_CASE("pool queue: what comes back goes first, in order, to the same member"
   queue.Return(3, std::move(left));
   CHECK(queue.waiting() == 3);
   CHECK(queue.waiting_given() == 1);
-  CHECK_FALSE(queue.Next());
+  CHECK_FALSE(queue.TakeTurn());
   std::vector<std::uint64_t> numbers;
   for (int i = 0; i < 3; ++i) {
     queue.SetFree(3);
-    auto next = queue.Next();
+    auto next = queue.TakeTurn();
     REQUIRE(next);
     CHECK(next->item.given == (i == 1));
     numbers.push_back(next->item.number);
@@ -148,10 +148,10 @@ TEST_CASE("pool queue: what was not taken waits again, and its key is not counte
   PoolQueue queue;
   OpenFree(queue, 1, 1);
   queue.Add(Item(7));
-  queue.Undo(std::move(*queue.Next()));
+  queue.Undo(std::move(*queue.TakeTurn()));
   CHECK(queue.waiting() == 1);
   queue.SetFree(1);
-  REQUIRE(queue.Next());
+  REQUIRE(queue.TakeTurn());
   queue.Done(1, false);
   queue.Open(2);
   queue.Leave(1);
@@ -165,9 +165,9 @@ TEST_CASE("pool queue: without members messages wait for the next one") {
   queue.Remove(1);
   queue.Add(Item(8));
   CHECK(queue.waiting() == 2);
-  CHECK_FALSE(queue.Next());
+  CHECK_FALSE(queue.TakeTurn());
   OpenFree(queue, 2, 2);
-  CHECK(queue.Next()->item.number == 1);
+  CHECK(queue.TakeTurn()->item.number == 1);
 }
 
 TEST_CASE("pool queue: the oldest and the newest, wherever they wait") {
@@ -204,7 +204,7 @@ TEST_CASE("pool queue: the newest that is not important gives way") {
   CHECK(queue.TakeOldest()->number == 3);
   CHECK(queue.waiting_important() == 1);
   queue.SetFree(1);
-  CHECK(queue.Next()->item.number == 4);
+  CHECK(queue.TakeTurn()->item.number == 4);
   CHECK(queue.waiting_important() == 0);
 }
 
@@ -213,7 +213,7 @@ TEST_CASE("pool queue: what came back gives way to nothing") {
   OpenFree(queue, 1, 1);
   const std::uint64_t key = KeyAt(queue, 1);
   for (int i = 0; i < 2; ++i) queue.Add(Item(key));
-  auto turn = queue.Next();
+  auto turn = queue.TakeTurn();
   std::vector<PoolQueue::Item> left;
   left.push_back(std::move(turn->item));
   queue.Return(1, std::move(left));
@@ -224,7 +224,7 @@ TEST_CASE("pool queue: what came back gives way to nothing") {
   CHECK_FALSE(queue.TakeNewest());
   queue.SetFree(1);
   // Also not when it comes back once more.
-  queue.Undo(*queue.Next());
+  queue.Undo(*queue.TakeTurn());
   CHECK(queue.waiting_returned() == 1);
   CHECK_FALSE(queue.TakeOldest());
   CHECK(queue.TakeAll().size() == 1);

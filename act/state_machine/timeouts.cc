@@ -1,4 +1,4 @@
-#include <ergon/act/state_timeouts.h>
+#include <ergon/act/state_machine/timeouts.h>
 
 #include <algorithm>
 #include <utility>

@@ -14,28 +14,9 @@
 #include <vector>
 
 #include <ergon/act/state_event.h>
+#include <ergon/act/state_transition.h>
 
 namespace ergon::act {
-
-// One for the state, one for the next event, and any number with names.
-struct TimeoutKey {
-  StateEventKind kind = StateEventKind::kStateTimeout;
-  gen::Atom name = {};
-  friend bool operator==(const TimeoutKey&, const TimeoutKey&) = default;
-};
-
-// What a handler wants of a time-out.
-struct TimeoutChange {
-  enum class What : std::uint8_t {
-    kSet,     // it fires after `delay`, with `value`; a running one is replaced
-    kUpdate,  // the running one gets another value; if there is none, it fires at once
-    kCancel,
-  };
-  What what = What::kCancel;
-  TimeoutKey key = {};
-  std::chrono::nanoseconds delay{0};
-  gen::OwnedMessage value = {};
-};
 
 class StateTimeouts {
  public:

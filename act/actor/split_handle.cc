@@ -1,4 +1,4 @@
-#include <ergon/act/split_handle.h>
+#include <ergon/act/actor/split_handle.h>
 
 #include <ergon/gen/target.h>
 
@@ -33,6 +33,18 @@ gen::CallResult SplitHandle::HandleCall(gen::PID from, gen::Ref ref, gen::Messag
   if (tag == 0) return own_.HandleCall(from, ref, request);
   if (IsName(tag)) return own_.HandleCallName(NameOf(tag), from, ref, request);
   return own_.HandleCallAlias({tag, self_.node, self_.creation}, from, ref, request);
+}
+
+gen::Status SplitHandle::HandleResponse(gen::Ref ref, gen::Response& response) {
+  return own_.HandleResponse(ref, response);
+}
+
+gen::Status SplitHandle::HandleEvent(const gen::MessageEvent& event) {
+  return own_.HandleEvent(event);
+}
+
+gen::Inspection SplitHandle::HandleInspect(gen::PID from, const std::vector<std::string>& items) {
+  return own_.HandleInspect(from, items);
 }
 
 }  // namespace ergon::act

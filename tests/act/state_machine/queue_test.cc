@@ -1,4 +1,4 @@
-#include <ergon/act/state_queue.h>
+#include <ergon/act/state_machine/queue.h>
 
 #include <doctest/doctest.h>
 
@@ -35,7 +35,7 @@ struct QueueSubject {
   // Handles one event; false: there is none.
   bool Step() {
     char event = 0;
-    if (auto raised = queue.Next()) {
+    if (auto raised = queue.TakeRaised()) {
       event = raised->name.ToString()[0];
     } else {
       if (mailbox.empty()) return false;
@@ -82,7 +82,7 @@ TEST_CASE("state queue: raised events come first, the latest batch before those 
   queue.Raise(Events("cd"));
   CHECK_FALSE(queue.IsEmpty());
   std::string order;
-  while (auto event = queue.Next()) order += event->name.ToString();
+  while (auto event = queue.TakeRaised()) order += event->name.ToString();
   CHECK(order == "cdab");
   CHECK(queue.IsEmpty());
 }

@@ -1,4 +1,4 @@
-#include <ergon/act/state_queue.h>
+#include <ergon/act/state_machine/queue.h>
 
 #include <iterator>
 #include <utility>
@@ -10,7 +10,7 @@ void StateQueue::Raise(std::vector<OwnStateEvent> events) {
                  std::make_move_iterator(events.end()));
 }
 
-std::optional<OwnStateEvent> StateQueue::Next() {
+std::optional<OwnStateEvent> StateQueue::TakeRaised() {
   if (raised_.empty()) return std::nullopt;
   OwnStateEvent event = std::move(raised_.front());
   raised_.pop_front();

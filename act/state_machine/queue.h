@@ -30,7 +30,7 @@ class StateQueue {
   // To be handled next, in this order.
   void Raise(std::vector<OwnStateEvent> events);
   // The next event that was raised.
-  [[nodiscard]] std::optional<OwnStateEvent> Next();
+  [[nodiscard]] std::optional<OwnStateEvent> TakeRaised();
 
   // The event that was handled was put aside.
   void Postponed() { ++postponed_; }

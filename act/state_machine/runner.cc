@@ -1,0 +1,209 @@
+#include <ergon/act/state_machine/runner.h>
+
+#include <algorithm>
+#include <iterator>
+#include <stdexcept>
+
+#include <ergon/act/message_loop.h>
+#include <ergon/gen/envelope_kind.h>
+
+namespace ergon::act {
+namespace {
+
+// A timer has run out; its time-out waits in line then as a Due, behind what was there before it.
+struct Fired {
+  StateTimeouts::Id id;
+};
+struct Due {
+  StateTimeouts::Id id;
+};
+// What was postponed before the state changed has been handled.
+struct Mark {};
+
+template <class T>
+core::EnvelopePtr MakeOwn(T value) {
+  return core::MakeEnvelope<T>(static_cast<std::uint8_t>(gen::EnvelopeKind::kOwnTimer),
+                               core::Lane::kMain, std::move(value));
+}
+
+}  // namespace
+
+StateRunner::~StateRunner() {
+  for (const auto& [id, timer] : timers_) timer.Cancel();
+}
+
+gen::Status StateRunner::Start(Transition first) {
+  return HandleRaised(Follow(std::move(first), nullptr));
+}
+
+gen::Status StateRunner::OnEnvelope(core::Envelope& envelope) {
+  return HandleRaised(Dispatch(envelope));
+}
+
+void StateRunner::Describe(gen::Inspection& inspection) const {
+  inspection.insert_or_assign("state", table_.NameOf(row_));
+  inspection.insert_or_assign("postponed", std::to_string(queue_.postponed()));
+  inspection.insert_or_assign("timeouts", timeouts_.ToString());
+}
+
+// -- events --
+
+gen::Status StateRunner::Dispatch(core::Envelope& envelope) {
+  switch (static_cast<gen::EnvelopeKind>(envelope.kind)) {
+    case gen::EnvelopeKind::kMessage:
+    case gen::EnvelopeKind::kDown:
+    case gen::EnvelopeKind::kExit:
+      return HandleEnvelope(envelope, StateEventKind::kMessage);
+    case gen::EnvelopeKind::kRequest:
+      return HandleEnvelope(envelope, StateEventKind::kRequest);
+    case gen::EnvelopeKind::kEvent:
+      return HandleEnvelope(envelope, StateEventKind::kPublished);
+    case gen::EnvelopeKind::kResponse:
+    case gen::EnvelopeKind::kError:
+      return HandleResponse(envelope);
+    case gen::EnvelopeKind::kOwnTimer:
+      return HandleOwnEnvelope(envelope);
+    default:  // the runtime's, or of other behaviours
+      return gen::Continue();
+  }
+}
+
+gen::Status StateRunner::HandleEnvelope(core::Envelope& envelope, StateEventKind kind) {
+  StateEvent event(kind, SenderOf(envelope), RefOf(envelope), {}, gen::Message(envelope));
+  return Handle({event, &envelope, nullptr});
+}
+
+gen::Status StateRunner::HandleResponse(core::Envelope& envelope) {
+  const gen::PID self = host_.Self();
+  StateEvent event(StateEventKind::kResponse, SenderOf(envelope),
+                   {envelope.ref, self.node, self.creation}, {}, gen::Message(envelope));
+  return Handle({event, &envelope, nullptr});
+}
+
+gen::Status StateRunner::HandleOwnEnvelope(core::Envelope& envelope) {
+  if (const auto* fired = envelope.ValueAs<Fired>()) {
+    ForgetTimer(fired->id, false);
+    host_.WaitInLine(MakeOwn(Due{fired->id}));
+  } else if (const auto* due = envelope.ValueAs<Due>()) {
+    if (auto timeout = timeouts_.Fired(due->id)) return HandleOwn(std::move(*timeout));
+  } else if (auto* own = envelope.ValueAs<OwnStateEvent>()) {
+    return HandleOwn(std::move(*own));
+  } else {
+    queue_.RetriesEnded();
+  }
+  return gen::Continue();
+}
+
+gen::Status StateRunner::HandleOwn(OwnStateEvent own) {
+  StateEvent event(own.kind, own.from, own.ref, own.name, own.value.View());
+  return Handle({event, nullptr, &own});
+}
+
+gen::Status StateRunner::Handle(const Current& current) {
+  timeouts_.OnEvent();
+  return Follow(table_.At(row_).handler(current.event), &current);
+}
+
+gen::Status StateRunner::HandleRaised(gen::Status status) {
+  while (!status.stops()) {
+    std::optional<OwnStateEvent> next = queue_.TakeRaised();
+    if (!next && queue_.IsEmpty()) next = timeouts_.TakeDue();
+    if (!next) break;
+    status = HandleOwn(std::move(*next));
+  }
+  return status;
+}
+
+// -- what handlers want --
+
+gen::Status StateRunner::Follow(Transition transition, const Current* current) {
+  SendReplies(transition.replies(), current);
+  if (transition.status().stops()) return transition.status();
+  if (transition.postpones()) PutAside(*current);
+  const bool changes = transition.kind() == Transition::Kind::kGoTo && transition.state() != row_;
+  const std::size_t from = row_ == StateTable::kNone ? transition.state() : row_;
+  if (changes) {
+    row_ = transition.state();
+    timeouts_.OnStateChange();
+  }
+  std::vector<TimeoutChange> timeouts = std::move(transition.timeouts());
+  if (changes || transition.kind() == Transition::Kind::kRepeat) {
+    gen::Status entered = Enter(from, timeouts);
+    if (entered.stops()) return entered;
+  }
+  if (changes) RetryPostponed();
+  queue_.Raise(std::move(transition.raised()));
+  timeouts_.Apply(std::move(timeouts));
+  RunTimers();
+  return gen::Continue();
+}
+
+gen::Status StateRunner::Enter(std::size_t from, std::vector<TimeoutChange>& timeouts) {
+  if (!table_.At(row_).entry) return gen::Continue();
+  Entry entry = table_.At(row_).entry(from);
+  SendReplies(entry.replies(), nullptr);
+  std::move(entry.timeouts().begin(), entry.timeouts().end(), std::back_inserter(timeouts));
+  return entry.status();
+}
+
+void StateRunner::PutAside(const Current& current) {
+  if (!current.event.message()) throw std::logic_error("Postpone: the event has been forwarded");
+  if (current.event.message().taken()) {
+    throw std::logic_error("Postpone: the event's value has been taken out of it");
+  }
+  if (current.own != nullptr) {
+    host_.PutAside(MakeOwn(std::move(*current.own)));
+  } else if (gen::IsUserMessage(static_cast<gen::EnvelopeKind>(current.envelope->kind))) {
+    if (!host_.Stash(*current.envelope)) {
+      host_.Log().Warning("an event was dropped that was to be postponed: stash_size is reached");
+      return;
+    }
+  } else {  // a notice or response: the runtime has done its part, and must not look at it again
+    host_.PutAside(
+        MakeOwn(OwnStateEvent{.kind = current.event.kind(),
+                              .from = current.event.from(),
+                              .ref = current.event.ref(),
+                              .value = gen::OwnedMessage(host_.Detach(*current.envelope))}));
+  }
+  queue_.Postponed();
+}
+
+void StateRunner::RetryPostponed() {
+  auto behind = queue_.StateChanged();
+  if (!behind) return;
+  for (OwnStateEvent& event : behind->events) host_.PutAside(MakeOwn(std::move(event)));
+  if (behind->mark) host_.PutAside(MakeOwn(Mark{}));
+  (void)host_.UnstashAll();
+}
+
+void StateRunner::SendReplies(std::vector<StateReply>& replies, const Current* current) {
+  for (StateReply& reply : replies) {
+    if (!reply.to && current == nullptr) throw std::logic_error("Reply: there is no request");
+    const Caller to = reply.to ? *reply.to : current->event.Caller();
+    auto sent = host_.SendResponseEnvelope(to.from, to.ref, std::move(reply.response));
+    // A caller that has stopped waiting is everyday life.
+    if (!sent && sent.error() != gen::ErrResponseIgnored) {
+      host_.Log().Debug("no response to {}: {}", to.from, sent.error());
+    }
+  }
+}
+
+void StateRunner::RunTimers() {
+  for (const StateTimeouts::Command& command : timeouts_.TakeCommands()) {
+    if (command.start) {
+      timers_.emplace_back(command.id, host_.SendSelfAfter(Fired{command.id}, command.delay));
+    } else {
+      ForgetTimer(command.id, true);
+    }
+  }
+}
+
+void StateRunner::ForgetTimer(StateTimeouts::Id id, bool cancel) {
+  const auto found = std::find_if(timers_.begin(), timers_.end(),
+                                  [id](const auto& one) { return one.first == id; });
+  if (found == timers_.end()) return;
+  if (cancel) found->second.Cancel();
+  timers_.erase(found);
+}
+
+}  // namespace ergon::act

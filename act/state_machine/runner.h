@@ -1,0 +1,70 @@
+// A state machine at work: brings events to the handlers of the present state, and does what those return.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include <ergon/act/state_machine/queue.h>
+#include <ergon/act/state_machine/timeouts.h>
+#include <ergon/act/state_table.h>
+#include <ergon/gen/messenger.h>
+#include <ergon/gen/process_host.h>
+#include <ergon/gen/timer_handle.h>
+
+namespace ergon::act {
+
+class StateRunner {
+ public:
+  // Both arguments outlive it.
+  StateRunner(gen::ProcessHost& host, const StateTable& table) : host_(host), table_(table) {}
+  // Cancels its timers.
+  ~StateRunner();
+  StateRunner(const StateRunner&) = delete;
+  StateRunner& operator=(const StateRunner&) = delete;
+
+  // To the first state.
+  gen::Status Start(Transition first);
+  // Handles one envelope, of any kind but kInspect, and then what comes before the mailbox.
+  gen::Status OnEnvelope(core::Envelope& envelope);
+
+  // The present state; StateTable::kNone before the first.
+  [[nodiscard]] std::size_t row() const noexcept { return row_; }
+  // Adds the machine's own keys; see StateMachine.
+  void Describe(gen::Inspection& inspection) const;
+
+ private:
+  // The event being handled, and what holds it: an envelope of the mailbox, or one of its own.
+  struct Current {
+    StateEvent& event;
+    core::Envelope* envelope;
+    OwnStateEvent* own;
+  };
+
+  gen::Status Dispatch(core::Envelope& envelope);
+  gen::Status HandleEnvelope(core::Envelope& envelope, StateEventKind kind);
+  gen::Status HandleResponse(core::Envelope& envelope);
+  gen::Status HandleOwnEnvelope(core::Envelope& envelope);
+  gen::Status HandleOwn(OwnStateEvent own);
+  gen::Status Handle(const Current& current);
+  // Does what a handler wants; `current` is null after Init.
+  gen::Status Follow(Transition transition, const Current* current);
+  // Calls the entry handler of the present state; adds to `timeouts`.
+  gen::Status Enter(std::size_t from, std::vector<TimeoutChange>& timeouts);
+  // Handles what comes before the mailbox.
+  gen::Status HandleRaised(gen::Status status);
+  void PutAside(const Current& current);
+  void RetryPostponed();
+  void SendReplies(std::vector<StateReply>& replies, const Current* current);
+  void RunTimers();
+  void ForgetTimer(StateTimeouts::Id id, bool cancel);
+
+  gen::ProcessHost& host_;
+  const StateTable& table_;
+  std::size_t row_ = StateTable::kNone;
+  StateQueue queue_;
+  StateTimeouts timeouts_;
+  std::vector<std::pair<StateTimeouts::Id, gen::TimerHandle>> timers_;
+};
+
+}  // namespace ergon::act

@@ -1,0 +1,11 @@
+// How many messages a mailbox may be made for.
+#pragma once
+
+#include <cstdint>
+
+namespace ergon::core {
+
+// The largest bound of a mailbox, in messages.
+inline constexpr std::uint32_t kMaxMailboxBound = 4'000'000;
+
+}  // namespace ergon::core

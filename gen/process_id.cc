@@ -1,0 +1,7 @@
+#include <ergon/gen/process_id.h>
+
+namespace ergon::gen {
+
+std::string ProcessID::ToString() const { return fmt::format("<'{}'@{}>", name, node); }
+
+}  // namespace ergon::gen

@@ -1,0 +1,91 @@
+// Messages through caf::actor_pool, in rotation.
+#include <algorithm>
+#include <thread>
+
+#include <bench/peers/caf/workload.h>
+
+namespace ergon::bench::on_caf {
+namespace {
+
+// What a run's workers share.
+struct Job {
+  std::atomic<std::int64_t> left;
+  std::int64_t iterations;  // of Work, for each message
+  Finish finish;
+};
+
+class JobWorker final : public caf::event_based_actor {
+ public:
+  JobWorker(caf::actor_config& config, Job* job) : caf::event_based_actor(config), job_(job) {}
+
+ private:
+  // Counts in batches: a shared counter for each message would be what is measured.
+  static constexpr std::int64_t kBatch = 64;
+
+  caf::behavior make_behavior() override {
+    return {[this](std::int64_t number) {
+      if (job_->iterations != 0) (void)Work(static_cast<std::uint64_t>(number), job_->iterations);
+      if (++handled_ == kBatch) {
+        handled_ = 0;
+        if (job_->left.fetch_sub(kBatch, std::memory_order_acq_rel) == kBatch) job_->finish.Part();
+      }
+    }};
+  }
+
+  Job* job_;
+  std::int64_t handled_ = 0;
+};
+
+Measurement RunJobs(caf::actor_system& system, const Params& params, std::int64_t total,
+                    std::int64_t iterations) {
+  const std::int64_t producers = params["producers"];
+  const std::int64_t workers = params["pool_workers"];
+  // Every worker's share is a whole number of batches.
+  const std::int64_t step = producers * workers * 64;
+  const std::int64_t ops = (total + step - 1) / step * step;
+  Job job{.left = ops, .iterations = iterations, .finish = Finish(1)};
+  Cast cast(system);
+  caf::scoped_execution_unit here(&system);
+  const caf::actor pool = cast.Add(caf::actor_pool::make(
+      &here, static_cast<std::size_t>(workers),
+      [&]() -> caf::actor { return system.spawn<JobWorker>(&job); },
+      caf::actor_pool::round_robin()));
+  std::vector<caf::actor> senders;
+  for (std::int64_t i = 0; i < producers; ++i) senders.push_back(cast.Spawn<Producer>());
+  const std::int64_t start = Now();
+  for (const caf::actor& sender : senders) {
+    caf::anon_send(sender, Begin::value, pool, ops / producers);
+  }
+  return {ops, job.finish.Wait() - start};
+}
+
+Measurement RunWork(caf::actor_system& system, const Params& params) {
+  const double microseconds = static_cast<double>(params["us"]);
+  const auto iterations = static_cast<std::int64_t>(microseconds * IterationsPerMicrosecond());
+  return RunJobs(system, params, params["n"], iterations);
+}
+
+}  // namespace
+
+Workload Pool() {
+  return {"pool",
+          "messages through an actor_pool, trivial work",
+          {{"producers", 4, 1, 10'000},
+           {"pool_workers", 4, 1, 10'000},
+           {"n", 500'000, 1, 1'000'000'000, "messages of each producer"}},
+          [](caf::actor_system& system, const Params& params) {
+            return RunJobs(system, params, params["n"] * params["producers"], 0);
+          }};
+}
+
+Workload PoolWork() {
+  return {"pool_work",
+          "the same with calibrated work",
+          {{"producers", 4, 1, 10'000},
+           {"pool_workers", 4, 1, 10'000},
+           {"n", 200'000, 1, 1'000'000'000, "messages in all"},
+           {"us", 5, 1, 1'000'000, "microseconds of work"}},
+          RunWork};
+}
+
+}  // namespace ergon::bench::on_caf

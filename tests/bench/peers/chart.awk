@@ -1,0 +1,76 @@
+# An SVG of how many times as fast as its peers Ergon is. Reads "title|CAF's ratio|Erlang's"; "-" is no ratio.
+#
+# caf, erlang   what the legend calls them
+# rounds        runs of each row
+
+function escaped(text) {
+  gsub(/&/, "\\&amp;", text)
+  gsub(/</, "\\&lt;", text)
+  gsub(/>/, "\\&gt;", text)
+  return text
+}
+function text(x, y, class, what) {
+  printf "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">%s</text>\n", x, y, class, escaped(what)
+}
+function times(ratio) { return sprintf(ratio < 9.95 ? "%.1f ×" : "%.0f ×", ratio) }
+function bar(y, class, ratio,    width) {
+  if (ratio == "-") {
+    text(left + 4, y + 9.5, "value", "–")
+    return
+  }
+  width = ratio * unit
+  printf "<rect x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"11\" rx=\"1.5\" class=\"%s\"/>\n", left, y, width, class
+  text(left + width + 5, y + 9.5, "value", times(ratio))
+}
+function legend(x, class, what) {
+  printf "<rect x=\"%d\" y=\"51\" width=\"11\" height=\"11\" rx=\"1.5\" class=\"%s\"/>\n", x, class
+  text(x + 17, 60.5, "label", what)
+}
+
+{
+  title[NR] = $1
+  first[NR] = $2
+  second[NR] = $3
+  if ($2 != "-" && $2 + 0 > most) most = $2 + 0
+  if ($3 != "-" && $3 + 0 > most) most = $3 + 0
+}
+
+END {
+  if (most < 2) most = 2
+  left = 230
+  width = 760
+  top = 84
+  pitch = 36
+  unit = (width - left - 60) / most
+  height = top + NR * pitch + 68
+  printf "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" ", width,
+    height, width, height
+  print "role=\"img\" aria-labelledby=\"title\">"
+  print "<title id=\"title\">How many times as fast as its peers Ergon is: CAF and Erlang</title>"
+  print "<style>"
+  print "text { font-family: system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif; font-size: 13px }"
+  print ".page { fill: #ffffff } .heading { font-size: 17px; font-weight: 600 } .name { text-anchor: end }"
+  print ".heading, .name, .label { fill: #1f2328 } .value, .small { font-size: 11px; fill: #59636e }"
+  print ".caf { fill: #0072b2 } .erlang { fill: #d55e00 } .one { stroke: #59636e; stroke-dasharray: 3 3 }"
+  print "@media (prefers-color-scheme: dark) {"
+  print "  .page { fill: #0d1117 } .heading, .name, .label { fill: #e6edf3 } .value, .small { fill: #9198a1 }"
+  print "  .caf { fill: #56b4e9 } .erlang { fill: #e69f00 } .one { stroke: #9198a1 }"
+  print "}"
+  print "</style>"
+  printf "<rect width=\"%d\" height=\"%d\" class=\"page\"/>\n", width, height
+  text(16, 30, "heading", "How many times as fast as its peers Ergon is")
+  legend(left, "caf", caf)
+  legend(left + 180, "erlang", erlang)
+  for (i = 1; i <= NR; ++i) {
+    y = top + (i - 1) * pitch
+    text(left - 10, y + 16, "name", title[i])
+    bar(y, "caf", first[i])
+    bar(y + 13, "erlang", second[i])
+  }
+  x = left + unit
+  printf "<line x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%d\" class=\"one\"/>\n", x, top - 8, x, top + NR * pitch - 4
+  text(x + 4, top + NR * pitch + 4, "small", "1 ×: as fast as Ergon")
+  text(16, height - 32, "small", "A peer's time by Ergon's: medians of " rounds " runs of each, by turns, two threads, one machine.")
+  text(16, height - 14, "small", "To repeat it: scripts/bench --peers --svg FILE")
+  print "</svg>"
+}
