@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# A user's first day: installs the build into an empty prefix, builds the numbered examples in a project
-# that only knows find_package(Ergon), runs them and compares what they print. The first program of README.md is
-# one of them, built with the lines that stand there.
+# A user's first day: builds the numbered examples in a project that only knows find_package(Ergon), runs them and
+# compares what they print. The first program of README.md is one of them, built with the lines that stand there.
 #
-# usage: installed_examples.sh BUILD_DIR SOURCE_DIR COMPILER [EXAMPLE...]
+# usage: installed_examples.sh PREFIX SOURCE_DIR COMPILER [EXAMPLE...]
+# PREFIX is where Ergon is installed.
 set -euo pipefail
 
-build_dir=$1
+prefix=$1
 source_dir=$2
 compiler=$3
 shift 3
@@ -23,15 +23,13 @@ quietly() {
   }
 }
 
-quietly cmake --install "$build_dir" --prefix "$work/prefix"
-
 # Installed headers include only installed headers, so a look at each one finds every leak.
 # But for await.h, which is for those who use Asio.
 if leaks=$(grep -rnE --exclude=await.h \
   '^\s*#\s*include <(asio|boost|cereal|ei|openssl|spdlog|CLI|toml\+\+)[/.>]' \
-  "$work/prefix/include/ergon"); then
+  "$prefix/include/ergon"); then
   echo "installed headers include libraries that users shall not need; such headers belong into a room:"
-  echo "${leaks//$work\/prefix\/include\//}"
+  echo "${leaks//"$prefix/include/"/}"
   exit 1
 fi
 
@@ -53,7 +51,7 @@ CMAKE
 sources=("${examples[@]/#/$source_dir/examples/}")
 sources=("${sources[@]/%/.cc}")
 quietly cmake -S "$work/project" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
-  -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$work/prefix" \
+  -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$prefix" \
   -DSOURCES="$(IFS=';' && echo "${sources[*]}")"
 quietly cmake --build "$work/build"
 
@@ -69,7 +67,7 @@ block cpp >"$work/readme/readme.cc"
 } >"$work/readme/CMakeLists.txt"
 quietly grep -q 'find_package(Ergon' "$work/readme/CMakeLists.txt"
 quietly cmake -S "$work/readme" -B "$work/readme/build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
-  -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$work/prefix"
+  -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$prefix"
 quietly cmake --build "$work/readme/build"
 
 failed=0

@@ -7,6 +7,8 @@
 #include <type_traits>
 #include <typeinfo>
 
+#include <ergon/core/foundations/language.h>
+
 namespace ergon::core {
 
 // Two values have the same type exactly when their descriptors have the same address.

@@ -39,9 +39,11 @@ function(ergon_add_layer layer)
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${layer})
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS "${root}" FILES ${headers})
-  install(TARGETS ${target} EXPORT ErgonTargets
-    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-    FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+  if(ERGON_INSTALL)
+    install(TARGETS ${target} EXPORT ErgonTargets
+      ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT dev
+      FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT dev)
+  endif()
 
   if(room_headers)  # not installed, but each must compile alone too
     add_library(${target}_rooms INTERFACE)

@@ -1,0 +1,44 @@
+# What Ergon is built on, and the Debian packages that contain it. Read by the top CMakeLists.txt and, by
+# find_package(Ergon), where Ergon is installed.
+#
+# Each of these adds to the list ergon_missing the Debian package of what it does not find, so that one message
+# can name them all, and to ergon_needed in any case. They are macros: what find_package sets is the caller's.
+
+# ergon_look_for(<Debian package> <arguments of find_package>...)
+macro(ergon_look_for debian_package name)
+  list(APPEND ergon_needed ${debian_package})
+  find_package(${name} ${ARGN} QUIET)
+  if(NOT ${name}_FOUND)
+    list(APPEND ergon_missing ${debian_package})
+  endif()
+endmacro()
+
+# ergon_look_for_header(<Debian package> <variable> <header>): the variable is the folder to include it from.
+macro(ergon_look_for_header debian_package variable header)
+  list(APPEND ergon_needed ${debian_package})
+  find_path(${variable} ${header})
+  mark_as_advanced(${variable})
+  if(NOT ${variable})
+    list(APPEND ergon_missing ${debian_package})
+  endif()
+endmacro()
+
+# What a program that uses Ergon is compiled or linked with.
+macro(ergon_look_for_libraries)
+  set(Boost_NO_WARN_NEW_VERSIONS ON)
+  ergon_look_for(libc6-dev Threads)
+  ergon_look_for(libboost-context-dev Boost 1.74 COMPONENTS context)
+  ergon_look_for(libexpected-dev tl-expected)
+  ergon_look_for(libfmt-dev fmt)
+  ergon_look_for(libspdlog-dev spdlog)
+endmacro()
+
+# ergon_name_missing(<variable>): the variable says what is missing, for people; it is empty if nothing is.
+macro(ergon_name_missing variable)
+  set(${variable} "")
+  if(ergon_missing)
+    list(REMOVE_DUPLICATES ergon_missing)
+    list(JOIN ergon_missing " " ${variable})
+    set(${variable} "Ergon needs what is missing here; on Debian, it comes with\n  apt-get install ${${variable}}\n")
+  endif()
+endmacro()

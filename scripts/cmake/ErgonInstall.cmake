@@ -1,0 +1,58 @@
+# What is installed besides the layers (ErgonLayer.cmake): what find_package and pkg-config read.
+include(CMakePackageConfigHelpers)
+set(ergon_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/Ergon")
+configure_package_config_file(
+  "${CMAKE_CURRENT_LIST_DIR}/ErgonConfig.cmake.in" "${PROJECT_BINARY_DIR}/ErgonConfig.cmake"
+  INSTALL_DESTINATION "${ergon_package_dir}")
+write_basic_package_version_file(
+  "${PROJECT_BINARY_DIR}/ErgonConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(TARGETS ergon EXPORT ErgonTargets)
+install(EXPORT ErgonTargets NAMESPACE ergon:: DESTINATION "${ergon_package_dir}" COMPONENT dev)
+install(FILES
+  "${PROJECT_BINARY_DIR}/ErgonConfig.cmake"
+  "${PROJECT_BINARY_DIR}/ErgonConfigVersion.cmake"
+  "${CMAKE_CURRENT_LIST_DIR}/ErgonDependencies.cmake"
+  DESTINATION "${ergon_package_dir}" COMPONENT dev)
+
+# pkg-config finds the prefix from where the file lies, wherever it was installed.
+set(ergon_pc_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+if(IS_ABSOLUTE "${ergon_pc_dir}")
+  set(ergon_pc_prefix "${CMAKE_INSTALL_PREFIX}")
+else()
+  file(RELATIVE_PATH ergon_pc_prefix "/prefix/${ergon_pc_dir}" /prefix)
+  string(REGEX REPLACE "/$" "" ergon_pc_prefix "\${pcfiledir}/${ergon_pc_prefix}")
+endif()
+foreach(kind IN ITEMS libdir includedir)
+  string(TOUPPER "CMAKE_INSTALL_${kind}" variable)
+  set(ergon_pc_${kind} "${${variable}}")
+  if(NOT IS_ABSOLUTE "${ergon_pc_${kind}}")
+    string(PREPEND ergon_pc_${kind} "\${prefix}/")
+  endif()
+endforeach()
+get_target_property(ergon_pc_definitions ergon_node INTERFACE_COMPILE_DEFINITIONS)
+list(TRANSFORM ergon_pc_definitions PREPEND -D)
+list(JOIN ergon_pc_definitions " " ergon_pc_definitions)
+set(ergon_pc_names ergon)
+if(TARGET ergon_testkit)
+  list(APPEND ergon_pc_names ergon-testkit)
+endif()
+foreach(name IN LISTS ergon_pc_names)
+  configure_file("${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in" "${PROJECT_BINARY_DIR}/${name}.pc" @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/${name}.pc" DESTINATION "${ergon_pc_dir}" COMPONENT dev)
+endforeach()
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT dev)
+
+# cpack --preset install: a package for Debian. Whoever contains Ergon has packages of his own.
+if(PROJECT_IS_TOP_LEVEL)
+  set(CPACK_GENERATOR DEB)
+  set(CPACK_PACKAGE_NAME libergon-dev)
+  set(CPACK_PACKAGE_CONTACT "The developers of Ergon")
+  set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+  set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+  set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
+  list(JOIN ergon_needed_by_users ", " CPACK_DEBIAN_PACKAGE_DEPENDS)
+  # For <ergon/node/await.h>, <ergon/node/command_line.h>, and the tests of a project that scripts/new makes.
+  set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libasio-dev, libcli11-dev, doctest-dev")
+  set(CPACK_VERBATIM_VARIABLES ON)
+  include(CPack)
+endif()
