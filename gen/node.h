@@ -5,6 +5,7 @@
 #include <exception>
 #include <functional>
 #include <future>
+#include <iosfwd>
 #include <memory>
 #include <optional>
 #include <string>
@@ -101,6 +102,22 @@ class Node : public Messenger {
   // Which processes are suspended in a Call, and whose answers they wait for. Looks at every process,
   // each at its own moment.
   [[nodiscard]] virtual std::vector<WaitEdge> WaitForGraph() const = 0;
+  // Writes what the node and each of its processes do now, for people: what is there when something
+  // hangs (node/DEBUGGING.md). First a line about the node, which says so when it has stopped, and one for
+  // each turn that the watchdog has found too long; then a line for each process, in the order of spawning:
+  //   PID, registered name or -, class of the behaviour; state (gen::ProcessState, and suspended)
+  //   QUEUED   messages of normal priority that wait, and the mailbox's bound if it has one
+  //   HIGH     messages of higher priorities that wait
+  //   HELD     stashed, or kept by the behaviour to be passed on
+  //   HANDLES  the type of the message that it handles, and for how long; when it is running but waits for
+  //            its turn, the one that it has handled last
+  //   WAITS FOR  whose answer, to a request of which type, and for how long
+  // Processes run on meanwhile: each line is a view of its own moment, and who ends is left out. The
+  // lines are written one by one with stream.write(), and the rest is left out when the stream fails. A
+  // million processes take seconds, 16 bytes each until it returns, and 700 bytes each for as long as the
+  // node lives: the part of a process that names and links need, made at the first look. In a child made
+  // by fork() one line says that there is no node. Handlers may call it, too.
+  virtual void Dump(std::ostream& stream) const = 0;
 
   // -- applications: see gen::ApplicationSpec --
 

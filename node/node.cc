@@ -158,6 +158,9 @@ gen::MessageBalance Node::MessageBalance() const { return runtime_->MessageBalan
 std::vector<gen::DroppedMessage> Node::LastDrops() const { return runtime_->LastDrops(); }
 
 std::vector<gen::WaitEdge> Node::WaitForGraph() const { return runtime_->WaitForGraph(); }
+
+void Node::Dump(std::ostream& stream) const { runtime_->Dump(stream); }
+
 gen::Result<void> Node::LoadApplication(const gen::ApplicationSpec& spec) {
   if (!runtime_->IsUsable()) [[unlikely]]
     return runtime_->WhyNotUsable();

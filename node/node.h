@@ -73,6 +73,7 @@ class Node final : public gen::Node {
   [[nodiscard]] gen::MessageBalance MessageBalance() const override;
   [[nodiscard]] std::vector<gen::DroppedMessage> LastDrops() const override;
   [[nodiscard]] std::vector<gen::WaitEdge> WaitForGraph() const override;
+  void Dump(std::ostream& stream) const override;
   gen::Result<void> LoadApplication(const gen::ApplicationSpec& spec) override;
   gen::Result<void> UnloadApplication(gen::Atom name) override;
   gen::Result<void> StartApplication(gen::Atom name) override;

@@ -1,25 +1,14 @@
 #include <ergon/core/foundations/demangle.h>
 #include <ergon/node/diagnosis/descriptions.h>
 
-#include <algorithm>
 #include <mutex>
 
 #include <fmt/core.h>
 
+#include <ergon/node/diagnosis/for_people.h>
+
 namespace ergon::node {
 namespace {
-
-// For people: as in "4.9 s" or "120 ms".
-std::string ForPeople(std::int64_t nanoseconds) {
-  const std::int64_t milliseconds = std::max<std::int64_t>(nanoseconds, 0) / 1'000'000;
-  if (milliseconds < 1000) return fmt::format("{} ms", milliseconds);
-  return fmt::format("{}.{} s", milliseconds / 1000, milliseconds / 100 % 10);
-}
-
-// ns. The coarse clock that `since` is read from never runs ahead.
-std::int64_t HandlingTime(std::uint32_t since, std::int64_t now) {
-  return std::int64_t{Activity::Milliseconds(now) - since} * 1'000'000;
-}
 
 std::string NameOf(const core::TypeDescriptor* type) {
   return type == nullptr ? std::string("a signal") : type->Name();

@@ -16,14 +16,14 @@ namespace {
 constexpr std::int64_t kLooks = 8;  // within the time that a turn may take
 constexpr std::int64_t kMaxPeriod = 250'000'000;
 
+}  // namespace
+
 std::string Describe(const gen::BusyProcess& busy) {
   return fmt::format("{}{}{} {} has been in a handler{}{} for {:.3f} s", busy.pid,
                      busy.name.empty() ? "" : " ", busy.name, busy.behavior,
                      busy.message.empty() ? "" : " of ", busy.message,
                      std::chrono::duration<double>(busy.running_for).count());
 }
-
-}  // namespace
 
 Watchdog::Watchdog(const Addresses& addresses, const Inspection& inspection, gen::LogSink& log,
                    core::Dispatcher& dispatcher, std::chrono::nanoseconds after)

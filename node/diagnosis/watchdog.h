@@ -17,6 +17,9 @@
 
 namespace ergon::node {
 
+// As in "<demo@localhost.12.1> accounts Account has been in a handler of Audit for 2.104 s".
+[[nodiscard]] std::string Describe(const gen::BusyProcess& busy);
+
 // A thread that compares what each worker runs now with what it ran a moment ago. The workers do
 // nothing for it but to count their turns. It looks only while a worker is awake: afterwards it sleeps
 // until the dispatcher calls it.

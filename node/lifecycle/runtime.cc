@@ -1,6 +1,7 @@
 #include <ergon/node/lifecycle/runtime.h>
 
 #include <exception>
+#include <ostream>
 #include <random>
 #include <utility>
 
@@ -125,6 +126,7 @@ Runtime::Runtime(gen::Atom name, gen::NodeOptions options, std::shared_ptr<core:
       periodic_sends_({addresses_, delivery_, totals_, ticks_, *timers_, *clock_, log_}),
       wait_graph_(addresses_, delivery_, withdrawn_, *clock_),
       inspection_({addresses_, drops_, totals_, *clock_, options_.log_level}),
+      dump_(addresses_, *clock_),
       environment_(options_.environment),
       inheritance_(addresses_, environment_),
       dispatcher_(std::move(dispatcher)),
@@ -302,6 +304,14 @@ std::vector<gen::DroppedMessage> Runtime::LastDrops() const {
 }
 
 std::vector<gen::WaitEdge> Runtime::WaitForGraph() const { return wait_graph_.Edges(); }
+
+void Runtime::Dump(std::ostream& stream) const {
+  if (IsForked()) {
+    stream << fmt::format("{}: {}\n", Name(), WhyNotUsable().ToString());
+  } else {
+    dump_.Write(stream, Info());
+  }
+}
 
 gen::NodeInfo Runtime::Info() const {
   gen::NodeInfo info;

@@ -24,6 +24,7 @@
 #include <ergon/node/delivery/ticks.h>
 #include <ergon/node/delivery/withdrawn_requests.h>
 #include <ergon/node/diagnosis/descriptions.h>
+#include <ergon/node/diagnosis/dump.h>
 #include <ergon/node/diagnosis/inspection.h>
 #include <ergon/node/diagnosis/node_log.h>
 #include <ergon/node/diagnosis/wait_graph.h>
@@ -96,6 +97,7 @@ class Runtime final : public gen::Node {
   [[nodiscard]] gen::MessageBalance MessageBalance() const override;
   [[nodiscard]] std::vector<gen::DroppedMessage> LastDrops() const override;
   [[nodiscard]] std::vector<gen::WaitEdge> WaitForGraph() const override;
+  void Dump(std::ostream& stream) const override;
   gen::Result<void> LoadApplication(const gen::ApplicationSpec& spec) override;
   gen::Result<void> UnloadApplication(gen::Atom name) override;
   gen::Result<void> StartApplication(gen::Atom name) override;
@@ -164,6 +166,7 @@ class Runtime final : public gen::Node {
   PeriodicSends periodic_sends_;
   WaitGraph wait_graph_;
   Inspection inspection_;
+  node::Dump dump_;
   NodeEnvironment environment_;
   Inheritance inheritance_;
   std::shared_ptr<core::Dispatcher> dispatcher_;  // its threads use the rooms

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <thread>
 
@@ -70,6 +71,10 @@ int FirstNotTold(Node& node, gen::PID pid) {
   check(node.DisableCronJob("name"));
   check(node.CronJobInfo("name"));
   check(node.WaitForSignal());
+  std::ostringstream dump;
+  node.Dump(dump);
+  ++number;
+  if (dump.str().find("fork") == std::string::npos && first == 0) first = number;
   node.Stop();
   node.StopForce();
   node.Wait();

@@ -1,0 +1,175 @@
+#include <ergon/node/diagnosis/dump.h>
+
+#include <algorithm>
+#include <mutex>
+#include <ostream>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <ergon/gen/process_info.h>
+#include <ergon/node/diagnosis/for_people.h>
+#include <ergon/node/diagnosis/watchdog.h>
+
+namespace ergon::node {
+namespace {
+
+constexpr std::array<std::string_view, 9> kHeads = {
+    "PID", "NAME", "BEHAVIOUR", "STATE", "QUEUED", "HIGH", "HELD", "HANDLES", "WAITS FOR"};
+// So many rows are looked at before they are written, so that their columns have a common width.
+constexpr std::size_t kBlock = 256;
+// Wider ones push the rest of their line.
+constexpr std::size_t kWidest = 48;
+
+void WriteLine(std::ostream& stream, std::string line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  line += '\n';
+  stream.write(line.data(), static_cast<std::streamsize>(line.size()));
+}
+
+// Columns that grow with what is written in them.
+class Columns {
+ public:
+  template <class Row>
+  void Fit(const Row& row) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      widths_[i] = std::clamp(row[i].size(), widths_[i], kWidest);
+    }
+  }
+  template <class Row>
+  [[nodiscard]] std::string Line(const Row& row) const {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      fmt::format_to(std::back_inserter(line), "{:<{}}  ", row[i], widths_[i]);
+    }
+    return line;
+  }
+
+ private:
+  std::array<std::size_t, kHeads.size()> widths_{};
+};
+
+std::string HeadLine(const gen::NodeInfo& node, bool has_stopped) {
+  const std::uint64_t dropped = node.dropped_terminated + node.dropped_unknown +
+                                node.dropped_mailbox_full + node.dropped_expired;
+  return fmt::format(
+      "{} {}; processes: {} (spawned {}, ended {}, failed {}); {}: workers {}, turns {}; timers "
+      "{}; "
+      "dropped: {} (receiver ended {}, unknown {}, mailbox full {}, expired {})",
+      node.name, has_stopped ? "has stopped" : "has run for " + ForPeople(node.uptime.count()),
+      node.processes, node.processes_spawned, node.processes_ended, node.processes_failed,
+      node.dispatcher, node.workers, node.turns, node.timers, dropped, node.dropped_terminated,
+      node.dropped_unknown, node.dropped_mailbox_full, node.dropped_expired);
+}
+
+}  // namespace
+
+void Dump::Write(std::ostream& stream, const gen::NodeInfo& node) const {
+  WriteLine(stream, HeadLine(node, addresses_.IsStopped()));
+  for (const gen::BusyProcess& busy : node.busy) WriteLine(stream, "busy: " + node::Describe(busy));
+  const std::vector<std::uint64_t> ids = InOrder();
+  Columns columns;
+  columns.Fit(kHeads);
+  std::vector<Row> rows;
+  bool is_first = true;
+  for (auto id = ids.begin(); id != ids.end() && stream.good();) {
+    rows.clear();
+    for (; id != ids.end() && rows.size() < kBlock; ++id) {
+      auto row = RowOf(addresses_.PidOf(*id));
+      if (!row) continue;
+      columns.Fit(*row);
+      rows.push_back(std::move(*row));
+    }
+    if (std::exchange(is_first, false) && !rows.empty()) WriteLine(stream, columns.Line(kHeads));
+    for (const Row& row : rows) WriteLine(stream, columns.Line(row));
+  }
+}
+
+std::vector<std::uint64_t> Dump::InOrder() const {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> found;
+  addresses_.table().ForEach([&](const ProcessSlot& process) {
+    const std::uint64_t id = process.Id();  // first: it changes when the process ends
+    if (!process.mailbox().IsClosed()) found.emplace_back(process.sequence(), id);
+  });
+  std::ranges::sort(found);
+  std::vector<std::uint64_t> ids(found.size());
+  std::ranges::transform(found, ids.begin(), [](const auto& pair) { return pair.second; });
+  return ids;
+}
+
+std::optional<Dump::Guarded> Dump::Look(gen::PID pid) const {
+  const ProcessSlot* process = addresses_.Find(pid);
+  if (process == nullptr) return std::nullopt;
+  ProcessCold& cold = process->Cold();
+  std::lock_guard lock(cold.lock);
+  if (!process->IsStill(pid)) return std::nullopt;
+  return Guarded{
+      .name = cold.name,
+      .behavior = process->behavior().BehaviorName(),
+      .bound = cold.mailbox.bound() != 0 ? cold.mailbox.bound() : process->mailbox().capacity()};
+}
+
+std::optional<Dump::Row> Dump::RowOf(gen::PID pid) const {
+  auto guarded = Look(pid);
+  if (!guarded) return std::nullopt;
+  // Slots stay; a process that begins here just now is another one's successor, and looked for below.
+  const ProcessSlot& process = *addresses_.FindSlot(pid);
+  const gen::ProcessState state = process.activity().state();
+  const std::uint64_t queued = process.MainMessagesApprox();
+  Row row = {pid.ToString(),
+             guarded->name.empty() ? "-" : guarded->name.ToString(),  // columns stay countable
+             std::move(guarded->behavior),
+             fmt::format("{}{}", ToString(state), process.IsHeld() ? ", suspended" : ""),
+             guarded->bound == 0 ? fmt::format("{}", queued)
+                                 : fmt::format("{}/{}", queued, guarded->bound),
+             fmt::format("{}", process.ExpressQueuedApprox()),
+             fmt::format("{}", process.AsideApprox()),
+             Handled(process),
+             WaitedFor(process)};
+  if (!process.HasProcess(pid)) return std::nullopt;
+  return row;
+}
+
+std::string Dump::Handled(const ProcessSlot& process) const {
+  const Activity& activity = process.activity();
+  switch (activity.state()) {
+    case gen::ProcessState::kStarting:
+      return "Init";
+    case gen::ProcessState::kIdle:
+      return "";
+    case gen::ProcessState::kTerminating:
+      return "Terminate";
+    case gen::ProcessState::kRunning:
+    case gen::ProcessState::kWaiting:
+      break;
+  }
+  const core::TypeDescriptor* const type = activity.type();
+  if (type == nullptr) return "Init or a signal";  // which notes no time
+  const std::uint32_t since = activity.since();    // before the clock
+  return fmt::format("{} for {}", type->Name(), ForPeople(HandlingTime(since, clock_.Now())));
+}
+
+std::string Dump::WaitedFor(const ProcessSlot& process) const {
+  // Its Init runs inside of this one's turn.
+  const std::uint64_t child = process.end_requests().starting_child();
+  if (child != 0) return Describe(addresses_.PidOf(child)) + ": its Init";
+  if (process.activity().state() != gen::ProcessState::kWaiting) return "";
+  const CallEdge::View edge = process.Waited();
+  if (edge.id == 0) return "sleeps, or waits for no process";
+  constexpr std::string_view kStages[] = {", being sent", "", ", handled without an answer so far",
+                                          ", put aside or passed on there"};
+  return fmt::format("{}: {} for {}{}", Describe(addresses_.PidOf(edge.to)),
+                     edge.type == nullptr ? "a signal" : edge.type->Name(),
+                     ForPeople(clock_.Now() - edge.since),
+                     kStages[static_cast<std::size_t>(edge.stage)]);
+}
+
+std::string Dump::Describe(gen::PID pid) const {
+  const auto guarded = Look(pid);
+  if (!guarded) return pid.ToString() + " (has ended)";
+  return guarded->name.empty() ? fmt::format("{} {}", pid, guarded->behavior)
+                               : fmt::format("{} {} {}", pid, guarded->name, guarded->behavior);
+}
+
+}  // namespace ergon::node

@@ -1,0 +1,52 @@
+// What everybody does now, as text for people.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ergon/core/clock.h>
+#include <ergon/gen/atom.h>
+#include <ergon/gen/node_info.h>
+#include <ergon/gen/pid.h>
+#include <ergon/node/delivery/addresses.h>
+#include <ergon/node/slots/slot.h>
+
+namespace ergon::node {
+
+// Any thread. What is written is told at gen::Node::Dump.
+class Dump {
+ public:
+  Dump(const Addresses& addresses, const core::Clock& clock)
+      : addresses_(addresses), clock_(clock) {}
+
+  void Write(std::ostream& stream, const gen::NodeInfo& node) const;
+
+ private:
+  // A process's fields, as text.
+  using Row = std::array<std::string, 9>;
+  // What the lock of a process's cold part guards.
+  struct Guarded {
+    gen::Atom name;
+    std::string behavior;
+    std::size_t bound = 0;  // of its mailbox; 0: none
+  };
+
+  // The ids of all processes, in the order of spawning.
+  [[nodiscard]] std::vector<std::uint64_t> InOrder() const;
+  // None: it has ended.
+  [[nodiscard]] std::optional<Guarded> Look(gen::PID pid) const;
+  [[nodiscard]] std::optional<Row> RowOf(gen::PID pid) const;
+  [[nodiscard]] std::string Handled(const ProcessSlot& process) const;
+  [[nodiscard]] std::string WaitedFor(const ProcessSlot& process) const;
+  // A process that another one's row speaks of.
+  [[nodiscard]] std::string Describe(gen::PID pid) const;
+
+  const Addresses& addresses_;
+  const core::Clock& clock_;
+};
+
+}  // namespace ergon::node

@@ -1,0 +1,15 @@
+// Times as people read them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace ergon::node {
+
+// As in "4.9 s" or "120 ms"; less than nothing is "0 ms".
+[[nodiscard]] std::string ForPeople(std::int64_t nanoseconds);
+// How long a process has been handling something, in ns: `since` is Activity::since, and `now` a time of
+// the node's clock that was read after it.
+[[nodiscard]] std::int64_t HandlingTime(std::uint32_t since, std::int64_t now);
+
+}  // namespace ergon::node

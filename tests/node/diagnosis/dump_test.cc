@@ -1,0 +1,257 @@
+// What a node writes about its processes when somebody wants to know why it hangs.
+#include <algorithm>
+#include <atomic>
+#include <ostream>
+#include <regex>
+#include <sstream>
+#include <streambuf>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <kit/gate.h>
+#include <kit/threads.h>
+#include <node/subject.h>
+
+namespace ergon::node {
+namespace {
+
+struct Dig {};
+
+std::vector<std::string> DumpOf(const gen::Node& node) {
+  std::stringstream stream;
+  node.Dump(stream);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+// The line that begins with a PID, or nothing.
+std::string LineOf(const std::vector<std::string>& lines, gen::PID pid) {
+  const auto found = std::ranges::find_if(
+      lines, [&](const std::string& line) { return line.starts_with(pid.ToString() + " "); });
+  return found == lines.end() ? std::string() : *found;
+}
+
+void CheckMatches(const std::string& line, const std::string& pattern) {
+  CAPTURE(line);
+  CAPTURE(pattern);
+  CHECK(std::regex_search(line, std::regex(pattern)));
+}
+
+TEST_CASE("dump: a head about the node, and a line for each process in the order of spawning") {
+  TestNode t({.workers = 2});
+  const gen::PID first = t.Spawn();
+  const gen::PID second = t.node.SpawnRegister("second_one", Make({})).value();
+  REQUIRE(kit::Eventually([&] {
+    return t.node.ProcessInfo(second)->state == gen::ProcessState::kIdle &&
+           t.node.ProcessInfo(first)->state == gen::ProcessState::kIdle;
+  }));
+  CHECK(t.node.Kill(t.Spawn()));
+  REQUIRE(t.EventuallyProcesses(2));
+  const auto lines = DumpOf(t.node);
+  REQUIRE(lines.size() == 4);
+  CheckMatches(
+      lines[0],
+      "^test@localhost has run for [0-9.]+ m?s; processes: 2 \\(spawned 3, ended 1, failed 1\\); "
+      "work-stealing: workers 2, turns [0-9]+; timers 0; dropped: 0 ");
+  CheckMatches(lines[1], "^PID +NAME +BEHAVIOUR +STATE +QUEUED +HIGH +HELD +HANDLES +WAITS FOR$");
+  CheckMatches(lines[2], "^" + first.ToString() + " +- +ergon::node::Subject +idle +0 +0 +0$");
+  CheckMatches(lines[3],
+               "^" + second.ToString() + " +second_one +ergon::node::Subject +idle +0 +0 +0$");
+  // Columns stand below their heads.
+  CHECK(lines[3].find("second_one") == lines[1].find("NAME"));
+  CHECK(lines[2].find("ergon::node") == lines[1].find("BEHAVIOUR"));
+}
+
+TEST_CASE("dump: the order is that of spawning, though a later process has an earlier slot") {
+  const auto slot = [](gen::PID pid) { return static_cast<std::uint32_t>(pid.id); };
+  TestNode t({.workers = 2});
+  const gen::PID first = t.Spawn();
+  const gen::PID older = t.Spawn();
+  CHECK(t.node.Kill(first));
+  CHECK(t.Ended(first));
+  gen::PID younger = t.Spawn();
+  for (int i = 0; slot(younger) > slot(older) && i < 2000; ++i) {
+    CHECK(t.node.Kill(younger));
+    CHECK(t.Ended(younger));
+    younger = t.Spawn();
+  }
+  REQUIRE(slot(younger) < slot(older));
+  REQUIRE(t.EventuallyProcesses(2));
+  const auto lines = DumpOf(t.node);
+  REQUIRE(lines.size() == 4);
+  CHECK(lines[2].starts_with(older.ToString() + " "));
+  CHECK(lines[3].starts_with(younger.ToString() + " "));
+}
+
+TEST_CASE(
+    "dump: a suspended Call names its callee, the request's type, and what it handles itself") {
+  kit::ThreadGate gate;
+  TestNode t({.workers = 2});
+  const gen::PID callee =
+      t.Spawn({.call = [enter = gate.Holder()](Subject&, gen::PID, gen::Ref, gen::Message&) {
+        enter();
+        return gen::Reply(1);
+      }});
+  CHECK(t.node.RegisterName("quarry", callee));
+  const gen::PID caller = t.Spawn({.message = [&](Subject& self, gen::PID, gen::Message&) {
+    CHECK(self.Call<int>("quarry", Dig{}, {.timeout = gen::kInfinite}));
+    return gen::Continue();
+  }});
+  CHECK(t.node.Send(caller, Ask{}));
+  REQUIRE(t.EventuallyWaiting(caller));
+  REQUIRE(kit::Eventually(
+      [&] { return LineOf(DumpOf(t.node), callee).find("Dig for ") != std::string::npos; }));
+  const auto lines = DumpOf(t.node);
+  CheckMatches(LineOf(lines, caller), " waiting +0 +0 +0 +ergon::node::Ask for [0-9.]+ m?s +" +
+                                          callee.ToString() +
+                                          " quarry ergon::node::Subject: .*Dig for [0-9.]+ m?s$");
+  CheckMatches(LineOf(lines, callee), " quarry .* running +0 +0 +0 +.*Dig for [0-9.]+ m?s$");
+  gate.Open();
+}
+
+TEST_CASE("dump: waits of other kinds") {
+  TestNode t({.workers = 2});
+  const gen::PID sleeper = t.Spawn();
+  t.Begin(sleeper, [](Subject& self) { (void)self.Sleep(gen::kInfinite); });
+  std::atomic<std::uint64_t> child{0};
+  const gen::PID parent = t.Spawn();
+  t.Begin(parent, [&](Subject& self) {
+    (void)self.Spawn(Make({.init =
+                               [&](Subject& born, const gen::Args&) {
+                                 child = born.Self().id;
+                                 (void)born.Sleep(gen::kInfinite);
+                                 return gen::Continue();
+                               }}),
+                     {.init_timeout = gen::kInfinite});
+  });
+  // Keeps no answer, and gives none.
+  const gen::PID silent =
+      t.Spawn({.call = [](Subject&, gen::PID, gen::Ref, gen::Message&) -> gen::CallResult {
+        return gen::NoReply();
+      }});
+  const gen::PID caller = t.Spawn();
+  t.Begin(caller, [&](Subject& self) {
+    CHECK(!self.Call<int>(silent, Dig{}, {.timeout = gen::kInfinite}));
+  });
+  REQUIRE(t.EventuallyWaiting(sleeper));
+  REQUIRE(t.EventuallyWaiting(caller));
+  REQUIRE(kit::Eventually([&] {
+    return LineOf(DumpOf(t.node), caller).find("without an answer so far") != std::string::npos;
+  }));
+  REQUIRE(kit::Eventually([&] { return child != 0; }));
+  REQUIRE(t.EventuallyWaiting({child, t.node.Name(), parent.creation}));
+  const auto lines = DumpOf(t.node);
+  CheckMatches(LineOf(lines, sleeper), " waiting .* sleeps, or waits for no process$");
+  const gen::PID born{child, t.node.Name(), parent.creation};
+  CheckMatches(LineOf(lines, parent), " " + born.ToString() + " ergon::node::Subject: its Init$");
+  CheckMatches(LineOf(lines, born),
+               " waiting .* Init or a signal +sleeps, or waits for no process$");
+  for (const gen::PID pid : {sleeper, caller, parent}) CHECK(t.node.Kill(pid));
+  for (const gen::PID pid : {sleeper, caller, parent}) CHECK(t.Ended(pid));
+}
+
+TEST_CASE("dump: what waits in a mailbox, its bound, what is stashed, and who is suspended") {
+  TestNode t({.workers = 2});
+  const gen::PID full = t.Spawn({}, {.mailbox_size = 3});
+  const gen::PID stashing = t.Spawn({.message =
+                                         [](Subject& self, gen::PID, gen::Message& message) {
+                                           CHECK(self.Stash(message));
+                                           return gen::Continue();
+                                         }},
+                                    {.stash_size = 10});
+  CHECK(t.node.Suspend(full, kit::kDeadline));
+  for (int i = 0; i < 3; ++i) CHECK(t.node.Send(full, i));
+  CHECK(t.node.Send(full, 4).error() == gen::ErrProcessMailboxFull);
+  for (int i = 0; i < 2; ++i) CHECK(t.node.Send(stashing, i));
+  REQUIRE(kit::Eventually([&] { return t.node.ProcessInfo(stashing)->messages_held == 2; }));
+  const auto lines = DumpOf(t.node);
+  CheckMatches(LineOf(lines, full), " idle, suspended +3/3 +0 +0$");
+  CheckMatches(LineOf(lines, stashing), " 0 +0 +2\\b");
+  CHECK(t.node.Resume(full, kit::kDeadline));
+}
+
+TEST_CASE("dump: turns that the watchdog has found too long") {
+  kit::ThreadGate gate;
+  TestNode t({.workers = 2, .watchdog_after = 20ms});
+  const gen::PID slow =
+      t.Spawn({.message = [enter = gate.Holder()](Subject&, gen::PID, gen::Message&) {
+        enter();
+        return gen::Continue();
+      }});
+  CHECK(t.node.Send(slow, Dig{}));
+  CHECK(kit::Eventually([&] {
+    const auto lines = DumpOf(t.node);
+    return std::ranges::any_of(lines, [&](const std::string& line) {
+      return line.starts_with("busy: " + slow.ToString() +
+                              " ergon::node::Subject has been in a handler");
+    });
+  }));
+  gate.Open();
+}
+
+TEST_CASE("dump: a node that has stopped says so") {
+  TestNode t({.workers = 2});
+  t.Spawn();
+  t.node.Stop();
+  const auto lines = DumpOf(t.node);
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0].starts_with("test@localhost has stopped; processes: 0 (spawned 1, ended 1, "));
+}
+
+TEST_CASE("dump: from handlers and threads, while processes come and go") {
+  const int rounds = kit::Scaled(200);
+  TestNode t({.workers = 2});
+  std::atomic<bool> done{false};
+  const gen::PID lasting = t.node.SpawnRegister("lasting", Make({})).value();
+  kit::Threads threads;
+  threads.Start([&] {
+    for (int i = 0; i < rounds; ++i) {
+      const gen::PID a = t.Spawn();
+      const gen::PID b = t.Spawn();
+      t.Begin(a, [b](Subject& self) { (void)self.Call<bool>(b, Do{[](Subject&) {}}, kPatient); });
+      CHECK(t.Run(b, [](Subject& self) { (void)self.RegisterName("passing"); }));
+      CHECK(t.node.StopProcess(a, kit::kDeadline));
+      CHECK(t.node.StopProcess(b, kit::kDeadline));
+    }
+    done = true;
+  });
+  const gen::PID dumper = t.Spawn();
+  while (!done) {
+    const auto lines = DumpOf(t.node);
+    CHECK(LineOf(lines, lasting).find(" lasting ") != std::string::npos);
+    CHECK(
+        t.Run(dumper, [&](Subject& self) { CHECK(!LineOf(DumpOf(self.Node()), dumper).empty()); }));
+  }
+  threads.Join();
+}
+
+// Fails after some bytes.
+class ShortBuffer : public std::streambuf {
+ public:
+  int lines = 0;
+
+ private:
+  std::streamsize xsputn(const char*, std::streamsize count) override {
+    return ++lines > 100 ? 0 : count;
+  }
+};
+
+TEST_CASE("dump: many processes are written line by line, and not to a stream that has failed") {
+  TestNode t({.workers = 2});
+  std::vector<gen::PID> pids;
+  for (int i = 0; i < 1000; ++i) pids.push_back(t.Spawn());
+  const auto lines = DumpOf(t.node);
+  REQUIRE(lines.size() == 1002);
+  for (std::size_t i = 0; i < pids.size(); ++i)
+    CHECK(lines[i + 2].starts_with(pids[i].ToString() + " "));
+  ShortBuffer buffer;
+  std::ostream stream(&buffer);
+  t.node.Dump(stream);
+  CHECK(stream.bad());
+  CHECK(buffer.lines == 101);
+}
+
+}  // namespace
+}  // namespace ergon::node
