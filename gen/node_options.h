@@ -77,6 +77,12 @@ struct NodeOptions {
 
   // So many of the last dropped messages can be looked at, 0..4096; see Node::LastDrops.
   int drops_remembered = 64;
+  // On SIGQUIT (Ctrl-\, or kill -QUIT) the node writes its Dump to standard error and goes on, instead of
+  // the end of the program: to look at one that hangs. Each node that is asked to writes, one after the
+  // other. It is written by the thread of the timers, which wait meanwhile. When the last such node has
+  // stopped, the signal ends the program again. Not with a `clock` of the caller's own. A node that cannot
+  // catch the signal does not start.
+  bool dump_on_sigquit = false;
   // What all processes inherit; see Process::Env.
   Environment environment = {};
 

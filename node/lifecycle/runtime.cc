@@ -1,7 +1,9 @@
 #include <ergon/node/lifecycle/runtime.h>
 
+#include <csignal>
 #include <exception>
-#include <ostream>
+#include <iostream>
+#include <mutex>
 #include <random>
 #include <utility>
 
@@ -62,6 +64,15 @@ gen::Result<std::unique_ptr<Runtime>> Runtime::Start(gen::Atom name,
     what = "thread for timers and signals";
     if (options.clock == nullptr) runtime->io_ = std::make_unique<IoThread>(*runtime->timers_);
     runtime->shutdown_.SetThreads(runtime->io_.get(), runtime->watchdog_.get());
+    if (options.dump_on_sigquit) {
+      auto listens = runtime->io_->StartSignals({SIGQUIT}, [&node = *runtime](int) {
+        // Of several nodes one after the other.
+        static std::mutex one_at_a_time;
+        std::lock_guard lock(one_at_a_time);
+        node.Dump(std::cerr);
+      });
+      if (!listens) return std::move(listens.error());
+    }
   } catch (const std::exception& error) {
     return gen::Error(gen::ErrorCode::kInternal,
                       fmt::format("the node's {} cannot be started: {}", what, error.what()));

@@ -153,7 +153,7 @@ gen::Result<void> Shutdown::WaitForSignal() {
   if (io_ == nullptr) {
     return gen::Error(gen::ErrorCode::kNotAllowed, "a node with a clock of its own has no signals");
   }
-  auto listens = io_->StartSignals([this](int signal) { Signalled(signal); });
+  auto listens = io_->StartSignals({SIGINT, SIGTERM}, [this](int signal) { Signalled(signal); });
   // Stopped: too late for signals.
   if (!listens && listens.error() != gen::ErrNodeTerminated) return listens;
   if (listens) signalled_.Wait();

@@ -122,6 +122,9 @@ gen::Result<void> CheckOptions(const gen::NodeOptions& options) {
   if (options.timers != nullptr && options.clock == nullptr) {
     return Incorrect("timers: given without the clock they belong to");
   }
+  if (options.dump_on_sigquit && options.clock != nullptr) {
+    return Incorrect("dump_on_sigquit: true, but a node with a clock of its own has no signals");
+  }
   if (options.drops_remembered < 0 || options.drops_remembered > DropMemory::kMost) {
     return Incorrect(fmt::format("drops_remembered: {} is outside 0..{}", options.drops_remembered,
                                  DropMemory::kMost));

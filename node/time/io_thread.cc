@@ -1,12 +1,15 @@
 #include <ergon/node/time/io_thread.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <exception>
 #include <future>
+#include <list>
 #include <mutex>
-#include <optional>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 #include <pthread.h>
@@ -47,20 +50,29 @@ struct IoThread::Impl {
     });
   }
 
-  void AwaitSignal() {
-    signals->async_wait([this](const asio::error_code& error, int signal) {
-      if (error) return;
-      on_signal(signal);
-      AwaitSignal();
-    });
-  }
+  // Those that one function gets.
+  struct Signals {
+    Signals(asio::io_context& context, std::vector<int> numbers, std::function<void(int)> function)
+        : which(std::move(numbers)), set(context), on_signal(std::move(function)) {
+      for (const int signal : which) set.add(signal);
+    }
+    void Await() {
+      set.async_wait([this](const asio::error_code& error, int signal) {
+        if (error) return;
+        on_signal(signal);
+        Await();
+      });
+    }
+    const std::vector<int> which;
+    asio::signal_set set;
+    std::function<void(int)> on_signal;
+  };
 
   core::TimerQueue& timers;
   asio::io_context context{1};
   asio::executor_work_guard<asio::io_context::executor_type> work;
   asio::steady_timer deadline;
-  std::optional<asio::signal_set> signals;
-  std::function<void(int)> on_signal;
+  std::list<Signals> signals;
   std::mutex lifecycle;  // StartSignals and Stop
   std::thread thread;
 };
@@ -73,23 +85,31 @@ IoThread::IoThread(core::TimerQueue& timers) : impl_(std::make_unique<Impl>(time
 
 IoThread::~IoThread() { Stop(); }
 
-gen::Result<void> IoThread::StartSignals(std::function<void(int)> on_signal) {
+gen::Result<void> IoThread::StartSignals(std::vector<int> which,
+                                         std::function<void(int)> on_signal) {
   std::lock_guard lock(impl_->lifecycle);
   if (!impl_->thread.joinable()) return gen::ErrNodeTerminated;
   // On the thread, so that handlers never see a half-made set; waited for, so that a signal right
   // after this call is caught.
   std::promise<gen::Result<void>> ready;
   asio::post(impl_->context, [&, this] {
+    const auto known = std::ranges::find(impl_->signals, which, &Impl::Signals::which);
+    if (known != impl_->signals.end()) {
+      known->on_signal = std::move(on_signal);
+      ready.set_value({});
+      return;
+    }
+    std::list<Impl::Signals> added;
     try {
       // Opens a pipe, the first one of the program.
-      impl_->signals.emplace(impl_->context, SIGINT, SIGTERM);
+      added.emplace_back(impl_->context, which, std::move(on_signal));
     } catch (const std::exception& error) {
       ready.set_value(gen::Error(gen::ErrorCode::kInternal,
                                  fmt::format("signals cannot be caught: {}", error.what())));
       return;
     }
-    impl_->on_signal = std::move(on_signal);
-    impl_->AwaitSignal();
+    added.back().Await();
+    impl_->signals.splice(impl_->signals.end(), added);
     ready.set_value({});
   });
   return ready.get_future().get();
@@ -102,7 +122,7 @@ void IoThread::Stop() {
   if (!impl_->thread.joinable()) return;
   impl_->context.stop();
   impl_->thread.join();
-  impl_->signals.reset();  // nobody listens: they end the program again
+  impl_->signals.clear();  // nobody listens: they end the program again
 }
 
 }  // namespace ergon::node

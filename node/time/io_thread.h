@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include <ergon/core/time/timer_queue.h>
 #include <ergon/gen/result.h>
@@ -24,10 +25,10 @@ class IoThread {
   IoThread(const IoThread&) = delete;
   IoThread& operator=(const IoThread&) = delete;
 
-  // Calls `on_signal` on the thread for each SIGINT and SIGTERM from now on, until Stop. Any thread.
-  // kNodeTerminated: the thread has been stopped; kInternal: signals cannot be caught, the text says
-  // why.
-  gen::Result<void> StartSignals(std::function<void(int signal)> on_signal);
+  // Calls `on_signal` on the thread for each of these signals from now on, until Stop. Again for the
+  // same ones: with another function. Any thread. kNodeTerminated: the thread has been stopped; kInternal:
+  // signals cannot be caught, the text says why.
+  gen::Result<void> StartSignals(std::vector<int> which, std::function<void(int signal)> on_signal);
 
   // What the thread runs.
   [[nodiscard]] asio::io_context& context();

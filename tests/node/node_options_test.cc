@@ -30,6 +30,8 @@ TEST_CASE("node options: each bad one is named with its value") {
       {{.handler_stack_bytes = std::size_t{2} << 30}, "handler_stack_bytes: 2147483648"},
       {{.drops_remembered = -1}, "drops_remembered: -1"},
       {{.drops_remembered = 4097}, "drops_remembered: 4097"},
+      {{.dump_on_sigquit = true, .clock = std::make_shared<core::SteadyClock>()},
+       "dump_on_sigquit: true"},
       {{.shutdown_timeout = -1ns}, "shutdown_timeout: -1"},
       {{.search_time = -1ns}, "search_time: -1"},
       {{.stealing = {.aggressive = {.attempts = -1}}}, "stealing.aggressive.attempts: -1"},

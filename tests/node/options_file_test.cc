@@ -31,6 +31,7 @@ search_time = 0
 blocking_threads = 3
 watchdog_after = "2s"
 measure_running_time = true
+dump_on_sigquit = true
 log_level = "warning"
 shutdown_timeout = "infinite"
 creation = 4000000000
@@ -53,6 +54,7 @@ pause = "10ms"
   CHECK(options.blocking_threads == 3);
   CHECK(options.watchdog_after == 2s);
   CHECK(options.measure_running_time);
+  CHECK(options.dump_on_sigquit);
   CHECK(options.log_level == gen::LogLevel::kWarning);
   CHECK(options.shutdown_timeout == gen::kInfinite);
   CHECK(options.creation == 4'000'000'000);

@@ -1,6 +1,8 @@
 // What a node writes about its processes when somebody wants to know why it hangs.
 #include <algorithm>
 #include <atomic>
+#include <csignal>
+#include <cstdio>
 #include <ostream>
 #include <regex>
 #include <sstream>
@@ -9,6 +11,9 @@
 #include <string_view>
 #include <vector>
 
+#include <unistd.h>
+
+#include <kit/child.h>
 #include <kit/gate.h>
 #include <kit/threads.h>
 #include <node/subject.h>
@@ -251,6 +256,88 @@ TEST_CASE("dump: many processes are written line by line, and not to a stream th
   t.node.Dump(stream);
   CHECK(stream.bad());
   CHECK(buffer.lines == 101);
+}
+
+// Standard error goes to a file.
+class ErrorsToFile {
+ public:
+  ErrorsToFile() : file_(std::tmpfile()), errors_(dup(STDERR_FILENO)) {
+    REQUIRE(file_ != nullptr);
+    REQUIRE(dup2(fileno(file_), STDERR_FILENO) == STDERR_FILENO);
+  }
+  ErrorsToFile(const ErrorsToFile&) = delete;
+  ErrorsToFile& operator=(const ErrorsToFile&) = delete;
+  ~ErrorsToFile() {
+    (void)dup2(errors_, STDERR_FILENO);
+    close(errors_);
+    (void)std::fclose(file_);
+  }
+  [[nodiscard]] std::string Text() const {
+    std::string text(100'000, ' ');
+    const ssize_t bytes = pread(fileno(file_), text.data(), text.size(), 0);
+    text.resize(static_cast<std::size_t>(std::max<ssize_t>(bytes, 0)));
+    return text;
+  }
+
+ private:
+  std::FILE* const file_;
+  const int errors_;
+};
+
+// The numbers of lines that match.
+std::vector<int> LinesWith(const std::string& text, const std::string& part) {
+  std::vector<int> numbers;
+  std::istringstream stream(text);
+  int number = 0;
+  for (std::string line; std::getline(stream, line); ++number) {
+    if (line.find(part) != std::string::npos) numbers.push_back(number);
+  }
+  return numbers;
+}
+
+TEST_CASE("dump: on SIGQUIT each node that was asked to writes, in one piece, and goes on") {
+  kit::LogCapture log;
+  const gen::NodeOptions asked = log.Into({.workers = 2, .dump_on_sigquit = true});
+  Node first = Start("first@localhost", asked).value();
+  Node second = Start("second@localhost", asked).value();
+  Node third = Start("third@localhost", log.Into({.workers = 2})).value();
+  for (Node* node : {&first, &second, &third}) CHECK(node->SpawnRegister("somebody", Make({})));
+  const ErrorsToFile errors;
+  for (std::size_t times = 1; times <= 2; ++times) {
+    REQUIRE(kill(getpid(), SIGQUIT) == 0);
+    CHECK(kit::Eventually(
+        [&] { return LinesWith(errors.Text(), "localhost.").size() == 2 * times; }));
+  }
+  const std::string text = errors.Text();
+  for (const std::string name : {"first@localhost", "second@localhost"}) {
+    const auto heads = LinesWith(text, name + " has run for ");
+    const auto rows = LinesWith(text, "<" + name + ".");
+    REQUIRE(heads.size() == 2);
+    REQUIRE(rows.size() == 2);
+    CHECK(rows[0] == heads[0] + 2);
+    CHECK(rows[1] == heads[1] + 2);
+  }
+  CHECK(LinesWith(text, "third").empty());
+  CHECK(first.Spawn(Make({})));
+}
+
+TEST_CASE("dump: child whose nodes have stopped" * doctest::skip()) {
+  kit::ChildBegins();
+  std::signal(SIGQUIT, SIG_DFL);
+  for (int i = 0; i < 2; ++i) {
+    Node node = Start("test@localhost", {.workers = 2, .dump_on_sigquit = true}).value();
+    node.Stop();
+  }
+  (void)kill(getpid(), SIGQUIT);
+  (void)kit::Eventually([] { return false; });
+}
+
+TEST_CASE("dump: SIGQUIT ends the program again when all nodes that were asked to have stopped") {
+  kit::Child child("dump: child whose nodes have stopped");
+  const int status = child.Status();
+  REQUIRE(status != -1);
+  CHECK(WIFSIGNALED(status));
+  CHECK(WTERMSIG(status) == SIGQUIT);
 }
 
 }  // namespace
