@@ -22,8 +22,8 @@ namespace ergon::act {
 // The handlers run one at a time, so that members need no lock, but not always on the same thread.
 // They may block this process with Call and Sleep; other processes go on meanwhile. Override what
 // is needed, as private members. An exception that leaves a handler ends the process with the
-// reason "panic: <what> (handling <type of the message>)"; of what is no std::exception, <what> is "an
-// exception of type <type>". In Init and Terminate there is no message, and no such end of the text.
+// reason "panic: <what> (handling <type of the message>)"; of an exception that is no std::exception, <what>
+// is "an exception of type <type>". In Init and Terminate there is no message, and no such end of the text.
 class Actor : public ProcessApi, protected SplitCallbacks {
  protected:
   // First, with the arguments of the spawn. Stop(reason) or an exception makes the spawn fail.

@@ -69,6 +69,11 @@ std::int64_t Pool::WorkerCount() const {
   return runner_ == nullptr ? 0 : runner_->size();
 }
 
+PoolStats Pool::Stats() const {
+  CheckOwnTurn();
+  return runner_ == nullptr ? PoolStats() : MakePoolStats(runner_->Observe());
+}
+
 std::vector<gen::PID> Pool::Workers() const {
   CheckOwnTurn();
   return runner_ == nullptr ? std::vector<gen::PID>() : runner_->Workers();

@@ -9,6 +9,7 @@
 
 #include <ergon/act/pool_behavior.h>
 #include <ergon/act/pool_options.h>
+#include <ergon/act/pool_stats.h>
 #include <ergon/act/process_api.h>
 #include <ergon/gen/node.h>  // a pool's size is often Node().Info().workers
 
@@ -55,7 +56,8 @@ class PoolRunner;
 // meanwhile, goes to another, a new one if need be. A killed pool ends at once. Workers never outlive
 // their pool. A pool that is a worker of another one leaves to that what its own workers had not begun.
 //
-// Inspection answers, besides what HandleInspect adds ("worker" stands for all "worker.<n>"):
+// act::Stats(node, pool) tells what a pool does in numbers. Inspection answers the same as texts, besides what
+// HandleInspect adds ("worker" stands for all "worker.<n>"):
 //   pool_size                workers, including those being replaced
 //   worker_behavior          class name
 //   strategy                 as in "least loaded"
@@ -117,6 +119,9 @@ class Pool : public ProcessApi, protected PoolBehavior {
   // Workers, including those being replaced; 0 before the end of Init. Own handlers only; throws
   // std::logic_error elsewhere.
   [[nodiscard]] std::int64_t WorkerCount() const;
+  // What Inspect tells, as numbers; from outside: act::Stats. Own handlers only, as WorkerCount; all zero
+  // before the end of Init.
+  [[nodiscard]] PoolStats Stats() const;
   // The workers that are alive, the oldest place first. Own handlers only, as WorkerCount.
   [[nodiscard]] std::vector<gen::PID> Workers() const;
 

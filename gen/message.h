@@ -103,4 +103,16 @@ struct Stored {
 template <class T>
 using StoredType = typename detail::Stored<T>::Type;
 
+namespace detail {
+// What was moved into a message that was refused moves back to where it came from.
+template <class T>
+void GiveBack(core::EnvelopePtr& refused, std::remove_reference_t<T>& value) {
+  using Value = std::remove_reference_t<T>;
+  if constexpr (!std::is_reference_v<T> && !std::is_const_v<Value> &&
+                std::is_same_v<Value, StoredType<T>> && std::is_move_assignable_v<Value>) {
+    if (refused != nullptr) value = std::move(*static_cast<Value*>(refused->Value()));
+  }
+}
+}  // namespace detail
+
 }  // namespace ergon::gen

@@ -6,12 +6,16 @@ namespace ergon::gen {
 
 Result<Inspection> Messenger::Inspect(const Target& to, std::vector<std::string> items,
                                       const CallOptions& options) {
-  auto request =
-      core::MakeEnvelope<InspectRequest>(static_cast<std::uint8_t>(EnvelopeKind::kInspect),
-                                         core::Lane::kUrgent, InspectRequest{std::move(items)});
-  auto response = CallTarget(to, std::move(request), options);
+  auto response = CallTarget(to, MakeInspection(std::move(items), nullptr), options);
   if (!response) return std::move(response.error());
   return TakeResponse<Inspection>(**response);
+}
+
+core::EnvelopePtr Messenger::MakeInspection(std::vector<std::string> items,
+                                            const core::TypeDescriptor* wanted) {
+  return core::MakeEnvelope<InspectRequest>(static_cast<std::uint8_t>(EnvelopeKind::kInspect),
+                                            core::Lane::kUrgent,
+                                            InspectRequest{std::move(items), wanted});
 }
 
 Result<void> Messenger::SendResponseError(PID from, Ref ref, Error error) {

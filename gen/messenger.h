@@ -129,6 +129,15 @@ class Messenger {
   Result<Inspection> Inspect(const Target& to, std::vector<std::string> items = {},
                              const CallOptions& options = {});
 
+  // As Inspect, of a behaviour that tells the same as a struct of its own, as act::Stats does of pools.
+  // kUnexpectedType: this one does not.
+  template <class T>
+  Result<T> InspectAs(const Target& to, const CallOptions& options = {}) {
+    auto response = CallTarget(to, MakeInspection({}, core::TypeOf<T>()), options);
+    if (!response) return std::move(response.error());
+    return TakeResponse<T>(**response);
+  }
+
   // Sends `value` after `delay`, 0 or more (else kIncorrect). The handle cancels it and tells whether that was in time. A send
   // that fails when the time has come is counted as dropped.
   template <class T>
@@ -211,21 +220,12 @@ class Messenger {
         to.Tag(), static_cast<std::uint8_t>(EnvelopeKind::kRequest),
         static_cast<core::Lane>(PriorityOf(options)), std::forward<T>(value));
   }
-  // What was moved into a message that was refused moves back to where it came from.
-  template <class T>
-  static void GiveBack(core::EnvelopePtr& refused, std::remove_reference_t<T>& value) {
-    using Value = std::remove_reference_t<T>;
-    if constexpr (!std::is_reference_v<T> && !std::is_const_v<Value> &&
-                  std::is_same_v<Value, StoredType<T>> && std::is_move_assignable_v<Value>) {
-      if (refused != nullptr) value = std::move(*static_cast<Value*>(refused->Value()));
-    }
-  }
   template <class T>
   Result<void> SendOrGiveBack(PID to, core::EnvelopePtr envelope,
                               std::remove_reference_t<T>& value) {
     auto sent = SendEnvelope(to, envelope);
     if (!sent) [[unlikely]]
-      GiveBack<T>(envelope, value);
+      detail::GiveBack<T>(envelope, value);
     return sent;
   }
   template <class R>
@@ -233,6 +233,8 @@ class Messenger {
     if (R* value = response.ValueAs<R>()) return std::move(*value);
     return detail::UnexpectedType(response, *core::TypeOf<R>());
   }
+  static core::EnvelopePtr MakeInspection(std::vector<std::string> items,
+                                          const core::TypeDescriptor* wanted);
   static Result<void> CheckTimeout(const CallOptions& options);
   [[nodiscard]] MessagePriority PriorityOf(const CallOptions& options) const noexcept;
   Result<core::EnvelopePtr> CallTarget(const Target& to, core::EnvelopePtr request,

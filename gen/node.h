@@ -77,7 +77,7 @@ class Node : public Messenger {
   Result<void> SendOrWait(const Target& to, T&& value, std::chrono::nanoseconds timeout) {
     auto envelope = MakeMessage(std::forward<T>(value), DefaultPriority(), to);
     auto sent = SendEnvelopeOrWait(to, envelope, timeout);
-    if (!sent) GiveBack<T>(envelope, value);
+    if (!sent) detail::GiveBack<T>(envelope, value);
     return sent;
   }
   // `envelope` is null afterwards, unless this fails.

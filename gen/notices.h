@@ -74,6 +74,8 @@ struct MessageInheritance {
 // A question of Node::Inspect; empty `items`: everything.
 struct InspectRequest {
   std::vector<std::string> items;
+  // A struct that is asked for instead of the texts, or null. Who does not have it answers with the texts.
+  const core::TypeDescriptor* wanted = nullptr;
 };
 
 }  // namespace ergon::gen

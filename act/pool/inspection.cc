@@ -11,22 +11,35 @@
 namespace ergon::act {
 namespace {
 
-std::string_view Activity(const PoolFigures::Worker& worker) {
+PoolStats::WorkerState StateOf(const PoolFigures::Worker& worker) {
   switch (worker.member.state) {
     case MemberState::kStarting:
-      return "starting";
+      return PoolStats::WorkerState::kStarting;
     case MemberState::kVacant:
-      return "waiting for a replacement";
+      return PoolStats::WorkerState::kVacant;
     case MemberState::kReady:
-      return worker.progress.busy ? "busy" : "idle";
+      break;
   }
-  return "unknown";
+  return worker.progress.busy ? PoolStats::WorkerState::kBusy : PoolStats::WorkerState::kIdle;
 }
 
-std::string DescribeWorker(const PoolFigures::Worker& worker) {
-  return fmt::format("{} queued={} handled={} {}",
-                     worker.member.worker ? worker.member.worker.ToString() : "nobody",
-                     worker.progress.queued, worker.progress.handled, Activity(worker));
+std::string_view TextOf(PoolStats::WorkerState state) {
+  switch (state) {
+    case PoolStats::WorkerState::kStarting:
+      return "starting";
+    case PoolStats::WorkerState::kVacant:
+      return "waiting for a replacement";
+    case PoolStats::WorkerState::kBusy:
+      return "busy";
+    case PoolStats::WorkerState::kIdle:
+      break;
+  }
+  return "idle";
+}
+
+std::string DescribeWorker(const PoolStats::Worker& worker) {
+  return fmt::format("{} queued={} handled={} {}", worker.pid ? worker.pid.ToString() : "nobody",
+                     worker.queued, worker.handled, TextOf(worker.state));
 }
 
 // By Little's law: in the long run, the time spent waiting is the number of those who wait divided
@@ -78,6 +91,43 @@ std::uint64_t CountHandled(const PoolCounters& counters,
   return count;
 }
 
+PoolStats MakePoolStats(const PoolFigures& figures) {
+  const PoolCounters& counters = figures.counters;
+  PoolStats stats{.worker_behavior = figures.worker_behavior,
+                  .strategy = figures.strategy,
+                  .worker_mailbox_size = static_cast<std::uint64_t>(figures.worker_mailbox_size),
+                  .stopping = figures.stopping,
+                  .worker_restarts = counters.restarts,
+                  .forwarded = figures.forwarded,
+                  .unhandled = figures.unhandled,
+                  .overloaded = figures.overloaded,
+                  .queued = figures.queued_at_pool,
+                  .handled = figures.handled,
+                  .expired = figures.expired + counters.expired,
+                  .salvaged = counters.salvaged,
+                  .drained = counters.drained,
+                  .lost_crashed = counters.lost_crashed,
+                  .lost_full = counters.lost_full,
+                  .lost_missed = counters.lost_missed,
+                  .lost_terminated = counters.lost_terminated};
+  for (const PoolFigures::Worker& worker : figures.workers) {
+    stats.queued += worker.progress.queued;
+    stats.expired += worker.progress.expired;
+    if (worker.progress.busy) ++stats.busy;
+    if (worker.member.leaving && !worker.member.dismissed) {
+      ++stats.leaving;
+      continue;
+    }
+    ++(worker.member.state == MemberState::kReady ? stats.ready : stats.starting);
+    stats.workers.push_back(
+        {worker.member.worker, StateOf(worker), worker.progress.queued, worker.progress.handled});
+  }
+  stats.size = stats.workers.size();
+  stats.queue_wait_estimate =
+      std::chrono::microseconds(WaitEstimate(stats.queued, stats.handled, figures.uptime));
+  return stats;
+}
+
 gen::Inspection InspectPool(const PoolFigures& figures, gen::Inspection added,
                             const std::vector<std::string>& items) {
   gen::Inspection all = std::move(added);
@@ -85,46 +135,34 @@ gen::Inspection InspectPool(const PoolFigures& figures, gen::Inspection added,
     all.insert_or_assign(std::move(key), fmt::format("{}", value));
   };
 
-  std::uint64_t members = 0;
-  std::uint64_t ready = 0;
-  std::uint64_t starting = 0;
-  std::uint64_t busy = 0;
-  std::uint64_t queued = figures.queued_at_pool;
-  std::uint64_t expired = figures.expired + figures.counters.expired;
-  for (const PoolFigures::Worker& worker : figures.workers) {
-    queued += worker.progress.queued;
-    expired += worker.progress.expired;
-    if (worker.progress.busy) ++busy;
-    if (worker.member.leaving && !worker.member.dismissed) continue;
-    ++(worker.member.state == MemberState::kReady ? ready : starting);
-    put(fmt::format("worker.{}", ++members), DescribeWorker(worker));
+  const PoolStats stats = MakePoolStats(figures);
+  for (std::size_t i = 0; i < stats.workers.size(); ++i) {
+    put(fmt::format("worker.{}", i + 1), DescribeWorker(stats.workers[i]));
   }
-
-  const PoolCounters& counters = figures.counters;
-  put("pool_size", members);
-  put("worker_behavior", figures.worker_behavior);
-  put("strategy", figures.strategy);
-  put("worker_mailbox_size", figures.worker_mailbox_size);
-  put("worker_restarts", counters.restarts);
-  put("messages_forwarded", figures.forwarded);
-  put("messages_unhandled", figures.unhandled);
-  put("workers_ready", ready);
-  put("workers_busy", busy);
-  put("workers_starting", starting);
-  put("workers_leaving", figures.workers.size() - members);
-  put("messages_queued", queued);
-  put("messages_handled", figures.handled);
-  put("messages_expired", expired);
-  put("messages_overloaded", figures.overloaded);
-  put("messages_salvaged", counters.salvaged);
-  put("messages_drained", counters.drained);
-  put("messages_lost", counters.Lost());
-  put("messages_lost_crashed", counters.lost_crashed);
-  put("messages_lost_full", counters.lost_full);
-  put("messages_lost_missed", counters.lost_missed);
-  put("messages_lost_terminated", counters.lost_terminated);
-  put("queue_wait_estimate_us", WaitEstimate(queued, figures.handled, figures.uptime));
-  put("state", figures.stopping ? "stopping" : "running");
+  put("pool_size", stats.size);
+  put("worker_behavior", stats.worker_behavior);
+  put("strategy", stats.strategy);
+  put("worker_mailbox_size", stats.worker_mailbox_size);
+  put("worker_restarts", stats.worker_restarts);
+  put("messages_forwarded", stats.forwarded);
+  put("messages_unhandled", stats.unhandled);
+  put("workers_ready", stats.ready);
+  put("workers_busy", stats.busy);
+  put("workers_starting", stats.starting);
+  put("workers_leaving", stats.leaving);
+  put("messages_queued", stats.queued);
+  put("messages_handled", stats.handled);
+  put("messages_expired", stats.expired);
+  put("messages_overloaded", stats.overloaded);
+  put("messages_salvaged", stats.salvaged);
+  put("messages_drained", stats.drained);
+  put("messages_lost", stats.Lost());
+  put("messages_lost_crashed", stats.lost_crashed);
+  put("messages_lost_full", stats.lost_full);
+  put("messages_lost_missed", stats.lost_missed);
+  put("messages_lost_terminated", stats.lost_terminated);
+  put("queue_wait_estimate_us", stats.queue_wait_estimate.count());
+  put("state", stats.stopping ? "stopping" : "running");
 
   KeepAskedFor(all, items);
   return all;

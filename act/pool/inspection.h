@@ -7,6 +7,7 @@
 
 #include <ergon/act/pool/counters.h>
 #include <ergon/act/pool/members.h>
+#include <ergon/act/pool_stats.h>
 #include <ergon/gen/messenger.h>
 #include <ergon/gen/pool_host.h>
 
@@ -47,6 +48,9 @@ struct PoolFigures {
 // Messages that workers have handled, or skipped because their time was up, as far as it shows at these.
 [[nodiscard]] std::uint64_t CountHandled(const PoolCounters& counters,
                                          const std::vector<PoolFigures::Worker>& workers);
+
+// The sums over all workers, and what each of them does.
+[[nodiscard]] PoolStats MakePoolStats(const PoolFigures& figures);
 
 // The pool's keys, together with `added`, of which the pool's own keys win. With `items` only those
 // keys that they ask for (IsAskedFor); "worker" stands for all that begin with "worker.".

@@ -231,7 +231,16 @@ gen::Status PoolRunner::OnExit(core::Envelope& envelope, bool trap_exit) {
 void PoolRunner::Answer(core::Envelope& envelope) {
   const auto* question = envelope.ValueAs<gen::InspectRequest>();
   if (question == nullptr) return;
+  if (question->wanted == core::TypeOf<PoolStats>()) {
+    // Whether somebody still waits does not matter to the one who answers.
+    (void)host_.SendResponse(SenderOf(envelope), RefOf(envelope), MakePoolStats(Observe()));
+    return;
+  }
   gen::Inspection added = callbacks_.HandleInspect(SenderOf(envelope), question->items);
+  AnswerInspection(host_, envelope, InspectPool(Observe(), std::move(added), question->items));
+}
+
+PoolFigures PoolRunner::Observe() {
   std::vector<PoolFigures::Worker> workers = ObserveWorkers(host_, routing_.members());
   PoolCounters counters = counters_;
   counters.lost_full += host_.OverflowedCount();
@@ -241,20 +250,19 @@ void PoolRunner::Answer(core::Envelope& envelope) {
       CountForwarded(counters, workers) + forwarder_->held_given() + returning;
   forwarded_ = std::max(forwarded_, std::min(forwarder_->forwarded(), seen));
   handled_ = std::max(handled_, CountHandled(counters, workers));
-  const PoolFigures figures{.worker_behavior = options_.worker_factory.TypeName(),
-                            .strategy = std::string(options_.strategy.ToString()),
-                            .worker_mailbox_size = options_.WorkerBound(),
-                            .stopping = !running(),
-                            .uptime = host_.Now() - started_at_,
-                            .forwarded = forwarded_,
-                            .unhandled = forwarder_->unhandled() + host_.ExpiredRequests(),
-                            .queued_at_pool = forwarder_->held() + host_.MainQueued() + returning,
-                            .expired = forwarder_->expired() + host_.ExpiredRequests(),
-                            .overloaded = forwarder_->overloaded(),
-                            .counters = counters,
-                            .handled = handled_,
-                            .workers = std::move(workers)};
-  AnswerInspection(host_, envelope, InspectPool(figures, std::move(added), question->items));
+  return {.worker_behavior = options_.worker_factory.TypeName(),
+          .strategy = std::string(options_.strategy.ToString()),
+          .worker_mailbox_size = options_.WorkerBound(),
+          .stopping = !running(),
+          .uptime = host_.Now() - started_at_,
+          .forwarded = forwarded_,
+          .unhandled = forwarder_->unhandled() + host_.ExpiredRequests(),
+          .queued_at_pool = forwarder_->held() + host_.MainQueued() + returning,
+          .expired = forwarder_->expired() + host_.ExpiredRequests(),
+          .overloaded = forwarder_->overloaded(),
+          .counters = counters,
+          .handled = handled_,
+          .workers = std::move(workers)};
 }
 
 // -- replacement --

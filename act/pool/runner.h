@@ -15,6 +15,7 @@
 
 #include <ergon/act/pool/counters.h>
 #include <ergon/act/pool/forwarder.h>
+#include <ergon/act/pool/inspection.h>
 #include <ergon/act/pool/routing.h>
 #include <ergon/act/pool/shortage.h>
 #include <ergon/act/pool/spawner.h>
@@ -47,6 +48,8 @@ class PoolRunner {
   [[nodiscard]] bool running() const noexcept { return phase_ == Phase::kRunning; }
   [[nodiscard]] std::int64_t size() const;
   [[nodiscard]] std::vector<gen::PID> Workers() const;
+  // What its inspection tells.
+  [[nodiscard]] PoolFigures Observe();
 
  private:
   enum class Phase : std::uint8_t { kStarting, kRunning, kDraining, kEnding };

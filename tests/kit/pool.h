@@ -74,6 +74,7 @@ class ManagedPool : public act::Pool {
   using Pool::RemoveWorkers;
   using Pool::RemoveWorkersNow;
   using Pool::Self;
+  using Pool::Stats;
   using Pool::Send;
   using Pool::SendWithPriority;
   using Pool::SetTrapExit;

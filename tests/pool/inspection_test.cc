@@ -349,5 +349,78 @@ TEST_CASE("C39 Counters never go down, and add up at rest, whatever happens") {
   CHECK(tally->NoneTwice());
 }
 
+// Each number of `stats` is that of Inspect's key.
+void CheckSameAs(const kit::Stats& texts, const act::PoolStats& stats) {
+  const std::map<std::string, std::uint64_t> numbers = {
+      {"pool_size", stats.size},
+      {"worker_mailbox_size", stats.worker_mailbox_size},
+      {"worker_restarts", stats.worker_restarts},
+      {"messages_forwarded", stats.forwarded},
+      {"messages_unhandled", stats.unhandled},
+      {"workers_ready", stats.ready},
+      {"workers_busy", stats.busy},
+      {"workers_starting", stats.starting},
+      {"workers_leaving", stats.leaving},
+      {"messages_queued", stats.queued},
+      {"messages_handled", stats.handled},
+      {"messages_expired", stats.expired},
+      {"messages_overloaded", stats.overloaded},
+      {"messages_salvaged", stats.salvaged},
+      {"messages_drained", stats.drained},
+      {"messages_lost", stats.Lost()},
+      {"messages_lost_crashed", stats.lost_crashed},
+      {"messages_lost_full", stats.lost_full},
+      {"messages_lost_missed", stats.lost_missed},
+      {"messages_lost_terminated", stats.lost_terminated}};
+  for (const auto& [key, number] : numbers) {
+    CAPTURE(key);
+    CHECK(static_cast<std::uint64_t>(texts[key]) == number);
+  }
+  CHECK(texts.Text("worker_behavior") == stats.worker_behavior);
+  CHECK(texts.Text("strategy") == stats.strategy);
+  CHECK((texts.Text("state") == "stopping") == stats.stopping);
+  CHECK(stats.workers.size() == stats.size);
+}
+
+TEST_CASE("C37 A program gets the same as a struct, from outside and inside") {
+  kit::NodeFixture fixture;
+  auto pool = fixture.StartPool(2, 4);
+  const auto workers = pool.Workers();
+  kit::Gate gate(fixture.node);
+  kit::Gate crash(fixture.node);
+  fixture.node.Send(pool.pid(), Job{0, Then(Hold(crash), Crash("boom"))}).value();
+  fixture.node.Send(pool.pid(), Job{1, Hold(gate)}).value();
+  REQUIRE(Eventually([&] { return gate.Entered() + crash.Entered() == 2; }));
+  for (int i = 2; i < 10; ++i) fixture.node.Send(pool.pid(), Job{i}).value();
+  CHECK_FALSE(fixture.node.Send(pool.pid(), Job{99}).has_value());
+  auto stats = act::Stats(fixture.node, pool.pid()).value();
+  CheckSameAs(pool.Stats(), stats);
+  CHECK(stats.unhandled == 1);
+  CHECK(stats.queued == 8);
+  REQUIRE(stats.workers.size() == 2);
+  CHECK(stats.workers[0].pid == workers[0]);
+  CHECK(stats.workers[0].queued == 4);
+  CHECK(stats.workers[0].state == act::PoolStats::WorkerState::kBusy);
+  CHECK(stats.queue_wait_estimate > 0us);
+
+  crash.Open();
+  gate.Open();
+  REQUIRE(pool.EventuallyHandled(9));
+  REQUIRE(Eventually([&] { return act::Stats(fixture.node, pool.pid()).value().busy == 0; }));
+  stats = act::Stats(fixture.node, pool.pid()).value();
+  CheckSameAs(pool.Stats(), stats);
+  CHECK(stats.forwarded == 10);
+  CHECK(stats.handled == 9);
+  CHECK(stats.lost_crashed == 1);
+  CHECK(stats.forwarded == stats.handled + stats.queued + stats.Lost());
+  CHECK(stats.workers[1].state == act::PoolStats::WorkerState::kIdle);
+  // In the pool's own handlers.
+  const kit::Manage own{[](ManagedPool& self) { return gen::Reply(self.Stats().forwarded); }};
+  CHECK(fixture.node.Call<std::uint64_t>(pool.pid(), own, {.priority = gen::MessagePriority::kHigh})
+            .value() == 10);
+  // Who is no pool says so.
+  CHECK(act::Stats(fixture.node, workers[1]).error().code() == gen::ErrorCode::kUnexpectedType);
+}
+
 }  // namespace
 }  // namespace ergon

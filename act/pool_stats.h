@@ -1,0 +1,79 @@
+// What a pool does, in numbers.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <ergon/gen/messenger.h>
+#include <ergon/gen/pid.h>
+#include <ergon/gen/result.h>
+#include <ergon/gen/target.h>
+
+namespace ergon::act {
+
+// The same as a pool tells to Inspect, for programs. A moment's view; at rest
+// forwarded = handled + queued + Lost().
+struct PoolStats {
+  enum class WorkerState : std::uint8_t {
+    kIdle,
+    kBusy,      // handles a message, or is about to
+    kStarting,  // its Init is not done
+    kVacant,    // waits for a replacement: nobody is there
+  };
+  struct Worker {
+    gen::PID pid;  // the empty PID: nobody is there
+    WorkerState state = WorkerState::kIdle;
+    std::uint64_t queued = 0;   // messages that wait in its mailbox
+    std::uint64_t handled = 0;  // messages that came through the pool
+  };
+
+  std::string worker_behavior;            // class name
+  std::string strategy;                   // as in "least loaded"
+  std::uint64_t worker_mailbox_size = 0;  // messages; 0: unbounded
+  bool stopping = false;
+  std::uint64_t worker_restarts = 0;  // replacements made
+
+  // Workers:
+  std::uint64_t size = 0;  // including those being replaced
+  std::uint64_t ready = 0;
+  std::uint64_t busy = 0;
+  std::uint64_t starting = 0;
+  std::uint64_t leaving = 0;         // taken out by RemoveWorkers, handling what they have queued
+  std::vector<Worker> workers = {};  // `size` of them, the oldest place first
+
+  // Messages:
+  std::uint64_t forwarded = 0;  // accepted for the workers, each counted once
+  std::uint64_t unhandled =
+      0;  // refused or dropped: all were full, too slow, or the pool was ending
+  std::uint64_t overloaded = 0;  // of those, refused because of PoolOptions::admission_limit
+  std::uint64_t queued = 0;      // waiting, at workers and at the pool
+  std::uint64_t handled = 0;     // by workers, also those that have ended
+  std::uint64_t expired = 0;  // requests that were skipped because their caller had stopped waiting
+  std::uint64_t salvaged = 0;         // taken over from workers that had ended
+  std::uint64_t drained = 0;          // handled by workers after RemoveWorkers had taken them out
+  std::uint64_t lost_crashed = 0;     // being handled when the worker failed
+  std::uint64_t lost_full = 0;        // dropped for want of room, by a worker_mailbox that drops
+  std::uint64_t lost_missed = 0;      // copies of a broadcast for workers that were full
+  std::uint64_t lost_terminated = 0;  // left over when the pool ended
+  // How long a message waits, from the mean rate since the start.
+  std::chrono::microseconds queue_wait_estimate{0};
+
+  // Accepted but not handled.
+  [[nodiscard]] std::uint64_t Lost() const noexcept {
+    return lost_crashed + lost_full + lost_missed + lost_terminated;
+  }
+};
+
+// Asks a pool, with the node or a process as `messenger`, from where that may call: act::Stats(node, pool),
+// act::Stats(Host(), pool). The pool answers between two messages, before everything that waits. Errors as
+// those of Messenger::Inspect, and
+//   kUnexpectedType  the process is no pool
+[[nodiscard]] inline gen::Result<PoolStats> Stats(gen::Messenger& messenger,
+                                                  const gen::Target& pool,
+                                                  const gen::CallOptions& options = {}) {
+  return messenger.InspectAs<PoolStats>(pool, options);
+}
+
+}  // namespace ergon::act
