@@ -11,10 +11,10 @@ print=${2:-}
 
 # name | instructions at most | N | workload with n=N
 rows=(
-  "stream message|420|20000|stream n=%"
-  "ping_pong there and back|1720|5000|ping_pong n=%"
-  "call|2665|3000|call n=%"
-  "pool message|677|5000|pool producers=1 pool_workers=4 n=%"
+  "stream message|402|20000|stream n=%"
+  "ping_pong there and back|1575|5000|ping_pong n=%"
+  "call|2552|3000|call n=%"
+  "pool message|650|5000|pool producers=1 pool_workers=4 n=%"
 )
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -74,12 +74,12 @@ class ManagedPool : public act::Pool {
   using Pool::RemoveWorkers;
   using Pool::RemoveWorkersNow;
   using Pool::Self;
-  using Pool::Stats;
   using Pool::Send;
   using Pool::SendWithPriority;
   using Pool::SetTrapExit;
   using Pool::Sleep;
   using Pool::Spawn;
+  using Pool::Stats;
   using Pool::WorkerCount;
   using Pool::Workers;
 
