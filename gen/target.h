@@ -61,10 +61,10 @@ class Target {
   // It may be known by now.
   [[nodiscard]] std::uint64_t TagOfUnknownName() const noexcept;
 
-  union {  // which one says kind_
-    PID pid_;
-    ProcessID name_;
-    Alias alias_;
+  union {             // which one says kind_
+    PID pid_;         // NOLINT(readability-identifier-naming): as private as the union
+    ProcessID name_;  // NOLINT(readability-identifier-naming)
+    Alias alias_;     // NOLINT(readability-identifier-naming)
   };
   std::shared_ptr<const std::string> unknown_name_;  // with kUnknownName
   Kind kind_;
