@@ -192,6 +192,12 @@ TEST_CASE("cron: jobs send values, spawn processes and run functions") {
   CHECK(kit::Eventually([&] { return values.size() == 1 && spawned == 3 && ran.size() == 1; }));
   CHECK(ran.All()[0] == "run5");
   CHECK(c.t.EventuallyProcesses(2));  // the function's is gone
+  // The time for its Init goes on with the next minute: it has to be over.
+  CHECK(kit::Eventually([&] {
+    const auto worker = c.t.node.Resolve("worker");
+    const auto info = worker ? c.t.node.ProcessInfo(*worker) : gen::ErrProcessUnknown;
+    return info && info->state == gen::ProcessState::kIdle;
+  }));
   // The name is in use now.
   c.Pass(60s);
   CHECK(kit::Eventually([&] { return values.size() == 2 && ran.size() == 2; }));
