@@ -105,15 +105,17 @@ void PoolQueueForwarder::Give(PoolQueue::Turn turn) {
     Look(member, place);
     return;
   }
+  // Counted first: Forward tells an outer pool that waits for this one, and that looks at the count.
+  if (!message.given) rotation_.Give();
   auto sent = host_.Forward(place.worker, message.envelope, true);
   if (!sent) {
+    if (!message.given) rotation_.Skipped();
     turn.item.envelope = std::move(message.envelope);
     queue_.Undo(std::move(turn));
     // A worker that is dead leaves an inheritance.
     if (sent.error() == gen::ErrProcessMailboxFull) LookAgain(member);
     return;
   }
-  if (!message.given) rotation_.Give();
   ++place.given;
   place.given_at = host_.Now();
   place.busy = true;
