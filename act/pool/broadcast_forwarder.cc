@@ -66,12 +66,8 @@ bool PoolBroadcastForwarder::Give(const PoolMember& member, Held& message) {
     waiting->second.push_back(std::move(message));
     return true;
   }
-  auto sent = options_.WorkersMakeRoom() ? host_.ForwardMakingRoom(member.worker, message.envelope)
-                                         : host_.Forward(member.worker, message.envelope, true);
-  if (sent) {
-    if (!message.given) rotation_.Give();
-    return true;
-  }
+  auto sent = GiveTo(member.worker, message, options_.WorkersMakeRoom());
+  if (sent) return true;
   if (sent.error() == gen::ErrProcessMailboxFull) return false;
   pending_[member.number].push_back(std::move(message));  // it has ended: for its successor
   return true;
@@ -231,9 +227,7 @@ void PoolBroadcastForwarder::FlushPending(const PoolMember& member) {
       messages.pop_front();
       continue;
     }
-    auto sent = host_.Forward(member.worker, messages.front().envelope, true);
-    if (!sent) break;
-    if (!messages.front().given) rotation_.Give();
+    if (!GiveTo(member.worker, messages.front())) break;
     messages.pop_front();
   }
   if (!messages.empty()) pending_[member.number] = std::move(messages);

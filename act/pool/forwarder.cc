@@ -49,6 +49,14 @@ bool PoolForwarder::Salvage(Held& message) {
   return true;
 }
 
+gen::Result<void> PoolForwarder::GiveTo(gen::PID worker, Held& message, bool may_drop) {
+  if (!message.given) rotation_.Give();
+  auto sent = may_drop ? host_.ForwardMakingRoom(worker, message.envelope)
+                       : host_.Forward(worker, message.envelope, true);
+  if (!sent && !message.given) rotation_.Skipped();
+  return sent;
+}
+
 bool PoolForwarder::DropExpired(Held& message) {
   const core::Envelope& envelope = *message.envelope;
   if (!IsRequest(envelope) || envelope.deadline == 0 || host_.Now() <= envelope.deadline) {

@@ -107,6 +107,10 @@ class PoolForwarder {
   // Of what a worker left behind: false, and it is gone, for what is no message to be handled, and when
   // the pool has ended.
   [[nodiscard]] bool Salvage(Held& message);
+  // Forwards to a worker that is not from the rotation; if it `may_drop`, the worker's mailbox makes room. Counted
+  // first, and taken back if it fails: the host tells an outer pool that waits for this one, and that looks at
+  // the count.
+  gen::Result<void> GiveTo(gen::PID worker, Held& message, bool may_drop = false);
   // Ends a request whose caller has stopped waiting; false: it is none.
   bool DropExpired(Held& message);
   // The pool makes requests of its own of this one. False: as DropExpired, it has ended.

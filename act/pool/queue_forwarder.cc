@@ -105,11 +105,8 @@ void PoolQueueForwarder::Give(PoolQueue::Turn turn) {
     Look(member, place);
     return;
   }
-  // Counted first: Forward tells an outer pool that waits for this one, and that looks at the count.
-  if (!message.given) rotation_.Give();
-  auto sent = host_.Forward(place.worker, message.envelope, true);
+  auto sent = GiveTo(place.worker, message);
   if (!sent) {
-    if (!message.given) rotation_.Skipped();
     turn.item.envelope = std::move(message.envelope);
     queue_.Undo(std::move(turn));
     // A worker that is dead leaves an inheritance.

@@ -64,7 +64,7 @@ bool ProcessRunner::IsAskedToStop() const noexcept {
 
 // A pool that is asked to stop takes what was sent before, however long it would have held that.
 bool ProcessRunner::TakesHeldMain() const {
-  return !suspended_.load(std::memory_order_relaxed) && hold_main_ && IsAskedToStop() && IsPool();
+  return !suspended_.load(std::memory_order_relaxed) && IsAskedToStop() && IsPool();
 }
 
 void ProcessRunner::NoteWhetherMainIsOpen() noexcept {

@@ -34,6 +34,16 @@ bool EventuallyIdle(const gen::Node& node, gen::PID pid) {
   return kit::Eventually([&] { return node.ProcessInfo(pid)->state == gen::ProcessState::kIdle; });
 }
 
+// Waits until nothing has run for so long that the workers sleep.
+bool EventuallyQuiet(const gen::Node& node) {
+  return kit::Eventually([&, turns = std::uint64_t{0}, same = 0]() mutable {
+    const std::uint64_t now = node.Info().turns;
+    same = now == turns ? same + 1 : 0;
+    turns = now;
+    return same == 500;
+  });
+}
+
 TEST_CASE("watchdog: names process, behaviour, message and time, once, and the end") {
   for (const auto policy :
        {gen::DispatcherPolicy::kWorkStealing, gen::DispatcherPolicy::kWorkSharing}) {
@@ -206,13 +216,7 @@ TEST_CASE("watchdog: 0 is never") {
 TEST_CASE("watchdog: it wakes up again with the node after everything was asleep") {
   TestNode t(Watched());
   for (int round = 0; round < 3; ++round) {
-    // Idle for so long that it has stopped looking.
-    REQUIRE(kit::Eventually([&, turns = std::uint64_t{0}, same = 0]() mutable {
-      const std::uint64_t now = t.node.Info().turns;
-      same = now == turns ? same + 1 : 0;
-      turns = now;
-      return same == 500;
-    }));
+    REQUIRE(EventuallyQuiet(t.node));  // so that it has stopped looking
     kit::ThreadGate gate;
     t.Begin(t.Spawn(), [enter = gate.Holder()](Subject&) { enter(); });
     CHECK(kit::Eventually([&] { return t.node.Info().busy.size() == 1; }));
@@ -234,11 +238,10 @@ TEST_CASE("watchdog: an end is told even if the whole node falls asleep while th
       ++ends;
       return;
     }
-    // The watchdog's thread is here: it looks again when the turn is over and the workers sleep. The
-    // nap only makes their sleep likely; with or without it the end has to be told.
+    // The watchdog's thread is here: it looks again when the turn is over and the workers sleep.
     gate.Open();
-    EventuallyIdle(*node, slow);
-    std::this_thread::sleep_for(50ms);
+    (void)EventuallyIdle(*node, slow);
+    (void)EventuallyQuiet(*node);
   };
   Node node = Start("test@localhost", options).value();
   slow = node.Spawn(Make({.message =
