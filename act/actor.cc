@@ -2,9 +2,13 @@
 
 #include <utility>
 
+#include <ergon/act/actor/idle_time.h>
 #include <ergon/act/actor/split_handle.h>
 
 namespace ergon::act {
+
+Actor::Actor() = default;
+Actor::~Actor() = default;
 
 gen::Status Actor::Init(const gen::Args& /*args*/) { return gen::Continue(); }
 
@@ -48,6 +52,18 @@ gen::Inspection Actor::HandleInspect(gen::PID /*from*/, const std::vector<std::s
 
 void Actor::Terminate(const gen::Reason& /*reason*/) {}
 
+gen::Result<void> Actor::SetIdleTimeout(std::chrono::nanoseconds idle) {
+  if (idle < std::chrono::nanoseconds::zero()) {
+    return gen::Error(gen::ErrorCode::kIncorrect,
+                      "idle: " + std::to_string(idle.count()) + " ns, must not be negative");
+  }
+  const bool is_limited = idle != std::chrono::nanoseconds::zero() && idle != gen::kInfinite;
+  idle_ = is_limited ? std::make_unique<IdleTime>(Host(), idle) : nullptr;
+  return {};
+}
+
+gen::Status Actor::HandleIdle() { return gen::Stop(gen::Reason::Normal()); }
+
 void Actor::Become(HandlerSet handlers) { handlers_.Replace(std::move(handlers)); }
 
 void Actor::BecomeStacked(HandlerSet handlers) { handlers_.Push(std::move(handlers)); }
@@ -68,6 +84,7 @@ gen::Status Actor::ProcessMessage(core::Envelope& envelope) {
     gen::Message message(envelope);
     return HandleMessage(SenderOf(envelope), message);
   }
+  if (idle_ != nullptr && idle_->IsOver(envelope)) return HandleIdle();
   if (split_handle_) {
     act::SplitHandle split(*this, Self());
     return handlers_.empty() ? Dispatch(Host(), split, envelope)

@@ -1,7 +1,11 @@
 // A process with state and handlers: what most users derive from.
 #pragma once
 
+#include <chrono>
+#include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ergon/act/become.h>
@@ -10,6 +14,8 @@
 #include <ergon/act/split_callbacks.h>
 
 namespace ergon::act {
+
+class IdleTime;
 
 //   class Counter : public act::Actor {
 //     gen::Status HandleMessage(gen::PID from, gen::Message& message) override {
@@ -25,6 +31,10 @@ namespace ergon::act {
 // reason "panic: <what> (handling <type of the message>)"; of an exception that is no std::exception, <what>
 // is "an exception of type <type>". In Init and Terminate there is no message, and no such end of the text.
 class Actor : public ProcessApi, protected SplitCallbacks {
+ public:
+  Actor();
+  ~Actor() override;
+
  protected:
   // First, with the arguments of the spawn. Stop(reason) or an exception makes the spawn fail.
   virtual gen::Status Init(const gen::Args& args);
@@ -65,6 +75,26 @@ class Actor : public ProcessApi, protected SplitCallbacks {
   // Last, exactly once, if Init has returned Continue() in time.
   virtual void Terminate(const gen::Reason& reason);
 
+  // -- going on --
+
+  // `return ContinueWith([this] { ... return gen::Continue(); });` in Init or a handler: the function is called next,
+  // before any message or signal that waits; after HandleCall (ReplyAndContinue) when the caller has its answer, after
+  // Init when Spawn has returned. For what takes long, or may fail, and must not come between two others. It may return
+  // ContinueWith again, or Stop. It is not called when the process is killed before. Only the result of Init, of
+  // a handler, or of such a function counts: what calls ContinueWith and returns another goes on without.
+  [[nodiscard]] gen::Status ContinueWith(std::function<gen::Status()> next) {
+    Host().SetNext(std::move(next));
+    return gen::Status::Next();
+  }
+
+  // When no message, request or event was handled for so long (or up to a quarter longer), HandleIdle is called, and
+  // again after as long. 0: never, as at first. Each process with such a time has four timers of the node in that
+  // time. kIncorrect: a negative time.
+  gen::Result<void> SetIdleTimeout(std::chrono::nanoseconds idle);
+  // The default ends the process with reason normal: who is not needed gives its memory back, and is spawned again
+  // when it is (passivation). What arrives at that moment is not handled: its sender is told, or it is counted.
+  virtual gen::Status HandleIdle();
+
   // -- becoming something else --
   //
   // Another set of handlers takes the place of the actor's own, from the next message on. Where the
@@ -88,6 +118,7 @@ class Actor : public ProcessApi, protected SplitCallbacks {
   void ProcessTerminate(const gen::Reason& reason) final;
 
   HandlerStack handlers_;
+  std::unique_ptr<IdleTime> idle_;  // null: not asked for
   bool initialized_ = false;
   bool split_handle_ = false;
 };

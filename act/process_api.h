@@ -140,6 +140,11 @@ class ProcessApi : public gen::ProcessBehavior {
   gen::Result<gen::PID> SpawnRegister(gen::Atom name, const gen::ProcessFactory& factory,
                                       const gen::ProcessOptions& options = {},
                                       const gen::Args& args = {});
+  // Include <ergon/gen/task.h>.
+  template <class Function>
+  auto Async(Function&& function) {
+    return Host().Async(std::forward<Function>(function));
+  }
   gen::Result<void> RegisterName(gen::Atom name);
   gen::Result<void> UnregisterName();
   gen::Result<gen::Alias> CreateAlias();
@@ -178,6 +183,8 @@ class ProcessApi : public gen::ProcessBehavior {
   void SetImportantDelivery(bool important) { Host().SetImportantDelivery(important); }
   [[nodiscard]] bool ImportantDelivery() const { return Host().ImportantDelivery(); }
   void SetLogLevel(gen::LogLevel level) { Host().SetLogLevel(level); }
+  [[nodiscard]] gen::LogLevel LogLevel() const { return Host().LogLevel(); }
+  [[nodiscard]] gen::MessagePriority SendPriority() const { return Host().SendPriority(); }
 
   bool Sleep(std::chrono::nanoseconds duration) { return Host().Sleep(duration); }
   void Yield() { Host().Yield(); }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <ergon/gen/process_behavior.h>
+#include <ergon/gen/process_function.h>
 
 namespace ergon::gen {
 
@@ -19,6 +20,20 @@ class ProcessFactory {
   ProcessFactory(std::function<std::unique_ptr<ProcessBehavior>()> make, const std::type_info* type)
       : make_(std::move(make)), type_(type) {}
 
+  // Makes processes of a function, each of a copy: see Process::Receive.
+  //
+  //   node.Spawn([](gen::Process& self) {
+  //     while (auto job = self.Receive<Job>()) Work(*job);
+  //   });
+  //
+  // The process ends with the function: with reason normal, the Reason that it returns, or for an exception
+  // with the reason "panic: <what>". It gets no arguments of the spawn: capture them.
+  template <class Function>
+  requires(!std::is_same_v<std::decay_t<Function>, ProcessFactory> &&
+           std::is_invocable_v<std::decay_t<Function>&, Process&>)
+      ProcessFactory(Function&& function)
+      : ProcessFactory(OfFunction(std::forward<Function>(function))) {}
+
   explicit operator bool() const noexcept { return static_cast<bool>(make_); }
   // A new behaviour. Throws what its constructor throws.
   [[nodiscard]] std::unique_ptr<ProcessBehavior> Make() const;
@@ -28,6 +43,30 @@ class ProcessFactory {
   [[nodiscard]] std::string TypeName() const;
 
  private:
+  template <class Function>
+  static ProcessFactory OfFunction(Function&& function) {
+    using Kept = std::decay_t<Function>;
+    using Returned = std::invoke_result_t<Kept&, Process&>;
+    static_assert(std::is_copy_constructible_v<Kept>,
+                  "a process's function has to be copyable: each spawn gets a copy");
+    static_assert(std::is_void_v<Returned> || std::is_convertible_v<Returned, Reason>,
+                  "a process's function returns nothing, or the gen::Reason of its end");
+    return ProcessFactory(
+        [kept = Kept(std::forward<Function>(function))]() -> std::unique_ptr<ProcessBehavior> {
+          return std::make_unique<ProcessFunction>(
+              [function = kept](Process& self) mutable -> Reason {
+                if constexpr (std::is_void_v<Returned>) {
+                  function(self);
+                  return Reason();
+                } else {
+                  return function(self);
+                }
+              },
+              typeid(Kept));
+        },
+        &typeid(Kept));
+  }
+
   std::function<std::unique_ptr<ProcessBehavior>()> make_;
   const std::type_info* type_ = nullptr;
 };

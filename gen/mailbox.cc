@@ -91,8 +91,15 @@ class PriorityQueue final : public MailboxQueue {
 
 }  // namespace
 
+Mailbox Mailbox::Unbounded() {
+  Mailbox mailbox;
+  mailbox.is_chosen_ = true;
+  return mailbox;
+}
+
 Mailbox Mailbox::Bounded(int messages, Overflow overflow) {
   Mailbox mailbox;
+  mailbox.is_chosen_ = true;
   mailbox.is_bounded_ = true;
   mailbox.bound_ = messages;
   mailbox.overflow_ = overflow;
@@ -115,6 +122,7 @@ Mailbox Mailbox::MakePriority(Rank rank, Mailbox bounds) {
 
 Mailbox Mailbox::Custom(std::function<std::unique_ptr<MailboxQueue>()> factory) {
   Mailbox mailbox;
+  mailbox.is_chosen_ = true;
   mailbox.kind_ = "custom";
   mailbox.factory_ = factory ? std::move(factory) : [] { return std::unique_ptr<MailboxQueue>(); };
   return mailbox;

@@ -53,9 +53,10 @@ class MailboxQueue {
 // is started again begins with an empty one.
 class Mailbox {
  public:
-  // Any number of messages, in the order of arrival: the default.
+  // Not chosen: as NodeOptions::mailbox_size says.
   Mailbox() = default;
-  static Mailbox Unbounded() { return {}; }
+  // Any number of messages, in the order of arrival.
+  static Mailbox Unbounded();
   // At most so many messages, 1..4,000,000.
   static Mailbox Bounded(int messages, Overflow overflow = Overflow::kReject);
 
@@ -81,6 +82,7 @@ class Mailbox {
   // A kind of your own: `factory` makes the queue of each process that is spawned with it.
   static Mailbox Custom(std::function<std::unique_ptr<MailboxQueue>()> factory);
 
+  [[nodiscard]] bool IsChosen() const noexcept { return is_chosen_; }
   // 0: unbounded, or known to the custom queue only.
   [[nodiscard]] int bound() const noexcept { return bound_; }
   [[nodiscard]] Overflow overflow() const noexcept { return overflow_; }
@@ -115,6 +117,7 @@ class Mailbox {
   }
   static Mailbox MakePriority(Rank rank, Mailbox bounds);
 
+  bool is_chosen_ = false;
   int bound_ = 0;
   bool is_bounded_ = false;
   Overflow overflow_ = Overflow::kReject;

@@ -22,6 +22,7 @@
 #include <ergon/gen/message_balance.h>
 #include <ergon/gen/messenger.h>
 #include <ergon/gen/node_info.h>
+#include <ergon/gen/process.h>
 #include <ergon/gen/process_info.h>
 #include <ergon/gen/wait_edge.h>
 

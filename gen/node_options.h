@@ -86,6 +86,14 @@ struct NodeOptions {
   // What all processes inherit; see Process::Env.
   Environment environment = {};
 
+  // SIGINT and SIGTERM stop the node from its start on, a second one at once, as in Node::WaitForSignal: for
+  // programs whose main thread has something else to do, or calls Wait. Not with a `clock` of the caller's own.
+  // A node that cannot catch the signals does not start.
+  bool stop_on_signal = false;
+  // For processes whose ProcessOptions name no mailbox, except workers of pools: messages of normal priority that may wait, 1..4,000,000;
+  // 0: any number. With Mailbox::Unbounded() a process has no bound all the same.
+  int mailbox_size = 0;
+
   // How long Stop waits for processes to end in order before it kills them.
   std::chrono::nanoseconds shutdown_timeout = std::chrono::seconds(5);
 

@@ -14,11 +14,17 @@
 #include <ergon/gen/factory.h>
 #include <ergon/gen/log.h>
 #include <ergon/gen/messenger.h>
+#include <ergon/gen/receiver.h>
 
 namespace ergon::gen {
 
 class Node;
+class Process;
 
+namespace detail {
+template <class Function>
+auto StartTask(Process& owner, Function&& function);
+}
 // Only for the process's own handlers, inside its turns. Elsewhere, on other threads and in handlers of
 // other processes, what returns a Result returns kNotAllowed, with a text that names the process and
 // the function; what returns none (Sleep, Yield, Env and all that set something) ends the program with
@@ -52,6 +58,56 @@ class Process : public Messenger {
   template <class T>
   Result<Ref> Request(const Target& to, T&& request, const CallOptions& options = {}) {
     return RequestTarget(to, MakeRequest(std::forward<T>(request), options, to), options);
+  }
+
+  // Only in a process made of a function: suspends it until a message of one of these types is there, and
+  // returns that. Others wait in the order of their arrival for a Receive that wants them, and count in the
+  // mailbox's bound (of which two more may wait then); when the process ends they are dropped, and counted.
+  //
+  //   auto next = self.Receive<Job, gen::Asked<Status>, gen::MessageDownPID>(1s);
+  //
+  // With one type it returns that, with several a std::variant. A type stands for a message, a notice or an
+  // exit signal (SetTrapExit); MessageEvent for a published value; Asked<T> for a request, which Reply
+  // answers; SentBy<T> tells the sender; OtherMessage, as the last one, stands for whatever is left.
+  //
+  //   kTimeout            none came within `timeout`, 0 or more; 0: only looks
+  //   kProcessTerminated  the process is being ended: return from the function
+  //   kTooManyCalls       no stack left for one more suspended process (about 32,000)
+  //   kNotAllowed         the process has handlers
+  //   kIncorrect          a negative time-out
+  //
+  // Each process that is suspended in it keeps a stack. For very many use act::Actor, and for
+  // Request, whose outcome is not received.
+  template <class... T>
+  Result<typename detail::ReceivedAs<T...>::Type> Receive(
+      std::chrono::nanoseconds timeout = kInfinite) {
+    static_assert(sizeof...(T) != 0, "Receive: which types of messages?");
+    detail::ReceiverOf<T...> receiver;
+    auto received = ReceiveEnvelope(receiver, timeout);
+    if (!received) return std::move(received.error());
+    return std::move(receiver.value());
+  }
+  // Answers a request that was received. kResponseIgnored: nobody waits any more.
+  template <class Request, class T>
+  Result<void> Reply(const Asked<Request>& request, T&& reply) {
+    if constexpr (TypedRequest<Request>) {
+      static_assert(std::is_same_v<StoredType<T>, ReplyOf<Request>>,
+                    "Reply: the request names another type of reply");
+    }
+    return SendResponse(request.from, request.ref, std::forward<T>(reply));
+  }
+
+  // Runs a function in a process of its own, linked to this one, and goes on. Include <ergon/gen/task.h>, which
+  // tells more:
+  //
+  //   auto sum = Async([numbers] { return Sum(numbers); });
+  //   ...
+  //   gen::Result<int> result = sum->Await(1s);
+  //
+  // The function may take its gen::Process&. Errors: those of Spawn.
+  template <class Function>
+  auto Async(Function&& function) {
+    return detail::StartTask(*this, std::forward<Function>(function));
   }
 
   // Starts a child and returns when its Init is done; Inits may nest as deep as one likes. Errors:
@@ -120,10 +176,13 @@ class Process : public Messenger {
   virtual void SetTrapExit(bool trap) = 0;
   [[nodiscard]] virtual bool TrapExit() const = 0;
   virtual void SetSendPriority(MessagePriority priority) = 0;
+  [[nodiscard]] MessagePriority SendPriority() const { return DefaultPriority(); }
   // With true, all that it sends is important: see Messenger::SendImportant.
   virtual void SetImportantDelivery(bool important) = 0;
   [[nodiscard]] virtual bool ImportantDelivery() const = 0;
-  virtual void SetLogLevel(LogLevel level) = 0;
+  virtual void SetLogLevel(gen::LogLevel level) = 0;
+  // Of this process: what it has set, or the node's.
+  [[nodiscard]] virtual gen::LogLevel LogLevel() const = 0;
 
   // Suspends this process only; with 0 or less, not at all. False: it could not, or not so long, because it is being ended (then
   // return from the handler) or because there is no stack left for one more suspended process.
@@ -144,6 +203,8 @@ class Process : public Messenger {
   // own, after which its receiver skips it; if it has none, the time-out is that too.
   virtual Result<Ref> RequestEnvelope(PID to, core::EnvelopePtr& request,
                                       std::chrono::nanoseconds timeout) = 0;
+  // See Receive.
+  virtual Result<void> ReceiveEnvelope(Receiver& receiver, std::chrono::nanoseconds timeout) = 0;
 
  protected:
   virtual Result<std::size_t> PublishEnvelope(Atom name, Ref token, core::EnvelopePtr value) = 0;

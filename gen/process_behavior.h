@@ -36,6 +36,12 @@ class ProcessBehavior {
   // Last, exactly once, if ProcessInit has succeeded.
   virtual void ProcessTerminate(const Reason& reason) = 0;
 
+  // Whether it takes its messages with Process::Receive, all of them: see ProcessFunction. Then ProcessRun is
+  // called once, after ProcessInit, and the process ends with what that returns. ProcessMessage is called
+  // inside of Receive.
+  [[nodiscard]] virtual bool Receives() const noexcept { return false; }
+  virtual Status ProcessRun() { return Stop(Reason()); }
+
   // A user's class name, for logs and inspection. Called by any thread at any time, also under a
   // lock of the process: it must not call into the process or the node.
   [[nodiscard]] virtual std::string BehaviorName() const;

@@ -4,10 +4,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 
 #include <ergon/gen/dropped_message.h>
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/process.h>
+#include <ergon/gen/status.h>
 
 namespace ergon::gen {
 
@@ -51,6 +53,16 @@ class ProcessHost : public Process {
   // Such an envelope comes back after what waits in the Main lane now, beyond the lane's bound; from a
   // mailbox with an order of its own at once.
   virtual void WaitInLine(core::EnvelopePtr envelope) = 0;
+
+  // The Receive that goes on in a process that Receives; null: none. What is given to ProcessMessage
+  // meanwhile is what it wants, or of a kind that none may want.
+  [[nodiscard]] virtual Receiver* CurrentReceiver() = 0;
+
+  // What is called when the handler that runs has returned Status::Next(), and for a request its answer is on its
+  // way, before anything else is handled; after Init in the first turn. It may go on in the same way.
+  virtual void SetNext(std::function<Status()> next) = 0;
+  // Messages that were given to a handler so far.
+  [[nodiscard]] virtual std::uint64_t HandledMessages() const = 0;
 
   // -- children --
 

@@ -10,6 +10,7 @@
 #include <ergon/gen/environment.h>
 #include <ergon/gen/log_level.h>
 #include <ergon/gen/mailbox.h>
+#include <ergon/gen/pid.h>
 #include <ergon/gen/priority.h>
 
 namespace ergon::gen {
@@ -26,8 +27,8 @@ inline constexpr std::chrono::nanoseconds kDefaultInitTimeout = std::chrono::sec
 inline constexpr std::chrono::nanoseconds kInfinite = std::chrono::nanoseconds::max();
 
 struct ProcessOptions {
-  // Messages of normal priority that may wait, 1..4,000,000; 0: any number. A send beyond it
-  // returns ErrProcessMailboxFull. Short for mailbox = Mailbox::Bounded(mailbox_size).
+  // Messages of normal priority that may wait, 1..4,000,000; 0: NodeOptions::mailbox_size, any number as a
+  // rule. A send beyond it returns ErrProcessMailboxFull. Short for mailbox = Mailbox::Bounded(mailbox_size).
   int mailbox_size = 0;
   // Which messages may wait, and in which order; see gen/mailbox.h. Pools keep the order of arrival:
   // for them, choose PoolOptions::worker_mailbox.
@@ -36,6 +37,8 @@ struct ProcessOptions {
   int stash_size = 0;
   // The priority of what the process sends with Send and Call.
   MessagePriority send_priority = MessagePriority::kNormal;
+  // The leader of its tree: see Process::Leader. Empty: the parent's; for processes of Node::Spawn themselves.
+  PID leader = {};
   // Link with the process that spawns it. Links are symmetric, so one of the two is enough; both
   // names are kept for those who think from one side.
   bool link_parent = false;

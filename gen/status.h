@@ -16,18 +16,28 @@ struct StopRequest {
 };
 }  // namespace detail
 
-// The result of Init, HandleMessage and HandleEvent: Continue() or Stop(reason).
+// The result of Init, HandleMessage and HandleEvent: Continue() or Stop(reason), or act::Actor::ContinueWith.
 class [[nodiscard]] Status {
  public:
   Status() = default;               // continue
   Status(detail::StopRequest stop)  // NOLINT(google-explicit-constructor): `return gen::Stop(...)`
-      : stops_(true), reason_(std::move(stop.reason)) {}
+      : kind_(Kind::kStop), reason_(std::move(stop.reason)) {}
+  // Of a behaviour that has called ProcessHost::SetNext.
+  static Status Next() noexcept {
+    Status status;
+    status.kind_ = Kind::kNext;
+    return status;
+  }
 
-  [[nodiscard]] bool stops() const noexcept { return stops_; }
+  [[nodiscard]] bool stops() const noexcept { return kind_ == Kind::kStop; }
+  [[nodiscard]] bool has_next() const noexcept { return kind_ == Kind::kNext; }
+  // Neither of the two.
+  [[nodiscard]] bool continues() const noexcept { return kind_ == Kind::kContinue; }
   [[nodiscard]] const Reason& reason() const noexcept { return reason_; }
 
  private:
-  bool stops_ = false;
+  enum class Kind : unsigned char { kContinue, kStop, kNext };
+  Kind kind_ = Kind::kContinue;
   Reason reason_;
 };
 
@@ -70,6 +80,11 @@ inline CallResult ReplyError(Error error) {
 // terminated" at once. Whoever gives `from` and `ref` to another process and may end before that has
 // answered makes it the holder: see HandOver, or pass on the request as it is (Delegate).
 inline CallResult NoReply() { return {}; }
+// As Reply, and then as `next`: see act::Actor::ContinueWith.
+template <class T>
+CallResult ReplyAndContinue(T&& value, Status next) {
+  return {detail::MakeResponse(std::forward<T>(value)), std::move(next)};
+}
 template <class T>
 CallResult ReplyAndStop(T&& value, Reason reason) {
   return {detail::MakeResponse(std::forward<T>(value)), Stop(std::move(reason))};

@@ -69,6 +69,8 @@ constexpr std::array kEntries = {
     ERGON_OPTION(watchdog_after, "a longer turn is reported, at least 1ms; 0: never"),
     ERGON_OPTION(measure_running_time, "measure how long each process runs"),
     ERGON_OPTION(dump_on_sigquit, "on SIGQUIT, write what all processes do to standard error"),
+    ERGON_OPTION(stop_on_signal, "SIGINT and SIGTERM stop the node, whoever waits for it"),
+    ERGON_OPTION(mailbox_size, "messages that may wait for a process, if it does not say; 0: any"),
     ERGON_OPTION(log_level, "least level of log lines"),
     ERGON_OPTION(shutdown_timeout, "how long processes may take to end in order, or infinite"),
     ERGON_OPTION(creation, "tells incarnations of the node apart, 4 or more; 0: chosen"),

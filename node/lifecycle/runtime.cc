@@ -64,6 +64,10 @@ gen::Result<std::unique_ptr<Runtime>> Runtime::Start(gen::Atom name,
     what = "thread for timers and signals";
     if (options.clock == nullptr) runtime->io_ = std::make_unique<IoThread>(*runtime->timers_);
     runtime->shutdown_.SetThreads(runtime->io_.get(), runtime->watchdog_.get());
+    if (options.stop_on_signal) {
+      auto listens = runtime->shutdown_.StopOnSignal();
+      if (!listens) return std::move(listens.error());
+    }
     if (options.dump_on_sigquit) {
       auto listens = runtime->io_->StartSignals({SIGQUIT}, [&node = *runtime](int) {
         // Of several nodes one after the other.
@@ -112,6 +116,7 @@ Runtime::Runtime(gen::Atom name, gen::NodeOptions options, std::shared_ptr<core:
              .population = population_,
              .spawning = spawning_,
              .inheritance = inheritance_,
+             .mailbox_size = static_cast<std::uint32_t>(options_.mailbox_size),
              .dispatcher = *dispatcher,
              .dedicated_dispatchers = dedicated_dispatchers_,
              .blocking_threads = blocking_threads_,

@@ -27,31 +27,32 @@ Shutdown::~Shutdown() {
 
 void Shutdown::Wait() { needs_.dispatcher.Wait(stopped_event_); }
 
+bool Shutdown::Begin(bool in_background) {
+  std::lock_guard lock(mutex_);
+  if (phase_.load() != Phase::kRunning) return false;
+  phase_.store(Phase::kStopping);
+  needs_.population.RefuseOutsiders();
+  if (!in_background) return true;
+  if (needs_.options.defer) {
+    needs_.options.defer([this] { TearDown(); });
+    return true;
+  }
+  try {
+    stopper_ = std::thread([this] { TearDown(); });
+  } catch (...) {
+    phase_.store(Phase::kRunning);  // no thread for it: who has asked hears of it
+    needs_.population.AcceptOutsiders();
+    throw;
+  }
+  return true;
+}
+
 void Shutdown::Stop(bool force) {
   if (needs_.fork_guard.IsForked()) return;
   if (force) force_.store(true);
+  // A handler cannot wait for its own end: somebody else does.
   const bool in_handler = core::Worker::Current() != nullptr;
-  bool begins = false;
-  {
-    std::lock_guard lock(mutex_);
-    if (phase_.load() == Phase::kRunning) {
-      phase_.store(Phase::kStopping);
-      needs_.population.RefuseOutsiders();
-      begins = true;
-      // A handler cannot wait for its own end: somebody else does.
-      if (in_handler && needs_.options.defer) {
-        needs_.options.defer([this] { TearDown(); });
-      } else if (in_handler) {
-        try {
-          stopper_ = std::thread([this] { TearDown(); });
-        } catch (...) {
-          phase_.store(Phase::kRunning);  // no thread for it: the handler hears of it
-          needs_.population.AcceptOutsiders();
-          throw;
-        }
-      }
-    }
-  }
+  const bool begins = Begin(in_handler);
   if (in_handler) {
     if (force && !begins) KillAll();
     return;
@@ -161,8 +162,21 @@ gen::Result<void> Shutdown::WaitForSignal() {
   return {};
 }
 
+gen::Result<void> Shutdown::StopOnSignal() {
+  stops_on_signal_ = true;
+  return io_->StartSignals({SIGINT, SIGTERM}, [this](int signal) { Signalled(signal); });
+}
+
 // On the I/O thread.
 void Shutdown::Signalled(int signal) {
+  if (signals_ == 0 && stops_on_signal_) {
+    try {
+      (void)Begin(true);
+    } catch (const std::exception& error) {
+      gen::Log(needs_.log).Error("the node cannot be stopped: {}", error.what());
+      return;  // the next signal tries again
+    }
+  }
   if (signals_++ == 0) {
     signalled_.Set();
     return;

@@ -70,6 +70,8 @@ class Shutdown {
   void Wait();
   // Ends the node by SIGINT or SIGTERM, and waits for that. kNotAllowed: it has no signals.
   gen::Result<void> WaitForSignal();
+  // The same without waiting. At most once, after SetThreads.
+  gen::Result<void> StopOnSignal();
 
   // The node has stopped, or its threads are in another program, and this one is its fork.
   [[nodiscard]] bool IsUsable() const noexcept {
@@ -80,6 +82,9 @@ class Shutdown {
   static constexpr std::uint32_t kNowhere = 0xffff'ffff;  // home_: stopped
   enum class Phase : std::uint8_t { kRunning, kStopping, kStopped };
 
+  // True: this is the first to end the node, and has to TearDown; in the background somebody else does. Throws
+  // when there is no thread for that.
+  bool Begin(bool in_background);
   void TearDown();
   void StopInOrder(std::int64_t deadline);
   void KillAll();
@@ -100,6 +105,7 @@ class Shutdown {
   // The I/O thread's.
   int signals_ = 0;
   int last_signal_ = 0;
+  std::atomic<bool> stops_on_signal_{false};
   core::Timer last_resort_{&EndBySignal, this};
   std::thread stopper_;  // when Stop was called from inside a handler
 };

@@ -125,6 +125,13 @@ gen::Result<void> CheckOptions(const gen::NodeOptions& options) {
   if (options.dump_on_sigquit && options.clock != nullptr) {
     return Incorrect("dump_on_sigquit: true, but a node with a clock of its own has no signals");
   }
+  if (options.stop_on_signal && options.clock != nullptr) {
+    return Incorrect("stop_on_signal: true, but a node with a clock of its own has no signals");
+  }
+  if (options.mailbox_size < 0 || options.mailbox_size > static_cast<int>(core::kMaxMailboxBound)) {
+    return Incorrect(fmt::format("mailbox_size: {} is outside 0..{}", options.mailbox_size,
+                                 core::kMaxMailboxBound));
+  }
   if (options.drops_remembered < 0 || options.drops_remembered > DropMemory::kMost) {
     return Incorrect(fmt::format("drops_remembered: {} is outside 0..{}", options.drops_remembered,
                                  DropMemory::kMost));

@@ -7,6 +7,7 @@
 namespace ergon::node {
 
 std::uint64_t Inheritance::LeaderOf(const SpawnRequest& request) const {
+  if (request.options.leader) return request.options.leader.id;
   const ProcessSlot* parent = addresses_.Find(request.parent);
   return parent == nullptr ? 0 : parent->leader_id();
 }

@@ -44,7 +44,7 @@ gen::Result<void> ProcessRunner::Open(const SpawnRequest& request,
   SharedEnvironment inherited = rooms_.inheritance.EnvironmentOf(request);
   environment_ =
       inherited == nullptr ? nullptr : std::make_unique<SharedEnvironment>(std::move(inherited));
-  started_ = ending_ = answered_ = hold_main_ = current_failed_ = has_queue_ = false;
+  started_ = ending_ = answered_ = hold_main_ = current_failed_ = has_queue_ = must_run_ = false;
   important_delivery_ = false;
   suspended_.store(false, std::memory_order_relaxed);
   main_is_open_ = true;
@@ -163,8 +163,10 @@ void ProcessRunner::OpenMailbox(const gen::ProcessOptions& options,
   }
   has_queue_ = queue != nullptr;
   if (!has_queue_) {
-    mailbox_.Open(static_cast<std::uint32_t>(options.mailbox_size != 0 ? options.mailbox_size
-                                                                       : mailbox.bound()));
+    // A pool says itself what its workers' mailboxes take.
+    const bool is_chosen = options.mailbox_size != 0 || mailbox.IsChosen() || heir_;
+    const int bound = options.mailbox_size != 0 ? options.mailbox_size : mailbox.bound();
+    mailbox_.Open(is_chosen ? static_cast<std::uint32_t>(bound) : rooms_.mailbox_size);
     return;
   }
   QueueLane* lane = GetQueueLane();
@@ -186,7 +188,10 @@ bool ProcessRunner::RunInit(gen::Error& failure) {
     status = gen::Stop(PanicReason());
   }
   if (!status.stops() && !IsInitLate(init_.get())) started_ = ReportStarted();
-  if (started_) return true;
+  if (started_) {
+    must_run_ = behavior_->Receives() || status.has_next();
+    return true;
+  }
   if (IsInitLate(init_.get())) [[unlikely]] {  // whatever it has made of that
     const gen::ProcessBehavior& behavior = *behavior_;
     const gen::Error error =
@@ -207,7 +212,7 @@ bool ProcessRunner::RunInitInline(gen::Error& failure) {
   if (ready) {
     // The child's first messages are for its own turns.
     activity_.SetState(gen::ProcessState::kIdle);
-    if (!mailbox_.TryIdle(TakesMain())) dispatcher_->Schedule(*this);
+    if (must_run_ || !mailbox_.TryIdle(TakesMain())) dispatcher_->Schedule(*this);
   }
   SetCurrentProcess(parent);
   return ready;

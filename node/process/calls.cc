@@ -1,4 +1,4 @@
-// Functions of a process that suspend it: Call, Sleep, Yield, AwaitEnd.
+// Functions of a process that suspend it: Call, Receive, Sleep, Yield, AwaitEnd.
 #include <mutex>
 
 #include <fmt/core.h>
@@ -12,6 +12,8 @@
 #include <ergon/node/diagnosis/wait_graph.h>
 #include <ergon/node/options/option_checks.h>
 #include <ergon/node/process/process.h>
+#include <ergon/node/process/receiving.h>
+#include <ergon/node/process/wait_errors.h>
 #include <ergon/node/slots/unique_id.h>
 
 namespace ergon::node {
@@ -57,6 +59,28 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
   if (!outcome) return std::move(outcome.error());
   if (expired) return rooms_.descriptions.TimeoutError(call);
   return answer;
+}
+
+gen::Result<void> Process::ReceiveEnvelope(gen::Receiver& receiver,
+                                           std::chrono::nanoseconds timeout) {
+  if (!InOwnTurn()) [[unlikely]]
+    return NotInOwnTurn("Receive");
+  if (!behavior_->Receives()) {
+    return gen::Error(
+        gen::ErrorCode::kNotAllowed,
+        fmt::format("Receive: {} has handlers, which get its messages; only a process "
+                    "made of a function receives",
+                    behavior_->BehaviorName()));
+  }
+  auto checked = CheckNotNegative("timeout", timeout);
+  if (!checked) return checked;
+  CheckMaySuspend("Receive");
+  return Receiving(*this).Run(receiver, timeout);
+}
+
+gen::Receiver* Process::CurrentReceiver() {
+  const ProcessCold* const cold = ColdIfAny();
+  return cold == nullptr || cold->passed_over == nullptr ? nullptr : cold->passed_over->receiver;
 }
 
 void Process::Yield() {

@@ -11,6 +11,7 @@
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/message_totals.h>
 #include <ergon/node/population/population.h>
+#include <ergon/node/process/receiving.h>
 #include <ergon/node/process/runner.h>
 #include <ergon/node/relations/publishing.h>
 #include <ergon/node/relations/registry.h>
@@ -109,6 +110,7 @@ void ProcessRunner::Finish(const gen::Reason& reason) {
     core::DisposeEnvelope(current);
   }
   if (ProcessCold* cold = ColdIfAny()) {
+    cold->next = nullptr;
     AnswerOpenRequests(*cold, error);
     cold->awaited.Clear(rooms_.timers);
   }
@@ -235,6 +237,7 @@ bool ProcessRunner::ReturnToPool(core::EnvelopePtr& envelope) {
 
 core::Mailbox::Rest ProcessRunner::CloseMailbox(std::vector<core::EnvelopePtr>& waiting) {
   waiting = TakeStash();
+  Receiving::Close(*this, waiting);
   core::Mailbox::Rest rest = mailbox_.Close();
   if (has_queue_) {
     // After the mailbox was closed: whoever pushes from now on finds the lane closed.

@@ -8,6 +8,7 @@
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/ticks.h>
+#include <ergon/node/diagnosis/node_log.h>
 #include <ergon/node/population/inheritance.h>
 #include <ergon/node/relations/exit_signals.h>
 #include <ergon/node/relations/publishing.h>
@@ -294,6 +295,8 @@ void Process::SetLogLevel(gen::LogLevel level) {
   MustBeInOwnTurn("SetLogLevel");
   log_level_.store(static_cast<std::uint8_t>(level), std::memory_order_relaxed);
 }
+
+gen::LogLevel Process::LogLevel() const { return LogLevelOr(rooms_.log.Level()); }
 
 // ---- environment
 

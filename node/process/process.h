@@ -1,7 +1,7 @@
 // What a process can do: the functions of gen::Process, gen::ProcessHost and gen::PoolHost.
 //
 //   process.cc     sending, names, relations, events, environment, children
-//   calls.cc       Call, Sleep, Yield, AwaitEnd
+//   calls.cc       Call, Receive, Sleep, Yield, AwaitEnd
 //   requests.cc    requests without a stack; passing messages on
 //   stash.cc       putting messages aside
 //   pool_host.cc   the functions of gen::PoolHost
@@ -79,11 +79,14 @@ class Process final : public ProcessRunner, public gen::PoolHost {
   void SetImportantDelivery(bool important) override;
   [[nodiscard]] bool ImportantDelivery() const override { return important_delivery_; }
   void SetLogLevel(gen::LogLevel level) override;
+  [[nodiscard]] gen::LogLevel LogLevel() const override;
   bool Sleep(std::chrono::nanoseconds duration) override;
   void Yield() override;
   [[nodiscard]] gen::Ref MakeRef() override;
   gen::Result<gen::Ref> RequestEnvelope(gen::PID to, core::EnvelopePtr& request,
                                         std::chrono::nanoseconds timeout) override;
+  gen::Result<void> ReceiveEnvelope(gen::Receiver& receiver,
+                                    std::chrono::nanoseconds timeout) override;
   [[nodiscard]] std::int64_t Now() const override;
 
   // -- gen::ProcessHost --
@@ -97,6 +100,9 @@ class Process final : public ProcessRunner, public gen::PoolHost {
   std::size_t UnstashAll() override;
   void PutAside(core::EnvelopePtr envelope) override;
   void WaitInLine(core::EnvelopePtr envelope) override;
+  [[nodiscard]] gen::Receiver* CurrentReceiver() override;
+  void SetNext(std::function<gen::Status()> next) override { Cold().next = std::move(next); }
+  [[nodiscard]] std::uint64_t HandledMessages() const override { return counts_.handled(); }
   void SetHeedExits(bool heed) override { end_requests_.SetHeedExits(heed); }
   gen::Result<gen::PID> SpawnChildAsync(gen::Atom name, const gen::ProcessFactory& factory,
                                         const gen::ProcessOptions& options,

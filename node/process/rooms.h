@@ -1,6 +1,7 @@
 // The rooms of a node, as its processes see them.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 namespace ergon::core {
@@ -70,6 +71,7 @@ struct Rooms {
   Population& population;
   Spawning& spawning;
   Inheritance& inheritance;
+  std::uint32_t mailbox_size;    // of a process whose options say nothing; 0: no bound
   core::Dispatcher& dispatcher;  // of all processes that are not detached
   DedicatedDispatchers& dedicated_dispatchers;
   BlockingThreads& blocking_threads;

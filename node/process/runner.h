@@ -112,17 +112,13 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   void GiveWay();
   // A signal that ends the process is there.
   [[nodiscard]] bool IsInterrupted();
-  [[nodiscard]] static gen::Error EndingError();
   // The envelope being handled waits for an answer that was not sent yet.
   [[nodiscard]] bool IsOpenQuestion() const noexcept;
   void NoteOpenRequest(const core::Envelope& envelope);
-  // Takes an envelope out of the mailbox's hands; a tick that is put aside does not keep the next one from
-  // coming.
+  // Takes an envelope out of the mailbox's hands. A tick that is put aside keeps no other from coming.
   [[nodiscard]] core::EnvelopePtr TakeOver(core::Envelope& envelope);
-  // The behaviour has got hold of so many messages, or has let go of them.
-  void Hold(std::int64_t messages);
-  // So many of the behaviour's own envelopes wait in the Main lane, or do so no more. Release: before the
-  // mailbox shows that it has them.
+  void Hold(std::int64_t messages);  // the behaviour has got hold of so many more
+  // So many more of the behaviour's own envelopes wait in Main. Release: before the mailbox shows them.
   void CountOwnInMain(std::int64_t envelopes);
   [[nodiscard]] std::vector<core::EnvelopePtr> TakeStash();
   void ReportProgress();
@@ -140,6 +136,7 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   bool important_delivery_ = false;
 
  private:
+  friend class Receiving;
   // A turn ends after the handler that has made it exceed so many sends: a producer that goes on
   // would fill the caches with messages before their consumer gets a turn.
   static constexpr std::uint32_t kMaxSendsPerTurn = 64;
@@ -159,10 +156,12 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
 
   // -- turn.cc --
   core::TurnEnd RunMessages();
+  void RunFunction();
   [[nodiscard]] bool TakesMain() const { return main_is_open_ || TakesHeldMain(); }
   [[nodiscard]] bool TakesHeldMain() const;
   void NoteWhetherMainIsOpen() noexcept;
   core::Envelope* NextEnvelope();
+  core::Envelope* TakeNext(bool with_main);  // the same for other sources
   core::Envelope* NextInQueue();
   [[nodiscard]] bool IsPlain(const core::Envelope& envelope) const noexcept;
   void HandlePlain(core::Envelope& envelope);
@@ -235,6 +234,7 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   std::unique_ptr<const gen::Reason> end_reason_;  // null: normal
   std::unique_ptr<InitRequest> init_;              // until Init is done; null: nothing special
   bool started_ = false;                           // Init has succeeded
+  bool must_run_ = false;                          // ProcessRun is to be called next
   bool ending_ = false;                            // end_reason_ is set
   bool current_failed_ = false;                    // its handler threw
   bool yield_on_send_ = false;

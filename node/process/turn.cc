@@ -40,7 +40,19 @@ core::TurnEnd ProcessRunner::RunTurn() {
     gen::Error failure = gen::ErrProcessTerminated;
     if (!RunInit(failure)) return core::TurnEnd::kCompleted;
   }
+  if (must_run_) [[unlikely]]
+    RunFunction();
   return RunMessages();
+}
+
+void ProcessRunner::RunFunction() {
+  must_run_ = false;
+  if (MustEnd()) return;
+  try {
+    NoteStatus(behavior_->Receives() ? behavior_->ProcessRun() : gen::Status::Next());
+  } catch (...) {
+    NoteThrown();
+  }
 }
 
 // Returns the machine's time, which is the node's, too, unless that has a clock of its own.
@@ -56,6 +68,10 @@ inline core::Envelope* ProcessRunner::NextEnvelope() {
   if (envelope != nullptr || !has_queue_) [[likely]]
     return envelope;
   return NextInQueue();
+}
+
+core::Envelope* ProcessRunner::TakeNext(bool with_main) {
+  return with_main ? NextEnvelope() : mailbox_.Pop(false);
 }
 
 bool ProcessRunner::IsAskedToStop() const noexcept {
@@ -115,7 +131,7 @@ core::TurnEnd ProcessRunner::RunMessages() {
 inline void ProcessRunner::GiveToBehavior(core::Envelope& envelope) {
   try {
     const gen::Status status = behavior_->ProcessMessage(envelope);
-    if (status.stops()) [[unlikely]]
+    if (!status.continues()) [[unlikely]]
       NoteStatus(status);
   } catch (...) {
     NoteThrown();
@@ -397,6 +413,11 @@ void ProcessRunner::NoteThrown() {
 }
 
 void ProcessRunner::NoteStatus(const gen::Status& status) {
+  if (status.has_next()) {
+    auto next = std::exchange(Cold().next, nullptr);
+    if (next && !MustEnd()) NoteStatus(next());
+    return;
+  }
   if (!status.stops() || ending_) return;
   ending_ = true;
   if (status.reason().kind() != gen::ReasonKind::kNormal) {

@@ -5,6 +5,7 @@
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/population/fork_guard.h>
 #include <ergon/node/process/runner.h>
+#include <ergon/node/process/wait_errors.h>
 #include <ergon/node/relations/exit_signals.h>
 #include <ergon/node/relations/relations.h>
 
@@ -107,15 +108,10 @@ gen::Result<core::AwaitOutcome> ProcessRunner::WaitOnce(std::uint64_t id, std::i
   if (deadline != 0) (void)rooms_.timers.Disarm(timer);
   const core::AwaitOutcome outcome = await_.TakeOutcome(response);
   if (!parked && outcome == core::AwaitOutcome::kNone) {
-    return gen::Error(gen::ErrorCode::kTooManyCalls,
-                      "no memory map left for one more stack (see vm.max_map_count)");
+    return NoStackError();
   }
   if (outcome == core::AwaitOutcome::kInterrupted) return EndingError();
   return outcome;
-}
-
-gen::Error ProcessRunner::EndingError() {
-  return gen::Error(gen::ErrorCode::kProcessTerminated, "this process is being ended");
 }
 
 void ProcessRunner::GiveWay() {

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <typeinfo>
 #include <unordered_map>
@@ -19,8 +20,10 @@
 #include <ergon/gen/pid.h>
 #include <ergon/gen/process_options.h>
 #include <ergon/gen/ref.h>
+#include <ergon/gen/status.h>
 #include <ergon/gen/target.h>
 #include <ergon/node/slots/awaited_responses.h>
+#include <ergon/node/slots/passed_over.h>
 #include <ergon/node/slots/queue_lane.h>
 #include <ergon/node/slots/rare_counts.h>
 
@@ -86,7 +89,9 @@ struct ProcessCold {
   std::vector<core::EnvelopePtr> bequest;  // see PoolHost::Bequeath
   std::vector<core::EnvelopePtr> stash;
   std::size_t stash_limit = 0;  // 0: none
-  struct OpenRequest {          // the handler gave no reply yet
+  std::unique_ptr<PassedOver> passed_over;
+  std::function<gen::Status()> next;  // see ProcessHost::SetNext
+  struct OpenRequest {                // the handler gave no reply yet
     gen::PID from;
     std::uint64_t order;  // of arrival
   };

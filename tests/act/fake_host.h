@@ -302,6 +302,7 @@ class FakeHost final : public gen::PoolHost, private gen::LogSink {
   void SetImportantDelivery(bool) override {}
   bool ImportantDelivery() const override { return false; }
   void SetLogLevel(gen::LogLevel) override {}
+  gen::LogLevel LogLevel() const override { return gen::LogLevel::kInfo; }
   bool Sleep(std::chrono::nanoseconds) override { return true; }
   void Yield() override {}
   gen::Ref MakeRef() override { return {++next_ref_, "test@localhost", 7}; }
@@ -315,6 +316,10 @@ class FakeHost final : public gen::PoolHost, private gen::LogSink {
     request->ref = ref.id;
     asked.push_back({to, ref, std::move(request), timeout});
     return ref;
+  }
+
+  gen::Result<void> ReceiveEnvelope(gen::Receiver&, std::chrono::nanoseconds) override {
+    return gen::ErrNotAllowed;
   }
 
   // -- gen::ProcessHost and gen::PoolHost --
@@ -379,6 +384,9 @@ class FakeHost final : public gen::PoolHost, private gen::LogSink {
     envelope->kind = static_cast<std::uint8_t>(gen::EnvelopeKind::kOwnTimer);
     stash.push_back(std::move(envelope));
   }
+  gen::Receiver* CurrentReceiver() override { return nullptr; }
+  void SetNext(std::function<gen::Status()>) override {}
+  std::uint64_t HandledMessages() const override { return 0; }
   void WaitInLine(core::EnvelopePtr envelope) override { main.push_back(std::move(envelope)); }
   void Drop(core::EnvelopePtr envelope, gen::DropReason reason, const gen::Error& error) override {
     auto* job = envelope->ValueAs<Job>();

@@ -482,11 +482,12 @@ void Tell(int pipe, char what) { CHECK(write(pipe, &what, 1) == 1); }
 TEST_CASE("stop: signalled child" * doctest::skip()) {
   const int out = std::atoi(std::getenv("ERGON_TEST_PIPE"));
   const char* const manner = std::getenv("ERGON_TEST_MANNER");
-  const bool stubborn = manner != nullptr;
+  const bool alone = manner != nullptr && std::string(manner) == "alone";
+  const bool stubborn = manner != nullptr && !alone;
   const bool stuck = stubborn && std::string(manner) == "stuck";
   std::signal(SIGINT, SIG_DFL);  // the test framework catches them as well
   std::signal(SIGTERM, SIG_DFL);
-  TestNode t({.shutdown_timeout = kit::kDeadline * 10});
+  TestNode t({.stop_on_signal = alone, .shutdown_timeout = kit::kDeadline * 10});
   const gen::PID pid = t.Spawn({.terminate = [&](Subject&, const gen::Reason& reason) {
     Tell(out, reason == gen::Reason::Kill() ? 'k' : 't');
   }});
@@ -507,14 +508,18 @@ TEST_CASE("stop: signalled child" * doctest::skip()) {
     CHECK(kit::Eventually([&] { return SpawnIsRefused(t); }));
     Tell(out, 'b');  // stopping has begun
   });
-  CHECK(t.node.WaitForSignal());
+  if (alone) {
+    t.node.Wait();
+  } else {
+    CHECK(t.node.WaitForSignal());
+  }
   announcer.join();
   Tell(out, 's');
 }
 
 class SignalledChild {
  public:
-  // `manner`: null, stubborn, or stuck.
+  // `manner`: null, alone (NodeOptions::stop_on_signal), stubborn, or stuck.
   explicit SignalledChild(const char* manner) {
     int ends[2];
     REQUIRE(pipe(ends) == 0);
@@ -555,15 +560,17 @@ class SignalledChild {
   pid_t pid_ = 0;
 };
 
-TEST_CASE("stop: WaitForSignal stops in order on SIGINT and SIGTERM") {
-  for (const int signal : {SIGINT, SIGTERM}) {
-    CAPTURE(signal);
-    SignalledChild child(nullptr);
-    CHECK(child.Read() == 'r');
-    child.Signal(signal);
-    CHECK(child.Read() == 't');
-    CHECK(child.Read() == 's');
-    CHECK(child.ExitStatus() == 0);
+TEST_CASE("stop: WaitForSignal, or the option, stops in order on SIGINT and SIGTERM") {
+  for (const char* manner : {static_cast<const char*>(nullptr), "alone"}) {
+    for (const int signal : {SIGINT, SIGTERM}) {
+      CAPTURE(signal);
+      SignalledChild child(manner);
+      CHECK(child.Read() == 'r');
+      child.Signal(signal);
+      CHECK(child.Read() == 't');
+      CHECK(child.Read() == 's');
+      CHECK(child.ExitStatus() == 0);
+    }
   }
 }
 

@@ -50,6 +50,7 @@ class Subject : public act::Actor {
  public:
   explicit Subject(Handlers handlers) : handlers_(std::move(handlers)) {}
 
+  using Actor::Async;
   using Actor::Call;
   using Actor::CreateAlias;
   using Actor::Delegate;
@@ -65,6 +66,7 @@ class Subject : public act::Actor {
   using Actor::Link;
   using Actor::LinkEvent;
   using Actor::Log;
+  using Actor::LogLevel;
   using Actor::MakeRef;
   using Actor::Monitor;
   using Actor::MonitorEvent;
@@ -82,6 +84,7 @@ class Subject : public act::Actor {
   using Actor::SendEvery;
   using Actor::SendExit;
   using Actor::SendImportant;
+  using Actor::SendPriority;
   using Actor::SendResponse;
   using Actor::SendResponseError;
   using Actor::SendWithPriority;

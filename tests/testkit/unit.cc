@@ -34,6 +34,7 @@ void Unit::Guarded(const std::function<gen::Status()>& function) {
   gen::Status status;
   try {
     status = function();
+    while (status.has_next() && host_.next) status = std::exchange(host_.next, nullptr)();
   } catch (...) {
     std::string text = core::ThrownText();
     if (host_.handled != nullptr && *host_.handled != nullptr) {
@@ -49,6 +50,7 @@ void Unit::Handle(gen::PID from, core::EnvelopePtr envelope) {
   CheckAlive();
   envelope->from = from.ToAddress();
   host_.handled = &envelope;
+  if (gen::IsUserMessage(static_cast<gen::EnvelopeKind>(envelope->kind))) ++host_.handled_messages;
   Guarded([&] { return behavior_->ProcessMessage(*envelope); });
   host_.handled = nullptr;
   if (ended_) {

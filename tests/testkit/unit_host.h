@@ -53,6 +53,8 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
   std::vector<Asked> asked;
   // What is being handled, so that it can be passed on; null: nothing.
   core::EnvelopePtr* handled = nullptr;
+  std::uint64_t handled_messages = 0;
+  std::function<gen::Status()> next;
   std::vector<Line> lines;
   std::vector<gen::PID> links;
   std::vector<std::pair<gen::PID, gen::Ref>> monitors;
@@ -127,12 +129,20 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
   void SetImportantDelivery(bool important) override { important_delivery = important; }
   [[nodiscard]] bool ImportantDelivery() const override { return important_delivery; }
   void SetLogLevel(gen::LogLevel) override {}
+  gen::LogLevel LogLevel() const override { return gen::LogLevel::kInfo; }
   bool Sleep(std::chrono::nanoseconds duration) override;
   void Yield() override {}
   [[nodiscard]] gen::Ref MakeRef() override { return {++last_id_, Self().node, Self().creation}; }
   [[nodiscard]] std::int64_t Now() const override { return now; }
   gen::Result<gen::Ref> RequestEnvelope(gen::PID to, core::EnvelopePtr& request,
                                         std::chrono::nanoseconds timeout) override;
+  // A process made of a function runs as a whole: it needs a node, or a Simulation.
+  gen::Result<void> ReceiveEnvelope(gen::Receiver&, std::chrono::nanoseconds) override {
+    return gen::ErrNotAllowed;
+  }
+  [[nodiscard]] gen::Receiver* CurrentReceiver() override { return nullptr; }
+  void SetNext(std::function<gen::Status()> function) override { next = std::move(function); }
+  [[nodiscard]] std::uint64_t HandledMessages() const override { return handled_messages; }
 
   // -- gen::ProcessHost: what needs a runtime --
   [[nodiscard]] gen::PoolHost& ForPool() override;

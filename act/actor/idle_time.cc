@@ -1,0 +1,47 @@
+#include <ergon/act/actor/idle_time.h>
+
+#include <algorithm>
+
+#include <ergon/core/time/deadline.h>
+#include <ergon/gen/envelope_kind.h>
+
+namespace ergon::act {
+namespace {
+
+// Looks in the time of the limit: so exact it is.
+constexpr std::int64_t kLooks = 4;
+
+}  // namespace
+
+IdleTime::IdleTime(gen::ProcessHost& host, std::chrono::nanoseconds limit)
+    : host_(host),
+      limit_(limit.count()),
+      handled_(host.HandledMessages()),
+      quiet_since_(host.Now()) {
+  StartTimer(quiet_since_);
+}
+
+IdleTime::~IdleTime() { timer_.Cancel(); }
+
+void IdleTime::StartTimer(std::int64_t now) {
+  const std::int64_t end = core::DeadlineAfter(quiet_since_, std::chrono::nanoseconds(limit_));
+  const std::int64_t step = std::max<std::int64_t>(1, limit_ / kLooks);
+  timer_ = host_.SendSelfAfter(
+      Look{++looks_}, std::chrono::nanoseconds(std::clamp<std::int64_t>(end - now, 0, step)));
+}
+
+bool IdleTime::IsOver(core::Envelope& envelope) {
+  if (static_cast<gen::EnvelopeKind>(envelope.kind) != gen::EnvelopeKind::kOwnTimer) return false;
+  const auto* look = envelope.ValueAs<Look>();
+  if (look == nullptr || look->number != looks_) return false;  // another one's
+  const std::int64_t now = host_.Now();
+  const std::uint64_t handled = host_.HandledMessages();
+  if (handled != handled_) quiet_since_ = now;
+  handled_ = handled;
+  const bool is_over = now - quiet_since_ >= limit_;
+  if (is_over) quiet_since_ = now;
+  StartTimer(now);
+  return is_over;
+}
+
+}  // namespace ergon::act

@@ -1,0 +1,40 @@
+// How long an actor has handled nothing.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include <ergon/core/messages/envelope.h>
+#include <ergon/gen/process_host.h>
+#include <ergon/gen/timer_handle.h>
+
+namespace ergon::act {
+
+// Costs nothing for a message: a timer looks a few times whether any has been handled since.
+class IdleTime {
+ public:
+  // `limit` is more than 0. The host outlives it.
+  IdleTime(gen::ProcessHost& host, std::chrono::nanoseconds limit);
+  IdleTime(const IdleTime&) = delete;
+  IdleTime& operator=(const IdleTime&) = delete;
+  ~IdleTime();
+
+  // Of each envelope: true if it is the timer, and nothing was handled for the limit. Then that time begins anew.
+  [[nodiscard]] bool IsOver(core::Envelope& envelope);
+
+ private:
+  struct Look {
+    std::uint64_t number;
+  };
+
+  void StartTimer(std::int64_t now);
+
+  gen::ProcessHost& host_;
+  const std::int64_t limit_;  // ns
+  std::uint64_t handled_;     // at the last look
+  std::int64_t quiet_since_;
+  std::uint64_t looks_ = 0;
+  gen::TimerHandle timer_;
+};
+
+}  // namespace ergon::act

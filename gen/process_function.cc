@@ -1,0 +1,33 @@
+#include <ergon/gen/process_function.h>
+
+#include <utility>
+
+#include <ergon/core/foundations/demangle.h>
+#include <ergon/gen/process_host.h>
+#include <ergon/gen/receiver.h>
+
+namespace ergon::gen {
+Status ProcessFunction::ProcessInit(ProcessHost& host, const Args&) {
+  host_ = &host;
+  return Continue();
+}
+
+Status ProcessFunction::ProcessRun() { return Stop(function_(*host_)); }
+
+Status ProcessFunction::ProcessMessage(core::Envelope& envelope) {
+  if (static_cast<EnvelopeKind>(envelope.kind) == EnvelopeKind::kInspect) {
+    const PID from = PID::FromAddress(envelope.from);
+    (void)host_->SendResponse(from, detail::RequestOf(envelope), Inspection{});
+    return Continue();
+  }
+  // Else it is the outcome of a Request, which nobody can ask for.
+  Receiver* const receiver = host_->CurrentReceiver();
+  if (receiver != nullptr && Receiver::MayWant(envelope)) receiver->Take(envelope);
+  return Continue();
+}
+
+void ProcessFunction::ProcessTerminate(const Reason&) {}
+
+std::string ProcessFunction::BehaviorName() const { return core::Demangle(type_.name()); }
+
+}  // namespace ergon::gen

@@ -1,0 +1,136 @@
+// What a process made of a function waits for: see Process::Receive.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include <ergon/core/messages/envelope.h>
+#include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/message.h>
+#include <ergon/gen/pid.h>
+#include <ergon/gen/ref.h>
+
+namespace ergon::gen {
+
+// A message of type T, and who has sent it.
+template <class T>
+struct SentBy {
+  PID from;
+  T value;
+};
+
+// A request of type T. Its caller waits for Process::Reply; when this process ends without, the caller is
+// told.
+template <class T>
+struct Asked {
+  PID from;
+  Ref ref;
+  T value;
+};
+
+// A message, notice or request of any type, without its value. For what nobody will ask for: else it waits
+// until the process ends. A request waits for its answer.
+struct OtherMessage {
+  PID from;
+  std::optional<Ref> request = std::nullopt;  // for Process::SendResponse; empty: no request
+  std::string type = {};                      // as written in C++
+};
+
+// One Receive: which message it wants, and where that goes.
+class Receiver {
+ public:
+  virtual ~Receiver() = default;
+  // Whether it is a message, an event, a notice, an exit signal or a request: what a Receive may want. Other
+  // kinds are the runtime's, and the outcomes of Process::Request.
+  [[nodiscard]] static bool MayWant(const core::Envelope& envelope) noexcept;
+  // Of one that it may want.
+  [[nodiscard]] virtual bool Wants(const core::Envelope& envelope) const noexcept = 0;
+  // Takes the value out of one that it wants.
+  void Take(core::Envelope& envelope) {
+    TakeValue(envelope);
+    has_taken_ = true;
+  }
+  [[nodiscard]] bool HasTaken() const noexcept { return has_taken_; }
+
+ private:
+  virtual void TakeValue(core::Envelope& envelope) = 0;
+  bool has_taken_ = false;
+};
+
+namespace detail {
+
+[[nodiscard]] inline bool IsRequest(const core::Envelope& envelope) noexcept {
+  return static_cast<EnvelopeKind>(envelope.kind) == EnvelopeKind::kRequest;
+}
+[[nodiscard]] inline Ref RequestOf(const core::Envelope& envelope) {
+  const PID from = PID::FromAddress(envelope.from);
+  return {envelope.ref, from.node, from.creation};
+}
+
+// From an envelope to what Receive returns.
+template <class T>
+struct Received {
+  static_assert(std::is_same_v<T, StoredType<T>>, "Receive: no message has this type");
+  static bool IsIn(const core::Envelope& envelope) noexcept {
+    return !IsRequest(envelope) && envelope.type == core::TypeOf<T>();
+  }
+  static T From(core::Envelope& envelope) { return std::move(*envelope.ValueAs<T>()); }
+};
+template <class T>
+struct Received<SentBy<T>> {
+  static bool IsIn(const core::Envelope& envelope) noexcept { return Received<T>::IsIn(envelope); }
+  static SentBy<T> From(core::Envelope& envelope) {
+    return {PID::FromAddress(envelope.from), std::move(*envelope.ValueAs<T>())};
+  }
+};
+template <class T>
+struct Received<Asked<T>> {
+  static bool IsIn(const core::Envelope& envelope) noexcept {
+    return IsRequest(envelope) && envelope.type == core::TypeOf<T>();
+  }
+  static Asked<T> From(core::Envelope& envelope) {
+    return {PID::FromAddress(envelope.from), RequestOf(envelope),
+            std::move(*envelope.ValueAs<T>())};
+  }
+};
+template <>
+struct Received<OtherMessage> {
+  static bool IsIn(const core::Envelope&) noexcept { return true; }
+  static OtherMessage From(core::Envelope& envelope);
+};
+
+template <class... T>
+struct ReceivedAs {
+  using Type = std::variant<T...>;
+};
+template <class T>
+struct ReceivedAs<T> {
+  using Type = T;
+};
+
+template <class... T>
+class ReceiverOf final : public Receiver {
+ public:
+  using Value = typename ReceivedAs<T...>::Type;
+
+  [[nodiscard]] bool Wants(const core::Envelope& envelope) const noexcept override {
+    return (Received<T>::IsIn(envelope) || ...);
+  }
+  // After it has taken something.
+  [[nodiscard]] Value& value() { return *value_; }
+
+ private:
+  void TakeValue(core::Envelope& envelope) override {
+    (void)((Received<T>::IsIn(envelope) && (value_.emplace(Received<T>::From(envelope)), true)) ||
+           ...);
+  }
+
+  std::optional<Value> value_;
+};
+
+}  // namespace detail
+
+}  // namespace ergon::gen

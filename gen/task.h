@@ -1,0 +1,231 @@
+// Work for processes of their own, and what comes of it: Process::Async for one task, Parallel for many items.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <ergon/gen/process.h>
+
+namespace ergon::gen {
+
+namespace detail {
+
+struct AwaitTask {};  // the owner's request
+struct TaskDone {};   // the answer of a function that returns nothing
+
+template <class T>
+struct TaskValue {
+  using Type = T;
+};
+template <class T>
+struct TaskValue<Result<T>> {
+  using Type = T;
+};
+template <>
+struct TaskValue<void> {
+  using Type = TaskDone;
+};
+
+// A function for a task may take the task's process first, or not.
+template <class Function, class... Arguments>
+decltype(auto) CallTask(Function& function, Process& task, Arguments&... arguments) {
+  if constexpr (std::is_invocable_v<Function&, Process&, Arguments&...>) {
+    return function(task, arguments...);
+  } else {
+    static_assert(
+        std::is_invocable_v<Function&, Arguments&...>,
+        "the function of a task takes the item, if there is one, and before it the task's "
+        "gen::Process& if it likes");
+    return function(arguments...);
+  }
+}
+template <class Function, class... Arguments>
+using TaskValueOf = typename TaskValue<std::decay_t<decltype(CallTask(
+    std::declval<Function&>(), std::declval<Process&>(), std::declval<Arguments&>()...))>>::Type;
+
+// Of the exception that is being handled.
+[[nodiscard]] Error TaskThrew();
+
+// What the function returns or throws.
+template <class Function, class... Arguments>
+Result<TaskValueOf<Function, Arguments...>> RunTask(Function& function, Process& task,
+                                                    Arguments&... arguments) {
+  try {
+    if constexpr (std::is_void_v<decltype(CallTask(function, task, arguments...))>) {
+      CallTask(function, task, arguments...);
+      return TaskDone();
+    } else {
+      return CallTask(function, task, arguments...);
+    }
+  } catch (...) {
+    return TaskThrew();
+  }
+}
+
+[[nodiscard]] Result<PID> SpawnTask(Process& owner, const ProcessFactory& factory);
+void EndTask(Process& owner, PID task);
+
+}  // namespace detail
+
+// What an Async has begun. Belongs to the process that has, in whose handlers all of this is called. A task
+// that goes out of scope is ended, whether its function has returned or not.
+template <class R>
+class [[nodiscard]] Task {
+ public:
+  // void, or what the function returns: of a Result<T> the T.
+  using Value = std::conditional_t<std::is_same_v<R, detail::TaskDone>, void, R>;
+
+  Task(Process& owner, PID pid) : owner_(&owner), pid_(pid) {}
+  Task(Task&& other) noexcept : owner_(std::exchange(other.owner_, nullptr)), pid_(other.pid_) {}
+  Task& operator=(Task&& other) noexcept {
+    Task moved(std::move(other));
+    std::swap(owner_, moved.owner_);
+    std::swap(pid_, moved.pid_);
+    return *this;
+  }
+  ~Task() { Cancel(); }
+
+  // Suspends this process until the function has returned, and returns what it did. Errors: the function's own,
+  // or:
+  //   kApplication        it threw; the text is "panic: <what>"
+  //   kTimeout            it has not returned within `timeout`, and goes on: await it again, or cancel it
+  //   kProcessTerminated  its process was ended by others, or this one is being ended
+  //   kNotAllowed         it has been awaited or cancelled before
+  Result<Value> Await(std::chrono::nanoseconds timeout = kDefaultCallTimeout) {
+    if (owner_ == nullptr) {
+      return Error(ErrorCode::kNotAllowed, "Await: the task has been awaited or cancelled before");
+    }
+    auto value = owner_->template Call<R>(pid_, detail::AwaitTask(), {.timeout = timeout});
+    if (value || value.error() != ErrTimeout) owner_ = nullptr;
+    if (!value) return std::move(value.error());
+    if constexpr (std::is_void_v<Value>) {
+      return {};
+    } else {
+      return std::move(*value);
+    }
+  }
+
+  // Ends its process: at once, or if the function runs just now at its next wait or return. Nothing is heard
+  // of it any more.
+  void Cancel() {
+    if (owner_ != nullptr) detail::EndTask(*std::exchange(owner_, nullptr), pid_);
+  }
+
+  // The process that runs the function.
+  [[nodiscard]] PID Pid() const noexcept { return pid_; }
+
+ private:
+  Process* owner_;  // null: awaited, cancelled or moved away
+  PID pid_;
+};
+
+namespace detail {
+
+template <class Function>
+auto StartTask(Process& owner, Function&& function) {
+  using R = TaskValueOf<std::decay_t<Function>>;
+  using Started = Result<Task<R>>;
+  // A factory is copied, a task is run once.
+  auto pid = SpawnTask(owner, [kept = std::make_shared<std::decay_t<Function>>(
+                                   std::forward<Function>(function))](Process& task) {
+    Result<R> value = RunTask(*kept, task);
+    auto asked = task.Receive<Asked<AwaitTask>>();
+    if (!asked) return;
+    (void)task.Unlink(asked->from);  // the end of the task is no news for its owner
+    if (value) {
+      (void)task.Reply(*asked, std::move(*value));
+    } else {
+      (void)task.SendResponseError(asked->from, asked->ref, std::move(value.error()));
+    }
+  });
+  return pid ? Started(Task<R>(owner, *pid)) : Started(std::move(pid.error()));
+}
+
+}  // namespace detail
+
+struct ParallelOptions {
+  int at_once = 8;  // items that are worked on at the same time, 1 or more
+  // For all of them; kInfinite: none.
+  std::chrono::nanoseconds timeout = kInfinite;
+};
+
+namespace detail {
+
+// Outlives the one who waits for it: a task that was ended may run to its next wait.
+template <class Item, class Function, class R>
+struct ParallelWork {
+  struct Slot {
+    std::optional<Result<R>> value;
+    std::atomic<bool> done{false};
+  };
+
+  ParallelWork(std::vector<Item> its_items, Function its_function)
+      : items(std::move(its_items)), function(std::move(its_function)), slots(items.size()) {}
+
+  void Run(Process& task) {
+    for (std::size_t i = next.fetch_add(1); i < items.size(); i = next.fetch_add(1)) {
+      slots[i].value.emplace(RunTask(function, task, items[i]));
+      slots[i].done.store(true, std::memory_order_release);  // partner: Outcomes
+    }
+  }
+  // Of an item that is not done: `reason`.
+  [[nodiscard]] std::vector<Result<R>> Outcomes(const Error& reason) {
+    std::vector<Result<R>> outcomes;
+    outcomes.reserve(slots.size());
+    for (Slot& slot : slots) {
+      if (slot.done.load(std::memory_order_acquire)) {
+        outcomes.push_back(std::move(*slot.value));
+      } else {
+        outcomes.push_back(reason);
+      }
+    }
+    return outcomes;
+  }
+
+  std::vector<Item> items;
+  Function function;
+  std::vector<Slot> slots;
+  std::atomic<std::size_t> next{0};
+};
+
+// Error: no task has begun. Else `reason` is why not all items were done, if they were not.
+Result<void> RunParallel(Process& owner, std::size_t items, const ParallelOptions& options,
+                         const std::function<void(Process&)>& work,
+                         std::vector<Task<TaskDone>>& tasks, Error& reason);
+
+}  // namespace detail
+
+// Calls `function` for each item, in processes of their own, some of them at the same time, and returns what
+// comes of each, in the order of the items. Only this process is suspended meanwhile.
+//
+//   auto sizes = gen::Parallel(self, paths, [pool](gen::Process& task, std::string& path) {
+//     return task.Call(pool, Thumbnail{path});
+//   });
+//
+// The function may take its task's process before the item. It is shared by the tasks, so it must not change what
+// it has captured. One that returns nothing gives a gen::detail::TaskDone. The outcome of an item is an error if
+// the function returned one or threw (kApplication), or was not done when the time was up (kTimeout), or its task or
+// this process was ended (kProcessTerminated). Error of the whole:
+//   kIncorrect  options; or what Process::Spawn returns: then no item was begun
+template <class Item, class Function>
+auto Parallel(Process& self, std::vector<Item> items, Function function,
+              const ParallelOptions& options = {}) {
+  using R = detail::TaskValueOf<Function, Item>;
+  using Work = detail::ParallelWork<Item, Function, R>;
+  const auto work = std::make_shared<Work>(std::move(items), std::move(function));
+  Error reason(ErrorCode::kInternal);
+  std::vector<Task<detail::TaskDone>> tasks;  // the outcomes are taken before these are ended
+  auto run = detail::RunParallel(
+      self, work->items.size(), options, [work](Process& task) { work->Run(task); }, tasks, reason);
+  return run ? Result<std::vector<Result<R>>>(work->Outcomes(reason))
+             : Result<std::vector<Result<R>>>(std::move(run.error()));
+}
+
+}  // namespace ergon::gen

@@ -1,0 +1,16 @@
+// Why a process could not wait, or had to stop waiting.
+#pragma once
+
+#include <ergon/gen/error.h>
+
+namespace ergon::node {
+
+[[nodiscard]] inline gen::Error EndingError() {
+  return gen::Error(gen::ErrorCode::kProcessTerminated, "this process is being ended");
+}
+[[nodiscard]] inline gen::Error NoStackError() {
+  return gen::Error(gen::ErrorCode::kTooManyCalls,
+                    "no memory map left for one more stack (see vm.max_map_count)");
+}
+
+}  // namespace ergon::node

@@ -1,0 +1,234 @@
+// ContinueWith, and the idle time of an actor.
+#include <atomic>
+#include <future>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <kit/gate.h>
+
+#include "subject.h"
+
+namespace ergon::node {
+namespace {
+
+struct Line {
+  std::string text;
+};
+struct Ask {
+  using Reply = std::string;
+};
+
+// Writes down what it handles, in order.
+class Diarist : public act::Actor {
+ public:
+  Diarist(std::shared_ptr<std::vector<std::string>> diary, std::function<void()> wait)
+      : diary_(std::move(diary)), wait_(std::move(wait)) {}
+
+ private:
+  gen::Status Init(const gen::Args&) override {
+    CHECK(Send(Self(), Line{"sent in Init"}));
+    return ContinueWith([this] {
+      wait_();  // others send meanwhile
+      diary_->emplace_back("first");
+      return ContinueWith([this] {
+        diary_->emplace_back("second");
+        return gen::Continue();
+      });
+    });
+  }
+  gen::Status HandleMessage(gen::PID, gen::Message& message) override {
+    const std::string text = message.As<Line>()->text;
+    diary_->push_back(text);
+    if (text == "throw")
+      return ContinueWith([]() -> gen::Status { throw std::runtime_error("no"); });
+    if (text == "stop") return ContinueWith([] { return gen::Stop(gen::Reason::Error("enough")); });
+    return ContinueWith([this, text] {
+      diary_->push_back("after " + text);
+      return gen::Continue();
+    });
+  }
+  gen::CallResult HandleCall(gen::PID, gen::Ref, gen::Message&) override {
+    std::string all;
+    for (const std::string& line : *diary_) all += line + "; ";
+    return gen::ReplyAndContinue(all, ContinueWith([this] {
+                                   diary_->emplace_back("asked");
+                                   return gen::Continue();
+                                 }));
+  }
+
+  std::shared_ptr<std::vector<std::string>> diary_;
+  std::function<void()> wait_;
+};
+
+TEST_CASE("continue: after Init and after a message, before anything else") {
+  TestNode t;
+  auto diary = std::make_shared<std::vector<std::string>>();
+  kit::ThreadGate gate;
+  const gen::PID pid = t.node.Spawn(gen::Factory<Diarist>(diary, gate.Holder())).value();
+  CHECK(t.node.SendWithPriority(pid, Line{"urgent"}, gen::MessagePriority::kMax));
+  CHECK(t.node.Send(pid, Line{"a"}));
+  CHECK(t.node.Send(pid, Line{"b"}));
+  gate.Open();
+  CHECK(t.node.Call(pid, Ask{}).value() ==
+        "first; second; urgent; after urgent; sent in Init; after sent in Init; a; after a; b; "
+        "after b; ");
+  CHECK(t.node.Call(pid, Ask{}).value().ends_with("after b; asked; "));
+}
+
+TEST_CASE("continue: the spawn does not wait for it, and its end is the process's") {
+  TestNode t;
+  for (const char* how : {"throw", "stop"}) {
+    auto diary = std::make_shared<std::vector<std::string>>();
+    kit::ThreadGate gate;
+    const gen::PID pid = t.node.Spawn(gen::Factory<Diarist>(diary, gate.Holder())).value();
+    gate.Open();
+    auto reason = std::make_shared<std::promise<std::string>>();
+    auto watch = t.node.Spawn([pid, how, reason](gen::Process& self) {
+      (void)self.Monitor(pid);
+      (void)self.Send(pid, Line{how});
+      reason->set_value(self.Receive<gen::MessageDownPID>()->reason.ToString());
+    });
+    REQUIRE(watch);
+    const std::string text = reason->get_future().get();
+    CHECK(text.find(std::string(how) == "throw" ? "panic: no" : "enough") == 0);
+  }
+}
+
+TEST_CASE("continue: killed before, it is not called") {
+  TestNode t;
+  std::atomic<bool> called{false};
+  kit::ThreadGate gate;
+  class Slow : public act::Actor {
+   public:
+    Slow(std::function<void()> enter, std::atomic<bool>* called)
+        : enter_(std::move(enter)), called_(called) {}
+
+   private:
+    gen::Status HandleMessage(gen::PID, gen::Message&) override {
+      enter_();
+      return ContinueWith([this] {
+        *called_ = true;
+        return gen::Continue();
+      });
+    }
+    std::function<void()> enter_;
+    std::atomic<bool>* called_;
+  };
+  const gen::PID pid = t.node.Spawn(gen::Factory<Slow>(gate.Holder(), &called)).value();
+  CHECK(t.node.Send(pid, Line{}));
+  CHECK(kit::Eventually([&] { return gate.Entered() == 1; }));
+  CHECK(t.node.Kill(pid));
+  gate.Open();
+  CHECK(t.Ended(pid));
+  CHECK_FALSE(called);
+}
+
+class Sleeper : public act::Actor {
+ public:
+  explicit Sleeper(std::atomic<int>* idle) : idle_(idle) {}
+
+ private:
+  gen::Status Init(const gen::Args& args) override {
+    const auto limit = args.Get<std::chrono::nanoseconds>(0).value();
+    auto set = SetIdleTimeout(limit);
+    if (!set) return gen::Stop(gen::Reason::Error(set.error().ToString()));
+    return gen::Continue();
+  }
+  gen::Status HandleMessage(gen::PID, gen::Message& message) override {
+    if (message.Is<End>()) CHECK(SetIdleTimeout(0ns));
+    return gen::Continue();
+  }
+  gen::Status HandleIdle() override {
+    if (idle_ == nullptr) return Actor::HandleIdle();
+    ++*idle_;
+    return gen::Continue();
+  }
+  std::atomic<int>* idle_;
+};
+
+TEST_CASE("idle: who is not needed ends, and messages put that off") {
+  TestNode t;
+  const auto began = std::chrono::steady_clock::now();
+  const gen::PID pid = t.node
+                           .Spawn(gen::Factory<Sleeper>(static_cast<std::atomic<int>*>(nullptr)),
+                                  {}, gen::MakeArgs(std::chrono::nanoseconds(40ms)))
+                           .value();
+  // As long as there is something to do it lives; a machine that stops for so long may end it early.
+  auto last = std::chrono::steady_clock::now();
+  while (last - began < 120ms && t.node.Send(pid, Line{})) {
+    std::this_thread::sleep_for(1ms);
+    last = std::chrono::steady_clock::now();
+  }
+  CHECK(t.Ended(pid));
+  CHECK(std::chrono::steady_clock::now() - last >= 39ms);
+}
+
+TEST_CASE("idle: HandleIdle comes again, until it is switched off") {
+  TestNode t;
+  std::atomic<int> idle{0};
+  const gen::PID pid =
+      t.node.Spawn(gen::Factory<Sleeper>(&idle), {}, gen::MakeArgs(std::chrono::nanoseconds(2ms)))
+          .value();
+  CHECK(kit::Eventually([&] { return idle >= 3; }));
+  CHECK(t.node.Send(pid, End{}));
+  CHECK(kit::Eventually([&] {
+    const int before = idle;
+    std::this_thread::sleep_for(20ms);
+    return idle == before;
+  }));
+  CHECK(t.IsAlive(pid));
+}
+
+TEST_CASE("idle: a negative time is an error, an infinite one is none") {
+  TestNode t;
+  const auto none = static_cast<std::atomic<int>*>(nullptr);
+  auto refused =
+      t.node.Spawn(gen::Factory<Sleeper>(none), {}, gen::MakeArgs(std::chrono::nanoseconds(-1ns)));
+  CHECK(refused.error().detail().find("idle: -1 ns, must not be negative") != std::string::npos);
+  const auto never = std::chrono::nanoseconds(gen::kInfinite);
+  CHECK(t.node.Spawn(gen::Factory<Sleeper>(none), {}, gen::MakeArgs(never)));
+}
+
+// ---- what a node decides for processes that do not say
+
+TEST_CASE("defaults: the node's bound for mailboxes, and who has another") {
+  TestNode t({.mailbox_size = 7});
+  const auto size = [&](const gen::ProcessOptions& options) {
+    return t.node.ProcessInfo(t.Spawn({}, options))->mailbox_size;
+  };
+  CHECK(size({}) == 7);
+  CHECK(size({.mailbox_size = 3}) == 3);
+  CHECK(size({.mailbox = gen::Mailbox::Unbounded()}) == 0);
+  CHECK(size({.mailbox = gen::Mailbox::Bounded(5)}) == 5);
+}
+
+TEST_CASE("defaults: a leader of one's own choice, which children inherit") {
+  TestNode t;
+  const gen::PID leader = t.Spawn();
+  const gen::PID pid = t.Spawn({}, {.leader = leader});
+  CHECK(t.node.ProcessInfo(pid)->leader == leader);
+  CHECK(t.Run(pid, [&](Subject& self) {
+    CHECK(self.Leader() == leader);
+    const gen::PID child = self.Spawn(Make({})).value();
+    CHECK(self.Node().ProcessInfo(child)->leader == leader);
+  }));
+}
+
+TEST_CASE("defaults: what is set can be asked for") {
+  TestNode t({.log_level = gen::LogLevel::kWarning});
+  CHECK(t.Run(t.Spawn(), [&](Subject& self) {
+    CHECK(self.LogLevel() == gen::LogLevel::kWarning);
+    self.SetLogLevel(gen::LogLevel::kDebug);
+    CHECK(self.LogLevel() == gen::LogLevel::kDebug);
+    CHECK(self.SendPriority() == gen::MessagePriority::kNormal);
+    self.SetSendPriority(gen::MessagePriority::kHigh);
+    CHECK(self.SendPriority() == gen::MessagePriority::kHigh);
+  }));
+}
+
+}  // namespace
+}  // namespace ergon::node

@@ -1,0 +1,200 @@
+// Process::Async and gen::Parallel, from processes of both kinds.
+#include <atomic>
+#include <future>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <ergon/act/pool.h>
+#include <ergon/gen/task.h>
+
+#include "subject.h"
+
+namespace ergon::node {
+namespace {
+
+// Runs a function in a process made of a function, and returns what it returns.
+template <class R>
+R InTaskOwner(Node& node, std::function<R(gen::Process&)> function) {
+  auto promise = std::make_shared<std::promise<R>>();
+  auto future = promise->get_future();
+  auto pid =
+      node.Spawn([promise, function](gen::Process& self) { promise->set_value(function(self)); });
+  REQUIRE(pid);
+  R result = future.get();
+  CHECK(node.WaitProcess(*pid, 10s));
+  return result;
+}
+
+Node StartForTasks() { return Start("task@localhost", {.log_level = gen::LogLevel::kOff}).value(); }
+
+TEST_CASE("task: its value, an error, an exception, nothing") {
+  Node node = StartForTasks();
+  const auto text = InTaskOwner<std::string>(node, [](gen::Process& self) {
+    auto value = self.Async([] { return 6 * 7; });
+    auto error = self.Async([]() -> gen::Result<int> { return gen::Error("none left"); });
+    auto thrown = self.Async([]() -> int { throw std::runtime_error("bad luck"); });
+    auto nothing = self.Async([] {});
+    auto own = self.Async([](gen::Process& task) { return task.Parent(); });
+    return std::to_string(value->Await().value()) + ", " + error->Await().error().ToString() +
+           ", " + thrown->Await().error().ToString() + ", " + (nothing->Await() ? "done" : "?") +
+           ", " + (own->Await().value() == self.Self() ? "child" : "?");
+  });
+  CHECK(text == "42, none left, panic: bad luck, done, child");
+  CHECK(kit::Eventually([&] { return node.Info().processes == 0; }));
+}
+
+TEST_CASE("task: tasks run at the same time, and others get their turns meanwhile") {
+  Node node = StartForTasks();
+  const auto elapsed = InTaskOwner<std::chrono::nanoseconds>(node, [](gen::Process& self) {
+    const auto began = std::chrono::steady_clock::now();
+    std::vector<gen::Task<int>> tasks;
+    for (int i = 0; i < 100; ++i) {
+      tasks.push_back(std::move(*self.Async([i](gen::Process& task) {
+        (void)task.Sleep(50ms);
+        return i;
+      })));
+    }
+    for (int i = 0; i < 100; ++i) CHECK(tasks[static_cast<std::size_t>(i)].Await().value() == i);
+    return std::chrono::steady_clock::now() - began;
+  });
+  CHECK(elapsed >= 50ms);
+  CHECK(elapsed < 100 * 50ms);
+}
+
+TEST_CASE("task: a time-out leaves it running, and it may be awaited again, once") {
+  Node node = StartForTasks();
+  std::promise<void> open;
+  auto gate = open.get_future().share();
+  const auto text = InTaskOwner<std::string>(node, [&](gen::Process& self) {
+    auto slow = self.Async([](gen::Process& task) { return task.Receive<int>().value(); });
+    std::string all = slow->Await(10ms).error() == gen::ErrTimeout ? "late " : "?";
+    (void)self.Send(slow->Pid(), 5);
+    all += std::to_string(slow->Await().value());
+    return all + " " + slow->Await().error().ToString();
+  });
+  CHECK(text == "late 5 not allowed: Await: the task has been awaited or cancelled before");
+}
+
+TEST_CASE("task: it ends with its owner, by Cancel, and when nobody keeps it") {
+  Node node = StartForTasks();
+  const auto forever = [](gen::Process& task) { (void)task.Receive<int>(); };
+  auto owner = node.Spawn([&](gen::Process& self) {
+    auto kept = self.Async(forever);
+    auto done = self.Async([] { return 1; });
+    auto cancelled = self.Async(forever);
+    cancelled->Cancel();
+    { auto dropped = self.Async(forever); }
+    (void)self.Receive<int>();
+    throw std::runtime_error("gone");
+  });
+  CHECK(kit::Eventually([&] { return node.Info().processes == 3; }));
+  CHECK(node.Send(*owner, 1));
+  CHECK(kit::Eventually([&] { return node.Info().processes == 0; }));
+}
+
+TEST_CASE("task: of an actor that traps exits nothing is heard but its value") {
+  TestNode t;
+  std::atomic<int> messages{0};
+  const gen::PID pid = t.Spawn({.init =
+                                    [](Subject& self, const gen::Args&) {
+                                      self.SetTrapExit(true);
+                                      return gen::Continue();
+                                    },
+                                .message =
+                                    [&](Subject&, gen::PID, gen::Message&) {
+                                      ++messages;
+                                      return gen::Continue();
+                                    }});
+  CHECK(t.Run(pid, [](Subject& self) {
+    auto value = self.Async([] { return 3; });
+    CHECK(value->Await().value() == 3);
+    {
+      auto dropped = self.Async([](gen::Process& task) { (void)task.Sleep(10s); });
+    }
+  }));
+  CHECK(kit::Eventually([&] { return t.node.Info().processes == 1; }));
+  CHECK(messages == 0);
+}
+
+struct Half {
+  using Reply = int;
+  int value;
+};
+class HalfWorker : public act::Actor {
+  gen::CallResult HandleCall(gen::PID, gen::Ref, gen::Message& request) override {
+    const int value = request.As<Half>()->value;
+    if (value % 2 != 0) return gen::ReplyError(gen::Error("odd: " + std::to_string(value)));
+    return gen::Reply(value / 2);
+  }
+};
+class HalfPool : public act::Pool {
+  gen::Result<act::PoolOptions> Init(const gen::Args&) override {
+    return act::PoolOptions{.pool_size = 3, .worker_factory = gen::Factory<HalfWorker>()};
+  }
+};
+
+TEST_CASE("parallel: over a pool, in the order of the items, bounded") {
+  Node node = StartForTasks();
+  auto pool = node.Spawn(gen::Factory<HalfPool>());
+  REQUIRE(pool);
+  std::atomic<int> now{0};
+  std::atomic<int> most{0};
+  InTaskOwner<int>(node, [&](gen::Process& self) {
+    std::vector<int> numbers(200);
+    std::iota(numbers.begin(), numbers.end(), 0);
+    auto halves = gen::Parallel(
+        self, numbers,
+        [&](gen::Process& task, int& number) {
+          const int at_once = ++now;
+          for (int seen = most; seen < at_once && !most.compare_exchange_weak(seen, at_once);) {
+          }
+          auto half = task.Call(*pool, Half{number});
+          --now;
+          return half;
+        },
+        {.at_once = 5});
+    REQUIRE(halves);
+    REQUIRE(halves->size() == 200);
+    for (int i = 0; i < 200; ++i) {
+      const auto& half = (*halves)[static_cast<std::size_t>(i)];
+      if (i % 2 == 0) {
+        CHECK(half.value() == i / 2);
+      } else {
+        CHECK(half.error().detail() == "odd: " + std::to_string(i));
+      }
+    }
+    return 0;
+  });
+  CHECK(most <= 5);
+}
+
+TEST_CASE("parallel: one that throws, a time-out, no items, wrong options") {
+  Node node = StartForTasks();
+  InTaskOwner<int>(node, [&](gen::Process& self) {
+    const auto work = [](gen::Process& task, int& number) {
+      if (number == 1) throw std::runtime_error("one");
+      if (number == 2 && !task.Sleep(1h)) throw std::runtime_error("not reached in time");
+      return number;
+    };
+    auto some = gen::Parallel(self, std::vector{0, 1, 2, 3}, work, {.at_once = 2, .timeout = 50ms});
+    REQUIRE(some);
+    CHECK((*some)[0].value() == 0);
+    CHECK((*some)[1].error().detail() == "panic: one");
+    CHECK((*some)[2].error() == gen::ErrTimeout);  // it was killed, and nobody heard what it threw
+    CHECK((*some)[3].value() == 3);
+    CHECK(gen::Parallel(self, std::vector<int>(), work)->empty());
+    auto none = gen::Parallel(self, std::vector{0}, work, {.at_once = 0});
+    CHECK(none.error().detail() == "at_once: 0, has to be at least 1");
+    auto never = gen::Parallel(self, std::vector{0}, work, {.timeout = 0s});
+    CHECK(never.error().detail() == "timeout: 0 ns, has to be more than 0");
+    return 0;
+  });
+  CHECK(kit::Eventually([&] { return node.Info().processes == 0; }));
+}
+
+}  // namespace
+}  // namespace ergon::node
