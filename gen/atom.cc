@@ -47,8 +47,10 @@ class AtomTable {
     return (*chunks_[index / kChunkSize].load(std::memory_order_acquire))[index % kChunkSize];
   }
 
+  [[nodiscard]] const void* Chunks() const noexcept { return chunks_.data(); }
+
  private:
-  static constexpr std::uint32_t kChunkSize = 1024;
+  static constexpr std::uint32_t kChunkSize = detail::kAtomChunk;
   static constexpr std::uint32_t kChunks = 4096;
   using Chunk = std::array<std::string, kChunkSize>;
 
@@ -79,5 +81,7 @@ std::optional<Atom> Atom::Find(std::string_view text) noexcept {
 }
 
 std::string_view Atom::Text() const noexcept { return AtomTable::Instance().Text(index_); }
+
+const void* detail::AtomChunks() noexcept { return AtomTable::Instance().Chunks(); }
 
 }  // namespace ergon::gen

@@ -53,6 +53,12 @@ class Atom {
   std::uint32_t index_ = 0;
 };
 
+namespace detail {
+// For a debugger: addresses of arrays of kAtomChunk std::strings, the texts of all atoms by Index().
+inline constexpr std::uint32_t kAtomChunk = 1024;
+[[nodiscard]] const void* AtomChunks() noexcept;
+}  // namespace detail
+
 }  // namespace ergon::gen
 
 template <>

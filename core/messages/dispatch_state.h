@@ -131,6 +131,8 @@ class DispatchState {
   }
 
  private:
+  friend struct MailboxLayout;
+
   static constexpr int kTopBits = 64 - kCountBits;
   static constexpr std::uint64_t kTopMask = (std::uint64_t{1} << kTopBits) - 1;
   static constexpr std::uint64_t kBusy = 0;

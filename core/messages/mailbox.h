@@ -172,6 +172,8 @@ class Mailbox {
   [[nodiscard]] Rest Close() noexcept;
 
  private:
+  friend struct MailboxLayout;
+
   struct List {
     Envelope* head = nullptr;
     Envelope* tail = nullptr;

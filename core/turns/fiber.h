@@ -53,6 +53,7 @@ class Fiber {
  private:
   friend class FiberCache;
   friend class FiberPool;
+  friend struct TurnLayout;
   friend class Worker;
 
   struct Handover;

@@ -8,6 +8,8 @@ namespace {
 
 thread_local Worker* tls_worker = nullptr;
 
+constinit Roster g_workers;
+
 struct ParkRequest {
   Worker::ParkHook hook;
   void* context;
@@ -24,7 +26,13 @@ void DoNothing(void*, Fiber&, Fiber&) {}
 }  // namespace
 
 Worker::Worker(Dispatcher& dispatcher, int index, FiberPool& fibers, DispatcherHooks* hooks)
-    : dispatcher_(dispatcher), hooks_(hooks), index_(index), fibers_(fibers) {}
+    : dispatcher_(dispatcher),
+      hooks_(hooks),
+      index_(index),
+      fibers_(fibers),
+      on_roster_(g_workers, this) {}
+
+const Roster& Worker::All() noexcept { return g_workers; }
 
 // A compiler may keep the address of a thread-local in a register across a call that switches
 // threads; an opaque call that clobbers memory it may not.

@@ -15,6 +15,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include <ergon/core/foundations/roster.h>
 #include <ergon/core/foundations/single_writer_counter.h>
 #include <ergon/core/schedulable.h>
 #include <ergon/core/turns/fiber.h>
@@ -58,6 +59,9 @@ class Worker {
   // RunTurn with TurnEnd::kIdle at once, touching nothing.
   static void Resume(Fiber& fiber);
 
+  // All workers there are, for a debugger.
+  static const Roster& All() noexcept;
+
   // What this worker has counted; any thread.
   void AddTo(DispatcherStats& sum) const;
 
@@ -91,6 +95,8 @@ class Worker {
   void CountWakeup() { wakeups_.Add(); }
 
  private:
+  friend struct TurnLayout;
+
   static void RunTurn(Fiber& self, Schedulable& schedulable);
   static void Switch(Fiber& from, Fiber& to, Fiber::AfterSwitch after, void* context);
   static void Release(void* context, Fiber& from, Fiber& to);
@@ -106,6 +112,7 @@ class Worker {
   SingleWriterCounter steals_;
   SingleWriterCounter parks_;
   SingleWriterCounter wakeups_;
+  const OnRoster on_roster_;
 };
 
 }  // namespace ergon::core

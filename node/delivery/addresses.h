@@ -60,6 +60,8 @@ class Addresses {
   void NoteStopped() noexcept { stopped_.store(true, std::memory_order_release); }
 
  private:
+  friend class DebuggerLayout;
+
   const gen::Atom node_;
   const std::uint32_t creation_;
   ProcessTable& table_;

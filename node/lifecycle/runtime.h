@@ -30,6 +30,7 @@
 #include <ergon/node/diagnosis/wait_graph.h>
 #include <ergon/node/diagnosis/watchdog.h>
 #include <ergon/node/lifecycle/applications.h>
+#include <ergon/node/lifecycle/debugger_view.h>
 #include <ergon/node/lifecycle/outside_calls.h>
 #include <ergon/node/lifecycle/shutdown.h>
 #include <ergon/node/population/blocking_threads.h>
@@ -181,6 +182,7 @@ class Runtime final : public gen::Node {
   std::unique_ptr<IoThread> io_;        // null with the owner's own clock
   Shutdown shutdown_;
   const std::int64_t started_at_ = clock_->Now();
+  const DebuggerView debugger_view_{addresses_};
 };
 
 }  // namespace ergon::node

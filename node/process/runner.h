@@ -134,6 +134,7 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   bool heir_ = false;                  // the parent inherits
   bool others_begin_ = false;          // with requests of the Main lane
   bool important_delivery_ = false;
+  core::Fiber* parked_ = nullptr;  // of its suspended turn
 
  private:
   friend class Receiving;
@@ -230,7 +231,6 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   [[nodiscard]] gen::LogLevel Level() const override;
   void Write(gen::LogLevel level, std::string_view text) override;
 
-  core::Fiber* parked_ = nullptr;
   std::unique_ptr<const gen::Reason> end_reason_;  // null: normal
   std::unique_ptr<InitRequest> init_;              // until Init is done; null: nothing special
   bool started_ = false;                           // Init has succeeded

@@ -56,6 +56,8 @@ class Activity {
   }
 
  private:
+  friend class DebuggerLayout;
+
   std::atomic<const core::TypeDescriptor*> type_{nullptr};
   std::atomic<std::uint32_t> ref_{0};  // the lower half: enough to be told from others
   std::atomic<std::uint32_t> since_{0};

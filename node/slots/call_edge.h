@@ -98,6 +98,8 @@ class CallEdge {
   }
 
  private:
+  friend class DebuggerLayout;
+
   static constexpr int kStageShift = 62;  // ids are less than 2^61; see AwaitState::kMaxId
   static constexpr std::uint64_t kIdMask = (std::uint64_t{1} << kStageShift) - 1;
 

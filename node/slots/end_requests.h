@@ -56,6 +56,8 @@ class EndRequests {
   void ClearStartingChild() noexcept { starting_child_.store(0, std::memory_order_relaxed); }
 
  private:
+  friend class DebuggerLayout;
+
   std::atomic<std::uint64_t> starting_child_{0};
   std::atomic<std::uint32_t> killed_{0};
   std::atomic<std::uint32_t> stopping_{0};

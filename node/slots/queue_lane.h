@@ -52,6 +52,8 @@ class QueueLane {
   [[nodiscard]] std::vector<core::EnvelopePtr> Close(core::Mailbox& mailbox);
 
  private:
+  friend class DebuggerLayout;
+
   void NoteSize(core::Mailbox& mailbox);
 
   std::mutex mutex_;

@@ -58,6 +58,8 @@ class ProcessTable {
   }
 
  private:
+  friend class DebuggerLayout;
+
   [[nodiscard]] ProcessSlot* At(std::byte* chunk, std::uint32_t place) const noexcept {
     return reinterpret_cast<ProcessSlot*>(chunk + place * kind_.bytes);
   }
