@@ -21,6 +21,10 @@ install() {
 rm -rf "$prefix"
 install "$prefix"
 install "$work/dev" --component dev
+[[ -s $prefix/share/ergon/gdb/ergon.py ]] || {
+  echo "FAIL: the helper for gdb is not installed"
+  exit 1
+}
 if ! difference=$(diff -r "$prefix" "$work/dev"); then
   echo "FAIL: what is installed belongs to the component 'dev', but: $difference"
   exit 1

@@ -42,6 +42,10 @@ foreach(name IN LISTS ergon_pc_names)
 endforeach()
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT dev)
 
+# For users' debuggers: node/DEBUGGING.md.
+install(FILES "${PROJECT_SOURCE_DIR}/scripts/gdb/ergon.py"
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/ergon/gdb" COMPONENT dev)
+
 # cpack --preset install: a package for Debian. Whoever contains Ergon has packages of his own.
 if(PROJECT_IS_TOP_LEVEL)
   set(CPACK_GENERATOR DEB)
