@@ -26,7 +26,7 @@ ProcessRunner& Current() {
 }  // namespace
 
 AsyncOperation::AsyncOperation() : process_(Current()), pid_(process_.Self()), id_(NextUniqueId()) {
-  (void)io_context();  // or there is none
+  (void)io();  // or there is none
   process_.CheckMaySuspend("Await");
   process_.BeginWait(id_);
 }
@@ -35,11 +35,15 @@ void AsyncOperation::LogNegative(std::chrono::nanoseconds timeout) {
   Current().Lines().Error("Await: timeout: {} ns, must not be negative", timeout.count());
 }
 
-asio::io_context& AsyncOperation::io_context() const {
+IoThread& AsyncOperation::io() const {
   IoThread* const io = process_.rooms().io.get();
   if (io == nullptr) core::Fatal("Await", "a node with a clock of its own has no I/O");
-  return io->context();
+  return *io;
 }
+
+asio::io_context& AsyncOperation::io_context() const { return io().context(); }
+
+OtherIo& AsyncOperation::other_io(MakeOtherIo make) const { return io().Other(make); }
 
 void AsyncOperation::Completed() {
   std::uint64_t id = 0;

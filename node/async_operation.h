@@ -1,5 +1,5 @@
-// One operation outside of the runtime (Asio's, say) that a process waits for; see await.h, which is
-// what users include.
+// One operation outside of the runtime (Asio's, say) that a process waits for; see await.h and boost_await.h,
+// which are what users include.
 //
 // The operation writes to buffers on the stack of the handler that waits for it, so the handler must
 // not go on before it has completed: when the process is being ended, or the time is up, the
@@ -11,6 +11,7 @@
 
 #include <ergon/core/foundations/sync.h>
 #include <ergon/gen/pid.h>
+#include <ergon/node/other_io.h>
 
 namespace asio {
 class io_context;
@@ -18,6 +19,7 @@ class io_context;
 
 namespace ergon::node {
 
+class IoThread;
 class ProcessRunner;
 
 class AsyncOperation {
@@ -29,7 +31,7 @@ class AsyncOperation {
   // Inside a handler: writes to the log that a time-out is negative.
   static void LogNegative(std::chrono::nanoseconds timeout);
 
-  // It has completed, or never will. Exactly once, from the node's I/O thread.
+  // It has completed, or never will. Exactly once, from one of the node's I/O threads.
   void Completed();
 
   enum class End : std::uint8_t {
@@ -51,8 +53,10 @@ class AsyncOperation {
 
   // The node's.
   [[nodiscard]] asio::io_context& io_context() const;
+  [[nodiscard]] OtherIo& other_io(MakeOtherIo make) const;
 
  private:
+  [[nodiscard]] IoThread& io() const;
   // Makes it complete soon. Called by the waiting process, at most once.
   virtual void Cancel() = 0;
 

@@ -28,16 +28,16 @@
 // lost. It always completes before Await returns, so buffers and sockets may stand on the
 // handler's stack. An operation that Asio cannot cancel (resolving a name) delays that.
 //
-// This header includes Asio; no other one of Ergon does.
+// This header includes Asio; no other one of Ergon does. For Boost.Asio, which is the same library under other
+// names, and for Boost.Beast there is boost_await.h; a program may use both.
 #pragma once
 
-#include <atomic>
+#if defined(BOOST_ASIO_VERSION) && BOOST_ASIO_VERSION <= 101800
+#error "Asio and this Boost.Asio define the same names: include one of them in a source file"
+#endif
+
 #include <chrono>
-#include <exception>
-#include <memory>
-#include <optional>
 #include <system_error>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -50,7 +50,7 @@
 
 #include <ergon/gen/node.h>
 #include <ergon/gen/process_options.h>
-#include <ergon/node/async_operation.h>
+#include <ergon/node/awaiting.h>
 
 namespace ergon::node {
 
@@ -86,140 +86,41 @@ auto Await(Operation&& operation, std::chrono::nanoseconds timeout = gen::kInfin
   return std::forward<Operation>(operation)(AwaitToken{timeout});
 }
 
-// -- how it works --
+// -- how it works: see awaiting.h --
 
-// The operation, what it completed with, and the means to cancel it. Its handler runs on the node's
-// I/O thread, and so does the cancellation: neither meets the other half done.
-template <class... Results>
-class AsioOperation final : public AsyncOperation,
-                            public std::enable_shared_from_this<AsioOperation<Results...>> {
- public:
-  // What Asio calls or, when its context ends first, only destroys.
-  class Handler {
-   public:
-    using executor_type = asio::io_context::executor_type;
+struct StandaloneAsio {
+  using Token = AwaitToken;
+  using ErrorCode = std::error_code;
+  using Errors = asio::error::basic_errors;
+  using Executor = asio::io_context::executor_type;
+  struct HandlerTypes {
     using cancellation_slot_type = asio::cancellation_slot;
-
-    explicit Handler(std::shared_ptr<AsioOperation> operation) : operation_(std::move(operation)) {}
-    Handler(Handler&&) noexcept = default;
-    Handler& operator=(Handler&&) = delete;
-    ~Handler() {
-      if (operation_ != nullptr) operation_->End();
-    }
-
-    template <class... Args>
-    void operator()(Args&&... args) {
-      const auto operation = std::move(operation_);
-      try {
-        operation->results_.emplace(std::forward<Args>(args)...);
-      } catch (...) {  // of a result's constructor: for the one who waits
-        operation->thrown_ = std::current_exception();
-      }
-      operation->End();
-    }
-
-    [[nodiscard]] executor_type get_executor() const noexcept { return operation_->executor_; }
-    [[nodiscard]] cancellation_slot_type get_cancellation_slot() const noexcept {
-      return operation_->signal_.slot();
+  };
+  // Of this operation alone. Composed ones remember it between their steps.
+  class Cancellation {
+   public:
+    Cancellation(const Token&, const Executor&) {}
+    [[nodiscard]] asio::cancellation_slot slot() { return signal_.slot(); }
+    template <class Again>
+    void Cancel(const Again&) {
+      signal_.emit(asio::cancellation_type::all);
     }
 
    private:
-    std::shared_ptr<AsioOperation> operation_;
+    asio::cancellation_signal signal_;
   };
-
-  // What it completed with; empty: it never has, because its context has ended. Throws what a
-  // result's constructor has thrown.
-  [[nodiscard]] std::optional<std::tuple<Results...>>& results() {
-    if (thrown_ != nullptr) std::rethrow_exception(thrown_);
-    return results_;
+  template <class Operation>
+  static Executor ExecutorOf(const Operation& operation) {
+    return operation.io_context().get_executor();
   }
-
- private:
-  void End() {
-    ended_ = true;
-    Completed();
-  }
-  void Cancel() override {
-    asio::post(executor_, [self = this->shared_from_this()] {
-      if (!self->ended_) self->signal_.emit(asio::cancellation_type::all);
-    });
-  }
-
-  const asio::io_context::executor_type executor_ = io_context().get_executor();
-  asio::cancellation_signal signal_;
-  std::optional<std::tuple<Results...>> results_;
-  std::exception_ptr thrown_;
-  std::atomic<bool> ended_{false};
-};
-
-// From what an operation completes with to what Await returns.
-template <class... T>
-struct AwaitedValue {
-  using Type = std::tuple<T...>;
-  static IoResult<Type> Make(T&&... values) { return Type(std::forward<T>(values)...); }
-};
-template <class T>
-struct AwaitedValue<T> {
-  using Type = T;
-  static IoResult<Type> Make(T&& value) { return std::forward<T>(value); }
-};
-template <>
-struct AwaitedValue<> {
-  using Type = void;
-  static IoResult<void> Make() { return {}; }
-};
-
-template <class... Results>
-struct AwaitedResult {
-  using Value = AwaitedValue<Results...>;
-  static IoResult<typename Value::Type> Make(AsyncOperation::End, Results&&... values) {
-    return Value::Make(std::forward<Results>(values)...);
-  }
-};
-template <class... Results>
-struct AwaitedResult<std::error_code, Results...> {
-  using Value = AwaitedValue<Results...>;
-  static IoResult<typename Value::Type> Make(AsyncOperation::End end, std::error_code&& error,
-                                             Results&&... values) {
-    if (!error) return Value::Make(std::forward<Results>(values)...);
-    if (error == asio::error::operation_aborted) {
-      if (end == AsyncOperation::End::kTimedOut) error = asio::error::timed_out;
-      if (end == AsyncOperation::End::kNoStack) error = asio::error::no_memory;
-    }
-    return tl::make_unexpected(error);
+  template <class Function>
+  static void Post(const Executor& executor, Function function) {
+    asio::post(executor, std::move(function));
   }
 };
 
 }  // namespace ergon::node
 
-template <class... Args>
-class asio::async_result<ergon::node::AwaitToken, void(Args...)> {
-  using Operation = ergon::node::AsioOperation<std::decay_t<Args>...>;
-  using Awaited = ergon::node::AwaitedResult<std::decay_t<Args>...>;
-
- public:
-  using return_type = ergon::node::IoResult<typename Awaited::Value::Type>;
-
-  template <class Initiation, class... InitiationArgs>
-  static return_type initiate(Initiation&& initiation, ergon::node::AwaitToken token,
-                              InitiationArgs&&... args) {
-    if (token.timeout < std::chrono::nanoseconds::zero()) {
-      ergon::node::AsyncOperation::LogNegative(token.timeout);
-      return tl::make_unexpected(std::error_code(asio::error::invalid_argument));
-    }
-    const auto operation = std::make_shared<Operation>();
-    try {
-      std::forward<Initiation>(initiation)(typename Operation::Handler(operation),
-                                           std::forward<InitiationArgs>(args)...);
-    } catch (...) {
-      (void)operation->Wait(ergon::gen::kInfinite, false);  // its handler was destroyed, or will be
-      throw;
-    }
-    const auto end = operation->Wait(token.timeout, token.until_stop);
-    if (!operation->results()) {
-      return tl::make_unexpected(std::error_code(asio::error::operation_aborted));
-    }
-    return std::apply([end](auto&... values) { return Awaited::Make(end, std::move(values)...); },
-                      *operation->results());
-  }
-};
+template <class... Completion>
+class asio::async_result<ergon::node::AwaitToken, void(Completion...)>
+    : public ergon::node::Awaiting<ergon::node::StandaloneAsio, std::decay_t<Completion>...> {};

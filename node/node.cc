@@ -1,5 +1,7 @@
 #include <ergon/node/node.h>
 
+#include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -26,6 +28,12 @@ Node& Node::operator=(Node&& other) noexcept {
   return *this;
 }
 Node::~Node() { End(); }
+
+Runtime& RuntimeOf(gen::Node& node, const char* function) {
+  if (auto* runtime = dynamic_cast<Runtime*>(&node)) return *runtime;
+  if (auto* owner = dynamic_cast<Node*>(&node)) return *owner->runtime_;
+  throw std::logic_error(std::string(function) + ": not a node that node::Start has made");
+}
 
 void Node::End() noexcept {
   if (runtime_ == nullptr) return;

@@ -7,10 +7,6 @@
 #include <ergon/gen/node.h>
 #include <ergon/gen/node_options.h>
 
-namespace asio {
-class io_context;
-}
-
 namespace ergon::node {
 
 class Runtime;
@@ -101,7 +97,7 @@ class Node final : public gen::Node {
                          std::function<void(gen::Result<core::EnvelopePtr>)> done) override;
 
  private:
-  friend asio::io_context& IoContext(gen::Node& node);
+  friend Runtime& RuntimeOf(gen::Node& node, const char* function);
 
   void End() noexcept;
 

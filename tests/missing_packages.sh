@@ -42,7 +42,7 @@ cd "$source_dir"
 all_libraries=(-DCMAKE_DISABLE_FIND_PACKAGE_{Boost,tl-expected,fmt,spdlog}"=ON" "-DCMAKE_IGNORE_PATH=/usr/include")
 all="libboost-context-dev libexpected-dev libfmt-dev libspdlog-dev libasio-dev libtomlplusplus-dev"
 asks_for "$all" --preset install "${all_libraries[@]}"
-asks_for "$all doctest-dev libcli11-dev libssl-dev" --preset release "${all_libraries[@]}" \
+asks_for "$all doctest-dev libcli11-dev libssl-dev libboost-dev" --preset release "${all_libraries[@]}" \
   -DCMAKE_DISABLE_FIND_PACKAGE_{doctest,CLI11,OpenSSL}=ON
 
 named=" $(sed -n 's/^apt-get install //p' README.md | tr '\n' ' ') "

@@ -160,9 +160,9 @@ Runtime::Runtime(gen::Atom name, gen::NodeOptions options, std::shared_ptr<core:
 
 Runtime::~Runtime() { Stop(); }
 
-asio::io_context& Runtime::Io() {
+IoThread& Runtime::Io() {
   if (io_ == nullptr) core::Fatal("Await", "a node with a clock of its own has no I/O");
-  return io_->context();
+  return *io_;
 }
 
 gen::Error Runtime::WhyNotUsable() const {

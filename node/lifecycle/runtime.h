@@ -131,8 +131,8 @@ class Runtime final : public gen::Node {
   [[nodiscard]] gen::Error WhyNotUsable() const;
   // Ends the program, with words, when the end of the node would wait for the calling handler.
   void CheckMayBeDestroyed() const;
-  // The I/O thread's; aborts the program when the node has its owner's clock, and no I/O.
-  [[nodiscard]] asio::io_context& Io();
+  // Aborts the program when the node has its owner's clock, and no I/O.
+  [[nodiscard]] IoThread& Io();
 
  private:
   Runtime(gen::Atom name, gen::NodeOptions options, std::shared_ptr<core::Clock> clock,
@@ -184,5 +184,9 @@ class Runtime final : public gen::Node {
   const std::int64_t started_at_ = clock_->Now();
   const DebuggerView debugger_view_{addresses_};
 };
+
+// What is behind a node, be it the owner's or that of its processes. Throws std::logic_error, which names the
+// function, when it is of another kind than those of node::Start.
+[[nodiscard]] Runtime& RuntimeOf(gen::Node& node, const char* function);
 
 }  // namespace ergon::node

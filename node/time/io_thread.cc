@@ -1,6 +1,7 @@
 #include <ergon/node/time/io_thread.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <exception>
@@ -73,7 +74,9 @@ struct IoThread::Impl {
   asio::executor_work_guard<asio::io_context::executor_type> work;
   asio::steady_timer deadline;
   std::list<Signals> signals;
-  std::mutex lifecycle;  // StartSignals and Stop
+  std::unique_ptr<OtherIo> owned_other;
+  std::atomic<OtherIo*> other{nullptr};  // the same
+  std::mutex lifecycle;                  // StartSignals, Other and Stop
   std::thread thread;
 };
 
@@ -117,9 +120,21 @@ gen::Result<void> IoThread::StartSignals(std::vector<int> which,
 
 asio::io_context& IoThread::context() { return impl_->context; }
 
+OtherIo& IoThread::Other(MakeOtherIo make) {
+  if (OtherIo* const other = impl_->other.load(std::memory_order_acquire)) return *other;
+  std::lock_guard lock(impl_->lifecycle);
+  if (impl_->owned_other == nullptr) {
+    impl_->owned_other = make();
+    if (!impl_->thread.joinable()) impl_->owned_other->Stop();
+    impl_->other.store(impl_->owned_other.get(), std::memory_order_release);
+  }
+  return *impl_->owned_other;
+}
+
 void IoThread::Stop() {
   std::lock_guard lock(impl_->lifecycle);
   if (!impl_->thread.joinable()) return;
+  if (impl_->owned_other != nullptr) impl_->owned_other->Stop();
   impl_->context.stop();
   impl_->thread.join();
   impl_->signals.clear();  // nobody listens: they end the program again

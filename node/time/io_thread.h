@@ -1,4 +1,4 @@
-// The node's one thread for timers and signals, on Asio.
+// The node's one thread for timers and signals, on Asio, and who owns that of another library.
 #pragma once
 
 #include <functional>
@@ -7,6 +7,7 @@
 
 #include <ergon/core/time/timer_queue.h>
 #include <ergon/gen/result.h>
+#include <ergon/node/other_io.h>
 
 namespace asio {
 class io_context;
@@ -33,7 +34,11 @@ class IoThread {
   // What the thread runs.
   [[nodiscard]] asio::io_context& context();
 
-  // Ends the thread; what is armed does not fire any more. May be called again.
+  // What `make` has made the first time, and its thread beside this one. Any thread; throws what `make`
+  // throws. After Stop it has no thread any more.
+  [[nodiscard]] OtherIo& Other(MakeOtherIo make);
+
+  // Ends the thread, and that of the other I/O; what is armed does not fire any more. May be called again.
   void Stop();
 
  private:

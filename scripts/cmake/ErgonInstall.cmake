@@ -55,8 +55,9 @@ if(PROJECT_IS_TOP_LEVEL)
   set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
   set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
   list(JOIN ergon_needed_by_users ", " CPACK_DEBIAN_PACKAGE_DEPENDS)
-  # For <ergon/node/await.h>, <ergon/node/command_line.h>, and the tests of a project that scripts/new makes.
-  set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libasio-dev, libcli11-dev, doctest-dev")
+  # For <ergon/node/await.h>, boost_await.h and command_line.h there, and the tests of a project that scripts/new
+  # makes.
+  set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libasio-dev, libboost-dev, libcli11-dev, doctest-dev")
   set(CPACK_VERBATIM_VARIABLES ON)
   include(CPack)
 endif()

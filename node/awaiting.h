@@ -1,0 +1,193 @@
+// What await.h and boost_await.h have in common, which are what users include: how an operation of Asio
+// completes, is cancelled, and becomes a result.
+//
+// `Library` stands for one of the two, which are the same but for their names:
+//
+//   Token          what the user passes, with `timeout` and `until_stop`
+//   ErrorCode      its class of errors, and
+//   Errors         the enumeration of the usual ones
+//   Executor       of its io_context
+//   HandlerTypes   what else its handlers have to name
+//   Cancellation   is made from the token and the executor; Cancel(again) makes an operation complete soon.
+//                  Where that may miss one that is between two steps, it calls `again` a moment later
+//   ExecutorOf     the executor of the node's io_context
+//   Post           has it run a function
+//
+// It includes neither of them.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <tl/expected.hpp>
+
+#include <ergon/gen/node.h>
+#include <ergon/gen/process_options.h>
+#include <ergon/node/async_operation.h>
+#include <ergon/node/other_io.h>
+
+namespace ergon::node {
+
+// The node's I/O of another library, of which it has one at most: `make` is called the first time. Any thread.
+// Throws what `make` throws, and std::logic_error when `node` is of another kind than those of node::Start;
+// aborts the program when it has a clock of its own (see gen::NodeOptions::clock).
+[[nodiscard]] OtherIo& OtherIoOf(gen::Node& node, MakeOtherIo make);
+
+// The operation, what it completed with, and the means to cancel it. Its handler runs on the node's
+// I/O thread for that library, and so does the cancellation: neither meets the other half done.
+template <class Library, class... Results>
+class AwaitedOperation final
+    : public AsyncOperation,
+      public std::enable_shared_from_this<AwaitedOperation<Library, Results...>> {
+ public:
+  explicit AwaitedOperation(const typename Library::Token& token)
+      : executor_(Library::ExecutorOf(*this)), cancellation_(token, executor_) {}
+
+  // What Asio calls or, when its context ends first, only destroys.
+  class Handler : public Library::HandlerTypes {
+   public:
+    using executor_type = typename Library::Executor;
+
+    explicit Handler(std::shared_ptr<AwaitedOperation> operation)
+        : operation_(std::move(operation)) {}
+    Handler(Handler&&) noexcept = default;
+    Handler& operator=(Handler&&) = delete;
+    ~Handler() {
+      if (operation_ != nullptr) operation_->End();
+    }
+
+    template <class... Args>
+    void operator()(Args&&... args) {
+      const auto operation = std::move(operation_);
+      try {
+        operation->results_.emplace(std::forward<Args>(args)...);
+      } catch (...) {  // of a result's constructor: for the one who waits
+        operation->thrown_ = std::current_exception();
+      }
+      operation->End();
+    }
+
+    [[nodiscard]] executor_type get_executor() const noexcept { return operation_->executor_; }
+    // Called only if HandlerTypes names a cancellation_slot_type.
+    [[nodiscard]] auto get_cancellation_slot() const noexcept {
+      return operation_->cancellation_.slot();
+    }
+
+   private:
+    std::shared_ptr<AwaitedOperation> operation_;
+  };
+
+  // What it completed with; empty: it never has, because its context has ended. Throws what a
+  // result's constructor has thrown.
+  [[nodiscard]] std::optional<std::tuple<Results...>>& results() {
+    if (thrown_ != nullptr) std::rethrow_exception(thrown_);
+    return results_;
+  }
+
+ private:
+  friend Library;
+
+  void End() {
+    ended_ = true;
+    Completed();
+  }
+  void Cancel() override {
+    Library::Post(executor_, [self = this->shared_from_this()] { self->CancelHere(); });
+  }
+  // On the I/O thread.
+  void CancelHere() {
+    if (!ended_) cancellation_.Cancel([self = this->shared_from_this()] { self->CancelHere(); });
+  }
+
+  const typename Library::Executor executor_;
+  typename Library::Cancellation cancellation_;
+  std::optional<std::tuple<Results...>> results_;
+  std::exception_ptr thrown_;
+  std::atomic<bool> ended_{false};
+};
+
+// From what an operation completes with to what Await returns.
+template <class ErrorCode, class... T>
+struct AwaitedValue {
+  using Result = tl::expected<std::tuple<T...>, ErrorCode>;
+  static Result Make(T&&... values) { return std::tuple<T...>(std::forward<T>(values)...); }
+};
+template <class ErrorCode, class T>
+struct AwaitedValue<ErrorCode, T> {
+  using Result = tl::expected<T, ErrorCode>;
+  static Result Make(T&& value) { return std::forward<T>(value); }
+};
+template <class ErrorCode>
+struct AwaitedValue<ErrorCode> {
+  using Result = tl::expected<void, ErrorCode>;
+  static Result Make() { return {}; }
+};
+
+// `Completion` is what the operation completes with, with its error if it has one.
+template <class ErrorCode, class... Completion>
+struct AwaitedResult : AwaitedValue<ErrorCode, Completion...> {
+  using typename AwaitedValue<ErrorCode, Completion...>::Result;
+  template <class Errors>
+  static Result From(AsyncOperation::End, Completion&&... values) {
+    return AwaitedResult::Make(std::forward<Completion>(values)...);
+  }
+};
+template <class ErrorCode, class... T>
+struct AwaitedResult<ErrorCode, ErrorCode, T...> : AwaitedValue<ErrorCode, T...> {
+  using typename AwaitedValue<ErrorCode, T...>::Result;
+  template <class Errors>
+  static Result From(AsyncOperation::End end, ErrorCode&& error, T&&... values) {
+    if (!error) return AwaitedResult::Make(std::forward<T>(values)...);
+    if (error == Errors::operation_aborted) {
+      if (end == AsyncOperation::End::kTimedOut) error = Errors::timed_out;
+      if (end == AsyncOperation::End::kNoStack) error = Errors::no_memory;
+    }
+    return tl::make_unexpected(error);
+  }
+};
+
+// What a library's async_result is for its token.
+template <class Library, class... Completion>
+class Awaiting {
+  using ErrorCode = typename Library::ErrorCode;
+  using Errors = typename Library::Errors;
+  using Operation = AwaitedOperation<Library, Completion...>;
+  using Awaited = AwaitedResult<ErrorCode, Completion...>;
+
+ public:
+  using return_type = typename Awaited::Result;
+
+  template <class Initiation, class... InitiationArgs>
+  static return_type initiate(Initiation&& initiation, typename Library::Token token,
+                              InitiationArgs&&... args) {
+    if (token.timeout < std::chrono::nanoseconds::zero()) {
+      AsyncOperation::LogNegative(token.timeout);
+      return tl::make_unexpected(ErrorCode(Errors::invalid_argument));
+    }
+    const auto operation = std::make_shared<Operation>(token);
+    try {
+      std::forward<Initiation>(initiation)(typename Operation::Handler(operation),
+                                           std::forward<InitiationArgs>(args)...);
+    } catch (...) {
+      (void)operation->Wait(gen::kInfinite, false);  // its handler was destroyed, or will be
+      throw;
+    }
+    const auto end = operation->Wait(token.timeout, token.until_stop);
+    if (!operation->results()) {
+      return tl::make_unexpected(ErrorCode(Errors::operation_aborted));
+    }
+    return std::apply(
+        [end](auto&... values) {
+          return Awaited::template From<Errors>(end, std::move(values)...);
+        },
+        *operation->results());
+  }
+};
+
+}  // namespace ergon::node
