@@ -1,29 +1,9 @@
 #!/usr/bin/env bash
 # Tests the example line_server, whose program is the first argument, with its client beside it.
+. "$(dirname "$0")/service.sh"
 . "$(dirname "$0")/checks.sh"
 client=$(dirname "$program")/line_client
 
-listens() { grep -qs '^listening at ' out && catches_signals; }
-# SIGINT and SIGTERM, bits 1 and 14: it says where it listens a moment before.
-catches_signals() {
-  local caught
-  caught=$(sed -n 's/^SigCgt:\t*//p' "/proc/$background/status" 2>/dev/null)
-  [[ -n $caught ]] && (((16#$caught & 0x4002) == 0x4002))
-}
-# serve ARGUMENT...: starts a server; its port is $port.
-serve() {
-  rm -f out  # of the one before
-  start "$@"
-  eventually listens || check 'starts' false
-  port=$(sed -n 's/^listening at .* port //p' out)
-}
-# stop SIGNAL: and wait for it; its exit status is $status.
-stop() {
-  kill -"$1" "$background"
-  wait "$background"
-  status=$?
-  background=
-}
 # ask TEXT: sends it over a connection of its own and prints all that is answered until that is closed.
 ask() {
   exec 3<>"/dev/tcp/127.0.0.1/$port" || return 1

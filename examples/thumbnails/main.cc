@@ -1,0 +1,63 @@
+// thumbnails: scales images down, over HTTP. See README.md.
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <variant>
+
+#include <fmt/core.h>
+
+#include <ergon/node/node.h>
+
+#include "options.h"
+#include "traffic.h"
+#include "tree.h"
+
+namespace thumbnails {
+
+using namespace ergon;
+
+namespace {
+
+// Whether all that was printed has been written.
+bool Written() {
+  if (std::fflush(stdout) == 0) return true;
+  fmt::print(stderr, "thumbnails: cannot write to standard output: {}\n", std::strerror(errno));
+  return false;
+}
+
+int Fail(const gen::Error& error) {
+  fmt::print(stderr, "thumbnails: {}\n", error.ToString());
+  return 1;
+}
+
+int Run(const Options& options) {
+  auto node = node::Start("thumbnails@localhost", options.node);
+  if (!node) return Fail(node.error());
+  const auto traffic = std::make_shared<Traffic>();
+  const auto root = node->Spawn(gen::Factory<Root>(options, traffic));
+  if (!root) return Fail(root.error());
+  fmt::print("listening at {} port {}\n", options.address, traffic->port.load());
+  if (!Written()) return 1;  // whoever started it does not learn the port
+  const auto stopped = node->WaitForSignal();
+  if (!stopped) return Fail(stopped.error());
+  fmt::print("{} requests: {} thumbnails, {} refused, {} wrong, {} failed; {} answered\n",
+             traffic->requests.load(), traffic->thumbnails.load(), traffic->busy.load(),
+             traffic->wrong.load(), traffic->failed.load(), traffic->answered.load());
+  return Written() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace thumbnails
+
+int main(int argc, char** argv) {
+  try {
+    auto options = thumbnails::ParseOptions(argc, argv);
+    if (const int* status = std::get_if<int>(&options)) return *status;
+    return thumbnails::Run(std::get<thumbnails::Options>(options));
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "thumbnails: {}\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,19 @@
+// What the service has done, counted by its processes and read by main.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace thumbnails {
+
+struct Traffic {
+  std::atomic<std::uint16_t> port{0};        // it listens at
+  std::atomic<std::uint64_t> requests{0};    // accepted, of which are
+  std::atomic<std::uint64_t> thumbnails{0};  //   200
+  std::atomic<std::uint64_t> busy{0};        //   503
+  std::atomic<std::uint64_t> wrong{0};       //   400 and the like
+  std::atomic<std::uint64_t> failed{0};      //   500
+  std::atomic<std::uint64_t> answered{0};    // of the requests; the others' clients were gone
+};
+
+}  // namespace thumbnails

@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# Tests the example thumbnails, whose program is the first argument. The load comes from ab (apache2-utils).
+. "$(dirname "$0")/service.sh"
+. "$(dirname "$0")/checks.sh"
+command -v ab >/dev/null || { echo "ab is missing; on Debian, it comes with apache2-utils"; exit 1; }
+
+# http REQUEST: sends it over a connection of its own, prints the status and all lines of the body as one.
+http() {
+  exec 3<>"/dev/tcp/127.0.0.1/$port" || return 1
+  printf '%s' "$1" >&3
+  timeout 20 cat <&3 | tr -d '\r' | sed -n '1s/^HTTP[^ ]* \([0-9]*\) .*/\1/p; 1,/^$/!p' | paste -sd' '
+  exec 3>&-
+}
+# post BODY: escapes are those of printf.
+post() {
+  local body
+  printf -v body '%b' "$1"
+  http $'POST /thumbnail HTTP/1.1\r\nHost: here\r\nConnection: close\r\nContent-Length: '"${#body}"$'\r\n\r\n'"$body"
+}
+# The service's last line: how many there were of each kind.
+count() { sed -nE "s/.*\b([0-9]+) $1\b.*/\1/p" out; }
+# load ARGUMENT...: ab with an image; what it gets goes to ab.out, how far it is to ab.err.
+{ printf 'P6\n200 150\n255\n' && head -c 90000 /dev/zero; } >image.ppm
+load() {
+  stdbuf -oL ab -v 3 -r -l -p image.ppm -T image/x-portable-pixmap "$@" "http://127.0.0.1:$port/thumbnail" >ab.out 2>ab.err
+}
+# What ab says of its answers: their kinds, and how many have one.
+answers() { grep -aoE 'Response code.*' ab.out | sort -u | paste -sd,; }
+answered_with() { grep -acE "Response code.*\b$1\b" ab.out; }
+
+serve --size 2 --max-body 100
+check 'a thumbnail' is "$(post 'P6 # four by two\n4 2\n255\nAAACCCaaacccAAACCCaaaccc')" '200 P6 2 1 255 BBBbbb'
+check 'a small image' is "$(post 'P6 1 1 255\nRGB')" '200 P6 1 1 255 RGB'
+check 'no PPM' is "$(post 'GIF89a')" '400 magic: not P6, as a binary PPM file begins'
+check 'another magic' is "$(post 'P62 2 255\n')" '400 magic: not P6, as a binary PPM file begins'
+check 'no width' is "$(post 'P6 x 2 255\n')" '400 width: not a number from 1 to 10000'
+check 'no height' is "$(post 'P6 2 0 255\n')" '400 height: not a number from 1 to 10000'
+check 'too large a number' is "$(post 'P6 2 99999999999 255\n')" '400 height: not a number from 1 to 10000'
+check 'two bytes a colour' is "$(post 'P6 2 2 65535\n')" '400 maxval: not 255, the only one that is understood'
+check 'no space' is "$(post 'P6 1 1 255#abc')" '400 maxval: no space after it'
+check 'too few pixels' is "$(post 'P6 2 2 255\nabc')" '400 pixels: 3 bytes, but 2 x 2 pixels have 12'
+check 'too many pixels' is "$(post 'P6 1 1 255\nabcd')" '400 pixels: 4 bytes, but 1 x 1 pixels have 3'
+check 'an endless comment' is "$(post 'P6 #')" '400 width: not a number from 1 to 10000'
+check 'too large' is "$(post "$(head -c 101 /dev/zero | tr '\0' a)")" '413 the request has more than 100 bytes'
+check 'another page' is "$(http $'POST /other HTTP/1.0\r\n\r\n')" '404 there is only /thumbnail'
+check 'no POST' is "$(http $'GET /thumbnail HTTP/1.0\r\n\r\n')" '405 POST an image'
+check 'no HTTP' is "$(http $'hello\r\n\r\n')" ''
+run --port "$port"
+check 'the port is taken' is "$status" 1
+check 'and it says what to do' says "port $port: Address already in use; somebody else does: choose another --port"
+stop INT
+check 'SIGINT ends it in order' is "$status" 0
+
+# More at once than there is room for.
+serve --pool 1 --queue 1 --workers 4
+load -k -n 500 -c 50  # with connections that stay
+stop TERM
+check 'SIGTERM ends it in order' is "$status" 0
+check 'connections stay' grep -aq '^Keep-Alive requests: *500$' ab.out
+check 'all are answered, with 200 or 503' is "$(answers)" 'Response code = 200,Response code not 2xx (503)'
+check 'as many as there were' is "$(count requests) $(count answered)" '500 500'
+check 'each thumbnail has come' is "$(count thumbnails)" "$(answered_with 200)"
+check 'each refusal has come' is "$(count refused)" "$(answered_with 503)"
+check 'nothing else' is "$(count wrong) $(count failed)" '0 0'
+
+# SIGTERM in the middle of a load without end: from then on ab is refused, but for what has been accepted.
+serve --pool 1 --queue 10 --workers 4
+true >ab.out
+set -m
+load -n 1000000 -c 50 &
+loading=$!
+set +m
+in_the_middle() { (($(answered_with '(200|503)') >= 100)); }
+check 'a load' eventually in_the_middle
+stop TERM
+check 'SIGTERM ends it in order, too' is "$status" 0
+check 'what was accepted is answered' is "$(count answered)" "$(count requests)"
+all_have_come() { [[ "$(count thumbnails) $(count refused)" == "$(answered_with 200) $(answered_with 503)" ]]; }
+check 'and the answers have come' eventually all_have_come
+check 'until it was refused' grep -q 'Connection refused' ab.err
+{ kill -KILL -- -"$loading" && wait "$loading"; } 2>/dev/null
+
+run --help
+check 'help' is "$status" 0
+check 'help explains' prints '^  --queue N '
+check 'help explains the options of the node' prints '^  --workers NUMBER'
+"$program" >/dev/full 2>err
+check 'a full disk: exit status 1' is "$?" 1
+check 'a full disk is reported' says 'thumbnails: cannot write to standard output: No space left on device'
+for wrong in '--port 65536' '--port nan' '--pool 0' '--queue 0' '--size 0' '--size 10001' '--max-body 0' '--max-body 1x' \
+  '--workers 1' '--log-level loud' '--config nowhere' '--nonsense' 'argument'; do
+  # shellcheck disable=SC2086
+  run $wrong
+  check "wrong: $wrong" is "$status" 2
+  check "wrong: $wrong is named" says "${wrong%% *}"
+  check "wrong: $wrong is explained" says "Try 'thumbnails --help'."
+done
+run --address nowhere
+check 'a wrong address' is "$status" 1
+check 'a wrong address is named' says '--address: "nowhere" is not an IP address'
+run --address 192.0.2.1
+check 'an address of another machine' is "$status" 1
+check 'and it says what to do' says 'choose an --address of this machine'
+# As somebody who must not, if there are such ports here.
+if (($(cat /proc/sys/net/ipv4/ip_unprivileged_port_start) > 1)); then
+  as_nobody=()
+  if [[ $(id -u) == 0 ]]; then
+    chmod 711 .
+    cp "$program" program
+    program=$work/program
+    as_nobody=(setpriv --reuid 65534 --clear-groups)
+  fi
+  "${as_nobody[@]}" "$program" --port 1 >out 2>err
+  check 'no permission' is $? 1
+  check 'and it says what to do' says 'port 1: Permission denied; choose a --port from 1024 on'
+fi
+
+finish
