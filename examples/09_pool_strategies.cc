@@ -5,6 +5,7 @@
 
 #include <ergon/act/actor.h>
 #include <ergon/act/pool.h>
+#include <ergon/gen/match_request.h>
 #include <ergon/node/node.h>
 
 using namespace ergon;
@@ -28,26 +29,29 @@ struct Balance {
 // Keeps the accounts that belong to it; no lock is needed, no other worker has them.
 class Teller : public act::Actor {
   gen::Status HandleMessage(gen::PID from, gen::Message& message) override {
-    if (const auto* deposit = message.As<Deposit>()) {
-      accounts_[deposit->account].amount += deposit->amount;
-    } else if (const auto* withdraw = message.As<Withdraw>()) {
-      Balance& balance = accounts_[withdraw->account];
-      if (balance.amount >= withdraw->amount) {
-        balance.amount -= withdraw->amount;
-      } else {
-        ++balance.refused;
-      }
-    } else {
-      return Actor::HandleMessage(from, message);
-    }
-    return gen::Continue();
+    return gen::Match(
+        message,
+        [&](const Deposit& deposit) {
+          accounts_[deposit.account].amount += deposit.amount;
+          return gen::Continue();
+        },
+        [&](const Withdraw& withdraw) {
+          Balance& balance = accounts_[withdraw.account];
+          if (balance.amount >= withdraw.amount) {
+            balance.amount -= withdraw.amount;
+          } else {
+            ++balance.refused;
+          }
+          return gen::Continue();
+        },
+        [&](gen::Message& other) { return Actor::HandleMessage(from, other); });
   }
 
   gen::CallResult HandleCall(gen::PID from, gen::Ref ref, gen::Message& request) override {
-    if (const auto* question = request.As<Statement>()) {
-      return gen::Reply(Balance{accounts_[question->account]});
-    }
-    return Actor::HandleCall(from, ref, request);
+    return gen::MatchRequest(
+        request,  //
+        [&](const Statement& question) { return accounts_[question.account]; },
+        [&](gen::Message& other) { return Actor::HandleCall(from, ref, other); });
   }
 
   std::map<std::string, Balance> accounts_;

@@ -8,6 +8,7 @@
 
 #include <ergon/act/actor.h>
 #include <ergon/act/pool.h>
+#include <ergon/gen/match.h>
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <unistd.h>
@@ -66,15 +67,14 @@ class HashWorker : public act::Actor {
 
  private:
   gen::Status HandleMessage(gen::PID from, gen::Message& message) override {
-    if (auto* batch = message.As<HashBatch>()) {
-      Begin(*batch);
-      Work();
-    } else if (message.Is<NextSlice>()) {
-      Work();
-    } else {
-      return Actor::HandleMessage(from, message);
-    }
-    return gen::Continue();
+    const bool is_known = gen::Match(
+        message,
+        [&](const HashBatch& batch) {
+          Begin(batch);
+          Work();
+        },
+        [&](const NextSlice&) { Work(); });
+    return is_known ? gen::Continue() : Actor::HandleMessage(from, message);
   }
 
   // The walk counts on an answer for each batch, also if this worker fails in the middle of one.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <ergon/act/actor.h>
+#include <ergon/gen/match_request.h>
 #include <unistd.h>
 
 #include "messages.h"
@@ -47,32 +48,26 @@ class Printer : public act::Actor {
   }
 
   gen::Status HandleMessage(gen::PID from, gen::Message& message) override {
-    if (auto* done = message.As<BatchDone>()) {
-      Take(std::move(*done));
-    } else if (auto* read = message.As<BytesRead>()) {
-      options_.tally->bytes_read += read->bytes;
-    } else if (auto* notice = message.As<Notice>()) {
-      Show(notice->text);
-    } else if (auto* surveyed = message.As<Surveyed>()) {
-      survey_ = *surveyed;
-    } else if (message.Is<Tick>()) {
-      Draw();
-    } else {
-      return Actor::HandleMessage(from, message);
-    }
-    return gen::Continue();
+    const bool is_known = gen::Match(
+        message,  //
+        [&](BatchDone done) { Take(std::move(done)); },
+        [&](const BytesRead& read) { options_.tally->bytes_read += read.bytes; },
+        [&](const Notice& notice) { Show(notice.text); },
+        [&](const Surveyed& surveyed) { survey_ = surveyed; },  //
+        [&](const Tick&) { Draw(); });
+    return is_known ? gen::Continue() : Actor::HandleMessage(from, message);
   }
 
   gen::CallResult HandleCall(gen::PID from, gen::Ref ref, gen::Message& request) override {
-    if (auto* condition = request.As<WaitUntil>()) {
-      if (IsMet(*condition)) return gen::Reply(totals_);
-      waiter_ = {from, ref, *condition};
-      return gen::NoReply();
-    }
-    if (request.Is<Finish>()) {
-      return gen::Reply(End());
-    }
-    return Actor::HandleCall(from, ref, request);
+    return gen::MatchRequest(
+        request,
+        [&](const WaitUntil& condition) {
+          if (IsMet(condition)) return gen::Reply(totals_);
+          waiter_ = {from, ref, condition};
+          return gen::NoReply();
+        },
+        [&](const Finish&) { return End(); },
+        [&](gen::Message& other) { return Actor::HandleCall(from, ref, other); });
   }
 
   void Take(BatchDone done) {

@@ -6,6 +6,7 @@
 #include <ergon/act/actor.h>
 #include <ergon/act/pool.h>
 #include <ergon/act/supervisor.h>
+#include <ergon/gen/match_request.h>
 
 using namespace ergon;
 
@@ -13,13 +14,16 @@ namespace {
 
 class Worker : public act::Actor {
   gen::CallResult HandleCall(gen::PID from, gen::Ref ref, gen::Message& request) override {
-    if (auto* square = request.As<Square>()) {
-      const long long result = static_cast<long long>(square->value) * square->value;
-      // Whoever called gets the error at once, and the pool a new worker.
-      if (result > std::numeric_limits<int>::max()) throw std::overflow_error("too large");
-      return gen::Reply(static_cast<int>(result));
-    }
-    return Actor::HandleCall(from, ref, request);  // answers what nobody handles with an error
+    return gen::MatchRequest(
+        request,
+        [](const Square& square) {
+          const long long result = static_cast<long long>(square.value) * square.value;
+          // Whoever called gets the error at once, and the pool a new worker.
+          if (result > std::numeric_limits<int>::max()) throw std::overflow_error("too large");
+          return static_cast<int>(result);
+        },
+        // What nobody handles is answered with an error.
+        [&](gen::Message& other) { return Actor::HandleCall(from, ref, other); });
   }
 };
 

@@ -170,8 +170,8 @@ TEST_CASE("function: it traps exits, and a signal waits for its Receive") {
   auto pid = node.Spawn([told](gen::Process& self) {
     self.SetTrapExit(true);
     auto child = self.Spawn(
-        [](gen::Process& child) {
-          (void)child.Receive<ReceivedNumber>();
+        [](gen::Process& worker) {
+          (void)worker.Receive<ReceivedNumber>();
           return gen::Reason::Error("worn out");
         },
         {.link_parent = true});
