@@ -36,6 +36,9 @@ std::string CheckStrategy(const PoolOptions& options) {
 
 std::string PoolOptions::Validate() const {
   using std::chrono::nanoseconds;
+  if (worker_factory.IsFunction()) {
+    return "worker_factory: a function; a worker is a behaviour, as act::Actor";
+  }
   if (!worker_factory) return "worker_factory: is empty, as in gen::Factory<Worker>() is needed";
   const std::string checks[] = {
       CheckRange("pool_size", pool_size, 1, kMaxPoolSize),

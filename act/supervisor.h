@@ -79,6 +79,8 @@ class Supervisor : public ProcessApi, protected SupervisorBehavior {
   //
   // Others use the requests of supervisor_requests.h. Errors, which change nothing:
   //   kProcessUnknown     no such child
+  //   kChildRunning       it runs already, or what is asked for needs its end first
+  //   kChildDisabled      it is disabled
   //   kNotAllowed         not in its present state, or not while the supervisor restarts several
   //                       children or is ending; the text says which. Or from elsewhere.
   //   kTaken, kIncorrect  AddChild: the name, or a field of the spec

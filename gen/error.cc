@@ -41,6 +41,10 @@ std::string_view TextOf(ErrorCode code) {
       return "";
     case ErrorCode::kOverloaded:
       return "pool is overloaded";
+    case ErrorCode::kChildRunning:
+      return "child is running";
+    case ErrorCode::kChildDisabled:
+      return "child is disabled";
   }
   return "unknown error";
 }

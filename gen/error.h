@@ -31,6 +31,8 @@ enum class ErrorCode : std::uint8_t {
   kInternal,            // a defect of this library or a resource that ran out
   kApplication,         // the user's own (see SendResponseError)
   kOverloaded,          // it would wait too long there; RetryAfter says when to try again
+  kChildRunning,        // a supervisor's child that runs already, or has not ended yet
+  kChildDisabled,       // a supervisor's child that is disabled
 };
 
 // Errors compare by code; the detail is for people.
@@ -81,6 +83,8 @@ inline constinit const Error ErrNodeTerminated{ErrorCode::kNodeTerminated};
 inline constinit const Error ErrNoConnection{ErrorCode::kNoConnection};
 inline constinit const Error ErrDeadlock{ErrorCode::kDeadlock};
 inline constinit const Error ErrOverloaded{ErrorCode::kOverloaded};
+inline constinit const Error ErrChildRunning{ErrorCode::kChildRunning};
+inline constinit const Error ErrChildDisabled{ErrorCode::kChildDisabled};
 
 }  // namespace ergon::gen
 

@@ -9,9 +9,16 @@
 #include <utility>
 
 #include <ergon/gen/process_behavior.h>
-#include <ergon/gen/process_function.h>
 
 namespace ergon::gen {
+
+class Process;
+
+namespace detail {
+// In process_function.cc.
+[[nodiscard]] std::unique_ptr<ProcessBehavior> MakeProcessFunction(
+    std::function<Reason(Process&)> function, const std::type_info& type);
+}  // namespace detail
 
 // Copyable. Made by Factory<T>(...), or from any function that returns a behaviour.
 class ProcessFactory {
@@ -27,7 +34,8 @@ class ProcessFactory {
   //   });
   //
   // The process ends with the function: with reason normal, the Reason that it returns, or for an exception
-  // with the reason "panic: <what>". It gets no arguments of the spawn: capture them.
+  // with the reason "panic: <what>". It gets no arguments of the spawn: capture them. Not for workers
+  // of a pool: for them the pool could not know when a message has been handled.
   template <class Function>
   requires(!std::is_same_v<std::decay_t<Function>, ProcessFactory> &&
            std::is_invocable_v<std::decay_t<Function>&, Process&>)
@@ -39,6 +47,8 @@ class ProcessFactory {
   [[nodiscard]] std::unique_ptr<ProcessBehavior> Make() const;
   // The behaviour's type, or null when it is not known.
   [[nodiscard]] const std::type_info* type() const noexcept { return type_; }
+  // It makes processes of a function.
+  [[nodiscard]] bool IsFunction() const noexcept { return is_function_; }
   // The behaviour's type name as written in C++, or "" when it is not known.
   [[nodiscard]] std::string TypeName() const;
 
@@ -51,9 +61,9 @@ class ProcessFactory {
                   "a process's function has to be copyable: each spawn gets a copy");
     static_assert(std::is_void_v<Returned> || std::is_convertible_v<Returned, Reason>,
                   "a process's function returns nothing, or the gen::Reason of its end");
-    return ProcessFactory(
+    ProcessFactory factory(
         [kept = Kept(std::forward<Function>(function))]() -> std::unique_ptr<ProcessBehavior> {
-          return std::make_unique<ProcessFunction>(
+          return detail::MakeProcessFunction(
               [function = kept](Process& self) mutable -> Reason {
                 if constexpr (std::is_void_v<Returned>) {
                   function(self);
@@ -65,10 +75,13 @@ class ProcessFactory {
               typeid(Kept));
         },
         &typeid(Kept));
+    factory.is_function_ = true;
+    return factory;
   }
 
   std::function<std::unique_ptr<ProcessBehavior>()> make_;
   const std::type_info* type_ = nullptr;
+  bool is_function_ = false;
 };
 
 // Makes processes of behaviour T. The constructor arguments are kept in the factory and copied for

@@ -62,7 +62,8 @@ class Process : public Messenger {
 
   // Only in a process made of a function: suspends it until a message of one of these types is there, and
   // returns that. Others wait in the order of their arrival for a Receive that wants them, and count in the
-  // mailbox's bound (of which two more may wait then); when the process ends they are dropped, and counted.
+  // mailbox's bound (a mailbox with an order of its own has none for them); when the process ends they are
+  // dropped, and counted.
   //
   //   auto next = self.Receive<Job, gen::Asked<Status>, gen::MessageDownPID>(1s);
   //

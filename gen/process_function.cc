@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <ergon/core/foundations/demangle.h>
+#include <ergon/gen/factory.h>
 #include <ergon/gen/process_host.h>
 #include <ergon/gen/receiver.h>
 
@@ -27,6 +28,11 @@ Status ProcessFunction::ProcessMessage(core::Envelope& envelope) {
 }
 
 void ProcessFunction::ProcessTerminate(const Reason&) {}
+
+std::unique_ptr<ProcessBehavior> detail::MakeProcessFunction(
+    std::function<Reason(Process&)> function, const std::type_info& type) {
+  return std::make_unique<ProcessFunction>(std::move(function), type);
+}
 
 std::string ProcessFunction::BehaviorName() const { return core::Demangle(type_.name()); }
 

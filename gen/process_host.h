@@ -61,8 +61,10 @@ class ProcessHost : public Process {
   // What is called when the handler that runs has returned Status::Next(), and for a request its answer is on its
   // way, before anything else is handled; after Init in the first turn. It may go on in the same way.
   virtual void SetNext(std::function<Status()> next) = 0;
-  // Messages that were given to a handler so far.
-  [[nodiscard]] virtual std::uint64_t HandledMessages() const = 0;
+  // Another number after each message that was taken out of the mailbox, whatever became of it.
+  [[nodiscard]] virtual std::uint64_t WorkMark() const = 0;
+  // Messages wait in the Main lane, or are held by the behaviour: stashed, for instance.
+  [[nodiscard]] virtual bool HasWork() const = 0;
 
   // -- children --
 

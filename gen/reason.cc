@@ -22,6 +22,11 @@ Reason Reason::NoConnection() {
   return reason;
 }
 
+Reason Reason::Unregistered() {
+  static const Reason reason(std::make_shared<const Rep>(Rep{ReasonKind::kUnregistered, {}}));
+  return reason;
+}
+
 Reason Reason::Panic(std::string what) {
   return Reason(std::make_shared<const Rep>(Rep{ReasonKind::kPanic, std::move(what)}));
 }
@@ -42,6 +47,8 @@ std::string Reason::ToString() const {
       return "noproc";
     case ReasonKind::kNoConnection:
       return "noconnection";
+    case ReasonKind::kUnregistered:
+      return "unregistered";
     case ReasonKind::kPanic:
       return "panic: " + rep_->text;
     case ReasonKind::kError:

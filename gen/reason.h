@@ -18,6 +18,7 @@ enum class ReasonKind : std::uint8_t {
   kError,         // the user's own
   kNoProcess,     // monitors and links: there was no such process
   kNoConnection,  // monitors and links: the other node is gone
+  kUnregistered,  // monitors of a name or an alias: it was given up, the process goes on
 };
 
 // Immutable and cheap to copy. Two reasons are equal when kind and text are.
@@ -31,6 +32,7 @@ class Reason {
   static Reason Kill();
   static Reason NoProcess();
   static Reason NoConnection();
+  static Reason Unregistered();
   static Reason Panic(std::string what);
   static Reason Error(std::string text);
 
@@ -40,8 +42,8 @@ class Reason {
   [[nodiscard]] bool IsFailure() const noexcept {
     return kind() != ReasonKind::kNormal && kind() != ReasonKind::kShutdown;
   }
-  // "normal", "shutdown", "killed", "noproc", "noconnection", "panic: <what> (handling <type>)", or the
-  // user's text.
+  // "normal", "shutdown", "killed", "noproc", "noconnection", "unregistered", "panic: <what> (handling
+  // <type>)", or the user's text.
   [[nodiscard]] std::string ToString() const;
 
   friend bool operator==(const Reason& left, const Reason& right) noexcept {

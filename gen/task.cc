@@ -12,6 +12,14 @@ namespace ergon::gen::detail {
 
 Error TaskThrew() { return Error("panic: " + core::ThrownText()); }
 
+void AnswerOwner(Process& task) {
+  while (auto asked = task.Receive<Asked<AwaitTask>>()) {
+    (void)task.Unlink(asked->from);  // the end of the task is no news for its owner
+    if (task.Reply(*asked, TaskDone())) return;
+    (void)task.Link(asked->from);  // it has given up, and may ask again
+  }
+}
+
 Result<PID> SpawnTask(Process& owner, const ProcessFactory& factory) {
   return owner.Spawn(factory, {.link_parent = true});
 }

@@ -18,7 +18,13 @@ namespace ergon::gen {
 namespace detail {
 
 struct AwaitTask {};  // the owner's request
-struct TaskDone {};   // the answer of a function that returns nothing
+struct TaskDone {};   // the answer, and the value of a function that returns nothing
+
+// Written by the task before it answers, read by the owner when it has the answer.
+template <class R>
+struct TaskState {
+  std::optional<Result<R>> value;
+};
 
 template <class T>
 struct TaskValue {
@@ -30,6 +36,10 @@ struct TaskValue<Result<T>> {
 };
 template <>
 struct TaskValue<void> {
+  using Type = TaskDone;
+};
+template <>
+struct TaskValue<Result<void>> {
   using Type = TaskDone;
 };
 
@@ -57,9 +67,14 @@ using TaskValueOf = typename TaskValue<std::decay_t<decltype(CallTask(
 template <class Function, class... Arguments>
 Result<TaskValueOf<Function, Arguments...>> RunTask(Function& function, Process& task,
                                                     Arguments&... arguments) {
+  using Returned = std::decay_t<decltype(CallTask(function, task, arguments...))>;
   try {
-    if constexpr (std::is_void_v<decltype(CallTask(function, task, arguments...))>) {
+    if constexpr (std::is_void_v<Returned>) {
       CallTask(function, task, arguments...);
+      return TaskDone();
+    } else if constexpr (std::is_same_v<Returned, Result<void>>) {
+      auto returned = CallTask(function, task, arguments...);
+      if (!returned) return std::move(returned.error());
       return TaskDone();
     } else {
       return CallTask(function, task, arguments...);
@@ -69,6 +84,8 @@ Result<TaskValueOf<Function, Arguments...>> RunTask(Function& function, Process&
   }
 }
 
+// Until the owner knows that it may take the value.
+void AnswerOwner(Process& task);
 [[nodiscard]] Result<PID> SpawnTask(Process& owner, const ProcessFactory& factory);
 void EndTask(Process& owner, PID task);
 
@@ -82,12 +99,17 @@ class [[nodiscard]] Task {
   // void, or what the function returns: of a Result<T> the T.
   using Value = std::conditional_t<std::is_same_v<R, detail::TaskDone>, void, R>;
 
-  Task(Process& owner, PID pid) : owner_(&owner), pid_(pid) {}
-  Task(Task&& other) noexcept : owner_(std::exchange(other.owner_, nullptr)), pid_(other.pid_) {}
+  Task(Process& owner, PID pid, std::shared_ptr<detail::TaskState<R>> state)
+      : owner_(&owner), pid_(pid), state_(std::move(state)) {}
+  Task(Task&& other) noexcept
+      : owner_(std::exchange(other.owner_, nullptr)),
+        pid_(other.pid_),
+        state_(std::move(other.state_)) {}
   Task& operator=(Task&& other) noexcept {
     Task moved(std::move(other));
     std::swap(owner_, moved.owner_);
     std::swap(pid_, moved.pid_);
+    std::swap(state_, moved.state_);
     return *this;
   }
   ~Task() { Cancel(); }
@@ -95,15 +117,23 @@ class [[nodiscard]] Task {
   // Suspends this process until the function has returned, and returns what it did. Errors: the function's own,
   // or:
   //   kApplication        it threw; the text is "panic: <what>"
-  //   kTimeout            it has not returned within `timeout`, and goes on: await it again, or cancel it
+  //   kTimeout            it has not returned within `timeout`, and goes on: await it again, or cancel it. (A
+  //                       kTimeout of the function's own is its outcome: nothing goes on.)
+  //   kDeadlock           it waits for this process; it is cancelled
   //   kProcessTerminated  its process was ended by others, or this one is being ended
   //   kNotAllowed         it has been awaited or cancelled before
   Result<Value> Await(std::chrono::nanoseconds timeout = kDefaultCallTimeout) {
     if (owner_ == nullptr) {
       return Error(ErrorCode::kNotAllowed, "Await: the task has been awaited or cancelled before");
     }
-    auto value = owner_->template Call<R>(pid_, detail::AwaitTask(), {.timeout = timeout});
-    if (value || value.error() != ErrTimeout) owner_ = nullptr;
+    auto answer =
+        owner_->template Call<detail::TaskDone>(pid_, detail::AwaitTask(), {.timeout = timeout});
+    if (!answer) {
+      if (answer.error() != ErrTimeout) Cancel();
+      return std::move(answer.error());
+    }
+    owner_ = nullptr;
+    Result<R>& value = *state_->value;
     if (!value) return std::move(value.error());
     if constexpr (std::is_void_v<Value>) {
       return {};
@@ -124,6 +154,7 @@ class [[nodiscard]] Task {
  private:
   Process* owner_;  // null: awaited, cancelled or moved away
   PID pid_;
+  std::shared_ptr<detail::TaskState<R>> state_;
 };
 
 namespace detail {
@@ -132,20 +163,14 @@ template <class Function>
 auto StartTask(Process& owner, Function&& function) {
   using R = TaskValueOf<std::decay_t<Function>>;
   using Started = Result<Task<R>>;
+  const auto state = std::make_shared<TaskState<R>>();
   // A factory is copied, a task is run once.
-  auto pid = SpawnTask(owner, [kept = std::make_shared<std::decay_t<Function>>(
-                                   std::forward<Function>(function))](Process& task) {
-    Result<R> value = RunTask(*kept, task);
-    auto asked = task.Receive<Asked<AwaitTask>>();
-    if (!asked) return;
-    (void)task.Unlink(asked->from);  // the end of the task is no news for its owner
-    if (value) {
-      (void)task.Reply(*asked, std::move(*value));
-    } else {
-      (void)task.SendResponseError(asked->from, asked->ref, std::move(value.error()));
-    }
+  auto kept = std::make_shared<std::decay_t<Function>>(std::forward<Function>(function));
+  auto pid = SpawnTask(owner, [kept = std::move(kept), state](Process& task) {
+    state->value.emplace(RunTask(*kept, task));
+    AnswerOwner(task);
   });
-  return pid ? Started(Task<R>(owner, *pid)) : Started(std::move(pid.error()));
+  return pid ? Started(Task<R>(owner, *pid, state)) : Started(std::move(pid.error()));
 }
 
 }  // namespace detail
@@ -170,7 +195,10 @@ struct ParallelWork {
       : items(std::move(its_items)), function(std::move(its_function)), slots(items.size()) {}
 
   void Run(Process& task) {
-    for (std::size_t i = next.fetch_add(1); i < items.size(); i = next.fetch_add(1)) {
+    // Sleep: a task that is being ended leaves the rest to others.
+    while (task.Sleep(std::chrono::nanoseconds::zero())) {
+      const std::size_t i = next.fetch_add(1);
+      if (i >= items.size()) return;
       slots[i].value.emplace(RunTask(function, task, items[i]));
       slots[i].done.store(true, std::memory_order_release);  // partner: Outcomes
     }
@@ -224,8 +252,9 @@ auto Parallel(Process& self, std::vector<Item> items, Function function,
   std::vector<Task<detail::TaskDone>> tasks;  // the outcomes are taken before these are ended
   auto run = detail::RunParallel(
       self, work->items.size(), options, [work](Process& task) { work->Run(task); }, tasks, reason);
-  return run ? Result<std::vector<Result<R>>>(work->Outcomes(reason))
-             : Result<std::vector<Result<R>>>(std::move(run.error()));
+  if (!run) return Result<std::vector<Result<R>>>(std::move(run.error()));
+  work->next = work->items.size();  // nobody begins with one more
+  return Result<std::vector<Result<R>>>(work->Outcomes(reason));
 }
 
 }  // namespace ergon::gen

@@ -14,10 +14,7 @@ constexpr std::int64_t kLooks = 4;
 }  // namespace
 
 IdleTime::IdleTime(gen::ProcessHost& host, std::chrono::nanoseconds limit)
-    : host_(host),
-      limit_(limit.count()),
-      handled_(host.HandledMessages()),
-      quiet_since_(host.Now()) {
+    : host_(host), limit_(limit.count()), mark_(host.WorkMark()), quiet_since_(host.Now()) {
   StartTimer(quiet_since_);
 }
 
@@ -35,9 +32,10 @@ bool IdleTime::IsOver(core::Envelope& envelope) {
   const auto* look = envelope.ValueAs<Look>();
   if (look == nullptr || look->number != looks_) return false;  // another one's
   const std::int64_t now = host_.Now();
-  const std::uint64_t handled = host_.HandledMessages();
-  if (handled != handled_) quiet_since_ = now;
-  handled_ = handled;
+  const std::uint64_t mark = host_.WorkMark();
+  // This timer is handled before what waits: who has something to do is not idle.
+  if (mark != mark_ || host_.HasWork()) quiet_since_ = now;
+  mark_ = mark;
   const bool is_over = now - quiet_since_ >= limit_;
   if (is_over) quiet_since_ = now;
   StartTimer(now);

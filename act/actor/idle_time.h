@@ -31,7 +31,7 @@ class IdleTime {
 
   gen::ProcessHost& host_;
   const std::int64_t limit_;  // ns
-  std::uint64_t handled_;     // at the last look
+  std::uint64_t mark_;        // at the last look
   std::int64_t quiet_since_;
   std::uint64_t looks_ = 0;
   gen::TimerHandle timer_;

@@ -76,7 +76,9 @@ gen::Result<SupervisorCommands::Key> SupervisorCommands::Start(gen::Atom name,
     if (!origin) return std::move(origin.error());
     auto allowed = strategy_.MayCommand();
     if (!allowed) return std::move(allowed.error());
-    if ((*origin)->disabled) return NotAllowed(fmt::format("child '{}' is disabled", name));
+    if ((*origin)->disabled) {
+      return gen::Error(gen::ErrorCode::kChildDisabled, fmt::format("'{}'", name));
+    }
     const Key key = strategy_.Add({.name = name,
                                    .strategy = spec_.StrategyOf(*(*origin)->spec),
                                    .forgotten_when_ended = true});

@@ -8,6 +8,7 @@
 namespace ergon::act {
 namespace {
 
+std::string Quoted(gen::Atom name) { return fmt::format("'{}'", name); }
 gen::Error NotAllowed(gen::Atom name, std::string_view why) {
   return gen::Error(gen::ErrorCode::kNotAllowed, fmt::format("child '{}' {}", name, why));
 }
@@ -46,7 +47,7 @@ gen::Result<void> SupervisionStrategy::Remove(Key key) {
   auto allowed = MayCommand(key);
   if (!allowed) return allowed;
   const Child& child = children_.at(key);
-  if (IsAlive(child)) return NotAllowed(child.name, "runs");
+  if (IsAlive(child)) return gen::Error(gen::ErrorCode::kChildRunning, Quoted(child.name));
   children_.erase(key);
   return {};
 }
@@ -55,8 +56,8 @@ gen::Result<void> SupervisionStrategy::Start(Key key) {
   auto allowed = MayCommand(key);
   if (!allowed) return allowed;
   Child& child = children_.at(key);
-  if (child.disabled) return NotAllowed(child.name, "is disabled");
-  if (IsAlive(child)) return NotAllowed(child.name, "runs already");
+  if (child.disabled) return gen::Error(gen::ErrorCode::kChildDisabled, Quoted(child.name));
+  if (IsAlive(child)) return gen::Error(gen::ErrorCode::kChildRunning, Quoted(child.name));
   Launch(key, child);
   return {};
 }
@@ -65,7 +66,8 @@ gen::Result<void> SupervisionStrategy::Stop(Key key, Then then) {
   auto allowed = MayCommand(key);
   if (!allowed) return allowed;
   Child& child = children_.at(key);
-  if (then == Then::kStart && child.disabled) return NotAllowed(child.name, "is disabled");
+  if (then == Then::kStart && child.disabled)
+    return gen::Error(gen::ErrorCode::kChildDisabled, Quoted(child.name));
   child.disabled = child.disabled || then == Then::kDisable;
   child.must_start = then == Then::kStart;
   child.restarting = false;

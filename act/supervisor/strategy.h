@@ -63,7 +63,7 @@ class SupervisionStrategy {
   SupervisionStrategy(SupervisorType type, const SupervisorRestart& restart,
                       SupervisorAutoShutdown auto_shutdown);
 
-  // -- commands: errors are kNotAllowed, and nothing has changed --
+  // -- commands: errors are kNotAllowed, kChildRunning or kChildDisabled, and nothing has changed --
 
   // Whether there can be any now: not while a round is under way, or the supervisor is ending.
   [[nodiscard]] gen::Result<void> MayCommand() const;

@@ -134,6 +134,13 @@ class Mailbox {
   // `next`, oldest first.
   void ReturnToMain(Envelope* first, Envelope* last, std::uint32_t count) noexcept;
 
+  // A message that was popped and detached waits all the same, with its owner: it counts in the bound, until it is
+  // taken at last.
+  void NoteWaiting() noexcept {
+    taken_.store(taken_.load(std::memory_order_relaxed) - 1, std::memory_order_release);  // as Pop
+  }
+  void NoteTaken() noexcept { CountTaken(); }
+
   // Gives up the right to run if there is nothing to do. After true the mailbox must not be
   // touched. `with_main` false: Main messages do not count as something to do. Between giving up
   // and taking back, others may have run the process, closed the mailbox and opened it again: after

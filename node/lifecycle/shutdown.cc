@@ -1,3 +1,4 @@
+#include <ergon/core/foundations/thrown_text.h>
 #include <ergon/node/lifecycle/shutdown.h>
 
 #include <algorithm>
@@ -33,11 +34,11 @@ bool Shutdown::Begin(bool in_background) {
   phase_.store(Phase::kStopping);
   needs_.population.RefuseOutsiders();
   if (!in_background) return true;
-  if (needs_.options.defer) {
-    needs_.options.defer([this] { TearDown(); });
-    return true;
-  }
   try {
+    if (needs_.options.defer) {
+      needs_.options.defer([this] { TearDown(); });
+      return true;
+    }
     stopper_ = std::thread([this] { TearDown(); });
   } catch (...) {
     phase_.store(Phase::kRunning);  // no thread for it: who has asked hears of it
@@ -172,9 +173,10 @@ void Shutdown::Signalled(int signal) {
   if (signals_ == 0 && stops_on_signal_) {
     try {
       (void)Begin(true);
-    } catch (const std::exception& error) {
-      gen::Log(needs_.log).Error("the node cannot be stopped: {}", error.what());
-      return;  // the next signal tries again
+    } catch (...) {
+      gen::Log(needs_.log).Error("the node cannot be stopped: {}", core::ThrownText());
+      signalled_.Set();  // a thread in WaitForSignal can
+      return;            // or the next signal
     }
   }
   if (signals_++ == 0) {

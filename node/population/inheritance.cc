@@ -22,9 +22,9 @@ SharedEnvironment Inheritance::EnvironmentOf(const SpawnRequest& request) {
   const ProcessSlot* const parent = addresses_.Find(request.parent);
   if (parent != nullptr) {
     values = Above(values, parent->environment());
-    const gen::PID leader = addresses_.PidOf(parent->leader_id());
-    if (leader != request.parent) values = Above(values, EnvironmentOf(leader));
   }
+  const gen::PID leader = addresses_.PidOf(LeaderOf(request));
+  if (leader != request.parent) values = Above(values, EnvironmentOf(leader));
   SharedEnvironment all = Above(values, environment_.Get());
   return all == nullptr || all->empty() ? nullptr : all;
 }

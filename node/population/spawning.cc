@@ -19,6 +19,11 @@ gen::Result<ProcessSlot*> Spawning::Open(const SpawnRequest& request) {
   if (needs_.population.IsClosed()) return gen::ErrNodeTerminated;
   auto checked = CheckProcessOptions(request.options);
   if (!checked) return std::move(checked.error());
+  const gen::PID leader = request.options.leader;
+  if (leader &&
+      (leader.node != needs_.addresses.node() || leader.creation != needs_.addresses.creation())) {
+    return Incorrect(fmt::format("leader: {} is no process of this node", leader));
+  }
   if (!request.factory) return Incorrect("factory: is empty");
   std::unique_ptr<gen::ProcessBehavior> behavior;
   try {

@@ -102,7 +102,8 @@ class Process final : public ProcessRunner, public gen::PoolHost {
   void WaitInLine(core::EnvelopePtr envelope) override;
   [[nodiscard]] gen::Receiver* CurrentReceiver() override;
   void SetNext(std::function<gen::Status()> next) override { Cold().next = std::move(next); }
-  [[nodiscard]] std::uint64_t HandledMessages() const override { return counts_.handled(); }
+  [[nodiscard]] std::uint64_t WorkMark() const override;
+  [[nodiscard]] bool HasWork() const override;
   void SetHeedExits(bool heed) override { end_requests_.SetHeedExits(heed); }
   gen::Result<gen::PID> SpawnChildAsync(gen::Atom name, const gen::ProcessFactory& factory,
                                         const gen::ProcessOptions& options,

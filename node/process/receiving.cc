@@ -24,10 +24,7 @@ struct TimeIsUp {
 
 PassedOver& Receiving::Of(ProcessRunner& process) {
   ProcessCold& cold = process.Cold();
-  if (cold.passed_over == nullptr) {
-    cold.passed_over = std::make_unique<PassedOver>();
-    cold.passed_over->bound = process.mailbox_.capacity();
-  }
+  if (cold.passed_over == nullptr) cold.passed_over = std::make_unique<PassedOver>();
   return *cold.passed_over;
 }
 
@@ -46,56 +43,79 @@ gen::Result<void> Receiving::Run(gen::Receiver& receiver, std::chrono::nanosecon
   const std::int64_t deadline = has_end ? core::DeadlineAfter(clock.Now(), timeout) : 0;
 
   LookAtPassedOver(receiver);
+  if (timeout == std::chrono::nanoseconds::zero()) NoteLate();
   while (!receiver.HasTaken()) {
     if (process_.MustEnd()) return EndingError();
-    core::Envelope* const envelope = process_.TakeNext(!passed_over_.IsFull());
-    if (envelope != nullptr) {
-      if (IsReceivable(*envelope) && !receiver.Wants(*envelope)) {
-        PassOver(*envelope);
-      } else {
-        Handle(*envelope);
+    core::Envelope* const envelope = process_.TakeNext();
+    if (envelope == nullptr) {
+      if (is_late_) return gen::ErrTimeout;
+      if (process_.rooms_.fork_guard.IsForked()) [[unlikely]]
+        return process_.rooms_.fork_guard.Error();
+      if (has_end && id_ == 0) {
+        id_ = NextUniqueId();
+        end.timer = process_.Host().SendSelfAfter(
+            TimeIsUp{id_},
+            std::chrono::nanoseconds(std::max<std::int64_t>(0, deadline - clock.Now())));
       }
-      if (GaveWay() && has_end && clock.Now() > deadline) is_late_ = true;
+      if (!AwaitArrival()) return NoStackError();
       continue;
     }
-    if (is_late_ || timeout == std::chrono::nanoseconds::zero()) return gen::ErrTimeout;
-    if (process_.rooms_.fork_guard.IsForked()) [[unlikely]]
-      return process_.rooms_.fork_guard.Error();
-    if (has_end && id_ == 0) {
-      id_ = NextUniqueId();
-      end.timer = process_.Host().SendSelfAfter(
-          TimeIsUp{id_},
-          std::chrono::nanoseconds(std::max<std::int64_t>(0, deadline - clock.Now())));
+    const bool is_main = envelope->lane == core::Lane::kMain;
+    const bool took_main = process_.TakesMain();
+    if (IsReceivable(*envelope) && !receiver.Wants(*envelope)) {
+      PassOver(*envelope);
+    } else {
+      Handle(*envelope);
     }
-    if (!AwaitArrival()) return NoStackError();
+    if (!took_main && process_.TakesMain()) LookAtPassedOver(receiver);  // it was resumed
+    if (is_late_ && is_main && not_late_-- == 0) break;
+    if (GaveWay() && has_end && clock.Now() > deadline) NoteLate();
   }
-  return {};
+  return receiver.HasTaken() ? gen::Result<void>() : gen::ErrTimeout;
+}
+
+void Receiving::NoteLate() {
+  if (is_late_) return;
+  is_late_ = true;
+  not_late_ = process_.mailbox_.MainDepthApprox();
+  if (!process_.has_queue_) not_late_ -= std::min(not_late_, passed_over_.messages);
 }
 
 void Receiving::LookAtPassedOver(gen::Receiver& receiver) {
-  auto& envelopes = passed_over_.envelopes;
-  for (std::size_t i = 0; i < envelopes.size() && !receiver.HasTaken() && !process_.MustEnd();) {
-    const core::Envelope& next = *envelopes[i];
+  core::Envelope* before = nullptr;
+  for (core::Envelope* next = passed_over_.first;
+       next != nullptr && !receiver.HasTaken() && !process_.MustEnd();) {
+    core::Envelope* const envelope = next;
+    next = envelope->next;
     // While it is suspended its messages wait, wherever.
-    const bool may = process_.TakesMain() || !IsMessage(next);
+    const bool may = process_.TakesMain() || !IsMessage(*envelope);
     // Or a signal that it does not trap any more.
-    if (!may || (IsReceivable(next) && !receiver.Wants(next))) {
-      ++i;
+    if (!may || (IsReceivable(*envelope) && !receiver.Wants(*envelope))) {
+      before = envelope;
       continue;
     }
-    core::Envelope* const envelope = envelopes[i].release();
-    envelopes.erase(envelopes.begin() + static_cast<std::ptrdiff_t>(i));
-    if (IsMessage(*envelope)) {
-      process_.Hold(-1);
-      --passed_over_.messages;
-      BoundMailbox();
-    }
+    (before == nullptr ? passed_over_.first : before->next) = next;
+    if (next == nullptr) passed_over_.last = before;
+    if (IsMessage(*envelope)) Count(-1);
     Handle(*envelope);
+    (void)GaveWay();
+  }
+}
+
+void Receiving::Count(int messages) {
+  passed_over_.messages += static_cast<std::uint32_t>(messages);
+  if (process_.has_queue_) {
+    process_.Hold(messages);
+  } else if (messages > 0) {
+    process_.mailbox_.NoteWaiting();
+  } else {
+    process_.mailbox_.NoteTaken();
   }
 }
 
 void Receiving::Handle(core::Envelope& envelope) {
-  if (const auto* time_is_up = envelope.ValueAs<TimeIsUp>()) is_late_ = time_is_up->id == id_;
+  const auto* time_is_up = envelope.ValueAs<TimeIsUp>();
+  if (time_is_up != nullptr && time_is_up->id == id_) NoteLate();
   process_.HandleEnvelope(envelope);
   if (process_.current_ == nullptr || process_.current_failed_) return;
   // Killed meanwhile. The function has the request all the same: its caller is told at the end.
@@ -113,21 +133,13 @@ bool Receiving::IsReceivable(const core::Envelope& envelope) const {
 
 void Receiving::PassOver(core::Envelope& envelope) {
   process_.mailbox_.Detach(&envelope);
-  passed_over_.envelopes.emplace_back(&envelope);
+  envelope.next = nullptr;
+  (passed_over_.last == nullptr ? passed_over_.first : passed_over_.last->next) = &envelope;
+  passed_over_.last = &envelope;
   if (!IsMessage(envelope)) return;
   if (IsExpressMessage(envelope)) process_.NoteExpressGone();
   envelope.lane = core::Lane::kMain;
-  process_.Hold(1);
-  ++passed_over_.messages;
-  BoundMailbox();
-}
-
-void Receiving::BoundMailbox() {
-  if (passed_over_.bound == 0) return;
-  // 0 would be no bound, so one more may wait there.
-  const std::uint32_t left =
-      passed_over_.bound - std::min(passed_over_.bound, passed_over_.messages);
-  process_.mailbox_.SetCapacity(std::max<std::uint32_t>(1, left));
+  Count(1);
 }
 
 bool Receiving::GaveWay() {
@@ -148,8 +160,7 @@ void Receiving::ParkHook(void* context, core::Fiber& fiber) {
   process->parked_ = &fiber;
   process->yielded_ = true;  // whatever makes it run goes on with the function
   // Idle from here on: who sends something schedules it, and it may run before this returns.
-  const bool takes_main = process->TakesMain() && !Of(*process).IsFull();
-  if (!process->mailbox_.TryIdle(takes_main)) process->dispatcher_->Schedule(*process);
+  if (!process->mailbox_.TryIdle(process->TakesMain())) process->dispatcher_->Schedule(*process);
 }
 
 bool Receiving::AwaitArrival() {
@@ -166,12 +177,15 @@ bool Receiving::AwaitArrival() {
 void Receiving::Close(ProcessRunner& process, std::vector<core::EnvelopePtr>& waiting) {
   ProcessCold* const cold = process.ColdIfAny();
   if (cold == nullptr || cold->passed_over == nullptr) return;
-  const auto passed_over = std::move(cold->passed_over);
-  for (core::EnvelopePtr& envelope : passed_over->envelopes) {
+  Receiving all(process);
+  for (core::Envelope* next = all.passed_over_.first; next != nullptr;) {
+    core::EnvelopePtr envelope(next);
+    next = next->next;
     if (!IsMessage(*envelope)) continue;
-    process.Hold(-1);
+    all.Count(-1);
     waiting.push_back(std::move(envelope));
   }
+  cold->passed_over = nullptr;
 }
 
 }  // namespace ergon::node

@@ -37,11 +37,14 @@ class Receiving {
   // Handles the oldest of those passed over that the receiver wants, if there is one.
   void LookAtPassedOver(gen::Receiver& receiver);
   void Handle(core::Envelope& envelope);
+  // Keeps it aside; a message counts as one that waits in the mailbox.
   void PassOver(core::Envelope& envelope);
+  // So many more messages are passed over: 1 or -1.
+  void Count(int messages);
   // A message, notice or request that has to be asked for.
   [[nodiscard]] bool IsReceivable(const core::Envelope& envelope) const;
-  // What is passed over counts, too.
-  void BoundMailbox();
+  // The time is up: what waits now is looked at yet, and not what comes.
+  void NoteLate();
   // After each envelope: lets others go first, when this process has had its time. True: it has.
   bool GaveWay();
   // Until something arrives. False: no stack is left for one more suspended process.
@@ -51,6 +54,7 @@ class Receiving {
   PassedOver& passed_over_;
   std::uint64_t id_ = 0;  // of its timer
   bool is_late_ = false;
+  std::uint32_t not_late_ = 0;  // messages that came in time and are not looked at yet
 };
 
 }  // namespace ergon::node

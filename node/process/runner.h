@@ -162,7 +162,7 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   [[nodiscard]] bool TakesHeldMain() const;
   void NoteWhetherMainIsOpen() noexcept;
   core::Envelope* NextEnvelope();
-  core::Envelope* TakeNext(bool with_main);  // the same for other sources
+  core::Envelope* TakeNext();  // the same for other sources
   core::Envelope* NextInQueue();
   [[nodiscard]] bool IsPlain(const core::Envelope& envelope) const noexcept;
   void HandlePlain(core::Envelope& envelope);

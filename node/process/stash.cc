@@ -55,6 +55,15 @@ std::size_t Process::UnstashAll() {
   return count;
 }
 
+std::uint64_t Process::WorkMark() const {
+  // Main messages when they are taken, others when they have been handled.
+  return counts_.handled() + mailbox_.TakenApprox();
+}
+
+bool Process::HasWork() const {
+  return mailbox_.MainDepthApprox() != 0 || Rare().held.load(std::memory_order_relaxed) != 0;
+}
+
 void Process::MakeOwn(core::Envelope& envelope) const {
   envelope.kind = static_cast<std::uint8_t>(gen::EnvelopeKind::kOwnTimer);
   envelope.from = Self().ToAddress();

@@ -48,6 +48,7 @@ core::TurnEnd ProcessRunner::RunTurn() {
 void ProcessRunner::RunFunction() {
   must_run_ = false;
   if (MustEnd()) return;
+  (void)NoteTime();
   try {
     NoteStatus(behavior_->Receives() ? behavior_->ProcessRun() : gen::Status::Next());
   } catch (...) {
@@ -70,9 +71,7 @@ inline core::Envelope* ProcessRunner::NextEnvelope() {
   return NextInQueue();
 }
 
-core::Envelope* ProcessRunner::TakeNext(bool with_main) {
-  return with_main ? NextEnvelope() : mailbox_.Pop(false);
-}
+core::Envelope* ProcessRunner::TakeNext() { return NextEnvelope(); }
 
 bool ProcessRunner::IsAskedToStop() const noexcept {
   return end_requests_.IsAskedToStop(Generation());
@@ -414,8 +413,12 @@ void ProcessRunner::NoteThrown() {
 
 void ProcessRunner::NoteStatus(const gen::Status& status) {
   if (status.has_next()) {
-    auto next = std::exchange(Cold().next, nullptr);
-    if (next && !MustEnd()) NoteStatus(next());
+    gen::Status last = status;
+    while (last.has_next()) {
+      const auto next = std::exchange(Cold().next, nullptr);
+      last = next && !MustEnd() ? next() : gen::Continue();
+    }
+    NoteStatus(last);
     return;
   }
   if (!status.stops() || ending_) return;

@@ -229,7 +229,7 @@ void Relations::ReleaseTarget(ProcessSlot& self, gen::PID pid, const gen::Target
       }
     }
   }
-  for (const auto& watcher : told) SendDown(watcher, gen::Reason::NoProcess());
+  for (const auto& watcher : told) SendDown(watcher, gen::Reason::Unregistered());
 }
 
 Relations::Farewell Relations::Close(ProcessSlot& self) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 
 #include <ergon/core/messages/envelope.h>
 
@@ -14,11 +13,10 @@ namespace ergon::node {
 
 // Belongs to the one with the right to run the process.
 struct PassedOver {
-  std::deque<core::EnvelopePtr> envelopes;  // oldest first; their handling has not begun
-  std::uint32_t messages = 0;               // of them
-  std::uint32_t bound = 0;                  // of the mailbox and these together; 0: none
-  // Nothing more is looked at, but what comes with priority.
-  [[nodiscard]] bool IsFull() const noexcept { return bound != 0 && messages > bound; }
+  // Linked by `next`, the oldest first: their handling has not begun.
+  core::Envelope* first = nullptr;
+  core::Envelope* last = nullptr;
+  std::uint32_t messages = 0;         // of them, without notices
   gen::Receiver* receiver = nullptr;  // the Receive that goes on, if one does
   struct Stretch {                    // since it let others go first
     std::uint32_t messages = 0;

@@ -386,7 +386,8 @@ class FakeHost final : public gen::PoolHost, private gen::LogSink {
   }
   gen::Receiver* CurrentReceiver() override { return nullptr; }
   void SetNext(std::function<gen::Status()>) override {}
-  std::uint64_t HandledMessages() const override { return 0; }
+  std::uint64_t WorkMark() const override { return 0; }
+  bool HasWork() const override { return !main.empty(); }
   void WaitInLine(core::EnvelopePtr envelope) override { main.push_back(std::move(envelope)); }
   void Drop(core::EnvelopePtr envelope, gen::DropReason reason, const gen::Error& error) override {
     auto* job = envelope->ValueAs<Job>();

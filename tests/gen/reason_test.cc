@@ -22,6 +22,8 @@ TEST_CASE("reason: kinds and texts") {
   CHECK(Reason::NoProcess().ToString() == "noproc");
   CHECK(Reason::NoConnection().kind() == ReasonKind::kNoConnection);
   CHECK(Reason::NoConnection().ToString() == "noconnection");
+  CHECK(Reason::Unregistered().kind() == ReasonKind::kUnregistered);
+  CHECK(Reason::Unregistered().ToString() == "unregistered");
   CHECK(Reason::Panic("out of range").kind() == ReasonKind::kPanic);
   CHECK(Reason::Panic("out of range").ToString() == "panic: out of range");
   CHECK(Reason::Error("disk is full").kind() == ReasonKind::kError);

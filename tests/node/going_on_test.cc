@@ -45,6 +45,7 @@ class Diarist : public act::Actor {
     diary_->push_back(text);
     if (text == "throw")
       return ContinueWith([]() -> gen::Status { throw std::runtime_error("no"); });
+    if (text == "slices") return Slice(100'000);
     if (text == "stop") return ContinueWith([] { return gen::Stop(gen::Reason::Error("enough")); });
     return ContinueWith([this, text] {
       diary_->push_back("after " + text);
@@ -58,6 +59,12 @@ class Diarist : public act::Actor {
                                    diary_->emplace_back("asked");
                                    return gen::Continue();
                                  }));
+  }
+
+  gen::Status Slice(int left) {
+    if (left > 0) return ContinueWith([this, left] { return Slice(left - 1); });
+    diary_->emplace_back("all slices");
+    return gen::Continue();
   }
 
   std::shared_ptr<std::vector<std::string>> diary_;
@@ -96,6 +103,14 @@ TEST_CASE("continue: the spawn does not wait for it, and its end is the process'
     const std::string text = reason->get_future().get();
     CHECK(text.find(std::string(how) == "throw" ? "panic: no" : "enough") == 0);
   }
+}
+
+TEST_CASE("continue: as often as one likes, on one stack") {
+  TestNode t;
+  auto diary = std::make_shared<std::vector<std::string>>();
+  const gen::PID pid = t.node.Spawn(gen::Factory<Diarist>(diary, [] {})).value();
+  CHECK(t.node.Send(pid, Line{"slices"}));
+  CHECK(t.node.Call(pid, Ask{}).value().ends_with("slices; all slices; "));
 }
 
 TEST_CASE("continue: killed before, it is not called") {
@@ -167,6 +182,20 @@ TEST_CASE("idle: who is not needed ends, and messages put that off") {
   CHECK(std::chrono::steady_clock::now() - last >= 39ms);
 }
 
+TEST_CASE("idle: who is suspended, with messages that wait, is not idle") {
+  TestNode t;
+  std::atomic<int> idle{0};
+  const gen::PID pid =
+      t.node.Spawn(gen::Factory<Sleeper>(&idle), {}, gen::MakeArgs(std::chrono::nanoseconds(4ms)))
+          .value();
+  CHECK(t.node.Suspend(pid));
+  CHECK(t.node.Send(pid, Line{}));
+  const int before = idle;
+  std::this_thread::sleep_for(50ms);
+  CHECK(idle <= before + 1);  // one that was due just then
+  CHECK(t.node.Resume(pid));
+}
+
 TEST_CASE("idle: HandleIdle comes again, until it is switched off") {
   TestNode t;
   std::atomic<int> idle{0};
@@ -208,6 +237,8 @@ TEST_CASE("defaults: the node's bound for mailboxes, and who has another") {
 
 TEST_CASE("defaults: a leader of one's own choice, which children inherit") {
   TestNode t;
+  auto refused = t.node.Spawn(Make({}), {.leader = {7, "elsewhere@localhost", 4}});
+  CHECK(refused.error().detail().find("leader: ") == 0);
   const gen::PID leader = t.Spawn();
   const gen::PID pid = t.Spawn({}, {.leader = leader});
   CHECK(t.node.ProcessInfo(pid)->leader == leader);

@@ -646,9 +646,9 @@ TEST_CASE("supervisor: management from its own handlers") {
   const gen::PID supervisor = test.Start({.children = Children(2)});
   const gen::PID a = test.Child("a");
   test.In(supervisor, [&](SpecSupervisor& self) {
-    CHECK(self.StartChild("a").error() == gen::ErrNotAllowed);
+    CHECK(self.StartChild("a").error() == gen::ErrChildRunning);
     CHECK(self.StartChild("nobody").error() == gen::ErrProcessUnknown);
-    CHECK(self.DeleteChild("a").error() == gen::ErrNotAllowed);
+    CHECK(self.DeleteChild("a").error() == gen::ErrChildRunning);
     CHECK(self.TerminateChild("a"));
     CHECK(self.TerminateChild("a").error() == gen::ErrNotAllowed);
   });
@@ -698,8 +698,10 @@ TEST_CASE("supervisor: management by requests") {
   CHECK(test.Ask<bool>(supervisor, act::DisableChildRequest{"a"}));
   CHECK_FALSE(test.IsAlive(*restarted));
   CHECK(ChildrenOf(test.node, supervisor)[0].state == SupervisorChildState::kDisabled);
-  CHECK(test.Ask<gen::PID>(supervisor, act::StartChildRequest{"a"}).error().detail() ==
-        "child 'a' is disabled");
+  CHECK(test.Ask<gen::PID>(supervisor, act::StartChildRequest{"a"}).error().ToString() ==
+        "child is disabled: 'a'");
+  CHECK(test.Ask<gen::PID>(supervisor, act::StartChildRequest{"a"}).error() ==
+        gen::ErrChildDisabled);
   const auto enabled = test.Ask<gen::PID>(supervisor, act::EnableChildRequest{"a"});
   CHECK(enabled.value() == test.Child("a"));
 
@@ -819,8 +821,8 @@ TEST_CASE("supervisor: simple one for one makes children of templates") {
   CHECK(test.Ask<bool>(supervisor, act::DeleteChildRequest{"job"}).error() == gen::ErrNotAllowed);
   CHECK(test.Ask<bool>(supervisor, act::DisableChildRequest{"job"}));
   CHECK(ChildrenOf(test.node, supervisor).empty());
-  CHECK(test.Ask<gen::PID>(supervisor, act::StartChildRequest{"job"}).error().detail() ==
-        "child 'job' is disabled");
+  CHECK(test.Ask<gen::PID>(supervisor, act::StartChildRequest{"job"}).error().ToString() ==
+        "child is disabled: 'job'");
   CHECK(test.Ask<gen::PID>(supervisor, act::EnableChildRequest{"job"}));
   test.In(supervisor, [&](SpecSupervisor& self) {
     const auto pid = self.StartChild("job", gen::MakeArgs("3"));

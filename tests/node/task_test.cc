@@ -38,6 +38,9 @@ TEST_CASE("task: its value, an error, an exception, nothing") {
     auto error = self.Async([]() -> gen::Result<int> { return gen::Error("none left"); });
     auto thrown = self.Async([]() -> int { throw std::runtime_error("bad luck"); });
     auto nothing = self.Async([] {});
+    auto refused = self.Async([]() -> gen::Result<void> { return gen::ErrTimeout; });
+    CHECK(refused->Await().error() == gen::ErrTimeout);
+    CHECK(refused->Await().error() == gen::ErrNotAllowed);  // nothing goes on
     auto own = self.Async([](gen::Process& task) { return task.Parent(); });
     return std::to_string(value->Await().value()) + ", " + error->Await().error().ToString() +
            ", " + thrown->Await().error().ToString() + ", " + (nothing->Await() ? "done" : "?") +
@@ -136,6 +139,38 @@ class HalfPool : public act::Pool {
     return act::PoolOptions{.pool_size = 3, .worker_factory = gen::Factory<HalfWorker>()};
   }
 };
+
+TEST_CASE("task: one that calls its owner is told of the deadlock, or the owner is, and it ends") {
+  Node node = StartForTasks();
+  const auto text = InTaskOwner<std::string>(node, [](gen::Process& self) {
+    auto circle = self.Async([owner = self.Self()](gen::Process& task) -> gen::Result<int> {
+      return task.Call<int>(owner, 1, {.timeout = 10s});
+    });
+    return circle->Await(10s).error().ToString();
+  });
+  CHECK(text.find("deadlock") == 0);
+  CHECK(kit::Eventually([&] { return node.Info().processes == 0; }));
+}
+
+TEST_CASE("parallel: a task that is killed leaves the rest to the others") {
+  Node node = StartForTasks();
+  std::atomic<int> begun{0};
+  InTaskOwner<int>(node, [&](gen::Process& self) {
+    self.SetTrapExit(true);
+    auto outcomes = gen::Parallel(self, std::vector<int>(50, 1),
+                                  [&](gen::Process& task, int& number) {
+                                    if (++begun == 3) (void)task.Node().Kill(task.Self());
+                                    (void)task.Sleep(1us);
+                                    return number;
+                                  },
+                                  {.at_once = 4});
+    int lost = 0;
+    for (const auto& outcome : *outcomes) lost += outcome ? 0 : 1;
+    CHECK(lost <= 1);
+    return 0;
+  });
+  CHECK(begun == 50);
+}
 
 TEST_CASE("parallel: over a pool, in the order of the items, bounded") {
   Node node = StartForTasks();

@@ -33,8 +33,8 @@ inline constexpr std::array<std::string_view, 13> kFaultNames = {
     "pools exited", "pools ended",  "targets killed", "factories failed", "inits failed",
     "resizes",      "threads held", "names taken"};
 
-// kOverloaded is the last of them.
-inline constexpr int kErrorCodes = static_cast<int>(gen::ErrorCode::kOverloaded) + 1;
+// kChildDisabled is the last of them.
+inline constexpr int kErrorCodes = static_cast<int>(gen::ErrorCode::kChildDisabled) + 1;
 
 // Counters and switches. Any thread.
 struct Stage {

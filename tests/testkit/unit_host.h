@@ -142,7 +142,8 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
   }
   [[nodiscard]] gen::Receiver* CurrentReceiver() override { return nullptr; }
   void SetNext(std::function<gen::Status()> function) override { next = std::move(function); }
-  [[nodiscard]] std::uint64_t HandledMessages() const override { return handled_messages; }
+  [[nodiscard]] std::uint64_t WorkMark() const override { return handled_messages; }
+  [[nodiscard]] bool HasWork() const override { return false; }
 
   // -- gen::ProcessHost: what needs a runtime --
   [[nodiscard]] gen::PoolHost& ForPool() override;

@@ -226,7 +226,7 @@ TEST_CASE("supervisor strategy: temporary and disabled children are stopped by a
   CHECK(all.Fail(1) == "stop c");
   CHECK(all.End(temporary) == "start a");
   CHECK(all.Started(1) == "");
-  CHECK(all.strategy.Start(2).error() == gen::ErrNotAllowed);
+  CHECK(all.strategy.Start(2).error() == gen::ErrChildDisabled);
   REQUIRE(all.strategy.Enable(2));
   CHECK(all.Actions() == "start b");
 }
@@ -243,8 +243,8 @@ TEST_CASE("supervisor strategy: a round starts what had ended before") {
 
 TEST_CASE("supervisor strategy: commands") {
   StrategySubject one(SupervisorType::kOneForOne);
-  CHECK(one.strategy.Start(1).error().detail() == "child 'a' runs already");
-  CHECK(one.strategy.Remove(1).error().detail() == "child 'a' runs");
+  CHECK(one.strategy.Start(1).error().ToString() == "child is running: 'a'");
+  CHECK(one.strategy.Remove(1).error() == gen::ErrChildRunning);
   CHECK(one.strategy.Enable(1).error().detail() == "child 'a' is not disabled");
 
   REQUIRE(one.strategy.Stop(1, Then::kStart));

@@ -105,6 +105,36 @@ TEST_CASE("names: who keeps a name for later gets it by that name") {
   CHECK(notes.All().at(0) == "names test: monitored noproc");
 }
 
+TEST_CASE("names: who monitors by a name or an alias is told when that is given up") {
+  Notes<std::string> notes;
+  TestNode t;
+  const gen::PID pid = t.Spawn();
+  gen::Alias alias;
+  CHECK(t.Run(pid, [&](Subject& self) {
+    CHECK(self.RegisterName("names test: given up"));
+    alias = self.CreateAlias().value();
+  }));
+  const gen::PID watcher = t.Spawn({.message = [&](Subject&, gen::PID, gen::Message& message) {
+    if (const auto* name = message.As<gen::MessageDownProcessID>()) {
+      notes.Add(name->process_id.name.ToString() + " " + name->reason.ToString());
+    } else if (const auto* down = message.As<gen::MessageDownAlias>()) {
+      notes.Add("alias " + down->reason.ToString());
+    }
+    return gen::Continue();
+  }});
+  CHECK(t.Run(watcher, [&](Subject& self) {
+    CHECK(self.Monitor("names test: given up"));
+    CHECK(self.Monitor(alias));
+  }));
+  CHECK(t.Run(pid, [&](Subject& self) {
+    CHECK(self.UnregisterName());
+    CHECK(self.DeleteAlias(alias));
+  }));
+  REQUIRE(kit::Eventually([&] { return notes.size() == 2; }));
+  CHECK(notes.All().at(0) == "names test: given up unregistered");
+  CHECK(notes.All().at(1) == "alias unregistered");
+}
+
 TEST_CASE("names C36: free when its process has ended, and nothing old reaches the new one") {
   std::atomic<int> old{0};
   TestNode t;

@@ -204,28 +204,98 @@ TEST_CASE("function: what was passed over counts in the mailbox's bound") {
       {.mailbox_size = 10});
   begun.get_future().wait();
   const auto fill = [&] {
-    const auto is_settled = [&] {
-      const auto balance = node.MessageBalance();
-      return balance.queued == 0 || balance.held == 11;
-    };
     int accepted = 0;
     while (node.Send(*pid, ReceivedNumber{accepted})) {
       ++accepted;
-      CHECK(kit::Eventually(is_settled));
+      CHECK(kit::Eventually(
+          [&] { return node.ProcessInfo(*pid)->state == gen::ProcessState::kIdle; }));
     }
     return accepted;
   };
-  // That the mailbox has room for one is why the process looks at one more, and one waits.
-  CHECK(fill() == 12);
+  CHECK(fill() == 10);
+  CHECK(node.MessageBalance().queued == 10);
+  CHECK(node.ProcessInfo(*pid)->mailbox_size == 10);
   CHECK(node.SendWithPriority(*pid, ReceivedText{}, gen::MessagePriority::kHigh));
   first.get_future().wait();
   CHECK(fill() == 0);
   CHECK(node.SendWithPriority(*pid, ReceivedText{}, gen::MessagePriority::kHigh));
   emptied.get_future().wait();
-  CHECK(node.MessageBalance().held == 0);
-  CHECK(fill() == 12);
+  CHECK(node.MessageBalance().queued == 0);
+  CHECK(fill() == 10);
+  CHECK(node.StopProcess(*pid, 5s));
+}
+
+TEST_CASE("function: a full one is stopped, too") {
+  auto node = StartQuiet();
+  auto pid = node.Spawn([](gen::Process& self) { (void)self.Receive<ReceivedText>(); },
+                        {.mailbox_size = 2});
+  while (node.Send(*pid, ReceivedNumber{})) {
+  }
+  CHECK(node.StopProcess(*pid, 5s));
+}
+
+TEST_CASE("function: suspended, it receives nothing; resumed, what had come before") {
+  auto node = StartQuiet();
+  std::promise<void> first;
+  std::promise<int> second;
+  auto pid = node.Spawn([&](gen::Process& self) {
+    (void)self.Receive<ReceivedText>();
+    first.set_value();
+    second.set_value(self.Receive<ReceivedNumber>()->value);
+  });
+  CHECK(node.Send(*pid, ReceivedNumber{1}));
+  CHECK(kit::Eventually([&] { return node.ProcessInfo(*pid)->state == gen::ProcessState::kIdle; }));
+  CHECK(node.Suspend(*pid));
   CHECK(node.SendWithPriority(*pid, ReceivedText{}, gen::MessagePriority::kHigh));
-  CHECK(node.WaitProcess(*pid, 5s));
+  first.get_future().wait();
+  CHECK(node.Send(*pid, ReceivedNumber{2}));
+  CHECK(node.Resume(*pid));
+  CHECK(second.get_future().get() == 1);
+}
+
+TEST_CASE("function: a time-out holds under a flood of others") {
+  auto node = StartQuiet();
+  std::atomic<bool> done{false};
+  std::promise<std::string> told;
+  auto pid = node.Spawn([&](gen::Process& self) {
+    const auto looked = self.Receive<ReceivedText>(0ns);
+    const auto waited = self.Receive<ReceivedText>(5ms);
+    told.set_value(looked.error().ToString() + ", " + waited.error().ToString());
+    while (self.Receive<ReceivedNumber>()) {
+    }
+  });
+  {
+    std::jthread flood([&] {
+      while (!done) (void)node.Send(*pid, ReceivedNumber{});
+    });
+    CHECK(told.get_future().get() == "timed out, timed out");
+    done = true;
+  }
+  CHECK(node.Kill(*pid));
+}
+
+TEST_CASE("function: a mailbox with an order of its own is received from in that order") {
+  auto node = StartQuiet();
+  std::promise<std::string> told;
+  auto pid = node.Spawn(
+      [&](gen::Process& self) {
+        std::string all;
+        (void)self.Receive<ReceivedText>();
+        for (int i = 0; i < 3; ++i) all += std::to_string(self.Receive<ReceivedNumber>()->value);
+        told.set_value(all);
+        (void)self.Receive<ReceivedText>();
+      },
+      {.mailbox = gen::Mailbox::Priority<ReceivedNumber>(
+           [](const ReceivedNumber& number) { return number.value; })});
+  CHECK(node.Suspend(*pid));
+  for (const int value : {3, 1, 2}) CHECK(node.Send(*pid, ReceivedNumber{value}));
+  CHECK(node.Send(*pid, ReceivedText{}));
+  CHECK(node.Resume(*pid));
+  CHECK(told.get_future().get() == "123");
+  CHECK(node.Send(*pid, ReceivedNumber{4}));
+  CHECK(node.StopProcess(*pid, 5s));
+  CHECK(kit::Eventually([&] { return node.MessageBalance().dropped_terminated == 1; }));
+  CHECK(node.MessageBalance().Unaccounted() == 0);
 }
 
 TEST_CASE("function: what comes before it has begun is received, whatever its priority") {
