@@ -27,7 +27,7 @@ consteval DebuggerNumber Number(std::string_view name, std::uint64_t value) {
   return number;
 }
 
-consteval DebuggerNumber State(std::string_view name, gen::ProcessState state) {
+consteval DebuggerNumber StateNumber(std::string_view name, gen::ProcessState state) {
   return Number(name, static_cast<std::uint64_t>(state));
 }
 
@@ -80,11 +80,11 @@ constinit const DebuggerNumber DebuggerLayout::kNumbers[] = {
     Number("call.stage_shift", CallEdge::kStageShift),
     Number("type.info", offsetof(core::TypeDescriptor, info)),
 
-    State("state starting", gen::ProcessState::kStarting),
-    State("state idle", gen::ProcessState::kIdle),
-    State("state running", gen::ProcessState::kRunning),
-    State("state waiting", gen::ProcessState::kWaiting),
-    State("state terminating", gen::ProcessState::kTerminating),
+    StateNumber("state starting", gen::ProcessState::kStarting),
+    StateNumber("state idle", gen::ProcessState::kIdle),
+    StateNumber("state running", gen::ProcessState::kRunning),
+    StateNumber("state waiting", gen::ProcessState::kWaiting),
+    StateNumber("state terminating", gen::ProcessState::kTerminating),
 
     Number("worker.running", core::TurnLayout::kWorkerRunning),
     Number("worker.fiber", core::TurnLayout::kWorkerFiber),
