@@ -109,6 +109,24 @@ gen::Result<void> ProcessApi::UnlinkEvent(const gen::Event& event) {
   return Host().UnlinkEvent(event);
 }
 
+gen::Result<void> ProcessApi::JoinGroup(gen::Atom group) { return Host().JoinGroup(group); }
+
+gen::Result<void> ProcessApi::LeaveGroup(gen::Atom group) { return Host().LeaveGroup(group); }
+
+gen::Result<std::vector<gen::PID>> ProcessApi::MonitorGroup(gen::Atom group) {
+  return Host().MonitorGroup(group);
+}
+
+gen::Result<void> ProcessApi::DemonitorGroup(gen::Atom group) {
+  return Host().DemonitorGroup(group);
+}
+
+std::vector<gen::PID> ProcessApi::GroupMembers(gen::Atom group) const {
+  return Host().GroupMembers(group);
+}
+
+gen::Result<gen::PID> ProcessApi::OneOf(gen::Atom group) { return Host().OneOf(group); }
+
 std::optional<std::string> ProcessApi::Env(std::string_view name) const { return Host().Env(name); }
 
 gen::Environment ProcessApi::EnvList() const { return Host().EnvList(); }

@@ -168,6 +168,23 @@ class ProcessApi : public gen::ProcessBehavior {
   gen::Result<std::vector<gen::MessageEvent>> LinkEvent(const gen::Event& event);
   gen::Result<void> UnlinkEvent(const gen::Event& event);
 
+  // -- groups --
+
+  gen::Result<void> JoinGroup(gen::Atom group);
+  gen::Result<void> LeaveGroup(gen::Atom group);
+  gen::Result<std::vector<gen::PID>> MonitorGroup(gen::Atom group);
+  gen::Result<void> DemonitorGroup(gen::Atom group);
+  [[nodiscard]] std::vector<gen::PID> GroupMembers(gen::Atom group) const;
+  [[nodiscard]] gen::Result<gen::PID> OneOf(gen::Atom group);
+  template <class T>
+  gen::Result<std::size_t> SendToGroup(gen::Atom group, T&& value) {
+    return Host().SendToGroup(group, std::forward<T>(value));
+  }
+  template <class T>
+  gen::Result<gen::PID> SendToOneOf(gen::Atom group, T&& value) {
+    return Host().SendToOneOf(group, std::forward<T>(value));
+  }
+
   // -- environment --
 
   [[nodiscard]] std::optional<std::string> Env(std::string_view name) const;

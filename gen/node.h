@@ -18,9 +18,9 @@
 #include <ergon/gen/dropped_message.h>
 #include <ergon/gen/environment.h>
 #include <ergon/gen/factory.h>
+#include <ergon/gen/group_messenger.h>
 #include <ergon/gen/log.h>
 #include <ergon/gen/message_balance.h>
-#include <ergon/gen/messenger.h>
 #include <ergon/gen/node_info.h>
 #include <ergon/gen/process.h>
 #include <ergon/gen/process_info.h>
@@ -39,7 +39,7 @@ namespace ergon::gen {
 // return kNodeTerminated, with a text that says so; Stop and Wait do nothing, and so does the end of
 // the node, whose memory stays until the program ends. The child may start nodes of its own. A child
 // that was forked inside a handler must only call exec or _exit.
-class Node : public Messenger {
+class Node : public GroupMessenger {
  public:
   [[nodiscard]] virtual Atom Name() const = 0;
   // The node's own address, seen as the sender of what is sent from outside of processes.
@@ -55,6 +55,10 @@ class Node : public Messenger {
   virtual Result<void> RegisterName(Atom name, PID pid) = 0;
   // Takes a name away and returns whose it was.
   virtual Result<PID> UnregisterName(Atom name) = 0;
+  // As Process::JoinGroup and LeaveGroup, for a process of this node; see GroupMessenger. Errors besides those:
+  // kProcessUnknown, kProcessTerminated: there is no such process (any more).
+  virtual Result<void> JoinGroup(Atom group, PID pid) = 0;
+  virtual Result<void> LeaveGroup(Atom group, PID pid) = 0;
 
   // Ends a process at once: the handler that runs is its last, what waits is dropped.
   virtual Result<void> Kill(PID pid) = 0;

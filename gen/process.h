@@ -12,8 +12,8 @@
 #include <ergon/gen/environment.h>
 #include <ergon/gen/event.h>
 #include <ergon/gen/factory.h>
+#include <ergon/gen/group_messenger.h>
 #include <ergon/gen/log.h>
-#include <ergon/gen/messenger.h>
 #include <ergon/gen/receiver.h>
 
 namespace ergon::gen {
@@ -29,13 +29,14 @@ auto StartTask(Process& owner, Function&& function);
 // other processes, what returns a Result returns kNotAllowed, with a text that names the process and
 // the function; what returns none (Sleep, Yield, Env and all that set something) ends the program with
 // such a text. Use the functions of the node there, or send the process a message. Self, Name, Parent,
-// Leader, Node, Log, Now, MakeRef and TrapExit may be called from any thread while the process lives.
+// Leader, Node, Log, Now, MakeRef, TrapExit, Groups, GroupMembers and OneOf may be called from any thread while the
+// process lives.
 //
 // No lock may be held while the process is suspended, that is across Call, Inspect, Sleep, Yield,
 // Spawn, node::Await, and the beginning and the end of a gen::Blocking: whoever else wants it would
 // block a worker's thread, until there is none left to go on with this process, and the handler may
 // return to another thread, which must not unlock it. gen::Mutex finds out.
-class Process : public Messenger {
+class Process : public GroupMessenger {
  public:
   [[nodiscard]] virtual PID Self() const = 0;
   // The registered name; empty if there is none.
@@ -164,6 +165,19 @@ class Process : public Messenger {
   // second of the two.
   virtual Result<std::vector<MessageEvent>> LinkEvent(const Event& event) = 0;
   virtual Result<void> UnlinkEvent(const Event& event) = 0;
+
+  // Groups: see GroupMessenger. A process may join a group several times, and leaves it as often, the last membership
+  // first; what is left of them ends with the process. kIncorrect, of all four: the group's name is empty.
+  virtual Result<void> JoinGroup(Atom group) = 0;
+  // kProcessUnknown: it is not in the group (any more).
+  virtual Result<void> LeaveGroup(Atom group) = 0;
+  // Returns the members, and from now on a MessageGroupJoined or MessageGroupLeft comes for each change, also those of
+  // this process, until it ends, or DemonitorGroup. None is missing in between, and none comes twice. The group may
+  // be empty, and become so. When a member ends, its leaving comes before the MessageDownPID of a Monitor. kTaken:
+  // done already.
+  virtual Result<std::vector<PID>> MonitorGroup(Atom group) = 0;
+  // No notice about the group is handled after it, also of those that wait. kProcessUnknown: not monitored.
+  virtual Result<void> DemonitorGroup(Atom group) = 0;
 
   // What is known by this name: to this process, or what it inherited when it was spawned from its
   // parent, its leader, and the node, in this order. Empty: nothing.

@@ -70,6 +70,7 @@ struct ProcessInfo {
   std::vector<Alias> aliases;
   std::vector<Atom> events;         // of which it is the producer
   std::vector<Atom> subscriptions;  // to events, by MonitorEvent or LinkEvent
+  std::vector<Atom> groups;         // in which it is, once for each membership
   Environment environment;          // what it has inherited and set
 };
 

@@ -93,6 +93,34 @@ gen::Result<void> Node::SendExit(const gen::Target& to, gen::Reason reason) {
     return runtime_->WhyNotUsable();
   return runtime_->SendExit(to, std::move(reason));
 }
+// In a fork another thread may have had the lock.
+std::vector<gen::Atom> Node::Groups() const {
+  return runtime_->IsForked() ? std::vector<gen::Atom>() : runtime_->Groups();
+}
+std::vector<gen::PID> Node::GroupMembers(gen::Atom group) const {
+  return runtime_->IsForked() ? std::vector<gen::PID>() : runtime_->GroupMembers(group);
+}
+gen::Result<gen::PID> Node::OneOf(gen::Atom group) {
+  if (!runtime_->IsUsable()) [[unlikely]]
+    return runtime_->WhyNotUsable();
+  return runtime_->OneOf(group);
+}
+gen::Result<std::size_t> Node::SendEnvelopesToGroup(
+    gen::Atom group, const std::function<core::EnvelopePtr()>& make) {
+  if (!runtime_->IsUsable()) [[unlikely]]
+    return runtime_->WhyNotUsable();
+  return runtime_->SendEnvelopesToGroup(group, make);
+}
+gen::Result<void> Node::JoinGroup(gen::Atom group, gen::PID pid) {
+  if (!runtime_->IsUsable()) [[unlikely]]
+    return runtime_->WhyNotUsable();
+  return runtime_->JoinGroup(group, pid);
+}
+gen::Result<void> Node::LeaveGroup(gen::Atom group, gen::PID pid) {
+  if (!runtime_->IsUsable()) [[unlikely]]
+    return runtime_->WhyNotUsable();
+  return runtime_->LeaveGroup(group, pid);
+}
 gen::Atom Node::Name() const { return runtime_->Name(); }
 gen::PID Node::Self() const { return runtime_->Self(); }
 gen::Log Node::Log() { return runtime_->Log(); }

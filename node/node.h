@@ -41,6 +41,12 @@ class Node final : public gen::Node {
                                                    std::chrono::nanoseconds period) override;
   gen::Result<void> SendExit(const gen::Target& to, gen::Reason reason) override;
 
+  [[nodiscard]] std::vector<gen::Atom> Groups() const override;
+  [[nodiscard]] std::vector<gen::PID> GroupMembers(gen::Atom group) const override;
+  [[nodiscard]] gen::Result<gen::PID> OneOf(gen::Atom group) override;
+  gen::Result<std::size_t> SendEnvelopesToGroup(
+      gen::Atom group, const std::function<core::EnvelopePtr()>& make) override;
+
   [[nodiscard]] gen::Atom Name() const override;
   [[nodiscard]] gen::PID Self() const override;
   [[nodiscard]] gen::Log Log() override;
@@ -52,6 +58,8 @@ class Node final : public gen::Node {
                                       const gen::Args& args = {}) override;
   gen::Result<void> RegisterName(gen::Atom name, gen::PID pid) override;
   gen::Result<gen::PID> UnregisterName(gen::Atom name) override;
+  gen::Result<void> JoinGroup(gen::Atom group, gen::PID pid) override;
+  gen::Result<void> LeaveGroup(gen::Atom group, gen::PID pid) override;
   gen::Result<void> Kill(gen::PID pid) override;
   gen::Result<void> StopProcess(
       const gen::Target& to, std::chrono::nanoseconds timeout = gen::kDefaultCallTimeout) override;

@@ -49,6 +49,9 @@ gen::Result<gen::ProcessInfo> Inspection::ProcessInfo(gen::PID pid) const {
   for (const auto& subscription : cold.subscriptions) {
     info.subscriptions.push_back(subscription.name);
   }
+  if (cold.groups != nullptr) {
+    for (const auto& membership : cold.groups->memberships) info.groups.push_back(membership.group);
+  }
   return info;
 }
 

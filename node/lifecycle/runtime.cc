@@ -105,6 +105,7 @@ Runtime::Runtime(gen::Atom name, gen::NodeOptions options, std::shared_ptr<core:
              .exit_signals = exit_signals_,
              .registry = registry_,
              .publishing = publishing_,
+             .groups = groups_,
              .timers = *timers_,
              .clock = *clock_,
              .has_own_clock = options_.clock != nullptr,
@@ -138,6 +139,7 @@ Runtime::Runtime(gen::Atom name, gen::NodeOptions options, std::shared_ptr<core:
       relations_(addresses_, delivery_, exit_signals_),
       registry_(addresses_, relations_),
       publishing_({addresses_, delivery_, exit_signals_, drops_, totals_, *clock_}),
+      groups_({addresses_, delivery_, drops_}),
       delayed_sends_({addresses_, delivery_, totals_, *timers_, *clock_}),
       periodic_sends_({addresses_, delivery_, totals_, ticks_, *timers_, *clock_, log_}),
       wait_graph_(addresses_, delivery_, withdrawn_, *clock_),
@@ -211,6 +213,29 @@ gen::Result<gen::TimerHandle> Runtime::SendEnvelopesEvery(const gen::Target& to,
 
 gen::Result<void> Runtime::SendExit(const gen::Target& to, gen::Reason reason) {
   return exit_signals_.SendExit(Self(), to, reason);
+}
+
+// ---- groups
+
+std::vector<gen::Atom> Runtime::Groups() const { return groups_.Names(); }
+
+std::vector<gen::PID> Runtime::GroupMembers(gen::Atom group) const {
+  return groups_.Members(group);
+}
+
+gen::Result<gen::PID> Runtime::OneOf(gen::Atom group) { return groups_.OneOf(group); }
+
+gen::Result<std::size_t> Runtime::SendEnvelopesToGroup(
+    gen::Atom group, const std::function<core::EnvelopePtr()>& make) {
+  return groups_.Send(Self(), group, make, [this] { totals_.accepted.Add(); });
+}
+
+gen::Result<void> Runtime::JoinGroup(gen::Atom group, gen::PID pid) {
+  return groups_.Join(group, pid);
+}
+
+gen::Result<void> Runtime::LeaveGroup(gen::Atom group, gen::PID pid) {
+  return groups_.Leave(group, pid);
 }
 
 // ---- calls and waits

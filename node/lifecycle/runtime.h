@@ -42,6 +42,7 @@
 #include <ergon/node/population/spawning.h>
 #include <ergon/node/process/rooms.h>
 #include <ergon/node/relations/exit_signals.h>
+#include <ergon/node/relations/groups.h>
 #include <ergon/node/relations/publishing.h>
 #include <ergon/node/relations/registry.h>
 #include <ergon/node/relations/relations.h>
@@ -74,6 +75,13 @@ class Runtime final : public gen::Node {
                                                    std::chrono::nanoseconds period) override;
   gen::Result<void> SendExit(const gen::Target& to, gen::Reason reason) override;
 
+  // -- gen::GroupMessenger --
+  [[nodiscard]] std::vector<gen::Atom> Groups() const override;
+  [[nodiscard]] std::vector<gen::PID> GroupMembers(gen::Atom group) const override;
+  [[nodiscard]] gen::Result<gen::PID> OneOf(gen::Atom group) override;
+  gen::Result<std::size_t> SendEnvelopesToGroup(
+      gen::Atom group, const std::function<core::EnvelopePtr()>& make) override;
+
   // -- gen::Node --
   [[nodiscard]] gen::Atom Name() const override { return addresses_.node(); }
   [[nodiscard]] gen::PID Self() const override { return addresses_.NodePid(); }
@@ -85,6 +93,8 @@ class Runtime final : public gen::Node {
                                       const gen::Args& args) override;
   gen::Result<void> RegisterName(gen::Atom name, gen::PID pid) override;
   gen::Result<gen::PID> UnregisterName(gen::Atom name) override;
+  gen::Result<void> JoinGroup(gen::Atom group, gen::PID pid) override;
+  gen::Result<void> LeaveGroup(gen::Atom group, gen::PID pid) override;
   gen::Result<void> Kill(gen::PID pid) override;
   gen::Result<void> StopProcess(const gen::Target& to, std::chrono::nanoseconds timeout) override;
   gen::Result<void> Suspend(const gen::Target& to, std::chrono::nanoseconds timeout) override;
@@ -163,6 +173,7 @@ class Runtime final : public gen::Node {
   Relations relations_;
   Registry registry_;
   Publishing publishing_;
+  node::Groups groups_;
   DelayedSends delayed_sends_;
   PeriodicSends periodic_sends_;
   WaitGraph wait_graph_;

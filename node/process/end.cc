@@ -1,6 +1,7 @@
 // How a process ends, and what becomes of what it leaves behind.
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <mutex>
 #include <typeinfo>
 #include <utility>
@@ -13,6 +14,7 @@
 #include <ergon/node/population/population.h>
 #include <ergon/node/process/receiving.h>
 #include <ergon/node/process/runner.h>
+#include <ergon/node/relations/groups.h>
 #include <ergon/node/relations/publishing.h>
 #include <ergon/node/relations/registry.h>
 #include <ergon/node/relations/relations.h>
@@ -123,13 +125,14 @@ void ProcessRunner::Finish(const gen::Reason& reason) {
   rooms_.population.Ended(*this, *dispatcher_, self, reason);
 }
 
-// Names, aliases, events and periodic sends; `reason` is what subscribers are told.
+// Names, aliases, events, groups and periodic sends; `reason` is what subscribers are told.
 void ProcessRunner::ReleaseFeatures(const gen::Reason& reason) {
   ProcessCold* cold = ColdIfAny();
   if (cold == nullptr) return;
   const gen::PID self = Self();
   std::vector<gen::Atom> events;
   std::vector<ProcessCold::EventSubscription> subscriptions;
+  std::unique_ptr<ProcessCold::GroupNotes> groups;
   bool periodic_sends = false;
   {
     std::lock_guard lock(cold->lock);
@@ -140,9 +143,11 @@ void ProcessRunner::ReleaseFeatures(const gen::Reason& reason) {
     cold->stash_limit = 0;
     events.swap(cold->events);
     subscriptions.swap(cold->subscriptions);
+    groups.swap(cold->groups);
     periodic_sends = std::exchange(cold->periodic_sends, false);
   }
   if (periodic_sends) rooms_.periodic_sends.EndThoseOf(self);
+  if (groups != nullptr) rooms_.groups.Release(self, *groups);
   for (const auto& subscription : subscriptions) {
     rooms_.publishing.EndSubscription(subscription, self);
   }

@@ -11,6 +11,7 @@
 #include <ergon/node/diagnosis/node_log.h>
 #include <ergon/node/population/inheritance.h>
 #include <ergon/node/relations/exit_signals.h>
+#include <ergon/node/relations/groups.h>
 #include <ergon/node/relations/publishing.h>
 #include <ergon/node/relations/registry.h>
 #include <ergon/node/relations/relations.h>
@@ -272,6 +273,55 @@ gen::Result<std::size_t> Process::PublishEnvelope(gen::Atom name, gen::Ref token
   if (!InOwnTurn()) [[unlikely]]
     return NotInOwnTurn("SendEvent");
   return rooms_.publishing.Publish(Self(), name, token, std::move(value));
+}
+
+// ---- groups
+
+std::vector<gen::Atom> Process::Groups() const { return rooms_.groups.Names(); }
+
+std::vector<gen::PID> Process::GroupMembers(gen::Atom group) const {
+  return rooms_.groups.Members(group);
+}
+
+gen::Result<gen::PID> Process::OneOf(gen::Atom group) { return rooms_.groups.OneOf(group); }
+
+gen::Result<std::size_t> Process::SendEnvelopesToGroup(
+    gen::Atom group, const std::function<core::EnvelopePtr()>& make) {
+  if (!InOwnTurn()) [[unlikely]]
+    return NotInOwnTurn("SendToGroup");
+  const auto make_marked = [&] {
+    ++sends_;
+    core::EnvelopePtr envelope = make();
+    MarkImportant(*envelope);
+    return envelope;
+  };
+  auto sent = rooms_.groups.Send(Self(), group, make_marked, [this] { counts_.Sent(); });
+  MaybeYield();
+  return sent;
+}
+
+gen::Result<void> Process::JoinGroup(gen::Atom group) {
+  if (!InOwnTurn()) [[unlikely]]
+    return NotInOwnTurn("JoinGroup");
+  return rooms_.groups.Join(group, Self());
+}
+
+gen::Result<void> Process::LeaveGroup(gen::Atom group) {
+  if (!InOwnTurn()) [[unlikely]]
+    return NotInOwnTurn("LeaveGroup");
+  return rooms_.groups.Leave(group, Self());
+}
+
+gen::Result<std::vector<gen::PID>> Process::MonitorGroup(gen::Atom group) {
+  if (!InOwnTurn()) [[unlikely]]
+    return NotInOwnTurn("MonitorGroup");
+  return rooms_.groups.Monitor(*this, group);
+}
+
+gen::Result<void> Process::DemonitorGroup(gen::Atom group) {
+  if (!InOwnTurn()) [[unlikely]]
+    return NotInOwnTurn("DemonitorGroup");
+  return rooms_.groups.Demonitor(*this, group);
 }
 
 // ---- what it may set of itself

@@ -1,6 +1,6 @@
 // What a process can do: the functions of gen::Process, gen::ProcessHost and gen::PoolHost.
 //
-//   process.cc     sending, names, relations, events, environment, children
+//   process.cc     sending, names, relations, events, groups, environment, children
 //   calls.cc       Call, Receive, Sleep, Yield, AwaitEnd
 //   requests.cc    requests without a stack; passing messages on
 //   stash.cc       putting messages aside
@@ -42,6 +42,13 @@ class Process final : public ProcessRunner, public gen::PoolHost {
                                                    std::chrono::nanoseconds period) override;
   gen::Result<void> SendExit(const gen::Target& to, gen::Reason reason) override;
 
+  // -- gen::GroupMessenger --
+  [[nodiscard]] std::vector<gen::Atom> Groups() const override;
+  [[nodiscard]] std::vector<gen::PID> GroupMembers(gen::Atom group) const override;
+  [[nodiscard]] gen::Result<gen::PID> OneOf(gen::Atom group) override;
+  gen::Result<std::size_t> SendEnvelopesToGroup(
+      gen::Atom group, const std::function<core::EnvelopePtr()>& make) override;
+
   // -- gen::Process --
   [[nodiscard]] gen::PID Self() const override { return ProcessRunner::Self(); }
   [[nodiscard]] gen::Atom Name() const override { return ProcessRunner::Name(); }
@@ -68,6 +75,10 @@ class Process final : public ProcessRunner, public gen::PoolHost {
   gen::Result<void> DemonitorEvent(const gen::Event& event) override;
   gen::Result<std::vector<gen::MessageEvent>> LinkEvent(const gen::Event& event) override;
   gen::Result<void> UnlinkEvent(const gen::Event& event) override;
+  gen::Result<void> JoinGroup(gen::Atom group) override;
+  gen::Result<void> LeaveGroup(gen::Atom group) override;
+  gen::Result<std::vector<gen::PID>> MonitorGroup(gen::Atom group) override;
+  gen::Result<void> DemonitorGroup(gen::Atom group) override;
   gen::Result<std::size_t> PublishEnvelope(gen::Atom name, gen::Ref token,
                                            core::EnvelopePtr value) override;
   [[nodiscard]] std::optional<std::string> Env(std::string_view name) const override;

@@ -26,6 +26,7 @@ class Descriptions;
 class Drops;
 class ExitSignals;
 class ForkGuard;
+class Groups;
 class Inheritance;
 class IoThread;
 class NodeLog;
@@ -57,6 +58,7 @@ struct Rooms {
   ExitSignals& exit_signals;
   Registry& registry;
   Publishing& publishing;
+  Groups& groups;
   // time
   core::TimerQueue& timers;
   const core::Clock& clock;

@@ -10,6 +10,7 @@
 #include <ergon/core/foundations/thrown_text.h>
 #include <ergon/core/turns/worker.h>
 #include <ergon/gen/event.h>
+#include <ergon/gen/group.h>
 #include <ergon/gen/notices.h>
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/call_edges.h>
@@ -21,6 +22,7 @@
 #include <ergon/node/diagnosis/node_log.h>
 #include <ergon/node/process/runner.h>
 #include <ergon/node/relations/exit_signals.h>
+#include <ergon/node/relations/groups.h>
 #include <ergon/node/relations/relations.h>
 
 namespace ergon::node {
@@ -392,6 +394,10 @@ void ProcessRunner::HandleExit(core::Envelope& envelope) {
 bool ProcessRunner::HandleDown(core::Envelope& envelope) {
   if (envelope.type == core::TypeOf<gen::MessageDownEvent>()) {
     return Relations::TakeSubscription(*this, envelope.ref);
+  }
+  if (envelope.type == core::TypeOf<gen::MessageGroupJoined>() ||
+      envelope.type == core::TypeOf<gen::MessageGroupLeft>()) {
+    return Groups::IsMonitoredAs(*this, envelope.ref);
   }
   return envelope.ref == 0 || Relations::TakeMonitor(*this, envelope.ref);
 }

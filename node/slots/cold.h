@@ -58,9 +58,19 @@ struct ProcessCold {
     bool link;         // LinkEvent, not MonitorEvent
   };
   std::vector<EventSubscription> subscriptions;
-  bool periodic_sends = false;        // there may be some (see PeriodicSends)
-  std::vector<core::Event*> waiters;  // threads in WaitProcess
-  struct WaitingProcess {             // in AwaitEnd
+  struct GroupNotes {
+    struct Note {
+      gen::Atom group;
+      std::uint64_t id;
+    };
+    // In the order of joining; the id is the membership's number in its group.
+    std::vector<Note> memberships;
+    std::vector<Note> monitors;  // the id is that of its notices: one without an entry is stale
+  };
+  std::unique_ptr<GroupNotes> groups;  // null: it has joined and monitored none
+  bool periodic_sends = false;         // there may be some (see PeriodicSends)
+  std::vector<core::Event*> waiters;   // threads in WaitProcess
+  struct WaitingProcess {              // in AwaitEnd
     gen::PID pid;
     std::uint64_t id;  // of its wait
   };

@@ -257,6 +257,16 @@ class FakeHost final : public gen::PoolHost, private gen::LogSink {
   }
   gen::Result<void> SendExit(const gen::Target&, gen::Reason) override { return {}; }
 
+  // -- gen::GroupMessenger --
+
+  std::vector<gen::Atom> Groups() const override { return {}; }
+  std::vector<gen::PID> GroupMembers(gen::Atom) const override { return {}; }
+  gen::Result<gen::PID> OneOf(gen::Atom) override { return gen::ErrProcessUnknown; }
+  gen::Result<std::size_t> SendEnvelopesToGroup(
+      gen::Atom, const std::function<core::EnvelopePtr()>&) override {
+    return std::size_t{0};
+  }
+
   // -- gen::Process --
 
   gen::PID Self() const override { return Pid(kSelf); }
@@ -293,6 +303,12 @@ class FakeHost final : public gen::PoolHost, private gen::LogSink {
     return std::vector<gen::MessageEvent>();
   }
   gen::Result<void> UnlinkEvent(const gen::Event&) override { return {}; }
+  gen::Result<void> JoinGroup(gen::Atom) override { return {}; }
+  gen::Result<void> LeaveGroup(gen::Atom) override { return {}; }
+  gen::Result<std::vector<gen::PID>> MonitorGroup(gen::Atom) override {
+    return std::vector<gen::PID>();
+  }
+  gen::Result<void> DemonitorGroup(gen::Atom) override { return {}; }
   std::optional<std::string> Env(std::string_view) const override { return std::nullopt; }
   gen::Environment EnvList() const override { return {}; }
   void SetEnv(std::string_view, std::optional<std::string>) override {}

@@ -57,12 +57,16 @@ class Subject : public act::Actor {
   using Actor::DeleteAlias;
   using Actor::Demonitor;
   using Actor::DemonitorEvent;
+  using Actor::DemonitorGroup;
   using Actor::Env;
   using Actor::EnvList;
   using Actor::Forward;
+  using Actor::GroupMembers;
   using Actor::HandOver;
   using Actor::Inspect;
+  using Actor::JoinGroup;
   using Actor::Leader;
+  using Actor::LeaveGroup;
   using Actor::Link;
   using Actor::LinkEvent;
   using Actor::Log;
@@ -70,9 +74,11 @@ class Subject : public act::Actor {
   using Actor::MakeRef;
   using Actor::Monitor;
   using Actor::MonitorEvent;
+  using Actor::MonitorGroup;
   using Actor::Name;
   using Actor::Node;
   using Actor::Now;
+  using Actor::OneOf;
   using Actor::Parent;
   using Actor::RegisterEvent;
   using Actor::RegisterName;
@@ -87,6 +93,8 @@ class Subject : public act::Actor {
   using Actor::SendPriority;
   using Actor::SendResponse;
   using Actor::SendResponseError;
+  using Actor::SendToGroup;
+  using Actor::SendToOneOf;
   using Actor::SendWithPriority;
   using Actor::SetEnv;
   using Actor::SetImportantDelivery;

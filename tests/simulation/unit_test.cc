@@ -272,6 +272,36 @@ class Metronome : public act::Actor {
   int ticks_ = 0;
 };
 
+// In a group from the beginning, and sends to it.
+class Singer : public act::Actor {
+  gen::Status Init(const gen::Args&) override {
+    CHECK(JoinGroup("choir"));
+    CHECK(MonitorGroup("choir")->size() == 1);
+    return gen::Continue();
+  }
+  gen::Status HandleMessage(gen::PID, gen::Message& message) override {
+    if (message.Is<Remind>()) {
+      CHECK(SendToGroup("choir", Add{1}).value() == 1);
+      CHECK(SendToOneOf("choir", Add{2}).value() == Self());
+      CHECK(SendToOneOf("orchestra", Add{3}).error() == gen::ErrProcessUnknown);
+    } else {
+      CHECK(LeaveGroup("choir"));
+      CHECK(LeaveGroup("choir").error() == gen::ErrProcessUnknown);
+      CHECK(GroupMembers("choir").empty());
+    }
+    return gen::Continue();
+  }
+};
+
+TEST_CASE("unit: it is the only member of the groups that it joins") {
+  Unit unit(gen::Factory<Singer>());
+  unit.Send(unit.NewPID(), Remind{});
+  unit.ExpectSend<Add>().To(unit.Self()).Times(2);
+  unit.ExpectSend<Add>().Where([](const Add& add) { return add.amount == 2; }).Once();
+  unit.ExpectSend<Add>().Where([](const Add& add) { return add.amount == 3; }).Never();
+  unit.Send(unit.NewPID(), Get{});
+}
+
 TEST_CASE("unit: periodic sends come as time passes, until they are cancelled") {
   Unit unit(gen::Factory<Metronome>());
   unit.Advance(29ms);

@@ -7,7 +7,8 @@
 //   unit.ExpectSend<Total>().To(client).Where([](const Total& t) { return t.value == 2; }).Once();
 //
 // An expectation that does not hold throws ExpectationFailed, which says what there was instead;
-// every test framework reports that. For pools, names and several processes use a Simulation.
+// every test framework reports that. In groups it finds only itself. For pools, names and several
+// processes use a Simulation.
 #pragma once
 
 #include <chrono>

@@ -1,6 +1,7 @@
 #include <ergon/testkit/unit_host.h>
 
 #include <algorithm>
+#include <iterator>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -145,6 +146,50 @@ gen::Result<gen::Ref> UnitHost::Monitor(const gen::Target& to) {
   if (!pid) return std::move(pid.error());
   monitors.emplace_back(*pid, MakeRef());
   return monitors.back().second;
+}
+
+std::vector<gen::Atom> UnitHost::Groups() const {
+  std::vector<gen::Atom> names = groups;
+  std::sort(names.begin(), names.end(),
+            [](gen::Atom left, gen::Atom right) { return left.Text() < right.Text(); });
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+std::vector<gen::PID> UnitHost::GroupMembers(gen::Atom group) const {
+  return std::vector<gen::PID>(
+      static_cast<std::size_t>(std::count(groups.begin(), groups.end(), group)), Self());
+}
+
+gen::Result<gen::PID> UnitHost::OneOf(gen::Atom group) {
+  if (GroupMembers(group).empty()) {
+    return gen::Error(gen::ErrorCode::kProcessUnknown,
+                      "group '" + group.ToString() + "': a Unit knows no other members");
+  }
+  return Self();
+}
+
+gen::Result<std::size_t> UnitHost::SendEnvelopesToGroup(
+    gen::Atom group, const std::function<core::EnvelopePtr()>& make) {
+  const auto members = GroupMembers(group);
+  for (const gen::PID member : members) {
+    core::EnvelopePtr envelope = make();
+    (void)SendEnvelope(member, envelope);  // notes it
+  }
+  return members.size();
+}
+
+gen::Result<void> UnitHost::JoinGroup(gen::Atom group) {
+  if (group.empty()) return gen::Error(gen::ErrorCode::kIncorrect, "group: must not be empty");
+  groups.push_back(group);
+  return {};
+}
+
+gen::Result<void> UnitHost::LeaveGroup(gen::Atom group) {
+  const auto found = std::find(groups.rbegin(), groups.rend(), group);
+  if (found == groups.rend()) return gen::ErrProcessUnknown;
+  groups.erase(std::next(found).base());
+  return {};
 }
 
 bool UnitHost::Sleep(std::chrono::nanoseconds duration) {

@@ -58,6 +58,7 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
   std::vector<Line> lines;
   std::vector<gen::PID> links;
   std::vector<std::pair<gen::PID, gen::Ref>> monitors;
+  std::vector<gen::Atom> groups;  // in which it is, once for each membership
   std::vector<Answerer> answerers;
   std::int64_t now = 0;
   bool traps_exits = false;
@@ -77,6 +78,13 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
                                                    std::function<core::EnvelopePtr()> make,
                                                    std::chrono::nanoseconds period) override;
   gen::Result<void> SendExit(const gen::Target& to, gen::Reason reason) override;
+
+  // -- gen::GroupMessenger: there is nobody else --
+  [[nodiscard]] std::vector<gen::Atom> Groups() const override;
+  [[nodiscard]] std::vector<gen::PID> GroupMembers(gen::Atom group) const override;
+  [[nodiscard]] gen::Result<gen::PID> OneOf(gen::Atom group) override;
+  gen::Result<std::size_t> SendEnvelopesToGroup(
+      gen::Atom group, const std::function<core::EnvelopePtr()>& make) override;
 
   // -- gen::Process --
   [[nodiscard]] gen::PID Self() const override { return MakePID(1); }
@@ -113,6 +121,12 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
     return std::vector<gen::MessageEvent>();
   }
   gen::Result<void> UnlinkEvent(const gen::Event&) override { return {}; }
+  gen::Result<void> JoinGroup(gen::Atom group) override;
+  gen::Result<void> LeaveGroup(gen::Atom group) override;
+  gen::Result<std::vector<gen::PID>> MonitorGroup(gen::Atom group) override {
+    return GroupMembers(group);
+  }
+  gen::Result<void> DemonitorGroup(gen::Atom) override { return {}; }
   [[nodiscard]] std::optional<std::string> Env(std::string_view name) const override {
     const auto found = environment.find(std::string(name));
     if (found == environment.end()) return std::nullopt;
