@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include <ergon/gen/task.h>
+#include <ergon/gen/parallel.h>
 #include <ergon/node/node.h>
 
 using namespace ergon;

@@ -5,8 +5,7 @@
 // stack at once, turns it round and serves Urgent, then System, then Main; the express stack is
 // looked at again between any two messages.
 //
-// Turning round a million messages takes milliseconds, in which no control message shall wait: it is done
-// in steps, and the express stack is looked at between two of them.
+// To turn round a million messages takes milliseconds: the express stack is looked at between the steps.
 //
 // The Main stack is drained from a marker: the newest envelope taken so far stays on the stack as
 // its bottom, so that draining needs plain loads only and no exchange. The marker's memory must
@@ -134,8 +133,7 @@ class Mailbox {
   // `next`, oldest first.
   void ReturnToMain(Envelope* first, Envelope* last, std::uint32_t count) noexcept;
 
-  // A message that was popped and detached waits all the same, with its owner: it counts in the bound, until it is
-  // taken at last.
+  // A message that was popped and detached waits with its owner: it counts in the bound, until it is taken.
   void NoteWaiting() noexcept {
     taken_.store(taken_.load(std::memory_order_relaxed) - 1, std::memory_order_release);  // as Pop
   }

@@ -9,7 +9,7 @@
 #include <doctest/doctest.h>
 
 #include <ergon/act/pool.h>
-#include <ergon/gen/task.h>
+#include <ergon/gen/parallel.h>
 
 #include "subject.h"
 

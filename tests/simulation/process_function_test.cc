@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include <ergon/gen/task.h>
+#include <ergon/gen/parallel.h>
 #include <ergon/testkit/simulation.h>
 
 namespace ergon::testkit {

@@ -1,0 +1,99 @@
+// Work for each of many items, some at a time, in processes of their own.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <ergon/gen/task.h>
+
+namespace ergon::gen {
+
+struct ParallelOptions {
+  int at_once = 8;  // items that are worked on at the same time, 1 or more
+  // For all of them; kInfinite: none.
+  std::chrono::nanoseconds timeout = kInfinite;
+};
+
+namespace detail {
+
+// Outlives the one who waits for it: a task that was ended may run to its next wait.
+template <class Item, class Function, class R>
+struct ParallelWork {
+  struct Slot {
+    std::optional<Result<R>> value;
+    std::atomic<bool> done{false};
+  };
+
+  ParallelWork(std::vector<Item> its_items, Function its_function)
+      : items(std::move(its_items)), function(std::move(its_function)), slots(items.size()) {}
+
+  void Run(Process& task) {
+    // Sleep: a task that is being ended leaves the rest to others.
+    while (task.Sleep(std::chrono::nanoseconds::zero())) {
+      const std::size_t i = next.fetch_add(1);
+      if (i >= items.size()) return;
+      slots[i].value.emplace(RunTask(function, task, items[i]));
+      slots[i].done.store(true, std::memory_order_release);  // partner: Outcomes
+    }
+  }
+  // Of an item that is not done: `reason`.
+  [[nodiscard]] std::vector<Result<R>> Outcomes(const Error& reason) {
+    std::vector<Result<R>> outcomes;
+    outcomes.reserve(slots.size());
+    for (Slot& slot : slots) {
+      if (slot.done.load(std::memory_order_acquire)) {
+        outcomes.push_back(std::move(*slot.value));
+      } else {
+        outcomes.push_back(reason);
+      }
+    }
+    return outcomes;
+  }
+
+  std::vector<Item> items;
+  Function function;
+  std::vector<Slot> slots;
+  std::atomic<std::size_t> next{0};
+};
+
+// Error: no task has begun. Else `reason` is why not all items were done, if they were not.
+Result<void> RunParallel(Process& owner, std::size_t items, const ParallelOptions& options,
+                         const std::function<void(Process&)>& work,
+                         std::vector<Task<TaskDone>>& tasks, Error& reason);
+
+}  // namespace detail
+
+// Calls `function` for each item, in processes of their own, some of them at the same time, and returns what
+// comes of each, in the order of the items. Only this process is suspended meanwhile.
+//
+//   auto sizes = gen::Parallel(self, paths, [pool](gen::Process& task, std::string& path) {
+//     return task.Call(pool, Thumbnail{path});
+//   });
+//
+// The function may take its task's process before the item. It is shared by the tasks, so it must not change what
+// it has captured. One that returns nothing gives a gen::detail::TaskDone. The outcome of an item is an error if
+// the function returned one or threw (kApplication), or was not done when the time was up (kTimeout), or its task or
+// this process was ended (kProcessTerminated). Error of the whole:
+//   kIncorrect  options; or what Process::Spawn returns: then no item was begun
+template <class Item, class Function>
+auto Parallel(Process& self, std::vector<Item> items, Function function,
+              const ParallelOptions& options = {}) {
+  using R = detail::TaskValueOf<Function, Item>;
+  using Work = detail::ParallelWork<Item, Function, R>;
+  const auto work = std::make_shared<Work>(std::move(items), std::move(function));
+  Error reason(ErrorCode::kInternal);
+  std::vector<Task<detail::TaskDone>> tasks;  // the outcomes are taken before these are ended
+  auto run = detail::RunParallel(
+      self, work->items.size(), options, [work](Process& task) { work->Run(task); }, tasks, reason);
+  if (!run) return Result<std::vector<Result<R>>>(std::move(run.error()));
+  work->next = work->items.size();  // nobody begins with one more
+  return Result<std::vector<Result<R>>>(work->Outcomes(reason));
+}
+
+}  // namespace ergon::gen
