@@ -250,7 +250,7 @@ TEST_CASE("names T09: delete each position of a list of 1 to 5 aliases, then end
       // The deleted one fires, and only that.
       CHECK(kit::Eventually([&] { return watcher.inbox().AliasDowns().size() == 1; }));
       CHECK(watcher.inbox().AliasDowns()[0].alias == aliases[position]);
-      CHECK(watcher.inbox().AliasDowns()[0].reason == gen::Reason::NoProcess());
+      CHECK(watcher.inbox().AliasDowns()[0].reason == gen::Reason::Unregistered());
       for (std::size_t i = 0; i < count; ++i) {
         CHECK(t.node.Resolve(aliases[i]).has_value() == (i != position));
       }
@@ -286,7 +286,7 @@ TEST_CASE("names T14: notices for a former process under the same name do not re
   CHECK(t.node.UnregisterName("service").value() == fresh);
   CHECK(kit::Eventually([&] { return watcher.inbox().NameDowns().size() == 2; }));
   CHECK(watcher.inbox().NameDowns()[0].reason == gen::Reason::Kill());
-  CHECK(watcher.inbox().NameDowns()[1].reason == gen::Reason::NoProcess());
+  CHECK(watcher.inbox().NameDowns()[1].reason == gen::Reason::Unregistered());
   CHECK(watcher.inbox().NameDowns()[1].process_id.name == gen::Atom("service"));
   CHECK(t.node.Kill(fresh));
   CHECK(t.Ended(fresh));
