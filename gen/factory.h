@@ -39,7 +39,7 @@ class ProcessFactory {
   template <class Function>
   requires(!std::is_same_v<std::decay_t<Function>, ProcessFactory> &&
            std::is_invocable_v<std::decay_t<Function>&, Process&>)
-      ProcessFactory(Function&& function)  // NOLINT(bugprone-*,google-*): see `requires`
+      ProcessFactory(Function&& function)  // NOLINT(bugprone-forwarding-reference-overload)
       : ProcessFactory(OfFunction(std::forward<Function>(function))) {}
 
   explicit operator bool() const noexcept { return static_cast<bool>(make_); }

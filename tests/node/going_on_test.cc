@@ -15,10 +15,10 @@
 namespace ergon::node {
 namespace {
 
-struct Line {
+struct DiaryLine {
   std::string text;
 };
-struct Ask {
+struct AskDiary {
   using Reply = std::string;
 };
 
@@ -30,7 +30,7 @@ class Diarist : public act::Actor {
 
  private:
   gen::Status Init(const gen::Args&) override {
-    CHECK(Send(Self(), Line{"sent in Init"}));
+    CHECK(Send(Self(), DiaryLine{"sent in Init"}));
     return ContinueWith([this] {
       wait_();  // others send meanwhile
       diary_->emplace_back("first");
@@ -41,7 +41,7 @@ class Diarist : public act::Actor {
     });
   }
   gen::Status HandleMessage(gen::PID, gen::Message& message) override {
-    const std::string text = message.As<Line>()->text;
+    const std::string text = message.As<DiaryLine>()->text;
     diary_->push_back(text);
     if (text == "throw")
       return ContinueWith([]() -> gen::Status { throw std::runtime_error("no"); });
@@ -76,14 +76,14 @@ TEST_CASE("continue: after Init and after a message, before anything else") {
   auto diary = std::make_shared<std::vector<std::string>>();
   kit::ThreadGate gate;
   const gen::PID pid = t.node.Spawn(gen::Factory<Diarist>(diary, gate.Holder())).value();
-  CHECK(t.node.SendWithPriority(pid, Line{"urgent"}, gen::MessagePriority::kMax));
-  CHECK(t.node.Send(pid, Line{"a"}));
-  CHECK(t.node.Send(pid, Line{"b"}));
+  CHECK(t.node.SendWithPriority(pid, DiaryLine{"urgent"}, gen::MessagePriority::kMax));
+  CHECK(t.node.Send(pid, DiaryLine{"a"}));
+  CHECK(t.node.Send(pid, DiaryLine{"b"}));
   gate.Open();
-  CHECK(t.node.Call(pid, Ask{}).value() ==
+  CHECK(t.node.Call(pid, AskDiary{}).value() ==
         "first; second; urgent; after urgent; sent in Init; after sent in Init; a; after a; b; "
         "after b; ");
-  CHECK(t.node.Call(pid, Ask{}).value().ends_with("after b; asked; "));
+  CHECK(t.node.Call(pid, AskDiary{}).value().ends_with("after b; asked; "));
 }
 
 TEST_CASE("continue: the spawn does not wait for it, and its end is the process's") {
@@ -96,7 +96,7 @@ TEST_CASE("continue: the spawn does not wait for it, and its end is the process'
     auto reason = std::make_shared<std::promise<std::string>>();
     auto watch = t.node.Spawn([pid, how, reason](gen::Process& self) {
       (void)self.Monitor(pid);
-      (void)self.Send(pid, Line{how});
+      (void)self.Send(pid, DiaryLine{how});
       reason->set_value(self.Receive<gen::MessageDownPID>()->reason.ToString());
     });
     REQUIRE(watch);
@@ -109,17 +109,17 @@ TEST_CASE("continue: as often as one likes, on one stack") {
   TestNode t;
   auto diary = std::make_shared<std::vector<std::string>>();
   const gen::PID pid = t.node.Spawn(gen::Factory<Diarist>(diary, [] {})).value();
-  CHECK(t.node.Send(pid, Line{"slices"}));
-  CHECK(t.node.Call(pid, Ask{}).value().ends_with("slices; all slices; "));
+  CHECK(t.node.Send(pid, DiaryLine{"slices"}));
+  CHECK(t.node.Call(pid, AskDiary{}).value().ends_with("slices; all slices; "));
 }
 
 TEST_CASE("continue: killed before, it is not called") {
   TestNode t;
   std::atomic<bool> called{false};
   kit::ThreadGate gate;
-  class Slow : public act::Actor {
+  class SlowToGo : public act::Actor {
    public:
-    Slow(std::function<void()> enter, std::atomic<bool>* called)
+    SlowToGo(std::function<void()> enter, std::atomic<bool>* called)
         : enter_(std::move(enter)), called_(called) {}
 
    private:
@@ -133,8 +133,8 @@ TEST_CASE("continue: killed before, it is not called") {
     std::function<void()> enter_;
     std::atomic<bool>* called_;
   };
-  const gen::PID pid = t.node.Spawn(gen::Factory<Slow>(gate.Holder(), &called)).value();
-  CHECK(t.node.Send(pid, Line{}));
+  const gen::PID pid = t.node.Spawn(gen::Factory<SlowToGo>(gate.Holder(), &called)).value();
+  CHECK(t.node.Send(pid, DiaryLine{}));
   CHECK(kit::Eventually([&] { return gate.Entered() == 1; }));
   CHECK(t.node.Kill(pid));
   gate.Open();
@@ -142,9 +142,9 @@ TEST_CASE("continue: killed before, it is not called") {
   CHECK_FALSE(called);
 }
 
-class Sleeper : public act::Actor {
+class IdleSleeper : public act::Actor {
  public:
-  explicit Sleeper(std::atomic<int>* idle) : idle_(idle) {}
+  explicit IdleSleeper(std::atomic<int>* idle) : idle_(idle) {}
 
  private:
   gen::Status Init(const gen::Args& args) override {
@@ -168,13 +168,14 @@ class Sleeper : public act::Actor {
 TEST_CASE("idle: who is not needed ends, and messages put that off") {
   TestNode t;
   const auto began = std::chrono::steady_clock::now();
-  const gen::PID pid = t.node
-                           .Spawn(gen::Factory<Sleeper>(static_cast<std::atomic<int>*>(nullptr)),
-                                  {}, gen::MakeArgs(std::chrono::nanoseconds(40ms)))
-                           .value();
+  const gen::PID pid =
+      t.node
+          .Spawn(gen::Factory<IdleSleeper>(static_cast<std::atomic<int>*>(nullptr)), {},
+                 gen::MakeArgs(std::chrono::nanoseconds(40ms)))
+          .value();
   // As long as there is something to do it lives; a machine that stops for so long may end it early.
   auto last = std::chrono::steady_clock::now();
-  while (last - began < 120ms && t.node.Send(pid, Line{})) {
+  while (last - began < 120ms && t.node.Send(pid, DiaryLine{})) {
     std::this_thread::sleep_for(1ms);
     last = std::chrono::steady_clock::now();
   }
@@ -186,10 +187,11 @@ TEST_CASE("idle: who is suspended, with messages that wait, is not idle") {
   TestNode t;
   std::atomic<int> idle{0};
   const gen::PID pid =
-      t.node.Spawn(gen::Factory<Sleeper>(&idle), {}, gen::MakeArgs(std::chrono::nanoseconds(4ms)))
+      t.node
+          .Spawn(gen::Factory<IdleSleeper>(&idle), {}, gen::MakeArgs(std::chrono::nanoseconds(4ms)))
           .value();
   CHECK(t.node.Suspend(pid));
-  CHECK(t.node.Send(pid, Line{}));
+  CHECK(t.node.Send(pid, DiaryLine{}));
   const int before = idle;
   std::this_thread::sleep_for(50ms);
   CHECK(idle <= before + 1);  // one that was due just then
@@ -200,7 +202,8 @@ TEST_CASE("idle: HandleIdle comes again, until it is switched off") {
   TestNode t;
   std::atomic<int> idle{0};
   const gen::PID pid =
-      t.node.Spawn(gen::Factory<Sleeper>(&idle), {}, gen::MakeArgs(std::chrono::nanoseconds(2ms)))
+      t.node
+          .Spawn(gen::Factory<IdleSleeper>(&idle), {}, gen::MakeArgs(std::chrono::nanoseconds(2ms)))
           .value();
   CHECK(kit::Eventually([&] { return idle >= 3; }));
   CHECK(t.node.Send(pid, End{}));
@@ -215,11 +218,11 @@ TEST_CASE("idle: HandleIdle comes again, until it is switched off") {
 TEST_CASE("idle: a negative time is an error, an infinite one is none") {
   TestNode t;
   const auto none = static_cast<std::atomic<int>*>(nullptr);
-  auto refused =
-      t.node.Spawn(gen::Factory<Sleeper>(none), {}, gen::MakeArgs(std::chrono::nanoseconds(-1ns)));
+  auto refused = t.node.Spawn(gen::Factory<IdleSleeper>(none), {},
+                              gen::MakeArgs(std::chrono::nanoseconds(-1ns)));
   CHECK(refused.error().detail().find("idle: -1 ns, must not be negative") != std::string::npos);
   const auto never = std::chrono::nanoseconds(gen::kInfinite);
-  CHECK(t.node.Spawn(gen::Factory<Sleeper>(none), {}, gen::MakeArgs(never)));
+  CHECK(t.node.Spawn(gen::Factory<IdleSleeper>(none), {}, gen::MakeArgs(never)));
 }
 
 // ---- what a node decides for processes that do not say

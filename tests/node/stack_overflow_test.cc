@@ -20,7 +20,7 @@ struct ProgramEnd {
   int status = 0;
 };
 
-ProgramEnd Run(std::string way) {
+ProgramEnd RunProgram(std::string way) {
   std::array<int, 2> pipe_ends{};
   REQUIRE(pipe(pipe_ends.data()) == 0);
   posix_spawn_file_actions_t actions;
@@ -57,7 +57,7 @@ TEST_CASE("stack overflow: the process is named, and the program ends as without
           doctest::skip(kit::kSanitized)) {  // they have a report of their own
   const auto says = [](const char* way, const std::string& middle) {
     CAPTURE(way);
-    const ProgramEnd end = Run(way);
+    const ProgramEnd end = RunProgram(way);
     CAPTURE(end.errors);
     CHECK(end.signal == SIGSEGV);
     CHECK(end.errors.starts_with("ergon: <overflow@localhost."));
@@ -78,7 +78,7 @@ TEST_CASE("stack overflow: other faults are not the library's affair" *
           doctest::skip(kit::kSanitized)) {
   for (const char* way : {"null", "sent"}) {
     CAPTURE(way);
-    const ProgramEnd end = Run(way);
+    const ProgramEnd end = RunProgram(way);
     CHECK(end.signal == SIGSEGV);
     CHECK(end.errors.empty());
   }
@@ -86,11 +86,11 @@ TEST_CASE("stack overflow: other faults are not the library's affair" *
 
 TEST_CASE("stack overflow: a handler that the program has installed before has the last word" *
           doctest::skip(kit::kSanitized)) {
-  const ProgramEnd overflow = Run("own");
+  const ProgramEnd overflow = RunProgram("own");
   CHECK(overflow.status == 7);
   CHECK(overflow.errors.starts_with("ergon: <overflow@localhost."));
   CHECK(overflow.errors.ends_with(std::string(kStack) + "own handler\n"));
-  const ProgramEnd null = Run("own-null");
+  const ProgramEnd null = RunProgram("own-null");
   CHECK(null.status == 8);
   CHECK(null.errors == "own handler\n");
 }

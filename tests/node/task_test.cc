@@ -123,13 +123,13 @@ TEST_CASE("task: of an actor that traps exits nothing is heard but its value") {
   CHECK(messages == 0);
 }
 
-struct Half {
+struct HalfOf {
   using Reply = int;
   int value;
 };
 class HalfWorker : public act::Actor {
   gen::CallResult HandleCall(gen::PID, gen::Ref, gen::Message& request) override {
-    const int value = request.As<Half>()->value;
+    const int value = request.As<HalfOf>()->value;
     if (value % 2 != 0) return gen::ReplyError(gen::Error("odd: " + std::to_string(value)));
     return gen::Reply(value / 2);
   }
@@ -187,7 +187,7 @@ TEST_CASE("parallel: over a pool, in the order of the items, bounded") {
           const int at_once = ++now;
           for (int seen = most; seen < at_once && !most.compare_exchange_weak(seen, at_once);) {
           }
-          auto half = task.Call(*pool, Half{number});
+          auto half = task.Call(*pool, HalfOf{number});
           --now;
           return half;
         },
