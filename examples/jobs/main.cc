@@ -1,0 +1,89 @@
+// jobs: runs programs that come after each other, some at the same time. See README.md.
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <memory>
+
+#include <fmt/core.h>
+#include <asio/signal_set.hpp>
+
+#include <ergon/node/await.h>
+#include <ergon/node/node.h>
+
+#include "options.h"
+#include "printer.h"
+#include "scheduler.h"
+
+namespace jobs {
+
+using namespace ergon;
+
+namespace {
+
+gen::Result<std::vector<Job>> Load(const std::string& path) {
+  std::ifstream file(path);
+  std::istream& input = path == "-" ? std::cin : file;
+  auto jobs = input ? ReadJobs(input) : std::vector<Job>();
+  if (!input.eof() && jobs) {
+    return gen::Error(
+        fmt::format("cannot read it: {}; name a file that you may read", std::strerror(errno)));
+  }
+  if (!jobs || !jobs->empty()) return jobs;
+  return gen::Error("no jobs; write one per line: name : command words");
+}
+
+int RunAll(const Options& options) {
+  auto jobs = Load(options.file);
+  if (!jobs) {
+    fmt::print(stderr, "jobs: {}: {}\n", options.file, jobs.error().detail());
+    return 2;
+  }
+  std::signal(SIGPIPE, SIG_IGN);  // jobs go on when nobody reads any more
+  auto node =
+      node::Start("jobs@localhost", {.log_level = gen::LogLevel::kError, .dump_on_sigquit = true})
+          .value();
+  const gen::PID printer = node.Spawn(Print).value();
+  const gen::PID scheduler = node.Spawn(Schedule).value();
+  std::atomic<int> received{0};
+  const auto signals = std::make_shared<asio::signal_set>(node::IoContext(node), SIGINT, SIGTERM);
+  const auto forward = [signals, scheduler, &received](gen::Process& self) {
+    while (auto signal = signals->async_wait(node::AwaitOrStop())) {
+      received = *signal;
+      (void)self.Send(scheduler, Stop{});
+    }
+  };
+  node.Spawn(forward).value();
+
+  jobs = node.Call(
+      scheduler,
+      Run{std::move(*jobs), options.at_once, printer, std::chrono::seconds(options.grace)},
+      {.timeout = gen::kInfinite});
+  fmt::print("\n{:<20} {:<11} {:>5} {:>9}\n", "name", "state", "tries", "seconds");
+  bool all_well = true;
+  for (const Job& job : jobs.value()) {
+    fmt::print("{:<20} {:<11} {:>5} {:>9.2f}\n", job.name, job.state, job.tries, job.seconds);
+    all_well = all_well && job.state == "succeeded";
+  }
+  if (std::fflush(stdout) != 0) {
+    fmt::print(stderr, "jobs: cannot write to standard output: {}\n", std::strerror(errno));
+    return 1;
+  }
+  if (received != 0) return 128 + received;
+  return all_well ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace jobs
+
+int main(int argc, char** argv) {
+  try {
+    auto options = jobs::ParseOptions(argc, argv);
+    if (const int* status = std::get_if<int>(&options)) return *status;
+    return jobs::RunAll(std::get<jobs::Options>(options));
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "jobs: {}\n", error.what());
+    return 1;
+  }
+}
