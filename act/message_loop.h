@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <ergon/core/messages/envelope.h>
+#include <ergon/gen/envelope_sender.h>
 #include <ergon/gen/event.h>
 #include <ergon/gen/message.h>
 #include <ergon/gen/messenger.h>
@@ -44,14 +45,9 @@ class Callbacks {
 gen::Status Dispatch(gen::ProcessHost& host, Callbacks& callbacks, core::Envelope& envelope,
                      bool* forwarded = nullptr);
 
-// The one who waits for the answer to a request or inspection.
-[[nodiscard]] inline gen::PID SenderOf(const core::Envelope& envelope) {
-  return gen::PID::FromAddress(envelope.from);
-}
-[[nodiscard]] inline gen::Ref RefOf(const core::Envelope& envelope) {
-  const gen::PID from = SenderOf(envelope);
-  return {envelope.ref, from.node, from.creation};
-}
+using gen::IsRequest;
+using gen::RefOf;
+using gen::SenderOf;
 
 // Of an exit signal, of a process or of an event; null: it is none.
 [[nodiscard]] const gen::Reason* ReasonOfExit(core::Envelope& envelope);

@@ -108,8 +108,7 @@ void Serializer::Leave(core::Envelope& envelope) {
 }
 
 void Serializer::Pass(core::Envelope& envelope) {
-  const bool is_request =
-      static_cast<gen::EnvelopeKind>(envelope.kind) == gen::EnvelopeKind::kRequest;
+  const bool is_request = IsRequest(envelope);
   auto passed = host_->PassOn(service_, envelope);
   if (passed) {
     ++messages_passed_;

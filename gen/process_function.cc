@@ -17,8 +17,7 @@ Status ProcessFunction::ProcessRun() { return Stop(function_(*host_)); }
 
 Status ProcessFunction::ProcessMessage(core::Envelope& envelope) {
   if (static_cast<EnvelopeKind>(envelope.kind) == EnvelopeKind::kInspect) {
-    const PID from = PID::FromAddress(envelope.from);
-    (void)host_->SendResponse(from, detail::RequestOf(envelope), Inspection{});
+    (void)host_->SendResponse(SenderOf(envelope), RefOf(envelope), Inspection{});
     return Continue();
   }
   // Else it is the outcome of a Request, which nobody can ask for.

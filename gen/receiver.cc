@@ -1,5 +1,7 @@
 #include <ergon/gen/receiver.h>
 
+#include <ergon/gen/envelope_kind.h>
+
 namespace ergon::gen {
 
 bool Receiver::MayWant(const core::Envelope& envelope) noexcept {
@@ -8,8 +10,8 @@ bool Receiver::MayWant(const core::Envelope& envelope) noexcept {
 }
 
 OtherMessage detail::Received<OtherMessage>::From(core::Envelope& envelope) {
-  OtherMessage other{.from = PID::FromAddress(envelope.from), .type = Message(envelope).TypeName()};
-  if (detail::IsRequest(envelope)) other.request = detail::RequestOf(envelope);
+  OtherMessage other{.from = SenderOf(envelope), .type = Message(envelope).TypeName()};
+  if (IsRequest(envelope)) other.request = RefOf(envelope);
   return other;
 }
 

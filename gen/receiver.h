@@ -8,7 +8,7 @@
 #include <variant>
 
 #include <ergon/core/messages/envelope.h>
-#include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/envelope_sender.h>
 #include <ergon/gen/message.h>
 #include <ergon/gen/pid.h>
 #include <ergon/gen/ref.h>
@@ -62,14 +62,6 @@ class Receiver {
 
 namespace detail {
 
-[[nodiscard]] inline bool IsRequest(const core::Envelope& envelope) noexcept {
-  return static_cast<EnvelopeKind>(envelope.kind) == EnvelopeKind::kRequest;
-}
-[[nodiscard]] inline Ref RequestOf(const core::Envelope& envelope) {
-  const PID from = PID::FromAddress(envelope.from);
-  return {envelope.ref, from.node, from.creation};
-}
-
 // From an envelope to what Receive returns.
 template <class T>
 struct Received {
@@ -83,7 +75,7 @@ template <class T>
 struct Received<SentBy<T>> {
   static bool IsIn(const core::Envelope& envelope) noexcept { return Received<T>::IsIn(envelope); }
   static SentBy<T> From(core::Envelope& envelope) {
-    return {PID::FromAddress(envelope.from), std::move(*envelope.ValueAs<T>())};
+    return {SenderOf(envelope), std::move(*envelope.ValueAs<T>())};
   }
 };
 template <class T>
@@ -92,8 +84,7 @@ struct Received<Asked<T>> {
     return IsRequest(envelope) && envelope.type == core::TypeOf<T>();
   }
   static Asked<T> From(core::Envelope& envelope) {
-    return {PID::FromAddress(envelope.from), RequestOf(envelope),
-            std::move(*envelope.ValueAs<T>())};
+    return {SenderOf(envelope), RefOf(envelope), std::move(*envelope.ValueAs<T>())};
   }
 };
 template <>

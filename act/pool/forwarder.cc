@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include <ergon/act/message_loop.h>
 #include <ergon/gen/envelope_kind.h>
 
 namespace ergon::act {
@@ -12,10 +13,6 @@ namespace ergon::act {
 bool PoolForwarder::IsForwarded(const core::Envelope& envelope) {
   return envelope.lane == core::Lane::kMain &&
          gen::IsUserMessage(static_cast<gen::EnvelopeKind>(envelope.kind));
-}
-
-bool PoolForwarder::IsRequest(const core::Envelope& envelope) {
-  return static_cast<gen::EnvelopeKind>(envelope.kind) == gen::EnvelopeKind::kRequest;
 }
 
 gen::Error PoolForwarder::WaitsForItself(std::string_view who) {

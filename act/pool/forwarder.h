@@ -98,7 +98,6 @@ class PoolForwarder {
 
   static constexpr std::string_view kOnlyWorker = "the pool's only worker";
 
-  [[nodiscard]] static bool IsRequest(const core::Envelope& envelope);
   // What `who` gets, a worker that calls the pool and would be the one to answer.
   [[nodiscard]] static gen::Error WaitsForItself(std::string_view who);
   [[nodiscard]] static std::size_t CountGiven(const std::deque<Held>& messages);

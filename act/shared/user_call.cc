@@ -1,13 +1,10 @@
 #include <ergon/act/shared/user_call.h>
 
-#include <ergon/gen/envelope_kind.h>
-
 namespace ergon::act {
 
 gen::Status CallUser(gen::ProcessHost& host, Callbacks& callbacks, core::Envelope& envelope) {
   // Looked at before: the handler may forward the envelope, and then another process answers it.
-  const bool is_request =
-      static_cast<gen::EnvelopeKind>(envelope.kind) == gen::EnvelopeKind::kRequest;
+  const bool is_request = IsRequest(envelope);
   const gen::PID from = SenderOf(envelope);
   const gen::Ref ref = RefOf(envelope);
   bool forwarded = false;

@@ -5,15 +5,14 @@
 
 #include <ergon/core/messages/envelope.h>
 #include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/envelope_sender.h>
 
 namespace ergon::node {
 
 [[nodiscard]] inline gen::EnvelopeKind KindOf(const core::Envelope& envelope) noexcept {
   return static_cast<gen::EnvelopeKind>(envelope.kind);
 }
-[[nodiscard]] inline bool IsRequest(const core::Envelope& envelope) noexcept {
-  return KindOf(envelope) == gen::EnvelopeKind::kRequest;
-}
+using gen::IsRequest;
 // What users send; signals and notices are none.
 [[nodiscard]] inline bool IsMessage(const core::Envelope& envelope) noexcept {
   return gen::IsUserMessage(KindOf(envelope));

@@ -7,6 +7,8 @@
 #include <fmt/core.h>
 
 #include <ergon/gen/blocking.h>
+#include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/envelope_sender.h>
 #include <ergon/gen/node.h>
 #include <ergon/gen/notices.h>
 #include <ergon/node/ports/delivery_to_owner.h>
@@ -124,12 +126,12 @@ void PortProcess::HandleMessage(core::Envelope& envelope) {
     return;
   }
   host_->Log().Warning("unhandled message {} from {}", gen::Message(envelope).TypeName(),
-                       gen::PID::FromAddress(envelope.from));
+                       gen::SenderOf(envelope));
 }
 
 void PortProcess::HandleRequest(core::Envelope& envelope) {
-  const gen::PID from = gen::PID::FromAddress(envelope.from);
-  const gen::Ref ref = gen::detail::RequestOf(envelope);
+  const gen::PID from = gen::SenderOf(envelope);
+  const gen::Ref ref = gen::RefOf(envelope);
   // Whether somebody still waits does not matter here.
   const auto* input = envelope.ValueAs<PortInput>();
   if (input == nullptr) {
@@ -156,8 +158,7 @@ void PortProcess::AnswerInspection(core::Envelope& envelope) {
   std::erase_if(all, [&](const auto& item) {
     return !items.empty() && std::ranges::find(items, item.first) == items.end();
   });
-  (void)host_->SendResponse(gen::PID::FromAddress(envelope.from), gen::detail::RequestOf(envelope),
-                            std::move(all));
+  (void)host_->SendResponse(gen::SenderOf(envelope), gen::RefOf(envelope), std::move(all));
 }
 
 // -- the end --
