@@ -68,7 +68,7 @@ class Actor : public ProcessApi, protected SplitCallbacks {
   gen::Status HandleEvent(const gen::MessageEvent& event) override;
 
   // Tells those who look from outside how it is; empty `items`: everything. What is not asked for
-  // (act/shared/inspection_items.h) is left out of the answer, so a handler may always tell everything. The
+  // (gen/inspection_items.h) is left out of the answer, so a handler may always tell everything. The
   // default: nothing.
   gen::Inspection HandleInspect(gen::PID from, const std::vector<std::string>& items) override;
 

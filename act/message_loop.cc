@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include <ergon/act/shared/inspection_items.h>
 #include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/inspection_items.h>
 #include <ergon/gen/notices.h>
 
 namespace ergon::act {
@@ -53,7 +53,7 @@ gen::Status Dispatch(gen::ProcessHost& host, Callbacks& callbacks, core::Envelop
       const auto* question = envelope.ValueAs<gen::InspectRequest>();
       if (question == nullptr) return gen::Continue();
       gen::Inspection all = callbacks.HandleInspect(SenderOf(envelope), question->items);
-      KeepAskedFor(all, question->items);
+      gen::KeepAskedFor(all, question->items);
       AnswerInspection(host, envelope, std::move(all));
       return gen::Continue();
     }

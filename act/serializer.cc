@@ -7,9 +7,9 @@
 
 #include <ergon/act/message_loop.h>
 #include <ergon/act/pool_options.h>
-#include <ergon/act/shared/inspection_items.h>
 #include <ergon/act/shared/option_checks.h>
 #include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/inspection_items.h>
 #include <ergon/gen/notices.h>
 
 namespace ergon::act {
@@ -172,7 +172,7 @@ gen::Inspection Serializer::Inspect(const std::vector<std::string>& items) const
       {"messages_passed", fmt::format("{}", messages_passed_)},
       {"messages_dropped", fmt::format("{}", messages_dropped_)},
   };
-  KeepAskedFor(all, items);
+  gen::KeepAskedFor(all, items);
   return all;
 }
 

@@ -3,9 +3,9 @@
 #include <fmt/core.h>
 
 #include <ergon/act/message_loop.h>
-#include <ergon/act/shared/inspection_items.h>
 #include <ergon/act/state_machine/runner.h>
 #include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/inspection_items.h>
 #include <ergon/gen/notices.h>
 
 namespace ergon::act {
@@ -69,7 +69,7 @@ void StateMachineBase::Inspect(core::Envelope& envelope) {
   if (question == nullptr) return;
   gen::Inspection all = HandleInspect(SenderOf(envelope), question->items);
   runner_->Describe(all);
-  KeepAskedFor(all, question->items);
+  gen::KeepAskedFor(all, question->items);
   AnswerInspection(Host(), envelope, std::move(all));
 }
 

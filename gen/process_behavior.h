@@ -36,7 +36,7 @@ class ProcessBehavior {
   // Last, exactly once, if ProcessInit has succeeded.
   virtual void ProcessTerminate(const Reason& reason) = 0;
 
-  // Whether it takes its messages with Process::Receive, all of them: see ProcessFunction. Then ProcessRun is
+  // Whether it takes its messages with Process::Receive, all of them: see ProcessFactory. Then ProcessRun is
   // called once, after ProcessInit, and the process ends with what that returns. ProcessMessage is called
   // inside of Receive.
   [[nodiscard]] virtual bool Receives() const noexcept { return false; }

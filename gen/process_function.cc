@@ -1,38 +1,57 @@
-#include <ergon/gen/process_function.h>
-
+// A process made of a function: the behaviour behind node.Spawn([](gen::Process& self) { ... }).
+#include <functional>
+#include <memory>
+#include <string>
+#include <typeinfo>
 #include <utility>
 
 #include <ergon/core/foundations/demangle.h>
+#include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/envelope_sender.h>
 #include <ergon/gen/factory.h>
+#include <ergon/gen/process_behavior.h>
 #include <ergon/gen/process_host.h>
 #include <ergon/gen/receiver.h>
 
 namespace ergon::gen {
-Status ProcessFunction::ProcessInit(ProcessHost& host, const Args&) {
-  host_ = &host;
-  return Continue();
-}
+namespace {
 
-Status ProcessFunction::ProcessRun() { return Stop(function_(*host_)); }
+class ProcessFunction final : public ProcessBehavior {
+ public:
+  // `type` is the one of the function that the user wrote, for logs and inspections.
+  ProcessFunction(std::function<Reason(Process&)> function, const std::type_info& type)
+      : function_(std::move(function)), type_(type) {}
 
-Status ProcessFunction::ProcessMessage(core::Envelope& envelope) {
-  if (static_cast<EnvelopeKind>(envelope.kind) == EnvelopeKind::kInspect) {
-    (void)host_->SendResponse(SenderOf(envelope), RefOf(envelope), Inspection{});
+  Status ProcessInit(ProcessHost& host, const Args&) override {
+    host_ = &host;
     return Continue();
   }
-  // Else it is the outcome of a Request, which nobody can ask for.
-  Receiver* const receiver = host_->CurrentReceiver();
-  if (receiver != nullptr && Receiver::MayWant(envelope)) receiver->Take(envelope);
-  return Continue();
-}
+  Status ProcessRun() override { return Stop(function_(*host_)); }
+  Status ProcessMessage(core::Envelope& envelope) override {
+    if (static_cast<EnvelopeKind>(envelope.kind) == EnvelopeKind::kInspect) {
+      (void)host_->SendResponse(SenderOf(envelope), RefOf(envelope), Inspection{});
+      return Continue();
+    }
+    // Else it is the outcome of a Request, which nobody can ask for.
+    Receiver* const receiver = host_->CurrentReceiver();
+    if (receiver != nullptr && Receiver::MayWant(envelope)) receiver->Take(envelope);
+    return Continue();
+  }
+  void ProcessTerminate(const Reason&) override {}
+  [[nodiscard]] std::string BehaviorName() const override { return core::Demangle(type_.name()); }
+  [[nodiscard]] bool Receives() const noexcept override { return true; }
 
-void ProcessFunction::ProcessTerminate(const Reason&) {}
+ private:
+  std::function<Reason(Process&)> function_;
+  const std::type_info& type_;
+  ProcessHost* host_ = nullptr;
+};
+
+}  // namespace
 
 std::unique_ptr<ProcessBehavior> detail::MakeProcessFunction(
     std::function<Reason(Process&)> function, const std::type_info& type) {
   return std::make_unique<ProcessFunction>(std::move(function), type);
 }
-
-std::string ProcessFunction::BehaviorName() const { return core::Demangle(type_.name()); }
 
 }  // namespace ergon::gen

@@ -6,7 +6,7 @@
 
 #include <fmt/core.h>
 
-#include <ergon/act/shared/inspection_items.h>
+#include <ergon/gen/inspection_items.h>
 
 namespace ergon::act {
 namespace {
@@ -164,7 +164,7 @@ gen::Inspection InspectPool(const PoolFigures& figures, gen::Inspection added,
   put("queue_wait_estimate_us", stats.queue_wait_estimate.count());
   put("state", stats.stopping ? "stopping" : "running");
 
-  KeepAskedFor(all, items);
+  gen::KeepAskedFor(all, items);
   return all;
 }
 

@@ -53,7 +53,7 @@ struct PoolFigures {
 [[nodiscard]] PoolStats MakePoolStats(const PoolFigures& figures);
 
 // The pool's keys, together with `added`, of which the pool's own keys win. With `items` only those
-// keys that they ask for (IsAskedFor); "worker" stands for all that begin with "worker.".
+// keys that they ask for (gen::IsAskedFor); "worker" stands for all that begin with "worker.".
 [[nodiscard]] gen::Inspection InspectPool(const PoolFigures& figures, gen::Inspection added,
                                           const std::vector<std::string>& items);
 

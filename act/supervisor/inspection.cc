@@ -5,7 +5,7 @@
 
 #include <fmt/core.h>
 
-#include <ergon/act/shared/inspection_items.h>
+#include <ergon/gen/inspection_items.h>
 
 namespace ergon::act {
 
@@ -36,7 +36,7 @@ gen::Inspection InspectSupervisor(const SupervisorFigures& figures, gen::Inspect
   put("children_total", figures.children.size());
   put("children_running", running);
   put("state", figures.ending ? "stopping" : "running");
-  KeepAskedFor(all, items);
+  gen::KeepAskedFor(all, items);
   return all;
 }
 

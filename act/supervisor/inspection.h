@@ -20,7 +20,7 @@ struct SupervisorFigures {
 };
 
 // The supervisor's keys, together with `added`, of which the supervisor's own keys win. With `items`
-// only those keys that they ask for (IsAskedFor); "child" stands for all that begin with "child:".
+// only those keys that they ask for (gen::IsAskedFor); "child" stands for all that begin with "child:".
 [[nodiscard]] gen::Inspection InspectSupervisor(const SupervisorFigures& figures,
                                                 gen::Inspection added,
                                                 const std::vector<std::string>& items);

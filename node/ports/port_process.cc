@@ -1,6 +1,5 @@
 #include <ergon/node/ports/port_process.h>
 
-#include <algorithm>
 #include <csignal>
 #include <utility>
 
@@ -9,6 +8,7 @@
 #include <ergon/gen/blocking.h>
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/envelope_sender.h>
+#include <ergon/gen/inspection_items.h>
 #include <ergon/gen/node.h>
 #include <ergon/gen/notices.h>
 #include <ergon/node/ports/delivery_to_owner.h>
@@ -154,10 +154,7 @@ void PortProcess::AnswerInspection(core::Envelope& envelope) {
                       {"state", stop_reason_ ? "stopping"
                                 : has_ended_ ? "ended"
                                              : "running"}};
-  const auto& items = envelope.ValueAs<gen::InspectRequest>()->items;
-  std::erase_if(all, [&](const auto& item) {
-    return !items.empty() && std::ranges::find(items, item.first) == items.end();
-  });
+  gen::KeepAskedFor(all, envelope.ValueAs<gen::InspectRequest>()->items);
   (void)host_->SendResponse(gen::SenderOf(envelope), gen::RefOf(envelope), std::move(all));
 }
 

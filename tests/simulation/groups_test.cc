@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <ergon/gen/group.h>
-#include <ergon/gen/process_function.h>
+#include <ergon/gen/process.h>
 #include <ergon/testkit/simulation.h>
 
 namespace ergon::testkit {

@@ -7,13 +7,13 @@
 
 #include <ergon/gen/messenger.h>
 
-namespace ergon::act {
+namespace ergon::gen {
 
 // No items ask for everything. An item asks for the key that it equals, and for all that begin with
 // it and a dot or colon: "worker" for "worker.1", "child" for "child:store".
 [[nodiscard]] bool IsAskedFor(std::string_view key, const std::vector<std::string>& items);
 
 // Takes out what is not asked for.
-void KeepAskedFor(gen::Inspection& inspection, const std::vector<std::string>& items);
+void KeepAskedFor(Inspection& inspection, const std::vector<std::string>& items);
 
-}  // namespace ergon::act
+}  // namespace ergon::gen

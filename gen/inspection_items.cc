@@ -1,8 +1,8 @@
-#include <ergon/act/shared/inspection_items.h>
+#include <ergon/gen/inspection_items.h>
 
 #include <algorithm>
 
-namespace ergon::act {
+namespace ergon::gen {
 
 bool IsAskedFor(std::string_view key, const std::vector<std::string>& items) {
   if (items.empty()) return true;
@@ -12,8 +12,8 @@ bool IsAskedFor(std::string_view key, const std::vector<std::string>& items) {
   });
 }
 
-void KeepAskedFor(gen::Inspection& inspection, const std::vector<std::string>& items) {
+void KeepAskedFor(Inspection& inspection, const std::vector<std::string>& items) {
   std::erase_if(inspection, [&](const auto& entry) { return !IsAskedFor(entry.first, items); });
 }
 
-}  // namespace ergon::act
+}  // namespace ergon::gen

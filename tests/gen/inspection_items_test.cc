@@ -1,8 +1,8 @@
-#include <ergon/act/shared/inspection_items.h>
+#include <ergon/gen/inspection_items.h>
 
 #include <doctest/doctest.h>
 
-namespace ergon::act {
+namespace ergon::gen {
 namespace {
 
 TEST_CASE("inspection items: none ask for everything, one for itself and what belongs to it") {
@@ -19,15 +19,15 @@ TEST_CASE("inspection items: none ask for everything, one for itself and what be
 }
 
 TEST_CASE("inspection items: what is not asked for is taken out") {
-  const gen::Inspection all = {{"child:a", "1"}, {"state", "2"}, {"worker.1", "3"}};
-  gen::Inspection some = all;
+  const Inspection all = {{"child:a", "1"}, {"state", "2"}, {"worker.1", "3"}};
+  Inspection some = all;
   KeepAskedFor(some, {});
   CHECK(some == all);
   KeepAskedFor(some, {"child", "worker"});
-  CHECK(some == gen::Inspection{{"child:a", "1"}, {"worker.1", "3"}});
+  CHECK(some == Inspection{{"child:a", "1"}, {"worker.1", "3"}});
   KeepAskedFor(some, {"none"});
   CHECK(some.empty());
 }
 
 }  // namespace
-}  // namespace ergon::act
+}  // namespace ergon::gen
