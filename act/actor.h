@@ -77,22 +77,25 @@ class Actor : public ProcessApi, protected SplitCallbacks {
 
   // -- going on --
 
-  // `return ContinueWith([this] { ... return gen::Continue(); });` in Init or a handler: the function is called next,
-  // before any message or signal that waits; after HandleCall (ReplyAndContinue) when the caller has its answer, after
-  // Init in its first turn, for which Spawn does not wait. For what takes long, or may fail, and must not come between two others. It may return
-  // ContinueWith again, or Stop. It is not called when the process is killed before. Only the result of Init, of
-  // a handler, or of such a function counts: what calls ContinueWith and returns another goes on without.
+  // `return ContinueWith([this] { ... return gen::Continue(); });` in Init or a handler: the function is
+  // called next, before any message or signal that waits; after HandleCall (ReplyAndContinue) when the
+  // caller has its answer, after Init in its first turn, for which Spawn does not wait. For what takes
+  // long, or may fail, and must not come between two others. It may return ContinueWith again, or Stop. It
+  // is not called when the process is killed before. Only the result of Init, of a handler, or of such a
+  // function counts: what calls ContinueWith and returns another goes on without.
   [[nodiscard]] gen::Status ContinueWith(std::function<gen::Status()> next) {
     Host().SetNext(std::move(next));
     return gen::Status::Next();
   }
 
-  // When there was no message, request or event to handle for so long (or up to a quarter longer), HandleIdle is
-  // called, and again after as long. What is stashed is something to handle. 0: never, as at first. Each process with such a time has four timers of the node in that
-  // time. kIncorrect: a negative time.
+  // When there was no message, request or event to handle for so long (or up to a quarter longer),
+  // HandleIdle is called, and again after as long. What is stashed is something to handle. 0: never, as at
+  // first. Each process with such a time has four timers of the node in that time. kIncorrect: a negative
+  // time.
   gen::Result<void> SetIdleTimeout(std::chrono::nanoseconds idle);
-  // The default ends the process with reason normal: who is not needed gives its memory back, and is spawned again
-  // when it is (passivation). What arrives at that moment is not handled: its sender is told, or it is counted.
+  // The default ends the process with reason normal: who is not needed gives its memory back, and is
+  // spawned again when it is (passivation). What arrives at that moment is not handled: its sender is told,
+  // or it is counted.
   virtual gen::Status HandleIdle();
 
   // -- becoming something else --

@@ -21,9 +21,8 @@ inline constexpr int kMaxMailboxSize = core::kMaxMailboxBound;  // messages
 struct PoolOptions {
   // Workers to start with, 1..10000; see Pool::AddWorkers.
   int pool_size = 5;
-  // Makes each worker, and each replacement of one. Required. Workers may be any behaviour, pools
-  // too.
-  // Of a behaviour, as act::Actor; not of a function.
+  // Makes each worker, and each replacement of one. Required. Of a behaviour, as act::Actor or another
+  // pool; not of a function.
   gen::ProcessFactory worker_factory = {};
   // Messages of normal priority that may wait at one worker, 1..4,000,000; 0: any number. When all
   // workers are full, a send to the pool returns ErrProcessMailboxFull.

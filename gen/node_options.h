@@ -90,8 +90,10 @@ struct NodeOptions {
   // programs whose main thread has something else to do, or calls Wait. Not with a `clock` of the caller's own.
   // A node that cannot catch the signals does not start.
   bool stop_on_signal = false;
-  // For processes whose ProcessOptions name no mailbox, except workers of pools: messages of normal priority that may wait, 1..4,000,000;
-  // 0: any number. With Mailbox::Unbounded() a process has no bound all the same.
+  // For processes whose ProcessOptions name no mailbox: messages of normal priority that may wait,
+  // 1..4,000,000; 0: any number. It is not for workers of pools (PoolOptions::worker_mailbox_size), nor for
+  // what is never refused: messages of high and max priority, signals, inspections, and the outcomes of
+  // requests. With Mailbox::Unbounded() a process has no bound all the same.
   int mailbox_size = 0;
 
   // How long Stop waits for processes to end in order before it kills them.

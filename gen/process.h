@@ -42,8 +42,9 @@ class Process : public GroupMessenger {
   // The registered name; empty if there is none.
   [[nodiscard]] virtual Atom Name() const = 0;
   [[nodiscard]] virtual PID Parent() const = 0;
-  // The first process of its tree: itself if Node::Spawn has made it, else its parent's leader. Of an
-  // application's processes, the one that stands for the application.
+  // The first process of its tree: itself if Node::Spawn has made it, else its parent's leader; or the one
+  // that ProcessOptions::leader has named. Of an application's processes, the one that stands for the
+  // application.
   [[nodiscard]] virtual PID Leader() const = 0;
   // The node it lives on. Any thread may use the node while it runs.
   [[nodiscard]] virtual gen::Node& Node() const = 0;
@@ -133,7 +134,8 @@ class Process : public GroupMessenger {
   // Linking twice is one link. Linking to a process that is gone sends the signal "noproc".
   virtual Result<void> Link(const Target& to) = 0;
   virtual Result<void> Unlink(const Target& to) = 0;
-  // Asks for one MessageDown... when the process ends; at once, with "noproc", if it is gone.
+  // Asks for one MessageDown... when the process ends; at once, with "noproc", if it is gone. The notice
+  // has priority high: it overtakes messages of priority normal that the process has sent before.
   virtual Result<Ref> Monitor(const Target& to) = 0;
   // No notice with this ref is handled after it. kProcessUnknown: no such monitor, or it has fired.
   virtual Result<void> Demonitor(Ref ref) = 0;
@@ -199,8 +201,9 @@ class Process : public GroupMessenger {
   // Of this process: what it has set, or the node's.
   [[nodiscard]] virtual gen::LogLevel LogLevel() const = 0;
 
-  // Suspends this process only; with 0 or less, not at all. False: it could not, or not so long, because it is being ended (then
-  // return from the handler) or because there is no stack left for one more suspended process.
+  // Suspends this process only; with 0 or less, not at all. False: it could not, or not so long, because it
+  // is being ended (then return from the handler) or because there is no stack left for one more suspended
+  // process.
   virtual bool Sleep(std::chrono::nanoseconds duration) = 0;
 
   // Lets the others go first that are ready to run; this process waits in line meanwhile. For
