@@ -155,7 +155,7 @@ gen::Result<void> Shutdown::WaitForSignal() {
   if (io_ == nullptr) {
     return gen::Error(gen::ErrorCode::kNotAllowed, "a node with a clock of its own has no signals");
   }
-  auto listens = io_->StartSignals({SIGINT, SIGTERM}, [this](int signal) { Signalled(signal); });
+  auto listens = ListenForSignals();
   // Stopped: too late for signals.
   if (!listens && listens.error() != gen::ErrNodeTerminated) return listens;
   if (listens) signalled_.Wait();
@@ -165,6 +165,10 @@ gen::Result<void> Shutdown::WaitForSignal() {
 
 gen::Result<void> Shutdown::StopOnSignal() {
   stops_on_signal_ = true;
+  return ListenForSignals();
+}
+
+gen::Result<void> Shutdown::ListenForSignals() {
   return io_->StartSignals({SIGINT, SIGTERM}, [this](int signal) { Signalled(signal); });
 }
 

@@ -90,6 +90,7 @@ class Shutdown {
   void KillAll();
   std::vector<gen::PID> NewestFirst(bool top_level_only) const;
   void WarnOfBusy();
+  gen::Result<void> ListenForSignals();
   void Signalled(int signal);
   static void EndBySignal(void* context, std::uint64_t);
 

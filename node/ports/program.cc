@@ -17,16 +17,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <ergon/gen/process_options.h>
+#include <ergon/node/options/option_checks.h>
 
 namespace ergon::node {
 namespace {
 
 constexpr int kLongestLine = 16 * 1024 * 1024;
-
-gen::Error WrongOption(std::string text) {
-  return gen::Error(gen::ErrorCode::kIncorrect, std::move(text));
-}
 
 gen::Error CannotStart(const PortOptions& options, std::string_view what, int error) {
   return gen::Error(gen::ErrorCode::kInternal,
@@ -137,32 +133,28 @@ class Steps {
 
 gen::Result<void> Program::Check() const {
   const PortOptions& options = options_;
-  if (options.program.empty()) return WrongOption("program: is empty");
-  if (HasNull(options.program)) return WrongOption("program: has a null character");
-  if (HasNull(options.directory)) return WrongOption("directory: has a null character");
+  if (options.program.empty()) return Incorrect("program: is empty");
+  if (HasNull(options.program)) return Incorrect("program: has a null character");
+  if (HasNull(options.directory)) return Incorrect("directory: has a null character");
   for (const std::string& argument : options.arguments) {
-    if (HasNull(argument)) return WrongOption("arguments: one has a null character");
+    if (HasNull(argument)) return Incorrect("arguments: one has a null character");
   }
   for (const auto& [name, value] : options.environment) {
     if (name.empty() || HasNull(name) || name.find('=') != std::string::npos || HasNull(value)) {
-      return WrongOption(fmt::format("environment: '{}' cannot be set", name));
+      return Incorrect(fmt::format("environment: '{}' cannot be set", name));
     }
   }
   if (options.input == PortStream::kAsOutput || options.output == PortStream::kAsOutput) {
-    return WrongOption("kAsOutput: is for errors only");
+    return Incorrect("kAsOutput: is for errors only");
   }
   if (options.lines < 0 || options.lines > kLongestLine) {
-    return WrongOption(
+    return Incorrect(
         fmt::format("lines: {}, has to be in the range 0..{}", options.lines, kLongestLine));
   }
   if (options.window < 1) {
-    return WrongOption(fmt::format("window: {}, has to be at least 1", options.window));
+    return Incorrect(fmt::format("window: {}, has to be at least 1", options.window));
   }
-  if (options.shutdown_timeout < std::chrono::nanoseconds::zero()) {
-    return WrongOption(fmt::format("shutdown_timeout: {} ns, must not be negative",
-                                   options.shutdown_timeout.count()));
-  }
-  return {};
+  return CheckNotNegative("shutdown_timeout", options.shutdown_timeout);
 }
 
 gen::Result<void> Program::Start() {

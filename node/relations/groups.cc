@@ -9,6 +9,7 @@
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/error.h>
 #include <ergon/gen/group.h>
+#include <ergon/node/options/option_checks.h>
 #include <ergon/node/slots/unique_id.h>
 
 namespace ergon::node {
@@ -17,6 +18,8 @@ namespace {
 using Note = ProcessCold::GroupNotes::Note;
 
 std::string Quoted(gen::Atom name) { return "group '" + name.ToString() + "'"; }
+
+gen::Error NoGroupName() { return Incorrect("group: must not be empty"); }
 
 gen::Error NoMembers(gen::Atom name) {
   return gen::Error(gen::ErrorCode::kProcessUnknown, Quoted(name) + " has no members");
@@ -87,7 +90,7 @@ void Groups::Tell(gen::Atom name, const Group& group, const PIDs& pids) const {
 }
 
 gen::Result<void> Groups::Join(gen::Atom name, gen::PID pid) {
-  if (name.empty()) return gen::Error(gen::ErrorCode::kIncorrect, "group: must not be empty");
+  if (name.empty()) return NoGroupName();
   const ProcessSlot* const process = needs_.addresses.Find(pid);
   if (process == nullptr) return needs_.addresses.WhyUnreachable(pid);
   const Locked found = FindOrMake(name);
@@ -112,7 +115,7 @@ gen::Result<void> Groups::Join(gen::Atom name, gen::PID pid) {
 }
 
 gen::Result<void> Groups::Leave(gen::Atom name, gen::PID pid) {
-  if (name.empty()) return gen::Error(gen::ErrorCode::kIncorrect, "group: must not be empty");
+  if (name.empty()) return NoGroupName();
   const ProcessSlot* const process = needs_.addresses.Find(pid);
   if (process == nullptr) return needs_.addresses.WhyUnreachable(pid);
   const Locked found = Find(name);
@@ -168,7 +171,7 @@ std::vector<gen::Atom> Groups::Names() const {
 }
 
 gen::Result<gen::PID> Groups::OneOf(gen::Atom name) {
-  if (name.empty()) return gen::Error(gen::ErrorCode::kIncorrect, "group: must not be empty");
+  if (name.empty()) return NoGroupName();
   if (needs_.addresses.IsStopped()) return gen::ErrNodeTerminated;
   const Locked found = Find(name);
   if (found.group == nullptr || found.group->members.empty()) return NoMembers(name);
@@ -182,7 +185,7 @@ gen::Result<gen::PID> Groups::OneOf(gen::Atom name) {
 gen::Result<std::size_t> Groups::Send(gen::PID from, gen::Atom name,
                                       const std::function<core::EnvelopePtr()>& make,
                                       const std::function<void()>& count) const {
-  if (name.empty()) return gen::Error(gen::ErrorCode::kIncorrect, "group: must not be empty");
+  if (name.empty()) return NoGroupName();
   if (needs_.addresses.IsStopped()) return gen::ErrNodeTerminated;
   std::size_t received = 0;
   // Without the lock: `make` copies a value of the user's.
@@ -203,7 +206,7 @@ gen::Result<std::size_t> Groups::Send(gen::PID from, gen::Atom name,
 }
 
 gen::Result<std::vector<gen::PID>> Groups::Monitor(ProcessSlot& self, gen::Atom name) {
-  if (name.empty()) return gen::Error(gen::ErrorCode::kIncorrect, "group: must not be empty");
+  if (name.empty()) return NoGroupName();
   const Locked found = FindOrMake(name);
   Group& group = *found.group;
   const std::uint64_t id = NextUniqueId();
@@ -223,7 +226,7 @@ gen::Result<std::vector<gen::PID>> Groups::Monitor(ProcessSlot& self, gen::Atom 
 }
 
 gen::Result<void> Groups::Demonitor(ProcessSlot& self, gen::Atom name) {
-  if (name.empty()) return gen::Error(gen::ErrorCode::kIncorrect, "group: must not be empty");
+  if (name.empty()) return NoGroupName();
   std::uint64_t id = 0;
   if (ProcessCold* const cold = self.ColdIfAny()) {
     std::lock_guard lock(cold->lock);
