@@ -1,14 +1,16 @@
 // ContinueWith, and the idle time of an actor.
 #include <atomic>
+#include <cstdint>
 #include <future>
 #include <stdexcept>
 #include <string>
-#include <thread>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
 
 #include <kit/gate.h>
+#include <kit/manual_time.h>
 
 #include "subject.h"
 
@@ -165,54 +167,68 @@ class IdleSleeper : public act::Actor {
   std::atomic<int>* idle_;
 };
 
-TEST_CASE("idle: who is not needed ends, and messages put that off") {
-  TestNode t;
-  const auto began = std::chrono::steady_clock::now();
-  const gen::PID pid =
-      t.node
-          .Spawn(gen::Factory<IdleSleeper>(static_cast<std::atomic<int>*>(nullptr)), {},
-                 gen::MakeArgs(std::chrono::nanoseconds(40ms)))
-          .value();
-  // As long as there is something to do it lives; a machine that stops for so long may end it early.
-  auto last = std::chrono::steady_clock::now();
-  while (last - began < 120ms && t.node.Send(pid, DiaryLine{})) {
-    std::this_thread::sleep_for(1ms);
-    last = std::chrono::steady_clock::now();
+// A node with an idle sleeper. Its time passes when the test says so.
+struct Dormitory : TestNode {
+  explicit Dormitory(std::chrono::nanoseconds limit, std::atomic<int>* idle = nullptr,
+                     const kit::ManualTime& time_in = {})
+      : TestNode(time_in.Into()),
+        time(time_in),
+        pid(node.Spawn(gen::Factory<IdleSleeper>(idle), {}, gen::MakeArgs(limit)).value()) {}
+
+  // And it has handled that.
+  template <class T>
+  void Tell(T message) {
+    CHECK(node.Send(pid, std::move(message)));
+    ++told;
+    CHECK(kit::Eventually([&] { return node.ProcessInfo(pid)->messages_handled == told; }));
   }
-  CHECK(t.Ended(pid));
-  CHECK(std::chrono::steady_clock::now() - last >= 39ms);
+  // And it has looked whether it is idle: that comes before the inspection. It goes on living.
+  void Pass(std::chrono::nanoseconds step) {
+    time.Pass(step);
+    CHECK(node.Inspect(pid));
+  }
+
+  kit::ManualTime time;
+  gen::PID pid;
+  std::uint64_t told = 0;
+};
+
+TEST_CASE("idle: who is not needed ends, and messages put that off") {
+  Dormitory t(40ms);
+  // Longer than that, with something to do in each quarter of it.
+  for (int quarter = 0; quarter < 12; ++quarter) {
+    t.Tell(DiaryLine{});
+    t.Pass(10ms);
+  }
+  for (int quarter = 0; quarter < 3; ++quarter) t.Pass(10ms);
+  t.Pass(9ms);
+  t.time.Pass(1ms);
+  CHECK(kit::Eventually([&] { return !t.IsAlive(t.pid); }));
 }
 
 TEST_CASE("idle: who is suspended, with messages that wait, is not idle") {
-  TestNode t;
   std::atomic<int> idle{0};
-  const gen::PID pid =
-      t.node
-          .Spawn(gen::Factory<IdleSleeper>(&idle), {}, gen::MakeArgs(std::chrono::nanoseconds(4ms)))
-          .value();
-  CHECK(t.node.Suspend(pid));
-  CHECK(t.node.Send(pid, DiaryLine{}));
-  const int before = idle;
-  std::this_thread::sleep_for(50ms);
-  CHECK(idle <= before + 1);  // one that was due just then
-  CHECK(t.node.Resume(pid));
+  Dormitory t(4ms, &idle);
+  CHECK(t.node.Suspend(t.pid));
+  CHECK(t.node.Send(t.pid, DiaryLine{}));
+  for (int i = 0; i < 50; ++i) t.Pass(1ms);
+  CHECK(idle == 0);
+  CHECK(t.node.ProcessInfo(t.pid)->messages_queued == 1);
+  CHECK(t.node.Resume(t.pid));
+  CHECK(t.time.PassUntil([&] { return idle == 1; }, 1ms));
 }
 
 TEST_CASE("idle: HandleIdle comes again, until it is switched off") {
-  TestNode t;
   std::atomic<int> idle{0};
-  const gen::PID pid =
-      t.node
-          .Spawn(gen::Factory<IdleSleeper>(&idle), {}, gen::MakeArgs(std::chrono::nanoseconds(2ms)))
-          .value();
-  CHECK(kit::Eventually([&] { return idle >= 3; }));
-  CHECK(t.node.Send(pid, End{}));
-  CHECK(kit::Eventually([&] {
-    const int before = idle;
-    std::this_thread::sleep_for(20ms);
-    return idle == before;
-  }));
-  CHECK(t.IsAlive(pid));
+  Dormitory t(4ms, &idle);
+  for (int passed = 1; passed <= 12; ++passed) {
+    t.Pass(1ms);
+    CHECK(idle == passed / 4);
+  }
+  t.Tell(End{});
+  for (int i = 0; i < 20; ++i) t.Pass(1ms);
+  CHECK(idle == 3);
+  CHECK(t.IsAlive(t.pid));
 }
 
 TEST_CASE("idle: a negative time is an error, an infinite one is none") {
