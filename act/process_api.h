@@ -23,6 +23,9 @@ namespace ergon::act {
 // (Node().Send, Node().Call, ...), or tells the process by a message what to do.
 class ProcessApi : public gen::ProcessBehavior {
  protected:
+  // This process, for functions that take one, such as gen::Parallel and dist::Rpc.
+  [[nodiscard]] gen::Process& Process() const { return Host(); }
+
   // -- sending --
 
   template <class T>

@@ -11,12 +11,13 @@
 namespace ergon::gen {
 
 enum class DropReason : std::uint8_t {
-  kTerminated,   // the receiver ended first
-  kUnknown,      // the receiver had ended between look-up and delivery
-  kMailboxFull,  // nobody had room
-  kExpired,      // the caller had stopped waiting, or the timer was cancelled
+  kTerminated,    // the receiver ended first
+  kUnknown,       // the receiver had ended between look-up and delivery
+  kMailboxFull,   // nobody had room
+  kExpired,       // the caller had stopped waiting, or the timer was cancelled
+  kNoConnection,  // the connection with the receiver's node was lost before it was sent there
 };
-inline constexpr int kDropReasons = 4;
+inline constexpr int kDropReasons = 5;
 
 constexpr std::string_view ToString(DropReason reason) {
   switch (reason) {
@@ -28,6 +29,8 @@ constexpr std::string_view ToString(DropReason reason) {
       return "mailbox full";
     case DropReason::kExpired:
       return "expired";
+    case DropReason::kNoConnection:
+      return "no connection";
   }
   return "unknown reason";
 }

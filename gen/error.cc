@@ -45,6 +45,8 @@ std::string_view TextOf(ErrorCode code) {
       return "child is running";
     case ErrorCode::kChildDisabled:
       return "child is disabled";
+    case ErrorCode::kBusy:
+      return "busy";
   }
   return "unknown error";
 }

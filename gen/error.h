@@ -33,6 +33,7 @@ enum class ErrorCode : std::uint8_t {
   kOverloaded,          // it would wait too long there; RetryAfter says when to try again
   kChildRunning,        // a supervisor's child that runs already, or has not ended yet
   kChildDisabled,       // a supervisor's child that is disabled
+  kBusy,                // too much waits for that node already; try later
 };
 
 // Errors compare by code; the detail is for people.
@@ -85,6 +86,7 @@ inline constinit const Error ErrDeadlock{ErrorCode::kDeadlock};
 inline constinit const Error ErrOverloaded{ErrorCode::kOverloaded};
 inline constinit const Error ErrChildRunning{ErrorCode::kChildRunning};
 inline constinit const Error ErrChildDisabled{ErrorCode::kChildDisabled};
+inline constinit const Error ErrBusy{ErrorCode::kBusy};
 
 }  // namespace ergon::gen
 

@@ -9,7 +9,7 @@ namespace ergon::gen {
 // What became of all messages that were accepted since the node's start: sends, requests, delayed
 // sends whose time has come, published events (one for each subscriber); not signals and notices.
 //
-//   accepted = handled + dropped + queued + held
+//   accepted = handled + dropped + queued + held + sent to other nodes
 //
 // Exact when the node is at rest: no handler runs and nobody outside sends. Before that a message on
 // its way may be missing on one side. What waits in one mailbox is counted up to 4,194,303 (modulo
@@ -19,18 +19,24 @@ struct MessageBalance {
   std::uint64_t handled = 0;   // a handler was called
   std::uint64_t queued = 0;    // in mailboxes
   std::uint64_t held = 0;      // taken by a behaviour that will pass it on: a pool without workers
+  // Given to the connection with the node of its receiver. What that loses is dropped_no_connection, as far as
+  // this node knows.
+  std::uint64_t sent_to_nodes = 0;
   // Not handled; see NodeInfo for the reasons:
   std::uint64_t dropped_terminated = 0;
   std::uint64_t dropped_unknown = 0;
   std::uint64_t dropped_mailbox_full = 0;
   std::uint64_t dropped_expired = 0;
+  std::uint64_t dropped_no_connection = 0;
 
   [[nodiscard]] std::uint64_t Dropped() const noexcept {
-    return dropped_terminated + dropped_unknown + dropped_mailbox_full + dropped_expired;
+    return dropped_terminated + dropped_unknown + dropped_mailbox_full + dropped_expired +
+           dropped_no_connection;
   }
   // Messages that nobody can account for; negative: handled twice. 0 at rest.
   [[nodiscard]] std::int64_t Unaccounted() const noexcept {
-    return static_cast<std::int64_t>(accepted - handled - Dropped() - queued - held);
+    return static_cast<std::int64_t>(accepted - handled - Dropped() - queued - held -
+                                     sent_to_nodes);
   }
   // One line for people.
   [[nodiscard]] std::string ToString() const;

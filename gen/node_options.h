@@ -14,6 +14,8 @@
 #include <ergon/core/time/timer_queue.h>
 #include <ergon/gen/environment.h>
 #include <ergon/gen/log_level.h>
+#include <ergon/gen/network.h>
+#include <ergon/gen/wire_types.h>
 
 namespace ergon::gen {
 
@@ -116,6 +118,12 @@ struct NodeOptions {
   std::function<void(std::function<void()>)> defer = nullptr;
   // Tells incarnations of the node apart, 4 or more; 0: chosen so that it is always another one.
   std::uint32_t creation = 0;
+
+  // The way to other nodes, as of dist::Erlang (<ergon/node/erlang.h>); null: there is none. Not with a `clock` of the
+  // caller's own. A node that cannot be reached as it should be, or whose name is taken, does not start.
+  std::shared_ptr<const Network> network = nullptr;
+  // What its messages may be made of that go there and come from there.
+  WireTypes types = {};
 };
 
 }  // namespace ergon::gen

@@ -11,7 +11,7 @@ namespace ergon::gen {
 // A process that is suspended in a Call; see Node::WaitForGraph.
 struct WaitEdge {
   PID from;             // who waits
-  PID to;               // who got the request: of a pool, the worker
+  PID to;               // who got the request: of a pool, the worker; empty: it is of another node
   std::string message;  // the request's type, as written in C++
   std::chrono::nanoseconds waiting{0};
   // False: the handler that got the request has returned without an answer (gen::NoReply, Stash,

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include <ergon/node/delivery/border.h>
 #include <ergon/node/slots/unique_id.h>
 
 namespace ergon::node {
@@ -16,7 +17,9 @@ gen::Result<gen::PID> Addresses::Resolve(const gen::Target& target) const {
   gen::PID found;
   if (const auto* name = target.AsProcessID()) {
     if (!name->node.empty() && name->node != node_) {
-      return gen::Error(gen::ErrorCode::kNoConnection, name->node.ToString());
+      const gen::PID there = PidOfName(*name);
+      if (BorderTo(there) == nullptr || name->name.empty()) return WhyUnreachable(there);
+      return there;
     }
     found = names_.Find(name->name);
   } else if (const std::string* text = target.AsUnknownName()) {
@@ -36,6 +39,10 @@ gen::Error Addresses::WhyUnreachable(gen::PID to) const {
   if (IsStopped()) return gen::ErrNodeTerminated;
   if (to.node != node_) {
     if (!to) return gen::Error(gen::ErrorCode::kProcessUnknown, "the empty PID");
+    if (border_ != nullptr) {
+      return gen::Error(gen::ErrorCode::kUnsupported,
+                        "not for a process of another node: " + to.ToString());
+    }
     return gen::Error(gen::ErrorCode::kNoConnection, to.node.ToString());
   }
   if (to.creation != creation_) return gen::ErrProcessIncarnation;

@@ -14,6 +14,8 @@
 
 namespace ergon::node {
 
+class Border;
+
 // Any thread.
 class Addresses {
  public:
@@ -43,7 +45,13 @@ class Addresses {
     ProcessSlot* slot = FindSlot(pid);
     return slot != nullptr && slot->HasProcess(pid) ? slot : nullptr;
   }
-  // The process that a target means now; see gen::Messenger::Resolve.
+  // What leads to the node of a PID. Null: it is of this node, or there is no way to others.
+  [[nodiscard]] Border* BorderTo(gen::PID pid) const noexcept {
+    return pid.node == node_ || pid.node.empty() ? nullptr : border_;
+  }
+  // Before there are processes. Null: there is no way to other nodes.
+  void SetBorder(Border* border) noexcept { border_ = border; }
+  // The process that a target means now; see gen::Messenger::Resolve. A name of another node is not looked for.
   [[nodiscard]] gen::Result<gen::PID> Resolve(const gen::Target& target) const;
   // Why nothing can be delivered there.
   [[nodiscard]] gen::Error WhyUnreachable(gen::PID to) const;
@@ -67,6 +75,7 @@ class Addresses {
   ProcessTable& table_;
   Names names_;
   Aliases aliases_;
+  Border* border_ = nullptr;
   std::atomic<bool> stopped_{false};
 };
 

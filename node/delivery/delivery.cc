@@ -7,6 +7,7 @@
 
 #include <ergon/core/foundations/thrown_text.h>
 #include <ergon/gen/notices.h>
+#include <ergon/node/delivery/border.h>
 #include <ergon/node/delivery/envelope_marks.h>
 
 namespace ergon::node {
@@ -29,7 +30,10 @@ gen::Result<void> Delivery::Deliver(gen::PID to, core::EnvelopePtr& envelope) {
 
 gen::Result<void> Delivery::Otherwise(const Attempt& attempt, gen::PID to,
                                       core::EnvelopePtr& envelope) {
-  if (attempt.slot == nullptr) return needs_.addresses.WhyUnreachable(to);
+  if (attempt.slot == nullptr) {
+    Border* const border = needs_.addresses.BorderTo(to);
+    return border == nullptr ? needs_.addresses.WhyUnreachable(to) : border->Deliver(to, envelope);
+  }
   if (attempt.outcome != core::PushOutcome::kOtherLane) {
     return Refused(*attempt.slot, to, attempt.outcome, envelope);
   }

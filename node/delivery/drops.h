@@ -24,6 +24,11 @@ class Drops {
   // `to`: who should have handled it; the empty PID: not known.
   void Note(const core::Envelope& envelope, gen::PID to, gen::DropReason reason,
             const gen::Error& error);
+  // Messages for another node that were lost with the connection, and are not remembered.
+  void NoteLostConnection(std::uint64_t messages) noexcept {
+    counts_[static_cast<std::size_t>(gen::DropReason::kNoConnection)].fetch_add(
+        messages, std::memory_order_relaxed);
+  }
   [[nodiscard]] std::uint64_t Count(gen::DropReason reason) const noexcept {
     return counts_[static_cast<std::size_t>(reason)].load(std::memory_order_relaxed);
   }
@@ -34,6 +39,7 @@ class Drops {
     counts.dropped_unknown = Count(gen::DropReason::kUnknown);
     counts.dropped_mailbox_full = Count(gen::DropReason::kMailboxFull);
     counts.dropped_expired = Count(gen::DropReason::kExpired);
+    counts.dropped_no_connection = Count(gen::DropReason::kNoConnection);
   }
   [[nodiscard]] const DropMemory& memory() const noexcept { return memory_; }
 

@@ -10,6 +10,7 @@ struct MessageTotals {
   // Messages sent by others than processes, and by processes that have ended.
   core::StripedCounter accepted;
   core::StripedCounter handled_by_ended;
+  core::StripedCounter sent_to_nodes;  // see gen::MessageBalance
 };
 
 }  // namespace ergon::node

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include <ergon/gen/status.h>
+#include <ergon/node/delivery/border.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/envelope_marks.h>
 #include <ergon/node/slots/unique_id.h>
@@ -17,7 +18,11 @@ gen::Result<void> Delivery::Respond(gen::PID from, std::uint64_t ref, core::Enve
 
 gen::Result<void> Delivery::RespondToWithdrawn(gen::PID from, std::uint64_t ref,
                                                core::EnvelopePtr response) {
-  if (from.node != needs_.addresses.node()) return needs_.addresses.WhyUnreachable(from);
+  if (from.node != needs_.addresses.node()) {
+    Border* const border = needs_.addresses.BorderTo(from);
+    return border == nullptr ? gen::Result<void>(needs_.addresses.WhyUnreachable(from))
+                             : border->Respond(from, ref, std::move(response));
+  }
   if (from.id == Addresses::kNodeId) {
     return needs_.pending_calls.Complete(ref, std::move(response)) ? gen::Result<void>()
                                                                    : gen::ErrResponseIgnored;
@@ -49,6 +54,10 @@ void Delivery::RespondError(gen::PID from, std::uint64_t ref, const gen::Error& 
 }
 
 bool Delivery::IsAwaited(gen::PID from, gen::Ref ref) const {
+  if (from.node != needs_.addresses.node()) {
+    const Border* const border = needs_.addresses.BorderTo(from);
+    return border != nullptr && border->IsAwaited(from, ref.id);
+  }
   if (from.id == Addresses::kNodeId) return needs_.pending_calls.IsAwaited(ref.id);
   const ProcessSlot* process = needs_.addresses.table().Find(from.id);
   if (process == nullptr) return false;

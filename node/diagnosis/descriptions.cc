@@ -34,6 +34,10 @@ gen::Error Descriptions::InitTimeoutError(gen::PID pid, const std::type_info& be
                                 core::Demangle(behavior.name()), ForPeople(timeout.count())));
 }
 
+std::string Descriptions::DescribeCallee(std::uint64_t to) const {
+  return to == 0 ? std::string("a process of another node") : Describe(addresses_.PidOf(to));
+}
+
 std::string Descriptions::Describe(gen::PID pid) const {
   const ProcessSlot* process = addresses_.Find(pid);
   if (process == nullptr) return pid.ToString();
@@ -47,6 +51,7 @@ std::string Descriptions::Describe(gen::PID pid) const {
 }
 
 std::string Descriptions::CalleeState(const CallEdge::View& call) const {
+  if (call.to == 0) return "it was for a process of another node";
   const gen::PID to = addresses_.PidOf(call.to);
   const std::string who = Describe(to);
   const ProcessSlot* process = addresses_.Find(to);
@@ -94,10 +99,10 @@ std::string Descriptions::ActivityOf(const ProcessSlot& process, const CallEdge:
   }
   if (state == gen::ProcessState::kWaiting) {
     const CallEdge::View edge = process.Waited();
-    text += edge.id == 0 ? std::string(" and sleeps or waits")
-                         : fmt::format(" and has waited for {} to answer {} for {}",
-                                       Describe(addresses_.PidOf(edge.to)), NameOf(edge.type),
-                                       ForPeople(now - edge.since));
+    text += edge.id == 0
+                ? std::string(" and sleeps or waits")
+                : fmt::format(" and has waited for {} to answer {} for {}", DescribeCallee(edge.to),
+                              NameOf(edge.type), ForPeople(now - edge.since));
   }
   if (reached) return text;
   const std::uint64_t waiting = process.MainMessagesApprox();

@@ -29,6 +29,8 @@ class Descriptions {
                                                    std::chrono::nanoseconds timeout);
 
  private:
+  // Of CallEdge::View::to.
+  [[nodiscard]] std::string DescribeCallee(std::uint64_t to) const;
   [[nodiscard]] std::string CalleeState(const CallEdge::View& call) const;
   [[nodiscard]] std::string PoolState(const PoolSlot& pool, const CallEdge::View& call) const;
   [[nodiscard]] std::string ActivityOf(const ProcessSlot& process,

@@ -52,15 +52,17 @@ class Columns {
 
 std::string HeadLine(const gen::NodeInfo& node, bool has_stopped) {
   const std::uint64_t dropped = node.dropped_terminated + node.dropped_unknown +
-                                node.dropped_mailbox_full + node.dropped_expired;
+                                node.dropped_mailbox_full + node.dropped_expired +
+                                node.dropped_no_connection;
   return fmt::format(
       "{} {}; processes: {} (spawned {}, ended {}, failed {}); {}: workers {}, turns {}; timers "
       "{}; "
-      "dropped: {} (receiver ended {}, unknown {}, mailbox full {}, expired {})",
+      "dropped: {} (receiver ended {}, unknown {}, mailbox full {}, expired {}, no connection {})",
       node.name, has_stopped ? "has stopped" : "has run for " + ForPeople(node.uptime.count()),
       node.processes, node.processes_spawned, node.processes_ended, node.processes_failed,
       node.dispatcher, node.workers, node.turns, node.timers, dropped, node.dropped_terminated,
-      node.dropped_unknown, node.dropped_mailbox_full, node.dropped_expired);
+      node.dropped_unknown, node.dropped_mailbox_full, node.dropped_expired,
+      node.dropped_no_connection);
 }
 
 }  // namespace
@@ -159,10 +161,11 @@ std::string Dump::WaitedFor(const ProcessSlot& process) const {
   if (edge.id == 0) return "sleeps, or waits for no process";
   constexpr std::string_view kStages[] = {", being sent", "", ", handled without an answer so far",
                                           ", put aside or passed on there"};
-  return fmt::format("{}: {} for {}{}", Describe(addresses_.PidOf(edge.to)),
-                     edge.type == nullptr ? "a signal" : edge.type->Name(),
-                     ForPeople(clock_.Now() - edge.since),
-                     kStages[static_cast<std::size_t>(edge.stage)]);
+  return fmt::format(
+      "{}: {} for {}{}",
+      edge.to == 0 ? std::string("another node") : Describe(addresses_.PidOf(edge.to)),
+      edge.type == nullptr ? "a signal" : edge.type->Name(), ForPeople(clock_.Now() - edge.since),
+      kStages[static_cast<std::size_t>(edge.stage)]);
 }
 
 std::string Dump::Describe(gen::PID pid) const {

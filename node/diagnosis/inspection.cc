@@ -68,6 +68,7 @@ std::vector<gen::PID> Inspection::ProcessList() const {
 gen::MessageBalance Inspection::MessageBalance() const {
   gen::MessageBalance balance;
   balance.accepted = needs_.totals.accepted.Sum();
+  balance.sent_to_nodes = needs_.totals.sent_to_nodes.Sum();
   balance.handled = needs_.totals.handled_by_ended.Sum();
   needs_.addresses.table().ForEach([&](const ProcessSlot& process) {
     balance.accepted += process.counts().sent();

@@ -79,7 +79,7 @@ std::vector<gen::WaitEdge> WaitGraph::Edges() const {
     if (edge.id == 0 || edge.stage == CallEdge::Stage::kSending) return;
     const std::int64_t waiting = std::max<std::int64_t>(now - edge.since, 0);
     graph.push_back({.from = pid,
-                     .to = addresses_.PidOf(edge.to),
+                     .to = edge.to == 0 ? gen::PID() : addresses_.PidOf(edge.to),
                      .message = edge.type->Name(),
                      .waiting = std::chrono::nanoseconds(waiting),
                      .certain = edge.IsCertain()});

@@ -81,7 +81,23 @@ gen::Result<std::unique_ptr<Runtime>> Runtime::Start(gen::Atom name,
     return gen::Error(gen::ErrorCode::kInternal,
                       fmt::format("the node's {} cannot be started: {}", what, error.what()));
   }
+  if (options.network != nullptr) {
+    auto open = runtime->OpenBorderOf(*options.network);
+    if (!open) return std::move(open.error());
+  }
   return runtime;
+}
+
+gen::Result<void> Runtime::OpenBorderOf(const gen::Network& network) {
+  const auto* maker = dynamic_cast<const BorderMaker*>(&network);
+  if (maker == nullptr) return Incorrect("network: it is of none of the kinds that a node knows");
+  auto border = maker->Open({addresses_, delivery_, relations_, exit_signals_, drops_, totals_, log_},
+                            options_.types);
+  if (!border) return std::move(border.error());
+  border_ = std::move(*border);
+  addresses_.SetBorder(border_.get());
+  shutdown_.SetBorder(border_.get());
+  return {};
 }
 
 Runtime::Runtime(gen::Atom name, gen::NodeOptions options, std::shared_ptr<core::Clock> clock,

@@ -29,6 +29,7 @@
 #include <ergon/node/diagnosis/node_log.h>
 #include <ergon/node/diagnosis/wait_graph.h>
 #include <ergon/node/diagnosis/watchdog.h>
+#include <ergon/node/dist/border_maker.h>
 #include <ergon/node/lifecycle/applications.h>
 #include <ergon/node/lifecycle/debugger_view.h>
 #include <ergon/node/lifecycle/outside_calls.h>
@@ -143,11 +144,14 @@ class Runtime final : public gen::Node {
   void CheckMayBeDestroyed() const;
   // Aborts the program when the node has its owner's clock, and no I/O.
   [[nodiscard]] IoThread& Io();
+  // The way to other nodes; null: there is none.
+  [[nodiscard]] OpenBorder* border() const noexcept { return border_.get(); }
 
  private:
   Runtime(gen::Atom name, gen::NodeOptions options, std::shared_ptr<core::Clock> clock,
           std::shared_ptr<core::Dispatcher> dispatcher);
 
+  gen::Result<void> OpenBorderOf(const gen::Network& network);
   gen::Result<gen::PID> SpawnFromOutside(const SpawnRequest& request);
 
   // In the order in which the rooms need each other; threads last.
@@ -191,6 +195,7 @@ class Runtime final : public gen::Node {
   OutsideCalls outside_calls_;
   std::unique_ptr<Watchdog> watchdog_;  // null: nothing is watched
   std::unique_ptr<IoThread> io_;        // null with the owner's own clock
+  std::unique_ptr<OpenBorder> border_;  // null: there are no other nodes
   Shutdown shutdown_;
   const std::int64_t started_at_ = clock_->Now();
   const DebuggerView debugger_view_{addresses_};

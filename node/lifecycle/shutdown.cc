@@ -76,6 +76,7 @@ void Shutdown::TearDown() {
     WarnOfBusy();
     KillAll();
   }
+  if (border_ != nullptr) border_->Close();
   needs_.addresses.NoteStopped();
   home_.store(kNowhere, std::memory_order_relaxed);  // seen by all after stopped_event_
   if (io_ != nullptr) io_->Stop();

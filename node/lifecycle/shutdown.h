@@ -27,6 +27,7 @@
 #include <ergon/node/delivery/pending_calls.h>
 #include <ergon/node/diagnosis/inspection.h>
 #include <ergon/node/diagnosis/watchdog.h>
+#include <ergon/node/dist/border_maker.h>
 #include <ergon/node/lifecycle/applications.h>
 #include <ergon/node/population/dedicated_dispatchers.h>
 #include <ergon/node/population/fork_guard.h>
@@ -64,6 +65,9 @@ class Shutdown {
     watchdog_ = watchdog;
   }
 
+  // Before there are processes; it is closed when all of them have ended.
+  void SetBorder(OpenBorder* border) { border_ = border; }
+
   // Ends the node and waits until it has ended; from inside of a handler it only begins.
   void Stop(bool force);
   // Until the node has ended.
@@ -97,6 +101,7 @@ class Shutdown {
   const Needs needs_;
   IoThread* io_ = nullptr;
   Watchdog* watchdog_ = nullptr;
+  OpenBorder* border_ = nullptr;
   std::atomic<std::uint32_t> home_{needs_.fork_guard.started_in()};
   std::mutex mutex_;
   std::atomic<Phase> phase_{Phase::kRunning};

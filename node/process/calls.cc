@@ -1,4 +1,5 @@
 // Functions of a process that suspend it: Call, Receive, Sleep, Yield, AwaitEnd.
+#include <algorithm>
 #include <mutex>
 
 #include <fmt/core.h>
@@ -6,6 +7,7 @@
 #include <ergon/core/clock.h>
 #include <ergon/core/time/deadline.h>
 #include <ergon/node/delivery/addresses.h>
+#include <ergon/node/delivery/border.h>
 #include <ergon/node/delivery/call_edges.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/diagnosis/descriptions.h>
@@ -35,7 +37,9 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
   request->ref = id;
   request->deadline = deadline;
   CallEdge& edge = GetCallEdge();
-  edge.Begin(id, to.id, request->type, now, rooms_.call_edges.TicketOf(to, *request));
+  // On another node: nobody whom the graph of waits knows.
+  const std::uint64_t callee = to.node == rooms_.addresses.node() ? to.id : 0;
+  edge.Begin(id, callee, request->type, now, rooms_.call_edges.TicketOf(to, *request));
   MarkImportant(*request);
   await_.Begin(id);
   ++sends_;
@@ -45,7 +49,13 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
   if (!sent) {
     (void)await_.TakeOutcome(response);
     edge.End();
-    return std::move(sent.error());
+    if (sent.error() != gen::ErrBusy) return std::move(sent.error());
+    auto room = AwaitRoom(to, deadline);
+    if (!room) return std::move(room.error());
+    return CallEnvelope(to, std::move(request),
+                        deadline == 0 ? gen::kInfinite
+                                      : std::chrono::nanoseconds(std::max<std::int64_t>(
+                                            deadline - Now(), 1)));
   }
   if (is_message) counts_.Sent();
   if (!await_.HasOutcome() && edge.Sent(id)) rooms_.wait_graph.BreakDeadlock(*this);
@@ -59,6 +69,22 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
   if (!outcome) return std::move(outcome.error());
   if (expired) return rooms_.descriptions.TimeoutError(call);
   return answer;
+}
+
+gen::Result<void> Process::AwaitRoom(gen::PID to, std::int64_t deadline) {
+  if (IsInterrupted()) return EndingError();
+  Border* const border = rooms_.addresses.BorderTo(to);
+  if (border == nullptr) return {};
+  const std::uint64_t id = NextUniqueId();
+  await_.Begin(id);
+  border->AwaitRoom(to.node, Self(), id);
+  core::Envelope* response = nullptr;
+  auto outcome = Wait(id, deadline, response);
+  const core::EnvelopePtr signal(response);
+  if (!outcome) return std::move(outcome.error());
+  if (*outcome != core::AwaitOutcome::kExpired) return {};
+  return gen::Error(gen::ErrorCode::kTimeout,
+                    fmt::format("too much waits to be sent to {}", to.node));
 }
 
 gen::Result<void> Process::ReceiveEnvelope(gen::Receiver& receiver,

@@ -4,11 +4,16 @@
 
 #include <ergon/gen/event.h>
 #include <ergon/gen/notices.h>
+#include <ergon/node/delivery/border.h>
 #include <ergon/node/delivery/envelope_marks.h>
 
 namespace ergon::node {
 
 void ExitSignals::Send(gen::PID to, gen::PID from, const gen::Reason& reason, std::uint64_t ref) {
+  if (Border* const border = addresses_.BorderTo(to)) {
+    border->Exit(from, to, reason);
+    return;
+  }
   auto envelope = core::MakeEnvelope<gen::MessageExitPID>(
       static_cast<std::uint8_t>(gen::EnvelopeKind::kExit), core::Lane::kUrgent,
       gen::MessageExitPID{from, reason});
@@ -40,6 +45,9 @@ gen::Result<void> ExitSignals::SendExit(gen::PID from, const gen::Target& to,
                                         const gen::Reason& reason) {
   auto pid = addresses_.Resolve(to);
   if (!pid) return std::move(pid.error());
+  if (Border* const border = addresses_.BorderTo(*pid)) {
+    return border->ExitRequest(from, *pid, reason);
+  }
   if (addresses_.Find(*pid) == nullptr) return addresses_.WhyUnreachable(*pid);
   if (reason.kind() == gen::ReasonKind::kKill) return Kill(*pid);
   Send(*pid, from, reason, gen::kExplicitExit);

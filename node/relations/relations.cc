@@ -6,6 +6,7 @@
 
 #include <ergon/gen/event.h>
 #include <ergon/gen/notices.h>
+#include <ergon/node/delivery/border.h>
 #include <ergon/node/delivery/envelope_marks.h>
 
 namespace ergon::node {
@@ -42,7 +43,7 @@ bool TakeFirst(List& list, Match&& match) {
 
 }  // namespace
 
-void Relations::SendDown(const ProcessCold::Watcher& watcher, const gen::Reason& reason) {
+void Relations::TellWatcher(const ProcessCold::Watcher& watcher, const gen::Reason& reason) {
   constexpr auto kKind = static_cast<std::uint8_t>(gen::EnvelopeKind::kDown);
   core::EnvelopePtr envelope;
   gen::PID about;
@@ -66,6 +67,11 @@ void Relations::SendDown(const ProcessCold::Watcher& watcher, const gen::Reason&
 gen::Result<void> Relations::Link(ProcessSlot& self, gen::PID other) {
   const gen::PID me = addresses_.PidOf(self.Id());
   if (other == me) return {};
+  Border* const border = addresses_.BorderTo(other);
+  if (border != nullptr && IsName(other)) {
+    return gen::Error(gen::ErrorCode::kUnsupported,
+                      "a link by a name of another node: " + NameOf(other).ToString());
+  }
   ProcessSlot* process = addresses_.Find(other);
   if (process != nullptr) {
     ProcessCold& mine = self.Cold();
@@ -87,7 +93,11 @@ gen::Result<void> Relations::Link(ProcessSlot& self, gen::PID other) {
     if (std::find(mine.links.begin(), mine.links.end(), other) != mine.links.end()) return {};
     mine.links.push_back(other);
   }
-  exit_signals_.Send(me, other, gen::Reason::NoProcess(), 0);
+  if (border != nullptr) {
+    border->Link(me, other);
+  } else {
+    exit_signals_.Send(me, other, gen::Reason::NoProcess(), 0);
+  }
   return {};
 }
 
@@ -107,8 +117,11 @@ gen::Result<void> Relations::Unlink(ProcessSlot& self, gen::PID other) {
   const gen::PID me = addresses_.PidOf(self.Id());
   ProcessSlot* process = addresses_.Find(other);
   if (process == nullptr) {
-    std::lock_guard lock(self.Cold().lock);
-    std::erase(self.Cold().links, other);
+    {
+      std::lock_guard lock(self.Cold().lock);
+      if (std::erase(self.Cold().links, other) == 0) return {};
+    }
+    if (Border* const border = addresses_.BorderTo(other)) border->Unlink(me, other);
     return {};
   }
   PairLock lock(self.Cold(), process->Cold());
@@ -127,27 +140,61 @@ gen::Ref Relations::Monitor(ProcessSlot& self, const gen::Target& target, gen::P
     self.Cold().monitors.push_back({pid, ref});
   }
   const ProcessCold::Watcher watcher{me, ref, target};
-  if (ProcessSlot* process = addresses_.Find(pid)) {
-    ProcessCold& theirs = process->Cold();
-    bool added = false;
-    {
-      std::lock_guard lock(theirs.lock);
-      added = process->IsStill(pid);
-      if (added) theirs.watchers.push_back(watcher);
-    }
-    // A name or an alias may have been taken away since the look-up. Partner: ReleaseTarget, which
-    // takes it away and then looks at the watchers. Whoever takes the entry tells.
-    if (added && target.AsPID() == nullptr) {
-      auto now = addresses_.Resolve(target);
-      if (!now || *now != pid) {
-        std::lock_guard lock(theirs.lock);
-        added = !TakeFirst(theirs.watchers, [&](const auto& other) { return other.ref == ref; });
-      }
-    }
-    if (added) return ref;
+  if (Border* const border = addresses_.BorderTo(pid)) {
+    border->Monitor(me, pid, ref);
+  } else if (!AddWatcher(watcher, pid)) {
+    TellWatcher(watcher, gen::Reason::NoProcess());
   }
-  SendDown(watcher, gen::Reason::NoProcess());
   return ref;
+}
+
+bool Relations::AddWatcher(const ProcessCold::Watcher& watcher, gen::PID pid) {
+  ProcessSlot* process = addresses_.Find(pid);
+  if (process == nullptr) return false;
+  ProcessCold& theirs = process->Cold();
+  {
+    std::lock_guard lock(theirs.lock);
+    if (!process->IsStill(pid)) return false;
+    theirs.watchers.push_back(watcher);
+  }
+  if (watcher.what.AsPID() != nullptr) return true;
+  // A name or an alias may have been taken away since the look-up. Partner: ReleaseTarget, which
+  // takes it away and then looks at the watchers. Whoever takes the entry tells.
+  auto now = addresses_.Resolve(watcher.what);
+  if (now && *now == pid) return true;
+  std::lock_guard lock(theirs.lock);
+  return !TakeFirst(theirs.watchers, [&](const auto& other) { return other.ref == watcher.ref; });
+}
+
+void Relations::RemoveWatcher(gen::PID by, gen::PID pid, gen::Ref ref) {
+  if (const ProcessSlot* process = addresses_.Find(pid)) {
+    ProcessCold* const theirs = process->ColdIfAny();
+    if (theirs == nullptr) return;
+    std::lock_guard lock(theirs->lock);
+    TakeFirst(theirs->watchers, [&](const auto& watcher) { return watcher.ref == ref; });
+  } else if (Border* const border = addresses_.BorderTo(pid)) {
+    border->Demonitor(by, pid, ref);
+  }
+}
+
+bool Relations::LinkFromAfar(gen::PID local, gen::PID remote) {
+  ProcessSlot* const process = addresses_.Find(local);
+  if (process == nullptr) return false;
+  ProcessCold& theirs = process->Cold();
+  std::lock_guard lock(theirs.lock);
+  if (!process->IsStill(local)) return false;
+  if (std::find(theirs.links.begin(), theirs.links.end(), remote) == theirs.links.end()) {
+    theirs.links.push_back(remote);
+  }
+  return true;
+}
+
+void Relations::UnlinkFromAfar(gen::PID local, gen::PID remote) {
+  ProcessSlot* const process = addresses_.Find(local);
+  if (process == nullptr) return;
+  ProcessCold& theirs = process->Cold();
+  std::lock_guard lock(theirs.lock);
+  if (process->IsStill(local)) std::erase(theirs.links, remote);
 }
 
 gen::Result<void> Relations::Demonitor(ProcessSlot& self, gen::Ref ref) {
@@ -163,11 +210,7 @@ gen::Result<void> Relations::Demonitor(ProcessSlot& self, gen::Ref ref) {
     pid = found->pid;
     mine.monitors.erase(found);
   }
-  if (ProcessSlot* process = addresses_.Find(pid)) {
-    ProcessCold& theirs = process->Cold();
-    std::lock_guard lock(theirs.lock);
-    TakeFirst(theirs.watchers, [&](const auto& watcher) { return watcher.ref == ref; });
-  }
+  RemoveWatcher(addresses_.PidOf(self.Id()), pid, ref);
   return {};
 }
 
@@ -229,7 +272,7 @@ void Relations::ReleaseTarget(ProcessSlot& self, gen::PID pid, const gen::Target
       }
     }
   }
-  for (const auto& watcher : told) SendDown(watcher, gen::Reason::Unregistered());
+  for (const auto& watcher : told) TellWatcher(watcher, gen::Reason::Unregistered());
 }
 
 Relations::Farewell Relations::Close(ProcessSlot& self) {
@@ -244,18 +287,12 @@ Relations::Farewell Relations::Close(ProcessSlot& self) {
 }
 
 void Relations::TellWatchers(const Farewell& farewell, const gen::Reason& reason) {
-  for (const auto& watcher : farewell.watchers) SendDown(watcher, reason);
+  for (const auto& watcher : farewell.watchers) TellWatcher(watcher, reason);
 }
 
 void Relations::TellLinks(const Farewell& farewell, gen::PID pid, gen::PID parent,
                           const gen::Reason& reason) {
-  for (const auto& monitor : farewell.monitors) {
-    const ProcessSlot* process = addresses_.Find(monitor.pid);
-    ProcessCold* cold = process == nullptr ? nullptr : process->ColdIfAny();
-    if (cold == nullptr) continue;
-    std::lock_guard lock(cold->lock);
-    TakeFirst(cold->watchers, [&](const auto& watcher) { return watcher.ref == monitor.ref; });
-  }
+  for (const auto& monitor : farewell.monitors) RemoveWatcher(pid, monitor.pid, monitor.ref);
   for (const gen::PID& link : farewell.links) {
     exit_signals_.Send(link, pid, reason, link == parent ? gen::kChildExit : 0);
   }

@@ -41,6 +41,18 @@ class Relations {
   gen::Ref Monitor(ProcessSlot& self, const gen::Target& target, gen::PID pid);
   gen::Result<void> Demonitor(ProcessSlot& self, gen::Ref ref);
 
+  // -- processes of other nodes --
+
+  // `remote` links itself with `local`, which notes it. False: there is no such process.
+  bool LinkFromAfar(gen::PID local, gen::PID remote);
+  void UnlinkFromAfar(gen::PID local, gen::PID remote);
+  // From now on `watcher` will be told of the end of `pid`, or of its name, once. False: there is no such process, and
+  // nobody will be told. Also used for those of this node.
+  bool AddWatcher(const ProcessCold::Watcher& watcher, gen::PID pid);
+  // `by` is the watcher.
+  void RemoveWatcher(gen::PID by, gen::PID pid, gen::Ref ref);
+  void TellWatcher(const ProcessCold::Watcher& watcher, const gen::Reason& reason);
+
   // Whether a signal comes from a link that is gone.
   [[nodiscard]] static bool IsStale(ProcessSlot& self, const core::Envelope& signal);
   // Takes the entry that a notice belongs to; false: the notice is stale.
@@ -66,8 +78,6 @@ class Relations {
                  const gen::Reason& reason);
 
  private:
-  void SendDown(const ProcessCold::Watcher& watcher, const gen::Reason& reason);
-
   const Addresses& addresses_;
   Delivery& delivery_;
   ExitSignals& exit_signals_;

@@ -38,7 +38,7 @@ class CallEdge {
   struct View {
     std::uint64_t id = 0;  // 0: no call
     Stage stage = Stage::kSending;
-    std::uint64_t to = 0;  // the id of the PID that got the request
+    std::uint64_t to = 0;  // the id of the PID that got the request; 0: it is of another node
     const core::TypeDescriptor* type = nullptr;
     std::int64_t since = 0;    // Clock ns
     std::uint32_t ticket = 0;  // see CallEdges::TicketOf

@@ -1,0 +1,59 @@
+// What leaves a node: everything that is for a process of another one.
+#pragma once
+
+#include <cstdint>
+
+#include <ergon/core/messages/envelope.h>
+#include <ergon/gen/pid.h>
+#include <ergon/gen/process_id.h>
+#include <ergon/gen/reason.h>
+#include <ergon/gen/ref.h>
+#include <ergon/gen/result.h>
+
+namespace ergon::node {
+
+// A name that is registered on another node, as a PID that travels with envelopes: whose it is, only that node
+// knows. No process has the creation 0.
+[[nodiscard]] inline gen::PID PidOfName(const gen::ProcessID& name) noexcept {
+  return {name.name.Index(), name.node, 0};
+}
+[[nodiscard]] inline bool IsName(gen::PID pid) noexcept { return pid.creation == 0; }
+[[nodiscard]] inline gen::ProcessID NameOf(gen::PID pid) noexcept {
+  return {gen::Atom::FromIndex(static_cast<std::uint32_t>(pid.id)), pid.node};
+}
+
+// Signals from one process to another one arrive in the order in which they were given here. A connection that is
+// not there yet is made. When it is lost, or cannot be made, every link, monitor and request hears of it once, with
+// `noconnection`.
+//
+// Any thread. In all functions `local` is a process of this node, or the node itself (Addresses::NodePid), and
+// `remote` is one of another node.
+class Border {
+ public:
+  virtual ~Border() = default;
+
+  // A message, or a request. Takes the envelope, or says why not and leaves it to the caller: kUnsupported, its type is
+  // not known to the network; kBusy, there waits too much for that node already.
+  virtual gen::Result<void> Deliver(gen::PID remote, core::EnvelopePtr& envelope) = 0;
+  // When there is room again for messages to that node, or none is needed any more, `local` gets an empty response to
+  // `id`. Maybe at once.
+  virtual void AwaitRoom(gen::Atom node, gen::PID local, std::uint64_t id) = 0;
+  // Answers a request of `remote`; kResponseIgnored when nobody waits.
+  virtual gen::Result<void> Respond(gen::PID remote, std::uint64_t ref,
+                                    core::EnvelopePtr response) = 0;
+  [[nodiscard]] virtual bool IsAwaited(gen::PID remote, std::uint64_t ref) const = 0;
+
+  // `local` has noted the link, and forgets it by itself.
+  virtual void Link(gen::PID local, gen::PID remote) = 0;
+  virtual void Unlink(gen::PID local, gen::PID remote) = 0;
+  // `local` has ended, and was linked with `remote`.
+  virtual void Exit(gen::PID local, gen::PID remote, const gen::Reason& reason) = 0;
+  // `local` asks `remote` to end.
+  virtual gen::Result<void> ExitRequest(gen::PID local, gen::PID remote,
+                                        const gen::Reason& reason) = 0;
+  // `local` watches `remote`, or a name there (IsName); it is told with `ref`.
+  virtual void Monitor(gen::PID local, gen::PID remote, gen::Ref ref) = 0;
+  virtual void Demonitor(gen::PID local, gen::PID remote, gen::Ref ref) = 0;
+};
+
+}  // namespace ergon::node
