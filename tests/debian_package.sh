@@ -38,7 +38,8 @@ find_package(Ergon CONFIG REQUIRED)
 CMAKE
 if said=$(cmake -S "$work/user" -B "$work/build" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" \
   -DCMAKE_PREFIX_PATH="$work/root/usr" \
-  -DCMAKE_DISABLE_FIND_PACKAGE_{Threads,Boost,tl-expected,fmt,spdlog}=ON 2>&1); then
+  -DCMAKE_DISABLE_FIND_PACKAGE_{Threads,Boost,tl-expected,fmt,spdlog,OpenSSL}=ON \
+  "-DCMAKE_IGNORE_PATH=/usr/lib;/lib" 2>&1); then
   fail "find_package(Ergon) misses nothing"
 fi
 missing=$(sed -n 's/^ *apt-get install //p' <<<"$said")

@@ -39,11 +39,12 @@ asks_for "libexpected-dev" "${user[@]}" -DCMAKE_DISABLE_FIND_PACKAGE_tl-expected
 
 cd "$source_dir"
 # Without all that has a name, and without the headers that have none.
-all_libraries=(-DCMAKE_DISABLE_FIND_PACKAGE_{Boost,tl-expected,fmt,spdlog}"=ON" "-DCMAKE_IGNORE_PATH=/usr/include")
-all="libboost-context-dev libexpected-dev libfmt-dev libspdlog-dev libasio-dev libtomlplusplus-dev"
+all_libraries=(-DCMAKE_DISABLE_FIND_PACKAGE_{Boost,tl-expected,fmt,spdlog,OpenSSL}"=ON"
+  "-DCMAKE_IGNORE_PATH=/usr/include;/usr/lib;/lib")
+all="libboost-context-dev libexpected-dev libfmt-dev libspdlog-dev libssl-dev erlang-dev libasio-dev libtomlplusplus-dev"
 asks_for "$all" --preset install "${all_libraries[@]}"
-asks_for "$all doctest-dev libcli11-dev libssl-dev libboost-dev" --preset release "${all_libraries[@]}" \
-  -DCMAKE_DISABLE_FIND_PACKAGE_{doctest,CLI11,OpenSSL}=ON
+asks_for "$all doctest-dev libcli11-dev libboost-dev" --preset release "${all_libraries[@]}" \
+  -DCMAKE_DISABLE_FIND_PACKAGE_{doctest,CLI11}=ON
 
 named=" $(sed -n 's/^apt-get install //p' README.md | tr '\n' ' ') "
 for package in $all; do

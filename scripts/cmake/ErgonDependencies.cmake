@@ -23,6 +23,20 @@ macro(ergon_look_for_header debian_package variable header)
   endif()
 endmacro()
 
+# ergon_look_for_library(<Debian package> <target> <library>): one that has neither a package of CMake's nor one of
+# pkg-config's.
+macro(ergon_look_for_library debian_package target library)
+  list(APPEND ergon_needed ${debian_package})
+  find_library(ERGON_LIBRARY_${library} ${library})
+  mark_as_advanced(ERGON_LIBRARY_${library})
+  if(NOT ERGON_LIBRARY_${library})
+    list(APPEND ergon_missing ${debian_package})
+  elseif(NOT TARGET ${target})
+    add_library(${target} UNKNOWN IMPORTED)
+    set_target_properties(${target} PROPERTIES IMPORTED_LOCATION "${ERGON_LIBRARY_${library}}")
+  endif()
+endmacro()
+
 # What a program that uses Ergon is compiled or linked with.
 macro(ergon_look_for_libraries)
   set(Boost_NO_WARN_NEW_VERSIONS ON)
@@ -31,6 +45,9 @@ macro(ergon_look_for_libraries)
   ergon_look_for(libexpected-dev tl-expected)
   ergon_look_for(libfmt-dev fmt)
   ergon_look_for(libspdlog-dev spdlog)
+  # Other nodes: <ergon/node/erlang.h>.
+  ergon_look_for(libssl-dev OpenSSL)
+  ergon_look_for_library(erlang-dev erlang::ei ei)
 endmacro()
 
 # ergon_name_missing(<variable>): the variable says what is missing, for people; it is empty if nothing is.

@@ -1,0 +1,26 @@
+// Texts of Erlang: atoms and binaries are UTF-8, charlists are code points.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ergon::dist {
+
+// The first character of `text`, which is removed. Empty: there is none, or it is not UTF-8: cut off, longer than need
+// be, a surrogate, or beyond the last one. Any thread.
+[[nodiscard]] std::optional<char32_t> TakeCharacter(std::string_view& text) noexcept;
+
+// The number of characters. Empty: it is not UTF-8. Any thread.
+[[nodiscard]] std::optional<std::size_t> CountCharacters(std::string_view text) noexcept;
+
+// It can be written as UTF-8.
+[[nodiscard]] constexpr bool IsCharacter(std::int64_t number) noexcept {
+  return number >= 0 && number <= 0x10ffff && (number < 0xd800 || number > 0xdfff);
+}
+// It is one for which IsCharacter is true.
+void AppendUtf8(std::string& out, char32_t character);
+
+}  // namespace ergon::dist
