@@ -1,0 +1,63 @@
+// What nodes tell each other that they understand: the flags of the Erlang distribution protocol.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace ergon::dist {
+
+inline constexpr std::uint64_t kFlagPublished = 0x1;  // no hidden node
+inline constexpr std::uint64_t kFlagExtendedReferences = 0x4;
+inline constexpr std::uint64_t kFlagDistMonitor = 0x8;
+inline constexpr std::uint64_t kFlagFunTags = 0x10;
+inline constexpr std::uint64_t kFlagDistMonitorName = 0x20;
+inline constexpr std::uint64_t kFlagNewFunTags = 0x80;
+inline constexpr std::uint64_t kFlagExtendedPidsPorts = 0x100;
+inline constexpr std::uint64_t kFlagExportPtrTag = 0x200;
+inline constexpr std::uint64_t kFlagBitBinaries = 0x400;
+inline constexpr std::uint64_t kFlagNewFloats = 0x800;
+inline constexpr std::uint64_t kFlagUnicodeIo = 0x1000;
+inline constexpr std::uint64_t kFlagSmallAtomTags = 0x4000;
+inline constexpr std::uint64_t kFlagUtf8Atoms = 0x10000;
+inline constexpr std::uint64_t kFlagMapTag = 0x20000;
+inline constexpr std::uint64_t kFlagBigCreation = 0x40000;
+inline constexpr std::uint64_t kFlagSendSender = 0x80000;
+inline constexpr std::uint64_t kFlagExitPayload = 0x400000;
+inline constexpr std::uint64_t kFlagHandshake23 = 0x1000000;
+inline constexpr std::uint64_t kFlagUnlinkId = 0x2000000;
+// Stands for all that OTP 25 wants.
+inline constexpr std::uint64_t kFlagMandatory25Digest = 0x4000000;
+inline constexpr std::uint64_t kFlagSpawn = std::uint64_t{1} << 32;
+// The node has no name of its own and asks for one.
+inline constexpr std::uint64_t kFlagNameMe = std::uint64_t{1} << 33;
+inline constexpr std::uint64_t kFlagV4Nc = std::uint64_t{1} << 34;
+inline constexpr std::uint64_t kFlagAlias = std::uint64_t{1} << 35;
+
+// What OTP 25 does not connect without.
+inline constexpr std::uint64_t kFlagsOfOtp25 =
+    kFlagExtendedReferences | kFlagFunTags | kFlagNewFunTags | kFlagExtendedPidsPorts |
+    kFlagExportPtrTag | kFlagBitBinaries | kFlagNewFloats | kFlagUtf8Atoms | kFlagMapTag |
+    kFlagBigCreation | kFlagHandshake23;
+// What we do not connect without: our PIDs have 64 bits (kFlagV4Nc), and links end with an
+// acknowledgement (kFlagUnlinkId). OTP has had all of them since version 24, and wants them since
+// 26.
+inline constexpr std::uint64_t kFlagsNeeded = kFlagsOfOtp25 | kFlagUnlinkId | kFlagV4Nc;
+
+// What we understand. A hidden node is without kFlagPublished; without fragments and an atom cache
+// there is no distribution header.
+inline constexpr std::uint64_t kOwnFlags = kFlagsNeeded | kFlagMandatory25Digest |
+                                           kFlagDistMonitor | kFlagDistMonitorName |
+                                           kFlagUnicodeIo | kFlagSmallAtomTags | kFlagSendSender |
+                                           kFlagExitPayload | kFlagSpawn | kFlagAlias;
+static_assert(kOwnFlags == 0xd074f5fbc);
+
+// With kFlagMandatory25Digest, what that stands for as well.
+[[nodiscard]] constexpr std::uint64_t ExpandFlags(std::uint64_t flags) {
+  return (flags & kFlagMandatory25Digest) != 0 ? flags | kFlagsOfOtp25 : flags;
+}
+
+// The names of those of kFlagsNeeded that are not in `flags`, as in "MAP_TAG, V4_NC"; empty: all
+// are.
+[[nodiscard]] std::string MissingFlags(std::uint64_t flags);
+
+}  // namespace ergon::dist

@@ -1,0 +1,51 @@
+// A signal of the Erlang distribution protocol as a value.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <ergon/gen/pid.h>
+
+namespace ergon::dist {
+
+enum class SignalKind : std::uint8_t {
+  kSend,         // a message `payload` to the process `to`
+  kSendToName,   // ... to the process with the registered name `name`
+  kSendToAlias,  // ... to whoever has made the alias `ref`
+  kLink,         // `from` links itself with `to`
+  kUnlink,       // the link is to go; answered with kUnlinkAck of the same `id`, which is not 0
+  kUnlinkAck,    // the link is gone
+  kExit,         // `from` has ended with the reason `payload`, and was linked with `to`
+  kExitRequest,  // `from` asks `to` to end with the reason `payload` (exit/2)
+  kMonitor,    // `from` monitors `to`, or without a `to` the name `name`, with the reference `ref`
+  kDemonitor,  // the end of that
+  kDown,       // `from`, or without one what had the name `name`, has ended with `payload`;
+               // `to` has monitored it with `ref`
+  kSpawnRequest,  // `from` asks for a process that runs `module`:`function`/`arity` with the list
+                  // `payload` of arguments; `ref` identifies the request
+  kSpawnReply,    // the answer to `to`: the process `from`, and its PID as `payload`; or without a
+                  // `from` the atom `payload`, which says why there is none
+  kUnknown,       // an operation that is none of these; `id` is its number. To be ignored.
+};
+
+// The texts are views: of the frame that was parsed, or of what the caller has. A PID is there if
+// it has a node: its id may be 0 (Erlang's process `init`), so that it is not true as a bool.
+struct Signal {
+  SignalKind kind = SignalKind::kUnknown;
+  gen::PID from{};
+  gen::PID to{};
+  std::string_view name{};     // of a process, UTF-8
+  std::string_view ref{};      // a reference, as a term (external format without the version byte)
+  std::uint64_t id = 0;        // of kUnlink, kUnlinkAck and kUnknown
+  std::string_view payload{};  // a term, as `ref`
+  // Of kSpawnRequest: what runs, in UTF-8.
+  std::string_view module{};
+  std::string_view function{};
+  std::uint32_t arity = 0;
+  std::uint8_t links = 0;  // kSpawnRequest: what is asked for; kSpawnReply: what is done
+};
+// Bits of `links`.
+inline constexpr std::uint8_t kLinked = 1;
+inline constexpr std::uint8_t kMonitored = 2;  // with `ref`
+
+}  // namespace ergon::dist

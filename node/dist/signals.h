@@ -1,0 +1,47 @@
+// Signals of the Erlang distribution protocol in frames, as they are on the wire. Pure: no socket, no
+// clock, no state.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <ergon/gen/atom.h>
+#include <ergon/gen/result.h>
+#include <ergon/node/dist/signal.h>
+
+namespace ergon::dist {
+
+// The two nodes of a connection.
+struct Peers {
+  gen::Atom own;
+  std::uint32_t own_creation = 0;
+  gen::Atom peer;
+  std::uint32_t peer_creation = 0;
+};
+
+// Appends the frame of a signal, its length first: what is written to the socket as it is. `flags`
+// are those that both sides understand (see flags.h): an older peer gets the older form of kSend,
+// kExit, kExitRequest and kDown. All that the kind tells of has to be there, except the sender of a
+// kSend. kUnknown: nothing is appended. The caller has limits for its terms: a frame has less than
+// 4 GiB, a name less than 64 KiB. Throws std::bad_alloc; `out` is as before then.
+void AppendFrame(std::string& out, const Signal& signal, std::uint64_t flags);
+// A frame of length 0.
+void AppendTick(std::string& out);
+
+// The signal in a frame (without its length). Checks all of it, payload included, before anything
+// is read: terms nested deeper than `max_depth`, lengths beyond the frame, PIDs of the wrong node
+// and what is no signal at all are errors (kIncorrect) that say what was found where; the
+// connection has to be closed then. Makes no atoms.
+//
+// `to` is a process of our node, of any incarnation: one of a former incarnation is nobody. `from`
+// is one of the peer. Only messages may be passed on, so that theirs is anybody's: empty if this
+// program has no atom of that node. The group leader of a kSpawnRequest is left out, and so are the
+// options that are not in `links`.
+//
+// Operations with a trace token (seq_trace) give the same signals as those without.
+[[nodiscard]] gen::Result<Signal> ParseFrame(std::string_view frame, const Peers& peers,
+                                             std::size_t max_depth);
+
+}  // namespace ergon::dist

@@ -1,0 +1,142 @@
+#include <ergon/node/dist/epmd.h>
+
+#include <cstdlib>
+#include <string>
+
+#include <doctest/doctest.h>
+
+namespace ergon::dist {
+namespace {
+
+using gen::ErrorCode;
+
+std::string Bytes(std::initializer_list<int> bytes) {
+  std::string text;
+  for (const int byte : bytes) text += static_cast<char>(byte);
+  return text;
+}
+
+// Sets ERL_EPMD_PORT, and puts back what it was.
+class PortVariable {
+ public:
+  explicit PortVariable(const char* value) {
+    const char* former = std::getenv(kName);
+    if (former != nullptr) former_ = former;
+    had_one_ = former != nullptr;
+    value == nullptr ? ::unsetenv(kName) : ::setenv(kName, value, 1);
+  }
+  ~PortVariable() { had_one_ ? ::setenv(kName, former_.c_str(), 1) : ::unsetenv(kName); }
+  PortVariable(const PortVariable&) = delete;
+  PortVariable& operator=(const PortVariable&) = delete;
+
+ private:
+  static constexpr const char* kName = "ERL_EPMD_PORT";
+  std::string former_;
+  bool had_one_ = false;
+};
+
+// "cpp" at port 4711, hidden, versions 6 to 6, without anything else.
+const std::string kFound =
+    Bytes({119, 0, 0x12, 0x67, 72, 0, 0, 6, 0, 6, 0, 3}) + "cpp" + Bytes({0, 0});
+
+TEST_CASE("epmd: its port is that of the environment, or the usual one") {
+  {
+    const PortVariable unset(nullptr);
+    CHECK(EpmdPort().value() == 4369);
+  }
+  {
+    const PortVariable set("14369");
+    CHECK(EpmdPort().value() == 14369);
+  }
+  for (const char* wrong : {"", "0", "65536", "-1", "4369x", " 4369", "epmd"}) {
+    CAPTURE(wrong);
+    const PortVariable set(wrong);
+    const auto port = EpmdPort();
+    REQUIRE_FALSE(port.has_value());
+    CHECK(port.error() == gen::ErrIncorrect);
+    CHECK(port.error().detail() ==
+          "ERL_EPMD_PORT: '" + std::string(wrong) + "' is outside 1..65535");
+  }
+}
+
+TEST_CASE("epmd: requests, byte for byte") {
+  CHECK(EpmdRegister("cpp", 4711, true) ==
+        Bytes({0, 16, 120, 0x12, 0x67, 72, 0, 0, 6, 0, 6, 0, 3}) + "cpp" + Bytes({0, 0}));
+  CHECK(EpmdRegister("cpp", 65535, false) ==
+        Bytes({0, 16, 120, 0xff, 0xff, 77, 0, 0, 6, 0, 6, 0, 3}) + "cpp" + Bytes({0, 0}));
+  CHECK(EpmdLookUp("cpp") == Bytes({0, 4, 122}) + "cpp");
+}
+
+TEST_CASE("epmd: a registration is answered with a creation") {
+  CHECK(ParseRegistered(Bytes({118, 0, 1, 2, 3, 4}), "cpp").value() == 0x01020304);
+  CHECK(ParseRegistered(Bytes({121, 0, 0, 3}), "cpp").value() == 3);
+}
+
+TEST_CASE("epmd: answers in pieces") {
+  const std::string registered = Bytes({118, 0, 1, 2, 3, 4});
+  for (std::size_t size = 0; size < registered.size(); ++size) {
+    CHECK(ParseRegistered(registered.substr(0, size), "cpp").value() == std::nullopt);
+  }
+  for (std::size_t size = 0; size < kFound.size(); ++size) {
+    CHECK_FALSE(ParseLookUp(kFound.substr(0, size), "cpp").value().has_value());
+  }
+}
+
+TEST_CASE("epmd: a name that is taken") {
+  for (const std::string& answer :
+       {Bytes({118, 1}), Bytes({118, 1, 0, 0, 0, 0}), Bytes({121, 1, 0, 0})}) {
+    const auto registered = ParseRegistered(answer, "cpp");
+    REQUIRE_FALSE(registered.has_value());
+    CHECK(registered.error().code() == ErrorCode::kTaken);
+    CHECK(registered.error().detail() ==
+          "EPMD refuses the name 'cpp': another node of this host has it; choose another name, or "
+          "end that node");
+  }
+}
+
+TEST_CASE("epmd: where a node is") {
+  const EpmdNode node = ParseLookUp(kFound, "cpp").value().value();
+  CHECK(node.port == 4711);
+  CHECK(node.hidden);
+  CHECK(node.lowest_version == 6);
+  CHECK(node.highest_version == 6);
+
+  const std::string normal =
+      Bytes({119, 0, 0, 1, 77, 0, 0, 6, 0, 5, 0, 1}) + "x" + Bytes({0, 4}) + "more";
+  const EpmdNode other = ParseLookUp(normal, "x").value().value();
+  CHECK(other.port == 1);
+  CHECK_FALSE(other.hidden);
+  CHECK(other.lowest_version == 5);
+  CHECK(other.highest_version == 6);
+}
+
+TEST_CASE("epmd: a node that is not there") {
+  const auto found = ParseLookUp(Bytes({119, 1}), "cpp");
+  REQUIRE_FALSE(found.has_value());
+  CHECK(found.error().code() == ErrorCode::kNoConnection);
+  CHECK(found.error().detail() ==
+        "EPMD of that host knows no node 'cpp': it does not run, or not under this name");
+}
+
+TEST_CASE("epmd: what is no answer") {
+  const auto text = [](const auto& result) {
+    REQUIRE_FALSE(result.has_value());
+    CHECK(result.error() == gen::ErrIncorrect);
+    return std::string(result.error().detail());
+  };
+  CHECK(text(ParseRegistered("HTTP/1.1 400 Bad Request", "cpp")) ==
+        "EPMD: an answer that begins with 72: is something else at its port?");
+  CHECK(text(ParseLookUp(Bytes({118, 0}), "cpp")) ==
+        "EPMD: an answer that begins with 118: is something else at its port?");
+  CHECK(text(ParseRegistered(Bytes({118, 0, 0, 0, 0, 0}), "cpp")) == "EPMD: the creation 0");
+  CHECK(text(ParseRegistered(Bytes({118, 0, 0, 0, 0, 1, 9}), "cpp")) ==
+        "EPMD: more than one answer to a registration");
+  CHECK(text(ParseLookUp(kFound + "x", "cpp")) == "EPMD: more than one answer to a look-up");
+  CHECK(text(ParseLookUp(kFound, "erl")) == "EPMD: it was asked for 'erl' and tells of 'cpp'");
+  std::string no_port = kFound;
+  no_port[2] = no_port[3] = 0;
+  CHECK(text(ParseLookUp(no_port, "cpp")) == "EPMD: 'cpp' at the port 0");
+}
+
+}  // namespace
+}  // namespace ergon::dist

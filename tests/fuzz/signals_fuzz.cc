@@ -1,0 +1,95 @@
+// Frames of the Erlang distribution: refused with a text, or a signal whose parts are parts of the frame,
+// and which is the same after it has been written and read again.
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include <fuzz/fuzz.h>
+
+#include <ergon/node/dist/flags.h>
+#include <ergon/node/dist/signals.h>
+
+namespace dist = ergon::dist;
+using dist::Signal;
+using dist::SignalKind;
+using ergon::fuzz::Require;
+
+namespace {
+
+constexpr std::size_t kDepth = 64;
+
+const dist::Peers& Nodes() {
+  static const dist::Peers nodes{"own@h", 7, "peer@h", 8};
+  return nodes;
+}
+
+bool IsWithin(std::string_view part, std::string_view whole) {
+  const std::less_equal<> is_not_behind;
+  return part.empty() || (is_not_behind(whole.data(), part.data()) &&
+                          is_not_behind(part.data() + part.size(), whole.data() + whole.size()));
+}
+
+void CheckSignal(const Signal& signal, std::string_view frame) {
+  for (const std::string_view part :
+       {signal.name, signal.ref, signal.payload, signal.module, signal.function}) {
+    Require(IsWithin(part, frame), "the parts of a signal are parts of its frame");
+  }
+  Require(signal.to.node.empty() || signal.to.node == Nodes().own, "a signal is for our node");
+  const bool is_message = signal.kind == SignalKind::kSend ||
+                          signal.kind == SignalKind::kSendToName ||
+                          signal.kind == SignalKind::kSendToAlias;
+  Require(is_message || signal.from.node.empty() || signal.from.node == Nodes().peer,
+          "only messages may be passed on");
+}
+
+// What is told of a signal to a peer that knows all or little.
+void CheckRoundTrip(const Signal& signal, std::uint64_t flags) {
+  std::string out;
+  dist::AppendFrame(out, signal, flags);
+  Require(out.size() >= 4, "a frame has a length");
+  std::size_t length = 0;
+  for (int i = 0; i < 4; ++i) length = length << 8 | static_cast<unsigned char>(out[i]);
+  Require(length == out.size() - 4, "its length is right");
+  // An older peer gets a reason within the tuple, one level deeper.
+  const auto again = dist::ParseFrame(std::string_view(out).substr(4), Nodes(), kDepth + 1);
+  Require(again.has_value(), "what is written can be read");
+  const auto fields = [](const Signal& of) {
+    return std::tie(of.kind, of.to, of.name, of.ref, of.id, of.module, of.function, of.arity,
+                    of.links);
+  };
+  Require(fields(*again) == fields(signal), "a signal is the same after a round trip");
+  // PIDs are written in one way only.
+  const bool is_pid = signal.kind == SignalKind::kSpawnReply && !signal.from.node.empty();
+  Require(is_pid || again->payload == signal.payload, "and so is its payload");
+  const bool has_sender = signal.kind != SignalKind::kSend || (flags & dist::kFlagSendSender) != 0;
+  Require(again->from == (has_sender ? signal.from : ergon::gen::PID{}), "and so is its sender");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  // A copy of its size: whatever is read behind its end is noticed.
+  const auto copy = std::make_unique<char[]>(size);
+  if (size != 0) std::memcpy(copy.get(), data, size);
+  const std::string_view frame(copy.get(), size);
+  const auto signal = dist::ParseFrame(frame, Nodes(), kDepth);
+  if (!signal) {
+    Require(signal.error() == ergon::gen::ErrIncorrect, "a frame that is none is kIncorrect");
+    Require(!signal.error().detail().empty(), "an error says what is wrong");
+    Require(signal.error().detail().find('\n') == std::string_view::npos, "an error is one line");
+    return 0;
+  }
+  CheckSignal(*signal, frame);
+  if (signal->kind == SignalKind::kUnknown) return 0;
+  // Nobody has sent a message to a name or an alias without being anybody.
+  const bool is_writable =
+      signal->kind == SignalKind::kSend || !signal->from.node.empty() ||
+      (signal->kind != SignalKind::kSendToName && signal->kind != SignalKind::kSendToAlias);
+  if (!is_writable) return 0;
+  CheckRoundTrip(*signal, dist::kOwnFlags);
+  CheckRoundTrip(*signal, dist::kOwnFlags & ~(dist::kFlagSendSender | dist::kFlagExitPayload));
+  return 0;
+}
