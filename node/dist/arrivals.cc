@@ -1,0 +1,535 @@
+#include <ergon/node/dist/arrivals.h>
+
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <ergon/gen/atom.h>
+#include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/notices.h>
+#include <ergon/node/delivery/envelope_marks.h>
+#include <ergon/node/dist/control_reader.h>
+#include <ergon/node/dist/monitor_signals.h>
+#include <ergon/node/dist/references.h>
+#include <ergon/node/erlang_encoding.h>
+#include <ergon/node/erlang_term.h>
+#include <ergon/node/slots/unique_id.h>
+
+namespace ergon::dist {
+namespace {
+
+constexpr std::string_view kNetKernel = "net_kernel";
+
+std::string AtomBytes(std::string_view text) {
+  std::string bytes;
+  TermWriter(bytes).Atom(text);
+  return bytes;
+}
+
+bool IsAtom(std::string_view term, std::string_view text, std::size_t max_depth) {
+  std::string_view found;
+  return ControlReader(term, max_depth).ReadAtom(found) && found == text;
+}
+
+// The alias in a request's tag: [alias | Alias], or [[alias | Alias] | _], as gen:reply knows them. Empty: none.
+std::string_view AliasIn(std::string_view tag, std::size_t max_depth) {
+  ControlReader reader(tag, max_depth);
+  std::size_t size = 0;
+  std::string_view head;
+  std::string_view alias;
+  if (!reader.ReadList(size) || size != 1) return {};
+  if (reader.ReadAtom(head)) return head == "alias" && reader.ReadReference(alias) ? alias : alias;
+  if (!reader.ReadList(size) || size != 1 || !reader.ReadAtom(head) || head != "alias") return {};
+  return reader.ReadReference(alias) ? alias : std::string_view();
+}
+
+// { Caller, Tag }
+bool ReadCaller(ControlReader& reader, gen::Atom peer, std::size_t max_depth,
+                PeerState::Request& request) {
+  std::size_t size = 0;
+  std::string_view tag;
+  if (!reader.ReadTuple(size) || size != 2 || !reader.ReadPid(peer, request.caller) ||
+      !reader.ReadTerm(tag)) {
+    return false;
+  }
+  request.tag = tag;
+  request.alias = AliasIn(tag, max_depth);
+  // The caller watches with the reference that it has made the request with.
+  std::string_view reference;
+  if (!request.alias.empty()) {
+    request.watch = request.alias;
+  } else if (ControlReader(tag, max_depth).ReadReference(reference)) {
+    request.watch = reference;
+  }
+  return true;
+}
+
+// The end of one who was asked, as the answer to the request.
+gen::Error EndOf(const gen::Reason& reason) {
+  switch (reason.kind()) {
+    case gen::ReasonKind::kNoProcess:
+      return gen::ErrProcessUnknown;
+    case gen::ReasonKind::kNoConnection:
+      return gen::ErrNoConnection;
+    default:
+      return gen::Error(gen::ErrorCode::kProcessTerminated, reason.ToString());
+  }
+}
+
+}  // namespace
+
+void Arrivals::Handle(Connection& connection, const Signal& signal) {
+  switch (signal.kind) {
+    case SignalKind::kSend:
+      TakeMessage(connection, signal, signal.to, {});
+      break;
+    case SignalKind::kSendToName:
+      TakeMessage(connection, signal, FindName(signal.name), signal.name);
+      break;
+    case SignalKind::kSendToAlias:
+      TakeAliasMessage(connection, signal);
+      break;
+    case SignalKind::kLink:
+      TakeLink(connection, signal);
+      break;
+    case SignalKind::kUnlink:
+      TakeUnlink(connection, signal);
+      break;
+    case SignalKind::kUnlinkAck: {
+      std::lock_guard lock(connection.mutex());
+      auto& unlinking = connection.relations().unlinking;
+      const auto found = unlinking.find({signal.to, signal.from});
+      if (found != unlinking.end() && found->second == signal.id) unlinking.erase(found);
+      break;
+    }
+    case SignalKind::kExit:
+      TakeExit(connection, signal);
+      break;
+    case SignalKind::kExitRequest:
+      TakeExitRequest(signal);
+      break;
+    case SignalKind::kMonitor:
+      TakeMonitor(connection, signal);
+      break;
+    case SignalKind::kDemonitor:
+      TakeDemonitor(connection, signal);
+      break;
+    case SignalKind::kDown:
+      TakeDown(connection, signal);
+      break;
+    case SignalKind::kSpawnRequest: {
+      // There is no code to be run here by others; rpc and erpc learn so at once.
+      const std::string refusal = AtomBytes("notsup");
+      Signal reply;
+      reply.kind = SignalKind::kSpawnReply;
+      reply.to = signal.from;
+      reply.ref = signal.ref;
+      reply.payload = refusal;
+      Send(connection, reply);
+      break;
+    }
+    case SignalKind::kSpawnReply:
+    case SignalKind::kUnknown:
+      break;  // nobody here has asked for one; operations of later versions
+  }
+}
+
+gen::PID Arrivals::FindName(std::string_view name) const {
+  const std::optional<gen::Atom> atom = gen::Atom::Find(name);
+  return atom ? needs_.addresses.names().Find(*atom) : gen::PID();
+}
+
+void Arrivals::Send(Connection& connection, const Signal& signal) {
+  std::lock_guard lock(connection.mutex());
+  if (connection.state() != Connection::State::kDown) connection.Append(signal);
+}
+
+// ---- messages and requests
+
+void Arrivals::TakeMessage(Connection& connection, const Signal& signal, gen::PID to,
+                           std::string_view name) {
+  ControlReader reader(signal.payload, needs_.settings.max_term_depth);
+  std::size_t size = 0;
+  std::string_view word;
+  std::string_view term = signal.payload;
+  if (reader.ReadTuple(size) && (size == 2 || size == 3)) {
+    if (reader.ReadAtom(word)) {
+      if (size == 2 && word == "$gen_cast") {
+        (void)reader.ReadTerm(term);
+      } else if (size == 3 && (word == "$gen_call" || word == "system") &&
+                 TakeRequest(connection, signal.payload, to, name)) {
+        return;
+      }
+    } else if (size == 2 && TakeAnswer(connection, signal.payload)) {
+      return;
+    }
+  }
+  DeliverMessage(connection, signal.from, term, to, name);
+}
+
+void Arrivals::DeliverMessage(Connection& connection, gen::PID from, std::string_view term,
+                              gen::PID to, std::string_view name) {
+  auto message = needs_.values.Read(term, static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage),
+                                    core::Lane::kMain);
+  if (!message) {
+    gen::Log(needs_.log)
+        .Warning("network: a message of {} to {} does not fit its type: {}", connection.peer(),
+                 name.empty() ? to.ToString() : std::string(name), message.error());
+    return;
+  }
+  core::EnvelopePtr envelope = std::move(*message);
+  envelope->from = from.ToAddress();
+  needs_.totals.accepted.Add();
+  const auto sent =
+      to ? needs_.delivery.Deliver(to, envelope) : gen::Result<void>(gen::ErrProcessUnknown);
+  if (sent) return;
+  // Erlang tells the sender of a message nothing.
+  const gen::DropReason reason = sent.error() == gen::ErrProcessMailboxFull
+                                     ? gen::DropReason::kMailboxFull
+                                     : gen::DropReason::kUnknown;
+  needs_.delivery.Drop(std::move(envelope), to, reason, sent.error());
+}
+
+bool Arrivals::TakeRequest(Connection& connection, std::string_view payload, gen::PID to,
+                           std::string_view name) {
+  const std::size_t depth = needs_.settings.max_term_depth;
+  ControlReader reader(payload, depth);
+  std::size_t size = 0;
+  std::string_view word;
+  std::string_view term;
+  PeerState::Request request;
+  if (!reader.ReadTuple(size) || !reader.ReadAtom(word) ||
+      !ReadCaller(reader, connection.peer(), depth, request) || !reader.ReadTerm(term)) {
+    return false;
+  }
+  if (!to) {
+    TakeRequestToNobody(connection, request, term, name);
+  } else if (word == "system") {
+    TakeSystemRequest(connection, std::move(request), term, to);
+  } else {
+    DeliverRequest(connection, std::move(request), term, to);
+  }
+  return true;
+}
+
+std::uint64_t Arrivals::Note(Connection& connection, PeerState::Request request) {
+  const std::uint64_t number = node::NextUniqueId();
+  std::lock_guard lock(connection.mutex());
+  PeerState& relations = connection.relations();
+  if (!request.watch.empty()) relations.request_numbers[request.watch] = number;
+  relations.requests[number] = std::move(request);
+  return number;
+}
+
+void Arrivals::DeliverRequest(Connection& connection, PeerState::Request request,
+                              std::string_view term, gen::PID to) {
+  auto message = needs_.values.Read(term, static_cast<std::uint8_t>(gen::EnvelopeKind::kRequest),
+                                    core::Lane::kMain);
+  if (!message) {
+    gen::Log(needs_.log)
+        .Warning("network: a request of {} to {} does not fit its type: {}", connection.peer(), to,
+                 message.error());
+    std::string answer;
+    AppendError(answer, message.error());
+    Answer(connection, request, answer);
+    return;
+  }
+  core::EnvelopePtr envelope = std::move(*message);
+  const gen::PID caller = request.caller;
+  envelope->from = caller.ToAddress();
+  envelope->ref = Note(connection, std::move(request));
+  const std::uint64_t number = envelope->ref;
+  const auto sent = needs_.delivery.Deliver(to, envelope);
+  if (sent) {
+    needs_.totals.accepted.Add();
+  } else {
+    needs_.delivery.RespondError(caller, number, sent.error());
+  }
+}
+
+void Arrivals::Answer(Connection& connection, const PeerState::Request& request,
+                      std::string_view answer) {
+  std::string payload;
+  TermWriter writer(payload);
+  writer.Tuple(2);
+  writer.Raw(request.tag);
+  writer.Raw(answer);
+  Signal signal;
+  signal.from = needs_.addresses.NodePid();
+  signal.payload = payload;
+  if (request.alias.empty()) {
+    signal.kind = SignalKind::kSend;
+    signal.to = request.caller;
+  } else {
+    signal.kind = SignalKind::kSendToAlias;
+    signal.ref = request.alias;
+  }
+  Send(connection, signal);
+}
+
+void Arrivals::TakeRequestToNobody(Connection& connection, const PeerState::Request& request,
+                                   std::string_view term, std::string_view name) {
+  // net_adm:ping
+  ControlReader reader(term, needs_.settings.max_term_depth);
+  std::size_t size = 0;
+  std::string_view word;
+  if (name == kNetKernel && reader.ReadTuple(size) && size == 2 && reader.ReadAtom(word) &&
+      word == "is_auth") {
+    Answer(connection, request, AtomBytes("yes"));
+    return;
+  }
+  // Callers that watch have been told, for the monitor comes first.
+  if (!request.watch.empty()) return;
+  std::string answer;
+  AppendError(answer, gen::ErrProcessUnknown);
+  Answer(connection, request, answer);
+}
+
+void Arrivals::TakeSystemRequest(Connection& connection, PeerState::Request request,
+                                 std::string_view term, gen::PID to) {
+  const std::size_t depth = needs_.settings.max_term_depth;
+  std::string_view word;
+  ControlReader reader(term, depth);
+  std::size_t size = 0;
+  if (reader.ReadTuple(size) && size == 2 && reader.ReadAtom(word) && word == "terminate") {
+    std::string_view reason;
+    (void)reader.ReadTerm(reason);
+    // As gen:stop wants it: what waits in the mailbox is handled first. The answer has to be there before the end; of
+    // one that has ended already the monitor has told.
+    Answer(connection, request, AtomBytes("ok"));
+    (void)needs_.exit_signals.StopAfterQueue(to, ReadReason(reason));
+    return;
+  }
+  gen::EnvelopeKind kind = gen::EnvelopeKind::kInspect;
+  if (ControlReader(term, depth).ReadAtom(word)) {
+    if (word == "get_state") {
+      request.answer = PeerState::AnswerForm::kState;
+    } else if (word == "get_status") {
+      request.answer = PeerState::AnswerForm::kStatus;
+    } else if (word == "suspend" || word == "resume") {
+      request.answer = PeerState::AnswerForm::kOk;
+      kind = word == "suspend" ? gen::EnvelopeKind::kSuspend : gen::EnvelopeKind::kResume;
+    }
+  }
+  if (request.answer == PeerState::AnswerForm::kValue) {
+    std::string answer;
+    AppendError(answer, gen::ErrUnsupported);
+    Answer(connection, request, answer);
+    return;
+  }
+  request.asked = to;
+  core::EnvelopePtr envelope =
+      kind == gen::EnvelopeKind::kInspect
+          ? core::MakeEnvelope<gen::InspectRequest>(static_cast<std::uint8_t>(kind),
+                                                    core::Lane::kUrgent, gen::InspectRequest{})
+          : core::MakeSignal(static_cast<std::uint8_t>(kind), core::Lane::kUrgent);
+  const gen::PID caller = request.caller;
+  envelope->from = caller.ToAddress();
+  const std::uint64_t number = Note(connection, std::move(request));
+  envelope->ref = number;
+  const auto sent = needs_.delivery.Deliver(to, envelope);
+  if (!sent) needs_.delivery.RespondError(caller, number, sent.error());
+}
+
+// ---- answers
+
+void Arrivals::TakeAliasMessage(Connection& connection, const Signal& signal) {
+  const auto number = OwnNumberIn(signal.ref, needs_.settings.node, needs_.settings.creation);
+  if (!number) return;  // of a former incarnation
+  ControlReader reader(signal.payload, needs_.settings.max_term_depth);
+  std::size_t size = 0;
+  if (reader.ReadTuple(size) && size == 2 && TakeAnswer(connection, signal.payload)) return;
+  const gen::PID to = needs_.addresses.aliases().Find(*number);
+  if (to)
+    TakeMessage(connection, signal, to, {});  // else it has been deleted, or the answer is late
+}
+
+bool Arrivals::TakeAnswer(Connection& connection, std::string_view payload) {
+  const std::size_t depth = needs_.settings.max_term_depth;
+  ControlReader reader(payload, depth);
+  std::size_t size = 0;
+  std::string_view tag;
+  std::string_view answer;
+  if (!reader.ReadTuple(size) || !reader.ReadTerm(tag) || !reader.ReadTerm(answer)) return false;
+  std::string_view reference = AliasIn(tag, depth);
+  if (reference.empty() && !ControlReader(tag, depth).ReadReference(reference)) return false;
+  const auto number = OwnNumberIn(reference, needs_.settings.node, needs_.settings.creation);
+  if (!number) return false;
+  PeerState::Call call;
+  {
+    std::lock_guard lock(connection.mutex());
+    auto& calls = connection.relations().calls;
+    const auto found = calls.find(*number);
+    // Ours, and nobody waits for it any more: a late answer disturbs nobody.
+    if (found == calls.end()) return true;
+    call = found->second;
+    calls.erase(found);
+    connection.Append(EndOfMonitor(call.local, call.remote, reference));
+  }
+  constexpr auto kKind = static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse);
+  if (call.keeps_term) {
+    (void)needs_.delivery.Respond(
+        call.local, *number,
+        core::MakeEnvelope<Term>(kKind, core::Lane::kMain, Term::FromChecked(std::string(answer))));
+    return true;
+  }
+  auto value = needs_.values.Read(answer, kKind, core::Lane::kMain);
+  if (!value) {
+    needs_.delivery.RespondError(call.local, *number, value.error());
+    return true;
+  }
+  // {error, Reason} is the request's error, unless the program has a type of its own for that.
+  ControlReader error(answer, depth);
+  std::string_view word;
+  std::string_view reason;
+  if ((*value)->type == core::TypeOf<Term>() && error.ReadTuple(size) && size == 2 &&
+      error.ReadAtom(word) && word == "error" && error.ReadTerm(reason)) {
+    needs_.delivery.RespondError(call.local, *number, ReadError(reason));
+    return true;
+  }
+  (*value)->from = call.remote.ToAddress();
+  (void)needs_.delivery.Respond(call.local, *number, std::move(*value));
+  return true;
+}
+
+// ---- links and monitors
+
+void Arrivals::TakeMonitor(Connection& connection, const Signal& signal) {
+  const std::uint64_t number = node::NextUniqueId();
+  const gen::PID watched = signal.name.empty() ? signal.to : FindName(signal.name);
+  {
+    std::lock_guard lock(connection.mutex());
+    PeerState& relations = connection.relations();
+    relations.watchers[number] = {signal.from, watched, std::string(signal.name),
+                                  std::string(signal.ref)};
+    relations.watcher_numbers[std::string(signal.ref)] = number;
+  }
+  const gen::Ref ref = needs_.addresses.RefOf(number);
+  if (watched) {
+    const gen::Target target =
+        signal.name.empty()
+            ? gen::Target(watched)
+            : gen::Target(gen::ProcessID{gen::Atom(signal.name), needs_.settings.node});
+    if (needs_.relations.AddWatcher({signal.from, ref, target}, watched)) return;
+  } else if (signal.name == kNetKernel) {
+    return;  // as long as the connection is there, so is what answers for that name
+  }
+  std::string reason;
+  AppendReason(reason, gen::Reason::NoProcess());
+  Signal down;
+  down.kind = SignalKind::kDown;
+  if (signal.name.empty()) down.from = watched;
+  down.to = signal.from;
+  down.name = signal.name;
+  down.ref = signal.ref;
+  down.payload = reason;
+  std::lock_guard lock(connection.mutex());
+  connection.relations().watchers.erase(number);
+  connection.relations().watcher_numbers.erase(std::string(signal.ref));
+  if (connection.state() != Connection::State::kDown) connection.Append(down);
+}
+
+void Arrivals::TakeDemonitor(Connection& connection, const Signal& signal) {
+  PeerState::Watcher watcher;
+  std::uint64_t number = 0;
+  {
+    std::lock_guard lock(connection.mutex());
+    PeerState& relations = connection.relations();
+    const std::string raw(signal.ref);
+    // Whoever ends the monitor of a request waits for its answer no more.
+    if (const auto request = relations.request_numbers.find(raw);
+        request != relations.request_numbers.end()) {
+      relations.requests.erase(request->second);
+      relations.request_numbers.erase(request);
+    }
+    const auto known = relations.watcher_numbers.find(raw);
+    if (known == relations.watcher_numbers.end()) return;
+    number = known->second;
+    relations.watcher_numbers.erase(known);
+    const auto found = relations.watchers.find(number);
+    watcher = std::move(found->second);
+    relations.watchers.erase(found);
+  }
+  needs_.relations.RemoveWatcher(watcher.remote, watcher.watched, needs_.addresses.RefOf(number));
+}
+
+void Arrivals::TakeDown(Connection& connection, const Signal& signal) {
+  const auto number = OwnNumberIn(signal.ref, needs_.settings.node, needs_.settings.creation);
+  if (!number) return;
+  std::optional<PeerState::Watch> watch;
+  std::optional<PeerState::Call> call;
+  {
+    std::lock_guard lock(connection.mutex());
+    PeerState& relations = connection.relations();
+    if (const auto found = relations.watches.find(*number); found != relations.watches.end()) {
+      watch = found->second;
+      relations.watches.erase(found);
+    } else if (const auto asked = relations.calls.find(*number); asked != relations.calls.end()) {
+      call = asked->second;
+      relations.calls.erase(asked);
+    }
+  }
+  const gen::Reason reason = ReadReason(signal.payload);
+  if (watch) {
+    needs_.relations.TellWatcher(
+        {watch->local, needs_.addresses.RefOf(*number),
+         node::IsName(watch->remote) ? gen::Target(node::NameOf(watch->remote))
+                                     : gen::Target(watch->remote)},
+        reason);
+  } else if (call) {
+    needs_.delivery.RespondError(call->local, *number, EndOf(reason));
+  }
+}
+
+void Arrivals::TakeLink(Connection& connection, const Signal& signal) {
+  {
+    // First: a process that ends takes the entry away.
+    std::lock_guard lock(connection.mutex());
+    connection.relations().links.insert({signal.to, signal.from});
+  }
+  if (needs_.relations.LinkFromAfar(signal.to, signal.from)) return;
+  std::string reason;
+  AppendReason(reason, gen::Reason::NoProcess());
+  Signal exit;
+  exit.kind = SignalKind::kExit;
+  exit.from = signal.to;
+  exit.to = signal.from;
+  exit.payload = reason;
+  std::lock_guard lock(connection.mutex());
+  const bool untold = connection.relations().links.erase({signal.to, signal.from}) != 0;
+  if (untold && connection.state() != Connection::State::kDown) connection.Append(exit);
+}
+
+void Arrivals::TakeUnlink(Connection& connection, const Signal& signal) {
+  needs_.relations.UnlinkFromAfar(signal.to, signal.from);
+  Signal ack;
+  ack.kind = SignalKind::kUnlinkAck;
+  ack.from = signal.to;
+  ack.to = signal.from;
+  ack.id = signal.id;
+  std::lock_guard lock(connection.mutex());
+  connection.relations().links.erase({signal.to, signal.from});
+  if (connection.state() != Connection::State::kDown) connection.Append(ack);
+}
+
+void Arrivals::TakeExit(Connection& connection, const Signal& signal) {
+  {
+    std::lock_guard lock(connection.mutex());
+    // Of a link that we have ended meanwhile.
+    if (connection.relations().links.erase({signal.to, signal.from}) == 0) return;
+  }
+  needs_.exit_signals.Send(signal.to, signal.from, ReadReason(signal.payload), 0);
+}
+
+void Arrivals::TakeExitRequest(const Signal& signal) {
+  if (IsAtom(signal.payload, "kill", needs_.settings.max_term_depth)) {
+    (void)needs_.exit_signals.Kill(signal.to);
+  } else {
+    needs_.exit_signals.Send(signal.to, signal.from, ReadReason(signal.payload),
+                             gen::kExplicitExit);
+  }
+}
+
+}  // namespace ergon::dist

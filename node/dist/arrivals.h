@@ -1,0 +1,81 @@
+// What comes from other nodes, on its way to the processes of this one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <ergon/gen/log.h>
+#include <ergon/gen/pid.h>
+#include <ergon/node/delivery/addresses.h>
+#include <ergon/node/delivery/delivery.h>
+#include <ergon/node/delivery/drops.h>
+#include <ergon/node/delivery/message_totals.h>
+#include <ergon/node/dist/connection.h>
+#include <ergon/node/dist/peer_state.h>
+#include <ergon/node/dist/settings.h>
+#include <ergon/node/dist/signals.h>
+#include <ergon/node/dist/values.h>
+#include <ergon/node/relations/exit_signals.h>
+#include <ergon/node/relations/relations.h>
+
+namespace ergon::dist {
+
+// The thread of the network.
+class Arrivals {
+ public:
+  // What it needs; all of it outlives this.
+  struct Needs {
+    node::Addresses& addresses;
+    node::Delivery& delivery;
+    node::Relations& relations;
+    node::ExitSignals& exit_signals;
+    node::MessageTotals& totals;
+    gen::LogSink& log;
+    const Settings& settings;
+    const Values& values;
+  };
+  explicit Arrivals(const Needs& needs) : needs_(needs) {}
+
+  void Handle(Connection& connection, const Signal& signal);
+
+ private:
+  // A message for `to`; the empty PID: nobody has the name `name`.
+  void TakeMessage(Connection& connection, const Signal& signal, gen::PID to,
+                   std::string_view name);
+  // {'$gen_call', {Caller, Tag}, Request} and {system, {Caller, Tag}, Request}, as far as they are well formed.
+  bool TakeRequest(Connection& connection, std::string_view payload, gen::PID to,
+                   std::string_view name);
+  void DeliverRequest(Connection& connection, PeerState::Request request, std::string_view term,
+                      gen::PID to);
+  // Of the module sys of Erlang.
+  void TakeSystemRequest(Connection& connection, PeerState::Request request, std::string_view term,
+                         gen::PID to);
+  // To a name that nobody has here: what Erlang's own processes of that name would answer.
+  void TakeRequestToNobody(Connection& connection, const PeerState::Request& request,
+                           std::string_view term, std::string_view name);
+  void DeliverMessage(Connection& connection, gen::PID from, std::string_view term, gen::PID to,
+                      std::string_view name);
+  void TakeAliasMessage(Connection& connection, const Signal& signal);
+  // {Tag, Answer} to a request of ours. False: it is none.
+  bool TakeAnswer(Connection& connection, std::string_view payload);
+
+  void TakeMonitor(Connection& connection, const Signal& signal);
+  void TakeDemonitor(Connection& connection, const Signal& signal);
+  void TakeDown(Connection& connection, const Signal& signal);
+  void TakeLink(Connection& connection, const Signal& signal);
+  void TakeUnlink(Connection& connection, const Signal& signal);
+  void TakeExit(Connection& connection, const Signal& signal);
+  void TakeExitRequest(const Signal& signal);
+
+  // Notes a request, under a new number.
+  std::uint64_t Note(Connection& connection, PeerState::Request request);
+  // Sends {Tag, Answer}. `answer` is a term.
+  void Answer(Connection& connection, const PeerState::Request& request, std::string_view answer);
+  void Send(Connection& connection, const Signal& signal);
+  [[nodiscard]] gen::PID FindName(std::string_view name) const;
+
+  const Needs needs_;
+};
+
+}  // namespace ergon::dist

@@ -1,0 +1,238 @@
+#include <ergon/node/dist/connection.h>
+
+#include <exception>
+#include <utility>
+
+#include <fmt/core.h>
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
+#include <asio/post.hpp>
+
+namespace ergon::dist {
+namespace {
+
+constexpr std::size_t kReadBytes = 64 * 1024;
+constexpr std::size_t kLengthBytes = 4;
+constexpr int kTicks = 4;  // in Settings::tick_time, as Erlang has them
+
+std::size_t LengthAt(std::string_view bytes) {
+  std::size_t length = 0;
+  for (std::size_t i = 0; i < kLengthBytes; ++i) {
+    length = length << 8 | static_cast<std::uint8_t>(bytes[i]);
+  }
+  return length;
+}
+
+bool IsMessage(const Signal& signal) {
+  return signal.kind == SignalKind::kSend || signal.kind == SignalKind::kSendToName ||
+         signal.kind == SignalKind::kSendToAlias;
+}
+
+}  // namespace
+
+Connection::Connection(gen::Atom peer, asio::io_context& context, const Settings& settings,
+                       const Listener& listener)
+    : peer_(peer), context_(context), settings_(settings), listener_(listener), tick_(context) {}
+
+void Connection::Append(const Signal& signal) {
+  AppendFrame(out_, signal, flags_);
+  if (IsMessage(signal)) ++out_messages_;
+  if (flush_posted_ || state_ != State::kUp) return;
+  flush_posted_ = true;
+  asio::post(context_, [self = shared_from_this()] { self->Flush(); });
+}
+
+void Connection::Attach(std::unique_ptr<Stream> stream, const HandshakePeer& peer) {
+  {
+    std::lock_guard lock(mutex_);
+    if (state_ != State::kConnecting) {
+      stream->Close();
+      return;
+    }
+    peers_ = {settings_.node, settings_.creation, peer_, peer.creation};
+    if ((kOwnFlags & ~peer.flags & (kFlagSendSender | kFlagExitPayload)) != 0) {
+      ReencodeFor(peer.flags);
+    }
+    flags_ = peer.flags;
+    peer_creation_ = peer.creation;
+    state_ = State::kUp;
+  }
+  stream_ = std::move(stream);
+  asio::error_code ignored;
+  stream_->socket().set_option(asio::ip::tcp::no_delay(true), ignored);
+  asio::co_spawn(
+      context_, [self = shared_from_this()] { return self->Read(); }, asio::detached);
+  Tick();
+  Flush();
+}
+
+// The peer is older than this node thought.
+void Connection::ReencodeFor(std::uint64_t flags) {
+  const std::string former = std::exchange(out_, {});
+  const Peers reversed{peer_, 0, settings_.node, settings_.creation};
+  for (std::size_t at = 0; at + kLengthBytes <= former.size();) {
+    const std::size_t length = LengthAt(std::string_view(former).substr(at));
+    const auto signal = ParseFrame(std::string_view(former).substr(at + kLengthBytes, length),
+                                   reversed, settings_.max_term_depth);
+    if (signal) AppendFrame(out_, *signal, flags);
+    at += kLengthBytes + length;
+  }
+}
+
+asio::awaitable<void> Connection::Read() {
+  const auto self = shared_from_this();
+  std::string why = "closed by the other side";
+  try {
+    std::string bytes;
+    for (;;) {
+      const std::size_t had = bytes.size();
+      bytes.resize(had + kReadBytes);
+      const std::size_t got = co_await stream_->ReadSome(bytes.data() + had, kReadBytes);
+      bytes.resize(had + got);
+      heard_since_tick_ = true;
+      TakeFrames(bytes);
+    }
+  } catch (const std::system_error& error) {
+    if (error.code() != asio::error::eof) why = error.what();
+  } catch (const std::exception& error) {
+    why = error.what();
+  }
+  Fail(why);
+}
+
+void Connection::TakeFrames(std::string& bytes) {
+  std::size_t at = 0;
+  while (bytes.size() - at >= kLengthBytes) {
+    const std::string_view rest = std::string_view(bytes).substr(at);
+    const std::size_t length = LengthAt(rest);
+    if (length > settings_.max_frame_bytes) {
+      throw std::runtime_error(fmt::format("it sent a frame of {} bytes, {} are allowed", length,
+                                           settings_.max_frame_bytes));
+    }
+    if (rest.size() < kLengthBytes + length) break;
+    at += kLengthBytes + length;
+    if (length == 0) continue;  // a tick
+    const auto signal =
+        ParseFrame(rest.substr(kLengthBytes, length), peers_, settings_.max_term_depth);
+    if (!signal) {
+      throw std::runtime_error(fmt::format("it sent a frame that is none: {}", signal.error()));
+    }
+    listener_.arrived(*this, *signal);
+  }
+  bytes.erase(0, at);
+}
+
+void Connection::Flush() {
+  if (is_writing_) {
+    std::lock_guard lock(mutex_);
+    flush_posted_ = false;  // Written goes on
+    return;
+  }
+  {
+    std::lock_guard lock(mutex_);
+    flush_posted_ = false;
+    if (state_ != State::kUp) return;
+    writing_.clear();
+    writing_.swap(out_);
+    writing_size_ = writing_.size();
+    writing_messages_ = std::exchange(out_messages_, 0);
+  }
+  if (writing_.empty()) {
+    if (close_when_written_) Fail("the node is stopping");
+    return;
+  }
+  is_writing_ = true;
+  sent_since_tick_ = true;
+  stream_->Write(writing_,
+                 [self = shared_from_this()](const std::string& error) { self->Written(error); });
+}
+
+void Connection::Written(const std::string& error) {
+  is_writing_ = false;
+  if (!error.empty()) {
+    Fail(error);
+    return;
+  }
+  std::vector<RoomWaiter> waiters;
+  {
+    std::lock_guard lock(mutex_);
+    writing_size_ = 0;
+    writing_messages_ = 0;
+    if (out_.size() <= settings_.send_queue_bytes / 2) waiters.swap(waiters_);
+  }
+  if (!waiters.empty()) listener_.has_room(*this, std::move(waiters));
+  Flush();
+}
+
+void Connection::Fail(const std::string& why) {
+  Rest rest;
+  {
+    std::lock_guard lock(mutex_);
+    if (state_ == State::kDown) return;
+    state_ = State::kDown;
+    std::swap(rest.relations, relations_);
+    rest.waiters.swap(waiters_);
+    rest.unsent = out_messages_ + writing_messages_;
+    rest.why = why;
+    out_ = {};
+    out_messages_ = writing_messages_ = 0;
+    writing_size_ = 0;
+  }
+  tick_.cancel();
+  if (stream_ != nullptr) stream_->Close();
+  listener_.down(*this, std::move(rest));
+}
+
+void Connection::FailToConnect(const std::string& why) {
+  {
+    std::lock_guard lock(mutex_);
+    if (state_ != State::kConnecting) return;
+  }
+  Fail(why);
+}
+
+void Connection::CloseWhenWritten() {
+  close_when_written_ = true;
+  {
+    std::lock_guard lock(mutex_);
+    if (state_ == State::kUp) {
+      if (is_writing_ || flush_posted_) return;
+    }
+  }
+  if (stream_ == nullptr) {
+    Fail("the node is stopping");
+  } else {
+    Flush();
+  }
+}
+
+// Erlang takes a peer for gone that has said nothing for four of these; what is sent meanwhile spares the tick.
+void Connection::Tick() {
+  tick_.expires_after(
+      std::chrono::duration_cast<asio::steady_timer::duration>(settings_.tick_time / kTicks));
+  tick_.async_wait([self = shared_from_this()](const asio::error_code& error) {
+    if (error) return;
+    self->ticks_unheard_ = self->heard_since_tick_ ? 0 : self->ticks_unheard_ + 1;
+    self->heard_since_tick_ = false;
+    if (self->ticks_unheard_ > kTicks) {
+      self->Fail(fmt::format("it has said nothing for {} ms",
+                             std::chrono::duration_cast<std::chrono::milliseconds>(
+                                 self->settings_.tick_time / kTicks * (kTicks + 1))
+                                 .count()));
+      return;
+    }
+    if (!self->sent_since_tick_) {
+      {
+        std::lock_guard lock(self->mutex_);
+        if (self->state_ != State::kUp) return;
+        AppendTick(self->out_);
+      }
+      self->Flush();
+    }
+    self->sent_since_tick_ = false;
+    self->listener_.idle(*self);
+    self->Tick();
+  });
+}
+
+}  // namespace ergon::dist

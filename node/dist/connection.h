@@ -1,0 +1,122 @@
+// The connection with one other node: what waits to be sent, and what has come.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <asio/awaitable.hpp>
+#include <asio/io_context.hpp>
+#include <asio/steady_timer.hpp>
+
+#include <ergon/gen/atom.h>
+#include <ergon/gen/pid.h>
+#include <ergon/node/dist/handshake.h>
+#include <ergon/node/dist/peer_state.h>
+#include <ergon/node/dist/settings.h>
+#include <ergon/node/dist/signals.h>
+#include <ergon/node/dist/stream.h>
+
+namespace ergon::dist {
+
+//   kConnecting ---- Attach ---> kUp
+//        |                        |
+//        +-------- Fail --------- +----> kDown, for ever
+//
+// Signals may be appended from the beginning; they wait until the connection is up.
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  enum class State : std::uint8_t { kConnecting, kUp, kDown };
+  struct RoomWaiter {  // see Border::AwaitRoom
+    gen::PID local;
+    std::uint64_t id;
+  };
+  // What is left of a connection that is down.
+  struct Rest {
+    PeerState relations;
+    std::vector<RoomWaiter> waiters;
+    std::uint64_t unsent = 0;  // messages
+    std::string why;
+  };
+  // What it tells; on the thread of the network, without a lock.
+  struct Listener {
+    std::function<void(Connection&, const Signal&)> arrived;
+    std::function<void(Connection&, std::vector<RoomWaiter>)> has_room;
+    std::function<void(Connection&)> idle;  // from time to time
+    std::function<void(Connection&, Rest)> down;
+  };
+
+  Connection(gen::Atom peer, asio::io_context& context, const Settings& settings,
+             const Listener& listener);
+
+  [[nodiscard]] gen::Atom peer() const noexcept { return peer_; }
+
+  // -- any thread, with the lock --
+  [[nodiscard]] std::mutex& mutex() noexcept { return mutex_; }
+  [[nodiscard]] State state() const noexcept { return state_; }
+  [[nodiscard]] PeerState& relations() noexcept { return relations_; }
+  [[nodiscard]] bool IsFull() const noexcept {
+    return out_.size() + writing_size_ >= settings_.send_queue_bytes;
+  }
+  // Appends the frame of a signal. Not if it is down.
+  void Append(const Signal& signal);
+  void AddWaiter(const RoomWaiter& waiter) { waiters_.push_back(waiter); }
+  // Of the peer's incarnation; 0: not connected yet.
+  [[nodiscard]] std::uint32_t peer_creation() const noexcept { return peer_creation_; }
+  [[nodiscard]] std::size_t QueuedBytes() const noexcept { return out_.size() + writing_size_; }
+
+  // -- the thread of the network --
+  // It is up. Nothing happens when it is not kConnecting any more; the stream is closed then.
+  void Attach(std::unique_ptr<Stream> stream, const HandshakePeer& peer);
+  // It is down; `why` is for people. Again: nothing happens.
+  void Fail(const std::string& why);
+  // The attempt to connect it has failed; but the peer may have attached itself meanwhile.
+  void FailToConnect(const std::string& why);
+  // Closes it when what waits has been written.
+  void CloseWhenWritten();
+
+ private:
+  asio::awaitable<void> Read();
+  void TakeFrames(std::string& bytes);
+  void Flush();
+  void Written(const std::string& error);
+  void Tick();
+  void ReencodeFor(std::uint64_t flags);
+
+  const gen::Atom peer_;
+  asio::io_context& context_;
+  const Settings& settings_;
+  const Listener& listener_;
+
+  std::mutex mutex_;
+  // -- guarded by it --
+  State state_ = State::kConnecting;
+  PeerState relations_;
+  std::string out_;
+  std::uint64_t out_messages_ = 0;
+  std::size_t writing_size_ = 0;
+  std::uint64_t writing_messages_ = 0;
+  bool flush_posted_ = false;
+  std::vector<RoomWaiter> waiters_;
+  std::uint64_t flags_ = kOwnFlags;
+  std::uint32_t peer_creation_ = 0;
+
+  // -- the network's --
+  std::unique_ptr<Stream> stream_;
+  std::string writing_;
+  bool is_writing_ = false;
+  bool close_when_written_ = false;
+  Peers peers_;
+  asio::steady_timer tick_;
+  int ticks_unheard_ = 0;
+  bool sent_since_tick_ = false;
+  bool heard_since_tick_ = false;
+};
+
+}  // namespace ergon::dist

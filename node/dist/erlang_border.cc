@@ -1,0 +1,482 @@
+#include <ergon/node/dist/erlang_border.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <future>
+#include <mutex>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+#include <pthread.h>
+#include <asio/post.hpp>
+
+#include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/notices.h>
+#include <ergon/gen/response.h>
+#include <ergon/node/delivery/envelope_marks.h>
+#include <ergon/node/dist/dialing.h>
+#include <ergon/node/dist/monitor_signals.h>
+#include <ergon/node/dist/references.h>
+#include <ergon/node/dist/system_answers.h>
+#include <ergon/node/dist/term_request.h>
+#include <ergon/node/erlang_encoding.h>
+
+namespace ergon::dist {
+namespace {
+
+// For what is to be written when the node stops.
+constexpr std::chrono::seconds kLastWords{1};
+
+// Of the thread: terms are made outside of locks, and the memory is used again.
+std::string& Scratch() {
+  thread_local std::string bytes;
+  bytes.clear();
+  if (bytes.capacity() > 1024 * 1024) bytes.shrink_to_fit();
+  return bytes;
+}
+
+gen::Target TargetOf(gen::PID remote) {
+  return node::IsName(remote) ? gen::Target(node::NameOf(remote)) : gen::Target(remote);
+}
+
+// The signal with a message to a process, or to a name.
+Signal MessageTo(gen::PID remote, gen::PID from, std::string_view payload) {
+  Signal signal;
+  signal.from = from;
+  signal.payload = payload;
+  if (node::IsName(remote)) {
+    signal.kind = SignalKind::kSendToName;
+    signal.name = node::NameOf(remote).name.Text();
+  } else {
+    signal.kind = SignalKind::kSend;
+    signal.to = remote;
+  }
+  return signal;
+}
+
+}  // namespace
+
+ErlangBorder::ErlangBorder(const node::BorderMaker::Needs& needs, Settings settings,
+                           const gen::WireTypes& types)
+    : needs_(needs),
+      settings_(std::move(settings)),
+      values_(types, settings_.max_new_atoms),
+      listener_{
+          .arrived = [this](Connection& connection,
+                            const Signal& signal) { arrivals_.Handle(connection, signal); },
+          .has_room = [this](Connection&,
+                             std::vector<Connection::RoomWaiter> waiters) { TellRoom(waiters); },
+          .idle = [this](Connection& connection) { ForgetCalls(connection); },
+          .down = [this](Connection& connection,
+                         Connection::Rest rest) { Down(connection, std::move(rest)); }},
+      connections_(context_, settings_, listener_,
+                   [this](const std::shared_ptr<Connection>& connection) {
+                     Dial(context_, settings_, connection);
+                   }),
+      arrivals_({needs.addresses, needs.delivery, needs.relations, needs.exit_signals, needs.totals,
+                 needs.log, settings_, values_}),
+      listening_(context_, settings_, connections_, needs.log),
+      registration_(context_, settings_, needs.log),
+      work_(asio::make_work_guard(context_)) {}
+
+ErlangBorder::~ErlangBorder() { Close(); }
+
+gen::Result<void> ErlangBorder::Open() {
+  std::uint16_t port = 0;
+  try {
+    port = listening_.Open();
+    thread_ = std::thread([this] { context_.run(); });
+  } catch (const std::system_error& error) {
+    return gen::Error(gen::ErrorCode::kInternal, fmt::format("network: listening at {}:{}: {}",
+                                                             settings_.listen_address.to_string(),
+                                                             settings_.listen_port, error.what()));
+  }
+  pthread_setname_np(thread_.native_handle(), "ergon-net");
+  std::promise<gen::Result<void>> registered;
+  asio::post(context_, [&] {
+    listening_.Start();
+    registration_.Start(
+        port, [&](gen::Result<void> outcome) { registered.set_value(std::move(outcome)); });
+  });
+  auto outcome = registered.get_future().get();
+  if (outcome) {
+    gen::Log(needs_.log)
+        .Info("network: listening at {}:{}", settings_.listen_address.to_string(), port);
+  }
+  return outcome;
+}
+
+void ErlangBorder::Close() {
+  if (!thread_.joinable()) return;
+  connections_.Close();
+  asio::post(context_, [this] {
+    listening_.Close();
+    registration_.Close();
+    for (const auto& connection : connections_.All()) connection->CloseWhenWritten();
+  });
+  work_.reset();
+  const auto until = std::chrono::steady_clock::now() + kLastWords;
+  while (!connections_.All().empty() && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  asio::post(context_, [this] {
+    for (const auto& connection : connections_.All()) connection->Fail("the node is stopping");
+    context_.stop();
+  });
+  thread_.join();
+}
+
+template <class Append>
+gen::Result<void> ErlangBorder::With(gen::Atom node, Append&& append) {
+  for (;;) {
+    const std::shared_ptr<Connection> connection = connections_.Get(node);
+    if (connection == nullptr) return gen::ErrNodeTerminated;
+    std::lock_guard lock(connection->mutex());
+    // Down since the look-up: it is not in the table any more, or will not be in a moment.
+    if (connection->state() == Connection::State::kDown) continue;
+    return append(*connection);
+  }
+}
+
+std::string ErlangBorder::Reference(std::uint64_t id) const {
+  std::string bytes;
+  AppendReference(bytes, id, settings_.node, settings_.creation);
+  return bytes;
+}
+
+gen::Result<void> ErlangBorder::Deliver(gen::PID remote, core::EnvelopePtr& envelope) {
+  gen::Result<void> sent;
+  switch (node::KindOf(*envelope)) {
+    case gen::EnvelopeKind::kMessage:
+      sent = SendMessage(remote, *envelope);
+      break;
+    case gen::EnvelopeKind::kRequest:
+      sent = SendRequest(remote, *envelope);
+      break;
+    case gen::EnvelopeKind::kDown:
+      sent = TellDown(remote, *envelope);
+      break;
+    default:
+      return gen::Error(gen::ErrorCode::kUnsupported,
+                        "not for a process of another node: " + remote.ToString());
+  }
+  if (sent) envelope.reset();
+  return sent;
+}
+
+gen::Result<void> ErlangBorder::SendMessage(gen::PID remote, const core::Envelope& envelope) {
+  if (node::IsImportant(envelope)) {
+    // Nobody there says whether it is in the mailbox.
+    return gen::Error(gen::ErrorCode::kUnsupported, "important delivery to another node");
+  }
+  std::string& payload = Scratch();
+  auto written = values_.Append(payload, envelope);
+  if (!written) return written;
+  const Signal signal = MessageTo(remote, gen::PID::FromAddress(envelope.from), payload);
+  return With(remote.node, [&](Connection& connection) -> gen::Result<void> {
+    if (connection.IsFull()) {
+      return gen::Error(gen::ErrorCode::kBusy, fmt::format("{} bytes wait to be sent to {}",
+                                                           connection.QueuedBytes(), remote.node));
+    }
+    connection.Append(signal);
+    needs_.totals.sent_to_nodes.Add();
+    return {};
+  });
+}
+
+// As gen_server:call does it: a monitor, whose reference is also the alias that the answer is sent to.
+gen::Result<void> ErlangBorder::SendRequest(gen::PID remote, const core::Envelope& request) {
+  const gen::PID local = gen::PID::FromAddress(request.from);
+  const std::string reference = Reference(request.ref);
+  std::string& payload = Scratch();
+  TermWriter writer(payload);
+  writer.Tuple(3);
+  writer.Atom("$gen_call");
+  writer.Tuple(2);
+  writer.Pid(local);
+  writer.List(1);
+  writer.Atom("alias");
+  writer.Raw(reference);  // the tail: an improper list
+  const auto* any = const_cast<core::Envelope&>(request).ValueAs<TermRequest>();
+  if (any != nullptr) {
+    writer.Raw(any->term.raw());
+  } else {
+    auto written = values_.Append(payload, request);
+    if (!written) return written;
+  }
+  const Signal monitor = MonitorOf(local, remote, reference);
+  const Signal message = MessageTo(remote, local, payload);
+  return With(remote.node, [&](Connection& connection) -> gen::Result<void> {
+    if (connection.IsFull()) {
+      return gen::Error(gen::ErrorCode::kBusy, fmt::format("{} bytes wait to be sent to {}",
+                                                           connection.QueuedBytes(), remote.node));
+    }
+    connection.relations().calls[request.ref] = {local, remote, any != nullptr};
+    connection.Append(monitor);
+    connection.Append(message);
+    needs_.totals.sent_to_nodes.Add();
+    return {};
+  });
+}
+
+gen::Result<void> ErlangBorder::TellDown(gen::PID remote, const core::Envelope& notice) {
+  auto& envelope = const_cast<core::Envelope&>(notice);
+  gen::Reason reason;
+  if (const auto* pid = envelope.ValueAs<gen::MessageDownPID>()) {
+    reason = pid->reason;
+  } else if (const auto* name = envelope.ValueAs<gen::MessageDownProcessID>()) {
+    reason = name->reason;
+  } else {
+    return gen::ErrUnsupported;  // an alias: nobody there can monitor by one
+  }
+  std::string& payload = Scratch();
+  AppendReason(payload, reason);
+  const auto connection = connections_.Find(remote.node);
+  if (connection == nullptr) return gen::ErrNoConnection;
+  std::lock_guard lock(connection->mutex());
+  PeerState& relations = connection->relations();
+  const auto found = relations.watchers.find(notice.ref);
+  if (found == relations.watchers.end())
+    return gen::ErrResponseIgnored;  // it has ended the monitor
+  const PeerState::Watcher& watcher = found->second;
+  Signal signal;
+  signal.kind = SignalKind::kDown;
+  if (watcher.name.empty()) signal.from = watcher.watched;
+  signal.to = watcher.remote;
+  signal.name = watcher.name;
+  signal.ref = watcher.raw;
+  signal.payload = payload;
+  connection->Append(signal);
+  // It is an answer to the request of the same reference.
+  if (const auto request = relations.request_numbers.find(watcher.raw);
+      request != relations.request_numbers.end()) {
+    relations.requests.erase(request->second);
+    relations.request_numbers.erase(request);
+  }
+  relations.watcher_numbers.erase(watcher.raw);
+  relations.watchers.erase(found);
+  return {};
+}
+
+bool ErlangBorder::Disconnect(gen::Atom node) {
+  const auto connection = connections_.Find(node);
+  if (connection == nullptr) return false;
+  asio::post(context_, [connection] { connection->Fail("this node has ended the connection"); });
+  return true;
+}
+
+void ErlangBorder::AwaitRoom(gen::Atom node, gen::PID local, std::uint64_t id) {
+  if (const auto connection = connections_.Find(node)) {
+    std::lock_guard lock(connection->mutex());
+    if (connection->state() != Connection::State::kDown && connection->IsFull()) {
+      connection->AddWaiter({local, id});
+      return;
+    }
+  }
+  TellRoom({{local, id}});
+}
+
+void ErlangBorder::TellRoom(const std::vector<Connection::RoomWaiter>& waiters) {
+  for (const auto& waiter : waiters) {
+    (void)needs_.delivery.Respond(
+        waiter.local, waiter.id,
+        core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse),
+                         core::Lane::kMain));
+  }
+}
+
+gen::Result<void> ErlangBorder::Respond(gen::PID remote, std::uint64_t ref,
+                                        core::EnvelopePtr response) {
+  const auto connection = connections_.Find(remote.node);
+  if (connection == nullptr) return gen::ErrResponseIgnored;
+  PeerState::Request request;
+  {
+    std::lock_guard lock(connection->mutex());
+    PeerState& relations = connection->relations();
+    const auto found = relations.requests.find(ref);
+    if (found == relations.requests.end()) return gen::ErrResponseIgnored;
+    request = std::move(found->second);
+    relations.request_numbers.erase(request.watch);
+    relations.requests.erase(found);
+  }
+  std::string& payload = Scratch();
+  TermWriter writer(payload);
+  writer.Tuple(2);
+  writer.Raw(request.tag);
+  gen::Result<void> written;
+  if (const auto* error = response->ValueAs<gen::Error>()) {
+    AppendError(payload, *error);
+  } else if (request.answer != PeerState::AnswerForm::kValue) {
+    AppendSystemAnswer(payload, request, response->ValueAs<gen::Inspection>());
+  } else if (response->type == nullptr) {
+    writer.Atom("ok");  // an empty answer
+  } else {
+    const std::size_t begin = payload.size();
+    written = values_.Append(payload, *response);
+    if (!written) {
+      payload.resize(begin);
+      AppendError(payload, written.error());  // the caller must not wait in vain
+    }
+  }
+  Signal signal;
+  signal.payload = payload;
+  signal.from = gen::PID::FromAddress(response->from);
+  if (!signal.from || signal.from.node != settings_.node) {
+    signal.from = needs_.addresses.NodePid();
+  }
+  if (request.alias.empty()) {
+    signal.kind = SignalKind::kSend;
+    signal.to = request.caller;
+  } else {
+    signal.kind = SignalKind::kSendToAlias;
+    signal.ref = request.alias;
+  }
+  std::lock_guard lock(connection->mutex());
+  if (connection->state() == Connection::State::kDown) return gen::ErrResponseIgnored;
+  connection->Append(signal);
+  return written;
+}
+
+bool ErlangBorder::IsAwaited(gen::PID remote, std::uint64_t ref) const {
+  const auto connection = connections_.Find(remote.node);
+  if (connection == nullptr) return false;
+  std::lock_guard lock(connection->mutex());
+  return connection->relations().requests.contains(ref);
+}
+
+void ErlangBorder::Link(gen::PID local, gen::PID remote) {
+  (void)With(remote.node, [&](Connection& connection) -> gen::Result<void> {
+    connection.relations().links.insert({local, remote});
+    connection.relations().unlinking.erase({local, remote});
+    Signal signal;
+    signal.kind = SignalKind::kLink;
+    signal.from = local;
+    signal.to = remote;
+    connection.Append(signal);
+    return {};
+  });
+}
+
+void ErlangBorder::Unlink(gen::PID local, gen::PID remote) {
+  const auto connection = connections_.Find(remote.node);
+  if (connection == nullptr) return;
+  std::lock_guard lock(connection->mutex());
+  PeerState& relations = connection->relations();
+  if (relations.links.erase({local, remote}) == 0) return;
+  const std::uint64_t id = ++relations.last_unlink;
+  relations.unlinking[{local, remote}] = id;
+  Signal signal;
+  signal.kind = SignalKind::kUnlink;
+  signal.from = local;
+  signal.to = remote;
+  signal.id = id;
+  connection->Append(signal);
+}
+
+void ErlangBorder::Exit(gen::PID local, gen::PID remote, const gen::Reason& reason) {
+  const auto connection = connections_.Find(remote.node);
+  if (connection == nullptr) return;
+  std::string& payload = Scratch();
+  AppendReason(payload, reason);
+  std::lock_guard lock(connection->mutex());
+  PeerState& relations = connection->relations();
+  if (relations.links.erase({local, remote}) == 0) return;
+  Signal signal;
+  signal.kind = SignalKind::kExit;
+  signal.from = local;
+  signal.to = remote;
+  signal.payload = payload;
+  connection->Append(signal);
+}
+
+gen::Result<void> ErlangBorder::ExitRequest(gen::PID local, gen::PID remote,
+                                            const gen::Reason& reason) {
+  if (node::IsName(remote)) {
+    return gen::Error(gen::ErrorCode::kUnsupported, "an exit signal to a name of another node: " +
+                                                        node::NameOf(remote).ToString());
+  }
+  std::string& payload = Scratch();
+  if (reason.kind() == gen::ReasonKind::kKill) {
+    TermWriter(payload).Atom("kill");  // what others see of it is "killed"
+  } else {
+    AppendReason(payload, reason);
+  }
+  Signal signal;
+  signal.kind = SignalKind::kExitRequest;
+  signal.from = local;
+  signal.to = remote;
+  signal.payload = payload;
+  return With(remote.node, [&](Connection& connection) -> gen::Result<void> {
+    connection.Append(signal);
+    return {};
+  });
+}
+
+void ErlangBorder::Monitor(gen::PID local, gen::PID remote, gen::Ref ref) {
+  const std::string reference = Reference(ref.id);
+  const Signal signal = MonitorOf(local, remote, reference);
+  auto sent = With(remote.node, [&](Connection& connection) -> gen::Result<void> {
+    connection.relations().watches[ref.id] = {local, remote};
+    connection.Append(signal);
+    return {};
+  });
+  if (!sent) {
+    needs_.relations.TellWatcher({local, ref, TargetOf(remote)}, gen::Reason::NoConnection());
+  }
+}
+
+void ErlangBorder::Demonitor(gen::PID local, gen::PID remote, gen::Ref ref) {
+  const auto connection = connections_.Find(remote.node);
+  if (connection == nullptr) return;
+  const std::string reference = Reference(ref.id);
+  std::lock_guard lock(connection->mutex());
+  if (connection->relations().watches.erase(ref.id) == 0) return;
+  connection->Append(EndOfMonitor(local, remote, reference));
+}
+
+void ErlangBorder::ForgetCalls(Connection& connection) {
+  std::lock_guard lock(connection.mutex());
+  if (connection.state() == Connection::State::kDown) return;
+  auto& calls = connection.relations().calls;
+  for (auto at = calls.begin(); at != calls.end();) {
+    const auto& [id, call] = *at;
+    if (needs_.delivery.IsAwaited(call.local, needs_.addresses.RefOf(id))) {
+      ++at;
+      continue;
+    }
+    const std::string reference = Reference(id);
+    connection.Append(EndOfMonitor(call.local, call.remote, reference));
+    at = calls.erase(at);
+  }
+}
+
+void ErlangBorder::Down(Connection& connection, Connection::Rest rest) {
+  connections_.Remove(connection);
+  const gen::Atom node = connection.peer();
+  gen::Log(needs_.log).Info("network: no connection with {}: {}", node, rest.why);
+  if (rest.unsent != 0) {
+    needs_.drops.NoteLostConnection(rest.unsent);
+    needs_.totals.sent_to_nodes.Add(-rest.unsent);
+    gen::Log(needs_.log)
+        .Warning("network: messages to {} that were not sent: {}", node, rest.unsent);
+  }
+  const gen::Error error(gen::ErrorCode::kNoConnection, fmt::format("{}: {}", node, rest.why));
+  for (const auto& [number, watcher] : rest.relations.watchers) {
+    needs_.relations.RemoveWatcher(watcher.remote, watcher.watched, needs_.addresses.RefOf(number));
+  }
+  for (const auto& [id, watch] : rest.relations.watches) {
+    needs_.relations.TellWatcher({watch.local, needs_.addresses.RefOf(id), TargetOf(watch.remote)},
+                                 gen::Reason::NoConnection());
+  }
+  for (const auto& [local, remote] : rest.relations.links) {
+    needs_.exit_signals.Send(local, remote, gen::Reason::NoConnection(), 0);
+  }
+  for (const auto& [id, call] : rest.relations.calls) {
+    needs_.delivery.RespondError(call.local, id, error);
+  }
+  TellRoom(rest.waiters);
+}
+
+}  // namespace ergon::dist

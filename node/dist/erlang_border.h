@@ -1,0 +1,80 @@
+// The way to the nodes of an Erlang cluster: what goes there.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include <asio/executor_work_guard.hpp>
+#include <asio/io_context.hpp>
+
+#include <ergon/gen/wire_types.h>
+#include <ergon/node/dist/arrivals.h>
+#include <ergon/node/dist/border_maker.h>
+#include <ergon/node/dist/connections.h>
+#include <ergon/node/dist/listening.h>
+#include <ergon/node/dist/registration.h>
+#include <ergon/node/dist/settings.h>
+#include <ergon/node/dist/values.h>
+
+namespace ergon::dist {
+
+// Signals are made and queued by the threads that send; one thread of its own reads, writes and delivers.
+class ErlangBorder final : public node::OpenBorder {
+ public:
+  // Throws std::invalid_argument, as Values, and std::system_error.
+  ErlangBorder(const node::BorderMaker::Needs& needs, Settings settings,
+               const gen::WireTypes& types);
+  ~ErlangBorder() override;
+
+  // Listens, and registers at EPMD.
+  gen::Result<void> Open();
+  void Close() override;
+
+  gen::Result<void> Deliver(gen::PID remote, core::EnvelopePtr& envelope) override;
+  void AwaitRoom(gen::Atom node, gen::PID local, std::uint64_t id) override;
+  gen::Result<void> Respond(gen::PID remote, std::uint64_t ref,
+                            core::EnvelopePtr response) override;
+  [[nodiscard]] bool IsAwaited(gen::PID remote, std::uint64_t ref) const override;
+  void Link(gen::PID local, gen::PID remote) override;
+  void Unlink(gen::PID local, gen::PID remote) override;
+  void Exit(gen::PID local, gen::PID remote, const gen::Reason& reason) override;
+  gen::Result<void> ExitRequest(gen::PID local, gen::PID remote,
+                                const gen::Reason& reason) override;
+  void Monitor(gen::PID local, gen::PID remote, gen::Ref ref) override;
+  void Demonitor(gen::PID local, gen::PID remote, gen::Ref ref) override;
+
+  [[nodiscard]] const Connections& connections() const noexcept { return connections_; }
+  // False: there is no connection with that node. Any thread.
+  bool Disconnect(gen::Atom node);
+
+ private:
+  // Calls `append` with the lock of a connection that is not down, and returns what it does. kNodeTerminated: there are
+  // no connections any more.
+  template <class Append>
+  gen::Result<void> With(gen::Atom node, Append&& append);
+  gen::Result<void> SendMessage(gen::PID remote, const core::Envelope& envelope);
+  gen::Result<void> SendRequest(gen::PID remote, const core::Envelope& request);
+  gen::Result<void> TellDown(gen::PID remote, const core::Envelope& notice);
+  // The requests of ours whose callers wait no more.
+  void ForgetCalls(Connection& connection);
+  void Down(Connection& connection, Connection::Rest rest);
+  void TellRoom(const std::vector<Connection::RoomWaiter>& waiters);
+  [[nodiscard]] std::string Reference(std::uint64_t id) const;
+
+  const node::BorderMaker::Needs needs_;
+  const Settings settings_;
+  const Values values_;
+  asio::io_context context_{1};
+  Connection::Listener listener_;
+  Connections connections_;
+  Arrivals arrivals_;
+  Listening listening_;
+  Registration registration_;
+  asio::executor_work_guard<asio::io_context::executor_type> work_;
+  std::thread thread_;
+};
+
+}  // namespace ergon::dist

@@ -1,0 +1,33 @@
+// Monitors of ours at processes of other nodes, as signals.
+#pragma once
+
+#include <string_view>
+
+#include <ergon/gen/pid.h>
+#include <ergon/node/delivery/border.h>
+#include <ergon/node/dist/signal.h>
+
+namespace ergon::dist {
+
+// `remote` may be a name (node::IsName), `reference` is a term; the signal is a view of it.
+[[nodiscard]] inline Signal MonitorOf(gen::PID local, gen::PID remote, std::string_view reference) {
+  Signal signal;
+  signal.kind = SignalKind::kMonitor;
+  signal.from = local;
+  signal.ref = reference;
+  if (node::IsName(remote)) {
+    signal.name = node::NameOf(remote).name.Text();
+  } else {
+    signal.to = remote;
+  }
+  return signal;
+}
+
+[[nodiscard]] inline Signal EndOfMonitor(gen::PID local, gen::PID remote,
+                                         std::string_view reference) {
+  Signal signal = MonitorOf(local, remote, reference);
+  signal.kind = SignalKind::kDemonitor;
+  return signal;
+}
+
+}  // namespace ergon::dist

@@ -1,0 +1,75 @@
+// What the processes of this node have to do with those of one other node: links, monitors, requests.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include <ergon/gen/pid.h>
+
+namespace ergon::dist {
+
+// Guarded by the lock of its connection. Numbers are those of our gen::Refs; on the wire they stand in references
+// (see references.h). `raw` references are those of the other node, as terms.
+struct PeerState {
+  // A process of ours watches one of theirs, or a name there (node::IsName); by number.
+  struct Watch {
+    gen::PID local;
+    gen::PID remote;
+  };
+  std::unordered_map<std::uint64_t, Watch> watches;
+
+  // One of theirs watches `watched`, maybe by its name; by the number that stands for its reference here.
+  struct Watcher {
+    gen::PID remote;
+    gen::PID watched;
+    std::string name;  // empty: by the PID
+    std::string raw;
+  };
+  std::unordered_map<std::uint64_t, Watcher> watchers;
+  std::unordered_map<std::string, std::uint64_t> watcher_numbers;  // by raw
+
+  // { ours, theirs }
+  using Pair = std::pair<gen::PID, gen::PID>;
+  std::set<Pair> links;
+  // We have unlinked and they have not said so yet: until then their exits belong to the former link.
+  std::map<Pair, std::uint64_t> unlinking;
+  std::uint64_t last_unlink = 0;
+
+  // Requests of ours, by number. Each is a monitor on the wire as well, so that the end of the one who was asked is
+  // an answer.
+  struct Call {
+    gen::PID local;
+    gen::PID remote;
+    bool keeps_term = false;  // the answer stays a dist::Term, whatever form it has
+  };
+  std::unordered_map<std::uint64_t, Call> calls;
+  // Those whose callers wait no more are looked for when there are more.
+  static constexpr std::size_t kCallsLimit = 1024;
+  std::size_t calls_limit = kCallsLimit;
+
+  // Requests of theirs that wait for an answer, by the number that stands for them here.
+  enum class AnswerForm : std::uint8_t {
+    kValue,   // as it is
+    kOk,      // sys:suspend, sys:resume
+    kState,   // sys:get_state, of an inspection
+    kStatus,  // sys:get_status, of one
+  };
+  struct Request {
+    gen::PID caller;
+    gen::PID asked;  // not with kValue
+    AnswerForm answer = AnswerForm::kValue;
+    std::string tag;    // to be sent back with the answer, as it came
+    std::string alias;  // raw, where the answer goes; empty: to the caller
+    std::string
+        watch;  // raw: when the caller ends this monitor, it waits no more; empty: not known
+  };
+  std::unordered_map<std::uint64_t, Request> requests;
+  std::unordered_map<std::string, std::uint64_t> request_numbers;  // by `watch`
+};
+
+}  // namespace ergon::dist

@@ -1,0 +1,19 @@
+// References and aliases of Erlang on the wire, and our own numbers in them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <ergon/gen/atom.h>
+
+namespace ergon::dist {
+
+// Appends the reference that means the number `id` on the node `node`: what gen::Ref and gen::Alias hold.
+void AppendReference(std::string& out, std::uint64_t id, gen::Atom node, std::uint32_t creation);
+// The number in a reference (a checked term), if it is one of ours.
+[[nodiscard]] std::optional<std::uint64_t> OwnNumberIn(std::string_view reference, gen::Atom node,
+                                                       std::uint32_t creation);
+
+}  // namespace ergon::dist

@@ -1,0 +1,147 @@
+#include <ergon/node/dist/registration.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
+#include <asio/error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <ergon/node/dist/epmd.h>
+
+namespace ergon::dist {
+namespace {
+
+constexpr int kEpmdAttempts = 10;  // to find an EPMD that has just been started
+constexpr std::chrono::milliseconds kEpmdPause{100};
+constexpr std::chrono::milliseconds kLongestEpmdPause{10'000};
+
+}  // namespace
+
+void Registration::Start(std::uint16_t port, std::function<void(gen::Result<void>)> registered) {
+  asio::co_spawn(context_, Keep(port, std::move(registered)), asio::detached);
+}
+
+void Registration::Close() {
+  closed_ = true;
+  if (epmd_ != nullptr) epmd_->Close();
+}
+
+asio::awaitable<void> Registration::Keep(std::uint16_t port,
+                                         std::function<void(gen::Result<void>)> registered) {
+  bool started_epmd = false;
+  for (int attempt = 0; !closed_; ++attempt) {
+    auto outcome = co_await Register(port);
+    if (closed_) co_return;
+    if (outcome) {
+      if (registered) {
+        std::exchange(registered, nullptr)(gen::Result<void>());
+      } else {
+        gen::Log(log_).Info("network: '{}' is registered at EPMD again", settings_.alive);
+      }
+      co_await UntilGone();
+      if (closed_) co_return;
+      gen::Log(log_).Warning(
+          "network: EPMD at port {} is gone; nodes that do not know this one cannot find it",
+          settings_.epmd_port);
+      attempt = 0;
+    } else if (registered) {
+      const bool absent = outcome.error() == gen::ErrNoConnection;
+      if (absent && settings_.start_epmd && !started_epmd) {
+        started_epmd = true;
+        if (auto epmd = StartEpmd(); !epmd) {
+          std::exchange(registered, nullptr)(std::move(epmd));
+          co_return;
+        }
+      } else if (!absent || !started_epmd || attempt >= kEpmdAttempts) {
+        std::exchange(registered, nullptr)(std::move(outcome));
+        co_return;
+      }
+    }
+    co_await Pause(attempt);
+  }
+}
+
+asio::awaitable<void> Registration::Pause(int attempt) {
+  asio::steady_timer timer(context_);
+  timer.expires_after(
+      std::min(kEpmdPause * (1 << std::min(attempt / kEpmdAttempts, 10)), kLongestEpmdPause));
+  co_await timer.async_wait(asio::use_awaitable);
+}
+
+asio::awaitable<gen::Result<void>> Registration::Register(std::uint16_t port) {
+  epmd_ = std::make_unique<Stream>(context_);
+  bool expired = false;
+  const TimeLimit limit(context_, settings_.handshake_timeout, [&] {
+    expired = true;
+    epmd_->Close();
+  });
+  try {
+    co_await epmd_->socket().async_connect(
+        {asio::ip::make_address("127.0.0.1"), settings_.epmd_port}, asio::use_awaitable);
+    co_await epmd_->Write(EpmdRegister(settings_.alive, port, settings_.hidden));
+    std::string answer;
+    std::array<char, 16> some{};
+    for (;;) {
+      answer.append(some.data(), co_await epmd_->ReadSome(some.data(), some.size()));
+      auto parsed = ParseRegistered(answer, settings_.alive);
+      if (!parsed) co_return std::move(parsed.error());
+      if (*parsed) co_return gen::Result<void>();
+    }
+  } catch (const std::system_error& error) {
+    co_return gen::Error(gen::ErrorCode::kNoConnection,
+                         fmt::format("EPMD at 127.0.0.1:{}: {}", settings_.epmd_port,
+                                     expired ? "it takes too long" : error.what()));
+  }
+}
+
+asio::awaitable<void> Registration::UntilGone() {
+  char byte = 0;
+  try {
+    while (co_await epmd_->ReadSome(&byte, 1) != 0) {
+    }
+  } catch (const std::system_error&) {  // that is what is waited for
+  }
+}
+
+gen::Result<void> Registration::StartEpmd() const {
+  const std::string port = std::to_string(settings_.epmd_port);
+  const std::string address = settings_.listen_address.to_string();
+  std::string program = "epmd";
+  std::string flag = "-daemon";
+  std::string port_flag = "-port";
+  std::string address_flag = "-address";
+  std::array<char*, 7> arguments{
+      program.data(), flag.data(), port_flag.data(), const_cast<char*>(port.c_str()),
+      nullptr,        nullptr,     nullptr};
+  if (settings_.listen_address.is_loopback()) {
+    arguments[4] = address_flag.data();
+    arguments[5] = const_cast<char*>(address.c_str());
+  }
+  pid_t child = 0;
+  const int problem = ::posix_spawnp(&child, "epmd", nullptr, nullptr, arguments.data(), environ);
+  if (problem != 0) {
+    return gen::Error(gen::ErrorCode::kNoConnection,
+                      fmt::format("there is no EPMD at 127.0.0.1:{}, and none can be started: {} "
+                                  "(epmd is a program of the Debian package erlang-base)",
+                                  settings_.epmd_port, std::system_category().message(problem)));
+  }
+  // It goes into the background at once.
+  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  return {};
+}
+
+}  // namespace ergon::dist

@@ -1,0 +1,121 @@
+#include <ergon/node/dist/stream.h>
+
+#include <array>
+#include <cstdint>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/core.h>
+#include <asio/read.hpp>
+#include <asio/ssl/host_name_verification.hpp>
+#include <asio/use_awaitable.hpp>
+#include <asio/write.hpp>
+
+namespace ergon::dist {
+namespace {
+constexpr std::size_t kLongestPacket = 4096;
+}  // namespace
+
+std::string Stream::PeerAddress() const {
+  asio::error_code error;
+  const auto endpoint = socket_.remote_endpoint(error);
+  if (error) return {};
+  return fmt::format("{}:{}", endpoint.address().to_string(), endpoint.port());
+}
+
+asio::awaitable<void> Stream::StartTls(asio::ssl::context& tls, bool is_server,
+                                       const std::string& host) {
+  tls_ = std::make_unique<asio::ssl::stream<asio::ip::tcp::socket&>>(socket_, tls);
+  if (!host.empty()) {
+    // The name goes with the greeting, so that a server with several certificates finds the right one.
+    SSL_set_tlsext_host_name(tls_->native_handle(), host.c_str());
+    tls_->set_verify_callback(asio::ssl::host_name_verification(host));
+  }
+  co_await tls_->async_handshake(
+      is_server ? asio::ssl::stream_base::server : asio::ssl::stream_base::client,
+      asio::use_awaitable);
+}
+
+asio::awaitable<std::size_t> Stream::ReadSome(char* to, std::size_t size) {
+  if (tls_ != nullptr) {
+    co_return co_await tls_->async_read_some(asio::buffer(to, size), asio::use_awaitable);
+  }
+  co_return co_await socket_.async_read_some(asio::buffer(to, size), asio::use_awaitable);
+}
+
+asio::awaitable<void> Stream::ReadExactly(char* to, std::size_t size) {
+  if (tls_ != nullptr) {
+    co_await asio::async_read(*tls_, asio::buffer(to, size), asio::use_awaitable);
+  } else {
+    co_await asio::async_read(socket_, asio::buffer(to, size), asio::use_awaitable);
+  }
+}
+
+asio::awaitable<void> Stream::Write(std::string_view bytes) {
+  if (tls_ != nullptr) {
+    co_await asio::async_write(*tls_, asio::buffer(bytes), asio::use_awaitable);
+  } else {
+    co_await asio::async_write(socket_, asio::buffer(bytes), asio::use_awaitable);
+  }
+}
+
+void Stream::Write(std::string_view bytes, std::function<void(const std::string& error)> done) {
+  auto finish = [done = std::move(done)](const asio::error_code& error, std::size_t) {
+    done(error ? error.message() : std::string());
+  };
+  if (tls_ != nullptr) {
+    asio::async_write(*tls_, asio::buffer(bytes), std::move(finish));
+  } else {
+    asio::async_write(socket_, asio::buffer(bytes), std::move(finish));
+  }
+}
+
+asio::awaitable<std::string> Stream::ReadPacket() {
+  std::array<char, 4> length{};
+  const std::size_t length_bytes = tls_ != nullptr ? 4 : 2;
+  co_await ReadExactly(length.data(), length_bytes);
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < length_bytes; ++i) {
+    size = size << 8 | static_cast<std::uint8_t>(length[i]);
+  }
+  if (size > kLongestPacket) {
+    throw std::runtime_error(fmt::format("a packet of {} bytes in the handshake", size));
+  }
+  std::string packet(size, '\0');
+  co_await ReadExactly(packet.data(), size);
+  co_return packet;
+}
+
+asio::awaitable<void> Stream::WritePacket(std::string_view packet) {
+  std::string bytes;
+  if (tls_ != nullptr) bytes.append(2, '\0');
+  bytes.push_back(static_cast<char>(packet.size() >> 8));
+  bytes.push_back(static_cast<char>(packet.size() & 0xff));
+  bytes.append(packet);
+  co_await Write(bytes);
+}
+
+void Stream::Close() noexcept {
+  asio::error_code ignored;
+  socket_.shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
+  socket_.close(ignored);
+}
+
+TimeLimit::TimeLimit(asio::io_context& context, std::chrono::nanoseconds time,
+                     std::function<void()> expired)
+    : state_(std::make_shared<State>(context)) {
+  state_->function = std::move(expired);
+  state_->timer.expires_after(std::chrono::duration_cast<asio::steady_timer::duration>(time));
+  state_->timer.async_wait([state = state_](const asio::error_code& error) {
+    if (error || !state->function) return;
+    state->expired = true;
+    state->function();
+  });
+}
+
+TimeLimit::~TimeLimit() {
+  state_->function = nullptr;
+  state_->timer.cancel();
+}
+
+}  // namespace ergon::dist

@@ -1,0 +1,123 @@
+#include <ergon/node/erlang.h>
+
+#include <mutex>
+#include <utility>
+
+#include <fmt/core.h>
+#include <asio/co_spawn.hpp>
+#include <asio/io_context.hpp>
+
+#include <ergon/core/foundations/thrown_text.h>
+#include <ergon/node/dist/challenge.h>
+#include <ergon/node/dist/dialing.h>
+#include <ergon/node/dist/erlang_border.h>
+#include <ergon/node/dist/erlang_network.h>
+#include <ergon/node/dist/term_request.h>
+#include <ergon/node/lifecycle/runtime.h>
+
+namespace ergon::dist {
+namespace {
+
+// Null: the node has no network, or one of another kind.
+ErlangBorder* BorderOf(gen::Node& node, const char* function) {
+  return dynamic_cast<ErlangBorder*>(node::RuntimeOf(node, function).border());
+}
+
+asio::awaitable<gen::Result<std::string>> TryToConnect(asio::io_context& context,
+                                                       const Settings& settings,
+                                                       const std::string& other) {
+  Stream stream(context);
+  std::string step;
+  auto connected = co_await ConnectTo(context, settings, other, stream, step);
+  if (!connected) co_return std::move(connected.error());
+  const std::string address = stream.PeerAddress();
+  bool expired = false;
+  gen::Result<HandshakePeer> peer = gen::ErrNoConnection;
+  {
+    const TimeLimit limit(context, settings.handshake_timeout, [&] {
+      expired = true;
+      stream.Close();
+    });
+    peer = co_await ShakeHands(stream,
+                               Handshake::Initiator(settings.Self(), other, RandomChallenge()));
+  }
+  stream.Close();
+  if (expired) {
+    co_return gen::Error(gen::ErrorCode::kNoConnection,
+                         fmt::format("{} at {} does not answer in the handshake", other, address));
+  }
+  if (!peer) co_return std::move(peer.error());
+  co_return fmt::format("{} at {} accepts {}{}", other, address, settings.node,
+                        settings.tls == nullptr ? "" : " over TLS");
+}
+
+}  // namespace
+
+std::shared_ptr<const gen::Network> Erlang(ErlangOptions options) {
+  return std::make_shared<ErlangNetwork>(std::move(options));
+}
+
+std::vector<gen::Atom> Nodes(gen::Node& node) {
+  std::vector<gen::Atom> nodes;
+  const ErlangBorder* const border = BorderOf(node, "dist::Nodes");
+  if (border == nullptr) return nodes;
+  for (const auto& connection : border->connections().All()) {
+    std::lock_guard lock(connection->mutex());
+    if (connection->state() == Connection::State::kUp) nodes.push_back(connection->peer());
+  }
+  return nodes;
+}
+
+bool Disconnect(gen::Node& node, gen::Atom other) {
+  ErlangBorder* const border = BorderOf(node, "dist::Disconnect");
+  return border != nullptr && border->Disconnect(other);
+}
+
+gen::Result<void> Ping(gen::Messenger& self, gen::Atom other, const gen::CallOptions& options) {
+  auto answer = self.Call(
+      gen::ProcessID{"net_kernel", other},
+      TermRequest{Term::Tuple({Term::Atom("is_auth"), Term::Atom(other.Text())})}, options);
+  if (!answer) return std::move(answer.error());
+  if (answer->AsAtomText() == "yes") return {};
+  return gen::Error(gen::ErrorCode::kNoConnection,
+                    fmt::format("{} answers {}", other, answer->ToString()));
+}
+
+gen::Result<Term> Rpc(gen::Messenger& self, gen::Atom other, std::string_view module,
+                      std::string_view function, std::vector<Term> arguments,
+                      const gen::CallOptions& options) {
+  auto answer = self.Call(
+      gen::ProcessID{"rex", other},
+      TermRequest{Term::Tuple({Term::Atom("call"), Term::Atom(module), Term::Atom(function),
+                               Term::List(std::move(arguments)), Term::Atom("user")})},
+      options);
+  if (!answer) return std::move(answer.error());
+  if (answer->kind() == Term::Kind::kTuple && answer->size() == 2 &&
+      (*answer)[0].AsAtomText() == "badrpc") {
+    return gen::Error((*answer)[1].ToString());
+  }
+  return std::move(*answer);
+}
+
+gen::Result<std::string> Diagnose(const std::string& own, const std::string& other,
+                                  const ErlangOptions& options) {
+  auto settings = SettingsOf(own, options);
+  if (!settings) return std::move(settings.error());
+  settings->creation = RandomChallenge() | 4;  // nobody will meet it
+  asio::io_context context(1);
+  gen::Result<std::string> outcome = gen::ErrNoConnection;
+  asio::co_spawn(context, TryToConnect(context, *settings, other),
+                 [&](const std::exception_ptr& problem, gen::Result<std::string> found) {
+                   outcome = std::move(found);
+                   if (!problem) return;
+                   try {
+                     std::rethrow_exception(problem);
+                   } catch (...) {
+                     outcome = gen::Error(gen::ErrorCode::kNoConnection, core::ThrownText());
+                   }
+                 });
+  context.run();
+  return outcome;
+}
+
+}  // namespace ergon::dist

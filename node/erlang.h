@@ -1,0 +1,69 @@
+// A node in a cluster of Erlang/OTP: its processes and those of the other nodes send, call, link and monitor each
+// other as if they were on one.
+//
+//   gen::NodeOptions options;
+//   options.network = dist::Erlang({.cookie = "secret"});
+//   options.types.Register<Count>().Register<Counted>();
+//   auto node = node::Start("cpp@127.0.0.1", options).value();
+//
+//   1> gen_server:call({words, 'cpp@127.0.0.1'}, {count, <<"to be or not to be">>}).
+//
+// Processes there are addressed by the PIDs that came with their messages, or by name:
+//
+//   Send(gen::ProcessID{"logger", "shell@127.0.0.1"}, Line{"hello"});
+//
+// Messages are values of registered types (erlang_archive.h says how they look in Erlang), of integers, double, bool,
+// std::string, gen::Atom, gen::PID, or dist::Term, which is any term. What comes and has the form of a registered type
+// is one; integers come as std::int64_t, binaries as std::string, and what is nothing else as dist::Term.
+//
+// A Call is gen_server:call, and what comes by gen_server:call is a request for HandleCall; a Send to a gen_server arrives in
+// its handle_info. An error that a process answers with is {error, Reason} in Erlang, as {error, mailbox_full}; an answer
+// {error, Reason} from there is the error of the Call, unless a registered type has the tag `error`.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ergon/gen/atom.h>
+#include <ergon/gen/messenger.h>
+#include <ergon/gen/network.h>
+#include <ergon/gen/node.h>
+#include <ergon/gen/process_id.h>
+#include <ergon/gen/result.h>
+#include <ergon/node/erlang_archive.h>
+#include <ergon/node/erlang_options.h>
+#include <ergon/node/erlang_term.h>
+
+namespace ergon::dist {
+
+// For NodeOptions::network. What is wrong with the options is told by node::Start.
+[[nodiscard]] std::shared_ptr<const gen::Network> Erlang(ErlangOptions options = {});
+
+// -- the cluster; any thread --
+
+// The nodes that this one is connected with.
+[[nodiscard]] std::vector<gen::Atom> Nodes(gen::Node& node);
+// Ends the connection with a node, as if it were lost. False: there was none.
+bool Disconnect(gen::Node& node, gen::Atom other);
+
+// Whether the other node can be reached, as net_adm:ping: connects if there is no connection. In a process it suspends,
+// elsewhere it blocks. kNoConnection: it cannot, and why.
+gen::Result<void> Ping(gen::Messenger& self, gen::Atom other, const gen::CallOptions& options = {});
+
+// Calls a function of Erlang on another node, as rpc:call. kApplication: it has failed; the text is what rpc:call returns
+// behind badrpc.
+//
+//   auto reversed = dist::Rpc(Process(), "shell@127.0.0.1", "lists", "reverse", {dist::Term::List({1, 2})});
+gen::Result<Term> Rpc(gen::Messenger& self, gen::Atom other, std::string_view module,
+                      std::string_view function, std::vector<Term> arguments,
+                      const gen::CallOptions& options = {});
+
+// Why two nodes do not connect: asks EPMD of the other's host, connects and shakes hands as a node `own` would, without
+// being one, and says what works or which side has to change what. Blocks until it knows, twice the handshake's time-out
+// at most.
+gen::Result<std::string> Diagnose(const std::string& own, const std::string& other,
+                                  const ErlangOptions& options = {});
+
+}  // namespace ergon::dist

@@ -1,0 +1,55 @@
+// How a node takes part in a cluster of Erlang.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+
+namespace ergon::dist {
+
+// Files in PEM format. Both sides of a connection show certificates that the authorities have signed; the one that
+// connects also looks whether the host of the node's name is among the DNS names of the other's certificate, as Erlang
+// does.
+struct TlsOptions {
+  std::string certificate_file;  // of this node, with those between it and the authority
+  std::string private_key_file;
+  std::string authorities_file;
+};
+
+struct ErlangOptions {
+  // What nodes of the cluster know and others do not; never logged. Empty: that of the environment's RELEASE_COOKIE, else
+  // the first line of `cookie_file`.
+  std::string cookie = {};
+  // Empty: .erlang.cookie in the home directory. It must be readable by its owner only.
+  std::string cookie_file = {};
+  // It is in nodes(hidden), and does not connect to all nodes of the cluster.
+  bool hidden = true;
+
+  // Where others connect to. Whoever has the cookie rules over an Erlang node, and the cookie's proof is all the
+  // protection that there is without TLS: only on a loopback address, unless told otherwise.
+  std::string listen_address = "127.0.0.1";
+  int listen_port = 0;  // 0: any
+  // Of EPMD, the port mapper, on this host and those of the others; 0: ERL_EPMD_PORT of the environment, or 4369.
+  int epmd_port = 0;
+  // When there is none here: the program `epmd` is started, as Erlang does.
+  bool start_epmd = true;
+  std::optional<TlsOptions> tls = std::nullopt;
+
+  // A peer that says nothing for so long is gone, give or take a quarter; the same for all nodes of a cluster (kernel's
+  // net_ticktime). At least 1 s.
+  std::chrono::nanoseconds tick_time = std::chrono::seconds(60);
+  // For connecting, and for the handshake of those who connect to this node. At least 10 ms.
+  std::chrono::nanoseconds handshake_timeout = std::chrono::seconds(7);
+
+  // With so many bytes that wait to be sent to a node, messages to it wait, too: processes are suspended, and threads
+  // get kBusy. At least 1 KiB.
+  std::size_t send_queue_bytes = 1024 * 1024;
+  // Limits for what others send; whoever exceeds them is disconnected.
+  std::size_t max_frame_bytes = std::size_t{128} * 1024 * 1024;
+  int max_term_depth = 1000;    // 1..100,000
+  int max_handshakes = 64;      // at a time, of those who have not proved themselves; 1..10,000
+  int max_new_atoms = 100'000;  // that messages may bring, in the node's life; they are never freed
+};
+
+}  // namespace ergon::dist

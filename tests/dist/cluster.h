@@ -1,0 +1,102 @@
+// Nodes of one cluster in one program, with an EPMD of their own.
+#pragma once
+
+#include <chrono>
+#include <csignal>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <doctest/doctest.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <ergon/act/actor.h>
+#include <ergon/node/erlang.h>
+#include <ergon/node/node.h>
+
+#include <kit/eventually.h>
+#include <kit/log_capture.h>
+
+namespace ergon::dist {
+
+using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
+
+// The port mapper, as a child of this program; it ends with it.
+class Epmd {
+ public:
+  explicit Epmd(int port) : port_(port) { Start(); }
+  ~Epmd() { Stop(); }
+  Epmd(const Epmd&) = delete;
+  Epmd& operator=(const Epmd&) = delete;
+
+  void Start() {
+    std::string number = std::to_string(port_);
+    char* arguments[] = {const_cast<char*>("epmd"), const_cast<char*>("-port"), number.data(),
+                         nullptr};
+    REQUIRE(::posix_spawnp(&child_, "epmd", nullptr, nullptr, arguments, environ) == 0);
+  }
+  void Stop() {
+    if (child_ == 0) return;
+    ::kill(child_, SIGKILL);
+    ::waitpid(child_, nullptr, 0);
+    child_ = 0;
+  }
+  [[nodiscard]] int port() const noexcept { return port_; }
+
+  // That of the test program; nodes look for it as long as it starts.
+  static Epmd& OfThisProgram() {
+    static Epmd epmd(20'000 + ::getpid() % 6'000);
+    return epmd;
+  }
+
+ private:
+  const int port_;
+  pid_t child_ = 0;
+};
+
+[[nodiscard]] inline ErlangOptions ClusterOptions() {
+  ErlangOptions options;
+  options.cookie = "secret";
+  options.epmd_port = Epmd::OfThisProgram().port();
+  options.start_epmd = false;
+  return options;
+}
+
+struct Line {  // {line, N, Text}
+  static constexpr const char* kTag = "line";
+  int number = 0;
+  std::string text;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(number, text);
+  }
+};
+struct Sum {  // {sum, [N]}
+  using Reply = std::int64_t;
+  static constexpr const char* kTag = "sum";
+  std::vector<int> numbers;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(numbers);
+  }
+};
+
+// A node of the cluster; names are unique in the test program.
+inline gen::Result<node::Node> TryStart(const std::string& name, kit::LogCapture& log,
+                                        const ErlangOptions& network = ClusterOptions(),
+                                        gen::NodeOptions options = {}) {
+  options.network = Erlang(network);
+  options.types.Register<Line>().Register<Sum>();
+  gen::Result<node::Node> node = gen::ErrNoConnection;
+  // EPMD may not listen yet.
+  for (int attempt = 0; attempt < 200; ++attempt) {
+    node = node::Start(name, log.Into(options));
+    if (node || node.error() != gen::ErrNoConnection) break;
+    std::this_thread::sleep_for(20ms);
+  }
+  return node;
+}
+
+}  // namespace ergon::dist

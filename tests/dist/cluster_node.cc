@@ -1,0 +1,214 @@
+// The node that cluster_test.escript talks to.   usage: ergon_cluster_node NAME [COOKIE]
+//
+//   words    a pool; {count, Text} is answered with {ok, Words}
+//   full     a pool whose only worker is busy for ever and whose mailbox is full
+//   driver   does what it is asked to, as a process of this node, and tells what it has got
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdint>
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <ergon/act/actor.h>
+#include <ergon/act/pool.h>
+#include <ergon/node/erlang.h>
+#include <ergon/node/node.h>
+
+namespace {
+
+using namespace ergon;                 // NOLINT(google-build-using-namespace)
+using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
+using dist::Term;
+
+struct Count {
+  static constexpr const char* kTag = "count";
+  std::string text;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(text);
+  }
+};
+struct Counted {
+  static constexpr const char* kTag = "ok";
+  int words = 0;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(words);
+  }
+};
+std::string WordOf(const Term& atom) { return atom.AsAtomText().value_or("?"); }
+
+struct Block {};  // does not leave this node
+
+class WordWorker : public act::Actor {
+  gen::CallResult HandleCall(gen::PID from, gen::Ref ref, gen::Message& request) override {
+    if (auto* count = request.As<Count>()) {
+      std::istringstream text(count->text);
+      Counted counted;
+      for (std::string word; text >> word;) ++counted.words;
+      return gen::Reply(counted);
+    }
+    return Actor::HandleCall(from, ref, request);
+  }
+  gen::Status HandleMessage(gen::PID, gen::Message& message) override {
+    if (message.Is<Block>()) Sleep(24h);
+    return gen::Continue();
+  }
+};
+
+class WordPool : public act::Pool {
+  gen::Result<act::PoolOptions> Init(const gen::Args& args) override {
+    const bool full = args.size() != 0;
+    return act::PoolOptions{.pool_size = full ? 1 : 4,
+                            .worker_factory = gen::Factory<WordWorker>(),
+                            .worker_mailbox_size = full ? 1 : 1000};
+  }
+};
+
+class Victim : public act::Actor {
+  static gen::Reason ReasonOf(const Term& term) {
+    if (term.AsAtomText() == "normal") return gen::Reason::Normal();
+    return gen::Reason::Error(term.AsAtomText().value_or(term.AsText().value_or("?")));
+  }
+  gen::CallResult HandleCall(gen::PID, gen::Ref, gen::Message& request) override {
+    if (auto* term = request.As<Term>()) return gen::Stop(ReasonOf((*term)[1]));
+    return gen::Reply(gen::Atom("pong"));
+  }
+  gen::Status HandleMessage(gen::PID, gen::Message& message) override {
+    if (auto* term = message.As<Term>()) return gen::Stop(ReasonOf((*term)[1]));
+    return gen::Continue();
+  }
+};
+
+class Driver : public act::Actor {
+  gen::Status Init(const gen::Args&) override {
+    SetTrapExit(true);
+    return gen::Continue();
+  }
+
+  static gen::Target TargetOf(const Term& term) {
+    if (term.kind() == Term::Kind::kPid) return *term.AsPid();
+    return gen::ProcessID{gen::Atom(WordOf(term[0])), gen::Atom(WordOf(term[1]))};
+  }
+  static Term Outcome(const gen::Result<void>& result) {
+    return result ? Term::Atom("ok")
+                  : Term::Tuple({Term::Atom("error"), Term::Of(result.error().ToString())});
+  }
+  template <class T>
+  static Term Outcome(const gen::Result<T>& result) {
+    return result ? Term::Tuple({Term::Atom("ok"), Term::Of(*result)})
+                  : Term::Tuple({Term::Atom("error"), Term::Of(result.error().ToString())});
+  }
+
+  gen::CallResult HandleCall(gen::PID, gen::Ref, gen::Message& request) override {
+    if (const auto* word = request.As<gen::Atom>()) return gen::Reply(Answer(word->Text()));
+    if (const auto* term = request.As<Term>()) return gen::Reply(Answer(*term));
+    return gen::ReplyError(gen::ErrUnsupported);
+  }
+
+  Term Answer(std::string_view word) {
+    if (word == "seen") return Term::List(std::exchange(seen_, {}));
+    if (word == "self") return Term::Of(Self());
+    if (word == "alias") return Term::Of(*CreateAlias());
+    if (word == "spawn") return Term::Of(Spawn(gen::Factory<Victim>()).value());
+    if (word == "os_pid")
+      return Term::Tuple({Term::Atom("ok"), Term::Of(std::int64_t{::getpid()})});
+    return Term::Atom("what");
+  }
+
+  Term Answer(const Term& command) {
+    const std::string word = command[0].AsAtomText().value_or("");
+    if (word == "echo") return command[1];
+    if (word == "sleep") {
+      Sleep(std::chrono::milliseconds(*command[1].AsInteger()));
+      return Term::Atom("ok");
+    }
+    if (word == "send") return Outcome(Send(TargetOf(command[1]), command[2]));
+    if (word == "register") {
+      return Outcome(Node().RegisterName(gen::Atom(WordOf(command[1])), *command[2].AsPid()));
+    }
+    if (word == "call") {
+      return Outcome(
+          Call<gen::Atom>(TargetOf(command[1]), command[2],
+                          {.timeout = std::chrono::milliseconds(*command[3].AsInteger())}));
+    }
+    if (word == "monitor") {
+      const auto ref = Monitor(TargetOf(command[1]));
+      return ref ? Term::Of(static_cast<std::int64_t>(ref->id))
+                 : Outcome(gen::Result<void>(ref.error()));
+    }
+    if (word == "demonitor") return Term::Atom("ok");
+    if (word == "link") return Outcome(Link(TargetOf(command[1])));
+    if (word == "unlink") return Outcome(Unlink(TargetOf(command[1])));
+    if (word == "exit") {
+      const std::string reason = WordOf(command[2]);
+      return Outcome(SendExit(TargetOf(command[1]),
+                              reason == "kill" ? gen::Reason::Kill() : gen::Reason::Error(reason)));
+    }
+    if (word == "ping") return Outcome(dist::Ping(Process(), gen::Atom(WordOf(command[1]))));
+    if (word == "rpc") {
+      std::vector<Term> arguments;
+      for (std::size_t i = 0; i < command[4].size(); ++i) arguments.push_back(command[4][i]);
+      return Outcome(dist::Rpc(Process(), gen::Atom(WordOf(command[1])), WordOf(command[2]),
+                               WordOf(command[3]), std::move(arguments)));
+    }
+    return Term::Atom("what");
+  }
+
+  void See(std::vector<Term> event) { seen_.push_back(Term::Tuple(std::move(event))); }
+
+  gen::Status HandleMessage(gen::PID from, gen::Message& message) override {
+    if (auto* exit = message.As<gen::MessageExitPID>()) {
+      See({Term::Atom("exit"), Term::Of(exit->pid), Term::Atom(exit->reason.ToString())});
+    } else if (auto* pid = message.As<gen::MessageDownPID>()) {
+      See({Term::Atom("down"), Term::Of(static_cast<std::int64_t>(pid->ref.id)), Term::Of(pid->pid),
+           Term::Atom(pid->reason.ToString())});
+    } else if (auto* name = message.As<gen::MessageDownProcessID>()) {
+      See({Term::Atom("down"), Term::Of(static_cast<std::int64_t>(name->ref.id)),
+           Term::Tuple({Term::Atom(name->process_id.name.Text()),
+                        Term::Atom(name->process_id.node.Text())}),
+           Term::Atom(name->reason.ToString())});
+    } else if (auto* term = message.As<Term>()) {
+      See({Term::Atom("message"), Term::Of(from), *term});
+    } else if (auto* atom = message.As<gen::Atom>()) {
+      See({Term::Atom("message"), Term::Of(from), Term::Of(*atom)});
+    }
+    return gen::Continue();
+  }
+
+  std::vector<Term> seen_;
+};
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count < 2) {
+    std::cerr << "usage: ergon_cluster_node NAME [COOKIE]\n";
+    return 2;
+  }
+  gen::NodeOptions options;
+  options.network = dist::Erlang({.cookie = count > 2 ? arguments[2] : "secret", .tick_time = 8s});
+  options.types.Register<Count>().Register<Counted>();
+  auto node = node::Start(arguments[1], options);
+  if (!node) {
+    std::cerr << node.error().ToString() << '\n';
+    return 1;
+  }
+  node->SpawnRegister("words", gen::Factory<WordPool>()).value();
+  node->SpawnRegister("driver", gen::Factory<Driver>()).value();
+  const gen::PID full =
+      node->SpawnRegister("full", gen::Factory<WordPool>(), {}, gen::MakeArgs(1)).value();
+  // One that is being handled, and one that waits.
+  for (int accepted = 0; accepted < 2;) accepted += node->Send(full, Block{}) ? 1 : 0;
+  std::cout << "ready"
+            << std::endl;  // NOLINT(performance-avoid-endl): somebody waits for this line
+  std::string line;
+  while (std::getline(std::cin, line)) {
+  }
+  return 0;
+}

@@ -1,0 +1,291 @@
+#!/usr/bin/env escript
+%% -*- erlang -*-
+%% An Ergon node in a cluster of Erlang, seen from Erlang.   usage: cluster_test.sh PROGRAM [CASE...]
+%% PROGRAM is the other node: cluster_node.cc says what runs there.
+
+main([Program | Wanted]) ->
+    {ok, _} = start_distribution(100),
+    erlang:set_cookie(node(), secret),
+    Cpp = list_to_atom("cpp" ++ os:getpid() ++ "@127.0.0.1"),
+    Port = open_port({spawn_executable, Program},
+                     [{args, [atom_to_list(Cpp)]}, {line, 1000}, exit_status]),
+    ready = await_ready(Port),
+    put(port, Port),
+    Cases = [C || C = {Name, _} <- cases(), Wanted == [] orelse lists:member(atom_to_list(Name), Wanted)],
+    Failed = lists:sum([run(C, Cpp) || C <- Cases]),
+    catch port_close(Port),
+    io:format("~b passed, ~b failed~n", [length(Cases) - Failed, Failed]),
+    halt(case Failed == 0 andalso Cases /= [] of true -> 0; false -> 1 end).
+
+start_distribution(Attempts) ->
+    Name = list_to_atom("erl" ++ os:getpid() ++ "@127.0.0.1"),
+    application:set_env(kernel, net_ticktime, 8),
+    case net_kernel:start([Name, longnames]) of
+        {ok, _} = Started -> Started;
+        {error, _} when Attempts > 0 -> timer:sleep(50), start_distribution(Attempts - 1)
+    end.
+
+await_ready(Port) ->
+    receive
+        {Port, {data, {eol, "ready"}}} -> ready;
+        {Port, {data, {_, Line}}} -> io:format("~s~n", [Line]), await_ready(Port);
+        {Port, {exit_status, Status}} -> {ended, Status}
+    after 30000 -> timeout
+    end.
+
+run({Name, Case}, Cpp) ->
+    {Pid, Ref} = spawn_monitor(fun() -> Case(Cpp) end),
+    receive
+        {'DOWN', Ref, process, Pid, normal} -> io:format("ok    ~s~n", [Name]), 0;
+        {'DOWN', Ref, process, Pid, Reason} -> io:format("FAIL  ~s: ~p~n", [Name, Reason]), 1
+    after 30000 ->
+        io:format("FAIL  ~s: no end after 30 s: ~p~n", [Name, process_info(Pid, [current_stacktrace, messages])]),
+        exit(Pid, kill), 1
+    end.
+
+%% The driver does what it is asked to, and tells what it gets.
+drive(Cpp, Command) -> gen_server:call({driver, Cpp}, Command).
+%% What the driver got since the last look, once there is something.
+seen(Cpp) -> seen(Cpp, 200).
+seen(_, 0) -> [];
+seen(Cpp, N) ->
+    case drive(Cpp, seen) of
+        [] -> timer:sleep(10), seen(Cpp, N - 1);
+        Seen -> Seen
+    end.
+expect(Message) -> receive Message -> ok after 5000 -> error({nothing, Message, process_info(self(), messages)}) end.
+silence() -> receive Any -> error({unexpected, Any}) after 100 -> ok end.
+victim(Cpp) -> drive(Cpp, spawn).
+
+cases() -> [
+    {ping, fun(Cpp) ->
+        pong = net_adm:ping(Cpp),
+        true = lists:member(Cpp, nodes(hidden)),
+        false = lists:member(Cpp, nodes()) end},
+    {call_of_a_pool_by_name, fun(Cpp) ->
+        {ok, 6} = gen_server:call({words, Cpp}, {count, <<"to be or not to be">>}),
+        {ok, 0} = gen_server:call({words, Cpp}, {count, <<>>}, infinity) end},
+    {a_charlist_is_a_text_too, fun(Cpp) ->
+        {ok, 2} = gen_server:call({words, Cpp}, {count, "two words"}) end},
+    {a_term_that_does_not_fit, fun(Cpp) ->
+        {error, {incorrect, Text}} = gen_server:call({words, Cpp}, {count, 42}),
+        {_, _} = binary:match(Text, <<"count">>) end},
+    {many_calls_at_once, fun(Cpp) ->
+        Self = self(),
+        [spawn_link(fun() -> {ok, 2} = gen_server:call({words, Cpp}, {count, <<"a b">>}), Self ! done end) || _ <- lists:seq(1, 500)],
+        [expect(done) || _ <- lists:seq(1, 500)] end},
+    {values_come_back_as_they_were, fun(Cpp) ->
+        [V = drive(Cpp, {echo, V}) || V <- [1, -1, 1 bsl 40, 1 bsl 70, -(1 bsl 70), 1.5, atom, true, <<"binary">>, "text", [], [1, 2, 300],
+            [a | b], {}, {a, {b, "c"}}, #{a => 1, <<"b">> => [2]}, self(), make_ref(), <<5:3>>, lists:seq(1, 70000), <<0:80000>>,
+            fun lists:map/2, 'ünï', [{x, [y, {z, [1.0]}]}]]] end},
+    {send_to_name_and_pid, fun(Cpp) ->
+        Self = self(),
+        {driver, Cpp} ! {hello, 1},
+        [{message, Self, {hello, 1}}] = seen(Cpp),
+        Pid = drive(Cpp, self),
+        Pid ! {hello, 2},
+        [{message, Self, {hello, 2}}] = seen(Cpp),
+        gen_server:cast({driver, Cpp}, {hello, 3}),
+        [{message, _, {hello, 3}}] = seen(Cpp) end},
+    {send_to_an_alias, fun(Cpp) ->
+        Alias = drive(Cpp, alias),
+        Alias ! through_the_alias,
+        [{message, _, through_the_alias}] = seen(Cpp) end},
+    {order_of_messages, fun(Cpp) ->
+        [{driver, Cpp} ! {n, N} || N <- lists:seq(1, 1000)],
+        Expected = lists:seq(1, 1000),
+        Expected = collect(Cpp, 1000, []) end},
+    {unknown_name_fails_at_once, fun(Cpp) ->
+        {noproc, _} = catch_exit(fun() -> gen_server:call({nobody, Cpp}, x, infinity) end) end},
+    {a_process_that_dies_answers_its_callers, fun(Cpp) ->
+        Victim = victim(Cpp),
+        {Reason, _} = catch_exit(fun() -> gen_server:call(Victim, {die, boom}, infinity) end),
+        boom = Reason end},
+    {send_request_and_multi_call, fun(Cpp) ->
+        Id = gen_server:send_request({words, Cpp}, {count, <<"a b c">>}),
+        {reply, {ok, 3}} = gen_server:wait_response(Id, 5000),
+        {[{Cpp, {ok, 1}}], []} = gen_server:multi_call([Cpp], words, {count, <<"one">>}, 5000) end},
+    {a_full_pool_says_so, fun(Cpp) ->
+        {error, mailbox_full} = gen_server:call({full, Cpp}, {count, <<"x">>}) end},
+    {a_late_answer_leaves_nothing, fun(Cpp) ->
+        {timeout, _} = catch_exit(fun() -> gen_server:call({driver, Cpp}, {sleep, 1500}, 50) end),
+        timer:sleep(2000),
+        {messages, []} = process_info(self(), messages) end},
+    {monitor_by_pid, fun(Cpp) ->
+        Victim = victim(Cpp),
+        Ref = monitor(process, Victim),
+        Victim ! {die, reason},
+        expect({'DOWN', Ref, process, Victim, reason}),
+        Late = monitor(process, Victim),
+        expect({'DOWN', Late, process, Victim, noproc}) end},
+    {monitor_by_name, fun(Cpp) ->
+        Victim = victim(Cpp),
+        ok = drive(Cpp, {register, victim, Victim}),
+        Ref = monitor(process, {victim, Cpp}),
+        Victim ! {die, normal},
+        expect({'DOWN', Ref, process, {victim, Cpp}, normal}),
+        None = monitor(process, {victim, Cpp}),
+        expect({'DOWN', None, process, {victim, Cpp}, noproc}) end},
+    {demonitor, fun(Cpp) ->
+        Victim = victim(Cpp),
+        Ref = monitor(process, Victim),
+        true = demonitor(Ref),
+        Victim ! {die, reason},
+        silence() end},
+    {link_and_its_exit, fun(Cpp) ->
+        process_flag(trap_exit, true),
+        Victim = victim(Cpp),
+        link(Victim),
+        Victim ! {die, <<"a text">>},
+        receive {'EXIT', Victim, Reason} -> <<"a text">> = Reason after 5000 -> error(nothing) end end},
+    {unlink, fun(Cpp) ->
+        process_flag(trap_exit, true),
+        Victim = victim(Cpp),
+        link(Victim),
+        unlink(Victim),
+        Victim ! {die, reason},
+        silence() end},
+    {link_to_the_dead, fun(Cpp) ->
+        process_flag(trap_exit, true),
+        Victim = victim(Cpp),
+        Victim ! {die, normal},
+        Ref = monitor(process, Victim),
+        receive {'DOWN', Ref, _, _, _} -> ok end,
+        link(Victim),
+        expect({'EXIT', Victim, noproc}) end},
+    {exit_of_ours_ends_theirs, fun(Cpp) ->
+        Victim = victim(Cpp),
+        Ref = monitor(process, Victim),
+        spawn(fun() -> link(Victim), exit(crashed) end),
+        expect({'DOWN', Ref, process, Victim, crashed}) end},
+    {exit_2, fun(Cpp) ->
+        Victim = victim(Cpp),
+        Ref = monitor(process, Victim),
+        exit(Victim, because),
+        expect({'DOWN', Ref, process, Victim, because}),
+        Other = victim(Cpp),
+        Killed = monitor(process, Other),
+        exit(Other, kill),
+        expect({'DOWN', Killed, process, Other, killed}) end},
+    {gen_stop_and_sys, fun(Cpp) ->
+        Victim = victim(Cpp),
+        #{} = sys:get_state(Victim),
+        {status, Victim, {module, _}, [_ | _]} = sys:get_status(Victim),
+        ok = sys:suspend(Victim),
+        ok = sys:resume(Victim),
+        ok = gen_server:stop(Victim),
+        Next = victim(Cpp),
+        Ref = monitor(process, Next),
+        ok = gen_server:stop(Next, shutdown, 5000),
+        expect({'DOWN', Ref, process, Next, shutdown}) end},
+    {rpc_and_spawn_are_refused, fun(Cpp) ->
+        {badrpc, _} = rpc:call(Cpp, erlang, node, []),
+        Ref = monitor(process, spawn(Cpp, erlang, node, [])),
+        receive {'DOWN', Ref, process, _, _} -> ok after 5000 -> error(nothing) end end},
+    {seq_trace_messages_arrive, fun(Cpp) ->
+        seq_trace:set_token(label, 17),
+        {ok, 1} = gen_server:call({words, Cpp}, {count, <<"x">>}),
+        {driver, Cpp} ! traced,
+        seq_trace:set_token([]),
+        [{message, _, traced}] = seen(Cpp) end},
+
+    {they_send, fun(Cpp) ->
+        ok = drive(Cpp, {send, self(), {hi, 1}}),
+        expect({hi, 1}),
+        register(receiver, self()),
+        ok = drive(Cpp, {send, {receiver, node()}, {hi, 2}}),
+        expect({hi, 2}) end},
+    {they_call_a_gen_server, fun(Cpp) ->
+        %% rex is one that is always there.
+        {ok, [3, 2, 1]} = drive(Cpp, {rpc, node(), lists, reverse, [[1, 2, 3]]}),
+        {error, _} = drive(Cpp, {rpc, node(), nothing, at_all, []}) end},
+    {they_call_the_dying, fun(Cpp) ->
+        Server = spawn(fun() -> receive {'$gen_call', _, _} -> exit(tired) end end),
+        {error, Text} = drive(Cpp, {call, Server, hello, 5000}),
+        {_, _} = binary:match(Text, <<"tired">>),
+        {error, Unknown} = drive(Cpp, {call, {nobody_here, node()}, hello, 5000}),
+        {_, _} = binary:match(Unknown, <<"unknown">>) end},
+    {their_call_has_a_time_out, fun(Cpp) ->
+        Self = self(),
+        Server = spawn(fun() -> receive {'$gen_call', From, _} -> Self ! asked, timer:sleep(300), gen_server:reply(From, late), timer:sleep(200) end end),
+        {error, Text} = drive(Cpp, {call, Server, hello, 100}),
+        {_, _} = binary:match(Text, <<"another node">>),
+        timer:sleep(400),
+        [] = drive(Cpp, seen) end},
+    {they_monitor, fun(Cpp) ->
+        Pid = spawn(fun() -> receive stop -> exit(stopped) end end),
+        Ref = drive(Cpp, {monitor, Pid}),
+        Pid ! stop,
+        [{down, Ref, Pid, stopped}] = seen(Cpp),
+        Late = drive(Cpp, {monitor, Pid}),
+        [{down, Late, Pid, noproc}] = seen(Cpp) end},
+    {they_monitor_a_name, fun(Cpp) ->
+        Pid = spawn(fun() -> register(to_be_watched, self()), receive stop -> exit(stopped) end end),
+        timer:sleep(50),
+        _ = drive(Cpp, {monitor, {to_be_watched, node()}}),
+        Pid ! stop,
+        [{down, _, {to_be_watched, _}, stopped}] = seen(Cpp) end},
+    {they_link, fun(Cpp) ->
+        Pid = spawn(fun() -> receive stop -> exit(stopped) end end),
+        ok = drive(Cpp, {link, Pid}),
+        Pid ! stop,
+        [{exit, Pid, stopped}] = seen(Cpp) end},
+    {they_unlink, fun(Cpp) ->
+        Pid = spawn(fun() -> receive stop -> exit(stopped) end end),
+        ok = drive(Cpp, {link, Pid}),
+        ok = drive(Cpp, {unlink, Pid}),
+        Pid ! stop,
+        timer:sleep(100),
+        [] = drive(Cpp, seen) end},
+    {they_send_exits, fun(Cpp) ->
+        process_flag(trap_exit, true),
+        ok = drive(Cpp, {exit, self(), because}),
+        receive {'EXIT', _, because} -> ok after 5000 -> error(nothing) end,
+        {Pid, Ref} = spawn_monitor(fun() -> process_flag(trap_exit, true), receive never -> ok end end),
+        ok = drive(Cpp, {exit, Pid, kill}),
+        expect({'DOWN', Ref, process, Pid, killed}) end},
+    {they_ping, fun(Cpp) ->
+        ok = drive(Cpp, {ping, node()}),
+        {error, _} = drive(Cpp, {ping, 'nobody@127.0.0.1'}) end},
+    {big_messages, fun(Cpp) ->
+        Big = binary:copy(<<"0123456789">>, 800000),
+        Big = drive(Cpp, {echo, Big}) end},
+    {global_names, fun(Cpp) ->
+        Pid = victim(Cpp),
+        yes = global:register_name(cpp_victim, Pid),
+        pong = gen_server:call({global, cpp_victim}, ping),
+        Pid ! {die, normal},
+        Ref = monitor(process, Pid),
+        receive {'DOWN', Ref, _, _, _} -> ok end,
+        timer:sleep(50),
+        undefined = global:whereis_name(cpp_victim) end},
+    %% The last two: they cut the connection, and end the node.
+    {a_lost_connection_is_told_once, fun(Cpp) ->
+        process_flag(trap_exit, true),
+        Victim = victim(Cpp),
+        Ref = monitor(process, Victim),
+        link(Victim),
+        Pid = spawn(fun() -> receive stop -> ok end end),
+        Watch = drive(Cpp, {monitor, Pid}),
+        true = erlang:disconnect_node(Cpp),
+        expect({'DOWN', Ref, process, Victim, noconnection}),
+        expect({'EXIT', Victim, noconnection}),
+        silence(),
+        [{down, Watch, Pid, noconnection}] = seen(Cpp),
+        pong = net_adm:ping(Cpp) end},
+    {a_killed_node_is_noticed, fun(Cpp) ->
+        monitor_node(Cpp, true),
+        Victim = victim(Cpp),
+        Ref = monitor(process, Victim),
+        {ok, OsPid} = drive(Cpp, os_pid),
+        os:cmd("kill -9 " ++ integer_to_list(OsPid)),
+        expect({'DOWN', Ref, process, Victim, noconnection}),
+        expect({nodedown, Cpp}),
+        {{nodedown, Cpp}, _} = catch_exit(fun() -> gen_server:call({words, Cpp}, x, infinity) end),
+        pang = net_adm:ping(Cpp) end}].
+
+collect(_, 0, Seen) -> lists:append(lists:reverse(Seen));
+collect(Cpp, Left, Seen) ->
+    Some = [N || {message, _, {n, N}} <- seen(Cpp)],
+    collect(Cpp, Left - length(Some), [Some | Seen]).
+catch_exit(Fun) -> try Fun() of Value -> error({no_exit, Value}) catch exit:Reason -> Reason end.
