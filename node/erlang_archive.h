@@ -1,5 +1,5 @@
-// How values of C++ look in Erlang. A type describes itself once, as for cereal, and is known by its description in both
-// directions. With a tag it is a tuple:
+// How values of C++ look in Erlang. A type describes itself once, as for cereal, and is known by
+// its description in both directions. With a tag it is a tuple:
 //
 //   struct Count {                                    // {count, <<"to be or not to be">>}
 //     static constexpr const char* kTag = "count";
@@ -17,8 +17,8 @@
 //     void serialize(Archive& archive) { archive(dist::Field("no", no), dist::Field("price", price)); }
 //   };
 //
-// A serialize(Archive&, T&) beside the type is found as well. With a tag and without fields it is the tag, an atom. A
-// type is default constructible and movable.
+// A serialize(Archive&, T&) beside the type is found as well. With a tag and without fields it is
+// the tag, an atom. A type is default constructible and movable.
 //
 //   bool                              true, false
 //   integers, enumerations            integers, in the range of the type
@@ -40,8 +40,9 @@
 //                                     read as the one that would be written so, or as the first
 //   std::monostate                    undefined
 //
-// Keys of a map that are no fields are ignored. What does not fit is an error with the path of the field, as in
-// "order.items[3].price: expected a number, found foo". Values may be in each other 100 levels deep.
+// Keys of a map that are no fields are ignored. What does not fit is an error with the path of the
+// field, as in "order.items[3].price: expected a number, found foo". Values may be in each other
+// 100 levels deep.
 #pragma once
 
 #include <cstddef>
@@ -153,7 +154,8 @@ struct WireType {
 
   // Appends a value of that type. kIncorrect, with the path of the field: Erlang has no such value.
   gen::Result<void> (*write)(std::string& out, const void* value) = nullptr;
-  // Makes an envelope with the value of the next term. kIncorrect, with the path of the field: it does not fit.
+  // Makes an envelope with the value of the next term. kIncorrect, with the path of the field: it
+  // does not fit.
   gen::Result<core::EnvelopePtr> (*read)(TermReader term, std::uint8_t kind,
                                          core::Lane lane) = nullptr;
 };
@@ -171,8 +173,9 @@ struct WireTypeOf {
   static_assert(std::is_move_constructible_v<T>,
                 "a type for other nodes must be movable, as messages are");
 
-  // Makes a T and looks at its fields. Throws std::logic_error, naming the type and the field, when a field of a map has
-  // no name or one that another has, also in the types of its fields. Any thread.
+  // Makes a T and looks at its fields. Throws std::logic_error, naming the type and the field, when
+  // a field of a map has no name or one that another has, also in the types of its fields. Any
+  // thread.
   static std::shared_ptr<const WireType> Describe() {
     const detail::TypeShape& shape = detail::ShapeOf<T>();
     auto type = std::make_shared<WireType>();

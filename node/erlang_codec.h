@@ -1,5 +1,5 @@
-// What all ways to write values of C++ as terms of Erlang, and to read them, have in common. What users need to know is
-// in erlang_archive.h.
+// What all ways to write values of C++ as terms of Erlang, and to read them, have in common. What
+// users need to know is in erlang_archive.h.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,8 @@ namespace detail {
 // What is wrong with a value, and where in it. Only the first problem counts.
 class ValueProblem {
  public:
-  // Values in others. A type that contains itself takes stack for each, and handlers have little of it.
+  // Values in others. A type that contains itself takes stack for each, and handlers have little of
+  // it.
   static constexpr int kMaxNesting = 100;
 
   [[nodiscard]] bool failed() const noexcept { return failed_; }
@@ -88,7 +89,8 @@ inline constexpr int kFitsNot = 0;
 inline constexpr int kFitsToo = 1;   // it is accepted
 inline constexpr int kFitsWell = 2;  // it is what is written
 
-// What all codecs have: Write, which fails by its writer's problem; Read, false if it has failed; Fit; and these.
+// What all codecs have: Write, which fails by its writer's problem; Read, false if it has failed;
+// Fit; and these.
 struct PlainCodec {
   static constexpr bool kMayBeMissing = false;  // as a field of a map
   // Throws std::logic_error when a description is wrong.

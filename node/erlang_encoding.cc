@@ -37,8 +37,8 @@ void CheckAtom(std::string_view text) {
   }
 }
 
-// libei writes where it is told to without looking whether there is room, so every call gets a buffer that is large
-// enough for the largest term of its kind.
+// libei writes where it is told to without looking whether there is room, so every call gets a
+// buffer that is large enough for the largest term of its kind.
 constexpr std::size_t kNumberBytes = 16;
 constexpr std::size_t kAtomBytes = 3 + 4 * kMaxAtomCharacters;
 constexpr std::size_t kIdentityBytes = 3 + kAtomBytes + 4 * (1 + Reference::kMaxWords) + 8;
@@ -351,13 +351,15 @@ bool TermReader::ReadNumber(double& value) noexcept {
 
 bool TermReader::ReadBig(double& value) noexcept {
   if (kind() != TermKind::kInteger) return false;
-  // What has not been read as a number of 64 bits is a big one: its size, its sign, and its bytes from the lowest on.
+  // What has not been read as a number of 64 bits is a big one: its size, its sign, and its bytes
+  // from the lowest on.
   const bool small = TermTag{static_cast<std::uint8_t>(bytes_[at_])} == TermTag::kSmallBig;
   const std::size_t size = small ? NumberAt<std::uint8_t>(1) : NumberAt<std::uint32_t>(1);
   const std::size_t sign = small ? 2 : 5;
   std::string_view digits = Rest().substr(sign + 1, size);
   digits = digits.substr(0, digits.find_last_not_of('\0') + 1);
-  // The highest 64 bits, of which the last one stands for all that are below, so that it is rounded once.
+  // The highest 64 bits, of which the last one stands for all that are below, so that it is rounded
+  // once.
   std::uint64_t high = 0;
   std::size_t used = std::min<std::size_t>(digits.size(), 8);
   for (std::size_t i = 0; i < used; ++i) {

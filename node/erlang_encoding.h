@@ -1,5 +1,5 @@
-// Terms of Erlang in external format, one after the other: what archives and dist::Term are made of. Bytes are without
-// the version byte.
+// Terms of Erlang in external format, one after the other: what archives and dist::Term are made
+// of. Bytes are without the version byte.
 #pragma once
 
 #include <cstddef>
@@ -35,8 +35,8 @@ enum class TermKind : std::uint8_t {
 // As in "a binary", for texts of errors.
 [[nodiscard]] std::string_view KindText(TermKind kind) noexcept;
 
-// Appends terms to a text, which has to outlive it. One thread at a time. Terms with others in them are written as
-// their head, and then those: what has been announced has to follow.
+// Appends terms to a text, which has to outlive it. One thread at a time. Terms with others in them
+// are written as their head, and then those: what has been announced has to follow.
 //
 //   writer.Tuple(2);
 //   writer.Atom("ok");
@@ -58,7 +58,8 @@ class TermWriter {
   // These throw std::length_error for more than 4,294,967,295 bytes or elements.
   void Binary(std::string_view bytes);
   void Tuple(std::size_t size);
-  // `size` elements follow, and then the tail: Nil(), or anything else for an improper list. Of none: only the tail.
+  // `size` elements follow, and then the tail: Nil(), or anything else for an improper list. Of
+  // none: only the tail.
   void List(std::size_t size);
   void Nil();
   // `size` pairs of a key and its value follow. Nobody accepts a map that has a key twice.
@@ -71,7 +72,8 @@ class TermWriter {
   // Terms as they are.
   void Raw(std::string_view terms) { out_.append(terms); }
 
-  // A tuple and a map whose size is known only when all is written; Close... gets what Open... returned.
+  // A tuple and a map whose size is known only when all is written; Close... gets what Open...
+  // returned.
   [[nodiscard]] std::size_t OpenTuple();
   void CloseTuple(std::size_t opened, std::size_t size);
   [[nodiscard]] std::size_t OpenMap();
@@ -85,9 +87,10 @@ class TermWriter {
   std::string& out_;
 };
 
-// Reads terms one after the other. They must have been checked (dist::Term is; messages are before they come to a
-// process) and have to outlive it. A function that returns false has read nothing: the next term is of another kind, or
-// does not fit. Copies are cheap, and read on their own. One thread at a time.
+// Reads terms one after the other. They must have been checked (dist::Term is; messages are before
+// they come to a process) and have to outlive it. A function that returns false has read nothing:
+// the next term is of another kind, or does not fit. Copies are cheap, and read on their own. One
+// thread at a time.
 class TermReader {
  public:
   // With a budget, atoms that are new to the program are counted by it.
@@ -113,8 +116,9 @@ class TermReader {
   // The text of an atom, in UTF-8.
   bool ReadAtomText(std::string& text);
   [[nodiscard]] bool NextIsAtom(std::string_view text) const;
-  // These read nothing in case of an error. kIncorrect: it is something else. kNotAllowed: the atom, or that of the
-  // node, is new to the program and may not be made. kUnsupported: it is longer than a gen::Atom may be.
+  // These read nothing in case of an error. kIncorrect: it is something else. kNotAllowed: the
+  // atom, or that of the node, is new to the program and may not be made. kUnsupported: it is
+  // longer than a gen::Atom may be.
   gen::Result<gen::Atom> ReadAtom();
   gen::Result<gen::PID> ReadPid();
   gen::Result<Reference> ReadReference();
@@ -122,8 +126,8 @@ class TermReader {
   // Heads: the elements are next, of maps the keys each with its value behind it.
   bool EnterTuple(std::size_t& size) noexcept;
   bool EnterMap(std::size_t& size) noexcept;
-  // A list has `size` elements, and behind them a tail, which is a list again. The empty list, which ends all but
-  // improper ones, has neither. A charlist is read as a list like others.
+  // A list has `size` elements, and behind them a tail, which is a list again. The empty list,
+  // which ends all but improper ones, has neither. A charlist is read as a list like others.
   //
   //   while (reader.EnterList(size) && size != 0) {
   //     for (; size != 0; --size) ... ;

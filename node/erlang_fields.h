@@ -77,7 +77,8 @@ struct TypeShape {
   std::vector<std::string> optional_keys;  // and those that need not
 };
 
-// Calls operator()(name, field) of a class for each field that its serialize gives; name is null for one without.
+// Calls operator()(name, field) of a class for each field that its serialize gives; name is null
+// for one without.
 template <class Archive>
 class FieldVisitor {
  public:
@@ -105,7 +106,8 @@ class FieldVisitor {
 
 }  // namespace detail
 
-// A field with the name that it has in a map, and in texts of errors. The name has to outlive the call.
+// A field with the name that it has in a map, and in texts of errors. The name has to outlive the
+// call.
 template <class T>
 [[nodiscard]] detail::NamedField<T> Field(const char* name, T& value) {
   return {name, value};

@@ -20,8 +20,8 @@
 
 namespace ergon::dist {
 
-// A text that is written as a list of its characters, as "abc" of Erlang; others are written as binaries. Both are read
-// as either.
+// A text that is written as a list of its characters, as "abc" of Erlang; others are written as
+// binaries. Both are read as either.
 struct Charlist {
   std::string text;
 

@@ -33,8 +33,8 @@ concept PlainTerm =
     std::is_same_v<T, Reference> || std::is_same_v<T, gen::Ref> || std::is_same_v<T, gen::Alias>;
 }  // namespace detail
 
-// Immutable and cheap to copy: parts of a term share its bytes. Any thread. What comes from another node and has the
-// form of no registered type is one:
+// Immutable and cheap to copy: parts of a term share its bytes. Any thread. What comes from another
+// node and has the form of no registered type is one:
 //
 //   if (auto* term = message.As<dist::Term>()) Log().Info("{} says {}", from, *term);
 class Term {
@@ -54,12 +54,12 @@ class Term {
   [[nodiscard]] static Term List(const std::vector<Term>& elements);
   // Throws std::invalid_argument when a key is there twice.
   [[nodiscard]] static Term Map(const std::vector<std::pair<Term, Term>>& entries);
-  // Any value that erlang_archive.h knows, a text as a binary. Throws std::invalid_argument, with the path of the field,
-  // when Erlang has no such value.
+  // Any value that erlang_archive.h knows, a text as a binary. Throws std::invalid_argument, with
+  // the path of the field, when Erlang has no such value.
   template <class T>
   [[nodiscard]] static Term Of(const T& value);
-  // As term_to_binary makes them, with the version byte and nothing behind the term. kIncorrect: they are no term, or one
-  // with more than `max_depth` others in each other.
+  // As term_to_binary makes them, with the version byte and nothing behind the term. kIncorrect:
+  // they are no term, or one with more than `max_depth` others in each other.
   [[nodiscard]] static gen::Result<Term> FromBytes(std::string_view bytes,
                                                    std::size_t max_depth = kUsualDepth);
   static constexpr std::size_t kUsualDepth = 1000;
@@ -67,8 +67,8 @@ class Term {
   // -- looking --
 
   [[nodiscard]] Kind kind() const noexcept { return Reader().kind(); }
-  // Empty when it is of another kind, or does not fit: integers of 64 bits; a pid or reference with the name of a node
-  // that may not become an atom (see ErlangOptions::max_new_atoms).
+  // Empty when it is of another kind, or does not fit: integers of 64 bits; a pid or reference with
+  // the name of a node that may not become an atom (see ErlangOptions::max_new_atoms).
   [[nodiscard]] std::optional<std::int64_t> AsInteger() const;
   [[nodiscard]] std::optional<std::uint64_t> AsUnsigned() const;
   [[nodiscard]] std::optional<double> AsFloat() const;
@@ -81,9 +81,11 @@ class Term {
   template <class T>
   [[nodiscard]] gen::Result<T> To() const;
 
-  // Elements of a tuple, or of a list without the tail that an improper one has; entries of a map; else 0.
+  // Elements of a tuple, or of a list without the tail that an improper one has; entries of a map;
+  // else 0.
   [[nodiscard]] std::size_t size() const;
-  // An element of a tuple or list, counted from 0; takes the longer the more are before it. Throws std::out_of_range.
+  // An element of a tuple or list, counted from 0; takes the longer the more are before it. Throws
+  // std::out_of_range.
   [[nodiscard]] Term operator[](std::size_t index) const;
   // All of them; none of other kinds.
   [[nodiscard]] std::vector<Term> Elements() const;
@@ -93,12 +95,13 @@ class Term {
   [[nodiscard]] std::optional<Term> Find(const Term& key) const;
   [[nodiscard]] std::optional<Term> Find(std::string_view atom) const;
 
-  // As Erlang prints it, as in {ok,<<"abc">>,[1,2],#{a => 1},<shell@localhost.12.3>}; pids have the name of their node
-  // instead of its number. One line, cut after about `max_bytes`.
+  // As Erlang prints it, as in {ok,<<"abc">>,[1,2],#{a => 1},<shell@localhost.12.3>}; pids have the
+  // name of their node instead of its number. One line, cut after about `max_bytes`.
   [[nodiscard]] std::string ToString(std::size_t max_bytes = kUsualText) const;
   static constexpr std::size_t kUsualText = 2000;
 
-  // As =:= of Erlang; but 0.0 and -0.0 are not equal, as of OTP 27, nor are functions that different nodes have written.
+  // As =:= of Erlang; but 0.0 and -0.0 are not equal, as of OTP 27, nor are functions that
+  // different nodes have written.
   friend bool operator==(const Term& left, const Term& right);
 
   // As binary_to_term takes them.
@@ -106,8 +109,8 @@ class Term {
   // The same without the version byte; valid as long as this term.
   [[nodiscard]] std::string_view raw() const noexcept;
   [[nodiscard]] TermReader Reader() const noexcept;
-  // Bytes that have been checked, without the version byte. With a budget, atoms that are new to the program are
-  // counted by it.
+  // Bytes that have been checked, without the version byte. With a budget, atoms that are new to
+  // the program are counted by it.
   [[nodiscard]] static Term FromChecked(std::string bytes,
                                         std::shared_ptr<AtomBudget> atoms = nullptr);
   [[nodiscard]] static Term FromChecked(std::string bytes, AtomBudget* atoms);

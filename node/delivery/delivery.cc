@@ -30,15 +30,18 @@ gen::Result<void> Delivery::Deliver(gen::PID to, core::EnvelopePtr& envelope) {
 
 gen::Result<void> Delivery::Otherwise(const Attempt& attempt, gen::PID to,
                                       core::EnvelopePtr& envelope) {
-  if (attempt.slot == nullptr) {
-    Border* const border = needs_.addresses.BorderTo(to);
-    return border == nullptr ? needs_.addresses.WhyUnreachable(to) : border->Deliver(to, envelope);
-  }
+  if (attempt.slot == nullptr) [[unlikely]]
+    return DeliverElsewhere(to, envelope);
   if (attempt.outcome != core::PushOutcome::kOtherLane) {
     return Refused(*attempt.slot, to, attempt.outcome, envelope);
   }
   envelope->generation = GenerationOf(to);
   return DeliverExpress(*attempt.slot, to, envelope);
+}
+
+gen::Result<void> Delivery::DeliverElsewhere(gen::PID to, core::EnvelopePtr& envelope) {
+  Border* const border = needs_.addresses.BorderTo(to);
+  return border == nullptr ? needs_.addresses.WhyUnreachable(to) : border->Deliver(to, envelope);
 }
 
 gen::Result<void> Delivery::DeliverOrDrop(const gen::Target& to, core::EnvelopePtr envelope) {

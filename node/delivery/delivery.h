@@ -119,6 +119,8 @@ class Delivery {
   // The mailbox has not taken it: it is full, redirected or closed.
   gen::Result<void> Refused(ProcessSlot& slot, gen::PID to, core::PushOutcome outcome,
                             core::EnvelopePtr& envelope);
+  // To a process that does not live here: one of another node, or nobody.
+  [[gnu::cold]] gen::Result<void> DeliverElsewhere(gen::PID to, core::EnvelopePtr& envelope);
   gen::Result<void> DeliverExpress(ProcessSlot& slot, gen::PID to, core::EnvelopePtr& envelope);
   // To a process whose mailbox has a queue of its own.
   gen::Result<void> Enqueue(ProcessSlot& slot, QueueLane& lane, gen::PID to,

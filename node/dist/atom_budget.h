@@ -11,13 +11,14 @@
 
 namespace ergon::dist {
 
-// Atoms are never freed, so what comes from outside may make only so many. Shared by a node's terms; any thread.
+// Atoms are never freed, so what comes from outside may make only so many. Shared by a node's
+// terms; any thread.
 class AtomBudget : public std::enable_shared_from_this<AtomBudget> {
  public:
   explicit AtomBudget(std::size_t max_new_atoms) : max_(max_new_atoms) {}
 
-  // The atom of a text that came from outside. kNotAllowed: it would be one too many. kUnsupported: it is longer than
-  // gen::Atom::kMaxBytes, or the program has no room for any more.
+  // The atom of a text that came from outside. kNotAllowed: it would be one too many. kUnsupported:
+  // it is longer than gen::Atom::kMaxBytes, or the program has no room for any more.
   [[nodiscard]] gen::Result<gen::Atom> Make(std::string_view text);
   // The same without a limit of its own, for terms that belong to no node.
   [[nodiscard]] static gen::Result<gen::Atom> MakeUnlimited(std::string_view text);

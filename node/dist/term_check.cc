@@ -224,8 +224,8 @@ bool Checker::Export() {
          Skip(1);
 }
 
-// Size, arity, digest, index, number of free variables; then the module, the old index, the old digest, a PID, and the
-// free variables.
+// Size, arity, digest, index, number of free variables; then the module, the old index, the old
+// digest, a PID, and the free variables.
 bool Checker::Function() {
   const std::size_t begin = at_;
   std::uint32_t size = 0;

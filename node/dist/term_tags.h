@@ -6,7 +6,8 @@
 
 namespace ergon::dist {
 
-// Those of values; the names are those of Erlang's documentation. Others are not sent to a node with our flags.
+// Those of values; the names are those of Erlang's documentation. Others are not sent to a node
+// with our flags.
 enum class TermTag : std::uint8_t {
   kNewFloat = 70,
   kBitBinary = 77,

@@ -79,11 +79,15 @@ void AppendEscaped(std::string& out, char32_t character, char quote) {
   }
 }
 
-std::string AtomText(std::string_view text) {
-  if (IsPlainAtom(text)) return std::string(text);
-  std::string out = "'";
+// Without quotes.
+std::string Escaped(std::string_view text) {
+  std::string out;
   while (const auto character = TakeCharacter(text)) AppendEscaped(out, *character, '\'');
-  return out + '\'';
+  return out;
+}
+
+std::string AtomText(std::string_view text) {
+  return IsPlainAtom(text) ? std::string(text) : '\'' + Escaped(text) + '\'';
 }
 
 // An integer of any size: its bytes from the lowest on.
@@ -355,6 +359,7 @@ void Printer::Identity(TermKind kind) {
   TermReader after(term.substr(kind == TermKind::kReference ? 3 : 1));
   std::string node;
   after.ReadAtomText(node);
+  node = Escaped(node);
   const std::string_view numbers =
       term.substr((kind == TermKind::kReference ? 3 : 1) + after.position());
   if (kind == TermKind::kPid) {
@@ -391,7 +396,7 @@ void Printer::Function() {
   } else {
     parts.ReadInteger(first);
     parts.ReadInteger(second);
-    out_ += fmt::format("#Fun<{}.{}.{}>", module, first, second);
+    out_ += fmt::format("#Fun<{}.{}.{}>", Escaped(module), first, second);
   }
 }
 

@@ -9,8 +9,8 @@
 
 namespace ergon::dist {
 
-// The first character of `text`, which is removed. Empty: there is none, or it is not UTF-8: cut off, longer than need
-// be, a surrogate, or beyond the last one. Any thread.
+// The first character of `text`, which is removed. Empty: there is none, or it is not UTF-8: cut
+// off, longer than need be, a surrogate, or beyond the last one. Any thread.
 [[nodiscard]] std::optional<char32_t> TakeCharacter(std::string_view& text) noexcept;
 
 // The number of characters. Empty: it is not UTF-8. Any thread.

@@ -12,6 +12,7 @@
 #include <ergon/core/foundations/thrown_text.h>
 #include <ergon/node/dist/atom_budget.h>
 #include <ergon/node/dist/term_text.h>
+#include <ergon/node/dist/utf8.h>
 #include <ergon/node/erlang_archive.h>
 #include <ergon/node/erlang_term.h>
 
@@ -154,15 +155,14 @@ void AppendName(TermWriter writer, std::string_view text, bool means_something) 
   }
 }
 
+// A text stands for itself, also as an atom; others as Erlang prints them.
 std::string ReadName(std::string_view term) {
   TermReader reader(term);
   std::string text;
   std::string_view bytes;
   if (reader.ReadAtomText(text)) return text;
-  const std::string shown = NextTermText(TermReader(term), kTextBytes);
-  // A text stands for itself, bytes as Erlang prints them.
-  const bool is_text = reader.ReadBinary(bytes) && (bytes.empty() || shown.starts_with("<<\""));
-  return is_text ? std::string(bytes) : shown;
+  if (reader.ReadBinary(bytes) && CountCharacters(bytes)) return std::string(bytes);
+  return NextTermText(TermReader(term), kTextBytes);
 }
 
 // {Name, Term}: the name, and a reader of the other.

@@ -21,29 +21,32 @@ namespace ergon::dist {
 class AtomBudget;
 class TermReader;
 
-// Immutable, but for the number of atoms that came from outside; any thread. Terms are in external format, without the
-// version byte, and checked (see term_check.h) before they come here.
+// Immutable, but for the number of atoms that came from outside; any thread. Terms are in external
+// format, without the version byte, and checked (see term_check.h) before they come here.
 class Values {
  public:
   static constexpr std::size_t kUsualNewAtoms = 100'000;
 
-  // `max_new_atoms`: that terms may make; they are never freed. Throws std::invalid_argument when two registered types
-  // have the same tag and number of fields, or the same keys; the text names both.
+  // `max_new_atoms`: that terms may make; they are never freed. Throws std::invalid_argument when
+  // two registered types have the same tag and number of fields, or the same keys; the text names
+  // both.
   explicit Values(const gen::WireTypes& types, std::size_t max_new_atoms = kUsualNewAtoms);
 
-  // Appends the value of a message, or nothing on an error. kUnsupported, naming the type and what to do: it is not
-  // registered. kIncorrect, with the path of the field: Erlang has no such value.
+  // Appends the value of a message, or nothing on an error. kUnsupported, naming the type and what
+  // to do: it is not registered. kIncorrect, with the path of the field: Erlang has no such value.
   gen::Result<void> Append(std::string& out, const core::Envelope& envelope) const;
-  // The message in a term, as the registered type whose tag and number of fields, or keys, it has, of several the one
-  // with most keys; else as what it is: std::int64_t, double, bool, gen::Atom, std::string (a binary), gen::PID, or
-  // dist::Term, also for an atom that is one too many. kIncorrect, with the path of the field: it has the tag or the keys
-  // of a registered type, but does not fit.
+  // The message in a term, as the registered type whose tag and number of fields, or keys, it has,
+  // of several the one with most keys; else as what it is: std::int64_t, double, bool, gen::Atom,
+  // std::string (a binary), gen::PID, or dist::Term, also for an atom that is one too many.
+  // kIncorrect, with the path of the field: it has the tag or the keys of a registered type, but
+  // does not fit.
   [[nodiscard]] gen::Result<core::EnvelopePtr> Read(std::string_view term, std::uint8_t kind,
                                                     core::Lane lane) const;
 
  private:
   using TypePtr = std::shared_ptr<const WireType>;
-  // Of the types that are maps, by their indexes in maps_: which have that key, and whether it has to be there.
+  // Of the types that are maps, by their indexes in maps_: which have that key, and whether it has
+  // to be there.
   struct KeyUse {
     std::size_t map;
     bool is_required;
@@ -63,17 +66,19 @@ class Values {
   std::unordered_map<std::string_view, std::vector<KeyUse>> keys_;
 };
 
-// normal, shutdown, killed, noproc, noconnection as these atoms; a panic as {panic, Text}; the user's own as an atom if
-// it looks like one ([a-z][a-zA-Z0-9_@]*) and is none of these, else as a binary.
+// normal, shutdown, killed, noproc, noconnection as these atoms; a panic as {panic, Text}; the
+// user's own as an atom if it looks like one ([a-z][a-zA-Z0-9_@]*) and is none of these, else as a
+// binary.
 void AppendReason(std::string& out, const gen::Reason& reason);
 // The same back; other terms as an error of the user's own with their text, as Erlang prints them.
 [[nodiscard]] gen::Reason ReadReason(std::string_view term);
 
-// What a failed request is answered with: {error, mailbox_full}, {error, {incorrect, <<"...">>}} if there is a detail,
-// {error, {overloaded, Milliseconds}} if it is known when to try again, and the user's own as in AppendReason:
-// {error, no_such_user}, {error, <<"no such user">>}.
+// What a failed request is answered with: {error, mailbox_full}, {error, {incorrect, <<"...">>}} if
+// there is a detail, {error, {overloaded, Milliseconds}} if it is known when to try again, and the
+// user's own as in AppendReason: {error, no_such_user}, {error, <<"no such user">>}.
 void AppendError(std::string& out, const gen::Error& error);
-// The error in what stands behind `error` there; other terms as an error of the user's own, as in ReadReason.
+// The error in what stands behind `error` there; other terms as an error of the user's own, as in
+// ReadReason.
 [[nodiscard]] gen::Error ReadError(std::string_view term);
 
 }  // namespace ergon::dist

@@ -67,15 +67,25 @@ gen::Result<void> Process::SendEnvelope(gen::PID to, core::EnvelopePtr& envelope
 gen::Result<void> Process::SendOtherwise(const Delivery::Attempt& attempt, gen::PID to,
                                          core::EnvelopePtr& envelope) {
   auto sent = rooms_.delivery.Otherwise(attempt, to, envelope);
-  // With a gen::Mutex it must not wait: the sender is told instead.
-  while (!sent && sent.error() == gen::ErrBusy && gen::detail::HeldMutexes() == 0) [[unlikely]] {
-    auto room = AwaitRoom(to, 0);
-    if (!room) return room;
-    sent = rooms_.delivery.Deliver(to, envelope);
+  if (sent) {
+    counts_.Sent();
+  } else if (sent.error().code() == gen::ErrorCode::kBusy) [[unlikely]] {
+    sent = SendWhenThereIsRoom(to, envelope);
   }
-  if (sent) counts_.Sent();
   MaybeYield();
   return sent;
+}
+
+gen::Result<void> Process::SendWhenThereIsRoom(gen::PID to, core::EnvelopePtr& envelope) {
+  // With a gen::Mutex it must not wait: the sender is told instead.
+  while (gen::detail::HeldMutexes() == 0) {
+    auto room = AwaitRoom(to, 0);
+    if (!room) return room;
+    auto sent = rooms_.delivery.Deliver(to, envelope);
+    if (sent) counts_.Sent();
+    if (sent || sent.error() != gen::ErrBusy) return sent;
+  }
+  return gen::ErrBusy;
 }
 
 gen::Result<void> Process::SendResponseEnvelope(gen::PID from, gen::Ref ref,

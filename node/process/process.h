@@ -167,6 +167,8 @@ class Process final : public ProcessRunner, public gen::PoolHost {
   }
   gen::Result<void> SendOtherwise(const Delivery::Attempt& attempt, gen::PID to,
                                   core::EnvelopePtr& envelope);
+  // To another node, for which too much waits.
+  [[gnu::cold]] gen::Result<void> SendWhenThereIsRoom(gen::PID to, core::EnvelopePtr& envelope);
   // Too much waits for the node of `to`: until there is room, or `deadline` (Clock ns; 0: none). kTimeout, and the
   // errors of a wait.
   gen::Result<void> AwaitRoom(gen::PID to, std::int64_t deadline);

@@ -377,7 +377,8 @@ TEST_CASE("term: the same to Erlang as to us") {
     return;
   }
   const Folder folder;
-  // Erlang writes each of the terms, its text, and for each of ours whether it can read it and writes it back.
+  // Erlang writes each of the terms, its text, and for each of ours whether it can read it and
+  // writes it back.
   std::string script = "-module(golden).\n-export([main/0]).\nterms() -> [";
   for (const char* source : kSources)
     script += std::string(source == kSources[0] ? "" : ",\n") + source;
@@ -475,7 +476,8 @@ TEST_CASE("term: the same to Erlang as to us") {
     const auto term = Term::FromBytes(theirs[i]);
     REQUIRE(term.has_value());
     CHECK(term->Bytes() == theirs[i]);
-    // Large maps are in an order that only they know; pids and the like have the name of the node here.
+    // Large maps are in an order that only they know; pids and the like have the name of the node
+    // here.
     if (i < kCount && term->kind() != Term::Kind::kMap) {
       CHECK(term->ToString(1'000'000) == texts[i]);
     }
