@@ -4,7 +4,6 @@
 #include <utility>
 
 #include <fmt/core.h>
-#include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
 
 #include <ergon/core/foundations/thrown_text.h>
@@ -23,13 +22,12 @@ ErlangBorder* BorderOf(gen::Node& node, const char* function) {
   return dynamic_cast<ErlangBorder*>(node::RuntimeOf(node, function).border());
 }
 
-asio::awaitable<gen::Result<std::string>> TryToConnect(asio::io_context& context,
-                                                       const Settings& settings,
-                                                       const std::string& other) {
-  Stream stream(context);
+gen::Result<std::string> TryToConnect(asio::io_context& context, Tasks& tasks,
+                                      const Settings& settings, const std::string& other) {
+  Stream stream(context, tasks);
   std::string step;
-  auto connected = co_await ConnectTo(context, settings, other, stream, step);
-  if (!connected) co_return std::move(connected.error());
+  auto connected = ConnectTo(context, tasks, settings, other, stream, step);
+  if (!connected) return std::move(connected.error());
   const std::string address = stream.PeerAddress();
   bool expired = false;
   gen::Result<HandshakePeer> peer = gen::ErrNoConnection;
@@ -38,17 +36,16 @@ asio::awaitable<gen::Result<std::string>> TryToConnect(asio::io_context& context
       expired = true;
       stream.Close();
     });
-    peer = co_await ShakeHands(stream,
-                               Handshake::Initiator(settings.Self(), other, RandomChallenge()));
+    peer = ShakeHands(stream, Handshake::Initiator(settings.Self(), other, RandomChallenge()));
   }
   stream.Close();
   if (expired) {
-    co_return gen::Error(gen::ErrorCode::kNoConnection,
-                         fmt::format("{} at {} does not answer in the handshake", other, address));
+    return gen::Error(gen::ErrorCode::kNoConnection,
+                      fmt::format("{} at {} does not answer in the handshake", other, address));
   }
-  if (!peer) co_return std::move(peer.error());
-  co_return fmt::format("{} at {} accepts {}{}", other, address, settings.node,
-                        settings.tls == nullptr ? "" : " over TLS");
+  if (!peer) return std::move(peer.error());
+  return fmt::format("{} at {} accepts {}{}", other, address, settings.node,
+                     settings.tls == nullptr ? "" : " over TLS");
 }
 
 }  // namespace
@@ -106,16 +103,14 @@ gen::Result<std::string> Diagnose(const std::string& own, const std::string& oth
   settings->creation = RandomChallenge() | 4;  // nobody will meet it
   asio::io_context context(1);
   gen::Result<std::string> outcome = gen::ErrNoConnection;
-  asio::co_spawn(context, TryToConnect(context, *settings, other),
-                 [&](const std::exception_ptr& problem, gen::Result<std::string> found) {
-                   outcome = std::move(found);
-                   if (!problem) return;
-                   try {
-                     std::rethrow_exception(problem);
-                   } catch (...) {
-                     outcome = gen::Error(gen::ErrorCode::kNoConnection, core::ThrownText());
-                   }
-                 });
+  Tasks tasks(context);
+  tasks.Start([&] {
+    try {
+      outcome = TryToConnect(context, tasks, *settings, other);
+    } catch (...) {
+      outcome = gen::Error(gen::ErrorCode::kNoConnection, core::ThrownText());
+    }
+  });
   context.run();
   return outcome;
 }

@@ -40,7 +40,10 @@ std::string_view AliasIn(std::string_view tag, std::size_t max_depth) {
   std::string_view head;
   std::string_view alias;
   if (!reader.ReadList(size) || size != 1) return {};
-  if (reader.ReadAtom(head)) return head == "alias" && reader.ReadReference(alias) ? alias : alias;
+  if (reader.ReadAtom(head)) {
+    if (head == "alias") (void)reader.ReadReference(alias);
+    return alias;
+  }
   if (!reader.ReadList(size) || size != 1 || !reader.ReadAtom(head) || head != "alias") return {};
   return reader.ReadReference(alias) ? alias : std::string_view();
 }

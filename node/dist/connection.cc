@@ -4,8 +4,7 @@
 #include <utility>
 
 #include <fmt/core.h>
-#include <asio/co_spawn.hpp>
-#include <asio/detached.hpp>
+#include <asio/error.hpp>
 #include <asio/post.hpp>
 
 namespace ergon::dist {
@@ -30,9 +29,14 @@ bool IsMessage(const Signal& signal) {
 
 }  // namespace
 
-Connection::Connection(gen::Atom peer, asio::io_context& context, const Settings& settings,
-                       const Listener& listener)
-    : peer_(peer), context_(context), settings_(settings), listener_(listener), tick_(context) {}
+Connection::Connection(gen::Atom peer, asio::io_context& context, Tasks& tasks,
+                       const Settings& settings, const Listener& listener)
+    : peer_(peer),
+      context_(context),
+      tasks_(tasks),
+      settings_(settings),
+      listener_(listener),
+      tick_(context) {}
 
 void Connection::Append(const Signal& signal) {
   AppendFrame(out_, signal, flags_);
@@ -42,7 +46,7 @@ void Connection::Append(const Signal& signal) {
   asio::post(context_, [self = shared_from_this()] { self->Flush(); });
 }
 
-void Connection::Attach(std::unique_ptr<Stream> stream, const HandshakePeer& peer) {
+void Connection::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& peer) {
   {
     std::lock_guard lock(mutex_);
     if (state_ != State::kConnecting) {
@@ -60,8 +64,7 @@ void Connection::Attach(std::unique_ptr<Stream> stream, const HandshakePeer& pee
   stream_ = std::move(stream);
   asio::error_code ignored;
   stream_->socket().set_option(asio::ip::tcp::no_delay(true), ignored);
-  asio::co_spawn(
-      context_, [self = shared_from_this()] { return self->Read(); }, asio::detached);
+  tasks_.Start([self = shared_from_this()] { self->Read(); });
   Tick();
   Flush();
 }
@@ -79,15 +82,14 @@ void Connection::ReencodeFor(std::uint64_t flags) {
   }
 }
 
-asio::awaitable<void> Connection::Read() {
-  const auto self = shared_from_this();
+void Connection::Read() {
   std::string why = "closed by the other side";
   try {
     std::string bytes;
     for (;;) {
       const std::size_t had = bytes.size();
       bytes.resize(had + kReadBytes);
-      const std::size_t got = co_await stream_->ReadSome(bytes.data() + had, kReadBytes);
+      const std::size_t got = stream_->ReadSome(bytes.data() + had, kReadBytes);
       bytes.resize(had + got);
       heard_since_tick_ = true;
       TakeFrames(bytes);

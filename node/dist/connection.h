@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include <asio/awaitable.hpp>
 #include <asio/io_context.hpp>
 #include <asio/steady_timer.hpp>
 
@@ -52,7 +51,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::function<void(Connection&, Rest)> down;
   };
 
-  Connection(gen::Atom peer, asio::io_context& context, const Settings& settings,
+  Connection(gen::Atom peer, asio::io_context& context, Tasks& tasks, const Settings& settings,
              const Listener& listener);
 
   [[nodiscard]] gen::Atom peer() const noexcept { return peer_; }
@@ -73,7 +72,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // -- the thread of the network --
   // It is up. Nothing happens when it is not kConnecting any more; the stream is closed then.
-  void Attach(std::unique_ptr<Stream> stream, const HandshakePeer& peer);
+  void Attach(std::shared_ptr<Stream> stream, const HandshakePeer& peer);
   // It is down; `why` is for people. Again: nothing happens.
   void Fail(const std::string& why);
   // The attempt to connect it has failed; but the peer may have attached itself meanwhile.
@@ -82,7 +81,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void CloseWhenWritten();
 
  private:
-  asio::awaitable<void> Read();
+  void Read();
   void TakeFrames(std::string& bytes);
   void Flush();
   void Written(const std::string& error);
@@ -91,6 +90,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   const gen::Atom peer_;
   asio::io_context& context_;
+  Tasks& tasks_;
   const Settings& settings_;
   const Listener& listener_;
 
@@ -108,7 +108,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::uint32_t peer_creation_ = 0;
 
   // -- the network's --
-  std::unique_ptr<Stream> stream_;
+  std::shared_ptr<Stream> stream_;
   std::string writing_;
   bool is_writing_ = false;
   bool close_when_written_ = false;

@@ -13,7 +13,7 @@ std::shared_ptr<Connection> Connections::Find(gen::Atom node) const {
 }
 
 std::shared_ptr<Connection> Connections::Make(gen::Atom node) {
-  auto made = std::make_shared<Connection>(node, context_, settings_, listener_);
+  auto made = std::make_shared<Connection>(node, context_, tasks_, settings_, listener_);
   connections_[node] = made;
   return made;
 }
@@ -72,7 +72,7 @@ HandshakeAnswer Connections::AnswerTo(std::string_view peer) const {
   return HandshakeAnswer::kOk;
 }
 
-void Connections::Attach(std::unique_ptr<Stream> stream, const HandshakePeer& peer) {
+void Connections::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& peer) {
   const gen::Atom node(peer.name);
   std::shared_ptr<Connection> connection;
   std::shared_ptr<Connection> former;

@@ -21,10 +21,14 @@ namespace ergon::dist {
 class Connections {
  public:
   // `dial` connects one that is new, and calls its Attach or Fail, on the thread of the network.
-  Connections(asio::io_context& context, const Settings& settings,
+  Connections(asio::io_context& context, Tasks& tasks, const Settings& settings,
               const Connection::Listener& listener,
               std::function<void(std::shared_ptr<Connection>)> dial)
-      : context_(context), settings_(settings), listener_(listener), dial_(std::move(dial)) {}
+      : context_(context),
+        tasks_(tasks),
+        settings_(settings),
+        listener_(listener),
+        dial_(std::move(dial)) {}
 
   // -- any thread --
   // One that is not down, or was not a moment ago; it is made, and dialled, if there is none. Null: after Close.
@@ -42,12 +46,13 @@ class Connections {
   // on, as the protocol has it.
   [[nodiscard]] HandshakeAnswer AnswerTo(std::string_view peer) const;
   // A peer has proved itself on this stream.
-  void Attach(std::unique_ptr<Stream> stream, const HandshakePeer& peer);
+  void Attach(std::shared_ptr<Stream> stream, const HandshakePeer& peer);
 
  private:
   std::shared_ptr<Connection> Make(gen::Atom node);  // with the lock
 
   asio::io_context& context_;
+  Tasks& tasks_;
   const Settings& settings_;
   const Connection::Listener& listener_;
   const std::function<void(std::shared_ptr<Connection>)> dial_;

@@ -5,7 +5,6 @@
 #include <memory>
 #include <string>
 
-#include <asio/awaitable.hpp>
 #include <asio/io_context.hpp>
 #include <asio/ip/tcp.hpp>
 
@@ -17,17 +16,18 @@
 
 namespace ergon::dist {
 
+// The first two functions are for tasks (see tasks.h).
+//
 // A stream to the node `peer` on which nothing has been said yet. `step` says what is being done, for the text of a
 // time-out. What fails is an error whose text names the host and the port, and what to look at there.
-asio::awaitable<gen::Result<void>> ConnectTo(asio::io_context& context, const Settings& settings,
-                                             const std::string& peer, Stream& stream,
-                                             std::string& step);
+gen::Result<void> ConnectTo(asio::io_context& context, Tasks& tasks, const Settings& settings,
+                            const std::string& peer, Stream& stream, std::string& step);
 
 // The handshake on a stream, to its end. `handshake` has to be at its beginning.
-asio::awaitable<gen::Result<HandshakePeer>> ShakeHands(Stream& stream, Handshake handshake);
+gen::Result<HandshakePeer> ShakeHands(Stream& stream, Handshake handshake);
 
 // Connects a new connection, and calls its Attach or Fail. Returns at once.
-void Dial(asio::io_context& context, const Settings& settings,
+void Dial(asio::io_context& context, Tasks& tasks, const Settings& settings,
           const std::shared_ptr<Connection>& connection);
 
 }  // namespace ergon::dist

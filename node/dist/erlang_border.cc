@@ -71,14 +71,14 @@ ErlangBorder::ErlangBorder(const node::BorderMaker::Needs& needs, Settings setti
           .idle = [this](Connection& connection) { ForgetCalls(connection); },
           .down = [this](Connection& connection,
                          Connection::Rest rest) { Down(connection, std::move(rest)); }},
-      connections_(context_, settings_, listener_,
+      connections_(context_, tasks_, settings_, listener_,
                    [this](const std::shared_ptr<Connection>& connection) {
-                     Dial(context_, settings_, connection);
+                     Dial(context_, tasks_, settings_, connection);
                    }),
       arrivals_({needs.addresses, needs.delivery, needs.relations, needs.exit_signals, needs.totals,
                  needs.log, settings_, values_}),
-      listening_(context_, settings_, connections_, needs.log),
-      registration_(context_, settings_, needs.log),
+      listening_(context_, tasks_, settings_, connections_, needs.log),
+      registration_(context_, tasks_, settings_, needs.log),
       work_(asio::make_work_guard(context_)) {}
 
 ErlangBorder::~ErlangBorder() { Close(); }
@@ -87,7 +87,12 @@ gen::Result<void> ErlangBorder::Open() {
   std::uint16_t port = 0;
   try {
     port = listening_.Open();
-    thread_ = std::thread([this] { context_.run(); });
+    std::promise<void> ended;
+    ended_ = ended.get_future();
+    thread_ = std::thread([this, promise = std::move(ended)]() mutable {
+      context_.run();
+      promise.set_value();
+    });
   } catch (const std::system_error& error) {
     return gen::Error(gen::ErrorCode::kInternal, fmt::format("network: listening at {}:{}: {}",
                                                              settings_.listen_address.to_string(),
@@ -123,8 +128,10 @@ void ErlangBorder::Close() {
   }
   asio::post(context_, [this] {
     for (const auto& connection : connections_.All()) connection->Fail("the node is stopping");
-    context_.stop();
+    tasks_.Cancel();
   });
+  // All that waits has been cancelled; a look-up of a name goes on as long as the system wants.
+  if (ended_.wait_for(kLastWords) != std::future_status::ready) context_.stop();
   thread_.join();
 }
 

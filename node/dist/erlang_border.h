@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include <ergon/node/dist/listening.h>
 #include <ergon/node/dist/registration.h>
 #include <ergon/node/dist/settings.h>
+#include <ergon/node/dist/tasks.h>
 #include <ergon/node/dist/values.h>
 
 namespace ergon::dist {
@@ -68,6 +70,7 @@ class ErlangBorder final : public node::OpenBorder {
   const Settings settings_;
   const Values values_;
   asio::io_context context_{1};
+  Tasks tasks_{context_};
   Connection::Listener listener_;
   Connections connections_;
   Arrivals arrivals_;
@@ -75,6 +78,7 @@ class ErlangBorder final : public node::OpenBorder {
   Registration registration_;
   asio::executor_work_guard<asio::io_context::executor_type> work_;
   std::thread thread_;
+  std::future<void> ended_;  // the thread
 };
 
 }  // namespace ergon::dist

@@ -6,11 +6,7 @@
 #include <system_error>
 #include <utility>
 
-#include <asio/co_spawn.hpp>
-#include <asio/detached.hpp>
-#include <asio/redirect_error.hpp>
 #include <asio/steady_timer.hpp>
-#include <asio/use_awaitable.hpp>
 
 #include <ergon/node/dist/challenge.h>
 #include <ergon/node/dist/dialing.h>
@@ -30,22 +26,27 @@ std::uint16_t Listening::Open() {
   return acceptor_.local_endpoint().port();
 }
 
-void Listening::Start() { asio::co_spawn(context_, Accept(), asio::detached); }
+void Listening::Start() {
+  tasks_.Start([this] { Accept(); });
+}
 
 void Listening::Close() {
   asio::error_code ignored;
   acceptor_.close(ignored);
 }
 
-asio::awaitable<void> Listening::Accept() {
+void Listening::Accept() {
   while (acceptor_.is_open()) {
-    asio::error_code error;
-    auto socket = co_await acceptor_.async_accept(asio::redirect_error(asio::use_awaitable, error));
-    if (error) {
-      if (!acceptor_.is_open()) co_return;
+    asio::ip::tcp::socket socket(context_);
+    try {
+      tasks_.Await([this] { Close(); },
+                   [&](auto handler) { acceptor_.async_accept(socket, std::move(handler)); });
+    } catch (const std::system_error&) {
+      if (!acceptor_.is_open()) return;
       asio::steady_timer pause(context_);
       pause.expires_after(kAcceptPause);
-      co_await pause.async_wait(asio::use_awaitable);
+      tasks_.Await([&] { pause.cancel(); },
+                   [&](auto handler) { pause.async_wait(std::move(handler)); });
       continue;
     }
     // Whoever has not proved itself costs a socket for a bounded time, and there are not many of them.
@@ -56,12 +57,15 @@ asio::awaitable<void> Listening::Accept() {
       continue;
     }
     ++handshakes_;
-    asio::co_spawn(context_, LetIn(std::make_unique<Stream>(std::move(socket))),
-                   [this](const std::exception_ptr&) { --handshakes_; });
+    auto stream = std::make_shared<Stream>(std::move(socket), tasks_);
+    tasks_.Start([this, stream] {
+      LetIn(stream);
+      --handshakes_;
+    });
   }
 }
 
-asio::awaitable<void> Listening::LetIn(std::unique_ptr<Stream> stream) {
+void Listening::LetIn(std::shared_ptr<Stream> stream) {
   const std::string address = stream->PeerAddress();
   bool expired = false;
   const TimeLimit limit(context_, settings_.handshake_timeout, [&] {
@@ -71,11 +75,11 @@ asio::awaitable<void> Listening::LetIn(std::unique_ptr<Stream> stream) {
   std::string problem;
   gen::Result<HandshakePeer> found = gen::ErrNoConnection;
   try {
-    if (settings_.tls != nullptr) co_await stream->StartTls(*settings_.tls, true, "");
-    found = co_await ShakeHands(*stream, Handshake::Acceptor(settings_.Self(), RandomChallenge(),
-                                                             [this](std::string_view peer) {
-                                                               return connections_.AnswerTo(peer);
-                                                             }));
+    if (settings_.tls != nullptr) stream->StartTls(*settings_.tls, true, "");
+    found = ShakeHands(*stream, Handshake::Acceptor(settings_.Self(), RandomChallenge(),
+                                                    [this](std::string_view peer) {
+                                                      return connections_.AnswerTo(peer);
+                                                    }));
     if (!found) problem = found.error().ToString();
   } catch (const std::exception& error) {
     problem = error.what();
@@ -84,7 +88,7 @@ asio::awaitable<void> Listening::LetIn(std::unique_ptr<Stream> stream) {
   if (!problem.empty()) {
     stream->Close();
     gen::Log(log_).Warning("network: {} was not let in: {}", address, problem);
-    co_return;
+    return;
   }
   connections_.Attach(std::move(stream), *found);
 }

@@ -5,21 +5,22 @@
 #include <cstdint>
 #include <memory>
 
-#include <asio/awaitable.hpp>
 #include <asio/io_context.hpp>
 #include <asio/ip/tcp.hpp>
 
 #include <ergon/gen/log.h>
 #include <ergon/node/dist/connections.h>
 #include <ergon/node/dist/settings.h>
+#include <ergon/node/dist/tasks.h>
 
 namespace ergon::dist {
 
 class Listening {
  public:
-  Listening(asio::io_context& context, const Settings& settings, Connections& connections,
-            gen::LogSink& log)
+  Listening(asio::io_context& context, Tasks& tasks, const Settings& settings,
+            Connections& connections, gen::LogSink& log)
       : context_(context),
+        tasks_(tasks),
         settings_(settings),
         connections_(connections),
         log_(log),
@@ -32,10 +33,11 @@ class Listening {
   void Close();
 
  private:
-  asio::awaitable<void> Accept();
-  asio::awaitable<void> LetIn(std::unique_ptr<Stream> stream);
+  void Accept();
+  void LetIn(std::shared_ptr<Stream> stream);
 
   asio::io_context& context_;
+  Tasks& tasks_;
   const Settings& settings_;
   Connections& connections_;
   gen::LogSink& log_;

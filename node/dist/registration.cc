@@ -13,11 +13,8 @@
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <asio/co_spawn.hpp>
-#include <asio/detached.hpp>
 #include <asio/error.hpp>
 #include <asio/steady_timer.hpp>
-#include <asio/use_awaitable.hpp>
 
 #include <ergon/node/dist/epmd.h>
 
@@ -31,7 +28,7 @@ constexpr std::chrono::milliseconds kLongestEpmdPause{10'000};
 }  // namespace
 
 void Registration::Start(std::uint16_t port, std::function<void(gen::Result<void>)> registered) {
-  asio::co_spawn(context_, Keep(port, std::move(registered)), asio::detached);
+  tasks_.Start([this, port, registered = std::move(registered)] { Keep(port, registered); });
 }
 
 void Registration::Close() {
@@ -39,20 +36,19 @@ void Registration::Close() {
   if (epmd_ != nullptr) epmd_->Close();
 }
 
-asio::awaitable<void> Registration::Keep(std::uint16_t port,
-                                         std::function<void(gen::Result<void>)> registered) {
+void Registration::Keep(std::uint16_t port, std::function<void(gen::Result<void>)> registered) {
   bool started_epmd = false;
   for (int attempt = 0; !closed_; ++attempt) {
-    auto outcome = co_await Register(port);
-    if (closed_) co_return;
+    auto outcome = Register(port);
+    if (closed_) return;
     if (outcome) {
       if (registered) {
         std::exchange(registered, nullptr)(gen::Result<void>());
       } else {
         gen::Log(log_).Info("network: '{}' is registered at EPMD again", settings_.alive);
       }
-      co_await UntilGone();
-      if (closed_) co_return;
+      UntilGone();
+      if (closed_) return;
       gen::Log(log_).Warning(
           "network: EPMD at port {} is gone; nodes that do not know this one cannot find it",
           settings_.epmd_port);
@@ -63,54 +59,54 @@ asio::awaitable<void> Registration::Keep(std::uint16_t port,
         started_epmd = true;
         if (auto epmd = StartEpmd(); !epmd) {
           std::exchange(registered, nullptr)(std::move(epmd));
-          co_return;
+          return;
         }
       } else if (!absent || !started_epmd || attempt >= kEpmdAttempts) {
         std::exchange(registered, nullptr)(std::move(outcome));
-        co_return;
+        return;
       }
     }
-    co_await Pause(attempt);
+    Pause(attempt);
   }
 }
 
-asio::awaitable<void> Registration::Pause(int attempt) {
+void Registration::Pause(int attempt) {
   asio::steady_timer timer(context_);
   timer.expires_after(
       std::min(kEpmdPause * (1 << std::min(attempt / kEpmdAttempts, 10)), kLongestEpmdPause));
-  co_await timer.async_wait(asio::use_awaitable);
+  tasks_.Await([&] { timer.cancel(); },
+               [&](auto handler) { timer.async_wait(std::move(handler)); });
 }
 
-asio::awaitable<gen::Result<void>> Registration::Register(std::uint16_t port) {
-  epmd_ = std::make_unique<Stream>(context_);
+gen::Result<void> Registration::Register(std::uint16_t port) {
+  epmd_ = std::make_unique<Stream>(context_, tasks_);
   bool expired = false;
   const TimeLimit limit(context_, settings_.handshake_timeout, [&] {
     expired = true;
     epmd_->Close();
   });
   try {
-    co_await epmd_->socket().async_connect(
-        {asio::ip::make_address("127.0.0.1"), settings_.epmd_port}, asio::use_awaitable);
-    co_await epmd_->Write(EpmdRegister(settings_.alive, port, settings_.hidden));
+    epmd_->Connect("127.0.0.1", settings_.epmd_port);
+    epmd_->Write(EpmdRegister(settings_.alive, port, settings_.hidden));
     std::string answer;
     std::array<char, 16> some{};
     for (;;) {
-      answer.append(some.data(), co_await epmd_->ReadSome(some.data(), some.size()));
+      answer.append(some.data(), epmd_->ReadSome(some.data(), some.size()));
       auto parsed = ParseRegistered(answer, settings_.alive);
-      if (!parsed) co_return std::move(parsed.error());
-      if (*parsed) co_return gen::Result<void>();
+      if (!parsed) return std::move(parsed.error());
+      if (*parsed) return gen::Result<void>();
     }
   } catch (const std::system_error& error) {
-    co_return gen::Error(gen::ErrorCode::kNoConnection,
-                         fmt::format("EPMD at 127.0.0.1:{}: {}", settings_.epmd_port,
-                                     expired ? "it takes too long" : error.what()));
+    return gen::Error(gen::ErrorCode::kNoConnection,
+                      fmt::format("EPMD at 127.0.0.1:{}: {}", settings_.epmd_port,
+                                  expired ? "it takes too long" : error.what()));
   }
 }
 
-asio::awaitable<void> Registration::UntilGone() {
+void Registration::UntilGone() {
   char byte = 0;
   try {
-    while (co_await epmd_->ReadSome(&byte, 1) != 0) {
+    while (epmd_->ReadSome(&byte, 1) != 0) {
     }
   } catch (const std::system_error&) {  // that is what is waited for
   }

@@ -5,21 +5,21 @@
 #include <functional>
 #include <memory>
 
-#include <asio/awaitable.hpp>
 #include <asio/io_context.hpp>
 
 #include <ergon/gen/log.h>
 #include <ergon/gen/result.h>
 #include <ergon/node/dist/settings.h>
 #include <ergon/node/dist/stream.h>
+#include <ergon/node/dist/tasks.h>
 
 namespace ergon::dist {
 
 // Belongs to the thread of the network.
 class Registration {
  public:
-  Registration(asio::io_context& context, const Settings& settings, gen::LogSink& log)
-      : context_(context), settings_(settings), log_(log) {}
+  Registration(asio::io_context& context, Tasks& tasks, const Settings& settings, gen::LogSink& log)
+      : context_(context), tasks_(tasks), settings_(settings), log_(log) {}
 
   // Registers the name with this port, and again whenever EPMD was gone. EPMD is started if there is none and the
   // settings say so. `registered` is told of the first attempt: kTaken: another node has the name; kNoConnection.
@@ -27,14 +27,15 @@ class Registration {
   void Close();
 
  private:
-  asio::awaitable<void> Keep(std::uint16_t port, std::function<void(gen::Result<void>)> registered);
-  asio::awaitable<gen::Result<void>> Register(std::uint16_t port);
+  void Keep(std::uint16_t port, std::function<void(gen::Result<void>)> registered);
+  gen::Result<void> Register(std::uint16_t port);
   // Until EPMD closes the connection.
-  asio::awaitable<void> UntilGone();
-  asio::awaitable<void> Pause(int attempt);
+  void UntilGone();
+  void Pause(int attempt);
   [[nodiscard]] gen::Result<void> StartEpmd() const;
 
   asio::io_context& context_;
+  Tasks& tasks_;
   const Settings& settings_;
   gen::LogSink& log_;
   std::unique_ptr<Stream> epmd_;

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include <fmt/core.h>
+#include <asio/connect.hpp>
 #include <asio/read.hpp>
 #include <asio/ssl/host_name_verification.hpp>
-#include <asio/use_awaitable.hpp>
 #include <asio/write.hpp>
 
 namespace ergon::dist {
@@ -23,40 +23,67 @@ std::string Stream::PeerAddress() const {
   return fmt::format("{}:{}", endpoint.address().to_string(), endpoint.port());
 }
 
-asio::awaitable<void> Stream::StartTls(asio::ssl::context& tls, bool is_server,
-                                       const std::string& host) {
+void Stream::Connect(const std::string& host, std::uint16_t port) {
+  using Resolver = asio::ip::tcp::resolver;
+  asio::error_code no_address;
+  const auto address = asio::ip::make_address(host, no_address);
+  if (!no_address) {
+    tasks_.Await(Cancelling(), [&](auto handler) {
+      socket_.async_connect({address, port}, std::move(handler));
+    });
+    return;
+  }
+  Resolver resolver(socket_.get_executor());
+  const auto endpoints = tasks_.Await<Resolver::results_type>(
+      [&] { resolver.cancel(); },
+      [&](auto handler) {
+        resolver.async_resolve(host, std::to_string(port), std::move(handler));
+      });
+  (void)tasks_.Await<asio::ip::tcp::endpoint>(Cancelling(), [&](auto handler) {
+    asio::async_connect(socket_, endpoints, std::move(handler));
+  });
+}
+
+void Stream::StartTls(asio::ssl::context& tls, bool is_server, const std::string& host) {
   tls_ = std::make_unique<asio::ssl::stream<asio::ip::tcp::socket&>>(socket_, tls);
   if (!host.empty()) {
     // The name goes with the greeting, so that a server with several certificates finds the right one.
     SSL_set_tlsext_host_name(tls_->native_handle(), host.c_str());
     tls_->set_verify_callback(asio::ssl::host_name_verification(host));
   }
-  co_await tls_->async_handshake(
-      is_server ? asio::ssl::stream_base::server : asio::ssl::stream_base::client,
-      asio::use_awaitable);
+  const auto side = is_server ? asio::ssl::stream_base::server : asio::ssl::stream_base::client;
+  tasks_.Await(Cancelling(),
+               [&](auto handler) { tls_->async_handshake(side, std::move(handler)); });
 }
 
-asio::awaitable<std::size_t> Stream::ReadSome(char* to, std::size_t size) {
-  if (tls_ != nullptr) {
-    co_return co_await tls_->async_read_some(asio::buffer(to, size), asio::use_awaitable);
-  }
-  co_return co_await socket_.async_read_some(asio::buffer(to, size), asio::use_awaitable);
+std::size_t Stream::ReadSome(char* to, std::size_t size) {
+  return tasks_.Await<std::size_t>(Cancelling(), [&](auto handler) {
+    if (tls_ != nullptr) {
+      tls_->async_read_some(asio::buffer(to, size), std::move(handler));
+    } else {
+      socket_.async_read_some(asio::buffer(to, size), std::move(handler));
+    }
+  });
 }
 
-asio::awaitable<void> Stream::ReadExactly(char* to, std::size_t size) {
-  if (tls_ != nullptr) {
-    co_await asio::async_read(*tls_, asio::buffer(to, size), asio::use_awaitable);
-  } else {
-    co_await asio::async_read(socket_, asio::buffer(to, size), asio::use_awaitable);
-  }
+void Stream::ReadExactly(char* to, std::size_t size) {
+  (void)tasks_.Await<std::size_t>(Cancelling(), [&](auto handler) {
+    if (tls_ != nullptr) {
+      asio::async_read(*tls_, asio::buffer(to, size), std::move(handler));
+    } else {
+      asio::async_read(socket_, asio::buffer(to, size), std::move(handler));
+    }
+  });
 }
 
-asio::awaitable<void> Stream::Write(std::string_view bytes) {
-  if (tls_ != nullptr) {
-    co_await asio::async_write(*tls_, asio::buffer(bytes), asio::use_awaitable);
-  } else {
-    co_await asio::async_write(socket_, asio::buffer(bytes), asio::use_awaitable);
-  }
+void Stream::Write(std::string_view bytes) {
+  (void)tasks_.Await<std::size_t>(Cancelling(), [&](auto handler) {
+    if (tls_ != nullptr) {
+      asio::async_write(*tls_, asio::buffer(bytes), std::move(handler));
+    } else {
+      asio::async_write(socket_, asio::buffer(bytes), std::move(handler));
+    }
+  });
 }
 
 void Stream::Write(std::string_view bytes, std::function<void(const std::string& error)> done) {
@@ -70,10 +97,10 @@ void Stream::Write(std::string_view bytes, std::function<void(const std::string&
   }
 }
 
-asio::awaitable<std::string> Stream::ReadPacket() {
+std::string Stream::ReadPacket() {
   std::array<char, 4> length{};
   const std::size_t length_bytes = tls_ != nullptr ? 4 : 2;
-  co_await ReadExactly(length.data(), length_bytes);
+  ReadExactly(length.data(), length_bytes);
   std::size_t size = 0;
   for (std::size_t i = 0; i < length_bytes; ++i) {
     size = size << 8 | static_cast<std::uint8_t>(length[i]);
@@ -82,17 +109,17 @@ asio::awaitable<std::string> Stream::ReadPacket() {
     throw std::runtime_error(fmt::format("a packet of {} bytes in the handshake", size));
   }
   std::string packet(size, '\0');
-  co_await ReadExactly(packet.data(), size);
-  co_return packet;
+  ReadExactly(packet.data(), size);
+  return packet;
 }
 
-asio::awaitable<void> Stream::WritePacket(std::string_view packet) {
+void Stream::WritePacket(std::string_view packet) {
   std::string bytes;
   if (tls_ != nullptr) bytes.append(2, '\0');
   bytes.push_back(static_cast<char>(packet.size() >> 8));
   bytes.push_back(static_cast<char>(packet.size() & 0xff));
   bytes.append(packet);
-  co_await Write(bytes);
+  Write(bytes);
 }
 
 void Stream::Close() noexcept {

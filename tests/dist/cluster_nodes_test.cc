@@ -5,7 +5,6 @@
 #include <vector>
 
 #include <stdlib.h>  // mkdtemp
-#include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
 #include <asio/ip/tcp.hpp>
 #include <asio/read.hpp>
@@ -332,7 +331,7 @@ TEST_CASE("cluster: what keeps two nodes apart is said with words") {
 // Who connects to a node without being one.
 class Client {
  public:
-  explicit Client(std::uint16_t port) : stream_(context_) {
+  explicit Client(std::uint16_t port) : stream_(context_, tasks_) {
     stream_.socket().connect({asio::ip::make_address("127.0.0.1"), port});
   }
   void Write(std::string_view bytes) {
@@ -349,18 +348,18 @@ class Client {
   // Proves that it knows the cookie.
   [[nodiscard]] bool ShakeHands(const std::string& name, const std::string& peer) {
     bool done = false;
-    asio::co_spawn(context_,
-                   dist::ShakeHands(stream_, Handshake::Initiator({name, "secret", 77, kOwnFlags},
-                                                                  peer, RandomChallenge())),
-                   [&](const std::exception_ptr&, const gen::Result<HandshakePeer>& found) {
-                     done = found.has_value();
-                   });
+    tasks_.Start([&] {
+      done = dist::ShakeHands(stream_, Handshake::Initiator({name, "secret", 77, kOwnFlags}, peer,
+                                                            RandomChallenge()))
+                 .has_value();
+    });
     context_.run();
     return done;
   }
 
  private:
   asio::io_context context_;
+  Tasks tasks_{context_};
   Stream stream_;
 };
 

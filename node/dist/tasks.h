@@ -1,0 +1,94 @@
+// Straight-line code for sockets: functions on stacks of their own, which wait for operations of Asio.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include <asio/error_code.hpp>
+#include <asio/io_context.hpp>
+
+#include <ergon/core/turns/fiber.h>
+
+namespace ergon::dist {
+
+// All of them run on the one thread that runs the context, one at a time. A stack is Boost.Context's, as those of
+// processes: a clang of the same age as our compiler has no coroutines for its library.
+class Tasks {
+ public:
+  explicit Tasks(asio::io_context& context) : context_(context) {}
+  // None of them may run any more.
+  ~Tasks() = default;
+  Tasks(const Tasks&) = delete;
+  Tasks& operator=(const Tasks&) = delete;
+
+  // Runs a function, later. What it throws is lost. Any thread. Where there is no memory for a stack, `function` is
+  // destroyed without having run.
+  void Start(std::function<void()> function);
+
+  // -- on the thread of the context --
+
+  // What they wait for is cancelled, now and from now on: they end.
+  void Cancel();
+  // Those that have not ended.
+  [[nodiscard]] std::size_t size() const noexcept { return tasks_.size(); }
+
+  // In a task: begins an operation with `begin(handler)` and waits until it calls the handler, whose second argument,
+  // a T, is returned. `cancel` cancels the operation. Throws std::system_error.
+  template <class T, class Begin>
+  T Await(const std::function<void()>& cancel, Begin&& begin) {
+    Task& task = *current_;
+    CheckNotCancelled();
+    asio::error_code error;
+    T value{};
+    std::forward<Begin>(begin)([&, this](const asio::error_code& its_error, T its_value) {
+      error = its_error;
+      value = std::move(its_value);
+      Resume(task);
+    });
+    Park(task, cancel);
+    if (error) throw std::system_error(error);
+    return value;
+  }
+  // For handlers with an error only.
+  template <class Begin>
+  void Await(const std::function<void()>& cancel, Begin&& begin) {
+    Task& task = *current_;
+    CheckNotCancelled();
+    asio::error_code error;
+    std::forward<Begin>(begin)([&, this](const asio::error_code& its_error) {
+      error = its_error;
+      Resume(task);
+    });
+    Park(task, cancel);
+    if (error) throw std::system_error(error);
+  }
+
+ private:
+  struct Task {
+    std::function<void()> function;
+    std::unique_ptr<core::Fiber> fiber;
+    std::function<void()> cancel;  // empty: it does not wait
+    std::list<Task>::iterator place;
+    bool ended = false;
+  };
+
+  static void Body(core::Fiber& self);
+  void CheckNotCancelled() const;
+  void Begin(std::function<void()> function);
+  // Goes on with a task, until it waits or has ended.
+  void Resume(Task& task);
+  void Park(Task& task, const std::function<void()>& cancel);
+
+  asio::io_context& context_;
+  std::list<Task> tasks_;
+  Task* current_ = nullptr;
+  std::optional<core::Fiber> thread_;  // what resumes tasks
+  bool cancelled_ = false;
+};
+
+}  // namespace ergon::dist
