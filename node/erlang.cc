@@ -81,12 +81,12 @@ gen::Result<void> Ping(gen::Messenger& self, gen::Atom other, const gen::CallOpt
 }
 
 gen::Result<Term> Rpc(gen::Messenger& self, gen::Atom other, std::string_view module,
-                      std::string_view function, std::vector<Term> arguments,
+                      std::string_view function, const std::vector<Term>& arguments,
                       const gen::CallOptions& options) {
   auto answer = self.Call(
       gen::ProcessID{"rex", other},
       TermRequest{Term::Tuple({Term::Atom("call"), Term::Atom(module), Term::Atom(function),
-                               Term::List(std::move(arguments)), Term::Atom("user")})},
+                               Term::List(arguments), Term::Atom("user")})},
       options);
   if (!answer) return std::move(answer.error());
   if (answer->kind() == Term::Kind::kTuple && answer->size() == 2 &&

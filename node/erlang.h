@@ -57,7 +57,7 @@ gen::Result<void> Ping(gen::Messenger& self, gen::Atom other, const gen::CallOpt
 //
 //   auto reversed = dist::Rpc(Process(), "shell@127.0.0.1", "lists", "reverse", {dist::Term::List({1, 2})});
 gen::Result<Term> Rpc(gen::Messenger& self, gen::Atom other, std::string_view module,
-                      std::string_view function, std::vector<Term> arguments,
+                      std::string_view function, const std::vector<Term>& arguments,
                       const gen::CallOptions& options = {});
 
 // Why two nodes do not connect: asks EPMD of the other's host, connects and shakes hands as a node `own` would, without

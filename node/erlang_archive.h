@@ -14,7 +14,9 @@
 //     int no = 0;
 //     double price = 0;
 //     template <class Archive>
-//     void serialize(Archive& archive) { archive(dist::Field("no", no), dist::Field("price", price)); }
+//     void serialize(Archive& archive) {
+//       archive(dist::Field("no", no), dist::Field("price", price));
+//     }
 //   };
 //
 // A serialize(Archive&, T&) beside the type is found as well. With a tag and without fields it is
@@ -35,9 +37,11 @@
 //     std::uint8_t
 //   std::pair, tuple                  a tuple
 //   std::map, unordered_map           a map
-//   std::optional                     the value, or undefined; nil is read, too, and a key that is missing in a map
-//   std::variant                      the value. Its types have tags, or are of different kinds; what fits several is
-//                                     read as the one that would be written so, or as the first
+//   std::optional                     the value, or undefined; nil is read, too, and a key that is
+//                                     missing in a map
+//   std::variant                      the value. Its types have tags, or are of different kinds;
+//                                     what fits several is read as one that would be written so,
+//                                     or else as the first
 //   std::monostate                    undefined
 //
 // Keys of a map that are no fields are ignored. What does not fit is an error with the path of the

@@ -20,8 +20,6 @@
 namespace ergon::dist {
 namespace {
 
-constexpr std::size_t kMaxAtomCharacters = 255;
-
 constexpr char Byte(TermTag tag) { return static_cast<char>(tag); }
 
 bool IsAscii(std::string_view text) {

@@ -6,12 +6,11 @@
 #include <fmt/core.h>
 
 #include <ergon/core/foundations/demangle.h>
+#include <ergon/node/dist/term_tags.h>
 #include <ergon/node/dist/utf8.h>
 
 namespace ergon::dist {
 namespace {
-
-constexpr std::size_t kLongestFieldName = 255;
 
 bool Contains(const std::vector<std::string>& texts, const std::string& text) {
   return std::find(texts.begin(), texts.end(), text) != texts.end();
@@ -153,7 +152,7 @@ void ShapeArchive::Note(const char* name, bool may_be_missing) {
   }
   const std::string key = name;
   const auto characters = CountCharacters(key);
-  if (!characters || *characters > kLongestFieldName) {
+  if (!characters || *characters > kMaxAtomCharacters) {
     throw std::logic_error(fmt::format("{}: the name of field {} cannot be an atom: '{}'",
                                        core::Demangle(type_.name()), shape_.fields, key));
   }

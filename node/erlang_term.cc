@@ -13,7 +13,7 @@
 namespace ergon::dist {
 namespace {
 
-constexpr char kEmptyListByte = static_cast<char>(TermTag::kNil);
+constexpr char kEmptyList = static_cast<char>(TermTag::kNil);
 
 }  // namespace
 
@@ -75,7 +75,7 @@ gen::Result<Term> Term::FromBytes(std::string_view bytes, std::size_t max_depth)
 
 Term Term::FromChecked(std::string bytes, std::shared_ptr<AtomBudget> atoms) {
   Term term;
-  if (bytes.size() == 1 && bytes.front() == kEmptyListByte) return term;
+  if (bytes.size() == 1 && bytes.front() == kEmptyList) return term;
   auto memory = std::make_shared<Memory>();
   memory->bytes = std::move(bytes);
   memory->atoms = std::move(atoms);
@@ -89,7 +89,7 @@ Term Term::FromChecked(std::string bytes, AtomBudget* atoms) {
 }
 
 std::string_view Term::raw() const noexcept {
-  if (memory_ == nullptr) return {&kEmptyListByte, 1};
+  if (memory_ == nullptr) return {&kEmptyList, 1};
   return std::string_view(memory_->bytes).substr(begin_, size_);
 }
 

@@ -59,7 +59,7 @@ class Term {
   template <class T>
   [[nodiscard]] static Term Of(const T& value);
   // As term_to_binary makes them, with the version byte and nothing behind the term. kIncorrect:
-  // they are no term, or one with more than `max_depth` others in each other.
+  // they are no term, or one that is nested deeper than `max_depth`.
   [[nodiscard]] static gen::Result<Term> FromBytes(std::string_view bytes,
                                                    std::size_t max_depth = kUsualDepth);
   static constexpr std::size_t kUsualDepth = 1000;

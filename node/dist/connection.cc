@@ -162,7 +162,7 @@ void Connection::Written(const std::string& error) {
     writing_messages_ = 0;
     if (out_.size() <= settings_.send_queue_bytes / 2) waiters.swap(waiters_);
   }
-  if (!waiters.empty()) listener_.has_room(*this, std::move(waiters));
+  if (!waiters.empty()) listener_.has_room(*this, waiters);
   Flush();
 }
 

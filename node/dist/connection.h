@@ -46,7 +46,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // What it tells; on the thread of the network, without a lock.
   struct Listener {
     std::function<void(Connection&, const Signal&)> arrived;
-    std::function<void(Connection&, std::vector<RoomWaiter>)> has_room;
+    std::function<void(Connection&, const std::vector<RoomWaiter>&)> has_room;
     std::function<void(Connection&)> idle;  // from time to time
     std::function<void(Connection&, Rest)> down;
   };

@@ -46,7 +46,7 @@ gen::Result<EpmdNode> LookUp(Stream& epmd, const std::string& host, std::uint16_
 }
 
 gen::Result<void> DialNow(asio::io_context& context, Tasks& tasks, const Settings& settings,
-                          std::shared_ptr<Connection> connection) {
+                          const std::shared_ptr<Connection>& connection) {
   const std::string peer = connection->peer().ToString();
   auto stream = std::make_unique<Stream>(context, tasks);
   std::string step;

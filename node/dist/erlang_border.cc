@@ -63,14 +63,15 @@ ErlangBorder::ErlangBorder(const node::BorderMaker::Needs& needs, Settings setti
     : needs_(needs),
       settings_(std::move(settings)),
       values_(types, settings_.max_new_atoms),
-      listener_{
-          .arrived = [this](Connection& connection,
-                            const Signal& signal) { arrivals_.Handle(connection, signal); },
-          .has_room = [this](Connection&,
-                             std::vector<Connection::RoomWaiter> waiters) { TellRoom(waiters); },
-          .idle = [this](Connection& connection) { ForgetCalls(connection); },
-          .down = [this](Connection& connection,
-                         Connection::Rest rest) { Down(connection, std::move(rest)); }},
+      listener_{.arrived = [this](Connection& connection,
+                                  const Signal& signal) { arrivals_.Handle(connection, signal); },
+                .has_room =
+                    [this](Connection&, const std::vector<Connection::RoomWaiter>& waiters) {
+                      TellRoom(waiters);
+                    },
+                .idle = [this](Connection& connection) { ForgetCalls(connection); },
+                .down = [this](Connection& connection,
+                               Connection::Rest rest) { Down(connection, std::move(rest)); }},
       connections_(context_, tasks_, settings_, listener_,
                    [this](const std::shared_ptr<Connection>& connection) {
                      Dial(context_, tasks_, settings_, connection);

@@ -142,7 +142,8 @@ TimeLimit::TimeLimit(asio::io_context& context, std::chrono::nanoseconds time,
 
 TimeLimit::~TimeLimit() {
   state_->function = nullptr;
-  state_->timer.cancel();
+  asio::error_code ignored;
+  state_->timer.cancel(ignored);
 }
 
 }  // namespace ergon::dist

@@ -17,7 +17,6 @@
 namespace ergon::dist {
 namespace {
 
-constexpr std::size_t kLongestAtom = 255;  // characters
 constexpr std::size_t kMostReferenceWords = 5;
 constexpr std::size_t kPidBytes = 4 + 4 + 4;  // number, serial, creation
 constexpr std::size_t kFunctionDigestBytes = 16;
@@ -129,7 +128,7 @@ class Checker {
     const auto characters =
         is_utf8 ? CountCharacters(bytes_.substr(begin, size)) : std::optional<std::size_t>(size);
     if (!characters) return Fail("an atom that is not UTF-8");
-    if (*characters <= kLongestAtom) return true;
+    if (*characters <= kMaxAtomCharacters) return true;
     return Fail(fmt::format("an atom of {} characters", *characters));
   }
   // The one that has to be next inside of a PID, port, reference or function.

@@ -35,6 +35,7 @@ enum class TermTag : std::uint8_t {
   kV4Port = 120,
 };
 
+inline constexpr std::size_t kMaxAtomCharacters = 255;
 inline constexpr char kTermVersion = static_cast<char>(131);  // before a term that stands alone
 inline constexpr std::size_t kOldFloatBytes = 31;             // behind kFloat
 
