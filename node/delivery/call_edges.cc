@@ -5,10 +5,9 @@
 namespace ergon::node {
 
 std::uint32_t CallEdges::TicketOf(gen::PID to, const core::Envelope& envelope) const {
-  const ProcessSlot* slot =
-      envelope.lane == core::Lane::kMain && to.node == addresses_.node()
-          ? addresses_.table().Find(to.id)
-          : nullptr;
+  const ProcessSlot* slot = envelope.lane == core::Lane::kMain && to.node == addresses_.node()
+                                ? addresses_.table().Find(to.id)
+                                : nullptr;
   if (slot == nullptr || slot->mailbox().IsRedirected()) return 0;
   return slot->mailbox().TakenApprox() + slot->mailbox().MainDepthApprox() + 1;
 }

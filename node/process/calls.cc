@@ -52,10 +52,10 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
     if (sent.error() != gen::ErrBusy) return std::move(sent.error());
     auto room = AwaitRoom(to, deadline);
     if (!room) return std::move(room.error());
-    return CallEnvelope(to, std::move(request),
-                        deadline == 0 ? gen::kInfinite
-                                      : std::chrono::nanoseconds(std::max<std::int64_t>(
-                                            deadline - Now(), 1)));
+    return CallEnvelope(
+        to, std::move(request),
+        deadline == 0 ? gen::kInfinite
+                      : std::chrono::nanoseconds(std::max<std::int64_t>(deadline - Now(), 1)));
   }
   if (is_message) counts_.Sent();
   if (!await_.HasOutcome() && edge.Sent(id)) rooms_.wait_graph.BreakDeadlock(*this);

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# usage: dialogue.sh PROGRAM
+#
+# Starts an Erlang node, which starts PROGRAM (the example erlang_pool) under a supervisor and talks to its pool. Ends with
+# 0 if every answer is the one that was expected. Needs escript, of the Debian package erlang-base.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+if [[ $# != 1 || ${1:-} == --help ]]; then
+  sed -n '2,5s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+  [[ ${1:-} == --help ]] && exit 0
+  exit 2
+fi
+if ! command -v escript >/dev/null; then
+  echo "dialogue.sh: there is no escript here: apt-get install erlang-base"
+  exit 77
+fi
+# An EPMD of its own, which ends with the dialogue.
+export ERL_EPMD_PORT=$((8000 + $$ % 6000))
+export HOME=${HOME:-/tmp}
+epmd &
+epmd_pid=$!
+trap 'kill "$epmd_pid" 2>/dev/null; wait "$epmd_pid" 2>/dev/null || true' EXIT
+escript "$here/dialogue.escript" "$(realpath "$1")"
