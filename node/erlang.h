@@ -16,6 +16,10 @@
 // std::string, gen::Atom, gen::PID, or dist::Term, which is any term. What comes and has the form of a registered type
 // is one; integers come as std::int64_t, binaries as std::string, and what is nothing else as dist::Term.
 //
+// A Send to another node has succeeded when the message is on its way: as in Erlang, nobody tells whether it has arrived;
+// a monitor or a Call does. Its errors are, besides those of gen::Messenger, kUnsupported (the type is not registered, or
+// the delivery important), and for threads kBusy: too much waits for that node. Priorities end at the border.
+//
 // A Call is gen_server:call, and what comes by gen_server:call is a request for HandleCall; a Send to a gen_server arrives in
 // its handle_info. An error that a process answers with is {error, Reason} in Erlang, as {error, mailbox_full}; an answer
 // {error, Reason} from there is the error of the Call, unless a registered type has the tag `error`.

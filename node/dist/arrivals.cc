@@ -100,13 +100,6 @@ void Arrivals::Handle(Connection& connection, const Signal& signal) {
     case SignalKind::kUnlink:
       TakeUnlink(connection, signal);
       break;
-    case SignalKind::kUnlinkAck: {
-      std::lock_guard lock(connection.mutex());
-      auto& unlinking = connection.relations().unlinking;
-      const auto found = unlinking.find({signal.to, signal.from});
-      if (found != unlinking.end() && found->second == signal.id) unlinking.erase(found);
-      break;
-    }
     case SignalKind::kExit:
       TakeExit(connection, signal);
       break;
@@ -133,9 +126,10 @@ void Arrivals::Handle(Connection& connection, const Signal& signal) {
       Send(connection, reply);
       break;
     }
-    case SignalKind::kSpawnReply:
-    case SignalKind::kUnknown:
-      break;  // nobody here has asked for one; operations of later versions
+    case SignalKind::kUnlinkAck:   // an exit signal without an entry is stale in any case
+    case SignalKind::kSpawnReply:  // nobody here has asked for one
+    case SignalKind::kUnknown:     // operations of later versions
+      break;
   }
 }
 

@@ -16,6 +16,7 @@
 
 #include <ergon/gen/atom.h>
 #include <ergon/gen/pid.h>
+#include <ergon/node/delivery/border.h>
 #include <ergon/node/dist/handshake.h>
 #include <ergon/node/dist/peer_state.h>
 #include <ergon/node/dist/settings.h>
@@ -66,8 +67,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Appends the frame of a signal. Not if it is down.
   void Append(const Signal& signal);
   void AddWaiter(const RoomWaiter& waiter) { waiters_.push_back(waiter); }
-  // Of the peer's incarnation; 0: not connected yet.
-  [[nodiscard]] std::uint32_t peer_creation() const noexcept { return peer_creation_; }
+  // Whether a PID belongs to a former incarnation of the peer. False as long as that is not known.
+  [[nodiscard]] bool IsFormer(gen::PID remote) const noexcept {
+    return state_ == State::kUp && remote.creation != peer_creation_ && !node::IsName(remote);
+  }
   [[nodiscard]] std::size_t QueuedBytes() const noexcept { return out_.size() + writing_size_; }
 
   // -- the thread of the network --

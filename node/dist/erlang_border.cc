@@ -41,6 +41,12 @@ gen::Target TargetOf(gen::PID remote) {
   return node::IsName(remote) ? gen::Target(node::NameOf(remote)) : gen::Target(remote);
 }
 
+// For those who hear of it as of an end.
+gen::Reason ReasonOf(const gen::Error& error) {
+  return error == gen::ErrProcessIncarnation ? gen::Reason::NoProcess()
+                                             : gen::Reason::NoConnection();
+}
+
 // The signal with a message to a process, or to a name.
 Signal MessageTo(gen::PID remote, gen::PID from, std::string_view payload) {
   Signal signal;
@@ -184,6 +190,7 @@ gen::Result<void> ErlangBorder::SendMessage(gen::PID remote, const core::Envelop
   if (!written) return written;
   const Signal signal = MessageTo(remote, gen::PID::FromAddress(envelope.from), payload);
   return With(remote.node, [&](Connection& connection) -> gen::Result<void> {
+    if (connection.IsFormer(remote)) return gen::ErrProcessIncarnation;
     if (connection.IsFull()) {
       return gen::Error(gen::ErrorCode::kBusy, fmt::format("{} bytes wait to be sent to {}",
                                                            connection.QueuedBytes(), remote.node));
@@ -217,6 +224,7 @@ gen::Result<void> ErlangBorder::SendRequest(gen::PID remote, const core::Envelop
   const Signal monitor = MonitorOf(local, remote, reference);
   const Signal message = MessageTo(remote, local, payload);
   return With(remote.node, [&](Connection& connection) -> gen::Result<void> {
+    if (connection.IsFormer(remote)) return gen::ErrProcessIncarnation;
     if (connection.IsFull()) {
       return gen::Error(gen::ErrorCode::kBusy, fmt::format("{} bytes wait to be sent to {}",
                                                            connection.QueuedBytes(), remote.node));
@@ -355,9 +363,9 @@ bool ErlangBorder::IsAwaited(gen::PID remote, std::uint64_t ref) const {
 }
 
 void ErlangBorder::Link(gen::PID local, gen::PID remote) {
-  (void)With(remote.node, [&](Connection& connection) -> gen::Result<void> {
+  const auto sent = With(remote.node, [&](Connection& connection) -> gen::Result<void> {
+    if (connection.IsFormer(remote)) return gen::ErrProcessIncarnation;
     connection.relations().links.insert({local, remote});
-    connection.relations().unlinking.erase({local, remote});
     Signal signal;
     signal.kind = SignalKind::kLink;
     signal.from = local;
@@ -365,6 +373,7 @@ void ErlangBorder::Link(gen::PID local, gen::PID remote) {
     connection.Append(signal);
     return {};
   });
+  if (!sent) needs_.exit_signals.Send(local, remote, ReasonOf(sent.error()), 0);
 }
 
 void ErlangBorder::Unlink(gen::PID local, gen::PID remote) {
@@ -373,13 +382,11 @@ void ErlangBorder::Unlink(gen::PID local, gen::PID remote) {
   std::lock_guard lock(connection->mutex());
   PeerState& relations = connection->relations();
   if (relations.links.erase({local, remote}) == 0) return;
-  const std::uint64_t id = ++relations.last_unlink;
-  relations.unlinking[{local, remote}] = id;
   Signal signal;
   signal.kind = SignalKind::kUnlink;
   signal.from = local;
   signal.to = remote;
-  signal.id = id;
+  signal.id = ++relations.last_unlink;
   connection->Append(signal);
 }
 
@@ -417,6 +424,7 @@ gen::Result<void> ErlangBorder::ExitRequest(gen::PID local, gen::PID remote,
   signal.to = remote;
   signal.payload = payload;
   return With(remote.node, [&](Connection& connection) -> gen::Result<void> {
+    if (connection.IsFormer(remote)) return gen::ErrProcessIncarnation;
     connection.Append(signal);
     return {};
   });
@@ -426,12 +434,13 @@ void ErlangBorder::Monitor(gen::PID local, gen::PID remote, gen::Ref ref) {
   const std::string reference = Reference(ref.id);
   const Signal signal = MonitorOf(local, remote, reference);
   auto sent = With(remote.node, [&](Connection& connection) -> gen::Result<void> {
+    if (connection.IsFormer(remote)) return gen::ErrProcessIncarnation;
     connection.relations().watches[ref.id] = {local, remote};
     connection.Append(signal);
     return {};
   });
   if (!sent) {
-    needs_.relations.TellWatcher({local, ref, TargetOf(remote)}, gen::Reason::NoConnection());
+    needs_.relations.TellWatcher({local, ref, TargetOf(remote)}, ReasonOf(sent.error()));
   }
 }
 

@@ -20,6 +20,7 @@ constexpr std::chrono::milliseconds kAcceptPause{100};
 std::uint16_t Listening::Open() {
   const asio::ip::tcp::endpoint endpoint(settings_.listen_address, settings_.listen_port);
   acceptor_.open(endpoint.protocol());
+  KeepFromChildren(acceptor_.native_handle());
   acceptor_.set_option(asio::ip::tcp::acceptor::reuse_address(true));
   acceptor_.bind(endpoint);
   acceptor_.listen();
@@ -49,6 +50,7 @@ void Listening::Accept() {
                    [&](auto handler) { pause.async_wait(std::move(handler)); });
       continue;
     }
+    KeepFromChildren(socket.native_handle());
     // Whoever has not proved itself costs a socket for a bounded time, and there are not many of them.
     if (handshakes_ >= settings_.max_handshakes) {
       gen::Log(log_).Warning(

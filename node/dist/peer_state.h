@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -36,8 +35,7 @@ struct PeerState {
   // { ours, theirs }
   using Pair = std::pair<gen::PID, gen::PID>;
   std::set<Pair> links;
-  // We have unlinked and they have not said so yet: until then their exits belong to the former link.
-  std::map<Pair, std::uint64_t> unlinking;
+  // Numbers of unlinks, which the other side acknowledges.
   std::uint64_t last_unlink = 0;
 
   // Requests of ours, by number. Each is a monitor on the wire as well, so that the end of the one who was asked is

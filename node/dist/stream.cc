@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <asio/connect.hpp>
 #include <asio/read.hpp>
@@ -28,6 +29,8 @@ void Stream::Connect(const std::string& host, std::uint16_t port) {
   asio::error_code no_address;
   const auto address = asio::ip::make_address(host, no_address);
   if (!no_address) {
+    socket_.open(address.is_v6() ? asio::ip::tcp::v6() : asio::ip::tcp::v4());
+    KeepFromChildren(socket_.native_handle());
     tasks_.Await(Cancelling(), [&](auto handler) {
       socket_.async_connect({address, port}, std::move(handler));
     });
@@ -42,6 +45,7 @@ void Stream::Connect(const std::string& host, std::uint16_t port) {
   (void)tasks_.Await<asio::ip::tcp::endpoint>(Cancelling(), [&](auto handler) {
     asio::async_connect(socket_, endpoints, std::move(handler));
   });
+  KeepFromChildren(socket_.native_handle());
 }
 
 void Stream::StartTls(asio::ssl::context& tls, bool is_server, const std::string& host) {
@@ -121,6 +125,8 @@ void Stream::WritePacket(std::string_view packet) {
   bytes.append(packet);
   Write(bytes);
 }
+
+void KeepFromChildren(int descriptor) noexcept { (void)::fcntl(descriptor, F_SETFD, FD_CLOEXEC); }
 
 void Stream::Close() noexcept {
   asio::error_code ignored;

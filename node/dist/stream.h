@@ -59,6 +59,9 @@ class Stream {
   std::unique_ptr<asio::ssl::stream<asio::ip::tcp::socket&>> tls_;  // null: plain
 };
 
+// Programs that are started by this one do not inherit a socket.
+void KeepFromChildren(int descriptor) noexcept;
+
 // Calls a function when its time is up before it is destroyed.
 class TimeLimit {
  public:

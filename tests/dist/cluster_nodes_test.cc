@@ -250,6 +250,30 @@ TEST_CASE("cluster: monitors and links of a lost connection are told once") {
   CHECK_FALSE(Disconnect(cluster.a, "nobody@127.0.0.1"));
 }
 
+TEST_CASE("cluster: processes of a former incarnation of a node are no processes") {
+  Cluster cluster("former");
+  const auto seen = std::make_shared<Seen>();
+  gen::PID there = cluster.b.Spawn(gen::Factory<Listener>(seen)).value();
+  CHECK(cluster.a.Call(there, Sum{{1, 2}}).value() == 3);
+  ++there.creation;
+  CHECK(cluster.a.Send(there, Line{}).error() == gen::ErrProcessIncarnation);
+  CHECK(cluster.a.Call(there, Sum{}).error() == gen::ErrProcessIncarnation);
+  CHECK(cluster.a.SendExit(there, gen::Reason::Shutdown()).error() == gen::ErrProcessIncarnation);
+  std::atomic<int> ends{0};
+  cluster.a
+      .Spawn([&](gen::Process& self) {
+        self.SetTrapExit(true);
+        self.Monitor(there).value();
+        const auto down = self.Receive<gen::MessageDownPID>(5s);
+        if (down && down->reason == gen::Reason::NoProcess()) ++ends;
+        self.Link(there).value();
+        const auto exit = self.Receive<gen::MessageExitPID>(5s);
+        if (exit && exit->reason == gen::Reason::NoProcess()) ++ends;
+      })
+      .value();
+  CHECK(kit::Eventually([&] { return ends == 2; }));
+}
+
 TEST_CASE("cluster: a node that stops says good-bye") {
   Cluster cluster("stop");
   const auto seen = std::make_shared<Seen>();
