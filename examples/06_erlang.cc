@@ -54,5 +54,5 @@ int main() {
   options.types.Register<Count>().Register<Counted>();
   auto node = node::Start("cpp@127.0.0.1", options).value();
   node.SpawnRegister("words", gen::Factory<WordPool>()).value();
-  (void)node.WaitForSignal();  // SIGINT and SIGTERM stop the node gracefully
+  node.WaitForSignal().value();  // SIGINT and SIGTERM stop the node gracefully
 }

@@ -12,7 +12,8 @@ start_link(Options) -> gen_server:start_link({local, ?MODULE}, ?MODULE, Options,
 init(#{program := Program, node := Node, pool := Pool}) ->
     process_flag(trap_exit, true),
     Port = open_port({spawn_executable, Program},
-                     [{args, [atom_to_list(Node), atom_to_list(erlang:get_cookie())]},
+                     [{args, [atom_to_list(Node)]},
+                      {env, [{"RELEASE_COOKIE", atom_to_list(erlang:get_cookie())}]},
                       exit_status, {line, 1000}]),
     case await_pool({Pool, Node}, 100) of
         ok -> {ok, #{port => Port, pool => {Pool, Node}, monitor => monitor(process, {Pool, Node})}};

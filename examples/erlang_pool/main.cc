@@ -1,16 +1,25 @@
 // A pool of C++ beside an Erlang system: it counts words, and prices orders. dialogue.sh starts both sides and prints
 // what they say to each other; cpp_pool.erl starts this program as a child of an Erlang supervisor.
 //
-//   erlang_pool cpp@127.0.0.1 secret
-#include <chrono>
+//   RELEASE_COOKIE=secret erlang_pool cpp@127.0.0.1
+//
+// It ends with SIGTERM, or when its standard input ends.
+#include <unistd.h>
+
+#include <array>
+#include <cstdint>
 #include <iostream>
 #include <sstream>
+#include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
+
+#include <asio/buffer.hpp>
+#include <asio/posix/stream_descriptor.hpp>
 
 #include <ergon/act/actor.h>
 #include <ergon/act/pool.h>
+#include <ergon/node/await.h>
 #include <ergon/node/erlang.h>
 #include <ergon/node/node.h>
 
@@ -79,15 +88,25 @@ class Words : public act::Pool {
   }
 };
 
+// An Erlang port closes the standard input of its program when it ends, however that happens.
+void StopAtEndOfInput(gen::Process& self) {
+  asio::posix::stream_descriptor input(node::IoContext(self.Node()), ::dup(STDIN_FILENO));
+  std::array<char, 256> bytes{};
+  while (input.async_read_some(asio::buffer(bytes), node::AwaitOrStop())) {
+  }
+  self.Node().Stop();  // in a process it only begins
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count != 3) {
-    std::cerr << "usage: erlang_pool NAME COOKIE, as in: erlang_pool cpp@127.0.0.1 secret\n";
+  if (count != 2) {
+    std::cerr
+        << "usage: erlang_pool NAME, as in: RELEASE_COOKIE=secret erlang_pool cpp@127.0.0.1\n";
     return 2;
   }
   gen::NodeOptions options;
-  options.network = dist::Erlang({.cookie = arguments[2]});
+  options.network = dist::Erlang();  // the cookie: RELEASE_COOKIE, or ~/.erlang.cookie
   options.types.Register<Count>().Register<Counted>().Register<Order>().Register<Item>();
   options.stop_on_signal = true;
   auto node = node::Start(arguments[1], options);
@@ -100,11 +119,6 @@ int main(int count, char** arguments) {
     std::cerr << "erlang_pool: " << pool.error().ToString() << '\n';
     return 1;
   }
-  // An Erlang port closes the standard input of its program when it ends.
-  std::thread([&node] {
-    for (std::string line; std::getline(std::cin, line);) {
-    }
-    node->Stop();
-  }).detach();
+  if (!node->Spawn(StopAtEndOfInput)) return 1;
   node->Wait();
 }
