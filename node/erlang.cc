@@ -25,24 +25,11 @@ ErlangBorder* BorderOf(gen::Node& node, const char* function) {
 gen::Result<std::string> TryToConnect(asio::io_context& context, Tasks& tasks,
                                       const Settings& settings, const std::string& other) {
   Stream stream(context, tasks);
-  std::string step;
-  auto connected = ConnectTo(context, tasks, settings, other, stream, step);
+  auto connected = ConnectTo(context, tasks, settings, other, stream);
   if (!connected) return std::move(connected.error());
   const std::string address = stream.PeerAddress();
-  bool expired = false;
-  gen::Result<HandshakePeer> peer = gen::ErrNoConnection;
-  {
-    const TimeLimit limit(context, settings.handshake_timeout, [&] {
-      expired = true;
-      stream.Close();
-    });
-    peer = ShakeHands(stream, Handshake::Initiator(settings.Self(), other, RandomChallenge()));
-  }
+  auto peer = ShakeHandsWith(context, settings, other, stream);
   stream.Close();
-  if (expired) {
-    return gen::Error(gen::ErrorCode::kNoConnection,
-                      fmt::format("{} at {} does not answer in the handshake", other, address));
-  }
   if (!peer) return std::move(peer.error());
   return fmt::format("{} at {} accepts {}{}", other, address, settings.node,
                      settings.tls == nullptr ? "" : " over TLS");

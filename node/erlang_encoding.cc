@@ -294,7 +294,8 @@ void TermReader::LeaveStringByte() noexcept {
   --string_left_;
 }
 
-bool TermReader::ReadInteger(std::int64_t& value) noexcept {
+template <class Wide, class T>
+bool TermReader::ReadWhole(int (*decode)(const char*, int*, Wide*), T& value) noexcept {
   if (kind() != TermKind::kInteger) return false;
   if (InString()) {
     value = static_cast<unsigned char>(bytes_[at_]);
@@ -302,26 +303,19 @@ bool TermReader::ReadInteger(std::int64_t& value) noexcept {
     return true;
   }
   int size = 0;
-  long long read = 0;
-  if (ei_decode_longlong(Rest().data(), &size, &read) != 0) return false;
+  Wide read = 0;
+  if (decode(Rest().data(), &size, &read) != 0) return false;
   value = read;
   at_ += static_cast<std::size_t>(size);
   return true;
 }
 
+bool TermReader::ReadInteger(std::int64_t& value) noexcept {
+  return ReadWhole(&ei_decode_longlong, value);
+}
+
 bool TermReader::ReadUnsigned(std::uint64_t& value) noexcept {
-  if (kind() != TermKind::kInteger) return false;
-  if (InString()) {
-    value = static_cast<unsigned char>(bytes_[at_]);
-    LeaveStringByte();
-    return true;
-  }
-  int size = 0;
-  unsigned long long read = 0;
-  if (ei_decode_ulonglong(Rest().data(), &size, &read) != 0) return false;
-  value = read;
-  at_ += static_cast<std::size_t>(size);
-  return true;
+  return ReadWhole(&ei_decode_ulonglong, value);
 }
 
 bool TermReader::ReadFloat(double& value) noexcept {

@@ -146,6 +146,9 @@ class TermReader {
   // The size of the atom at an offset from the next term, and where in that its text begins.
   [[nodiscard]] std::size_t AtomBytes(std::size_t offset, std::size_t& text) const noexcept;
   void LeaveStringByte() noexcept;
+  // With a function of libei.
+  template <class Wide, class T>
+  bool ReadWhole(int (*decode)(const char*, int*, Wide*), T& value) noexcept;
   // Of a term, those of its own bytes; `inner` are the terms in it.
   [[nodiscard]] std::size_t OwnBytes(std::uint64_t& inner) const noexcept;
   bool ReadBig(double& value) noexcept;

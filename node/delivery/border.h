@@ -9,6 +9,7 @@
 #include <ergon/gen/reason.h>
 #include <ergon/gen/ref.h>
 #include <ergon/gen/result.h>
+#include <ergon/gen/target.h>
 
 namespace ergon::node {
 
@@ -20,6 +21,10 @@ namespace ergon::node {
 [[nodiscard]] inline bool IsName(gen::PID pid) noexcept { return pid.creation == 0; }
 [[nodiscard]] inline gen::ProcessID NameOf(gen::PID pid) noexcept {
   return {gen::Atom::FromIndex(static_cast<std::uint32_t>(pid.id)), pid.node};
+}
+// What such a PID was made of, or the PID itself.
+[[nodiscard]] inline gen::Target TargetOf(gen::PID pid) noexcept {
+  return IsName(pid) ? gen::Target(NameOf(pid)) : gen::Target(pid);
 }
 
 // Signals from one process to another one arrive in the order in which they were given here. A connection that is

@@ -10,6 +10,7 @@
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/notices.h>
 #include <ergon/node/delivery/envelope_marks.h>
+#include <ergon/node/dist/answer_signals.h>
 #include <ergon/node/dist/control_reader.h>
 #include <ergon/node/dist/monitor_signals.h>
 #include <ergon/node/dist/references.h>
@@ -253,17 +254,7 @@ void Arrivals::Answer(Connection& connection, const PeerState::Request& request,
   writer.Tuple(2);
   writer.Raw(request.tag);
   writer.Raw(answer);
-  Signal signal;
-  signal.from = needs_.addresses.NodePid();
-  signal.payload = payload;
-  if (request.alias.empty()) {
-    signal.kind = SignalKind::kSend;
-    signal.to = request.caller;
-  } else {
-    signal.kind = SignalKind::kSendToAlias;
-    signal.ref = request.alias;
-  }
-  Send(connection, signal);
+  Send(connection, AnswerTo(request, needs_.addresses.NodePid(), payload));
 }
 
 void Arrivals::TakeRequestToNobody(Connection& connection, const PeerState::Request& request,
@@ -436,11 +427,7 @@ void Arrivals::TakeDemonitor(Connection& connection, const Signal& signal) {
     PeerState& relations = connection.relations();
     const std::string raw(signal.ref);
     // Whoever ends the monitor of a request waits for its answer no more.
-    if (const auto request = relations.request_numbers.find(raw);
-        request != relations.request_numbers.end()) {
-      relations.requests.erase(request->second);
-      relations.request_numbers.erase(request);
-    }
+    relations.ForgetRequest(raw);
     const auto known = relations.watcher_numbers.find(raw);
     if (known == relations.watcher_numbers.end()) return;
     number = known->second;
@@ -471,10 +458,7 @@ void Arrivals::TakeDown(Connection& connection, const Signal& signal) {
   const gen::Reason reason = ReadReason(signal.payload);
   if (watch) {
     needs_.relations.TellWatcher(
-        {watch->local, needs_.addresses.RefOf(*number),
-         node::IsName(watch->remote) ? gen::Target(node::NameOf(watch->remote))
-                                     : gen::Target(watch->remote)},
-        reason);
+        {watch->local, needs_.addresses.RefOf(*number), node::TargetOf(watch->remote)}, reason);
   } else if (call) {
     needs_.delivery.RespondError(call->local, *number, EndOf(reason));
   }

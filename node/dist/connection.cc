@@ -7,6 +7,8 @@
 #include <asio/error.hpp>
 #include <asio/post.hpp>
 
+#include <ergon/node/dist/big_endian.h>
+
 namespace ergon::dist {
 namespace {
 
@@ -14,13 +16,7 @@ constexpr std::size_t kReadBytes = 64 * 1024;
 constexpr std::size_t kLengthBytes = 4;
 constexpr int kTicks = 4;  // in Settings::tick_time, as Erlang has them
 
-std::size_t LengthAt(std::string_view bytes) {
-  std::size_t length = 0;
-  for (std::size_t i = 0; i < kLengthBytes; ++i) {
-    length = length << 8 | static_cast<std::uint8_t>(bytes[i]);
-  }
-  return length;
-}
+std::size_t LengthAt(std::string_view bytes) { return ReadBigEndian<std::uint32_t>(bytes); }
 
 bool IsMessage(const Signal& signal) {
   return signal.kind == SignalKind::kSend || signal.kind == SignalKind::kSendToName ||

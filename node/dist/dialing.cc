@@ -49,28 +49,14 @@ gen::Result<void> DialNow(asio::io_context& context, Tasks& tasks, const Setting
                           const std::shared_ptr<Connection>& connection) {
   const std::string peer = connection->peer().ToString();
   auto stream = std::make_unique<Stream>(context, tasks);
-  std::string step;
-  auto connected = ConnectTo(context, tasks, settings, peer, *stream, step);
+  auto connected = ConnectTo(context, tasks, settings, peer, *stream);
   if (!connected) return connected;
-  step = "the handshake with " + peer;
-  bool expired = false;
-  gen::Result<HandshakePeer> found = gen::ErrNoConnection;
-  {
-    const TimeLimit limit(context, settings.handshake_timeout, [&] {
-      expired = true;
-      stream->Close();
-    });
-    found = ShakeHands(*stream, Handshake::Initiator(settings.Self(), peer, RandomChallenge()));
-  }
-  if (expired) return NoConnection(step + " takes too long");
+  const auto found = ShakeHandsWith(context, settings, peer, *stream);
   if (!found) {
-    if (found.error() != gen::ErrTaken) return std::move(found.error());
+    if (found.error() != gen::ErrTaken) return found.error();
     // The peer dials us at the same time and goes on with that: it will attach itself.
-    asio::steady_timer wait(context);
-    wait.expires_after(
-        std::chrono::duration_cast<asio::steady_timer::duration>(settings.handshake_timeout));
-    tasks.Await([&] { wait.cancel(); }, [&](auto handler) { wait.async_wait(std::move(handler)); });
-    return std::move(found.error());
+    tasks.Sleep(settings.handshake_timeout);
+    return found.error();
   }
   connection->Attach(std::move(stream), *found);
   return gen::Result<void>();
@@ -79,7 +65,7 @@ gen::Result<void> DialNow(asio::io_context& context, Tasks& tasks, const Setting
 }  // namespace
 
 gen::Result<void> ConnectTo(asio::io_context& context, Tasks& tasks, const Settings& settings,
-                            const std::string& peer, Stream& stream, std::string& step) {
+                            const std::string& peer, Stream& stream) {
   const std::size_t at = peer.find('@');
   if (at == std::string::npos || at == 0 || at + 1 == peer.size()) {
     return NoConnection(fmt::format("'{}' is no name of a node, as in name@host", peer));
@@ -87,9 +73,8 @@ gen::Result<void> ConnectTo(asio::io_context& context, Tasks& tasks, const Setti
   const std::string alive = peer.substr(0, at);
   const std::string host = peer.substr(at + 1);
   Stream epmd(context, tasks);
-  bool expired = false;
+  std::string step;  // for the text of an error
   const TimeLimit limit(context, settings.handshake_timeout, [&] {
-    expired = true;
     epmd.Close();
     stream.Close();
   });
@@ -105,9 +90,18 @@ gen::Result<void> ConnectTo(asio::io_context& context, Tasks& tasks, const Setti
       stream.StartTls(*settings.tls, false, host);
     }
   } catch (const std::system_error& error) {
-    return NoConnection(fmt::format("{}: {}", step, expired ? "it takes too long" : error.what()));
+    return NoConnection(
+        fmt::format("{}: {}", step, limit.expired() ? "it takes too long" : error.what()));
   }
   return gen::Result<void>();
+}
+
+gen::Result<HandshakePeer> ShakeHandsWith(asio::io_context& context, const Settings& settings,
+                                          const std::string& peer, Stream& stream) {
+  const TimeLimit limit(context, settings.handshake_timeout, [&] { stream.Close(); });
+  auto found = ShakeHands(stream, Handshake::Initiator(settings.Self(), peer, RandomChallenge()));
+  if (!limit.expired()) return found;
+  return NoConnection(fmt::format("the handshake with {} takes too long", peer));
 }
 
 gen::Result<HandshakePeer> ShakeHands(Stream& stream, Handshake handshake) {

@@ -16,15 +16,19 @@
 
 namespace ergon::dist {
 
-// The first two functions are for tasks (see tasks.h).
+// All but Dial are for tasks (see tasks.h).
 //
-// A stream to the node `peer` on which nothing has been said yet. `step` says what is being done, for the text of a
-// time-out. What fails is an error whose text names the host and the port, and what to look at there.
+// A stream to the node `peer` on which nothing has been said yet. What fails is an error whose text names the host and
+// the port, and what to look at there.
 gen::Result<void> ConnectTo(asio::io_context& context, Tasks& tasks, const Settings& settings,
-                            const std::string& peer, Stream& stream, std::string& step);
+                            const std::string& peer, Stream& stream);
 
 // The handshake on a stream, to its end. `handshake` has to be at its beginning.
 gen::Result<HandshakePeer> ShakeHands(Stream& stream, Handshake handshake);
+
+// The same as the one who has connected to `peer`, within the settings' time.
+gen::Result<HandshakePeer> ShakeHandsWith(asio::io_context& context, const Settings& settings,
+                                          const std::string& peer, Stream& stream);
 
 // Connects a new connection, and calls its Attach or Fail. Returns at once.
 void Dial(asio::io_context& context, Tasks& tasks, const Settings& settings,

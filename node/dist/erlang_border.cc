@@ -1,7 +1,6 @@
 #include <ergon/node/dist/erlang_border.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <future>
 #include <mutex>
 #include <system_error>
@@ -16,6 +15,7 @@
 #include <ergon/gen/notices.h>
 #include <ergon/gen/response.h>
 #include <ergon/node/delivery/envelope_marks.h>
+#include <ergon/node/dist/answer_signals.h>
 #include <ergon/node/dist/dialing.h>
 #include <ergon/node/dist/monitor_signals.h>
 #include <ergon/node/dist/references.h>
@@ -37,14 +37,18 @@ std::string& Scratch() {
   return bytes;
 }
 
-gen::Target TargetOf(gen::PID remote) {
-  return node::IsName(remote) ? gen::Target(node::NameOf(remote)) : gen::Target(remote);
-}
-
 // For those who hear of it as of an end.
 gen::Reason ReasonOf(const gen::Error& error) {
   return error == gen::ErrProcessIncarnation ? gen::Reason::NoProcess()
                                              : gen::Reason::NoConnection();
+}
+
+// Whether a message for `remote` may be appended.
+gen::Result<void> Accepts(const Connection& connection, gen::PID remote) {
+  if (connection.IsFormer(remote)) return gen::ErrProcessIncarnation;
+  if (!connection.IsFull()) return {};
+  return gen::Error(gen::ErrorCode::kBusy, fmt::format("{} bytes wait to be sent to {}",
+                                                       connection.QueuedBytes(), remote.node));
 }
 
 // The signal with a message to a process, or to a name.
@@ -190,11 +194,8 @@ gen::Result<void> ErlangBorder::SendMessage(gen::PID remote, const core::Envelop
   if (!written) return written;
   const Signal signal = MessageTo(remote, gen::PID::FromAddress(envelope.from), payload);
   return With(remote.node, [&](Connection& connection) -> gen::Result<void> {
-    if (connection.IsFormer(remote)) return gen::ErrProcessIncarnation;
-    if (connection.IsFull()) {
-      return gen::Error(gen::ErrorCode::kBusy, fmt::format("{} bytes wait to be sent to {}",
-                                                           connection.QueuedBytes(), remote.node));
-    }
+    auto accepts = Accepts(connection, remote);
+    if (!accepts) return accepts;
     connection.Append(signal);
     needs_.totals.sent_to_nodes.Add();
     return {};
@@ -224,11 +225,8 @@ gen::Result<void> ErlangBorder::SendRequest(gen::PID remote, const core::Envelop
   const Signal monitor = MonitorOf(local, remote, reference);
   const Signal message = MessageTo(remote, local, payload);
   return With(remote.node, [&](Connection& connection) -> gen::Result<void> {
-    if (connection.IsFormer(remote)) return gen::ErrProcessIncarnation;
-    if (connection.IsFull()) {
-      return gen::Error(gen::ErrorCode::kBusy, fmt::format("{} bytes wait to be sent to {}",
-                                                           connection.QueuedBytes(), remote.node));
-    }
+    auto accepts = Accepts(connection, remote);
+    if (!accepts) return accepts;
     connection.relations().calls[request.ref] = {local, remote, any != nullptr};
     connection.Append(monitor);
     connection.Append(message);
@@ -266,11 +264,7 @@ gen::Result<void> ErlangBorder::TellDown(gen::PID remote, const core::Envelope& 
   signal.payload = payload;
   connection->Append(signal);
   // It is an answer to the request of the same reference.
-  if (const auto request = relations.request_numbers.find(watcher.raw);
-      request != relations.request_numbers.end()) {
-    relations.requests.erase(request->second);
-    relations.request_numbers.erase(request);
-  }
+  relations.ForgetRequest(watcher.raw);
   relations.watcher_numbers.erase(watcher.raw);
   relations.watchers.erase(found);
   return {};
@@ -336,19 +330,9 @@ gen::Result<void> ErlangBorder::Respond(gen::PID remote, std::uint64_t ref,
       AppendError(payload, written.error());  // the caller must not wait in vain
     }
   }
-  Signal signal;
-  signal.payload = payload;
-  signal.from = gen::PID::FromAddress(response->from);
-  if (!signal.from || signal.from.node != settings_.node) {
-    signal.from = needs_.addresses.NodePid();
-  }
-  if (request.alias.empty()) {
-    signal.kind = SignalKind::kSend;
-    signal.to = request.caller;
-  } else {
-    signal.kind = SignalKind::kSendToAlias;
-    signal.ref = request.alias;
-  }
+  gen::PID from = gen::PID::FromAddress(response->from);
+  if (!from || from.node != settings_.node) from = needs_.addresses.NodePid();
+  const Signal signal = AnswerTo(request, from, payload);
   std::lock_guard lock(connection->mutex());
   if (connection->state() == Connection::State::kDown) return gen::ErrResponseIgnored;
   connection->Append(signal);
@@ -440,7 +424,7 @@ void ErlangBorder::Monitor(gen::PID local, gen::PID remote, gen::Ref ref) {
     return {};
   });
   if (!sent) {
-    needs_.relations.TellWatcher({local, ref, TargetOf(remote)}, ReasonOf(sent.error()));
+    needs_.relations.TellWatcher({local, ref, node::TargetOf(remote)}, ReasonOf(sent.error()));
   }
 }
 
@@ -484,8 +468,9 @@ void ErlangBorder::Down(Connection& connection, Connection::Rest rest) {
     needs_.relations.RemoveWatcher(watcher.remote, watcher.watched, needs_.addresses.RefOf(number));
   }
   for (const auto& [id, watch] : rest.relations.watches) {
-    needs_.relations.TellWatcher({watch.local, needs_.addresses.RefOf(id), TargetOf(watch.remote)},
-                                 gen::Reason::NoConnection());
+    needs_.relations.TellWatcher(
+        {watch.local, needs_.addresses.RefOf(id), node::TargetOf(watch.remote)},
+        gen::Reason::NoConnection());
   }
   for (const auto& [local, remote] : rest.relations.links) {
     needs_.exit_signals.Send(local, remote, gen::Reason::NoConnection(), 0);

@@ -6,8 +6,6 @@
 #include <system_error>
 #include <utility>
 
-#include <asio/steady_timer.hpp>
-
 #include <ergon/node/dist/challenge.h>
 #include <ergon/node/dist/dialing.h>
 
@@ -44,10 +42,7 @@ void Listening::Accept() {
                    [&](auto handler) { acceptor_.async_accept(socket, std::move(handler)); });
     } catch (const std::system_error&) {
       if (!acceptor_.is_open()) return;
-      asio::steady_timer pause(context_);
-      pause.expires_after(kAcceptPause);
-      tasks_.Await([&] { pause.cancel(); },
-                   [&](auto handler) { pause.async_wait(std::move(handler)); });
+      tasks_.Sleep(kAcceptPause);
       continue;
     }
     KeepFromChildren(socket.native_handle());
@@ -69,11 +64,7 @@ void Listening::Accept() {
 
 void Listening::LetIn(std::shared_ptr<Stream> stream) {
   const std::string address = stream->PeerAddress();
-  bool expired = false;
-  const TimeLimit limit(context_, settings_.handshake_timeout, [&] {
-    expired = true;
-    stream->Close();
-  });
+  const TimeLimit limit(context_, settings_.handshake_timeout, [&] { stream->Close(); });
   std::string problem;
   gen::Result<HandshakePeer> found = gen::ErrNoConnection;
   try {
@@ -86,7 +77,7 @@ void Listening::LetIn(std::shared_ptr<Stream> stream) {
   } catch (const std::exception& error) {
     problem = error.what();
   }
-  if (expired) problem = "its handshake took too long";
+  if (limit.expired()) problem = "its handshake took too long";
   if (!problem.empty()) {
     stream->Close();
     gen::Log(log_).Warning("network: {} was not let in: {}", address, problem);

@@ -46,9 +46,6 @@ struct PeerState {
     bool keeps_term = false;  // the answer stays a dist::Term, whatever form it has
   };
   std::unordered_map<std::uint64_t, Call> calls;
-  // Those whose callers wait no more are looked for when there are more.
-  static constexpr std::size_t kCallsLimit = 1024;
-  std::size_t calls_limit = kCallsLimit;
 
   // Requests of theirs that wait for an answer, by the number that stands for them here.
   enum class AnswerForm : std::uint8_t {
@@ -68,6 +65,13 @@ struct PeerState {
   };
   std::unordered_map<std::uint64_t, Request> requests;
   std::unordered_map<std::string, std::uint64_t> request_numbers;  // by `watch`
+  // The caller has ended that monitor, or was told of its end: it waits no more.
+  void ForgetRequest(const std::string& watch) {
+    const auto found = request_numbers.find(watch);
+    if (found == request_numbers.end()) return;
+    requests.erase(found->second);
+    request_numbers.erase(found);
+  }
 };
 
 }  // namespace ergon::dist

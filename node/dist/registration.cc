@@ -14,7 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <asio/error.hpp>
-#include <asio/steady_timer.hpp>
 
 #include <ergon/node/dist/epmd.h>
 
@@ -66,25 +65,14 @@ void Registration::Keep(std::uint16_t port, std::function<void(gen::Result<void>
         return;
       }
     }
-    Pause(attempt);
+    tasks_.Sleep(
+        std::min(kEpmdPause * (1 << std::min(attempt / kEpmdAttempts, 10)), kLongestEpmdPause));
   }
-}
-
-void Registration::Pause(int attempt) {
-  asio::steady_timer timer(context_);
-  timer.expires_after(
-      std::min(kEpmdPause * (1 << std::min(attempt / kEpmdAttempts, 10)), kLongestEpmdPause));
-  tasks_.Await([&] { timer.cancel(); },
-               [&](auto handler) { timer.async_wait(std::move(handler)); });
 }
 
 gen::Result<void> Registration::Register(std::uint16_t port) {
   epmd_ = std::make_unique<Stream>(context_, tasks_);
-  bool expired = false;
-  const TimeLimit limit(context_, settings_.handshake_timeout, [&] {
-    expired = true;
-    epmd_->Close();
-  });
+  const TimeLimit limit(context_, settings_.handshake_timeout, [this] { epmd_->Close(); });
   try {
     epmd_->Connect("127.0.0.1", settings_.epmd_port);
     epmd_->Write(EpmdRegister(settings_.alive, port, settings_.hidden));
@@ -99,7 +87,7 @@ gen::Result<void> Registration::Register(std::uint16_t port) {
   } catch (const std::system_error& error) {
     return gen::Error(gen::ErrorCode::kNoConnection,
                       fmt::format("EPMD at 127.0.0.1:{}: {}", settings_.epmd_port,
-                                  expired ? "it takes too long" : error.what()));
+                                  limit.expired() ? "it takes too long" : error.what()));
   }
 }
 

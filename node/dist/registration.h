@@ -31,7 +31,6 @@ class Registration {
   gen::Result<void> Register(std::uint16_t port);
   // Until EPMD closes the connection.
   void UntilGone();
-  void Pause(int attempt);
   [[nodiscard]] gen::Result<void> StartEpmd() const;
 
   asio::io_context& context_;

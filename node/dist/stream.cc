@@ -12,6 +12,8 @@
 #include <asio/ssl/host_name_verification.hpp>
 #include <asio/write.hpp>
 
+#include <ergon/node/dist/big_endian.h>
+
 namespace ergon::dist {
 namespace {
 constexpr std::size_t kLongestPacket = 4096;
@@ -62,31 +64,22 @@ void Stream::StartTls(asio::ssl::context& tls, bool is_server, const std::string
 
 std::size_t Stream::ReadSome(char* to, std::size_t size) {
   return tasks_.Await<std::size_t>(Cancelling(), [&](auto handler) {
-    if (tls_ != nullptr) {
-      tls_->async_read_some(asio::buffer(to, size), std::move(handler));
-    } else {
-      socket_.async_read_some(asio::buffer(to, size), std::move(handler));
-    }
+    WithLayer(
+        [&](auto& layer) { layer.async_read_some(asio::buffer(to, size), std::move(handler)); });
   });
 }
 
 void Stream::ReadExactly(char* to, std::size_t size) {
   (void)tasks_.Await<std::size_t>(Cancelling(), [&](auto handler) {
-    if (tls_ != nullptr) {
-      asio::async_read(*tls_, asio::buffer(to, size), std::move(handler));
-    } else {
-      asio::async_read(socket_, asio::buffer(to, size), std::move(handler));
-    }
+    WithLayer(
+        [&](auto& layer) { asio::async_read(layer, asio::buffer(to, size), std::move(handler)); });
   });
 }
 
 void Stream::Write(std::string_view bytes) {
   (void)tasks_.Await<std::size_t>(Cancelling(), [&](auto handler) {
-    if (tls_ != nullptr) {
-      asio::async_write(*tls_, asio::buffer(bytes), std::move(handler));
-    } else {
-      asio::async_write(socket_, asio::buffer(bytes), std::move(handler));
-    }
+    WithLayer(
+        [&](auto& layer) { asio::async_write(layer, asio::buffer(bytes), std::move(handler)); });
   });
 }
 
@@ -94,21 +87,14 @@ void Stream::Write(std::string_view bytes, std::function<void(const std::string&
   auto finish = [done = std::move(done)](const asio::error_code& error, std::size_t) {
     done(error ? error.message() : std::string());
   };
-  if (tls_ != nullptr) {
-    asio::async_write(*tls_, asio::buffer(bytes), std::move(finish));
-  } else {
-    asio::async_write(socket_, asio::buffer(bytes), std::move(finish));
-  }
+  WithLayer([&](auto& layer) { asio::async_write(layer, asio::buffer(bytes), std::move(finish)); });
 }
 
 std::string Stream::ReadPacket() {
   std::array<char, 4> length{};
   const std::size_t length_bytes = tls_ != nullptr ? 4 : 2;
-  ReadExactly(length.data(), length_bytes);
-  std::size_t size = 0;
-  for (std::size_t i = 0; i < length_bytes; ++i) {
-    size = size << 8 | static_cast<std::uint8_t>(length[i]);
-  }
+  ReadExactly(length.data() + length.size() - length_bytes, length_bytes);
+  const std::size_t size = ReadBigEndian<std::uint32_t>({length.data(), length.size()});
   if (size > kLongestPacket) {
     throw std::runtime_error(fmt::format("a packet of {} bytes in the handshake", size));
   }

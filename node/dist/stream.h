@@ -49,6 +49,15 @@ class Stream {
   void Close() noexcept;
 
  private:
+  // Calls a function with what is read from and written to: the socket, or TLS over it.
+  template <class Function>
+  void WithLayer(Function&& function) {
+    if (tls_ != nullptr) {
+      function(*tls_);
+    } else {
+      function(socket_);
+    }
+  }
   // Cancels what waits for the socket.
   [[nodiscard]] std::function<void()> Cancelling() {
     return [this] { Close(); };

@@ -4,6 +4,7 @@
 
 #include <asio/error.hpp>
 #include <asio/post.hpp>
+#include <asio/steady_timer.hpp>
 
 namespace ergon::dist {
 namespace {
@@ -64,6 +65,12 @@ void Tasks::Park(Task& task, const std::function<void()>& cancel) {
 void Tasks::CheckNotCancelled() const {
   if (cancelled_)
     throw std::system_error(asio::error::make_error_code(asio::error::operation_aborted));
+}
+
+void Tasks::Sleep(std::chrono::nanoseconds duration) {
+  asio::steady_timer timer(context_);
+  timer.expires_after(std::chrono::duration_cast<asio::steady_timer::duration>(duration));
+  Await([&] { timer.cancel(); }, [&](auto handler) { timer.async_wait(std::move(handler)); });
 }
 
 void Tasks::Cancel() {

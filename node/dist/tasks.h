@@ -1,6 +1,7 @@
 // Straight-line code for sockets: functions on stacks of their own, which wait for operations of Asio.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <list>
@@ -34,9 +35,6 @@ class Tasks {
 
   // What they wait for is cancelled, now and from now on: they end.
   void Cancel();
-  // Those that have not ended.
-  [[nodiscard]] std::size_t size() const noexcept { return tasks_.size(); }
-
   // In a task: begins an operation with `begin(handler)` and waits until it calls the handler, whose second argument,
   // a T, is returned. `cancel` cancels the operation. Throws std::system_error.
   template <class T, class Begin>
@@ -67,6 +65,8 @@ class Tasks {
     Park(task, cancel);
     if (error) throw std::system_error(error);
   }
+  // In a task. Throws std::system_error when it is cancelled.
+  void Sleep(std::chrono::nanoseconds duration);
 
  private:
   struct Task {

@@ -1,5 +1,7 @@
 #include <ergon/node/dist/handshake.h>
 
+#include <dist/terms.h>
+
 #include <algorithm>
 #include <cctype>
 #include <deque>
@@ -20,17 +22,8 @@ constexpr std::uint32_t kOwnChallenge = 0x01020304;
 constexpr std::uint32_t kTheirChallenge = 0xfffefdfc;
 constexpr std::uint64_t kPlainFlags = kFlagsNeeded;
 
-std::string Bytes(std::initializer_list<int> bytes) {
-  std::string text;
-  for (const int byte : bytes) text += static_cast<char>(byte);
-  return text;
-}
-
-std::string Big(std::uint64_t value, int bytes) {
-  std::string text;
-  for (int i = bytes - 1; i >= 0; --i) text += static_cast<char>(value >> (8 * i));
-  return text;
-}
+using terms::Big;
+using terms::Bytes;
 
 std::string Hex(std::string_view bytes) {
   std::string text;

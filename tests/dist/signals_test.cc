@@ -10,23 +10,16 @@
 
 #include <ergon/node/dist/flags.h>
 
+#include <dist/terms.h>
+
 namespace ergon::dist {
 namespace {
 
 constexpr std::size_t kDepth = 100;
 constexpr std::uint64_t kOldFlags = kOwnFlags & ~(kFlagSendSender | kFlagExitPayload);
 
-std::string Bytes(std::initializer_list<int> bytes) {
-  std::string text;
-  for (const int byte : bytes) text += static_cast<char>(byte);
-  return text;
-}
-
-std::string Big(std::uint64_t value, int bytes) {
-  std::string text;
-  for (int i = bytes - 1; i >= 0; --i) text += static_cast<char>(value >> (8 * i));
-  return text;
-}
+using terms::Big;
+using terms::Bytes;
 
 // Terms.
 std::string AtomTerm(std::string_view text) {
