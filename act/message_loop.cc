@@ -62,12 +62,6 @@ gen::Status Dispatch(gen::ProcessHost& host, Callbacks& callbacks, core::Envelop
   }
 }
 
-const gen::Reason* ReasonOfExit(core::Envelope& envelope) {
-  if (const auto* event = envelope.ValueAs<gen::MessageExitEvent>()) return &event->reason;
-  const auto* exit = envelope.ValueAs<gen::MessageExitPID>();
-  return exit == nullptr ? nullptr : &exit->reason;
-}
-
 void AnswerInspection(gen::ProcessHost& host, const core::Envelope& envelope,
                       gen::Inspection inspection) {
   // Whether somebody still waits does not matter to the one who answers.

@@ -7,6 +7,7 @@
 #include <ergon/core/messages/envelope.h>
 #include <ergon/gen/envelope_sender.h>
 #include <ergon/gen/event.h>
+#include <ergon/gen/exit_signal.h>
 #include <ergon/gen/message.h>
 #include <ergon/gen/messenger.h>
 #include <ergon/gen/pid.h>
@@ -46,11 +47,9 @@ gen::Status Dispatch(gen::ProcessHost& host, Callbacks& callbacks, core::Envelop
                      bool* forwarded = nullptr);
 
 using gen::IsRequest;
+using gen::ReasonOfExit;
 using gen::RefOf;
 using gen::SenderOf;
-
-// Of an exit signal, of a process or of an event; null: it is none.
-[[nodiscard]] const gen::Reason* ReasonOfExit(core::Envelope& envelope);
 
 // Answers a kInspect envelope.
 void AnswerInspection(gen::ProcessHost& host, const core::Envelope& envelope,

@@ -13,8 +13,10 @@
 
 #include <ergon/core/foundations/mix.h>
 #include <ergon/core/messages/envelope.h>
+#include <ergon/gen/envelope_sender.h>
 #include <ergon/gen/event.h>
 #include <ergon/gen/message.h>
+#include <ergon/gen/trace.h>
 
 namespace ergon::act {
 
@@ -145,10 +147,13 @@ class PoolStrategy {
   static bool CopyAs(core::Envelope& envelope, core::EnvelopePtr& copy) {
     const T* value = envelope.ValueAs<T>();
     if (value == nullptr) return false;
-    copy = core::MakeEnvelope<T>(envelope.kind, envelope.lane, *value);
+    const bool has_trace = gen::IsTraced(envelope) && gen::IsRequest(envelope);
+    copy = core::MakeEnvelopeWith<T>({.trace = has_trace ? envelope.Trace() : 0}, envelope.kind,
+                                     envelope.lane, *value);
     copy->from = envelope.from;
     copy->deadline = envelope.deadline;
     copy->flags |= envelope.flags & (core::Envelope::kFlagStamped | core::Envelope::kFlagImportant);
+    if (!gen::IsRequest(envelope)) copy->flags |= envelope.flags & core::Envelope::kFlagTraced;
     return true;
   }
 

@@ -127,11 +127,9 @@ std::vector<gen::PID> ProcessApi::GroupMembers(gen::Atom group) const {
 
 gen::Result<gen::PID> ProcessApi::OneOf(gen::Atom group) { return Host().OneOf(group); }
 
-std::optional<std::string> ProcessApi::Env(std::string_view name) const { return Host().Env(name); }
-
 gen::Environment ProcessApi::EnvList() const { return Host().EnvList(); }
 
-void ProcessApi::SetEnv(std::string_view name, std::optional<std::string> value) {
+void ProcessApi::SetEnv(std::string_view name, gen::EnvironmentValue value) {
   Host().SetEnv(name, std::move(value));
 }
 

@@ -55,38 +55,32 @@ class ProcessApi : public gen::ProcessBehavior {
   gen::Result<void> SendImportant(const gen::Target& to, T&& value) {
     return Host().SendImportant(to, std::forward<T>(value));
   }
+  template <class T>
+  gen::Result<void> SendTraced(const gen::Target& to, T&& value, gen::TraceId trace) {
+    return Host().SendTraced(to, std::forward<T>(value), trace);
+  }
+  template <class T>
+  gen::Result<void> SendOrWait(const gen::Target& to, T&& value, std::chrono::nanoseconds timeout) {
+    return Host().SendOrWait(to, std::forward<T>(value), timeout);
+  }
   gen::Result<void> SendExit(const gen::Target& to, gen::Reason reason);
 
   // -- calling --
 
-  template <class R, class T>
-  gen::Result<R> Call(const gen::Target& to, T&& request, const gen::CallOptions& options = {}) {
-    return Host().Call<R>(to, std::forward<T>(request), options);
+  template <class R = gen::NamedByRequest, class T>
+  gen::Result<gen::AnswerOf<T, R>> Call(const gen::Target& to, T&& request,
+                                        const gen::CallOptions& options = {}) {
+    return Host().template Call<R>(to, std::forward<T>(request), options);
   }
-  template <gen::TypedRequest T>
-  gen::Result<gen::ReplyOf<T>> Call(const gen::Target& to, T&& request,
-                                    const gen::CallOptions& options = {}) {
-    return Host().Call(to, std::forward<T>(request), options);
+  template <class R = gen::NamedByRequest, class T>
+  gen::Result<gen::AnswerOf<T, R>> CallWithPriority(const gen::Target& to, T&& request,
+                                                    gen::MessagePriority priority) {
+    return Host().template CallWithPriority<R>(to, std::forward<T>(request), priority);
   }
-  template <gen::TypedRequest T>
-  gen::Result<gen::ReplyOf<T>> CallWithPriority(const gen::Target& to, T&& request,
-                                                gen::MessagePriority priority) {
-    return Host().CallWithPriority(to, std::forward<T>(request), priority);
-  }
-  template <gen::TypedRequest T>
-  gen::Result<gen::ReplyOf<T>> CallImportant(const gen::Target& to, T&& request,
-                                             const gen::CallOptions& options = {}) {
-    return Host().CallImportant(to, std::forward<T>(request), options);
-  }
-  template <class R, class T>
-  gen::Result<R> CallWithPriority(const gen::Target& to, T&& request,
-                                  gen::MessagePriority priority) {
-    return Host().CallWithPriority<R>(to, std::forward<T>(request), priority);
-  }
-  template <class R, class T>
-  gen::Result<R> CallImportant(const gen::Target& to, T&& request,
-                               const gen::CallOptions& options = {}) {
-    return Host().CallImportant<R>(to, std::forward<T>(request), options);
+  template <class R = gen::NamedByRequest, class T>
+  gen::Result<gen::AnswerOf<T, R>> CallImportant(const gen::Target& to, T&& request,
+                                                 const gen::CallOptions& options = {}) {
+    return Host().template CallImportant<R>(to, std::forward<T>(request), options);
   }
   // The answer comes to HandleResponse.
   template <class T>
@@ -190,9 +184,12 @@ class ProcessApi : public gen::ProcessBehavior {
 
   // -- environment --
 
-  [[nodiscard]] std::optional<std::string> Env(std::string_view name) const;
+  template <class T = std::string>
+  [[nodiscard]] std::optional<T> Env(std::string_view name) const {
+    return Host().template Env<T>(name);
+  }
   [[nodiscard]] gen::Environment EnvList() const;
-  void SetEnv(std::string_view name, std::optional<std::string> value);
+  void SetEnv(std::string_view name, gen::EnvironmentValue value);
 
   // -- this process --
 
@@ -200,6 +197,8 @@ class ProcessApi : public gen::ProcessBehavior {
   virtual void SetTrapExit(bool trap) { Host().SetTrapExit(trap); }
   [[nodiscard]] virtual bool TrapExit() const { return Host().TrapExit(); }
   void SetSendPriority(gen::MessagePriority priority) { Host().SetSendPriority(priority); }
+  void SetTrace(gen::TraceId trace) { Host().SetTrace(trace); }
+  [[nodiscard]] gen::TraceId Trace() const { return Host().Trace(); }
   void SetImportantDelivery(bool important) { Host().SetImportantDelivery(important); }
   [[nodiscard]] bool ImportantDelivery() const { return Host().ImportantDelivery(); }
   void SetLogLevel(gen::LogLevel level) { Host().SetLogLevel(level); }

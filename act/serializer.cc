@@ -123,7 +123,7 @@ void Serializer::Pass(core::Envelope& envelope) {
 
 gen::Status Serializer::OnExit(const core::Envelope& envelope) const {
   const auto* exit = const_cast<core::Envelope&>(envelope).ValueAs<gen::MessageExitPID>();
-  const gen::Reason* reason = ReasonOfExit(const_cast<core::Envelope&>(envelope));
+  const gen::Reason* reason = ReasonOfExit(envelope);
   if (reason == nullptr) return gen::Continue();
   // Others' signals as for processes that do not trap exits.
   const bool of_service = exit != nullptr && exit->pid == service_;

@@ -25,6 +25,9 @@ std::string ApplicationSpec::Validate() const {
   if (mode > ApplicationMode::kPermanent) {
     return fmt::format("mode: {}, must be an ApplicationMode", static_cast<int>(mode));
   }
+  if (log_level && *log_level > LogLevel::kOff) {
+    return fmt::format("log_level: {}, must be a LogLevel", static_cast<int>(*log_level));
+  }
   if (std::any_of(depends.begin(), depends.end(), [](Atom other) { return other.empty(); })) {
     return "depends: must not have an empty name";
   }

@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,10 +13,14 @@
 #include <ergon/gen/atom.h>
 #include <ergon/gen/environment.h>
 #include <ergon/gen/factory.h>
+#include <ergon/gen/log_level.h>
 #include <ergon/gen/pid.h>
 #include <ergon/gen/process_options.h>
+#include <ergon/gen/reason.h>
 
 namespace ergon::gen {
+
+class Node;
 
 // What the end of one of an application's processes means that nobody has asked for.
 enum class ApplicationMode : std::uint8_t {
@@ -48,12 +54,28 @@ struct ApplicationSpec {
   // reverse order.
   std::vector<ApplicationProcess> processes = {};
   ApplicationMode mode = ApplicationMode::kTemporary;
+  // Of those of its processes that name none, and of what they spawn; none: the node's.
+  std::optional<LogLevel> log_level = std::nullopt;
+  // Called when all its processes run, before StartApplication returns. What it throws ends them again and is the
+  // error of StartApplication. It and the next one run in a process of the application's own: functions of the node
+  // that block their thread return kNotAllowed there.
+  std::function<void(Node&)> when_started = {};
+  // Called when the application that has run ends, why ever: its processes have ended, or have been killed. What it
+  // throws is logged.
+  std::function<void(Node&, const Reason&)> when_ended = {};
 
   // Empty, or what is wrong: as in "processes[0].factory: is empty".
   [[nodiscard]] std::string Validate() const;
 };
 
-// A moment's view of an application.
+// What is different from the ApplicationSpec, for one start.
+struct ApplicationStartOptions {
+  std::optional<ApplicationMode> mode = std::nullopt;
+  Environment environment = {};  // beyond that of the ApplicationSpec, which it overrides
+  std::optional<LogLevel> log_level = std::nullopt;
+};
+
+// A moment's view of an application. While it runs, environment, mode and log_level are those of its start.
 struct ApplicationInfo {
   Atom name;
   std::string description;
@@ -62,7 +84,9 @@ struct ApplicationInfo {
   ApplicationMode mode = ApplicationMode::kTemporary;
   ApplicationState state = ApplicationState::kLoaded;
   std::chrono::nanoseconds uptime{0};  // since it runs
-  std::vector<PID> processes;          // those that are alive
+  std::vector<PID> processes;          // those that are alive, of its own
+  std::optional<LogLevel> log_level;   // none: the node's
+  std::optional<Reason> last_end;      // why it has ended the last time; none: it has not yet
 };
 
 }  // namespace ergon::gen

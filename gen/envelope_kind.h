@@ -7,13 +7,14 @@ namespace ergon::gen {
 
 // The value of core::Envelope::kind. The comment names the type of the envelope's value.
 enum class EnvelopeKind : std::uint8_t {
-  kMessage,        // the user's: HandleMessage
-  kRequest,        // the user's: HandleCall; `from` waits for a response with `ref`
-  kEvent,          // gen::MessageEvent: HandleEvent
-  kResponse,       // the user's: the answer to a request
-  kError,          // gen::Error: the answer to a request that failed
-  kExit,           // gen::MessageExitPID: an exit signal of a link, or sent by SendExit;
-                   // gen::MessageExitEvent: of an event, `ref` is the subscription's
+  kMessage,   // the user's: HandleMessage
+  kRequest,   // the user's: HandleCall; `from` waits for a response with `ref`
+  kEvent,     // gen::MessageEvent: HandleEvent
+  kResponse,  // the user's: the answer to a request
+  kError,     // gen::Error: the answer to a request that failed
+  kExit,      // gen::MessageExitPID: an exit signal of a link, or sent by SendExit;
+              // gen::MessageExitProcessID or MessageExitAlias: of a link by a name or an alias,
+  // `ref` is the link's; gen::MessageExitEvent: of an event, `ref` is the subscription's
   kDown,           // gen::MessageDown...: a monitor fired; `ref` is the monitor's
   kInspect,        // gen::InspectRequest: a question that HandleInspect answers
   kStarted,        // gen::MessageStarted: a process spawned without waiting for its Init is ready
@@ -25,7 +26,8 @@ enum class EnvelopeKind : std::uint8_t {
   kStopAfterThis,  // gen::Reason: end when everything before it in the Main lane has been handled
   kProgress,       // nothing: `from`, a worker, is done with a message (WorkerDuty::kReport)
   kShortage,       // nothing: a pool's workers are full (PoolHost::NoteShortage)
-  kHandedOver,     // nothing: the receiver holds the request `ref` of `from` from now on (HandOver)
+  kRoomWanted,  // nothing: senders wait for room at the receiver, or at the pool of which it is a worker
+  kHandedOver,  // nothing: the receiver holds the request `ref` of `from` from now on (HandOver)
 };
 
 // What users send, and what the counters of processes and nodes count (see MessageBalance).

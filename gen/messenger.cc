@@ -6,16 +6,9 @@ namespace ergon::gen {
 
 Result<Inspection> Messenger::Inspect(const Target& to, std::vector<std::string> items,
                                       const CallOptions& options) {
-  auto response = CallTarget(to, MakeInspection(std::move(items), nullptr), options);
+  auto response = CallTarget(to, detail::MakeInspection(std::move(items), nullptr), options);
   if (!response) return std::move(response.error());
-  return TakeResponse<Inspection>(**response);
-}
-
-core::EnvelopePtr Messenger::MakeInspection(std::vector<std::string> items,
-                                            const core::TypeDescriptor* wanted) {
-  return core::MakeEnvelope<InspectRequest>(static_cast<std::uint8_t>(EnvelopeKind::kInspect),
-                                            core::Lane::kUrgent,
-                                            InspectRequest{std::move(items), wanted});
+  return detail::TakeResponse<Inspection>(**response);
 }
 
 Result<void> Messenger::SendResponseError(PID from, Ref ref, Error error) {

@@ -43,8 +43,8 @@ class Messenger {
   virtual ~Messenger() = default;
 
   // Sends `value`, moved or copied into the message, with the sender's priority (normal, unless
-  // ProcessOptions::send_priority says otherwise). Never blocks. Messages of one sender to one
-  // receiver arrive in the order sent, as long as their priority is the same.
+  // ProcessOptions::send_priority says otherwise). Never blocks. Messages of one sender to one receiver arrive in the
+  // order sent, as long as their priority is the same.
   template <class T>
   Result<void> Send(PID to, T&& value) {
     return SendOrGiveBack<T>(to, MakeMessage(std::forward<T>(value), DefaultPriority()), value);
@@ -55,77 +55,79 @@ class Messenger {
   }
   template <class T>
   Result<void> SendWithPriority(const Target& to, T&& value, MessagePriority priority) {
-    auto pid = Resolve(to);
-    if (!pid) return std::move(pid.error());
-    return SendOrGiveBack<T>(*pid, MakeMessage(std::forward<T>(value), priority, to), value);
+    return SendOrGiveBack<T>(to, MakeMessage(std::forward<T>(value), priority, to), value);
   }
 
-  // As Send, for a message that must reach its receiver: success means that it is in the receiver's
-  // own mailbox. A mailbox that would drop it for want of room, or give it to a fallback process,
-  // refuses it with kProcessMailboxFull. (A pool's mailbox is that of the worker whose turn it is,
-  // or while it replaces its workers its own.) What becomes of it there is as for any message: when
-  // the receiver ends first, or its mailbox drops its oldest for others, it is counted.
+  // As Send, with a trace id: see trace.h.
+  template <class T>
+  Result<void> SendTraced(const Target& to, T&& value, TraceId trace) {
+    auto envelope = MakeMessage(std::forward<T>(value), DefaultPriority(), to);
+    if (trace != 0) MarkTraced(*envelope, trace);
+    return SendOrGiveBack<T>(to, std::move(envelope), value);
+  }
+
+  // As Send, for a message that must reach its receiver: success means that it is in the receiver's own mailbox. A
+  // mailbox that would drop it for want of room, or give it to a fallback process, refuses it with
+  // kProcessMailboxFull. (A pool's mailbox is that of the worker whose turn it is, or while it replaces its workers
+  // its own.) What becomes of it there is as for any message: when the receiver ends first, or its mailbox drops its
+  // oldest for others, it is counted.
   template <class T>
   Result<void> SendImportant(const Target& to, T&& value) {
-    auto pid = Resolve(to);
-    if (!pid) return std::move(pid.error());
     auto envelope = MakeMessage(std::forward<T>(value), DefaultPriority(), to);
     envelope->flags |= core::Envelope::kFlagImportant;
-    return SendOrGiveBack<T>(*pid, std::move(envelope), value);
+    return SendOrGiveBack<T>(to, std::move(envelope), value);
   }
 
-  // Sends a request and waits for its answer, which must be of type R. In a handler it suspends
+  // As Send, but while the receiver's mailbox (at a pool: that of each worker) is full, a process is suspended, or a
+  // thread blocked, until there is room; who has waited longest is next. kProcessMailboxFull: there was none within
+  // `timeout` (0: tries once; kInfinite: waits as long as it takes); kDeadlock: a process would wait for itself.
+  template <class T>
+  Result<void> SendOrWait(const Target& to, T&& value, std::chrono::nanoseconds timeout) {
+    auto envelope = MakeMessage(std::forward<T>(value), DefaultPriority(), to);
+    auto sent = SendEnvelopeOrWait(to, envelope, timeout);
+    if (!sent) detail::GiveBack<T>(envelope, value);
+    return sent;
+  }
+
+  // Sends a request and waits for its answer, which must be of type R; of a request that names what it gets back it
+  // need not be given: Call(pool, Thumbnail{...}) is a Result<ThumbnailDone>. In a handler it suspends
   // only this process; other threads block. Besides the errors above:
-  //   kTimeout            no answer within options.timeout. The text says which of two it is: "it was
-  //                       being handled", or "it will not be handled", which is a promise: nobody has
-  //                       begun with the request, nor will. Then it says what the receiver was doing:
-  //                       about how many waited before the request, or what else it was handling,
-  //                       since when, and whom it was waiting for itself
-  //   kDeadlock           the receiver waits for this process, directly or through others (up to
-  //                       1,000), so that no answer can come; told at once, to the one of them that
-  //                       called last. The text is the chain of processes and types of messages.
-  //                       Requests whose handler has returned without an answer do not count: others
-  //                       may answer them. Do not hand a ref to others and then call its owner.
+  //   kTimeout            no answer within options.timeout. The text says which of two it is: "it was being handled",
+  //                       or "it will not be handled", which is a promise: nobody has begun with the request, nor
+  //                       will. Then it says what the receiver was doing: about how many waited before the request,
+  //                       or what else it was handling, since when, and whom it was waiting for itself
+  //   kDeadlock           the receiver waits for this process, directly or through others (up to 1,000), so that no
+  //                       answer can come; told at once, to the one of them that called last. The text is the chain
+  //                       of processes and types of messages. Requests whose handler has returned without an answer
+  //                       do not count: others may answer them. Do not hand a ref to others and then call its owner.
   //   kProcessTerminated  the process ended before it answered, or this one is being ended
   //   kUnexpectedType     the answer has another type; the text names both
   //   kTooManyCalls       no stack left for one more suspended process (about 32,000)
   //   or the error that the process answered with.
-  template <class R, class T>
-  Result<R> Call(const Target& to, T&& request, const CallOptions& options = {}) {
+  template <class R = NamedByRequest, class T>
+  Result<AnswerOf<T, R>> Call(const Target& to, T&& request, const CallOptions& options = {}) {
     auto response = CallTarget(to, MakeRequest(std::forward<T>(request), options, to), options);
     if (!response) return std::move(response.error());
-    return TakeResponse<R>(**response);
+    return detail::TakeResponse<AnswerOf<T, R>>(**response);
   }
   // As Call, with a request as important as a message of SendImportant.
-  template <class R, class T>
-  Result<R> CallImportant(const Target& to, T&& request, const CallOptions& options = {}) {
+  template <class R = NamedByRequest, class T>
+  Result<AnswerOf<T, R>> CallImportant(const Target& to, T&& request,
+                                       const CallOptions& options = {}) {
     auto envelope = MakeRequest(std::forward<T>(request), options, to);
     envelope->flags |= core::Envelope::kFlagImportant;
     auto response = CallTarget(to, std::move(envelope), options);
     if (!response) return std::move(response.error());
-    return TakeResponse<R>(**response);
+    return detail::TakeResponse<AnswerOf<T, R>>(**response);
   }
-  // With a request that names what it gets back: Call(pool, Thumbnail{...}) is a Result<ThumbnailDone>.
-  template <TypedRequest T>
-  Result<ReplyOf<T>> Call(const Target& to, T&& request, const CallOptions& options = {}) {
-    return Call<ReplyOf<T>>(to, std::forward<T>(request), options);
-  }
-  template <TypedRequest T>
-  Result<ReplyOf<T>> CallImportant(const Target& to, T&& request, const CallOptions& options = {}) {
-    return CallImportant<ReplyOf<T>>(to, std::forward<T>(request), options);
-  }
-  template <TypedRequest T>
-  Result<ReplyOf<T>> CallWithPriority(const Target& to, T&& request, MessagePriority priority) {
-    return CallWithPriority<ReplyOf<T>>(to, std::forward<T>(request), priority);
-  }
-  template <class R, class T>
-  Result<R> CallWithPriority(const Target& to, T&& request, MessagePriority priority) {
+  template <class R = NamedByRequest, class T>
+  Result<AnswerOf<T, R>> CallWithPriority(const Target& to, T&& request, MessagePriority priority) {
     return Call<R>(to, std::forward<T>(request), CallOptions{.priority = priority});
   }
 
-  // Asks a process for what its HandleInspect, and its behaviour itself, tell about the `items` (none:
-  // everything). An item also means all keys that begin with it and a dot or colon. Answered
-  // by the process itself between two messages, before everything that waits.
+  // Asks a process for what its HandleInspect, and its behaviour itself, tell about the `items` (none: everything). An
+  // item also means all keys that begin with it and a dot or colon. Answered by the process itself between two
+  // messages, before everything that waits.
   Result<Inspection> Inspect(const Target& to, std::vector<std::string> items = {},
                              const CallOptions& options = {});
 
@@ -133,9 +135,9 @@ class Messenger {
   // kUnexpectedType: this one does not.
   template <class T>
   Result<T> InspectAs(const Target& to, const CallOptions& options = {}) {
-    auto response = CallTarget(to, MakeInspection({}, core::TypeOf<T>()), options);
+    auto response = CallTarget(to, detail::MakeInspection({}, core::TypeOf<T>()), options);
     if (!response) return std::move(response.error());
-    return TakeResponse<T>(**response);
+    return detail::TakeResponse<T>(**response);
   }
 
   // Sends `value` after `delay`, 0 or more (else kIncorrect). The handle cancels it and tells whether that was in time. A send
@@ -148,25 +150,20 @@ class Messenger {
                              delay);
   }
 
-  // Sends a copy of `value` after each `period`, more than 0, until the handle cancels it, or the
-  // process that has called this ends, or a receiver that was given as PID or alias does. Copies are
-  // made on the thread of the timers: it should be quick.
-  //
-  // After Cancel no tick is handled any more: one that waits in a mailbox already is skipped when its
-  // turn comes, and counted as expired. The n-th tick is due at n periods from now, without drift. At
-  // most one tick of a timer waits in a mailbox; those that come due meanwhile are left out and not
-  // made up. One whose receiver has no room, or does not exist, is counted as dropped.
+  // Sends a copy of `value` after each `period`, more than 0, until the handle cancels it, or the process that has
+  // called this ends, or a receiver that was given as PID or alias does. Copies are made on the thread of the timers: it
+  // should be quick. After Cancel no tick is handled any more: one that waits in a mailbox already is skipped when its
+  // turn comes, and counted as expired. The n-th tick is due at n periods from now, without drift. At most one tick of
+  // a timer waits in a mailbox; those that come due meanwhile are left out and not made up. One whose receiver has no
+  // room, or does not exist, is counted as dropped.
   template <class T>
   Result<TimerHandle> SendEvery(const Target& to, T&& value, std::chrono::nanoseconds period) {
     static_assert(std::is_copy_constructible_v<StoredType<T>>, "each tick is a copy");
     auto kept = to.Kept();
     if (!kept) return std::move(kept.error());
-    return SendEnvelopesEvery(
-        *kept,
-        [value = StoredType<T>(std::forward<T>(value)), priority = DefaultPriority(), to = *kept] {
-          return MakeMessage(value, priority, to);
-        },
-        period);
+    auto make = [value = StoredType<T>(std::forward<T>(value)), priority = DefaultPriority(),
+                 to = *kept] { return MakeMessage(value, priority, to); };
+    return SendEnvelopesEvery(*kept, std::move(make), period);
   }
 
   // Sends an exit signal. It ends the receiver with `reason`, unless that traps exits and this is
@@ -186,20 +183,25 @@ class Messenger {
   [[nodiscard]] virtual Result<PID> Resolve(const Target& target) const = 0;
   // Of what is sent without another: normal, or what a process has set.
   [[nodiscard]] MessagePriority DefaultPriority() const noexcept { return default_priority_; }
+  [[nodiscard]] virtual TraceId Trace() const {
+    return 0;
+  }  // likewise: none, or what a process has
   // `envelope` is null afterwards, unless this fails.
   virtual Result<void> SendEnvelope(PID to, core::EnvelopePtr& envelope) = 0;
+  virtual Result<void> SendEnvelopeOrWait(const Target& to, core::EnvelopePtr& envelope,
+                                          std::chrono::nanoseconds timeout) = 0;
   virtual Result<core::EnvelopePtr> CallEnvelope(PID to, core::EnvelopePtr request,
                                                  std::chrono::nanoseconds timeout) = 0;
   virtual Result<void> SendResponseEnvelope(PID from, Ref ref, core::EnvelopePtr response) = 0;
   virtual Result<TimerHandle> SendEnvelopeAfter(const Target& to, core::EnvelopePtr envelope,
                                                 std::chrono::nanoseconds delay) = 0;
-  // `make` is called for each tick, on the thread of the timers.
   virtual Result<TimerHandle> SendEnvelopesEvery(const Target& to,
                                                  std::function<core::EnvelopePtr()> make,
                                                  std::chrono::nanoseconds period) = 0;
 
  protected:
   void SetDefaultPriority(MessagePriority priority) noexcept { default_priority_ = priority; }
+  void SetHasTrace(bool has_trace) noexcept { has_trace_ = has_trace; }
 
   template <class T>
   static core::EnvelopePtr MakeMessage(T&& value, MessagePriority priority) {
@@ -216,9 +218,18 @@ class Messenger {
   }
   template <class T>
   core::EnvelopePtr MakeRequest(T&& value, const CallOptions& options, const Target& to) const {
-    return core::MakeTaggedEnvelope<StoredType<T>>(
-        to.Tag(), static_cast<std::uint8_t>(EnvelopeKind::kRequest),
+    return core::MakeEnvelopeWith<StoredType<T>>(
+        {.tag = to.Tag(), .trace = has_trace_ && options.trace == 0 ? Trace() : options.trace},
+        static_cast<std::uint8_t>(EnvelopeKind::kRequest),
         static_cast<core::Lane>(PriorityOf(options)), std::forward<T>(value));
+  }
+  template <class T>
+  Result<void> SendOrGiveBack(const Target& to, core::EnvelopePtr envelope,
+                              std::remove_reference_t<T>& value) {
+    auto pid = Resolve(to);
+    auto sent = pid ? SendEnvelope(*pid, envelope) : Result<void>(std::move(pid.error()));
+    if (!sent) detail::GiveBack<T>(envelope, value);
+    return sent;
   }
   template <class T>
   Result<void> SendOrGiveBack(PID to, core::EnvelopePtr envelope,
@@ -228,13 +239,6 @@ class Messenger {
       detail::GiveBack<T>(envelope, value);
     return sent;
   }
-  template <class R>
-  static Result<R> TakeResponse(core::Envelope& response) {
-    if (R* value = response.ValueAs<R>()) return std::move(*value);
-    return detail::UnexpectedType(response, *core::TypeOf<R>());
-  }
-  static core::EnvelopePtr MakeInspection(std::vector<std::string> items,
-                                          const core::TypeDescriptor* wanted);
   static Result<void> CheckTimeout(const CallOptions& options);
   [[nodiscard]] MessagePriority PriorityOf(const CallOptions& options) const noexcept;
   Result<core::EnvelopePtr> CallTarget(const Target& to, core::EnvelopePtr request,
@@ -242,6 +246,7 @@ class Messenger {
 
  private:
   MessagePriority default_priority_ = MessagePriority::kNormal;
+  bool has_trace_ = false;
 };
 
 }  // namespace ergon::gen

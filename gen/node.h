@@ -75,20 +75,6 @@ class Node : public GroupMessenger {
                                std::chrono::nanoseconds timeout = kDefaultCallTimeout) = 0;
   virtual Result<void> Resume(const Target& to,
                               std::chrono::nanoseconds timeout = kDefaultCallTimeout) = 0;
-  // As Send, but while the receiver's mailbox (at a pool: that of each worker) is full, the calling
-  // thread waits for room; kProcessMailboxFull if there was none within `timeout` (0: tries once).
-  // Back-pressure for threads that are no processes: in a handler it is kNotAllowed.
-  template <class T>
-  Result<void> SendOrWait(const Target& to, T&& value, std::chrono::nanoseconds timeout) {
-    auto envelope = MakeMessage(std::forward<T>(value), DefaultPriority(), to);
-    auto sent = SendEnvelopeOrWait(to, envelope, timeout);
-    if (!sent) detail::GiveBack<T>(envelope, value);
-    return sent;
-  }
-  // `envelope` is null afterwards, unless this fails.
-  virtual Result<void> SendEnvelopeOrWait(const Target& to, core::EnvelopePtr& envelope,
-                                          std::chrono::nanoseconds timeout) = 0;
-
   // Returns when the process has ended, also if it had before: what it left behind is answered and
   // counted then. kTimeout: it has not within `timeout`; 0: only looks.
   virtual Result<void> WaitProcess(const Target& to,
@@ -132,16 +118,18 @@ class Node : public GroupMessenger {
   virtual Result<void> UnloadApplication(Atom name) = 0;
   // Starts those it depends on that do not run yet, then its processes, and returns when the Init of
   // the last one is done. If one fails, those of the same application are ended again; what it
-  // depends on stays. Errors, which name the application or the process:
+  // depends on stays. `options` are for `name` only. Errors, which name the application or the process:
   //   kProcessUnknown     it is not loaded
-  //   kIncorrect          a dependency is not loaded, or they are circular; nothing was started
+  //   kIncorrect          a dependency is not loaded, or they are circular, or an option; nothing was started
   //   kNotAllowed         it runs, or one is being started or stopped just now
   //   or as for Spawn
-  virtual Result<void> StartApplication(Atom name) = 0;
+  virtual Result<void> StartApplication(Atom name, const ApplicationStartOptions& options = {}) = 0;
   // Ends its processes in reverse order, each within its time-out, and returns when all have ended.
   // kTimeout: they have not within `timeout`, and go on ending; kNotAllowed: it does not run, or one
   // that runs depends on it; kProcessUnknown: it is not loaded.
   virtual Result<void> StopApplication(Atom name, std::chrono::nanoseconds timeout = kInfinite) = 0;
+  // The same, but its processes are killed at once; also if it is being stopped already.
+  virtual Result<void> StopApplicationForce(Atom name) = 0;
   // kProcessUnknown: it is not loaded.
   [[nodiscard]] virtual Result<gen::ApplicationInfo> ApplicationInfo(Atom name) const = 0;
   // The names of those that are loaded.
@@ -149,10 +137,17 @@ class Node : public GroupMessenger {
 
   // -- environment: what processes that are spawned from now on inherit; see Process::Env --
 
-  [[nodiscard]] virtual std::optional<std::string> Env(std::string_view name) const = 0;
+  template <class T = std::string>
+  [[nodiscard]] std::optional<T> Env(std::string_view name) const {
+    const EnvironmentValue found = FindEnv(name);
+    const T* const value = found.As<T>();
+    return value == nullptr ? std::nullopt : std::optional<T>(*value);
+  }
+  // The same, whatever its type is.
+  [[nodiscard]] virtual EnvironmentValue FindEnv(std::string_view name) const = 0;
   [[nodiscard]] virtual Environment EnvList() const = 0;
   // No value: the name is not known any more.
-  virtual void SetEnv(std::string_view name, std::optional<std::string> value) = 0;
+  virtual void SetEnv(std::string_view name, EnvironmentValue value) = 0;
 
   // -- cron: see gen::CronJob --
 
@@ -197,7 +192,7 @@ class Node : public GroupMessenger {
         [](Result<core::EnvelopePtr>& response) -> Result<R> {
           if (!response) return std::move(response.error());
           if (Error* error = (*response)->template ValueAs<Error>()) return std::move(*error);
-          return TakeResponse<R>(**response);
+          return detail::TakeResponse<R>(**response);
         });
     auto future = task->get_future();
     CallEnvelopeAsync(to, MakeRequest(std::forward<T>(request), options, to), options.timeout,

@@ -3,9 +3,12 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <ergon/core/messages/envelope.h>
 #include <ergon/gen/alias.h>
+#include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/message.h>
 #include <ergon/gen/pid.h>
 #include <ergon/gen/process_id.h>
@@ -38,6 +41,15 @@ struct MessageDownAlias {
 // ends the process, unless the reason is normal and it comes from a link.
 struct MessageExitPID {
   PID pid;
+  Reason reason;
+};
+// The same of a link by a name or an alias: the process has ended, or has given it up ("unregistered").
+struct MessageExitProcessID {
+  ProcessID process_id;
+  Reason reason;
+};
+struct MessageExitAlias {
+  Alias alias;
   Reason reason;
 };
 
@@ -77,5 +89,14 @@ struct InspectRequest {
   // A struct that is asked for instead of the texts, or null. Who does not have it answers with the texts.
   const core::TypeDescriptor* wanted = nullptr;
 };
+
+namespace detail {
+inline core::EnvelopePtr MakeInspection(std::vector<std::string> items,
+                                        const core::TypeDescriptor* wanted) {
+  return core::MakeEnvelope<InspectRequest>(static_cast<std::uint8_t>(EnvelopeKind::kInspect),
+                                            core::Lane::kUrgent,
+                                            InspectRequest{std::move(items), wanted});
+}
+}  // namespace detail
 
 }  // namespace ergon::gen

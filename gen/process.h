@@ -131,8 +131,10 @@ class Process : public GroupMessenger {
   virtual Result<void> DeleteAlias(Alias alias) = 0;
 
   // Links are symmetric: when one of the two ends, the other gets an exit signal with its reason.
-  // Linking twice is one link. Linking to a process that is gone sends the signal "noproc".
+  // Linking twice is one link. Linking to a process that is gone sends the signal "noproc". A link by a name or an
+  // alias ends with the name or alias, too: this process gets the signal "unregistered", the other one none.
   virtual Result<void> Link(const Target& to) = 0;
+  // A PID: of all links with this process. A name or an alias: of the link by it; if there is none, as by the PID.
   virtual Result<void> Unlink(const Target& to) = 0;
   // Asks for one MessageDown... when the process ends; at once, with "noproc", if it is gone. The notice
   // has priority high: it overtakes messages of priority normal that the process has sent before.
@@ -182,18 +184,27 @@ class Process : public GroupMessenger {
   virtual Result<void> DemonitorGroup(Atom group) = 0;
 
   // What is known by this name: to this process, or what it inherited when it was spawned from its
-  // parent, its leader, and the node, in this order. Empty: nothing.
-  [[nodiscard]] virtual std::optional<std::string> Env(std::string_view name) const = 0;
+  // parent, its leader, and the node, in this order. Empty: nothing, or a value of another type than T.
+  template <class T = std::string>
+  [[nodiscard]] std::optional<T> Env(std::string_view name) const {
+    const EnvironmentValue found = FindEnv(name);
+    const T* const value = found.As<T>();
+    return value == nullptr ? std::nullopt : std::optional<T>(*value);
+  }
+  // The same, whatever its type is.
+  [[nodiscard]] virtual EnvironmentValue FindEnv(std::string_view name) const = 0;
   [[nodiscard]] virtual Environment EnvList() const = 0;
   // For this process and those it spawns from now on. No value: this process knows the name no more.
-  virtual void SetEnv(std::string_view name, std::optional<std::string> value) = 0;
+  virtual void SetEnv(std::string_view name, EnvironmentValue value) = 0;
 
-  // With true, exit signals arrive as MessageExitPID or MessageExitEvent in HandleMessage instead
-  // of ending the process, except those of its parent.
+  // With true, exit signals arrive in HandleMessage (as MessageExitPID; MessageExitProcessID, MessageExitAlias or
+  // MessageExitEvent) instead of ending the process, except those of its parent.
   virtual void SetTrapExit(bool trap) = 0;
   [[nodiscard]] virtual bool TrapExit() const = 0;
   virtual void SetSendPriority(MessagePriority priority) = 0;
   [[nodiscard]] MessagePriority SendPriority() const { return DefaultPriority(); }
+  // The trace id (trace.h) of what it sends, spawns and logs, until it handles the next message; 0: none.
+  virtual void SetTrace(TraceId trace) = 0;
   // With true, all that it sends is important: see Messenger::SendImportant.
   virtual void SetImportantDelivery(bool important) = 0;
   [[nodiscard]] virtual bool ImportantDelivery() const = 0;

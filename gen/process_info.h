@@ -59,6 +59,7 @@ struct ProcessInfo {
   bool trap_exit = false;
   bool detached = false;
   LogLevel log_level = LogLevel::kInfo;
+  Atom application;  // to which it belongs: its leader is that of the application; empty: to none
   std::chrono::nanoseconds uptime{0};
   // With NodeOptions::measure_running_time: the time in its turns, without the one that runs now,
   // and how many those are. An Init that runs in its parent's turn counts there.

@@ -12,6 +12,7 @@
 #include <ergon/gen/mailbox.h>
 #include <ergon/gen/pid.h>
 #include <ergon/gen/priority.h>
+#include <ergon/gen/trace.h>
 
 namespace ergon::gen {
 
@@ -52,7 +53,7 @@ struct ProcessOptions {
   // computes or blocks its thread ends at its next wait; Node::Spawn, and the Spawn of a detached
   // process, do not wait for that; the Spawn of any other process from inside a handler has to.
   std::chrono::nanoseconds init_timeout = kDefaultInitTimeout;
-  // Least level of its log lines; none: the node's.
+  // Least level of its log lines; none: that of the process that spawns it, or the node's.
   std::optional<LogLevel> log_level = std::nullopt;
   // A handler that sends very many messages gives way now and then inside Send, as with
   // Process::Yield, so that receivers keep up and the messages stay in the caches. Such a handler
@@ -69,6 +70,7 @@ inline constexpr std::chrono::nanoseconds kDefaultCallTimeout = std::chrono::sec
 struct CallOptions {
   std::chrono::nanoseconds timeout = kDefaultCallTimeout;  // more than 0; kInfinite: none
   std::optional<MessagePriority> priority = std::nullopt;  // none: the sender's send_priority
+  TraceId trace = 0;  // 0: that of what the sender handles, if it has one
 };
 
 }  // namespace ergon::gen

@@ -25,6 +25,27 @@ concept TypedRequest = requires {
 template <TypedRequest T>
 using ReplyOf = typename std::decay_t<T>::Reply;
 
+// Where a call could be given the type of its answer and is not: the request names it.
+struct NamedByRequest {};
+
+namespace detail {
+template <class T, class R>
+struct Answer {
+  using Type = R;
+};
+template <class T>
+struct Answer<T, NamedByRequest> {
+  static_assert(
+      TypedRequest<T>,
+      "this request does not name its Reply: write Call<R>(...), or give it a type Reply");
+  using Type = ReplyOf<T>;
+};
+}  // namespace detail
+
+// What a request of type T gets back that was called with R.
+template <class T, class R>
+using AnswerOf = typename detail::Answer<T, R>::Type;
+
 namespace detail {
 template <class T>
 core::EnvelopePtr MakeResponse(T&& value) {
@@ -35,6 +56,11 @@ core::EnvelopePtr MakeErrorResponse(Error error);
 
 // Of a response whose value is no `wanted`: kUnexpectedType, naming both types.
 Error UnexpectedType(const core::Envelope& response, const core::TypeDescriptor& wanted);
+template <class R>
+Result<R> TakeResponse(core::Envelope& response) {
+  if (R* value = response.ValueAs<R>()) return std::move(*value);
+  return UnexpectedType(response, *core::TypeOf<R>());
+}
 }  // namespace detail
 
 // A view of the answer or the error; valid until the handler returns.

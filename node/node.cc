@@ -207,10 +207,16 @@ gen::Result<void> Node::UnloadApplication(gen::Atom name) {
     return runtime_->WhyNotUsable();
   return runtime_->UnloadApplication(name);
 }
-gen::Result<void> Node::StartApplication(gen::Atom name) {
+gen::Result<void> Node::StartApplication(gen::Atom name,
+                                         const gen::ApplicationStartOptions& options) {
   if (!runtime_->IsUsable()) [[unlikely]]
     return runtime_->WhyNotUsable();
-  return runtime_->StartApplication(name);
+  return runtime_->StartApplication(name, options);
+}
+gen::Result<void> Node::StopApplicationForce(gen::Atom name) {
+  if (!runtime_->IsUsable()) [[unlikely]]
+    return runtime_->WhyNotUsable();
+  return runtime_->StopApplicationForce(name);
 }
 gen::Result<void> Node::StopApplication(gen::Atom name, std::chrono::nanoseconds timeout) {
   if (!runtime_->IsUsable()) [[unlikely]]
@@ -223,9 +229,9 @@ gen::Result<gen::ApplicationInfo> Node::ApplicationInfo(gen::Atom name) const {
   return runtime_->ApplicationInfo(name);
 }
 std::vector<gen::Atom> Node::Applications() const { return runtime_->Applications(); }
-std::optional<std::string> Node::Env(std::string_view name) const { return runtime_->Env(name); }
+gen::EnvironmentValue Node::FindEnv(std::string_view name) const { return runtime_->FindEnv(name); }
 gen::Environment Node::EnvList() const { return runtime_->EnvList(); }
-void Node::SetEnv(std::string_view name, std::optional<std::string> value) {
+void Node::SetEnv(std::string_view name, gen::EnvironmentValue value) {
   runtime_->SetEnv(name, std::move(value));
 }
 gen::Result<void> Node::AddCronJob(const gen::CronJob& job) {

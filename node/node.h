@@ -80,14 +80,16 @@ class Node final : public gen::Node {
   void Dump(std::ostream& stream) const override;
   gen::Result<void> LoadApplication(const gen::ApplicationSpec& spec) override;
   gen::Result<void> UnloadApplication(gen::Atom name) override;
-  gen::Result<void> StartApplication(gen::Atom name) override;
+  gen::Result<void> StartApplication(gen::Atom name,
+                                     const gen::ApplicationStartOptions& options = {}) override;
+  gen::Result<void> StopApplicationForce(gen::Atom name) override;
   gen::Result<void> StopApplication(gen::Atom name,
                                     std::chrono::nanoseconds timeout = gen::kInfinite) override;
   [[nodiscard]] gen::Result<gen::ApplicationInfo> ApplicationInfo(gen::Atom name) const override;
   [[nodiscard]] std::vector<gen::Atom> Applications() const override;
-  [[nodiscard]] std::optional<std::string> Env(std::string_view name) const override;
+  [[nodiscard]] gen::EnvironmentValue FindEnv(std::string_view name) const override;
   [[nodiscard]] gen::Environment EnvList() const override;
-  void SetEnv(std::string_view name, std::optional<std::string> value) override;
+  void SetEnv(std::string_view name, gen::EnvironmentValue value) override;
   gen::Result<void> AddCronJob(const gen::CronJob& job) override;
   gen::Result<void> RemoveCronJob(gen::Atom name) override;
   gen::Result<void> EnableCronJob(gen::Atom name) override;

@@ -3,10 +3,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
-#include <ergon/gen/environment.h>
 #include <ergon/gen/pid.h>
 
 namespace ergon::node {
@@ -27,7 +27,7 @@ struct PortOptions {
   // Without the name of the program itself. No shell sees them: nothing has to be quoted.
   std::vector<std::string> arguments = {};
   // The variables of its environment: these, and those of this program that are not named here.
-  gen::Environment environment = {};
+  std::map<std::string, std::string> environment = {};
   // With true: these only.
   bool clear_environment = false;
   // Where it runs; empty: where this program does.

@@ -35,9 +35,10 @@ struct Envelope {
   const TypeDescriptor* type;  // of the value; null: no value
   Address from;                // the sender; for requests also the one who waits
   std::uint64_t ref;           // requests and responses: which one; kFlagRouted: the pool; or 0
-  std::int64_t deadline;       // requests: when the caller stops waiting, Clock ns; 0: never
-  std::uint32_t generation;    // of the process it was sent to (see process slots)
-  std::uint8_t kind;           // what the upper layers make of it
+  std::int64_t
+      deadline;  // requests: when the caller stops waiting, Clock ns; 0: never; others: see flags
+  std::uint32_t generation;  // of the process it was sent to (see process slots)
+  std::uint8_t kind;         // what the upper layers make of it
   Lane lane;
   std::uint8_t size_class;  // of its memory (see envelope_pool.h)
   std::uint8_t flags;       // kFlag... below, or'ed
@@ -48,6 +49,7 @@ struct Envelope {
   static constexpr std::uint8_t kFlagTagged = 8;    // a number stands behind its value (see Tag)
   static constexpr std::uint8_t kFlagStamped = 16;  // no request: `deadline` is its timer's number
   static constexpr std::uint8_t kFlagImportant = 32;  // refused rather than dropped or diverted
+  static constexpr std::uint8_t kFlagTraced = 64;     // it has a trace id (see gen/trace.h)
 
   [[nodiscard]] void* Value() noexcept {
     const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(this) + sizeof(Envelope);
@@ -63,6 +65,8 @@ struct Envelope {
     const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(Value()) + type->size;
     return *reinterpret_cast<std::uint64_t*>((end + 7) & ~std::uintptr_t{7});
   }
+  // Only with a trace id that MakeEnvelopeWith was given: behind the tag.
+  [[nodiscard]] std::uint64_t& Trace() noexcept { return *(&Tag() + 1); }
 };
 static_assert(sizeof(Envelope) == 56, "a message of 8 bytes has to fit one cache line");
 static_assert(std::is_trivially_destructible_v<Envelope>);
@@ -88,29 +92,41 @@ constexpr std::size_t EnvelopeBytes(std::size_t size, std::size_t alignment) {
   return ((sizeof(Envelope) + alignment - 1) & ~(alignment - 1)) + size;
 }
 
-// Makes an envelope with a value of type T, constructed in place, and a tag if that is not 0. Throws
+// Numbers that an envelope has behind its value. 0: it has none.
+struct EnvelopeNumbers {
+  std::uint64_t tag = 0;
+  std::uint64_t trace = 0;
+};
+
+// Makes an envelope with a value of type T, constructed in place, and with those numbers. Throws
 // what T's constructor throws and std::bad_alloc. Any thread.
 template <class T, class... Arguments>
-[[nodiscard]] EnvelopePtr MakeTaggedEnvelope(std::uint64_t tag, std::uint8_t kind, Lane lane,
-                                             Arguments&&... arguments) {
+[[nodiscard]] EnvelopePtr MakeEnvelopeWith(const EnvelopeNumbers& numbers, std::uint8_t kind,
+                                           Lane lane, Arguments&&... arguments) {
   static_assert(alignof(T) <= kEnvelopeAlignment, "a message may be aligned to 64 bytes at most");
   static_assert(std::is_nothrow_destructible_v<T>,
                 "a message's destructor must not throw: it runs where nobody could catch it");
   constexpr std::size_t kBytes = EnvelopeBytes(sizeof(T), alignof(T));
-  constexpr std::size_t kTaggedBytes = ((kBytes + 7) & ~std::size_t{7}) + sizeof(tag);
+  constexpr std::size_t kTaggedBytes = ((kBytes + 7) & ~std::size_t{7}) + sizeof(numbers.tag);
   constexpr std::uint8_t kClass = EnvelopeClassOf(kBytes);
+  const bool has_numbers = (numbers.tag | numbers.trace) != 0;
   std::uint8_t size_class = kClass;
   void* memory = nullptr;
-  if (kClass != 0 && tag == 0) {
+  if (kClass != 0 && !has_numbers) {
     memory = AllocateEnvelopeOfClass(kClass);
   } else {
-    memory = AllocateEnvelope(tag == 0 ? kBytes : kTaggedBytes, size_class);
+    const std::size_t more = numbers.trace == 0 ? 0 : sizeof(numbers.trace);
+    memory = AllocateEnvelope(has_numbers ? kTaggedBytes + more : kBytes, size_class);
   }
   auto* envelope =
       new (memory) Envelope{nullptr, TypeOf<T>(), {}, 0, 0, 0, kind, lane, size_class, 0};
-  if (tag != 0) {
+  if (numbers.tag != 0) {
     envelope->flags = Envelope::kFlagTagged;
-    new (&envelope->Tag()) std::uint64_t(tag);
+    new (&envelope->Tag()) std::uint64_t(numbers.tag);
+  }
+  if (numbers.trace != 0) {
+    envelope->flags |= Envelope::kFlagTraced;
+    new (&envelope->Trace()) std::uint64_t(numbers.trace);
   }
   try {
     if constexpr (std::is_constructible_v<T, Arguments...>) {
@@ -126,8 +142,14 @@ template <class T, class... Arguments>
 }
 
 template <class T, class... Arguments>
+[[nodiscard]] EnvelopePtr MakeTaggedEnvelope(std::uint64_t tag, std::uint8_t kind, Lane lane,
+                                             Arguments&&... arguments) {
+  return MakeEnvelopeWith<T>(EnvelopeNumbers{.tag = tag}, kind, lane,
+                             std::forward<Arguments>(arguments)...);
+}
+template <class T, class... Arguments>
 [[nodiscard]] EnvelopePtr MakeEnvelope(std::uint8_t kind, Lane lane, Arguments&&... arguments) {
-  return MakeTaggedEnvelope<T>(0, kind, lane, std::forward<Arguments>(arguments)...);
+  return MakeEnvelopeWith<T>(EnvelopeNumbers{}, kind, lane, std::forward<Arguments>(arguments)...);
 }
 
 // An envelope without a value: a signal.

@@ -201,16 +201,19 @@ void Delivery::Drop(core::EnvelopePtr envelope, gen::PID to, gen::DropReason rea
                         error);  // first: who has got the answer finds it counted
       if (reason == gen::DropReason::kExpired) {
         ExpireWaitFor(*envelope);
-      } else {
-        RespondError(gen::PID::FromAddress(envelope->from), envelope->ref, error);
+        break;
       }
+      RespondError(gen::PID::FromAddress(envelope->from), envelope->ref, error);
+      needs_.drops.Tell(std::move(envelope), to, reason, error);
       break;
     case gen::EnvelopeKind::kMessage:
       if (IsTick(*envelope)) needs_.ticks.Lost(*envelope);
-      needs_.drops.Note(*envelope, to, reason, error);
-      break;
+      [[fallthrough]];
     case gen::EnvelopeKind::kEvent:
       needs_.drops.Note(*envelope, to, reason, error);
+      if (reason != gen::DropReason::kExpired) {
+        needs_.drops.Tell(std::move(envelope), to, reason, error);
+      }
       break;
     case gen::EnvelopeKind::kInheritance:
       for (auto& left : envelope->ValueAs<gen::MessageInheritance>()->messages) {

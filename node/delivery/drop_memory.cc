@@ -25,18 +25,20 @@ std::vector<gen::DroppedMessage> DropMemory::Newest(std::int64_t started_at) con
   }
   std::vector<gen::DroppedMessage> list;
   list.reserve(drops.size());
-  for (const Drop& drop : drops) {
-    list.push_back({.time = std::chrono::nanoseconds(drop.time),
-                    .uptime = std::chrono::nanoseconds(drop.time - started_at),
-                    .to = drop.to,
-                    .behavior = drop.behavior == nullptr ? std::string()
-                                                         : core::Demangle(drop.behavior->name()),
-                    .from = drop.from,
-                    .type = drop.type == nullptr ? std::string() : drop.type->Name(),
-                    .reason = drop.reason,
-                    .error = drop.error.ToString()});
-  }
+  for (const Drop& drop : drops) list.push_back(Describe(drop, started_at));
   return list;
+}
+
+gen::DroppedMessage DropMemory::Describe(const Drop& drop, std::int64_t started_at) {
+  return {
+      .time = std::chrono::nanoseconds(drop.time),
+      .uptime = std::chrono::nanoseconds(drop.time - started_at),
+      .to = drop.to,
+      .behavior = drop.behavior == nullptr ? std::string() : core::Demangle(drop.behavior->name()),
+      .from = drop.from,
+      .type = drop.type == nullptr ? std::string() : drop.type->Name(),
+      .reason = drop.reason,
+      .error = drop.error.ToString()};
 }
 
 }  // namespace ergon::node

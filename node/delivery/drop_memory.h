@@ -44,7 +44,9 @@ class DropMemory {
       skipped_.fetch_add(1, std::memory_order_relaxed);
     }
   }
-  // Newest first; `started_at`: of the node, Clock ns.
+  // As users see it; `started_at`: of the node, Clock ns.
+  [[nodiscard]] static gen::DroppedMessage Describe(const Drop& drop, std::int64_t started_at);
+  // Newest first.
   [[nodiscard]] std::vector<gen::DroppedMessage> Newest(std::int64_t started_at) const;
   // Drops that were not noted because another one was just then.
   [[nodiscard]] std::uint64_t skipped() const noexcept {

@@ -8,15 +8,29 @@ namespace ergon::node {
 void Drops::Note(const core::Envelope& envelope, gen::PID to, gen::DropReason reason,
                  const gen::Error& error) {
   counts_[static_cast<std::size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
-  memory_.Note([&] {
-    return DropMemory::Drop{.time = clock_.Now(),
-                            .to = to,
-                            .behavior = BehaviorType(to),
-                            .from = gen::PID::FromAddress(envelope.from),
-                            .type = envelope.type,
-                            .reason = reason,
-                            .error = error};
-  });
+  memory_.Note([&] { return MakeDrop(envelope, to, reason, error); });
+}
+
+void Drops::TellListener(Listener& listener, core::EnvelopePtr envelope, gen::PID to,
+                         gen::DropReason reason, const gen::Error& error) {
+  // What is dropped because of a dead letter is counted only: otherwise one would make the next.
+  static constinit thread_local bool is_telling = false;
+  if (is_telling || envelope->type == nullptr) return;
+  is_telling = true;
+  auto what = DropMemory::Describe(MakeDrop(*envelope, to, reason, error), started_at_);
+  listener.Dropped(gen::DeadLetter(std::move(what), std::move(envelope)));
+  is_telling = false;
+}
+
+DropMemory::Drop Drops::MakeDrop(const core::Envelope& envelope, gen::PID to,
+                                 gen::DropReason reason, const gen::Error& error) const {
+  return {.time = clock_.Now(),
+          .to = to,
+          .behavior = BehaviorType(to),
+          .from = gen::PID::FromAddress(envelope.from),
+          .type = envelope.type,
+          .reason = reason,
+          .error = error};
 }
 
 const std::type_info* Drops::BehaviorType(gen::PID pid) const {

@@ -4,9 +4,12 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include <ergon/core/clock.h>
 #include <ergon/core/messages/envelope.h>
+#include <ergon/gen/dead_letter.h>
 #include <ergon/gen/dropped_message.h>
 #include <ergon/gen/error.h>
 #include <ergon/gen/pid.h>
@@ -18,12 +21,34 @@ namespace ergon::node {
 // Any thread.
 class Drops {
  public:
-  Drops(const Addresses& addresses, const core::Clock& clock, int remembered)
-      : addresses_(addresses), clock_(clock), memory_(remembered) {}
+  // `started_at`: of the node, Clock ns; `remembered`: so many of them.
+  Drops(const Addresses& addresses, const core::Clock& clock, std::int64_t started_at,
+        int remembered)
+      : addresses_(addresses), clock_(clock), started_at_(started_at), memory_(remembered) {}
 
-  // `to`: who should have handled it; the empty PID: not known.
+  // Counts it. `to`: who should have handled it; the empty PID: not known.
   void Note(const core::Envelope& envelope, gen::PID to, gen::DropReason reason,
             const gen::Error& error);
+
+  // Who gets the dropped messages.
+  class Listener {
+   public:
+    virtual void Dropped(gen::DeadLetter letter) = 0;
+
+   protected:
+    ~Listener() = default;
+  };
+  // Null: nobody. It must outlive this.
+  void SetListener(Listener* listener) noexcept {
+    listener_.store(listener, std::memory_order_release);  // partner: Tell
+  }
+  // Gives a message that was noted to the listener, if there is one; else it is disposed of.
+  void Tell(core::EnvelopePtr envelope, gen::PID to, gen::DropReason reason,
+            const gen::Error& error) {
+    Listener* const listener = listener_.load(std::memory_order_acquire);
+    if (listener != nullptr) [[unlikely]]
+      TellListener(*listener, std::move(envelope), to, reason, error);
+  }
   // Messages for another node that were lost with the connection, and are not remembered.
   void NoteLostConnection(std::uint64_t messages) noexcept {
     counts_[static_cast<std::size_t>(gen::DropReason::kNoConnection)].fetch_add(
@@ -41,15 +66,25 @@ class Drops {
     counts.dropped_expired = Count(gen::DropReason::kExpired);
     counts.dropped_no_connection = Count(gen::DropReason::kNoConnection);
   }
-  [[nodiscard]] const DropMemory& memory() const noexcept { return memory_; }
+  // See gen::Node::LastDrops.
+  [[nodiscard]] std::vector<gen::DroppedMessage> Newest() const {
+    return memory_.Newest(started_at_);
+  }
+  [[nodiscard]] std::uint64_t NotRemembered() const noexcept { return memory_.skipped(); }
 
  private:
+  [[gnu::cold]] void TellListener(Listener& listener, core::EnvelopePtr envelope, gen::PID to,
+                                  gen::DropReason reason, const gen::Error& error);
+  [[nodiscard]] DropMemory::Drop MakeDrop(const core::Envelope& envelope, gen::PID to,
+                                          gen::DropReason reason, const gen::Error& error) const;
   [[nodiscard]] const std::type_info* BehaviorType(gen::PID pid) const;  // null: not known
 
   const Addresses& addresses_;
   const core::Clock& clock_;
+  const std::int64_t started_at_;
   std::array<std::atomic<std::uint64_t>, gen::kDropReasons> counts_{};
   DropMemory memory_;
+  std::atomic<Listener*> listener_{nullptr};
 };
 
 }  // namespace ergon::node

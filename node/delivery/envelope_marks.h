@@ -21,6 +21,9 @@ using gen::IsRequest;
 [[nodiscard]] inline bool IsTick(const core::Envelope& envelope) noexcept {
   return (envelope.flags & core::Envelope::kFlagStamped) != 0;
 }
+[[nodiscard]] inline bool IsTickOrTraced(const core::Envelope& envelope) noexcept {
+  return (envelope.flags & (core::Envelope::kFlagStamped | core::Envelope::kFlagTraced)) != 0;
+}
 [[nodiscard]] inline bool IsExpressMessage(const core::Envelope& envelope) noexcept {
   return envelope.lane != core::Lane::kMain && IsMessage(envelope);
 }

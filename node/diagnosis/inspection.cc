@@ -42,8 +42,11 @@ gen::Result<gen::ProcessInfo> Inspection::ProcessInfo(gen::PID pid) const {
   info.mailbox = is_short ? gen::Mailbox::Bounded(static_cast<int>(info.mailbox_size)).ToString()
                           : cold.mailbox.ToString();
   info.links = cold.links;
+  for (const auto& link : cold.named_links) info.links.push_back(link.pid);
   for (const auto& monitor : cold.monitors) info.monitors.push_back(monitor.pid);
-  for (const auto& watcher : cold.watchers) info.monitored_by.push_back(watcher.pid);
+  for (const auto& watcher : cold.watchers) {
+    (watcher.is_link ? info.links : info.monitored_by).push_back(watcher.pid);
+  }
   info.aliases = cold.aliases;
   info.events = cold.events;
   for (const auto& subscription : cold.subscriptions) {

@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include <ergon/core/foundations/thrown_text.h>
 #include <ergon/gen/child_end.h>
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/node.h>
@@ -18,6 +19,7 @@ namespace ergon::node {
 gen::Status ApplicationMaster::ProcessInit(gen::ProcessHost& host, const gen::Args& /*args*/) {
   host_ = &host;
   host.SetTrapExit(true);  // to outlive its processes
+  observer_.Starting(spec_->name, host.Self());
   for (const gen::ApplicationProcess& what : spec_->processes) {
     auto pid = StartMember(what);
     if (!pid) {
@@ -31,7 +33,15 @@ gen::Status ApplicationMaster::ProcessInit(gen::ProcessHost& host, const gen::Ar
     members_.push_back({&what, *pid, monitor ? *monitor : gen::Ref()});
     observer_.SetProcesses(spec_->name, *pid, true);
   }
-  observer_.Running(spec_->name, host.Self(), host.Now());
+  try {
+    if (spec_->when_started) spec_->when_started(host.Node());
+  } catch (...) {
+    const std::string what = core::ThrownText();
+    UndoStart();
+    return gen::Stop(gen::Reason::Error("when_started: " + what));
+  }
+  is_running_ = true;
+  observer_.Running(spec_->name, host.Now());
   return gen::Continue();
 }
 
@@ -80,6 +90,9 @@ gen::Status ApplicationMaster::ProcessMessage(core::Envelope& envelope) {
           gen::Ref{envelope.ref, host_->Self().node, host_->Self().creation},
           gen::Error(gen::ErrorCode::kUnsupported, "an application answers no requests"));
       return gen::Continue();
+    case gen::EnvelopeKind::kMessage:
+      if (envelope.ValueAs<StopForce>() != nullptr) return EndAllAtOnce();
+      [[fallthrough]];
     default:
       host_->Log().Warning("application '{}' takes no messages", spec_->name);
       return gen::Continue();
@@ -96,6 +109,7 @@ gen::Status ApplicationMaster::MemberEnded(gen::PID pid, const gen::Reason& reas
   (void)host_->Demonitor(found->monitor);
   members_.erase(found);
   observer_.SetProcesses(spec_->name, pid, false);
+  if (at_once_) return members_.empty() ? EndNext() : gen::Continue();
   if (stopping_) return was_asked ? EndNext() : gen::Continue();
 
   const bool decides = spec_->mode == gen::ApplicationMode::kPermanent ||
@@ -115,7 +129,7 @@ gen::Status ApplicationMaster::MemberEnded(gen::PID pid, const gen::Reason& reas
 
 gen::Status ApplicationMaster::ProcessStop(const gen::Reason& reason) {
   asked_to_stop_ = true;
-  return BeginStop(reason);
+  return BeginStop(reason.IsNormal() ? gen::Reason::Shutdown() : reason);
 }
 
 gen::Status ApplicationMaster::BeginStop(const gen::Reason& reason) {
@@ -124,6 +138,15 @@ gen::Status ApplicationMaster::BeginStop(const gen::Reason& reason) {
   stop_reason_ = reason;
   observer_.Stopping(spec_->name);
   return EndNext();
+}
+
+gen::Status ApplicationMaster::EndAllAtOnce() {
+  asked_to_stop_ = at_once_ = stopping_ = true;
+  stop_reason_ = gen::Reason::Kill();
+  observer_.Stopping(spec_->name);
+  (void)killer_.Cancel();
+  for (auto last = members_.rbegin(); last != members_.rend(); ++last) (void)host_->Kill(last->pid);
+  return members_.empty() ? EndNext() : gen::Continue();
 }
 
 gen::Status ApplicationMaster::EndNext() {
@@ -144,7 +167,12 @@ void ApplicationMaster::ProcessTerminate(const gen::Reason& reason) {
     host_->Log().Error("application '{}' has ended, and the node with it: {}", spec_->name, reason);
     host_->Node().Stop();  // only begins
   }
-  observer_.Ended(spec_->name);
+  try {
+    if (is_running_ && spec_->when_ended) spec_->when_ended(host_->Node(), reason);
+  } catch (...) {
+    host_->Log().Error("application '{}': when_ended: {}", spec_->name, core::ThrownText());
+  }
+  observer_.Ended(spec_->name, reason);
 }
 
 }  // namespace ergon::node

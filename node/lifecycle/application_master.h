@@ -16,9 +16,10 @@ namespace ergon::node {
 class ApplicationObserver {
  public:
   virtual void SetProcesses(gen::Atom name, gen::PID pid, bool alive) = 0;
-  virtual void Running(gen::Atom name, gen::PID master, std::int64_t now) = 0;
+  virtual void Starting(gen::Atom name, gen::PID master) = 0;
+  virtual void Running(gen::Atom name, std::int64_t now) = 0;
   virtual void Stopping(gen::Atom name) = 0;
-  virtual void Ended(gen::Atom name) = 0;
+  virtual void Ended(gen::Atom name, const gen::Reason& reason) = 0;
 
  protected:
   ~ApplicationObserver() = default;
@@ -26,6 +27,9 @@ class ApplicationObserver {
 
 class ApplicationMaster final : public gen::ProcessBehavior {
  public:
+  // A message: all processes are killed, and it ends.
+  struct StopForce {};
+
   // `observer` outlives it.
   ApplicationMaster(ApplicationObserver& observer, std::shared_ptr<const gen::ApplicationSpec> spec)
       : observer_(observer), spec_(std::move(spec)) {}
@@ -48,6 +52,7 @@ class ApplicationMaster final : public gen::ProcessBehavior {
   gen::Status BeginStop(const gen::Reason& reason);
   // Asks the last process to end, or ends itself when there is none.
   gen::Status EndNext();
+  gen::Status EndAllAtOnce();
 
   ApplicationObserver& observer_;
   const std::shared_ptr<const gen::ApplicationSpec> spec_;
@@ -55,7 +60,9 @@ class ApplicationMaster final : public gen::ProcessBehavior {
   std::vector<Member> members_;  // alive, in the order of their start
   gen::TimerHandle killer_;      // of the one that is being ended
   gen::Reason stop_reason_;
+  bool is_running_ = false;  // all its processes have been started
   bool stopping_ = false;
+  bool at_once_ = false;        // all its processes have been killed
   bool asked_to_stop_ = false;  // by StopApplication or the end of the node
 };
 

@@ -18,6 +18,20 @@ gen::Error InState(gen::Atom name, State state) {
                     fmt::format("application '{}' is {}", name, ToString(state)));
 }
 
+bool IsUp(State state) { return state == State::kRunning || state == State::kStopping; }
+
+std::shared_ptr<const gen::ApplicationSpec> WithOptions(
+    std::shared_ptr<const gen::ApplicationSpec> spec, const gen::ApplicationStartOptions& options) {
+  if (!options.mode && options.environment.empty() && !options.log_level) return spec;
+  auto changed = std::make_shared<gen::ApplicationSpec>(*spec);
+  if (options.mode) changed->mode = *options.mode;
+  if (options.log_level) changed->log_level = options.log_level;
+  for (const auto& [name, value] : options.environment) {
+    changed->environment.insert_or_assign(name, value);
+  }
+  return changed;
+}
+
 }  // namespace
 
 gen::Result<Applications::Entry*> Applications::Find(gen::Atom name) {
@@ -33,7 +47,8 @@ gen::Result<void> Applications::Load(const gen::ApplicationSpec& spec) {
   std::string problem = spec.Validate();
   if (!problem.empty()) return Incorrect(std::move(problem));
   std::lock_guard lock(mutex_);
-  Entry entry{.spec = std::make_shared<const gen::ApplicationSpec>(spec)};
+  Entry entry;
+  entry.loaded = entry.spec = std::make_shared<const gen::ApplicationSpec>(spec);
   if (!entries_.emplace(spec.name, std::move(entry)).second) {
     return gen::Error(gen::ErrorCode::kTaken,
                       fmt::format("application '{}' is loaded already", spec.name));
@@ -77,25 +92,28 @@ gen::Result<void> Applications::Plan(gen::Atom name, std::vector<gen::Atom>& pat
   return {};
 }
 
-gen::Result<void> Applications::Start(gen::Atom name) {
+gen::Result<void> Applications::Start(gen::Atom name, const gen::ApplicationStartOptions& options) {
   std::vector<gen::Atom> order;
   {
     std::lock_guard lock(mutex_);
     auto entry = Find(name);
     if (!entry) return std::move(entry.error());
+    std::string problem = WithOptions((*entry)->loaded, options)->Validate();
+    if (!problem.empty()) return Incorrect(std::move(problem));
     if ((*entry)->state != State::kLoaded) return InState(name, (*entry)->state);
     std::vector<gen::Atom> path;
     auto planned = Plan(name, path, order);
     if (!planned) return planned;
   }
   for (const gen::Atom next : order) {
-    auto started = StartOne(next);
+    auto started = StartOne(next, next == name ? options : gen::ApplicationStartOptions{});
     if (!started) return started;
   }
   return {};
 }
 
-gen::Result<void> Applications::StartOne(gen::Atom name) {
+gen::Result<void> Applications::StartOne(gen::Atom name,
+                                         const gen::ApplicationStartOptions& options) {
   std::shared_ptr<const gen::ApplicationSpec> spec;
   {
     std::lock_guard lock(mutex_);
@@ -104,6 +122,7 @@ gen::Result<void> Applications::StartOne(gen::Atom name) {
     if ((*entry)->state == State::kRunning) return {};
     if ((*entry)->state != State::kLoaded) return InState(name, (*entry)->state);
     (*entry)->state = State::kStarting;
+    (*entry)->spec = WithOptions((*entry)->loaded, options);
     spec = (*entry)->spec;
   }
   const gen::ProcessFactory master(
@@ -112,10 +131,11 @@ gen::Result<void> Applications::StartOne(gen::Atom name) {
         return std::make_unique<ApplicationMaster>(observer, spec);
       },
       &typeid(ApplicationMaster));
-  auto started = node_.Spawn(master, {.environment = spec->environment});
+  auto started =
+      node_.Spawn(master, {.log_level = spec->log_level, .environment = spec->environment});
   if (started) return {};
-  Ended(name);
   const gen::Error& error = started.error();
+  Ended(name, gen::Reason::Error(error.ToString()));
   return gen::Error(error.code(),
                     fmt::format("application '{}': {}", name,
                                 error.detail().empty() ? error.ToString() : error.detail()));
@@ -123,28 +143,38 @@ gen::Result<void> Applications::StartOne(gen::Atom name) {
 
 // -- stop --
 
-gen::Result<void> Applications::Stop(gen::Atom name, std::chrono::nanoseconds timeout) {
-  gen::PID master;
-  {
-    std::lock_guard lock(mutex_);
-    auto entry = Find(name);
-    if (!entry) return std::move(entry.error());
-    const State state = (*entry)->state;
-    if (state != State::kRunning && state != State::kStopping) return InState(name, state);
-    for (const auto& [other, its] : entries_) {
-      const auto& depends = its.spec->depends;
-      if (its.state == State::kLoaded || its.state == State::kStopping) continue;
-      if (std::find(depends.begin(), depends.end(), name) == depends.end()) continue;
-      return gen::Error(
-          gen::ErrorCode::kNotAllowed,
-          fmt::format("application '{}' needs '{}' and is {}", other, name, ToString(its.state)));
-    }
-    master = (*entry)->master;
+gen::Result<gen::PID> Applications::MasterToStop(gen::Atom name) {
+  std::lock_guard lock(mutex_);
+  auto entry = Find(name);
+  if (!entry) return std::move(entry.error());
+  const State state = (*entry)->state;
+  if (!IsUp(state)) return InState(name, state);
+  for (const auto& [other, its] : entries_) {
+    const auto& depends = its.spec->depends;
+    if (its.state == State::kLoaded || its.state == State::kStopping) continue;
+    if (std::find(depends.begin(), depends.end(), name) == depends.end()) continue;
+    return gen::Error(
+        gen::ErrorCode::kNotAllowed,
+        fmt::format("application '{}' needs '{}' and is {}", other, name, ToString(its.state)));
   }
-  auto stopped = node_.StopProcess(master, timeout);
+  return (*entry)->master;
+}
+
+gen::Result<void> Applications::Stop(gen::Atom name, std::chrono::nanoseconds timeout) {
+  auto master = MasterToStop(name);
+  if (!master) return std::move(master.error());
+  auto stopped = node_.StopProcess(*master, timeout);
   // It may have ended by itself meanwhile.
   if (!stopped && stopped.error() == gen::ErrProcessTerminated) return {};
   return stopped;
+}
+
+gen::Result<void> Applications::StopForce(gen::Atom name) {
+  auto master = MasterToStop(name);
+  if (!master) return std::move(master.error());
+  // An error: it has ended by itself meanwhile.
+  (void)node_.SendWithPriority(*master, ApplicationMaster::StopForce{}, gen::MessagePriority::kMax);
+  return node_.WaitProcess(*master);
 }
 
 // -- how they are --
@@ -162,7 +192,9 @@ gen::Result<gen::ApplicationInfo> Applications::Info(gen::Atom name, std::int64_
   info.mode = entry.spec->mode;
   info.state = entry.state;
   info.processes = entry.processes;
-  if (entry.master) info.uptime = std::chrono::nanoseconds(now - entry.started_at);
+  info.log_level = entry.spec->log_level;
+  info.last_end = entry.last_end;
+  if (IsUp(entry.state)) info.uptime = std::chrono::nanoseconds(now - entry.started_at);
   return info;
 }
 
@@ -174,12 +206,20 @@ std::vector<gen::Atom> Applications::List() const {
   return names;
 }
 
+gen::Atom Applications::NameOf(gen::PID master) const {
+  std::lock_guard lock(mutex_);
+  for (const auto& [name, entry] : entries_) {
+    if (entry.master == master) return name;
+  }
+  return {};
+}
+
 std::vector<gen::PID> Applications::MastersNewestFirst() const {
   std::vector<std::pair<std::uint64_t, gen::PID>> found;
   {
     std::lock_guard lock(mutex_);
     for (const auto& [name, entry] : entries_) {
-      if (entry.master) found.emplace_back(entry.order, entry.master);
+      if (IsUp(entry.state)) found.emplace_back(entry.order, entry.master);
     }
   }
   std::sort(found.begin(), found.end(),
@@ -202,11 +242,15 @@ void Applications::SetProcesses(gen::Atom name, gen::PID pid, bool alive) {
   }
 }
 
-void Applications::Running(gen::Atom name, gen::PID master, std::int64_t now) {
+void Applications::Starting(gen::Atom name, gen::PID master) {
+  std::lock_guard lock(mutex_);
+  entries_.at(name).master = master;
+}
+
+void Applications::Running(gen::Atom name, std::int64_t now) {
   std::lock_guard lock(mutex_);
   Entry& entry = entries_.at(name);
   entry.state = State::kRunning;
-  entry.master = master;
   entry.started_at = now;
   entry.order = ++starts_;
 }
@@ -216,14 +260,16 @@ void Applications::Stopping(gen::Atom name) {
   entries_.at(name).state = State::kStopping;
 }
 
-void Applications::Ended(gen::Atom name) {
+void Applications::Ended(gen::Atom name, const gen::Reason& reason) {
   std::lock_guard lock(mutex_);
   const auto found = entries_.find(name);
   if (found == entries_.end()) return;
   Entry& entry = found->second;
   entry.state = State::kLoaded;
+  entry.spec = entry.loaded;
   entry.master = gen::PID();
   entry.processes.clear();
+  entry.last_end = reason;
 }
 
 }  // namespace ergon::node

@@ -8,11 +8,21 @@
 
 #include <ergon/core/time/deadline.h>
 #include <ergon/core/turns/worker.h>
+#include <ergon/node/delivery/back_pressure.h>
 #include <ergon/node/delivery/envelope_marks.h>
 #include <ergon/node/options/option_checks.h>
 #include <ergon/node/slots/unique_id.h>
 
 namespace ergon::node {
+namespace {
+
+struct BlockedThread final : WaitingSender {
+  using WaitingSender::WaitingSender;
+  void Wake() override { served.Set(); }
+  core::Event served;
+};
+
+}  // namespace
 
 gen::Result<void> OutsideCalls::CheckMayBlock(const char* function) const {
   if (needs_.fork_guard.IsForked()) return needs_.fork_guard.Error();
@@ -122,22 +132,23 @@ gen::Result<void> OutsideCalls::SendOrWait(const gen::Target& to, core::Envelope
   if (!may_block) return may_block;
   auto checked = CheckNotNegative("timeout", timeout);
   if (!checked) return checked;
-  const std::int64_t deadline = core::DeadlineAfter(needs_.clock.Now(), timeout);
+  auto pid = needs_.addresses.Resolve(to);
+  if (!pid) return std::move(pid.error());
   envelope->from = needs_.addresses.NodePid().ToAddress();
-  // A receiver that has room again tells nobody; this looks again, less and less often.
-  constexpr std::int64_t kLeast = 20'000;    // ns
-  constexpr std::int64_t kMost = 1'000'000;  // ns
-  for (std::int64_t pause = kLeast;; pause = std::min(2 * pause, kMost)) {
-    auto pid = needs_.addresses.Resolve(to);
-    if (!pid) return std::move(pid.error());
-    auto sent = needs_.delivery.Deliver(*pid, envelope);
-    if (sent) needs_.totals.accepted.Add();
-    if (sent || sent.error() != gen::ErrProcessMailboxFull) return sent;
-    const std::int64_t left = deadline - needs_.clock.Now();
-    if (left <= 0) return sent;
-    core::Event never;
-    (void)needs_.dispatcher.WaitFor(never, std::min(pause, left));
+  auto sent = needs_.back_pressure.TryDeliver(*pid, envelope);
+  if (!sent && sent.error() == gen::ErrProcessMailboxFull &&
+      timeout != std::chrono::nanoseconds::zero()) {
+    BlockedThread thread(*pid, envelope);
+    needs_.back_pressure.Enter(thread);
+    if (timeout == gen::kInfinite) {
+      needs_.dispatcher.Wait(thread.served);
+    } else {
+      (void)needs_.dispatcher.WaitFor(thread.served, timeout.count());
+    }
+    if (!needs_.back_pressure.Leave(thread)) sent = std::move(thread.outcome);
   }
+  if (sent) needs_.totals.accepted.Add();
+  return sent;
 }
 
 }  // namespace ergon::node

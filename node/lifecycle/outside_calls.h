@@ -12,6 +12,7 @@
 #include <ergon/gen/result.h>
 #include <ergon/gen/target.h>
 #include <ergon/node/delivery/addresses.h>
+#include <ergon/node/delivery/back_pressure.h>
 #include <ergon/node/delivery/call_edges.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/message_totals.h>
@@ -27,6 +28,7 @@ class OutsideCalls {
   struct Needs {
     const Addresses& addresses;
     Delivery& delivery;
+    BackPressure& back_pressure;
     const CallEdges& call_edges;
     PendingCalls& pending_calls;
     MessageTotals& totals;

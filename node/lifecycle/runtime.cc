@@ -111,6 +111,7 @@ Runtime::Runtime(gen::Atom name, gen::NodeOptions options, std::shared_ptr<core:
       log_(name, options_.log_level, options_.log_sink),
       rooms_{.addresses = addresses_,
              .delivery = delivery_,
+             .back_pressure = back_pressure_,
              .call_edges = call_edges_,
              .request_claims = request_claims_,
              .withdrawn = withdrawn_,
@@ -148,9 +149,10 @@ Runtime::Runtime(gen::Atom name, gen::NodeOptions options, std::shared_ptr<core:
           [this](const CallEdge::View& call) { return descriptions_.TimeoutError(call); }),
       call_edges_(addresses_, pending_calls_),
       request_claims_(addresses_, pending_calls_, *clock_),
-      drops_(addresses_, *clock_, options_.drops_remembered),
+      drops_(addresses_, *clock_, started_at_, options_.drops_remembered),
       delivery_(
           {addresses_, pending_calls_, call_edges_, withdrawn_, drops_, totals_, ticks_, *timers_}),
+      back_pressure_(addresses_, delivery_),
       exit_signals_(addresses_, delivery_),
       relations_(addresses_, delivery_, exit_signals_),
       registry_(addresses_, relations_),
@@ -170,8 +172,8 @@ Runtime::Runtime(gen::Atom name, gen::NodeOptions options, std::shared_ptr<core:
           {addresses_, pending_calls_, relations_, registry_, exit_signals_, population_, *clock_}),
       cron_({addresses_, delivery_, spawning_, *timers_, *clock_, wall_clock_, log_}),
       applications_(*this),
-      outside_calls_({addresses_, delivery_, call_edges_, pending_calls_, totals_, *dispatcher_,
-                      *clock_, fork_guard_}),
+      outside_calls_({addresses_, delivery_, back_pressure_, call_edges_, pending_calls_, totals_,
+                      *dispatcher_, *clock_, fork_guard_}),
       shutdown_({addresses_, pending_calls_, exit_signals_, population_, applications_, inspection_,
                  *dispatcher_, dedicated_dispatchers_, *timers_, *clock_, options_, fork_guard_,
                  log_}) {}
@@ -349,16 +351,16 @@ gen::Result<void> Runtime::Kill(gen::PID pid) { return exit_signals_.Kill(pid); 
 // ---- views
 
 gen::Result<gen::ProcessInfo> Runtime::ProcessInfo(gen::PID pid) const {
-  return inspection_.ProcessInfo(pid);
+  auto info = inspection_.ProcessInfo(pid);
+  if (info) info->application = applications_.NameOf(info->leader);
+  return info;
 }
 
 std::vector<gen::PID> Runtime::ProcessList() const { return inspection_.ProcessList(); }
 
 gen::MessageBalance Runtime::MessageBalance() const { return inspection_.MessageBalance(); }
 
-std::vector<gen::DroppedMessage> Runtime::LastDrops() const {
-  return drops_.memory().Newest(started_at_);
-}
+std::vector<gen::DroppedMessage> Runtime::LastDrops() const { return drops_.Newest(); }
 
 std::vector<gen::WaitEdge> Runtime::WaitForGraph() const { return wait_graph_.Edges(); }
 
@@ -386,7 +388,7 @@ gen::NodeInfo Runtime::Info() const {
   info.aliases = addresses_.aliases().size();
   info.timers = timers_->size();
   drops_.CopyCounts(info);
-  info.drops_not_remembered = drops_.memory().skipped();
+  info.drops_not_remembered = drops_.NotRemembered();
   const core::DispatcherStats stats = dispatcher_->Stats();
   info.turns = stats.turns;
   info.steals = stats.steals;
@@ -405,10 +407,17 @@ gen::Result<void> Runtime::LoadApplication(const gen::ApplicationSpec& spec) {
 
 gen::Result<void> Runtime::UnloadApplication(gen::Atom name) { return applications_.Unload(name); }
 
-gen::Result<void> Runtime::StartApplication(gen::Atom name) {
+gen::Result<void> Runtime::StartApplication(gen::Atom name,
+                                            const gen::ApplicationStartOptions& options) {
   auto may_block = outside_calls_.CheckMayBlock("StartApplication");
   if (!may_block) return may_block;
-  return applications_.Start(name);
+  return applications_.Start(name, options);
+}
+
+gen::Result<void> Runtime::StopApplicationForce(gen::Atom name) {
+  auto may_block = outside_calls_.CheckMayBlock("StopApplicationForce");
+  if (!may_block) return may_block;
+  return applications_.StopForce(name);
 }
 
 gen::Result<void> Runtime::StopApplication(gen::Atom name, std::chrono::nanoseconds timeout) {
@@ -425,13 +434,13 @@ gen::Result<gen::ApplicationInfo> Runtime::ApplicationInfo(gen::Atom name) const
 
 std::vector<gen::Atom> Runtime::Applications() const { return applications_.List(); }
 
-std::optional<std::string> Runtime::Env(std::string_view name) const {
+gen::EnvironmentValue Runtime::FindEnv(std::string_view name) const {
   return environment_.Find(name);
 }
 
 gen::Environment Runtime::EnvList() const { return *environment_.Get(); }
 
-void Runtime::SetEnv(std::string_view name, std::optional<std::string> value) {
+void Runtime::SetEnv(std::string_view name, gen::EnvironmentValue value) {
   environment_.Set(name, std::move(value));
 }
 

@@ -15,6 +15,7 @@
 #include <ergon/gen/node.h>
 #include <ergon/gen/node_options.h>
 #include <ergon/node/delivery/addresses.h>
+#include <ergon/node/delivery/back_pressure.h>
 #include <ergon/node/delivery/call_edges.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/drops.h>
@@ -112,13 +113,15 @@ class Runtime final : public gen::Node {
   void Dump(std::ostream& stream) const override;
   gen::Result<void> LoadApplication(const gen::ApplicationSpec& spec) override;
   gen::Result<void> UnloadApplication(gen::Atom name) override;
-  gen::Result<void> StartApplication(gen::Atom name) override;
+  gen::Result<void> StartApplication(gen::Atom name,
+                                     const gen::ApplicationStartOptions& options) override;
+  gen::Result<void> StopApplicationForce(gen::Atom name) override;
   gen::Result<void> StopApplication(gen::Atom name, std::chrono::nanoseconds timeout) override;
   [[nodiscard]] gen::Result<gen::ApplicationInfo> ApplicationInfo(gen::Atom name) const override;
   [[nodiscard]] std::vector<gen::Atom> Applications() const override;
-  [[nodiscard]] std::optional<std::string> Env(std::string_view name) const override;
+  [[nodiscard]] gen::EnvironmentValue FindEnv(std::string_view name) const override;
   [[nodiscard]] gen::Environment EnvList() const override;
-  void SetEnv(std::string_view name, std::optional<std::string> value) override;
+  void SetEnv(std::string_view name, gen::EnvironmentValue value) override;
   gen::Result<void> AddCronJob(const gen::CronJob& job) override;
   gen::Result<void> RemoveCronJob(gen::Atom name) override;
   gen::Result<void> EnableCronJob(gen::Atom name) override;
@@ -157,6 +160,7 @@ class Runtime final : public gen::Node {
   // In the order in which the rooms need each other; threads last.
   const gen::NodeOptions options_;
   const std::shared_ptr<core::Clock> clock_;
+  const std::int64_t started_at_ = clock_->Now();
   const std::shared_ptr<core::TimerQueue> timers_;
   const WallClock wall_clock_;
   const ForkGuard fork_guard_;
@@ -173,6 +177,7 @@ class Runtime final : public gen::Node {
   MessageTotals totals_;
   Ticks ticks_;
   Delivery delivery_;
+  BackPressure back_pressure_;
   ExitSignals exit_signals_;
   Relations relations_;
   Registry registry_;
@@ -197,7 +202,6 @@ class Runtime final : public gen::Node {
   std::unique_ptr<IoThread> io_;        // null with the owner's own clock
   std::unique_ptr<OpenBorder> border_;  // null: there are no other nodes
   Shutdown shutdown_;
-  const std::int64_t started_at_ = clock_->Now();
   const DebuggerView debugger_view_{addresses_};
 };
 

@@ -13,11 +13,11 @@ SharedEnvironment NodeEnvironment::Get() const {
   return values_;
 }
 
-std::optional<std::string> NodeEnvironment::Find(std::string_view name) const {
+gen::EnvironmentValue NodeEnvironment::Find(std::string_view name) const {
   return ValueOf(Get(), name);
 }
 
-void NodeEnvironment::Set(std::string_view name, std::optional<std::string> value) {
+void NodeEnvironment::Set(std::string_view name, gen::EnvironmentValue value) {
   std::lock_guard lock(mutex_);
   NoteUse();
   values_ = WithValue(values_, name, std::move(value));

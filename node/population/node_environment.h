@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,8 +18,8 @@ class NodeEnvironment {
 
   // Never null.
   [[nodiscard]] SharedEnvironment Get() const;
-  [[nodiscard]] std::optional<std::string> Find(std::string_view name) const;
-  void Set(std::string_view name, std::optional<std::string> value);
+  [[nodiscard]] gen::EnvironmentValue Find(std::string_view name) const;
+  void Set(std::string_view name, gen::EnvironmentValue value);
 
   // Neither the node nor any process has ever had a value: there is nothing to inherit.
   [[nodiscard]] bool IsUnused() const { return !used_.load(std::memory_order_acquire); }

@@ -45,9 +45,10 @@ gen::Result<void> ProcessRunner::Open(const SpawnRequest& request,
   environment_ =
       inherited == nullptr ? nullptr : std::make_unique<SharedEnvironment>(std::move(inherited));
   started_ = ending_ = answered_ = hold_main_ = current_failed_ = has_queue_ = must_run_ = false;
-  important_delivery_ = false;
+  marks_ = {};
   suspended_.store(false, std::memory_order_relaxed);
   main_is_open_ = true;
+  due_ = 0;
   if (PoolSlot* pool = pool_.load(std::memory_order_relaxed)) pool->Reset();
   yielded_ = false;
   pace_ = {};
@@ -63,9 +64,13 @@ gen::Result<void> ProcessRunner::Open(const SpawnRequest& request,
   init_ = nullptr;
   end_requests_.SetTrapExit(false);
   end_requests_.SetHeedExits(false);
-  log_level_.store(request.options.log_level ? static_cast<std::uint8_t>(*request.options.log_level)
-                                             : kNodeLogLevel,
-                   std::memory_order_relaxed);
+  // Its turn: nobody changes it meanwhile.
+  const auto* const parent =
+      static_cast<const ProcessRunner*>(rooms_.addresses.Find(request.parent));
+  BeginTrace(parent == nullptr ? 0 : parent->marks_.trace(*parent));
+  std::uint8_t level = parent == nullptr ? kNodeLogLevel : parent->OwnLogLevel();
+  if (request.options.log_level) level = static_cast<std::uint8_t>(*request.options.log_level);
+  log_level_.store(level, std::memory_order_relaxed);
   activity_.SetState(gen::ProcessState::kStarting);
   counts_.Reset();
   if (ProcessCold* cold = ColdIfAny()) {

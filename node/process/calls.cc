@@ -1,4 +1,4 @@
-// Functions of a process that suspend it: Call, Receive, Sleep, Yield, AwaitEnd.
+// Functions of a process that suspend it: Call, SendOrWait, Receive, Sleep, Yield, AwaitEnd.
 #include <algorithm>
 #include <mutex>
 
@@ -7,6 +7,7 @@
 #include <ergon/core/clock.h>
 #include <ergon/core/time/deadline.h>
 #include <ergon/node/delivery/addresses.h>
+#include <ergon/node/delivery/back_pressure.h>
 #include <ergon/node/delivery/border.h>
 #include <ergon/node/delivery/call_edges.h>
 #include <ergon/node/delivery/delivery.h>
@@ -19,6 +20,29 @@
 #include <ergon/node/slots/unique_id.h>
 
 namespace ergon::node {
+namespace {
+
+class SuspendedSender final : public WaitingSender {
+ public:
+  // `id`: of the wait of `self`.
+  SuspendedSender(gen::PID receiver, core::EnvelopePtr& message, Delivery& delivery, gen::PID self,
+                  std::uint64_t id)
+      : WaitingSender(receiver, message), delivery_(delivery), self_(self), id_(id) {}
+  // Ignored when it does not wait any more.
+  void Wake() override {
+    (void)delivery_.Respond(
+        self_, id_,
+        core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse),
+                         core::Lane::kMain));
+  }
+
+ private:
+  Delivery& delivery_;
+  const gen::PID self_;
+  const std::uint64_t id_;
+};
+
+}  // namespace
 
 gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::EnvelopePtr request,
                                                      std::chrono::nanoseconds timeout) {
@@ -40,7 +64,7 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
   // On another node: nobody whom the graph of waits knows.
   const std::uint64_t callee = to.node == rooms_.addresses.node() ? to.id : 0;
   edge.Begin(id, callee, request->type, now, rooms_.call_edges.TicketOf(to, *request));
-  MarkImportant(*request);
+  marks_.Apply(*request, *this);
   await_.Begin(id);
   ++sends_;
   const bool is_message = IsMessage(*request);  // or an inspection
@@ -69,6 +93,53 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
   if (!outcome) return std::move(outcome.error());
   if (expired) return rooms_.descriptions.TimeoutError(call);
   return answer;
+}
+
+gen::Result<void> Process::SendEnvelopeOrWait(const gen::Target& to, core::EnvelopePtr& envelope,
+                                              std::chrono::nanoseconds timeout) {
+  if (!InOwnTurn()) [[unlikely]]
+    return NotInOwnTurn("SendOrWait");
+  CheckMaySuspend("SendOrWait");
+  auto checked = CheckNotNegative("timeout", timeout);
+  if (!checked) return checked;
+  auto pid = rooms_.addresses.Resolve(to);
+  if (!pid) return std::move(pid.error());
+  const std::int64_t deadline = timeout == gen::kInfinite ? 0 : core::DeadlineAfter(Now(), timeout);
+  ++sends_;
+  envelope->from = Self().ToAddress();
+  marks_.Apply(*envelope, *this);
+  const bool may_wait = timeout != std::chrono::nanoseconds::zero();
+  auto sent = rooms_.back_pressure.TryDeliver(*pid, envelope);
+  while (may_wait && !sent && sent.error() == gen::ErrBusy) {  // the way to another node is full
+    auto room = AwaitRoom(*pid, deadline);
+    if (!room) return room;
+    sent = rooms_.delivery.Deliver(*pid, envelope);
+  }
+  if (may_wait && !sent && sent.error() == gen::ErrProcessMailboxFull) {
+    sent = SendInTurn(*pid, envelope, deadline);
+  }
+  if (sent) counts_.Sent();
+  MaybeYield();
+  return sent;
+}
+
+gen::Result<void> Process::SendInTurn(gen::PID to, core::EnvelopePtr& envelope,
+                                      std::int64_t deadline) {
+  if (to == Self()) {
+    return gen::Error(gen::ErrorCode::kDeadlock,
+                      fmt::format("{} would wait for room in its own mailbox", to));
+  }
+  if (IsInterrupted()) return EndingError();
+  const std::uint64_t id = NextUniqueId();
+  await_.Begin(id);
+  SuspendedSender sender(to, envelope, rooms_.delivery, Self(), id);
+  rooms_.back_pressure.Enter(sender);
+  core::Envelope* response = nullptr;
+  auto outcome = Wait(id, deadline, response);
+  const core::EnvelopePtr signal(response);
+  if (!rooms_.back_pressure.Leave(sender)) return std::move(sender.outcome);
+  if (!outcome) return std::move(outcome.error());
+  return gen::ErrProcessMailboxFull;
 }
 
 gen::Result<void> Process::AwaitRoom(gen::PID to, std::int64_t deadline) {

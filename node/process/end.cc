@@ -9,6 +9,7 @@
 #include <ergon/gen/notices.h>
 #include <ergon/gen/status.h>
 #include <ergon/node/delivery/addresses.h>
+#include <ergon/node/delivery/back_pressure.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/message_totals.h>
 #include <ergon/node/population/population.h>
@@ -101,6 +102,7 @@ void ProcessRunner::Finish(const gen::Reason& reason) {
     }
   }
   rooms_.relations.TellLinks(farewell, self, Parent(), reason);
+  rooms_.back_pressure.End(*this);
   if (!was_started) ReportFailedInit(reason);
 
   const gen::Error error = TerminatedError(reason);

@@ -55,7 +55,7 @@ gen::Result<void> Process::SendEnvelope(gen::PID to, core::EnvelopePtr& envelope
     return NotInOwnTurn("Send");
   ++sends_;
   envelope->from = rooms_.addresses.PidOf(Id()).ToAddress();
-  MarkImportant(*envelope);
+  marks_.Apply(*envelope, *this);
   const Delivery::Attempt attempt = rooms_.delivery.TryMain(to, envelope);
   if (!attempt.IsTaken()) [[unlikely]]
     return SendOtherwise(attempt, to, envelope);
@@ -99,6 +99,7 @@ gen::Result<void> Process::SendResponseEnvelope(gen::PID from, gen::Ref ref,
     cold->open_requests.erase(ref);
   }
   response->from = Self().ToAddress();
+  marks_.ApplyTrace(*response, *this);
   return rooms_.delivery.Respond(from, ref.id, std::move(response));
 }
 
@@ -108,6 +109,7 @@ gen::Result<gen::TimerHandle> Process::SendEnvelopeAfter(const gen::Target& to,
   if (!InOwnTurn()) [[unlikely]]
     return NotInOwnTurn("SendAfter");
   envelope->from = Self().ToAddress();
+  marks_.ApplyTrace(*envelope, *this);
   return rooms_.delayed_sends.Start(to, std::move(envelope), delay);
 }
 
@@ -220,12 +222,19 @@ gen::Result<void> Process::Link(const gen::Target& to) {
     return NotInOwnTurn("Link");
   auto pid = rooms_.addresses.Resolve(to);
   if (!pid) return std::move(pid.error());
-  return rooms_.relations.Link(*this, *pid);
+  if (to.AsPID() != nullptr || rooms_.addresses.BorderTo(*pid) != nullptr) {
+    return rooms_.relations.Link(*this, *pid);
+  }
+  const auto kept = to.Kept();  // the signal will name it
+  if (!kept) return kept.error();
+  rooms_.relations.LinkByName(*this, *kept, *pid);
+  return {};
 }
 
 gen::Result<void> Process::Unlink(const gen::Target& to) {
   if (!InOwnTurn()) [[unlikely]]
     return NotInOwnTurn("Unlink");
+  if (rooms_.relations.UnlinkByName(*this, to)) return {};
   auto pid = rooms_.addresses.Resolve(to);
   if (!pid) return std::move(pid.error());
   return rooms_.relations.Unlink(*this, *pid);
@@ -308,7 +317,7 @@ gen::Result<std::size_t> Process::SendEnvelopesToGroup(
   const auto make_marked = [&] {
     ++sends_;
     core::EnvelopePtr envelope = make();
-    MarkImportant(*envelope);
+    marks_.Apply(*envelope, *this);
     return envelope;
   };
   auto sent = rooms_.groups.Send(Self(), group, make_marked, [this] { counts_.Sent(); });
@@ -354,7 +363,12 @@ void Process::SetSendPriority(gen::MessagePriority priority) {
 
 void Process::SetImportantDelivery(bool important) {
   MustBeInOwnTurn("SetImportantDelivery");
-  important_delivery_ = important;
+  marks_.SetImportant(important);
+}
+
+void Process::SetTrace(gen::TraceId trace) {
+  MustBeInOwnTurn("SetTrace");
+  BeginTrace(trace);
 }
 
 void Process::SetLogLevel(gen::LogLevel level) {
@@ -366,7 +380,7 @@ gen::LogLevel Process::LogLevel() const { return LogLevelOr(rooms_.log.Level());
 
 // ---- environment
 
-std::optional<std::string> Process::Env(std::string_view name) const {
+gen::EnvironmentValue Process::FindEnv(std::string_view name) const {
   MustBeInOwnTurn("Env");
   return ValueOf(environment(), name);
 }
@@ -377,7 +391,7 @@ gen::Environment Process::EnvList() const {
   return values == nullptr ? gen::Environment() : *values;
 }
 
-void Process::SetEnv(std::string_view name, std::optional<std::string> value) {
+void Process::SetEnv(std::string_view name, gen::EnvironmentValue value) {
   MustBeInOwnTurn("SetEnv");
   rooms_.inheritance.SetEnv(*this, name, std::move(value));
 }

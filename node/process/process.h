@@ -31,6 +31,8 @@ class Process final : public ProcessRunner, public gen::PoolHost {
   // -- gen::Messenger --
   [[nodiscard]] gen::Result<gen::PID> Resolve(const gen::Target& target) const override;
   gen::Result<void> SendEnvelope(gen::PID to, core::EnvelopePtr& envelope) override;
+  gen::Result<void> SendEnvelopeOrWait(const gen::Target& to, core::EnvelopePtr& envelope,
+                                       std::chrono::nanoseconds timeout) override;
   gen::Result<core::EnvelopePtr> CallEnvelope(gen::PID to, core::EnvelopePtr request,
                                               std::chrono::nanoseconds timeout) override;
   gen::Result<void> SendResponseEnvelope(gen::PID from, gen::Ref ref,
@@ -81,14 +83,16 @@ class Process final : public ProcessRunner, public gen::PoolHost {
   gen::Result<void> DemonitorGroup(gen::Atom group) override;
   gen::Result<std::size_t> PublishEnvelope(gen::Atom name, gen::Ref token,
                                            core::EnvelopePtr value) override;
-  [[nodiscard]] std::optional<std::string> Env(std::string_view name) const override;
+  [[nodiscard]] gen::EnvironmentValue FindEnv(std::string_view name) const override;
   [[nodiscard]] gen::Environment EnvList() const override;
-  void SetEnv(std::string_view name, std::optional<std::string> value) override;
+  void SetEnv(std::string_view name, gen::EnvironmentValue value) override;
   void SetTrapExit(bool trap) override;
   [[nodiscard]] bool TrapExit() const override { return end_requests_.TrapsExits(); }
   void SetSendPriority(gen::MessagePriority priority) override;
   void SetImportantDelivery(bool important) override;
-  [[nodiscard]] bool ImportantDelivery() const override { return important_delivery_; }
+  [[nodiscard]] bool ImportantDelivery() const override { return marks_.important(); }
+  void SetTrace(gen::TraceId trace) override;
+  [[nodiscard]] gen::TraceId Trace() const override { return marks_.trace(*this); }
   void SetLogLevel(gen::LogLevel level) override;
   [[nodiscard]] gen::LogLevel LogLevel() const override;
   bool Sleep(std::chrono::nanoseconds duration) override;
@@ -165,6 +169,7 @@ class Process final : public ProcessRunner, public gen::PoolHost {
   void UsePriority(gen::MessagePriority priority) noexcept override {
     SetDefaultPriority(priority);
   }
+  void UseTrace(bool has_trace) noexcept override { SetHasTrace(has_trace); }
   gen::Result<void> SendOtherwise(const Delivery::Attempt& attempt, gen::PID to,
                                   core::EnvelopePtr& envelope);
   // To another node, for which too much waits.
@@ -172,6 +177,8 @@ class Process final : public ProcessRunner, public gen::PoolHost {
   // Too much waits for the node of `to`: until there is room, or `deadline` (Clock ns; 0: none). kTimeout, and the
   // errors of a wait.
   gen::Result<void> AwaitRoom(gen::PID to, std::int64_t deadline);
+  // When it is the turn of this process among those who wait for room there. `deadline` as for Wait.
+  gen::Result<void> SendInTurn(gen::PID to, core::EnvelopePtr& envelope, std::int64_t deadline);
   void MakeOwn(core::Envelope& envelope) const;  // it comes back as one of the behaviour's own
   static void RequestTimeIsUp(void* context, std::uint64_t id);
 };

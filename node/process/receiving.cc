@@ -169,7 +169,7 @@ bool Receiving::AwaitArrival() {
   const bool parked = core::Worker::Park(&ParkHook, &process_);
   SetCurrentProcess(&process_);
   process_.activity_.SetState(gen::ProcessState::kRunning);
-  process_.has_waited_ = true;
+  process_.due_ |= ProcessRunner::kTimeIsDue;
   process_.pace_.NoteWait();
   return parked;
 }

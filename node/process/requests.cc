@@ -34,7 +34,7 @@ gen::Result<gen::Ref> Process::RequestEnvelope(gen::PID to, core::EnvelopePtr& r
   if (!kept || former_deadline == 0 || (deadline != 0 && deadline < former_deadline)) {
     request->deadline = deadline;
   }
-  MarkImportant(*request);
+  marks_.Apply(*request, *this);
   AwaitedResponses& awaited = Cold().awaited;
   awaited.Add(id, generation_.load(std::memory_order_relaxed));
   ++sends_;

@@ -17,6 +17,7 @@ class Node;
 namespace ergon::node {
 
 class Addresses;
+class BackPressure;
 class BlockingThreads;
 class CallEdges;
 class DedicatedDispatchers;
@@ -47,6 +48,7 @@ struct Rooms {
   // delivery
   Addresses& addresses;
   Delivery& delivery;
+  BackPressure& back_pressure;
   CallEdges& call_edges;
   RequestClaims& request_claims;
   WithdrawnRequests& withdrawn;

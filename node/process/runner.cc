@@ -25,9 +25,13 @@ gen::LogLevel ProcessRunner::Level() const { return LogLevelOr(rooms_.log.Level(
 void ProcessRunner::Write(gen::LogLevel level, std::string_view text) {
   const gen::Atom name = Name();
   const std::string behavior = behavior_ ? behavior_->BehaviorName() : std::string("ended");
-  rooms_.log.WriteLine(level, name.empty()
-                                  ? fmt::format("{} {}: {}", Self(), behavior, text)
-                                  : fmt::format("{} '{}' {}: {}", Self(), name, behavior, text));
+  std::string line = fmt::format("{} ", Self());
+  if (!name.empty()) line += fmt::format("'{}' ", name);
+  line += behavior;
+  // Other threads may write lines of this process, too: they handle nothing.
+  const gen::TraceId trace = IsInOwnTurn() ? marks_.trace(*this) : 0;
+  if (trace != 0) line += fmt::format(" [trace {}]", gen::TraceText(trace));
+  rooms_.log.WriteLine(level, fmt::format("{}: {}", line, text));
 }
 
 }  // namespace ergon::node

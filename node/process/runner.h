@@ -21,6 +21,7 @@
 #include <ergon/node/population/spawn_request.h>
 #include <ergon/node/process/current_process.h>
 #include <ergon/node/process/init_request.h>
+#include <ergon/node/process/outgoing_marks.h>
 #include <ergon/node/process/rooms.h>
 #include <ergon/node/process/turn_budget.h>
 #include <ergon/node/slots/slot.h>
@@ -76,8 +77,7 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   }
   // Throws std::logic_error if a gen::Mutex is held.
   void CheckMaySuspend(const char* function) const {
-    if (gen::detail::HeldMutexes() != 0) [[unlikely]]
-      throw std::logic_error(HeldMutexText(function));
+    if (gen::detail::HeldMutexes() != 0) throw std::logic_error(HeldMutexText(function));
   }
   [[nodiscard]] const Rooms& rooms() const noexcept { return rooms_; }
 
@@ -86,6 +86,7 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   ~ProcessRunner() override = default;
 
   virtual void UsePriority(gen::MessagePriority priority) noexcept = 0;
+  virtual void UseTrace(bool has_trace) noexcept = 0;
   // The same process as its behaviour sees it.
   [[nodiscard]] virtual gen::ProcessHost& Host() noexcept = 0;
 
@@ -96,18 +97,13 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   [[nodiscard, gnu::cold]] gen::Error NotInOwnTurn(const char* function) const;
   // The same for functions that have no error to return: ends the program.
   void MustBeInOwnTurn(const char* function) const {
-    if (!IsInOwnTurn()) [[unlikely]]
-      EndForMisuse(function);
+    if (!IsInOwnTurn()) EndForMisuse(function);
   }
-  // Before it is sent.
-  void MarkImportant(core::Envelope& envelope) const noexcept {
-    if (important_delivery_) [[unlikely]]
-      envelope.flags |= core::Envelope::kFlagImportant;
-  }
+  // Until the next message is handled.
+  void BeginTrace(gen::TraceId trace);
   // After a message was sent: gives way if it should.
   void MaybeYield() {
-    if (!yield_on_send_ || sends_ <= kMaxSendsPerTurn) return;
-    if (gen::detail::HeldMutexes() == 0) GiveWay();
+    if (yield_on_send_ && sends_ > kMaxSendsPerTurn && gen::detail::HeldMutexes() == 0) GiveWay();
   }
   void GiveWay();
   // A signal that ends the process is there.
@@ -133,7 +129,7 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   bool has_queue_ = false;             // Main is kept in the queue lane
   bool heir_ = false;                  // the parent inherits
   bool others_begin_ = false;          // with requests of the Main lane
-  bool important_delivery_ = false;
+  OutgoingMarks marks_;
   core::Fiber* parked_ = nullptr;  // of its suspended turn
 
  private:
@@ -184,7 +180,12 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   [[nodiscard]] gen::Reason PanicReason() const;  // too
   void CountGiven() noexcept;
   void CountExpired();
-  std::int64_t NoteTime();  // once in a turn and after each wait; coarse
+  std::int64_t NoteTime();                       // once in a turn and after each wait; coarse
+  static constexpr std::uint8_t kTimeIsDue = 1;  // it has waited since the time was noted
+  static constexpr std::uint8_t kRoomIsWanted =
+      2;  // senders wait: see BackPressure; also at the end of the turn
+  static constexpr std::uint8_t kTraceEnds = 4;  // of what was handled last
+  [[gnu::cold]] void DoWhatIsDue();
   [[nodiscard]] bool IsKilled() const noexcept { return end_requests_.IsKilled(Generation()); }
   [[nodiscard]] bool IsAskedToStop() const noexcept;
   [[nodiscard]] bool MustEnd() const noexcept { return ending_ || IsKilled(); }
@@ -242,7 +243,7 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   bool hold_main_ = false;
   bool main_is_open_ = true;  // neither held nor suspended
   bool announce_ = false;     // the parent gets MessageStarted
-  bool has_waited_ = false;   // since the time was noted
+  std::uint8_t due_ = 0;      // before the next handler: kTimeIsDue and so on
   Interruption interruption_ = Interruption::kSignals;
   TurnPace pace_;
 };

@@ -10,9 +10,11 @@
 #include <ergon/core/foundations/thrown_text.h>
 #include <ergon/core/turns/worker.h>
 #include <ergon/gen/event.h>
+#include <ergon/gen/exit_signal.h>
 #include <ergon/gen/group.h>
 #include <ergon/gen/notices.h>
 #include <ergon/node/delivery/addresses.h>
+#include <ergon/node/delivery/back_pressure.h>
 #include <ergon/node/delivery/call_edges.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/drops.h>
@@ -60,10 +62,25 @@ void ProcessRunner::RunFunction() {
 
 // Returns the machine's time, which is the node's, too, unless that has a clock of its own.
 inline std::int64_t ProcessRunner::NoteTime() {
-  has_waited_ = false;
+  due_ &= static_cast<std::uint8_t>(~kTimeIsDue);
   const std::int64_t now = MachineTime::CoarseNow();
   activity_.NoteTime(rooms_.has_own_clock ? rooms_.clock.CoarseNow() : now);
   return now;
+}
+
+void ProcessRunner::BeginTrace(gen::TraceId trace) {
+  marks_.SetTrace(trace, *this);
+  UseTrace(trace != 0);
+  due_ &= static_cast<std::uint8_t>(~kTraceEnds);
+  if (trace != 0) due_ |= kTraceEnds;
+}
+
+void ProcessRunner::DoWhatIsDue() {
+  if ((due_ & kTimeIsDue) != 0) (void)NoteTime();
+  if ((due_ & kTraceEnds) != 0) BeginTrace(0);
+  if ((due_ & kRoomIsWanted) != 0 && !rooms_.back_pressure.Serve(*this)) {
+    due_ &= static_cast<std::uint8_t>(~kRoomIsWanted);
+  }
 }
 
 inline core::Envelope* ProcessRunner::NextEnvelope() {
@@ -111,6 +128,8 @@ core::TurnEnd ProcessRunner::RunMessages() {
       }
       if ((budget.Spend() && sends_ <= kMaxSendsPerTurn) || MustEnd()) continue;
     }
+    if ((due_ & kRoomIsWanted) != 0) [[unlikely]]
+      DoWhatIsDue();
     counts_.Check();
     // The state is for inspection only; it is written before the right to run is given up.
     activity_.SetState(gen::ProcessState::kIdle);
@@ -144,7 +163,7 @@ inline void ProcessRunner::GiveToBehavior(core::Envelope& envelope) {
 inline bool ProcessRunner::IsPlain(const core::Envelope& envelope) const noexcept {
   const bool is_quiet = !IsRouted(envelope) || routed_work_.duty() == gen::WorkerDuty::kNone;
   return envelope.kind == static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage) &&
-         envelope.lane == core::Lane::kMain && !IsTick(envelope) && is_quiet &&
+         envelope.lane == core::Lane::kMain && !IsTickOrTraced(envelope) && is_quiet &&
          envelope.generation == generation_.load(std::memory_order_relaxed);
 }
 
@@ -153,8 +172,8 @@ inline void ProcessRunner::HandlePlain(core::Envelope& envelope) {
   counts_.Taken();
   current_ = &envelope;
   activity_.NoteHandling(envelope);
-  if (has_waited_) [[unlikely]]
-    (void)NoteTime();
+  if (due_ != 0) [[unlikely]]
+    DoWhatIsDue();
   const bool is_routed = IsRouted(envelope);
   if (is_routed) routed_work_.Begin(true);
   answered_ = false;
@@ -186,8 +205,10 @@ void ProcessRunner::HandleEnvelope(core::Envelope& envelope) {
   }
   current_ = &envelope;
   activity_.NoteHandling(envelope);
-  if (has_waited_) [[unlikely]]
-    (void)NoteTime();
+  if (due_ != 0) [[unlikely]]
+    DoWhatIsDue();
+  if (gen::IsTraced(envelope)) [[unlikely]]
+    BeginTrace(gen::TraceOf(envelope));
   const bool routed = IsRouted(envelope);
   routed_work_.Begin(routed);
   const auto duty = routed ? routed_work_.duty() : gen::WorkerDuty::kNone;
@@ -225,6 +246,9 @@ void ProcessRunner::HandleEnvelope(core::Envelope& envelope) {
     case gen::EnvelopeKind::kSuspend:
     case gen::EnvelopeKind::kResume:
       SetSuspended(envelope);
+      break;
+    case gen::EnvelopeKind::kRoomWanted:
+      due_ |= kRoomIsWanted;
       break;
     case gen::EnvelopeKind::kHandedOver:
       TakeOverRequest(envelope);
@@ -375,17 +399,11 @@ void ProcessRunner::NoteOpenRequest(const core::Envelope& envelope) {
 }
 
 void ProcessRunner::HandleExit(core::Envelope& envelope) {
-  const auto* event = envelope.ValueAs<gen::MessageExitEvent>();
-  const auto* exit = envelope.ValueAs<gen::MessageExitPID>();
   const bool from_link = envelope.ref != gen::kExplicitExit;
   // A link's signal counts once, and not after Unlink.
-  if (event != nullptr ? !Relations::TakeSubscription(*this, envelope.ref)
-                       : from_link && !Relations::TakeLink(*this, exit->pid)) {
-    return;
-  }
+  if (from_link && !Relations::TakeLinkOf(*this, envelope)) return;
   if (rooms_.exit_signals.IsStop(*this, envelope)) {
-    const gen::Reason reason = event != nullptr ? event->reason : exit->reason;
-    AskToStop(reason);
+    AskToStop(gen::Reason(*gen::ReasonOfExit(envelope)));
   } else if (end_requests_.TrapsExits()) {
     GiveToBehavior(envelope);
   }

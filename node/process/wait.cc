@@ -102,7 +102,7 @@ gen::Result<core::AwaitOutcome> ProcessRunner::WaitOnce(std::uint64_t id, std::i
     parked = core::Worker::Park(&ParkHook, this);
     SetCurrentProcess(this);
     activity_.SetState(gen::ProcessState::kRunning);
-    has_waited_ = true;
+    due_ |= kTimeIsDue;
     pace_.NoteWait();
   }
   if (deadline != 0) (void)rooms_.timers.Disarm(timer);

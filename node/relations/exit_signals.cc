@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include <ergon/gen/event.h>
+#include <ergon/gen/exit_signal.h>
 #include <ergon/gen/notices.h>
 #include <ergon/node/delivery/border.h>
 #include <ergon/node/delivery/envelope_marks.h>
@@ -120,13 +120,11 @@ bool ExitSignals::IsStop(const ProcessSlot& slot, const core::Envelope& envelope
   const gen::EnvelopeKind kind = KindOf(envelope);
   if (kind == gen::EnvelopeKind::kKill) return true;
   if (kind != gen::EnvelopeKind::kExit) return false;
-  if (const auto* event = const_cast<core::Envelope&>(envelope).ValueAs<gen::MessageExitEvent>()) {
-    return !traps_exits && !event->reason.IsNormal();
-  }
-  const auto* exit = const_cast<core::Envelope&>(envelope).ValueAs<gen::MessageExitPID>();
-  if (exit->pid == addresses_.PidOf(slot.parent_id())) return true;
+  const bool is_of_process = envelope.type == core::TypeOf<gen::MessageExitPID>();
+  const gen::PID from = gen::PID::FromAddress(envelope.from);
+  if (is_of_process && from == addresses_.PidOf(slot.parent_id())) return true;
   if (traps_exits) return false;
-  return envelope.ref == gen::kExplicitExit || !exit->reason.IsNormal();
+  return envelope.ref == gen::kExplicitExit || !gen::ReasonOfExit(envelope)->IsNormal();
 }
 
 }  // namespace ergon::node

@@ -199,7 +199,8 @@ gen::Result<std::size_t> Groups::Send(gen::PID from, gen::Atom name,
       ++received;
     } else if (delivered.error() == gen::ErrProcessMailboxFull) {
       count();
-      needs_.drops.Note(*envelope, member, gen::DropReason::kMailboxFull, delivered.error());
+      needs_.delivery.Drop(std::move(envelope), member, gen::DropReason::kMailboxFull,
+                           delivered.error());
     }
   }
   return received;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <type_traits>
 #include <utility>
 
 #include <ergon/node/relations/relations.h>
@@ -21,6 +22,18 @@ const gen::Reason& Unregistered() {
 }
 
 }  // namespace
+
+Publishing::Publishing(const Needs& needs)
+    : needs_(needs), dead_letters_token_(needs.addresses.MakeRef()) {
+  (void)events_.Add(gen::kDeadLetters, needs_.addresses.NodePid(), dead_letters_token_,
+                    {.notify = true});  // the first one: no other has that name
+}
+
+void Publishing::Dropped(gen::DeadLetter letter) {
+  constexpr auto kEvent = static_cast<std::uint8_t>(gen::EnvelopeKind::kEvent);
+  (void)Publish(needs_.addresses.NodePid(), gen::kDeadLetters, dead_letters_token_,
+                core::MakeEnvelope<gen::DeadLetter>(kEvent, core::Lane::kMain, std::move(letter)));
+}
 
 gen::Result<gen::Ref> Publishing::Register(ProcessSlot& producer, gen::Atom name,
                                            const gen::EventOptions& options) {
@@ -116,6 +129,11 @@ void Publishing::EndSubscription(const ProcessCold::EventSubscription& note, gen
 
 template <class Notice>
 void Publishing::TellProducer(gen::Atom name, gen::PID producer) {
+  if (producer == needs_.addresses.NodePid()) {
+    const bool is_start = std::is_same_v<Notice, gen::MessageEventStart>;
+    needs_.drops.SetListener(is_start ? this : nullptr);
+    return;
+  }
   auto notice = core::MakeEnvelope<Notice>(static_cast<std::uint8_t>(gen::EnvelopeKind::kDown),
                                            core::Lane::kSystem,
                                            Notice{gen::Event{name, needs_.addresses.node()}});
@@ -143,7 +161,8 @@ gen::Result<std::size_t> Publishing::Publish(gen::PID from, gen::Atom name, gen:
       ++sent;
     } else if (delivered.error() == gen::ErrProcessMailboxFull) {
       needs_.totals.accepted.Add();
-      needs_.drops.Note(*event, subscriber, gen::DropReason::kMailboxFull, delivered.error());
+      needs_.delivery.Drop(std::move(event), subscriber, gen::DropReason::kMailboxFull,
+                           delivered.error());
     }
   });
   if (!published) return std::move(published.error());

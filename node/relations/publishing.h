@@ -22,8 +22,8 @@
 
 namespace ergon::node {
 
-// A slot is that of the process whose turn it is.
-class Publishing {
+// A slot is that of the process whose turn it is. The event gen::kDeadLetters is the node's own.
+class Publishing : private Drops::Listener {
  public:
   // What it needs; all of it outlives this.
   struct Needs {
@@ -34,7 +34,7 @@ class Publishing {
     MessageTotals& totals;
     const core::Clock& clock;
   };
-  explicit Publishing(const Needs& needs) : needs_(needs) {}
+  explicit Publishing(const Needs& needs);
 
   gen::Result<gen::Ref> Register(ProcessSlot& producer, gen::Atom name,
                                  const gen::EventOptions& options);
@@ -52,11 +52,13 @@ class Publishing {
                                    core::EnvelopePtr value);
 
  private:
+  void Dropped(gen::DeadLetter letter) override;
   // Sends it a MessageEventStart or MessageEventStop.
   template <class Notice>
   void TellProducer(gen::Atom name, gen::PID producer);
 
   const Needs needs_;
+  const gen::Ref dead_letters_token_;
   Events events_;
 };
 

@@ -41,9 +41,52 @@ bool TakeFirst(List& list, Match&& match) {
   return true;
 }
 
+template <class List>
+bool TakeRef(List& list, std::uint64_t ref) {
+  return TakeFirst(list, [&](const auto& entry) { return entry.ref.id == ref; });
+}
+
+void AddOnce(std::vector<gen::PID>& links, gen::PID other) {
+  if (std::find(links.begin(), links.end(), other) == links.end()) links.push_back(other);
+}
+
+// The same name or alias of this node.
+bool IsSame(const gen::Target& one, const gen::Target& other) {
+  if (const auto* alias = one.AsAlias()) {
+    return other.AsAlias() != nullptr && *other.AsAlias() == *alias;
+  }
+  const auto* name = one.AsProcessID();
+  return name != nullptr && other.AsProcessID() != nullptr &&
+         other.AsProcessID()->name == name->name;
+}
+
+// Of one of two processes, what is about its links with the other one.
+std::size_t EraseLinks(ProcessCold& cold, gen::PID other) {
+  std::erase_if(cold.watchers,
+                [&](const auto& watcher) { return watcher.is_link && watcher.pid == other; });
+  std::erase_if(cold.named_links, [&](const auto& link) { return link.pid == other; });
+  return std::erase(cold.links, other);
+}
+
+core::EnvelopePtr MakeNamedExit(const ProcessCold::Watcher& watcher, const gen::Reason& reason) {
+  constexpr auto kKind = static_cast<std::uint8_t>(gen::EnvelopeKind::kExit);
+  const auto* name = watcher.what.AsProcessID();
+  core::EnvelopePtr signal =
+      name != nullptr
+          ? core::MakeEnvelope<gen::MessageExitProcessID>(kKind, core::Lane::kUrgent, *name, reason)
+          : core::MakeEnvelope<gen::MessageExitAlias>(kKind, core::Lane::kUrgent,
+                                                      *watcher.what.AsAlias(), reason);
+  signal->ref = watcher.ref.id;
+  return signal;
+}
+
 }  // namespace
 
 void Relations::TellWatcher(const ProcessCold::Watcher& watcher, const gen::Reason& reason) {
+  if (watcher.is_link) {
+    exit_signals_.Deliver(watcher.pid, MakeNamedExit(watcher, reason));
+    return;
+  }
   constexpr auto kKind = static_cast<std::uint8_t>(gen::EnvelopeKind::kDown);
   core::EnvelopePtr envelope;
   gen::PID about;
@@ -78,12 +121,8 @@ gen::Result<void> Relations::Link(ProcessSlot& self, gen::PID other) {
     ProcessCold& theirs = process->Cold();
     PairLock lock(mine, theirs);
     if (process->IsStill(other)) {
-      if (std::find(mine.links.begin(), mine.links.end(), other) == mine.links.end()) {
-        mine.links.push_back(other);
-      }
-      if (std::find(theirs.links.begin(), theirs.links.end(), me) == theirs.links.end()) {
-        theirs.links.push_back(me);
-      }
+      AddOnce(mine.links, other);
+      AddOnce(theirs.links, me);
       return {};
     }
   }
@@ -119,17 +158,59 @@ gen::Result<void> Relations::Unlink(ProcessSlot& self, gen::PID other) {
   if (process == nullptr) {
     {
       std::lock_guard lock(self.Cold().lock);
-      if (std::erase(self.Cold().links, other) == 0) return {};
+      if (EraseLinks(self.Cold(), other) == 0) return {};
     }
     if (Border* const border = addresses_.BorderTo(other)) border->Unlink(me, other);
     return {};
   }
-  PairLock lock(self.Cold(), process->Cold());
-  std::erase(self.Cold().links, other);
-  if (process->HasProcess(other)) {
-    std::erase(process->Cold().links, me);
-  }
+  ProcessCold& mine = self.Cold();
+  ProcessCold& theirs = process->Cold();
+  PairLock lock(mine, theirs);
+  EraseLinks(mine, other);
+  if (process->HasProcess(other)) EraseLinks(theirs, me);
   return {};
+}
+
+void Relations::LinkByName(ProcessSlot& self, const gen::Target& target, gen::PID other) {
+  const gen::PID me = addresses_.PidOf(self.Id());
+  if (other == me) return;
+  const ProcessCold::Watcher watcher{me, addresses_.MakeRef(), target, true};
+  {
+    ProcessCold& mine = self.Cold();
+    std::lock_guard lock(mine.lock);
+    const bool is_linked = std::any_of(
+        mine.named_links.begin(), mine.named_links.end(),
+        [&](const auto& link) { return link.pid == other && IsSame(link.what, target); });
+    if (is_linked) return;
+    mine.named_links.push_back({other, watcher.ref, target});
+  }
+  if (!AddWatcher(watcher, other)) TellWatcher(watcher, gen::Reason::NoProcess());
+}
+
+bool Relations::UnlinkByName(ProcessSlot& self, const gen::Target& target) {
+  std::vector<ProcessCold::NamedLink> ended;  // several, if others had the name before
+  {
+    ProcessCold& mine = self.Cold();
+    std::lock_guard lock(mine.lock);
+    auto& links = mine.named_links;
+    const auto rest = std::stable_partition(
+        links.begin(), links.end(), [&](const auto& link) { return !IsSame(link.what, target); });
+    ended.assign(rest, links.end());
+    links.erase(rest, links.end());
+  }
+  const gen::PID me = addresses_.PidOf(self.Id());
+  for (const auto& link : ended) RemoveWatcher(me, link.pid, link.ref);
+  return !ended.empty();
+}
+
+bool Relations::TurnIntoLink(const ProcessCold::NamedLink& link, gen::PID maker) {
+  const ProcessSlot* process = addresses_.Find(link.pid);
+  ProcessCold* const theirs = process == nullptr ? nullptr : process->ColdIfAny();
+  if (theirs == nullptr) return false;
+  std::lock_guard lock(theirs->lock);
+  if (!process->HasProcess(link.pid) || !TakeRef(theirs->watchers, link.ref.id)) return false;
+  AddOnce(theirs->links, maker);
+  return true;
 }
 
 gen::Ref Relations::Monitor(ProcessSlot& self, const gen::Target& target, gen::PID pid) {
@@ -163,7 +244,7 @@ bool Relations::AddWatcher(const ProcessCold::Watcher& watcher, gen::PID pid) {
   auto now = addresses_.Resolve(watcher.what);
   if (now && *now == pid) return true;
   std::lock_guard lock(theirs.lock);
-  return !TakeFirst(theirs.watchers, [&](const auto& other) { return other.ref == watcher.ref; });
+  return !TakeRef(theirs.watchers, watcher.ref.id);
 }
 
 void Relations::RemoveWatcher(gen::PID by, gen::PID pid, gen::Ref ref) {
@@ -171,7 +252,7 @@ void Relations::RemoveWatcher(gen::PID by, gen::PID pid, gen::Ref ref) {
     ProcessCold* const theirs = process->ColdIfAny();
     if (theirs == nullptr) return;
     std::lock_guard lock(theirs->lock);
-    TakeFirst(theirs->watchers, [&](const auto& watcher) { return watcher.ref == ref; });
+    TakeRef(theirs->watchers, ref.id);
   } else if (Border* const border = addresses_.BorderTo(pid)) {
     border->Demonitor(by, pid, ref);
   }
@@ -183,9 +264,7 @@ bool Relations::LinkFromAfar(gen::PID local, gen::PID remote) {
   ProcessCold& theirs = process->Cold();
   std::lock_guard lock(theirs.lock);
   if (!process->IsStill(local)) return false;
-  if (std::find(theirs.links.begin(), theirs.links.end(), remote) == theirs.links.end()) {
-    theirs.links.push_back(remote);
-  }
+  AddOnce(theirs.links, remote);
   return true;
 }
 
@@ -226,21 +305,28 @@ bool Relations::IsStale(ProcessSlot& self, const core::Envelope& signal) {
     return std::none_of(cold->subscriptions.begin(), cold->subscriptions.end(),
                         [&](const auto& subscription) { return subscription.id == signal.ref; });
   }
+  if (signal.type != core::TypeOf<gen::MessageExitPID>()) {
+    return std::none_of(cold->named_links.begin(), cold->named_links.end(),
+                        [&](const auto& link) { return link.ref.id == signal.ref; });
+  }
   return std::find(cold->links.begin(), cold->links.end(), other) == cold->links.end();
 }
 
-bool Relations::TakeLink(ProcessSlot& self, gen::PID other) {
+bool Relations::TakeLinkOf(ProcessSlot& self, const core::Envelope& exit) {
+  if (exit.type == core::TypeOf<gen::MessageExitEvent>()) return TakeSubscription(self, exit.ref);
   ProcessCold* cold = self.ColdIfAny();
   if (cold == nullptr) return false;
   std::lock_guard lock(cold->lock);
-  return TakeFirst(cold->links, [&](const gen::PID& link) { return link == other; });
+  if (exit.type != core::TypeOf<gen::MessageExitPID>()) return TakeRef(cold->named_links, exit.ref);
+  return TakeFirst(cold->links,
+                   [&](const gen::PID& link) { return link == gen::PID::FromAddress(exit.from); });
 }
 
 bool Relations::TakeMonitor(ProcessSlot& self, std::uint64_t ref) {
   ProcessCold* cold = self.ColdIfAny();
   if (cold == nullptr) return false;
   std::lock_guard lock(cold->lock);
-  return TakeFirst(cold->monitors, [&](const auto& monitor) { return monitor.ref.id == ref; });
+  return TakeRef(cold->monitors, ref);
 }
 
 bool Relations::TakeSubscription(ProcessSlot& self, std::uint64_t id) {
@@ -259,12 +345,7 @@ void Relations::ReleaseTarget(ProcessSlot& self, gen::PID pid, const gen::Target
     std::lock_guard lock(cold->lock);
     if (!self.HasProcess(pid)) return;
     for (auto at = cold->watchers.begin(); at != cold->watchers.end();) {
-      const bool matches =
-          target.AsAlias() != nullptr
-              ? at->what.AsAlias() != nullptr && *at->what.AsAlias() == *target.AsAlias()
-              : at->what.AsProcessID() != nullptr &&
-                    at->what.AsProcessID()->name == target.AsProcessID()->name;
-      if (matches) {
+      if (IsSame(at->what, target)) {
         told.push_back(*at);
         at = cold->watchers.erase(at);
       } else {
@@ -283,6 +364,7 @@ Relations::Farewell Relations::Close(ProcessSlot& self) {
   farewell.links.swap(cold->links);
   farewell.watchers.swap(cold->watchers);
   farewell.monitors.swap(cold->monitors);
+  farewell.named_links.swap(cold->named_links);
   return farewell;
 }
 
@@ -295,6 +377,9 @@ void Relations::TellLinks(const Farewell& farewell, gen::PID pid, gen::PID paren
   for (const auto& monitor : farewell.monitors) RemoveWatcher(pid, monitor.pid, monitor.ref);
   for (const gen::PID& link : farewell.links) {
     exit_signals_.Send(link, pid, reason, link == parent ? gen::kChildExit : 0);
+  }
+  for (const auto& link : farewell.named_links) {
+    if (TurnIntoLink(link, pid)) exit_signals_.Send(link.pid, pid, reason, 0);
   }
 }
 

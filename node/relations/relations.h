@@ -6,6 +6,10 @@
 // comes later finds them closed and is told at once. So every monitor and every link is told of
 // exactly once.
 //
+// A link by a name or an alias stands among the watchers of the process that has it, and among the
+// named links of the one that has made it. When that one ends first, it becomes a link of PIDs, and is told
+// of as such.
+//
 // A notice may be on its way while its receiver unlinks or demonitors. Therefore the receiver
 // handles a notice only if it takes the entry from its own list.
 #pragma once
@@ -33,7 +37,12 @@ class Relations {
 
   // `self` belongs to the caller's turn; `other` is anybody.
   gen::Result<void> Link(ProcessSlot& self, gen::PID other);
+  // All links with it, also those by its names.
   gen::Result<void> Unlink(ProcessSlot& self, gen::PID other);
+  // By a name or an alias of this node, which `other` has.
+  void LinkByName(ProcessSlot& self, const gen::Target& target, gen::PID other);
+  // False: there was no such link.
+  bool UnlinkByName(ProcessSlot& self, const gen::Target& target);
   // Links a child that nobody knows yet with its parent; false when the parent is ending.
   bool LinkChild(ProcessSlot& child, gen::PID parent);
 
@@ -49,14 +58,14 @@ class Relations {
   // From now on `watcher` will be told of the end of `pid`, or of its name, once. False: there is no such process, and
   // nobody will be told. Also used for those of this node.
   bool AddWatcher(const ProcessCold::Watcher& watcher, gen::PID pid);
-  // `by` is the watcher.
+  // `by` is the watcher, a monitor.
   void RemoveWatcher(gen::PID by, gen::PID pid, gen::Ref ref);
   void TellWatcher(const ProcessCold::Watcher& watcher, const gen::Reason& reason);
 
   // Whether a signal comes from a link that is gone.
   [[nodiscard]] static bool IsStale(ProcessSlot& self, const core::Envelope& signal);
   // Takes the entry that a notice belongs to; false: the notice is stale.
-  static bool TakeLink(ProcessSlot& self, gen::PID other);
+  static bool TakeLinkOf(ProcessSlot& self, const core::Envelope& exit);
   static bool TakeMonitor(ProcessSlot& self, std::uint64_t ref);
   static bool TakeSubscription(ProcessSlot& self, std::uint64_t id);
 
@@ -68,6 +77,7 @@ class Relations {
     std::vector<gen::PID> links;
     std::vector<ProcessCold::Watcher> watchers;
     std::vector<ProcessCold::Monitor> monitors;
+    std::vector<ProcessCold::NamedLink> named_links;
   };
   // `self` ends: closes its lists.
   [[nodiscard]] static Farewell Close(ProcessSlot& self);
@@ -78,6 +88,10 @@ class Relations {
                  const gen::Reason& reason);
 
  private:
+  // The maker of a named link ends: from now on the other one is linked with its PID. False: that one has told of
+  // its end already, or will not hear of this one's.
+  bool TurnIntoLink(const ProcessCold::NamedLink& link, gen::PID maker);
+
   const Addresses& addresses_;
   Delivery& delivery_;
   ExitSignals& exit_signals_;

@@ -26,11 +26,15 @@
 #include <ergon/node/slots/passed_over.h>
 #include <ergon/node/slots/queue_lane.h>
 #include <ergon/node/slots/rare_counts.h>
+#include <ergon/node/slots/waiting_senders.h>
 
 namespace ergon::node {
 
 struct ProcessCold {
-  ~ProcessCold() { delete queue_lane.load(std::memory_order_relaxed); }
+  ~ProcessCold() {
+    delete queue_lane.load(std::memory_order_relaxed);
+    delete waiting_senders.load(std::memory_order_relaxed);
+  }
 
   core::SpinLock lock;
 
@@ -41,7 +45,8 @@ struct ProcessCold {
   struct Watcher {  // somebody who monitors this process
     gen::PID pid;
     gen::Ref ref;
-    gen::Target what;  // as it was given to Monitor
+    gen::Target what;      // as it was given to Monitor or Link
+    bool is_link = false;  // by a name or an alias: it gets an exit signal
   };
   std::vector<Watcher> watchers;
   struct Monitor {  // somebody whom this process monitors
@@ -49,6 +54,12 @@ struct ProcessCold {
     gen::Ref ref;
   };
   std::vector<Monitor> monitors;
+  struct NamedLink {  // somebody whom this process is linked with by a name or an alias
+    gen::PID pid;
+    gen::Ref ref;
+    gen::Target what;
+  };
+  std::vector<NamedLink> named_links;
   std::vector<gen::Alias> aliases;
   gen::Atom name;
   std::vector<gen::Atom> events;  // produced
@@ -84,6 +95,8 @@ struct ProcessCold {
   RareCounts counts;
   // The slot's; made when first needed. Partner: ProcessRunner::OpenMailbox.
   std::atomic<QueueLane*> queue_lane{nullptr};
+  // The slot's; made when first needed. Partner: BackPressure.
+  std::atomic<WaitingSenders*> waiting_senders{nullptr};
 
   // Of the slot's last process that left messages behind.
   const std::type_info* former_behavior = nullptr;
@@ -101,6 +114,7 @@ struct ProcessCold {
   std::size_t stash_limit = 0;  // 0: none
   std::unique_ptr<PassedOver> passed_over;
   std::function<gen::Status()> next;  // see ProcessHost::SetNext
+  std::uint64_t trace = 0;            // of what it handles, if OutgoingMarks says so
   struct OpenRequest {                // the handler gave no reply yet
     gen::PID from;
     std::uint64_t order;  // of arrival

@@ -4,19 +4,19 @@
 
 namespace ergon::node {
 
-std::optional<std::string> ValueOf(const SharedEnvironment& values, std::string_view name) {
-  if (values == nullptr) return std::nullopt;
+gen::EnvironmentValue ValueOf(const SharedEnvironment& values, std::string_view name) {
+  if (values == nullptr) return {};
   const auto found = values->find(std::string(name));
-  if (found == values->end()) return std::nullopt;
+  if (found == values->end()) return {};
   return found->second;
 }
 
 SharedEnvironment WithValue(const SharedEnvironment& values, std::string_view name,
-                            std::optional<std::string> value) {
+                            gen::EnvironmentValue value) {
   auto changed = values == nullptr ? std::make_shared<gen::Environment>()
                                    : std::make_shared<gen::Environment>(*values);
   if (value) {
-    changed->insert_or_assign(std::string(name), std::move(*value));
+    changed->insert_or_assign(std::string(name), std::move(value));
   } else {
     changed->erase(std::string(name));
   }

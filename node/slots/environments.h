@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,11 +13,10 @@ namespace ergon::node {
 using SharedEnvironment = std::shared_ptr<const gen::Environment>;
 
 // No value: there is no such name.
-[[nodiscard]] std::optional<std::string> ValueOf(const SharedEnvironment& values,
-                                                 std::string_view name);
+[[nodiscard]] gen::EnvironmentValue ValueOf(const SharedEnvironment& values, std::string_view name);
 // `values` with one more, or other, or less.
 [[nodiscard]] SharedEnvironment WithValue(const SharedEnvironment& values, std::string_view name,
-                                          std::optional<std::string> value);
+                                          gen::EnvironmentValue value);
 // What `values` has, and what only `below` has. One of the two, shared, when that is all there is.
 [[nodiscard]] SharedEnvironment Above(const SharedEnvironment& values,
                                       const SharedEnvironment& below);

@@ -81,4 +81,9 @@ PoolSlot& ProcessSlot::GetPoolSlot() {
   return *pool;
 }
 
+gen::LogLevel ProcessSlot::LogLevelOr(gen::LogLevel of_node) const noexcept {
+  const std::uint8_t level = OwnLogLevel();
+  return level == kNodeLogLevel ? of_node : static_cast<gen::LogLevel>(level);
+}
+
 }  // namespace ergon::node

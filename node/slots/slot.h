@@ -98,10 +98,11 @@ class alignas(64) ProcessSlot : public core::Schedulable {
   void SwapEnvironment(std::unique_ptr<SharedEnvironment>& values) noexcept {
     environment_.swap(values);
   }
-  [[nodiscard]] gen::LogLevel LogLevelOr(gen::LogLevel of_node) const noexcept {
-    const std::uint8_t level = log_level_.load(std::memory_order_relaxed);
-    return level == kNodeLogLevel ? of_node : static_cast<gen::LogLevel>(level);
+  static constexpr std::uint8_t kNodeLogLevel = 0xff;  // it has none of its own
+  [[nodiscard]] std::uint8_t OwnLogLevel() const noexcept {
+    return log_level_.load(std::memory_order_relaxed);
   }
+  [[nodiscard]] gen::LogLevel LogLevelOr(gen::LogLevel of_node) const noexcept;
 
   // -- its parts --
 
@@ -212,8 +213,7 @@ class alignas(64) ProcessSlot : public core::Schedulable {
   explicit ProcessSlot(std::uint32_t index) : index_(index) {}
   ~ProcessSlot();
 
-  static constexpr std::uint8_t kNodeLogLevel = 0xff;  // log_level_: the node's
-  CallEdge& GetCallEdge();                             // makes it
+  CallEdge& GetCallEdge();  // makes it
   [[nodiscard]] std::uint32_t Generation() const noexcept {
     return generation_.load(std::memory_order_relaxed);
   }

@@ -10,7 +10,7 @@ namespace ergon::node {
 namespace {
 
 constexpr std::uint64_t kBlock = 65'536;
-std::atomic<std::uint64_t> next_block{1};
+std::atomic<std::uint64_t> next_block{kBlock};  // low numbers mean something: gen::kExplicitExit
 
 struct Block {
   std::uint64_t next;

@@ -244,6 +244,10 @@ class FakeHost final : public gen::PoolHost, private gen::LogSink {
     responses.push_back({from, ref, std::move(response)});
     return {};
   }
+  gen::Result<void> SendEnvelopeOrWait(const gen::Target&, core::EnvelopePtr&,
+                                       std::chrono::nanoseconds) override {
+    return gen::ErrUnsupported;
+  }
   gen::Result<gen::TimerHandle> SendEnvelopeAfter(const gen::Target&, core::EnvelopePtr envelope,
                                                   std::chrono::nanoseconds delay) override {
     envelope->from = Self().ToAddress();
@@ -309,12 +313,14 @@ class FakeHost final : public gen::PoolHost, private gen::LogSink {
     return std::vector<gen::PID>();
   }
   gen::Result<void> DemonitorGroup(gen::Atom) override { return {}; }
-  std::optional<std::string> Env(std::string_view) const override { return std::nullopt; }
+  gen::EnvironmentValue FindEnv(std::string_view) const override { return {}; }
   gen::Environment EnvList() const override { return {}; }
-  void SetEnv(std::string_view, std::optional<std::string>) override {}
+  void SetEnv(std::string_view, gen::EnvironmentValue) override {}
   void SetTrapExit(bool trap) override { traps_exit = trap; }
   bool TrapExit() const override { return traps_exit; }
   void SetSendPriority(gen::MessagePriority) override {}
+  void SetTrace(gen::TraceId) override {}
+  [[nodiscard]] gen::TraceId Trace() const override { return 0; }
   void SetImportantDelivery(bool) override {}
   bool ImportantDelivery() const override { return false; }
   void SetLogLevel(gen::LogLevel) override {}

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -282,6 +283,115 @@ TEST_CASE("application: started by two threads at once, it runs once") {
   for (auto& thread : threads) thread.join();
   CHECK(started >= 1);
   CHECK(app.notes.All() == Lines{"+a1", "+a2"});
+}
+
+TEST_CASE("application: what is called at its start and its end, and why it has ended") {
+  AppNode app;
+  auto spec = app.Spec("a");
+  spec.when_started = [&](gen::Node& node) {
+    app.notes.Add("started, with " + std::to_string(node.Info().processes > 2));
+    CHECK(node.StopApplication("a").error() == gen::ErrNotAllowed);  // would block
+  };
+  spec.when_ended = [&](gen::Node& node, const gen::Reason& reason) {
+    app.notes.Add("ended: " + reason.ToString());
+    CHECK(!node.Resolve("a1"));
+  };
+  app.Load(spec);
+  CHECK(!app.test.node.ApplicationInfo("a")->last_end);
+  REQUIRE(app.test.node.StartApplication("a"));
+  REQUIRE(app.test.node.StopApplication("a"));
+  CHECK(app.notes.All() ==
+        Lines{"+a1", "+a2", "started, with 1", "-a2 shutdown", "-a1 shutdown", "ended: shutdown"});
+  CHECK(app.test.node.ApplicationInfo("a")->last_end == gen::Reason::Shutdown());
+  // By the end of its processes.
+  REQUIRE(app.test.node.StartApplication("a"));
+  app.EndProcess("a1", gen::Reason::Error("broken"));
+  app.EndProcess("a2", gen::Reason::Normal());
+  REQUIRE(app.EventuallyState("a", ApplicationState::kLoaded));
+  CHECK(app.notes.All().back() == "ended: normal");
+  CHECK(app.test.node.ApplicationInfo("a")->last_end == gen::Reason::Normal());
+}
+
+TEST_CASE("application: a callback that throws") {
+  AppNode app;
+  auto spec = app.Spec("a");
+  bool fails = true;
+  spec.when_started = [&](gen::Node&) {
+    if (fails) throw std::runtime_error("no database");
+  };
+  spec.when_ended = [](gen::Node&, const gen::Reason&) { throw 7; };
+  app.Load(spec);
+  const auto started = app.test.node.StartApplication("a");
+  CHECK(app.ErrorOf(started).find("when_started: no database") != std::string::npos);
+  CHECK(app.State("a") == ApplicationState::kLoaded);
+  CHECK(app.test.EventuallyProcesses(0));
+  CHECK(app.notes.All() == Lines{"+a1", "+a2", "-a2 shutdown", "-a1 shutdown"});
+  CHECK(app.test.node.ApplicationInfo("a")->last_end->ToString().find("no database") !=
+        std::string::npos);
+  fails = false;
+  REQUIRE(app.test.node.StartApplication("a"));
+  REQUIRE(app.test.node.StopApplication("a"));  // what the other throws is logged
+  CHECK(app.test.log.Contains("when_ended: an exception of type int"));
+}
+
+TEST_CASE("application: mode, environment and log level of one start") {
+  AppNode app;
+  auto spec = app.Spec("a");
+  spec.environment = {{"x", "1"}, {"y", "1"}};
+  spec.log_level = gen::LogLevel::kError;
+  app.Load(spec);
+  REQUIRE(app.test.node.StartApplication("a", {.mode = ApplicationMode::kPermanent,
+                                               .environment = {{"y", 2}},
+                                               .log_level = gen::LogLevel::kTrace}));
+  const auto info = app.test.node.ApplicationInfo("a").value();
+  CHECK(info.mode == ApplicationMode::kPermanent);
+  CHECK(info.log_level == gen::LogLevel::kTrace);
+  const gen::PID first = app.test.node.Resolve("a1").value();
+  gen::PID grandchild;
+  REQUIRE(app.test.Run(first, [&](Subject& self) {
+    CHECK(self.Env("x") == "1");
+    CHECK(self.Env<int>("y") == 2);
+    grandchild = self.Spawn(Make({})).value();
+    CHECK(self.LogLevel() == gen::LogLevel::kTrace);
+  }));
+  const auto process = app.test.node.ProcessInfo(grandchild).value();
+  CHECK(process.log_level == gen::LogLevel::kTrace);
+  CHECK(process.application == gen::Atom("a"));
+  CHECK(app.test.node.ProcessInfo(first)->application == gen::Atom("a"));
+  CHECK(app.test.node.ProcessInfo(app.test.Spawn())->application.empty());
+  REQUIRE(app.test.node.StopApplication("a"));  // asked for: the node goes on, permanent or not
+  const auto later = app.test.node.ApplicationInfo("a").value();
+  CHECK(later.mode == ApplicationMode::kTemporary);
+  CHECK(later.environment == gen::Environment{{"x", "1"}, {"y", "1"}});
+  CHECK(later.log_level == gen::LogLevel::kError);
+  CHECK(app.ErrorOf(
+            app.test.node.StartApplication("a", {.log_level = static_cast<gen::LogLevel>(77)})) ==
+        "log_level: 77, must be a LogLevel");
+  CHECK(
+      app.ErrorOf(app.test.node.StartApplication("a", {.mode = static_cast<ApplicationMode>(9)})) ==
+      "mode: 9, must be an ApplicationMode");
+}
+
+TEST_CASE("application: stopped by force, at once, also while it is being stopped") {
+  AppNode app;
+  auto spec = app.Spec("a", {}, ApplicationMode::kPermanent);
+  for (auto& process : spec.processes) {
+    process.factory =
+        Make({.terminate = [](Subject& self, const gen::Reason&) { (void)self.Sleep(1h); }});
+    process.shutdown_timeout = gen::kInfinite;
+  }
+  app.Load(spec);
+  CHECK(app.test.node.StopApplicationForce("a").error() == gen::ErrNotAllowed);
+  REQUIRE(app.test.node.StartApplication("a"));
+  REQUIRE(app.test.node.StopApplicationForce("a"));
+  CHECK(app.State("a") == ApplicationState::kLoaded);
+  CHECK(app.test.node.ApplicationInfo("a")->last_end == gen::Reason::Kill());
+  REQUIRE(app.test.node.StartApplication("a"));
+  CHECK(app.test.node.StopApplication("a", 1ms).error() == gen::ErrTimeout);
+  REQUIRE(app.test.node.StopApplicationForce("a"));
+  CHECK(app.test.node.Info().processes == 0);
+  CHECK(app.test.node.StopApplicationForce("b").error() == gen::ErrProcessUnknown);
+  CHECK(app.test.IsAlive(app.test.Spawn()));  // the node goes on
 }
 
 }  // namespace

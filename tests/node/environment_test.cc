@@ -1,3 +1,6 @@
+#include <memory>
+#include <vector>
+
 #include <ergon/act/pool.h>
 
 #include <node/subject.h>
@@ -118,6 +121,37 @@ TEST_CASE("environment: a pool's workers have the pool's") {
   const gen::PID pool =
       t.node.Spawn(gen::Factory<Members>(), {.environment = {{"who", "pool"}}}).value();
   CHECK(t.node.Call<std::string>(pool, 1) == "pool work");
+}
+
+struct Limits {
+  int most = 0;
+};
+
+TEST_CASE("environment: values of any type, shared by all who inherit them") {
+  const auto pool = std::make_shared<int>(5);
+  TestNode t({.environment = {{"limits", Limits{7}}, {"pool", pool}, {"text", "words"}}});
+  const Limits* inherited = nullptr;
+  const gen::PID parent = t.Spawn({}, {.environment = {{"number", 3}}});
+  const gen::PID child = SpawnBy(t, parent);
+  CHECK(t.Run(child, [&](Subject& self) {
+    CHECK(self.Env<Limits>("limits")->most == 7);
+    CHECK(self.Env<std::shared_ptr<int>>("pool") == pool);
+    CHECK(self.Env<int>("number") == 3);
+    CHECK(self.Env("text") == "words");
+    // Of another type, or not there.
+    CHECK(!self.Env("number"));
+    CHECK(!self.Env<int>("text"));
+    CHECK(!self.Env<int>("none"));
+    const auto values = self.EnvList();
+    CHECK(values.at("number").TypeName() == "int");
+    inherited = values.at("limits").As<Limits>();
+    self.SetEnv("number", std::vector<int>{1, 2});
+    CHECK(self.Env<std::vector<int>>("number")->size() == 2);
+  }));
+  CHECK(t.node.FindEnv("limits").As<Limits>() == inherited);  // no copy
+  CHECK(!t.node.FindEnv("number"));
+  CHECK(t.node.FindEnv("number").TypeName().empty());
+  CHECK(pool.use_count() == 2);  // the node's, and this one
 }
 
 }  // namespace

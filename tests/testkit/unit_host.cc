@@ -43,6 +43,13 @@ gen::Result<void> UnitHost::SendEnvelope(gen::PID to, core::EnvelopePtr& envelop
   return {};
 }
 
+gen::Result<void> UnitHost::SendEnvelopeOrWait(const gen::Target& to, core::EnvelopePtr& envelope,
+                                               std::chrono::nanoseconds) {
+  auto pid = Resolve(to);
+  if (!pid) return std::move(pid.error());
+  return SendEnvelope(*pid, envelope);
+}
+
 core::EnvelopePtr UnitHost::AnswerOf(core::Envelope& request) {
   // The newest first, so that a test can change its mind.
   for (auto answerer = answerers.rbegin(); answerer != answerers.rend(); ++answerer) {

@@ -63,11 +63,15 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
   std::int64_t now = 0;
   bool traps_exits = false;
   bool important_delivery = false;
+  gen::TraceId trace_id = 0;
   gen::Environment environment;
 
   // -- gen::Messenger --
   [[nodiscard]] gen::Result<gen::PID> Resolve(const gen::Target& target) const override;
   gen::Result<void> SendEnvelope(gen::PID to, core::EnvelopePtr& envelope) override;
+  // There is always room.
+  gen::Result<void> SendEnvelopeOrWait(const gen::Target& to, core::EnvelopePtr& envelope,
+                                       std::chrono::nanoseconds timeout) override;
   gen::Result<core::EnvelopePtr> CallEnvelope(gen::PID to, core::EnvelopePtr request,
                                               std::chrono::nanoseconds timeout) override;
   gen::Result<void> SendResponseEnvelope(gen::PID from, gen::Ref ref,
@@ -127,19 +131,24 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
     return GroupMembers(group);
   }
   gen::Result<void> DemonitorGroup(gen::Atom) override { return {}; }
-  [[nodiscard]] std::optional<std::string> Env(std::string_view name) const override {
+  [[nodiscard]] gen::EnvironmentValue FindEnv(std::string_view name) const override {
     const auto found = environment.find(std::string(name));
-    if (found == environment.end()) return std::nullopt;
+    if (found == environment.end()) return {};
     return found->second;
   }
   [[nodiscard]] gen::Environment EnvList() const override { return environment; }
-  void SetEnv(std::string_view name, std::optional<std::string> value) override {
+  void SetEnv(std::string_view name, gen::EnvironmentValue value) override {
     environment.erase(std::string(name));
-    if (value) environment.emplace(name, std::move(*value));
+    if (value) environment.emplace(name, std::move(value));
   }
   void SetTrapExit(bool trap) override { traps_exits = trap; }
   [[nodiscard]] bool TrapExit() const override { return traps_exits; }
   void SetSendPriority(gen::MessagePriority priority) override { SetDefaultPriority(priority); }
+  void SetTrace(gen::TraceId trace) override {
+    trace_id = trace;
+    SetHasTrace(trace != 0);
+  }
+  [[nodiscard]] gen::TraceId Trace() const override { return trace_id; }
   void SetImportantDelivery(bool important) override { important_delivery = important; }
   [[nodiscard]] bool ImportantDelivery() const override { return important_delivery; }
   void SetLogLevel(gen::LogLevel) override {}

@@ -1,0 +1,142 @@
+#include <ergon/node/delivery/back_pressure.h>
+
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include <ergon/gen/envelope_kind.h>
+
+namespace ergon::node {
+namespace {
+
+// Null: nobody has ever waited there.
+WaitingSenders* WaitingAt(const ProcessSlot& slot) {
+  const ProcessCold* const cold = slot.ColdIfAny();
+  // Acquire; partner: GetWaiting.
+  return cold == nullptr ? nullptr : cold->waiting_senders.load(std::memory_order_acquire);
+}
+
+WaitingSenders& GetWaiting(const ProcessSlot& slot) {
+  if (WaitingSenders* const waiting = WaitingAt(slot)) return *waiting;
+  auto fresh = std::make_unique<WaitingSenders>();
+  WaitingSenders* found = nullptr;
+  if (slot.Cold().waiting_senders.compare_exchange_strong(found, fresh.get(),
+                                                          std::memory_order_acq_rel)) {
+    return *fresh.release();
+  }
+  return *found;
+}
+
+bool HasWaiting(const ProcessSlot& slot) {
+  WaitingSenders* const waiting = WaitingAt(slot);
+  if (waiting == nullptr) return false;
+  std::lock_guard lock(waiting->mutex);
+  return !waiting->queue.empty();
+}
+
+}  // namespace
+
+gen::Result<void> BackPressure::TryDeliver(gen::PID to, core::EnvelopePtr& envelope) {
+  ProcessSlot* const slot = addresses_.FindSlot(to);
+  // Those of priority find room always.
+  const bool may_wait = slot != nullptr && envelope->lane == core::Lane::kMain;
+  if (may_wait && HasWaiting(*slot)) return gen::ErrProcessMailboxFull;
+  return delivery_.Deliver(to, envelope);
+}
+
+void BackPressure::Enter(WaitingSender& sender) {
+  ProcessSlot& slot = *addresses_.FindSlot(sender.to);  // its mailbox was full
+  const gen::PID to = sender.to;
+  WaitingSenders& waiting = GetWaiting(slot);
+  {
+    std::lock_guard lock(waiting.mutex);
+    waiting.queue.push_back(&sender);
+  }
+  Ask(slot, to);
+}
+
+bool BackPressure::Leave(WaitingSender& sender) {
+  WaitingSenders& waiting = GetWaiting(*addresses_.FindSlot(sender.to));
+  // Also for the one who has been served: Wake is over then.
+  std::lock_guard lock(waiting.mutex);
+  return std::erase(waiting.queue, &sender) != 0;
+}
+
+bool BackPressure::Serve(ProcessSlot& slot) {
+  if (!ServeQueues(slot)) {
+    if (slot.IsPool()) AskWorkers(slot);  // there may be new ones
+    return true;
+  }
+  std::atomic<bool>& asked = GetWaiting(slot).asked;
+  (void)asked.exchange(false, std::memory_order_acq_rel);
+  for (ProcessSlot* other = &slot; other != nullptr; other = PoolOf(*other)) {
+    if (!HasWaiting(*other)) continue;
+    (void)asked.exchange(true, std::memory_order_acq_rel);
+    return true;
+  }
+  return false;
+}
+
+void BackPressure::End(ProcessSlot& slot) {
+  WaitingSenders* const waiting = WaitingAt(slot);
+  if (waiting == nullptr) return;
+  (void)waiting->asked.exchange(false, std::memory_order_acq_rel);
+  (void)ServeQueue(slot);
+}
+
+bool BackPressure::ServeQueues(ProcessSlot& slot) {
+  bool all = true;
+  for (ProcessSlot* other = &slot; other != nullptr; other = PoolOf(*other)) {
+    if (!ServeQueue(*other)) all = false;
+  }
+  return all;
+}
+
+bool BackPressure::ServeQueue(ProcessSlot& slot) {
+  WaitingSenders* const waiting = WaitingAt(slot);
+  if (waiting == nullptr) return true;
+  std::lock_guard lock(waiting->mutex);
+  while (!waiting->queue.empty()) {
+    WaitingSender& sender = *waiting->queue.front();
+    auto sent = delivery_.Deliver(sender.to, sender.envelope);
+    if (!sent && sent.error() == gen::ErrProcessMailboxFull) return false;
+    waiting->queue.pop_front();
+    sender.outcome = std::move(sent);
+    sender.Wake();
+  }
+  return true;
+}
+
+ProcessSlot* BackPressure::PoolOf(const ProcessSlot& worker) const {
+  ProcessSlot* const parent = addresses_.Find(addresses_.PidOf(worker.parent_id()));
+  return parent != nullptr && parent->IsPool() ? parent : nullptr;
+}
+
+void BackPressure::Ask(ProcessSlot& slot, gen::PID pid) {
+  WaitingSenders& waiting = GetWaiting(slot);
+  if (!waiting.asked.exchange(true, std::memory_order_acq_rel)) {
+    core::EnvelopePtr signal = core::MakeSignal(
+        static_cast<std::uint8_t>(gen::EnvelopeKind::kRoomWanted), core::Lane::kSystem);
+    signal->from = addresses_.NodePid().ToAddress();
+    if (!delivery_.Deliver(pid, signal)) {
+      // It has ended, maybe before End could see the sender. Who waits for the slot's next process is told later.
+      (void)waiting.asked.exchange(false, std::memory_order_acq_rel);
+      if (ServeQueue(slot)) return;
+      const gen::PID now = addresses_.PidOf(slot.Id());
+      if (now != pid) Ask(slot, now);
+      return;
+    }
+  }
+  if (slot.IsPool()) AskWorkers(slot);
+}
+
+void BackPressure::AskWorkers(ProcessSlot& pool) {
+  const PoolSlot* const pool_slot = pool.pool();
+  for (std::uint32_t i = 0; pool_slot != nullptr && i < pool_slot->rotation.size(); ++i) {
+    const gen::PID pid = addresses_.PidOf(pool_slot->rotation.At(i));
+    ProcessSlot* const worker = addresses_.Find(pid);
+    if (worker != nullptr) Ask(*worker, pid);
+  }
+}
+
+}  // namespace ergon::node

@@ -1,0 +1,57 @@
+// What a process marks on all that it sends.
+#pragma once
+
+#include <ergon/core/messages/envelope.h>
+#include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/trace.h>
+#include <ergon/node/delivery/envelope_marks.h>
+#include <ergon/node/slots/cold.h>
+#include <ergon/node/slots/slot.h>
+
+namespace ergon::node {
+
+// The process's own; `of` is its slot. Three bytes: the trace id itself, which few have, is in the slot's cold part.
+class OutgoingMarks {
+ public:
+  void SetImportant(bool important) noexcept {
+    important_ = important;
+    any_ = important_ || traced_;
+  }
+  [[nodiscard]] bool important() const noexcept { return important_; }
+  void SetTrace(gen::TraceId trace, const ProcessSlot& of) {
+    traced_ = trace != 0;
+    any_ = important_ || traced_;
+    if (traced_) of.Cold().trace = trace;
+  }
+  [[nodiscard]] gen::TraceId trace(const ProcessSlot& of) const {
+    return traced_ ? of.Cold().trace : 0;
+  }
+
+  // Before it is sent.
+  void Apply(core::Envelope& envelope, const ProcessSlot& of) const {
+    if (any_) [[unlikely]]
+      ApplyAny(envelope, of);
+  }
+  void ApplyTrace(core::Envelope& envelope, const ProcessSlot& of) const {
+    if (traced_ && MayHaveTrace(envelope)) gen::MarkTraced(envelope, trace(of));
+  }
+
+ private:
+  [[gnu::cold]] void ApplyAny(core::Envelope& envelope, const ProcessSlot& of) const {
+    if (important_) envelope.flags |= core::Envelope::kFlagImportant;
+    ApplyTrace(envelope, of);
+  }
+  // A request has its own, and a tick has a stamp.
+  static bool MayHaveTrace(const core::Envelope& envelope) noexcept {
+    const gen::EnvelopeKind kind = KindOf(envelope);
+    const bool has_room = kind == gen::EnvelopeKind::kMessage ||
+                          kind == gen::EnvelopeKind::kResponse || kind == gen::EnvelopeKind::kError;
+    return has_room && !IsTick(envelope) && !gen::IsTraced(envelope);
+  }
+
+  bool important_ = false;
+  bool traced_ = false;
+  bool any_ = false;
+};
+
+}  // namespace ergon::node
