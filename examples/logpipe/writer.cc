@@ -1,0 +1,89 @@
+#include "writer.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <system_error>
+
+#include <fmt/core.h>
+
+#include <ergon/gen/blocking.h>
+#include <ergon/gen/node.h>
+
+namespace logpipe {
+
+using namespace ergon;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::size_t kEnough = 1 << 16;  // bytes, to be written at once
+constexpr auto kMoment = 20ms;
+
+std::string TextOf(int error) { return std::generic_category().message(error); }
+
+}  // namespace
+
+Writer::~Writer() {
+  if (file_ > STDOUT_FILENO) ::close(file_);
+}
+
+gen::Status Writer::Init(const gen::Args&) {
+  file_ = STDOUT_FILENO;
+  if (options_.output != "-") {
+    constexpr int kReadableByAll = 0666;
+    file_ =
+        ::open(options_.output.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kReadableByAll);
+  }
+  if (file_ < 0) {
+    return gen::Stop(
+        gen::Reason::Error(fmt::format("cannot write to {}: {}", options_.output, TextOf(errno))));
+  }
+  SetIdleTimeout(kMoment).value();
+  return gen::Continue();
+}
+
+gen::Status Writer::HandleMessage(gen::PID from, gen::Message& message) {
+  const auto* record = message.As<std::string>();
+  if (record == nullptr) return Actor::HandleMessage(from, message);
+  text_ += *record;
+  text_ += '\n';
+  ++records_;
+  if (text_.size() >= kEnough) Flush();
+  return gen::Continue();
+}
+
+gen::Status Writer::HandleIdle() {
+  Flush();
+  return gen::Continue();
+}
+
+void Writer::Terminate(const gen::Reason&) { Flush(); }
+
+void Writer::Flush() {
+  const int error = has_failed_ ? 0 : Write(text_);
+  if (error != 0) {
+    fmt::print(stderr, "logpipe: cannot write to {}: {}\n",
+               options_.output == "-" ? "standard output" : options_.output, TextOf(error));
+    has_failed_ = true;  // what comes from now on is not written
+    ++traffic_->failed;
+    Node().Stop();  // only begins
+  }
+  if (!has_failed_) traffic_->written += records_;
+  records_ = 0;
+  text_.clear();
+}
+
+int Writer::Write(std::string_view text) const {
+  const gen::Blocking blocking;
+  while (!text.empty()) {
+    const long written = ::write(file_, text.data(), text.size());
+    if (written < 0 && errno != EINTR) return errno;  // here: this may be another thread afterwards
+    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
+}  // namespace logpipe

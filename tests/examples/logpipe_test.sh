@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# Tests the example logpipe, whose program is the first argument.
+. "$(dirname "$0")/checks.sh"
+
+# lines COUNT: of three programs, each with numbers that rise; every tenth is an error (<11>), the others are info (<14>).
+lines() { seq "$1" | awk '{ printf "<%d>app%d: number %d\n", $1 % 10 ? 14 : 11, $1 % 3, $1 }'; }
+# What is left of a program's records, in their order.
+numbers_of() { sed -nE "s/.*\"tag\":\"$1\",\"text\":\"number ([0-9]+)\".*/\1/p" out; }
+rises() { sort -n -C -u; }
+
+lines 30000 >log
+run log
+check 'a file' is "$status" 0
+check 'all is written' is "$(wc -l <out)" 30000
+check 'and counted' says 'read 30000 lines: 30000 written, 0 left out, 0 malformed'
+for app in app0 app1 app2; do
+  check "$app stays in its order" rises < <(numbers_of "$app")
+done
+check 'as JSON' is "$(grep -c '^{"severity":"\(info\|error\)","tag":"app[0-2]","text":"number [0-9]*"}$' out)" 30000
+
+run --minimum error log - <log
+check 'two sources, and a least severity' is "$status $(wc -l <out)" '0 6000'
+check 'what is left out is counted' says 'read 60000 lines: 6000 written, 54000 left out, 0 malformed'
+
+printf '<11>a: one\nno priority\n<999>b: too large\n<11>no colon\n<11>: no tag\n<12>c: "q" \\ \t\n<13>d: no end' >shapes
+run shapes
+check 'other shapes are counted' says 'read 7 lines: 3 written, 0 left out, 4 malformed'
+check 'quotes and control characters' grep -qF '{"severity":"warning","tag":"c","text":"\"q\" \\ \u0009"}' out
+check 'the last line needs no end' grep -qF '{"severity":"notice","tag":"d","text":"no end"}' out
+{ head -c 2000000 /dev/zero | tr '\0' x; printf '\n<11>a: after\n'; } >long
+run long
+check 'a line that is too long' says 'read 2 lines: 1 written, 0 left out, 1 malformed'
+: >empty
+run empty
+check 'an empty file' says 'read 0 lines: 0 written, 0 left out, 0 malformed'
+
+# Small mailboxes, and a reader that takes its time.
+mkfifo slow
+"$program" --queue 1 --parsers 2 --output slow log 2>err &
+background=$!
+{ read -r _; sleep 0.5; cat; } <slow >rest
+wait "$background"
+check 'a slow output loses nothing' is "$? $(wc -l <rest)" '0 29999'
+background=
+
+mkfifo pipe
+start pipe
+exec 4>pipe
+lines 10 >&4
+written() { [[ $(wc -l <out) == "$1" ]]; }
+check 'a pipe is written out while it is open' eventually written 10
+kill -TERM "$background"
+wait "$background"
+check 'SIGTERM ends it in order' is "$?" 0
+check 'with what it has read' says 'read 10 lines: 10 written'
+exec 4>&-
+background=
+
+start --udp 0 --output records
+listens() { grep -q '^listening at ' err; }
+check 'takes datagrams' eventually listens
+port=$(sed -n 's/^listening at .* port //p' err)
+for i in 1 2 3; do printf '<11>net: datagram %d\n' "$i" >"/dev/udp/127.0.0.1/$port"; done
+recorded() { [[ -f records && $(wc -l <records) == "$1" ]]; }
+check 'of a line each' eventually recorded 3
+check 'in their order' is "$(tail -1 records)" '{"severity":"error","tag":"net","text":"datagram 3"}'
+run --udp "$port"
+check 'the port is taken' says "port $port: Address already in use"
+kill -INT "$background"
+wait "$background"
+check 'SIGINT ends it in order' is "$?" 0
+background=
+
+run missing
+check 'no such file' is "$status" 1
+check 'which it names' says 'cannot read missing: No such file or directory'
+run .
+check 'a folder' says 'cannot read .: Is a directory'
+run --output missing/file log
+check 'an output that cannot be written' says 'cannot write to missing/file: No such file or directory'
+"$program" log 2>err | head -1 >out
+check 'a reader that goes' says 'cannot write to standard output: Broken pipe'
+run --minimum loud log
+check 'no severity' is "$status" 2
+check 'which is named' says '"loud" is no severity of syslog'
+run --help
+check 'help' prints '^Usage: logpipe '
+finish
