@@ -115,7 +115,8 @@ class PoolStrategy {
   }
   // It goes to all workers.
   [[nodiscard]] bool IsBroadcast(const core::Envelope& envelope) const {
-    return std::find(types_.begin(), types_.end(), envelope.type) != types_.end();
+    return std::any_of(types_.begin(), types_.end(),
+                       [&](const auto* type) { return core::SameType(type, envelope.type); });
   }
   // Another one with the same value, sender and deadline. It has to be one that IsBroadcast.
   [[nodiscard]] core::EnvelopePtr Copy(core::Envelope& envelope) const { return copy_(envelope); }

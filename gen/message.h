@@ -28,7 +28,7 @@ class Message {
 
   template <class T>
   [[nodiscard]] bool Is() const noexcept {
-    return envelope_ != nullptr && envelope_->type == core::TypeOf<T>();
+    return envelope_ != nullptr && core::IsType<T>(envelope_->type);
   }
   // The value, or null when it has another type.
   template <class T>

@@ -67,7 +67,7 @@ template <class T>
 struct Received {
   static_assert(std::is_same_v<T, StoredType<T>>, "Receive: no message has this type");
   static bool IsIn(const core::Envelope& envelope) noexcept {
-    return !IsRequest(envelope) && envelope.type == core::TypeOf<T>();
+    return !IsRequest(envelope) && core::IsType<T>(envelope.type);
   }
   static T From(core::Envelope& envelope) { return std::move(*envelope.ValueAs<T>()); }
 };
@@ -81,7 +81,7 @@ struct Received<SentBy<T>> {
 template <class T>
 struct Received<Asked<T>> {
   static bool IsIn(const core::Envelope& envelope) noexcept {
-    return IsRequest(envelope) && envelope.type == core::TypeOf<T>();
+    return IsRequest(envelope) && core::IsType<T>(envelope.type);
   }
   static Asked<T> From(core::Envelope& envelope) {
     return {SenderOf(envelope), RefOf(envelope), std::move(*envelope.ValueAs<T>())};

@@ -72,14 +72,14 @@ class Response {
   explicit Response(core::Envelope& envelope) : envelope_(&envelope) {}
 
   // There is an answer; false: there is an error().
-  [[nodiscard]] bool ok() const noexcept { return envelope_->type != core::TypeOf<Error>(); }
+  [[nodiscard]] bool ok() const noexcept { return !core::IsType<Error>(envelope_->type); }
   // What Call would have returned: kTimeout, kProcessTerminated, or what the process answered with.
   // Throws std::logic_error when there is an answer.
   [[nodiscard]] const Error& error() const;
 
   template <class T>
   [[nodiscard]] bool Is() const noexcept {
-    return envelope_->type == core::TypeOf<T>();
+    return core::IsType<T>(envelope_->type);
   }
   // The answer, or null when it has another type or there is none.
   template <class T>

@@ -231,7 +231,7 @@ gen::Status PoolRunner::OnExit(core::Envelope& envelope, bool trap_exit) {
 void PoolRunner::Answer(core::Envelope& envelope) {
   const auto* question = envelope.ValueAs<gen::InspectRequest>();
   if (question == nullptr) return;
-  if (question->wanted == core::TypeOf<PoolStats>()) {
+  if (core::IsType<PoolStats>(question->wanted)) {
     // Whether somebody still waits does not matter to the one who answers.
     (void)host_.SendResponse(SenderOf(envelope), RefOf(envelope), MakePoolStats(Observe()));
     return;

@@ -58,7 +58,7 @@ struct Envelope {
   }
   template <class T>
   [[nodiscard]] T* ValueAs() noexcept {
-    return type == TypeOf<T>() ? static_cast<T*>(Value()) : nullptr;
+    return IsType<T>(type) ? static_cast<T*>(Value()) : nullptr;
   }
   // Only with kFlagTagged: what the upper layers have given it on its way.
   [[nodiscard]] std::uint64_t& Tag() noexcept {

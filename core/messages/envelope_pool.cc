@@ -6,6 +6,7 @@
 
 #include <sys/mman.h>
 
+#include <ergon/core/foundations/only_runtime.h>
 #include <ergon/core/foundations/sanitizers.h>
 #include <ergon/core/foundations/sync.h>
 

@@ -1,6 +1,7 @@
-// The run-time identity of a message type: one immutable descriptor per C++ type.
+// The run-time identity of a message type: an immutable descriptor per C++ type.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -11,18 +12,34 @@
 
 namespace ergon::core {
 
-// Two values have the same type exactly when their descriptors have the same address.
+// Two values have the same type exactly when SameType says so of their descriptors: mostly a type has one, but a plugin
+// and its host have one each, and so has a library that hides its symbols.
 struct TypeDescriptor {
   const std::type_info* info;
   std::uint32_t size;            // bytes
   std::uint32_t alignment;       // bytes
   void (*destroy)(void* value);  // null for trivially destructible types
 
+  // Of the type's name; 0: nobody has asked for it yet.
+  mutable std::atomic<std::uint32_t> hash{0};
+
   // The type's name as written in C++, for logs and errors. Any thread.
   [[nodiscard]] std::string Name() const;
+
+  // Of the same type the same. Any thread.
+  [[nodiscard]] std::uint32_t Hash() const noexcept {
+    const std::uint32_t known = hash.load(std::memory_order_relaxed);
+    return known != 0 ? known : ComputeHash();
+  }
+
+ private:
+  std::uint32_t ComputeHash() const noexcept;
 };
 
 namespace detail {
+// What equal hashes leave open.
+[[nodiscard]] bool HaveSameName(const TypeDescriptor& left, const TypeDescriptor& right) noexcept;
+
 template <class T>
 inline constexpr void (*kDestroy)(void*) = std::is_trivially_destructible_v<T>
                                                ? nullptr
@@ -39,5 +56,29 @@ template <class T>
 [[nodiscard]] const TypeDescriptor* TypeOf() {
   return &detail::kTypeDescriptor<std::remove_cvref_t<T>>;
 }
+
+// Whether both are of one type; null is the type of nothing. Any thread.
+[[nodiscard]] inline bool SameType(const TypeDescriptor* left,
+                                   const TypeDescriptor* right) noexcept {
+  if (left == right) return true;
+  return left != nullptr && right != nullptr && left->Hash() == right->Hash() &&
+         detail::HaveSameName(*left, *right);
+}
+
+// Whether it is the type `T`. Any thread.
+template <class T>
+[[nodiscard]] bool IsType(const TypeDescriptor* type) noexcept {
+  return SameType(type, TypeOf<T>());
+}
+
+// For tables with types as keys.
+struct TypeHash {
+  std::size_t operator()(const TypeDescriptor* type) const noexcept { return type->Hash(); }
+};
+struct TypeEqual {
+  bool operator()(const TypeDescriptor* left, const TypeDescriptor* right) const noexcept {
+    return SameType(left, right);
+  }
+};
 
 }  // namespace ergon::core

@@ -162,7 +162,7 @@ bool Delivery::ToFallback(ProcessSlot& process, gen::PID to, core::EnvelopePtr& 
   ProcessCold* cold = process.ColdIfAny();
   // What was passed on already stays where it is: fallbacks may form a circle.
   if (cold == nullptr || KindOf(*envelope) != gen::EnvelopeKind::kMessage ||
-      IsImportant(*envelope) || envelope->type == core::TypeOf<gen::MessageFallback>()) {
+      IsImportant(*envelope) || core::IsType<gen::MessageFallback>(envelope->type)) {
     return false;
   }
   gen::ProcessFallback fallback;

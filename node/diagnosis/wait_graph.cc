@@ -63,7 +63,7 @@ void WaitGraph::BreakDeadlock(const ProcessSlot& caller) {
         .has_value();
   };
   // An inspection is no message: it is answered in any case, and counted nowhere.
-  if (victim.edge.type == core::TypeOf<gen::InspectRequest>()) {
+  if (core::IsType<gen::InspectRequest>(victim.edge.type)) {
     (void)tell();
   } else {
     (void)withdrawn_.Withdraw(victim.edge.id, tell);

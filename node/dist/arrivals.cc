@@ -372,7 +372,7 @@ bool Arrivals::TakeAnswer(Connection& connection, std::string_view payload) {
   ControlReader error(answer, depth);
   std::string_view word;
   std::string_view reason;
-  if ((*value)->type == core::TypeOf<Term>() && error.ReadTuple(size) && size == 2 &&
+  if (core::IsType<Term>((*value)->type) && error.ReadTuple(size) && size == 2 &&
       error.ReadAtom(word) && word == "error" && error.ReadTerm(reason)) {
     needs_.delivery.RespondError(call.local, *number, ReadError(reason));
     return true;

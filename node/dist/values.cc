@@ -31,7 +31,8 @@ std::pair<const core::TypeDescriptor*, Write> WriterOf() {
 }
 
 template <class... Types>
-std::unordered_map<const core::TypeDescriptor*, Write> WritersOf() {
+std::unordered_map<const core::TypeDescriptor*, Write, core::TypeHash, core::TypeEqual>
+WritersOf() {
   return {WriterOf<Types>()...};
 }
 

@@ -60,7 +60,7 @@ class Values {
   [[nodiscard]] const WireType* FindRegistered(TermReader reader) const;
 
   const std::shared_ptr<AtomBudget> atoms_;
-  std::unordered_map<const core::TypeDescriptor*, TypePtr> types_;
+  std::unordered_map<const core::TypeDescriptor*, TypePtr, core::TypeHash, core::TypeEqual> types_;
   std::unordered_map<std::string_view, std::vector<TypePtr>> tagged_;  // by tag
   std::vector<TypePtr> maps_;
   std::unordered_map<std::string_view, std::vector<KeyUse>> keys_;

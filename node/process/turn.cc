@@ -410,11 +410,11 @@ void ProcessRunner::HandleExit(core::Envelope& envelope) {
 }
 
 bool ProcessRunner::HandleDown(core::Envelope& envelope) {
-  if (envelope.type == core::TypeOf<gen::MessageDownEvent>()) {
+  if (core::IsType<gen::MessageDownEvent>(envelope.type)) {
     return Relations::TakeSubscription(*this, envelope.ref);
   }
-  if (envelope.type == core::TypeOf<gen::MessageGroupJoined>() ||
-      envelope.type == core::TypeOf<gen::MessageGroupLeft>()) {
+  if (core::IsType<gen::MessageGroupJoined>(envelope.type) ||
+      core::IsType<gen::MessageGroupLeft>(envelope.type)) {
     return Groups::IsMonitoredAs(*this, envelope.ref);
   }
   return envelope.ref == 0 || Relations::TakeMonitor(*this, envelope.ref);

@@ -110,7 +110,7 @@ gen::Result<void> ExitSignals::PushStop(ProcessSlot& slot, gen::PID pid,
 
 bool ExitSignals::EndsWaits(const ProcessSlot& slot, const core::Envelope& envelope) const {
   const bool is_child =
-      envelope.type == core::TypeOf<gen::MessageExitPID>() && envelope.ref == gen::kChildExit;
+      core::IsType<gen::MessageExitPID>(envelope.type) && envelope.ref == gen::kChildExit;
   const EndRequests& requests = slot.end_requests();
   return IsStop(slot, envelope, requests.TrapsExits() && (!requests.HeedsExits() || is_child));
 }

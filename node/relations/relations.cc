@@ -301,7 +301,7 @@ bool Relations::IsStale(ProcessSlot& self, const core::Envelope& signal) {
   if (cold == nullptr) return true;
   const gen::PID other = gen::PID::FromAddress(signal.from);
   std::lock_guard lock(cold->lock);
-  if (signal.type == core::TypeOf<gen::MessageExitEvent>()) {
+  if (core::IsType<gen::MessageExitEvent>(signal.type)) {
     return std::none_of(cold->subscriptions.begin(), cold->subscriptions.end(),
                         [&](const auto& subscription) { return subscription.id == signal.ref; });
   }

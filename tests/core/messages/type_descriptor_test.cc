@@ -40,6 +40,20 @@ TEST_CASE("type descriptor: const, volatile and references do not count") {
   CHECK(TypeOf<volatile int>() == TypeOf<int>());
 }
 
+// As a plugin has one that its host does not see.
+TEST_CASE("type descriptor: two of one type are the same") {
+  const TypeDescriptor other{&typeid(Plain), sizeof(Plain), alignof(Plain), nullptr};
+  REQUIRE(&other != TypeOf<Plain>());
+  CHECK(SameType(&other, TypeOf<Plain>()));
+  CHECK(SameType(TypeOf<Plain>(), &other));
+  CHECK(IsType<Plain>(&other));
+  CHECK(TypeHash()(&other) == TypeHash()(TypeOf<Plain>()));
+  CHECK_FALSE(IsType<Aligned>(&other));
+  CHECK_FALSE(IsType<Plain>(nullptr));
+  CHECK_FALSE(SameType(nullptr, &other));
+  CHECK(SameType(nullptr, nullptr));
+}
+
 TEST_CASE("type descriptor: size and alignment") {
   CHECK(TypeOf<Plain>()->size == sizeof(Plain));
   CHECK(TypeOf<Plain>()->alignment == alignof(Plain));
