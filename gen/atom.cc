@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <unordered_map>
 
+#include <ergon/core/foundations/only_runtime.h>
+
 namespace ergon::gen {
 namespace {
 

@@ -1,5 +1,6 @@
 #include <ergon/core/dispatcher.h>
 #include <ergon/core/foundations/fatal.h>
+#include <ergon/core/foundations/only_runtime.h>
 #include <ergon/core/turns/stack_overflow.h>
 #include <ergon/core/turns/worker.h>
 
