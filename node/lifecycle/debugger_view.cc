@@ -20,7 +20,9 @@ DebuggerView::DebuggerView(const Addresses& of_node)
 }  // namespace ergon::node
 
 // Nodes may be started by static initialisers. `used`: who optimises the whole program may not leave it out.
-[[gnu::used]] constinit ergon::node::DebuggerAnchor ergon_debugger_anchor = {
+// `visibility`: gdb finds it in a shared library without debug information.
+[[gnu::used,
+  gnu::visibility("default")]] constinit ergon::node::DebuggerAnchor ergon_debugger_anchor = {
     .layout = ergon::node::DebuggerLayout::kNumbers,
     .nodes = &ergon::node::g_nodes,
     .workers = nullptr,

@@ -37,17 +37,28 @@ macro(ergon_look_for_library debian_package target library)
   endif()
 endmacro()
 
-# What a program that uses Ergon is compiled or linked with.
-macro(ergon_look_for_libraries)
+# ergon_look_for_libraries(<shared> <static_programs>): what a program is compiled or linked with that uses Ergon; one
+# that is shared, or one for programs that are linked with -static.
+macro(ergon_look_for_libraries shared static_programs)
   set(Boost_NO_WARN_NEW_VERSIONS ON)
+  if("${static_programs}")
+    set(Boost_USE_STATIC_LIBS ON)
+    set(OPENSSL_USE_STATIC_LIBS ON)
+  endif()
   ergon_look_for(libc6-dev Threads)
-  ergon_look_for(libboost-context-dev Boost 1.74 COMPONENTS context)
+  if(NOT "${shared}")
+    ergon_look_for(libboost-context-dev Boost 1.74 COMPONENTS context)
+  endif()
   ergon_look_for(libexpected-dev tl-expected)
   ergon_look_for(libfmt-dev fmt)
-  ergon_look_for(libspdlog-dev spdlog)
-  # Other nodes: <ergon/node/erlang.h>.
-  ergon_look_for(libssl-dev OpenSSL)
-  ergon_look_for_library(erlang-dev erlang::ei ei)
+  if(NOT "${shared}")
+    if(NOT "${static_programs}")  # which contain it
+      ergon_look_for(libspdlog-dev spdlog)
+    endif()
+    # Other nodes: <ergon/node/erlang.h>.
+    ergon_look_for(libssl-dev OpenSSL)
+    ergon_look_for_library(erlang-dev erlang::ei ei)
+  endif()
 endmacro()
 
 # ergon_name_missing(<variable>): the variable says what is missing, for people; it is empty if nothing is.

@@ -1,7 +1,9 @@
-# ergon_add_layer(<layer> [ROOMS <folder>...] [INSTALLED <header>...])
+# ergon_add_layer(<layer> [APART] [ROOMS <folder>...] [INSTALLED <header>...] [EXPORTED <header>...])
 #
 # Makes the static library ergon_<layer> (alias ergon::<layer>) of the *.cc and *.h in the current
-# source folder and in its rooms, the given folders below it.
+# source folder and in its rooms, the given folders below it. With BUILD_SHARED_LIBS it makes objects only, of which
+# ErgonShared.cmake makes one library and the target ergon::<layer>; but for a layer that stands APART. Layers link each
+# other as ergon_<layer>.
 #
 # The layer's include root is a folder with nothing but a link to the sources, so that
 # <ergon/core/messages/mailbox.h> names core/messages/mailbox.h, and a target sees only its own layer and
@@ -10,8 +12,11 @@
 # Headers directly in the layer's folder are what users include, and are installed. Those in rooms are the
 # layer's own, and are not; but for the INSTALLED ones, which the former include. tests/layering.sh proves
 # that these are all, and none too many.
+#
+# The shared library hides what the rooms define, but for the INSTALLED headers and the EXPORTED ones, which the test
+# kit uses.
 function(ergon_add_layer layer)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "ROOMS;INSTALLED")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "APART" "" "ROOMS;INSTALLED;EXPORTED")
   set(target ergon_${layer})
   set(source_dir "${CMAKE_CURRENT_SOURCE_DIR}")
   set(root "${PROJECT_BINARY_DIR}/include-roots/${layer}")
@@ -21,9 +26,10 @@ function(ergon_add_layer layer)
   file(GLOB sources CONFIGURE_DEPENDS "${source_dir}/*.cc")
   file(GLOB headers CONFIGURE_DEPENDS RELATIVE "${source_dir}" "${source_dir}/*.h")
   set(room_headers "")
+  set(hidden_sources "")
   foreach(room IN LISTS arg_ROOMS)
     file(GLOB found CONFIGURE_DEPENDS "${source_dir}/${room}/*.cc")
-    list(APPEND sources ${found})
+    list(APPEND hidden_sources ${found})
     file(GLOB found CONFIGURE_DEPENDS RELATIVE "${source_dir}" "${source_dir}/${room}/*.h")
     list(APPEND room_headers ${found})
   endforeach()
@@ -31,15 +37,42 @@ function(ergon_add_layer layer)
     list(APPEND headers ${arg_INSTALLED})
     list(REMOVE_ITEM room_headers ${arg_INSTALLED})
   endif()
+  if(BUILD_SHARED_LIBS AND NOT arg_APART)
+    foreach(header IN LISTS arg_INSTALLED arg_EXPORTED)
+      string(REGEX REPLACE "[.]h$" ".cc" source "${source_dir}/${header}")
+      if(source IN_LIST hidden_sources)
+        list(REMOVE_ITEM hidden_sources "${source}")
+        list(APPEND sources "${source}")
+      endif()
+    endforeach()
+  else()
+    list(APPEND sources ${hidden_sources})
+  endif()
   list(TRANSFORM headers PREPEND "${root}/ergon/${layer}/")
   list(TRANSFORM room_headers PREPEND "${root}/ergon/${layer}/")
 
-  add_library(${target} STATIC ${sources})
-  add_library(ergon::${layer} ALIAS ${target})
-  set_target_properties(${target} PROPERTIES EXPORT_NAME ${layer})
+  if(BUILD_SHARED_LIBS AND NOT arg_APART)
+    add_library(${target} OBJECT ${sources})
+    if(hidden_sources)
+      # What ${target} is compiled with, and hidden.
+      add_library(${target}_hidden OBJECT ${hidden_sources})
+      target_link_libraries(${target}_hidden PRIVATE
+        ${target} $<TARGET_PROPERTY:${target},LINK_LIBRARIES>)
+      foreach(property IN ITEMS INCLUDE_DIRECTORIES COMPILE_DEFINITIONS)
+        set_property(TARGET ${target}_hidden APPEND PROPERTY ${property}
+          $<TARGET_PROPERTY:${target},${property}>)
+      endforeach()
+      set_target_properties(${target}_hidden PROPERTIES CXX_VISIBILITY_PRESET hidden)
+    endif()
+    set_target_properties(${target} PROPERTIES VISIBILITY_INLINES_HIDDEN ON)
+  else()
+    add_library(${target} STATIC ${sources})
+    add_library(ergon::${layer} ALIAS ${target})
+    set_target_properties(${target} PROPERTIES EXPORT_NAME ${layer})
+  endif()
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS "${root}" FILES ${headers})
-  if(ERGON_INSTALL)
+  if(ERGON_INSTALL AND (NOT BUILD_SHARED_LIBS OR arg_APART))
     install(TARGETS ${target} EXPORT ErgonTargets
       ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT dev
       FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT dev)
