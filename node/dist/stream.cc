@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 #include <asio/connect.hpp>
 #include <asio/read.hpp>
+#include <asio/ssl/error.hpp>
 #include <asio/ssl/host_name_verification.hpp>
 #include <asio/write.hpp>
 
@@ -17,6 +18,16 @@
 namespace ergon::dist {
 namespace {
 constexpr std::size_t kLongestPacket = 4096;
+
+// A handler that hears of the end of a stream by the same word over TCP and TLS. A cut is no danger that TLS would
+// have to tell apart: what is cut inside a frame is not handled in either case.
+template <class Handler>
+auto WithOneEnd(Handler handler) {
+  return [handler = std::move(handler)](asio::error_code error, std::size_t size) mutable {
+    if (error == asio::ssl::error::stream_truncated) error = asio::error::eof;
+    handler(error, size);
+  };
+}
 }  // namespace
 
 std::string Stream::PeerAddress() const {
@@ -64,15 +75,17 @@ void Stream::StartTls(asio::ssl::context& tls, bool is_server, const std::string
 
 std::size_t Stream::ReadSome(char* to, std::size_t size) {
   return tasks_.Await<std::size_t>(Cancelling(), [&](auto handler) {
-    WithLayer(
-        [&](auto& layer) { layer.async_read_some(asio::buffer(to, size), std::move(handler)); });
+    WithLayer([&](auto& layer) {
+      layer.async_read_some(asio::buffer(to, size), WithOneEnd(std::move(handler)));
+    });
   });
 }
 
 void Stream::ReadExactly(char* to, std::size_t size) {
   (void)tasks_.Await<std::size_t>(Cancelling(), [&](auto handler) {
-    WithLayer(
-        [&](auto& layer) { asio::async_read(layer, asio::buffer(to, size), std::move(handler)); });
+    WithLayer([&](auto& layer) {
+      asio::async_read(layer, asio::buffer(to, size), WithOneEnd(std::move(handler)));
+    });
   });
 }
 

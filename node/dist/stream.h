@@ -28,14 +28,14 @@ class Stream {
   // The peer's address, for people; empty: none.
   [[nodiscard]] std::string PeerAddress() const;
 
-  // From here on the bytes are encrypted; both sides show certificates. `host` is the one that is to be in the peer's
-  // certificate; empty: any.
   // Looks up the host, and connects.
   void Connect(const std::string& host, std::uint16_t port);
+  // From here on the bytes are encrypted; both sides show certificates. `host` is the one that is to be in the peer's
+  // certificate; empty: any.
   void StartTls(asio::ssl::context& tls, bool is_server, const std::string& host);
 
+  // The end of the stream is asio::error::eof, over TLS also without a farewell: a node that is killed says none.
   std::size_t ReadSome(char* to, std::size_t size);
-  // Small answers of EPMD, whose length is not known before: all until the end of the stream, but `limit` bytes at most.
   void ReadExactly(char* to, std::size_t size);
   void Write(std::string_view bytes);
   // The bytes have to stay where they are until `done` is called with the error's text, which is empty without one.

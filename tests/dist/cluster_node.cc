@@ -1,4 +1,6 @@
-// The node that cluster_test.escript talks to.   usage: ergon_cluster_node NAME [COOKIE]
+// The node that cluster_test.escript talks to.   usage: ergon_cluster_node NAME [COOKIE [FOLDER]]
+//
+// FOLDER has the files for TLS: node.pem, node.key and ca.pem.
 //
 //   words    a pool; {count, Text} is answered with {ok, Words}
 //   full     a pool whose only worker is busy for ever and whose mailbox is full
@@ -151,6 +153,14 @@ class Driver : public act::Actor {
                               reason == "kill" ? gen::Reason::Kill() : gen::Reason::Error(reason)));
     }
     if (word == "ping") return Outcome(dist::Ping(Process(), gen::Atom(WordOf(command[1]))));
+    if (word ==
+        "reconnect") {  // the answer is a message: that to the call ends with the connection
+      const gen::Atom other(WordOf(command[1]));
+      dist::Disconnect(Node(), other);
+      while (!dist::Nodes(Node()).empty()) Sleep(1ms);
+      (void)Send(*command[2].AsPid(), Outcome(dist::Ping(Process(), other)));
+      return Term::Atom("ok");
+    }
     if (word == "rpc") {
       std::vector<Term> arguments;
       for (std::size_t i = 0; i < command[4].size(); ++i) arguments.push_back(command[4][i]);
@@ -188,11 +198,16 @@ class Driver : public act::Actor {
 
 int main(int count, char** arguments) {
   if (count < 2) {
-    std::cerr << "usage: ergon_cluster_node NAME [COOKIE]\n";
+    std::cerr << "usage: ergon_cluster_node NAME [COOKIE [FOLDER]]\n";
     return 2;
   }
   gen::NodeOptions options;
-  options.network = dist::Erlang({.cookie = count > 2 ? arguments[2] : "secret", .tick_time = 8s});
+  dist::ErlangOptions network{.cookie = count > 2 ? arguments[2] : "secret", .tick_time = 8s};
+  if (count > 3) {
+    const std::string folder = arguments[3];
+    network.tls = dist::TlsOptions{folder + "/node.pem", folder + "/node.key", folder + "/ca.pem"};
+  }
+  options.network = dist::Erlang(network);
   options.types.Register<Count>().Register<Counted>();
   auto node = node::Start(arguments[1], options);
   if (!node) {

@@ -540,6 +540,17 @@ TEST_CASE("cluster: over TLS, with certificates on both sides") {
     CHECK(client.IsClosed());
   }
   CHECK(a.Call(to, Sum{{1, 2}}).value() == 3);
+  // A peer that closes says no farewell of TLS; the words are those of TCP.
+  ErlangOptions wrong = options;
+  wrong.cookie = "wrong";
+  const auto turned_away = Diagnose("doctor@127.0.0.1", "tlsa@127.0.0.1", wrong);
+  REQUIRE_FALSE(turned_away);
+  CHECK_MESSAGE(turned_away.error().ToString().find("cookie") != std::string::npos,
+                turned_away.error().ToString());
+  b.Stop();
+  CHECK(kit::Eventually([&] {
+    return log_a.Contains("no connection with tlsb@127.0.0.1: closed by the other side");
+  }));
 }
 
 TEST_CASE("cluster: options are checked before anything is opened") {

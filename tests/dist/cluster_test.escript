@@ -1,14 +1,20 @@
 #!/usr/bin/env escript
 %% -*- erlang -*-
-%% An Ergon node in a cluster of Erlang, seen from Erlang.   usage: cluster_test.sh PROGRAM [CASE...]
-%% PROGRAM is the other node: cluster_node.cc says what runs there.
+%% An Ergon node in a cluster of Erlang, seen from Erlang.   usage: cluster_test.sh [--tls] PROGRAM [CASE...]
+%% PROGRAM is the other node: cluster_node.cc says what runs there. The script tells the folder with the certificates.
 
-main([Program | Wanted]) ->
+main(["--tls", Folder | Words]) ->
+    {ok, [["inet_tls"]]} = init:get_argument(proto_dist),
+    {ok, _} = application:ensure_all_started(ssl),
+    main(["secret", Folder], Words);
+main(Words) -> main([], Words).
+
+main(More, [Program | Wanted]) ->
     {ok, _} = start_distribution(100),
     erlang:set_cookie(node(), secret),
     Cpp = list_to_atom("cpp" ++ os:getpid() ++ "@127.0.0.1"),
     Port = open_port({spawn_executable, Program},
-                     [{args, [atom_to_list(Cpp)]}, {line, 1000}, exit_status]),
+                     [{args, [atom_to_list(Cpp) | More]}, {line, 1000}, exit_status]),
     ready = await_ready(Port),
     put(port, Port),
     Cases = [C || C = {Name, _} <- cases(), Wanted == [] orelse lists:member(atom_to_list(Name), Wanted)],
@@ -259,6 +265,10 @@ cases() -> [
         receive {'DOWN', Ref, _, _, _} -> ok end,
         timer:sleep(50),
         undefined = global:whereis_name(cpp_victim) end},
+    {they_connect, fun(Cpp) ->
+        {{nodedown, Cpp}, _} = catch_exit(fun() -> drive(Cpp, {reconnect, node(), self()}) end),
+        expect(ok),
+        true = lists:member(Cpp, nodes(hidden)) end},
     %% The last two: they cut the connection, and end the node.
     {a_lost_connection_is_told_once, fun(Cpp) ->
         process_flag(trap_exit, true),
