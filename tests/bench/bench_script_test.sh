@@ -106,4 +106,14 @@ expect 'a chart of what' 1 "a chart with --peers only" --svg "$work/x.svg" strea
 expect 'no folder for the chart' 1 "svg: .*'/nowhere/at/all.svg'" --peers --svg /nowhere/at/all.svg stream
 expect 'no chart named' 1 "--svg: no file named" --peers --svg
 expect 'two comparisons' 1 'one at a time' --peers --check "$work/other"
+
+mkdir "$work/checkout/tests/bench/network"
+printf '#!/bin/sh\necho "turns: $*"\n' >"$work/checkout/tests/bench/network/turns.sh"
+chmod +x "$work/checkout/tests/bench/network/turns.sh"
+printf '#!/bin/sh\n' >"$work/bin/escript"
+chmod +x "$work/bin/escript"
+expect 'network' 0 '^turns: .*/network/ergon-bench-network 5 10000 3000000$' --network
+expect 'network, other rounds' 0 '^turns: .* 2 10000 3000000 .*/n.csv$' --network --rounds 2 --csv "$work/n.csv"
+expect 'network and peers' 1 'a comparison of its own' --network --peers
+expect 'network and a row' 1 'rows of its own: without stream' --network stream
 exit $failed

@@ -1,0 +1,67 @@
+// ergon-bench-network: one side of a measurement of scripts/bench --network. A client prints nanoseconds of one operation.
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include <bench/network/bare.h>
+#include <bench/network/nodes.h>
+
+int main(int count, char** words) {
+  using namespace ergon::bench;  // NOLINT(google-build-using-namespace)
+  CLI::App app("Messages between programs. A client prints the nanoseconds of one operation.",
+               "ergon-bench-network");
+  app.require_subcommand(1);
+  std::string name;
+  std::string peer;
+  BareOptions bare;
+  bare.count = 100'000;
+  bare.write_bytes = 256 * 1024;
+  const auto add = [&](const char* command, const char* description) {
+    CLI::App* const side = app.add_subcommand(command, description);
+    side->add_option("--name", name, "the node's name, as in a@127.0.0.1")->required();
+    return side;
+  };
+  const auto add_count = [&](CLI::App* side) {
+    side->add_option("--count", bare.count, "how many")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+  };
+  CLI::App* const serve = add("serve", "a node to be measured with");
+  CLI::App* const call = add("call", "calls a process of another node, one after the other");
+  CLI::App* const stream = add("stream", "sends messages to a process of another node");
+  for (CLI::App* const side : {call, stream}) {
+    side->add_option("--peer", peer, "the other node's name")->required();
+    add_count(side);
+  }
+  CLI::App* const bare_serve = app.add_subcommand("bare-serve", "a bare Asio loop that counts");
+  CLI::App* const bare_stream =
+      app.add_subcommand("bare-stream", "a bare Asio loop that writes frames as large as messages");
+  bare_stream->add_option("--port", bare.port, "that of bare-serve")->required();
+  bare_stream->add_option("--write", bare.write_bytes, "bytes of one write")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  add_count(bare_stream);
+  CLI11_PARSE(app, count, words);
+
+  try {
+    if (*serve) {
+      Serve(name);
+    } else if (*bare_serve) {
+      ServeBare();
+    } else if (*call) {
+      std::printf("%.1f\n", MeasureCalls(name, peer, bare.count));
+    } else if (*stream) {
+      std::printf("%.1f\n", MeasureStream(name, peer, bare.count));
+    } else if (*bare_stream) {
+      // As long as the names that turns.sh gives.
+      bare.frame_bytes = FrameBytes("client12345@127.0.0.1", "server12345@127.0.0.1");
+      std::printf("%.1f\n", MeasureBare(bare));
+    }
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "ergon-bench-network: %s\n", error.what());
+    return 1;
+  }
+}

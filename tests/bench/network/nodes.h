@@ -1,0 +1,23 @@
+// The two sides of a measurement between nodes, each a program of its own. network.escript has the same for Erlang: any
+// client measures any server.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace ergon::bench {
+
+// What every message, request and answer is.
+inline constexpr std::size_t kPayloadBytes = 16;
+
+// A node with the processes `echo`, which answers a binary with itself, and `counter`, which counts binaries and answers
+// `count` with their number since the last time. Prints "ready"; ends with its standard input.
+void Serve(const std::string& name);
+
+// Both return the nanoseconds of one. Throw std::runtime_error when something went wrong.
+// Calls `echo`, again when it has the answer.
+double MeasureCalls(const std::string& name, const std::string& peer, std::int64_t count);
+// A process sends `count` messages to `counter` and then asks it: they count when they have been handled there.
+double MeasureStream(const std::string& name, const std::string& peer, std::int64_t count);
+
+}  // namespace ergon::bench
