@@ -1,25 +1,28 @@
 // Numbers on the wire, the highest byte first.
 #pragma once
 
+#include <bit>
 #include <concepts>
-#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace ergon::dist {
 namespace detail {
 
-// Without a loop compilers make one instruction of it.
-template <std::unsigned_integral T, std::size_t... kIndex>
-void WriteBytes(char* to, T value, std::index_sequence<kIndex...>) noexcept {
-  ((to[kIndex] = static_cast<char>(value >> (8 * (sizeof(T) - 1 - kIndex)))), ...);
-}
-template <std::unsigned_integral T, std::size_t... kIndex>
-T ReadBytes(const char* from, std::index_sequence<kIndex...>) noexcept {
-  return static_cast<T>((... | (std::uint64_t{static_cast<unsigned char>(from[kIndex])}
-                                << (8 * (sizeof(T) - 1 - kIndex)))));
+// The compiler makes one instruction of it; of bytes that are shifted one by one it does not.
+template <std::unsigned_integral T>
+[[nodiscard]] constexpr T Swapped(T value) noexcept {
+  if constexpr (std::endian::native == std::endian::big || sizeof(T) == 1) {
+    return value;
+  } else if constexpr (sizeof(T) == 2) {
+    return __builtin_bswap16(value);
+  } else if constexpr (sizeof(T) == 4) {
+    return __builtin_bswap32(value);
+  } else {
+    return __builtin_bswap64(value);
+  }
 }
 
 }  // namespace detail
@@ -27,7 +30,8 @@ T ReadBytes(const char* from, std::index_sequence<kIndex...>) noexcept {
 // Writes all bytes of `value` to `to`.
 template <std::unsigned_integral T>
 void WriteBigEndian(char* to, T value) noexcept {
-  detail::WriteBytes(to, value, std::make_index_sequence<sizeof(T)>());
+  const T bytes = detail::Swapped(value);
+  std::memcpy(to, &bytes, sizeof(bytes));
 }
 
 template <std::unsigned_integral T>
@@ -40,7 +44,9 @@ void AppendBigEndian(std::string& out, T value) {
 // The number at the front of `bytes`, which has to be as long as that.
 template <std::unsigned_integral T>
 [[nodiscard]] T ReadBigEndian(std::string_view bytes) noexcept {
-  return detail::ReadBytes<T>(bytes.data(), std::make_index_sequence<sizeof(T)>());
+  T value = 0;
+  std::memcpy(&value, bytes.data(), sizeof(value));
+  return detail::Swapped(value);
 }
 
 }  // namespace ergon::dist

@@ -1,5 +1,6 @@
 #include <ergon/node/dist/connection.h>
 
+#include <cstring>
 #include <exception>
 #include <utility>
 
@@ -13,7 +14,10 @@ namespace ergon::dist {
 namespace {
 
 constexpr std::size_t kReadBytes = 64 * 1024;
+constexpr std::size_t kMostKeptBytes = 16 * kReadBytes;  // after a large frame
 constexpr std::size_t kLengthBytes = 4;
+// So long after another write a signal is alone.
+constexpr std::chrono::microseconds kAlone(10);
 constexpr int kTicks = 4;  // in Settings::tick_time, as Erlang has them
 
 std::size_t LengthAt(std::string_view bytes) { return ReadBigEndian<std::uint32_t>(bytes); }
@@ -34,12 +38,28 @@ Connection::Connection(gen::Atom peer, asio::io_context& context, Tasks& tasks,
       listener_(listener),
       tick_(context) {}
 
-void Connection::Append(const Signal& signal) {
+void Connection::Append(const Signal& signal, Write write) {
   AppendFrame(out_, signal, flags_);
   if (IsMessage(signal)) ++out_messages_;
-  if (flush_posted_ || state_ != State::kUp) return;
-  flush_posted_ = true;
+  if (flush_due_ || state_ != State::kUp || write == Write::kMore) return;
+  if (write == Write::kSoon && WriteAtOnce()) return;
+  flush_due_ = true;
   asio::post(context_, [self = shared_from_this()] { self->Flush(); });
+}
+
+// A call waits for two threads of the network, here and there, and for two processes. To wake this node's takes longer
+// than to write. Where signals follow each other, however, one write for many is far cheaper.
+bool Connection::WriteAtOnce() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - written_ < kAlone) return false;
+  const std::size_t size = stream_->WriteNow(out_);
+  if (size == 0) return false;
+  written_ = now;
+  sent_since_tick_ = true;
+  out_.erase(0, size);
+  if (!out_.empty()) return false;
+  out_messages_ = 0;
+  return true;
 }
 
 void Connection::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& peer) {
@@ -55,11 +75,11 @@ void Connection::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& pee
     }
     flags_ = peer.flags;
     peer_creation_ = peer.creation;
+    asio::error_code ignored;
+    stream->socket().set_option(asio::ip::tcp::no_delay(true), ignored);
+    stream_ = std::move(stream);
     state_ = State::kUp;
   }
-  stream_ = std::move(stream);
-  asio::error_code ignored;
-  stream_->socket().set_option(asio::ip::tcp::no_delay(true), ignored);
   tasks_.Start([self = shared_from_this()] { self->Read(); });
   Tick();
   Flush();
@@ -81,14 +101,17 @@ void Connection::ReencodeFor(std::uint64_t flags) {
 void Connection::Read() {
   std::string why = "closed by the other side";
   try {
-    std::string bytes;
+    // It grows for frames that do not fit, and is not cleared for others: that would take longer than a small read.
+    std::string bytes(kReadBytes, '\0');
+    std::size_t had = 0;
     for (;;) {
-      const std::size_t had = bytes.size();
-      bytes.resize(had + kReadBytes);
-      const std::size_t got = stream_->ReadSome(bytes.data() + had, kReadBytes);
-      bytes.resize(had + got);
+      if (bytes.size() - had < kReadBytes / 2) bytes.resize(2 * bytes.size());
+      had += stream_->ReadSome(bytes.data() + had, bytes.size() - had);
       heard_since_tick_ = true;
-      TakeFrames(bytes);
+      const std::size_t taken = TakeFrames({bytes.data(), had});
+      had -= taken;
+      if (taken != 0) std::memmove(bytes.data(), bytes.data() + taken, had);
+      if (had == 0 && bytes.size() > kMostKeptBytes) bytes = std::string(kReadBytes, '\0');
     }
   } catch (const std::system_error& error) {
     if (error.code() != asio::error::eof) why = error.what();
@@ -98,10 +121,10 @@ void Connection::Read() {
   Fail(why);
 }
 
-void Connection::TakeFrames(std::string& bytes) {
+std::size_t Connection::TakeFrames(std::string_view bytes) {
   std::size_t at = 0;
   while (bytes.size() - at >= kLengthBytes) {
-    const std::string_view rest = std::string_view(bytes).substr(at);
+    const std::string_view rest = bytes.substr(at);
     const std::size_t length = LengthAt(rest);
     if (length > settings_.max_frame_bytes) {
       throw std::runtime_error(fmt::format("it sent a frame of {} bytes, {} are allowed", length,
@@ -117,21 +140,18 @@ void Connection::TakeFrames(std::string& bytes) {
     }
     listener_.arrived(*this, *signal);
   }
-  bytes.erase(0, at);
+  return at;
 }
 
 void Connection::Flush() {
-  if (is_writing_) {
-    std::lock_guard lock(mutex_);
-    flush_posted_ = false;  // Written goes on
-    return;
-  }
+  if (is_writing_) return;  // Written goes on
   {
     std::lock_guard lock(mutex_);
-    flush_posted_ = false;
     if (state_ != State::kUp) return;
     writing_.clear();
     writing_.swap(out_);
+    flush_due_ = !writing_.empty();
+    if (flush_due_) sent_since_tick_ = true;
     writing_size_ = writing_.size();
     writing_messages_ = std::exchange(out_messages_, 0);
   }
@@ -140,7 +160,6 @@ void Connection::Flush() {
     return;
   }
   is_writing_ = true;
-  sent_since_tick_ = true;
   stream_->Write(writing_,
                  [self = shared_from_this()](const std::string& error) { self->Written(error); });
 }
@@ -156,6 +175,7 @@ void Connection::Written(const std::string& error) {
     std::lock_guard lock(mutex_);
     writing_size_ = 0;
     writing_messages_ = 0;
+    written_ = std::chrono::steady_clock::now();
     if (out_.size() <= settings_.send_queue_bytes / 2) waiters.swap(waiters_);
   }
   if (!waiters.empty()) listener_.has_room(*this, waiters);
@@ -194,7 +214,7 @@ void Connection::CloseWhenWritten() {
   {
     std::lock_guard lock(mutex_);
     if (state_ == State::kUp) {
-      if (is_writing_ || flush_posted_) return;
+      if (flush_due_) return;
     }
   }
   if (stream_ == nullptr) {
@@ -219,15 +239,18 @@ void Connection::Tick() {
                                  .count()));
       return;
     }
-    if (!self->sent_since_tick_) {
-      {
-        std::lock_guard lock(self->mutex_);
-        if (self->state_ != State::kUp) return;
-        AppendTick(self->out_);
-      }
-      self->Flush();
+    bool must_say_something = false;
+    {
+      std::lock_guard lock(self->mutex_);
+      if (self->state_ != State::kUp) return;
+      must_say_something = !std::exchange(self->sent_since_tick_, false);
+      if (must_say_something) AppendTick(self->out_);
     }
-    self->sent_since_tick_ = false;
+    if (must_say_something) {
+      self->Flush();
+      std::lock_guard lock(self->mutex_);
+      self->sent_since_tick_ = false;  // a tick spares no tick
+    }
     self->listener_.idle(*self);
     self->Tick();
   });

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <asio/io_context.hpp>
@@ -64,8 +65,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
   [[nodiscard]] bool IsFull() const noexcept {
     return out_.size() + writing_size_ >= settings_.send_queue_bytes;
   }
+  // What is to happen with a signal that is appended.
+  enum class Write : std::uint8_t {
+    kSoon,  // this thread writes it when it comes alone; otherwise that of the network, with others
+    kLater,  // nobody waits for it: the network's
+    kMore,   // the one that is appended next belongs to it
+  };
   // Appends the frame of a signal. Not if it is down.
-  void Append(const Signal& signal);
+  void Append(const Signal& signal, Write write = Write::kSoon);
   void AddWaiter(const RoomWaiter& waiter) { waiters_.push_back(waiter); }
   // Whether a PID belongs to a former incarnation of the peer. False as long as that is not known.
   [[nodiscard]] bool IsFormer(gen::PID remote) const noexcept {
@@ -85,7 +92,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
  private:
   void Read();
-  void TakeFrames(std::string& bytes);
+  // Handles the frames that are there completely, and returns their size.
+  std::size_t TakeFrames(std::string_view bytes);
+  // With the lock. False: something is left.
+  bool WriteAtOnce();
   void Flush();
   void Written(const std::string& error);
   void Tick();
@@ -105,20 +115,22 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::uint64_t out_messages_ = 0;
   std::size_t writing_size_ = 0;
   std::uint64_t writing_messages_ = 0;
-  bool flush_posted_ = false;
+  // A Flush comes: it is posted, or follows what is being written.
+  bool flush_due_ = false;
+  std::shared_ptr<Stream> stream_;  // changed by the network's thread only; null: not up
+  std::chrono::steady_clock::time_point written_;  // the last time
+  bool sent_since_tick_ = false;
   std::vector<RoomWaiter> waiters_;
   std::uint64_t flags_ = kOwnFlags;
   std::uint32_t peer_creation_ = 0;
 
   // -- the network's --
-  std::shared_ptr<Stream> stream_;
   std::string writing_;
   bool is_writing_ = false;
   bool close_when_written_ = false;
   Peers peers_;
   asio::steady_timer tick_;
   int ticks_unheard_ = 0;
-  bool sent_since_tick_ = false;
   bool heard_since_tick_ = false;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 
 #include <fmt/core.h>
 
@@ -13,8 +14,21 @@
 namespace ergon::dist {
 namespace {
 
+// Tag, and tag and length of the node.
+constexpr std::size_t kPidHeadBytes = 3;
 // ID, serial and creation, behind the node of a PID.
 constexpr std::size_t kPidNumbersBytes = 12;
+
+// False: the creation is that of any incarnation, which old nodes had.
+bool ReadPidNumbers(const char* from, gen::PID& pid) noexcept {
+  const std::string_view numbers(from, kPidNumbersBytes);
+  const auto creation = ReadBigEndian<std::uint32_t>(numbers.substr(8));
+  if (creation == 0) return false;
+  const std::uint64_t serial = ReadBigEndian<std::uint32_t>(numbers.substr(4));
+  pid.id = serial << 32 | ReadBigEndian<std::uint32_t>(numbers);
+  pid.creation = creation;
+  return true;
+}
 
 std::uint8_t ByteAt(std::string_view terms, std::size_t position) {
   return static_cast<std::uint8_t>(terms[position]);
@@ -105,19 +119,25 @@ bool ControlReader::ReadPid(std::string_view& node, gen::PID& pid) noexcept {
   std::string_view after = rest_.substr(1);
   std::string_view name;
   if (!TakeAtom(after, name) || after.size() < kPidNumbersBytes) return false;
-  const std::uint64_t number = ReadBigEndian<std::uint32_t>(after);
-  const std::uint64_t serial = ReadBigEndian<std::uint32_t>(after.substr(4));
-  const auto creation = ReadBigEndian<std::uint32_t>(after.substr(8));
-  if (creation == 0) return false;  // of any incarnation, which old nodes had
+  if (!ReadPidNumbers(after.data(), pid)) return false;
   node = name;
-  pid.id = serial << 32 | number;
   pid.node = gen::Atom();
-  pid.creation = creation;
   rest_ = after.substr(kPidNumbersBytes);
   return true;
 }
 
 bool ControlReader::ReadPid(gen::Atom node, gen::PID& pid) noexcept {
+  // As nodes of today write it: nothing has to be taken apart.
+  const std::string_view text = node.Text();
+  const std::size_t size = kPidHeadBytes + text.size() + kPidNumbersBytes;
+  if (rest_.size() >= size && ByteAt(rest_, 0) == kNewPidTag &&
+      ByteAt(rest_, 1) == kSmallAtomUtf8Tag && ByteAt(rest_, 2) == text.size() &&
+      std::memcmp(rest_.data() + kPidHeadBytes, text.data(), text.size()) == 0 &&
+      ReadPidNumbers(rest_.data() + kPidHeadBytes + text.size(), pid)) {
+    pid.node = node;
+    rest_.remove_prefix(size);
+    return true;
+  }
   const std::string_view before = rest_;
   std::string_view name;
   gen::PID read;

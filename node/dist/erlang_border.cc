@@ -228,7 +228,7 @@ gen::Result<void> ErlangBorder::SendRequest(gen::PID remote, const core::Envelop
     auto accepts = Accepts(connection, remote);
     if (!accepts) return accepts;
     connection.relations().calls[request.ref] = {local, remote, any != nullptr};
-    connection.Append(monitor);
+    connection.Append(monitor, Connection::Write::kMore);
     connection.Append(message);
     needs_.totals.sent_to_nodes.Add();
     return {};

@@ -1,5 +1,6 @@
 #include <ergon/node/dist/frame_writer.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include <ergon/node/dist/big_endian.h>
@@ -11,23 +12,34 @@ namespace {
 constexpr std::size_t kFrameLengthBytes = 4;
 constexpr std::uint8_t kPassThrough = 112;  // a frame without a distribution header
 
-// Tag, node (at most 255 bytes, with a length of one), ID, serial and creation.
-constexpr std::size_t kMostPidBytes = 1 + 2 + gen::Atom::kMaxBytes + 12;
-// No signal has more than three PIDs. The rest: tags, lengths, numbers, and the names of options.
-constexpr std::size_t kMostControlBytes = 3 * kMostPidBytes + 128;
-
 constexpr std::size_t kShortAtomBytes = 255;
 
 }  // namespace
 
 FrameWriter::FrameWriter(std::string& out, std::size_t text_bytes) : out_(out), begin_(out.size()) {
-  out.reserve(begin_ + kMostControlBytes + text_bytes);
-  out.append(kFrameLengthBytes, '\0');
+  out.reserve(begin_ + kFrameLengthBytes + kMostSmallBytes + text_bytes);
+  next_ += kFrameLengthBytes;  // written at the end
 }
 
 FrameWriter::~FrameWriter() {
+  Spill();
   const std::size_t length = out_.size() - begin_ - kFrameLengthBytes;
   WriteBigEndian(out_.data() + begin_, static_cast<std::uint32_t>(length));
+}
+
+void FrameWriter::Append(std::string_view text) {
+  if (text.size() <= text_room_) {
+    text_room_ -= text.size();
+    next_ = std::copy(text.begin(), text.end(), next_);
+    return;
+  }
+  Spill();
+  out_.append(text);
+}
+
+void FrameWriter::Spill() {
+  out_.append(small_, static_cast<std::size_t>(next_ - small_));
+  next_ = small_;
 }
 
 FrameWriter& FrameWriter::Begin(Operation operation, std::size_t elements) {
@@ -47,7 +59,7 @@ FrameWriter& FrameWriter::Options(std::uint8_t links) {
   const bool monitors_it = (links & kMonitored) != 0;
   if (links_it || monitors_it) {
     Byte(kListTag);
-    AppendBigEndian(out_, static_cast<std::uint32_t>(links_it && monitors_it ? 2 : 1));
+    BigEndian(static_cast<std::uint32_t>(links_it && monitors_it ? 2 : 1));
     if (links_it) Atom("link");
     if (monitors_it) Atom("monitor");
   }
@@ -57,16 +69,14 @@ FrameWriter& FrameWriter::Options(std::uint8_t links) {
 
 FrameWriter& FrameWriter::Pid(const gen::PID& pid) {
   const std::string_view node = pid.node.Text();
-  char bytes[kMostPidBytes];
-  bytes[0] = static_cast<char>(kNewPidTag);
-  bytes[1] = static_cast<char>(kSmallAtomUtf8Tag);
-  bytes[2] = static_cast<char>(node.size());
-  if (!node.empty()) std::memcpy(bytes + 3, node.data(), node.size());
-  char* const numbers = bytes + 3 + node.size();
-  WriteBigEndian(numbers, static_cast<std::uint32_t>(pid.id));
-  WriteBigEndian(numbers + 4, static_cast<std::uint32_t>(pid.id >> 32));
-  WriteBigEndian(numbers + 8, pid.creation);
-  out_.append(bytes, 3 + node.size() + 12);
+  Byte(kNewPidTag);
+  Byte(kSmallAtomUtf8Tag);
+  Byte(static_cast<std::uint8_t>(node.size()));
+  if (!node.empty()) std::memcpy(next_, node.data(), node.size());
+  next_ += node.size();
+  BigEndian(static_cast<std::uint32_t>(pid.id));
+  BigEndian(static_cast<std::uint32_t>(pid.id >> 32));
+  BigEndian(pid.creation);
   return *this;
 }
 
@@ -76,9 +86,9 @@ FrameWriter& FrameWriter::Atom(std::string_view text) {
     Byte(static_cast<std::uint8_t>(text.size()));
   } else {
     Byte(kAtomUtf8Tag);
-    AppendBigEndian(out_, static_cast<std::uint16_t>(text.size()));
+    BigEndian(static_cast<std::uint16_t>(text.size()));
   }
-  out_.append(text);
+  Append(text);
   return *this;
 }
 
@@ -90,22 +100,22 @@ FrameWriter& FrameWriter::Number(std::uint64_t number) {
   }
   if (number <= 0x7fffffff) {
     Byte(kIntegerTag);
-    AppendBigEndian(out_, static_cast<std::uint32_t>(number));
+    BigEndian(static_cast<std::uint32_t>(number));
     return *this;
   }
   // Bytes from the lowest on, without zeros at the end.
   Byte(kSmallBigTag);
-  const std::size_t size_at = out_.size();
+  char* const size_at = next_;
   Byte(0);
   Byte(0);  // not negative
   std::uint8_t size = 0;
   for (; number != 0; number >>= 8, ++size) Byte(static_cast<std::uint8_t>(number));
-  out_[size_at] = static_cast<char>(size);
+  *size_at = static_cast<char>(size);
   return *this;
 }
 
 FrameWriter& FrameWriter::Term(std::string_view term) {
-  out_.append(term);
+  Append(term);
   return *this;
 }
 

@@ -1,18 +1,23 @@
 // Writes frames: the control tuples of signals and what follows them.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include <ergon/gen/atom.h>
 #include <ergon/gen/pid.h>
+#include <ergon/node/dist/big_endian.h>
 #include <ergon/node/dist/operations.h>
 
 namespace ergon::dist {
 
 // One frame at the end of a string. The room it needs is made first: only the constructor throws
 // (std::bad_alloc), and a frame is there completely or not at all.
+//
+// Small pieces are gathered before they are appended: a string looks at its capacity each time.
 class FrameWriter {
  public:
   // `text_bytes`: of all names, references and payloads that will be written.
@@ -35,10 +40,27 @@ class FrameWriter {
   FrameWriter& Payload(std::string_view term);
 
  private:
-  void Byte(std::uint8_t byte) { out_.push_back(static_cast<char>(byte)); }
+  // Tag, node (at most 255 bytes, with a length of one), ID, serial and creation.
+  static constexpr std::size_t kMostPidBytes = 1 + 2 + gen::Atom::kMaxBytes + 12;
+  // No signal has more than three PIDs. The rest: tags, lengths, numbers, and the names of options.
+  static constexpr std::size_t kMostSmallBytes = 3 * kMostPidBytes + 128;
+  static constexpr std::size_t kMostTextBytes = 256;  // that are gathered
+
+  void Byte(std::uint8_t byte) noexcept { *next_++ = static_cast<char>(byte); }
+  template <std::unsigned_integral T>
+  void BigEndian(T value) noexcept {
+    WriteBigEndian(next_, value);
+    next_ += sizeof(value);
+  }
+  // A text is gathered, too, if it is short: the next of them has less room.
+  void Append(std::string_view text);
+  void Spill();
 
   std::string& out_;
   const std::size_t begin_;
+  std::size_t text_room_ = kMostTextBytes;
+  char small_[kMostSmallBytes + kMostTextBytes];  // what has been gathered ends at next_
+  char* next_ = small_;
 };
 
 }  // namespace ergon::dist

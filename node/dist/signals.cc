@@ -1,5 +1,7 @@
 #include <ergon/node/dist/signals.h>
 
+#include <array>
+#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -33,6 +35,15 @@ gen::Result<std::string_view> TakeTerm(std::string_view& bytes, std::string_view
   const std::string_view term = bytes.substr(1, *size);
   bytes.remove_prefix(1 + *size);
   return term;
+}
+
+// The message behind the control tuple: the rest of a frame.
+gen::Result<std::string_view> TakePayload(std::string_view rest, std::size_t max_depth) {
+  auto payload = TakeTerm(rest, "message", max_depth);
+  if (payload && !rest.empty()) {
+    return NoSignal(fmt::format("{} bytes behind the message", rest.size()));
+  }
+  return payload;
 }
 
 // Reads the elements of a control tuple into a signal. False: the next one is no such element.
@@ -188,6 +199,27 @@ gen::Result<Signal> ReadControl(std::string_view tuple, const Peers& peers, std:
   return signal;
 }
 
+// What nearly all frames are: {22, From, To} of a process of the peer to one of ours, with a message. Both PIDs are
+// compared with names that are known, so that nobody has to look first whether the tuple is a term. False: it is another
+// signal, or none, which ParseFrame finds out. `rest` is behind the byte of the frame, and behind the tuple afterwards.
+bool ReadMessageHead(std::string_view& rest, const Peers& peers, std::size_t max_depth,
+                     Signal& signal) {
+  static constexpr std::array<std::uint8_t, 5> kHead = {
+      kVersionByte, kSmallTupleTag, 3, kSmallIntegerTag,
+      static_cast<std::uint8_t>(Operation::kSendFrom)};
+  if (rest.size() <= kHead.size() || std::memcmp(rest.data(), kHead.data(), kHead.size()) != 0) {
+    return false;
+  }
+  ControlReader control(rest.substr(kHead.size()), max_depth);
+  if (!control.ReadPid(peers.peer, signal.from) || !control.ReadPid(peers.own, signal.to) ||
+      control.rest().empty()) {
+    return false;
+  }
+  signal.kind = SignalKind::kSend;
+  rest = control.rest();
+  return true;
+}
+
 void AppendWithReason(FrameWriter& frame, const Signal& signal, std::uint64_t flags,
                       Operation with_payload, Operation older) {
   if ((flags & kFlagExitPayload) != 0) {
@@ -278,14 +310,20 @@ gen::Result<Signal> ParseFrame(std::string_view frame, const Peers& peers, std::
                                 static_cast<std::uint8_t>(frame.front()), kPassThroughFrame + 0));
   }
   std::string_view rest = frame.substr(1);
+  gen::Result<Signal> message{Signal{}};
+  if (ReadMessageHead(rest, peers, max_depth, *message)) {
+    const auto payload = TakePayload(rest, max_depth);
+    if (!payload) return payload.error();
+    message->payload = *payload;
+    return message;
+  }
   const auto control = TakeTerm(rest, "control", max_depth);
   if (!control) return control.error();
   const bool has_payload = !rest.empty();
   std::string_view payload;
   if (has_payload) {
-    const auto taken = TakeTerm(rest, "message", max_depth);
+    const auto taken = TakePayload(rest, max_depth);
     if (!taken) return taken.error();
-    if (!rest.empty()) return NoSignal(fmt::format("{} bytes behind the message", rest.size()));
     payload = *taken;
   }
   auto signal = ReadControl(*control, peers, max_depth, has_payload);

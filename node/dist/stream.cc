@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/socket.h>
 #include <asio/connect.hpp>
 #include <asio/read.hpp>
 #include <asio/ssl/error.hpp>
@@ -101,6 +102,13 @@ void Stream::Write(std::string_view bytes, std::function<void(const std::string&
     done(error ? error.message() : std::string());
   };
   WithLayer([&](auto& layer) { asio::async_write(layer, asio::buffer(bytes), std::move(finish)); });
+}
+
+std::size_t Stream::WriteNow(std::string_view bytes) noexcept {
+  if (tls_ != nullptr) return 0;
+  const ssize_t written =
+      ::send(socket_.native_handle(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  return written > 0 ? static_cast<std::size_t>(written) : 0;
 }
 
 std::string Stream::ReadPacket() {

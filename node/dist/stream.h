@@ -41,6 +41,10 @@ class Stream {
   // The bytes have to stay where they are until `done` is called with the error's text, which is empty without one.
   void Write(std::string_view bytes, std::function<void(const std::string& error)> done);
 
+  // Writes as much as can be written without waiting, and returns how much that was. Nothing over TLS, or when it fails:
+  // Write tells. Any thread, while nothing else writes or closes.
+  std::size_t WriteNow(std::string_view bytes) noexcept;
+
   // Packets of the handshake, with their lengths. A packet of more than 4 KiB is an error.
   std::string ReadPacket();
   void WritePacket(std::string_view packet);
