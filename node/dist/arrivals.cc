@@ -354,7 +354,7 @@ bool Arrivals::TakeAnswer(Connection& connection, std::string_view payload) {
     if (found == calls.end()) return true;
     call = found->second;
     calls.erase(found);
-    connection.Append(EndOfMonitor(call.local, call.remote, reference), Connection::Write::kLater);
+    connection.Append(EndOfMonitor(call.local, call.remote, reference));
   }
   constexpr auto kKind = static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse);
   if (call.keeps_term) {

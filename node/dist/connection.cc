@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kReadBytes = 64 * 1024;
 constexpr std::size_t kMostKeptBytes = 16 * kReadBytes;  // after a large frame
 constexpr std::size_t kLengthBytes = 4;
-// So long after another write a signal is alone.
+// So long after another write an answer is alone.
 constexpr std::chrono::microseconds kAlone(10);
 constexpr int kTicks = 4;  // in Settings::tick_time, as Erlang has them
 
@@ -38,17 +38,29 @@ Connection::Connection(gen::Atom peer, asio::io_context& context, Tasks& tasks,
       listener_(listener),
       tick_(context) {}
 
-void Connection::Append(const Signal& signal, Write write) {
+void Connection::Add(const Signal& signal) {
   AppendFrame(out_, signal, flags_);
   if (IsMessage(signal)) ++out_messages_;
-  if (flush_due_ || state_ != State::kUp || write == Write::kMore) return;
-  if (write == Write::kSoon && WriteAtOnce()) return;
+}
+
+void Connection::PostFlush() {
   flush_due_ = true;
   asio::post(context_, [self = shared_from_this()] { self->Flush(); });
 }
 
-// A call waits for two threads of the network, here and there, and for two processes. To wake this node's takes longer
-// than to write. Where signals follow each other, however, one write for many is far cheaper.
+void Connection::Append(const Signal& signal) {
+  Add(signal);
+  if (!flush_due_ && state_ == State::kUp) PostFlush();
+}
+
+// A caller waits for it, and to wake the thread of the network takes longer than to write. Where answers follow each
+// other, however, one write for many is far cheaper. Requests are not written so: on two cores calls between two nodes of
+// ours took longer with that.
+void Connection::AppendAnswer(const Signal& signal) {
+  Add(signal);
+  if (!flush_due_ && state_ == State::kUp && !WriteAtOnce()) PostFlush();
+}
+
 bool Connection::WriteAtOnce() {
   const auto now = std::chrono::steady_clock::now();
   if (now - written_ < kAlone) return false;

@@ -65,14 +65,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   [[nodiscard]] bool IsFull() const noexcept {
     return out_.size() + writing_size_ >= settings_.send_queue_bytes;
   }
-  // What is to happen with a signal that is appended.
-  enum class Write : std::uint8_t {
-    kSoon,  // this thread writes it when it comes alone; otherwise that of the network, with others
-    kLater,  // nobody waits for it: the network's
-    kMore,   // the one that is appended next belongs to it
-  };
-  // Appends the frame of a signal. Not if it is down.
-  void Append(const Signal& signal, Write write = Write::kSoon);
+  // Appends the frame of a signal, which the thread of the network will write. Not if it is down.
+  void Append(const Signal& signal);
+  // The same for an answer: when it comes alone, this thread writes it.
+  void AppendAnswer(const Signal& signal);
   void AddWaiter(const RoomWaiter& waiter) { waiters_.push_back(waiter); }
   // Whether a PID belongs to a former incarnation of the peer. False as long as that is not known.
   [[nodiscard]] bool IsFormer(gen::PID remote) const noexcept {
@@ -94,8 +90,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Read();
   // Handles the frames that are there completely, and returns their size.
   std::size_t TakeFrames(std::string_view bytes);
-  // With the lock. False: something is left.
-  bool WriteAtOnce();
+  // With the lock.
+  void Add(const Signal& signal);
+  void PostFlush();
+  bool WriteAtOnce();  // false: something is left
   void Flush();
   void Written(const std::string& error);
   void Tick();

@@ -228,7 +228,7 @@ gen::Result<void> ErlangBorder::SendRequest(gen::PID remote, const core::Envelop
     auto accepts = Accepts(connection, remote);
     if (!accepts) return accepts;
     connection.relations().calls[request.ref] = {local, remote, any != nullptr};
-    connection.Append(monitor, Connection::Write::kMore);
+    connection.Append(monitor);
     connection.Append(message);
     needs_.totals.sent_to_nodes.Add();
     return {};
@@ -335,7 +335,7 @@ gen::Result<void> ErlangBorder::Respond(gen::PID remote, std::uint64_t ref,
   const Signal signal = AnswerTo(request, from, payload);
   std::lock_guard lock(connection->mutex());
   if (connection->state() == Connection::State::kDown) return gen::ErrResponseIgnored;
-  connection->Append(signal);
+  connection->AppendAnswer(signal);
   return written;
 }
 
