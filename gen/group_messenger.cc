@@ -13,7 +13,8 @@ namespace {
 // Another member may take what this one has not.
 bool IsOfReceiver(const Error& error) {
   return error == ErrProcessMailboxFull || error == ErrProcessTerminated ||
-         error == ErrProcessUnknown || error == ErrOverloaded;
+         error == ErrProcessUnknown || error == ErrOverloaded || error == ErrBusy ||
+         error == ErrNoConnection || error == ErrProcessIncarnation;
 }
 
 }  // namespace

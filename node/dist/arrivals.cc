@@ -148,6 +148,8 @@ void Arrivals::Send(Connection& connection, const Signal& signal) {
 
 void Arrivals::TakeMessage(Connection& connection, const Signal& signal, gen::PID to,
                            std::string_view name) {
+  const bool is_for_groups = name.empty() ? to == needs_.addresses.NodePid() : name == kGroupScope;
+  if (is_for_groups && needs_.groups.Take(connection.peer(), signal.payload)) return;
   ControlReader reader(signal.payload, needs_.settings.max_term_depth);
   std::size_t size = 0;
   std::string_view word;
@@ -395,6 +397,9 @@ void Arrivals::TakeMonitor(Connection& connection, const Signal& signal) {
     relations.watcher_numbers[std::string(signal.ref)] = number;
   }
   const gen::Ref ref = needs_.addresses.RefOf(number);
+  if (watched == needs_.addresses.NodePid()) {
+    return;  // the node speaks for its groups, and is there as long as the connection
+  }
   if (watched) {
     const gen::Target target =
         signal.name.empty()
@@ -461,6 +466,8 @@ void Arrivals::TakeDown(Connection& connection, const Signal& signal) {
         {watch->local, needs_.addresses.RefOf(*number), node::TargetOf(watch->remote)}, reason);
   } else if (call) {
     needs_.delivery.RespondError(call->local, *number, EndOf(reason));
+  } else {
+    (void)needs_.groups.TakeDown(connection.peer(), *number);
   }
 }
 

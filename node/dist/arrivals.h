@@ -13,6 +13,7 @@
 #include <ergon/node/delivery/message_totals.h>
 #include <ergon/node/dist/connection.h>
 #include <ergon/node/dist/peer_state.h>
+#include <ergon/node/dist/process_groups.h>
 #include <ergon/node/dist/settings.h>
 #include <ergon/node/dist/signals.h>
 #include <ergon/node/dist/values.h>
@@ -34,6 +35,7 @@ class Arrivals {
     gen::LogSink& log;
     const Settings& settings;
     const Values& values;
+    ProcessGroups& groups;
   };
   explicit Arrivals(const Needs& needs) : needs_(needs) {}
 

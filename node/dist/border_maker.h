@@ -14,6 +14,7 @@
 #include <ergon/node/delivery/message_totals.h>
 #include <ergon/node/diagnosis/node_log.h>
 #include <ergon/node/relations/exit_signals.h>
+#include <ergon/node/relations/groups.h>
 #include <ergon/node/relations/relations.h>
 
 namespace ergon::node {
@@ -34,6 +35,7 @@ class BorderMaker : public gen::Network {
     Delivery& delivery;
     Relations& relations;
     ExitSignals& exit_signals;
+    Groups& groups;
     Drops& drops;
     MessageTotals& totals;
     NodeLog& log;

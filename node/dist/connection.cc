@@ -22,11 +22,6 @@ constexpr int kTicks = 4;  // in Settings::tick_time, as Erlang has them
 
 std::size_t LengthAt(std::string_view bytes) { return ReadBigEndian<std::uint32_t>(bytes); }
 
-bool IsMessage(const Signal& signal) {
-  return signal.kind == SignalKind::kSend || signal.kind == SignalKind::kSendToName ||
-         signal.kind == SignalKind::kSendToAlias;
-}
-
 }  // namespace
 
 Connection::Connection(gen::Atom peer, asio::io_context& context, Tasks& tasks,
@@ -38,18 +33,13 @@ Connection::Connection(gen::Atom peer, asio::io_context& context, Tasks& tasks,
       listener_(listener),
       tick_(context) {}
 
-void Connection::Add(const Signal& signal) {
-  AppendFrame(out_, signal, flags_);
-  if (IsMessage(signal)) ++out_messages_;
-}
-
 void Connection::PostFlush() {
   flush_due_ = true;
   asio::post(context_, [self = shared_from_this()] { self->Flush(); });
 }
 
 void Connection::Append(const Signal& signal) {
-  Add(signal);
+  AppendFrame(out_, signal, flags_);
   if (!flush_due_ && state_ == State::kUp) PostFlush();
 }
 
@@ -57,7 +47,7 @@ void Connection::Append(const Signal& signal) {
 // other, however, one write for many is far cheaper. Requests are not written so: on two cores calls between two nodes of
 // ours took longer with that.
 void Connection::AppendAnswer(const Signal& signal) {
-  Add(signal);
+  AppendFrame(out_, signal, flags_);
   if (!flush_due_ && state_ == State::kUp && !WriteAtOnce()) PostFlush();
 }
 
@@ -72,6 +62,11 @@ bool Connection::WriteAtOnce() {
   if (!out_.empty()) return false;
   out_messages_ = 0;
   return true;
+}
+
+void Connection::AppendMessage(const Signal& message) {
+  Append(message);
+  ++out_messages_;
 }
 
 void Connection::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& peer) {
@@ -92,6 +87,7 @@ void Connection::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& pee
     stream_ = std::move(stream);
     state_ = State::kUp;
   }
+  listener_.up(*this);
   tasks_.Start([self = shared_from_this()] { self->Read(); });
   Tick();
   Flush();

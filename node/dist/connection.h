@@ -47,6 +47,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   };
   // What it tells; on the thread of the network, without a lock.
   struct Listener {
+    std::function<void(Connection&)> up;  // before anything arrives
     std::function<void(Connection&, const Signal&)> arrived;
     std::function<void(Connection&, const std::vector<RoomWaiter>&)> has_room;
     std::function<void(Connection&)> idle;  // from time to time
@@ -69,6 +70,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Append(const Signal& signal);
   // The same for an answer: when it comes alone, this thread writes it.
   void AppendAnswer(const Signal& signal);
+  // The same for a message of a user's, which is counted when it is lost.
+  void AppendMessage(const Signal& message);
   void AddWaiter(const RoomWaiter& waiter) { waiters_.push_back(waiter); }
   // Whether a PID belongs to a former incarnation of the peer. False as long as that is not known.
   [[nodiscard]] bool IsFormer(gen::PID remote) const noexcept {
@@ -91,7 +94,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Handles the frames that are there completely, and returns their size.
   std::size_t TakeFrames(std::string_view bytes);
   // With the lock.
-  void Add(const Signal& signal);
   void PostFlush();
   bool WriteAtOnce();  // false: something is left
   void Flush();

@@ -1,5 +1,6 @@
 #include <ergon/node/dist/erlang_border.h>
 
+#include <algorithm>
 #include <chrono>
 #include <future>
 #include <mutex>
@@ -28,6 +29,8 @@ namespace {
 
 // For what is to be written when the node stops.
 constexpr std::chrono::seconds kLastWords{1};
+// Before a node is asked again for its groups.
+constexpr std::chrono::milliseconds kFirstPause{100};
 
 // Of the thread: terms are made outside of locks, and the memory is used again.
 std::string& Scratch() {
@@ -73,7 +76,8 @@ ErlangBorder::ErlangBorder(const node::BorderMaker::Needs& needs, Settings setti
     : needs_(needs),
       settings_(std::move(settings)),
       values_(types, settings_.max_new_atoms),
-      listener_{.arrived = [this](Connection& connection,
+      listener_{.up = [this](Connection& connection) { groups_.Connected(connection.peer()); },
+                .arrived = [this](Connection& connection,
                                   const Signal& signal) { arrivals_.Handle(connection, signal); },
                 .has_room =
                     [this](Connection&, const std::vector<Connection::RoomWaiter>& waiters) {
@@ -86,8 +90,15 @@ ErlangBorder::ErlangBorder(const node::BorderMaker::Needs& needs, Settings setti
                    [this](const std::shared_ptr<Connection>& connection) {
                      Dial(context_, tasks_, settings_, connection);
                    }),
+      groups_({.members = needs.groups,
+               .atoms = values_.atoms(),
+               .log = needs.log,
+               .self = needs.addresses.NodePid(),
+               .max_term_depth = settings_.max_term_depth,
+               .send = [this](gen::Atom node, const Signal& signal) { SendIfThere(node, signal); },
+               .remind = [this] { AskForGroupsAfter(kFirstPause); }}),
       arrivals_({needs.addresses, needs.delivery, needs.relations, needs.exit_signals, needs.totals,
-                 needs.log, settings_, values_}),
+                 needs.log, settings_, values_, groups_}),
       listening_(context_, tasks_, settings_, connections_, needs.log),
       registration_(context_, tasks_, settings_, needs.log),
       work_(asio::make_work_guard(context_)) {}
@@ -98,6 +109,7 @@ gen::Result<void> ErlangBorder::Open() {
   std::uint16_t port = 0;
   try {
     port = listening_.Open();
+    needs_.groups.SetBorder(&groups_);
     std::promise<void> ended;
     ended_ = ended.get_future();
     thread_ = std::thread([this, promise = std::move(ended)]() mutable {
@@ -139,6 +151,7 @@ void ErlangBorder::Close() {
   }
   asio::post(context_, [this] {
     for (const auto& connection : connections_.All()) connection->Fail("the node is stopping");
+    asking_.cancel();
     tasks_.Cancel();
   });
   // All that waits has been cancelled; a look-up of a name goes on as long as the system wants.
@@ -196,7 +209,7 @@ gen::Result<void> ErlangBorder::SendMessage(gen::PID remote, const core::Envelop
   return With(remote.node, [&](Connection& connection) -> gen::Result<void> {
     auto accepts = Accepts(connection, remote);
     if (!accepts) return accepts;
-    connection.Append(signal);
+    connection.AppendMessage(signal);
     needs_.totals.sent_to_nodes.Add();
     return {};
   });
@@ -229,7 +242,7 @@ gen::Result<void> ErlangBorder::SendRequest(gen::PID remote, const core::Envelop
     if (!accepts) return accepts;
     connection.relations().calls[request.ref] = {local, remote, any != nullptr};
     connection.Append(monitor);
-    connection.Append(message);
+    connection.AppendMessage(message);
     needs_.totals.sent_to_nodes.Add();
     return {};
   });
@@ -453,6 +466,21 @@ void ErlangBorder::ForgetCalls(Connection& connection) {
   }
 }
 
+void ErlangBorder::SendIfThere(gen::Atom node, const Signal& signal) {
+  const auto connection = connections_.Find(node);
+  if (connection == nullptr) return;
+  std::lock_guard lock(connection->mutex());
+  if (connection->state() != Connection::State::kDown) connection->Append(signal);
+}
+
+void ErlangBorder::AskForGroupsAfter(std::chrono::nanoseconds delay) {
+  asking_.expires_after(std::chrono::duration_cast<asio::steady_timer::duration>(delay));
+  asking_.async_wait([this, delay](const asio::error_code& error) {
+    if (error || !groups_.AskAgain()) return;
+    AskForGroupsAfter(std::min(2 * delay, settings_.tick_time / 4));
+  });
+}
+
 void ErlangBorder::Down(Connection& connection, Connection::Rest rest) {
   connections_.Remove(connection);
   const gen::Atom node = connection.peer();
@@ -463,6 +491,7 @@ void ErlangBorder::Down(Connection& connection, Connection::Rest rest) {
     gen::Log(needs_.log)
         .Warning("network: messages to {} that were not sent: {}", node, rest.unsent);
   }
+  groups_.Lost(node);
   const gen::Error error(gen::ErrorCode::kNoConnection, fmt::format("{}: {}", node, rest.why));
   for (const auto& [number, watcher] : rest.relations.watchers) {
     needs_.relations.RemoveWatcher(watcher.remote, watcher.watched, needs_.addresses.RefOf(number));

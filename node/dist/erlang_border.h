@@ -1,6 +1,7 @@
 // The way to the nodes of an Erlang cluster: what goes there.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <future>
 #include <memory>
@@ -10,12 +11,14 @@
 
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
+#include <asio/steady_timer.hpp>
 
 #include <ergon/gen/wire_types.h>
 #include <ergon/node/dist/arrivals.h>
 #include <ergon/node/dist/border_maker.h>
 #include <ergon/node/dist/connections.h>
 #include <ergon/node/dist/listening.h>
+#include <ergon/node/dist/process_groups.h>
 #include <ergon/node/dist/registration.h>
 #include <ergon/node/dist/settings.h>
 #include <ergon/node/dist/tasks.h>
@@ -64,6 +67,10 @@ class ErlangBorder final : public node::OpenBorder {
   void ForgetCalls(Connection& connection);
   void Down(Connection& connection, Connection::Rest rest);
   void TellRoom(const std::vector<Connection::RoomWaiter>& waiters);
+  // For those whose connection is what they are about.
+  void SendIfThere(gen::Atom node, const Signal& signal);
+  // Asks for the groups of other nodes after a while, and again and again, less and less often.
+  void AskForGroupsAfter(std::chrono::nanoseconds delay);
   [[nodiscard]] std::string Reference(std::uint64_t id) const;
 
   const node::BorderMaker::Needs needs_;
@@ -73,6 +80,8 @@ class ErlangBorder final : public node::OpenBorder {
   Tasks tasks_{context_};
   Connection::Listener listener_;
   Connections connections_;
+  ProcessGroups groups_;
+  asio::steady_timer asking_{context_};
   Arrivals arrivals_;
   Listening listening_;
   Registration registration_;

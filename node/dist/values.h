@@ -31,6 +31,7 @@ class Values {
   // two registered types have the same tag and number of fields, or the same keys; the text names
   // both.
   explicit Values(const gen::WireTypes& types, std::size_t max_new_atoms = kUsualNewAtoms);
+  [[nodiscard]] AtomBudget& atoms() const noexcept { return *atoms_; }
 
   // Appends the value of a message, or nothing on an error. kUnsupported, naming the type and what
   // to do: it is not registered. kIncorrect, with the path of the field: Erlang has no such value.

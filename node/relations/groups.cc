@@ -111,6 +111,7 @@ gen::Result<void> Groups::Join(gen::Atom name, gen::PID pid) {
   group.newest = id;
   group.snapshot = nullptr;
   Tell<gen::MessageGroupJoined>(name, group, {pid});
+  if (border_ != nullptr) border_->Joined(name, pid);
   return {};
 }
 
@@ -132,6 +133,7 @@ gen::Result<void> Groups::Leave(gen::Atom name, gen::PID pid) {
   group.members.erase(id);
   group.snapshot = nullptr;
   Tell<gen::MessageGroupLeft>(name, group, {pid});
+  if (border_ != nullptr) border_->Left(name, pid, 1);
   EndIfEmpty(name, group);
   return {};
 }
@@ -190,19 +192,32 @@ gen::Result<std::size_t> Groups::Send(gen::PID from, gen::Atom name,
   std::size_t received = 0;
   // Without the lock: `make` copies a value of the user's.
   const auto members = MembersOf(name);
-  for (const gen::PID member : *members) {
-    core::EnvelopePtr envelope = make();
-    envelope->from = from.ToAddress();
-    auto delivered = needs_.delivery.Deliver(member, envelope);
-    if (delivered) {
-      count();
-      ++received;
-    } else if (delivered.error() == gen::ErrProcessMailboxFull) {
-      count();
-      needs_.delivery.Drop(std::move(envelope), member, gen::DropReason::kMailboxFull,
-                           delivered.error());
+  const auto send_to = [&](bool remote) -> gen::Result<void> {
+    for (const gen::PID member : *members) {
+      if (IsRemote(member) != remote) continue;
+      core::EnvelopePtr envelope = make();
+      envelope->from = from.ToAddress();
+      auto delivered = needs_.delivery.Deliver(member, envelope);
+      if (delivered) {
+        count();
+        ++received;
+        continue;
+      }
+      const gen::Error& error = delivered.error();
+      if (remote && (error == gen::ErrUnsupported || error == gen::ErrIncorrect)) return delivered;
+      if (error == gen::ErrProcessMailboxFull || error == gen::ErrBusy) {
+        count();
+        needs_.delivery.Drop(std::move(envelope), member, gen::DropReason::kMailboxFull, error);
+      }
     }
+    return {};
+  };
+  // Those of other nodes first: that a message cannot go there is known before anybody has got it.
+  if (border_ != nullptr) {
+    auto sent = send_to(true);
+    if (!sent) return std::move(sent.error());
   }
+  (void)send_to(false);
   return received;
 }
 
@@ -269,8 +284,41 @@ void Groups::Release(gen::PID pid, const ProcessCold::GroupNotes& notes) {
     for (; at != end; ++at) found.group->members.erase(at->id);
     found.group->snapshot = nullptr;
     Tell<gen::MessageGroupLeft>(name, *found.group, left);
+    if (border_ != nullptr) border_->Left(name, pid, left.size());
     EndIfEmpty(name, *found.group);
   }
+}
+
+std::vector<std::uint64_t> Groups::JoinFromAfar(gen::Atom name, const PIDs& remote) {
+  std::vector<std::uint64_t> memberships;
+  if (remote.empty()) return memberships;
+  memberships.reserve(remote.size());
+  const Locked found = FindOrMake(name);
+  Group& group = *found.group;
+  for (const gen::PID pid : remote) {
+    group.members.emplace_hint(group.members.end(), ++group.newest, pid);
+    memberships.push_back(group.newest);
+  }
+  group.snapshot = nullptr;
+  Tell<gen::MessageGroupJoined>(name, group, remote);
+  return memberships;
+}
+
+void Groups::LeaveFromAfar(gen::Atom name, const std::vector<std::uint64_t>& memberships) {
+  const Locked found = Find(name);
+  if (memberships.empty() || found.group == nullptr) return;
+  Group& group = *found.group;
+  PIDs left;
+  left.reserve(memberships.size());
+  for (const std::uint64_t membership : memberships) {
+    const auto member = group.members.find(membership);
+    if (member == group.members.end()) continue;
+    left.push_back(member->second);
+    group.members.erase(member);
+  }
+  group.snapshot = nullptr;
+  Tell<gen::MessageGroupLeft>(name, group, left);
+  EndIfEmpty(name, group);
 }
 
 }  // namespace ergon::node

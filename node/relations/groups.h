@@ -18,6 +18,7 @@
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/drops.h>
+#include <ergon/node/relations/group_border.h>
 #include <ergon/node/slots/slot.h>
 
 namespace ergon::node {
@@ -27,10 +28,14 @@ namespace ergon::node {
 // lock those who monitor the group are told: their notices come in the order of the changes, and none between
 // a change and the members that MonitorGroup returns.
 //
-// The lock of a group comes before that of a process's cold part, and before that of all groups.
+// A member of another node stands in its group only; who has put it there takes it away when it has left, has ended, or
+// cannot be reached any more.
+//
+// The lock of a group comes before that of a process's cold part, before that of all groups, and before those of the
+// border.
 //
 // Any thread; a slot is that of the process whose turn it is.
-class Groups {
+class Groups final : public RemoteMembers {
  public:
   // What it needs; all of it outlives this.
   struct Needs {
@@ -39,6 +44,8 @@ class Groups {
     Drops& drops;
   };
   explicit Groups(const Needs& needs) : needs_(needs) {}
+  // Before there are processes. Null: nobody tells other nodes.
+  void SetBorder(GroupBorder* border) noexcept { border_ = border; }
 
   gen::Result<void> Join(gen::Atom name, gen::PID pid);
   gen::Result<void> Leave(gen::Atom name, gen::PID pid);
@@ -47,7 +54,8 @@ class Groups {
   [[nodiscard]] gen::Result<gen::PID> OneOf(gen::Atom name);
 
   // Calls `make` for each copy, and `count` for each that is received, or dropped and counted. Returns how many were
-  // received.
+  // received. kUnsupported, kIncorrect: there are members of other nodes, to which such a message cannot go; then nobody
+  // has got it.
   gen::Result<std::size_t> Send(gen::PID from, gen::Atom name,
                                 const std::function<core::EnvelopePtr()>& make,
                                 const std::function<void()>& count) const;
@@ -59,6 +67,10 @@ class Groups {
 
   // The process has ended, and nobody can change its notes any more, which are these.
   void Release(gen::PID pid, const ProcessCold::GroupNotes& notes);
+
+  std::vector<std::uint64_t> JoinFromAfar(gen::Atom name,
+                                          const std::vector<gen::PID>& remote) override;
+  void LeaveFromAfar(gen::Atom name, const std::vector<std::uint64_t>& memberships) override;
 
  private:
   using PIDs = std::vector<gen::PID>;
@@ -88,8 +100,12 @@ class Groups {
   template <class Notice>
   void Tell(gen::Atom name, const Group& group, const PIDs& pids) const;
   void EndMonitor(gen::Atom name, std::uint64_t id);
+  [[nodiscard]] bool IsRemote(gen::PID pid) const noexcept {
+    return pid.node != needs_.addresses.node();
+  }
 
   const Needs needs_;
+  GroupBorder* border_ = nullptr;
   mutable std::shared_mutex mutex_;
   std::unordered_map<gen::Atom, std::shared_ptr<Group>> groups_;
 };

@@ -18,6 +18,7 @@
 
 #include <ergon/act/actor.h>
 #include <ergon/act/pool.h>
+#include <ergon/gen/group.h>
 #include <ergon/node/erlang.h>
 #include <ergon/node/node.h>
 
@@ -152,6 +153,10 @@ class Driver : public act::Actor {
       return Outcome(SendExit(TargetOf(command[1]),
                               reason == "kill" ? gen::Reason::Kill() : gen::Reason::Error(reason)));
     }
+    if (word == "whereis") {
+      return Outcome(Node().Resolve(gen::ProcessID{gen::Atom(WordOf(command[1])), {}}));
+    }
+    if (word == "group") return AnswerOfGroup(WordOf(command[1]), command);
     if (word == "ping") return Outcome(dist::Ping(Process(), gen::Atom(WordOf(command[1]))));
     if (word ==
         "reconnect") {  // the answer is a message: that to the call ends with the connection
@@ -170,6 +175,23 @@ class Driver : public act::Actor {
     return Term::Atom("what");
   }
 
+  // {group, Verb, Group, ...}
+  Term AnswerOfGroup(const std::string& verb, const Term& command) {
+    const gen::Atom group(WordOf(command[2]));
+    if (verb == "join") return Outcome(Node().JoinGroup(group, *command[3].AsPid()));
+    if (verb == "leave") return Outcome(Node().LeaveGroup(group, *command[3].AsPid()));
+    if (verb == "members") return Term::Of(GroupMembers(group));
+    if (verb == "monitor") return Outcome(MonitorGroup(group));
+    if (verb == "demonitor") return Outcome(DemonitorGroup(group));
+    if (verb == "send") {
+      const auto sent = SendToGroup(group, command[3]);
+      return sent ? Term::Of(static_cast<std::int64_t>(*sent))
+                  : Outcome(gen::Result<void>(sent.error()));
+    }
+    if (verb == "send_to_one") return Outcome(SendToOneOf(group, command[3]));
+    return Term::Atom("what");
+  }
+
   void See(std::vector<Term> event) { seen_.push_back(Term::Tuple(std::move(event))); }
 
   gen::Status HandleMessage(gen::PID from, gen::Message& message) override {
@@ -183,6 +205,10 @@ class Driver : public act::Actor {
            Term::Tuple({Term::Atom(name->process_id.name.Text()),
                         Term::Atom(name->process_id.node.Text())}),
            Term::Atom(name->reason.ToString())});
+    } else if (auto* joined = message.As<gen::MessageGroupJoined>()) {
+      See({Term::Atom("joined"), Term::Of(joined->group), Term::Of(joined->pids)});
+    } else if (auto* left = message.As<gen::MessageGroupLeft>()) {
+      See({Term::Atom("left"), Term::Of(left->group), Term::Of(left->pids)});
     } else if (auto* term = message.As<Term>()) {
       See({Term::Atom("message"), Term::Of(from), *term});
     } else if (auto* atom = message.As<gen::Atom>()) {

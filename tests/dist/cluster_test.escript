@@ -269,7 +269,185 @@ cases() -> [
         {{nodedown, Cpp}, _} = catch_exit(fun() -> drive(Cpp, {reconnect, node(), self()}) end),
         expect(ok),
         true = lists:member(Cpp, nodes(hidden)) end},
-    %% The last two: they cut the connection, and end the node.
+    {groups_without_pg_are_there_when_it_starts, fun(Cpp) ->
+        undefined = whereis(pg),
+        Victim = victim(Cpp),
+        ok = group(Cpp, join, early, Victim),
+        with_pg(fun() ->
+            eventually(fun() -> pg:get_members(early) == [Victim] end),
+            [] = pg:get_local_members(early),
+            Victim ! {die, normal},
+            eventually(fun() -> pg:which_groups() == [] end) end) end},
+    {members_of_both_are_one_group, fun(Cpp) ->
+        with_pg(fun() ->
+            Mine = member(),
+            ok = pg:join(both, Mine),
+            eventually(fun() -> group(Cpp, members, both) == [Mine] end),
+            Theirs = victim(Cpp),
+            ok = group(Cpp, join, both, Theirs),
+            eventually(fun() -> lists:sort(pg:get_members(both)) == lists:sort([Mine, Theirs]) end),
+            [Mine] = pg:get_local_members(both),
+            %% By hand, with the other node's members, and by a pool's name.
+            ok = pg:leave(both, Mine),
+            eventually(fun() -> group(Cpp, members, both) == [Theirs] end),
+            ok = group(Cpp, leave, both, Theirs),
+            eventually(fun() -> pg:get_members(both) == [] end) end) end},
+    {a_pool_in_a_group_is_called_from_here, fun(Cpp) ->
+        with_pg(fun() ->
+            {ok, Words} = drive(Cpp, {whereis, words}),
+            ok = group(Cpp, join, counters, Words),
+            eventually(fun() -> pg:get_members(counters) == [Words] end),
+            [Pool] = pg:get_members(counters),
+            {ok, 2} = gen_server:call(Pool, {count, <<"two words">>}),
+            ok = group(Cpp, leave, counters, Words),
+            eventually(fun() -> pg:get_members(counters) == [] end) end) end},
+    {what_is_sent_to_a_group_arrives_here, fun(Cpp) ->
+        with_pg(fun() ->
+            Self = self(),
+            Members = [spawn_link(fun() -> relay(Self) end) || _ <- lists:seq(1, 3)],
+            ok = pg:join(listeners, Members),
+            eventually(fun() -> length(group(Cpp, members, listeners)) == 3 end),
+            3 = group(Cpp, send, listeners, {hello, all}),
+            [expect({got, M, {hello, all}}) || M <- Members],
+            Reached = [begin {ok, M} = group(Cpp, send_to_one, listeners, {hello, N}), expect({got, M, {hello, N}}), M end
+                       || N <- lists:seq(1, 6)],
+            true = lists:sort(Members ++ Members) == lists:sort(Reached),
+            ok = pg:leave(listeners, Members),
+            eventually(fun() -> group(Cpp, members, listeners) == [] end),
+            0 = group(Cpp, send, listeners, {hello, nobody}) end) end},
+    {who_ends_leaves_on_both_sides, fun(Cpp) ->
+        with_pg(fun() ->
+            Mine = member(),
+            ok = pg:join(ends, Mine),
+            ok = pg:join(ends_too, Mine),
+            Theirs = victim(Cpp),
+            [ok = group(Cpp, join, G, Theirs) || G <- [ends, ends_too]],
+            eventually(fun() -> length(pg:get_members(ends)) == 2 andalso length(group(Cpp, members, ends_too)) == 2 end),
+            exit(Mine, kill),
+            eventually(fun() -> group(Cpp, members, ends) == [Theirs] andalso group(Cpp, members, ends_too) == [Theirs] end),
+            Theirs ! {die, boom},
+            eventually(fun() -> pg:which_groups() == [] end) end) end},
+    {monitors_here_see_their_members, fun(Cpp) ->
+        with_pg(fun() ->
+            {Ref, []} = pg:monitor(watched),
+            Theirs = victim(Cpp),
+            ok = group(Cpp, join, watched, Theirs),
+            expect({Ref, join, watched, [Theirs]}),
+            ok = group(Cpp, join, watched, Theirs),
+            expect({Ref, join, watched, [Theirs]}),
+            ok = group(Cpp, leave, watched, Theirs),
+            expect({Ref, leave, watched, [Theirs]}),
+            ok = group(Cpp, join, watched, Theirs),
+            expect({Ref, join, watched, [Theirs]}),
+            Theirs ! {die, normal},
+            expect({Ref, leave, watched, [Theirs, Theirs]}),
+            silence() end) end},
+    {monitors_there_see_our_members, fun(Cpp) ->
+        with_pg(fun() ->
+            Mine = member(),
+            ok = pg:join(watching, Mine),
+            eventually(fun() -> group(Cpp, members, watching) == [Mine] end),
+            {ok, [Mine]} = group(Cpp, monitor, watching),
+            Other = member(),
+            ok = pg:join(watching, [Other, Mine]),
+            [{joined, watching, [Other, Mine]}] = seen(Cpp),
+            ok = pg:leave(watching, Mine),
+            [{left, watching, [Mine]}] = seen(Cpp),
+            ok = pg:join(watching, Mine),
+            [{joined, watching, [Mine]}] = seen(Cpp),
+            exit(Other, kill),
+            [{left, watching, [Other]}] = seen(Cpp),
+            %% pg tells of each membership, one by one.
+            exit(Mine, kill),
+            [{left, watching, [Mine]}, {left, watching, [Mine]}] = collect_events(Cpp, 2),
+            ok = group(Cpp, demonitor, watching),
+            [] = drive(Cpp, seen) end) end},
+    {a_process_may_be_there_several_times, fun(Cpp) ->
+        with_pg(fun() ->
+            Self = self(),
+            Mine = spawn_link(fun() -> relay(Self) end),
+            [ok = pg:join(multi, Mine) || _ <- [1, 2, 3]],
+            eventually(fun() -> group(Cpp, members, multi) == [Mine, Mine, Mine] end),
+            3 = group(Cpp, send, multi, again),
+            [expect({got, Mine, again}) || _ <- [1, 2, 3]],
+            ok = pg:leave(multi, Mine),
+            eventually(fun() -> group(Cpp, members, multi) == [Mine, Mine] end),
+            Theirs = victim(Cpp),
+            [ok = group(Cpp, join, multi, Theirs) || _ <- [1, 2]],
+            eventually(fun() -> length([P || P <- pg:get_members(multi), P == Theirs]) == 2 end),
+            ok = group(Cpp, leave, multi, Theirs),
+            eventually(fun() -> length([P || P <- pg:get_members(multi), P == Theirs]) == 1 end),
+            Theirs ! {die, normal},
+            eventually(fun() -> pg:get_members(multi) == [Mine, Mine] end) end) end},
+    {groups_whose_names_are_no_atoms_are_left_out, fun(Cpp) ->
+        with_pg(fun() ->
+            Mine = member(),
+            [ok = pg:join(G, Mine) || G <- [{room, 1}, 1, "text", <<"binary">>, '', #{}, an_atom, 'ünï']],
+            eventually(fun() -> group(Cpp, members, 'ünï') == [Mine] end),
+            [Mine] = group(Cpp, members, an_atom),
+            [ok = pg:leave(G, Mine) || G <- [{room, 1}, 1, "text", <<"binary">>, '', #{}, an_atom]],
+            eventually(fun() -> group(Cpp, members, an_atom) == [] end),
+            [Mine] = group(Cpp, members, 'ünï'),
+            pong = net_adm:ping(Cpp) end) end},
+    {a_scope_that_dies_takes_its_members_along, fun(Cpp) ->
+        Theirs = victim(Cpp),
+        ok = group(Cpp, join, scope, Theirs),
+        Mine = member(),
+        with_pg(fun() ->
+            ok = pg:join(scope, Mine),
+            eventually(fun() -> group(Cpp, members, scope) == [Theirs, Mine] end),
+            {ok, _} = group(Cpp, monitor, scope) end),
+        [{left, scope, [Mine]}] = seen(Cpp),
+        [Theirs] = group(Cpp, members, scope),
+        with_pg(fun() ->
+            eventually(fun() -> pg:get_members(scope) == [Theirs] end),
+            ok = pg:join(scope, Mine),
+            [{joined, scope, [Mine]}] = seen(Cpp) end),
+        [{left, scope, [Mine]}] = seen(Cpp),
+        ok = group(Cpp, demonitor, scope),
+        ok = group(Cpp, leave, scope, Theirs) end},
+    {what_is_no_message_of_pg_harms_nobody, fun(Cpp) ->
+        %% Messages that pg itself would die of; they are nobody's here.
+        [{pg, Cpp} ! M || M <- [nothing, {discover}, {discover, x}, {join, self()}, {join, self(), g, x}, {leave, self(), self(), g},
+                                {'$gen_cast', {sync, self(), x}}, {'$gen_cast', {sync, self(), [x]}}]],
+        %% Well formed, but of nobody who speaks for groups.
+        [{pg, Cpp} ! M || M <- [{join, self(), strangers, self()}, {leave, self(), self(), [strangers]}]],
+        [] = group(Cpp, members, strangers),
+        %% As a later version asks.
+        {pg, Cpp} ! {discover, self(), 2},
+        Node = receive {'$gen_cast', {sync, Pid, Groups}} when is_list(Groups) -> Pid after 5000 -> error(nothing) end,
+        expect({discover, Node}),
+        gen_server:cast(Node, {sync, self(), [{strangers, [self(), self()]}]}),
+        eventually(fun() -> group(Cpp, members, strangers) == [self(), self()] end),
+        Node ! {join, self(), strangers, []},
+        Node ! {leave, self(), [self()], [strangers, unknown_group]},
+        eventually(fun() -> group(Cpp, members, strangers) == [self()] end),
+        Ref = monitor(process, Node),
+        silence(),
+        true = demonitor(Ref),
+        Node ! {leave, self(), self(), [strangers]} end},
+    %% The last ones: they cut the connection, and end the node.
+    {members_of_a_lost_connection_come_back, fun(Cpp) ->
+        Theirs = victim(Cpp),
+        with_pg(fun() ->
+            ok = group(Cpp, join, cut, Theirs),
+            {Ref, _} = pg:monitor(cut),
+            Mine = member(),
+            ok = pg:join(cut, Mine),
+            eventually(fun() -> length(pg:get_members(cut)) == 2 andalso length(group(Cpp, members, cut)) == 2 end),
+            {ok, _} = group(Cpp, monitor, cut),
+            flush(),
+            [begin
+                 true = erlang:disconnect_node(Cpp),
+                 expect({Ref, leave, cut, [Theirs]}),
+                 pong = net_adm:ping(Cpp),
+                 expect({Ref, join, cut, [Theirs]}),
+                 [{left, cut, [Mine]}, {joined, cut, [Mine]}] = collect_events(Cpp, 2)
+             end || _ <- lists:seq(1, 5)],
+            silence(),
+            [] = drive(Cpp, seen),
+            ok = group(Cpp, demonitor, cut),
+            ok = group(Cpp, leave, cut, Theirs) end) end},
     {a_lost_connection_is_told_once, fun(Cpp) ->
         process_flag(trap_exit, true),
         Victim = victim(Cpp),
@@ -287,13 +465,41 @@ cases() -> [
         monitor_node(Cpp, true),
         Victim = victim(Cpp),
         Ref = monitor(process, Victim),
+        {ok, Scope} = pg:start(pg),
+        [ok = group(Cpp, join, killed, Victim) || _ <- [1, 2]],
+        eventually(fun() -> pg:get_members(killed) == [Victim, Victim] end),
+        {Group, _} = pg:monitor(killed),
         {ok, OsPid} = drive(Cpp, os_pid),
         os:cmd("kill -9 " ++ integer_to_list(OsPid)),
         expect({'DOWN', Ref, process, Victim, noconnection}),
         expect({nodedown, Cpp}),
+        expect({Group, leave, killed, [Victim, Victim]}),
+        [] = pg:which_groups(),
+        gen_server:stop(Scope),
         {{nodedown, Cpp}, _} = catch_exit(fun() -> gen_server:call({words, Cpp}, x, infinity) end),
         pang = net_adm:ping(Cpp) end}].
 
+%% What the driver is asked about groups.
+group(Cpp, Verb, Group) -> drive(Cpp, {group, Verb, Group}).
+group(Cpp, Verb, Group, Argument) -> drive(Cpp, {group, Verb, Group, Argument}).
+%% While the default scope of pg runs here.
+with_pg(Do) ->
+    {ok, Scope} = pg:start(pg),
+    try Do() after gen_server:stop(Scope) end.
+member() -> spawn(fun() -> receive never -> ok end end).
+relay(To) -> receive Any -> To ! {got, self(), Any}, relay(To) end.
+flush() -> receive _ -> flush() after 0 -> ok end.
+eventually(Holds) -> eventually(Holds, 1000).
+eventually(Holds, 0) -> error({never, Holds});
+eventually(Holds, N) ->
+    case Holds() of
+        true -> ok;
+        _ -> timer:sleep(10), eventually(Holds, N - 1)
+    end.
+collect_events(_, 0) -> [];
+collect_events(Cpp, Left) ->
+    Some = seen(Cpp),
+    Some ++ collect_events(Cpp, Left - length(Some)).
 collect(_, 0, Seen) -> lists:append(lists:reverse(Seen));
 collect(Cpp, Left, Seen) ->
     Some = [N || {message, _, {n, N}} <- seen(Cpp)],

@@ -1,0 +1,58 @@
+// What nodes tell each other of their groups of processes, as values and as terms: the messages of Erlang's module pg.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ergon/gen/atom.h>
+#include <ergon/gen/pid.h>
+
+namespace ergon::dist {
+
+// The name of the process that speaks for the groups of a node, and of its scope: pg has others that users start.
+inline constexpr std::string_view kGroupScope = "pg";
+
+// Members by group; a process may be there several times.
+using MembersByGroup = std::map<gen::Atom, std::multiset<gen::PID>>;
+
+// A message of a scope process to another one.
+struct GroupMessage {
+  enum class Kind : std::uint8_t {
+    kDiscover,  // `peer` is there, and wants to know who is in the groups here
+    kSync,      // these are all members there, in all groups that have some
+    kJoin,      // these have joined the only one of `groups`
+    kLeave,     // `pids` have left each of `groups`, whose own pids are empty
+  };
+  struct Group {
+    std::string_view name;  // UTF-8; a view of the message
+    std::vector<gen::PID> pids;
+  };
+  Kind kind = Kind::kDiscover;
+  gen::PID peer;  // the scope process that tells it
+  std::vector<Group> groups;
+  std::vector<gen::PID> pids;
+  // Groups are terms of any kind there, and atoms here. One that is none is not in `groups`; this is the first of
+  // them, a view of the message. Empty: there was none.
+  std::string_view left_out;
+};
+
+// The message in a checked term that came from `node`; all its processes are of that node. Empty: it is something else.
+[[nodiscard]] std::optional<GroupMessage> ReadGroupMessage(std::string_view term, gen::Atom node,
+                                                           std::size_t max_depth);
+
+// These append terms. Names have to be UTF-8 (see IsGroupOfErlang).
+void AppendDiscover(std::string& out, gen::PID self);
+void AppendSync(std::string& out, gen::PID self, const MembersByGroup& members);
+void AppendJoin(std::string& out, gen::PID self, gen::Atom group, gen::PID pid);
+void AppendLeave(std::string& out, gen::PID self, gen::Atom group, gen::PID pid, std::size_t times);
+
+// Whether there can be an atom of that name in Erlang, too.
+[[nodiscard]] bool IsGroupOfErlang(gen::Atom group);
+
+}  // namespace ergon::dist

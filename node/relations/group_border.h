@@ -1,0 +1,36 @@
+// What groups of processes have to do with other nodes: what is told there, and what comes from there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <ergon/gen/atom.h>
+#include <ergon/gen/pid.h>
+
+namespace ergon::node {
+
+// Who tells other nodes of the groups of this one. Called by any thread, with the lock of the group: so the calls for
+// one group come in the order of its changes. It must not call back.
+class GroupBorder {
+ public:
+  virtual ~GroupBorder() = default;
+  // `local` has one more membership.
+  virtual void Joined(gen::Atom group, gen::PID local) = 0;
+  // It has so many less.
+  virtual void Left(gen::Atom group, gen::PID local, std::size_t times) = 0;
+};
+
+// Members of groups that are processes of other nodes. Any thread; a membership is a number in its group.
+class RemoteMembers {
+ public:
+  virtual ~RemoteMembers() = default;
+  // Those who monitor the group get one notice for all. A process may be there several times. Returns the membership
+  // of each.
+  virtual std::vector<std::uint64_t> JoinFromAfar(gen::Atom group,
+                                                  const std::vector<gen::PID>& remote) = 0;
+  // Ends memberships that JoinFromAfar has returned, each once.
+  virtual void LeaveFromAfar(gen::Atom group, const std::vector<std::uint64_t>& memberships) = 0;
+};
+
+}  // namespace ergon::node
