@@ -16,6 +16,7 @@
 #include <ergon/node/erlang.h>
 #include <ergon/node/node.h>
 
+#include <kit/balance.h>
 #include <kit/eventually.h>
 #include <kit/log_capture.h>
 
@@ -98,5 +99,27 @@ inline gen::Result<node::Node> TryStart(const std::string& name, kit::LogCapture
   }
   return node;
 }
+
+// Two nodes of one cluster; checks at the end that neither has lost a message without a count.
+class Cluster {
+ public:
+  explicit Cluster(const std::string& names, const ErlangOptions& options = ClusterOptions())
+      : a(TryStart(names + "a@127.0.0.1", log_a, options).value()),
+        b(TryStart(names + "b@127.0.0.1", log_b, options).value()) {}
+  ~Cluster() {
+    a.Stop();
+    b.Stop();
+    kit::CheckBalance(a);
+    kit::CheckBalance(b);
+  }
+  [[nodiscard]] gen::ProcessID OnB(const char* name) const {
+    return gen::ProcessID{gen::Atom(name), b.Name()};
+  }
+
+  kit::LogCapture log_a;
+  kit::LogCapture log_b;
+  node::Node a;
+  node::Node b;
+};
 
 }  // namespace ergon::dist

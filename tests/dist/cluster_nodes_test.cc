@@ -16,7 +16,6 @@
 #include <ergon/node/dist/stream.h>
 
 #include <dist/cluster.h>
-#include <kit/balance.h>
 
 namespace ergon::dist {
 namespace {
@@ -56,28 +55,6 @@ class Listener : public act::Actor {
   const std::chrono::nanoseconds pause_;
 };
 using Seen = Listener::Seen;
-
-// Two nodes of one cluster; checks at the end that neither has lost a message without a count.
-class Cluster {
- public:
-  explicit Cluster(const std::string& names, const ErlangOptions& options = ClusterOptions())
-      : a(TryStart(names + "a@127.0.0.1", log_a, options).value()),
-        b(TryStart(names + "b@127.0.0.1", log_b, options).value()) {}
-  ~Cluster() {
-    a.Stop();
-    b.Stop();
-    kit::CheckBalance(a);
-    kit::CheckBalance(b);
-  }
-  [[nodiscard]] gen::ProcessID OnB(const char* name) const {
-    return gen::ProcessID{gen::Atom(name), b.Name()};
-  }
-
-  kit::LogCapture log_a;
-  kit::LogCapture log_b;
-  node::Node a;
-  node::Node b;
-};
 
 std::vector<int> Numbers(int count) {
   std::vector<int> numbers(static_cast<std::size_t>(count));
