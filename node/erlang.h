@@ -20,6 +20,10 @@
 // a monitor or a Call does. Its errors are, besides those of gen::Messenger, kUnsupported (the type is not registered, or
 // the delivery important), and for threads kBusy: too much waits for that node. Priorities end at the border.
 //
+// Groups (gen::GroupMessenger) are those of the default scope of Erlang's pg: their members are those of all nodes that are
+// connected, as far as pg is started there. A SendToGroup of what cannot go to other nodes is kUnsupported or kIncorrect
+// where there are such members, and then nobody has got it.
+//
 // A Call is gen_server:call, and what comes by gen_server:call is a request for HandleCall; a Send to a gen_server arrives in
 // its handle_info. An error that a process answers with is {error, Reason} in Erlang, as {error, mailbox_full}; an answer
 // {error, Reason} from there is the error of the Call, unless a registered type has the tag `error`.
