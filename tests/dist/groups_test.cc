@@ -39,6 +39,7 @@ class Member : public act::Actor {
 
 class MemberPool : public act::Pool {
   gen::Result<act::PoolOptions> Init(const gen::Args&) override {
+    CHECK(JoinGroup("thumbnails"));
     return act::PoolOptions{.pool_size = 2, .worker_factory = gen::Factory<Member>()};
   }
 };
@@ -273,7 +274,6 @@ TEST_CASE("cluster groups: pools on three nodes are one group") {
   PIDs pools;
   for (node::Node* const node : {&cluster.a, &cluster.b, &third}) {
     pools.push_back(node->Spawn(gen::Factory<MemberPool>()).value());
-    REQUIRE(node->JoinGroup("thumbnails", pools.back()));
   }
   REQUIRE(Ping(cluster.a, cluster.b.Name()));
   REQUIRE(Ping(cluster.b, third.Name()));
