@@ -109,7 +109,6 @@ gen::Result<void> ErlangBorder::Open() {
   std::uint16_t port = 0;
   try {
     port = listening_.Open();
-    needs_.groups.SetBorder(&groups_);
     std::promise<void> ended;
     ended_ = ended.get_future();
     thread_ = std::thread([this, promise = std::move(ended)]() mutable {
@@ -130,6 +129,7 @@ gen::Result<void> ErlangBorder::Open() {
   });
   auto outcome = registered.get_future().get();
   if (outcome) {
+    needs_.groups.SetBorder(&groups_);
     gen::Log(needs_.log)
         .Info("network: listening at {}:{}", settings_.listen_address.to_string(), port);
   }

@@ -237,23 +237,25 @@ void ProcessGroups::Leave(Peer& peer, gen::Atom group, const std::vector<gen::PI
 
 std::vector<ProcessGroups::KnownGroup> ProcessGroups::GroupsOf(gen::Atom node, Peer& peer,
                                                                const GroupMessage& message) {
-  std::string left_out;
+  const auto note = [&](auto&& what) {
+    if (std::exchange(peer.has_left_out, true)) return;
+    gen::Log(needs_.log)
+        .Info("network: a group of {} is left out, as all whose names can be none here: {}", node,
+              what());
+  };
   if (!message.left_out.empty()) {
-    left_out = Term::FromChecked(std::string(message.left_out)).ToString(kNameBytes);
+    note([&] { return Term::FromChecked(std::string(message.left_out)).ToString(kNameBytes); });
   }
   std::vector<KnownGroup> groups;
   for (const GroupMessage::Group& group : message.groups) {
     const auto name = needs_.atoms.Make(group.name);
     if (name) {
       groups.push_back({*name, group.pids});
-    } else if (left_out.empty()) {
-      left_out = fmt::format("{}: {}", Term::Atom(group.name).ToString(kNameBytes), name.error());
+    } else {
+      note([&] {
+        return fmt::format("{}: {}", Term::Atom(group.name).ToString(kNameBytes), name.error());
+      });
     }
-  }
-  if (!left_out.empty() && !std::exchange(peer.has_left_out, true)) {
-    gen::Log(needs_.log)
-        .Info("network: a group of {} is left out, as all whose names can be none here: {}", node,
-              left_out);
   }
   return groups;
 }

@@ -426,6 +426,29 @@ cases() -> [
         silence(),
         true = demonitor(Ref),
         Node ! {leave, self(), self(), [strangers]} end},
+    {members_of_a_killed_third_node_leave_at_once, fun(Cpp) ->
+        Third = list_to_atom("third" ++ os:getpid() ++ "@127.0.0.1"),
+        Does = io_lib:format("pg:start(pg), pg:join(third, self()), pong = net_adm:ping('~s'), receive never -> ok end.", [Cpp]),
+        Port = open_port({spawn_executable, os:find_executable("erl")},
+                         [{args, ["-name", atom_to_list(Third), "-setcookie", "secret", "-noshell", "-eval", lists:flatten(Does)]}]),
+        {os_pid, OsPid} = erlang:port_info(Port, os_pid),
+        Kill = fun() -> os:cmd("kill -9 " ++ integer_to_list(OsPid)) end,
+        try with_pg(fun() ->
+            Theirs = victim(Cpp),
+            ok = group(Cpp, join, third, Theirs),
+            eventually(fun() -> length(group(Cpp, members, third)) == 2 end),
+            pong = net_adm:ping(Third),
+            %% All three know the same.
+            Known = lists:sort(group(Cpp, members, third)),
+            eventually(fun() -> lists:sort(pg:get_members(third)) == Known end),
+            eventually(fun() -> lists:sort(rpc:call(Third, pg, get_members, [third])) == Known end),
+            [Killed] = Known -- [Theirs],
+            {ok, _} = group(Cpp, monitor, third),
+            Kill(),
+            [{left, third, [Killed]}] = seen(Cpp),
+            eventually(fun() -> pg:get_members(third) == [Theirs] end),
+            ok = group(Cpp, demonitor, third) end)
+        after Kill() end end},
     %% The last ones: they cut the connection, and end the node.
     {members_of_a_lost_connection_come_back, fun(Cpp) ->
         Theirs = victim(Cpp),
