@@ -33,7 +33,7 @@ class EnvironmentValue {
   // The value, or null when it has another type.
   template <class T>
   [[nodiscard]] const T* As() const noexcept {
-    return type_ == core::TypeOf<T>() ? static_cast<const T*>(value_.get()) : nullptr;
+    return core::IsType<T>(type_) ? static_cast<const T*>(value_.get()) : nullptr;
   }
   // The type's name as written in C++; empty: no value.
   [[nodiscard]] std::string TypeName() const {

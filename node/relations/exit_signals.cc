@@ -120,7 +120,7 @@ bool ExitSignals::IsStop(const ProcessSlot& slot, const core::Envelope& envelope
   const gen::EnvelopeKind kind = KindOf(envelope);
   if (kind == gen::EnvelopeKind::kKill) return true;
   if (kind != gen::EnvelopeKind::kExit) return false;
-  const bool is_of_process = envelope.type == core::TypeOf<gen::MessageExitPID>();
+  const bool is_of_process = core::IsType<gen::MessageExitPID>(envelope.type);
   const gen::PID from = gen::PID::FromAddress(envelope.from);
   if (is_of_process && from == addresses_.PidOf(slot.parent_id())) return true;
   if (traps_exits) return false;

@@ -305,7 +305,7 @@ bool Relations::IsStale(ProcessSlot& self, const core::Envelope& signal) {
     return std::none_of(cold->subscriptions.begin(), cold->subscriptions.end(),
                         [&](const auto& subscription) { return subscription.id == signal.ref; });
   }
-  if (signal.type != core::TypeOf<gen::MessageExitPID>()) {
+  if (!core::IsType<gen::MessageExitPID>(signal.type)) {
     return std::none_of(cold->named_links.begin(), cold->named_links.end(),
                         [&](const auto& link) { return link.ref.id == signal.ref; });
   }
@@ -313,11 +313,11 @@ bool Relations::IsStale(ProcessSlot& self, const core::Envelope& signal) {
 }
 
 bool Relations::TakeLinkOf(ProcessSlot& self, const core::Envelope& exit) {
-  if (exit.type == core::TypeOf<gen::MessageExitEvent>()) return TakeSubscription(self, exit.ref);
+  if (core::IsType<gen::MessageExitEvent>(exit.type)) return TakeSubscription(self, exit.ref);
   ProcessCold* cold = self.ColdIfAny();
   if (cold == nullptr) return false;
   std::lock_guard lock(cold->lock);
-  if (exit.type != core::TypeOf<gen::MessageExitPID>()) return TakeRef(cold->named_links, exit.ref);
+  if (!core::IsType<gen::MessageExitPID>(exit.type)) return TakeRef(cold->named_links, exit.ref);
   return TakeFirst(cold->links,
                    [&](const gen::PID& link) { return link == gen::PID::FromAddress(exit.from); });
 }
