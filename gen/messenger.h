@@ -131,8 +131,7 @@ class Messenger {
   Result<Inspection> Inspect(const Target& to, std::vector<std::string> items = {},
                              const CallOptions& options = {});
 
-  // As Inspect, of a behaviour that tells the same as a struct of its own, as act::Stats does of pools.
-  // kUnexpectedType: this one does not.
+  // As Inspect, of a behaviour that tells the same as a struct of its own, as act::Stats does; else kUnexpectedType.
   template <class T>
   Result<T> InspectAs(const Target& to, const CallOptions& options = {}) {
     auto response = CallTarget(to, detail::MakeInspection({}, core::TypeOf<T>()), options);
@@ -209,7 +208,6 @@ class Messenger {
                                              static_cast<core::Lane>(priority),
                                              std::forward<T>(value));
   }
-  // Its receiver can tell how it was addressed.
   template <class T>
   static core::EnvelopePtr MakeMessage(T&& value, MessagePriority priority, const Target& to) {
     return core::MakeTaggedEnvelope<StoredType<T>>(

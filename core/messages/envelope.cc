@@ -10,6 +10,17 @@ void ConsumeValue(Envelope& envelope) noexcept {
   }
 }
 
+void Envelope::SetNumbers(std::uint64_t tag, std::uint64_t trace) noexcept {
+  if (tag != 0) {
+    flags |= kFlagTagged;
+    new (&Tag()) std::uint64_t(tag);
+  }
+  if (trace != 0) {
+    flags |= kFlagTraced;
+    new (&Trace()) std::uint64_t(trace);
+  }
+}
+
 void DisposeEnvelope(Envelope* envelope) noexcept {
   if (envelope == nullptr) return;
   ConsumeValue(*envelope);

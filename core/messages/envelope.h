@@ -65,6 +65,8 @@ struct Envelope {
     const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(Value()) + type->size;
     return *reinterpret_cast<std::uint64_t*>((end + 7) & ~std::uintptr_t{7});
   }
+  // Those that are not 0; see MakeEnvelopeWith.
+  void SetNumbers(std::uint64_t tag, std::uint64_t trace) noexcept;
   // Only with a trace id that MakeEnvelopeWith was given: behind the tag.
   [[nodiscard]] std::uint64_t& Trace() noexcept { return *(&Tag() + 1); }
 };
@@ -101,8 +103,8 @@ struct EnvelopeNumbers {
 // Makes an envelope with a value of type T, constructed in place, and with those numbers. Throws
 // what T's constructor throws and std::bad_alloc. Any thread.
 template <class T, class... Arguments>
-[[nodiscard]] EnvelopePtr MakeEnvelopeWith(const EnvelopeNumbers& numbers, std::uint8_t kind,
-                                           Lane lane, Arguments&&... arguments) {
+[[nodiscard]] EnvelopePtr MakeEnvelopeWith(EnvelopeNumbers numbers, std::uint8_t kind, Lane lane,
+                                           Arguments&&... arguments) {
   static_assert(alignof(T) <= kEnvelopeAlignment, "a message may be aligned to 64 bytes at most");
   static_assert(std::is_nothrow_destructible_v<T>,
                 "a message's destructor must not throw: it runs where nobody could catch it");
@@ -120,14 +122,8 @@ template <class T, class... Arguments>
   }
   auto* envelope =
       new (memory) Envelope{nullptr, TypeOf<T>(), {}, 0, 0, 0, kind, lane, size_class, 0};
-  if (numbers.tag != 0) {
-    envelope->flags = Envelope::kFlagTagged;
-    new (&envelope->Tag()) std::uint64_t(numbers.tag);
-  }
-  if (numbers.trace != 0) {
-    envelope->flags |= Envelope::kFlagTraced;
-    new (&envelope->Trace()) std::uint64_t(numbers.trace);
-  }
+  if (has_numbers) [[unlikely]]
+    envelope->SetNumbers(numbers.tag, numbers.trace);
   try {
     if constexpr (std::is_constructible_v<T, Arguments...>) {
       new (envelope->Value()) T(std::forward<Arguments>(arguments)...);

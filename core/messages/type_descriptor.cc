@@ -7,12 +7,13 @@ namespace ergon::core {
 std::string TypeDescriptor::Name() const { return Demangle(info->name()); }
 
 std::uint32_t TypeDescriptor::ComputeHash() const noexcept {
-  const auto computed = static_cast<std::uint32_t>(info->hash_code());
-  hash.store(computed == 0 ? 1 : computed, std::memory_order_relaxed);
-  return computed == 0 ? 1 : computed;
+  const auto computed = static_cast<std::uint32_t>(info->hash_code()) | kKnown;
+  hash.store(computed, std::memory_order_relaxed);
+  return computed;
 }
 
 bool detail::HaveSameName(const TypeDescriptor& left, const TypeDescriptor& right) noexcept {
+  if (left.Hash() != right.Hash()) return false;
   // By name, but for types in unnamed namespaces: these are equal only if they are the same one.
   return *left.info == *right.info;
 }

@@ -20,8 +20,9 @@ struct TypeDescriptor {
   std::uint32_t alignment;       // bytes
   void (*destroy)(void* value);  // null for trivially destructible types
 
-  // Of the type's name; 0: nobody has asked for it yet.
+  // Of the type's name; 0: nobody has asked for it yet, else with kKnown.
   mutable std::atomic<std::uint32_t> hash{0};
+  static constexpr std::uint32_t kKnown = 1;
 
   // The type's name as written in C++, for logs and errors. Any thread.
   [[nodiscard]] std::string Name() const;
@@ -37,7 +38,7 @@ struct TypeDescriptor {
 };
 
 namespace detail {
-// What equal hashes leave open.
+// What hashes leave open.
 [[nodiscard]] bool HaveSameName(const TypeDescriptor& left, const TypeDescriptor& right) noexcept;
 
 template <class T>
@@ -61,8 +62,13 @@ template <class T>
 [[nodiscard]] inline bool SameType(const TypeDescriptor* left,
                                    const TypeDescriptor* right) noexcept {
   if (left == right) return true;
-  return left != nullptr && right != nullptr && left->Hash() == right->Hash() &&
-         detail::HaveSameName(*left, *right);
+  if (left == nullptr || right == nullptr) return false;
+  const std::uint32_t one = left->hash.load(std::memory_order_relaxed);
+  const std::uint32_t other = right->hash.load(std::memory_order_relaxed);
+  // Mostly both are known, and differ.
+  if (one != other && (one & other & TypeDescriptor::kKnown) != 0) [[likely]]
+    return false;
+  return detail::HaveSameName(*left, *right);
 }
 
 // Whether it is the type `T`. Any thread.

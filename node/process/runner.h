@@ -99,8 +99,7 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   void MustBeInOwnTurn(const char* function) const {
     if (!IsInOwnTurn()) EndForMisuse(function);
   }
-  // Until the next message is handled.
-  void BeginTrace(gen::TraceId trace);
+  void BeginTrace(gen::TraceId trace);  // until the next message is handled
   // After a message was sent: gives way if it should.
   void MaybeYield() {
     if (yield_on_send_ && sends_ > kMaxSendsPerTurn && gen::detail::HeldMutexes() == 0) GiveWay();
