@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include <ergon/node/erlang_code.h>
+
 namespace ergon::dist {
 
 // Files in PEM format. Both sides of a connection show certificates that the authorities have signed; the one that
@@ -51,6 +53,12 @@ struct ErlangOptions {
   int max_term_depth = 1000;    // 1..100,000
   int max_handshakes = 64;      // at a time, of those who have not proved themselves; 1..10,000
   int max_new_atoms = 100'000;  // that messages may bring, in the node's life; they are never freed
+
+  // What other nodes may run here, see erlang_code.h; nothing if nothing is registered. At most so many processes at a
+  // time, 1..1,000,000; more are refused with system_limit, and the log says so.
+  RemoteFunctions functions = {};
+  RemoteBehaviors behaviors = {};
+  int max_remote_processes = 1000;
 };
 
 }  // namespace ergon::dist

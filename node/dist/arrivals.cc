@@ -116,17 +116,9 @@ void Arrivals::Handle(Connection& connection, const Signal& signal) {
     case SignalKind::kDown:
       TakeDown(connection, signal);
       break;
-    case SignalKind::kSpawnRequest: {
-      // There is no code to be run here by others; rpc and erpc learn so at once.
-      const std::string refusal = AtomBytes("notsup");
-      Signal reply;
-      reply.kind = SignalKind::kSpawnReply;
-      reply.to = signal.from;
-      reply.ref = signal.ref;
-      reply.payload = refusal;
-      Send(connection, reply);
+    case SignalKind::kSpawnRequest:
+      needs_.code.Take(connection, signal);
       break;
-    }
     case SignalKind::kUnlinkAck:   // an exit signal without an entry is stale in any case
     case SignalKind::kSpawnReply:  // nobody here has asked for one
     case SignalKind::kUnknown:     // operations of later versions
@@ -442,6 +434,7 @@ void Arrivals::TakeDemonitor(Connection& connection, const Signal& signal) {
     relations.watchers.erase(found);
   }
   needs_.relations.RemoveWatcher(watcher.remote, watcher.watched, needs_.addresses.RefOf(number));
+  needs_.code.EndOfWatcher(number);
 }
 
 void Arrivals::TakeDown(Connection& connection, const Signal& signal) {

@@ -14,6 +14,7 @@
 #include <ergon/node/dist/connection.h>
 #include <ergon/node/dist/peer_state.h>
 #include <ergon/node/dist/process_groups.h>
+#include <ergon/node/dist/remote_code.h>
 #include <ergon/node/dist/settings.h>
 #include <ergon/node/dist/signals.h>
 #include <ergon/node/dist/values.h>
@@ -36,6 +37,7 @@ class Arrivals {
     const Settings& settings;
     const Values& values;
     ProcessGroups& groups;
+    RemoteCode& code;
   };
   explicit Arrivals(const Needs& needs) : needs_(needs) {}
 

@@ -13,6 +13,7 @@
 #include <ergon/node/delivery/drops.h>
 #include <ergon/node/delivery/message_totals.h>
 #include <ergon/node/diagnosis/node_log.h>
+#include <ergon/node/population/spawning.h>
 #include <ergon/node/relations/exit_signals.h>
 #include <ergon/node/relations/groups.h>
 #include <ergon/node/relations/relations.h>
@@ -36,6 +37,7 @@ class BorderMaker : public gen::Network {
     Relations& relations;
     ExitSignals& exit_signals;
     Groups& groups;
+    Spawning& spawning;
     Drops& drops;
     MessageTotals& totals;
     NodeLog& log;

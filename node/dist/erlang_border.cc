@@ -97,8 +97,10 @@ ErlangBorder::ErlangBorder(const node::BorderMaker::Needs& needs, Settings setti
                .max_term_depth = settings_.max_term_depth,
                .send = [this](gen::Atom node, const Signal& signal) { SendIfThere(node, signal); },
                .remind = [this] { AskForGroupsAfter(kFirstPause); }}),
+      code_({needs.addresses, needs.spawning, needs.relations, needs.exit_signals, needs.log,
+             settings_, values_.atoms()}),
       arrivals_({needs.addresses, needs.delivery, needs.relations, needs.exit_signals, needs.totals,
-                 needs.log, settings_, values_, groups_}),
+                 needs.log, settings_, values_, groups_, code_}),
       listening_(context_, tasks_, settings_, connections_, needs.log),
       registration_(context_, tasks_, settings_, needs.log),
       work_(asio::make_work_guard(context_)) {}
@@ -495,6 +497,7 @@ void ErlangBorder::Down(Connection& connection, Connection::Rest rest) {
   const gen::Error error(gen::ErrorCode::kNoConnection, fmt::format("{}: {}", node, rest.why));
   for (const auto& [number, watcher] : rest.relations.watchers) {
     needs_.relations.RemoveWatcher(watcher.remote, watcher.watched, needs_.addresses.RefOf(number));
+    code_.EndOfWatcher(number);
   }
   for (const auto& [id, watch] : rest.relations.watches) {
     needs_.relations.TellWatcher(

@@ -20,6 +20,7 @@
 #include <ergon/node/dist/listening.h>
 #include <ergon/node/dist/process_groups.h>
 #include <ergon/node/dist/registration.h>
+#include <ergon/node/dist/remote_code.h>
 #include <ergon/node/dist/settings.h>
 #include <ergon/node/dist/tasks.h>
 #include <ergon/node/dist/values.h>
@@ -82,6 +83,7 @@ class ErlangBorder final : public node::OpenBorder {
   Connections connections_;
   ProcessGroups groups_;
   asio::steady_timer asking_{context_};
+  RemoteCode code_;
   Arrivals arrivals_;
   Listening listening_;
   Registration registration_;

@@ -13,6 +13,7 @@
 #include <ergon/node/dist/epmd.h>
 #include <ergon/node/dist/erlang_border.h>
 #include <ergon/node/dist/node_names.h>
+#include <ergon/node/dist/remote_code.h>
 #include <ergon/node/options/option_checks.h>
 
 namespace ergon::dist {
@@ -109,7 +110,9 @@ gen::Result<Settings> SettingsOf(const std::string& node, const ErlangOptions& o
                    std::int64_t{0xffff'ffff}),
         CheckRange("max_term_depth", options.max_term_depth, 1, 100'000),
         CheckRange("max_handshakes", options.max_handshakes, 1, 10'000),
-        CheckRange("max_new_atoms", options.max_new_atoms, 0, 4'000'000)}) {
+        CheckRange("max_new_atoms", options.max_new_atoms, 0, 4'000'000),
+        CheckRange("max_remote_processes", options.max_remote_processes, 1, 1'000'000),
+        CheckRemoteCode(options.functions, options.behaviors)}) {
     if (!checked) return checked.error();
   }
   Settings settings;
@@ -142,6 +145,9 @@ gen::Result<Settings> SettingsOf(const std::string& node, const ErlangOptions& o
   settings.max_term_depth = static_cast<std::size_t>(options.max_term_depth);
   settings.send_queue_bytes = options.send_queue_bytes;
   settings.max_new_atoms = static_cast<std::size_t>(options.max_new_atoms);
+  settings.max_remote_processes = static_cast<std::size_t>(options.max_remote_processes);
+  settings.functions = options.functions;
+  settings.behaviors = options.behaviors;
   if (options.tls) {
     auto tls = TlsContext(*options.tls);
     if (!tls) return std::move(tls.error());

@@ -12,6 +12,7 @@
 
 #include <ergon/gen/atom.h>
 #include <ergon/node/dist/handshake.h>
+#include <ergon/node/erlang_code.h>
 
 namespace ergon::dist {
 
@@ -33,6 +34,9 @@ struct Settings {
   std::size_t max_term_depth = 0;
   std::size_t send_queue_bytes = 0;
   std::size_t max_new_atoms = 0;
+  std::size_t max_remote_processes = 0;
+  RemoteFunctions functions;
+  RemoteBehaviors behaviors;
   std::shared_ptr<asio::ssl::context> tls;  // null: plain TCP
 
   [[nodiscard]] HandshakeSelf Self() const {

@@ -92,7 +92,7 @@ gen::Result<void> Runtime::OpenBorderOf(const gen::Network& network) {
   const auto* maker = dynamic_cast<const BorderMaker*>(&network);
   if (maker == nullptr) return Incorrect("network: it is of none of the kinds that a node knows");
   auto border = maker->Open(
-      {addresses_, delivery_, relations_, exit_signals_, groups_, drops_, totals_, log_},
+      {addresses_, delivery_, relations_, exit_signals_, groups_, spawning_, drops_, totals_, log_},
       options_.types);
   if (!border) return std::move(border.error());
   border_ = std::move(*border);

@@ -1,6 +1,8 @@
 // What a spawn asks for.
 #pragma once
 
+#include <functional>
+
 #include <ergon/gen/args.h>
 #include <ergon/gen/atom.h>
 #include <ergon/gen/factory.h>
@@ -18,6 +20,8 @@ struct SpawnRequest {
   bool link = false;
   bool heir = false;      // the parent inherits what is not handled
   bool announce = false;  // the parent gets a MessageStarted instead of waiting
+  // Of StartInBackground: called when the process is there and has not begun. Null: nobody wants to know.
+  const std::function<void(gen::PID)>* opened = nullptr;
 };
 
 }  // namespace ergon::node

@@ -86,6 +86,7 @@ gen::Result<gen::PID> Spawning::StartInBackground(const SpawnRequest& request,
     done(error == nullptr ? gen::Result<void>() : std::move(*error));
   };
   needs_.pending_calls.Add(id, deadline, {}, std::move(told));
+  if (request.opened != nullptr) (*request.opened)(pid);
   slot.Schedule();
   return pid;
 }

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <iostream>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -87,6 +88,65 @@ class Victim : public act::Actor {
     return gen::Continue();
   }
 };
+
+// Started by others: its first argument is what becomes of its Init, or who is told of its arguments.
+class Remote : public Victim {
+  gen::Status Init(const gen::Args& args) override {
+    const Term first = args.Get<Term>(0).value_or(Term());
+    if (first.AsAtomText() == "fail") return gen::Stop(gen::Reason::Error("no_such_thing"));
+    if (const auto pid = first.AsPid()) {
+      std::vector<Term> told{Term::Atom("started"), Term::Of(Self())};
+      for (std::size_t i = 1; i < args.size(); ++i) told.push_back(args.Get<Term>(i).value());
+      (void)Send(*pid, Term::Tuple(told));
+    }
+    return gen::Continue();
+  }
+};
+
+constexpr int kMostRemote = 20;
+
+// What other nodes may run.
+void RegisterCode(dist::ErlangOptions& options) {
+  options.max_remote_processes = kMostRemote;
+  options.functions
+      .Register("words", "count",
+                [](const std::string& text) {
+                  std::istringstream stream(text);
+                  std::int64_t count = 0;
+                  for (std::string word; stream >> word;) ++count;
+                  return count;
+                })
+      .Register("words", "of", [](const Count& count) { return Counted{int(count.text.size())}; })
+      .Register("words", "repeat",
+                [](const std::string& text, int times) -> gen::Result<std::vector<std::string>> {
+                  if (times < 0) return gen::Error("negative");
+                  return std::vector<std::string>(static_cast<std::size_t>(times), text);
+                })
+      .Register("words", "nothing", [] {})
+      .Register("words", "throws", [](int) -> int { throw std::runtime_error("thrown"); })
+      .Register("words", "fails",
+                [](const Term&) -> gen::Result<void> {
+                  return gen::Error(gen::ErrorCode::kProcessMailboxFull);
+                })
+      // Is there, sleeps, and would tell of its end.
+      .Register("words", "sleep",
+                [](gen::Process& self, gen::PID told, int milliseconds) {
+                  (void)self.Send(told, Term::Tuple({Term::Atom("sleeps"), Term::Of(self.Self())}));
+                  if (self.Sleep(std::chrono::milliseconds(milliseconds))) {
+                    (void)self.Send(told, gen::Atom("awake"));
+                  }
+                })
+      .Register("words", "ask",
+                [](gen::Process& self, const std::string& text) -> gen::Result<int> {
+                  auto counted = self.Call<Counted>(gen::Atom("words"), Count{text});
+                  if (!counted) return std::move(counted.error());
+                  return counted->words;
+                })
+      .RegisterAny("words", "any", [](gen::Process&, const std::vector<Term>& arguments) {
+        return gen::Result<Term>(Term::Tuple(arguments));
+      });
+  options.behaviors.Register("remote", "start", gen::Factory<Remote>());
+}
 
 class Driver : public act::Actor {
   gen::Status Init(const gen::Args&) override {
@@ -233,6 +293,7 @@ int main(int count, char** arguments) {
     const std::string folder = arguments[3];
     network.tls = dist::TlsOptions{folder + "/node.pem", folder + "/node.key", folder + "/ca.pem"};
   }
+  RegisterCode(network);
   options.network = dist::Erlang(network);
   options.types.Register<Count>().Register<Counted>();
   auto node = node::Start(arguments[1], options);

@@ -184,7 +184,133 @@ cases() -> [
         Ref = monitor(process, Next),
         ok = gen_server:stop(Next, shutdown, 5000),
         expect({'DOWN', Ref, process, Next, shutdown}) end},
-    {rpc_and_spawn_are_refused, fun(Cpp) ->
+    {rpc_calls_a_function, fun(Cpp) ->
+        6 = rpc:call(Cpp, words, count, [<<"to be or not to be">>]),
+        2 = rpc:call(Cpp, words, count, ["two words"], 5000),
+        {ok, 3} = rpc:call(Cpp, words, 'of', [{count, <<"abc">>}]),
+        [<<"a">>, <<"a">>] = rpc:call(Cpp, words, repeat, [<<"a">>, 2]),
+        ok = rpc:call(Cpp, words, nothing, []),
+        3 = rpc:call(Cpp, words, ask, [<<"a b c">>]),
+        {} = rpc:call(Cpp, words, any, []),
+        {1, [2], #{c := d}} = rpc:call(Cpp, words, any, [1, [2], #{c => d}]),
+        Big = binary:copy(<<"0123456789">>, 400000),
+        {Big} = rpc:call(Cpp, words, any, [Big]),
+        {[2], [{badrpc, _}]} = {[rpc:call(Cpp, words, count, [<<"x y">>])], [rpc:call(Cpp, words, count, [])]},
+        Key = rpc:async_call(Cpp, words, count, [<<"x">>]),
+        1 = rpc:yield(Key),
+        {[1], []} = rpc:multicall([Cpp], words, count, [<<"x">>]),
+        {messages, []} = process_info(self(), messages) end},
+    {erpc_calls_a_function, fun(Cpp) ->
+        6 = erpc:call(Cpp, words, count, [<<"to be or not to be">>]),
+        2 = erpc:call(Cpp, words, count, [<<"a b">>], infinity),
+        Id = erpc:send_request(Cpp, words, count, [<<"a b c">>]),
+        3 = erpc:receive_response(Id, 5000),
+        [{ok, 1}] = erpc:multicall([Cpp], words, count, [<<"x">>]),
+        Self = self(),
+        ok = erpc:cast(Cpp, words, sleep, [Self, 1]),
+        receive {sleeps, Pid} -> true = is_pid(Pid) after 5000 -> error(nothing) end,
+        expect(awake),
+        silence() end},
+    {errors_of_functions, fun(Cpp) ->
+        {badrpc, {'EXIT', {negative, [{words, repeat, 2, []}]}}} = rpc:call(Cpp, words, repeat, [<<"a">>, -1]),
+        {badrpc, {'EXIT', {mailbox_full, _}}} = rpc:call(Cpp, words, fails, [x]),
+        {badrpc, {'EXIT', {{panic, <<"thrown">>}, _}}} = rpc:call(Cpp, words, throws, [1]),
+        {error, {exception, negative, [{words, repeat, 2, []}]}} = catch_error(fun() -> erpc:call(Cpp, words, repeat, [<<"a">>, -1]) end),
+        {error, {exception, {panic, <<"thrown">>}, _}} = catch_error(fun() -> erpc:call(Cpp, words, throws, [1]) end),
+        {badrpc, {'EXIT', {{incorrect, <<"argument 2: ", _/binary>>}, _}}} = rpc:call(Cpp, words, repeat, [<<"a">>, b]),
+        {badrpc, {'EXIT', {{incorrect, <<"argument 1: ", _/binary>>}, _}}} = rpc:call(Cpp, words, count, [42]),
+        {badrpc, {'EXIT', {{incorrect, <<"argument 1: count", _/binary>>}, _}}} = rpc:call(Cpp, words, 'of', [{count, x}]) end},
+    {functions_that_are_unknown_are_refused_at_once, fun(Cpp) ->
+        [{badrpc, notsup} = rpc:call(Cpp, M, F, A, infinity) || {M, F, A} <- [{words, unknown, []}, {unknown, count, [<<"x">>]},
+            {words, count, []}, {words, count, [<<"x">>, y]}, {remote, start, []}, {os, cmd, ["true"]}]],
+        {error, {erpc, notsup}} = catch_error(fun() -> erpc:call(Cpp, words, unknown, [], infinity) end),
+        {error, {erpc, notsup}} = catch_error(fun() -> erpc:call(Cpp, fun() -> ok end) end),
+        %% As erpc itself would not ask.
+        [begin
+             Ref = spawn_request(Cpp, erpc, F, A, [{reply, yes}]),
+             expect({spawn_reply, Ref, error, notsup})
+         end || {F, A} <- [{execute_call, []}, {execute_call, [1, 2, 3, 4]}, {execute_call, [x, words, count, y]},
+                           {execute_cast, [words, 1, []]}, {execute_cast, [words, count, [a | b]]}, {call, [a, b]}]] end},
+    {who_waits_no_more_ends_the_function, fun(Cpp) ->
+        Self = self(),
+        Asleep = fun() -> receive {sleeps, Pid} -> {monitor(process, Pid), Pid} after 5000 -> error(nothing) end end,
+        %% A time-out.
+        {badrpc, timeout} = rpc:call(Cpp, words, sleep, [Self, 60000], 200),
+        {TimedOut, Sleeper} = Asleep(),
+        expect_down(TimedOut, Sleeper),
+        %% The end of the caller.
+        Caller = spawn(fun() -> rpc:call(Cpp, words, sleep, [Self, 60000]) end),
+        {Ends, Next} = Asleep(),
+        exit(Caller, kill),
+        expect({'DOWN', Ends, process, Next, killed}),
+        %% One that is killed tells its caller.
+        Other = spawn(fun() -> Self ! {outcome, rpc:call(Cpp, words, sleep, [Self, 60000])} end),
+        {_, Killed} = Asleep(),
+        exit(Killed, kill),
+        expect({outcome, {badrpc, {'EXIT', killed}}}),
+        false = is_process_alive(Other) end},
+    {too_many_functions_are_refused, fun(Cpp) ->
+        Self = self(),
+        Callers = [spawn(fun() -> rpc:call(Cpp, words, sleep, [Self, 60000]) end) || _ <- lists:seq(1, 20)],
+        Sleepers = [receive {sleeps, Pid} -> Pid after 5000 -> error(nothing) end || _ <- Callers],
+        {badrpc, {'EXIT', system_limit}} = rpc:call(Cpp, words, count, [<<"x">>]),
+        {error, {erpc, system_limit}} = catch_error(fun() -> erpc:call(Cpp, words, count, [<<"x">>]) end),
+        Refs = [monitor(process, S) || S <- Sleepers],
+        [exit(C, kill) || C <- Callers],
+        [receive {'DOWN', R, _, _, _} -> ok after 5000 -> error(nothing) end || R <- Refs],
+        eventually(fun() -> rpc:call(Cpp, words, count, [<<"x">>]) == 1 end),
+        %% One after the other there is always room.
+        [[1 = rpc:call(Cpp, words, count, [<<"x">>]) || _ <- lists:seq(1, 100)] || _ <- [1, 2, 3]] end},
+    {a_process_is_spawned_here, fun(Cpp) ->
+        process_flag(trap_exit, true),
+        Pid = spawn(Cpp, remote, start, [self(), 1, <<"two">>]),
+        Cpp = node(Pid),
+        expect({started, Pid, 1, <<"two">>}),
+        pong = gen_server:call(Pid, ping),
+        Pid ! {die, normal},
+        Linked = spawn_link(Cpp, remote, start, []),
+        Linked ! {die, boom},
+        expect({'EXIT', Linked, boom}),
+        {Watched, Ref} = spawn_monitor(Cpp, remote, start, [self(), x]),
+        expect({started, Watched, x}),
+        Watched ! {die, over},
+        expect({'DOWN', Ref, process, Watched, over}),
+        {Both, Third} = spawn_opt(Cpp, remote, start, [], [link, monitor]),
+        exit(Both, kill),
+        expect({'DOWN', Third, process, Both, killed}),
+        expect({'EXIT', Both, killed}),
+        silence() end},
+    {spawn_request_is_answered, fun(Cpp) ->
+        Ref = spawn_request(Cpp, remote, start, [], [monitor]),
+        Pid = receive {spawn_reply, Ref, ok, P} -> P after 5000 -> error(nothing) end,
+        Pid ! {die, reason},
+        expect({'DOWN', Ref, process, Pid, reason}),
+        %% An Init that fails.
+        Failed = spawn_request(Cpp, remote, start, [fail], [monitor]),
+        receive {spawn_reply, Failed, ok, F} -> expect({'DOWN', Failed, process, F, no_such_thing}) after 5000 -> error(nothing) end,
+        Unknown = spawn_request(Cpp, remote, unknown, [], [monitor]),
+        expect({spawn_reply, Unknown, error, notsup}),
+        %% A registered function, of which only the end is told.
+        {_, Ran} = spawn_monitor(Cpp, words, count, [<<"x">>]),
+        receive {'DOWN', Ran, process, _, normal} -> ok after 5000 -> error(nothing) end,
+        {_, Bad} = spawn_monitor(Cpp, words, repeat, [<<"x">>, -1]),
+        receive {'DOWN', Bad, process, _, negative} -> ok after 5000 -> error(nothing) end,
+        silence() end},
+    {who_has_spawned_ends_who_is_linked, fun(Cpp) ->
+        Self = self(),
+        Parent = spawn(fun() -> Self ! {child, spawn_link(Cpp, remote, start, [])}, receive stop -> exit(tired) end end),
+        Child = receive {child, C} -> C after 5000 -> error(nothing) end,
+        Ref = monitor(process, Child),
+        Parent ! stop,
+        expect({'DOWN', Ref, process, Child, tired}) end},
+    {too_many_processes_are_refused, fun(Cpp) ->
+        Pids = [spawn_link(Cpp, remote, start, []) || _ <- lists:seq(1, 20)],
+        Ref = spawn_request(Cpp, remote, start, [], []),
+        expect({spawn_reply, Ref, error, system_limit}),
+        [unlink(P) || P <- Pids],
+        [P ! {die, normal} || P <- Pids],
+        eventually(fun() -> rpc:call(Cpp, words, count, [<<"x">>]) == 1 end) end},
+    {what_is_not_registered_is_refused, fun(Cpp) ->
         {badrpc, _} = rpc:call(Cpp, erlang, node, []),
         Ref = monitor(process, spawn(Cpp, erlang, node, [])),
         receive {'DOWN', Ref, process, _, _} -> ok after 5000 -> error(nothing) end end},
@@ -471,6 +597,19 @@ cases() -> [
             [] = drive(Cpp, seen),
             ok = group(Cpp, demonitor, cut),
             ok = group(Cpp, leave, cut, Theirs) end) end},
+    {a_lost_connection_ends_functions, fun(Cpp) ->
+        Self = self(),
+        spawn(fun() -> Self ! {outcome, rpc:call(Cpp, words, sleep, [Self, 60000])} end),
+        Pid = receive {sleeps, P} -> P after 5000 -> error(nothing) end,
+        Child = spawn(Cpp, remote, start, []),
+        true = erlang:disconnect_node(Cpp),
+        expect({outcome, {badrpc, nodedown}}),
+        pong = net_adm:ping(Cpp),
+        Ref = monitor(process, Pid),
+        expect_down(Ref, Pid),
+        %% Nobody was tied to it.
+        pong = gen_server:call(Child, ping),
+        Child ! {die, normal} end},
     {a_lost_connection_is_told_once, fun(Cpp) ->
         process_flag(trap_exit, true),
         Victim = victim(Cpp),
@@ -527,4 +666,8 @@ collect(_, 0, Seen) -> lists:append(lists:reverse(Seen));
 collect(Cpp, Left, Seen) ->
     Some = [N || {message, _, {n, N}} <- seen(Cpp)],
     collect(Cpp, Left - length(Some), [Some | Seen]).
+%% It has ended, or does so now.
+expect_down(Ref, Pid) ->
+    receive {'DOWN', Ref, process, Pid, Reason} -> true = lists:member(Reason, [killed, noproc]) after 5000 -> error({lives, Pid}) end.
+catch_error(Fun) -> try Fun() of Value -> error({no_error, Value}) catch error:Reason -> {error, Reason} end.
 catch_exit(Fun) -> try Fun() of Value -> error({no_exit, Value}) catch exit:Reason -> Reason end.

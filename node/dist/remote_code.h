@@ -1,0 +1,91 @@
+// What other nodes have run here: registered functions and behaviours, in processes of their own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <ergon/gen/error.h>
+#include <ergon/gen/log.h>
+#include <ergon/gen/pid.h>
+#include <ergon/gen/process.h>
+#include <ergon/gen/reason.h>
+#include <ergon/gen/result.h>
+#include <ergon/node/delivery/addresses.h>
+#include <ergon/node/dist/atom_budget.h>
+#include <ergon/node/dist/connection.h>
+#include <ergon/node/dist/settings.h>
+#include <ergon/node/dist/signal.h>
+#include <ergon/node/erlang_code.h>
+#include <ergon/node/erlang_term.h>
+#include <ergon/node/population/spawning.h>
+#include <ergon/node/relations/exit_signals.h>
+#include <ergon/node/relations/relations.h>
+
+namespace ergon::dist {
+
+// kIncorrect, naming it: a registered name is none of Erlang, or is there twice, or leads to nothing.
+[[nodiscard]] gen::Result<void> CheckRemoteCode(const RemoteFunctions& functions,
+                                                const RemoteBehaviors& behaviors);
+
+class RemoteCode {
+ public:
+  // What it needs; all of it outlives this.
+  struct Needs {
+    node::Addresses& addresses;
+    node::Spawning& spawning;
+    node::Relations& relations;
+    node::ExitSignals& exit_signals;
+    gen::LogSink& log;
+    const Settings& settings;
+    AtomBudget& atoms;
+  };
+  explicit RemoteCode(const Needs& needs) : needs_(needs) {}
+
+  // A kSpawnRequest: starts what it asks for, or refuses it at once. The thread of the network.
+  void Take(Connection& connection, const Signal& signal);
+  // Who has monitored with that number does so no more, or is lost: if it was the caller of a function, that ends, too.
+  // Any thread.
+  void EndOfWatcher(std::uint64_t number);
+
+ private:
+  struct Job;
+  using JobPtr = std::shared_ptr<Job>;
+
+  // The job without a process; null, and a word for Erlang in `refusal`: it is not to be run here.
+  JobPtr Read(Connection& connection, const Signal& signal, std::string_view& refusal);
+  [[nodiscard]] const detail::RemoteFunction* FindFunction(std::string_view module,
+                                                           std::string_view function,
+                                                           std::size_t arity) const;
+  [[nodiscard]] const detail::RemoteBehavior* FindBehavior(std::string_view module,
+                                                           std::string_view function) const;
+  // Counts one more; false: there are as many as may be.
+  bool TakePlace();
+
+  // Runs a function in a process of its own.
+  gen::Result<void> StartFunction(const JobPtr& job);
+  gen::Reason RunFunction(gen::Process& self, Job& job);
+  // Starts a behaviour from a process, where its constructor may take its time.
+  gen::Result<void> StartBehavior(const JobPtr& job);
+  // `pid` is there, and has not begun: links and monitors are made.
+  void Tie(const Job& job, gen::PID pid);
+  // Tells who has asked for it, of it and of its ties.
+  void Reply(const Job& job, gen::PID pid);
+  void Refuse(const Job& job, std::string_view word);
+  // The outcome of a call, instead of its process's end.
+  void Answer(Job& job, std::string_view outcome);
+
+  const Needs needs_;
+  std::mutex mutex_;
+  // -- guarded by it --
+  std::size_t places_ = 0;           // of functions, and of behaviours that are about to be started
+  bool was_full_ = false;            // and that was told
+  std::vector<gen::PID> behaviors_;  // those that are alive, or were
+  std::unordered_map<std::uint64_t, gen::PID> calls_;  // by the number of who waits for them
+};
+
+}  // namespace ergon::dist
