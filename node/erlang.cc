@@ -83,6 +83,32 @@ gen::Result<Term> Rpc(gen::Messenger& self, gen::Atom other, std::string_view mo
   return std::move(*answer);
 }
 
+gen::Result<gen::PID> Spawn(gen::Process& self, gen::Atom other, std::string_view module,
+                            std::string_view function, const std::vector<Term>& arguments,
+                            const SpawnOptions& options) {
+  if (other == self.Self().node) {
+    return gen::Error(gen::ErrorCode::kIncorrect,
+                      fmt::format("dist::Spawn: {} is this node itself", other));
+  }
+  for (const std::string_view name : {module, function}) {
+    if (name.size() <= gen::Atom::kMaxBytes) continue;
+    return gen::Error(gen::ErrorCode::kIncorrect,
+                      fmt::format("dist::Spawn: a name of {} bytes", name.size()));
+  }
+  // The name is nobody's: it leads to the node.
+  auto answer = self.Call(
+      gen::ProcessID{"erpc", other},
+      RemoteSpawn{std::string(module), std::string(function), Term::List(arguments)}, options.call);
+  if (!answer) return std::move(answer.error());
+  const auto pid = answer->AsPid();
+  if (!pid) return gen::Error(gen::ErrorCode::kInternal, answer->ToString());
+  if (options.link) {
+    auto linked = self.Link(*pid);
+    if (!linked) return std::move(linked.error());
+  }
+  return *pid;
+}
+
 gen::Result<std::string> Diagnose(const std::string& own, const std::string& other,
                                   const ErlangOptions& options) {
   auto settings = SettingsOf(own, options);

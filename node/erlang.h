@@ -38,6 +38,7 @@
 #include <ergon/gen/messenger.h>
 #include <ergon/gen/network.h>
 #include <ergon/gen/node.h>
+#include <ergon/gen/process.h>
 #include <ergon/gen/process_id.h>
 #include <ergon/gen/result.h>
 #include <ergon/node/erlang_archive.h>
@@ -67,6 +68,24 @@ gen::Result<void> Ping(gen::Messenger& self, gen::Atom other, const gen::CallOpt
 gen::Result<Term> Rpc(gen::Messenger& self, gen::Atom other, std::string_view module,
                       std::string_view function, const std::vector<Term>& arguments,
                       const gen::CallOptions& options = {});
+
+// How a process is spawned on another node.
+struct SpawnOptions {
+  bool link = false;  // with it, once its Init is done
+  gen::CallOptions call = {};
+};
+
+// Starts a behaviour that another Ergon node has registered (ErlangOptions::behaviors), and returns when its Init is done.
+// If it does not wait so long, or has ended, the process there is ended. Watch it with Monitor. Errors, besides those of
+// Call:
+//   kUnsupported        the other node has nothing of that name
+//   kBusy               as many as may be run there already
+//   kProcessTerminated  its Init has failed; the text is its reason
+//
+//   auto pid = dist::Spawn(Process(), "cpp@127.0.0.1", "words", "start", {dist::Term::Of("text"), 3});
+gen::Result<gen::PID> Spawn(gen::Process& self, gen::Atom other, std::string_view module,
+                            std::string_view function, const std::vector<Term>& arguments,
+                            const SpawnOptions& options = {});
 
 // Why two nodes do not connect: asks EPMD of the other's host, connects and shakes hands as a node `own` would, without
 // being one, and says what works or which side has to change what. Blocks until it knows, twice the handshake's time-out

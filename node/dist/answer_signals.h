@@ -1,11 +1,14 @@
-// Answers to requests of other nodes, as signals.
+// Answers to requests of other nodes, and words to those that nobody wants any more, as signals.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include <ergon/gen/pid.h>
+#include <ergon/node/dist/connection.h>
 #include <ergon/node/dist/peer_state.h>
 #include <ergon/node/dist/signal.h>
+#include <ergon/node/erlang_encoding.h>
 
 namespace ergon::dist {
 
@@ -24,6 +27,18 @@ namespace ergon::dist {
     signal.ref = request.alias;
   }
   return signal;
+}
+
+// Appends an exit signal to a process there that was started for one who waits for it no more. With the lock.
+inline void AppendAbandoned(Connection& connection, gen::PID from, gen::PID process) {
+  std::string reason;
+  TermWriter(reason).Atom("kill");
+  Signal signal;
+  signal.kind = SignalKind::kExitRequest;
+  signal.from = from;
+  signal.to = process;
+  signal.payload = reason;
+  connection.Append(signal);
 }
 
 }  // namespace ergon::dist

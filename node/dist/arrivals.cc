@@ -119,9 +119,11 @@ void Arrivals::Handle(Connection& connection, const Signal& signal) {
     case SignalKind::kSpawnRequest:
       needs_.code.Take(connection, signal);
       break;
-    case SignalKind::kUnlinkAck:   // an exit signal without an entry is stale in any case
-    case SignalKind::kSpawnReply:  // nobody here has asked for one
-    case SignalKind::kUnknown:     // operations of later versions
+    case SignalKind::kSpawnReply:
+      TakeSpawnReply(connection, signal);
+      break;
+    case SignalKind::kUnlinkAck:  // an exit signal without an entry is stale in any case
+    case SignalKind::kUnknown:    // operations of later versions
       break;
   }
 }
@@ -351,6 +353,13 @@ bool Arrivals::TakeAnswer(Connection& connection, std::string_view payload) {
     connection.Append(EndOfMonitor(call.local, call.remote, reference));
   }
   constexpr auto kKind = static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse);
+  if (call.spawns) {
+    // It has answered: its Init is done.
+    (void)needs_.delivery.Respond(
+        call.local, *number,
+        core::MakeEnvelope<Term>(kKind, core::Lane::kMain, Term::Of(call.remote)));
+    return true;
+  }
   if (call.keeps_term) {
     (void)needs_.delivery.Respond(
         call.local, *number,
@@ -374,6 +383,53 @@ bool Arrivals::TakeAnswer(Connection& connection, std::string_view payload) {
   (*value)->from = call.remote.ToAddress();
   (void)needs_.delivery.Respond(call.local, *number, std::move(*value));
   return true;
+}
+
+void Arrivals::TakeSpawnReply(Connection& connection, const Signal& signal) {
+  const auto number = OwnNumberIn(signal.ref, needs_.settings.node, needs_.settings.creation);
+  const bool is_started = !signal.from.node.empty();
+  PeerState::Call call;
+  {
+    std::lock_guard lock(connection.mutex());
+    if (connection.state() == Connection::State::kDown) return;
+    auto& calls = connection.relations().calls;
+    const auto found = number ? calls.find(*number) : calls.end();
+    const bool is_ours = found != calls.end() && found->second.spawns;
+    if (is_ours && is_started &&
+        needs_.delivery.IsAwaited(found->second.local, needs_.addresses.RefOf(*number))) {
+      // What it answers to this, it answers after its Init.
+      found->second.remote = signal.from;
+      std::string question;
+      TermWriter writer(question);
+      writer.Tuple(3);
+      writer.Atom("system");
+      writer.Tuple(2);
+      writer.Pid(found->second.local);
+      writer.List(1);
+      writer.Atom("alias");
+      writer.Raw(signal.ref);  // the tail: an improper list
+      writer.Atom("get_state");
+      Signal message;
+      message.kind = SignalKind::kSend;
+      message.from = found->second.local;
+      message.to = signal.from;
+      message.payload = question;
+      connection.Append(message);
+      return;
+    }
+    if (is_started) AppendAbandoned(connection, needs_.addresses.NodePid(), signal.from);
+    if (!is_ours) return;
+    call = found->second;
+    calls.erase(found);
+  }
+  if (is_started) return;
+  std::string_view word;
+  (void)ControlReader(signal.payload, needs_.settings.max_term_depth).ReadAtom(word);
+  const gen::ErrorCode code = word == "notsup"         ? gen::ErrorCode::kUnsupported
+                              : word == "system_limit" ? gen::ErrorCode::kBusy
+                                                       : gen::ErrorCode::kApplication;
+  needs_.delivery.RespondError(call.local, *number,
+                               gen::Error(code, fmt::format("{}: {}", connection.peer(), word)));
 }
 
 // ---- links and monitors

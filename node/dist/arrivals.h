@@ -64,6 +64,9 @@ class Arrivals {
   // {Tag, Answer} to a request of ours. False: it is none.
   bool TakeAnswer(Connection& connection, std::string_view payload);
 
+  // The process that was asked for, or why there is none.
+  void TakeSpawnReply(Connection& connection, const Signal& signal);
+
   void TakeMonitor(Connection& connection, const Signal& signal);
   void TakeDemonitor(Connection& connection, const Signal& signal);
   void TakeDown(Connection& connection, const Signal& signal);

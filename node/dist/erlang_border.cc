@@ -21,7 +21,6 @@
 #include <ergon/node/dist/monitor_signals.h>
 #include <ergon/node/dist/references.h>
 #include <ergon/node/dist/system_answers.h>
-#include <ergon/node/dist/term_request.h>
 #include <ergon/node/erlang_encoding.h>
 
 namespace ergon::dist {
@@ -219,6 +218,9 @@ gen::Result<void> ErlangBorder::SendMessage(gen::PID remote, const core::Envelop
 
 // As gen_server:call does it: a monitor, whose reference is also the alias that the answer is sent to.
 gen::Result<void> ErlangBorder::SendRequest(gen::PID remote, const core::Envelope& request) {
+  if (const auto* spawn = const_cast<core::Envelope&>(request).ValueAs<RemoteSpawn>()) {
+    return SendSpawn(remote, request, *spawn);
+  }
   const gen::PID local = gen::PID::FromAddress(request.from);
   const std::string reference = Reference(request.ref);
   std::string& payload = Scratch();
@@ -245,6 +247,29 @@ gen::Result<void> ErlangBorder::SendRequest(gen::PID remote, const core::Envelop
     connection.relations().calls[request.ref] = {local, remote, any != nullptr};
     connection.Append(monitor);
     connection.AppendMessage(message);
+    needs_.totals.sent_to_nodes.Add();
+    return {};
+  });
+}
+
+// The process is monitored from its beginning with the reference of the request: its end is an answer.
+gen::Result<void> ErlangBorder::SendSpawn(gen::PID remote, const core::Envelope& request,
+                                          const RemoteSpawn& spawn) {
+  const std::string reference = Reference(request.ref);
+  Signal signal;
+  signal.kind = SignalKind::kSpawnRequest;
+  signal.from = gen::PID::FromAddress(request.from);
+  signal.ref = reference;
+  signal.module = spawn.module;
+  signal.function = spawn.function;
+  signal.arity = static_cast<std::uint32_t>(spawn.arguments.size());
+  signal.links = kMonitored;
+  signal.payload = spawn.arguments.raw();
+  return With(remote.node, [&](Connection& connection) -> gen::Result<void> {
+    auto accepts = Accepts(connection, remote);
+    if (!accepts) return accepts;
+    connection.relations().calls[request.ref] = {signal.from, remote, true, true};
+    connection.AppendMessage(signal);
     needs_.totals.sent_to_nodes.Add();
     return {};
   });
@@ -464,6 +489,9 @@ void ErlangBorder::ForgetCalls(Connection& connection) {
     }
     const std::string reference = Reference(id);
     connection.Append(EndOfMonitor(call.local, call.remote, reference));
+    if (call.spawns && !node::IsName(call.remote)) {
+      AppendAbandoned(connection, needs_.addresses.NodePid(), call.remote);
+    }
     at = calls.erase(at);
   }
 }

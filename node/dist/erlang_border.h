@@ -23,6 +23,7 @@
 #include <ergon/node/dist/remote_code.h>
 #include <ergon/node/dist/settings.h>
 #include <ergon/node/dist/tasks.h>
+#include <ergon/node/dist/term_request.h>
 #include <ergon/node/dist/values.h>
 
 namespace ergon::dist {
@@ -63,6 +64,8 @@ class ErlangBorder final : public node::OpenBorder {
   gen::Result<void> With(gen::Atom node, Append&& append);
   gen::Result<void> SendMessage(gen::PID remote, const core::Envelope& envelope);
   gen::Result<void> SendRequest(gen::PID remote, const core::Envelope& request);
+  gen::Result<void> SendSpawn(gen::PID remote, const core::Envelope& request,
+                              const RemoteSpawn& spawn);
   gen::Result<void> TellDown(gen::PID remote, const core::Envelope& notice);
   // The requests of ours whose callers wait no more.
   void ForgetCalls(Connection& connection);

@@ -44,6 +44,7 @@ struct PeerState {
     gen::PID local;
     gen::PID remote;
     bool keeps_term = false;  // the answer stays a dist::Term, whatever form it has
+    bool spawns = false;      // a process; `remote` is a name until it is known
   };
   std::unordered_map<std::uint64_t, Call> calls;
 

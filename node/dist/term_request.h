@@ -1,5 +1,7 @@
-// A request whose answer is any term.
+// Requests whose answer is any term.
 #pragma once
+
+#include <string>
 
 #include <ergon/node/erlang_term.h>
 
@@ -9,6 +11,14 @@ namespace ergon::dist {
 struct TermRequest {
   using Reply = Term;
   Term term;
+};
+
+// It goes out as a spawn_request, and is answered with the PID when the Init of the process is done.
+struct RemoteSpawn {
+  using Reply = Term;
+  std::string module;
+  std::string function;
+  Term arguments;  // a list
 };
 
 }  // namespace ergon::dist

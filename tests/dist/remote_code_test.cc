@@ -1,4 +1,6 @@
-// What other nodes may run here: how it is registered. What they see of it: cluster_test.escript.
+// What other nodes may run here: how it is registered, and how one Ergon node spawns on another. What Erlang sees of it:
+// cluster_test.escript.
+#include <functional>
 #include <future>
 #include <string>
 #include <vector>
@@ -28,6 +30,40 @@ std::string StartError(const ErlangOptions& options) {
 }
 
 class Idle : public act::Actor {};
+
+// Its Init: {fail}, {sleep, Milliseconds}, or nothing. A message ends it.
+class Started : public act::Actor {
+  gen::Status Init(const gen::Args& args) override {
+    const auto term = args.Get<Term>(0);
+    if (!term) return gen::Continue();
+    if (term->AsAtomText() == "fail") return gen::Stop(gen::Reason::Error("no such file"));
+    Sleep(std::chrono::milliseconds(term->AsInteger().value_or(0)));
+    return gen::Continue();
+  }
+  gen::Status HandleMessage(gen::PID, gen::Message&) override {
+    return gen::Stop(gen::Reason::Error("told_so"));
+  }
+};
+
+ErlangOptions OptionsOfSpawn() {
+  ErlangOptions options = ClusterOptions();
+  options.max_remote_processes = 3;
+  options.behaviors.Register("remote", "start", gen::Factory<Started>());
+  return options;
+}
+
+// What a process of `node` does there.
+void InProcess(node::Node& node, const std::function<void(gen::Process&)>& does) {
+  std::promise<void> done;
+  auto* const told = &done;
+  const auto pid = node.Spawn([&does, told](gen::Process& self) {
+    does(self);
+    told->set_value();
+  });
+  REQUIRE(pid);
+  done.get_future().get();
+  CHECK(node.WaitProcess(*pid));
+}
 
 }  // namespace
 
@@ -99,6 +135,66 @@ TEST_CASE("remote code: what is wrong with it is told when the node starts") {
   ErlangOptions none = ClusterOptions();
   none.max_remote_processes = 0;
   CHECK(StartError(none).find("max_remote_processes") != std::string::npos);
+}
+
+TEST_CASE("remote code: a process is spawned on another Ergon node") {
+  Cluster cluster("spawns", OptionsOfSpawn());
+  InProcess(cluster.a, [&](gen::Process& self) {
+    self.SetTrapExit(true);
+    const auto pid = Spawn(self, cluster.b.Name(), "remote", "start", {1, Term::Of("text")});
+    REQUIRE(pid);
+    CHECK(pid->node == cluster.b.Name());
+    const auto ref = self.Monitor(*pid);
+    REQUIRE(ref);
+    CHECK(self.Send(*pid, 1));
+    const auto down = self.Receive<gen::MessageDownPID>(5s);
+    REQUIRE(down);
+    CHECK(down->reason.ToString() == "told_so");
+
+    const auto linked = Spawn(self, cluster.b.Name(), "remote", "start", {}, {.link = true});
+    REQUIRE(linked);
+    CHECK(self.Send(*linked, 1));
+    const auto exit = self.Receive<gen::MessageExitPID>(5s);
+    REQUIRE(exit);
+    CHECK(exit->pid == *linked);
+    CHECK(exit->reason.ToString() == "told_so");
+  });
+  CHECK(kit::Eventually([&] { return cluster.b.ProcessList().empty(); }));
+}
+
+TEST_CASE("remote code: a spawn on another node fails with words") {
+  Cluster cluster("failing", OptionsOfSpawn());
+  InProcess(cluster.a, [&](gen::Process& self) {
+    const gen::Atom other = cluster.b.Name();
+    const auto unknown = Spawn(self, other, "remote", "unknown", {});
+    CHECK(unknown.error() == gen::ErrUnsupported);
+    CHECK(unknown.error().ToString().find("notsup") != std::string::npos);
+    const auto failed = Spawn(self, other, "remote", "start", {Term::Atom("fail")});
+    CHECK(failed.error() == gen::ErrProcessTerminated);
+    CHECK(failed.error().ToString().find("no such file") != std::string::npos);
+    CHECK(Spawn(self, cluster.a.Name(), "remote", "start", {}).error() == gen::ErrIncorrect);
+    CHECK(Spawn(self, "nobody@127.0.0.1", "remote", "start", {}).error() == gen::ErrNoConnection);
+    CHECK(Spawn(self, other, std::string(300, 'x'), "start", {}).error() == gen::ErrIncorrect);
+
+    std::vector<gen::PID> pids;
+    for (int i = 0; i < 3; ++i) pids.push_back(Spawn(self, other, "remote", "start", {}).value());
+    CHECK(Spawn(self, other, "remote", "start", {}).error() == gen::ErrBusy);
+    for (const gen::PID pid : pids) CHECK(self.Send(pid, 1));
+    CHECK(kit::Eventually([&] { return cluster.b.ProcessList().empty(); }));
+    CHECK(Spawn(self, other, "remote", "start", {}));
+  });
+}
+
+TEST_CASE("remote code: who waits no more for a spawn has no process on the other node") {
+  ErlangOptions options = OptionsOfSpawn();
+  options.tick_time = 1s;
+  Cluster cluster("abandoned", options);
+  InProcess(cluster.a, [&](gen::Process& self) {
+    const auto late = Spawn(self, cluster.b.Name(), "remote", "start", {3000},
+                            {.link = true, .call = {.timeout = 100ms}});
+    CHECK(late.error() == gen::ErrTimeout);
+  });
+  CHECK(kit::Eventually([&] { return cluster.b.ProcessList().empty(); }));
 }
 
 }  // namespace ergon::dist
