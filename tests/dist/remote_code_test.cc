@@ -185,6 +185,15 @@ TEST_CASE("remote code: a spawn on another node fails with words") {
   });
 }
 
+TEST_CASE("remote code: a node that has registered nothing refuses at once") {
+  Cluster cluster("nothing");
+  InProcess(cluster.a, [&](gen::Process& self) {
+    const auto refused =
+        Spawn(self, cluster.b.Name(), "remote", "start", {}, {.call = {.timeout = gen::kInfinite}});
+    CHECK(refused.error() == gen::ErrUnsupported);
+  });
+}
+
 TEST_CASE("remote code: who waits no more for a spawn has no process on the other node") {
   ErlangOptions options = OptionsOfSpawn();
   options.tick_time = 1s;
