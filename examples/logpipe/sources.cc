@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <system_error>
 
@@ -12,6 +11,8 @@
 
 #include <ergon/gen/blocking.h>
 #include <ergon/node/await.h>
+
+#include "error_text.h"
 
 namespace logpipe {
 
@@ -23,8 +24,6 @@ namespace {
 constexpr std::size_t kChunk = 1 << 16;        // bytes
 constexpr std::size_t kLongestLine = 1 << 20;  // bytes; what is longer is malformed
 constexpr std::size_t kLargestDatagram = 1 << 16;
-
-std::string TextOf(int error) { return std::generic_category().message(error); }
 
 }  // namespace
 
@@ -41,7 +40,8 @@ FileSource::~FileSource() {
 gen::Status FileSource::Init(const gen::Args&) {
   struct stat status = {};
   if (const int error = Open(status); error != 0) {
-    return gen::Stop(gen::Reason::Error(fmt::format("cannot read {}: {}", name_, TextOf(error))));
+    return gen::Stop(
+        gen::Reason::Error(fmt::format("cannot read {}: {}", name_, ErrorText(error))));
   }
   if (!S_ISREG(status.st_mode)) {
     pipe_ = std::make_unique<asio::posix::stream_descriptor>(node::IoContext(Node()), file_);
@@ -84,7 +84,7 @@ long FileSource::ReadChunk() {
     if (bytes >= 0) return bytes;
     error = errno;  // here: this may be another thread afterwards
   }
-  fmt::print(stderr, "logpipe: {}: {}\n", name_, TextOf(error));
+  fmt::print(stderr, "logpipe: {}: {}\n", name_, ErrorText(error));
   ++traffic_->failed;
   return -1;
 }

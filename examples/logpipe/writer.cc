@@ -5,12 +5,13 @@
 
 #include <cerrno>
 #include <chrono>
-#include <system_error>
 
 #include <fmt/core.h>
 
 #include <ergon/gen/blocking.h>
 #include <ergon/gen/node.h>
+
+#include "error_text.h"
 
 namespace logpipe {
 
@@ -21,8 +22,6 @@ namespace {
 
 constexpr std::size_t kEnough = 1 << 16;  // bytes, to be written at once
 constexpr auto kMoment = 20ms;
-
-std::string TextOf(int error) { return std::generic_category().message(error); }
 
 }  // namespace
 
@@ -38,8 +37,8 @@ gen::Status Writer::Init(const gen::Args&) {
         ::open(options_.output.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kReadableByAll);
   }
   if (file_ < 0) {
-    return gen::Stop(
-        gen::Reason::Error(fmt::format("cannot write to {}: {}", options_.output, TextOf(errno))));
+    return gen::Stop(gen::Reason::Error(
+        fmt::format("cannot write to {}: {}", options_.output, ErrorText(errno))));
   }
   SetIdleTimeout(kMoment).value();
   return gen::Continue();
@@ -66,7 +65,7 @@ void Writer::Flush() {
   const int error = has_failed_ ? 0 : Write(text_);
   if (error != 0) {
     fmt::print(stderr, "logpipe: cannot write to {}: {}\n",
-               options_.output == "-" ? "standard output" : options_.output, TextOf(error));
+               options_.output == "-" ? "standard output" : options_.output, ErrorText(error));
     has_failed_ = true;  // what comes from now on is not written
     ++traffic_->failed;
     Node().Stop();  // only begins
