@@ -18,7 +18,8 @@ for app in app0 app1 app2; do
 done
 check 'as JSON' is "$(grep -c '^{"severity":"\(info\|error\)","tag":"app[0-2]","text":"number [0-9]*"}$' out)" 30000
 
-run --minimum error log - <log
+cp log input
+run --minimum error log - <input
 check 'two sources, and a least severity' is "$status $(wc -l <out)" '0 6000'
 check 'what is left out is counted' says 'read 60000 lines: 6000 written, 54000 left out, 0 malformed'
 
