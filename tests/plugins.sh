@@ -12,22 +12,8 @@ source_dir=$2
 compiler=$3
 shared_prefix=$4
 command -v pkg-config >/dev/null || exit 77
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/steps.sh"
 cd "$work"
-
-failed=0
-fail() {
-  echo "FAIL: $*"
-  failed=1
-}
-quietly() {
-  "$@" >"$work/log" 2>&1 || {
-    tail -n 100 "$work/log"
-    echo "FAIL: $*"
-    exit 1
-  }
-}
 # flags PREFIX OPTION...: what pkg-config says of the Ergon there.
 flags() {
   local pc

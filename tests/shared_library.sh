@@ -12,21 +12,7 @@ compiler=$2
 build_dir=$3
 prefix=$4
 examples_dir=$5
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-
-failed=0
-fail() {
-  echo "FAIL: $*"
-  failed=1
-}
-quietly() {
-  "$@" >"$work/log" 2>&1 || {
-    tail -n 100 "$work/log"
-    echo "FAIL: $*"
-    exit 1
-  }
-}
+. "$(dirname "$0")/steps.sh"
 
 # ---- what is built: with the least work for the compiler
 

@@ -13,14 +13,7 @@ build_dir=$3
 prefix=$4
 command -v dpkg-deb >/dev/null || exit 77
 command -v dpkg-shlibdeps >/dev/null || exit 77
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-
-failed=0
-fail() {
-  echo "FAIL: $*"
-  failed=1
-}
+. "$(dirname "$0")/steps.sh"
 
 cpack --config "$build_dir/CPackConfig.cmake" -B "$work" >"$work/log" 2>&1 ||
   { echo "FAIL: cpack: $(tail -n 30 "$work/log")" && exit 1; }

@@ -9,21 +9,7 @@ set -euo pipefail
 source_dir=$1
 compiler=$2
 build_dir=$3
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-
-failed=0
-fail() {
-  echo "FAIL: $*"
-  failed=1
-}
-quietly() {
-  "$@" >"$work/log" 2>&1 || {
-    tail -n 100 "$work/log"
-    echo "FAIL: $*"
-    exit 1
-  }
-}
+. "$(dirname "$0")/steps.sh"
 
 # With the least work for the compiler.
 quietly cmake -S "$source_dir" -B "$build_dir" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DERGON_STATIC_PROGRAMS=ON \

@@ -272,13 +272,23 @@ void RemoteCode::EndOfWatcher(std::uint64_t number) {
   (void)needs_.exit_signals.Kill(pid);
 }
 
+gen::Result<gen::PID> RemoteCode::Start(const gen::ProcessFactory& factory,
+                                        const std::function<void(gen::PID)>* opened,
+                                        const gen::ProcessOptions& options,
+                                        const gen::Args& arguments) {
+  return needs_.spawning.StartInBackground({.factory = factory,
+                                            .options = options,
+                                            .args = arguments,
+                                            .parent = needs_.addresses.NodePid(),
+                                            .opened = opened},
+                                           [](gen::Result<void>) {});
+}
+
 // ---- functions
 
 gen::Result<void> RemoteCode::StartFunction(const JobPtr& job) {
   const gen::ProcessFactory factory(
       [this, job](gen::Process& self) { return RunFunction(self, *job); });
-  const gen::ProcessOptions options;
-  const gen::Args no_arguments;
   const std::function<void(gen::PID)> opened = [this, &job](gen::PID pid) {
     if (!job->tag.empty()) {
       std::lock_guard lock(mutex_);
@@ -287,12 +297,7 @@ gen::Result<void> RemoteCode::StartFunction(const JobPtr& job) {
     Tie(*job, pid);
     Reply(*job, pid);
   };
-  auto pid = needs_.spawning.StartInBackground({.factory = factory,
-                                                .options = options,
-                                                .args = no_arguments,
-                                                .parent = needs_.addresses.NodePid(),
-                                                .opened = &opened},
-                                               [](gen::Result<void>) {});
+  auto pid = Start(factory, &opened);
   if (!pid) return std::move(pid.error());
   return {};
 }
@@ -359,26 +364,14 @@ gen::Result<void> RemoteCode::StartBehavior(const JobPtr& job) {
       Tie(*job, pid);
       Reply(*job, pid);
     };
-    auto pid = needs_.spawning.StartInBackground({.factory = job->behavior->factory,
-                                                  .options = job->behavior->options,
-                                                  .args = arguments,
-                                                  .parent = needs_.addresses.NodePid(),
-                                                  .opened = &opened},
-                                                 [](gen::Result<void>) {});
+    auto pid = Start(job->behavior->factory, &opened, job->behavior->options, arguments);
     if (pid) return;
     gen::Log(needs_.log)
         .Warning("network: {}:{} for {}: {}", job->behavior->module, job->behavior->function,
                  job->caller, pid.error());
     Refuse(*job, kNoPlace);
   };
-  const gen::ProcessFactory factory(start);
-  const gen::ProcessOptions options;
-  const gen::Args no_arguments;
-  auto starter = needs_.spawning.StartInBackground({.factory = factory,
-                                                    .options = options,
-                                                    .args = no_arguments,
-                                                    .parent = needs_.addresses.NodePid()},
-                                                   [](gen::Result<void>) {});
+  auto starter = Start(gen::ProcessFactory(start), nullptr);
   if (!starter) return std::move(starter.error());
   return {};
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string_view>
@@ -66,6 +67,11 @@ class RemoteCode {
   // Counts one more; false: there are as many as may be.
   bool TakePlace();
 
+  // A process of the node's. `opened`: see SpawnRequest.
+  gen::Result<gen::PID> Start(const gen::ProcessFactory& factory,
+                              const std::function<void(gen::PID)>* opened,
+                              const gen::ProcessOptions& options = {},
+                              const gen::Args& arguments = {});
   // Runs a function in a process of its own.
   gen::Result<void> StartFunction(const JobPtr& job);
   gen::Reason RunFunction(gen::Process& self, Job& job);
