@@ -8,8 +8,7 @@
 
 namespace ergon::node {
 
-void Population::Ended(ProcessSlot& slot, core::Dispatcher& dispatcher, gen::PID pid,
-                       const gen::Reason& reason) {
+void Population::Leave(ProcessSlot& slot, core::Dispatcher& dispatcher, gen::PID pid) {
   std::vector<core::Event*> waiters;
   std::vector<ProcessCold::WaitingProcess> waiting_processes;
   // Partner: ProcessSlot::IsYetToEnd; the process has said that it is over.
@@ -20,7 +19,6 @@ void Population::Ended(ProcessSlot& slot, core::Dispatcher& dispatcher, gen::PID
     cold->name = gen::Atom();
     cold->counts.Reset();
   }
-  if (reason.IsFailure()) failed_.fetch_add(1, std::memory_order_relaxed);
   // The next process on that thread begins when this turn is over.
   if (&dispatcher != &shared_dispatcher_) dedicated_dispatchers_.Give(dispatcher);
   addresses_.table().Give(slot);
@@ -40,8 +38,8 @@ void Population::Ended(ProcessSlot& slot, core::Dispatcher& dispatcher, gen::PID
     if (listener) listener(pid);
   }
   // Last: whoever waits for the count to match may tear the node down afterwards.
-  const std::uint64_t ended = ended_.fetch_add(1, std::memory_order_seq_cst) + 1;
-  if (ended == spawned_.load(std::memory_order_seq_cst)) {
+  const std::uint64_t left = left_.fetch_add(1, std::memory_order_seq_cst) + 1;
+  if (left == spawned_.load(std::memory_order_seq_cst)) {
     if (core::Event* empty = empty_event_.exchange(nullptr, std::memory_order_seq_cst)) {
       empty->Set();
     }
@@ -57,8 +55,8 @@ void Population::SetListener(std::function<void(gen::PID)> told) {
 bool Population::WaitUntilEmpty(const core::Clock& clock, std::int64_t deadline) {
   core::Event empty;
   empty_event_.store(&empty, std::memory_order_seq_cst);
-  // Partner: Ended, which counts and then looks for the event.
-  const bool is_empty = ended() == spawned();
+  // Partner: Leave, which counts and then looks for the event.
+  const bool is_empty = left_.load(std::memory_order_seq_cst) == spawned();
   const bool reached = is_empty || shared_dispatcher_.WaitFor(
                                        empty, std::max<std::int64_t>(0, deadline - clock.Now()));
   if (empty_event_.exchange(nullptr, std::memory_order_seq_cst) == nullptr) {

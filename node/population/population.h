@@ -45,9 +45,14 @@ class Population {
 
   // -- ends --
 
+  // Counted before anybody is told: whoever knows of an end finds the process counted as ended.
+  void NoteEnded(const gen::Reason& reason) noexcept {
+    if (reason.IsFailure()) failed_.fetch_add(1, std::memory_order_relaxed);
+    // Partner: ended().
+    ended_.fetch_add(1, std::memory_order_release);
+  }
   // The last thing a process does; its slot is free afterwards.
-  void Ended(ProcessSlot& slot, core::Dispatcher& dispatcher, gen::PID pid,
-             const gen::Reason& reason);
+  void Leave(ProcessSlot& slot, core::Dispatcher& dispatcher, gen::PID pid);
   // `told` is called with each process that ends from now on; null: nobody is.
   void SetListener(std::function<void(gen::PID)> told);
   // Until all have ended, or the deadline (Clock ns): false. One thread at a time.
@@ -57,7 +62,7 @@ class Population {
     return spawned_.load(std::memory_order_seq_cst);
   }
   [[nodiscard]] std::uint64_t ended() const noexcept {
-    return ended_.load(std::memory_order_seq_cst);
+    return ended_.load(std::memory_order_acquire);
   }
   [[nodiscard]] std::uint64_t failed() const noexcept {
     return failed_.load(std::memory_order_relaxed);
@@ -70,10 +75,11 @@ class Population {
   DedicatedDispatchers& dedicated_dispatchers_;
   std::atomic<std::uint64_t> spawned_{0};
   std::atomic<std::uint64_t> ended_{0};
+  std::atomic<std::uint64_t> left_{0};  // have ended, and will touch nothing of the node's any more
   std::atomic<std::uint64_t> failed_{0};
   std::atomic<bool> refuses_outsiders_{false};
   std::atomic<bool> closed_{false};
-  std::atomic<core::Event*> empty_event_{nullptr};  // set when the last process has ended
+  std::atomic<core::Event*> empty_event_{nullptr};  // set when the last process has left
   std::atomic<bool> has_listener_{false};
   std::mutex listener_mutex_;
   std::function<void(gen::PID)> listener_;  // guarded by listener_mutex_

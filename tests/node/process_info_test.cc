@@ -111,6 +111,32 @@ TEST_CASE("process info: the list of processes") {
   CHECK(list == pids);
 }
 
+TEST_CASE("process info: whoever knows of an end finds the process counted as ended") {
+  constexpr std::uint64_t kRounds = 1'000;
+  TestNode t;
+  for (std::uint64_t round = 1; round <= kRounds; ++round) {
+    const gen::PID pid = t.Spawn();
+    CHECK((round % 2 == 0 ? t.node.Send(pid, End{}) : t.node.Kill(pid)));
+    REQUIRE(t.Ended(pid));
+    const auto info = t.node.Info();
+    REQUIRE(info.processes == 0);
+    REQUIRE(info.processes_ended == round);
+    REQUIRE(info.processes_failed == (round + 1) / 2);
+  }
+  std::uint64_t wrong = 0;
+  const auto watcher = t.node.Spawn([&](gen::Process& self) {
+    for (std::uint64_t round = 1; round <= kRounds; ++round) {
+      const gen::PID pid = t.Spawn();
+      self.Monitor(pid).value();
+      t.node.Kill(pid).value();
+      self.Receive<gen::MessageDownPID>().value();
+      if (t.node.Info().processes_ended != kRounds + round) ++wrong;
+    }
+  });
+  REQUIRE(t.Ended(watcher.value()));
+  CHECK(wrong == 0);
+}
+
 TEST_CASE("process info: the node's own numbers") {
   TestNode t({.workers = 3, .throughput = 17});
   auto info = t.node.Info();
