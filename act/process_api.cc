@@ -129,7 +129,7 @@ gen::Result<gen::PID> ProcessApi::OneOf(gen::Atom group) { return Host().OneOf(g
 
 gen::Environment ProcessApi::EnvList() const { return Host().EnvList(); }
 
-void ProcessApi::SetEnv(std::string_view name, gen::EnvironmentValue value) {
+void ProcessApi::SetEnv(std::string_view name, gen::AnyValue value) {
   Host().SetEnv(name, std::move(value));
 }
 

@@ -189,7 +189,7 @@ class ProcessApi : public gen::ProcessBehavior {
     return Host().template Env<T>(name);
   }
   [[nodiscard]] gen::Environment EnvList() const;
-  void SetEnv(std::string_view name, gen::EnvironmentValue value);
+  void SetEnv(std::string_view name, gen::AnyValue value);
 
   // -- this process --
 

@@ -1,14 +1,12 @@
 // The arguments that a spawn hands to Init.
 #pragma once
 
-#include <any>
 #include <cstddef>
 #include <memory>
-#include <typeinfo>
 #include <utility>
 #include <vector>
 
-#include <ergon/gen/message.h>
+#include <ergon/gen/any_value.h>
 #include <ergon/gen/result.h>
 
 namespace ergon::gen {
@@ -17,7 +15,7 @@ namespace ergon::gen {
 class Args {
  public:
   Args() = default;
-  explicit Args(std::vector<std::any> values);
+  explicit Args(std::vector<AnyValue> values);
 
   [[nodiscard]] std::size_t size() const noexcept { return values_ ? values_->size() : 0; }
 
@@ -28,22 +26,22 @@ class Args {
   // both. `args.Get<int>(0).value_or(5)` reads an optional argument.
   template <class T>
   [[nodiscard]] Result<T> Get(std::size_t index) const {
-    const std::any* value = index < size() ? &(*values_)[index] : nullptr;
-    if (const T* found = std::any_cast<T>(value)) return *found;
-    return NoSuchValue(index, typeid(T));
+    if (index < size()) {
+      if (const T* found = (*values_)[index].As<T>()) return *found;
+    }
+    return NoSuchValue(index, *core::TypeOf<T>());
   }
 
  private:
-  [[nodiscard]] Error NoSuchValue(std::size_t index, const std::type_info& wanted) const;
+  [[nodiscard]] Error NoSuchValue(std::size_t index, const core::TypeDescriptor& wanted) const;
 
-  std::shared_ptr<const std::vector<std::any>> values_;
+  std::shared_ptr<const std::vector<AnyValue>> values_;
 };
 
 // As in `node.Spawn(factory, {}, gen::MakeArgs(3, "jobs"))`. A text literal is kept as std::string.
 template <class... T>
 [[nodiscard]] Args MakeArgs(T&&... values) {
-  return Args(std::vector<std::any>{
-      std::any(std::in_place_type<StoredType<T>>, std::forward<T>(values))...});
+  return Args(std::vector<AnyValue>{AnyValue(std::forward<T>(values))...});
 }
 
 }  // namespace ergon::gen

@@ -2,57 +2,12 @@
 #pragma once
 
 #include <map>
-#include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
-#include <type_traits>
-#include <utility>
 
-#include <ergon/core/messages/type_descriptor.h>
-#include <ergon/gen/message.h>
+#include <ergon/gen/any_value.h>
 
 namespace ergon::gen {
 
-// A value of any type, or none. All processes that inherit it share the one object, which never changes; a text is a
-// std::string. Copying takes a reference count.
-class EnvironmentValue {
- public:
-  EnvironmentValue() = default;
-  EnvironmentValue(std::nullopt_t) {}  // NOLINT(google-explicit-constructor)
-  template <class T, class = std::enable_if_t<!std::is_same_v<std::decay_t<T>, EnvironmentValue> &&
-                                              !std::is_same_v<std::decay_t<T>, std::string_view> &&
-                                              !std::is_same_v<std::decay_t<T>, std::nullopt_t>>>
-  EnvironmentValue(
-      T&& value)  // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload)
-      : type_(core::TypeOf<StoredType<T>>()),
-        value_(std::make_shared<const StoredType<T>>(std::forward<T>(value))) {}
-  EnvironmentValue(std::string_view text) : EnvironmentValue(std::string(text)) {}  // NOLINT
-
-  explicit operator bool() const noexcept { return type_ != nullptr; }
-  // The value, or null when it has another type.
-  template <class T>
-  [[nodiscard]] const T* As() const noexcept {
-    return core::IsType<T>(type_) ? static_cast<const T*>(value_.get()) : nullptr;
-  }
-  // The type's name as written in C++; empty: no value.
-  [[nodiscard]] std::string TypeName() const {
-    return type_ == nullptr ? std::string() : type_->Name();
-  }
-
-  // The same object, or the same text.
-  friend bool operator==(const EnvironmentValue& left, const EnvironmentValue& right) noexcept {
-    if (left.value_ == right.value_) return true;
-    const auto* text = left.As<std::string>();
-    const auto* other = right.As<std::string>();
-    return text != nullptr && other != nullptr && *text == *other;
-  }
-
- private:
-  const core::TypeDescriptor* type_ = nullptr;
-  std::shared_ptr<const void> value_;
-};
-
-using Environment = std::map<std::string, EnvironmentValue>;
+using Environment = std::map<std::string, AnyValue>;
 
 }  // namespace ergon::gen

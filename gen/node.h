@@ -75,6 +75,7 @@ class Node : public GroupMessenger {
                                std::chrono::nanoseconds timeout = kDefaultCallTimeout) = 0;
   virtual Result<void> Resume(const Target& to,
                               std::chrono::nanoseconds timeout = kDefaultCallTimeout) = 0;
+
   // Returns when the process has ended, also if it had before: what it left behind is answered and
   // counted then. kTimeout: it has not within `timeout`; 0: only looks.
   virtual Result<void> WaitProcess(const Target& to,
@@ -139,15 +140,13 @@ class Node : public GroupMessenger {
 
   template <class T = std::string>
   [[nodiscard]] std::optional<T> Env(std::string_view name) const {
-    const EnvironmentValue found = FindEnv(name);
-    const T* const value = found.As<T>();
-    return value == nullptr ? std::nullopt : std::optional<T>(*value);
+    return FindEnv(name).Get<T>();
   }
   // The same, whatever its type is.
-  [[nodiscard]] virtual EnvironmentValue FindEnv(std::string_view name) const = 0;
+  [[nodiscard]] virtual AnyValue FindEnv(std::string_view name) const = 0;
   [[nodiscard]] virtual Environment EnvList() const = 0;
   // No value: the name is not known any more.
-  virtual void SetEnv(std::string_view name, EnvironmentValue value) = 0;
+  virtual void SetEnv(std::string_view name, AnyValue value) = 0;
 
   // -- cron: see gen::CronJob --
 

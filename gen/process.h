@@ -187,15 +187,13 @@ class Process : public GroupMessenger {
   // parent, its leader, and the node, in this order. Empty: nothing, or a value of another type than T.
   template <class T = std::string>
   [[nodiscard]] std::optional<T> Env(std::string_view name) const {
-    const EnvironmentValue found = FindEnv(name);
-    const T* const value = found.As<T>();
-    return value == nullptr ? std::nullopt : std::optional<T>(*value);
+    return FindEnv(name).Get<T>();
   }
   // The same, whatever its type is.
-  [[nodiscard]] virtual EnvironmentValue FindEnv(std::string_view name) const = 0;
+  [[nodiscard]] virtual AnyValue FindEnv(std::string_view name) const = 0;
   [[nodiscard]] virtual Environment EnvList() const = 0;
   // For this process and those it spawns from now on. No value: this process knows the name no more.
-  virtual void SetEnv(std::string_view name, EnvironmentValue value) = 0;
+  virtual void SetEnv(std::string_view name, AnyValue value) = 0;
 
   // With true, exit signals arrive in HandleMessage (as MessageExitPID; MessageExitProcessID, MessageExitAlias or
   // MessageExitEvent) instead of ending the process, except those of its parent.

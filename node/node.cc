@@ -229,9 +229,9 @@ gen::Result<gen::ApplicationInfo> Node::ApplicationInfo(gen::Atom name) const {
   return runtime_->ApplicationInfo(name);
 }
 std::vector<gen::Atom> Node::Applications() const { return runtime_->Applications(); }
-gen::EnvironmentValue Node::FindEnv(std::string_view name) const { return runtime_->FindEnv(name); }
+gen::AnyValue Node::FindEnv(std::string_view name) const { return runtime_->FindEnv(name); }
 gen::Environment Node::EnvList() const { return runtime_->EnvList(); }
-void Node::SetEnv(std::string_view name, gen::EnvironmentValue value) {
+void Node::SetEnv(std::string_view name, gen::AnyValue value) {
   runtime_->SetEnv(name, std::move(value));
 }
 gen::Result<void> Node::AddCronJob(const gen::CronJob& job) {

@@ -87,9 +87,9 @@ class Node final : public gen::Node {
                                     std::chrono::nanoseconds timeout = gen::kInfinite) override;
   [[nodiscard]] gen::Result<gen::ApplicationInfo> ApplicationInfo(gen::Atom name) const override;
   [[nodiscard]] std::vector<gen::Atom> Applications() const override;
-  [[nodiscard]] gen::EnvironmentValue FindEnv(std::string_view name) const override;
+  [[nodiscard]] gen::AnyValue FindEnv(std::string_view name) const override;
   [[nodiscard]] gen::Environment EnvList() const override;
-  void SetEnv(std::string_view name, gen::EnvironmentValue value) override;
+  void SetEnv(std::string_view name, gen::AnyValue value) override;
   gen::Result<void> AddCronJob(const gen::CronJob& job) override;
   gen::Result<void> RemoveCronJob(gen::Atom name) override;
   gen::Result<void> EnableCronJob(gen::Atom name) override;

@@ -35,10 +35,9 @@ struct Envelope {
   const TypeDescriptor* type;  // of the value; null: no value
   Address from;                // the sender; for requests also the one who waits
   std::uint64_t ref;           // requests and responses: which one; kFlagRouted: the pool; or 0
-  std::int64_t
-      deadline;  // requests: when the caller stops waiting, Clock ns; 0: never; others: see flags
-  std::uint32_t generation;  // of the process it was sent to (see process slots)
-  std::uint8_t kind;         // what the upper layers make of it
+  std::int64_t deadline;       // requests: when the caller stops waiting, Clock ns; 0: never
+  std::uint32_t generation;    // of the process it was sent to (see process slots)
+  std::uint8_t kind;           // what the upper layers make of it
   Lane lane;
   std::uint8_t size_class;  // of its memory (see envelope_pool.h)
   std::uint8_t flags;       // kFlag... below, or'ed

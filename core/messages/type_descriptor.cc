@@ -8,7 +8,7 @@ std::string TypeDescriptor::Name() const { return Demangle(info->name()); }
 
 std::uint32_t TypeDescriptor::ComputeHash() const noexcept {
   const auto computed = static_cast<std::uint32_t>(info->hash_code()) | kKnown;
-  hash.store(computed, std::memory_order_relaxed);
+  __atomic_store_n(&hash, computed, __ATOMIC_RELAXED);
   return computed;
 }
 

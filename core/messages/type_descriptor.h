@@ -1,7 +1,6 @@
 // The run-time identity of a message type: an immutable descriptor per C++ type.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -21,15 +20,19 @@ struct TypeDescriptor {
   void (*destroy)(void* value);  // null for trivially destructible types
 
   // Of the type's name; 0: nobody has asked for it yet, else with kKnown.
-  mutable std::atomic<std::uint32_t> hash{0};
+  // Atomic, relaxed, by the compiler's builtins: <atomic> would be 1,600 lines more in each file that knows messages.
+  mutable std::uint32_t hash = 0;
   static constexpr std::uint32_t kKnown = 1;
 
   // The type's name as written in C++, for logs and errors. Any thread.
   [[nodiscard]] std::string Name() const;
 
+  [[nodiscard]] std::uint32_t KnownHash() const noexcept {
+    return __atomic_load_n(&hash, __ATOMIC_RELAXED);
+  }
   // Of the same type the same. Any thread.
   [[nodiscard]] std::uint32_t Hash() const noexcept {
-    const std::uint32_t known = hash.load(std::memory_order_relaxed);
+    const std::uint32_t known = KnownHash();
     return known != 0 ? known : ComputeHash();
   }
 
@@ -63,8 +66,8 @@ template <class T>
                                    const TypeDescriptor* right) noexcept {
   if (left == right) return true;
   if (left == nullptr || right == nullptr) return false;
-  const std::uint32_t one = left->hash.load(std::memory_order_relaxed);
-  const std::uint32_t other = right->hash.load(std::memory_order_relaxed);
+  const std::uint32_t one = left->KnownHash();
+  const std::uint32_t other = right->KnownHash();
   // Mostly both are known, and differ.
   if (one != other && (one & other & TypeDescriptor::kKnown) != 0) [[likely]]
     return false;

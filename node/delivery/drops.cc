@@ -17,9 +17,12 @@ void Drops::TellListener(Listener& listener, core::EnvelopePtr envelope, gen::PI
   static constinit thread_local bool is_telling = false;
   if (is_telling || envelope->type == nullptr) return;
   is_telling = true;
+  struct Guard {
+    ~Guard() { is_telling = false; }
+  };
+  const Guard guard;
   auto what = DropMemory::Describe(MakeDrop(*envelope, to, reason, error), started_at_);
   listener.Dropped(gen::DeadLetter(std::move(what), std::move(envelope)));
-  is_telling = false;
 }
 
 DropMemory::Drop Drops::MakeDrop(const core::Envelope& envelope, gen::PID to,

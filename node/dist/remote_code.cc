@@ -353,7 +353,7 @@ void RemoteCode::Answer(Job& job, std::string_view outcome) {
 
 gen::Result<void> RemoteCode::StartBehavior(const JobPtr& job) {
   const auto start = [this, job](gen::Process&) {
-    std::vector<std::any> values(job->arguments.begin(), job->arguments.end());
+    std::vector<gen::AnyValue> values(job->arguments.begin(), job->arguments.end());
     const gen::Args arguments(std::move(values));
     const std::function<void(gen::PID)> opened = [this, &job](gen::PID pid) {
       {

@@ -435,13 +435,11 @@ gen::Result<gen::ApplicationInfo> Runtime::ApplicationInfo(gen::Atom name) const
 
 std::vector<gen::Atom> Runtime::Applications() const { return applications_.List(); }
 
-gen::EnvironmentValue Runtime::FindEnv(std::string_view name) const {
-  return environment_.Find(name);
-}
+gen::AnyValue Runtime::FindEnv(std::string_view name) const { return environment_.Find(name); }
 
 gen::Environment Runtime::EnvList() const { return *environment_.Get(); }
 
-void Runtime::SetEnv(std::string_view name, gen::EnvironmentValue value) {
+void Runtime::SetEnv(std::string_view name, gen::AnyValue value) {
   environment_.Set(name, std::move(value));
 }
 

@@ -36,7 +36,7 @@ SharedEnvironment Inheritance::EnvironmentOf(gen::PID pid) const {
   return slot->IsStill(pid) ? slot->environment() : nullptr;
 }
 
-void Inheritance::SetEnv(ProcessSlot& slot, std::string_view name, gen::EnvironmentValue value) {
+void Inheritance::SetEnv(ProcessSlot& slot, std::string_view name, gen::AnyValue value) {
   environment_.NoteUse();
   auto changed =
       std::make_unique<SharedEnvironment>(WithValue(slot.environment(), name, std::move(value)));

@@ -23,7 +23,7 @@ class Inheritance {
   // What it inherits; null: nothing.
   [[nodiscard]] SharedEnvironment EnvironmentOf(const SpawnRequest& request);
   // Of a process, in its own turns; without a value: the name goes.
-  void SetEnv(ProcessSlot& slot, std::string_view name, gen::EnvironmentValue value);
+  void SetEnv(ProcessSlot& slot, std::string_view name, gen::AnyValue value);
 
  private:
   // Null: it has none, or has ended.

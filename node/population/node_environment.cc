@@ -13,11 +13,9 @@ SharedEnvironment NodeEnvironment::Get() const {
   return values_;
 }
 
-gen::EnvironmentValue NodeEnvironment::Find(std::string_view name) const {
-  return ValueOf(Get(), name);
-}
+gen::AnyValue NodeEnvironment::Find(std::string_view name) const { return ValueOf(Get(), name); }
 
-void NodeEnvironment::Set(std::string_view name, gen::EnvironmentValue value) {
+void NodeEnvironment::Set(std::string_view name, gen::AnyValue value) {
   std::lock_guard lock(mutex_);
   NoteUse();
   values_ = WithValue(values_, name, std::move(value));

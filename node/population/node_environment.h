@@ -18,8 +18,8 @@ class NodeEnvironment {
 
   // Never null.
   [[nodiscard]] SharedEnvironment Get() const;
-  [[nodiscard]] gen::EnvironmentValue Find(std::string_view name) const;
-  void Set(std::string_view name, gen::EnvironmentValue value);
+  [[nodiscard]] gen::AnyValue Find(std::string_view name) const;
+  void Set(std::string_view name, gen::AnyValue value);
 
   // Neither the node nor any process has ever had a value: there is nothing to inherit.
   [[nodiscard]] bool IsUnused() const { return !used_.load(std::memory_order_acquire); }

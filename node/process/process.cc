@@ -380,7 +380,7 @@ gen::LogLevel Process::LogLevel() const { return LogLevelOr(rooms_.log.Level());
 
 // ---- environment
 
-gen::EnvironmentValue Process::FindEnv(std::string_view name) const {
+gen::AnyValue Process::FindEnv(std::string_view name) const {
   MustBeInOwnTurn("Env");
   return ValueOf(environment(), name);
 }
@@ -391,7 +391,7 @@ gen::Environment Process::EnvList() const {
   return values == nullptr ? gen::Environment() : *values;
 }
 
-void Process::SetEnv(std::string_view name, gen::EnvironmentValue value) {
+void Process::SetEnv(std::string_view name, gen::AnyValue value) {
   MustBeInOwnTurn("SetEnv");
   rooms_.inheritance.SetEnv(*this, name, std::move(value));
 }

@@ -83,9 +83,9 @@ class Process final : public ProcessRunner, public gen::PoolHost {
   gen::Result<void> DemonitorGroup(gen::Atom group) override;
   gen::Result<std::size_t> PublishEnvelope(gen::Atom name, gen::Ref token,
                                            core::EnvelopePtr value) override;
-  [[nodiscard]] gen::EnvironmentValue FindEnv(std::string_view name) const override;
+  [[nodiscard]] gen::AnyValue FindEnv(std::string_view name) const override;
   [[nodiscard]] gen::Environment EnvList() const override;
-  void SetEnv(std::string_view name, gen::EnvironmentValue value) override;
+  void SetEnv(std::string_view name, gen::AnyValue value) override;
   void SetTrapExit(bool trap) override;
   [[nodiscard]] bool TrapExit() const override { return end_requests_.TrapsExits(); }
   void SetSendPriority(gen::MessagePriority priority) override;

@@ -4,7 +4,7 @@
 
 namespace ergon::node {
 
-gen::EnvironmentValue ValueOf(const SharedEnvironment& values, std::string_view name) {
+gen::AnyValue ValueOf(const SharedEnvironment& values, std::string_view name) {
   if (values == nullptr) return {};
   const auto found = values->find(std::string(name));
   if (found == values->end()) return {};
@@ -12,7 +12,7 @@ gen::EnvironmentValue ValueOf(const SharedEnvironment& values, std::string_view 
 }
 
 SharedEnvironment WithValue(const SharedEnvironment& values, std::string_view name,
-                            gen::EnvironmentValue value) {
+                            gen::AnyValue value) {
   auto changed = values == nullptr ? std::make_shared<gen::Environment>()
                                    : std::make_shared<gen::Environment>(*values);
   if (value) {

@@ -13,10 +13,10 @@ namespace ergon::node {
 using SharedEnvironment = std::shared_ptr<const gen::Environment>;
 
 // No value: there is no such name.
-[[nodiscard]] gen::EnvironmentValue ValueOf(const SharedEnvironment& values, std::string_view name);
+[[nodiscard]] gen::AnyValue ValueOf(const SharedEnvironment& values, std::string_view name);
 // `values` with one more, or other, or less.
 [[nodiscard]] SharedEnvironment WithValue(const SharedEnvironment& values, std::string_view name,
-                                          gen::EnvironmentValue value);
+                                          gen::AnyValue value);
 // What `values` has, and what only `below` has. One of the two, shared, when that is all there is.
 [[nodiscard]] SharedEnvironment Above(const SharedEnvironment& values,
                                       const SharedEnvironment& below);

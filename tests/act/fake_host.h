@@ -313,9 +313,9 @@ class FakeHost final : public gen::PoolHost, private gen::LogSink {
     return std::vector<gen::PID>();
   }
   gen::Result<void> DemonitorGroup(gen::Atom) override { return {}; }
-  gen::EnvironmentValue FindEnv(std::string_view) const override { return {}; }
+  gen::AnyValue FindEnv(std::string_view) const override { return {}; }
   gen::Environment EnvList() const override { return {}; }
-  void SetEnv(std::string_view, gen::EnvironmentValue) override {}
+  void SetEnv(std::string_view, gen::AnyValue) override {}
   void SetTrapExit(bool trap) override { traps_exit = trap; }
   bool TrapExit() const override { return traps_exit; }
   void SetSendPriority(gen::MessagePriority) override {}

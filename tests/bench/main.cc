@@ -1,4 +1,6 @@
 // ergon-bench: one workload, one line of JSON.
+#include <chrono>
+#include <cstdint>
 #include <stdexcept>
 #include <vector>
 
@@ -23,6 +25,9 @@ Measurement RunOnNode(std::size_t index, const Params& params) {
   options.workers = static_cast<int>(params["workers"]);
   options.policy = params["policy"] != 0 ? gen::DispatcherPolicy::kWorkSharing
                                          : gen::DispatcherPolicy::kWorkStealing;
+  options.throughput = static_cast<int>(params["throughput"]);
+  options.turn_time = std::chrono::microseconds(params["turn_time_us"]);
+  options.turn_limit = std::chrono::microseconds(params["turn_limit_us"]);
   auto node = node::Start("bench@localhost", options);
   Must(node);
   Measurement measurement =
@@ -31,12 +36,23 @@ Measurement RunOnNode(std::size_t index, const Params& params) {
   return measurement;
 }
 
+std::int64_t Microseconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(time).count();
+}
+
 Program ErgonBench() {
+  const gen::NodeOptions defaults;
+  constexpr std::int64_t kSecond = 1'000'000;
   Program program{.name = "ergon-bench",
                   .peer = "ergon",
                   .version = "",
                   .runs_on = "a node of its own",
-                  .common = {{"policy", 0, 0, 1, "stealing or sharing", {"stealing", "sharing"}}},
+                  .common = {{"policy", 0, 0, 1, "stealing or sharing", {"stealing", "sharing"}},
+                             {"throughput", defaults.throughput, 1, 4096, "messages of a turn"},
+                             {"turn_time_us", Microseconds(defaults.turn_time), 0, kSecond,
+                              "quick handlers go on beyond throughput for so long"},
+                             {"turn_limit_us", Microseconds(defaults.turn_limit), 0, kSecond,
+                              "slow handlers end a turn after so long; 0: never"}},
                   .workloads = {},
                   .run = RunOnNode};
   for (const Workload& workload : AllWorkloads()) {

@@ -131,13 +131,13 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
     return GroupMembers(group);
   }
   gen::Result<void> DemonitorGroup(gen::Atom) override { return {}; }
-  [[nodiscard]] gen::EnvironmentValue FindEnv(std::string_view name) const override {
+  [[nodiscard]] gen::AnyValue FindEnv(std::string_view name) const override {
     const auto found = environment.find(std::string(name));
     if (found == environment.end()) return {};
     return found->second;
   }
   [[nodiscard]] gen::Environment EnvList() const override { return environment; }
-  void SetEnv(std::string_view name, gen::EnvironmentValue value) override {
+  void SetEnv(std::string_view name, gen::AnyValue value) override {
     environment.erase(std::string(name));
     if (value) environment.emplace(name, std::move(value));
   }

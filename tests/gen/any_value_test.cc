@@ -1,0 +1,48 @@
+#include <ergon/gen/any_value.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+namespace ergon::gen {
+namespace {
+
+TEST_CASE("any value: none") {
+  const AnyValue none;
+  CHECK_FALSE(none);
+  CHECK(none.As<int>() == nullptr);
+  CHECK(none.Get<int>() == std::nullopt);
+  CHECK(none.TypeName().empty());
+  CHECK(none == AnyValue(std::nullopt));
+}
+
+TEST_CASE("any value: one of its type, and of no other") {
+  const AnyValue value = std::vector<int>{1, 2};
+  REQUIRE(value);
+  CHECK(value.Get<std::vector<int>>() == std::vector<int>{1, 2});
+  CHECK(value.As<std::vector<long>>() == nullptr);
+  CHECK(value.TypeName().find("vector<int") != std::string::npos);
+}
+
+TEST_CASE("any value: texts are std::string, and equal by what they say") {
+  CHECK(AnyValue("a").Get<std::string>() == "a");
+  CHECK(AnyValue(std::string_view("a")) == AnyValue(std::string("a")));
+  CHECK_FALSE(AnyValue("a") == AnyValue("b"));
+  CHECK_FALSE(AnyValue(1) == AnyValue(1));  // two objects
+}
+
+TEST_CASE("any value: copies share the object, which need not be copyable") {
+  const AnyValue value(std::make_unique<int>(3));
+  const AnyValue copy =
+      value;  // NOLINT(performance-unnecessary-copy-initialization): what is tested
+  CHECK(copy == value);
+  CHECK(copy.As<std::unique_ptr<int>>() == value.As<std::unique_ptr<int>>());
+  CHECK(**copy.As<std::unique_ptr<int>>() == 3);
+}
+
+}  // namespace
+}  // namespace ergon::gen
