@@ -29,7 +29,7 @@ struct NodeInfo {
   std::chrono::nanoseconds uptime{0};
   std::uint64_t processes = 0;          // alive
   std::uint64_t processes_spawned = 0;  // since the start
-  std::uint64_t processes_ended = 0;    // counted before anybody is told of the end
+  std::uint64_t processes_ended = 0;    // and what they left behind is counted, too
   std::uint64_t processes_failed = 0;   // ended with a failure (Reason::IsFailure)
   std::uint64_t names = 0;
   std::uint64_t aliases = 0;

@@ -70,6 +70,23 @@ bool ReadCaller(ControlReader& reader, gen::Atom peer, std::size_t max_depth,
   return true;
 }
 
+// The error that an answer {error, Reason} stands for; empty: it is another one.
+std::optional<gen::Error> ErrorIn(std::string_view answer, std::size_t max_depth) {
+  ControlReader reader(answer, max_depth);
+  std::size_t size = 0;
+  std::string_view word;
+  std::string_view reason;
+  if (!reader.ReadTuple(size) || size != 2 || !reader.ReadAtom(word) || word != "error" ||
+      !reader.ReadTerm(reason)) {
+    return std::nullopt;
+  }
+  return ReadError(reason);
+}
+
+bool TellsOfAnEnd(const gen::Error& error) {
+  return error == gen::ErrProcessTerminated || error == gen::ErrProcessUnknown;
+}
+
 // The end of one who was asked, as the answer to the request.
 gen::Error EndOf(const gen::Reason& reason) {
   switch (reason.kind()) {
@@ -341,6 +358,7 @@ bool Arrivals::TakeAnswer(Connection& connection, std::string_view payload) {
   if (reference.empty() && !ControlReader(tag, depth).ReadReference(reference)) return false;
   const auto number = OwnNumberIn(reference, needs_.settings.node, needs_.settings.creation);
   if (!number) return false;
+  const std::optional<gen::Error> error = ErrorIn(answer, depth);
   PeerState::Call call;
   {
     std::lock_guard lock(connection.mutex());
@@ -349,6 +367,8 @@ bool Arrivals::TakeAnswer(Connection& connection, std::string_view payload) {
     // Ours, and nobody waits for it any more: a late answer disturbs nobody.
     if (found == calls.end()) return true;
     call = found->second;
+    // Of a process that has ended: its end, with the reason, is told next.
+    if (call.spawns && error && TellsOfAnEnd(*error)) return true;
     calls.erase(found);
     connection.Append(EndOfMonitor(call.local, call.remote, reference));
   }
@@ -372,12 +392,8 @@ bool Arrivals::TakeAnswer(Connection& connection, std::string_view payload) {
     return true;
   }
   // {error, Reason} is the request's error, unless the program has a type of its own for that.
-  ControlReader error(answer, depth);
-  std::string_view word;
-  std::string_view reason;
-  if (core::IsType<Term>((*value)->type) && error.ReadTuple(size) && size == 2 &&
-      error.ReadAtom(word) && word == "error" && error.ReadTerm(reason)) {
-    needs_.delivery.RespondError(call.local, *number, ReadError(reason));
+  if (error && core::IsType<Term>((*value)->type)) {
+    needs_.delivery.RespondError(call.local, *number, *error);
     return true;
   }
   (*value)->from = call.remote.ToAddress();

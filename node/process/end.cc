@@ -75,7 +75,6 @@ void ProcessRunner::Finish(const gen::Reason& reason) {
   generation_.fetch_add(1, std::memory_order_seq_cst);
   behavior_.reset();
   environment_.reset();
-  rooms_.population.NoteEnded(reason);
 
   // Notices first, answers afterwards: a caller that learns of the end finds the others informed.
   gen::MessageInheritance inheritance{
@@ -125,7 +124,7 @@ void ProcessRunner::Finish(const gen::Reason& reason) {
   counts_.Reset();
   // From here on it is over for those who have not asked yet. Partner: IsYetToEnd.
   activity_.SetState(gen::ProcessState::kStarting, std::memory_order_seq_cst);
-  rooms_.population.Leave(*this, *dispatcher_, self);
+  rooms_.population.Leave(*this, *dispatcher_, self, reason);
 }
 
 // Names, aliases, events, groups and periodic sends; `reason` is what subscribers are told.

@@ -201,7 +201,7 @@ TEST_CASE("event subscriptions: a linked subscriber ends with the event, or gets
   CHECK(notes.All()[1] == "exit e: normal");
   CHECK(t.Run(stays, [](Subject&) {}));
   CHECK(t.Run(left, [](Subject&) {}));
-  CHECK(t.node.Info().processes_failed == 2);
+  CHECK(kit::Eventually([&] { return t.node.Info().processes_failed == 2; }));
 }
 
 class Worker : public act::Actor {};
