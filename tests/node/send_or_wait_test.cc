@@ -278,8 +278,11 @@ TEST_CASE("SendOrWait: pools of every strategy, with crashes, while they grow an
       }
       int change = 1;
       while (done < kSenders) {
-        (void)t.node.SendWithPriority(pool, change, gen::MessagePriority::kHigh);
-        change = -change;
+        // As fast as those end that were taken out: nested ones do not on a machine that is busy otherwise.
+        if (t.node.Info().processes < 40) {
+          (void)t.node.SendWithPriority(pool, change, gen::MessagePriority::kHigh);
+          change = -change;
+        }
         std::this_thread::sleep_for(200us);
       }
       CHECK(accepted == kSenders * kItems);
