@@ -205,6 +205,12 @@ TEST_CASE("SendOrWait: threads that try all the time do not keep a process waiti
   stop = true;
 }
 
+// To a pool: so many workers more, or fewer.
+struct Resize {
+  int more = 0;
+  std::atomic<bool>* done = nullptr;
+};
+
 // Two such pools may stand behind one address.
 class Workers : public act::Pool {
  public:
@@ -213,13 +219,14 @@ class Workers : public act::Pool {
  private:
   gen::Result<act::PoolOptions> Init(const gen::Args&) override { return options_; }
   gen::Status HandleMessage(gen::PID from, gen::Message& message) override {
-    const int* more = message.As<int>();
-    if (more == nullptr) return Pool::HandleMessage(from, message);
-    if (*more > 0) {
-      (void)AddWorkers(*more);
+    const Resize* resize = message.As<Resize>();
+    if (resize == nullptr) return Pool::HandleMessage(from, message);
+    if (resize->more > 0) {
+      (void)AddWorkers(resize->more);
     } else {
-      (void)RemoveWorkers(-*more);
+      (void)RemoveWorkers(-resize->more);
     }
+    *resize->done = true;
     return gen::Continue();
   }
 
@@ -246,6 +253,7 @@ TEST_CASE("SendOrWait: pools of every strategy, with crashes, while they grow an
       std::atomic<int> handled{0};
       std::atomic<int> crashed{0};
       std::atomic<int> accepted{0};
+      std::atomic<bool> resized{true};
       TestNode t({.workers = 2});
       const Handlers worker{.message = [&](Subject&, gen::PID, gen::Message& message) {
         if (message.Take<Item>().number % 50 == 49) {
@@ -278,9 +286,11 @@ TEST_CASE("SendOrWait: pools of every strategy, with crashes, while they grow an
       }
       int change = 1;
       while (done < kSenders) {
-        // As fast as those end that were taken out: nested ones do not on a machine that is busy otherwise.
-        if (t.node.Info().processes < 40) {
-          (void)t.node.SendWithPriority(pool, change, gen::MessagePriority::kHigh);
+        // No faster than the pool does so, and than those end that were taken out.
+        if (resized && t.node.Info().processes < 40) {
+          resized = false;
+          (void)t.node.SendWithPriority(pool, Resize{change, &resized},
+                                        gen::MessagePriority::kHigh);
           change = -change;
         }
         std::this_thread::sleep_for(200us);
