@@ -11,8 +11,9 @@ void PoolShortage::Began() {
   last_looked_ = host_.GetRotation().RefusedCount();
   host_.Log().Warning("the mailboxes of all {} workers are full ({} messages each): {}",
                       members_.staying(), options_.WorkerBound(),
-                      options_.WorkersMakeRoom() ? "messages are dropped"
-                                                 : "senders get errors until there is room");
+                      options_.WorkersMakeRoom()
+                          ? "messages are dropped"
+                          : "senders get errors, or wait, until there is room");
   timer_ = host_.SendSelfAfter(Timer{}, kCalm);
 }
 

@@ -331,8 +331,8 @@ TEST_CASE("pool: a shortage is logged when it begins and when it is over") {
   }
   REQUIRE(f.host.logs.size() == 1);
   CHECK(f.host.logs[0].text ==
-        "the mailboxes of all 2 workers are full (1 messages each): senders get errors until there "
-        "is room");
+        "the mailboxes of all 2 workers are full (1 messages each): senders get errors, or wait, "
+        "until there is room");
   f.WorkAll();
   f.host.Advance(2s);
   REQUIRE(f.host.logs.size() == 2);
