@@ -115,6 +115,8 @@ void Connection::Read() {
     for (;;) {
       if (bytes.size() - had < kReadBytes / 2) bytes.resize(2 * bytes.size());
       had += stream_->ReadSome(bytes.data() + had, bytes.size() - had);
+      // What was read just before it was given up must not come after the news of that.
+      if (state_ == State::kDown) return;  // this thread alone changes it
       heard_since_tick_ = true;
       const std::size_t taken = TakeFrames({bytes.data(), had});
       had -= taken;
