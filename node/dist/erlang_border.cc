@@ -533,7 +533,7 @@ void ErlangBorder::Down(Connection& connection, Connection::Rest rest) {
         gen::Reason::NoConnection());
   }
   for (const auto& [local, remote] : rest.relations.links) {
-    needs_.exit_signals.Send(local, remote, gen::Reason::NoConnection(), 0);
+    needs_.relations.LoseLink(local, remote);
   }
   for (const auto& [id, call] : rest.relations.calls) {
     needs_.delivery.RespondError(call.local, id, error);

@@ -68,6 +68,12 @@ std::size_t EraseLinks(ProcessCold& cold, gen::PID other) {
   return std::erase(cold.links, other);
 }
 
+// Whether a link's exit signal belongs to the link of two PIDs; else its ref says to which of the others.
+bool IsOfPid(const core::Envelope& exit) {
+  return core::IsType<gen::MessageExitPID>(exit.type) &&
+         (exit.ref == 0 || exit.ref == gen::kChildExit);
+}
+
 core::EnvelopePtr MakeNamedExit(const ProcessCold::Watcher& watcher, const gen::Reason& reason) {
   constexpr auto kKind = static_cast<std::uint8_t>(gen::EnvelopeKind::kExit);
   const auto* name = watcher.what.AsProcessID();
@@ -229,6 +235,24 @@ gen::Ref Relations::Monitor(ProcessSlot& self, const gen::Target& target, gen::P
   return ref;
 }
 
+void Relations::LoseLink(gen::PID local, gen::PID remote) {
+  ProcessSlot* const process = addresses_.Find(local);
+  if (process == nullptr) return;
+  ProcessCold& theirs = process->Cold();
+  const gen::Ref ref = addresses_.MakeRef();
+  {
+    std::lock_guard lock(theirs.lock);
+    if (!process->IsStill(local) || std::erase(theirs.links, remote) == 0) return;
+    theirs.named_links.push_back({remote, ref, remote});
+  }
+  constexpr auto kKind = static_cast<std::uint8_t>(gen::EnvelopeKind::kExit);
+  auto signal = core::MakeEnvelope<gen::MessageExitPID>(
+      kKind, core::Lane::kUrgent, gen::MessageExitPID{remote, gen::Reason::NoConnection()});
+  signal->from = remote.ToAddress();
+  signal->ref = ref.id;
+  exit_signals_.Deliver(local, std::move(signal));
+}
+
 bool Relations::AddWatcher(const ProcessCold::Watcher& watcher, gen::PID pid) {
   ProcessSlot* process = addresses_.Find(pid);
   if (process == nullptr) return false;
@@ -305,7 +329,7 @@ bool Relations::IsStale(ProcessSlot& self, const core::Envelope& signal) {
     return std::none_of(cold->subscriptions.begin(), cold->subscriptions.end(),
                         [&](const auto& subscription) { return subscription.id == signal.ref; });
   }
-  if (!core::IsType<gen::MessageExitPID>(signal.type)) {
+  if (!IsOfPid(signal)) {
     return std::none_of(cold->named_links.begin(), cold->named_links.end(),
                         [&](const auto& link) { return link.ref.id == signal.ref; });
   }
@@ -317,7 +341,7 @@ bool Relations::TakeLinkOf(ProcessSlot& self, const core::Envelope& exit) {
   ProcessCold* cold = self.ColdIfAny();
   if (cold == nullptr) return false;
   std::lock_guard lock(cold->lock);
-  if (!core::IsType<gen::MessageExitPID>(exit.type)) return TakeRef(cold->named_links, exit.ref);
+  if (!IsOfPid(exit)) return TakeRef(cold->named_links, exit.ref);
   return TakeFirst(cold->links,
                    [&](const gen::PID& link) { return link == gen::PID::FromAddress(exit.from); });
 }

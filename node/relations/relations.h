@@ -55,6 +55,9 @@ class Relations {
   // `remote` links itself with `local`, which notes it. False: there is no such process.
   bool LinkFromAfar(gen::PID local, gen::PID remote);
   void UnlinkFromAfar(gen::PID local, gen::PID remote);
+  // The connection between two that are linked is lost, and maybe neither has ended: the exit signal has the reason
+  // noconnection, and is of this link only. Another one may be made before the signal is handled.
+  void LoseLink(gen::PID local, gen::PID remote);
   // From now on `watcher` will be told of the end of `pid`, or of its name, once. False: there is no such process, and
   // nobody will be told. Also used for those of this node.
   bool AddWatcher(const ProcessCold::Watcher& watcher, gen::PID pid);

@@ -54,7 +54,9 @@ struct ProcessCold {
     gen::Ref ref;
   };
   std::vector<Monitor> monitors;
-  struct NamedLink {  // somebody whom this process is linked with by a name or an alias
+  // With whom it is linked by a name or an alias; or was by the PID until the connection was lost, which it has not
+  // handled yet.
+  struct NamedLink {
     gen::PID pid;
     gen::Ref ref;
     gen::Target what;

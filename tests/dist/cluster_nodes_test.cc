@@ -227,6 +227,66 @@ TEST_CASE("cluster: monitors and links of a lost connection are told once") {
   CHECK_FALSE(Disconnect(cluster.a, "nobody@127.0.0.1"));
 }
 
+// One of the two has not heard yet of the end of the former link when the other one links itself anew.
+TEST_CASE("cluster: a link that is made anew is not ended by the loss of the former one") {
+  Cluster cluster("relink");
+  std::vector<std::string> there;  // reasons
+  const gen::PID stubborn = cluster.b
+                                .Spawn([&](gen::Process& self) {
+                                  self.SetTrapExit(true);
+                                  (void)self.Receive<Line>(10s);
+                                  const auto exit = self.Receive<gen::MessageExitPID>(10s);
+                                  if (exit) there.push_back(exit->reason.ToString());
+                                  return gen::Reason::Error("over");
+                                })
+                                .value();
+  std::vector<std::string> here;
+  std::atomic<bool> done{false};
+  cluster.a
+      .Spawn([&](gen::Process& self) {
+        self.SetTrapExit(true);
+        self.Link(stubborn).value();
+        (void)Ping(self, cluster.b.Name());
+        Disconnect(cluster.a, cluster.b.Name());
+        for (int end = 0; end < 2; ++end) {
+          const auto exit = self.Receive<gen::MessageExitPID>(10s);
+          here.push_back(exit ? exit->reason.ToString() : exit.error().ToString());
+          if (end == 1) break;
+          self.Link(stubborn).value();
+          (void)self.Send(stubborn, Line{});
+        }
+        done = true;
+      })
+      .value();
+  REQUIRE(kit::Eventually([&] { return done.load(); }));
+  CHECK(there == std::vector<std::string>{"noconnection"});
+  CHECK(here == std::vector<std::string>{"noconnection", "over"});
+}
+
+TEST_CASE("cluster: whoever unlinks itself does not hear of the loss of the connection") {
+  Cluster cluster("unlink");
+  const auto seen = std::make_shared<Seen>();
+  const gen::PID there = cluster.b.Spawn(gen::Factory<Listener>(seen)).value();
+  std::atomic<int> exits{-1};
+  cluster.a
+      .Spawn([&](gen::Process& self) {
+        self.SetTrapExit(true);
+        self.Monitor(there).value();
+        self.Link(there).value();
+        (void)Ping(self, cluster.b.Name());
+        Disconnect(cluster.a, cluster.b.Name());
+        // The exit signal is there, and waits.
+        const auto down = self.Receive<gen::MessageDownPID>(10s);
+        while (!Nodes(cluster.a).empty()) self.Sleep(1ms);
+        (void)Ping(self, cluster.b.Name());
+        self.Unlink(there).value();
+        exits = self.Receive<gen::MessageExitPID>(0ns) ? 1 : 0;
+      })
+      .value();
+  REQUIRE(kit::Eventually([&] { return exits != -1; }));
+  CHECK(exits == 0);
+}
+
 TEST_CASE("cluster: processes of a former incarnation of a node are no processes") {
   Cluster cluster("former");
   const auto seen = std::make_shared<Seen>();
