@@ -69,7 +69,7 @@ void Connection::AppendMessage(const Signal& message) {
   ++out_messages_;
 }
 
-void Connection::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& peer) {
+void Connection::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& peer, bool by_peer) {
   {
     std::lock_guard lock(mutex_);
     if (state_ != State::kConnecting) {
@@ -86,6 +86,7 @@ void Connection::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& pee
     stream->socket().set_option(asio::ip::tcp::no_delay(true), ignored);
     stream_ = std::move(stream);
     state_ = State::kUp;
+    is_by_peer_ = by_peer;
   }
   listener_.up(*this);
   tasks_.Start([self = shared_from_this()] { self->Read(); });

@@ -62,6 +62,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // -- any thread, with the lock --
   [[nodiscard]] std::mutex& mutex() noexcept { return mutex_; }
   [[nodiscard]] State state() const noexcept { return state_; }
+  // Of one that is up.
+  [[nodiscard]] bool IsByPeer() const noexcept { return is_by_peer_; }
   [[nodiscard]] PeerState& relations() noexcept { return relations_; }
   [[nodiscard]] bool IsFull() const noexcept {
     return out_.size() + writing_size_ >= settings_.send_queue_bytes;
@@ -81,7 +83,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // -- the thread of the network --
   // It is up. Nothing happens when it is not kConnecting any more; the stream is closed then.
-  void Attach(std::shared_ptr<Stream> stream, const HandshakePeer& peer);
+  // `by_peer`: that has dialled.
+  void Attach(std::shared_ptr<Stream> stream, const HandshakePeer& peer, bool by_peer);
   // It is down; `why` is for people. Again: nothing happens.
   void Fail(const std::string& why);
   // The attempt to connect it has failed; but the peer may have attached itself meanwhile.
@@ -110,6 +113,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::mutex mutex_;
   // -- guarded by it --
   State state_ = State::kConnecting;
+  bool is_by_peer_ = false;
   PeerState relations_;
   std::string out_;
   std::uint64_t out_messages_ = 0;

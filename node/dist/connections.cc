@@ -62,8 +62,7 @@ HandshakeAnswer Connections::AnswerTo(std::string_view peer) const {
   std::lock_guard lock(known->mutex());
   switch (known->state()) {
     case Connection::State::kConnecting:
-      return settings_.node.Text() > peer ? HandshakeAnswer::kNok
-                                          : HandshakeAnswer::kOkSimultaneous;
+      return GivesWayTo(peer) ? HandshakeAnswer::kOkSimultaneous : HandshakeAnswer::kNok;
     case Connection::State::kUp:
       return HandshakeAnswer::kAlive;
     case Connection::State::kDown:
@@ -87,6 +86,10 @@ void Connections::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& pe
       std::lock_guard its_lock(found->second->mutex());
       if (found->second->state() == Connection::State::kConnecting) {
         connection = found->second;
+      } else if (found->second->state() == Connection::State::kUp && !peer.replaces &&
+                 !found->second->IsByPeer() && !GivesWayTo(peer.name)) {
+        stream->Close();  // this node's attempt has come to an end meanwhile
+        return;
       } else {
         former = found->second;
       }
@@ -94,7 +97,22 @@ void Connections::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& pe
     if (connection == nullptr) connection = Make(node);
   }
   if (former != nullptr) former->Fail("the same node has connected anew");
-  connection->Attach(std::move(stream), peer);
+  connection->Attach(std::move(stream), peer, true);
+}
+
+void Connections::AttachDialled(const std::shared_ptr<Connection>& connection,
+                                std::shared_ptr<Stream> stream, const HandshakePeer& peer) {
+  std::shared_ptr<Connection> next = connection;
+  {
+    std::unique_lock lock(mutex_);
+    std::lock_guard its_lock(connection->mutex());
+    // The peer's attempt has come to an end meanwhile.
+    if (connection->state() == Connection::State::kUp && !closed_ && !GivesWayTo(peer.name)) {
+      next = Make(connection->peer());
+    }
+  }
+  if (next != connection) connection->Fail("the same node was connected anew");
+  next->Attach(std::move(stream), peer, false);
 }
 
 }  // namespace ergon::dist

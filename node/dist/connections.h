@@ -45,11 +45,22 @@ class Connections {
   // What is answered to a peer that connects: of two nodes that dial each other, the one with the greater name goes
   // on, as the protocol has it.
   [[nodiscard]] HandshakeAnswer AnswerTo(std::string_view peer) const;
-  // A peer has proved itself on this stream.
+  //
+  // Two nodes that dial each other may both come to an end, when one has heard of the other's attempt before it began
+  // with its own. Then both keep the attempt of the one with the greater name.
+  //
+  // A peer has dialled, and has proved itself on this stream.
   void Attach(std::shared_ptr<Stream> stream, const HandshakePeer& peer);
+  // This node has dialled for `connection`, and the peer has proved itself.
+  void AttachDialled(const std::shared_ptr<Connection>& connection, std::shared_ptr<Stream> stream,
+                     const HandshakePeer& peer);
 
  private:
   std::shared_ptr<Connection> Make(gen::Atom node);  // with the lock
+  // Of both attempts that of the peer counts.
+  [[nodiscard]] bool GivesWayTo(std::string_view peer) const {
+    return settings_.node.Text() < peer;
+  }
 
   asio::io_context& context_;
   Tasks& tasks_;

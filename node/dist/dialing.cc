@@ -46,9 +46,9 @@ gen::Result<EpmdNode> LookUp(Stream& epmd, const std::string& host, std::uint16_
 }
 
 gen::Result<void> DialNow(asio::io_context& context, Tasks& tasks, const Settings& settings,
-                          const std::shared_ptr<Connection>& connection) {
-  const std::string peer = connection->peer().ToString();
-  auto stream = std::make_unique<Stream>(context, tasks);
+                          const std::string& peer, std::shared_ptr<Stream>& stream,
+                          HandshakePeer& proved) {
+  stream = std::make_shared<Stream>(context, tasks);
   auto connected = ConnectTo(context, tasks, settings, peer, *stream);
   if (!connected) return connected;
   const auto found = ShakeHandsWith(context, settings, peer, *stream);
@@ -58,7 +58,7 @@ gen::Result<void> DialNow(asio::io_context& context, Tasks& tasks, const Setting
     tasks.Sleep(settings.handshake_timeout);
     return found.error();
   }
-  connection->Attach(std::move(stream), *found);
+  proved = *found;
   return gen::Result<void>();
 }
 
@@ -128,11 +128,19 @@ gen::Result<HandshakePeer> ShakeHands(Stream& stream, Handshake handshake) {
 }
 
 void Dial(asio::io_context& context, Tasks& tasks, const Settings& settings,
-          const std::shared_ptr<Connection>& connection) {
-  tasks.Start([&context, &tasks, &settings, connection] {
+          const std::shared_ptr<Connection>& connection,
+          std::function<void(std::shared_ptr<Stream>, const HandshakePeer&)> attach) {
+  tasks.Start([&context, &tasks, &settings, connection, attach = std::move(attach)] {
     try {
-      const auto dialled = DialNow(context, tasks, settings, connection);
-      if (!dialled) connection->FailToConnect(dialled.error().ToString());
+      std::shared_ptr<Stream> stream;
+      HandshakePeer peer;
+      const auto dialled =
+          DialNow(context, tasks, settings, connection->peer().ToString(), stream, peer);
+      if (dialled) {
+        attach(std::move(stream), peer);
+      } else {
+        connection->FailToConnect(dialled.error().ToString());
+      }
     } catch (...) {
       connection->FailToConnect(core::ThrownText());
     }

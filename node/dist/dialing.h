@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -30,8 +31,9 @@ gen::Result<HandshakePeer> ShakeHands(Stream& stream, Handshake handshake);
 gen::Result<HandshakePeer> ShakeHandsWith(asio::io_context& context, const Settings& settings,
                                           const std::string& peer, Stream& stream);
 
-// Connects a new connection, and calls its Attach or Fail. Returns at once.
+// Connects a new connection, and calls `attach` or its FailToConnect. Returns at once.
 void Dial(asio::io_context& context, Tasks& tasks, const Settings& settings,
-          const std::shared_ptr<Connection>& connection);
+          const std::shared_ptr<Connection>& connection,
+          std::function<void(std::shared_ptr<Stream>, const HandshakePeer&)> attach);
 
 }  // namespace ergon::dist

@@ -85,10 +85,14 @@ ErlangBorder::ErlangBorder(const node::BorderMaker::Needs& needs, Settings setti
                 .idle = [this](Connection& connection) { ForgetCalls(connection); },
                 .down = [this](Connection& connection,
                                Connection::Rest rest) { Down(connection, std::move(rest)); }},
-      connections_(context_, tasks_, settings_, listener_,
-                   [this](const std::shared_ptr<Connection>& connection) {
-                     Dial(context_, tasks_, settings_, connection);
-                   }),
+      connections_(
+          context_, tasks_, settings_, listener_,
+          [this](const std::shared_ptr<Connection>& connection) {
+            Dial(context_, tasks_, settings_, connection,
+                 [this, connection](std::shared_ptr<Stream> stream, const HandshakePeer& peer) {
+                   connections_.AttachDialled(connection, std::move(stream), peer);
+                 });
+          }),
       groups_({.members = needs.groups,
                .atoms = values_.atoms(),
                .log = needs.log,

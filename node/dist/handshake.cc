@@ -360,7 +360,10 @@ gen::Result<void> Handshake::CheckFlags(std::uint64_t flags) const {
       fmt::format("{} does not understand {}: update it to OTP 24 or later", found_.name, missing));
 }
 
-void Handshake::Succeed() { peer_ = std::move(found_); }
+void Handshake::Succeed() {
+  found_.replaces = replaces_;
+  peer_ = std::move(found_);
+}
 
 gen::Error Handshake::ClosedByPeer() const {
   const auto closed = [](ErrorCode code, std::string text) {

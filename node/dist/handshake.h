@@ -32,6 +32,7 @@ struct HandshakePeer {
   std::string name;
   std::uint32_t creation = 0;
   std::uint64_t flags = 0;  // those of both
+  bool replaces = false;    // as Handshake::replaces
 };
 
 // What an acceptor answers to a name (`kOkSimultaneous`: it tries to connect as well, and gives

@@ -34,7 +34,7 @@ class Pair {
     socket = &stream->socket();
     connection = std::make_shared<Connection>(gen::Atom("peer@127.0.0.1"), context, tasks, settings,
                                               listener);
-    connection->Attach(std::move(stream), {"peer@127.0.0.1", 7, kOwnFlags});
+    connection->Attach(std::move(stream), {"peer@127.0.0.1", 7, kOwnFlags}, false);
   }
 
   // The peer sends a message, which waits in the socket then.
