@@ -70,7 +70,7 @@ class Messenger {
   // mailbox that would drop it for want of room, or give it to a fallback process, refuses it with
   // kProcessMailboxFull. (A pool's mailbox is that of the worker whose turn it is, or while it replaces its workers
   // its own.) What becomes of it there is as for any message: when the receiver ends first, or its mailbox drops its
-  // oldest for others, it is counted.
+  // oldest for others, it is counted. To another node: erlang.h.
   template <class T>
   Result<void> SendImportant(const Target& to, T&& value) {
     auto envelope = MakeMessage(std::forward<T>(value), DefaultPriority(), to);
@@ -110,7 +110,7 @@ class Messenger {
     if (!response) return std::move(response.error());
     return detail::TakeResponse<AnswerOf<T, R>>(**response);
   }
-  // As Call, with a request as important as a message of SendImportant.
+  // As Call, with a request as important as a message of SendImportant. To another node it is a Call.
   template <class R = NamedByRequest, class T>
   Result<AnswerOf<T, R>> CallImportant(const Target& to, T&& request,
                                        const CallOptions& options = {}) {

@@ -17,8 +17,16 @@
 // is one; integers come as std::int64_t, binaries as std::string, and what is nothing else as dist::Term.
 //
 // A Send to another node has succeeded when the message is on its way: as in Erlang, nobody tells whether it has arrived;
-// a monitor or a Call does. Its errors are, besides those of gen::Messenger, kUnsupported (the type is not registered, or
-// the delivery important), and for threads kBusy: too much waits for that node. Priorities end at the border.
+// a monitor, a Call or SendImportant does. Its errors are, besides those of gen::Messenger, kUnsupported (the type is not
+// registered), and for threads kBusy: too much waits for that node. Priorities end at the border.
+//
+// SendImportant to a process of another Ergon node succeeds when that node has said that the message is in the receiver's
+// mailbox; else its error is what happened there, as kProcessMailboxFull or kProcessUnknown. It suspends a process
+// meanwhile, and blocks a thread. kNoConnection: the connection was lost before that was known, so that it may have
+// arrived. kUnsupported: the other node is none of Ergon, where nobody says it. kNotAllowed: a gen::Mutex is held, or
+// Node::SendImportant was called in a handler. The same goes for all that a process with SetImportantDelivery sends, but a
+// SendToGroup, which is kUnsupported where members are on other nodes. SendOrWait waits for the answer as long as it is
+// told, then kTimeout, but not until there is room in the mailbox there.
 //
 // Groups (gen::GroupMessenger) are those of the default scope of Erlang's pg: their members are those of all nodes that are
 // connected, as far as pg is started there. A SendToGroup of what cannot go to other nodes is kUnsupported or kIncorrect

@@ -161,6 +161,10 @@ void Arrivals::TakeMessage(Connection& connection, const Signal& signal, gen::PI
                            std::string_view name) {
   const bool is_for_groups = name.empty() ? to == needs_.addresses.NodePid() : name == kGroupScope;
   if (is_for_groups && needs_.groups.Take(connection.peer(), signal.payload)) return;
+  if (name == kOwnName && !connection.IsForeign()) {
+    needs_.own.Take(connection, signal);
+    return;
+  }
   ControlReader reader(signal.payload, needs_.settings.max_term_depth);
   std::size_t size = 0;
   std::string_view word;
@@ -370,7 +374,13 @@ bool Arrivals::TakeAnswer(Connection& connection, std::string_view payload) {
     // Of a process that has ended: its end, with the reason, is told next.
     if (call.spawns && error && TellsOfAnEnd(*error)) return true;
     calls.erase(found);
-    connection.Append(EndOfMonitor(call.local, call.remote, reference));
+    if (call.question == PeerState::OwnQuestion::kNone) {
+      connection.Append(EndOfMonitor(call.local, call.remote, reference));
+    }
+  }
+  if (call.question != PeerState::OwnQuestion::kNone) {
+    needs_.own.TakeAnswer(call, *number, answer);
+    return true;
   }
   constexpr auto kKind = static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse);
   if (call.spawns) {

@@ -12,6 +12,7 @@
 #include <ergon/node/delivery/drops.h>
 #include <ergon/node/delivery/message_totals.h>
 #include <ergon/node/dist/connection.h>
+#include <ergon/node/dist/own_arrivals.h>
 #include <ergon/node/dist/peer_state.h>
 #include <ergon/node/dist/process_groups.h>
 #include <ergon/node/dist/remote_code.h>
@@ -38,6 +39,7 @@ class Arrivals {
     const Values& values;
     ProcessGroups& groups;
     RemoteCode& code;
+    OwnArrivals& own;
   };
   explicit Arrivals(const Needs& needs) : needs_(needs) {}
 

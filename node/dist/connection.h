@@ -79,6 +79,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   [[nodiscard]] bool IsFormer(gen::PID remote) const noexcept {
     return state_ == State::kUp && remote.creation != peer_creation_ && !node::IsName(remote);
   }
+  // Whether the peer is another node than those of Ergon. False as long as that is not known.
+  [[nodiscard]] bool IsForeign() const noexcept {
+    return state_ == State::kUp && (flags_ & kFlagErgon) == 0;
+  }
   [[nodiscard]] std::size_t QueuedBytes() const noexcept { return out_.size() + writing_size_; }
 
   // -- the thread of the network --

@@ -26,6 +26,8 @@
 namespace ergon::dist {
 namespace {
 
+using Question = PeerState::OwnQuestion;
+
 // For what is to be written when the node stops.
 constexpr std::chrono::seconds kLastWords{1};
 // Before a node is asked again for its groups.
@@ -75,7 +77,11 @@ ErlangBorder::ErlangBorder(const node::BorderMaker::Needs& needs, Settings setti
     : needs_(needs),
       settings_(std::move(settings)),
       values_(types, settings_.max_new_atoms),
-      listener_{.up = [this](Connection& connection) { groups_.Connected(connection.peer()); },
+      listener_{.up =
+                    [this](Connection& connection) {
+                      groups_.Connected(connection.peer());
+                      if (connection.IsForeign()) own_.Refuse(connection);
+                    },
                 .arrived = [this](Connection& connection,
                                   const Signal& signal) { arrivals_.Handle(connection, signal); },
                 .has_room =
@@ -102,8 +108,9 @@ ErlangBorder::ErlangBorder(const node::BorderMaker::Needs& needs, Settings setti
                .remind = [this] { AskForGroupsAfter(kFirstPause); }}),
       code_({needs.addresses, needs.spawning, needs.relations, needs.exit_signals, needs.log,
              settings_, values_.atoms()}),
+      own_({needs.addresses, needs.delivery, needs.totals, needs.log, settings_, values_}),
       arrivals_({needs.addresses, needs.delivery, needs.relations, needs.exit_signals, needs.totals,
-                 needs.log, settings_, values_, groups_, code_}),
+                 needs.log, settings_, values_, groups_, code_, own_}),
       listening_(context_, tasks_, settings_, connections_, needs.log),
       registration_(context_, tasks_, settings_, needs.log),
       work_(asio::make_work_guard(context_)) {}
@@ -203,9 +210,10 @@ gen::Result<void> ErlangBorder::Deliver(gen::PID remote, core::EnvelopePtr& enve
 }
 
 gen::Result<void> ErlangBorder::SendMessage(gen::PID remote, const core::Envelope& envelope) {
-  if (node::IsImportant(envelope)) {
-    // Nobody there says whether it is in the mailbox.
-    return gen::Error(gen::ErrorCode::kUnsupported, "important delivery to another node");
+  if (node::IsImportant(envelope)) {  // see SendImportant
+    return gen::Error(gen::ErrorCode::kUnsupported,
+                      "nobody waits for the confirmation of an important message to " +
+                          node::TargetOf(remote).ToString());
   }
   std::string& payload = Scratch();
   auto written = values_.Append(payload, envelope);
@@ -216,6 +224,33 @@ gen::Result<void> ErlangBorder::SendMessage(gen::PID remote, const core::Envelop
     if (!accepts) return accepts;
     connection.AppendMessage(signal);
     needs_.totals.sent_to_nodes.Add();
+    return {};
+  });
+}
+
+gen::Result<void> ErlangBorder::SendImportant(gen::PID remote, const core::Envelope& message,
+                                              gen::PID local, std::uint64_t id) {
+  std::string& payload = Scratch();
+  AppendImportant(payload, Reference(id), remote);
+  auto written = values_.Append(payload, message);
+  if (!written) return written;
+  return Ask(remote, {.local = local, .remote = remote, .question = Question::kImportant}, id,
+             gen::PID::FromAddress(message.from), payload);
+}
+
+gen::Result<void> ErlangBorder::Ask(gen::PID remote, const PeerState::Call& question,
+                                    std::uint64_t id, gen::PID from, std::string_view payload) {
+  Signal signal;
+  signal.kind = SignalKind::kSendToName;
+  signal.from = from;
+  signal.name = kOwnName;
+  signal.payload = payload;
+  return With(remote.node, [&](Connection& connection) -> gen::Result<void> {
+    if (connection.IsForeign()) return NoErgonNode(question.question, remote.node);
+    auto accepts = Accepts(connection, remote);
+    if (!accepts) return accepts;
+    connection.relations().calls[id] = question;
+    connection.Append(signal);
     return {};
   });
 }
@@ -489,6 +524,10 @@ void ErlangBorder::ForgetCalls(Connection& connection) {
     const auto& [id, call] = *at;
     if (needs_.delivery.IsAwaited(call.local, needs_.addresses.RefOf(id))) {
       ++at;
+      continue;
+    }
+    if (call.question != Question::kNone) {
+      at = calls.erase(at);
       continue;
     }
     const std::string reference = Reference(id);

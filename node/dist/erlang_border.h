@@ -18,6 +18,7 @@
 #include <ergon/node/dist/border_maker.h>
 #include <ergon/node/dist/connections.h>
 #include <ergon/node/dist/listening.h>
+#include <ergon/node/dist/own_arrivals.h>
 #include <ergon/node/dist/process_groups.h>
 #include <ergon/node/dist/registration.h>
 #include <ergon/node/dist/remote_code.h>
@@ -41,6 +42,8 @@ class ErlangBorder final : public node::OpenBorder {
   void Close() override;
 
   gen::Result<void> Deliver(gen::PID remote, core::EnvelopePtr& envelope) override;
+  gen::Result<void> SendImportant(gen::PID remote, const core::Envelope& message, gen::PID local,
+                                  std::uint64_t id) override;
   void AwaitRoom(gen::Atom node, gen::PID local, std::uint64_t id) override;
   gen::Result<void> Respond(gen::PID remote, std::uint64_t ref,
                             core::EnvelopePtr response) override;
@@ -63,6 +66,9 @@ class ErlangBorder final : public node::OpenBorder {
   template <class Append>
   gen::Result<void> With(gen::Atom node, Append&& append);
   gen::Result<void> SendMessage(gen::PID remote, const core::Envelope& envelope);
+  // Sends a question that only Ergon nodes understand; the answer goes to its `local`, with the number `id`.
+  gen::Result<void> Ask(gen::PID remote, const PeerState::Call& question, std::uint64_t id,
+                        gen::PID from, std::string_view payload);
   gen::Result<void> SendRequest(gen::PID remote, const core::Envelope& request);
   gen::Result<void> SendSpawn(gen::PID remote, const core::Envelope& request,
                               const RemoteSpawn& spawn);
@@ -87,6 +93,7 @@ class ErlangBorder final : public node::OpenBorder {
   ProcessGroups groups_;
   asio::steady_timer asking_{context_};
   RemoteCode code_;
+  OwnArrivals own_;
   Arrivals arrivals_;
   Listening listening_;
   Registration registration_;

@@ -32,6 +32,8 @@ inline constexpr std::uint64_t kFlagSpawn = std::uint64_t{1} << 32;
 inline constexpr std::uint64_t kFlagNameMe = std::uint64_t{1} << 33;
 inline constexpr std::uint64_t kFlagV4Nc = std::uint64_t{1} << 34;
 inline constexpr std::uint64_t kFlagAlias = std::uint64_t{1} << 35;
+// Ours: the node understands the messages of own_messages.h. Erlang does not know the flag, and ignores it.
+inline constexpr std::uint64_t kFlagErgon = std::uint64_t{1} << 62;
 
 // What OTP 25 does not connect without.
 inline constexpr std::uint64_t kFlagsOfOtp25 =
@@ -48,8 +50,8 @@ inline constexpr std::uint64_t kFlagsNeeded = kFlagsOfOtp25 | kFlagUnlinkId | kF
 inline constexpr std::uint64_t kOwnFlags = kFlagsNeeded | kFlagMandatory25Digest |
                                            kFlagDistMonitor | kFlagDistMonitorName |
                                            kFlagUnicodeIo | kFlagSmallAtomTags | kFlagSendSender |
-                                           kFlagExitPayload | kFlagSpawn | kFlagAlias;
-static_assert(kOwnFlags == 0xd074f5fbc);
+                                           kFlagExitPayload | kFlagSpawn | kFlagAlias | kFlagErgon;
+static_assert(kOwnFlags == 0x4000'000d'074f'5fbc);
 
 // With kFlagMandatory25Digest, what that stands for as well.
 [[nodiscard]] constexpr std::uint64_t ExpandFlags(std::uint64_t flags) {

@@ -38,6 +38,12 @@ struct PeerState {
   // Numbers of unlinks, which the other side acknowledges.
   std::uint64_t last_unlink = 0;
 
+  // What only an Ergon node understands (see own_messages.h).
+  enum class OwnQuestion : std::uint8_t {
+    kNone,
+    kImportant,  // whether a message is in its mailbox
+  };
+
   // Requests of ours, by number. Each is a monitor on the wire as well, so that the end of the one who was asked is
   // an answer.
   struct Call {
@@ -45,6 +51,7 @@ struct PeerState {
     gen::PID remote;
     bool keeps_term = false;  // the answer stays a dist::Term, whatever form it has
     bool spawns = false;      // a process; `remote` is a name until it is known
+    OwnQuestion question = OwnQuestion::kNone;  // another one: it is no monitor
   };
   std::unordered_map<std::uint64_t, Call> calls;
 

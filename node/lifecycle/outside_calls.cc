@@ -9,6 +9,7 @@
 #include <ergon/core/time/deadline.h>
 #include <ergon/core/turns/worker.h>
 #include <ergon/node/delivery/back_pressure.h>
+#include <ergon/node/delivery/border.h>
 #include <ergon/node/delivery/envelope_marks.h>
 #include <ergon/node/options/option_checks.h>
 #include <ergon/node/slots/unique_id.h>
@@ -126,6 +127,28 @@ gen::Result<void> OutsideCalls::AskToHold(const gen::Target& to, gen::EnvelopeKi
   return {};
 }
 
+gen::Result<void> OutsideCalls::SendImportant(gen::PID to, core::EnvelopePtr& envelope) {
+  auto may_block = CheckMayBlock("SendImportant");
+  if (!may_block) return may_block;
+  const std::uint64_t id = NextUniqueId();
+  core::Event done;
+  gen::Result<core::EnvelopePtr> answer = gen::ErrNodeTerminated;
+  needs_.pending_calls.Add(id, 0, {}, [&](gen::Result<core::EnvelopePtr> response) {
+    answer = std::move(response);
+    done.Set();
+  });
+  auto sent =
+      needs_.addresses.BorderTo(to)->SendImportant(to, *envelope, needs_.addresses.NodePid(), id);
+  if (!sent) needs_.pending_calls.Complete(id, std::move(sent.error()));
+  needs_.dispatcher.Wait(done);
+  if (!answer) return std::move(answer.error());
+  if (auto* error = (*answer)->ValueAs<gen::Error>()) return std::move(*error);
+  needs_.totals.sent_to_nodes.Add();
+  needs_.totals.accepted.Add();
+  envelope.reset();
+  return {};
+}
+
 gen::Result<void> OutsideCalls::SendOrWait(const gen::Target& to, core::EnvelopePtr& envelope,
                                            std::chrono::nanoseconds timeout) {
   auto may_block = CheckMayBlock("SendOrWait");
@@ -146,6 +169,9 @@ gen::Result<void> OutsideCalls::SendOrWait(const gen::Target& to, core::Envelope
       (void)needs_.dispatcher.WaitFor(thread.served, timeout.count());
     }
     if (!needs_.back_pressure.Leave(thread)) sent = std::move(thread.outcome);
+  }
+  if (!sent && IsImportant(*envelope) && needs_.addresses.BorderTo(*pid) != nullptr) {
+    return SendImportant(*pid, envelope);
   }
   if (sent) needs_.totals.accepted.Add();
   return sent;

@@ -47,6 +47,8 @@ class OutsideCalls {
                                       std::chrono::nanoseconds timeout);
   gen::Result<void> SendOrWait(const gen::Target& to, core::EnvelopePtr& envelope,
                                std::chrono::nanoseconds timeout);
+  // To another node, which confirms it.
+  gen::Result<void> SendImportant(gen::PID to, core::EnvelopePtr& envelope);
   gen::Result<void> WaitProcess(const gen::Target& to, std::chrono::nanoseconds timeout);
   // kSuspend or kResume.
   gen::Result<void> AskToHold(const gen::Target& to, gen::EnvelopeKind kind,

@@ -16,6 +16,7 @@
 #include <ergon/core/work_sharing.h>
 #include <ergon/core/work_stealing.h>
 #include <ergon/gen/blocking.h>
+#include <ergon/node/delivery/envelope_marks.h>
 #include <ergon/node/options/option_checks.h>
 #include <ergon/node/process/process.h>
 
@@ -208,7 +209,11 @@ gen::Result<gen::PID> Runtime::Resolve(const gen::Target& target) const {
 }
 
 gen::Result<void> Runtime::SendEnvelope(gen::PID to, core::EnvelopePtr& envelope) {
-  return delivery_.DeliverFromNode(to, envelope);
+  auto sent = delivery_.DeliverFromNode(to, envelope);
+  if (!sent && IsImportant(*envelope) && addresses_.BorderTo(to) != nullptr) {
+    return outside_calls_.SendImportant(to, envelope);
+  }
+  return sent;
 }
 
 gen::Result<void> Runtime::SendResponseEnvelope(gen::PID from, gen::Ref ref,

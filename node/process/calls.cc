@@ -11,6 +11,8 @@
 #include <ergon/node/delivery/border.h>
 #include <ergon/node/delivery/call_edges.h>
 #include <ergon/node/delivery/delivery.h>
+#include <ergon/node/delivery/envelope_marks.h>
+#include <ergon/node/delivery/message_totals.h>
 #include <ergon/node/diagnosis/descriptions.h>
 #include <ergon/node/diagnosis/wait_graph.h>
 #include <ergon/node/options/option_checks.h>
@@ -115,12 +117,53 @@ gen::Result<void> Process::SendEnvelopeOrWait(const gen::Target& to, core::Envel
     if (!room) return room;
     sent = rooms_.delivery.Deliver(*pid, envelope);
   }
-  if (may_wait && !sent && sent.error() == gen::ErrProcessMailboxFull) {
+  if (!sent && WantsConfirmation(*pid, envelope)) {
+    sent = SendConfirmed(*pid, envelope, deadline);
+  } else if (may_wait && !sent && sent.error() == gen::ErrProcessMailboxFull) {
     sent = SendInTurn(*pid, envelope, deadline);
   }
   if (sent) counts_.Sent();
   MaybeYield();
   return sent;
+}
+
+bool Process::WantsConfirmation(gen::PID to, const core::EnvelopePtr& envelope) const {
+  return envelope != nullptr && IsImportant(*envelope) &&
+         KindOf(*envelope) == gen::EnvelopeKind::kMessage &&
+         rooms_.addresses.BorderTo(to) != nullptr;
+}
+
+gen::Result<void> Process::SendConfirmed(gen::PID to, core::EnvelopePtr& envelope,
+                                         std::int64_t deadline) {
+  if (gen::detail::HeldMutexes() != 0) {
+    return gen::Error(gen::ErrorCode::kNotAllowed,
+                      "important delivery to another node waits, and a gen::Mutex is held");
+  }
+  for (;;) {
+    if (IsInterrupted()) return EndingError();
+    const std::uint64_t id = NextUniqueId();
+    await_.Begin(id);
+    core::Envelope* response = nullptr;
+    auto sent = rooms_.addresses.BorderTo(to)->SendImportant(to, *envelope, Self(), id);
+    if (!sent) {
+      (void)await_.TakeOutcome(response);
+      if (sent.error() != gen::ErrBusy) return sent;
+      auto room = AwaitRoom(to, deadline);
+      if (!room) return room;
+      continue;
+    }
+    auto outcome = Wait(id, deadline, response);
+    const core::EnvelopePtr answer(response);
+    if (!outcome) return std::move(outcome.error());
+    if (answer == nullptr) {
+      return gen::Error(gen::ErrorCode::kTimeout,
+                        fmt::format("{} has not confirmed the message", to.node));
+    }
+    if (auto* error = answer->ValueAs<gen::Error>()) return std::move(*error);
+    rooms_.totals.sent_to_nodes.Add();
+    envelope.reset();
+    return {};
+  }
 }
 
 gen::Result<void> Process::SendInTurn(gen::PID to, core::EnvelopePtr& envelope,

@@ -71,6 +71,9 @@ gen::Result<void> Process::SendOtherwise(const Delivery::Attempt& attempt, gen::
     counts_.Sent();
   } else if (sent.error().code() == gen::ErrorCode::kBusy) [[unlikely]] {
     sent = SendWhenThereIsRoom(to, envelope);
+  } else if (WantsConfirmation(to, envelope)) [[unlikely]] {
+    sent = SendConfirmed(to, envelope, 0);
+    if (sent) counts_.Sent();
   }
   MaybeYield();
   return sent;

@@ -172,6 +172,12 @@ class Process final : public ProcessRunner, public gen::PoolHost {
   void UseTrace(bool has_trace) noexcept override { SetHasTrace(has_trace); }
   gen::Result<void> SendOtherwise(const Delivery::Attempt& attempt, gen::PID to,
                                   core::EnvelopePtr& envelope);
+  // To another node, whose answer says whether the message is in its mailbox. After an error it is the caller's. `deadline`
+  // as for Wait.
+  [[gnu::cold]] gen::Result<void> SendConfirmed(gen::PID to, core::EnvelopePtr& envelope,
+                                                std::int64_t deadline);
+  // Whether SendConfirmed has to send it.
+  [[nodiscard]] bool WantsConfirmation(gen::PID to, const core::EnvelopePtr& envelope) const;
   // To another node, for which too much waits.
   [[gnu::cold]] gen::Result<void> SendWhenThereIsRoom(gen::PID to, core::EnvelopePtr& envelope);
   // Too much waits for the node of `to`: until there is room, or `deadline` (Clock ns; 0: none). kTimeout, and the

@@ -93,6 +93,7 @@ gen::Result<void> Process::PassOn(gen::PID to, core::Envelope& envelope) {
   ++sends_;
   if (IsTick(envelope)) rooms_.ticks.WaitsAgain(envelope);
   auto sent = rooms_.delivery.Deliver(to, passed);
+  if (!sent && WantsConfirmation(to, passed)) sent = SendConfirmed(to, passed, 0);
   if (sent) {
     current_ = nullptr;
     if (routed) routed_work_.EndHandled();

@@ -3,6 +3,9 @@
 
 #include <chrono>
 #include <csignal>
+#include <exception>
+#include <functional>
+#include <future>
 #include <string>
 #include <thread>
 #include <utility>
@@ -121,5 +124,22 @@ class Cluster {
   node::Node a;
   node::Node b;
 };
+
+// What a process of `node` does there; what it throws is thrown here.
+inline void InProcess(node::Node& node, const std::function<void(gen::Process&)>& does) {
+  std::promise<void> done;
+  auto* const told = &done;
+  const auto pid = node.Spawn([&does, told](gen::Process& self) {
+    try {
+      does(self);
+      told->set_value();
+    } catch (...) {
+      told->set_exception(std::current_exception());
+    }
+  });
+  REQUIRE(pid);
+  done.get_future().get();
+  CHECK(node.WaitProcess(*pid));
+}
 
 }  // namespace ergon::dist

@@ -226,6 +226,17 @@ class Driver : public act::Actor {
       (void)Send(*command[2].AsPid(), Outcome(dist::Ping(Process(), other)));
       return Term::Atom("ok");
     }
+    if (word == "foreign") {
+      // {foreign, Node, Target, Pid}: what only nodes of Ergon do, before it is known what the node is, and afterwards.
+      const gen::Atom other(WordOf(command[1]));
+      const gen::Target target = TargetOf(command[2]);
+      dist::Disconnect(Node(), other);
+      while (!dist::Nodes(Node()).empty()) Sleep(1ms);
+      const std::vector<Term> outcomes{Outcome(SendImportant(target, 1)),
+                                       Outcome(SendImportant(target, 1))};
+      (void)Send(*command[3].AsPid(), Term::List(outcomes));
+      return Term::Atom("ok");
+    }
     if (word == "rpc") {
       std::vector<Term> arguments;
       for (std::size_t i = 0; i < command[4].size(); ++i) arguments.push_back(command[4][i]);

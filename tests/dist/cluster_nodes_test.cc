@@ -5,16 +5,8 @@
 #include <vector>
 
 #include <stdlib.h>  // mkdtemp
-#include <asio/io_context.hpp>
-#include <asio/ip/tcp.hpp>
-#include <asio/read.hpp>
-#include <asio/write.hpp>
 
-#include <ergon/node/dist/challenge.h>
-#include <ergon/node/dist/dialing.h>
-#include <ergon/node/dist/handshake.h>
-#include <ergon/node/dist/stream.h>
-
+#include <dist/client.h>
 #include <dist/cluster.h>
 
 namespace ergon::dist {
@@ -89,7 +81,6 @@ TEST_CASE("cluster: calls, their errors, and the end of the one who was asked") 
   const auto unregistered = cluster.a.Send(cluster.OnB("listener"), Local{});
   CHECK(unregistered.error() == gen::ErrUnsupported);
   CHECK(unregistered.error().ToString().find("Local") != std::string::npos);
-  CHECK(cluster.a.SendImportant(cluster.OnB("listener"), Line{}).error() == gen::ErrUnsupported);
   const auto ended = cluster.a.Call<int>(cluster.OnB("listener"), gen::Atom("end"));
   CHECK(ended.error() == gen::ErrProcessTerminated);
   CHECK(ended.error().ToString().find("asked_to") != std::string::npos);
@@ -387,53 +378,6 @@ TEST_CASE("cluster: what keeps two nodes apart is said with words") {
 
   const auto unreachable = Ping(cluster.a, "nobody@127.0.0.1");
   CHECK(unreachable.error() == gen::ErrNoConnection);
-}
-
-// Who connects to a node without being one.
-class Client {
- public:
-  explicit Client(std::uint16_t port) : stream_(context_, tasks_) {
-    stream_.socket().connect({asio::ip::make_address("127.0.0.1"), port});
-  }
-  void Write(std::string_view bytes) {
-    asio::error_code ignored;
-    asio::write(stream_.socket(), asio::buffer(bytes), ignored);
-  }
-  // Until the node closes the connection.
-  [[nodiscard]] bool IsClosed() {
-    (void)ReadToTheEnd();
-    return true;
-  }
-  [[nodiscard]] std::string ReadToTheEnd() {
-    asio::error_code error;
-    std::string bytes;
-    for (char byte = 0; asio::read(stream_.socket(), asio::buffer(&byte, 1), error) == 1;) {
-      bytes.push_back(byte);
-    }
-    return bytes;
-  }
-  // Proves that it knows the cookie.
-  [[nodiscard]] bool ShakeHands(const std::string& name, const std::string& peer) {
-    bool done = false;
-    tasks_.Start([&] {
-      done = dist::ShakeHands(stream_, Handshake::Initiator({name, "secret", 77, kOwnFlags}, peer,
-                                                            RandomChallenge()))
-                 .has_value();
-    });
-    context_.run();
-    return done;
-  }
-
- private:
-  asio::io_context context_;
-  Tasks tasks_{context_};
-  Stream stream_;
-};
-
-std::uint16_t FreePort() {
-  asio::io_context context;
-  asio::ip::tcp::acceptor acceptor(context, {asio::ip::make_address("127.0.0.1"), 0});
-  return acceptor.local_endpoint().port();
 }
 
 TEST_CASE(

@@ -395,6 +395,18 @@ cases() -> [
         {{nodedown, Cpp}, _} = catch_exit(fun() -> drive(Cpp, {reconnect, node(), self()}) end),
         expect(ok),
         true = lists:member(Cpp, nodes(hidden)) end},
+    {what_only_ergon_does_is_refused, fun(Cpp) ->
+        register(foreign, self()),
+        {{nodedown, Cpp}, _} = catch_exit(fun() -> drive(Cpp, {foreign, node(), {foreign, node()}, self()}) end),
+        receive Refused when is_list(Refused) ->
+            [{error, _} = Early, {error, _} = Late] = Refused,
+            Early = Late,
+            {error, Text} = Early,
+            {_, _} = binary:match(Text, <<"is for nodes of Ergon only">>),
+            {_, _} = binary:match(Text, atom_to_binary(node()))
+        end,
+        receive Other -> exit({got, Other}) after 100 -> ok end,
+        pong = net_adm:ping(Cpp) end},
     {groups_without_pg_are_there_when_it_starts, fun(Cpp) ->
         undefined = whereis(pg),
         Victim = victim(Cpp),

@@ -1,6 +1,5 @@
 // What other nodes may run here: how it is registered, and how one Ergon node spawns on another. What Erlang sees of it:
 // cluster_test.escript.
-#include <exception>
 #include <functional>
 #include <future>
 #include <string>
@@ -51,23 +50,6 @@ ErlangOptions OptionsOfSpawn() {
   options.max_remote_processes = 3;
   options.behaviors.Register("remote", "start", gen::Factory<Started>());
   return options;
-}
-
-// What a process of `node` does there; what it throws is thrown here.
-void InProcess(node::Node& node, const std::function<void(gen::Process&)>& does) {
-  std::promise<void> done;
-  auto* const told = &done;
-  const auto pid = node.Spawn([&does, told](gen::Process& self) {
-    try {
-      does(self);
-      told->set_value();
-    } catch (...) {
-      told->set_exception(std::current_exception());
-    }
-  });
-  REQUIRE(pid);
-  done.get_future().get();
-  CHECK(node.WaitProcess(*pid));
 }
 
 }  // namespace

@@ -1,0 +1,153 @@
+#include <ergon/node/dist/own_arrivals.h>
+
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include <ergon/core/messages/envelope.h>
+#include <ergon/gen/envelope_kind.h>
+#include <ergon/node/dist/control_reader.h>
+#include <ergon/node/erlang_encoding.h>
+
+namespace ergon::dist {
+namespace {
+
+constexpr std::string_view WordsOf(PeerState::OwnQuestion question) {
+  switch (question) {
+    case PeerState::OwnQuestion::kImportant:
+      return "important delivery";
+    case PeerState::OwnQuestion::kNone:
+      break;
+  }
+  return "this";
+}
+
+core::EnvelopePtr EmptyResponse() {
+  return core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse),
+                          core::Lane::kMain);
+}
+
+}  // namespace
+
+gen::Error NoErgonNode(PeerState::OwnQuestion question, gen::Atom node) {
+  return gen::Error(
+      gen::ErrorCode::kUnsupported,
+      fmt::format("{} is for nodes of Ergon only, and {} is none", WordsOf(question), node));
+}
+
+// ---- what others ask
+
+void OwnArrivals::Take(Connection& connection, const Signal& signal) {
+  const auto message =
+      ReadOwnMessage(signal.payload, needs_.settings.node, needs_.settings.max_term_depth);
+  if (!message) {
+    gen::Log(needs_.log)
+        .Warning("network: a message of {} to {} is none of those", connection.peer(), kOwnName);
+    return;
+  }
+  switch (message->kind) {
+    case OwnMessage::Kind::kImportant:
+      Answer(connection, message->reference, DeliverImportant(*message, signal.from));
+      return;
+    case OwnMessage::Kind::kUnknown:
+      if (!message->reference.empty()) {
+        Answer(connection, message->reference,
+               gen::Error(gen::ErrorCode::kUnsupported,
+                          fmt::format("{} is too old for that", needs_.settings.node)));
+      }
+      return;
+  }
+}
+
+gen::PID OwnArrivals::TargetOf(const OwnMessage& message) const {
+  if (!message.to.node.empty()) return message.to;
+  const auto atom = gen::Atom::Find(message.name);
+  return atom ? needs_.addresses.names().Find(*atom) : gen::PID();
+}
+
+gen::Result<void> OwnArrivals::DeliverImportant(const OwnMessage& message, gen::PID from) {
+  const gen::PID to = TargetOf(message);
+  if (!to) {
+    return gen::Error(
+        gen::ErrorCode::kProcessUnknown,
+        gen::ProcessID{gen::Atom::Find(message.name).value_or(gen::Atom()), needs_.settings.node}
+            .ToString());
+  }
+  auto read = needs_.values.Read(
+      message.term, static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage), core::Lane::kMain);
+  if (!read) return std::move(read.error());
+  core::EnvelopePtr envelope = std::move(*read);
+  envelope->from = from.ToAddress();
+  envelope->flags |= core::Envelope::kFlagImportant;
+  auto sent = needs_.delivery.Deliver(to, envelope);
+  if (sent) needs_.totals.accepted.Add();
+  return sent;
+}
+
+void OwnArrivals::Answer(Connection& connection, std::string_view reference,
+                         const gen::Result<void>& outcome) {
+  std::string answer;
+  if (outcome) {
+    TermWriter(answer).Atom("ok");
+  } else {
+    AppendError(answer, outcome.error());
+  }
+  SendAnswer(connection, reference, answer);
+}
+
+void OwnArrivals::SendAnswer(Connection& connection, std::string_view reference,
+                             std::string_view answer) {
+  std::string payload;
+  TermWriter writer(payload);
+  writer.Tuple(2);
+  writer.Raw(reference);
+  writer.Raw(answer);
+  Signal signal;
+  signal.kind = SignalKind::kSendToAlias;
+  signal.from = needs_.addresses.NodePid();
+  signal.ref = reference;
+  signal.payload = payload;
+  std::lock_guard lock(connection.mutex());
+  if (connection.state() != Connection::State::kDown) connection.AppendAnswer(signal);
+}
+
+// ---- what others answer
+
+void OwnArrivals::TakeAnswer(const PeerState::Call& question, std::uint64_t number,
+                             std::string_view answer) {
+  ControlReader reader(answer, needs_.settings.max_term_depth);
+  std::size_t size = 0;
+  std::string_view word;
+  std::string_view reason;
+  if (reader.ReadTuple(size) && size == 2 && reader.ReadAtom(word) && word == "error" &&
+      reader.ReadTerm(reason)) {
+    needs_.delivery.RespondError(question.local, number, ReadError(reason));
+    return;
+  }
+  (void)needs_.delivery.Respond(question.local, number, EmptyResponse());
+}
+
+void OwnArrivals::Refuse(Connection& connection) {
+  std::vector<std::pair<std::uint64_t, PeerState::Call>> refused;
+  {
+    std::lock_guard lock(connection.mutex());
+    auto& calls = connection.relations().calls;
+    for (auto at = calls.begin(); at != calls.end();) {
+      if (at->second.question == PeerState::OwnQuestion::kNone) {
+        ++at;
+        continue;
+      }
+      refused.emplace_back(at->first, at->second);
+      at = calls.erase(at);
+    }
+  }
+  for (const auto& [number, question] : refused) {
+    needs_.delivery.RespondError(question.local, number,
+                                 NoErgonNode(question.question, connection.peer()));
+  }
+}
+
+}  // namespace ergon::dist

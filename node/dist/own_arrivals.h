@@ -1,0 +1,58 @@
+// What comes from other Ergon nodes beyond the protocol of Erlang, and what is answered to it.
+#pragma once
+
+#include <string_view>
+
+#include <ergon/gen/log.h>
+#include <ergon/gen/pid.h>
+#include <ergon/gen/result.h>
+#include <ergon/node/delivery/addresses.h>
+#include <ergon/node/delivery/delivery.h>
+#include <ergon/node/delivery/message_totals.h>
+#include <ergon/node/dist/connection.h>
+#include <ergon/node/dist/own_messages.h>
+#include <ergon/node/dist/peer_state.h>
+#include <ergon/node/dist/settings.h>
+#include <ergon/node/dist/signal.h>
+#include <ergon/node/dist/values.h>
+
+namespace ergon::dist {
+
+// The thread of the network.
+class OwnArrivals {
+ public:
+  // What it needs; all of it outlives this.
+  struct Needs {
+    node::Addresses& addresses;
+    node::Delivery& delivery;
+    node::MessageTotals& totals;
+    gen::LogSink& log;
+    const Settings& settings;
+    const Values& values;
+  };
+  explicit OwnArrivals(const Needs& needs) : needs_(needs) {}
+
+  // A message to kOwnName.
+  void Take(Connection& connection, const Signal& signal);
+  // The answer, a term, to a question of ours that has the number `number`.
+  void TakeAnswer(const PeerState::Call& question, std::uint64_t number, std::string_view answer);
+  // The peer is no Ergon node: those who have asked something before that was known are told.
+  void Refuse(Connection& connection);
+
+ private:
+  // kIncorrect, naming the field: it does not fit its type. Else the errors of gen::Messenger.
+  gen::Result<void> DeliverImportant(const OwnMessage& message, gen::PID from);
+
+  // Whom a message is about. Empty: nobody has the name.
+  [[nodiscard]] gen::PID TargetOf(const OwnMessage& message) const;
+  // Answers ok, or the error.
+  void Answer(Connection& connection, std::string_view reference, const gen::Result<void>& outcome);
+  void SendAnswer(Connection& connection, std::string_view reference, std::string_view answer);
+
+  const Needs needs_;
+};
+
+// kUnsupported: what a question needs, and that `node` is no Ergon node.
+[[nodiscard]] gen::Error NoErgonNode(PeerState::OwnQuestion question, gen::Atom node);
+
+}  // namespace ergon::dist

@@ -1,0 +1,44 @@
+// What Ergon nodes tell each other beyond the protocol of Erlang, as values and as terms: messages to the name $ergon.
+//
+// A node shows by a flag (kFlagErgon) that it understands them. Before that is known, they may be on their way already: an
+// Erlang node drops what goes to a name that nobody has.
+//
+// A question has a reference. It is answered with {Reference, Answer}, to the reference as to an alias.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <ergon/gen/atom.h>
+#include <ergon/gen/pid.h>
+
+namespace ergon::dist {
+
+inline constexpr std::string_view kOwnName = "$ergon";
+
+// Texts and terms are views of what was read.
+struct OwnMessage {
+  enum class Kind : std::uint8_t {
+    kUnknown,    // of a later version; to be answered if it is a question
+    kImportant,  // a question: `term` is a message, answered with ok when it is in the mailbox, else with {error, Why}
+  };
+  Kind kind = Kind::kUnknown;
+  std::string_view reference;  // of a question, as a term; empty: it is none
+  // Whom it is about: a process of this node, a name here, or ...
+  gen::PID to{};
+  std::string_view name;
+  std::string_view term;
+};
+
+// The message in a checked term; processes are of the node `own`. Empty: it is something else.
+[[nodiscard]] std::optional<OwnMessage> ReadOwnMessage(std::string_view term, gen::Atom own,
+                                                       std::size_t max_depth);
+
+// These append terms. `reference` is a term; `to` may be a name of that node (node::IsName).
+
+// The message follows.
+void AppendImportant(std::string& out, std::string_view reference, gen::PID to);
+
+}  // namespace ergon::dist

@@ -1,0 +1,82 @@
+// Who connects to a node from the outside, byte by byte.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <doctest/doctest.h>
+#include <asio/io_context.hpp>
+#include <asio/ip/tcp.hpp>
+#include <asio/read.hpp>
+#include <asio/write.hpp>
+
+#include <ergon/node/dist/challenge.h>
+#include <ergon/node/dist/dialing.h>
+#include <ergon/node/dist/handshake.h>
+#include <ergon/node/dist/stream.h>
+
+namespace ergon::dist {
+
+// Who connects to a node without being one.
+class Client {
+ public:
+  explicit Client(std::uint16_t port) : stream_(context_, tasks_) {
+    stream_.socket().connect({asio::ip::make_address("127.0.0.1"), port});
+  }
+  void Write(std::string_view bytes) {
+    asio::error_code ignored;
+    asio::write(stream_.socket(), asio::buffer(bytes), ignored);
+  }
+  // What comes next, at least one byte.
+  [[nodiscard]] std::string Read() {
+    std::string bytes(4096, '\0');
+    asio::error_code error;
+    bytes.resize(stream_.socket().read_some(asio::buffer(bytes), error));
+    REQUIRE_FALSE(error);
+    return bytes;
+  }
+  // Until the node closes the connection.
+  [[nodiscard]] bool IsClosed() {
+    (void)ReadToTheEnd();
+    return true;
+  }
+  [[nodiscard]] std::string ReadToTheEnd() {
+    asio::error_code error;
+    std::string bytes;
+    for (char byte = 0; asio::read(stream_.socket(), asio::buffer(&byte, 1), error) == 1;) {
+      bytes.push_back(byte);
+    }
+    return bytes;
+  }
+  // Proves that it knows the cookie.
+  [[nodiscard]] bool ShakeHands(const std::string& name, const std::string& peer,
+                                std::uint64_t flags = kOwnFlags) {
+    bool done = false;
+    tasks_.Start([&] {
+      done = dist::ShakeHands(stream_, Handshake::Initiator({name, "secret", 77, flags}, peer,
+                                                            RandomChallenge()))
+                 .has_value();
+    });
+    context_.run();
+    return done;
+  }
+
+  void Close() {
+    asio::error_code ignored;
+    stream_.socket().close(ignored);
+  }
+
+ private:
+  asio::io_context context_;
+  Tasks tasks_{context_};
+  Stream stream_;
+};
+
+inline std::uint16_t FreePort() {
+  asio::io_context context;
+  asio::ip::tcp::acceptor acceptor(context, {asio::ip::make_address("127.0.0.1"), 0});
+  return acceptor.local_endpoint().port();
+}
+
+}  // namespace ergon::dist

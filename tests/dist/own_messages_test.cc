@@ -1,0 +1,89 @@
+// What Ergon nodes tell each other beyond the protocol of Erlang: the terms, read and written.
+#include <ergon/node/dist/own_messages.h>
+
+#include <deque>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include <ergon/node/delivery/border.h>
+#include <ergon/node/dist/term_check.h>
+
+#include <dist/terms.h>
+
+namespace ergon::dist {
+namespace {
+
+using Kind = OwnMessage::Kind;
+using terms::Binary;
+using terms::Pid;
+using terms::Small;
+using terms::SmallAtom;
+using terms::Tuple;
+
+constexpr std::size_t kDepth = 64;
+const gen::Atom kOwn("own@h");
+
+// A message is a view of its term, which is kept.
+std::optional<OwnMessage> Read(const std::string& text) {
+  static std::deque<std::string> kept;
+  const std::string& term = kept.emplace_back(text);
+  REQUIRE(CheckTerm(term, kDepth).value() == term.size());
+  return ReadOwnMessage(term, kOwn, kDepth);
+}
+
+const std::string& Question() {
+  static const std::string reference = terms::Reference("peer@h", 7, {1, 2, 0});
+  return reference;
+}
+
+}  // namespace
+
+TEST_CASE("own messages: an important one, for a process or a name") {
+  std::string term;
+  AppendImportant(term, Question(), {12, kOwn, 7});
+  auto message = Read(term + Small(1));
+  REQUIRE(message);
+  CHECK(message->kind == Kind::kImportant);
+  CHECK(message->reference == Question());
+  CHECK(message->to == gen::PID{12, kOwn, 7});
+  CHECK(message->term == Small(1));
+
+  term.clear();
+  // Not each name of ours is an atom in Erlang.
+  AppendImportant(term, Question(), node::PidOfName({"na\xffme", kOwn}));
+  message = Read(term + Small(1));
+  REQUIRE(message);
+  CHECK(message->to.node.empty());
+  CHECK(message->name == "na\xffme");
+}
+
+TEST_CASE(
+    "own messages: those of later versions are known as such, and whether they are questions") {
+  auto message = Read(Tuple({SmallAtom("later"), Question(), Small(1)}));
+  REQUIRE(message);
+  CHECK(message->kind == Kind::kUnknown);
+  CHECK(message->reference == Question());
+  message = Read(Tuple({SmallAtom("later"), Small(1)}));
+  REQUIRE(message);
+  CHECK(message->kind == Kind::kUnknown);
+  CHECK(message->reference.empty());
+  message = Read(Tuple({SmallAtom("important"), Question(), Small(1)}));
+  REQUIRE(message);
+  CHECK(message->kind == Kind::kUnknown);
+}
+
+TEST_CASE("own messages: what is none") {
+  const std::string to = Pid("own@h", 1, 0, 7);
+  for (const std::string& term :
+       {Small(1), SmallAtom("important"), Tuple({}), Tuple({SmallAtom("important")}),
+        Tuple({Small(1), Question()}),
+        Tuple({SmallAtom("important"), Question(), Small(1), Small(1)}),
+        Tuple({SmallAtom("important"), Question(), SmallAtom("name"), Small(1)}),
+        Tuple({SmallAtom("important"), Question(), Pid("other@h", 1, 0, 7), Small(1)})}) {
+    CHECK_FALSE(Read(term));
+  }
+  CHECK(Read(Tuple({SmallAtom("important"), Question(), to, Small(1)})));
+}
+
+}  // namespace ergon::dist
