@@ -36,7 +36,7 @@ struct NodeOptions {
   // Threads that run processes, 2..1024; 0: as many as there are cores, at least 2.
   int workers = 0;
   DispatcherPolicy policy = DispatcherPolicy::kWorkStealing;
-  // Messages that a process may handle in a turn, 1..4096. Less is fairer, more is faster.
+  // Messages that a process may handle in a turn, 1..4096: see "Messages in a turn" in tests/bench/README.md.
   int throughput = 32;
   // With quick handlers a turn may go on beyond that until it has lasted so long, 0..1 s; 0: never.
   std::chrono::nanoseconds turn_time = std::chrono::microseconds(20);
