@@ -25,13 +25,15 @@ std::size_t LengthAt(std::string_view bytes) { return ReadBigEndian<std::uint32_
 }  // namespace
 
 Connection::Connection(gen::Atom peer, asio::io_context& context, Tasks& tasks,
-                       const Settings& settings, const Listener& listener)
+                       const Settings& settings, const Listener& listener, bool is_dialled)
     : peer_(peer),
       context_(context),
       tasks_(tasks),
       settings_(settings),
       listener_(listener),
-      tick_(context) {}
+      tick_(context) {
+  attempts_.is_dialling = is_dialled;
+}
 
 void Connection::PostFlush() {
   flush_due_ = true;
@@ -88,6 +90,7 @@ void Connection::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& pee
     state_ = State::kUp;
     is_by_peer_ = by_peer;
   }
+  attempts_ = {};
   listener_.up(*this);
   tasks_.Start([self = shared_from_this()] { self->Read(); });
   Tick();
@@ -209,15 +212,8 @@ void Connection::Fail(const std::string& why) {
   }
   tick_.cancel();
   if (stream_ != nullptr) stream_->Close();
+  attempts_ = {};
   listener_.down(*this, std::move(rest));
-}
-
-void Connection::FailToConnect(const std::string& why) {
-  {
-    std::lock_guard lock(mutex_);
-    if (state_ != State::kConnecting) return;
-  }
-  Fail(why);
 }
 
 void Connection::CloseWhenWritten() {

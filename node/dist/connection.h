@@ -55,7 +55,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   };
 
   Connection(gen::Atom peer, asio::io_context& context, Tasks& tasks, const Settings& settings,
-             const Listener& listener);
+             const Listener& listener, bool is_dialled);
 
   [[nodiscard]] gen::Atom peer() const noexcept { return peer_; }
 
@@ -64,6 +64,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   [[nodiscard]] State state() const noexcept { return state_; }
   // Of one that is up.
   [[nodiscard]] bool IsByPeer() const noexcept { return is_by_peer_; }
+  [[nodiscard]] std::uint32_t peer_creation() const noexcept { return peer_creation_; }
   [[nodiscard]] PeerState& relations() noexcept { return relations_; }
   [[nodiscard]] bool IsFull() const noexcept {
     return out_.size() + writing_size_ >= settings_.send_queue_bytes;
@@ -91,8 +92,16 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Attach(std::shared_ptr<Stream> stream, const HandshakePeer& peer, bool by_peer);
   // It is down; `why` is for people. Again: nothing happens.
   void Fail(const std::string& why);
-  // The attempt to connect it has failed; but the peer may have attached itself meanwhile.
-  void FailToConnect(const std::string& why);
+  // What Connections knows of the attempts to connect it.
+  struct Attempts {
+    bool is_dialling = false;  // this node's
+    bool is_claimed = false;   // the peer's: it has proved itself, and its stream comes next
+    // Of the attempt that waits for the other's end.
+    std::shared_ptr<Stream> reserve;
+    HandshakePeer reserve_peer;
+    bool reserve_by_peer = false;
+  };
+  [[nodiscard]] Attempts& attempts() noexcept { return attempts_; }
   // Closes it when what waits has been written.
   void CloseWhenWritten();
 
@@ -136,6 +145,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::string writing_;
   bool is_writing_ = false;
   bool close_when_written_ = false;
+  Attempts attempts_;
   Peers peers_;
   asio::steady_timer tick_;
   int ticks_unheard_ = 0;

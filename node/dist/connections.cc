@@ -12,8 +12,9 @@ std::shared_ptr<Connection> Connections::Find(gen::Atom node) const {
   return found == connections_.end() ? nullptr : found->second;
 }
 
-std::shared_ptr<Connection> Connections::Make(gen::Atom node) {
-  auto made = std::make_shared<Connection>(node, context_, tasks_, settings_, listener_);
+std::shared_ptr<Connection> Connections::Make(gen::Atom node, bool is_dialled) {
+  auto made =
+      std::make_shared<Connection>(node, context_, tasks_, settings_, listener_, is_dialled);
   connections_[node] = made;
   return made;
 }
@@ -26,7 +27,7 @@ std::shared_ptr<Connection> Connections::Get(gen::Atom node) {
     if (closed_) return nullptr;
     const auto found = connections_.find(node);
     if (found != connections_.end()) return found->second;
-    made = Make(node);
+    made = Make(node, true);
   }
   dial_(made);
   return made;
@@ -71,48 +72,113 @@ HandshakeAnswer Connections::AnswerTo(std::string_view peer) const {
   return HandshakeAnswer::kOk;
 }
 
+// Of a connection that is up, whether it stays although the peer has proved itself on another stream. The peer has not
+// heard of the end of its attempt, or was restarted: then it does not.
+bool Connections::Stays(const Connection& connection, const HandshakePeer& peer) {
+  return connection.state() == Connection::State::kUp && !peer.replaces && !connection.IsByPeer() &&
+         connection.peer_creation() == peer.creation;
+}
+
+bool Connections::Claim(const HandshakePeer& peer) {
+  const gen::Atom node(peer.name);
+  std::unique_lock lock(mutex_);
+  if (closed_) return false;
+  const auto found = connections_.find(node);
+  const auto connection = found == connections_.end() ? Make(node, false) : found->second;
+  std::lock_guard its_lock(connection->mutex());
+  if (Stays(*connection, peer)) return false;
+  if (connection->state() == Connection::State::kConnecting) {
+    connection->attempts().is_claimed = true;
+  }
+  return true;
+}
+
+void Connections::LoseClaim(const std::string& peer) {
+  const auto connection = Find(gen::Atom(peer));
+  if (connection == nullptr || !IsConnecting(*connection)) return;
+  Connection::Attempts& attempts = connection->attempts();
+  if (!std::exchange(attempts.is_claimed, false)) return;
+  AttachReserve(*connection, "its handshake has broken off");
+}
+
+bool Connections::IsClaimed(Connection& connection) {
+  const Connection::Attempts& attempts = connection.attempts();
+  return !IsConnecting(connection) || attempts.is_claimed || attempts.reserve != nullptr;
+}
+
 void Connections::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& peer) {
   const gen::Atom node(peer.name);
   std::shared_ptr<Connection> connection;
   std::shared_ptr<Connection> former;
   {
     std::unique_lock lock(mutex_);
-    if (closed_) {
-      stream->Close();
-      return;
-    }
     const auto found = connections_.find(node);
     if (found != connections_.end()) {
       std::lock_guard its_lock(found->second->mutex());
       if (found->second->state() == Connection::State::kConnecting) {
         connection = found->second;
-      } else if (found->second->state() == Connection::State::kUp && !peer.replaces &&
-                 !found->second->IsByPeer() && !GivesWayTo(peer.name)) {
-        stream->Close();  // this node's attempt has come to an end meanwhile
+      } else if (Stays(*found->second, peer)) {
+        stream->Close();
         return;
       } else {
         former = found->second;
       }
     }
-    if (connection == nullptr) connection = Make(node);
+    if (closed_) {
+      stream->Close();
+      return;
+    }
+    if (connection == nullptr) connection = Make(node, false);
   }
   if (former != nullptr) former->Fail("the same node has connected anew");
-  connection->Attach(std::move(stream), peer, true);
+  Connection::Attempts& attempts = connection->attempts();
+  attempts.is_claimed = false;
+  if (attempts.is_dialling && !GivesWayTo(peer.name)) {
+    Reserve(*connection, std::move(stream), peer, true);
+  } else {
+    connection->Attach(std::move(stream), peer, true);
+  }
 }
 
-void Connections::AttachDialled(const std::shared_ptr<Connection>& connection,
-                                std::shared_ptr<Stream> stream, const HandshakePeer& peer) {
-  std::shared_ptr<Connection> next = connection;
-  {
-    std::unique_lock lock(mutex_);
-    std::lock_guard its_lock(connection->mutex());
-    // The peer's attempt has come to an end meanwhile.
-    if (connection->state() == Connection::State::kUp && !closed_ && !GivesWayTo(peer.name)) {
-      next = Make(connection->peer());
-    }
+void Connections::AttachDialled(Connection& connection, std::shared_ptr<Stream> stream,
+                                const HandshakePeer& peer) {
+  Connection::Attempts& attempts = connection.attempts();
+  attempts.is_dialling = false;
+  if (attempts.is_claimed && GivesWayTo(peer.name)) {
+    Reserve(connection, std::move(stream), peer, false);
+  } else {
+    connection.Attach(std::move(stream), peer, false);
   }
-  if (next != connection) connection->Fail("the same node was connected anew");
-  next->Attach(std::move(stream), peer, false);
+}
+
+void Connections::FailToDial(Connection& connection, const std::string& why) {
+  if (!IsConnecting(connection)) return;
+  connection.attempts().is_dialling = false;
+  AttachReserve(connection, why);
+}
+
+void Connections::Reserve(Connection& connection, std::shared_ptr<Stream> stream,
+                          const HandshakePeer& peer, bool by_peer) {
+  Connection::Attempts& attempts = connection.attempts();
+  attempts.reserve = std::move(stream);
+  attempts.reserve_peer = peer;
+  attempts.reserve_by_peer = by_peer;
+}
+
+void Connections::AttachReserve(Connection& connection, const std::string& why) {
+  Connection::Attempts& attempts = connection.attempts();
+  if (attempts.reserve != nullptr) {
+    const HandshakePeer peer = attempts.reserve_peer;
+    const bool by_peer = attempts.reserve_by_peer;
+    connection.Attach(std::move(attempts.reserve), peer, by_peer);
+  } else if (!attempts.is_dialling && !attempts.is_claimed) {
+    connection.Fail(why);
+  }
+}
+
+bool Connections::IsConnecting(Connection& connection) {
+  std::lock_guard lock(connection.mutex());
+  return connection.state() == Connection::State::kConnecting;
 }
 
 }  // namespace ergon::dist

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <shared_mutex>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -20,7 +21,7 @@ namespace ergon::dist {
 
 class Connections {
  public:
-  // `dial` connects one that is new, and calls its Attach or Fail, on the thread of the network.
+  // `dial` connects one that is new, and calls AttachDialled or FailToDial, on the thread of the network.
   Connections(asio::io_context& context, Tasks& tasks, const Settings& settings,
               const Connection::Listener& listener,
               std::function<void(std::shared_ptr<Connection>)> dial)
@@ -45,22 +46,36 @@ class Connections {
   // What is answered to a peer that connects: of two nodes that dial each other, the one with the greater name goes
   // on, as the protocol has it.
   [[nodiscard]] HandshakeAnswer AnswerTo(std::string_view peer) const;
+  // Two nodes that dial each other may nevertheless both come to an end, when one has heard of the other's attempt
+  // before it began with its own. So that both keep the same attempt, and nothing is sent by the other one, the node
+  // with the lesser name decides: what it has first. The other node keeps a proved stream of the peer's in reserve
+  // until its own attempt has ended.
   //
-  // Two nodes that dial each other may both come to an end, when one has heard of the other's attempt before it began
-  // with its own. Then both keep the attempt of the one with the greater name.
-  //
-  // A peer has dialled, and has proved itself on this stream.
+  // A peer that has dialled has proved itself, and is told so if this is true: then Attach or LoseClaim follows.
+  [[nodiscard]] bool Claim(const HandshakePeer& peer);
+  void LoseClaim(const std::string& peer);
   void Attach(std::shared_ptr<Stream> stream, const HandshakePeer& peer);
+  // Whether the peer has come already while this node dials it.
+  [[nodiscard]] static bool IsClaimed(Connection& connection);
   // This node has dialled for `connection`, and the peer has proved itself.
-  void AttachDialled(const std::shared_ptr<Connection>& connection, std::shared_ptr<Stream> stream,
+  void AttachDialled(Connection& connection, std::shared_ptr<Stream> stream,
                      const HandshakePeer& peer);
+  // This node's attempt has failed, which ends the connection if there is no other.
+  void FailToDial(Connection& connection, const std::string& why);
 
  private:
-  std::shared_ptr<Connection> Make(gen::Atom node);  // with the lock
+  std::shared_ptr<Connection> Make(gen::Atom node, bool is_dialled);  // with the lock
   // Of both attempts that of the peer counts.
   [[nodiscard]] bool GivesWayTo(std::string_view peer) const {
     return settings_.node.Text() < peer;
   }
+  // With the connection's lock.
+  [[nodiscard]] static bool Stays(const Connection& connection, const HandshakePeer& peer);
+  [[nodiscard]] static bool IsConnecting(Connection& connection);
+  static void Reserve(Connection& connection, std::shared_ptr<Stream> stream,
+                      const HandshakePeer& peer, bool by_peer);
+  // One attempt has ended: the other one goes on, or there is none.
+  static void AttachReserve(Connection& connection, const std::string& why);
 
   asio::io_context& context_;
   Tasks& tasks_;

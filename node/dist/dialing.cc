@@ -46,16 +46,15 @@ gen::Result<EpmdNode> LookUp(Stream& epmd, const std::string& host, std::uint16_
 }
 
 gen::Result<void> DialNow(asio::io_context& context, Tasks& tasks, const Settings& settings,
-                          const std::string& peer, std::shared_ptr<Stream>& stream,
-                          HandshakePeer& proved) {
+                          const std::string& peer, const std::function<bool()>& is_wanted,
+                          std::shared_ptr<Stream>& stream, HandshakePeer& proved) {
   stream = std::make_shared<Stream>(context, tasks);
   auto connected = ConnectTo(context, tasks, settings, peer, *stream);
   if (!connected) return connected;
-  const auto found = ShakeHandsWith(context, settings, peer, *stream);
+  const auto found = ShakeHandsWith(context, settings, peer, *stream, is_wanted);
   if (!found) {
-    if (found.error() != gen::ErrTaken) return found.error();
     // The peer dials us at the same time and goes on with that: it will attach itself.
-    tasks.Sleep(settings.handshake_timeout);
+    if (found.error() == gen::ErrTaken && is_wanted()) tasks.Sleep(settings.handshake_timeout);
     return found.error();
   }
   proved = *found;
@@ -97,9 +96,11 @@ gen::Result<void> ConnectTo(asio::io_context& context, Tasks& tasks, const Setti
 }
 
 gen::Result<HandshakePeer> ShakeHandsWith(asio::io_context& context, const Settings& settings,
-                                          const std::string& peer, Stream& stream) {
+                                          const std::string& peer, Stream& stream,
+                                          std::function<bool()> is_wanted) {
   const TimeLimit limit(context, settings.handshake_timeout, [&] { stream.Close(); });
-  auto found = ShakeHands(stream, Handshake::Initiator(settings.Self(), peer, RandomChallenge()));
+  auto found = ShakeHands(
+      stream, Handshake::Initiator(settings.Self(), peer, RandomChallenge(), std::move(is_wanted)));
   if (!limit.expired()) return found;
   return NoConnection(fmt::format("the handshake with {} takes too long", peer));
 }
@@ -127,23 +128,24 @@ gen::Result<HandshakePeer> ShakeHands(Stream& stream, Handshake handshake) {
   return *handshake.peer();
 }
 
-void Dial(asio::io_context& context, Tasks& tasks, const Settings& settings,
-          const std::shared_ptr<Connection>& connection,
-          std::function<void(std::shared_ptr<Stream>, const HandshakePeer&)> attach) {
-  tasks.Start([&context, &tasks, &settings, connection, attach = std::move(attach)] {
+void Dial(asio::io_context& context, Tasks& tasks, const Settings& settings, std::string peer,
+          DialResult result) {
+  tasks.Start([&context, &tasks, &settings, peer = std::move(peer), result = std::move(result)] {
+    std::string why;
     try {
       std::shared_ptr<Stream> stream;
-      HandshakePeer peer;
+      HandshakePeer proved;
       const auto dialled =
-          DialNow(context, tasks, settings, connection->peer().ToString(), stream, peer);
+          DialNow(context, tasks, settings, peer, result.is_wanted, stream, proved);
       if (dialled) {
-        attach(std::move(stream), peer);
-      } else {
-        connection->FailToConnect(dialled.error().ToString());
+        result.succeeded(std::move(stream), proved);
+        return;
       }
+      why = dialled.error().ToString();
     } catch (...) {
-      connection->FailToConnect(core::ThrownText());
+      why = core::ThrownText();
     }
+    result.failed(why);
   });
 }
 

@@ -29,11 +29,17 @@ gen::Result<HandshakePeer> ShakeHands(Stream& stream, Handshake handshake);
 
 // The same as the one who has connected to `peer`, within the settings' time.
 gen::Result<HandshakePeer> ShakeHandsWith(asio::io_context& context, const Settings& settings,
-                                          const std::string& peer, Stream& stream);
+                                          const std::string& peer, Stream& stream,
+                                          std::function<bool()> is_wanted = {});
 
-// Connects a new connection, and calls `attach` or its FailToConnect. Returns at once.
-void Dial(asio::io_context& context, Tasks& tasks, const Settings& settings,
-          const std::shared_ptr<Connection>& connection,
-          std::function<void(std::shared_ptr<Stream>, const HandshakePeer&)> attach);
+// What becomes of a new connection.
+struct DialResult {
+  std::function<bool()> is_wanted;  // as Handshake::Initiator has it; false: the peer has come
+  std::function<void(std::shared_ptr<Stream>, const HandshakePeer&)> succeeded;
+  std::function<void(const std::string& why)> failed;
+};
+// Dials `peer`, and calls `succeeded` or `failed`. Returns at once.
+void Dial(asio::io_context& context, Tasks& tasks, const Settings& settings, std::string peer,
+          DialResult result);
 
 }  // namespace ergon::dist

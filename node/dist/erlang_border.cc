@@ -94,10 +94,17 @@ ErlangBorder::ErlangBorder(const node::BorderMaker::Needs& needs, Settings setti
       connections_(
           context_, tasks_, settings_, listener_,
           [this](const std::shared_ptr<Connection>& connection) {
-            Dial(context_, tasks_, settings_, connection,
-                 [this, connection](std::shared_ptr<Stream> stream, const HandshakePeer& peer) {
-                   connections_.AttachDialled(connection, std::move(stream), peer);
-                 });
+            Dial(
+                context_, tasks_, settings_, connection->peer().ToString(),
+                {.is_wanted = [connection] { return !Connections::IsClaimed(*connection); },
+                 .succeeded =
+                     [this, connection](std::shared_ptr<Stream> stream, const HandshakePeer& peer) {
+                       connections_.AttachDialled(*connection, std::move(stream), peer);
+                     },
+                 .failed =
+                     [this, connection](const std::string& why) {
+                       connections_.FailToDial(*connection, why);
+                     }});
           }),
       groups_({.members = needs.groups,
                .atoms = values_.atoms(),

@@ -113,9 +113,11 @@ Handshake Handshake::Initiator(HandshakeSelf self, std::string peer, std::uint32
 }
 
 Handshake Handshake::Acceptor(HandshakeSelf self, std::uint32_t challenge,
-                              std::function<HandshakeAnswer(std::string_view peer)> answer) {
+                              std::function<HandshakeAnswer(std::string_view peer)> answer,
+                              std::function<bool(const HandshakePeer& peer)> is_wanted) {
   Handshake handshake(std::move(self), State::kName, challenge);
   handshake.answer_ = std::move(answer);
+  handshake.is_proved_wanted_ = std::move(is_wanted);
   return handshake;
 }
 
@@ -157,11 +159,7 @@ gen::Result<void> Handshake::TakeStatus(std::string_view status, Packets& to_sen
   if (status == "alive") {
     const bool is_wanted = !is_wanted_ || is_wanted_();
     to_send.emplace_back(is_wanted ? "strue" : "sfalse");
-    if (!is_wanted) {
-      return gen::Error(
-          ErrorCode::kTaken,
-          fmt::format("{} has a connection with this node already, which is kept", found_.name));
-    }
+    if (!is_wanted) return HasConnection();
   } else if (status == "ok_simultaneous") {
     replaces_ = true;
   } else if (status == "nok") {
@@ -321,9 +319,17 @@ gen::Result<void> Handshake::TakeReply(std::string_view packet, Packets& to_send
   if (auto checked = CheckDigest(packet.substr(5)); !checked) return checked;
   auto digest = Digest(ReadBigEndian<std::uint32_t>(packet.substr(1)));
   if (!digest) return std::move(digest.error());
+  found_.replaces = replaces_;
+  if (is_proved_wanted_ && !is_proved_wanted_(found_)) return HasConnection();
   to_send.push_back(kAckTag + *digest);
   Succeed();
   return {};
+}
+
+gen::Error Handshake::HasConnection() const {
+  return gen::Error(
+      ErrorCode::kTaken,
+      fmt::format("{} has a connection with this node already, which is kept", found_.name));
 }
 
 std::string Handshake::ChallengePacket() const {

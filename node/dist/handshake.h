@@ -49,9 +49,12 @@ class Handshake {
                              std::function<bool()> is_wanted = {});
   // The other side. `answer` is asked once, with the peer's name, and may look at what else is
   // connected. It is asked before the peer has proved that it has the cookie. A peer without a name
-  // of its own gets one, which is made of the challenge; `answer` is asked with that.
+  // of its own gets one, which is made of the challenge; `answer` is asked with that. `is_wanted` is
+  // asked once the peer has proved itself, before it is told so: false ends this with kTaken, because
+  // another connection with that peer has come about meanwhile. Empty: true.
   static Handshake Acceptor(HandshakeSelf self, std::uint32_t challenge,
-                            std::function<HandshakeAnswer(std::string_view peer)> answer);
+                            std::function<HandshakeAnswer(std::string_view peer)> answer,
+                            std::function<bool(const HandshakePeer& peer)> is_wanted = {});
 
   // The packet to begin with; empty: the other side begins.
   [[nodiscard]] std::string Begin();
@@ -98,6 +101,7 @@ class Handshake {
   // The peer's digest of our challenge.
   gen::Result<void> CheckDigest(std::string_view digest) const;
   gen::Result<void> CheckFlags(std::uint64_t flags) const;
+  [[nodiscard]] gen::Error HasConnection() const;
   void Succeed();
 
   HandshakeSelf self_;
@@ -105,6 +109,7 @@ class Handshake {
   std::uint32_t challenge_;
   std::function<bool()> is_wanted_;
   std::function<HandshakeAnswer(std::string_view)> answer_;
+  std::function<bool(const HandshakePeer&)> is_proved_wanted_;
   HandshakePeer found_;  // so far, and not proved
   bool is_named_by_us_ = false;
   std::optional<HandshakePeer> peer_;

@@ -67,12 +67,18 @@ void Listening::LetIn(std::shared_ptr<Stream> stream) {
   const TimeLimit limit(context_, settings_.handshake_timeout, [&] { stream->Close(); });
   std::string problem;
   gen::Result<HandshakePeer> found = gen::ErrNoConnection;
+  std::string claimed;  // by whom
   try {
     if (settings_.tls != nullptr) stream->StartTls(*settings_.tls, true, "");
-    found = ShakeHands(*stream, Handshake::Acceptor(settings_.Self(), RandomChallenge(),
-                                                    [this](std::string_view peer) {
-                                                      return connections_.AnswerTo(peer);
-                                                    }));
+    found = ShakeHands(*stream,
+                       Handshake::Acceptor(
+                           settings_.Self(), RandomChallenge(),
+                           [this](std::string_view peer) { return connections_.AnswerTo(peer); },
+                           [this, &claimed](const HandshakePeer& peer) {
+                             if (!connections_.Claim(peer)) return false;
+                             claimed = peer.name;
+                             return true;
+                           }));
     if (!found) problem = found.error().ToString();
   } catch (const std::exception& error) {
     problem = error.what();
@@ -80,7 +86,13 @@ void Listening::LetIn(std::shared_ptr<Stream> stream) {
   if (limit.expired()) problem = "its handshake took too long";
   if (!problem.empty()) {
     stream->Close();
-    gen::Log(log_).Warning("network: {} was not let in: {}", address, problem);
+    if (!claimed.empty()) connections_.LoseClaim(claimed);
+    // Of two attempts at once one ends so, as it should.
+    if (!found && found.error() == gen::ErrTaken) {
+      gen::Log(log_).Debug("network: {} was not let in: {}", address, problem);
+    } else {
+      gen::Log(log_).Warning("network: {} was not let in: {}", address, problem);
+    }
     return;
   }
   connections_.Attach(std::move(stream), *found);

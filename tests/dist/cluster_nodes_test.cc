@@ -324,17 +324,28 @@ TEST_CASE("cluster: a node that stops says good-bye") {
   CHECK(cluster.a.Call<int>(cluster.OnB("listener"), Sum{}).error() == gen::ErrNoConnection);
 }
 
-TEST_CASE("cluster: simultaneous connects become one connection") {
-  for (int round = 0; round < 20; ++round) {
+TEST_CASE("cluster: simultaneous connects become one connection, and lose nothing") {
+  for (int round = 0; round < 40; ++round) {
     Cluster cluster("both" + std::to_string(round));
+    CAPTURE(round);
+    const auto seen = std::make_shared<Seen>();
+    (void)cluster.b.SpawnRegister(gen::Atom("lines"), gen::Factory<Listener>(seen)).value();
+    (void)cluster.a.SpawnRegister(gen::Atom("lines"), gen::Factory<Listener>(seen)).value();
+    const auto connect = [round](node::Node& own, node::Node& other, gen::Result<void>& pinged) {
+      // One hears of the other's attempt, or has come to its end, before it begins with its own.
+      if (own.Name() < other.Name()) std::this_thread::sleep_for(round / 2 * 100us);
+      CHECK(own.Send(gen::ProcessID{gen::Atom("lines"), other.Name()}, Line{1, "first"}));
+      pinged = Ping(own, other.Name());
+    };
     gen::Result<void> from_a;
     gen::Result<void> from_b;
-    std::thread one([&] { from_a = Ping(cluster.a, cluster.b.Name()); });
-    std::thread other([&] { from_b = Ping(cluster.b, cluster.a.Name()); });
+    std::thread one([&] { connect(cluster.a, cluster.b, from_a); });
+    std::thread other([&] { connect(cluster.b, cluster.a, from_b); });
     one.join();
     other.join();
-    CHECK(from_a);
-    CHECK(from_b);
+    CHECK_MESSAGE(from_a, (from_a ? "" : from_a.error().ToString()));
+    CHECK_MESSAGE(from_b, (from_b ? "" : from_b.error().ToString()));
+    CHECK(kit::Eventually([&] { return seen->size() == 2; }));
   }
 }
 

@@ -33,7 +33,7 @@ class Pair {
     auto stream = std::make_shared<Stream>(acceptor.accept(), tasks);
     socket = &stream->socket();
     connection = std::make_shared<Connection>(gen::Atom("peer@127.0.0.1"), context, tasks, settings,
-                                              listener);
+                                              listener, false);
     connection->Attach(std::move(stream), {"peer@127.0.0.1", 7, kOwnFlags}, false);
   }
 

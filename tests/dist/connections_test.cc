@@ -30,12 +30,15 @@ class Both {
   Both(const Both&) = delete;
   Both& operator=(const Both&) = delete;
 
-  void OwnComes() { connections.AttachDialled(dialled, Join(ours), Found()); }
-  void TheirsComes(bool replaces = false) {
-    HandshakePeer found = Found();
-    found.replaces = replaces;
-    connections.Attach(Join(theirs), found);
+  void OwnComes() { connections.AttachDialled(*dialled, Join(ours), Found()); }
+  void OwnFails() { connections.FailToDial(*dialled, "for the test"); }
+  // It proves itself; whether it is told so.
+  bool Claim(bool replaces = false, std::uint32_t creation = 7) {
+    claimed = {peer, creation, kOwnFlags, replaces};
+    return connections.Claim(claimed);
   }
+  void LoseClaim() { connections.LoseClaim(peer); }
+  void TheirsComes() { connections.Attach(Join(theirs), claimed); }
   // Of the stream to one end; whether it is still open there.
   [[nodiscard]] bool IsOpen(Tcp::socket& end) {
     context.poll();
@@ -69,6 +72,7 @@ class Both {
   Tcp::socket ours{context};  // the peer's ends
   Tcp::socket theirs{context};
   std::shared_ptr<Connection> dialled;
+  HandshakePeer claimed;
 
  private:
   std::shared_ptr<Stream> Join(Tcp::socket& end) {
@@ -82,35 +86,125 @@ class Both {
 
 }  // namespace
 
-TEST_CASE("connections: of two that come about at once, that of the greater name stays") {
-  for (const bool is_greater : {true, false}) {
+constexpr const char* kLesser = "a@127.0.0.1";
+constexpr const char* kGreater = "z@127.0.0.1";
+
+TEST_CASE("connections: the node with the lesser name decides, what it has first") {
+  Both both(kGreater);
+  SUBCASE("its own") {
+    both.OwnComes();
+    CHECK_FALSE(both.Claim());
+    CHECK(both.IsOpen(both.ours));
+  }
+  SUBCASE("that of the peer") {
+    CHECK(both.Claim());
+    CHECK(Connections::IsClaimed(*both.dialled));
+    both.TheirsComes();
+    CHECK(both.IsUp());
+    both.OwnComes();
+    CHECK_FALSE(both.IsOpen(both.ours));
+    CHECK(both.IsOpen(both.theirs));
+  }
+  SUBCASE("that of the peer, while the own one comes") {
+    CHECK(both.Claim());
+    both.OwnComes();
+    CHECK_FALSE(both.IsUp());
+    both.TheirsComes();
+    CHECK_FALSE(both.IsOpen(both.ours));
+    CHECK(both.IsOpen(both.theirs));
+  }
+  SUBCASE("its own after all, when the peer's breaks off") {
+    CHECK(both.Claim());
+    both.OwnComes();
+    both.LoseClaim();
+    CHECK(both.IsOpen(both.ours));
+  }
+  CHECK(both.IsUp());
+  CHECK(both.downs == 0);  // nothing was sent by the other one
+}
+
+TEST_CASE("connections: the node with the greater name keeps the peer's in reserve") {
+  Both both(kLesser);
+  SUBCASE("its own comes") {
+    both.OwnComes();
+    CHECK_FALSE(both.Claim());
+    CHECK(both.IsOpen(both.ours));
+  }
+  SUBCASE("its own comes after that of the peer") {
+    CHECK(both.Claim());
+    CHECK(Connections::IsClaimed(*both.dialled));
+    both.TheirsComes();
+    CHECK_FALSE(both.IsUp());
+    CHECK(Connections::IsClaimed(*both.dialled));
+    both.OwnComes();
+    CHECK(both.IsOpen(both.ours));
+    CHECK_FALSE(both.IsOpen(both.theirs));
+  }
+  SUBCASE("its own fails") {
+    CHECK(both.Claim());
+    both.TheirsComes();
+    both.OwnFails();
+    CHECK(both.IsOpen(both.theirs));
+  }
+  SUBCASE("its own fails before that of the peer comes") {
+    CHECK(both.Claim());
+    both.OwnFails();
+    both.TheirsComes();
+    CHECK(both.IsOpen(both.theirs));
+  }
+  CHECK(both.IsUp());
+  CHECK(both.downs == 0);
+}
+
+TEST_CASE("connections: when both attempts fail, that is told once") {
+  for (const char* peer : {kLesser, kGreater}) {
     for (const bool own_first : {true, false}) {
-      CAPTURE(is_greater);
+      CAPTURE(peer);
       CAPTURE(own_first);
-      Both both(is_greater ? "a@127.0.0.1" : "z@127.0.0.1");
-      if (own_first) both.OwnComes();
-      both.TheirsComes();
-      if (!own_first) both.OwnComes();
-      CHECK(both.IsOpen(both.ours) == is_greater);
-      CHECK(both.IsOpen(both.theirs) == !is_greater);
-      CHECK(both.IsUp());
-      // The one that came first and does not stay: what was sent by it is told of.
-      CHECK(both.downs == (own_first == is_greater ? 0 : 1));
+      Both both(peer);
+      CHECK(both.Claim());
+      if (own_first) both.OwnFails();
+      CHECK(both.downs == 0);
+      both.LoseClaim();
+      if (!own_first) both.OwnFails();
+      CHECK(both.downs == 1);
+      CHECK(both.connections.Find(gen::Atom(peer)) == nullptr);
     }
   }
 }
 
+TEST_CASE("connections: a peer that comes is not dialled as well") {
+  Both both(kLesser);
+  both.OwnFails();
+  CHECK(both.Claim());
+  const auto made = both.connections.Get(gen::Atom(kLesser));
+  both.TheirsComes();
+  CHECK(made->state() == Connection::State::kUp);
+}
+
 TEST_CASE("connections: a peer that knows of the connection, and wants another one, gets it") {
-  Both both("a@127.0.0.1");
+  Both both(kLesser);
   both.OwnComes();
-  both.TheirsComes(true);
+  CHECK(both.Claim(true));
+  CHECK(both.downs == 0);  // the former one stays until the other one has come
+  both.TheirsComes();
   CHECK_FALSE(both.IsOpen(both.ours));
   CHECK(both.IsOpen(both.theirs));
-  // Once more: it was restarted.
+  // Once more: it has lost that one.
+  CHECK(both.Claim());
   both.TheirsComes();
   CHECK(both.IsOpen(both.theirs));
   CHECK(both.IsUp());
   CHECK(both.downs == 2);
+}
+
+TEST_CASE("connections: a peer that was restarted gets another connection") {
+  Both both(kGreater);
+  both.OwnComes();
+  CHECK(both.Claim(false, 8));
+  both.TheirsComes();
+  CHECK(both.IsOpen(both.theirs));
+  CHECK(both.downs == 1);
 }
 
 TEST_CASE("connections: what was given up while it was dialled stays so") {

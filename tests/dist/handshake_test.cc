@@ -300,6 +300,36 @@ TEST_CASE("handshake: another cookie") {
   }
 }
 
+TEST_CASE("handshake: a peer that has proved itself is not wanted any more") {
+  std::string asked;
+  Handshake initiator = MakeInitiator();
+  Handshake acceptor = Handshake::Acceptor(
+      Theirs(), kTheirChallenge, [](std::string_view) { return HandshakeAnswer::kAlive; },
+      [&](const HandshakePeer& peer) {
+        asked = peer.name;
+        CHECK(peer.replaces);
+        return false;
+      });
+  const Talk talk = LetTalk(initiator, acceptor);
+  CHECK(asked == "own@127.0.0.1");
+  REQUIRE_FALSE(talk.of_acceptor.has_value());
+  CHECK(talk.of_acceptor.error() == gen::ErrTaken);
+  CHECK_FALSE(acceptor.peer().has_value());
+  CHECK_FALSE(initiator.peer().has_value());  // it was told nothing
+}
+
+TEST_CASE("handshake: who has another cookie is not asked for") {
+  HandshakeSelf other = Theirs();
+  other.cookie = "another";
+  bool was_asked = false;
+  Handshake initiator = MakeInitiator();
+  Handshake acceptor = Handshake::Acceptor(
+      other, kTheirChallenge, [](std::string_view) { return HandshakeAnswer::kOk; },
+      [&](const HandshakePeer&) { return was_asked = true; });
+  (void)LetTalk(initiator, acceptor);
+  CHECK_FALSE(was_asked);
+}
+
 TEST_CASE("handshake: texts do not tell digests") {
   Handshake handshake = MakeAcceptor();
   const std::string digest = DigestOf("secret", kOwnChallenge);
