@@ -39,7 +39,7 @@ class MessageEvent {
       : event_(event), timestamp_(timestamp), value_(std::move(value)) {}
 
   [[nodiscard]] const Event& event() const noexcept { return event_; }
-  // When it was published: the node's clock, nanoseconds.
+  // When it was published: the clock of the producer's node, nanoseconds.
   [[nodiscard]] std::int64_t timestamp() const noexcept { return timestamp_; }
   // The value, or null when it has another type.
   template <class T>
@@ -51,6 +51,8 @@ class MessageEvent {
     return As<T>() != nullptr;
   }
   [[nodiscard]] std::string TypeName() const { return Message(*value_).TypeName(); }
+  // For runtimes.
+  [[nodiscard]] const core::Envelope& Envelope() const noexcept { return *value_; }
 
  private:
   Event event_;

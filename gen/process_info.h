@@ -10,6 +10,7 @@
 #include <ergon/gen/alias.h>
 #include <ergon/gen/atom.h>
 #include <ergon/gen/environment.h>
+#include <ergon/gen/event.h>
 #include <ergon/gen/log_level.h>
 #include <ergon/gen/pid.h>
 
@@ -69,10 +70,10 @@ struct ProcessInfo {
   std::vector<PID> monitors;  // processes that this one monitors
   std::vector<PID> monitored_by;
   std::vector<Alias> aliases;
-  std::vector<Atom> events;         // of which it is the producer
-  std::vector<Atom> subscriptions;  // to events, by MonitorEvent or LinkEvent
-  std::vector<Atom> groups;         // in which it is, once for each membership
-  Environment environment;          // what it has inherited and set
+  std::vector<Atom> events;          // of which it is the producer
+  std::vector<Event> subscriptions;  // to events, by MonitorEvent or LinkEvent
+  std::vector<Atom> groups;          // in which it is, once for each membership
+  Environment environment;           // what it has inherited and set
 };
 
 }  // namespace ergon::gen

@@ -28,6 +28,8 @@
 // SendToGroup, which is kUnsupported where members are on other nodes. SendOrWait waits for the answer as long as it is
 // told, then kTimeout, but not until there is room in the mailbox there.
 //
+// Events (Process::MonitorEvent) may be those of other Ergon nodes; to another node that is kUnsupported.
+//
 // Groups (gen::GroupMessenger) are those of the default scope of Erlang's pg: their members are those of all nodes that are
 // connected, as far as pg is started there. A SendToGroup of what cannot go to other nodes is kUnsupported or kIncorrect
 // where there are such members, and then nobody has got it.

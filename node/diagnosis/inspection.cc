@@ -50,7 +50,7 @@ gen::Result<gen::ProcessInfo> Inspection::ProcessInfo(gen::PID pid) const {
   info.aliases = cold.aliases;
   info.events = cold.events;
   for (const auto& subscription : cold.subscriptions) {
-    info.subscriptions.push_back(subscription.name);
+    info.subscriptions.push_back(subscription.event);
   }
   if (cold.groups != nullptr) {
     for (const auto& membership : cold.groups->memberships) info.groups.push_back(membership.group);

@@ -16,6 +16,7 @@
 #include <ergon/node/population/spawning.h>
 #include <ergon/node/relations/exit_signals.h>
 #include <ergon/node/relations/groups.h>
+#include <ergon/node/relations/publishing.h>
 #include <ergon/node/relations/relations.h>
 
 namespace ergon::node {
@@ -37,6 +38,7 @@ class BorderMaker : public gen::Network {
     Relations& relations;
     ExitSignals& exit_signals;
     Groups& groups;
+    Publishing& publishing;
     Spawning& spawning;
     Drops& drops;
     MessageTotals& totals;

@@ -35,6 +35,13 @@ Connection::Connection(gen::Atom peer, asio::io_context& context, Tasks& tasks,
   attempts_.is_dialling = is_dialled;
 }
 
+gen::Result<void> Connection::Accepts(gen::PID remote) const {
+  if (IsFormer(remote)) return gen::ErrProcessIncarnation;
+  if (!IsFull()) return {};
+  return gen::Error(gen::ErrorCode::kBusy,
+                    fmt::format("{} bytes wait to be sent to {}", QueuedBytes(), peer_));
+}
+
 void Connection::PostFlush() {
   flush_due_ = true;
   asio::post(context_, [self = shared_from_this()] { self->Flush(); });

@@ -17,6 +17,7 @@
 
 #include <ergon/gen/atom.h>
 #include <ergon/gen/pid.h>
+#include <ergon/gen/result.h>
 #include <ergon/node/delivery/border.h>
 #include <ergon/node/dist/handshake.h>
 #include <ergon/node/dist/peer_state.h>
@@ -69,6 +70,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   [[nodiscard]] bool IsFull() const noexcept {
     return out_.size() + writing_size_ >= settings_.send_queue_bytes;
   }
+  // Whether a message for `remote` may be appended: kBusy, kProcessIncarnation.
+  [[nodiscard]] gen::Result<void> Accepts(gen::PID remote) const;
   // Appends the frame of a signal, which the thread of the network will write. Not if it is down.
   void Append(const Signal& signal);
   // The same for an answer: when it comes alone, this thread writes it.

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <shared_mutex>
 #include <string>
 #include <string_view>
@@ -12,6 +13,8 @@
 #include <asio/io_context.hpp>
 
 #include <ergon/gen/atom.h>
+#include <ergon/gen/error.h>
+#include <ergon/gen/result.h>
 #include <ergon/node/dist/connection.h>
 #include <ergon/node/dist/handshake.h>
 #include <ergon/node/dist/settings.h>
@@ -34,6 +37,19 @@ class Connections {
   // -- any thread --
   // One that is not down, or was not a moment ago; it is made, and dialled, if there is none. Null: after Close.
   [[nodiscard]] std::shared_ptr<Connection> Get(gen::Atom node);
+  // Calls `append` with the lock of such a connection, and returns what it does. kNodeTerminated: there are no
+  // connections any more.
+  template <class Append>
+  gen::Result<void> With(gen::Atom node, const Append& append) {
+    for (;;) {
+      const std::shared_ptr<Connection> connection = Get(node);
+      if (connection == nullptr) return gen::ErrNodeTerminated;
+      std::lock_guard lock(connection->mutex());
+      // Down since the look-up: it is not in the table any more, or will not be in a moment.
+      if (connection->state() == Connection::State::kDown) continue;
+      return append(*connection);
+    }
+  }
   // Null: there is none.
   [[nodiscard]] std::shared_ptr<Connection> Find(gen::Atom node) const;
   [[nodiscard]] std::vector<std::shared_ptr<Connection>> All() const;

@@ -47,14 +47,6 @@ gen::Reason ReasonOf(const gen::Error& error) {
                                              : gen::Reason::NoConnection();
 }
 
-// Whether a message for `remote` may be appended.
-gen::Result<void> Accepts(const Connection& connection, gen::PID remote) {
-  if (connection.IsFormer(remote)) return gen::ErrProcessIncarnation;
-  if (!connection.IsFull()) return {};
-  return gen::Error(gen::ErrorCode::kBusy, fmt::format("{} bytes wait to be sent to {}",
-                                                       connection.QueuedBytes(), remote.node));
-}
-
 // The signal with a message to a process, or to a name.
 Signal MessageTo(gen::PID remote, gen::PID from, std::string_view payload) {
   Signal signal;
@@ -115,7 +107,9 @@ ErlangBorder::ErlangBorder(const node::BorderMaker::Needs& needs, Settings setti
                .remind = [this] { AskForGroupsAfter(kFirstPause); }}),
       code_({needs.addresses, needs.spawning, needs.relations, needs.exit_signals, needs.log,
              settings_, values_.atoms()}),
-      own_({needs.addresses, needs.delivery, needs.totals, needs.log, settings_, values_}),
+      events_({needs.addresses, needs.delivery, needs.publishing, needs.totals, needs.log,
+               settings_, values_, connections_}),
+      own_({needs.addresses, needs.delivery, needs.totals, needs.log, settings_, values_, events_}),
       arrivals_({needs.addresses, needs.delivery, needs.relations, needs.exit_signals, needs.totals,
                  needs.log, settings_, values_, groups_, code_, own_}),
       listening_(context_, tasks_, settings_, connections_, needs.log),
@@ -149,6 +143,7 @@ gen::Result<void> ErlangBorder::Open() {
   auto outcome = registered.get_future().get();
   if (outcome) {
     needs_.groups.SetBorder(&groups_);
+    needs_.publishing.SetBorder(&events_);
     gen::Log(needs_.log)
         .Info("network: listening at {}:{}", settings_.listen_address.to_string(), port);
   }
@@ -176,18 +171,6 @@ void ErlangBorder::Close() {
   // All that waits has been cancelled; a look-up of a name goes on as long as the system wants.
   if (ended_.wait_for(kLastWords) != std::future_status::ready) context_.stop();
   thread_.join();
-}
-
-template <class Append>
-gen::Result<void> ErlangBorder::With(gen::Atom node, Append&& append) {
-  for (;;) {
-    const std::shared_ptr<Connection> connection = connections_.Get(node);
-    if (connection == nullptr) return gen::ErrNodeTerminated;
-    std::lock_guard lock(connection->mutex());
-    // Down since the look-up: it is not in the table any more, or will not be in a moment.
-    if (connection->state() == Connection::State::kDown) continue;
-    return append(*connection);
-  }
 }
 
 std::string ErlangBorder::Reference(std::uint64_t id) const {
@@ -226,8 +209,8 @@ gen::Result<void> ErlangBorder::SendMessage(gen::PID remote, const core::Envelop
   auto written = values_.Append(payload, envelope);
   if (!written) return written;
   const Signal signal = MessageTo(remote, gen::PID::FromAddress(envelope.from), payload);
-  return With(remote.node, [&](Connection& connection) -> gen::Result<void> {
-    auto accepts = Accepts(connection, remote);
+  return connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
+    auto accepts = connection.Accepts(remote);
     if (!accepts) return accepts;
     connection.AppendMessage(signal);
     needs_.totals.sent_to_nodes.Add();
@@ -252,9 +235,9 @@ gen::Result<void> ErlangBorder::Ask(gen::PID remote, const PeerState::Call& ques
   signal.from = from;
   signal.name = kOwnName;
   signal.payload = payload;
-  return With(remote.node, [&](Connection& connection) -> gen::Result<void> {
+  return connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
     if (connection.IsForeign()) return NoErgonNode(question.question, remote.node);
-    auto accepts = Accepts(connection, remote);
+    auto accepts = connection.Accepts(remote);
     if (!accepts) return accepts;
     connection.relations().calls[id] = question;
     connection.Append(signal);
@@ -287,8 +270,8 @@ gen::Result<void> ErlangBorder::SendRequest(gen::PID remote, const core::Envelop
   }
   const Signal monitor = MonitorOf(local, remote, reference);
   const Signal message = MessageTo(remote, local, payload);
-  return With(remote.node, [&](Connection& connection) -> gen::Result<void> {
-    auto accepts = Accepts(connection, remote);
+  return connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
+    auto accepts = connection.Accepts(remote);
     if (!accepts) return accepts;
     connection.relations().calls[request.ref] = {local, remote, any != nullptr};
     connection.Append(monitor);
@@ -311,8 +294,8 @@ gen::Result<void> ErlangBorder::SendSpawn(gen::PID remote, const core::Envelope&
   signal.arity = static_cast<std::uint32_t>(spawn.arguments.size());
   signal.links = kMonitored;
   signal.payload = spawn.arguments.raw();
-  return With(remote.node, [&](Connection& connection) -> gen::Result<void> {
-    auto accepts = Accepts(connection, remote);
+  return connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
+    auto accepts = connection.Accepts(remote);
     if (!accepts) return accepts;
     connection.relations().calls[request.ref] = {signal.from, remote, true, true};
     connection.AppendMessage(signal);
@@ -433,16 +416,17 @@ bool ErlangBorder::IsAwaited(gen::PID remote, std::uint64_t ref) const {
 }
 
 void ErlangBorder::Link(gen::PID local, gen::PID remote) {
-  const auto sent = With(remote.node, [&](Connection& connection) -> gen::Result<void> {
-    if (connection.IsFormer(remote)) return gen::ErrProcessIncarnation;
-    connection.relations().links.insert({local, remote});
-    Signal signal;
-    signal.kind = SignalKind::kLink;
-    signal.from = local;
-    signal.to = remote;
-    connection.Append(signal);
-    return {};
-  });
+  const auto sent =
+      connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
+        if (connection.IsFormer(remote)) return gen::ErrProcessIncarnation;
+        connection.relations().links.insert({local, remote});
+        Signal signal;
+        signal.kind = SignalKind::kLink;
+        signal.from = local;
+        signal.to = remote;
+        connection.Append(signal);
+        return {};
+      });
   if (!sent) needs_.exit_signals.Send(local, remote, ReasonOf(sent.error()), 0);
 }
 
@@ -493,7 +477,7 @@ gen::Result<void> ErlangBorder::ExitRequest(gen::PID local, gen::PID remote,
   signal.from = local;
   signal.to = remote;
   signal.payload = payload;
-  return With(remote.node, [&](Connection& connection) -> gen::Result<void> {
+  return connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
     if (connection.IsFormer(remote)) return gen::ErrProcessIncarnation;
     connection.Append(signal);
     return {};
@@ -503,7 +487,7 @@ gen::Result<void> ErlangBorder::ExitRequest(gen::PID local, gen::PID remote,
 void ErlangBorder::Monitor(gen::PID local, gen::PID remote, gen::Ref ref) {
   const std::string reference = Reference(ref.id);
   const Signal signal = MonitorOf(local, remote, reference);
-  auto sent = With(remote.node, [&](Connection& connection) -> gen::Result<void> {
+  auto sent = connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
     if (connection.IsFormer(remote)) return gen::ErrProcessIncarnation;
     connection.relations().watches[ref.id] = {local, remote};
     connection.Append(signal);
@@ -588,6 +572,7 @@ void ErlangBorder::Down(Connection& connection, Connection::Rest rest) {
   for (const auto& [id, call] : rest.relations.calls) {
     needs_.delivery.RespondError(call.local, id, error);
   }
+  events_.Lost(node, rest.relations);
   TellRoom(rest.waiters);
 }
 

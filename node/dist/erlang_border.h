@@ -22,6 +22,7 @@
 #include <ergon/node/dist/process_groups.h>
 #include <ergon/node/dist/registration.h>
 #include <ergon/node/dist/remote_code.h>
+#include <ergon/node/dist/remote_events.h>
 #include <ergon/node/dist/settings.h>
 #include <ergon/node/dist/tasks.h>
 #include <ergon/node/dist/term_request.h>
@@ -61,10 +62,6 @@ class ErlangBorder final : public node::OpenBorder {
   bool Disconnect(gen::Atom node);
 
  private:
-  // Calls `append` with the lock of a connection that is not down, and returns what it does. kNodeTerminated: there are
-  // no connections any more.
-  template <class Append>
-  gen::Result<void> With(gen::Atom node, Append&& append);
   gen::Result<void> SendMessage(gen::PID remote, const core::Envelope& envelope);
   // Sends a question that only Ergon nodes understand; the answer goes to its `local`, with the number `id`.
   gen::Result<void> Ask(gen::PID remote, const PeerState::Call& question, std::uint64_t id,
@@ -93,6 +90,7 @@ class ErlangBorder final : public node::OpenBorder {
   ProcessGroups groups_;
   asio::steady_timer asking_{context_};
   RemoteCode code_;
+  RemoteEvents events_;
   OwnArrivals own_;
   Arrivals arrivals_;
   Listening listening_;

@@ -19,6 +19,8 @@ constexpr std::string_view WordsOf(PeerState::OwnQuestion question) {
   switch (question) {
     case PeerState::OwnQuestion::kImportant:
       return "important delivery";
+    case PeerState::OwnQuestion::kSubscribe:
+      return "a subscription to an event";
     case PeerState::OwnQuestion::kNone:
       break;
   }
@@ -51,6 +53,18 @@ void OwnArrivals::Take(Connection& connection, const Signal& signal) {
   switch (message->kind) {
     case OwnMessage::Kind::kImportant:
       Answer(connection, message->reference, DeliverImportant(*message, signal.from));
+      return;
+    case OwnMessage::Kind::kSubscribe:
+      TakeSubscribe(connection, *message, signal.from);
+      return;
+    case OwnMessage::Kind::kUnsubscribe:
+      needs_.events.TakeUnsubscribe(connection, *message, signal.from);
+      return;
+    case OwnMessage::Kind::kValue:
+      needs_.events.TakeValue(connection, *message, signal.from);
+      return;
+    case OwnMessage::Kind::kEventEnd:
+      needs_.events.TakeEnd(connection, *message, signal.from);
       return;
     case OwnMessage::Kind::kUnknown:
       if (!message->reference.empty()) {
@@ -87,6 +101,21 @@ gen::Result<void> OwnArrivals::DeliverImportant(const OwnMessage& message, gen::
   return sent;
 }
 
+void OwnArrivals::TakeSubscribe(Connection& connection, const OwnMessage& message, gen::PID from) {
+  std::string missed;
+  auto outcome = needs_.events.TakeSubscribe(connection, message, from, missed);
+  if (!outcome) {
+    Answer(connection, message.reference, outcome);
+    return;
+  }
+  std::string answer;
+  TermWriter writer(answer);
+  writer.Tuple(2);
+  writer.Atom("ok");
+  writer.Raw(missed);
+  SendAnswer(connection, message.reference, answer);
+}
+
 void OwnArrivals::Answer(Connection& connection, std::string_view reference,
                          const gen::Result<void>& outcome) {
   std::string answer;
@@ -121,13 +150,16 @@ void OwnArrivals::TakeAnswer(const PeerState::Call& question, std::uint64_t numb
   ControlReader reader(answer, needs_.settings.max_term_depth);
   std::size_t size = 0;
   std::string_view word;
-  std::string_view reason;
-  if (reader.ReadTuple(size) && size == 2 && reader.ReadAtom(word) && word == "error" &&
-      reader.ReadTerm(reason)) {
-    needs_.delivery.RespondError(question.local, number, ReadError(reason));
-    return;
+  std::string_view term;
+  const bool is_pair =
+      reader.ReadTuple(size) && size == 2 && reader.ReadAtom(word) && reader.ReadTerm(term);
+  if (is_pair && word == "error") {
+    needs_.delivery.RespondError(question.local, number, ReadError(term));
+  } else if (question.question == PeerState::OwnQuestion::kSubscribe) {
+    needs_.events.TakeMissed(question, number, is_pair && word == "ok" ? term : answer);
+  } else {
+    (void)needs_.delivery.Respond(question.local, number, EmptyResponse());
   }
-  (void)needs_.delivery.Respond(question.local, number, EmptyResponse());
 }
 
 void OwnArrivals::Refuse(Connection& connection) {

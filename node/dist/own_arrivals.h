@@ -12,6 +12,7 @@
 #include <ergon/node/dist/connection.h>
 #include <ergon/node/dist/own_messages.h>
 #include <ergon/node/dist/peer_state.h>
+#include <ergon/node/dist/remote_events.h>
 #include <ergon/node/dist/settings.h>
 #include <ergon/node/dist/signal.h>
 #include <ergon/node/dist/values.h>
@@ -29,6 +30,7 @@ class OwnArrivals {
     gen::LogSink& log;
     const Settings& settings;
     const Values& values;
+    RemoteEvents& events;
   };
   explicit OwnArrivals(const Needs& needs) : needs_(needs) {}
 
@@ -45,6 +47,7 @@ class OwnArrivals {
 
   // Whom a message is about. Empty: nobody has the name.
   [[nodiscard]] gen::PID TargetOf(const OwnMessage& message) const;
+  void TakeSubscribe(Connection& connection, const OwnMessage& message, gen::PID from);
   // Answers ok, or the error.
   void Answer(Connection& connection, std::string_view reference, const gen::Result<void>& outcome);
   void SendAnswer(Connection& connection, std::string_view reference, std::string_view answer);

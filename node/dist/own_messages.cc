@@ -8,6 +8,10 @@ namespace ergon::dist {
 namespace {
 
 constexpr std::string_view kImportant = "important";
+constexpr std::string_view kSubscribe = "subscribe";
+constexpr std::string_view kUnsubscribe = "unsubscribe";
+constexpr std::string_view kValue = "event";
+constexpr std::string_view kEventEnd = "event_end";
 
 // Names are binaries: not each of ours is an atom in Erlang.
 void AppendTarget(TermWriter& writer, gen::PID to) {
@@ -33,6 +37,27 @@ class OwnMessageReader {
       message.kind = OwnMessage::Kind::kImportant;
       return ReadTarget(message) && reader_.ReadTerm(message.term);
     }
+    if (word == kSubscribe && is_question && size == 5) {
+      message.kind = OwnMessage::Kind::kSubscribe;
+      return ReadText(message.event) && ReadSubscription(message);
+    }
+    if (is_question) return true;
+    if (word == kUnsubscribe && size == 4) {
+      message.kind = OwnMessage::Kind::kUnsubscribe;
+      return ReadText(message.event) && ReadSubscription(message);
+    }
+    if (word == kValue && size == 7) {
+      message.kind = OwnMessage::Kind::kValue;
+      return reader_.ReadPid(own_, message.to) && ReadText(message.event) &&
+             reader_.ReadNumber(message.subscription.monitor) &&
+             reader_.ReadNumber(message.subscription.link) && ReadTime(message.time) &&
+             reader_.ReadTerm(message.term);
+    }
+    if (word == kEventEnd && size == 6) {
+      message.kind = OwnMessage::Kind::kEventEnd;
+      return reader_.ReadPid(own_, message.to) && ReadText(message.event) &&
+             ReadSubscription(message) && reader_.ReadTerm(message.term);
+    }
     return true;
   }
 
@@ -43,6 +68,21 @@ class OwnMessageReader {
   bool ReadText(std::string_view& text) {
     std::string_view term;
     return reader_.ReadTerm(term) && TermReader(term).ReadBinary(text);
+  }
+
+  bool ReadSubscription(OwnMessage& message) {
+    return reader_.ReadNumber(message.number) && message.number != 0 &&
+           ReadBoolean(message.is_link);
+  }
+  bool ReadBoolean(bool& value) {
+    std::string_view word;
+    if (!reader_.ReadAtom(word)) return false;
+    value = word == "true";
+    return value || word == "false";
+  }
+  bool ReadTime(std::int64_t& time) {
+    std::string_view term;
+    return reader_.ReadTerm(term) && TermReader(term).ReadInteger(time);
   }
 
   ControlReader reader_;
@@ -64,6 +104,49 @@ void AppendImportant(std::string& out, std::string_view reference, gen::PID to) 
   writer.Atom(kImportant);
   writer.Raw(reference);
   AppendTarget(writer, to);
+}
+
+void AppendSubscribe(std::string& out, std::string_view reference, gen::Atom event,
+                     std::uint64_t number, bool is_link) {
+  TermWriter writer(out);
+  writer.Tuple(5);
+  writer.Atom(kSubscribe);
+  writer.Raw(reference);
+  writer.Binary(event.Text());
+  writer.Unsigned(number);
+  writer.Boolean(is_link);
+}
+
+void AppendUnsubscribe(std::string& out, gen::Atom event, std::uint64_t number, bool is_link) {
+  TermWriter writer(out);
+  writer.Tuple(4);
+  writer.Atom(kUnsubscribe);
+  writer.Binary(event.Text());
+  writer.Unsigned(number);
+  writer.Boolean(is_link);
+}
+
+void AppendValue(std::string& out, gen::PID to, gen::Atom event,
+                 const node::Subscription& subscription, std::int64_t time) {
+  TermWriter writer(out);
+  writer.Tuple(7);
+  writer.Atom(kValue);
+  writer.Pid(to);
+  writer.Binary(event.Text());
+  writer.Unsigned(subscription.monitor);
+  writer.Unsigned(subscription.link);
+  writer.Integer(time);
+}
+
+void AppendEventEnd(std::string& out, gen::PID to, gen::Atom event, std::uint64_t number,
+                    bool is_link) {
+  TermWriter writer(out);
+  writer.Tuple(6);
+  writer.Atom(kEventEnd);
+  writer.Pid(to);
+  writer.Binary(event.Text());
+  writer.Unsigned(number);
+  writer.Boolean(is_link);
 }
 
 }  // namespace ergon::dist

@@ -13,6 +13,7 @@
 
 #include <ergon/gen/atom.h>
 #include <ergon/gen/pid.h>
+#include <ergon/node/relations/events.h>
 
 namespace ergon::dist {
 
@@ -23,6 +24,11 @@ struct OwnMessage {
   enum class Kind : std::uint8_t {
     kUnknown,    // of a later version; to be answered if it is a question
     kImportant,  // a question: `term` is a message, answered with ok when it is in the mailbox, else with {error, Why}
+    // Of events; the sender of the first two is the subscriber, `number` and `is_link` say which subscription of its.
+    kSubscribe,  // a question: answered with {ok, [{Time, Value}]}, what has been missed, or {error, Why}
+    kUnsubscribe,  // it is over
+    kValue,        // `term` was published at `time`, for those who have one of `subscription`
+    kEventEnd,     // `term` is the reason
   };
   Kind kind = Kind::kUnknown;
   std::string_view reference;  // of a question, as a term; empty: it is none
@@ -30,6 +36,12 @@ struct OwnMessage {
   gen::PID to{};
   std::string_view name;
   std::string_view term;
+  // Of events, whose name is `event`.
+  std::string_view event;
+  std::uint64_t number = 0;
+  bool is_link = false;
+  node::Subscription subscription;  // of kValue: all that the receiver has
+  std::int64_t time = 0;            // nanoseconds
 };
 
 // The message in a checked term; processes are of the node `own`. Empty: it is something else.
@@ -40,5 +52,14 @@ struct OwnMessage {
 
 // The message follows.
 void AppendImportant(std::string& out, std::string_view reference, gen::PID to);
+void AppendSubscribe(std::string& out, std::string_view reference, gen::Atom event,
+                     std::uint64_t number, bool is_link);
+void AppendUnsubscribe(std::string& out, gen::Atom event, std::uint64_t number, bool is_link);
+// The value follows.
+void AppendValue(std::string& out, gen::PID to, gen::Atom event,
+                 const node::Subscription& subscription, std::int64_t time);
+// The reason follows.
+void AppendEventEnd(std::string& out, gen::PID to, gen::Atom event, std::uint64_t number,
+                    bool is_link);
 
 }  // namespace ergon::dist

@@ -3,12 +3,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
 
+#include <ergon/gen/atom.h>
 #include <ergon/gen/pid.h>
+#include <ergon/node/relations/events.h>
 
 namespace ergon::dist {
 
@@ -42,6 +45,7 @@ struct PeerState {
   enum class OwnQuestion : std::uint8_t {
     kNone,
     kImportant,  // whether a message is in its mailbox
+    kSubscribe,  // what has been missed of an event
   };
 
   // Requests of ours, by number. Each is a monitor on the wire as well, so that the end of the one who was asked is
@@ -52,8 +56,14 @@ struct PeerState {
     bool keeps_term = false;  // the answer stays a dist::Term, whatever form it has
     bool spawns = false;      // a process; `remote` is a name until it is known
     OwnQuestion question = OwnQuestion::kNone;  // another one: it is no monitor
+    gen::Atom event{};                          // of kSubscribe
   };
   std::unordered_map<std::uint64_t, Call> calls;
+
+  // Subscriptions to events, by subscriber and event: of ours to theirs, and of theirs to ours.
+  using Subscriptions = std::map<std::pair<gen::PID, gen::Atom>, node::Subscription>;
+  Subscriptions subscriptions;
+  Subscriptions subscribers;
 
   // Requests of theirs that wait for an answer, by the number that stands for them here.
   enum class AnswerForm : std::uint8_t {

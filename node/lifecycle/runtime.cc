@@ -92,9 +92,9 @@ gen::Result<std::unique_ptr<Runtime>> Runtime::Start(gen::Atom name,
 gen::Result<void> Runtime::OpenBorderOf(const gen::Network& network) {
   const auto* maker = dynamic_cast<const BorderMaker*>(&network);
   if (maker == nullptr) return Incorrect("network: it is of none of the kinds that a node knows");
-  auto border = maker->Open(
-      {addresses_, delivery_, relations_, exit_signals_, groups_, spawning_, drops_, totals_, log_},
-      options_.types);
+  auto border = maker->Open({addresses_, delivery_, relations_, exit_signals_, groups_, publishing_,
+                             spawning_, drops_, totals_, log_},
+                            options_.types);
   if (!border) return std::move(border.error());
   border_ = std::move(*border);
   addresses_.SetBorder(border_.get());

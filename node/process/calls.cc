@@ -19,6 +19,8 @@
 #include <ergon/node/process/process.h>
 #include <ergon/node/process/receiving.h>
 #include <ergon/node/process/wait_errors.h>
+#include <ergon/node/relations/publishing.h>
+#include <ergon/node/relations/relations.h>
 #include <ergon/node/slots/unique_id.h>
 
 namespace ergon::node {
@@ -163,6 +165,40 @@ gen::Result<void> Process::SendConfirmed(gen::PID to, core::EnvelopePtr& envelop
     rooms_.totals.sent_to_nodes.Add();
     envelope.reset();
     return {};
+  }
+}
+
+gen::Result<std::vector<gen::MessageEvent>> Process::SubscribeElsewhere(const gen::Event& event,
+                                                                        bool link) {
+  CheckMaySuspend(link ? "LinkEvent" : "MonitorEvent");
+  const std::int64_t deadline = core::DeadlineAfter(Now(), gen::kDefaultCallTimeout);
+  for (;;) {
+    if (IsInterrupted()) return EndingError();
+    const std::uint64_t id = NextUniqueId();
+    await_.Begin(id);
+    core::Envelope* response = nullptr;
+    const auto note = rooms_.publishing.BeginElsewhere(*this, event, link, id);
+    if (!note) {
+      (void)await_.TakeOutcome(response);
+      if (note.error() != gen::ErrBusy) return note.error();
+      auto room = AwaitRoom({0, event.node, 0}, deadline);
+      if (!room) return std::move(room.error());
+      continue;
+    }
+    auto outcome = Wait(id, deadline, response);
+    const core::EnvelopePtr answer(response);
+    if (answer != nullptr) {
+      if (auto* missed = answer->ValueAs<std::vector<gen::MessageEvent>>()) {
+        return std::move(*missed);
+      }
+    }
+    if (Relations::TakeSubscription(*this, id)) rooms_.publishing.EndSubscription(*note, Self());
+    if (!outcome) return std::move(outcome.error());
+    if (answer == nullptr) {
+      return gen::Error(gen::ErrorCode::kTimeout,
+                        fmt::format("{} has not answered for event {}", event.node, event.name));
+    }
+    return std::move(*answer->ValueAs<gen::Error>());
   }
 }
 

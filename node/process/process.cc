@@ -275,7 +275,13 @@ gen::Result<void> Process::UnregisterEvent(gen::Atom name) {
 gen::Result<std::vector<gen::MessageEvent>> Process::MonitorEvent(const gen::Event& event) {
   if (!InOwnTurn()) [[unlikely]]
     return NotInOwnTurn("MonitorEvent");
-  return rooms_.publishing.Subscribe(*this, event, false);
+  return SubscribeTo(event, false);
+}
+
+gen::Result<std::vector<gen::MessageEvent>> Process::SubscribeTo(const gen::Event& event,
+                                                                 bool link) {
+  return rooms_.publishing.IsElsewhere(event) ? SubscribeElsewhere(event, link)
+                                              : rooms_.publishing.Subscribe(*this, event, link);
 }
 
 gen::Result<void> Process::DemonitorEvent(const gen::Event& event) {
@@ -287,7 +293,7 @@ gen::Result<void> Process::DemonitorEvent(const gen::Event& event) {
 gen::Result<std::vector<gen::MessageEvent>> Process::LinkEvent(const gen::Event& event) {
   if (!InOwnTurn()) [[unlikely]]
     return NotInOwnTurn("LinkEvent");
-  return rooms_.publishing.Subscribe(*this, event, true);
+  return SubscribeTo(event, true);
 }
 
 gen::Result<void> Process::UnlinkEvent(const gen::Event& event) {

@@ -178,6 +178,11 @@ class Process final : public ProcessRunner, public gen::PoolHost {
                                                 std::int64_t deadline);
   // Whether SendConfirmed has to send it.
   [[nodiscard]] bool WantsConfirmation(gen::PID to, const core::EnvelopePtr& envelope) const;
+  // `link`: its end is an exit signal.
+  gen::Result<std::vector<gen::MessageEvent>> SubscribeTo(const gen::Event& event, bool link);
+  // An event of another node, whose answer it waits for.
+  gen::Result<std::vector<gen::MessageEvent>> SubscribeElsewhere(const gen::Event& event,
+                                                                 bool link);
   // To another node, for which too much waits.
   [[gnu::cold]] gen::Result<void> SendWhenThereIsRoom(gen::PID to, core::EnvelopePtr& envelope);
   // Too much waits for the node of `to`: until there is room, or `deadline` (Clock ns; 0: none). kTimeout, and the

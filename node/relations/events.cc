@@ -36,7 +36,7 @@ gen::Result<void> Events::Add(gen::Atom name, gen::PID producer, gen::Ref token,
   return {};
 }
 
-gen::Result<Events::Subscribers> Events::Remove(gen::Atom name, gen::PID producer) {
+gen::Result<Events::Subscribers> Events::End(gen::Atom name, gen::PID producer) {
   std::shared_ptr<Entry> entry;
   {
     std::unique_lock lock(mutex_);
@@ -81,9 +81,24 @@ void Events::Unsubscribe(gen::Atom name, gen::PID subscriber, const Subscription
   Subscription& has = found->second;
   if (how.monitor != 0 && has.monitor == how.monitor) has.monitor = 0;
   if (how.link != 0 && has.link == how.link) has.link = 0;
-  if (!has.empty()) return;
-  entry->subscribers.erase(found);
-  if (entry->subscribers.empty() && entry->options.notify) notify(entry->producer);
+  if (has.empty()) Erase(*entry, found, notify);
+}
+
+Subscription Events::Remove(gen::Atom name, gen::PID subscriber, const Notify& notify) {
+  const std::shared_ptr<Entry> entry = Find(name);
+  if (entry == nullptr) return {};
+  std::lock_guard lock(entry->mutex);
+  auto found = entry->subscribers.find(subscriber);
+  if (entry->ended || found == entry->subscribers.end()) return {};
+  const Subscription had = found->second;
+  Erase(*entry, found, notify);
+  return had;
+}
+
+void Events::Erase(Entry& entry, std::map<gen::PID, Subscription>::iterator subscriber,
+                   const Notify& notify) {
+  entry.subscribers.erase(subscriber);
+  if (entry.subscribers.empty() && entry.options.notify) notify(entry.producer);
 }
 
 gen::Result<void> Events::Publish(gen::Atom name, gen::Ref token,

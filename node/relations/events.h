@@ -43,7 +43,7 @@ class Events {
   gen::Result<void> Add(gen::Atom name, gen::PID producer, gen::Ref token,
                         const gen::EventOptions& options);
   // The former subscribers. kProcessUnknown: not an event of this producer.
-  gen::Result<Subscribers> Remove(gen::Atom name, gen::PID producer);
+  gen::Result<Subscribers> End(gen::Atom name, gen::PID producer);
 
   // Adds what `how` has to what the process has already, and returns what it has missed.
   // kProcessUnknown: no such event; kTaken: it has that already.
@@ -54,6 +54,8 @@ class Events {
   // be gone.
   void Unsubscribe(gen::Atom name, gen::PID subscriber, const Subscription& how,
                    const Notify& notify);
+  // Takes away all that the subscriber has, and returns it.
+  Subscription Remove(gen::Atom name, gen::PID subscriber, const Notify& notify);
 
   // Keeps the value that `make` returns if the event has a buffer, and calls `deliver` for every
   // subscriber. kProcessUnknown: no such event; kNotAllowed: another token.
@@ -75,6 +77,9 @@ class Events {
   };
 
   [[nodiscard]] std::shared_ptr<Entry> Find(gen::Atom name) const;
+  // With the entry's lock.
+  static void Erase(Entry& entry, std::map<gen::PID, Subscription>::iterator subscriber,
+                    const Notify& notify);
 
   mutable std::shared_mutex mutex_;
   std::unordered_map<gen::Atom, std::shared_ptr<Entry>> entries_;

@@ -5,14 +5,24 @@
 #include <type_traits>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include <ergon/node/relations/relations.h>
 #include <ergon/node/slots/unique_id.h>
 
 namespace ergon::node {
 namespace {
 
-Subscription NumbersOf(const ProcessCold::EventSubscription& note) {
-  return note.link ? Subscription{.link = note.id} : Subscription{.monitor = note.id};
+Subscription NumbersOf(OneSubscription how) {
+  return how.link ? Subscription{.link = how.number} : Subscription{.monitor = how.number};
+}
+OneSubscription OneOf(const ProcessCold::EventSubscription& note) { return {note.id, note.link}; }
+
+// Calls `does` for each.
+template <class Does>
+void ForEach(const Subscription& how, const Does& does) {
+  if (how.monitor != 0) does(OneSubscription{how.monitor, false});
+  if (how.link != 0) does(OneSubscription{how.link, true});
 }
 
 // For the default reason of a link, "normal", would not tell anybody.
@@ -57,51 +67,91 @@ gen::Result<void> Publishing::Unregister(ProcessSlot& producer, gen::Atom name) 
 }
 
 void Publishing::End(gen::Atom name, gen::PID producer, const gen::Reason& reason) {
-  auto subscribers = events_.Remove(name, producer);
+  auto subscribers = events_.End(name, producer);
   if (!subscribers) return;
   const gen::Event event{name, needs_.addresses.node()};
   for (const auto& [subscriber, how] : *subscribers) {
-    if (how.monitor != 0) {
-      auto notice = core::MakeEnvelope<gen::MessageDownEvent>(
-          static_cast<std::uint8_t>(gen::EnvelopeKind::kDown), core::Lane::kSystem,
-          gen::MessageDownEvent{event, reason});
-      notice->from = producer.ToAddress();
-      notice->ref = how.monitor;
-      (void)needs_.delivery.Deliver(subscriber, notice);  // one that has ended needs no notice
-    }
-    if (how.link != 0) {
-      auto signal = core::MakeEnvelope<gen::MessageExitEvent>(
-          static_cast<std::uint8_t>(gen::EnvelopeKind::kExit), core::Lane::kUrgent,
-          gen::MessageExitEvent{event, reason});
-      signal->from = producer.ToAddress();
-      signal->ref = how.link;
-      needs_.exit_signals.Deliver(subscriber, std::move(signal));
-    }
+    ForEach(how, [&, to = subscriber](OneSubscription one) {
+      if (to.node == event.node) {
+        TellEnd(to, producer, event, one, reason);
+      } else {
+        border_->TellEnd(to, producer, name, one, reason);
+      }
+    });
   }
+}
+
+void Publishing::TellEnd(gen::PID subscriber, gen::PID producer, const gen::Event& event,
+                         OneSubscription how, const gen::Reason& reason) {
+  if (how.link) {
+    auto signal = core::MakeEnvelope<gen::MessageExitEvent>(
+        static_cast<std::uint8_t>(gen::EnvelopeKind::kExit), core::Lane::kUrgent,
+        gen::MessageExitEvent{event, reason});
+    signal->from = producer.ToAddress();
+    signal->ref = how.number;
+    needs_.exit_signals.Deliver(subscriber, std::move(signal));
+    return;
+  }
+  auto notice = core::MakeEnvelope<gen::MessageDownEvent>(
+      static_cast<std::uint8_t>(gen::EnvelopeKind::kDown), core::Lane::kSystem,
+      gen::MessageDownEvent{event, reason});
+  notice->from = producer.ToAddress();
+  notice->ref = how.number;
+  (void)needs_.delivery.Deliver(subscriber, notice);  // one that has ended needs no notice
 }
 
 gen::Result<std::vector<gen::MessageEvent>> Publishing::Subscribe(ProcessSlot& subscriber,
                                                                   const gen::Event& event,
                                                                   bool link) {
-  if (!event.node.empty() && event.node != needs_.addresses.node()) {
-    return gen::Error(gen::ErrorCode::kNoConnection, event.node.ToString());
-  }
-  const ProcessCold::EventSubscription note{event.name, NextUniqueId(), link};
+  const ProcessCold::EventSubscription note{
+      {event.name, needs_.addresses.node()}, NextUniqueId(), link};
   // Noted first: should the event end in between, its notice finds the note.
   {
     std::lock_guard lock(subscriber.Cold().lock);
     subscriber.Cold().subscriptions.push_back(note);
   }
   const gen::PID pid = needs_.addresses.PidOf(subscriber.Id());
-  auto missed = events_.Subscribe(event.name, pid, NumbersOf(note), [&](gen::PID producer) {
+  auto missed = events_.Subscribe(event.name, pid, NumbersOf(OneOf(note)), [&](gen::PID producer) {
     TellProducer<gen::MessageEventStart>(event.name, producer);
   });
   if (!missed) (void)Relations::TakeSubscription(subscriber, note.id);
   return missed;
 }
 
+gen::Result<ProcessCold::EventSubscription> Publishing::BeginElsewhere(ProcessSlot& subscriber,
+                                                                       const gen::Event& event,
+                                                                       bool link,
+                                                                       std::uint64_t id) {
+  if (border_ == nullptr) {
+    return gen::Error(gen::ErrorCode::kNoConnection, event.node.ToString());
+  }
+  const ProcessCold::EventSubscription note{event, id, link};
+  {
+    std::lock_guard lock(subscriber.Cold().lock);
+    subscriber.Cold().subscriptions.push_back(note);
+  }
+  auto begun = border_->Subscribe(needs_.addresses.PidOf(subscriber.Id()), event, OneOf(note));
+  if (begun) return note;
+  (void)Relations::TakeSubscription(subscriber, id);
+  return std::move(begun.error());
+}
+
+gen::Result<std::vector<gen::MessageEvent>> Publishing::SubscribeFromAfar(gen::PID remote,
+                                                                          gen::Atom name,
+                                                                          OneSubscription how) {
+  // Dead letters are of types that only their node knows.
+  if (name.Text() == gen::kDeadLetters) {
+    return gen::Error(gen::ErrorCode::kUnsupported,
+                      fmt::format("{} are for processes of their node", name));
+  }
+  return events_.Subscribe(name, remote, NumbersOf(how), [&](gen::PID producer) {
+    TellProducer<gen::MessageEventStart>(name, producer);
+  });
+}
+
 gen::Result<void> Publishing::Unsubscribe(ProcessSlot& subscriber, const gen::Event& event,
                                           bool link) {
+  const gen::Event wanted{event.name, event.node.empty() ? needs_.addresses.node() : event.node};
   ProcessCold::EventSubscription note{};
   {
     ProcessCold& cold = subscriber.Cold();
@@ -109,9 +159,8 @@ gen::Result<void> Publishing::Unsubscribe(ProcessSlot& subscriber, const gen::Ev
     // From behind: before it may be others, of former events whose notice has not been handled yet.
     auto found =
         std::find_if(cold.subscriptions.rbegin(), cold.subscriptions.rend(),
-                     [&](const auto& one) { return one.name == event.name && one.link == link; });
-    if (found == cold.subscriptions.rend() ||
-        (!event.node.empty() && event.node != needs_.addresses.node())) {
+                     [&](const auto& one) { return one.event == wanted && one.link == link; });
+    if (found == cold.subscriptions.rend()) {
       return gen::Error(gen::ErrorCode::kProcessUnknown, "no subscription to " + event.ToString());
     }
     note = *found;
@@ -122,8 +171,13 @@ gen::Result<void> Publishing::Unsubscribe(ProcessSlot& subscriber, const gen::Ev
 }
 
 void Publishing::EndSubscription(const ProcessCold::EventSubscription& note, gen::PID subscriber) {
-  events_.Unsubscribe(note.name, subscriber, NumbersOf(note), [&](gen::PID producer) {
-    TellProducer<gen::MessageEventStop>(note.name, producer);
+  if (IsElsewhere(note.event)) {
+    border_->Unsubscribe(subscriber, note.event, OneOf(note));
+    return;
+  }
+  const gen::Atom name = note.event.name;
+  events_.Unsubscribe(name, subscriber, NumbersOf(OneOf(note)), [&](gen::PID producer) {
+    TellProducer<gen::MessageEventStop>(name, producer);
   });
 }
 
@@ -151,22 +205,54 @@ gen::Result<std::size_t> Publishing::Publish(gen::PID from, gen::Atom name, gen:
     return gen::MessageEvent({name, needs_.addresses.node()}, now, shared);
   };
   std::size_t sent = 0;
+  std::vector<gen::PID> refused;  // their nodes know no such values
+  gen::Error why = gen::ErrUnsupported;
   auto published = events_.Publish(name, token, make, [&](gen::PID subscriber) {
-    auto event = core::MakeEnvelope<gen::MessageEvent>(
-        static_cast<std::uint8_t>(gen::EnvelopeKind::kEvent), core::Lane::kMain, make());
-    event->from = from.ToAddress();
-    auto delivered = needs_.delivery.Deliver(subscriber, event);
+    auto delivered = SendValue(subscriber, from, make());
     if (delivered) {
-      needs_.totals.accepted.Add();
       ++sent;
-    } else if (delivered.error() == gen::ErrProcessMailboxFull) {
-      needs_.totals.accepted.Add();
-      needs_.delivery.Drop(std::move(event), subscriber, gen::DropReason::kMailboxFull,
-                           delivered.error());
+    } else if (delivered.error() == gen::ErrUnsupported) {
+      refused.push_back(subscriber);
+      why = std::move(delivered.error());
     }
   });
   if (!published) return std::move(published.error());
+  for (const gen::PID subscriber : refused) EndFromAfar(subscriber, from, name, why);
   return sent;
+}
+
+gen::Result<void> Publishing::SendValue(gen::PID subscriber, gen::PID from,
+                                        gen::MessageEvent value) {
+  const bool is_elsewhere = subscriber.node != needs_.addresses.node();
+  gen::Result<void> sent;
+  if (is_elsewhere) {
+    sent = border_->SendValue(subscriber, from, value);
+    if (!sent && sent.error() != gen::ErrBusy) return sent;
+  }
+  core::EnvelopePtr envelope;
+  if (!sent || !is_elsewhere) {
+    envelope = core::MakeEnvelope<gen::MessageEvent>(
+        static_cast<std::uint8_t>(gen::EnvelopeKind::kEvent), core::Lane::kMain, std::move(value));
+    envelope->from = from.ToAddress();
+  }
+  if (!is_elsewhere) sent = needs_.delivery.Deliver(subscriber, envelope);
+  if (sent) {
+    needs_.totals.accepted.Add();
+  } else if (sent.error() == gen::ErrProcessMailboxFull || sent.error() == gen::ErrBusy) {
+    needs_.totals.accepted.Add();
+    needs_.delivery.Drop(std::move(envelope), subscriber, gen::DropReason::kMailboxFull,
+                         sent.error());
+  }
+  return sent;
+}
+
+void Publishing::EndFromAfar(gen::PID remote, gen::PID producer, gen::Atom name,
+                             const gen::Error& why) {
+  const Subscription had = events_.Remove(
+      name, remote, [&](gen::PID told) { TellProducer<gen::MessageEventStop>(name, told); });
+  ForEach(had, [&](OneSubscription one) {
+    border_->TellEnd(remote, producer, name, one, gen::Reason::Error(why.ToString()));
+  });
 }
 
 }  // namespace ergon::node

@@ -16,6 +16,7 @@
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/drops.h>
 #include <ergon/node/delivery/message_totals.h>
+#include <ergon/node/relations/event_border.h>
 #include <ergon/node/relations/events.h>
 #include <ergon/node/relations/exit_signals.h>
 #include <ergon/node/slots/slot.h>
@@ -41,25 +42,47 @@ class Publishing : private Drops::Listener {
   gen::Result<void> Unregister(ProcessSlot& producer, gen::Atom name);
   // Takes an event away and tells its subscribers.
   void End(gen::Atom name, gen::PID producer, const gen::Reason& reason);
-  // `link`: its end is an exit signal.
+  // `link`: its end is an exit signal. Only of events of this node.
   gen::Result<std::vector<gen::MessageEvent>> Subscribe(ProcessSlot& subscriber,
                                                         const gen::Event& event, bool link);
+  [[nodiscard]] bool IsElsewhere(const gen::Event& event) const {
+    return !event.node.empty() && event.node != needs_.addresses.node();
+  }
+  // Begins to subscribe to an event of another node, with the number `id`, to which the response comes; see
+  // EventBorder::Subscribe. EndSubscription has to follow if that is an error, or does not come.
+  gen::Result<ProcessCold::EventSubscription> BeginElsewhere(ProcessSlot& subscriber,
+                                                             const gen::Event& event, bool link,
+                                                             std::uint64_t id);
   gen::Result<void> Unsubscribe(ProcessSlot& subscriber, const gen::Event& event, bool link);
-  // One whose note is gone already.
+  // One whose note is gone already, or of a process of another node.
   void EndSubscription(const ProcessCold::EventSubscription& note, gen::PID subscriber);
+  // Of a process of another node, to an event of this one.
+  gen::Result<std::vector<gen::MessageEvent>> SubscribeFromAfar(gen::PID remote, gen::Atom name,
+                                                                OneSubscription how);
+  // Tells a process of this node of the end of what it has subscribed to.
+  void TellEnd(gen::PID subscriber, gen::PID producer, const gen::Event& event, OneSubscription how,
+               const gen::Reason& reason);
   // Returns how many have got it.
   gen::Result<std::size_t> Publish(gen::PID from, gen::Atom name, gen::Ref token,
                                    core::EnvelopePtr value);
+
+  // Before there are processes. Null: there is no way to other nodes.
+  void SetBorder(EventBorder* border) noexcept { border_ = border; }
 
  private:
   void Dropped(gen::DeadLetter letter) override;
   // Sends it a MessageEventStart or MessageEventStop.
   template <class Notice>
   void TellProducer(gen::Atom name, gen::PID producer);
+  // kUnsupported: the subscriber's node cannot be sent such a value.
+  gen::Result<void> SendValue(gen::PID subscriber, gen::PID from, gen::MessageEvent value);
+  // Ends what a process of another node has subscribed to.
+  void EndFromAfar(gen::PID remote, gen::PID producer, gen::Atom name, const gen::Error& why);
 
   const Needs needs_;
   const gen::Ref dead_letters_token_;
   Events events_;
+  EventBorder* border_ = nullptr;
 };
 
 }  // namespace ergon::node

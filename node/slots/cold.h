@@ -17,6 +17,7 @@
 #include <ergon/core/messages/envelope.h>
 #include <ergon/gen/alias.h>
 #include <ergon/gen/atom.h>
+#include <ergon/gen/event.h>
 #include <ergon/gen/pid.h>
 #include <ergon/gen/process_options.h>
 #include <ergon/gen/ref.h>
@@ -66,7 +67,7 @@ struct ProcessCold {
   gen::Atom name;
   std::vector<gen::Atom> events;  // produced
   struct EventSubscription {
-    gen::Atom name;
+    gen::Event event;  // with its node
     std::uint64_t id;  // that of its notice: one without an entry is stale
     bool link;         // LinkEvent, not MonitorEvent
   };

@@ -58,6 +58,53 @@ TEST_CASE("own messages: an important one, for a process or a name") {
   CHECK(message->name == "na\xffme");
 }
 
+TEST_CASE("own messages: of events") {
+  const gen::Atom prices("prices");
+  constexpr std::uint64_t kNumber = 0xffff'ffff'ffff'ffff;
+  std::string term;
+  AppendSubscribe(term, Question(), prices, kNumber, true);
+  auto message = Read(term);
+  REQUIRE(message);
+  CHECK(message->kind == Kind::kSubscribe);
+  CHECK(message->reference == Question());
+  CHECK(message->event == "prices");
+  CHECK(message->number == kNumber);
+  CHECK(message->is_link);
+
+  term.clear();
+  AppendUnsubscribe(term, prices, 1, false);
+  message = Read(term);
+  REQUIRE(message);
+  CHECK(message->kind == Kind::kUnsubscribe);
+  CHECK(message->reference.empty());
+  CHECK(message->event == "prices");
+  CHECK(message->number == 1);
+  CHECK_FALSE(message->is_link);
+
+  term.clear();
+  AppendValue(term, {12, kOwn, 7}, prices, {.monitor = kNumber, .link = 0}, -5);
+  message = Read(term + Small(1));
+  REQUIRE(message);
+  CHECK(message->kind == Kind::kValue);
+  CHECK(message->to == gen::PID{12, kOwn, 7});
+  CHECK(message->event == "prices");
+  CHECK(message->subscription.monitor == kNumber);
+  CHECK(message->subscription.link == 0);
+  CHECK(message->time == -5);
+  CHECK(message->term == Small(1));
+
+  term.clear();
+  AppendEventEnd(term, {12, kOwn, 7}, prices, 3, true);
+  message = Read(term + SmallAtom("shutdown"));
+  REQUIRE(message);
+  CHECK(message->kind == Kind::kEventEnd);
+  CHECK(message->to == gen::PID{12, kOwn, 7});
+  CHECK(message->event == "prices");
+  CHECK(message->number == 3);
+  CHECK(message->is_link);
+  CHECK(message->term == SmallAtom("shutdown"));
+}
+
 TEST_CASE(
     "own messages: those of later versions are known as such, and whether they are questions") {
   auto message = Read(Tuple({SmallAtom("later"), Question(), Small(1)}));
@@ -80,7 +127,13 @@ TEST_CASE("own messages: what is none") {
         Tuple({Small(1), Question()}),
         Tuple({SmallAtom("important"), Question(), Small(1), Small(1)}),
         Tuple({SmallAtom("important"), Question(), SmallAtom("name"), Small(1)}),
-        Tuple({SmallAtom("important"), Question(), Pid("other@h", 1, 0, 7), Small(1)})}) {
+        Tuple({SmallAtom("important"), Question(), Pid("other@h", 1, 0, 7), Small(1)}),
+        Tuple({SmallAtom("subscribe"), Question(), Binary("e"), Small(0), SmallAtom("true")}),
+        Tuple({SmallAtom("subscribe"), Question(), Binary("e"), Small(1), SmallAtom("maybe")}),
+        Tuple({SmallAtom("unsubscribe"), SmallAtom("e"), Small(1), SmallAtom("true")}),
+        Tuple(
+            {SmallAtom("event"), to, Binary("e"), Small(1), Small(1), SmallAtom("now"), Small(1)}),
+        Tuple({SmallAtom("event_end"), Binary("e"), to, Small(1), SmallAtom("true"), Small(1)})}) {
     CHECK_FALSE(Read(term));
   }
   CHECK(Read(Tuple({SmallAtom("important"), Question(), to, Small(1)})));
