@@ -101,7 +101,7 @@ class Messenger {
   //                       of processes and types of messages. Requests whose handler has returned without an answer
   //                       do not count: others may answer them. Do not hand a ref to others and then call its owner.
   //   kProcessTerminated  the process ended before it answered, or this one is being ended
-  //   kUnexpectedType     the answer has another type; the text names both
+  //   kUnexpectedType     the answer has another type; the text names both. A std::int64_t is any integer that holds it
   //   kTooManyCalls       no stack left for one more suspended process (about 32,000)
   //   or the error that the process answered with.
   template <class R = NamedByRequest, class T>

@@ -25,5 +25,16 @@ Error UnexpectedType(const core::Envelope& response, const core::TypeDescriptor&
                            response.type == nullptr ? "nothing" : response.type->Name()));
 }
 
+Result<std::int64_t> TakeInteger(core::Envelope& response, const core::TypeDescriptor& wanted,
+                                 std::int64_t least, std::uint64_t most) {
+  const auto* const integer = response.ValueAs<std::int64_t>();
+  if (integer == nullptr) return UnexpectedType(response, wanted);
+  if (*integer >= least && (*integer < 0 || static_cast<std::uint64_t>(*integer) <= most)) {
+    return *integer;
+  }
+  return Error(ErrorCode::kUnexpectedType,
+               fmt::format("asked for {}, got {}", wanted.Name(), *integer));
+}
+
 }  // namespace detail
 }  // namespace ergon::gen

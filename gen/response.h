@@ -1,7 +1,10 @@
 // What a request gets back: how a response is made, and the outcome of a Request as HandleResponse sees it.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include <ergon/core/messages/envelope.h>
@@ -56,10 +59,26 @@ core::EnvelopePtr MakeErrorResponse(Error error);
 
 // Of a response whose value is no `wanted`: kUnexpectedType, naming both types.
 Error UnexpectedType(const core::Envelope& response, const core::TypeDescriptor& wanted);
+// An integer of another node is a std::int64_t, whatever type it had there: it is taken as any that holds it.
+template <class R>
+inline constexpr bool kIsNarrowInteger =
+    std::is_integral_v<R> && !std::is_same_v<R, bool> && !std::is_same_v<R, std::int64_t>;
+// The integer in a response from `least` to `most`, or kUnexpectedType.
+Result<std::int64_t> TakeInteger(core::Envelope& response, const core::TypeDescriptor& wanted,
+                                 std::int64_t least, std::uint64_t most);
 template <class R>
 Result<R> TakeResponse(core::Envelope& response) {
   if (R* value = response.ValueAs<R>()) return std::move(*value);
-  return UnexpectedType(response, *core::TypeOf<R>());
+  if constexpr (kIsNarrowInteger<R>) {
+    using Limits = std::numeric_limits<R>;
+    const auto integer =
+        TakeInteger(response, *core::TypeOf<R>(), static_cast<std::int64_t>(Limits::min()),
+                    static_cast<std::uint64_t>(Limits::max()));
+    if (!integer) return integer.error();
+    return static_cast<R>(*integer);
+  } else {
+    return UnexpectedType(response, *core::TypeOf<R>());
+  }
 }
 }  // namespace detail
 
@@ -89,9 +108,8 @@ class Response {
   // The answer, moved out, or the error; kUnexpectedType, naming both types, when the answer has another.
   template <class T>
   [[nodiscard]] Result<T> Take() {
-    if (T* value = As<T>()) return std::move(*value);
     if (!ok()) return error();
-    return detail::UnexpectedType(*envelope_, *core::TypeOf<T>());
+    return detail::TakeResponse<T>(*envelope_);
   }
 
   // The answer's type as written in C++.

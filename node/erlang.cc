@@ -28,8 +28,15 @@ gen::Result<std::string> TryToConnect(asio::io_context& context, Tasks& tasks,
   auto connected = ConnectTo(context, tasks, settings, other, stream);
   if (!connected) return std::move(connected.error());
   const std::string address = stream.PeerAddress();
-  auto peer = ShakeHandsWith(context, settings, other, stream);
+  bool is_connected = false;
+  auto peer = ShakeHandsWith(context, settings, other, stream, [&is_connected] {
+    is_connected = true;
+    return false;  // a node of that name has the connection, and keeps it
+  });
   stream.Close();
+  if (is_connected) {
+    return fmt::format("{} at {} is connected with {}", other, address, settings.node);
+  }
   if (!peer) return std::move(peer.error());
   return fmt::format("{} at {} accepts {}{}", other, address, settings.node,
                      settings.tls == nullptr ? "" : " over TLS");
@@ -50,6 +57,24 @@ std::vector<gen::Atom> Nodes(gen::Node& node) {
     if (connection->state() == Connection::State::kUp) nodes.push_back(connection->peer());
   }
   return nodes;
+}
+
+std::vector<ConnectionInfo> InspectConnections(gen::Node& node) {
+  std::vector<ConnectionInfo> all;
+  const ErlangBorder* const border = BorderOf(node, "dist::InspectConnections");
+  if (border == nullptr) return all;
+  for (const auto& connection : border->connections().All()) {
+    std::lock_guard lock(connection->mutex());
+    if (connection->state() == Connection::State::kDown) continue;
+    const bool is_up = connection->state() == Connection::State::kUp;
+    all.push_back({.node = connection->peer(),
+                   .is_up = is_up,
+                   .is_ergon = is_up && !connection->IsForeign(),
+                   .queued_bytes = connection->QueuedBytes(),
+                   .most_queued_bytes = connection->MostQueuedBytes(),
+                   .waiting_senders = connection->WaitingSenders()});
+  }
+  return all;
 }
 
 bool Disconnect(gen::Node& node, gen::Atom other) {

@@ -49,6 +49,7 @@ void Connection::PostFlush() {
 
 void Connection::Append(const Signal& signal) {
   AppendFrame(out_, signal, flags_);
+  NoteQueued();
   if (!flush_due_ && state_ == State::kUp) PostFlush();
 }
 
@@ -57,6 +58,7 @@ void Connection::Append(const Signal& signal) {
 // ours took longer with that.
 void Connection::AppendAnswer(const Signal& signal) {
   AppendFrame(out_, signal, flags_);
+  NoteQueued();
   if (!flush_due_ && state_ == State::kUp && !WriteAtOnce()) PostFlush();
 }
 
@@ -119,6 +121,7 @@ void Connection::ReencodeFor(std::uint64_t flags) {
 
 void Connection::Read() {
   std::string why = "closed by the other side";
+  bool is_fault = false;
   try {
     // It grows for frames that do not fit, and is not cleared for others: that would take longer than a small read.
     std::string bytes(kReadBytes, '\0');
@@ -138,8 +141,9 @@ void Connection::Read() {
     if (error.code() != asio::error::eof) why = error.what();
   } catch (const std::exception& error) {
     why = error.what();
+    is_fault = true;
   }
-  Fail(why);
+  Fail(why, is_fault);
 }
 
 std::size_t Connection::TakeFrames(std::string_view bytes) {
@@ -203,7 +207,7 @@ void Connection::Written(const std::string& error) {
   Flush();
 }
 
-void Connection::Fail(const std::string& why) {
+void Connection::Fail(const std::string& why, bool is_fault) {
   Rest rest;
   {
     std::lock_guard lock(mutex_);
@@ -213,6 +217,7 @@ void Connection::Fail(const std::string& why) {
     rest.waiters.swap(waiters_);
     rest.unsent = out_messages_ + writing_messages_;
     rest.why = why;
+    rest.is_fault = is_fault;
     out_ = {};
     out_messages_ = writing_messages_ = 0;
     writing_size_ = 0;
@@ -250,7 +255,8 @@ void Connection::Tick() {
       self->Fail(fmt::format("it has said nothing for {} ms",
                              std::chrono::duration_cast<std::chrono::milliseconds>(
                                  self->settings_.tick_time / kTicks * (kTicks + 1))
-                                 .count()));
+                                 .count()),
+                 true);
       return;
     }
     bool must_say_something = false;

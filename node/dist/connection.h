@@ -45,6 +45,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::vector<RoomWaiter> waiters;
     std::uint64_t unsent = 0;  // messages
     std::string why;
+    bool is_fault = false;  // of the peer, as a frame that is none
   };
   // What it tells; on the thread of the network, without a lock.
   struct Listener {
@@ -88,13 +89,16 @@ class Connection : public std::enable_shared_from_this<Connection> {
     return state_ == State::kUp && (flags_ & kFlagErgon) == 0;
   }
   [[nodiscard]] std::size_t QueuedBytes() const noexcept { return out_.size() + writing_size_; }
+  // The most that there were at a time.
+  [[nodiscard]] std::size_t MostQueuedBytes() const noexcept { return most_queued_bytes_; }
+  [[nodiscard]] std::size_t WaitingSenders() const noexcept { return waiters_.size(); }
 
   // -- the thread of the network --
   // It is up. Nothing happens when it is not kConnecting any more; the stream is closed then.
   // `by_peer`: that has dialled.
   void Attach(std::shared_ptr<Stream> stream, const HandshakePeer& peer, bool by_peer);
   // It is down; `why` is for people. Again: nothing happens.
-  void Fail(const std::string& why);
+  void Fail(const std::string& why, bool is_fault = false);
   // What Connections knows of the attempts to connect it.
   struct Attempts {
     bool is_dialling = false;  // this node's
@@ -113,6 +117,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Handles the frames that are there completely, and returns their size.
   std::size_t TakeFrames(std::string_view bytes);
   // With the lock.
+  void NoteQueued() noexcept {
+    if (QueuedBytes() > most_queued_bytes_) most_queued_bytes_ = QueuedBytes();
+  }
   void PostFlush();
   bool WriteAtOnce();  // false: something is left
   void Flush();
@@ -134,6 +141,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::string out_;
   std::uint64_t out_messages_ = 0;
   std::size_t writing_size_ = 0;
+  std::size_t most_queued_bytes_ = 0;
   std::uint64_t writing_messages_ = 0;
   // A Flush comes: it is posted, or follows what is being written.
   bool flush_due_ = false;

@@ -548,7 +548,11 @@ void ErlangBorder::AskForGroupsAfter(std::chrono::nanoseconds delay) {
 void ErlangBorder::Down(Connection& connection, Connection::Rest rest) {
   connections_.Remove(connection);
   const gen::Atom node = connection.peer();
-  gen::Log(needs_.log).Info("network: no connection with {}: {}", node, rest.why);
+  if (rest.is_fault) {
+    gen::Log(needs_.log).Warning("network: no connection with {}: {}", node, rest.why);
+  } else {
+    gen::Log(needs_.log).Info("network: no connection with {}: {}", node, rest.why);
+  }
   if (rest.unsent != 0) {
     needs_.drops.NoteLostConnection(rest.unsent);
     needs_.totals.sent_to_nodes.Add(-rest.unsent);

@@ -120,6 +120,14 @@ TEST_CASE(
       error = sent.error();
   }
   CHECK(error == gen::ErrBusy);
+  const auto connections = InspectConnections(cluster.a);
+  REQUIRE(connections.size() == 1);
+  CHECK(connections[0].node == cluster.b.Name());
+  CHECK(connections[0].is_up);
+  CHECK(connections[0].is_ergon);
+  CHECK(connections[0].most_queued_bytes >= options.send_queue_bytes);
+  CHECK(connections[0].most_queued_bytes < options.send_queue_bytes + 2 * text.size());
+  CHECK(InspectConnections(cluster.b)[0].most_queued_bytes < options.send_queue_bytes);
   REQUIRE(kit::Eventually(
       [&] { return seen->size() == static_cast<std::size_t>(kMessages + accepted); }));
 }
@@ -303,6 +311,17 @@ TEST_CASE("cluster: processes of a former incarnation of a node are no processes
   CHECK(kit::Eventually([&] { return ends == 2; }));
 }
 
+TEST_CASE("cluster: an answer that is a number is of the type that was asked for, if that holds it") {
+  Cluster cluster("numbers");
+  (void)cluster.b.SpawnRegister(gen::Atom("listener"), gen::Factory<Listener>(nullptr)).value();
+  const auto listener = cluster.OnB("listener");
+  CHECK(cluster.a.Call<int>(listener, Sum{{1, 2}}).value() == 3);
+  CHECK(cluster.a.Call<std::size_t>(listener, Sum{{1, 2}}).value() == 3);
+  const auto wide = cluster.a.Call<std::uint8_t>(listener, Sum{{200, 100}});
+  CHECK(wide.error() == gen::ErrUnexpectedType);
+  CHECK(wide.error().detail() == "asked for unsigned char, got 300");
+}
+
 TEST_CASE("cluster: a node that stops says good-bye") {
   Cluster cluster("stop");
   const auto seen = std::make_shared<Seen>();
@@ -378,6 +397,15 @@ TEST_CASE("cluster: what keeps two nodes apart is said with words") {
   CHECK(cookie.error().ToString().find("cookie") != std::string::npos);
   CHECK(cookie.error().ToString().find("secret") == std::string::npos);
 
+  // Of two that are connected nothing is ended.
+  CHECK(Ping(cluster.a, cluster.b.Name()));
+  const auto connected = Diagnose(cluster.a.Name().ToString(), b, ClusterOptions());
+  REQUIRE(connected);
+  CHECK(connected->find("is connected with " + cluster.a.Name().ToString()) != std::string::npos);
+  CHECK(Ping(cluster.a, cluster.b.Name()));
+  CHECK_FALSE(cluster.log_a.Contains("no connection with"));
+  CHECK_FALSE(cluster.log_b.Contains("no connection with"));
+
   const auto nobody = Diagnose("doctor@127.0.0.1", "nobody@127.0.0.1", ClusterOptions());
   REQUIRE_FALSE(nobody);
   CHECK(nobody.error() == gen::ErrNoConnection);
@@ -440,8 +468,9 @@ TEST_CASE(
   options.listen_port = FreePort();
   options.max_frame_bytes = 64 * 1024;
   options.max_term_depth = 20;
-  kit::LogCapture log;
-  auto node = TryStart("frames@127.0.0.1", log, options).value();
+  kit::LogCapture log;  // of warnings
+  auto node =
+      TryStart("frames@127.0.0.1", log, options, {.log_level = gen::LogLevel::kWarning}).value();
   const auto port = static_cast<std::uint16_t>(options.listen_port);
   const std::vector<std::string> frames = {
       std::string("\xff\xff\xff\xff", 4),      // 4 GiB
@@ -468,8 +497,9 @@ TEST_CASE("cluster: a peer that says nothing any more is gone after the tick tim
   ErlangOptions options = ClusterOptions();
   options.listen_port = FreePort();
   options.tick_time = 1s;
-  kit::LogCapture log;
-  auto node = TryStart("ticks@127.0.0.1", log, options).value();
+  kit::LogCapture log;  // of warnings
+  auto node =
+      TryStart("ticks@127.0.0.1", log, options, {.log_level = gen::LogLevel::kWarning}).value();
   Client client(static_cast<std::uint16_t>(options.listen_port));
   REQUIRE(client.ShakeHands("silent@127.0.0.1", "ticks@127.0.0.1"));
   REQUIRE(kit::Eventually([&] { return Nodes(node).size() == 1; }));
@@ -478,6 +508,39 @@ TEST_CASE("cluster: a peer that says nothing any more is gone after the tick tim
   CHECK(client.ReadToTheEnd().size() >= 4 * 4);
   CHECK(kit::Eventually([&] { return log.Contains("it has said nothing for"); }));
   CHECK(Nodes(node).empty());
+}
+
+TEST_CASE("cluster: a peer that comes again under its name gets another connection") {
+  ErlangOptions options = ClusterOptions();
+  options.listen_port = FreePort();
+  kit::LogCapture log;
+  auto node = TryStart("meets@127.0.0.1", log, options).value();
+  std::vector<std::unique_ptr<Client>> clients;
+  for (int time = 0; time < 3; ++time) {
+    clients.push_back(std::make_unique<Client>(static_cast<std::uint16_t>(options.listen_port)));
+    std::atomic<bool> watches{false};
+    std::atomic<int> downs{0};
+    gen::PID watching;
+    if (time != 0) {
+      watching = node.Spawn([&](gen::Process& self) {
+                       self.Monitor(gen::ProcessID{"anybody", "again@127.0.0.1"}).value();
+                       watches = true;
+                       const auto down = self.Receive<gen::MessageDownProcessID>(20s);
+                       if (down && down->reason == gen::Reason::NoConnection()) ++downs;
+                       if (self.Receive<gen::MessageDownProcessID>(0ns)) ++downs;
+                     })
+                     .value();
+      REQUIRE(kit::Eventually([&] { return watches.load(); }));
+    }
+    // The node says that it has a connection, and hears that this one is to replace that.
+    REQUIRE(clients.back()->ShakeHands("again@127.0.0.1", "meets@127.0.0.1"));
+    REQUIRE(kit::Eventually([&] { return Nodes(node).size() == 1; }));
+    if (time == 0) continue;
+    CHECK(clients[clients.size() - 2]->IsClosed());
+    CHECK(node.WaitProcess(watching));
+    CHECK(downs == 1);
+  }
+  CHECK(log.Count("the same node has connected anew") == 2);
 }
 
 // A certificate of an authority of the test, as both sides of TLS want it.
