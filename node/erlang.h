@@ -18,7 +18,8 @@
 //
 // A Send to another node has succeeded when the message is on its way: as in Erlang, nobody tells whether it has arrived;
 // a monitor, a Call or SendImportant does. Its errors are, besides those of gen::Messenger, kUnsupported (the type is not
-// registered), and for threads kBusy: too much waits for that node. Priorities end at the border.
+// registered), and for threads kBusy: too much waits for that node. A process is suspended then, but for Request, which
+// waits for nothing and returns kBusy, too. Priorities end at the border.
 //
 // SendImportant to a process of another Ergon node succeeds when that node has said that the message is in the receiver's
 // mailbox; else its error is what happened there, as kProcessMailboxFull or kProcessUnknown. It suspends a process
