@@ -1,0 +1,149 @@
+// ergon-chaos: three nodes under load, cut off, held up, stopped and killed, and the proof that each message was handled,
+// answered with an error, or covered by a noconnection signal. README.md tells more.
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <random>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+
+#include <dist/chaos/cluster.h>
+#include <dist/chaos/faults.h>
+#include <dist/chaos/laws.h>
+#include <dist/chaos/node.h>
+#include <dist/chaos/stage.h>
+
+namespace ergon::chaos {
+namespace {
+
+struct Options {
+  int seconds = 10;
+  std::uint64_t seed = 0;
+  std::string escript;
+  bool keep = false;
+};
+
+void Row(std::string_view name, const std::string& value) {
+  fmt::print("{:<12} {}\n", name, value);
+}
+
+void PrintTable(const Tally& tally, const Faults& faults, int connections) {
+  Row("sent",
+      fmt::format("{}: handled {}, covered by noconnection {}, dropped {}, sender killed {}",
+                  tally.sent, tally.handled, tally.covered, tally.dropped, tally.unknown));
+  std::string errors;
+  for (const auto& [error, count] : tally.errors) errors += fmt::format(", {} {}", error, count);
+  Row("calls", fmt::format("{}: answered {}{}", tally.calls, tally.answers, errors));
+  Row("watches",
+      fmt::format("{}: signals {}, undone {}", tally.watches, tally.signals, tally.undone));
+  std::string texts;
+  for (std::size_t i = 0; i < kFaultNames.size(); ++i) {
+    texts += fmt::format("{}{} {}", i == 0 ? "" : ", ", kFaultNames[i], faults.counts()[i]);
+  }
+  Row("faults", texts);
+  Row("connections", std::to_string(connections));
+}
+
+// A folder of its own, which is removed unless something has failed.
+class Folder {
+ public:
+  Folder() {
+    std::string path = (std::filesystem::temp_directory_path() / "ergon-chaos-XXXXXX").string();
+    if (::mkdtemp(path.data()) == nullptr)
+      throw std::system_error(errno, std::system_category(), path);
+    path_ = path;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    if (!keep_) std::filesystem::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  void Keep() { keep_ = true; }
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+ private:
+  std::string path_;
+  bool keep_ = false;
+};
+
+int RunChaos(const Options& options) {
+  Folder folder;
+  if (options.keep) folder.Keep();
+  fmt::print("seed {}, {} s\n", options.seed, options.seconds);
+  std::fflush(stdout);
+  Cluster cluster({.program = "/proc/self/exe",
+                   .folder = folder.path(),
+                   .escript = options.escript,
+                   .tick = std::chrono::seconds(kit::kSanitized ? 2 : 1),
+                   .seed = options.seed});
+  Faults faults(cluster, options.seed);
+  cluster.Start();
+  faults.Run(std::chrono::seconds(options.seconds));
+  faults.Undo();
+  cluster.AwaitAll("ready");
+  cluster.TellAll("heal");
+  cluster.AwaitAll("healed");
+  cluster.TellAll("finish");
+  cluster.AwaitAll("idle");
+  // Those who watch still wait for their signals.
+  for (const Pair& pair : cluster.Pairs()) {
+    cluster.Change(pair, [](Weather& weather) { weather.refuses = true; });
+    cluster.CutAll(pair, Cut::kClosed);
+  }
+  cluster.AwaitAll("finished");
+  if (cluster.problems().empty()) {
+    cluster.TellAll("end");
+    cluster.AwaitEnd();
+  }
+  std::vector<std::string> broken = cluster.problems();
+  if (broken.empty()) {
+    const Judgement judgement = Judge(cluster.Ledgers());
+    broken = judgement.broken;
+    PrintTable(judgement.tally, faults, cluster.Connections());
+  }
+  for (const std::string& law : broken) fmt::print("BROKEN: {}\n", law);
+  if (broken.empty()) {
+    fmt::print("all laws hold\n");
+    return 0;
+  }
+  folder.Keep();
+  fmt::print("laws are broken; ledgers and logs are in {}; again: --seed {}\n", folder.path(),
+             options.seed);
+  return 1;
+}
+
+int RunMain(int count, char** words) {
+  if (count > 1 && std::string_view(words[1]) == "node") return RunNode(count - 2, words + 2);
+  Options options;
+  options.seed = std::random_device()();
+  CLI::App app("Three nodes under load and faults, and the laws that hold at the end.",
+               "ergon-chaos");
+  app.add_option("--seconds", options.seconds, "How long things go wrong; default: 10")
+      ->check(CLI::Range(1, 1'000'000));
+  app.add_option("--seed", options.seed,
+                 "Where all faults come from; default: another one each time");
+  app.add_option("--erlang", options.escript,
+                 "erlang_node.escript: the third node is one of Erlang; default: of Ergon");
+  app.add_flag("--keep", options.keep, "Keeps ledgers and logs, also if all laws hold");
+  CLI11_PARSE(app, count, words);
+  return RunChaos(options);
+}
+
+}  // namespace
+}  // namespace ergon::chaos
+
+int main(int count, char** words) {
+  try {
+    return ergon::chaos::RunMain(count, words);
+  } catch (const std::exception& error) {
+    std::cerr << "ergon-chaos: " << error.what() << '\n';
+    return 2;
+  }
+}
