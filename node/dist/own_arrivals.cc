@@ -15,30 +15,12 @@
 namespace ergon::dist {
 namespace {
 
-constexpr std::string_view WordsOf(PeerState::OwnQuestion question) {
-  switch (question) {
-    case PeerState::OwnQuestion::kImportant:
-      return "important delivery";
-    case PeerState::OwnQuestion::kSubscribe:
-      return "a subscription to an event";
-    case PeerState::OwnQuestion::kNone:
-      break;
-  }
-  return "this";
-}
-
 core::EnvelopePtr EmptyResponse() {
   return core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse),
                           core::Lane::kMain);
 }
 
 }  // namespace
-
-gen::Error NoErgonNode(PeerState::OwnQuestion question, gen::Atom node) {
-  return gen::Error(
-      gen::ErrorCode::kUnsupported,
-      fmt::format("{} is for nodes of Ergon only, and {} is none", WordsOf(question), node));
-}
 
 // ---- what others ask
 

@@ -55,7 +55,4 @@ class OwnArrivals {
   const Needs needs_;
 };
 
-// kUnsupported: what a question needs, and that `node` is no Ergon node.
-[[nodiscard]] gen::Error NoErgonNode(PeerState::OwnQuestion question, gen::Atom node);
-
 }  // namespace ergon::dist

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <ergon/gen/atom.h>
+#include <ergon/gen/error.h>
 #include <ergon/gen/pid.h>
 #include <ergon/node/relations/events.h>
 
@@ -91,5 +92,8 @@ struct PeerState {
     request_numbers.erase(found);
   }
 };
+
+// kUnsupported: what a question needs, and that `node` is no Ergon node.
+[[nodiscard]] gen::Error NoErgonNode(PeerState::OwnQuestion question, gen::Atom node);
 
 }  // namespace ergon::dist

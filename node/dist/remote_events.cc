@@ -12,7 +12,6 @@
 #include <ergon/core/messages/envelope.h>
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/node/dist/control_reader.h>
-#include <ergon/node/dist/own_arrivals.h>
 #include <ergon/node/dist/references.h>
 #include <ergon/node/erlang_encoding.h>
 

@@ -75,8 +75,8 @@ TEST_CASE("cluster: calls, their errors, and the end of the one who was asked") 
   CHECK(cluster.a.Call(cluster.OnB("listener"), Sum{{1, 2, 39}}).value() == 42);
   CHECK(cluster.a.Call<int>(cluster.OnB("nobody"), Sum{}).error() == gen::ErrProcessUnknown);
   CHECK(cluster.a.Call<int>(cluster.OnB("listener"), Line{}).error() == gen::ErrUnsupported);
-  // Each integer comes as std::int64_t.
-  CHECK(cluster.a.Call<int>(cluster.OnB("listener"), Sum{{1}}).error() == gen::ErrUnexpectedType);
+  CHECK(cluster.a.Call<std::string>(cluster.OnB("listener"), Sum{{1}}).error() ==
+        gen::ErrUnexpectedType);
   struct Local {};
   const auto unregistered = cluster.a.Send(cluster.OnB("listener"), Local{});
   CHECK(unregistered.error() == gen::ErrUnsupported);
@@ -311,7 +311,8 @@ TEST_CASE("cluster: processes of a former incarnation of a node are no processes
   CHECK(kit::Eventually([&] { return ends == 2; }));
 }
 
-TEST_CASE("cluster: an answer that is a number is of the type that was asked for, if that holds it") {
+TEST_CASE(
+    "cluster: an answer that is a number is of the type that was asked for, if that holds it") {
   Cluster cluster("numbers");
   (void)cluster.b.SpawnRegister(gen::Atom("listener"), gen::Factory<Listener>(nullptr)).value();
   const auto listener = cluster.OnB("listener");
@@ -403,8 +404,7 @@ TEST_CASE("cluster: what keeps two nodes apart is said with words") {
   REQUIRE(connected);
   CHECK(connected->find("is connected with " + cluster.a.Name().ToString()) != std::string::npos);
   CHECK(Ping(cluster.a, cluster.b.Name()));
-  CHECK_FALSE(cluster.log_a.Contains("no connection with"));
-  CHECK_FALSE(cluster.log_b.Contains("no connection with"));
+  CHECK_FALSE(cluster.log_b.Contains("no connection with " + cluster.a.Name().ToString()));
 
   const auto nobody = Diagnose("doctor@127.0.0.1", "nobody@127.0.0.1", ClusterOptions());
   REQUIRE_FALSE(nobody);

@@ -21,9 +21,9 @@ Result<R> Taken(T value) {
 TEST_CASE("response: its value, or words about another type") {
   CHECK(Taken<std::string>(std::string("text")).value() == "text");
   CHECK(Taken<int>(7).value() == 7);
-  const auto other = Taken<std::string>(7);
+  const auto other = Taken<double>(7);
   CHECK(other.error() == ErrUnexpectedType);
-  CHECK(other.error().detail() == "asked for std::string, got int");
+  CHECK(other.error().detail() == "asked for double, got int");
   const core::EnvelopePtr failed = detail::MakeErrorResponse(ErrTimeout);
   CHECK(Response(*failed).Take<int>().error() == ErrTimeout);
 }
@@ -35,7 +35,8 @@ TEST_CASE("response: a number of 64 bits is any integer that holds it") {
   CHECK(Taken<std::int8_t>(std::int64_t{-128}).value() == -128);
   CHECK(Taken<std::uint8_t>(std::int64_t{255}).value() == 255);
   CHECK(Taken<std::int64_t>(INT64_MIN).value() == INT64_MIN);
-  CHECK(Taken<int>(std::int64_t{5'000'000'000}).error().detail() == "asked for int, got 5000000000");
+  CHECK(Taken<int>(std::int64_t{5'000'000'000}).error().detail() ==
+        "asked for int, got 5000000000");
   CHECK(Taken<std::int8_t>(std::int64_t{128}).error() == ErrUnexpectedType);
   CHECK(Taken<std::int8_t>(std::int64_t{-129}).error() == ErrUnexpectedType);
   CHECK(Taken<std::uint8_t>(std::int64_t{256}).error() == ErrUnexpectedType);
