@@ -179,6 +179,9 @@ cases() -> [
         {status, Victim, {module, _}, [_ | _]} = sys:get_status(Victim),
         ok = sys:suspend(Victim),
         ok = sys:resume(Victim),
+        %% A hidden node is not asked: the answers are Erlang's own, at once.
+        false = proc_lib:initial_call(Victim),
+        {proc_lib, init_p, 5} = proc_lib:translate_initial_call(Victim),
         ok = gen_server:stop(Victim),
         Next = victim(Cpp),
         Ref = monitor(process, Next),

@@ -179,8 +179,7 @@ TEST_CASE("event subscriptions: a linked subscriber ends with the event, or gets
       if (pid == left) CHECK(self.UnlinkEvent({"e", {}}));
     }));
   }
-  CHECK(t.node.ProcessInfo(ends)->subscriptions ==
-        std::vector<gen::Event>{{"e", t.node.Name()}});
+  CHECK(t.node.ProcessInfo(ends)->subscriptions == std::vector<gen::Event>{{"e", t.node.Name()}});
   CHECK(t.node.ProcessInfo(producer)->events == std::vector<gen::Atom>{"e"});
   t.Begin(parked, [](Subject& self) { (void)self.Sleep(gen::kInfinite); });
   CHECK(t.EventuallyWaiting(parked));
