@@ -41,7 +41,9 @@ gen::Result<void> Delivery::Otherwise(const Attempt& attempt, gen::PID to,
 
 gen::Result<void> Delivery::DeliverElsewhere(gen::PID to, core::EnvelopePtr& envelope) {
   Border* const border = needs_.addresses.BorderTo(to);
-  return border == nullptr ? needs_.addresses.WhyUnreachable(to) : border->Deliver(to, envelope);
+  if (border == nullptr) return needs_.addresses.WhyUnreachable(to);
+  if (IsTick(*envelope)) needs_.ticks.Lost(*envelope);  // it waits in no mailbox of this node
+  return border->Deliver(to, envelope);
 }
 
 gen::Result<void> Delivery::DeliverOrDrop(const gen::Target& to, core::EnvelopePtr envelope) {

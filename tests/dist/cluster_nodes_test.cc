@@ -1,4 +1,5 @@
 // Two Ergon nodes, and what a cluster does when things go wrong. What an Erlang node sees of one: cluster_test.escript.
+#include <algorithm>
 #include <atomic>
 #include <numeric>
 #include <thread>
@@ -66,6 +67,21 @@ TEST_CASE("cluster: a node sends to a name of another one, in order") {
   CHECK(Nodes(cluster.a) == std::vector{cluster.b.Name()});
   CHECK(Nodes(cluster.b) == std::vector{cluster.a.Name()});
   CHECK(cluster.a.MessageBalance().sent_to_nodes == 1000);
+}
+
+TEST_CASE("cluster: what is sent again and again goes to another node each time") {
+  Cluster cluster("ticks");
+  const auto seen = std::make_shared<Seen>();
+  const gen::PID pid = cluster.b.SpawnRegister("listener", gen::Factory<Listener>(seen)).value();
+  auto by_name = cluster.a.SendEvery(cluster.OnB("listener"), Line{1, "tick"}, 1ms);
+  CHECK(kit::Eventually([&] { return seen->size() >= 5; }));
+  CHECK(by_name->Cancel());
+  auto by_pid = cluster.a.SendEvery(pid, Line{2, "tick"}, 1ms);
+  CHECK(kit::Eventually([&] {
+    std::lock_guard lock(seen->mutex);
+    return std::count(seen->numbers.begin(), seen->numbers.end(), 2) >= 5;
+  }));
+  CHECK(by_pid->Cancel());
 }
 
 TEST_CASE("cluster: calls, their errors, and the end of the one who was asked") {
