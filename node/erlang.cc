@@ -123,7 +123,8 @@ gen::Result<gen::PID> Spawn(gen::Process& self, gen::Atom other, std::string_vie
   // The name is nobody's: it leads to the node.
   auto answer = self.Call(
       gen::ProcessID{"erpc", other},
-      RemoteSpawn{std::string(module), std::string(function), Term::List(arguments)}, options.call);
+      RemoteSpawn{std::string(module), std::string(function), Term::List(arguments), options.link},
+      options.call);
   if (!answer) return std::move(answer.error());
   const auto pid = answer->AsPid();
   if (!pid) return gen::Error(gen::ErrorCode::kInternal, answer->ToString());

@@ -94,7 +94,8 @@ gen::Result<Term> Rpc(gen::Messenger& self, gen::Atom other, std::string_view mo
 
 // How a process is spawned on another node.
 struct SpawnOptions {
-  bool link = false;  // with it, once its Init is done
+  // With it, once its Init is done; it ends, too, if the caller does before that, or the connection is lost.
+  bool link = false;
   gen::CallOptions call = {};
 };
 

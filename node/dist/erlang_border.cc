@@ -251,17 +251,25 @@ gen::Result<void> ErlangBorder::SendRequest(gen::PID remote, const core::Envelop
     return SendSpawn(remote, request, *spawn);
   }
   const gen::PID local = gen::PID::FromAddress(request.from);
+  if (core::IsType<RoomQuestion>(request.type)) {
+    std::string& question = Scratch();
+    AppendRoomQuestion(question, Reference(request.ref), remote);
+    auto asked = Ask(remote, {.local = local, .remote = remote, .question = Question::kRoom},
+                     request.ref, local, question);
+    if (asked) needs_.totals.sent_to_nodes.Add();
+    return asked;
+  }
+  const auto* any = const_cast<core::Envelope&>(request).ValueAs<TermRequest>();
   const std::string reference = Reference(request.ref);
   std::string& payload = Scratch();
   TermWriter writer(payload);
   writer.Tuple(3);
-  writer.Atom("$gen_call");
+  writer.Atom(any != nullptr && any->is_system ? "system" : "$gen_call");
   writer.Tuple(2);
   writer.Pid(local);
   writer.List(1);
   writer.Atom("alias");
   writer.Raw(reference);  // the tail: an improper list
-  const auto* any = const_cast<core::Envelope&>(request).ValueAs<TermRequest>();
   if (any != nullptr) {
     writer.Raw(any->term.raw());
   } else {
@@ -292,7 +300,7 @@ gen::Result<void> ErlangBorder::SendSpawn(gen::PID remote, const core::Envelope&
   signal.module = spawn.module;
   signal.function = spawn.function;
   signal.arity = static_cast<std::uint32_t>(spawn.arguments.size());
-  signal.links = kMonitored;
+  signal.links = spawn.links ? kMonitored | kLinked : kMonitored;
   signal.payload = spawn.arguments.raw();
   return connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
     auto accepts = connection.Accepts(remote);

@@ -11,6 +11,7 @@
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/node/dist/control_reader.h>
 #include <ergon/node/erlang_encoding.h>
+#include <ergon/node/erlang_term.h>
 
 namespace ergon::dist {
 namespace {
@@ -47,6 +48,9 @@ void OwnArrivals::Take(Connection& connection, const Signal& signal) {
       return;
     case OwnMessage::Kind::kEventEnd:
       needs_.events.TakeEnd(connection, *message, signal.from);
+      return;
+    case OwnMessage::Kind::kRoom:
+      AnswerRoom(connection, *message);
       return;
     case OwnMessage::Kind::kUnknown:
       if (!message->reference.empty()) {
@@ -98,6 +102,28 @@ void OwnArrivals::TakeSubscribe(Connection& connection, const OwnMessage& messag
   SendAnswer(connection, message.reference, answer);
 }
 
+// What was sent before the question is counted: it has been delivered, on this thread.
+void OwnArrivals::AnswerRoom(Connection& connection, const OwnMessage& question) {
+  const gen::PID to = TargetOf(question);
+  const node::ProcessSlot* const process = to ? needs_.addresses.Find(to) : nullptr;
+  if (process == nullptr) {
+    Answer(connection, question.reference,
+           to ? needs_.addresses.WhyUnreachable(to) : gen::Error(gen::ErrorCode::kProcessUnknown));
+    return;
+  }
+  const core::Mailbox& mailbox = process->mailbox();
+  std::string answer;
+  TermWriter writer(answer);
+  if (process->IsPool() || mailbox.IsRedirected()) {
+    writer.Atom("unknown");  // that of a worker, or one with rules of its own
+  } else {
+    writer.Tuple(2);
+    writer.Integer(mailbox.MainDepthApprox());
+    writer.Integer(mailbox.capacity());
+  }
+  SendAnswer(connection, question.reference, answer);
+}
+
 void OwnArrivals::Answer(Connection& connection, std::string_view reference,
                          const gen::Result<void>& outcome) {
   std::string answer;
@@ -139,6 +165,11 @@ void OwnArrivals::TakeAnswer(const PeerState::Call& question, std::uint64_t numb
     needs_.delivery.RespondError(question.local, number, ReadError(term));
   } else if (question.question == PeerState::OwnQuestion::kSubscribe) {
     needs_.events.TakeMissed(question, number, is_pair && word == "ok" ? term : answer);
+  } else if (question.question == PeerState::OwnQuestion::kRoom) {
+    (void)needs_.delivery.Respond(
+        question.local, number,
+        core::MakeEnvelope<Term>(static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse),
+                                 core::Lane::kMain, Term::FromChecked(std::string(answer))));
   } else {
     (void)needs_.delivery.Respond(question.local, number, EmptyResponse());
   }

@@ -45,6 +45,9 @@ class OwnArrivals {
   // kIncorrect, naming the field: it does not fit its type. Else the errors of gen::Messenger.
   gen::Result<void> DeliverImportant(const OwnMessage& message, gen::PID from);
 
+  // What waits in the mailbox of a process, as the answer to kRoom.
+  void AnswerRoom(Connection& connection, const OwnMessage& question);
+
   // Whom a message is about. Empty: nobody has the name.
   [[nodiscard]] gen::PID TargetOf(const OwnMessage& message) const;
   void TakeSubscribe(Connection& connection, const OwnMessage& message, gen::PID from);

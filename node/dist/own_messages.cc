@@ -8,6 +8,7 @@ namespace ergon::dist {
 namespace {
 
 constexpr std::string_view kImportant = "important";
+constexpr std::string_view kRoom = "room";
 constexpr std::string_view kSubscribe = "subscribe";
 constexpr std::string_view kUnsubscribe = "unsubscribe";
 constexpr std::string_view kValue = "event";
@@ -36,6 +37,10 @@ class OwnMessageReader {
     if (word == kImportant && is_question && size == 4) {
       message.kind = OwnMessage::Kind::kImportant;
       return ReadTarget(message) && reader_.ReadTerm(message.term);
+    }
+    if (word == kRoom && is_question && size == 3) {
+      message.kind = OwnMessage::Kind::kRoom;
+      return ReadTarget(message);
     }
     if (word == kSubscribe && is_question && size == 5) {
       message.kind = OwnMessage::Kind::kSubscribe;
@@ -102,6 +107,14 @@ void AppendImportant(std::string& out, std::string_view reference, gen::PID to) 
   TermWriter writer(out);
   writer.Tuple(4);
   writer.Atom(kImportant);
+  writer.Raw(reference);
+  AppendTarget(writer, to);
+}
+
+void AppendRoomQuestion(std::string& out, std::string_view reference, gen::PID to) {
+  TermWriter writer(out);
+  writer.Tuple(3);
+  writer.Atom(kRoom);
   writer.Raw(reference);
   AppendTarget(writer, to);
 }

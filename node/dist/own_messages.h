@@ -24,6 +24,7 @@ struct OwnMessage {
   enum class Kind : std::uint8_t {
     kUnknown,    // of a later version; to be answered if it is a question
     kImportant,  // a question: `term` is a message, answered with ok when it is in the mailbox, else with {error, Why}
+    kRoom,  // a question: answered with {Waiting, Bound}, of the mailbox, 0: none; with unknown; or with {error, Why}
     // Of events; the sender of the first two is the subscriber, `number` and `is_link` say which subscription of its.
     kSubscribe,  // a question: answered with {ok, [{Time, Value}]}, what has been missed, or {error, Why}
     kUnsubscribe,  // it is over
@@ -52,6 +53,7 @@ struct OwnMessage {
 
 // The message follows.
 void AppendImportant(std::string& out, std::string_view reference, gen::PID to);
+void AppendRoomQuestion(std::string& out, std::string_view reference, gen::PID to);
 void AppendSubscribe(std::string& out, std::string_view reference, gen::Atom event,
                      std::uint64_t number, bool is_link);
 void AppendUnsubscribe(std::string& out, gen::Atom event, std::uint64_t number, bool is_link);

@@ -13,6 +13,8 @@ constexpr std::string_view WordsOf(PeerState::OwnQuestion question) {
       return "important delivery";
     case PeerState::OwnQuestion::kSubscribe:
       return "a subscription to an event";
+    case PeerState::OwnQuestion::kRoom:
+      return "a look at mailboxes";
     case PeerState::OwnQuestion::kNone:
       break;
   }

@@ -46,6 +46,7 @@ struct PeerState {
   enum class OwnQuestion : std::uint8_t {
     kNone,
     kImportant,  // whether a message is in its mailbox
+    kRoom,       // how many have room there
     kSubscribe,  // what has been missed of an event
   };
 

@@ -11,6 +11,7 @@ namespace ergon::dist {
 struct TermRequest {
   using Reply = Term;
   Term term;
+  bool is_system = false;  // as those of Erlang's module sys, else as those of gen_server
 };
 
 // It goes out as a spawn_request, and is answered with the PID when the Init of the process is done.
@@ -19,6 +20,14 @@ struct RemoteSpawn {
   std::string module;
   std::string function;
   Term arguments;  // a list
+  // The process is linked from its beginning, as far as its own node knows: should the connection be lost, or the caller
+  // end, before the caller has linked itself, the process ends, too.
+  bool links = false;
+};
+
+// It goes out to another Ergon node as OwnMessage::Kind::kRoom.
+struct RoomQuestion {
+  using Reply = Term;
 };
 
 }  // namespace ergon::dist

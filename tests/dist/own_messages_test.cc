@@ -58,6 +58,16 @@ TEST_CASE("own messages: an important one, for a process or a name") {
   CHECK(message->name == "na\xffme");
 }
 
+TEST_CASE("own messages: a question for the room of a process") {
+  std::string term;
+  AppendRoomQuestion(term, Question(), {12, kOwn, 7});
+  const auto message = Read(term);
+  REQUIRE(message);
+  CHECK(message->kind == Kind::kRoom);
+  CHECK(message->reference == Question());
+  CHECK(message->to == gen::PID{12, kOwn, 7});
+}
+
 TEST_CASE("own messages: of events") {
   const gen::Atom prices("prices");
   constexpr std::uint64_t kNumber = 0xffff'ffff'ffff'ffff;

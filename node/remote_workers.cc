@@ -1,0 +1,17 @@
+#include <ergon/node/remote_workers.h>
+
+#include <memory>
+#include <utility>
+
+#include <ergon/node/dist/remote_worker.h>
+#include <ergon/node/dist/worker_places.h>
+
+namespace ergon::dist {
+
+gen::ProcessFactory RemoteWorkers(RemoteWorkersOptions options) {
+  auto places = std::make_shared<WorkerPlaces>(options.nodes);
+  return gen::Factory<RemoteWorker>(
+      std::make_shared<const RemoteWorkersOptions>(std::move(options)), std::move(places));
+}
+
+}  // namespace ergon::dist
