@@ -68,10 +68,10 @@ namespace ergon::dist {
 [[nodiscard]] std::vector<gen::Atom> Nodes(gen::Node& node);
 // A moment's view of one connection.
 struct ConnectionInfo {
-  gen::Atom node;                     // the other one
-  bool is_up = false;                 // false: it is being made
-  bool is_ergon = false;              // the other node is one of Ergon; false: not, or not known yet
-  std::size_t queued_bytes = 0;       // not given to the system yet
+  gen::Atom node;                // the other one
+  bool is_up = false;            // false: it is being made
+  bool is_ergon = false;         // the other node is one of Ergon; false: not, or not known yet
+  std::size_t queued_bytes = 0;  // not given to the system yet
   std::size_t most_queued_bytes = 0;  // the most at a time since the connection was made
   // Suspended because there are as many as ErlangOptions::send_queue_bytes, or were until now.
   std::size_t waiting_senders = 0;
