@@ -130,7 +130,15 @@ struct FarNode {
     Start();
   }
   ~FarNode() { Stop(); }
-  void Start() { node.emplace(TryStart(name_, log, network_).value()); }
+  void Start() {
+    gen::Result<node::Node> started = gen::ErrTaken;
+    // EPMD may not know yet that the one before has ended.
+    REQUIRE(kit::Eventually([&] {
+      started = TryStart(name_, log, network_);
+      return started || started.error() != gen::ErrTaken;
+    }));
+    node.emplace(std::move(started).value());
+  }
   void Stop() {
     if (!node) return;
     node->Stop();
