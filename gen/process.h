@@ -149,8 +149,9 @@ class Process : public GroupMessenger {
   // process.
   virtual Result<void> UnregisterEvent(Atom name) = 0;
   // Publishes a value and returns how many subscribers it was sent to; one with a full mailbox, or
-  // behind a connection in which too much waits, does not get it, which is counted. All subscribers see the values of an event in the same order,
-  // whoever publishes them. The token may be handed to other processes. kNotAllowed: wrong token.
+  // behind a connection in which too much waits, does not get it, which is counted. All subscribers
+  // see the values of an event in the same order, whoever publishes them. The token may be handed to
+  // other processes. kNotAllowed: wrong token.
   template <class T>
   Result<std::size_t> SendEvent(Atom name, Ref token, T&& value) {
     return PublishEnvelope(name, token,
@@ -161,8 +162,9 @@ class Process : public GroupMessenger {
   // process ends, or DemonitorEvent. None is missing in between, and none comes twice. When the
   // event ends a MessageDownEvent comes. kProcessUnknown: no such event; kTaken: done already.
   // The event may be one of another node of Ergon, which this process waits for, 5 s at most: kTimeout,
-  // kNoConnection, kUnsupported. Its types have to be registered (NodeOptions::types); a value of another type ends
-  // the subscription.
+  // kNoConnection, kUnsupported. Its types have to be registered (NodeOptions::types); a value that is
+  // nothing for other nodes, or does not fit its type here, ends the subscription with words. After an error a value
+  // may have come all the same.
   virtual Result<std::vector<MessageEvent>> MonitorEvent(const Event& event) = 0;
   // No notice of the event's end is handled after it; values that wait in the mailbox are.
   // kProcessUnknown: not subscribed.

@@ -21,8 +21,8 @@
 //
 // Where. Each worker starts on the node that has the fewest of this pool, the first of those in the list; so
 // PoolOptions::pool_size is spread over the nodes. A node that cannot be reached, has nothing of that name, or runs as
-// many processes as it may, is passed by for the next one; one that cannot be reached is tried again after 100 ms at
-// first, then less and less often, at least each 10 s. If there is none, that is a failure of the worker's Init: at the
+// many processes as it may, is passed by for the next one; one that cannot be reached is passed by for 100 ms at
+// first, then for longer, 10 s at most. If there is none, that is a failure of the worker's Init: at the
 // start of the pool the pool's failure, later one that the pool tries to make good again and again, less and less often
 // (PoolOptions::restart_backoff_max). Meanwhile messages wait as they do for any worker that is missing. A worker stays
 // where it is: one that was moved because its node was gone does not return by itself when that is back.
@@ -36,7 +36,9 @@
 //              dropped_no_connection; what was on its way may have arrived or not, as any message between nodes.
 //
 // A worker may be a pool itself, or have a mailbox with an order of its own: then nobody here knows how much room there
-// is, and each message is confirmed before the next one is sent (Messenger::SendImportant). Others should not write to a
+// is, and each message is confirmed before the next one is sent (Messenger::SendImportant), while a request that finds no
+// room is answered with that error. What was given to a worker counts as handled by its place: one that crashes by its
+// first message each time is replaced at once (PoolOptions::restart_backoff_min is for places that handle nothing). Others should not write to a
 // worker: they take the room of what is on its way, which is counted as dropped_mailbox_full there then.
 //
 // The pool ends, or takes workers out: they handle what they have and end with the same reason. A worker whose place

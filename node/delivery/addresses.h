@@ -49,7 +49,7 @@ class Addresses {
   [[nodiscard]] Border* BorderTo(gen::PID pid) const noexcept {
     return pid.node == node_ || pid.node.empty() ? nullptr : border_;
   }
-  // Before there are processes. Null: there is no way to other nodes.
+  // By the border, before it lets anybody in. Null: there is no way to other nodes.
   void SetBorder(Border* border) noexcept { border_ = border; }
   // The process that a target means now; see gen::Messenger::Resolve. A name of another node is not looked for.
   [[nodiscard]] gen::Result<gen::PID> Resolve(const gen::Target& target) const;

@@ -37,7 +37,7 @@ DropMemory::Drop Drops::MakeDrop(const core::Envelope& envelope, gen::PID to,
 }
 
 const std::type_info* Drops::BehaviorType(gen::PID pid) const {
-  const ProcessSlot* slot = pid ? addresses_.table().Find(pid.id) : nullptr;
+  const ProcessSlot* slot = pid ? addresses_.FindSlot(pid) : nullptr;
   if (slot == nullptr) return nullptr;
   ProcessCold& cold = slot->Cold();
   std::lock_guard lock(cold.lock);

@@ -385,9 +385,15 @@ bool Arrivals::TakeAnswer(Connection& connection, std::string_view payload) {
   constexpr auto kKind = static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse);
   if (call.spawns) {
     // It has answered: its Init is done.
-    (void)needs_.delivery.Respond(
+    const auto told = needs_.delivery.Respond(
         call.local, *number,
         core::MakeEnvelope<Term>(kKind, core::Lane::kMain, Term::Of(call.remote)));
+    if (!told) {  // nobody waits any more
+      std::lock_guard lock(connection.mutex());
+      if (connection.state() != Connection::State::kDown) {
+        AppendAbandoned(connection, needs_.addresses.NodePid(), call.remote);
+      }
+    }
     return true;
   }
   if (call.keeps_term) {

@@ -102,7 +102,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // What Connections knows of the attempts to connect it.
   struct Attempts {
     bool is_dialling = false;  // this node's
-    bool is_claimed = false;   // the peer's: it has proved itself, and its stream comes next
+    int claims = 0;            // of the peer: it has proved itself, and its stream comes next
     // Of the attempt that waits for the other's end.
     std::shared_ptr<Stream> reserve;
     HandshakePeer reserve_peer;

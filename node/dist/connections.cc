@@ -88,7 +88,7 @@ bool Connections::Claim(const HandshakePeer& peer) {
   std::lock_guard its_lock(connection->mutex());
   if (Stays(*connection, peer)) return false;
   if (connection->state() == Connection::State::kConnecting) {
-    connection->attempts().is_claimed = true;
+    ++connection->attempts().claims;
   }
   return true;
 }
@@ -97,13 +97,14 @@ void Connections::LoseClaim(const std::string& peer) {
   const auto connection = Find(gen::Atom(peer));
   if (connection == nullptr || !IsConnecting(*connection)) return;
   Connection::Attempts& attempts = connection->attempts();
-  if (!std::exchange(attempts.is_claimed, false)) return;
+  if (attempts.claims == 0) return;  // it was for a connection that is not this one
+  --attempts.claims;
   AttachReserve(*connection, "its handshake has broken off");
 }
 
 bool Connections::IsClaimed(Connection& connection) {
   const Connection::Attempts& attempts = connection.attempts();
-  return !IsConnecting(connection) || attempts.is_claimed || attempts.reserve != nullptr;
+  return !IsConnecting(connection) || attempts.claims != 0 || attempts.reserve != nullptr;
 }
 
 void Connections::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& peer) {
@@ -132,7 +133,7 @@ void Connections::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& pe
   }
   if (former != nullptr) former->Fail("the same node has connected anew");
   Connection::Attempts& attempts = connection->attempts();
-  attempts.is_claimed = false;
+  if (attempts.claims != 0) --attempts.claims;
   if (attempts.is_dialling && !GivesWayTo(peer.name)) {
     Reserve(*connection, std::move(stream), peer, true);
   } else {
@@ -144,7 +145,7 @@ void Connections::AttachDialled(Connection& connection, std::shared_ptr<Stream> 
                                 const HandshakePeer& peer) {
   Connection::Attempts& attempts = connection.attempts();
   attempts.is_dialling = false;
-  if (attempts.is_claimed && GivesWayTo(peer.name)) {
+  if (attempts.claims != 0 && GivesWayTo(peer.name)) {
     Reserve(connection, std::move(stream), peer, false);
   } else {
     connection.Attach(std::move(stream), peer, false);
@@ -171,7 +172,7 @@ void Connections::AttachReserve(Connection& connection, const std::string& why) 
     const HandshakePeer peer = attempts.reserve_peer;
     const bool by_peer = attempts.reserve_by_peer;
     connection.Attach(std::move(attempts.reserve), peer, by_peer);
-  } else if (!attempts.is_dialling && !attempts.is_claimed) {
+  } else if (!attempts.is_dialling && attempts.claims == 0) {
     connection.Fail(why);
   }
 }

@@ -134,6 +134,10 @@ gen::Result<void> ErlangBorder::Open() {
                                                              settings_.listen_port, error.what()));
   }
   pthread_setname_np(thread_.native_handle(), "ergon-net");
+  // Before peers come, which may spawn processes.
+  needs_.addresses.SetBorder(this);
+  needs_.groups.SetBorder(&groups_);
+  needs_.publishing.SetBorder(&events_);
   std::promise<gen::Result<void>> registered;
   asio::post(context_, [&] {
     listening_.Start();
@@ -142,8 +146,6 @@ gen::Result<void> ErlangBorder::Open() {
   });
   auto outcome = registered.get_future().get();
   if (outcome) {
-    needs_.groups.SetBorder(&groups_);
-    needs_.publishing.SetBorder(&events_);
     gen::Log(needs_.log)
         .Info("network: listening at {}:{}", settings_.listen_address.to_string(), port);
   }

@@ -89,7 +89,14 @@ gen::Result<void> OwnArrivals::DeliverImportant(const OwnMessage& message, gen::
 
 void OwnArrivals::TakeSubscribe(Connection& connection, const OwnMessage& message, gen::PID from) {
   std::string missed;
-  auto outcome = needs_.events.TakeSubscribe(connection, message, from, missed);
+  gen::Result<void> outcome;
+  if (from.node == connection.peer()) {
+    outcome = needs_.events.TakeSubscribe(connection, message, from, missed);
+  } else {
+    outcome = gen::Error(
+        gen::ErrorCode::kIncorrect,
+        fmt::format("the subscriber {} is no process of {}", from.ToString(), connection.peer()));
+  }
   if (!outcome) {
     Answer(connection, message.reference, outcome);
     return;

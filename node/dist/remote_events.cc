@@ -129,6 +129,7 @@ void RemoteEvents::TakeValue(Connection& connection, const OwnMessage& message, 
     gen::Log(needs_.log)
         .Warning("network: a value of {} for {} does not fit its type: {}", event, message.to,
                  value.error());
+    EndAll(connection, message, event, value.error());  // rather than a gap
     return;
   }
   auto envelope =
@@ -142,6 +143,24 @@ void RemoteEvents::TakeValue(Connection& connection, const OwnMessage& message, 
   if (sent) return;
   needs_.delivery.Drop(std::move(envelope), message.to, gen::DropReason::kMailboxFull,
                        sent.error());
+}
+
+void RemoteEvents::EndAll(Connection& connection, const OwnMessage& value, const gen::Event& event,
+                          const gen::Error& why) {
+  node::Subscription had;
+  {
+    std::lock_guard no_value(delivering_);
+    if (!IsWanted(connection, value, event.name)) return;
+    std::lock_guard lock(connection.mutex());
+    had = connection.relations().subscriptions[{value.to, event.name}];
+  }
+  for (const bool is_link : {false, true}) {
+    const OneSubscription how{NumberOf(had, is_link), is_link};
+    if (how.number == 0) continue;
+    Unsubscribe(value.to, event, how);
+    needs_.publishing.TellEnd(value.to, needs_.addresses.NodePid(), event, how,
+                              gen::Reason::Error(why.ToString()));
+  }
 }
 
 void RemoteEvents::TakeEnd(Connection& connection, const OwnMessage& message, gen::PID from) {
@@ -219,15 +238,15 @@ gen::Result<void> RemoteEvents::TakeSubscribe(Connection& connection, const OwnM
       writer.Tuple(2);
       writer.Integer(value.timestamp());
       outcome = needs_.values.Append(missed, value.Envelope());
+      if (outcome && missed.size() + kRestOfFrame > needs_.settings.max_frame_bytes) {
+        outcome = gen::Error(gen::ErrorCode::kIncorrect,
+                             fmt::format("the buffer of event {} has more than the {} bytes that "
+                                         "a frame may have",
+                                         *name, needs_.settings.max_frame_bytes));
+      }
       if (!outcome) break;
     }
     writer.Nil();
-    if (outcome && missed.size() + kRestOfFrame > needs_.settings.max_frame_bytes) {
-      outcome =
-          gen::Error(gen::ErrorCode::kIncorrect,
-                     fmt::format("the buffer of event {} has {} bytes, and a frame may have {}",
-                                 *name, missed.size(), needs_.settings.max_frame_bytes));
-    }
   }
   if (!outcome) TakeUnsubscribe(connection, message, from);
   return outcome;

@@ -67,6 +67,9 @@ class RemoteEvents final : public node::EventBorder {
   // anew, before the other node knew.
   [[nodiscard]] static bool IsWanted(Connection& connection, const OwnMessage& value,
                                      gen::Atom event);
+  // Ends what the receiver of a value has subscribed to.
+  void EndAll(Connection& connection, const OwnMessage& value, const gen::Event& event,
+              const gen::Error& why);
   gen::Result<gen::MessageEvent> ReadValue(const gen::Event& event, std::int64_t time,
                                            std::string_view term) const;
 

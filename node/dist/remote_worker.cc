@@ -41,7 +41,7 @@ bool TellsOfItsEnd(const gen::Error& error) {
 
 bool IsWorthATry(const gen::Error& error) {
   return error == gen::ErrProcessMailboxFull || error == gen::ErrBusy ||
-         error == gen::ErrTooManyCalls;
+         error == gen::ErrTooManyCalls || error == gen::ErrOverloaded;
 }
 
 gen::DropReason DropReasonOf(const gen::Error& error) {
@@ -63,7 +63,8 @@ gen::Status RemoteWorker::ProcessInit(gen::ProcessHost& host, const gen::Args& /
   auto begun = CheckRemoteWorkers(*options_, host.Self().node);
   if (begun) begun = Begin();
   if (begun) {
-    credit_question_ = AskForRoom();
+    AskForCredit();
+    Settle();
     return gen::Continue();
   }
   return gen::Stop(gen::Reason::Error(fmt::format("remote workers: {}", begun.error().detail())));
@@ -119,7 +120,8 @@ gen::Status RemoteWorker::ProcessMessage(core::Envelope& envelope) {
       if (envelope.ValueAs<RetryTimer>() != nullptr) {
         waits_for_room_ = false;
         (void)host_->UnstashAll();
-        if (credit_ && *credit_ == 0 && credit_question_ == 0) AskForCredit();
+        if (!doubted_.empty() && doubt_ == 0) AskAboutDoubted();
+        if (may_look_ && credit_.value_or(0) == 0 && credit_question_ == 0) AskForCredit();
       }
       break;
     default:
@@ -134,6 +136,7 @@ void RemoteWorker::PassMessage(core::Envelope& envelope) {
     Drop(envelope, gen::Error(gen::ErrorCode::kProcessTerminated, ended_->ToString()));
     return;
   }
+  const std::uint8_t flags = envelope.flags;
   if (credit_.value_or(0) > 0) {
     envelope.flags &= static_cast<std::uint8_t>(~core::Envelope::kFlagImportant);
   } else {  // it may find no room
@@ -145,6 +148,7 @@ void RemoteWorker::PassMessage(core::Envelope& envelope) {
     Given();
     return;
   }
+  envelope.flags = flags;
   const gen::Error& error = passed.error();
   const bool has_ended = TellsOfItsEnd(error);
   if (has_ended && IsBeingEnded()) return;  // it may be on its way there: it is not handled again
@@ -176,7 +180,12 @@ void RemoteWorker::PassRequest(core::Envelope& envelope) {
   while (worker_) {
     asked = host_->RequestEnvelope(worker_, request, time);
     if (asked || asked.error() != gen::ErrBusy) break;
-    if (!host_->Sleep(kShortestPause)) break;  // too much waits to be sent to that node
+    // Too much waits to be sent to that node.
+    if (envelope.deadline != 0 && host_->Now() >= envelope.deadline) {
+      host_->Drop(std::move(request), gen::DropReason::kExpired, gen::ErrTimeout);
+      return;
+    }
+    if (!host_->Sleep(kShortestPause)) break;
   }
   if (asked) {
     asked_.emplace(asked->id, caller);
@@ -211,8 +220,12 @@ void RemoteWorker::PassAnswer(core::Envelope& envelope) {
     return;
   }
   doubted_.emplace_back(caller, std::move(response));
-  if (doubt_ == 0) doubt_ = AskForRoom();
-  if (doubt_ == 0) PassDoubted();
+  if (doubt_ == 0) AskAboutDoubted();
+}
+
+void RemoteWorker::AskAboutDoubted() {
+  doubt_ = AskForRoom();
+  if (doubt_ == 0) Pause();
 }
 
 void RemoteWorker::PassDoubted() {
@@ -257,13 +270,15 @@ void RemoteWorker::TakeCredit(core::Envelope& answer) {
   credit_question_ = 0;
   const auto* look = answer.ValueAs<Term>();
   if (look == nullptr || look->kind() != Term::Kind::kTuple || look->size() != 2) {
-    credit_.reset();  // nobody can look, or it has ended
+    may_look_ = false;  // nobody can, or it has ended
+    credit_.reset();
     return;
   }
-  const std::int64_t waiting = (*look)[0].AsInteger().value_or(0);
+  const std::int64_t waiting =
+      std::clamp<std::int64_t>((*look)[0].AsInteger().value_or(0), 0, kMaxInFlight);
   const std::int64_t bound = (*look)[1].AsInteger().value_or(0);
   std::int64_t places = options_->max_in_flight;
-  if (bound != 0) places = std::min(places, bound);
+  if (bound > 0) places = std::min(places, bound);
   credit_ = std::max<std::int64_t>(places - waiting - given_since_, 0);
   if (*credit_ == 0) {
     Pause();
@@ -297,7 +312,7 @@ void RemoteWorker::AnswerInspection(core::Envelope& envelope) {
 }
 
 void RemoteWorker::Settle() {
-  const bool has_credit = !credit_ || *credit_ > 0;
+  const bool has_credit = !may_look_ || credit_.value_or(0) > 0;
   host_->HoldMain(waits_for_room_ || !has_credit || !worker_ || !doubted_.empty() ||
                   asked_.size() >= static_cast<std::size_t>(options_->max_in_flight));
 }
@@ -327,19 +342,28 @@ gen::Status RemoteWorker::EndIfDone() {
 }
 
 gen::Status RemoteWorker::ProcessStop(const gen::Reason& reason) {
-  if (stops_) return gen::Continue();
-  // In order, behind all that it had: the worker is to handle that first. A pool that has ended waits for nobody.
-  const bool has_parent = !host_->AwaitEnd(host_->Parent(), std::chrono::nanoseconds(0));
-  if (!worker_ || !has_parent) return gen::Stop(reason);
-  std::string why;
-  AppendReason(why, reason);
-  const auto asked = host_->Request(
-      worker_,
-      TermRequest{Term::Tuple({Term::Atom("terminate"), Term::FromChecked(std::move(why))}), true},
-      {.timeout = gen::kInfinite});
-  if (!asked) return gen::Stop(reason);
+  // A pool that has ended waits for nobody.
+  if (!worker_ || !HasParent()) return gen::Stop(reason);
+  if (!stops_ && !AskToStop(reason)) return gen::Stop(reason);
   stops_ = true;
   return gen::Continue();
+}
+
+bool RemoteWorker::HasParent() {
+  return !host_->AwaitEnd(host_->Parent(), std::chrono::nanoseconds(0));
+}
+
+bool RemoteWorker::AskToStop(const gen::Reason& reason) {
+  std::string why;
+  AppendReason(why, reason);
+  const Term order = Term::Tuple({Term::Atom("terminate"), Term::FromChecked(std::move(why))});
+  for (;;) {
+    const auto asked =
+        host_->Request(worker_, TermRequest{order, true}, {.timeout = gen::kInfinite});
+    if (asked) return true;
+    // What it was given last may wait to be sent still.
+    if (asked.error() != gen::ErrBusy || !host_->Sleep(kShortestPause)) return false;
+  }
 }
 
 void RemoteWorker::ProcessTerminate(const gen::Reason& reason) {

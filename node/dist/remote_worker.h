@@ -77,6 +77,12 @@ class RemoteWorker final : public gen::ProcessBehavior {
   // Takes messages, if the worker can take one more.
   void Settle();
   [[nodiscard]] bool IsBeingEnded();
+  // Whether the parent, for which it works, is there.
+  [[nodiscard]] bool HasParent();
+  // Orders the worker to stop behind all that it has. False: that cannot be.
+  bool AskToStop(const gen::Reason& reason);
+  // Asks whether the worker lives.
+  void AskAboutDoubted();
 
   const std::shared_ptr<const RemoteWorkersOptions> options_;
   const std::shared_ptr<WorkerPlaces> places_;
@@ -89,11 +95,11 @@ class RemoteWorker final : public gen::ProcessBehavior {
   std::unordered_map<std::uint64_t, Caller> asked_;
   // Answers.
   std::vector<std::pair<Caller, core::EnvelopePtr>> doubted_;
-  std::uint64_t doubt_ = 0;  // the question whether the worker lives; 0: none is open
-  // Null: nobody can look.
-  std::optional<std::int64_t> credit_;
-  std::uint64_t credit_question_ = 0;  // 0: none is open
-  std::int64_t given_since_ = 0;       // that question
+  std::uint64_t doubt_ = 0;             // the question whether the worker lives; 0: none is open
+  bool may_look_ = true;                // false: nobody can look into the mailbox there
+  std::optional<std::int64_t> credit_;  // null: not known
+  std::uint64_t credit_question_ = 0;   // 0: none is open
+  std::int64_t given_since_ = 0;        // that question
   bool waits_for_room_ = false;
   std::chrono::nanoseconds pause_;
   bool has_dropped_ = false;  // and the log says so

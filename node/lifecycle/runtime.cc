@@ -97,7 +97,6 @@ gen::Result<void> Runtime::OpenBorderOf(const gen::Network& network) {
                             options_.types);
   if (!border) return std::move(border.error());
   border_ = std::move(*border);
-  addresses_.SetBorder(border_.get());
   shutdown_.SetBorder(border_.get());
   return {};
 }

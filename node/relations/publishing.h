@@ -66,7 +66,7 @@ class Publishing : private Drops::Listener {
   gen::Result<std::size_t> Publish(gen::PID from, gen::Atom name, gen::Ref token,
                                    core::EnvelopePtr value);
 
-  // Before there are processes. Null: there is no way to other nodes.
+  // By the border, before it lets anybody in. Null: there is no way to other nodes.
   void SetBorder(EventBorder* border) noexcept { border_ = border; }
 
  private:

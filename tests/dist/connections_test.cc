@@ -68,7 +68,8 @@ class Both {
             connections.Remove(connection);
             ++downs;
           }};
-  Connections connections{context, tasks, settings, listener, [](const auto&) {}};
+  int dials = 0;
+  Connections connections{context, tasks, settings, listener, [this](const auto&) { ++dials; }};
   Tcp::socket ours{context};  // the peer's ends
   Tcp::socket theirs{context};
   std::shared_ptr<Connection> dialled;
@@ -177,7 +178,9 @@ TEST_CASE("connections: a peer that comes is not dialled as well") {
   Both both(kLesser);
   both.OwnFails();
   CHECK(both.Claim());
+  CHECK(both.dials == 1);
   const auto made = both.connections.Get(gen::Atom(kLesser));
+  CHECK(both.dials == 1);
   both.TheirsComes();
   CHECK(made->state() == Connection::State::kUp);
 }

@@ -186,15 +186,20 @@ TEST_CASE("remote code: a node that has registered nothing refuses at once") {
 }
 
 TEST_CASE("remote code: who waits no more for a spawn has no process on the other node") {
-  ErlangOptions options = OptionsOfSpawn();
-  options.tick_time = 1s;
-  Cluster cluster("abandoned", options);
-  InProcess(cluster.a, [&](gen::Process& self) {
-    const auto late = Spawn(self, cluster.b.Name(), "remote", "start", {3000},
-                            {.link = true, .call = {.timeout = 100ms}});
-    CHECK(late.error() == gen::ErrTimeout);
-  });
-  CHECK(kit::Eventually([&] { return cluster.b.ProcessList().empty(); }));
+  // Its node looks now and then who waits no more: before its Init is done, or never in this test.
+  for (const bool looks : {true, false}) {
+    CAPTURE(looks);
+    ErlangOptions options = OptionsOfSpawn();
+    if (looks) options.tick_time = 1s;
+    Cluster cluster(looks ? "abandoned" : "answered", options);
+    InProcess(cluster.a, [&](gen::Process& self) {
+      const auto late = Spawn(self, cluster.b.Name(), "remote", "start", {looks ? 3000 : 500},
+                              {.link = true, .call = {.timeout = 100ms}});
+      CHECK(late.error() == gen::ErrTimeout);
+      // Whether it lives on does not depend on the caller's end.
+      CHECK(kit::Eventually([&] { return cluster.b.ProcessList().empty(); }));
+    });
+  }
 }
 
 }  // namespace ergon::dist

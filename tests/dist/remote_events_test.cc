@@ -52,6 +52,10 @@ class Prices : public act::Actor {
     if (request.Is<Line>()) {
       return gen::Reply(static_cast<std::int64_t>(SendEvent("prices", token_, OnlyHere{}).value()));
     }
+    if (request.Is<gen::Atom>()) {  // what is no Line
+      return gen::Reply(static_cast<std::int64_t>(
+          SendEvent("prices", token_, Term::Tuple({Term::Atom("line"), 1, 2})).value()));
+    }
     if (request.Is<bool>()) return gen::Reply(UnregisterEvent("prices").has_value());
     const auto* sum = request.As<Sum>();
     if (sum == nullptr) return Actor::HandleCall(from, ref, request);
@@ -71,7 +75,7 @@ struct Producing {
       : node(of), pid(node.Spawn(gen::Factory<Prices>(notices)).value()) {}
   // How many have got the last one.
   std::int64_t Publish(gen::Messenger& by, std::vector<int> numbers) const {
-    return by.Call<std::int64_t>(pid, Sum{std::move(numbers)}).value();
+    return by.Call<std::int64_t>(pid, Sum{std::move(numbers)}, {.timeout = 60s}).value();
   }
   std::int64_t Publish(std::vector<int> numbers) const { return Publish(node, std::move(numbers)); }
   [[nodiscard]] bool Tells(int starts, int stops) const {
@@ -141,10 +145,9 @@ TEST_CASE("remote events: what was missed, and then each value, in order") {
 TEST_CASE("remote events: none is missing and none comes twice when it is published meanwhile") {
   Cluster cluster("meanwhile");
   Producing prices(cluster.b);
-  std::atomic<bool> is_over{false};
   std::atomic<int> last{0};
-  std::thread publisher([&] {
-    while (!is_over) {
+  const std::jthread publisher([&](const std::stop_token& stops) {
+    while (!stops.stop_requested()) {
       ++last;
       (void)prices.Publish({last});
     }
@@ -158,8 +161,6 @@ TEST_CASE("remote events: none is missing and none comes twice when it is publis
       for (std::size_t i = 1; i < numbers.size(); ++i) CHECK(numbers[i] == numbers[i - 1] + 1);
     });
   }
-  is_over = true;
-  publisher.join();
 }
 
 TEST_CASE("remote events: the end of an event is told once, as subscribed") {
@@ -251,6 +252,27 @@ TEST_CASE("remote events: a value that other nodes do not know ends what they ha
   });
   CHECK(kit::Eventually([&] { return here == 1; }));
   CHECK(kit::Eventually([&] { return prices.notices->starts == prices.notices->stops; }));
+}
+
+TEST_CASE(
+    "remote events: a value that does not fit its type ends the subscription, rather than a gap") {
+  Cluster cluster("unfit");
+  Producing prices(cluster.b);
+  const gen::Event event = PricesOf(cluster.b);
+  InProcess(cluster.a, [&](gen::Process& self) {
+    self.SetTrapExit(true);
+    (void)self.MonitorEvent(event).value();
+    (void)self.LinkEvent(event).value();
+    CHECK(self.Call<std::int64_t>(prices.pid, gen::Atom("unfit")).value() == 1);
+    const auto down = self.Receive<gen::MessageDownEvent>(20s);
+    const auto exit = self.Receive<gen::MessageExitEvent>(20s);
+    REQUIRE(down);
+    REQUIRE(exit);
+    CHECK(down->reason.ToString().find("line.2: expected a binary") != std::string::npos);
+    CHECK(exit->reason == down->reason);
+    CHECK(prices.Tells(1, 1));
+    CHECK(self.DemonitorEvent(event).error() == gen::ErrProcessUnknown);
+  });
 }
 
 TEST_CASE(
@@ -365,8 +387,8 @@ TEST_CASE("remote events: cuts while many publish and subscribe") {
     std::lock_guard lock(mutex);
     wrong.push_back(std::move(what));
   };
-  std::thread publisher([&] {
-    for (int number = 0; !is_over; number += 10) {
+  std::jthread publisher([&](const std::stop_token& stops) {
+    for (int number = 0; !stops.stop_requested(); number += 10) {
       (void)prices.Publish({number, number + 1, number + 2, number + 3});
     }
   });
@@ -379,6 +401,7 @@ TEST_CASE("remote events: cuts while many publish and subscribe") {
                 const auto missed = self.MonitorEvent(event);
                 if (!missed) {
                   if (missed.error() != gen::ErrNoConnection) note(missed.error().ToString());
+                  while (self.Receive<gen::MessageEvent>(0ns)) continue;
                   continue;
                 }
                 std::vector<int> numbers = NumbersIn(*missed);
@@ -408,6 +431,7 @@ TEST_CASE("remote events: cuts while many publish and subscribe") {
   }
   is_over = true;
   for (const gen::PID pid : subscribers) CHECK(cluster.a.WaitProcess(pid));
+  publisher.request_stop();
   publisher.join();
   CHECK_MESSAGE(wrong.empty(), fmt::format("{}", fmt::join(wrong, "\n")));
   CHECK(kit::Eventually([&] { return prices.notices->starts == prices.notices->stops; }));

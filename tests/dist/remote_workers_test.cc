@@ -159,10 +159,12 @@ struct FarNode {
 
 // A pool's node, and two for its workers.
 struct FarCluster {
-  explicit FarCluster(const std::string& names, const gen::ProcessOptions& options = {})
+  // `options`: of the workers; `network`: of the pool's node.
+  explicit FarCluster(const std::string& names, const gen::ProcessOptions& options = {},
+                      const ErlangOptions& network = ClusterOptions())
       : b(names + "b@127.0.0.1", options),
         c(names + "c@127.0.0.1", options),
-        a(TryStart(names + "a@127.0.0.1", log, ClusterOptions()).value()) {}
+        a(TryStart(names + "a@127.0.0.1", log, network).value()) {}
   ~FarCluster() {
     a.Stop();
     kit::CheckBalance(a);
@@ -517,19 +519,26 @@ TEST_CASE("remote workers: wrong options are refused with their names and values
 }
 
 TEST_CASE("remote workers: a pool that ends has them handle what they have, then they end") {
-  FarCluster cluster("far_end");
-  kit::Gate gate(*cluster.b.node);
-  cluster.b.work->SetGate(gate);
-  RemoteWorkersOptions workers = cluster.Workers();
-  workers.nodes = {cluster.b.Name()};
-  const gen::PID pool = cluster.Start({.pool_size = 2, .worker_factory = RemoteWorkers(workers)});
-  for (int i = 0; i < 20; ++i) CHECK(cluster.a.Send(pool, Line{i, "text"}));
-  std::thread stops([&] { CHECK(cluster.a.StopProcess(pool)); });
-  REQUIRE(kit::Eventually([&] { return act::Stats(cluster.a, pool)->stopping; }));
-  gate.Open();
-  stops.join();
-  CHECK(cluster.b.work->size() == 20);
-  CHECK(kit::Eventually([&] { return cluster.b.Processes() == 1; }));  // the gate's
+  for (const bool is_way_full : {false, true}) {
+    CAPTURE(is_way_full);
+    ErlangOptions network = ClusterOptions();
+    if (is_way_full) network.send_queue_bytes = 4096;
+    FarCluster cluster(is_way_full ? "far_full_end" : "far_end", {}, network);
+    kit::Gate gate(*cluster.b.node);
+    cluster.b.work->SetGate(gate);
+    RemoteWorkersOptions workers = cluster.Workers();
+    workers.nodes = {cluster.b.Name()};
+    const gen::PID pool = cluster.Start(
+        {.pool_size = 2, .worker_factory = RemoteWorkers(workers), .shutdown_timeout = 60s});
+    const std::string text(is_way_full ? 3000 : 10, 'x');
+    for (int i = 0; i < 20; ++i) CHECK(cluster.a.Send(pool, Line{i, text}));
+    std::thread stops([&] { CHECK(cluster.a.StopProcess(pool)); });
+    REQUIRE(kit::Eventually([&] { return act::Stats(cluster.a, pool)->stopping; }));
+    gate.Open();
+    stops.join();
+    CHECK(cluster.b.work->size() == 20);
+    CHECK(kit::Eventually([&] { return cluster.b.Processes() == 1; }));  // the gate's
+  }
 }
 
 TEST_CASE("remote workers: those that are taken out handle what they have") {
