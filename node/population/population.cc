@@ -8,8 +8,7 @@
 
 namespace ergon::node {
 
-void Population::Leave(ProcessSlot& slot, core::Dispatcher& dispatcher, gen::PID pid,
-                       const gen::Reason& reason) {
+void Population::Leave(ProcessSlot& slot, core::Dispatcher& dispatcher, gen::PID pid) {
   std::vector<core::Event*> waiters;
   std::vector<ProcessCold::WaitingProcess> waiting_processes;
   // Partner: ProcessSlot::IsYetToEnd; the process has said that it is over.
@@ -20,9 +19,6 @@ void Population::Leave(ProcessSlot& slot, core::Dispatcher& dispatcher, gen::PID
     cold->name = gen::Atom();
     cold->counts.Reset();
   }
-  if (reason.IsFailure()) failed_.fetch_add(1, std::memory_order_relaxed);
-  // Before those are told who wait for the end: they find it counted. Partner: ended().
-  ended_.fetch_add(1, std::memory_order_release);
   // The next process on that thread begins when this turn is over.
   if (&dispatcher != &shared_dispatcher_) dedicated_dispatchers_.Give(dispatcher);
   addresses_.table().Give(slot);

@@ -45,9 +45,15 @@ class Population {
 
   // -- ends --
 
+  // Comes before the process says that it is over: whoever has waited for the end, or asks just then, finds
+  // the end counted.
+  void NoteEnded(const gen::Reason& reason) noexcept {
+    if (reason.IsFailure()) failed_.fetch_add(1, std::memory_order_relaxed);
+    // Partner: ended().
+    ended_.fetch_add(1, std::memory_order_release);
+  }
   // The last thing a process does; its slot is free afterwards.
-  void Leave(ProcessSlot& slot, core::Dispatcher& dispatcher, gen::PID pid,
-             const gen::Reason& reason);
+  void Leave(ProcessSlot& slot, core::Dispatcher& dispatcher, gen::PID pid);
   // `told` is called with each process that ends from now on; null: nobody is.
   void SetListener(std::function<void(gen::PID)> told);
   // Until all have ended, or the deadline (Clock ns): false. One thread at a time.

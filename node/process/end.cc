@@ -122,9 +122,10 @@ void ProcessRunner::Finish(const gen::Reason& reason) {
   if (counts_.sent() != 0) rooms_.totals.accepted.Add(counts_.sent());
   if (counts_.handled() != 0) rooms_.totals.handled_by_ended.Add(counts_.handled());
   counts_.Reset();
+  rooms_.population.NoteEnded(reason);
   // From here on it is over for those who have not asked yet. Partner: IsYetToEnd.
   activity_.SetState(gen::ProcessState::kStarting, std::memory_order_seq_cst);
-  rooms_.population.Leave(*this, *dispatcher_, self, reason);
+  rooms_.population.Leave(*this, *dispatcher_, self);
 }
 
 // Names, aliases, events, groups and periodic sends; `reason` is what subscribers are told.

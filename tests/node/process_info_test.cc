@@ -1,4 +1,5 @@
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 #include <kit/gate.h>
@@ -112,11 +113,15 @@ TEST_CASE("process info: the list of processes") {
 }
 
 TEST_CASE("process info: whoever has waited for an end finds the process counted as ended") {
-  constexpr std::uint64_t kRounds = 1'000;
+  constexpr std::uint64_t kRounds = 20'000;
   TestNode t;
   for (std::uint64_t round = 1; round <= kRounds; ++round) {
     const gen::PID pid = t.Spawn();
     CHECK((round % 2 == 0 ? t.node.Send(pid, End{}) : t.node.Kill(pid)));
+    // The question comes before the end, in each of its steps, and after it.
+    const auto then = std::chrono::steady_clock::now() + std::chrono::nanoseconds(round * 7 % 5'000);
+    while (std::chrono::steady_clock::now() < then) {
+    }
     REQUIRE(t.Ended(pid));
     const auto info = t.node.Info();
     REQUIRE(info.processes == 0);
