@@ -103,10 +103,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   struct Attempts {
     bool is_dialling = false;  // this node's
     int claims = 0;            // of the peer: it has proved itself, and its stream comes next
-    // Of the attempt that waits for the other's end.
+    // Of the attempt that waits for the other's end: that of the node with the lesser name.
     std::shared_ptr<Stream> reserve;
     HandshakePeer reserve_peer;
-    bool reserve_by_peer = false;
   };
   [[nodiscard]] Attempts& attempts() noexcept { return attempts_; }
   // Closes it when what waits has been written.

@@ -135,7 +135,7 @@ void Connections::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& pe
   Connection::Attempts& attempts = connection->attempts();
   if (attempts.claims != 0) --attempts.claims;
   if (attempts.is_dialling && !GivesWayTo(peer.name)) {
-    Reserve(*connection, std::move(stream), peer, true);
+    Reserve(*connection, std::move(stream), peer);
   } else {
     connection->Attach(std::move(stream), peer, true);
   }
@@ -146,7 +146,7 @@ void Connections::AttachDialled(Connection& connection, std::shared_ptr<Stream> 
   Connection::Attempts& attempts = connection.attempts();
   attempts.is_dialling = false;
   if (attempts.claims != 0 && GivesWayTo(peer.name)) {
-    Reserve(connection, std::move(stream), peer, false);
+    Reserve(connection, std::move(stream), peer);
   } else {
     connection.Attach(std::move(stream), peer, false);
   }
@@ -159,19 +159,17 @@ void Connections::FailToDial(Connection& connection, const std::string& why) {
 }
 
 void Connections::Reserve(Connection& connection, std::shared_ptr<Stream> stream,
-                          const HandshakePeer& peer, bool by_peer) {
+                          const HandshakePeer& peer) {
   Connection::Attempts& attempts = connection.attempts();
   attempts.reserve = std::move(stream);
   attempts.reserve_peer = peer;
-  attempts.reserve_by_peer = by_peer;
 }
 
-void Connections::AttachReserve(Connection& connection, const std::string& why) {
+void Connections::AttachReserve(Connection& connection, const std::string& why) const {
   Connection::Attempts& attempts = connection.attempts();
   if (attempts.reserve != nullptr) {
     const HandshakePeer peer = attempts.reserve_peer;
-    const bool by_peer = attempts.reserve_by_peer;
-    connection.Attach(std::move(attempts.reserve), peer, by_peer);
+    connection.Attach(std::move(attempts.reserve), peer, !GivesWayTo(peer.name));
   } else if (!attempts.is_dialling && attempts.claims == 0) {
     connection.Fail(why);
   }

@@ -89,9 +89,9 @@ class Connections {
   [[nodiscard]] static bool Stays(const Connection& connection, const HandshakePeer& peer);
   [[nodiscard]] static bool IsConnecting(Connection& connection);
   static void Reserve(Connection& connection, std::shared_ptr<Stream> stream,
-                      const HandshakePeer& peer, bool by_peer);
+                      const HandshakePeer& peer);
   // One attempt has ended: the other one goes on, or there is none.
-  static void AttachReserve(Connection& connection, const std::string& why);
+  void AttachReserve(Connection& connection, const std::string& why) const;
 
   asio::io_context& context_;
   Tasks& tasks_;

@@ -19,6 +19,7 @@
 #include <ergon/node/dist/answer_signals.h>
 #include <ergon/node/dist/dialing.h>
 #include <ergon/node/dist/monitor_signals.h>
+#include <ergon/node/dist/own_signals.h>
 #include <ergon/node/dist/references.h>
 #include <ergon/node/dist/system_answers.h>
 #include <ergon/node/erlang_encoding.h>
@@ -232,18 +233,9 @@ gen::Result<void> ErlangBorder::SendImportant(gen::PID remote, const core::Envel
 
 gen::Result<void> ErlangBorder::Ask(gen::PID remote, const PeerState::Call& question,
                                     std::uint64_t id, gen::PID from, std::string_view payload) {
-  Signal signal;
-  signal.kind = SignalKind::kSendToName;
-  signal.from = from;
-  signal.name = kOwnName;
-  signal.payload = payload;
-  return connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
-    if (connection.IsForeign()) return NoErgonNode(question.question, remote.node);
-    auto accepts = connection.Accepts(remote);
-    if (!accepts) return accepts;
-    connection.relations().calls[id] = question;
-    connection.Append(signal);
-    return {};
+  const Signal signal = OwnSignal(from, payload);
+  return connections_.With(remote.node, [&](Connection& connection) {
+    return AppendQuestion(connection, question, id, signal);
   });
 }
 

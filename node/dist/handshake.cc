@@ -161,7 +161,7 @@ gen::Result<void> Handshake::TakeStatus(std::string_view status, Packets& to_sen
     to_send.emplace_back(is_wanted ? "strue" : "sfalse");
     if (!is_wanted) return HasConnection();
   } else if (status == "ok_simultaneous") {
-    replaces_ = true;
+    found_.replaces = true;
   } else if (status == "nok") {
     return gen::Error(ErrorCode::kTaken,
                       fmt::format("{} is connecting to this node as well, and that attempt goes on",
@@ -306,7 +306,7 @@ gen::Result<void> Handshake::TakeAliveAnswer(std::string_view status, Packets& t
                       fmt::format("{} keeps the connection that it has", found_.name));
   }
   if (status != "true") return NoStatus("true or false", status);
-  replaces_ = true;
+  found_.replaces = true;
   to_send.push_back(ChallengePacket());
   state_ = State::kReply;
   return {};
@@ -319,7 +319,6 @@ gen::Result<void> Handshake::TakeReply(std::string_view packet, Packets& to_send
   if (auto checked = CheckDigest(packet.substr(5)); !checked) return checked;
   auto digest = Digest(ReadBigEndian<std::uint32_t>(packet.substr(1)));
   if (!digest) return std::move(digest.error());
-  found_.replaces = replaces_;
   if (is_proved_wanted_ && !is_proved_wanted_(found_)) return HasConnection();
   to_send.push_back(kAckTag + *digest);
   Succeed();
@@ -366,10 +365,7 @@ gen::Result<void> Handshake::CheckFlags(std::uint64_t flags) const {
       fmt::format("{} does not understand {}: update it to OTP 24 or later", found_.name, missing));
 }
 
-void Handshake::Succeed() {
-  found_.replaces = replaces_;
-  peer_ = std::move(found_);
-}
+void Handshake::Succeed() { peer_ = found_; }
 
 gen::Error Handshake::ClosedByPeer() const {
   const auto closed = [](ErrorCode code, std::string text) {

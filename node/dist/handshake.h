@@ -74,7 +74,7 @@ class Handshake {
   // Initiator: the peer has said ok_simultaneous, so its own attempt has ended. Acceptor that has
   // answered kAlive: the peer replaces the old connection, which is to be closed once peer() is
   // set, not before.
-  [[nodiscard]] bool replaces() const noexcept { return replaces_; }
+  [[nodiscard]] bool replaces() const noexcept { return found_.replaces; }
 
  private:
   // What comes next.
@@ -113,7 +113,6 @@ class Handshake {
   HandshakePeer found_;  // so far, and not proved
   bool is_named_by_us_ = false;
   std::optional<HandshakePeer> peer_;
-  bool replaces_ = false;
 };
 
 // MD5 of cookie and challenge, 16 bytes, as the handshake wants it. Empty: OpenSSL is configured to

@@ -12,6 +12,7 @@
 #include <ergon/core/messages/envelope.h>
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/node/dist/control_reader.h>
+#include <ergon/node/dist/own_signals.h>
 #include <ergon/node/dist/references.h>
 #include <ergon/node/erlang_encoding.h>
 
@@ -49,16 +50,6 @@ bool Take(PeerState::Subscriptions& subscriptions, gen::PID subscriber, gen::Ato
   return true;
 }
 
-// A message to the node of a connection.
-Signal ToNode(gen::PID from, std::string_view payload) {
-  Signal signal;
-  signal.kind = SignalKind::kSendToName;
-  signal.from = from;
-  signal.name = kOwnName;
-  signal.payload = payload;
-  return signal;
-}
-
 gen::Error UnknownEvent(std::string_view name) {
   return gen::Error(gen::ErrorCode::kProcessUnknown, fmt::format("no event {}", name));
 }
@@ -73,20 +64,18 @@ gen::Result<void> RemoteEvents::Subscribe(gen::PID local, const gen::Event& even
   AppendReference(reference, how.number, needs_.settings.node, needs_.settings.creation);
   std::string payload;
   AppendSubscribe(payload, reference, event.name, how.number, how.link);
-  constexpr auto kQuestion = PeerState::OwnQuestion::kSubscribe;
-  const gen::PID remote{0, event.node, 0};
+  const PeerState::Call question{.local = local,
+                                 .remote = {0, event.node, 0},
+                                 .question = PeerState::OwnQuestion::kSubscribe,
+                                 .event = event.name};
   return needs_.connections.With(event.node, [&](Connection& connection) -> gen::Result<void> {
-    if (connection.IsForeign()) return NoErgonNode(kQuestion, event.node);
-    auto accepts = connection.Accepts(remote);
-    if (!accepts) return accepts;
-    PeerState& relations = connection.relations();
-    if (!Add(relations.subscriptions, local, event.name, how)) {
+    PeerState::Subscriptions& subscriptions = connection.relations().subscriptions;
+    if (!Add(subscriptions, local, event.name, how)) {
       return gen::Error(gen::ErrorCode::kTaken, "subscribed already: " + event.ToString());
     }
-    relations.calls[how.number] = {
-        .local = local, .remote = remote, .question = kQuestion, .event = event.name};
-    connection.Append(ToNode(local, payload));
-    return {};
+    auto asked = AppendQuestion(connection, question, how.number, OwnSignal(local, payload));
+    if (!asked) (void)Take(subscriptions, local, event.name, how);
+    return asked;
   });
 }
 
@@ -99,17 +88,19 @@ void RemoteEvents::Unsubscribe(gen::PID local, const gen::Event& event, OneSubsc
   std::lock_guard lock(connection->mutex());
   if (connection->state() == Connection::State::kDown) return;
   if (!Take(connection->relations().subscriptions, local, event.name, how)) return;
-  if (!connection->IsForeign()) connection->Append(ToNode(local, payload));
+  if (!connection->IsForeign()) connection->Append(OwnSignal(local, payload));
 }
 
-bool RemoteEvents::IsWanted(Connection& connection, const OwnMessage& value, gen::Atom event) {
+node::Subscription RemoteEvents::ReceiverOf(const OwnMessage& value, gen::Atom event,
+                                            Connection& connection) {
   std::lock_guard lock(connection.mutex());
   const PeerState::Subscriptions& subscriptions = connection.relations().subscriptions;
   const auto found = subscriptions.find({value.to, event});
-  if (found == subscriptions.end()) return false;
+  if (found == subscriptions.end()) return {};
   const node::Subscription& has = found->second;
-  return (has.monitor != 0 && has.monitor == value.subscription.monitor) ||
-         (has.link != 0 && has.link == value.subscription.link);
+  const bool is_wanted = (has.monitor != 0 && has.monitor == value.subscription.monitor) ||
+                         (has.link != 0 && has.link == value.subscription.link);
+  return is_wanted ? has : node::Subscription();
 }
 
 gen::Result<gen::MessageEvent> RemoteEvents::ReadValue(const gen::Event& event, std::int64_t time,
@@ -136,7 +127,7 @@ void RemoteEvents::TakeValue(Connection& connection, const OwnMessage& message, 
       core::MakeEnvelope<gen::MessageEvent>(kEventKind, core::Lane::kMain, std::move(*value));
   envelope->from = from.ToAddress();
   std::lock_guard lock(delivering_);
-  if (!IsWanted(connection, message, *name)) return;
+  if (ReceiverOf(message, *name, connection).empty()) return;
   const auto sent = needs_.delivery.Deliver(message.to, envelope);
   if (!sent && sent.error() != gen::ErrProcessMailboxFull) return;  // as on one node
   needs_.totals.accepted.Add();
@@ -147,20 +138,11 @@ void RemoteEvents::TakeValue(Connection& connection, const OwnMessage& message, 
 
 void RemoteEvents::EndAll(Connection& connection, const OwnMessage& value, const gen::Event& event,
                           const gen::Error& why) {
-  node::Subscription had;
-  {
-    std::lock_guard no_value(delivering_);
-    if (!IsWanted(connection, value, event.name)) return;
-    std::lock_guard lock(connection.mutex());
-    had = connection.relations().subscriptions[{value.to, event.name}];
-  }
-  for (const bool is_link : {false, true}) {
-    const OneSubscription how{NumberOf(had, is_link), is_link};
-    if (how.number == 0) continue;
+  node::ForEach(ReceiverOf(value, event.name, connection), [&](OneSubscription how) {
     Unsubscribe(value.to, event, how);
     needs_.publishing.TellEnd(value.to, needs_.addresses.NodePid(), event, how,
                               gen::Reason::Error(why.ToString()));
-  }
+  });
 }
 
 void RemoteEvents::TakeEnd(Connection& connection, const OwnMessage& message, gen::PID from) {
@@ -282,7 +264,7 @@ gen::Result<void> RemoteEvents::SendValue(gen::PID remote, gen::PID from,
   std::string payload;
   AppendValue(payload, remote, event, found->second, value.timestamp());
   payload += term;
-  connection->AppendMessage(ToNode(from, payload));
+  connection->AppendMessage(OwnSignal(from, payload));
   needs_.totals.sent_to_nodes.Add();
   return {};
 }
@@ -297,7 +279,7 @@ void RemoteEvents::TellEnd(gen::PID remote, gen::PID producer, gen::Atom event, 
   std::lock_guard lock(connection->mutex());
   if (connection->state() == Connection::State::kDown) return;
   if (Take(connection->relations().subscribers, remote, event, how)) {
-    connection->Append(ToNode(producer, payload));
+    connection->Append(OwnSignal(producer, payload));
   }
 }
 
@@ -305,9 +287,9 @@ void RemoteEvents::Lost(gen::Atom node, const PeerState& relations) {
   // Those who wait for the answer to their subscription get an error as the answer.
   const auto is_pending = [&](OneSubscription how) { return relations.calls.contains(how.number); };
   const auto for_each = [](const PeerState::Subscriptions& subscriptions, const auto& does) {
-    for (const auto& [whose, how] : subscriptions) {
-      if (how.monitor != 0) does(whose.first, whose.second, OneSubscription{how.monitor, false});
-      if (how.link != 0) does(whose.first, whose.second, OneSubscription{how.link, true});
+    for (const auto& subscription : subscriptions) {
+      const auto& [whose, how] = subscription;
+      node::ForEach(how, [&, of = whose](OneSubscription one) { does(of.first, of.second, one); });
     }
   };
   for_each(relations.subscribers, [&](gen::PID remote, gen::Atom event, OneSubscription how) {

@@ -63,10 +63,10 @@ class RemoteEvents final : public node::EventBorder {
   void Lost(gen::Atom node, const PeerState& relations);
 
  private:
-  // Whether a value is for a subscription that a process of this node has. It may have ended that, and have subscribed
-  // anew, before the other node knew.
-  [[nodiscard]] static bool IsWanted(Connection& connection, const OwnMessage& value,
-                                     gen::Atom event);
+  // What the receiver of a value has subscribed to; nothing if the value is for nothing of that: it may have ended that,
+  // and have subscribed anew, before the other node knew.
+  [[nodiscard]] static node::Subscription ReceiverOf(const OwnMessage& value, gen::Atom event,
+                                                     Connection& connection);
   // Ends what the receiver of a value has subscribed to.
   void EndAll(Connection& connection, const OwnMessage& value, const gen::Event& event,
               const gen::Error& why);

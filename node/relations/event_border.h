@@ -8,6 +8,7 @@
 #include <ergon/gen/pid.h>
 #include <ergon/gen/reason.h>
 #include <ergon/gen/result.h>
+#include <ergon/node/relations/events.h>
 
 namespace ergon::node {
 
@@ -16,6 +17,12 @@ struct OneSubscription {
   std::uint64_t number = 0;
   bool link = false;
 };
+// Calls `does` for each of those that a process has to an event.
+template <class Does>
+void ForEach(const Subscription& has, const Does& does) {
+  if (has.monitor != 0) does(OneSubscription{has.monitor, false});
+  if (has.link != 0) does(OneSubscription{has.link, true});
+}
 
 // Any thread. `local` is a process of this node, `remote` one of another node, which has subscribed to an event here.
 // SendValue is called with the lock of the event, so that the values come in its order; it must not call back.

@@ -18,13 +18,6 @@ Subscription NumbersOf(OneSubscription how) {
 }
 OneSubscription OneOf(const ProcessCold::EventSubscription& note) { return {note.id, note.link}; }
 
-// Calls `does` for each.
-template <class Does>
-void ForEach(const Subscription& how, const Does& does) {
-  if (how.monitor != 0) does(OneSubscription{how.monitor, false});
-  if (how.link != 0) does(OneSubscription{how.link, true});
-}
-
 // For the default reason of a link, "normal", would not tell anybody.
 const gen::Reason& Unregistered() {
   static const gen::Reason reason = gen::Reason::Error("event unregistered");

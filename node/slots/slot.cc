@@ -10,7 +10,7 @@ ProcessSlot::~ProcessSlot() {
   delete call_edge_.load(std::memory_order_relaxed);
 }
 
-// Sequentially consistent, as is making the cold part; partner: ProcessRunner::Finish, then Population::Ended, which
+// Sequentially consistent, as is making the cold part; partner: ProcessRunner::Finish, then Population::Leave, which
 // looks at the cold part afterwards.
 bool ProcessSlot::IsYetToEnd(gen::PID pid) const noexcept {
   const std::uint32_t generation = generation_.load(std::memory_order_seq_cst);
