@@ -119,7 +119,8 @@ TEST_CASE("process info: whoever has waited for an end finds the process counted
     const gen::PID pid = t.Spawn();
     CHECK((round % 2 == 0 ? t.node.Send(pid, End{}) : t.node.Kill(pid)));
     // The question comes before the end, in each of its steps, and after it.
-    const auto then = std::chrono::steady_clock::now() + std::chrono::nanoseconds(round * 7 % 5'000);
+    const auto then =
+        std::chrono::steady_clock::now() + std::chrono::nanoseconds(round * 7 % 5'000);
     while (std::chrono::steady_clock::now() < then) {
     }
     REQUIRE(t.Ended(pid));
