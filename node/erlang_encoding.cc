@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
 #include <stdexcept>
 
@@ -55,18 +56,21 @@ void CopyNode(char (&to)[MAXATOMLEN_UTF8], gen::Atom node) {
   to[text.copy(to, sizeof(to) - 1)] = '\0';
 }
 
-template <class T>
-T CheckSize(std::size_t size, const char* what) {
-  if (size > std::numeric_limits<T>::max()) {
-    throw std::length_error(fmt::format("a {} of {}: at most {} are possible", what, size,
-                                        std::numeric_limits<T>::max()));
-  }
-  return static_cast<T>(size);
+[[noreturn]] void ThrowTooLarge(std::size_t size, const char* what) {
+  throw std::length_error(fmt::format("a {} of {}: at most {} are possible", what, size,
+                                      std::numeric_limits<std::uint32_t>::max()));
+}
+
+std::uint32_t CheckSize(std::size_t size, const char* what) {
+  if (size > std::numeric_limits<std::uint32_t>::max()) [[unlikely]]
+    ThrowTooLarge(size, what);
+  return static_cast<std::uint32_t>(size);
 }
 
 void AppendHead(std::string& out, TermTag tag, std::uint32_t size) {
-  out += Byte(tag);
-  AppendBigEndian(out, size);
+  char head[1 + sizeof(size)] = {Byte(tag)};
+  WriteBigEndian(head + 1, size);
+  out.append(head, sizeof(head));
 }
 
 // What a charlist is made of, as terms of their own.
@@ -79,6 +83,30 @@ constexpr auto kSmallIntegers = [] {
   return terms;
 }();
 constexpr char kNil = Byte(TermTag::kNil);
+
+// By what terms begin with.
+constexpr auto kKinds = [] {
+  std::array<TermKind, 256> kinds{};
+  kinds.fill(TermKind::kNothing);
+  const auto set = [&](TermKind kind, std::initializer_list<TermTag> tags) {
+    for (const TermTag tag : tags) kinds[static_cast<std::uint8_t>(tag)] = kind;
+  };
+  set(TermKind::kInteger,
+      {TermTag::kSmallInteger, TermTag::kInteger, TermTag::kSmallBig, TermTag::kLargeBig});
+  set(TermKind::kFloat, {TermTag::kNewFloat, TermTag::kFloat});
+  set(TermKind::kAtom,
+      {TermTag::kAtom, TermTag::kSmallAtom, TermTag::kAtomUtf8, TermTag::kSmallAtomUtf8});
+  set(TermKind::kBinary, {TermTag::kBinary});
+  set(TermKind::kBitstring, {TermTag::kBitBinary});
+  set(TermKind::kTuple, {TermTag::kSmallTuple, TermTag::kLargeTuple});
+  set(TermKind::kList, {TermTag::kNil, TermTag::kString, TermTag::kList});
+  set(TermKind::kMap, {TermTag::kMap});
+  set(TermKind::kPid, {TermTag::kNewPid});
+  set(TermKind::kPort, {TermTag::kNewPort, TermTag::kV4Port});
+  set(TermKind::kReference, {TermTag::kNewerReference});
+  set(TermKind::kFunction, {TermTag::kNewFunction, TermTag::kExport});
+  return kinds;
+}();
 
 gen::Error Expected(TermKind kind) {
   return gen::Error(gen::ErrorCode::kIncorrect, fmt::format("expected {}", KindText(kind)));
@@ -150,7 +178,7 @@ void TermWriter::Atom(std::string_view text) {
 }
 
 void TermWriter::Binary(std::string_view bytes) {
-  AppendHead(out_, TermTag::kBinary, CheckSize<std::uint32_t>(bytes.size(), "binary"));
+  AppendHead(out_, TermTag::kBinary, CheckSize(bytes.size(), "binary"));
   out_.append(bytes);
 }
 
@@ -159,18 +187,18 @@ void TermWriter::Tuple(std::size_t size) {
     out_ += Byte(TermTag::kSmallTuple);
     out_ += static_cast<char>(size);
   } else {
-    AppendHead(out_, TermTag::kLargeTuple, CheckSize<std::uint32_t>(size, "tuple"));
+    AppendHead(out_, TermTag::kLargeTuple, CheckSize(size, "tuple"));
   }
 }
 
 void TermWriter::List(std::size_t size) {
-  if (size != 0) AppendHead(out_, TermTag::kList, CheckSize<std::uint32_t>(size, "list"));
+  if (size != 0) AppendHead(out_, TermTag::kList, CheckSize(size, "list"));
 }
 
 void TermWriter::Nil() { out_ += kNil; }
 
 void TermWriter::Map(std::size_t size) {
-  AppendHead(out_, TermTag::kMap, CheckSize<std::uint32_t>(size, "map"));
+  AppendHead(out_, TermTag::kMap, CheckSize(size, "map"));
 }
 
 void TermWriter::Charlist(std::string_view text) {
@@ -235,7 +263,7 @@ std::size_t TermWriter::OpenMap() {
 }
 
 void TermWriter::CloseMap(std::size_t opened, std::size_t size) {
-  WriteBigEndian(&out_[opened + 1], CheckSize<std::uint32_t>(size, "map"));
+  WriteBigEndian(&out_[opened + 1], CheckSize(size, "map"));
 }
 
 // ---- reading
@@ -248,45 +276,7 @@ T TermReader::NumberAt(std::size_t offset) const noexcept {
 TermKind TermReader::kind() const noexcept {
   if (InString()) return string_left_ == 1 ? TermKind::kList : TermKind::kInteger;
   if (AtEnd()) return TermKind::kNothing;
-  switch (TermTag{static_cast<std::uint8_t>(bytes_[at_])}) {
-    case TermTag::kSmallInteger:
-    case TermTag::kInteger:
-    case TermTag::kSmallBig:
-    case TermTag::kLargeBig:
-      return TermKind::kInteger;
-    case TermTag::kNewFloat:
-    case TermTag::kFloat:
-      return TermKind::kFloat;
-    case TermTag::kAtom:
-    case TermTag::kSmallAtom:
-    case TermTag::kAtomUtf8:
-    case TermTag::kSmallAtomUtf8:
-      return TermKind::kAtom;
-    case TermTag::kBinary:
-      return TermKind::kBinary;
-    case TermTag::kBitBinary:
-      return TermKind::kBitstring;
-    case TermTag::kSmallTuple:
-    case TermTag::kLargeTuple:
-      return TermKind::kTuple;
-    case TermTag::kNil:
-    case TermTag::kString:
-    case TermTag::kList:
-      return TermKind::kList;
-    case TermTag::kMap:
-      return TermKind::kMap;
-    case TermTag::kNewPid:
-      return TermKind::kPid;
-    case TermTag::kNewPort:
-    case TermTag::kV4Port:
-      return TermKind::kPort;
-    case TermTag::kNewerReference:
-      return TermKind::kReference;
-    case TermTag::kNewFunction:
-    case TermTag::kExport:
-      return TermKind::kFunction;
-  }
-  return TermKind::kNothing;
+  return kKinds[static_cast<std::uint8_t>(bytes_[at_])];
 }
 
 void TermReader::LeaveStringByte() noexcept {

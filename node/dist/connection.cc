@@ -35,9 +35,8 @@ Connection::Connection(gen::Atom peer, asio::io_context& context, Tasks& tasks,
   attempts_.is_dialling = is_dialled;
 }
 
-gen::Result<void> Connection::Accepts(gen::PID remote) const {
+gen::Result<void> Connection::WhyNot(gen::PID remote) const {
   if (IsFormer(remote)) return gen::ErrProcessIncarnation;
-  if (!IsFull()) return {};
   return gen::Error(gen::ErrorCode::kBusy,
                     fmt::format("{} bytes wait to be sent to {}", QueuedBytes(), peer_));
 }
@@ -49,8 +48,7 @@ void Connection::PostFlush() {
 
 void Connection::Append(const Signal& signal) {
   AppendFrame(out_, signal, flags_);
-  NoteQueued();
-  if (!flush_due_ && state_ == State::kUp) PostFlush();
+  NoteAppended();
 }
 
 // A caller waits for it, and to wake the thread of the network takes longer than to write. Where answers follow each
@@ -80,6 +78,16 @@ void Connection::AppendMessage(const Signal& message) {
   ++out_messages_;
 }
 
+void Connection::AppendMessage(std::string_view frame) {
+  if (!NeedsOlderFrames()) [[likely]] {
+    out_.append(frame);
+  } else {
+    AppendAsOlder(frame);
+  }
+  NoteAppended();
+  ++out_messages_;
+}
+
 void Connection::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& peer, bool by_peer) {
   {
     std::lock_guard lock(mutex_);
@@ -87,11 +95,9 @@ void Connection::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& pee
       stream->Close();
       return;
     }
-    peers_ = {settings_.node, settings_.creation, peer_, peer.creation};
-    if ((kOwnFlags & ~peer.flags & (kFlagSendSender | kFlagExitPayload)) != 0) {
-      ReencodeFor(peer.flags);
-    }
+    peers_ = {settings_.node, peer_};
     flags_ = peer.flags;
+    if (NeedsOlderFrames()) AppendAsOlder(std::exchange(out_, {}));
     peer_creation_ = peer.creation;
     asio::error_code ignored;
     stream->socket().set_option(asio::ip::tcp::no_delay(true), ignored);
@@ -106,15 +112,19 @@ void Connection::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& pee
   Flush();
 }
 
-// The peer is older than this node thought.
-void Connection::ReencodeFor(std::uint64_t flags) {
-  const std::string former = std::exchange(out_, {});
-  const Peers reversed{peer_, 0, settings_.node, settings_.creation};
-  for (std::size_t at = 0; at + kLengthBytes <= former.size();) {
-    const std::size_t length = LengthAt(std::string_view(former).substr(at));
-    const auto signal = ParseFrame(std::string_view(former).substr(at + kLengthBytes, length),
-                                   reversed, settings_.max_term_depth);
-    if (signal) AppendFrame(out_, *signal, flags);
+bool Connection::NeedsOlderFrames() const noexcept {
+  constexpr std::uint64_t kToday = kFlagSendSender | kFlagExitPayload;
+  static_assert((kOwnFlags & kToday) == kToday);
+  return (flags_ & kToday) != kToday;
+}
+
+void Connection::AppendAsOlder(std::string_view frames) {
+  const Peers reversed{peer_, settings_.node};
+  for (std::size_t at = 0; at + kLengthBytes <= frames.size();) {
+    const std::size_t length = LengthAt(frames.substr(at));
+    const auto signal = ParseFrame(frames.substr(at + kLengthBytes, length), reversed,
+                                   settings_.max_term_depth);
+    if (signal) AppendFrame(out_, *signal, flags_);
     at += kLengthBytes + length;
   }
 }

@@ -72,13 +72,18 @@ class Connection : public std::enable_shared_from_this<Connection> {
     return out_.size() + writing_size_ >= settings_.send_queue_bytes;
   }
   // Whether a message for `remote` may be appended: kBusy, kProcessIncarnation.
-  [[nodiscard]] gen::Result<void> Accepts(gen::PID remote) const;
+  [[nodiscard]] gen::Result<void> Accepts(gen::PID remote) const {
+    if (!IsFormer(remote) && !IsFull()) [[likely]]
+      return {};
+    return WhyNot(remote);
+  }
   // Appends the frame of a signal, which the thread of the network will write. Not if it is down.
   void Append(const Signal& signal);
   // The same for an answer: when it comes alone, this thread writes it.
   void AppendAnswer(const Signal& signal);
-  // The same for a message of a user's, which is counted when it is lost.
+  // The same for a message of a user's, which is counted when it is lost; also as its frame (see OpenMessage).
   void AppendMessage(const Signal& message);
+  void AppendMessage(std::string_view frame);
   void AddWaiter(const RoomWaiter& waiter) { waiters_.push_back(waiter); }
   // Whether a PID belongs to a former incarnation of the peer. False as long as that is not known.
   [[nodiscard]] bool IsFormer(gen::PID remote) const noexcept {
@@ -112,6 +117,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void CloseWhenWritten();
 
  private:
+  [[nodiscard]] gen::Result<void> WhyNot(gen::PID remote) const;
+  // What has been appended is noted, and will be written.
+  void NoteAppended() {
+    NoteQueued();
+    if (!flush_due_ && state_ == State::kUp) PostFlush();
+  }
+  [[nodiscard]] bool NeedsOlderFrames() const noexcept;
+  // Frames for nodes of today, in the form that this peer understands.
+  void AppendAsOlder(std::string_view frames);
   void Read();
   // Handles the frames that are there completely, and returns their size.
   std::size_t TakeFrames(std::string_view bytes);
@@ -124,7 +138,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Flush();
   void Written(const std::string& error);
   void Tick();
-  void ReencodeFor(std::uint64_t flags);
 
   const gen::Atom peer_;
   asio::io_context& context_;

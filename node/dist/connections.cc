@@ -33,6 +33,24 @@ std::shared_ptr<Connection> Connections::Get(gen::Atom node) {
   return made;
 }
 
+// No reference is counted: the table keeps the connection until its lock is held, and who takes it out of the table has
+// had that lock before, to say that it is down.
+Connection* Connections::Lock(gen::Atom node, std::unique_lock<std::mutex>& its_lock) {
+  for (;;) {
+    {
+      std::shared_lock lock(mutex_);
+      const auto found = connections_.find(node);
+      if (found != connections_.end()) {
+        its_lock = std::unique_lock(found->second->mutex());
+        if (found->second->state() != Connection::State::kDown) return found->second.get();
+        its_lock = {};
+      }
+    }
+    // There is none, or it is down, and will not be in the table in a moment.
+    if (Get(node) == nullptr) return nullptr;
+  }
+}
+
 std::vector<std::shared_ptr<Connection>> Connections::All() const {
   std::shared_lock lock(mutex_);
   std::vector<std::shared_ptr<Connection>> all;

@@ -41,14 +41,9 @@ class Connections {
   // connections any more.
   template <class Append>
   gen::Result<void> With(gen::Atom node, const Append& append) {
-    for (;;) {
-      const std::shared_ptr<Connection> connection = Get(node);
-      if (connection == nullptr) return gen::ErrNodeTerminated;
-      std::lock_guard lock(connection->mutex());
-      // Down since the look-up: it is not in the table any more, or will not be in a moment.
-      if (connection->state() == Connection::State::kDown) continue;
-      return append(*connection);
-    }
+    std::unique_lock<std::mutex> lock;
+    Connection* const connection = Lock(node, lock);
+    return connection == nullptr ? gen::Result<void>(gen::ErrNodeTerminated) : append(*connection);
   }
   // Null: there is none.
   [[nodiscard]] std::shared_ptr<Connection> Find(gen::Atom node) const;
@@ -80,6 +75,8 @@ class Connections {
   void FailToDial(Connection& connection, const std::string& why);
 
  private:
+  // With its lock, and as long as that is held; see With. Null: after Close.
+  Connection* Lock(gen::Atom node, std::unique_lock<std::mutex>& its_lock);
   std::shared_ptr<Connection> Make(gen::Atom node, bool is_dialled);  // with the lock
   // Of both attempts that of the peer counts.
   [[nodiscard]] bool GivesWayTo(std::string_view peer) const {

@@ -14,8 +14,6 @@
 namespace ergon::dist {
 namespace {
 
-// Tag, and tag and length of the node.
-constexpr std::size_t kPidHeadBytes = 3;
 // ID, serial and creation, behind the node of a PID.
 constexpr std::size_t kPidNumbersBytes = 12;
 
@@ -126,18 +124,19 @@ bool ControlReader::ReadPid(std::string_view& node, gen::PID& pid) noexcept {
   return true;
 }
 
-bool ControlReader::ReadPid(gen::Atom node, gen::PID& pid) noexcept {
-  // As nodes of today write it: nothing has to be taken apart.
-  const std::string_view text = node.Text();
-  const std::size_t size = kPidHeadBytes + text.size() + kPidNumbersBytes;
-  if (rest_.size() >= size && ByteAt(rest_, 0) == kNewPidTag &&
-      ByteAt(rest_, 1) == kSmallAtomUtf8Tag && ByteAt(rest_, 2) == text.size() &&
-      std::memcmp(rest_.data() + kPidHeadBytes, text.data(), text.size()) == 0 &&
-      ReadPidNumbers(rest_.data() + kPidHeadBytes + text.size(), pid)) {
-    pid.node = node;
+bool ControlReader::ReadPid(const PidHead& node, gen::PID& pid) noexcept {
+  const std::string_view head = node.bytes();
+  const std::size_t size = head.size() + kPidNumbersBytes;
+  if (rest_.size() >= size && std::memcmp(rest_.data(), head.data(), head.size()) == 0 &&
+      ReadPidNumbers(rest_.data() + head.size(), pid)) {
+    pid.node = node.node();
     rest_.remove_prefix(size);
     return true;
   }
+  return ReadPid(node.node(), pid);  // with another tag of its atom
+}
+
+bool ControlReader::ReadPid(gen::Atom node, gen::PID& pid) noexcept {
   const std::string_view before = rest_;
   std::string_view name;
   gen::PID read;

@@ -8,6 +8,7 @@
 
 #include <ergon/gen/atom.h>
 #include <ergon/gen/pid.h>
+#include <ergon/node/dist/pid_head.h>
 
 namespace ergon::dist {
 
@@ -33,7 +34,8 @@ class ControlReader {
   bool ReadAtom(std::string_view& text) noexcept;
   // From 0 to 2^64 - 1.
   bool ReadNumber(std::uint64_t& number) noexcept;
-  // A process of the node `node`.
+  // A process of that node.
+  bool ReadPid(const PidHead& node, gen::PID& pid) noexcept;
   bool ReadPid(gen::Atom node, gen::PID& pid) noexcept;
   // The same; `node` is the name in it.
   bool ReadPid(std::string_view& node, gen::PID& pid) noexcept;

@@ -48,19 +48,15 @@ gen::Reason ReasonOf(const gen::Error& error) {
                                              : gen::Reason::NoConnection();
 }
 
-// The signal with a message to a process, or to a name.
-Signal MessageTo(gen::PID remote, gen::PID from, std::string_view payload) {
-  Signal signal;
-  signal.from = from;
-  signal.payload = payload;
+// The frame of a message to a process, or to a name, without its payload.
+std::string& OpenFrameTo(gen::PID remote, gen::PID from) {
+  std::string& frame = Scratch();
   if (node::IsName(remote)) {
-    signal.kind = SignalKind::kSendToName;
-    signal.name = node::NameOf(remote).name.Text();
+    OpenMessageToName(frame, from, node::NameOf(remote).name.Text());
   } else {
-    signal.kind = SignalKind::kSend;
-    signal.to = remote;
+    OpenMessage(frame, from, remote);
   }
-  return signal;
+  return frame;
 }
 
 }  // namespace
@@ -208,14 +204,14 @@ gen::Result<void> ErlangBorder::SendMessage(gen::PID remote, const core::Envelop
                       "nobody waits for the confirmation of an important message to " +
                           node::TargetOf(remote).ToString());
   }
-  std::string& payload = Scratch();
-  auto written = values_.Append(payload, envelope);
+  std::string& frame = OpenFrameTo(remote, gen::PID::FromAddress(envelope.from));
+  auto written = values_.Append(frame, envelope);
   if (!written) return written;
-  const Signal signal = MessageTo(remote, gen::PID::FromAddress(envelope.from), payload);
+  CloseFrame(frame, 0);
   return connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
     auto accepts = connection.Accepts(remote);
     if (!accepts) return accepts;
-    connection.AppendMessage(signal);
+    connection.AppendMessage(frame);
     needs_.totals.sent_to_nodes.Add();
     return {};
   });
@@ -255,8 +251,8 @@ gen::Result<void> ErlangBorder::SendRequest(gen::PID remote, const core::Envelop
   }
   const auto* any = const_cast<core::Envelope&>(request).ValueAs<TermRequest>();
   const std::string reference = Reference(request.ref);
-  std::string& payload = Scratch();
-  TermWriter writer(payload);
+  std::string& frame = OpenFrameTo(remote, local);
+  TermWriter writer(frame);
   writer.Tuple(3);
   writer.Atom(any != nullptr && any->is_system ? "system" : "$gen_call");
   writer.Tuple(2);
@@ -267,17 +263,17 @@ gen::Result<void> ErlangBorder::SendRequest(gen::PID remote, const core::Envelop
   if (any != nullptr) {
     writer.Raw(any->term.raw());
   } else {
-    auto written = values_.Append(payload, request);
+    auto written = values_.Append(frame, request);
     if (!written) return written;
   }
+  CloseFrame(frame, 0);
   const Signal monitor = MonitorOf(local, remote, reference);
-  const Signal message = MessageTo(remote, local, payload);
   return connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
     auto accepts = connection.Accepts(remote);
     if (!accepts) return accepts;
     connection.relations().calls[request.ref] = {local, remote, any != nullptr};
     connection.Append(monitor);
-    connection.AppendMessage(message);
+    connection.AppendMessage(frame);
     needs_.totals.sent_to_nodes.Add();
     return {};
   });

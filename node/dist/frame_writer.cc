@@ -1,16 +1,9 @@
 #include <ergon/node/dist/frame_writer.h>
 
-#include <algorithm>
-#include <cstring>
-
 #include <ergon/node/dist/big_endian.h>
-#include <ergon/node/dist/control_tags.h>
 
 namespace ergon::dist {
 namespace {
-
-constexpr std::size_t kFrameLengthBytes = 4;
-constexpr std::uint8_t kPassThrough = 112;  // a frame without a distribution header
 
 constexpr std::size_t kShortAtomBytes = 255;
 
@@ -27,31 +20,9 @@ FrameWriter::~FrameWriter() {
   WriteBigEndian(out_.data() + begin_, static_cast<std::uint32_t>(length));
 }
 
-void FrameWriter::Append(std::string_view text) {
-  if (text.size() <= text_room_) {
-    text_room_ -= text.size();
-    next_ = std::copy(text.begin(), text.end(), next_);
-    return;
-  }
-  Spill();
-  out_.append(text);
-}
-
 void FrameWriter::Spill() {
   out_.append(small_, static_cast<std::size_t>(next_ - small_));
   next_ = small_;
-}
-
-FrameWriter& FrameWriter::Begin(Operation operation, std::size_t elements) {
-  Byte(kPassThrough);
-  Byte(kVersionByte);
-  return Tuple(1 + elements).Number(static_cast<std::uint64_t>(operation));
-}
-
-FrameWriter& FrameWriter::Tuple(std::size_t elements) {
-  Byte(kSmallTupleTag);
-  Byte(static_cast<std::uint8_t>(elements));
-  return *this;
 }
 
 FrameWriter& FrameWriter::Options(std::uint8_t links) {
@@ -64,19 +35,6 @@ FrameWriter& FrameWriter::Options(std::uint8_t links) {
     if (monitors_it) Atom("monitor");
   }
   Byte(kEmptyListTag);
-  return *this;
-}
-
-FrameWriter& FrameWriter::Pid(const gen::PID& pid) {
-  const std::string_view node = pid.node.Text();
-  Byte(kNewPidTag);
-  Byte(kSmallAtomUtf8Tag);
-  Byte(static_cast<std::uint8_t>(node.size()));
-  if (!node.empty()) std::memcpy(next_, node.data(), node.size());
-  next_ += node.size();
-  BigEndian(static_cast<std::uint32_t>(pid.id));
-  BigEndian(static_cast<std::uint32_t>(pid.id >> 32));
-  BigEndian(pid.creation);
   return *this;
 }
 
@@ -112,16 +70,6 @@ FrameWriter& FrameWriter::Number(std::uint64_t number) {
   for (; number != 0; number >>= 8, ++size) Byte(static_cast<std::uint8_t>(number));
   *size_at = static_cast<char>(size);
   return *this;
-}
-
-FrameWriter& FrameWriter::Term(std::string_view term) {
-  Append(term);
-  return *this;
-}
-
-FrameWriter& FrameWriter::Payload(std::string_view term) {
-  Byte(kVersionByte);
-  return Term(term);
 }
 
 }  // namespace ergon::dist

@@ -1,6 +1,7 @@
 // Writes frames: the control tuples of signals and what follows them.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -10,9 +11,15 @@
 #include <ergon/gen/atom.h>
 #include <ergon/gen/pid.h>
 #include <ergon/node/dist/big_endian.h>
+#include <ergon/node/dist/control_tags.h>
 #include <ergon/node/dist/operations.h>
 
 namespace ergon::dist {
+
+// In front of every frame.
+inline constexpr std::size_t kFrameLengthBytes = 4;
+// What a frame without a distribution header begins with.
+inline constexpr std::uint8_t kPassThroughFrame = 112;
 
 // One frame at the end of a string. The room it needs is made first: only the constructor throws
 // (std::bad_alloc), and a frame is there completely or not at all.
@@ -27,17 +34,44 @@ class FrameWriter {
   FrameWriter& operator=(const FrameWriter&) = delete;
 
   // The head of the control tuple; `elements` behind the operation's number are next.
-  FrameWriter& Begin(Operation operation, std::size_t elements);
-  FrameWriter& Tuple(std::size_t elements);
+  FrameWriter& Begin(Operation operation, std::size_t elements) {
+    Byte(kPassThroughFrame);
+    Byte(kVersionByte);
+    Tuple(1 + elements);
+    Byte(kSmallIntegerTag);
+    Byte(static_cast<std::uint8_t>(operation));
+    return *this;
+  }
+  FrameWriter& Tuple(std::size_t elements) {
+    Byte(kSmallTupleTag);
+    Byte(static_cast<std::uint8_t>(elements));
+    return *this;
+  }
   // A list of atoms.
   FrameWriter& Options(std::uint8_t links);
-  FrameWriter& Pid(const gen::PID& pid);
+  FrameWriter& Pid(const gen::PID& pid) {
+    const std::string_view node = pid.node.Text();
+    Byte(kNewPidTag);
+    Byte(kSmallAtomUtf8Tag);
+    Byte(static_cast<std::uint8_t>(node.size()));
+    next_ = std::copy(node.begin(), node.end(), next_);
+    BigEndian(static_cast<std::uint32_t>(pid.id));
+    BigEndian(static_cast<std::uint32_t>(pid.id >> 32));
+    BigEndian(pid.creation);
+    return *this;
+  }
   FrameWriter& Atom(std::string_view text);
   FrameWriter& Number(std::uint64_t number);
   // As it is.
-  FrameWriter& Term(std::string_view term);
+  FrameWriter& Term(std::string_view term) {
+    Append(term);
+    return *this;
+  }
   // What follows the tuple.
-  FrameWriter& Payload(std::string_view term);
+  FrameWriter& Payload(std::string_view term) {
+    Byte(kVersionByte);
+    return Term(term);
+  }
 
  private:
   // Tag, node (at most 255 bytes, with a length of one), ID, serial and creation.
@@ -53,7 +87,15 @@ class FrameWriter {
     next_ += sizeof(value);
   }
   // A text is gathered, too, if it is short: the next of them has less room.
-  void Append(std::string_view text);
+  void Append(std::string_view text) {
+    if (text.size() <= text_room_) {
+      text_room_ -= text.size();
+      next_ = std::copy(text.begin(), text.end(), next_);
+      return;
+    }
+    Spill();
+    out_.append(text);
+  }
   void Spill();
 
   std::string& out_;

@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include <ergon/node/dist/big_endian.h>
 #include <ergon/node/dist/control_reader.h>
 #include <ergon/node/dist/control_tags.h>
 #include <ergon/node/dist/flags.h>
@@ -16,8 +17,6 @@
 
 namespace ergon::dist {
 namespace {
-
-constexpr char kPassThroughFrame = 112;
 
 gen::Error NoSignal(std::string text) {
   return gen::Error(gen::ErrorCode::kIncorrect, std::move(text));
@@ -301,21 +300,43 @@ void AppendFrame(std::string& out, const Signal& signal, std::uint64_t flags) {
   }
 }
 
+void OpenMessage(std::string& out, const gen::PID& from, const gen::PID& to) {
+  FrameWriter frame(out, 0);
+  if (!from.node.empty()) {
+    frame.Begin(Operation::kSendFrom, 2).Pid(from);
+  } else {
+    frame.Begin(Operation::kSend, 2).Atom({});
+  }
+  frame.Pid(to).Payload({});
+}
+
+void OpenMessageToName(std::string& out, const gen::PID& from, std::string_view name) {
+  FrameWriter frame(out, name.size());
+  frame.Begin(Operation::kSendToName, 3).Pid(from).Atom({}).Atom(name).Payload({});
+}
+
+void CloseFrame(std::string& out, std::size_t begin) {
+  WriteBigEndian(out.data() + begin,
+                 static_cast<std::uint32_t>(out.size() - begin - kFrameLengthBytes));
+}
+
 void AppendTick(std::string& out) { out.append(4, '\0'); }
 
 gen::Result<Signal> ParseFrame(std::string_view frame, const Peers& peers, std::size_t max_depth) {
   if (frame.size() < 2) return NoSignal(fmt::format("a frame of {} bytes", frame.size()));
-  if (frame.front() != kPassThroughFrame) {
+  if (static_cast<std::uint8_t>(frame.front()) != kPassThroughFrame) {
     return NoSignal(fmt::format("a frame that begins with {}: this node understands {} only",
-                                static_cast<std::uint8_t>(frame.front()), kPassThroughFrame + 0));
+                                static_cast<std::uint8_t>(frame.front()), kPassThroughFrame));
   }
   std::string_view rest = frame.substr(1);
-  gen::Result<Signal> message{Signal{}};
-  if (ReadMessageHead(rest, peers, max_depth, *message)) {
-    const auto payload = TakePayload(rest, max_depth);
-    if (!payload) return payload.error();
-    message->payload = *payload;
-    return message;
+  {
+    Signal message;
+    if (ReadMessageHead(rest, peers, max_depth, message)) {
+      const auto payload = TakePayload(rest, max_depth);
+      if (!payload) return payload.error();
+      message.payload = *payload;
+      return message;
+    }
   }
   const auto control = TakeTerm(rest, "control", max_depth);
   if (!control) return control.error();

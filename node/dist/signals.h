@@ -7,18 +7,16 @@
 #include <string>
 #include <string_view>
 
-#include <ergon/gen/atom.h>
 #include <ergon/gen/result.h>
+#include <ergon/node/dist/pid_head.h>
 #include <ergon/node/dist/signal.h>
 
 namespace ergon::dist {
 
 // The two nodes of a connection.
 struct Peers {
-  gen::Atom own;
-  std::uint32_t own_creation = 0;
-  gen::Atom peer;
-  std::uint32_t peer_creation = 0;
+  PidHead own;
+  PidHead peer;
 };
 
 // Appends the frame of a signal, its length first: what is written to the socket as it is. `flags`
@@ -27,6 +25,12 @@ struct Peers {
 // kSend. kUnknown: nothing is appended. The caller has limits for its terms: a frame has less than
 // 4 GiB, a name less than 64 KiB. Throws std::bad_alloc; `out` is as before then.
 void AppendFrame(std::string& out, const Signal& signal, std::uint64_t flags);
+// The frame of a message to the process `to`, or to the one with the name `name`, as AppendFrame writes it for nodes
+// of today: the caller appends the payload, and closes the frame then. Without a sender if `from` has no node.
+void OpenMessage(std::string& out, const gen::PID& from, const gen::PID& to);
+void OpenMessageToName(std::string& out, const gen::PID& from, std::string_view name);
+// Writes the length of the frame that began at `begin`.
+void CloseFrame(std::string& out, std::size_t begin);
 // A frame of length 0.
 void AppendTick(std::string& out);
 

@@ -21,28 +21,15 @@ namespace {
 
 // ---- values that need not be registered
 
-using Write = gen::Result<void> (*)(std::string& out, const void* value);
-
 template <class T>
-std::pair<const core::TypeDescriptor*, Write> WriterOf() {
-  return {core::TypeOf<T>(), [](std::string& out, const void* value) {
-            return detail::WriteValue(out, *static_cast<const T*>(value));
-          }};
+gen::Result<void> WritePlain(std::string& out, const void* value) {
+  return detail::WriteValue(out, *static_cast<const T*>(value));
 }
 
-template <class... Types>
-std::unordered_map<const core::TypeDescriptor*, Write, core::TypeHash, core::TypeEqual>
-WritersOf() {
-  return {WriterOf<Types>()...};
-}
-
-Write FindWriter(const core::TypeDescriptor* type) {
-  static const auto writers =
-      WritersOf<signed char, char, unsigned char, short, unsigned short, int, unsigned, long,
-                unsigned long, long long, unsigned long long, float, double, bool, std::string,
-                Charlist, gen::Atom, gen::PID, gen::Ref, gen::Alias, Reference, Term>();
-  const auto found = writers.find(type);
-  return found == writers.end() ? nullptr : found->second;
+// A registered type stays what it is.
+template <class... Types, class Writers>
+void AddPlain(Writers& writers) {
+  (writers.emplace(core::TypeOf<Types>(), &WritePlain<Types>), ...);
 }
 
 template <class T>
@@ -65,7 +52,7 @@ core::EnvelopePtr ReadPlain(TermReader reader, std::string_view term, std::uint8
       if (reader.ReadFloat(number)) return Make(kind, lane, number);
       break;
     case TermKind::kBinary:
-      if (reader.ReadBinary(bytes)) return Make(kind, lane, std::string(bytes));
+      if (reader.ReadBinary(bytes)) return core::MakeEnvelope<std::string>(kind, lane, bytes);
       break;
     case TermKind::kAtom:
       if (reader.ReadBoolean(truth)) return Make(kind, lane, truth);
@@ -181,9 +168,12 @@ std::optional<TermReader> EnterPair(std::string_view term, std::string& name) {
 Values::Values(const gen::WireTypes& types, std::size_t max_new_atoms)
     : atoms_(std::make_shared<AtomBudget>(max_new_atoms)) {
   for (const TypePtr& type : types.All()) {
-    if (!types_.emplace(type->type, type).second) continue;  // once more
+    if (!writers_.emplace(type->type, type->write).second) continue;  // once more
     type->tag.empty() ? AddMap(type) : AddTagged(type);
   }
+  AddPlain<signed char, char, unsigned char, short, unsigned short, int, unsigned, long,
+           unsigned long, long long, unsigned long long, float, double, bool, std::string, Charlist,
+           gen::Atom, gen::PID, gen::Ref, gen::Alias, Reference, Term>(writers_);
 }
 
 void Values::AddTagged(const TypePtr& type) {
@@ -264,7 +254,15 @@ const WireType* Values::FindMap(TermReader reader) const {
 }
 
 const WireType* Values::FindRegistered(TermReader reader) const {
-  if (reader.kind() == TermKind::kMap) return FindMap(reader);
+  switch (reader.kind()) {
+    case TermKind::kMap:
+      return FindMap(reader);
+    case TermKind::kAtom:
+    case TermKind::kTuple:
+      break;
+    default:
+      return nullptr;
+  }
   if (tagged_.empty()) return nullptr;
   std::string tag;
   if (reader.ReadAtomText(tag)) return FindTagged(tag, 1);
@@ -277,11 +275,10 @@ gen::Result<void> Values::Append(std::string& out, const core::Envelope& envelop
   if (envelope.type == nullptr) {
     return gen::Error(gen::ErrorCode::kUnsupported, "a signal is no message for another node");
   }
-  const auto found = types_.find(envelope.type);
-  const Write write = found == types_.end() ? FindWriter(envelope.type) : found->second->write;
+  const auto found = writers_.find(envelope.type);
   // Only a way to say that it is not changed is missing.
   const void* const value = const_cast<core::Envelope&>(envelope).Value();
-  if (write == nullptr) {
+  if (found == writers_.end()) {
     const std::string name = envelope.type->Name();
     return gen::Error(gen::ErrorCode::kUnsupported,
                       fmt::format("{} is not registered, so other nodes do not know it: "
@@ -290,7 +287,7 @@ gen::Result<void> Values::Append(std::string& out, const core::Envelope& envelop
   }
   const std::size_t begin = out.size();
   try {
-    return write(out, value);
+    return found->second(out, value);
   } catch (...) {
     out.resize(begin);
     return gen::Error(gen::ErrorCode::kIncorrect,

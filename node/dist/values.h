@@ -46,6 +46,7 @@ class Values {
 
  private:
   using TypePtr = std::shared_ptr<const WireType>;
+  using Write = gen::Result<void> (*)(std::string& out, const void* value);
   // Of the types that are maps, by their indexes in maps_: which have that key, and whether it has
   // to be there.
   struct KeyUse {
@@ -61,7 +62,8 @@ class Values {
   [[nodiscard]] const WireType* FindRegistered(TermReader reader) const;
 
   const std::shared_ptr<AtomBudget> atoms_;
-  std::unordered_map<const core::TypeDescriptor*, TypePtr, core::TypeHash, core::TypeEqual> types_;
+  // Also of what need not be registered.
+  std::unordered_map<const core::TypeDescriptor*, Write, core::TypeHash, core::TypeEqual> writers_;
   std::unordered_map<std::string_view, std::vector<TypePtr>> tagged_;  // by tag
   std::vector<TypePtr> maps_;
   std::unordered_map<std::string_view, std::vector<KeyUse>> keys_;

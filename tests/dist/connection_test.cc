@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 #include <asio/io_context.hpp>
 #include <asio/ip/tcp.hpp>
+#include <asio/read.hpp>
 #include <asio/write.hpp>
 
 #include <ergon/node/dist/flags.h>
@@ -21,7 +22,7 @@ using Tcp = asio::ip::tcp;
 // A connection that is up, and the peer's end of it.
 class Pair {
  public:
-  Pair() {
+  explicit Pair(std::uint64_t peer_flags = kOwnFlags, std::string_view sent_before = {}) {
     settings.node = gen::Atom("own@127.0.0.1");
     settings.creation = 5;
     settings.tick_time = std::chrono::seconds(60);
@@ -34,7 +35,8 @@ class Pair {
     socket = &stream->socket();
     connection = std::make_shared<Connection>(gen::Atom("peer@127.0.0.1"), context, tasks, settings,
                                               listener, false);
-    connection->Attach(std::move(stream), {"peer@127.0.0.1", 7, kOwnFlags}, false);
+    if (!sent_before.empty()) connection->AppendMessage(sent_before);
+    connection->Attach(std::move(stream), {"peer@127.0.0.1", 7, peer_flags}, false);
   }
 
   // The peer sends a message, which waits in the socket then.
@@ -73,6 +75,31 @@ class Pair {
 };
 
 }  // namespace
+
+TEST_CASE("connection: an older peer gets messages in its form, also those from before it was known") {
+  const gen::PID from{1, gen::Atom("own@127.0.0.1"), 5};
+  const gen::PID to{2, gen::Atom("peer@127.0.0.1"), 7};
+  const std::string payload("a\1", 2);
+  std::string frame;
+  OpenMessage(frame, from, to);
+  frame += payload;
+  CloseFrame(frame, 0);
+  std::string older;
+  AppendFrame(older, {.kind = SignalKind::kSend, .from = from, .to = to, .payload = payload}, 0);
+  REQUIRE(older != frame);
+  const auto received = [&](std::uint64_t flags) {
+    Pair pair(flags, frame);
+    pair.connection->AppendMessage(frame);
+    std::string bytes(2 * (flags == kOwnFlags ? frame : older).size(), '\0');
+    while (pair.peer.available() < bytes.size()) pair.context.poll();
+    asio::read(pair.peer, asio::buffer(bytes));
+    pair.connection->Fail("for the test");
+    pair.context.run();
+    return bytes;
+  };
+  CHECK(received(kOwnFlags) == frame + frame);
+  CHECK(received(kOwnFlags & ~(kFlagSendSender | kFlagExitPayload)) == older + older);
+}
 
 TEST_CASE("connection: what has come is told, then that it is down") {
   Pair pair;

@@ -43,8 +43,8 @@ std::string ReferenceTerm(std::string_view node) {
 
 const gen::Atom kOwn("own@127.0.0.1");
 const gen::Atom kPeer("peer@127.0.0.1");
-const Peers kPeers{kOwn, 7, kPeer, 8};
-const Peers kReversed{kPeer, 8, kOwn, 7};
+const Peers kPeers{kOwn, kPeer};
+const Peers kReversed{kPeer, kOwn};
 const gen::PID kOwnPid{std::uint64_t{3} << 32 | 5, kOwn, 7};
 const gen::PID kPeerPid{std::uint64_t{0xfffffffe} << 32 | 0xfffffffd, kPeer, 8};
 const std::string kOwnTerm = PidTerm("own@127.0.0.1", 5, 3, 7);
@@ -549,10 +549,29 @@ TEST_CASE("signals: long names of nodes and a payload of a megabyte fit") {
   std::string out;
   AppendFrame(out, signal, kOwnFlags);
   const auto parsed =
-      ParseFrame(std::string_view(out).substr(4), {long_peer, 8, long_own, 7}, kDepth);
+      ParseFrame(std::string_view(out).substr(4), {long_peer, long_own}, kDepth);
   REQUIRE(parsed.has_value());
   CHECK(Fields(*parsed) == Fields(signal));
   CHECK(out.substr(0, 4) == Big(out.size() - 4, 4));
+}
+
+TEST_CASE("signals: a message whose payload comes later has the same frame") {
+  const auto check = [](const Signal& signal, auto open) {
+    std::string whole = "before";
+    AppendFrame(whole, signal, kOwnFlags);
+    std::string opened = "before";
+    open(opened);
+    opened += signal.payload;
+    CloseFrame(opened, 6);
+    CHECK(opened == whole);
+  };
+  check({.kind = SignalKind::kSend, .from = kOwnPid, .to = kPeerPid, .payload = kMessage},
+        [](std::string& out) { OpenMessage(out, kOwnPid, kPeerPid); });
+  check({.kind = SignalKind::kSend, .to = kPeerPid, .payload = kMessage},
+        [](std::string& out) { OpenMessage(out, {}, kPeerPid); });
+  const std::string name(255, 'n');
+  check({.kind = SignalKind::kSendToName, .from = kOwnPid, .name = name, .payload = kMessage},
+        [&](std::string& out) { OpenMessageToName(out, kOwnPid, name); });
 }
 
 TEST_CASE("signals: a frame makes the string grow once, and only now and then") {

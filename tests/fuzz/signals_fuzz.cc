@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t kDepth = 64;
 
 const dist::Peers& Nodes() {
-  static const dist::Peers nodes{"own@h", 7, "peer@h", 8};
+  static const dist::Peers nodes{gen::Atom("own@h"), gen::Atom("peer@h")};
   return nodes;
 }
 
