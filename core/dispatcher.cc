@@ -4,6 +4,7 @@
 #include <ergon/core/dispatcher.h>
 #include <ergon/core/foundations/sync.h>
 #include <ergon/core/turns/idle_workers.h>
+#include <ergon/core/turns/injection_hold.h>
 
 namespace ergon::core {
 namespace {
@@ -57,9 +58,13 @@ void Dispatcher::SetWatch(std::function<void()>) {}
 
 bool Dispatcher::WatchWhileAwake() { return false; }
 
-void Dispatcher::Wait(Event& event) { event.Wait(); }
+void Dispatcher::Wait(Event& event) {
+  InjectionHold::ReleaseCurrent();
+  event.Wait();
+}
 
 bool Dispatcher::WaitFor(Event& event, std::int64_t nanoseconds) {
+  InjectionHold::ReleaseCurrent();
   return event.WaitFor(nanoseconds);
 }
 

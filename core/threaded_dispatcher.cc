@@ -9,6 +9,7 @@
 #include <ergon/core/foundations/fatal.h>
 #include <ergon/core/messages/envelope_pool.h>
 #include <ergon/core/threaded_dispatcher.h>
+#include <ergon/core/turns/injection_hold.h>
 
 namespace ergon::core {
 namespace {
@@ -233,9 +234,18 @@ bool ThreadedDispatcher::NapUnlessDone() {
 }
 
 void ThreadedDispatcher::Inject(Schedulable& schedulable) {
+  if (InjectionHold* const hold = InjectionHold::Current()) {
+    hold->Add(*this, schedulable);
+    return;
+  }
+  Schedulable* one = &schedulable;
+  InjectAtOnce(&one, 1);
+}
+
+void ThreadedDispatcher::InjectAtOnce(Schedulable* const* batch, std::size_t count) {
   // acquire pairs with the release in Stop
   if (stopped_.load(std::memory_order_acquire)) return;
-  injected_.Push(schedulable);
+  injected_.Push(batch, count);
   idle_.NotifyWork();
 }
 

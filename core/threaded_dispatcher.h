@@ -9,6 +9,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -85,7 +86,7 @@ class ThreadedDispatcher : public Dispatcher {
   // Is anything in any queue? Any worker; with seq_cst reads, see idle_workers.h.
   virtual bool HasWork() const = 0;
 
-  // From a thread that is not one of the workers.
+  // From a thread that is not one of the workers. It waits for the end of the thread's InjectionHold, if there is one.
   void Inject(Schedulable& schedulable);
 
   const std::vector<std::unique_ptr<ThreadedWorker>>& pool() const { return workers_; }
@@ -94,6 +95,9 @@ class ThreadedDispatcher : public Dispatcher {
   const InjectionQueue& injected() const { return injected_; }
 
  private:
+  friend class InjectionHold;
+
+  void InjectAtOnce(Schedulable* const* batch, std::size_t count);
   std::string StartLocked();
   bool InsideTurn() const;
   void ThreadMain(ThreadedWorker& worker);

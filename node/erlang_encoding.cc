@@ -197,9 +197,7 @@ void TermWriter::List(std::size_t size) {
 
 void TermWriter::Nil() { out_ += kNil; }
 
-void TermWriter::Map(std::size_t size) {
-  AppendHead(out_, TermTag::kMap, CheckSize(size, "map"));
-}
+void TermWriter::Map(std::size_t size) { AppendHead(out_, TermTag::kMap, CheckSize(size, "map")); }
 
 void TermWriter::Charlist(std::string_view text) {
   const auto characters = CountCharacters(text);

@@ -8,6 +8,7 @@
 #include <asio/error.hpp>
 #include <asio/post.hpp>
 
+#include <ergon/core/turns/injection_hold.h>
 #include <ergon/node/dist/big_endian.h>
 
 namespace ergon::dist {
@@ -122,8 +123,8 @@ void Connection::AppendAsOlder(std::string_view frames) {
   const Peers reversed{peer_, settings_.node};
   for (std::size_t at = 0; at + kLengthBytes <= frames.size();) {
     const std::size_t length = LengthAt(frames.substr(at));
-    const auto signal = ParseFrame(frames.substr(at + kLengthBytes, length), reversed,
-                                   settings_.max_term_depth);
+    const auto signal =
+        ParseFrame(frames.substr(at + kLengthBytes, length), reversed, settings_.max_term_depth);
     if (signal) AppendFrame(out_, *signal, flags_);
     at += kLengthBytes + length;
   }
@@ -157,6 +158,8 @@ void Connection::Read() {
 }
 
 std::size_t Connection::TakeFrames(std::string_view bytes) {
+  // What has come together is handled together.
+  const core::InjectionHold hold;
   std::size_t at = 0;
   while (bytes.size() - at >= kLengthBytes) {
     const std::string_view rest = bytes.substr(at);

@@ -76,7 +76,8 @@ class Pair {
 
 }  // namespace
 
-TEST_CASE("connection: an older peer gets messages in its form, also those from before it was known") {
+TEST_CASE(
+    "connection: an older peer gets messages in its form, also those from before it was known") {
   const gen::PID from{1, gen::Atom("own@127.0.0.1"), 5};
   const gen::PID to{2, gen::Atom("peer@127.0.0.1"), 7};
   const std::string payload("a\1", 2);

@@ -548,8 +548,7 @@ TEST_CASE("signals: long names of nodes and a payload of a megabyte fit") {
                       .payload = payload};
   std::string out;
   AppendFrame(out, signal, kOwnFlags);
-  const auto parsed =
-      ParseFrame(std::string_view(out).substr(4), {long_peer, long_own}, kDepth);
+  const auto parsed = ParseFrame(std::string_view(out).substr(4), {long_peer, long_own}, kDepth);
   REQUIRE(parsed.has_value());
   CHECK(Fields(*parsed) == Fields(signal));
   CHECK(out.substr(0, 4) == Big(out.size() - 4, 4));

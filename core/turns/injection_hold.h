@@ -1,0 +1,45 @@
+// Puts what one thread makes ready, one by one, into a dispatcher's queue together.
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include <ergon/core/schedulable.h>
+
+namespace ergon::core {
+
+class ThreadedDispatcher;
+
+// While one lives, what its thread schedules without being a worker waits here, and is ready when the hold ends, or
+// when it is full. For a thread that has many messages to deliver at once: the first of them would wake a worker, which
+// handles it, finds nothing more, and goes to sleep before the next one has come.
+//
+// On the stack of its thread. The thread must not wait for a turn meanwhile, but with Dispatcher::Wait and WaitFor.
+class InjectionHold {
+ public:
+  // Does nothing if the thread holds already.
+  InjectionHold() noexcept;
+  ~InjectionHold();
+  InjectionHold(const InjectionHold&) = delete;
+  InjectionHold& operator=(const InjectionHold&) = delete;
+
+  // That of the calling thread; null: there is none.
+  [[nodiscard]] static InjectionHold* Current() noexcept { return current_; }
+  // Release for that, if there is one.
+  static void ReleaseCurrent();
+
+  void Add(ThreadedDispatcher& dispatcher, Schedulable& schedulable);
+  // What waits is ready.
+  void Release();
+
+ private:
+  static constexpr std::size_t kMost = 64;
+
+  static thread_local InjectionHold* current_;
+
+  ThreadedDispatcher* dispatcher_ = nullptr;  // of all that waits
+  std::array<Schedulable*, kMost> waiting_{};
+  std::size_t size_ = 0;
+};
+
+}  // namespace ergon::core
