@@ -19,6 +19,13 @@ constexpr std::size_t kMostKeptBytes = 16 * kReadBytes;  // after a large frame
 constexpr std::size_t kLengthBytes = 4;
 // So long after another write an answer is alone.
 constexpr std::chrono::microseconds kAlone(10);
+// A stream: so many messages are there at each of so many writes that follow each other. The thread of the network is so
+// quick that it would be woken for a few dozen messages each time, which takes longer than to write them; so it pauses
+// between the writes of a stream, unless so much waits that a write is worth while.
+constexpr std::uint64_t kStreamMessages = 32;
+constexpr int kStreamWrites = 4;
+constexpr std::chrono::microseconds kStreamPause(100);
+constexpr std::size_t kWorthAWrite = 64 * 1024;
 constexpr int kTicks = 4;  // in Settings::tick_time, as Erlang has them
 
 std::size_t LengthAt(std::string_view bytes) { return ReadBigEndian<std::uint32_t>(bytes); }
@@ -32,6 +39,7 @@ Connection::Connection(gen::Atom peer, asio::io_context& context, Tasks& tasks,
       tasks_(tasks),
       settings_(settings),
       listener_(listener),
+      pause_(context),
       tick_(context) {
   attempts_.is_dialling = is_dialled;
 }
@@ -209,15 +217,37 @@ void Connection::Written(const std::string& error) {
     return;
   }
   std::vector<RoomWaiter> waiters;
+  bool pauses = false;
   {
     std::lock_guard lock(mutex_);
+    pauses = NoteWriteOf(writing_messages_) && out_.size() < kWorthAWrite;
     writing_size_ = 0;
     writing_messages_ = 0;
     written_ = std::chrono::steady_clock::now();
     if (out_.size() <= settings_.send_queue_bytes / 2) waiters.swap(waiters_);
   }
   if (!waiters.empty()) listener_.has_room(*this, waiters);
-  Flush();
+  if (pauses && !close_when_written_) {
+    FlushAfterPause();
+  } else {
+    Flush();
+  }
+}
+
+// Whether it is one of a stream. Where little may wait, senders would wait for the end of a pause.
+bool Connection::NoteWriteOf(std::uint64_t messages) noexcept {
+  if (messages < kStreamMessages) {
+    stream_writes_ = 0;
+  } else if (stream_writes_ < kStreamWrites) {
+    ++stream_writes_;
+  }
+  return stream_writes_ == kStreamWrites && settings_.send_queue_bytes >= 4 * kWorthAWrite;
+}
+
+// Nobody wakes this thread meanwhile: a Flush is due.
+void Connection::FlushAfterPause() {
+  pause_.expires_after(kStreamPause);
+  pause_.async_wait([self = shared_from_this()](const asio::error_code&) { self->Flush(); });
 }
 
 void Connection::Fail(const std::string& why, bool is_fault) {
@@ -235,6 +265,7 @@ void Connection::Fail(const std::string& why, bool is_fault) {
     out_messages_ = writing_messages_ = 0;
     writing_size_ = 0;
   }
+  pause_.cancel();
   tick_.cancel();
   if (stream_ != nullptr) stream_->Close();
   attempts_ = {};

@@ -136,6 +136,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void PostFlush();
   bool WriteAtOnce();  // false: something is left
   void Flush();
+  [[nodiscard]] bool NoteWriteOf(std::uint64_t messages) noexcept;
+  void FlushAfterPause();
   void Written(const std::string& error);
   void Tick();
 
@@ -167,6 +169,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // -- the network's --
   std::string writing_;
   bool is_writing_ = false;
+  int stream_writes_ = 0;  // in a row, see kStreamMessages
+  asio::steady_timer pause_;
   bool close_when_written_ = false;
   Attempts attempts_;
   Peers peers_;

@@ -2,6 +2,7 @@
 #include <ergon/node/dist/connection.h>
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -22,13 +23,14 @@ using Tcp = asio::ip::tcp;
 // A connection that is up, and the peer's end of it.
 class Pair {
  public:
-  explicit Pair(std::uint64_t peer_flags = kOwnFlags, std::string_view sent_before = {}) {
+  explicit Pair(std::uint64_t peer_flags = kOwnFlags, std::string_view sent_before = {},
+                std::size_t send_queue_bytes = 1000) {
     settings.node = gen::Atom("own@127.0.0.1");
     settings.creation = 5;
     settings.tick_time = std::chrono::seconds(60);
     settings.max_frame_bytes = 1000;
     settings.max_term_depth = 10;
-    settings.send_queue_bytes = 1000;
+    settings.send_queue_bytes = send_queue_bytes;
     Tcp::acceptor acceptor(context, {asio::ip::make_address("127.0.0.1"), 0});
     peer.connect(acceptor.local_endpoint());
     auto stream = std::make_shared<Stream>(acceptor.accept(), tasks);
@@ -111,6 +113,50 @@ TEST_CASE("connection: what has come is told, then that it is down") {
   CHECK(pair.ups == 1);
   CHECK(pair.arrived == 2);
   CHECK(pair.downs == 1);
+}
+
+// See kStreamMessages in connection.cc: the thread of the network pauses between the writes of a stream.
+TEST_CASE(
+    "connection: what follows a stream is written, also when the node stops, and not when it is "
+    "down") {
+  enum class End { kNone, kClose, kFail };
+  std::string frame;
+  OpenMessage(frame, {1, gen::Atom("own@127.0.0.1"), 5}, {2, gen::Atom("peer@127.0.0.1"), 7});
+  frame += std::string_view("a\1", 2);
+  CloseFrame(frame, 0);
+  for (const End end : {End::kNone, End::kClose, End::kFail}) {
+    Pair pair(kOwnFlags, {}, 1024 * 1024);
+    std::string received;
+    std::size_t sent = 0;
+    const auto append = [&] {
+      std::lock_guard lock(pair.connection->mutex());
+      pair.connection->AppendMessage(frame);
+      sent += frame.size();
+    };
+    const auto receive = [&] {
+      while (received.size() < sent) {
+        pair.context.poll();
+        std::string bytes(pair.peer.available(), '\0');
+        asio::read(pair.peer, asio::buffer(bytes));
+        received += bytes;
+      }
+    };
+    for (int write = 0; write < 10; ++write) {
+      for (int i = 0; i < 100; ++i) append();
+      receive();
+    }
+    append();
+    if (end == End::kClose) pair.connection->CloseWhenWritten();
+    if (end == End::kFail) {
+      pair.connection->Fail("for the test");
+    } else {
+      receive();
+      CHECK(received.size() == sent);
+    }
+    if (end == End::kNone) pair.connection->Fail("for the test");
+    pair.context.run();
+    CHECK(pair.downs == 1);
+  }
 }
 
 // Reading has found the bytes already, and is told of them later.

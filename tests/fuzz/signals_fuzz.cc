@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t kDepth = 64;
 
 const dist::Peers& Nodes() {
-  static const dist::Peers nodes{gen::Atom("own@h"), gen::Atom("peer@h")};
+  static const dist::Peers nodes{ergon::gen::Atom("own@h"), ergon::gen::Atom("peer@h")};
   return nodes;
 }
 
@@ -37,11 +37,11 @@ void CheckSignal(const Signal& signal, std::string_view frame) {
        {signal.name, signal.ref, signal.payload, signal.module, signal.function}) {
     Require(IsWithin(part, frame), "the parts of a signal are parts of its frame");
   }
-  Require(signal.to.node.empty() || signal.to.node == Nodes().own, "a signal is for our node");
+  Require(signal.to.node.empty() || signal.to.node == Nodes().own.node(), "a signal is for our node");
   const bool is_message = signal.kind == SignalKind::kSend ||
                           signal.kind == SignalKind::kSendToName ||
                           signal.kind == SignalKind::kSendToAlias;
-  Require(is_message || signal.from.node.empty() || signal.from.node == Nodes().peer,
+  Require(is_message || signal.from.node.empty() || signal.from.node == Nodes().peer.node(),
           "only messages may be passed on");
 }
 
