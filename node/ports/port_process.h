@@ -17,7 +17,7 @@ namespace ergon::node {
 
 // It writes the input itself, suspended while the pipe is full, so that what was sent later waits in its own
 // mailbox. All else that takes time is done by helpers, which are linked to it and whose ends it is told of: no
-// message of its own is in anybody's way, or missing in the books, when it is killed.
+// message of its own is in anybody's way, or missing in the counters, when it is killed.
 class PortProcess final : public gen::ProcessBehavior {
  public:
   explicit PortProcess(PortOptions options)

@@ -68,6 +68,17 @@ struct Watch {
   bool undone = false;
 };
 
+// To an event of another node. Its values are numbers, each the next one.
+struct Subscription {
+  const NodeLedger* owner = nullptr;
+  std::string node;
+  std::int64_t last = 0;
+  std::int64_t latest = 0;  // had been published before an answer of the publisher's that came
+  std::uint64_t missing = 0;
+  std::uint64_t values = 0;
+  int ends = 0;
+};
+
 struct Call {
   const NodeLedger* owner = nullptr;
   std::string node;
@@ -93,6 +104,7 @@ class Trial {
     for (auto& [name, session] : sessions_) DecideSession(name, session);
     for (const auto& [name, call] : calls_) DecideCall(name, call);
     for (const auto& [name, watch] : watches_) DecideWatch(name, watch);
+    for (auto& [name, subscription] : subscriptions_) DecideSubscription(name, subscription);
     for (const auto& [node, lost] : lost_at_) {
       if (lost > dropped_at_[node]) {
         Broken(
@@ -125,8 +137,8 @@ class Trial {
       const Words words = WordsOf(line);
       if (words.empty()) continue;
       ended = words[0] == "end";
-      if (!ReadSender(ledger, words) && !ReadReceiver(words, receptions) &&
-          !ReadNode(ledger, words)) {
+      if (!ReadSender(ledger, words) && !ReadSubscriber(ledger, words) &&
+          !ReadReceiver(words, receptions) && !ReadNode(ledger, words)) {
         Broken("a line that nobody understands", line);
       }
     }
@@ -183,6 +195,58 @@ class Trial {
       return false;
     }
     return true;
+  }
+
+  bool ReadSubscriber(const NodeLedger& ledger, const Words& words) {
+    if (words.size() != 3) return false;
+    const std::string name(words[1]);
+    if (words[0] == "subscribe") {
+      Subscription& subscription = subscriptions_[name];
+      subscription.owner = &ledger;
+      subscription.node = words[2];
+      return true;
+    }
+    const bool is_of_one = words[0] == "value" || words[0] == "latest" || words[0] == "event_end" ||
+                           words[0] == "no_event";
+    if (!is_of_one) return false;
+    Subscription& subscription = subscriptions_[name];
+    if (words[0] == "value") {
+      ReadValue(name, subscription, NumberOf(words[2]));
+    } else if (words[0] == "latest") {
+      subscription.latest = NumberOf(words[2]);
+    } else {
+      ++subscription.ends;
+      const bool is_unknown = words[2] == "unknown" && words[0] == "no_event";
+      Check(words[2] == "noconnection" || (is_unknown && WasRestarted(subscription.node)),
+            "a subscription has ended for no reason", fmt::format("{} {}", name, words[2]));
+    }
+    return true;
+  }
+
+  void ReadValue(const std::string& name, Subscription& subscription, std::int64_t number) {
+    ++subscription.values;
+    Check(number > subscription.last, "a value came twice, or was overtaken by a later one",
+          fmt::format("{} {} after {}", name, number, subscription.last));
+    Check(subscription.ends == 0, "a value after the end of its subscription", name);
+    if (subscription.last != 0 && number > subscription.last + 1) {
+      subscription.missing += static_cast<std::uint64_t>(number - subscription.last - 1);
+    }
+    subscription.last = number;
+  }
+
+  // What finds no room on its way is dropped and counted; nobody knows what one that was killed has counted.
+  void DecideSubscription(const std::string& name, Subscription& subscription) {
+    if (subscription.owner == nullptr) {
+      Broken("values of nobody", name);
+      return;
+    }
+    Check(subscription.ends <= 1, "a subscription has ended twice", name);
+    if (subscription.latest > subscription.last) {
+      subscription.missing += static_cast<std::uint64_t>(subscription.latest - subscription.last);
+    }
+    ++judgement_.tally.subscriptions;
+    judgement_.tally.values += subscription.values;
+    if (killed_[subscription.node] == 0) lost_at_[subscription.node] += subscription.missing;
   }
 
   static std::string CallName(const Words& words) {
@@ -332,6 +396,7 @@ class Trial {
   std::unordered_map<std::string, Session> sessions_;
   std::unordered_map<std::string, Watch> watches_;
   std::unordered_map<std::string, Call> calls_;
+  std::unordered_map<std::string, Subscription> subscriptions_;
   std::map<std::string, std::uint64_t> lost_at_;     // by node: told by senders
   std::map<std::string, std::uint64_t> dropped_at_;  // counted by the node
   std::map<std::string, std::pair<std::string, int>> broken_;

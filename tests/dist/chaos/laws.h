@@ -30,6 +30,8 @@ struct Tally {
   std::uint64_t watches = 0;                    // monitors and links
   std::uint64_t signals = 0;                    // they brought
   std::uint64_t undone = 0;                     // they were ended by their owner
+  std::uint64_t subscriptions = 0;              // to events
+  std::uint64_t values = 0;                     // they brought
 };
 
 struct Judgement {

@@ -231,6 +231,44 @@ TEST_CASE("chaos laws: each monitor and link has one signal") {
   CHECK(stray.Broken() == "a signal of what nobody has made");
 }
 
+TEST_CASE("chaos laws: a subscription brings each value once, in order, until its end") {
+  const auto with = [](const Lines& lines) {
+    Run run;
+    run.Put(run.a, "end", "subscribe a1.e/1 b");
+    for (const std::string& line : lines) run.Put(run.a, "end", line);
+    return run;
+  };
+  const Run good = with({"value a1.e/1 4", "value a1.e/1 5", "latest a1.e/1 5"});
+  CHECK(good.Broken() == "none");
+  CHECK(good.Judged().tally.subscriptions == 1);
+  CHECK(good.Judged().tally.values == 2);
+  CHECK(with({"value a1.e/1 4", "event_end a1.e/1 noconnection"}).Broken() == "none");
+  CHECK(with({"value a1.e/1 4", "value a1.e/1 4"}).Broken() ==
+        "a value came twice, or was overtaken by a later one");
+  const std::string lost = "sent, not handled, and nobody has counted it";
+  for (Run gap : {with({"value a1.e/1 4", "value a1.e/1 6"}),
+                  with({"value a1.e/1 4", "latest a1.e/1 5"}), with({"latest a1.e/1 1"})}) {
+    CHECK(gap.Broken() == lost);
+    gap.Change(gap.b, "balance 0 0 0", "balance 0 0 1");
+    CHECK(gap.Broken() == "none");
+    gap.Change(gap.b, "balance 0 0 1", "balance 0 0 0");
+    gap.b_killed = true;
+    CHECK(gap.Broken() == "none");
+  }
+  CHECK(with({"event_end a1.e/1 noconnection", "value a1.e/1 1"}).Broken() ==
+        "a value after the end of its subscription");
+  CHECK(with({"event_end a1.e/1 noconnection", "event_end a1.e/1 noconnection"}).Broken() ==
+        "a subscription has ended twice");
+  CHECK(with({"event_end a1.e/1 normal"}).Broken() == "a subscription has ended for no reason");
+  Run unknown = with({"no_event a1.e/1 unknown"});
+  CHECK(unknown.Broken() == "a subscription has ended for no reason");
+  unknown.more = {{"b", false, true, {}}};
+  CHECK(unknown.Broken() == "none");
+  Run stray;
+  stray.Put(stray.a, "end", "value a1.e/1 1");
+  CHECK(stray.Broken() == "values of nobody");
+}
+
 TEST_CASE("chaos laws: a node ends in order, balanced, and empty") {
   Run unbalanced;
   unbalanced.Change(unbalanced.b, "balance 0 0 0", "balance -1 0 0");

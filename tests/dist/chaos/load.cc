@@ -325,6 +325,88 @@ class Watcher {
   std::string link_;                          // its name; empty: none
 };
 
+// Subscribes to the event of another node, for a while or until it is told of an end. Each subscription has a process of
+// its own, so that no value of a former one is in its mailbox.
+class Subscriber {
+ public:
+  Subscriber(gen::Process& self, Stage& stage, Peer peer, std::string name, std::uint64_t seed)
+      : self_(self),
+        stage_(stage),
+        peer_(std::move(peer)),
+        name_(std::move(name)),
+        event_{kBeats, gen::Atom(FullName(peer_.node))},
+        random_(seed) {}
+
+  void Run() {
+    stage_.ledger.Note("subscribe {} {}", name_, peer_.node);
+    auto values = self_.MonitorEvent(event_);
+    if (!values) {
+      stage_.ledger.Note("no_event {} {}", name_, WordFor(values.error()));
+      return;
+    }
+    for (const auto& value : *values) Take(value);
+    const auto until = std::chrono::steady_clock::now() + Pause(random_, 20, 500);
+    while (!stage_.stopping && std::chrono::steady_clock::now() < until) {
+      if (!Receive(Pause(random_, 1, 20))) return;
+    }
+    Finish();
+  }
+
+ private:
+  // The answer comes when all that was published before is in the mailbox, unless the connection was lost.
+  void Finish() {
+    const auto latest =
+        self_.Call<std::int64_t>(peer_.Process(kPublisher), gen::Atom("latest"), kPatient);
+    while (last_ < latest.value_or(0) && Receive(0ns)) {
+    }
+    if (is_told_) return;
+    (void)self_.DemonitorEvent(event_);
+    // It may have ended before; then there is a notice of that, and no further value.
+    if (latest) stage_.ledger.Note("latest {} {}", name_, *latest);
+  }
+  // False: there is nothing, or it was the end.
+  bool Receive(std::chrono::nanoseconds patience) {
+    auto got = self_.Receive<gen::MessageEvent, gen::MessageDownEvent>(patience);
+    if (!got) return patience != 0ns;
+    if (const auto* value = std::get_if<gen::MessageEvent>(&*got)) {
+      Take(*value);
+      return true;
+    }
+    is_told_ = true;
+    stage_.ledger.Note("event_end {} {}", name_,
+                       std::get<gen::MessageDownEvent>(*got).reason.ToString());
+    return false;
+  }
+  void Take(const gen::MessageEvent& value) {
+    last_ = value.As<Beat>()->number;
+    stage_.ledger.Note("value {} {}", name_, last_);
+  }
+
+  gen::Process& self_;
+  Stage& stage_;
+  const Peer peer_;
+  const std::string name_;
+  const gen::Event event_;
+  Random random_;
+  std::int64_t last_ = 0;
+  bool is_told_ = false;
+};
+
+// One subscription after the other.
+void Subscribe(gen::Process& self, Stage& stage, const Peer& peer, const std::string& name,
+               std::uint64_t seed) {
+  for (int number = 1; !stage.stopping; ++number) {
+    const auto pid = self.Spawn(
+        [&stage, &peer, own = fmt::format("{}/{}", name, number),
+         chance = seed + 1'000'000 * static_cast<std::uint64_t>(number)](gen::Process& subscriber) {
+          Subscriber(subscriber, stage, peer, own, chance).Run();
+        });
+    self.Monitor(pid.value()).value();
+    self.Receive<gen::MessageDownPID>().value();
+    self.Sleep(5ms);
+  }
+}
+
 }  // namespace
 
 void StartLoad(gen::Node& node, Stage& stage, const Peer& peer) {
@@ -358,6 +440,12 @@ void StartLoad(gen::Node& node, Stage& stage, const Peer& peer) {
     start(stage.watching,
           [all, own = name(kind)](gen::Process& self, const Peer& to, std::uint64_t chance) {
             Watcher(self, *all, to, own, chance).Run();
+          });
+  }
+  if (!IsErlang(peer.node)) {
+    start(stage.busy,
+          [all, own = name("e")](gen::Process& self, const Peer& to, std::uint64_t chance) {
+            Subscribe(self, *all, to, own, chance);
           });
   }
   ++stage.busy;

@@ -38,6 +38,15 @@ struct Close {
     archive(session);
   }
 };
+// A value of the event that each node publishes.
+struct Beat {
+  static constexpr const char* kTag = "beat";
+  int number = 0;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(number);
+  }
+};
 struct Ask {
   using Reply = std::int64_t;  // the number
   static constexpr const char* kTag = "ask";

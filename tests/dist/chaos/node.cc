@@ -76,7 +76,11 @@ class NodeProgram {
                                     .start_epmd = false,
                                     .tick_time = plan_.tick,
                                     .send_queue_bytes = 16 * 1024});
-    options.types.Register<Note>().Register<Open>().Register<Close>().Register<Ask>();
+    options.types.Register<Note>()
+        .Register<Open>()
+        .Register<Close>()
+        .Register<Ask>()
+        .Register<Beat>();
     options.dump_on_sigquit = true;
     // The name may be that of a node that was killed a moment ago.
     for (;;) {

@@ -8,6 +8,7 @@
 #include <ergon/act/actor.h>
 #include <ergon/act/pool.h>
 #include <ergon/gen/notices.h>
+#include <ergon/testkit/random.h>
 
 #include <dist/chaos/messages.h>
 
@@ -124,16 +125,56 @@ class AnsweringPool : public act::Pool {
   Stage* const stage_;
 };
 
+struct Publish {};  // does not leave this node
+
+// Publishes numbers, one after the other or many at once.
+class Publisher : public act::Actor {
+ public:
+  explicit Publisher(Stage* stage) : stage_(*stage), random_(stage->seed) {}
+
+ private:
+  gen::Status Init(const gen::Args&) override {
+    token_ = RegisterEvent(kBeats, {.buffer = 3}).value();
+    return Next();
+  }
+  gen::Status HandleMessage(gen::PID from, gen::Message& message) override {
+    if (!message.Is<Publish>()) return Actor::HandleMessage(from, message);
+    if (stage_.stopping) return gen::Continue();
+    const auto count = random_.Below(16) == 0 ? 100 : 1;
+    for (int i = 0; i < count; ++i) {
+      if (!SendEvent(kBeats, token_, Beat{++number_})) {
+        return gen::Stop(gen::Reason::Error("its own event is gone"));
+      }
+    }
+    return Next();
+  }
+  gen::CallResult HandleCall(gen::PID from, gen::Ref ref, gen::Message& request) override {
+    if (request.Is<gen::Atom>()) return gen::Reply(std::int64_t{number_});
+    return Actor::HandleCall(from, ref, request);
+  }
+  gen::Status Next() {
+    (void)SendAfter(Self(), Publish{}, std::chrono::milliseconds(1 + random_.Below(4)));
+    return gen::Continue();
+  }
+
+  Stage& stage_;
+  testkit::Random random_;
+  gen::Ref token_;
+  int number_ = 0;
+};
+
 }  // namespace
 
 void StartReceivers(gen::Node& node, Stage& stage) {
   node.SpawnRegister(kTight, gen::Factory<Tight>(&stage), {.mailbox_size = kTightMailbox}).value();
   node.SpawnRegister(kPool, gen::Factory<AnsweringPool>(&stage)).value();
+  node.SpawnRegister(kPublisher, gen::Factory<Publisher>(&stage)).value();
   node.SpawnRegister(kSink, gen::Factory<Sink>(&stage)).value();
 }
 
 void StopReceivers(gen::Node& node) {
-  for (const char* name : {kSink, kTight, kPool}) (void)node.StopProcess(name, kit::kDeadline);
+  for (const char* name : {kSink, kPublisher, kTight, kPool})
+    (void)node.StopProcess(name, kit::kDeadline);
 }
 
 }  // namespace ergon::chaos

@@ -14,6 +14,9 @@ inline constexpr const char* kPool = "pool";
 inline constexpr const char* kTight = "tight";
 // The group that all sinks are in.
 inline constexpr const char* kGroup = "chaos";
+// Publishes the event; only on nodes of Ergon.
+inline constexpr const char* kPublisher = "publisher";
+inline constexpr const char* kBeats = "beats";
 
 void StartReceivers(gen::Node& node, Stage& stage);
 // They handle what waits, and end.

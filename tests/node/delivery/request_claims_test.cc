@@ -299,7 +299,7 @@ TEST_CASE(
 // ---- at full speed
 
 // Each request has a number; who handles it notes that, and callers note what they were told.
-struct Books {
+struct Ledger {
   static constexpr int kRequests = kit::Scaled(40'000, 10);
 
   std::vector<std::atomic<bool>> begun = std::vector<std::atomic<bool>>(kRequests);
@@ -334,10 +334,10 @@ struct Books {
 };
 
 // Takes about as long as its callers wait.
-Handlers Slow(Books& books) {
-  return {.call = [&books, random = std::minstd_rand(7)](Subject& self, gen::PID, gen::Ref,
+Handlers Slow(Ledger& ledger) {
+  return {.call = [&ledger, random = std::minstd_rand(7)](Subject& self, gen::PID, gen::Ref,
                                                          gen::Message& request) mutable {
-    books.begun[static_cast<std::size_t>(request.As<Square>()->value)] = true;
+    ledger.begun[static_cast<std::size_t>(request.As<Square>()->value)] = true;
     (void)self.Sleep(std::chrono::microseconds(random() % 300));
     return gen::Reply(1);
   }};
@@ -349,19 +349,19 @@ std::chrono::nanoseconds SomeTimeout(std::minstd_rand& random) {
 
 class SlowPool : public act::Pool {
  public:
-  SlowPool(Books* books, act::PoolStrategy strategy)
-      : books_(books), strategy_(std::move(strategy)) {}
+  SlowPool(Ledger* ledger, act::PoolStrategy strategy)
+      : ledger_(ledger), strategy_(std::move(strategy)) {}
 
  private:
   gen::Result<act::PoolOptions> Init(const gen::Args&) override {
     return act::PoolOptions{
-        .pool_size = 2, .worker_factory = Make(Slow(*books_)), .strategy = strategy_};
+        .pool_size = 2, .worker_factory = Make(Slow(*ledger_)), .strategy = strategy_};
   }
-  Books* books_;
+  Ledger* ledger_;
   act::PoolStrategy strategy_;
 };
 
-void CallUntilFull(TestNode& t, Books& books, gen::PID to) {
+void CallUntilFull(TestNode& t, Ledger& ledger, gen::PID to) {
   std::atomic<int> done{0};
   constexpr int kProcesses = 8;
   std::vector<gen::PID> callers;
@@ -369,10 +369,10 @@ void CallUntilFull(TestNode& t, Books& books, gen::PID to) {
     callers.push_back(t.Spawn());
     t.Begin(callers.back(), [&, i](Subject& self) {
       std::minstd_rand random(static_cast<unsigned>(i + 1));
-      while (!books.AreFull()) {
-        const int number = books.next.fetch_add(1);
-        if (number >= Books::kRequests) break;
-        books.Note(number, self.Call<int>(to, Square{number}, {.timeout = SomeTimeout(random)}));
+      while (!ledger.AreFull()) {
+        const int number = ledger.next.fetch_add(1);
+        if (number >= Ledger::kRequests) break;
+        ledger.Note(number, self.Call<int>(to, Square{number}, {.timeout = SomeTimeout(random)}));
       }
       ++done;
     });
@@ -381,10 +381,10 @@ void CallUntilFull(TestNode& t, Books& books, gen::PID to) {
   for (unsigned i = 0; i < 2; ++i) {
     threads.Start([&, i] {
       std::minstd_rand random(i + 100);
-      while (!books.AreFull()) {
-        const int number = books.next.fetch_add(1);
-        if (number >= Books::kRequests) break;
-        books.Note(number, t.node.Call<int>(to, Square{number}, {.timeout = SomeTimeout(random)}));
+      while (!ledger.AreFull()) {
+        const int number = ledger.next.fetch_add(1);
+        if (number >= Ledger::kRequests) break;
+        ledger.Note(number, t.node.Call<int>(to, Square{number}, {.timeout = SomeTimeout(random)}));
       }
     });
   }
@@ -395,20 +395,20 @@ void CallUntilFull(TestNode& t, Books& books, gen::PID to) {
 }
 
 TEST_CASE("request claims: at full speed nobody is told the wrong thing, by a process") {
-  Books books;
+  Ledger ledger;
   TestNode t;
-  CallUntilFull(t, books, t.Spawn(Slow(books)));
-  books.Check();
+  CallUntilFull(t, ledger, t.Spawn(Slow(ledger)));
+  ledger.Check();
 }
 
 TEST_CASE("request claims: at full speed nobody is told the wrong thing, through pools") {
   for (const act::PoolStrategy& strategy :
        {act::PoolStrategy::Rotation(), act::PoolStrategy::SharedQueue()}) {
     CAPTURE(strategy.ToString());
-    Books books;
+    Ledger ledger;
     TestNode t;
-    CallUntilFull(t, books, t.node.Spawn(gen::Factory<SlowPool>(&books, strategy)).value());
-    books.Check();
+    CallUntilFull(t, ledger, t.node.Spawn(gen::Factory<SlowPool>(&ledger, strategy)).value());
+    ledger.Check();
   }
 }
 

@@ -170,7 +170,11 @@ TEST_CASE("dump: what waits in a mailbox, its bound, what is stashed, and who is
   for (int i = 0; i < 3; ++i) CHECK(t.node.Send(full, i));
   CHECK(t.node.Send(full, 4).error() == gen::ErrProcessMailboxFull);
   for (int i = 0; i < 2; ++i) CHECK(t.node.Send(stashing, i));
-  REQUIRE(kit::Eventually([&] { return t.node.ProcessInfo(stashing)->messages_held == 2; }));
+  // The turn that has answered to Suspend may go on for a moment.
+  REQUIRE(kit::Eventually([&] {
+    return t.node.ProcessInfo(stashing)->messages_held == 2 &&
+           t.node.ProcessInfo(full)->state == gen::ProcessState::kIdle;
+  }));
   const auto lines = DumpOf(t.node);
   CheckMatches(LineOf(lines, full), " idle, suspended +3/3 +0 +0$");
   CheckMatches(LineOf(lines, stashing), " 0 +0 +2\\b");
