@@ -37,7 +37,8 @@ void CheckSignal(const Signal& signal, std::string_view frame) {
        {signal.name, signal.ref, signal.payload, signal.module, signal.function}) {
     Require(IsWithin(part, frame), "the parts of a signal are parts of its frame");
   }
-  Require(signal.to.node.empty() || signal.to.node == Nodes().own.node(), "a signal is for our node");
+  Require(signal.to.node.empty() || signal.to.node == Nodes().own.node(),
+          "a signal is for our node");
   const bool is_message = signal.kind == SignalKind::kSend ||
                           signal.kind == SignalKind::kSendToName ||
                           signal.kind == SignalKind::kSendToAlias;

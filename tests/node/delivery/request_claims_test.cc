@@ -336,7 +336,7 @@ struct Ledger {
 // Takes about as long as its callers wait.
 Handlers Slow(Ledger& ledger) {
   return {.call = [&ledger, random = std::minstd_rand(7)](Subject& self, gen::PID, gen::Ref,
-                                                         gen::Message& request) mutable {
+                                                          gen::Message& request) mutable {
     ledger.begun[static_cast<std::size_t>(request.As<Square>()->value)] = true;
     (void)self.Sleep(std::chrono::microseconds(random() % 300));
     return gen::Reply(1);
