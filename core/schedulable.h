@@ -24,6 +24,10 @@ class Schedulable {
   // it.
   virtual TurnEnd RunTurn() = 0;
 
+  // Whether more may come for it before its turn, and is not refused for want of room: see
+  // turns/injection_hold.h. Any thread.
+  [[nodiscard]] virtual bool HasRoomForMore() const noexcept { return true; }
+
  protected:
   ~Schedulable() = default;
 

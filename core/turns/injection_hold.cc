@@ -26,6 +26,7 @@ void InjectionHold::Add(ThreadedDispatcher& dispatcher, Schedulable& schedulable
   if (size_ == kMost || dispatcher_ != &dispatcher) Release();
   dispatcher_ = &dispatcher;
   waiting_[size_++] = &schedulable;
+  if (!schedulable.HasRoomForMore()) Release();
 }
 
 void InjectionHold::Release() {

@@ -10,11 +10,13 @@ namespace ergon::core {
 
 class ThreadedDispatcher;
 
-// While one lives, what its thread schedules without being a worker waits here, and is ready when the hold ends, or
-// when it is full. For a thread that has many messages to deliver at once: the first of them would wake a worker, which
+// While one lives, what its thread schedules without being a worker waits here until Release, which the end of the hold
+// calls, too. For a thread that has many messages to deliver at once: the first of them would wake a worker, which
 // handles it, finds nothing more, and goes to sleep before the next one has come.
 //
-// On the stack of its thread. The thread must not wait for a turn meanwhile, but with Dispatcher::Wait and WaitFor.
+// On the stack of its thread. The thread must not wait for a turn meanwhile, but with Dispatcher::Wait and WaitFor,
+// which release what waits. So does one that has no room for more, one that there is no room for here, and one of
+// another dispatcher.
 class InjectionHold {
  public:
   // Does nothing if the thread holds already.

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <exception>
+#include <limits>
 #include <utility>
 
 #include <fmt/core.h>
@@ -10,16 +11,18 @@
 
 #include <ergon/core/turns/injection_hold.h>
 #include <ergon/node/dist/big_endian.h>
+#include <ergon/node/dist/frame_writer.h>
 
 namespace ergon::dist {
 namespace {
 
 constexpr std::size_t kReadBytes = 64 * 1024;
 constexpr std::size_t kMostKeptBytes = 16 * kReadBytes;  // after a large frame
-constexpr std::size_t kLengthBytes = 4;
 // So long after another write an answer is alone.
 constexpr std::chrono::microseconds kAlone(10);
-// A stream: so many messages are there at each of so many writes that follow each other. The thread of the network is so
+// So many frames are handled together at most, when many were read at once.
+constexpr std::size_t kHandledTogether = 1024;
+// A stream: so many messages that nobody waits for are there at each of so many writes that follow each other. The thread of the network is so
 // quick that it would be woken for a few dozen messages each time, which takes longer than to write them; so it pauses
 // between the writes of a stream, unless so much waits that a write is worth while.
 constexpr std::uint64_t kStreamMessages = 32;
@@ -87,8 +90,9 @@ void Connection::AppendMessage(const Signal& message) {
   ++out_messages_;
 }
 
-void Connection::AppendMessage(std::string_view frame) {
-  if (!NeedsOlderFrames()) [[likely]] {
+void Connection::AppendRequest(std::string_view frame) {
+  // Of the flags that change frames, this one alone changes those of messages.
+  if ((flags_ & kFlagSendSender) != 0) [[likely]] {
     out_.append(frame);
   } else {
     AppendAsOlder(frame);
@@ -106,7 +110,10 @@ void Connection::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& pee
     }
     peers_ = {settings_.node, peer_};
     flags_ = peer.flags;
-    if (NeedsOlderFrames()) AppendAsOlder(std::exchange(out_, {}));
+    reversed_ = {peer_, settings_.node};
+    if ((kOwnFlags & ~flags_ & (kFlagSendSender | kFlagExitPayload)) != 0) {
+      AppendAsOlder(std::exchange(out_, {}));
+    }
     peer_creation_ = peer.creation;
     asio::error_code ignored;
     stream->socket().set_option(asio::ip::tcp::no_delay(true), ignored);
@@ -121,20 +128,19 @@ void Connection::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& pee
   Flush();
 }
 
-bool Connection::NeedsOlderFrames() const noexcept {
-  constexpr std::uint64_t kToday = kFlagSendSender | kFlagExitPayload;
-  static_assert((kOwnFlags & kToday) == kToday);
-  return (flags_ & kToday) != kToday;
-}
-
 void Connection::AppendAsOlder(std::string_view frames) {
-  const Peers reversed{peer_, settings_.node};
-  for (std::size_t at = 0; at + kLengthBytes <= frames.size();) {
+  // What others may send has a limit; these are our own.
+  constexpr std::size_t kAnyDepth = std::numeric_limits<std::size_t>::max();
+  for (std::size_t at = 0; at + kFrameLengthBytes <= frames.size();) {
     const std::size_t length = LengthAt(frames.substr(at));
-    const auto signal =
-        ParseFrame(frames.substr(at + kLengthBytes, length), reversed, settings_.max_term_depth);
-    if (signal) AppendFrame(out_, *signal, flags_);
-    at += kLengthBytes + length;
+    const auto frame = frames.substr(at + kFrameLengthBytes, length);
+    const auto signal = ParseFrame(frame, reversed_, kAnyDepth);
+    if (signal && signal->kind != SignalKind::kUnknown) {
+      AppendFrame(out_, *signal, flags_);
+    } else {
+      out_.append(frames.substr(at, kFrameLengthBytes + length));  // a tick
+    }
+    at += kFrameLengthBytes + length;
   }
 }
 
@@ -167,24 +173,26 @@ void Connection::Read() {
 
 std::size_t Connection::TakeFrames(std::string_view bytes) {
   // What has come together is handled together.
-  const core::InjectionHold hold;
+  core::InjectionHold hold;
+  std::size_t held = 0;
   std::size_t at = 0;
-  while (bytes.size() - at >= kLengthBytes) {
+  while (bytes.size() - at >= kFrameLengthBytes) {
     const std::string_view rest = bytes.substr(at);
     const std::size_t length = LengthAt(rest);
     if (length > settings_.max_frame_bytes) {
       throw std::runtime_error(fmt::format("it sent a frame of {} bytes, {} are allowed", length,
                                            settings_.max_frame_bytes));
     }
-    if (rest.size() < kLengthBytes + length) break;
-    at += kLengthBytes + length;
+    if (rest.size() < kFrameLengthBytes + length) break;
+    at += kFrameLengthBytes + length;
     if (length == 0) continue;  // a tick
     const auto signal =
-        ParseFrame(rest.substr(kLengthBytes, length), peers_, settings_.max_term_depth);
+        ParseFrame(rest.substr(kFrameLengthBytes, length), peers_, settings_.max_term_depth);
     if (!signal) {
       throw std::runtime_error(fmt::format("it sent a frame that is none: {}", signal.error()));
     }
     listener_.arrived(*this, *signal);
+    if (++held % kHandledTogether == 0) hold.Release();
   }
   return at;
 }
@@ -200,7 +208,9 @@ void Connection::Flush() {
     if (flush_due_) sent_since_tick_ = true;
     writing_size_ = writing_.size();
     writing_messages_ = std::exchange(out_messages_, 0);
+    writing_sends_ = std::exchange(out_sends_, 0);
   }
+  if (std::exchange(has_paused_, false) && writing_.empty()) stream_writes_ = 0;
   if (writing_.empty()) {
     if (close_when_written_) Fail("the node is stopping");
     return;
@@ -220,7 +230,7 @@ void Connection::Written(const std::string& error) {
   bool pauses = false;
   {
     std::lock_guard lock(mutex_);
-    pauses = NoteWriteOf(writing_messages_) && out_.size() < kWorthAWrite;
+    pauses = NoteWriteOf(writing_sends_) && out_.size() < kWorthAWrite;
     writing_size_ = 0;
     writing_messages_ = 0;
     written_ = std::chrono::steady_clock::now();
@@ -235,8 +245,8 @@ void Connection::Written(const std::string& error) {
 }
 
 // Whether it is one of a stream. Where little may wait, senders would wait for the end of a pause.
-bool Connection::NoteWriteOf(std::uint64_t messages) noexcept {
-  if (messages < kStreamMessages) {
+bool Connection::NoteWriteOf(std::uint64_t sends) noexcept {
+  if (sends < kStreamMessages) {
     stream_writes_ = 0;
   } else if (stream_writes_ < kStreamWrites) {
     ++stream_writes_;
@@ -246,6 +256,7 @@ bool Connection::NoteWriteOf(std::uint64_t messages) noexcept {
 
 // Nobody wakes this thread meanwhile: a Flush is due.
 void Connection::FlushAfterPause() {
+  has_paused_ = true;
   pause_.expires_after(kStreamPause);
   pause_.async_wait([self = shared_from_this()](const asio::error_code&) { self->Flush(); });
 }

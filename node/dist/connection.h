@@ -81,9 +81,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Append(const Signal& signal);
   // The same for an answer: when it comes alone, this thread writes it.
   void AppendAnswer(const Signal& signal);
-  // The same for a message of a user's, which is counted when it is lost; also as its frame (see OpenMessage).
+  // The same for a message of a user's, which is counted when it is lost.
   void AppendMessage(const Signal& message);
-  void AppendMessage(std::string_view frame);
+  // The same as its frame, see OpenMessage; and for a request, whose sender waits.
+  void AppendMessage(std::string_view frame) {
+    AppendRequest(frame);
+    ++out_sends_;
+  }
+  void AppendRequest(std::string_view frame);
   void AddWaiter(const RoomWaiter& waiter) { waiters_.push_back(waiter); }
   // Whether a PID belongs to a former incarnation of the peer. False as long as that is not known.
   [[nodiscard]] bool IsFormer(gen::PID remote) const noexcept {
@@ -123,8 +128,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     NoteQueued();
     if (!flush_due_ && state_ == State::kUp) PostFlush();
   }
-  [[nodiscard]] bool NeedsOlderFrames() const noexcept;
-  // Frames for nodes of today, in the form that this peer understands.
+  // Frames of this node's for nodes of today, in the form that this peer understands.
   void AppendAsOlder(std::string_view frames);
   void Read();
   // Handles the frames that are there completely, and returns their size.
@@ -136,7 +140,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void PostFlush();
   bool WriteAtOnce();  // false: something is left
   void Flush();
-  [[nodiscard]] bool NoteWriteOf(std::uint64_t messages) noexcept;
+  [[nodiscard]] bool NoteWriteOf(std::uint64_t sends) noexcept;
   void FlushAfterPause();
   void Written(const std::string& error);
   void Tick();
@@ -157,13 +161,17 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::size_t writing_size_ = 0;
   std::size_t most_queued_bytes_ = 0;
   std::uint64_t writing_messages_ = 0;
-  // A Flush comes: it is posted, or follows what is being written.
+  // Of the messages those that nobody waits for.
+  std::uint64_t out_sends_ = 0;
+  std::uint64_t writing_sends_ = 0;
+  // A Flush comes: it is posted, or follows what is being written, or a pause.
   bool flush_due_ = false;
   std::shared_ptr<Stream> stream_;  // changed by the network's thread only; null: not up
   std::chrono::steady_clock::time_point written_;  // the last time
   bool sent_since_tick_ = false;
   std::vector<RoomWaiter> waiters_;
   std::uint64_t flags_ = kOwnFlags;
+  Peers reversed_;  // as the peer sees them
   std::uint32_t peer_creation_ = 0;
 
   // -- the network's --
@@ -171,6 +179,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool is_writing_ = false;
   int stream_writes_ = 0;  // in a row, see kStreamMessages
   asio::steady_timer pause_;
+  bool has_paused_ = false;
   bool close_when_written_ = false;
   Attempts attempts_;
   Peers peers_;

@@ -2,6 +2,7 @@
 
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <utility>
 
 namespace ergon::dist {
@@ -33,21 +34,34 @@ std::shared_ptr<Connection> Connections::Get(gen::Atom node) {
   return made;
 }
 
-// No reference is counted: the table keeps the connection until its lock is held, and who takes it out of the table has
-// had that lock before, to say that it is down.
-Connection* Connections::Lock(gen::Atom node, std::unique_lock<std::mutex>& its_lock) {
-  for (;;) {
+// No reference is counted, as a rule: the table keeps the connection until its lock is held, and who takes it out of the
+// table has had that lock before, to say that it is down. Who has to wait for the lock does not keep the table locked
+// meanwhile: those who change the table would wait for all of them.
+Connections::Locked Connections::Lock(gen::Atom node) {
+  for (;; std::this_thread::yield()) {
+    Locked found;
     {
       std::shared_lock lock(mutex_);
-      const auto found = connections_.find(node);
-      if (found != connections_.end()) {
-        its_lock = std::unique_lock(found->second->mutex());
-        if (found->second->state() != Connection::State::kDown) return found->second.get();
-        its_lock = {};
+      const auto at = connections_.find(node);
+      if (at != connections_.end()) {
+        found.connection = at->second.get();
+        found.lock = std::unique_lock(found.connection->mutex(), std::try_to_lock);
+        if (!found.lock.owns_lock()) {
+          found.kept = at->second;
+        } else if (found.connection->state() != Connection::State::kDown) {
+          return found;
+        } else {
+          found.lock.unlock();  // while the table keeps it
+        }
       }
     }
-    // There is none, or it is down, and will not be in the table in a moment.
-    if (Get(node) == nullptr) return nullptr;
+    if (found.kept != nullptr) {
+      found.lock.lock();
+      if (found.connection->state() != Connection::State::kDown) return found;
+    } else if (Get(node) == nullptr) {
+      return {};
+    }
+    // There was none; or it is down, and will not be in the table in a moment.
   }
 }
 

@@ -41,9 +41,9 @@ class Connections {
   // connections any more.
   template <class Append>
   gen::Result<void> With(gen::Atom node, const Append& append) {
-    std::unique_lock<std::mutex> lock;
-    Connection* const connection = Lock(node, lock);
-    return connection == nullptr ? gen::Result<void>(gen::ErrNodeTerminated) : append(*connection);
+    const Locked locked = Lock(node);
+    return locked.connection == nullptr ? gen::Result<void>(gen::ErrNodeTerminated)
+                                        : append(*locked.connection);
   }
   // Null: there is none.
   [[nodiscard]] std::shared_ptr<Connection> Find(gen::Atom node) const;
@@ -75,8 +75,13 @@ class Connections {
   void FailToDial(Connection& connection, const std::string& why);
 
  private:
-  // With its lock, and as long as that is held; see With. Null: after Close.
-  Connection* Lock(gen::Atom node, std::unique_lock<std::mutex>& its_lock);
+  struct Locked {
+    std::shared_ptr<Connection> kept;  // if its lock had to be waited for
+    Connection* connection = nullptr;
+    std::unique_lock<std::mutex> lock{};
+  };
+  // See With. Null: after Close.
+  Locked Lock(gen::Atom node);
   std::shared_ptr<Connection> Make(gen::Atom node, bool is_dialled);  // with the lock
   // Of both attempts that of the peer counts.
   [[nodiscard]] bool GivesWayTo(std::string_view peer) const {

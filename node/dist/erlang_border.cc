@@ -21,6 +21,7 @@
 #include <ergon/node/dist/monitor_signals.h>
 #include <ergon/node/dist/own_signals.h>
 #include <ergon/node/dist/references.h>
+#include <ergon/node/dist/scratch.h>
 #include <ergon/node/dist/system_answers.h>
 #include <ergon/node/erlang_encoding.h>
 
@@ -34,14 +35,6 @@ constexpr std::chrono::seconds kLastWords{1};
 // Before a node is asked again for its groups.
 constexpr std::chrono::milliseconds kFirstPause{100};
 
-// Of the thread: terms are made outside of locks, and the memory is used again.
-std::string& Scratch() {
-  thread_local std::string bytes;
-  bytes.clear();
-  if (bytes.capacity() > 1024 * 1024) bytes.shrink_to_fit();
-  return bytes;
-}
-
 // For those who hear of it as of an end.
 gen::Reason ReasonOf(const gen::Error& error) {
   return error == gen::ErrProcessIncarnation ? gen::Reason::NoProcess()
@@ -49,14 +42,12 @@ gen::Reason ReasonOf(const gen::Error& error) {
 }
 
 // The frame of a message to a process, or to a name, without its payload.
-std::string& OpenFrameTo(gen::PID remote, gen::PID from) {
-  std::string& frame = Scratch();
+void OpenFrameTo(std::string& frame, gen::PID remote, gen::PID from) {
   if (node::IsName(remote)) {
     OpenMessageToName(frame, from, node::NameOf(remote).name.Text());
   } else {
     OpenMessage(frame, from, remote);
   }
-  return frame;
 }
 
 }  // namespace
@@ -204,7 +195,9 @@ gen::Result<void> ErlangBorder::SendMessage(gen::PID remote, const core::Envelop
                       "nobody waits for the confirmation of an important message to " +
                           node::TargetOf(remote).ToString());
   }
-  std::string& frame = OpenFrameTo(remote, gen::PID::FromAddress(envelope.from));
+  Scratch scratch;
+  std::string& frame = scratch.bytes();
+  OpenFrameTo(frame, remote, gen::PID::FromAddress(envelope.from));
   auto written = values_.Append(frame, envelope);
   if (!written) return written;
   CloseFrame(frame, 0);
@@ -219,7 +212,8 @@ gen::Result<void> ErlangBorder::SendMessage(gen::PID remote, const core::Envelop
 
 gen::Result<void> ErlangBorder::SendImportant(gen::PID remote, const core::Envelope& message,
                                               gen::PID local, std::uint64_t id) {
-  std::string& payload = Scratch();
+  Scratch scratch;
+  std::string& payload = scratch.bytes();
   AppendImportant(payload, Reference(id), remote);
   auto written = values_.Append(payload, message);
   if (!written) return written;
@@ -242,7 +236,8 @@ gen::Result<void> ErlangBorder::SendRequest(gen::PID remote, const core::Envelop
   }
   const gen::PID local = gen::PID::FromAddress(request.from);
   if (core::IsType<RoomQuestion>(request.type)) {
-    std::string& question = Scratch();
+    Scratch scratch;
+    std::string& question = scratch.bytes();
     AppendRoomQuestion(question, Reference(request.ref), remote);
     auto asked = Ask(remote, {.local = local, .remote = remote, .question = Question::kRoom},
                      request.ref, local, question);
@@ -251,7 +246,9 @@ gen::Result<void> ErlangBorder::SendRequest(gen::PID remote, const core::Envelop
   }
   const auto* any = const_cast<core::Envelope&>(request).ValueAs<TermRequest>();
   const std::string reference = Reference(request.ref);
-  std::string& frame = OpenFrameTo(remote, local);
+  Scratch scratch;
+  std::string& frame = scratch.bytes();
+  OpenFrameTo(frame, remote, local);
   TermWriter writer(frame);
   writer.Tuple(3);
   writer.Atom(any != nullptr && any->is_system ? "system" : "$gen_call");
@@ -273,7 +270,7 @@ gen::Result<void> ErlangBorder::SendRequest(gen::PID remote, const core::Envelop
     if (!accepts) return accepts;
     connection.relations().calls[request.ref] = {local, remote, any != nullptr};
     connection.Append(monitor);
-    connection.AppendMessage(frame);
+    connection.AppendRequest(frame);
     needs_.totals.sent_to_nodes.Add();
     return {};
   });
@@ -312,7 +309,8 @@ gen::Result<void> ErlangBorder::TellDown(gen::PID remote, const core::Envelope& 
   } else {
     return gen::ErrUnsupported;  // an alias: nobody there can monitor by one
   }
-  std::string& payload = Scratch();
+  Scratch scratch;
+  std::string& payload = scratch.bytes();
   AppendReason(payload, reason);
   const auto connection = connections_.Find(remote.node);
   if (connection == nullptr) return gen::ErrNoConnection;
@@ -378,7 +376,8 @@ gen::Result<void> ErlangBorder::Respond(gen::PID remote, std::uint64_t ref,
     relations.request_numbers.erase(request.watch);
     relations.requests.erase(found);
   }
-  std::string& payload = Scratch();
+  Scratch scratch;
+  std::string& payload = scratch.bytes();
   TermWriter writer(payload);
   writer.Tuple(2);
   writer.Raw(request.tag);
@@ -445,7 +444,8 @@ void ErlangBorder::Unlink(gen::PID local, gen::PID remote) {
 void ErlangBorder::Exit(gen::PID local, gen::PID remote, const gen::Reason& reason) {
   const auto connection = connections_.Find(remote.node);
   if (connection == nullptr) return;
-  std::string& payload = Scratch();
+  Scratch scratch;
+  std::string& payload = scratch.bytes();
   AppendReason(payload, reason);
   std::lock_guard lock(connection->mutex());
   PeerState& relations = connection->relations();
@@ -464,7 +464,8 @@ gen::Result<void> ErlangBorder::ExitRequest(gen::PID local, gen::PID remote,
     return gen::Error(gen::ErrorCode::kUnsupported, "an exit signal to a name of another node: " +
                                                         node::NameOf(remote).ToString());
   }
-  std::string& payload = Scratch();
+  Scratch scratch;
+  std::string& payload = scratch.bytes();
   if (reason.kind() == gen::ReasonKind::kKill) {
     TermWriter(payload).Atom("kill");  // what others see of it is "killed"
   } else {

@@ -296,7 +296,7 @@ bool Checker::Term() {
 // The bytes of a term without others in it, as most messages are. Nothing: Checker has to look.
 std::optional<std::size_t> SizeOfFlat(std::string_view bytes) noexcept {
   if (bytes.empty()) return std::nullopt;
-  std::size_t size = 0;
+  std::uint64_t size = 0;
   switch (TermTag{static_cast<std::uint8_t>(bytes.front())}) {
     case TermTag::kSmallInteger:
       size = 2;
@@ -312,7 +312,7 @@ std::optional<std::size_t> SizeOfFlat(std::string_view bytes) noexcept {
       return std::nullopt;
   }
   if (bytes.size() < size) return std::nullopt;
-  return size;
+  return static_cast<std::size_t>(size);
 }
 
 }  // namespace

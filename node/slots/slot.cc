@@ -20,6 +20,10 @@ bool ProcessSlot::IsYetToEnd(gen::PID pid) const noexcept {
   return generation == GenerationOf(pid) + 1 && is_finishing;
 }
 
+bool ProcessSlot::HasRoomForMore() const noexcept {
+  return mailbox_.capacity() == 0 && GetQueueLane() == nullptr;
+}
+
 const RareCounts& ProcessSlot::Rare() const noexcept {
   static const RareCounts none;
   const ProcessCold* cold = ColdIfAny();

@@ -80,8 +80,7 @@ class alignas(64) ProcessSlot : public core::Schedulable {
     const std::uint64_t parent = parent_id_.load(std::memory_order_acquire);
     return generation_.load(std::memory_order_relaxed) == GenerationOf(pid) ? parent : 0;
   }
-  // The order of spawning.
-  [[nodiscard]] std::uint64_t sequence() const noexcept {
+  [[nodiscard]] std::uint64_t sequence() const noexcept {  // the order of spawning
     return sequence_.load(std::memory_order_relaxed);
   }
   void SetSequence(std::uint64_t sequence) noexcept {
@@ -142,6 +141,7 @@ class alignas(64) ProcessSlot : public core::Schedulable {
 
   // -- its messages --
 
+  [[nodiscard]] bool HasRoomForMore() const noexcept final;  // false: there is a bound, or may be
   // By whoever has got the right to run the process.
   void Schedule() { dispatcher_->Schedule(*this); }
   [[nodiscard]] bool IsHeld() const noexcept { return suspended_.load(std::memory_order_seq_cst); }

@@ -14,6 +14,9 @@
 
 #include <ergon/node/dist/flags.h>
 #include <ergon/node/dist/signals.h>
+#include <ergon/node/erlang_encoding.h>
+
+#include <kit/eventually.h>
 
 namespace ergon::dist {
 namespace {
@@ -39,6 +42,13 @@ class Pair {
                                               listener, false);
     if (!sent_before.empty()) connection->AppendMessage(sent_before);
     connection->Attach(std::move(stream), {"peer@127.0.0.1", 7, peer_flags}, false);
+  }
+
+  // What has come to the peer since the last time.
+  std::string Received() {
+    std::string bytes(peer.available(), '\0');
+    asio::read(peer, asio::buffer(bytes));
+    return bytes;
   }
 
   // The peer sends a message, which waits in the socket then.
@@ -82,7 +92,10 @@ TEST_CASE(
     "connection: an older peer gets messages in its form, also those from before it was known") {
   const gen::PID from{1, gen::Atom("own@127.0.0.1"), 5};
   const gen::PID to{2, gen::Atom("peer@127.0.0.1"), 7};
-  const std::string payload("a\1", 2);
+  // Deeper than what the peer may send.
+  std::string payload;
+  for (int depth = 0; depth < 50; ++depth) payload += std::string_view("h\1", 2);
+  payload += std::string_view("a\1", 2);
   std::string frame;
   OpenMessage(frame, from, to);
   frame += payload;
@@ -93,9 +106,12 @@ TEST_CASE(
   const auto received = [&](std::uint64_t flags) {
     Pair pair(flags, frame);
     pair.connection->AppendMessage(frame);
-    std::string bytes(2 * (flags == kOwnFlags ? frame : older).size(), '\0');
-    while (pair.peer.available() < bytes.size()) pair.context.poll();
-    asio::read(pair.peer, asio::buffer(bytes));
+    std::string bytes;
+    CHECK(kit::Eventually([&] {
+      pair.context.poll();
+      bytes += pair.Received();
+      return bytes.size() >= 2 * (flags == kOwnFlags ? frame : older).size();
+    }));
     pair.connection->Fail("for the test");
     pair.context.run();
     return bytes;
@@ -120,42 +136,43 @@ TEST_CASE(
     "connection: what follows a stream is written, also when the node stops, and not when it is "
     "down") {
   enum class End { kNone, kClose, kFail };
-  std::string frame;
-  OpenMessage(frame, {1, gen::Atom("own@127.0.0.1"), 5}, {2, gen::Atom("peer@127.0.0.1"), 7});
-  frame += std::string_view("a\1", 2);
-  CloseFrame(frame, 0);
   for (const End end : {End::kNone, End::kClose, End::kFail}) {
-    Pair pair(kOwnFlags, {}, 1024 * 1024);
-    std::string received;
-    std::size_t sent = 0;
-    const auto append = [&] {
-      std::lock_guard lock(pair.connection->mutex());
-      pair.connection->AppendMessage(frame);
-      sent += frame.size();
-    };
-    const auto receive = [&] {
-      while (received.size() < sent) {
-        pair.context.poll();
-        std::string bytes(pair.peer.available(), '\0');
-        asio::read(pair.peer, asio::buffer(bytes));
-        received += bytes;
+    // Once in a while the pause is over before it is looked at.
+    CHECK(kit::Eventually([&] {
+      Pair pair(kOwnFlags, {}, 1024 * 1024);
+      std::string sent;
+      std::string received;
+      const auto send = [&](int number) {
+        std::string frame;
+        OpenMessage(frame, {1, gen::Atom("own@127.0.0.1"), 5}, {2, gen::Atom("peer@127.0.0.1"), 7});
+        TermWriter(frame).Integer(number);
+        CloseFrame(frame, 0);
+        std::lock_guard lock(pair.connection->mutex());
+        pair.connection->AppendMessage(frame);
+        sent += frame;
+      };
+      const auto receives_all = [&] {
+        return kit::Eventually([&] {
+          pair.context.poll();
+          received += pair.Received();
+          return received == sent;
+        });
+      };
+      for (int write = 0; write < 10; ++write) {
+        for (int i = 0; i < 100; ++i) send(write * 100 + i);
+        CHECK(receives_all());
       }
-    };
-    for (int write = 0; write < 10; ++write) {
-      for (int i = 0; i < 100; ++i) append();
-      receive();
-    }
-    append();
-    if (end == End::kClose) pair.connection->CloseWhenWritten();
-    if (end == End::kFail) {
-      pair.connection->Fail("for the test");
-    } else {
-      receive();
-      CHECK(received.size() == sent);
-    }
-    if (end == End::kNone) pair.connection->Fail("for the test");
-    pair.context.run();
-    CHECK(pair.downs == 1);
+      send(1000);
+      pair.context.poll();
+      const bool pauses = pair.peer.available() == 0;
+      if (end == End::kClose) pair.connection->CloseWhenWritten();
+      if (end == End::kFail) pair.connection->Fail("for the test");
+      if (end != End::kFail) CHECK(receives_all());
+      if (end == End::kNone) pair.connection->Fail("for the test");
+      pair.context.run();
+      CHECK(pair.downs == 1);
+      return pauses;
+    }));
   }
 }
 

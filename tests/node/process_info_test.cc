@@ -113,9 +113,9 @@ TEST_CASE("process info: the list of processes") {
 }
 
 TEST_CASE("process info: whoever has waited for an end finds the process counted as ended") {
-  constexpr std::uint64_t kRounds = 20'000;
+  const std::uint64_t rounds = kit::Scaled(20'000);
   TestNode t;
-  for (std::uint64_t round = 1; round <= kRounds; ++round) {
+  for (std::uint64_t round = 1; round <= rounds; ++round) {
     const gen::PID pid = t.Spawn();
     CHECK((round % 2 == 0 ? t.node.Send(pid, End{}) : t.node.Kill(pid)));
     // The question comes before the end, in each of its steps, and after it.

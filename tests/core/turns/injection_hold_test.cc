@@ -83,7 +83,9 @@ TEST_CASE("injection hold: what a thread schedules is ready when the hold ends, 
     CHECK(foreign.place == 1);
     CHECK(first.place == 2);
     CHECK(second.place == 3);
-    bench.dispatcher->Schedule(bench.Make());  // at once again
+    Ordered& fourth = bench.Make();
+    bench.dispatcher->Schedule(fourth);  // at once again
+    CHECK(Eventually([&] { return fourth.place == 4; }));
   });
 }
 

@@ -3,6 +3,8 @@
 #include <memory>
 #include <thread>
 
+#include <ergon/core/turns/injection_hold.h>
+
 #include <kit/gate.h>
 #include <kit/manual_time.h>
 #include <node/subject.h>
@@ -618,6 +620,36 @@ TEST_CASE("delivery: slots are recycled under senders that use stale PIDs") {
   const auto info = t.node.Info();
   CHECK(info.processes_spawned == static_cast<std::uint64_t>(kRuns * rounds) + 1);
   CHECK(sent == handled + info.dropped_terminated + info.dropped_unknown);
+}
+
+// Which the thread of the network does with what it reads.
+TEST_CASE(
+    "delivery: a thread that holds back turns does not hold back those of a process with a bound") {
+  TestNode t({.workers = 2});
+  std::atomic<int> handled{0};
+  const auto spawn = [&](gen::ProcessOptions options) {
+    return t.Spawn({.message =
+                        [&](Subject&, gen::PID, gen::Message&) {
+                          ++handled;
+                          return gen::Continue();
+                        }},
+                   std::move(options));
+  };
+  const gen::PID unbounded = spawn({});
+  const gen::PID bounded = spawn({.mailbox_size = 10});
+  const gen::PID ordered =
+      spawn({.mailbox = gen::Mailbox::BoundedPriority<int>(10, [](int value) { return value; })});
+  {
+    const core::InjectionHold hold;
+    REQUIRE(t.node.Send(unbounded, 1));
+    CHECK(t.node.ProcessInfo(unbounded)->messages_handled == 0);
+    REQUIRE(t.node.Send(bounded, 2));
+    CHECK(kit::Eventually([&] { return handled == 2; }));  // also what has been held back before
+    REQUIRE(t.node.Send(ordered, 3));
+    CHECK(kit::Eventually([&] { return handled == 3; }));
+    REQUIRE(t.node.Send(unbounded, 4));
+  }
+  CHECK(kit::Eventually([&] { return handled == 4; }));
 }
 
 }  // namespace
