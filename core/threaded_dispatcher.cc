@@ -9,7 +9,6 @@
 #include <ergon/core/foundations/fatal.h>
 #include <ergon/core/messages/envelope_pool.h>
 #include <ergon/core/threaded_dispatcher.h>
-#include <ergon/core/turns/injection_hold.h>
 
 namespace ergon::core {
 namespace {

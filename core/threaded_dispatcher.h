@@ -22,6 +22,7 @@
 #include <ergon/core/dispatcher.h>
 #include <ergon/core/turns/fiber_cache.h>
 #include <ergon/core/turns/idle_workers.h>
+#include <ergon/core/turns/injection_hold.h>
 #include <ergon/core/turns/injection_queue.h>
 #include <ergon/core/turns/worker.h>
 
@@ -62,7 +63,7 @@ class ThreadedWorker : public Worker {
   std::int64_t pause_ = RaidPlan::kOver;  // before the next raid
 };
 
-class ThreadedDispatcher : public Dispatcher {
+class ThreadedDispatcher : public Dispatcher, private InjectionHold::Target {
  public:
   bool Start(std::string* error) final;
   std::string Stop() final;
@@ -95,9 +96,7 @@ class ThreadedDispatcher : public Dispatcher {
   const InjectionQueue& injected() const { return injected_; }
 
  private:
-  friend class InjectionHold;
-
-  void InjectAtOnce(Schedulable* const* batch, std::size_t count);
+  void InjectAtOnce(Schedulable* const* batch, std::size_t count) final;
   std::string StartLocked();
   bool InsideTurn() const;
   void ThreadMain(ThreadedWorker& worker);

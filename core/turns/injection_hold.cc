@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include <ergon/core/threaded_dispatcher.h>
-
 namespace ergon::core {
 
 thread_local InjectionHold* InjectionHold::current_ = nullptr;
@@ -22,7 +20,7 @@ void InjectionHold::ReleaseCurrent() {
   if (current_ != nullptr) current_->Release();
 }
 
-void InjectionHold::Add(ThreadedDispatcher& dispatcher, Schedulable& schedulable) {
+void InjectionHold::Add(Target& dispatcher, Schedulable& schedulable) {
   if (size_ == kMost || dispatcher_ != &dispatcher) Release();
   dispatcher_ = &dispatcher;
   waiting_[size_++] = &schedulable;

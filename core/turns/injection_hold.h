@@ -8,8 +8,6 @@
 
 namespace ergon::core {
 
-class ThreadedDispatcher;
-
 // While one lives, what its thread schedules without being a worker waits here until Release, which the end of the hold
 // calls, too. For a thread that has many messages to deliver at once: the first of them would wake a worker, which
 // handles it, finds nothing more, and goes to sleep before the next one has come.
@@ -19,6 +17,15 @@ class ThreadedDispatcher;
 // another dispatcher.
 class InjectionHold {
  public:
+  // A dispatcher: where it goes.
+  class Target {
+   public:
+    virtual void InjectAtOnce(Schedulable* const* batch, std::size_t count) = 0;
+
+   protected:
+    ~Target() = default;
+  };
+
   // Does nothing if the thread holds already.
   InjectionHold() noexcept;
   ~InjectionHold();
@@ -30,7 +37,7 @@ class InjectionHold {
   // Release for that, if there is one.
   static void ReleaseCurrent();
 
-  void Add(ThreadedDispatcher& dispatcher, Schedulable& schedulable);
+  void Add(Target& dispatcher, Schedulable& schedulable);
   // What waits is ready.
   void Release();
 
@@ -39,7 +46,7 @@ class InjectionHold {
 
   static thread_local InjectionHold* current_;
 
-  ThreadedDispatcher* dispatcher_ = nullptr;  // of all that waits
+  Target* dispatcher_ = nullptr;  // of all that waits
   std::array<Schedulable*, kMost> waiting_{};
   std::size_t size_ = 0;
 };
