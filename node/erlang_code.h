@@ -127,6 +127,7 @@ class RemoteFunctions {
   // such a value, a gen::Result of one, or nothing, which is `ok`. Several threads may run it at a time. The same name
   // may be there once for each number of arguments, else the node does not start.
   template <class Function>
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): both are moved
   RemoteFunctions& Register(std::string module, std::string function, Function&& code) {
     return Add(std::move(module), std::move(function),
                detail::MakeRemoteFunction(std::function(std::forward<Function>(code))));

@@ -6,6 +6,7 @@
 
 #include <ergon/core/foundations/sync.h>
 #include <ergon/core/time/timer_queue.h>
+#include <ergon/core/turns/injection_hold.h>
 
 namespace ergon::core {
 namespace {
@@ -14,6 +15,9 @@ constexpr int kMaxShards = 64;
 
 // How many timers are moved while a shard is locked: arming threads spin meanwhile.
 constexpr size_t kDrainBudget = 32;
+
+// So many receivers of timers that are due are made ready together.
+constexpr size_t kHandledTogether = 32;
 
 // After a crowd of timers has been fired, the memory for more than this many is given back.
 constexpr size_t kDueKept = 4096;
@@ -116,7 +120,12 @@ size_t TimerQueue::RunUntil(int64_t now) {
 
   // An exception cannot be attributed to anyone here, and must not lose the timers behind it.
   [&]() noexcept {
-    for (const Due& due : due_) due.fire(due.context, due.argument);
+    InjectionHold hold;
+    size_t fired = 0;
+    for (const Due& due : due_) {
+      due.fire(due.context, due.argument);
+      if (++fired % kHandledTogether == 0) hold.Release();
+    }
   }();
 
   const size_t count = due_.size();

@@ -4,20 +4,20 @@
 
 namespace ergon::core {
 
-thread_local InjectionHold* InjectionHold::current_ = nullptr;
+thread_local InjectionHold* InjectionHold::current = nullptr;
 
 InjectionHold::InjectionHold() noexcept {
-  if (current_ == nullptr) current_ = this;
+  if (current == nullptr) current = this;
 }
 
 InjectionHold::~InjectionHold() {
-  if (current_ != this) return;
+  if (current != this) return;
   Release();
-  current_ = nullptr;
+  current = nullptr;
 }
 
 void InjectionHold::ReleaseCurrent() {
-  if (current_ != nullptr) current_->Release();
+  if (current != nullptr) current->Release();
 }
 
 void InjectionHold::Add(Target& dispatcher, Schedulable& schedulable) {

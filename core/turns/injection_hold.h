@@ -33,7 +33,7 @@ class InjectionHold {
   InjectionHold& operator=(const InjectionHold&) = delete;
 
   // That of the calling thread; null: there is none.
-  [[nodiscard]] static InjectionHold* Current() noexcept { return current_; }
+  [[nodiscard]] static InjectionHold* Current() noexcept { return current; }
   // Release for that, if there is one.
   static void ReleaseCurrent();
 
@@ -44,7 +44,7 @@ class InjectionHold {
  private:
   static constexpr std::size_t kMost = 64;
 
-  static thread_local InjectionHold* current_;
+  static thread_local InjectionHold* current;
 
   Target* dispatcher_ = nullptr;  // of all that waits
   std::array<Schedulable*, kMost> waiting_{};

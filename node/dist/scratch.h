@@ -13,9 +13,9 @@ class Scratch {
  public:
   Scratch() {
     // Acquire; partner: ~Scratch, perhaps of another thread. This one alone takes it.
-    if (of_thread_.is_taken.load(std::memory_order_acquire)) return;
-    of_thread_.is_taken.store(true, std::memory_order_relaxed);
-    shared_ = &of_thread_;
+    if (of_thread.is_taken.load(std::memory_order_acquire)) return;
+    of_thread.is_taken.store(true, std::memory_order_relaxed);
+    shared_ = &of_thread;
     shared_->bytes.clear();
     if (shared_->bytes.capacity() > kMostKeptBytes) shared_->bytes.shrink_to_fit();
   }
@@ -33,7 +33,7 @@ class Scratch {
     std::string bytes;
     std::atomic<bool> is_taken;  // false at first
   };
-  static inline thread_local Shared of_thread_;
+  static inline thread_local Shared of_thread;
 
   Shared* shared_ = nullptr;
   std::string own_;
