@@ -47,6 +47,9 @@
 // Keys of a map that are no fields are ignored. What does not fit is an error with the path of the
 // field, as in "order.items[3].price: expected a number, found foo". Values may be in each other
 // 100 levels deep.
+//
+// A serialize() runs in the process or thread that sends, and when it reads in the node's thread of the network, which
+// everybody waits for: it must not wait for a process.
 #pragma once
 
 #include <cstddef>

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include <ergon/core/foundations/mix.h>
+#include <ergon/core/turns/injection_hold.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/envelope_marks.h>
 
@@ -24,6 +25,8 @@ gen::Result<void> Delivery::Route(ProcessSlot& pool, gen::PID to, core::Envelope
     }
     first = FirstChoice(*slot);
     limit = slot->admission_limit.load(std::memory_order_relaxed);
+    // Whom this thread keeps from a turn, the waits below would be too long.
+    if (limit != 0) core::InjectionHold::ReleaseCurrent();
   }
   bool found_gone = false;
   bool found_self = false;

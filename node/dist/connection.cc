@@ -81,7 +81,7 @@ bool Connection::WriteAtOnce() {
   sent_since_tick_ = true;
   out_.erase(0, size);
   if (!out_.empty()) return false;
-  out_messages_ = 0;
+  out_messages_ = out_sends_ = 0;
   return true;
 }
 
@@ -258,7 +258,9 @@ bool Connection::NoteWriteOf(std::uint64_t sends) noexcept {
 void Connection::FlushAfterPause() {
   has_paused_ = true;
   pause_.expires_after(kStreamPause);
-  pause_.async_wait([self = shared_from_this()](const asio::error_code&) { self->Flush(); });
+  pause_.async_wait([self = shared_from_this()](const asio::error_code& error) {
+    if (!error) self->Flush();
+  });
 }
 
 void Connection::Fail(const std::string& why, bool is_fault) {

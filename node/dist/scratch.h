@@ -11,14 +11,7 @@ namespace ergon::dist {
 // its own: a user's serialize() may send, too, or suspend its process, which goes on in another thread then.
 class Scratch {
  public:
-  Scratch() {
-    // Acquire; partner: ~Scratch, perhaps of another thread. This one alone takes it.
-    if (of_thread.is_taken.load(std::memory_order_acquire)) return;
-    of_thread.is_taken.store(true, std::memory_order_relaxed);
-    shared_ = &of_thread;
-    shared_->bytes.clear();
-    if (shared_->bytes.capacity() > kMostKeptBytes) shared_->bytes.shrink_to_fit();
-  }
+  Scratch() : shared_(Take()) {}
   ~Scratch() {
     if (shared_ != nullptr) shared_->is_taken.store(false, std::memory_order_release);
   }
@@ -33,9 +26,19 @@ class Scratch {
     std::string bytes;
     std::atomic<bool> is_taken;  // false at first
   };
-  static inline thread_local Shared of_thread;
+  // Null: it is taken. Not inlined: no address of a thread's own may be carried to where a process goes on in another
+  // thread.
+  [[gnu::noinline]] static Shared* Take() {
+    static thread_local Shared of_thread;
+    // Acquire; partner: ~Scratch, perhaps of another thread. This one alone takes it.
+    if (of_thread.is_taken.load(std::memory_order_acquire)) return nullptr;
+    of_thread.is_taken.store(true, std::memory_order_relaxed);
+    of_thread.bytes.clear();
+    if (of_thread.bytes.capacity() > kMostKeptBytes) of_thread.bytes.shrink_to_fit();
+    return &of_thread;
+  }
 
-  Shared* shared_ = nullptr;
+  Shared* const shared_;
   std::string own_;
 };
 

@@ -260,6 +260,8 @@ TEST_CASE("chaos laws: a subscription brings each value once, in order, until it
   CHECK(with({"event_end a1.e/1 noconnection", "event_end a1.e/1 noconnection"}).Broken() ==
         "a subscription has ended twice");
   CHECK(with({"event_end a1.e/1 normal"}).Broken() == "a subscription has ended for no reason");
+  CHECK(with({"event_end a1.e/1 timeout"}).Broken() == "a subscription has ended for no reason");
+  CHECK(with({"no_event a1.e/1 timeout"}).Broken() == "none");
   Run unknown = with({"no_event a1.e/1 unknown"});
   CHECK(unknown.Broken() == "a subscription has ended for no reason");
   unknown.more = {{"b", false, true, {}}};

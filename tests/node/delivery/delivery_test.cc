@@ -639,6 +639,11 @@ TEST_CASE(
   const gen::PID bounded = spawn({.mailbox_size = 10});
   const gen::PID ordered =
       spawn({.mailbox = gen::Mailbox::BoundedPriority<int>(10, [](int value) { return value; })});
+  const auto is_idle = [&](gen::PID pid) {
+    return t.node.ProcessInfo(pid)->state == gen::ProcessState::kIdle;
+  };
+  REQUIRE(
+      kit::Eventually([&] { return is_idle(unbounded) && is_idle(bounded) && is_idle(ordered); }));
   {
     const core::InjectionHold hold;
     REQUIRE(t.node.Send(unbounded, 1));
