@@ -22,9 +22,9 @@ constexpr std::size_t kMostKeptBytes = 16 * kReadBytes;  // after a large frame
 constexpr std::chrono::microseconds kAlone(10);
 // So many frames are handled together at most, when many were read at once.
 constexpr std::size_t kHandledTogether = 1024;
-// A stream: so many messages that nobody waits for are there at each of so many writes that follow each other. The thread of the network is so
-// quick that it would be woken for a few dozen messages each time, which takes longer than to write them; so it pauses
-// between the writes of a stream, unless so much waits that a write is worth while.
+// A stream: so many messages that nobody waits for are there at each of so many writes that follow each other. The thread
+// of the network is so quick that it would be woken for a few dozen messages each time, which takes longer than to write
+// them; so it pauses between the writes of a stream, unless so much waits that a write is worth while.
 constexpr std::uint64_t kStreamMessages = 32;
 constexpr int kStreamWrites = 4;
 constexpr std::chrono::microseconds kStreamPause(100);
@@ -108,9 +108,7 @@ void Connection::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& pee
       stream->Close();
       return;
     }
-    peers_ = {settings_.node, peer_};
     flags_ = peer.flags;
-    reversed_ = {peer_, settings_.node};
     if ((kOwnFlags & ~flags_ & (kFlagSendSender | kFlagExitPayload)) != 0) {
       AppendAsOlder(std::exchange(out_, {}));
     }

@@ -150,6 +150,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Tasks& tasks_;
   const Settings& settings_;
   const Listener& listener_;
+  const Peers peers_{settings_.node, peer_};
+  const Peers reversed_{peer_, settings_.node};  // as the peer sees them
 
   std::mutex mutex_;
   // -- guarded by it --
@@ -171,7 +173,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool sent_since_tick_ = false;
   std::vector<RoomWaiter> waiters_;
   std::uint64_t flags_ = kOwnFlags;
-  Peers reversed_;  // as the peer sees them
   std::uint32_t peer_creation_ = 0;
 
   // -- the network's --
@@ -182,7 +183,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool has_paused_ = false;
   bool close_when_written_ = false;
   Attempts attempts_;
-  Peers peers_;
   asio::steady_timer tick_;
   int ticks_unheard_ = 0;
   bool heard_since_tick_ = false;

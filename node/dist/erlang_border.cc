@@ -18,6 +18,7 @@
 #include <ergon/node/delivery/envelope_marks.h>
 #include <ergon/node/dist/answer_signals.h>
 #include <ergon/node/dist/dialing.h>
+#include <ergon/node/dist/frame_writer.h>
 #include <ergon/node/dist/monitor_signals.h>
 #include <ergon/node/dist/own_signals.h>
 #include <ergon/node/dist/references.h>

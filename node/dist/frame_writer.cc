@@ -9,6 +9,11 @@ constexpr std::size_t kShortAtomBytes = 255;
 
 }  // namespace
 
+void CloseFrame(std::string& out, std::size_t begin) noexcept {
+  WriteBigEndian(out.data() + begin,
+                 static_cast<std::uint32_t>(out.size() - begin - kFrameLengthBytes));
+}
+
 FrameWriter::FrameWriter(std::string& out, std::size_t text_bytes) : out_(out), begin_(out.size()) {
   out.reserve(begin_ + kFrameLengthBytes + kMostSmallBytes + text_bytes);
   next_ += kFrameLengthBytes;  // written at the end
@@ -16,8 +21,7 @@ FrameWriter::FrameWriter(std::string& out, std::size_t text_bytes) : out_(out), 
 
 FrameWriter::~FrameWriter() {
   Spill();
-  const std::size_t length = out_.size() - begin_ - kFrameLengthBytes;
-  WriteBigEndian(out_.data() + begin_, static_cast<std::uint32_t>(length));
+  CloseFrame(out_, begin_);
 }
 
 void FrameWriter::Spill() {

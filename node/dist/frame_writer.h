@@ -21,6 +21,9 @@ inline constexpr std::size_t kFrameLengthBytes = 4;
 // What a frame without a distribution header begins with.
 inline constexpr std::uint8_t kPassThroughFrame = 112;
 
+// Writes the length of the frame that begins at `begin` and ends with the string.
+void CloseFrame(std::string& out, std::size_t begin) noexcept;
+
 // One frame at the end of a string. The room it needs is made first: only the constructor throws
 // (std::bad_alloc), and a frame is there completely or not at all.
 //

@@ -7,7 +7,6 @@
 
 #include <fmt/core.h>
 
-#include <ergon/node/dist/big_endian.h>
 #include <ergon/node/dist/control_reader.h>
 #include <ergon/node/dist/control_tags.h>
 #include <ergon/node/dist/flags.h>
@@ -233,6 +232,19 @@ FrameWriter& AppendPidOrName(FrameWriter& frame, const gen::PID& pid, std::strin
   return pid.node.empty() ? frame.Atom(name) : frame.Pid(pid);
 }
 
+// The control tuples of messages. `from` may be empty.
+void WriteSend(FrameWriter& frame, const gen::PID& from, const gen::PID& to) {
+  if (!from.node.empty()) {
+    frame.Begin(Operation::kSendFrom, 2).Pid(from);
+  } else {
+    frame.Begin(Operation::kSend, 2).Atom({});
+  }
+  frame.Pid(to);
+}
+void WriteSendToName(FrameWriter& frame, const gen::PID& from, std::string_view name) {
+  frame.Begin(Operation::kSendToName, 3).Pid(from).Atom({}).Atom(name);
+}
+
 }  // namespace
 
 void AppendFrame(std::string& out, const Signal& signal, std::uint64_t flags) {
@@ -241,15 +253,11 @@ void AppendFrame(std::string& out, const Signal& signal, std::uint64_t flags) {
                              signal.module.size() + signal.function.size());
   switch (signal.kind) {
     case SignalKind::kSend:
-      if ((flags & kFlagSendSender) != 0 && !signal.from.node.empty()) {
-        frame.Begin(Operation::kSendFrom, 2).Pid(signal.from);
-      } else {
-        frame.Begin(Operation::kSend, 2).Atom({});
-      }
-      frame.Pid(signal.to).Payload(signal.payload);
+      WriteSend(frame, (flags & kFlagSendSender) != 0 ? signal.from : gen::PID(), signal.to);
+      frame.Payload(signal.payload);
       return;
     case SignalKind::kSendToName:
-      frame.Begin(Operation::kSendToName, 3).Pid(signal.from).Atom({}).Atom(signal.name);
+      WriteSendToName(frame, signal.from, signal.name);
       frame.Payload(signal.payload);
       return;
     case SignalKind::kSendToAlias:
@@ -302,25 +310,17 @@ void AppendFrame(std::string& out, const Signal& signal, std::uint64_t flags) {
 
 void OpenMessage(std::string& out, const gen::PID& from, const gen::PID& to) {
   FrameWriter frame(out, 0);
-  if (!from.node.empty()) {
-    frame.Begin(Operation::kSendFrom, 2).Pid(from);
-  } else {
-    frame.Begin(Operation::kSend, 2).Atom({});
-  }
-  frame.Pid(to).Payload({});
+  WriteSend(frame, from, to);
+  frame.Payload({});
 }
 
 void OpenMessageToName(std::string& out, const gen::PID& from, std::string_view name) {
   FrameWriter frame(out, name.size());
-  frame.Begin(Operation::kSendToName, 3).Pid(from).Atom({}).Atom(name).Payload({});
+  WriteSendToName(frame, from, name);
+  frame.Payload({});
 }
 
-void CloseFrame(std::string& out, std::size_t begin) {
-  WriteBigEndian(out.data() + begin,
-                 static_cast<std::uint32_t>(out.size() - begin - kFrameLengthBytes));
-}
-
-void AppendTick(std::string& out) { out.append(4, '\0'); }
+void AppendTick(std::string& out) { out.append(kFrameLengthBytes, '\0'); }
 
 gen::Result<Signal> ParseFrame(std::string_view frame, const Peers& peers, std::size_t max_depth) {
   if (frame.size() < 2) return NoSignal(fmt::format("a frame of {} bytes", frame.size()));

@@ -26,11 +26,9 @@ struct Peers {
 // 4 GiB, a name less than 64 KiB. Throws std::bad_alloc; `out` is as before then.
 void AppendFrame(std::string& out, const Signal& signal, std::uint64_t flags);
 // The frame of a message to the process `to`, or to the one with the name `name`, as AppendFrame writes it for nodes
-// of today: the caller appends the payload, and closes the frame then. Without a sender if `from` has no node.
+// of today: the caller appends the payload, and calls CloseFrame (frame_writer.h). Without a sender if `from` has no node.
 void OpenMessage(std::string& out, const gen::PID& from, const gen::PID& to);
 void OpenMessageToName(std::string& out, const gen::PID& from, std::string_view name);
-// Writes the length of the frame that began at `begin`.
-void CloseFrame(std::string& out, std::size_t begin);
 // A frame of length 0.
 void AppendTick(std::string& out);
 

@@ -13,6 +13,7 @@
 #include <asio/write.hpp>
 
 #include <ergon/node/dist/flags.h>
+#include <ergon/node/dist/frame_writer.h>
 #include <ergon/node/dist/signals.h>
 #include <ergon/node/erlang_encoding.h>
 

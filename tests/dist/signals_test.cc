@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include <ergon/node/dist/flags.h>
+#include <ergon/node/dist/frame_writer.h>
 
 #include <dist/terms.h>
 

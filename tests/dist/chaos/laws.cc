@@ -216,10 +216,10 @@ class Trial {
       subscription.latest = NumberOf(words[2]);
     } else {
       ++subscription.ends;
-      const bool began = words[0] == "event_end";
+      const bool has_begun = words[0] == "event_end";
       const bool is_unknown = words[2] == "unknown" && WasRestarted(subscription.node);
       // To subscribe has a time-out of its own, which a handshake that is cut may last longer than.
-      Check(words[2] == "noconnection" || (!began && (is_unknown || words[2] == "timeout")),
+      Check(words[2] == "noconnection" || (!has_begun && (is_unknown || words[2] == "timeout")),
             "a subscription has ended for no reason", fmt::format("{} {}", name, words[2]));
     }
     return true;
