@@ -77,45 +77,34 @@ void ProcessRunner::Finish(const gen::Reason& reason) {
   environment_.reset();
 
   // Notices first, answers afterwards: a caller that learns of the end finds the others informed.
-  gen::MessageInheritance inheritance{
-      .pid = self,
-      .reason = reason,
-      .messages = std::move(waiting),
-      .handled = routed_work_.Handled() + (pool() == nullptr ? 0 : pool()->Settled()),
-      .holds_current = holds_current,
-      .expired = Rare().routed_expired.Read()};
   // The heir, or a parent, may end as soon as it knows: whoever watches both learns of this end first.
   rooms_.relations.TellWatchers(farewell, reason);
-  DisposeRest(rest, self, inheritance);
-  if (heir_) {
-    auto message = core::MakeEnvelope<gen::MessageInheritance>(
-        static_cast<std::uint8_t>(gen::EnvelopeKind::kInheritance), core::Lane::kUrgent,
-        std::move(inheritance));
-    if (!LeaveToHeir(self, message)) {  // the heirs are gone as well
-      rooms_.delivery.Drop(std::move(message), self, gen::DropReason::kTerminated,
-                           TerminatedError(reason));
-    }
-  } else {
-    for (auto& envelope : inheritance.messages) {
-      rooms_.delivery.Drop(std::move(envelope), self, gen::DropReason::kTerminated,
-                           TerminatedError(reason));
-    }
+  if (heir_ || rest.main != nullptr || rest.express != nullptr || !waiting.empty()) {
+    gen::MessageInheritance inheritance{
+        .pid = self,
+        .reason = reason,
+        .messages = std::move(waiting),
+        .handled = routed_work_.Handled() + (pool() == nullptr ? 0 : pool()->Settled()),
+        .holds_current = holds_current,
+        .expired = Rare().routed_expired.Read()};
+    LeaveRest(rest, std::move(inheritance));
   }
   rooms_.relations.TellLinks(farewell, self, Parent(), reason);
   rooms_.back_pressure.End(*this);
   if (!was_started) ReportFailedInit(reason);
 
-  const gen::Error error = TerminatedError(reason);
   if (current != nullptr) {
     if (current_open) {
-      rooms_.delivery.RespondError(gen::PID::FromAddress(current->from), current->ref, error);
+      rooms_.delivery.RespondError(gen::PID::FromAddress(current->from), current->ref,
+                                   TerminatedError(reason));
     }
     current_ = nullptr;
     core::DisposeEnvelope(current);
   }
   if (ProcessCold* cold = ColdIfAny()) {
     cold->next = nullptr;
-    AnswerOpenRequests(*cold, error);
+    if (!cold->open_requests.empty()) AnswerOpenRequests(*cold, TerminatedError(reason));
+    cold->open_requests_limit = ProcessCold::kOpenRequestsLimit;
     cold->awaited.Clear(rooms_.timers);
   }
   // What it had sent and handled stays in the node's counters.
@@ -159,7 +148,6 @@ void ProcessRunner::ReleaseFeatures(const gen::Reason& reason) {
 
 void ProcessRunner::AnswerOpenRequests(ProcessCold& cold, const gen::Error& error) {
   const auto requests = std::exchange(cold.open_requests, {});
-  cold.open_requests_limit = ProcessCold::kOpenRequestsLimit;
   std::vector<const std::pair<const gen::Ref, ProcessCold::OpenRequest>*> in_order;
   in_order.reserve(requests.size());
   for (const auto& request : requests) in_order.push_back(&request);
@@ -171,8 +159,9 @@ void ProcessRunner::AnswerOpenRequests(ProcessCold& cold, const gen::Error& erro
   }
 }
 
-void ProcessRunner::DisposeRest(core::Mailbox::Rest& rest, gen::PID self,
-                                gen::MessageInheritance& inheritance) {
+void ProcessRunner::LeaveRest(core::Mailbox::Rest& rest, gen::MessageInheritance inheritance) {
+  const gen::PID self = inheritance.pid;
+  const gen::Reason reason = inheritance.reason;
   const auto generation = GenerationOf(self);
   while (rest.main != nullptr) {
     core::EnvelopePtr envelope(rest.main);
@@ -197,7 +186,21 @@ void ProcessRunner::DisposeRest(core::Mailbox::Rest& rest, gen::PID self,
     }
     if (IsExpressMessage(*envelope)) NoteExpressGone();
     rooms_.delivery.Drop(std::move(envelope), self, gen::DropReason::kTerminated,
-                         TerminatedError(inheritance.reason));
+                         TerminatedError(reason));
+  }
+  if (heir_) {
+    auto message = core::MakeEnvelope<gen::MessageInheritance>(
+        static_cast<std::uint8_t>(gen::EnvelopeKind::kInheritance), core::Lane::kUrgent,
+        std::move(inheritance));
+    if (!LeaveToHeir(self, message)) {  // the heirs are gone as well
+      rooms_.delivery.Drop(std::move(message), self, gen::DropReason::kTerminated,
+                           TerminatedError(reason));
+    }
+    return;
+  }
+  for (auto& envelope : inheritance.messages) {
+    rooms_.delivery.Drop(std::move(envelope), self, gen::DropReason::kTerminated,
+                         TerminatedError(reason));
   }
 }
 

@@ -214,8 +214,8 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   // Nobody can send any more. What is stashed, and what a queue of its own holds, goes to `waiting`.
   core::Mailbox::Rest CloseMailbox(std::vector<core::EnvelopePtr>& waiting);
   void ReleaseFeatures(const gen::Reason& reason);
-  // Sorts what a closed mailbox still held: what can be inherited, and what is dropped.
-  void DisposeRest(core::Mailbox::Rest& rest, gen::PID self, gen::MessageInheritance& inheritance);
+  // Sorts what a closed mailbox still held: what its heir gets, and what is dropped.
+  void LeaveRest(core::Mailbox::Rest& rest, gen::MessageInheritance inheritance);
   // What a sender had on its way when the slot's former process ended: back to its pool, or dropped.
   void DisposeLate(core::EnvelopePtr envelope);
   [[nodiscard]] bool ReturnToPool(core::EnvelopePtr& envelope);
