@@ -12,6 +12,9 @@
 //
 //   Send(gen::ProcessID{"logger", "shell@127.0.0.1"}, Line{"hello"});
 //
+// or by an alias that came with a message: a gen::Alias of another Ergon node, a dist::Reference of Erlang. A Call to an
+// alias is for those of Ergon nodes; a Monitor and a SendExit want the PID. To an Erlang node these are kUnsupported.
+//
 // Messages are values of registered types (erlang_archive.h says how they look in Erlang), of integers, double, bool,
 // std::string, gen::Atom, gen::PID, or dist::Term, which is any term. What comes and has the form of a registered type
 // is one; integers come as std::int64_t, binaries as std::string, and what is nothing else as dist::Term.

@@ -1,14 +1,21 @@
 #include <ergon/node/erlang_reference.h>
 
-#include <fmt/core.h>
+#include <ergon/node/delivery/foreign_aliases.h>
 
 namespace ergon::dist {
 
-std::string Reference::ToString() const {
-  std::string text = fmt::format("#Ref<{}", node);
-  for (std::size_t i = size; i > 0; --i) text += fmt::format(".{}", words[i - 1]);
-  return text + '>';
+namespace {
+
+node::ForeignAlias ForeignAliasOf(const Reference& reference) {
+  static_assert(node::ForeignAlias::kMaxWords == Reference::kMaxWords);
+  return {reference.node, reference.creation, reference.size, reference.words};
 }
+
+}  // namespace
+
+Reference::operator gen::Target() const { return node::AliasOf(ForeignAliasOf(*this)); }
+
+std::string Reference::ToString() const { return ForeignAliasOf(*this).ToString(); }
 
 }  // namespace ergon::dist
 

@@ -8,10 +8,12 @@
 
 #include <ergon/gen/atom.h>
 #include <ergon/gen/formatter.h>
+#include <ergon/gen/target.h>
 
 namespace ergon::dist {
 
-// Trivially copyable. Of any node; those of this one are gen::Ref and gen::Alias.
+// Trivially copyable. Of any node; those of this one are gen::Ref and gen::Alias. One that is an alias of a process can
+// be sent to, as a PID: Send(alias, Line{"hello"}).
 struct Reference {
   static constexpr std::size_t kMaxWords = 5;
 
@@ -24,6 +26,10 @@ struct Reference {
   explicit operator bool() const noexcept { return size != 0; }
   friend bool operator==(const Reference&, const Reference&) = default;
   friend auto operator<=>(const Reference&, const Reference&) = default;
+
+  // Whoever keeps the target of an alias that Erlang has made, as SendAfter and SendEvery do, can use it until the
+  // program has sent to 65,536 others; then it is kProcessUnknown.
+  operator gen::Target() const;  // NOLINT(google-explicit-constructor): as each address
 
   // As in "#Ref<shell@localhost.3.2.1>": the words, from the last one on, as Erlang prints them.
   [[nodiscard]] std::string ToString() const;

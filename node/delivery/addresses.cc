@@ -29,7 +29,12 @@ gen::Result<gen::PID> Addresses::Resolve(const gen::Target& target) const {
     if (atom) found = names_.Find(*atom);
   } else {
     const gen::Alias& alias = *target.AsAlias();
-    if (alias.node == node_ && alias.creation == creation_) found = aliases_.Find(alias.id);
+    if (alias.node == node_) {
+      if (alias.creation == creation_) found = aliases_.Find(alias.id);
+    } else if (!alias.node.empty()) {
+      if (border_ == nullptr) return WhyUnreachable({alias.id, alias.node, alias.creation});
+      found = PidOfAlias(alias);
+    }
   }
   if (!found) return gen::Error(gen::ErrorCode::kProcessUnknown, target.ToString());
   return found;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include <ergon/core/messages/envelope.h>
 #include <ergon/gen/pid.h>
@@ -10,15 +11,18 @@
 #include <ergon/gen/ref.h>
 #include <ergon/gen/result.h>
 #include <ergon/gen/target.h>
+#include <ergon/node/delivery/foreign_aliases.h>
 
 namespace ergon::node {
 
 // A name that is registered on another node, as a PID that travels with envelopes: whose it is, only that node
-// knows. No process has the creation 0.
+// knows. No process has the creation 0. Aliases are such PIDs, too (foreign_aliases.h).
 [[nodiscard]] inline gen::PID PidOfName(const gen::ProcessID& name) noexcept {
   return {name.name.Index(), name.node, 0};
 }
-[[nodiscard]] inline bool IsName(gen::PID pid) noexcept { return pid.creation == 0; }
+[[nodiscard]] inline bool IsName(gen::PID pid) noexcept {
+  return pid.creation == 0 && !IsAlias(pid);
+}
 [[nodiscard]] inline gen::ProcessID NameOf(gen::PID pid) noexcept {
   return {gen::Atom::FromIndex(static_cast<std::uint32_t>(pid.id)), pid.node};
 }
@@ -26,13 +30,19 @@ namespace ergon::node {
 [[nodiscard]] inline gen::Target TargetOf(gen::PID pid) noexcept {
   return IsName(pid) ? gen::Target(NameOf(pid)) : gen::Target(pid);
 }
+// For people: a process, a name or an alias of another node.
+[[nodiscard]] inline std::string TextOf(gen::PID pid) {
+  if (!IsAlias(pid)) return TargetOf(pid).ToString();
+  const auto alias = ForeignAliasOf(pid);
+  return alias ? alias->ToString() : "a former alias";
+}
 
 // Signals from one process to another one arrive in the order in which they were given here. A connection that is
 // not there yet is made. When it is lost, or cannot be made, every link, monitor and request hears of it once, with
 // `noconnection`.
 //
 // Any thread. In all functions `local` is a process of this node, or the node itself (Addresses::NodePid), and
-// `remote` is one of another node.
+// `remote` is one of another node, or for messages and requests also a name or an alias there.
 class Border {
  public:
   virtual ~Border() = default;

@@ -285,8 +285,8 @@ void Arrivals::TakeRequestToNobody(Connection& connection, const PeerState::Requ
     Answer(connection, request, AtomBytes("yes"));
     return;
   }
-  // Callers that watch have been told, for the monitor comes first.
-  if (!request.watch.empty()) return;
+  // Callers that watch have been told, for the monitor comes first. By an alias nobody can watch.
+  if (!request.watch.empty() && !name.empty()) return;
   std::string answer;
   AppendError(answer, gen::ErrProcessUnknown);
   Answer(connection, request, answer);
@@ -341,14 +341,13 @@ void Arrivals::TakeSystemRequest(Connection& connection, PeerState::Request requ
 // ---- answers
 
 void Arrivals::TakeAliasMessage(Connection& connection, const Signal& signal) {
-  const auto number = OwnNumberIn(signal.ref, needs_.settings.node, needs_.settings.creation);
-  if (!number) return;  // of a former incarnation
   ControlReader reader(signal.payload, needs_.settings.max_term_depth);
   std::size_t size = 0;
   if (reader.ReadTuple(size) && size == 2 && TakeAnswer(connection, signal.payload)) return;
-  const gen::PID to = needs_.addresses.aliases().Find(*number);
-  if (to)
-    TakeMessage(connection, signal, to, {});  // else it has been deleted, or the answer is late
+  // Nobody, if it has been deleted, or is one of a former incarnation.
+  const auto number = OwnNumberIn(signal.ref, needs_.settings.node, needs_.settings.creation);
+  const gen::PID to = number ? needs_.addresses.aliases().Find(*number) : gen::PID();
+  TakeMessage(connection, signal, to, {});
 }
 
 bool Arrivals::TakeAnswer(Connection& connection, std::string_view payload) {
@@ -378,7 +377,8 @@ bool Arrivals::TakeAnswer(Connection& connection, std::string_view payload) {
       connection.Append(EndOfMonitor(call.local, call.remote, reference));
     }
   }
-  if (call.question != PeerState::OwnQuestion::kNone) {
+  if (call.question != PeerState::OwnQuestion::kNone &&
+      call.question != PeerState::OwnQuestion::kCallOfAlias) {
     needs_.own.TakeAnswer(call, *number, answer);
     return true;
   }
@@ -412,7 +412,7 @@ bool Arrivals::TakeAnswer(Connection& connection, std::string_view payload) {
     needs_.delivery.RespondError(call.local, *number, *error);
     return true;
   }
-  (*value)->from = call.remote.ToAddress();
+  if (!node::IsAlias(call.remote)) (*value)->from = call.remote.ToAddress();
   (void)needs_.delivery.Respond(call.local, *number, std::move(*value));
   return true;
 }

@@ -53,6 +53,12 @@ gen::Result<void> Connection::WhyNot(gen::PID remote) const {
                     fmt::format("{} bytes wait to be sent to {}", QueuedBytes(), peer_));
 }
 
+bool Connection::IsFormerAlias(gen::PID remote) const {
+  if (!node::IsAlias(remote)) return false;
+  const auto alias = node::ForeignAliasOf(remote);
+  return alias && alias->creation != peer_creation_;
+}
+
 void Connection::PostFlush() {
   flush_due_ = true;
   asio::post(context_, [self = shared_from_this()] { self->Flush(); });

@@ -90,9 +90,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
   void AppendRequest(std::string_view frame);
   void AddWaiter(const RoomWaiter& waiter) { waiters_.push_back(waiter); }
-  // Whether a PID belongs to a former incarnation of the peer. False as long as that is not known.
+  // Whether a PID or an alias belongs to a former incarnation of the peer. False as long as that is not known.
   [[nodiscard]] bool IsFormer(gen::PID remote) const noexcept {
-    return state_ == State::kUp && remote.creation != peer_creation_ && !node::IsName(remote);
+    return state_ == State::kUp && remote.creation != peer_creation_ &&
+           (remote.creation != 0 || IsFormerAlias(remote));
   }
   // Whether the peer is another node than those of Ergon. False as long as that is not known.
   [[nodiscard]] bool IsForeign() const noexcept {
@@ -123,6 +124,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
  private:
   [[nodiscard]] gen::Result<void> WhyNot(gen::PID remote) const;
+  [[nodiscard]] bool IsFormerAlias(gen::PID remote) const;
   // What has been appended is noted, and will be written.
   void NoteAppended() {
     NoteQueued();

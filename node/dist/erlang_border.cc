@@ -42,13 +42,21 @@ gen::Reason ReasonOf(const gen::Error& error) {
                                              : gen::Reason::NoConnection();
 }
 
-// The frame of a message to a process, or to a name, without its payload.
-void OpenFrameTo(std::string& frame, gen::PID remote, gen::PID from) {
+// The frame of a message to a process, a name or an alias, without its payload. kProcessUnknown: too many other aliases
+// have come since it was resolved.
+gen::Result<void> OpenFrameTo(std::string& frame, gen::PID remote, gen::PID from) {
   if (node::IsName(remote)) {
     OpenMessageToName(frame, from, node::NameOf(remote).name.Text());
+  } else if (node::IsAlias(remote)) {
+    const auto alias = node::ForeignAliasOf(remote);
+    if (!alias) return gen::Error(gen::ErrorCode::kProcessUnknown, node::TextOf(remote));
+    std::string reference;
+    AppendReference(reference, *alias);
+    OpenMessageToAlias(frame, from, reference);
   } else {
     OpenMessage(frame, from, remote);
   }
+  return {};
 }
 
 }  // namespace
@@ -192,13 +200,14 @@ gen::Result<void> ErlangBorder::Deliver(gen::PID remote, core::EnvelopePtr& enve
 
 gen::Result<void> ErlangBorder::SendMessage(gen::PID remote, const core::Envelope& envelope) {
   if (node::IsImportant(envelope)) {  // see SendImportant
-    return gen::Error(gen::ErrorCode::kUnsupported,
-                      "nobody waits for the confirmation of an important message to " +
-                          node::TargetOf(remote).ToString());
+    return gen::Error(
+        gen::ErrorCode::kUnsupported,
+        "nobody waits for the confirmation of an important message to " + node::TextOf(remote));
   }
   Scratch scratch;
   std::string& frame = scratch.bytes();
-  OpenFrameTo(frame, remote, gen::PID::FromAddress(envelope.from));
+  auto opened = OpenFrameTo(frame, remote, gen::PID::FromAddress(envelope.from));
+  if (!opened) return opened;
   auto written = values_.Append(frame, envelope);
   if (!written) return written;
   CloseFrame(frame, 0);
@@ -249,7 +258,8 @@ gen::Result<void> ErlangBorder::SendRequest(gen::PID remote, const core::Envelop
   const std::string reference = Reference(request.ref);
   Scratch scratch;
   std::string& frame = scratch.bytes();
-  OpenFrameTo(frame, remote, local);
+  auto opened = OpenFrameTo(frame, remote, local);
+  if (!opened) return opened;
   TermWriter writer(frame);
   writer.Tuple(3);
   writer.Atom(any != nullptr && any->is_system ? "system" : "$gen_call");
@@ -265,12 +275,18 @@ gen::Result<void> ErlangBorder::SendRequest(gen::PID remote, const core::Envelop
     if (!written) return written;
   }
   CloseFrame(frame, 0);
+  // Nobody can monitor by an alias: only Ergon nodes tell of every end without that.
+  const Question question = node::IsAlias(remote) ? Question::kCallOfAlias : Question::kNone;
   const Signal monitor = MonitorOf(local, remote, reference);
   return connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
+    if (question != Question::kNone && connection.IsForeign()) {
+      return NoErgonNode(question, connection.peer());
+    }
     auto accepts = connection.Accepts(remote);
     if (!accepts) return accepts;
-    connection.relations().calls[request.ref] = {local, remote, any != nullptr};
-    connection.Append(monitor);
+    connection.relations().calls[request.ref] = {
+        .local = local, .remote = remote, .keeps_term = any != nullptr, .question = question};
+    if (question == Question::kNone) connection.Append(monitor);
     connection.AppendRequest(frame);
     needs_.totals.sent_to_nodes.Add();
     return {};
@@ -461,9 +477,11 @@ void ErlangBorder::Exit(gen::PID local, gen::PID remote, const gen::Reason& reas
 
 gen::Result<void> ErlangBorder::ExitRequest(gen::PID local, gen::PID remote,
                                             const gen::Reason& reason) {
-  if (node::IsName(remote)) {
-    return gen::Error(gen::ErrorCode::kUnsupported, "an exit signal to a name of another node: " +
-                                                        node::NameOf(remote).ToString());
+  if (node::IsName(remote) || node::IsAlias(remote)) {
+    return gen::Error(
+        gen::ErrorCode::kUnsupported,
+        fmt::format("an exit signal to {} {} of another node: send it to the PID",
+                    node::IsName(remote) ? "the name" : "the alias", node::TextOf(remote)));
   }
   Scratch scratch;
   std::string& payload = scratch.bytes();
@@ -517,7 +535,7 @@ void ErlangBorder::ForgetCalls(Connection& connection) {
       ++at;
       continue;
     }
-    if (call.question != Question::kNone) {
+    if (call.question != Question::kNone && call.question != Question::kCallOfAlias) {
       at = calls.erase(at);
       continue;
     }

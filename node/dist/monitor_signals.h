@@ -9,7 +9,8 @@
 
 namespace ergon::dist {
 
-// `remote` may be a name (node::IsName), `reference` is a term; the signal is a view of it.
+// `remote` may be a name (node::IsName), `reference` is a term; the signal is a view of it. Of an alias there is only the
+// end of what was asked with the reference: a monitor without a target.
 [[nodiscard]] inline Signal MonitorOf(gen::PID local, gen::PID remote, std::string_view reference) {
   Signal signal;
   signal.kind = SignalKind::kMonitor;
@@ -17,7 +18,7 @@ namespace ergon::dist {
   signal.ref = reference;
   if (node::IsName(remote)) {
     signal.name = node::NameOf(remote).name.Text();
-  } else {
+  } else if (!node::IsAlias(remote)) {
     signal.to = remote;
   }
   return signal;

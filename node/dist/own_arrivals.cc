@@ -10,6 +10,7 @@
 #include <ergon/core/messages/envelope.h>
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/node/dist/control_reader.h>
+#include <ergon/node/dist/references.h>
 #include <ergon/node/erlang_encoding.h>
 #include <ergon/node/erlang_term.h>
 
@@ -64,12 +65,20 @@ void OwnArrivals::Take(Connection& connection, const Signal& signal) {
 
 gen::PID OwnArrivals::TargetOf(const OwnMessage& message) const {
   if (!message.to.node.empty()) return message.to;
+  if (!message.alias.empty()) {
+    const auto number = OwnNumberIn(message.alias, needs_.settings.node, needs_.settings.creation);
+    return number ? needs_.addresses.aliases().Find(*number) : gen::PID();
+  }
   const auto atom = gen::Atom::Find(message.name);
   return atom ? needs_.addresses.names().Find(*atom) : gen::PID();
 }
 
 gen::Result<void> OwnArrivals::DeliverImportant(const OwnMessage& message, gen::PID from) {
   const gen::PID to = TargetOf(message);
+  if (!to && !message.alias.empty()) {
+    return gen::Error(gen::ErrorCode::kProcessUnknown,
+                      Term::FromChecked(std::string(message.alias)).ToString());
+  }
   if (!to) {
     return gen::Error(
         gen::ErrorCode::kProcessUnknown,

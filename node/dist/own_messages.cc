@@ -2,6 +2,7 @@
 
 #include <ergon/node/delivery/border.h>
 #include <ergon/node/dist/control_reader.h>
+#include <ergon/node/dist/references.h>
 #include <ergon/node/erlang_encoding.h>
 
 namespace ergon::dist {
@@ -18,6 +19,14 @@ constexpr std::string_view kEventEnd = "event_end";
 void AppendTarget(TermWriter& writer, gen::PID to) {
   if (node::IsName(to)) {
     writer.Binary(node::NameOf(to).name.Text());
+  } else if (node::IsAlias(to)) {
+    std::string reference;
+    if (const auto alias = node::ForeignAliasOf(to)) {
+      AppendReference(reference, *alias);
+    } else {
+      AppendReference(reference, 0, to.node, 0);  // of nobody
+    }
+    writer.Raw(reference);
   } else {
     writer.Pid(to);
   }
@@ -68,7 +77,8 @@ class OwnMessageReader {
 
  private:
   bool ReadTarget(OwnMessage& message) {
-    return reader_.ReadPid(own_, message.to) || ReadText(message.name);
+    return reader_.ReadPid(own_, message.to) || reader_.ReadReference(message.alias) ||
+           ReadText(message.name);
   }
   bool ReadText(std::string_view& text) {
     std::string_view term;

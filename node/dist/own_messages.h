@@ -33,9 +33,10 @@ struct OwnMessage {
   };
   Kind kind = Kind::kUnknown;
   std::string_view reference;  // of a question, as a term; empty: it is none
-  // Whom it is about: a process of this node, a name here, or ...
+  // Whom it is about: a process of this node, a name or an alias (a reference) here, or ...
   gen::PID to{};
   std::string_view name;
+  std::string_view alias;
   std::string_view term;
   // Of events, whose name is `event`.
   std::string_view event;
@@ -49,7 +50,7 @@ struct OwnMessage {
 [[nodiscard]] std::optional<OwnMessage> ReadOwnMessage(std::string_view term, gen::Atom own,
                                                        std::size_t max_depth);
 
-// These append terms. `reference` is a term; `to` may be a name of that node (node::IsName).
+// These append terms. `reference` is a term; `to` may be a name or an alias of that node (node::IsName, IsAlias).
 
 // The message follows.
 void AppendImportant(std::string& out, std::string_view reference, gen::PID to);

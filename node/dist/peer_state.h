@@ -45,9 +45,10 @@ struct PeerState {
   // What only an Ergon node understands (see own_messages.h).
   enum class OwnQuestion : std::uint8_t {
     kNone,
-    kImportant,  // whether a message is in its mailbox
-    kRoom,       // how many have room there
-    kSubscribe,  // what has been missed of an event
+    kImportant,    // whether a message is in its mailbox
+    kRoom,         // how many have room there
+    kSubscribe,    // what has been missed of an event
+    kCallOfAlias,  // a call, which nobody monitors: the other node tells of every end
   };
 
   // Requests of ours, by number. Each is a monitor on the wire as well, so that the end of the one who was asked is

@@ -10,19 +10,29 @@ constexpr char kNewerReference = static_cast<char>(TermTag::kNewerReference);
 constexpr char kSmallAtomUtf8 = static_cast<char>(TermTag::kSmallAtomUtf8);
 constexpr std::uint16_t kWords = 3;  // the third one is 0: Erlang's own have three
 
-}  // namespace
-
-void AppendReference(std::string& out, std::uint64_t id, gen::Atom node, std::uint32_t creation) {
+// The words follow.
+void AppendHead(std::string& out, std::uint16_t words, gen::Atom node, std::uint32_t creation) {
   const std::string_view name = node.Text();
   out.push_back(kNewerReference);
-  AppendBigEndian(out, kWords);
+  AppendBigEndian(out, words);
   out.push_back(kSmallAtomUtf8);
   out.push_back(static_cast<char>(name.size()));
   out.append(name);
   AppendBigEndian(out, creation);
+}
+
+}  // namespace
+
+void AppendReference(std::string& out, std::uint64_t id, gen::Atom node, std::uint32_t creation) {
+  AppendHead(out, kWords, node, creation);
   AppendBigEndian(out, static_cast<std::uint32_t>(id));
   AppendBigEndian(out, static_cast<std::uint32_t>(id >> 32));
   AppendBigEndian(out, std::uint32_t{0});
+}
+
+void AppendReference(std::string& out, const node::ForeignAlias& alias) {
+  AppendHead(out, static_cast<std::uint16_t>(alias.size), alias.node, alias.creation);
+  for (std::uint32_t i = 0; i < alias.size; ++i) AppendBigEndian(out, alias.words[i]);
 }
 
 std::optional<std::uint64_t> OwnNumberIn(std::string_view reference, gen::Atom node,

@@ -7,11 +7,13 @@
 #include <string_view>
 
 #include <ergon/gen/atom.h>
+#include <ergon/node/delivery/foreign_aliases.h>
 
 namespace ergon::dist {
 
 // Appends the reference that means the number `id` on the node `node`: what gen::Ref and gen::Alias hold.
 void AppendReference(std::string& out, std::uint64_t id, gen::Atom node, std::uint32_t creation);
+void AppendReference(std::string& out, const node::ForeignAlias& alias);
 // The number in a reference (a checked term), if it is one of ours.
 [[nodiscard]] std::optional<std::uint64_t> OwnNumberIn(std::string_view reference, gen::Atom node,
                                                        std::uint32_t creation);

@@ -244,6 +244,9 @@ void WriteSend(FrameWriter& frame, const gen::PID& from, const gen::PID& to) {
 void WriteSendToName(FrameWriter& frame, const gen::PID& from, std::string_view name) {
   frame.Begin(Operation::kSendToName, 3).Pid(from).Atom({}).Atom(name);
 }
+void WriteSendToAlias(FrameWriter& frame, const gen::PID& from, std::string_view reference) {
+  frame.Begin(Operation::kSendToAlias, 2).Pid(from).Term(reference);
+}
 
 }  // namespace
 
@@ -261,7 +264,7 @@ void AppendFrame(std::string& out, const Signal& signal, std::uint64_t flags) {
       frame.Payload(signal.payload);
       return;
     case SignalKind::kSendToAlias:
-      frame.Begin(Operation::kSendToAlias, 2).Pid(signal.from).Term(signal.ref);
+      WriteSendToAlias(frame, signal.from, signal.ref);
       frame.Payload(signal.payload);
       return;
     case SignalKind::kLink:
@@ -317,6 +320,12 @@ void OpenMessage(std::string& out, const gen::PID& from, const gen::PID& to) {
 void OpenMessageToName(std::string& out, const gen::PID& from, std::string_view name) {
   FrameWriter frame(out, name.size());
   WriteSendToName(frame, from, name);
+  frame.Payload({});
+}
+
+void OpenMessageToAlias(std::string& out, const gen::PID& from, std::string_view reference) {
+  FrameWriter frame(out, reference.size());
+  WriteSendToAlias(frame, from, reference);
   frame.Payload({});
 }
 

@@ -25,10 +25,11 @@ struct Peers {
 // kSend. kUnknown: nothing is appended. The caller has limits for its terms: a frame has less than
 // 4 GiB, a name less than 64 KiB. Throws std::bad_alloc; `out` is as before then.
 void AppendFrame(std::string& out, const Signal& signal, std::uint64_t flags);
-// The frame of a message to the process `to`, or to the one with the name `name`, as AppendFrame writes it for nodes
-// of today: the caller appends the payload, and calls CloseFrame (frame_writer.h). Without a sender if `from` has no node.
+// The frame of a message to the process `to`, to the one with the name `name`, or to the alias `reference`, as AppendFrame
+// writes it for nodes of today: the caller appends the payload, and calls CloseFrame (frame_writer.h). Without a sender if `from` has no node.
 void OpenMessage(std::string& out, const gen::PID& from, const gen::PID& to);
 void OpenMessageToName(std::string& out, const gen::PID& from, std::string_view name);
+void OpenMessageToAlias(std::string& out, const gen::PID& from, std::string_view reference);
 // A frame of length 0.
 void AppendTick(std::string& out);
 

@@ -6,6 +6,7 @@
 
 #include <ergon/core/clock.h>
 #include <ergon/node/delivery/addresses.h>
+#include <ergon/node/delivery/border.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/ticks.h>
 #include <ergon/node/diagnosis/node_log.h>
@@ -249,6 +250,11 @@ gen::Result<gen::Ref> Process::Monitor(const gen::Target& to) {
   const auto kept = to.Kept();  // the notice will name it
   if (!kept) return kept.error();
   auto pid = rooms_.addresses.Resolve(*kept);
+  if (pid && IsAlias(*pid)) {
+    return gen::Error(
+        gen::ErrorCode::kUnsupported,
+        "a monitor by an alias of another node, monitor the PID instead: " + TextOf(*pid));
+  }
   return rooms_.relations.Monitor(*this, *kept, pid ? *pid : gen::PID());
 }
 

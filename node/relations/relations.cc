@@ -117,9 +117,9 @@ gen::Result<void> Relations::Link(ProcessSlot& self, gen::PID other) {
   const gen::PID me = addresses_.PidOf(self.Id());
   if (other == me) return {};
   Border* const border = addresses_.BorderTo(other);
-  if (border != nullptr && IsName(other)) {
+  if (border != nullptr && (IsName(other) || IsAlias(other))) {
     return gen::Error(gen::ErrorCode::kUnsupported,
-                      "a link by a name of another node: " + NameOf(other).ToString());
+                      "a link by a name of another node: " + TextOf(other));
   }
   ProcessSlot* process = addresses_.Find(other);
   if (process != nullptr) {

@@ -156,6 +156,7 @@ class Driver : public act::Actor {
 
   static gen::Target TargetOf(const Term& term) {
     if (term.kind() == Term::Kind::kPid) return *term.AsPid();
+    if (const auto alias = term.AsReference()) return *alias;
     return gen::ProcessID{gen::Atom(WordOf(term[0])), gen::Atom(WordOf(term[1]))};
   }
   static Term Outcome(const gen::Result<void>& result) {
@@ -192,6 +193,10 @@ class Driver : public act::Actor {
       return Term::Atom("ok");
     }
     if (word == "send") return Outcome(Send(TargetOf(command[1]), command[2]));
+    if (word == "send_later") {
+      const auto timer = SendAfter(TargetOf(command[1]), command[2], 1ms);
+      return Outcome(timer ? gen::Result<void>() : gen::Result<void>(timer.error()));
+    }
     if (word == "register") {
       return Outcome(Node().RegisterName(gen::Atom(WordOf(command[1])), *command[2].AsPid()));
     }

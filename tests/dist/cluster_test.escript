@@ -324,6 +324,23 @@ cases() -> [
         seq_trace:set_token([]),
         [{message, _, traced}] = seen(Cpp) end},
 
+    {they_send_to_an_alias, fun(Cpp) ->
+        Alias = alias(),
+        ok = drive(Cpp, {send, Alias, {hi, alias}}),
+        expect({hi, alias}),
+        ok = drive(Cpp, {send_later, Alias, {hi, later}}),
+        expect({hi, later}),
+        Once = alias([reply]),
+        ok = drive(Cpp, {send, Once, first}),
+        ok = drive(Cpp, {send, Once, second}),
+        expect(first),
+        {error, Called} = drive(Cpp, {call, Alias, x, 5000}),
+        {_, _} = binary:match(Called, <<"a call to an alias is for nodes of Ergon only">>),
+        {error, Watched} = drive(Cpp, {monitor, Alias}),
+        {_, _} = binary:match(Watched, <<"monitor the PID">>),
+        true = unalias(Alias),
+        ok = drive(Cpp, {send, Alias, {hi, nobody}}),
+        silence() end},
     {they_send, fun(Cpp) ->
         ok = drive(Cpp, {send, self(), {hi, 1}}),
         expect({hi, 1}),

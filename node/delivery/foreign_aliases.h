@@ -1,0 +1,51 @@
+// Aliases of processes of other nodes: as those have made them, and as PIDs that travel with envelopes.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <ergon/gen/alias.h>
+#include <ergon/gen/atom.h>
+#include <ergon/gen/pid.h>
+
+namespace ergon::node {
+
+// Trivially copyable. A reference: those of Ergon nodes fit a gen::Alias, those of Erlang have more words.
+struct ForeignAlias {
+  static constexpr std::size_t kMaxWords = 5;
+
+  gen::Atom node;
+  std::uint32_t creation = 0;
+  std::uint32_t size = 0;  // of the words, how many there are; the others are 0
+  std::array<std::uint32_t, kMaxWords> words{};
+
+  friend bool operator==(const ForeignAlias&, const ForeignAlias&) = default;
+
+  // As in "#Ref<shell@localhost.3.2.1>".
+  [[nodiscard]] std::string ToString() const;
+};
+
+// What does not fit is kept in a table of the program, with a number instead, until as many others have come. It is for
+// what happens next: whoever wants to keep an alias keeps a ForeignAlias, or a gen::Alias of an Ergon node.
+inline constexpr std::size_t kMostForeignAliases = 65'536;
+
+// Any thread.
+
+// A PID of no process: its creation is 0, and its id has kAliasBit.
+[[nodiscard]] gen::PID PidOfAlias(const ForeignAlias& alias);
+// The empty PID: the alias stands for one that is not in the table any more.
+[[nodiscard]] gen::PID PidOfAlias(gen::Alias alias);
+// Empty: it is not in the table any more.
+[[nodiscard]] std::optional<ForeignAlias> ForeignAliasOf(gen::PID pid);
+// One that stands for it, if it does not fit.
+[[nodiscard]] gen::Alias AliasOf(const ForeignAlias& alias);
+
+inline constexpr std::uint64_t kAliasBit = std::uint64_t{1} << 63;
+[[nodiscard]] inline bool IsAlias(gen::PID pid) noexcept {
+  return pid.creation == 0 && (pid.id & kAliasBit) != 0;
+}
+
+}  // namespace ergon::node
