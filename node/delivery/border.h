@@ -68,6 +68,15 @@ class Border {
   virtual void Unlink(gen::PID local, gen::PID remote) = 0;
   // `local` has ended, and was linked with `remote`.
   virtual void Exit(gen::PID local, gen::PID remote, const gen::Reason& reason) = 0;
+  // `local` has linked itself with `remote`, a name or an alias there, and has noted it as `ref`: it is told with that
+  // (Relations::LoseLinkByName), unless it ends the link with Demonitor. kUnsupported, and it is told nothing: that node is
+  // none of Ergon.
+  virtual gen::Result<void> LinkByName(gen::PID local, gen::PID remote, gen::Ref ref) = 0;
+  // `local` has ended, and had made that link.
+  virtual void ExitByName(gen::PID local, gen::PID remote, gen::Ref ref,
+                          const gen::Reason& reason) = 0;
+  // Who was linked with so by `maker`, and knows it as `ref`, has ended the link.
+  virtual void EndLinkOf(gen::PID maker, gen::Ref ref) = 0;
   // `local` asks `remote` to end.
   virtual gen::Result<void> ExitRequest(gen::PID local, gen::PID remote,
                                         const gen::Reason& reason) = 0;

@@ -542,7 +542,9 @@ void Arrivals::TakeDown(Connection& connection, const Signal& signal) {
     }
   }
   const gen::Reason reason = ReadReason(signal.payload);
-  if (watch) {
+  if (watch && watch->is_link) {
+    needs_.relations.LoseLinkByName(watch->local, needs_.addresses.RefOf(*number), reason);
+  } else if (watch) {
     needs_.relations.TellWatcher(
         {watch->local, needs_.addresses.RefOf(*number), node::TargetOf(watch->remote)}, reason);
   } else if (call) {

@@ -106,7 +106,8 @@ ErlangBorder::ErlangBorder(const node::BorderMaker::Needs& needs, Settings setti
              settings_, values_.atoms()}),
       events_({needs.addresses, needs.delivery, needs.publishing, needs.totals, needs.log,
                settings_, values_, connections_}),
-      own_({needs.addresses, needs.delivery, needs.totals, needs.log, settings_, values_, events_}),
+      own_({needs.addresses, needs.delivery, needs.relations, needs.totals, needs.log, settings_,
+            values_, events_}),
       arrivals_({needs.addresses, needs.delivery, needs.relations, needs.exit_signals, needs.totals,
                  needs.log, settings_, values_, groups_, code_, own_}),
       listening_(context_, tasks_, settings_, connections_, needs.log),
@@ -323,8 +324,10 @@ gen::Result<void> ErlangBorder::TellDown(gen::PID remote, const core::Envelope& 
     reason = pid->reason;
   } else if (const auto* name = envelope.ValueAs<gen::MessageDownProcessID>()) {
     reason = name->reason;
+  } else if (const auto* alias = envelope.ValueAs<gen::MessageDownAlias>()) {
+    reason = alias->reason;
   } else {
-    return gen::ErrUnsupported;  // an alias: nobody there can monitor by one
+    return gen::ErrUnsupported;
   }
   Scratch scratch;
   std::string& payload = scratch.bytes();
@@ -475,6 +478,51 @@ void ErlangBorder::Exit(gen::PID local, gen::PID remote, const gen::Reason& reas
   connection->Append(signal);
 }
 
+gen::Result<void> ErlangBorder::LinkByName(gen::PID local, gen::PID remote, gen::Ref ref) {
+  Scratch scratch;
+  std::string& payload = scratch.bytes();
+  AppendLink(payload, Reference(ref.id), remote);
+  const Signal signal = OwnSignal(local, payload);
+  auto sent = connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
+    if (connection.IsForeign()) return NoErgonNode(Question::kLink, connection.peer());
+    if (connection.IsFormer(remote)) return gen::ErrProcessIncarnation;
+    connection.relations().watches[ref.id] = {local, remote, true};
+    connection.Append(signal);
+    return {};
+  });
+  if (sent || sent.error() == gen::ErrUnsupported) return sent;
+  needs_.relations.LoseLinkByName(local, ref, ReasonOf(sent.error()));
+  return {};
+}
+
+void ErlangBorder::ExitByName(gen::PID local, gen::PID remote, gen::Ref ref,
+                              const gen::Reason& reason) {
+  const auto connection = connections_.Find(remote.node);
+  if (connection == nullptr) return;
+  Scratch scratch;
+  std::string& payload = scratch.bytes();
+  AppendMakerEnd(payload, Reference(ref.id));
+  AppendReason(payload, reason);
+  std::lock_guard lock(connection->mutex());
+  if (connection->relations().watches.erase(ref.id) == 0) return;
+  connection->Append(OwnSignal(local, payload));
+}
+
+void ErlangBorder::EndLinkOf(gen::PID maker, gen::Ref ref) {
+  const auto connection = connections_.Find(maker.node);
+  if (connection == nullptr) return;
+  std::lock_guard lock(connection->mutex());
+  PeerState& relations = connection->relations();
+  const auto found = relations.watchers.find(ref.id);
+  if (found == relations.watchers.end()) return;
+  Scratch scratch;
+  std::string& payload = scratch.bytes();
+  AppendUnlinked(payload, found->second.raw);
+  connection->Append(OwnSignal(needs_.addresses.NodePid(), payload));
+  relations.watcher_numbers.erase(found->second.raw);
+  relations.watchers.erase(found);
+}
+
 gen::Result<void> ErlangBorder::ExitRequest(gen::PID local, gen::PID remote,
                                             const gen::Reason& reason) {
   if (node::IsName(remote) || node::IsAlias(remote)) {
@@ -580,10 +628,19 @@ void ErlangBorder::Down(Connection& connection, Connection::Rest rest) {
   groups_.Lost(node);
   const gen::Error error(gen::ErrorCode::kNoConnection, fmt::format("{}: {}", node, rest.why));
   for (const auto& [number, watcher] : rest.relations.watchers) {
+    if (watcher.is_link) {
+      needs_.relations.LoseMaker(watcher.watched, needs_.addresses.RefOf(number), watcher.remote);
+      continue;
+    }
     needs_.relations.RemoveWatcher(watcher.remote, watcher.watched, needs_.addresses.RefOf(number));
     code_.EndOfWatcher(number);
   }
   for (const auto& [id, watch] : rest.relations.watches) {
+    if (watch.is_link) {
+      needs_.relations.LoseLinkByName(watch.local, needs_.addresses.RefOf(id),
+                                      gen::Reason::NoConnection());
+      continue;
+    }
     needs_.relations.TellWatcher(
         {watch.local, needs_.addresses.RefOf(id), node::TargetOf(watch.remote)},
         gen::Reason::NoConnection());

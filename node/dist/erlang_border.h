@@ -52,6 +52,10 @@ class ErlangBorder final : public node::OpenBorder {
   void Link(gen::PID local, gen::PID remote) override;
   void Unlink(gen::PID local, gen::PID remote) override;
   void Exit(gen::PID local, gen::PID remote, const gen::Reason& reason) override;
+  gen::Result<void> LinkByName(gen::PID local, gen::PID remote, gen::Ref ref) override;
+  void ExitByName(gen::PID local, gen::PID remote, gen::Ref ref,
+                  const gen::Reason& reason) override;
+  void EndLinkOf(gen::PID maker, gen::Ref ref) override;
   gen::Result<void> ExitRequest(gen::PID local, gen::PID remote,
                                 const gen::Reason& reason) override;
   void Monitor(gen::PID local, gen::PID remote, gen::Ref ref) override;

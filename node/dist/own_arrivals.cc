@@ -1,5 +1,6 @@
 #include <ergon/node/dist/own_arrivals.h>
 
+#include <iterator>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 #include <ergon/node/dist/references.h>
 #include <ergon/node/erlang_encoding.h>
 #include <ergon/node/erlang_term.h>
+#include <ergon/node/slots/unique_id.h>
 
 namespace ergon::dist {
 namespace {
@@ -52,6 +54,15 @@ void OwnArrivals::Take(Connection& connection, const Signal& signal) {
       return;
     case OwnMessage::Kind::kRoom:
       AnswerRoom(connection, *message);
+      return;
+    case OwnMessage::Kind::kLink:
+      TakeLink(connection, *message, signal.from);
+      return;
+    case OwnMessage::Kind::kMakerEnd:
+      TakeMakerEnd(connection, *message);
+      return;
+    case OwnMessage::Kind::kUnlinked:
+      TakeUnlinked(connection, *message);
       return;
     case OwnMessage::Kind::kUnknown:
       if (!message->reference.empty()) {
@@ -94,6 +105,69 @@ gen::Result<void> OwnArrivals::DeliverImportant(const OwnMessage& message, gen::
   auto sent = needs_.delivery.Deliver(to, envelope);
   if (sent) needs_.totals.accepted.Add();
   return sent;
+}
+
+void OwnArrivals::TakeLink(Connection& connection, const OwnMessage& message, gen::PID from) {
+  if (from.node != connection.peer()) {
+    gen::Log(needs_.log)
+        .Warning("network: {} has linked {}, which is none of its processes", connection.peer(),
+                 from);
+    return;
+  }
+  const gen::PID watched = TargetOf(message);
+  const std::uint64_t number = node::NextUniqueId();
+  {
+    // First: a process that ends takes the entry away.
+    std::lock_guard lock(connection.mutex());
+    PeerState& relations = connection.relations();
+    const std::string raw(message.reference);
+    relations.watchers[number] = {from, watched, {}, raw, true};
+    relations.watcher_numbers[raw] = number;
+  }
+  node::ProcessCold::Watcher watcher{from, needs_.addresses.RefOf(number), from, true};
+  if (watched && !message.name.empty()) {
+    watcher.what = gen::ProcessID{gen::Atom(message.name), needs_.settings.node};
+  } else if (watched && !message.alias.empty()) {
+    const auto id = OwnNumberIn(message.alias, needs_.settings.node, needs_.settings.creation);
+    watcher.what = gen::Alias{*id, needs_.settings.node, needs_.settings.creation};
+  }
+  if (watched && needs_.relations.AddWatcher(watcher, watched)) return;
+  needs_.relations.TellWatcher(watcher, gen::Reason::NoProcess());
+}
+
+void OwnArrivals::TakeMakerEnd(Connection& connection, const OwnMessage& message) {
+  PeerState::Watcher watcher;
+  std::uint64_t number = 0;
+  {
+    std::lock_guard lock(connection.mutex());
+    PeerState& relations = connection.relations();
+    const auto known = relations.watcher_numbers.find(std::string(message.reference));
+    if (known == relations.watcher_numbers.end()) return;
+    number = known->second;
+    const auto found = relations.watchers.find(number);
+    if (!found->second.is_link) return;
+    watcher = std::move(found->second);
+    relations.watcher_numbers.erase(known);
+    relations.watchers.erase(found);
+  }
+  needs_.relations.EndOfMaker(watcher.watched, needs_.addresses.RefOf(number), watcher.remote,
+                              ReadReason(message.term));
+}
+
+void OwnArrivals::TakeUnlinked(Connection& connection, const OwnMessage& message) {
+  const auto number =
+      OwnNumberIn(message.reference, needs_.settings.node, needs_.settings.creation);
+  if (!number) return;
+  gen::PID local;
+  {
+    std::lock_guard lock(connection.mutex());
+    auto& watches = connection.relations().watches;
+    const auto found = watches.find(*number);
+    if (found == watches.end() || !found->second.is_link) return;
+    local = found->second.local;
+    watches.erase(found);
+  }
+  needs_.relations.ForgetLinkByName(local, needs_.addresses.RefOf(*number));
 }
 
 void OwnArrivals::TakeSubscribe(Connection& connection, const OwnMessage& message, gen::PID from) {
@@ -193,6 +267,7 @@ void OwnArrivals::TakeAnswer(const PeerState::Call& question, std::uint64_t numb
 
 void OwnArrivals::Refuse(Connection& connection) {
   std::vector<std::pair<std::uint64_t, PeerState::Call>> refused;
+  std::vector<std::pair<std::uint64_t, gen::PID>> links;  // with their makers
   {
     std::lock_guard lock(connection.mutex());
     auto& calls = connection.relations().calls;
@@ -204,6 +279,17 @@ void OwnArrivals::Refuse(Connection& connection) {
       refused.emplace_back(at->first, at->second);
       at = calls.erase(at);
     }
+    auto& watches = connection.relations().watches;
+    for (auto at = watches.begin(); at != watches.end();) {
+      if (at->second.is_link) links.emplace_back(at->first, at->second.local);
+      at = at->second.is_link ? watches.erase(at) : std::next(at);
+    }
+  }
+  for (const auto& [number, local] : links) {
+    needs_.relations.LoseLinkByName(
+        local, needs_.addresses.RefOf(number),
+        gen::Reason::Error(
+            NoErgonNode(PeerState::OwnQuestion::kLink, connection.peer()).ToString()));
   }
   for (const auto& [number, question] : refused) {
     needs_.delivery.RespondError(question.local, number,

@@ -16,6 +16,7 @@
 #include <ergon/node/dist/settings.h>
 #include <ergon/node/dist/signal.h>
 #include <ergon/node/dist/values.h>
+#include <ergon/node/relations/relations.h>
 
 namespace ergon::dist {
 
@@ -26,6 +27,7 @@ class OwnArrivals {
   struct Needs {
     node::Addresses& addresses;
     node::Delivery& delivery;
+    node::Relations& relations;
     node::MessageTotals& totals;
     gen::LogSink& log;
     const Settings& settings;
@@ -47,6 +49,10 @@ class OwnArrivals {
 
   // What waits in the mailbox of a process, as the answer to kRoom.
   void AnswerRoom(Connection& connection, const OwnMessage& question);
+
+  void TakeLink(Connection& connection, const OwnMessage& message, gen::PID from);
+  void TakeMakerEnd(Connection& connection, const OwnMessage& message);
+  void TakeUnlinked(Connection& connection, const OwnMessage& message);
 
   // Whom a message is about. Empty: nobody has the name.
   [[nodiscard]] gen::PID TargetOf(const OwnMessage& message) const;

@@ -10,6 +10,9 @@ namespace {
 
 constexpr std::string_view kImportant = "important";
 constexpr std::string_view kRoom = "room";
+constexpr std::string_view kLink = "link";
+constexpr std::string_view kMakerEnd = "maker_end";
+constexpr std::string_view kUnlinked = "unlinked";
 constexpr std::string_view kSubscribe = "subscribe";
 constexpr std::string_view kUnsubscribe = "unsubscribe";
 constexpr std::string_view kValue = "event";
@@ -50,6 +53,18 @@ class OwnMessageReader {
     if (word == kRoom && is_question && size == 3) {
       message.kind = OwnMessage::Kind::kRoom;
       return ReadTarget(message);
+    }
+    if (word == kLink && is_question && size == 3) {
+      message.kind = OwnMessage::Kind::kLink;
+      return ReadTarget(message);
+    }
+    if (word == kMakerEnd && is_question && size == 3) {
+      message.kind = OwnMessage::Kind::kMakerEnd;
+      return reader_.ReadTerm(message.term);
+    }
+    if (word == kUnlinked && is_question && size == 2) {
+      message.kind = OwnMessage::Kind::kUnlinked;
+      return true;
     }
     if (word == kSubscribe && is_question && size == 5) {
       message.kind = OwnMessage::Kind::kSubscribe;
@@ -127,6 +142,28 @@ void AppendRoomQuestion(std::string& out, std::string_view reference, gen::PID t
   writer.Atom(kRoom);
   writer.Raw(reference);
   AppendTarget(writer, to);
+}
+
+void AppendLink(std::string& out, std::string_view reference, gen::PID to) {
+  TermWriter writer(out);
+  writer.Tuple(3);
+  writer.Atom(kLink);
+  writer.Raw(reference);
+  AppendTarget(writer, to);
+}
+
+void AppendMakerEnd(std::string& out, std::string_view reference) {
+  TermWriter writer(out);
+  writer.Tuple(3);
+  writer.Atom(kMakerEnd);
+  writer.Raw(reference);
+}
+
+void AppendUnlinked(std::string& out, std::string_view reference) {
+  TermWriter writer(out);
+  writer.Tuple(2);
+  writer.Atom(kUnlinked);
+  writer.Raw(reference);
 }
 
 void AppendSubscribe(std::string& out, std::string_view reference, gen::Atom event,

@@ -25,6 +25,10 @@ struct OwnMessage {
     kUnknown,    // of a later version; to be answered if it is a question
     kImportant,  // a question: `term` is a message, answered with ok when it is in the mailbox, else with {error, Why}
     kRoom,  // a question: answered with {Waiting, Bound}, of the mailbox, 0: none; with unknown; or with {error, Why}
+    // Of links by a name or an alias, of which `reference` is that of the maker, a term.
+    kLink,  // the sender links itself with `to`, `name` or `alias`: it gets a kDown signal at the end, as of a monitor
+    kMakerEnd,  // it has ended, with the reason `term`
+    kUnlinked,  // the other one has ended the link
     // Of events; the sender of the first two is the subscriber, `number` and `is_link` say which subscription of its.
     kSubscribe,  // a question: answered with {ok, [{Time, Value}]}, what has been missed, or {error, Why}
     kUnsubscribe,  // it is over
@@ -32,7 +36,7 @@ struct OwnMessage {
     kEventEnd,     // `term` is the reason
   };
   Kind kind = Kind::kUnknown;
-  std::string_view reference;  // of a question, as a term; empty: it is none
+  std::string_view reference;  // of a question or a link, as a term; empty: it is none
   // Whom it is about: a process of this node, a name or an alias (a reference) here, or ...
   gen::PID to{};
   std::string_view name;
@@ -55,6 +59,10 @@ struct OwnMessage {
 // The message follows.
 void AppendImportant(std::string& out, std::string_view reference, gen::PID to);
 void AppendRoomQuestion(std::string& out, std::string_view reference, gen::PID to);
+void AppendLink(std::string& out, std::string_view reference, gen::PID to);
+// The reason follows.
+void AppendMakerEnd(std::string& out, std::string_view reference);
+void AppendUnlinked(std::string& out, std::string_view reference);
 void AppendSubscribe(std::string& out, std::string_view reference, gen::Atom event,
                      std::uint64_t number, bool is_link);
 void AppendUnsubscribe(std::string& out, gen::Atom event, std::uint64_t number, bool is_link);

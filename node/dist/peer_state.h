@@ -23,6 +23,7 @@ struct PeerState {
   struct Watch {
     gen::PID local;
     gen::PID remote;
+    bool is_link = false;  // it has linked itself by that name, or alias
   };
   std::unordered_map<std::uint64_t, Watch> watches;
 
@@ -32,6 +33,7 @@ struct PeerState {
     gen::PID watched;
     std::string name;  // empty: by the PID
     std::string raw;
+    bool is_link = false;  // it has linked itself by a name or an alias of that
   };
   std::unordered_map<std::uint64_t, Watcher> watchers;
   std::unordered_map<std::string, std::uint64_t> watcher_numbers;  // by raw
@@ -48,6 +50,7 @@ struct PeerState {
     kImportant,    // whether a message is in its mailbox
     kRoom,         // how many have room there
     kSubscribe,    // what has been missed of an event
+    kLink,         // a link by a name or an alias: a watch, no call
     kCallOfAlias,  // a call, which nobody monitors: the other node tells of every end
   };
 

@@ -226,13 +226,10 @@ gen::Result<void> Process::Link(const gen::Target& to) {
     return NotInOwnTurn("Link");
   auto pid = rooms_.addresses.Resolve(to);
   if (!pid) return std::move(pid.error());
-  if (to.AsPID() != nullptr || rooms_.addresses.BorderTo(*pid) != nullptr) {
-    return rooms_.relations.Link(*this, *pid);
-  }
+  if (to.AsPID() != nullptr) return rooms_.relations.Link(*this, *pid);
   const auto kept = to.Kept();  // the signal will name it
   if (!kept) return kept.error();
-  rooms_.relations.LinkByName(*this, *kept, *pid);
-  return {};
+  return rooms_.relations.LinkByName(*this, *kept, *pid);
 }
 
 gen::Result<void> Process::Unlink(const gen::Target& to) {

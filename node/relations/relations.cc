@@ -50,14 +50,16 @@ void AddOnce(std::vector<gen::PID>& links, gen::PID other) {
   if (std::find(links.begin(), links.end(), other) == links.end()) links.push_back(other);
 }
 
-// The same name or alias of this node.
-bool IsSame(const gen::Target& one, const gen::Target& other) {
+// The same name or alias. A name without a node is one of `own`.
+bool IsSame(const gen::Target& one, const gen::Target& other, gen::Atom own) {
   if (const auto* alias = one.AsAlias()) {
     return other.AsAlias() != nullptr && *other.AsAlias() == *alias;
   }
   const auto* name = one.AsProcessID();
-  return name != nullptr && other.AsProcessID() != nullptr &&
-         other.AsProcessID()->name == name->name;
+  const auto* name_of_other = other.AsProcessID();
+  const auto node_of = [own](const gen::ProcessID& id) { return id.node.empty() ? own : id.node; };
+  return name != nullptr && name_of_other != nullptr && name_of_other->name == name->name &&
+         node_of(*name_of_other) == node_of(*name);
 }
 
 // Of one of two processes, what is about its links with the other one.
@@ -89,7 +91,7 @@ core::EnvelopePtr MakeNamedExit(const ProcessCold::Watcher& watcher, const gen::
 }  // namespace
 
 void Relations::TellWatcher(const ProcessCold::Watcher& watcher, const gen::Reason& reason) {
-  if (watcher.is_link) {
+  if (watcher.is_link && addresses_.BorderTo(watcher.pid) == nullptr) {
     exit_signals_.Deliver(watcher.pid, MakeNamedExit(watcher, reason));
     return;
   }
@@ -117,10 +119,6 @@ gen::Result<void> Relations::Link(ProcessSlot& self, gen::PID other) {
   const gen::PID me = addresses_.PidOf(self.Id());
   if (other == me) return {};
   Border* const border = addresses_.BorderTo(other);
-  if (border != nullptr && (IsName(other) || IsAlias(other))) {
-    return gen::Error(gen::ErrorCode::kUnsupported,
-                      "a link by a name of another node: " + TextOf(other));
-  }
   ProcessSlot* process = addresses_.Find(other);
   if (process != nullptr) {
     ProcessCold& mine = self.Cold();
@@ -162,11 +160,20 @@ gen::Result<void> Relations::Unlink(ProcessSlot& self, gen::PID other) {
   const gen::PID me = addresses_.PidOf(self.Id());
   ProcessSlot* process = addresses_.Find(other);
   if (process == nullptr) {
+    std::vector<gen::Ref> named;  // links of the other one by names of this one
+    std::size_t links = 0;
     {
-      std::lock_guard lock(self.Cold().lock);
-      if (EraseLinks(self.Cold(), other) == 0) return {};
+      ProcessCold& mine = self.Cold();
+      std::lock_guard lock(mine.lock);
+      for (const auto& watcher : mine.watchers) {
+        if (watcher.is_link && watcher.pid == other) named.push_back(watcher.ref);
+      }
+      links = EraseLinks(mine, other);
     }
-    if (Border* const border = addresses_.BorderTo(other)) border->Unlink(me, other);
+    if (Border* const border = addresses_.BorderTo(other)) {
+      if (links != 0) border->Unlink(me, other);
+      for (const gen::Ref& ref : named) border->EndLinkOf(other, ref);
+    }
     return {};
   }
   ProcessCold& mine = self.Cold();
@@ -177,20 +184,61 @@ gen::Result<void> Relations::Unlink(ProcessSlot& self, gen::PID other) {
   return {};
 }
 
-void Relations::LinkByName(ProcessSlot& self, const gen::Target& target, gen::PID other) {
+gen::Result<void> Relations::LinkByName(ProcessSlot& self, const gen::Target& target,
+                                        gen::PID other) {
   const gen::PID me = addresses_.PidOf(self.Id());
-  if (other == me) return;
+  if (other == me) return {};
   const ProcessCold::Watcher watcher{me, addresses_.MakeRef(), target, true};
   {
     ProcessCold& mine = self.Cold();
     std::lock_guard lock(mine.lock);
-    const bool is_linked = std::any_of(
-        mine.named_links.begin(), mine.named_links.end(),
-        [&](const auto& link) { return link.pid == other && IsSame(link.what, target); });
-    if (is_linked) return;
+    const bool is_linked =
+        std::any_of(mine.named_links.begin(), mine.named_links.end(), [&](const auto& link) {
+          return link.pid == other && IsSame(link.what, target, addresses_.node());
+        });
+    if (is_linked) return {};
     mine.named_links.push_back({other, watcher.ref, target});
   }
+  if (Border* const border = addresses_.BorderTo(other)) {
+    auto linked = border->LinkByName(me, other, watcher.ref);
+    if (!linked) ForgetLinkByName(me, watcher.ref);
+    return linked;
+  }
   if (!AddWatcher(watcher, other)) TellWatcher(watcher, gen::Reason::NoProcess());
+  return {};
+}
+
+void Relations::LoseLinkByName(gen::PID local, gen::Ref ref, const gen::Reason& reason) {
+  ProcessSlot* const process = addresses_.Find(local);
+  ProcessCold* const cold = process == nullptr ? nullptr : process->ColdIfAny();
+  if (cold == nullptr) return;
+  ProcessCold::Watcher watcher{local, ref, local, true};
+  {
+    std::lock_guard lock(cold->lock);
+    const auto found = std::find_if(cold->named_links.begin(), cold->named_links.end(),
+                                    [&](const auto& link) { return link.ref == ref; });
+    if (!process->IsStill(local) || found == cold->named_links.end()) return;
+    watcher.what = found->what;
+    found->pid = {};  // one that is made anew is another link
+  }
+  TellWatcher(watcher, reason);
+}
+
+void Relations::ForgetLinkByName(gen::PID local, gen::Ref ref) {
+  ProcessSlot* const process = addresses_.Find(local);
+  ProcessCold* const cold = process == nullptr ? nullptr : process->ColdIfAny();
+  if (cold == nullptr) return;
+  std::lock_guard lock(cold->lock);
+  if (process->IsStill(local)) TakeRef(cold->named_links, ref.id);
+}
+
+void Relations::EndOfMaker(gen::PID local, gen::Ref ref, gen::PID maker,
+                           const gen::Reason& reason) {
+  if (TurnIntoLink(local, ref, maker)) exit_signals_.Send(local, maker, reason, 0);
+}
+
+void Relations::LoseMaker(gen::PID local, gen::Ref ref, gen::PID maker) {
+  if (TurnIntoLink(local, ref, maker)) LoseLink(local, maker);
 }
 
 bool Relations::UnlinkByName(ProcessSlot& self, const gen::Target& target) {
@@ -199,8 +247,9 @@ bool Relations::UnlinkByName(ProcessSlot& self, const gen::Target& target) {
     ProcessCold& mine = self.Cold();
     std::lock_guard lock(mine.lock);
     auto& links = mine.named_links;
-    const auto rest = std::stable_partition(
-        links.begin(), links.end(), [&](const auto& link) { return !IsSame(link.what, target); });
+    const auto rest = std::stable_partition(links.begin(), links.end(), [&](const auto& link) {
+      return !IsSame(link.what, target, addresses_.node());
+    });
     ended.assign(rest, links.end());
     links.erase(rest, links.end());
   }
@@ -209,12 +258,12 @@ bool Relations::UnlinkByName(ProcessSlot& self, const gen::Target& target) {
   return !ended.empty();
 }
 
-bool Relations::TurnIntoLink(const ProcessCold::NamedLink& link, gen::PID maker) {
-  const ProcessSlot* process = addresses_.Find(link.pid);
+bool Relations::TurnIntoLink(gen::PID other, gen::Ref ref, gen::PID maker) {
+  const ProcessSlot* process = addresses_.Find(other);
   ProcessCold* const theirs = process == nullptr ? nullptr : process->ColdIfAny();
   if (theirs == nullptr) return false;
   std::lock_guard lock(theirs->lock);
-  if (!process->HasProcess(link.pid) || !TakeRef(theirs->watchers, link.ref.id)) return false;
+  if (!process->HasProcess(other) || !TakeRef(theirs->watchers, ref.id)) return false;
   AddOnce(theirs->links, maker);
   return true;
 }
@@ -369,7 +418,7 @@ void Relations::ReleaseTarget(ProcessSlot& self, gen::PID pid, const gen::Target
     std::lock_guard lock(cold->lock);
     if (!self.HasProcess(pid)) return;
     for (auto at = cold->watchers.begin(); at != cold->watchers.end();) {
-      if (IsSame(at->what, target)) {
+      if (IsSame(at->what, target, addresses_.node())) {
         told.push_back(*at);
         at = cold->watchers.erase(at);
       } else {
@@ -403,7 +452,11 @@ void Relations::TellLinks(const Farewell& farewell, gen::PID pid, gen::PID paren
     exit_signals_.Send(link, pid, reason, link == parent ? gen::kChildExit : 0);
   }
   for (const auto& link : farewell.named_links) {
-    if (TurnIntoLink(link, pid)) exit_signals_.Send(link.pid, pid, reason, 0);
+    if (Border* const border = addresses_.BorderTo(link.pid)) {
+      border->ExitByName(pid, link.pid, link.ref, reason);
+    } else if (TurnIntoLink(link.pid, link.ref, pid)) {
+      exit_signals_.Send(link.pid, pid, reason, 0);
+    }
   }
 }
 

@@ -39,8 +39,8 @@ class Relations {
   gen::Result<void> Link(ProcessSlot& self, gen::PID other);
   // All links with it, also those by its names.
   gen::Result<void> Unlink(ProcessSlot& self, gen::PID other);
-  // By a name or an alias of this node, which `other` has.
-  void LinkByName(ProcessSlot& self, const gen::Target& target, gen::PID other);
+  // By a name or an alias, which `other` has, or stands for if it is of another node: kUnsupported, that is none of Ergon.
+  gen::Result<void> LinkByName(ProcessSlot& self, const gen::Target& target, gen::PID other);
   // False: there was no such link.
   bool UnlinkByName(ProcessSlot& self, const gen::Target& target);
   // Links a child that nobody knows yet with its parent; false when the parent is ending.
@@ -58,6 +58,13 @@ class Relations {
   // The connection between two that are linked is lost, and maybe neither has ended: the exit signal has the reason
   // noconnection, and is of this link only. Another one may be made before the signal is handled.
   void LoseLink(gen::PID local, gen::PID remote);
+  // `local` has made the link `ref` by a name or an alias there: it ends, with an exit signal or, as the other one has
+  // unlinked itself, without.
+  void LoseLinkByName(gen::PID local, gen::Ref ref, const gen::Reason& reason);
+  void ForgetLinkByName(gen::PID local, gen::Ref ref);
+  // The process there that has made the link `ref` by a name or an alias of `local` has ended, or the connection is lost.
+  void EndOfMaker(gen::PID local, gen::Ref ref, gen::PID maker, const gen::Reason& reason);
+  void LoseMaker(gen::PID local, gen::Ref ref, gen::PID maker);
   // From now on `watcher` will be told of the end of `pid`, or of its name, once. False: there is no such process, and
   // nobody will be told. Also used for those of this node.
   bool AddWatcher(const ProcessCold::Watcher& watcher, gen::PID pid);
@@ -91,9 +98,9 @@ class Relations {
                  const gen::Reason& reason);
 
  private:
-  // The maker of a named link ends: from now on the other one is linked with its PID. False: that one has told of
-  // its end already, or will not hear of this one's.
-  bool TurnIntoLink(const ProcessCold::NamedLink& link, gen::PID maker);
+  // The maker of a link by a name, which `other` knows by `ref`, ends: from now on `other` is linked with its PID. False:
+  // that one has told of its end already, or will not hear of this one's.
+  bool TurnIntoLink(gen::PID other, gen::Ref ref, gen::PID maker);
 
   const Addresses& addresses_;
   Delivery& delivery_;
