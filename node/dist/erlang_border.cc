@@ -188,6 +188,9 @@ gen::Result<void> ErlangBorder::Deliver(gen::PID remote, core::EnvelopePtr& enve
     case gen::EnvelopeKind::kRequest:
       sent = SendRequest(remote, *envelope);
       break;
+    case gen::EnvelopeKind::kInspect:
+      sent = SendInspection(remote, *envelope);
+      break;
     case gen::EnvelopeKind::kDown:
       sent = TellDown(remote, *envelope);
       break;
@@ -238,6 +241,25 @@ gen::Result<void> ErlangBorder::Ask(gen::PID remote, const PeerState::Call& ques
   return connections_.With(remote.node, [&](Connection& connection) {
     return AppendQuestion(connection, question, id, signal);
   });
+}
+
+gen::Result<void> ErlangBorder::SendInspection(gen::PID remote, const core::Envelope& request) {
+  const auto* asked = const_cast<core::Envelope&>(request).ValueAs<gen::InspectRequest>();
+  if (asked->wanted != nullptr) {
+    return gen::Error(
+        gen::ErrorCode::kUnsupported,
+        "InspectAs is for processes of this node, use Inspect: " + node::TextOf(remote));
+  }
+  Scratch scratch;
+  std::string& payload = scratch.bytes();
+  AppendInspect(payload, Reference(request.ref), remote);
+  TermWriter writer(payload);
+  if (!asked->items.empty()) writer.List(asked->items.size());
+  for (const std::string& item : asked->items) writer.Binary(item);
+  writer.Nil();
+  const gen::PID local = gen::PID::FromAddress(request.from);
+  return Ask(remote, {.local = local, .remote = remote, .question = Question::kInspect},
+             request.ref, local, payload);
 }
 
 // As gen_server:call does it: a monitor, whose reference is also the alias that the answer is sent to.

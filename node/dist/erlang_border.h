@@ -70,6 +70,7 @@ class ErlangBorder final : public node::OpenBorder {
   // Sends a question that only Ergon nodes understand; the answer goes to its `local`, with the number `id`.
   gen::Result<void> Ask(gen::PID remote, const PeerState::Call& question, std::uint64_t id,
                         gen::PID from, std::string_view payload);
+  gen::Result<void> SendInspection(gen::PID remote, const core::Envelope& request);
   gen::Result<void> SendRequest(gen::PID remote, const core::Envelope& request);
   gen::Result<void> SendSpawn(gen::PID remote, const core::Envelope& request,
                               const RemoteSpawn& spawn);

@@ -10,6 +10,9 @@
 
 #include <ergon/core/messages/envelope.h>
 #include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/messenger.h>
+#include <ergon/gen/notices.h>
+#include <ergon/node/delivery/border.h>
 #include <ergon/node/dist/control_reader.h>
 #include <ergon/node/dist/references.h>
 #include <ergon/node/erlang_encoding.h>
@@ -18,6 +21,33 @@
 
 namespace ergon::dist {
 namespace {
+
+// False: the term is no list of texts.
+bool ReadItems(std::string_view term, std::vector<std::string>& items) {
+  TermReader reader(term);
+  std::size_t count = 0;
+  if (!reader.EnterList(count)) return false;
+  for (; count != 0; --count) {
+    std::string_view item;
+    if (!reader.ReadBinary(item)) return false;
+    items.emplace_back(item);
+  }
+  return true;
+}
+
+// False: the term is no map of texts.
+bool ReadInspection(std::string_view term, gen::Inspection& inspection) {
+  TermReader reader(term);
+  std::size_t count = 0;
+  if (!reader.EnterMap(count)) return false;
+  for (; count != 0; --count) {
+    std::string_view key;
+    std::string_view text;
+    if (!reader.ReadBinary(key) || !reader.ReadBinary(text)) return false;
+    inspection.emplace(key, text);
+  }
+  return true;
+}
 
 core::EnvelopePtr EmptyResponse() {
   return core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse),
@@ -54,6 +84,9 @@ void OwnArrivals::Take(Connection& connection, const Signal& signal) {
       return;
     case OwnMessage::Kind::kRoom:
       AnswerRoom(connection, *message);
+      return;
+    case OwnMessage::Kind::kInspect:
+      TakeInspect(connection, *message, signal.from);
       return;
     case OwnMessage::Kind::kLink:
       TakeLink(connection, *message, signal.from);
@@ -105,6 +138,36 @@ gen::Result<void> OwnArrivals::DeliverImportant(const OwnMessage& message, gen::
   auto sent = needs_.delivery.Deliver(to, envelope);
   if (sent) needs_.totals.accepted.Add();
   return sent;
+}
+
+void OwnArrivals::TakeInspect(Connection& connection, const OwnMessage& question, gen::PID from) {
+  std::vector<std::string> items;
+  const gen::PID to = TargetOf(question);
+  if (from.node != connection.peer() || !ReadItems(question.term, items)) {
+    Answer(connection, question.reference,
+           gen::Error(gen::ErrorCode::kIncorrect, "an inspection whose items are no texts"));
+    return;
+  }
+  if (!to) {
+    Answer(connection, question.reference, gen::ErrProcessUnknown);
+    return;
+  }
+  PeerState::Request request;
+  request.caller = from;
+  request.asked = to;
+  request.answer = PeerState::AnswerForm::kInspection;
+  request.tag = question.reference;
+  request.alias = question.reference;
+  const std::uint64_t number = node::NextUniqueId();
+  {
+    std::lock_guard lock(connection.mutex());
+    connection.relations().requests[number] = std::move(request);
+  }
+  core::EnvelopePtr envelope = gen::detail::MakeInspection(std::move(items), nullptr);
+  envelope->from = from.ToAddress();
+  envelope->ref = number;
+  const auto sent = needs_.delivery.Deliver(to, envelope);
+  if (!sent) needs_.delivery.RespondError(from, number, sent.error());
 }
 
 void OwnArrivals::TakeLink(Connection& connection, const OwnMessage& message, gen::PID from) {
@@ -255,6 +318,19 @@ void OwnArrivals::TakeAnswer(const PeerState::Call& question, std::uint64_t numb
     needs_.delivery.RespondError(question.local, number, ReadError(term));
   } else if (question.question == PeerState::OwnQuestion::kSubscribe) {
     needs_.events.TakeMissed(question, number, is_pair && word == "ok" ? term : answer);
+  } else if (question.question == PeerState::OwnQuestion::kInspect) {
+    gen::Inspection inspection;
+    if (!is_pair || !ReadInspection(term, inspection)) {
+      needs_.delivery.RespondError(question.local, number,
+                                   gen::Error(gen::ErrorCode::kIncorrect,
+                                              "an inspection of " + node::TextOf(question.remote) +
+                                                  " whose answer is no map of texts"));
+      return;
+    }
+    (void)needs_.delivery.Respond(
+        question.local, number,
+        core::MakeEnvelope<gen::Inspection>(static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse),
+                                            core::Lane::kMain, std::move(inspection)));
   } else if (question.question == PeerState::OwnQuestion::kRoom) {
     (void)needs_.delivery.Respond(
         question.local, number,

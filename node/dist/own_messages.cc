@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::string_view kImportant = "important";
 constexpr std::string_view kRoom = "room";
+constexpr std::string_view kInspect = "inspect";
 constexpr std::string_view kLink = "link";
 constexpr std::string_view kMakerEnd = "maker_end";
 constexpr std::string_view kUnlinked = "unlinked";
@@ -53,6 +54,10 @@ class OwnMessageReader {
     if (word == kRoom && is_question && size == 3) {
       message.kind = OwnMessage::Kind::kRoom;
       return ReadTarget(message);
+    }
+    if (word == kInspect && is_question && size == 4) {
+      message.kind = OwnMessage::Kind::kInspect;
+      return ReadTarget(message) && reader_.ReadTerm(message.term);
     }
     if (word == kLink && is_question && size == 3) {
       message.kind = OwnMessage::Kind::kLink;
@@ -140,6 +145,14 @@ void AppendRoomQuestion(std::string& out, std::string_view reference, gen::PID t
   TermWriter writer(out);
   writer.Tuple(3);
   writer.Atom(kRoom);
+  writer.Raw(reference);
+  AppendTarget(writer, to);
+}
+
+void AppendInspect(std::string& out, std::string_view reference, gen::PID to) {
+  TermWriter writer(out);
+  writer.Tuple(4);
+  writer.Atom(kInspect);
   writer.Raw(reference);
   AppendTarget(writer, to);
 }

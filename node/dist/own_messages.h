@@ -25,6 +25,7 @@ struct OwnMessage {
     kUnknown,    // of a later version; to be answered if it is a question
     kImportant,  // a question: `term` is a message, answered with ok when it is in the mailbox, else with {error, Why}
     kRoom,  // a question: answered with {Waiting, Bound}, of the mailbox, 0: none; with unknown; or with {error, Why}
+    kInspect,  // a question: `term` is a list of items, answered with {ok, #{Key => Text}} or {error, Why}
     // Of links by a name or an alias, of which `reference` is that of the maker, a term.
     kLink,  // the sender links itself with `to`, `name` or `alias`: it gets a kDown signal at the end, as of a monitor
     kMakerEnd,  // it has ended, with the reason `term`
@@ -59,6 +60,8 @@ struct OwnMessage {
 // The message follows.
 void AppendImportant(std::string& out, std::string_view reference, gen::PID to);
 void AppendRoomQuestion(std::string& out, std::string_view reference, gen::PID to);
+// The items follow, a list of binaries.
+void AppendInspect(std::string& out, std::string_view reference, gen::PID to);
 void AppendLink(std::string& out, std::string_view reference, gen::PID to);
 // The reason follows.
 void AppendMakerEnd(std::string& out, std::string_view reference);

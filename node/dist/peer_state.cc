@@ -15,6 +15,8 @@ constexpr std::string_view WordsOf(PeerState::OwnQuestion question) {
       return "a subscription to an event";
     case PeerState::OwnQuestion::kRoom:
       return "a look at mailboxes";
+    case PeerState::OwnQuestion::kInspect:
+      return "an inspection";
     case PeerState::OwnQuestion::kLink:
       return "a link by a name or an alias (a monitor by the name is not)";
     case PeerState::OwnQuestion::kCallOfAlias:

@@ -50,6 +50,7 @@ struct PeerState {
     kImportant,    // whether a message is in its mailbox
     kRoom,         // how many have room there
     kSubscribe,    // what has been missed of an event
+    kInspect,      // what a process tells of itself
     kLink,         // a link by a name or an alias: a watch, no call
     kCallOfAlias,  // a call, which nobody monitors: the other node tells of every end
   };
@@ -73,10 +74,11 @@ struct PeerState {
 
   // Requests of theirs that wait for an answer, by the number that stands for them here.
   enum class AnswerForm : std::uint8_t {
-    kValue,   // as it is
-    kOk,      // sys:suspend, sys:resume
-    kState,   // sys:get_state, of an inspection
-    kStatus,  // sys:get_status, of one
+    kValue,       // as it is
+    kOk,          // sys:suspend, sys:resume
+    kState,       // sys:get_state, of an inspection
+    kStatus,      // sys:get_status, of one
+    kInspection,  // an inspection, to another Ergon node
   };
   struct Request {
     gen::PID caller;

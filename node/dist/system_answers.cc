@@ -33,6 +33,16 @@ void AppendSystemAnswer(std::string& out, const PeerState::Request& request,
     case PeerState::AnswerForm::kState:
       AppendMap(writer, inspection);
       break;
+    case PeerState::AnswerForm::kInspection:
+      writer.Tuple(2);
+      writer.Atom("ok");
+      writer.Map(inspection == nullptr ? 0 : inspection->size());
+      if (inspection == nullptr) break;
+      for (const auto& [key, text] : *inspection) {
+        writer.Binary(key);
+        writer.Binary(text);
+      }
+      break;
     case PeerState::AnswerForm::kStatus:
       // {status, Pid, {module, M}, [Dictionary, SystemState, Parent, Debug, Misc]}
       writer.Tuple(4);

@@ -193,6 +193,10 @@ class Driver : public act::Actor {
       return Term::Atom("ok");
     }
     if (word == "send") return Outcome(Send(TargetOf(command[1]), command[2]));
+    if (word == "inspect") {
+      const auto told = Inspect(TargetOf(command[1]));
+      return Outcome(told ? gen::Result<void>() : gen::Result<void>(told.error()));
+    }
     if (word == "send_later") {
       const auto timer = SendAfter(TargetOf(command[1]), command[2], 1ms);
       return Outcome(timer ? gen::Result<void>() : gen::Result<void>(timer.error()));

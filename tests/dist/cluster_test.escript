@@ -338,6 +338,8 @@ cases() -> [
         {_, _} = binary:match(Called, <<"a call to an alias is for nodes of Ergon only">>),
         {error, Linked} = drive(Cpp, {link, Alias}),
         {_, _} = binary:match(Linked, <<"is for nodes of Ergon only">>),
+        {error, Inspected} = drive(Cpp, {inspect, self()}),
+        {_, _} = binary:match(Inspected, <<"an inspection is for nodes of Ergon only">>),
         {error, ByName} = drive(Cpp, {link, {receiver, node()}}),
         {_, _} = binary:match(ByName, <<"is for nodes of Ergon only">>),
         {error, Watched} = drive(Cpp, {monitor, Alias}),
