@@ -12,6 +12,7 @@
 #include <ergon/node/dist/erlang_border.h>
 #include <ergon/node/dist/erlang_network.h>
 #include <ergon/node/dist/term_request.h>
+#include <ergon/node/dist/values.h>
 #include <ergon/node/lifecycle/runtime.h>
 
 namespace ergon::dist {
@@ -103,7 +104,12 @@ gen::Result<Term> Rpc(gen::Messenger& self, gen::Atom other, std::string_view mo
   if (!answer) return std::move(answer.error());
   if (answer->kind() == Term::Kind::kTuple && answer->size() == 2 &&
       (*answer)[0].AsAtomText() == "badrpc") {
-    return gen::Error((*answer)[1].ToString());
+    const Term& why = (*answer)[1];
+    // Of an Ergon node, where it has failed with an error of ours.
+    if (why.kind() == Term::Kind::kTuple && why.size() == 2 && why[0].AsAtomText() == "error") {
+      return ReadError(why[1].raw());
+    }
+    return gen::Error(why.ToString());
   }
   return std::move(*answer);
 }

@@ -94,8 +94,14 @@ bool Disconnect(gen::Node& node, gen::Atom other);
 // elsewhere it blocks. kNoConnection: it cannot, and why.
 gen::Result<void> Ping(gen::Messenger& self, gen::Atom other, const gen::CallOptions& options = {});
 
-// Calls a function of Erlang on another node, as rpc:call. kApplication: it has failed; the text is what rpc:call returns
-// behind badrpc.
+// Calls a function on another node: of Erlang, as rpc:call, or one that an Ergon node has registered
+// (ErlangOptions::functions). Errors, besides those of Call:
+//   kApplication        a function of Erlang has failed; the text is what rpc:call returns behind badrpc
+//   any                 a function of an Ergon node has failed with it
+//   kUnsupported        the Ergon node has registered no such function
+//   kBusy               as many as may be run there already
+//   kProcessTerminated  the function's process has ended before it returned, or the function has thrown
+// On an Ergon node the function ends when its caller does, or waits no more, or the connection is lost.
 //
 //   auto reversed = dist::Rpc(Process(), "shell@127.0.0.1", "lists", "reverse", {dist::Term::List({1, 2})});
 gen::Result<Term> Rpc(gen::Messenger& self, gen::Atom other, std::string_view module,

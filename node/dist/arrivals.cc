@@ -285,6 +285,10 @@ void Arrivals::TakeRequestToNobody(Connection& connection, const PeerState::Requ
     Answer(connection, request, AtomBytes("yes"));
     return;
   }
+  if (name == RemoteCode::kCalls) {
+    needs_.code.TakeCall(connection, request, term);
+    return;
+  }
   // Callers that watch have been told, for the monitor comes first. By an alias nobody can watch.
   if (!request.watch.empty() && !name.empty()) return;
   std::string answer;
@@ -486,7 +490,7 @@ void Arrivals::TakeMonitor(Connection& connection, const Signal& signal) {
             ? gen::Target(watched)
             : gen::Target(gen::ProcessID{gen::Atom(signal.name), needs_.settings.node});
     if (needs_.relations.AddWatcher({signal.from, ref, target}, watched)) return;
-  } else if (signal.name == kNetKernel) {
+  } else if (signal.name == kNetKernel || signal.name == RemoteCode::kCalls) {
     return;  // as long as the connection is there, so is what answers for that name
   }
   std::string reason;

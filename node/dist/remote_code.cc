@@ -13,6 +13,7 @@
 #include <fmt/core.h>
 
 #include <ergon/core/foundations/thrown_text.h>
+#include <ergon/node/dist/answer_signals.h>
 #include <ergon/node/dist/values.h>
 #include <ergon/node/erlang_encoding.h>
 #include <ergon/node/options/option_checks.h>
@@ -78,6 +79,14 @@ std::string ReasonTerm(const gen::Error& error) {
   return std::string(Term::FromChecked(std::move(bytes))[1].raw());  // of {error, Reason}
 }
 
+// {badrpc, {error, Why}}
+void AppendBadCall(std::string& out, const gen::Error& error) {
+  TermWriter writer(out);
+  writer.Tuple(2);
+  writer.Atom("badrpc");
+  AppendError(out, error);
+}
+
 gen::Result<void> CheckName(const char* what, std::string_view module, std::string_view function) {
   for (const std::string_view text : {module, function}) {
     try {
@@ -128,13 +137,17 @@ gen::Result<void> CheckRemoteCode(const RemoteFunctions& functions,
 }
 
 struct RemoteCode::Job {
+  [[nodiscard]] bool IsCall() const { return !tag.empty() || is_request; }
+
   RemoteCode& code;
   std::shared_ptr<Connection> connection;
   std::uint64_t number = 0;  // of the one who monitors it
   gen::PID caller;
   std::string reference;  // raw, of the request and of the monitor
   std::uint8_t links = 0;
-  std::string tag;  // of a call, raw; empty: nobody wants the result
+  std::string tag;             // of a call by erpc, raw
+  PeerState::Request request;  // of a call by a request
+  bool is_request = false;
   const detail::RemoteFunction* function = nullptr;
   const detail::RemoteBehavior* behavior = nullptr;
   std::vector<Term> arguments;
@@ -236,6 +249,77 @@ void RemoteCode::Take(Connection& connection, const Signal& signal) {
   if (!started) Refuse(*job, kNoPlace);
 }
 
+gen::Result<RemoteCode::JobPtr> RemoteCode::ReadCall(Connection& connection,
+                                                     const PeerState::Request& request,
+                                                     std::string_view term) {
+  const Term call = Term::FromChecked(std::string(term), &needs_.atoms);
+  const bool is_call =
+      call.kind() == Term::Kind::kTuple && call.size() == 5 && call[0].AsAtomText() == "call";
+  auto arguments = is_call ? ElementsOfList(call[3]) : std::nullopt;
+  if (!arguments) {
+    return gen::Error(gen::ErrorCode::kUnsupported,
+                      fmt::format("{} calls functions only", needs_.addresses.node()));
+  }
+  auto job = std::make_shared<Job>(*this);
+  job->connection = connection.shared_from_this();
+  job->caller = request.caller;
+  job->reference = request.watch;
+  job->request = request;
+  job->is_request = true;
+  job->arguments = std::move(*arguments);
+  const std::string module = call[1].AsAtomText().value_or("");
+  const std::string function = call[2].AsAtomText().value_or("");
+  job->function = FindFunction(module, function, job->arguments.size());
+  if (job->function == nullptr) {
+    return gen::Error(gen::ErrorCode::kUnsupported,
+                      fmt::format("{} has registered no function {}:{}/{}", needs_.addresses.node(),
+                                  module, function, job->arguments.size()));
+  }
+  {
+    std::lock_guard lock(connection.mutex());
+    const auto& numbers = connection.relations().watcher_numbers;
+    const auto found = numbers.find(request.watch);
+    if (found == numbers.end()) {
+      return gen::Error(gen::ErrorCode::kUnsupported, "a call whose caller does not monitor");
+    }
+    job->number = found->second;
+  }
+  if (!TakePlace()) {
+    return gen::Error(gen::ErrorCode::kBusy,
+                      fmt::format("{} runs {} processes of other nodes already",
+                                  needs_.addresses.node(), needs_.settings.max_remote_processes));
+  }
+  job->has_place = true;
+  return job;
+}
+
+void RemoteCode::TakeCall(Connection& connection, const PeerState::Request& request,
+                          std::string_view term) {
+  auto job = ReadCall(connection, request, term);
+  const auto started = job ? StartFunction(*job) : gen::Result<void>(job.error());
+  if (started) return;
+  std::string payload;
+  TermWriter writer(payload);
+  writer.Tuple(2);
+  writer.Raw(request.tag);
+  AppendBadCall(payload, started.error());
+  std::lock_guard lock(connection.mutex());
+  if (connection.state() == Connection::State::kDown) return;
+  connection.AppendAnswer(AnswerTo(request, needs_.addresses.NodePid(), payload));
+}
+
+bool RemoteCode::Watch(Job& job, gen::PID pid) {
+  {
+    std::lock_guard lock(job.connection->mutex());
+    auto& watchers = job.connection->relations().watchers;
+    const auto found = watchers.find(job.number);
+    if (found == watchers.end()) return false;
+    found->second.watched = pid;
+  }
+  return needs_.relations.AddWatcher(
+      {job.caller, needs_.addresses.RefOf(job.number), gen::Target(pid)}, pid);
+}
+
 // ---- how many there are
 
 bool RemoteCode::TakePlace() {
@@ -290,9 +374,13 @@ gen::Result<void> RemoteCode::StartFunction(const JobPtr& job) {
   const gen::ProcessFactory factory(
       [this, job](gen::Process& self) { return RunFunction(self, *job); });
   const std::function<void(gen::PID)> opened = [this, &job](gen::PID pid) {
-    if (!job->tag.empty()) {
+    if (job->IsCall()) {
       std::lock_guard lock(mutex_);
       calls_[job->number] = pid;
+    }
+    if (job->is_request) {
+      if (!Watch(*job, pid)) (void)needs_.exit_signals.Kill(pid);
+      return;
     }
     Tie(*job, pid);
     Reply(*job, pid);
@@ -303,10 +391,23 @@ gen::Result<void> RemoteCode::StartFunction(const JobPtr& job) {
 }
 
 gen::Reason RemoteCode::RunFunction(gen::Process& self, Job& job) {
-  if (job.tag.empty()) {
+  if (!job.IsCall()) {
     // A process of Erlang's spawn: its end is all that anybody may learn of.
     auto outcome = job.function->run(self, job.arguments);
     return outcome ? gen::Reason::Normal() : gen::Reason::Error(outcome.error().ToString());
+  }
+  if (job.is_request) {
+    std::string answer;
+    try {
+      const auto outcome = job.function->run(self, job.arguments);
+      if (IsBeingEnded(self)) return gen::Reason::Normal();
+      outcome ? void(answer = outcome->raw()) : AppendBadCall(answer, outcome.error());
+    } catch (...) {
+      AppendBadCall(answer, gen::Error(gen::ErrorCode::kProcessTerminated,
+                                       gen::Reason::Panic(core::ThrownText()).ToString()));
+    }
+    Answer(job, answer);
+    return gen::Reason::Normal();
   }
   std::string reason;
   try {
@@ -337,13 +438,25 @@ void RemoteCode::Answer(Job& job, std::string_view outcome) {
     watcher = std::move(found->second);
     relations.watchers.erase(found);
     relations.watcher_numbers.erase(job.reference);
+    if (job.is_request) {
+      std::string payload;
+      TermWriter writer(payload);
+      writer.Tuple(2);
+      writer.Raw(job.request.tag);
+      writer.Raw(outcome);
+      if (job.connection->state() != Connection::State::kDown) {
+        job.connection->AppendAnswer(AnswerTo(job.request, needs_.addresses.NodePid(), payload));
+      }
+    }
     Signal signal;
     signal.kind = SignalKind::kDown;
     signal.from = watcher.watched;
     signal.to = watcher.remote;
     signal.ref = job.reference;
     signal.payload = outcome;
-    if (job.connection->state() != Connection::State::kDown) job.connection->Append(signal);
+    if (!job.is_request && job.connection->state() != Connection::State::kDown) {
+      job.connection->Append(signal);
+    }
   }
   needs_.relations.RemoveWatcher(watcher.remote, watcher.watched,
                                  needs_.addresses.RefOf(job.number));

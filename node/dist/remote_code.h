@@ -19,6 +19,7 @@
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/dist/atom_budget.h>
 #include <ergon/node/dist/connection.h>
+#include <ergon/node/dist/peer_state.h>
 #include <ergon/node/dist/settings.h>
 #include <ergon/node/dist/signal.h>
 #include <ergon/node/erlang_code.h>
@@ -35,6 +36,9 @@ namespace ergon::dist {
 
 class RemoteCode {
  public:
+  // The name of Erlang's process for calls of functions.
+  static constexpr std::string_view kCalls = "rex";
+
   // What it needs; all of it outlives this.
   struct Needs {
     node::Addresses& addresses;
@@ -49,6 +53,9 @@ class RemoteCode {
 
   // A kSpawnRequest: starts what it asks for, or refuses it at once. The thread of the network.
   void Take(Connection& connection, const Signal& signal);
+  // A request {call, Module, Function, Arguments, _} to the name kCalls, as dist::Rpc makes it: runs the function, or
+  // refuses it at once. It is answered with the result, or {badrpc, {error, Why}}. The thread of the network.
+  void TakeCall(Connection& connection, const PeerState::Request& request, std::string_view term);
   // Who has monitored with that number does so no more, or is lost: if it was the caller of a function, that ends, too.
   // Any thread.
   void EndOfWatcher(std::uint64_t number);
@@ -72,6 +79,11 @@ class RemoteCode {
                               const std::function<void(gen::PID)>* opened,
                               const gen::ProcessOptions& options = {},
                               const gen::Args& arguments = {});
+  // The job without a process for a call; else why it is not to be run here.
+  gen::Result<JobPtr> ReadCall(Connection& connection, const PeerState::Request& request,
+                               std::string_view term);
+  // Who has called watches the process of the job, `pid`. False: that one waits no more.
+  bool Watch(Job& job, gen::PID pid);
   // Runs a function in a process of its own.
   gen::Result<void> StartFunction(const JobPtr& job);
   gen::Reason RunFunction(gen::Process& self, Job& job);

@@ -1,7 +1,9 @@
 // What other nodes may run here: how it is registered, and how one Ergon node spawns on another. What Erlang sees of it:
 // cluster_test.escript.
+#include <atomic>
 #include <functional>
 #include <future>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -52,7 +54,108 @@ ErlangOptions OptionsOfSpawn() {
   return options;
 }
 
+// A function that sleeps for ever, and tells that it runs and that it has ended.
+struct Sleepers {
+  std::atomic<int> running{0};
+  std::atomic<int> ended{0};
+};
+ErlangOptions OptionsOfCalls(Sleepers& sleepers) {
+  ErlangOptions options = ClusterOptions();
+  options.max_remote_processes = 3;
+  options.tick_time = 1s;  // and looks so often who waits no more
+  options.functions
+      .Register("words", "repeat",
+                [](const std::string& text, int times) -> gen::Result<std::vector<std::string>> {
+                  if (times < 0) return gen::Error(gen::ErrorCode::kProcessMailboxFull);
+                  if (times == 0) return gen::Error("no words");
+                  return std::vector<std::string>(static_cast<std::size_t>(times), text);
+                })
+      .Register("words", "nothing", [] {})
+      .Register("words", "throws", [](int) -> int { throw std::runtime_error("thrown"); })
+      .Register("words", "sleep", [&sleepers](gen::Process& self) {
+        ++sleepers.running;
+        (void)self.Sleep(1h);
+        ++sleepers.ended;
+      });
+  return options;
+}
+
 }  // namespace
+
+TEST_CASE("remote code: a function of another Ergon node is called") {
+  Sleepers sleepers;
+  Cluster cluster("calls_code", OptionsOfCalls(sleepers));
+  const gen::Atom b = cluster.b.Name();
+  const auto by_both = [&](gen::Messenger& self) {
+    const auto twice = Rpc(self, b, "words", "repeat", {Term::Of("to be"), 2});
+    REQUIRE(twice);
+    CHECK(twice->ToString() == R"([<<"to be">>,<<"to be">>])");
+    CHECK(Rpc(self, b, "words", "nothing", {}).value() == Term::Atom("ok"));
+    const auto negative = Rpc(self, b, "words", "repeat", {Term::Of("x"), -1});
+    CHECK(negative.error() == gen::ErrProcessMailboxFull);
+    const auto own = Rpc(self, b, "words", "repeat", {Term::Of("x"), 0});
+    CHECK(own.error().code() == gen::ErrorCode::kApplication);
+    CHECK(own.error().ToString() == "no words");
+    const auto unfit = Rpc(self, b, "words", "repeat", {1, 2});
+    CHECK(unfit.error() == gen::ErrIncorrect);
+    CHECK(unfit.error().detail() == "argument 1: expected a binary, found 1");
+    const auto thrown = Rpc(self, b, "words", "throws", {1});
+    CHECK(thrown.error() == gen::ErrProcessTerminated);
+    CHECK(thrown.error().ToString().find("thrown") != std::string::npos);
+    const auto unknown = Rpc(self, b, "words", "repeat", {1});
+    CHECK(unknown.error() == gen::ErrUnsupported);
+    CHECK(unknown.error().detail() ==
+          "calls_codeb@127.0.0.1 has registered no function words:repeat/1");
+  };
+  by_both(cluster.a);
+  InProcess(cluster.a, by_both);
+  CHECK(kit::Eventually([&] { return cluster.b.ProcessList().empty(); }));
+}
+
+TEST_CASE("remote code: a function ends with its call, and a call with its function") {
+  Sleepers sleepers;
+  Cluster cluster("ends_code", OptionsOfCalls(sleepers));
+  const gen::Atom b = cluster.b.Name();
+  const auto call = [&](gen::Messenger& self, std::chrono::nanoseconds timeout) {
+    return Rpc(self, b, "words", "sleep", {}, {.timeout = timeout});
+  };
+  const auto spawn = [&](std::atomic<int>& code) {
+    return cluster.a
+        .Spawn([&](gen::Process& self) {
+          const auto outcome = call(self, 1min);
+          code = outcome ? -1 : static_cast<int>(outcome.error().code());
+        })
+        .value();
+  };
+  InProcess(cluster.a, [&](gen::Process& self) {
+    CHECK(call(self, 50ms).error() == gen::ErrTimeout);
+    CHECK(kit::Eventually([&] { return sleepers.ended == 1; }));
+  });
+  // The end of the caller.
+  std::atomic<int> ignored{0};
+  const gen::PID caller = spawn(ignored);
+  REQUIRE(kit::Eventually([&] { return sleepers.running == 2; }));
+  CHECK(cluster.a.SendExit(caller, gen::Reason::Kill()));
+  CHECK(kit::Eventually([&] { return sleepers.ended == 2; }));
+  // The end of the function's process.
+  std::atomic<int> killed{0};
+  (void)spawn(killed);
+  REQUIRE(kit::Eventually([&] { return cluster.b.ProcessList().size() == 1; }));
+  CHECK(cluster.b.SendExit(cluster.b.ProcessList().front(), gen::Reason::Kill()));
+  CHECK(kit::Eventually(
+      [&] { return killed == static_cast<int>(gen::ErrorCode::kProcessTerminated); }));
+  // There are three at most; and a lost connection ends them.
+  const int before = sleepers.running;
+  std::vector<std::atomic<int>> lost(3);
+  for (auto& code : lost) (void)spawn(code);
+  REQUIRE(kit::Eventually([&] { return sleepers.running == before + 3; }));
+  CHECK(call(cluster.a, 5s).error() == gen::ErrBusy);
+  CHECK(Disconnect(cluster.a, b));
+  for (auto& code : lost) {
+    CHECK(kit::Eventually([&] { return code == static_cast<int>(gen::ErrorCode::kNoConnection); }));
+  }
+  CHECK(kit::Eventually([&] { return cluster.b.ProcessList().empty(); }));
+}
 
 TEST_CASE("remote code: arguments and results are values as in messages") {
   RemoteFunctions functions;
