@@ -114,9 +114,12 @@ gen::Result<Term> Rpc(gen::Messenger& self, gen::Atom other, std::string_view mo
   return std::move(*answer);
 }
 
-gen::Result<gen::PID> Spawn(gen::Process& self, gen::Atom other, std::string_view module,
-                            std::string_view function, const std::vector<Term>& arguments,
-                            const SpawnOptions& options) {
+namespace {
+
+// The PID; with `monitors`, and the reference of the monitor.
+gen::Result<Term> SpawnThere(gen::Process& self, gen::Atom other, std::string_view module,
+                             std::string_view function, const std::vector<Term>& arguments,
+                             const SpawnOptions& options, bool monitors) {
   if (other == self.Self().node) {
     return gen::Error(gen::ErrorCode::kIncorrect,
                       fmt::format("dist::Spawn: {} is this node itself", other));
@@ -127,18 +130,38 @@ gen::Result<gen::PID> Spawn(gen::Process& self, gen::Atom other, std::string_vie
                       fmt::format("dist::Spawn: a name of {} bytes", name.size()));
   }
   // The name is nobody's: it leads to the node.
-  auto answer = self.Call(
-      gen::ProcessID{"erpc", other},
-      RemoteSpawn{std::string(module), std::string(function), Term::List(arguments), options.link},
-      options.call);
-  if (!answer) return std::move(answer.error());
-  const auto pid = answer->AsPid();
+  auto answer = self.Call(gen::ProcessID{"erpc", other},
+                          RemoteSpawn{std::string(module), std::string(function),
+                                      Term::List(arguments), options.link, monitors},
+                          options.call);
+  if (!answer) return answer;
+  const auto pid = (monitors ? (*answer)[0] : *answer).AsPid();
   if (!pid) return gen::Error(gen::ErrorCode::kInternal, answer->ToString());
-  if (options.link) {
+  if (options.link) {  // with one of Erlang it is already
     auto linked = self.Link(*pid);
     if (!linked) return std::move(linked.error());
   }
-  return *pid;
+  return answer;
+}
+
+}  // namespace
+
+gen::Result<gen::PID> Spawn(gen::Process& self, gen::Atom other, std::string_view module,
+                            std::string_view function, const std::vector<Term>& arguments,
+                            const SpawnOptions& options) {
+  const auto spawned = SpawnThere(self, other, module, function, arguments, options, false);
+  if (!spawned) return spawned.error();
+  return *spawned->AsPid();
+}
+
+gen::Result<Monitored> SpawnMonitored(gen::Process& self, gen::Atom other, std::string_view module,
+                                      std::string_view function, const std::vector<Term>& arguments,
+                                      const SpawnOptions& options) {
+  const auto spawned = SpawnThere(self, other, module, function, arguments, options, true);
+  if (!spawned) return spawned.error();
+  const auto ref = (*spawned)[1].To<gen::Ref>();
+  if (!ref) return ref.error();
+  return Monitored{*(*spawned)[0].AsPid(), *ref};
 }
 
 gen::Result<std::string> Diagnose(const std::string& own, const std::string& other,

@@ -60,8 +60,10 @@
 #include <ergon/gen/messenger.h>
 #include <ergon/gen/network.h>
 #include <ergon/gen/node.h>
+#include <ergon/gen/pid.h>
 #include <ergon/gen/process.h>
 #include <ergon/gen/process_id.h>
+#include <ergon/gen/ref.h>
 #include <ergon/gen/result.h>
 #include <ergon/node/erlang_archive.h>
 #include <ergon/node/erlang_options.h>
@@ -110,22 +112,36 @@ gen::Result<Term> Rpc(gen::Messenger& self, gen::Atom other, std::string_view mo
 
 // How a process is spawned on another node.
 struct SpawnOptions {
-  // With it, once its Init is done; it ends, too, if the caller does before that, or the connection is lost.
+  // With it, once its Init is done; it ends, too, if the caller does before that, or the connection is lost. With a process
+  // of Erlang from its beginning.
   bool link = false;
   gen::CallOptions call = {};
 };
 
-// Starts a behaviour that another Ergon node has registered (ErlangOptions::behaviors), and returns when its Init is done.
-// If it does not wait so long, or has ended, the process there is ended. Watch it with Monitor. Errors, besides those of
-// Call:
+// Starts a process on another node: a behaviour that an Ergon node has registered (ErlangOptions::behaviors), and returns
+// when its Init is done; or a function of Erlang, as spawn/4, and returns when it has begun. If the caller does not wait so
+// long, or has ended, the process there is ended. Watch it with Monitor, or from its beginning with SpawnMonitored. The
+// group leader of one of Erlang is the caller, which does not do what io:format asks for: print there with
+// io:format(user, ...). Errors, besides those of Call:
 //   kUnsupported        the other node has nothing of that name
 //   kBusy               as many as may be run there already
 //   kProcessTerminated  its Init has failed; the text is its reason
 //
 //   auto pid = dist::Spawn(Process(), "cpp@127.0.0.1", "words", "start", {dist::Term::Of("text"), 3});
+//   auto timer = dist::Spawn(Process(), "shell@127.0.0.1", "timer", "sleep", {1000}, {.link = true});
 gen::Result<gen::PID> Spawn(gen::Process& self, gen::Atom other, std::string_view module,
                             std::string_view function, const std::vector<Term>& arguments,
                             const SpawnOptions& options = {});
+
+// The same, with a monitor of the caller from the beginning, so that the reason of its end is told however early it ends.
+// An Init that fails is still an error of the call.
+struct Monitored {
+  gen::PID pid;
+  gen::Ref monitor;  // that of its MessageDownPID; for Demonitor
+};
+gen::Result<Monitored> SpawnMonitored(gen::Process& self, gen::Atom other, std::string_view module,
+                                      std::string_view function, const std::vector<Term>& arguments,
+                                      const SpawnOptions& options = {});
 
 // Why two nodes do not connect: asks EPMD of the other's host, connects and shakes hands as a node `own` would, without
 // being one, and says what works or which side has to change what. Blocks until it knows, twice the handshake's time-out

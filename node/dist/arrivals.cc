@@ -377,7 +377,9 @@ bool Arrivals::TakeAnswer(Connection& connection, std::string_view payload) {
     // Of a process that has ended: its end, with the reason, is told next.
     if (call.spawns && error && TellsOfAnEnd(*error)) return true;
     calls.erase(found);
-    if (call.question == PeerState::OwnQuestion::kNone) {
+    if (call.spawns && call.monitors) {
+      connection.relations().watches[*number] = {call.local, call.remote};
+    } else if (call.question == PeerState::OwnQuestion::kNone) {
       connection.Append(EndOfMonitor(call.local, call.remote, reference));
     }
   }
@@ -388,16 +390,7 @@ bool Arrivals::TakeAnswer(Connection& connection, std::string_view payload) {
   }
   constexpr auto kKind = static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse);
   if (call.spawns) {
-    // It has answered: its Init is done.
-    const auto told = needs_.delivery.Respond(
-        call.local, *number,
-        core::MakeEnvelope<Term>(kKind, core::Lane::kMain, Term::Of(call.remote)));
-    if (!told) {  // nobody waits any more
-      std::lock_guard lock(connection.mutex());
-      if (connection.state() != Connection::State::kDown) {
-        AppendAbandoned(connection, needs_.addresses.NodePid(), call.remote);
-      }
-    }
+    TellSpawned(connection, call, *number);  // it has answered: its Init is done
     return true;
   }
   if (call.keeps_term) {
@@ -421,9 +414,33 @@ bool Arrivals::TakeAnswer(Connection& connection, std::string_view payload) {
   return true;
 }
 
+void Arrivals::TellSpawned(Connection& connection, const PeerState::Call& call,
+                           std::uint64_t number) {
+  const gen::Ref ref = needs_.addresses.RefOf(number);
+  Term answer = Term::Of(call.remote);
+  if (call.monitors) {
+    (void)needs_.relations.NoteMonitor(call.local, call.remote, ref);
+    answer = Term::Tuple({answer, Term::Of(ref)});
+  }
+  const auto told = needs_.delivery.Respond(
+      call.local, number,
+      core::MakeEnvelope<Term>(static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse),
+                               core::Lane::kMain, std::move(answer)));
+  if (told) return;
+  // Nobody waits any more, nor for the end of what was never told.
+  needs_.relations.ForgetSpawned(call.local, call.remote, ref);
+  std::lock_guard lock(connection.mutex());
+  connection.relations().watches.erase(number);
+  connection.relations().links.erase({call.local, call.remote});
+  if (connection.state() != Connection::State::kDown) {
+    AppendAbandoned(connection, needs_.addresses.NodePid(), call.remote);
+  }
+}
+
 void Arrivals::TakeSpawnReply(Connection& connection, const Signal& signal) {
   const auto number = OwnNumberIn(signal.ref, needs_.settings.node, needs_.settings.creation);
   const bool is_started = !signal.from.node.empty();
+  bool is_ready = false;  // it is a process of Erlang, which has no Init
   PeerState::Call call;
   {
     std::lock_guard lock(connection.mutex());
@@ -432,7 +449,19 @@ void Arrivals::TakeSpawnReply(Connection& connection, const Signal& signal) {
     const auto found = number ? calls.find(*number) : calls.end();
     const bool is_ours = found != calls.end() && found->second.spawns;
     if (is_ours && is_started &&
-        needs_.delivery.IsAwaited(found->second.local, needs_.addresses.RefOf(*number))) {
+        needs_.delivery.IsAwaited(found->second.local, needs_.addresses.RefOf(*number)) &&
+        connection.IsForeign()) {
+      is_ready = true;
+      found->second.remote = signal.from;
+      PeerState& relations = connection.relations();
+      if (found->second.links) relations.links.insert({found->second.local, signal.from});
+      if (found->second.monitors) {
+        relations.watches[*number] = {found->second.local, signal.from};
+      } else {
+        connection.Append(EndOfMonitor(found->second.local, signal.from, signal.ref));
+      }
+    } else if (is_ours && is_started &&
+               needs_.delivery.IsAwaited(found->second.local, needs_.addresses.RefOf(*number))) {
       // What it answers to this, it answers after its Init.
       found->second.remote = signal.from;
       std::string question;
@@ -453,10 +482,16 @@ void Arrivals::TakeSpawnReply(Connection& connection, const Signal& signal) {
       connection.Append(message);
       return;
     }
-    if (is_started) AppendAbandoned(connection, needs_.addresses.NodePid(), signal.from);
+    if (is_started && !is_ready) {
+      AppendAbandoned(connection, needs_.addresses.NodePid(), signal.from);
+    }
     if (!is_ours) return;
     call = found->second;
     calls.erase(found);
+  }
+  if (is_ready) {
+    if (call.links) (void)needs_.relations.LinkFromAfar(call.local, call.remote);
+    TellSpawned(connection, call, *number);
   }
   if (is_started) return;
   std::string_view word;

@@ -68,6 +68,8 @@ class Arrivals {
 
   // The process that was asked for, or why there is none.
   void TakeSpawnReply(Connection& connection, const Signal& signal);
+  // The process is there, and ready. Tells who has asked for it, if that one still waits, and ends it otherwise.
+  void TellSpawned(Connection& connection, const PeerState::Call& call, std::uint64_t number);
 
   void TakeMonitor(Connection& connection, const Signal& signal);
   void TakeDemonitor(Connection& connection, const Signal& signal);

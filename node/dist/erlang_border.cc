@@ -332,7 +332,12 @@ gen::Result<void> ErlangBorder::SendSpawn(gen::PID remote, const core::Envelope&
   return connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
     auto accepts = connection.Accepts(remote);
     if (!accepts) return accepts;
-    connection.relations().calls[request.ref] = {signal.from, remote, true, true};
+    connection.relations().calls[request.ref] = {.local = signal.from,
+                                                 .remote = remote,
+                                                 .keeps_term = true,
+                                                 .spawns = true,
+                                                 .links = spawn.links,
+                                                 .monitors = spawn.monitors};
     connection.AppendMessage(signal);
     needs_.totals.sent_to_nodes.Add();
     return {};

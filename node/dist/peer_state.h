@@ -62,6 +62,8 @@ struct PeerState {
     gen::PID remote;
     bool keeps_term = false;  // the answer stays a dist::Term, whatever form it has
     bool spawns = false;      // a process; `remote` is a name until it is known
+    bool links = false;       // and is linked with that, at once if it is one of Erlang
+    bool monitors = false;    // and goes on to watch that
     OwnQuestion question = OwnQuestion::kNone;  // another one: it is no monitor
     gen::Atom event{};                          // of kSubscribe
   };

@@ -14,7 +14,8 @@ struct TermRequest {
   bool is_system = false;  // as those of Erlang's module sys, else as those of gen_server
 };
 
-// It goes out as a spawn_request, and is answered with the PID when the Init of the process is done.
+// It goes out as a spawn_request, and is answered with the PID: when the Init of the process is done, or at once if it is one
+// of Erlang.
 struct RemoteSpawn {
   using Reply = Term;
   std::string module;
@@ -23,6 +24,8 @@ struct RemoteSpawn {
   // The process is linked from its beginning, as far as its own node knows: should the connection be lost, or the caller
   // end, before the caller has linked itself, the process ends, too.
   bool links = false;
+  // The monitor that each request is stays one of the caller's: the answer is {Pid, Reference}.
+  bool monitors = false;
 };
 
 // It goes out to another Ergon node as OwnMessage::Kind::kRoom.

@@ -341,6 +341,26 @@ bool Relations::LinkFromAfar(gen::PID local, gen::PID remote) {
   return true;
 }
 
+bool Relations::NoteMonitor(gen::PID local, gen::PID remote, gen::Ref ref) {
+  ProcessSlot* const process = addresses_.Find(local);
+  if (process == nullptr) return false;
+  ProcessCold& mine = process->Cold();
+  std::lock_guard lock(mine.lock);
+  if (!process->IsStill(local)) return false;
+  mine.monitors.push_back({remote, ref});
+  return true;
+}
+
+void Relations::ForgetSpawned(gen::PID local, gen::PID remote, gen::Ref ref) {
+  ProcessSlot* const process = addresses_.Find(local);
+  if (process == nullptr) return;
+  ProcessCold& mine = process->Cold();
+  std::lock_guard lock(mine.lock);
+  if (!process->IsStill(local)) return;
+  std::erase(mine.links, remote);
+  TakeRef(mine.monitors, ref.id);
+}
+
 void Relations::UnlinkFromAfar(gen::PID local, gen::PID remote) {
   ProcessSlot* const process = addresses_.Find(local);
   if (process == nullptr) return;

@@ -55,6 +55,10 @@ class Relations {
   // `remote` links itself with `local`, which notes it. False: there is no such process.
   bool LinkFromAfar(gen::PID local, gen::PID remote);
   void UnlinkFromAfar(gen::PID local, gen::PID remote);
+  // `local` watches `remote` with `ref`, of which that one's node knows already. False: there is no such process.
+  bool NoteMonitor(gen::PID local, gen::PID remote, gen::Ref ref);
+  // Neither that monitor nor a link of the two is any more.
+  void ForgetSpawned(gen::PID local, gen::PID remote, gen::Ref ref);
   // The connection between two that are linked is lost, and maybe neither has ended: the exit signal has the reason
   // noconnection, and is of this link only. Another one may be made before the signal is handled.
   void LoseLink(gen::PID local, gen::PID remote);

@@ -193,6 +193,21 @@ class Driver : public act::Actor {
       return Term::Atom("ok");
     }
     if (word == "send") return Outcome(Send(TargetOf(command[1]), command[2]));
+    if (word == "spawn_there") {
+      // {spawn_there, Node, Module, Function, Arguments, plain | link | monitor}
+      const gen::Atom other(WordOf(command[1]));
+      const std::vector<Term> arguments = command[4].Elements();
+      const std::string how = WordOf(command[5]);
+      if (how != "monitor") {
+        return Outcome(dist::Spawn(Process(), other, WordOf(command[2]), WordOf(command[3]),
+                                   arguments, {.link = how == "link"}));
+      }
+      const auto spawned =
+          dist::SpawnMonitored(Process(), other, WordOf(command[2]), WordOf(command[3]), arguments);
+      return spawned ? Outcome(gen::Result<std::int64_t>(
+                           static_cast<std::int64_t>(spawned->monitor.id)))
+                     : Outcome(gen::Result<void>(spawned.error()));
+    }
     if (word == "inspect") {
       const auto told = Inspect(TargetOf(command[1]));
       return Outcome(told ? gen::Result<void>() : gen::Result<void>(told.error()));

@@ -324,6 +324,29 @@ cases() -> [
         seq_trace:set_token([]),
         [{message, _, traced}] = seen(Cpp) end},
 
+    {they_spawn_functions, fun(Cpp) ->
+        Self = self(),
+        There = fun(M, F, A, How) -> drive(Cpp, {spawn_there, node(), M, F, A, How}) end,
+        {ok, Plain} = There(erlang, send, [Self, {from, there}], plain),
+        true = is_pid(Plain) andalso node(Plain) == node(),
+        expect({from, there}),
+        {ok, Linked} = There(erlang, exit, [boom], link),
+        [{exit, Linked, boom}] = seen(Cpp),
+        {ok, Sleeper} = There(timer, sleep, [infinity], link),
+        true = exit(Sleeper, tired),
+        [{exit, Sleeper, tired}] = seen(Cpp),
+        [begin
+            {ok, Ref} = There(erlang, exit, [Reason], monitor),
+            [{down, Ref, Watched, Reason}] = seen(Cpp),
+            true = is_pid(Watched)
+         end || Reason <- [over, normal, killed]],
+        {ok, Unwatched} = There(timer, sleep, [infinity], plain),
+        true = is_process_alive(Unwatched),
+        {links, []} = process_info(Unwatched, links),
+        {monitored_by, []} = process_info(Unwatched, monitored_by),
+        exit(Unwatched, kill),
+        [] = drive(Cpp, seen),
+        silence() end},
     {they_send_to_an_alias, fun(Cpp) ->
         Alias = alias(),
         ok = drive(Cpp, {send, Alias, {hi, alias}}),

@@ -279,6 +279,40 @@ TEST_CASE("remote code: a spawn on another node fails with words") {
   });
 }
 
+TEST_CASE("remote code: a process on another node is monitored from its beginning") {
+  Cluster cluster("monitored_code", OptionsOfSpawn());
+  InProcess(cluster.a, [&](gen::Process& self) {
+    const gen::Atom other = cluster.b.Name();
+    const auto spawn = [&](SpawnOptions options = {}) {
+      return SpawnMonitored(self, other, "remote", "start", {}, options).value();
+    };
+    const auto expect = [&](const Monitored& spawned, const char* reason) {
+      const auto down = self.Receive<gen::MessageDownPID>(5s).value();
+      CHECK(down.pid == spawned.pid);
+      CHECK(down.ref == spawned.monitor);
+      CHECK(down.reason.ToString() == reason);
+    };
+    const Monitored ends = spawn();
+    CHECK(self.Send(ends.pid, 1));
+    expect(ends, "told_so");
+    // One that nobody watches any more.
+    const Monitored unwatched = spawn();
+    CHECK(self.Demonitor(unwatched.monitor));
+    CHECK(self.Send(unwatched.pid, 1));
+    const Monitored lost = spawn();
+    CHECK(Disconnect(cluster.a, other));
+    expect(lost, "noconnection");
+    const auto failed = SpawnMonitored(self, other, "remote", "start", {Term::Atom("fail")});
+    CHECK(failed.error() == gen::ErrProcessTerminated);
+    CHECK(!self.Receive<gen::MessageDownPID>(0ns));
+    self.SetTrapExit(true);
+    const Monitored both = spawn({.link = true});
+    CHECK(self.Send(both.pid, 1));
+    expect(both, "told_so");
+    CHECK(self.Receive<gen::MessageExitPID>(5s).value().pid == both.pid);
+  });
+}
+
 TEST_CASE("remote code: a node that has registered nothing refuses at once") {
   Cluster cluster("nothing");
   InProcess(cluster.a, [&](gen::Process& self) {
