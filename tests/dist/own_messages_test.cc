@@ -58,6 +58,41 @@ TEST_CASE("own messages: an important one, for a process or a name") {
   CHECK(message->name == "na\xffme");
 }
 
+TEST_CASE("own messages: links and inspections, by an alias, too") {
+  const std::string alias = terms::Reference("own@h", 7, {5, 6, 0});
+  const gen::PID by_alias = node::PidOfAlias(node::ForeignAlias{kOwn, 7, 3, {5, 6, 0}});
+  std::string term;
+  AppendLink(term, Question(), by_alias);
+  auto message = Read(term);
+  REQUIRE(message);
+  CHECK(message->kind == Kind::kLink);
+  CHECK(message->reference == Question());
+  CHECK(message->alias == alias);
+  CHECK(message->name.empty());
+
+  term.clear();
+  AppendInspect(term, Question(), node::PidOfName({"name", kOwn}));
+  message = Read(term + Small(1));
+  REQUIRE(message);
+  CHECK(message->kind == Kind::kInspect);
+  CHECK(message->name == "name");
+  CHECK(message->term == Small(1));
+
+  term.clear();
+  AppendMakerEnd(term, Question());
+  message = Read(term + SmallAtom("over"));
+  REQUIRE(message);
+  CHECK(message->kind == Kind::kMakerEnd);
+  CHECK(message->term == SmallAtom("over"));
+
+  term.clear();
+  AppendUnlinked(term, Question());
+  message = Read(term);
+  REQUIRE(message);
+  CHECK(message->kind == Kind::kUnlinked);
+  CHECK(message->reference == Question());
+}
+
 TEST_CASE("own messages: a question for the room of a process") {
   std::string term;
   AppendRoomQuestion(term, Question(), {12, kOwn, 7});
@@ -138,6 +173,8 @@ TEST_CASE("own messages: what is none") {
         Tuple({SmallAtom("important"), Question(), Small(1), Small(1)}),
         Tuple({SmallAtom("important"), Question(), SmallAtom("name"), Small(1)}),
         Tuple({SmallAtom("important"), Question(), Pid("other@h", 1, 0, 7), Small(1)}),
+        Tuple({SmallAtom("link"), Question(), SmallAtom("name")}),
+        Tuple({SmallAtom("inspect"), Question(), Small(1), Small(1)}),
         Tuple({SmallAtom("subscribe"), Question(), Binary("e"), Small(0), SmallAtom("true")}),
         Tuple({SmallAtom("subscribe"), Question(), Binary("e"), Small(1), SmallAtom("maybe")}),
         Tuple({SmallAtom("unsubscribe"), SmallAtom("e"), Small(1), SmallAtom("true")}),

@@ -572,6 +572,9 @@ TEST_CASE("signals: a message whose payload comes later has the same frame") {
   const std::string name(255, 'n');
   check({.kind = SignalKind::kSendToName, .from = kOwnPid, .name = name, .payload = kMessage},
         [&](std::string& out) { OpenMessageToName(out, kOwnPid, name); });
+  const std::string alias = terms::Reference("peer@h", 9, {1, 2, 3, 4, 5});
+  check({.kind = SignalKind::kSendToAlias, .from = kOwnPid, .ref = alias, .payload = kMessage},
+        [&](std::string& out) { OpenMessageToAlias(out, kOwnPid, alias); });
 }
 
 TEST_CASE("signals: a frame makes the string grow once, and only now and then") {
