@@ -15,12 +15,12 @@
 // or by an alias that came with a message: a gen::Alias of another Ergon node, a dist::Reference of Erlang. A Call to an
 // alias is for those of Ergon nodes; a Monitor and a SendExit want the PID. To an Erlang node these are kUnsupported.
 //
-// Inspect asks processes of other Ergon nodes, too, as before all that waits there; InspectAs does not. To an Erlang node,
-// where it is sys:get_status that one would ask, it is kUnsupported.
+// Inspect asks processes of other Ergon nodes, too, as before all that waits there; InspectAs does not. To an Erlang node
+// it is kUnsupported: ask sys:get_status by Rpc.
 //
-// A Link by a name or an alias of another Ergon node ends with that name or alias, as on one node; Unlink it by the same, or
-// by the maker's PID from the other side. To an Erlang node, which has none, it is kUnsupported: Monitor the name. When it is
-// not known yet what the node is, the error comes as an exit signal.
+// A Link by a name or an alias of another Ergon node ends with that name or alias, as on one node. Its maker unlinks the
+// same, the other process the maker's PID. To an Erlang node, which has no such links, it is kUnsupported: Monitor the
+// name. When it is not known yet what the node is, the error comes as an exit signal.
 //
 // Messages are values of registered types (erlang_archive.h says how they look in Erlang), of integers, double, bool,
 // std::string, gen::Atom, gen::PID, or dist::Term, which is any term. What comes and has the form of a registered type
