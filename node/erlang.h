@@ -15,8 +15,8 @@
 // or by an alias that came with a message: a gen::Alias of another Ergon node, a dist::Reference of Erlang. A Call to an
 // alias is for those of Ergon nodes; a Monitor and a SendExit want the PID. To an Erlang node these are kUnsupported.
 //
-// Inspect asks processes of other Ergon nodes, too, as before all that waits there; InspectAs does not. To an Erlang node
-// it is kUnsupported: ask sys:get_status by Rpc.
+// Inspect asks processes of other Ergon nodes, too, and is answered before what waits there; InspectAs does not. To an
+// Erlang node it is kUnsupported: ask sys:get_status by Rpc.
 //
 // A Link by a name or an alias of another Ergon node ends with that name or alias, as on one node. Its maker unlinks the
 // same, the other process the maker's PID. To an Erlang node, which has no such links, it is kUnsupported: Monitor the
