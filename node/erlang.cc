@@ -30,7 +30,7 @@ gen::Result<std::string> TryToConnect(asio::io_context& context, Tasks& tasks,
   if (!connected) return std::move(connected.error());
   const std::string address = stream.PeerAddress();
   bool is_connected = false;
-  auto peer = ShakeHandsWith(context, settings, other, stream, [&is_connected] {
+  auto peer = ShakeHandsWith(context, settings, settings.Self(), other, stream, [&is_connected] {
     is_connected = true;
     return false;  // a node of that name has the connection, and keeps it
   });
@@ -41,6 +41,23 @@ gen::Result<std::string> TryToConnect(asio::io_context& context, Tasks& tasks,
   if (!peer) return std::move(peer.error());
   return fmt::format("{} at {} accepts {}{}", other, address, settings.node,
                      settings.tls == nullptr ? "" : " over TLS");
+}
+
+// Runs `step` on a network of its own, which is gone afterwards. Blocks.
+gen::Result<std::string> RunApart(
+    const std::function<gen::Result<std::string>(asio::io_context&, Tasks&)>& step) {
+  asio::io_context context(1);
+  gen::Result<std::string> outcome = gen::ErrNoConnection;
+  Tasks tasks(context);
+  tasks.Start([&] {
+    try {
+      outcome = step(context, tasks);
+    } catch (...) {
+      outcome = gen::Error(gen::ErrorCode::kNoConnection, core::ThrownText());
+    }
+  });
+  context.run();
+  return outcome;
 }
 
 }  // namespace
@@ -169,18 +186,27 @@ gen::Result<std::string> Diagnose(const std::string& own, const std::string& oth
   auto settings = SettingsOf(own, options);
   if (!settings) return std::move(settings.error());
   settings->creation = RandomChallenge() | 4;  // nobody will meet it
-  asio::io_context context(1);
-  gen::Result<std::string> outcome = gen::ErrNoConnection;
-  Tasks tasks(context);
-  tasks.Start([&] {
-    try {
-      outcome = TryToConnect(context, tasks, *settings, other);
-    } catch (...) {
-      outcome = gen::Error(gen::ErrorCode::kNoConnection, core::ThrownText());
-    }
+  return RunApart([&](asio::io_context& context, Tasks& tasks) {
+    return TryToConnect(context, tasks, *settings, other);
   });
-  context.run();
-  return outcome;
+}
+
+gen::Result<std::string> AskForName(const std::string& host, const std::string& other,
+                                    const ErlangOptions& options) {
+  const auto settings = SettingsOf("nobody@" + host, options);
+  if (!settings) return settings.error();
+  return RunApart([&](asio::io_context& context, Tasks& tasks) -> gen::Result<std::string> {
+    Stream stream(context, tasks);
+    auto connected = ConnectTo(context, tasks, *settings, other, stream);
+    if (!connected) return std::move(connected.error());
+    HandshakeSelf self = settings->Self();
+    self.name = host;
+    self.creation = 0;
+    auto peer = ShakeHandsWith(context, *settings, std::move(self), other, stream);
+    stream.Close();
+    if (!peer) return std::move(peer.error());
+    return std::move(peer->given_name);
+  });
 }
 
 }  // namespace ergon::dist

@@ -143,6 +143,16 @@ gen::Result<Monitored> SpawnMonitored(gen::Process& self, gen::Atom other, std::
                                       std::string_view function, const std::vector<Term>& arguments,
                                       const SpawnOptions& options = {});
 
+// A name on `host` that no other node has, as the node `other` makes one up for who has none: for programs of which nobody
+// needs to know the name, or of which many run at once. `options` are those of the node that is then started with it,
+// mostly with `listen` false; it keeps the name as long as it runs. Blocks, twice the handshake's time-out at most. Errors:
+// kIncorrect for the host and the options, and those of Diagnose; kUnsupported: `other` gives no names.
+//
+//   const std::string name = dist::AskForName("127.0.0.1", "shell@127.0.0.1", erlang).value();
+//   auto node = node::Start(name, {.network = dist::Erlang(erlang)});
+gen::Result<std::string> AskForName(const std::string& host, const std::string& other,
+                                    const ErlangOptions& options = {});
+
 // Why two nodes do not connect: asks EPMD of the other's host, connects and shakes hands as a node `own` would, without
 // being one, and says what works or which side has to change what. Blocks until it knows, twice the handshake's time-out
 // at most.

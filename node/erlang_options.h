@@ -28,6 +28,9 @@ struct ErlangOptions {
   // It is in nodes(hidden), and does not connect to all nodes of the cluster.
   bool hidden = true;
 
+  // False: nobody connects to this node, which EPMD does not know; it connects to others. As nodes of Erlang are whose
+  // name is given to them (dist::AskForName), and programs that come and go.
+  bool listen = true;
   // Where others connect to. Whoever has the cookie rules over an Erlang node, and the cookie's proof is all the
   // protection that there is without TLS: only on a loopback address, unless told otherwise.
   std::string listen_address = "127.0.0.1";

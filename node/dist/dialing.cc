@@ -51,7 +51,7 @@ gen::Result<void> DialNow(asio::io_context& context, Tasks& tasks, const Setting
   stream = std::make_shared<Stream>(context, tasks);
   auto connected = ConnectTo(context, tasks, settings, peer, *stream);
   if (!connected) return connected;
-  const auto found = ShakeHandsWith(context, settings, peer, *stream, is_wanted);
+  const auto found = ShakeHandsWith(context, settings, settings.Self(), peer, *stream, is_wanted);
   if (!found) {
     // The peer dials us at the same time and goes on with that: it will attach itself.
     if (found.error() == gen::ErrTaken && is_wanted()) tasks.Sleep(settings.handshake_timeout);
@@ -96,11 +96,11 @@ gen::Result<void> ConnectTo(asio::io_context& context, Tasks& tasks, const Setti
 }
 
 gen::Result<HandshakePeer> ShakeHandsWith(asio::io_context& context, const Settings& settings,
-                                          const std::string& peer, Stream& stream,
-                                          std::function<bool()> is_wanted) {
+                                          HandshakeSelf self, const std::string& peer,
+                                          Stream& stream, std::function<bool()> is_wanted) {
   const TimeLimit limit(context, settings.handshake_timeout, [&] { stream.Close(); });
   auto found = ShakeHands(
-      stream, Handshake::Initiator(settings.Self(), peer, RandomChallenge(), std::move(is_wanted)));
+      stream, Handshake::Initiator(std::move(self), peer, RandomChallenge(), std::move(is_wanted)));
   if (!limit.expired()) return found;
   return NoConnection(fmt::format("the handshake with {} takes too long", peer));
 }

@@ -27,10 +27,10 @@ gen::Result<void> ConnectTo(asio::io_context& context, Tasks& tasks, const Setti
 // The handshake on a stream, to its end. `handshake` has to be at its beginning.
 gen::Result<HandshakePeer> ShakeHands(Stream& stream, Handshake handshake);
 
-// The same as the one who has connected to `peer`, within the settings' time.
+// The same as the one who has connected to `peer`, and is `self`, within the settings' time.
 gen::Result<HandshakePeer> ShakeHandsWith(asio::io_context& context, const Settings& settings,
-                                          const std::string& peer, Stream& stream,
-                                          std::function<bool()> is_wanted = {});
+                                          HandshakeSelf self, const std::string& peer,
+                                          Stream& stream, std::function<bool()> is_wanted = {});
 
 // What becomes of a new connection.
 struct DialResult {

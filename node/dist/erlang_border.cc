@@ -119,7 +119,7 @@ ErlangBorder::~ErlangBorder() { Close(); }
 gen::Result<void> ErlangBorder::Open() {
   std::uint16_t port = 0;
   try {
-    port = listening_.Open();
+    if (settings_.listen) port = listening_.Open();
     std::promise<void> ended;
     ended_ = ended.get_future();
     thread_ = std::thread([this, promise = std::move(ended)]() mutable {
@@ -136,6 +136,7 @@ gen::Result<void> ErlangBorder::Open() {
   needs_.addresses.SetBorder(this);
   needs_.groups.SetBorder(&groups_);
   needs_.publishing.SetBorder(&events_);
+  if (!settings_.listen) return {};
   std::promise<gen::Result<void>> registered;
   asio::post(context_, [&] {
     listening_.Start();

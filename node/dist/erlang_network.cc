@@ -130,6 +130,7 @@ gen::Result<Settings> SettingsOf(const std::string& node, const ErlangOptions& o
   if (!cookie) return std::move(cookie.error());
   settings.cookie = std::move(*cookie);
   settings.hidden = options.hidden;
+  settings.listen = options.listen;
   settings.listen_port = static_cast<std::uint16_t>(options.listen_port);
   settings.epmd_port = static_cast<std::uint16_t>(options.epmd_port);
   if (options.epmd_port == 0) {

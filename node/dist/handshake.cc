@@ -124,7 +124,7 @@ Handshake Handshake::Acceptor(HandshakeSelf self, std::uint32_t challenge,
 std::string Handshake::Begin() {
   if (state_ != State::kStatus) return {};
   std::string packet = kNameTag;
-  AppendBigEndian(packet, self_.flags);
+  AppendBigEndian(packet, WantsName() ? self_.flags | kFlagNameMe : self_.flags);
   AppendBigEndian(packet, self_.creation);
   AppendName(packet, self_.name);
   return packet;
@@ -154,8 +154,16 @@ gen::Result<void> Handshake::Take(std::string_view packet, std::vector<std::stri
 }
 
 gen::Result<void> Handshake::TakeStatus(std::string_view status, Packets& to_send) {
+  constexpr std::string_view kNamed = "named:";
   // This says more than the peer's not_allowed.
-  if (auto checked = CheckPair(self_.name, found_.name); !checked) return checked;
+  if (!WantsName()) {
+    if (auto checked = CheckPair(self_.name, found_.name); !checked) return checked;
+  } else if (status.starts_with(kNamed)) {
+    return TakeGivenName(status.substr(kNamed.size()));
+  } else if (status.starts_with("ok") || status == "alive") {
+    return gen::Error(ErrorCode::kUnsupported,
+                      fmt::format("{} gives no names: update it to OTP 24 or later", found_.name));
+  }
   if (status == "alive") {
     const bool is_wanted = !is_wanted_ || is_wanted_();
     to_send.emplace_back(is_wanted ? "strue" : "sfalse");
@@ -172,7 +180,7 @@ gen::Result<void> Handshake::TakeStatus(std::string_view status, Packets& to_sen
         fmt::format(
             "{} does not allow connections from {}: see net_kernel:allow/1 there, and its log",
             found_.name, self_.name));
-  } else if (status.starts_with("named:")) {
+  } else if (status.starts_with(kNamed)) {
     return gen::Error(
         ErrorCode::kIncorrect,
         fmt::format("handshake: {} names this node, which has a name and has not asked",
@@ -180,6 +188,22 @@ gen::Result<void> Handshake::TakeStatus(std::string_view status, Packets& to_sen
   } else if (status != "ok") {
     return NoStatus("a known status", status);
   }
+  state_ = State::kChallenge;
+  return {};
+}
+
+// The name, and the creation that goes with it, for which this node takes its own.
+gen::Result<void> Handshake::TakeGivenName(std::string_view name) {
+  const auto given = NameAt(name, 0);
+  if (!given) return NoStatus("a name that is given", name);
+  if (auto checked = CheckPeerName(*given); !checked) return checked;
+  if (!given->ends_with('@' + self_.name)) {
+    return gen::Error(ErrorCode::kIncorrect,
+                      fmt::format("handshake: {} has given the name {} to a node on the host {}",
+                                  found_.name, Quoted(*given), Quoted(self_.name)));
+  }
+  if (auto checked = CheckPair(*given, found_.name); !checked) return checked;
+  found_.given_name = self_.name = *given;
   state_ = State::kChallenge;
   return {};
 }

@@ -21,7 +21,8 @@ namespace ergon::dist {
 inline constexpr std::size_t kMostHandshakeBytes = 1024;
 
 struct HandshakeSelf {
-  std::string name;  // "cpp@127.0.0.1"
+  std::string
+      name;  // "cpp@127.0.0.1"; of an initiator that has none yet "127.0.0.1", and the peer gives it one
   std::string cookie;
   std::uint32_t creation = 0;
   std::uint64_t flags = kOwnFlags;
@@ -31,8 +32,9 @@ struct HandshakeSelf {
 struct HandshakePeer {
   std::string name;
   std::uint32_t creation = 0;
-  std::uint64_t flags = 0;  // those of both
-  bool replaces = false;    // as Handshake::replaces
+  std::uint64_t flags = 0;      // those of both
+  bool replaces = false;        // as Handshake::replaces
+  std::string given_name = {};  // that the peer has given to this node, which has asked for one
 };
 
 // What an acceptor answers to a name (`kOkSimultaneous`: it tries to connect as well, and gives
@@ -86,6 +88,7 @@ class Handshake {
 
   // Of the initiator.
   gen::Result<void> TakeStatus(std::string_view status, Packets& to_send);
+  gen::Result<void> TakeGivenName(std::string_view name);
   gen::Result<void> TakeChallenge(std::string_view packet, Packets& to_send);
   gen::Result<void> TakeAck(std::string_view packet);
   // Of the acceptor.
@@ -102,6 +105,7 @@ class Handshake {
   gen::Result<void> CheckDigest(std::string_view digest) const;
   gen::Result<void> CheckFlags(std::uint64_t flags) const;
   [[nodiscard]] gen::Error HasConnection() const;
+  [[nodiscard]] bool WantsName() const { return self_.name.find('@') == std::string::npos; }
   void Succeed();
 
   HandshakeSelf self_;

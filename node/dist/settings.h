@@ -24,6 +24,7 @@ struct Settings {
   std::string cookie;
   bool hidden = true;
   asio::ip::address listen_address;
+  bool listen = true;             // false: nobody connects to this node
   std::uint16_t listen_port = 0;  // 0: any
   std::uint16_t epmd_port = 0;
   bool start_epmd = true;

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <future>
 #include <iostream>
 #include <sstream>
 #include <stdexcept>
@@ -148,6 +149,12 @@ void RegisterCode(dist::ErlangOptions& options) {
   options.behaviors.Register("remote", "start", gen::Factory<Remote>());
 }
 
+// How this program takes part in the cluster.
+dist::ErlangOptions& OwnNetwork() {
+  static dist::ErlangOptions network;
+  return network;
+}
+
 class Driver : public act::Actor {
   gen::Status Init(const gen::Args&) override {
     SetTrapExit(true);
@@ -218,6 +225,26 @@ class Driver : public act::Actor {
     }
     if (word == "register") {
       return Outcome(Node().RegisterName(gen::Atom(WordOf(command[1])), *command[2].AsPid()));
+    }
+    if (word == "named_by") {
+      // {named_by, Node, Pid}: a second node, which Node gives a name, tells Pid of a process there.
+      dist::ErlangOptions network = OwnNetwork();
+      network.listen = false;
+      const auto name = dist::AskForName("127.0.0.1", WordOf(command[1]), network);
+      if (!name) return Outcome(gen::Result<void>(name.error()));
+      gen::NodeOptions options;
+      options.network = dist::Erlang(network);
+      named_.emplace(node::Start(*name, options).value());
+      const gen::PID victim =
+          std::async(std::launch::async, [this] {
+            return named_->Spawn(gen::Factory<Victim>()).value();  // blocks: from a thread
+          }).get();
+      return Outcome(
+          named_->Send(*command[2].AsPid(), Term::Tuple({Term::Atom("victim"), Term::Of(victim)})));
+    }
+    if (word == "forget") {
+      std::async(std::launch::async, [this] { named_.reset(); }).get();
+      return Term::Atom("ok");
     }
     if (word == "call") {
       return Outcome(
@@ -313,6 +340,7 @@ class Driver : public act::Actor {
   }
 
   std::vector<Term> seen_;
+  std::optional<node::Node> named_;
 };
 
 }  // namespace
@@ -328,6 +356,7 @@ int main(int count, char** arguments) {
     const std::string folder = arguments[3];
     network.tls = dist::TlsOptions{folder + "/node.pem", folder + "/node.key", folder + "/ca.pem"};
   }
+  OwnNetwork() = network;
   RegisterCode(network);
   options.network = dist::Erlang(network);
   options.types.Register<Count>().Register<Counted>();

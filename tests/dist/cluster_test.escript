@@ -68,6 +68,17 @@ cases() -> [
         pong = net_adm:ping(Cpp),
         true = lists:member(Cpp, nodes(hidden)),
         false = lists:member(Cpp, nodes()) end},
+    {a_node_is_given_its_name, fun(Cpp) ->
+        ok = drive(Cpp, {named_by, node(), self()}),
+        Victim = receive {victim, Pid} -> Pid after 5000 -> error(nothing) end,
+        Named = node(Victim),
+        [Random, "127.0.0.1"] = string:split(atom_to_list(Named), "@"),
+        true = length(Random) > 8,
+        true = lists:member(Named, nodes(hidden)),
+        pong = gen_server:call(Victim, ping),
+        Ref = monitor(process, Victim),
+        ok = drive(Cpp, {forget, now}),
+        expect({'DOWN', Ref, process, Victim, shutdown}) end},
     {call_of_a_pool_by_name, fun(Cpp) ->
         {ok, 6} = gen_server:call({words, Cpp}, {count, <<"to be or not to be">>}),
         {ok, 0} = gen_server:call({words, Cpp}, {count, <<>>}, infinity) end},

@@ -581,6 +581,67 @@ TEST_CASE("handshake: a peer without a name gets one") {
   }
 }
 
+TEST_CASE("handshake: a node without a name is given one") {
+  const auto make = [](const std::string& peer = "theirs@127.0.0.1") {
+    return Handshake::Initiator({"127.0.0.1", "secret", 0}, peer, kOwnChallenge);
+  };
+  const auto named = [](std::string_view name) { return "snamed:" + WithSize(name) + Big(5, 4); };
+
+  SUBCASE("by each other, to the end") {
+    Handshake asking = make();
+    Handshake giving = MakeAcceptor();
+    CHECK(asking.Begin() == NamePacket("127.0.0.1", kOwnFlags | kFlagNameMe, 0));
+    Packets to_giving{asking.Begin()};
+    Packets to_asking;
+    while (!asking.peer()) {
+      for (const std::string& packet : std::exchange(to_giving, {})) {
+        REQUIRE(giving.Take(packet, to_asking));
+      }
+      // The acceptor's own name is not that of the peer that was called.
+      for (std::string& packet : std::exchange(to_asking, {})) {
+        const std::size_t at = packet.find("own@");
+        if (at != std::string::npos) {
+          packet.replace(at - 2, std::string::npos, WithSize("theirs@127.0.0.1"));
+        }
+        REQUIRE(asking.Take(packet, to_giving));
+      }
+    }
+    REQUIRE(giving.peer());
+    CHECK(asking.peer()->given_name == giving.peer()->name);
+    CHECK(asking.peer()->name == "theirs@127.0.0.1");
+  }
+  SUBCASE("who has a name is given none") {
+    Handshake handshake = MakeInitiator();
+    Packets sent;
+    REQUIRE(handshake.Take("sok", sent));
+    REQUIRE(handshake.Take(ChallengePacket("theirs@127.0.0.1"), sent));
+    REQUIRE(handshake.Take("a" + DigestOf("secret", kOwnChallenge), sent));
+    CHECK(handshake.peer()->given_name.empty());
+  }
+  SUBCASE("what is no name for it is an error") {
+    const auto error_of = [&](const std::string& status) {
+      Handshake handshake = make();
+      return ErrorOf(handshake, {status});
+    };
+    CHECK(error_of(named("X@10.0.0.1")).detail() ==
+          "handshake: theirs@127.0.0.1 has given the name 'X@10.0.0.1' to a node on the host "
+          "'127.0.0.1'");
+    CHECK(error_of(named("X")) == gen::ErrIncorrect);
+    CHECK(error_of(named("@127.0.0.1")) == gen::ErrIncorrect);
+    CHECK(error_of(named(std::string(300, 'x') + "@127.0.0.1")) == gen::ErrIncorrect);
+    CHECK(error_of("snamed:" + Big(20, 2) + "X@127.0.0.1") == gen::ErrIncorrect);
+    CHECK(error_of("snamed:") == gen::ErrIncorrect);
+    CHECK(error_of("sok").code() == ErrorCode::kUnsupported);
+    CHECK(error_of("sok_simultaneous").code() == ErrorCode::kUnsupported);
+    CHECK(error_of("salive").code() == ErrorCode::kUnsupported);
+    CHECK(error_of("snot_allowed").code() == ErrorCode::kNotAllowed);
+  }
+  SUBCASE("of the kind that the peer has") {
+    Handshake handshake = make("theirs@short");
+    CHECK(ErrorOf(handshake, {named("X@127.0.0.1")}).code() == ErrorCode::kIncorrect);
+  }
+}
+
 // Names and challenges may have more behind them, for later versions.
 TEST_CASE("handshake: what comes behind names is ignored") {
   Packets sent;
