@@ -45,6 +45,7 @@ dist::Handshake Begin(std::uint8_t choice) {
   if (choice % 2 != 0) self.name = "own@host";
   if (choice / 2 % 2 != 0) {
     const bool is_wanted = choice / 4 % 2 != 0;
+    if (choice / 8 % 2 != 0) self.name = "127.0.0.1";  // it wants a name
     return dist::Handshake::Initiator(std::move(self), "peer@127.0.0.1", kChallenge,
                                       [is_wanted] { return is_wanted; });
   }
@@ -94,6 +95,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       Require(peer.creation != 0, "a peer has a creation");
       Require((peer.flags & ~dist::kOwnFlags) == 0, "only what we understand is used");
       Require((peer.flags & dist::kFlagsNeeded) == dist::kFlagsNeeded, "what we need is there");
+      Require(peer.given_name.empty() || peer.given_name.ends_with("@127.0.0.1"),
+              "a name that is given is one of the own host");
       Require(peer.name.size() <= 255 && peer.name.find('@') < peer.name.size() - 1,
               "a peer has the name of a node");
     }
