@@ -11,7 +11,9 @@
 #include <ergon/node/dist/dialing.h>
 #include <ergon/node/dist/erlang_border.h>
 #include <ergon/node/dist/erlang_network.h>
+#include <ergon/node/dist/node_names.h>
 #include <ergon/node/dist/term_request.h>
+#include <ergon/node/dist/utf8.h>
 #include <ergon/node/dist/values.h>
 #include <ergon/node/lifecycle/runtime.h>
 
@@ -41,6 +43,23 @@ gen::Result<std::string> TryToConnect(asio::io_context& context, Tasks& tasks,
   if (!peer) return std::move(peer.error());
   return fmt::format("{} at {} accepts {}{}", other, address, settings.node,
                      settings.tls == nullptr ? "" : " over TLS");
+}
+
+// That both can be atoms of Erlang: what is none ends the connection there.
+gen::Result<void> CheckNames(const char* caller, std::string_view module,
+                             std::string_view function) {
+  for (const auto& [field, name] : {std::pair("module", module), std::pair("function", function)}) {
+    if (name.size() > gen::Atom::kMaxBytes) {
+      return gen::Error(gen::ErrorCode::kIncorrect,
+                        fmt::format("{}: {}: a name of {} bytes, at most {} are allowed", caller,
+                                    field, name.size(), gen::Atom::kMaxBytes));
+    }
+    if (!CountCharacters(name)) {
+      return gen::Error(gen::ErrorCode::kIncorrect,
+                        fmt::format("{}: {}: {} is not UTF-8", caller, field, Quoted(name)));
+    }
+  }
+  return {};
 }
 
 // Runs `step` on a network of its own, which is gone afterwards. Blocks.
@@ -113,6 +132,8 @@ gen::Result<void> Ping(gen::Messenger& self, gen::Atom other, const gen::CallOpt
 gen::Result<Term> Rpc(gen::Messenger& self, gen::Atom other, std::string_view module,
                       std::string_view function, const std::vector<Term>& arguments,
                       const gen::CallOptions& options) {
+  auto checked = CheckNames("dist::Rpc", module, function);
+  if (!checked) return std::move(checked.error());
   auto answer = self.Call(
       gen::ProcessID{"rex", other},
       TermRequest{Term::Tuple({Term::Atom("call"), Term::Atom(module), Term::Atom(function),
@@ -141,11 +162,8 @@ gen::Result<Term> SpawnThere(gen::Process& self, gen::Atom other, std::string_vi
     return gen::Error(gen::ErrorCode::kIncorrect,
                       fmt::format("dist::Spawn: {} is this node itself", other));
   }
-  for (const std::string_view name : {module, function}) {
-    if (name.size() <= gen::Atom::kMaxBytes) continue;
-    return gen::Error(gen::ErrorCode::kIncorrect,
-                      fmt::format("dist::Spawn: a name of {} bytes", name.size()));
-  }
+  auto checked = CheckNames("dist::Spawn", module, function);
+  if (!checked) return std::move(checked.error());
   // The name is nobody's: it leads to the node.
   auto answer = self.Call(gen::ProcessID{"erpc", other},
                           RemoteSpawn{std::string(module), std::string(function),

@@ -13,7 +13,8 @@
 //   Send(gen::ProcessID{"logger", "shell@127.0.0.1"}, Line{"hello"});
 //
 // or by an alias that came with a message: a gen::Alias of another Ergon node, a dist::Reference of Erlang. A Call to an
-// alias is for those of Ergon nodes; a Monitor and a SendExit want the PID. To an Erlang node these are kUnsupported.
+// alias is for those of Ergon nodes; a Monitor and a SendExit want the PID. To an Erlang node these are kUnsupported;
+// when it is not known yet what the node is, a Call to an alias may be answered there all the same.
 //
 // Inspect asks processes of other Ergon nodes, too, and is answered before what waits there; InspectAs does not. To an
 // Erlang node it is kUnsupported: ask sys:get_status by Rpc.

@@ -367,21 +367,33 @@ bool Arrivals::TakeAnswer(Connection& connection, std::string_view payload) {
   if (!number) return false;
   const std::optional<gen::Error> error = ErrorIn(answer, depth);
   PeerState::Call call;
+  gen::PID maker;  // of a link by a name or an alias, for which the other node is too old
   {
     std::lock_guard lock(connection.mutex());
     auto& calls = connection.relations().calls;
-    const auto found = calls.find(*number);
-    // Ours, and nobody waits for it any more: a late answer disturbs nobody.
-    if (found == calls.end()) return true;
-    call = found->second;
-    // Of a process that has ended: its end, with the reason, is told next.
-    if (call.spawns && error && TellsOfAnEnd(*error)) return true;
-    calls.erase(found);
-    if (call.spawns && call.monitors) {
-      connection.relations().watches[*number] = {call.local, call.remote};
-    } else if (call.question == PeerState::OwnQuestion::kNone) {
-      connection.Append(EndOfMonitor(call.local, call.remote, reference));
+    auto& watches = connection.relations().watches;
+    if (const auto found = calls.find(*number); found != calls.end()) {
+      call = found->second;
+      // Of a process that has ended: its end, with the reason, is told next.
+      if (call.spawns && error && TellsOfAnEnd(*error)) return true;
+      calls.erase(found);
+      if (call.spawns && call.monitors) {
+        watches[*number] = {call.local, call.remote};
+      } else if (call.question == PeerState::OwnQuestion::kNone) {
+        connection.Append(EndOfMonitor(call.local, call.remote, reference));
+      }
+    } else if (const auto link = watches.find(*number);
+               error && link != watches.end() && link->second.is_link) {
+      maker = link->second.local;
+      watches.erase(link);
+    } else {
+      return true;  // ours, and nobody waits for it any more: a late answer disturbs nobody
     }
+  }
+  if (maker) {
+    needs_.relations.LoseLinkByName(maker, needs_.addresses.RefOf(*number),
+                                    gen::Reason::Error(error->ToString()));
+    return true;
   }
   if (call.question != PeerState::OwnQuestion::kNone &&
       call.question != PeerState::OwnQuestion::kCallOfAlias) {

@@ -197,7 +197,7 @@ gen::Result<void> ErlangBorder::Deliver(gen::PID remote, core::EnvelopePtr& enve
       break;
     default:
       return gen::Error(gen::ErrorCode::kUnsupported,
-                        "not for a process of another node: " + remote.ToString());
+                        "not for a process of another node: " + node::TextOf(remote));
   }
   if (sent) envelope.reset();
   return sent;
@@ -611,7 +611,9 @@ void ErlangBorder::ForgetCalls(Connection& connection) {
       ++at;
       continue;
     }
-    if (call.question != Question::kNone && call.question != Question::kCallOfAlias) {
+    // To others than nodes of Ergon, the end of a monitor by an alias would be none of their signals.
+    if (call.question != Question::kNone &&
+        (call.question != Question::kCallOfAlias || connection.IsForeign())) {
       at = calls.erase(at);
       continue;
     }

@@ -348,7 +348,9 @@ void OwnArrivals::Refuse(Connection& connection) {
     std::lock_guard lock(connection.mutex());
     auto& calls = connection.relations().calls;
     for (auto at = calls.begin(); at != calls.end();) {
-      if (at->second.question == PeerState::OwnQuestion::kNone) {
+      // A call to an alias may have been sent, and will be answered as any other.
+      if (at->second.question == PeerState::OwnQuestion::kNone ||
+          at->second.question == PeerState::OwnQuestion::kCallOfAlias) {
         ++at;
         continue;
       }

@@ -7,6 +7,12 @@
 #include <string>
 #include <vector>
 
+#include <ergon/node/dist/control_reader.h>
+#include <ergon/node/dist/signals.h>
+#include <ergon/node/dist/values.h>
+#include <ergon/node/erlang_encoding.h>
+
+#include <dist/client.h>
 #include <dist/cluster.h>
 
 namespace ergon::dist {
@@ -212,6 +218,50 @@ TEST_CASE("named links: a name that nobody has, and a lost connection, are told 
   CHECK(cluster.a.Send(named, Line{0, "over"}));
   CHECK(kit::Eventually(
       [&] { return words.Has("again: exit of " + cluster.OnB("linked").ToString() + ", over"); }));
+}
+
+TEST_CASE("named links: an Ergon node that is too old for them says so, and the maker is told") {
+  ErlangOptions options = ClusterOptions();
+  options.listen_port = FreePort();
+  kit::LogCapture log;
+  auto node = TryStart("young@127.0.0.1", log, options).value();
+  Client old(static_cast<std::uint16_t>(options.listen_port));
+  REQUIRE(old.ShakeHands("old@127.0.0.1", "young@127.0.0.1"));
+  REQUIRE(kit::Eventually([&] { return Nodes(node).size() == 1; }));
+  std::atomic<bool> is_told{false};
+  const gen::PID maker =
+      node.Spawn([&](gen::Process& self) {
+            self.SetTrapExit(true);
+            if (!self.Link(gen::ProcessID{"anybody", "old@127.0.0.1"})) return;
+            const auto exit = self.Receive<gen::MessageExitProcessID>(20s);
+            is_told = exit && exit->reason.ToString().find("too old") != std::string::npos;
+          })
+          .value();
+  std::string said;
+  std::string_view reference;  // stands behind the word
+  for (;;) {
+    said += old.Read();
+    const std::size_t at = said.find("link");
+    if (at == std::string::npos) continue;
+    if (ControlReader(std::string_view(said).substr(at + 4), 100).ReadReference(reference)) break;
+  }
+  std::string answer;
+  TermWriter writer(answer);
+  writer.Tuple(2);
+  writer.Raw(reference);
+  AppendError(answer, gen::Error(gen::ErrorCode::kUnsupported, "it is too old for that"));
+  std::string frame;
+  AppendFrame(frame,
+              {.kind = SignalKind::kSendToAlias,
+               .from = {7, "old@127.0.0.1", 77},
+               .ref = reference,
+               .payload = answer},
+              kOwnFlags);
+  old.Write(frame);
+  CHECK(node.WaitProcess(maker));
+  CHECK(is_told);
+  node.Stop();
+  kit::CheckBalance(node);
 }
 
 TEST_CASE("named links: who does not trap exits ends with the other one") {

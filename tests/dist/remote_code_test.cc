@@ -268,7 +268,15 @@ TEST_CASE("remote code: a spawn on another node fails with words") {
     }
     CHECK(Spawn(self, cluster.a.Name(), "remote", "start", {}).error() == gen::ErrIncorrect);
     CHECK(Spawn(self, "nobody@127.0.0.1", "remote", "start", {}).error() == gen::ErrNoConnection);
-    CHECK(Spawn(self, other, std::string(300, 'x'), "start", {}).error() == gen::ErrIncorrect);
+    // What is no atom would end the connection.
+    for (const std::string& name : {std::string(300, 'x'), std::string("\xff")}) {
+      const auto module = Spawn(self, other, name, "start", {});
+      CHECK(module.error() == gen::ErrIncorrect);
+      CHECK(module.error().detail().find("dist::Spawn: module: ") == 0);
+      const auto function = Rpc(self, other, "remote", name, {});
+      CHECK(function.error() == gen::ErrIncorrect);
+      CHECK(function.error().detail().find("dist::Rpc: function: ") == 0);
+    }
 
     std::vector<gen::PID> pids;
     for (int i = 0; i < 3; ++i) pids.push_back(Spawn(self, other, "remote", "start", {}).value());
