@@ -104,7 +104,8 @@ gen::Result<void> Ping(gen::Messenger& self, gen::Atom other, const gen::CallOpt
 //   kUnsupported        the Ergon node has registered no such function
 //   kBusy               as many as may be run there already
 //   kProcessTerminated  the function's process has ended before it returned, or the function has thrown
-// On an Ergon node the function ends when its caller does, or waits no more, or the connection is lost.
+// On an Ergon node the function ends when its caller does, or waits no more, which it learns within a quarter of
+// ErlangOptions::tick_time, or when the connection is lost.
 //
 //   auto reversed = dist::Rpc(Process(), "shell@127.0.0.1", "lists", "reverse", {dist::Term::List({1, 2})});
 gen::Result<Term> Rpc(gen::Messenger& self, gen::Atom other, std::string_view module,

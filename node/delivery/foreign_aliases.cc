@@ -23,7 +23,7 @@ struct HashOfAlias {
   }
 };
 
-// Those that were asked for last.
+// Those that were new last: one that is used again and again goes, too, and comes back with another number.
 class AliasTable {
  public:
   std::uint64_t NumberOf(const ForeignAlias& alias) {
