@@ -8,6 +8,7 @@ enum class TurnEnd {
   kYielded,    // has more to do: the worker puts it at the tail of its queue
   kIdle,       // must not be touched any more: it is idle, parked, or already running elsewhere
   kCompleted,  // has ended for good and must not be touched any more
+  kResumes,    // what Worker::Resume returns
 };
 
 // Something that gets turns from a dispatcher. At most one worker runs it at a time: its owner

@@ -1,16 +1,15 @@
 #include <atomic>
 #include <cstdio>
-#include <cstring>
 #include <new>
 
 #include <cxxabi.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <boost/context/detail/fcontext.hpp>
 
 #include <ergon/core/foundations/fatal.h>
 #include <ergon/core/turns/fiber.h>
 #include <ergon/core/turns/fiber_annotations.h>
+#include <ergon/core/turns/fiber_switch.h>
 
 namespace ergon::core {
 namespace {
@@ -46,21 +45,7 @@ std::size_t PageBytes() {
   return kPage;
 }
 
-// The C++ runtime keeps the caught and the uncaught exceptions of a thread in two words, which are
-// exchanged at each switch. Their address is asked for once per thread and handed from fiber to
-// fiber: the accessor is declared const, so a compiler that sees calls on both sides of a switch
-// would merge them and address the former thread.
-constexpr std::size_t kExceptionBytes = 2 * sizeof(void*);
-
 }  // namespace
-
-// Travels through a switch; lives on the stack that is left.
-struct Fiber::Handover {
-  Fiber& from;
-  Fiber& to;
-  AfterSwitch after;
-  void* context;
-};
 
 struct Fiber::Entry {
   static void Run(context::transfer_t transfer) {
@@ -118,31 +103,8 @@ Fiber::~Fiber() {
   UnreserveStack();
 }
 
-// noinline: nothing of the thread that is left may be carried over in registers.
-[[gnu::noinline]] void Fiber::SwitchTo(Fiber& to, AfterSwitch after, void* context) {
-  Handover handover{*this, to, after, context};
-  std::memcpy(exceptions_, thread_exceptions_, kExceptionBytes);
-  to.thread_exceptions_ = thread_exceptions_;
-  sanitizers::StartSwitch(&fake_stack_, to.stack_, to.stack_bytes_, to.tsan_fiber_);
-  const context::transfer_t transfer = context::jump_fcontext(to.context_, &handover);
-  const Handover back = *static_cast<Handover*>(transfer.data);
-  Arrive(back, transfer.fctx);
-}
-
-// Completes, on this fiber, the switch that led to it.
-void Fiber::Arrive(const Handover& handover, void* from_context) {
-  Fiber& from = handover.from;
-  from.context_ = from_context;
-  std::memcpy(thread_exceptions_, exceptions_, kExceptionBytes);
-  const void* from_stack;
-  std::size_t from_bytes;
-  sanitizers::FinishSwitch(fake_stack_, &from_stack, &from_bytes);
-  if (from.mapping_ == nullptr) {  // a thread's own stack: only the sanitizer knows its bounds
-    from.stack_ = from_stack;
-    from.stack_bytes_ = from_bytes;
-  }
-  // Last: it may publish `from` to other threads.
-  handover.after(handover.context, from, *this);
+void Fiber::SwitchTo(Fiber& to, AfterSwitch after, void* context) {
+  SwitchInPlace(to, after, context);
 }
 
 }  // namespace ergon::core

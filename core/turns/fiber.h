@@ -59,6 +59,8 @@ class Fiber {
   struct Handover;
   struct Entry;  // the function a new stack starts with
 
+  // fiber_switch.h
+  void SwitchInPlace(Fiber& to, AfterSwitch after, void* context);
   void Arrive(const Handover& handover, void* from_context);
 
   void* context_ = nullptr;                   // saved registers while suspended
@@ -66,7 +68,6 @@ class Fiber {
   void* thread_exceptions_ = nullptr;         // where the thread it runs on keeps that state
   Worker* worker_ = nullptr;
   Schedulable* turn_of_ = nullptr;  // whose turn it runs, or ran when it was parked
-  bool released_ = false;           // its turn goes on on another fiber: see Worker::Resume
   Body body_ = nullptr;
   void* mapping_ = nullptr;  // guard and stack; null for a thread's own
   std::size_t mapping_bytes_ = 0;

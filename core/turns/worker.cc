@@ -1,6 +1,7 @@
 #include <ergon/core/dispatcher.h>
 #include <ergon/core/foundations/fatal.h>
 #include <ergon/core/foundations/only_runtime.h>
+#include <ergon/core/turns/fiber_switch.h>
 #include <ergon/core/turns/stack_overflow.h>
 #include <ergon/core/turns/worker.h>
 
@@ -47,6 +48,14 @@ const Fiber* Worker::CurrentFiber() noexcept {
   return worker == nullptr ? nullptr : worker->current_;
 }
 
+[[gnu::always_inline]] inline void Worker::Switch(Fiber& from, Fiber& to, Fiber::AfterSwitch after,
+                                                  void* context) {
+  Worker* worker = from.worker_;
+  to.worker_ = worker;
+  worker->current_ = &to;
+  from.SwitchInPlace(to, after, context);
+}
+
 bool Worker::Park(ParkHook hook, void* context) {
   Worker* worker = Current();
   if (worker == nullptr) Fatal("Worker::Park", "called outside of a turn");
@@ -64,32 +73,16 @@ bool Worker::Park(ParkHook hook, void* context) {
 
 void Worker::RequeueParked(Schedulable& schedulable) { Current()->Requeue(schedulable); }
 
-void Worker::Resume(Fiber& fiber) {
+TurnEnd Worker::Resume(Fiber& fiber) {
   Worker* worker = Current();
   if (worker == nullptr) Fatal("Worker::Resume", "called outside of a turn");
-  Fiber& self = *worker->current_;
-  self.released_ = true;
-  Switch(self, fiber, &Release, nullptr);
-}
-
-void Worker::Switch(Fiber& from, Fiber& to, Fiber::AfterSwitch after, void* context) {
-  Worker* worker = from.worker_;
-  to.worker_ = worker;
-  worker->current_ = &to;
-  from.SwitchTo(to, after, context);
+  worker->resumed_ = &fiber;
+  return TurnEnd::kResumes;
 }
 
 void Worker::Release(void*, Fiber& from, Fiber& to) { to.worker_->fibers_.Put(from); }
 
-// noexcept: an exception that leaves a turn has nowhere to go.
-void Worker::FiberBody(Fiber& self) noexcept {
-  for (;;) {
-    while (Schedulable* next = self.worker_->Next()) RunTurn(self, *next);
-    Switch(self, *self.worker_->thread_fiber_, &Release, nullptr);
-  }
-}
-
-void Worker::RunTurn(Fiber& self, Schedulable& schedulable) {
+[[gnu::always_inline]] inline void Worker::RunTurn(Fiber& self, Schedulable& schedulable) {
   Worker* worker = self.worker_;
   worker->turns_.Add();
   // release pairs with the acquire in running(): a turn is never seen with the number of the last one
@@ -99,17 +92,24 @@ void Worker::RunTurn(Fiber& self, Schedulable& schedulable) {
     worker->hooks_->BeforeTurn(schedulable, worker->index_);
   }
   const TurnEnd end = schedulable.RunTurn();
-  if (self.released_) {
-    // The turn was continued by the fiber it resumed and has ended there, long ago.
-    self.released_ = false;
-    return;
-  }
   worker = self.worker_;  // the turn may have parked and come back elsewhere
+  if (end == TurnEnd::kResumes) {
+    Switch(self, *worker->resumed_, &Release, nullptr);
+    return;  // that turn has ended long ago
+  }
   if (worker->hooks_ != nullptr) [[unlikely]] {
     worker->hooks_->AfterTurn(schedulable, worker->index_, end);
     if (end == TurnEnd::kCompleted) worker->hooks_->AfterCompletion(schedulable, worker->index_);
   }
   if (end == TurnEnd::kYielded) worker->Requeue(schedulable);
+}
+
+// noexcept: an exception that leaves a turn has nowhere to go.
+void Worker::FiberBody(Fiber& self) noexcept {
+  for (;;) {
+    while (Schedulable* next = self.worker_->Next()) RunTurn(self, *next);
+    Switch(self, *self.worker_->thread_fiber_, &Release, nullptr);
+  }
 }
 
 bool Worker::RunLoop() {

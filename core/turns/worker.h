@@ -4,7 +4,7 @@
 // its fiber is parked and the worker goes on with the loop of another fiber from its cache:
 //
 //   fiber 1: loop, RunTurn(A), handler, Park      -> fiber 2; the hook publishes fiber 1
-//   fiber 2: loop, other turns, RunTurn(A), Resume -> fiber 1; fiber 2 goes to the cache
+//   fiber 2: loop, other turns, RunTurn(A) returns Resume -> fiber 1; fiber 2 goes to the cache
 //   fiber 1: Park returns true, handler, the turn ends, loop
 //
 // Fiber 1 may have been resumed by another worker. What runs on a fiber therefore reaches its
@@ -54,10 +54,9 @@ class Worker {
   // end of a turn with TurnEnd::kYielded does.
   static void RequeueParked(Schedulable& schedulable);
 
-  // Inside RunTurn of the schedulable whose turn parked `fiber`: continues that turn in the place
-  // of this one. When it returns, this fiber is being used again for something else: return from
-  // RunTurn with TurnEnd::kIdle at once, touching nothing.
-  static void Resume(Fiber& fiber);
+  // What RunTurn of the schedulable whose turn parked `fiber` returns, to continue that turn in the place of
+  // this one. It must touch nothing any more.
+  [[nodiscard]] static TurnEnd Resume(Fiber& fiber);
 
   // All workers there are, for a debugger.
   static const Roster& All() noexcept;
@@ -105,6 +104,7 @@ class Worker {
   DispatcherHooks* const hooks_;
   const int index_;
   Fiber* current_ = nullptr;       // the fiber that runs now
+  Fiber* resumed_ = nullptr;       // from Resume until RunTurn has returned
   Fiber* thread_fiber_ = nullptr;  // the one RunLoop was called on; never enters the cache
   FiberCache fibers_;
   std::atomic<Schedulable*> running_{nullptr};

@@ -35,7 +35,7 @@ core::TurnEnd ProcessRunner::RunTurn() {
     if (std::exchange(yielded_, false) || SettleParked()) {
       core::Fiber& fiber = *parked_;
       parked_ = nullptr;
-      core::Worker::Resume(fiber);
+      return core::Worker::Resume(fiber);
     }
     return core::TurnEnd::kIdle;
   }

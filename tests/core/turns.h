@@ -62,8 +62,7 @@ class Task final : public Schedulable {
 
   TurnEnd RunTurn() override {
     if (Fiber* fiber = std::exchange(parked_, nullptr)) {
-      Worker::Resume(*fiber);
-      return TurnEnd::kIdle;
+      return Worker::Resume(*fiber);
     }
     body_(*this);
     return TurnEnd::kCompleted;
