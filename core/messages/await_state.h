@@ -19,7 +19,8 @@
 // schedule it.
 //
 // Memory orders: Complete releases the response to TakeOutcome's acquire. TryPark and Unpark are
-// sequentially consistent: Dekker's pattern with the express stack, as in dispatch_state.h.
+// sequentially consistent: Dekker's pattern with the express stack, as in dispatch_state.h, and with
+// the timer of the wait, in time/wait_timer.h.
 #pragma once
 
 #include <atomic>
@@ -72,9 +73,9 @@ class AwaitState {
   [[nodiscard]] AwaitOutcome TakeOutcome(Envelope*& response) noexcept;
 
   // -- anybody --
-  // Who may be waiting: the id, or 0.
+  // Who may be waiting: the id, or 0. Sequentially consistent, as TryPark; partner: WaitTimer.
   [[nodiscard]] std::uint64_t WaitingFor() const noexcept {
-    const std::uint64_t word = word_.load(std::memory_order_relaxed);
+    const std::uint64_t word = word_.load(std::memory_order_seq_cst);
     const std::uint64_t tag = word & kTagMask;
     return tag == kRunning || tag == kParked ? IdOf(word) : 0;
   }

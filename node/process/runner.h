@@ -11,6 +11,8 @@
 #include <vector>
 
 #include <ergon/core/dispatcher.h>
+#include <ergon/core/foundations/signal_text.h>
+#include <ergon/core/time/wait_timer.h>
 #include <ergon/core/turns/fiber.h>
 #include <ergon/gen/blocking.h>
 #include <ergon/gen/log.h>
@@ -25,10 +27,6 @@
 #include <ergon/node/process/rooms.h>
 #include <ergon/node/process/turn_budget.h>
 #include <ergon/node/slots/slot.h>
-
-namespace ergon::core {
-class SignalText;
-}  // namespace ergon::core
 
 namespace ergon::node {
 
@@ -122,14 +120,14 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   void HoldMainLane(bool hold) noexcept;
 
   const Rooms& rooms_;
-  std::uint32_t sends_ = 0;            // in this turn
+  std::uint32_t sends_ = 0;  // in this turn
+  OutgoingMarks marks_;
   core::Envelope* current_ = nullptr;  // being handled; null when it was detached
+  core::Fiber* parked_ = nullptr;      // of its suspended turn
   bool answered_ = false;              // current_ is a request and has its response
   bool has_queue_ = false;             // Main is kept in the queue lane
   bool heir_ = false;                  // the parent inherits
   bool others_begin_ = false;          // with requests of the Main lane
-  OutgoingMarks marks_;
-  core::Fiber* parked_ = nullptr;  // of its suspended turn
 
  private:
   friend class Receiving;
@@ -141,8 +139,7 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   [[nodiscard]] InitRequest& GetInit();
   static gen::Result<std::unique_ptr<gen::MailboxQueue>> MakeQueue(const gen::Mailbox& mailbox);
   void OpenMailbox(const gen::ProcessOptions& options, std::unique_ptr<gen::MailboxQueue> queue);
-  // Runs Init, on whatever stack this is; false when the process has ended, and `failure` is what its
-  // parent is told.
+  // Runs Init, on whatever stack this is; false when the process has ended, and `failure` is what its parent is told.
   bool RunInit(gen::Error& failure);
   // Runs Init inside the parent's turn, and leaves the process scheduled or idle.
   bool RunInitInline(gen::Error& failure);
@@ -179,11 +176,10 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   [[nodiscard]] gen::Reason PanicReason() const;  // too
   void CountGiven() noexcept;
   void CountExpired();
-  std::int64_t NoteTime();                       // once in a turn and after each wait; coarse
-  static constexpr std::uint8_t kTimeIsDue = 1;  // it has waited since the time was noted
-  static constexpr std::uint8_t kRoomIsWanted =
-      2;  // senders wait: see BackPressure; also at the end of the turn
-  static constexpr std::uint8_t kTraceEnds = 4;  // of what was handled last
+  std::int64_t NoteTime();                          // once in a turn and after each wait; coarse
+  static constexpr std::uint8_t kTimeIsDue = 1;     // it has waited since the time was noted
+  static constexpr std::uint8_t kRoomIsWanted = 2;  // senders wait; also at the end of the turn
+  static constexpr std::uint8_t kTraceEnds = 4;     // of what was handled last
   [[gnu::cold]] void DoWhatIsDue();
   [[nodiscard]] bool IsKilled() const noexcept { return end_requests_.IsKilled(Generation()); }
   [[nodiscard]] bool IsAskedToStop() const noexcept;
@@ -195,12 +191,13 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   // The process is killed when the time of its Init is up.
   gen::Result<core::AwaitOutcome> WaitInInit(std::uint64_t id, std::int64_t deadline,
                                              core::Envelope*& response);
-  // With the right to run: true when the parked fiber has to be resumed, false when the right was
-  // given up.
+  // With the right to run: true when the parked fiber has to be resumed, false when the right was given up.
   bool SettleParked();
+  struct ParkedWait;
   static void ParkHook(void* context, core::Fiber& fiber);
   static void YieldHook(void* context, core::Fiber& fiber);
   static void ExpireWaitOf(void* context, std::uint64_t id);
+  core::WaitTimer& GetWaitTimer();  // makes it
   static void ExpireInit(void* context, std::uint64_t id);
 
   // -- blocking.cc --
@@ -231,12 +228,10 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   [[nodiscard]] gen::LogLevel Level() const override;
   void Write(gen::LogLevel level, std::string_view text) override;
 
-  std::unique_ptr<const gen::Reason> end_reason_;  // null: normal
-  std::unique_ptr<InitRequest> init_;              // until Init is done; null: nothing special
-  bool started_ = false;                           // Init has succeeded
-  bool must_run_ = false;                          // ProcessRun is to be called next
-  bool ending_ = false;                            // end_reason_ is set
-  bool current_failed_ = false;                    // its handler threw
+  bool started_ = false;         // Init has succeeded
+  bool must_run_ = false;        // ProcessRun is to be called next
+  bool ending_ = false;          // end_reason_ is set
+  bool current_failed_ = false;  // its handler threw
   bool yield_on_send_ = false;
   bool yielded_ = false;  // parked_ waits for its next turn, for nothing else
   bool hold_main_ = false;
@@ -245,6 +240,9 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   std::uint8_t due_ = 0;      // before the next handler: kTimeIsDue and so on
   Interruption interruption_ = Interruption::kSignals;
   TurnPace pace_;
+  std::unique_ptr<const gen::Reason> end_reason_;  // null: normal
+  std::unique_ptr<InitRequest> init_;              // until Init is done; null: nothing special
+  std::unique_ptr<core::WaitTimer> wait_timer_;    // the slot's; made when first needed
 };
 
 }  // namespace ergon::node

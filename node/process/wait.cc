@@ -1,6 +1,7 @@
 // Suspending a process.
 #include <ergon/core/time/deadline.h>
 #include <ergon/core/time/timer_queue.h>
+#include <ergon/core/time/wait_timer.h>
 #include <ergon/core/turns/worker.h>
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/population/fork_guard.h>
@@ -11,10 +12,20 @@
 
 namespace ergon::node {
 
+struct ProcessRunner::ParkedWait {
+  ProcessRunner* process;
+  core::WaitTimer* timer;  // to be armed once it is parked, or null
+  std::int64_t deadline;
+};
+
 void ProcessRunner::ParkHook(void* context, core::Fiber& fiber) {
-  auto* process = static_cast<ProcessRunner*>(context);
-  process->parked_ = &fiber;
-  if (process->SettleParked()) process->dispatcher_->Schedule(*process);
+  const ParkedWait wait = *static_cast<const ParkedWait*>(context);  // lives on the parked stack
+  wait.process->parked_ = &fiber;
+  if (wait.process->SettleParked()) {
+    wait.process->dispatcher_->Schedule(*wait.process);
+  } else if (wait.timer != nullptr) {
+    wait.timer->Cover(wait.deadline);
+  }
 }
 
 bool ProcessRunner::IsInterrupted() {
@@ -53,6 +64,14 @@ bool ProcessRunner::SettleParked() {
 // Runs on the timer thread.
 void ProcessRunner::ExpireWaitOf(void* context, std::uint64_t id) {
   static_cast<ProcessRunner*>(context)->ExpireWait(id);
+}
+
+core::WaitTimer& ProcessRunner::GetWaitTimer() {
+  if (wait_timer_ == nullptr) {
+    wait_timer_ =
+        std::make_unique<core::WaitTimer>(rooms_.timers, rooms_.clock, await_, &ExpireWaitOf, this);
+  }
+  return *wait_timer_;
 }
 
 // Runs on the timer thread.
@@ -94,18 +113,25 @@ gen::Result<core::AwaitOutcome> ProcessRunner::WaitOnce(std::uint64_t id, std::i
     (void)await_.TakeOutcome(response);
     return rooms_.fork_guard.Error();  // nobody would go on with it here
   }
-  core::Timer timer(&ExpireWaitOf, this, id);
-  if (deadline != 0) rooms_.timers.Arm(timer, deadline);
   bool parked = true;
   if (!await_.HasOutcome()) {
     activity_.SetState(gen::ProcessState::kWaiting);
-    parked = core::Worker::Park(&ParkHook, this);
+    ParkedWait wait{this, nullptr, deadline};
+    if (deadline != 0) {
+      wait.timer = &GetWaitTimer();
+      wait.timer->Note(id, deadline);
+    }
+    // A clock of the node's own may be one that is moved to the next deadline: none may be there that nobody waits for.
+    core::WaitTimer* const exact =
+        rooms_.has_own_clock ? std::exchange(wait.timer, nullptr) : nullptr;
+    if (exact != nullptr) exact->Cover(deadline);
+    parked = core::Worker::Park(&ParkHook, &wait);
+    if (exact != nullptr) exact->Withdraw();
     SetCurrentProcess(this);
     activity_.SetState(gen::ProcessState::kRunning);
     due_ |= kTimeIsDue;
     pace_.NoteWait();
   }
-  if (deadline != 0) (void)rooms_.timers.Disarm(timer);
   const core::AwaitOutcome outcome = await_.TakeOutcome(response);
   if (!parked && outcome == core::AwaitOutcome::kNone) {
     return NoStackError();

@@ -681,5 +681,35 @@ TEST_CASE("wait: CallAsync in a handler") {
   CHECK(t.node.CallAsync<int>(echo, 3, {.timeout = 0s}).get().error() == gen::ErrIncorrect);
 }
 
+TEST_CASE(
+    "wait: calls that have their answers in time share one timer, and a time-out comes in time") {
+  Notes<Question> questions;
+  TestNode t;
+  const gen::PID echo = t.Spawn(Echo());
+  const gen::PID silent = t.Spawn(KeepOpen(questions));
+  const gen::PID pid = t.Spawn();
+  int sum = 0;
+  std::uint64_t timers = 0;
+  std::vector<std::chrono::nanoseconds> waited;
+  CHECK(t.Run(pid, [&](Subject& self) {
+    for (int i = 0; i < 1000; ++i) sum += self.Call<int>(echo, 1, kPatient).value();
+    timers = t.node.Info().timers;
+    for (const auto timeout : {30ms, 10ms, 20ms}) {  // sooner than what is armed, or later
+      const std::int64_t began = self.Now();
+      CHECK(self.Call<int>(silent, 1, {.timeout = timeout}).error() == gen::ErrTimeout);
+      waited.push_back(std::chrono::nanoseconds(self.Now() - began) - timeout);
+      CHECK(self.Call<int>(echo, 1, kPatient).value() == 1);
+    }
+    CHECK(self.Sleep(5ms));
+  }));
+  CHECK(sum == 1000);
+  CHECK(timers <= 1);
+  REQUIRE(waited.size() == 3);
+  for (const auto late : waited) {
+    CHECK(late >= 0ns);
+    CHECK(late < kit::kDeadline);
+  }
+}
+
 }  // namespace
 }  // namespace ergon::node
