@@ -27,9 +27,10 @@ Result<void> Messenger::CheckTimeout(const CallOptions& options) {
 
 Result<core::EnvelopePtr> Messenger::CallTarget(const Target& to, core::EnvelopePtr request,
                                                 const CallOptions& options) {
-  auto checked = CheckTimeout(options);
-  if (!checked) return std::move(checked.error());
-  auto pid = Resolve(to);
+  if (options.timeout <= std::chrono::nanoseconds::zero()) [[unlikely]]
+    return std::move(CheckTimeout(options).error());
+  const PID* const given = to.AsPID();
+  auto pid = given != nullptr ? Result<PID>(*given) : Resolve(to);
   if (!pid) return std::move(pid.error());
   auto response = CallEnvelope(*pid, std::move(request), options.timeout);
   if (!response) return response;

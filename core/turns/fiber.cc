@@ -6,15 +6,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <ergon/core/foundations/fatal.h>
 #include <ergon/core/turns/fiber.h>
 #include <ergon/core/turns/fiber_annotations.h>
-#include <ergon/core/turns/fiber_switch.h>
 
 namespace ergon::core {
 namespace {
-
-namespace context = boost::context::detail;
 
 // Each stack is two kernel mappings. At the kernel's limit not even malloc gets memory any more, so
 // a sixteenth of it is left for others.
@@ -46,16 +42,6 @@ std::size_t PageBytes() {
 }
 
 }  // namespace
-
-struct Fiber::Entry {
-  static void Run(context::transfer_t transfer) {
-    const Handover handover = *static_cast<Handover*>(transfer.data);
-    Fiber& self = handover.to;
-    self.Arrive(handover, transfer.fctx);
-    self.body_(self);
-    Fatal("Fiber", "the body of a fiber returned");
-  }
-};
 
 Fiber::Fiber()
     : thread_exceptions_(abi::__cxa_get_globals()), tsan_fiber_(sanitizers::CurrentThreadFiber()) {}
@@ -89,7 +75,7 @@ std::unique_ptr<Fiber> Fiber::Create(std::size_t stack_bytes, Body body) {
   fiber->mapping_bytes_ = bytes;
   fiber->stack_ = stack;
   fiber->stack_bytes_ = usable;
-  fiber->context_ = context::make_fcontext(stack + usable, usable, &Entry::Run);
+  fiber->context_ = NewContext(stack + usable, usable);
   fiber->tsan_fiber_ = sanitizers::CreateFiber();
   fiber->valgrind_stack_ = sanitizers::RegisterStack(stack, usable);
   return fiber;
@@ -101,10 +87,6 @@ Fiber::~Fiber() {
   sanitizers::DestroyFiber(tsan_fiber_, const_cast<void*>(stack_), stack_bytes_);
   munmap(mapping_, mapping_bytes_);
   UnreserveStack();
-}
-
-void Fiber::SwitchTo(Fiber& to, AfterSwitch after, void* context) {
-  SwitchInPlace(to, after, context);
 }
 
 }  // namespace ergon::core

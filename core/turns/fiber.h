@@ -60,6 +60,8 @@ class Fiber {
   struct Entry;  // the function a new stack starts with
 
   // fiber_switch.h
+  // What a fiber has saved that has not run yet.
+  static void* NewContext(void* stack_top, std::size_t stack_bytes);
   void SwitchInPlace(Fiber& to, AfterSwitch after, void* context);
   void Arrive(const Handover& handover, void* from_context);
 

@@ -13,7 +13,7 @@ print=${2:-}
 rows=(
   "stream message|402|20000|stream n=%"
   "ping_pong there and back|1575|5000|ping_pong n=%"
-  "call|2552|3000|call n=%"
+  "call|2340|3000|call n=%"
   "pool message|650|5000|pool producers=1 pool_workers=4 n=%"
 )
 work=$(mktemp -d)
