@@ -3,8 +3,13 @@
 namespace ergon::core {
 
 AwaitOutcome AwaitState::TakeOutcome(Envelope*& response) noexcept {
-  // Acquire: the response's content; partner: Finish.
-  const std::uint64_t word = word_.exchange(0, std::memory_order_acquire);
+  // Acquire, in both: the response's content; partner: Finish. An outcome is changed by nobody else.
+  std::uint64_t word = word_.load(std::memory_order_acquire);
+  if (IsOutcome(word)) [[likely]] {
+    word_.store(0, std::memory_order_relaxed);
+  } else {
+    word = word_.exchange(0, std::memory_order_acquire);
+  }
   response = nullptr;
   if (word == kExpiredWord) return AwaitOutcome::kExpired;
   if (word == kExpiredBegunWord) return AwaitOutcome::kExpiredBegun;

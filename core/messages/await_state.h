@@ -66,8 +66,7 @@ class AwaitState {
     return false;
   }
   [[nodiscard]] bool HasOutcome() const noexcept {
-    const std::uint64_t word = word_.load(std::memory_order_acquire);
-    return word != 0 && ((word & kTagMask) == 0 || (word & kTagMask) == kConstant);
+    return IsOutcome(word_.load(std::memory_order_acquire));
   }
   // The outcome, which is forgotten: the word is 0 afterwards. `response` is set for kResponse.
   [[nodiscard]] AwaitOutcome TakeOutcome(Envelope*& response) noexcept;
@@ -115,6 +114,9 @@ class AwaitState {
   static constexpr std::uint64_t kExpiredBegunWord = (3 << 2) | kConstant;
   static constexpr std::uint64_t kBegunBit = std::uint64_t{1} << 63;
 
+  static bool IsOutcome(std::uint64_t word) noexcept {
+    return word != 0 && ((word & kTagMask) == 0 || (word & kTagMask) == kConstant);
+  }
   static std::uint64_t IdOf(std::uint64_t word) noexcept { return (word & ~kBegunBit) >> 2; }
   bool Move(std::uint64_t from, std::uint64_t to) noexcept {
     std::uint64_t word = word_.load(std::memory_order_seq_cst);
