@@ -522,10 +522,10 @@ void Arrivals::TakeMonitor(Connection& connection, const Signal& signal) {
   const gen::PID watched = signal.name.empty() ? signal.to : FindName(signal.name);
   {
     std::lock_guard lock(connection.mutex());
-    PeerState& relations = connection.relations();
-    relations.watchers[number] = {signal.from, watched, std::string(signal.name),
-                                  std::string(signal.ref)};
-    relations.watcher_numbers[std::string(signal.ref)] = number;
+    if (!connection.relations().AddWatcher(
+            number, {signal.from, watched, std::string(signal.name), std::string(signal.ref)})) {
+      return;
+    }
   }
   const gen::Ref ref = needs_.addresses.RefOf(number);
   if (watched == needs_.addresses.NodePid()) {

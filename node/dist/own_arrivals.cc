@@ -182,10 +182,8 @@ void OwnArrivals::TakeLink(Connection& connection, const OwnMessage& message, ge
   {
     // First: a process that ends takes the entry away.
     std::lock_guard lock(connection.mutex());
-    PeerState& relations = connection.relations();
     const std::string raw(message.reference);
-    relations.watchers[number] = {from, watched, {}, raw, true};
-    relations.watcher_numbers[raw] = number;
+    if (!connection.relations().AddWatcher(number, {from, watched, {}, raw, true})) return;
   }
   node::ProcessCold::Watcher watcher{from, needs_.addresses.RefOf(number), from, true};
   if (watched && !message.name.empty()) {

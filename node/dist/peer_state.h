@@ -37,6 +37,12 @@ struct PeerState {
   };
   std::unordered_map<std::uint64_t, Watcher> watchers;
   std::unordered_map<std::string, std::uint64_t> watcher_numbers;  // by raw
+  // False, and nothing is changed: there is one with that reference already.
+  [[nodiscard]] bool AddWatcher(std::uint64_t number, Watcher watcher) {
+    if (!watcher_numbers.emplace(watcher.raw, number).second) return false;
+    watchers[number] = std::move(watcher);
+    return true;
+  }
 
   // { ours, theirs }
   using Pair = std::pair<gen::PID, gen::PID>;

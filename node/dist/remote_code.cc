@@ -282,6 +282,10 @@ gen::Result<RemoteCode::JobPtr> RemoteCode::ReadCall(Connection& connection,
     if (found == numbers.end()) {
       return gen::Error(gen::ErrorCode::kUnsupported, "a call whose caller does not monitor");
     }
+    if (connection.relations().watchers.at(found->second).watched) {
+      return gen::Error(gen::ErrorCode::kIncorrect,
+                        "a second call with the reference of one that runs");
+    }
     job->number = found->second;
   }
   if (!TakePlace()) {
@@ -513,8 +517,7 @@ void RemoteCode::Reply(const Job& job, gen::PID pid) {
     if (!is_lost) {
       PeerState& relations = job.connection->relations();
       if ((job.links & kMonitored) != 0) {
-        relations.watchers[job.number] = {job.caller, pid, {}, job.reference};
-        relations.watcher_numbers[job.reference] = job.number;
+        (void)relations.AddWatcher(job.number, {job.caller, pid, {}, job.reference});
       }
       if ((job.links & kLinked) != 0) relations.links.insert({pid, job.caller});
       job.connection->Append(reply);

@@ -192,9 +192,12 @@ gen::Result<void> Relations::LinkByName(ProcessSlot& self, const gen::Target& ta
   {
     ProcessCold& mine = self.Cold();
     std::lock_guard lock(mine.lock);
+    // Of another node: the PID that stands for the name or the alias may be another one by now.
+    const bool is_far = other.node != addresses_.node();
     const bool is_linked =
         std::any_of(mine.named_links.begin(), mine.named_links.end(), [&](const auto& link) {
-          return link.pid == other && IsSame(link.what, target, addresses_.node());
+          return (is_far ? link.pid.node == other.node : link.pid == other) &&
+                 IsSame(link.what, target, addresses_.node());
         });
     if (is_linked) return {};
     mine.named_links.push_back({other, watcher.ref, target});

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <ergon/node/delivery/foreign_aliases.h>
 #include <ergon/node/dist/control_reader.h>
 #include <ergon/node/dist/signals.h>
 #include <ergon/node/dist/values.h>
@@ -105,6 +106,26 @@ TEST_CASE("named links: the end of who has the name or the alias is told to the 
         std::vector<std::string>{"a: exit of " + cluster.OnB("linked").ToString() + ", over",
                                  "a: exit of an alias, tired"});
   CHECK(cluster.a.SendExit(maker, gen::Reason::Kill()));
+}
+
+TEST_CASE("named links: one that is made again after very many other aliases is the same") {
+  Words words;  // the nodes end first
+  Cluster cluster("again");
+  gen::Alias alias;
+  const gen::PID aliased = SpawnTelling(cluster.b, words, "c", &alias);
+  const gen::PID maker = SpawnTelling(cluster.a, words, "a", nullptr, [&](gen::Process& self) {
+    self.Link(alias).value();
+    const gen::PID before = node::PidOfAlias(alias);
+    for (std::uint64_t i = 1; i <= node::kMostForeignAliases; ++i) {
+      (void)node::PidOfAlias(gen::Alias{alias.id + i, alias.node, alias.creation});
+    }
+    CHECK(node::PidOfAlias(alias) != before);
+    self.Link(alias).value();
+  });
+  CHECK(cluster.a.Send(aliased, Line{0, "tired"}));
+  CHECK(kit::Eventually([&] { return !words.All().empty(); }));
+  AwaitLine(cluster.b, maker, words, "a");  // after all that was told of the link
+  CHECK(words.All() == std::vector<std::string>{"a: exit of an alias, tired", "a: line"});
 }
 
 TEST_CASE("named links: the end of the maker is told to who has the name or the alias") {

@@ -7,6 +7,11 @@
 #include <string>
 #include <vector>
 
+#include <ergon/node/dist/references.h>
+#include <ergon/node/dist/signals.h>
+#include <ergon/node/erlang_encoding.h>
+
+#include <dist/client.h>
 #include <dist/cluster.h>
 
 namespace ergon::dist {
@@ -110,6 +115,52 @@ TEST_CASE("remote code: a function of another Ergon node is called") {
   by_both(cluster.a);
   InProcess(cluster.a, by_both);
   CHECK(kit::Eventually([&] { return cluster.b.ProcessList().empty(); }));
+}
+
+TEST_CASE("remote code: a second call with the reference of one that runs is refused") {
+  Sleepers sleepers;
+  ErlangOptions options = OptionsOfCalls(sleepers);
+  options.listen_port = FreePort();
+  kit::LogCapture log;
+  auto node = TryStart("asked@127.0.0.1", log, options).value();
+  Client asker(static_cast<std::uint16_t>(options.listen_port));
+  REQUIRE(asker.ShakeHands("asker@127.0.0.1", "asked@127.0.0.1"));
+  const gen::PID pid{7, "asker@127.0.0.1", 77};
+  std::string reference;
+  AppendReference(reference, 5, pid.node, pid.creation);
+  std::string call;
+  TermWriter writer(call);
+  writer.Tuple(3);
+  writer.Atom("$gen_call");
+  writer.Tuple(2);
+  writer.Pid(pid);
+  writer.Raw(reference);
+  writer.Tuple(5);
+  writer.Atom("call");
+  writer.Atom("words");
+  writer.Atom("sleep");
+  writer.Nil();
+  writer.Pid(pid);
+  std::string frames;
+  AppendFrame(frames, {.kind = SignalKind::kMonitor, .from = pid, .name = "rex", .ref = reference},
+              kOwnFlags);
+  const Signal request{
+      .kind = SignalKind::kSendToName, .from = pid, .name = "rex", .payload = call};
+  AppendFrame(frames, request, kOwnFlags);
+  asker.Write(frames);
+  REQUIRE(kit::Eventually([&] { return sleepers.running == 1; }));
+  frames.clear();
+  AppendFrame(frames, request, kOwnFlags);
+  asker.Write(frames);
+  std::string said;
+  while (said.find("a second call") == std::string::npos) said += asker.Read();
+  CHECK(said.find("badrpc") != std::string::npos);
+  CHECK(sleepers.running == 1);
+  asker.Close();
+  CHECK(kit::Eventually([&] { return sleepers.ended == 1; }));
+  CHECK(kit::Eventually([&] { return node.ProcessList().empty(); }));
+  node.Stop();
+  kit::CheckBalance(node);
 }
 
 TEST_CASE("remote code: a function ends with its call, and a call with its function") {
