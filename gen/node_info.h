@@ -33,7 +33,7 @@ struct NodeInfo {
   std::uint64_t processes_failed = 0;   // ended with a failure (Reason::IsFailure)
   std::uint64_t names = 0;
   std::uint64_t aliases = 0;
-  // Armed. One of a process that has waited, in a Call or a Sleep, stays so until its time has come.
+  // Armed. One of a process that has waited, in a Call or a Sleep, stays so until its time has come or the process ends.
   std::uint64_t timers = 0;
   // Messages that were accepted but will not be handled, by reason:
   std::uint64_t dropped_terminated = 0;  // the receiver ended first

@@ -10,7 +10,7 @@
 //   the process   Note: deadline_ and noted_    TryPark: the word of the wait    Cover: armed_for_ too late? arm
 //   the driver    Fired: armed_for_ = kNever    the word, noted_, deadline_: expire, or arm
 //
-// TryPark, the look in Cover, the store in Fired and the look at the word are sequentially consistent (Dekker's
+// TryPark, the look in Cover, the store in ArmAnew and the look at the word are sequentially consistent (Dekker's
 // pattern): either the process sees that the timer is not armed, or the driver sees that the process waits.
 #pragma once
 
@@ -29,7 +29,7 @@ namespace ergon::core {
 template <typename Queue, typename Armed>
 class BasicWaitTimer {
  public:
-  // The wait with this id has taken too long. Called by the driver of the queue.
+  // The wait with this id has taken too long. Called by the driver of the queue, or by who calls Cover.
   using Expire = void (*)(void* context, std::uint64_t id);
 
   // `wait` is what the process waits for. All outlive the queue's driver.
@@ -42,7 +42,7 @@ class BasicWaitTimer {
   // The process itself: the wait that has begun, before it parks.
   void Note(std::uint64_t id, std::int64_t deadline) noexcept {
     deadline_.store(deadline, std::memory_order_relaxed);
-    noted_.store(id, std::memory_order_release);  // partner: Fired
+    noted_.store(id, std::memory_order_release);  // partner: ArmAnew
   }
   // After the process has parked in a wait with this deadline. Any thread: it may run again, and wait for something
   // else by now.
@@ -50,8 +50,9 @@ class BasicWaitTimer {
     if (armed_for_.load(std::memory_order_seq_cst) > deadline) [[unlikely]]
       ArmFor(deadline);
   }
-  // Nothing is armed afterwards, unless the process waits.
+  // While the process does not wait: nothing is armed afterwards.
   void Withdraw() {
+    if (armed_for_.load(std::memory_order_relaxed) == kNever) return;
     const std::lock_guard guard(lock_);
     (void)queue_.Disarm(timer_);
     armed_for_.store(kNever, std::memory_order_seq_cst);
@@ -64,27 +65,35 @@ class BasicWaitTimer {
     std::uint64_t expired = 0;
     {
       const std::lock_guard guard(lock_);
-      (void)queue_.Disarm(timer_);  // it may have been armed again since it was due
-      armed_for_.store(kNever, std::memory_order_seq_cst);
-      const std::uint64_t id = wait_.WaitingFor();
-      if (id != 0 && noted_.load(std::memory_order_acquire) == id) {
-        // Or that of a later wait: then the one with `id` is over, and cannot expire.
-        const std::int64_t deadline = deadline_.load(std::memory_order_relaxed);
-        if (deadline <= clock_.Now()) {
-          expired = id;
-        } else {
-          Arm(deadline);
-        }
-      }
+      expired = ArmAnew();
     }
     if (expired != 0) expire_(context_, expired);
   }
   [[gnu::noinline]] void ArmFor(std::int64_t deadline) {
-    const std::lock_guard guard(lock_);
-    const std::int64_t armed_for = armed_for_.load(std::memory_order_relaxed);
-    if (armed_for <= deadline) return;
-    if (armed_for != kNever) (void)queue_.Disarm(timer_);
+    std::uint64_t expired = 0;
+    {
+      const std::lock_guard guard(lock_);
+      const std::int64_t armed_for = armed_for_.load(std::memory_order_relaxed);
+      if (armed_for <= deadline) return;
+      if (armed_for != kNever) (void)queue_.Disarm(timer_);
+      Arm(deadline);
+      // The wait may be over, and Withdraw called; then that counts.
+      if (wait_.WaitingFor() == 0) expired = ArmAnew();
+    }
+    if (expired != 0) expire_(context_, expired);
+  }
+  // With the lock: for what the process waits for now, or not at all. Returns the id of a wait whose time is up, or 0.
+  [[nodiscard]] std::uint64_t ArmAnew() {
+    (void)queue_.Disarm(
+        timer_);  // also if it has fired: it may have been armed again since it was due
+    armed_for_.store(kNever, std::memory_order_seq_cst);
+    const std::uint64_t id = wait_.WaitingFor();
+    if (id == 0 || noted_.load(std::memory_order_acquire) != id) return 0;
+    // Or that of a later wait: then the one with `id` is over, and cannot expire.
+    const std::int64_t deadline = deadline_.load(std::memory_order_relaxed);
+    if (deadline <= clock_.Now()) return id;
     Arm(deadline);
+    return 0;
   }
   // With the lock.
   void Arm(std::int64_t deadline) {

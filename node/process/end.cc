@@ -75,6 +75,7 @@ void ProcessRunner::Finish(const gen::Reason& reason) {
   generation_.fetch_add(1, std::memory_order_seq_cst);
   behavior_.reset();
   environment_.reset();
+  if (wait_timer_ != nullptr) wait_timer_->Withdraw();
 
   // Notices first, answers afterwards: a caller that learns of the end finds the others informed.
   // The heir, or a parent, may end as soon as it knows: whoever watches both learns of this end first.

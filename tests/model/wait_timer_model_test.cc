@@ -50,7 +50,10 @@ class OneTimerQueue {
 template <std::int64_t kFirst, std::int64_t kSecond = 0>
 class Waits : public Model {
  public:
-  Waits() { timer_.Cover(kNow); }
+  Waits() {
+    Wait(3, kNow);
+    End();
+  }
 
   void Run(int thread) override {
     if (thread == 1) {
@@ -59,11 +62,7 @@ class Waits : public Model {
     }
     Wait(1, kFirst);
     if (kSecond == 0) return;
-    core::Envelope* response = nullptr;
-    if (wait_.Unpark()) {
-      (void)wait_.Interrupt();
-    }
-    (void)wait_.TakeOutcome(response);
+    End();
     Wait(2, kSecond);
   }
   void Finish() override {
@@ -84,6 +83,11 @@ class Waits : public Model {
     timer_.Note(id, deadline);
     if (wait_.TryPark()) timer_.Cover(deadline);
   }
+  void End() {
+    core::Envelope* response = nullptr;
+    if (wait_.Unpark()) (void)wait_.Interrupt();
+    (void)wait_.TakeOutcome(response);
+  }
   static void Expire(void* context, std::uint64_t id) {
     auto& self = *static_cast<Waits*>(context);
     const bool is_last = id == (kSecond == 0 ? 1 : 2);
@@ -98,7 +102,37 @@ class Waits : public Model {
   core::BasicWaitTimer<OneTimerQueue, OnlyTimer> timer_{queue_, clock_, wait_, &Expire, this};
 };
 
+// The process parks, and has an answer and ends before it is seen to that the timer is armed for its wait.
+class Ends : public Model {
+ public:
+  void Run(int thread) override {
+    if (thread == 0) {
+      wait_.Begin(1);
+      timer_.Note(1, 10);
+      if (wait_.TryPark()) timer_.Cover(10);
+    } else if (wait_.Unpark()) {
+      core::Envelope* response = nullptr;
+      (void)wait_.Interrupt();
+      (void)wait_.TakeOutcome(response);
+      timer_.Withdraw();
+      has_ended_ = true;
+    }
+  }
+  void Finish() override {
+    Check(queue_.deadline() == (has_ended_ ? core::kNever : 10), "not armed as it should be");
+  }
+
+ private:
+  OneTimerQueue queue_;
+  StandingClock clock_;
+  core::AwaitState wait_;
+  bool has_ended_ = false;
+  core::BasicWaitTimer<OneTimerQueue, OnlyTimer> timer_{queue_, clock_, wait_,
+                                                        [](void*, std::uint64_t) {}, nullptr};
+};
+
 TEST_CASE("model: the timer of waits") {
+  CheckModel<Ends>({.name = "wait-timer-end"}, 10);
   CheckModel<Waits<10>>({.name = "wait-timer-later"}, 15);
   CheckModel<Waits<kNow>>({.name = "wait-timer-due"}, 20);
   CheckModel<Waits<10, 8>>({.name = "wait-timer-sooner"}, 100);

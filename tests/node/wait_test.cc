@@ -702,9 +702,12 @@ TEST_CASE(
       CHECK(self.Call<int>(echo, 1, kPatient).value() == 1);
     }
     CHECK(self.Sleep(5ms));
+    CHECK(self.Call<int>(echo, 1, kPatient).value() == 1);
   }));
   CHECK(sum == 1000);
-  CHECK(timers <= 1);
+  CHECK(timers == 1);
+  CHECK(t.node.StopProcess(pid, kit::kDeadline));
+  CHECK(kit::Eventually([&] { return t.node.Info().timers == 0; }));
   REQUIRE(waited.size() == 3);
   for (const auto late : waited) {
     CHECK(late >= 0ns);
