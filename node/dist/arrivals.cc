@@ -83,10 +83,6 @@ std::optional<gen::Error> ErrorIn(std::string_view answer, std::size_t max_depth
   return ReadError(reason);
 }
 
-bool TellsOfAnEnd(const gen::Error& error) {
-  return error == gen::ErrProcessTerminated || error == gen::ErrProcessUnknown;
-}
-
 // The end of one who was asked, as the answer to the request.
 gen::Error EndOf(const gen::Reason& reason) {
   switch (reason.kind()) {
@@ -374,8 +370,6 @@ bool Arrivals::TakeAnswer(Connection& connection, std::string_view payload) {
     auto& watches = connection.relations().watches;
     if (const auto found = calls.find(*number); found != calls.end()) {
       call = found->second;
-      // Of a process that has ended: its end, with the reason, is told next.
-      if (call.spawns && error && TellsOfAnEnd(*error)) return true;
       calls.erase(found);
       if (call.spawns && call.monitors) {
         watches[*number] = {call.local, call.remote};
@@ -402,7 +396,7 @@ bool Arrivals::TakeAnswer(Connection& connection, std::string_view payload) {
   }
   constexpr auto kKind = static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse);
   if (call.spawns) {
-    TellSpawned(connection, call, *number);  // it has answered: its Init is done
+    TellSpawned(connection, call, *number);  // its Init is done
     return true;
   }
   if (call.keeps_term) {
@@ -474,24 +468,7 @@ void Arrivals::TakeSpawnReply(Connection& connection, const Signal& signal) {
       }
     } else if (is_ours && is_started &&
                needs_.delivery.IsAwaited(found->second.local, needs_.addresses.RefOf(*number))) {
-      // What it answers to this, it answers after its Init.
-      found->second.remote = signal.from;
-      std::string question;
-      TermWriter writer(question);
-      writer.Tuple(3);
-      writer.Atom("system");
-      writer.Tuple(2);
-      writer.Pid(found->second.local);
-      writer.List(1);
-      writer.Atom("alias");
-      writer.Raw(signal.ref);  // the tail: an improper list
-      writer.Atom("get_state");
-      Signal message;
-      message.kind = SignalKind::kSend;
-      message.from = found->second.local;
-      message.to = signal.from;
-      message.payload = question;
-      connection.Append(message);
+      found->second.remote = signal.from;  // that its Init is done, is said by RemoteCode there
       return;
     }
     if (is_started && !is_ready) {

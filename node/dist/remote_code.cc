@@ -363,13 +363,14 @@ void RemoteCode::EndOfWatcher(std::uint64_t number) {
 gen::Result<gen::PID> RemoteCode::Start(const gen::ProcessFactory& factory,
                                         const std::function<void(gen::PID)>* opened,
                                         const gen::ProcessOptions& options,
-                                        const gen::Args& arguments) {
+                                        const gen::Args& arguments,
+                                        std::function<void(gen::Result<void>)> done) {
   return needs_.spawning.StartInBackground({.factory = factory,
                                             .options = options,
                                             .args = arguments,
                                             .parent = needs_.addresses.NodePid(),
                                             .opened = opened},
-                                           [](gen::Result<void>) {});
+                                           std::move(done));
 }
 
 // ---- functions
@@ -481,7 +482,12 @@ gen::Result<void> RemoteCode::StartBehavior(const JobPtr& job) {
       Tie(*job, pid);
       Reply(*job, pid);
     };
-    auto pid = Start(job->behavior->factory, &opened, job->behavior->options, arguments);
+    // Called by the process itself, before it can end for another reason.
+    auto begun = [this, job](gen::Result<void> outcome) {
+      if (outcome) TellBegun(*job);
+    };
+    auto pid =
+        Start(job->behavior->factory, &opened, job->behavior->options, arguments, std::move(begun));
     if (pid) return;
     gen::Log(needs_.log)
         .Warning("network: {}:{} for {}: {}", job->behavior->module, job->behavior->function,
@@ -526,6 +532,22 @@ void RemoteCode::Reply(const Job& job, gen::PID pid) {
   if (!is_lost) return;
   // Nobody has it, so nobody will end it.
   (void)needs_.exit_signals.Kill(pid);
+}
+
+void RemoteCode::TellBegun(const Job& job) {
+  std::string payload;
+  TermWriter writer(payload);
+  writer.Tuple(2);
+  writer.Raw(job.reference);
+  writer.Atom("ok");
+  Signal answer;
+  answer.kind = SignalKind::kSendToAlias;
+  answer.from = needs_.addresses.NodePid();
+  answer.ref = job.reference;
+  answer.payload = payload;
+  std::lock_guard lock(job.connection->mutex());
+  const bool is_open = job.connection->state() != Connection::State::kDown;
+  if (is_open && !job.connection->IsForeign()) job.connection->Append(answer);
 }
 
 void RemoteCode::Refuse(const Job& job, std::string_view word) {

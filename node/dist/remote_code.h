@@ -74,11 +74,11 @@ class RemoteCode {
   // Counts one more; false: there are as many as may be.
   bool TakePlace();
 
-  // A process of the node's. `opened`: see SpawnRequest.
-  gen::Result<gen::PID> Start(const gen::ProcessFactory& factory,
-                              const std::function<void(gen::PID)>* opened,
-                              const gen::ProcessOptions& options = {},
-                              const gen::Args& arguments = {});
+  // A process of the node's. `opened`: see SpawnRequest; `done`: see Spawning.
+  gen::Result<gen::PID> Start(
+      const gen::ProcessFactory& factory, const std::function<void(gen::PID)>* opened,
+      const gen::ProcessOptions& options = {}, const gen::Args& arguments = {},
+      std::function<void(gen::Result<void>)> done = [](gen::Result<void>) {});
   // The job without a process for a call; else why it is not to be run here.
   gen::Result<JobPtr> ReadCall(Connection& connection, const PeerState::Request& request,
                                std::string_view term);
@@ -93,6 +93,8 @@ class RemoteCode {
   void Tie(const Job& job, gen::PID pid);
   // Tells who has asked for it, of it and of its ties.
   void Reply(const Job& job, gen::PID pid);
+  // Tells an Ergon node that its Init is done.
+  void TellBegun(const Job& job);
   void Refuse(const Job& job, std::string_view word);
   // The outcome of a call, instead of its process's end.
   void Answer(Job& job, std::string_view outcome);

@@ -52,10 +52,21 @@ class Started : public act::Actor {
   }
 };
 
+// Ends as soon as its Init is done.
+class Brief : public act::Actor {
+  gen::Status Init(const gen::Args&) override {
+    return Send(Self(), 1) ? gen::Continue() : gen::Stop(gen::Reason::Error("no message"));
+  }
+  gen::Status HandleMessage(gen::PID, gen::Message&) override {
+    return gen::Stop(gen::Reason::Error("brief"));
+  }
+};
+
 ErlangOptions OptionsOfSpawn() {
   ErlangOptions options = ClusterOptions();
   options.max_remote_processes = 3;
-  options.behaviors.Register("remote", "start", gen::Factory<Started>());
+  options.behaviors.Register("remote", "start", gen::Factory<Started>())
+      .Register("remote", "brief", gen::Factory<Brief>());
   return options;
 }
 
@@ -370,6 +381,22 @@ TEST_CASE("remote code: a process on another node is monitored from its beginnin
     expect(both, "told_so");
     CHECK(self.Receive<gen::MessageExitPID>(5s).value().pid == both.pid);
   });
+}
+
+TEST_CASE(
+    "remote code: a process that ends as soon as its Init is done was spawned, and its end is "
+    "told") {
+  Cluster cluster("brief_code", OptionsOfSpawn());
+  InProcess(cluster.a, [&](gen::Process& self) {
+    for (int i = 0; i < 200; ++i) {
+      const auto spawned = SpawnMonitored(self, cluster.b.Name(), "remote", "brief", {});
+      REQUIRE_MESSAGE(spawned, spawned.error().ToString());
+      const auto down = self.Receive<gen::MessageDownPID>(5s).value();
+      CHECK(down.pid == spawned->pid);
+      CHECK(down.reason.ToString() == "brief");
+    }
+  });
+  CHECK(kit::Eventually([&] { return cluster.b.ProcessList().empty(); }));
 }
 
 TEST_CASE("remote code: a node that has registered nothing refuses at once") {

@@ -79,6 +79,17 @@ struct Subscription {
   int ends = 0;
 };
 
+// A process that was spawned on another node.
+struct Child {
+  const NodeLedger* owner = nullptr;
+  std::string node;
+  bool is_linked = false;
+  int outcomes = 0;
+  bool spawned = false;
+  int downs = 0;
+  int exits = 0;
+};
+
 struct Call {
   const NodeLedger* owner = nullptr;
   std::string node;
@@ -105,6 +116,7 @@ class Trial {
     for (const auto& [name, call] : calls_) DecideCall(name, call);
     for (const auto& [name, watch] : watches_) DecideWatch(name, watch);
     for (auto& [name, subscription] : subscriptions_) DecideSubscription(name, subscription);
+    for (const auto& [name, child] : children_) DecideChild(name, child);
     for (const auto& [node, lost] : lost_at_) {
       if (lost > dropped_at_[node]) {
         Broken(
@@ -138,7 +150,8 @@ class Trial {
       if (words.empty()) continue;
       ended = words[0] == "end";
       if (!ReadSender(ledger, words) && !ReadSubscriber(ledger, words) &&
-          !ReadReceiver(words, receptions) && !ReadNode(ledger, words)) {
+          !ReadSpawner(ledger, words) && !ReadReceiver(words, receptions) &&
+          !ReadNode(ledger, words)) {
         Broken("a line that nobody understands", line);
       }
     }
@@ -249,6 +262,51 @@ class Trial {
     ++judgement_.tally.subscriptions;
     judgement_.tally.values += subscription.values;
     if (killed_[subscription.node] == 0) lost_at_[subscription.node] += subscription.missing;
+  }
+
+  bool ReadSpawner(const NodeLedger& ledger, const Words& words) {
+    const std::string name(words.size() > 1 ? words[1] : "");
+    if (words[0] == "spawn" && words.size() == 4) {
+      Child& child = children_[name];
+      child.owner = &ledger;
+      child.node = words[2];
+      child.is_linked = words[3] == "linked";
+    } else if (words[0] == "spawned" && words.size() == 2) {
+      children_[name].spawned = true;
+      ++children_[name].outcomes;
+    } else if (words[0] == "no_spawn" && words.size() == 3) {
+      ++children_[name].outcomes;
+      Check(words[2] == "noconnection", "a process was not spawned for no reason",
+            fmt::format("{} {}", name, words[2]));
+    } else if ((words[0] == "child_down" || words[0] == "child_exit") && words.size() == 3) {
+      Child& child = children_[name];
+      ++(words[0] == "child_down" ? child.downs : child.exits);
+      Check(words[2] == "noconnection" || words[2] == "normal" || words[2] == "told",
+            "a spawned process has ended for no reason", fmt::format("{} {}", name, words[2]));
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  void DecideChild(const std::string& name, const Child& child) {
+    if (child.owner == nullptr) {
+      Broken("the end of what nobody has spawned", name);
+      return;
+    }
+    ++judgement_.tally.spawns;
+    if (child.spawned) ++judgement_.tally.children;
+    Check(child.outcomes == 1 || (child.outcomes == 0 && child.owner->killed),
+          "a spawn has another number of outcomes than one",
+          fmt::format("{}: {}", name, child.outcomes));
+    const int ends = child.spawned ? 1 : 0;
+    Check(child.downs == ends || (child.downs == 0 && child.owner->killed),
+          "the end of a spawned process was told another number of times than once",
+          fmt::format("{}: {}", name, child.downs));
+    const int exits = child.is_linked ? ends : 0;
+    Check(child.exits == exits || (child.exits == 0 && child.owner->killed),
+          "a link with a spawned process has told another number of times than once",
+          fmt::format("{}: {}", name, child.exits));
   }
 
   static std::string CallName(const Words& words) {
@@ -399,6 +457,7 @@ class Trial {
   std::unordered_map<std::string, Watch> watches_;
   std::unordered_map<std::string, Call> calls_;
   std::unordered_map<std::string, Subscription> subscriptions_;
+  std::unordered_map<std::string, Child> children_;
   std::map<std::string, std::uint64_t> lost_at_;     // by node: told by senders
   std::map<std::string, std::uint64_t> dropped_at_;  // counted by the node
   std::map<std::string, std::pair<std::string, int>> broken_;

@@ -32,6 +32,8 @@ struct Tally {
   std::uint64_t undone = 0;                     // they were ended by their owner
   std::uint64_t subscriptions = 0;              // to events
   std::uint64_t values = 0;                     // they brought
+  std::uint64_t spawns = 0;                     // on other nodes
+  std::uint64_t children = 0;                   // were spawned
 };
 
 struct Judgement {

@@ -291,4 +291,43 @@ TEST_CASE("chaos laws: a node ends in order, balanced, and empty") {
   CHECK(strange.Broken() == "a line that nobody understands");
 }
 
+TEST_CASE("chaos laws: spawned processes") {
+  Run run;
+  run.Put(run.a, "end", "spawn a1.pb/1 b linked")
+      .Put(run.a, "end", "spawned a1.pb/1")
+      .Put(run.a, "end", "child_exit a1.pb/1 told")
+      .Put(run.a, "end", "child_down a1.pb/1 told")
+      .Put(run.a, "end", "spawn a1.pb/2 b monitored")
+      .Put(run.a, "end", "no_spawn a1.pb/2 noconnection");
+  CHECK(run.Broken() == "none");
+  CHECK(run.Judged().tally.spawns == 2);
+  CHECK(run.Judged().tally.children == 1);
+  const Run good = run;
+  run.Put(run.a, "end", "child_down a1.pb/1 told");
+  CHECK(run.Broken() == "the end of a spawned process was told another number of times than once");
+  run = good;
+  run.Without(run.a, "child_down a1.pb/1 told");
+  CHECK(run.Broken() == "the end of a spawned process was told another number of times than once");
+  run.a_killed = true;
+  CHECK(run.Broken() == "none");
+  run = good;
+  run.Without(run.a, "child_exit a1.pb/1 told");
+  CHECK(run.Broken() == "a link with a spawned process has told another number of times than once");
+  run = good;
+  run.Change(run.a, "spawn a1.pb/1 b linked", "spawn a1.pb/1 b monitored");
+  CHECK(run.Broken() == "a link with a spawned process has told another number of times than once");
+  run = good;
+  run.Without(run.a, "no_spawn a1.pb/2 noconnection");
+  CHECK(run.Broken() == "a spawn has another number of outcomes than one");
+  run = good;
+  run.Change(run.a, "no_spawn a1.pb/2 noconnection", "no_spawn a1.pb/2 busy");
+  CHECK(run.Broken() == "a process was not spawned for no reason");
+  run = good;
+  run.Change(run.a, "child_down a1.pb/1 told", "child_down a1.pb/1 killed");
+  CHECK(run.Broken() == "a spawned process has ended for no reason");
+  run = good;
+  run.Put(run.a, "end", "child_down none told");
+  CHECK(run.Broken() == "the end of what nobody has spawned");
+}
+
 }  // namespace ergon::chaos

@@ -15,6 +15,7 @@
 
 #include <dist/chaos/messages.h>
 #include <dist/chaos/receivers.h>
+#include <dist/chaos/spawner.h>
 
 namespace ergon::chaos {
 namespace {
@@ -442,6 +443,10 @@ void StartLoad(gen::Node& node, Stage& stage, const Peer& peer) {
             Watcher(self, *all, to, own, chance).Run();
           });
   }
+  start(stage.watching,
+        [all, own = name("p")](gen::Process& self, const Peer& to, std::uint64_t chance) {
+          SpawnOn(self, *all, to, own, chance);
+        });
   if (!IsErlang(peer.node)) {
     start(stage.busy,
           [all, own = name("e")](gen::Process& self, const Peer& to, std::uint64_t chance) {

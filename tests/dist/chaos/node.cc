@@ -19,6 +19,7 @@
 #include <dist/chaos/load.h>
 #include <dist/chaos/messages.h>
 #include <dist/chaos/receivers.h>
+#include <dist/chaos/spawner.h>
 #include <dist/chaos/stage.h>
 
 namespace ergon::chaos {
@@ -71,11 +72,13 @@ class NodeProgram {
  private:
   bool Start() {
     gen::NodeOptions options;
-    options.network = dist::Erlang({.cookie = "secret",
-                                    .epmd_port = plan_.epmd_port,
-                                    .start_epmd = false,
-                                    .tick_time = plan_.tick,
-                                    .send_queue_bytes = 16 * 1024});
+    dist::ErlangOptions network{.cookie = "secret",
+                                .epmd_port = plan_.epmd_port,
+                                .start_epmd = false,
+                                .tick_time = plan_.tick,
+                                .send_queue_bytes = 16 * 1024};
+    RegisterChildren(network);
+    options.network = dist::Erlang(network);
     options.types.Register<Note>()
         .Register<Open>()
         .Register<Close>()
