@@ -21,7 +21,7 @@ constexpr const char* kTold = "told";
 struct Enough {};  // does not leave its node
 
 // Lives for ever, or as long as it is told.
-class Child : public act::Actor {
+class ChildProcess : public act::Actor {
   gen::Status Init(const gen::Args& args) override {
     const auto life = args.Get<dist::Term>(0);
     if (life)
@@ -98,7 +98,7 @@ class Spawn {
 }  // namespace
 
 void RegisterChildren(dist::ErlangOptions& options) {
-  options.behaviors.Register(kModule, kFunction, gen::Factory<Child>());
+  options.behaviors.Register(kModule, kFunction, gen::Factory<ChildProcess>());
 }
 
 void SpawnOn(gen::Process& self, Stage& stage, const Peer& peer, const std::string& name,
