@@ -28,7 +28,7 @@ Result<void> Messenger::CheckTimeout(const CallOptions& options) {
 Result<core::EnvelopePtr> Messenger::CallTarget(const Target& to, core::EnvelopePtr request,
                                                 const CallOptions& options) {
   if (options.timeout <= std::chrono::nanoseconds::zero()) [[unlikely]]
-    return std::move(CheckTimeout(options).error());
+    return CheckTimeout(options).error();
   const PID* const given = to.AsPID();
   auto pid = given != nullptr ? Result<PID>(*given) : Resolve(to);
   if (!pid) return std::move(pid.error());

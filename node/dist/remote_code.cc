@@ -483,7 +483,7 @@ gen::Result<void> RemoteCode::StartBehavior(const JobPtr& job) {
       Reply(*job, pid);
     };
     // Called by the process itself, before it can end for another reason.
-    auto begun = [this, job](gen::Result<void> outcome) {
+    auto begun = [this, job](const gen::Result<void>& outcome) {
       if (outcome) TellBegun(*job);
     };
     auto pid =

@@ -78,7 +78,7 @@ class RemoteCode {
   gen::Result<gen::PID> Start(
       const gen::ProcessFactory& factory, const std::function<void(gen::PID)>* opened,
       const gen::ProcessOptions& options = {}, const gen::Args& arguments = {},
-      std::function<void(gen::Result<void>)> done = [](gen::Result<void>) {});
+      std::function<void(gen::Result<void>)> done = [](const gen::Result<void>&) {});
   // The job without a process for a call; else why it is not to be run here.
   gen::Result<JobPtr> ReadCall(Connection& connection, const PeerState::Request& request,
                                std::string_view term);
