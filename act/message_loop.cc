@@ -20,7 +20,7 @@ gen::Status DispatchRequest(gen::ProcessHost& host, Callbacks& callbacks, core::
     auto sent = host.SendResponseEnvelope(from, ref, std::move(result.response()));
     // A caller that has stopped waiting is everyday life.
     if (!sent && sent.error() != gen::ErrResponseIgnored) {
-      host.Log().Debug("no response to {}: {}", from, sent.error());
+      host.Log().Debug("no answer to {}: {}", from, sent.error());
     }
   }
   return result.status();
@@ -80,9 +80,9 @@ gen::Status UnhandledEvent(gen::Log log, const gen::MessageEvent& event) {
 
 gen::Status UnhandledResponse(gen::Log log, gen::Ref ref, const gen::Response& response) {
   if (response.ok()) {
-    log.Debug("unhandled response {} with {}", ref, response.TypeName());
+    log.Debug("unhandled answer {} with {}", ref, response.TypeName());
   } else {
-    log.Debug("unhandled response {}: {}", ref, response.error());
+    log.Debug("unhandled answer {}: {}", ref, response.error());
   }
   return gen::Continue();
 }

@@ -37,7 +37,7 @@ class Callbacks {
 
 // Calls the handler for one envelope and sends its answer:
 //   kMessage, kDown, kExit   HandleMessage
-//   kRequest                 HandleCall; a reply goes to the caller
+//   kRequest                 HandleCall; its answer goes to the caller
 //   kResponse, kError        HandleResponse
 //   kEvent                   HandleEvent
 //   kInspect                 HandleInspect; its result goes to the caller

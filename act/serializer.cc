@@ -80,7 +80,7 @@ void Serializer::Enter(core::Envelope& envelope) {
   const gen::PID from = SenderOf(envelope);
   const gen::Ref ref = RefOf(envelope);
   // The caller's deadline travels with the request; the hold does not end with it.
-  core::EnvelopePtr request = host_->Keep(envelope);
+  core::EnvelopePtr request = host_->DetachForRequest(envelope);
   auto entered = host_->RequestEnvelope(service_, request, options_.service_timeout);
   if (!entered && entered.error() != gen::ErrProcessTerminated) {
     ++requests_refused_;
@@ -115,7 +115,7 @@ void Serializer::Pass(core::Envelope& envelope) {
     return;
   }
   ++(is_request ? requests_refused_ : messages_dropped_);
-  host_->Drop(host_->Keep(envelope),
+  host_->Drop(host_->DetachForRequest(envelope),
               passed.error() == gen::ErrProcessMailboxFull ? gen::DropReason::kMailboxFull
                                                            : gen::DropReason::kTerminated,
               passed.error());

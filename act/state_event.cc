@@ -30,7 +30,7 @@ std::string StateEvent::ToString() const {
       return fmt::format("event {} with {}", As<gen::MessageEvent>()->event(),
                          As<gen::MessageEvent>()->TypeName());
     case StateEventKind::kResponse:
-      return fmt::format("response {} with {}", ref_, TypeName());
+      return fmt::format("answer {} with {}", ref_, TypeName());
     case StateEventKind::kRaised:
       return "raised " + TypeName();
     case StateEventKind::kStateTimeout:

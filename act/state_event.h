@@ -56,7 +56,7 @@ class StateEvent {
     return kind_ == StateEventKind::kNamedTimeout && name_ == name;
   }
 
-  // The value, whatever the kind: as in gen::Message. That of a response is the answer or a
+  // The value, whatever the kind: as in gen::Message. That of a response is what was answered or a
   // gen::Error.
   template <class T>
   [[nodiscard]] bool Is() const noexcept {
@@ -77,13 +77,13 @@ class StateEvent {
 
   // The sender; nobody for time-outs and what was raised.
   [[nodiscard]] gen::PID from() const noexcept { return from_; }
-  // Of a request or response.
+  // Of a request, or of the answer to one.
   [[nodiscard]] gen::Ref ref() const noexcept { return ref_; }
   // Of a named time-out.
   [[nodiscard]] gen::Atom name() const noexcept { return name_; }
   // Throws std::logic_error if this is no request.
   [[nodiscard]] act::Caller Caller() const;
-  // Throws std::logic_error if this is no response.
+  // Throws std::logic_error if this is no answer.
   [[nodiscard]] gen::Response Response() const;
   // To Forward it.
   [[nodiscard]] gen::Message& message() noexcept { return value_; }
@@ -101,7 +101,7 @@ class StateEvent {
   gen::Message value_;
 };
 
-// An event that the machine itself keeps: raised, a time-out, or a postponed notice or response.
+// An event that the machine itself keeps: raised, a time-out, or a postponed notice or answer.
 struct OwnStateEvent {
   StateEventKind kind = StateEventKind::kRaised;
   gen::Atom name = {};

@@ -15,7 +15,7 @@
 namespace ergon::act {
 
 // An answer to a request.
-struct StateReply {
+struct StateResponse {
   std::optional<Caller> to;  // none: who sent the event being handled
   core::EnvelopePtr response;
 };
@@ -64,11 +64,11 @@ class StateActions {
   // Answers a request that was handled before; see StateEvent::Caller.
   template <class T>
   Derived&& ReplyTo(const Caller& caller, T&& value) {
-    replies_.push_back({caller, gen::detail::MakeResponse(std::forward<T>(value))});
+    responses_.push_back({caller, gen::detail::MakeResponse(std::forward<T>(value))});
     return Self();
   }
   Derived&& ReplyErrorTo(const Caller& caller, gen::Error error) {
-    replies_.push_back({caller, gen::detail::MakeErrorResponse(std::move(error))});
+    responses_.push_back({caller, gen::detail::MakeErrorResponse(std::move(error))});
     return Self();
   }
 
@@ -104,7 +104,7 @@ class StateActions {
   // -- for the machine --
 
   [[nodiscard]] const gen::Status& status() const noexcept { return status_; }
-  [[nodiscard]] std::vector<StateReply>& replies() noexcept { return replies_; }
+  [[nodiscard]] std::vector<StateResponse>& responses() noexcept { return responses_; }
   [[nodiscard]] std::vector<TimeoutChange>& timeouts() noexcept { return timeouts_; }
 
  protected:
@@ -112,8 +112,8 @@ class StateActions {
   explicit StateActions(gen::detail::StopRequest stop) : status_(std::move(stop)) {}
 
   Derived&& Self() noexcept { return static_cast<Derived&&>(*this); }
-  Derived&& AddReply(core::EnvelopePtr response) {
-    replies_.push_back({std::nullopt, std::move(response)});
+  Derived&& AddResponse(core::EnvelopePtr response) {
+    responses_.push_back({std::nullopt, std::move(response)});
     return Self();
   }
 
@@ -137,7 +137,7 @@ class StateActions {
   }
 
   gen::Status status_;
-  std::vector<StateReply> replies_;
+  std::vector<StateResponse> responses_;
   std::vector<TimeoutChange> timeouts_;
 };
 
@@ -154,10 +154,10 @@ class [[nodiscard]] Transition : public StateActions<Transition> {
   // Answers the request being handled.
   template <class T>
   Transition&& Reply(T&& value) {
-    return AddReply(gen::detail::MakeResponse(std::forward<T>(value)));
+    return AddResponse(gen::detail::MakeResponse(std::forward<T>(value)));
   }
   Transition&& ReplyError(gen::Error error) {
-    return AddReply(gen::detail::MakeErrorResponse(std::move(error)));
+    return AddResponse(gen::detail::MakeErrorResponse(std::move(error)));
   }
   // Puts the event being handled aside until the state changes; see StateMachine.
   Transition&& Postpone() {

@@ -8,7 +8,7 @@ namespace ergon::gen {
 // The value of core::Envelope::kind. The comment names the type of the envelope's value.
 enum class EnvelopeKind : std::uint8_t {
   kMessage,   // the user's: HandleMessage
-  kRequest,   // the user's: HandleCall; `from` waits for a response with `ref`
+  kRequest,   // the user's: HandleCall; `from` waits for the answer with `ref`
   kEvent,     // gen::MessageEvent: HandleEvent
   kResponse,  // the user's: the answer to a request
   kError,     // gen::Error: the answer to a request that failed
@@ -20,7 +20,7 @@ enum class EnvelopeKind : std::uint8_t {
   kStarted,        // gen::MessageStarted: a process spawned without waiting for its Init is ready
   kInheritance,    // gen::MessageInheritance: what a process left behind
   kKill,           // nothing: end at once
-  kOwnTimer,       // the behaviour's: its timer (SendSelfAfter), or what it put aside (PutAside)
+  kOwnTimer,       // the behaviour's: its timer (SendSelfAfter), or what it put aside (StashOwn)
   kSuspend,        // nothing: messages of normal priority wait from now on; `from` is told
   kResume,         // nothing: the end of that
   kStopAfterThis,  // gen::Reason: end when everything before it in the Main lane has been handled

@@ -26,7 +26,7 @@ std::string_view TextOf(ErrorCode code) {
     case ErrorCode::kResponseIgnored:
       return "response ignored";
     case ErrorCode::kUnexpectedType:
-      return "response of an unexpected type";
+      return "answer of an unexpected type";
     case ErrorCode::kTooManyCalls:
       return "too many blocked calls";
     case ErrorCode::kNodeTerminated:

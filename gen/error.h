@@ -22,8 +22,8 @@ enum class ErrorCode : std::uint8_t {
   kTaken,               // the name is somebody else's
   kIncorrect,           // an argument or option; the text names it and its value
   kUnsupported,         // understood, but not possible here
-  kResponseIgnored,     // nobody waits for this response (any more)
-  kUnexpectedType,      // a response of another type than asked for
+  kResponseIgnored,     // nobody waits for this answer (any more)
+  kUnexpectedType,      // an answer of another type than asked for
   kTooManyCalls,        // no stack left for one more blocked call
   kNodeTerminated,      // the node is stopping or stopped
   kNoConnection,        // another node that cannot be reached

@@ -1,4 +1,4 @@
-// A request, and one function for each type it may have, which returns the reply.
+// A request, and one function for each type it may have, which returns the answer.
 #pragma once
 
 #include <type_traits>
@@ -31,7 +31,7 @@ class Replying {
     using Returned = MatchResultOf<Handler>;
     using Value = std::decay_t<typename ReplyValue<std::decay_t<Returned>>::Type>;
     static_assert(!std::is_void_v<Returned> && !std::is_void_v<Value>,
-                  "MatchRequest: a handler has to return the reply, or a gen::CallResult");
+                  "MatchRequest: a handler has to return the answer, or a gen::CallResult");
     if constexpr (std::is_convertible_v<Returned, CallResult>) {
       return handler_(std::forward<MatchParameterOf<Handler>>(request));
     } else {
@@ -69,7 +69,7 @@ class Replying {
 //       [&](const Later& later) { queue_.push_back(later); return gen::NoReply(); },
 //       [&](gen::Message& other) { return Actor::HandleCall(from, ref, other); });
 //
-// A handler returns the reply, a gen::Result of it, or a gen::CallResult. For a request with a type `Reply`
+// A handler returns the answer, a gen::Result of it, or a gen::CallResult. For a request with a type `Reply`
 // (gen::TypedRequest) the first two must have that type, or the program does not compile. The result is a
 // gen::CallResult if there is a handler for all others, and else a std::optional of it, empty when nobody
 // was called.

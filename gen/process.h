@@ -95,7 +95,7 @@ class Process : public GroupMessenger {
   Result<void> Reply(const Asked<Request>& request, T&& reply) {
     if constexpr (TypedRequest<Request>) {
       static_assert(std::is_same_v<StoredType<T>, ReplyOf<Request>>,
-                    "Reply: the request names another type of reply");
+                    "Reply: the request names another type of answer");
     }
     return SendResponse(request.from, request.ref, std::forward<T>(reply));
   }

@@ -24,9 +24,9 @@ class ProcessHost : public Process {
 
   // Takes the envelope being handled out of the runtime's hands.
   [[nodiscard]] virtual core::EnvelopePtr Detach(core::Envelope& envelope) = 0;
-  // As Detach, for a message that this process makes a request of its own of (RequestEnvelope): to
-  // the pool it came through it has been handled.
-  [[nodiscard]] virtual core::EnvelopePtr Keep(core::Envelope& envelope) = 0;
+  // As Detach, for a message of which this process makes a request of its own (RequestEnvelope): for
+  // the pool that the message came through, it has been handled.
+  [[nodiscard]] virtual core::EnvelopePtr DetachForRequest(core::Envelope& envelope) = 0;
   // Passes the message or request being handled on, with its sender and ref, and its deadline: what
   // becomes of it is the receiver's affair. After an error this process still handles the message.
   //   kNotAllowed  a notice or an event, or a request that has been answered, or not what is being handled
@@ -48,11 +48,11 @@ class ProcessHost : public Process {
   virtual std::size_t UnstashAll() = 0;
   // As Stash, for an envelope of the behaviour's own, made or detached, that is no message: it
   // returns among the others, with the kind kOwnTimer. It counts in stash_size, but is never
-  // dropped for it. To a mailbox with an order of its own it returns before everything.
-  virtual void PutAside(core::EnvelopePtr envelope) = 0;
-  // Such an envelope comes back after what waits in the Main lane now, beyond the lane's bound; from a
-  // mailbox with an order of its own at once.
-  virtual void WaitInLine(core::EnvelopePtr envelope) = 0;
+  // dropped for want of room. To a mailbox with an order of its own it returns before everything.
+  virtual void StashOwn(core::EnvelopePtr envelope) = 0;
+  // Puts such an envelope at the end of the Main lane, beyond the lane's bound; from a mailbox with an
+  // order of its own it comes back at once.
+  virtual void EnqueueOwn(core::EnvelopePtr envelope) = 0;
 
   // The Receive that goes on in a process that Receives; null: none. What is given to ProcessMessage
   // meanwhile is what it wants, or of a kind that none may want.

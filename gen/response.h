@@ -1,4 +1,4 @@
-// What a request gets back: how a response is made, and the outcome of a Request as HandleResponse sees it.
+// What a request gets back: how the envelope of an answer is made, and the outcome of a Request as HandleResponse sees it.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace ergon::gen {
 
-// A request that names the type of its reply:
+// A request that names the type of its answer:
 //
 //   struct Thumbnail {
 //     using Reply = ThumbnailDone;
@@ -57,13 +57,13 @@ core::EnvelopePtr MakeResponse(T&& value) {
 }
 core::EnvelopePtr MakeErrorResponse(Error error);
 
-// Of a response whose value is no `wanted`: kUnexpectedType, naming both types.
+// Of an answer whose value is no `wanted`: kUnexpectedType, naming both types.
 Error UnexpectedType(const core::Envelope& response, const core::TypeDescriptor& wanted);
 // An integer of another node is a std::int64_t, whatever type it had there: it is taken as any that holds it.
 template <class R>
 inline constexpr bool kIsNarrowInteger =
     std::is_integral_v<R> && !std::is_same_v<R, bool> && !std::is_same_v<R, std::int64_t>;
-// The integer in a response from `least` to `most`, or kUnexpectedType.
+// The integer in an answer, from `least` to `most`, or kUnexpectedType.
 Result<std::int64_t> TakeInteger(core::Envelope& response, const core::TypeDescriptor& wanted,
                                  std::int64_t least, std::uint64_t most);
 template <class R>

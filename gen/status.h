@@ -1,4 +1,4 @@
-// What a handler answers: go on, stop, reply.
+// What a handler returns: go on, stop, answer.
 #pragma once
 
 #include <utility>
@@ -45,14 +45,14 @@ class [[nodiscard]] Status {
 // ReplyAndStop(value, reason).
 class [[nodiscard]] CallResult {
  public:
-  // No reply now: somebody will call SendResponse with `from` and `ref`.
+  // No answer now: somebody will call SendResponse with `from` and `ref`.
   CallResult() = default;
   CallResult(detail::StopRequest stop)  // NOLINT(google-explicit-constructor)
       : status_(std::move(stop)) {}
   CallResult(core::EnvelopePtr response, Status status)
       : response_(std::move(response)), status_(std::move(status)) {}
 
-  // Null: no reply.
+  // Null: no answer.
   [[nodiscard]] core::EnvelopePtr& response() noexcept { return response_; }
   [[nodiscard]] const Status& status() const noexcept { return status_; }
 

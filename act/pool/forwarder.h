@@ -47,7 +47,7 @@ class PoolForwarder {
   virtual void Resized() = 0;
   // A worker's report (gen::WorkerDuty::kReport).
   virtual void Progressed(gen::PID worker) = 0;
-  // The response to a request: false, and nothing has happened, if this did not make it.
+  // The answer to a request: false, and nothing has happened, if this did not make it.
   virtual bool Answered(core::Envelope& /*envelope*/) { return false; }
   // A RetryTimer has arrived.
   virtual void Retry() = 0;

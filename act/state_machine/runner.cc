@@ -83,7 +83,7 @@ gen::Status StateRunner::HandleResponse(core::Envelope& envelope) {
 gen::Status StateRunner::HandleOwnEnvelope(core::Envelope& envelope) {
   if (const auto* fired = envelope.ValueAs<Fired>()) {
     ForgetTimer(fired->id, false);
-    host_.WaitInLine(MakeOwn(Due{fired->id}));
+    host_.EnqueueOwn(MakeOwn(Due{fired->id}));
   } else if (const auto* due = envelope.ValueAs<Due>()) {
     if (auto timeout = timeouts_.Fired(due->id)) return HandleOwn(std::move(*timeout));
   } else if (auto* own = envelope.ValueAs<OwnStateEvent>()) {
@@ -117,9 +117,9 @@ gen::Status StateRunner::HandleRaised(gen::Status status) {
 // -- what handlers want --
 
 gen::Status StateRunner::Follow(Transition transition, const Current* current) {
-  SendReplies(transition.replies(), current);
+  SendResponses(transition.responses(), current);
   if (transition.status().stops()) return transition.status();
-  if (transition.postpones()) PutAside(*current);
+  if (transition.postpones()) Postpone(*current);
   const bool changes = transition.kind() == Transition::Kind::kGoTo && transition.state() != row_;
   const std::size_t from = row_ == StateTable::kNone ? transition.state() : row_;
   if (changes) {
@@ -141,25 +141,25 @@ gen::Status StateRunner::Follow(Transition transition, const Current* current) {
 gen::Status StateRunner::Enter(std::size_t from, std::vector<TimeoutChange>& timeouts) {
   if (!table_.At(row_).entry) return gen::Continue();
   Entry entry = table_.At(row_).entry(from);
-  SendReplies(entry.replies(), nullptr);
+  SendResponses(entry.responses(), nullptr);
   std::move(entry.timeouts().begin(), entry.timeouts().end(), std::back_inserter(timeouts));
   return entry.status();
 }
 
-void StateRunner::PutAside(const Current& current) {
+void StateRunner::Postpone(const Current& current) {
   if (!current.event.message()) throw std::logic_error("Postpone: the event has been forwarded");
   if (current.event.message().taken()) {
     throw std::logic_error("Postpone: the event's value has been taken out of it");
   }
   if (current.own != nullptr) {
-    host_.PutAside(MakeOwn(std::move(*current.own)));
+    host_.StashOwn(MakeOwn(std::move(*current.own)));
   } else if (gen::IsUserMessage(static_cast<gen::EnvelopeKind>(current.envelope->kind))) {
     if (!host_.Stash(*current.envelope)) {
       host_.Log().Warning("an event was dropped that was to be postponed: stash_size is reached");
       return;
     }
-  } else {  // a notice or response: the runtime has done its part, and must not look at it again
-    host_.PutAside(
+  } else {  // a notice or an answer: the runtime has done its part, and must not look at it again
+    host_.StashOwn(
         MakeOwn(OwnStateEvent{.kind = current.event.kind(),
                               .from = current.event.from(),
                               .ref = current.event.ref(),
@@ -171,19 +171,19 @@ void StateRunner::PutAside(const Current& current) {
 void StateRunner::RetryPostponed() {
   auto behind = queue_.StateChanged();
   if (!behind) return;
-  for (OwnStateEvent& event : behind->events) host_.PutAside(MakeOwn(std::move(event)));
-  if (behind->mark) host_.PutAside(MakeOwn(Mark{}));
+  for (OwnStateEvent& event : behind->events) host_.StashOwn(MakeOwn(std::move(event)));
+  if (behind->mark) host_.StashOwn(MakeOwn(Mark{}));
   (void)host_.UnstashAll();
 }
 
-void StateRunner::SendReplies(std::vector<StateReply>& replies, const Current* current) {
-  for (StateReply& reply : replies) {
-    if (!reply.to && current == nullptr) throw std::logic_error("Reply: there is no request");
-    const Caller to = reply.to ? *reply.to : current->event.Caller();
-    auto sent = host_.SendResponseEnvelope(to.from, to.ref, std::move(reply.response));
+void StateRunner::SendResponses(std::vector<StateResponse>& responses, const Current* current) {
+  for (StateResponse& response : responses) {
+    if (!response.to && current == nullptr) throw std::logic_error("Reply: there is no request");
+    const Caller to = response.to ? *response.to : current->event.Caller();
+    auto sent = host_.SendResponseEnvelope(to.from, to.ref, std::move(response.response));
     // A caller that has stopped waiting is everyday life.
     if (!sent && sent.error() != gen::ErrResponseIgnored) {
-      host_.Log().Debug("no response to {}: {}", to.from, sent.error());
+      host_.Log().Debug("no answer to {}: {}", to.from, sent.error());
     }
   }
 }

@@ -53,9 +53,9 @@ class StateRunner {
   gen::Status Enter(std::size_t from, std::vector<TimeoutChange>& timeouts);
   // Handles what comes before the mailbox.
   gen::Status HandleRaised(gen::Status status);
-  void PutAside(const Current& current);
+  void Postpone(const Current& current);
   void RetryPostponed();
-  void SendReplies(std::vector<StateReply>& replies, const Current* current);
+  void SendResponses(std::vector<StateResponse>& responses, const Current* current);
   void RunTimers();
   void ForgetTimer(StateTimeouts::Id id, bool cancel);
 

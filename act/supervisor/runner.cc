@@ -240,7 +240,7 @@ void SupervisorRunner::PostponeStart(Key key) {
   if (delay.count() != 0) {
     entry.starter = host_.SendSelfAfter(timer, delay);
   } else {
-    host_.WaitInLine(core::MakeEnvelope<StartTimer>(
+    host_.EnqueueOwn(core::MakeEnvelope<StartTimer>(
         static_cast<std::uint8_t>(gen::EnvelopeKind::kOwnTimer), core::Lane::kMain, timer));
   }
 }

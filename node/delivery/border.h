@@ -50,12 +50,12 @@ class Border {
   // A message, or a request. Takes the envelope, or says why not and leaves it to the caller: kUnsupported, its type is
   // not known to the network, or it is an important message; kBusy, there waits too much for that node already.
   virtual gen::Result<void> Deliver(gen::PID remote, core::EnvelopePtr& envelope) = 0;
-  // A message of which its receiver's node says whether it is in the mailbox: `local` gets an empty response to `id`, or
+  // A message of which its receiver's node says whether it is in the mailbox: `local` gets an empty answer to `id`, or
   // the error. The envelope, whose sender may be another one, is the caller's in any case. Errors as Deliver, also for a
   // node that does not say such things.
   virtual gen::Result<void> SendImportant(gen::PID remote, const core::Envelope& message,
                                           gen::PID local, std::uint64_t id) = 0;
-  // When there is room again for messages to that node, or none is needed any more, `local` gets an empty response to
+  // When there is room again for messages to that node, or none is needed any more, `local` gets an empty answer to
   // `id`. Maybe at once.
   virtual void AwaitRoom(gen::Atom node, gen::PID local, std::uint64_t id) = 0;
   // Answers a request of `remote`; kResponseIgnored when nobody waits.

@@ -175,7 +175,7 @@ void RemoteWorker::PassRequest(core::Envelope& envelope) {
   if (envelope.deadline != 0) {
     time = std::chrono::nanoseconds(std::max<std::int64_t>(envelope.deadline - host_->Now(), 1));
   }
-  core::EnvelopePtr request = host_->Keep(envelope);
+  core::EnvelopePtr request = host_->DetachForRequest(envelope);
   gen::Result<gen::Ref> asked = gen::ErrProcessTerminated;
   while (worker_) {
     asked = host_->RequestEnvelope(worker_, request, time);

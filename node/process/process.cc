@@ -140,7 +140,7 @@ gen::Result<void> Process::SendExit(const gen::Target& to, gen::Reason reason) {
 
 core::EnvelopePtr Process::Detach(core::Envelope& envelope) {
   if (IsTick(envelope)) rooms_.ticks.WaitsAgain(envelope);
-  return TakeOver(envelope);
+  return DetachHeld(envelope);
 }
 
 void Process::Drop(core::EnvelopePtr envelope, gen::DropReason reason, const gen::Error& error) {

@@ -107,14 +107,14 @@ class Process final : public ProcessRunner, public gen::PoolHost {
   // -- gen::ProcessHost --
   [[nodiscard]] gen::PoolHost& ForPool() override { return *this; }
   [[nodiscard]] core::EnvelopePtr Detach(core::Envelope& envelope) override;
-  [[nodiscard]] core::EnvelopePtr Keep(core::Envelope& envelope) override;
+  [[nodiscard]] core::EnvelopePtr DetachForRequest(core::Envelope& envelope) override;
   gen::Result<void> PassOn(gen::PID to, core::Envelope& envelope) override;
   gen::Result<void> HandOver(gen::PID to, gen::PID from, gen::Ref ref) override;
   void Drop(core::EnvelopePtr envelope, gen::DropReason reason, const gen::Error& error) override;
   bool Stash(core::Envelope& envelope) override;
   std::size_t UnstashAll() override;
-  void PutAside(core::EnvelopePtr envelope) override;
-  void WaitInLine(core::EnvelopePtr envelope) override;
+  void StashOwn(core::EnvelopePtr envelope) override;
+  void EnqueueOwn(core::EnvelopePtr envelope) override;
   [[nodiscard]] gen::Receiver* CurrentReceiver() override;
   void SetNext(std::function<gen::Status()> next) override { Cold().next = std::move(next); }
   [[nodiscard]] std::uint64_t WorkMark() const override;

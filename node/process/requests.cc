@@ -63,7 +63,7 @@ void Process::RequestTimeIsUp(void* context, std::uint64_t id) {
   process->rooms_.delivery.ExpireRequest(*process, id);
 }
 
-core::EnvelopePtr Process::Keep(core::Envelope& envelope) {
+core::EnvelopePtr Process::DetachForRequest(core::Envelope& envelope) {
   if (IsRouted(envelope)) {
     UnmarkRouted(envelope);
     routed_work_.EndHandled();

@@ -109,7 +109,7 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   [[nodiscard]] bool IsOpenQuestion() const noexcept;
   void NoteOpenRequest(const core::Envelope& envelope);
   // Takes an envelope out of the mailbox's hands. A tick that is put aside keeps no other from coming.
-  [[nodiscard]] core::EnvelopePtr TakeOver(core::Envelope& envelope);
+  [[nodiscard]] core::EnvelopePtr DetachHeld(core::Envelope& envelope);
   void Hold(std::int64_t messages);  // the behaviour has got hold of so many more
   // So many more of the behaviour's own envelopes wait in Main. Release: before the mailbox shows them.
   void CountOwnInMain(std::int64_t envelopes);
@@ -124,7 +124,7 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   OutgoingMarks marks_;
   core::Envelope* current_ = nullptr;  // being handled; null when it was detached
   core::Fiber* parked_ = nullptr;      // of its suspended turn
-  bool answered_ = false;              // current_ is a request and has its response
+  bool answered_ = false;              // current_ is a request and has its answer
   bool has_queue_ = false;             // Main is kept in the queue lane
   bool heir_ = false;                  // the parent inherits
   bool others_begin_ = false;          // with requests of the Main lane

@@ -14,7 +14,7 @@ bool Process::Stash(core::Envelope& envelope) {
         "Stash: only the message being handled, and not answered, can be stashed");
   }
   ProcessCold& cold = Cold();
-  core::EnvelopePtr message = TakeOver(envelope);
+  core::EnvelopePtr message = DetachHeld(envelope);
   if (cold.stash_limit != 0 && cold.stash.size() >= cold.stash_limit) {
     rooms_.delivery.CountOverflow(*this, Parent(), *message);
     if (IsRouted(*message)) cold.counts.routed_unstashed.Add();
@@ -36,7 +36,7 @@ std::size_t Process::UnstashAll() {
     const auto own = std::stable_partition(
         stash.begin(), stash.end(),
         [](const core::EnvelopePtr& envelope) { return IsMessage(*envelope); });
-    for (auto envelope = own; envelope != stash.end(); ++envelope) WaitInLine(std::move(*envelope));
+    for (auto envelope = own; envelope != stash.end(); ++envelope) EnqueueOwn(std::move(*envelope));
     stash.erase(own, stash.end());
   }
   for (auto& envelope : stash) envelope->lane = core::Lane::kMain;
@@ -70,12 +70,12 @@ void Process::MakeOwn(core::Envelope& envelope) const {
   envelope.generation = generation_.load(std::memory_order_relaxed);
 }
 
-void Process::PutAside(core::EnvelopePtr envelope) {
+void Process::StashOwn(core::EnvelopePtr envelope) {
   MakeOwn(*envelope);
   Cold().stash.push_back(std::move(envelope));
 }
 
-void Process::WaitInLine(core::EnvelopePtr envelope) {
+void Process::EnqueueOwn(core::EnvelopePtr envelope) {
   MakeOwn(*envelope);
   // Inside of a turn: the mailbox is open, and will be looked at.
   core::PushOutcome outcome;

@@ -484,7 +484,7 @@ void ProcessRunner::TakeOverRequest(const core::Envelope& notice) {
     NoteOpenRequest(notice);
 }
 
-core::EnvelopePtr ProcessRunner::TakeOver(core::Envelope& envelope) {
+core::EnvelopePtr ProcessRunner::DetachHeld(core::Envelope& envelope) {
   mailbox_.Detach(&envelope);
   if (IsMessage(envelope)) Hold(1);
   if (IsRequest(envelope)) rooms_.call_edges.NoteTaken(envelope, CallEdge::Stage::kPassedOn);

@@ -29,7 +29,7 @@ void ForEach(const Subscription& has, const Does& does) {
 class EventBorder {
  public:
   virtual ~EventBorder() = default;
-  // `local` gets a response to the subscription's number: a std::vector<gen::MessageEvent> with the values that it has
+  // `local` gets the answer to the subscription's number: a std::vector<gen::MessageEvent> with the values that it has
   // missed, or the error of that node; values may arrive before. When the event ends, or the connection, it is told.
   // kTaken: it has subscribed in this way; kBusy: there waits too much for that node; kUnsupported: that node is none of
   // Ergon's.

@@ -48,7 +48,7 @@ class Publishing : private Drops::Listener {
   [[nodiscard]] bool IsElsewhere(const gen::Event& event) const {
     return !event.node.empty() && event.node != needs_.addresses.node();
   }
-  // Begins to subscribe to an event of another node, with the number `id`, to which the response comes; see
+  // Begins to subscribe to an event of another node, with the number `id`, to which the answer comes; see
   // EventBorder::Subscribe. EndSubscription has to follow if that is an error, or does not come.
   gen::Result<ProcessCold::EventSubscription> BeginElsewhere(ProcessSlot& subscriber,
                                                              const gen::Event& event, bool link,

@@ -118,7 +118,7 @@ struct ProcessCold {
   std::unique_ptr<PassedOver> passed_over;
   std::function<gen::Status()> next;  // see ProcessHost::SetNext
   std::uint64_t trace = 0;            // of what it handles, if OutgoingMarks says so
-  struct OpenRequest {                // the handler gave no reply yet
+  struct OpenRequest {                // the handler gave no answer yet
     gen::PID from;
     std::uint64_t order;  // of arrival
   };

@@ -45,7 +45,7 @@ class FakeHost final : public gen::PoolHost, private gen::LogSink {
     gen::Ref ref;
     core::EnvelopePtr envelope;
   };
-  struct Asked {  // a Request that waits for its response
+  struct Asked {  // a Request that waits for its answer
     gen::PID to;
     gen::Ref ref;
     core::EnvelopePtr envelope;
@@ -351,7 +351,7 @@ class FakeHost final : public gen::PoolHost, private gen::LogSink {
     if (current_.get() != &envelope) throw std::logic_error("not the envelope being handled");
     return std::move(current_);
   }
-  core::EnvelopePtr Keep(core::Envelope& envelope) override { return Detach(envelope); }
+  core::EnvelopePtr DetachForRequest(core::Envelope& envelope) override { return Detach(envelope); }
   gen::Result<void> PassOn(gen::PID to, core::Envelope& envelope) override {
     core::EnvelopePtr passed = Detach(envelope);
     auto result = Forward(to, passed, false);
@@ -402,7 +402,7 @@ class FakeHost final : public gen::PoolHost, private gen::LogSink {
     stash.clear();
     return count;
   }
-  void PutAside(core::EnvelopePtr envelope) override {
+  void StashOwn(core::EnvelopePtr envelope) override {
     envelope->kind = static_cast<std::uint8_t>(gen::EnvelopeKind::kOwnTimer);
     stash.push_back(std::move(envelope));
   }
@@ -410,7 +410,7 @@ class FakeHost final : public gen::PoolHost, private gen::LogSink {
   void SetNext(std::function<gen::Status()>) override {}
   std::uint64_t WorkMark() const override { return 0; }
   bool HasWork() const override { return !main.empty(); }
-  void WaitInLine(core::EnvelopePtr envelope) override { main.push_back(std::move(envelope)); }
+  void EnqueueOwn(core::EnvelopePtr envelope) override { main.push_back(std::move(envelope)); }
   void Drop(core::EnvelopePtr envelope, gen::DropReason reason, const gen::Error& error) override {
     auto* job = envelope->ValueAs<Job>();
     dropped.push_back({job == nullptr ? 0 : job->number, reason, error});

@@ -57,7 +57,7 @@ Measurement RunIdle(gen::Node& node, const Params& params) {
   return measurement;
 }
 
-// ---- spawn, message, reply, end
+// ---- spawn, message, answer, end
 
 class Mayfly final : public act::Actor {
   gen::Status HandleMessage(gen::PID from, gen::Message& message) override {
@@ -172,7 +172,8 @@ Workload SpawnIdle() {
 }
 
 Workload Churn() {
-  return {"churn", "spawn, message, reply, end; one after the other", {{"n", 1'000'000}}, RunChurn};
+  return {
+      "churn", "spawn, message, answer, end; one after the other", {{"n", 1'000'000}}, RunChurn};
 }
 
 Workload Skynet() {

@@ -1,4 +1,4 @@
-// What a call gets from the response that has come.
+// What a call gets from the answer that has come.
 #include <ergon/gen/response.h>
 
 #include <cstdint>

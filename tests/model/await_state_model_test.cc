@@ -1,4 +1,4 @@
-// A process waits for one answer, as node/process/wait.cc does it, while the response, the time-out
+// A process waits for one answer, as node/process/wait.cc does it, while the response (its envelope), the time-out
 // and a signal race: exactly one of them ends the wait, and the process is resumed once.
 #include "envelopes.h"
 

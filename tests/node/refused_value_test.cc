@@ -138,7 +138,7 @@ TEST_CASE("refused value: what was not given away is not touched") {
   CHECK_FALSE(t.node.Send(dead, "literal"));
 }
 
-// ---- requests that name their reply
+// ---- requests that name the type of their answer
 
 struct Sum {
   using Reply = long;

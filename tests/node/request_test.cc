@@ -366,7 +366,7 @@ TEST_CASE("request: what nobody looks at is logged at debug level") {
   TestNode test({.log_level = gen::LogLevel::kDebug});
   const gen::PID asker = test.Spawn();
   Request(test, asker, test.Spawn(Doubler()), 5).value();
-  CHECK(kit::Eventually([&] { return test.log.Contains("unhandled response Ref#<"); }));
+  CHECK(kit::Eventually([&] { return test.log.Contains("unhandled answer Ref#<"); }));
 }
 
 }  // namespace

@@ -253,7 +253,7 @@ TEST_CASE("wait: an exception that leaves a handler after a call ends the proces
   // A failed call whose value is taken says so.
   const gen::PID other = t.Spawn();
   run = t.Run(other, [&](Subject& self) { (void)self.Call<std::string>(echo, 1).value(); });
-  CHECK(run.error().detail().find("panic: response of an unexpected type") == 0);
+  CHECK(run.error().detail().find("panic: answer of an unexpected type") == 0);
 }
 
 TEST_CASE("wait: thousands of processes in Call at once on two workers") {
@@ -278,7 +278,7 @@ TEST_CASE("wait: thousands of processes in Call at once on two workers") {
   for (const gen::PID pid : pids) CHECK(t.node.Kill(pid));
 }
 
-TEST_CASE("wait: a late response never disturbs the next call") {
+TEST_CASE("wait: a late answer never disturbs the next call") {
   Notes<Question> questions;
   int answer = 0;
   const kit::ManualTime time;
@@ -312,7 +312,7 @@ TEST_CASE("wait: a late response never disturbs the next call") {
   CHECK(answer == 2);
 }
 
-TEST_CASE("wait: the response may come from anybody, once") {
+TEST_CASE("wait: the answer may come from anybody, once") {
   Notes<Question> questions;
   TestNode t;
   const gen::PID server = t.Spawn(KeepOpen(questions));
@@ -347,7 +347,7 @@ TEST_CASE("wait: the response may come from anybody, once") {
   CHECK(t.node.SendResponse(open4.from, open4.ref, 1).error() == gen::ErrResponseIgnored);
 }
 
-TEST_CASE("wait: a response before the caller waits, many times") {
+TEST_CASE("wait: an answer before the caller waits, many times") {
   std::atomic<int> wrong{0};
   std::vector<gen::PID> pids;
   TestNode t;

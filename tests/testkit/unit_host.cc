@@ -224,11 +224,11 @@ gen::Result<void> UnitHost::PassOn(gen::PID to, core::Envelope& envelope) {
   return {};
 }
 
-void UnitHost::PutAside(core::EnvelopePtr) {
-  throw std::logic_error("PutAside: a Unit has no mailbox; use a Simulation");
+void UnitHost::StashOwn(core::EnvelopePtr) {
+  throw std::logic_error("StashOwn: a Unit has no mailbox; use a Simulation");
 }
 
-void UnitHost::WaitInLine(core::EnvelopePtr envelope) {
+void UnitHost::EnqueueOwn(core::EnvelopePtr envelope) {
   planned.push_back({now, Self(), std::move(envelope), std::make_shared<bool>(false)});
 }
 

@@ -171,7 +171,7 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
   // -- gen::ProcessHost: what needs a runtime --
   [[nodiscard]] gen::PoolHost& ForPool() override;
   [[nodiscard]] core::EnvelopePtr Detach(core::Envelope& envelope) override;
-  [[nodiscard]] core::EnvelopePtr Keep(core::Envelope& envelope) override {
+  [[nodiscard]] core::EnvelopePtr DetachForRequest(core::Envelope& envelope) override {
     return Detach(envelope);
   }
   gen::Result<void> PassOn(gen::PID to, core::Envelope& envelope) override;
@@ -180,9 +180,9 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
   void Drop(core::EnvelopePtr, gen::DropReason, const gen::Error&) override {}
   bool Stash(core::Envelope& envelope) override;
   std::size_t UnstashAll() override { return 0; }
-  void PutAside(core::EnvelopePtr envelope) override;
+  void StashOwn(core::EnvelopePtr envelope) override;
   // Nothing ever waits in a Unit.
-  void WaitInLine(core::EnvelopePtr envelope) override;
+  void EnqueueOwn(core::EnvelopePtr envelope) override;
   void SetHeedExits(bool) override {}
   gen::Result<gen::PID> SpawnChildAsync(gen::Atom, const gen::ProcessFactory&,
                                         const gen::ProcessOptions&, const gen::Args&) override;

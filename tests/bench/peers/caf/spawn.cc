@@ -58,7 +58,7 @@ Measurement RunIdle(caf::actor_system& system, const Params& params) {
   return measurement;
 }
 
-// ---- spawn, message, reply, end
+// ---- spawn, message, answer, end
 
 class Mayfly final : public caf::event_based_actor {
  public:
@@ -190,7 +190,8 @@ Workload SpawnIdle() {
 }
 
 Workload Churn() {
-  return {"churn", "spawn, message, reply, end; one after the other", {{"n", 1'000'000}}, RunChurn};
+  return {
+      "churn", "spawn, message, answer, end; one after the other", {{"n", 1'000'000}}, RunChurn};
 }
 
 Workload Skynet() {
