@@ -407,7 +407,9 @@ gen::Error Handshake::ClosedByPeer() const {
                                 "connected to this node meanwhile",
                                 found_.name));
     case State::kAck:
-      return OtherCookie(found_.name);
+      return gen::Error(ErrorCode::kNotAllowed,
+                        std::string(OtherCookie(found_.name).detail()) +
+                            ". Or it has just connected to this node; see its log");
     case State::kName:
       return closed(ErrorCode::kNoConnection,
                     "the other node has closed the connection before it has said its name");

@@ -53,11 +53,14 @@ void Listening::Accept() {
           handshakes_);
       continue;
     }
-    ++handshakes_;
     auto stream = std::make_shared<Stream>(std::move(socket), tasks_);
     tasks_.Start([this, stream] {
+      struct Counted {
+        std::size_t& handshakes;
+        explicit Counted(std::size_t& count) : handshakes(count) { ++handshakes; }
+        ~Counted() { --handshakes; }
+      } const counted(handshakes_);
       LetIn(stream);
-      --handshakes_;
     });
   }
 }
