@@ -164,7 +164,7 @@ struct WireType {
   // Makes an envelope with the value of the next term. kIncorrect, with the path of the field: it
   // does not fit.
   gen::Result<core::EnvelopePtr> (*read)(TermReader term, std::uint8_t kind,
-                                         core::Lane lane) = nullptr;
+                                         std::uint64_t tag) = nullptr;
 };
 
 // For gen::WireTypes::Register.
@@ -196,8 +196,8 @@ struct WireTypeOf {
       return detail::WriteValue(out, *static_cast<const T*>(value));
     };
     type->read = [](TermReader term, std::uint8_t kind,
-                    core::Lane lane) -> gen::Result<core::EnvelopePtr> {
-      core::EnvelopePtr envelope = core::MakeEnvelope<T>(kind, lane);
+                    std::uint64_t tag) -> gen::Result<core::EnvelopePtr> {
+      core::EnvelopePtr envelope = core::MakeTaggedEnvelope<T>(tag, kind, core::Lane::kMain);
       auto read = detail::ReadValue(term, *static_cast<T*>(envelope->Value()));
       if (!read) return std::move(read.error());
       return envelope;

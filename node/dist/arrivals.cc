@@ -100,10 +100,10 @@ gen::Error EndOf(const gen::Reason& reason) {
 void Arrivals::Handle(Connection& connection, const Signal& signal) {
   switch (signal.kind) {
     case SignalKind::kSend:
-      TakeMessage(connection, signal, signal.to, {});
+      TakeMessage(connection, signal, {.pid = signal.to});
       break;
     case SignalKind::kSendToName:
-      TakeMessage(connection, signal, FindName(signal.name), signal.name);
+      TakeMessage(connection, signal, FindName(signal.name));
       break;
     case SignalKind::kSendToAlias:
       TakeAliasMessage(connection, signal);
@@ -141,9 +141,11 @@ void Arrivals::Handle(Connection& connection, const Signal& signal) {
   }
 }
 
-gen::PID Arrivals::FindName(std::string_view name) const {
+Arrivals::Address Arrivals::FindName(std::string_view name) const {
   const std::optional<gen::Atom> atom = gen::Atom::Find(name);
-  return atom ? needs_.addresses.names().Find(*atom) : gen::PID();
+  if (!atom) return {.name = name};
+  return {
+      .pid = needs_.addresses.names().Find(*atom), .name = name, .tag = gen::Target(*atom).Tag()};
 }
 
 void Arrivals::Send(Connection& connection, const Signal& signal) {
@@ -153,11 +155,11 @@ void Arrivals::Send(Connection& connection, const Signal& signal) {
 
 // ---- messages and requests
 
-void Arrivals::TakeMessage(Connection& connection, const Signal& signal, gen::PID to,
-                           std::string_view name) {
-  const bool is_for_groups = name.empty() ? to == needs_.addresses.NodePid() : name == kGroupScope;
+void Arrivals::TakeMessage(Connection& connection, const Signal& signal, const Address& to) {
+  const bool is_for_groups =
+      to.name.empty() ? to.pid == needs_.addresses.NodePid() : to.name == kGroupScope;
   if (is_for_groups && needs_.groups.Take(connection.peer(), signal.payload)) return;
-  if (name == kOwnName && !connection.IsForeign()) {
+  if (to.name == kOwnName && !connection.IsForeign()) {
     needs_.own.Take(connection, signal);
     return;
   }
@@ -170,41 +172,40 @@ void Arrivals::TakeMessage(Connection& connection, const Signal& signal, gen::PI
       if (size == 2 && word == "$gen_cast") {
         (void)reader.ReadTerm(term);
       } else if (size == 3 && (word == "$gen_call" || word == "system") &&
-                 TakeRequest(connection, signal.payload, to, name)) {
+                 TakeRequest(connection, signal.payload, to)) {
         return;
       }
     } else if (size == 2 && TakeAnswer(connection, signal.payload)) {
       return;
     }
   }
-  DeliverMessage(connection, signal.from, term, to, name);
+  DeliverMessage(connection, signal.from, term, to);
 }
 
 void Arrivals::DeliverMessage(Connection& connection, gen::PID from, std::string_view term,
-                              gen::PID to, std::string_view name) {
-  auto message = needs_.values.Read(term, static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage),
-                                    core::Lane::kMain);
+                              const Address& to) {
+  auto message =
+      needs_.values.Read(term, static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage), to.tag);
   if (!message) {
     gen::Log(needs_.log)
         .Warning("network: a message of {} to {} does not fit its type: {}", connection.peer(),
-                 name.empty() ? to.ToString() : std::string(name), message.error());
+                 to.name.empty() ? to.pid.ToString() : std::string(to.name), message.error());
     return;
   }
   core::EnvelopePtr envelope = std::move(*message);
   envelope->from = from.ToAddress();
   needs_.totals.accepted.Add();
-  const auto sent =
-      to ? needs_.delivery.Deliver(to, envelope) : gen::Result<void>(gen::ErrProcessUnknown);
+  const auto sent = to.pid ? needs_.delivery.Deliver(to.pid, envelope)
+                           : gen::Result<void>(gen::ErrProcessUnknown);
   if (sent) return;
   // Erlang tells the sender of a message nothing.
   const gen::DropReason reason = sent.error() == gen::ErrProcessMailboxFull
                                      ? gen::DropReason::kMailboxFull
                                      : gen::DropReason::kUnknown;
-  needs_.delivery.Drop(std::move(envelope), to, reason, sent.error());
+  needs_.delivery.Drop(std::move(envelope), to.pid, reason, sent.error());
 }
 
-bool Arrivals::TakeRequest(Connection& connection, std::string_view payload, gen::PID to,
-                           std::string_view name) {
+bool Arrivals::TakeRequest(Connection& connection, std::string_view payload, const Address& to) {
   const std::size_t depth = needs_.settings.max_term_depth;
   ControlReader reader(payload, depth);
   std::size_t size = 0;
@@ -215,10 +216,10 @@ bool Arrivals::TakeRequest(Connection& connection, std::string_view payload, gen
       !ReadCaller(reader, connection.peer(), depth, request) || !reader.ReadTerm(term)) {
     return false;
   }
-  if (!to) {
-    TakeRequestToNobody(connection, request, term, name);
+  if (!to.pid) {
+    TakeRequestToNobody(connection, request, term, to.name);
   } else if (word == "system") {
-    TakeSystemRequest(connection, std::move(request), term, to);
+    TakeSystemRequest(connection, std::move(request), term, to.pid);
   } else {
     DeliverRequest(connection, std::move(request), term, to);
   }
@@ -235,13 +236,13 @@ std::uint64_t Arrivals::Note(Connection& connection, PeerState::Request request)
 }
 
 void Arrivals::DeliverRequest(Connection& connection, PeerState::Request request,
-                              std::string_view term, gen::PID to) {
-  auto message = needs_.values.Read(term, static_cast<std::uint8_t>(gen::EnvelopeKind::kRequest),
-                                    core::Lane::kMain);
+                              std::string_view term, const Address& to) {
+  auto message =
+      needs_.values.Read(term, static_cast<std::uint8_t>(gen::EnvelopeKind::kRequest), to.tag);
   if (!message) {
     gen::Log(needs_.log)
-        .Warning("network: a request of {} to {} does not fit its type: {}", connection.peer(), to,
-                 message.error());
+        .Warning("network: a request of {} to {} does not fit its type: {}", connection.peer(),
+                 to.pid, message.error());
     std::string answer;
     AppendError(answer, message.error());
     Answer(connection, request, answer);
@@ -252,7 +253,7 @@ void Arrivals::DeliverRequest(Connection& connection, PeerState::Request request
   envelope->from = caller.ToAddress();
   envelope->ref = Note(connection, std::move(request));
   const std::uint64_t number = envelope->ref;
-  const auto sent = needs_.delivery.Deliver(to, envelope);
+  const auto sent = needs_.delivery.Deliver(to.pid, envelope);
   if (sent) {
     needs_.totals.accepted.Add();
   } else {
@@ -347,7 +348,7 @@ void Arrivals::TakeAliasMessage(Connection& connection, const Signal& signal) {
   // Nobody, if it has been deleted, or is one of a former incarnation.
   const auto number = OwnNumberIn(signal.ref, needs_.settings.node, needs_.settings.creation);
   const gen::PID to = number ? needs_.addresses.aliases().Find(*number) : gen::PID();
-  TakeMessage(connection, signal, to, {});
+  TakeMessage(connection, signal, {.pid = to, .tag = number.value_or(0)});
 }
 
 bool Arrivals::TakeAnswer(Connection& connection, std::string_view payload) {
@@ -405,7 +406,7 @@ bool Arrivals::TakeAnswer(Connection& connection, std::string_view payload) {
         core::MakeEnvelope<Term>(kKind, core::Lane::kMain, Term::FromChecked(std::string(answer))));
     return true;
   }
-  auto value = needs_.values.Read(answer, kKind, core::Lane::kMain);
+  auto value = needs_.values.Read(answer, kKind);
   if (!value) {
     needs_.delivery.RespondError(call.local, *number, value.error());
     return true;
@@ -496,7 +497,7 @@ void Arrivals::TakeSpawnReply(Connection& connection, const Signal& signal) {
 
 void Arrivals::TakeMonitor(Connection& connection, const Signal& signal) {
   const std::uint64_t number = node::NextUniqueId();
-  const gen::PID watched = signal.name.empty() ? signal.to : FindName(signal.name);
+  const gen::PID watched = signal.name.empty() ? signal.to : FindName(signal.name).pid;
   {
     std::lock_guard lock(connection.mutex());
     if (!connection.relations().AddWatcher(

@@ -46,22 +46,26 @@ class Arrivals {
   void Handle(Connection& connection, const Signal& signal);
 
  private:
-  // A message for `to`; the empty PID: nobody has the name `name`.
-  void TakeMessage(Connection& connection, const Signal& signal, gen::PID to,
-                   std::string_view name);
+  // For whom a message is, and how it was addressed.
+  struct Address {
+    gen::PID pid{};           // empty: nobody has that name or alias here
+    std::string_view name{};  // empty: none
+    std::uint64_t tag = 0;    // see gen::Target::Tag
+  };
+
+  void TakeMessage(Connection& connection, const Signal& signal, const Address& to);
   // {'$gen_call', {Caller, Tag}, Request} and {system, {Caller, Tag}, Request}, as far as they are well formed.
-  bool TakeRequest(Connection& connection, std::string_view payload, gen::PID to,
-                   std::string_view name);
+  bool TakeRequest(Connection& connection, std::string_view payload, const Address& to);
   void DeliverRequest(Connection& connection, PeerState::Request request, std::string_view term,
-                      gen::PID to);
+                      const Address& to);
   // Of the module sys of Erlang.
   void TakeSystemRequest(Connection& connection, PeerState::Request request, std::string_view term,
                          gen::PID to);
   // To a name that nobody has here: what Erlang's own processes of that name would answer.
   void TakeRequestToNobody(Connection& connection, const PeerState::Request& request,
                            std::string_view term, std::string_view name);
-  void DeliverMessage(Connection& connection, gen::PID from, std::string_view term, gen::PID to,
-                      std::string_view name);
+  void DeliverMessage(Connection& connection, gen::PID from, std::string_view term,
+                      const Address& to);
   void TakeAliasMessage(Connection& connection, const Signal& signal);
   // {Tag, Answer} to a request of ours. False: it is none.
   bool TakeAnswer(Connection& connection, std::string_view payload);
@@ -84,7 +88,7 @@ class Arrivals {
   // Sends {Tag, Answer}. `answer` is a term.
   void Answer(Connection& connection, const PeerState::Request& request, std::string_view answer);
   void Send(Connection& connection, const Signal& signal);
-  [[nodiscard]] gen::PID FindName(std::string_view name) const;
+  [[nodiscard]] Address FindName(std::string_view name) const;
 
   const Needs needs_;
 };

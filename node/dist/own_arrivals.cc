@@ -117,6 +117,15 @@ gen::PID OwnArrivals::TargetOf(const OwnMessage& message) const {
   return atom ? needs_.addresses.names().Find(*atom) : gen::PID();
 }
 
+std::uint64_t OwnArrivals::TagOf(const OwnMessage& message) const {
+  if (!message.to.node.empty()) return 0;
+  if (!message.alias.empty()) {
+    return OwnNumberIn(message.alias, needs_.settings.node, needs_.settings.creation).value_or(0);
+  }
+  const auto atom = gen::Atom::Find(message.name);
+  return atom ? gen::Target(*atom).Tag() : 0;
+}
+
 gen::Result<void> OwnArrivals::DeliverImportant(const OwnMessage& message, gen::PID from) {
   const gen::PID to = TargetOf(message);
   if (!to && !message.alias.empty()) {
@@ -130,7 +139,7 @@ gen::Result<void> OwnArrivals::DeliverImportant(const OwnMessage& message, gen::
             .ToString());
   }
   auto read = needs_.values.Read(
-      message.term, static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage), core::Lane::kMain);
+      message.term, static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage), TagOf(message));
   if (!read) return std::move(read.error());
   core::EnvelopePtr envelope = std::move(*read);
   envelope->from = from.ToAddress();

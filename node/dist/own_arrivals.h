@@ -57,6 +57,8 @@ class OwnArrivals {
 
   // Whom a message is about. Empty: nobody has the name.
   [[nodiscard]] gen::PID TargetOf(const OwnMessage& message) const;
+  // How it was addressed: gen::Target::Tag.
+  [[nodiscard]] std::uint64_t TagOf(const OwnMessage& message) const;
   void TakeSubscribe(Connection& connection, const OwnMessage& message, gen::PID from);
   // Answers ok, or the error.
   void Answer(Connection& connection, std::string_view reference, const gen::Result<void>& outcome);

@@ -105,7 +105,7 @@ node::Subscription RemoteEvents::ReceiverOf(const OwnMessage& value, gen::Atom e
 
 gen::Result<gen::MessageEvent> RemoteEvents::ReadValue(const gen::Event& event, std::int64_t time,
                                                        std::string_view term) const {
-  auto value = needs_.values.Read(term, kEventKind, core::Lane::kMain);
+  auto value = needs_.values.Read(term, kEventKind);
   if (!value) return std::move(value.error());
   return gen::MessageEvent(
       event, time, std::shared_ptr<core::Envelope>(value->release(), core::EnvelopeDisposer()));

@@ -33,38 +33,38 @@ void AddPlain(Writers& writers) {
 }
 
 template <class T>
-core::EnvelopePtr Make(std::uint8_t kind, core::Lane lane, T value) {
-  return core::MakeEnvelope<T>(kind, lane, std::move(value));
+core::EnvelopePtr Make(std::uint8_t kind, std::uint64_t tag, T value) {
+  return core::MakeTaggedEnvelope<T>(tag, kind, core::Lane::kMain, std::move(value));
 }
 
 // The value of a term that is of no registered type.
 core::EnvelopePtr ReadPlain(TermReader reader, std::string_view term, std::uint8_t kind,
-                            core::Lane lane) {
+                            std::uint64_t tag) {
   std::int64_t integer = 0;
   double number = 0;
   bool truth = false;
   std::string_view bytes;
   switch (reader.kind()) {
     case TermKind::kInteger:
-      if (reader.ReadInteger(integer)) return Make(kind, lane, integer);
+      if (reader.ReadInteger(integer)) return Make(kind, tag, integer);
       break;
     case TermKind::kFloat:
-      if (reader.ReadFloat(number)) return Make(kind, lane, number);
+      if (reader.ReadFloat(number)) return Make(kind, tag, number);
       break;
     case TermKind::kBinary:
-      if (reader.ReadBinary(bytes)) return core::MakeEnvelope<std::string>(kind, lane, bytes);
+      if (reader.ReadBinary(bytes)) return Make(kind, tag, std::string(bytes));
       break;
     case TermKind::kAtom:
-      if (reader.ReadBoolean(truth)) return Make(kind, lane, truth);
-      if (const auto atom = reader.ReadAtom()) return Make(kind, lane, *atom);
+      if (reader.ReadBoolean(truth)) return Make(kind, tag, truth);
+      if (const auto atom = reader.ReadAtom()) return Make(kind, tag, *atom);
       break;
     case TermKind::kPid:
-      if (const auto pid = reader.ReadPid()) return Make(kind, lane, *pid);
+      if (const auto pid = reader.ReadPid()) return Make(kind, tag, *pid);
       break;
     default:
       break;
   }
-  return Make(kind, lane, Term::FromChecked(std::string(term), reader.atoms()));
+  return Make(kind, tag, Term::FromChecked(std::string(term), reader.atoms()));
 }
 
 // ---- reasons and errors
@@ -296,12 +296,12 @@ gen::Result<void> Values::Append(std::string& out, const core::Envelope& envelop
 }
 
 gen::Result<core::EnvelopePtr> Values::Read(std::string_view term, std::uint8_t kind,
-                                            core::Lane lane) const {
+                                            std::uint64_t tag) const {
   const TermReader reader(term, atoms_.get());
   const WireType* const type = FindRegistered(reader);
-  if (type == nullptr) return ReadPlain(reader, term, kind, lane);
+  if (type == nullptr) return ReadPlain(reader, term, kind, tag);
   try {
-    return type->read(reader, kind, lane);
+    return type->read(reader, kind, tag);
   } catch (...) {
     return gen::Error(gen::ErrorCode::kIncorrect,
                       fmt::format("{}: {}", type->name, core::ThrownText()));

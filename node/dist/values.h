@@ -41,8 +41,9 @@ class Values {
   // std::string (a binary), gen::PID, or dist::Term, also for an atom that is one too many.
   // kIncorrect, with the path of the field: it has the tag or the keys of a registered type, but
   // does not fit.
+  // `tag`: how the message was addressed (gen::Target::Tag).
   [[nodiscard]] gen::Result<core::EnvelopePtr> Read(std::string_view term, std::uint8_t kind,
-                                                    core::Lane lane) const;
+                                                    std::uint64_t tag = 0) const;
 
  private:
   using TypePtr = std::shared_ptr<const WireType>;

@@ -501,14 +501,13 @@ TEST_CASE("archive: types, as they are registered") {
   std::string out;
   const Count count{"a"};
   CHECK(WireTypeOf<Count>::Describe()->write(out, &count));
-  auto envelope = WireTypeOf<Count>::Describe()->read(TermReader(out), 3, core::Lane::kUrgent);
+  auto envelope = WireTypeOf<Count>::Describe()->read(TermReader(out), 3, 7);
   REQUIRE(envelope.has_value());
   CHECK((*envelope)->kind == 3);
-  CHECK((*envelope)->lane == core::Lane::kUrgent);
+  CHECK((*envelope)->Tag() == 7);
   CHECK(*(*envelope)->ValueAs<Count>() == count);
-  CHECK(
-      WireTypeOf<Item>::Describe()->read(TermReader(out), 0, core::Lane::kMain).error().detail() ==
-      "Item: expected a map, found {count,<<\"a\">>}");
+  CHECK(WireTypeOf<Item>::Describe()->read(TermReader(out), 0, 0).error().detail() ==
+        "Item: expected a map, found {count,<<\"a\">>}");
 
   const auto problem = [](auto describe) -> std::string {
     try {

@@ -105,10 +105,10 @@ gen::Result<std::string> Append(const Values& values, T value) {
 
 core::EnvelopePtr Read(const Values& values, const std::string& term) {
   REQUIRE(CheckTerm(term, 100).value() == term.size());
-  auto read = values.Read(term, kKind, core::Lane::kUrgent);
+  auto read = values.Read(term, kKind);
   if (!read) FAIL(read.error().ToString());
   CHECK((*read)->kind == kKind);
-  CHECK((*read)->lane == core::Lane::kUrgent);
+  CHECK((*read)->lane == core::Lane::kMain);
   return std::move(*read);
 }
 template <class T>
@@ -120,7 +120,7 @@ T ReadAs(const Values& values, const std::string& term) {
   return std::move(*value);
 }
 std::string Problem(const Values& values, const std::string& term) {
-  const auto read = values.Read(term, kKind, core::Lane::kMain);
+  const auto read = values.Read(term, kKind);
   if (read) return "none";
   CHECK(read.error() == gen::ErrIncorrect);
   return std::string(read.error().detail());

@@ -114,7 +114,7 @@ void CheckParts(const Term& term) {
 }
 
 void CheckMessage(std::string_view raw) {
-  auto envelope = Registered().Read(raw, 1, core::Lane::kMain);
+  auto envelope = Registered().Read(raw, 1);
   if (!envelope) {
     CheckError(envelope.error());
     return;
@@ -123,7 +123,7 @@ void CheckMessage(std::string_view raw) {
   Require(Registered().Append(out, **envelope).has_value(), "a message that came can go on");
   const auto size = dist::CheckTerm(out, 2 * kDepth + 2);
   Require(size.has_value() && *size == out.size(), "as a term");
-  auto again = Registered().Read(out, 1, core::Lane::kMain);
+  auto again = Registered().Read(out, 1);
   Require(again.has_value() && (*again)->type == (*envelope)->type, "of the same type");
 }
 
