@@ -1,16 +1,26 @@
 #!/usr/bin/env bash
-# usage: chaos_test.sh ERGON_CHAOS [OPTION...]
+# usage: chaos_test.sh [--tls] ERGON_CHAOS [OPTION...]
 #
 # Runs ergon-chaos with a node of Erlang as the third one, where there is Erlang, else with one more of Ergon.
+#
+#   --tls   the nodes speak over TLS, with certificates that are made for this run
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$here/../tls_files.sh"
+options=()
+if [[ ${1:-} == --tls ]]; then
+  shift
+  work=$(mktemp -d)
+  trap 'rm -rf "$work"' EXIT
+  make_tls_files "$work"
+  options+=(--tls "$work")
+fi
 chaos=$1
 shift
 export HOME=${HOME:-/tmp}
-erlang=()
 if command -v escript >/dev/null; then
-  erlang=(--erlang "$here/erlang_node.escript")
+  options+=(--erlang "$here/erlang_node.escript")
 else
   echo "no escript here (Debian package erlang-base): three nodes of Ergon"
 fi
-"$chaos" "${erlang[@]}" "$@"
+"$chaos" "${options[@]}" "$@"

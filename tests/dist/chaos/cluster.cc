@@ -43,8 +43,9 @@ Cluster::Cluster(const ClusterPlan& plan)
   std::signal(SIGPIPE, SIG_IGN);
   proxy_.emplace(context_, names_,
                  [this](const std::string& node) { return mapper_->PortOf(node); });
-  mapper_.emplace(context_, [this](const std::string& node) { return proxy_->PortFor(node); });
-  epmd_port_ = mapper_->port();
+  mapper_.emplace(context_, names_, [this](const std::string& dialler, const std::string& dialled) {
+    return proxy_->PortFor(dialler, dialled);
+  });
   thread_ = std::thread([this] { context_.run(); });
 }
 
@@ -84,7 +85,7 @@ void Cluster::Launch(const std::string& node) {
   next.number = 1;
   for (const Incarnation& former : incarnations_) next.number += former.node == node ? 1 : 0;
   const std::string path = plan_.folder + "/" + next.Name();
-  const std::string port = std::to_string(epmd_port_);
+  const std::string port = std::to_string(mapper_->PortFor(node));
   std::vector<std::string> words = {plan_.program, "node"};
   if (IsErlang(node)) words = {"escript", plan_.escript};
   for (const std::string& word :
@@ -93,13 +94,17 @@ void Cluster::Launch(const std::string& node) {
         std::to_string(plan_.seed % 1'000'000 + static_cast<std::uint64_t>(next.number))}) {
     words.push_back(word);
   }
-  if (IsErlang(node)) words.push_back(std::to_string(kSlowness));
+  words.push_back(IsErlang(node) ? std::to_string(kSlowness) : plan_.tls);
   for (const std::string& peer : names_) {
     if (peer != node) words.push_back(peer);
   }
+  std::string flags = "-start_epmd false";
+  if (!plan_.tls.empty()) {
+    flags += fmt::format(" -proto_dist inet_tls -ssl_dist_optfile {}/ssl_dist.conf", plan_.tls);
+  }
   next.child = std::make_unique<Child>(
       words,
-      std::vector<std::string>{"ERL_EPMD_PORT=" + port, "ERL_FLAGS=-start_epmd false",
+      std::vector<std::string>{"ERL_EPMD_PORT=" + port, "ERL_FLAGS=" + flags,
                                "ERL_CRASH_DUMP=" + path + ".dump"},
       path + ".log");
   incarnations_.push_back(std::move(next));

@@ -24,6 +24,7 @@ struct ClusterPlan {
   std::string program;  // this one
   std::string folder;   // for ledgers and logs
   std::string escript;  // of the node of Erlang; empty: the third one is of Ergon, too
+  std::string tls;      // the folder of the files for TLS; empty: without
   std::chrono::milliseconds tick{1000};
   std::uint64_t seed = 0;
 };
@@ -89,7 +90,6 @@ class Cluster {
   asio::executor_work_guard<asio::io_context::executor_type> work_;
   std::optional<Proxy> proxy_;
   std::optional<PortMapper> mapper_;
-  int epmd_port_ = 0;
   std::thread thread_;
   std::vector<Incarnation> incarnations_;  // in the order of their starts
   bool may_end_ = false;

@@ -26,6 +26,7 @@ struct Options {
   int seconds = 10;
   std::uint64_t seed = 0;
   std::string escript;
+  std::string tls;
   bool keep = false;
 };
 
@@ -83,6 +84,7 @@ int RunChaos(const Options& options) {
   Cluster cluster({.program = "/proc/self/exe",
                    .folder = folder.path(),
                    .escript = options.escript,
+                   .tls = options.tls,
                    .tick = std::chrono::seconds(kit::kSanitized ? 2 : 1),
                    .seed = options.seed});
   Faults faults(cluster, options.seed);
@@ -133,6 +135,10 @@ int RunMain(int count, char** words) {
                  "Where all faults come from; default: another one each time");
   app.add_option("--erlang", options.escript,
                  "erlang_node.escript: the third node is one of Erlang; default: of Ergon");
+  app.add_option(
+         "--tls", options.tls,
+         "A folder with node.pem, node.key, ca.pem and ssl_dist.conf: the nodes speak over TLS")
+      ->check(CLI::ExistingDirectory);
   app.add_flag("--keep", options.keep, "Keeps ledgers and logs, also if all laws hold");
   CLI11_PARSE(app, count, words);
   return RunChaos(options);

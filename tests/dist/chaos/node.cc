@@ -34,6 +34,7 @@ struct Plan {
   int epmd_port = 0;
   std::chrono::milliseconds tick{0};
   std::uint64_t seed = 0;
+  std::string tls;  // a folder
   std::vector<Peer> peers;
 };
 
@@ -77,6 +78,10 @@ class NodeProgram {
                                 .start_epmd = false,
                                 .tick_time = plan_.tick,
                                 .send_queue_bytes = 16 * 1024};
+    if (!plan_.tls.empty()) {
+      network.tls =
+          dist::TlsOptions{plan_.tls + "/node.pem", plan_.tls + "/node.key", plan_.tls + "/ca.pem"};
+    }
     RegisterChildren(network);
     options.network = dist::Erlang(network);
     options.types.Register<Note>()
@@ -179,8 +184,9 @@ class NodeProgram {
 }  // namespace
 
 int RunNode(int count, char** words) {
-  if (count < 7) {
-    std::cerr << "usage: ergon-chaos node NAME INCARNATION LEDGER EPMD_PORT TICK_MS SEED PEER...\n";
+  if (count < 8) {
+    std::cerr
+        << "usage: ergon-chaos node NAME INCARNATION LEDGER EPMD_PORT TICK_MS SEED TLS PEER...\n";
     return 2;
   }
   Plan plan{.name = words[0],
@@ -189,8 +195,9 @@ int RunNode(int count, char** words) {
             .epmd_port = std::atoi(words[3]),
             .tick = std::chrono::milliseconds(std::atoi(words[4])),
             .seed = std::strtoull(words[5], nullptr, 10),
+            .tls = words[6],
             .peers = {}};
-  for (int i = 6; i < count; ++i) plan.peers.push_back({words[i]});
+  for (int i = 7; i < count; ++i) plan.peers.push_back({words[i]});
   return NodeProgram(plan).Run();
 }
 

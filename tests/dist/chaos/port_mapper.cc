@@ -26,7 +26,9 @@ constexpr std::size_t kRegisteredLengthAt = 9;  // in a registration
 }  // namespace
 
 struct PortMapper::Client {
-  explicit Client(tcp::socket accepted) : socket(std::move(accepted)) {}
+  Client(std::string asking, tcp::socket accepted)
+      : node(std::move(asking)), socket(std::move(accepted)) {}
+  const std::string node;
   tcp::socket socket;
   std::array<char, 2> length{};
   std::string request;
@@ -34,10 +36,17 @@ struct PortMapper::Client {
   std::string registered;  // the node whose connection this is
 };
 
-PortMapper::PortMapper(asio::io_context& context,
-                       std::function<std::uint16_t(const std::string&)> told)
-    : acceptor_(context, {asio::ip::make_address("127.0.0.1"), 0}), told_(std::move(told)) {
-  Accept();
+PortMapper::PortMapper(asio::io_context& context, const std::vector<std::string>& nodes, Told told)
+    : told_(std::move(told)) {
+  const tcp::endpoint any_port(asio::ip::make_address("127.0.0.1"), 0);
+  for (const std::string& node : nodes) {
+    acceptors_.emplace(node, tcp::acceptor(context, any_port));
+    Accept(node);
+  }
+}
+
+std::uint16_t PortMapper::PortFor(const std::string& node) const {
+  return acceptors_.at(node).local_endpoint().port();
 }
 
 std::uint16_t PortMapper::PortOf(const std::string& node) const {
@@ -45,11 +54,11 @@ std::uint16_t PortMapper::PortOf(const std::string& node) const {
   return found == nodes_.end() ? 0 : found->second.port;
 }
 
-void PortMapper::Accept() {
-  acceptor_.async_accept([this](const asio::error_code& error, tcp::socket socket) {
+void PortMapper::Accept(const std::string& node) {
+  acceptors_.at(node).async_accept([this, node](const asio::error_code& error, tcp::socket socket) {
     if (error) return;
-    Take(std::make_shared<Client>(std::move(socket)));
-    Accept();
+    Take(std::make_shared<Client>(node, std::move(socket)));
+    Accept(node);
   });
 }
 
@@ -108,7 +117,7 @@ std::string PortMapper::AnswerTo(const std::string& request,
   } else if (request.front() == kLookUp) {
     const std::string name = request.substr(1);
     answer += kFound;
-    const std::uint16_t port = PortOf(name) == 0 ? std::uint16_t{0} : told_(name);
+    const std::uint16_t port = PortOf(name) == 0 ? std::uint16_t{0} : told_(client->node, name);
     answer += port == 0 ? '\1' : '\0';
     if (port == 0) return answer;
     AppendBigEndian(answer, port);

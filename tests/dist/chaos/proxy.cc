@@ -2,14 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <string_view>
 
 #include <asio/buffer.hpp>
-#include <asio/read.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/write.hpp>
-
-#include <ergon/node/dist/big_endian.h>
 
 namespace ergon::chaos {
 namespace {
@@ -17,10 +13,6 @@ namespace {
 using asio::ip::tcp;
 using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
 
-// The first packet of a handshake: 'N', flags, creation, the length of the name, the name.
-constexpr std::size_t kPacketLength = 2;
-constexpr std::size_t kDiallerLengthAt = 13;
-constexpr std::size_t kLongestPacket = 1000;
 // Small, so that what is held up is soon held up at the node that says it.
 constexpr int kSocketBytes = 8 * 1024;
 constexpr std::chrono::milliseconds kStalled = 2ms;  // before it looks again
@@ -42,20 +34,27 @@ Pair PairOf(const std::string& one, const std::string& other) {
 // One connection: two sockets, and what is said on the one is said on the other.
 class Proxy::Wire : public std::enable_shared_from_this<Wire> {
  public:
-  Wire(Proxy& proxy, std::string dialled, tcp::socket dialler)
+  Wire(Proxy& proxy, const Direction& direction, tcp::socket dialler)
       : proxy_(proxy),
-        dialled_(std::move(dialled)),
+        dialled_(direction.second),
+        pair_(PairOf(direction.first, direction.second)),
         ways_{Way(std::move(dialler)), Way(tcp::socket(proxy.context_))} {}
 
   void Start() {
-    asio::async_read(ways_[0].from, asio::buffer(ways_[0].bytes.data(), kPacketLength),
-                     [self = shared_from_this()](const asio::error_code& error, std::size_t) {
-                       if (error) return self->Close(false);
-                       const std::size_t size = dist::ReadBigEndian<std::uint16_t>(
-                           {self->ways_[0].bytes.data(), kPacketLength});
-                       if (size > kLongestPacket) return self->Close(false);
-                       self->ReadName(size);
-                     });
+    const std::uint16_t port = proxy_.port_of_(dialled_);
+    if (port == 0 || Now().refuses) return Close(false);
+    ways_[1].from.open(tcp::v4());
+    ways_[1].from.set_option(asio::socket_base::receive_buffer_size(kSocketBytes));
+    ways_[1].from.async_connect(Loopback(port),
+                                [self = shared_from_this()](const asio::error_code& error) {
+                                  if (error || self->over_) return self->Close(false);
+                                  ++self->proxy_.connections_;
+                                  asio::error_code ignored;
+                                  for (Way& way : self->ways_)
+                                    way.from.set_option(tcp::no_delay(true), ignored);
+                                  self->Read(0);
+                                  self->Read(1);
+                                });
   }
 
   [[nodiscard]] const Pair& pair() const noexcept { return pair_; }
@@ -95,36 +94,6 @@ class Proxy::Wire : public std::enable_shared_from_this<Wire> {
     std::array<char, 16 * 1024> bytes{};
     bool is_reading = false;
   };
-
-  void ReadName(std::size_t size) {
-    asio::async_read(ways_[0].from, asio::buffer(ways_[0].bytes.data() + kPacketLength, size),
-                     [self = shared_from_this(), size](const asio::error_code& error, std::size_t) {
-                       if (error) return self->Close(false);
-                       const std::string_view packet(self->ways_[0].bytes.data() + kPacketLength,
-                                                     size);
-                       std::string name;
-                       if (size > kDiallerLengthAt + 2) name = packet.substr(kDiallerLengthAt + 2);
-                       self->pair_ = PairOf(name.substr(0, name.find('@')), self->dialled_);
-                       self->Connect(kPacketLength + size);
-                     });
-  }
-
-  void Connect(std::size_t first) {
-    const std::uint16_t port = proxy_.port_of_(dialled_);
-    if (port == 0 || Now().refuses) return Close(false);
-    ways_[1].from.open(tcp::v4());
-    ways_[1].from.set_option(asio::socket_base::receive_buffer_size(kSocketBytes));
-    ways_[1].from.async_connect(Loopback(port),
-                                [self = shared_from_this(), first](const asio::error_code& error) {
-                                  if (error || self->over_) return self->Close(false);
-                                  ++self->proxy_.connections_;
-                                  asio::error_code ignored;
-                                  for (Way& way : self->ways_)
-                                    way.from.set_option(tcp::no_delay(true), ignored);
-                                  self->Pass(0, first);
-                                  self->Read(1);
-                                });
-  }
 
   [[nodiscard]] const Weather& Now() { return proxy_.weather_[pair_]; }
   [[nodiscard]] bool IsStalled(int way) {
@@ -174,7 +143,7 @@ class Proxy::Wire : public std::enable_shared_from_this<Wire> {
 
   Proxy& proxy_;
   const std::string dialled_;
-  Pair pair_;
+  const Pair pair_;
   std::array<Way, 2> ways_;  // from the one who has dialled, and back
   bool over_ = false;
   bool torn_ = false;
@@ -182,28 +151,32 @@ class Proxy::Wire : public std::enable_shared_from_this<Wire> {
 
 Proxy::Proxy(asio::io_context& context, const std::vector<std::string>& nodes, PortOf port_of)
     : context_(context), port_of_(std::move(port_of)) {
-  for (const std::string& node : nodes) {
-    auto& acceptor = acceptors_[node] = std::make_unique<tcp::acceptor>(context, Loopback(0));
-    acceptor->set_option(
-        asio::socket_base::receive_buffer_size(kSocketBytes));  // of what it accepts
-    Accept(node);
+  for (const std::string& dialler : nodes) {
+    for (const std::string& dialled : nodes) {
+      if (dialler == dialled) continue;
+      auto& acceptor = acceptors_[{dialler, dialled}] =
+          std::make_unique<tcp::acceptor>(context, Loopback(0));
+      acceptor->set_option(
+          asio::socket_base::receive_buffer_size(kSocketBytes));  // of what it accepts
+      Accept({dialler, dialled});
+    }
   }
 }
 
-std::uint16_t Proxy::PortFor(const std::string& node) const {
-  const auto found = acceptors_.find(node);
+std::uint16_t Proxy::PortFor(const std::string& dialler, const std::string& dialled) const {
+  const auto found = acceptors_.find({dialler, dialled});
   return found == acceptors_.end() ? std::uint16_t{0} : found->second->local_endpoint().port();
 }
 
-void Proxy::Accept(const std::string& node) {
-  acceptors_.at(node)->async_accept(
-      [this, node](const asio::error_code& error, tcp::socket socket) {
+void Proxy::Accept(const Direction& direction) {
+  acceptors_.at(direction)->async_accept(
+      [this, direction](const asio::error_code& error, tcp::socket socket) {
         if (error) return;
-        const auto wire = std::make_shared<Wire>(*this, node, std::move(socket));
+        const auto wire = std::make_shared<Wire>(*this, direction, std::move(socket));
         std::erase_if(wires_, [](const auto& known) { return known.expired(); });
         wires_.push_back(wire);
         wire->Start();
-        Accept(node);
+        Accept(direction);
       });
 }
 

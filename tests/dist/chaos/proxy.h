@@ -43,21 +43,24 @@ class Proxy {
   using PortOf = std::function<std::uint16_t(const std::string&)>;
   Proxy(asio::io_context& context, const std::vector<std::string>& nodes, PortOf port_of);
 
-  // What others are told of a node.
-  [[nodiscard]] std::uint16_t PortFor(const std::string& node) const;
+  // Where `dialler` is told that `dialled` listens. Each has a port of its own for each other one: what nodes say need
+  // not be read to know who speaks, for it may be encrypted.
+  [[nodiscard]] std::uint16_t PortFor(const std::string& dialler, const std::string& dialled) const;
   [[nodiscard]] Weather& WeatherOf(const Pair& pair) { return weather_[pair]; }
   // How many connections it has cut.
   int CutAll(const Pair& pair, Cut cut);
-  // Connections so far that nodes have come through with.
+  // Connections between nodes so far.
   [[nodiscard]] int connections() const noexcept { return connections_; }
 
  private:
   class Wire;
-  void Accept(const std::string& node);
+  // Dialler and dialled.
+  using Direction = std::pair<std::string, std::string>;
+  void Accept(const Direction& direction);
 
   asio::io_context& context_;
   const PortOf port_of_;
-  std::map<std::string, std::unique_ptr<asio::ip::tcp::acceptor>> acceptors_;  // by node
+  std::map<Direction, std::unique_ptr<asio::ip::tcp::acceptor>> acceptors_;
   std::map<Pair, Weather> weather_;
   std::vector<std::weak_ptr<Wire>> wires_;
   int connections_ = 0;
