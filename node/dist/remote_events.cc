@@ -246,24 +246,27 @@ void RemoteEvents::TakeUnsubscribe(Connection& connection, const OwnMessage& mes
   needs_.publishing.EndSubscription({{*name, needs_.settings.node}, how.number, how.link}, from);
 }
 
-gen::Result<void> RemoteEvents::SendValue(gen::PID remote, gen::PID from,
-                                          const gen::MessageEvent& value) {
+gen::Result<std::string> RemoteEvents::Encode(const core::Envelope& value) const {
   std::string term;
-  auto written = needs_.values.Append(term, value.Envelope());
+  auto written = needs_.values.Append(term, value);
   if (!written) return gen::Error(gen::ErrorCode::kUnsupported, written.error().ToString());
+  return term;
+}
+
+gen::Result<void> RemoteEvents::SendValue(gen::PID remote, gen::PID from, gen::Atom event,
+                                          std::int64_t time, std::string_view encoded) {
   const auto connection = needs_.connections.Find(remote.node);
   if (connection == nullptr) return gen::ErrNoConnection;
   std::lock_guard lock(connection->mutex());
   if (connection->state() == Connection::State::kDown) return gen::ErrNoConnection;
-  const gen::Atom event = value.event().name;
   const auto& subscribers = connection->relations().subscribers;
   const auto found = subscribers.find({remote, event});
   if (found == subscribers.end()) return gen::ErrNoConnection;  // of a former connection
   auto accepts = connection->Accepts(remote);
   if (!accepts) return accepts;
   std::string payload;
-  AppendValue(payload, remote, event, found->second, value.timestamp());
-  payload += term;
+  AppendValue(payload, remote, event, found->second, time);
+  payload += encoded;
   connection->AppendMessage(OwnSignal(from, payload));
   needs_.totals.sent_to_nodes.Add();
   return {};

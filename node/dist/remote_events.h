@@ -45,8 +45,9 @@ class RemoteEvents final : public node::EventBorder {
   gen::Result<void> Subscribe(gen::PID local, const gen::Event& event,
                               node::OneSubscription how) override;
   void Unsubscribe(gen::PID local, const gen::Event& event, node::OneSubscription how) override;
-  gen::Result<void> SendValue(gen::PID remote, gen::PID from,
-                              const gen::MessageEvent& value) override;
+  [[nodiscard]] gen::Result<std::string> Encode(const core::Envelope& value) const override;
+  gen::Result<void> SendValue(gen::PID remote, gen::PID from, gen::Atom event, std::int64_t time,
+                              std::string_view encoded) override;
   void TellEnd(gen::PID remote, gen::PID producer, gen::Atom event, node::OneSubscription how,
                const gen::Reason& reason) override;
 

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 
+#include <ergon/core/messages/envelope.h>
 #include <ergon/gen/atom.h>
 #include <ergon/gen/event.h>
 #include <ergon/gen/pid.h>
@@ -25,7 +28,8 @@ void ForEach(const Subscription& has, const Does& does) {
 }
 
 // Any thread. `local` is a process of this node, `remote` one of another node, which has subscribed to an event here.
-// SendValue is called with the lock of the event, so that the values come in its order; it must not call back.
+// SendValue is called with the lock of the event, so that the values come in its order; it must not call back. Encode is
+// called without, once for all: it calls the user's function.
 class EventBorder {
  public:
   virtual ~EventBorder() = default;
@@ -37,9 +41,11 @@ class EventBorder {
                                       OneSubscription how) = 0;
   // Ends that, or does nothing.
   virtual void Unsubscribe(gen::PID local, const gen::Event& event, OneSubscription how) = 0;
-  // kUnsupported: values of this type are not known to the network; kBusy: as above.
-  virtual gen::Result<void> SendValue(gen::PID remote, gen::PID from,
-                                      const gen::MessageEvent& value) = 0;
+  // A value as other nodes get it. kUnsupported: values of this type are not known to the network.
+  [[nodiscard]] virtual gen::Result<std::string> Encode(const core::Envelope& value) const = 0;
+  // Such a value, published at `time`; kBusy: as above.
+  virtual gen::Result<void> SendValue(gen::PID remote, gen::PID from, gen::Atom event,
+                                      std::int64_t time, std::string_view encoded) = 0;
   virtual void TellEnd(gen::PID remote, gen::PID producer, gen::Atom event, OneSubscription how,
                        const gen::Reason& reason) = 0;
 };

@@ -60,6 +60,7 @@ gen::Result<std::vector<gen::MessageEvent>> Events::Subscribe(gen::Atom name, ge
   if (entry->ended) return UnknownEvent(name);
   const bool first = entry->subscribers.empty();
   auto [found, is_new] = entry->subscribers.try_emplace(subscriber);
+  if (is_new && entry->IsElsewhere(subscriber)) ++entry->subscribers_elsewhere;
   Subscription& has = found->second;
   if ((how.monitor != 0 && has.monitor != 0) || (how.link != 0 && has.link != 0)) {
     return gen::Error(gen::ErrorCode::kTaken, "subscribed already: event " + name.ToString());
@@ -97,11 +98,12 @@ Subscription Events::Remove(gen::Atom name, gen::PID subscriber, const Notify& n
 
 void Events::Erase(Entry& entry, std::map<gen::PID, Subscription>::iterator subscriber,
                    const Notify& notify) {
+  if (entry.IsElsewhere(subscriber->first)) --entry.subscribers_elsewhere;
   entry.subscribers.erase(subscriber);
   if (entry.subscribers.empty() && entry.options.notify) notify(entry.producer);
 }
 
-gen::Result<void> Events::Publish(gen::Atom name, gen::Ref token,
+gen::Result<bool> Events::Publish(gen::Atom name, gen::Ref token, bool encoded,
                                   const std::function<gen::MessageEvent()>& make,
                                   const Deliver& deliver) {
   const std::shared_ptr<Entry> entry = Find(name);
@@ -112,6 +114,7 @@ gen::Result<void> Events::Publish(gen::Atom name, gen::Ref token,
   std::vector<gen::MessageEvent> former;  // goes, with a destructor of the user's, after the lock
   std::lock_guard lock(entry->mutex);
   if (entry->ended) return UnknownEvent(name);
+  if (!encoded && entry->subscribers_elsewhere != 0) return false;
   if (entry->options.buffer != 0) {
     if (entry->buffer.size() == static_cast<std::size_t>(entry->options.buffer)) {
       former.push_back(std::move(entry->buffer.front()));
@@ -120,7 +123,7 @@ gen::Result<void> Events::Publish(gen::Atom name, gen::Ref token,
     entry->buffer.push_back(make());
   }
   for (const auto& [subscriber, how] : entry->subscribers) deliver(subscriber);
-  return {};
+  return true;
 }
 
 }  // namespace ergon::node

@@ -58,8 +58,9 @@ class Events {
   Subscription Remove(gen::Atom name, gen::PID subscriber, const Notify& notify);
 
   // Keeps the value that `make` returns if the event has a buffer, and calls `deliver` for every
-  // subscriber. kProcessUnknown: no such event; kNotAllowed: another token.
-  gen::Result<void> Publish(gen::Atom name, gen::Ref token,
+  // subscriber. False, and nothing has happened: some are processes of other nodes, and the value is not
+  // `encoded` for them yet. kProcessUnknown: no such event; kNotAllowed: another token.
+  gen::Result<bool> Publish(gen::Atom name, gen::Ref token, bool encoded,
                             const std::function<gen::MessageEvent()>& make, const Deliver& deliver);
 
  private:
@@ -73,7 +74,12 @@ class Events {
     std::mutex mutex;  // of what follows
     bool ended = false;
     std::map<gen::PID, Subscription> subscribers;
+    std::size_t subscribers_elsewhere = 0;  // those of them that are processes of other nodes
     std::deque<gen::MessageEvent> buffer;
+
+    [[nodiscard]] bool IsElsewhere(gen::PID subscriber) const noexcept {
+      return subscriber.node != producer.node;
+    }
   };
 
   [[nodiscard]] std::shared_ptr<Entry> Find(gen::Atom name) const;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -22,6 +24,13 @@ OneSubscription OneOf(const ProcessCold::EventSubscription& note) { return {note
 const gen::Reason& Unregistered() {
   static const gen::Reason reason = gen::Reason::Error("event unregistered");
   return reason;
+}
+
+core::EnvelopePtr MakeValue(gen::PID from, gen::MessageEvent value) {
+  core::EnvelopePtr envelope = core::MakeEnvelope<gen::MessageEvent>(
+      static_cast<std::uint8_t>(gen::EnvelopeKind::kEvent), core::Lane::kMain, std::move(value));
+  envelope->from = from.ToAddress();
+  return envelope;
 }
 
 }  // namespace
@@ -199,44 +208,52 @@ gen::Result<std::size_t> Publishing::Publish(gen::PID from, gen::Atom name, gen:
   };
   std::size_t sent = 0;
   std::vector<gen::PID> refused;  // their nodes know no such values
-  gen::Error why = gen::ErrUnsupported;
-  auto published = events_.Publish(name, token, make, [&](gen::PID subscriber) {
-    auto delivered = SendValue(subscriber, from, make());
-    if (delivered) {
-      ++sent;
-    } else if (delivered.error() == gen::ErrUnsupported) {
+  std::optional<gen::Result<std::string>> encoded;
+  const auto deliver = [&](gen::PID subscriber) {
+    if (subscriber.node == needs_.addresses.node()) {
+      if (SendHere(subscriber, from, make())) ++sent;
+    } else if (!*encoded) {
       refused.push_back(subscriber);
-      why = std::move(delivered.error());
+    } else if (SendElsewhere(subscriber, from, make(), **encoded)) {
+      ++sent;
     }
-  });
+  };
+  auto published = events_.Publish(name, token, false, make, deliver);
+  if (published && !*published) {
+    encoded = border_->Encode(*shared);
+    published = events_.Publish(name, token, true, make, deliver);
+  }
   if (!published) return std::move(published.error());
-  for (const gen::PID subscriber : refused) EndFromAfar(subscriber, from, name, why);
+  for (const gen::PID subscriber : refused) EndFromAfar(subscriber, from, name, encoded->error());
   return sent;
 }
 
-gen::Result<void> Publishing::SendValue(gen::PID subscriber, gen::PID from,
-                                        gen::MessageEvent value) {
-  const bool is_elsewhere = subscriber.node != needs_.addresses.node();
-  gen::Result<void> sent;
-  if (is_elsewhere) {
-    sent = border_->SendValue(subscriber, from, value);
-    if (!sent && sent.error() != gen::ErrBusy) return sent;
-  }
-  core::EnvelopePtr envelope;
-  if (!sent || !is_elsewhere) {
-    envelope = core::MakeEnvelope<gen::MessageEvent>(
-        static_cast<std::uint8_t>(gen::EnvelopeKind::kEvent), core::Lane::kMain, std::move(value));
-    envelope->from = from.ToAddress();
-  }
-  if (!is_elsewhere) sent = needs_.delivery.Deliver(subscriber, envelope);
+bool Publishing::SendHere(gen::PID subscriber, gen::PID from, gen::MessageEvent value) {
+  core::EnvelopePtr envelope = MakeValue(from, std::move(value));
+  const auto sent = needs_.delivery.Deliver(subscriber, envelope);
   if (sent) {
     needs_.totals.accepted.Add();
-  } else if (sent.error() == gen::ErrProcessMailboxFull || sent.error() == gen::ErrBusy) {
-    needs_.totals.accepted.Add();
-    needs_.delivery.Drop(std::move(envelope), subscriber, gen::DropReason::kMailboxFull,
-                         sent.error());
+  } else if (sent.error() == gen::ErrProcessMailboxFull) {
+    CountFull(std::move(envelope), subscriber, sent.error());
   }
-  return sent;
+  return sent.has_value();
+}
+
+bool Publishing::SendElsewhere(gen::PID subscriber, gen::PID from, gen::MessageEvent value,
+                               std::string_view encoded) {
+  const auto sent =
+      border_->SendValue(subscriber, from, value.event().name, value.timestamp(), encoded);
+  if (sent) {
+    needs_.totals.accepted.Add();
+  } else if (sent.error() == gen::ErrBusy) {
+    CountFull(MakeValue(from, std::move(value)), subscriber, sent.error());
+  }
+  return sent.has_value();
+}
+
+void Publishing::CountFull(core::EnvelopePtr value, gen::PID subscriber, const gen::Error& why) {
+  needs_.totals.accepted.Add();
+  needs_.delivery.Drop(std::move(value), subscriber, gen::DropReason::kMailboxFull, why);
 }
 
 void Publishing::EndFromAfar(gen::PID remote, gen::PID producer, gen::Atom name,

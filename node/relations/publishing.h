@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 #include <vector>
 
 #include <ergon/core/clock.h>
@@ -74,8 +75,11 @@ class Publishing : private Drops::Listener {
   // Sends it a MessageEventStart or MessageEventStop.
   template <class Notice>
   void TellProducer(gen::Atom name, gen::PID producer);
-  // kUnsupported: the subscriber's node cannot be sent such a value.
-  gen::Result<void> SendValue(gen::PID subscriber, gen::PID from, gen::MessageEvent value);
+  // Each says whether the value is in the mailbox, or on its way.
+  bool SendHere(gen::PID subscriber, gen::PID from, gen::MessageEvent value);
+  bool SendElsewhere(gen::PID subscriber, gen::PID from, gen::MessageEvent value,
+                     std::string_view encoded);
+  void CountFull(core::EnvelopePtr value, gen::PID subscriber, const gen::Error& why);
   // Ends what a process of another node has subscribed to.
   void EndFromAfar(gen::PID remote, gen::PID producer, gen::Atom name, const gen::Error& why);
 

@@ -1,6 +1,7 @@
 // Events of other Ergon nodes: what a subscriber gets, and what it is told when there is no more.
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -22,6 +23,20 @@ namespace ergon::dist {
 namespace {
 
 struct OnlyHere {};  // not registered
+
+// Counts how often it is encoded or decoded, and does something when that happens next.
+struct Watched {
+  static constexpr const char* kTag = "watched";
+  static inline std::atomic<int> calls{0};
+  static inline std::function<void()> next;
+  int number = 0;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    ++calls;
+    if (next) std::exchange(next, nullptr)();
+    archive(number);
+  }
+};
 
 // Publishes lines with the numbers that it is asked to, and counts its notices.
 class Prices : public act::Actor {
@@ -140,6 +155,41 @@ TEST_CASE("remote events: what was missed, and then each value, in order") {
     CHECK(NumbersIn(self.MonitorEvent(event).value()) == std::vector{8, 9, 10});
   });
   CHECK(prices.Tells(2, 2));  // the subscriber has ended
+}
+
+TEST_CASE("remote events: a value is encoded once, whoever gets it, and may publish meanwhile") {
+  kit::LogCapture log;
+  gen::NodeOptions options;
+  options.types.Register<Watched>();
+  node::Node here = TryStart("encoded_a@127.0.0.1", log, ClusterOptions(), options).value();
+  node::Node there = TryStart("encoded_b@127.0.0.1", log, ClusterOptions(), options).value();
+  std::atomic<int> subscribed{0};
+  std::atomic<int> in_order{0};
+  std::atomic<bool> registered{false};
+  constexpr int kSubscribers = 3;
+  const auto publisher = there.Spawn([&](gen::Process& self) {
+    const gen::Ref token = self.RegisterEvent("watched").value();
+    registered = true;
+    while (subscribed != kSubscribers) self.Sleep(1ms);
+    Watched::next = [&] {
+      CHECK(self.SendEvent("watched", token, Line{1, "first"}).value() == kSubscribers);
+    };
+    Watched::calls = 0;
+    CHECK(self.SendEvent("watched", token, Watched{2}).value() == kSubscribers);
+  });
+  REQUIRE(publisher);
+  REQUIRE(kit::Eventually([&] { return registered.load(); }));
+  for (int i = 0; i < kSubscribers; ++i) {
+    REQUIRE(here.Spawn([&](gen::Process& self) {
+      CHECK(self.MonitorEvent({"watched", there.Name()}));
+      ++subscribed;
+      const auto first = self.Receive<gen::MessageEvent>(20s);
+      const auto second = self.Receive<gen::MessageEvent>(20s);
+      if (first && first->Is<Line>() && second && second->Is<Watched>()) ++in_order;
+    }));
+  }
+  CHECK(kit::Eventually([&] { return in_order == kSubscribers; }));
+  CHECK(Watched::calls == 1 + kSubscribers);
 }
 
 TEST_CASE("remote events: none is missing and none comes twice when it is published meanwhile") {
