@@ -16,8 +16,9 @@ enum class DropReason : std::uint8_t {
   kMailboxFull,   // nobody had room
   kExpired,       // the caller had stopped waiting, or the timer was cancelled
   kNoConnection,  // the connection with the receiver's node was lost before it was sent there
+  kUnreadable,    // it came from another node, and does not fit the type that it should have
 };
-inline constexpr int kDropReasons = 5;
+inline constexpr int kDropReasons = 6;
 
 constexpr std::string_view ToString(DropReason reason) {
   switch (reason) {
@@ -31,6 +32,8 @@ constexpr std::string_view ToString(DropReason reason) {
       return "expired";
     case DropReason::kNoConnection:
       return "no connection";
+    case DropReason::kUnreadable:
+      return "unreadable";
   }
   return "unknown reason";
 }

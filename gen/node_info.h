@@ -45,6 +45,8 @@ struct NodeInfo {
   std::uint64_t dropped_expired = 0;
   // Messages for other nodes that were not sent when the connection was lost, or could not be made:
   std::uint64_t dropped_no_connection = 0;
+  // Messages of other nodes that do not fit the registered type whose tag or keys they have:
+  std::uint64_t dropped_unreadable = 0;
   std::uint64_t drops_not_remembered = 0;  // of all these, the ones that Node::LastDrops missed
   // The dispatcher's counters:
   std::uint64_t turns = 0;

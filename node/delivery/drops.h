@@ -65,6 +65,7 @@ class Drops {
     counts.dropped_mailbox_full = Count(gen::DropReason::kMailboxFull);
     counts.dropped_expired = Count(gen::DropReason::kExpired);
     counts.dropped_no_connection = Count(gen::DropReason::kNoConnection);
+    counts.dropped_unreadable = Count(gen::DropReason::kUnreadable);
   }
   // See gen::Node::LastDrops.
   [[nodiscard]] std::vector<gen::DroppedMessage> Newest() const {

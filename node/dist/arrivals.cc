@@ -186,15 +186,23 @@ void Arrivals::DeliverMessage(Connection& connection, gen::PID from, std::string
                               const Address& to) {
   auto message =
       needs_.values.Read(term, static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage), to.tag);
+  needs_.totals.accepted.Add();
   if (!message) {
-    gen::Log(needs_.log)
-        .Warning("network: a message of {} to {} does not fit its type: {}", connection.peer(),
-                 to.name.empty() ? to.pid.ToString() : std::string(to.name), message.error());
+    if (const auto more = unfit_lines_.Take()) {
+      gen::Log(needs_.log)
+          .Warning("network: a message of {} to {} does not fit its type: {}{}", connection.peer(),
+                   to.name.empty() ? to.pid.ToString() : std::string(to.name), message.error(),
+                   *more);
+    }
+    core::EnvelopePtr unread =
+        core::MakeEnvelope<Term>(static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage),
+                                 core::Lane::kMain, Term::FromChecked(std::string(term)));
+    unread->from = from.ToAddress();
+    needs_.delivery.Drop(std::move(unread), to.pid, gen::DropReason::kUnreadable, message.error());
     return;
   }
   core::EnvelopePtr envelope = std::move(*message);
   envelope->from = from.ToAddress();
-  needs_.totals.accepted.Add();
   const auto sent = to.pid ? needs_.delivery.Deliver(to.pid, envelope)
                            : gen::Result<void>(gen::ErrProcessUnknown);
   if (sent) return;
@@ -240,9 +248,11 @@ void Arrivals::DeliverRequest(Connection& connection, PeerState::Request request
   auto message =
       needs_.values.Read(term, static_cast<std::uint8_t>(gen::EnvelopeKind::kRequest), to.tag);
   if (!message) {
-    gen::Log(needs_.log)
-        .Warning("network: a request of {} to {} does not fit its type: {}", connection.peer(),
-                 to.pid, message.error());
+    if (const auto more = unfit_lines_.Take()) {
+      gen::Log(needs_.log)
+          .Warning("network: a request of {} to {} does not fit its type: {}{}", connection.peer(),
+                   to.pid, message.error(), *more);
+    }
     std::string answer;
     AppendError(answer, message.error());
     Answer(connection, request, answer);

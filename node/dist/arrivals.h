@@ -12,6 +12,7 @@
 #include <ergon/node/delivery/drops.h>
 #include <ergon/node/delivery/message_totals.h>
 #include <ergon/node/dist/connection.h>
+#include <ergon/node/dist/log_limit.h>
 #include <ergon/node/dist/own_arrivals.h>
 #include <ergon/node/dist/peer_state.h>
 #include <ergon/node/dist/process_groups.h>
@@ -91,6 +92,7 @@ class Arrivals {
   [[nodiscard]] Address FindName(std::string_view name) const;
 
   const Needs needs_;
+  LogLimit unfit_lines_;
 };
 
 }  // namespace ergon::dist

@@ -641,19 +641,32 @@ void ErlangBorder::AskForGroupsAfter(std::chrono::nanoseconds delay) {
   });
 }
 
+// Whoever sends to a node that is away all the time makes, and loses, a connection each time.
+void ErlangBorder::LogDown(gen::Atom node, const Connection::Rest& rest) {
+  constexpr std::size_t kMostNodes = 1000;
+  if (failure_lines_.size() > kMostNodes) failure_lines_.clear();
+  FailureLines& lines = failure_lines_[node];
+  lines.unsent += rest.unsent;
+  const auto more = lines.limit.Take();
+  if (!more) return;
+  const std::uint64_t unsent = std::exchange(lines.unsent, 0);
+  std::string text = fmt::format("network: no connection with {}: {}", node, rest.why);
+  if (unsent != 0) text += fmt::format("; messages that were not sent: {}", unsent);
+  text += *more;
+  if (rest.is_fault || unsent != 0) {
+    gen::Log(needs_.log).Warning("{}", text);
+  } else {
+    gen::Log(needs_.log).Info("{}", text);
+  }
+}
+
 void ErlangBorder::Down(Connection& connection, Connection::Rest rest) {
   connections_.Remove(connection);
   const gen::Atom node = connection.peer();
-  if (rest.is_fault) {
-    gen::Log(needs_.log).Warning("network: no connection with {}: {}", node, rest.why);
-  } else {
-    gen::Log(needs_.log).Info("network: no connection with {}: {}", node, rest.why);
-  }
+  LogDown(node, rest);
   if (rest.unsent != 0) {
     needs_.drops.NoteLostConnection(rest.unsent);
     needs_.totals.sent_to_nodes.Add(-rest.unsent);
-    gen::Log(needs_.log)
-        .Warning("network: messages to {} that were not sent: {}", node, rest.unsent);
   }
   groups_.Lost(node);
   const gen::Error error(gen::ErrorCode::kNoConnection, fmt::format("{}: {}", node, rest.why));

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <unordered_map>
 
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
@@ -18,6 +19,7 @@
 #include <ergon/node/dist/border_maker.h>
 #include <ergon/node/dist/connections.h>
 #include <ergon/node/dist/listening.h>
+#include <ergon/node/dist/log_limit.h>
 #include <ergon/node/dist/own_arrivals.h>
 #include <ergon/node/dist/process_groups.h>
 #include <ergon/node/dist/registration.h>
@@ -78,6 +80,7 @@ class ErlangBorder final : public node::OpenBorder {
   // The requests of ours whose callers wait no more.
   void ForgetCalls(Connection& connection);
   void Down(Connection& connection, Connection::Rest rest);
+  void LogDown(gen::Atom node, const Connection::Rest& rest);
   void TellRoom(const std::vector<Connection::RoomWaiter>& waiters);
   // For those whose connection is what they are about.
   void SendIfThere(gen::Atom node, const Signal& signal);
@@ -101,6 +104,12 @@ class ErlangBorder final : public node::OpenBorder {
   Listening listening_;
   Registration registration_;
   asio::executor_work_guard<asio::io_context::executor_type> work_;
+  // Of failures, by peer: what is in the log, and messages that were lost and are not.
+  struct FailureLines {
+    LogLimit limit;
+    std::uint64_t unsent = 0;
+  };
+  std::unordered_map<gen::Atom, FailureLines> failure_lines_;
   std::thread thread_;
   std::future<void> ended_;  // the thread
 };

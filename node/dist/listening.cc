@@ -48,9 +48,11 @@ void Listening::Accept() {
     KeepFromChildren(socket.native_handle());
     // Whoever has not proved itself costs a socket for a bounded time, and there are not many of them.
     if (handshakes_ >= settings_.max_handshakes) {
-      gen::Log(log_).Warning(
-          "network: a connection was closed: {} others have not ended their handshakes",
-          handshakes_);
+      if (const auto more = closed_lines_.Take()) {
+        gen::Log(log_).Warning(
+            "network: a connection was closed: {} others have not ended their handshakes{}",
+            handshakes_, *more);
+      }
       continue;
     }
     auto stream = std::make_shared<Stream>(std::move(socket), tasks_);
@@ -93,8 +95,8 @@ void Listening::LetIn(std::shared_ptr<Stream> stream) {
     // Of two attempts at once one ends so, as it should.
     if (!found && found.error() == gen::ErrTaken) {
       gen::Log(log_).Debug("network: {} was not let in: {}", address, problem);
-    } else {
-      gen::Log(log_).Warning("network: {} was not let in: {}", address, problem);
+    } else if (const auto more = not_let_in_lines_.Take()) {
+      gen::Log(log_).Warning("network: {} was not let in: {}{}", address, problem, *more);
     }
     return;
   }

@@ -10,6 +10,7 @@
 
 #include <ergon/gen/log.h>
 #include <ergon/node/dist/connections.h>
+#include <ergon/node/dist/log_limit.h>
 #include <ergon/node/dist/settings.h>
 #include <ergon/node/dist/tasks.h>
 
@@ -43,6 +44,8 @@ class Listening {
   gen::LogSink& log_;
   asio::ip::tcp::acceptor acceptor_;
   std::size_t handshakes_ = 0;  // that have not ended
+  LogLimit not_let_in_lines_;
+  LogLimit closed_lines_;
 };
 
 }  // namespace ergon::dist

@@ -1,0 +1,44 @@
+// Lines of a log that others cause, and of which there may be very many: a node that is away and gets messages all the
+// time, a peer with the wrong cookie that does not give up. Some in each period are written, the others are counted.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <fmt/core.h>
+
+namespace ergon::dist {
+
+// Of one kind of lines. One thread.
+class LogLimit {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  static constexpr int kLines = 10;
+  static constexpr std::chrono::seconds kPeriod{10};
+
+  // What to put behind the line: nothing, or how many were left out before it. None: the line is to be left out.
+  [[nodiscard]] std::optional<std::string> Take(Time now = std::chrono::steady_clock::now()) {
+    if (now >= end_) {
+      end_ = now + kPeriod;
+      lines_ = 0;
+    }
+    if (lines_ == kLines) {
+      ++left_out_;
+      return std::nullopt;
+    }
+    ++lines_;
+    const std::uint64_t left_out = std::exchange(left_out_, 0);
+    if (left_out == 0) return std::string();
+    return fmt::format(" ({} lines like this were left out before)", left_out);
+  }
+
+ private:
+  Time end_{};
+  int lines_ = 0;
+  std::uint64_t left_out_ = 0;
+};
+
+}  // namespace ergon::dist

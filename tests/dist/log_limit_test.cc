@@ -1,0 +1,32 @@
+// Lines of a log that others cause.
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include <ergon/node/dist/log_limit.h>
+
+namespace ergon::dist {
+
+TEST_CASE("log limit: some lines in each period, and how many were left out") {
+  LogLimit limit;
+  LogLimit::Time now{std::chrono::hours(5)};
+  const auto burst = [&](int lines) {
+    int written = 0;
+    for (int i = 0; i < lines; ++i) written += limit.Take(now) ? 1 : 0;
+    return written;
+  };
+  CHECK(limit.Take(now) == std::string());
+  CHECK(burst(100) == LogLimit::kLines - 1);
+  now += LogLimit::kPeriod - std::chrono::nanoseconds(1);
+  CHECK_FALSE(limit.Take(now));
+  now += std::chrono::nanoseconds(1);
+  CHECK(limit.Take(now) == std::string(" (92 lines like this were left out before)"));
+  CHECK(limit.Take(now) == std::string());
+  // A line now and then is always written.
+  for (int i = 0; i < 100; ++i) {
+    now += std::chrono::seconds(2);
+    CHECK(limit.Take(now) == std::string());
+  }
+}
+
+}  // namespace ergon::dist
