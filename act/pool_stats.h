@@ -23,10 +23,15 @@ struct PoolStats {
     kVacant,    // waits for a replacement: nobody is there
   };
   struct Worker {
+    static constexpr const char* kTag = "worker";
     gen::PID pid;  // the empty PID: nobody is there
     WorkerState state = WorkerState::kIdle;
     std::uint64_t queued = 0;   // messages that wait in its mailbox
     std::uint64_t handled = 0;  // messages that came through the pool
+    template <class Archive>
+    void serialize(Archive& archive) {
+      archive(pid, state, queued, handled);
+    }
   };
 
   std::string worker_behavior;            // class name
@@ -64,12 +69,26 @@ struct PoolStats {
   [[nodiscard]] std::uint64_t Lost() const noexcept {
     return lost_crashed + lost_full + lost_missed + lost_terminated;
   }
+
+  // For pools of other Ergon nodes.
+  static constexpr const char* kTag = "pool_stats";
+  template <class Archive>
+  void serialize(Archive& archive) {
+    std::int64_t wait = queue_wait_estimate.count();
+    archive(worker_behavior, strategy, worker_mailbox_size, stopping, worker_restarts, size, ready,
+            busy, starting, leaving, workers, forwarded, unhandled, overloaded, queued, handled,
+            expired, salvaged, drained, lost_crashed, lost_full, lost_missed, lost_terminated,
+            wait);
+    queue_wait_estimate = std::chrono::microseconds(wait);
+  }
 };
 
 // Asks a pool, with the node or a process as `messenger`, from where that may call: act::Stats(node, pool),
-// act::Stats(Host(), pool). The pool answers between two messages, before everything that waits. Errors as
+// act::Stats(Host(), pool). The pool answers between two messages, before everything that waits. One of another Ergon
+// node, too, if both nodes have registered the type: options.types.Register<act::PoolStats>(). Errors as
 // those of Messenger::Inspect, and
 //   kUnexpectedType  the process is no pool
+//   kUnsupported     of another node, and one of the two has not registered the type
 [[nodiscard]] inline gen::Result<PoolStats> Stats(gen::Messenger& messenger,
                                                   const gen::Target& pool,
                                                   const gen::CallOptions& options = {}) {

@@ -16,8 +16,9 @@
 // alias is for those of Ergon nodes; a Monitor and a SendExit want the PID. To an Erlang node these are kUnsupported;
 // when it is not known yet what the node is, a Call to an alias may be answered there all the same.
 //
-// Inspect asks processes of other Ergon nodes, too, and is answered before what waits there; InspectAs does not. To an
-// Erlang node it is kUnsupported: ask sys:get_status by Rpc.
+// Inspect asks processes of other Ergon nodes, too, and is answered before what waits there; so does InspectAs, for types
+// that both nodes have registered, as act::PoolStats for act::Stats. To an Erlang node they are kUnsupported: ask
+// sys:get_status by Rpc.
 //
 // A Link by a name or an alias of another Ergon node ends with that name or alias, as on one node. Its maker unlinks the
 // same, the other process the maker's PID. To an Erlang node, which has no such links, it is kUnsupported: Monitor the

@@ -247,17 +247,21 @@ gen::Result<void> ErlangBorder::Ask(gen::PID remote, const PeerState::Call& ques
 gen::Result<void> ErlangBorder::SendInspection(gen::PID remote, const core::Envelope& request) {
   const auto* asked = const_cast<core::Envelope&>(request).ValueAs<gen::InspectRequest>();
   if (asked->wanted != nullptr) {
-    return gen::Error(
-        gen::ErrorCode::kUnsupported,
-        "InspectAs is for processes of this node, use Inspect: " + node::TextOf(remote));
+    if (auto known = values_.CheckRegistered(*asked->wanted); !known) return known;
   }
   Scratch scratch;
   std::string& payload = scratch.bytes();
   AppendInspect(payload, Reference(request.ref), remote);
   TermWriter writer(payload);
-  if (!asked->items.empty()) writer.List(asked->items.size());
-  for (const std::string& item : asked->items) writer.Binary(item);
-  writer.Nil();
+  if (asked->wanted != nullptr) {
+    writer.Tuple(2);
+    writer.Atom(kInspectionAs);
+    writer.Binary(asked->wanted->Name());
+  } else {
+    if (!asked->items.empty()) writer.List(asked->items.size());
+    for (const std::string& item : asked->items) writer.Binary(item);
+    writer.Nil();
+  }
   const gen::PID local = gen::PID::FromAddress(request.from);
   return Ask(remote, {.local = local, .remote = remote, .question = Question::kInspect},
              request.ref, local, payload);
@@ -430,14 +434,21 @@ gen::Result<void> ErlangBorder::Respond(gen::PID remote, std::uint64_t ref,
   writer.Tuple(2);
   writer.Raw(request.tag);
   gen::Result<void> written;
+  const auto* const inspection = response->ValueAs<gen::Inspection>();
+  const bool is_struct = request.answer == PeerState::AnswerForm::kInspection &&
+                         inspection == nullptr && response->type != nullptr;
   if (const auto* error = response->ValueAs<gen::Error>()) {
     AppendError(payload, *error);
-  } else if (request.answer != PeerState::AnswerForm::kValue) {
-    AppendSystemAnswer(payload, request, response->ValueAs<gen::Inspection>());
+  } else if (request.answer != PeerState::AnswerForm::kValue && !is_struct) {
+    AppendSystemAnswer(payload, request, inspection);
   } else if (response->type == nullptr) {
     writer.Atom("ok");  // an empty answer
   } else {
     const std::size_t begin = payload.size();
+    if (is_struct) {
+      writer.Tuple(2);
+      writer.Atom(kInspectionAs);
+    }
     written = values_.Append(payload, *response);
     if (!written) {
       payload.resize(begin);

@@ -49,6 +49,19 @@ bool ReadInspection(std::string_view term, gen::Inspection& inspection) {
   return true;
 }
 
+// The name in {as, Type}; empty: the term is something else.
+std::string_view ReadWantedType(std::string_view term) {
+  TermReader reader(term);
+  std::size_t size = 0;
+  std::string word;
+  std::string_view name;
+  if (!reader.EnterTuple(size) || size != 2 || !reader.ReadAtomText(word) ||
+      word != kInspectionAs || !reader.ReadBinary(name)) {
+    return {};
+  }
+  return name;
+}
+
 core::EnvelopePtr EmptyResponse() {
   return core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse),
                           core::Lane::kMain);
@@ -152,7 +165,16 @@ gen::Result<void> OwnArrivals::DeliverImportant(const OwnMessage& message, gen::
 void OwnArrivals::TakeInspect(Connection& connection, const OwnMessage& question, gen::PID from) {
   std::vector<std::string> items;
   const gen::PID to = TargetOf(question);
-  if (from.node != connection.peer() || !ReadItems(question.term, items)) {
+  const std::string_view wanted_name = ReadWantedType(question.term);
+  const core::TypeDescriptor* const wanted = needs_.values.FindType(wanted_name);
+  if (!wanted_name.empty() && wanted == nullptr) {
+    Answer(
+        connection, question.reference,
+        gen::Error(gen::ErrorCode::kUnsupported,
+                   fmt::format("{} is not registered at {}", wanted_name, needs_.settings.node)));
+    return;
+  }
+  if (from.node != connection.peer() || (wanted == nullptr && !ReadItems(question.term, items))) {
     Answer(connection, question.reference,
            gen::Error(gen::ErrorCode::kIncorrect, "an inspection whose items are no texts"));
     return;
@@ -172,7 +194,7 @@ void OwnArrivals::TakeInspect(Connection& connection, const OwnMessage& question
     std::lock_guard lock(connection.mutex());
     connection.relations().requests[number] = std::move(request);
   }
-  core::EnvelopePtr envelope = gen::detail::MakeInspection(std::move(items), nullptr);
+  core::EnvelopePtr envelope = gen::detail::MakeInspection(std::move(items), wanted);
   envelope->from = from.ToAddress();
   envelope->ref = number;
   const auto sent = needs_.delivery.Deliver(to, envelope);
@@ -325,6 +347,14 @@ void OwnArrivals::TakeAnswer(const PeerState::Call& question, std::uint64_t numb
     needs_.delivery.RespondError(question.local, number, ReadError(term));
   } else if (question.question == PeerState::OwnQuestion::kSubscribe) {
     needs_.events.TakeMissed(question, number, is_pair && word == "ok" ? term : answer);
+  } else if (question.question == PeerState::OwnQuestion::kInspect && is_pair &&
+             word == kInspectionAs) {
+    auto value = needs_.values.Read(term, static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse));
+    if (value) {
+      (void)needs_.delivery.Respond(question.local, number, std::move(*value));
+    } else {
+      needs_.delivery.RespondError(question.local, number, value.error());
+    }
   } else if (question.question == PeerState::OwnQuestion::kInspect) {
     gen::Inspection inspection;
     if (!is_pair || !ReadInspection(term, inspection)) {

@@ -18,6 +18,7 @@
 namespace ergon::dist {
 
 inline constexpr std::string_view kOwnName = "$ergon";
+inline constexpr std::string_view kInspectionAs = "as";
 
 // Texts and terms are views of what was read.
 struct OwnMessage {
@@ -25,7 +26,9 @@ struct OwnMessage {
     kUnknown,    // of a later version; to be answered if it is a question
     kImportant,  // a question: `term` is a message, answered with ok when it is in the mailbox, else with {error, Why}
     kRoom,  // a question: answered with {Waiting, Bound}, of the mailbox, 0: none; with unknown; or with {error, Why}
-    kInspect,  // a question: `term` is a list of items, answered with {ok, #{Key => Text}} or {error, Why}
+    // A question: `term` is a list of items, answered with {ok, #{Key => Text}} or {error, Why}; or {as, Type}, answered
+    // also with {as, Value} (kInspectionAs).
+    kInspect,
     // Of links by a name or an alias, of which `reference` is that of the maker, a term.
     kLink,  // the sender links itself with `to`, `name` or `alias`: it gets a kDown signal at the end, as of a monitor
     kMakerEnd,  // it has ended, with the reason `term`

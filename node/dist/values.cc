@@ -169,6 +169,7 @@ Values::Values(const gen::WireTypes& types, std::size_t max_new_atoms)
     : atoms_(std::make_shared<AtomBudget>(max_new_atoms)) {
   for (const TypePtr& type : types.All()) {
     if (!writers_.emplace(type->type, type->write).second) continue;  // once more
+    registered_.push_back(type);
     type->tag.empty() ? AddMap(type) : AddTagged(type);
   }
   AddPlain<signed char, char, unsigned char, short, unsigned short, int, unsigned, long,
@@ -271,6 +272,22 @@ const WireType* Values::FindRegistered(TermReader reader) const {
   return FindTagged(tag, arity);
 }
 
+const core::TypeDescriptor* Values::FindType(std::string_view name) const {
+  for (const TypePtr& type : registered_) {
+    if (type->name == name) return type->type;
+  }
+  return nullptr;
+}
+
+gen::Result<void> Values::CheckRegistered(const core::TypeDescriptor& type) const {
+  if (writers_.contains(&type)) return {};
+  const std::string name = type.Name();
+  return gen::Error(gen::ErrorCode::kUnsupported,
+                    fmt::format("{} is not registered, so other nodes do not know it: "
+                                "options.types.Register<{}>() before the node starts",
+                                name, name));
+}
+
 gen::Result<void> Values::Append(std::string& out, const core::Envelope& envelope) const {
   if (envelope.type == nullptr) {
     return gen::Error(gen::ErrorCode::kUnsupported, "a signal is no message for another node");
@@ -278,13 +295,7 @@ gen::Result<void> Values::Append(std::string& out, const core::Envelope& envelop
   const auto found = writers_.find(envelope.type);
   // Only a way to say that it is not changed is missing.
   const void* const value = const_cast<core::Envelope&>(envelope).Value();
-  if (found == writers_.end()) {
-    const std::string name = envelope.type->Name();
-    return gen::Error(gen::ErrorCode::kUnsupported,
-                      fmt::format("{} is not registered, so other nodes do not know it: "
-                                  "options.types.Register<{}>() before the node starts",
-                                  name, name));
-  }
+  if (found == writers_.end()) return CheckRegistered(*envelope.type);
   const std::size_t begin = out.size();
   try {
     return found->second(out, value);

@@ -33,6 +33,11 @@ class Values {
   explicit Values(const gen::WireTypes& types, std::size_t max_new_atoms = kUsualNewAtoms);
   [[nodiscard]] AtomBudget& atoms() const noexcept { return *atoms_; }
 
+  // A registered type by its name, as written in C++, or null.
+  [[nodiscard]] const core::TypeDescriptor* FindType(std::string_view name) const;
+  // kUnsupported, with what to do: that type is not registered.
+  [[nodiscard]] gen::Result<void> CheckRegistered(const core::TypeDescriptor& type) const;
+
   // Appends the value of a message, or nothing on an error. kUnsupported, naming the type and what
   // to do: it is not registered. kIncorrect, with the path of the field: Erlang has no such value.
   gen::Result<void> Append(std::string& out, const core::Envelope& envelope) const;
@@ -63,6 +68,7 @@ class Values {
   [[nodiscard]] const WireType* FindRegistered(TermReader reader) const;
 
   const std::shared_ptr<AtomBudget> atoms_;
+  std::vector<TypePtr> registered_;
   // Also of what need not be registered.
   std::unordered_map<const core::TypeDescriptor*, Write, core::TypeHash, core::TypeEqual> writers_;
   std::unordered_map<std::string_view, std::vector<TypePtr>> tagged_;  // by tag

@@ -84,6 +84,39 @@ TEST_CASE("inspect: it is answered before what waits, and by who is busy when th
   CHECK(lines == "1");
 }
 
+TEST_CASE("inspect: what a pool of another node does, in numbers") {
+  kit::LogCapture log;
+  gen::NodeOptions both;
+  both.types.Register<act::PoolStats>();
+  node::Node here = TryStart("stats_a@127.0.0.1", log, ClusterOptions(), both).value();
+  node::Node there = TryStart("stats_b@127.0.0.1", log, ClusterOptions(), both).value();
+  node::Node other = TryStart("stats_c@127.0.0.1", log).value();  // does not know the type
+  kit::Gate gate(there);
+  const gen::PID pool = there.Spawn(gen::Factory<ToldPool>(gate.pid())).value();
+  for (int i = 0; i < 10; ++i) CHECK(here.Send(pool, Line{i, {}}));
+  REQUIRE(kit::Eventually([&] { return gate.Entered() == 3; }));
+  const auto stats = act::Stats(here, pool);
+  REQUIRE_MESSAGE(stats, stats.error().ToString());
+  const auto own = act::Stats(there, pool).value();
+  CHECK(stats->worker_behavior == own.worker_behavior);
+  CHECK(stats->forwarded == 10);
+  CHECK(stats->busy == 3);
+  CHECK(stats->queued == own.queued);
+  REQUIRE(stats->workers.size() == 3);
+  CHECK(stats->workers[2].pid == own.workers[2].pid);
+  CHECK(stats->workers[2].state == act::PoolStats::WorkerState::kBusy);
+  CHECK(stats->Lost() == 0);
+  InProcess(here, [&](gen::Process& self) { CHECK(act::Stats(self, pool)->size == 3); });
+  // One that is no pool, and nodes that do not know the type.
+  CHECK(act::Stats(here, gate.pid()).error() == gen::ErrUnexpectedType);
+  CHECK(act::Stats(other, pool).error() == gen::ErrUnsupported);
+  const gen::PID unknown = other.Spawn(gen::Factory<ToldPool>(gate.pid())).value();
+  const auto not_there = act::Stats(here, unknown);
+  CHECK(not_there.error() == gen::ErrUnsupported);
+  CHECK(not_there.error().ToString().find("stats_c@127.0.0.1") != std::string::npos);
+  gate.Open();
+}
+
 TEST_CASE("inspect: nobody, an end, and a lost connection are errors") {
   Cluster cluster("inspect_end");
   kit::Gate gate(cluster.b);
@@ -96,7 +129,7 @@ TEST_CASE("inspect: nobody, an end, and a lost connection are errors") {
   CHECK(cluster.a.Inspect(former).error() == gen::ErrProcessIncarnation);
   const auto typed = cluster.a.InspectAs<act::PoolStats>(ended);
   CHECK(typed.error() == gen::ErrUnsupported);
-  CHECK(typed.error().ToString().find("use Inspect") != std::string::npos);
+  CHECK(typed.error().ToString().find("Register<ergon::act::PoolStats>") != std::string::npos);
   // One that is busy for ever.
   const gen::PID busy = cluster.b.Spawn(gen::Factory<Told>(gate.pid())).value();
   CHECK(cluster.a.Send(busy, Line{}));
