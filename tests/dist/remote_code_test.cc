@@ -199,6 +199,7 @@ TEST_CASE("remote code: a function ends with its call, and a call with its funct
   REQUIRE(kit::Eventually([&] { return sleepers.running == 2; }));
   CHECK(cluster.a.SendExit(caller, gen::Reason::Kill()));
   CHECK(kit::Eventually([&] { return sleepers.ended == 2; }));
+  REQUIRE(kit::Eventually([&] { return cluster.b.ProcessList().empty(); }));
   // The end of the function's process.
   std::atomic<int> killed{0};
   (void)spawn(killed);
