@@ -133,15 +133,20 @@ void Dial(asio::io_context& context, Tasks& tasks, const Settings& settings, std
   tasks.Start([&context, &tasks, &settings, peer = std::move(peer), result = std::move(result)] {
     std::string why;
     try {
-      std::shared_ptr<Stream> stream;
-      HandshakePeer proved;
-      const auto dialled =
-          DialNow(context, tasks, settings, peer, result.is_wanted, stream, proved);
-      if (dialled) {
-        result.succeeded(std::move(stream), proved);
-        return;
+      if (const auto pause = result.pause(); pause > pause.zero()) tasks.Sleep(pause);
+      if (result.is_wanted()) {
+        std::shared_ptr<Stream> stream;
+        HandshakePeer proved;
+        const auto dialled =
+            DialNow(context, tasks, settings, peer, result.is_wanted, stream, proved);
+        if (dialled) {
+          result.succeeded(std::move(stream), proved);
+          return;
+        }
+        why = dialled.error().ToString();
+      } else {
+        why = fmt::format("{} has connected to this node meanwhile", peer);
       }
-      why = dialled.error().ToString();
     } catch (...) {
       why = core::ThrownText();
     }

@@ -1,6 +1,7 @@
 // Opens connections to other nodes: EPMD is asked for the port, then comes the handshake.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -34,6 +35,7 @@ gen::Result<HandshakePeer> ShakeHandsWith(asio::io_context& context, const Setti
 
 // What becomes of a new connection.
 struct DialResult {
+  std::function<std::chrono::nanoseconds()> pause;  // how long to wait first
   std::function<bool()> is_wanted;  // as Handshake::Initiator has it; false: the peer has come
   std::function<void(std::shared_ptr<Stream>, const HandshakePeer&)> succeeded;
   std::function<void(const std::string& why)> failed;

@@ -85,13 +85,20 @@ ErlangBorder::ErlangBorder(const node::BorderMaker::Needs& needs, Settings setti
           [this](const std::shared_ptr<Connection>& connection) {
             Dial(
                 context_, tasks_, settings_, connection->peer().ToString(),
-                {.is_wanted = [connection] { return !Connections::IsClaimed(*connection); },
+                {.pause =
+                     [this, connection] {
+                       return failures_.PauseBeforeDial(connection->peer(),
+                                                        std::chrono::steady_clock::now());
+                     },
+                 .is_wanted = [connection] { return !Connections::IsClaimed(*connection); },
                  .succeeded =
                      [this, connection](std::shared_ptr<Stream> stream, const HandshakePeer& peer) {
+                       failures_.Reached(connection->peer());
                        connections_.AttachDialled(*connection, std::move(stream), peer);
                      },
                  .failed =
                      [this, connection](const std::string& why) {
+                       failures_.FailedToDial(connection->peer(), std::chrono::steady_clock::now());
                        connections_.FailToDial(*connection, why);
                      }});
           }),
@@ -652,22 +659,13 @@ void ErlangBorder::AskForGroupsAfter(std::chrono::nanoseconds delay) {
   });
 }
 
-// Whoever sends to a node that is away all the time makes, and loses, a connection each time.
 void ErlangBorder::LogDown(gen::Atom node, const Connection::Rest& rest) {
-  constexpr std::size_t kMostNodes = 1000;
-  if (failure_lines_.size() > kMostNodes) failure_lines_.clear();
-  FailureLines& lines = failure_lines_[node];
-  lines.unsent += rest.unsent;
-  const auto more = lines.limit.Take();
-  if (!more) return;
-  const std::uint64_t unsent = std::exchange(lines.unsent, 0);
-  std::string text = fmt::format("network: no connection with {}: {}", node, rest.why);
-  if (unsent != 0) text += fmt::format("; messages that were not sent: {}", unsent);
-  text += *more;
-  if (rest.is_fault || unsent != 0) {
-    gen::Log(needs_.log).Warning("{}", text);
+  const auto line = failures_.LineOf(node, rest.why, rest.unsent, std::chrono::steady_clock::now());
+  if (!line) return;
+  if (rest.is_fault || line->unsent != 0) {
+    gen::Log(needs_.log).Warning("{}", line->text);
   } else {
-    gen::Log(needs_.log).Info("{}", text);
+    gen::Log(needs_.log).Info("{}", line->text);
   }
 }
 

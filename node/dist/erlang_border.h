@@ -8,7 +8,6 @@
 #include <string>
 #include <string_view>
 #include <thread>
-#include <unordered_map>
 
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
@@ -19,8 +18,8 @@
 #include <ergon/node/dist/border_maker.h>
 #include <ergon/node/dist/connections.h>
 #include <ergon/node/dist/listening.h>
-#include <ergon/node/dist/log_limit.h>
 #include <ergon/node/dist/own_arrivals.h>
+#include <ergon/node/dist/peer_failures.h>
 #include <ergon/node/dist/process_groups.h>
 #include <ergon/node/dist/registration.h>
 #include <ergon/node/dist/remote_code.h>
@@ -104,12 +103,7 @@ class ErlangBorder final : public node::OpenBorder {
   Listening listening_;
   Registration registration_;
   asio::executor_work_guard<asio::io_context::executor_type> work_;
-  // Of failures, by peer: what is in the log, and messages that were lost and are not.
-  struct FailureLines {
-    LogLimit limit;
-    std::uint64_t unsent = 0;
-  };
-  std::unordered_map<gen::Atom, FailureLines> failure_lines_;
+  PeerFailures failures_;
   std::thread thread_;
   std::future<void> ended_;  // the thread
 };

@@ -1,0 +1,65 @@
+// How long to wait before a node is dialled again, and what the log has of it.
+#include <chrono>
+
+#include <doctest/doctest.h>
+
+#include <ergon/node/dist/peer_failures.h>
+
+namespace ergon::dist {
+
+using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
+
+TEST_CASE(
+    "peer failures: a pause after each failure, twice as long each time, until it is reached") {
+  PeerFailures failures;
+  PeerFailures::Time now{1h};
+  const gen::Atom away("away@host");
+  CHECK(failures.PauseBeforeDial(away, now) == 0ns);
+  for (const auto pause : {1ms, 2ms, 4ms, 8ms, 16ms, 32ms, 50ms, 50ms}) {
+    failures.FailedToDial(away, now);
+    CHECK(failures.PauseBeforeDial(away, now) == pause);
+    CHECK(failures.PauseBeforeDial(gen::Atom("other@host"), now) == 0ns);
+    CHECK(failures.PauseBeforeDial(away, now + pause - 1ns) == 1ns);
+    now += pause;
+    CHECK(failures.PauseBeforeDial(away, now) == 0ns);
+  }
+  failures.Reached(away);
+  failures.FailedToDial(away, now);
+  CHECK(failures.PauseBeforeDial(away, now) == 1ms);
+  failures.FailedToDial(away, now);
+  CHECK(failures.PauseBeforeDial(away, now) == 2ms);
+  // Long ago.
+  now += 2s;
+  failures.FailedToDial(away, now);
+  CHECK(failures.PauseBeforeDial(away, now) == 1ms);
+}
+
+TEST_CASE("peer failures: lost messages of lines that were left out are in the next one") {
+  PeerFailures failures;
+  PeerFailures::Time now{1h};
+  const gen::Atom away("away@host");
+  const auto line = failures.LineOf(away, "it is away", 0, now);
+  REQUIRE(line);
+  CHECK(line->text == "network: no connection with away@host: it is away");
+  int lines = 1;
+  for (int i = 0; i < 99; ++i) lines += failures.LineOf(away, "it is away", 2, now) ? 1 : 0;
+  CHECK(lines == LogLimit::kLines);
+  CHECK(failures.LineOf(gen::Atom("other@host"), "it is away", 0, now));
+  now += LogLimit::kPeriod;
+  const auto next = failures.LineOf(away, "it is away", 1, now);
+  REQUIRE(next);
+  CHECK(next->unsent == 2 * 90 + 1);
+  CHECK(next->text ==
+        "network: no connection with away@host: it is away; messages that were not sent: 181 "
+        "(90 lines like this were left out before)");
+}
+
+TEST_CASE("peer failures: however many nodes there are, the memory is bounded") {
+  PeerFailures failures;
+  const PeerFailures::Time now{1h};
+  for (int i = 0; i < 3000; ++i) failures.FailedToDial(gen::Atom("n" + std::to_string(i)), now);
+  CHECK(failures.PauseBeforeDial(gen::Atom("n0"), now) == 0ns);
+  CHECK(failures.PauseBeforeDial(gen::Atom("n2999"), now) == 1ms);
+}
+
+}  // namespace ergon::dist
