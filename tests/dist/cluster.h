@@ -107,8 +107,8 @@ inline gen::Result<node::Node> TryStart(const std::string& name, kit::LogCapture
 class Cluster {
  public:
   explicit Cluster(const std::string& names, const ErlangOptions& options = ClusterOptions())
-      : a(TryStart(names + "a@127.0.0.1", log_a, options).value()),
-        b(TryStart(names + "b@127.0.0.1", log_b, options).value()) {}
+      : a(Start(names + "a@127.0.0.1", log_a, options)),
+        b(Start(names + "b@127.0.0.1", log_b, options)) {}
   ~Cluster() {
     a.Stop();
     b.Stop();
@@ -117,6 +117,17 @@ class Cluster {
   }
   [[nodiscard]] gen::ProcessID OnB(const char* name) const {
     return gen::ProcessID{gen::Atom(name), b.Name()};
+  }
+
+  // EPMD may not know yet that a node of an earlier part of the test, with this name, has ended.
+  static node::Node Start(const std::string& name, kit::LogCapture& log,
+                          const ErlangOptions& options) {
+    gen::Result<node::Node> started = gen::ErrTaken;
+    REQUIRE(kit::Eventually([&] {
+      started = TryStart(name, log, options);
+      return started || started.error() != gen::ErrTaken;
+    }));
+    return std::move(started).value();
   }
 
   kit::LogCapture log_a;
