@@ -84,6 +84,10 @@ gen::Status Actor::ProcessMessage(core::Envelope& envelope) {
     gen::Message message(envelope);
     return HandleMessage(SenderOf(envelope), message);
   }
+  return ProcessOther(envelope);
+}
+
+gen::Status Actor::ProcessOther(core::Envelope& envelope) {
   if (idle_ != nullptr && idle_->IsOver(envelope)) return HandleIdle();
   if (split_handle_) {
     act::SplitHandle split(*this, Self());

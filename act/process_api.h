@@ -114,7 +114,8 @@ class ProcessApi : public gen::ProcessBehavior {
   // Passes the message or request being handled on to another process, which sees its original
   // sender; a request is answered by that one. `message` is empty afterwards. After an error it is
   // as before; besides those of Send:
-  //   kNotAllowed  it has been forwarded, taken or answered; or it is a notice or an exit signal
+  //   kNotAllowed   it has been forwarded, taken or answered; or it is a notice or an exit signal
+  //   kUnsupported  a request that has come from another node goes to processes of this node only
   gen::Result<void> Forward(const gen::Target& to, gen::Message& message);
   // The same as the result of HandleCall, as in `return Delegate(worker, request)`. An error goes
   // to the caller.

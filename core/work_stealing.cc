@@ -37,10 +37,14 @@ class StealingWorker final : public ThreadedWorker {
   // Only on this worker's thread.
   void MakeReady(Schedulable& schedulable);
 
+  // The same, while something is in the slot, or was a moment ago.
+  [[gnu::noinline]] void MakeReadyBeside(Schedulable& schedulable);
+
   bool HasWork() const { return !fresh_.Empty() || !spent_.Empty(); }
 
  private:
   Schedulable* Next() override;
+  [[gnu::noinline]] Schedulable* NextOtherwise();
   void Requeue(Schedulable& schedulable) override { spent_carry_ = &schedulable; }
   Schedulable* TakeLocal() override;
   Schedulable* TakeShared(std::int64_t now) override;
@@ -75,11 +79,11 @@ class WorkStealing final : public ThreadedDispatcher {
   ~WorkStealing() override { StopBeforeDestruction(); }
 
   void Schedule(Schedulable& schedulable) override {
-    Worker* worker = Worker::Current();
+    Worker* worker = Worker::CurrentInPlace();
     if (worker != nullptr && &worker->dispatcher() == this) [[likely]] {
       static_cast<StealingWorker*>(worker)->MakeReady(schedulable);
     } else {
-      Inject(schedulable);
+      InjectFromOutside(schedulable);
     }
   }
 
@@ -88,6 +92,7 @@ class WorkStealing final : public ThreadedDispatcher {
  private:
   friend class StealingWorker;
 
+  [[gnu::noinline]] void InjectFromOutside(Schedulable& schedulable) { Inject(schedulable); }
   StealingWorker& worker(std::size_t index) const {
     return static_cast<StealingWorker&>(*pool()[index]);
   }
@@ -117,6 +122,10 @@ void StealingWorker::MakeReady(Schedulable& schedulable) {
     owner_.idle().EnsureRescuer();
     return;
   }
+  MakeReadyBeside(schedulable);
+}
+
+void StealingWorker::MakeReadyBeside(Schedulable& schedulable) {
   // acq_rel: release as above; acquire is not needed by this thread, which had put it there itself
   Schedulable* former = slot_.exchange(&schedulable, std::memory_order_acq_rel);
   if (former != nullptr) PushFresh(*former);
@@ -133,15 +142,20 @@ void StealingWorker::PushSpent(Schedulable& schedulable) {
 }
 
 Schedulable* StealingWorker::Next() {
+  // As TakeLocal and TakeSlot, where nothing comes before the slot.
+  if (!owner_.stopping() && spent_carry_ == nullptr && until_injected_ > 1 &&
+      slot_runs_ < kMaxSlotRuns && slot_.load(std::memory_order_relaxed) != nullptr) [[likely]] {
+    --until_injected_;
+    ++slot_runs_;
+    took_injected_ = false;
+    if (Schedulable* next = slot_.exchange(nullptr, std::memory_order_relaxed)) [[likely]]
+      return next;
+  }
+  return NextOtherwise();
+}
+
+Schedulable* StealingWorker::NextOtherwise() {
   if (!owner_.stopping()) [[likely]] {
-    // As TakeLocal, where nothing comes before the slot.
-    if (spent_carry_ == nullptr && until_injected_ > 1 &&
-        slot_.load(std::memory_order_relaxed) != nullptr) [[likely]] {
-      --until_injected_;
-      took_injected_ = false;
-      if (Schedulable* next = TakeSlot()) [[likely]]
-        return next;
-    }
     if (Schedulable* next = TakeLocal()) [[likely]]
       return next;
   }

@@ -2,6 +2,36 @@
 
 namespace ergon::core {
 
+PushOutcome DispatchState::Push(Envelope* envelope, std::uint32_t capacity,
+                                const std::atomic<std::uint32_t>& taken) noexcept {
+  // Acquire, here and when the exchange fails: who is redirected reads what was prepared for that
+  // (partner: TryRedirect).
+  std::uint64_t word = word_.load(std::memory_order_acquire);
+  for (;;) {
+    const std::uint64_t top = word & kTopMask;
+    if (top != kBusy && top < kFirstAddress) [[unlikely]] {
+      if (top == kClosed) return PushOutcome::kClosed;
+      if (top != kIdle) return PushOutcome::kRedirected;
+    }
+    const std::uint32_t count = static_cast<std::uint32_t>(word >> kTopBits);
+    // Acquire: all pushes that `taken` counts are visible then (partner: Mailbox::Pop).
+    if (capacity != 0 && ((count - taken.load(std::memory_order_acquire)) & kCountMask) >= capacity)
+        [[unlikely]] {
+      // `taken` may count pushes that `word` is too old to know, which looks like a full lane. It
+      // is full if the word has not changed.
+      const std::uint64_t now = word_.load(std::memory_order_acquire);
+      if (now == word) return PushOutcome::kFull;
+      word = now;
+      continue;
+    }
+    envelope->next = top < kFirstAddress ? nullptr : ToEnvelope(top);
+    if (word_.compare_exchange_weak(word, Pack(count + 1, ToTop(envelope)),
+                                    std::memory_order_acq_rel, std::memory_order_acquire)) {
+      return top == kIdle ? PushOutcome::kMustSchedule : PushOutcome::kPushed;
+    }
+  }
+}
+
 PushOutcome DispatchState::PushAndAccept(Envelope* envelope) noexcept {
   std::uint64_t word = word_.load(std::memory_order_relaxed);
   for (;;) {

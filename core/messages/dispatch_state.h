@@ -40,7 +40,7 @@ enum class PushOutcome : std::uint8_t {
   kFull,          // nothing was taken: the bound is reached
   kRedirected,    // nothing was taken: send to a worker instead
   kClosed,        // nothing was taken: the process has ended
-  kOtherLane,     // nothing was tried: the envelope is not for the Main lane
+  kUntried,       // nothing was taken, and that says nothing about the process: Push tells
 };
 
 class DispatchState {
@@ -52,33 +52,28 @@ class DispatchState {
   // would leave more than `capacity` pushed and not yet taken, of which `taken` counts the latter.
   // Any thread.
   [[nodiscard]] PushOutcome Push(Envelope* envelope, std::uint32_t capacity,
-                                 const std::atomic<std::uint32_t>& taken) noexcept {
-    // Acquire, here and when the exchange fails: who is redirected reads what was prepared for that
-    // (partner: TryRedirect).
-    std::uint64_t word = word_.load(std::memory_order_acquire);
-    for (;;) {
-      const std::uint64_t top = word & kTopMask;
-      if (top != kBusy && top < kFirstAddress) [[unlikely]] {
-        if (top == kClosed) return PushOutcome::kClosed;
-        if (top != kIdle) return PushOutcome::kRedirected;
-      }
-      const std::uint32_t count = static_cast<std::uint32_t>(word >> kTopBits);
-      // Acquire: all pushes that `taken` counts are visible then (partner: Mailbox::Pop).
-      if (capacity != 0 &&
-          ((count - taken.load(std::memory_order_acquire)) & kCountMask) >= capacity) [[unlikely]] {
-        // `taken` may count pushes that `word` is too old to know, which looks like a full lane. It
-        // is full if the word has not changed.
-        const std::uint64_t now = word_.load(std::memory_order_acquire);
-        if (now == word) return PushOutcome::kFull;
-        word = now;
-        continue;
-      }
-      envelope->next = top < kFirstAddress ? nullptr : ToEnvelope(top);
-      if (word_.compare_exchange_weak(word, Pack(count + 1, ToTop(envelope)),
-                                      std::memory_order_acq_rel, std::memory_order_acquire)) {
-        return top == kIdle ? PushOutcome::kMustSchedule : PushOutcome::kPushed;
-      }
+                                 const std::atomic<std::uint32_t>& taken) noexcept;
+  // One attempt of Push, short enough to be a part of its caller. kUntried: that was not enough.
+  [[nodiscard]] PushOutcome TryPush(Envelope* envelope, std::uint32_t capacity,
+                                    const std::atomic<std::uint32_t>& taken) noexcept {
+    std::uint64_t word = word_.load(std::memory_order_acquire);  // as in Push
+    const std::uint64_t top = word & kTopMask;
+    if (top > kIdle && top < kFirstAddress) [[unlikely]]
+      return top == kClosed ? PushOutcome::kUntried : PushOutcome::kRedirected;
+    if (capacity != 0) {
+      // Relaxed, as that of the word: who finds too many taken or too few looks again in Push.
+      const std::uint32_t waiting =
+          static_cast<std::uint32_t>(word >> kTopBits) - taken.load(std::memory_order_relaxed);
+      if ((waiting & kCountMask) >= capacity) [[unlikely]]
+        return PushOutcome::kUntried;
     }
+    envelope->next = top <= kIdle ? nullptr : ToEnvelope(top);
+    // Orders as in Push.
+    if (!word_.compare_exchange_weak(word, After(word) | ToTop(envelope), std::memory_order_acq_rel,
+                                     std::memory_order_relaxed)) [[unlikely]] {
+      return PushOutcome::kUntried;
+    }
+    return top == kIdle ? PushOutcome::kMustSchedule : PushOutcome::kPushed;
   }
 
   // As Push without a bound, but a redirected lane takes the envelope too and is not redirected any
@@ -150,6 +145,10 @@ class DispatchState {
   }
   static std::uint64_t Pack(std::uint32_t count, std::uint64_t top) noexcept {
     return (static_cast<std::uint64_t>(count & kCountMask) << kTopBits) | top;
+  }
+  // The count after one more push than in `word`, in its place.
+  static std::uint64_t After(std::uint64_t word) noexcept {
+    return (word & ~kTopMask) + (std::uint64_t{1} << kTopBits);
   }
   // Replaces `from` by `to`, keeping the count; false when the top is something else.
   bool Replace(std::uint64_t from, std::uint64_t to) noexcept {

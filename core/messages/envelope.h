@@ -55,9 +55,15 @@ struct Envelope {
     const std::uintptr_t mask = type->alignment - 1;
     return reinterpret_cast<void*>((end + mask) & ~mask);
   }
+  // As Value, of an envelope with a value of type T.
+  template <class T>
+  [[nodiscard]] void* PlaceOf() noexcept {
+    constexpr std::size_t kOffset = (sizeof(Envelope) + alignof(T) - 1) & ~(alignof(T) - 1);
+    return reinterpret_cast<std::byte*>(this) + kOffset;
+  }
   template <class T>
   [[nodiscard]] T* ValueAs() noexcept {
-    return IsType<T>(type) ? static_cast<T*>(Value()) : nullptr;
+    return IsType<T>(type) ? static_cast<T*>(PlaceOf<T>()) : nullptr;
   }
   // Only with kFlagTagged: what the upper layers have given it on its way.
   [[nodiscard]] std::uint64_t& Tag() noexcept {
@@ -99,35 +105,22 @@ struct EnvelopeNumbers {
   std::uint64_t trace = 0;
 };
 
-// Makes an envelope with a value of type T, constructed in place, and with those numbers. Throws
-// what T's constructor throws and std::bad_alloc. Any thread.
+namespace detail {
+// An envelope of T with its value, and with numbers that are not all 0, in memory of that class.
 template <class T, class... Arguments>
-[[nodiscard]] EnvelopePtr MakeEnvelopeWith(EnvelopeNumbers numbers, std::uint8_t kind, Lane lane,
-                                           Arguments&&... arguments) {
-  static_assert(alignof(T) <= kEnvelopeAlignment, "a message may be aligned to 64 bytes at most");
-  static_assert(std::is_nothrow_destructible_v<T>,
-                "a message's destructor must not throw: it runs where nobody could catch it");
-  constexpr std::size_t kBytes = EnvelopeBytes(sizeof(T), alignof(T));
-  constexpr std::size_t kTaggedBytes = ((kBytes + 7) & ~std::size_t{7}) + sizeof(numbers.tag);
-  constexpr std::uint8_t kClass = EnvelopeClassOf(kBytes);
-  const bool has_numbers = (numbers.tag | numbers.trace) != 0;
-  std::uint8_t size_class = kClass;
-  void* memory = nullptr;
-  if (kClass != 0 && !has_numbers) {
-    memory = AllocateEnvelopeOfClass(kClass);
-  } else {
-    const std::size_t more = numbers.trace == 0 ? 0 : sizeof(numbers.trace);
-    memory = AllocateEnvelope(has_numbers ? kTaggedBytes + more : kBytes, size_class);
-  }
+[[nodiscard]] EnvelopePtr MakeEnvelopeIn(void* memory, std::uint8_t size_class,
+                                         EnvelopeNumbers numbers, std::uint8_t kind, Lane lane,
+                                         Arguments&&... arguments) {
   auto* envelope =
       new (memory) Envelope{nullptr, TypeOf<T>(), {}, 0, 0, 0, kind, lane, size_class, 0};
-  if (has_numbers) [[unlikely]]
+  if ((numbers.tag | numbers.trace) != 0) [[unlikely]]
     envelope->SetNumbers(numbers.tag, numbers.trace);
   try {
+    void* const place = envelope->template PlaceOf<T>();
     if constexpr (std::is_constructible_v<T, Arguments...>) {
-      new (envelope->Value()) T(std::forward<Arguments>(arguments)...);
+      new (place) T(std::forward<Arguments>(arguments)...);
     } else {
-      new (envelope->Value()) T{std::forward<Arguments>(arguments)...};
+      new (place) T{std::forward<Arguments>(arguments)...};
     }
   } catch (...) {
     FreeEnvelope(envelope, size_class);
@@ -136,15 +129,53 @@ template <class T, class... Arguments>
   return EnvelopePtr(envelope);
 }
 
+template <class T>
+struct EnvelopeOf {
+  static_assert(alignof(T) <= kEnvelopeAlignment, "a message may be aligned to 64 bytes at most");
+  static_assert(std::is_nothrow_destructible_v<T>,
+                "a message's destructor must not throw: it runs where nobody could catch it");
+  static constexpr std::size_t kBytes = EnvelopeBytes(sizeof(T), alignof(T));
+  static constexpr std::uint8_t kClass = EnvelopeClassOf(kBytes);
+};
+}  // namespace detail
+
+// Makes an envelope with a value of type T, constructed in place. Throws what T's constructor throws and
+// std::bad_alloc. Any thread.
+template <class T, class... Arguments>
+[[nodiscard]] EnvelopePtr MakeEnvelope(std::uint8_t kind, Lane lane, Arguments&&... arguments) {
+  using Of = detail::EnvelopeOf<T>;
+  std::uint8_t size_class = Of::kClass;
+  void* memory = nullptr;
+  if constexpr (Of::kClass != 0) {
+    memory = AllocateEnvelopeOfClass(Of::kClass);
+  } else {
+    memory = AllocateEnvelope(Of::kBytes, size_class);
+  }
+  return detail::MakeEnvelopeIn<T>(memory, size_class, EnvelopeNumbers{}, kind, lane,
+                                   std::forward<Arguments>(arguments)...);
+}
+
+// As MakeEnvelope, and with those numbers.
+template <class T, class... Arguments>
+[[nodiscard]] EnvelopePtr MakeEnvelopeWith(EnvelopeNumbers numbers, std::uint8_t kind, Lane lane,
+                                           Arguments&&... arguments) {
+  if ((numbers.tag | numbers.trace) == 0) [[likely]] {
+    return MakeEnvelope<T>(kind, lane, std::forward<Arguments>(arguments)...);
+  }
+  constexpr std::size_t kTaggedBytes =
+      ((detail::EnvelopeOf<T>::kBytes + 7) & ~std::size_t{7}) + sizeof(numbers.tag);
+  const std::size_t more = numbers.trace == 0 ? 0 : sizeof(numbers.trace);
+  std::uint8_t size_class = 0;
+  void* const memory = AllocateEnvelope(kTaggedBytes + more, size_class);
+  return detail::MakeEnvelopeIn<T>(memory, size_class, numbers, kind, lane,
+                                   std::forward<Arguments>(arguments)...);
+}
+
 template <class T, class... Arguments>
 [[nodiscard]] EnvelopePtr MakeTaggedEnvelope(std::uint64_t tag, std::uint8_t kind, Lane lane,
                                              Arguments&&... arguments) {
   return MakeEnvelopeWith<T>(EnvelopeNumbers{.tag = tag}, kind, lane,
                              std::forward<Arguments>(arguments)...);
-}
-template <class T, class... Arguments>
-[[nodiscard]] EnvelopePtr MakeEnvelope(std::uint8_t kind, Lane lane, Arguments&&... arguments) {
-  return MakeEnvelopeWith<T>(EnvelopeNumbers{}, kind, lane, std::forward<Arguments>(arguments)...);
 }
 
 // An envelope without a value: a signal.

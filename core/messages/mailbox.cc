@@ -42,10 +42,16 @@ void Mailbox::CollectExpress() noexcept {
   AppendExpress(express_.exchange(nullptr, std::memory_order_seq_cst));
 }
 
+Envelope* Mailbox::PopExpress() noexcept {
+  if (express_.load(std::memory_order_relaxed) != nullptr) CollectExpress();
+  if (!urgent_.empty()) return urgent_.PopFront();
+  return system_.empty() ? nullptr : system_.PopFront();
+}
+
 void Mailbox::AppendExpress(Envelope* newest) noexcept {
   for (Envelope* envelope = Reverse(newest, nullptr); envelope != nullptr;) {
     Envelope* const next = envelope->next;
-    List& lane = envelope->lane == Lane::kUrgent ? urgent_ : system_;
+    EnvelopeList& lane = envelope->lane == Lane::kUrgent ? urgent_ : system_;
     lane.Append(envelope, envelope);
     envelope = next;
   }
@@ -60,15 +66,6 @@ void Mailbox::AppendMain() noexcept {
 }
 
 Envelope* Mailbox::PopArrived() noexcept {
-  if (!is_draining_) {
-    Envelope* const top = state_.Top();
-    if (top == marker_) return nullptr;
-    if (top->next == marker_) {  // what has arrived alone needs no turning round
-      SetMarker(top);
-      CountTaken();
-      return top;
-    }
-  }
   if (!DrainMain()) [[unlikely]]
     return Pop();
   CountTaken();
@@ -120,33 +117,6 @@ void Mailbox::Detach(Envelope* envelope) noexcept {
   }
 }
 
-bool Mailbox::TryIdle(bool with_main) noexcept {
-  if (!urgent_.empty() || !system_.empty()) return false;
-  if (!with_main) {
-    AppendMain();
-  } else if (!main_.empty() || HasQueued()) {
-    return false;
-  }
-  // Nothing of the consumer's may be touched after the state is idle, so the marker goes before.
-  // One that still waits in main_ (with_main false) merely stops being the marker; a released one
-  // is freed.
-  Envelope* marker = marker_;
-  const bool released = marker_released_;
-  marker_ = nullptr;
-  marker_released_ = false;
-  if (!state_.TryIdle(marker)) {
-    marker_ = marker;
-    marker_released_ = released;
-    return false;
-  }
-  if (released) FreeEnvelope(marker, marker->size_class);
-  // Partners: PushExpress, SetQueued. Somebody else may run the process from here on, unless this
-  // succeeds in taking the state back.
-  const bool more =
-      express_.load(std::memory_order_seq_cst) != nullptr || (with_main && HasQueued());
-  return !more || !state_.WakeIfIdle();
-}
-
 bool Mailbox::TryRedirect() noexcept {
   if (!main_.empty()) return false;
   if (!state_.TryRedirect(marker_)) return false;
@@ -179,7 +149,7 @@ void Mailbox::Prepare(std::uint32_t capacity) noexcept {
   marker_ = nullptr;
   marker_released_ = false;
   is_draining_ = false;
-  main_ = system_ = urgent_ = List{};
+  main_ = system_ = urgent_ = EnvelopeList{};
   express_.store(nullptr, std::memory_order_relaxed);
   queued_.store(0, std::memory_order_relaxed);
 }
@@ -198,7 +168,7 @@ Mailbox::Rest Mailbox::Close() noexcept {
   AppendExpress(express);
   if (!urgent_.empty() && !system_.empty()) urgent_.tail->next = system_.head;
   rest.express = !urgent_.empty() ? urgent_.head : system_.head;
-  main_ = system_ = urgent_ = List{};
+  main_ = system_ = urgent_ = EnvelopeList{};
   // Without the owner's queue, which is still open: senders change its count while this looks.
   assert(CountRest(rest.main) ==
              ((state_.CountApprox() - taken_.load()) & DispatchState::kCountMask) &&

@@ -25,6 +25,7 @@
 
 #include <ergon/core/messages/dispatch_state.h>
 #include <ergon/core/messages/envelope.h>
+#include <ergon/core/messages/envelope_list.h>
 #include <ergon/core/messages/mailbox_bound.h>
 
 namespace ergon::core {
@@ -54,6 +55,10 @@ class Mailbox {
       return state_.Push(envelope, capacity_.load(std::memory_order_relaxed), taken_);
     }
     return PushExpress(envelope);
+  }
+  // One attempt for a Main-lane envelope, as a part of its caller; see DispatchState::TryPush.
+  [[nodiscard]] PushOutcome TryPushMain(Envelope* envelope) noexcept {
+    return state_.TryPush(envelope, capacity_.load(std::memory_order_relaxed), taken_);
   }
   // Of a Main-lane envelope.
   [[nodiscard]] PushOutcome PushMain(Envelope* envelope) noexcept {
@@ -104,16 +109,22 @@ class Mailbox {
 
   // The next envelope in the order of the lanes, or null. With `with_main` false only Urgent and
   // System. It must be given back with Release or taken out with Detach, one at a time.
-  [[nodiscard]] Envelope* Pop(bool with_main = true) noexcept {
-    if (express_.load(std::memory_order_relaxed) != nullptr) [[unlikely]]
-      CollectExpress();
-    if (!urgent_.empty()) [[unlikely]]
-      return urgent_.PopFront();
-    if (!system_.empty()) [[unlikely]]
-      return system_.PopFront();
+  [[nodiscard, gnu::always_inline]] Envelope* Pop(bool with_main = true) noexcept {
+    if (MayHaveExpress()) [[unlikely]] {
+      if (Envelope* const envelope = PopExpress()) return envelope;
+    }
     if (!with_main) [[unlikely]]
       return nullptr;
-    if (main_.empty() || is_draining_) return PopArrived();
+    if (main_.empty()) {
+      Envelope* const top = state_.Top();
+      if (top == marker_) return nullptr;
+      if (top->next != marker_) return PopArrived();
+      SetMarker(top);  // what has arrived alone needs no turning round
+      CountTaken();
+      return top;
+    }
+    if (is_draining_) [[unlikely]]
+      return PopArrived();
     CountTaken();
     return main_.PopFront();
   }
@@ -144,6 +155,8 @@ class Mailbox {
   // and taking back, others may have run the process, closed the mailbox and opened it again: after
   // false the caller must not rely on anything it knew about the process.
   [[nodiscard]] bool TryIdle(bool with_main = true) noexcept;
+  // As TryIdle, when Pop has just returned null: in mailbox_idle.h.
+  [[nodiscard]] bool TryIdleAfterPop() noexcept;
   // Something waits in the owner's queue.
   [[nodiscard]] bool HasQueued() const noexcept {
     return queued_.load(std::memory_order_seq_cst) != 0;
@@ -179,30 +192,17 @@ class Mailbox {
  private:
   friend struct MailboxLayout;
 
-  struct List {
-    Envelope* head = nullptr;
-    Envelope* tail = nullptr;
-    [[nodiscard]] bool empty() const noexcept { return head == nullptr; }
-    Envelope* PopFront() noexcept {
-      Envelope* envelope = head;
-      head = envelope->next;
-      if (head != nullptr) __builtin_prefetch(head);
-      return envelope;
-    }
-    void Append(Envelope* first, Envelope* last) noexcept {
-      last->next = nullptr;
-      if (head == nullptr) {
-        head = first;
-      } else {
-        tail->next = first;
-      }
-      tail = last;
-    }
-  };
-
+  // False: nothing waits in Urgent and System, or it has arrived a moment ago.
+  [[nodiscard]] bool MayHaveExpress() const noexcept {
+    return express_.load(std::memory_order_relaxed) != nullptr || !urgent_.empty() ||
+           !system_.empty();
+  }
+  Envelope* PopExpress() noexcept;
+  // TryIdle, when the lists have nothing, or not with_main: in mailbox_idle.h.
+  bool TryIdleOnceEmpty(bool with_main) noexcept;
   void Prepare(std::uint32_t capacity) noexcept;
   PushOutcome PushExpress(Envelope* envelope) noexcept;
-  // Pop, when what there is to pop from Main is on the stack still.
+  // Pop, when what there is to pop from Main, at least one, is on the stack still or has to be turned round.
   Envelope* PopArrived() noexcept;
   // Moves what has arrived in Main, at least one, to main_. False when something has arrived on the express
   // stack meanwhile: then main_ is no list yet, and the next call goes on.
@@ -232,9 +232,9 @@ class Mailbox {
   // main_ has the newest ones only, turned round so far; the `next` of its tail is where to go on.
   bool is_draining_ = false;
   Envelope* marker_ = nullptr;
-  List main_;
-  List system_;
-  List urgent_;
+  EnvelopeList main_;
+  EnvelopeList system_;
+  EnvelopeList urgent_;
   // Written by senders.
   DispatchState state_;
   std::atomic<Envelope*> express_{ClosedExpress()};

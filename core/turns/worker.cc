@@ -6,9 +6,10 @@
 #include <ergon/core/turns/worker.h>
 
 namespace ergon::core {
-namespace {
 
-thread_local Worker* tls_worker = nullptr;
+constinit thread_local Worker* detail::current_worker = nullptr;
+
+namespace {
 
 constinit Roster g_workers;
 
@@ -40,7 +41,7 @@ const Roster& Worker::All() noexcept { return g_workers; }
 // threads; an opaque call that clobbers memory it may not.
 [[gnu::noinline]] Worker* Worker::Current() noexcept {
   asm volatile("" ::: "memory");
-  return tls_worker;
+  return detail::current_worker;
 }
 
 const Fiber* Worker::CurrentFiber() noexcept {
@@ -116,15 +117,15 @@ bool Worker::RunLoop() {
   Fiber* first = fibers_.Get();
   if (first == nullptr) return false;
   WatchStackOverflows(&CurrentFiber);
-  Worker* const outer = tls_worker;
-  tls_worker = this;
+  Worker* const outer = detail::current_worker;
+  detail::current_worker = this;
   Fiber thread_fiber;
   thread_fiber.worker_ = this;
   thread_fiber_ = &thread_fiber;
   Switch(thread_fiber, *first, &DoNothing, nullptr);
   thread_fiber_ = nullptr;
   current_ = nullptr;
-  tls_worker = outer;
+  detail::current_worker = outer;
   return true;
 }
 

@@ -37,6 +37,8 @@ class Worker {
 
   // The worker whose turn is running on this thread; nullptr elsewhere. Do not keep it across Park.
   static Worker* Current() noexcept;
+  // The same with one load, for functions in which no turn is parked.
+  static Worker* CurrentInPlace() noexcept;
 
   // The fiber that runs on this thread, if a turn does; nullptr elsewhere. Also in a signal handler.
   static const Fiber* CurrentFiber() noexcept;
@@ -114,5 +116,12 @@ class Worker {
   SingleWriterCounter wakeups_;
   const OnRoster on_roster_;
 };
+
+namespace detail {
+// At a fixed distance from the thread's own register.
+extern constinit thread_local Worker* current_worker [[gnu::tls_model("initial-exec")]];
+}  // namespace detail
+
+inline Worker* Worker::CurrentInPlace() noexcept { return detail::current_worker; }
 
 }  // namespace ergon::core

@@ -22,7 +22,10 @@ class Addresses {
   static constexpr std::uint64_t kNodeId = 1;  // slot 1, which no process gets, generation 0
 
   Addresses(gen::Atom node, std::uint32_t creation, ProcessTable& table)
-      : node_(node), creation_(creation), table_(table) {}
+      : node_(node),
+        creation_(creation),
+        incarnation_(IncarnationOf({0, node, creation})),
+        table_(table) {}
 
   [[nodiscard]] gen::Atom node() const noexcept { return node_; }
   [[nodiscard]] std::uint32_t creation() const noexcept { return creation_; }
@@ -38,7 +41,7 @@ class Addresses {
 
   // Where a process lives, or has lived: another may have the slot now. Null: there is no such slot.
   [[nodiscard]] ProcessSlot* FindSlot(gen::PID pid) const noexcept {
-    return pid.node == node_ && pid.creation == creation_ ? table_.Find(pid.id) : nullptr;
+    return IncarnationOf(pid) == incarnation_ ? table_.Find(pid.id) : nullptr;
   }
   // The live process with this PID, or null. It may end at any time.
   [[nodiscard]] ProcessSlot* Find(gen::PID pid) const noexcept {
@@ -70,8 +73,14 @@ class Addresses {
  private:
   friend class DebuggerLayout;
 
+  // Which node, and which time that it was started: as one number, for comparisons.
+  [[nodiscard]] static std::uint64_t IncarnationOf(gen::PID pid) noexcept {
+    return std::uint64_t{pid.creation} << 32 | pid.node.Index();
+  }
+
   const gen::Atom node_;
   const std::uint32_t creation_;
+  const std::uint64_t incarnation_;  // IncarnationOf its PIDs
   ProcessTable& table_;
   Names names_;
   Aliases aliases_;

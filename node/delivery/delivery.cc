@@ -9,6 +9,7 @@
 #include <ergon/gen/notices.h>
 #include <ergon/node/delivery/border.h>
 #include <ergon/node/delivery/envelope_marks.h>
+#include <ergon/node/delivery/unmade_string.h>
 
 namespace ergon::node {
 namespace {
@@ -25,18 +26,31 @@ gen::Overflow OverflowOf(const ProcessSlot& slot, gen::PID pid) {
 
 gen::Result<void> Delivery::Deliver(gen::PID to, core::EnvelopePtr& envelope) {
   const Attempt attempt = TryMain(to, envelope);
-  return attempt.IsTaken() ? gen::Result<void>() : Otherwise(attempt, to, envelope);
+  if (!attempt.IsTaken()) [[unlikely]]
+    return Otherwise(attempt.outcome, to, envelope);
+  attempt.ScheduleIfDue();
+  return {};
 }
 
-gen::Result<void> Delivery::Otherwise(const Attempt& attempt, gen::PID to,
+gen::Result<void> Delivery::Otherwise(core::PushOutcome outcome, gen::PID to,
                                       core::EnvelopePtr& envelope) {
-  if (attempt.slot == nullptr) [[unlikely]]
+  ProcessSlot* const slot = needs_.addresses.Find(to);  // it may have ended meanwhile
+  if (slot == nullptr) [[unlikely]] {
+    MakeStringIfUnmade(*envelope);
     return DeliverElsewhere(to, envelope);
-  if (attempt.outcome != core::PushOutcome::kOtherLane) {
-    return Refused(*attempt.slot, to, attempt.outcome, envelope);
+  }
+  if (outcome == core::PushOutcome::kRedirected) [[likely]] {  // a pool, as a rule
+    MakeStringIfUnmade(*envelope);
+    return Route(*slot, to, envelope);
   }
   envelope->generation = GenerationOf(to);
-  return DeliverExpress(*attempt.slot, to, envelope);
+  if (envelope->lane != core::Lane::kMain) {
+    MakeStringIfUnmade(*envelope);
+    return DeliverExpress(*slot, to, envelope);
+  }
+  outcome = slot->mailbox().PushMain(envelope.get());
+  if (outcome > core::PushOutcome::kMustSchedule) MakeStringIfUnmade(*envelope);
+  return Accept(*slot, to, outcome, envelope);
 }
 
 gen::Result<void> Delivery::DeliverElsewhere(gen::PID to, core::EnvelopePtr& envelope) {
@@ -191,6 +205,7 @@ bool Delivery::ToFallback(ProcessSlot& process, gen::PID to, core::EnvelopePtr& 
 
 void Delivery::Drop(core::EnvelopePtr envelope, gen::PID to, gen::DropReason reason,
                     const gen::Error& error) {
+  MakeStringIfUnmade(*envelope);
   switch (KindOf(*envelope)) {
     case gen::EnvelopeKind::kInspect:
     case gen::EnvelopeKind::kSuspend:

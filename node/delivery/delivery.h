@@ -50,28 +50,29 @@ class Delivery {
   // Delivers, or returns why not and leaves the envelope to the caller.
   gen::Result<void> Deliver(gen::PID to, core::EnvelopePtr& envelope);
   // The first and nearly always the last step of Deliver, as a part of its caller: into the Main lane of a
-  // process. Taken: the envelope is the mailbox's, and maybe handled and gone already. Else it is the caller's
-  // still, and Otherwise does the rest.
+  // process. Taken: the envelope is the mailbox's, and maybe handled and gone already, and the caller has to
+  // call ScheduleIfDue. Else it is the caller's still, and Otherwise does the rest.
   struct Attempt {
-    ProcessSlot* slot;  // null: there is no such process
+    ProcessSlot* slot;  // when it was taken
     core::PushOutcome outcome;
     [[nodiscard]] bool IsTaken() const noexcept {
-      return slot != nullptr && outcome <= core::PushOutcome::kMustSchedule;
+      return outcome <= core::PushOutcome::kMustSchedule;
+    }
+    void ScheduleIfDue() const {
+      if (outcome == core::PushOutcome::kMustSchedule) slot->Schedule();
     }
   };
   [[gnu::always_inline]] Attempt TryMain(gen::PID to, core::EnvelopePtr& envelope) const {
     ProcessSlot* const slot = needs_.addresses.Find(to);
     if (slot == nullptr || envelope->lane != core::Lane::kMain) [[unlikely]]
-      return {slot, core::PushOutcome::kOtherLane};
+      return {slot, core::PushOutcome::kUntried};
     envelope->generation = GenerationOf(to);
-    const core::PushOutcome outcome = slot->mailbox().PushMain(envelope.get());
-    if (outcome > core::PushOutcome::kMustSchedule) [[unlikely]]
-      return {slot, outcome};
-    (void)envelope.release();
-    if (outcome == core::PushOutcome::kMustSchedule) slot->Schedule();
+    const core::PushOutcome outcome = slot->mailbox().TryPushMain(envelope.get());
+    if (outcome <= core::PushOutcome::kMustSchedule) [[likely]]
+      (void)envelope.release();
     return {slot, outcome};
   }
-  gen::Result<void> Otherwise(const Attempt& attempt, gen::PID to, core::EnvelopePtr& envelope);
+  gen::Result<void> Otherwise(core::PushOutcome outcome, gen::PID to, core::EnvelopePtr& envelope);
   // Delivers, or drops and counts what nobody will hear of any more, and returns why.
   gen::Result<void> DeliverOrDrop(const gen::Target& to, core::EnvelopePtr envelope);
   // As Deliver, to a worker that may drop a message for it.

@@ -59,9 +59,11 @@ gen::Result<void> Delivery::Route(ProcessSlot& pool, gen::PID to, core::Envelope
     const gen::PID worker_pid = needs_.addresses.PidOf(worker);
     if (IsRequest(*envelope)) needs_.call_edges.Redirect(worker_pid, *envelope);
     const Attempt attempt = TryMain(worker_pid, envelope);
-    if (attempt.IsTaken()) [[likely]]
+    if (attempt.IsTaken()) [[likely]] {
+      attempt.ScheduleIfDue();
       return {};
-    auto sent = Otherwise(attempt, worker_pid, envelope);
+    }
+    auto sent = Otherwise(attempt.outcome, worker_pid, envelope);
     if (sent) return sent;
     rotation.Skipped();
     if (sent.error() != gen::ErrProcessMailboxFull) found_gone = true;

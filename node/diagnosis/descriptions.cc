@@ -86,7 +86,10 @@ std::string Descriptions::ActivityOf(const ProcessSlot& process, const CallEdge:
   const std::int64_t now = clock_.Now();
   const Activity& activity = process.activity();
   const gen::ProcessState state = activity.state();
-  const bool handles = state == gen::ProcessState::kRunning || state == gen::ProcessState::kWaiting;
+  // A suspended process has a turn for each message that comes, in which it handles nothing.
+  const bool only_looks = process.IsHeld() && state == gen::ProcessState::kRunning &&
+                          activity.type() == nullptr;
+  const bool handles = activity.IsInHandler() && !only_looks;
   const bool reached = handles && activity.IsWith(call.id);
   std::string text;
   if (handles) {

@@ -73,17 +73,17 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
   ++sends_;
   const bool is_message = IsMessage(*request);  // or an inspection
   core::Envelope* response = nullptr;
-  auto sent = rooms_.delivery.Deliver(to, request);
-  if (!sent) {
-    (void)await_.TakeOutcome(response);
-    edge.End();
-    if (sent.error() != gen::ErrBusy) return std::move(sent.error());
-    auto room = AwaitRoom(to, deadline);
-    if (!room) return std::move(room.error());
-    return CallEnvelope(
-        to, std::move(request),
-        deadline == 0 ? gen::kInfinite
-                      : std::chrono::nanoseconds(std::max<std::int64_t>(deadline - Now(), 1)));
+  const Delivery::Attempt attempt = rooms_.delivery.TryMain(to, request);
+  if (attempt.IsTaken()) [[likely]] {
+    attempt.ScheduleIfDue();
+  } else {
+    auto sent = rooms_.delivery.Otherwise(attempt.outcome, to, request);
+    if (!sent) {
+      (void)await_.TakeOutcome(response);
+      edge.End();
+      return sent.error() == gen::ErrBusy ? CallWhenThereIsRoom(to, std::move(request), deadline)
+                                          : std::move(sent.error());
+    }
   }
   if (is_message) counts_.Sent();
   if (!await_.HasOutcome() && edge.Sent(id)) rooms_.wait_graph.BreakDeadlock(*this);
@@ -97,6 +97,16 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
   if (!outcome) return std::move(outcome.error());
   if (expired) return rooms_.descriptions.TimeoutError(call);
   return answer;
+}
+
+gen::Result<core::EnvelopePtr> Process::CallWhenThereIsRoom(gen::PID to, core::EnvelopePtr request,
+                                                            std::int64_t deadline) {
+  auto room = AwaitRoom(to, deadline);
+  if (!room) return std::move(room.error());
+  const auto timeout = deadline == 0
+                           ? gen::kInfinite
+                           : std::chrono::nanoseconds(std::max<std::int64_t>(deadline - Now(), 1));
+  return CallEnvelope(to, std::move(request), timeout);
 }
 
 gen::Result<void> Process::SendEnvelopeOrWait(const gen::Target& to, core::EnvelopePtr& envelope,

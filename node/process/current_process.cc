@@ -10,9 +10,11 @@ __attribute__((noinline)) ProcessRunner* CurrentProcess() noexcept {
   return detail::current_process;
 }
 
+#if ERGON_ASAN || ERGON_TSAN
 __attribute__((noinline)) void SetCurrentProcess(ProcessRunner* process) noexcept {
   asm volatile("" ::: "memory");
   detail::current_process = process;
 }
+#endif
 
 }  // namespace ergon::node

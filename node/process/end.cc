@@ -12,6 +12,7 @@
 #include <ergon/node/delivery/back_pressure.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/message_totals.h>
+#include <ergon/node/delivery/unmade_string.h>
 #include <ergon/node/population/population.h>
 #include <ergon/node/process/receiving.h>
 #include <ergon/node/process/runner.h>
@@ -167,6 +168,7 @@ void ProcessRunner::LeaveRest(core::Mailbox::Rest& rest, gen::MessageInheritance
   while (rest.main != nullptr) {
     core::EnvelopePtr envelope(rest.main);
     rest.main = rest.main->next;
+    MakeStringIfUnmade(*envelope);
     const auto kind = KindOf(*envelope);
     if (kind == gen::EnvelopeKind::kStopAfterThis) continue;
     if (envelope->generation != generation) {

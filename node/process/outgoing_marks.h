@@ -27,6 +27,7 @@ class OutgoingMarks {
     return traced_ ? of.Cold().trace : 0;
   }
 
+  [[nodiscard]] bool any() const noexcept { return any_; }
   // Before it is sent.
   void Apply(core::Envelope& envelope, const ProcessSlot& of) const {
     if (any_) [[unlikely]]

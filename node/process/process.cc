@@ -52,22 +52,34 @@ gen::Result<gen::PID> Process::Resolve(const gen::Target& target) const {
 }
 
 gen::Result<void> Process::SendEnvelope(gen::PID to, core::EnvelopePtr& envelope) {
-  if (!InOwnTurn()) [[unlikely]]
-    return NotInOwnTurn("Send");
+  if (!IsInOwnTurn() || marks_.any()) [[unlikely]]
+    return SendUnusual(to, envelope);
+  return SendMarked(to, envelope);
+}
+
+gen::Result<void> Process::SendUnusual(gen::PID to, core::EnvelopePtr& envelope) {
+  if (!IsInOwnTurn()) return NotInOwnTurn("Send");
+  marks_.Apply(*envelope, *this);
+  return SendMarked(to, envelope);
+}
+
+// The last thing that it does with others is to schedule the receiver: so little has to outlive that call.
+[[gnu::always_inline]] inline gen::Result<void> Process::SendMarked(gen::PID to,
+                                                                    core::EnvelopePtr& envelope) {
   ++sends_;
   envelope->from = rooms_.addresses.PidOf(Id()).ToAddress();
-  marks_.Apply(*envelope, *this);
   const Delivery::Attempt attempt = rooms_.delivery.TryMain(to, envelope);
   if (!attempt.IsTaken()) [[unlikely]]
-    return SendOtherwise(attempt, to, envelope);
+    return SendOtherwise(attempt.outcome, to, envelope);
   counts_.Sent();
+  attempt.ScheduleIfDue();
   MaybeYield();
   return {};
 }
 
-gen::Result<void> Process::SendOtherwise(const Delivery::Attempt& attempt, gen::PID to,
+gen::Result<void> Process::SendOtherwise(core::PushOutcome outcome, gen::PID to,
                                          core::EnvelopePtr& envelope) {
-  auto sent = rooms_.delivery.Otherwise(attempt, to, envelope);
+  auto sent = rooms_.delivery.Otherwise(outcome, to, envelope);
   if (sent) {
     counts_.Sent();
   } else if (sent.error().code() == gen::ErrorCode::kBusy) [[unlikely]] {

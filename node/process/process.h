@@ -170,8 +170,13 @@ class Process final : public ProcessRunner, public gen::PoolHost {
     SetDefaultPriority(priority);
   }
   void UseTrace(bool has_trace) noexcept override { SetHasTrace(has_trace); }
-  gen::Result<void> SendOtherwise(const Delivery::Attempt& attempt, gen::PID to,
-                                  core::EnvelopePtr& envelope);
+  // The steps of SendEnvelope: what is not a plain send in a turn; with all marks on it; when the receiver has not
+  // taken it at once.
+  [[gnu::cold, gnu::noinline]] gen::Result<void> SendUnusual(gen::PID to,
+                                                             core::EnvelopePtr& envelope);
+  gen::Result<void> SendMarked(gen::PID to, core::EnvelopePtr& envelope);
+  [[gnu::noinline]] gen::Result<void> SendOtherwise(core::PushOutcome outcome, gen::PID to,
+                                                    core::EnvelopePtr& envelope);
   // To another node, whose answer says whether the message is in its mailbox. After an error it is the caller's. `deadline`
   // as for Wait.
   [[gnu::cold]] gen::Result<void> SendConfirmed(gen::PID to, core::EnvelopePtr& envelope,
@@ -185,6 +190,9 @@ class Process final : public ProcessRunner, public gen::PoolHost {
                                                                  bool link);
   // To another node, for which too much waits.
   [[gnu::cold]] gen::Result<void> SendWhenThereIsRoom(gen::PID to, core::EnvelopePtr& envelope);
+  [[gnu::cold]] gen::Result<core::EnvelopePtr> CallWhenThereIsRoom(gen::PID to,
+                                                                   core::EnvelopePtr request,
+                                                                   std::int64_t deadline);
   // Too much waits for the node of `to`: until there is room, or `deadline` (Clock ns; 0: none). kTimeout, and the
   // errors of a wait.
   gen::Result<void> AwaitRoom(gen::PID to, std::int64_t deadline);

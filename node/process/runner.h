@@ -149,6 +149,8 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
 
   // -- turn.cc --
   core::TurnEnd RunMessages();
+  [[gnu::noinline]] core::TurnEnd Begin();
+  [[gnu::noinline]] core::TurnEnd ResumeParked();
   void RunFunction();
   [[nodiscard]] bool TakesMain() const { return main_is_open_ || TakesHeldMain(); }
   [[nodiscard]] bool TakesHeldMain() const;

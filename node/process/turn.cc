@@ -8,6 +8,7 @@
 
 #include <ergon/core/foundations/moving_mean.h>
 #include <ergon/core/foundations/thrown_text.h>
+#include <ergon/core/messages/mailbox_idle.h>
 #include <ergon/core/turns/worker.h>
 #include <ergon/gen/event.h>
 #include <ergon/gen/exit_signal.h>
@@ -20,6 +21,7 @@
 #include <ergon/node/delivery/drops.h>
 #include <ergon/node/delivery/request_claims.h>
 #include <ergon/node/delivery/ticks.h>
+#include <ergon/node/delivery/unmade_string.h>
 #include <ergon/node/delivery/withdrawn_requests.h>
 #include <ergon/node/diagnosis/node_log.h>
 #include <ergon/node/process/runner.h>
@@ -31,21 +33,26 @@ namespace ergon::node {
 
 core::TurnEnd ProcessRunner::RunTurn() {
   SetCurrentProcess(this);
-  if (parked_ != nullptr) {
-    if (std::exchange(yielded_, false) || SettleParked()) {
-      core::Fiber& fiber = *parked_;
-      parked_ = nullptr;
-      return core::Worker::Resume(fiber);
-    }
-    return core::TurnEnd::kIdle;
-  }
+  if (parked_ != nullptr) return ResumeParked();
   activity_.SetState(gen::ProcessState::kRunning);
-  if (!started_) [[unlikely]] {
+  if (!started_ || must_run_) [[unlikely]]
+    return Begin();
+  return RunMessages();
+}
+
+core::TurnEnd ProcessRunner::ResumeParked() {
+  if (!std::exchange(yielded_, false) && !SettleParked()) return core::TurnEnd::kIdle;
+  core::Fiber& fiber = *parked_;
+  parked_ = nullptr;
+  return core::Worker::Resume(fiber);
+}
+
+core::TurnEnd ProcessRunner::Begin() {
+  if (!started_) {
     gen::Error failure = gen::ErrProcessTerminated;
     if (!RunInit(failure)) return core::TurnEnd::kCompleted;
   }
-  if (must_run_) [[unlikely]]
-    RunFunction();
+  if (must_run_) RunFunction();
   return RunMessages();
 }
 
@@ -83,14 +90,18 @@ void ProcessRunner::DoWhatIsDue() {
   }
 }
 
-inline core::Envelope* ProcessRunner::NextEnvelope() {
+[[gnu::always_inline]] inline core::Envelope* ProcessRunner::NextEnvelope() {
   core::Envelope* envelope = mailbox_.Pop(TakesMain());
   if (envelope != nullptr || !has_queue_) [[likely]]
     return envelope;
   return NextInQueue();
 }
 
-core::Envelope* ProcessRunner::TakeNext() { return NextEnvelope(); }
+core::Envelope* ProcessRunner::TakeNext() {
+  core::Envelope* const envelope = NextEnvelope();
+  if (envelope != nullptr) MakeStringIfUnmade(*envelope);
+  return envelope;
+}
 
 bool ProcessRunner::IsAskedToStop() const noexcept {
   return end_requests_.IsAskedToStop(Generation());
@@ -134,7 +145,9 @@ core::TurnEnd ProcessRunner::RunMessages() {
     // The state is for inspection only; it is written before the right to run is given up.
     activity_.SetState(gen::ProcessState::kIdle);
     SetCurrentProcess(nullptr);
-    if (mailbox_.TryIdle(TakesMain())) return core::TurnEnd::kIdle;
+    const bool is_idle = envelope == nullptr && main_is_open_ ? mailbox_.TryIdleAfterPop()
+                                                              : mailbox_.TryIdle(TakesMain());
+    if (is_idle) return core::TurnEnd::kIdle;
     // The right to run may have been given up and taken back, and the slot may have a new process
     // since, with a thread of its own.
     if (dispatcher_ != &core::Worker::Current()->dispatcher()) {
@@ -193,6 +206,7 @@ inline void ProcessRunner::HandlePlain(core::Envelope& envelope) {
 }
 
 void ProcessRunner::HandleEnvelope(core::Envelope& envelope) {
+  MakeStringIfUnmade(envelope);
   if (IsExpressMessage(envelope)) [[unlikely]]
     NoteExpressGone();
   if (IsMessage(envelope)) counts_.Taken();

@@ -78,7 +78,9 @@ class BasicTurnBudget {
  private:
   enum class Phase : std::uint8_t { kFirst, kFirstHalf, kSecondHalf, kExtended, kWatched };
 
-  static int Half(int throughput) noexcept { return throughput - throughput / 2; }
+  static int Half(int throughput) noexcept {
+    return static_cast<int>((static_cast<unsigned>(throughput) + 1) / 2);
+  }
   static int FirstStride(int throughput) noexcept {
     return std::min(Half(throughput), kFirstStride);
   }

@@ -3,18 +3,19 @@
 #
 # How many instructions a message costs, counted by callgrind: the same for the same program, whatever
 # else the machine does. Each workload runs twice, with N and 2 N messages; the difference is what N
-# messages cost. A count may exceed the limit below, which is 5 % above what was reached, or the test
-# fails: so the weight does not creep back. --print: only the counts.
+# messages cost. No count may exceed the limit below, which is 5 % above what was reached: so the weight
+# does not creep back. How threads take turns still moves some counts by 3 %, so one that exceeds its
+# limit is taken again, twice at most, and the least counts. --print: only the counts.
 set -euo pipefail
 bench=$1
 print=${2:-}
 
 # name | instructions at most | N | workload with n=N
 rows=(
-  "stream message|402|20000|stream n=%"
-  "ping_pong there and back|1575|5000|ping_pong n=%"
-  "call|2340|3000|call n=%"
-  "pool message|650|5000|pool producers=1 pool_workers=4 n=%"
+  "stream message|359|20000|stream n=%"
+  "ping_pong there and back|1165|5000|ping_pong n=%"
+  "call|2062|3000|call n=%"
+  "pool message|638|5000|pool producers=1 pool_workers=4 n=%"
 )
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -26,14 +27,25 @@ count() {
   sed -nE 's/^(summary|totals): ([0-9]+).*/\2/p' "$work/out" | head -n 1
 }
 
+# measure N WORKLOAD...: instructions of each of N messages.
+measure() {
+  local n=$1 once twice
+  shift
+  once=$(count "${@//%/$n}")
+  twice=$(count "${@//%/$((2 * n))}")
+  echo $(((twice - once) / n))
+}
+
 failed=0
 for row in "${rows[@]}"; do
   IFS='|' read -r name limit n arguments <<<"$row"
-  # shellcheck disable=SC2086
-  once=$(count ${arguments//%/$n})
-  # shellcheck disable=SC2086
-  twice=$(count ${arguments//%/$((2 * n))})
-  each=$(((twice - once) / n))
+  read -ra words <<<"$arguments"
+  each=$(measure "$n" "${words[@]}")
+  for ((again = 0; again < 2 && each > limit; ++again)); do
+    [[ $print != --print ]] || break
+    other=$(measure "$n" "${words[@]}")
+    ((other >= each)) || each=$other
+  done
   echo "$name: $each instructions, at most $limit"
   [[ $print == --print ]] || ((each <= limit)) || failed=1
 done

@@ -34,7 +34,7 @@ TEST_CASE("model: two senders and a process that goes idle in between") {
 }
 
 TEST_CASE("model: three senders and a process that goes idle in between") {
-  CheckModel<MainOnly<3, 1>>({.name = "mailbox-main-3x1", .threads = 3}, 30'000);
+  CheckModel<MainOnly<3, 1>>({.name = "mailbox-main-3x1", .threads = 3, .detours = 4}, 30'000);
 }
 
 TEST_CASE("model: compare_exchange_weak may fail for no reason when messages are sent") {

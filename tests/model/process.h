@@ -4,6 +4,8 @@
 
 #include "envelopes.h"
 
+#include <ergon/core/messages/mailbox_idle.h>
+
 namespace ergon::model {
 
 class Process : public Model {
@@ -18,14 +20,11 @@ class Process : public Model {
   using PushFunction = core::PushOutcome (core::Mailbox::*)(core::Envelope*);
 
   core::PushOutcome Send(core::Lane lane, int number) {
-    return Send(MakeItem(lane, number), &core::Mailbox::Push);
+    return SendWith(MakeItem(lane, number), [&](core::Envelope* given) { return Push(given); });
   }
-  template <class Push>
-  core::PushOutcome Send(core::EnvelopePtr envelope, Push push) {
-    const core::PushOutcome outcome =
-        Give(std::move(envelope), [&](core::Envelope* given) { return (mailbox_.*push)(given); });
-    if (outcome == core::PushOutcome::kMustSchedule) Turns();
-    return outcome;
+  core::PushOutcome Send(core::EnvelopePtr envelope, PushFunction push) {
+    return SendWith(std::move(envelope),
+                    [&](core::Envelope* given) { return (mailbox_.*push)(given); });
   }
 
   // By the one who has the right to run.
@@ -33,7 +32,7 @@ class Process : public Model {
     do {
       right_to_run_.Write(right_to_run_.Read() + 1);
       while (core::Envelope* envelope = mailbox_.Pop()) HandleAndRelease(envelope);
-    } while (!mailbox_.TryIdle());
+    } while (!mailbox_.TryIdleAfterPop());
   }
   void HandleAndRelease(core::Envelope* envelope) {
     Handle(NumberOf(envelope));
@@ -65,6 +64,22 @@ class Process : public Model {
   }
 
   core::Mailbox mailbox_;
+
+ private:
+  // As Delivery does: one attempt, and the whole of it when that was not enough.
+  core::PushOutcome Push(core::Envelope* envelope) {
+    core::PushOutcome outcome = core::PushOutcome::kUntried;
+    if (envelope->lane == core::Lane::kMain) outcome = mailbox_.TryPushMain(envelope);
+    return outcome == core::PushOutcome::kUntried ? mailbox_.Push(envelope) : outcome;
+  }
+  template <class Give>
+  core::PushOutcome SendWith(core::EnvelopePtr envelope, Give give) {
+    const core::PushOutcome outcome = model::Give(std::move(envelope), give);
+    if (outcome == core::PushOutcome::kMustSchedule) Turns();
+    return outcome;
+  }
+
+ protected:
   // For those who run the process: each has to see what the one before has done.
   Plain<int> right_to_run_{0};
   std::array<int, 8> handled_{};

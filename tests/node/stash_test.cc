@@ -14,7 +14,7 @@ namespace ergon::node {
 namespace {
 
 struct Open {};
-struct Item {
+struct Stashable {
   int rank = 0;
   int id = 0;
 };
@@ -28,7 +28,7 @@ class Shop {
       : t_(t), pid_(t.Spawn(Behavior(), options)) {}
 
   [[nodiscard]] gen::PID pid() const { return pid_; }
-  void Put(int id, int rank = 0) { CHECK(t_.node.Send(pid_, Item{rank, id})); }
+  void Put(int id, int rank = 0) { CHECK(t_.node.Send(pid_, Stashable{rank, id})); }
   [[nodiscard]] bool EventuallyStashed(std::uint64_t count) const {
     return kit::Eventually([&] { return t_.node.ProcessInfo(pid_)->messages_held == count; });
   }
@@ -50,7 +50,7 @@ class Shop {
                   } else if (!open_) {
                     if (!self.Stash(message)) refused.fetch_add(1);
                   } else {
-                    Note(*message.As<Item>());
+                    Note(*message.As<Stashable>());
                   }
                   return gen::Continue();
                 },
@@ -60,11 +60,11 @@ class Shop {
                 if (!self.Stash(request)) refused.fetch_add(1);
                 return gen::NoReply();
               }
-              Note(*request.As<Item>());
-              return gen::Reply(request.As<Item>()->id);
+              Note(*request.As<Stashable>());
+              return gen::Reply(request.As<Stashable>()->id);
             }};
   }
-  void Note(const Item& item) {
+  void Note(const Stashable& item) {
     ids_.push_back(item.id);
     count_.fetch_add(1);
   }
@@ -94,8 +94,8 @@ TEST_CASE("stash: returns to the front, in its order") {
 
 TEST_CASE("stash: in a mailbox by priority each comes before its equals") {
   TestNode t;
-  Shop shop(t,
-            {.mailbox = gen::Mailbox::Priority<Item>([](const Item& item) { return item.rank; })});
+  Shop shop(t, {.mailbox = gen::Mailbox::Priority<Stashable>(
+                    [](const Stashable& item) { return item.rank; })});
   shop.Put(1, 5);
   shop.Put(2, 1);
   shop.Put(3, 5);
@@ -113,8 +113,8 @@ TEST_CASE("stash: requests are answered when their time comes, or are skipped wh
   const kit::ManualTime time;
   TestNode t(time.Into());
   Shop shop(t);
-  auto patient = t.node.CallAsync<int>(shop.pid(), Item{0, 1}, {.timeout = kit::kDeadline});
-  auto hasty = t.node.CallAsync<int>(shop.pid(), Item{0, 2}, {.timeout = 1s});
+  auto patient = t.node.CallAsync<int>(shop.pid(), Stashable{0, 1}, {.timeout = kit::kDeadline});
+  auto hasty = t.node.CallAsync<int>(shop.pid(), Stashable{0, 2}, {.timeout = 1s});
   CHECK(shop.EventuallyStashed(2));
   time.Pass(2s);
   CHECK(hasty.get().error() == gen::ErrTimeout);
@@ -128,7 +128,7 @@ TEST_CASE("stash: a full one drops, counts and tells") {
   TestNode t;
   Shop shop(t, {.stash_size = 2});
   for (int i = 1; i <= 3; ++i) shop.Put(i);
-  CHECK(t.node.Call<int>(shop.pid(), Item{0, 4}).error() == gen::ErrProcessMailboxFull);
+  CHECK(t.node.Call<int>(shop.pid(), Stashable{0, 4}).error() == gen::ErrProcessMailboxFull);
   CHECK(kit::Eventually([&] { return shop.refused.load() == 2; }));
   CHECK(t.node.ProcessInfo(shop.pid())->messages_overflowed == 2);
   CHECK(t.node.Info().dropped_mailbox_full == 2);
@@ -140,7 +140,7 @@ TEST_CASE("stash: what is in it when its process ends is dropped, and callers ar
   TestNode t;
   Shop shop(t);
   shop.Put(1);
-  auto answer = t.node.CallAsync<int>(shop.pid(), Item{0, 2}, {.timeout = gen::kInfinite});
+  auto answer = t.node.CallAsync<int>(shop.pid(), Stashable{0, 2}, {.timeout = gen::kInfinite});
   CHECK(shop.EventuallyStashed(2));
   CHECK(t.node.Send(shop.pid(), End{gen::Reason::Error("closed")}));
   CHECK(answer.get().error() == gen::ErrProcessTerminated);
@@ -167,7 +167,7 @@ TEST_CASE("stash: only what is being handled can be stashed, and once") {
     note(stranger);
     return gen::Continue();
   }});
-  CHECK(t.node.Send(pid, Item{}));
+  CHECK(t.node.Send(pid, Stashable{}));
   CHECK(kit::Eventually([&] { return t.node.ProcessInfo(pid)->messages_held == 1; }));
   CHECK(t.node.StopProcess(pid));
   CHECK(errors == std::vector<std::string>{"none", "logic_error", "logic_error"});
@@ -195,8 +195,8 @@ TEST_CASE("stash: what has been forwarded cannot be stashed") {
          return gen::NoReply();
        }});
   CHECK(t.node.Send(shop.pid(), Open{}));
-  CHECK(t.node.Call<int>(pid, Item{0, 7}, {.timeout = kit::kDeadline}).value() == 7);
-  CHECK(t.node.Send(pid, Item{0, 8}));
+  CHECK(t.node.Call<int>(pid, Stashable{0, 7}, {.timeout = kit::kDeadline}).value() == 7);
+  CHECK(t.node.Send(pid, Stashable{0, 8}));
   CHECK(shop.Handled(2) == Ids{7, 8});
   CHECK(kit::Eventually([&] { return refused.load() == 2; }));
 }
@@ -227,9 +227,9 @@ TEST_CASE("stash: a pool gives what a dead worker had stashed to the others") {
 
    private:
     gen::Status HandleMessage(gen::PID, gen::Message& message) override {
-      if (message.Is<Item>() && is_first_) {
+      if (message.Is<Stashable>() && is_first_) {
         Stash(message);
-      } else if (message.Is<Item>()) {
+      } else if (message.Is<Stashable>()) {
         handled_->fetch_add(1);
       }
       return gen::Continue();
@@ -242,7 +242,7 @@ TEST_CASE("stash: a pool gives what a dead worker had stashed to the others") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(
       act::PoolOptions{.pool_size = 1, .worker_factory = gen::Factory<Picky>(&made, &handled)});
-  for (int i = 0; i < 5; ++i) CHECK(fixture.node.Send(pool.pid(), Item{0, i}));
+  for (int i = 0; i < 5; ++i) CHECK(fixture.node.Send(pool.pid(), Stashable{0, i}));
   const gen::PID first = pool.Workers().front();
   CHECK(kit::Eventually([&] { return fixture.node.ProcessInfo(first)->messages_held == 5; }));
   CHECK(pool.Stats()["messages_queued"] == 5);

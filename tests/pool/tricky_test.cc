@@ -193,18 +193,25 @@ class Sink : public act::Actor {
 TEST_CASE("T06 Sends that race with the end: handled, refused or counted, never success and lost") {
   kit::NodeFixture fixture;
   constexpr int kRounds = kit::Scaled(300, 10);
+  constexpr int kMostWaiting = 10'000;
   auto handled = std::make_shared<std::atomic<int>>(0);
   std::atomic<int> accepted{0};
   std::atomic<int> timeouts{0};
   for (int round = 0; round < kRounds; ++round) {
     const gen::PID target = fixture.node.Spawn(gen::Factory<Sink>(handled)).value();
     std::atomic<bool> go{false};
+    const int before = *handled;
+    std::atomic<int> sent{0};
     kit::Threads senders;
     for (int s = 0; s < 2; ++s) {
       senders.Start([&] {
         while (!go) {
         }
-        while (fixture.node.Send(target, 1)) accepted.fetch_add(1);
+        while (fixture.node.Send(target, 1)) {
+          accepted.fetch_add(1);
+          // The one that ends it needs a processor, too, and what waits needs memory.
+          if (sent.fetch_add(1) - (*handled - before) > kMostWaiting) std::this_thread::yield();
+        }
       });
     }
     senders.Start([&] {

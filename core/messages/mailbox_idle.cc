@@ -1,0 +1,15 @@
+#include <ergon/core/messages/mailbox_idle.h>
+
+namespace ergon::core {
+
+bool Mailbox::TryIdle(bool with_main) noexcept {
+  if (!urgent_.empty() || !system_.empty()) return false;
+  if (!with_main) {
+    AppendMain();
+  } else if (!main_.empty()) {
+    return false;
+  }
+  return TryIdleOnceEmpty(with_main);
+}
+
+}  // namespace ergon::core

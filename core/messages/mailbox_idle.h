@@ -1,0 +1,39 @@
+// How a process gives up the right to run, as a part of its turn: a call less in each turn of one message.
+#pragma once
+
+#include <cassert>
+
+#include <ergon/core/messages/mailbox.h>
+
+namespace ergon::core {
+
+[[gnu::always_inline]] inline bool Mailbox::TryIdleOnceEmpty(bool with_main) noexcept {
+  if (with_main && HasQueued()) [[unlikely]]
+    return false;
+  // Nothing of the consumer's may be touched after the state is idle, so the marker goes before.
+  // One that still waits in main_ (with_main false) merely stops being the marker; a released one
+  // is freed.
+  Envelope* const marker = marker_;
+  const bool released = marker_released_;
+  marker_ = nullptr;
+  marker_released_ = false;
+  if (!state_.TryIdle(marker)) [[unlikely]] {
+    marker_ = marker;
+    marker_released_ = released;
+    return false;
+  }
+  // Partners: PushExpress, SetQueued. Somebody else may run the process from here on, unless this
+  // succeeds in taking the state back.
+  const bool more =
+      express_.load(std::memory_order_seq_cst) != nullptr || (with_main && HasQueued());
+  const bool is_idle = !more || !state_.WakeIfIdle();
+  if (released) FreeEnvelope(marker, marker->size_class);
+  return is_idle;
+}
+
+[[gnu::always_inline]] inline bool Mailbox::TryIdleAfterPop() noexcept {
+  assert(urgent_.empty() && system_.empty() && main_.empty());
+  return TryIdleOnceEmpty(true);
+}
+
+}  // namespace ergon::core
