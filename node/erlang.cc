@@ -172,10 +172,6 @@ gen::Result<Term> SpawnThere(gen::Process& self, gen::Atom other, std::string_vi
   if (!answer) return answer;
   const auto pid = (monitors ? (*answer)[0] : *answer).AsPid();
   if (!pid) return gen::Error(gen::ErrorCode::kInternal, answer->ToString());
-  if (options.link) {  // with one of Erlang it is already
-    auto linked = self.Link(*pid);
-    if (!linked) return std::move(linked.error());
-  }
   return answer;
 }
 

@@ -33,7 +33,7 @@ handle_info({'DOWN', Monitor, process, _, Reason}, State = #{monitor := Monitor}
 handle_info(_, State) -> {noreply, State}.
 
 %% The program ends when its standard input is closed.
-terminate(_Reason, #{port := Port}) -> catch port_close(Port), ok.
+terminate(_Reason, #{port := Port}) -> try port_close(Port), ok catch error:badarg -> ok end.
 
 await_pool(Pool, Attempts) ->
     Monitor = monitor(process, Pool),

@@ -382,6 +382,9 @@ bool Arrivals::TakeAnswer(Connection& connection, std::string_view payload) {
     if (const auto found = calls.find(*number); found != calls.end()) {
       call = found->second;
       calls.erase(found);
+      if (call.spawns && call.links) {
+        connection.relations().links.insert({call.local, call.remote});
+      }
       if (call.spawns && call.monitors) {
         watches[*number] = {call.local, call.remote};
       } else if (call.question == PeerState::OwnQuestion::kNone) {
@@ -435,6 +438,8 @@ void Arrivals::TellSpawned(Connection& connection, const PeerState::Call& call,
                            std::uint64_t number) {
   const gen::Ref ref = needs_.addresses.RefOf(number);
   Term answer = Term::Of(call.remote);
+  // Not by the process, when it goes on: the end of the other one may have come by then, or that of the connection.
+  if (call.links) (void)needs_.relations.LinkFromAfar(call.local, call.remote);
   if (call.monitors) {
     (void)needs_.relations.NoteMonitor(call.local, call.remote, ref);
     answer = Term::Tuple({answer, Term::Of(ref)});
@@ -489,10 +494,7 @@ void Arrivals::TakeSpawnReply(Connection& connection, const Signal& signal) {
     call = found->second;
     calls.erase(found);
   }
-  if (is_ready) {
-    if (call.links) (void)needs_.relations.LinkFromAfar(call.local, call.remote);
-    TellSpawned(connection, call, *number);
-  }
+  if (is_ready) TellSpawned(connection, call, *number);
   if (is_started) return;
   std::string_view word;
   (void)ControlReader(signal.payload, needs_.settings.max_term_depth).ReadAtom(word);

@@ -36,12 +36,14 @@ std::size_t LengthAt(std::string_view bytes) { return ReadBigEndian<std::uint32_
 }  // namespace
 
 Connection::Connection(gen::Atom peer, asio::io_context& context, Tasks& tasks,
-                       const Settings& settings, const Listener& listener, bool is_dialled)
+                       const Settings& settings, const Listener& listener,
+                       std::shared_ptr<std::mutex> mutex, bool is_dialled)
     : peer_(peer),
       context_(context),
       tasks_(tasks),
       settings_(settings),
       listener_(listener),
+      mutex_(std::move(mutex)),
       pause_(context),
       tick_(context) {
   attempts_.is_dialling = is_dialled;
@@ -109,7 +111,7 @@ void Connection::AppendRequest(std::string_view frame) {
 
 void Connection::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& peer, bool by_peer) {
   {
-    std::lock_guard lock(mutex_);
+    std::lock_guard lock(*mutex_);
     if (state_ != State::kConnecting) {
       stream->Close();
       return;
@@ -190,12 +192,11 @@ std::size_t Connection::TakeFrames(std::string_view bytes) {
     if (rest.size() < kFrameLengthBytes + length) break;
     at += kFrameLengthBytes + length;
     if (length == 0) continue;  // a tick
-    const auto signal =
-        ParseFrame(rest.substr(kFrameLengthBytes, length), peers_, settings_.max_term_depth);
-    if (!signal) {
-      throw std::runtime_error(fmt::format("it sent a frame that is none: {}", signal.error()));
+    const auto parsed = parser_.Parse(rest.substr(kFrameLengthBytes, length));
+    if (!parsed) {
+      throw std::runtime_error(fmt::format("it sent a frame that is none: {}", parsed.error()));
     }
-    listener_.arrived(*this, *signal);
+    listener_.arrived(*this, parser_.signal());
     if (++held % kHandledTogether == 0) hold.Release();
   }
   return at;
@@ -204,7 +205,7 @@ std::size_t Connection::TakeFrames(std::string_view bytes) {
 void Connection::Flush() {
   if (is_writing_) return;  // Written goes on
   {
-    std::lock_guard lock(mutex_);
+    std::lock_guard lock(*mutex_);
     if (state_ != State::kUp) return;
     writing_.clear();
     writing_.swap(out_);
@@ -233,7 +234,7 @@ void Connection::Written(const std::string& error) {
   std::vector<RoomWaiter> waiters;
   bool pauses = false;
   {
-    std::lock_guard lock(mutex_);
+    std::lock_guard lock(*mutex_);
     pauses = NoteWriteOf(writing_sends_) && out_.size() < kWorthAWrite;
     writing_size_ = 0;
     writing_messages_ = 0;
@@ -270,7 +271,7 @@ void Connection::FlushAfterPause() {
 void Connection::Fail(const std::string& why, bool is_fault) {
   Rest rest;
   {
-    std::lock_guard lock(mutex_);
+    std::lock_guard lock(*mutex_);
     if (state_ == State::kDown) return;
     state_ = State::kDown;
     std::swap(rest.relations, relations_);
@@ -292,7 +293,7 @@ void Connection::Fail(const std::string& why, bool is_fault) {
 void Connection::CloseWhenWritten() {
   close_when_written_ = true;
   {
-    std::lock_guard lock(mutex_);
+    std::lock_guard lock(*mutex_);
     if (state_ == State::kUp) {
       if (flush_due_) return;
     }
@@ -322,14 +323,14 @@ void Connection::Tick() {
     }
     bool must_say_something = false;
     {
-      std::lock_guard lock(self->mutex_);
+      std::lock_guard lock(*self->mutex_);
       if (self->state_ != State::kUp) return;
       must_say_something = !std::exchange(self->sent_since_tick_, false);
       if (must_say_something) AppendTick(self->out_);
     }
     if (must_say_something) {
       self->Flush();
-      std::lock_guard lock(self->mutex_);
+      std::lock_guard lock(*self->mutex_);
       self->sent_since_tick_ = false;  // a tick spares no tick
     }
     self->listener_.idle(*self);

@@ -19,6 +19,7 @@
 #include <ergon/gen/pid.h>
 #include <ergon/gen/result.h>
 #include <ergon/node/delivery/border.h>
+#include <ergon/node/dist/frame_parser.h>
 #include <ergon/node/dist/handshake.h>
 #include <ergon/node/dist/peer_state.h>
 #include <ergon/node/dist/settings.h>
@@ -56,13 +57,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::function<void(Connection&, Rest)> down;
   };
 
+  // `mutex` may be that of several connections: no two of them are locked at a time. Whoever has locked one asks only
+  // for what this node knows by itself.
   Connection(gen::Atom peer, asio::io_context& context, Tasks& tasks, const Settings& settings,
-             const Listener& listener, bool is_dialled);
+             const Listener& listener, std::shared_ptr<std::mutex> mutex, bool is_dialled);
 
   [[nodiscard]] gen::Atom peer() const noexcept { return peer_; }
 
   // -- any thread, with the lock --
-  [[nodiscard]] std::mutex& mutex() noexcept { return mutex_; }
+  [[nodiscard]] std::mutex& mutex() noexcept { return *mutex_; }
   [[nodiscard]] State state() const noexcept { return state_; }
   // Of one that is up.
   [[nodiscard]] bool IsByPeer() const noexcept { return is_by_peer_; }
@@ -155,7 +158,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const Peers peers_{settings_.node, peer_};
   const Peers reversed_{peer_, settings_.node};  // as the peer sees them
 
-  std::mutex mutex_;
+  const std::shared_ptr<std::mutex> mutex_;
   // -- guarded by it --
   State state_ = State::kConnecting;
   bool is_by_peer_ = false;
@@ -178,6 +181,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::uint32_t peer_creation_ = 0;
 
   // -- the network's --
+  FrameParser parser_{peers_, settings_.max_term_depth};
   std::string writing_;
   bool is_writing_ = false;
   int stream_writes_ = 0;  // in a row, see kStreamMessages

@@ -1,99 +1,90 @@
 #include <ergon/node/dist/connections.h>
 
 #include <mutex>
-#include <optional>
 #include <thread>
 #include <utility>
 
 namespace ergon::dist {
 
 std::shared_ptr<Connection> Connections::Find(gen::Atom node) const {
-  std::shared_lock lock(mutex_);
-  const auto found = connections_.find(node);
-  return found == connections_.end() ? nullptr : found->second;
+  const Part& part = PartOf(node);
+  std::lock_guard lock(*part.mutex);
+  const auto found = part.connections.find(node);
+  return found == part.connections.end() ? nullptr : found->second;
 }
 
-std::shared_ptr<Connection> Connections::Make(gen::Atom node, bool is_dialled) {
-  auto made =
-      std::make_shared<Connection>(node, context_, tasks_, settings_, listener_, is_dialled);
-  connections_[node] = made;
+std::shared_ptr<Connection> Connections::Make(Part& part, gen::Atom node, bool is_dialled) {
+  auto made = std::make_shared<Connection>(node, context_, tasks_, settings_, listener_, part.mutex,
+                                           is_dialled);
+  part.connections[node] = made;
   return made;
 }
 
 std::shared_ptr<Connection> Connections::Get(gen::Atom node) {
-  if (auto found = Find(node)) return found;
+  Part& part = PartOf(node);
   std::shared_ptr<Connection> made;
   {
-    std::unique_lock lock(mutex_);
-    if (closed_) return nullptr;
-    const auto found = connections_.find(node);
-    if (found != connections_.end()) return found->second;
-    made = Make(node, true);
+    std::lock_guard lock(*part.mutex);
+    if (const auto found = part.connections.find(node); found != part.connections.end()) {
+      return found->second;
+    }
+    if (part.closed) return nullptr;
+    made = Make(part, node, true);
   }
   dial_(made);
   return made;
 }
 
-// No reference is counted, as a rule: the table keeps the connection until its lock is held, and who takes it out of the
-// table has had that lock before, to say that it is down. Who has to wait for the lock does not keep the table locked
-// meanwhile: those who change the table would wait for all of them.
+// No reference is counted: the table keeps the connection as long as the lock is held.
 Connections::Locked Connections::Lock(gen::Atom node) {
+  Part& part = PartOf(node);
   for (;; std::this_thread::yield()) {
-    Locked found;
-    {
-      std::shared_lock lock(mutex_);
-      const auto at = connections_.find(node);
-      if (at != connections_.end()) {
-        found.connection = at->second.get();
-        found.lock = std::unique_lock(found.connection->mutex(), std::try_to_lock);
-        if (!found.lock.owns_lock()) {
-          found.kept = at->second;
-        } else if (found.connection->state() != Connection::State::kDown) {
-          return found;
-        } else {
-          found.lock.unlock();  // while the table keeps it
-        }
-      }
-    }
-    if (found.kept != nullptr) {
-      found.lock.lock();
+    Locked found{.lock = std::unique_lock(*part.mutex)};
+    const auto at = part.connections.find(node);
+    if (at != part.connections.end()) {
+      found.connection = at->second.get();
       if (found.connection->state() != Connection::State::kDown) return found;
-    } else if (Get(node) == nullptr) {
-      return {};
+      continue;  // it will not be in the table in a moment
     }
-    // There was none; or it is down, and will not be in the table in a moment.
+    found.lock.unlock();
+    if (Get(node) == nullptr) return {};
   }
 }
 
 std::vector<std::shared_ptr<Connection>> Connections::All() const {
-  std::shared_lock lock(mutex_);
   std::vector<std::shared_ptr<Connection>> all;
-  all.reserve(connections_.size());
-  for (const auto& [node, connection] : connections_) all.push_back(connection);
+  for (const Part& part : parts_) {
+    std::lock_guard lock(*part.mutex);
+    for (const auto& [node, connection] : part.connections) all.push_back(connection);
+  }
   return all;
 }
 
 void Connections::Remove(const Connection& connection) {
-  std::unique_lock lock(mutex_);
-  const auto found = connections_.find(connection.peer());
-  if (found != connections_.end() && found->second.get() == &connection) connections_.erase(found);
+  Part& part = PartOf(connection.peer());
+  std::lock_guard lock(*part.mutex);
+  const auto found = part.connections.find(connection.peer());
+  if (found != part.connections.end() && found->second.get() == &connection) {
+    part.connections.erase(found);
+  }
 }
 
 void Connections::Close() {
-  std::unique_lock lock(mutex_);
-  closed_ = true;
+  for (Part& part : parts_) {
+    std::lock_guard lock(*part.mutex);
+    part.closed = true;
+  }
 }
 
 HandshakeAnswer Connections::AnswerTo(std::string_view peer) const {
-  {
-    std::shared_lock lock(mutex_);
-    if (closed_) return HandshakeAnswer::kNotAllowed;
-  }
-  const std::optional<gen::Atom> node = gen::Atom::Find(peer);
-  const auto known = node ? Find(*node) : nullptr;
-  if (known == nullptr) return HandshakeAnswer::kOk;
-  std::lock_guard lock(known->mutex());
-  switch (known->state()) {
+  // The name of a peer that has not proved itself makes no atom.
+  const gen::Atom node = gen::Atom::Find(peer).value_or(gen::Atom());
+  const Part& part = PartOf(node);
+  std::lock_guard lock(*part.mutex);
+  if (part.closed) return HandshakeAnswer::kNotAllowed;
+  const auto known = part.connections.find(node);
+  if (known == part.connections.end()) return HandshakeAnswer::kOk;
+  switch (known->second->state()) {
     case Connection::State::kConnecting:
       return GivesWayTo(peer) ? HandshakeAnswer::kOkSimultaneous : HandshakeAnswer::kNok;
     case Connection::State::kUp:
@@ -113,11 +104,11 @@ bool Connections::Stays(const Connection& connection, const HandshakePeer& peer)
 
 bool Connections::Claim(const HandshakePeer& peer) {
   const gen::Atom node(peer.name);
-  std::unique_lock lock(mutex_);
-  if (closed_) return false;
-  const auto found = connections_.find(node);
-  const auto connection = found == connections_.end() ? Make(node, false) : found->second;
-  std::lock_guard its_lock(connection->mutex());
+  Part& part = PartOf(node);
+  std::lock_guard lock(*part.mutex);
+  if (part.closed) return false;
+  const auto found = part.connections.find(node);
+  const auto connection = found == part.connections.end() ? Make(part, node, false) : found->second;
   if (Stays(*connection, peer)) return false;
   if (connection->state() == Connection::State::kConnecting) {
     ++connection->attempts().claims;
@@ -144,10 +135,10 @@ void Connections::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& pe
   std::shared_ptr<Connection> connection;
   std::shared_ptr<Connection> former;
   {
-    std::unique_lock lock(mutex_);
-    const auto found = connections_.find(node);
-    if (found != connections_.end()) {
-      std::lock_guard its_lock(found->second->mutex());
+    Part& part = PartOf(node);
+    std::lock_guard lock(*part.mutex);
+    const auto found = part.connections.find(node);
+    if (found != part.connections.end()) {
       if (found->second->state() == Connection::State::kConnecting) {
         connection = found->second;
       } else if (Stays(*found->second, peer)) {
@@ -157,11 +148,11 @@ void Connections::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& pe
         former = found->second;
       }
     }
-    if (closed_) {
+    if (part.closed) {
       stream->Close();
       return;
     }
-    if (connection == nullptr) connection = Make(node, false);
+    if (connection == nullptr) connection = Make(part, node, false);
   }
   if (former != nullptr) former->Fail("the same node has connected anew");
   Connection::Attempts& attempts = connection->attempts();

@@ -1,10 +1,11 @@
 // The connections of a node, by the name of the other one.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -75,14 +76,25 @@ class Connections {
   void FailToDial(Connection& connection, const std::string& why);
 
  private:
+  // The table has parts, each with a lock that is also the lock of all connections in it: a message takes one lock to
+  // find its connection and to use the connection.
+  static constexpr std::size_t kParts = 64;
+  struct Part {
+    // Shared with the connections, which may be there longer.
+    std::shared_ptr<std::mutex> mutex = std::make_shared<std::mutex>();
+    std::unordered_map<gen::Atom, std::shared_ptr<Connection>> connections;
+    bool closed = false;
+  };
   struct Locked {
-    std::shared_ptr<Connection> kept;  // if its lock had to be waited for
     Connection* connection = nullptr;
     std::unique_lock<std::mutex> lock{};
   };
+  [[nodiscard]] Part& PartOf(gen::Atom node) { return parts_[node.Index() % kParts]; }
+  [[nodiscard]] const Part& PartOf(gen::Atom node) const { return parts_[node.Index() % kParts]; }
   // See With. Null: after Close.
   Locked Lock(gen::Atom node);
-  std::shared_ptr<Connection> Make(gen::Atom node, bool is_dialled);  // with the lock
+  // With the lock of the part.
+  std::shared_ptr<Connection> Make(Part& part, gen::Atom node, bool is_dialled);
   // Of both attempts that of the peer counts.
   [[nodiscard]] bool GivesWayTo(std::string_view peer) const {
     return settings_.node.Text() < peer;
@@ -100,9 +112,7 @@ class Connections {
   const Settings& settings_;
   const Connection::Listener& listener_;
   const std::function<void(std::shared_ptr<Connection>)> dial_;
-  mutable std::shared_mutex mutex_;
-  std::unordered_map<gen::Atom, std::shared_ptr<Connection>> connections_;
-  bool closed_ = false;
+  std::array<Part, kParts> parts_;
 };
 
 }  // namespace ergon::dist

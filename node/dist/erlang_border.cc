@@ -42,21 +42,34 @@ gen::Reason ReasonOf(const gen::Error& error) {
                                              : gen::Reason::NoConnection();
 }
 
-// The frame of a message to a process, a name or an alias, without its payload. kProcessUnknown: too many other aliases
-// have come since it was resolved.
-gen::Result<void> OpenFrameTo(std::string& frame, gen::PID remote, gen::PID from) {
+// The frame of a message to a process, a name or an alias, without its payload. Null: too many other aliases have come
+// since this one was resolved.
+std::string* OpenFrameTo(Scratch& scratch, gen::PID remote, gen::PID from) {
+  if (remote.creation != 0) [[likely]]
+    return &scratch.OfMessage(from, remote);
+  std::string& frame = scratch.Empty();
   if (node::IsName(remote)) {
     OpenMessageToName(frame, from, node::NameOf(remote).name.Text());
-  } else if (node::IsAlias(remote)) {
-    const auto alias = node::ForeignAliasOf(remote);
-    if (!alias) return gen::Error(gen::ErrorCode::kProcessUnknown, node::TextOf(remote));
-    std::string reference;
-    AppendReference(reference, *alias);
-    OpenMessageToAlias(frame, from, reference);
-  } else {
-    OpenMessage(frame, from, remote);
+    return &frame;
   }
-  return {};
+  const auto alias = node::ForeignAliasOf(remote);
+  if (!alias) return nullptr;
+  std::string reference;
+  AppendReference(reference, *alias);
+  OpenMessageToAlias(frame, from, reference);
+  return &frame;
+}
+
+gen::Error FormerAlias(gen::PID remote) {
+  return gen::Error(gen::ErrorCode::kProcessUnknown, node::TextOf(remote));
+}
+
+gen::Error NotPassedOn(gen::PID caller, gen::PID remote) {
+  return gen::Error(
+      gen::ErrorCode::kUnsupported,
+      fmt::format("a request of {} cannot be passed on to {} of another node: make a request of "
+                  "your own there, and answer with its answer",
+                  caller, node::TextOf(remote)));
 }
 
 }  // namespace
@@ -217,16 +230,15 @@ gen::Result<void> ErlangBorder::SendMessage(gen::PID remote, const core::Envelop
         "nobody waits for the confirmation of an important message to " + node::TextOf(remote));
   }
   Scratch scratch;
-  std::string& frame = scratch.bytes();
-  auto opened = OpenFrameTo(frame, remote, gen::PID::FromAddress(envelope.from));
-  if (!opened) return opened;
-  auto written = values_.Append(frame, envelope);
+  std::string* const frame = OpenFrameTo(scratch, remote, gen::PID::FromAddress(envelope.from));
+  if (frame == nullptr) return FormerAlias(remote);
+  auto written = values_.Append(*frame, envelope);
   if (!written) return written;
-  CloseFrame(frame, 0);
+  CloseFrame(*frame, 0);
   return connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
     auto accepts = connection.Accepts(remote);
     if (!accepts) return accepts;
-    connection.AppendMessage(frame);
+    connection.AppendMessage(*frame);
     needs_.totals.sent_to_nodes.Add();
     return {};
   });
@@ -235,7 +247,7 @@ gen::Result<void> ErlangBorder::SendMessage(gen::PID remote, const core::Envelop
 gen::Result<void> ErlangBorder::SendImportant(gen::PID remote, const core::Envelope& message,
                                               gen::PID local, std::uint64_t id) {
   Scratch scratch;
-  std::string& payload = scratch.bytes();
+  std::string& payload = scratch.Empty();
   AppendImportant(payload, Reference(id), remote);
   auto written = values_.Append(payload, message);
   if (!written) return written;
@@ -257,7 +269,7 @@ gen::Result<void> ErlangBorder::SendInspection(gen::PID remote, const core::Enve
     if (auto known = values_.CheckRegistered(*asked->wanted); !known) return known;
   }
   Scratch scratch;
-  std::string& payload = scratch.bytes();
+  std::string& payload = scratch.Empty();
   AppendInspect(payload, Reference(request.ref), remote);
   TermWriter writer(payload);
   if (asked->wanted != nullptr) {
@@ -276,13 +288,15 @@ gen::Result<void> ErlangBorder::SendInspection(gen::PID remote, const core::Enve
 
 // As gen_server:call does it: a monitor, whose reference is also the alias that the answer is sent to.
 gen::Result<void> ErlangBorder::SendRequest(gen::PID remote, const core::Envelope& request) {
+  const gen::PID local = gen::PID::FromAddress(request.from);
+  // Passed on. The other node takes monitors and callers of its peer only, and the answer would not come here.
+  if (local.node != settings_.node) return NotPassedOn(local, remote);
   if (const auto* spawn = const_cast<core::Envelope&>(request).ValueAs<RemoteSpawn>()) {
     return SendSpawn(remote, request, *spawn);
   }
-  const gen::PID local = gen::PID::FromAddress(request.from);
   if (core::IsType<RoomQuestion>(request.type)) {
     Scratch scratch;
-    std::string& question = scratch.bytes();
+    std::string& question = scratch.Empty();
     AppendRoomQuestion(question, Reference(request.ref), remote);
     auto asked = Ask(remote, {.local = local, .remote = remote, .question = Question::kRoom},
                      request.ref, local, question);
@@ -292,10 +306,9 @@ gen::Result<void> ErlangBorder::SendRequest(gen::PID remote, const core::Envelop
   const auto* any = const_cast<core::Envelope&>(request).ValueAs<TermRequest>();
   const std::string reference = Reference(request.ref);
   Scratch scratch;
-  std::string& frame = scratch.bytes();
-  auto opened = OpenFrameTo(frame, remote, local);
-  if (!opened) return opened;
-  TermWriter writer(frame);
+  std::string* const frame = OpenFrameTo(scratch, remote, local);
+  if (frame == nullptr) return FormerAlias(remote);
+  TermWriter writer(*frame);
   writer.Tuple(3);
   writer.Atom(any != nullptr && any->is_system ? "system" : "$gen_call");
   writer.Tuple(2);
@@ -306,10 +319,10 @@ gen::Result<void> ErlangBorder::SendRequest(gen::PID remote, const core::Envelop
   if (any != nullptr) {
     writer.Raw(any->term.raw());
   } else {
-    auto written = values_.Append(frame, request);
+    auto written = values_.Append(*frame, request);
     if (!written) return written;
   }
-  CloseFrame(frame, 0);
+  CloseFrame(*frame, 0);
   // Nobody can monitor by an alias: only Ergon nodes tell of every end without that.
   const Question question = node::IsAlias(remote) ? Question::kCallOfAlias : Question::kNone;
   const Signal monitor = MonitorOf(local, remote, reference);
@@ -322,7 +335,7 @@ gen::Result<void> ErlangBorder::SendRequest(gen::PID remote, const core::Envelop
     connection.relations().calls[request.ref] = {
         .local = local, .remote = remote, .keeps_term = any != nullptr, .question = question};
     if (question == Question::kNone) connection.Append(monitor);
-    connection.AppendRequest(frame);
+    connection.AppendRequest(*frame);
     needs_.totals.sent_to_nodes.Add();
     return {};
   });
@@ -369,7 +382,7 @@ gen::Result<void> ErlangBorder::TellDown(gen::PID remote, const core::Envelope& 
     return gen::ErrUnsupported;
   }
   Scratch scratch;
-  std::string& payload = scratch.bytes();
+  std::string& payload = scratch.Empty();
   AppendReason(payload, reason);
   const auto connection = connections_.Find(remote.node);
   if (connection == nullptr) return gen::ErrNoConnection;
@@ -436,7 +449,7 @@ gen::Result<void> ErlangBorder::Respond(gen::PID remote, std::uint64_t ref,
     relations.requests.erase(found);
   }
   Scratch scratch;
-  std::string& payload = scratch.bytes();
+  std::string& payload = scratch.Empty();
   TermWriter writer(payload);
   writer.Tuple(2);
   writer.Raw(request.tag);
@@ -511,7 +524,7 @@ void ErlangBorder::Exit(gen::PID local, gen::PID remote, const gen::Reason& reas
   const auto connection = connections_.Find(remote.node);
   if (connection == nullptr) return;
   Scratch scratch;
-  std::string& payload = scratch.bytes();
+  std::string& payload = scratch.Empty();
   AppendReason(payload, reason);
   std::lock_guard lock(connection->mutex());
   PeerState& relations = connection->relations();
@@ -526,7 +539,7 @@ void ErlangBorder::Exit(gen::PID local, gen::PID remote, const gen::Reason& reas
 
 gen::Result<void> ErlangBorder::LinkByName(gen::PID local, gen::PID remote, gen::Ref ref) {
   Scratch scratch;
-  std::string& payload = scratch.bytes();
+  std::string& payload = scratch.Empty();
   AppendLink(payload, Reference(ref.id), remote);
   const Signal signal = OwnSignal(local, payload);
   auto sent = connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
@@ -546,7 +559,7 @@ void ErlangBorder::ExitByName(gen::PID local, gen::PID remote, gen::Ref ref,
   const auto connection = connections_.Find(remote.node);
   if (connection == nullptr) return;
   Scratch scratch;
-  std::string& payload = scratch.bytes();
+  std::string& payload = scratch.Empty();
   AppendMakerEnd(payload, Reference(ref.id));
   AppendReason(payload, reason);
   std::lock_guard lock(connection->mutex());
@@ -562,7 +575,7 @@ void ErlangBorder::EndLinkOf(gen::PID maker, gen::Ref ref) {
   const auto found = relations.watchers.find(ref.id);
   if (found == relations.watchers.end()) return;
   Scratch scratch;
-  std::string& payload = scratch.bytes();
+  std::string& payload = scratch.Empty();
   AppendUnlinked(payload, found->second.raw);
   connection->Append(OwnSignal(needs_.addresses.NodePid(), payload));
   relations.watcher_numbers.erase(found->second.raw);
@@ -578,7 +591,7 @@ gen::Result<void> ErlangBorder::ExitRequest(gen::PID local, gen::PID remote,
                     node::IsName(remote) ? "the name" : "the alias", node::TextOf(remote)));
   }
   Scratch scratch;
-  std::string& payload = scratch.bytes();
+  std::string& payload = scratch.Empty();
   if (reason.kind() == gen::ReasonKind::kKill) {
     TermWriter(payload).Atom("kill");  // what others see of it is "killed"
   } else {
@@ -625,6 +638,7 @@ void ErlangBorder::ForgetCalls(Connection& connection) {
   auto& calls = connection.relations().calls;
   for (auto at = calls.begin(); at != calls.end();) {
     const auto& [id, call] = *at;
+    // Of this node (SendRequest): no other connection is locked for it.
     if (needs_.delivery.IsAwaited(call.local, needs_.addresses.RefOf(id))) {
       ++at;
       continue;

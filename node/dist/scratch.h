@@ -5,10 +5,14 @@
 #include <cstddef>
 #include <string>
 
+#include <ergon/gen/pid.h>
+#include <ergon/node/dist/signals.h>
+
 namespace ergon::dist {
 
-// Empty at first. It is the calling thread's, and used again; only while another one is being made there, a memory of
-// its own: a user's serialize() may send, too, or suspend its process, which goes on in another thread then.
+// It is the calling thread's, and used again; only while another one is being made there, a memory of
+// its own: a user's serialize() may send, too, or suspend its process, which goes on in another thread
+// then.
 class Scratch {
  public:
   Scratch() : shared_(Take()) {}
@@ -18,13 +22,40 @@ class Scratch {
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
-  [[nodiscard]] std::string& bytes() noexcept { return shared_ != nullptr ? shared_->bytes : own_; }
+  [[nodiscard]] std::string& Empty() {
+    Memory& memory = Its();
+    memory.head_bytes = 0;
+    memory.bytes.clear();
+    return memory.bytes;
+  }
+  // What OpenMessage makes, but that the length in front may be that of the former frame until
+  // CloseFrame writes it. A stream of messages from one process to another has the same head each
+  // time, which is not written again.
+  [[nodiscard]] std::string& OfMessage(const gen::PID& from, const gen::PID& to) {
+    Memory& memory = Its();
+    if (memory.head_bytes != 0 && memory.to == to && memory.from == from) {
+      memory.bytes.resize(memory.head_bytes);
+      return memory.bytes;
+    }
+    std::string& bytes = Empty();
+    OpenMessage(bytes, from, to);
+    memory.from = from;
+    memory.to = to;
+    memory.head_bytes = bytes.size();
+    return bytes;
+  }
 
  private:
   static constexpr std::size_t kMostKeptBytes = 1024 * 1024;
-  struct Shared {
+  struct Memory {
     std::string bytes;
-    std::atomic<bool> is_taken;  // false at first
+    // So many bytes at the front of `bytes` are the head of a message from `from` to `to`. 0: none.
+    std::size_t head_bytes = 0;
+    gen::PID from;
+    gen::PID to;
+  };
+  struct Shared : Memory {
+    std::atomic<bool> is_taken = false;
   };
   // Null: it is taken. Not inlined: no address of a thread's own may be carried to where a process goes on in another
   // thread.
@@ -33,13 +64,17 @@ class Scratch {
     // Acquire; partner: ~Scratch, perhaps of another thread. This one alone takes it.
     if (of_thread.is_taken.load(std::memory_order_acquire)) return nullptr;
     of_thread.is_taken.store(true, std::memory_order_relaxed);
-    of_thread.bytes.clear();
-    if (of_thread.bytes.capacity() > kMostKeptBytes) of_thread.bytes.shrink_to_fit();
+    if (of_thread.bytes.capacity() > kMostKeptBytes) {
+      of_thread.head_bytes = 0;
+      of_thread.bytes.clear();
+      of_thread.bytes.shrink_to_fit();
+    }
     return &of_thread;
   }
+  [[nodiscard]] Memory& Its() noexcept { return shared_ != nullptr ? *shared_ : own_; }
 
   Shared* const shared_;
-  std::string own_;
+  Memory own_;
 };
 
 }  // namespace ergon::dist

@@ -35,15 +35,6 @@ gen::Result<std::string_view> TakeTerm(std::string_view& bytes, std::string_view
   return term;
 }
 
-// The message behind the control tuple: the rest of a frame.
-gen::Result<std::string_view> TakePayload(std::string_view rest, std::size_t max_depth) {
-  auto payload = TakeTerm(rest, "message", max_depth);
-  if (payload && !rest.empty()) {
-    return NoSignal(fmt::format("{} bytes behind the message", rest.size()));
-  }
-  return payload;
-}
-
 // Reads the elements of a control tuple into a signal. False: the next one is no such element.
 class SignalReader {
  public:
@@ -330,6 +321,14 @@ void OpenMessageToAlias(std::string& out, const gen::PID& from, std::string_view
 }
 
 void AppendTick(std::string& out) { out.append(kFrameLengthBytes, '\0'); }
+
+gen::Result<std::string_view> TakePayload(std::string_view rest, std::size_t max_depth) {
+  auto payload = TakeTerm(rest, "message", max_depth);
+  if (payload && !rest.empty()) {
+    return NoSignal(fmt::format("{} bytes behind the message", rest.size()));
+  }
+  return payload;
+}
 
 gen::Result<Signal> ParseFrame(std::string_view frame, const Peers& peers, std::size_t max_depth) {
   if (frame.size() < 2) return NoSignal(fmt::format("a frame of {} bytes", frame.size()));

@@ -46,5 +46,9 @@ void AppendTick(std::string& out);
 // Operations with a trace token (seq_trace) give the same signals as those without.
 [[nodiscard]] gen::Result<Signal> ParseFrame(std::string_view frame, const Peers& peers,
                                              std::size_t max_depth);
+// The message behind the control tuple, where the rest of a frame is. `rest` begins with the version byte and is not
+// empty; the result is without that byte. Errors as above.
+[[nodiscard]] gen::Result<std::string_view> TakePayload(std::string_view rest,
+                                                        std::size_t max_depth);
 
 }  // namespace ergon::dist

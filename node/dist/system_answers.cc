@@ -31,6 +31,10 @@ void AppendSystemAnswer(std::string& out, const PeerState::Request& request,
       writer.Atom("ok");
       break;
     case PeerState::AnswerForm::kState:
+      // What OTP 26.1 and later want. Former ones take the tuple for the state, as they do when a
+      // later one answers; what version asks is not known.
+      writer.Tuple(2);
+      writer.Atom("ok");
       AppendMap(writer, inspection);
       break;
     case PeerState::AnswerForm::kInspection:

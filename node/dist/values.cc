@@ -10,6 +10,8 @@
 #include <fmt/core.h>
 
 #include <ergon/core/foundations/thrown_text.h>
+#include <ergon/gen/envelope_kind.h>
+#include <ergon/node/delivery/unmade_string.h>
 #include <ergon/node/dist/atom_budget.h>
 #include <ergon/node/dist/term_text.h>
 #include <ergon/node/dist/utf8.h>
@@ -37,22 +39,24 @@ core::EnvelopePtr Make(std::uint8_t kind, std::uint64_t tag, T value) {
   return core::MakeTaggedEnvelope<T>(tag, kind, core::Lane::kMain, std::move(value));
 }
 
-// The value of a term that is of no registered type.
+core::EnvelopePtr MakeText(std::uint8_t kind, std::uint64_t tag, std::string_view bytes) {
+  const bool is_message = kind == static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage);
+  if (is_message && tag == 0 && node::MayBeUnmade(bytes.size())) return node::BeginString(bytes);
+  return Make(kind, tag, std::string(bytes));
+}
+
+// The value of a term that is of no registered type, and no binary.
 core::EnvelopePtr ReadPlain(TermReader reader, std::string_view term, std::uint8_t kind,
                             std::uint64_t tag) {
   std::int64_t integer = 0;
   double number = 0;
   bool truth = false;
-  std::string_view bytes;
   switch (reader.kind()) {
     case TermKind::kInteger:
       if (reader.ReadInteger(integer)) return Make(kind, tag, integer);
       break;
     case TermKind::kFloat:
       if (reader.ReadFloat(number)) return Make(kind, tag, number);
-      break;
-    case TermKind::kBinary:
-      if (reader.ReadBinary(bytes)) return Make(kind, tag, std::string(bytes));
       break;
     case TermKind::kAtom:
       if (reader.ReadBoolean(truth)) return Make(kind, tag, truth);
@@ -308,7 +312,10 @@ gen::Result<void> Values::Append(std::string& out, const core::Envelope& envelop
 
 gen::Result<core::EnvelopePtr> Values::Read(std::string_view term, std::uint8_t kind,
                                             std::uint64_t tag) const {
-  const TermReader reader(term, atoms_.get());
+  TermReader reader(term, atoms_.get());
+  std::string_view bytes;
+  // No registered type is a binary.
+  if (reader.ReadBinary(bytes)) return MakeText(kind, tag, bytes);
   const WireType* const type = FindRegistered(reader);
   if (type == nullptr) return ReadPlain(reader, term, kind, tag);
   try {

@@ -46,7 +46,8 @@ class Values {
   // std::string (a binary), gen::PID, or dist::Term, also for an atom that is one too many.
   // kIncorrect, with the path of the field: it has the tag or the keys of a registered type, but
   // does not fit.
-  // `tag`: how the message was addressed (gen::Target::Tag).
+  // `tag`: how the message was addressed (gen::Target::Tag). The string of a kMessage may be one that
+  // its receiver makes (unmade_string.h).
   [[nodiscard]] gen::Result<core::EnvelopePtr> Read(std::string_view term, std::uint8_t kind,
                                                     std::uint64_t tag = 0) const;
 

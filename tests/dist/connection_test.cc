@@ -40,7 +40,7 @@ class Pair {
     auto stream = std::make_shared<Stream>(acceptor.accept(), tasks);
     socket = &stream->socket();
     connection = std::make_shared<Connection>(gen::Atom("peer@127.0.0.1"), context, tasks, settings,
-                                              listener, false);
+                                              listener, std::make_shared<std::mutex>(), false);
     if (!sent_before.empty()) connection->AppendMessage(sent_before);
     connection->Attach(std::move(stream), {"peer@127.0.0.1", 7, peer_flags}, false);
   }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <doctest/doctest.h>
 #include <asio/io_context.hpp>
@@ -216,6 +217,36 @@ TEST_CASE("connections: what was given up while it was dialled stays so") {
   both.OwnComes();
   CHECK_FALSE(both.IsOpen(both.ours));
   CHECK_FALSE(both.IsUp());
+}
+
+TEST_CASE("connections: many of them, of which each is found, goes, and is made anew by itself") {
+  constexpr std::size_t kNodes = 200;  // more than the table has parts
+  Both both(kGreater);
+  Connections& all = both.connections;
+  std::vector<std::shared_ptr<Connection>> made;
+  for (std::size_t i = 0; i < kNodes; ++i) {
+    made.push_back(all.Get(gen::Atom("n" + std::to_string(i) + "@127.0.0.1")));
+  }
+  CHECK(both.dials == 1 + kNodes);
+  CHECK(all.All().size() == 1 + kNodes);
+  made[0]->Fail("for the test");
+  CHECK(both.downs == 1);
+  CHECK(all.All().size() == kNodes);
+  CHECK(all.Find(made[0]->peer()) == nullptr);
+  for (std::size_t i = 1; i < kNodes; ++i) CHECK(all.Find(made[i]->peer()) == made[i]);
+  const auto anew = all.Get(made[0]->peer());
+  CHECK(anew != made[0]);
+  all.Remove(*made[0]);  // once more
+  CHECK(all.Find(made[0]->peer()) == anew);
+
+  all.Close();
+  CHECK(all.Get(gen::Atom("another@127.0.0.1")) == nullptr);
+  CHECK(
+      all.With(gen::Atom("another@127.0.0.1"), [](Connection&) -> gen::Result<void> { return {}; })
+          .error() == gen::ErrNodeTerminated);
+  CHECK(all.Get(made[1]->peer()) == made[1]);
+  CHECK(all.AnswerTo("another@127.0.0.1") == HandshakeAnswer::kNotAllowed);
+  CHECK(all.AnswerTo("a name that nobody has") == HandshakeAnswer::kNotAllowed);
 }
 
 }  // namespace ergon::dist

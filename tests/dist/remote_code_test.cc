@@ -1,18 +1,23 @@
 // What other nodes may run here: how it is registered, and how one Ergon node spawns on another. What Erlang sees of it:
 // cluster_test.escript.
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <future>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
+#include <ergon/node/dist/control_reader.h>
 #include <ergon/node/dist/references.h>
 #include <ergon/node/dist/signals.h>
 #include <ergon/node/erlang_encoding.h>
 
 #include <dist/client.h>
 #include <dist/cluster.h>
+#include <kit/gate.h>
 
 namespace ergon::dist {
 namespace {
@@ -61,6 +66,15 @@ class Brief : public act::Actor {
     return gen::Stop(gen::Reason::Error("brief"));
   }
 };
+
+// The last reference in front of a word.
+std::string ReferenceBefore(std::string_view said, std::string_view word) {
+  std::string_view reference;
+  for (std::size_t at = said.find(word); at != std::string_view::npos && at-- > 0;) {
+    if (ControlReader(said.substr(at), 100).ReadReference(reference)) return std::string(reference);
+  }
+  return {};
+}
 
 ErlangOptions OptionsOfSpawn() {
   ErlangOptions options = ClusterOptions();
@@ -389,15 +403,103 @@ TEST_CASE(
     "told") {
   Cluster cluster("brief_code", OptionsOfSpawn());
   InProcess(cluster.a, [&](gen::Process& self) {
+    self.SetTrapExit(true);
     for (int i = 0; i < 200; ++i) {
-      const auto spawned = SpawnMonitored(self, cluster.b.Name(), "remote", "brief", {});
+      const bool links = i % 2 == 0;
+      const auto spawned =
+          SpawnMonitored(self, cluster.b.Name(), "remote", "brief", {}, {.link = links});
       REQUIRE_MESSAGE(spawned, spawned.error().ToString());
       const auto down = self.Receive<gen::MessageDownPID>(5s).value();
       CHECK(down.pid == spawned->pid);
       CHECK(down.reason.ToString() == "brief");
+      if (!links) continue;
+      const auto exit = self.Receive<gen::MessageExitPID>(5s).value();
+      CHECK(exit.pid == spawned->pid);
+      CHECK(exit.reason.ToString() == "brief");
     }
   });
   CHECK(kit::Eventually([&] { return cluster.b.ProcessList().empty(); }));
+}
+
+TEST_CASE("remote code: a link is lost once, also before its process has heard that it is there") {
+  for (const bool is_ergon : {true, false}) {
+    CAPTURE(is_ergon);
+    ErlangOptions options = ClusterOptions();
+    options.listen_port = FreePort();
+    gen::NodeOptions two;
+    two.workers = 2;
+    kit::LogCapture log;
+    const std::string name = is_ergon ? "late_own@127.0.0.1" : "late@127.0.0.1";
+    auto node = TryStart(name, log, options, two).value();
+    const gen::PID child{9, "there@127.0.0.1", 77};
+    Client there(static_cast<std::uint16_t>(options.listen_port));
+    REQUIRE(there.ShakeHands(child.node.ToString(), name,
+                             is_ergon ? kOwnFlags : kOwnFlags & ~kFlagErgon));
+    REQUIRE(kit::Eventually([&] { return Nodes(node).size() == 1; }));
+    std::vector<std::string> told;
+    const gen::PID caller =
+        node.Spawn([&](gen::Process& self) {
+              self.SetTrapExit(true);
+              if (!SpawnMonitored(self, child.node, "remote", "start", {}, {.link = true})) return;
+              const auto hear = [&](std::chrono::nanoseconds timeout) {
+                const auto got = self.Receive<gen::MessageExitPID, gen::MessageDownPID>(timeout);
+                if (!got) return false;
+                const auto* exit = std::get_if<gen::MessageExitPID>(&*got);
+                told.push_back(exit != nullptr
+                                   ? "exit " + exit->reason.ToString()
+                                   : "down " +
+                                         std::get<gen::MessageDownPID>(*got).reason.ToString());
+                return true;
+              };
+              if (!hear(20s) || !hear(20s)) return;
+              // What an attempt to link itself anew would bring is there when that fails.
+              if (Ping(self, child.node)) return;
+              while (hear(0ns)) {
+              }
+            })
+            .value();
+    std::string said;
+    while (ReferenceBefore(said, "remote").empty()) said += there.Read();
+    const std::string reference = ReferenceBefore(said, "remote");
+    // The process goes on when the connection is lost.
+    auto unanswered = node.CallAsync<std::int64_t>(gen::ProcessID{"anybody", child.node}, Sum{});
+    kit::ThreadGate gate;
+    for (int held = 0; held < two.workers; ++held) {
+      REQUIRE(node.Spawn([&](gen::Process&) { gate.Enter(); }));
+    }
+    REQUIRE(kit::Eventually([&] { return gate.Entered() == two.workers; }));
+    std::string pid;
+    TermWriter(pid).Pid(child);
+    std::string frames;
+    AppendFrame(frames,
+                {.kind = SignalKind::kSpawnReply,
+                 .from = child,
+                 .to = caller,
+                 .ref = reference,
+                 .payload = pid,
+                 .links = kLinked | kMonitored},
+                kOwnFlags);
+    std::string ready;
+    TermWriter writer(ready);
+    writer.Tuple(2);
+    writer.Raw(reference);
+    writer.Atom("ok");
+    if (is_ergon) {
+      AppendFrame(
+          frames,
+          {.kind = SignalKind::kSendToAlias, .from = child, .ref = reference, .payload = ready},
+          kOwnFlags);
+    }
+    there.Write(frames);
+    there.Close();
+    CHECK(unanswered.get().error() == gen::ErrNoConnection);
+    gate.Open();
+    CHECK(node.WaitProcess(caller));
+    std::sort(told.begin(), told.end());
+    CHECK(told == std::vector<std::string>{"down noconnection", "exit noconnection"});
+    node.Stop();
+    kit::CheckBalance(node);
+  }
 }
 
 TEST_CASE("remote code: a node that has registered nothing refuses at once") {

@@ -10,6 +10,7 @@
 #include <fuzz/fuzz.h>
 
 #include <ergon/node/dist/flags.h>
+#include <ergon/node/dist/frame_parser.h>
 #include <ergon/node/dist/signals.h>
 
 namespace dist = ergon::dist;
@@ -69,6 +70,22 @@ void CheckRoundTrip(const Signal& signal, std::uint64_t flags) {
   Require(again->from == (has_sender ? signal.from : ergon::gen::PID{}), "and so is its sender");
 }
 
+// A parser that has seen the frame before says the same of it, and nothing may stand behind it.
+void CheckParser(const Signal& signal, const std::string& frame) {
+  dist::FrameParser parser(Nodes(), kDepth);
+  for (int i = 0; i < 3; ++i) {
+    const auto parsed = parser.Parse(frame);
+    Require(parsed.has_value(), "a frame is one each time");
+    const auto fields = [](const Signal& of) {
+      return std::tie(of.kind, of.from, of.to, of.name, of.ref, of.id, of.payload, of.module,
+                      of.function, of.arity, of.links);
+    };
+    Require(fields(parser.signal()) == fields(signal), "a signal is the same each time");
+  }
+  const std::string longer = frame + "x";
+  Require(!parser.Parse(longer).has_value(), "what is behind a frame is none of it");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -84,6 +101,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   CheckSignal(*signal, frame);
+  CheckParser(*signal, std::string(frame));
   if (signal->kind == SignalKind::kUnknown) return 0;
   // Nobody has sent a message to a name or an alias without being anybody.
   const bool is_writable =
