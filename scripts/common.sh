@@ -26,6 +26,9 @@ usage_if_asked() {
   fi
 }
 
+# Further arguments of `cmake --preset`, as -DERGON_ALL_TESTS=ON.
+cmake_options=()
+
 # build PRESET [TARGET...]: configures and builds build/PRESET. A terminal sees the progress on one
 # line, a log two lines; a failure shows what the compiler said.
 build() (
@@ -36,7 +39,7 @@ build() (
   mkdir -p build
   say "$preset: building${*:+ $*}"
   start=$SECONDS
-  if ! cmake --preset "$preset" >"$log" 2>&1; then
+  if ! cmake --preset "$preset" "${cmake_options[@]}" >"$log" 2>&1; then
     cat "$log"
     die "cannot configure build/$preset"
   fi

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Runs a test. A test that runs out of time tells its story before it is ended: for each of its programs, the processes
+# of its nodes and the stacks of its threads, so that one occurrence is enough to find the cause.
+#
+# usage: deadline.sh SECONDS COMMAND [ARGUMENT...]
+# Ends with the command's status, or with 124 when it ran out of time.
+set -uo pipefail
+
+seconds=$1
+shift
+helper=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/scripts/gdb/ergon.py
+
+# A process group of its own, so that the programs that it starts can be found and ended.
+set -m
+"$@" </dev/null &
+test=$!
+sleep "$seconds" &
+timer=$!
+set +m
+stop() {
+  kill -KILL -- "-$test" "-$timer" 2>/dev/null
+  wait 2>/dev/null
+}
+trap 'stop; exit 130' INT TERM
+
+wait -n "$test" "$timer"
+status=$?
+if kill -0 "$timer" 2>/dev/null; then
+  stop
+  exit $status
+fi
+
+# members: the process ids of the group.
+members() {
+  local stat fields
+  for stat in /proc/[0-9]*/stat; do
+    fields=$(sed 's/.*) //' "$stat" 2>/dev/null) || continue
+    read -r _ _ group _ <<<"$fields"
+    [[ $group != "$test" ]] || basename "${stat%/stat}"
+  done
+}
+
+echo "OUT OF TIME: $* has not ended after $seconds s"
+for process in $(members); do
+  echo "==== process $process: $(tr '\0' ' ' <"/proc/$process/cmdline")"
+  case $(readlink "/proc/$process/exe") in
+    /bin/* | /usr/*) continue ;;  # shells and other tools
+  esac
+  if ! command -v gdb >/dev/null; then
+    echo "gdb is not installed, so there are no stacks"
+    continue
+  fi
+  DEBUGINFOD_URLS='' timeout --kill-after=5 60 gdb -nx -batch -p "$process" -ex 'set pagination off' \
+    -ex "source $helper" -ex 'ergon ps' -ex 'thread apply all backtrace 40' </dev/null 2>&1 |
+    grep -vE '^(\[New LWP|Reading symbols|warning: |Download failed)' | head -n 1500
+done
+stop
+exit 124
