@@ -66,7 +66,8 @@ std::vector<pid_t> ThreadsOf(pid_t group) {
 // Stops the thread for a moment. A signal that arrives meanwhile is passed on. Returns the thread's wait status if it
 // has ended instead, and 0 otherwise.
 int Pause(pid_t thread) {
-  if (ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) != 0) return 0;  // it has ended, or a debugger has it
+  if (ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) != 0)
+    return 0;  // it has ended, or a debugger has it
   ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
   int status = 0;
   if (waitpid(thread, &status, __WALL) != thread) return 0;
