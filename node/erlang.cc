@@ -27,16 +27,18 @@ ErlangBorder* BorderOf(gen::Node& node, const char* function) {
 
 gen::Result<std::string> TryToConnect(asio::io_context& context, Tasks& tasks,
                                       const Settings& settings, const std::string& other) {
-  Stream stream(context, tasks);
-  auto connected = ConnectTo(context, tasks, settings, other, stream);
-  if (!connected) return std::move(connected.error());
-  const std::string address = stream.PeerAddress();
+  bool is_shaking = false;
   bool is_connected = false;
-  auto peer = ShakeHandsWith(context, settings, settings.Self(), other, stream, [&is_connected] {
-    is_connected = true;
-    return false;  // a node of that name has the connection, and keeps it
+  DialAttempt attempt(context, tasks, settings, other, [&] {
+    is_connected = is_shaking;
+    return !is_shaking;  // a node of that name has the connection, and keeps it
   });
-  stream.Close();
+  auto connected = attempt.Connect();
+  if (!connected) return std::move(connected.error());
+  const std::string address = attempt.stream()->PeerAddress();
+  is_shaking = true;
+  auto peer = attempt.ShakeHands(settings.Self(), Challenge(RandomChallenge()));
+  attempt.stream()->Close();
   if (is_connected) {
     return fmt::format("{} at {} is connected with {}", other, address, settings.node);
   }
@@ -210,14 +212,14 @@ gen::Result<std::string> AskForName(const std::string& host, const std::string& 
   const auto settings = SettingsOf("nobody@" + host, options);
   if (!settings) return settings.error();
   return RunApart([&](asio::io_context& context, Tasks& tasks) -> gen::Result<std::string> {
-    Stream stream(context, tasks);
-    auto connected = ConnectTo(context, tasks, *settings, other, stream);
+    DialAttempt attempt(context, tasks, *settings, other);
+    auto connected = attempt.Connect();
     if (!connected) return std::move(connected.error());
     HandshakeSelf self = settings->Self();
     self.name = host;
     self.creation = 0;
-    auto peer = ShakeHandsWith(context, *settings, std::move(self), other, stream);
-    stream.Close();
+    auto peer = attempt.ShakeHands(std::move(self), Challenge(RandomChallenge()));
+    attempt.stream()->Close();
     if (!peer) return std::move(peer.error());
     return std::move(peer->given_name);
   });

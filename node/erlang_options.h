@@ -44,7 +44,7 @@ struct ErlangOptions {
   // A peer that says nothing for so long is gone, give or take a quarter; the same for all nodes of a cluster (kernel's
   // net_ticktime). At least 1 s.
   std::chrono::nanoseconds tick_time = std::chrono::seconds(60);
-  // For connecting, and for the handshake of those who connect to this node. At least 10 ms.
+  // To reach a node, from the look-up of its host to the handshake, and for that of who connects here. At least 10 ms.
   std::chrono::nanoseconds handshake_timeout = std::chrono::seconds(7);
 
   // With so many bytes that wait to be sent to a node, messages to it wait, too: processes are suspended, and threads
@@ -54,7 +54,7 @@ struct ErlangOptions {
   // stays a dist::Term.
   std::size_t max_frame_bytes = std::size_t{128} * 1024 * 1024;
   int max_term_depth = 1000;    // 1..100,000
-  int max_handshakes = 64;      // at a time, of those who have not proved themselves; 1..10,000
+  int max_handshakes = 64;      // at a time, of peers not proved; the oldest gives way; 1..10,000
   int max_new_atoms = 100'000;  // that messages may bring, in the node's life; they are never freed
 
   // What other nodes may run here, see erlang_code.h; nothing if nothing is registered. At most so many processes at a

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <system_error>
+#include <utility>
 
 namespace ergon::dist {
 
@@ -15,5 +16,16 @@ std::uint32_t RandomChallenge() {
   }
   return challenge;
 }
+
+Challenge::Challenge(Challenges& all) : all_(&all), value_(RandomChallenge()) {
+  while (!all.issued_.insert(value_).second) value_ = RandomChallenge();
+}
+
+Challenge::~Challenge() {
+  if (all_ != nullptr) all_->issued_.erase(value_);
+}
+
+Challenge::Challenge(Challenge&& other) noexcept
+    : all_(std::exchange(other.all_, nullptr)), value_(other.value_) {}
 
 }  // namespace ergon::dist

@@ -115,8 +115,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Fail(const std::string& why, bool is_fault = false);
   // What Connections knows of the attempts to connect it.
   struct Attempts {
-    bool is_dialling = false;  // this node's
-    int claims = 0;            // of the peer: it has proved itself, and its stream comes next
+    bool is_dialling = false;   // this node's, until it has succeeded or failed
+    bool is_announced = false;  // the peer may have heard of that, and the attempt goes on
+    int claims = 0;             // of the peer: it has proved itself, and its stream comes next
     // Of the attempt that waits for the other's end: that of the node with the lesser name.
     std::shared_ptr<Stream> reserve;
     HandshakePeer reserve_peer;

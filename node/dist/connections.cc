@@ -76,16 +76,21 @@ void Connections::Close() {
   }
 }
 
+bool Connections::IsOneTooMany(std::string_view peer) const {
+  return names_.used() >= settings_.max_peer_names && !gen::Atom::Find(peer);
+}
+
 HandshakeAnswer Connections::AnswerTo(std::string_view peer) const {
   // The name of a peer that has not proved itself makes no atom.
   const gen::Atom node = gen::Atom::Find(peer).value_or(gen::Atom());
   const Part& part = PartOf(node);
   std::lock_guard lock(*part.mutex);
-  if (part.closed) return HandshakeAnswer::kNotAllowed;
+  if (part.closed || IsOneTooMany(peer)) return HandshakeAnswer::kNotAllowed;
   const auto known = part.connections.find(node);
   if (known == part.connections.end()) return HandshakeAnswer::kOk;
   switch (known->second->state()) {
     case Connection::State::kConnecting:
+      if (!known->second->attempts().is_announced) return HandshakeAnswer::kOk;
       return GivesWayTo(peer) ? HandshakeAnswer::kOkSimultaneous : HandshakeAnswer::kNok;
     case Connection::State::kUp:
       return HandshakeAnswer::kAlive;
@@ -102,27 +107,34 @@ bool Connections::Stays(const Connection& connection, const HandshakePeer& peer)
          connection.peer_creation() == peer.creation;
 }
 
-bool Connections::Claim(const HandshakePeer& peer) {
-  const gen::Atom node(peer.name);
+std::optional<Connections::Claimed> Connections::Claim(const HandshakePeer& peer) {
+  const auto name = names_.Make(peer.name);
+  if (!name) return std::nullopt;  // it has become one too many since AnswerTo
+  const gen::Atom node = *name;
   Part& part = PartOf(node);
   std::lock_guard lock(*part.mutex);
-  if (part.closed) return false;
+  if (part.closed) return std::nullopt;
   const auto found = part.connections.find(node);
   const auto connection = found == part.connections.end() ? Make(part, node, false) : found->second;
-  if (Stays(*connection, peer)) return false;
-  if (connection->state() == Connection::State::kConnecting) {
-    ++connection->attempts().claims;
-  }
+  if (Stays(*connection, peer)) return std::nullopt;
+  if (connection->state() != Connection::State::kConnecting) return Claimed{};
+  ++connection->attempts().claims;
+  return Claimed{connection};
+}
+
+// Until a connection is up or down, nobody but the claims themselves changes their number.
+bool Connections::Release(const Claimed& claimed) {
+  if (claimed.connection == nullptr || !IsConnecting(*claimed.connection)) return false;
+  --claimed.connection->attempts().claims;
   return true;
 }
 
-void Connections::LoseClaim(const std::string& peer) {
-  const auto connection = Find(gen::Atom(peer));
-  if (connection == nullptr || !IsConnecting(*connection)) return;
-  Connection::Attempts& attempts = connection->attempts();
-  if (attempts.claims == 0) return;  // it was for a connection that is not this one
-  --attempts.claims;
-  AttachReserve(*connection, "its handshake has broken off");
+void Connections::LoseClaim(const Claimed& claimed) {
+  if (Release(claimed)) AttachReserve(*claimed.connection, "its handshake has broken off");
+}
+
+void Connections::Announce(Connection& connection, bool is_announced) {
+  if (IsConnecting(connection)) connection.attempts().is_announced = is_announced;
 }
 
 bool Connections::IsClaimed(Connection& connection) {
@@ -130,7 +142,9 @@ bool Connections::IsClaimed(Connection& connection) {
   return !IsConnecting(connection) || attempts.claims != 0 || attempts.reserve != nullptr;
 }
 
-void Connections::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& peer) {
+void Connections::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& peer,
+                         const Claimed& claimed) {
+  (void)Release(claimed);
   const gen::Atom node(peer.name);
   std::shared_ptr<Connection> connection;
   std::shared_ptr<Connection> former;
@@ -155,9 +169,7 @@ void Connections::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& pe
     if (connection == nullptr) connection = Make(part, node, false);
   }
   if (former != nullptr) former->Fail("the same node has connected anew");
-  Connection::Attempts& attempts = connection->attempts();
-  if (attempts.claims != 0) --attempts.claims;
-  if (attempts.is_dialling && !GivesWayTo(peer.name)) {
+  if (connection->attempts().is_announced && !GivesWayTo(peer.name)) {
     Reserve(*connection, std::move(stream), peer);
   } else {
     connection->Attach(std::move(stream), peer, true);
@@ -167,7 +179,7 @@ void Connections::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& pe
 void Connections::AttachDialled(Connection& connection, std::shared_ptr<Stream> stream,
                                 const HandshakePeer& peer) {
   Connection::Attempts& attempts = connection.attempts();
-  attempts.is_dialling = false;
+  attempts.is_dialling = attempts.is_announced = false;
   if (attempts.claims != 0 && GivesWayTo(peer.name)) {
     Reserve(connection, std::move(stream), peer);
   } else {
@@ -177,7 +189,7 @@ void Connections::AttachDialled(Connection& connection, std::shared_ptr<Stream> 
 
 void Connections::FailToDial(Connection& connection, const std::string& why) {
   if (!IsConnecting(connection)) return;
-  connection.attempts().is_dialling = false;
+  connection.attempts().is_dialling = connection.attempts().is_announced = false;
   AttachReserve(connection, why);
 }
 

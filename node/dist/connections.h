@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -16,6 +17,7 @@
 #include <ergon/gen/atom.h>
 #include <ergon/gen/error.h>
 #include <ergon/gen/result.h>
+#include <ergon/node/dist/atom_budget.h>
 #include <ergon/node/dist/connection.h>
 #include <ergon/node/dist/handshake.h>
 #include <ergon/node/dist/settings.h>
@@ -33,7 +35,8 @@ class Connections {
         tasks_(tasks),
         settings_(settings),
         listener_(listener),
-        dial_(std::move(dial)) {}
+        dial_(std::move(dial)),
+        names_(settings.max_peer_names) {}
 
   // -- any thread --
   // One that is not down, or was not a moment ago; it is made, and dialled, if there is none. Null: after Close.
@@ -56,19 +59,28 @@ class Connections {
 
   // -- the thread of the network --
   // What is answered to a peer that connects: of two nodes that dial each other, the one with the greater name goes
-  // on, as the protocol has it.
+  // on, as the protocol has it. An attempt of which the peer cannot have heard, in the pause after a failure or at EPMD,
+  // is none: whoever cannot be dialled could not connect either as long as somebody here tries.
   [[nodiscard]] HandshakeAnswer AnswerTo(std::string_view peer) const;
+  // That name would be one more than Settings::max_peer_names: the answer is kNotAllowed.
+  [[nodiscard]] bool IsOneTooMany(std::string_view peer) const;
   // Two nodes that dial each other may nevertheless both come to an end, when one has heard of the other's attempt
   // before it began with its own. So that both keep the same attempt, and nothing is sent by the other one, the node
   // with the lesser name decides: what it has first. The other node keeps a proved stream of the peer's in reserve
   // until its own attempt has ended.
   //
-  // A peer that has dialled has proved itself, and is told so if this is true: then Attach or LoseClaim follows.
-  [[nodiscard]] bool Claim(const HandshakePeer& peer);
-  void LoseClaim(const std::string& peer);
-  void Attach(std::shared_ptr<Stream> stream, const HandshakePeer& peer);
+  // That of one handshake of a peer that has dialled.
+  struct Claimed {
+    std::shared_ptr<Connection> connection = nullptr;  // which waits for it; null: none
+  };
+  // A peer that has dialled has proved itself, and is told so if there is something: then Attach or LoseClaim follows.
+  [[nodiscard]] std::optional<Claimed> Claim(const HandshakePeer& peer);
+  void LoseClaim(const Claimed& claimed);
+  void Attach(std::shared_ptr<Stream> stream, const HandshakePeer& peer, const Claimed& claimed);
   // Whether the peer has come already while this node dials it.
   [[nodiscard]] static bool IsClaimed(Connection& connection);
+  // The peer hears of this node's attempt from now on, or not any more: it has refused it, and goes on with its own.
+  static void Announce(Connection& connection, bool is_announced);
   // This node has dialled for `connection`, and the peer has proved itself.
   void AttachDialled(Connection& connection, std::shared_ptr<Stream> stream,
                      const HandshakePeer& peer);
@@ -102,6 +114,8 @@ class Connections {
   // With the connection's lock.
   [[nodiscard]] static bool Stays(const Connection& connection, const HandshakePeer& peer);
   [[nodiscard]] static bool IsConnecting(Connection& connection);
+  // Whether `claimed` was one of a connection that has still to come about, which it is no more.
+  static bool Release(const Claimed& claimed);
   static void Reserve(Connection& connection, std::shared_ptr<Stream> stream,
                       const HandshakePeer& peer);
   // One attempt has ended: the other one goes on, or there is none.
@@ -113,6 +127,7 @@ class Connections {
   const Connection::Listener& listener_;
   const std::function<void(std::shared_ptr<Connection>)> dial_;
   std::array<Part, kParts> parts_;
+  AtomBudget names_;  // of peers that have dialled, and proved themselves
 };
 
 }  // namespace ergon::dist

@@ -13,8 +13,6 @@
 #include <asio/error.hpp>
 
 #include <ergon/core/foundations/thrown_text.h>
-#include <ergon/node/dist/challenge.h>
-#include <ergon/node/dist/epmd.h>
 
 namespace ergon::dist {
 namespace {
@@ -23,17 +21,91 @@ gen::Error NoConnection(std::string text) {
   return gen::Error(gen::ErrorCode::kNoConnection, std::move(text));
 }
 
-// What EPMD on `host` knows of a node.
-gen::Result<EpmdNode> LookUp(Stream& epmd, const std::string& host, std::uint16_t port,
-                             const std::string& alive) {
-  epmd.Connect(host, port);
-  epmd.Write(EpmdLookUp(alive));
+gen::Result<void> DialNow(DialAttempt& attempt, const Settings& settings, Challenges& challenges,
+                          const DialResult& result, HandshakePeer& proved) {
+  auto connected = attempt.Connect();
+  if (!connected) return connected;
+  result.announced(true);
+  auto found = attempt.ShakeHands(settings.Self(), Challenge(challenges));
+  if (!found) {
+    // The peer dials us at the same time and goes on with that: it will attach itself, or come again.
+    if (found.error() == gen::ErrTaken && result.is_wanted()) {
+      result.announced(false);
+      attempt.Wait();
+    }
+    return std::move(found.error());
+  }
+  proved = std::move(*found);
+  return gen::Result<void>();
+}
+
+}  // namespace
+
+DialAttempt::DialAttempt(asio::io_context& context, Tasks& tasks, const Settings& settings,
+                         std::string peer, std::function<bool()> is_wanted)
+    : tasks_(tasks),
+      settings_(settings),
+      peer_(std::move(peer)),
+      is_wanted_(std::move(is_wanted)),
+      end_(std::chrono::steady_clock::now() + settings.handshake_timeout),
+      lookup_(context, tasks, settings.lookups),
+      epmd_(context, tasks),
+      stream_(std::make_shared<Stream>(context, tasks)),
+      limit_(context, settings.handshake_timeout, [this] {
+        lookup_.Cancel();
+        epmd_.Close();
+        stream_->Close();
+      }) {}
+
+gen::Result<void> DialAttempt::CheckWanted() const {
+  if (!is_wanted_ || is_wanted_()) return {};
+  return NoConnection(fmt::format("{} has connected to this node meanwhile", peer_));
+}
+
+gen::Result<void> DialAttempt::Connect() {
+  const std::size_t at = peer_.find('@');
+  if (at == std::string::npos || at == 0 || at + 1 == peer_.size()) {
+    return NoConnection(fmt::format("'{}' is no name of a node, as in name@host", peer_));
+  }
+  try {
+    return TryToConnect(peer_.substr(0, at), peer_.substr(at + 1));
+  } catch (const std::system_error& error) {
+    return NoConnection(
+        fmt::format("{}: {}", step_, limit_.expired() ? "it takes too long" : error.what()));
+  }
+}
+
+gen::Result<void> DialAttempt::TryToConnect(const std::string& alive, const std::string& host) {
+  step_ = fmt::format("looking up the host '{}'", host);
+  const Addresses addresses = lookup_.Find(host);
+  limit_.Check();
+  step_ = fmt::format("asking EPMD at {}:{} for '{}'", host, settings_.epmd_port, alive);
+  const auto node = AskEpmd(addresses, alive);
+  epmd_.Close();
+  limit_.Check();
+  if (!node) return node.error();
+  if (auto wanted = CheckWanted(); !wanted) return wanted;
+  step_ = fmt::format("connecting to {}:{}", host, node->port);
+  stream_->Connect(addresses, node->port);
+  limit_.Check();
+  if (settings_.tls != nullptr) {
+    step_ = fmt::format("TLS with {}:{}", host, node->port);
+    stream_->StartTls(*settings_.tls, false, host);
+    limit_.Check();
+  }
+  return CheckWanted();
+}
+
+gen::Result<EpmdNode> DialAttempt::AskEpmd(const Addresses& addresses, const std::string& alive) {
+  epmd_.Connect(addresses, settings_.epmd_port);
+  limit_.Check();
+  epmd_.Write(EpmdLookUp(alive));
   std::string answer;
   std::array<char, 1024> some{};
   for (;;) {
     std::size_t got = 0;
     try {
-      got = epmd.ReadSome(some.data(), some.size());
+      got = epmd_.ReadSome(some.data(), some.size());
     } catch (const std::system_error& error) {
       if (error.code() != asio::error::eof) throw;
     }
@@ -45,64 +117,16 @@ gen::Result<EpmdNode> LookUp(Stream& epmd, const std::string& host, std::uint16_
   }
 }
 
-gen::Result<void> DialNow(asio::io_context& context, Tasks& tasks, const Settings& settings,
-                          const std::string& peer, const std::function<bool()>& is_wanted,
-                          std::shared_ptr<Stream>& stream, HandshakePeer& proved) {
-  stream = std::make_shared<Stream>(context, tasks);
-  auto connected = ConnectTo(context, tasks, settings, peer, *stream);
-  if (!connected) return connected;
-  const auto found = ShakeHandsWith(context, settings, settings.Self(), peer, *stream, is_wanted);
-  if (!found) {
-    // The peer dials us at the same time and goes on with that: it will attach itself.
-    if (found.error() == gen::ErrTaken && is_wanted()) tasks.Sleep(settings.handshake_timeout);
-    return found.error();
-  }
-  proved = *found;
-  return gen::Result<void>();
+gen::Result<HandshakePeer> DialAttempt::ShakeHands(HandshakeSelf self, Challenge challenge) {
+  auto found = dist::ShakeHands(
+      *stream_, Handshake::Initiator(std::move(self), peer_, std::move(challenge), is_wanted_));
+  if (!limit_.expired()) return found;
+  return NoConnection(fmt::format("the handshake with {} takes too long", peer_));
 }
 
-}  // namespace
-
-gen::Result<void> ConnectTo(asio::io_context& context, Tasks& tasks, const Settings& settings,
-                            const std::string& peer, Stream& stream) {
-  const std::size_t at = peer.find('@');
-  if (at == std::string::npos || at == 0 || at + 1 == peer.size()) {
-    return NoConnection(fmt::format("'{}' is no name of a node, as in name@host", peer));
-  }
-  const std::string alive = peer.substr(0, at);
-  const std::string host = peer.substr(at + 1);
-  Stream epmd(context, tasks);
-  std::string step;  // for the text of an error
-  const TimeLimit limit(context, settings.handshake_timeout, [&] {
-    epmd.Close();
-    stream.Close();
-  });
-  try {
-    step = fmt::format("asking EPMD at {}:{} for '{}'", host, settings.epmd_port, alive);
-    const auto node = LookUp(epmd, host, settings.epmd_port, alive);
-    epmd.Close();
-    if (!node) return node.error();
-    step = fmt::format("connecting to {}:{}", host, node->port);
-    stream.Connect(host, node->port);
-    if (settings.tls != nullptr) {
-      step = fmt::format("TLS with {}:{}", host, node->port);
-      stream.StartTls(*settings.tls, false, host);
-    }
-  } catch (const std::system_error& error) {
-    return NoConnection(
-        fmt::format("{}: {}", step, limit.expired() ? "it takes too long" : error.what()));
-  }
-  return gen::Result<void>();
-}
-
-gen::Result<HandshakePeer> ShakeHandsWith(asio::io_context& context, const Settings& settings,
-                                          HandshakeSelf self, const std::string& peer,
-                                          Stream& stream, std::function<bool()> is_wanted) {
-  const TimeLimit limit(context, settings.handshake_timeout, [&] { stream.Close(); });
-  auto found = ShakeHands(
-      stream, Handshake::Initiator(std::move(self), peer, RandomChallenge(), std::move(is_wanted)));
-  if (!limit.expired()) return found;
-  return NoConnection(fmt::format("the handshake with {} takes too long", peer));
+void DialAttempt::Wait() {
+  const auto left = end_ - std::chrono::steady_clock::now();
+  if (left > left.zero()) tasks_.Sleep(left);
 }
 
 gen::Result<HandshakePeer> ShakeHands(Stream& stream, Handshake handshake) {
@@ -128,19 +152,19 @@ gen::Result<HandshakePeer> ShakeHands(Stream& stream, Handshake handshake) {
   return *handshake.peer();
 }
 
-void Dial(asio::io_context& context, Tasks& tasks, const Settings& settings, std::string peer,
-          DialResult result) {
-  tasks.Start([&context, &tasks, &settings, peer = std::move(peer), result = std::move(result)] {
+void Dial(asio::io_context& context, Tasks& tasks, const Settings& settings, Challenges& challenges,
+          std::string peer, DialResult result) {
+  tasks.Start([&context, &tasks, &settings, &challenges, peer = std::move(peer),
+               result = std::move(result)] {
     std::string why;
     try {
       if (const auto pause = result.pause(); pause > pause.zero()) tasks.Sleep(pause);
       if (result.is_wanted()) {
-        std::shared_ptr<Stream> stream;
+        DialAttempt attempt(context, tasks, settings, peer, result.is_wanted);
         HandshakePeer proved;
-        const auto dialled =
-            DialNow(context, tasks, settings, peer, result.is_wanted, stream, proved);
+        const auto dialled = DialNow(attempt, settings, challenges, result, proved);
         if (dialled) {
-          result.succeeded(std::move(stream), proved);
+          result.succeeded(attempt.stream(), proved);
           return;
         }
         why = dialled.error().ToString();

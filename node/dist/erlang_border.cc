@@ -97,13 +97,17 @@ ErlangBorder::ErlangBorder(const node::BorderMaker::Needs& needs, Settings setti
           context_, tasks_, settings_, listener_,
           [this](const std::shared_ptr<Connection>& connection) {
             Dial(
-                context_, tasks_, settings_, connection->peer().ToString(),
+                context_, tasks_, settings_, challenges_, connection->peer().ToString(),
                 {.pause =
                      [this, connection] {
                        return failures_.PauseBeforeDial(connection->peer(),
                                                         std::chrono::steady_clock::now());
                      },
                  .is_wanted = [connection] { return !Connections::IsClaimed(*connection); },
+                 .announced =
+                     [connection](bool is_announced) {
+                       Connections::Announce(*connection, is_announced);
+                     },
                  .succeeded =
                      [this, connection](std::shared_ptr<Stream> stream, const HandshakePeer& peer) {
                        failures_.Reached(connection->peer());
@@ -130,7 +134,7 @@ ErlangBorder::ErlangBorder(const node::BorderMaker::Needs& needs, Settings setti
             values_, events_}),
       arrivals_({needs.addresses, needs.delivery, needs.relations, needs.exit_signals, needs.totals,
                  needs.log, settings_, values_, groups_, code_, own_}),
-      listening_(context_, tasks_, settings_, connections_, needs.log),
+      listening_(context_, tasks_, settings_, challenges_, connections_, needs.log),
       registration_(context_, tasks_, settings_, needs.log),
       work_(asio::make_work_guard(context_)) {}
 
@@ -189,9 +193,10 @@ void ErlangBorder::Close() {
     asking_.cancel();
     tasks_.Cancel();
   });
-  // All that waits has been cancelled; a look-up of a name goes on as long as the system wants.
+  // All that waits has been cancelled, unless a peer keeps the thread busy.
   if (ended_.wait_for(kLastWords) != std::future_status::ready) context_.stop();
   thread_.join();
+  tasks_.Cancel();
 }
 
 std::string ErlangBorder::Reference(std::uint64_t id) const {

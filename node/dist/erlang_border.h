@@ -16,6 +16,7 @@
 #include <ergon/gen/wire_types.h>
 #include <ergon/node/dist/arrivals.h>
 #include <ergon/node/dist/border_maker.h>
+#include <ergon/node/dist/challenge.h>
 #include <ergon/node/dist/connections.h>
 #include <ergon/node/dist/listening.h>
 #include <ergon/node/dist/own_arrivals.h>
@@ -92,6 +93,7 @@ class ErlangBorder final : public node::OpenBorder {
   const Values values_;
   asio::io_context context_{1};
   Tasks tasks_{context_};
+  Challenges challenges_;
   Connection::Listener listener_;
   Connections connections_;
   ProcessGroups groups_;

@@ -104,18 +104,18 @@ std::string DigestOf(std::string_view cookie, std::uint32_t challenge) {
   return {reinterpret_cast<const char*>(digest), size};
 }
 
-Handshake Handshake::Initiator(HandshakeSelf self, std::string peer, std::uint32_t challenge,
+Handshake Handshake::Initiator(HandshakeSelf self, std::string peer, Challenge challenge,
                                std::function<bool()> is_wanted) {
-  Handshake handshake(std::move(self), State::kStatus, challenge);
+  Handshake handshake(std::move(self), State::kStatus, std::move(challenge));
   handshake.found_.name = std::move(peer);
   handshake.is_wanted_ = std::move(is_wanted);
   return handshake;
 }
 
-Handshake Handshake::Acceptor(HandshakeSelf self, std::uint32_t challenge,
+Handshake Handshake::Acceptor(HandshakeSelf self, Challenge challenge,
                               std::function<HandshakeAnswer(std::string_view peer)> answer,
                               std::function<bool(const HandshakePeer& peer)> is_wanted) {
-  Handshake handshake(std::move(self), State::kName, challenge);
+  Handshake handshake(std::move(self), State::kName, std::move(challenge));
   handshake.answer_ = std::move(answer);
   handshake.is_proved_wanted_ = std::move(is_wanted);
   return handshake;
@@ -228,10 +228,10 @@ gen::Result<void> Handshake::TakeChallenge(std::string_view packet, Packets& to_
   found_.flags = self_.flags & ExpandFlags(ReadBigEndian<std::uint64_t>(packet.substr(kFlagsAt)));
   found_.creation = ReadBigEndian<std::uint32_t>(packet.substr(kChallengeCreationAt));
   if (found_.creation == 0) return NoCreation(found_.name);
-  auto digest = Digest(ReadBigEndian<std::uint32_t>(packet.substr(kChallengeAt)));
+  auto digest = AnswerTo(ReadBigEndian<std::uint32_t>(packet.substr(kChallengeAt)));
   if (!digest) return std::move(digest.error());
   std::string& reply = to_send.emplace_back(kReplyTag);
-  AppendBigEndian(reply, challenge_);
+  AppendBigEndian(reply, challenge_.value());
   reply += *digest;
   state_ = State::kAck;
   return {};
@@ -278,7 +278,7 @@ gen::Result<void> Handshake::CheckName(std::string_view name, std::uint64_t flag
 gen::Result<void> Handshake::GiveName(std::string_view host) {
   if (auto checked = CheckHost(host); !checked) return checked;
   const std::string random =
-      DigestOf(fmt::format("{} {} {} ", self_.name, self_.creation, host), challenge_);
+      DigestOf(fmt::format("{} {} {} ", self_.name, self_.creation, host), challenge_.value());
   if (random.size() != kDigestBytes) return NoMd5();
   found_.name = fmt::format("{}@{}", Letters(random.substr(0, kGivenNameLetters)), host);
   found_.creation =
@@ -341,7 +341,7 @@ gen::Result<void> Handshake::TakeReply(std::string_view packet, Packets& to_send
     return NoPacket("the answer to the challenge", packet);
   }
   if (auto checked = CheckDigest(packet.substr(5)); !checked) return checked;
-  auto digest = Digest(ReadBigEndian<std::uint32_t>(packet.substr(1)));
+  auto digest = AnswerTo(ReadBigEndian<std::uint32_t>(packet.substr(1)));
   if (!digest) return std::move(digest.error());
   if (is_proved_wanted_ && !is_proved_wanted_(found_)) return HasConnection();
   to_send.push_back(kAckTag + *digest);
@@ -361,7 +361,7 @@ std::string Handshake::ChallengePacket() const {
       is_named_by_us_ ? (self_.flags & ~kFlagPublished) | kFlagNameMe : self_.flags;
   std::string packet = kNameTag;
   AppendBigEndian(packet, flags);
-  AppendBigEndian(packet, challenge_);
+  AppendBigEndian(packet, challenge_.value());
   AppendBigEndian(packet, self_.creation);
   AppendName(packet, self_.name);
   return packet;
@@ -373,8 +373,17 @@ gen::Result<std::string> Handshake::Digest(std::uint32_t challenge) const {
   return NoMd5();
 }
 
+gen::Result<std::string> Handshake::AnswerTo(std::uint32_t challenge) const {
+  if (!challenge_.IsIssued(challenge)) return Digest(challenge);
+  return gen::Error(
+      ErrorCode::kNotAllowed,
+      fmt::format("handshake: {} hands a challenge of this node back: it does not know the cookie, "
+                  "and wants to hear the answer",
+                  found_.name));
+}
+
 gen::Result<void> Handshake::CheckDigest(std::string_view digest) const {
-  const auto own = Digest(challenge_);
+  const auto own = Digest(challenge_.value());
   if (!own) return own.error();
   // In the same time wherever they differ.
   if (CRYPTO_memcmp(own->data(), digest.data(), kDigestBytes) == 0) return {};

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <ergon/gen/result.h>
+#include <ergon/node/dist/challenge.h>
 #include <ergon/node/dist/flags.h>
 
 namespace ergon::dist {
@@ -47,14 +48,14 @@ class Handshake {
   // The side that has opened the connection, to the node `peer`. `is_wanted` is asked when the peer
   // has a connection with our name: true: that one is dead, so this one is to replace it; false: it
   // is not, which ends this one. Empty: true.
-  static Handshake Initiator(HandshakeSelf self, std::string peer, std::uint32_t challenge,
+  static Handshake Initiator(HandshakeSelf self, std::string peer, Challenge challenge,
                              std::function<bool()> is_wanted = {});
   // The other side. `answer` is asked once, with the peer's name, and may look at what else is
   // connected. It is asked before the peer has proved that it has the cookie. A peer without a name
   // of its own gets one, which is made of the challenge; `answer` is asked with that. `is_wanted` is
   // asked once the peer has proved itself, before it is told so: false ends this with kTaken, because
   // another connection with that peer has come about meanwhile. Empty: true.
-  static Handshake Acceptor(HandshakeSelf self, std::uint32_t challenge,
+  static Handshake Acceptor(HandshakeSelf self, Challenge challenge,
                             std::function<HandshakeAnswer(std::string_view peer)> answer,
                             std::function<bool(const HandshakePeer& peer)> is_wanted = {});
 
@@ -62,7 +63,8 @@ class Handshake {
   [[nodiscard]] std::string Begin();
   // Takes the next packet of the peer and appends what is to be sent (maybe two packets, maybe
   // nothing). An error ends the connection; its text says which side has to change what:
-  // kNotAllowed (the cookie, or the peer does not want us), kUnsupported (a flag that is missing,
+  // kNotAllowed (the cookie; a challenge of this node's that the peer hands back; or the peer does not
+  // want us), kUnsupported (a flag that is missing,
   // by name; a node that is too old), kTaken (another connection of these two is kept), kIncorrect
   // (a name; or it is no handshake). What `to_send` holds is to be written even then. After an
   // error or success there is nothing more to take: kNotAllowed.
@@ -83,8 +85,8 @@ class Handshake {
   enum class State : std::uint8_t { kStatus, kChallenge, kAck, kName, kAliveAnswer, kReply, kOver };
   using Packets = std::vector<std::string>;
 
-  Handshake(HandshakeSelf self, State state, std::uint32_t challenge)
-      : self_(std::move(self)), state_(state), challenge_(challenge) {}
+  Handshake(HandshakeSelf self, State state, Challenge challenge)
+      : self_(std::move(self)), state_(state), challenge_(std::move(challenge)) {}
 
   // Of the initiator.
   gen::Result<void> TakeStatus(std::string_view status, Packets& to_send);
@@ -101,6 +103,8 @@ class Handshake {
   [[nodiscard]] std::string ChallengePacket() const;
 
   [[nodiscard]] gen::Result<std::string> Digest(std::uint32_t challenge) const;
+  // What proves to the peer that this node knows the cookie. Not for a challenge of this node's own.
+  [[nodiscard]] gen::Result<std::string> AnswerTo(std::uint32_t challenge) const;
   // The peer's digest of our challenge.
   gen::Result<void> CheckDigest(std::string_view digest) const;
   gen::Result<void> CheckFlags(std::uint64_t flags) const;
@@ -110,7 +114,7 @@ class Handshake {
 
   HandshakeSelf self_;
   State state_;
-  std::uint32_t challenge_;
+  Challenge challenge_;
   std::function<bool()> is_wanted_;
   std::function<HandshakeAnswer(std::string_view)> answer_;
   std::function<bool(const HandshakePeer&)> is_proved_wanted_;

@@ -6,7 +6,6 @@
 #include <system_error>
 #include <utility>
 
-#include <ergon/node/dist/challenge.h>
 #include <ergon/node/dist/dialing.h>
 
 namespace ergon::dist {
@@ -46,61 +45,96 @@ void Listening::Accept() {
       continue;
     }
     KeepFromChildren(socket.native_handle());
-    // Whoever has not proved itself costs a socket for a bounded time, and there are not many of them.
-    if (handshakes_ >= settings_.max_handshakes) {
-      if (const auto more = closed_lines_.Take()) {
-        gen::Log(log_).Warning(
-            "network: a connection was closed: {} others have not ended their handshakes{}",
-            handshakes_, *more);
-      }
-      continue;
-    }
-    auto stream = std::make_shared<Stream>(std::move(socket), tasks_);
-    tasks_.Start([this, stream] {
-      struct Counted {
-        std::size_t& handshakes;
-        explicit Counted(std::size_t& count) : handshakes(count) { ++handshakes; }
-        ~Counted() { --handshakes; }
-      } const counted(handshakes_);
-      LetIn(stream);
-    });
+    Take(std::move(socket));
   }
 }
 
-void Listening::LetIn(std::shared_ptr<Stream> stream) {
-  const std::string address = stream->PeerAddress();
-  const TimeLimit limit(context_, settings_.handshake_timeout, [&] { stream->Close(); });
-  std::string problem;
-  gen::Result<HandshakePeer> found = gen::ErrNoConnection;
-  std::string claimed;  // by whom
-  try {
-    if (settings_.tls != nullptr) stream->StartTls(*settings_.tls, true, "");
-    found = ShakeHands(*stream,
-                       Handshake::Acceptor(
-                           settings_.Self(), RandomChallenge(),
-                           [this](std::string_view peer) { return connections_.AnswerTo(peer); },
-                           [this, &claimed](const HandshakePeer& peer) {
-                             if (!connections_.Claim(peer)) return false;
-                             claimed = peer.name;
-                             return true;
-                           }));
-    if (!found) problem = found.error().ToString();
-  } catch (const std::exception& error) {
-    problem = error.what();
+// Whoever has not proved itself costs a socket for a bounded time, and there are not many of them. The newest one is let
+// in: a peer that knows the cookie has proved it long before so many others have come.
+void Listening::Take(asio::ip::tcp::socket socket) {
+  if (unproved_.size() >= settings_.max_handshakes) GiveWay();
+  auto peer =
+      std::make_shared<Unproved>(Unproved{std::make_shared<Stream>(std::move(socket), tasks_)});
+  peer->place = unproved_.insert(unproved_.end(), peer);
+  tasks_.Start([this, peer = std::move(peer)] { LetIn(*peer); });
+}
+
+void Listening::GiveWay() {
+  const std::shared_ptr<Unproved> oldest = unproved_.front().lock();
+  unproved_.pop_front();
+  if (oldest == nullptr) return;
+  oldest->gave_way = true;
+  if (const auto more = gave_way_lines_.Take()) {
+    gen::Log(log_).Warning(
+        "network: {} was closed: it is the oldest one of {} that have not ended their handshakes{}",
+        oldest->stream->PeerAddress(), settings_.max_handshakes, *more);
   }
-  if (limit.expired()) problem = "its handshake took too long";
-  if (!problem.empty()) {
-    stream->Close();
-    if (!claimed.empty()) connections_.LoseClaim(claimed);
-    // Of two attempts at once one ends so, as it should.
-    if (!found && found.error() == gen::ErrTaken) {
-      gen::Log(log_).Debug("network: {} was not let in: {}", address, problem);
-    } else if (const auto more = not_let_in_lines_.Take()) {
-      gen::Log(log_).Warning("network: {} was not let in: {}{}", address, problem, *more);
-    }
+  oldest->stream->Close();
+}
+
+void Listening::Leave(Unproved& peer) {
+  if (!peer.is_proved && !peer.gave_way) unproved_.erase(peer.place);
+}
+
+void Listening::LetIn(Unproved& peer) {
+  const std::string address = peer.stream->PeerAddress();
+  std::optional<Connections::Claimed> claimed;
+  auto found = Prove(peer, claimed);
+  Leave(peer);
+  if (found) {
+    connections_.Attach(std::move(peer.stream), *found, *claimed);
     return;
   }
-  connections_.Attach(std::move(stream), *found);
+  peer.stream->Close();
+  if (claimed) connections_.LoseClaim(*claimed);
+  if (!peer.gave_way) Refuse(address, found.error());
+}
+
+HandshakeAnswer Listening::AnswerTo(std::string_view name) {
+  if (connections_.IsOneTooMany(name)) {
+    if (const auto more = names_lines_.Take()) {
+      gen::Log(log_).Warning(
+          "network: {} is not let in: {} nodes of other names have connected since this node has "
+          "begun, and names are never freed{}",
+          name, settings_.max_peer_names, *more);
+    }
+  }
+  return connections_.AnswerTo(name);
+}
+
+gen::Result<HandshakePeer> Listening::Prove(Unproved& peer,
+                                            std::optional<Connections::Claimed>& claimed) {
+  Stream& stream = *peer.stream;
+  const TimeLimit limit(context_, settings_.handshake_timeout, [&] { stream.Close(); });
+  gen::Result<HandshakePeer> found = gen::ErrNoConnection;
+  try {
+    if (settings_.tls != nullptr) stream.StartTls(*settings_.tls, true, "");
+    found = ShakeHands(stream, Handshake::Acceptor(
+                                   settings_.Self(), Challenge(challenges_),
+                                   [this](std::string_view name) { return AnswerTo(name); },
+                                   [&](const HandshakePeer& proved) {
+                                     claimed = connections_.Claim(proved);
+                                     if (!claimed) return false;
+                                     Leave(peer);
+                                     peer.is_proved = true;
+                                     return true;
+                                   }));
+  } catch (const std::exception& error) {
+    found = gen::Error(gen::ErrorCode::kNoConnection, error.what());
+  }
+  if (!limit.expired()) return found;
+  return gen::Error(gen::ErrorCode::kTimeout, "its handshake took too long");
+}
+
+void Listening::Refuse(const std::string& address, const gen::Error& error) {
+  // Of two attempts at once one ends so, as it should.
+  if (error == gen::ErrTaken) {
+    if (const auto more = taken_lines_.Take()) {
+      gen::Log(log_).Debug("network: {} was not let in: {}{}", address, error.ToString(), *more);
+    }
+  } else if (const auto more = not_let_in_lines_.Take()) {
+    gen::Log(log_).Warning("network: {} was not let in: {}{}", address, error.ToString(), *more);
+  }
 }
 
 }  // namespace ergon::dist

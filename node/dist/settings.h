@@ -12,6 +12,7 @@
 
 #include <ergon/gen/atom.h>
 #include <ergon/node/dist/handshake.h>
+#include <ergon/node/dist/host_lookups.h>
 #include <ergon/node/erlang_code.h>
 
 namespace ergon::dist {
@@ -29,8 +30,12 @@ struct Settings {
   std::uint16_t epmd_port = 0;
   bool start_epmd = true;
   std::chrono::nanoseconds tick_time{0};  // nothing for so long: the peer is gone
+  // Of a whole dial, from the name of the host to the end of the handshake, and of the handshake with one who has dialled.
   std::chrono::nanoseconds handshake_timeout{0};
+  std::shared_ptr<HostLookups> lookups = HostLookups::OfTheSystem();
   std::size_t max_handshakes = 0;  // of peers that have not proved to know the cookie
+  // Of nodes that connect, in the node's life: each is an atom, which is never freed.
+  std::size_t max_peer_names = 1'000'000;
   std::size_t max_frame_bytes = 0;
   std::size_t max_term_depth = 0;
   std::size_t send_queue_bytes = 0;

@@ -2,13 +2,14 @@
 
 #include <array>
 #include <cstdint>
+#include <exception>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/socket.h>
-#include <asio/connect.hpp>
 #include <asio/read.hpp>
 #include <asio/ssl/error.hpp>
 #include <asio/ssl/host_name_verification.hpp>
@@ -38,28 +39,24 @@ std::string Stream::PeerAddress() const {
   return fmt::format("{}:{}", endpoint.address().to_string(), endpoint.port());
 }
 
-void Stream::Connect(const std::string& host, std::uint16_t port) {
-  using Resolver = asio::ip::tcp::resolver;
-  asio::error_code no_address;
-  const auto address = asio::ip::make_address(host, no_address);
-  if (!no_address) {
+void Stream::Connect(const Addresses& addresses, std::uint16_t port) {
+  std::exception_ptr problem;
+  for (const auto& address : addresses) {
+    asio::error_code ignored;
+    socket_.close(ignored);
     socket_.open(address.is_v6() ? asio::ip::tcp::v6() : asio::ip::tcp::v4());
     KeepFromChildren(socket_.native_handle());
-    tasks_.Await(Cancelling(), [&](auto handler) {
-      socket_.async_connect({address, port}, std::move(handler));
-    });
-    return;
-  }
-  Resolver resolver(socket_.get_executor());
-  const auto endpoints = tasks_.Await<Resolver::results_type>(
-      [&] { resolver.cancel(); },
-      [&](auto handler) {
-        resolver.async_resolve(host, std::to_string(port), std::move(handler));
+    try {
+      tasks_.Await(Cancelling(), [&](auto handler) {
+        socket_.async_connect({address, port}, std::move(handler));
       });
-  (void)tasks_.Await<asio::ip::tcp::endpoint>(Cancelling(), [&](auto handler) {
-    asio::async_connect(socket_, endpoints, std::move(handler));
-  });
-  KeepFromChildren(socket_.native_handle());
+      return;
+    } catch (const std::system_error&) {
+      problem = std::current_exception();
+    }
+    if (!socket_.is_open()) break;  // by Close
+  }
+  if (problem != nullptr) std::rethrow_exception(problem);
 }
 
 void Stream::StartTls(asio::ssl::context& tls, bool is_server, const std::string& host) {
@@ -131,6 +128,11 @@ void Stream::WritePacket(std::string_view packet) {
   bytes.push_back(static_cast<char>(packet.size() & 0xff));
   bytes.append(packet);
   Write(bytes);
+}
+
+void TimeLimit::Check() const {
+  if (state_->expired)
+    throw std::system_error(asio::error::make_error_code(asio::error::timed_out));
 }
 
 void KeepFromChildren(int descriptor) noexcept { (void)::fcntl(descriptor, F_SETFD, FD_CLOEXEC); }

@@ -14,6 +14,7 @@
 #include <asio/ssl/stream.hpp>
 #include <asio/steady_timer.hpp>
 
+#include <ergon/node/dist/host_lookups.h>
 #include <ergon/node/dist/tasks.h>
 
 namespace ergon::dist {
@@ -28,8 +29,8 @@ class Stream {
   // The peer's address, for people; empty: none.
   [[nodiscard]] std::string PeerAddress() const;
 
-  // Looks up the host, and connects.
-  void Connect(const std::string& host, std::uint16_t port);
+  // Connects to the first of the addresses that can be reached.
+  void Connect(const Addresses& addresses, std::uint16_t port);
   // From here on the bytes are encrypted; both sides show certificates. `host` is the one that is to be in the peer's
   // certificate; empty: any.
   void StartTls(asio::ssl::context& tls, bool is_server, const std::string& host);
@@ -84,6 +85,9 @@ class TimeLimit {
   TimeLimit(const TimeLimit&) = delete;
   TimeLimit& operator=(const TimeLimit&) = delete;
   [[nodiscard]] bool expired() const noexcept { return state_->expired; }
+  // Throws std::system_error (timed_out) if it has expired. For steps that come one after the other: the function cannot
+  // end one that has just succeeded.
+  void Check() const;
 
  private:
   struct State {

@@ -26,5 +26,26 @@ TEST_CASE("challenge: every bit is sometimes set and sometimes not") {
   CHECK(always == 0);
 }
 
+TEST_CASE("challenge: it is issued as long as its handshake goes on, for all of the node's") {
+  Challenges all;
+  std::uint32_t value = 0;
+  const Challenge other(all);
+  {
+    Challenge first(all);
+    value = first.value();
+    CHECK(other.IsIssued(value));
+    CHECK(first.IsIssued(other.value()));
+    const Challenge moved(std::move(first));
+    CHECK(moved.value() == value);
+    CHECK(other.IsIssued(value));
+  }
+  CHECK_FALSE(other.IsIssued(value));
+  // Those of other nodes are none of this one's.
+  Challenges of_another_node;
+  const Challenge foreign(of_another_node);
+  CHECK_FALSE(other.IsIssued(foreign.value()));
+  CHECK(foreign.IsIssued(foreign.value()));
+}
+
 }  // namespace
 }  // namespace ergon::dist

@@ -24,6 +24,10 @@ class Client {
   explicit Client(std::uint16_t port) : stream_(context_, tasks_) {
     stream_.socket().connect({asio::ip::make_address("127.0.0.1"), port});
   }
+  // The node that has dialled next.
+  explicit Client(asio::ip::tcp::acceptor& acceptor) : stream_(context_, tasks_) {
+    acceptor.accept(stream_.socket());
+  }
   void Write(std::string_view bytes) {
     asio::error_code ignored;
     asio::write(stream_.socket(), asio::buffer(bytes), ignored);
@@ -35,6 +39,28 @@ class Client {
     bytes.resize(stream_.socket().read_some(asio::buffer(bytes), error));
     REQUIRE_FALSE(error);
     return bytes;
+  }
+  // Nothing has come, and the node has not closed the connection.
+  [[nodiscard]] bool IsSilent() {
+    char byte = 0;
+    asio::error_code error;
+    stream_.socket().non_blocking(true);
+    (void)stream_.socket().read_some(asio::buffer(&byte, 1), error);
+    stream_.socket().non_blocking(false);
+    return error == asio::error::would_block;
+  }
+  // A packet of the handshake: with its length, which goes before it.
+  void WritePacket(std::string_view packet) {
+    std::string bytes(1, '\0');
+    bytes += static_cast<char>(packet.size());
+    Write(bytes += packet);
+  }
+  [[nodiscard]] std::string ReadPacket() {
+    unsigned char length[2];
+    asio::read(stream_.socket(), asio::buffer(length));
+    std::string packet(static_cast<std::size_t>(length[0] * 256 + length[1]), '\0');
+    asio::read(stream_.socket(), asio::buffer(packet));
+    return packet;
   }
   // Until the node closes the connection.
   [[nodiscard]] bool IsClosed() {

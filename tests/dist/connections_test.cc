@@ -2,11 +2,13 @@
 #include <ergon/node/dist/connections.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <fmt/core.h>
 #include <asio/io_context.hpp>
 #include <asio/ip/tcp.hpp>
 
@@ -23,6 +25,7 @@ class Both {
     settings.creation = 5;
     settings.tick_time = std::chrono::seconds(60);
     dialled = connections.Get(gen::Atom(peer));
+    Connections::Announce(*dialled, true);
   }
   ~Both() {
     for (const auto& connection : connections.All()) connection->Fail("the end of the test");
@@ -36,10 +39,11 @@ class Both {
   // It proves itself; whether it is told so.
   bool Claim(bool replaces = false, std::uint32_t creation = 7) {
     claimed = {peer, creation, kOwnFlags, replaces};
-    return connections.Claim(claimed);
+    claim = connections.Claim(claimed);
+    return claim.has_value();
   }
-  void LoseClaim() { connections.LoseClaim(peer); }
-  void TheirsComes() { connections.Attach(Join(theirs), claimed); }
+  void LoseClaim() { connections.LoseClaim(*claim); }
+  void TheirsComes() { connections.Attach(Join(theirs), claimed, *claim); }
   // Of the stream to one end; whether it is still open there.
   [[nodiscard]] bool IsOpen(Tcp::socket& end) {
     context.poll();
@@ -75,6 +79,7 @@ class Both {
   Tcp::socket theirs{context};
   std::shared_ptr<Connection> dialled;
   HandshakePeer claimed;
+  std::optional<Connections::Claimed> claim;
 
  private:
   std::shared_ptr<Stream> Join(Tcp::socket& end) {
@@ -209,6 +214,81 @@ TEST_CASE("connections: a peer that was restarted gets another connection") {
   both.TheirsComes();
   CHECK(both.IsOpen(both.theirs));
   CHECK(both.downs == 1);
+}
+
+TEST_CASE("connections: an attempt of which the peer has not heard keeps it from nothing") {
+  for (const char* peer : {kLesser, kGreater}) {
+    CAPTURE(peer);
+    Both both(peer);
+    const bool gives_way = peer == kGreater;
+    CHECK(both.connections.AnswerTo(peer) ==
+          (gives_way ? HandshakeAnswer::kOkSimultaneous : HandshakeAnswer::kNok));
+    // The pause after a failure, EPMD, or a peer that has said that it goes on with its own attempt.
+    Connections::Announce(*both.dialled, false);
+    CHECK(both.connections.AnswerTo(peer) == HandshakeAnswer::kOk);
+    // What breaks off then does not end what goes on.
+    CHECK(both.Claim());
+    CHECK(Connections::IsClaimed(*both.dialled));
+    both.LoseClaim();
+    CHECK(both.downs == 0);
+    CHECK_FALSE(Connections::IsClaimed(*both.dialled));
+    // It comes at once, also with the lesser name.
+    CHECK(both.Claim());
+    both.TheirsComes();
+    CHECK(both.IsUp());
+    CHECK(both.IsOpen(both.theirs));
+    both.OwnFails();
+    CHECK(both.IsUp());
+    CHECK(both.downs == 0);
+    CHECK(both.connections.AnswerTo(peer) == HandshakeAnswer::kAlive);
+  }
+}
+
+TEST_CASE("connections: a handshake that breaks off loses its own claim, and no other one") {
+  Both both(kGreater);
+  SUBCASE("it has one of a connection that is gone") {
+    both.OwnComes();
+    REQUIRE(both.Claim(true));  // to replace that one
+    const auto former = both.claim;
+    both.dialled->Fail("for the test");
+    both.dialled = both.connections.Get(gen::Atom(kGreater));
+    REQUIRE(both.Claim());
+    both.OwnFails();
+    CHECK(both.downs == 1);
+    both.connections.LoseClaim(*former);
+  }
+  SUBCASE("it has come, for a connection that is gone") {
+    REQUIRE(both.Claim());
+    const auto former = both.claim;
+    both.dialled->Fail("for the test");
+    both.dialled = both.connections.Get(gen::Atom(kGreater));
+    REQUIRE(both.Claim());
+    both.OwnFails();
+    both.connections.LoseClaim(*former);
+  }
+  CHECK(both.downs == 1);
+  both.TheirsComes();
+  CHECK(both.IsUp());
+}
+
+TEST_CASE("connections: names of peers become atoms when they are proved, and so many of them") {
+  Both both(kGreater);
+  both.settings.max_peer_names = 2;
+  const auto name = [](int number) { return fmt::format("peername{}@127.0.0.1", number); };
+  for (int i = 0; i < 10; ++i) CHECK(both.connections.AnswerTo(name(i)) == HandshakeAnswer::kOk);
+  for (int i = 0; i < 10; ++i) CHECK_FALSE(gen::Atom::Find(name(i)));
+  for (int i = 0; i < 2; ++i) {
+    const auto claimed = both.connections.Claim({name(i), 7, kOwnFlags});
+    REQUIRE(claimed);
+    both.connections.LoseClaim(*claimed);
+    CHECK(gen::Atom::Find(name(i)));
+  }
+  CHECK(both.connections.IsOneTooMany(name(2)));
+  CHECK(both.connections.AnswerTo(name(2)) == HandshakeAnswer::kNotAllowed);
+  // Those that are known come again.
+  CHECK(both.connections.AnswerTo(name(0)) == HandshakeAnswer::kOk);
+  CHECK(both.connections.Claim({name(0), 7, kOwnFlags}));
+  CHECK_FALSE(gen::Atom::Find(name(2)));
 }
 
 TEST_CASE("connections: what was given up while it was dialled stays so") {

@@ -301,6 +301,60 @@ TEST_CASE("handshake: another cookie") {
   }
 }
 
+// A peer without the cookie hands back what this node has asked on another connection.
+TEST_CASE("handshake: a challenge of this node's is not answered, to whichever side") {
+  Challenges challenges;
+  const auto ok = [](std::string_view) { return HandshakeAnswer::kOk; };
+  const auto challenge_of = [](Handshake& acceptor) {
+    Packets sent;
+    REQUIRE(acceptor.Take(NamePacket("thief@127.0.0.1"), sent).has_value());
+    return sent.at(1).substr(9, 4);
+  };
+  const auto challenge_packet = [](const std::string& challenge) {
+    return "N" + Big(kPlainFlags, 8) + challenge + Big(18, 4) + WithSize("theirs@127.0.0.1");
+  };
+  const std::string text =
+      "hands a challenge of this node back: it does not know the cookie, and wants to hear the "
+      "answer";
+  SUBCASE("that of a handshake with one who has dialled, on a connection that this node dials") {
+    std::string challenge;
+    {
+      Handshake asked = Handshake::Acceptor(Own(), Challenge(challenges), ok);
+      challenge = challenge_of(asked);
+      Handshake dialling = Handshake::Initiator(Own(), "theirs@127.0.0.1", Challenge(challenges));
+      Packets sent;
+      const gen::Error error = ErrorOf(dialling, {"sok", challenge_packet(challenge)}, &sent);
+      CHECK(error.code() == ErrorCode::kNotAllowed);
+      CHECK(error.detail() == "handshake: theirs@127.0.0.1 " + text);
+      CHECK(sent.empty());
+    }
+    // It is worth nothing any more.
+    Handshake dialling = Handshake::Initiator(Own(), "theirs@127.0.0.1", Challenge(challenges));
+    Packets sent;
+    REQUIRE(dialling.Take("sok", sent).has_value());
+    CHECK(dialling.Take(challenge_packet(challenge), sent).has_value());
+  }
+  SUBCASE("that of a handshake that this node has begun, on a connection of one who has dialled") {
+    Handshake dialling = Handshake::Initiator(Own(), "theirs@127.0.0.1", Challenge(challenges));
+    Packets sent;
+    REQUIRE(dialling.Take("sok", sent).has_value());
+    REQUIRE(dialling.Take(ChallengePacket("theirs@127.0.0.1"), sent).has_value());
+    const std::string asked = sent.at(0).substr(1, 4);
+    Handshake acceptor = Handshake::Acceptor(Own(), Challenge(challenges), ok);
+    const std::string challenge = challenge_of(acceptor);
+    sent.clear();
+    // It proves itself, so that it knows the cookie, or has it answered by another node.
+    const auto taken = acceptor.Take(
+        "r" + asked +
+            DigestOf("secret", static_cast<std::uint32_t>(std::stoul(Hex(challenge), nullptr, 16))),
+        sent);
+    REQUIRE_FALSE(taken.has_value());
+    CHECK(taken.error().detail() == "handshake: thief@127.0.0.1 " + text);
+    CHECK(sent.empty());
+    CHECK_FALSE(acceptor.peer().has_value());
+  }
+}
+
 TEST_CASE("handshake: a peer that has proved itself is not wanted any more") {
   std::string asked;
   Handshake initiator = MakeInitiator();
@@ -590,7 +644,8 @@ TEST_CASE("handshake: a node without a name is given one") {
 
   SUBCASE("by each other, to the end") {
     Handshake asking = make();
-    Handshake giving = MakeAcceptor();
+    Handshake giving = Handshake::Acceptor(Own(), kTheirChallenge,
+                                           [](std::string_view) { return HandshakeAnswer::kOk; });
     CHECK(asking.Begin() == NamePacket("127.0.0.1", kOwnFlags | kFlagNameMe, 0));
     Packets to_giving{asking.Begin()};
     Packets to_asking;

@@ -1,0 +1,149 @@
+// A node among peers that are hostile, slow or silent, from the first byte to the end of the handshake.
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <dist/client.h>
+#include <dist/cluster.h>
+#include <dist/fake_epmd.h>
+#include <dist/terms.h>
+
+namespace ergon::dist {
+namespace {
+
+using terms::Big;
+
+// What a node that has no name at EPMD, or no cookie, says first.
+std::string NameOf(const std::string& name) {
+  return "N" + Big(kOwnFlags, 8) + Big(77, 4) + Big(name.size(), 2) + name;
+}
+
+}  // namespace
+
+TEST_CASE("hostile peers: of those that have not proved themselves the oldest one gives way") {
+  ErlangOptions options = ClusterOptions();
+  options.listen_port = FreePort();
+  options.max_handshakes = 3;
+  options.handshake_timeout = 1h;  // nobody gives up
+  kit::LogCapture log;
+  auto node = TryStart("crowded@127.0.0.1", log, options).value();
+  const auto port = static_cast<std::uint16_t>(options.listen_port);
+  std::deque<std::unique_ptr<Client>> silent;
+  std::vector<std::unique_ptr<Client>> honest;
+  for (int i = 0; i < 3; ++i) silent.push_back(std::make_unique<Client>(port));
+  for (int i = 0; i < 10; ++i) {
+    honest.push_back(std::make_unique<Client>(port));
+    REQUIRE(honest.back()->ShakeHands("honest" + std::to_string(i) + "@127.0.0.1",
+                                      "crowded@127.0.0.1"));
+    CHECK(silent.front()->IsClosed());
+    silent.pop_front();
+    for (const auto& younger : silent) CHECK(younger->IsSilent());
+    silent.push_back(std::make_unique<Client>(port));  // is opened anew
+  }
+  CHECK(kit::Eventually([&] { return Nodes(node).size() == 10; }));
+  CHECK(log.Contains("it is the oldest one of 3 that have not ended their handshakes"));
+  CHECK(log.Count("it is the oldest one of 3") <= 10);
+}
+
+TEST_CASE("hostile peers: who hands the node's own challenge back is not let in by the answer") {
+  asio::io_context context;
+  asio::ip::tcp::acceptor dialled(context, {asio::ip::make_address("127.0.0.1"), 0});
+  const std::uint16_t port_of_thief = dialled.local_endpoint().port();
+  FakeEpmd epmd([&](std::string_view request) -> std::optional<std::string> {
+    if (FakeEpmd::IsRegistration(request)) return FakeEpmd::Registered();
+    return FakeEpmd::Found(FakeEpmd::AskedFor(request), port_of_thief);
+  });
+  ErlangOptions options = ClusterOptions();
+  options.listen_port = FreePort();
+  options.epmd_port = epmd.port();
+  kit::LogCapture log;
+  auto node = TryStart("asked@127.0.0.1", log, options).value();
+  // The node dials somebody who does not know the cookie.
+  CHECK(node.Send(gen::ProcessID{"anybody", "y@127.0.0.1"}, Line{}));
+  Client there(dialled);
+  CHECK(there.ReadPacket().starts_with('N'));
+  there.WritePacket("sok");
+  // He dials the node, and is asked for a proof.
+  Client here(static_cast<std::uint16_t>(options.listen_port));
+  here.WritePacket(NameOf("thief@127.0.0.1"));
+  CHECK(here.ReadPacket() == "sok");
+  const std::string challenge = here.ReadPacket().substr(9, 4);
+  const std::string name = "y@127.0.0.1";
+  there.WritePacket("N" + Big(kOwnFlags, 8) + challenge + Big(77, 4) + Big(name.size(), 2) + name);
+  CHECK(there.ReadToTheEnd().empty());
+  CHECK(kit::Eventually([&] { return log.Contains("hands a challenge of this node back"); }));
+  CHECK(Nodes(node).empty());
+}
+
+TEST_CASE("hostile peers: who cannot be dialled connects while somebody here sends to it") {
+  FakeEpmd epmd([&](std::string_view request) -> std::optional<std::string> {
+    if (FakeEpmd::IsRegistration(request)) return FakeEpmd::Registered();
+    return std::string("\x77\1", 2);  // it does not know it
+  });
+  ErlangOptions options = ClusterOptions();
+  options.listen_port = FreePort();
+  options.epmd_port = epmd.port();
+  kit::LogCapture log;
+  auto node = TryStart("middle@127.0.0.1", log, options).value();
+  for (const std::string peer : {"aaa@127.0.0.1", "zzz@127.0.0.1"}) {
+    CAPTURE(peer);
+    std::atomic<bool> stop{false};
+    std::atomic<int> sent{0};
+    std::thread sending([&] {
+      while (!stop) {
+        (void)node.Send(gen::ProcessID{"anybody", gen::Atom(peer)}, Line{});
+        ++sent;
+        std::this_thread::sleep_for(1ms);
+      }
+    });
+    REQUIRE(kit::Eventually([&] { return sent > 20; }));
+    for (int i = 0; i < 50; ++i) {
+      Client client(static_cast<std::uint16_t>(options.listen_port));
+      client.WritePacket(NameOf(peer));
+      CHECK(client.ReadPacket() == "sok");
+    }
+    Client client(static_cast<std::uint16_t>(options.listen_port));
+    CHECK(client.ShakeHands(peer, "middle@127.0.0.1"));
+    CHECK(kit::Eventually([&] { return Nodes(node).size() == 1; }));
+    stop = true;
+    sending.join();
+    client.Close();
+    CHECK(kit::Eventually([&] { return Nodes(node).empty(); }));
+  }
+}
+
+TEST_CASE("hostile peers: an EPMD that says nothing is told to all who wait for the other node") {
+  FakeEpmd epmd([](std::string_view request) -> std::optional<std::string> {
+    if (FakeEpmd::IsRegistration(request)) return FakeEpmd::Registered();
+    return std::nullopt;
+  });
+  ErlangOptions options = ClusterOptions();
+  options.epmd_port = epmd.port();
+  options.handshake_timeout = 300ms;
+  kit::LogCapture log;
+  auto node = TryStart("waits_for_epmd@127.0.0.1", log, options).value();
+  const gen::Atom other("y@127.0.0.1");
+  std::atomic<int> told{0};
+  const auto watching = node.Spawn([&](gen::Process& self) {
+    self.SetTrapExit(true);
+    self.Monitor(gen::ProcessID{"anybody", other}).value();
+    (void)self.Link(gen::PID{5, other, 7});
+    for (;;) {
+      auto got = self.Receive<gen::MessageDownProcessID, gen::MessageExitPID>(20s);
+      if (!got) return;
+      const gen::Reason reason = std::visit([](const auto& notice) { return notice.reason; }, *got);
+      if (reason == gen::Reason::NoConnection()) ++told;
+      if (told == 2) return;
+    }
+  });
+  REQUIRE(watching);
+  const auto called = node.Call<int>(gen::ProcessID{"anybody", other}, Sum{}, {.timeout = 20s});
+  CHECK(called.error() == gen::ErrNoConnection);
+  CHECK(node.WaitProcess(*watching));
+  CHECK(told == 2);
+}
+
+}  // namespace ergon::dist
