@@ -19,13 +19,15 @@ class LogLimit {
   static constexpr int kLines = 10;
   static constexpr std::chrono::seconds kPeriod{10};
 
+  explicit LogLimit(int lines = kLines) : most_(lines) {}
+
   // What to put behind the line: nothing, or how many were left out before it. None: the line is to be left out.
   [[nodiscard]] std::optional<std::string> Take(Time now = std::chrono::steady_clock::now()) {
     if (now >= end_) {
       end_ = now + kPeriod;
       lines_ = 0;
     }
-    if (lines_ == kLines) {
+    if (lines_ == most_) {
       ++left_out_;
       return std::nullopt;
     }
@@ -36,6 +38,7 @@ class LogLimit {
   }
 
  private:
+  int most_;
   Time end_{};
   int lines_ = 0;
   std::uint64_t left_out_ = 0;

@@ -44,12 +44,15 @@ std::optional<PeerFailures::Line> PeerFailures::LineOf(gen::Atom node, std::stri
   peer.unsent += unsent;
   const auto more = peer.lines.Take(now);
   if (!more) return std::nullopt;
+  const auto more_of_all = lines_.Take(now);
+  if (!more_of_all) return std::nullopt;
   Line line{fmt::format("network: no connection with {}: {}", node, why),
             std::exchange(peer.unsent, 0)};
   if (line.unsent != 0) {
     line.text += fmt::format("; messages that were not sent: {}", line.unsent);
   }
   line.text += *more;
+  line.text += *more_of_all;
   return line;
 }
 

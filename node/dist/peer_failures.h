@@ -22,6 +22,8 @@ class PeerFailures {
   using Time = LogLimit::Time;
   static constexpr std::chrono::milliseconds kShortestPause{1};
   static constexpr std::chrono::milliseconds kLongestPause{50};
+  // Of all peers together, in LogLimit::kPeriod: one that comes under a new name each time fills no log.
+  static constexpr int kLines = 200;
 
   // How long to wait before `node` is dialled; what is sent waits meanwhile, as for the connection. 0, unless that has
   // failed a moment ago: then twice as long each time.
@@ -46,6 +48,7 @@ class PeerFailures {
   };
   [[nodiscard]] Peer& Of(gen::Atom node);
 
+  LogLimit lines_{kLines};
   std::unordered_map<gen::Atom, Peer> peers_;
 };
 

@@ -43,14 +43,17 @@ void Registration::Keep(std::uint16_t port, std::function<void(gen::Result<void>
     if (outcome) {
       if (registered) {
         std::exchange(registered, nullptr)(gen::Result<void>());
-      } else {
-        gen::Log(log_).Info("network: '{}' is registered at EPMD again", settings_.alive);
+      } else if (const auto more = again_lines_.Take()) {
+        gen::Log(log_).Info("network: '{}' is registered at EPMD again{}", settings_.alive, *more);
       }
+      refused_.clear();
       UntilGone();
       if (closed_) return;
-      gen::Log(log_).Warning(
-          "network: EPMD at port {} is gone; nodes that do not know this one cannot find it",
-          settings_.epmd_port);
+      if (const auto more = gone_lines_.Take()) {
+        gen::Log(log_).Warning(
+            "network: EPMD at port {} is gone; nodes that do not know this one cannot find it{}",
+            settings_.epmd_port, *more);
+      }
       attempt = 0;
     } else if (registered) {
       const bool absent = outcome.error() == gen::ErrNoConnection;
@@ -64,9 +67,25 @@ void Registration::Keep(std::uint16_t port, std::function<void(gen::Result<void>
         std::exchange(registered, nullptr)(std::move(outcome));
         return;
       }
+    } else if (outcome.error() != gen::ErrNoConnection) {
+      NoteRefused(outcome.error().ToString());
     }
     tasks_.Sleep(
         std::min(kEpmdPause * (1 << std::min(attempt / kEpmdAttempts, 10)), kLongestEpmdPause));
+  }
+}
+
+// Another node may have taken the name while EPMD was gone. The connections that there are stay, and it is tried again until
+// that node has ended.
+void Registration::NoteRefused(const std::string& why) {
+  if (why == refused_) return;  // that has been said
+  refused_ = why;
+  if (const auto more = refused_lines_.Take()) {
+    gen::Log(log_).Warning(
+        "network: '{}' is not registered at EPMD again, which goes on being tried: {}; nodes that "
+        "do "
+        "not know this one cannot find it{}",
+        settings_.alive, why, *more);
   }
 }
 

@@ -1,11 +1,15 @@
 // Two Ergon nodes, and what a cluster does when things go wrong. What an Erlang node sees of one: cluster_test.escript.
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <numeric>
 #include <thread>
 #include <vector>
 
 #include <stdlib.h>  // mkdtemp
+
+#include <asio/ssl/context.hpp>
+#include <asio/ssl/stream.hpp>
 
 #include <dist/client.h>
 #include <dist/cluster.h>
@@ -620,6 +624,26 @@ TEST_CASE("cluster: over TLS, with certificates on both sides") {
     CHECK(client.IsClosed());
   }
   CHECK(a.Call(to, Sum{{1, 2}}).value() == 3);
+  // A session of a former connection is not taken up again, which would show no certificates, and does no harm.
+  const TlsOptions files = mine.Options();
+  asio::ssl::context tls(asio::ssl::context::tls);
+  tls.use_certificate_chain_file(files.certificate_file);
+  tls.use_private_key_file(files.private_key_file, asio::ssl::context::pem);
+  SSL_CTX_set_max_proto_version(tls.native_handle(), TLS1_2_VERSION);  // the session comes at once
+  std::unique_ptr<SSL_SESSION, decltype(&SSL_SESSION_free)> session(nullptr, &SSL_SESSION_free);
+  for (int time = 0; time < 2; ++time) {
+    asio::io_context context;
+    asio::ssl::stream<asio::ip::tcp::socket> stream(context, tls);
+    stream.lowest_layer().connect({asio::ip::make_address("127.0.0.1"), port});
+    if (session != nullptr) SSL_set_session(stream.native_handle(), session.get());
+    asio::error_code error;
+    stream.handshake(asio::ssl::stream_base::client, error);
+    CHECK_MESSAGE(!error, error.message());
+    CHECK(SSL_session_reused(stream.native_handle()) == 0);
+    session.reset(SSL_get1_session(stream.native_handle()));
+    REQUIRE(session != nullptr);
+    CHECK(SSL_SESSION_is_resumable(session.get()) == 0);
+  }
   // A peer that closes says no farewell of TLS; the words are those of TCP.
   ErlangOptions wrong = options;
   wrong.cookie = "wrong";

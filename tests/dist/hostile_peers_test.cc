@@ -11,6 +11,8 @@
 #include <dist/fake_epmd.h>
 #include <dist/terms.h>
 
+#include <ergon/node/dist/log_limit.h>
+
 namespace ergon::dist {
 namespace {
 
@@ -144,6 +146,63 @@ TEST_CASE("hostile peers: an EPMD that says nothing is told to all who wait for 
   CHECK(called.error() == gen::ErrNoConnection);
   CHECK(node.WaitProcess(*watching));
   CHECK(told == 2);
+}
+
+TEST_CASE("hostile peers: an EPMD that does not want the name any more is named, and asked again") {
+  std::atomic<int> registrations{0};
+  std::atomic<bool> refuses{false};
+  FakeEpmd epmd([&](std::string_view request) -> std::optional<std::string> {
+    if (!FakeEpmd::IsRegistration(request)) return std::nullopt;
+    ++registrations;
+    return refuses ? FakeEpmd::Refused() : FakeEpmd::Registered();
+  });
+  ErlangOptions options = ClusterOptions();
+  options.epmd_port = epmd.port();
+  kit::LogCapture log;
+  auto node = TryStart("unwanted@127.0.0.1", log, options).value();
+  CHECK(registrations == 1);
+  refuses = true;
+  epmd.CloseConnections();
+  CHECK(kit::Eventually([&] { return registrations >= 4; }));
+  CHECK(log.Count("'unwanted' is not registered at EPMD again, which goes on being tried: "
+                  "name is taken: EPMD refuses the name 'unwanted'") == 1);
+  CHECK_FALSE(log.Contains("registered at EPMD again, which goes on being tried: no connection"));
+  refuses = false;
+  CHECK(kit::Eventually([&] { return log.Contains("'unwanted' is registered at EPMD again"); }));
+}
+
+TEST_CASE("hostile peers: without the cookie a name makes no atom, and the log has an end") {
+  ErlangOptions options = ClusterOptions();
+  options.listen_port = FreePort();
+  kit::LogCapture log;
+  auto node =
+      TryStart("quiet@127.0.0.1", log, options, {.log_level = gen::LogLevel::kDebug}).value();
+  const auto port = static_cast<std::uint16_t>(options.listen_port);
+  for (int i = 0; i < 100; ++i) {
+    const std::string name = "nobodyknows" + std::to_string(i) + "@127.0.0.1";
+    Client client(port);
+    client.WritePacket(NameOf(name));
+    CHECK(client.ReadPacket() == "sok");
+    (void)client.ReadPacket();
+    client.WritePacket("r" + std::string(20, 'x'));
+    CHECK(client.IsClosed());
+    CHECK_FALSE(gen::Atom::Find(name));
+  }
+  CHECK(log.Count("was not let in") <= static_cast<std::size_t>(2 * LogLimit::kLines));
+  // One that is connected, and keeps what it has: each of these attempts is refused with other words.
+  Client client(port);
+  REQUIRE(client.ShakeHands("loud@127.0.0.1", "quiet@127.0.0.1"));
+  REQUIRE(kit::Eventually([&] { return Nodes(node).size() == 1; }));
+  for (int i = 0; i < 100; ++i) {
+    Client again(port);
+    again.WritePacket(NameOf("loud@127.0.0.1"));
+    CHECK(again.ReadPacket() == "salive");
+    again.WritePacket("sfalse");
+    CHECK(again.IsClosed());
+  }
+  CHECK(log.Count("keeps the connection that it has") >= 1);
+  CHECK(log.Count("keeps the connection that it has") <=
+        static_cast<std::size_t>(2 * LogLimit::kLines));
 }
 
 }  // namespace ergon::dist

@@ -54,6 +54,22 @@ TEST_CASE("peer failures: lost messages of lines that were left out are in the n
         "(90 lines like this were left out before)");
 }
 
+TEST_CASE("peer failures: peers under ever new names fill no log") {
+  PeerFailures failures;
+  PeerFailures::Time now{1h};
+  const auto line = [&](int number) {
+    return failures.LineOf(gen::Atom("n" + std::to_string(number)), "it is away", 0, now);
+  };
+  int lines = 0;
+  for (int i = 0; i < 1000; ++i) lines += line(i) ? 1 : 0;
+  CHECK(lines == PeerFailures::kLines);
+  now += LogLimit::kPeriod;
+  const auto next = line(1000);
+  REQUIRE(next);
+  CHECK(next->text ==
+        "network: no connection with n1000: it is away (800 lines like this were left out before)");
+}
+
 TEST_CASE("peer failures: however many nodes there are, the memory is bounded") {
   PeerFailures failures;
   const PeerFailures::Time now{1h};
