@@ -87,8 +87,8 @@ std::string Descriptions::ActivityOf(const ProcessSlot& process, const CallEdge:
   const Activity& activity = process.activity();
   const gen::ProcessState state = activity.state();
   // A suspended process has a turn for each message that comes, in which it handles nothing.
-  const bool only_looks = process.IsHeld() && state == gen::ProcessState::kRunning &&
-                          activity.type() == nullptr;
+  const bool only_looks =
+      process.IsHeld() && state == gen::ProcessState::kRunning && activity.type() == nullptr;
   const bool handles = activity.IsInHandler() && !only_looks;
   const bool reached = handles && activity.IsWith(call.id);
   std::string text;
