@@ -21,7 +21,7 @@ tsan_prefix() {
 # usage_if_asked "$@": prints the comment at the head of the calling script for -h and --help.
 usage_if_asked() {
   if [[ ${1:-} == -h || ${1:-} == --help ]]; then
-    sed -n '2,/^[^#]/{/^#/!d;s/^# \{0,1\}//;p}' "$0"
+    sed -n '2,/^\([^#]\|$\)/{/^#/!d;s/^# \{0,1\}//;p}' "$0"
     exit 0
   fi
 }
