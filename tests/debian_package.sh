@@ -46,4 +46,4 @@ missing=$(sed -n 's/^ *apt-get install //p' <<<"$said")
 depends=$(dpkg-deb --field "$package" Depends)
 [[ -n $missing && ${depends//,/} == "$missing" ]] || fail "it depends on '$depends', but needs '$missing': $said"
 
-grep -q 'cpack --preset install' "$source_dir/README.md" || fail "README.md does not tell how the package is made"
+grep -q 'cpack --preset install' "$source_dir/examples/guide/building.md" || fail "the guide does not tell how the package is made"

@@ -16,7 +16,7 @@ cd "$work"
 PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name ergon.pc)")
 export PKG_CONFIG_PATH
 failed=0
-# compile PROGRAM PACKAGE: PROGRAM.cc, by the command of README.md.
+# compile PROGRAM PACKAGE: PROGRAM.cc, by the command of the guide.
 compile() {
   local flags
   flags=$(pkg-config --cflags --libs --static "$2") || exit 1
@@ -29,8 +29,8 @@ compile() {
 }
 
 # shellcheck disable=SC2016  # as it stands there
-if ! grep -qF '$(pkg-config --cflags --libs --static ergon)' "$source_dir/README.md"; then
-  echo "FAIL: README.md does not tell how it is compiled with pkg-config"
+if ! grep -qF '$(pkg-config --cflags --libs --static ergon)' "$source_dir/examples/guide/building.md"; then
+  echo "FAIL: the guide does not tell how it is compiled with pkg-config"
   failed=1
 fi
 # shellcheck disable=SC2016  # no command

@@ -195,5 +195,5 @@ refused plugin_static.so host_exporting ./host_exporting ./plugin_static.so
 refused host_static "$soname" ./host_static ./plugin_shared.so
 refused "$soname" plugin_static.so ./host_shared ./plugin_static.so
 
-grep -q 'libergon.so' "$source_dir/README.md" || fail "README.md does not say what plugins link"
+grep -q 'libergon.so' "$source_dir/examples/guide/building.md" || fail "the guide does not say what plugins link"
 exit $failed

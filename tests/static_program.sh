@@ -106,5 +106,5 @@ if command -v pkg-config >/dev/null; then
   works "$work/named"
 fi
 
-grep -q -- '-DERGON_STATIC_PROGRAMS=ON' "$source_dir/README.md" || fail "README.md does not name ERGON_STATIC_PROGRAMS"
+grep -q -- '-DERGON_STATIC_PROGRAMS=ON' "$source_dir/examples/guide/building.md" || fail "the guide does not name ERGON_STATIC_PROGRAMS"
 exit $failed
