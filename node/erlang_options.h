@@ -48,10 +48,11 @@ struct ErlangOptions {
   std::chrono::nanoseconds handshake_timeout = std::chrono::seconds(7);
 
   // With so many bytes that wait to be sent to a node, messages to it wait, too: processes are suspended, and threads
-  // get kBusy. At least 1 KiB.
+  // get kBusy; what it asks for waits as well; and it is disconnected if it takes next to nothing of them for
+  // `tick_time`. At least 1 KiB.
   std::size_t send_queue_bytes = 1024 * 1024;
   // Limits for what others send; whoever exceeds one is disconnected, but for new atoms: what would need one more
-  // stays a dist::Term.
+  // stays a dist::Term. Larger frames are not sent either: kIncorrect.
   std::size_t max_frame_bytes = std::size_t{128} * 1024 * 1024;
   int max_term_depth = 1000;    // 1..100,000
   int max_handshakes = 64;      // at a time, of peers not proved; the oldest gives way; 1..10,000

@@ -148,11 +148,6 @@ Arrivals::Address Arrivals::FindName(std::string_view name) const {
       .pid = needs_.addresses.names().Find(*atom), .name = name, .tag = gen::Target(*atom).Tag()};
 }
 
-void Arrivals::Send(Connection& connection, const Signal& signal) {
-  std::lock_guard lock(connection.mutex());
-  if (connection.state() != Connection::State::kDown) connection.Append(signal);
-}
-
 // ---- messages and requests
 
 void Arrivals::TakeMessage(Connection& connection, const Signal& signal, const Address& to) {
@@ -278,7 +273,10 @@ void Arrivals::Answer(Connection& connection, const PeerState::Request& request,
   writer.Tuple(2);
   writer.Raw(request.tag);
   writer.Raw(answer);
-  Send(connection, AnswerTo(request, needs_.addresses.NodePid(), payload));
+  std::lock_guard lock(connection.mutex());
+  if (connection.state() == Connection::State::kDown) return;
+  // What it says of the question may be as large as that.
+  (void)AppendAnswerOrError(connection, request, needs_.addresses.NodePid(), payload);
 }
 
 void Arrivals::TakeRequestToNobody(Connection& connection, const PeerState::Request& request,
@@ -388,7 +386,7 @@ bool Arrivals::TakeAnswer(Connection& connection, std::string_view payload) {
       if (call.spawns && call.monitors) {
         watches[*number] = {call.local, call.remote};
       } else if (call.question == PeerState::OwnQuestion::kNone) {
-        connection.Append(EndOfMonitor(call.local, call.remote, reference));
+        connection.AppendOwn(EndOfMonitor(call.local, call.remote, reference));
       }
     } else if (const auto link = watches.find(*number);
                error && link != watches.end() && link->second.is_link) {
@@ -480,7 +478,7 @@ void Arrivals::TakeSpawnReply(Connection& connection, const Signal& signal) {
       if (found->second.monitors) {
         relations.watches[*number] = {found->second.local, signal.from};
       } else {
-        connection.Append(EndOfMonitor(found->second.local, signal.from, signal.ref));
+        connection.AppendOwn(EndOfMonitor(found->second.local, signal.from, signal.ref));
       }
     } else if (is_ours && is_started &&
                needs_.delivery.IsAwaited(found->second.local, needs_.addresses.RefOf(*number))) {

@@ -88,7 +88,6 @@ class Arrivals {
   std::uint64_t Note(Connection& connection, PeerState::Request request);
   // Sends {Tag, Answer}. `answer` is a term.
   void Answer(Connection& connection, const PeerState::Request& request, std::string_view answer);
-  void Send(Connection& connection, const Signal& signal);
   [[nodiscard]] Address FindName(std::string_view name) const;
 
   const Needs needs_;

@@ -1,7 +1,6 @@
 #include <ergon/node/dist/connection.h>
 
-#include <cstring>
-#include <exception>
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -9,19 +8,15 @@
 #include <asio/error.hpp>
 #include <asio/post.hpp>
 
-#include <ergon/core/turns/injection_hold.h>
 #include <ergon/node/dist/big_endian.h>
 #include <ergon/node/dist/frame_writer.h>
 
 namespace ergon::dist {
 namespace {
 
-constexpr std::size_t kReadBytes = 64 * 1024;
-constexpr std::size_t kMostKeptBytes = 16 * kReadBytes;  // after a large frame
+constexpr std::size_t kMostKeptBytes = 2 * 1024 * 1024;  // after a large frame
 // So long after another write an answer is alone.
 constexpr std::chrono::microseconds kAlone(10);
-// So many frames are handled together at most, when many were read at once.
-constexpr std::size_t kHandledTogether = 1024;
 // A stream: so many messages that nobody waits for are there at each of so many writes that follow each other. The thread
 // of the network is so quick that it would be woken for a few dozen messages each time, which takes longer than to write
 // them; so it pauses between the writes of a stream, unless so much waits that a write is worth while.
@@ -29,7 +24,6 @@ constexpr std::uint64_t kStreamMessages = 32;
 constexpr int kStreamWrites = 4;
 constexpr std::chrono::microseconds kStreamPause(100);
 constexpr std::size_t kWorthAWrite = 64 * 1024;
-constexpr int kTicks = 4;  // in Settings::tick_time, as Erlang has them
 
 std::size_t LengthAt(std::string_view bytes) { return ReadBigEndian<std::uint32_t>(bytes); }
 
@@ -45,7 +39,8 @@ Connection::Connection(gen::Atom peer, asio::io_context& context, Tasks& tasks,
       listener_(listener),
       mutex_(std::move(mutex)),
       pause_(context),
-      tick_(context) {
+      tick_(context),
+      room_(context) {
   attempts_.is_dialling = is_dialled;
 }
 
@@ -66,18 +61,58 @@ void Connection::PostFlush() {
   asio::post(context_, [self = shared_from_this()] { self->Flush(); });
 }
 
-void Connection::Append(const Signal& signal) {
+gen::Result<void> Connection::Put(const Signal& signal) {
+  // What cannot fit is not copied before that is found out.
+  auto fits = CheckFrame(signal.payload.size(), settings_.max_frame_bytes, peer_);
+  if (!fits) return fits;
+  const std::size_t before = out_.size();
   AppendFrame(out_, signal, flags_);
+  if (out_.size() == before) return {};
+  fits = CheckFrame(out_.size() - before - kFrameLengthBytes, settings_.max_frame_bytes, peer_);
+  if (!fits) out_.resize(before);
+  return fits;
+}
+
+gen::Result<void> Connection::PutAnswer(const Signal& signal) {
+  const std::size_t before = out_.size();
+  auto put = Put(signal);
+  NoteAnswered(out_.size() - before);
+  return put;
+}
+
+gen::Result<void> Connection::TryAppend(const Signal& signal) {
+  auto put = PutAnswer(signal);
   NoteAppended();
+  return put;
+}
+
+gen::Result<void> Connection::TryAppendOwn(const Signal& signal) {
+  auto put = Put(signal);
+  NoteAppended();
+  return put;
+}
+
+void Connection::Append(const Signal& signal) { FailIfNot(TryAppend(signal)); }
+
+void Connection::AppendOwn(const Signal& signal) { FailIfNot(TryAppendOwn(signal)); }
+
+// Nobody can be told of it but by the loss of the connection, which the peer would end as well.
+void Connection::FailIfNot(const gen::Result<void>& appended) {
+  if (appended) return;
+  asio::post(context_, [self = shared_from_this(), why = std::string(appended.error().detail())] {
+    self->Fail(why);
+  });
 }
 
 // A caller waits for it, and to wake the thread of the network takes longer than to write. Where answers follow each
 // other, however, one write for many is far cheaper. Requests are not written so: on two cores calls between two nodes of
 // ours took longer with that.
-void Connection::AppendAnswer(const Signal& signal) {
-  AppendFrame(out_, signal, flags_);
+gen::Result<void> Connection::AppendAnswer(const Signal& signal) {
+  auto put = PutAnswer(signal);
+  if (!put) return put;
   NoteQueued();
   if (!flush_due_ && state_ == State::kUp && !WriteAtOnce()) PostFlush();
+  return put;
 }
 
 bool Connection::WriteAtOnce() {
@@ -88,14 +123,17 @@ bool Connection::WriteAtOnce() {
   written_ = now;
   sent_since_tick_ = true;
   out_.erase(0, size);
+  out_answers_ = std::min(out_answers_, out_.size());
+  NoteAnswers();
   if (!out_.empty()) return false;
   out_messages_ = out_sends_ = 0;
   return true;
 }
 
-void Connection::AppendMessage(const Signal& message) {
-  Append(message);
-  ++out_messages_;
+gen::Result<void> Connection::AppendMessage(const Signal& message) {
+  auto appended = TryAppendOwn(message);
+  if (appended) ++out_messages_;
+  return appended;
 }
 
 void Connection::AppendRequest(std::string_view frame) {
@@ -150,70 +188,20 @@ void Connection::AppendAsOlder(std::string_view frames) {
   }
 }
 
-void Connection::Read() {
-  std::string why = "closed by the other side";
-  bool is_fault = false;
-  try {
-    // It grows for frames that do not fit, and is not cleared for others: that would take longer than a small read.
-    std::string bytes(kReadBytes, '\0');
-    std::size_t had = 0;
-    for (;;) {
-      if (bytes.size() - had < kReadBytes / 2) bytes.resize(2 * bytes.size());
-      had += stream_->ReadSome(bytes.data() + had, bytes.size() - had);
-      // What was read just before it was given up must not come after the news of that.
-      if (state_ == State::kDown) return;  // this thread alone changes it
-      heard_since_tick_ = true;
-      const std::size_t taken = TakeFrames({bytes.data(), had});
-      had -= taken;
-      if (taken != 0) std::memmove(bytes.data(), bytes.data() + taken, had);
-      if (had == 0 && bytes.size() > kMostKeptBytes) bytes = std::string(kReadBytes, '\0');
-    }
-  } catch (const std::system_error& error) {
-    if (error.code() != asio::error::eof) why = error.what();
-  } catch (const std::exception& error) {
-    why = error.what();
-    is_fault = true;
-  }
-  Fail(why, is_fault);
-}
-
-std::size_t Connection::TakeFrames(std::string_view bytes) {
-  // What has come together is handled together.
-  core::InjectionHold hold;
-  std::size_t held = 0;
-  std::size_t at = 0;
-  while (bytes.size() - at >= kFrameLengthBytes) {
-    const std::string_view rest = bytes.substr(at);
-    const std::size_t length = LengthAt(rest);
-    if (length > settings_.max_frame_bytes) {
-      throw std::runtime_error(fmt::format("it sent a frame of {} bytes, {} are allowed", length,
-                                           settings_.max_frame_bytes));
-    }
-    if (rest.size() < kFrameLengthBytes + length) break;
-    at += kFrameLengthBytes + length;
-    if (length == 0) continue;  // a tick
-    const auto parsed = parser_.Parse(rest.substr(kFrameLengthBytes, length));
-    if (!parsed) {
-      throw std::runtime_error(fmt::format("it sent a frame that is none: {}", parsed.error()));
-    }
-    listener_.arrived(*this, parser_.signal());
-    if (++held % kHandledTogether == 0) hold.Release();
-  }
-  return at;
-}
-
 void Connection::Flush() {
   if (is_writing_) return;  // Written goes on
   {
     std::lock_guard lock(*mutex_);
     if (state_ != State::kUp) return;
     writing_.clear();
+    if (writing_.capacity() > kMostKeptBytes) writing_ = {};
     writing_.swap(out_);
     flush_due_ = !writing_.empty();
     if (flush_due_) sent_since_tick_ = true;
     writing_size_ = writing_.size();
     writing_messages_ = std::exchange(out_messages_, 0);
     writing_sends_ = std::exchange(out_sends_, 0);
+    writing_answers_ = std::exchange(out_answers_, 0);
   }
   if (std::exchange(has_paused_, false) && writing_.empty()) stream_writes_ = 0;
   if (writing_.empty()) {
@@ -221,8 +209,9 @@ void Connection::Flush() {
     return;
   }
   is_writing_ = true;
-  stream_->Write(writing_,
-                 [self = shared_from_this()](const std::string& error) { self->Written(error); });
+  stream_->Write(
+      writing_, [this, before = watch_.taken()](std::size_t bytes) { watch_.Took(before + bytes); },
+      [self = shared_from_this()](const std::string& error) { self->Written(error); });
 }
 
 void Connection::Written(const std::string& error) {
@@ -238,9 +227,12 @@ void Connection::Written(const std::string& error) {
     pauses = NoteWriteOf(writing_sends_) && out_.size() < kWorthAWrite;
     writing_size_ = 0;
     writing_messages_ = 0;
+    writing_answers_ = 0;
+    NoteAnswers();
     written_ = std::chrono::steady_clock::now();
     if (out_.size() <= settings_.send_queue_bytes / 2) waiters.swap(waiters_);
   }
+  if (is_held_ && !hold_.Holds(answers_.load(std::memory_order_relaxed))) room_.cancel();
   if (!waiters.empty()) listener_.has_room(*this, waiters);
   if (pauses && !close_when_written_) {
     FlushAfterPause();
@@ -282,7 +274,10 @@ void Connection::Fail(const std::string& why, bool is_fault) {
     out_ = {};
     out_messages_ = writing_messages_ = 0;
     writing_size_ = 0;
+    out_answers_ = writing_answers_ = 0;
+    NoteAnswers();
   }
+  room_.cancel();
   pause_.cancel();
   tick_.cancel();
   if (stream_ != nullptr) stream_->Close();
@@ -305,20 +300,19 @@ void Connection::CloseWhenWritten() {
   }
 }
 
+std::string Connection::WhyGone() {
+  std::lock_guard lock(*mutex_);
+  return watch_.Look(QueuedBytes(), !is_held_);
+}
+
 // Erlang takes a peer for gone that has said nothing for four of these; what is sent meanwhile spares the tick.
 void Connection::Tick() {
-  tick_.expires_after(
-      std::chrono::duration_cast<asio::steady_timer::duration>(settings_.tick_time / kTicks));
+  tick_.expires_after(std::chrono::duration_cast<asio::steady_timer::duration>(settings_.tick_time /
+                                                                               PeerWatch::kLooks));
   tick_.async_wait([self = shared_from_this()](const asio::error_code& error) {
     if (error) return;
-    self->ticks_unheard_ = self->heard_since_tick_ ? 0 : self->ticks_unheard_ + 1;
-    self->heard_since_tick_ = false;
-    if (self->ticks_unheard_ > kTicks) {
-      self->Fail(fmt::format("it has said nothing for {} ms",
-                             std::chrono::duration_cast<std::chrono::milliseconds>(
-                                 self->settings_.tick_time / kTicks * (kTicks + 1))
-                                 .count()),
-                 true);
+    if (const std::string why = self->WhyGone(); !why.empty()) {
+      self->Fail(why, true);
       return;
     }
     bool must_say_something = false;

@@ -22,6 +22,8 @@
 #include <ergon/node/dist/frame_parser.h>
 #include <ergon/node/dist/handshake.h>
 #include <ergon/node/dist/peer_state.h>
+#include <ergon/node/dist/peer_watch.h>
+#include <ergon/node/dist/read_hold.h>
 #include <ergon/node/dist/settings.h>
 #include <ergon/node/dist/signals.h>
 #include <ergon/node/dist/stream.h>
@@ -33,6 +35,11 @@ namespace ergon::dist {
 //        +-------- Fail --------- +----> kDown, for ever
 //
 // Signals may be appended from the beginning; they wait until the connection is up.
+//
+// Whatever waits to be sent counts towards Settings::send_queue_bytes. Above that
+//  - messages and requests of this node wait, see Accepts;
+//  - nothing is read that would make this node say more, see ReadHold;
+//  - a peer that takes next to nothing of it for Settings::tick_time is gone, whatever it says meanwhile.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   enum class State : std::uint8_t { kConnecting, kUp, kDown };
@@ -80,13 +87,20 @@ class Connection : public std::enable_shared_from_this<Connection> {
       return {};
     return WhyNot(remote);
   }
-  // Appends the frame of a signal, which the thread of the network will write. Not if it is down.
+  // Appends the frame of a signal, which the thread of the network will write. Not if it is down. For what has no payload of
+  // somebody else's: should the peer not take so large a frame, the connection is lost.
   void Append(const Signal& signal);
-  // The same for an answer: when it comes alone, this thread writes it.
-  void AppendAnswer(const Signal& signal);
-  // The same for a message of a user's, which is counted when it is lost.
-  void AppendMessage(const Signal& message);
-  // The same as its frame, see OpenMessage; and for a request, whose sender waits.
+  // The same for what goes with messages and requests of this node, and not on account of what the peer has sent: it does
+  // not keep this node from reading.
+  void AppendOwn(const Signal& signal);
+  // These are for any payload. kIncorrect, and nothing is appended: the frame is larger than the peer takes, see CheckFrame.
+  [[nodiscard]] gen::Result<void> TryAppend(const Signal& signal);
+  [[nodiscard]] gen::Result<void> TryAppendOwn(const Signal& signal);
+  // For an answer: when it comes alone, this thread writes it.
+  [[nodiscard]] gen::Result<void> AppendAnswer(const Signal& signal);
+  // For a message of a user's, which is counted when it is lost.
+  [[nodiscard]] gen::Result<void> AppendMessage(const Signal& message);
+  // A message as its frame, see OpenMessage and CheckFrame; and for a request, whose sender waits.
   void AppendMessage(std::string_view frame) {
     AppendRequest(frame);
     ++out_sends_;
@@ -106,6 +120,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // The most that there were at a time.
   [[nodiscard]] std::size_t MostQueuedBytes() const noexcept { return most_queued_bytes_; }
   [[nodiscard]] std::size_t WaitingSenders() const noexcept { return waiters_.size(); }
+
+  // Any thread, without the lock: so much waits that the peer has asked for that what it asks for next should wait, too.
+  [[nodiscard]] bool HasUnreadAnswers() const noexcept {
+    return answers_.load(std::memory_order_relaxed) >= settings_.send_queue_bytes;
+  }
 
   // -- the thread of the network --
   // It is up. Nothing happens when it is not kConnecting any more; the stream is closed then.
@@ -129,6 +148,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
  private:
   [[nodiscard]] gen::Result<void> WhyNot(gen::PID remote) const;
   [[nodiscard]] bool IsFormerAlias(gen::PID remote) const;
+  // Appends a frame, or says why not.
+  [[nodiscard]] gen::Result<void> Put(const Signal& signal);
+  [[nodiscard]] gen::Result<void> PutAnswer(const Signal& signal);
+  void FailIfNot(const gen::Result<void>& appended);
   // What has been appended is noted, and will be written.
   void NoteAppended() {
     NoteQueued();
@@ -137,9 +160,20 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Frames of this node's for nodes of today, in the form that this peer understands.
   void AppendAsOlder(std::string_view frames);
   void Read();
-  // Handles the frames that are there completely, and returns their size.
+  // How many bytes to read at most, where there are `bytes` already.
+  [[nodiscard]] static std::size_t MostToRead(std::string_view bytes);
+  // Handles the frames that are there completely, and returns their size. Not those from the first one on that has to wait;
+  // then is_held_ is true.
   std::size_t TakeFrames(std::string_view bytes);
+  void AwaitRoomForAnswers();
   // With the lock.
+  void NoteAnswers() noexcept {
+    answers_.store(out_answers_ + writing_answers_, std::memory_order_relaxed);
+  }
+  void NoteAnswered(std::size_t bytes) noexcept {
+    out_answers_ += bytes;
+    NoteAnswers();
+  }
   void NoteQueued() noexcept {
     if (QueuedBytes() > most_queued_bytes_) most_queued_bytes_ = QueuedBytes();
   }
@@ -150,6 +184,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void FlushAfterPause();
   void Written(const std::string& error);
   void Tick();
+  [[nodiscard]] std::string WhyGone();
 
   const gen::Atom peer_;
   asio::io_context& context_;
@@ -169,6 +204,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::size_t writing_size_ = 0;
   std::size_t most_queued_bytes_ = 0;
   std::uint64_t writing_messages_ = 0;
+  // Bytes of what Append and AppendAnswer have appended.
+  std::size_t out_answers_ = 0;
+  std::size_t writing_answers_ = 0;
   // Of the messages those that nobody waits for.
   std::uint64_t out_sends_ = 0;
   std::uint64_t writing_sends_ = 0;
@@ -181,6 +219,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::uint64_t flags_ = kOwnFlags;
   std::uint32_t peer_creation_ = 0;
 
+  // Both of them; changed with the lock.
+  std::atomic<std::size_t> answers_ = 0;
+
   // -- the network's --
   FrameParser parser_{peers_, settings_.max_term_depth};
   std::string writing_;
@@ -191,8 +232,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool close_when_written_ = false;
   Attempts attempts_;
   asio::steady_timer tick_;
-  int ticks_unheard_ = 0;
-  bool heard_since_tick_ = false;
+  PeerWatch watch_{settings_.tick_time, settings_.send_queue_bytes};
+  ReadHold hold_{settings_.send_queue_bytes};
+  bool is_held_ = false;  // a frame waits that would make this node say more
+  asio::steady_timer room_;
 };
 
 }  // namespace ergon::dist

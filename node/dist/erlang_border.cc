@@ -124,6 +124,7 @@ ErlangBorder::ErlangBorder(const node::BorderMaker::Needs& needs, Settings setti
                .log = needs.log,
                .self = needs.addresses.NodePid(),
                .max_term_depth = settings_.max_term_depth,
+               .max_frame_bytes = settings_.max_frame_bytes,
                .send = [this](gen::Atom node, const Signal& signal) { SendIfThere(node, signal); },
                .remind = [this] { AskForGroupsAfter(kFirstPause); }}),
       code_({needs.addresses, needs.spawning, needs.relations, needs.exit_signals, needs.log,
@@ -199,6 +200,10 @@ void ErlangBorder::Close() {
   tasks_.Cancel();
 }
 
+gen::Result<void> ErlangBorder::CheckSize(std::string_view frame, gen::PID remote) const {
+  return CheckFrame(frame.size() - kFrameLengthBytes, settings_.max_frame_bytes, remote.node);
+}
+
 std::string ErlangBorder::Reference(std::uint64_t id) const {
   std::string bytes;
   AppendReference(bytes, id, settings_.node, settings_.creation);
@@ -239,6 +244,7 @@ gen::Result<void> ErlangBorder::SendMessage(gen::PID remote, const core::Envelop
   if (frame == nullptr) return FormerAlias(remote);
   auto written = values_.Append(*frame, envelope);
   if (!written) return written;
+  if (auto fits = CheckSize(*frame, remote); !fits) return fits;
   CloseFrame(*frame, 0);
   return connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
     auto accepts = connection.Accepts(remote);
@@ -327,6 +333,7 @@ gen::Result<void> ErlangBorder::SendRequest(gen::PID remote, const core::Envelop
     auto written = values_.Append(*frame, request);
     if (!written) return written;
   }
+  if (auto fits = CheckSize(*frame, remote); !fits) return fits;
   CloseFrame(*frame, 0);
   // Nobody can monitor by an alias: only Ergon nodes tell of every end without that.
   const Question question = node::IsAlias(remote) ? Question::kCallOfAlias : Question::kNone;
@@ -339,7 +346,7 @@ gen::Result<void> ErlangBorder::SendRequest(gen::PID remote, const core::Envelop
     if (!accepts) return accepts;
     connection.relations().calls[request.ref] = {
         .local = local, .remote = remote, .keeps_term = any != nullptr, .question = question};
-    if (question == Question::kNone) connection.Append(monitor);
+    if (question == Question::kNone) connection.AppendOwn(monitor);
     connection.AppendRequest(*frame);
     needs_.totals.sent_to_nodes.Add();
     return {};
@@ -362,13 +369,14 @@ gen::Result<void> ErlangBorder::SendSpawn(gen::PID remote, const core::Envelope&
   return connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
     auto accepts = connection.Accepts(remote);
     if (!accepts) return accepts;
+    auto appended = connection.AppendMessage(signal);
+    if (!appended) return appended;
     connection.relations().calls[request.ref] = {.local = signal.from,
                                                  .remote = remote,
                                                  .keeps_term = true,
                                                  .spawns = true,
                                                  .links = spawn.links,
                                                  .monitors = spawn.monitors};
-    connection.AppendMessage(signal);
     needs_.totals.sent_to_nodes.Add();
     return {};
   });
@@ -404,7 +412,7 @@ gen::Result<void> ErlangBorder::TellDown(gen::PID remote, const core::Envelope& 
   signal.name = watcher.name;
   signal.ref = watcher.raw;
   signal.payload = payload;
-  connection->Append(signal);
+  AppendEnd(*connection, signal);
   // It is an answer to the request of the same reference.
   relations.ForgetRequest(watcher.raw);
   relations.watcher_numbers.erase(watcher.raw);
@@ -482,11 +490,10 @@ gen::Result<void> ErlangBorder::Respond(gen::PID remote, std::uint64_t ref,
   }
   gen::PID from = gen::PID::FromAddress(response->from);
   if (!from || from.node != settings_.node) from = needs_.addresses.NodePid();
-  const Signal signal = AnswerTo(request, from, payload);
   std::lock_guard lock(connection->mutex());
   if (connection->state() == Connection::State::kDown) return gen::ErrResponseIgnored;
-  connection->AppendAnswer(signal);
-  return written;
+  auto appended = AppendAnswerOrError(*connection, request, from, payload);
+  return written ? std::move(appended) : std::move(written);
 }
 
 bool ErlangBorder::IsAwaited(gen::PID remote, std::uint64_t ref) const {
@@ -505,7 +512,7 @@ void ErlangBorder::Link(gen::PID local, gen::PID remote) {
         signal.kind = SignalKind::kLink;
         signal.from = local;
         signal.to = remote;
-        connection.Append(signal);
+        connection.AppendOwn(signal);
         return {};
       });
   if (!sent) needs_.exit_signals.Send(local, remote, ReasonOf(sent.error()), 0);
@@ -522,7 +529,7 @@ void ErlangBorder::Unlink(gen::PID local, gen::PID remote) {
   signal.from = local;
   signal.to = remote;
   signal.id = ++relations.last_unlink;
-  connection->Append(signal);
+  connection->AppendOwn(signal);
 }
 
 void ErlangBorder::Exit(gen::PID local, gen::PID remote, const gen::Reason& reason) {
@@ -539,7 +546,7 @@ void ErlangBorder::Exit(gen::PID local, gen::PID remote, const gen::Reason& reas
   signal.from = local;
   signal.to = remote;
   signal.payload = payload;
-  connection->Append(signal);
+  AppendEnd(*connection, signal);
 }
 
 gen::Result<void> ErlangBorder::LinkByName(gen::PID local, gen::PID remote, gen::Ref ref) {
@@ -551,7 +558,7 @@ gen::Result<void> ErlangBorder::LinkByName(gen::PID local, gen::PID remote, gen:
     if (connection.IsForeign()) return NoErgonNode(Question::kLink, connection.peer());
     if (connection.IsFormer(remote)) return gen::ErrProcessIncarnation;
     connection.relations().watches[ref.id] = {local, remote, true};
-    connection.Append(signal);
+    connection.AppendOwn(signal);
     return {};
   });
   if (sent || sent.error() == gen::ErrUnsupported) return sent;
@@ -566,10 +573,11 @@ void ErlangBorder::ExitByName(gen::PID local, gen::PID remote, gen::Ref ref,
   Scratch scratch;
   std::string& payload = scratch.Empty();
   AppendMakerEnd(payload, Reference(ref.id));
+  const std::string head = payload;
   AppendReason(payload, reason);
   std::lock_guard lock(connection->mutex());
   if (connection->relations().watches.erase(ref.id) == 0) return;
-  connection->Append(OwnSignal(local, payload));
+  AppendEnd(*connection, OwnSignal(local, payload), head);
 }
 
 void ErlangBorder::EndLinkOf(gen::PID maker, gen::Ref ref) {
@@ -609,8 +617,7 @@ gen::Result<void> ErlangBorder::ExitRequest(gen::PID local, gen::PID remote,
   signal.payload = payload;
   return connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
     if (connection.IsFormer(remote)) return gen::ErrProcessIncarnation;
-    connection.Append(signal);
-    return {};
+    return connection.TryAppendOwn(signal);
   });
 }
 
@@ -620,7 +627,7 @@ void ErlangBorder::Monitor(gen::PID local, gen::PID remote, gen::Ref ref) {
   auto sent = connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
     if (connection.IsFormer(remote)) return gen::ErrProcessIncarnation;
     connection.relations().watches[ref.id] = {local, remote};
-    connection.Append(signal);
+    connection.AppendOwn(signal);
     return {};
   });
   if (!sent) {
@@ -634,7 +641,7 @@ void ErlangBorder::Demonitor(gen::PID local, gen::PID remote, gen::Ref ref) {
   const std::string reference = Reference(ref.id);
   std::lock_guard lock(connection->mutex());
   if (connection->relations().watches.erase(ref.id) == 0) return;
-  connection->Append(EndOfMonitor(local, remote, reference));
+  connection->AppendOwn(EndOfMonitor(local, remote, reference));
 }
 
 void ErlangBorder::ForgetCalls(Connection& connection) {
@@ -655,7 +662,7 @@ void ErlangBorder::ForgetCalls(Connection& connection) {
       continue;
     }
     const std::string reference = Reference(id);
-    connection.Append(EndOfMonitor(call.local, call.remote, reference));
+    connection.AppendOwn(EndOfMonitor(call.local, call.remote, reference));
     if (call.spawns && !node::IsName(call.remote)) {
       AppendAbandoned(connection, needs_.addresses.NodePid(), call.remote);
     }

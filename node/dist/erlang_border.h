@@ -86,6 +86,8 @@ class ErlangBorder final : public node::OpenBorder {
   void SendIfThere(gen::Atom node, const Signal& signal);
   // Asks for the groups of other nodes after a while, and again and again, less and less often.
   void AskForGroupsAfter(std::chrono::nanoseconds delay);
+  // Of the frame of a message, see CheckFrame.
+  [[nodiscard]] gen::Result<void> CheckSize(std::string_view frame, gen::PID remote) const;
   [[nodiscard]] std::string Reference(std::uint64_t id) const;
 
   const node::BorderMaker::Needs needs_;

@@ -1,5 +1,7 @@
 #include <ergon/node/dist/frame_writer.h>
 
+#include <fmt/core.h>
+
 #include <ergon/node/dist/big_endian.h>
 
 namespace ergon::dist {
@@ -8,6 +10,14 @@ namespace {
 constexpr std::size_t kShortAtomBytes = 255;
 
 }  // namespace
+
+gen::Result<void> CheckFrame(std::size_t bytes, std::size_t most, gen::Atom peer) {
+  if (bytes <= most) [[likely]]
+    return {};
+  return gen::Error(
+      gen::ErrorCode::kIncorrect,
+      fmt::format("{} bytes for {}: a frame has at most {} (max_frame_bytes)", bytes, peer, most));
+}
 
 void CloseFrame(std::string& out, std::size_t begin) noexcept {
   WriteBigEndian(out.data() + begin,

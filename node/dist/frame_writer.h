@@ -10,6 +10,7 @@
 
 #include <ergon/gen/atom.h>
 #include <ergon/gen/pid.h>
+#include <ergon/gen/result.h>
 #include <ergon/node/dist/big_endian.h>
 #include <ergon/node/dist/control_tags.h>
 #include <ergon/node/dist/operations.h>
@@ -20,6 +21,10 @@ namespace ergon::dist {
 inline constexpr std::size_t kFrameLengthBytes = 4;
 // What a frame without a distribution header begins with.
 inline constexpr std::uint8_t kPassThroughFrame = 112;
+
+// kIncorrect: a frame of so many bytes, without its length, is larger than `most`. What a peer takes is not known: it is as
+// much as this node takes itself (ErlangOptions::max_frame_bytes), and less than 4 GiB in any case.
+[[nodiscard]] gen::Result<void> CheckFrame(std::size_t bytes, std::size_t most, gen::Atom peer);
 
 // Writes the length of the frame that begins at `begin` and ends with the string.
 void CloseFrame(std::string& out, std::size_t begin) noexcept;

@@ -144,13 +144,19 @@ void AppendSync(std::string& out, gen::PID self, const MembersByGroup& members) 
   writer.Nil();
 }
 
-void AppendJoin(std::string& out, gen::PID self, gen::Atom group, gen::PID pid) {
+void AppendJoin(std::string& out, gen::PID self, gen::Atom group, std::span<const gen::PID> pids) {
   TermWriter writer(out);
   writer.Tuple(4);
   writer.Atom("join");
   writer.Pid(self);
   writer.Atom(group.Text());
-  writer.Pid(pid);
+  if (pids.size() == 1) {
+    writer.Pid(pids.front());
+    return;
+  }
+  writer.List(pids.size());
+  for (const gen::PID pid : pids) writer.Pid(pid);
+  writer.Nil();
 }
 
 void AppendLeave(std::string& out, gen::PID self, gen::Atom group, gen::PID pid,
@@ -165,6 +171,13 @@ void AppendLeave(std::string& out, gen::PID self, gen::Atom group, gen::PID pid,
   writer.List(1);
   writer.Atom(group.Text());
   writer.Nil();
+}
+
+std::size_t MembersThatFit(std::size_t bytes, gen::Atom node) {
+  // Tuples, lists, words, a name, and of each PID the tag, the node with its size, and twelve bytes of numbers.
+  constexpr std::size_t kRest = 64 + gen::Atom::kMaxBytes;
+  const std::size_t pid = 15 + node.Text().size();
+  return bytes < kRest + 2 * pid ? 1 : (bytes - kRest) / pid - 1;
 }
 
 bool IsGroupOfErlang(gen::Atom group) { return CountCharacters(group.Text()).has_value(); }

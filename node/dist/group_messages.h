@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,8 +50,11 @@ struct GroupMessage {
 // These append terms. Names have to be UTF-8 (see IsGroupOfErlang).
 void AppendDiscover(std::string& out, gen::PID self);
 void AppendSync(std::string& out, gen::PID self, const MembersByGroup& members);
-void AppendJoin(std::string& out, gen::PID self, gen::Atom group, gen::PID pid);
+void AppendJoin(std::string& out, gen::PID self, gen::Atom group, std::span<const gen::PID> pids);
 void AppendLeave(std::string& out, gen::PID self, gen::Atom group, gen::PID pid, std::size_t times);
+
+// At least so many members of `node` fit into a message of so many bytes, together with the name of their group.
+[[nodiscard]] std::size_t MembersThatFit(std::size_t bytes, gen::Atom node);
 
 // Whether there can be an atom of that name in Erlang, too.
 [[nodiscard]] bool IsGroupOfErlang(gen::Atom group);

@@ -13,6 +13,7 @@
 #include <ergon/gen/messenger.h>
 #include <ergon/gen/notices.h>
 #include <ergon/node/delivery/border.h>
+#include <ergon/node/dist/answer_signals.h>
 #include <ergon/node/dist/control_reader.h>
 #include <ergon/node/dist/references.h>
 #include <ergon/node/erlang_encoding.h>
@@ -324,13 +325,12 @@ void OwnArrivals::SendAnswer(Connection& connection, std::string_view reference,
   writer.Tuple(2);
   writer.Raw(reference);
   writer.Raw(answer);
-  Signal signal;
-  signal.kind = SignalKind::kSendToAlias;
-  signal.from = needs_.addresses.NodePid();
-  signal.ref = reference;
-  signal.payload = payload;
+  PeerState::Request request;
+  request.tag = reference;
+  request.alias = reference;
   std::lock_guard lock(connection.mutex());
-  if (connection.state() != Connection::State::kDown) connection.AppendAnswer(signal);
+  if (connection.state() == Connection::State::kDown) return;
+  (void)AppendAnswerOrError(connection, request, needs_.addresses.NodePid(), payload);
 }
 
 // ---- what others answer

@@ -24,15 +24,15 @@ namespace ergon::dist {
 }
 
 // Appends a question with the number `id`, and notes whom the answer is for. With the lock. kUnsupported: the peer is no
-// Ergon node; and the errors of Connection::Accepts.
+// Ergon node; and the errors of Connection::Accepts and TryAppend.
 inline gen::Result<void> AppendQuestion(Connection& connection, const PeerState::Call& question,
                                         std::uint64_t id, const Signal& signal) {
   if (connection.IsForeign()) return NoErgonNode(question.question, connection.peer());
   auto accepts = connection.Accepts(question.remote);
   if (!accepts) return accepts;
-  connection.relations().calls[id] = question;
-  connection.Append(signal);
-  return {};
+  auto asked = connection.TryAppendOwn(signal);
+  if (asked) connection.relations().calls[id] = question;
+  return asked;
 }
 
 }  // namespace ergon::dist

@@ -36,7 +36,8 @@ struct PeerState {
     bool is_link = false;  // it has linked itself by a name or an alias of that
   };
   std::unordered_map<std::uint64_t, Watcher> watchers;
-  std::unordered_map<std::string, std::uint64_t> watcher_numbers;  // by raw
+  // By raw. The other node chooses its references: ordered, so that it cannot choose them for their hashes.
+  std::map<std::string, std::uint64_t> watcher_numbers;
   // False, and nothing is changed: there is one with that reference already.
   [[nodiscard]] bool AddWatcher(std::uint64_t number, Watcher watcher) {
     if (!watcher_numbers.emplace(watcher.raw, number).second) return false;
@@ -98,7 +99,7 @@ struct PeerState {
         watch;  // raw: when the caller ends this monitor, it waits no more; empty: not known
   };
   std::unordered_map<std::uint64_t, Request> requests;
-  std::unordered_map<std::string, std::uint64_t> request_numbers;  // by `watch`
+  std::map<std::string, std::uint64_t> request_numbers;  // by `watch`, as above
   // The caller has ended that monitor, or was told of its end: it waits no more.
   void ForgetRequest(const std::string& watch) {
     const auto found = request_numbers.find(watch);

@@ -1,7 +1,9 @@
 #include <ergon/node/dist/process_groups.h>
 
+#include <algorithm>
 #include <iterator>
 #include <set>
+#include <span>
 #include <utility>
 
 #include <fmt/core.h>
@@ -14,7 +16,14 @@
 namespace ergon::dist {
 namespace {
 
-constexpr std::size_t kNameBytes = 200;  // of a term in a log line
+constexpr std::size_t kNameBytes = 200;    // of a term in a log line
+constexpr std::size_t kBytesOfGroup = 16;  // in a message, beside its name and its members
+
+// Beside the control tuple, which has two PIDs; the words around the members are less than the rest.
+constexpr std::size_t MostPayloadBytes(std::size_t frame) {
+  constexpr std::size_t kHead = 2 * (gen::Atom::kMaxBytes + 32) + 128;
+  return frame < 2 * kHead ? frame / 2 : frame - kHead;
+}
 
 }  // namespace
 
@@ -34,7 +43,7 @@ void ProcessGroups::Joined(gen::Atom group, gen::PID local) {
   local_[group].insert(local);
   if (told_.empty()) return;
   std::string payload;
-  AppendJoin(payload, needs_.self, group, local);
+  AppendJoin(payload, needs_.self, group, {&local, 1});
   for (const auto& [node, scope] : told_) SendTo(node, scope, payload);
 }
 
@@ -48,17 +57,49 @@ void ProcessGroups::Left(gen::Atom group, gen::PID local, std::size_t times) {
   }
   if (members->second.empty()) local_.erase(members);
   if (told_.empty()) return;
-  std::string payload;
-  AppendLeave(payload, needs_.self, group, local, times);
-  for (const auto& [node, scope] : told_) SendTo(node, scope, payload);
+  const std::size_t most =
+      MembersThatFit(MostPayloadBytes(needs_.max_frame_bytes), needs_.self.node);
+  for (std::size_t rest = times; rest != 0;) {
+    const std::size_t now = std::min(rest, most);
+    std::string payload;
+    AppendLeave(payload, needs_.self, group, local, now);
+    for (const auto& [node, scope] : told_) SendTo(node, scope, payload);
+    rest -= now;
+  }
+}
+
+bool ProcessGroups::FitIntoOne() const {
+  std::size_t bytes = 0;
+  for (const auto& [group, pids] : local_) {
+    bytes +=
+        kBytesOfGroup + group.Text().size() + pids.size() * (15 + needs_.self.node.Text().size());
+  }
+  return bytes <= MostPayloadBytes(needs_.max_frame_bytes);
 }
 
 void ProcessGroups::SendSync(gen::Atom node, gen::PID scope) {
   std::lock_guard lock(mutex_);
-  std::string payload;
-  AppendSync(payload, needs_.self, local_);
-  SendTo(node, scope, payload);
   told_[node] = scope;
+  std::string payload;
+  if (FitIntoOne()) {
+    AppendSync(payload, needs_.self, local_);
+    SendTo(node, scope, payload);
+    return;
+  }
+  // Nobody is there, and then they join.
+  AppendSync(payload, needs_.self, {});
+  SendTo(node, scope, payload);
+  const std::size_t most =
+      MembersThatFit(MostPayloadBytes(needs_.max_frame_bytes), needs_.self.node);
+  for (const auto& [group, pids] : local_) {
+    const std::vector<gen::PID> all(pids.begin(), pids.end());
+    for (std::size_t at = 0; at < all.size(); at += most) {
+      payload.clear();
+      AppendJoin(payload, needs_.self, group,
+                 std::span(all).subspan(at, std::min(most, all.size() - at)));
+      SendTo(node, scope, payload);
+    }
+  }
 }
 
 void ProcessGroups::SendTo(gen::Atom node, gen::PID scope, std::string_view payload) {
@@ -140,6 +181,7 @@ void ProcessGroups::Forget(gen::Atom node, Peer& peer) {
     for (const auto& [pid, membership] : memberships) all.push_back(membership);
     needs_.members.LeaveFromAfar(group, all);
   }
+  peer.groups_of.clear();
   peer.scope = {};
   peer.monitor = 0;
   peer.has_answered = false;
@@ -181,10 +223,7 @@ bool ProcessGroups::Take(gen::Atom node, std::string_view term) {
     for (const auto& group : GroupsOf(node, peer, *message)) Join(peer, group.name, group.pids);
     return true;
   }
-  for (const GroupMessage::Group& group : message->groups) {
-    const auto name = gen::Atom::Find(group.name);
-    if (name) Leave(peer, *name, message->pids);
-  }
+  TakeLeave(peer, *message);
   return true;
 }
 
@@ -216,23 +255,82 @@ void ProcessGroups::Join(Peer& peer, gen::Atom group, const std::vector<gen::PID
   if (pids.empty()) return;
   const std::vector<std::uint64_t> joined = needs_.members.JoinFromAfar(group, pids);
   Memberships& memberships = peer.groups[group];
-  for (std::size_t i = 0; i < pids.size(); ++i) memberships.emplace(pids[i], joined[i]);
+  for (std::size_t i = 0; i < pids.size(); ++i) {
+    memberships.emplace(pids[i], joined[i]);
+    peer.groups_of[pids[i]].insert(group);
+  }
 }
 
-void ProcessGroups::Leave(Peer& peer, gen::Atom group, const std::vector<gen::PID>& pids) {
+void ProcessGroups::TakeMemberships(Peer& peer, gen::Atom group, gen::PID pid, std::size_t most,
+                                    std::vector<std::uint64_t>& taken) {
   const auto found = peer.groups.find(group);
   if (found == peer.groups.end()) return;
   Memberships& memberships = found->second;
-  std::vector<std::uint64_t> left;
-  for (const gen::PID pid : pids) {
-    // The last one goes first, as on one node.
-    const auto behind = memberships.upper_bound(pid);
-    if (behind == memberships.begin() || std::prev(behind)->first != pid) continue;
-    left.push_back(std::prev(behind)->second);
-    memberships.erase(std::prev(behind));
+  const auto is_last_of_it = [&](Memberships::iterator behind) {
+    return behind != memberships.begin() && std::prev(behind)->first == pid;
+  };
+  auto behind = memberships.upper_bound(pid);
+  for (; most != 0 && is_last_of_it(behind); --most) {
+    taken.push_back(std::prev(behind)->second);
+    behind = memberships.erase(std::prev(behind));
+  }
+  if (!is_last_of_it(behind)) {
+    const auto groups = peer.groups_of.find(pid);
+    if (groups != peer.groups_of.end() && groups->second.erase(group) != 0 &&
+        groups->second.empty()) {
+      peer.groups_of.erase(groups);
+    }
   }
   if (memberships.empty()) peer.groups.erase(found);
+}
+
+void ProcessGroups::Leave(Peer& peer, gen::Atom group, const std::vector<gen::PID>& pids) {
+  std::vector<std::uint64_t> left;
+  for (const gen::PID pid : pids) TakeMemberships(peer, group, pid, 1, left);
   if (!left.empty()) needs_.members.LeaveFromAfar(group, left);
+}
+
+void ProcessGroups::TakeLeave(Peer& peer, const GroupMessage& message) {
+  struct Group {
+    std::size_t times = 0;  // that it is named
+    std::vector<std::uint64_t> left;
+  };
+  std::map<gen::Atom, Group> groups;
+  std::vector<gen::Atom> in_order;
+  for (const GroupMessage::Group& group : message.groups) {
+    const auto name = gen::Atom::Find(group.name);
+    if (!name || !peer.groups.contains(*name)) continue;
+    if (groups[*name].times++ == 0) in_order.push_back(*name);
+  }
+  std::map<gen::PID, std::size_t> times;
+  for (const gen::PID pid : message.pids) ++times[pid];
+  for (const gen::PID pid : message.pids) {
+    const std::size_t its_times = std::exchange(times[pid], 0);  // the first time for all
+    const auto its_groups = peer.groups_of.find(pid);
+    ++looks_;
+    if (its_times == 0 || its_groups == peer.groups_of.end()) continue;
+    // The shorter one of the two is looked through.
+    std::vector<gen::Atom> both;
+    if (its_groups->second.size() < groups.size()) {
+      for (const gen::Atom name : its_groups->second) {
+        ++looks_;
+        if (groups.contains(name)) both.push_back(name);
+      }
+    } else {
+      for (const auto& [name, group] : groups) {
+        ++looks_;
+        if (its_groups->second.contains(name)) both.push_back(name);
+      }
+    }
+    for (const gen::Atom name : both) {
+      Group& group = groups[name];
+      TakeMemberships(peer, name, pid, its_times * group.times, group.left);
+    }
+  }
+  for (const gen::Atom name : in_order) {
+    const auto& left = groups[name].left;
+    if (!left.empty()) needs_.members.LeaveFromAfar(name, left);
+  }
 }
 
 std::vector<ProcessGroups::KnownGroup> ProcessGroups::GroupsOf(gen::Atom node, Peer& peer,

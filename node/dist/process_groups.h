@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,7 @@ class ProcessGroups final : public node::GroupBorder {
     gen::LogSink& log;
     gen::PID self;  // the node
     std::size_t max_term_depth;
+    std::size_t max_frame_bytes;
     // Appends a signal for a node, as long as there is a connection. Any thread; it must not call back.
     std::function<void(gen::Atom node, const Signal& signal)> send;
     // AskAgain is to be called after a while.
@@ -56,6 +58,8 @@ class ProcessGroups final : public node::GroupBorder {
   bool Take(gen::Atom node, std::string_view term);
   // A monitor of ours has told of an end there, by its number. False: it is none of these.
   bool TakeDown(gen::Atom node, std::uint64_t number);
+  // For tests: how often it has looked for a process in a group, because of processes that leave groups.
+  [[nodiscard]] std::uint64_t Looks() const noexcept { return looks_; }
   // Asks the nodes that have not answered. False: there is none.
   bool AskAgain();
 
@@ -69,6 +73,7 @@ class ProcessGroups final : public node::GroupBorder {
     bool has_answered = false;  // it has told who is in its groups
     bool has_left_out = false;  // a group whose name can be none here; it is in the log
     std::map<gen::Atom, Memberships> groups;
+    std::map<gen::PID, std::set<gen::Atom>> groups_of;  // by process
   };
 
   // The peer is the process `scope`, maybe another one than before.
@@ -78,6 +83,11 @@ class ProcessGroups final : public node::GroupBorder {
   void TakeSync(gen::Atom node, Peer& peer, const GroupMessage& message);
   void Join(Peer& peer, gen::Atom group, const std::vector<gen::PID>& pids);
   void Leave(Peer& peer, gen::Atom group, const std::vector<gen::PID>& pids);
+  // Each of many processes leaves each of many groups: the work is for those that are in them, and not for each pair.
+  void TakeLeave(Peer& peer, const GroupMessage& message);
+  // Takes at most so many memberships of a process, the last one first, as on one node.
+  void TakeMemberships(Peer& peer, gen::Atom group, gen::PID pid, std::size_t most,
+                       std::vector<std::uint64_t>& taken);
   struct KnownGroup {
     gen::Atom name;
     const std::vector<gen::PID>& pids;  // of the message
@@ -88,6 +98,8 @@ class ProcessGroups final : public node::GroupBorder {
   // For its members.
   void Ask(gen::Atom node, const Peer& peer);
   void SendSync(gen::Atom node, gen::PID scope);
+  // All members, if they fit into one message.
+  [[nodiscard]] bool FitIntoOne() const;
   void SendTo(gen::Atom node, gen::PID scope, std::string_view payload);
   [[nodiscard]] std::string Reference(std::uint64_t number) const;
 
@@ -95,6 +107,7 @@ class ProcessGroups final : public node::GroupBorder {
 
   // -- the thread of the network --
   std::map<gen::Atom, Peer> peers_;  // all nodes that are connected
+  std::uint64_t looks_ = 0;
 
   // Signals are appended with it, so that each peer is told of the changes in their order, and of all of them that are
   // not in what it was told first. Behind the locks of groups, before those of connections.

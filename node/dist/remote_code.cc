@@ -1,5 +1,6 @@
 #include <ergon/node/dist/remote_code.h>
 
+#include <algorithm>
 #include <any>
 #include <chrono>
 #include <functional>
@@ -24,6 +25,9 @@ namespace {
 
 constexpr std::string_view kNotSupported = "notsup";
 constexpr std::string_view kNoPlace = "system_limit";
+// Between two looks whether a caller has taken what it was answered before.
+constexpr std::chrono::milliseconds kShortestWait{1};
+constexpr std::chrono::milliseconds kLongestWait{100};
 
 // What the processes of Erlang's module erpc end with: the reason of their end is the outcome of the call.
 std::string ReturnTerm(std::string_view tag, const Term& value) {
@@ -309,7 +313,7 @@ void RemoteCode::TakeCall(Connection& connection, const PeerState::Request& requ
   AppendBadCall(payload, started.error());
   std::lock_guard lock(connection.mutex());
   if (connection.state() == Connection::State::kDown) return;
-  connection.AppendAnswer(AnswerTo(request, needs_.addresses.NodePid(), payload));
+  (void)AppendAnswerOr(connection, request, needs_.addresses.NodePid(), payload, AppendBadCall);
 }
 
 bool RemoteCode::Watch(Job& job, gen::PID pid) {
@@ -330,9 +334,7 @@ bool RemoteCode::TakePlace() {
   std::lock_guard lock(mutex_);
   const auto most = needs_.settings.max_remote_processes;
   if (places_ + behaviors_.size() >= most) {
-    // Nobody tells of the end of a behaviour, so it is looked for when it matters.
-    std::erase_if(behaviors_,
-                  [this](gen::PID pid) { return needs_.addresses.Find(pid) == nullptr; });
+    ForgetEnded();
   }
   if (places_ + behaviors_.size() < most) {
     ++places_;
@@ -347,6 +349,21 @@ bool RemoteCode::TakePlace() {
             most);
   }
   return false;
+}
+
+// Nobody tells of the end of a behaviour, so it is looked for when it matters: at some of them, so that who asks for one more
+// and is refused pays for no more than that.
+void RemoteCode::ForgetEnded() {
+  constexpr std::size_t kLooks = 1024;
+  for (std::size_t left = std::min(kLooks, behaviors_.size()); left != 0; --left) {
+    if (next_look_ >= behaviors_.size()) next_look_ = 0;
+    if (needs_.addresses.Find(behaviors_[next_look_]) != nullptr) {
+      ++next_look_;
+    } else {
+      behaviors_[next_look_] = behaviors_.back();
+      behaviors_.pop_back();
+    }
+  }
 }
 
 void RemoteCode::EndOfWatcher(std::uint64_t number) {
@@ -395,7 +412,21 @@ gen::Result<void> RemoteCode::StartFunction(const JobPtr& job) {
   return {};
 }
 
+bool RemoteCode::AwaitRoom(gen::Process& self, const Job& job) {
+  for (auto pause = kShortestWait; job.connection->HasUnreadAnswers();
+       pause = std::min(2 * pause, kLongestWait)) {
+    if (!self.Sleep(pause)) return false;
+  }
+  return true;
+}
+
+std::string RemoteCode::ErrorOf(const Job& job, std::string_view reason) {
+  return ErrorTerm(job.tag, reason, job.function->module, job.function->function,
+                   job.arguments.size());
+}
+
 gen::Reason RemoteCode::RunFunction(gen::Process& self, Job& job) {
+  if (!AwaitRoom(self, job)) return gen::Reason::Normal();
   if (!job.IsCall()) {
     // A process of Erlang's spawn: its end is all that anybody may learn of.
     auto outcome = job.function->run(self, job.arguments);
@@ -403,11 +434,16 @@ gen::Reason RemoteCode::RunFunction(gen::Process& self, Job& job) {
   }
   if (job.is_request) {
     std::string answer;
+    TermWriter writer(answer);
+    writer.Tuple(2);
+    writer.Raw(job.request.tag);
+    const std::size_t head = answer.size();
     try {
       const auto outcome = job.function->run(self, job.arguments);
       if (IsBeingEnded(self)) return gen::Reason::Normal();
-      outcome ? void(answer = outcome->raw()) : AppendBadCall(answer, outcome.error());
+      outcome ? writer.Raw(outcome->raw()) : AppendBadCall(answer, outcome.error());
     } catch (...) {
+      answer.resize(head);
       AppendBadCall(answer, gen::Error(gen::ErrorCode::kProcessTerminated,
                                        gen::Reason::Panic(core::ThrownText()).ToString()));
     }
@@ -426,9 +462,16 @@ gen::Reason RemoteCode::RunFunction(gen::Process& self, Job& job) {
   } catch (...) {
     AppendReason(reason, gen::Reason::Panic(core::ThrownText()));
   }
-  Answer(job, ErrorTerm(job.tag, reason, job.function->module, job.function->function,
-                        job.arguments.size()));
+  Answer(job, ErrorOf(job, reason));
   return gen::Reason::Normal();
+}
+
+void RemoteCode::AppendOutcome(const Job& job, Signal signal) {
+  const auto appended = job.connection->TryAppend(signal);
+  if (appended) return;
+  const std::string error = ErrorOf(job, ReasonTerm(appended.error()));
+  signal.payload = error;
+  job.connection->Append(signal);
 }
 
 void RemoteCode::Answer(Job& job, std::string_view outcome) {
@@ -444,13 +487,9 @@ void RemoteCode::Answer(Job& job, std::string_view outcome) {
     relations.watchers.erase(found);
     relations.watcher_numbers.erase(job.reference);
     if (job.is_request) {
-      std::string payload;
-      TermWriter writer(payload);
-      writer.Tuple(2);
-      writer.Raw(job.request.tag);
-      writer.Raw(outcome);
       if (job.connection->state() != Connection::State::kDown) {
-        job.connection->AppendAnswer(AnswerTo(job.request, needs_.addresses.NodePid(), payload));
+        (void)AppendAnswerOr(*job.connection, job.request, needs_.addresses.NodePid(), outcome,
+                             AppendBadCall);
       }
     }
     Signal signal;
@@ -460,7 +499,7 @@ void RemoteCode::Answer(Job& job, std::string_view outcome) {
     signal.ref = job.reference;
     signal.payload = outcome;
     if (!job.is_request && job.connection->state() != Connection::State::kDown) {
-      job.connection->Append(signal);
+      AppendOutcome(job, signal);
     }
   }
   needs_.relations.RemoveWatcher(watcher.remote, watcher.watched,

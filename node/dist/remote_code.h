@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -73,6 +74,7 @@ class RemoteCode {
                                                            std::string_view function) const;
   // Counts one more; false: there are as many as may be.
   bool TakePlace();
+  void ForgetEnded();
 
   // A process of the node's. `opened`: see SpawnRequest; `done`: see Spawning.
   gen::Result<gen::PID> Start(
@@ -86,6 +88,9 @@ class RemoteCode {
   bool Watch(Job& job, gen::PID pid);
   // Runs a function in a process of its own.
   gen::Result<void> StartFunction(const JobPtr& job);
+  // A function is not run while its node has not taken what it was answered before: its own answer would have to wait, too.
+  // False: nobody waits for it any more.
+  static bool AwaitRoom(gen::Process& self, const Job& job);
   gen::Reason RunFunction(gen::Process& self, Job& job);
   // Starts a behaviour from a process, where its constructor may take its time.
   gen::Result<void> StartBehavior(const JobPtr& job);
@@ -96,7 +101,11 @@ class RemoteCode {
   // Tells an Ergon node that its Init is done.
   void TellBegun(const Job& job);
   void Refuse(const Job& job, std::string_view word);
-  // The outcome of a call, instead of its process's end.
+  // That of a call by erpc that has failed.
+  [[nodiscard]] static std::string ErrorOf(const Job& job, std::string_view reason);
+  // Of a call by erpc: a kDown signal with its outcome, or with the error that this is too large. With the lock.
+  static void AppendOutcome(const Job& job, Signal signal);
+  // The outcome of a call, instead of its process's end; of a request {Tag, Outcome}.
   void Answer(Job& job, std::string_view outcome);
 
   const Needs needs_;
@@ -105,6 +114,7 @@ class RemoteCode {
   std::size_t places_ = 0;           // of functions, and of behaviours that are about to be started
   bool was_full_ = false;            // and that was told
   std::vector<gen::PID> behaviors_;  // those that are alive, or were
+  std::size_t next_look_ = 0;        // among them
   std::unordered_map<std::uint64_t, gen::PID> calls_;  // by the number of who waits for them
 };
 

@@ -11,7 +11,9 @@
 
 #include <ergon/core/messages/envelope.h>
 #include <ergon/gen/envelope_kind.h>
+#include <ergon/node/dist/answer_signals.h>
 #include <ergon/node/dist/control_reader.h>
+#include <ergon/node/dist/frame_writer.h>
 #include <ergon/node/dist/own_signals.h>
 #include <ergon/node/dist/references.h>
 #include <ergon/node/erlang_encoding.h>
@@ -88,7 +90,7 @@ void RemoteEvents::Unsubscribe(gen::PID local, const gen::Event& event, OneSubsc
   std::lock_guard lock(connection->mutex());
   if (connection->state() == Connection::State::kDown) return;
   if (!Take(connection->relations().subscriptions, local, event.name, how)) return;
-  if (!connection->IsForeign()) connection->Append(OwnSignal(local, payload));
+  if (!connection->IsForeign()) connection->AppendOwn(OwnSignal(local, payload));
 }
 
 node::Subscription RemoteEvents::ReceiverOf(const OwnMessage& value, gen::Atom event,
@@ -220,7 +222,7 @@ gen::Result<void> RemoteEvents::TakeSubscribe(Connection& connection, const OwnM
       writer.Tuple(2);
       writer.Integer(value.timestamp());
       outcome = needs_.values.Append(missed, value.Envelope());
-      if (outcome && missed.size() + kRestOfFrame > needs_.settings.max_frame_bytes) {
+      if (outcome && !CheckBytes(missed.size())) {
         outcome = gen::Error(gen::ErrorCode::kIncorrect,
                              fmt::format("the buffer of event {} has more than the {} bytes that "
                                          "a frame may have",
@@ -250,7 +252,12 @@ gen::Result<std::string> RemoteEvents::Encode(const core::Envelope& value) const
   std::string term;
   auto written = needs_.values.Append(term, value);
   if (!written) return gen::Error(gen::ErrorCode::kUnsupported, written.error().ToString());
+  if (auto fits = CheckBytes(term.size()); !fits) return std::move(fits.error());
   return term;
+}
+
+gen::Result<void> RemoteEvents::CheckBytes(std::size_t bytes) const {
+  return CheckFrame(bytes + kRestOfFrame, needs_.settings.max_frame_bytes, needs_.settings.node);
 }
 
 gen::Result<void> RemoteEvents::SendValue(gen::PID remote, gen::PID from, gen::Atom event,
@@ -267,9 +274,9 @@ gen::Result<void> RemoteEvents::SendValue(gen::PID remote, gen::PID from, gen::A
   std::string payload;
   AppendValue(payload, remote, event, found->second, time);
   payload += encoded;
-  connection->AppendMessage(OwnSignal(from, payload));
-  needs_.totals.sent_to_nodes.Add();
-  return {};
+  auto appended = connection->AppendMessage(OwnSignal(from, payload));
+  if (appended) needs_.totals.sent_to_nodes.Add();
+  return appended;
 }
 
 void RemoteEvents::TellEnd(gen::PID remote, gen::PID producer, gen::Atom event, OneSubscription how,
@@ -278,11 +285,12 @@ void RemoteEvents::TellEnd(gen::PID remote, gen::PID producer, gen::Atom event, 
   if (connection == nullptr) return;
   std::string payload;
   AppendEventEnd(payload, remote, event, how.number, how.link);
+  const std::string head = payload;
   AppendReason(payload, reason);
   std::lock_guard lock(connection->mutex());
   if (connection->state() == Connection::State::kDown) return;
   if (Take(connection->relations().subscribers, remote, event, how)) {
-    connection->Append(OwnSignal(producer, payload));
+    AppendEnd(*connection, OwnSignal(producer, payload), head);
   }
 }
 

@@ -74,6 +74,9 @@ class RemoteEvents final : public node::EventBorder {
   gen::Result<gen::MessageEvent> ReadValue(const gen::Event& event, std::int64_t time,
                                            std::string_view term) const;
 
+  // Of values for other nodes, with what else is in their frame.
+  [[nodiscard]] gen::Result<void> CheckBytes(std::size_t bytes) const;
+
   const Needs needs_;
   // A value is put into a mailbox before the end of its subscription, or not at all.
   std::mutex delivering_;

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/socket.h>
+#include <asio/completion_condition.hpp>
 #include <asio/read.hpp>
 #include <asio/ssl/error.hpp>
 #include <asio/ssl/host_name_verification.hpp>
@@ -94,11 +95,21 @@ void Stream::Write(std::string_view bytes) {
   });
 }
 
-void Stream::Write(std::string_view bytes, std::function<void(const std::string& error)> done) {
-  auto finish = [done = std::move(done)](const asio::error_code& error, std::size_t) {
+void Stream::Write(std::string_view bytes, std::function<void(std::size_t bytes)> written,
+                   std::function<void(const std::string& error)> done) {
+  // Asio asks before each part how large it may be.
+  auto next = [written](const asio::error_code& error, std::size_t size) {
+    written(size);
+    return asio::transfer_all()(error, size);
+  };
+  auto finish = [written = std::move(written), done = std::move(done)](
+                    const asio::error_code& error, std::size_t size) {
+    written(size);
     done(error ? error.message() : std::string());
   };
-  WithLayer([&](auto& layer) { asio::async_write(layer, asio::buffer(bytes), std::move(finish)); });
+  WithLayer([&](auto& layer) {
+    asio::async_write(layer, asio::buffer(bytes), std::move(next), std::move(finish));
+  });
 }
 
 std::size_t Stream::WriteNow(std::string_view bytes) noexcept {

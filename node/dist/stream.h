@@ -39,8 +39,10 @@ class Stream {
   std::size_t ReadSome(char* to, std::size_t size);
   void ReadExactly(char* to, std::size_t size);
   void Write(std::string_view bytes);
-  // The bytes have to stay where they are until `done` is called with the error's text, which is empty without one.
-  void Write(std::string_view bytes, std::function<void(const std::string& error)> done);
+  // The bytes have to stay where they are until `done` is called with the error's text, which is empty without one. `written` is
+  // told from time to time how many there are by now.
+  void Write(std::string_view bytes, std::function<void(std::size_t bytes)> written,
+             std::function<void(const std::string& error)> done);
 
   // Writes as much as can be written without waiting, and returns how much that was. Nothing over TLS, or when it fails:
   // Write tells. Any thread, while nothing else writes or closes.

@@ -17,6 +17,7 @@
 #include <ergon/node/dist/signals.h>
 #include <ergon/node/erlang_encoding.h>
 
+#include <dist/terms.h>
 #include <kit/eventually.h>
 
 namespace ergon::dist {
@@ -28,10 +29,11 @@ using Tcp = asio::ip::tcp;
 class Pair {
  public:
   explicit Pair(std::uint64_t peer_flags = kOwnFlags, std::string_view sent_before = {},
-                std::size_t send_queue_bytes = 1000) {
+                std::size_t send_queue_bytes = 1000,
+                std::chrono::nanoseconds tick_time = std::chrono::seconds(60)) {
     settings.node = gen::Atom("own@127.0.0.1");
     settings.creation = 5;
-    settings.tick_time = std::chrono::seconds(60);
+    settings.tick_time = tick_time;
     settings.max_frame_bytes = 1000;
     settings.max_term_depth = 10;
     settings.send_queue_bytes = send_queue_bytes;
@@ -50,6 +52,21 @@ class Pair {
     std::string bytes(peer.available(), '\0');
     asio::read(peer, asio::buffer(bytes));
     return bytes;
+  }
+
+  // What was sent to the peer is read, and not looked at.
+  std::size_t TakeAll() {
+    std::size_t bytes = 0;
+    for (std::size_t more = 0; (more = Received().size()) != 0;) bytes += more;
+    return bytes;
+  }
+
+  // The frame of a signal of the peer's.
+  [[nodiscard]] static std::string FrameOfPeer(Signal signal) {
+    std::string frame;
+    signal.from = {1, gen::Atom("peer@127.0.0.1"), 7};
+    AppendFrame(frame, signal, kOwnFlags);
+    return frame;
   }
 
   // The peer sends a message, which waits in the socket then.
@@ -75,13 +92,31 @@ class Pair {
   const Connection::Listener listener{
       .up = [this](Connection&) { ++ups; },
       .arrived =
-          [this](Connection&, const Signal&) {
+          [this](Connection& from, const Signal& signal) {
             CHECK(downs == 0);
             ++arrived;
+            if (signal.kind != SignalKind::kMonitor || answer_bytes == 0) return;
+            std::lock_guard lock(from.mutex());
+            AppendAnswer();
           },
       .has_room = [](Connection&, const std::vector<Connection::RoomWaiter>&) {},
       .idle = [](Connection&) {},
-      .down = [this](Connection&, const Connection::Rest&) { ++downs; }};
+      .down =
+          [this](Connection&, const Connection::Rest& rest) {
+            ++downs;
+            why = rest.why;
+          }};
+  // With the lock, or before another thread knows the connection.
+  void AppendAnswer() const {
+    const std::string payload = terms::Binary(std::string(answer_bytes, 'x'));
+    const Signal answer{.kind = SignalKind::kSend,
+                        .from = {1, gen::Atom("own@127.0.0.1"), 5},
+                        .to = {1, gen::Atom("peer@127.0.0.1"), 7},
+                        .payload = payload};
+    CHECK(connection->AppendAnswer(answer));
+  }
+  std::size_t answer_bytes = 0;  // to each monitor; 0: none
+  std::string why;               // it is down
   Tcp::socket peer{context};
   Tcp::socket* socket = nullptr;
   std::shared_ptr<Connection> connection;
@@ -195,6 +230,152 @@ TEST_CASE("connection: nothing is told after it is down, not even what was read 
   pair.context.run();
   CHECK(pair.arrived == 0);
   CHECK(pair.downs == 1);
+}
+
+namespace {
+
+std::string MonitorOfPeer() {
+  const std::string reference = terms::Reference("peer@127.0.0.1", 7, {1, 2, 3});
+  return Pair::FrameOfPeer({.kind = SignalKind::kMonitor, .name = "somebody", .ref = reference});
+}
+std::string MessageOfPeer() {
+  const std::string payload = terms::Small(1);
+  return Pair::FrameOfPeer(
+      {.kind = SignalKind::kSendToName, .name = "somebody", .payload = payload});
+}
+// More than sockets keep by themselves.
+constexpr std::size_t kMoreThanSocketsKeep = 16 * 1024 * 1024;
+
+}  // namespace
+
+TEST_CASE("connection: who asks and does not read is not listened to until it does") {
+  constexpr std::size_t kBound = 64 * 1024;
+  constexpr int kQuestions = 1000;
+  Pair pair(kOwnFlags, {}, kBound);
+  pair.settings.max_frame_bytes = kMoreThanSocketsKeep;
+  pair.answer_bytes = kBound / 2;
+  std::string frames;
+  for (int i = 0; i < kQuestions; ++i) frames += MonitorOfPeer();
+  asio::write(pair.peer, asio::buffer(frames));
+  CHECK(kit::Eventually([&] {
+    pair.context.poll();
+    return pair.connection->HasUnreadAnswers();
+  }));
+  CHECK(pair.arrived < kQuestions);
+  std::size_t taken = 0;
+  CHECK(kit::Eventually([&] {
+    pair.context.poll();
+    taken += pair.TakeAll();
+    return taken > kQuestions * pair.answer_bytes;
+  }));
+  CHECK(pair.arrived == kQuestions);
+  CHECK(pair.connection->MostQueuedBytes() < (ReadHold::kMostTimes + 1) * kBound);
+  pair.connection->Fail("for the test");
+  pair.context.run();
+}
+
+TEST_CASE("connection: messages go on in front of what has to wait, and not behind it") {
+  Pair pair;
+  pair.settings.max_frame_bytes = 2 * kMoreThanSocketsKeep;
+  pair.answer_bytes = kMoreThanSocketsKeep;
+  pair.AppendAnswer();
+  pair.answer_bytes = 0;
+  asio::write(pair.peer,
+              asio::buffer(MessageOfPeer() + MessageOfPeer() + MonitorOfPeer() + MessageOfPeer()));
+  CHECK(kit::Eventually([&] {
+    pair.context.poll();
+    return pair.arrived != 0;
+  }));
+  CHECK(pair.arrived == 2);
+  CHECK(kit::Eventually([&] {
+    pair.context.poll();
+    (void)pair.TakeAll();
+    return pair.arrived == 4;
+  }));
+  pair.connection->Fail("for the test");
+  pair.context.run();
+}
+
+// Messages of this node wait by themselves, and two nodes that send each other many must both go on reading.
+TEST_CASE("connection: that messages wait to be sent keeps nobody from reading") {
+  Pair pair;
+  std::string frame;
+  OpenMessage(frame, {1, gen::Atom("own@127.0.0.1"), 5}, {2, gen::Atom("peer@127.0.0.1"), 7});
+  frame += terms::Binary(std::string(kMoreThanSocketsKeep, 'x'));
+  CloseFrame(frame, 0);
+  pair.connection->AppendMessage(frame);
+  CHECK(pair.connection->IsFull());
+  asio::write(pair.peer, asio::buffer(MonitorOfPeer() + MonitorOfPeer()));
+  CHECK(kit::Eventually([&] {
+    pair.context.poll();
+    return pair.arrived == 2;
+  }));
+  pair.connection->Fail("for the test");
+  pair.context.run();
+}
+
+TEST_CASE("connection: a peer that takes nothing is given up, whatever it says") {
+  Pair pair(kOwnFlags, {}, 1000, std::chrono::milliseconds(40));
+  pair.settings.max_frame_bytes = 2 * kMoreThanSocketsKeep;
+  pair.answer_bytes = kMoreThanSocketsKeep;
+  pair.AppendAnswer();
+  std::string tick;
+  AppendTick(tick);
+  CHECK(kit::Eventually([&] {
+    pair.context.poll();
+    asio::error_code ignored;
+    asio::write(pair.peer, asio::buffer(tick), ignored);
+    return pair.downs == 1;
+  }));
+  CHECK(pair.why.find("it has taken next to nothing for 50 ms") == 0);
+  pair.context.run();
+}
+
+TEST_CASE("connection: what is larger than a frame may be is refused, and not queued") {
+  Pair pair;  // frames of 1000 bytes
+  Connection& connection = *pair.connection;
+  const auto signal = [](const std::string& payload) {
+    return Signal{.kind = SignalKind::kExit,
+                  .from = {1, gen::Atom("own@127.0.0.1"), 5},
+                  .to = {1, gen::Atom("peer@127.0.0.1"), 7},
+                  .payload = payload};
+  };
+  std::string frame;
+  AppendFrame(frame, signal(terms::Binary("")), kOwnFlags);
+  const std::size_t rest = frame.size() - kFrameLengthBytes;
+  std::size_t queued = 0;
+  const auto appended = [&](auto append) {
+    const std::string fits = terms::Binary(std::string(1000 - rest, 'x'));
+    const std::string too_large = terms::Binary(std::string(1001 - rest, 'x'));
+    const std::string far_too_large = terms::Binary(std::string(1024 * 1024, 'x'));
+    for (const std::string& payload : {too_large, far_too_large}) {
+      const auto refused = append(signal(payload));
+      CHECK(refused.error() == gen::ErrIncorrect);
+      CHECK(refused.error().ToString().find("a frame has at most 1000 (max_frame_bytes)") !=
+            std::string::npos);
+    }
+    CHECK(connection.QueuedBytes() == queued);
+    CHECK(append(signal(fits)));
+    queued += kFrameLengthBytes + 1000;
+    CHECK(connection.QueuedBytes() == queued);
+  };
+  appended([&](const Signal& one) { return connection.TryAppend(one); });
+  appended([&](const Signal& one) { return connection.TryAppendOwn(one); });
+  appended([&](const Signal& one) { return connection.AppendMessage(one); });
+  appended([&](const Signal& one) { return connection.AppendAnswer(one); });
+  // What has no payload of anybody's is never so large; if it were, nobody would wait in vain.
+  CHECK(pair.downs == 0);
+  connection.Append(signal(terms::Binary(std::string(1001 - rest, 'x'))));
+  pair.context.run();
+  CHECK(pair.downs == 1);
+  CHECK(pair.why.find("max_frame_bytes") != std::string::npos);
+}
+
+TEST_CASE("connection: the size of a frame does not begin anew at 4 GiB") {
+  constexpr std::size_t kMost = 0xffff'ffff;
+  CHECK(CheckFrame(kMost, kMost, "peer@127.0.0.1"));
+  CHECK(CheckFrame(kMost + 1, kMost, "peer@127.0.0.1").error() == gen::ErrIncorrect);
+  CHECK(CheckFrame(2 * kMost + 5, kMost, "peer@127.0.0.1").error() == gen::ErrIncorrect);
 }
 
 }  // namespace ergon::dist

@@ -158,7 +158,8 @@ TEST_CASE("group messages: what is written here is read there") {
   AppendDiscover(term, PidOf(1));
   CHECK(term == Tuple({SmallAtom("discover"), TermOf(1)}));
   term.clear();
-  AppendJoin(term, PidOf(1), "web", PidOf(2));
+  const gen::PID joined = PidOf(2);
+  AppendJoin(term, PidOf(1), "web", {&joined, 1});
   CHECK(term == Tuple({SmallAtom("join"), TermOf(1), SmallAtom("web"), TermOf(2)}));
   term.clear();
   AppendLeave(term, PidOf(1), "web", PidOf(2), 2);

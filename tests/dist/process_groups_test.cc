@@ -80,7 +80,8 @@ struct Sent {
 
 // One node, and what it has sent and nobody has got yet.
 struct Side {
-  explicit Side(const char* name, std::size_t max_new_atoms = 1000)
+  explicit Side(const char* name, std::size_t max_new_atoms = 1000,
+                std::size_t max_frame_bytes = 1024 * 1024)
       : node(name),
         self{1, node, 7},
         atoms(std::make_shared<AtomBudget>(max_new_atoms)),
@@ -89,6 +90,7 @@ struct Side {
                 .log = log,
                 .self = self,
                 .max_term_depth = 64,
+                .max_frame_bytes = max_frame_bytes,
                 .send =
                     [this](gen::Atom, const Signal& signal) {
                       if (!connected) return;
@@ -420,6 +422,90 @@ TEST_CASE("process groups: who is not connected is not listened to") {
   erl.Say(erl.Sync(5, {erl.Group(kWeb, 1)}));
   CHECK(a.members.Known().empty());
   CHECK_FALSE(a.groups.Take(erl.node, kWeb));
+}
+
+TEST_CASE("process groups: what does not fit into one message is told in several") {
+  constexpr std::size_t kFrame = 4096;
+  Side a("a@h", 1000, kFrame);
+  Side b("b@h");
+  for (std::uint64_t id = 2; id < 1000; ++id) a.Join("web", a.Process(id));
+  for (std::uint64_t id = 500; id < 600; ++id) a.Join("api", a.Process(id));
+  for (int i = 0; i < 1000; ++i) a.Join("api", a.Process(2));
+  a.Connect(b);
+  b.Connect(a);
+  const auto all_fit = [&] {
+    for (const Sent& sent : a.out) CHECK(sent.payload.size() < kFrame - 500);
+  };
+  while (Deliver(b, a)) all_fit();
+  CHECK(a.out.size() > 10);
+  DeliverAll(a, b);
+  CHECK(b.members.Known() == a.local);
+  a.local["api"].erase(a.Process(2));
+  a.groups.Left("api", a.Process(2), 1000);
+  CHECK(a.out.size() > 1);
+  all_fit();
+  DeliverAll(a, b);
+  CHECK(b.members.Known() == a.local);
+}
+
+TEST_CASE("process groups: many leave many groups for the price of those who are in them") {
+  constexpr std::uint32_t kMany = 10'000;
+  Side a("a@h", kMany + 1);
+  Erlang erl(a);
+  a.connected = true;
+  a.groups.Connected(erl.node);
+  erl.Say(erl.Sync(5, {erl.Group(kWeb, 1), erl.Group(terms::SmallAtom("api"), 2)}));
+  std::vector<std::string> pids;
+  std::vector<std::string> names;
+  std::vector<std::string> groups;
+  for (std::uint32_t i = 0; i < kMany; ++i) {
+    pids.push_back(erl.TermOf(i));
+    names.push_back(terms::SmallAtom("group_of_this_test_" + std::to_string(i)));
+    groups.push_back(erl.Group(names.back(), i));
+  }
+  const auto leave = [&](const std::vector<std::string>& which) {
+    const std::uint64_t before = a.groups.Looks();
+    erl.Say(terms::Tuple(
+        {terms::SmallAtom("leave"), erl.TermOf(5), terms::List(pids), terms::List(which)}));
+    return a.groups.Looks() - before;
+  };
+  // None of them is in one of those.
+  CHECK(leave(names) < 4 * kMany);
+  CHECK(a.members.Known().size() == 2);
+  // One group again and again, and so one process.
+  CHECK(leave(std::vector<std::string>(kMany, kWeb)) < 4 * kMany);
+  CHECK(a.members.Known() == MembersByGroup{{"api", {erl.Process(2)}}});
+  groups.push_back(erl.Group(terms::SmallAtom("api"), 2));
+  erl.Say(erl.Sync(5, groups));
+  CHECK(a.members.Known().size() == kMany + 1);
+  // Each of them is in one.
+  CHECK(leave(names) < 4 * kMany);
+  CHECK(a.members.Known() == MembersByGroup{{"api", {erl.Process(2)}}});
+  // One process in all of them.
+  for (std::string& group : groups) group.clear();
+  groups.clear();
+  for (const std::string& name : names) groups.push_back(erl.Group(name, 7));
+  erl.Say(erl.Sync(5, groups));
+  pids.assign(kMany, erl.TermOf(7));
+  CHECK(leave(names) < 4 * kMany);
+  CHECK(a.members.Known().empty());
+}
+
+TEST_CASE("process groups: who is named twice leaves twice") {
+  Side a("a@h");
+  Erlang erl(a);
+  a.connected = true;
+  a.groups.Connected(erl.node);
+  const std::string five =
+      terms::Tuple({kWeb, terms::List({erl.TermOf(1), erl.TermOf(1), erl.TermOf(2), erl.TermOf(1),
+                                       erl.TermOf(1), erl.TermOf(1)})});
+  erl.Say(erl.Sync(5, {five}));
+  a.members.notices.clear();
+  erl.Say(terms::Tuple({terms::SmallAtom("leave"), erl.TermOf(5),
+                        terms::List({erl.TermOf(1), erl.TermOf(3), erl.TermOf(1)}),
+                        terms::List({kWeb, terms::SmallAtom("api"), kWeb})}));
+  CHECK(a.members.Known() == MembersByGroup{{"web", {erl.Process(1), erl.Process(2)}}});
+  CHECK(a.members.notices == std::vector<Members::Notice>{{false, "web", PIDs(4, erl.Process(1))}});
 }
 
 }  // namespace ergon::dist

@@ -188,6 +188,60 @@ TEST_CASE("remote code: a second call with the reference of one that runs is ref
   kit::CheckBalance(node);
 }
 
+// What they return takes room that their caller has to make.
+TEST_CASE("remote code: functions are not run while their caller does not take their results") {
+  constexpr int kCalls = 200;
+  constexpr std::size_t kResult = 256 * 1024;
+  std::atomic<int> runs = 0;
+  ErlangOptions options = ClusterOptions();
+  options.functions.Register("words", "much", [&] {
+    ++runs;
+    return std::string(kResult, 'x');
+  });
+  options.listen_port = FreePort();
+  gen::NodeOptions two;
+  two.workers = 2;
+  kit::LogCapture log;
+  auto node = TryStart("much@127.0.0.1", log, options, two).value();
+  Client asker(static_cast<std::uint16_t>(options.listen_port));
+  REQUIRE(asker.ShakeHands("asker@127.0.0.1", "much@127.0.0.1"));
+  const gen::PID pid{7, "asker@127.0.0.1", 77};
+  std::string frames;
+  for (int i = 0; i < kCalls; ++i) {
+    std::string reference;
+    AppendReference(reference, static_cast<std::uint64_t>(i) + 1, pid.node, pid.creation);
+    std::string call;
+    TermWriter writer(call);
+    writer.Tuple(3);
+    writer.Atom("$gen_call");
+    writer.Tuple(2);
+    writer.Pid(pid);
+    writer.Raw(reference);
+    writer.Tuple(5);
+    for (const char* word : {"call", "words", "much"}) writer.Atom(word);
+    writer.Nil();
+    writer.Pid(pid);
+    AppendFrame(frames,
+                {.kind = SignalKind::kMonitor, .from = pid, .name = "rex", .ref = reference},
+                kOwnFlags);
+    AppendFrame(frames,
+                {.kind = SignalKind::kSendToName, .from = pid, .name = "rex", .payload = call},
+                kOwnFlags);
+  }
+  asker.Write(frames);
+  const auto queued = [&] { return InspectConnections(node)[0].queued_bytes; };
+  REQUIRE(kit::Eventually([&] { return queued() >= options.send_queue_bytes; }));
+  CHECK(runs < kCalls);
+  std::size_t taken = 0;
+  while (taken < kCalls * kResult) taken += asker.Read().size();
+  CHECK(runs == kCalls);
+  CHECK(InspectConnections(node)[0].most_queued_bytes < 3 * options.send_queue_bytes);
+  asker.Close();
+  CHECK(kit::Eventually([&] { return node.ProcessList().empty(); }));
+  node.Stop();
+  kit::CheckBalance(node);
+}
+
 TEST_CASE("remote code: a function ends with its call, and a call with its function") {
   Sleepers sleepers;
   Cluster cluster("ends_code", OptionsOfCalls(sleepers));

@@ -1,0 +1,118 @@
+// What a connection reads.
+#include <ergon/node/dist/connection.h>
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include <fmt/core.h>
+#include <asio/error.hpp>
+
+#include <ergon/core/turns/injection_hold.h>
+#include <ergon/node/dist/big_endian.h>
+#include <ergon/node/dist/frame_writer.h>
+
+namespace ergon::dist {
+namespace {
+
+constexpr std::size_t kReadBytes = 64 * 1024;
+constexpr std::size_t kMostKeptToRead = 16 * kReadBytes;  // after a large frame
+// So many frames are handled together at most, when many were read at once.
+constexpr std::size_t kHandledTogether = 1024;
+
+std::size_t FrameLengthAt(std::string_view bytes) { return ReadBigEndian<std::uint32_t>(bytes); }
+
+}  // namespace
+
+void Connection::Read() {
+  std::string why = "closed by the other side";
+  bool is_fault = false;
+  try {
+    // It grows for frames that do not fit, and is not cleared for others: that would take longer than a small read.
+    std::string bytes(kReadBytes, '\0');
+    std::size_t had = 0;
+    for (;;) {
+      if (bytes.size() - had < kReadBytes / 2) bytes.resize(2 * bytes.size());
+      if (is_held_) {
+        AwaitRoomForAnswers();
+      } else {
+        had += stream_->ReadSome(bytes.data() + had,
+                                 std::min(MostToRead({bytes.data(), had}), bytes.size() - had));
+        watch_.Heard();
+      }
+      // What was read just before it was given up must not come after the news of that.
+      if (state_ == State::kDown) return;  // this thread alone changes it
+      const std::size_t taken = TakeFrames({bytes.data(), had});
+      had -= taken;
+      if (taken != 0) std::memmove(bytes.data(), bytes.data() + taken, had);
+      if (had == 0 && bytes.size() > kMostKeptToRead) bytes = std::string(kReadBytes, '\0');
+    }
+  } catch (const std::system_error& error) {
+    if (error.code() != asio::error::eof) why = error.what();
+  } catch (const std::exception& error) {
+    why = error.what();
+    is_fault = true;
+  }
+  Fail(why, is_fault);
+}
+
+// What has been read cannot wait in the socket: after a frame that is large, no more is read at a time than before.
+std::size_t Connection::MostToRead(std::string_view bytes) {
+  if (bytes.size() < kFrameLengthBytes) return kReadBytes;
+  const std::size_t frame = kFrameLengthBytes + FrameLengthAt(bytes);
+  return frame < bytes.size() ? kReadBytes : std::max(kReadBytes, frame - bytes.size());
+}
+
+// Only this task waits, so that what has been read before is all that comes of a peer that does not read. Messages, answers,
+// and whatever else makes this node say nothing are handled meanwhile, up to the first frame that would.
+void Connection::AwaitRoomForAnswers() {
+  bool is_over = false;
+  room_.expires_after(ReadHold::kPause);
+  tasks_.Await([this] { room_.cancel(); },
+               [&](auto handler) {
+                 room_.async_wait([&is_over, handler = std::move(handler)](
+                                      const asio::error_code& error) mutable {
+                   is_over = !error;
+                   handler(asio::error_code());
+                 });
+               });
+  if (is_over) hold_.Widen();
+}
+
+std::size_t Connection::TakeFrames(std::string_view bytes) {
+  if (is_held_ && hold_.Holds(answers_.load(std::memory_order_relaxed))) return 0;
+  is_held_ = false;
+  // What has come together is handled together.
+  core::InjectionHold together;
+  std::size_t handled = 0;
+  std::size_t at = 0;
+  while (bytes.size() - at >= kFrameLengthBytes) {
+    const std::string_view rest = bytes.substr(at);
+    const std::size_t length = FrameLengthAt(rest);
+    if (length > settings_.max_frame_bytes) {
+      throw std::runtime_error(fmt::format("it sent a frame of {} bytes, {} are allowed", length,
+                                           settings_.max_frame_bytes));
+    }
+    if (rest.size() < kFrameLengthBytes + length) break;
+    if (length == 0) {  // a tick
+      at += kFrameLengthBytes;
+      continue;
+    }
+    const auto parsed = parser_.Parse(rest.substr(kFrameLengthBytes, length));
+    if (!parsed) {
+      throw std::runtime_error(fmt::format("it sent a frame that is none: {}", parsed.error()));
+    }
+    is_held_ = hold_.Holds(answers_.load(std::memory_order_relaxed)) &&
+               MayBeAnswered(parser_.signal(), settings_.max_term_depth);
+    if (is_held_) break;
+    at += kFrameLengthBytes + length;
+    listener_.arrived(*this, parser_.signal());
+    if (++handled % kHandledTogether == 0) together.Release();
+  }
+  return at;
+}
+
+}  // namespace ergon::dist

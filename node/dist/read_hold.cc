@@ -1,0 +1,46 @@
+#include <ergon/node/dist/read_hold.h>
+
+#include <string_view>
+
+#include <ergon/node/dist/control_reader.h>
+#include <ergon/node/dist/own_messages.h>
+
+namespace ergon::dist {
+namespace {
+
+// Messages whose first element is a word that asks for something: requests, and what the groups of nodes tell each other.
+bool IsQuestion(std::string_view payload, std::size_t max_depth) {
+  ControlReader reader(payload, max_depth);
+  std::size_t size = 0;
+  std::string_view word;
+  if (!reader.ReadTuple(size) || !reader.ReadAtom(word)) return false;
+  return word == "$gen_call" || word == "system" || word == "discover" || word == "$gen_cast";
+}
+
+}  // namespace
+
+bool MayBeAnswered(const Signal& signal, std::size_t max_depth) {
+  switch (signal.kind) {
+    case SignalKind::kSend:
+    case SignalKind::kSendToAlias:
+      return IsQuestion(signal.payload, max_depth);
+    case SignalKind::kSendToName:
+      return signal.name == kOwnName || IsQuestion(signal.payload, max_depth);
+    case SignalKind::kLink:
+    case SignalKind::kUnlink:
+    case SignalKind::kExitRequest:
+    case SignalKind::kMonitor:
+    case SignalKind::kSpawnRequest:
+      return true;
+    case SignalKind::kUnlinkAck:
+    case SignalKind::kExit:
+    case SignalKind::kDemonitor:
+    case SignalKind::kDown:
+    case SignalKind::kSpawnReply:
+    case SignalKind::kUnknown:
+      break;
+  }
+  return false;
+}
+
+}  // namespace ergon::dist
