@@ -450,7 +450,7 @@ TEST_CASE("process groups: what does not fit into one message is told in several
 
 TEST_CASE("process groups: many leave many groups for the price of those who are in them") {
   constexpr std::uint32_t kMany = 10'000;
-  Side a("a@h", kMany + 1);
+  Side a("a@h", kMany + 2);
   Erlang erl(a);
   a.connected = true;
   a.groups.Connected(erl.node);
