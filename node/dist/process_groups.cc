@@ -293,14 +293,17 @@ void ProcessGroups::Leave(Peer& peer, gen::Atom group, const std::vector<gen::PI
 void ProcessGroups::TakeLeave(Peer& peer, const GroupMessage& message) {
   struct Group {
     std::size_t times = 0;  // that it is named
-    std::vector<std::uint64_t> left;
+    std::size_t told = 0;
+    // What has left it because it is named, by how often it was before: each time is a change for itself.
+    std::vector<std::vector<std::uint64_t>> left;
   };
   std::map<gen::Atom, Group> groups;
   std::vector<gen::Atom> in_order;
   for (const GroupMessage::Group& group : message.groups) {
     const auto name = gen::Atom::Find(group.name);
     if (!name || !peer.groups.contains(*name)) continue;
-    if (groups[*name].times++ == 0) in_order.push_back(*name);
+    ++groups[*name].times;
+    in_order.push_back(*name);
   }
   std::map<gen::PID, std::size_t> times;
   for (const gen::PID pid : message.pids) ++times[pid];
@@ -324,12 +327,19 @@ void ProcessGroups::TakeLeave(Peer& peer, const GroupMessage& message) {
     }
     for (const gen::Atom name : both) {
       Group& group = groups[name];
-      TakeMemberships(peer, name, pid, its_times * group.times, group.left);
+      std::vector<std::uint64_t> left;
+      TakeMemberships(peer, name, pid, its_times * group.times, left);
+      for (std::size_t i = 0; i < left.size(); ++i) {
+        const std::size_t time = i / its_times;
+        if (time >= group.left.size()) group.left.resize(time + 1);
+        group.left[time].push_back(left[i]);
+      }
     }
   }
   for (const gen::Atom name : in_order) {
-    const auto& left = groups[name].left;
-    if (!left.empty()) needs_.members.LeaveFromAfar(name, left);
+    Group& group = groups[name];
+    const std::size_t time = group.told++;
+    if (time < group.left.size()) needs_.members.LeaveFromAfar(name, group.left[time]);
   }
 }
 
