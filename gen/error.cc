@@ -62,9 +62,9 @@ Error Error::Overloaded(std::chrono::nanoseconds retry_after) {
 
 std::string Error::ToString() const {
   std::string text(TextOf(code_));
-  if (!detail_) return text;
+  if (detail().empty() && !detail_) return text;
   if (!text.empty()) text += ": ";
-  return text + *detail_;
+  return text.append(detail());
 }
 
 }  // namespace ergon::gen

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include <ergon/gen/atom.h>
 #include <ergon/gen/formatter.h>
 
 namespace ergon::gen {
@@ -42,8 +44,11 @@ class Error {
   constexpr explicit Error(ErrorCode code) noexcept : code_(code) {}
   Error(ErrorCode code, std::string detail)
       : code_(code), detail_(std::make_shared<const std::string>(std::move(detail))) {}
-  // An error of the user's own.
+  // An error of the user's own. To a node of Erlang a text goes as a binary, whatever it looks like, for that
+  // keeps every atom for ever; an atom goes as an atom, and is for what a program has few of.
   explicit Error(std::string text) : Error(ErrorCode::kApplication, std::move(text)) {}
+  template <std::same_as<Atom> Name>
+  explicit Error(Name name) noexcept : code_(ErrorCode::kApplication), atom_(name) {}
 
   // kOverloaded, with the hint in its text too: "pool is overloaded: retry after 35 ms".
   [[nodiscard]] static Error Overloaded(std::chrono::nanoseconds retry_after);
@@ -52,8 +57,10 @@ class Error {
   // When trying again makes sense, from now; 0: nothing is known about that.
   [[nodiscard]] std::chrono::nanoseconds RetryAfter() const noexcept { return retry_after_; }
   [[nodiscard]] std::string_view detail() const noexcept {
-    return detail_ ? std::string_view(*detail_) : std::string_view();
+    return detail_ ? std::string_view(*detail_) : atom_.Text();
   }
+  // What the user's own was made of, or the empty atom.
+  [[nodiscard]] Atom AsAtom() const noexcept { return atom_; }
   // As in "process mailbox is full" or "process terminated: panic: division by zero".
   [[nodiscard]] std::string ToString() const;
 
@@ -63,6 +70,7 @@ class Error {
 
  private:
   ErrorCode code_;
+  Atom atom_;
   std::chrono::nanoseconds retry_after_{0};
   std::shared_ptr<const std::string> detail_;
 };

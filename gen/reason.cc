@@ -35,6 +35,10 @@ Reason Reason::Error(std::string text) {
   return Reason(std::make_shared<const Rep>(Rep{ReasonKind::kError, std::move(text)}));
 }
 
+Reason Reason::OfAtom(Atom name) {
+  return Reason(std::make_shared<const Rep>(Rep{ReasonKind::kError, name.ToString(), name}));
+}
+
 std::string Reason::ToString() const {
   switch (kind()) {
     case ReasonKind::kNormal:

@@ -1,11 +1,13 @@
 // Why a process ended.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include <ergon/gen/atom.h>
 #include <ergon/gen/formatter.h>
 
 namespace ergon::gen {
@@ -34,7 +36,12 @@ class Reason {
   static Reason NoConnection();
   static Reason Unregistered();
   static Reason Panic(std::string what);
+  // To a node of Erlang a text goes as a binary, an atom as an atom: see gen::Error.
   static Reason Error(std::string text);
+  template <std::same_as<Atom> Name>
+  static Reason Error(Name name) {
+    return OfAtom(name);
+  }
 
   [[nodiscard]] ReasonKind kind() const noexcept { return rep_ ? rep_->kind : ReasonKind::kNormal; }
   [[nodiscard]] bool IsNormal() const noexcept { return kind() == ReasonKind::kNormal; }
@@ -45,6 +52,8 @@ class Reason {
   // "normal", "shutdown", "killed", "noproc", "noconnection", "unregistered", "panic: <what> (handling
   // <type>)", or the user's text.
   [[nodiscard]] std::string ToString() const;
+  // What the user's own was made of, or the empty atom.
+  [[nodiscard]] Atom AsAtom() const noexcept { return rep_ ? rep_->atom : Atom(); }
 
   friend bool operator==(const Reason& left, const Reason& right) noexcept {
     return left.kind() == right.kind() && left.text() == right.text();
@@ -54,7 +63,9 @@ class Reason {
   struct Rep {
     ReasonKind kind;
     std::string text;
+    Atom atom{};
   };
+  static Reason OfAtom(Atom name);
   explicit Reason(std::shared_ptr<const Rep> rep) : rep_(std::move(rep)) {}
   [[nodiscard]] std::string_view text() const noexcept {
     return rep_ ? std::string_view(rep_->text) : std::string_view();

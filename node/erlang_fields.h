@@ -107,7 +107,7 @@ class FieldVisitor {
 }  // namespace detail
 
 // A field with the name that it has in a map, and in texts of errors. The name has to outlive the
-// call.
+// call. It is an atom over there, which is kept for ever: one of the program's, never a part of its data.
 template <class T>
 [[nodiscard]] detail::NamedField<T> Field(const char* name, T& value) {
   return {name, value};

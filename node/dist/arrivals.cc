@@ -71,7 +71,8 @@ bool ReadCaller(ControlReader& reader, gen::Atom peer, std::size_t max_depth,
 }
 
 // The error that an answer {error, Reason} stands for; empty: it is another one.
-std::optional<gen::Error> ErrorIn(std::string_view answer, std::size_t max_depth) {
+std::optional<gen::Error> ErrorIn(std::string_view answer, std::size_t max_depth,
+                                  AtomBudget& atoms) {
   ControlReader reader(answer, max_depth);
   std::size_t size = 0;
   std::string_view word;
@@ -80,7 +81,7 @@ std::optional<gen::Error> ErrorIn(std::string_view answer, std::size_t max_depth
       !reader.ReadTerm(reason)) {
     return std::nullopt;
   }
-  return ReadError(reason);
+  return ReadError(reason, &atoms);
 }
 
 // The end of one who was asked, as the answer to the request.
@@ -313,7 +314,7 @@ void Arrivals::TakeSystemRequest(Connection& connection, PeerState::Request requ
     // As gen:stop wants it: what waits in the mailbox is handled first. The answer has to be there before the end; of
     // one that has ended already the monitor has told.
     Answer(connection, request, AtomBytes("ok"));
-    (void)needs_.exit_signals.StopAfterQueue(to, ReadReason(reason));
+    (void)needs_.exit_signals.StopAfterQueue(to, ReadReason(reason, &needs_.values.atoms()));
     return;
   }
   gen::EnvelopeKind kind = gen::EnvelopeKind::kInspect;
@@ -370,7 +371,7 @@ bool Arrivals::TakeAnswer(Connection& connection, std::string_view payload) {
   if (reference.empty() && !ControlReader(tag, depth).ReadReference(reference)) return false;
   const auto number = OwnNumberIn(reference, needs_.settings.node, needs_.settings.creation);
   if (!number) return false;
-  const std::optional<gen::Error> error = ErrorIn(answer, depth);
+  const std::optional<gen::Error> error = ErrorIn(answer, depth, needs_.values.atoms());
   PeerState::Call call;
   gen::PID maker;  // of a link by a name or an alias, for which the other node is too old
   {
@@ -580,7 +581,7 @@ void Arrivals::TakeDown(Connection& connection, const Signal& signal) {
       relations.calls.erase(asked);
     }
   }
-  const gen::Reason reason = ReadReason(signal.payload);
+  const gen::Reason reason = ReadReason(signal.payload, &needs_.values.atoms());
   if (watch && watch->is_link) {
     needs_.relations.LoseLinkByName(watch->local, needs_.addresses.RefOf(*number), reason);
   } else if (watch) {
@@ -630,14 +631,16 @@ void Arrivals::TakeExit(Connection& connection, const Signal& signal) {
     // Of a link that we have ended meanwhile.
     if (connection.relations().links.erase({signal.to, signal.from}) == 0) return;
   }
-  needs_.exit_signals.Send(signal.to, signal.from, ReadReason(signal.payload), 0);
+  needs_.exit_signals.Send(signal.to, signal.from,
+                           ReadReason(signal.payload, &needs_.values.atoms()), 0);
 }
 
 void Arrivals::TakeExitRequest(const Signal& signal) {
   if (IsAtom(signal.payload, "kill", needs_.settings.max_term_depth)) {
     (void)needs_.exit_signals.Kill(signal.to);
   } else {
-    needs_.exit_signals.Send(signal.to, signal.from, ReadReason(signal.payload),
+    needs_.exit_signals.Send(signal.to, signal.from,
+                             ReadReason(signal.payload, &needs_.values.atoms()),
                              gen::kExplicitExit);
   }
 }

@@ -244,7 +244,7 @@ void OwnArrivals::TakeMakerEnd(Connection& connection, const OwnMessage& message
     relations.watchers.erase(found);
   }
   needs_.relations.EndOfMaker(watcher.watched, needs_.addresses.RefOf(number), watcher.remote,
-                              ReadReason(message.term));
+                              ReadReason(message.term, &needs_.values.atoms()));
 }
 
 void OwnArrivals::TakeUnlinked(Connection& connection, const OwnMessage& message) {
@@ -344,7 +344,7 @@ void OwnArrivals::TakeAnswer(const PeerState::Call& question, std::uint64_t numb
   const bool is_pair =
       reader.ReadTuple(size) && size == 2 && reader.ReadAtom(word) && reader.ReadTerm(term);
   if (is_pair && word == "error") {
-    needs_.delivery.RespondError(question.local, number, ReadError(term));
+    needs_.delivery.RespondError(question.local, number, ReadError(term, &needs_.values.atoms()));
   } else if (question.question == PeerState::OwnQuestion::kSubscribe) {
     needs_.events.TakeMissed(question, number, is_pair && word == "ok" ? term : answer);
   } else if (question.question == PeerState::OwnQuestion::kInspect && is_pair &&

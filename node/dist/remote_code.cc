@@ -430,7 +430,10 @@ gen::Reason RemoteCode::RunFunction(gen::Process& self, Job& job) {
   if (!job.IsCall()) {
     // A process of Erlang's spawn: its end is all that anybody may learn of.
     auto outcome = job.function->run(self, job.arguments);
-    return outcome ? gen::Reason::Normal() : gen::Reason::Error(outcome.error().ToString());
+    if (outcome) return gen::Reason::Normal();
+    const gen::Error& error = outcome.error();
+    return error.AsAtom().empty() ? gen::Reason::Error(error.ToString())
+                                  : gen::Reason::Error(error.AsAtom());
   }
   if (job.is_request) {
     std::string answer;

@@ -156,7 +156,7 @@ void RemoteEvents::TakeEnd(Connection& connection, const OwnMessage& message, ge
     if (!Take(connection.relations().subscriptions, message.to, *name, how)) return;
   }
   needs_.publishing.TellEnd(message.to, from, {*name, connection.peer()}, how,
-                            ReadReason(message.term));
+                            ReadReason(message.term, &needs_.values.atoms()));
 }
 
 void RemoteEvents::TakeMissed(const PeerState::Call& question, std::uint64_t number,

@@ -7,15 +7,12 @@
 namespace ergon::dist {
 namespace {
 
+// Keys are binaries: a program may have as many as it likes, and atoms are kept for ever.
 void AppendMap(TermWriter& writer, const gen::Inspection* inspection) {
   writer.Map(inspection == nullptr ? 0 : inspection->size());
   if (inspection == nullptr) return;
   for (const auto& [key, text] : *inspection) {
-    if (key.size() > gen::Atom::kMaxBytes) {
-      writer.Binary(key);
-    } else {
-      writer.Atom(key);
-    }
+    writer.Binary(key);
     writer.Binary(text);
   }
 }

@@ -133,28 +133,31 @@ bool IsReason(std::string_view text) {
                                       [&](const ReasonAtom& entry) { return entry.atom == text; });
 }
 
-bool IsAsciiName(std::string_view text) {
-  return text.size() <= gen::Atom::kMaxBytes && IsPlainAtom(text) &&
-         std::all_of(text.begin(), text.end(), [](char byte) { return (byte & 0x80) == 0; });
-}
-
-// What the user has called it.
-void AppendName(TermWriter writer, std::string_view text, bool means_something) {
-  if (!means_something && IsAsciiName(text)) {
+// What the user has called it: a text, which is never an atom of the other node, or an atom.
+void AppendName(TermWriter writer, std::string_view text, gen::Atom atom, bool means_something) {
+  if (!atom.empty() && !means_something && CountCharacters(text)) {
     writer.Atom(text);
   } else {
     writer.Binary(text);
   }
 }
 
-// A text stands for itself, also as an atom; others as Erlang prints them.
-std::string ReadName(std::string_view term) {
+// The user's own reason or error in a term: an atom that this program has, or may make, as that. A text stands for
+// itself, others as Erlang prints them.
+template <class Make>
+auto ReadName(std::string_view term, AtomBudget* atoms, Make&& make) {
   TermReader reader(term);
   std::string text;
   std::string_view bytes;
-  if (reader.ReadAtomText(text)) return text;
-  if (reader.ReadBinary(bytes) && CountCharacters(bytes)) return std::string(bytes);
-  return NextTermText(TermReader(term), kTextBytes);
+  if (reader.ReadAtomText(text)) {
+    std::optional<gen::Atom> atom = gen::Atom::Find(text);
+    if (!atom && atoms != nullptr) {
+      if (auto made = atoms->Make(text)) atom = *made;
+    }
+    return atom && !atom->empty() ? make(*atom) : make(std::move(text));
+  }
+  if (reader.ReadBinary(bytes) && CountCharacters(bytes)) return make(std::string(bytes));
+  return make(NextTermText(TermReader(term), kTextBytes));
 }
 
 // {Name, Term}: the name, and a reader of the other.
@@ -338,7 +341,7 @@ void AppendReason(std::string& out, const gen::Reason& reason) {
       writer.Binary(std::string_view(text).substr(std::string_view("panic: ").size()));
       return;
     case gen::ReasonKind::kError:
-      AppendName(writer, text, IsReason(text));
+      AppendName(writer, text, reason.AsAtom(), IsReason(text));
       return;
     default:
       writer.Atom(text);
@@ -346,7 +349,7 @@ void AppendReason(std::string& out, const gen::Reason& reason) {
   }
 }
 
-gen::Reason ReadReason(std::string_view term) {
+gen::Reason ReadReason(std::string_view term, AtomBudget* atoms) {
   const TermReader reader(term);
   for (const ReasonAtom& reason : kReasons) {
     if (reader.NextIsAtom(reason.atom)) return reason.make();
@@ -356,7 +359,9 @@ gen::Reason ReadReason(std::string_view term) {
   if (auto what = EnterPair(term, name); what && name == "panic" && what->ReadBinary(text)) {
     return gen::Reason::Panic(std::string(text));
   }
-  return gen::Reason::Error(ReadName(term));
+  return ReadName(term, atoms, [](auto&& what) {
+    return gen::Reason::Error(std::forward<decltype(what)>(what));
+  });
 }
 
 void AppendError(std::string& out, const gen::Error& error) {
@@ -364,7 +369,7 @@ void AppendError(std::string& out, const gen::Error& error) {
   writer.Tuple(2);
   writer.Atom("error");
   if (error.code() == gen::ErrorCode::kApplication) {
-    AppendName(writer, error.detail(), CodeOf(error.detail()).has_value());
+    AppendName(writer, error.detail(), error.AsAtom(), CodeOf(error.detail()).has_value());
   } else if (error.RetryAfter().count() > 0) {
     writer.Tuple(2);
     writer.Atom(AtomOf(error.code()));
@@ -378,11 +383,10 @@ void AppendError(std::string& out, const gen::Error& error) {
   }
 }
 
-gen::Error ReadError(std::string_view term) {
+gen::Error ReadError(std::string_view term, AtomBudget* atoms) {
   std::string name;
   if (TermReader(term).ReadAtomText(name)) {
-    const auto code = CodeOf(name);
-    return code ? gen::Error(*code) : gen::Error(std::move(name));
+    if (const auto code = CodeOf(name)) return gen::Error(*code);
   }
   if (auto what = EnterPair(term, name)) {
     const auto code = CodeOf(name);
@@ -394,7 +398,8 @@ gen::Error ReadError(std::string_view term) {
       return gen::Error::Overloaded(std::chrono::milliseconds(milliseconds));
     }
   }
-  return gen::Error(ReadName(term));
+  return ReadName(term, atoms,
+                  [](auto&& what) { return gen::Error(std::forward<decltype(what)>(what)); });
 }
 
 }  // namespace ergon::dist

@@ -78,18 +78,19 @@ class Values {
 };
 
 // normal, shutdown, killed, noproc, noconnection as these atoms; a panic as {panic, Text}; the
-// user's own as an atom if it looks like one ([a-z][a-zA-Z0-9_@]*) and is none of these, else as a
-// binary.
+// user's own as an atom if it was made of one that is none of these, else as a binary: the other
+// node keeps every atom for ever.
 void AppendReason(std::string& out, const gen::Reason& reason);
 // The same back; other terms as an error of the user's own with their text, as Erlang prints them.
-[[nodiscard]] gen::Reason ReadReason(std::string_view term);
+// An atom that is new to the program is made if `atoms` allow it, else it is a text, too.
+[[nodiscard]] gen::Reason ReadReason(std::string_view term, AtomBudget* atoms = nullptr);
 
 // What a failed request is answered with: {error, mailbox_full}, {error, {incorrect, <<"...">>}} if
 // there is a detail, {error, {overloaded, Milliseconds}} if it is known when to try again, and the
-// user's own as in AppendReason: {error, no_such_user}, {error, <<"no such user">>}.
+// user's own as in AppendReason: {error, <<"no such user">>}, of an atom {error, no_such_user}.
 void AppendError(std::string& out, const gen::Error& error);
 // The error in what stands behind `error` there; other terms as an error of the user's own, as in
 // ReadReason.
-[[nodiscard]] gen::Error ReadError(std::string_view term);
+[[nodiscard]] gen::Error ReadError(std::string_view term, AtomBudget* atoms = nullptr);
 
 }  // namespace ergon::dist

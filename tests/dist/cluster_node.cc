@@ -2,11 +2,13 @@
 //
 // FOLDER has the files for TLS: node.pem, node.key and ca.pem.
 //
-//   words    a pool; {count, Text} is answered with {ok, Words}
+//   words    a pool; {count, Text} is answered with {ok, Words}, {fail, Text} with {error, Text}
+//   single   a pool of one worker; hold is answered when others have called words:release
 //   full     a pool whose only worker is busy for ever and whose mailbox is full
 //   driver   does what it is asked to, as a process of this node, and tells what it has got
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <future>
@@ -50,6 +52,9 @@ std::string WordOf(const Term& atom) { return atom.AsAtomText().value_or("?"); }
 
 struct Block {};  // does not leave this node
 
+// Whoever is held goes on.
+std::atomic<bool> released{false};
+
 class WordWorker : public act::Actor {
   gen::CallResult HandleCall(gen::PID from, gen::Ref ref, gen::Message& request) override {
     if (auto* count = request.As<Count>()) {
@@ -57,6 +62,16 @@ class WordWorker : public act::Actor {
       Counted counted;
       for (std::string word; text >> word;) ++counted.words;
       return gen::Reply(counted);
+    }
+    if (const auto* word = request.As<gen::Atom>(); word != nullptr && *word == "hold") {
+      while (!released && Sleep(5ms)) {
+      }
+      return gen::Reply(gen::Atom("released"));
+    }
+    if (auto* term = request.As<Term>(); term != nullptr && term->kind() == Term::Kind::kTuple) {
+      if ((*term)[0].AsAtomText() == "fail") {
+        return gen::ReplyError(gen::Error((*term)[1].AsText().value_or("?")));
+      }
     }
     return Actor::HandleCall(from, ref, request);
   }
@@ -68,17 +83,18 @@ class WordWorker : public act::Actor {
 
 class WordPool : public act::Pool {
   gen::Result<act::PoolOptions> Init(const gen::Args& args) override {
-    const bool full = args.size() != 0;
-    return act::PoolOptions{.pool_size = full ? 1 : 4,
+    const int bound = args.Get<int>(0).value_or(1000);
+    return act::PoolOptions{.pool_size = args.size() != 0 ? 1 : 4,
                             .worker_factory = gen::Factory<WordWorker>(),
-                            .worker_mailbox_size = full ? 1 : 1000};
+                            .worker_mailbox_size = bound};
   }
 };
 
 class Victim : public act::Actor {
   static gen::Reason ReasonOf(const Term& term) {
     if (term.AsAtomText() == "normal") return gen::Reason::Normal();
-    return gen::Reason::Error(term.AsAtomText().value_or(term.AsText().value_or("?")));
+    if (const auto atom = term.AsAtomText()) return gen::Reason::Error(gen::Atom(*atom));
+    return gen::Reason::Error(term.AsText().value_or("?"));
   }
   gen::CallResult HandleCall(gen::PID, gen::Ref, gen::Message& request) override {
     if (auto* term = request.As<Term>()) return gen::Stop(ReasonOf((*term)[1]));
@@ -94,7 +110,8 @@ class Victim : public act::Actor {
 class Remote : public Victim {
   gen::Status Init(const gen::Args& args) override {
     const Term first = args.Get<Term>(0).value_or(Term());
-    if (first.AsAtomText() == "fail") return gen::Stop(gen::Reason::Error("no_such_thing"));
+    if (first.AsAtomText() == "fail")
+      return gen::Stop(gen::Reason::Error(gen::Atom("no_such_thing")));
     if (const auto pid = first.AsPid()) {
       std::vector<Term> told{Term::Atom("started"), Term::Of(Self())};
       for (std::size_t i = 1; i < args.size(); ++i) told.push_back(args.Get<Term>(i).value());
@@ -120,10 +137,20 @@ void RegisterCode(dist::ErlangOptions& options) {
       .Register("words", "of", [](const Count& count) { return Counted{int(count.text.size())}; })
       .Register("words", "repeat",
                 [](const std::string& text, int times) -> gen::Result<std::vector<std::string>> {
-                  if (times < 0) return gen::Error("negative");
+                  if (times < 0) return gen::Error(gen::Atom("negative"));
                   return std::vector<std::string>(static_cast<std::size_t>(times), text);
                 })
       .Register("words", "nothing", [] {})
+      .Register("words", "release", [] { released = true; })
+      // By the pool `single`.
+      .Register("words", "done",
+                [](gen::Process& self) -> gen::Result<std::pair<std::int64_t, std::int64_t>> {
+                  const auto stats = act::Stats(self, gen::Atom("single"));
+                  if (!stats) return stats.error();
+                  return std::pair(std::int64_t(stats->handled), std::int64_t(stats->expired));
+                })
+      .Register("words", "refuse",
+                [](const std::string& text) -> gen::Result<void> { return gen::Error(text); })
       .Register("words", "throws", [](int) -> int { throw std::runtime_error("thrown"); })
       .Register("words", "fails",
                 [](const Term&) -> gen::Result<void> {
@@ -185,6 +212,11 @@ class Driver : public act::Actor {
   Term Answer(std::string_view word) {
     if (word == "seen") return Term::List(std::exchange(seen_, {}));
     if (word == "self") return Term::Of(Self());
+    if (word == "links") {
+      std::vector<gen::PID> links = Node().ProcessInfo(Self())->links;  // with other nodes
+      std::erase_if(links, [this](gen::PID pid) { return pid.node == Self().node; });
+      return Term::Of(links);
+    }
     if (word == "alias") return Term::Of(*CreateAlias());
     if (word == "spawn") return Term::Of(Spawn(gen::Factory<Victim>()).value());
     if (word == "os_pid")
@@ -258,11 +290,20 @@ class Driver : public act::Actor {
     }
     if (word == "demonitor") return Term::Atom("ok");
     if (word == "link") return Outcome(Link(TargetOf(command[1])));
+    if (word == "relink") {
+      // {relink, Pid, Times}: links itself and unlinks itself, so often.
+      for (std::int64_t left = *command[2].AsInteger(); left > 0; --left) {
+        (void)Link(TargetOf(command[1]));
+        (void)Unlink(TargetOf(command[1]));
+      }
+      return Term::Atom("ok");
+    }
     if (word == "unlink") return Outcome(Unlink(TargetOf(command[1])));
     if (word == "exit") {
       const std::string reason = WordOf(command[2]);
-      return Outcome(SendExit(TargetOf(command[1]),
-                              reason == "kill" ? gen::Reason::Kill() : gen::Reason::Error(reason)));
+      return Outcome(SendExit(TargetOf(command[1]), reason == "kill"
+                                                        ? gen::Reason::Kill()
+                                                        : gen::Reason::Error(gen::Atom(reason))));
     }
     if (word == "whereis") {
       return Outcome(Node().Resolve(gen::ProcessID{gen::Atom(WordOf(command[1])), {}}));
@@ -366,6 +407,7 @@ int main(int count, char** arguments) {
     return 1;
   }
   node->SpawnRegister("words", gen::Factory<WordPool>()).value();
+  node->SpawnRegister("single", gen::Factory<WordPool>(), {}, gen::MakeArgs(100)).value();
   node->SpawnRegister("driver", gen::Factory<Driver>()).value();
   const gen::PID full =
       node->SpawnRegister("full", gen::Factory<WordPool>(), {}, gen::MakeArgs(1)).value();

@@ -235,6 +235,22 @@ cases() -> [
         {badrpc, {'EXIT', {{incorrect, <<"argument 2: ", _/binary>>}, _}}} = rpc:call(Cpp, words, repeat, [<<"a">>, b]),
         {badrpc, {'EXIT', {{incorrect, <<"argument 1: ", _/binary>>}, _}}} = rpc:call(Cpp, words, count, [42]),
         {badrpc, {'EXIT', {{incorrect, <<"argument 1: count", _/binary>>}, _}}} = rpc:call(Cpp, words, 'of', [{count, x}]) end},
+    {texts_never_become_atoms, fun(Cpp) ->
+        Fail = fun(N) ->
+            Text = iolist_to_binary(["job_", integer_to_list(N)]),
+            {badrpc, {'EXIT', {Text, [{words, refuse, 1, []}]}}} = rpc:call(Cpp, words, refuse, [Text]),
+            {error, Text} = gen_server:call({words, Cpp}, {fail, Text}),
+            Victim = victim(Cpp),
+            Ref = monitor(process, Victim),
+            Victim ! {die, Text},
+            expect({'DOWN', Ref, process, Victim, Text}),
+            State = case sys:get_state({driver, Cpp}) of {ok, Map} -> Map; Map -> Map end,
+            [] = [K || K <- maps:keys(State), not is_binary(K)] end,
+        Fail(0),
+        Atoms = erlang:system_info(atom_count),
+        [Fail(N) || N <- lists:seq(1, 200)],
+        More = erlang:system_info(atom_count) - Atoms,
+        true = More < 100 end},
     {functions_that_are_unknown_are_refused_at_once, fun(Cpp) ->
         [{badrpc, notsup} = rpc:call(Cpp, M, F, A, infinity) || {M, F, A} <- [{words, unknown, []}, {unknown, count, [<<"x">>]},
             {words, count, []}, {words, count, [<<"x">>, y]}, {remote, start, []}, {os, cmd, ["true"]}]],

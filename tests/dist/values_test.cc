@@ -10,6 +10,7 @@
 
 #include <doctest/doctest.h>
 
+#include <ergon/node/dist/atom_budget.h>
 #include <ergon/node/dist/term_check.h>
 #include <ergon/node/erlang.h>
 #include <terms.h>
@@ -308,7 +309,10 @@ TEST_CASE("values: reasons") {
   }
   CHECK(ReasonTerm(Reason::Panic("x (handling y)")) ==
         t::Tuple({t::SmallAtom("panic"), t::Binary("x (handling y)")}));
-  CHECK(ReasonTerm(Reason::Error("boom")) == t::SmallAtom("boom"));
+  // Atoms are kept for ever over there: texts never become any, whatever they look like.
+  CHECK(ReasonTerm(Reason::Error("boom")) == t::Binary("boom"));
+  CHECK(ReasonTerm(Reason::Error(gen::Atom("boom"))) == t::SmallAtom("boom"));
+  CHECK(ReasonTerm(Reason::Error(gen::Atom("Disk full"))) == t::SmallAtom("Disk full"));
   CHECK(ReasonTerm(Reason::Error("disk full")) == t::Binary("disk full"));
   CHECK(ReasonTerm(Reason::Error("Boom")) == t::Binary("Boom"));
   CHECK(ReasonTerm(Reason::Error("")) == t::Binary(""));
@@ -317,9 +321,13 @@ TEST_CASE("values: reasons") {
   // The user's own that would mean something else.
   CHECK(ReasonTerm(Reason::Error("normal")) == t::Binary("normal"));
   CHECK(ReasonTerm(Reason::Error("kill")) == t::Binary("kill"));
+  CHECK(ReasonTerm(Reason::Error(gen::Atom("normal"))) == t::Binary("normal"));
+  CHECK(ReasonTerm(Reason::Error(gen::Atom("kill"))) == t::Binary("kill"));
+  CHECK(ReasonTerm(Reason::Error(gen::Atom("\xff"))) == t::Binary("\xff"));
   for (const Reason& reason :
        {Reason::Panic("x"), Reason::Panic(""), Reason::Error("boom"), Reason::Error("normal"),
-        Reason::Error("disk full"), Reason::Error(""), Reason::Error(std::string(3000, 'x'))}) {
+        Reason::Error(gen::Atom("boom")), Reason::Error("disk full"), Reason::Error(""),
+        Reason::Error(std::string(3000, 'x'))}) {
     CHECK(ReadReason(ReasonTerm(reason)) == reason);
   }
   CHECK(ReadReason(t::SmallAtom("kill")) == Reason::Error("kill"));
@@ -333,6 +341,19 @@ TEST_CASE("values: reasons") {
         1100);
 }
 
+TEST_CASE("values: an atom that came is passed on as one if the program may have it") {
+  AtomBudget budget(1);
+  const std::string first = t::SmallAtom("came_as_the_first_atom");
+  const std::string second = t::SmallAtom("came_as_the_second_atom");
+  CHECK(ReasonTerm(ReadReason(first, &budget)) == first);
+  CHECK(ReasonTerm(ReadReason(second, &budget)) == t::Binary("came_as_the_second_atom"));
+  CHECK(ReadReason(second, &budget) == gen::Reason::Error("came_as_the_second_atom"));
+  CHECK(ErrorReason(ReadError(second, &budget)) == t::Binary("came_as_the_second_atom"));
+  // Known by now.
+  CHECK(ErrorReason(ReadError(first)) == first);
+  CHECK(ErrorReason(ReadError(second)) == t::Binary("came_as_the_second_atom"));
+}
+
 TEST_CASE("values: errors") {
   using gen::Error;
   using gen::ErrorCode;
@@ -341,8 +362,11 @@ TEST_CASE("values: errors") {
   CHECK(ErrorTerm(Error(ErrorCode::kIncorrect, "count.text: missing")) ==
         t::Tuple({t::SmallAtom("error"),
                   t::Tuple({t::SmallAtom("incorrect"), t::Binary("count.text: missing")})}));
-  CHECK(ErrorTerm(Error("no_such_user")) ==
+  CHECK(ErrorTerm(Error("job_17")) == t::Tuple({t::SmallAtom("error"), t::Binary("job_17")}));
+  CHECK(ErrorTerm(Error(gen::Atom("no_such_user"))) ==
         t::Tuple({t::SmallAtom("error"), t::SmallAtom("no_such_user")}));
+  CHECK(ErrorTerm(Error(gen::Atom("busy"))) ==
+        t::Tuple({t::SmallAtom("error"), t::Binary("busy")}));
   CHECK(ErrorTerm(Error("no such user")) ==
         t::Tuple({t::SmallAtom("error"), t::Binary("no such user")}));
   CHECK(ErrorTerm(Error("timeout")) == t::Tuple({t::SmallAtom("error"), t::Binary("timeout")}));
@@ -377,6 +401,7 @@ TEST_CASE("values: errors") {
   CHECK(text(t::Tuple({t::SmallAtom("overloaded"), Bytes({110, 8, 0, 0, 0, 0, 0, 0, 0, 0, 64})})) ==
         "{overloaded,4611686018427387904}");
   CHECK(text(t::SmallAtom("enoent")) == "enoent");
+  CHECK(text(t::Binary("job_17")) == "job_17");
   CHECK(text(t::Small(1)) == "1");
 }
 
