@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <ergon/act/message_loop.h>
+#include <ergon/core/clock.h>
 #include <ergon/gen/status.h>
 
 namespace ergon::act {
@@ -99,7 +100,7 @@ bool PoolBroadcastForwarder::Spread(Held& message) {
 // -- requests
 
 std::chrono::nanoseconds PoolBroadcastForwarder::TimeFor(const core::Envelope& request) const {
-  if (request.deadline == 0) return gen::kInfinite;
+  if (request.deadline == 0 || request.deadline == core::kNever) return gen::kInfinite;
   // So that what the others have answered reaches the caller in time.
   const std::int64_t left = std::max<std::int64_t>(request.deadline - host_.Now(), 0);
   return std::chrono::nanoseconds(left - left / 10);

@@ -4,7 +4,12 @@
 // an entry in AwaitedResponses or PendingCalls. Whoever begins notes it there first; a time-out that
 // finds no note takes the caller away, and the one who would begin finds nobody. So the caller knows
 // which it was, and its error says it.
+//
+// Callers of other nodes say nothing of their time-outs, but that they wait no more: the border forgets the request then, as
+// with the connection. Whoever begins finds it there, or does not begin.
 #pragma once
+
+#include <cstdint>
 
 #include <ergon/core/clock.h>
 #include <ergon/core/messages/envelope.h>
@@ -13,6 +18,9 @@
 
 namespace ergon::node {
 
+// The deadline of a request of another node, which may be withdrawn at any time.
+inline constexpr std::int64_t kUntilWithdrawn = core::kNever;
+
 // Any thread.
 class RequestClaims {
  public:
@@ -20,7 +28,7 @@ class RequestClaims {
       : addresses_(addresses), pending_calls_(pending_calls), clock_(clock) {}
 
   // Before anybody begins with a request that has a deadline. False: its caller was told that it will
-  // not be handled.
+  // not be handled, or it has withdrawn the request.
   [[nodiscard]] bool Begin(const core::Envelope& request);
 
  private:

@@ -10,6 +10,7 @@
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/notices.h>
 #include <ergon/node/delivery/envelope_marks.h>
+#include <ergon/node/delivery/request_claims.h>
 #include <ergon/node/dist/answer_signals.h>
 #include <ergon/node/dist/control_reader.h>
 #include <ergon/node/dist/monitor_signals.h>
@@ -257,6 +258,7 @@ void Arrivals::DeliverRequest(Connection& connection, PeerState::Request request
   core::EnvelopePtr envelope = std::move(*message);
   const gen::PID caller = request.caller;
   envelope->from = caller.ToAddress();
+  envelope->deadline = node::kUntilWithdrawn;
   envelope->ref = Note(connection, std::move(request));
   const std::uint64_t number = envelope->ref;
   const auto sent = needs_.delivery.Deliver(to.pid, envelope);
@@ -342,6 +344,7 @@ void Arrivals::TakeSystemRequest(Connection& connection, PeerState::Request requ
           : core::MakeSignal(static_cast<std::uint8_t>(kind), core::Lane::kUrgent);
   const gen::PID caller = request.caller;
   envelope->from = caller.ToAddress();
+  envelope->deadline = node::kUntilWithdrawn;
   const std::uint64_t number = Note(connection, std::move(request));
   envelope->ref = number;
   const auto sent = needs_.delivery.Deliver(to, envelope);

@@ -1,3 +1,4 @@
+#include <ergon/core/clock.h>
 #include <ergon/node/dist/remote_worker.h>
 
 #include <algorithm>
@@ -172,7 +173,7 @@ void RemoteWorker::Pause() {
 void RemoteWorker::PassRequest(core::Envelope& envelope) {
   const Caller caller{gen::SenderOf(envelope), gen::RefOf(envelope)};
   std::chrono::nanoseconds time = gen::kInfinite;
-  if (envelope.deadline != 0) {
+  if (envelope.deadline != 0 && envelope.deadline != core::kNever) {
     time = std::chrono::nanoseconds(std::max<std::int64_t>(envelope.deadline - host_->Now(), 1));
   }
   core::EnvelopePtr request = host_->DetachForRequest(envelope);

@@ -128,6 +128,21 @@ cases() -> [
         {timeout, _} = catch_exit(fun() -> gen_server:call({driver, Cpp}, {sleep, 1500}, 50) end),
         timer:sleep(2000),
         {messages, []} = process_info(self(), messages) end},
+    {callers_that_gave_up_are_skipped, fun(Cpp) ->
+        Held = gen_server:send_request({single, Cpp}, hold),
+        %% Its monitor goes with a time-out.
+        Late = [spawn_monitor(fun() -> gen_server:call({single, Cpp}, {count, <<"x">>}, 5) end) || _ <- lists:seq(1, 17)],
+        [receive {'DOWN', R, process, P, {timeout, _}} -> ok after 5000 -> error(nothing) end || {P, R} <- Late],
+        %% And with its end.
+        Killed = [spawn(fun() -> gen_server:call({single, Cpp}, {count, <<"x">>}, infinity) end) || _ <- lists:seq(1, 3)],
+        eventually(fun() -> lists:all(fun(P) -> process_info(P, status) == {status, waiting} end, Killed) end),
+        [begin R = monitor(process, P), exit(P, kill), expect({'DOWN', R, process, P, killed}) end || P <- Killed],
+        Waits = gen_server:send_request({single, Cpp}, {count, <<"to be">>}),
+        ok = rpc:call(Cpp, words, release, []),
+        {reply, released} = gen_server:wait_response(Held, 5000),
+        {reply, {ok, 2}} = gen_server:wait_response(Waits, 5000),
+        %% The pool counts those that it has skipped with those that it has handled.
+        eventually(fun() -> rpc:call(Cpp, words, done, []) == {22, 20} end) end},
     {monitor_by_pid, fun(Cpp) ->
         Victim = victim(Cpp),
         Ref = monitor(process, Victim),
