@@ -81,11 +81,16 @@ gen::Result<gen::Alias> ProcessApi::CreateAlias() { return Host().CreateAlias();
 
 gen::Result<void> ProcessApi::DeleteAlias(gen::Alias alias) { return Host().DeleteAlias(alias); }
 
-gen::Result<void> ProcessApi::Link(const gen::Target& to) { return Host().Link(to); }
+gen::Result<void> ProcessApi::Link(const gen::Target& to, const gen::LinkOptions& options) {
+  return Host().Link(to, options);
+}
 
 gen::Result<void> ProcessApi::Unlink(const gen::Target& to) { return Host().Unlink(to); }
 
-gen::Result<gen::Ref> ProcessApi::Monitor(const gen::Target& to) { return Host().Monitor(to); }
+gen::Result<gen::Ref> ProcessApi::Monitor(const gen::Target& to,
+                                          const gen::MonitorOptions& options) {
+  return Host().Monitor(to, options);
+}
 
 gen::Result<void> ProcessApi::Demonitor(gen::Ref ref) { return Host().Demonitor(ref); }
 

@@ -150,9 +150,9 @@ class ProcessApi : public gen::ProcessBehavior {
 
   // -- links, monitors, events --
 
-  gen::Result<void> Link(const gen::Target& to);
+  gen::Result<void> Link(const gen::Target& to, const gen::LinkOptions& options = {});
   gen::Result<void> Unlink(const gen::Target& to);
-  gen::Result<gen::Ref> Monitor(const gen::Target& to);
+  gen::Result<gen::Ref> Monitor(const gen::Target& to, const gen::MonitorOptions& options = {});
   gen::Result<void> Demonitor(gen::Ref ref);
 
   gen::Result<gen::Ref> RegisterEvent(gen::Atom name, const gen::EventOptions& options = {});

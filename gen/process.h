@@ -15,6 +15,7 @@
 #include <ergon/gen/group_messenger.h>
 #include <ergon/gen/log.h>
 #include <ergon/gen/receiver.h>
+#include <ergon/gen/relation_options.h>
 
 namespace ergon::gen {
 
@@ -133,12 +134,14 @@ class Process : public GroupMessenger {
   // Links are symmetric: when one of the two ends, the other gets an exit signal with its reason.
   // Linking twice is one link. Linking to a process that is gone sends the signal "noproc". A link by a name or an
   // alias ends with the name or alias, too: this process gets the signal "unregistered", the other one none.
-  virtual Result<void> Link(const Target& to) = 0;
+  // The signal has priority max, see Monitor; options.order changes that.
+  virtual Result<void> Link(const Target& to, const LinkOptions& options = {}) = 0;
   // A PID: of all links with this process. A name or an alias: of the link by it; if there is none, as by the PID.
   virtual Result<void> Unlink(const Target& to) = 0;
   // Asks for one MessageDown... when the process ends; at once, with "noproc", if it is gone. The notice
-  // has priority high: it overtakes messages of priority normal that the process has sent before.
-  virtual Result<Ref> Monitor(const Target& to) = 0;
+  // has priority high: it overtakes messages of priority normal that the process has sent before, unless that is one of
+  // Erlang, or options.order is NoticeOrder::kInOrder.
+  virtual Result<Ref> Monitor(const Target& to, const MonitorOptions& options = {}) = 0;
   // No notice with this ref is handled after it. kProcessUnknown: no such monitor, or it has fired.
   virtual Result<void> Demonitor(Ref ref) = 0;
 

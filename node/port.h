@@ -22,8 +22,9 @@
 //
 // The end. When the program ends, what is left of its process group is killed, the rest of its output is delivered,
 // then PortExit, and the port ends: with reason normal for the status 0, else with the error "sort exited with
-// status 2" or "sort was ended by signal SIGSEGV", which with a link ends an owner that does not trap exits. What a
-// daemon writes later that has left the group and has kept the pipe is not read.
+// status 2" or "sort was ended by signal SIGSEGV", which with a link ends an owner that does not trap exits. One that
+// does gets the exit signal behind the output and PortExit if it has linked itself with gen::NoticeOrder::kInOrder. What
+// a daemon writes later that has left the group and has kept the pipe is not read.
 //
 // The port ends with its owner; no link is needed. An owner that has ended, an exit signal, StopProcess, a
 // supervisor and the end of the node ask it to stop: it closes the program's input and sends SIGTERM to its process

@@ -49,6 +49,7 @@ struct Envelope {
   static constexpr std::uint8_t kFlagStamped = 16;  // no request: `deadline` is its timer's number
   static constexpr std::uint8_t kFlagImportant = 32;  // refused rather than dropped or diverted
   static constexpr std::uint8_t kFlagTraced = 64;     // it has a trace id (see gen/trace.h)
+  static constexpr std::uint8_t kFlagInOrder = 128;   // a notice: behind the messages before it
 
   [[nodiscard]] void* Value() noexcept {
     const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(this) + sizeof(Envelope);

@@ -17,6 +17,11 @@ using gen::IsRequest;
 [[nodiscard]] inline bool IsMessage(const core::Envelope& envelope) noexcept {
   return gen::IsUserMessage(KindOf(envelope));
 }
+// Of the end of somebody, or of what is monitored otherwise.
+[[nodiscard]] inline bool IsNotice(const core::Envelope& envelope) noexcept {
+  return KindOf(envelope) == gen::EnvelopeKind::kExit ||
+         KindOf(envelope) == gen::EnvelopeKind::kDown;
+}
 // Of a periodic send.
 [[nodiscard]] inline bool IsTick(const core::Envelope& envelope) noexcept {
   return (envelope.flags & core::Envelope::kFlagStamped) != 0;

@@ -41,7 +41,7 @@ gen::Result<gen::ProcessInfo> Inspection::ProcessInfo(gen::PID pid) const {
   const bool is_short = info.mailbox_size != 0 && cold.mailbox.bound() == 0;
   info.mailbox = is_short ? gen::Mailbox::Bounded(static_cast<int>(info.mailbox_size)).ToString()
                           : cold.mailbox.ToString();
-  info.links = cold.links;
+  for (const auto& link : cold.links) info.links.push_back(link.pid);
   for (const auto& link : cold.named_links) info.links.push_back(link.pid);
   for (const auto& monitor : cold.monitors) info.monitors.push_back(monitor.pid);
   for (const auto& watcher : cold.watchers) {

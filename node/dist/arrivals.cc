@@ -120,7 +120,7 @@ void Arrivals::Handle(Connection& connection, const Signal& signal) {
       TakeExit(connection, signal);
       break;
     case SignalKind::kExitRequest:
-      TakeExitRequest(signal);
+      TakeExitRequest(connection, signal);
       break;
     case SignalKind::kMonitor:
       TakeMonitor(connection, signal);
@@ -573,8 +573,10 @@ void Arrivals::TakeDown(Connection& connection, const Signal& signal) {
   if (!number) return;
   std::optional<PeerState::Watch> watch;
   std::optional<PeerState::Call> call;
+  bool in_order = false;  // behind its messages, as Erlang has it
   {
     std::lock_guard lock(connection.mutex());
+    in_order = connection.IsForeign();
     PeerState& relations = connection.relations();
     if (const auto found = relations.watches.find(*number); found != relations.watches.end()) {
       watch = found->second;
@@ -589,7 +591,8 @@ void Arrivals::TakeDown(Connection& connection, const Signal& signal) {
     needs_.relations.LoseLinkByName(watch->local, needs_.addresses.RefOf(*number), reason);
   } else if (watch) {
     needs_.relations.TellWatcher(
-        {watch->local, needs_.addresses.RefOf(*number), node::TargetOf(watch->remote)}, reason);
+        {watch->local, needs_.addresses.RefOf(*number), node::TargetOf(watch->remote)}, reason,
+        in_order);
   } else if (call) {
     needs_.delivery.RespondError(call->local, *number, EndOf(reason));
   } else {
@@ -629,23 +632,30 @@ void Arrivals::TakeUnlink(Connection& connection, const Signal& signal) {
 }
 
 void Arrivals::TakeExit(Connection& connection, const Signal& signal) {
+  bool in_order = false;
   {
     std::lock_guard lock(connection.mutex());
     // Of a link that we have ended meanwhile.
     if (connection.relations().links.erase({signal.to, signal.from}) == 0) return;
+    in_order = connection.IsForeign();
   }
   needs_.exit_signals.Send(signal.to, signal.from,
-                           ReadReason(signal.payload, &needs_.values.atoms()), 0);
+                           ReadReason(signal.payload, &needs_.values.atoms()), 0, in_order);
 }
 
-void Arrivals::TakeExitRequest(const Signal& signal) {
+void Arrivals::TakeExitRequest(Connection& connection, const Signal& signal) {
   if (IsAtom(signal.payload, "kill", needs_.settings.max_term_depth)) {
     (void)needs_.exit_signals.Kill(signal.to);
-  } else {
-    needs_.exit_signals.Send(signal.to, signal.from,
-                             ReadReason(signal.payload, &needs_.values.atoms()),
-                             gen::kExplicitExit);
+    return;
   }
+  bool in_order = false;
+  {
+    std::lock_guard lock(connection.mutex());
+    in_order = connection.IsForeign();
+  }
+  needs_.exit_signals.Send(signal.to, signal.from,
+                           ReadReason(signal.payload, &needs_.values.atoms()), gen::kExplicitExit,
+                           in_order);
 }
 
 }  // namespace ergon::dist

@@ -82,7 +82,7 @@ class Arrivals {
   void TakeLink(Connection& connection, const Signal& signal);
   void TakeUnlink(Connection& connection, const Signal& signal);
   void TakeExit(Connection& connection, const Signal& signal);
-  void TakeExitRequest(const Signal& signal);
+  void TakeExitRequest(Connection& connection, const Signal& signal);
 
   // Notes a request, under a new number.
   std::uint64_t Note(Connection& connection, PeerState::Request request);

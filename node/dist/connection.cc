@@ -265,6 +265,7 @@ void Connection::Fail(const std::string& why, bool is_fault) {
   {
     std::lock_guard lock(*mutex_);
     if (state_ == State::kDown) return;
+    rest.is_foreign = IsForeign();
     state_ = State::kDown;
     std::swap(rest.relations, relations_);
     rest.waiters.swap(waiters_);

@@ -54,6 +54,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::uint64_t unsent = 0;  // messages
     std::string why;
     bool is_fault = false;  // of the peer, as a frame that is none
+    bool is_foreign = false;
   };
   // What it tells; on the thread of the network, without a lock.
   struct Listener {

@@ -721,10 +721,10 @@ void ErlangBorder::Down(Connection& connection, Connection::Rest rest) {
     }
     needs_.relations.TellWatcher(
         {watch.local, needs_.addresses.RefOf(id), node::TargetOf(watch.remote)},
-        gen::Reason::NoConnection());
+        gen::Reason::NoConnection(), rest.is_foreign);
   }
   for (const auto& [local, remote] : rest.relations.links) {
-    needs_.relations.LoseLink(local, remote);
+    needs_.relations.LoseLink(local, remote, rest.is_foreign);
   }
   for (const auto& [id, call] : rest.relations.calls) {
     needs_.delivery.RespondError(call.local, id, error);

@@ -170,7 +170,7 @@ void ProcessRunner::LeaveRest(core::Mailbox::Rest& rest, gen::MessageInheritance
     rest.main = rest.main->next;
     MakeStringIfUnmade(*envelope);
     const auto kind = KindOf(*envelope);
-    if (kind == gen::EnvelopeKind::kStopAfterThis) continue;
+    if (kind == gen::EnvelopeKind::kStopAfterThis || IsNotice(*envelope)) continue;
     if (envelope->generation != generation) {
       DisposeLate(std::move(envelope));
     } else {

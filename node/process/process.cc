@@ -233,15 +233,15 @@ gen::Result<void> Process::DeleteAlias(gen::Alias alias) {
 
 // ---- relations
 
-gen::Result<void> Process::Link(const gen::Target& to) {
+gen::Result<void> Process::Link(const gen::Target& to, const gen::LinkOptions& options) {
   if (!InOwnTurn()) [[unlikely]]
     return NotInOwnTurn("Link");
   auto pid = rooms_.addresses.Resolve(to);
   if (!pid) return std::move(pid.error());
-  if (to.AsPID() != nullptr) return rooms_.relations.Link(*this, *pid);
+  if (to.AsPID() != nullptr) return rooms_.relations.Link(*this, *pid, options.order);
   const auto kept = to.Kept();  // the signal will name it
   if (!kept) return kept.error();
-  return rooms_.relations.LinkByName(*this, *kept, *pid);
+  return rooms_.relations.LinkByName(*this, *kept, *pid, options.order);
 }
 
 gen::Result<void> Process::Unlink(const gen::Target& to) {
@@ -253,7 +253,7 @@ gen::Result<void> Process::Unlink(const gen::Target& to) {
   return rooms_.relations.Unlink(*this, *pid);
 }
 
-gen::Result<gen::Ref> Process::Monitor(const gen::Target& to) {
+gen::Result<gen::Ref> Process::Monitor(const gen::Target& to, const gen::MonitorOptions& options) {
   if (!InOwnTurn()) [[unlikely]]
     return NotInOwnTurn("Monitor");
   const auto kept = to.Kept();  // the notice will name it
@@ -264,7 +264,7 @@ gen::Result<gen::Ref> Process::Monitor(const gen::Target& to) {
         gen::ErrorCode::kUnsupported,
         "a monitor by an alias of another node, monitor the PID instead: " + TextOf(*pid));
   }
-  return rooms_.relations.Monitor(*this, *kept, pid ? *pid : gen::PID());
+  return rooms_.relations.Monitor(*this, *kept, pid ? *pid : gen::PID(), options.order);
 }
 
 gen::Result<void> Process::Demonitor(gen::Ref ref) {

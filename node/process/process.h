@@ -67,9 +67,9 @@ class Process final : public ProcessRunner, public gen::PoolHost {
   gen::Result<void> UnregisterName() override;
   gen::Result<gen::Alias> CreateAlias() override;
   gen::Result<void> DeleteAlias(gen::Alias alias) override;
-  gen::Result<void> Link(const gen::Target& to) override;
+  gen::Result<void> Link(const gen::Target& to, const gen::LinkOptions& options) override;
   gen::Result<void> Unlink(const gen::Target& to) override;
-  gen::Result<gen::Ref> Monitor(const gen::Target& to) override;
+  gen::Result<gen::Ref> Monitor(const gen::Target& to, const gen::MonitorOptions& options) override;
   gen::Result<void> Demonitor(gen::Ref ref) override;
   gen::Result<gen::Ref> RegisterEvent(gen::Atom name, const gen::EventOptions& options) override;
   gen::Result<void> UnregisterEvent(gen::Atom name) override;

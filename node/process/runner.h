@@ -131,8 +131,7 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
 
  private:
   friend class Receiving;
-  // A turn ends after the handler that has made it exceed so many sends: a producer that goes on
-  // would fill the caches with messages before their consumer gets a turn.
+  // A turn ends after the handler that has made it exceed so many sends, lest they fill the caches.
   static constexpr std::uint32_t kMaxSendsPerTurn = 64;
 
   // -- beginning.cc --
@@ -162,6 +161,7 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   void HandlePlain(core::Envelope& envelope);
   void HandleEnvelope(core::Envelope& envelope);
   void HandleInheritance(core::Envelope& envelope);
+  bool PutInOrder(core::Envelope& notice);  // true: it is the mailbox's again, see notice_order.cc
   void HandleExit(core::Envelope& envelope);
   bool HandleDown(core::Envelope& envelope);
   bool HandleMessage(core::Envelope& envelope);  // false: its timer was cancelled
@@ -174,8 +174,8 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   void NoteStatus(const gen::Status& status);
   void GiveToBehavior(core::Envelope& envelope);
   void AskToStop(const gen::Reason& reason);
-  void NoteThrown();                              // inside of a catch (...)
-  [[nodiscard]] gen::Reason PanicReason() const;  // too
+  void NoteThrown();  // inside of a catch (...), as PanicReason
+  [[nodiscard]] gen::Reason PanicReason() const;
   void CountGiven() noexcept;
   void CountExpired();
   std::int64_t NoteTime();                          // once in a turn and after each wait; coarse

@@ -246,13 +246,13 @@ void ProcessRunner::HandleEnvelope(core::Envelope& envelope) {
       if (!answered_) GiveToBehavior(envelope);
       break;
     case gen::EnvelopeKind::kExit:
-      HandleExit(envelope);
+      if (!PutInOrder(envelope)) HandleExit(envelope);
       break;
     case gen::EnvelopeKind::kInheritance:
       HandleInheritance(envelope);
       break;
     case gen::EnvelopeKind::kDown:
-      if (HandleDown(envelope)) GiveToBehavior(envelope);
+      if (!PutInOrder(envelope) && HandleDown(envelope)) GiveToBehavior(envelope);
       break;
     case gen::EnvelopeKind::kKill:
       end_requests_.NoteKilled(envelope.generation);

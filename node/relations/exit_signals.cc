@@ -9,7 +9,8 @@
 
 namespace ergon::node {
 
-void ExitSignals::Send(gen::PID to, gen::PID from, const gen::Reason& reason, std::uint64_t ref) {
+void ExitSignals::Send(gen::PID to, gen::PID from, const gen::Reason& reason, std::uint64_t ref,
+                       bool in_order) {
   if (Border* const border = addresses_.BorderTo(to)) {
     border->Exit(from, to, reason);
     return;
@@ -19,6 +20,7 @@ void ExitSignals::Send(gen::PID to, gen::PID from, const gen::Reason& reason, st
       gen::MessageExitPID{from, reason});
   envelope->from = from.ToAddress();
   envelope->ref = ref;
+  if (in_order) envelope->flags |= core::Envelope::kFlagInOrder;
   Deliver(to, std::move(envelope));
 }
 

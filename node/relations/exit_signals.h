@@ -21,7 +21,9 @@ class ExitSignals {
       : addresses_(addresses), delivery_(delivery) {}
 
   // `ref`: gen::kExplicitExit, gen::kChildExit, or 0: from a link.
-  void Send(gen::PID to, gen::PID from, const gen::Reason& reason, std::uint64_t ref);
+  // `in_order`: see Relations::TellWatcher.
+  void Send(gen::PID to, gen::PID from, const gen::Reason& reason, std::uint64_t ref,
+            bool in_order = false);
   void Deliver(gen::PID to, core::EnvelopePtr signal);
   // See gen::Messenger::SendExit.
   gen::Result<void> SendExit(gen::PID from, const gen::Target& to, const gen::Reason& reason);

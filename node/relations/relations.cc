@@ -46,8 +46,20 @@ bool TakeRef(List& list, std::uint64_t ref) {
   return TakeFirst(list, [&](const auto& entry) { return entry.ref.id == ref; });
 }
 
-void AddOnce(std::vector<gen::PID>& links, gen::PID other) {
-  if (std::find(links.begin(), links.end(), other) == links.end()) links.push_back(other);
+// False: it was there already.
+bool AddOnce(std::vector<ProcessCold::Link>& links, gen::PID other,
+             gen::NoticeOrder order = gen::NoticeOrder::kUsual) {
+  const auto found = std::find(links.begin(), links.end(), other);
+  if (found == links.end()) {
+    links.push_back({other, order});
+    return true;
+  }
+  if (order != gen::NoticeOrder::kUsual) found->order = order;
+  return false;
+}
+
+void MarkInOrder(core::Envelope& notice, bool in_order) {
+  if (in_order) notice.flags |= core::Envelope::kFlagInOrder;
 }
 
 // The same name or alias. A name without a node is one of `own`.
@@ -90,7 +102,8 @@ core::EnvelopePtr MakeNamedExit(const ProcessCold::Watcher& watcher, const gen::
 
 }  // namespace
 
-void Relations::TellWatcher(const ProcessCold::Watcher& watcher, const gen::Reason& reason) {
+void Relations::TellWatcher(const ProcessCold::Watcher& watcher, const gen::Reason& reason,
+                            bool in_order) {
   if (watcher.is_link && addresses_.BorderTo(watcher.pid) == nullptr) {
     exit_signals_.Deliver(watcher.pid, MakeNamedExit(watcher, reason));
     return;
@@ -112,10 +125,11 @@ void Relations::TellWatcher(const ProcessCold::Watcher& watcher, const gen::Reas
   }
   envelope->from = about.ToAddress();
   envelope->ref = watcher.ref.id;
+  MarkInOrder(*envelope, in_order);
   (void)delivery_.Deliver(watcher.pid, envelope);  // a watcher that has ended needs no notice
 }
 
-gen::Result<void> Relations::Link(ProcessSlot& self, gen::PID other) {
+gen::Result<void> Relations::Link(ProcessSlot& self, gen::PID other, gen::NoticeOrder order) {
   const gen::PID me = addresses_.PidOf(self.Id());
   if (other == me) return {};
   Border* const border = addresses_.BorderTo(other);
@@ -125,16 +139,15 @@ gen::Result<void> Relations::Link(ProcessSlot& self, gen::PID other) {
     ProcessCold& theirs = process->Cold();
     PairLock lock(mine, theirs);
     if (process->IsStill(other)) {
-      AddOnce(mine.links, other);
-      AddOnce(theirs.links, me);
+      (void)AddOnce(mine.links, other, order);
+      (void)AddOnce(theirs.links, me);
       return {};
     }
   }
   {
     ProcessCold& mine = self.Cold();
     std::lock_guard lock(mine.lock);
-    if (std::find(mine.links.begin(), mine.links.end(), other) != mine.links.end()) return {};
-    mine.links.push_back(other);
+    if (!AddOnce(mine.links, other, order)) return {};
   }
   if (border != nullptr) {
     border->Link(me, other);
@@ -151,8 +164,8 @@ bool Relations::LinkChild(ProcessSlot& child, gen::PID parent) {
   ProcessCold& theirs = slot->Cold();
   PairLock lock(mine, theirs);
   if (!slot->IsStill(parent)) return false;
-  mine.links.push_back(parent);
-  theirs.links.push_back(addresses_.PidOf(child.Id()));
+  mine.links.push_back({parent});
+  theirs.links.push_back({addresses_.PidOf(child.Id())});
   return true;
 }
 
@@ -185,7 +198,7 @@ gen::Result<void> Relations::Unlink(ProcessSlot& self, gen::PID other) {
 }
 
 gen::Result<void> Relations::LinkByName(ProcessSlot& self, const gen::Target& target,
-                                        gen::PID other) {
+                                        gen::PID other, gen::NoticeOrder order) {
   const gen::PID me = addresses_.PidOf(self.Id());
   if (other == me) return {};
   const ProcessCold::Watcher watcher{me, addresses_.MakeRef(), target, true};
@@ -194,13 +207,16 @@ gen::Result<void> Relations::LinkByName(ProcessSlot& self, const gen::Target& ta
     std::lock_guard lock(mine.lock);
     // Of another node: the PID that stands for the name or the alias may be another one by now.
     const bool is_far = other.node != addresses_.node();
-    const bool is_linked =
-        std::any_of(mine.named_links.begin(), mine.named_links.end(), [&](const auto& link) {
+    const auto linked =
+        std::find_if(mine.named_links.begin(), mine.named_links.end(), [&](const auto& link) {
           return (is_far ? link.pid.node == other.node : link.pid == other) &&
                  IsSame(link.what, target, addresses_.node());
         });
-    if (is_linked) return {};
-    mine.named_links.push_back({other, watcher.ref, target});
+    if (linked != mine.named_links.end()) {
+      if (order != gen::NoticeOrder::kUsual) linked->order = order;
+      return {};
+    }
+    mine.named_links.push_back({other, watcher.ref, target, order});
   }
   if (Border* const border = addresses_.BorderTo(other)) {
     auto linked = border->LinkByName(me, other, watcher.ref);
@@ -241,7 +257,7 @@ void Relations::EndOfMaker(gen::PID local, gen::Ref ref, gen::PID maker,
 }
 
 void Relations::LoseMaker(gen::PID local, gen::Ref ref, gen::PID maker) {
-  if (TurnIntoLink(local, ref, maker)) LoseLink(local, maker);
+  if (TurnIntoLink(local, ref, maker)) LoseLink(local, maker, false);  // of an Ergon node
 }
 
 bool Relations::UnlinkByName(ProcessSlot& self, const gen::Target& target) {
@@ -267,16 +283,17 @@ bool Relations::TurnIntoLink(gen::PID other, gen::Ref ref, gen::PID maker) {
   if (theirs == nullptr) return false;
   std::lock_guard lock(theirs->lock);
   if (!process->HasProcess(other) || !TakeRef(theirs->watchers, ref.id)) return false;
-  AddOnce(theirs->links, maker);
+  (void)AddOnce(theirs->links, maker);
   return true;
 }
 
-gen::Ref Relations::Monitor(ProcessSlot& self, const gen::Target& target, gen::PID pid) {
+gen::Ref Relations::Monitor(ProcessSlot& self, const gen::Target& target, gen::PID pid,
+                            gen::NoticeOrder order) {
   const gen::Ref ref = addresses_.MakeRef();
   const gen::PID me = addresses_.PidOf(self.Id());
   {
     std::lock_guard lock(self.Cold().lock);
-    self.Cold().monitors.push_back({pid, ref});
+    self.Cold().monitors.push_back({pid, ref, order});
   }
   const ProcessCold::Watcher watcher{me, ref, target};
   if (Border* const border = addresses_.BorderTo(pid)) {
@@ -287,21 +304,24 @@ gen::Ref Relations::Monitor(ProcessSlot& self, const gen::Target& target, gen::P
   return ref;
 }
 
-void Relations::LoseLink(gen::PID local, gen::PID remote) {
+void Relations::LoseLink(gen::PID local, gen::PID remote, bool in_order) {
   ProcessSlot* const process = addresses_.Find(local);
   if (process == nullptr) return;
   ProcessCold& theirs = process->Cold();
   const gen::Ref ref = addresses_.MakeRef();
   {
     std::lock_guard lock(theirs.lock);
-    if (!process->IsStill(local) || std::erase(theirs.links, remote) == 0) return;
-    theirs.named_links.push_back({remote, ref, remote});
+    const auto link = std::find(theirs.links.begin(), theirs.links.end(), remote);
+    if (!process->IsStill(local) || link == theirs.links.end()) return;
+    theirs.named_links.push_back({remote, ref, remote, link->order});
+    theirs.links.erase(link);
   }
   constexpr auto kKind = static_cast<std::uint8_t>(gen::EnvelopeKind::kExit);
   auto signal = core::MakeEnvelope<gen::MessageExitPID>(
       kKind, core::Lane::kUrgent, gen::MessageExitPID{remote, gen::Reason::NoConnection()});
   signal->from = remote.ToAddress();
   signal->ref = ref.id;
+  MarkInOrder(*signal, in_order);
   exit_signals_.Deliver(local, std::move(signal));
 }
 
@@ -340,7 +360,7 @@ bool Relations::LinkFromAfar(gen::PID local, gen::PID remote) {
   ProcessCold& theirs = process->Cold();
   std::lock_guard lock(theirs.lock);
   if (!process->IsStill(local)) return false;
-  AddOnce(theirs.links, remote);
+  (void)AddOnce(theirs.links, remote);
   return true;
 }
 
@@ -415,7 +435,30 @@ bool Relations::TakeLinkOf(ProcessSlot& self, const core::Envelope& exit) {
   std::lock_guard lock(cold->lock);
   if (!IsOfPid(exit)) return TakeRef(cold->named_links, exit.ref);
   return TakeFirst(cold->links,
-                   [&](const gen::PID& link) { return link == gen::PID::FromAddress(exit.from); });
+                   [&](const auto& link) { return link == gen::PID::FromAddress(exit.from); });
+}
+
+bool Relations::IsInOrder(ProcessSlot& self, const core::Envelope& notice) {
+  const bool is_marked = (notice.flags & core::Envelope::kFlagInOrder) != 0;
+  const bool is_exit = KindOf(notice) == gen::EnvelopeKind::kExit;
+  if (is_exit && notice.ref == gen::kExplicitExit) return is_marked;
+  ProcessCold* const cold = self.ColdIfAny();
+  if (cold == nullptr) return false;
+  const auto is_wanted = [is_marked](const auto& list, const auto found) {
+    if (found == list.end()) return false;  // it is stale
+    return found->order == gen::NoticeOrder::kInOrder ||
+           (found->order == gen::NoticeOrder::kUsual && is_marked);
+  };
+  const auto has_ref = [&](const auto& entry) { return entry.ref.id == notice.ref; };
+  std::lock_guard lock(cold->lock);
+  if (!is_exit) {
+    return is_wanted(cold->monitors, std::ranges::find_if(cold->monitors, has_ref));
+  }
+  if (!IsOfPid(notice)) {
+    return is_wanted(cold->named_links, std::ranges::find_if(cold->named_links, has_ref));
+  }
+  return is_wanted(cold->links, std::find(cold->links.begin(), cold->links.end(),
+                                          gen::PID::FromAddress(notice.from)));
 }
 
 bool Relations::TakeMonitor(ProcessSlot& self, std::uint64_t ref) {
@@ -471,8 +514,8 @@ void Relations::TellWatchers(const Farewell& farewell, const gen::Reason& reason
 void Relations::TellLinks(const Farewell& farewell, gen::PID pid, gen::PID parent,
                           const gen::Reason& reason) {
   for (const auto& monitor : farewell.monitors) RemoveWatcher(pid, monitor.pid, monitor.ref);
-  for (const gen::PID& link : farewell.links) {
-    exit_signals_.Send(link, pid, reason, link == parent ? gen::kChildExit : 0);
+  for (const auto& link : farewell.links) {
+    exit_signals_.Send(link.pid, pid, reason, link == parent ? gen::kChildExit : 0);
   }
   for (const auto& link : farewell.named_links) {
     if (Border* const border = addresses_.BorderTo(link.pid)) {

@@ -36,18 +36,20 @@ class Relations {
       : addresses_(addresses), delivery_(delivery), exit_signals_(exit_signals) {}
 
   // `self` belongs to the caller's turn; `other` is anybody.
-  gen::Result<void> Link(ProcessSlot& self, gen::PID other);
+  gen::Result<void> Link(ProcessSlot& self, gen::PID other, gen::NoticeOrder order);
   // All links with it, also those by its names.
   gen::Result<void> Unlink(ProcessSlot& self, gen::PID other);
   // By a name or an alias, which `other` has, or stands for if it is of another node: kUnsupported, that is none of Ergon.
-  gen::Result<void> LinkByName(ProcessSlot& self, const gen::Target& target, gen::PID other);
+  gen::Result<void> LinkByName(ProcessSlot& self, const gen::Target& target, gen::PID other,
+                               gen::NoticeOrder order);
   // False: there was no such link.
   bool UnlinkByName(ProcessSlot& self, const gen::Target& target);
   // Links a child that nobody knows yet with its parent; false when the parent is ending.
   bool LinkChild(ProcessSlot& child, gen::PID parent);
 
   // `pid` is what `target` means now; empty when there is no such process.
-  gen::Ref Monitor(ProcessSlot& self, const gen::Target& target, gen::PID pid);
+  gen::Ref Monitor(ProcessSlot& self, const gen::Target& target, gen::PID pid,
+                   gen::NoticeOrder order);
   gen::Result<void> Demonitor(ProcessSlot& self, gen::Ref ref);
 
   // -- processes of other nodes --
@@ -61,7 +63,7 @@ class Relations {
   void ForgetSpawned(gen::PID local, gen::PID remote, gen::Ref ref);
   // The connection between two that are linked is lost, and maybe neither has ended: the exit signal has the reason
   // noconnection, and is of this link only. Another one may be made before the signal is handled.
-  void LoseLink(gen::PID local, gen::PID remote);
+  void LoseLink(gen::PID local, gen::PID remote, bool in_order);
   // `local` has made the link `ref` by a name or an alias there: it ends, with an exit signal or, as the other one has
   // unlinked itself, without.
   void LoseLinkByName(gen::PID local, gen::Ref ref, const gen::Reason& reason);
@@ -74,10 +76,15 @@ class Relations {
   bool AddWatcher(const ProcessCold::Watcher& watcher, gen::PID pid);
   // `by` is the watcher, a monitor.
   void RemoveWatcher(gen::PID by, gen::PID pid, gen::Ref ref);
-  void TellWatcher(const ProcessCold::Watcher& watcher, const gen::Reason& reason);
+  // `in_order`: behind what was sent before (core::Envelope::kFlagInOrder), if the watcher wants nothing else.
+  void TellWatcher(const ProcessCold::Watcher& watcher, const gen::Reason& reason,
+                   bool in_order = false);
 
   // Whether a signal comes from a link that is gone.
   [[nodiscard]] static bool IsStale(ProcessSlot& self, const core::Envelope& signal);
+  // Whether the receiver handles a notice behind the messages that wait: it has asked for that, or the notice is marked
+  // so and it has asked for nothing else.
+  [[nodiscard]] static bool IsInOrder(ProcessSlot& self, const core::Envelope& notice);
   // Takes the entry that a notice belongs to; false: the notice is stale.
   static bool TakeLinkOf(ProcessSlot& self, const core::Envelope& exit);
   static bool TakeMonitor(ProcessSlot& self, std::uint64_t ref);
@@ -88,7 +95,7 @@ class Relations {
 
   // What a process that ends leaves to be told.
   struct Farewell {
-    std::vector<gen::PID> links;
+    std::vector<ProcessCold::Link> links;
     std::vector<ProcessCold::Watcher> watchers;
     std::vector<ProcessCold::Monitor> monitors;
     std::vector<ProcessCold::NamedLink> named_links;

@@ -21,6 +21,7 @@
 #include <ergon/gen/pid.h>
 #include <ergon/gen/process_options.h>
 #include <ergon/gen/ref.h>
+#include <ergon/gen/relation_options.h>
 #include <ergon/gen/status.h>
 #include <ergon/gen/target.h>
 #include <ergon/node/slots/awaited_responses.h>
@@ -42,7 +43,12 @@ struct ProcessCold {
   // -- guarded by `lock` --
   // Who gets an exit signal when this process ends. An entry leaves when the other side's signal has
   // been handled or Unlink was called: a signal without an entry is stale.
-  std::vector<gen::PID> links;
+  struct Link {
+    gen::PID pid;
+    gen::NoticeOrder order = gen::NoticeOrder::kUsual;  // of the signal to this process
+    friend bool operator==(const Link& link, const gen::PID& pid) { return link.pid == pid; }
+  };
+  std::vector<Link> links;
   struct Watcher {  // somebody who monitors this process
     gen::PID pid;
     gen::Ref ref;
@@ -53,6 +59,7 @@ struct ProcessCold {
   struct Monitor {  // somebody whom this process monitors
     gen::PID pid;
     gen::Ref ref;
+    gen::NoticeOrder order = gen::NoticeOrder::kUsual;
   };
   std::vector<Monitor> monitors;
   // With whom it is linked by a name or an alias; or was by the PID until the connection was lost, which it has not
@@ -61,6 +68,7 @@ struct ProcessCold {
     gen::PID pid;
     gen::Ref ref;
     gen::Target what;
+    gen::NoticeOrder order = gen::NoticeOrder::kUsual;
   };
   std::vector<NamedLink> named_links;
   std::vector<gen::Alias> aliases;

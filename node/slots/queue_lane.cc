@@ -5,7 +5,8 @@
 namespace ergon::node {
 
 void QueueLane::NoteSize(core::Mailbox& mailbox) {
-  mailbox.SetQueued(static_cast<std::uint32_t>(queue_->size()) + (stop_ != nullptr ? 1 : 0));
+  mailbox.SetQueued(static_cast<std::uint32_t>(queue_->size() + notices_.size()) +
+                    (stop_ != nullptr ? 1 : 0));
 }
 
 QueueLane::Outcome QueueLane::Push(std::uint32_t generation, bool only_if_room,
@@ -55,14 +56,33 @@ void QueueLane::Open(std::uint32_t generation, std::unique_ptr<gen::MailboxQueue
   queue_ = std::move(queue);
   bound_ = bound;
   stopping_ = false;
+  handed_out_ = 0;
 }
 
 core::EnvelopePtr QueueLane::Pop(core::Mailbox& mailbox) {
   std::lock_guard lock(mutex_);
-  core::EnvelopePtr envelope = queue_->Dequeue().Release();
-  if (envelope == nullptr) envelope = std::move(stop_);
+  core::EnvelopePtr envelope;
+  const auto take_notice = [&] {
+    envelope = std::move(notices_.front().envelope);
+    notices_.pop_front();
+  };
+  if (!notices_.empty() && notices_.front().after <= handed_out_) {
+    take_notice();
+  } else if (envelope = queue_->Dequeue().Release(); envelope != nullptr) {
+    ++handed_out_;
+  } else if (!notices_.empty()) {  // some of those before it were dropped
+    take_notice();
+  } else {
+    envelope = std::move(stop_);
+  }
   NoteSize(mailbox);
   return envelope;
+}
+
+void QueueLane::PutBehind(core::EnvelopePtr notice, core::Mailbox& mailbox) {
+  std::lock_guard lock(mutex_);
+  notices_.push_back({std::move(notice), handed_out_ + queue_->size()});
+  NoteSize(mailbox);
 }
 
 void QueueLane::Return(std::vector<core::EnvelopePtr> envelopes, core::Mailbox& mailbox) {
@@ -80,6 +100,7 @@ std::vector<core::EnvelopePtr> QueueLane::Close(core::Mailbox& mailbox) {
     std::lock_guard lock(mutex_);
     queue = std::move(queue_);
     stop_.reset();
+    notices_.clear();
     mailbox.SetQueued(0);
   }
   std::vector<core::EnvelopePtr> rest;

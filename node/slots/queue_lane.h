@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -42,6 +43,8 @@ class QueueLane {
 
   // -- the one with the right to run the process --
 
+  // Hands out `notice` after as many messages as wait now.
+  void PutBehind(core::EnvelopePtr notice, core::Mailbox& mailbox);
   // `bound` in messages; 0: none, or known to the queue only.
   void Open(std::uint32_t generation, std::unique_ptr<gen::MailboxQueue> queue, std::size_t bound);
   // Null if there is none.
@@ -62,6 +65,12 @@ class QueueLane {
   std::size_t bound_ = 0;
   std::unique_ptr<gen::MailboxQueue> queue_;  // null: closed
   core::EnvelopePtr stop_;
+  struct Notice {
+    core::EnvelopePtr envelope;
+    std::uint64_t after;  // so many messages have been handed out, since Open
+  };
+  std::deque<Notice> notices_;
+  std::uint64_t handed_out_ = 0;
   bool stopping_ = false;
 };
 

@@ -291,9 +291,11 @@ class FakeHost final : public gen::PoolHost, private gen::LogSink {
   gen::Result<void> UnregisterName() override { return {}; }
   gen::Result<gen::Alias> CreateAlias() override { return gen::Alias{}; }
   gen::Result<void> DeleteAlias(gen::Alias) override { return {}; }
-  gen::Result<void> Link(const gen::Target&) override { return {}; }
+  gen::Result<void> Link(const gen::Target&, const gen::LinkOptions&) override { return {}; }
   gen::Result<void> Unlink(const gen::Target&) override { return {}; }
-  gen::Result<gen::Ref> Monitor(const gen::Target&) override { return gen::Ref{}; }
+  gen::Result<gen::Ref> Monitor(const gen::Target&, const gen::MonitorOptions&) override {
+    return gen::Ref{};
+  }
   gen::Result<void> Demonitor(gen::Ref) override { return {}; }
   gen::Result<gen::Ref> RegisterEvent(gen::Atom, const gen::EventOptions&) override {
     return gen::Ref{};

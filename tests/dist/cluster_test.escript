@@ -143,6 +143,22 @@ cases() -> [
         {reply, {ok, 2}} = gen_server:wait_response(Waits, 5000),
         %% The pool counts those that it has skipped with those that it has handled.
         eventually(fun() -> rpc:call(Cpp, words, done, []) == {22, 20} end) end},
+    {a_result_is_seen_before_the_end_of_its_sender, fun(Cpp) ->
+        Driver = drive(Cpp, self),
+        Ready = self(),
+        Worker = spawn(fun() -> receive go -> Driver ! {result, 42}, Ready ! sent end end),
+        _ = drive(Cpp, {monitor, Worker}),
+        ok = drive(Cpp, {link, Worker}),
+        _ = drive(Cpp, seen),
+        %% The driver is busy meanwhile.
+        Busy = gen_server:send_request({driver, Cpp}, {sleep, 300}),
+        Gone = monitor(process, Worker),
+        Worker ! go,
+        expect(sent),
+        receive {'DOWN', Gone, process, Worker, normal} -> ok end,
+        {reply, ok} = gen_server:wait_response(Busy, 5000),
+        [{message, Worker, {result, 42}} | Ends] = collect_events(Cpp, 3),
+        2 = length(Ends) end},
     {monitor_by_pid, fun(Cpp) ->
         Victim = victim(Cpp),
         Ref = monitor(process, Victim),

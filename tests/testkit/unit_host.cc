@@ -134,7 +134,7 @@ gen::Result<void> UnitHost::UnregisterName() {
 
 gen::Result<gen::Alias> UnitHost::CreateAlias() { return NeedsNode("CreateAlias"); }
 
-gen::Result<void> UnitHost::Link(const gen::Target& to) {
+gen::Result<void> UnitHost::Link(const gen::Target& to, const gen::LinkOptions&) {
   auto pid = Resolve(to);
   if (!pid) return std::move(pid.error());
   if (std::find(links.begin(), links.end(), *pid) == links.end()) links.push_back(*pid);
@@ -148,7 +148,7 @@ gen::Result<void> UnitHost::Unlink(const gen::Target& to) {
   return {};
 }
 
-gen::Result<gen::Ref> UnitHost::Monitor(const gen::Target& to) {
+gen::Result<gen::Ref> UnitHost::Monitor(const gen::Target& to, const gen::MonitorOptions&) {
   auto pid = Resolve(to);
   if (!pid) return std::move(pid.error());
   monitors.emplace_back(*pid, MakeRef());
