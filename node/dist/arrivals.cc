@@ -137,8 +137,10 @@ void Arrivals::Handle(Connection& connection, const Signal& signal) {
     case SignalKind::kSpawnReply:
       TakeSpawnReply(connection, signal);
       break;
-    case SignalKind::kUnlinkAck:  // an exit signal without an entry is stale in any case
-    case SignalKind::kUnknown:    // operations of later versions
+    case SignalKind::kUnlinkAck:
+      TakeUnlinkAck(connection, signal);
+      break;
+    case SignalKind::kUnknown:  // operations of later versions
       break;
   }
 }
@@ -385,7 +387,7 @@ bool Arrivals::TakeAnswer(Connection& connection, std::string_view payload) {
       call = found->second;
       calls.erase(found);
       if (call.spawns && call.links) {
-        connection.relations().links.insert({call.local, call.remote});
+        (void)connection.relations().links.Link({call.local, call.remote});  // as it was asked for
       }
       if (call.spawns && call.monitors) {
         watches[*number] = {call.local, call.remote};
@@ -455,7 +457,7 @@ void Arrivals::TellSpawned(Connection& connection, const PeerState::Call& call,
   needs_.relations.ForgetSpawned(call.local, call.remote, ref);
   std::lock_guard lock(connection.mutex());
   connection.relations().watches.erase(number);
-  connection.relations().links.erase({call.local, call.remote});
+  (void)connection.relations().links.End({call.local, call.remote});
   if (connection.state() != Connection::State::kDown) {
     AppendAbandoned(connection, needs_.addresses.NodePid(), call.remote);
   }
@@ -478,7 +480,7 @@ void Arrivals::TakeSpawnReply(Connection& connection, const Signal& signal) {
       is_ready = true;
       found->second.remote = signal.from;
       PeerState& relations = connection.relations();
-      if (found->second.links) relations.links.insert({found->second.local, signal.from});
+      if (found->second.links) (void)relations.links.Link({found->second.local, signal.from});
       if (found->second.monitors) {
         relations.watches[*number] = {found->second.local, signal.from};
       } else {
@@ -600,13 +602,16 @@ void Arrivals::TakeDown(Connection& connection, const Signal& signal) {
   }
 }
 
+// In all of these what the connection knows of a link and the list of our process change together, with the lock: the
+// process may link and unlink itself at the same time (ErlangBorder::Link).
 void Arrivals::TakeLink(Connection& connection, const Signal& signal) {
-  {
-    // First: a process that ends takes the entry away.
-    std::lock_guard lock(connection.mutex());
-    connection.relations().links.insert({signal.to, signal.from});
+  std::lock_guard lock(connection.mutex());
+  LinkStates& links = connection.relations().links;
+  if (!links.TakeLink({signal.to, signal.from}) ||
+      needs_.relations.LinkFromAfar(signal.to, signal.from)) {
+    return;
   }
-  if (needs_.relations.LinkFromAfar(signal.to, signal.from)) return;
+  (void)links.End({signal.to, signal.from});
   std::string reason;
   AppendReason(reason, gen::Reason::NoProcess());
   Signal exit;
@@ -614,21 +619,25 @@ void Arrivals::TakeLink(Connection& connection, const Signal& signal) {
   exit.from = signal.to;
   exit.to = signal.from;
   exit.payload = reason;
-  std::lock_guard lock(connection.mutex());
-  const bool untold = connection.relations().links.erase({signal.to, signal.from}) != 0;
-  if (untold && connection.state() != Connection::State::kDown) connection.Append(exit);
+  if (connection.state() != Connection::State::kDown) connection.Append(exit);
 }
 
 void Arrivals::TakeUnlink(Connection& connection, const Signal& signal) {
-  needs_.relations.UnlinkFromAfar(signal.to, signal.from);
   Signal ack;
   ack.kind = SignalKind::kUnlinkAck;
   ack.from = signal.to;
   ack.to = signal.from;
   ack.id = signal.id;
   std::lock_guard lock(connection.mutex());
-  connection.relations().links.erase({signal.to, signal.from});
+  if (connection.relations().links.TakeUnlink({signal.to, signal.from})) {
+    needs_.relations.UnlinkFromAfar(signal.to, signal.from);
+  }
   if (connection.state() != Connection::State::kDown) connection.Append(ack);
+}
+
+void Arrivals::TakeUnlinkAck(Connection& connection, const Signal& signal) {
+  std::lock_guard lock(connection.mutex());
+  connection.relations().links.TakeAcknowledgement({signal.to, signal.from}, signal.id);
 }
 
 void Arrivals::TakeExit(Connection& connection, const Signal& signal) {
@@ -636,7 +645,7 @@ void Arrivals::TakeExit(Connection& connection, const Signal& signal) {
   {
     std::lock_guard lock(connection.mutex());
     // Of a link that we have ended meanwhile.
-    if (connection.relations().links.erase({signal.to, signal.from}) == 0) return;
+    if (!connection.relations().links.TakeExit({signal.to, signal.from})) return;
     in_order = connection.IsForeign();
   }
   needs_.exit_signals.Send(signal.to, signal.from,

@@ -81,6 +81,7 @@ class Arrivals {
   void TakeDown(Connection& connection, const Signal& signal);
   void TakeLink(Connection& connection, const Signal& signal);
   void TakeUnlink(Connection& connection, const Signal& signal);
+  void TakeUnlinkAck(Connection& connection, const Signal& signal);
   void TakeExit(Connection& connection, const Signal& signal);
   void TakeExitRequest(Connection& connection, const Signal& signal);
 

@@ -507,7 +507,10 @@ void ErlangBorder::Link(gen::PID local, gen::PID remote) {
   const auto sent =
       connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
         if (connection.IsFormer(remote)) return gen::ErrProcessIncarnation;
-        connection.relations().links.insert({local, remote});
+        const bool is_new = connection.relations().links.Link({local, remote});
+        // The other one may have taken the link away since `local` has noted it, or made it itself.
+        (void)needs_.relations.LinkFromAfar(local, remote);
+        if (!is_new) return {};
         Signal signal;
         signal.kind = SignalKind::kLink;
         signal.from = local;
@@ -522,13 +525,12 @@ void ErlangBorder::Unlink(gen::PID local, gen::PID remote) {
   const auto connection = connections_.Find(remote.node);
   if (connection == nullptr) return;
   std::lock_guard lock(connection->mutex());
-  PeerState& relations = connection->relations();
-  if (relations.links.erase({local, remote}) == 0) return;
   Signal signal;
   signal.kind = SignalKind::kUnlink;
   signal.from = local;
   signal.to = remote;
-  signal.id = ++relations.last_unlink;
+  signal.id = connection->relations().links.Unlink({local, remote});
+  if (signal.id == 0) return;
   connection->AppendOwn(signal);
 }
 
@@ -539,8 +541,7 @@ void ErlangBorder::Exit(gen::PID local, gen::PID remote, const gen::Reason& reas
   std::string& payload = scratch.Empty();
   AppendReason(payload, reason);
   std::lock_guard lock(connection->mutex());
-  PeerState& relations = connection->relations();
-  if (relations.links.erase({local, remote}) == 0) return;
+  if (!connection->relations().links.End({local, remote})) return;
   Signal signal;
   signal.kind = SignalKind::kExit;
   signal.from = local;
@@ -723,9 +724,9 @@ void ErlangBorder::Down(Connection& connection, Connection::Rest rest) {
         {watch.local, needs_.addresses.RefOf(id), node::TargetOf(watch.remote)},
         gen::Reason::NoConnection(), rest.is_foreign);
   }
-  for (const auto& [local, remote] : rest.relations.links) {
+  rest.relations.links.VisitLinked([&](gen::PID local, gen::PID remote) {
     needs_.relations.LoseLink(local, remote, rest.is_foreign);
-  }
+  });
   for (const auto& [id, call] : rest.relations.calls) {
     needs_.delivery.RespondError(call.local, id, error);
   }

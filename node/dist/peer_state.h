@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -12,6 +11,7 @@
 #include <ergon/gen/atom.h>
 #include <ergon/gen/error.h>
 #include <ergon/gen/pid.h>
+#include <ergon/node/dist/link_states.h>
 #include <ergon/node/relations/events.h>
 
 namespace ergon::dist {
@@ -45,11 +45,7 @@ struct PeerState {
     return true;
   }
 
-  // { ours, theirs }
-  using Pair = std::pair<gen::PID, gen::PID>;
-  std::set<Pair> links;
-  // Numbers of unlinks, which the other side acknowledges.
-  std::uint64_t last_unlink = 0;
+  LinkStates links;
 
   // What only an Ergon node understands (see own_messages.h).
   enum class OwnQuestion : std::uint8_t {

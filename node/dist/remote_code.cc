@@ -567,7 +567,7 @@ void RemoteCode::Reply(const Job& job, gen::PID pid) {
       if ((job.links & kMonitored) != 0) {
         (void)relations.AddWatcher(job.number, {job.caller, pid, {}, job.reference});
       }
-      if ((job.links & kLinked) != 0) relations.links.insert({pid, job.caller});
+      if ((job.links & kLinked) != 0) (void)relations.links.Link({pid, job.caller});
       job.connection->Append(reply);
     }
   }

@@ -159,6 +159,20 @@ cases() -> [
         {reply, ok} = gen_server:wait_response(Busy, 5000),
         [{message, Worker, {result, 42}} | Ends] = collect_events(Cpp, 3),
         2 = length(Ends) end},
+    {links_that_cross, fun(Cpp) ->
+        process_flag(trap_exit, true),
+        Driver = drive(Cpp, self),
+        %% Both sides link and unlink themselves at the same time, again and again.
+        [begin
+             Other = gen_server:send_request({driver, Cpp}, {relink, self(), 20}),
+             [begin link(Driver), unlink(Driver) end || _ <- lists:seq(1, 20)],
+             {reply, ok} = gen_server:wait_response(Other, 5000)
+         end || _ <- lists:seq(1, 50)],
+        %% What is on its way arrives; then both are of one mind, and nobody is linked.
+        pong = net_adm:ping(Cpp),
+        eventually(fun() -> {links, L} = process_info(self(), links), [P || P <- L, is_pid(P), node(P) == Cpp] == [] end),
+        eventually(fun() -> drive(Cpp, links) == [] end),
+        silence() end},
     {monitor_by_pid, fun(Cpp) ->
         Victim = victim(Cpp),
         Ref = monitor(process, Victim),

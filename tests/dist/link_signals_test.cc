@@ -154,4 +154,55 @@ TEST_CASE("link signals: a lost connection is heard of behind what came through 
   CHECK(test.Got() == Words{"line 42", "exit noconnection", "down noconnection"});
 }
 
+TEST_CASE("link signals: what crosses an unlink is nothing, until that is acknowledged") {
+  LinkTest test("crossing");
+  const gen::PID other = test.peer.Pid(1);
+  test.Do([&](gen::Process& self) { self.Link(other).value(); });
+  (void)test.peer.Await(SignalKind::kLink);
+  test.Do([&](gen::Process& self) { self.Unlink(other).value(); });
+  const Signal unlink = test.peer.Await(SignalKind::kUnlink);
+  CHECK(unlink.id != 0);
+  // The other one has linked itself anew before it has seen that, and its link goes with it.
+  test.peer.Add({.kind = SignalKind::kLink, .from = other, .to = test.pid}).FlushAndWait();
+  CHECK_FALSE(test.IsLinked());
+  test.peer.Add({.kind = SignalKind::kUnlinkAck, .from = other, .to = test.pid, .id = unlink.id})
+      .FlushAndWait();
+  test.peer.Close();
+  REQUIRE(kit::Eventually([&] { return !test.peer.IsConnected(); }));
+  CHECK(test.Got().empty());
+}
+
+TEST_CASE("link signals: a link behind an unlink holds, whatever is acknowledged later") {
+  LinkTest test("relinked");
+  const gen::PID other = test.peer.Pid(1);
+  test.Do([&](gen::Process& self) {
+    self.Link(other).value();
+    self.Unlink(other).value();
+    self.Link(other).value();
+  });
+  const Signal unlink = test.peer.Await(SignalKind::kUnlink);
+  (void)test.peer.Await(SignalKind::kLink);
+  test.peer.Add({.kind = SignalKind::kUnlinkAck, .from = other, .to = test.pid, .id = unlink.id})
+      .FlushAndWait();
+  CHECK(test.IsLinked());
+  test.peer.AddEnd(SignalKind::kExit, 1, test.pid).FlushAndWait();
+  CHECK(test.Got() == Words{"exit normal"});
+  // After the acknowledgement it can be linked again.
+  test.peer.Add({.kind = SignalKind::kLink, .from = test.peer.Pid(2), .to = test.pid})
+      .FlushAndWait();
+  CHECK(test.IsLinked());
+  test.Do([&](gen::Process& self) { self.Unlink(test.peer.Pid(2)).value(); });
+  const Signal second = test.peer.Await(SignalKind::kUnlink);
+  CHECK(second.id != unlink.id);
+  test.peer
+      .Add({.kind = SignalKind::kUnlinkAck, .from = second.to, .to = test.pid, .id = second.id})
+      .Add({.kind = SignalKind::kLink, .from = second.to, .to = test.pid})
+      .FlushAndWait();
+  CHECK(test.IsLinked());
+  // An unlink of the other side is acknowledged.
+  test.peer.Add({.kind = SignalKind::kUnlink, .from = second.to, .to = test.pid, .id = 9}).Flush();
+  CHECK(test.peer.Await(SignalKind::kUnlinkAck).id == 9);
+  CHECK_FALSE(test.IsLinked());
+}
+
 }  // namespace ergon::dist

@@ -1,0 +1,112 @@
+// Links with processes of another node, as this side of the connection knows them.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <utility>
+
+#include <ergon/gen/pid.h>
+
+namespace ergon::dist {
+
+// One side of what may be a link. Both sides link and unlink when they like, and their signals cross. Therefore an unlink has
+// a number, and is outstanding until the other side has acknowledged it: what comes before that was sent by one that did not
+// know of it. Such an exit is none of this process's, and such a link will be taken away again by the unlink when it gets
+// there. To link anew takes an outstanding unlink back: its acknowledgement means nothing any more. The rules are those of
+// Erlang (UNLINK_ID, UNLINK_ID_ACK); that two sides with them always agree in the end is tried in link_states_test.cc.
+class LinkState {
+ public:
+  // -- this side: true, and the signal is to be sent --
+  bool Link() noexcept {
+    if (is_linked_) return false;
+    unlink_ = 0;
+    return is_linked_ = true;
+  }
+  // `id` is not 0, and was given to no unlink before that is outstanding.
+  bool Unlink(std::uint64_t id) noexcept {
+    if (!is_linked_) return false;
+    is_linked_ = false;
+    unlink_ = id;
+    return true;
+  }
+
+  // -- what the other side has sent --
+  // True: from now on it is linked.
+  bool TakeLink() noexcept {
+    if (is_linked_ || unlink_ != 0) return false;
+    return is_linked_ = true;
+  }
+  // True: it was linked. The unlink is to be acknowledged in any case.
+  bool TakeUnlink() noexcept { return std::exchange(is_linked_, false); }
+  void TakeAcknowledgement(std::uint64_t id) noexcept {
+    if (unlink_ == id) unlink_ = 0;
+  }
+  // The other process has ended, or the connection is lost. True: that is for this one.
+  bool TakeExit() noexcept { return std::exchange(is_linked_, false); }
+
+  [[nodiscard]] bool IsLinked() const noexcept { return is_linked_; }
+  // There is nothing to remember.
+  [[nodiscard]] bool IsOver() const noexcept { return !is_linked_ && unlink_ == 0; }
+  friend auto operator<=>(const LinkState&, const LinkState&) = default;
+
+ private:
+  bool is_linked_ = false;
+  std::uint64_t unlink_ = 0;  // outstanding; 0: none
+};
+
+// All of one connection. One thread at a time.
+class LinkStates {
+ public:
+  // { ours, theirs }
+  using Pair = std::pair<gen::PID, gen::PID>;
+
+  bool Link(const Pair& pair) { return states_[pair].Link(); }
+  // The number of the unlink that is to be sent; 0: none is.
+  std::uint64_t Unlink(const Pair& pair) {
+    const std::uint64_t id = last_unlink_ + 1;
+    if (!Change(pair, [id](LinkState& state) { return state.Unlink(id); })) return 0;
+    return last_unlink_ = id;
+  }
+  bool TakeLink(const Pair& pair) { return states_[pair].TakeLink(); }
+  bool TakeUnlink(const Pair& pair) { return Change(pair, &LinkState::TakeUnlink); }
+  void TakeAcknowledgement(const Pair& pair, std::uint64_t id) {
+    (void)Change(pair, [id](LinkState& state) {
+      state.TakeAcknowledgement(id);
+      return false;
+    });
+  }
+  bool TakeExit(const Pair& pair) { return Change(pair, &LinkState::TakeExit); }
+  // Ours has ended. True: it was linked, and the other one is to be told.
+  bool End(const Pair& pair) {
+    const auto found = states_.find(pair);
+    if (found == states_.end()) return false;
+    const bool was_linked = found->second.IsLinked();
+    states_.erase(found);
+    return was_linked;
+  }
+  // Calls visit(ours, theirs) for those that are linked.
+  template <class Visit>
+  void VisitLinked(Visit&& visit) const {
+    for (const auto& [pair, state] : states_) {
+      if (state.IsLinked()) visit(pair.first, pair.second);
+    }
+  }
+  [[nodiscard]] bool empty() const noexcept { return states_.empty(); }
+
+ private:
+  template <class Step>
+  bool Change(const Pair& pair, Step&& step) {
+    const auto found = states_.find(pair);
+    if (found == states_.end()) return false;
+    const bool outcome = std::invoke(step, found->second);
+    if (found->second.IsOver()) states_.erase(found);
+    return outcome;
+  }
+
+  std::map<Pair, LinkState> states_;  // without those that are over
+  std::uint64_t last_unlink_ = 0;
+};
+
+}  // namespace ergon::dist
