@@ -11,11 +11,12 @@
 
 namespace ergon::dist {
 
-// One side of what may be a link. Both sides link and unlink when they like, and their signals cross. Therefore an unlink has
-// a number, and is outstanding until the other side has acknowledged it: what comes before that was sent by one that did not
-// know of it. Such an exit is none of this process's, and such a link will be taken away again by the unlink when it gets
-// there. To link anew takes an outstanding unlink back: its acknowledgement means nothing any more. The rules are those of
-// Erlang (UNLINK_ID, UNLINK_ID_ACK); that two sides with them always agree in the end is tried in link_states_test.cc.
+// One side of what may be a link. Both sides link and unlink when they like, and their signals cross. Therefore an
+// unlink has a number, and is outstanding until the other side has acknowledged it: what comes before that was sent by
+// one that did not know of it. Such an exit is none of this process's, and such a link will be taken away again by the
+// unlink when it gets there. To link anew takes an outstanding unlink back: its acknowledgement means nothing any more.
+// The rules are those of Erlang (UNLINK_ID, UNLINK_ID_ACK). Two sides that keep them agree in the end, whatever crosses;
+// but both may be linked although each has unlinked last, if the other one's link was on its way.
 class LinkState {
  public:
   // -- this side: true, and the signal is to be sent --

@@ -1,4 +1,3 @@
-#include <ergon/core/clock.h>
 #include <ergon/node/dist/remote_worker.h>
 
 #include <algorithm>
@@ -7,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include <ergon/core/clock.h>
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/envelope_sender.h>
 #include <ergon/gen/exit_signal.h>
