@@ -78,8 +78,9 @@ class PoolRunner;
 //   messages_lost_crashed      being handled when the worker failed
 //   messages_lost_full         dropped for want of room, by a worker_mailbox that drops
 //   messages_lost_missed       copies of a broadcast for workers that were full, others were not
+//   messages_lost_failed       their key function, copy constructor or mailbox threw
 //   messages_lost_terminated   left over when the pool ended
-//   queue_wait_estimate_us   how long a message waits, from the mean rate since the start
+//   queue_wait_estimate_us   how long a message waits, by the pace of late; see PoolStats
 //   state                    running, stopping
 //   worker.<n>               as in "<demo@localhost.12.1> queued=3 handled=40 busy"
 // At rest messages_forwarded = messages_handled + messages_queued + messages_lost.

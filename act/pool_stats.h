@@ -61,13 +61,15 @@ struct PoolStats {
   std::uint64_t lost_crashed = 0;     // being handled when the worker failed
   std::uint64_t lost_full = 0;        // dropped for want of room, by a worker_mailbox that drops
   std::uint64_t lost_missed = 0;      // copies of a broadcast for workers that were full
+  std::uint64_t lost_failed = 0;      // their key function, copy constructor or mailbox threw
   std::uint64_t lost_terminated = 0;  // left over when the pool ended
-  // How long a message waits, from the mean rate since the start.
+  // How long a message waits, from the pace of late: time without work does not count, time that a worker waits
+  // for a thread does. As long as no worker has handled two messages one after the other, its first one has to do.
   std::chrono::microseconds queue_wait_estimate{0};
 
   // Accepted but not handled.
   [[nodiscard]] std::uint64_t Lost() const noexcept {
-    return lost_crashed + lost_full + lost_missed + lost_terminated;
+    return lost_crashed + lost_full + lost_missed + lost_failed + lost_terminated;
   }
 
   // For pools of other Ergon nodes.
@@ -77,8 +79,8 @@ struct PoolStats {
     std::int64_t wait = queue_wait_estimate.count();
     archive(worker_behavior, strategy, worker_mailbox_size, stopping, worker_restarts, size, ready,
             busy, starting, leaving, workers, forwarded, unhandled, overloaded, queued, handled,
-            expired, salvaged, drained, lost_crashed, lost_full, lost_missed, lost_terminated,
-            wait);
+            expired, salvaged, drained, lost_crashed, lost_full, lost_missed, lost_failed,
+            lost_terminated, wait);
     queue_wait_estimate = std::chrono::microseconds(wait);
   }
 };

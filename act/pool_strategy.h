@@ -60,8 +60,9 @@ class PoolStrategy {
   // when the last place is taken.
   static PoolStrategy SharedQueue() { return PoolStrategy(Kind::kSharedQueue); }
   // Messages with equal keys go to the same worker and are handled in order. `key` takes a message of type
-  // T, or of any of the types given, and returns what std::hash takes; it is called in the pool's turns,
-  // and an exception of it is the pool's end. Messages of other types, and events, go to whoever is free.
+  // T, or of any of the types given, and returns what std::hash takes; it is called in the pool's turns. A
+  // message at which it throws fails (messages_lost_failed): a request's caller gets kApplication with the
+  // exception's words, and no other message is harmed. Messages of other types, and events, go to whoever is free.
   //
   // A key stays with its worker while one of its messages waits there or is being handled (one that the
   // worker has stashed, too), also when the pool's size changes meanwhile; if the worker fails, with the
@@ -78,7 +79,8 @@ class PoolStrategy {
 
   // Messages of type T, or of any of the types given, and events go to every worker that is ready, busy or not:
   // each gets a copy, and handles it in its turn. Numbers (Inspect) count the copies. The types have to be
-  // copyable. Messages of other types go to one worker, in rotation.
+  // copyable; if a copy constructor throws, nobody gets the message, as with ByKey. Messages of other types go
+  // to one worker, in rotation.
   //
   // A request is answered with BroadcastAnswers: what each worker has answered, or why it has not; a worker
   // has nine tenths of the time that the caller waits. A worker whose mailbox is full misses a message, which

@@ -17,8 +17,9 @@ enum class DropReason : std::uint8_t {
   kExpired,       // the caller had stopped waiting, or the timer was cancelled
   kNoConnection,  // the connection with the receiver's node was lost before it was sent there
   kUnreadable,    // it came from another node, and does not fit the type that it should have
+  kFailed,        // a function of the user's threw that places or copies it
 };
-inline constexpr int kDropReasons = 6;
+inline constexpr int kDropReasons = 7;
 
 constexpr std::string_view ToString(DropReason reason) {
   switch (reason) {
@@ -34,6 +35,8 @@ constexpr std::string_view ToString(DropReason reason) {
       return "no connection";
     case DropReason::kUnreadable:
       return "unreadable";
+    case DropReason::kFailed:
+      return "failed";
   }
   return "unknown reason";
 }

@@ -60,7 +60,12 @@ class PriorityQueue final : public MailboxQueue {
     return std::move(node.mapped());
   }
   void Return(OwnedMessage message) override {
-    messages_.emplace(Key{rank_(message.View()), --oldest_}, std::move(message));
+    std::int64_t rank = INT64_MIN;
+    try {
+      rank = rank_(message.View());
+    } catch (...) {  // it had a rank when it came; now it is the first
+    }
+    messages_.emplace(Key{rank, --oldest_}, std::move(message));
   }
   std::size_t size() const noexcept override { return messages_.size(); }
 

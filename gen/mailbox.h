@@ -29,7 +29,7 @@ enum class Overflow : std::uint8_t {
 // A mailbox of your own: the order in which messages wait. The runtime calls it under a lock, one
 // call at a time, from the threads of senders and of the process: it must be quick, and must not
 // send, wait or look at the process. It may throw from Enqueue, std::bad_alloc above all, before it has
-// taken anything: that is the error of the sender, kInternal.
+// taken anything: that is the error of the sender, kInternal. What it throws from Dequeue ends the process.
 class MailboxQueue {
  public:
   MailboxQueue() = default;
@@ -62,8 +62,8 @@ class Mailbox {
 
   // Messages with a lower number are handled first, equal ones in the order of arrival. `priority`
   // takes a message of type T, or of any of the types given, and returns a number; messages of
-  // other types have the number 0. It is called by the senders, and must not throw. Each message
-  // costs O(log n).
+  // other types have the number 0. It is called by the senders: what it throws is the sender's error,
+  // kInternal. Each message costs O(log n).
   //
   //   gen::Mailbox::Priority<Job>([](const Job& job) { return job.deadline; })
   template <class... T, class Function>

@@ -7,11 +7,12 @@ namespace ergon::gen {
 std::string MessageBalance::ToString() const {
   return fmt::format(
       "{} accepted = {} handled + {} dropped (terminated {}, unknown {}, mailbox full {}, expired "
-      "{}, no connection {}, unreadable {}) + {} queued + {} held + {} sent to other nodes, {} "
+      "{}, no connection {}, unreadable {}, failed {}) + {} queued + {} held + {} sent to other "
+      "nodes, {} "
       "unaccounted",
       accepted, handled, Dropped(), dropped_terminated, dropped_unknown, dropped_mailbox_full,
-      dropped_expired, dropped_no_connection, dropped_unreadable, queued, held, sent_to_nodes,
-      Unaccounted());
+      dropped_expired, dropped_no_connection, dropped_unreadable, dropped_failed, queued, held,
+      sent_to_nodes, Unaccounted());
 }
 
 }  // namespace ergon::gen

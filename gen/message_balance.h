@@ -29,10 +29,11 @@ struct MessageBalance {
   std::uint64_t dropped_expired = 0;
   std::uint64_t dropped_no_connection = 0;
   std::uint64_t dropped_unreadable = 0;
+  std::uint64_t dropped_failed = 0;
 
   [[nodiscard]] std::uint64_t Dropped() const noexcept {
     return dropped_terminated + dropped_unknown + dropped_mailbox_full + dropped_expired +
-           dropped_no_connection + dropped_unreadable;
+           dropped_no_connection + dropped_unreadable + dropped_failed;
   }
   // Messages that nobody can account for; negative: handled twice. 0 at rest.
   [[nodiscard]] std::int64_t Unaccounted() const noexcept {

@@ -47,6 +47,8 @@ struct NodeInfo {
   std::uint64_t dropped_no_connection = 0;
   // Messages of other nodes that do not fit the registered type whose tag or keys they have:
   std::uint64_t dropped_unreadable = 0;
+  // Messages for which a function of the user's threw: a pool's key, a copy for a broadcast, a mailbox's order:
+  std::uint64_t dropped_failed = 0;
   std::uint64_t drops_not_remembered = 0;  // of all these, the ones that Node::LastDrops missed
   // The dispatcher's counters:
   std::uint64_t turns = 0;

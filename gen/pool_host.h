@@ -48,6 +48,10 @@ struct WorkerProgress {
   std::uint64_t expired = 0;  // of those handled, the requests skipped because their time was up
   std::uint64_t aside = 0;    // of those queued, the ones that it has stashed, or holds as a pool
   std::chrono::nanoseconds mean_handling{0};  // moving average, with WorkerDuty::kMeasure
+  // From one message to the next when some wait, of late, by a worker or all workers of one; 0: not known.
+  std::chrono::nanoseconds pace{0};
+  std::chrono::nanoseconds lasted{
+      0};  // what it does now, if it is busy, since it waited last; in whole ms
 };
 
 class PoolHost : public ProcessHost {

@@ -29,15 +29,6 @@ void PoolBroadcastForwarder::Arrived(core::Envelope& envelope) {
 }
 
 bool PoolBroadcastForwarder::Place(Held& message) {
-  try {
-    return TryPlace(message);
-  } catch (...) {  // the user's copy constructor: the pool's end
-    if (message.envelope != nullptr) DropTerminated(message);
-    throw;
-  }
-}
-
-bool PoolBroadcastForwarder::TryPlace(Held& message) {
   if (DropExpired(message)) return true;
   if (!options_.strategy.IsBroadcast(*message.envelope)) return PlaceOne(message);
   return IsRequest(*message.envelope) ? Ask(message) : Spread(message);
@@ -50,9 +41,11 @@ bool PoolBroadcastForwarder::PlaceOne(Held& message) {
     const gen::PID worker{rotation_.Next(), self.node, self.creation};
     const bool is_caller = worker == SenderOf(*message.envelope) && IsRequest(*message.envelope);
     met_caller = met_caller || is_caller;
-    const bool sent = worker.id != 0 && !is_caller && host_.Forward(worker, message.envelope, true);
+    gen::Result<void> sent = gen::ErrProcessMailboxFull;
+    if (worker.id != 0 && !is_caller) sent = host_.Forward(worker, message.envelope, true);
     if (!sent || message.given) rotation_.Skipped();
-    if (sent) return true;
+    if (IsOwnFault(sent)) Fail(std::move(message), sent.error());
+    if (message.envelope == nullptr) return true;
   }
   if (!met_caller || routing_.members().staying() != 1) return false;
   Refuse(std::move(message), WaitsForItself(kOnlyWorker));
@@ -70,30 +63,59 @@ bool PoolBroadcastForwarder::Give(const PoolMember& member, Held& message) {
   auto sent = GiveTo(member.worker, message, options_.WorkersMakeRoom());
   if (sent) return true;
   if (sent.error() == gen::ErrProcessMailboxFull) return false;
+  if (IsOwnFault(sent)) {
+    Fail(std::move(message), sent.error());
+    return true;
+  }
   pending_[member.number].push_back(std::move(message));  // it has ended: for its successor
   return true;
 }
 
-bool PoolBroadcastForwarder::Spread(Held& message) {
-  // Looked at before somebody else has the message.
-  const core::EnvelopePtr pattern = options_.strategy.Copy(*message.envelope);
-  std::size_t missed = 0;
+bool PoolBroadcastForwarder::MakeCopies(Held& message, std::size_t workers) {
+  try {
+    while (message.copies.size() + 1 < workers) {
+      message.copies.push_back(options_.strategy.Copy(*message.envelope));
+    }
+    return true;
+  } catch (...) {
+    FailThrown(std::move(message), "the copy for each worker");
+    return false;
+  }
+}
+
+std::vector<PoolMember> PoolBroadcastForwarder::Receivers() const {
+  std::vector<PoolMember> receivers;
   for (const auto& [number, member] : routing_.members().all()) {
-    if (member.leaving || member.state != MemberState::kReady) continue;
+    if (!member.leaving && member.state == MemberState::kReady) receivers.push_back(member);
+  }
+  return receivers;
+}
+
+bool PoolBroadcastForwarder::Spread(Held& message) {
+  const std::vector<PoolMember> receivers = Receivers();
+  // Before anybody has it: so all get it, or nobody does. If nobody takes it, they are there for the next time.
+  if (!MakeCopies(message, receivers.size())) return true;
+  std::size_t missed = 0;
+  std::vector<core::EnvelopePtr> copies = std::move(message.copies);
+  const auto next_copy = [&] {
+    Held copy{std::move(copies.back()), false};
+    copies.pop_back();
+    host_.Adopt(*copy.envelope);
+    return copy;
+  };
+  for (const PoolMember& member : receivers) {
     if (message.envelope != nullptr) {
       if (!Give(member, message)) ++missed;
       continue;
     }
-    Held copy{options_.strategy.Copy(*pattern), false};
-    host_.Adopt(*copy.envelope);
+    Held copy = next_copy();
     if (!Give(member, copy)) DropMissed(std::move(copy));
   }
-  if (message.envelope != nullptr) return false;
-  for (; missed > 0; --missed) {
-    core::EnvelopePtr copy = options_.strategy.Copy(*pattern);
-    host_.Adopt(*copy);
-    DropMissed({std::move(copy), false});
+  if (message.envelope != nullptr) {
+    message.copies = std::move(copies);
+    return false;
   }
+  for (; missed > 0; --missed) DropMissed(next_copy());
   return true;
 }
 
@@ -107,16 +129,17 @@ std::chrono::nanoseconds PoolBroadcastForwarder::TimeFor(const core::Envelope& r
 }
 
 bool PoolBroadcastForwarder::Ask(Held& message) {
-  const core::EnvelopePtr pattern = options_.strategy.Copy(*message.envelope);
+  const std::vector<PoolMember> receivers = Receivers();
+  if (!MakeCopies(message, receivers.size())) return true;
+  std::vector<core::EnvelopePtr> copies = std::move(message.copies);
   const std::chrono::nanoseconds time = TimeFor(*message.envelope);
   const std::uint64_t number = ++last_question_;
   const gen::PID caller = SenderOf(*message.envelope);
-  // Before the first of them is asked: should a copy fail, Finish answers what is open.
   Question& question = questions_[number];
   question.from = caller;
   question.ref = RefOf(*message.envelope);
-  for (const auto& [member_number, member] : routing_.members().all()) {
-    if (member.leaving || member.state != MemberState::kReady) continue;
+  gen::Result<void> fault;  // of the request's own
+  for (const PoolMember& member : receivers) {
     if (member.worker == caller) {
       question.answers.Add(member.worker,
                            gen::detail::MakeErrorResponse(WaitsForItself("this worker")));
@@ -126,21 +149,26 @@ bool PoolBroadcastForwarder::Ask(Held& message) {
       questions_.erase(number);
       return true;
     }
-    core::EnvelopePtr copy;
-    if (message.envelope == nullptr) copy = options_.strategy.Copy(*pattern);
-    core::EnvelopePtr& request = message.envelope != nullptr ? message.envelope : copy;
+    core::EnvelopePtr& request = message.envelope != nullptr ? message.envelope : copies.back();
     request->flags |= core::Envelope::kFlagRouted;
     auto asked = host_.RequestEnvelope(member.worker, request, time);
     if (!asked) {
+      if (IsOwnFault(asked.error())) fault = asked.error();
       question.answers.Add(member.worker, gen::detail::MakeErrorResponse(asked.error()));
       continue;
     }
+    if (copies.size() > 0 && copies.back() == nullptr) copies.pop_back();
     rotation_.Give();
     asked_[asked->id] = {number, question.answers.Add(member.worker, nullptr)};
     ++question.open;
   }
   if (question.open > 0) return true;
   questions_.erase(number);
+  if (!fault) {
+    Fail(std::move(message), fault.error());
+    return true;
+  }
+  message.copies = std::move(copies);
   message.envelope->flags &= static_cast<std::uint8_t>(~core::Envelope::kFlagRouted);
   if (routing_.members().staying() != 1 || routing_.members().FindWorker(caller) == nullptr) {
     return false;
@@ -228,7 +256,12 @@ void PoolBroadcastForwarder::FlushPending(const PoolMember& member) {
       messages.pop_front();
       continue;
     }
-    if (!GiveTo(member.worker, messages.front())) break;
+    const auto sent = GiveTo(member.worker, messages.front());
+    if (IsOwnFault(sent)) {
+      Fail(std::move(messages.front()), sent.error());
+    } else if (!sent) {
+      break;
+    }
     messages.pop_front();
   }
   if (!messages.empty()) pending_[member.number] = std::move(messages);

@@ -58,11 +58,13 @@ class PoolBroadcastForwarder final : public PoolForwarder {
 
   // False: nobody can take it now.
   bool Place(Held& message);
-  bool TryPlace(Held& message);
   bool PlaceOne(Held& message);
   bool Spread(Held& message);
   bool Ask(Held& message);
-  // To a worker, or behind what waits for it already.
+  // A copy for each of so many workers but one. False: one could not be made, and the message has failed.
+  bool MakeCopies(Held& message, std::size_t workers);
+  [[nodiscard]] std::vector<PoolMember> Receivers() const;
+  // To a worker, or behind what waits for it already; or it has failed.
   bool Give(const PoolMember& member, Held& message);
   void Flush();
   void FlushPending(const PoolMember& member);

@@ -15,12 +15,13 @@ struct PoolCounters {
   std::uint64_t lost_crashed = 0;
   std::uint64_t lost_full = 0;    // dropped by a policy
   std::uint64_t lost_missed = 0;  // copies of a broadcast for workers that were full
+  std::uint64_t lost_failed = 0;  // a function of the user's threw that places or copies them
   std::uint64_t lost_terminated = 0;
   // Handled or lost without ever having been given to a worker.
   std::uint64_t never_given = 0;
 
   [[nodiscard]] std::uint64_t Lost() const noexcept {
-    return lost_crashed + lost_full + lost_missed + lost_terminated;
+    return lost_crashed + lost_full + lost_missed + lost_failed + lost_terminated;
   }
 };
 

@@ -6,7 +6,9 @@
 #include <fmt/core.h>
 
 #include <ergon/act/message_loop.h>
+#include <ergon/core/foundations/thrown_text.h>
 #include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/message.h>
 
 namespace ergon::act {
 
@@ -106,6 +108,21 @@ void PoolForwarder::DropTerminated(Held& message) {
   ++counters_.lost_terminated;
   if (!message.given) ++counters_.never_given;
   host_.Drop(std::move(message.envelope), gen::DropReason::kTerminated, gen::ErrProcessTerminated);
+}
+
+void PoolForwarder::Fail(Held message, const gen::Error& error) {
+  rotation_.Refused();
+  ++counters_.lost_failed;
+  if (!message.given) ++counters_.never_given;
+  host_.Log().Warning("{} from {} cannot be given to a worker: {}",
+                      gen::Message(*message.envelope).TypeName(), SenderOf(*message.envelope),
+                      error);
+  host_.Drop(std::move(message.envelope), gen::DropReason::kFailed, error);
+}
+
+void PoolForwarder::FailThrown(Held message, std::string_view what) {
+  Fail(std::move(message), gen::Error(gen::ErrorCode::kApplication,
+                                      fmt::format("{} threw: {}", what, core::ThrownText())));
 }
 
 void PoolForwarder::ArmRetry() {

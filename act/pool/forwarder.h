@@ -72,6 +72,8 @@ class PoolForwarder {
   [[nodiscard]] virtual std::size_t held() const = 0;
   // Of those, the ones that a worker had before.
   [[nodiscard]] virtual std::size_t held_given() const = 0;
+  // How long a message takes a worker, of those that it was given here, ns; 0: not known.
+  [[nodiscard]] virtual std::int64_t mean_handling() const { return 0; }
   // Messages accepted for the workers and not held any more, each counted once.
   [[nodiscard]] std::uint64_t forwarded() const noexcept {
     return rotation_.Given() + counters_.never_given;
@@ -90,7 +92,8 @@ class PoolForwarder {
 
   struct Held {
     core::EnvelopePtr envelope;
-    bool given = false;  // a worker has had it: it is counted as forwarded
+    bool given = false;                          // a worker has had it: it is counted as forwarded
+    std::vector<core::EnvelopePtr> copies = {};  // for the other workers, of a broadcast
   };
 
   PoolForwarder(gen::PoolHost& host, PoolRouting& routing, PoolCounters& counters)
@@ -121,6 +124,18 @@ class PoolForwarder {
   // The same for a copy of a broadcast, which others have room for.
   void DropMissed(Held message);
   void DropTerminated(Held& message);
+  // Whether it was the message's own fault that a worker did not take it: a mailbox of the user's threw.
+  [[nodiscard]] static bool IsOwnFault(const gen::Error& error) {
+    return error.code() == gen::ErrorCode::kInternal;
+  }
+  [[nodiscard]] static bool IsOwnFault(const gen::Result<void>& sent) {
+    return !sent && IsOwnFault(sent.error());
+  }
+  // Ends a message that cannot be placed because a function of the user's threw: its caller is told, and no other
+  // is harmed.
+  void Fail(Held message, const gen::Error& error);
+  // The same inside of a catch (...); as in "the pool's key function threw: out of range".
+  void FailThrown(Held message, std::string_view what);
   void ArmRetry();
   void CancelRetry();
   void RetryArrived() { retry_is_armed_ = false; }

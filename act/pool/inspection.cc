@@ -42,13 +42,29 @@ std::string DescribeWorker(const PoolStats::Worker& worker) {
                      worker.queued, worker.handled, TextOf(worker.state));
 }
 
-// By Little's law: in the long run, the time spent waiting is the number of those who wait divided
-// by the rate at which they are served.
-std::uint64_t WaitEstimate(std::uint64_t queued, std::uint64_t handled, std::int64_t uptime_ns) {
-  if (queued == 0) return 0;
-  const double rate = static_cast<double>(std::max<std::uint64_t>(handled, 1)) /
-                      static_cast<double>(std::max<std::int64_t>(uptime_ns, 1));  // per ns
-  return static_cast<std::uint64_t>(static_cast<double>(queued) / rate / 1000);
+bool TakesMessages(const PoolFigures::Worker& worker) {
+  return worker.member.state == MemberState::kReady && !worker.member.leaving;
+}
+
+std::int64_t PaceOf(const PoolFigures::Worker& worker) {
+  const gen::WorkerProgress& progress = worker.progress;
+  return progress.pace.count() != 0 ? progress.pace.count() : progress.mean_handling.count();
+}
+
+// At a worker a message waits for those before it there; at the pool for all before it, of which each worker takes its
+// part.
+std::chrono::microseconds WaitEstimate(const PoolFigures& figures) {
+  double wait = 0;
+  double takers = 0;
+  for (const PoolFigures::Worker& worker : figures.workers) {
+    if (!TakesMessages(worker)) continue;
+    ++takers;
+    const std::int64_t own = PaceOf(worker);
+    wait += static_cast<double>(worker.progress.queued) *
+            static_cast<double>(own != 0 ? own : figures.pace);
+  }
+  wait += static_cast<double>(figures.queued_at_pool) * static_cast<double>(figures.pace);
+  return std::chrono::microseconds(static_cast<std::int64_t>(wait / std::max(takers, 1.0) / 1000));
 }
 
 }  // namespace
@@ -91,6 +107,27 @@ std::uint64_t CountHandled(const PoolCounters& counters,
   return count;
 }
 
+std::int64_t MeanPace(const std::vector<PoolFigures::Worker>& workers, std::int64_t of_pool) {
+  if (of_pool != 0) return of_pool;
+  std::int64_t sum = 0;
+  std::int64_t known = 0;
+  for (const PoolFigures::Worker& worker : workers) {
+    const std::int64_t pace = TakesMessages(worker) ? PaceOf(worker) : 0;
+    sum += pace;
+    known += pace == 0 ? 0 : 1;
+  }
+  return known == 0 ? 0 : sum / known;
+}
+
+std::int64_t LongestNow(const std::vector<PoolFigures::Worker>& workers) {
+  constexpr std::int64_t kLeast = 1'000'000;  // ns: a step of the clock
+  std::int64_t longest = 0;
+  for (const PoolFigures::Worker& worker : workers) {
+    if (worker.progress.busy) longest = std::max({longest, worker.progress.lasted.count(), kLeast});
+  }
+  return longest;
+}
+
 PoolStats MakePoolStats(const PoolFigures& figures) {
   const PoolCounters& counters = figures.counters;
   PoolStats stats{.worker_behavior = figures.worker_behavior,
@@ -109,6 +146,7 @@ PoolStats MakePoolStats(const PoolFigures& figures) {
                   .lost_crashed = counters.lost_crashed,
                   .lost_full = counters.lost_full,
                   .lost_missed = counters.lost_missed,
+                  .lost_failed = counters.lost_failed,
                   .lost_terminated = counters.lost_terminated};
   for (const PoolFigures::Worker& worker : figures.workers) {
     stats.queued += worker.progress.queued;
@@ -123,8 +161,7 @@ PoolStats MakePoolStats(const PoolFigures& figures) {
         {worker.member.worker, StateOf(worker), worker.progress.queued, worker.progress.handled});
   }
   stats.size = stats.workers.size();
-  stats.queue_wait_estimate =
-      std::chrono::microseconds(WaitEstimate(stats.queued, stats.handled, figures.uptime));
+  stats.queue_wait_estimate = WaitEstimate(figures);
   return stats;
 }
 
@@ -160,6 +197,7 @@ gen::Inspection InspectPool(const PoolFigures& figures, gen::Inspection added,
   put("messages_lost_crashed", stats.lost_crashed);
   put("messages_lost_full", stats.lost_full);
   put("messages_lost_missed", stats.lost_missed);
+  put("messages_lost_failed", stats.lost_failed);
   put("messages_lost_terminated", stats.lost_terminated);
   put("queue_wait_estimate_us", stats.queue_wait_estimate.count());
   put("state", stats.stopping ? "stopping" : "running");

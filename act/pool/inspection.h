@@ -19,7 +19,7 @@ struct PoolFigures {
   std::string strategy;
   int worker_mailbox_size = 0;
   bool stopping = false;
-  std::int64_t uptime = 0;  // ns since the pool started
+  std::int64_t pace = 0;  // ns from one message of a worker to the next, in the mean; 0: not known
   std::uint64_t forwarded = 0;
   std::uint64_t unhandled = 0;
   std::uint64_t queued_at_pool = 0;  // held, and in its mailbox
@@ -48,6 +48,13 @@ struct PoolFigures {
 // Messages that workers have handled, or skipped because their time was up, as far as it shows at these.
 [[nodiscard]] std::uint64_t CountHandled(const PoolCounters& counters,
                                          const std::vector<PoolFigures::Worker>& workers);
+
+// From one message of a worker to the next, in the mean, ns; 0: not known. `of_pool`: as the pool has seen it that
+// gives them their messages; 0: it does not.
+[[nodiscard]] std::int64_t MeanPace(const std::vector<PoolFigures::Worker>& workers,
+                                    std::int64_t of_pool);
+// How long the longest has lasted of what they handle now, ns.
+[[nodiscard]] std::int64_t LongestNow(const std::vector<PoolFigures::Worker>& workers);
 
 // The sums over all workers, and what each of them does.
 [[nodiscard]] PoolStats MakePoolStats(const PoolFigures& figures);

@@ -34,14 +34,13 @@ std::chrono::nanoseconds PoolQueueForwarder::ExcessWait() const {
 // -- messages
 
 void PoolQueueForwarder::Arrived(core::Envelope& envelope) {
-  // First: what the user's function throws is the pool's end, and the message is answered with that.
-  const auto key = options_.strategy.KeyOfMessage(envelope);
   Held message{host_.Detach(envelope), false};
   if (!accepts_ || mode_ == Mode::kEnded) {
     DropTerminated(message);
     return;
   }
-  if (RefuseRequest(message, key)) return;
+  std::optional<std::uint64_t> key;
+  if (!FindKey(message, key) || RefuseRequest(message, key)) return;
   const std::size_t waited = queue_.waiting();
   queue_.Add({std::move(message.envelope), false, key});
   GiveAll();
@@ -49,6 +48,16 @@ void PoolQueueForwarder::Arrived(core::Envelope& envelope) {
   if (queue_.waiting() <= std::max(Bound(), waited)) return;
   auto dropped = DropsOldest() ? queue_.TakeOldest() : queue_.TakeNewest();
   if (dropped) DropFull({std::move(dropped->envelope), dropped->given});
+}
+
+bool PoolQueueForwarder::FindKey(Held& message, std::optional<std::uint64_t>& key) {
+  try {
+    key = options_.strategy.KeyOfMessage(*message.envelope);
+    return true;
+  } catch (...) {
+    FailThrown(std::move(message), "the pool's key function");
+    return false;
+  }
 }
 
 bool PoolQueueForwarder::RefuseRequest(Held& message, std::optional<std::uint64_t> key) {
@@ -74,13 +83,9 @@ void PoolQueueForwarder::Inherited(gen::PID worker, std::vector<core::EnvelopePt
   std::vector<PoolQueue::Item> items;
   for (core::EnvelopePtr& envelope : messages) {
     Held message{std::move(envelope), false};
-    if (Salvage(message)) items.push_back({std::move(message.envelope), message.given, {}});
-  }
-  try {
-    for (PoolQueue::Item& item : items) item.key = options_.strategy.KeyOfMessage(*item.envelope);
-  } catch (...) {  // the user's function: the pool's end
-    DropAll(std::move(items));
-    throw;
+    std::optional<std::uint64_t> key;
+    if (!Salvage(message) || !FindKey(message, key)) continue;
+    items.push_back({std::move(message.envelope), message.given, key});
   }
   const auto found = members_.find(worker.id);
   const std::uint64_t member = found == members_.end() ? 0 : found->second;
@@ -106,6 +111,11 @@ void PoolQueueForwarder::Give(PoolQueue::Turn turn) {
     return;
   }
   auto sent = GiveTo(place.worker, message);
+  if (IsOwnFault(sent)) {
+    Fail(std::move(message), sent.error());
+    Look(member, place);
+    return;
+  }
   if (!sent) {
     turn.item.envelope = std::move(message.envelope);
     queue_.Undo(std::move(turn));

@@ -34,6 +34,7 @@ class PoolQueueForwarder final : public PoolForwarder {
 
   [[nodiscard]] std::size_t held() const override { return queue_.waiting(); }
   [[nodiscard]] std::size_t held_given() const override { return queue_.waiting_given(); }
+  [[nodiscard]] std::int64_t mean_handling() const override { return mean_handling_; }
 
  private:
   // What is known about the worker of a member.
@@ -49,6 +50,8 @@ class PoolQueueForwarder final : public PoolForwarder {
   [[nodiscard]] bool DropsOldest() const;
   // How much longer than the limit a message would wait.
   [[nodiscard]] std::chrono::nanoseconds ExcessWait() const;
+  // False: the user's function threw, and the message has failed.
+  bool FindKey(Held& message, std::optional<std::uint64_t>& key);
   // Why a request cannot be taken, although there is room; it is answered then.
   bool RefuseRequest(Held& message, std::optional<std::uint64_t> key);
   void GiveAll();

@@ -102,6 +102,10 @@ bool PoolRotationForwarder::Offer(Held& message, Met& met) {
       return true;
     }
     rotation_.Skipped();
+    if (IsOwnFault(sent)) {
+      Fail(std::move(message), sent.error());
+      return true;
+    }
     if (sent.error() != gen::ErrProcessMailboxFull) met.dead = true;
   }
   return false;
@@ -129,9 +133,13 @@ bool PoolRotationForwarder::MakeRoom(Held& message) {
   if (!options_.WorkersMakeRoom() || !all_full_ || mode_ != Mode::kRunning) return false;
   const gen::PID self = host_.Self();
   const gen::PID worker{rotation_.Next(), self.node, self.creation};
-  const bool sent = worker.id != 0 && host_.ForwardMakingRoom(worker, message.envelope);
-  if (!sent) rotation_.Skipped();
-  return sent;
+  gen::Result<void> sent = gen::ErrProcessMailboxFull;
+  if (worker.id != 0) sent = host_.ForwardMakingRoom(worker, message.envelope);
+  if (sent) return true;
+  rotation_.Skipped();
+  if (!IsOwnFault(sent)) return false;
+  Fail(std::move(message), sent.error());
+  return true;
 }
 
 void PoolRotationForwarder::Settle() {

@@ -49,7 +49,7 @@ class PoolRotationForwarder final : public PoolForwarder {
   void SetDuties();
   // Offers what is held.
   void Flush();
-  // Tries the workers, at most once round. False: nobody took it.
+  // Tries the workers, at most once round. False: nobody took it; true: somebody did, or it has failed.
   bool Offer(Held& message, Met& met);
   // False: it has to be held.
   bool Place(Held& message);

@@ -30,7 +30,6 @@ gen::Status PoolRunner::Start() {
         "mailbox: a pool passes messages on in the order of arrival; give PoolOptions a "
         "worker_mailbox instead"));
   }
-  started_at_ = host_.Now();
   host_.SetPoolMakesRoom(options_.WorkersMakeRoom());
   auto workers = spawner_.SpawnAll(options_.pool_size);
   if (!workers) return gen::Stop(gen::Reason::Error(std::string(workers.error().detail())));
@@ -249,12 +248,15 @@ PoolFigures PoolRunner::Observe() {
   const std::uint64_t seen =
       CountForwarded(counters, workers) + forwarder_->held_given() + returning;
   forwarded_ = std::max(forwarded_, std::min(forwarder_->forwarded(), seen));
+  const std::int64_t known = MeanPace(workers, forwarder_->mean_handling());
+  if (known != 0) pace_ = known;
+  const std::int64_t pace = pace_ != 0 ? pace_ : LongestNow(workers);
   handled_ = std::max(handled_, CountHandled(counters, workers));
   return {.worker_behavior = options_.worker_factory.TypeName(),
           .strategy = std::string(options_.strategy.ToString()),
           .worker_mailbox_size = options_.WorkerBound(),
           .stopping = !running(),
-          .uptime = host_.Now() - started_at_,
+          .pace = pace,
           .forwarded = forwarded_,
           .unhandled = forwarder_->unhandled() + host_.ExpiredRequests(),
           .queued_at_pool = forwarder_->held() + host_.MainQueued() + returning,

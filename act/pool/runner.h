@@ -97,7 +97,7 @@ class PoolRunner {
   bool has_given_up_ = false;  // nobody is replaced any more
   bool main_is_done_ = false;  // draining: nothing waits in the Main lane that was sent before
   gen::Reason stop_reason_;
-  std::int64_t started_at_ = 0;
+  std::int64_t pace_ = 0;  // see PoolFigures
   // As last shown. The rotation's count includes messages that are still being tried and may be
   // refused; the count of what was seen at workers misses some. The smaller one never goes down.
   std::uint64_t forwarded_ = 0;

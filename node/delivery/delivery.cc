@@ -22,6 +22,13 @@ gen::Overflow OverflowOf(const ProcessSlot& slot, gen::PID pid) {
   return slot.HasProcess(pid) ? cold->overflow : gen::Overflow::kReject;
 }
 
+gen::DropReason DropReasonOf(const gen::Error& error) {
+  if (error == gen::ErrProcessMailboxFull) return gen::DropReason::kMailboxFull;
+  // The receiver's mailbox threw.
+  const bool failed = error.code() == gen::ErrorCode::kInternal;
+  return failed ? gen::DropReason::kFailed : gen::DropReason::kTerminated;
+}
+
 }  // namespace
 
 gen::Result<void> Delivery::Deliver(gen::PID to, core::EnvelopePtr& envelope) {
@@ -64,9 +71,7 @@ gen::Result<void> Delivery::DeliverOrDrop(const gen::Target& to, core::EnvelopeP
   auto pid = needs_.addresses.Resolve(to);
   auto sent = pid ? Deliver(*pid, envelope) : gen::Result<void>(pid.error());
   if (!sent) {
-    const bool full = sent.error() == gen::ErrProcessMailboxFull;
-    Drop(std::move(envelope), pid ? *pid : gen::PID(),
-         full ? gen::DropReason::kMailboxFull : gen::DropReason::kTerminated, sent.error());
+    Drop(std::move(envelope), pid ? *pid : gen::PID(), DropReasonOf(sent.error()), sent.error());
   }
   return sent;
 }

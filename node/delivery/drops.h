@@ -66,6 +66,7 @@ class Drops {
     counts.dropped_expired = Count(gen::DropReason::kExpired);
     counts.dropped_no_connection = Count(gen::DropReason::kNoConnection);
     counts.dropped_unreadable = Count(gen::DropReason::kUnreadable);
+    counts.dropped_failed = Count(gen::DropReason::kFailed);
   }
   // See gen::Node::LastDrops.
   [[nodiscard]] std::vector<gen::DroppedMessage> Newest() const {

@@ -66,6 +66,10 @@ gen::Result<void> Delivery::Route(ProcessSlot& pool, gen::PID to, core::Envelope
     auto sent = Otherwise(attempt.outcome, worker_pid, envelope);
     if (sent) return sent;
     rotation.Skipped();
+    if (sent.error().code() == gen::ErrorCode::kInternal) {  // the worker's mailbox threw
+      UnmarkRouted(*envelope);
+      return sent;
+    }
     if (sent.error() != gen::ErrProcessMailboxFull) found_gone = true;
   }
   UnmarkRouted(*envelope);
@@ -224,6 +228,7 @@ gen::WorkerProgress Delivery::ProgressOf(gen::PID worker) const {
     progress.busy = true;
   }
   progress.passed = progress.handled;
+  progress.pace = std::chrono::nanoseconds(slot->Rare().work_pace.Mean());
   // A pool that is a worker of another has handled what its own workers have, and what has come to its end
   // there otherwise: that is its own affair, with its own counters.
   if (const PoolSlot* pool = slot->pool()) {
@@ -239,12 +244,15 @@ gen::WorkerProgress Delivery::ProgressOf(gen::PID worker) const {
 
 void Delivery::AddWorkersOf(const PoolSlot& pool, gen::WorkerProgress& progress) const {
   progress.passed += pool.rotation.Given() + pool.never_given.load(std::memory_order_relaxed);
+  double rate = 0;  // messages in a nanosecond
   for (std::uint32_t i = 0; i < pool.rotation.size(); ++i) {
     const gen::WorkerProgress worker = ProgressOf(needs_.addresses.PidOf(pool.rotation.At(i)));
     progress.handled += worker.handled;
     progress.queued += worker.queued + (worker.current ? 1 : 0);
     progress.busy = progress.busy || worker.busy;
+    if (worker.pace.count() != 0) rate += 1 / static_cast<double>(worker.pace.count());
   }
+  if (rate > 0) progress.pace = std::chrono::nanoseconds(static_cast<std::int64_t>(1 / rate));
 }
 
 }  // namespace ergon::node

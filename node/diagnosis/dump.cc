@@ -53,18 +53,18 @@ class Columns {
 std::string HeadLine(const gen::NodeInfo& node, bool has_stopped) {
   const std::uint64_t dropped = node.dropped_terminated + node.dropped_unknown +
                                 node.dropped_mailbox_full + node.dropped_expired +
-                                node.dropped_no_connection + node.dropped_unreadable;
+                                node.dropped_no_connection + node.dropped_unreadable +
+                                node.dropped_failed;
   return fmt::format(
       "{} {}; processes: {} (spawned {}, ended {}, failed {}); {}: workers {}, turns {}; timers "
       "{}; "
       "dropped: {} (receiver ended {}, unknown {}, mailbox full {}, expired {}, no connection {}, "
-      "unreadable "
-      "{})",
+      "unreadable {}, failed {})",
       node.name, has_stopped ? "has stopped" : "has run for " + ForPeople(node.uptime.count()),
       node.processes, node.processes_spawned, node.processes_ended, node.processes_failed,
       node.dispatcher, node.workers, node.turns, node.timers, dropped, node.dropped_terminated,
       node.dropped_unknown, node.dropped_mailbox_full, node.dropped_expired,
-      node.dropped_no_connection, node.dropped_unreadable);
+      node.dropped_no_connection, node.dropped_unreadable, node.dropped_failed);
 }
 
 }  // namespace

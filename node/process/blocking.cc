@@ -58,6 +58,7 @@ void ProcessRunner::EndBlocking() noexcept {
   if (!core::Worker::Park(&ReturnHook, this)) core::Fatal("gen::Blocking", "no way back");
   SetCurrentProcess(this);
   pace_.NoteWait();
+  if (heir_) NotePace(false);
 }
 
 const gen::BlockingRuntime& ProcessRunner::BlockingCalls() {

@@ -4,6 +4,7 @@
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/request_claims.h>
+#include <ergon/node/diagnosis/for_people.h>
 #include <ergon/node/process/process.h>
 
 namespace ergon::node {
@@ -96,7 +97,12 @@ void Process::SetDuty(gen::PID worker, gen::WorkerDuty duty) {
 }
 
 gen::WorkerProgress Process::Progress(gen::PID worker) const {
-  return rooms_.delivery.ProgressOf(worker);
+  gen::WorkerProgress progress = rooms_.delivery.ProgressOf(worker);
+  const ProcessSlot* const slot = progress.busy ? rooms_.addresses.Find(worker) : nullptr;
+  if (slot != nullptr) {
+    progress.lasted = std::chrono::nanoseconds(HandlingTime(slot->activity().since(), Now()));
+  }
+  return progress;
 }
 
 void Process::SetPoolMakesRoom(bool makes_room) {

@@ -77,6 +77,8 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   void CheckMaySuspend(const char* function) const {
     if (gen::detail::HeldMutexes() != 0) throw std::logic_error(HeldMutexText(function));
   }
+  // Whether inspections are answered while it waits; by itself.
+  void AnswerWhileWaiting(bool answers) noexcept { answers_while_waiting_ = answers && started_; }
   [[nodiscard]] const Rooms& rooms() const noexcept { return rooms_; }
 
  protected:
@@ -133,7 +135,6 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   friend class Receiving;
   // A turn ends after the handler that has made it exceed so many sends, lest they fill the caches.
   static constexpr std::uint32_t kMaxSendsPerTurn = 64;
-
   // -- beginning.cc --
   [[nodiscard]] InitRequest& GetInit();
   static gen::Result<std::unique_ptr<gen::MailboxQueue>> MakeQueue(const gen::Mailbox& mailbox);
@@ -145,7 +146,6 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   // False: whoever has spawned it has not waited so long.
   [[nodiscard]] bool ReportStarted();
   void ReportFailedInit(const gen::Reason& reason);
-
   // -- turn.cc --
   core::TurnEnd RunMessages();
   [[gnu::noinline]] core::TurnEnd Begin();
@@ -171,6 +171,8 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   void SetSuspended(core::Envelope& envelope);
   void TakeOverRequest(const core::Envelope& notice);
   void DoDuty(gen::WorkerDuty duty, std::int64_t began);
+  [[gnu::cold]] void EndTurn(bool is_done);
+  void NotePace(bool goes_idle);  // of a pool's worker
   void NoteStatus(const gen::Status& status);
   void GiveToBehavior(core::Envelope& envelope);
   void AskToStop(const gen::Reason& reason);
@@ -186,7 +188,6 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   [[nodiscard]] bool IsKilled() const noexcept { return end_requests_.IsKilled(Generation()); }
   [[nodiscard]] bool IsAskedToStop() const noexcept;
   [[nodiscard]] bool MustEnd() const noexcept { return ending_ || IsKilled(); }
-
   // -- wait.cc --
   gen::Result<core::AwaitOutcome> WaitOnce(std::uint64_t id, std::int64_t deadline,
                                            core::Envelope*& response);
@@ -195,19 +196,18 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
                                              core::Envelope*& response);
   // With the right to run: true when the parked fiber has to be resumed, false when the right was given up.
   bool SettleParked();
+  void AnswerInspections();
   struct ParkedWait;
   static void ParkHook(void* context, core::Fiber& fiber);
   static void YieldHook(void* context, core::Fiber& fiber);
   static void ExpireWaitOf(void* context, std::uint64_t id);
   core::WaitTimer& GetWaitTimer();  // makes it
   static void ExpireInit(void* context, std::uint64_t id);
-
   // -- blocking.cc --
   bool BeginBlocking() noexcept;
   void EndBlocking() noexcept;
   static void LendHook(void* context, core::Fiber& fiber);
   static void ReturnHook(void* context, core::Fiber& fiber);
-
   // -- end.cc --
   void Finish(const gen::Reason& reason);
   // Nobody can send any more. What is stashed, and what a queue of its own holds, goes to `waiting`.
@@ -221,11 +221,9 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   // To the nearest heir that lives; false: there is none.
   bool LeaveToHeir(gen::PID self, core::EnvelopePtr& inheritance);
   void AnswerOpenRequests(ProcessCold& cold, const gen::Error& error);
-
   // -- misuse.cc --
   [[noreturn, gnu::cold]] void EndForMisuse(const char* function) const;
   [[nodiscard, gnu::cold]] std::string HeldMutexText(const char* function) const;
-
   // -- gen::LogSink: any thread --
   [[nodiscard]] gen::LogLevel Level() const override;
   void Write(gen::LogLevel level, std::string_view text) override;
@@ -235,7 +233,9 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   bool ending_ = false;          // end_reason_ is set
   bool current_failed_ = false;  // its handler threw
   bool yield_on_send_ = false;
-  bool yielded_ = false;  // parked_ waits for its next turn, for nothing else
+  bool answers_while_waiting_ = false;
+  bool is_asked_ = false;  // an inspection has to be answered before it waits on
+  bool yielded_ = false;   // parked_ waits for its next turn, for nothing else
   bool hold_main_ = false;
   bool main_is_open_ = true;  // neither held nor suspended
   bool announce_ = false;     // the parent gets MessageStarted

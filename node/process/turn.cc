@@ -121,6 +121,15 @@ void ProcessRunner::HoldMainLane(bool hold) noexcept {
   NoteWhetherMainIsOpen();
 }
 
+void ProcessRunner::EndTurn(bool is_done) {
+  if ((due_ & kRoomIsWanted) != 0) DoWhatIsDue();
+  if (heir_) NotePace(is_done || mailbox_.MainDepthApprox() == 0);
+}
+
+void ProcessRunner::NotePace(bool goes_idle) {
+  Cold().counts.work_pace.Look(rooms_.clock, routed_work_.Handled(), goes_idle);
+}
+
 core::TurnEnd ProcessRunner::RunMessages() {
   TurnBudget budget(rooms_.dispatcher.options(), pace_, NoteTime());
   sends_ = 0;
@@ -139,8 +148,8 @@ core::TurnEnd ProcessRunner::RunMessages() {
       }
       if ((budget.Spend() && sends_ <= kMaxSendsPerTurn) || MustEnd()) continue;
     }
-    if ((due_ & kRoomIsWanted) != 0) [[unlikely]]
-      DoWhatIsDue();
+    if (((due_ & kRoomIsWanted) | std::uint8_t{heir_}) != 0) [[unlikely]]
+      EndTurn(envelope == nullptr);
     counts_.Check();
     // The state is for inspection only; it is written before the right to run is given up.
     activity_.SetState(gen::ProcessState::kIdle);
@@ -291,7 +300,7 @@ void ProcessRunner::HandleEnvelope(core::Envelope& envelope) {
     if (expired) Cold().counts.routed_expired.Add();
     routed_work_.EndHandled();
     if (duty != gen::WorkerDuty::kNone) [[unlikely]]
-      DoDuty(duty, began);
+      DoDuty(duty, expired ? 0 : began);
   }
   current_ = nullptr;
   mailbox_.Release(&envelope);
@@ -347,6 +356,7 @@ void ProcessRunner::DoDuty(gen::WorkerDuty duty, std::int64_t began) {
     ReportProgress();
     return;
   }
+  if (began == 0) return;  // skipped: that takes no time, and says nothing of the others
   auto& mean_handling = Cold().counts.mean_handling;
   mean_handling.store(
       core::MovingMean(mean_handling.load(std::memory_order_relaxed), rooms_.clock.Now() - began),

@@ -131,6 +131,7 @@ gen::Result<core::AwaitOutcome> ProcessRunner::WaitOnce(std::uint64_t id, std::i
     activity_.SetState(gen::ProcessState::kRunning);
     due_ |= kTimeIsDue;
     pace_.NoteWait();
+    if (heir_) NotePace(false);
   }
   const core::AwaitOutcome outcome = await_.TakeOutcome(response);
   if (!parked && outcome == core::AwaitOutcome::kNone) {

@@ -205,9 +205,12 @@ gen::Result<std::size_t> Groups::Send(gen::PID from, gen::Atom name,
       }
       const gen::Error& error = delivered.error();
       if (remote && (error == gen::ErrUnsupported || error == gen::ErrIncorrect)) return delivered;
-      if (error == gen::ErrProcessMailboxFull || error == gen::ErrBusy) {
+      const bool failed = error.code() == gen::ErrorCode::kInternal;  // its mailbox threw
+      if (error == gen::ErrProcessMailboxFull || error == gen::ErrBusy || failed) {
         count();
-        needs_.delivery.Drop(std::move(envelope), member, gen::DropReason::kMailboxFull, error);
+        needs_.delivery.Drop(std::move(envelope), member,
+                             failed ? gen::DropReason::kFailed : gen::DropReason::kMailboxFull,
+                             error);
       }
     }
     return {};

@@ -235,6 +235,9 @@ bool Publishing::SendHere(gen::PID subscriber, gen::PID from, gen::MessageEvent 
     needs_.totals.accepted.Add();
   } else if (sent.error() == gen::ErrProcessMailboxFull) {
     CountFull(std::move(envelope), subscriber, sent.error());
+  } else if (sent.error().code() == gen::ErrorCode::kInternal) {  // its mailbox threw
+    needs_.totals.accepted.Add();
+    needs_.delivery.Drop(std::move(envelope), subscriber, gen::DropReason::kFailed, sent.error());
   }
   return sent.has_value();
 }

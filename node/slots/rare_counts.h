@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include <ergon/core/foundations/single_writer_counter.h>
+#include <ergon/node/slots/work_pace.h>
 
 namespace ergon::node {
 
@@ -22,6 +23,7 @@ struct RareCounts {
   // (gen::WorkerDuty::kMeasure).
   core::SingleWriterCounter routed_expired;
   std::atomic<std::int64_t> mean_handling{0};
+  WorkPace work_pace;  // of a pool's worker
   // The behaviour's own envelopes in the Main lane, which are no messages.
   std::atomic<std::int64_t> own_in_main{0};
   // By the hooks of its turns (node/diagnosis/turn_meter.h), if they are measured.
@@ -35,6 +37,7 @@ struct RareCounts {
     routed_unstashed.Reset();
     routed_expired.Reset();
     mean_handling.store(0, std::memory_order_relaxed);
+    work_pace.Reset();
     own_in_main.store(0, std::memory_order_relaxed);
     running_ns.store(0, std::memory_order_relaxed);
     turns.store(0, std::memory_order_relaxed);

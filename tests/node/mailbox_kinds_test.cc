@@ -322,10 +322,10 @@ TEST_CASE("mailbox kinds: what a user's own throws is the sender's error, whoeve
     CHECK(self.Request(clerk.pid, Job{0, 4}).error().code() == gen::ErrorCode::kInternal);
   }));
   // Nobody is there to be told: they are counted.
-  const auto dropped = t.node.Info().dropped_terminated;
+  const auto dropped = t.node.Info().dropped_failed;
   CHECK(t.node.SendAfter(clerk.pid, Job{0, 5}, 1ms));
   const gen::TimerHandle every = t.node.SendEvery(clerk.pid, Job{0, 6}, 1ms).value();
-  CHECK(kit::Eventually([&] { return t.node.Info().dropped_terminated >= dropped + 2; }));
+  CHECK(kit::Eventually([&] { return t.node.Info().dropped_failed >= dropped + 2; }));
   (void)every.Cancel();
   fails = false;
   CHECK(t.node.Call<int>(clerk.pid, Job{0, 7}, kPatient).value() == 7);

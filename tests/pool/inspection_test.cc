@@ -55,6 +55,7 @@ TEST_CASE("C37 The fields of Inspect and their types") {
                                          "messages_lost",
                                          "messages_lost_full",
                                          "messages_lost_missed",
+                                         "messages_lost_failed",
                                          "messages_lost_crashed",
                                          "messages_lost_terminated",
                                          "queue_wait_estimate_us"};
@@ -371,6 +372,7 @@ void CheckSameAs(const kit::Stats& texts, const act::PoolStats& stats) {
       {"messages_lost_crashed", stats.lost_crashed},
       {"messages_lost_full", stats.lost_full},
       {"messages_lost_missed", stats.lost_missed},
+      {"messages_lost_failed", stats.lost_failed},
       {"messages_lost_terminated", stats.lost_terminated}};
   for (const auto& [key, number] : numbers) {
     CAPTURE(key);

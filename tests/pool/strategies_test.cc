@@ -235,11 +235,11 @@ TEST_CASE(
   CHECK(pool.Stats().Text("strategy") == "shared queue");
 }
 
-TEST_CASE("By key: a key function that throws when a worker has ended loses no message") {
+TEST_CASE("By key: what a worker has left fails if its key cannot be had, and nothing else does") {
   StrategyFixture fixture;
   auto fails = std::make_shared<std::atomic<bool>>(false);
   auto pool = fixture.Start(PoolStrategy::ByKey<Job, Ask>([fails](const auto& message) {
-                              if (*fails) throw std::runtime_error("no key");
+                              if (*fails && message.value > 0) throw std::runtime_error("no key");
                               return message.value;
                             }),
                             1);
@@ -253,8 +253,12 @@ TEST_CASE("By key: a key function that throws when a worker has ended loses no m
   REQUIRE(Eventually([&] { return fixture.node.ProcessInfo(worker)->messages_queued == 4; }));
   *fails = true;
   gate.Open();
-  CHECK(call.get().error() == gen::ErrProcessTerminated);
-  REQUIRE(fixture.EventuallyGone(pool.pid()));
+  CHECK(call.get().error().ToString() == "the pool's key function threw: no key");
+  REQUIRE(Eventually([&] { return fixture.workers->jobs.size() == 2; }));
+  CHECK(fixture.workers->jobs.Values() == std::vector<int>{-1, 0});
+  CHECK(pool.Stats()["messages_lost_failed"] == 3);
+  CHECK(fixture.node.Info().dropped_failed == 3);
+  CHECK(fixture.IsAlive(pool.pid()));
 }
 
 TEST_CASE("Strategies that do not go with a mailbox by priority say so") {

@@ -20,6 +20,7 @@ TEST_CASE("pool inspection: C37 all keys, from the start") {
                                          "messages_handled",
                                          "messages_lost",
                                          "messages_lost_crashed",
+                                         "messages_lost_failed",
                                          "messages_lost_full",
                                          "messages_lost_missed",
                                          "messages_lost_terminated",
@@ -99,14 +100,31 @@ TEST_CASE("pool inspection: requests that expired at the pool itself are unhandl
   CHECK(f.Number("messages_unhandled") == 2);
 }
 
-TEST_CASE("pool inspection: the waiting time follows Little's law") {
+TEST_CASE(
+    "pool inspection: the waiting time is what waits, at the pace of those before whom it waits") {
   PoolFigures figures;
-  figures.uptime = 2'000'000'000;
-  figures.handled = 1000;  // 500 a second
+  figures.pace = 2'000'000;
   figures.queued_at_pool = 50;
-  CHECK(InspectPool(figures, {}, {}).at("queue_wait_estimate_us") == "100000");
+  const auto estimate = [&] { return MakePoolStats(figures).queue_wait_estimate.count(); };
+  CHECK(estimate() == 100'000);  // no worker is there: as if one were
+  PoolFigures::Worker worker;
+  figures.workers = {worker, worker, worker, worker};
+  CHECK(estimate() == 25'000);
   figures.queued_at_pool = 0;
-  CHECK(InspectPool(figures, {}, {}).at("queue_wait_estimate_us") == "0");
+  CHECK(estimate() == 0);
+  // At a slow worker, at others of which nothing is known, and at one that leaves.
+  for (auto& one : figures.workers) one.progress.queued = 8;
+  figures.workers[0].progress.pace = std::chrono::milliseconds(7);
+  figures.workers[3].member.leaving = true;
+  CHECK(estimate() == 8 * (7'000 + 2'000 + 2'000) / 3);
+  CHECK(MeanPace(figures.workers, 0) == 7'000'000);
+  CHECK(MeanPace(figures.workers, 3) == 3);
+  figures.workers[1].progress.mean_handling = std::chrono::milliseconds(1);
+  CHECK(MeanPace(figures.workers, 0) == 4'000'000);
+  figures.workers[2].progress.busy = true;
+  CHECK(LongestNow(figures.workers) == 1'000'000);
+  figures.workers[2].progress.lasted = std::chrono::seconds(3);
+  CHECK(LongestNow(figures.workers) == 3'000'000'000);
 }
 
 }  // namespace
