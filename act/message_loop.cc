@@ -69,6 +69,11 @@ void AnswerInspection(gen::ProcessHost& host, const core::Envelope& envelope,
 }
 
 gen::Status UnhandledMessage(gen::Log log, gen::PID from, const gen::Message& message) {
+  // Who subscribes to an event wants its values; that its producer ends is everyday life.
+  if (message.Is<gen::MessageDownEvent>()) {
+    log.Debug("unhandled message {} from {}", message.TypeName(), from);
+    return gen::Continue();
+  }
   log.Warning("unhandled message {} from {}", message.TypeName(), from);
   return gen::Continue();
 }

@@ -57,7 +57,7 @@ void AnswerInspection(gen::ProcessHost& host, const core::Envelope& envelope,
 
 // -- what behaviours do with what nobody handles --
 
-// Logs a warning that names the type and the sender.
+// Logs a warning that names the type and the sender; that an event is no more (MessageDownEvent) at debug level only.
 gen::Status UnhandledMessage(gen::Log log, gen::PID from, const gen::Message& message);
 gen::Status UnhandledEvent(gen::Log log, const gen::MessageEvent& event);
 // Logs at debug level only: who makes requests without looking at the answers means it.

@@ -160,14 +160,14 @@ class Process : public GroupMessenger {
     return PublishEnvelope(name, token,
                            MakeMessage(std::forward<T>(value), MessagePriority::kNormal));
   }
-  // Subscribes: returns what the event's buffer holds, oldest first, and every value that is
-  // published from now on arrives in HandleEvent (at a pool: of a worker), until the event or this
-  // process ends, or DemonitorEvent. None is missing in between, and none comes twice. When the
-  // event ends a MessageDownEvent comes. kProcessUnknown: no such event; kTaken: done already.
-  // The event may be one of another node of Ergon, which this process waits for, 5 s at most: kTimeout,
-  // kNoConnection, kUnsupported. Its types have to be registered (NodeOptions::types); a value that is
-  // nothing for other nodes, or does not fit its type here, ends the subscription with words. After an error a value
-  // may have come all the same.
+  // Subscribes: returns what the event's buffer holds, oldest first, and every value that is published from now on
+  // arrives in HandleEvent (at a pool: of a worker), until the event or this process ends, or DemonitorEvent. None is
+  // missing in between. Who subscribes again to an event of this node gets each value once and in order: of the buffer
+  // what it has not had, which arrives, too, behind what waits, if its mailbox is not empty. When the event ends a
+  // MessageDownEvent comes. kProcessUnknown: no such event; kTaken: done already. The event may be one of another node
+  // of Ergon, which this process waits for, 5 s at most: kTimeout, kNoConnection, kUnsupported. Its types have to be
+  // registered (NodeOptions::types); a value that is nothing for other nodes, or does not fit its type here, ends the
+  // subscription with words. After an error a value may have come all the same.
   virtual Result<std::vector<MessageEvent>> MonitorEvent(const Event& event) = 0;
   // No notice of the event's end is handled after it; values that wait in the mailbox are.
   // kProcessUnknown: not subscribed.

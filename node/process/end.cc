@@ -137,6 +137,7 @@ void ProcessRunner::ReleaseFeatures(const gen::Reason& reason) {
     cold->stash_limit = 0;
     events.swap(cold->events);
     subscriptions.swap(cold->subscriptions);
+    cold->past_events.clear();
     groups.swap(cold->groups);
     periodic_sends = std::exchange(cold->periodic_sends, false);
   }

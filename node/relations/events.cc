@@ -1,5 +1,7 @@
 #include <ergon/node/relations/events.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <fmt/core.h>
@@ -53,7 +55,8 @@ gen::Result<Events::Subscribers> Events::End(gen::Atom name, gen::PID producer) 
 
 gen::Result<std::vector<gen::MessageEvent>> Events::Subscribe(gen::Atom name, gen::PID subscriber,
                                                               const Subscription& how,
-                                                              const Notify& notify) {
+                                                              const Notify& notify, EventMark* mark,
+                                                              const Place& place) {
   const std::shared_ptr<Entry> entry = Find(name);
   if (entry == nullptr) return UnknownEvent(name);
   std::lock_guard lock(entry->mutex);
@@ -69,20 +72,37 @@ gen::Result<std::vector<gen::MessageEvent>> Events::Subscribe(gen::Atom name, ge
   if (how.link != 0) has.link = how.link;
   if (first && entry->options.notify) notify(entry->producer);
   if (!is_new) return std::vector<gen::MessageEvent>();
-  return std::vector<gen::MessageEvent>(entry->buffer.begin(), entry->buffer.end());
+  const std::size_t missed = entry->Missed(mark == nullptr ? EventMark() : *mark);
+  if (mark != nullptr) *mark = {entry->id, entry->published};
+  const auto begin = std::prev(entry->buffer.end(), static_cast<std::ptrdiff_t>(missed));
+  if (place == nullptr) return std::vector<gen::MessageEvent>(begin, entry->buffer.end());
+  std::for_each(begin, entry->buffer.end(), place);
+  return std::vector<gen::MessageEvent>();
 }
 
-void Events::Unsubscribe(gen::Atom name, gen::PID subscriber, const Subscription& how,
-                         const Notify& notify) {
+std::size_t Events::Entry::Missed(const EventMark& mark) const {
+  if (mark.event != id) return buffer.size();
+  return std::min<std::uint64_t>(buffer.size(), published - mark.seen);
+}
+
+std::uint64_t Events::IdOf(gen::Atom name) const {
   const std::shared_ptr<Entry> entry = Find(name);
-  if (entry == nullptr) return;
+  return entry == nullptr ? 0 : entry->id;
+}
+
+EventMark Events::Unsubscribe(gen::Atom name, gen::PID subscriber, const Subscription& how,
+                              const Notify& notify) {
+  const std::shared_ptr<Entry> entry = Find(name);
+  if (entry == nullptr) return {};
   std::lock_guard lock(entry->mutex);
   auto found = entry->subscribers.find(subscriber);
-  if (entry->ended || found == entry->subscribers.end()) return;
+  if (entry->ended || found == entry->subscribers.end()) return {};
   Subscription& has = found->second;
   if (how.monitor != 0 && has.monitor == how.monitor) has.monitor = 0;
   if (how.link != 0 && has.link == how.link) has.link = 0;
-  if (has.empty()) Erase(*entry, found, notify);
+  if (!has.empty()) return {};
+  Erase(*entry, found, notify);
+  return {entry->id, entry->published};
 }
 
 Subscription Events::Remove(gen::Atom name, gen::PID subscriber, const Notify& notify) {
@@ -115,6 +135,7 @@ gen::Result<bool> Events::Publish(gen::Atom name, gen::Ref token, bool encoded,
   std::lock_guard lock(entry->mutex);
   if (entry->ended) return UnknownEvent(name);
   if (!encoded && entry->subscribers_elsewhere != 0) return false;
+  ++entry->published;
   if (entry->options.buffer != 0) {
     if (entry->buffer.size() == static_cast<std::size_t>(entry->options.buffer)) {
       former.push_back(std::move(entry->buffer.front()));

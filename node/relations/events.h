@@ -15,6 +15,8 @@
 #include <ergon/gen/pid.h>
 #include <ergon/gen/ref.h>
 #include <ergon/gen/result.h>
+#include <ergon/node/slots/cold.h>
+#include <ergon/node/slots/unique_id.h>
 
 namespace ergon::node {
 
@@ -37,6 +39,7 @@ class Events {
   // it.
   using Notify = std::function<void(gen::PID producer)>;
   using Deliver = std::function<void(gen::PID subscriber)>;
+  using Place = std::function<void(gen::MessageEvent value)>;
   using Subscribers = std::vector<std::pair<gen::PID, Subscription>>;
 
   // kTaken: there is such an event; kIncorrect: the name, or an option.
@@ -45,15 +48,20 @@ class Events {
   // The former subscribers. kProcessUnknown: not an event of this producer.
   gen::Result<Subscribers> End(gen::Atom name, gen::PID producer);
 
-  // Adds what `how` has to what the process has already, and returns what it has missed.
+  // Adds what `how` has to what the process has already, and returns what it has missed, or calls `place`, if not
+  // null, for each of that. `mark`, if not null, is where it was before, and where it is now.
   // kProcessUnknown: no such event; kTaken: it has that already.
   gen::Result<std::vector<gen::MessageEvent>> Subscribe(gen::Atom name, gen::PID subscriber,
                                                         const Subscription& how,
-                                                        const Notify& notify);
+                                                        const Notify& notify,
+                                                        EventMark* mark = nullptr,
+                                                        const Place& place = nullptr);
   // Takes away those numbers of `how` that are the subscriber's. It may have none, or the event may
-  // be gone.
-  void Unsubscribe(gen::Atom name, gen::PID subscriber, const Subscription& how,
-                   const Notify& notify);
+  // be gone. Returns where it is, if nothing is left; else none.
+  EventMark Unsubscribe(gen::Atom name, gen::PID subscriber, const Subscription& how,
+                        const Notify& notify);
+  // EventMark::event of what has the name now; 0: nothing.
+  [[nodiscard]] std::uint64_t IdOf(gen::Atom name) const;
   // Takes away all that the subscriber has, and returns it.
   Subscription Remove(gen::Atom name, gen::PID subscriber, const Notify& notify);
 
@@ -67,6 +75,7 @@ class Events {
   struct Entry {
     Entry(gen::PID producer_in, gen::Ref token_in, const gen::EventOptions& options_in)
         : producer(producer_in), token(token_in), options(options_in) {}
+    const std::uint64_t id = NextUniqueId();
     const gen::PID producer;
     const gen::Ref token;
     const gen::EventOptions options;
@@ -76,7 +85,10 @@ class Events {
     std::map<gen::PID, Subscription> subscribers;
     std::size_t subscribers_elsewhere = 0;  // those of them that are processes of other nodes
     std::deque<gen::MessageEvent> buffer;
+    std::uint64_t published = 0;
 
+    // Of the values in the buffer, those that are not behind `mark`: the newest.
+    [[nodiscard]] std::size_t Missed(const EventMark& mark) const;
     [[nodiscard]] bool IsElsewhere(gen::PID subscriber) const noexcept {
       return subscriber.node != producer.node;
     }

@@ -113,11 +113,57 @@ gen::Result<std::vector<gen::MessageEvent>> Publishing::Subscribe(ProcessSlot& s
     subscriber.Cold().subscriptions.push_back(note);
   }
   const gen::PID pid = needs_.addresses.PidOf(subscriber.Id());
-  auto missed = events_.Subscribe(event.name, pid, NumbersOf(OneOf(note)), [&](gen::PID producer) {
-    TellProducer<gen::MessageEventStart>(event.name, producer);
-  });
-  if (!missed) (void)Relations::TakeSubscription(subscriber, note.id);
+  // Values of a former subscription may wait: what was missed since comes after them. A pool's are on their way to
+  // several workers, in no order.
+  std::vector<ProcessCold::PastEvent>& past_events = subscriber.Cold().past_events;
+  const bool may_wait =
+      subscriber.mailbox().MainDepthApprox() != 0 || subscriber.AsideApprox() != 0;
+  auto past = std::find_if(past_events.begin(), past_events.end(),
+                           [&](const auto& one) { return one.name == event.name; });
+  const bool is_past = past != past_events.end();
+  EventMark mark = is_past ? past->mark : EventMark();
+  Events::Place place;
+  if (is_past && may_wait && !subscriber.IsPool()) {
+    place = [&](gen::MessageEvent value) { PlaceMissed(subscriber, std::move(value)); };
+  }
+  auto missed = events_.Subscribe(
+      event.name, pid, NumbersOf(OneOf(note)),
+      [&](gen::PID producer) { TellProducer<gen::MessageEventStart>(event.name, producer); }, &mark,
+      place);
+  if (!missed) {
+    (void)Relations::TakeSubscription(subscriber, note.id);
+    return missed;
+  }
+  if (is_past) {
+    past->mark = mark;
+  } else {
+    ForgetPastEvents(subscriber.Cold(), may_wait);
+    past_events.push_back({event.name, mark});
+  }
   return missed;
+}
+
+void Publishing::PlaceMissed(ProcessSlot& subscriber, gen::MessageEvent value) {
+  core::EnvelopePtr envelope = MakeValue(needs_.addresses.NodePid(), std::move(value));
+  needs_.totals.accepted.Add();
+  const gen::PID pid = needs_.addresses.PidOf(subscriber.Id());
+  const QueueLane* const lane = subscriber.GetQueueLane();
+  if (lane != nullptr && lane->IsOf(GenerationOf(pid))) {  // it has an order and a bound of its own
+    (void)needs_.delivery.DeliverOrDrop(pid, std::move(envelope));
+    return;
+  }
+  envelope->generation = GenerationOf(pid);
+  // Inside of its turn: the mailbox is open, and will be looked at.
+  if (subscriber.mailbox().PushBeyondBound(envelope.get()) == core::PushOutcome::kPushed) {
+    (void)envelope.release();
+  }
+}
+
+void Publishing::ForgetPastEvents(ProcessCold& cold, bool may_wait) {
+  if (may_wait || cold.past_events.size() < cold.past_events_limit) return;
+  std::erase_if(cold.past_events,
+                [&](const auto& one) { return events_.IdOf(one.name) != one.mark.event; });
+  cold.past_events_limit = 2 * cold.past_events.size() + ProcessCold::kPastEventsLimit;
 }
 
 gen::Result<ProcessCold::EventSubscription> Publishing::BeginElsewhere(ProcessSlot& subscriber,
@@ -168,17 +214,21 @@ gen::Result<void> Publishing::Unsubscribe(ProcessSlot& subscriber, const gen::Ev
     note = *found;
     cold.subscriptions.erase(std::next(found).base());
   }
-  EndSubscription(note, needs_.addresses.PidOf(subscriber.Id()));
+  const EventMark mark = EndSubscription(note, needs_.addresses.PidOf(subscriber.Id()));
+  for (ProcessCold::PastEvent& past : subscriber.Cold().past_events) {
+    if (mark.event != 0 && past.name == note.event.name) past.mark = mark;
+  }
   return {};
 }
 
-void Publishing::EndSubscription(const ProcessCold::EventSubscription& note, gen::PID subscriber) {
+EventMark Publishing::EndSubscription(const ProcessCold::EventSubscription& note,
+                                      gen::PID subscriber) {
   if (IsElsewhere(note.event)) {
     border_->Unsubscribe(subscriber, note.event, OneOf(note));
-    return;
+    return {};
   }
   const gen::Atom name = note.event.name;
-  events_.Unsubscribe(name, subscriber, NumbersOf(OneOf(note)), [&](gen::PID producer) {
+  return events_.Unsubscribe(name, subscriber, NumbersOf(OneOf(note)), [&](gen::PID producer) {
     TellProducer<gen::MessageEventStop>(name, producer);
   });
 }

@@ -56,7 +56,8 @@ class Publishing : private Drops::Listener {
                                                              std::uint64_t id);
   gen::Result<void> Unsubscribe(ProcessSlot& subscriber, const gen::Event& event, bool link);
   // One whose note is gone already, or of a process of another node.
-  void EndSubscription(const ProcessCold::EventSubscription& note, gen::PID subscriber);
+  // Returns how far it got, if that is known here.
+  EventMark EndSubscription(const ProcessCold::EventSubscription& note, gen::PID subscriber);
   // Of a process of another node, to an event of this one.
   gen::Result<std::vector<gen::MessageEvent>> SubscribeFromAfar(gen::PID remote, gen::Atom name,
                                                                 OneSubscription how);
@@ -72,6 +73,10 @@ class Publishing : private Drops::Listener {
 
  private:
   void Dropped(gen::DeadLetter letter) override;
+  // What the process has missed of an event, behind the values in its mailbox.
+  void PlaceMissed(ProcessSlot& subscriber, gen::MessageEvent value);
+  // Those that are no more, unless values of theirs may wait in the mailbox.
+  void ForgetPastEvents(ProcessCold& cold, bool may_wait);
   // Sends it a MessageEventStart or MessageEventStop.
   template <class Notice>
   void TellProducer(gen::Atom name, gen::PID producer);

@@ -32,6 +32,13 @@
 
 namespace ergon::node {
 
+// How far a process got with an event that it has subscribed to before.
+struct EventMark {
+  std::uint64_t event = 0;  // which one of those that had the name; 0: none
+  std::uint64_t seen =
+      0;  // so many of its values were sent to it, or returned, or were too old for that
+};
+
 struct ProcessCold {
   ~ProcessCold() {
     delete queue_lane.load(std::memory_order_relaxed);
@@ -131,6 +138,14 @@ struct ProcessCold {
     std::uint64_t order;  // of arrival
   };
   std::unordered_map<gen::Ref, OpenRequest> open_requests;
+  struct PastEvent {  // of this node, to which it has subscribed once
+    gen::Atom name;
+    EventMark mark;
+  };
+  std::vector<PastEvent> past_events;
+  // Those that are no more are looked for when there are more.
+  static constexpr std::size_t kPastEventsLimit = 64;
+  std::size_t past_events_limit = kPastEventsLimit;
   std::uint64_t open_requests_seen = 0;
   // Expired ones are looked for when there are more.
   static constexpr std::size_t kOpenRequestsLimit = 64;

@@ -5,6 +5,7 @@
 #include <ergon/act/pool.h>
 #include <ergon/act/supervisor.h>
 
+#include <kit/gate.h>
 #include <node/subject.h>
 
 namespace ergon::node {
@@ -67,9 +68,81 @@ TEST_CASE("event subscriptions: the buffer's last values are returned, newer one
   CHECK(t.Run(one, [&](Subject& self) {
     CHECK(self.UnlinkEvent({"e", {}}));
     CHECK(self.DemonitorEvent({"e", {}}));
-    CHECK(Ints(self.LinkEvent({"e", {}}).value()) == std::vector<int>{4, 5, 6});
+    CHECK(self.LinkEvent({"e", {}}).value().empty());  // it has had all of them
     CHECK(self.LinkEvent({"e", {}}).error() == gen::ErrTaken);
   }));
+}
+
+TEST_CASE(
+    "event subscriptions: values that wait come once and in order, whoever subscribes again") {
+  for (const bool link : {false, true}) {
+    Notes<int> notes;
+    gen::Ref token;
+    TestNode t;
+    const gen::PID producer = t.Spawn();
+    CHECK(t.Run(producer,
+                [&](Subject& self) { token = self.RegisterEvent("e", {.buffer = 4}).value(); }));
+    const auto publish = [&](int first, int last) {
+      CHECK(t.Run(producer, [&](Subject& self) {
+        for (int i = first; i <= last; ++i) CHECK(self.SendEvent("e", token, i));
+      }));
+    };
+    const gen::PID one = t.Spawn(CollectEvents(notes));
+    kit::ThreadGate gates[3];
+    t.Begin(one, [&](Subject& self) {
+      const auto subscribe = [&] {
+        return link ? self.LinkEvent({"e", {}}) : self.MonitorEvent({"e", {}});
+      };
+      const auto unsubscribe = [&] {
+        return link ? self.UnlinkEvent({"e", {}}) : self.DemonitorEvent({"e", {}});
+      };
+      CHECK(subscribe().value().empty());
+      gates[0].Enter();  // 1 to 3 come
+      CHECK(unsubscribe());
+      gates[1].Enter();  // 4 to 9 are published, of which 4 and 5 are lost: the buffer has four
+      CHECK(subscribe().value().empty());  // 6 to 9 wait behind 1 to 3
+      CHECK(unsubscribe());
+      CHECK(subscribe().value().empty());
+      gates[2].Enter();
+    });
+    const auto arrived = [&](int place) {
+      CHECK(kit::Eventually([&] { return gates[place].Entered() == 1; }));
+    };
+    arrived(0);
+    publish(1, 3);
+    gates[0].Open();
+    arrived(1);
+    publish(4, 9);
+    gates[1].Open();
+    arrived(2);
+    publish(10, 10);
+    gates[2].Open();
+    CHECK(kit::Eventually([&] { return notes.size() == 8; }));
+    CHECK(notes.All() == std::vector<int>{1, 2, 3, 6, 7, 8, 9, 10});
+    // Nothing waits: what was missed is returned, once.
+    CHECK(t.Run(one, [&](Subject& self) {
+      CHECK((link ? self.UnlinkEvent({"e", {}}) : self.DemonitorEvent({"e", {}})));
+    }));
+    publish(11, 12);
+    CHECK(t.Run(one, [&](Subject& self) {
+      CHECK(Ints(self.MonitorEvent({"e", {}}).value()) == std::vector<int>{11, 12});
+      CHECK(self.LinkEvent({"e", {}}).value().empty());
+    }));
+  }
+}
+
+TEST_CASE("event subscriptions: who does not care that an event is no more is not warned of it") {
+  for (const auto level : {gen::LogLevel::kInfo, gen::LogLevel::kDebug}) {
+    TestNode t({.log_level = level});
+    const gen::PID producer = t.Spawn();
+    CHECK(t.Run(producer, [&](Subject& self) { CHECK(self.RegisterEvent("e", {})); }));
+    const gen::PID one = t.Spawn();
+    CHECK(t.Run(one, [&](Subject& self) { CHECK(self.MonitorEvent({"e", {}})); }));
+    CHECK(t.Run(producer, [&](Subject& self) { CHECK(self.UnregisterEvent("e")); }));
+    CHECK(t.Run(one, [&](Subject&) {}));  // behind the notice
+    CHECK(t.log.Contains("unhandled message ergon::gen::MessageDownEvent") ==
+          (level == gen::LogLevel::kDebug));
+  }
 }
 
 TEST_CASE("event subscriptions: no gap and no double while others publish") {
