@@ -15,8 +15,8 @@ namespace ergon::core {
 
 class Event;
 
-// Called around every turn by the worker that runs it, on its stack; must be quick and must not
-// throw, park or call back into the dispatcher. A turn that parks ends with kIdle, and the one that
+// Called around every turn by the worker that runs it, on its stack; must be quick and must not park or call back into
+// the dispatcher. What it throws is told on standard error, once. A turn that parks ends with kIdle, and the one that
 // resumes it is a turn of its own; each BeforeTurn is followed by exactly one AfterTurn.
 class DispatcherHooks {
  public:

@@ -6,6 +6,8 @@
 
 #include <fmt/core.h>
 
+#include <ergon/core/foundations/thrown_text.h>
+
 namespace ergon::gen {
 
 CronZone CronZone::Local() {
@@ -33,7 +35,12 @@ CronZone CronZone::Of(std::string name, Rules rules) {
 }
 
 std::string CronZone::Validate() const {
-  const std::chrono::seconds offset = OffsetAt(std::chrono::sys_seconds());
+  std::chrono::seconds offset{0};
+  try {
+    offset = OffsetAt(std::chrono::sys_seconds());
+  } catch (...) {
+    return fmt::format("zone: the rules of {} threw: {}", name_, core::ThrownText());
+  }
   constexpr std::chrono::hours kDay{24};
   if (-kDay < offset && offset < kDay) return {};
   return fmt::format("zone: {} is {} s ahead of UTC, must be less than a day, or has no rules",

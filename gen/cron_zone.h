@@ -20,8 +20,8 @@ class CronZone {
   static CronZone Local();
   // So much ahead of UTC all year round, less than a day: CronZone::Ahead(-5h).
   static CronZone Ahead(std::chrono::minutes offset);
-  // Any other, for example that of a time zone library. Its offset need not be of whole minutes, and may
-  // change at full quarters of an hour of UTC; a change in between counts from the next one on.
+  // Any other, as of a library. Its offset need not be of whole minutes, and may change at full quarters of an hour of
+  // UTC, or else counts from the next one on. If they throw, the job has failed, and they are asked a minute later.
   static CronZone Of(std::string name, Rules rules);
 
   // As in "UTC", "local", "UTC+05:30" or the name given.

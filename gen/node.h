@@ -198,7 +198,7 @@ class Node : public GroupMessenger {
                       [task](Result<core::EnvelopePtr> response) { (*task)(response); });
     return future;
   }
-  // `done` is called exactly once, on the thread that answers; it must be short and must not throw.
+  // `done` is called exactly once, on the thread that answers; it must be short. What it throws goes to standard error.
   virtual void CallEnvelopeAsync(const Target& to, core::EnvelopePtr request,
                                  std::chrono::nanoseconds timeout,
                                  std::function<void(Result<core::EnvelopePtr>)> done) = 0;

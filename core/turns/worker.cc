@@ -1,6 +1,7 @@
 #include <ergon/core/dispatcher.h>
 #include <ergon/core/foundations/fatal.h>
 #include <ergon/core/foundations/only_runtime.h>
+#include <ergon/core/foundations/tell_thrown.h>
 #include <ergon/core/turns/fiber_switch.h>
 #include <ergon/core/turns/stack_overflow.h>
 #include <ergon/core/turns/worker.h>
@@ -65,7 +66,8 @@ bool Worker::Park(ParkHook hook, void* context) {
   if (next == nullptr) return false;
   worker->parks_.Add();
   if (worker->hooks_ != nullptr) [[unlikely]] {
-    worker->hooks_->AfterTurn(*self.turn_of_, worker->index_, TurnEnd::kIdle);
+    CallUser("AfterTurn of the hooks",
+             [&] { worker->hooks_->AfterTurn(*self.turn_of_, worker->index_, TurnEnd::kIdle); });
   }
   ParkRequest request{hook, context};
   Switch(self, *next, &CallParkHook, &request);
@@ -90,7 +92,8 @@ void Worker::Release(void*, Fiber& from, Fiber& to) { to.worker_->fibers_.Put(fr
   worker->running_.store(&schedulable, std::memory_order_release);
   self.turn_of_ = &schedulable;
   if (worker->hooks_ != nullptr) [[unlikely]] {
-    worker->hooks_->BeforeTurn(schedulable, worker->index_);
+    CallUser("BeforeTurn of the hooks",
+             [&] { worker->hooks_->BeforeTurn(schedulable, worker->index_); });
   }
   const TurnEnd end = schedulable.RunTurn();
   worker = self.worker_;  // the turn may have parked and come back elsewhere
@@ -99,8 +102,12 @@ void Worker::Release(void*, Fiber& from, Fiber& to) { to.worker_->fibers_.Put(fr
     return;  // that turn has ended long ago
   }
   if (worker->hooks_ != nullptr) [[unlikely]] {
-    worker->hooks_->AfterTurn(schedulable, worker->index_, end);
-    if (end == TurnEnd::kCompleted) worker->hooks_->AfterCompletion(schedulable, worker->index_);
+    CallUser("AfterTurn of the hooks",
+             [&] { worker->hooks_->AfterTurn(schedulable, worker->index_, end); });
+    if (end == TurnEnd::kCompleted) {
+      CallUser("AfterCompletion of the hooks",
+               [&] { worker->hooks_->AfterCompletion(schedulable, worker->index_); });
+    }
   }
   if (end == TurnEnd::kYielded) worker->Requeue(schedulable);
 }

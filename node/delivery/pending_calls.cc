@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include <ergon/core/foundations/tell_thrown.h>
+
 namespace ergon::node {
 
 void PendingCalls::TimeIsUp(void* context, std::uint64_t id) {
@@ -10,7 +12,11 @@ void PendingCalls::TimeIsUp(void* context, std::uint64_t id) {
 
 void PendingCalls::Expire(std::uint64_t id) {
   const std::unique_ptr<Call> call = Take(id);
-  if (call != nullptr) call->done(describe_(call->edge));
+  if (call != nullptr) Finish(*call, describe_(call->edge));
+}
+
+void PendingCalls::Finish(Call& call, gen::Result<core::EnvelopePtr> outcome) {
+  core::CallUser("the function of CallEnvelopeAsync", [&] { call.done(std::move(outcome)); });
 }
 
 void PendingCalls::Add(std::uint64_t id, std::int64_t deadline, const CallEdge::View& edge,
@@ -62,7 +68,7 @@ std::unique_ptr<PendingCalls::Call> PendingCalls::Take(std::uint64_t id) {
 bool PendingCalls::Complete(std::uint64_t id, gen::Result<core::EnvelopePtr> response) {
   const std::unique_ptr<Call> call = Take(id);
   if (call == nullptr) return false;
-  call->done(std::move(response));
+  Finish(*call, std::move(response));
   return true;
 }
 

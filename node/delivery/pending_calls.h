@@ -54,6 +54,7 @@ class PendingCalls {
   static constexpr std::size_t kShards = 8;
 
   static void TimeIsUp(void* context, std::uint64_t id);
+  static void Finish(Call& call, gen::Result<core::EnvelopePtr> outcome);
   // Null: nobody waits for that id (any more).
   [[nodiscard]] std::unique_ptr<Call> Take(std::uint64_t id);
   [[nodiscard]] Shard& ShardOf(std::uint64_t id) { return shards_[id % kShards]; }

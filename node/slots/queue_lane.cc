@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <ergon/core/foundations/tell_thrown.h>
+
 namespace ergon::node {
 
 void QueueLane::NoteSize(core::Mailbox& mailbox) {
@@ -104,7 +106,12 @@ std::vector<core::EnvelopePtr> QueueLane::Close(core::Mailbox& mailbox) {
     mailbox.SetQueued(0);
   }
   std::vector<core::EnvelopePtr> rest;
-  while (gen::OwnedMessage message = queue->Dequeue()) rest.push_back(message.Release());
+  try {
+    while (gen::OwnedMessage message = queue->Dequeue()) rest.push_back(message.Release());
+  } catch (...) {  // what it does not give out goes with it
+    static std::atomic<bool> told{false};
+    core::TellThrown("Dequeue of a mailbox", told);
+  }
   return rest;
 }
 

@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include <ergon/core/foundations/thrown_text.h>
 #include <ergon/core/time/deadline.h>
 #include <ergon/gen/process_behavior.h>
 #include <ergon/gen/process_host.h>
@@ -63,8 +64,14 @@ gen::Result<void> Cron::Add(const gen::CronJob& job) {
   if (needs_.addresses.IsStopped()) return gen::ErrNodeTerminated;
   const WallTime now = needs_.wall_clock.Now();
   std::lock_guard lock(mutex_);
-  Job entry{job, *schedule, std::nullopt};
-  if (job.enabled) entry.next = NextAfter(entry, now);
+  Job entry{.job = job,
+            .action = std::make_shared<const gen::CronAction>(job.action),
+            .schedule = *schedule};
+  entry.job.action = {};
+  if (job.enabled) {
+    auto known = SetNext(entry, now);
+    if (!known) return known;
+  }
   if (!jobs_.emplace(job.name.Text(), std::move(entry)).second) {
     return gen::Error(gen::ErrorCode::kTaken, "cron job " + job.name.ToString());
   }
@@ -88,13 +95,28 @@ gen::Result<void> Cron::Enable(gen::Atom name, bool enabled) {
   Job& job = found->second;
   if (std::exchange(job.job.enabled, enabled) == enabled) return {};
   const WallTime now = needs_.wall_clock.Now();
-  job.next = enabled ? NextAfter(job, now) : std::nullopt;
+  job.next = std::nullopt;
+  job.is_lost = false;
+  auto known = enabled ? SetNext(job, now) : gen::Result<void>();
+  if (!known) {
+    job.job.enabled = job.is_lost = false;
+    return known;
+  }
   Rearm(now);
   return {};
 }
 
-std::optional<sys_seconds> Cron::NextAfter(const Job& job, WallTime now) {
-  return job.schedule.Next(std::chrono::floor<std::chrono::seconds>(now), job.job.zone);
+gen::Result<void> Cron::SetNext(Job& job, WallTime now) {
+  try {
+    job.next = job.schedule.Next(std::chrono::floor<std::chrono::seconds>(now), job.job.zone);
+    job.is_lost = false;
+    return {};
+  } catch (...) {
+    job.next = std::nullopt;
+    job.is_lost = true;
+    return Incorrect(
+        fmt::format("zone: the rules of {} threw: {}", job.job.zone.name(), core::ThrownText()));
+  }
 }
 
 gen::CronJobInfo Cron::InfoOf(const Job& job) {
@@ -146,10 +168,16 @@ std::vector<gen::CronRun> Cron::Runs(sys_seconds since, std::chrono::seconds dur
   std::vector<gen::CronRun> runs;
   for (const Plan& plan : plans) {
     std::size_t count = 0;
-    auto next = plan.schedule.Next(before, plan.zone);
-    for (; next && *next < end && count < kMostRuns; ++count) {
-      runs.push_back({plan.job, *next});
-      next = plan.schedule.Next(*next, plan.zone);
+    try {
+      auto next = plan.schedule.Next(before, plan.zone);
+      for (; next && *next < end && count < kMostRuns; ++count) {
+        runs.push_back({plan.job, *next});
+        next = plan.schedule.Next(*next, plan.zone);
+      }
+    } catch (...) {
+      gen::Log(needs_.log)
+          .Warning("cron job '{}': its runs are not known from there on: the rules of {} threw: {}",
+                   plan.job, plan.zone.name(), core::ThrownText());
     }
   }
   std::stable_sort(runs.begin(), runs.end(),
@@ -163,29 +191,33 @@ std::vector<gen::CronRun> Cron::Runs(sys_seconds since, std::chrono::seconds dur
 void Cron::Fire(void* context, std::uint64_t) {
   auto& cron = *static_cast<Cron*>(context);
   std::vector<Due> due;
+  Lost lost;
   {
     std::lock_guard lock(cron.mutex_);
     cron.armed_ = false;
     if (cron.needs_.addresses.IsStopped()) return;
     const WallTime now = cron.needs_.wall_clock.Now();
-    due = cron.TakeDue(now);
+    due = cron.TakeDue(now, lost);
     cron.Rearm(now);
   }
+  for (const auto& [name, error] : lost) cron.Failed(name, error);
   for (const Due& one : due) cron.Start(one);
 }
 
-std::vector<Cron::Due> Cron::TakeDue(WallTime now) {
+std::vector<Cron::Due> Cron::TakeDue(WallTime now, Lost& lost) {
   std::vector<Due> due;
   for (auto& [name, job] : jobs_) {
+    if (job.is_lost) (void)SetNext(job, now);
     if (!job.next || *job.next > now) continue;
     if (now - *job.next < minutes(1)) {
-      due.push_back({job.job.action, {job.job.name, *job.next}});
+      due.push_back({job.action, {job.job.name, *job.next}});
       ++job.runs;
       job.last_run = job.next;
     } else {
       ++job.missed;
     }
-    job.next = NextAfter(job, now);
+    auto known = SetNext(job, now);
+    if (!known) lost.emplace_back(job.job.name, std::move(known.error()));
   }
   std::stable_sort(due.begin(), due.end(), [](const Due& left, const Due& right) {
     return left.run.time < right.run.time;
@@ -197,6 +229,9 @@ void Cron::Rearm(WallTime now) {
   std::optional<sys_seconds> next;
   for (const auto& [name, job] : jobs_) {
     if (job.next && (!next || *job.next < *next)) next = job.next;
+    // To ask its zone again.
+    const auto later = std::chrono::ceil<std::chrono::seconds>(now + minutes(1));
+    if (job.is_lost && (!next || later < *next)) next = later;
   }
   if (armed_) {
     if (!needs_.timers.Disarm(timer_)) return;  // it fires just now, and sees to it itself
@@ -215,23 +250,29 @@ void Cron::Rearm(WallTime now) {
 
 void Cron::Start(const Due& due) {
   gen::Result<void> started;
-  if (const auto* sending = std::get_if<gen::CronAction::Sending>(&due.action.what())) {
-    started = Send(*sending, due.run);
-  } else if (const auto* spawning = std::get_if<gen::CronAction::Spawning>(&due.action.what())) {
-    started = Spawn(spawning->factory, spawning->options, spawning->args, spawning->name, due.run);
-  } else if (const auto* function = std::get_if<gen::CronAction::Function>(&due.action.what())) {
-    started = Spawn(gen::Factory<FunctionRun>(*function, due.run), {}, {}, {}, due.run);
+  try {
+    started = TryStart(due);
+  } catch (...) {  // a copy of what is the user's
+    started = gen::Error(gen::ErrorCode::kApplication,
+                         fmt::format("its action threw: {}", core::ThrownText()));
   }
   if (!started) Failed(due.run.job, started.error());
 }
 
-gen::Result<void> Cron::Send(const gen::CronAction::Sending& what, const gen::CronRun& run) {
-  core::EnvelopePtr message;
-  try {
-    message = what.make(run);
-  } catch (...) {
-    return gen::Error(gen::ErrorCode::kInternal, "the message could not be copied");
+gen::Result<void> Cron::TryStart(const Due& due) {
+  const gen::CronAction::What& what = due.action->what();
+  if (const auto* sending = std::get_if<gen::CronAction::Sending>(&what)) {
+    return Send(*sending, due.run);
   }
+  if (const auto* spawning = std::get_if<gen::CronAction::Spawning>(&what)) {
+    return Spawn(spawning->factory, spawning->options, spawning->args, spawning->name, due.run);
+  }
+  const auto& function = std::get<gen::CronAction::Function>(what);
+  return Spawn(gen::Factory<FunctionRun>(function, due.run), {}, {}, {}, due.run);
+}
+
+gen::Result<void> Cron::Send(const gen::CronAction::Sending& what, const gen::CronRun& run) {
+  core::EnvelopePtr message = what.make(run);
   auto pid = needs_.addresses.Resolve(what.to);
   if (!pid) return std::move(pid.error());
   return needs_.delivery.DeliverFromNode(*pid, message);

@@ -3,9 +3,11 @@
 
 #include <chrono>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ergon/core/clock.h>
@@ -47,9 +49,11 @@ class Cron {
 
  private:
   struct Job {
-    gen::CronJob job;
+    gen::CronJob job;  // without its action
+    std::shared_ptr<const gen::CronAction> action;
     gen::CronSchedule schedule;
-    std::optional<std::chrono::sys_seconds> next;  // none while disabled
+    std::optional<std::chrono::sys_seconds> next = std::nullopt;  // none while disabled
+    bool is_lost = false;  // its zone's rules threw: when it is due is not known
     std::uint64_t runs = 0;
     std::uint64_t missed = 0;
     std::uint64_t failed = 0;
@@ -58,21 +62,24 @@ class Cron {
   };
   using Jobs = std::map<std::string_view, Job>;  // by the texts of their names
   struct Due {
-    gen::CronAction action;
+    std::shared_ptr<const gen::CronAction> action;
     gen::CronRun run;
   };
 
   using WallTime = std::chrono::system_clock::time_point;
 
-  static std::optional<std::chrono::sys_seconds> NextAfter(const Job& job, WallTime now);
+  // kIncorrect: the rules of its zone threw.
+  static gen::Result<void> SetNext(Job& job, WallTime now);
   static gen::CronJobInfo InfoOf(const Job& job);
   static void Fire(void* context, std::uint64_t);
-  // Under the lock: what is due, and when to look again.
-  std::vector<Due> TakeDue(WallTime now);
+  using Lost = std::vector<std::pair<gen::Atom, gen::Error>>;
+  // Under the lock: what is due, and when to look again. `lost`: jobs of which that is not known any more.
+  std::vector<Due> TakeDue(WallTime now, Lost& lost);
   void Rearm(WallTime now);
 
   // Outside of it.
   void Start(const Due& due);
+  gen::Result<void> TryStart(const Due& due);
   gen::Result<void> Send(const gen::CronAction::Sending& what, const gen::CronRun& run);
   gen::Result<void> Spawn(const gen::ProcessFactory& factory, const gen::ProcessOptions& options,
                           const gen::Args& args, gen::Atom name, const gen::CronRun& run);

@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include <ergon/core/foundations/thrown_text.h>
 #include <ergon/core/time/deadline.h>
 #include <ergon/node/slots/unique_id.h>
 
@@ -83,7 +84,8 @@ class PeriodicSend final : public gen::TimerHandle::State {
       tick = make_();
     } catch (...) {
       gen::Log(needs_.log)
-          .Error("a message for {}, to be sent again, could not be copied", to_.ToString());
+          .Error("a message for {}, to be sent again, could not be copied: {}", to_.ToString(),
+                 core::ThrownText());
       waits_->store(false, std::memory_order_release);
       return true;
     }

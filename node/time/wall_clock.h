@@ -5,6 +5,7 @@
 #include <functional>
 
 #include <ergon/core/clock.h>
+#include <ergon/core/foundations/tell_thrown.h>
 
 namespace ergon::node {
 
@@ -18,9 +19,14 @@ class WallClock {
   WallClock(std::function<Time()> own, const core::Clock* clock)
       : own_(std::move(own)), clock_(clock) {}
 
+  // If the user's function throws, which is told on standard error the first time, the machine's.
   [[nodiscard]] Time Now() const {
     using std::chrono::system_clock;
-    if (own_) return own_();
+    if (own_) {
+      Time now = system_clock::now();
+      core::CallUser("wall_clock", [&] { now = own_(); });
+      return now;
+    }
     if (clock_ == nullptr) return system_clock::now();
     return Time(std::chrono::duration_cast<system_clock::duration>(
         std::chrono::nanoseconds(clock_->Now())));

@@ -227,6 +227,80 @@ TEST_CASE("cron: failures are counted and told") {
   CHECK(c.t.node.CronJobInfo("spawn")->last_error.find("not today") != std::string::npos);
 }
 
+TEST_CASE("cron: the rules of a zone that throw fail their job, and no other") {
+  const auto fails = std::make_shared<std::atomic<bool>>(true);
+  const auto zone = gen::CronZone::Of("odd", [fails](sys_seconds) {
+    if (*fails) throw std::runtime_error("no table");
+    return std::chrono::seconds(0);
+  });
+  const std::string words = "zone: the rules of odd threw: no table";
+  Notes<Run> notes;
+  CronNode c;
+  const gen::PID pid = c.t.Spawn(Collect(notes));
+  const gen::CronJob job{
+      .name = "odd", .spec = "* * * * *", .zone = zone, .action = gen::CronAction::Send(pid)};
+  const auto refused = c.t.node.AddCronJob(job);
+  CHECK(refused.error() == gen::ErrIncorrect);
+  CHECK(refused.error().detail() == words);
+  *fails = false;
+  CHECK(c.t.node.AddCronJob(job));
+  c.AddSend("plain", "* * * * *", pid);
+  const auto info = [&] { return c.t.node.CronJobInfo("odd").value(); };
+  c.Pass(60s);
+  CHECK(kit::Eventually([&] { return notes.size() == 2; }));
+  *fails = true;
+  c.Pass(180s);  // the first of these was due already
+  CHECK(kit::Eventually([&] { return notes.size() == 6; }));
+  CHECK(info().runs == 2);
+  CHECK(info().failed == 1);  // told once
+  CHECK(info().last_error.find(words) != std::string::npos);
+  CHECK(!info().next_run);
+  CHECK(c.t.log.Contains("cron job 'odd' has failed: "));
+  CHECK(c.t.node.CronRuns(At(28, 10), 90s).size() == 2);  // of the other
+  *fails = false;
+  c.Pass(180s);
+  CHECK(kit::Eventually([&] { return c.t.node.CronJobInfo("plain")->runs == 7; }));
+  CHECK(info().runs >= 4);
+  CHECK(info().next_run);
+  CHECK(c.t.node.DisableCronJob("odd"));
+  *fails = true;
+  CHECK(c.t.node.EnableCronJob("odd").error().detail() == words);
+  CHECK(!info().enabled);
+}
+
+// Copies throw when it is told to.
+struct Costly {
+  explicit Costly(std::shared_ptr<std::atomic<bool>> fails_in) : fails(std::move(fails_in)) {}
+  Costly(Costly&&) noexcept = default;
+  Costly& operator=(Costly&&) noexcept = default;
+  Costly(const Costly& other) : fails(other.fails) {
+    if (*fails) throw std::runtime_error("too much");
+  }
+  Costly& operator=(const Costly&) = delete;
+  std::shared_ptr<std::atomic<bool>> fails;
+};
+
+TEST_CASE("cron: an action of which a copy throws fails its job, and no other") {
+  const auto fails = std::make_shared<std::atomic<bool>>(false);
+  Notes<Run> notes;
+  CronNode c;
+  const gen::PID pid = c.t.Spawn(Collect(notes));
+  const auto add = [&](gen::Atom name, gen::CronAction action) {
+    CHECK(c.t.node.AddCronJob({.name = name, .spec = "* * * * *", .action = std::move(action)}));
+  };
+  add("copy", gen::CronAction::Send(pid, Costly(fails)));
+  add("function",
+      gen::CronAction::Run([costly = Costly(fails)](gen::Process&, const gen::MessageCron&) {}));
+  add("plain", gen::CronAction::Send(pid));
+  *fails = true;
+  c.Pass(120s);
+  CHECK(kit::Eventually([&] { return notes.size() == 2; }));
+  for (const gen::Atom name : {"copy", "function"}) {
+    CHECK(kit::Eventually([&] { return c.t.node.CronJobInfo(name)->failed == 2; }));
+    CHECK(c.t.node.CronJobInfo(name)->last_error.find("too much") != std::string::npos);
+  }
+}
+
 TEST_CASE("cron: the runs to come") {
   CronNode c;
   auto add = [&](gen::Atom name, std::string spec, gen::CronZone zone = {}) {

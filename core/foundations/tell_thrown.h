@@ -1,0 +1,35 @@
+// What user code throws where nobody waits for it.
+#pragma once
+
+#include <atomic>
+#include <cstdio>
+#include <string>
+
+#include <ergon/core/foundations/thrown_text.h>
+
+namespace ergon::core {
+
+// Inside of a catch (...), in a thread of the runtime: a line on standard error, as in "ergon: BeforeTurn threw: out of
+// range". The first time only for each `told`: it may throw each time.
+inline void TellThrown(const char* place, std::atomic<bool>& told) noexcept {
+  if (told.exchange(true, std::memory_order_relaxed)) return;
+  try {
+    const std::string line = std::string("ergon: ") + place + " threw: " + ThrownText() + "\n";
+    std::fputs(line.c_str(), stderr);
+  } catch (...) {  // no memory for the words
+    std::fputs("ergon: an exception in a thread of the runtime\n", stderr);
+  }
+}
+
+// Calls what must not throw, and goes on if it does. One type of `call` for each place.
+template <class Call>
+void CallUser(const char* place, const Call& call) noexcept {
+  try {
+    call();
+  } catch (...) {
+    static std::atomic<bool> told{false};
+    TellThrown(place, told);
+  }
+}
+
+}  // namespace ergon::core
