@@ -47,7 +47,7 @@ struct DialingSide {
   }
 };
 
-bool Says(const std::string& text, std::string_view part) {
+bool SaysWhy(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
@@ -85,8 +85,8 @@ TEST_CASE(
     return Addresses{asio::ip::make_address("127.0.0.1")};
   });
   const std::string why = side.Dialled("y@host.test");
-  CHECK_MESSAGE(Says(why, "asking EPMD at host.test:"), why);
-  CHECK_MESSAGE(Says(why, "it takes too long"), why);
+  CHECK_MESSAGE(SaysWhy(why, "asking EPMD at host.test:"), why);
+  CHECK_MESSAGE(SaysWhy(why, "it takes too long"), why);
   CHECK(lookups == 1);
 }
 
@@ -124,7 +124,7 @@ TEST_CASE("dialing: what is not wanted any more is given up before the peer hear
   DialingSide side;
   side.settings.epmd_port = static_cast<std::uint16_t>(epmd.port());
   const std::string why = side.Dialled("y@127.0.0.1", [&] { return is_wanted.load(); });
-  CHECK_MESSAGE(Says(why, "y@127.0.0.1 has connected to this node meanwhile"), why);
+  CHECK_MESSAGE(SaysWhy(why, "y@127.0.0.1 has connected to this node meanwhile"), why);
   CHECK(side.announced.empty());
 }
 
@@ -145,7 +145,7 @@ TEST_CASE("dialing: an attempt that gives way to the peer's is announced no more
     asio::read(peer, asio::buffer(rest), end);
   });
   const std::string why = side.Dialled("y@127.0.0.1");
-  CHECK_MESSAGE(Says(why, "that attempt goes on"), why);
+  CHECK_MESSAGE(SaysWhy(why, "that attempt goes on"), why);
   CHECK(side.announced == std::vector{true, false});
 }
 

@@ -14,23 +14,23 @@
 namespace ergon::dist {
 namespace {
 
-const Addresses kFound{asio::ip::make_address("127.0.0.1")};
+const Addresses kOneAddress{asio::ip::make_address("127.0.0.1")};
 
 // Look-ups that say nothing until they are released; of the host "quick" one that comes at once.
-class Silent {
+class SilentLookups {
  public:
-  explicit Silent(std::size_t most_hosts = HostLookups::kMostHosts)
+  explicit SilentLookups(std::size_t most_hosts = HostLookups::kMostHosts)
       : all(std::make_shared<HostLookups>(
             [calls = calls_, released = released_](const std::string& host) {
               ++*calls;
               if (host == "wrong") throw std::system_error(ENOENT, std::generic_category());
               if (host != "quick") released.wait();
-              return kFound;
+              return kOneAddress;
             },
             most_hosts)) {}
-  ~Silent() { Release(); }
-  Silent(const Silent&) = delete;
-  Silent& operator=(const Silent&) = delete;
+  ~SilentLookups() { Release(); }
+  SilentLookups(const SilentLookups&) = delete;
+  SilentLookups& operator=(const SilentLookups&) = delete;
 
   void Release() {
     if (!std::exchange(is_released_, true)) release_.set_value();
@@ -49,17 +49,17 @@ class Silent {
 };
 
 // What waits for them.
-struct Waiting {
+struct LookupSide {
   asio::io_context context{1};
   Tasks tasks{context};
 
   // What becomes of a look-up, once it has: "found", or an error.
-  std::shared_ptr<std::string> Find(const Silent& silent, const std::string& host) {
+  std::shared_ptr<std::string> Find(const SilentLookups& silent, const std::string& host) {
     auto outcome = std::make_shared<std::string>();
     tasks.Start([this, all = silent.all, host, outcome] {
       HostLookup lookup(context, tasks, all);
       try {
-        *outcome = lookup.Find(host) == kFound ? "found" : "something else";
+        *outcome = lookup.Find(host) == kOneAddress ? "found" : "something else";
       } catch (const std::system_error& error) {
         *outcome = error.what();
       }
@@ -78,8 +78,8 @@ struct Waiting {
 }  // namespace
 
 TEST_CASE("host lookups: one that is silent delays no other one") {
-  Silent silent;
-  Waiting waiting;
+  SilentLookups silent;
+  LookupSide waiting;
   const auto slow = waiting.Find(silent, "slow");
   REQUIRE(waiting.RunUntil([&] { return silent.Calls() == 1; }));
   const auto quick = waiting.Find(silent, "quick");
@@ -94,8 +94,8 @@ TEST_CASE("host lookups: one that is silent delays no other one") {
 }
 
 TEST_CASE("host lookups: an address is looked up by nobody") {
-  Silent silent;
-  Waiting waiting;
+  SilentLookups silent;
+  LookupSide waiting;
   const auto outcome = waiting.Find(silent, "127.0.0.1");
   CHECK(waiting.RunUntil([&] { return !outcome->empty(); }));
   CHECK(*outcome == "found");
@@ -103,8 +103,8 @@ TEST_CASE("host lookups: an address is looked up by nobody") {
 }
 
 TEST_CASE("host lookups: who waits for the same host waits for the same answer") {
-  Silent silent;
-  Waiting waiting;
+  SilentLookups silent;
+  LookupSide waiting;
   const auto one = waiting.Find(silent, "slow");
   const auto other = waiting.Find(silent, "slow");
   REQUIRE(waiting.RunUntil([&] { return silent.Calls() == 1; }));
@@ -116,8 +116,8 @@ TEST_CASE("host lookups: who waits for the same host waits for the same answer")
 }
 
 TEST_CASE("host lookups: there are so many threads and no more") {
-  Silent silent(2);
-  Waiting waiting;
+  SilentLookups silent(2);
+  LookupSide waiting;
   const auto one = waiting.Find(silent, "slow1");
   const auto other = waiting.Find(silent, "slow2");
   const auto too_many = waiting.Find(silent, "slow3");
@@ -135,10 +135,10 @@ TEST_CASE("host lookups: there are so many threads and no more") {
 }
 
 TEST_CASE("host lookups: nobody waits for one at the end") {
-  Silent silent;
+  SilentLookups silent;
   std::shared_ptr<std::string> outcome;
   {
-    Waiting waiting;
+    LookupSide waiting;
     outcome = waiting.Find(silent, "slow");
     REQUIRE(waiting.RunUntil([&] { return silent.Calls() == 1; }));
     waiting.tasks.Cancel();

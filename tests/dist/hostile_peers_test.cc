@@ -19,7 +19,7 @@ namespace {
 using terms::Big;
 
 // What a node that has no name at EPMD, or no cookie, says first.
-std::string NameOf(const std::string& name) {
+std::string NameOfPeer(const std::string& name) {
   return "N" + Big(kOwnFlags, 8) + Big(77, 4) + Big(name.size(), 2) + name;
 }
 
@@ -70,7 +70,7 @@ TEST_CASE("hostile peers: who hands the node's own challenge back is not let in 
   there.WritePacket("sok");
   // He dials the node, and is asked for a proof.
   Client here(static_cast<std::uint16_t>(options.listen_port));
-  here.WritePacket(NameOf("thief@127.0.0.1"));
+  here.WritePacket(NameOfPeer("thief@127.0.0.1"));
   CHECK(here.ReadPacket() == "sok");
   const std::string challenge = here.ReadPacket().substr(9, 4);
   const std::string name = "y@127.0.0.1";
@@ -104,7 +104,7 @@ TEST_CASE("hostile peers: who cannot be dialled connects while somebody here sen
     REQUIRE(kit::Eventually([&] { return sent > 20; }));
     for (int i = 0; i < 50; ++i) {
       Client client(static_cast<std::uint16_t>(options.listen_port));
-      client.WritePacket(NameOf(peer));
+      client.WritePacket(NameOfPeer(peer));
       CHECK(client.ReadPacket() == "sok");
     }
     Client client(static_cast<std::uint16_t>(options.listen_port));
@@ -181,7 +181,7 @@ TEST_CASE("hostile peers: without the cookie a name makes no atom, and the log h
   for (int i = 0; i < 100; ++i) {
     const std::string name = "nobodyknows" + std::to_string(i) + "@127.0.0.1";
     Client client(port);
-    client.WritePacket(NameOf(name));
+    client.WritePacket(NameOfPeer(name));
     CHECK(client.ReadPacket() == "sok");
     (void)client.ReadPacket();
     client.WritePacket("r" + std::string(20, 'x'));
@@ -195,7 +195,7 @@ TEST_CASE("hostile peers: without the cookie a name makes no atom, and the log h
   REQUIRE(kit::Eventually([&] { return Nodes(node).size() == 1; }));
   for (int i = 0; i < 100; ++i) {
     Client again(port);
-    again.WritePacket(NameOf("loud@127.0.0.1"));
+    again.WritePacket(NameOfPeer("loud@127.0.0.1"));
     CHECK(again.ReadPacket() == "salive");
     again.WritePacket("sfalse");
     CHECK(again.IsClosed());
