@@ -115,6 +115,26 @@ TEST_CASE("dialing: a node that accepts and says nothing is given up in time") {
   CHECK(side.announced == std::vector{true});
 }
 
+TEST_CASE("dialing: the time that the first steps have taken is not there for the handshake") {
+  asio::io_context other;
+  asio::ip::tcp::acceptor silent(other, {asio::ip::make_address("127.0.0.1"), 0});
+  const std::uint16_t port = silent.local_endpoint().port();
+  FakeEpmd epmd([port](std::string_view request) {
+    return FakeEpmd::Found(FakeEpmd::AskedFor(request), port);
+  });
+  DialingSide side;
+  side.settings.epmd_port = static_cast<std::uint16_t>(epmd.port());
+  std::string why;
+  side.tasks.Start([&] {
+    DialAttempt attempt(side.context, side.tasks, side.settings, "y@127.0.0.1");
+    if (!attempt.Connect()) return;
+    while (attempt.stream()->socket().is_open()) side.tasks.Sleep(std::chrono::milliseconds(1));
+    why = attempt.ShakeHands(side.settings.Self(), Challenge(side.challenges)).error().ToString();
+  });
+  side.context.run_for(kit::kDeadline);
+  CHECK(why == "no connection: the handshake with y@127.0.0.1 takes too long");
+}
+
 TEST_CASE("dialing: what is not wanted any more is given up before the peer hears of it") {
   std::atomic<bool> is_wanted{true};
   FakeEpmd epmd([&](std::string_view request) {
