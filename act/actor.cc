@@ -4,6 +4,7 @@
 
 #include <ergon/act/actor/idle_time.h>
 #include <ergon/act/actor/split_handle.h>
+#include <ergon/act/shared/process_items.h>
 
 namespace ergon::act {
 
@@ -47,7 +48,7 @@ gen::Status Actor::HandleEvent(const gen::MessageEvent& event) {
 }
 
 gen::Inspection Actor::HandleInspect(gen::PID /*from*/, const std::vector<std::string>& /*items*/) {
-  return {};
+  return ProcessItems(Host());
 }
 
 void Actor::Terminate(const gen::Reason& /*reason*/) {}

@@ -69,7 +69,7 @@ class Actor : public ProcessApi, protected SplitCallbacks {
 
   // Tells those who look from outside how it is; empty `items`: everything. What is not asked for
   // (gen/inspection_items.h) is left out of the answer, so a handler may always tell everything. The
-  // default: nothing.
+  // default: the fields of gen::ProcessInfo.
   gen::Inspection HandleInspect(gen::PID from, const std::vector<std::string>& items) override;
 
   // Last, exactly once, if Init has returned Continue() in time.

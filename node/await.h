@@ -10,7 +10,8 @@
 //
 // `Await()` is a completion token: any asynchronous operation of Asio, and any composed one, takes it
 // as its last argument and then returns when it has completed. Only the calling process is
-// suspended; its messages wait meanwhile, as in a Call. The result is that of the operation:
+// suspended; its messages wait meanwhile, as in a Call. Inspections do not: HandleInspect is called meanwhile, sees the
+// process as the handler has left it, and must not wait itself (std::logic_error). The result is that of the operation:
 //
 //   void(error_code)          IoResult<void>
 //   void(error_code, T)       IoResult<T>

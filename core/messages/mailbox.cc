@@ -48,6 +48,22 @@ Envelope* Mailbox::PopExpress() noexcept {
   return system_.empty() ? nullptr : system_.PopFront();
 }
 
+Envelope* Mailbox::PopExpressOf(std::uint8_t kind) noexcept {
+  if (HasExpress()) CollectExpress();
+  for (EnvelopeList* const lane : {&urgent_, &system_}) {
+    Envelope* before = nullptr;
+    for (Envelope* envelope = lane->head; envelope != nullptr; envelope = envelope->next) {
+      if (envelope->kind == kind) {
+        (before == nullptr ? lane->head : before->next) = envelope->next;
+        if (lane->tail == envelope) lane->tail = before;
+        return envelope;
+      }
+      before = envelope;
+    }
+  }
+  return nullptr;
+}
+
 void Mailbox::AppendExpress(Envelope* newest) noexcept {
   for (Envelope* envelope = Reverse(newest, nullptr); envelope != nullptr;) {
     Envelope* const next = envelope->next;

@@ -98,8 +98,7 @@ class Mailbox {
 
   // -- consumer --
 
-  // Opens a closed mailbox with a bound for Main in messages (0: none). It is busy: the caller has
-  // the right to run.
+  // Opens a closed mailbox with a bound for Main in messages (0: none). It is busy: the caller has the right to run.
   void Open(std::uint32_t capacity) noexcept;
   // As Open, with Main in a queue of the owner's.
   void OpenQueued() noexcept;
@@ -107,8 +106,8 @@ class Mailbox {
     capacity_.store(capacity, std::memory_order_relaxed);
   }
 
-  // The next envelope in the order of the lanes, or null. With `with_main` false only Urgent and
-  // System. It must be given back with Release or taken out with Detach, one at a time.
+  // The next envelope in the order of the lanes, or null. With `with_main` false only Urgent and System. It must be
+  // given back with Release or taken out with Detach, one at a time, but for those of PopExpressOf.
   [[nodiscard, gnu::always_inline]] Envelope* Pop(bool with_main = true) noexcept {
     if (MayHaveExpress()) [[unlikely]] {
       if (Envelope* const envelope = PopExpress()) return envelope;
@@ -128,6 +127,8 @@ class Mailbox {
     CountTaken();
     return main_.PopFront();
   }
+  // The first of that kind in Urgent and System, or null.
+  [[nodiscard]] Envelope* PopExpressOf(std::uint8_t kind) noexcept;
   // Ends the handling of an envelope that Pop returned: destroys the value, frees the memory.
   void Release(Envelope* envelope) noexcept {
     if (HasValueToDestroy(*envelope)) ConsumeValue(*envelope);
@@ -155,9 +156,8 @@ class Mailbox {
   // and taking back, others may have run the process, closed the mailbox and opened it again: after
   // false the caller must not rely on anything it knew about the process.
   [[nodiscard]] bool TryIdle(bool with_main = true) noexcept;
-  // As TryIdle, when Pop has just returned null: in mailbox_idle.h.
+  // When Pop has just returned null: in mailbox_idle.h. HasQueued: something waits in the owner's queue.
   [[nodiscard]] bool TryIdleAfterPop() noexcept;
-  // Something waits in the owner's queue.
   [[nodiscard]] bool HasQueued() const noexcept {
     return queued_.load(std::memory_order_seq_cst) != 0;
   }

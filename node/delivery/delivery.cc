@@ -86,10 +86,13 @@ gen::Result<void> Delivery::DeliverFromNode(gen::PID to, core::EnvelopePtr& enve
 gen::Result<void> Delivery::DeliverExpress(ProcessSlot& process, gen::PID to,
                                            core::EnvelopePtr& envelope) {
   const bool is_message = IsMessage(*envelope);
+  const bool is_question = KindOf(*envelope) == gen::EnvelopeKind::kInspect;
   // First: its receiver may count it as taken right after the push.
   if (is_message) process.NoteExpressSent();
   auto sent = Accept(process, to, process.mailbox().Push(envelope.get()), envelope);
   if (!sent && is_message) process.NoteExpressGone();
+  // A handler that waits in an Await lets its process answer. Partner: ProcessRunner::SettleParked, as for signals.
+  if (sent && is_question && process.await().Unpark()) process.Schedule();
   return sent;
 }
 

@@ -8,14 +8,6 @@
 #include <ergon/node/diagnosis/for_people.h>
 
 namespace ergon::node {
-namespace {
-
-std::string NameOf(const core::TypeDescriptor* type) {
-  return type == nullptr ? std::string("a signal") : type->Name();
-}
-
-}  // namespace
-
 gen::Error Descriptions::TimeoutError(const CallEdge::View& call) const {
   // Which of the two is certain (delivery/request_claims.h), what follows is a look at others that go on. A
   // signal is heeded in any case.
@@ -23,7 +15,7 @@ gen::Error Descriptions::TimeoutError(const CallEdge::View& call) const {
                            : call.begun         ? ", though it was being handled"
                                                 : ", and it will not be handled";
   return gen::Error(gen::ErrorCode::kTimeout,
-                    fmt::format("no answer to {} within {}{}: {}", NameOf(call.type),
+                    fmt::format("no answer to {} within {}{}: {}", TypeForPeople(call.type),
                                 ForPeople(clock_.Now() - call.since), fate, CalleeState(call)));
 }
 
@@ -93,8 +85,9 @@ std::string Descriptions::ActivityOf(const ProcessSlot& process, const CallEdge:
   const bool reached = handles && activity.IsWith(call.id);
   std::string text;
   if (handles) {
-    text = fmt::format(" has been handling {} for {}", reached ? "it" : NameOf(activity.type()),
-                       ForPeople(HandlingTime(activity.since(), now)));
+    text =
+        fmt::format(" has been handling {} for {}", reached ? "it" : TypeForPeople(activity.type()),
+                    ForPeople(HandlingTime(activity.since(), now)));
   } else if (process.IsHeld()) {
     text = " is suspended";
   } else {
@@ -105,7 +98,7 @@ std::string Descriptions::ActivityOf(const ProcessSlot& process, const CallEdge:
     text += edge.id == 0
                 ? std::string(" and sleeps or waits")
                 : fmt::format(" and has waited for {} to answer {} for {}", DescribeCallee(edge.to),
-                              NameOf(edge.type), ForPeople(now - edge.since));
+                              TypeForPeople(edge.type), ForPeople(now - edge.since));
   }
   if (reached) return text;
   const std::uint64_t waiting = process.MainMessagesApprox();

@@ -151,7 +151,8 @@ std::string Dump::Handled(const ProcessSlot& process) const {
   const core::TypeDescriptor* const type = activity.type();
   if (type == nullptr) return "Init or a signal";  // which notes no time
   const std::uint32_t since = activity.since();    // before the clock
-  return fmt::format("{} for {}", type->Name(), ForPeople(HandlingTime(since, clock_.Now())));
+  return fmt::format("{} for {}", TypeForPeople(type),
+                     ForPeople(HandlingTime(since, clock_.Now())));
 }
 
 std::string Dump::WaitedFor(const ProcessSlot& process) const {
@@ -166,7 +167,7 @@ std::string Dump::WaitedFor(const ProcessSlot& process) const {
   return fmt::format(
       "{}: {} for {}{}",
       edge.to == 0 ? std::string("another node") : Describe(addresses_.PidOf(edge.to)),
-      edge.type == nullptr ? "a signal" : edge.type->Name(), ForPeople(clock_.Now() - edge.since),
+      TypeForPeople(edge.type), ForPeople(clock_.Now() - edge.since),
       kStages[static_cast<std::size_t>(edge.stage)]);
 }
 

@@ -4,10 +4,14 @@
 #include <cstdint>
 #include <string>
 
+#include <ergon/core/messages/type_descriptor.h>
+
 namespace ergon::node {
 
 // As in "4.9 s" or "120 ms"; less than nothing is "0 ms".
 [[nodiscard]] std::string ForPeople(std::int64_t nanoseconds);
+// Of Activity::type: "a signal" for null, "a continuation" (gen::Status::Next), or the name of a message's type.
+[[nodiscard]] std::string TypeForPeople(const core::TypeDescriptor* type);
 // How long a process has been handling something, in ns: `since` is Activity::since, and `now` a time of
 // the node's clock that was read after it.
 [[nodiscard]] std::int64_t HandlingTime(std::uint32_t since, std::int64_t now);

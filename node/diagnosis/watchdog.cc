@@ -9,6 +9,7 @@
 
 #include <ergon/core/clock.h>
 #include <ergon/core/foundations/sync.h>
+#include <ergon/node/diagnosis/for_people.h>
 
 namespace ergon::node {
 namespace {
@@ -115,7 +116,7 @@ void Watchdog::Report(Seen& seen, const core::RunningTurn& turn, std::int64_t no
   seen.report = {.pid = pid,
                  .name = info->name,
                  .behavior = std::move(info->behavior),
-                 .message = type == nullptr ? std::string() : type->Name(),
+                 .message = type == nullptr ? std::string() : TypeForPeople(type),
                  .running_for = std::chrono::nanoseconds(now - seen.since)};
   lines_.push_back(Describe(seen.report) + ", without suspending itself");
 }

@@ -5,7 +5,9 @@
 #include <fmt/core.h>
 
 #include <ergon/core/foundations/fatal.h>
+#include <ergon/gen/envelope_kind.h>
 #include <ergon/node/diagnosis/descriptions.h>
+#include <ergon/node/diagnosis/for_people.h>
 #include <ergon/node/process/runner.h>
 
 namespace ergon::node {
@@ -34,10 +36,16 @@ void ProcessRunner::EndForMisuse(const char* function) const {
 std::string ProcessRunner::InHandler() const {
   const core::TypeDescriptor* type = activity_.type();
   return fmt::format("{} ({}) of {}", Self(), behavior_->BehaviorName(),
-                     type == nullptr ? "no message" : type->Name());
+                     type == nullptr ? "no message" : TypeForPeople(type));
 }
 
 std::string ProcessRunner::HeldMutexText(const char* function) const {
+  if (current_ != nullptr &&
+      current_->kind == static_cast<std::uint8_t>(gen::EnvelopeKind::kInspect) &&
+      answers_while_waiting_) {
+    return fmt::format("{} in HandleInspect, while a handler of {} waits: one wait at a time",
+                       function, InHandler());
+  }
   return fmt::format(
       "{} while a gen::Mutex is held, in the handler of {}: the process would be suspended with "
       "it, "

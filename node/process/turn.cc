@@ -23,6 +23,7 @@
 #include <ergon/node/delivery/ticks.h>
 #include <ergon/node/delivery/unmade_string.h>
 #include <ergon/node/delivery/withdrawn_requests.h>
+#include <ergon/node/diagnosis/for_people.h>
 #include <ergon/node/diagnosis/node_log.h>
 #include <ergon/node/process/runner.h>
 #include <ergon/node/relations/exit_signals.h>
@@ -41,7 +42,13 @@ core::TurnEnd ProcessRunner::RunTurn() {
 }
 
 core::TurnEnd ProcessRunner::ResumeParked() {
-  if (!std::exchange(yielded_, false) && !SettleParked()) return core::TurnEnd::kIdle;
+  if (!std::exchange(yielded_, false)) {
+    do {
+      is_asked_ = false;
+      if (answers_while_waiting_) AnswerInspections();
+      if (!SettleParked()) return core::TurnEnd::kIdle;
+    } while (is_asked_);
+  }
   core::Fiber& fiber = *parked_;
   parked_ = nullptr;
   return core::Worker::Resume(fiber);
@@ -464,6 +471,8 @@ void ProcessRunner::NoteStatus(const gen::Status& status) {
     gen::Status last = status;
     while (last.has_next()) {
       const auto next = std::exchange(Cold().next, nullptr);
+      activity_.NoteContinuation();
+      (void)NoteTime();
       last = next && !MustEnd() ? next() : gen::Continue();
     }
     NoteStatus(last);
@@ -479,14 +488,20 @@ void ProcessRunner::NoteStatus(const gen::Status& status) {
 gen::Reason ProcessRunner::PanicReason() const {
   std::string text = core::ThrownText();
   const core::TypeDescriptor* type = activity_.type();
-  if (type != nullptr) text += fmt::format(" (handling {})", type->Name());
+  if (type != nullptr) text += fmt::format(" (handling {})", TypeForPeople(type));
   return gen::Reason::Panic(std::move(text));
 }
 
 core::Envelope* ProcessRunner::NextInQueue() {
   // A late sender to the slot's former process may have ended the redirection to the queue.
   if (!mailbox_.IsRedirected()) (void)mailbox_.TryRedirect();
-  return TakesMain() && mailbox_.HasQueued() ? GetQueueLane()->Pop(mailbox_).release() : nullptr;
+  if (!TakesMain() || !mailbox_.HasQueued()) return nullptr;
+  try {
+    return GetQueueLane()->Pop(mailbox_).release();
+  } catch (...) {  // the user's queue: the process's end
+    NoteThrown();
+    return nullptr;
+  }
 }
 
 void ProcessRunner::SetSuspended(core::Envelope& envelope) {

@@ -1,9 +1,16 @@
 // Suspending a process.
+#include <mutex>
+#include <utility>
+
+#include <ergon/core/foundations/thrown_text.h>
 #include <ergon/core/time/deadline.h>
 #include <ergon/core/time/timer_queue.h>
 #include <ergon/core/time/wait_timer.h>
 #include <ergon/core/turns/worker.h>
+#include <ergon/gen/mutex.h>
 #include <ergon/node/delivery/addresses.h>
+#include <ergon/node/delivery/delivery.h>
+#include <ergon/node/delivery/envelope_marks.h>
 #include <ergon/node/population/fork_guard.h>
 #include <ergon/node/process/runner.h>
 #include <ergon/node/process/wait_errors.h>
@@ -52,12 +59,46 @@ bool ProcessRunner::SettleParked() {
       (void)await_.Interrupt();  // or an outcome has come meanwhile; either ends the wait
       return true;
     }
+    if (answers_while_waiting_) {
+      mailbox_.VisitUrgent([&](const core::Envelope& envelope) {
+        is_asked_ = is_asked_ || KindOf(envelope) == gen::EnvelopeKind::kInspect;
+      });
+      if (is_asked_) return true;  // its next turn begins with that
+    }
     if (!await_.TryPark()) continue;
     // From here on others may resume the process, unless the right to run can be taken back.
     // Partners of these two looks: ExitSignals::Deliver, which pushes to the express stack and then calls
     // Unpark, and ExitSignals::StopAfterQueue, which says "stopping" and does the same.
     if (!mailbox_.HasExpress() && !(heeds_stops && IsAskedToStop())) return false;
     if (!await_.Unpark()) return false;
+  }
+}
+
+// In a turn of its own, while the handler that waits is parked.
+void ProcessRunner::AnswerInspections() {
+  constexpr auto kInspect = static_cast<std::uint8_t>(gen::EnvelopeKind::kInspect);
+  // No second wait: the process has one.
+  gen::Mutex no_wait;
+  const std::lock_guard lock(no_wait);
+  while (core::Envelope* const question = mailbox_.PopExpressOf(kInspect)) {
+    if (question->generation != generation_.load(std::memory_order_relaxed)) {
+      mailbox_.Detach(question);
+      DisposeLate(core::EnvelopePtr(question));
+      continue;
+    }
+    core::Envelope* const handled = std::exchange(current_, question);
+    const bool answered = std::exchange(answered_, !MayBegin(*question));
+    try {
+      if (!answered_) (void)behavior_->ProcessMessage(*question);
+    } catch (...) {
+      rooms_.delivery.RespondError(
+          gen::PID::FromAddress(question->from), question->ref,
+          gen::Error(gen::ErrorCode::kApplication,
+                     "HandleInspect, while a handler waits, threw: " + core::ThrownText()));
+    }
+    current_ = handled;
+    answered_ = answered;
+    mailbox_.Release(question);
   }
 }
 

@@ -5,9 +5,13 @@
 #include <cstdint>
 
 #include <ergon/core/messages/envelope.h>
+#include <ergon/core/messages/type_descriptor.h>
 #include <ergon/gen/process_info.h>
 
 namespace ergon::node {
+
+// Stands for what a handler goes on with (gen::Status::Next), where else the type of a message is.
+struct Continuation {};
 
 // Written by the one with the right to run the process, read by any thread.
 class Activity {
@@ -49,6 +53,9 @@ class Activity {
   void NoteHandling(const core::Envelope& envelope) noexcept {
     ref_.store(static_cast<std::uint32_t>(envelope.ref), std::memory_order_relaxed);
     type_.store(envelope.type, std::memory_order_relaxed);
+  }
+  void NoteContinuation() noexcept {
+    type_.store(core::TypeOf<Continuation>(), std::memory_order_relaxed);
   }
   void NoteNoMessage() noexcept { type_.store(nullptr, std::memory_order_relaxed); }
   void NoteTime(std::int64_t now) noexcept {

@@ -6,9 +6,11 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -334,6 +336,117 @@ TEST_CASE("many processes wait for their sockets at once") {
     }
   }
   for (auto& answer : answers) CHECK(answer.get());
+}
+
+TEST_CASE("Await: an inspection is answered while a handler waits, as often as it is asked") {
+  TestNode t;
+  Connection connection(t.node);
+  int reads = 0;
+  const gen::PID pid = t.Spawn(
+      {.message =
+           [&](Subject&, gen::PID, gen::Message&) {
+             for (;;) {
+               std::array<char, 1> buffer{};
+               if (!connection.inner.async_read_some(asio::buffer(buffer), Await())) {
+                 return gen::Continue();
+               }
+               ++reads;
+             }
+           },
+       .inspect = [&](Subject& self, const std::vector<std::string>& items) -> gen::Inspection {
+         if (items == std::vector<std::string>{"throw"}) throw std::runtime_error("odd");
+         if (items == std::vector<std::string>{"wait"}) (void)self.Sleep(1ms);
+         return {{"reads", std::to_string(reads)}};
+       }});
+  const auto ask = [&](std::vector<std::string> items = {}) {
+    return t.node.Inspect(pid, std::move(items), {.timeout = kit::kDeadline});
+  };
+  CHECK(ask().value().at("reads") == "0");
+  CHECK(t.node.Send(pid, 1));
+  CHECK(t.EventuallyWaiting(pid));
+  for (int sent = 1; sent <= 20; ++sent) {
+    CHECK(ask().has_value());
+    asio::write(connection.outer, asio::buffer("x", 1));
+    CHECK(kit::Eventually([&] { return ask().value().at("reads") == std::to_string(sent); }));
+  }
+  // It goes on waiting, whatever its HandleInspect does.
+  CHECK(ask({"throw"}).error().ToString().find("threw: odd") != std::string::npos);
+  CHECK(ask({"wait"}).error().ToString().find("Sleep in HandleInspect, while a handler of ") !=
+        std::string::npos);
+  CHECK(ask().value().at("reads") == "20");
+  CHECK(t.node.ProcessInfo(pid)->messages_handled == 0);
+  connection.outer.close();
+  CHECK(kit::Eventually([&] { return t.node.ProcessInfo(pid)->messages_handled == 1; }));
+  CHECK(ask().value().at("reads") == "20");
+}
+
+TEST_CASE("Await: inspections race with what completes, and each is answered once") {
+  TestNode t;
+  Connection connection(t.node);
+  std::atomic<int> reads{0};
+  const gen::PID pid =
+      t.Spawn({.message =
+                   [&](Subject&, gen::PID, gen::Message&) {
+                     std::array<char, 1> buffer{};
+                     while (connection.inner.async_read_some(asio::buffer(buffer), Await())) {
+                       reads.fetch_add(1);
+                     }
+                     return gen::Continue();
+                   },
+               .inspect =
+                   [&](Subject&, const auto&) {
+                     return gen::Inspection{{"odd", "no"}};
+                   }});
+  CHECK(t.node.Send(pid, 1));
+  const int rounds = kit::Scaled(2'000);
+  std::thread asker([&] {
+    for (int i = 0; i < rounds; ++i) {
+      CHECK(t.node.Inspect(pid, {}, {.timeout = kit::kDeadline}).value().at("odd") == "no");
+    }
+  });
+  for (int i = 0; i < rounds; ++i) asio::write(connection.outer, asio::buffer("x", 1));
+  asker.join();
+  CHECK(kit::Eventually([&] { return reads == rounds; }));
+  connection.outer.close();
+  CHECK(kit::Eventually([&] { return t.node.ProcessInfo(pid)->messages_handled == 1; }));
+}
+
+TEST_CASE(
+    "Await: a process that waits in a continuation is inspected, and the continuation named") {
+  class Listener : public act::Actor {
+   public:
+    explicit Listener(Connection* connection) : connection_(*connection) {}
+
+   private:
+    gen::Status Init(const gen::Args&) override { return Listen(); }
+    gen::Status Listen() {
+      return ContinueWith([this] {
+        std::array<char, 1> buffer{};
+        if (!connection_.inner.async_read_some(asio::buffer(buffer), AwaitOrStop())) {
+          return gen::Continue();
+        }
+        ++reads_;
+        return Listen();
+      });
+    }
+    gen::Inspection HandleInspect(gen::PID, const std::vector<std::string>&) override {
+      return {{"reads", std::to_string(reads_)}};
+    }
+    Connection& connection_;
+    int reads_ = 0;
+  };
+  TestNode t;
+  Connection connection(t.node);
+  const gen::PID pid = t.node.Spawn(gen::Factory<Listener>(&connection)).value();
+  asio::write(connection.outer, asio::buffer("xyz", 3));
+  CHECK(kit::Eventually([&] {
+    return t.node.Inspect(pid, {}, {.timeout = kit::kDeadline}).value().at("reads") == "3";
+  }));
+  const auto late = t.node.Call<int>(pid, 1, {.timeout = 1ms});
+  CHECK(late.error().ToString().find("has been handling a continuation for ") != std::string::npos);
+  std::ostringstream dump;
+  t.node.Dump(dump);
+  CHECK(dump.str().find("a continuation for ") != std::string::npos);
 }
 
 }  // namespace

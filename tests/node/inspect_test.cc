@@ -32,6 +32,21 @@ TEST_CASE("inspect: everything, or some items; from outside and from a process")
   CHECK(t.node.Inspect(pid, {}, {.timeout = 0s}).error() == gen::ErrIncorrect);
 }
 
+TEST_CASE("inspect: an actor that has nothing to tell tells what everybody has") {
+  class Plain : public act::Actor {};
+  TestNode t;
+  const gen::PID pid = t.node.Spawn(gen::Factory<Plain>()).value();
+  const auto plain = t.node.Inspect(pid).value();
+  CHECK(plain.at("pid") == pid.ToString());
+  CHECK(plain.at("behavior").ends_with("::Plain"));
+  CHECK(plain.at("state") == "running");
+  CHECK(plain.at("messages_queued") == "0");
+  CHECK(plain.at("mailbox") == "unbounded");
+  CHECK_FALSE(plain.contains("name"));
+  CHECK(t.node.Inspect(pid, {"trap_exit", "none"}).value() ==
+        gen::Inspection{{"trap_exit", "false"}});
+}
+
 TEST_CASE("inspect C38: answered before what waits, also when the mailbox is full") {
   std::atomic<int> handled{0};
   std::atomic<int> handled_before{0};

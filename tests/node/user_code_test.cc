@@ -1,0 +1,132 @@
+// What code of the user's throws where the runtime calls it, and nobody waits: see the table in tests/README.md.
+#include <atomic>
+#include <cstdio>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include <ergon/core/hook_chain.h>
+#include <ergon/core/messages/envelope.h>
+#include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/mailbox.h>
+
+#include <kit/child.h>
+#include <node/subject.h>
+
+namespace ergon::node {
+namespace {
+
+class ThrowingHooks : public core::DispatcherHooks {
+ public:
+  void BeforeTurn(core::Schedulable&, int) override { throw std::runtime_error("before"); }
+  void AfterTurn(core::Schedulable&, int, core::TurnEnd) override { throw 5; }
+  void AfterCompletion(core::Schedulable&, int) override { throw std::runtime_error("completed"); }
+};
+
+// The program goes on with each of them.
+void UseThrowingOptions(bool chained) {
+  gen::NodeOptions options{.workers = 2};
+  options.hooks = std::make_shared<ThrowingHooks>();
+  if (chained) {
+    options.hooks = std::make_shared<core::HookChain>(
+        std::vector<std::shared_ptr<core::DispatcherHooks>>{options.hooks, options.hooks});
+  }
+  options.wall_clock = []() -> std::chrono::system_clock::time_point {
+    throw std::runtime_error("no clock");
+  };
+  Node node = Start("test@localhost", options).value();
+  CHECK(
+      node.AddCronJob({.name = "job", .spec = "* * * * *", .action = gen::CronAction::Send("x")}));
+  CHECK(node.CronJobInfo("job")->next_run.has_value());
+  const gen::PID pid = node.Spawn(Make({})).value();
+  CHECK(node.Call<bool>(pid, Do{[](Subject& self) { (void)self.Sleep(1ms); }},
+                        {.timeout = kit::kDeadline})
+            .has_value());
+  // On the thread that answers, and on that of the timers.
+  std::atomic<int> told{0};
+  for (const auto timeout : {std::chrono::nanoseconds(1ms), gen::kInfinite}) {
+    auto request =
+        core::MakeEnvelope<Do>(static_cast<std::uint8_t>(gen::EnvelopeKind::kRequest),
+                               core::Lane::kMain, Do{[](Subject& self) { (void)self.Sleep(5ms); }});
+    node.CallEnvelopeAsync(pid, std::move(request), timeout,
+                           [&](const gen::Result<core::EnvelopePtr>&) {
+                             told.fetch_add(1);
+                             throw std::runtime_error("done");
+                           });
+    CHECK(kit::Eventually([&] { return told == (timeout == gen::kInfinite ? 2 : 1); }));
+  }
+  CHECK(node.Kill(pid));
+  node.Stop();
+}
+
+TEST_CASE("user code: child with options that throw" * doctest::skip()) {
+  kit::ChildBegins();
+  UseThrowingOptions(false);
+  UseThrowingOptions(true);
+  std::fputs("the end\n", stderr);
+}
+
+TEST_CASE("user code: hooks, clocks and answers that throw are told, and the program goes on") {
+  kit::Child child("user code: child with options that throw");
+  const std::string told = child.Errors();
+  CHECK(child.Status() == 0);
+  CAPTURE(told);
+  for (const char* const line :
+       {"ergon: BeforeTurn of the hooks threw: before\n",
+        "ergon: AfterTurn of the hooks threw: an exception of type int\n",
+        "ergon: AfterCompletion of the hooks threw: completed\n",
+        "ergon: wall_clock threw: no clock\n",
+        "ergon: the function of CallEnvelopeAsync threw: done\n", "the end\n"}) {
+    CAPTURE(line);
+    CHECK(told.find(line) != std::string::npos);
+  }
+}
+
+// Gives nothing out any more.
+class BrokenQueue final : public gen::MailboxQueue {
+ public:
+  explicit BrokenQueue(std::shared_ptr<std::atomic<bool>> broken) : broken_(std::move(broken)) {}
+  bool Enqueue(gen::OwnedMessage& message, gen::OwnedMessage&) override {
+    messages_.push_back(std::move(message));
+    return true;
+  }
+  gen::OwnedMessage Dequeue() override {
+    if (*broken_) throw std::runtime_error("torn");
+    if (messages_.empty()) return {};
+    gen::OwnedMessage message = std::move(messages_.front());
+    messages_.erase(messages_.begin());
+    return message;
+  }
+  void Return(gen::OwnedMessage message) override {
+    messages_.insert(messages_.begin(), std::move(message));
+  }
+  std::size_t size() const noexcept override { return messages_.size(); }
+
+ private:
+  const std::shared_ptr<std::atomic<bool>> broken_;
+  std::vector<gen::OwnedMessage> messages_;
+};
+
+TEST_CASE("user code: a mailbox of one's own that throws ends its process, and no other") {
+  const auto broken = std::make_shared<std::atomic<bool>>(false);
+  Notes<std::string> notes;
+  TestNode t;
+  const gen::PID other = t.Spawn();
+  gen::ProcessOptions options;
+  options.mailbox =
+      gen::Mailbox::Custom([broken] { return std::make_unique<BrokenQueue>(broken); });
+  const gen::PID pid = t.Spawn(
+      {.terminate = [&](Subject&, const gen::Reason& reason) { notes.Add(reason.ToString()); }},
+      options);
+  CHECK(t.Run(pid, [](Subject&) {}));
+  *broken = true;
+  t.expected_losses = 1;  // it goes with the mailbox
+  CHECK(t.node.Send(pid, 1));
+  CHECK(t.Ended(pid));
+  CHECK(notes.All().size() == 1);
+  CHECK(notes.All()[0].starts_with("panic: torn"));
+  CHECK(t.Run(other, [](Subject&) {}));
+}
+
+}  // namespace
+}  // namespace ergon::node
