@@ -284,11 +284,8 @@ void SupervisorRunner::Gone(Key key, const gen::Reason& reason, const gen::Error
   const bool wanted = strategy_.Find(key)->state == SupervisionStrategy::State::kStopping;
   const bool failed = !wanted && !entry.started && strategy_.Find(key)->restarting;
   entry.failed_starts = failed ? std::min(entry.failed_starts + 1, kMostFailures) : 0;
-  if ((reason.IsFailure() || !entry.started) && !wanted) {
-    host_.Log().Warning("child '{}' {} has {}: {}", entry.spec->name,
-                        entry.pid ? entry.pid.ToString() : "",
-                        entry.started ? "ended" : "not started", reason);
-  }
+  const gen::PID pid = entry.pid;
+  const bool was_started = entry.started;
   if (entry.pid) {
     if (entry.started) notices_.push_back({false, entry.spec->name, entry.pid, reason});
     (void)host_.Demonitor(entry.monitor);
@@ -297,6 +294,7 @@ void SupervisorRunner::Gone(Key key, const gen::Reason& reason, const gen::Error
   }
   const bool was_ending = strategy_.ending();
   strategy_.Ended(key, reason, host_.Now());
+  if (!wanted) TellEnd(key, entry.spec->name, pid, was_started, reason);
   if (strategy_.gave_up() && !was_ending) host_.Log().Error("gives up: {}", strategy_.end_reason());
   const bool will_run = strategy_.WillRun(key);
   std::erase_if(entry.waiters, [&](const SupervisorChildren::Waiter& waiter) {
@@ -311,6 +309,43 @@ void SupervisorRunner::Gone(Key key, const gen::Reason& reason, const gen::Error
     }
     return !waiter.until_started || !will_run;
   });
+}
+
+void SupervisorRunner::TellEnd(Key key, gen::Atom name, gen::PID pid, bool started,
+                               const gen::Reason& reason) {
+  const bool is_failure = reason.IsFailure() || !started;
+  const gen::LogLevel level = is_failure ? gen::LogLevel::kWarning : gen::LogLevel::kInfo;
+  if (!host_.Log().IsEnabled(level)) return;
+  const std::string what = fmt::format("{}{}has {}: {}", pid ? pid.ToString() : "", pid ? " " : "",
+                                       started ? "ended" : "not started", reason);
+  const auto is_restarted = [](const SupervisionStrategy::Child& child) {
+    return child.restarting &&
+           (child.must_start || child.state == SupervisionStrategy::State::kStarting);
+  };
+  const SupervisionStrategy::Child* const own = strategy_.Find(key);
+  if (own == nullptr || !is_restarted(*own) || strategy_.ending()) {
+    if (is_failure) host_.Log().Warning("child '{}' {}", name, what);
+    return;
+  }
+  std::string others;
+  const bool is_round =
+      spec_.type == SupervisorType::kAllForOne || spec_.type == SupervisorType::kRestForOne;
+  for (const auto& [other, child] : strategy_.children()) {
+    if (!is_round || other == key || !is_restarted(child)) continue;
+    others += fmt::format("{} '{}'", others.empty() ? "" : ",", child.name);
+  }
+  if (!others.empty()) {
+    others =
+        (spec_.type == SupervisorType::kAllForOne ? ", and with it" : ", and after it") + others;
+  }
+  const std::string line = fmt::format(
+      "restarting '{}' ({} of {} in {} s){}: {}", name, strategy_.RecentRestarts(host_.Now()),
+      spec_.restart.intensity, spec_.restart.period_s, others, what);
+  if (is_failure) {
+    host_.Log().Warning("{}", line);
+  } else {
+    host_.Log().Info("{}", line);
+  }
 }
 
 // -- the end --

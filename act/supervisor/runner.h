@@ -83,6 +83,8 @@ class SupervisorRunner {
   // It has ended, or could not even begin to start: then `error` says why.
   void Gone(Key key, const gen::Reason& reason, const gen::Error* error = nullptr);
   void StopStarted();
+  // That a child has ended by itself, and what follows; `pid` is nobody's if its start could not even begin.
+  void TellEnd(Key key, gen::Atom name, gen::PID pid, bool started, const gen::Reason& reason);
   gen::Status Settle();
 
   gen::ProcessHost& host_;

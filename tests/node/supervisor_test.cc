@@ -76,6 +76,44 @@ struct Supervised : TestNode {
 
 const gen::Reason kFailure = gen::Reason::Error("failure");
 
+TEST_CASE("supervisor: the log says who is restarted, how often that was, and who with it") {
+  struct Row {
+    SupervisorType type;
+    std::string others;
+  };
+  for (const Row& row : {Row{SupervisorType::kOneForOne, ""},
+                         Row{SupervisorType::kRestForOne, ", and after it 'c', 'd'"},
+                         Row{SupervisorType::kAllForOne, ", and with it 'a', 'c', 'd'"}}) {
+    Supervised test;
+    SupervisorSpec spec;
+    spec.type = row.type;
+    spec.restart = {.intensity = 2, .period_s = 1000};
+    spec.children = Children(4);
+    const gen::PID supervisor = test.Start(spec);
+    const auto again = [&](gen::PID last_b, gen::PID last_d) {
+      REQUIRE(EventuallyNew(test.node, supervisor, "b", last_b));
+      if (!row.others.empty()) REQUIRE(EventuallyNew(test.node, supervisor, "d", last_d));
+    };
+    gen::PID last = test.Child("d");
+    const gen::PID first = test.Child("b");
+    test.EndChild(first, kFailure);
+    again(first, last);
+    CHECK(test.log.Contains("restarting 'b' (1 of 2 in 1000 s)" + row.others + ": " +
+                            first.ToString() + " has ended: failure"));
+    // One that is done is no failure, but started again all the same.
+    last = test.Child("d");
+    const gen::PID second = test.Child("b");
+    test.EndChild(second, gen::Reason::Normal());
+    again(second, last);
+    CHECK(test.log.Contains("restarting 'b' (2 of 2 in 1000 s)" + row.others + ": " +
+                            second.ToString() + " has ended: normal"));
+    const gen::PID third = test.Child("b");
+    test.EndChild(third, kFailure);
+    CHECK(Eventually([&] { return test.log.Contains("gives up: "); }));
+    CHECK(test.log.Contains("child 'b' " + third.ToString() + " has ended: failure"));
+  }
+}
+
 // -- start --
 
 TEST_CASE("supervisor: children start in order, linked, under their names") {
