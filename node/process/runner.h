@@ -233,13 +233,14 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   bool ending_ = false;          // end_reason_ is set
   bool current_failed_ = false;  // its handler threw
   bool yield_on_send_ = false;
-  bool answers_while_waiting_ = false;
-  bool is_asked_ = false;  // an inspection has to be answered before it waits on
-  bool yielded_ = false;   // parked_ waits for its next turn, for nothing else
+  bool yielded_ = false;  // parked_ waits for its next turn, for nothing else
   bool hold_main_ = false;
   bool main_is_open_ = true;  // neither held nor suspended
-  bool announce_ = false;     // the parent gets MessageStarted
-  std::uint8_t due_ = 0;      // before the next handler: kTimeIsDue and so on
+  // Rarely looked at: together in one byte, as another one would be another cache line.
+  bool announce_ : 1 = false;               // the parent gets MessageStarted
+  bool answers_while_waiting_ : 1 = false;  // inspections
+  bool is_asked_ : 1 = false;               // an inspection has to be answered before it waits on
+  std::uint8_t due_ = 0;                    // before the next handler: kTimeIsDue and so on
   Interruption interruption_ = Interruption::kSignals;
   TurnPace pace_;
   std::unique_ptr<const gen::Reason> end_reason_;  // null: normal
