@@ -17,7 +17,7 @@ namespace ergon::gen {
 class WireTypes {
  public:
   // T is described by `template <class Archive> void serialize(Archive& archive)`, in which it gives the archive its
-  // fields; see <ergon/node/erlang.h>, which has to be included here. The same type again: nothing happens.
+  // fields; see <ergon/node/erlang.h>, to be included here. Again: nothing. What is wrong is told by the node's start.
   template <class T>
   WireTypes& Register() {
     static_assert(

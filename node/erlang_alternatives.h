@@ -8,8 +8,10 @@
 #include <typeinfo>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <ergon/node/erlang_codec.h>
+#include <ergon/node/erlang_fields.h>
 
 namespace ergon::dist::detail {
 
@@ -33,7 +35,11 @@ struct Codec<std::optional<T>> : PlainCodec {
   }
   static int Fit(TermReader next) { return IsAbsent(next) ? kFitsWell : Codec<T>::Fit(next); }
   static void Describe(TypeReview& review) { Codec<T>::Describe(review); }
+  static void AddAlternatives(std::vector<Alternative>& all) { Codec<T>::AddAlternatives(all); }
 };
+
+// Throws std::logic_error, naming both, when two look the same.
+void CheckAlternatives(const std::vector<Alternative>& all);
 
 bool ExpectedOneOf(ValueReader& reader, std::initializer_list<const std::type_info*> types);
 
@@ -63,7 +69,15 @@ struct Codec<std::variant<Types...>> : PlainCodec {
     return read;
   }
   static int Fit(TermReader next) { return std::max({Codec<Types>::Fit(next)...}); }
-  static void Describe(TypeReview& review) { (Codec<Types>::Describe(review), ...); }
+  static void Describe(TypeReview& review) {
+    std::vector<Alternative> all;
+    AddAlternatives(all);
+    CheckAlternatives(all);
+    (Codec<Types>::Describe(review), ...);
+  }
+  static void AddAlternatives(std::vector<Alternative>& all) {
+    (Codec<Types>::AddAlternatives(all), ...);
+  }
 };
 
 }  // namespace ergon::dist::detail

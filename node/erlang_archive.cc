@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <ergon/core/foundations/demangle.h>
+#include <ergon/core/foundations/thrown_text.h>
 
 namespace ergon::dist::detail {
 
@@ -43,3 +44,13 @@ int FitOfShape(TermReader next, const TypeShape& shape) {
 }
 
 }  // namespace ergon::dist::detail
+
+namespace ergon::dist {
+
+std::string DescriptionProblem(const std::type_info& type) {
+  const std::string what = core::ThrownText();
+  const std::string name = core::Demangle(type.name()) + ": ";
+  return what.starts_with(name) ? what : name + what;
+}
+
+}  // namespace ergon::dist

@@ -41,7 +41,9 @@
 //                                     missing in a map
 //   std::variant                      the value. Its types have tags, or are of different kinds;
 //                                     what fits several is read as one that would be written so,
-//                                     or else as the first
+//                                     or else as the first. Of two with the same tag and number of
+//                                     fields, or the same keys, nobody could tell: no node starts
+//                                     that has registered a type with such a one
 //   std::monostate                    undefined
 //
 // Keys of a map that are no fields are ignored. What does not fit is an error with the path of the
@@ -83,7 +85,7 @@ template <class T>
 [[nodiscard]] int FitOfShape(TermReader next, const TypeShape& shape);
 
 template <Described T>
-void Inspect(TypeShape& shape, TypeReview& review) {
+void Inspect(TypeShape& shape, TypeReview* review) {
   shape.tag = TagOf<T>();
   T value{};
   ShapeArchive archive(shape, review, typeid(T));
@@ -97,7 +99,7 @@ const TypeShape& ShapeOf() {
     TypeShape made;
     TypeReview review;
     review.Enter(typeid(T));
-    Inspect<T>(made, review);
+    Inspect<T>(made, &review);
     return made;
   }();
   return shape;
@@ -125,7 +127,12 @@ struct Codec<T> : PlainCodec {
   static void Describe(TypeReview& review) {
     if (!review.Enter(typeid(T))) return;
     TypeShape shape;
-    Inspect<T>(shape, review);
+    Inspect<T>(shape, &review);
+  }
+  static void AddAlternatives(std::vector<Alternative>& all) {
+    Alternative& own = all.emplace_back();
+    own.type = &typeid(T);
+    Inspect<T>(own.shape, nullptr);
   }
 };
 
@@ -150,8 +157,12 @@ gen::Result<void> ReadValue(TermReader term, T& value) {
 
 }  // namespace detail
 
+// In a catch (...): what is wrong with the description of a type.
+[[nodiscard]] std::string DescriptionProblem(const std::type_info& type);
+
 // A registered type, and how its values are written and read.
 struct WireType {
+  std::string problem;  // not empty: it cannot be registered, and why
   const core::TypeDescriptor* type = nullptr;
   std::string name;                        // as written in C++
   std::string tag;                         // of a tuple, or empty for a map
@@ -180,18 +191,22 @@ struct WireTypeOf {
   static_assert(std::is_move_constructible_v<T>,
                 "a type for other nodes must be movable, as messages are");
 
-  // Makes a T and looks at its fields. Throws std::logic_error, naming the type and the field, when
-  // a field of a map has no name or one that another has, also in the types of its fields. Any
-  // thread.
+  // Makes a T and looks at its fields. The result has a problem, which names the type and the field, when a field of a
+  // map has no name or one that another has, and when two types of a variant are the same for other nodes, also in the
+  // types of its fields. Any thread.
   static std::shared_ptr<const WireType> Describe() {
-    const detail::TypeShape& shape = detail::ShapeOf<T>();
     auto type = std::make_shared<WireType>();
     type->type = core::TypeOf<T>();
     type->name = type->type->Name();
-    type->tag = shape.tag;
-    type->arity = shape.fields + 1;
-    type->keys = shape.keys;
-    type->optional_keys = shape.optional_keys;
+    try {
+      const detail::TypeShape& shape = detail::ShapeOf<T>();
+      type->tag = shape.tag;
+      type->arity = shape.fields + 1;
+      type->keys = shape.keys;
+      type->optional_keys = shape.optional_keys;
+    } catch (...) {
+      type->problem = DescriptionProblem(typeid(T));
+    }
     type->write = [](std::string& out, const void* value) {
       return detail::WriteValue(out, *static_cast<const T*>(value));
     };

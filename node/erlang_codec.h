@@ -89,12 +89,16 @@ inline constexpr int kFitsNot = 0;
 inline constexpr int kFitsToo = 1;   // it is accepted
 inline constexpr int kFitsWell = 2;  // it is what is written
 
+struct Alternative;  // of a variant: a type with a description
+
 // What all codecs have: Write, which fails by its writer's problem; Read, false if it has failed;
 // Fit; and these.
 struct PlainCodec {
   static constexpr bool kMayBeMissing = false;  // as a field of a map
   // Throws std::logic_error when a description is wrong.
   static void Describe(TypeReview&) {}
+  // Adds the types with descriptions that a value may be written as.
+  static void AddAlternatives(std::vector<Alternative>&) {}
 };
 
 template <class T>

@@ -76,6 +76,10 @@ struct TypeShape {
   std::vector<std::string> keys;           // of a map: those that have to be there
   std::vector<std::string> optional_keys;  // and those that need not
 };
+struct Alternative {
+  TypeShape shape;
+  const std::type_info* type = nullptr;
+};
 
 // Calls operator()(name, field) of a class for each field that its serialize gives; name is null
 // for one without.
@@ -187,13 +191,14 @@ class ShapeArchive : public detail::FieldVisitor<ShapeArchive> {
 
   // -- for the library --
 
-  ShapeArchive(detail::TypeShape& shape, detail::TypeReview& review, const std::type_info& type)
+  // `review`: what looks at the types of the fields; null: nobody does.
+  ShapeArchive(detail::TypeShape& shape, detail::TypeReview* review, const std::type_info& type)
       : shape_(shape), review_(review), type_(type) {}
 
   template <class T>
   void VisitField(const char* name, const T&) {
     Note(name, detail::Codec<T>::kMayBeMissing);
-    detail::Codec<T>::Describe(review_);
+    if (review_ != nullptr) detail::Codec<T>::Describe(*review_);
   }
 
  private:
@@ -201,7 +206,7 @@ class ShapeArchive : public detail::FieldVisitor<ShapeArchive> {
   void Note(const char* name, bool may_be_missing);
 
   detail::TypeShape& shape_;
-  detail::TypeReview& review_;
+  detail::TypeReview* const review_;
   const std::type_info& type_;
 };
 

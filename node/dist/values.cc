@@ -175,6 +175,9 @@ std::optional<TermReader> EnterPair(std::string_view term, std::string& name) {
 Values::Values(const gen::WireTypes& types, std::size_t max_new_atoms)
     : atoms_(std::make_shared<AtomBudget>(max_new_atoms)) {
   for (const TypePtr& type : types.All()) {
+    if (!type->problem.empty()) {
+      throw std::invalid_argument("types for other nodes: " + type->problem);
+    }
     if (!writers_.emplace(type->type, type->write).second) continue;  // once more
     registered_.push_back(type);
     type->tag.empty() ? AddMap(type) : AddTagged(type);

@@ -13,6 +13,7 @@
 #include <ergon/core/messages/mailbox_bound.h>
 #include <ergon/node/delivery/drop_memory.h>
 #include <ergon/node/diagnosis/turn_meter.h>
+#include <ergon/node/erlang_archive.h>
 
 namespace ergon::node {
 namespace {
@@ -137,7 +138,11 @@ gen::Result<void> CheckOptions(const gen::NodeOptions& options) {
                                  DropMemory::kMost));
   }
   if (options.environment.contains({})) return Incorrect("environment: a name must not be empty");
-  return CheckNotNegative("shutdown_timeout", options.shutdown_timeout);
+  for (const auto& type : options.types.All()) {
+    if (!type->problem.empty()) return Incorrect("types: " + type->problem);
+  }
+  auto timeout = CheckNotNegative("shutdown_timeout", options.shutdown_timeout);
+  return timeout ? CheckDeadline(options) : timeout;
 }
 
 gen::Result<void> CheckProcessOptions(const gen::ProcessOptions& options) {

@@ -26,6 +26,7 @@
 #include <ergon/node/dist/atom_budget.h>
 #include <ergon/node/dist/term_check.h>
 #include <ergon/node/erlang_term.h>
+#include <ergon/node/node.h>
 #include <terms.h>
 
 // As cereal has it, so that what was written for that works.
@@ -509,26 +510,76 @@ TEST_CASE("archive: types, as they are registered") {
   CHECK(WireTypeOf<Item>::Describe()->read(TermReader(out), 0, 0).error().detail() ==
         "Item: expected a map, found {count,<<\"a\">>}");
 
-  const auto problem = [](auto describe) -> std::string {
-    try {
-      describe();
-    } catch (const std::logic_error& error) {
-      return error.what();
-    }
-    return "none";
-  };
-  CHECK(problem([] { WireTypeOf<Nameless>::Describe(); }) ==
+  CHECK(WireTypeOf<Order>::Describe()->problem.empty());
+  CHECK(WireTypeOf<Nameless>::Describe()->problem ==
         "ergon::dist::(anonymous namespace)::Nameless: field 2 has no name: a type without kTag is "
         "a map, and its fields are given to the archive as dist::Field(\"name\", name)");
   // Also far inside.
-  CHECK(problem([] { WireTypeOf<WithNameless>::Describe(); }).find("Nameless: field 2") !=
+  CHECK(WireTypeOf<WithNameless>::Describe()->problem.find("Nameless: field 2") !=
         std::string::npos);
-  CHECK(problem([] { WireTypeOf<Twice>::Describe(); }).ends_with("two fields have the name 'x'"));
+  CHECK(WireTypeOf<Twice>::Describe()->problem.ends_with("two fields have the name 'x'"));
   // Who has not registered it learns so when it is written or read.
   CHECK(WriteProblem(Nameless()) == "Nameless: field 2 has no name, as those of a map must");
   gen::WireTypes types;
   types.Register<Count>().Register<Item>();
   CHECK(types.All().size() == 2);
+  // Registering does not throw; the start of the node says it, whether it goes to others or not.
+  types.Register<WithNameless>();
+  const auto node = node::Start("test@localhost", {.types = types});
+  REQUIRE_FALSE(node);
+  CHECK(node.error() == gen::ErrIncorrect);
+  CHECK(node.error().ToString().find("WithNameless: ") != std::string::npos);
+  CHECK(node.error().ToString().find("Nameless: field 2 has no name") != std::string::npos);
+}
+
+struct East {
+  int x = 0;
+  std::optional<int> y = {};
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(Field("x", x), Field("y", y));
+  }
+};
+struct West {
+  int y = 0;
+  int x = 0;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(Field("y", y), Field("x", x));
+  }
+};
+template <int kNumber>
+struct Turned {
+  static constexpr const char* kTag = "turned";
+  int by = 0;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(by);
+    if constexpr (kNumber == 3) archive(by);
+  }
+};
+template <class... Types>
+struct Choice {
+  std::vector<std::optional<std::variant<Types...>>> any = {};
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(Field("any", any));
+  }
+};
+
+TEST_CASE("archive: a variant of types that look the same is no type for other nodes") {
+  const std::string maps = WireTypeOf<Choice<int, East, West>>::Describe()->problem;
+  CHECK(maps.find("::East and ergon::dist::(anonymous namespace)::West are both maps with the keys "
+                  "{x, y}, and could not be told apart") != std::string::npos);
+  CHECK(maps.find("::Choice<int, ") != std::string::npos);
+  const std::string tuples = WireTypeOf<Choice<Turned<1>, Turned<2>>>::Describe()->problem;
+  CHECK(tuples.find("::Turned<1> and ") != std::string::npos);
+  CHECK(tuples.find("::Turned<2> are both the tuple turned of 2, and") != std::string::npos);
+  // In another variant, or one that may be absent.
+  CHECK_FALSE((WireTypeOf<Choice<std::variant<int, East>, std::optional<West>>>::Describe()
+                   ->problem.empty()));
+  CHECK((WireTypeOf<Choice<Turned<1>, Turned<3>, East, int>>::Describe()->problem.empty()));
+  CHECK(WireTypeOf<Tree>::Describe()->problem.empty());
 }
 
 }  // namespace
