@@ -32,6 +32,9 @@ constexpr std::string_view ToString(DispatcherPolicy policy) {
 using core::StealingEffort;
 using core::StealingPhase;
 
+// The exit status of a program that NodeOptions::shutdown_deadline has ended; EX_SOFTWARE in <sysexits.h>.
+inline constexpr int kExitStuck = 70;
+
 struct NodeOptions {
   // Threads that run processes, 2..1024; 0: as many as there are cores, at least 2.
   int workers = 0;
@@ -100,6 +103,11 @@ struct NodeOptions {
 
   // How long Stop waits for processes to end in order before it kills them.
   std::chrono::nanoseconds shutdown_timeout = std::chrono::seconds(5);
+  // A handler that blocks cannot be killed, and keeps Stop waiting. If the node has not ended so long after
+  // Stop or the signal, and it is given (0: it is not), the program ends: with a line for each process that
+  // the node waits for and the node's Dump on standard error, without destructors, and with the exit status
+  // kExitStuck. More than shutdown_timeout. Not with a `clock` of the caller's own.
+  std::chrono::nanoseconds shutdown_deadline = std::chrono::nanoseconds(0);
 
   // The node's time, when the caller brings its own: for simulations.
   std::shared_ptr<core::Clock> clock = nullptr;

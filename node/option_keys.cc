@@ -73,6 +73,7 @@ constexpr std::array kEntries = {
     ERGON_OPTION(mailbox_size, "messages that may wait for a process, if it does not say; 0: any"),
     ERGON_OPTION(log_level, "least level of log lines"),
     ERGON_OPTION(shutdown_timeout, "how long processes may take to end in order, or infinite"),
+    ERGON_OPTION(shutdown_deadline, "a node that has not ended then ends the program; 0: never"),
     ERGON_OPTION(creation, "tells incarnations of the node apart, 4 or more; 0: chosen"),
 };
 #undef ERGON_OPTION
@@ -125,6 +126,7 @@ gen::Result<void> SetOption(NodeOptions& options, std::string_view key, std::str
   }
   // Alone: what else may be wrong with the options is not this key's fault.
   NodeOptions alone;
+  alone.shutdown_timeout = {};  // the least, with which shutdown_deadline goes
   if (const char* wanted = entry->field.set(alone, text)) {
     return Incorrect(fmt::format("{}: \"{}\", must be {}", key, text, wanted));
   }

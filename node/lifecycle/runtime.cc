@@ -177,7 +177,7 @@ Runtime::Runtime(gen::Atom name, gen::NodeOptions options, std::shared_ptr<core:
                       *dispatcher_, *clock_, fork_guard_}),
       shutdown_({addresses_, pending_calls_, exit_signals_, population_, applications_, inspection_,
                  *dispatcher_, dedicated_dispatchers_, *timers_, *clock_, options_, fork_guard_,
-                 log_}) {}
+                 log_, [this] { Dump(std::cerr); }}) {}
 
 Runtime::~Runtime() { Stop(); }
 

@@ -4,14 +4,19 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <unordered_set>
 #include <utility>
 
 #include <unistd.h>
 
+#include <fmt/core.h>
+
 #include <ergon/core/time/deadline.h>
 #include <ergon/core/turns/worker.h>
+#include <ergon/node/diagnosis/for_people.h>
 #include <ergon/node/lifecycle/stop_sequence.h>
 
 namespace ergon::node {
@@ -67,15 +72,22 @@ void Shutdown::Stop(bool force) {
 }
 
 void Shutdown::TearDown() {
-  const std::int64_t deadline =
-      core::DeadlineAfter(needs_.clock.Now(), needs_.options.shutdown_timeout);
-  if (!force_.load()) StopInOrder(deadline);
+  const std::int64_t began = needs_.clock.Now();
+  Tell(fmt::format("the node stops: it has {} processes", NewestFirst(false).size()));
+  if (!force_.load()) StopInOrder(core::DeadlineAfter(began, needs_.options.shutdown_timeout));
+  TellKilled();
   KillAll();
+  const std::int64_t given = needs_.options.shutdown_deadline.count();
+  const std::int64_t last =
+      given == 0 ? INT64_MAX : core::DeadlineAfter(began, needs_.options.shutdown_deadline);
   // A handler that never returns cannot be ended: say which one it is, and wait.
-  while (!needs_.population.WaitUntilEmpty(needs_.clock, needs_.clock.Now() + kWarnEvery)) {
+  while (!needs_.population.WaitUntilEmpty(needs_.clock,
+                                           std::min(last, needs_.clock.Now() + kWarnEvery))) {
+    if (needs_.clock.Now() >= last) EndProgram();
     WarnOfBusy();
     KillAll();
   }
+  Tell(fmt::format("all processes have ended, after {}", ForPeople(needs_.clock.Now() - began)));
   if (border_ != nullptr) border_->Close();
   needs_.addresses.NoteStopped();
   home_.store(kNowhere, std::memory_order_relaxed);  // seen by all after stopped_event_
@@ -118,6 +130,7 @@ void Shutdown::StopInOrder(std::int64_t deadline) {
     return sequence;
   };
   std::unordered_set<gen::PID> asked;
+  std::int64_t told_at = needs_.clock.Now();
   std::vector<gen::PID> applications = needs_.applications.MastersNewestFirst();
   bool in_applications = !applications.empty();
   auto sequence = begin(in_applications ? std::move(applications) : NewestFirst(true));
@@ -134,6 +147,9 @@ void Shutdown::StopInOrder(std::int64_t deadline) {
     if (needs_.population.WaitUntilEmpty(needs_.clock,
                                          std::min(deadline, needs_.clock.Now() + kLook)))
       break;
+    if (needs_.clock.Now() - told_at < kWarnEvery) continue;
+    told_at = needs_.clock.Now();
+    TellWaited(sequence->Waited());
   }
   needs_.population.SetListener(nullptr);
 }
@@ -141,6 +157,47 @@ void Shutdown::StopInOrder(std::int64_t deadline) {
 void Shutdown::KillAll() {
   needs_.population.Close();
   for (const gen::PID pid : NewestFirst(false)) (void)needs_.exit_signals.Kill(pid);
+}
+
+void Shutdown::Tell(gen::LogLevel level, const std::string& line) {
+  if (level >= needs_.log.Level()) needs_.log.Write(level, line);
+}
+
+void Shutdown::TellWaited(gen::PID pid) {
+  const auto info = needs_.inspection.ProcessInfo(pid);
+  if (!info) return;  // it has ended just now
+  Tell(fmt::format("stopping: waits for {} {}, {}", pid, info->behavior,
+                   gen::ToString(info->state)));
+}
+
+void Shutdown::TellKilled() {
+  const std::vector<gen::PID> left = NewestFirst(false);
+  if (left.empty() || force_.load()) return;
+  constexpr std::size_t kNamed = 5;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(left.size(), kNamed); ++i) {
+    const auto info = needs_.inspection.ProcessInfo(left[i]);
+    names += fmt::format("{}{} {}", names.empty() ? "" : ", ", left[i],
+                         info ? info->behavior : std::string());
+  }
+  Tell(gen::LogLevel::kWarning,
+       fmt::format("{} processes have not ended within {}, and are killed: {}{}", left.size(),
+                   ForPeople(needs_.options.shutdown_timeout.count()), names,
+                   left.size() > kNamed ? ", ..." : ""));
+}
+
+void Shutdown::EndProgram() {
+  for (const gen::PID pid : NewestFirst(false)) {
+    const auto info = needs_.inspection.ProcessInfo(pid);
+    if (!info) continue;
+    gen::Log(needs_.log)
+        .Error("has not ended: {} {}, {}", pid, info->behavior, gen::ToString(info->state));
+  }
+  gen::Log(needs_.log)
+      .Error("the node has not stopped within {}: the program ends, with the exit status {}",
+             ForPeople(needs_.options.shutdown_deadline.count()), gen::kExitStuck);
+  needs_.write_dump();
+  std::_Exit(gen::kExitStuck);
 }
 
 void Shutdown::WarnOfBusy() {
@@ -175,6 +232,10 @@ gen::Result<void> Shutdown::ListenForSignals() {
 
 // On the I/O thread.
 void Shutdown::Signalled(int signal) {
+  const char* const name = ::sigabbrev_np(signal);
+  is_signalled_ = true;
+  Tell(fmt::format("SIG{}: the node stops{}", name == nullptr ? "?" : name,
+                   signals_ == 0 ? "" : " at once"));
   if (signals_ == 0 && stops_on_signal_) {
     try {
       (void)Begin(true);

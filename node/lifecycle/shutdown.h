@@ -6,12 +6,15 @@
 //   2  the rest   children without links, in the same way
 //   3  by force   after the deadline, or at once with StopForce: everything is killed
 //   4  tear-down  timers, threads, calls that still wait
+//
+// A handler that does not return keeps it in 3, until NodeOptions::shutdown_deadline, if there is one.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -55,6 +58,7 @@ class Shutdown {
     const gen::NodeOptions& options;
     const ForkGuard& fork_guard;
     gen::LogSink& log;
+    std::function<void()> write_dump;  // to standard error
   };
   explicit Shutdown(const Needs& needs) : needs_(needs) {}
   // Waits for the thread that ends the node, if there is one.
@@ -94,6 +98,16 @@ class Shutdown {
   void KillAll();
   std::vector<gen::PID> NewestFirst(bool top_level_only) const;
   void WarnOfBusy();
+  // What the log gets of a Stop: of one by a signal everybody wants to know.
+  [[nodiscard]] gen::LogLevel Level() const {
+    return is_signalled_.load(std::memory_order_relaxed) ? gen::LogLevel::kInfo
+                                                         : gen::LogLevel::kDebug;
+  }
+  void Tell(const std::string& line) { Tell(Level(), line); }
+  void Tell(gen::LogLevel level, const std::string& line);
+  void TellWaited(gen::PID pid);
+  void TellKilled();
+  [[noreturn]] void EndProgram();
   gen::Result<void> ListenForSignals();
   void Signalled(int signal);
   static void EndBySignal(void* context, std::uint64_t);
@@ -112,6 +126,7 @@ class Shutdown {
   int signals_ = 0;
   int last_signal_ = 0;
   std::atomic<bool> stops_on_signal_{false};
+  std::atomic<bool> is_signalled_{false};
   core::Timer last_resort_{&EndBySignal, this};
   std::thread stopper_;  // when Stop was called from inside a handler
 };

@@ -26,6 +26,11 @@ class StopSequence {
     std::lock_guard lock(mutex_);
     return done_;
   }
+  // The one that is waited for; after IsDone: the last one.
+  [[nodiscard]] gen::PID Waited() {
+    std::lock_guard lock(mutex_);
+    return next_ == 0 ? gen::PID() : order_[next_ - 1];
+  }
   // A process has ended.
   void Ended(gen::PID pid) {
     std::unique_lock lock(mutex_);

@@ -89,6 +89,21 @@ gen::Result<void> CheckNotNegative(std::string_view name, std::chrono::nanosecon
   return Incorrect(fmt::format("{}: {} ns, must not be negative", name, value.count()));
 }
 
+// NodeOptions::shutdown_deadline.
+static gen::Result<void> CheckDeadline(const gen::NodeOptions& options) {
+  const std::int64_t deadline = options.shutdown_deadline.count();
+  if (deadline == 0) return {};
+  if (options.clock != nullptr) {
+    return Incorrect(fmt::format(
+        "shutdown_deadline: {} ns, but a node with a clock of its own does not end the program",
+        deadline));
+  }
+  if (options.shutdown_deadline > options.shutdown_timeout) return {};
+  return Incorrect(
+      fmt::format("shutdown_deadline: {} ns, must be more than shutdown_timeout, {} ns (0: none)",
+                  deadline, options.shutdown_timeout.count()));
+}
+
 gen::Result<void> CheckOptions(const gen::NodeOptions& options) {
   if (options.workers == 1 || options.workers < 0) {
     return Incorrect(

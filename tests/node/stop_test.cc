@@ -600,6 +600,69 @@ TEST_CASE("stop: a second signal is immediate when a handler is stuck, too") {
   }
 }
 
+TEST_CASE("stop: child with a handler that is stuck" * doctest::skip()) {
+  kit::ChildBegins();
+  const bool returns = std::getenv("ERGON_TEST_RETURNS") != nullptr;
+  Node node =
+      Start("test@localhost",
+            {.workers = 2,
+             .shutdown_timeout = returns ? kit::kDeadline : std::chrono::nanoseconds(1ms),
+             .shutdown_deadline = returns ? 10 * kit::kDeadline : std::chrono::nanoseconds(100ms)})
+          .value();
+  std::atomic<bool> begun{false};
+  const gen::PID pid = node.Spawn(Make({})).value();
+  node.Send(pid, Do{[&](Subject& self) {
+              begun = true;
+              while (!returns) std::this_thread::sleep_for(1h);
+              CHECK(kit::Eventually([&] { return !self.Node().Spawn(Make({})); }));
+              // So long that it is told who is waited for.
+              std::this_thread::sleep_for(1200ms);
+            }})
+      .value();
+  std::thread signaller([&] {
+    CHECK(kit::Eventually([&] { return begun && CatchesSignals(); }));
+    (void)kill(getpid(), SIGTERM);
+  });
+  CHECK(node.WaitForSignal());
+  signaller.join();
+}
+
+// Each of them after the one before.
+void CheckParts(const std::string& text, const std::vector<std::string>& parts) {
+  std::size_t at = 0;
+  for (const std::string& part : parts) {
+    CAPTURE(text);
+    CAPTURE(part);
+    const std::size_t found = text.find(part, at);
+    REQUIRE(found != std::string::npos);
+    at = found;
+  }
+}
+
+TEST_CASE("stop: a handler that is stuck is named, and at the deadline the program ends") {
+  kit::Child child("stop: child with a handler that is stuck");
+  const std::string told = child.Errors();
+  const int status = child.Status();
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == gen::kExitStuck);
+  CheckParts(told, {"SIGTERM: the node stops", "the node stops: it has 1 processes",
+                    "1 processes have not ended within 1 ms, and are killed: <test@localhost.",
+                    "::Subject", "has not ended: <test@localhost.", "::Subject, running",
+                    "not stopped within 100 ms: the program ends, with the exit status 70",
+                    "test@localhost has run for ", "::Subject"});
+}
+
+TEST_CASE("stop: a signal, its beginning, whom it waits for, and its end are in the log") {
+  setenv("ERGON_TEST_RETURNS", "1", 1);
+  kit::Child child("stop: child with a handler that is stuck");
+  unsetenv("ERGON_TEST_RETURNS");
+  const std::string told = child.Errors();
+  CHECK(child.Status() == 0);
+  CheckParts(told, {"SIGTERM: the node stops", "the node stops: it has 1 processes",
+                    "stopping: waits for <test@localhost.", "::Subject, running",
+                    "all processes have ended, after "});
+}
+
 TEST_CASE("stop: WaitForSignal returns when somebody else stops the node") {
   TestNode t;
   const gen::PID pid = t.Spawn();
