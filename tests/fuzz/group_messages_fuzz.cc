@@ -78,6 +78,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                               .log = log,
                               .self = {1, "own@h", 7},
                               .max_term_depth = kDepth,
+                              .max_frame_bytes = 4096,
                               .send = [](gen::Atom, const dist::Signal&) {},
                               .remind = [] {}});
   groups.Joined("web", {2, "own@h", 7});
