@@ -1,6 +1,7 @@
 #include <ergon/node/dist/connection.h>
 
 #include <algorithm>
+#include <exception>
 #include <limits>
 #include <utility>
 
@@ -232,12 +233,21 @@ void Connection::Written(const std::string& error) {
     written_ = std::chrono::steady_clock::now();
     if (out_.size() <= settings_.send_queue_bytes / 2) waiters.swap(waiters_);
   }
-  if (is_held_ && !hold_.Holds(answers_.load(std::memory_order_relaxed))) room_.cancel();
   if (!waiters.empty()) listener_.has_room(*this, waiters);
+  TakeHeld();
+  if (state_ == State::kDown) return;
   if (pauses && !close_when_written_) {
     FlushAfterPause();
   } else {
     Flush();
+  }
+}
+
+void Connection::TakeHeld() {
+  try {
+    TakeHeldFrames();
+  } catch (const std::exception& error) {
+    Fail(error.what(), true);
   }
 }
 

@@ -38,7 +38,7 @@ namespace ergon::dist {
 //
 // Whatever waits to be sent counts towards Settings::send_queue_bytes. Above that
 //  - messages and requests of this node wait, see Accepts;
-//  - nothing is read that would make this node say more, see ReadHold;
+//  - nothing is handled that would make this node say more, see ReadHold;
 //  - a peer that takes next to nothing of it for Settings::tick_time is gone, whatever it says meanwhile.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
@@ -163,10 +163,17 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Read();
   // How many bytes to read at most, where there are `bytes` already.
   [[nodiscard]] static std::size_t MostToRead(std::string_view bytes);
-  // Handles the frames that are there completely, and returns their size. Not those from the first one on that has to wait;
-  // then is_held_ is true.
+  // Handles the frames that are there completely, or puts them aside, and returns their size. Not those from the first one
+  // on that has no room; then is_held_ is true.
   std::size_t TakeFrames(std::string_view bytes);
+  // Handles those that were put aside, as long as there is room for answers.
+  void TakeHeldFrames();
+  void TakeHeld();
+  // A frame with its length: whether it waits.
+  [[nodiscard]] bool HoldsFrame(std::string_view frame);
+  void HandleFrame(std::string_view frame);
   void AwaitRoomForAnswers();
+  [[nodiscard]] bool HasRoomForAnswers() const noexcept;
   // With the lock.
   void NoteAnswers() noexcept {
     answers_.store(out_answers_ + writing_answers_, std::memory_order_relaxed);
@@ -235,7 +242,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   asio::steady_timer tick_;
   PeerWatch watch_{settings_.tick_time, settings_.send_queue_bytes};
   ReadHold hold_{settings_.send_queue_bytes};
-  bool is_held_ = false;  // a frame waits that would make this node say more
+  bool is_held_ = false;  // nothing is read: there is no room to put more aside
   asio::steady_timer room_;
 };
 

@@ -66,25 +66,43 @@ std::size_t Connection::MostToRead(std::string_view bytes) {
   return frame < bytes.size() ? kReadBytes : std::max(kReadBytes, frame - bytes.size());
 }
 
-// Only this task waits, so that what has been read before is all that comes of a peer that does not read. Messages, answers,
-// and whatever else makes this node say nothing are handled meanwhile, up to the first frame that would.
+// Until Written says so, or it is down.
 void Connection::AwaitRoomForAnswers() {
-  bool is_over = false;
-  room_.expires_after(ReadHold::kPause);
+  room_.expires_at(asio::steady_timer::time_point::max());
   tasks_.Await([this] { room_.cancel(); },
                [&](auto handler) {
-                 room_.async_wait([&is_over, handler = std::move(handler)](
-                                      const asio::error_code& error) mutable {
-                   is_over = !error;
+                 room_.async_wait([handler = std::move(handler)](const asio::error_code&) mutable {
                    handler(asio::error_code());
                  });
                });
-  if (is_over) hold_.Widen();
+}
+
+bool Connection::HasRoomForAnswers() const noexcept {
+  return !hold_.Holds(answers_.load(std::memory_order_relaxed));
+}
+
+void Connection::HandleFrame(std::string_view frame) {
+  const auto parsed = parser_.Parse(frame);
+  if (!parsed) {
+    throw std::runtime_error(fmt::format("it sent a frame that is none: {}", parsed.error()));
+  }
+  listener_.arrived(*this, parser_.signal());
+}
+
+void Connection::TakeHeldFrames() {
+  if (hold_.IsEmpty() && !is_held_) return;
+  core::InjectionHold together;
+  const bool had_room = HasRoomForAnswers();
+  while (!hold_.IsEmpty() && HasRoomForAnswers() && state_ != State::kDown) {
+    HandleFrame(hold_.First().substr(kFrameLengthBytes));
+    hold_.RemoveFirst();
+  }
+  if (!had_room || !std::exchange(is_held_, false)) return;
+  room_.cancel();
 }
 
 std::size_t Connection::TakeFrames(std::string_view bytes) {
-  if (is_held_ && hold_.Holds(answers_.load(std::memory_order_relaxed))) return 0;
-  is_held_ = false;
+  if (is_held_) return 0;
   // What has come together is handled together.
   core::InjectionHold together;
   std::size_t handled = 0;
@@ -97,22 +115,25 @@ std::size_t Connection::TakeFrames(std::string_view bytes) {
                                            settings_.max_frame_bytes));
     }
     if (rest.size() < kFrameLengthBytes + length) break;
-    if (length == 0) {  // a tick
-      at += kFrameLengthBytes;
-      continue;
+    const std::string_view frame = rest.substr(0, kFrameLengthBytes + length);
+    const bool is_tick = length == 0;
+    if (!is_tick && !HoldsFrame(frame)) {
+      HandleFrame(frame.substr(kFrameLengthBytes));
+      if (++handled % kHandledTogether == 0) together.Release();
     }
-    const auto parsed = parser_.Parse(rest.substr(kFrameLengthBytes, length));
-    if (!parsed) {
-      throw std::runtime_error(fmt::format("it sent a frame that is none: {}", parsed.error()));
-    }
-    is_held_ = hold_.Holds(answers_.load(std::memory_order_relaxed)) &&
-               MayBeAnswered(parser_.signal(), settings_.max_term_depth);
     if (is_held_) break;
-    at += kFrameLengthBytes + length;
-    listener_.arrived(*this, parser_.signal());
-    if (++handled % kHandledTogether == 0) together.Release();
+    at += frame.size();
   }
   return at;
+}
+
+// Also with room, as long as something is put aside: that is handled first.
+bool Connection::HoldsFrame(std::string_view frame) {
+  if (hold_.IsEmpty() && HasRoomForAnswers()) return false;
+  const auto parsed = parser_.Parse(frame.substr(kFrameLengthBytes));
+  if (!parsed || !hold_.IsFor(parser_.signal(), settings_.max_term_depth)) return false;
+  is_held_ = !hold_.Put(frame, parser_.signal().from);
+  return true;
 }
 
 }  // namespace ergon::dist

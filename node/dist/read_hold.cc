@@ -1,8 +1,10 @@
 #include <ergon/node/dist/read_hold.h>
 
-#include <string_view>
+#include <cstdint>
 
+#include <ergon/node/dist/big_endian.h>
 #include <ergon/node/dist/control_reader.h>
+#include <ergon/node/dist/frame_writer.h>
 #include <ergon/node/dist/own_messages.h>
 
 namespace ergon::dist {
@@ -18,6 +20,30 @@ bool IsQuestion(std::string_view payload, std::size_t max_depth) {
 }
 
 }  // namespace
+
+bool ReadHold::Put(std::string_view frame, gen::PID from) {
+  if (frames_.size() - first_ + frame.size() > kMostTimes * bound_) return false;
+  if (first_ > frames_.size() / 2) {
+    frames_.erase(0, first_);
+    first_ = 0;
+  }
+  frames_.append(frame);
+  senders_.insert(from);
+  return true;
+}
+
+std::string_view ReadHold::First() const {
+  const std::string_view rest = std::string_view(frames_).substr(first_);
+  return rest.substr(0, kFrameLengthBytes + ReadBigEndian<std::uint32_t>(rest));
+}
+
+void ReadHold::RemoveFirst() {
+  first_ += First().size();
+  if (first_ != frames_.size()) return;
+  frames_ = {};
+  first_ = 0;
+  senders_.clear();
+}
 
 bool MayBeAnswered(const Signal& signal, std::size_t max_depth) {
   switch (signal.kind) {

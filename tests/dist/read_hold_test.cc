@@ -9,19 +9,34 @@
 
 namespace ergon::dist {
 
-TEST_CASE("read hold: it holds from the bound on, and a little less with each pause") {
-  ReadHold hold(1000);
-  CHECK_FALSE(hold.Holds(999));
-  CHECK(hold.Holds(1000));
-  hold.Widen();
-  CHECK_FALSE(hold.Holds(1249));
-  CHECK(hold.Holds(1250));
-  for (int pause = 0; pause < 1000; ++pause) hold.Widen();
-  CHECK_FALSE(hold.Holds(3999));
-  CHECK(hold.Holds(4000));
-  // There is room again: it begins anew.
-  CHECK_FALSE(hold.Holds(999));
-  CHECK(hold.Holds(1000));
+TEST_CASE("read hold: frames are put aside, as many as have room, and come back in their order") {
+  const auto frame = [](std::uint32_t number) {
+    std::string bytes = terms::Big(6, 4) + terms::Big(number, 6);
+    return bytes;
+  };
+  ReadHold hold(50);  // 100 bytes: ten frames
+  CHECK_FALSE(hold.Holds(49));
+  CHECK(hold.Holds(50));
+  const gen::PID from{1, "a@b", 1};
+  const gen::PID other{2, "a@b", 1};
+  std::uint32_t put = 0;
+  std::uint32_t taken = 0;
+  for (int round = 0; round < 20; ++round) {
+    while (hold.Put(frame(put), from)) ++put;
+    CHECK(put - taken == 10);
+    const Signal message{.kind = SignalKind::kSend, .from = from, .payload = "a\1"};
+    CHECK(hold.IsFor(message, 10));
+    CHECK_FALSE(hold.IsFor({.kind = SignalKind::kSend, .from = other, .payload = "a\1"}, 10));
+    CHECK(hold.IsFor({.kind = SignalKind::kLink, .from = other}, 10));
+    const int left = round % 2 == 0 ? 3 : 0;
+    while (static_cast<int>(put - taken) > left) {
+      CHECK(hold.First() == frame(taken));
+      hold.RemoveFirst();
+      ++taken;
+    }
+    CHECK(hold.IsEmpty() == (left == 0));
+    CHECK(hold.IsFor(message, 10) == (left != 0));
+  }
 }
 
 TEST_CASE("read hold: messages and what the peer tells go on, and what may be answered does not") {
