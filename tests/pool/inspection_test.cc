@@ -1,7 +1,4 @@
 // What a pool tells about itself.
-#include <time.h>
-
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -241,41 +238,22 @@ TEST_CASE("C38 Inspect of a pool that is gone, or does not get to answer, fails"
   CHECK(after.error() == gen::ErrProcessTerminated);
 }
 
-// Of all threads of this program, ns.
-std::int64_t ProcessorTime() {
-  timespec time{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
-
-// The law speaks of throughput, which a machine with other things to do changes by much more than 2 %.
-// What inspections can take away from it is processor time, and that can be measured: the workers of
-// a loaded pool are held, so that nothing else runs, and the pool is asked a thousand times. The
-// ratio of throughputs is told by `ergon-bench inspect`.
-TEST_CASE("C40 A thousand inspections in a second take less than 2 % of one processor") {
+// What inspections cost a loaded pool is a row of the benchmark: `ergon-bench inspect`.
+TEST_CASE(
+    "C40 A thousand inspections of a loaded pool: each tells what waits, none of them waits") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(4);
   kit::Gate gate(fixture.node);
   fixture.HoldEach(gate, pool.Workers());
   for (int i = 0; i < 1000; ++i) fixture.node.Send(pool.pid(), Job{i}).value();
-  constexpr int kInspections = 1000;
-  constexpr std::int64_t kLimit = kit::kSanitized ? INT64_MAX : 20'000'000;  // 2 % of a second
-  // The best of several: what others do to the caches is not the pool's.
-  std::int64_t least = INT64_MAX;
-  const bool is_cheap = Eventually([&] {
-    const std::int64_t before = ProcessorTime();
-    for (int i = 0; i < kInspections; ++i) {
-      // What a monitor asks for.
-      const auto answer = fixture.node.Inspect(pool.pid(), {"messages_queued"});
-      REQUIRE(answer.has_value());
-      REQUIRE(answer->at("messages_queued") == "1000");
-    }
-    least = std::min(least, ProcessorTime() - before);
-    return least < kLimit;
-  });
-  const double each = static_cast<double>(least) / kInspections / 1000;
-  MESSAGE(each, " us of processor time for each");
-  CHECK(is_cheap);
+  for (int i = 0; i < 1000; ++i) {
+    // What a monitor asks for.
+    const auto answer =
+        fixture.node.Inspect(pool.pid(), {"messages_queued"}, {.timeout = kit::kDeadline});
+    REQUIRE(answer.has_value());
+    REQUIRE(answer->at("messages_queued") == "1000");
+  }
+  CHECK(gate.Entered() == 4);
   gate.Open();
   CHECK(pool.EventuallyAtRest());
 }
