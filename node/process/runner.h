@@ -235,9 +235,8 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   bool yield_on_send_ = false;
   bool yielded_ = false;  // parked_ waits for its next turn, for nothing else
   bool hold_main_ = false;
-  bool main_is_open_ = true;  // neither held nor suspended
-  // Rarely looked at: together in one byte, as another one would be another cache line.
-  bool announce_ : 1 = false;               // the parent gets MessageStarted
+  bool main_is_open_ = true;                // neither held nor suspended
+  bool announce_ : 1 = false;               // the parent gets MessageStarted; a bit: bytes are rare
   bool answers_while_waiting_ : 1 = false;  // inspections
   bool is_asked_ : 1 = false;               // an inspection has to be answered before it waits on
   std::uint8_t due_ = 0;                    // before the next handler: kTimeIsDue and so on
