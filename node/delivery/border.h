@@ -48,8 +48,8 @@ class Border {
   virtual ~Border() = default;
 
   // A message, or a request. Takes the envelope, or says why not and leaves it to the caller: kUnsupported, its type is
-  // not known to the network, or it is an important message, or a request that this node was asked by another one; kBusy,
-  // there waits too much for that node already.
+  // not known to the network, or it is an important message, or a request that this node was asked by another one;
+  // kIncorrect, it is larger than a frame may be; kBusy, there waits too much for that node already.
   virtual gen::Result<void> Deliver(gen::PID remote, core::EnvelopePtr& envelope) = 0;
   // A message of which its receiver's node says whether it is in the mailbox: `local` gets an empty answer to `id`, or
   // the error. The envelope, whose sender may be another one, is the caller's in any case. Errors as Deliver, also for a

@@ -1,6 +1,7 @@
 #include <ergon/node/delivery/foreign_aliases.h>
 
 #include <mutex>
+#include <random>
 #include <unordered_map>
 #include <vector>
 
@@ -15,12 +16,15 @@ namespace {
 constexpr std::uint64_t kStandsForAnother = std::uint64_t{1} << 62;
 constexpr std::uint32_t kWordsThatFit = 3;  // the third one is 0
 
+// Other nodes choose their aliases: with the seed they cannot choose many of one hash.
 struct HashOfAlias {
   std::size_t operator()(const ForeignAlias& alias) const noexcept {
-    std::uint64_t hash = std::uint64_t{alias.node.Index()} << 32 | alias.creation;
+    std::uint64_t hash = seed ^ (std::uint64_t{alias.node.Index()} << 32 | alias.creation);
+    hash = core::Mix(hash);
     for (const std::uint32_t word : alias.words) hash = core::Mix(hash ^ word);
     return hash;
   }
+  std::uint64_t seed = std::uint64_t{std::random_device()()} << 32 | std::random_device()();
 };
 
 // Those that were new last: one that is used again and again goes, too, and comes back with another number.

@@ -47,7 +47,7 @@ gen::Result<gen::ProcessInfo> Inspection::ProcessInfo(gen::PID pid) const {
   for (const auto& watcher : cold.watchers) {
     (watcher.is_link ? info.links : info.monitored_by).push_back(watcher.pid);
   }
-  info.aliases = cold.aliases;
+  info.aliases.assign(cold.aliases.begin(), cold.aliases.end());
   info.events = cold.events;
   for (const auto& subscription : cold.subscriptions) {
     info.subscriptions.push_back(subscription.event);

@@ -125,7 +125,7 @@ void ProcessRunner::ReleaseFeatures(const gen::Reason& reason) {
   if (cold == nullptr) return;
   const gen::PID self = Self();
   std::vector<gen::Atom> events;
-  std::vector<ProcessCold::EventSubscription> subscriptions;
+  ProcessCold::Subscriptions subscriptions;
   std::unique_ptr<ProcessCold::GroupNotes> groups;
   bool periodic_sends = false;
   {

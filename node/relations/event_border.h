@@ -41,7 +41,8 @@ class EventBorder {
                                       OneSubscription how) = 0;
   // Ends that, or does nothing.
   virtual void Unsubscribe(gen::PID local, const gen::Event& event, OneSubscription how) = 0;
-  // A value as other nodes get it. kUnsupported: values of this type are not known to the network.
+  // A value as other nodes get it. kUnsupported: values of this type are not known to the network;
+  // kIncorrect: it is larger than a frame may be.
   [[nodiscard]] virtual gen::Result<std::string> Encode(const core::Envelope& value) const = 0;
   // Such a value, published at `time`; kBusy: as above.
   virtual gen::Result<void> SendValue(gen::PID remote, gen::PID from, gen::Atom event,

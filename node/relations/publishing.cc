@@ -205,14 +205,11 @@ gen::Result<void> Publishing::Unsubscribe(ProcessSlot& subscriber, const gen::Ev
     ProcessCold& cold = subscriber.Cold();
     std::lock_guard lock(cold.lock);
     // From behind: before it may be others, of former events whose notice has not been handled yet.
-    auto found =
-        std::find_if(cold.subscriptions.rbegin(), cold.subscriptions.rend(),
-                     [&](const auto& one) { return one.event == wanted && one.link == link; });
-    if (found == cold.subscriptions.rend()) {
+    const bool was_there = cold.subscriptions.TakeLastIf(
+        [&](const auto& one) { return one.event == wanted && one.link == link; }, note);
+    if (!was_there) {
       return gen::Error(gen::ErrorCode::kProcessUnknown, "no subscription to " + event.ToString());
     }
-    note = *found;
-    cold.subscriptions.erase(std::next(found).base());
   }
   const EventMark mark = EndSubscription(note, needs_.addresses.PidOf(subscriber.Id()));
   for (ProcessCold::PastEvent& past : subscriber.Cold().past_events) {

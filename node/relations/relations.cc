@@ -33,29 +33,15 @@ class PairLock {
   ProcessCold* second_;
 };
 
-template <class List, class Match>
-bool TakeFirst(List& list, Match&& match) {
-  auto found = std::find_if(list.begin(), list.end(), match);
-  if (found == list.end()) return false;
-  list.erase(found);
-  return true;
-}
-
-template <class List>
-bool TakeRef(List& list, std::uint64_t ref) {
-  return TakeFirst(list, [&](const auto& entry) { return entry.ref.id == ref; });
-}
-
 // False: it was there already.
-bool AddOnce(std::vector<ProcessCold::Link>& links, gen::PID other,
+bool AddOnce(ProcessCold::Links& links, gen::PID other,
              gen::NoticeOrder order = gen::NoticeOrder::kUsual) {
-  const auto found = std::find(links.begin(), links.end(), other);
-  if (found == links.end()) {
-    links.push_back({other, order});
-    return true;
+  if (ProcessCold::Link* const found = links.Find(other)) {
+    if (order != gen::NoticeOrder::kUsual) found->order = order;
+    return false;
   }
-  if (order != gen::NoticeOrder::kUsual) found->order = order;
-  return false;
+  links.push_back({other, order});
+  return true;
 }
 
 void MarkInOrder(core::Envelope& notice, bool in_order) {
@@ -75,11 +61,11 @@ bool IsSame(const gen::Target& one, const gen::Target& other, gen::Atom own) {
 }
 
 // Of one of two processes, what is about its links with the other one.
-std::size_t EraseLinks(ProcessCold& cold, gen::PID other) {
-  std::erase_if(cold.watchers,
-                [&](const auto& watcher) { return watcher.is_link && watcher.pid == other; });
-  std::erase_if(cold.named_links, [&](const auto& link) { return link.pid == other; });
-  return std::erase(cold.links, other);
+bool EraseLinks(ProcessCold& cold, gen::PID other) {
+  (void)cold.watchers.TakeIf(
+      [&](const auto& watcher) { return watcher.is_link && watcher.pid == other; });
+  (void)cold.named_links.TakeIf([&](const auto& link) { return link.pid == other; });
+  return cold.links.Take(other);
 }
 
 // Whether a link's exit signal belongs to the link of two PIDs; else its ref says to which of the others.
@@ -174,17 +160,17 @@ gen::Result<void> Relations::Unlink(ProcessSlot& self, gen::PID other) {
   ProcessSlot* process = addresses_.Find(other);
   if (process == nullptr) {
     std::vector<gen::Ref> named;  // links of the other one by names of this one
-    std::size_t links = 0;
+    bool is_linked = false;
     {
       ProcessCold& mine = self.Cold();
       std::lock_guard lock(mine.lock);
       for (const auto& watcher : mine.watchers) {
         if (watcher.is_link && watcher.pid == other) named.push_back(watcher.ref);
       }
-      links = EraseLinks(mine, other);
+      is_linked = EraseLinks(mine, other);
     }
     if (Border* const border = addresses_.BorderTo(other)) {
-      if (links != 0) border->Unlink(me, other);
+      if (is_linked) border->Unlink(me, other);
       for (const gen::Ref& ref : named) border->EndLinkOf(other, ref);
     }
     return {};
@@ -234,9 +220,8 @@ void Relations::LoseLinkByName(gen::PID local, gen::Ref ref, const gen::Reason& 
   ProcessCold::Watcher watcher{local, ref, local, true};
   {
     std::lock_guard lock(cold->lock);
-    const auto found = std::find_if(cold->named_links.begin(), cold->named_links.end(),
-                                    [&](const auto& link) { return link.ref == ref; });
-    if (!process->IsStill(local) || found == cold->named_links.end()) return;
+    auto* const found = cold->named_links.Find(ref.id);
+    if (!process->IsStill(local) || found == nullptr) return;
     watcher.what = found->what;
     found->pid = {};  // one that is made anew is another link
   }
@@ -248,7 +233,7 @@ void Relations::ForgetLinkByName(gen::PID local, gen::Ref ref) {
   ProcessCold* const cold = process == nullptr ? nullptr : process->ColdIfAny();
   if (cold == nullptr) return;
   std::lock_guard lock(cold->lock);
-  if (process->IsStill(local)) TakeRef(cold->named_links, ref.id);
+  if (process->IsStill(local)) cold->named_links.Take(ref.id);
 }
 
 void Relations::EndOfMaker(gen::PID local, gen::Ref ref, gen::PID maker,
@@ -265,12 +250,8 @@ bool Relations::UnlinkByName(ProcessSlot& self, const gen::Target& target) {
   {
     ProcessCold& mine = self.Cold();
     std::lock_guard lock(mine.lock);
-    auto& links = mine.named_links;
-    const auto rest = std::stable_partition(links.begin(), links.end(), [&](const auto& link) {
-      return !IsSame(link.what, target, addresses_.node());
-    });
-    ended.assign(rest, links.end());
-    links.erase(rest, links.end());
+    ended = mine.named_links.TakeIf(
+        [&](const auto& link) { return IsSame(link.what, target, addresses_.node()); });
   }
   const gen::PID me = addresses_.PidOf(self.Id());
   for (const auto& link : ended) RemoveWatcher(me, link.pid, link.ref);
@@ -282,7 +263,7 @@ bool Relations::TurnIntoLink(gen::PID other, gen::Ref ref, gen::PID maker) {
   ProcessCold* const theirs = process == nullptr ? nullptr : process->ColdIfAny();
   if (theirs == nullptr) return false;
   std::lock_guard lock(theirs->lock);
-  if (!process->HasProcess(other) || !TakeRef(theirs->watchers, ref.id)) return false;
+  if (!process->HasProcess(other) || !theirs->watchers.Take(ref.id)) return false;
   (void)AddOnce(theirs->links, maker);
   return true;
 }
@@ -311,10 +292,10 @@ void Relations::LoseLink(gen::PID local, gen::PID remote, bool in_order) {
   const gen::Ref ref = addresses_.MakeRef();
   {
     std::lock_guard lock(theirs.lock);
-    const auto link = std::find(theirs.links.begin(), theirs.links.end(), remote);
-    if (!process->IsStill(local) || link == theirs.links.end()) return;
+    const ProcessCold::Link* const link = theirs.links.Find(remote);
+    if (!process->IsStill(local) || link == nullptr) return;
     theirs.named_links.push_back({remote, ref, remote, link->order});
-    theirs.links.erase(link);
+    theirs.links.Take(remote);
   }
   constexpr auto kKind = static_cast<std::uint8_t>(gen::EnvelopeKind::kExit);
   auto signal = core::MakeEnvelope<gen::MessageExitPID>(
@@ -340,7 +321,7 @@ bool Relations::AddWatcher(const ProcessCold::Watcher& watcher, gen::PID pid) {
   auto now = addresses_.Resolve(watcher.what);
   if (now && *now == pid) return true;
   std::lock_guard lock(theirs.lock);
-  return !TakeRef(theirs.watchers, watcher.ref.id);
+  return !theirs.watchers.Take(watcher.ref.id);
 }
 
 void Relations::RemoveWatcher(gen::PID by, gen::PID pid, gen::Ref ref) {
@@ -348,7 +329,7 @@ void Relations::RemoveWatcher(gen::PID by, gen::PID pid, gen::Ref ref) {
     ProcessCold* const theirs = process->ColdIfAny();
     if (theirs == nullptr) return;
     std::lock_guard lock(theirs->lock);
-    TakeRef(theirs->watchers, ref.id);
+    theirs->watchers.Take(ref.id);
   } else if (Border* const border = addresses_.BorderTo(pid)) {
     border->Demonitor(by, pid, ref);
   }
@@ -380,8 +361,8 @@ void Relations::ForgetSpawned(gen::PID local, gen::PID remote, gen::Ref ref) {
   ProcessCold& mine = process->Cold();
   std::lock_guard lock(mine.lock);
   if (!process->IsStill(local)) return;
-  std::erase(mine.links, remote);
-  TakeRef(mine.monitors, ref.id);
+  mine.links.Take(remote);
+  mine.monitors.Take(ref.id);
 }
 
 void Relations::UnlinkFromAfar(gen::PID local, gen::PID remote) {
@@ -389,7 +370,7 @@ void Relations::UnlinkFromAfar(gen::PID local, gen::PID remote) {
   if (process == nullptr) return;
   ProcessCold& theirs = process->Cold();
   std::lock_guard lock(theirs.lock);
-  if (process->IsStill(local)) std::erase(theirs.links, remote);
+  if (process->IsStill(local)) theirs.links.Take(remote);
 }
 
 gen::Result<void> Relations::Demonitor(ProcessSlot& self, gen::Ref ref) {
@@ -397,13 +378,12 @@ gen::Result<void> Relations::Demonitor(ProcessSlot& self, gen::Ref ref) {
   {
     ProcessCold& mine = self.Cold();
     std::lock_guard lock(mine.lock);
-    auto found = std::find_if(mine.monitors.begin(), mine.monitors.end(),
-                              [&](const auto& monitor) { return monitor.ref == ref; });
-    if (found == mine.monitors.end()) {
+    const auto* const found = mine.monitors.Find(ref.id);
+    if (found == nullptr || found->ref != ref) {
       return gen::Error(gen::ErrorCode::kProcessUnknown, "no monitor " + ref.ToString());
     }
     pid = found->pid;
-    mine.monitors.erase(found);
+    mine.monitors.Take(ref.id);
   }
   RemoveWatcher(addresses_.PidOf(self.Id()), pid, ref);
   return {};
@@ -418,14 +398,12 @@ bool Relations::IsStale(ProcessSlot& self, const core::Envelope& signal) {
   const gen::PID other = gen::PID::FromAddress(signal.from);
   std::lock_guard lock(cold->lock);
   if (core::IsType<gen::MessageExitEvent>(signal.type)) {
-    return std::none_of(cold->subscriptions.begin(), cold->subscriptions.end(),
-                        [&](const auto& subscription) { return subscription.id == signal.ref; });
+    return !cold->subscriptions.Contains(signal.ref);
   }
   if (!IsOfPid(signal)) {
-    return std::none_of(cold->named_links.begin(), cold->named_links.end(),
-                        [&](const auto& link) { return link.ref.id == signal.ref; });
+    return !cold->named_links.Contains(signal.ref);
   }
-  return std::find(cold->links.begin(), cold->links.end(), other) == cold->links.end();
+  return !cold->links.Contains(other);
 }
 
 bool Relations::TakeLinkOf(ProcessSlot& self, const core::Envelope& exit) {
@@ -433,9 +411,8 @@ bool Relations::TakeLinkOf(ProcessSlot& self, const core::Envelope& exit) {
   ProcessCold* cold = self.ColdIfAny();
   if (cold == nullptr) return false;
   std::lock_guard lock(cold->lock);
-  if (!IsOfPid(exit)) return TakeRef(cold->named_links, exit.ref);
-  return TakeFirst(cold->links,
-                   [&](const auto& link) { return link == gen::PID::FromAddress(exit.from); });
+  if (!IsOfPid(exit)) return cold->named_links.Take(exit.ref);
+  return cold->links.Take(gen::PID::FromAddress(exit.from));
 }
 
 bool Relations::IsInOrder(ProcessSlot& self, const core::Envelope& notice) {
@@ -444,36 +421,29 @@ bool Relations::IsInOrder(ProcessSlot& self, const core::Envelope& notice) {
   if (is_exit && notice.ref == gen::kExplicitExit) return is_marked;
   ProcessCold* const cold = self.ColdIfAny();
   if (cold == nullptr) return false;
-  const auto is_wanted = [is_marked](const auto& list, const auto found) {
-    if (found == list.end()) return false;  // it is stale
+  const auto is_wanted = [is_marked](const auto* found) {
+    if (found == nullptr) return false;  // it is stale
     return found->order == gen::NoticeOrder::kInOrder ||
            (found->order == gen::NoticeOrder::kUsual && is_marked);
   };
-  const auto has_ref = [&](const auto& entry) { return entry.ref.id == notice.ref; };
   std::lock_guard lock(cold->lock);
-  if (!is_exit) {
-    return is_wanted(cold->monitors, std::ranges::find_if(cold->monitors, has_ref));
-  }
-  if (!IsOfPid(notice)) {
-    return is_wanted(cold->named_links, std::ranges::find_if(cold->named_links, has_ref));
-  }
-  return is_wanted(cold->links, std::find(cold->links.begin(), cold->links.end(),
-                                          gen::PID::FromAddress(notice.from)));
+  if (!is_exit) return is_wanted(cold->monitors.Find(notice.ref));
+  if (!IsOfPid(notice)) return is_wanted(cold->named_links.Find(notice.ref));
+  return is_wanted(cold->links.Find(gen::PID::FromAddress(notice.from)));
 }
 
 bool Relations::TakeMonitor(ProcessSlot& self, std::uint64_t ref) {
   ProcessCold* cold = self.ColdIfAny();
   if (cold == nullptr) return false;
   std::lock_guard lock(cold->lock);
-  return TakeRef(cold->monitors, ref);
+  return cold->monitors.Take(ref);
 }
 
 bool Relations::TakeSubscription(ProcessSlot& self, std::uint64_t id) {
   ProcessCold* cold = self.ColdIfAny();
   if (cold == nullptr) return false;
   std::lock_guard lock(cold->lock);
-  return TakeFirst(cold->subscriptions,
-                   [&](const auto& subscription) { return subscription.id == id; });
+  return cold->subscriptions.Take(id);
 }
 
 void Relations::ReleaseTarget(ProcessSlot& self, gen::PID pid, const gen::Target& target) {
@@ -483,14 +453,8 @@ void Relations::ReleaseTarget(ProcessSlot& self, gen::PID pid, const gen::Target
   {
     std::lock_guard lock(cold->lock);
     if (!self.HasProcess(pid)) return;
-    for (auto at = cold->watchers.begin(); at != cold->watchers.end();) {
-      if (IsSame(at->what, target, addresses_.node())) {
-        told.push_back(*at);
-        at = cold->watchers.erase(at);
-      } else {
-        ++at;
-      }
-    }
+    told = cold->watchers.TakeIf(
+        [&](const auto& watcher) { return IsSame(watcher.what, target, addresses_.node()); });
   }
   for (const auto& watcher : told) TellWatcher(watcher, gen::Reason::Unregistered());
 }
@@ -515,7 +479,7 @@ void Relations::TellLinks(const Farewell& farewell, gen::PID pid, gen::PID paren
                           const gen::Reason& reason) {
   for (const auto& monitor : farewell.monitors) RemoveWatcher(pid, monitor.pid, monitor.ref);
   for (const auto& link : farewell.links) {
-    exit_signals_.Send(link.pid, pid, reason, link == parent ? gen::kChildExit : 0);
+    exit_signals_.Send(link.pid, pid, reason, link.pid == parent ? gen::kChildExit : 0);
   }
   for (const auto& link : farewell.named_links) {
     if (Border* const border = addresses_.BorderTo(link.pid)) {

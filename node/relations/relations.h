@@ -95,10 +95,10 @@ class Relations {
 
   // What a process that ends leaves to be told.
   struct Farewell {
-    std::vector<ProcessCold::Link> links;
-    std::vector<ProcessCold::Watcher> watchers;
-    std::vector<ProcessCold::Monitor> monitors;
-    std::vector<ProcessCold::NamedLink> named_links;
+    ProcessCold::Links links;
+    ProcessCold::Watchers watchers;
+    ProcessCold::Monitors monitors;
+    ProcessCold::NamedLinks named_links;
   };
   // `self` ends: closes its lists.
   [[nodiscard]] static Farewell Close(ProcessSlot& self);

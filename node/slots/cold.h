@@ -25,6 +25,7 @@
 #include <ergon/gen/status.h>
 #include <ergon/gen/target.h>
 #include <ergon/node/slots/awaited_responses.h>
+#include <ergon/node/slots/keyed_list.h>
 #include <ergon/node/slots/passed_over.h>
 #include <ergon/node/slots/queue_lane.h>
 #include <ergon/node/slots/rare_counts.h>
@@ -53,22 +54,30 @@ struct ProcessCold {
   struct Link {
     gen::PID pid;
     gen::NoticeOrder order = gen::NoticeOrder::kUsual;  // of the signal to this process
-    friend bool operator==(const Link& link, const gen::PID& pid) { return link.pid == pid; }
   };
-  std::vector<Link> links;
+  struct ByPid {
+    gen::PID operator()(const auto& entry) const noexcept { return entry.pid; }
+  };
+  using Links = KeyedList<Link, ByPid>;
+  Links links;
+  struct ByRef {  // the key of most of the others
+    std::uint64_t operator()(const auto& entry) const noexcept { return entry.ref.id; }
+  };
   struct Watcher {  // somebody who monitors this process
     gen::PID pid;
     gen::Ref ref;
     gen::Target what;      // as it was given to Monitor or Link
     bool is_link = false;  // by a name or an alias: it gets an exit signal
   };
-  std::vector<Watcher> watchers;
+  using Watchers = KeyedList<Watcher, ByRef>;
+  Watchers watchers;
   struct Monitor {  // somebody whom this process monitors
     gen::PID pid;
     gen::Ref ref;
     gen::NoticeOrder order = gen::NoticeOrder::kUsual;
   };
-  std::vector<Monitor> monitors;
+  using Monitors = KeyedList<Monitor, ByRef>;
+  Monitors monitors;
   // With whom it is linked by a name or an alias; or was by the PID until the connection was lost, which it has not
   // handled yet.
   struct NamedLink {
@@ -77,8 +86,12 @@ struct ProcessCold {
     gen::Target what;
     gen::NoticeOrder order = gen::NoticeOrder::kUsual;
   };
-  std::vector<NamedLink> named_links;
-  std::vector<gen::Alias> aliases;
+  using NamedLinks = KeyedList<NamedLink, ByRef>;
+  NamedLinks named_links;
+  struct ById {
+    std::uint64_t operator()(const auto& entry) const noexcept { return entry.id; }
+  };
+  KeyedList<gen::Alias, ById> aliases;
   gen::Atom name;
   std::vector<gen::Atom> events;  // produced
   struct EventSubscription {
@@ -86,7 +99,8 @@ struct ProcessCold {
     std::uint64_t id;  // that of its notice: one without an entry is stale
     bool link;         // LinkEvent, not MonitorEvent
   };
-  std::vector<EventSubscription> subscriptions;
+  using Subscriptions = KeyedList<EventSubscription, ById>;
+  Subscriptions subscriptions;
   struct GroupNotes {
     struct Note {
       gen::Atom group;

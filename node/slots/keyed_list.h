@@ -1,0 +1,180 @@
+// A list in the order of its making, in which entries are found by a key however many there are.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <set>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace ergon::node {
+
+// `KeyOf()(entry)` is the key of an entry. Keys are ordered and not hashed: a peer that chooses keys could choose them
+// for their hashes. Short lists, as most are, are searched from the front. Longer ones have an index, and no entry is
+// moved when another one goes: whoever can make the list long pays for each entry once.
+template <class T, class KeyOf>
+class KeyedList {
+ public:
+  using Key = std::decay_t<std::invoke_result_t<KeyOf, const T&>>;
+  // So many are searched from the front.
+  static constexpr std::size_t kShort = 16;
+
+  // Over those that are there, in the order in which they were added.
+  template <bool kIsConst>
+  class Iterator {
+   public:
+    using List = std::conditional_t<kIsConst, const KeyedList, KeyedList>;
+    using iterator_category = std::forward_iterator_tag;
+    using value_type = T;
+    using difference_type = std::ptrdiff_t;
+    using reference = std::conditional_t<kIsConst, const T&, T&>;
+    using pointer = std::conditional_t<kIsConst, const T*, T*>;
+
+    Iterator() = default;
+    Iterator(List& list, std::size_t at) : list_(&list), at_(at) { SkipGone(); }
+    reference operator*() const { return list_->entries_[at_]; }
+    pointer operator->() const { return &list_->entries_[at_]; }
+    Iterator& operator++() {
+      ++at_;
+      SkipGone();
+      return *this;
+    }
+    Iterator operator++(int) {
+      Iterator before = *this;
+      ++*this;
+      return before;
+    }
+    friend bool operator==(const Iterator& left, const Iterator& right) {
+      return left.at_ == right.at_;
+    }
+
+   private:
+    void SkipGone() {
+      while (at_ < list_->entries_.size() && list_->IsGone(at_)) ++at_;
+    }
+    List* list_ = nullptr;
+    std::size_t at_ = 0;
+  };
+
+  [[nodiscard]] Iterator<false> begin() { return {*this, 0}; }
+  [[nodiscard]] Iterator<false> end() { return {*this, entries_.size()}; }
+  [[nodiscard]] Iterator<true> begin() const { return {*this, 0}; }
+  [[nodiscard]] Iterator<true> end() const { return {*this, entries_.size()}; }
+  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+  [[nodiscard]] std::size_t size() const noexcept { return entries_.size() - gone_; }
+
+  void push_back(T entry) {
+    entries_.push_back(std::move(entry));
+    if (index_ != nullptr) {
+      index_->is_gone.push_back(false);
+      index_->places.emplace_hint(index_->places.end(), KeyOf()(entries_.back()),
+                                  entries_.size() - 1);
+    } else if (entries_.size() > kShort) {
+      MakeIndex();
+    }
+  }
+  // The first one with that key; null: there is none. Valid until the list is changed.
+  [[nodiscard]] T* Find(const Key& key) {
+    const std::size_t place = PlaceOf(key);
+    return place == kNone ? nullptr : &entries_[place];
+  }
+  [[nodiscard]] bool Contains(const Key& key) const { return PlaceOf(key) != kNone; }
+  // Takes the first one with that key out. False: there is none.
+  bool Take(const Key& key) {
+    const std::size_t place = PlaceOf(key);
+    if (place == kNone) return false;
+    Erase(place);
+    return true;
+  }
+  // Takes all out for which that is true, and returns them. Looks at each.
+  template <class Is>
+  std::vector<T> TakeIf(Is&& is) {
+    std::vector<T> taken;
+    if (std::none_of(std::as_const(*this).begin(), std::as_const(*this).end(), is)) return taken;
+    std::vector<T> rest;
+    for (T& entry : *this) {
+      (is(std::as_const(entry)) ? taken : rest).push_back(std::move(entry));
+    }
+    Assign(std::move(rest));
+    return taken;
+  }
+  // Takes the last one out for which that is true; false: there is none. Looks at those behind it.
+  template <class Is>
+  bool TakeLastIf(Is&& is, T& taken) {
+    for (std::size_t place = entries_.size(); place-- > 0;) {
+      if (IsGone(place) || !is(std::as_const(entries_[place]))) continue;
+      taken = std::move(entries_[place]);
+      ErasePlaced(place, KeyOf()(taken));
+      return true;
+    }
+    return false;
+  }
+  void swap(KeyedList& other) noexcept {
+    entries_.swap(other.entries_);
+    index_.swap(other.index_);
+    std::swap(gone_, other.gone_);
+  }
+
+ private:
+  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+  struct Index {
+    std::set<std::pair<Key, std::size_t>> places;
+    std::vector<bool> is_gone;  // by place
+  };
+
+  [[nodiscard]] bool IsGone(std::size_t place) const {
+    return index_ != nullptr && index_->is_gone[place];
+  }
+  [[nodiscard]] std::size_t PlaceOf(const Key& key) const {
+    if (index_ == nullptr) {
+      for (std::size_t place = 0; place < entries_.size(); ++place) {
+        if (KeyOf()(entries_[place]) == key) return place;
+      }
+      return kNone;
+    }
+    const auto first = index_->places.lower_bound({key, 0});
+    return first != index_->places.end() && first->first == key ? first->second : kNone;
+  }
+  void Erase(std::size_t place) { ErasePlaced(place, KeyOf()(entries_[place])); }
+  // With the entry's key: the entry itself may have been moved away.
+  void ErasePlaced(std::size_t place, const Key& key) {
+    if (index_ == nullptr) {
+      entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(place));
+      return;
+    }
+    index_->places.erase({key, place});
+    index_->is_gone[place] = true;
+    ++gone_;
+    if (gone_ > entries_.size() / 2) Compact();
+  }
+  // Half of them are gone: each of those pays for one that stays.
+  void Compact() {
+    std::vector<T> rest;
+    rest.reserve(size());
+    for (T& entry : *this) rest.push_back(std::move(entry));
+    Assign(std::move(rest));
+  }
+  void Assign(std::vector<T> entries) {
+    entries_ = std::move(entries);
+    index_ = nullptr;
+    gone_ = 0;
+    if (entries_.size() > kShort) MakeIndex();
+  }
+  void MakeIndex() {
+    index_ = std::make_unique<Index>();
+    index_->is_gone.resize(entries_.size());
+    for (std::size_t place = 0; place < entries_.size(); ++place) {
+      index_->places.emplace(KeyOf()(entries_[place]), place);
+    }
+  }
+
+  std::vector<T> entries_;
+  std::unique_ptr<Index> index_;  // null: it is short
+  std::size_t gone_ = 0;          // of the entries; those stay in their places for a while
+};
+
+}  // namespace ergon::node
