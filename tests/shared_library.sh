@@ -18,7 +18,7 @@ examples_dir=$5
 
 quietly cmake -S "$source_dir" -B "$build_dir" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DBUILD_SHARED_LIBS=ON \
   -DERGON_BUILD_EXAMPLES=OFF -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O0 \
-  -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=16
+  -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=64
 quietly cmake --build "$build_dir"
 
 # refuses OPTION: it contradicts BUILD_SHARED_LIBS, as CMake says in words that name both.

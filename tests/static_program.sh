@@ -14,7 +14,7 @@ build_dir=$3
 # With the least work for the compiler.
 quietly cmake -S "$source_dir" -B "$build_dir" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DERGON_STATIC_PROGRAMS=ON \
   -DERGON_BUILD_TESTS=OFF -DERGON_BUILD_EXAMPLES=OFF -DERGON_TESTKIT=OFF -DCMAKE_BUILD_TYPE=None \
-  -DCMAKE_CXX_FLAGS=-O0 -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=16
+  -DCMAKE_CXX_FLAGS=-O0 -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=64
 quietly cmake --build "$build_dir"
 quietly cmake --install "$build_dir" --prefix "$work/prefix"
 

@@ -18,7 +18,7 @@ namespace {
 constexpr std::array<std::string_view, 9> kHeads = {
     "PID", "NAME", "BEHAVIOUR", "STATE", "QUEUED", "HIGH", "HELD", "HANDLES", "WAITS FOR"};
 // So many rows are looked at before they are written, so that their columns have a common width.
-constexpr std::size_t kBlock = 256;
+constexpr std::size_t kRowsTogether = 256;
 // Wider ones push the rest of their line.
 constexpr std::size_t kWidest = 48;
 
@@ -79,7 +79,7 @@ void Dump::Write(std::ostream& stream, const gen::NodeInfo& node) const {
   bool is_first = true;
   for (auto id = ids.begin(); id != ids.end() && stream.good();) {
     rows.clear();
-    for (; id != ids.end() && rows.size() < kBlock; ++id) {
+    for (; id != ids.end() && rows.size() < kRowsTogether; ++id) {
       auto row = RowOf(addresses_.PidOf(*id));
       if (!row) continue;
       columns.Fit(*row);
