@@ -304,14 +304,21 @@ TEST_CASE("Broadcast: a message that cannot be copied reaches nobody, and its se
       if (held && depth == 1)
         REQUIRE(Eventually([&] { return pool.Stats()["messages_queued"] == 5; }));
       gate.Open();
+      REQUIRE(pool.EventuallyAtRest());
+      std::int64_t ones = 0;
+      std::int64_t twos = 0;
       for (const gen::PID worker : pool.Workers()) {
-        REQUIRE(Eventually([&] {
-          const auto values = fixture.workers->jobs.ValuesOf(worker);
-          return !values.empty() && values.back() == 2;
-        }));
         const auto values = fixture.workers->jobs.ValuesOf(worker);
-        CHECK((std::count(values.begin(), values.end(), 1) == 1) == (depth == 1));
+        CHECK(std::count(values.begin(), values.end(), 1) <= 1);
+        ones += std::count(values.begin(), values.end(), 1);
+        twos += std::count(values.begin(), values.end(), 2);
       }
+      CHECK((ones != 0) == (depth == 1));
+      CHECK(twos != 0);
+      // A worker that is full when another one has room misses the message, and that is counted.
+      const std::int64_t missed = pool.Stats()["messages_lost_missed"];
+      CHECK(ones + twos + missed == (depth == 1 ? 6 : 3));
+      if (!held) CHECK(missed == 0);
       CHECK(pool.Stats()["messages_lost_failed"] == (depth == 0 ? 1 : 0));
       CHECK(fixture.node.Info().dropped_failed == (depth == 0 ? 1 : 0));
     }
