@@ -2,6 +2,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <iostream>
 #include <memory>
 #include <string>
 #include <thread>
@@ -603,20 +604,23 @@ TEST_CASE("stop: a second signal is immediate when a handler is stuck, too") {
 TEST_CASE("stop: child with a handler that is stuck" * doctest::skip()) {
   kit::ChildBegins();
   const bool returns = std::getenv("ERGON_TEST_RETURNS") != nullptr;
-  Node node =
-      Start("test@localhost",
-            {.workers = 2,
-             .shutdown_timeout = returns ? kit::kDeadline : std::chrono::nanoseconds(1ms),
-             .shutdown_deadline = returns ? 10 * kit::kDeadline : std::chrono::nanoseconds(100ms)})
-          .value();
+  std::atomic<bool> is_named{false};  // that the node waits for it
+  gen::NodeOptions options{.workers = 2, .shutdown_timeout = 1ms, .shutdown_deadline = 100ms};
+  if (returns) {
+    options.shutdown_timeout = kit::kDeadline;
+    options.shutdown_deadline = 10 * kit::kDeadline;
+    options.log_sink = [&](gen::LogLevel, const std::string& line) {
+      std::cerr << line << '\n';
+      if (line.find("stopping: waits for ") != std::string::npos) is_named = true;
+    };
+  }
+  Node node = Start("test@localhost", options).value();
   std::atomic<bool> begun{false};
   const gen::PID pid = node.Spawn(Make({})).value();
-  node.Send(pid, Do{[&](Subject& self) {
+  node.Send(pid, Do{[&](Subject&) {
               begun = true;
               while (!returns) std::this_thread::sleep_for(1h);
-              CHECK(kit::Eventually([&] { return !self.Node().Spawn(Make({})); }));
-              // So long that it is told who is waited for.
-              std::this_thread::sleep_for(1200ms);
+              CHECK(kit::Eventually([&] { return is_named.load(); }));
             }})
       .value();
   std::thread signaller([&] {
