@@ -41,7 +41,8 @@ std::vector<pid_t> NumbersIn(const std::string& folder) {
 
 pid_t GroupOf(pid_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-  std::string text((std::istreambuf_iterator<char>(file)), {});
+  std::string text;
+  std::getline(file, text);  // empty: it has ended meanwhile
   const std::size_t name_end = text.rfind(')');
   if (name_end == std::string::npos) return 0;
   std::istringstream fields(text.substr(name_end + 1));
