@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <random>
 #include <sstream>
 #include <string>
@@ -65,19 +66,19 @@ std::vector<pid_t> ThreadsOf(pid_t group) {
 }
 
 // Stops the thread for a moment. A signal that arrives meanwhile is passed on. Returns the thread's wait status if it
-// has ended instead, and 0 otherwise.
-int Pause(pid_t thread) {
+// has ended instead.
+std::optional<int> Pause(pid_t thread) {
   if (ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) != 0)
-    return 0;  // it has ended, or a debugger has it
+    return std::nullopt;  // it has ended, or a debugger has it
   ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
   int status = 0;
-  if (waitpid(thread, &status, __WALL) != thread) return 0;
+  if (waitpid(thread, &status, __WALL) != thread) return std::nullopt;
   if (!WIFSTOPPED(status)) return status;
   std::this_thread::sleep_for(kPause);
   const bool is_signal = status >> 16 == 0;  // and not the stop that was asked for
   const long signal = is_signal ? WSTOPSIG(status) : 0;
   ptrace(PTRACE_DETACH, thread, nullptr, reinterpret_cast<void*>(signal));
-  return 0;
+  return std::nullopt;
 }
 
 bool HasEnded(int status) { return WIFEXITED(status) || WIFSIGNALED(status); }
@@ -108,8 +109,11 @@ int main(int count, char** arguments) {
     const std::vector<pid_t> threads = ThreadsOf(command);
     if (!threads.empty()) {
       const pid_t thread = threads[random() % threads.size()];
-      status = Pause(thread);
-      if (thread == command && status != 0) break;
+      const std::optional<int> ended = Pause(thread);
+      if (thread == command && ended) {
+        status = *ended;  // which is told once
+        break;
+      }
     }
     std::this_thread::sleep_for(kPause * (100 - percent) / percent);
   }
