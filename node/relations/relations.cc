@@ -62,8 +62,7 @@ bool IsSame(const gen::Target& one, const gen::Target& other, gen::Atom own) {
 
 // Of one of two processes, what is about its links with the other one.
 bool EraseLinks(ProcessCold& cold, gen::PID other) {
-  (void)cold.watchers.TakeIf(
-      [&](const auto& watcher) { return watcher.is_link && watcher.pid == other; });
+  (void)cold.watchers.TakeLinksOf(other);
   (void)cold.named_links.TakeIf([&](const auto& link) { return link.pid == other; });
   return cold.links.Take(other);
 }
@@ -164,9 +163,7 @@ gen::Result<void> Relations::Unlink(ProcessSlot& self, gen::PID other) {
     {
       ProcessCold& mine = self.Cold();
       std::lock_guard lock(mine.lock);
-      for (const auto& watcher : mine.watchers) {
-        if (watcher.is_link && watcher.pid == other) named.push_back(watcher.ref);
-      }
+      for (const auto& watcher : mine.watchers.TakeLinksOf(other)) named.push_back(watcher.ref);
       is_linked = EraseLinks(mine, other);
     }
     if (Border* const border = addresses_.BorderTo(other)) {
@@ -453,8 +450,7 @@ void Relations::ReleaseTarget(ProcessSlot& self, gen::PID pid, const gen::Target
   {
     std::lock_guard lock(cold->lock);
     if (!self.HasProcess(pid)) return;
-    told = cold->watchers.TakeIf(
-        [&](const auto& watcher) { return IsSame(watcher.what, target, addresses_.node()); });
+    told = cold->watchers.TakeOf(target.Tag());
   }
   for (const auto& watcher : told) TellWatcher(watcher, gen::Reason::Unregistered());
 }

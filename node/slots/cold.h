@@ -30,6 +30,7 @@
 #include <ergon/node/slots/queue_lane.h>
 #include <ergon/node/slots/rare_counts.h>
 #include <ergon/node/slots/waiting_senders.h>
+#include <ergon/node/slots/watcher_list.h>
 
 namespace ergon::node {
 
@@ -63,13 +64,8 @@ struct ProcessCold {
   struct ByRef {  // the key of most of the others
     std::uint64_t operator()(const auto& entry) const noexcept { return entry.ref.id; }
   };
-  struct Watcher {  // somebody who monitors this process
-    gen::PID pid;
-    gen::Ref ref;
-    gen::Target what;      // as it was given to Monitor or Link
-    bool is_link = false;  // by a name or an alias: it gets an exit signal
-  };
-  using Watchers = KeyedList<Watcher, ByRef>;
+  using Watcher = node::Watcher;
+  using Watchers = WatcherList<>;
   Watchers watchers;
   struct Monitor {  // somebody whom this process monitors
     gen::PID pid;
