@@ -111,7 +111,8 @@ std::vector<ConnectionInfo> InspectConnections(gen::Node& node) {
                    .is_ergon = is_up && !connection->IsForeign(),
                    .queued_bytes = connection->QueuedBytes(),
                    .most_queued_bytes = connection->MostQueuedBytes(),
-                   .waiting_senders = connection->WaitingSenders()});
+                   .waiting_senders = connection->WaitingSenders(),
+                   .not_believed = connection->NotBelieved()});
   }
   return all;
 }

@@ -89,6 +89,9 @@ struct ConnectionInfo {
   std::size_t most_queued_bytes = 0;  // the most at a time since the connection was made
   // Suspended because there are as many as ErlangOptions::send_queue_bytes, or were until now.
   std::size_t waiting_senders = 0;
+  // Messages, requests and news of groups that the other node has sent in the name of processes of a third one. A message
+  // is delivered without a sender, a request as a message; the rest is left out. The log has some of them.
+  std::uint64_t not_believed = 0;
 };
 [[nodiscard]] std::vector<ConnectionInfo> InspectConnections(gen::Node& node);
 // Ends the connection with a node, as if it were lost. False: there was none.

@@ -154,6 +154,12 @@ Arrivals::Address Arrivals::FindName(std::string_view name) const {
 
 // ---- messages and requests
 
+gen::PID Arrivals::SenderOf(Connection& connection, const Signal& signal) {
+  if (!signal.is_of_another || !connection.IsForeign()) return signal.from;
+  needs_.claims.Note(connection, "a message", signal.from);
+  return {};
+}
+
 void Arrivals::TakeMessage(Connection& connection, const Signal& signal, const Address& to) {
   const bool is_for_groups =
       to.name.empty() ? to.pid == needs_.addresses.NodePid() : to.name == kGroupScope;
@@ -178,7 +184,7 @@ void Arrivals::TakeMessage(Connection& connection, const Signal& signal, const A
       return;
     }
   }
-  DeliverMessage(connection, signal.from, term, to);
+  DeliverMessage(connection, SenderOf(connection, signal), term, to);
 }
 
 void Arrivals::DeliverMessage(Connection& connection, gen::PID from, std::string_view term,
@@ -221,6 +227,7 @@ bool Arrivals::TakeRequest(Connection& connection, std::string_view payload, con
   PeerState::Request request;
   if (!reader.ReadTuple(size) || !reader.ReadAtom(word) ||
       !ReadCaller(reader, connection.peer(), depth, request) || !reader.ReadTerm(term)) {
+    NoteCallerOfAnother(connection, payload);
     return false;
   }
   if (!to.pid) {
@@ -231,6 +238,20 @@ bool Arrivals::TakeRequest(Connection& connection, std::string_view payload, con
     DeliverRequest(connection, std::move(request), term, to);
   }
   return true;
+}
+
+void Arrivals::NoteCallerOfAnother(Connection& connection, std::string_view payload) {
+  ControlReader reader(payload, needs_.settings.max_term_depth);
+  std::size_t size = 0;
+  std::string_view word;
+  std::string_view node;
+  gen::PID caller;
+  if (!reader.ReadTuple(size) || !reader.ReadAtom(word) || !reader.ReadTuple(size) || size != 2 ||
+      !reader.ReadPid(node, caller) || node == connection.peer().Text()) {
+    return;
+  }
+  caller.node = gen::Atom::Find(node).value_or(gen::Atom());
+  needs_.claims.Note(connection, "a request", caller);
 }
 
 std::uint64_t Arrivals::Note(Connection& connection, PeerState::Request request) {

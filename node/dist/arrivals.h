@@ -12,6 +12,7 @@
 #include <ergon/node/delivery/drops.h>
 #include <ergon/node/delivery/message_totals.h>
 #include <ergon/node/dist/connection.h>
+#include <ergon/node/dist/false_claims.h>
 #include <ergon/node/dist/log_limit.h>
 #include <ergon/node/dist/own_arrivals.h>
 #include <ergon/node/dist/peer_state.h>
@@ -41,6 +42,7 @@ class Arrivals {
     ProcessGroups& groups;
     RemoteCode& code;
     OwnArrivals& own;
+    FalseClaims& claims;
   };
   explicit Arrivals(const Needs& needs) : needs_(needs) {}
 
@@ -55,8 +57,12 @@ class Arrivals {
   };
 
   void TakeMessage(Connection& connection, const Signal& signal, const Address& to);
+  // Who has sent it, as far as that is to be believed.
+  [[nodiscard]] gen::PID SenderOf(Connection& connection, const Signal& signal);
   // {'$gen_call', {Caller, Tag}, Request} and {system, {Caller, Tag}, Request}, as far as they are well formed.
   bool TakeRequest(Connection& connection, std::string_view payload, const Address& to);
+  // Should the caller in it be of another node than the peer, whom no answer goes to.
+  void NoteCallerOfAnother(Connection& connection, std::string_view payload);
   void DeliverRequest(Connection& connection, PeerState::Request request, std::string_view term,
                       const Address& to);
   // Of the module sys of Erlang.

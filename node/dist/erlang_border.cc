@@ -126,15 +126,22 @@ ErlangBorder::ErlangBorder(const node::BorderMaker::Needs& needs, Settings setti
                .max_term_depth = settings_.max_term_depth,
                .max_frame_bytes = settings_.max_frame_bytes,
                .send = [this](gen::Atom node, const Signal& signal) { SendIfThere(node, signal); },
-               .remind = [this] { AskForGroupsAfter(kFirstPause); }}),
+               .remind = [this] { AskForGroupsAfter(kFirstPause); },
+               .not_believed =
+                   [this](gen::Atom node, gen::PID of_another) {
+                     if (const auto connection = connections_.Find(node)) {
+                       claims_.Note(*connection, "a change of groups", of_another);
+                     }
+                   }}),
       code_({needs.addresses, needs.spawning, needs.relations, needs.exit_signals, needs.log,
              settings_, values_.atoms()}),
+      claims_(needs.log),
       events_({needs.addresses, needs.delivery, needs.publishing, needs.totals, needs.log,
                settings_, values_, connections_}),
       own_({needs.addresses, needs.delivery, needs.relations, needs.totals, needs.log, settings_,
-            values_, events_}),
+            values_, events_, claims_}),
       arrivals_({needs.addresses, needs.delivery, needs.relations, needs.exit_signals, needs.totals,
-                 needs.log, settings_, values_, groups_, code_, own_}),
+                 needs.log, settings_, values_, groups_, code_, own_, claims_}),
       listening_(context_, tasks_, settings_, challenges_, connections_, needs.log),
       registration_(context_, tasks_, settings_, needs.log),
       work_(asio::make_work_guard(context_)) {}
@@ -679,9 +686,16 @@ void ErlangBorder::SendIfThere(gen::Atom node, const Signal& signal) {
 }
 
 void ErlangBorder::AskForGroupsAfter(std::chrono::nanoseconds delay) {
-  asking_.expires_after(std::chrono::duration_cast<asio::steady_timer::duration>(delay));
+  const auto due = std::chrono::steady_clock::now() +
+                   std::chrono::duration_cast<asio::steady_timer::duration>(delay);
+  // Sooner: peers that come all the time do not put it off.
+  if (is_asking_ && asking_.expiry() <= due) return;
+  is_asking_ = true;
+  asking_.expires_at(due);
   asking_.async_wait([this, delay](const asio::error_code& error) {
-    if (error || !groups_.AskAgain()) return;
+    if (error) return;
+    is_asking_ = false;
+    if (!groups_.AskAgain()) return;
     AskForGroupsAfter(std::min(2 * delay, settings_.tick_time / 4));
   });
 }

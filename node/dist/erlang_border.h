@@ -18,6 +18,7 @@
 #include <ergon/node/dist/border_maker.h>
 #include <ergon/node/dist/challenge.h>
 #include <ergon/node/dist/connections.h>
+#include <ergon/node/dist/false_claims.h>
 #include <ergon/node/dist/listening.h>
 #include <ergon/node/dist/own_arrivals.h>
 #include <ergon/node/dist/peer_failures.h>
@@ -100,7 +101,9 @@ class ErlangBorder final : public node::OpenBorder {
   Connections connections_;
   ProcessGroups groups_;
   asio::steady_timer asking_{context_};
+  bool is_asking_ = false;
   RemoteCode code_;
+  FalseClaims claims_;
   RemoteEvents events_;
   OwnArrivals own_;
   Arrivals arrivals_;

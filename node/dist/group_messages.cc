@@ -22,19 +22,19 @@ class GroupMessageReader {
     if (word == "$gen_cast" && size == 2) {
       message.kind = GroupMessage::Kind::kSync;
       return reader_.ReadTuple(size) && size == 3 && reader_.ReadAtom(word) && word == "sync" &&
-             reader_.ReadPid(node_, message.peer) && ReadGroups(message);
+             ReadProcess(message, message.peer) && ReadGroups(message);
     }
     // The third element is the version of the protocol, which pg accepts since OTP 26.
     if (word == "discover" && (size == 2 || size == 3)) {
       message.kind = GroupMessage::Kind::kDiscover;
-      return reader_.ReadPid(node_, message.peer);
+      return ReadProcess(message, message.peer);
     }
-    if (size != 4 || (word != "join" && word != "leave") || !reader_.ReadPid(node_, message.peer)) {
+    if (size != 4 || (word != "join" && word != "leave") || !ReadProcess(message, message.peer)) {
       return false;
     }
     if (word == "leave") {
       message.kind = GroupMessage::Kind::kLeave;
-      return ReadPids(message.pids) && ReadNames(message);
+      return ReadPids(message, message.pids) && ReadNames(message);
     }
     message.kind = GroupMessage::Kind::kJoin;
     return ReadGroup(message);
@@ -58,7 +58,7 @@ class GroupMessageReader {
     std::string_view name;
     const bool is_known = ReadName(message, name);
     std::vector<gen::PID> pids;
-    if (!ReadPids(pids)) return false;
+    if (!ReadPids(message, pids)) return false;
     if (is_known) message.groups.push_back({name, std::move(pids)});
     return true;
   }
@@ -89,19 +89,31 @@ class GroupMessageReader {
     return false;
   }
 
+  // Of any node; empty: of another one.
+  bool ReadProcess(GroupMessage& message, gen::PID& pid) {
+    if (reader_.ReadPid(node_, pid)) return true;
+    std::string_view node;
+    gen::PID other;
+    if (!reader_.ReadPid(node, other)) return false;
+    other.node = gen::Atom::Find(node).value_or(gen::Atom());
+    if (!message.of_another) message.of_another = other;
+    pid = {};
+    return true;
+  }
+
   // One, or a list of them.
-  bool ReadPids(std::vector<gen::PID>& pids) {
+  bool ReadPids(GroupMessage& message, std::vector<gen::PID>& pids) {
     gen::PID pid;
-    if (reader_.ReadPid(node_, pid)) {
-      pids.push_back(pid);
+    if (ReadProcess(message, pid)) {
+      if (!pid.node.empty()) pids.push_back(pid);
       return true;
     }
     std::size_t count = 0;
     if (reader_.ReadEmptyList()) return true;
     if (!reader_.ReadList(count)) return false;
     for (; count != 0; --count) {
-      if (!reader_.ReadPid(node_, pid)) return false;
-      pids.push_back(pid);
+      if (!ReadProcess(message, pid)) return false;
+      if (!pid.node.empty()) pids.push_back(pid);
     }
     return reader_.ReadEmptyList();
   }

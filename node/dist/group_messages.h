@@ -41,9 +41,12 @@ struct GroupMessage {
   // Groups are terms of any kind there, and atoms here. One that is none is not in `groups`; this is the first of
   // them, a view of the message. Empty: there was none.
   std::string_view left_out;
+  // The first process of another node than the message came from: no node speaks for that. Its node is empty if it is not
+  // known here. The others are left out, too.
+  std::optional<gen::PID> of_another;
 };
 
-// The message in a checked term that came from `node`; all its processes are of that node. Empty: it is something else.
+// The message in a checked term that came from `node`. Empty: it is something else.
 [[nodiscard]] std::optional<GroupMessage> ReadGroupMessage(std::string_view term, gen::Atom node,
                                                            std::size_t max_depth);
 

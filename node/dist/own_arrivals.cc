@@ -76,10 +76,14 @@ void OwnArrivals::Take(Connection& connection, const Signal& signal) {
   const auto message =
       ReadOwnMessage(signal.payload, needs_.settings.node, needs_.settings.max_term_depth);
   if (!message) {
-    gen::Log(needs_.log)
-        .Warning("network: a message of {} to {} is none of those", connection.peer(), kOwnName);
+    if (const auto more = unread_lines_.Take()) {
+      gen::Log(needs_.log)
+          .Warning("network: a message of {} to {} is none of those{}", connection.peer(), kOwnName,
+                   *more);
+    }
     return;
   }
+  if (!IsBelieved(connection, *message, signal.from)) return;
   switch (message->kind) {
     case OwnMessage::Kind::kImportant:
       Answer(connection, message->reference, DeliverImportant(*message, signal.from));
@@ -119,6 +123,17 @@ void OwnArrivals::Take(Connection& connection, const Signal& signal) {
       }
       return;
   }
+}
+
+bool OwnArrivals::IsBelieved(Connection& connection, const OwnMessage& message, gen::PID from) {
+  if (from.node == connection.peer() || message.kind == OwnMessage::Kind::kImportant) return true;
+  needs_.claims.Note(connection, fmt::format("a message to {}", kOwnName), from);
+  if (!message.reference.empty()) {
+    Answer(connection, message.reference,
+           gen::Error(gen::ErrorCode::kIncorrect,
+                      fmt::format("{} is no process of {}", from.ToString(), connection.peer())));
+  }
+  return false;
 }
 
 gen::PID OwnArrivals::TargetOf(const OwnMessage& message) const {
@@ -175,7 +190,7 @@ void OwnArrivals::TakeInspect(Connection& connection, const OwnMessage& question
                    fmt::format("{} is not registered at {}", wanted_name, needs_.settings.node)));
     return;
   }
-  if (from.node != connection.peer() || (wanted == nullptr && !ReadItems(question.term, items))) {
+  if (wanted == nullptr && !ReadItems(question.term, items)) {
     Answer(connection, question.reference,
            gen::Error(gen::ErrorCode::kIncorrect, "an inspection whose items are no texts"));
     return;
@@ -203,12 +218,6 @@ void OwnArrivals::TakeInspect(Connection& connection, const OwnMessage& question
 }
 
 void OwnArrivals::TakeLink(Connection& connection, const OwnMessage& message, gen::PID from) {
-  if (from.node != connection.peer()) {
-    gen::Log(needs_.log)
-        .Warning("network: {} has linked {}, which is none of its processes", connection.peer(),
-                 from);
-    return;
-  }
   const gen::PID watched = TargetOf(message);
   const std::uint64_t number = node::NextUniqueId();
   {
@@ -265,14 +274,7 @@ void OwnArrivals::TakeUnlinked(Connection& connection, const OwnMessage& message
 
 void OwnArrivals::TakeSubscribe(Connection& connection, const OwnMessage& message, gen::PID from) {
   std::string missed;
-  gen::Result<void> outcome;
-  if (from.node == connection.peer()) {
-    outcome = needs_.events.TakeSubscribe(connection, message, from, missed);
-  } else {
-    outcome = gen::Error(
-        gen::ErrorCode::kIncorrect,
-        fmt::format("the subscriber {} is no process of {}", from.ToString(), connection.peer()));
-  }
+  const auto outcome = needs_.events.TakeSubscribe(connection, message, from, missed);
   if (!outcome) {
     Answer(connection, message.reference, outcome);
     return;

@@ -10,6 +10,8 @@
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/message_totals.h>
 #include <ergon/node/dist/connection.h>
+#include <ergon/node/dist/false_claims.h>
+#include <ergon/node/dist/log_limit.h>
 #include <ergon/node/dist/own_messages.h>
 #include <ergon/node/dist/peer_state.h>
 #include <ergon/node/dist/remote_events.h>
@@ -33,6 +35,7 @@ class OwnArrivals {
     const Settings& settings;
     const Values& values;
     RemoteEvents& events;
+    FalseClaims& claims;
   };
   explicit OwnArrivals(const Needs& needs) : needs_(needs) {}
 
@@ -44,6 +47,9 @@ class OwnArrivals {
   void Refuse(Connection& connection);
 
  private:
+  // Whether the sender may send that: a process of the peer. Messages may be those of others.
+  bool IsBelieved(Connection& connection, const OwnMessage& message, gen::PID from);
+
   // kIncorrect, naming the field: it does not fit its type. Else the errors of gen::Messenger.
   gen::Result<void> DeliverImportant(const OwnMessage& message, gen::PID from);
 
@@ -65,6 +71,7 @@ class OwnArrivals {
   void SendAnswer(Connection& connection, std::string_view reference, std::string_view answer);
 
   const Needs needs_;
+  LogLimit unread_lines_;
 };
 
 }  // namespace ergon::dist

@@ -102,6 +102,21 @@ void ProcessGroups::SendSync(gen::Atom node, gen::PID scope) {
   }
 }
 
+void ProcessGroups::Answer(gen::Atom node, Peer& peer) {
+  {
+    std::lock_guard lock(mutex_);
+    const auto told = told_.find(node);
+    // What has changed since then was told as well, or is on its way.
+    if (told != told_.end() && told->second == peer.scope) return;
+  }
+  if (std::exchange(peer.was_told_lately, true)) {
+    peer.is_to_be_told = true;
+    return;
+  }
+  SendSync(node, peer.scope);
+  needs_.remind();
+}
+
 void ProcessGroups::SendTo(gen::Atom node, gen::PID scope, std::string_view payload) {
   Signal signal;
   signal.kind = SignalKind::kSend;
@@ -143,7 +158,12 @@ void ProcessGroups::Lost(gen::Atom node) {
 
 bool ProcessGroups::AskAgain() {
   bool asked = false;
-  for (const auto& [node, peer] : peers_) {
+  for (auto& [node, peer] : peers_) {
+    peer.was_told_lately = std::exchange(peer.is_to_be_told, false);
+    if (peer.was_told_lately) {
+      SendSync(node, peer.scope);
+      asked = true;
+    }
     if (peer.has_answered) continue;
     Ask(node, peer);
     asked = true;
@@ -185,6 +205,7 @@ void ProcessGroups::Forget(gen::Atom node, Peer& peer) {
   peer.scope = {};
   peer.monitor = 0;
   peer.has_answered = false;
+  peer.is_to_be_told = false;
 }
 
 bool ProcessGroups::TakeDown(gen::Atom node, std::uint64_t number) {
@@ -202,29 +223,36 @@ bool ProcessGroups::Take(gen::Atom node, std::string_view term) {
   if (!message) return false;
   const auto found = peers_.find(node);
   if (found == peers_.end()) return true;
-  Peer& peer = found->second;
-  switch (message->kind) {
+  if (message->of_another) {
+    needs_.not_believed(node, *message->of_another);
+  } else {
+    TakeMessage(node, found->second, *message);
+  }
+  return true;
+}
+
+void ProcessGroups::TakeMessage(gen::Atom node, Peer& peer, const GroupMessage& message) {
+  switch (message.kind) {
     case GroupMessage::Kind::kDiscover:
-      if (peer.scope != message->peer) Meet(node, peer, message->peer);
-      SendSync(node, message->peer);
+      if (peer.scope != message.peer) Meet(node, peer, message.peer);
+      Answer(node, peer);
       if (!peer.has_answered) Ask(node, peer);
-      return true;
+      return;
     case GroupMessage::Kind::kSync:
-      if (peer.scope != message->peer) Meet(node, peer, message->peer);
-      TakeSync(node, peer, *message);
-      return true;
+      if (peer.scope != message.peer) Meet(node, peer, message.peer);
+      TakeSync(node, peer, message);
+      return;
     case GroupMessage::Kind::kJoin:
     case GroupMessage::Kind::kLeave:
       break;
   }
   // Of one who is gone, or has not told yet who is there.
-  if (peer.scope != message->peer || !peer.has_answered) return true;
-  if (message->kind == GroupMessage::Kind::kJoin) {
-    for (const auto& group : GroupsOf(node, peer, *message)) Join(peer, group.name, group.pids);
-    return true;
+  if (peer.scope != message.peer || !peer.has_answered) return;
+  if (message.kind == GroupMessage::Kind::kJoin) {
+    for (const auto& group : GroupsOf(node, peer, message)) Join(peer, group.name, group.pids);
+    return;
   }
-  TakeLeave(peer, *message);
-  return true;
+  TakeLeave(peer, message);
 }
 
 void ProcessGroups::TakeSync(gen::Atom node, Peer& peer, const GroupMessage& message) {

@@ -44,6 +44,8 @@ class ProcessGroups final : public node::GroupBorder {
     std::function<void(gen::Atom node, const Signal& signal)> send;
     // AskAgain is to be called after a while.
     std::function<void()> remind;
+    // A message of that node was left out, since it names a process of another one (see GroupMessage::of_another).
+    std::function<void(gen::Atom node, gen::PID of_another)> not_believed{};
   };
   explicit ProcessGroups(Needs needs) : needs_(std::move(needs)) {}
 
@@ -60,7 +62,7 @@ class ProcessGroups final : public node::GroupBorder {
   bool TakeDown(gen::Atom node, std::uint64_t number);
   // For tests: how often it has looked for a process in a group, because of processes that leave groups.
   [[nodiscard]] std::uint64_t Looks() const noexcept { return looks_; }
-  // Asks the nodes that have not answered. False: there is none.
+  // Asks the nodes that have not answered, and answers those that have had to wait. False: there is none.
   bool AskAgain();
 
  private:
@@ -72,12 +74,17 @@ class ProcessGroups final : public node::GroupBorder {
     std::uint64_t monitor = 0;  // the number of ours
     bool has_answered = false;  // it has told who is in its groups
     bool has_left_out = false;  // a group whose name can be none here; it is in the log
+    // All members of this node are told once to each scope process. Should there be ever new ones, each has to wait for
+    // the next AskAgain, and the last one is told.
+    bool was_told_lately = false;
+    bool is_to_be_told = false;
     std::map<gen::Atom, Memberships> groups;
     std::map<gen::PID, std::set<gen::Atom>> groups_of;  // by process
   };
 
   // The peer is the process `scope`, maybe another one than before.
   void Meet(gen::Atom node, Peer& peer, gen::PID scope);
+  void TakeMessage(gen::Atom node, Peer& peer, const GroupMessage& message);
   // It is not there any more, and nobody whom it has told of.
   void Forget(gen::Atom node, Peer& peer);
   void TakeSync(gen::Atom node, Peer& peer, const GroupMessage& message);
@@ -98,6 +105,8 @@ class ProcessGroups final : public node::GroupBorder {
   // For its members.
   void Ask(gen::Atom node, const Peer& peer);
   void SendSync(gen::Atom node, gen::PID scope);
+  // Its scope process asks for them.
+  void Answer(gen::Atom node, Peer& peer);
   // All members, if they fit into one message.
   [[nodiscard]] bool FitIntoOne() const;
   void SendTo(gen::Atom node, gen::PID scope, std::string_view payload);

@@ -511,6 +511,15 @@ void RemoteCode::Answer(Job& job, std::string_view outcome) {
 
 // ---- behaviours
 
+void RemoteCode::LogFailed(const Job& job, const gen::Error& why) {
+  std::lock_guard lock(mutex_);
+  const auto more = failed_lines_.Take();
+  if (!more) return;
+  gen::Log(needs_.log)
+      .Warning("network: {}:{} for {}: {}{}", job.behavior->module, job.behavior->function,
+               job.caller, why, *more);
+}
+
 gen::Result<void> RemoteCode::StartBehavior(const JobPtr& job) {
   const auto start = [this, job](gen::Process&) {
     std::vector<gen::AnyValue> values(job->arguments.begin(), job->arguments.end());
@@ -531,9 +540,7 @@ gen::Result<void> RemoteCode::StartBehavior(const JobPtr& job) {
     auto pid =
         Start(job->behavior->factory, &opened, job->behavior->options, arguments, std::move(begun));
     if (pid) return;
-    gen::Log(needs_.log)
-        .Warning("network: {}:{} for {}: {}", job->behavior->module, job->behavior->function,
-                 job->caller, pid.error());
+    LogFailed(*job, pid.error());
     Refuse(*job, kNoPlace);
   };
   auto starter = Start(gen::ProcessFactory(start), nullptr);

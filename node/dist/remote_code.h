@@ -20,6 +20,7 @@
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/dist/atom_budget.h>
 #include <ergon/node/dist/connection.h>
+#include <ergon/node/dist/log_limit.h>
 #include <ergon/node/dist/peer_state.h>
 #include <ergon/node/dist/settings.h>
 #include <ergon/node/dist/signal.h>
@@ -93,6 +94,7 @@ class RemoteCode {
   static bool AwaitRoom(gen::Process& self, const Job& job);
   gen::Reason RunFunction(gen::Process& self, Job& job);
   // Starts a behaviour from a process, where its constructor may take its time.
+  void LogFailed(const Job& job, const gen::Error& why);
   gen::Result<void> StartBehavior(const JobPtr& job);
   // `pid` is there, and has not begun: links and monitors are made.
   void Tie(const Job& job, gen::PID pid);
@@ -115,6 +117,7 @@ class RemoteCode {
   bool was_full_ = false;            // and that was told
   std::vector<gen::PID> behaviors_;  // those that are alive, or were
   std::size_t next_look_ = 0;        // among them
+  LogLimit failed_lines_;            // of starts
   std::unordered_map<std::uint64_t, gen::PID> calls_;  // by the number of who waits for them
 };
 

@@ -119,9 +119,11 @@ void RemoteEvents::TakeValue(Connection& connection, const OwnMessage& message, 
   const gen::Event event{*name, connection.peer()};
   auto value = ReadValue(event, message.time, message.term);
   if (!value) {
-    gen::Log(needs_.log)
-        .Warning("network: a value of {} for {} does not fit its type: {}", event, message.to,
-                 value.error());
+    if (const auto more = unfit_lines_.Take()) {
+      gen::Log(needs_.log)
+          .Warning("network: a value of {} for {} does not fit its type: {}{}", event, message.to,
+                   value.error(), *more);
+    }
     EndAll(connection, message, event, value.error());  // rather than a gap
     return;
   }

@@ -16,6 +16,7 @@
 #include <ergon/node/delivery/message_totals.h>
 #include <ergon/node/dist/connection.h>
 #include <ergon/node/dist/connections.h>
+#include <ergon/node/dist/log_limit.h>
 #include <ergon/node/dist/own_messages.h>
 #include <ergon/node/dist/peer_state.h>
 #include <ergon/node/dist/settings.h>
@@ -80,6 +81,7 @@ class RemoteEvents final : public node::EventBorder {
   const Needs needs_;
   // A value is put into a mailbox before the end of its subscription, or not at all.
   std::mutex delivering_;
+  LogLimit unfit_lines_;  // the thread of the network
 };
 
 }  // namespace ergon::dist

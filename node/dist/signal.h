@@ -43,6 +43,8 @@ struct Signal {
   std::string_view function{};
   std::uint32_t arity = 0;
   std::uint8_t links = 0;  // kSpawnRequest: what is asked for; kSpawnReply: what is done
+  // Of a message: its sender is of another node than the peer. `from` is empty if that node is not known here.
+  bool is_of_another = false;
 };
 // Bits of `links`.
 inline constexpr std::uint8_t kLinked = 1;

@@ -84,6 +84,7 @@ class SignalReader {
     std::string_view node;
     gen::PID pid;
     if (!control_.ReadPid(node, pid)) return false;
+    signal_.is_of_another = true;
     const auto atom = gen::Atom::Find(node);
     if (!atom || atom->empty()) return true;
     pid.node = *atom;

@@ -22,10 +22,11 @@ namespace ergon::dist {
 
 class ErlangPeer {
  public:
-  // Connects with `node`, which listens at `port`.
-  ErlangPeer(node::Node& node, const std::string& name, std::uint16_t port)
+  // Connects with `node`, which listens at `port`. With kFlagErgon it says to be a node of Ergon.
+  ErlangPeer(node::Node& node, const std::string& name, std::uint16_t port,
+             std::uint64_t flags = kOwnFlags & ~kFlagErgon)
       : node_(&node), name_(name), client_(port) {
-    REQUIRE(client_.ShakeHands(name, std::string(node.Name().Text()), kOwnFlags & ~kFlagErgon));
+    REQUIRE(client_.ShakeHands(name, std::string(node.Name().Text()), flags));
     REQUIRE(kit::Eventually([&] { return IsConnected(); }));
   }
 
@@ -55,9 +56,12 @@ class ErlangPeer {
   }
   // {line, Number, <<>>}
   ErlangPeer& SendLine(std::uint64_t from, gen::PID to, int number) {
+    return SendLine(Pid(from), to, number);
+  }
+  ErlangPeer& SendLine(gen::PID from, gen::PID to, int number) {
     std::string payload;
     AppendLine(payload, number);
-    return Add({.kind = SignalKind::kSend, .from = Pid(from), .to = to, .payload = payload});
+    return Add({.kind = SignalKind::kSend, .from = from, .to = to, .payload = payload});
   }
   // As gen_server:call does it behind a monitor with that reference.
   ErlangPeer& CallWithLine(std::uint64_t from, std::string_view name, std::uint64_t reference,
@@ -110,6 +114,7 @@ class ErlangPeer {
     }
   }
   void Close() { client_.Close(); }
+  [[nodiscard]] bool IsClosed() { return client_.IsClosed(); }
 
  private:
   static constexpr std::uint32_t kCreation = 77;

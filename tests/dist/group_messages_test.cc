@@ -121,6 +121,27 @@ TEST_CASE("group messages: names that are no atoms are left out, and told of") {
   CHECK(message->groups.empty());
 }
 
+TEST_CASE("group messages: processes of another node than the message came from are named") {
+  const gen::Atom other("other@h");
+  for (const std::string& term : {
+           Tuple({SmallAtom("discover"), Foreign()}),
+           Tuple({SmallAtom("join"), Foreign(), SmallAtom("web"), TermOf(1)}),
+           Tuple({SmallAtom("join"), TermOf(1), SmallAtom("web"), Foreign()}),
+           Tuple({SmallAtom("join"), TermOf(1), SmallAtom("web"), List({TermOf(2), Foreign()})}),
+           Tuple({SmallAtom("leave"), TermOf(1), Foreign(), List({SmallAtom("web")})}),
+           Cast(Tuple({SmallAtom("sync"), Foreign(), kNil})),
+       }) {
+    CAPTURE(Term::FromChecked(term).ToString());
+    const auto message = Read(term);
+    REQUIRE(message);
+    CHECK(message->of_another == gen::PID{1, other, 7});
+    for (const auto& group : message->groups) {
+      for (const gen::PID pid : group.pids) CHECK(pid.node == kNode);
+    }
+    for (const gen::PID pid : message->pids) CHECK(pid.node == kNode);
+  }
+}
+
 TEST_CASE("group messages: what has another form is none") {
   for (const std::string& term : {
            kNil,
@@ -128,12 +149,8 @@ TEST_CASE("group messages: what has another form is none") {
            Tuple({}),
            Tuple({SmallAtom("discover")}),
            Tuple({SmallAtom("discover"), SmallAtom("x")}),
-           Tuple({SmallAtom("discover"), Foreign()}),
            Tuple({SmallAtom("discover"), TermOf(1), Small(1), Small(2)}),
            Tuple({SmallAtom("join"), TermOf(1), SmallAtom("web")}),
-           Tuple({SmallAtom("join"), Foreign(), SmallAtom("web"), TermOf(1)}),
-           Tuple({SmallAtom("join"), TermOf(1), SmallAtom("web"), Foreign()}),
-           Tuple({SmallAtom("join"), TermOf(1), SmallAtom("web"), List({TermOf(2), Foreign()})}),
            Tuple({SmallAtom("join"), TermOf(1), SmallAtom("web"), List({TermOf(2)}, Small(1))}),
            Tuple({SmallAtom("leave"), TermOf(1), TermOf(2), SmallAtom("web")}),
            Tuple({SmallAtom("leave"), TermOf(1), SmallAtom("web"), kNil}),
@@ -144,7 +161,6 @@ TEST_CASE("group messages: what has another form is none") {
            Cast(Tuple({SmallAtom("sync"), TermOf(1), SmallAtom("web")})),
            Cast(Tuple({SmallAtom("sync"), TermOf(1), List({SmallAtom("web")})})),
            Cast(Tuple({SmallAtom("sync"), TermOf(1), List({Tuple({SmallAtom("web")})})})),
-           Cast(Tuple({SmallAtom("sync"), Foreign(), kNil})),
            Cast(Tuple({SmallAtom("other"), TermOf(1), kNil})),
        }) {
     CAPTURE(Term::FromChecked(term).ToString());

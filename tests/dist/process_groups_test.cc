@@ -1,6 +1,7 @@
 // The protocol of groups without sockets: what two nodes know of each other, whatever comes between.
 #include <ergon/node/dist/process_groups.h>
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <random>
@@ -97,7 +98,9 @@ struct Side {
                       out.push_back({signal.kind, signal.to, std::string(signal.name),
                                      std::string(signal.ref), std::string(signal.payload)});
                     },
-                .remind = [this] { ++reminders; }}) {}
+                .remind = [this] { ++reminders; },
+                .not_believed = [this](gen::Atom, gen::PID pid) { not_believed.push_back(pid); }}) {
+  }
 
   [[nodiscard]] gen::PID Process(std::uint64_t id) const { return {id, node, 7}; }
   void Join(gen::Atom group, gen::PID pid) {
@@ -128,6 +131,7 @@ struct Side {
   bool connected = false;
   std::deque<Sent> out;
   int reminders = 0;
+  PIDs not_believed;
   MembersByGroup local;
   ProcessGroups groups;
 };
@@ -328,7 +332,7 @@ TEST_CASE("process groups: who does not answer is asked again, also by a later s
   CHECK(a.groups.TakeDown(erl.node, *number));
   CHECK_FALSE(a.groups.TakeDown(erl.node, *number));
   CHECK(a.members.Known().empty());
-  CHECK(a.reminders == 2);
+  CHECK(a.reminders == 3);
   REQUIRE(a.out.size() == 1);
   CHECK(a.out[0].name == kGroupScope);
   a.Leave("web", a.Process(3));
@@ -343,6 +347,7 @@ TEST_CASE("process groups: a scope process in the place of another one") {
   a.groups.Connected(erl.node);
   erl.Say(erl.Discover(5));
   erl.Say(erl.Sync(5, {erl.Group(kWeb, 8)}));
+  CHECK_FALSE(a.groups.AskAgain());  // a while later
   a.out.clear();
   erl.Say(erl.Discover(6));
   CHECK(a.members.Known().empty());
@@ -422,6 +427,84 @@ TEST_CASE("process groups: who is not connected is not listened to") {
   erl.Say(erl.Sync(5, {erl.Group(kWeb, 1)}));
   CHECK(a.members.Known().empty());
   CHECK_FALSE(a.groups.Take(erl.node, kWeb));
+}
+
+TEST_CASE("process groups: nobody speaks for processes of a third node") {
+  Side a("a@h");
+  Erlang erl(a);
+  a.groups.Connected(erl.node);
+  erl.Say(erl.Sync(5, {erl.Group(kWeb, 1)}));
+  const MembersByGroup known = a.members.Known();
+  a.out.clear();
+  const std::string third = terms::Pid("third_that_has_an_atom@h", 1, 0, 9);
+  const gen::Atom node("third_that_has_an_atom@h");
+  const std::string scope = erl.TermOf(5);
+  const auto word = [](const char* text) { return terms::SmallAtom(text); };
+  const std::vector<std::string> lies = {
+      terms::Tuple({word("discover"), third}),
+      terms::Tuple({word("$gen_cast"), terms::Tuple({word("sync"), third, terms::kNil})}),
+      erl.Sync(5, {terms::Tuple({kWeb, terms::List({erl.TermOf(2), third})})}),
+      terms::Tuple({word("join"), third, kWeb, erl.TermOf(2)}),
+      terms::Tuple({word("join"), scope, kWeb, third}),
+      terms::Tuple({word("join"), scope, kWeb, terms::List({erl.TermOf(2), third})}),
+      terms::Tuple({word("leave"), third, erl.TermOf(1), terms::List({kWeb})}),
+      terms::Tuple(
+          {word("leave"), scope, terms::List({erl.TermOf(1), third}), terms::List({kWeb})}),
+  };
+  for (const std::string& lie : lies) {
+    CAPTURE(lie);
+    a.not_believed.clear();
+    erl.Say(lie);
+    CHECK(a.not_believed == PIDs{gen::PID{1, node, 9}});
+    CHECK(a.members.Known() == known);
+    CHECK(a.out.empty());
+  }
+  // No atom is made for it.
+  a.not_believed.clear();
+  erl.Say(terms::Tuple({word("join"), scope, kWeb, terms::Pid("third_without@h", 1, 0, 9)}));
+  CHECK(a.not_believed == PIDs{gen::PID{1, {}, 9}});
+  CHECK_FALSE(gen::Atom::Find("third_without@h"));
+  erl.Say(erl.Join(5, kWeb, 2));
+  CHECK(a.members.Known().at("web").size() == 2);
+}
+
+TEST_CASE("process groups: who asks again and again is told once, and ever new ones now and then") {
+  Side a("a@h");
+  Erlang erl(a);
+  a.Join("web", a.Process(2));
+  a.Connect(Side("erl@h"));
+  const auto told = [&](std::uint64_t scope) {
+    return std::count_if(a.out.begin(), a.out.end(), [&](const Sent& sent) {
+      return sent.kind == SignalKind::kSend && sent.to == erl.Process(scope) &&
+             sent.payload.find("sync") != std::string::npos;
+    });
+  };
+  for (int i = 0; i < 1000; ++i) erl.Say(erl.Discover(5));
+  CHECK(told(5) == 1);
+  a.Join("api", a.Process(3));
+  erl.Say(erl.Sync(5, {}));
+  CHECK_FALSE(a.groups.AskAgain());
+  a.out.clear();
+  erl.Say(erl.Discover(5));
+  CHECK(a.out.empty());
+  const int reminders = a.reminders;
+  for (std::uint32_t scope = 6; scope < 1000; ++scope) erl.Say(erl.Discover(scope));
+  CHECK(told(6) == 1);
+  CHECK(a.reminders == reminders + 1);
+  // What is told then is what there is then, and what comes later comes later.
+  a.Leave("api", a.Process(3));
+  std::ptrdiff_t all = 0;
+  for (std::uint32_t scope = 7; scope < 1000; ++scope) all += told(scope);
+  CHECK(all == 0);
+  CHECK(a.groups.AskAgain());
+  for (std::uint32_t scope = 7; scope < 1000; ++scope) all += told(scope);
+  CHECK(all == 1);
+  CHECK(told(999) == 1);
+  a.Join("api", a.Process(3));
+  REQUIRE(a.out.back().to == erl.Process(999));
+  CHECK(a.out.back().payload.find("join") != std::string::npos);
+  erl.Say(erl.Sync(999, {}));
+  CHECK_FALSE(a.groups.AskAgain());
 }
 
 TEST_CASE("process groups: what does not fit into one message is told in several") {

@@ -80,7 +80,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                               .max_term_depth = kDepth,
                               .max_frame_bytes = 4096,
                               .send = [](gen::Atom, const dist::Signal&) {},
-                              .remind = [] {}});
+                              .remind = [] {},
+                              .not_believed = [](gen::Atom, gen::PID) {}});
   groups.Joined("web", {2, "own@h", 7});
   groups.Connected(kPeer);
   while (!rest.empty()) {
@@ -93,6 +94,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto message = dist::ReadGroupMessage(term, kPeer, kDepth);
     Require(groups.Take(kPeer, term) == message.has_value(), "taken is what is a message");
     if (!message) continue;
+    if (message->of_another) {
+      Require(message->of_another->node != kPeer, "it is another one's");
+      continue;
+    }
     Require(message->peer.node == kPeer, "it is of the one who tells it");
     Require(IsWithin(message->left_out, term), "what is left out is a part of it");
     std::size_t pids = 0;
