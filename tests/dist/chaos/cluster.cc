@@ -236,6 +236,12 @@ void Cluster::Change(const Pair& pair, const std::function<void(Weather&)>& chan
   OnNetwork([&] { change(proxy_->WeatherOf(pair)); });
 }
 
+std::uint16_t Cluster::PortOf(const std::string& node) {
+  std::uint16_t port = 0;
+  OnNetwork([&] { port = mapper_->PortOf(node); });
+  return port;
+}
+
 int Cluster::Connections() {
   int count = 0;
   OnNetwork([&] { count = proxy_->connections(); });

@@ -59,6 +59,8 @@ class Cluster {
   int CutAll(const Pair& pair, Cut cut);
   void Change(const Pair& pair, const std::function<void(Weather&)>& change);
 
+  // Where a node of this moment listens itself, past the proxy; 0: nowhere. Any thread.
+  [[nodiscard]] std::uint16_t PortOf(const std::string& node);
   [[nodiscard]] int Connections();
   [[nodiscard]] const std::vector<std::string>& problems() const noexcept { return problems_; }
   // Of all incarnations.

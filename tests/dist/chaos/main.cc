@@ -3,16 +3,20 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include <fmt/core.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 
+#include <dist/attackers.h>
 #include <dist/chaos/cluster.h>
 #include <dist/chaos/faults.h>
 #include <dist/chaos/laws.h>
@@ -27,7 +31,33 @@ struct Options {
   std::uint64_t seed = 0;
   std::string escript;
   std::string tls;
+  bool attackers = true;
   bool keep = false;
+};
+
+// A fourth one beside the three nodes: peers that mean harm, of every kind, at each node of Ergon.
+class Fourth {
+ public:
+  explicit Fourth(Cluster& cluster) {
+    for (const std::string& node : cluster.names()) {
+      if (IsErlang(node)) continue;
+      attackers_.push_back(std::make_unique<dist::Attackers>(
+          dist::AttackedNode{.name = FullName(node),
+                             .port = [&cluster, node] { return cluster.PortOf(node); },
+                             .pause = std::chrono::milliseconds(10 * kSlowness)}));
+    }
+  }
+  void Stop() {
+    for (const auto& each : attackers_) each->Stop();
+  }
+  [[nodiscard]] std::string ToString() const {
+    std::string text;
+    for (const auto& each : attackers_) text += (text.empty() ? "" : "; ") + each->ToString();
+    return text;
+  }
+
+ private:
+  std::vector<std::unique_ptr<dist::Attackers>> attackers_;
 };
 
 void Row(std::string_view name, const std::string& value) {
@@ -89,8 +119,11 @@ int RunChaos(const Options& options) {
                    .seed = options.seed});
   Faults faults(cluster, options.seed);
   cluster.Start();
+  std::optional<Fourth> fourth;
+  if (options.attackers) fourth.emplace(cluster);
   faults.Run(std::chrono::seconds(options.seconds));
   faults.Undo();
+  if (fourth) fourth->Stop();
   cluster.AwaitAll("ready");
   cluster.TellAll("heal");
   cluster.AwaitAll("healed");
@@ -111,6 +144,7 @@ int RunChaos(const Options& options) {
     const Judgement judgement = Judge(cluster.Ledgers());
     broken = judgement.broken;
     PrintTable(judgement.tally, faults, cluster.Connections());
+    if (fourth) Row("attackers", fourth->ToString());
   }
   for (const std::string& law : broken) fmt::print("BROKEN: {}\n", law);
   if (broken.empty()) {
@@ -139,6 +173,8 @@ int RunMain(int count, char** words) {
          "--tls", options.tls,
          "A folder with node.pem, node.key, ca.pem and ssl_dist.conf: the nodes speak over TLS")
       ->check(CLI::ExistingDirectory);
+  app.add_flag("!--no-attackers", options.attackers,
+               "Without the peers that attack the nodes of Ergon all the time");
   app.add_flag("--keep", options.keep, "Keeps ledgers and logs, also if all laws hold");
   CLI11_PARSE(app, count, words);
   return RunChaos(options);

@@ -171,7 +171,7 @@ class NodeProgram {
     node_->Stop();
     const gen::MessageBalance balance = node_->MessageBalance();
     stage_.ledger.Note("balance {} {} {}", balance.Unaccounted(), balance.queued + balance.held,
-                       balance.Dropped() - balance.dropped_no_connection);
+                       balance.Dropped() - balance.dropped_no_connection - balance.dropped_unknown);
     stage_.ledger.Note("end");
     std::cerr << balance.ToString() << '\n';
   }
