@@ -113,6 +113,8 @@ class Dispatcher {
 
   virtual const char* name() const = 0;
   virtual DispatcherStats Stats() const = 0;
+  // How many wait for a turn now, about; any thread. A dispatcher that does not know says 0.
+  virtual std::size_t ReadyApprox() const { return 0; }
 
   int throughput() const { return options_.throughput; }
   int workers() const { return options_.workers; }

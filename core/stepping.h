@@ -57,6 +57,7 @@ class SteppingDispatcher final : public Dispatcher {
   bool HasThreads() const override { return false; }
   const char* name() const override { return "stepping"; }
   DispatcherStats Stats() const override;
+  std::size_t ReadyApprox() const override { return ready_.size(); }
 
   static constexpr std::size_t kMaxTurns = 10'000'000;
 

@@ -275,4 +275,11 @@ DispatcherStats ThreadedDispatcher::Stats() const {
   return sum;
 }
 
+std::size_t ThreadedDispatcher::ReadyApprox() const {
+  std::size_t ready = injected_.ApproxSize();
+  if (!running_.load(std::memory_order_acquire)) return ready;
+  for (const auto& worker : workers_) ready += worker->QueuedApprox();
+  return ready;
+}
+
 }  // namespace ergon::core

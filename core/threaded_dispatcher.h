@@ -44,6 +44,9 @@ class ThreadedWorker : public Worker {
   // One look everywhere else; `now` is the monotonic time in nanoseconds.
   virtual Schedulable* TakeShared(std::int64_t now) = 0;
 
+  // How many it has queued itself, about; any thread.
+  virtual std::size_t QueuedApprox() const { return 0; }
+
   // The rest of Next, when TakeLocal returned nullptr or the dispatcher is stopping.
   Schedulable* NextSlow();
 
@@ -69,6 +72,7 @@ class ThreadedDispatcher : public Dispatcher, private InjectionHold::Target {
   std::string Stop() final;
   void SignalStop() final;
   DispatcherStats Stats() const final;
+  std::size_t ReadyApprox() const final;
   void VisitRunning(const std::function<void(const RunningTurn&)>& visit) const final;
   void SetWatch(std::function<void()> awake) final { awake_ = std::move(awake); }
   bool WatchWhileAwake() final;

@@ -40,6 +40,10 @@ class StealingWorker final : public ThreadedWorker {
   // The same, while something is in the slot, or was a moment ago.
   [[gnu::noinline]] void MakeReadyBeside(Schedulable& schedulable);
 
+  std::size_t QueuedApprox() const override {
+    const bool has_one = slot_.load(std::memory_order_relaxed) != nullptr;
+    return fresh_.ApproxSize() + spent_.ApproxSize() + (has_one ? 1 : 0);
+  }
   bool HasWork() const { return !fresh_.Empty() || !spent_.Empty(); }
 
  private:

@@ -54,6 +54,8 @@ struct NodeInfo {
   std::uint64_t turns = 0;
   std::uint64_t steals = 0;
   std::uint64_t wakeups = 0;
+  // Processes that are ready to run and wait for a worker now, about.
+  std::uint64_t ready = 0;
   // Blocking stretches (gen::Blocking) that got a thread of their own, and those that held up a
   // worker because all NodeOptions::blocking_threads were taken.
   std::uint64_t blocking_lent = 0;

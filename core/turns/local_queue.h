@@ -37,6 +37,9 @@ class LocalQueue {
     return overflow_.ApproxSize() == 0 ? nullptr : MoveOverflow(into.ring_);
   }
 
+  // Any thread.
+  std::size_t ApproxSize() const { return ring_.ApproxSize() + overflow_.ApproxSize(); }
+
   // Any thread; see RunQueue::Empty.
   bool Empty() const { return ring_.Empty() && overflow_.Empty(); }
 

@@ -89,6 +89,13 @@ class RunQueue {
            (tail_.load(std::memory_order_relaxed) - head_.load(std::memory_order_relaxed));
   }
 
+  // Any thread.
+  std::size_t ApproxSize() const {
+    const std::uint32_t head = head_.load(std::memory_order_relaxed);
+    const std::uint32_t length = tail_.load(std::memory_order_relaxed) - head;
+    return length > kCapacity ? 0 : length;  // `head_` moved on between the two loads
+  }
+
   // Any thread. An entry whose push comes before this call in the order of all seq_cst operations,
   // and that nobody has taken, is seen: the sleeper's half of the protocol in idle_workers.h.
   bool Empty() const {

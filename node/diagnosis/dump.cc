@@ -137,22 +137,11 @@ std::optional<Dump::Row> Dump::RowOf(gen::PID pid) const {
 
 std::string Dump::Handled(const ProcessSlot& process) const {
   const Activity& activity = process.activity();
-  switch (activity.state()) {
-    case gen::ProcessState::kStarting:
-      return "Init";
-    case gen::ProcessState::kIdle:
-      return "";
-    case gen::ProcessState::kTerminating:
-      return "Terminate";
-    case gen::ProcessState::kRunning:
-    case gen::ProcessState::kWaiting:
-      break;
-  }
-  const core::TypeDescriptor* const type = activity.type();
-  if (type == nullptr) return "Init or a signal";  // which notes no time
-  const std::uint32_t since = activity.since();    // before the clock
-  return fmt::format("{} for {}", TypeForPeople(type),
-                     ForPeople(HandlingTime(since, clock_.Now())));
+  std::string handled = HandledForPeople(activity);
+  // A signal, and Init, note no time.
+  if (handled.empty() || !activity.IsInHandler() || activity.type() == nullptr) return handled;
+  const std::uint32_t since = activity.since();  // before the clock
+  return fmt::format("{} for {}", handled, ForPeople(HandlingTime(since, clock_.Now())));
 }
 
 std::string Dump::WaitedFor(const ProcessSlot& process) const {

@@ -4,7 +4,7 @@
 
 #include <fmt/core.h>
 
-#include <ergon/node/slots/activity.h>
+#include <ergon/gen/process_info.h>
 
 namespace ergon::node {
 
@@ -17,6 +17,21 @@ std::string ForPeople(std::int64_t nanoseconds) {
 std::string TypeForPeople(const core::TypeDescriptor* type) {
   if (type == nullptr) return "a signal";
   return type == core::TypeOf<Continuation>() ? "a continuation" : type->Name();
+}
+
+std::string HandledForPeople(const Activity& activity) {
+  switch (activity.state()) {
+    case gen::ProcessState::kStarting:
+      return "Init";
+    case gen::ProcessState::kIdle:
+      return "";
+    case gen::ProcessState::kTerminating:
+      return "Terminate";
+    case gen::ProcessState::kRunning:
+    case gen::ProcessState::kWaiting:
+      break;
+  }
+  return activity.type() == nullptr ? "Init or a signal" : TypeForPeople(activity.type());
 }
 
 // The coarse clock that `since` is read from never runs ahead.

@@ -5,6 +5,7 @@
 #include <string>
 
 #include <ergon/core/messages/type_descriptor.h>
+#include <ergon/node/slots/activity.h>
 
 namespace ergon::node {
 
@@ -12,6 +13,9 @@ namespace ergon::node {
 [[nodiscard]] std::string ForPeople(std::int64_t nanoseconds);
 // Of Activity::type: "a signal" for null, "a continuation" (gen::Status::Next), or the name of a message's type.
 [[nodiscard]] std::string TypeForPeople(const core::TypeDescriptor* type);
+// What a process does now: the type of the message that it handles, "Init", "Terminate", "Init or a signal" where that is
+// not known; empty: nothing.
+[[nodiscard]] std::string HandledForPeople(const Activity& activity);
 // How long a process has been handling something, in ns: `since` is Activity::since, and `now` a time of
 // the node's clock that was read after it.
 [[nodiscard]] std::int64_t HandlingTime(std::uint32_t since, std::int64_t now);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <mutex>
 
+#include <ergon/node/diagnosis/for_people.h>
+
 namespace ergon::node {
 
 gen::Result<gen::ProcessInfo> Inspection::ProcessInfo(gen::PID pid) const {
@@ -11,6 +13,7 @@ gen::Result<gen::ProcessInfo> Inspection::ProcessInfo(gen::PID pid) const {
   gen::ProcessInfo info;
   info.pid = pid;
   info.state = process->activity().state();
+  info.handles = HandledForPeople(process->activity());
   info.messages_queued = process->MainMessagesApprox();
   info.messages_handled = process->counts().handled();
   info.messages_dropped = process->Rare().expired.Read();

@@ -398,6 +398,7 @@ gen::NodeInfo Runtime::Info() const {
   info.turns = stats.turns;
   info.steals = stats.steals;
   info.wakeups = stats.wakeups;
+  info.ready = dispatcher_->ReadyApprox();
   info.blocking_lent = blocking_threads_.lent();
   info.blocking_refused = blocking_threads_.refused();
   if (watchdog_ != nullptr) info.busy = watchdog_->Busy();

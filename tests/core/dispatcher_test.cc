@@ -101,9 +101,11 @@ TEST_CASE("dispatcher: what is scheduled before Start runs after it") {
     });
     dispatcher->Schedule(turn);
     CHECK_FALSE(ran.IsSet());
+    CHECK(dispatcher->ReadyApprox() == 1);
     REQUIRE(dispatcher->Start(nullptr));
     CHECK(dispatcher->WaitFor(ran, kDeadlineNs));
     CHECK(dispatcher->Stop() == "");
+    CHECK(dispatcher->ReadyApprox() == 0);
     CHECK(dispatcher->Stats().turns == 1);
   });
 }

@@ -55,9 +55,11 @@ TEST_CASE("process info: states") {
   };
   const gen::PID pid = t.Spawn();
   CHECK(eventually(pid, gen::ProcessState::kIdle));
+  CHECK(t.node.ProcessInfo(pid)->handles.empty());
   t.Begin(pid, [enter = gate.Holder()](Subject&) { enter(); });
   CHECK(kit::Eventually([&] { return gate.Entered() == 1; }));
   CHECK(state_of(pid) == gen::ProcessState::kRunning);
+  CHECK(t.node.ProcessInfo(pid)->handles.starts_with("ergon::node::"));
   CHECK(t.node.Send(pid, 1));
   CHECK(t.node.ProcessInfo(pid)->messages_queued == 1);
   gate.Open();
@@ -90,7 +92,7 @@ TEST_CASE("process info: states") {
   spawner.join();
   CHECK(t.node.Send(slow, End{}));
   CHECK(kit::Eventually([&] { return end.Entered() == 1; }));
-  CHECK(t.node.ProcessInfo(slow));
+  CHECK(!t.node.ProcessInfo(slow)->handles.empty());
   end.Open();
   CHECK(t.Ended(slow));
 }
@@ -158,6 +160,25 @@ TEST_CASE("process info: the node's own numbers") {
   CHECK(info.processes_failed == 1);
   CHECK(info.names == 0);
   CHECK(info.aliases == 0);
+}
+
+TEST_CASE("process info: how many wait for a worker") {
+  TestNode t({.workers = 2});
+  kit::ThreadGate gate;
+  const gen::PID busy = t.Spawn();
+  const gen::PID too = t.Spawn();
+  const gen::PID one = t.Spawn();
+  const gen::PID two = t.Spawn();
+  CHECK(kit::Eventually([&] { return t.node.Info().ready == 0; }));
+  for (const gen::PID pid : {busy, too}) {
+    t.Begin(pid, [enter = gate.Holder()](Subject&) { enter(); });
+  }
+  CHECK(kit::Eventually([&] { return gate.Entered() == 2; }));
+  CHECK(t.node.Send(one, 1));
+  CHECK(t.node.Send(two, 1));
+  CHECK(t.node.Info().ready == 2);
+  gate.Open();
+  CHECK(kit::Eventually([&] { return t.node.Info().ready == 0; }));
 }
 
 TEST_CASE("process info: asked all the time while processes come, change and go") {
