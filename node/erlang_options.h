@@ -63,6 +63,14 @@ struct ErlangOptions {
   RemoteFunctions functions = {};
   RemoteBehaviors behaviors = {};
   int max_remote_processes = 1000;
+
+  // Erlang's own tools may look at this node: observer, etop -tracing off, and what asks by rpc for processes(),
+  // process_info, system_info, statistics and memory (node/ERLANG.md has all of them). They are answered beside
+  // `functions`, which go first, and count as those do. They only look: nothing is changed, started, traced or loaded,
+  // and no message is shown. But whoever has the cookie sees the names, behaviours and relations of all processes, what
+  // they handle and what they tell Inspect, and a look at 100,000 processes takes a worker a good part of a second, and
+  // 700 bytes each for as long as the node lives (gen::Node::Dump).
+  bool observable = false;
 };
 
 }  // namespace ergon::dist

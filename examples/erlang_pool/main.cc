@@ -106,7 +106,8 @@ int main(int count, char** arguments) {
     return 2;
   }
   gen::NodeOptions options;
-  options.network = dist::Erlang();  // the cookie: RELEASE_COOKIE, or ~/.erlang.cookie
+  // The cookie: RELEASE_COOKIE, or ~/.erlang.cookie. Erlang's etop and observer may look at it.
+  options.network = dist::Erlang({.observable = true});
   options.types.Register<Count>().Register<Counted>().Register<Order>().Register<Item>();
   options.stop_on_signal = true;
   auto node = node::Start(arguments[1], options);

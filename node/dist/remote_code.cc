@@ -15,6 +15,7 @@
 
 #include <ergon/core/foundations/thrown_text.h>
 #include <ergon/node/dist/answer_signals.h>
+#include <ergon/node/dist/observer_answers.h>
 #include <ergon/node/dist/values.h>
 #include <ergon/node/erlang_encoding.h>
 #include <ergon/node/options/option_checks.h>
@@ -181,7 +182,8 @@ const detail::RemoteFunction* RemoteCode::FindFunction(std::string_view module,
     if (entry.arity == arity) return &entry;
     if (!entry.arity) any = &entry;
   }
-  return any;
+  if (any != nullptr || !needs_.settings.observable) return any;
+  return FindObserverAnswer(module, function, arity);
 }
 
 const detail::RemoteBehavior* RemoteCode::FindBehavior(std::string_view module,
@@ -201,7 +203,8 @@ RemoteCode::JobPtr RemoteCode::Read(Connection& connection, const Signal& signal
   job->caller = signal.from;
   job->reference = signal.ref;
   job->links = signal.links;
-  if (needs_.settings.functions.All().empty() && needs_.settings.behaviors.All().empty()) {
+  if (needs_.settings.functions.All().empty() && needs_.settings.behaviors.All().empty() &&
+      !needs_.settings.observable) {
     return nullptr;
   }
   auto arguments = ElementsOfList(Term::FromChecked(std::string(signal.payload), &needs_.atoms));
@@ -257,8 +260,10 @@ gen::Result<RemoteCode::JobPtr> RemoteCode::ReadCall(Connection& connection,
                                                      const PeerState::Request& request,
                                                      std::string_view term) {
   const Term call = Term::FromChecked(std::string(term), &needs_.atoms);
-  const bool is_call =
-      call.kind() == Term::Kind::kTuple && call.size() == 5 && call[0].AsAtomText() == "call";
+  // A block_call of Erlang keeps others from being run meanwhile, of which nobody here needs to know.
+  const auto word =
+      call.kind() == Term::Kind::kTuple && call.size() == 5 ? call[0].AsAtomText() : std::nullopt;
+  const bool is_call = word == "call" || word == "block_call";
   auto arguments = is_call ? ElementsOfList(call[3]) : std::nullopt;
   if (!arguments) {
     return gen::Error(gen::ErrorCode::kUnsupported,

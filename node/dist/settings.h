@@ -41,6 +41,7 @@ struct Settings {
   std::size_t send_queue_bytes = 0;
   std::size_t max_new_atoms = 0;
   std::size_t max_remote_processes = 0;
+  bool observable = false;
   RemoteFunctions functions;
   RemoteBehaviors behaviors;
   std::shared_ptr<asio::ssl::context> tls;  // null: plain TCP

@@ -51,7 +51,10 @@ fetch() {
   say "fetching Erlang of $suite"
   "${apt[@]}" update || die "the packages of '$suite' cannot be had of this mirror"
   "${apt[@]}" --download-only --yes install \
-    erlang-asn1 erlang-base erlang-crypto erlang-public-key erlang-ssl >/dev/null || die "apt cannot fetch Erlang"
+    erlang-asn1 erlang-base erlang-crypto erlang-public-key erlang-runtime-tools erlang-ssl >/dev/null ||
+    die "apt cannot fetch Erlang"
+  # For etop; not its windows, which need a desktop's libraries.
+  (cd "$work/apt/archives" && "${apt[@]}" download erlang-observer) || die "apt cannot fetch erlang-observer"
   for package in "$work"/apt/archives/*.deb; do dpkg-deb --extract "$package" "$work/system"; done
   mv "$work/system" "$system"
 }

@@ -1,0 +1,122 @@
+#!/usr/bin/env escript
+%% -*- erlang -*-
+%% Erlang's own tools and the example erlang_pool, which is observable: what they ask and show.
+%% usage: observer_test.sh PROGRAM
+
+main([Program]) ->
+    Id = os:getpid(),
+    {ok, _} = start_distribution(list_to_atom("erl" ++ Id ++ "@127.0.0.1"), 100),
+    erlang:set_cookie(node(), secret),
+    Cpp = list_to_atom("cpp" ++ Id ++ "@127.0.0.1"),
+    Port = open_port({spawn_executable, Program},
+                     [{args, [atom_to_list(Cpp)]}, {env, [{"RELEASE_COOKIE", "secret"}]}, exit_status]),
+    connect(Cpp, 500),
+    [{ok, 2} = gen_server:call({words, Cpp}, {count, <<"two words">>}) || _ <- lists:seq(1, 40)],
+    Failed = lists:sum([run(C, Cpp) || C <- cases()]),
+    try port_close(Port) catch error:badarg -> ended end,
+    io:format("~b failed~n", [Failed]),
+    halt(min(Failed, 1)).
+
+start_distribution(Name, Attempts) ->
+    case net_kernel:start([Name, longnames]) of
+        {ok, _} = Started -> Started;
+        {error, _} when Attempts > 0 -> timer:sleep(50), start_distribution(Name, Attempts - 1)
+    end.
+
+connect(Cpp, Attempts) when Attempts > 0 ->
+    %% Its pool is there a moment after the node.
+    case net_adm:ping(Cpp) == pong andalso rpc:call(Cpp, erlang, whereis, [words]) of
+        Pid when is_pid(Pid) -> ok;
+        _ -> timer:sleep(20), connect(Cpp, Attempts - 1)
+    end.
+
+run({Name, Case}, Cpp) ->
+    {Pid, Ref} = spawn_monitor(fun() -> Case(Cpp) end),
+    receive
+        {'DOWN', Ref, process, Pid, normal} -> io:format("ok    ~s~n", [Name]), 0;
+        {'DOWN', Ref, process, Pid, Reason} -> io:format("FAIL  ~s: ~p~n", [Name, Reason]), 1
+    after 60000 ->
+        io:format("FAIL  ~s: no end after 60 s: ~p~n", [Name, process_info(Pid, [current_stacktrace, messages])]),
+        exit(Pid, kill), 1
+    end.
+
+cases() -> [
+    {etop_shows_the_workers_of_the_pool, fun(Cpp) ->
+        Screen = etop(Cpp, fun(Text) -> count(Text, "'Worker':init/1") + count(Text, "Worker:init/1") >= 4 end),
+        io:format("~ts~n", [Screen]),
+        true = count(Screen, "words") >= 1,
+        true = count(Screen, atom_to_list(Cpp)) >= 1 end},
+    {etop_goes_on, fun(Cpp) ->
+        %% The second time it looks at what was since the first.
+        etop(Cpp, fun(Text) -> count(Text, "Load:") >= 2 end) end},
+    {the_page_system, fun(Cpp) ->
+        Info = rpc:call(Cpp, observer_backend, sys_info, []),
+        Number = fun(Key) -> Value = proplists:get_value(Key, Info), true = is_integer(Value), Value end,
+        [Number(Key) || Key <- [uptime, run_queue, io_input, io_output, schedulers, logical_processors, total, processes, code]],
+        true = Number(process_count) >= 5,
+        [{malloc, [{instance, 0, [_ | _]}]}] = proplists:get_value(alloc_info, Info) end},
+    {the_page_processes, fun(Cpp) ->
+        %% As observer's page does it.
+        {module, _} = rpc:call(Cpp, code, ensure_loaded, [observer_backend]),
+        true = rpc:call(Cpp, erlang, function_exported, [observer_backend, procs_info, 1]),
+        process_flag(trap_exit, true),
+        Backend = spawn_link(Cpp, observer_backend, procs_info, [self()]),
+        Records = receive {procs_info, Backend, Procs} -> Procs after 5000 -> error(nothing) end,
+        receive {'EXIT', Backend, normal} -> ok after 5000 -> error(nothing) end,
+        true = lists:any(fun(R) -> element(5, R) == words end, Records),
+        Workers = [element(2, R) || R <- Records, element(5, R) == {'Worker', init, 1}],
+        4 = length(Workers),
+        [{reductions, N} = rpc:call(Cpp, erlang, process_info, [W, reductions]) || W <- Workers, N <- [10]] end},
+    {the_window_of_a_process, fun(Cpp) ->
+        Pid = rpc:call(Cpp, erlang, whereis, [words]),
+        {registered_name, words} = rpc:call(Cpp, erlang, process_info, [Pid, registered_name]),
+        8 = rpc:call(Cpp, erlang, system_info, [wordsize]),
+        Items = [binary, catchlevel, current_function, error_handler, garbage_collection, group_leader, heap_size, initial_call,
+                 last_calls, links, memory, message_queue_len, monitored_by, monitors, priority, reductions, registered_name,
+                 sequential_trace_token, stack_size, status, suspending, total_heap_size, trace, trap_exit],
+        Info = rpc:call(Cpp, erlang, process_info, [Pid, Items]),
+        Items = [Key || {Key, _} <- Info],
+        true = length(proplists:get_value(links, Info)) >= 4,
+        [{Key, _} = rpc:call(Cpp, erlang, process_info, [Pid, Key]) || Key <- [messages, dictionary, current_stacktrace]] end},
+    {what_is_not_there_is_refused, fun(Cpp) ->
+        [{badrpc, notsup} = rpc:call(Cpp, M, F, A) || {M, F, A} <- [{os, cmd, ["true"]}, {erlang, halt, []}, {dbg, p, [all]},
+            {erlang, garbage_collect, [self()]}, {observer_backend, ttb_init_node, [a, b, c]}, {erlang, process_info, []}]],
+        {badrpc, {'EXIT', {badarg, _}}} = rpc:call(Cpp, erlang, process_info, [self(), links]) end}
+  ].
+
+%% What etop writes in text mode, once `Enough` of it is there.
+etop(Cpp, Enough) ->
+    Self = self(),
+    Screen = spawn_link(fun() -> screen(Self, [], Enough) end),
+    {Top, Ref} = spawn_monitor(fun() ->
+        group_leader(Screen, self()),
+        etop:start([{node, Cpp}, {output, text}, {tracing, off}, {interval, 1}, {lines, 50}]) end),
+    Text = receive
+        {Screen, Seen} -> Seen;
+        {'DOWN', Ref, process, Top, Why} -> error({etop, Why})
+    after 30000 -> error(nothing)
+    end,
+    etop:stop(),
+    receive {'DOWN', Ref, process, Top, _} -> Text after 5000 -> error(etop_goes_on) end.
+
+%% A group leader that keeps what is written.
+screen(Parent, Text, Enough) ->
+    receive
+        {io_request, From, Ref, Request} ->
+            {Answer, New} = case Request of
+                {put_chars, _, Chars} -> {ok, [Text, Chars]};
+                {put_chars, _, M, F, A} -> {ok, [Text, apply(M, F, A)]};
+                getopts -> {[{encoding, unicode}], Text};
+                _ -> {{error, enotsup}, Text}
+            end,
+            From ! {io_reply, Ref, Answer},
+            Flat = unicode:characters_to_list(New),
+            %% Up to the end of a page.
+            case lists:suffix("\n\n", Flat) andalso Enough(Flat) of
+                true -> Parent ! {self(), Flat};
+                false -> ok
+            end,
+            screen(Parent, Flat, Enough)
+    end.
+
+count(Text, What) -> length(string:split(Text, What, all)) - 1.
