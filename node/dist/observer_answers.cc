@@ -10,10 +10,12 @@
 #include <ergon/gen/error.h>
 #include <ergon/gen/node.h>
 #include <ergon/gen/process.h>
+#include <ergon/node/dist/application_answers.h>
 #include <ergon/node/dist/backend_answers.h>
 #include <ergon/node/dist/node_answers.h>
 #include <ergon/node/dist/observer_terms.h>
 #include <ergon/node/dist/process_answers.h>
+#include <ergon/node/dist/sys_answers.h>
 
 namespace ergon::dist {
 namespace {
@@ -158,6 +160,8 @@ const Table& Answers() {
     AddErlang(made);
     AddOtherModules(made);
     AddBackendAnswers(made);
+    AddSysAnswers(made);
+    AddApplicationAnswers(made);
     return made;
   }();
   return table;

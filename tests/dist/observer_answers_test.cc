@@ -220,6 +220,101 @@ TEST_CASE("observer answers: what does not fit into a frame is refused, with wor
   });
 }
 
+TEST_CASE("observer answers: what a process tells of itself") {
+  Cluster cluster("states", Observable());
+  kit::Gate gate(cluster.b);
+  const gen::PID pid = cluster.b.SpawnRegister("counter", gen::Factory<Counter>()).value();
+  const gen::PID busy =
+      cluster.b
+          .Spawn([&gate](gen::Process& self) {
+            (void)self.Call<bool>(gate.pid(), kit::EnterGate{}, {.timeout = gen::kInfinite});
+          })
+          .value();
+  REQUIRE(kit::Eventually([&] { return gate.Entered() == 1; }));
+  InProcess(cluster.a, [&](gen::Process& self) {
+    const Asker asker{cluster, self};
+    CHECK(
+        asker.Ask("sys", "get_state", {Term(pid)}).ToString().find("<<\"lines\">> => <<\"0\">>") !=
+        std::string::npos);
+    const Term status = asker.Ask("sys", "get_status", {Atom("counter"), Term(5000)});
+    CHECK(status[0] == Atom("status"));
+    CHECK(status[1] == Term(pid));
+    CHECK(status[2].ToString() == "{module,'Counter'}");
+    // As observer takes it apart.
+    const Term misc = status[3][4];
+    CHECK(misc[0][0] == Atom("header"));
+    CHECK(misc[1][0] == Atom("data"));
+    CHECK(misc[2][1][0][0] == MakeTerm([](TermWriter& writer) { writer.Charlist("State"); }));
+    CHECK(asker.Ask("Counter", "module_info", {Atom("attributes")}) == Term());
+    const auto error = [&](const std::vector<Term>& arguments) {
+      return asker.Try("sys", "get_status", arguments).error();
+    };
+    CHECK(error({Term(busy), Term(1)}) == gen::ErrTimeout);
+    CHECK(error({Atom("nobody")}) == gen::ErrProcessUnknown);
+    CHECK(error({Term(self.Self())}) == gen::ErrProcessUnknown);
+    CHECK(error({Term(pid), Atom("soon")}).AsAtom() == gen::Atom("badarg"));
+  });
+  gate.Open();
+}
+
+TEST_CASE("observer answers: applications, and who has spawned whom") {
+  Cluster cluster("trees", Observable());
+  gen::ApplicationSpec spec;
+  spec.name = "shop";
+  spec.description = "sells";
+  spec.processes = {{.name = "till", .factory = gen::Factory<Counter>()}};
+  CHECK(cluster.b.LoadApplication(spec));
+  CHECK(cluster.b.StartApplication("shop"));
+  const gen::PID other = cluster.b.SpawnRegister("other", gen::Factory<Counter>()).value();
+  gen::PID monitoring;
+  InProcess(cluster.a, [&](gen::Process& self) {
+    const Asker asker{cluster, self};
+    const Term own(self.Self());
+    CHECK(asker.Ask("application", "which_applications").ToString() == "[{shop,\"sells\",[]}]");
+    const auto start = [&] {
+      const Term started = asker.Ask("appmon_info", "start_link2", {own, own, Term()});
+      CHECK(started[0] == Atom("ok"));
+      return started[1].AsPid().value();
+    };
+    monitoring = start();
+    CHECK(start() == monitoring);  // there is one
+    const auto wish = [&](const char* command, const char* which, bool is_on) {
+      CHECK(self.Send(monitoring,
+                      Term::Tuple({own, Atom(command), Atom(which), Term(is_on), Term()})));
+    };
+    wish("app_ctrl", "trees", true);
+    const Term list = self.Receive<Term>(5s).value();
+    CHECK(list[0] == Atom("delivery"));
+    CHECK(list[1] == Term(monitoring));
+    CHECK(list[2] == Atom("app_ctrl"));
+    CHECK(list[4].size() == 2);
+    CHECK(list[4][0][1] == Atom("shop"));
+    CHECK(list[4][1][1] == Atom("treesb"));
+    wish("app", "shop", true);
+    const Term shop = self.Receive<Term>(5s).value()[4];
+    CHECK(shop.ToString().starts_with("{\"shop (application)\",["));
+    CHECK(shop[1].size() == 2);
+    CHECK(shop[2].ToString() == "[{\"shop (application)\",\"till\"}]");
+    wish("app", "treesb", true);
+    const Term rest = self.Receive<Term>(5s).value()[4];
+    CHECK(rest[2].ToString().find("{\"treesb@127.0.0.1\",\"other\"}") != std::string::npos);
+    CHECK(rest[2].ToString().find("till") == std::string::npos);
+    // What has changed comes by itself.
+    CHECK(cluster.b.Kill(other));
+    const Term changed = self.Receive<Term>(20s).value();
+    CHECK(changed[3] == Atom("treesb"));
+    CHECK(changed[4].ToString().find("other") == std::string::npos);
+    CHECK(self.Monitor(monitoring));
+    wish("app_ctrl", "trees", false);
+    CHECK(self.Receive<gen::MessageDownPID>(5s)->reason.IsNormal());
+    // And with its last client.
+    monitoring = start();
+    CHECK(asker.Try("appmon_info", "start_link2", {own, Atom("me"), Term()}).error().AsAtom() ==
+          gen::Atom("badarg"));
+  });
+  CHECK(cluster.b.WaitProcess(monitoring, 20s));
+}
+
 TEST_CASE("observer answers: a function of the program's own goes first") {
   ErlangOptions options = Observable();
   options.functions.Register("erlang", "node", [] { return gen::Atom("mine"); });
