@@ -1,11 +1,14 @@
 #include <ergon/node/dist/arrivals.h>
 
+#include <chrono>
+#include <ctime>
 #include <mutex>
 #include <optional>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include <ergon/core/clock.h>
 #include <ergon/gen/atom.h>
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/notices.h>
@@ -15,8 +18,10 @@
 #include <ergon/node/dist/control_reader.h>
 #include <ergon/node/dist/monitor_signals.h>
 #include <ergon/node/dist/references.h>
+#include <ergon/node/dist/system_answers.h>
 #include <ergon/node/erlang_encoding.h>
 #include <ergon/node/erlang_term.h>
+#include <ergon/node/slots/slot.h>
 #include <ergon/node/slots/unique_id.h>
 
 namespace ergon::dist {
@@ -342,6 +347,16 @@ void Arrivals::TakeSystemRequest(Connection& connection, PeerState::Request requ
     (void)needs_.exit_signals.StopAfterQueue(to, ReadReason(reason, &needs_.values.atoms()));
     return;
   }
+  switch (ReadStatisticsRequest(term, depth)) {
+    case StatisticsRequest::kGet:
+      AnswerStatistics(connection, request, to);
+      return;
+    case StatisticsRequest::kSwitch:
+      Answer(connection, request, AtomBytes("ok"));
+      return;
+    case StatisticsRequest::kNone:
+      break;
+  }
   gen::EnvelopeKind kind = gen::EnvelopeKind::kInspect;
   if (ControlReader(term, depth).ReadAtom(word)) {
     if (word == "get_state") {
@@ -372,6 +387,25 @@ void Arrivals::TakeSystemRequest(Connection& connection, PeerState::Request requ
   envelope->ref = number;
   const auto sent = needs_.delivery.Deliver(to, envelope);
   if (!sent) needs_.delivery.RespondError(caller, number, sent.error());
+}
+
+void Arrivals::AnswerStatistics(Connection& connection, const PeerState::Request& request,
+                                gen::PID pid) {
+  std::string answer;
+  if (const node::ProcessSlot* const process = needs_.addresses.Find(pid)) {
+    std::lock_guard lock(process->Cold().lock);
+    if (process->IsStill(pid)) {
+      // A node with connections has the machine's clock.
+      AppendStatistics(
+          answer,
+          {.uptime = std::chrono::nanoseconds(core::SteadyNow() - process->started_at()),
+           .messages_in = process->counts().handled(),
+           .messages_out = process->counts().sent()},
+          std::time(nullptr));
+    }
+  }
+  if (answer.empty()) AppendError(answer, gen::ErrProcessUnknown);
+  Answer(connection, request, answer);
 }
 
 // ---- answers

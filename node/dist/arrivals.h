@@ -68,6 +68,8 @@ class Arrivals {
   // Of the module sys of Erlang.
   void TakeSystemRequest(Connection& connection, PeerState::Request request, std::string_view term,
                          gen::PID to);
+  // Of sys:statistics.
+  void AnswerStatistics(Connection& connection, const PeerState::Request& request, gen::PID pid);
   // To a name that nobody has here: what Erlang's own processes of that name would answer.
   void TakeRequestToNobody(Connection& connection, const PeerState::Request& request,
                            std::string_view term, std::string_view name);

@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include <ergon/node/dist/control_reader.h>
 #include <ergon/node/erlang_encoding.h>
 
 namespace ergon::dist {
@@ -17,7 +18,57 @@ void AppendMap(TermWriter& writer, const gen::Inspection* inspection) {
   }
 }
 
+// {{Year, Month, Day}, {Hour, Minute, Second}}
+void AppendTime(TermWriter& writer, std::time_t time) {
+  std::tm local{};
+  ::localtime_r(&time, &local);
+  writer.Tuple(2);
+  writer.Tuple(3);
+  writer.Integer(local.tm_year + 1900);
+  writer.Integer(local.tm_mon + 1);
+  writer.Integer(local.tm_mday);
+  writer.Tuple(3);
+  writer.Integer(local.tm_hour);
+  writer.Integer(local.tm_min);
+  writer.Integer(local.tm_sec);
+}
+
 }  // namespace
+
+StatisticsRequest ReadStatisticsRequest(std::string_view term, std::size_t max_depth) {
+  ControlReader reader(term, max_depth);
+  std::size_t size = 0;
+  std::string_view word;
+  if (!reader.ReadTuple(size) || size != 2 || !reader.ReadAtom(word) || word != "debug" ||
+      !reader.ReadTuple(size) || size != 2 || !reader.ReadAtom(word) || word != "statistics" ||
+      !reader.ReadAtom(word)) {
+    return StatisticsRequest::kNone;
+  }
+  if (word == "get") return StatisticsRequest::kGet;
+  return word == "true" || word == "false" ? StatisticsRequest::kSwitch : StatisticsRequest::kNone;
+}
+
+void AppendStatistics(std::string& out, const SystemCounts& counts, std::time_t now) {
+  TermWriter writer(out);
+  const auto pair = [&](std::string_view key) {
+    writer.Tuple(2);
+    writer.Atom(key);
+  };
+  writer.Tuple(2);
+  writer.Atom("ok");
+  writer.List(5);
+  pair("start_time");
+  AppendTime(writer, now - std::chrono::duration_cast<std::chrono::seconds>(counts.uptime).count());
+  pair("current_time");
+  AppendTime(writer, now);
+  pair("reductions");
+  writer.Unsigned(counts.messages_in);
+  pair("messages_in");
+  writer.Unsigned(counts.messages_in);
+  pair("messages_out");
+  writer.Unsigned(counts.messages_out);
+  writer.Nil();
+}
 
 void AppendSystemAnswer(std::string& out, const PeerState::Request& request,
                         const gen::Inspection* inspection) {

@@ -236,6 +236,11 @@ cases() -> [
         {status, Victim, {module, _}, [_ | _]} = sys:get_status(Victim),
         ok = sys:suspend(Victim),
         ok = sys:resume(Victim),
+        pong = gen_server:call(Victim, ping),
+        {ok, Statistics} = sys:statistics(Victim, get),
+        {{{_, _, _}, {_, _, _}}, 1} = {proplists:get_value(start_time, Statistics), proplists:get_value(messages_in, Statistics)},
+        ok = sys:statistics(Victim, true),
+        {error, unsupported} = sys:trace(Victim, true),
         %% A hidden node is not asked: the answers are Erlang's own, at once.
         false = proc_lib:initial_call(Victim),
         {proc_lib, init_p, 5} = proc_lib:translate_initial_call(Victim),
@@ -298,7 +303,8 @@ cases() -> [
         true = More < 100 end},
     {functions_that_are_unknown_are_refused_at_once, fun(Cpp) ->
         [{badrpc, notsup} = rpc:call(Cpp, M, F, A, infinity) || {M, F, A} <- [{words, unknown, []}, {unknown, count, [<<"x">>]},
-            {words, count, []}, {words, count, [<<"x">>, y]}, {remote, start, []}, {os, cmd, ["true"]}]],
+            {words, count, []}, {words, count, [<<"x">>, y]}, {remote, start, []}, {os, cmd, ["true"]},
+            {erlang, processes, []}, {observer_backend, sys_info, []}]],
         {error, {erpc, notsup}} = catch_error(fun() -> erpc:call(Cpp, words, unknown, [], infinity) end),
         {error, {erpc, notsup}} = catch_error(fun() -> erpc:call(Cpp, fun() -> ok end) end),
         %% As erpc itself would not ask.

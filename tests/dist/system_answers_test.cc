@@ -1,9 +1,13 @@
 // What Erlang's module sys is told: the terms.
 #include <ergon/node/dist/system_answers.h>
 
+#include <chrono>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
+
+#include <ergon/node/erlang_term.h>
 
 #include <dist/terms.h>
 
@@ -40,6 +44,30 @@ TEST_CASE("system answers: a status has the state as the last of its parts") {
         Tuple({SmallAtom("status"), pid, Tuple({SmallAtom("module"), SmallAtom("ergon")}),
                terms::List({terms::kNil, SmallAtom("running"), pid, terms::kNil,
                             terms::List({terms::Map({Binary("lines"), Binary("7")})})})}));
+}
+
+TEST_CASE("system answers: statistics are there at any time") {
+  const auto read = [](const std::vector<std::string>& words) {
+    std::vector<std::string> atoms;
+    for (const std::string& word : words) atoms.push_back(SmallAtom(word));
+    return ReadStatisticsRequest(Tuple({SmallAtom("debug"), Tuple(atoms)}), 100);
+  };
+  CHECK(read({"statistics", "get"}) == StatisticsRequest::kGet);
+  CHECK(read({"statistics", "true"}) == StatisticsRequest::kSwitch);
+  CHECK(read({"statistics", "false"}) == StatisticsRequest::kSwitch);
+  CHECK(read({"statistics", "other"}) == StatisticsRequest::kNone);
+  CHECK(read({"trace", "true"}) == StatisticsRequest::kNone);
+  CHECK(ReadStatisticsRequest(SmallAtom("get_state"), 100) == StatisticsRequest::kNone);
+  std::string term;
+  AppendStatistics(term, {.uptime = std::chrono::seconds(5), .messages_in = 7, .messages_out = 3},
+                   1'000'000'000);
+  const Term statistics = Term::FromChecked(term);
+  CHECK(statistics[0] == Term::Atom("ok"));
+  CHECK(statistics[1].size() == 5);
+  CHECK(statistics[1][0][1][0].size() == 3);
+  CHECK(statistics[1][0] != statistics[1][1]);
+  CHECK(statistics[1][3].ToString() == "{messages_in,7}");
+  CHECK(statistics[1][4].ToString() == "{messages_out,3}");
 }
 
 TEST_CASE("system answers: suspend and resume are answered with ok") {
