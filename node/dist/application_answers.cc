@@ -35,12 +35,16 @@ using Answer = gen::Result<Term>;
 constexpr std::string_view kName = "appmon_info";
 // As Erlang's does it.
 constexpr std::chrono::nanoseconds kPeriod = std::chrono::seconds(2);
+constexpr int kMostAttempts = 100;
+constexpr std::chrono::milliseconds kBetweenAttempts{10};
 constexpr std::size_t kMostClients = 100;
 constexpr std::size_t kMostWorks = 1000;
 // A tool draws a tree with a box for each.
 constexpr std::size_t kMostBoxes = 500;
 
+// A request: whether there is room for one more.
 struct NewClient {
+  using Reply = bool;
   gen::PID pid;
 };
 
@@ -156,8 +160,8 @@ class Monitoring {
 
   void Run() {
     while (auto heard = Hear()) {
-      if (auto* client = std::get_if<NewClient>(&*heard)) {
-        Add(client->pid);
+      if (auto* client = std::get_if<gen::Asked<NewClient>>(&*heard)) {
+        (void)self_.Reply(*client, Add(client->value.pid));
       } else if (auto* wish = std::get_if<Term>(&*heard)) {
         Take(*wish);
       } else if (auto* down = std::get_if<gen::MessageDownPID>(&*heard)) {
@@ -174,12 +178,14 @@ class Monitoring {
     Term which;
     Term last;
   };
-  using Heard = std::variant<NewClient, Term, gen::MessageDownPID, gen::OtherMessage>;
+  using Heard = std::variant<gen::Asked<NewClient>, Term, gen::MessageDownPID, gen::OtherMessage>;
 
   // The next message; meanwhile what has changed is told.
   gen::Result<Heard> Hear() {
     for (;;) {
-      auto heard = self_.Receive<NewClient, Term, gen::MessageDownPID, gen::OtherMessage>(pause_);
+      auto heard =
+          self_.Receive<gen::Asked<NewClient>, Term, gen::MessageDownPID, gen::OtherMessage>(
+              pause_);
       if (heard || heard.error() != gen::ErrTimeout) return heard;
       const std::int64_t began = self_.Now();
       for (Work& work : works_) Tell(work);
@@ -188,10 +194,12 @@ class Monitoring {
     }
   }
 
-  void Add(gen::PID client) {
-    if (clients_.contains(client) || clients_.size() == kMostClients) return;
+  bool Add(gen::PID client) {
+    if (clients_.contains(client)) return true;
+    if (clients_.size() == kMostClients) return false;
     const auto ref = self_.Monitor(client);
     if (ref) clients_[client] = *ref;
+    return static_cast<bool>(ref);
   }
   void Remove(gen::PID client) {
     const auto found = clients_.find(client);
@@ -247,22 +255,34 @@ struct RunMonitoring {
 };
 
 // There is one such process at most, which has this name, as in Erlang.
+gen::Result<gen::PID> FindOrStart(gen::Process& self) {
+  auto pid = self.SpawnRegister(gen::Atom(kName), RunMonitoring());
+  if (pid || pid.error() != gen::ErrTaken) return pid;
+  pid = self.Node().Resolve(gen::Atom(kName));
+  if (!pid) return pid;
+  const auto info = self.Node().ProcessInfo(*pid);
+  if (!info) return info.error();
+  // A process of the program's own may have the name.
+  if (ShortName(info->behavior) != "RunMonitoring") return gen::Error(gen::Atom("name_is_taken"));
+  return pid;
+}
+
 Answer StartLink(gen::Process& self, const Arguments& arguments) {
   const auto client = arguments[1].AsPid();
   if (!client) return gen::Error(gen::Atom("badarg"));
-  auto pid = self.SpawnRegister(gen::Atom(kName), RunMonitoring());
-  if (!pid && pid.error() == gen::ErrTaken) {
-    pid = self.Node().Resolve(gen::Atom(kName));
-    // A process of the program's own may have the name.
-    const auto info = pid ? self.Node().ProcessInfo(*pid) : pid.error();
-    if (!info || ShortName(info->behavior) != "RunMonitoring") {
-      return gen::Error(gen::Atom("name_is_taken"));
+  // That of a page that was left just now is about to end.
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    const auto pid = FindOrStart(self);
+    if (pid) {
+      const auto is_client = self.Call(*pid, NewClient{*client});
+      if (is_client && *is_client) return Term::Tuple({Term::Atom("ok"), Term(*pid)});
+      if (is_client) return gen::Error(gen::Atom("system_limit"));
+    } else if (pid.error() != gen::ErrProcessUnknown && pid.error() != gen::ErrProcessTerminated) {
+      return pid.error();
     }
+    if (!self.Sleep(kBetweenAttempts)) break;
   }
-  if (!pid) return pid.error();
-  const auto told = self.Send(*pid, NewClient{*client});
-  if (!told) return told.error();
-  return Term::Tuple({Term::Atom("ok"), Term(*pid)});
+  return gen::ErrBusy;
 }
 
 Answer WhichApplications(gen::Process& self, const Arguments&) {

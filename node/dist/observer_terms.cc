@@ -11,16 +11,24 @@ constexpr std::size_t kLongestAtom = 255;  // characters
 
 }  // namespace
 
-std::string_view ShortName(std::string_view name) {
-  std::size_t begin = 0;
+std::string ShortName(std::string_view name) {
+  if (name.find("(*)") != std::string_view::npos) return "function";
+  std::size_t begin = 0;   // of the last part
+  std::size_t before = 0;  // of the one before it
   int depth = 0;
   for (std::size_t i = 0; i < name.size(); ++i) {
     const char c = name[i];
     if (c == '<' || c == '(' || c == '{') ++depth;
     if (c == '>' || c == ')' || c == '}') --depth;
-    if (depth == 0 && c == ':') begin = i + 1;
+    if (depth == 0 && c == ':') {
+      if (begin != i) before = begin;
+      begin = i + 1;
+    }
   }
-  return name.substr(begin);
+  if (!name.substr(begin).starts_with("{lambda") || begin == 0)
+    return std::string(name.substr(begin));
+  const std::string_view around = name.substr(before, begin - before);
+  return std::string(around.substr(0, around.find_first_of("(:", 1))) + "::{lambda}";
 }
 
 void WriteName(TermWriter& writer, std::string_view text) {

@@ -11,8 +11,9 @@
 
 namespace ergon::dist {
 
-// A name of C++ without what it is in: "Worker" of "(anonymous namespace)::Worker".
-[[nodiscard]] std::string_view ShortName(std::string_view name);
+// A name of C++ without what it is in: "Worker" of "(anonymous namespace)::Worker", "Start::{lambda}" of
+// "shop::Start(int)::{lambda(ergon::gen::Process&)#1}", and "function" of a pointer to one.
+[[nodiscard]] std::string ShortName(std::string_view name);
 
 // A text that tools of Erlang want as an atom: cut where it is longer than an atom may be, and `not_utf8` instead of one
 // that is no UTF-8. For names of types and processes: there are as many atoms as those, no more.

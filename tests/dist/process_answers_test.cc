@@ -39,7 +39,11 @@ TEST_CASE("process answers: of a name of C++ the last part is the name for tools
   CHECK(ShortName("Worker") == "Worker");
   CHECK(ShortName("(anonymous namespace)::Worker") == "Worker");
   CHECK(ShortName("shop::Pool<shop::Order>") == "Pool<shop::Order>");
-  CHECK(ShortName("main::{lambda(ergon::gen::Process&)#1}") == "{lambda(ergon::gen::Process&)#1}");
+  CHECK(ShortName("main::{lambda(ergon::gen::Process&)#1}") == "main::{lambda}");
+  CHECK(ShortName("shop::Start(shop::Order<int> const&)::{lambda(ergon::gen::Process&)#2}") ==
+        "Start::{lambda}");
+  CHECK(ShortName("{lambda(int)#1}") == "{lambda(int)#1}");
+  CHECK(ShortName("void (*)(ergon::gen::Process&)") == "function");
   CHECK(ShortName("").empty());
 }
 
