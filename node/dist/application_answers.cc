@@ -90,7 +90,10 @@ Term ApplicationList(gen::Process& self) {
 // Unique: links are between texts.
 std::string BoxOf(const gen::ProcessInfo& info) {
   if (!info.name.empty()) return info.name.ToString();
-  return fmt::format("{} {}", ShortName(info.behavior), info.pid);
+  // As Erlang shows the PIDs of its own node.
+  std::string pid = info.pid.ToString();
+  pid.replace(pid.find(info.pid.node.Text()), info.pid.node.Text().size(), "0");
+  return fmt::format("{} {}", ShortName(info.behavior), pid);
 }
 
 // Who has spawned whom, of one application.

@@ -266,6 +266,7 @@ TEST_CASE("observer answers: applications, and who has spawned whom") {
   CHECK(cluster.b.LoadApplication(spec));
   CHECK(cluster.b.StartApplication("shop"));
   const gen::PID other = cluster.b.SpawnRegister("other", gen::Factory<Counter>()).value();
+  REQUIRE(cluster.b.Spawn(gen::Factory<Counter>()));
   gen::PID monitoring;
   InProcess(cluster.a, [&](gen::Process& self) {
     const Asker asker{cluster, self};
@@ -299,6 +300,7 @@ TEST_CASE("observer answers: applications, and who has spawned whom") {
     const Term rest = self.Receive<Term>(5s).value()[4];
     CHECK(rest[2].ToString().find("{\"treesb@127.0.0.1\",\"other\"}") != std::string::npos);
     CHECK(rest[2].ToString().find("till") == std::string::npos);
+    CHECK(rest[2].ToString().find("Counter <0.") != std::string::npos);  // without a name
     // What has changed comes by itself.
     CHECK(cluster.b.Kill(other));
     const Term changed = self.Receive<Term>(20s).value();
