@@ -1,4 +1,5 @@
-// What other nodes may run here: functions and behaviours that the program has registered. All else is refused at once.
+// What other nodes may run here: functions and behaviours that the program has registered. All else is refused at once, but
+// for what Erlang's tools ask of a node that is observable (ErlangOptions::observable).
 //
 //   dist::ErlangOptions options;
 //   options.functions.Register("words", "count", [](std::string text) { return CountWords(text); });
