@@ -112,7 +112,7 @@ std::vector<ConnectionInfo> InspectConnections(gen::Node& node) {
                    .queued_bytes = connection->QueuedBytes(),
                    .most_queued_bytes = connection->MostQueuedBytes(),
                    .waiting_senders = connection->WaitingSenders(),
-                   .not_believed = connection->NotBelieved()});
+                   .not_believed = connection->relations().not_believed});
   }
   return all;
 }

@@ -121,9 +121,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // The most that there were at a time.
   [[nodiscard]] std::size_t MostQueuedBytes() const noexcept { return most_queued_bytes_; }
   [[nodiscard]] std::size_t WaitingSenders() const noexcept { return waiters_.size(); }
-  // What the peer has said in the name of processes of other nodes, see FalseClaims.
-  void NoteNotBelieved() noexcept { ++not_believed_; }
-  [[nodiscard]] std::uint64_t NotBelieved() const noexcept { return not_believed_; }
 
   // Any thread, without the lock: so much waits that the peer has asked for that what it asks for next should wait, too.
   [[nodiscard]] bool HasUnreadAnswers() const noexcept {
@@ -229,7 +226,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::vector<RoomWaiter> waiters_;
   std::uint64_t flags_ = kOwnFlags;
   std::uint32_t peer_creation_ = 0;
-  std::uint64_t not_believed_ = 0;
 
   // Both of them; changed with the lock.
   std::atomic<std::size_t> answers_ = 0;

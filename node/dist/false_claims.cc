@@ -8,7 +8,7 @@ namespace ergon::dist {
 void FalseClaims::Note(Connection& connection, std::string_view what, gen::PID from) {
   {
     std::lock_guard lock(connection.mutex());
-    connection.NoteNotBelieved();
+    ++connection.relations().not_believed;
   }
   const auto more = lines_.Take();
   if (!more) return;

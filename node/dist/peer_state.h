@@ -47,6 +47,9 @@ struct PeerState {
 
   LinkStates links;
 
+  // How often the peer has spoken for processes of other nodes, see FalseClaims.
+  std::uint64_t not_believed = 0;
+
   // What only an Ergon node understands (see own_messages.h).
   enum class OwnQuestion : std::uint8_t {
     kNone,
