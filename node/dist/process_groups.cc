@@ -236,7 +236,7 @@ void ProcessGroups::TakeMessage(gen::Atom node, Peer& peer, const GroupMessage& 
     case GroupMessage::Kind::kDiscover:
       if (peer.scope != message.peer) Meet(node, peer, message.peer);
       Answer(node, peer);
-      if (!peer.has_answered) Ask(node, peer);
+      if (!peer.has_answered && !peer.is_to_be_told) Ask(node, peer);
       return;
     case GroupMessage::Kind::kSync:
       if (peer.scope != message.peer) Meet(node, peer, message.peer);

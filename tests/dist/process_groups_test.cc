@@ -491,6 +491,11 @@ TEST_CASE("process groups: who asks again and again is told once, and ever new o
   for (std::uint32_t scope = 6; scope < 1000; ++scope) erl.Say(erl.Discover(scope));
   CHECK(told(6) == 1);
   CHECK(a.reminders == reminders + 1);
+  // Those that have to wait are not asked either.
+  CHECK(std::count_if(a.out.begin(), a.out.end(), [](const Sent& sent) {
+          return sent.kind == SignalKind::kSend &&
+                 sent.payload.find("discover") != std::string::npos;
+        }) == 1);
   // What is told then is what there is then, and what comes later comes later.
   a.Leave("api", a.Process(3));
   std::ptrdiff_t all = 0;
