@@ -80,14 +80,17 @@ class CronAction {
 };
 
 // Runs are at whole minutes of the node's wall clock (NodeOptions::wall_clock), as soon as it shows
-// them. One that is a minute late or more, because the machine was suspended or its clock set, is
-// missed and not made up; a clock that is set back makes none run again.
+// them. That the machine was suspended or its clock set is noticed when it happens; what a wall clock of one's own
+// does, within a minute, or at Node::CheckCronJobs. Of the runs that were due by then the last one is made up, if it is
+// at most `may_be_late`; the others are missed, which is counted and logged. A clock that is set back makes none run
+// again: the job waits until the clock shows times that it has not shown yet, or until it is disabled and enabled.
 struct CronJob {
   Atom name = {};          // required
   std::string spec = {};   // required; see gen::CronSchedule
   CronZone zone = {};      // of the times in `spec`
   CronAction action = {};  // required
   bool enabled = true;
+  std::chrono::seconds may_be_late = std::chrono::minutes(1);  // 0 to seven days
 };
 
 // A moment's view of a job.
@@ -97,7 +100,8 @@ struct CronJobInfo {
   std::string zone;
   bool enabled = true;
   std::uint64_t runs = 0;
-  std::uint64_t missed = 0;  // runs that would have been late
+  std::uint64_t missed =
+      0;  // runs that would have been too late; at most 10,000 of one change of the clock
   std::uint64_t failed = 0;  // of `runs`: the message was not sent, the process did not start, ...
   std::optional<std::chrono::sys_seconds> last_run = std::nullopt;
   std::string last_error;                                           // of the last that failed

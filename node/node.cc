@@ -264,6 +264,9 @@ std::vector<gen::CronRun> Node::CronRuns(std::chrono::sys_seconds since,
                                          std::chrono::seconds duration) const {
   return runtime_->CronRuns(since, duration);
 }
+void Node::CheckCronJobs() {
+  if (runtime_->IsUsable()) runtime_->CheckCronJobs();
+}
 void Node::Stop() { runtime_->Stop(); }
 void Node::StopForce() { runtime_->StopForce(); }
 void Node::Wait() { runtime_->Wait(); }

@@ -98,6 +98,8 @@ class Node final : public gen::Node {
   [[nodiscard]] std::vector<gen::CronJobInfo> CronJobs() const override;
   [[nodiscard]] std::vector<gen::CronRun> CronRuns(std::chrono::sys_seconds since,
                                                    std::chrono::seconds duration) const override;
+  // Looks at once which cron jobs are due, not within a minute: for who has set a `wall_clock` of his own. Any thread.
+  void CheckCronJobs();
   void Stop() override;
   void StopForce() override;
   void Wait() override;

@@ -130,6 +130,7 @@ class Runtime final : public gen::Node {
   [[nodiscard]] std::vector<gen::CronJobInfo> CronJobs() const override;
   [[nodiscard]] std::vector<gen::CronRun> CronRuns(std::chrono::sys_seconds since,
                                                    std::chrono::seconds duration) const override;
+  void CheckCronJobs() { cron_.Look(); }
   void Stop() override { shutdown_.Stop(false); }
   void StopForce() override { shutdown_.Stop(true); }
   void Wait() override;

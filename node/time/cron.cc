@@ -19,6 +19,7 @@ using std::chrono::minutes;
 using std::chrono::sys_seconds;
 
 constexpr std::size_t kMostRuns = 10'000;
+constexpr std::chrono::seconds kLatest = std::chrono::days(7);
 
 gen::Error UnknownJob(gen::Atom name) {
   return gen::Error(gen::ErrorCode::kProcessUnknown, "no cron job " + name.ToString());
@@ -61,6 +62,11 @@ gen::Result<void> Cron::Add(const gen::CronJob& job) {
   std::string problem = job.zone.Validate();
   if (!problem.empty()) return Incorrect(std::move(problem));
   if (IsEmpty(job.action)) return Incorrect("action: is empty");
+  if (job.may_be_late < std::chrono::seconds(0) || job.may_be_late > kLatest) {
+    return Incorrect(fmt::format("may_be_late: {} s is outside 0..{}", job.may_be_late.count(),
+                                 kLatest.count()));
+  }
+  std::call_once(watches_clock_, [this] { WatchClock(); });
   if (needs_.addresses.IsStopped()) return gen::ErrNodeTerminated;
   const WallTime now = needs_.wall_clock.Now();
   std::lock_guard lock(mutex_);
@@ -188,20 +194,71 @@ std::vector<gen::CronRun> Cron::Runs(sys_seconds since, std::chrono::seconds dur
 
 // ---- time
 
+void Cron::WatchClock() {
+  if (needs_.io == nullptr || needs_.wall_clock.IsOwn()) return;
+  auto watched = needs_.io->WatchClock([this] { Look(); });
+  if (watched || watched.error() == gen::ErrNodeTerminated) return;
+  gen::Log(needs_.log)
+      .Warning("cron jobs notice up to a minute late that the machine's clock was set: {}",
+               watched.error().detail());
+}
+
 void Cron::Fire(void* context, std::uint64_t) {
   auto& cron = *static_cast<Cron*>(context);
-  std::vector<Due> due;
-  Lost lost;
   {
     std::lock_guard lock(cron.mutex_);
     cron.armed_ = false;
-    if (cron.needs_.addresses.IsStopped()) return;
-    const WallTime now = cron.needs_.wall_clock.Now();
-    due = cron.TakeDue(now, lost);
-    cron.Rearm(now);
   }
-  for (const auto& [name, error] : lost) cron.Failed(name, error);
-  for (const Due& one : due) cron.Start(one);
+  cron.Look();
+}
+
+void Cron::Look() {
+  std::vector<Due> due;
+  Lost lost;
+  {
+    std::lock_guard lock(mutex_);
+    if (needs_.addresses.IsStopped()) return;
+    const WallTime now = needs_.wall_clock.Now();
+    CheckSetBack(now);
+    due = TakeDue(now, lost);
+    Rearm(now);
+  }
+  for (const auto& [name, error] : lost) Failed(name, error);
+  for (const Due& one : due) Start(one);
+}
+
+void Cron::CheckSetBack(WallTime now) {
+  const auto back = seen_ - std::min(now, seen_);
+  if (now > seen_) seen_ = now;
+  if (back < minutes(1) || is_set_back_) {
+    is_set_back_ = back >= minutes(1);
+    return;
+  }
+  is_set_back_ = true;
+  gen::Log(needs_.log)
+      .Warning(
+          "the clock was set back by {} s: cron jobs wait until it shows times that it has not "
+          "shown "
+          "yet, or until they are disabled and enabled",
+          std::chrono::floor<std::chrono::seconds>(back).count());
+}
+
+gen::Result<void> Cron::Pass(Job& job, WallTime now, Passed& passed) {
+  const auto too_late = std::chrono::ceil<std::chrono::seconds>(now - job.job.may_be_late);
+  std::uint64_t steps = 0;
+  while (job.next && *job.next <= now) {
+    if (*job.next >= too_late) {
+      if (passed.last) ++passed.missed;
+      passed.last = job.next;
+    } else {
+      ++passed.missed;
+    }
+    // Beyond that nobody counts, but for what may be made up.
+    const bool is_far = ++steps == kMostRuns && *job.next < too_late;
+    auto known = SetNext(job, is_far ? too_late - std::chrono::seconds(1) : WallTime(*job.next));
+    if (!known) return known;
+  }
+  return {};
 }
 
 std::vector<Cron::Due> Cron::TakeDue(WallTime now, Lost& lost) {
@@ -209,15 +266,23 @@ std::vector<Cron::Due> Cron::TakeDue(WallTime now, Lost& lost) {
   for (auto& [name, job] : jobs_) {
     if (job.is_lost) (void)SetNext(job, now);
     if (!job.next || *job.next > now) continue;
-    if (now - *job.next < minutes(1)) {
-      due.push_back({job.action, {job.job.name, *job.next}});
-      ++job.runs;
-      job.last_run = job.next;
-    } else {
-      ++job.missed;
-    }
-    auto known = SetNext(job, now);
+    const sys_seconds first = *job.next;
+    Passed passed;
+    auto known = Pass(job, now, passed);
     if (!known) lost.emplace_back(job.job.name, std::move(known.error()));
+    if (passed.last) {
+      due.push_back({job.action, {job.job.name, *passed.last}});
+      ++job.runs;
+      job.last_run = passed.last;
+    }
+    if (passed.missed == 0) continue;
+    job.missed += passed.missed;
+    gen::Log(needs_.log)
+        .Warning(
+            "cron job '{}' has missed {} of its runs, the first {} s ago: the clock was set, or "
+            "the machine slept",
+            job.job.name, passed.missed,
+            std::chrono::floor<std::chrono::seconds>(now - first).count());
   }
   std::stable_sort(due.begin(), due.end(), [](const Due& left, const Due& right) {
     return left.run.time < right.run.time;

@@ -19,12 +19,14 @@
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/population/spawning.h>
+#include <ergon/node/time/io_thread.h>
 #include <ergon/node/time/wall_clock.h>
 
 namespace ergon::node {
 
 // One timer for all jobs: armed for the next run, or a minute, whatever is sooner, so that a wall
-// clock that was set is noticed; not armed when no job is enabled. Any thread.
+// clock of the user's that was set is noticed; not armed when no job is enabled. The machine's clock is
+// watched from the first job on. Any thread.
 class Cron {
  public:
   // What it needs; all of it outlives this.
@@ -36,6 +38,7 @@ class Cron {
     const core::Clock& clock;
     const WallClock& wall_clock;
     gen::LogSink& log;
+    const std::unique_ptr<IoThread>& io;  // null before the start, and with a clock of the owner's
   };
   explicit Cron(const Needs& needs) : needs_(needs), timer_(&Cron::Fire, this) {}
 
@@ -46,6 +49,8 @@ class Cron {
   [[nodiscard]] std::vector<gen::CronJobInfo> List() const;
   [[nodiscard]] std::vector<gen::CronRun> Runs(std::chrono::sys_seconds since,
                                                std::chrono::seconds duration) const;
+  // Starts what is due by the wall clock, which may have been set.
+  void Look();
 
  private:
   struct Job {
@@ -70,14 +75,22 @@ class Cron {
 
   // kIncorrect: the rules of its zone threw.
   static gen::Result<void> SetNext(Job& job, WallTime now);
+  // The runs that were due by `now`, of which the next is not. Errors as of SetNext.
+  struct Passed {
+    std::optional<std::chrono::sys_seconds> last;  // what runs
+    std::uint64_t missed = 0;
+  };
+  static gen::Result<void> Pass(Job& job, WallTime now, Passed& passed);
   static gen::CronJobInfo InfoOf(const Job& job);
   static void Fire(void* context, std::uint64_t);
   using Lost = std::vector<std::pair<gen::Atom, gen::Error>>;
   // Under the lock: what is due, and when to look again. `lost`: jobs of which that is not known any more.
   std::vector<Due> TakeDue(WallTime now, Lost& lost);
   void Rearm(WallTime now);
+  void CheckSetBack(WallTime now);
 
   // Outside of it.
+  void WatchClock();
   void Start(const Due& due);
   gen::Result<void> TryStart(const Due& due);
   gen::Result<void> Send(const gen::CronAction::Sending& what, const gen::CronRun& run);
@@ -90,6 +103,9 @@ class Cron {
   Jobs jobs_;
   core::Timer timer_;
   bool armed_ = false;
+  bool is_set_back_ = false;
+  WallTime seen_ = WallTime::min();  // the latest that the wall clock has shown
+  std::once_flag watches_clock_;
 };
 
 }  // namespace ergon::node

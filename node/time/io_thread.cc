@@ -8,6 +8,7 @@
 #include <future>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include <asio.hpp>
 
 #include <ergon/core/messages/envelope_pool.h>
+#include <ergon/node/time/clock_watch.h>
 
 namespace ergon::node {
 
@@ -74,6 +76,7 @@ struct IoThread::Impl {
   asio::executor_work_guard<asio::io_context::executor_type> work;
   asio::steady_timer deadline;
   std::list<Signals> signals;
+  std::optional<ClockWatch> clock_watch;
   std::unique_ptr<OtherIo> owned_other;
   std::atomic<OtherIo*> other{nullptr};  // the same
   std::mutex lifecycle;                  // StartSignals, Other and Stop
@@ -116,6 +119,19 @@ gen::Result<void> IoThread::StartSignals(std::vector<int> which,
     ready.set_value({});
   });
   return ready.get_future().get();
+}
+
+gen::Result<void> IoThread::WatchClock(std::function<void()> on_set) {
+  std::lock_guard lock(impl_->lifecycle);
+  if (!impl_->thread.joinable()) return gen::ErrNodeTerminated;
+  auto opened = OpenClockAlarm();
+  if (!opened) return std::move(opened.error());
+  // On the thread, where nobody else uses it.
+  asio::post(impl_->context, [impl = impl_.get(), number = opened->Release(),
+                              on_set = std::move(on_set)]() mutable {
+    impl->clock_watch.emplace(impl->context, Descriptor(number), std::move(on_set));
+  });
+  return {};
 }
 
 asio::io_context& IoThread::context() { return impl_->context; }

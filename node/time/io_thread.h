@@ -31,6 +31,10 @@ class IoThread {
   // signals cannot be caught, the text says why.
   gen::Result<void> StartSignals(std::vector<int> which, std::function<void(int signal)> on_signal);
 
+  // Calls `on_set` on the thread each time that the machine's clock was set, or the machine was suspended, from now on,
+  // until Stop. Once. Any thread. kNodeTerminated: the thread has been stopped; kInternal: the text says why not.
+  gen::Result<void> WatchClock(std::function<void()> on_set);
+
   // What the thread runs.
   [[nodiscard]] asio::io_context& context();
 

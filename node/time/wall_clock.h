@@ -19,6 +19,9 @@ class WallClock {
   WallClock(std::function<Time()> own, const core::Clock* clock)
       : own_(std::move(own)), clock_(clock) {}
 
+  // Whether it is the user's.
+  [[nodiscard]] bool IsOwn() const noexcept { return own_ || clock_ != nullptr; }
+
   // If the user's function throws, which is told on standard error the first time, the machine's.
   [[nodiscard]] Time Now() const {
     using std::chrono::system_clock;

@@ -1,5 +1,15 @@
+#include <array>
 #include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <asio/io_context.hpp>
+
+#include <ergon/node/time/clock_watch.h>
 
 #include <kit/manual_time.h>
 #include <node/subject.h>
@@ -135,6 +145,46 @@ TEST_CASE("cron: what is wrong with a job is told") {
   CHECK(c.t.node.Info().timers == 0);
 }
 
+TEST_CASE(
+    "cron: of what is late the last one runs, if it may; each other one is counted as missed") {
+  Notes<Run> notes;
+  CronNode c;
+  const gen::PID pid = c.t.Spawn(Collect(notes));
+  const auto info = [&](gen::Atom name) { return c.t.node.CronJobInfo(name).value(); };
+  CHECK(c.t.node.AddCronJob({.name = "patient",
+                             .spec = "*/10 * * * *",
+                             .action = gen::CronAction::Send(pid),
+                             .may_be_late = 5min}));
+  c.AddSend("plain", "*/10 * * * *", pid);
+  c.set = 45min;
+  CHECK(info("plain").missed == 0);
+  c.t.node.CheckCronJobs();  // no time passes
+  CHECK(kit::Eventually([&] { return notes.size() == 1; }));
+  CHECK(notes.All()[0] == Run("patient", At(27, 12, 40)));
+  CHECK(info("patient").missed == 3);
+  CHECK(info("patient").runs == 1);
+  CHECK(info("plain").missed == 4);
+  CHECK(info("plain").runs == 0);
+  CHECK(c.t.log.Contains("cron job 'plain' has missed 4 of its runs, the first 2100 s ago"));
+  c.set = 56min;
+  c.t.node.CheckCronJobs();  // late for more than five minutes
+  CHECK(info("patient").missed == 4);
+  // Years are not counted minute by minute, but what may be made up is.
+  CHECK(c.t.node.DisableCronJob("plain"));
+  c.set = std::chrono::years(30);
+  c.t.node.CheckCronJobs();
+  CHECK(info("patient").missed >= 10'000);
+  CHECK(info("patient").missed < 10'100);
+  CHECK(info("patient").next_run.value() > At(27, 12) + std::chrono::years(29));
+  CHECK(c.t.node
+            .AddCronJob({.name = "j",
+                         .spec = "@daily",
+                         .action = gen::CronAction::Send(pid),
+                         .may_be_late = 8 * 24h})
+            .error()
+            .detail() == "may_be_late: 691200 s is outside 0..604800");
+}
+
 TEST_CASE("cron: what would be late is missed; a clock that is set back repeats nothing") {
   Notes<Run> notes;
   CronNode c;
@@ -142,12 +192,14 @@ TEST_CASE("cron: what would be late is missed; a clock that is set back repeats 
   c.AddSend("j", "*/10 * * * *", pid);
   c.set = 25min;  // as after a suspension
   c.Pass(60s);
-  CHECK(c.t.node.CronJobInfo("j")->missed == 1);  // of two, which nobody made up for
+  CHECK(c.t.node.CronJobInfo("j")->missed == 2);  // which nobody made up for
   CHECK(c.t.node.CronJobInfo("j")->next_run == At(27, 12, 30));
   c.Pass(240s);
   CHECK(kit::Eventually([&] { return notes.size() == 1; }));
   CHECK(notes.All()[0].second == At(27, 12, 30));
   c.set = 20min;
+  c.t.node.CheckCronJobs();
+  CHECK(c.t.log.Contains("the clock was set back by 300 s: cron jobs wait"));
   c.Pass(600s);  // to 12:35
   CHECK(c.t.node.CronJobInfo("j")->runs == 1);
   c.Pass(300s);
@@ -157,7 +209,7 @@ TEST_CASE("cron: what would be late is missed; a clock that is set back repeats 
   c.set = 20min + 30s;
   c.Pass(580s);
   CHECK(c.t.node.CronJobInfo("j")->runs == 3);
-  CHECK(c.t.node.CronJobInfo("j")->missed == 1);
+  CHECK(c.t.node.CronJobInfo("j")->missed == 2);
 }
 
 TEST_CASE("cron: jobs send values, spawn processes and run functions") {
@@ -345,6 +397,31 @@ TEST_CASE("cron: the machine's own clock") {
   const auto now = std::chrono::system_clock::now();
   CHECK(next >= now - 1min);
   CHECK(next <= now + 1min);
+  // It is watched: a timer of the clock of the day (0) that is cancelled when that is set (0x02).
+  int watches = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fdinfo")) {
+    std::ifstream file(entry.path());
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    watches +=
+        text.find("clockid: 0\n") != text.npos && text.find("settime flags: 03\n") != text.npos ? 1
+                                                                                                : 0;
+  }
+  CHECK(watches == 1);
+}
+
+TEST_CASE("cron: who watches the clock is told each time that it was set") {
+  asio::io_context context;
+  std::array<int, 2> ends{};
+  REQUIRE(pipe2(ends.data(), O_NONBLOCK | O_CLOEXEC) == 0);
+  Descriptor set(ends[1]);
+  int told = 0;
+  ClockWatch watch(context, Descriptor(ends[0]), [&] { ++told; });
+  for (int i = 1; i <= 3; ++i) {
+    CHECK(write(set.number(), "8 bytes", 8) == 8);
+    CHECK(context.run_one() == 1);
+    CHECK(told == i);
+  }
+  CHECK(context.poll() == 0);  // what was taken does not tell twice
 }
 
 }  // namespace
