@@ -29,9 +29,6 @@
 namespace ergon::dist {
 namespace {
 
-using Arguments = std::vector<Term>;
-using Answer = gen::Result<Term>;
-
 constexpr std::string_view kName = "appmon_info";
 // As Erlang's does it.
 constexpr std::chrono::nanoseconds kPeriod = std::chrono::seconds(2);

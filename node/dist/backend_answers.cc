@@ -19,16 +19,11 @@
 namespace ergon::dist {
 namespace {
 
-using Arguments = std::vector<Term>;
-using Answer = gen::Result<Term>;
-
 constexpr std::string_view kVersion =
     "1.19";  // of Erlang's application runtime_tools, whose shapes these are
 // So many processes are told together: far less than a frame may have.
 constexpr std::size_t kChunk = 1000;
 constexpr std::chrono::milliseconds kShortestPeriod{10};
-
-gen::Error BadArgument() { return gen::Error(gen::Atom("badarg")); }
 
 // Messages to a process of the tool. What does not fit into a frame is an error, with which this process ends: the tool
 // is linked to it.
@@ -134,8 +129,6 @@ Answer TableList(gen::Process& self, const Arguments& arguments) {
     writer.Charlist(fmt::format("Mnesia is not running on: {}", self.Node().Name()));
   });
 }
-
-Answer EmptyList(gen::Process&, const Arguments&) { return Term(); }
 
 }  // namespace
 

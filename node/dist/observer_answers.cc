@@ -20,10 +20,6 @@
 namespace ergon::dist {
 namespace {
 
-using Arguments = std::vector<Term>;
-using Answer = gen::Result<Term>;
-
-gen::Error BadArgument() { return gen::Error(gen::Atom("badarg")); }
 Term Undefined() { return Term::Atom("undefined"); }
 
 // ---- erlang
@@ -112,8 +108,6 @@ Answer InitialCall(gen::Process& self, const Arguments& arguments) {
   if (!*info) return Term::Tuple({Term::Atom("proc_lib"), Term::Atom("init_p"), 5});
   return MakeTerm([&](TermWriter& writer) { WriteInitialCall(writer, **info); });
 }
-
-Answer EmptyList(gen::Process&, const Arguments&) { return Term(); }
 
 // ---- the table
 

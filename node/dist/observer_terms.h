@@ -5,7 +5,12 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include <ergon/gen/atom.h>
+#include <ergon/gen/error.h>
+#include <ergon/gen/process.h>
+#include <ergon/gen/result.h>
 #include <ergon/node/erlang_encoding.h>
 #include <ergon/node/erlang_term.h>
 
@@ -69,5 +74,13 @@ class ListOfTerms {
   std::string elements_;
   std::size_t size_ = 0;
 };
+
+// What a function that is asked gets, and what it answers.
+using Arguments = std::vector<Term>;
+using Answer = gen::Result<Term>;
+
+// As Erlang's functions say that an argument is none of theirs.
+inline gen::Error BadArgument() { return gen::Error(gen::Atom("badarg")); }
+inline Answer EmptyList(gen::Process&, const Arguments&) { return Term(); }
 
 }  // namespace ergon::dist

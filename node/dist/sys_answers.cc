@@ -16,9 +16,6 @@
 namespace ergon::dist {
 namespace {
 
-using Arguments = std::vector<Term>;
-using Answer = gen::Result<Term>;
-
 constexpr std::int64_t kLongest = 86'400'000;  // ms
 
 // A process of this node, by its PID or its name.
