@@ -1,8 +1,11 @@
 // Inspections of processes of another Ergon node.
 #include <atomic>
+#include <functional>
 #include <string>
+#include <utility>
 
 #include <ergon/act/pool.h>
+#include <ergon/gen/blocking.h>
 
 #include <dist/cluster.h>
 #include <kit/gate.h>
@@ -23,12 +26,27 @@ class Told : public act::Actor {
   }
   gen::Status HandleMessage(gen::PID, gen::Message& message) override {
     if (message.Is<gen::Atom>()) return gen::Stop(gen::Reason::Error("asked_to"));
-    (void)Call<bool>(gate_, kit::EnterGate{}, {.timeout = gen::kInfinite});
+    Wait();
     ++lines_;
     return gen::Continue();
   }
+  virtual void Wait() { (void)Call<bool>(gate_, kit::EnterGate{}, {.timeout = gen::kInfinite}); }
+
   const gen::PID gate_;
   int lines_ = 0;
+};
+
+// While it is busy with a line it tells nothing.
+class Busy : public Told {
+ public:
+  explicit Busy(std::function<void()> enter) : Told(gen::PID()), enter_(std::move(enter)) {}
+
+ private:
+  void Wait() override {
+    const gen::Blocking blocking;  // the node goes on, with one processor, too
+    enter_();
+  }
+  const std::function<void()> enter_;
 };
 
 class ToldPool : public act::Pool {
@@ -62,8 +80,8 @@ TEST_CASE("inspect: a process of another node tells the same as to its own") {
 
 TEST_CASE("inspect: it is answered before what waits, and by who is busy when that is done") {
   Cluster cluster("inspect_first");
-  kit::Gate gate(cluster.b);
-  const gen::PID pid = cluster.b.Spawn(gen::Factory<Told>(gate.pid())).value();
+  kit::ThreadGate gate;
+  const gen::PID pid = cluster.b.Spawn(gen::Factory<Busy>(gate.Holder())).value();
   constexpr int kLines = 50;
   for (int i = 0; i < kLines; ++i) CHECK(cluster.a.Send(pid, Line{i, {}}));
   REQUIRE(kit::Eventually([&] { return gate.Entered() == 1; }));
@@ -119,7 +137,7 @@ TEST_CASE("inspect: what a pool of another node does, in numbers") {
 
 TEST_CASE("inspect: nobody, an end, and a lost connection are errors") {
   Cluster cluster("inspect_end");
-  kit::Gate gate(cluster.b);
+  kit::ThreadGate gate;
   const gen::PID ended = cluster.b.Spawn([](gen::Process&) {}).value();
   REQUIRE(cluster.b.WaitProcess(ended));
   CHECK(cluster.a.Inspect(ended).error() == gen::ErrProcessTerminated);
@@ -131,7 +149,7 @@ TEST_CASE("inspect: nobody, an end, and a lost connection are errors") {
   CHECK(typed.error() == gen::ErrUnsupported);
   CHECK(typed.error().ToString().find("Register<ergon::act::PoolStats>") != std::string::npos);
   // One that is busy for ever.
-  const gen::PID busy = cluster.b.Spawn(gen::Factory<Told>(gate.pid())).value();
+  const gen::PID busy = cluster.b.Spawn(gen::Factory<Busy>(gate.Holder())).value();
   CHECK(cluster.a.Send(busy, Line{}));
   REQUIRE(kit::Eventually([&] { return gate.Entered() == 1; }));
   std::atomic<bool> lost{false};
@@ -152,6 +170,7 @@ TEST_CASE("inspect: nobody, an end, and a lost connection are errors") {
       .value();
   CHECK(Ping(cluster.a, cluster.b.Name()));
   CHECK(cluster.b.SendExit(busy, gen::Reason::Kill()));
+  gate.Open();
   CHECK(kit::Eventually([&] { return killed.load(); }));
 }
 

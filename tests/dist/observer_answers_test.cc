@@ -3,6 +3,7 @@
 #include <vector>
 
 #include <ergon/act/pool.h>
+#include <ergon/gen/blocking.h>
 #include <ergon/node/dist/observer_answers.h>
 #include <ergon/node/dist/observer_terms.h>
 
@@ -222,14 +223,14 @@ TEST_CASE("observer answers: what does not fit into a frame is refused, with wor
 
 TEST_CASE("observer answers: what a process tells of itself") {
   Cluster cluster("states", Observable());
-  kit::Gate gate(cluster.b);
+  kit::ThreadGate gate;
   const gen::PID pid = cluster.b.SpawnRegister("counter", gen::Factory<Counter>()).value();
-  const gen::PID busy =
-      cluster.b
-          .Spawn([&gate](gen::Process& self) {
-            (void)self.Call<bool>(gate.pid(), kit::EnterGate{}, {.timeout = gen::kInfinite});
-          })
-          .value();
+  const gen::PID busy = cluster.b
+                            .Spawn([enter = gate.Holder()](gen::Process&) {
+                              const gen::Blocking blocking;
+                              enter();
+                            })
+                            .value();
   REQUIRE(kit::Eventually([&] { return gate.Entered() == 1; }));
   InProcess(cluster.a, [&](gen::Process& self) {
     const Asker asker{cluster, self};
