@@ -44,7 +44,8 @@ core::TurnEnd ProcessRunner::RunTurn() {
 core::TurnEnd ProcessRunner::ResumeParked() {
   if (!std::exchange(yielded_, false)) {
     do {
-      if (is_asked_) AnswerInspections();
+      is_asked_ = false;
+      if (answers_while_waiting_) AnswerInspections();
       if (!SettleParked()) return core::TurnEnd::kIdle;
     } while (is_asked_);
   }

@@ -38,9 +38,7 @@ void ProcessRunner::ParkHook(void* context, core::Fiber& fiber) {
 bool ProcessRunner::IsInterrupted() {
   if (IsKilled()) return true;
   bool interrupted = false;
-  is_asked_ = false;
   mailbox_.VisitUrgent([&](const core::Envelope& envelope) {
-    is_asked_ = is_asked_ || (started_ && KindOf(envelope) == gen::EnvelopeKind::kInspect);
     interrupted =
         interrupted ||
         (envelope.generation == generation_.load(std::memory_order_relaxed) &&
@@ -61,7 +59,12 @@ bool ProcessRunner::SettleParked() {
       (void)await_.Interrupt();  // or an outcome has come meanwhile; either ends the wait
       return true;
     }
-    if (is_asked_) return true;  // its next turn begins with that
+    if (answers_while_waiting_) {
+      mailbox_.VisitUrgent([&](const core::Envelope& envelope) {
+        is_asked_ = is_asked_ || KindOf(envelope) == gen::EnvelopeKind::kInspect;
+      });
+      if (is_asked_) return true;  // its next turn begins with that
+    }
     if (!await_.TryPark()) continue;
     // From here on others may resume the process, unless the right to run can be taken back.
     // Partners of these two looks: ExitSignals::Deliver, which pushes to the express stack and then calls
@@ -73,7 +76,6 @@ bool ProcessRunner::SettleParked() {
 
 // In a turn of its own, while the handler that waits is parked.
 void ProcessRunner::AnswerInspections() {
-  is_asked_ = false;
   constexpr auto kInspect = static_cast<std::uint8_t>(gen::EnvelopeKind::kInspect);
   // No second wait: the process has one.
   gen::Mutex no_wait;
