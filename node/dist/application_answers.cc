@@ -269,7 +269,7 @@ gen::Result<gen::PID> FindOrStart(gen::Process& self) {
 
 Answer StartLink(gen::Process& self, const Arguments& arguments) {
   const auto client = arguments[1].AsPid();
-  if (!client) return gen::Error(gen::Atom("badarg"));
+  if (!client) return BadArgument();
   // That of a page that was left just now is about to end.
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     const auto pid = FindOrStart(self);

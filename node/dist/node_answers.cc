@@ -209,7 +209,7 @@ const std::vector<Item>& StatisticsItems() {
 
 gen::Result<Term> ItemOf(const std::vector<Item>& items, const gen::Node& node, const Term& item) {
   const auto found = std::ranges::find(items, item.AsAtomText().value_or(""), &Item::name);
-  if (found == items.end()) return gen::Error(gen::Atom("badarg"));
+  if (found == items.end()) return BadArgument();
   return MakeTerm([&](TermWriter& writer) { found->write(writer, node); });
 }
 
@@ -233,7 +233,7 @@ gen::Result<Term> MemoryOf(const Term& kind) {
   for (const Kind& known : KindsOfMemory()) {
     if (known.name == name) return Term(known.bytes);
   }
-  return gen::Error(gen::Atom("badarg"));
+  return BadArgument();
 }
 
 Term Memory() {

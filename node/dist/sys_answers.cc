@@ -35,9 +35,9 @@ gen::Result<gen::Inspection> Ask(gen::Process& self, gen::PID pid, const Argumen
   if (arguments.size() == 2) {
     const auto timeout = arguments[1].AsInteger();
     if (!timeout && arguments[1].AsAtomText() != "infinity") {
-      return gen::Error(gen::Atom("badarg"));
+      return BadArgument();
     }
-    if (timeout && (*timeout < 0 || *timeout > kLongest)) return gen::Error(gen::Atom("badarg"));
+    if (timeout && (*timeout < 0 || *timeout > kLongest)) return BadArgument();
     options.timeout = timeout ? std::chrono::milliseconds(*timeout) : gen::kInfinite;
   }
   auto told = self.Inspect(pid, {}, options);

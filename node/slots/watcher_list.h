@@ -55,40 +55,35 @@ class WatcherList {
     return TakeWhole(ref).has_value();
   }
   // Those that came by that name or alias, of which `tag` is the gen::Target::Tag.
-  std::vector<Watcher> TakeOf(std::uint64_t tag) {
-    std::vector<Watcher> taken;
-    if (named_ == nullptr) return taken;
-    auto at = named_->by_tag.lower_bound({tag, 0});
-    while (at != named_->by_tag.end() && at->first == tag) {
-      const std::uint64_t ref = at->second;
-      ++at;  // this one goes
-      if (auto watcher = TakeWhole(ref)) taken.push_back(std::move(*watcher));
-    }
-    return taken;
-  }
+  std::vector<Watcher> TakeOf(std::uint64_t tag) { return TakeAll(&Named::by_tag, tag); }
   // The links that this process has made.
-  std::vector<Watcher> TakeLinksOf(gen::PID maker) {
-    std::vector<Watcher> taken;
-    if (named_ == nullptr) return taken;
-    auto at = named_->links.lower_bound({maker, 0});
-    while (at != named_->links.end() && at->first == maker) {
-      const std::uint64_t ref = at->second;
-      ++at;
-      if (auto watcher = TakeWhole(ref)) taken.push_back(std::move(*watcher));
-    }
-    return taken;
-  }
+  std::vector<Watcher> TakeLinksOf(gen::PID maker) { return TakeAll(&Named::links, maker); }
   void swap(WatcherList& other) noexcept {
     all_.swap(other.all_);
     named_.swap(other.named_);
   }
 
  private:
-  struct Named {  // with refs
-    std::set<std::pair<std::uint64_t, std::uint64_t>> by_tag;
-    std::set<std::pair<gen::PID, std::uint64_t>> links;
+  template <class Key>
+  using Refs = std::set<std::pair<Key, std::uint64_t>>;
+  struct Named {
+    Refs<std::uint64_t> by_tag;
+    Refs<gen::PID> links;
   };
 
+  template <class Key>
+  std::vector<Watcher> TakeAll(Refs<Key> Named::*refs, const Key& key) {
+    std::vector<Watcher> taken;
+    if (named_ == nullptr) return taken;
+    auto& found = (*named_).*refs;
+    auto at = found.lower_bound({key, 0});
+    while (at != found.end() && at->first == key) {
+      const std::uint64_t ref = at->second;
+      ++at;  // this one goes
+      if (auto watcher = TakeWhole(ref)) taken.push_back(std::move(*watcher));
+    }
+    return taken;
+  }
   std::optional<Watcher> TakeWhole(std::uint64_t ref) {
     Watcher* const found = all_.Find(ref);
     if (found == nullptr) return std::nullopt;

@@ -24,6 +24,7 @@
 #include <ergon/node/dist/signals.h>
 #include <ergon/node/erlang_encoding.h>
 
+#include <dist/gen_call.h>
 #include <dist/hostile_socket.h>
 
 namespace ergon::dist {
@@ -130,11 +131,7 @@ class Attackers {
     const std::string reference = ReferenceOf(from, number);
     std::string call;
     TermWriter writer(call);
-    writer.Tuple(3);
-    writer.Atom("$gen_call");
-    writer.Tuple(2);
-    writer.Pid(pid);
-    writer.Raw(reference);
+    BeginGenCall(writer, pid, reference);
     request(writer);
     Append(frames, {.kind = SignalKind::kMonitor, .from = pid, .name = name, .ref = reference});
     Append(frames, {.kind = SignalKind::kSendToName, .from = pid, .name = name, .payload = call});

@@ -10,6 +10,7 @@
 #include <ergon/node/erlang_term.h>
 
 #include <dist/erlang_peer.h>
+#include <dist/gen_call.h>
 #include <dist/terms.h>
 
 namespace ergon::dist {
@@ -149,11 +150,7 @@ TEST_CASE("false claims: a request in the name of another node's is a message, a
   ErlangPeer liar(there.node, "liar@127.0.0.1", there.port());
   std::string request;
   TermWriter writer(request);
-  writer.Tuple(3);
-  writer.Atom("$gen_call");
-  writer.Tuple(2);
-  writer.Pid(kThird);
-  writer.Raw(liar.Reference(8));
+  BeginGenCall(writer, kThird, liar.Reference(8));
   writer.Atom("question");
   liar.Add({.kind = SignalKind::kSend, .from = liar.Pid(3), .to = pid, .payload = request});
   liar.FlushAndWait();

@@ -17,6 +17,7 @@
 
 #include <dist/client.h>
 #include <dist/cluster.h>
+#include <dist/gen_call.h>
 #include <kit/gate.h>
 
 namespace ergon::dist {
@@ -155,11 +156,7 @@ TEST_CASE("remote code: a second call with the reference of one that runs is ref
   AppendReference(reference, 5, pid.node, pid.creation);
   std::string call;
   TermWriter writer(call);
-  writer.Tuple(3);
-  writer.Atom("$gen_call");
-  writer.Tuple(2);
-  writer.Pid(pid);
-  writer.Raw(reference);
+  BeginGenCall(writer, pid, reference);
   writer.Tuple(5);
   writer.Atom("call");
   writer.Atom("words");
@@ -212,11 +209,7 @@ TEST_CASE("remote code: functions are not run while their caller does not take t
     AppendReference(reference, static_cast<std::uint64_t>(i) + 1, pid.node, pid.creation);
     std::string call;
     TermWriter writer(call);
-    writer.Tuple(3);
-    writer.Atom("$gen_call");
-    writer.Tuple(2);
-    writer.Pid(pid);
-    writer.Raw(reference);
+    BeginGenCall(writer, pid, reference);
     writer.Tuple(5);
     for (const char* word : {"call", "words", "much"}) writer.Atom(word);
     writer.Nil();
