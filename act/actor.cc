@@ -3,8 +3,8 @@
 #include <utility>
 
 #include <ergon/act/actor/idle_time.h>
+#include <ergon/act/actor/process_items.h>
 #include <ergon/act/actor/split_handle.h>
-#include <ergon/act/shared/process_items.h>
 
 namespace ergon::act {
 

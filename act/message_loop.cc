@@ -62,6 +62,21 @@ gen::Status Dispatch(gen::ProcessHost& host, Callbacks& callbacks, core::Envelop
   }
 }
 
+gen::Status DispatchToUser(gen::ProcessHost& host, Callbacks& callbacks, core::Envelope& envelope) {
+  // Looked at before: the handler may forward the envelope, and then another process answers it.
+  const bool is_request = IsRequest(envelope);
+  const gen::PID from = SenderOf(envelope);
+  const gen::Ref ref = RefOf(envelope);
+  bool forwarded = false;
+  gen::Status status = Dispatch(host, callbacks, envelope, &forwarded);
+  if (status.stops() && is_request && !forwarded) {
+    // Ignored if the caller has an answer.
+    (void)host.SendResponseError(
+        from, ref, gen::Error(gen::ErrorCode::kProcessTerminated, status.reason().ToString()));
+  }
+  return status;
+}
+
 void AnswerInspection(gen::ProcessHost& host, const core::Envelope& envelope,
                       gen::Inspection inspection) {
   // Whether somebody still waits does not matter to the one who answers.

@@ -8,10 +8,10 @@
 #include <ergon/gen/envelope_sender.h>
 #include <ergon/gen/event.h>
 #include <ergon/gen/exit_signal.h>
+#include <ergon/gen/host/process_host.h>
 #include <ergon/gen/message.h>
 #include <ergon/gen/messenger.h>
 #include <ergon/gen/pid.h>
-#include <ergon/gen/process_host.h>
 #include <ergon/gen/ref.h>
 #include <ergon/gen/response.h>
 #include <ergon/gen/status.h>
@@ -45,6 +45,10 @@ class Callbacks {
 // the envelope, which must not be touched afterwards then; `forwarded`, if not null, tells.
 gen::Status Dispatch(gen::ProcessHost& host, Callbacks& callbacks, core::Envelope& envelope,
                      bool* forwarded = nullptr);
+
+// As Dispatch, for behaviours with work of their own: pools and supervisors. If the handler of a request stops the
+// process, the caller gets "process terminated" at once, as the end of such a behaviour may take a while.
+gen::Status DispatchToUser(gen::ProcessHost& host, Callbacks& callbacks, core::Envelope& envelope);
 
 using gen::IsRequest;
 using gen::ReasonOfExit;

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <ergon/gen/host/process_host.h>
 #include <ergon/gen/process_behavior.h>
-#include <ergon/gen/process_host.h>
 
 namespace ergon::act {
 

@@ -6,8 +6,8 @@
 #include <fmt/core.h>
 
 #include <ergon/act/message_loop.h>
+#include <ergon/act/options/option_checks.h>
 #include <ergon/act/pool_options.h>
-#include <ergon/act/shared/option_checks.h>
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/inspection_items.h>
 #include <ergon/gen/notices.h>

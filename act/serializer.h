@@ -8,9 +8,9 @@
 #include <string>
 
 #include <ergon/gen/factory.h>
+#include <ergon/gen/host/process_host.h>
 #include <ergon/gen/messenger.h>
 #include <ergon/gen/process_behavior.h>
-#include <ergon/gen/process_host.h>
 #include <ergon/gen/process_options.h>
 
 namespace ergon::act {

@@ -4,7 +4,7 @@
 
 #include <fmt/core.h>
 
-#include <ergon/act/shared/option_checks.h>
+#include <ergon/act/options/option_checks.h>
 
 namespace ergon::act {
 namespace {

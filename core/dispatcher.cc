@@ -3,8 +3,8 @@
 
 #include <ergon/core/dispatcher.h>
 #include <ergon/core/foundations/sync.h>
-#include <ergon/core/turns/idle_workers.h>
-#include <ergon/core/turns/injection_hold.h>
+#include <ergon/core/queues/idle_workers.h>
+#include <ergon/core/queues/injection_hold.h>
 
 namespace ergon::core {
 namespace {

@@ -20,10 +20,10 @@
 #include <vector>
 
 #include <ergon/core/dispatcher.h>
+#include <ergon/core/queues/idle_workers.h>
+#include <ergon/core/queues/injection_hold.h>
+#include <ergon/core/queues/injection_queue.h>
 #include <ergon/core/turns/fiber_cache.h>
-#include <ergon/core/turns/idle_workers.h>
-#include <ergon/core/turns/injection_hold.h>
-#include <ergon/core/turns/injection_queue.h>
 #include <ergon/core/turns/worker.h>
 
 namespace ergon::core {

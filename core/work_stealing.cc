@@ -16,8 +16,8 @@
 #include <atomic>
 #include <utility>
 
+#include <ergon/core/queues/local_queue.h>
 #include <ergon/core/threaded_dispatcher.h>
-#include <ergon/core/turns/local_queue.h>
 #include <ergon/core/work_stealing.h>
 
 namespace ergon::core {

@@ -9,8 +9,8 @@
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/envelope_sender.h>
 #include <ergon/gen/factory.h>
+#include <ergon/gen/host/process_host.h>
 #include <ergon/gen/process_behavior.h>
-#include <ergon/gen/process_host.h>
 #include <ergon/gen/receiver.h>
 
 namespace ergon::gen {

@@ -6,7 +6,7 @@
 
 namespace ergon::dist {
 struct WireType;
-// How a type is written and read: node/erlang_archive.h.
+// How a type is written and read: node/erlang/archive.h.
 template <class T>
 struct WireTypeOf;
 }  // namespace ergon::dist

@@ -1,6 +1,6 @@
 #include <ergon/node/awaiting.h>
 
-#include <ergon/node/lifecycle/runtime.h>
+#include <ergon/node/runtime/runtime.h>
 
 namespace ergon::node {
 

@@ -29,8 +29,8 @@
 
 #include <ergon/gen/node.h>
 #include <ergon/gen/process_options.h>
-#include <ergon/node/async_operation.h>
-#include <ergon/node/other_io.h>
+#include <ergon/node/io/other_io.h>
+#include <ergon/node/process/async_operation.h>
 
 namespace ergon::node {
 

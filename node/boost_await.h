@@ -66,7 +66,7 @@
 #include <ergon/gen/node.h>
 #include <ergon/gen/process_options.h>
 #include <ergon/node/awaiting.h>
-#include <ergon/node/other_io.h>
+#include <ergon/node/io/other_io.h>
 
 namespace ergon::node {
 

@@ -7,15 +7,15 @@
 #include <asio/io_context.hpp>
 
 #include <ergon/core/foundations/thrown_text.h>
-#include <ergon/node/dist/challenge.h>
-#include <ergon/node/dist/dialing.h>
-#include <ergon/node/dist/erlang_border.h>
-#include <ergon/node/dist/erlang_network.h>
-#include <ergon/node/dist/node_names.h>
-#include <ergon/node/dist/term_request.h>
-#include <ergon/node/dist/utf8.h>
-#include <ergon/node/dist/values.h>
-#include <ergon/node/lifecycle/runtime.h>
+#include <ergon/node/cluster/connection/dialing.h>
+#include <ergon/node/cluster/erlang_network.h>
+#include <ergon/node/cluster/exports/term_request.h>
+#include <ergon/node/cluster/handshake/challenge.h>
+#include <ergon/node/cluster/handshake/node_names.h>
+#include <ergon/node/cluster/outbound/erlang_border.h>
+#include <ergon/node/erlang/terms/utf8.h>
+#include <ergon/node/erlang/values.h>
+#include <ergon/node/runtime/runtime.h>
 
 namespace ergon::dist {
 namespace {

@@ -24,7 +24,7 @@
 // same, the other process the maker's PID. To an Erlang node, which has no such links, it is kUnsupported: Monitor the
 // name. When it is not known yet what the node is, the error comes as an exit signal.
 //
-// Messages are values of registered types (erlang_archive.h says how they look in Erlang), of integers, double, bool,
+// Messages are values of registered types (erlang/archive.h says how they look in Erlang), of integers, double, bool,
 // std::string, gen::Atom, gen::PID, or dist::Term, which is any term. What comes and has the form of a registered type
 // is one; integers come as std::int64_t, binaries as std::string, and what is nothing else as dist::Term.
 //
@@ -67,9 +67,9 @@
 #include <ergon/gen/process_id.h>
 #include <ergon/gen/ref.h>
 #include <ergon/gen/result.h>
-#include <ergon/node/erlang_archive.h>
-#include <ergon/node/erlang_options.h>
-#include <ergon/node/erlang_term.h>
+#include <ergon/node/erlang/archive.h>
+#include <ergon/node/erlang/options.h>
+#include <ergon/node/erlang/term.h>
 
 namespace ergon::dist {
 

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include <ergon/node/lifecycle/runtime.h>
 #include <ergon/node/options/option_checks.h>
+#include <ergon/node/runtime/runtime.h>
 
 namespace ergon::node {
 namespace {

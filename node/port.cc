@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include <ergon/node/ports/port_process.h>
+#include <ergon/node/port/port_process.h>
 
 namespace ergon::node {
 

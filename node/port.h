@@ -44,8 +44,8 @@
 #pragma once
 
 #include <ergon/gen/factory.h>
-#include <ergon/node/port_messages.h>
-#include <ergon/node/port_options.h>
+#include <ergon/node/port/messages.h>
+#include <ergon/node/port/options.h>
 
 namespace ergon::node {
 

@@ -3,8 +3,8 @@
 #include <memory>
 #include <utility>
 
-#include <ergon/node/dist/remote_worker.h>
-#include <ergon/node/dist/worker_places.h>
+#include <ergon/node/cluster/workers/remote_worker.h>
+#include <ergon/node/cluster/workers/worker_places.h>
 
 namespace ergon::dist {
 

@@ -51,7 +51,7 @@
 #pragma once
 
 #include <ergon/gen/factory.h>
-#include <ergon/node/remote_workers_options.h>
+#include <ergon/node/cluster/workers/options.h>
 
 namespace ergon::dist {
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# A layer sees itself and the layers below it, its files include each other without a circle, its own
-# rooms stay at home, and users see none of the libraries we build on.
+# A layer sees itself and the layers below it, a room of a layer those above it in the layer's README, files include each
+# other without a circle, what rooms keep for themselves is not installed, and users see none of the libraries we build
+# on.
 #
 # usage: layering.sh SOURCE_DIR ROOTS INSTALLED COMPILER [FLAG...]
 # ROOTS is a file with one line per layer: its name and its include folders. INSTALLED is one with the
@@ -21,6 +22,9 @@ done <"$roots"
 
 # What the headers of actors must not drag into a user's program.
 hidden_libraries='asio|boost|cereal|ei|erl_interface|openssl|spdlog'
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 
 failures=0
 fail() {
@@ -61,7 +65,7 @@ includes() {
 }
 
 # What lies directly in a layer's folder is what users include; what lies in its rooms is its own. So
-# installed are the former, and what they need of core.
+# installed are the former, and what they need of rooms (INSTALLED in the layer's CMakeLists.txt).
 declare -A expected=()
 waiting=()
 for layer in core gen act node; do
@@ -74,9 +78,6 @@ while [[ ${#waiting[@]} != 0 ]]; do
     [[ -z ${expected[$header]:-} ]] || continue
     expected[$header]=1
     new+=("$header")
-    if [[ $header == */*/* && $header != core/* ]]; then
-      fail "$header lies in a room, but an installed header includes it"
-    fi
   done
   waiting=()
   [[ ${#new[@]} != 0 ]] || break
@@ -88,10 +89,30 @@ if ! difference=$(diff <(printf '%s\n' "${!expected[@]}" | sort) \
 fi
 echo "${#expected[@]} headers are installed, and no others"
 
-# circle [EXTRA]: the modules (a header and its source are one) that include each other in a circle, of all
-# layers; EXTRA is one more line "module included". rooms [EXTRA]: the same for the rooms of the layers.
+# "file included" for each include, without endings: a header and its source are one module.
 mapfile -t all_files < <(cd "$source_dir" && find core gen act node -name '*.h' -o -name '*.cc')
 edges=$(includes "${all_files[@]}" | sed -E 's/\.(h|cc)\b//g' | awk '$1 != $2')
+
+# The rooms of the layers, in the order of their README.md, where "| `room/` |" begins a line.
+for layer in core gen act node; do
+  sed -nE "s#^\\| \`([a-z_/]+)/\` \\| .*#$layer/\\1#p" "$source_dir/$layer/README.md"
+done >"$work/rooms"
+if ! difference=$(diff <(sort "$work/rooms") \
+  <(printf '%s\n' "${all_files[@]}" | sed -nE 's|^([a-z]+/.+)/[^/]+$|\1|p' | sort -u)); then
+  fail "rooms that there are (>) and those of the README of their layer (<) differ:"$'\n'"$difference"
+fi
+
+# upwards [EXTRA]: the includes that lead from a room to one below it in the README; EXTRA is one more line
+# "module included".
+upwards() {
+  printf '%s\n' "$edges" "${1:-}" | awk '
+    function room_of(module) { sub("/[^/]+$", "", module); return module }
+    NR == FNR { place[$1] = NR; next }
+    { from = room_of($1); to = room_of($2) }
+    from in place && to in place && place[from] < place[to] { print $1 " includes " $2 }' "$work/rooms" -
+}
+# circle [EXTRA]: the modules that include each other in a circle. rooms [EXTRA]: the same for rooms and what lies
+# directly in a layer's folder, so that there is one order for all of it.
 sorted() {
   tsort 2>&1 >/dev/null | sed 's/^tsort: //' || true
 }
@@ -99,22 +120,27 @@ circle() {
   printf '%s\n' "$edges" "${1:-}" | sorted
 }
 rooms() {
-  printf '%s\n' "$edges" "${1:-}" | sed -nE 's|^([a-z]+/[a-z_]+)/[^ ]+ ([a-z]+/[a-z_]+)/[^ ]+$|\1 \2|p' |
-    awk '$1 != $2' | sort -u | sorted
+  printf '%s\n' "$edges" "${1:-}" | sed -E 's#\b([a-z]+(/[a-z_]+)+)/[a-z_]+\b#\1/#g' | awk '$1 != $2' | sort -u | sorted
 }
+if found=$(upwards) && [[ -n $found ]]; then
+  fail "a room uses those above it in its layer's README, and never one below:"$'\n'"$found"
+fi
 if found=$(circle) && [[ -n $found ]]; then
   fail "files that include each other in a circle:"$'\n'"$found"
 fi
 if found=$(rooms) && [[ -n $found ]]; then
   fail "rooms that include each other in a circle:"$'\n'"$found"
 fi
+if [[ $(upwards "node/delivery/delivery node/process/runner") != *runner ]]; then
+  fail "an include from a room to one below it that was put in is not found"
+fi
 if [[ -z $(circle "core/messages/envelope gen/messenger") ]]; then
   fail "a circle of files that was put in is not found"
 fi
-if [[ -z $(rooms "node/slots/slot node/process/runner") ]]; then
-  fail "a circle of rooms that was put in is not found"
+if [[ -z $(rooms "node/runtime/runtime node/await") ]]; then
+  fail "a circle of a room and a file that was put in is not found"
 fi
-echo "no file and no room includes itself in a circle"
+echo "$(wc -l <"$work/rooms") rooms use those above them only, and no file includes itself in a circle"
 
 # A class that needs more than that has more than one subject.
 while read -r lines header; do

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include <ergon/core/messages/envelope.h>
-#include <ergon/gen/process_host.h>
+#include <ergon/gen/host/process_host.h>
 #include <ergon/gen/timer_handle.h>
 
 namespace ergon::act {

@@ -17,7 +17,7 @@
 #include <ergon/act/pool_options.h>
 #include <ergon/core/messages/envelope.h>
 #include <ergon/core/messages/rotation.h>
-#include <ergon/gen/pool_host.h>
+#include <ergon/gen/host/pool_host.h>
 
 namespace ergon::act {
 

@@ -8,8 +8,8 @@
 #include <ergon/act/pool/counters.h>
 #include <ergon/act/pool/members.h>
 #include <ergon/act/pool_stats.h>
+#include <ergon/gen/host/pool_host.h>
 #include <ergon/gen/messenger.h>
-#include <ergon/gen/pool_host.h>
 
 namespace ergon::act {
 

@@ -8,7 +8,6 @@
 #include <ergon/act/message_loop.h>
 #include <ergon/act/pool/inspection.h>
 #include <ergon/act/pool/make_forwarder.h>
-#include <ergon/act/shared/user_call.h>
 #include <ergon/core/messages/rotation.h>
 #include <ergon/gen/envelope_kind.h>
 
@@ -164,7 +163,7 @@ gen::Status PoolRunner::OnTimer(core::Envelope& envelope) {
 }
 
 gen::Status PoolRunner::OnUsers(core::Envelope& envelope) {
-  const gen::Status status = CallUser(host_, callbacks_, envelope);
+  const gen::Status status = DispatchToUser(host_, callbacks_, envelope);
   return status.stops() && running() ? BeginStop(status.reason()) : gen::Continue();
 }
 

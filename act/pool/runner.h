@@ -21,8 +21,8 @@
 #include <ergon/act/pool/spawner.h>
 #include <ergon/act/pool_behavior.h>
 #include <ergon/act/pool_options.h>
+#include <ergon/gen/host/pool_host.h>
 #include <ergon/gen/notices.h>
-#include <ergon/gen/pool_host.h>
 
 namespace ergon::act {
 

@@ -9,7 +9,7 @@
 
 #include <ergon/act/pool/members.h>
 #include <ergon/act/pool_options.h>
-#include <ergon/gen/pool_host.h>
+#include <ergon/gen/host/pool_host.h>
 #include <ergon/gen/timer_handle.h>
 
 namespace ergon::act {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include <ergon/act/pool_options.h>
-#include <ergon/gen/pool_host.h>
+#include <ergon/gen/host/pool_host.h>
 
 namespace ergon::act {
 

@@ -8,8 +8,8 @@
 #include <ergon/act/state_machine/queue.h>
 #include <ergon/act/state_machine/timeouts.h>
 #include <ergon/act/state_table.h>
+#include <ergon/gen/host/process_host.h>
 #include <ergon/gen/messenger.h>
-#include <ergon/gen/process_host.h>
 #include <ergon/gen/timer_handle.h>
 
 namespace ergon::act {

@@ -12,7 +12,7 @@
 #include <ergon/act/supervisor/strategy.h>
 #include <ergon/act/supervisor_requests.h>
 #include <ergon/act/supervisor_spec.h>
-#include <ergon/gen/process_host.h>
+#include <ergon/gen/host/process_host.h>
 #include <ergon/gen/timer_handle.h>
 
 namespace ergon::act {

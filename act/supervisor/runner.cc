@@ -7,10 +7,9 @@
 #include <fmt/core.h>
 
 #include <ergon/act/message_loop.h>
-#include <ergon/act/shared/user_call.h>
 #include <ergon/act/supervisor/inspection.h>
-#include <ergon/gen/child_end.h>
 #include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/host/child_end.h>
 
 namespace ergon::act {
 namespace {
@@ -99,9 +98,9 @@ gen::Status SupervisorRunner::OnOwn(core::Envelope& envelope, bool trap_exit) {
       }
       return gen::Continue();
     case gen::EnvelopeKind::kRequest:
-      return OnRequest(envelope) ? gen::Continue() : CallUser(host_, callbacks_, envelope);
+      return OnRequest(envelope) ? gen::Continue() : DispatchToUser(host_, callbacks_, envelope);
     default:
-      return CallUser(host_, callbacks_, envelope);
+      return DispatchToUser(host_, callbacks_, envelope);
   }
 }
 
@@ -116,7 +115,7 @@ gen::Status SupervisorRunner::OnExit(core::Envelope& envelope, bool trap_exit) {
       return gen::Continue();
     }
   }
-  if (trap_exit) return CallUser(host_, callbacks_, envelope);
+  if (trap_exit) return DispatchToUser(host_, callbacks_, envelope);
   // As the runtime does for processes that do not trap exits.
   if (reason->IsNormal() && from_link) return gen::Continue();
   return gen::Stop(*reason);
@@ -126,7 +125,7 @@ gen::Status SupervisorRunner::OnDown(core::Envelope& envelope) {
   const auto* down = envelope.ValueAs<gen::MessageDownPID>();
   const auto key = down == nullptr ? std::nullopt : children_.FindProcess(down->pid);
   if (!key || children_.Find(*key)->monitor != down->ref)
-    return CallUser(host_, callbacks_, envelope);
+    return DispatchToUser(host_, callbacks_, envelope);
   Gone(*key, down->reason);
   return gen::Continue();
 }

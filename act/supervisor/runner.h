@@ -15,8 +15,8 @@
 #include <ergon/act/supervisor/commands.h>
 #include <ergon/act/supervisor/strategy.h>
 #include <ergon/act/supervisor_behavior.h>
+#include <ergon/gen/host/process_host.h>
 #include <ergon/gen/notices.h>
-#include <ergon/gen/process_host.h>
 
 namespace ergon::act {
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include <ergon/core/foundations/sync.h>
+#include <ergon/core/queues/injection_hold.h>
 #include <ergon/core/time/timer_queue.h>
-#include <ergon/core/turns/injection_hold.h>
 
 namespace ergon::core {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include <ergon/node/delivery/border.h>
-#include <ergon/node/slots/unique_id.h>
+#include <ergon/node/process_state/unique_id.h>
 
 namespace ergon::node {
 

@@ -10,7 +10,7 @@
 #include <ergon/gen/result.h>
 #include <ergon/gen/target.h>
 #include <ergon/node/delivery/names.h>
-#include <ergon/node/slots/table.h>
+#include <ergon/node/process_state/table.h>
 
 namespace ergon::node {
 

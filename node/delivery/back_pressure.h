@@ -14,8 +14,8 @@
 #include <ergon/gen/result.h>
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/delivery.h>
-#include <ergon/node/slots/slot.h>
-#include <ergon/node/slots/waiting_senders.h>
+#include <ergon/node/process_state/slot.h>
+#include <ergon/node/process_state/waiting_senders.h>
 
 namespace ergon::node {
 

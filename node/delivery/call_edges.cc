@@ -1,6 +1,6 @@
 #include <ergon/node/delivery/call_edges.h>
 
-#include <ergon/node/slots/unique_id.h>
+#include <ergon/node/process_state/unique_id.h>
 
 namespace ergon::node {
 

@@ -7,7 +7,7 @@
 #include <ergon/gen/pid.h>
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/pending_calls.h>
-#include <ergon/node/slots/call_edge.h>
+#include <ergon/node/process_state/call_edge.h>
 
 namespace ergon::node {
 

@@ -13,8 +13,8 @@
 #include <ergon/core/time/timer_queue.h>
 #include <ergon/gen/dropped_message.h>
 #include <ergon/gen/error.h>
+#include <ergon/gen/host/pool_host.h>
 #include <ergon/gen/pid.h>
-#include <ergon/gen/pool_host.h>
 #include <ergon/gen/ref.h>
 #include <ergon/gen/result.h>
 #include <ergon/gen/target.h>
@@ -25,7 +25,7 @@
 #include <ergon/node/delivery/pending_calls.h>
 #include <ergon/node/delivery/ticks.h>
 #include <ergon/node/delivery/withdrawn_requests.h>
-#include <ergon/node/slots/slot.h>
+#include <ergon/node/process_state/slot.h>
 
 namespace ergon::node {
 

@@ -12,7 +12,7 @@
 #include <ergon/core/messages/envelope.h>
 #include <ergon/core/time/timer_queue.h>
 #include <ergon/gen/result.h>
-#include <ergon/node/slots/call_edge.h>
+#include <ergon/node/process_state/call_edge.h>
 
 namespace ergon::node {
 

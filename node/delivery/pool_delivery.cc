@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include <ergon/core/foundations/mix.h>
-#include <ergon/core/turns/injection_hold.h>
+#include <ergon/core/queues/injection_hold.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/envelope_marks.h>
 

@@ -5,7 +5,7 @@
 #include <ergon/node/delivery/border.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/envelope_marks.h>
-#include <ergon/node/slots/unique_id.h>
+#include <ergon/node/process_state/unique_id.h>
 
 namespace ergon::node {
 

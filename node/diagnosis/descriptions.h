@@ -9,8 +9,8 @@
 #include <ergon/gen/error.h>
 #include <ergon/gen/pid.h>
 #include <ergon/node/delivery/addresses.h>
-#include <ergon/node/slots/call_edge.h>
-#include <ergon/node/slots/slot.h>
+#include <ergon/node/process_state/call_edge.h>
+#include <ergon/node/process_state/slot.h>
 
 namespace ergon::node {
 

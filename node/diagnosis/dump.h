@@ -13,7 +13,7 @@
 #include <ergon/gen/node_info.h>
 #include <ergon/gen/pid.h>
 #include <ergon/node/delivery/addresses.h>
-#include <ergon/node/slots/slot.h>
+#include <ergon/node/process_state/slot.h>
 
 namespace ergon::node {
 

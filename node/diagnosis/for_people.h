@@ -5,7 +5,7 @@
 #include <string>
 
 #include <ergon/core/messages/type_descriptor.h>
-#include <ergon/node/slots/activity.h>
+#include <ergon/node/process_state/activity.h>
 
 namespace ergon::node {
 

@@ -1,7 +1,7 @@
 #include <ergon/node/diagnosis/turn_meter.h>
 
 #include <ergon/core/clock.h>
-#include <ergon/node/slots/slot.h>
+#include <ergon/node/process_state/slot.h>
 
 namespace ergon::node {
 namespace {

@@ -8,7 +8,7 @@
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/withdrawn_requests.h>
-#include <ergon/node/slots/slot.h>
+#include <ergon/node/process_state/slot.h>
 
 namespace ergon::node {
 

@@ -13,7 +13,7 @@
 #include <ergon/core/messages/mailbox_bound.h>
 #include <ergon/node/delivery/drop_memory.h>
 #include <ergon/node/diagnosis/turn_meter.h>
-#include <ergon/node/erlang_archive.h>
+#include <ergon/node/erlang/archive.h>
 
 namespace ergon::node {
 namespace {

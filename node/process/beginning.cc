@@ -14,12 +14,12 @@
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/diagnosis/descriptions.h>
-#include <ergon/node/population/dedicated_dispatchers.h>
-#include <ergon/node/population/inheritance.h>
-#include <ergon/node/population/spawning.h>
+#include <ergon/node/links/exit_signals.h>
 #include <ergon/node/process/runner.h>
-#include <ergon/node/relations/exit_signals.h>
-#include <ergon/node/slots/unique_id.h>
+#include <ergon/node/process_state/unique_id.h>
+#include <ergon/node/spawning/dedicated_dispatchers.h>
+#include <ergon/node/spawning/lineage.h>
+#include <ergon/node/spawning/spawning.h>
 
 namespace ergon::node {
 namespace {

@@ -4,9 +4,9 @@
 // inside the stretch comes back to it.
 #include <ergon/core/foundations/fatal.h>
 #include <ergon/core/turns/worker.h>
-#include <ergon/node/population/blocking_threads.h>
-#include <ergon/node/population/fork_guard.h>
 #include <ergon/node/process/runner.h>
+#include <ergon/node/spawning/blocking_threads.h>
+#include <ergon/node/spawning/fork_guard.h>
 
 namespace ergon::node {
 

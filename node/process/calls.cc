@@ -15,13 +15,13 @@
 #include <ergon/node/delivery/message_totals.h>
 #include <ergon/node/diagnosis/descriptions.h>
 #include <ergon/node/diagnosis/wait_graph.h>
+#include <ergon/node/events/publishing.h>
+#include <ergon/node/links/relations.h>
 #include <ergon/node/options/option_checks.h>
 #include <ergon/node/process/process.h>
 #include <ergon/node/process/receiving.h>
 #include <ergon/node/process/wait_errors.h>
-#include <ergon/node/relations/publishing.h>
-#include <ergon/node/relations/relations.h>
-#include <ergon/node/slots/unique_id.h>
+#include <ergon/node/process_state/unique_id.h>
 
 namespace ergon::node {
 namespace {

@@ -13,14 +13,14 @@
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/message_totals.h>
 #include <ergon/node/delivery/unmade_string.h>
-#include <ergon/node/population/population.h>
+#include <ergon/node/events/publishing.h>
+#include <ergon/node/groups/groups.h>
+#include <ergon/node/links/relations.h>
+#include <ergon/node/names/registry.h>
 #include <ergon/node/process/receiving.h>
 #include <ergon/node/process/runner.h>
-#include <ergon/node/relations/groups.h>
-#include <ergon/node/relations/publishing.h>
-#include <ergon/node/relations/registry.h>
-#include <ergon/node/relations/relations.h>
-#include <ergon/node/time/periodic_sends.h>
+#include <ergon/node/spawning/population.h>
+#include <ergon/node/timers/periodic_sends.h>
 
 namespace ergon::node {
 namespace {

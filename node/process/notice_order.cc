@@ -2,9 +2,9 @@
 #include <utility>
 
 #include <ergon/node/delivery/envelope_marks.h>
+#include <ergon/node/links/exit_signals.h>
+#include <ergon/node/links/relations.h>
 #include <ergon/node/process/runner.h>
-#include <ergon/node/relations/exit_signals.h>
-#include <ergon/node/relations/relations.h>
 
 namespace ergon::node {
 

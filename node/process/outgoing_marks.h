@@ -5,8 +5,8 @@
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/trace.h>
 #include <ergon/node/delivery/envelope_marks.h>
-#include <ergon/node/slots/cold.h>
-#include <ergon/node/slots/slot.h>
+#include <ergon/node/process_state/cold.h>
+#include <ergon/node/process_state/slot.h>
 
 namespace ergon::node {
 

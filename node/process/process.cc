@@ -10,14 +10,14 @@
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/ticks.h>
 #include <ergon/node/diagnosis/node_log.h>
-#include <ergon/node/population/inheritance.h>
-#include <ergon/node/relations/exit_signals.h>
-#include <ergon/node/relations/groups.h>
-#include <ergon/node/relations/publishing.h>
-#include <ergon/node/relations/registry.h>
-#include <ergon/node/relations/relations.h>
-#include <ergon/node/time/delayed_sends.h>
-#include <ergon/node/time/periodic_sends.h>
+#include <ergon/node/events/publishing.h>
+#include <ergon/node/groups/groups.h>
+#include <ergon/node/links/exit_signals.h>
+#include <ergon/node/links/relations.h>
+#include <ergon/node/names/registry.h>
+#include <ergon/node/spawning/lineage.h>
+#include <ergon/node/timers/delayed_sends.h>
+#include <ergon/node/timers/periodic_sends.h>
 
 namespace ergon::node {
 

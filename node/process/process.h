@@ -15,10 +15,10 @@
 #include <string_view>
 #include <vector>
 
-#include <ergon/gen/pool_host.h>
+#include <ergon/gen/host/pool_host.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/process/runner.h>
-#include <ergon/node/slots/table.h>
+#include <ergon/node/process_state/table.h>
 
 namespace ergon::node {
 

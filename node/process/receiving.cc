@@ -7,10 +7,10 @@
 #include <ergon/core/clock.h>
 #include <ergon/core/time/deadline.h>
 #include <ergon/core/turns/worker.h>
-#include <ergon/node/population/fork_guard.h>
+#include <ergon/node/links/exit_signals.h>
 #include <ergon/node/process/wait_errors.h>
-#include <ergon/node/relations/exit_signals.h>
-#include <ergon/node/slots/unique_id.h>
+#include <ergon/node/process_state/unique_id.h>
+#include <ergon/node/spawning/fork_guard.h>
 
 namespace ergon::node {
 namespace {

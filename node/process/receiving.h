@@ -15,7 +15,7 @@
 #include <ergon/gen/result.h>
 #include <ergon/gen/timer_handle.h>
 #include <ergon/node/process/runner.h>
-#include <ergon/node/slots/passed_over.h>
+#include <ergon/node/process_state/passed_over.h>
 
 namespace ergon::node {
 

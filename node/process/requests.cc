@@ -12,7 +12,7 @@
 #include <ergon/node/delivery/ticks.h>
 #include <ergon/node/options/option_checks.h>
 #include <ergon/node/process/process.h>
-#include <ergon/node/slots/unique_id.h>
+#include <ergon/node/process_state/unique_id.h>
 
 namespace ergon::node {
 

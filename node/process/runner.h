@@ -15,18 +15,18 @@
 #include <ergon/core/time/wait_timer.h>
 #include <ergon/core/turns/fiber.h>
 #include <ergon/gen/blocking.h>
+#include <ergon/gen/host/process_host.h>
 #include <ergon/gen/log.h>
 #include <ergon/gen/mutex.h>
 #include <ergon/gen/notices.h>
-#include <ergon/gen/process_host.h>
 #include <ergon/node/delivery/envelope_marks.h>
-#include <ergon/node/population/spawn_request.h>
 #include <ergon/node/process/current_process.h>
 #include <ergon/node/process/init_request.h>
 #include <ergon/node/process/outgoing_marks.h>
 #include <ergon/node/process/rooms.h>
 #include <ergon/node/process/turn_budget.h>
-#include <ergon/node/slots/slot.h>
+#include <ergon/node/process_state/slot.h>
+#include <ergon/node/spawning/spawn_request.h>
 
 namespace ergon::node {
 

@@ -25,10 +25,10 @@
 #include <ergon/node/delivery/withdrawn_requests.h>
 #include <ergon/node/diagnosis/for_people.h>
 #include <ergon/node/diagnosis/node_log.h>
+#include <ergon/node/groups/groups.h>
+#include <ergon/node/links/exit_signals.h>
+#include <ergon/node/links/relations.h>
 #include <ergon/node/process/runner.h>
-#include <ergon/node/relations/exit_signals.h>
-#include <ergon/node/relations/groups.h>
-#include <ergon/node/relations/relations.h>
 
 namespace ergon::node {
 

@@ -11,11 +11,11 @@
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/envelope_marks.h>
-#include <ergon/node/population/fork_guard.h>
+#include <ergon/node/links/exit_signals.h>
+#include <ergon/node/links/relations.h>
 #include <ergon/node/process/runner.h>
 #include <ergon/node/process/wait_errors.h>
-#include <ergon/node/relations/exit_signals.h>
-#include <ergon/node/relations/relations.h>
+#include <ergon/node/spawning/fork_guard.h>
 
 namespace ergon::node {
 

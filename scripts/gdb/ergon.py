@@ -5,7 +5,7 @@
 #   (gdb) ergon bt 2.1
 #
 # No code of the program is run, and no debug information is needed: where things are is told by the program
-# itself (node/lifecycle/debugger_layout.h). It is found by a symbol, so the program must not be stripped.
+# itself (node/runtime/debugger_layout.h). It is found by a symbol, so the program must not be stripped.
 
 import re
 import struct
@@ -105,7 +105,7 @@ class Program:
                 "There is no Ergon in this program." if address_of("main") is not None else
                 "The program's symbols are missing, so Ergon cannot be found. Give gdb the program as it was before "
                 "it was stripped: 'gdb PROGRAM CORE', or 'symbol-file PROGRAM'.")
-        # node/lifecycle/debugger_view.h
+        # node/runtime/debugger_view.h
         layout, nodes, workers, self._atoms = struct.unpack("<4Q", read(anchor, 32))
         if workers == 0:  # what follows may not even be loaded
             raise gdb.GdbError("No node was started in this program yet.")
@@ -215,7 +215,7 @@ class Node:
     def __init__(self, program, view):
         self.program = program
         layout = program.layout
-        addresses, table = struct.unpack("<2Q", read(view, 16))  # node/lifecycle/debugger_view.h
+        addresses, table = struct.unpack("<2Q", read(view, 16))  # node/runtime/debugger_view.h
         self.name = program.atom(number("I", addresses + layout["addresses.node"]))
         self.has_stopped = number("B", addresses + layout["addresses.stopped"]) != 0
         self._slot_bytes = pointer(table + layout["table.slot_bytes"])
@@ -260,7 +260,7 @@ def parents_in_spawn(processes):
 
 
 class Process:
-    """What a slot says; see node/slots/slot.h and node/diagnosis/dump.cc."""
+    """What a slot says; see node/process_state/slot.h and node/diagnosis/dump.cc."""
 
     def __init__(self, node, index, address, memory):
         self.node = node

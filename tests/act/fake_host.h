@@ -17,8 +17,8 @@
 #include <vector>
 
 #include <ergon/core/messages/rotation.h>
+#include <ergon/gen/host/pool_host.h>
 #include <ergon/gen/notices.h>
-#include <ergon/gen/pool_host.h>
 #include <ergon/gen/process_behavior.h>
 
 namespace ergon::act::testing {

@@ -18,11 +18,11 @@
 #include <utility>
 #include <vector>
 
-#include <ergon/node/dist/flags.h>
-#include <ergon/node/dist/group_messages.h>
-#include <ergon/node/dist/references.h>
-#include <ergon/node/dist/signals.h>
-#include <ergon/node/erlang_encoding.h>
+#include <ergon/node/cluster/groups/group_messages.h>
+#include <ergon/node/cluster/handshake/flags.h>
+#include <ergon/node/cluster/signals/references.h>
+#include <ergon/node/cluster/signals/signal_codec.h>
+#include <ergon/node/erlang/terms/encoding.h>
 
 #include <dist/gen_call.h>
 #include <dist/hostile_socket.h>

@@ -1,4 +1,4 @@
-#include <ergon/node/dist/challenge.h>
+#include <ergon/node/cluster/handshake/challenge.h>
 
 #include <set>
 

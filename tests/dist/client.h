@@ -11,10 +11,10 @@
 #include <asio/read.hpp>
 #include <asio/write.hpp>
 
-#include <ergon/node/dist/challenge.h>
-#include <ergon/node/dist/dialing.h>
-#include <ergon/node/dist/handshake.h>
-#include <ergon/node/dist/stream.h>
+#include <ergon/node/cluster/connection/dialing.h>
+#include <ergon/node/cluster/connection/stream.h>
+#include <ergon/node/cluster/handshake/challenge.h>
+#include <ergon/node/cluster/handshake/handshake.h>
 
 namespace ergon::dist {
 

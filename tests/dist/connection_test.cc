@@ -1,5 +1,5 @@
 // One connection over sockets of this program, without the rest of a node.
-#include <ergon/node/dist/connection.h>
+#include <ergon/node/cluster/connection/connection.h>
 
 #include <memory>
 #include <mutex>
@@ -12,10 +12,10 @@
 #include <asio/read.hpp>
 #include <asio/write.hpp>
 
-#include <ergon/node/dist/flags.h>
-#include <ergon/node/dist/frame_writer.h>
-#include <ergon/node/dist/signals.h>
-#include <ergon/node/erlang_encoding.h>
+#include <ergon/node/cluster/handshake/flags.h>
+#include <ergon/node/cluster/signals/frame_writer.h>
+#include <ergon/node/cluster/signals/signal_codec.h>
+#include <ergon/node/erlang/terms/encoding.h>
 
 #include <dist/terms.h>
 #include <kit/eventually.h>

@@ -1,5 +1,5 @@
 // Which connection two nodes keep that have dialled each other at once.
-#include <ergon/node/dist/connections.h>
+#include <ergon/node/cluster/connection/connections.h>
 
 #include <memory>
 #include <optional>

@@ -1,5 +1,5 @@
 // How long one attempt to reach another node may take, and what it says when it fails.
-#include <ergon/node/dist/dialing.h>
+#include <ergon/node/cluster/connection/dialing.h>
 
 #include <atomic>
 #include <future>

@@ -1,4 +1,4 @@
-#include <ergon/node/dist/epmd.h>
+#include <ergon/node/cluster/handshake/epmd.h>
 
 #include <cstdlib>
 #include <string>

@@ -1,4 +1,4 @@
-#include <ergon/node/erlang_archive.h>
+#include <ergon/node/erlang/archive.h>
 
 #include <array>
 #include <cmath>
@@ -23,9 +23,9 @@
 
 #include <doctest/doctest.h>
 
-#include <ergon/node/dist/atom_budget.h>
-#include <ergon/node/dist/term_check.h>
-#include <ergon/node/erlang_term.h>
+#include <ergon/node/erlang/term.h>
+#include <ergon/node/erlang/terms/atom_budget.h>
+#include <ergon/node/erlang/terms/check.h>
 #include <ergon/node/node.h>
 #include <terms.h>
 

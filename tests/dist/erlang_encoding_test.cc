@@ -1,4 +1,4 @@
-#include <ergon/node/erlang_encoding.h>
+#include <ergon/node/erlang/terms/encoding.h>
 
 #include <cmath>
 #include <limits>
@@ -9,8 +9,8 @@
 
 #include <doctest/doctest.h>
 
-#include <ergon/node/dist/atom_budget.h>
-#include <ergon/node/dist/term_check.h>
+#include <ergon/node/erlang/terms/atom_budget.h>
+#include <ergon/node/erlang/terms/check.h>
 #include <terms.h>
 
 namespace ergon::dist {

@@ -9,11 +9,11 @@
 
 #include <doctest/doctest.h>
 
-#include <ergon/node/dist/flags.h>
-#include <ergon/node/dist/references.h>
-#include <ergon/node/dist/signals.h>
-#include <ergon/node/dist/values.h>
-#include <ergon/node/erlang_encoding.h>
+#include <ergon/node/cluster/handshake/flags.h>
+#include <ergon/node/cluster/signals/references.h>
+#include <ergon/node/cluster/signals/signal_codec.h>
+#include <ergon/node/erlang/terms/encoding.h>
+#include <ergon/node/erlang/values.h>
 
 #include <dist/client.h>
 #include <dist/cluster.h>

@@ -1,4 +1,4 @@
-#include <ergon/node/erlang_term.h>
+#include <ergon/node/erlang/term.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -14,9 +14,9 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include <ergon/node/dist/canonical_term.h>
-#include <ergon/node/dist/term_check.h>
-#include <ergon/node/dist/term_text.h>
+#include <ergon/node/erlang/terms/canonical.h>
+#include <ergon/node/erlang/terms/check.h>
+#include <ergon/node/erlang/terms/text.h>
 #include <terms.h>
 
 namespace ergon::dist {

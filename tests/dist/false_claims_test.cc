@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include <ergon/node/dist/log_limit.h>
-#include <ergon/node/dist/own_messages.h>
-#include <ergon/node/erlang_term.h>
+#include <ergon/node/cluster/connection/log_limit.h>
+#include <ergon/node/cluster/signals/own_messages.h>
+#include <ergon/node/erlang/term.h>
 
 #include <dist/erlang_peer.h>
 #include <dist/gen_call.h>

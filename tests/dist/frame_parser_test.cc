@@ -1,5 +1,5 @@
 // A FrameParser is compared with ParseFrame, whatever it has parsed before.
-#include <ergon/node/dist/frame_parser.h>
+#include <ergon/node/cluster/signals/frame_parser.h>
 
 #include <memory>
 #include <random>
@@ -9,10 +9,10 @@
 #include <doctest/doctest.h>
 
 #include <ergon/gen/atom.h>
-#include <ergon/node/dist/flags.h>
-#include <ergon/node/dist/frame_writer.h>
-#include <ergon/node/dist/operations.h>
-#include <ergon/node/erlang_encoding.h>
+#include <ergon/node/cluster/handshake/flags.h>
+#include <ergon/node/cluster/signals/frame_writer.h>
+#include <ergon/node/cluster/signals/operations.h>
+#include <ergon/node/erlang/terms/encoding.h>
 
 namespace ergon::dist {
 namespace {

@@ -1,5 +1,5 @@
 // What nodes tell each other of their groups: the terms of Erlang's module pg, read and written.
-#include <ergon/node/dist/group_messages.h>
+#include <ergon/node/cluster/groups/group_messages.h>
 
 #include <deque>
 #include <random>
@@ -8,8 +8,8 @@
 
 #include <doctest/doctest.h>
 
-#include <ergon/node/dist/term_check.h>
-#include <ergon/node/erlang_term.h>
+#include <ergon/node/erlang/term.h>
+#include <ergon/node/erlang/terms/check.h>
 
 #include <dist/terms.h>
 

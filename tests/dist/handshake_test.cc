@@ -1,4 +1,4 @@
-#include <ergon/node/dist/handshake.h>
+#include <ergon/node/cluster/handshake/handshake.h>
 
 #include <dist/terms.h>
 

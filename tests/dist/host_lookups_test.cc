@@ -1,5 +1,5 @@
 // Look-ups of hosts, of which some take as long as they want.
-#include <ergon/node/dist/host_lookups.h>
+#include <ergon/node/cluster/connection/host_lookups.h>
 
 #include <atomic>
 #include <functional>

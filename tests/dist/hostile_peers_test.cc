@@ -11,7 +11,7 @@
 #include <dist/fake_epmd.h>
 #include <dist/terms.h>
 
-#include <ergon/node/dist/log_limit.h>
+#include <ergon/node/cluster/connection/log_limit.h>
 
 namespace ergon::dist {
 namespace {

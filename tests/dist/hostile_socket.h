@@ -15,9 +15,9 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include <ergon/node/dist/challenge.h>
-#include <ergon/node/dist/flags.h>
-#include <ergon/node/dist/handshake.h>
+#include <ergon/node/cluster/handshake/challenge.h>
+#include <ergon/node/cluster/handshake/flags.h>
+#include <ergon/node/cluster/handshake/handshake.h>
 
 namespace ergon::dist {
 

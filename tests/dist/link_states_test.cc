@@ -1,5 +1,5 @@
 // Two sides of a link, whose signals cross in every way there is.
-#include <ergon/node/dist/link_states.h>
+#include <ergon/node/cluster/connection/link_states.h>
 
 #include <array>
 #include <compare>

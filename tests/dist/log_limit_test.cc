@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include <ergon/node/dist/log_limit.h>
+#include <ergon/node/cluster/connection/log_limit.h>
 
 namespace ergon::dist {
 

@@ -2,8 +2,8 @@
 #include <atomic>
 #include <string>
 
-#include <ergon/node/dist/references.h>
-#include <ergon/node/dist/signals.h>
+#include <ergon/node/cluster/signals/references.h>
+#include <ergon/node/cluster/signals/signal_codec.h>
 
 #include <dist/client.h>
 #include <dist/cluster.h>

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include <ergon/node/cluster/signals/control_reader.h>
+#include <ergon/node/cluster/signals/signal_codec.h>
 #include <ergon/node/delivery/foreign_aliases.h>
-#include <ergon/node/dist/control_reader.h>
-#include <ergon/node/dist/signals.h>
-#include <ergon/node/dist/values.h>
-#include <ergon/node/erlang_encoding.h>
+#include <ergon/node/erlang/terms/encoding.h>
+#include <ergon/node/erlang/values.h>
 
 #include <dist/client.h>
 #include <dist/cluster.h>

@@ -4,8 +4,8 @@
 
 #include <ergon/act/pool.h>
 #include <ergon/gen/blocking.h>
-#include <ergon/node/dist/observer_answers.h>
-#include <ergon/node/dist/observer_terms.h>
+#include <ergon/node/cluster/tools/observer_answers.h>
+#include <ergon/node/cluster/tools/observer_terms.h>
 
 #include <dist/cluster.h>
 #include <kit/gate.h>

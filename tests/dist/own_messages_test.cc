@@ -1,5 +1,5 @@
 // What Ergon nodes tell each other beyond the protocol of Erlang: the terms, read and written.
-#include <ergon/node/dist/own_messages.h>
+#include <ergon/node/cluster/signals/own_messages.h>
 
 #include <deque>
 #include <string>
@@ -7,7 +7,7 @@
 #include <doctest/doctest.h>
 
 #include <ergon/node/delivery/border.h>
-#include <ergon/node/dist/term_check.h>
+#include <ergon/node/erlang/terms/check.h>
 
 #include <dist/terms.h>
 

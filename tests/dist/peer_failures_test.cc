@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include <ergon/node/dist/peer_failures.h>
+#include <ergon/node/cluster/connection/peer_failures.h>
 
 namespace ergon::dist {
 

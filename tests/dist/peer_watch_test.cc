@@ -1,5 +1,5 @@
 // When a peer is given up: a state machine without a clock.
-#include <ergon/node/dist/peer_watch.h>
+#include <ergon/node/cluster/connection/peer_watch.h>
 
 #include <doctest/doctest.h>
 

@@ -1,12 +1,12 @@
 // What Erlang's tools are told of a process, of a name of C++, and of a node: the terms.
-#include <ergon/node/dist/process_answers.h>
+#include <ergon/node/cluster/tools/process_answers.h>
 
 #include <string>
 
 #include <doctest/doctest.h>
 
-#include <ergon/node/dist/node_answers.h>
-#include <ergon/node/dist/observer_terms.h>
+#include <ergon/node/cluster/tools/node_answers.h>
+#include <ergon/node/cluster/tools/observer_terms.h>
 
 namespace ergon::dist {
 namespace {

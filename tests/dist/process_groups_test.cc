@@ -1,5 +1,5 @@
 // The protocol of groups without sockets: what two nodes know of each other, whatever comes between.
-#include <ergon/node/dist/process_groups.h>
+#include <ergon/node/cluster/groups/process_groups.h>
 
 #include <algorithm>
 #include <deque>
@@ -11,7 +11,7 @@
 
 #include <doctest/doctest.h>
 
-#include <ergon/node/dist/references.h>
+#include <ergon/node/cluster/signals/references.h>
 
 #include <dist/terms.h>
 

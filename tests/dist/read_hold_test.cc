@@ -1,5 +1,5 @@
 // What of a peer has to wait that does not take what it has asked for.
-#include <ergon/node/dist/read_hold.h>
+#include <ergon/node/cluster/connection/read_hold.h>
 
 #include <string>
 

@@ -10,10 +10,10 @@
 #include <variant>
 #include <vector>
 
-#include <ergon/node/dist/control_reader.h>
-#include <ergon/node/dist/references.h>
-#include <ergon/node/dist/signals.h>
-#include <ergon/node/erlang_encoding.h>
+#include <ergon/node/cluster/signals/control_reader.h>
+#include <ergon/node/cluster/signals/references.h>
+#include <ergon/node/cluster/signals/signal_codec.h>
+#include <ergon/node/erlang/terms/encoding.h>
 
 #include <dist/client.h>
 #include <dist/cluster.h>

@@ -13,7 +13,7 @@
 
 #include <ergon/gen/dead_letter.h>
 #include <ergon/gen/event.h>
-#include <ergon/node/dist/flags.h>
+#include <ergon/node/cluster/handshake/flags.h>
 
 #include <dist/client.h>
 #include <dist/cluster.h>

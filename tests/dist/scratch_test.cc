@@ -1,4 +1,4 @@
-#include <ergon/node/dist/scratch.h>
+#include <ergon/node/cluster/signals/scratch.h>
 
 #include <memory>
 #include <string>
@@ -8,8 +8,8 @@
 
 #include <ergon/gen/atom.h>
 #include <ergon/gen/pid.h>
-#include <ergon/node/dist/frame_writer.h>
-#include <ergon/node/dist/signals.h>
+#include <ergon/node/cluster/signals/frame_writer.h>
+#include <ergon/node/cluster/signals/signal_codec.h>
 
 namespace ergon::dist {
 

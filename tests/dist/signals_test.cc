@@ -1,4 +1,4 @@
-#include <ergon/node/dist/signals.h>
+#include <ergon/node/cluster/signals/signal_codec.h>
 
 #include <random>
 #include <string>
@@ -8,8 +8,8 @@
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 
-#include <ergon/node/dist/flags.h>
-#include <ergon/node/dist/frame_writer.h>
+#include <ergon/node/cluster/handshake/flags.h>
+#include <ergon/node/cluster/signals/frame_writer.h>
 
 #include <dist/terms.h>
 

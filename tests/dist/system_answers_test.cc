@@ -1,5 +1,5 @@
 // What Erlang's module sys is told: the terms.
-#include <ergon/node/dist/system_answers.h>
+#include <ergon/node/cluster/tools/system_answers.h>
 
 #include <chrono>
 #include <string>
@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include <ergon/node/erlang_term.h>
+#include <ergon/node/erlang/term.h>
 
 #include <dist/terms.h>
 

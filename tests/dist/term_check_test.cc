@@ -1,4 +1,4 @@
-#include <ergon/node/dist/term_check.h>
+#include <ergon/node/erlang/terms/check.h>
 
 #include <cmath>
 #include <cstring>

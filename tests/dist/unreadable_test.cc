@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include <ergon/gen/dead_letter.h>
-#include <ergon/node/dist/log_limit.h>
+#include <ergon/node/cluster/connection/log_limit.h>
 
 #include <dist/cluster.h>
 

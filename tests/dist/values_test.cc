@@ -1,4 +1,4 @@
-#include <ergon/node/dist/values.h>
+#include <ergon/node/erlang/values.h>
 
 #include <chrono>
 #include <cmath>
@@ -10,9 +10,9 @@
 
 #include <doctest/doctest.h>
 
-#include <ergon/node/dist/atom_budget.h>
-#include <ergon/node/dist/term_check.h>
 #include <ergon/node/erlang.h>
+#include <ergon/node/erlang/terms/atom_budget.h>
+#include <ergon/node/erlang/terms/check.h>
 #include <terms.h>
 
 namespace ergon::dist {

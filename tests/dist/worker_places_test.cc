@@ -1,5 +1,5 @@
 // Where the next worker of a pool is started.
-#include <ergon/node/dist/worker_places.h>
+#include <ergon/node/cluster/workers/worker_places.h>
 
 #include <algorithm>
 #include <memory>

@@ -11,9 +11,9 @@
 
 #include <fuzz/fuzz.h>
 
-#include <ergon/node/dist/group_messages.h>
-#include <ergon/node/dist/process_groups.h>
-#include <ergon/node/dist/term_check.h>
+#include <ergon/node/cluster/groups/group_messages.h>
+#include <ergon/node/cluster/groups/process_groups.h>
+#include <ergon/node/erlang/terms/check.h>
 
 namespace dist = ergon::dist;
 namespace gen = ergon::gen;

@@ -9,7 +9,7 @@
 
 #include <fuzz/fuzz.h>
 
-#include <ergon/node/dist/handshake.h>
+#include <ergon/node/cluster/handshake/handshake.h>
 
 namespace dist = ergon::dist;
 using ergon::fuzz::Require;

@@ -9,9 +9,9 @@
 
 #include <fuzz/fuzz.h>
 
-#include <ergon/node/dist/flags.h>
-#include <ergon/node/dist/frame_parser.h>
-#include <ergon/node/dist/signals.h>
+#include <ergon/node/cluster/handshake/flags.h>
+#include <ergon/node/cluster/signals/frame_parser.h>
+#include <ergon/node/cluster/signals/signal_codec.h>
 
 namespace dist = ergon::dist;
 using dist::Signal;

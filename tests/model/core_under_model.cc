@@ -8,4 +8,4 @@
 #include <ergon/core/messages/mailbox.cc>
 #include <ergon/core/messages/mailbox_idle.cc>
 #include <ergon/core/messages/rotation.cc>
-#include <ergon/core/turns/idle_workers.cc>
+#include <ergon/core/queues/idle_workers.cc>

@@ -4,8 +4,8 @@
 
 #include "checks.h"
 
-#include <ergon/core/turns/idle_workers.h>
-#include <ergon/core/turns/run_queue.h>
+#include <ergon/core/queues/idle_workers.h>
+#include <ergon/core/queues/run_queue.h>
 
 namespace ergon::model {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "checks.h"
 
-#include <ergon/core/turns/injection_queue.h>
-#include <ergon/core/turns/local_queue.h>
-#include <ergon/core/turns/run_queue.h>
+#include <ergon/core/queues/injection_queue.h>
+#include <ergon/core/queues/local_queue.h>
+#include <ergon/core/queues/run_queue.h>
 
 namespace ergon::model {
 namespace {

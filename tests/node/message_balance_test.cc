@@ -1,7 +1,7 @@
 #include <ergon/gen/message_balance.h>
 
 #include <ergon/core/messages/envelope.h>
-#include <ergon/gen/pool_host.h>
+#include <ergon/gen/host/pool_host.h>
 #include <ergon/gen/process_behavior.h>
 
 #include <kit/gate.h>

@@ -4,7 +4,7 @@
 #include <string>
 
 #include <ergon/act/pool.h>
-#include <ergon/node/slots/unique_id.h>
+#include <ergon/node/process_state/unique_id.h>
 
 #include <kit/manual_time.h>
 

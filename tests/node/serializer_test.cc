@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <ergon/act/pool.h>
-#include <ergon/node/slots/unique_id.h>
+#include <ergon/node/process_state/unique_id.h>
 
 #include <kit/manual_time.h>
 

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/host/process_host.h>
 #include <ergon/gen/node.h>
-#include <ergon/gen/process_host.h>
 
 namespace ergon::testkit {
 namespace {

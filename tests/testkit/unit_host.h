@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include <ergon/gen/process_host.h>
+#include <ergon/gen/host/process_host.h>
 
 namespace ergon::testkit {
 

@@ -18,10 +18,10 @@
 #include <asio/write.hpp>
 
 #include <bench/network/nodes.h>
-#include <ergon/node/dist/big_endian.h>
-#include <ergon/node/dist/flags.h>
-#include <ergon/node/dist/signals.h>
-#include <ergon/node/erlang_encoding.h>
+#include <ergon/node/cluster/handshake/flags.h>
+#include <ergon/node/cluster/signals/signal_codec.h>
+#include <ergon/node/erlang/terms/big_endian.h>
+#include <ergon/node/erlang/terms/encoding.h>
 
 namespace ergon::bench {
 namespace {

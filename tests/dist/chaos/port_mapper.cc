@@ -7,7 +7,7 @@
 #include <asio/read.hpp>
 #include <asio/write.hpp>
 
-#include <ergon/node/dist/big_endian.h>
+#include <ergon/node/erlang/terms/big_endian.h>
 
 namespace ergon::chaos {
 namespace {
@@ -16,7 +16,7 @@ using asio::ip::tcp;
 using dist::AppendBigEndian;
 using dist::ReadBigEndian;
 
-// Requests and answers, as in node/dist/epmd.cc.
+// Requests and answers, as in node/cluster/handshake/epmd.cc.
 constexpr char kRegister = 120;
 constexpr char kRegistered = 118;
 constexpr char kLookUp = 122;

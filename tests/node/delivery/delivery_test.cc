@@ -3,7 +3,7 @@
 #include <memory>
 #include <thread>
 
-#include <ergon/core/turns/injection_hold.h>
+#include <ergon/core/queues/injection_hold.h>
 
 #include <kit/gate.h>
 #include <kit/manual_time.h>

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include <ergon/gen/process_host.h>
+#include <ergon/gen/host/process_host.h>
 #include <ergon/node/node.h>
 #include <kit/eventually.h>
 

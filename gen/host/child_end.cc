@@ -1,0 +1,28 @@
+#include <ergon/gen/host/child_end.h>
+
+#include <ergon/gen/process_options.h>
+
+namespace ergon::gen {
+namespace {
+
+// False: it was killed instead, also if it cannot be asked because it has just ended.
+bool Ask(ProcessHost& parent, PID child, std::chrono::nanoseconds timeout) {
+  if (timeout.count() != 0 && parent.StopAfterQueue(child, Reason::Shutdown())) return true;
+  (void)parent.Kill(child);
+  return false;
+}
+
+}  // namespace
+
+TimerHandle EndChild(ProcessHost& parent, PID child, std::chrono::nanoseconds timeout) {
+  if (!Ask(parent, child, timeout) || timeout == kInfinite) return {};
+  return parent.SendSelfAfter(ChildTimeout{child}, timeout);
+}
+
+void EndChildAndWait(ProcessHost& parent, PID child, std::chrono::nanoseconds timeout) {
+  if (Ask(parent, child, timeout) && parent.AwaitEnd(child, timeout)) return;
+  (void)parent.Kill(child);
+  (void)parent.AwaitEnd(child, kInfinite);
+}
+
+}  // namespace ergon::gen

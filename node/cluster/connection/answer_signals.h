@@ -1,0 +1,85 @@
+// Answers to requests of other nodes, and words to those that nobody wants any more, as signals.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <fmt/core.h>
+
+#include <ergon/gen/error.h>
+#include <ergon/gen/pid.h>
+#include <ergon/gen/reason.h>
+#include <ergon/gen/result.h>
+#include <ergon/node/cluster/connection/connection.h>
+#include <ergon/node/cluster/connection/peer_state.h>
+#include <ergon/node/cluster/signals/signal.h>
+#include <ergon/node/erlang/terms/encoding.h>
+#include <ergon/node/erlang/values.h>
+
+namespace ergon::dist {
+
+// To the alias that came with the request, else to its caller. `payload` is {Tag, Answer}; the signal is a view of it and
+// of the request.
+[[nodiscard]] inline Signal AnswerTo(const PeerState::Request& request, gen::PID from,
+                                     std::string_view payload) {
+  Signal signal;
+  signal.from = from;
+  signal.payload = payload;
+  if (request.alias.empty()) {
+    signal.kind = SignalKind::kSend;
+    signal.to = request.caller;
+  } else {
+    signal.kind = SignalKind::kSendToAlias;
+    signal.ref = request.alias;
+  }
+  return signal;
+}
+
+// Appends the answer `payload`, as AnswerTo. One that is larger than the peer takes is the error that is returned, and
+// `instead` makes the answer that tells the caller of it: it must not wait in vain. With the lock.
+template <class Instead>
+gen::Result<void> AppendAnswerOr(Connection& connection, const PeerState::Request& request,
+                                 gen::PID from, std::string_view payload, Instead&& instead) {
+  auto appended = connection.AppendAnswer(AnswerTo(request, from, payload));
+  if (appended) return appended;
+  std::string error;
+  TermWriter writer(error);
+  writer.Tuple(2);
+  writer.Raw(request.tag);
+  instead(error, appended.error());
+  connection.Append(AnswerTo(request, from, error));
+  return appended;
+}
+// {error, Why} instead.
+inline gen::Result<void> AppendAnswerOrError(Connection& connection,
+                                             const PeerState::Request& request, gen::PID from,
+                                             std::string_view payload) {
+  return AppendAnswerOr(connection, request, from, payload,
+                        [](std::string& out, const gen::Error& why) { AppendError(out, why); });
+}
+
+// Appends a signal whose payload is a reason, that of somebody's end. Of a reason that is larger than the peer takes the peer
+// is told that it is: the end itself must be told. `head` is what is in front of the reason in the payload. With the lock.
+inline void AppendEnd(Connection& connection, Signal signal, std::string_view head = {}) {
+  const auto appended = connection.TryAppend(signal);
+  if (appended) return;
+  std::string payload(head);
+  AppendReason(payload,
+               gen::Reason::Error(fmt::format("its reason: {}", appended.error().detail())));
+  signal.payload = payload;
+  connection.Append(signal);
+}
+
+// Appends an exit signal to a process there that was started for one who waits for it no more. With the lock.
+inline void AppendAbandoned(Connection& connection, gen::PID from, gen::PID process) {
+  std::string reason;
+  TermWriter(reason).Atom("kill");
+  Signal signal;
+  signal.kind = SignalKind::kExitRequest;
+  signal.from = from;
+  signal.to = process;
+  signal.payload = reason;
+  connection.AppendOwn(signal);
+}
+
+}  // namespace ergon::dist

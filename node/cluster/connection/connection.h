@@ -1,0 +1,249 @@
+// The connection with one other node: what waits to be sent, and what has come.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <asio/io_context.hpp>
+#include <asio/steady_timer.hpp>
+
+#include <ergon/gen/atom.h>
+#include <ergon/gen/pid.h>
+#include <ergon/gen/result.h>
+#include <ergon/node/cluster/connection/peer_state.h>
+#include <ergon/node/cluster/connection/peer_watch.h>
+#include <ergon/node/cluster/connection/read_hold.h>
+#include <ergon/node/cluster/connection/settings.h>
+#include <ergon/node/cluster/connection/stream.h>
+#include <ergon/node/cluster/handshake/handshake.h>
+#include <ergon/node/cluster/signals/frame_parser.h>
+#include <ergon/node/cluster/signals/signal_codec.h>
+#include <ergon/node/delivery/border.h>
+
+namespace ergon::dist {
+
+//   kConnecting ---- Attach ---> kUp
+//        |                        |
+//        +-------- Fail --------- +----> kDown, for ever
+//
+// Signals may be appended from the beginning; they wait until the connection is up.
+//
+// Whatever waits to be sent counts towards Settings::send_queue_bytes. Above that
+//  - messages and requests of this node wait, see Accepts;
+//  - nothing is handled that would make this node say more, see ReadHold;
+//  - a peer that takes next to nothing of it for Settings::tick_time is gone, whatever it says meanwhile.
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  enum class State : std::uint8_t { kConnecting, kUp, kDown };
+  struct RoomWaiter {  // see Border::AwaitRoom
+    gen::PID local;
+    std::uint64_t id;
+  };
+  // What is left of a connection that is down.
+  struct Rest {
+    PeerState relations;
+    std::vector<RoomWaiter> waiters;
+    std::uint64_t unsent = 0;  // messages
+    std::string why;
+    bool is_fault = false;  // of the peer, as a frame that is none
+    bool is_foreign = false;
+  };
+  // What it tells; on the thread of the network, without a lock.
+  struct Listener {
+    std::function<void(Connection&)> up;  // before anything arrives
+    std::function<void(Connection&, const Signal&)> arrived;
+    std::function<void(Connection&, const std::vector<RoomWaiter>&)> has_room;
+    std::function<void(Connection&)> idle;  // from time to time
+    std::function<void(Connection&, Rest)> down;
+  };
+
+  // `mutex` may be that of several connections: no two of them are locked at a time. Whoever has locked one asks only
+  // for what this node knows by itself.
+  Connection(gen::Atom peer, asio::io_context& context, Tasks& tasks, const Settings& settings,
+             const Listener& listener, std::shared_ptr<std::mutex> mutex, bool is_dialled);
+
+  [[nodiscard]] gen::Atom peer() const noexcept { return peer_; }
+
+  // -- any thread, with the lock --
+  [[nodiscard]] std::mutex& mutex() noexcept { return *mutex_; }
+  [[nodiscard]] State state() const noexcept { return state_; }
+  // Of one that is up.
+  [[nodiscard]] bool IsByPeer() const noexcept { return is_by_peer_; }
+  [[nodiscard]] std::uint32_t peer_creation() const noexcept { return peer_creation_; }
+  [[nodiscard]] PeerState& relations() noexcept { return relations_; }
+  [[nodiscard]] bool IsFull() const noexcept {
+    return out_.size() + writing_size_ >= settings_.send_queue_bytes;
+  }
+  // Whether a message for `remote` may be appended: kBusy, kProcessIncarnation.
+  [[nodiscard]] gen::Result<void> Accepts(gen::PID remote) const {
+    if (!IsFormer(remote) && !IsFull()) [[likely]]
+      return {};
+    return WhyNot(remote);
+  }
+  // Appends the frame of a signal, which the thread of the network will write. Not if it is down. For what has no payload of
+  // somebody else's: should the peer not take so large a frame, the connection is lost.
+  void Append(const Signal& signal);
+  // The same for what goes with messages and requests of this node, and not on account of what the peer has sent: it does
+  // not keep this node from reading.
+  void AppendOwn(const Signal& signal);
+  // These are for any payload. kIncorrect, and nothing is appended: the frame is larger than the peer takes, see CheckFrame.
+  [[nodiscard]] gen::Result<void> TryAppend(const Signal& signal);
+  [[nodiscard]] gen::Result<void> TryAppendOwn(const Signal& signal);
+  // For an answer: when it comes alone, this thread writes it.
+  [[nodiscard]] gen::Result<void> AppendAnswer(const Signal& signal);
+  // For a message of a user's, which is counted when it is lost.
+  [[nodiscard]] gen::Result<void> AppendMessage(const Signal& message);
+  // A message as its frame, see OpenMessage and CheckFrame; and for a request, whose sender waits.
+  void AppendMessage(std::string_view frame) {
+    AppendRequest(frame);
+    ++out_sends_;
+  }
+  void AppendRequest(std::string_view frame);
+  void AddWaiter(const RoomWaiter& waiter) { waiters_.push_back(waiter); }
+  // Whether a PID or an alias belongs to a former incarnation of the peer. False as long as that is not known.
+  [[nodiscard]] bool IsFormer(gen::PID remote) const noexcept {
+    return state_ == State::kUp && remote.creation != peer_creation_ &&
+           (remote.creation != 0 || IsFormerAlias(remote));
+  }
+  // Whether the peer is another node than those of Ergon. False as long as that is not known.
+  [[nodiscard]] bool IsForeign() const noexcept {
+    return state_ == State::kUp && (flags_ & kFlagErgon) == 0;
+  }
+  [[nodiscard]] std::size_t QueuedBytes() const noexcept { return out_.size() + writing_size_; }
+  // The most that there were at a time.
+  [[nodiscard]] std::size_t MostQueuedBytes() const noexcept { return most_queued_bytes_; }
+  [[nodiscard]] std::size_t WaitingSenders() const noexcept { return waiters_.size(); }
+
+  // Any thread, without the lock: so much waits that the peer has asked for that what it asks for next should wait, too.
+  [[nodiscard]] bool HasUnreadAnswers() const noexcept {
+    return answers_.load(std::memory_order_relaxed) >= settings_.send_queue_bytes;
+  }
+
+  // -- the thread of the network --
+  // It is up. Nothing happens when it is not kConnecting any more; the stream is closed then.
+  // `by_peer`: that has dialled.
+  void Attach(std::shared_ptr<Stream> stream, const HandshakePeer& peer, bool by_peer);
+  // It is down; `why` is for people. Again: nothing happens.
+  void Fail(const std::string& why, bool is_fault = false);
+  // What Connections knows of the attempts to connect it.
+  struct Attempts {
+    bool is_dialling = false;   // this node's, until it has succeeded or failed
+    bool is_announced = false;  // the peer may have heard of that, and the attempt goes on
+    int claims = 0;             // of the peer: it has proved itself, and its stream comes next
+    // Of the attempt that waits for the other's end: that of the node with the lesser name.
+    std::shared_ptr<Stream> reserve;
+    HandshakePeer reserve_peer;
+  };
+  [[nodiscard]] Attempts& attempts() noexcept { return attempts_; }
+  // Closes it when what waits has been written.
+  void CloseWhenWritten();
+
+ private:
+  [[nodiscard]] gen::Result<void> WhyNot(gen::PID remote) const;
+  [[nodiscard]] bool IsFormerAlias(gen::PID remote) const;
+  // Appends a frame, or says why not.
+  [[nodiscard]] gen::Result<void> Put(const Signal& signal);
+  [[nodiscard]] gen::Result<void> PutAnswer(const Signal& signal);
+  void FailIfNot(const gen::Result<void>& appended);
+  // What has been appended is noted, and will be written.
+  void NoteAppended() {
+    NoteQueued();
+    if (!flush_due_ && state_ == State::kUp) PostFlush();
+  }
+  // Frames of this node's for nodes of today, in the form that this peer understands.
+  void AppendAsOlder(std::string_view frames);
+  void Read();
+  // How many bytes to read at most, where there are `bytes` already.
+  [[nodiscard]] static std::size_t MostToRead(std::string_view bytes);
+  // Handles the frames that are there completely, or puts them aside, and returns their size. Not those from the first one
+  // on that has no room; then is_held_ is true.
+  std::size_t TakeFrames(std::string_view bytes);
+  // Handles those that were put aside, as long as there is room for answers.
+  void TakeHeldFrames();
+  void TakeHeld();
+  // A frame with its length: whether it waits.
+  [[nodiscard]] bool HoldsFrame(std::string_view frame);
+  void HandleFrame(std::string_view frame);
+  void AwaitRoomForAnswers();
+  [[nodiscard]] bool HasRoomForAnswers() const noexcept;
+  // With the lock.
+  void NoteAnswers() noexcept {
+    answers_.store(out_answers_ + writing_answers_, std::memory_order_relaxed);
+  }
+  void NoteAnswered(std::size_t bytes) noexcept {
+    out_answers_ += bytes;
+    NoteAnswers();
+  }
+  void NoteQueued() noexcept {
+    if (QueuedBytes() > most_queued_bytes_) most_queued_bytes_ = QueuedBytes();
+  }
+  void PostFlush();
+  bool WriteAtOnce();  // false: something is left
+  void Flush();
+  [[nodiscard]] bool NoteWriteOf(std::uint64_t sends) noexcept;
+  void FlushAfterPause();
+  void Written(const std::string& error);
+  void Tick();
+  [[nodiscard]] std::string WhyGone();
+
+  const gen::Atom peer_;
+  asio::io_context& context_;
+  Tasks& tasks_;
+  const Settings& settings_;
+  const Listener& listener_;
+  const Peers peers_{settings_.node, peer_};
+  const Peers reversed_{peer_, settings_.node};  // as the peer sees them
+
+  const std::shared_ptr<std::mutex> mutex_;
+  // -- guarded by it --
+  State state_ = State::kConnecting;
+  bool is_by_peer_ = false;
+  PeerState relations_;
+  std::string out_;
+  std::uint64_t out_messages_ = 0;
+  std::size_t writing_size_ = 0;
+  std::size_t most_queued_bytes_ = 0;
+  std::uint64_t writing_messages_ = 0;
+  // Bytes of what Append and AppendAnswer have appended.
+  std::size_t out_answers_ = 0;
+  std::size_t writing_answers_ = 0;
+  // Of the messages those that nobody waits for.
+  std::uint64_t out_sends_ = 0;
+  std::uint64_t writing_sends_ = 0;
+  // A Flush comes: it is posted, or follows what is being written, or a pause.
+  bool flush_due_ = false;
+  std::shared_ptr<Stream> stream_;  // changed by the network's thread only; null: not up
+  std::chrono::steady_clock::time_point written_;  // the last time
+  bool sent_since_tick_ = false;
+  std::vector<RoomWaiter> waiters_;
+  std::uint64_t flags_ = kOwnFlags;
+  std::uint32_t peer_creation_ = 0;
+
+  // Both of them; changed with the lock.
+  std::atomic<std::size_t> answers_ = 0;
+
+  // -- the network's --
+  FrameParser parser_{peers_, settings_.max_term_depth};
+  std::string writing_;
+  bool is_writing_ = false;
+  int stream_writes_ = 0;  // in a row, see kStreamMessages
+  asio::steady_timer pause_;
+  bool has_paused_ = false;
+  bool close_when_written_ = false;
+  Attempts attempts_;
+  asio::steady_timer tick_;
+  PeerWatch watch_{settings_.tick_time, settings_.send_queue_bytes};
+  ReadHold hold_{settings_.send_queue_bytes};
+  bool is_held_ = false;  // nothing is read: there is no room to put more aside
+  asio::steady_timer room_;
+};
+
+}  // namespace ergon::dist

@@ -1,0 +1,139 @@
+// What a connection reads.
+#include <ergon/node/cluster/connection/connection.h>
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include <fmt/core.h>
+#include <asio/error.hpp>
+
+#include <ergon/core/queues/injection_hold.h>
+#include <ergon/node/cluster/signals/frame_writer.h>
+#include <ergon/node/erlang/terms/big_endian.h>
+
+namespace ergon::dist {
+namespace {
+
+constexpr std::size_t kReadBytes = 64 * 1024;
+constexpr std::size_t kMostKeptToRead = 16 * kReadBytes;  // after a large frame
+// So many frames are handled together at most, when many were read at once.
+constexpr std::size_t kHandledTogether = 1024;
+
+std::size_t FrameLengthAt(std::string_view bytes) { return ReadBigEndian<std::uint32_t>(bytes); }
+
+}  // namespace
+
+void Connection::Read() {
+  std::string why = "closed by the other side";
+  bool is_fault = false;
+  try {
+    // It grows for frames that do not fit, and is not cleared for others: that would take longer than a small read.
+    std::string bytes(kReadBytes, '\0');
+    std::size_t had = 0;
+    for (;;) {
+      if (bytes.size() - had < kReadBytes / 2) bytes.resize(2 * bytes.size());
+      if (is_held_) {
+        AwaitRoomForAnswers();
+      } else {
+        had += stream_->ReadSome(bytes.data() + had,
+                                 std::min(MostToRead({bytes.data(), had}), bytes.size() - had));
+        watch_.Heard();
+      }
+      // What was read just before it was given up must not come after the news of that.
+      if (state_ == State::kDown) return;  // this thread alone changes it
+      const std::size_t taken = TakeFrames({bytes.data(), had});
+      had -= taken;
+      if (taken != 0) std::memmove(bytes.data(), bytes.data() + taken, had);
+      if (had == 0 && bytes.size() > kMostKeptToRead) bytes = std::string(kReadBytes, '\0');
+    }
+  } catch (const std::system_error& error) {
+    if (error.code() != asio::error::eof) why = error.what();
+  } catch (const std::exception& error) {
+    why = error.what();
+    is_fault = true;
+  }
+  Fail(why, is_fault);
+}
+
+// What has been read cannot wait in the socket: after a frame that is large, no more is read at a time than before.
+std::size_t Connection::MostToRead(std::string_view bytes) {
+  if (bytes.size() < kFrameLengthBytes) return kReadBytes;
+  const std::size_t frame = kFrameLengthBytes + FrameLengthAt(bytes);
+  return frame < bytes.size() ? kReadBytes : std::max(kReadBytes, frame - bytes.size());
+}
+
+// Until Written says so, or it is down.
+void Connection::AwaitRoomForAnswers() {
+  room_.expires_at(asio::steady_timer::time_point::max());
+  tasks_.Await([this] { room_.cancel(); },
+               [&](auto handler) {
+                 room_.async_wait([handler = std::move(handler)](const asio::error_code&) mutable {
+                   handler(asio::error_code());
+                 });
+               });
+}
+
+bool Connection::HasRoomForAnswers() const noexcept {
+  return !hold_.Holds(answers_.load(std::memory_order_relaxed));
+}
+
+void Connection::HandleFrame(std::string_view frame) {
+  const auto parsed = parser_.Parse(frame);
+  if (!parsed) {
+    throw std::runtime_error(fmt::format("it sent a frame that is none: {}", parsed.error()));
+  }
+  listener_.arrived(*this, parser_.signal());
+}
+
+void Connection::TakeHeldFrames() {
+  if (hold_.IsEmpty() && !is_held_) return;
+  core::InjectionHold together;
+  const bool had_room = HasRoomForAnswers();
+  while (!hold_.IsEmpty() && HasRoomForAnswers() && state_ != State::kDown) {
+    HandleFrame(hold_.First().substr(kFrameLengthBytes));
+    hold_.RemoveFirst();
+  }
+  if (!had_room || !std::exchange(is_held_, false)) return;
+  room_.cancel();
+}
+
+std::size_t Connection::TakeFrames(std::string_view bytes) {
+  if (is_held_) return 0;
+  // What has come together is handled together.
+  core::InjectionHold together;
+  std::size_t handled = 0;
+  std::size_t at = 0;
+  while (bytes.size() - at >= kFrameLengthBytes) {
+    const std::string_view rest = bytes.substr(at);
+    const std::size_t length = FrameLengthAt(rest);
+    if (length > settings_.max_frame_bytes) {
+      throw std::runtime_error(fmt::format("it sent a frame of {} bytes, {} are allowed", length,
+                                           settings_.max_frame_bytes));
+    }
+    if (rest.size() < kFrameLengthBytes + length) break;
+    const std::string_view frame = rest.substr(0, kFrameLengthBytes + length);
+    const bool is_tick = length == 0;
+    if (!is_tick && !HoldsFrame(frame)) {
+      HandleFrame(frame.substr(kFrameLengthBytes));
+      if (++handled % kHandledTogether == 0) together.Release();
+    }
+    if (is_held_) break;
+    at += frame.size();
+  }
+  return at;
+}
+
+// Also with room, as long as something is put aside: that is handled first.
+bool Connection::HoldsFrame(std::string_view frame) {
+  if (hold_.IsEmpty() && HasRoomForAnswers()) return false;
+  const auto parsed = parser_.Parse(frame.substr(kFrameLengthBytes));
+  if (!parsed || !hold_.IsFor(parser_.signal(), settings_.max_term_depth)) return false;
+  is_held_ = !hold_.Put(frame, parser_.signal().from);
+  return true;
+}
+
+}  // namespace ergon::dist

@@ -1,0 +1,76 @@
+// Opens connections to other nodes: EPMD is asked for the port, then comes the handshake.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <asio/io_context.hpp>
+#include <asio/ip/tcp.hpp>
+
+#include <ergon/gen/result.h>
+#include <ergon/node/cluster/connection/connection.h>
+#include <ergon/node/cluster/connection/host_lookups.h>
+#include <ergon/node/cluster/connection/settings.h>
+#include <ergon/node/cluster/connection/stream.h>
+#include <ergon/node/cluster/handshake/challenge.h>
+#include <ergon/node/cluster/handshake/epmd.h>
+#include <ergon/node/cluster/handshake/handshake.h>
+
+namespace ergon::dist {
+
+// The handshake on a stream, to its end, in a task (see tasks.h). `handshake` has to be at its beginning.
+gen::Result<HandshakePeer> ShakeHands(Stream& stream, Handshake handshake);
+
+// One attempt to reach the node `peer`. All its steps together, from the look-up of the host to the end of the handshake, may
+// take no longer than the settings' handshake_timeout, which begins here. For one task.
+class DialAttempt {
+ public:
+  // `is_wanted` as Handshake::Initiator has it; false between two steps ends the attempt, too.
+  DialAttempt(asio::io_context& context, Tasks& tasks, const Settings& settings, std::string peer,
+              std::function<bool()> is_wanted = {});
+
+  // Makes a stream on which nothing has been said yet. What fails is an error whose text names the host and the port, and what
+  // to look at there, or that it is not wanted any more.
+  gen::Result<void> Connect();
+  // Then the handshake, as the node `self`.
+  gen::Result<HandshakePeer> ShakeHands(HandshakeSelf self, Challenge challenge);
+  // Until the time is up.
+  void Wait();
+
+  [[nodiscard]] const std::shared_ptr<Stream>& stream() const noexcept { return stream_; }
+
+ private:
+  // Throws std::system_error.
+  gen::Result<void> TryToConnect(const std::string& alive, const std::string& host);
+  // What EPMD knows of a node.
+  gen::Result<EpmdNode> AskEpmd(const Addresses& addresses, const std::string& alive);
+  [[nodiscard]] gen::Result<void> CheckWanted() const;
+
+  Tasks& tasks_;
+  const Settings& settings_;
+  const std::string peer_;
+  const std::function<bool()> is_wanted_;
+  const std::chrono::steady_clock::time_point end_;
+  std::string step_;  // for the text of an error
+  HostLookup lookup_;
+  Stream epmd_;
+  const std::shared_ptr<Stream> stream_;
+  const TimeLimit limit_;
+};
+
+// What becomes of a new connection.
+struct DialResult {
+  std::function<std::chrono::nanoseconds()> pause;  // how long to wait first
+  std::function<bool()> is_wanted;      // as Handshake::Initiator has it; false: the peer has come
+  std::function<void(bool)> announced;  // whether the peer hears of the attempt from now on
+  std::function<void(std::shared_ptr<Stream>, const HandshakePeer&)> succeeded;
+  std::function<void(const std::string& why)> failed;
+};
+// Dials `peer`, and calls `succeeded` or `failed`. Returns at once.
+void Dial(asio::io_context& context, Tasks& tasks, const Settings& settings, Challenges& challenges,
+          std::string peer, DialResult result);
+
+}  // namespace ergon::dist

@@ -1,0 +1,79 @@
+// Takes connections of other nodes, and lets those in that know the cookie.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <asio/io_context.hpp>
+#include <asio/ip/tcp.hpp>
+
+#include <ergon/gen/log.h>
+#include <ergon/node/cluster/connection/connections.h>
+#include <ergon/node/cluster/connection/log_limit.h>
+#include <ergon/node/cluster/connection/settings.h>
+#include <ergon/node/cluster/connection/tasks.h>
+#include <ergon/node/cluster/handshake/challenge.h>
+
+namespace ergon::dist {
+
+class Listening {
+ public:
+  Listening(asio::io_context& context, Tasks& tasks, const Settings& settings,
+            Challenges& challenges, Connections& connections, gen::LogSink& log)
+      : context_(context),
+        tasks_(tasks),
+        settings_(settings),
+        challenges_(challenges),
+        connections_(connections),
+        log_(log),
+        acceptor_(context) {}
+
+  // Binds the port and returns it. Throws std::system_error.
+  std::uint16_t Open();
+  // -- the thread of the network --
+  void Start();
+  void Close();
+
+ private:
+  // A connection whose peer has not proved itself.
+  struct Unproved {
+    std::shared_ptr<Stream> stream;
+    std::list<std::weak_ptr<Unproved>>::iterator place{};  // unless it is proved, or gave way
+    bool is_proved = false;
+    bool gave_way = false;  // to newer ones
+  };
+
+  void Accept();
+  void Take(asio::ip::tcp::socket socket);
+  // The oldest one is closed.
+  void GiveWay();
+  void LetIn(Unproved& peer);
+  // It costs none of the places any more.
+  void Leave(Unproved& peer);
+  HandshakeAnswer AnswerTo(std::string_view name);
+  // The handshake; what it has claimed by its end.
+  gen::Result<HandshakePeer> Prove(Unproved& peer, std::optional<Connections::Claimed>& claimed);
+  void Refuse(const std::string& address, const gen::Error& error);
+
+  asio::io_context& context_;
+  Tasks& tasks_;
+  const Settings& settings_;
+  Challenges& challenges_;
+  Connections& connections_;
+  gen::LogSink& log_;
+  asio::ip::tcp::acceptor acceptor_;
+  // Those that have not ended their handshakes, the oldest one first. None of them is kept alive: one for which there is no
+  // memory to begin with stays here until it is the oldest.
+  std::list<std::weak_ptr<Unproved>> unproved_;
+  LogLimit not_let_in_lines_;
+  LogLimit taken_lines_;
+  LogLimit names_lines_;
+  LogLimit gave_way_lines_;
+};
+
+}  // namespace ergon::dist

@@ -1,0 +1,114 @@
+// What the processes of this node have to do with those of one other node: links, monitors, requests.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include <ergon/gen/atom.h>
+#include <ergon/gen/error.h>
+#include <ergon/gen/pid.h>
+#include <ergon/node/cluster/connection/link_states.h>
+#include <ergon/node/events/events.h>
+
+namespace ergon::dist {
+
+// Guarded by the lock of its connection. Numbers are those of our gen::Refs; on the wire they stand in references
+// (see references.h). `raw` references are those of the other node, as terms.
+struct PeerState {
+  // A process of ours watches one of theirs, or a name there (node::IsName); by number.
+  struct Watch {
+    gen::PID local;
+    gen::PID remote;
+    bool is_link = false;  // it has linked itself by that name, or alias
+  };
+  std::unordered_map<std::uint64_t, Watch> watches;
+
+  // One of theirs watches `watched`, maybe by its name; by the number that stands for its reference here.
+  struct Watcher {
+    gen::PID remote;
+    gen::PID watched;
+    std::string name;  // empty: by the PID
+    std::string raw;
+    bool is_link = false;  // it has linked itself by a name or an alias of that
+  };
+  std::unordered_map<std::uint64_t, Watcher> watchers;
+  // By raw. The other node chooses its references: ordered, so that it cannot choose them for their hashes.
+  std::map<std::string, std::uint64_t> watcher_numbers;
+  // False, and nothing is changed: there is one with that reference already.
+  [[nodiscard]] bool AddWatcher(std::uint64_t number, Watcher watcher) {
+    if (!watcher_numbers.emplace(watcher.raw, number).second) return false;
+    watchers[number] = std::move(watcher);
+    return true;
+  }
+
+  LinkStates links;
+
+  // How often the peer has spoken for processes of other nodes, see FalseClaims.
+  std::uint64_t not_believed = 0;
+
+  // What only an Ergon node understands (see own_messages.h).
+  enum class OwnQuestion : std::uint8_t {
+    kNone,
+    kImportant,    // whether a message is in its mailbox
+    kRoom,         // how many have room there
+    kSubscribe,    // what has been missed of an event
+    kInspect,      // what a process tells of itself
+    kLink,         // a link by a name or an alias: a watch, no call
+    kCallOfAlias,  // a call, which nobody monitors: the other node tells of every end
+  };
+
+  // Requests of ours, by number. Each is a monitor on the wire as well, so that the end of the one who was asked is
+  // an answer.
+  struct Call {
+    gen::PID local;
+    gen::PID remote;
+    bool keeps_term = false;  // the answer stays a dist::Term, whatever form it has
+    bool spawns = false;      // a process; `remote` is a name until it is known
+    bool links = false;       // and is linked with that, at once if it is one of Erlang
+    bool monitors = false;    // and goes on to watch that
+    OwnQuestion question = OwnQuestion::kNone;  // another one: it is no monitor
+    gen::Atom event{};                          // of kSubscribe
+  };
+  std::unordered_map<std::uint64_t, Call> calls;
+
+  // Subscriptions to events, by subscriber and event: of ours to theirs, and of theirs to ours.
+  using Subscriptions = std::map<std::pair<gen::PID, gen::Atom>, node::Subscription>;
+  Subscriptions subscriptions;
+  Subscriptions subscribers;
+
+  // Requests of theirs that wait for an answer, by the number that stands for them here.
+  enum class AnswerForm : std::uint8_t {
+    kValue,       // as it is
+    kOk,          // sys:suspend, sys:resume
+    kState,       // sys:get_state, of an inspection
+    kStatus,      // sys:get_status, of one
+    kInspection,  // an inspection, to another Ergon node
+  };
+  struct Request {
+    gen::PID caller;
+    gen::PID asked;  // not with kValue
+    AnswerForm answer = AnswerForm::kValue;
+    std::string tag;    // to be sent back with the answer, as it came
+    std::string alias;  // raw, where the answer goes; empty: to the caller
+    std::string
+        watch;  // raw: when the caller ends this monitor, it waits no more; empty: not known
+  };
+  std::unordered_map<std::uint64_t, Request> requests;
+  std::map<std::string, std::uint64_t> request_numbers;  // by `watch`, as above
+  // The caller has ended that monitor, or was told of its end: it waits no more.
+  void ForgetRequest(const std::string& watch) {
+    const auto found = request_numbers.find(watch);
+    if (found == request_numbers.end()) return;
+    requests.erase(found->second);
+    request_numbers.erase(found);
+  }
+};
+
+// kUnsupported: what a question needs, and that `node` is no Ergon node.
+[[nodiscard]] gen::Error NoErgonNode(PeerState::OwnQuestion question, gen::Atom node);
+
+}  // namespace ergon::dist

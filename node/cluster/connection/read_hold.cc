@@ -1,0 +1,72 @@
+#include <ergon/node/cluster/connection/read_hold.h>
+
+#include <cstdint>
+
+#include <ergon/node/cluster/signals/control_reader.h>
+#include <ergon/node/cluster/signals/frame_writer.h>
+#include <ergon/node/cluster/signals/own_messages.h>
+#include <ergon/node/erlang/terms/big_endian.h>
+
+namespace ergon::dist {
+namespace {
+
+// Messages whose first element is a word that asks for something: requests, and what the groups of nodes tell each other.
+bool IsQuestion(std::string_view payload, std::size_t max_depth) {
+  ControlReader reader(payload, max_depth);
+  std::size_t size = 0;
+  std::string_view word;
+  if (!reader.ReadTuple(size) || !reader.ReadAtom(word)) return false;
+  return word == "$gen_call" || word == "system" || word == "discover" || word == "$gen_cast";
+}
+
+}  // namespace
+
+bool ReadHold::Put(std::string_view frame, gen::PID from) {
+  if (frames_.size() - first_ + frame.size() > kMostTimes * bound_) return false;
+  if (first_ > frames_.size() / 2) {
+    frames_.erase(0, first_);
+    first_ = 0;
+  }
+  frames_.append(frame);
+  senders_.insert(from);
+  return true;
+}
+
+std::string_view ReadHold::First() const {
+  const std::string_view rest = std::string_view(frames_).substr(first_);
+  return rest.substr(0, kFrameLengthBytes + ReadBigEndian<std::uint32_t>(rest));
+}
+
+void ReadHold::RemoveFirst() {
+  first_ += First().size();
+  if (first_ != frames_.size()) return;
+  frames_ = {};
+  first_ = 0;
+  senders_.clear();
+}
+
+bool MayBeAnswered(const Signal& signal, std::size_t max_depth) {
+  switch (signal.kind) {
+    case SignalKind::kSend:
+    case SignalKind::kSendToAlias:
+      return IsQuestion(signal.payload, max_depth);
+    case SignalKind::kSendToName:
+      return signal.name == kOwnName || IsQuestion(signal.payload, max_depth);
+    case SignalKind::kLink:
+    case SignalKind::kUnlink:
+    case SignalKind::kExitRequest:
+    case SignalKind::kMonitor:
+    case SignalKind::kSpawnRequest:
+      return true;
+    case SignalKind::kUnlinkAck:
+    case SignalKind::kExit:
+    case SignalKind::kDemonitor:
+    case SignalKind::kDown:
+    case SignalKind::kSpawnReply:
+    case SignalKind::kUnknown:
+      break;
+  }
+  return false;
+}
+
+}  // namespace ergon::dist

@@ -1,0 +1,52 @@
+// Keeps the node's name registered at EPMD.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <asio/io_context.hpp>
+
+#include <ergon/gen/log.h>
+#include <ergon/gen/result.h>
+#include <ergon/node/cluster/connection/log_limit.h>
+#include <ergon/node/cluster/connection/settings.h>
+#include <ergon/node/cluster/connection/stream.h>
+#include <ergon/node/cluster/connection/tasks.h>
+
+namespace ergon::dist {
+
+// Belongs to the thread of the network.
+class Registration {
+ public:
+  Registration(asio::io_context& context, Tasks& tasks, const Settings& settings, gen::LogSink& log)
+      : context_(context), tasks_(tasks), settings_(settings), log_(log) {}
+
+  // Registers the name with this port, and again whenever EPMD was gone. EPMD is started if there is none and the
+  // settings say so. A later refusal is said in the log, and tried again. `registered` is told of the first attempt: kTaken: another node has the name; kNoConnection.
+  void Start(std::uint16_t port, std::function<void(gen::Result<void>)> registered);
+  void Close();
+
+ private:
+  void Keep(std::uint16_t port, std::function<void(gen::Result<void>)> registered);
+  // Not the first time.
+  void NoteRefused(const std::string& why);
+  gen::Result<void> Register(std::uint16_t port);
+  // Until EPMD closes the connection.
+  void UntilGone();
+  [[nodiscard]] gen::Result<void> StartEpmd() const;
+
+  asio::io_context& context_;
+  Tasks& tasks_;
+  const Settings& settings_;
+  gen::LogSink& log_;
+  std::unique_ptr<Stream> epmd_;
+  std::string refused_;  // why; empty: EPMD is gone, or knows the name
+  LogLimit again_lines_;
+  LogLimit gone_lines_;
+  LogLimit refused_lines_;
+  bool closed_ = false;
+};
+
+}  // namespace ergon::dist

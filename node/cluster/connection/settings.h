@@ -1,0 +1,54 @@
+// What a node of a cluster was told: dist::ErlangOptions, checked and complete.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <asio/ip/address.hpp>
+#include <asio/ssl/context.hpp>
+
+#include <ergon/gen/atom.h>
+#include <ergon/node/cluster/connection/host_lookups.h>
+#include <ergon/node/cluster/handshake/handshake.h>
+#include <ergon/node/erlang/exports.h>
+
+namespace ergon::dist {
+
+struct Settings {
+  gen::Atom node;
+  std::string alive;  // before the @
+  std::string host;   // behind it
+  std::uint32_t creation = 0;
+  std::string cookie;
+  bool hidden = true;
+  asio::ip::address listen_address;
+  bool listen = true;             // false: nobody connects to this node
+  std::uint16_t listen_port = 0;  // 0: any
+  std::uint16_t epmd_port = 0;
+  bool start_epmd = true;
+  std::chrono::nanoseconds tick_time{0};  // nothing for so long: the peer is gone
+  // Of a whole dial, from the name of the host to the end of the handshake, and of the handshake with one who has dialled.
+  std::chrono::nanoseconds handshake_timeout{0};
+  std::shared_ptr<HostLookups> lookups = HostLookups::OfTheSystem();
+  std::size_t max_handshakes = 0;  // of peers that have not proved to know the cookie
+  // Of nodes that connect, in the node's life: each is an atom, which is never freed.
+  std::size_t max_peer_names = 1'000'000;
+  std::size_t max_frame_bytes = 0;
+  std::size_t max_term_depth = 0;
+  std::size_t send_queue_bytes = 0;
+  std::size_t max_new_atoms = 0;
+  std::size_t max_remote_processes = 0;
+  bool observable = false;
+  RemoteFunctions functions;
+  RemoteBehaviors behaviors;
+  std::shared_ptr<asio::ssl::context> tls;  // null: plain TCP
+
+  [[nodiscard]] HandshakeSelf Self() const {
+    return {node.ToString(), cookie, creation, hidden ? kOwnFlags : kOwnFlags | kFlagPublished};
+  }
+};
+
+}  // namespace ergon::dist

@@ -1,0 +1,183 @@
+#include <ergon/node/cluster/erlang_network.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include <fmt/core.h>
+#include <sys/stat.h>
+
+#include <ergon/node/cluster/exports/remote_code.h>
+#include <ergon/node/cluster/handshake/epmd.h>
+#include <ergon/node/cluster/handshake/node_names.h>
+#include <ergon/node/cluster/outbound/erlang_border.h>
+#include <ergon/node/options/option_checks.h>
+
+namespace ergon::dist {
+namespace {
+
+constexpr std::size_t kLongestCookie = 255;
+
+gen::Result<void> CheckRange(const char* name, std::int64_t value, std::int64_t low,
+                             std::int64_t high) {
+  if (value >= low && value <= high) return {};
+  return node::Incorrect(fmt::format("network: {}: {} is outside {}..{}", name, value, low, high));
+}
+
+gen::Result<std::string> ReadCookieFile(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) {
+    return node::Incorrect(
+        fmt::format("network: no cookie: option cookie and RELEASE_COOKIE are empty, and '{}': {}",
+                    path, std::system_category().message(errno)));
+  }
+  if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+    return node::Incorrect(
+        fmt::format("network: cookie_file '{}': others can read it: chmod 400 '{}'", path, path));
+  }
+  std::ifstream file(path);
+  std::string cookie;
+  std::getline(file, cookie);
+  while (!cookie.empty() && (cookie.back() == '\r' || cookie.back() == ' ')) cookie.pop_back();
+  if (cookie.empty()) {
+    return node::Incorrect(fmt::format("network: cookie_file '{}': its first line is empty", path));
+  }
+  return cookie;
+}
+
+gen::Result<std::string> CookieOf(const ErlangOptions& options) {
+  std::string cookie = options.cookie;
+  if (cookie.empty() && options.cookie_file.empty()) {
+    if (const char* value = std::getenv("RELEASE_COOKIE")) cookie = value;
+  }
+  if (cookie.empty()) {
+    std::string path = options.cookie_file;
+    if (path.empty()) {
+      const char* home = std::getenv("HOME");
+      path = fmt::format("{}/.erlang.cookie", home == nullptr ? "" : home);
+    }
+    auto read = ReadCookieFile(path);
+    if (!read) return read;
+    cookie = std::move(*read);
+  }
+  if (cookie.size() > kLongestCookie) {
+    return node::Incorrect(fmt::format("network: the cookie has {} bytes, at most {} are allowed",
+                                       cookie.size(), kLongestCookie));
+  }
+  return cookie;
+}
+
+gen::Result<std::shared_ptr<asio::ssl::context>> TlsContext(const TlsOptions& options) {
+  const char* field = "certificate_file";
+  std::string file = options.certificate_file;
+  try {
+    auto tls = std::make_shared<asio::ssl::context>(asio::ssl::context::tls);
+    tls->set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_sslv2 |
+                     asio::ssl::context::no_sslv3 | asio::ssl::context::no_tlsv1 |
+                     asio::ssl::context::no_tlsv1_1);
+    // Each connection shows its certificates: a session of a former one is not taken up again, nor kept for that.
+    SSL_CTX_set_session_cache_mode(tls->native_handle(), SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_options(tls->native_handle(), SSL_OP_NO_TICKET);
+    SSL_CTX_set_num_tickets(tls->native_handle(), 0);
+    tls->use_certificate_chain_file(file);
+    field = "private_key_file";
+    file = options.private_key_file;
+    tls->use_private_key_file(file, asio::ssl::context::pem);
+    field = "authorities_file";
+    file = options.authorities_file;
+    tls->load_verify_file(file);
+    tls->set_verify_mode(asio::ssl::verify_peer | asio::ssl::verify_fail_if_no_peer_cert);
+    return tls;
+  } catch (const std::system_error& error) {
+    return node::Incorrect(fmt::format("network: tls.{} '{}': {}", field, file, error.what()));
+  }
+}
+
+}  // namespace
+
+gen::Result<Settings> SettingsOf(const std::string& node, const ErlangOptions& options) {
+  auto named = CheckPeerName(node);
+  if (!named) return std::move(named.error());
+  constexpr std::int64_t kMs = 1'000'000;
+  for (const auto& checked :
+       {CheckRange("listen_port", options.listen_port, 0, 65'535),
+        CheckRange("epmd_port", options.epmd_port, 0, 65'535),
+        CheckRange("tick_time (ns)", options.tick_time.count(), 1000 * kMs, 86'400'000 * kMs),
+        CheckRange("handshake_timeout (ns)", options.handshake_timeout.count(), 10 * kMs,
+                   3'600'000 * kMs),
+        CheckRange("send_queue_bytes", static_cast<std::int64_t>(options.send_queue_bytes), 1024,
+                   std::int64_t{1} << 40),
+        CheckRange("max_frame_bytes", static_cast<std::int64_t>(options.max_frame_bytes), 1024,
+                   std::int64_t{0xffff'ffff}),
+        CheckRange("max_term_depth", options.max_term_depth, 1, 100'000),
+        CheckRange("max_handshakes", options.max_handshakes, 1, 10'000),
+        CheckRange("max_new_atoms", options.max_new_atoms, 0, 4'000'000),
+        CheckRange("max_remote_processes", options.max_remote_processes, 1, 1'000'000),
+        CheckRemoteCode(options.functions, options.behaviors)}) {
+    if (!checked) return checked.error();
+  }
+  Settings settings;
+  settings.node = gen::Atom(node);
+  const std::size_t at = node.find('@');
+  settings.alive = node.substr(0, at);
+  settings.host = node.substr(at + 1);
+  asio::error_code error;
+  settings.listen_address = asio::ip::make_address(options.listen_address, error);
+  if (error) {
+    return node::Incorrect(
+        fmt::format("network: listen_address: '{}' is no IP address", options.listen_address));
+  }
+  auto cookie = CookieOf(options);
+  if (!cookie) return std::move(cookie.error());
+  settings.cookie = std::move(*cookie);
+  settings.hidden = options.hidden;
+  settings.listen = options.listen;
+  settings.listen_port = static_cast<std::uint16_t>(options.listen_port);
+  settings.epmd_port = static_cast<std::uint16_t>(options.epmd_port);
+  if (options.epmd_port == 0) {
+    auto port = EpmdPort();
+    if (!port) return std::move(port.error());
+    settings.epmd_port = *port;
+  }
+  settings.start_epmd = options.start_epmd;
+  settings.tick_time = options.tick_time;
+  settings.handshake_timeout = options.handshake_timeout;
+  settings.max_handshakes = static_cast<std::size_t>(options.max_handshakes);
+  settings.max_frame_bytes = options.max_frame_bytes;
+  settings.max_term_depth = static_cast<std::size_t>(options.max_term_depth);
+  settings.send_queue_bytes = options.send_queue_bytes;
+  settings.max_new_atoms = static_cast<std::size_t>(options.max_new_atoms);
+  settings.max_remote_processes = static_cast<std::size_t>(options.max_remote_processes);
+  settings.observable = options.observable;
+  settings.functions = options.functions;
+  settings.behaviors = options.behaviors;
+  if (options.tls) {
+    auto tls = TlsContext(*options.tls);
+    if (!tls) return std::move(tls.error());
+    settings.tls = std::move(*tls);
+  }
+  return settings;
+}
+
+gen::Result<std::unique_ptr<node::OpenBorder>> ErlangNetwork::Open(
+    const Needs& needs, const gen::WireTypes& types) const {
+  auto settings = SettingsOf(needs.addresses.node().ToString(), options_);
+  if (!settings) return std::move(settings.error());
+  settings->creation = needs.addresses.creation();
+  std::unique_ptr<ErlangBorder> border;
+  try {
+    border = std::make_unique<ErlangBorder>(needs, std::move(*settings), types);
+  } catch (const std::invalid_argument& error) {
+    return node::Incorrect(fmt::format("types: {}", error.what()));
+  } catch (const std::exception& error) {
+    return gen::Error(gen::ErrorCode::kInternal, fmt::format("network: {}", error.what()));
+  }
+  auto open = border->Open();
+  if (!open) return std::move(open.error());
+  return std::unique_ptr<node::OpenBorder>(std::move(border));
+}
+
+}  // namespace ergon::dist

@@ -1,0 +1,32 @@
+// dist::ErlangOptions, checked, and the border that is made of them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <ergon/gen/result.h>
+#include <ergon/gen/wire_types.h>
+#include <ergon/node/cluster/connection/settings.h>
+#include <ergon/node/cluster/outbound/border_maker.h>
+#include <ergon/node/erlang/options.h>
+
+namespace ergon::dist {
+
+// kIncorrect, with a text that names the option and its value: an option, the name of the node, a cookie or certificate
+// that cannot be read. The cookie is in no text.
+[[nodiscard]] gen::Result<Settings> SettingsOf(const std::string& node,
+                                               const ErlangOptions& options);
+
+class ErlangNetwork final : public node::BorderMaker {
+ public:
+  explicit ErlangNetwork(ErlangOptions options) : options_(std::move(options)) {}
+
+  [[nodiscard]] gen::Result<std::unique_ptr<node::OpenBorder>> Open(
+      const Needs& needs, const gen::WireTypes& types) const override;
+
+ private:
+  const ErlangOptions options_;
+};
+
+}  // namespace ergon::dist

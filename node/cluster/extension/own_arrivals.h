@@ -1,0 +1,77 @@
+// What comes from other Ergon nodes beyond the protocol of Erlang, and what is answered to it.
+#pragma once
+
+#include <string_view>
+
+#include <ergon/gen/log.h>
+#include <ergon/gen/pid.h>
+#include <ergon/gen/result.h>
+#include <ergon/node/cluster/connection/connection.h>
+#include <ergon/node/cluster/connection/false_claims.h>
+#include <ergon/node/cluster/connection/log_limit.h>
+#include <ergon/node/cluster/connection/peer_state.h>
+#include <ergon/node/cluster/connection/settings.h>
+#include <ergon/node/cluster/extension/remote_events.h>
+#include <ergon/node/cluster/signals/own_messages.h>
+#include <ergon/node/cluster/signals/signal.h>
+#include <ergon/node/delivery/addresses.h>
+#include <ergon/node/delivery/delivery.h>
+#include <ergon/node/delivery/message_totals.h>
+#include <ergon/node/erlang/values.h>
+#include <ergon/node/links/relations.h>
+
+namespace ergon::dist {
+
+// The thread of the network.
+class OwnArrivals {
+ public:
+  // What it needs; all of it outlives this.
+  struct Needs {
+    node::Addresses& addresses;
+    node::Delivery& delivery;
+    node::Relations& relations;
+    node::MessageTotals& totals;
+    gen::LogSink& log;
+    const Settings& settings;
+    const Values& values;
+    RemoteEvents& events;
+    FalseClaims& claims;
+  };
+  explicit OwnArrivals(const Needs& needs) : needs_(needs) {}
+
+  // A message to kOwnName.
+  void Take(Connection& connection, const Signal& signal);
+  // The answer, a term, to a question of ours that has the number `number`.
+  void TakeAnswer(const PeerState::Call& question, std::uint64_t number, std::string_view answer);
+  // The peer is no Ergon node: those who have asked something before that was known are told.
+  void Refuse(Connection& connection);
+
+ private:
+  // Whether the sender may send that: a process of the peer. Messages may be those of others.
+  bool IsBelieved(Connection& connection, const OwnMessage& message, gen::PID from);
+
+  // kIncorrect, naming the field: it does not fit its type. Else the errors of gen::Messenger.
+  gen::Result<void> DeliverImportant(const OwnMessage& message, gen::PID from);
+
+  // What waits in the mailbox of a process, as the answer to kRoom.
+  void AnswerRoom(Connection& connection, const OwnMessage& question);
+
+  void TakeInspect(Connection& connection, const OwnMessage& question, gen::PID from);
+  void TakeLink(Connection& connection, const OwnMessage& message, gen::PID from);
+  void TakeMakerEnd(Connection& connection, const OwnMessage& message);
+  void TakeUnlinked(Connection& connection, const OwnMessage& message);
+
+  // Whom a message is about. Empty: nobody has the name.
+  [[nodiscard]] gen::PID TargetOf(const OwnMessage& message) const;
+  // How it was addressed: gen::Target::Tag.
+  [[nodiscard]] std::uint64_t TagOf(const OwnMessage& message) const;
+  void TakeSubscribe(Connection& connection, const OwnMessage& message, gen::PID from);
+  // Answers ok, or the error.
+  void Answer(Connection& connection, std::string_view reference, const gen::Result<void>& outcome);
+  void SendAnswer(Connection& connection, std::string_view reference, std::string_view answer);
+
+  const Needs needs_;
+  LogLimit unread_lines_;
+};
+
+}  // namespace ergon::dist

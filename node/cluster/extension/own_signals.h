@@ -1,0 +1,38 @@
+// Messages to the name $ergon of another node, as signals; own_messages.h says what they are.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <ergon/gen/pid.h>
+#include <ergon/gen/result.h>
+#include <ergon/node/cluster/connection/connection.h>
+#include <ergon/node/cluster/connection/peer_state.h>
+#include <ergon/node/cluster/signals/own_messages.h>
+#include <ergon/node/cluster/signals/signal.h>
+
+namespace ergon::dist {
+
+// `payload` is such a message; the signal is a view of it.
+[[nodiscard]] inline Signal OwnSignal(gen::PID from, std::string_view payload) {
+  Signal signal;
+  signal.kind = SignalKind::kSendToName;
+  signal.from = from;
+  signal.name = kOwnName;
+  signal.payload = payload;
+  return signal;
+}
+
+// Appends a question with the number `id`, and notes whom the answer is for. With the lock. kUnsupported: the peer is no
+// Ergon node; and the errors of Connection::Accepts and TryAppend.
+inline gen::Result<void> AppendQuestion(Connection& connection, const PeerState::Call& question,
+                                        std::uint64_t id, const Signal& signal) {
+  if (connection.IsForeign()) return NoErgonNode(question.question, connection.peer());
+  auto accepts = connection.Accepts(question.remote);
+  if (!accepts) return accepts;
+  auto asked = connection.TryAppendOwn(signal);
+  if (asked) connection.relations().calls[id] = question;
+  return asked;
+}
+
+}  // namespace ergon::dist

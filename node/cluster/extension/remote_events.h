@@ -1,0 +1,87 @@
+// Events across Ergon nodes: subscriptions of processes of this node to events of others, and the other way round.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include <ergon/gen/error.h>
+#include <ergon/gen/event.h>
+#include <ergon/gen/log.h>
+#include <ergon/gen/pid.h>
+#include <ergon/gen/result.h>
+#include <ergon/node/cluster/connection/connection.h>
+#include <ergon/node/cluster/connection/connections.h>
+#include <ergon/node/cluster/connection/log_limit.h>
+#include <ergon/node/cluster/connection/peer_state.h>
+#include <ergon/node/cluster/connection/settings.h>
+#include <ergon/node/cluster/signals/own_messages.h>
+#include <ergon/node/delivery/addresses.h>
+#include <ergon/node/delivery/delivery.h>
+#include <ergon/node/delivery/message_totals.h>
+#include <ergon/node/erlang/values.h>
+#include <ergon/node/events/event_border.h>
+#include <ergon/node/events/publishing.h>
+
+namespace ergon::dist {
+
+// Each value goes to each subscriber for itself. A subscriber is told of the end of a connection as of that of the event,
+// and the producer's node ends its subscription.
+class RemoteEvents final : public node::EventBorder {
+ public:
+  // What it needs; all of it outlives this.
+  struct Needs {
+    node::Addresses& addresses;
+    node::Delivery& delivery;
+    node::Publishing& publishing;
+    node::MessageTotals& totals;
+    gen::LogSink& log;
+    const Settings& settings;
+    const Values& values;
+    Connections& connections;
+  };
+  explicit RemoteEvents(const Needs& needs) : needs_(needs) {}
+
+  gen::Result<void> Subscribe(gen::PID local, const gen::Event& event,
+                              node::OneSubscription how) override;
+  void Unsubscribe(gen::PID local, const gen::Event& event, node::OneSubscription how) override;
+  [[nodiscard]] gen::Result<std::string> Encode(const core::Envelope& value) const override;
+  gen::Result<void> SendValue(gen::PID remote, gen::PID from, gen::Atom event, std::int64_t time,
+                              std::string_view encoded) override;
+  void TellEnd(gen::PID remote, gen::PID producer, gen::Atom event, node::OneSubscription how,
+               const gen::Reason& reason) override;
+
+  // -- the thread of the network --
+  // kSubscribe: appends what has been missed, as a term. An error is to be answered.
+  gen::Result<void> TakeSubscribe(Connection& connection, const OwnMessage& message, gen::PID from,
+                                  std::string& missed);
+  void TakeUnsubscribe(Connection& connection, const OwnMessage& message, gen::PID from);
+  void TakeValue(Connection& connection, const OwnMessage& message, gen::PID from);
+  void TakeEnd(Connection& connection, const OwnMessage& message, gen::PID from);
+  // What has been missed, for the process that has asked with the number `number`.
+  void TakeMissed(const PeerState::Call& question, std::uint64_t number, std::string_view missed);
+  // The connection is down.
+  void Lost(gen::Atom node, const PeerState& relations);
+
+ private:
+  // What the receiver of a value has subscribed to; nothing if the value is for nothing of that: it may have ended that,
+  // and have subscribed anew, before the other node knew.
+  [[nodiscard]] static node::Subscription ReceiverOf(const OwnMessage& value, gen::Atom event,
+                                                     Connection& connection);
+  // Ends what the receiver of a value has subscribed to.
+  void EndAll(Connection& connection, const OwnMessage& value, const gen::Event& event,
+              const gen::Error& why);
+  gen::Result<gen::MessageEvent> ReadValue(const gen::Event& event, std::int64_t time,
+                                           std::string_view term) const;
+
+  // Of values for other nodes, with what else is in their frame.
+  [[nodiscard]] gen::Result<void> CheckBytes(std::size_t bytes) const;
+
+  const Needs needs_;
+  // A value is put into a mailbox before the end of its subscription, or not at all.
+  std::mutex delivering_;
+  LogLimit unfit_lines_;  // the thread of the network
+};
+
+}  // namespace ergon::dist

@@ -1,0 +1,399 @@
+#include <ergon/node/cluster/groups/process_groups.h>
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <span>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <ergon/node/cluster/signals/monitor_signals.h>
+#include <ergon/node/cluster/signals/references.h>
+#include <ergon/node/erlang/term.h>
+#include <ergon/node/process_state/unique_id.h>
+
+namespace ergon::dist {
+namespace {
+
+constexpr std::size_t kNameBytes = 200;    // of a term in a log line
+constexpr std::size_t kBytesOfGroup = 16;  // in a message, beside its name and its members
+
+// Beside the control tuple, which has two PIDs; the words around the members are less than the rest.
+constexpr std::size_t MostPayloadBytes(std::size_t frame) {
+  constexpr std::size_t kHead = 2 * (gen::Atom::kMaxBytes + 32) + 128;
+  return frame < 2 * kHead ? frame / 2 : frame - kHead;
+}
+
+}  // namespace
+
+// ---- what is told to other nodes
+
+void ProcessGroups::Joined(gen::Atom group, gen::PID local) {
+  const bool is_told = IsGroupOfErlang(group);
+  std::lock_guard lock(mutex_);
+  if (!is_told) {
+    if (!std::exchange(has_kept_one_, true)) {
+      gen::Log(needs_.log)
+          .Warning(
+              "network: a group whose name is not UTF-8 stays on this node, as any other such");
+    }
+    return;
+  }
+  local_[group].insert(local);
+  if (told_.empty()) return;
+  std::string payload;
+  AppendJoin(payload, needs_.self, group, {&local, 1});
+  for (const auto& [node, scope] : told_) SendTo(node, scope, payload);
+}
+
+void ProcessGroups::Left(gen::Atom group, gen::PID local, std::size_t times) {
+  std::lock_guard lock(mutex_);
+  const auto members = local_.find(group);
+  if (members == local_.end()) return;
+  for (std::size_t i = 0; i < times; ++i) {
+    const auto member = members->second.find(local);
+    if (member != members->second.end()) members->second.erase(member);
+  }
+  if (members->second.empty()) local_.erase(members);
+  if (told_.empty()) return;
+  const std::size_t most =
+      MembersThatFit(MostPayloadBytes(needs_.max_frame_bytes), needs_.self.node);
+  for (std::size_t rest = times; rest != 0;) {
+    const std::size_t now = std::min(rest, most);
+    std::string payload;
+    AppendLeave(payload, needs_.self, group, local, now);
+    for (const auto& [node, scope] : told_) SendTo(node, scope, payload);
+    rest -= now;
+  }
+}
+
+bool ProcessGroups::FitIntoOne() const {
+  std::size_t bytes = 0;
+  for (const auto& [group, pids] : local_) {
+    bytes +=
+        kBytesOfGroup + group.Text().size() + pids.size() * (15 + needs_.self.node.Text().size());
+  }
+  return bytes <= MostPayloadBytes(needs_.max_frame_bytes);
+}
+
+void ProcessGroups::SendSync(gen::Atom node, gen::PID scope) {
+  std::lock_guard lock(mutex_);
+  told_[node] = scope;
+  std::string payload;
+  if (FitIntoOne()) {
+    AppendSync(payload, needs_.self, local_);
+    SendTo(node, scope, payload);
+    return;
+  }
+  // Nobody is there, and then they join.
+  AppendSync(payload, needs_.self, {});
+  SendTo(node, scope, payload);
+  const std::size_t most =
+      MembersThatFit(MostPayloadBytes(needs_.max_frame_bytes), needs_.self.node);
+  for (const auto& [group, pids] : local_) {
+    const std::vector<gen::PID> all(pids.begin(), pids.end());
+    for (std::size_t at = 0; at < all.size(); at += most) {
+      payload.clear();
+      AppendJoin(payload, needs_.self, group,
+                 std::span(all).subspan(at, std::min(most, all.size() - at)));
+      SendTo(node, scope, payload);
+    }
+  }
+}
+
+void ProcessGroups::Answer(gen::Atom node, Peer& peer) {
+  {
+    std::lock_guard lock(mutex_);
+    const auto told = told_.find(node);
+    // What has changed since then was told as well, or is on its way.
+    if (told != told_.end() && told->second == peer.scope) return;
+  }
+  if (std::exchange(peer.was_told_lately, true)) {
+    peer.is_to_be_told = true;
+    return;
+  }
+  SendSync(node, peer.scope);
+  needs_.remind();
+}
+
+void ProcessGroups::SendTo(gen::Atom node, gen::PID scope, std::string_view payload) {
+  Signal signal;
+  signal.kind = SignalKind::kSend;
+  signal.from = needs_.self;
+  signal.to = scope;
+  signal.payload = payload;
+  needs_.send(node, signal);
+}
+
+void ProcessGroups::Ask(gen::Atom node, const Peer& peer) {
+  std::string payload;
+  AppendDiscover(payload, needs_.self);
+  if (!peer.scope.node.empty()) {
+    SendTo(node, peer.scope, payload);
+    return;
+  }
+  Signal signal;
+  signal.kind = SignalKind::kSendToName;
+  signal.from = needs_.self;
+  signal.name = kGroupScope;
+  signal.payload = payload;
+  needs_.send(node, signal);
+}
+
+// ---- other nodes
+
+void ProcessGroups::Connected(gen::Atom node) {
+  Peer& peer = peers_[node] = {};
+  Ask(node, peer);
+  needs_.remind();
+}
+
+void ProcessGroups::Lost(gen::Atom node) {
+  const auto found = peers_.find(node);
+  if (found == peers_.end()) return;
+  Forget(node, found->second);
+  peers_.erase(found);
+}
+
+bool ProcessGroups::AskAgain() {
+  bool asked = false;
+  for (auto& [node, peer] : peers_) {
+    peer.was_told_lately = std::exchange(peer.is_to_be_told, false);
+    if (peer.was_told_lately) {
+      SendSync(node, peer.scope);
+      asked = true;
+    }
+    if (peer.has_answered) continue;
+    Ask(node, peer);
+    asked = true;
+  }
+  return asked;
+}
+
+std::string ProcessGroups::Reference(std::uint64_t number) const {
+  std::string bytes;
+  AppendReference(bytes, number, needs_.self.node, needs_.self.creation);
+  return bytes;
+}
+
+void ProcessGroups::Meet(gen::Atom node, Peer& peer, gen::PID scope) {
+  if (!peer.scope.node.empty()) {
+    // It was started anew, and the end of the former one has not been told yet.
+    const std::string former = Reference(peer.monitor);
+    needs_.send(node, EndOfMonitor(needs_.self, peer.scope, former));
+    Forget(node, peer);
+  }
+  peer.scope = scope;
+  peer.monitor = node::NextUniqueId();
+  const std::string reference = Reference(peer.monitor);
+  needs_.send(node, MonitorOf(needs_.self, scope, reference));
+}
+
+void ProcessGroups::Forget(gen::Atom node, Peer& peer) {
+  {
+    std::lock_guard lock(mutex_);
+    told_.erase(node);
+  }
+  for (const auto& [group, memberships] : std::exchange(peer.groups, {})) {
+    std::vector<std::uint64_t> all;
+    all.reserve(memberships.size());
+    for (const auto& [pid, membership] : memberships) all.push_back(membership);
+    needs_.members.LeaveFromAfar(group, all);
+  }
+  peer.groups_of.clear();
+  peer.scope = {};
+  peer.monitor = 0;
+  peer.has_answered = false;
+  peer.is_to_be_told = false;
+}
+
+bool ProcessGroups::TakeDown(gen::Atom node, std::uint64_t number) {
+  const auto found = peers_.find(node);
+  if (found == peers_.end() || found->second.monitor != number || number == 0) return false;
+  Forget(node, found->second);
+  // Its supervisor may have started another one already.
+  Ask(node, found->second);
+  needs_.remind();
+  return true;
+}
+
+bool ProcessGroups::Take(gen::Atom node, std::string_view term) {
+  const auto message = ReadGroupMessage(term, node, needs_.max_term_depth);
+  if (!message) return false;
+  const auto found = peers_.find(node);
+  if (found == peers_.end()) return true;
+  if (message->of_another) {
+    needs_.not_believed(node, *message->of_another);
+  } else {
+    TakeMessage(node, found->second, *message);
+  }
+  return true;
+}
+
+void ProcessGroups::TakeMessage(gen::Atom node, Peer& peer, const GroupMessage& message) {
+  switch (message.kind) {
+    case GroupMessage::Kind::kDiscover:
+      if (peer.scope != message.peer) Meet(node, peer, message.peer);
+      Answer(node, peer);
+      if (!peer.has_answered && !peer.is_to_be_told) Ask(node, peer);
+      return;
+    case GroupMessage::Kind::kSync:
+      if (peer.scope != message.peer) Meet(node, peer, message.peer);
+      TakeSync(node, peer, message);
+      return;
+    case GroupMessage::Kind::kJoin:
+    case GroupMessage::Kind::kLeave:
+      break;
+  }
+  // Of one who is gone, or has not told yet who is there.
+  if (peer.scope != message.peer || !peer.has_answered) return;
+  if (message.kind == GroupMessage::Kind::kJoin) {
+    for (const auto& group : GroupsOf(node, peer, message)) Join(peer, group.name, group.pids);
+    return;
+  }
+  TakeLeave(peer, message);
+}
+
+void ProcessGroups::TakeSync(gen::Atom node, Peer& peer, const GroupMessage& message) {
+  peer.has_answered = true;
+  MembersByGroup now;
+  for (const auto& group : GroupsOf(node, peer, message)) {
+    now[group.name].insert(group.pids.begin(), group.pids.end());
+  }
+  // What has changed since it has told us before.
+  MembersByGroup left;
+  for (const auto& [group, memberships] : peer.groups) {
+    for (const auto& [pid, membership] : memberships) {
+      const auto members = now.find(group);
+      const auto member =
+          members == now.end() ? std::multiset<gen::PID>::iterator() : members->second.find(pid);
+      if (members == now.end() || member == members->second.end()) {
+        left[group].insert(pid);
+      } else {
+        members->second.erase(member);  // it is there already
+      }
+    }
+  }
+  for (const auto& [group, pids] : left) Leave(peer, group, {pids.begin(), pids.end()});
+  for (const auto& [group, pids] : now) Join(peer, group, {pids.begin(), pids.end()});
+}
+
+void ProcessGroups::Join(Peer& peer, gen::Atom group, const std::vector<gen::PID>& pids) {
+  if (pids.empty()) return;
+  const std::vector<std::uint64_t> joined = needs_.members.JoinFromAfar(group, pids);
+  Memberships& memberships = peer.groups[group];
+  for (std::size_t i = 0; i < pids.size(); ++i) {
+    memberships.emplace(pids[i], joined[i]);
+    peer.groups_of[pids[i]].insert(group);
+  }
+}
+
+void ProcessGroups::TakeMemberships(Peer& peer, gen::Atom group, gen::PID pid, std::size_t most,
+                                    std::vector<std::uint64_t>& taken) {
+  const auto found = peer.groups.find(group);
+  if (found == peer.groups.end()) return;
+  Memberships& memberships = found->second;
+  const auto is_last_of_it = [&](Memberships::iterator behind) {
+    return behind != memberships.begin() && std::prev(behind)->first == pid;
+  };
+  auto behind = memberships.upper_bound(pid);
+  for (; most != 0 && is_last_of_it(behind); --most) {
+    taken.push_back(std::prev(behind)->second);
+    behind = memberships.erase(std::prev(behind));
+  }
+  if (!is_last_of_it(behind)) {
+    const auto groups = peer.groups_of.find(pid);
+    if (groups != peer.groups_of.end() && groups->second.erase(group) != 0 &&
+        groups->second.empty()) {
+      peer.groups_of.erase(groups);
+    }
+  }
+  if (memberships.empty()) peer.groups.erase(found);
+}
+
+void ProcessGroups::Leave(Peer& peer, gen::Atom group, const std::vector<gen::PID>& pids) {
+  std::vector<std::uint64_t> left;
+  for (const gen::PID pid : pids) TakeMemberships(peer, group, pid, 1, left);
+  if (!left.empty()) needs_.members.LeaveFromAfar(group, left);
+}
+
+void ProcessGroups::TakeLeave(Peer& peer, const GroupMessage& message) {
+  struct Group {
+    std::size_t times = 0;  // that it is named
+    std::size_t told = 0;
+    // What has left it because it is named, by how often it was before: each time is a change for itself.
+    std::vector<std::vector<std::uint64_t>> left;
+  };
+  std::map<gen::Atom, Group> groups;
+  std::vector<gen::Atom> in_order;
+  for (const GroupMessage::Group& group : message.groups) {
+    const auto name = gen::Atom::Find(group.name);
+    if (!name || !peer.groups.contains(*name)) continue;
+    ++groups[*name].times;
+    in_order.push_back(*name);
+  }
+  std::map<gen::PID, std::size_t> times;
+  for (const gen::PID pid : message.pids) ++times[pid];
+  for (const gen::PID pid : message.pids) {
+    const std::size_t its_times = std::exchange(times[pid], 0);  // the first time for all
+    const auto its_groups = peer.groups_of.find(pid);
+    ++looks_;
+    if (its_times == 0 || its_groups == peer.groups_of.end()) continue;
+    // The shorter one of the two is looked through.
+    std::vector<gen::Atom> both;
+    if (its_groups->second.size() < groups.size()) {
+      for (const gen::Atom name : its_groups->second) {
+        ++looks_;
+        if (groups.contains(name)) both.push_back(name);
+      }
+    } else {
+      for (const auto& [name, group] : groups) {
+        ++looks_;
+        if (its_groups->second.contains(name)) both.push_back(name);
+      }
+    }
+    for (const gen::Atom name : both) {
+      Group& group = groups[name];
+      std::vector<std::uint64_t> left;
+      TakeMemberships(peer, name, pid, its_times * group.times, left);
+      for (std::size_t i = 0; i < left.size(); ++i) {
+        const std::size_t time = i / its_times;
+        if (time >= group.left.size()) group.left.resize(time + 1);
+        group.left[time].push_back(left[i]);
+      }
+    }
+  }
+  for (const gen::Atom name : in_order) {
+    Group& group = groups[name];
+    const std::size_t time = group.told++;
+    if (time < group.left.size()) needs_.members.LeaveFromAfar(name, group.left[time]);
+  }
+}
+
+std::vector<ProcessGroups::KnownGroup> ProcessGroups::GroupsOf(gen::Atom node, Peer& peer,
+                                                               const GroupMessage& message) {
+  const auto note = [&](auto&& what) {
+    if (std::exchange(peer.has_left_out, true)) return;
+    gen::Log(needs_.log)
+        .Info("network: a group of {} is left out, as all whose names can be none here: {}", node,
+              what());
+  };
+  if (!message.left_out.empty()) {
+    note([&] { return Term::FromChecked(std::string(message.left_out)).ToString(kNameBytes); });
+  }
+  std::vector<KnownGroup> groups;
+  for (const GroupMessage::Group& group : message.groups) {
+    const auto name = needs_.atoms.Make(group.name);
+    if (name) {
+      groups.push_back({*name, group.pids});
+    } else {
+      note([&] {
+        return fmt::format("{}: {}", Term::Atom(group.name).ToString(kNameBytes), name.error());
+      });
+    }
+  }
+  return groups;
+}
+
+}  // namespace ergon::dist

@@ -1,0 +1,59 @@
+// What stands in control tuples: the parts of signals that are not their payload.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <ergon/gen/atom.h>
+#include <ergon/gen/pid.h>
+#include <ergon/node/cluster/signals/pid_head.h>
+
+namespace ergon::dist {
+
+// Reads terms one after the other. They have been checked as terms before, see term_check.h; here
+// it is looked at whether they are what a signal has there. False: the next term is something else,
+// and still is the next one. Texts are views of what is read.
+class ControlReader {
+ public:
+  // `max_depth`: as it was checked with.
+  ControlReader(std::string_view terms, std::size_t max_depth)
+      : rest_(terms), max_depth_(max_depth) {}
+
+  [[nodiscard]] std::string_view rest() const noexcept { return rest_; }
+
+  // The head of a tuple, of 255 elements at most; its elements are next.
+  bool ReadTuple(std::size_t& size) noexcept;
+  // The head of a list; its elements are next, and then its end: an empty list, if it is proper.
+  bool ReadList(std::size_t& size) noexcept;
+  bool ReadEmptyList() noexcept;
+  // A list of numbers up to 255, which are written in another way. They are left out.
+  bool ReadString() noexcept;
+  // UTF-8. Atoms in Latin-1, which old nodes write, only if they are ASCII.
+  bool ReadAtom(std::string_view& text) noexcept;
+  // From 0 to 2^64 - 1.
+  bool ReadNumber(std::uint64_t& number) noexcept;
+  // A process of that node.
+  bool ReadPid(const PidHead& node, gen::PID& pid) noexcept;
+  bool ReadPid(gen::Atom node, gen::PID& pid) noexcept;
+  // The same; `node` is the name in it.
+  bool ReadPid(std::string_view& node, gen::PID& pid) noexcept;
+  // As a term.
+  bool ReadReference(std::string_view& reference);
+  // Anything.
+  bool ReadTerm(std::string_view& term);
+
+  // The next term for an error's text, as in "a PID of 'a@b'".
+  [[nodiscard]] std::string DescribeNext() const;
+
+ private:
+  [[nodiscard]] bool NextIs(std::uint8_t tag) const noexcept {
+    return !rest_.empty() && static_cast<std::uint8_t>(rest_.front()) == tag;
+  }
+
+  std::string_view rest_;
+  const std::size_t max_depth_;
+};
+
+}  // namespace ergon::dist

@@ -1,0 +1,41 @@
+// The frames of one connection, one after the other.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include <ergon/gen/result.h>
+#include <ergon/node/cluster/signals/signal_codec.h>
+
+namespace ergon::dist {
+
+// Gives what ParseFrame gives. A stream of messages from one process to another has the same control
+// tuple each time, which is compared with the last one, and not read again.
+class FrameParser {
+ public:
+  // `peers` stays longer.
+  FrameParser(const Peers& peers, std::size_t max_depth) : peers_(peers), max_depth_(max_depth) {}
+
+  // The signal of the frame is signal() then.
+  [[nodiscard]] gen::Result<void> Parse(std::string_view frame);
+  // Of the last frame, which had no error; valid until the next Parse, as long as that frame.
+  [[nodiscard]] const Signal& signal() const noexcept { return signal_; }
+
+  // A longer head is not kept: the trace token in it may have any size.
+  static constexpr std::size_t kMostHeadBytes = 1024;
+  // For tests.
+  [[nodiscard]] std::size_t KeptHeadBytes() const noexcept { return head_.size(); }
+
+ private:
+  void KeepHead(std::string_view frame);
+
+  const Peers& peers_;
+  const std::size_t max_depth_;
+  Signal signal_;
+  // The bytes in front of the payload of signal_. Empty: signal_ is no message to a process, or they
+  // are not kept.
+  std::string head_;
+};
+
+}  // namespace ergon::dist

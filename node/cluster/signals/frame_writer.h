@@ -1,0 +1,116 @@
+// Writes frames: the control tuples of signals and what follows them.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <ergon/gen/atom.h>
+#include <ergon/gen/pid.h>
+#include <ergon/gen/result.h>
+#include <ergon/node/cluster/signals/control_tags.h>
+#include <ergon/node/cluster/signals/operations.h>
+#include <ergon/node/erlang/terms/big_endian.h>
+
+namespace ergon::dist {
+
+// In front of every frame.
+inline constexpr std::size_t kFrameLengthBytes = 4;
+// What a frame without a distribution header begins with.
+inline constexpr std::uint8_t kPassThroughFrame = 112;
+
+// kIncorrect: a frame of so many bytes, without its length, is larger than `most`. What a peer takes is not known: it is as
+// much as this node takes itself (ErlangOptions::max_frame_bytes), and less than 4 GiB in any case.
+[[nodiscard]] gen::Result<void> CheckFrame(std::size_t bytes, std::size_t most, gen::Atom peer);
+
+// Writes the length of the frame that begins at `begin` and ends with the string.
+void CloseFrame(std::string& out, std::size_t begin) noexcept;
+
+// One frame at the end of a string. The room it needs is made first: only the constructor throws
+// (std::bad_alloc), and a frame is there completely or not at all.
+//
+// Small pieces are gathered before they are appended: a string looks at its capacity each time.
+class FrameWriter {
+ public:
+  // `text_bytes`: of all names, references and payloads that will be written.
+  FrameWriter(std::string& out, std::size_t text_bytes);
+  ~FrameWriter();
+  FrameWriter(const FrameWriter&) = delete;
+  FrameWriter& operator=(const FrameWriter&) = delete;
+
+  // The head of the control tuple; `elements` behind the operation's number are next.
+  FrameWriter& Begin(Operation operation, std::size_t elements) {
+    Byte(kPassThroughFrame);
+    Byte(kVersionByte);
+    Tuple(1 + elements);
+    Byte(kSmallIntegerTag);
+    Byte(static_cast<std::uint8_t>(operation));
+    return *this;
+  }
+  FrameWriter& Tuple(std::size_t elements) {
+    Byte(kSmallTupleTag);
+    Byte(static_cast<std::uint8_t>(elements));
+    return *this;
+  }
+  // A list of atoms.
+  FrameWriter& Options(std::uint8_t links);
+  FrameWriter& Pid(const gen::PID& pid) {
+    const std::string_view node = pid.node.Text();
+    Byte(kNewPidTag);
+    Byte(kSmallAtomUtf8Tag);
+    Byte(static_cast<std::uint8_t>(node.size()));
+    next_ = std::copy(node.begin(), node.end(), next_);
+    BigEndian(static_cast<std::uint32_t>(pid.id));
+    BigEndian(static_cast<std::uint32_t>(pid.id >> 32));
+    BigEndian(pid.creation);
+    return *this;
+  }
+  FrameWriter& Atom(std::string_view text);
+  FrameWriter& Number(std::uint64_t number);
+  // As it is.
+  FrameWriter& Term(std::string_view term) {
+    Append(term);
+    return *this;
+  }
+  // What follows the tuple.
+  FrameWriter& Payload(std::string_view term) {
+    Byte(kVersionByte);
+    return Term(term);
+  }
+
+ private:
+  // Tag, node (at most 255 bytes, with a length of one), ID, serial and creation.
+  static constexpr std::size_t kMostPidBytes = 1 + 2 + gen::Atom::kMaxBytes + 12;
+  // No signal has more than three PIDs. The rest: tags, lengths, numbers, and the names of options.
+  static constexpr std::size_t kMostSmallBytes = 3 * kMostPidBytes + 128;
+  static constexpr std::size_t kMostTextBytes = 256;  // that are gathered
+
+  void Byte(std::uint8_t byte) noexcept { *next_++ = static_cast<char>(byte); }
+  template <std::unsigned_integral T>
+  void BigEndian(T value) noexcept {
+    WriteBigEndian(next_, value);
+    next_ += sizeof(value);
+  }
+  // A text is gathered, too, if it is short: the next of them has less room.
+  void Append(std::string_view text) {
+    if (text.size() <= text_room_) {
+      text_room_ -= text.size();
+      next_ = std::copy(text.begin(), text.end(), next_);
+      return;
+    }
+    Spill();
+    out_.append(text);
+  }
+  void Spill();
+
+  std::string& out_;
+  const std::size_t begin_;
+  std::size_t text_room_ = kMostTextBytes;
+  char small_[kMostSmallBytes + kMostTextBytes];  // what has been gathered ends at next_
+  char* next_ = small_;
+};
+
+}  // namespace ergon::dist

@@ -1,0 +1,34 @@
+// Monitors of ours at processes of other nodes, as signals.
+#pragma once
+
+#include <string_view>
+
+#include <ergon/gen/pid.h>
+#include <ergon/node/cluster/signals/signal.h>
+#include <ergon/node/delivery/border.h>
+
+namespace ergon::dist {
+
+// `remote` may be a name (node::IsName), `reference` is a term; the signal is a view of it. Of an alias there is only the
+// end of what was asked with the reference: a monitor without a target.
+[[nodiscard]] inline Signal MonitorOf(gen::PID local, gen::PID remote, std::string_view reference) {
+  Signal signal;
+  signal.kind = SignalKind::kMonitor;
+  signal.from = local;
+  signal.ref = reference;
+  if (node::IsName(remote)) {
+    signal.name = node::NameOf(remote).name.Text();
+  } else if (!node::IsAlias(remote)) {
+    signal.to = remote;
+  }
+  return signal;
+}
+
+[[nodiscard]] inline Signal EndOfMonitor(gen::PID local, gen::PID remote,
+                                         std::string_view reference) {
+  Signal signal = MonitorOf(local, remote, reference);
+  signal.kind = SignalKind::kDemonitor;
+  return signal;
+}
+
+}  // namespace ergon::dist

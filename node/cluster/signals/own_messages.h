@@ -1,0 +1,82 @@
+// What Ergon nodes tell each other beyond the protocol of Erlang, as values and as terms: messages to the name $ergon.
+//
+// A node shows by a flag (kFlagErgon) that it understands them. Before that is known, they may be on their way already: an
+// Erlang node drops what goes to a name that nobody has.
+//
+// A question has a reference. It is answered with {Reference, Answer}, to the reference as to an alias.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <ergon/gen/atom.h>
+#include <ergon/gen/pid.h>
+#include <ergon/node/events/events.h>
+
+namespace ergon::dist {
+
+inline constexpr std::string_view kOwnName = "$ergon";
+inline constexpr std::string_view kInspectionAs = "as";
+
+// Texts and terms are views of what was read.
+struct OwnMessage {
+  enum class Kind : std::uint8_t {
+    kUnknown,    // of a later version; to be answered if it is a question
+    kImportant,  // a question: `term` is a message, answered with ok when it is in the mailbox, else with {error, Why}
+    kRoom,  // a question: answered with {Waiting, Bound}, of the mailbox, 0: none; with unknown; or with {error, Why}
+    // A question: `term` is a list of items, answered with {ok, #{Key => Text}} or {error, Why}; or {as, Type}, answered
+    // also with {as, Value} (kInspectionAs).
+    kInspect,
+    // Of links by a name or an alias, of which `reference` is that of the maker, a term.
+    kLink,  // the sender links itself with `to`, `name` or `alias`: it gets a kDown signal at the end, as of a monitor
+    kMakerEnd,  // it has ended, with the reason `term`
+    kUnlinked,  // the other one has ended the link
+    // Of events; the sender of the first two is the subscriber, `number` and `is_link` say which subscription of its.
+    kSubscribe,  // a question: answered with {ok, [{Time, Value}]}, what has been missed, or {error, Why}
+    kUnsubscribe,  // it is over
+    kValue,        // `term` was published at `time`, for those who have one of `subscription`
+    kEventEnd,     // `term` is the reason
+  };
+  Kind kind = Kind::kUnknown;
+  std::string_view reference;  // of a question or a link, as a term; empty: it is none
+  // Whom it is about: a process of this node, a name or an alias (a reference) here, or ...
+  gen::PID to{};
+  std::string_view name;
+  std::string_view alias;
+  std::string_view term;
+  // Of events, whose name is `event`.
+  std::string_view event;
+  std::uint64_t number = 0;
+  bool is_link = false;
+  node::Subscription subscription;  // of kValue: all that the receiver has
+  std::int64_t time = 0;            // nanoseconds
+};
+
+// The message in a checked term; processes are of the node `own`. Empty: it is something else.
+[[nodiscard]] std::optional<OwnMessage> ReadOwnMessage(std::string_view term, gen::Atom own,
+                                                       std::size_t max_depth);
+
+// These append terms. `reference` is a term; `to` may be a name or an alias of that node (node::IsName, IsAlias).
+
+// The message follows.
+void AppendImportant(std::string& out, std::string_view reference, gen::PID to);
+void AppendRoomQuestion(std::string& out, std::string_view reference, gen::PID to);
+// The items follow, a list of binaries.
+void AppendInspect(std::string& out, std::string_view reference, gen::PID to);
+void AppendLink(std::string& out, std::string_view reference, gen::PID to);
+// The reason follows.
+void AppendMakerEnd(std::string& out, std::string_view reference);
+void AppendUnlinked(std::string& out, std::string_view reference);
+void AppendSubscribe(std::string& out, std::string_view reference, gen::Atom event,
+                     std::uint64_t number, bool is_link);
+void AppendUnsubscribe(std::string& out, gen::Atom event, std::uint64_t number, bool is_link);
+// The value follows.
+void AppendValue(std::string& out, gen::PID to, gen::Atom event,
+                 const node::Subscription& subscription, std::int64_t time);
+// The reason follows.
+void AppendEventEnd(std::string& out, gen::PID to, gen::Atom event, std::uint64_t number,
+                    bool is_link);
+
+}  // namespace ergon::dist

@@ -1,0 +1,86 @@
+// Terms that the answers to Erlang's tools are made of.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <ergon/gen/atom.h>
+#include <ergon/gen/error.h>
+#include <ergon/gen/process.h>
+#include <ergon/gen/result.h>
+#include <ergon/node/erlang/term.h>
+#include <ergon/node/erlang/terms/encoding.h>
+
+namespace ergon::dist {
+
+// A name of C++ without what it is in: "Worker" of "(anonymous namespace)::Worker", "Start::{lambda}" of
+// "shop::Start(int)::{lambda(ergon::gen::Process&)#1}", and "function" of a pointer to one.
+[[nodiscard]] std::string ShortName(std::string_view name);
+
+// A text that tools of Erlang want as an atom: cut where it is longer than an atom may be, and `not_utf8` instead of one
+// that is no UTF-8. For names of types and processes: there are as many atoms as those, no more.
+void WriteName(TermWriter& writer, std::string_view text);
+// {Module, Function, Arity}
+void WriteCall(TermWriter& writer, std::string_view module, std::string_view function,
+               std::size_t arity);
+
+// The term that `write` writes with a TermWriter.
+template <class Write>
+[[nodiscard]] Term MakeTerm(Write&& write) {
+  std::string bytes;
+  TermWriter writer(bytes);
+  std::forward<Write>(write)(writer);
+  return Term::FromChecked(std::move(bytes));
+}
+
+// A list whose length is known only when all is written.
+class ListOfTerms {
+ public:
+  // One more element, which has to be written.
+  [[nodiscard]] TermWriter Add() {
+    ++size_;
+    return TermWriter(elements_);
+  }
+  void AddAtom(std::string_view key, std::string_view atom) { Pair(key).Atom(atom); }
+  void AddInteger(std::string_view key, std::int64_t value) { Pair(key).Integer(value); }
+  void AddText(std::string_view key, std::string_view text) { Pair(key).Charlist(text); }
+  // {Key, Value}, whose value has to be written.
+  [[nodiscard]] TermWriter Pair(std::string_view key) {
+    TermWriter writer = Add();
+    writer.Tuple(2);
+    writer.Atom(key);
+    return writer;
+  }
+
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] std::size_t bytes() const noexcept { return elements_.size(); }
+  void Write(TermWriter& writer) const {
+    writer.List(size_);
+    writer.Raw(elements_);
+    writer.Nil();
+  }
+  [[nodiscard]] Term ToTerm() const {
+    return MakeTerm([&](TermWriter& writer) { Write(writer); });
+  }
+  void Clear() {
+    elements_.clear();
+    size_ = 0;
+  }
+
+ private:
+  std::string elements_;
+  std::size_t size_ = 0;
+};
+
+// What a function that is asked gets, and what it answers.
+using Arguments = std::vector<Term>;
+using Answer = gen::Result<Term>;
+
+// As Erlang's functions say that an argument is none of theirs.
+inline gen::Error BadArgument() { return gen::Error(gen::Atom("badarg")); }
+inline Answer EmptyList(gen::Process&, const Arguments&) { return Term(); }
+
+}  // namespace ergon::dist

@@ -1,0 +1,39 @@
+// What Erlang's module sys is told of a process here.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <string>
+#include <string_view>
+
+#include <ergon/gen/messenger.h>
+#include <ergon/node/cluster/connection/peer_state.h>
+
+namespace ergon::dist {
+
+// The answer to sys:get_state, get_status, suspend or resume: the process's own inspection as a map of binaries.
+// `inspection` is null where none was asked for.
+void AppendSystemAnswer(std::string& out, const PeerState::Request& request,
+                        const gen::Inspection* inspection);
+
+// What a process has counted, for sys:statistics.
+struct SystemCounts {
+  std::chrono::nanoseconds uptime{0};
+  std::uint64_t messages_in = 0;
+  std::uint64_t messages_out = 0;
+};
+
+enum class StatisticsRequest : std::uint8_t {
+  kNone,    // it is another one
+  kGet,     // wants {ok, [{start_time, ...}, ...]}
+  kSwitch,  // on or off; they are always there: ok
+};
+// Of the term behind {system, From, ...}.
+[[nodiscard]] StatisticsRequest ReadStatisticsRequest(std::string_view term, std::size_t max_depth);
+
+// Times are local ones, as Erlang's. `now`: seconds since 1970.
+void AppendStatistics(std::string& out, const SystemCounts& counts, std::time_t now);
+
+}  // namespace ergon::dist

@@ -1,0 +1,224 @@
+// How values of C++ look in Erlang. A type describes itself once, as for cereal, and is known by
+// its description in both directions. With a tag it is a tuple:
+//
+//   struct Count {                                    // {count, <<"to be or not to be">>}
+//     static constexpr const char* kTag = "count";
+//     std::string text;
+//     template <class Archive>
+//     void serialize(Archive& archive) { archive(text); }
+//   };
+//
+// One without is a map, for which its fields need names; CEREAL_NVP(price) is one, too:
+//
+//   struct Item {                                     // #{no => 7, price => 1.5}
+//     int no = 0;
+//     double price = 0;
+//     template <class Archive>
+//     void serialize(Archive& archive) {
+//       archive(dist::Field("no", no), dist::Field("price", price));
+//     }
+//   };
+//
+// A serialize(Archive&, T&) beside the type is found as well. With a tag and without fields it is
+// the tag, an atom. A type is default constructible and movable.
+//
+//   bool                              true, false
+//   integers, enumerations            integers, in the range of the type
+//   double, float                     floats, which are finite; an integer is read, too
+//   std::string                       a binary; a charlist is read, too, as UTF-8
+//   dist::Charlist                    a list of characters; a binary is read, too
+//   gen::Atom                         an atom
+//   gen::PID                          a pid
+//   dist::Reference                   a reference; of an Ergon node also gen::Ref, gen::Alias
+//   dist::Term                        anything
+//   std::vector, list, deque, array,  a list
+//     set, unordered_set
+//   std::vector of std::byte and of   a binary; a list of numbers up to 255 is read, too
+//     std::uint8_t
+//   std::pair, tuple                  a tuple
+//   std::map, unordered_map           a map
+//   std::optional                     the value, or undefined; nil is read, too, and a key that is
+//                                     missing in a map
+//   std::variant                      the value. Its types have tags, or are of different kinds;
+//                                     what fits several is read as one that would be written so,
+//                                     or else as the first. Of two with the same tag and number of
+//                                     fields, or the same keys, nobody could tell: no node starts
+//                                     that has registered a type with such a one
+//   std::monostate                    undefined
+//
+// Keys of a map that are no fields are ignored. What does not fit is an error with the path of the
+// field, as in "order.items[3].price: expected a number, found foo". Values may be in each other
+// 100 levels deep.
+//
+// A serialize() runs in the process or thread that sends, and when it reads in the node's thread of the network, which
+// everybody waits for: it must not wait for a process.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <typeinfo>
+#include <vector>
+
+#include <ergon/core/messages/envelope.h>
+#include <ergon/core/messages/type_descriptor.h>
+#include <ergon/gen/result.h>
+#include <ergon/gen/wire_types.h>
+#include <ergon/node/erlang/codec/alternatives.h>
+#include <ergon/node/erlang/codec/containers.h>
+#include <ergon/node/erlang/codec/fields.h>
+#include <ergon/node/erlang/codec/scalars.h>
+
+namespace ergon::dist {
+namespace detail {
+
+// What a type is called in texts: its tag, or its name without namespaces.
+[[nodiscard]] std::string NameOf(std::string_view tag, const std::type_info& type);
+template <class T>
+[[nodiscard]] std::string NameOf() {
+  return Described<T> ? NameOf(TagOf<T>(), typeid(T)) : std::string();
+}
+// A tuple with the tag, or a map, the better the more of its fields are there.
+[[nodiscard]] int FitOfShape(TermReader next, const TypeShape& shape);
+
+template <Described T>
+void Inspect(TypeShape& shape, TypeReview* review) {
+  shape.tag = TagOf<T>();
+  T value{};
+  ShapeArchive archive(shape, review, typeid(T));
+  Serialize(value, archive);
+}
+
+// Throws std::logic_error, as ShapeArchive. Any thread.
+template <Described T>
+const TypeShape& ShapeOf() {
+  static const TypeShape shape = [] {
+    TypeShape made;
+    TypeReview review;
+    review.Enter(typeid(T));
+    Inspect<T>(made, &review);
+    return made;
+  }();
+  return shape;
+}
+
+template <Described T>
+struct Codec<T> : PlainCodec {
+  static_assert(
+      std::is_default_constructible_v<T>,
+      "a type for other nodes must be default constructible: it is made before its fields "
+      "are read");
+
+  static void Write(ValueWriter& writer, const T& value) {
+    WriteArchive archive(writer, TagOf<T>());
+    // One function describes both directions, so it is not const; it changes nothing here.
+    Serialize(const_cast<T&>(value), archive);
+    archive.Close();
+  }
+  static bool Read(ValueReader& reader, T& value) {
+    ReadArchive archive(reader, TagOf<T>());
+    Serialize(value, archive);
+    return archive.Close();
+  }
+  static int Fit(TermReader next) { return FitOfShape(next, ShapeOf<T>()); }
+  static void Describe(TypeReview& review) {
+    if (!review.Enter(typeid(T))) return;
+    TypeShape shape;
+    Inspect<T>(shape, &review);
+  }
+  static void AddAlternatives(std::vector<Alternative>& all) {
+    Alternative& own = all.emplace_back();
+    own.type = &typeid(T);
+    Inspect<T>(own.shape, nullptr);
+  }
+};
+
+// Appends a value. On an error nothing is appended.
+template <class T>
+gen::Result<void> WriteValue(std::string& out, const T& value) {
+  const std::size_t begin = out.size();
+  ValueWriter writer{TermWriter(out)};
+  Codec<T>::Write(writer, value);
+  if (!writer.problem.failed()) return {};
+  out.resize(begin);
+  return writer.problem.ToError(NameOf<T>());
+}
+
+// Reads the next term into a value, which is of no use after an error.
+template <class T>
+gen::Result<void> ReadValue(TermReader term, T& value) {
+  ValueReader reader{term};
+  if (Codec<T>::Read(reader, value)) return {};
+  return reader.problem.ToError(NameOf<T>());
+}
+
+}  // namespace detail
+
+// In a catch (...): what is wrong with the description of a type.
+[[nodiscard]] std::string DescriptionProblem(const std::type_info& type);
+
+// A registered type, and how its values are written and read.
+struct WireType {
+  std::string problem;  // not empty: it cannot be registered, and why
+  const core::TypeDescriptor* type = nullptr;
+  std::string name;                        // as written in C++
+  std::string tag;                         // of a tuple, or empty for a map
+  std::size_t arity = 0;                   // of a tuple, with the tag
+  std::vector<std::string> keys;           // of a map, those that have to be there
+  std::vector<std::string> optional_keys;  // and those that need not
+
+  // Appends a value of that type. kIncorrect, with the path of the field: Erlang has no such value.
+  gen::Result<void> (*write)(std::string& out, const void* value) = nullptr;
+  // Makes an envelope with the value of the next term. kIncorrect, with the path of the field: it
+  // does not fit.
+  gen::Result<core::EnvelopePtr> (*read)(TermReader term, std::uint8_t kind,
+                                         std::uint64_t tag) = nullptr;
+};
+
+// For gen::WireTypes::Register.
+template <class T>
+struct WireTypeOf {
+  static_assert(detail::Described<T>,
+                "a type for other nodes needs a `template <class Archive> void serialize(Archive& "
+                "archive)` that gives the archive its fields");
+  static_assert(
+      std::is_default_constructible_v<T>,
+      "a type for other nodes must be default constructible: it is made before its fields "
+      "are read");
+  static_assert(std::is_move_constructible_v<T>,
+                "a type for other nodes must be movable, as messages are");
+
+  // Makes a T and looks at its fields. The result has a problem, which names the type and the field, when a field of a
+  // map has no name or one that another has, and when two types of a variant are the same for other nodes, also in the
+  // types of its fields. Any thread.
+  static std::shared_ptr<const WireType> Describe() {
+    auto type = std::make_shared<WireType>();
+    type->type = core::TypeOf<T>();
+    type->name = type->type->Name();
+    try {
+      const detail::TypeShape& shape = detail::ShapeOf<T>();
+      type->tag = shape.tag;
+      type->arity = shape.fields + 1;
+      type->keys = shape.keys;
+      type->optional_keys = shape.optional_keys;
+    } catch (...) {
+      type->problem = DescriptionProblem(typeid(T));
+    }
+    type->write = [](std::string& out, const void* value) {
+      return detail::WriteValue(out, *static_cast<const T*>(value));
+    };
+    type->read = [](TermReader term, std::uint8_t kind,
+                    std::uint64_t tag) -> gen::Result<core::EnvelopePtr> {
+      core::EnvelopePtr envelope = core::MakeTaggedEnvelope<T>(tag, kind, core::Lane::kMain);
+      auto read = detail::ReadValue(term, *static_cast<T*>(envelope->Value()));
+      if (!read) return std::move(read.error());
+      return envelope;
+    };
+    return type;
+  }
+};
+
+}  // namespace ergon::dist

@@ -1,0 +1,115 @@
+// What all ways to write values of C++ as terms of Erlang, and to read them, have in common. What
+// users need to know is in erlang/archive.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <typeinfo>
+#include <vector>
+
+#include <ergon/gen/error.h>
+#include <ergon/node/erlang/terms/encoding.h>
+
+namespace ergon::dist {
+
+namespace detail {
+
+// What is wrong with a value, and where in it. Only the first problem counts.
+class ValueProblem {
+ public:
+  // Values in others. A type that contains itself takes stack for each, and handlers have little of
+  // it.
+  static constexpr int kMaxNesting = 100;
+
+  [[nodiscard]] bool failed() const noexcept { return failed_; }
+  // False, for those who return so.
+  bool Fail(std::string what);
+  // Where it is, from the innermost place on: ".name", "[3]".
+  void InField(std::string_view name);
+  void InElement(std::size_t index);
+  void InKey(std::string_view text);
+  // kIncorrect, as in "order.items[3].price: missing"; `root` is what the value is called.
+  [[nodiscard]] gen::Error ToError(std::string_view root) const;
+
+  // One value further in; false: too many. Leave() is called in any case.
+  bool Enter();
+  void Leave() noexcept { --nesting_; }
+
+ private:
+  bool failed_ = false;
+  int nesting_ = 0;
+  std::string what_;
+  std::string path_;
+};
+
+class Nesting {
+ public:
+  explicit Nesting(ValueProblem& problem) : problem_(problem), fits_(problem.Enter()) {}
+  ~Nesting() { problem_.Leave(); }
+  Nesting(const Nesting&) = delete;
+  Nesting& operator=(const Nesting&) = delete;
+  explicit operator bool() const noexcept { return fits_; }
+
+ private:
+  ValueProblem& problem_;
+  const bool fits_;
+};
+
+struct ValueWriter {
+  TermWriter out;
+  ValueProblem problem = {};
+};
+
+struct ValueReader {
+  TermReader in;
+  ValueProblem problem = {};
+
+  // "expected a binary, found 42": the next term.
+  bool Expected(std::string_view what) { return Expected(what, in); }
+  bool Expected(std::string_view what, TermReader found);
+  // What was wrong is in the entry of a map that begins there, with its key. False.
+  bool InKey(TermReader entry);
+};
+
+// The types that have been looked at for what is wrong with their descriptions.
+class TypeReview {
+ public:
+  // False: it has been looked at already.
+  bool Enter(const std::type_info& type);
+
+ private:
+  std::vector<const std::type_info*> seen_;
+};
+
+// How well a term fits a type, for variants: the greatest number wins.
+inline constexpr int kFitsNot = 0;
+inline constexpr int kFitsToo = 1;   // it is accepted
+inline constexpr int kFitsWell = 2;  // it is what is written
+
+struct Alternative;  // of a variant: a type with a description
+
+// What all codecs have: Write, which fails by its writer's problem; Read, false if it has failed;
+// Fit; and these.
+struct PlainCodec {
+  static constexpr bool kMayBeMissing = false;  // as a field of a map
+  // Throws std::logic_error when a description is wrong.
+  static void Describe(TypeReview&) {}
+  // Adds the types with descriptions that a value may be written as.
+  static void AddAlternatives(std::vector<Alternative>&) {}
+};
+
+template <class T>
+struct Codec : PlainCodec {
+  static_assert(!std::is_same_v<T, T>,
+                "this type cannot go to other nodes: give it a `template <class Archive> void "
+                "serialize(Archive& archive)`, see <ergon/node/erlang/archive.h>");
+  static void Write(ValueWriter&, const T&);
+  static bool Read(ValueReader&, T&);
+  static int Fit(TermReader);
+};
+
+}  // namespace detail
+}  // namespace ergon::dist

@@ -1,0 +1,166 @@
+// What other nodes may run here: functions and behaviours that the program has registered. All else is refused at once, but
+// for what Erlang's tools ask of a node that is observable (ErlangOptions::observable).
+//
+//   dist::ErlangOptions options;
+//   options.functions.Register("words", "count", [](std::string text) { return CountWords(text); });
+//   options.behaviors.Register("words", "start", gen::Factory<Counter>());
+//
+//   1> rpc:call('cpp@127.0.0.1', words, count, [<<"to be or not to be">>]).
+//   6
+//   2> {Pid, Ref} = spawn_monitor('cpp@127.0.0.1', words, start, [<<"to">>]).
+//
+// At most ErlangOptions::max_remote_processes of them run at a time.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <ergon/gen/error.h>
+#include <ergon/gen/factory.h>
+#include <ergon/gen/process_options.h>
+#include <ergon/gen/result.h>
+#include <ergon/node/erlang/term.h>
+
+namespace ergon::dist {
+
+namespace detail {
+
+struct RemoteFunction {
+  std::string module;
+  std::string function;
+  std::optional<std::size_t> arity;  // none: any
+  std::function<gen::Result<Term>(gen::Process&, const std::vector<Term>&)> run;
+};
+struct RemoteBehavior {
+  std::string module;
+  std::string function;
+  gen::ProcessFactory factory;
+  gen::ProcessOptions options;
+};
+
+// "argument 2: expected a binary, found 42"; `index` counts from 0.
+[[nodiscard]] gen::Error ArgumentError(std::size_t index, const gen::Error& error);
+[[nodiscard]] gen::Error ResultError(std::string_view what);
+
+template <class T>
+gen::Result<Term> ToTerm(const T& value) {
+  try {
+    return Term::Of(value);
+  } catch (const std::invalid_argument& error) {
+    return ResultError(error.what());
+  }
+}
+template <class T>
+gen::Result<Term> ToTerm(const gen::Result<T>& result) {
+  if (!result) return result.error();
+  if constexpr (std::is_void_v<T>) {
+    return Term::Atom("ok");
+  } else {
+    return ToTerm(*result);
+  }
+}
+
+// A default value after the first one that does not fit.
+template <class T>
+T ReadArgument(const std::vector<Term>& arguments, std::size_t index, gen::Result<void>& problem) {
+  if (!problem) return T{};
+  auto read = arguments[index].To<T>();
+  if (read) return std::move(*read);
+  problem = ArgumentError(index, read.error());
+  return T{};
+}
+
+template <class Function, class... Arguments, std::size_t... kIndex>
+gen::Result<Term> RunWith(Function& function, const std::vector<Term>& arguments,
+                          std::index_sequence<kIndex...>, std::tuple<Arguments...>*) {
+  gen::Result<void> problem;
+  std::tuple<Arguments...> values{ReadArgument<Arguments>(arguments, kIndex, problem)...};
+  if (!problem) return std::move(problem.error());
+  if constexpr (std::is_void_v<decltype(std::apply(function, std::move(values)))>) {
+    std::apply(function, std::move(values));
+    return Term::Atom("ok");
+  } else {
+    return ToTerm(std::apply(function, std::move(values)));
+  }
+}
+
+template <class Returned, class... Arguments>
+RemoteFunction MakeRemoteFunction(std::function<Returned(Arguments...)> function) {
+  return {{},
+          {},
+          sizeof...(Arguments),
+          [function = std::move(function)](gen::Process&, const std::vector<Term>& arguments) {
+            std::tuple<std::decay_t<Arguments>...>* const types = nullptr;
+            return RunWith(function, arguments, std::index_sequence_for<Arguments...>(), types);
+          }};
+}
+template <class Returned, class... Arguments>
+RemoteFunction MakeRemoteFunction(std::function<Returned(gen::Process&, Arguments...)> function) {
+  return {{},
+          {},
+          sizeof...(Arguments),
+          [function = std::move(function)](gen::Process& self, const std::vector<Term>& arguments) {
+            const auto bound = [&](auto&&... values) {
+              return function(self, std::forward<decltype(values)>(values)...);
+            };
+            std::tuple<std::decay_t<Arguments>...>* const types = nullptr;
+            return RunWith(bound, arguments, std::index_sequence_for<Arguments...>(), types);
+          }};
+}
+
+}  // namespace detail
+
+// For erpc:call, rpc:call and those that are built upon them, and for spawn, where nobody hears of the result. Each run
+// has a process of its own, so that it may Call and Sleep; that ends with the caller, with its time-out, and with the
+// connection. An exception is an error of class `error`, {panic, Text}.
+class RemoteFunctions {
+ public:
+  // The arguments are read as in messages: any types that erlang/archive.h knows, dist::Term for anything. What does
+  // not fit is an error that names the argument. Before them it may take the gen::Process& that it runs in. It returns
+  // such a value, a gen::Result of one, or nothing, which is `ok`. Several threads may run it at a time. The same name
+  // may be there once for each number of arguments, else the node does not start.
+  template <class Function>
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): both are moved
+  RemoteFunctions& Register(std::string module, std::string function, Function&& code) {
+    return Add(std::move(module), std::move(function),
+               detail::MakeRemoteFunction(std::function(std::forward<Function>(code))));
+  }
+  // Of any number of arguments, for which no other one is registered.
+  RemoteFunctions& RegisterAny(
+      std::string module, std::string function,
+      std::function<gen::Result<Term>(gen::Process&, const std::vector<Term>&)> code) {
+    return Add(std::move(module), std::move(function), {{}, {}, std::nullopt, std::move(code)});
+  }
+
+  [[nodiscard]] const std::vector<detail::RemoteFunction>& All() const noexcept { return all_; }
+
+ private:
+  RemoteFunctions& Add(std::string module, std::string function, detail::RemoteFunction code);
+
+  std::vector<detail::RemoteFunction> all_;
+};
+
+// For spawn, spawn_link, spawn_monitor, spawn_opt and spawn_request of Erlang.
+class RemoteBehaviors {
+ public:
+  // The arguments are the gen::Args of the process, each a dist::Term: args.Get<dist::Term>(0). Erlang has its PID at
+  // once, before its Init is done; when that fails, links and monitors learn of it, as there. Its constructor runs in a
+  // process, too.
+  RemoteBehaviors& Register(std::string module, std::string function, gen::ProcessFactory factory,
+                            gen::ProcessOptions options = {});
+
+  [[nodiscard]] const std::vector<detail::RemoteBehavior>& All() const noexcept { return all_; }
+
+ private:
+  std::vector<detail::RemoteBehavior> all_;
+};
+
+}  // namespace ergon::dist

@@ -1,0 +1,23 @@
+// Terms for people.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include <ergon/node/erlang/terms/encoding.h>
+
+namespace ergon::dist {
+
+// The next term as Erlang prints it, as in {ok,<<"abc">>,[1,2],#{a => 1}}, on one line and cut
+// after about `max_bytes`, which "..." tells. PIDs, ports and references have the name of their
+// node instead of its number. UTF-8. Any thread; does not recurse.
+[[nodiscard]] std::string NextTermText(TermReader next, std::size_t max_bytes);
+
+// It is written without quotes, and is none of Erlang's reserved words.
+[[nodiscard]] bool IsPlainAtom(std::string_view text) noexcept;
+
+// As Erlang prints it: the shortest one that means the same, with a point.
+[[nodiscard]] std::string FloatText(double value);
+
+}  // namespace ergon::dist

@@ -1,0 +1,150 @@
+#include <ergon/node/events/events.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include <fmt/core.h>
+
+namespace ergon::node {
+namespace {
+
+constexpr int kMaxBuffer = 1'000'000;
+
+gen::Error UnknownEvent(gen::Atom name) {
+  return gen::Error(gen::ErrorCode::kProcessUnknown, "no event " + name.ToString());
+}
+
+}  // namespace
+
+std::shared_ptr<Events::Entry> Events::Find(gen::Atom name) const {
+  std::shared_lock lock(mutex_);
+  auto found = entries_.find(name);
+  return found == entries_.end() ? nullptr : found->second;
+}
+
+gen::Result<void> Events::Add(gen::Atom name, gen::PID producer, gen::Ref token,
+                              const gen::EventOptions& options) {
+  if (name.empty()) return gen::Error(gen::ErrorCode::kIncorrect, "event name: must not be empty");
+  if (options.buffer < 0 || options.buffer > kMaxBuffer) {
+    return gen::Error(gen::ErrorCode::kIncorrect,
+                      fmt::format("buffer: {}, must be 0..{}", options.buffer, kMaxBuffer));
+  }
+  auto entry = std::make_shared<Entry>(producer, token, options);
+  std::unique_lock lock(mutex_);
+  if (!entries_.emplace(name, std::move(entry)).second) {
+    return gen::Error(gen::ErrorCode::kTaken, "event " + name.ToString());
+  }
+  return {};
+}
+
+gen::Result<Events::Subscribers> Events::End(gen::Atom name, gen::PID producer) {
+  std::shared_ptr<Entry> entry;
+  {
+    std::unique_lock lock(mutex_);
+    auto found = entries_.find(name);
+    if (found == entries_.end() || found->second->producer != producer) return UnknownEvent(name);
+    entry = std::move(found->second);
+    entries_.erase(found);
+  }
+  // Those who have found it before see that it is gone.
+  std::lock_guard lock(entry->mutex);
+  entry->ended = true;
+  return Subscribers(entry->subscribers.begin(), entry->subscribers.end());
+}
+
+gen::Result<std::vector<gen::MessageEvent>> Events::Subscribe(gen::Atom name, gen::PID subscriber,
+                                                              const Subscription& how,
+                                                              const Notify& notify, EventMark* mark,
+                                                              const Place& place) {
+  const std::shared_ptr<Entry> entry = Find(name);
+  if (entry == nullptr) return UnknownEvent(name);
+  std::lock_guard lock(entry->mutex);
+  if (entry->ended) return UnknownEvent(name);
+  const bool first = entry->subscribers.empty();
+  auto [found, is_new] = entry->subscribers.try_emplace(subscriber);
+  if (is_new && entry->IsElsewhere(subscriber)) ++entry->subscribers_elsewhere;
+  Subscription& has = found->second;
+  if ((how.monitor != 0 && has.monitor != 0) || (how.link != 0 && has.link != 0)) {
+    return gen::Error(gen::ErrorCode::kTaken, "subscribed already: event " + name.ToString());
+  }
+  if (how.monitor != 0) has.monitor = how.monitor;
+  if (how.link != 0) has.link = how.link;
+  if (first && entry->options.notify) notify(entry->producer);
+  if (!is_new) return std::vector<gen::MessageEvent>();
+  const std::size_t missed = entry->Missed(mark == nullptr ? EventMark() : *mark);
+  if (mark != nullptr) *mark = {entry->id, entry->published};
+  const auto begin = std::prev(entry->buffer.end(), static_cast<std::ptrdiff_t>(missed));
+  if (place == nullptr) return std::vector<gen::MessageEvent>(begin, entry->buffer.end());
+  std::for_each(begin, entry->buffer.end(), place);
+  return std::vector<gen::MessageEvent>();
+}
+
+std::size_t Events::Entry::Missed(const EventMark& mark) const {
+  if (mark.event != id) return buffer.size();
+  return std::min<std::uint64_t>(buffer.size(), published - mark.seen);
+}
+
+std::uint64_t Events::IdOf(gen::Atom name) const {
+  const std::shared_ptr<Entry> entry = Find(name);
+  return entry == nullptr ? 0 : entry->id;
+}
+
+EventMark Events::Unsubscribe(gen::Atom name, gen::PID subscriber, const Subscription& how,
+                              const Notify& notify) {
+  const std::shared_ptr<Entry> entry = Find(name);
+  if (entry == nullptr) return {};
+  std::lock_guard lock(entry->mutex);
+  auto found = entry->subscribers.find(subscriber);
+  if (entry->ended || found == entry->subscribers.end()) return {};
+  Subscription& has = found->second;
+  if (how.monitor != 0 && has.monitor == how.monitor) has.monitor = 0;
+  if (how.link != 0 && has.link == how.link) has.link = 0;
+  if (!has.empty()) return {};
+  Erase(*entry, found, notify);
+  return {entry->id, entry->published};
+}
+
+Subscription Events::Remove(gen::Atom name, gen::PID subscriber, const Notify& notify) {
+  const std::shared_ptr<Entry> entry = Find(name);
+  if (entry == nullptr) return {};
+  std::lock_guard lock(entry->mutex);
+  auto found = entry->subscribers.find(subscriber);
+  if (entry->ended || found == entry->subscribers.end()) return {};
+  const Subscription had = found->second;
+  Erase(*entry, found, notify);
+  return had;
+}
+
+void Events::Erase(Entry& entry, std::map<gen::PID, Subscription>::iterator subscriber,
+                   const Notify& notify) {
+  if (entry.IsElsewhere(subscriber->first)) --entry.subscribers_elsewhere;
+  entry.subscribers.erase(subscriber);
+  if (entry.subscribers.empty() && entry.options.notify) notify(entry.producer);
+}
+
+gen::Result<bool> Events::Publish(gen::Atom name, gen::Ref token, bool encoded,
+                                  const std::function<gen::MessageEvent()>& make,
+                                  const Deliver& deliver) {
+  const std::shared_ptr<Entry> entry = Find(name);
+  if (entry == nullptr) return UnknownEvent(name);
+  if (entry->token != token) {
+    return gen::Error(gen::ErrorCode::kNotAllowed, "wrong token for event " + name.ToString());
+  }
+  std::vector<gen::MessageEvent> former;  // goes, with a destructor of the user's, after the lock
+  std::lock_guard lock(entry->mutex);
+  if (entry->ended) return UnknownEvent(name);
+  if (!encoded && entry->subscribers_elsewhere != 0) return false;
+  ++entry->published;
+  if (entry->options.buffer != 0) {
+    if (entry->buffer.size() == static_cast<std::size_t>(entry->options.buffer)) {
+      former.push_back(std::move(entry->buffer.front()));
+      entry->buffer.pop_front();
+    }
+    entry->buffer.push_back(make());
+  }
+  for (const auto& [subscriber, how] : entry->subscribers) deliver(subscriber);
+  return true;
+}
+
+}  // namespace ergon::node

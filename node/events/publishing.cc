@@ -1,0 +1,318 @@
+#include <ergon/node/events/publishing.h>
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <ergon/node/links/relations.h>
+#include <ergon/node/process_state/unique_id.h>
+
+namespace ergon::node {
+namespace {
+
+Subscription NumbersOf(OneSubscription how) {
+  return how.link ? Subscription{.link = how.number} : Subscription{.monitor = how.number};
+}
+OneSubscription OneOf(const ProcessCold::EventSubscription& note) { return {note.id, note.link}; }
+
+// For the default reason of a link, "normal", would not tell anybody.
+const gen::Reason& Unregistered() {
+  static const gen::Reason reason = gen::Reason::Error("event unregistered");
+  return reason;
+}
+
+core::EnvelopePtr MakeValue(gen::PID from, gen::MessageEvent value) {
+  core::EnvelopePtr envelope = core::MakeEnvelope<gen::MessageEvent>(
+      static_cast<std::uint8_t>(gen::EnvelopeKind::kEvent), core::Lane::kMain, std::move(value));
+  envelope->from = from.ToAddress();
+  return envelope;
+}
+
+}  // namespace
+
+Publishing::Publishing(const Needs& needs)
+    : needs_(needs), dead_letters_token_(needs.addresses.MakeRef()) {
+  (void)events_.Add(gen::kDeadLetters, needs_.addresses.NodePid(), dead_letters_token_,
+                    {.notify = true});  // the first one: no other has that name
+}
+
+void Publishing::Dropped(gen::DeadLetter letter) {
+  constexpr auto kEvent = static_cast<std::uint8_t>(gen::EnvelopeKind::kEvent);
+  (void)Publish(needs_.addresses.NodePid(), gen::kDeadLetters, dead_letters_token_,
+                core::MakeEnvelope<gen::DeadLetter>(kEvent, core::Lane::kMain, std::move(letter)));
+}
+
+gen::Result<gen::Ref> Publishing::Register(ProcessSlot& producer, gen::Atom name,
+                                           const gen::EventOptions& options) {
+  const gen::Ref token = needs_.addresses.MakeRef();
+  auto added = events_.Add(name, needs_.addresses.PidOf(producer.Id()), token, options);
+  if (!added) return std::move(added.error());
+  std::lock_guard lock(producer.Cold().lock);
+  producer.Cold().events.push_back(name);
+  return token;
+}
+
+gen::Result<void> Publishing::Unregister(ProcessSlot& producer, gen::Atom name) {
+  {
+    std::lock_guard lock(producer.Cold().lock);
+    if (std::erase(producer.Cold().events, name) == 0) {
+      return gen::Error(gen::ErrorCode::kProcessUnknown, "no event " + name.ToString());
+    }
+  }
+  End(name, needs_.addresses.PidOf(producer.Id()), Unregistered());
+  return {};
+}
+
+void Publishing::End(gen::Atom name, gen::PID producer, const gen::Reason& reason) {
+  auto subscribers = events_.End(name, producer);
+  if (!subscribers) return;
+  const gen::Event event{name, needs_.addresses.node()};
+  for (const auto& [subscriber, how] : *subscribers) {
+    ForEach(how, [&, to = subscriber](OneSubscription one) {
+      if (to.node == event.node) {
+        TellEnd(to, producer, event, one, reason);
+      } else {
+        border_->TellEnd(to, producer, name, one, reason);
+      }
+    });
+  }
+}
+
+void Publishing::TellEnd(gen::PID subscriber, gen::PID producer, const gen::Event& event,
+                         OneSubscription how, const gen::Reason& reason) {
+  if (how.link) {
+    auto signal = core::MakeEnvelope<gen::MessageExitEvent>(
+        static_cast<std::uint8_t>(gen::EnvelopeKind::kExit), core::Lane::kUrgent,
+        gen::MessageExitEvent{event, reason});
+    signal->from = producer.ToAddress();
+    signal->ref = how.number;
+    needs_.exit_signals.Deliver(subscriber, std::move(signal));
+    return;
+  }
+  auto notice = core::MakeEnvelope<gen::MessageDownEvent>(
+      static_cast<std::uint8_t>(gen::EnvelopeKind::kDown), core::Lane::kSystem,
+      gen::MessageDownEvent{event, reason});
+  notice->from = producer.ToAddress();
+  notice->ref = how.number;
+  (void)needs_.delivery.Deliver(subscriber, notice);  // one that has ended needs no notice
+}
+
+gen::Result<std::vector<gen::MessageEvent>> Publishing::Subscribe(ProcessSlot& subscriber,
+                                                                  const gen::Event& event,
+                                                                  bool link) {
+  const ProcessCold::EventSubscription note{
+      {event.name, needs_.addresses.node()}, NextUniqueId(), link};
+  // Noted first: should the event end in between, its notice finds the note.
+  {
+    std::lock_guard lock(subscriber.Cold().lock);
+    subscriber.Cold().subscriptions.push_back(note);
+  }
+  const gen::PID pid = needs_.addresses.PidOf(subscriber.Id());
+  // Values of a former subscription may wait: what was missed since comes after them. A pool's are on their way to
+  // several workers, in no order.
+  std::vector<ProcessCold::PastEvent>& past_events = subscriber.Cold().past_events;
+  const bool may_wait =
+      subscriber.mailbox().MainDepthApprox() != 0 || subscriber.AsideApprox() != 0;
+  auto past = std::find_if(past_events.begin(), past_events.end(),
+                           [&](const auto& one) { return one.name == event.name; });
+  const bool is_past = past != past_events.end();
+  EventMark mark = is_past ? past->mark : EventMark();
+  Events::Place place;
+  if (is_past && may_wait && !subscriber.IsPool()) {
+    place = [&](gen::MessageEvent value) { PlaceMissed(subscriber, std::move(value)); };
+  }
+  auto missed = events_.Subscribe(
+      event.name, pid, NumbersOf(OneOf(note)),
+      [&](gen::PID producer) { TellProducer<gen::MessageEventStart>(event.name, producer); }, &mark,
+      place);
+  if (!missed) {
+    (void)Relations::TakeSubscription(subscriber, note.id);
+    return missed;
+  }
+  if (is_past) {
+    past->mark = mark;
+  } else {
+    ForgetPastEvents(subscriber.Cold(), may_wait);
+    past_events.push_back({event.name, mark});
+  }
+  return missed;
+}
+
+void Publishing::PlaceMissed(ProcessSlot& subscriber, gen::MessageEvent value) {
+  core::EnvelopePtr envelope = MakeValue(needs_.addresses.NodePid(), std::move(value));
+  needs_.totals.accepted.Add();
+  const gen::PID pid = needs_.addresses.PidOf(subscriber.Id());
+  const QueueLane* const lane = subscriber.GetQueueLane();
+  if (lane != nullptr && lane->IsOf(GenerationOf(pid))) {  // it has an order and a bound of its own
+    (void)needs_.delivery.DeliverOrDrop(pid, std::move(envelope));
+    return;
+  }
+  envelope->generation = GenerationOf(pid);
+  // Inside of its turn: the mailbox is open, and will be looked at.
+  if (subscriber.mailbox().PushBeyondBound(envelope.get()) == core::PushOutcome::kPushed) {
+    (void)envelope.release();
+  }
+}
+
+void Publishing::ForgetPastEvents(ProcessCold& cold, bool may_wait) {
+  if (may_wait || cold.past_events.size() < cold.past_events_limit) return;
+  std::erase_if(cold.past_events,
+                [&](const auto& one) { return events_.IdOf(one.name) != one.mark.event; });
+  cold.past_events_limit = 2 * cold.past_events.size() + ProcessCold::kPastEventsLimit;
+}
+
+gen::Result<ProcessCold::EventSubscription> Publishing::BeginElsewhere(ProcessSlot& subscriber,
+                                                                       const gen::Event& event,
+                                                                       bool link,
+                                                                       std::uint64_t id) {
+  if (border_ == nullptr) {
+    return gen::Error(gen::ErrorCode::kNoConnection, event.node.ToString());
+  }
+  const ProcessCold::EventSubscription note{event, id, link};
+  {
+    std::lock_guard lock(subscriber.Cold().lock);
+    subscriber.Cold().subscriptions.push_back(note);
+  }
+  auto begun = border_->Subscribe(needs_.addresses.PidOf(subscriber.Id()), event, OneOf(note));
+  if (begun) return note;
+  (void)Relations::TakeSubscription(subscriber, id);
+  return std::move(begun.error());
+}
+
+gen::Result<std::vector<gen::MessageEvent>> Publishing::SubscribeFromAfar(gen::PID remote,
+                                                                          gen::Atom name,
+                                                                          OneSubscription how) {
+  // Dead letters are of types that only their node knows.
+  if (name.Text() == gen::kDeadLetters) {
+    return gen::Error(gen::ErrorCode::kUnsupported,
+                      fmt::format("{} are for processes of their node", name));
+  }
+  return events_.Subscribe(name, remote, NumbersOf(how), [&](gen::PID producer) {
+    TellProducer<gen::MessageEventStart>(name, producer);
+  });
+}
+
+gen::Result<void> Publishing::Unsubscribe(ProcessSlot& subscriber, const gen::Event& event,
+                                          bool link) {
+  const gen::Event wanted{event.name, event.node.empty() ? needs_.addresses.node() : event.node};
+  ProcessCold::EventSubscription note{};
+  {
+    ProcessCold& cold = subscriber.Cold();
+    std::lock_guard lock(cold.lock);
+    // From behind: before it may be others, of former events whose notice has not been handled yet.
+    const bool was_there = cold.subscriptions.TakeLastIf(
+        [&](const auto& one) { return one.event == wanted && one.link == link; }, note);
+    if (!was_there) {
+      return gen::Error(gen::ErrorCode::kProcessUnknown, "no subscription to " + event.ToString());
+    }
+  }
+  const EventMark mark = EndSubscription(note, needs_.addresses.PidOf(subscriber.Id()));
+  for (ProcessCold::PastEvent& past : subscriber.Cold().past_events) {
+    if (mark.event != 0 && past.name == note.event.name) past.mark = mark;
+  }
+  return {};
+}
+
+EventMark Publishing::EndSubscription(const ProcessCold::EventSubscription& note,
+                                      gen::PID subscriber) {
+  if (IsElsewhere(note.event)) {
+    border_->Unsubscribe(subscriber, note.event, OneOf(note));
+    return {};
+  }
+  const gen::Atom name = note.event.name;
+  return events_.Unsubscribe(name, subscriber, NumbersOf(OneOf(note)), [&](gen::PID producer) {
+    TellProducer<gen::MessageEventStop>(name, producer);
+  });
+}
+
+template <class Notice>
+void Publishing::TellProducer(gen::Atom name, gen::PID producer) {
+  if (producer == needs_.addresses.NodePid()) {
+    const bool is_start = std::is_same_v<Notice, gen::MessageEventStart>;
+    needs_.drops.SetListener(is_start ? this : nullptr);
+    return;
+  }
+  auto notice = core::MakeEnvelope<Notice>(static_cast<std::uint8_t>(gen::EnvelopeKind::kDown),
+                                           core::Lane::kSystem,
+                                           Notice{gen::Event{name, needs_.addresses.node()}});
+  notice->from = needs_.addresses.NodePid().ToAddress();
+  (void)needs_.delivery.Deliver(producer, notice);  // one that has ended needs no notice
+}
+
+gen::Result<std::size_t> Publishing::Publish(gen::PID from, gen::Atom name, gen::Ref token,
+                                             core::EnvelopePtr value) {
+  const std::shared_ptr<core::Envelope> shared(value.release(), core::EnvelopeDisposer());
+  std::int64_t now = -1;
+  const auto make = [&] {
+    if (now < 0)
+      now = needs_.clock.Now();  // under the event's lock: timestamps are in its order, too
+    return gen::MessageEvent({name, needs_.addresses.node()}, now, shared);
+  };
+  std::size_t sent = 0;
+  std::vector<gen::PID> refused;  // their nodes know no such values
+  std::optional<gen::Result<std::string>> encoded;
+  const auto deliver = [&](gen::PID subscriber) {
+    if (subscriber.node == needs_.addresses.node()) {
+      if (SendHere(subscriber, from, make())) ++sent;
+    } else if (!*encoded) {
+      refused.push_back(subscriber);
+    } else if (SendElsewhere(subscriber, from, make(), **encoded)) {
+      ++sent;
+    }
+  };
+  auto published = events_.Publish(name, token, false, make, deliver);
+  if (published && !*published) {
+    encoded = border_->Encode(*shared);
+    published = events_.Publish(name, token, true, make, deliver);
+  }
+  if (!published) return std::move(published.error());
+  for (const gen::PID subscriber : refused) EndFromAfar(subscriber, from, name, encoded->error());
+  return sent;
+}
+
+bool Publishing::SendHere(gen::PID subscriber, gen::PID from, gen::MessageEvent value) {
+  core::EnvelopePtr envelope = MakeValue(from, std::move(value));
+  const auto sent = needs_.delivery.Deliver(subscriber, envelope);
+  if (sent) {
+    needs_.totals.accepted.Add();
+  } else if (sent.error() == gen::ErrProcessMailboxFull) {
+    CountFull(std::move(envelope), subscriber, sent.error());
+  } else if (sent.error().code() == gen::ErrorCode::kInternal) {  // its mailbox threw
+    needs_.totals.accepted.Add();
+    needs_.delivery.Drop(std::move(envelope), subscriber, gen::DropReason::kFailed, sent.error());
+  }
+  return sent.has_value();
+}
+
+bool Publishing::SendElsewhere(gen::PID subscriber, gen::PID from, gen::MessageEvent value,
+                               std::string_view encoded) {
+  const auto sent =
+      border_->SendValue(subscriber, from, value.event().name, value.timestamp(), encoded);
+  if (sent) {
+    needs_.totals.accepted.Add();
+  } else if (sent.error() == gen::ErrBusy) {
+    CountFull(MakeValue(from, std::move(value)), subscriber, sent.error());
+  }
+  return sent.has_value();
+}
+
+void Publishing::CountFull(core::EnvelopePtr value, gen::PID subscriber, const gen::Error& why) {
+  needs_.totals.accepted.Add();
+  needs_.delivery.Drop(std::move(value), subscriber, gen::DropReason::kMailboxFull, why);
+}
+
+void Publishing::EndFromAfar(gen::PID remote, gen::PID producer, gen::Atom name,
+                             const gen::Error& why) {
+  const Subscription had = events_.Remove(
+      name, remote, [&](gen::PID told) { TellProducer<gen::MessageEventStop>(name, told); });
+  ForEach(had, [&](OneSubscription one) {
+    border_->TellEnd(remote, producer, name, one, gen::Reason::Error(why.ToString()));
+  });
+}
+
+}  // namespace ergon::node

@@ -1,0 +1,113 @@
+// Process groups: who is in which, and who is told of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
+#include <vector>
+
+#include <ergon/core/messages/envelope.h>
+#include <ergon/gen/atom.h>
+#include <ergon/gen/pid.h>
+#include <ergon/gen/result.h>
+#include <ergon/node/delivery/addresses.h>
+#include <ergon/node/delivery/delivery.h>
+#include <ergon/node/delivery/drops.h>
+#include <ergon/node/groups/group_border.h>
+#include <ergon/node/process_state/slot.h>
+
+namespace ergon::node {
+
+// A membership stands in its group and in the notes of its process (ProcessCold::GroupNotes). Both change under the
+// group's lock, so that a process that ends finds its membership in the group, or never gets it. Under the same
+// lock those who monitor the group are told: their notices come in the order of the changes, and none between
+// a change and the members that MonitorGroup returns.
+//
+// A member of another node stands in its group only; who has put it there takes it away when it has left, has ended, or
+// cannot be reached any more.
+//
+// The lock of a group comes before that of a process's cold part, before that of all groups, and before those of the
+// border.
+//
+// Any thread; a slot is that of the process whose turn it is.
+class Groups final : public RemoteMembers {
+ public:
+  // What it needs; all of it outlives this.
+  struct Needs {
+    const Addresses& addresses;
+    Delivery& delivery;
+    Drops& drops;
+  };
+  explicit Groups(const Needs& needs) : needs_(needs) {}
+  // Before there are processes. Null: nobody tells other nodes.
+  void SetBorder(GroupBorder* border) noexcept { border_ = border; }
+
+  gen::Result<void> Join(gen::Atom name, gen::PID pid);
+  gen::Result<void> Leave(gen::Atom name, gen::PID pid);
+  [[nodiscard]] std::vector<gen::PID> Members(gen::Atom name) const;
+  [[nodiscard]] std::vector<gen::Atom> Names() const;
+  [[nodiscard]] gen::Result<gen::PID> OneOf(gen::Atom name);
+
+  // Calls `make` for each copy, and `count` for each that is received, or dropped and counted. Returns how many were
+  // received. kUnsupported, kIncorrect: there are members of other nodes, to which such a message cannot go; then nobody
+  // has got it.
+  gen::Result<std::size_t> Send(gen::PID from, gen::Atom name,
+                                const std::function<core::EnvelopePtr()>& make,
+                                const std::function<void()>& count) const;
+
+  gen::Result<std::vector<gen::PID>> Monitor(ProcessSlot& self, gen::Atom name);
+  gen::Result<void> Demonitor(ProcessSlot& self, gen::Atom name);
+  // Whether a notice with this id belongs to a monitor that is still wanted.
+  [[nodiscard]] static bool IsMonitoredAs(ProcessSlot& self, std::uint64_t id);
+
+  // The process has ended, and nobody can change its notes any more, which are these.
+  void Release(gen::PID pid, const ProcessCold::GroupNotes& notes);
+
+  std::vector<std::uint64_t> JoinFromAfar(gen::Atom name,
+                                          const std::vector<gen::PID>& remote) override;
+  void LeaveFromAfar(gen::Atom name, const std::vector<std::uint64_t>& memberships) override;
+
+ private:
+  using PIDs = std::vector<gen::PID>;
+  struct Group {
+    std::mutex mutex;    // of what follows
+    bool ended = false;  // it was empty, and is not among the groups any more
+    std::map<std::uint64_t, gen::PID> members;   // by number, that is in the order of joining
+    std::uint64_t newest = 0;                    // the number of the last one that has joined
+    std::uint64_t last = 0;                      // the number of the one whose turn it was
+    std::map<std::uint64_t, gen::PID> monitors;  // by the unique id of their notices
+    // For those who send to all, or look at them, without the lock. Null: to be made anew.
+    std::shared_ptr<const PIDs> snapshot;
+  };
+  // A group that has not ended, with its lock, or none.
+  struct Locked {
+    std::shared_ptr<Group> group;
+    std::unique_lock<std::mutex> lock;  // released first
+  };
+
+  [[nodiscard]] Locked Find(gen::Atom name) const;
+  [[nodiscard]] Locked FindOrMake(gen::Atom name);
+  [[nodiscard]] std::shared_ptr<const PIDs> MembersOf(gen::Atom name) const;
+  [[nodiscard]] static std::shared_ptr<const PIDs> MembersOf(Group& group);  // with its lock
+  // To be called when something was taken out of it.
+  void EndIfEmpty(gen::Atom name, Group& group);
+  // With its lock: tells those who monitor it.
+  template <class Notice>
+  void Tell(gen::Atom name, const Group& group, const PIDs& pids) const;
+  void EndMonitor(gen::Atom name, std::uint64_t id);
+  [[nodiscard]] bool IsRemote(gen::PID pid) const noexcept {
+    return pid.node != needs_.addresses.node();
+  }
+
+  const Needs needs_;
+  GroupBorder* border_ = nullptr;
+  mutable std::shared_mutex mutex_;
+  std::unordered_map<gen::Atom, std::shared_ptr<Group>> groups_;
+};
+
+}  // namespace ergon::node

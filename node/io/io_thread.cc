@@ -1,0 +1,159 @@
+#include <ergon/node/io/io_thread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <exception>
+#include <future>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+#include <pthread.h>
+#include <asio.hpp>
+
+#include <ergon/core/messages/envelope_pool.h>
+#include <ergon/node/io/clock_watch.h>
+
+namespace ergon::node {
+
+namespace {
+
+// Timers of such a stretch share a wake-up of this thread, and mostly one of a worker: what makes a
+// node with many timers spend its time. They are late by less than this.
+constexpr std::int64_t kSlack = 250'000;  // ns
+
+}  // namespace
+
+struct IoThread::Impl {
+  explicit Impl(core::TimerQueue& queue)
+      : timers(queue), work(asio::make_work_guard(context)), deadline(context) {
+    // A posted handler sticks: it runs before the thread sleeps again (see timer_queue.h).
+    timers.SetWake([this] { asio::post(context, [this] { FireAndSleep(); }); });
+  }
+  ~Impl() { timers.SetWake(nullptr); }
+
+  // The driver's loop of the timer queue, one step per wake-up.
+  void FireAndSleep() {
+    timers.RunDue();
+    core::ReleaseIdleEnvelopes();  // of messages that were late
+    const std::int64_t until = timers.PrepareSleep(kSlack);
+    if (until == core::kNever) {
+      deadline.cancel();
+      return;
+    }
+    deadline.expires_at(std::chrono::steady_clock::time_point(std::chrono::nanoseconds(until)));
+    deadline.async_wait([this](const asio::error_code& error) {
+      if (!error) FireAndSleep();
+    });
+  }
+
+  // Those that one function gets.
+  struct Signals {
+    Signals(asio::io_context& context, std::vector<int> numbers, std::function<void(int)> function)
+        : which(std::move(numbers)), set(context), on_signal(std::move(function)) {
+      for (const int signal : which) set.add(signal);
+    }
+    void Await() {
+      set.async_wait([this](const asio::error_code& error, int signal) {
+        if (error) return;
+        on_signal(signal);
+        Await();
+      });
+    }
+    const std::vector<int> which;
+    asio::signal_set set;
+    std::function<void(int)> on_signal;
+  };
+
+  core::TimerQueue& timers;
+  asio::io_context context{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work;
+  asio::steady_timer deadline;
+  std::list<Signals> signals;
+  std::optional<ClockWatch> clock_watch;
+  std::unique_ptr<OtherIo> owned_other;
+  std::atomic<OtherIo*> other{nullptr};  // the same
+  std::mutex lifecycle;                  // StartSignals, Other and Stop
+  std::thread thread;
+};
+
+IoThread::IoThread(core::TimerQueue& timers) : impl_(std::make_unique<Impl>(timers)) {
+  asio::post(impl_->context, [impl = impl_.get()] { impl->FireAndSleep(); });
+  impl_->thread = std::thread([impl = impl_.get()] { impl->context.run(); });
+  pthread_setname_np(impl_->thread.native_handle(), "ergon-io");
+}
+
+IoThread::~IoThread() { Stop(); }
+
+gen::Result<void> IoThread::StartSignals(std::vector<int> which,
+                                         std::function<void(int)> on_signal) {
+  std::lock_guard lock(impl_->lifecycle);
+  if (!impl_->thread.joinable()) return gen::ErrNodeTerminated;
+  // On the thread, so that handlers never see a half-made set; waited for, so that a signal right
+  // after this call is caught.
+  std::promise<gen::Result<void>> ready;
+  asio::post(impl_->context, [&, this] {
+    const auto known = std::ranges::find(impl_->signals, which, &Impl::Signals::which);
+    if (known != impl_->signals.end()) {
+      known->on_signal = std::move(on_signal);
+      ready.set_value({});
+      return;
+    }
+    std::list<Impl::Signals> added;
+    try {
+      // Opens a pipe, the first one of the program.
+      added.emplace_back(impl_->context, which, std::move(on_signal));
+    } catch (const std::exception& error) {
+      ready.set_value(gen::Error(gen::ErrorCode::kInternal,
+                                 fmt::format("signals cannot be caught: {}", error.what())));
+      return;
+    }
+    added.back().Await();
+    impl_->signals.splice(impl_->signals.end(), added);
+    ready.set_value({});
+  });
+  return ready.get_future().get();
+}
+
+gen::Result<void> IoThread::WatchClock(std::function<void()> on_set) {
+  std::lock_guard lock(impl_->lifecycle);
+  if (!impl_->thread.joinable()) return gen::ErrNodeTerminated;
+  auto opened = OpenClockAlarm();
+  if (!opened) return std::move(opened.error());
+  // On the thread, where nobody else uses it.
+  asio::post(impl_->context, [impl = impl_.get(), number = opened->Release(),
+                              on_set = std::move(on_set)]() mutable {
+    impl->clock_watch.emplace(impl->context, Descriptor(number), std::move(on_set));
+  });
+  return {};
+}
+
+asio::io_context& IoThread::context() { return impl_->context; }
+
+OtherIo& IoThread::Other(MakeOtherIo make) {
+  if (OtherIo* const other = impl_->other.load(std::memory_order_acquire)) return *other;
+  std::lock_guard lock(impl_->lifecycle);
+  if (impl_->owned_other == nullptr) {
+    impl_->owned_other = make();
+    if (!impl_->thread.joinable()) impl_->owned_other->Stop();
+    impl_->other.store(impl_->owned_other.get(), std::memory_order_release);
+  }
+  return *impl_->owned_other;
+}
+
+void IoThread::Stop() {
+  std::lock_guard lock(impl_->lifecycle);
+  if (!impl_->thread.joinable()) return;
+  if (impl_->owned_other != nullptr) impl_->owned_other->Stop();
+  impl_->context.stop();
+  impl_->thread.join();
+  impl_->signals.clear();  // nobody listens: they end the program again
+}
+
+}  // namespace ergon::node

@@ -1,0 +1,132 @@
+#include <ergon/node/links/exit_signals.h>
+
+#include <utility>
+
+#include <ergon/gen/exit_signal.h>
+#include <ergon/gen/notices.h>
+#include <ergon/node/delivery/border.h>
+#include <ergon/node/delivery/envelope_marks.h>
+
+namespace ergon::node {
+
+void ExitSignals::Send(gen::PID to, gen::PID from, const gen::Reason& reason, std::uint64_t ref,
+                       bool in_order) {
+  if (Border* const border = addresses_.BorderTo(to)) {
+    border->Exit(from, to, reason);
+    return;
+  }
+  auto envelope = core::MakeEnvelope<gen::MessageExitPID>(
+      static_cast<std::uint8_t>(gen::EnvelopeKind::kExit), core::Lane::kUrgent,
+      gen::MessageExitPID{from, reason});
+  envelope->from = from.ToAddress();
+  envelope->ref = ref;
+  if (in_order) envelope->flags |= core::Envelope::kFlagInOrder;
+  Deliver(to, std::move(envelope));
+}
+
+void ExitSignals::Deliver(gen::PID to, core::EnvelopePtr signal) {
+  ProcessSlot* slot = addresses_.Find(to);
+  if (slot == nullptr) return;
+  const bool ends = EndsWaits(*slot, *signal);
+  if (!delivery_.Deliver(to, signal)) return;
+  Interrupt(*slot, to, ends);
+}
+
+void ExitSignals::Interrupt(ProcessSlot& slot, gen::PID pid, bool ends) {
+  // A process that is suspended in a call has to look at the signal. Partner:
+  // ProcessRunner::SettleParked, which says "parked" and then looks at the express stack, while here that
+  // was pushed to first.
+  if (slot.await().Unpark()) slot.Schedule();
+  if (!ends) return;
+  const std::uint64_t child = slot.end_requests().starting_child();
+  // It is this process's child only if the slot has not changed hands until after that look.
+  if (child != 0 && addresses_.Find(pid) != nullptr) (void)Kill(addresses_.PidOf(child));
+}
+
+gen::Result<void> ExitSignals::SendExit(gen::PID from, const gen::Target& to,
+                                        const gen::Reason& reason) {
+  auto pid = addresses_.Resolve(to);
+  if (!pid) return std::move(pid.error());
+  if (Border* const border = addresses_.BorderTo(*pid)) {
+    return border->ExitRequest(from, *pid, reason);
+  }
+  if (addresses_.Find(*pid) == nullptr) return addresses_.WhyUnreachable(*pid);
+  if (reason.kind() == gen::ReasonKind::kKill) return Kill(*pid);
+  Send(*pid, from, reason, gen::kExplicitExit);
+  return {};
+}
+
+gen::Result<void> ExitSignals::Kill(gen::PID pid) {
+  ProcessSlot* slot = addresses_.Find(pid);
+  if (slot == nullptr) return addresses_.WhyUnreachable(pid);
+  auto envelope =
+      core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kKill), core::Lane::kUrgent);
+  envelope->from = addresses_.NodePid().ToAddress();
+  auto sent = delivery_.Deliver(pid, envelope);
+  if (!sent) return sent;
+  slot->end_requests().NoteKilled(GenerationOf(pid));
+  Interrupt(*slot, pid, true);
+  return {};
+}
+
+gen::Result<void> ExitSignals::StopAfterQueue(gen::PID pid, const gen::Reason& reason) {
+  ProcessSlot* slot = addresses_.Find(pid);
+  if (slot == nullptr) return addresses_.WhyUnreachable(pid);
+  auto asked = PushStop(*slot, pid, reason);
+  if (!asked) return asked;
+  slot->end_requests().NoteStopAsked(GenerationOf(pid));
+  Interrupt(*slot, pid, false);  // it may be in AwaitOrStop
+  // Sequentially consistent; partner: ProcessRunner::SetSuspended. Nobody may be left to resume it. A pool may hold
+  // its Main lane, in which the order waits: the signal makes it look again (ProcessRunner::TakesMain).
+  if (slot->IsHeld() || slot->IsPool()) {
+    auto resume = core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kResume),
+                                   core::Lane::kUrgent);
+    resume->from = addresses_.NodePid().ToAddress();
+    (void)delivery_.Deliver(pid, resume);
+  }
+  return asked;
+}
+
+gen::Result<void> ExitSignals::PushStop(ProcessSlot& slot, gen::PID pid,
+                                        const gen::Reason& reason) {
+  auto envelope = core::MakeEnvelope<gen::Reason>(
+      static_cast<std::uint8_t>(gen::EnvelopeKind::kStopAfterThis), core::Lane::kMain, reason);
+  envelope->from = addresses_.NodePid().ToAddress();
+  envelope->generation = GenerationOf(pid);
+  core::PushOutcome outcome = slot.mailbox().PushBeyondBound(envelope.get());
+  if (outcome == core::PushOutcome::kRedirected) {
+    QueueLane* lane = slot.GetQueueLane();
+    if (lane != nullptr && lane->IsOf(GenerationOf(pid))) {
+      if (lane->Stop(GenerationOf(pid), envelope, slot.mailbox()) != QueueLane::Outcome::kQueued) {
+        return gen::ErrProcessTerminated;
+      }
+      if (slot.mailbox().WakeIfIdle()) slot.Schedule();
+      return {};
+    }
+    // A pool has nothing in its own Main lane: the signal need not queue behind anything.
+    envelope->lane = core::Lane::kUrgent;
+    outcome = slot.mailbox().Push(envelope.get());
+  }
+  return delivery_.Accept(slot, pid, outcome, envelope);
+}
+
+bool ExitSignals::EndsWaits(const ProcessSlot& slot, const core::Envelope& envelope) const {
+  const bool is_child =
+      core::IsType<gen::MessageExitPID>(envelope.type) && envelope.ref == gen::kChildExit;
+  const EndRequests& requests = slot.end_requests();
+  return IsStop(slot, envelope, requests.TrapsExits() && (!requests.HeedsExits() || is_child));
+}
+
+bool ExitSignals::IsStop(const ProcessSlot& slot, const core::Envelope& envelope,
+                         bool traps_exits) const {
+  const gen::EnvelopeKind kind = KindOf(envelope);
+  if (kind == gen::EnvelopeKind::kKill) return true;
+  if (kind != gen::EnvelopeKind::kExit) return false;
+  const bool is_of_process = core::IsType<gen::MessageExitPID>(envelope.type);
+  const gen::PID from = gen::PID::FromAddress(envelope.from);
+  if (is_of_process && from == addresses_.PidOf(slot.parent_id())) return true;
+  if (traps_exits) return false;
+  return envelope.ref == gen::kExplicitExit || !gen::ReasonOfExit(envelope)->IsNormal();
+}
+
+}  // namespace ergon::node

@@ -1,0 +1,53 @@
+// Asking processes to end: exit signals, kills, and stops that wait in line.
+#pragma once
+
+#include <cstdint>
+
+#include <ergon/core/messages/envelope.h>
+#include <ergon/gen/pid.h>
+#include <ergon/gen/reason.h>
+#include <ergon/gen/result.h>
+#include <ergon/gen/target.h>
+#include <ergon/node/delivery/addresses.h>
+#include <ergon/node/delivery/delivery.h>
+#include <ergon/node/process_state/slot.h>
+
+namespace ergon::node {
+
+// Any thread.
+class ExitSignals {
+ public:
+  ExitSignals(const Addresses& addresses, Delivery& delivery)
+      : addresses_(addresses), delivery_(delivery) {}
+
+  // `ref`: gen::kExplicitExit, gen::kChildExit, or 0: from a link.
+  // `in_order`: see Relations::TellWatcher.
+  void Send(gen::PID to, gen::PID from, const gen::Reason& reason, std::uint64_t ref,
+            bool in_order = false);
+  void Deliver(gen::PID to, core::EnvelopePtr signal);
+  // See gen::Messenger::SendExit.
+  gen::Result<void> SendExit(gen::PID from, const gen::Target& to, const gen::Reason& reason);
+  gen::Result<void> Kill(gen::PID pid);
+  // Asks a process to end with `reason` after what waits in its Main lane now.
+  gen::Result<void> StopAfterQueue(gen::PID pid, const gen::Reason& reason);
+
+  // Whether an envelope ends the process, whatever the behaviour thinks of it.
+  [[nodiscard]] bool IsStop(const ProcessSlot& slot, const core::Envelope& envelope) const {
+    return IsStop(slot, envelope, slot.end_requests().TrapsExits());
+  }
+  // Whether it ends what the process waits for: it is one of those, or one that the behaviour will end
+  // with.
+  [[nodiscard]] bool EndsWaits(const ProcessSlot& slot, const core::Envelope& envelope) const;
+
+ private:
+  [[nodiscard]] bool IsStop(const ProcessSlot& slot, const core::Envelope& envelope,
+                            bool traps_exits) const;
+  gen::Result<void> PushStop(ProcessSlot& slot, gen::PID pid, const gen::Reason& reason);
+  // After a signal was delivered; `ends`: it will end the process.
+  void Interrupt(ProcessSlot& slot, gen::PID pid, bool ends);
+
+  const Addresses& addresses_;
+  Delivery& delivery_;
+};
+
+}  // namespace ergon::node

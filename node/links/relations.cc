@@ -1,0 +1,489 @@
+#include <ergon/node/links/relations.h>
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include <ergon/gen/event.h>
+#include <ergon/gen/notices.h>
+#include <ergon/node/delivery/border.h>
+#include <ergon/node/delivery/envelope_marks.h>
+
+namespace ergon::node {
+namespace {
+
+// Locks two processes' lists, or one's if they are the same, always in the order of their
+// addresses.
+class PairLock {
+ public:
+  PairLock(ProcessCold& one, ProcessCold& other) : first_(&one), second_(&other) {
+    if (second_ < first_) std::swap(first_, second_);
+    first_->lock.lock();
+    if (second_ != first_) second_->lock.lock();
+  }
+  ~PairLock() {
+    if (second_ != first_) second_->lock.unlock();
+    first_->lock.unlock();
+  }
+  PairLock(const PairLock&) = delete;
+  PairLock& operator=(const PairLock&) = delete;
+
+ private:
+  ProcessCold* first_;
+  ProcessCold* second_;
+};
+
+// False: it was there already.
+bool AddOnce(ProcessCold::Links& links, gen::PID other,
+             gen::NoticeOrder order = gen::NoticeOrder::kUsual) {
+  if (ProcessCold::Link* const found = links.Find(other)) {
+    if (order != gen::NoticeOrder::kUsual) found->order = order;
+    return false;
+  }
+  links.push_back({other, order});
+  return true;
+}
+
+void MarkInOrder(core::Envelope& notice, bool in_order) {
+  if (in_order) notice.flags |= core::Envelope::kFlagInOrder;
+}
+
+// The same name or alias. A name without a node is one of `own`.
+bool IsSame(const gen::Target& one, const gen::Target& other, gen::Atom own) {
+  if (const auto* alias = one.AsAlias()) {
+    return other.AsAlias() != nullptr && *other.AsAlias() == *alias;
+  }
+  const auto* name = one.AsProcessID();
+  const auto* name_of_other = other.AsProcessID();
+  const auto node_of = [own](const gen::ProcessID& id) { return id.node.empty() ? own : id.node; };
+  return name != nullptr && name_of_other != nullptr && name_of_other->name == name->name &&
+         node_of(*name_of_other) == node_of(*name);
+}
+
+// Of one of two processes, what is about its links with the other one.
+bool EraseLinks(ProcessCold& cold, gen::PID other) {
+  (void)cold.watchers.TakeLinksOf(other);
+  (void)cold.named_links.TakeIf([&](const auto& link) { return link.pid == other; });
+  return cold.links.Take(other);
+}
+
+// Whether a link's exit signal belongs to the link of two PIDs; else its ref says to which of the others.
+bool IsOfPid(const core::Envelope& exit) {
+  return core::IsType<gen::MessageExitPID>(exit.type) &&
+         (exit.ref == 0 || exit.ref == gen::kChildExit);
+}
+
+core::EnvelopePtr MakeNamedExit(const ProcessCold::Watcher& watcher, const gen::Reason& reason) {
+  constexpr auto kKind = static_cast<std::uint8_t>(gen::EnvelopeKind::kExit);
+  const auto* name = watcher.what.AsProcessID();
+  core::EnvelopePtr signal =
+      name != nullptr
+          ? core::MakeEnvelope<gen::MessageExitProcessID>(kKind, core::Lane::kUrgent, *name, reason)
+          : core::MakeEnvelope<gen::MessageExitAlias>(kKind, core::Lane::kUrgent,
+                                                      *watcher.what.AsAlias(), reason);
+  signal->ref = watcher.ref.id;
+  return signal;
+}
+
+}  // namespace
+
+void Relations::TellWatcher(const ProcessCold::Watcher& watcher, const gen::Reason& reason,
+                            bool in_order) {
+  if (watcher.is_link && addresses_.BorderTo(watcher.pid) == nullptr) {
+    exit_signals_.Deliver(watcher.pid, MakeNamedExit(watcher, reason));
+    return;
+  }
+  constexpr auto kKind = static_cast<std::uint8_t>(gen::EnvelopeKind::kDown);
+  core::EnvelopePtr envelope;
+  gen::PID about;
+  if (const auto* pid = watcher.what.AsPID()) {
+    about = *pid;
+    envelope = core::MakeEnvelope<gen::MessageDownPID>(
+        kKind, core::Lane::kSystem, gen::MessageDownPID{*pid, watcher.ref, reason});
+  } else if (const auto* name = watcher.what.AsProcessID()) {
+    envelope = core::MakeEnvelope<gen::MessageDownProcessID>(
+        kKind, core::Lane::kSystem, gen::MessageDownProcessID{*name, watcher.ref, reason});
+  } else {
+    envelope = core::MakeEnvelope<gen::MessageDownAlias>(
+        kKind, core::Lane::kSystem,
+        gen::MessageDownAlias{*watcher.what.AsAlias(), watcher.ref, reason});
+  }
+  envelope->from = about.ToAddress();
+  envelope->ref = watcher.ref.id;
+  MarkInOrder(*envelope, in_order);
+  (void)delivery_.Deliver(watcher.pid, envelope);  // a watcher that has ended needs no notice
+}
+
+gen::Result<void> Relations::Link(ProcessSlot& self, gen::PID other, gen::NoticeOrder order) {
+  const gen::PID me = addresses_.PidOf(self.Id());
+  if (other == me) return {};
+  Border* const border = addresses_.BorderTo(other);
+  ProcessSlot* process = addresses_.Find(other);
+  if (process != nullptr) {
+    ProcessCold& mine = self.Cold();
+    ProcessCold& theirs = process->Cold();
+    PairLock lock(mine, theirs);
+    if (process->IsStill(other)) {
+      (void)AddOnce(mine.links, other, order);
+      (void)AddOnce(theirs.links, me);
+      return {};
+    }
+  }
+  {
+    ProcessCold& mine = self.Cold();
+    std::lock_guard lock(mine.lock);
+    if (!AddOnce(mine.links, other, order)) return {};
+  }
+  if (border != nullptr) {
+    border->Link(me, other);
+  } else {
+    exit_signals_.Send(me, other, gen::Reason::NoProcess(), 0);
+  }
+  return {};
+}
+
+bool Relations::LinkChild(ProcessSlot& child, gen::PID parent) {
+  const ProcessSlot* const slot = addresses_.Find(parent);
+  if (slot == nullptr) return false;
+  ProcessCold& mine = child.Cold();
+  ProcessCold& theirs = slot->Cold();
+  PairLock lock(mine, theirs);
+  if (!slot->IsStill(parent)) return false;
+  mine.links.push_back({parent});
+  theirs.links.push_back({addresses_.PidOf(child.Id())});
+  return true;
+}
+
+gen::Result<void> Relations::Unlink(ProcessSlot& self, gen::PID other) {
+  const gen::PID me = addresses_.PidOf(self.Id());
+  ProcessSlot* process = addresses_.Find(other);
+  if (process == nullptr) {
+    std::vector<gen::Ref> named;  // links of the other one by names of this one
+    bool is_linked = false;
+    {
+      ProcessCold& mine = self.Cold();
+      std::lock_guard lock(mine.lock);
+      for (const auto& watcher : mine.watchers.TakeLinksOf(other)) named.push_back(watcher.ref);
+      is_linked = EraseLinks(mine, other);
+    }
+    if (Border* const border = addresses_.BorderTo(other)) {
+      if (is_linked) border->Unlink(me, other);
+      for (const gen::Ref& ref : named) border->EndLinkOf(other, ref);
+    }
+    return {};
+  }
+  ProcessCold& mine = self.Cold();
+  ProcessCold& theirs = process->Cold();
+  PairLock lock(mine, theirs);
+  EraseLinks(mine, other);
+  if (process->HasProcess(other)) EraseLinks(theirs, me);
+  return {};
+}
+
+gen::Result<void> Relations::LinkByName(ProcessSlot& self, const gen::Target& target,
+                                        gen::PID other, gen::NoticeOrder order) {
+  const gen::PID me = addresses_.PidOf(self.Id());
+  if (other == me) return {};
+  const ProcessCold::Watcher watcher{me, addresses_.MakeRef(), target, true};
+  {
+    ProcessCold& mine = self.Cold();
+    std::lock_guard lock(mine.lock);
+    // Of another node: the PID that stands for the name or the alias may be another one by now.
+    const bool is_far = other.node != addresses_.node();
+    const auto linked =
+        std::find_if(mine.named_links.begin(), mine.named_links.end(), [&](const auto& link) {
+          return (is_far ? link.pid.node == other.node : link.pid == other) &&
+                 IsSame(link.what, target, addresses_.node());
+        });
+    if (linked != mine.named_links.end()) {
+      if (order != gen::NoticeOrder::kUsual) linked->order = order;
+      return {};
+    }
+    mine.named_links.push_back({other, watcher.ref, target, order});
+  }
+  if (Border* const border = addresses_.BorderTo(other)) {
+    auto linked = border->LinkByName(me, other, watcher.ref);
+    if (!linked) ForgetLinkByName(me, watcher.ref);
+    return linked;
+  }
+  if (!AddWatcher(watcher, other)) TellWatcher(watcher, gen::Reason::NoProcess());
+  return {};
+}
+
+void Relations::LoseLinkByName(gen::PID local, gen::Ref ref, const gen::Reason& reason) {
+  ProcessSlot* const process = addresses_.Find(local);
+  ProcessCold* const cold = process == nullptr ? nullptr : process->ColdIfAny();
+  if (cold == nullptr) return;
+  ProcessCold::Watcher watcher{local, ref, local, true};
+  {
+    std::lock_guard lock(cold->lock);
+    auto* const found = cold->named_links.Find(ref.id);
+    if (!process->IsStill(local) || found == nullptr) return;
+    watcher.what = found->what;
+    found->pid = {};  // one that is made anew is another link
+  }
+  TellWatcher(watcher, reason);
+}
+
+void Relations::ForgetLinkByName(gen::PID local, gen::Ref ref) {
+  ProcessSlot* const process = addresses_.Find(local);
+  ProcessCold* const cold = process == nullptr ? nullptr : process->ColdIfAny();
+  if (cold == nullptr) return;
+  std::lock_guard lock(cold->lock);
+  if (process->IsStill(local)) cold->named_links.Take(ref.id);
+}
+
+void Relations::EndOfMaker(gen::PID local, gen::Ref ref, gen::PID maker,
+                           const gen::Reason& reason) {
+  if (TurnIntoLink(local, ref, maker)) exit_signals_.Send(local, maker, reason, 0);
+}
+
+void Relations::LoseMaker(gen::PID local, gen::Ref ref, gen::PID maker) {
+  if (TurnIntoLink(local, ref, maker)) LoseLink(local, maker, false);  // of an Ergon node
+}
+
+bool Relations::UnlinkByName(ProcessSlot& self, const gen::Target& target) {
+  std::vector<ProcessCold::NamedLink> ended;  // several, if others had the name before
+  {
+    ProcessCold& mine = self.Cold();
+    std::lock_guard lock(mine.lock);
+    ended = mine.named_links.TakeIf(
+        [&](const auto& link) { return IsSame(link.what, target, addresses_.node()); });
+  }
+  const gen::PID me = addresses_.PidOf(self.Id());
+  for (const auto& link : ended) RemoveWatcher(me, link.pid, link.ref);
+  return !ended.empty();
+}
+
+bool Relations::TurnIntoLink(gen::PID other, gen::Ref ref, gen::PID maker) {
+  const ProcessSlot* process = addresses_.Find(other);
+  ProcessCold* const theirs = process == nullptr ? nullptr : process->ColdIfAny();
+  if (theirs == nullptr) return false;
+  std::lock_guard lock(theirs->lock);
+  if (!process->HasProcess(other) || !theirs->watchers.Take(ref.id)) return false;
+  (void)AddOnce(theirs->links, maker);
+  return true;
+}
+
+gen::Ref Relations::Monitor(ProcessSlot& self, const gen::Target& target, gen::PID pid,
+                            gen::NoticeOrder order) {
+  const gen::Ref ref = addresses_.MakeRef();
+  const gen::PID me = addresses_.PidOf(self.Id());
+  {
+    std::lock_guard lock(self.Cold().lock);
+    self.Cold().monitors.push_back({pid, ref, order});
+  }
+  const ProcessCold::Watcher watcher{me, ref, target};
+  if (Border* const border = addresses_.BorderTo(pid)) {
+    border->Monitor(me, pid, ref);
+  } else if (!AddWatcher(watcher, pid)) {
+    TellWatcher(watcher, gen::Reason::NoProcess());
+  }
+  return ref;
+}
+
+void Relations::LoseLink(gen::PID local, gen::PID remote, bool in_order) {
+  ProcessSlot* const process = addresses_.Find(local);
+  if (process == nullptr) return;
+  ProcessCold& theirs = process->Cold();
+  const gen::Ref ref = addresses_.MakeRef();
+  {
+    std::lock_guard lock(theirs.lock);
+    const ProcessCold::Link* const link = theirs.links.Find(remote);
+    if (!process->IsStill(local) || link == nullptr) return;
+    theirs.named_links.push_back({remote, ref, remote, link->order});
+    theirs.links.Take(remote);
+  }
+  constexpr auto kKind = static_cast<std::uint8_t>(gen::EnvelopeKind::kExit);
+  auto signal = core::MakeEnvelope<gen::MessageExitPID>(
+      kKind, core::Lane::kUrgent, gen::MessageExitPID{remote, gen::Reason::NoConnection()});
+  signal->from = remote.ToAddress();
+  signal->ref = ref.id;
+  MarkInOrder(*signal, in_order);
+  exit_signals_.Deliver(local, std::move(signal));
+}
+
+bool Relations::AddWatcher(const ProcessCold::Watcher& watcher, gen::PID pid) {
+  ProcessSlot* process = addresses_.Find(pid);
+  if (process == nullptr) return false;
+  ProcessCold& theirs = process->Cold();
+  {
+    std::lock_guard lock(theirs.lock);
+    if (!process->IsStill(pid)) return false;
+    theirs.watchers.push_back(watcher);
+  }
+  if (watcher.what.AsPID() != nullptr) return true;
+  // A name or an alias may have been taken away since the look-up. Partner: ReleaseTarget, which
+  // takes it away and then looks at the watchers. Whoever takes the entry tells.
+  auto now = addresses_.Resolve(watcher.what);
+  if (now && *now == pid) return true;
+  std::lock_guard lock(theirs.lock);
+  return !theirs.watchers.Take(watcher.ref.id);
+}
+
+void Relations::RemoveWatcher(gen::PID by, gen::PID pid, gen::Ref ref) {
+  if (const ProcessSlot* process = addresses_.Find(pid)) {
+    ProcessCold* const theirs = process->ColdIfAny();
+    if (theirs == nullptr) return;
+    std::lock_guard lock(theirs->lock);
+    theirs->watchers.Take(ref.id);
+  } else if (Border* const border = addresses_.BorderTo(pid)) {
+    border->Demonitor(by, pid, ref);
+  }
+}
+
+bool Relations::LinkFromAfar(gen::PID local, gen::PID remote) {
+  ProcessSlot* const process = addresses_.Find(local);
+  if (process == nullptr) return false;
+  ProcessCold& theirs = process->Cold();
+  std::lock_guard lock(theirs.lock);
+  if (!process->IsStill(local)) return false;
+  (void)AddOnce(theirs.links, remote);
+  return true;
+}
+
+bool Relations::NoteMonitor(gen::PID local, gen::PID remote, gen::Ref ref) {
+  ProcessSlot* const process = addresses_.Find(local);
+  if (process == nullptr) return false;
+  ProcessCold& mine = process->Cold();
+  std::lock_guard lock(mine.lock);
+  if (!process->IsStill(local)) return false;
+  mine.monitors.push_back({remote, ref});
+  return true;
+}
+
+void Relations::ForgetSpawned(gen::PID local, gen::PID remote, gen::Ref ref) {
+  ProcessSlot* const process = addresses_.Find(local);
+  if (process == nullptr) return;
+  ProcessCold& mine = process->Cold();
+  std::lock_guard lock(mine.lock);
+  if (!process->IsStill(local)) return;
+  mine.links.Take(remote);
+  mine.monitors.Take(ref.id);
+}
+
+void Relations::UnlinkFromAfar(gen::PID local, gen::PID remote) {
+  ProcessSlot* const process = addresses_.Find(local);
+  if (process == nullptr) return;
+  ProcessCold& theirs = process->Cold();
+  std::lock_guard lock(theirs.lock);
+  if (process->IsStill(local)) theirs.links.Take(remote);
+}
+
+gen::Result<void> Relations::Demonitor(ProcessSlot& self, gen::Ref ref) {
+  gen::PID pid;
+  {
+    ProcessCold& mine = self.Cold();
+    std::lock_guard lock(mine.lock);
+    const auto* const found = mine.monitors.Find(ref.id);
+    if (found == nullptr || found->ref != ref) {
+      return gen::Error(gen::ErrorCode::kProcessUnknown, "no monitor " + ref.ToString());
+    }
+    pid = found->pid;
+    mine.monitors.Take(ref.id);
+  }
+  RemoveWatcher(addresses_.PidOf(self.Id()), pid, ref);
+  return {};
+}
+
+bool Relations::IsStale(ProcessSlot& self, const core::Envelope& signal) {
+  if (KindOf(signal) != gen::EnvelopeKind::kExit || signal.ref == gen::kExplicitExit) {
+    return false;
+  }
+  ProcessCold* cold = self.ColdIfAny();
+  if (cold == nullptr) return true;
+  const gen::PID other = gen::PID::FromAddress(signal.from);
+  std::lock_guard lock(cold->lock);
+  if (core::IsType<gen::MessageExitEvent>(signal.type)) {
+    return !cold->subscriptions.Contains(signal.ref);
+  }
+  if (!IsOfPid(signal)) {
+    return !cold->named_links.Contains(signal.ref);
+  }
+  return !cold->links.Contains(other);
+}
+
+bool Relations::TakeLinkOf(ProcessSlot& self, const core::Envelope& exit) {
+  if (core::IsType<gen::MessageExitEvent>(exit.type)) return TakeSubscription(self, exit.ref);
+  ProcessCold* cold = self.ColdIfAny();
+  if (cold == nullptr) return false;
+  std::lock_guard lock(cold->lock);
+  if (!IsOfPid(exit)) return cold->named_links.Take(exit.ref);
+  return cold->links.Take(gen::PID::FromAddress(exit.from));
+}
+
+bool Relations::IsInOrder(ProcessSlot& self, const core::Envelope& notice) {
+  const bool is_marked = (notice.flags & core::Envelope::kFlagInOrder) != 0;
+  const bool is_exit = KindOf(notice) == gen::EnvelopeKind::kExit;
+  if (is_exit && notice.ref == gen::kExplicitExit) return is_marked;
+  ProcessCold* const cold = self.ColdIfAny();
+  if (cold == nullptr) return false;
+  const auto is_wanted = [is_marked](const auto* found) {
+    if (found == nullptr) return false;  // it is stale
+    return found->order == gen::NoticeOrder::kInOrder ||
+           (found->order == gen::NoticeOrder::kUsual && is_marked);
+  };
+  std::lock_guard lock(cold->lock);
+  if (!is_exit) return is_wanted(cold->monitors.Find(notice.ref));
+  if (!IsOfPid(notice)) return is_wanted(cold->named_links.Find(notice.ref));
+  return is_wanted(cold->links.Find(gen::PID::FromAddress(notice.from)));
+}
+
+bool Relations::TakeMonitor(ProcessSlot& self, std::uint64_t ref) {
+  ProcessCold* cold = self.ColdIfAny();
+  if (cold == nullptr) return false;
+  std::lock_guard lock(cold->lock);
+  return cold->monitors.Take(ref);
+}
+
+bool Relations::TakeSubscription(ProcessSlot& self, std::uint64_t id) {
+  ProcessCold* cold = self.ColdIfAny();
+  if (cold == nullptr) return false;
+  std::lock_guard lock(cold->lock);
+  return cold->subscriptions.Take(id);
+}
+
+void Relations::ReleaseTarget(ProcessSlot& self, gen::PID pid, const gen::Target& target) {
+  ProcessCold* cold = self.ColdIfAny();
+  if (cold == nullptr) return;
+  std::vector<ProcessCold::Watcher> told;
+  {
+    std::lock_guard lock(cold->lock);
+    if (!self.HasProcess(pid)) return;
+    told = cold->watchers.TakeOf(target.Tag());
+  }
+  for (const auto& watcher : told) TellWatcher(watcher, gen::Reason::Unregistered());
+}
+
+Relations::Farewell Relations::Close(ProcessSlot& self) {
+  Farewell farewell;
+  ProcessCold* cold = self.CloseRelations();
+  if (cold == nullptr) return farewell;
+  std::lock_guard lock(cold->lock);
+  farewell.links.swap(cold->links);
+  farewell.watchers.swap(cold->watchers);
+  farewell.monitors.swap(cold->monitors);
+  farewell.named_links.swap(cold->named_links);
+  return farewell;
+}
+
+void Relations::TellWatchers(const Farewell& farewell, const gen::Reason& reason) {
+  for (const auto& watcher : farewell.watchers) TellWatcher(watcher, reason);
+}
+
+void Relations::TellLinks(const Farewell& farewell, gen::PID pid, gen::PID parent,
+                          const gen::Reason& reason) {
+  for (const auto& monitor : farewell.monitors) RemoveWatcher(pid, monitor.pid, monitor.ref);
+  for (const auto& link : farewell.links) {
+    exit_signals_.Send(link.pid, pid, reason, link.pid == parent ? gen::kChildExit : 0);
+  }
+  for (const auto& link : farewell.named_links) {
+    if (Border* const border = addresses_.BorderTo(link.pid)) {
+      border->ExitByName(pid, link.pid, link.ref, reason);
+    } else if (TurnIntoLink(link.pid, link.ref, pid)) {
+      exit_signals_.Send(link.pid, pid, reason, 0);
+    }
+  }
+}
+
+}  // namespace ergon::node

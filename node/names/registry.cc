@@ -1,0 +1,77 @@
+#include <ergon/node/names/registry.h>
+
+#include <mutex>
+
+#include <ergon/node/process_state/unique_id.h>
+
+namespace ergon::node {
+
+gen::Result<void> Registry::RegisterName(gen::Atom name, gen::PID pid) {
+  if (name.empty()) return gen::Error(gen::ErrorCode::kIncorrect, "name: must not be empty");
+  ProcessSlot* process = addresses_.Find(pid);
+  if (process == nullptr) return addresses_.WhyUnreachable(pid);
+  ProcessCold& cold = process->Cold();
+  std::lock_guard lock(cold.lock);
+  if (!process->IsStill(pid)) {
+    return gen::ErrProcessTerminated;
+  }
+  if (!cold.name.empty()) {
+    return gen::Error(gen::ErrorCode::kNotAllowed,
+                      "the process has the name '" + cold.name.ToString() + "'");
+  }
+  if (!addresses_.names().Add(name, pid)) {
+    return gen::Error(gen::ErrorCode::kTaken, "'" + name.ToString() + "'");
+  }
+  cold.name = name;
+  return {};
+}
+
+gen::Result<gen::PID> Registry::UnregisterName(gen::Atom name) {
+  if (addresses_.IsStopped()) return gen::ErrNodeTerminated;
+  const gen::PID pid = addresses_.names().Find(name);
+  ProcessSlot* process = pid ? addresses_.Find(pid) : nullptr;
+  if (process == nullptr) {
+    return gen::Error(gen::ErrorCode::kProcessUnknown, "'" + name.ToString() + "'");
+  }
+  {
+    ProcessCold& cold = process->Cold();
+    std::lock_guard lock(cold.lock);
+    if (!addresses_.names().Remove(name, pid)) {
+      return gen::Error(gen::ErrorCode::kProcessUnknown, "'" + name.ToString() + "'");
+    }
+    cold.name = gen::Atom();
+  }
+  relations_.ReleaseTarget(*process, pid, gen::ProcessID{name, addresses_.node()});
+  return pid;
+}
+
+gen::Result<gen::Alias> Registry::CreateAlias(ProcessSlot& slot) {
+  const gen::Alias alias{NextUniqueId(), addresses_.node(), addresses_.creation()};
+  addresses_.aliases().Add(alias.id, addresses_.PidOf(slot.Id()));
+  ProcessCold& cold = slot.Cold();
+  std::lock_guard lock(cold.lock);
+  cold.aliases.push_back(alias);
+  return alias;
+}
+
+gen::Result<void> Registry::DeleteAlias(ProcessSlot& slot, gen::Alias alias) {
+  if (!addresses_.aliases().Remove(alias.id, addresses_.PidOf(slot.Id()))) {
+    return gen::Error(gen::ErrorCode::kProcessUnknown, alias.ToString());
+  }
+  {
+    ProcessCold& cold = slot.Cold();
+    std::lock_guard lock(cold.lock);
+    cold.aliases.Take(alias.id);
+  }
+  relations_.ReleaseTarget(slot, addresses_.PidOf(slot.Id()), alias);
+  return {};
+}
+
+void Registry::Release(gen::PID pid, ProcessCold& cold) {
+  // The name stays readable for log lines until the slot is used again; see ProcessRunner::Open.
+  if (!cold.name.empty()) addresses_.names().Remove(cold.name, pid);
+  for (const gen::Alias& alias : cold.aliases) addresses_.aliases().Remove(alias.id, pid);
+  cold.aliases = {};
+}
+
+}  // namespace ergon::node

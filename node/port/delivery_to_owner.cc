@@ -1,0 +1,23 @@
+#include <ergon/node/port/delivery_to_owner.h>
+
+#include <algorithm>
+
+namespace ergon::node {
+
+bool DeliveryToOwner::MayBegin() {
+  if (room_ == 0) {
+    auto window = static_cast<std::uint64_t>(program_.options().window);
+    const auto info = self_.Node().ProcessInfo(owner_);
+    const std::uint64_t waiting = info ? info->messages_queued + info->messages_held : 0;
+    // A mailbox that drops its oldest refuses nothing.
+    if (info && info->mailbox_size != 0)
+      window = std::min<std::uint64_t>(window, info->mailbox_size);
+    // Half of it, so that looks are rare; the owner has something to do meanwhile.
+    if (waiting <= window / 2) room_ = window - waiting;
+  }
+  if (room_ == 0) return false;
+  --room_;
+  return true;
+}
+
+}  // namespace ergon::node

@@ -1,0 +1,64 @@
+// Messages to a port's owner, no faster than it handles them.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <utility>
+
+#include <ergon/gen/node.h>
+#include <ergon/gen/process.h>
+#include <ergon/node/port/program.h>
+
+namespace ergon::node {
+
+// In the turns of the process that sends.
+class DeliveryToOwner {
+ public:
+  DeliveryToOwner(gen::Process& self, const Program& program, gen::PID owner)
+      : self_(self), program_(program), owner_(owner) {}
+
+  // Suspends the process while the owner has no room. What an owner would get that has ended, or that has no room
+  // when the program is in a hurry, is dropped. False: the process is being ended.
+  template <class T>
+  bool Send(T message) {
+    int looks = 0;
+    std::chrono::nanoseconds pause = kShortest;
+    while (!is_gone_) {
+      if (MayBegin() || program_.hurry()) {
+        // A refused value is as it was.
+        auto sent =
+            self_.SendImportant(owner_, std::move(message));  // NOLINT(bugprone-use-after-move)
+        if (sent) return true;
+        is_gone_ = sent.error() != gen::ErrProcessMailboxFull;
+        if (is_gone_ || program_.hurry()) return true;
+      }
+      if (looks < kLooks) {  // an owner that is only busy
+        ++looks;
+        self_.Yield();
+        continue;
+      }
+      if (!self_.Sleep(pause)) return false;
+      pause = std::min<std::chrono::nanoseconds>(2 * pause, kLongest);
+    }
+    return true;
+  }
+
+ private:
+  // Before the first pause, which would be long for an owner that handles a message in a microsecond.
+  static constexpr int kLooks = 20;
+  static constexpr std::chrono::milliseconds kShortest{1};
+  static constexpr std::chrono::milliseconds kLongest{64};
+
+  // Looks at the owner's mailbox once for as many messages as there was room for. What others send to it
+  // meanwhile is found out by the next look.
+  bool MayBegin();
+
+  gen::Process& self_;
+  const Program& program_;
+  const gen::PID owner_;
+  std::uint64_t room_ = 0;
+  bool is_gone_ = false;
+};
+
+}  // namespace ergon::node

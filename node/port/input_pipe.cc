@@ -1,0 +1,105 @@
+#include <ergon/node/port/input_pipe.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <ctime>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <fmt/core.h>
+#include <unistd.h>
+#include <asio/posix/stream_descriptor.hpp>
+
+#include <ergon/node/await.h>
+
+namespace ergon::node {
+namespace {
+
+// As write(), without the signal SIGPIPE, which would end this program: it is raised in the thread that
+// writes, which blocks it meanwhile and takes it back. There is no flag for pipes, and sockets in their
+// place would be noticed by programs that open /dev/stdin.
+ssize_t WriteQuietly(int descriptor, std::string_view bytes) {
+  sigset_t broken_pipe;
+  sigset_t before;
+  sigset_t pending;
+  sigemptyset(&broken_pipe);
+  sigaddset(&broken_pipe, SIGPIPE);
+  (void)pthread_sigmask(SIG_BLOCK, &broken_pipe, &before);
+  (void)sigpending(&pending);
+  const ssize_t written = write(descriptor, bytes.data(), bytes.size());
+  const int error = errno;
+  if (written < 0 && error == EPIPE && sigismember(&pending, SIGPIPE) == 0) {
+    const timespec at_once{};
+    (void)sigtimedwait(&broken_pipe, nullptr, &at_once);
+  }
+  (void)pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = error;
+  return written;
+}
+
+}  // namespace
+
+struct InputPipe::Pipe {
+  using Clock = std::chrono::steady_clock;
+
+  asio::posix::stream_descriptor end;
+  bool stopping = false;  // the process was asked to
+  Clock::time_point began = {};
+};
+
+InputPipe::InputPipe(gen::Node& node, Descriptor end, std::chrono::nanoseconds stop_timeout)
+    : stop_timeout_(stop_timeout) {
+  if (!end) return;
+  pipe_ = std::make_unique<Pipe>(Pipe{asio::posix::stream_descriptor(IoContext(node))});
+  pipe_->end.assign(end.number());
+  (void)end.Release();
+}
+
+InputPipe::~InputPipe() = default;
+
+void InputPipe::Close() { pipe_ = nullptr; }
+
+int InputPipe::AwaitRoom() {
+  const auto wait = [&](AwaitToken token) {
+    return pipe_->end.async_wait(asio::posix::stream_descriptor::wait_write, token);
+  };
+  if (!pipe_->stopping) {
+    auto waited = wait(AwaitOrStop());
+    if (waited) return 0;
+    if (waited.error() != asio::error::operation_aborted) return waited.error().value();
+    pipe_->stopping = true;
+    pipe_->began = Pipe::Clock::now();
+  }
+  auto left = stop_timeout_;
+  if (left != gen::kInfinite) {
+    left = std::max(left - (Pipe::Clock::now() - pipe_->began), std::chrono::nanoseconds::zero());
+  }
+  // At once, if it was not asked but is being ended.
+  auto waited = wait(Await(left));
+  return waited ? 0 : waited.error().value();
+}
+
+gen::Result<std::size_t> InputPipe::Write(std::string_view bytes) {
+  if (pipe_ == nullptr) return gen::Error("the program's input is closed");
+  std::string_view rest = bytes;
+  while (!rest.empty()) {
+    const ssize_t written = WriteQuietly(pipe_->end.native_handle(), rest);
+    if (written >= 0) {
+      rest.remove_prefix(static_cast<std::size_t>(written));
+      continue;
+    }
+    if (errno == EINTR) continue;
+    const int error = errno == EAGAIN ? AwaitRoom() : errno;
+    if (error == 0) continue;
+    Close();  // half of what was meant is of no use to anybody
+    return gen::Error(fmt::format("the program's input was closed after {} of {} bytes: {}",
+                                  bytes.size() - rest.size(), bytes.size(),
+                                  std::generic_category().message(error)));
+  }
+  return bytes.size();
+}
+
+}  // namespace ergon::node

@@ -1,0 +1,220 @@
+#include <ergon/node/port/port_process.h>
+
+#include <csignal>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <ergon/gen/blocking.h>
+#include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/envelope_sender.h>
+#include <ergon/gen/inspection_items.h>
+#include <ergon/gen/node.h>
+#include <ergon/gen/notices.h>
+#include <ergon/node/port/delivery_to_owner.h>
+#include <ergon/node/port/output_reader.h>
+#include <ergon/node/port/watches.h>
+
+namespace ergon::node {
+
+// Also of one whose Init has succeeded too late.
+PortProcess::~PortProcess() { program_->KillAndWait(); }
+
+std::string PortProcess::BehaviorName() const {
+  return fmt::format("ergon::node::Port({})", program_->options().program);
+}
+
+// -- beginning --
+
+gen::Status PortProcess::ProcessInit(gen::ProcessHost& host, const gen::Args&) {
+  host_ = &host;
+  auto begun = FindOwner();
+  if (begun) begun = Begin();
+  if (begun) return gen::Continue();
+  program_->KillAndWait();
+  return gen::Stop(gen::Reason::Error(std::string(begun.error().detail())));
+}
+
+gen::Result<void> PortProcess::FindOwner() {
+  const PortOptions& options = program_->options();
+  owner_ = options.owner ? options.owner : host_->Parent();
+  if (owner_ != host_->Node().Self()) return {};
+  if (options.output == PortStream::kPipe || options.errors == PortStream::kPipe) {
+    return gen::Error(gen::ErrorCode::kIncorrect,
+                      fmt::format("cannot start {}: owner: is missing: nobody would get its output",
+                                  options.program));
+  }
+  owner_ = {};
+  return {};
+}
+
+gen::Result<void> PortProcess::Begin() {
+  gen::Result<void> started;
+  {
+    gen::Blocking blocking;  // the program may have to come from a disk
+    started = program_->Start();
+  }
+  if (!started) return started;
+  input_.emplace(host_->Node(), std::move(program_->input), program_->options().shutdown_timeout);
+  const gen::PID self = host_->Self();
+  for (const PortOutput which : {PortOutput::kOutput, PortOutput::kErrors}) {
+    if (!(which == PortOutput::kOutput ? program_->output : program_->errors)) continue;
+    auto reader = Help(OutputReader{program_, self, owner_, which});
+    if (!reader) return std::move(reader.error());
+    readers_.push_back(*reader);
+  }
+  if (owner_) {
+    if (auto watch = Help(OwnerWatch{self, owner_}); !watch) return std::move(watch.error());
+  }
+  auto watch = Help(ProgramWatch{program_});
+  if (!watch) return std::move(watch.error());
+  program_watch_ = *watch;
+  return {};
+}
+
+gen::Result<gen::PID> PortProcess::Help(const gen::ProcessFactory& helper) {
+  auto pid = host_->Spawn(helper, {.link_parent = true});
+  if (pid) {
+    auto monitored = host_->Monitor(*pid);
+    if (monitored) return pid;
+    pid = std::move(monitored.error());
+  }
+  return gen::Error(pid.error().code(), fmt::format("cannot start {}: its helper: {}",
+                                                    program_->options().program, pid.error()));
+}
+
+// -- what it is sent --
+
+gen::Status PortProcess::ProcessMessage(core::Envelope& envelope) {
+  switch (static_cast<gen::EnvelopeKind>(envelope.kind)) {
+    case gen::EnvelopeKind::kMessage:
+      HandleMessage(envelope);
+      break;
+    case gen::EnvelopeKind::kRequest:
+      HandleRequest(envelope);
+      break;
+    case gen::EnvelopeKind::kDown:
+      if (const auto* down = envelope.ValueAs<gen::MessageDownPID>()) {
+        return HandleEndOf(down->pid, down->reason);
+      }
+      break;
+    case gen::EnvelopeKind::kInspect:
+      AnswerInspection(envelope);
+      break;
+    case gen::EnvelopeKind::kOwnTimer:
+      if (envelope.ValueAs<ShutdownTimeout>() != nullptr) Kill();
+      break;
+    default:
+      break;
+  }
+  return gen::Continue();
+}
+
+void PortProcess::HandleMessage(core::Envelope& envelope) {
+  if (const auto* input = envelope.ValueAs<PortInput>()) {
+    auto written = input_->Write(input->bytes);
+    if (written) return;
+    // Others that wait have the same lot.
+    const bool is_first = !std::exchange(input_failed_, true);
+    const auto text = fmt::format("input for {} is lost: {}", program_->options().program,
+                                  written.error().detail());
+    is_first ? host_->Log().Warning("{}", text) : host_->Log().Debug("{}", text);
+    return;
+  }
+  if (envelope.ValueAs<PortCloseInput>() != nullptr) {
+    input_->Close();
+    return;
+  }
+  host_->Log().Warning("unhandled message {} from {}", gen::Message(envelope).TypeName(),
+                       gen::SenderOf(envelope));
+}
+
+void PortProcess::HandleRequest(core::Envelope& envelope) {
+  const gen::PID from = gen::SenderOf(envelope);
+  const gen::Ref ref = gen::RefOf(envelope);
+  // Whether somebody still waits does not matter here.
+  const auto* input = envelope.ValueAs<PortInput>();
+  if (input == nullptr) {
+    (void)host_->SendResponseError(
+        from, ref,
+        gen::Error(gen::ErrorCode::kUnsupported, "request " + gen::Message(envelope).TypeName()));
+    return;
+  }
+  auto written = input_->Write(input->bytes);
+  if (written) {
+    (void)host_->SendResponse(from, ref, *written);
+  } else {
+    (void)host_->SendResponseError(from, ref, std::move(written.error()));
+  }
+}
+
+void PortProcess::AnswerInspection(core::Envelope& envelope) {
+  gen::Inspection all{{"program", program_->options().program},
+                      {"os_pid", std::to_string(program_->id())},
+                      {"state", stop_reason_ ? "stopping"
+                                : has_ended_ ? "ended"
+                                             : "running"}};
+  gen::KeepAskedFor(all, envelope.ValueAs<gen::InspectRequest>()->items);
+  (void)host_->SendResponse(gen::SenderOf(envelope), gen::RefOf(envelope), std::move(all));
+}
+
+// -- the end --
+
+gen::Status PortProcess::HandleEndOf(gen::PID helper, const gen::Reason& reason) {
+  if (helper == program_watch_) {
+    if (!program_->HasEnded()) {  // nobody waits for it any more
+      return gen::Stop(reason.IsFailure() ? reason : gen::Reason::Error("a helper was ended"));
+    }
+    has_ended_ = true;
+    input_->Close();
+    for (const gen::PID reader : readers_) {
+      (void)host_->StopAfterQueue(reader, gen::Reason::Shutdown());
+    }
+  }
+  std::erase(readers_, helper);
+  return has_ended_ && readers_.empty() ? Finish() : gen::Continue();
+}
+
+gen::Status PortProcess::Finish() {
+  PortExit exit = program_->exit();
+  exit.port = host_->Self();
+  if (owner_) (void)DeliveryToOwner(*host_, *program_, owner_).Send(exit);
+  if (stop_reason_) return gen::Stop(*stop_reason_);
+  if (exit.code == 0) return gen::Stop(gen::Reason::Normal());
+  return gen::Stop(gen::Reason::Error(program_->options().program + " " + exit.ToString()));
+}
+
+gen::Status PortProcess::ProcessStop(const gen::Reason& reason) {
+  if (stop_reason_) return gen::Continue();  // once is enough
+  stop_reason_ = reason;
+  input_->Close();
+  const auto timeout = program_->options().shutdown_timeout;
+  if (timeout == std::chrono::nanoseconds::zero()) {
+    Kill();
+    return gen::Continue();
+  }
+  program_->Signal(SIGTERM);
+  if (timeout != gen::kInfinite) (void)host_->SendSelfAfter(ShutdownTimeout{}, timeout);
+  return gen::Continue();
+}
+
+void PortProcess::Kill() {
+  program_->SetHurry();
+  if (program_->HasEnded()) return;
+  const auto timeout = program_->options().shutdown_timeout;
+  if (timeout.count() != 0) {
+    host_->Log().Warning("{} has not ended within {:.3g} s after SIGTERM: it is killed",
+                         program_->options().program,
+                         std::chrono::duration<double>(timeout).count());
+  }
+  program_->Signal(SIGKILL);
+}
+
+void PortProcess::ProcessTerminate(const gen::Reason&) {
+  if (program_->HasEnded()) return;
+  program_->Signal(SIGKILL);
+  gen::Blocking blocking;
+  program_->KillAndWait();
+}
+
+}  // namespace ergon::node

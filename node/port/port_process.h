@@ -1,0 +1,61 @@
+// The process behind node::Port.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ergon/gen/host/process_host.h>
+#include <ergon/gen/process_behavior.h>
+#include <ergon/node/port/input_pipe.h>
+#include <ergon/node/port/options.h>
+#include <ergon/node/port/program.h>
+
+namespace ergon::node {
+
+// It writes the input itself, suspended while the pipe is full, so that what was sent later waits in its own
+// mailbox. All else that takes time is done by helpers, which are linked to it and whose ends it is told of: no
+// message of its own is in anybody's way, or missing in the counters, when it is killed.
+class PortProcess final : public gen::ProcessBehavior {
+ public:
+  explicit PortProcess(PortOptions options)
+      : program_(std::make_shared<Program>(std::move(options))) {}
+
+  ~PortProcess() override;
+
+  gen::Status ProcessInit(gen::ProcessHost& host, const gen::Args& args) override;
+  gen::Status ProcessMessage(core::Envelope& envelope) override;
+  gen::Status ProcessStop(const gen::Reason& reason) override;
+  void ProcessTerminate(const gen::Reason& reason) override;
+  [[nodiscard]] std::string BehaviorName() const override;
+
+ private:
+  // Its time is up.
+  struct ShutdownTimeout {};
+
+  gen::Result<void> FindOwner();
+  gen::Result<void> Begin();
+  // Returns its PID.
+  gen::Result<gen::PID> Help(const gen::ProcessFactory& helper);
+
+  void HandleMessage(core::Envelope& envelope);
+  void HandleRequest(core::Envelope& envelope);
+  gen::Status HandleEndOf(gen::PID helper, const gen::Reason& reason);
+  void AnswerInspection(core::Envelope& envelope);
+  void Kill();
+  gen::Status Finish();
+
+  const std::shared_ptr<Program> program_;
+  gen::ProcessHost* host_ = nullptr;
+  gen::PID owner_;  // nobody's: it has none
+  std::optional<InputPipe> input_;
+  gen::PID program_watch_;
+  std::vector<gen::PID> readers_;  // that have not ended
+  bool has_ended_ = false;         // the program, as program_watch_ has told
+  bool input_failed_ = false;
+  std::optional<gen::Reason> stop_reason_;
+};
+
+}  // namespace ergon::node

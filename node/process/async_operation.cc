@@ -1,0 +1,93 @@
+#include <ergon/node/process/async_operation.h>
+
+#include <mutex>
+#include <stdexcept>
+
+#include <ergon/core/clock.h>
+#include <ergon/core/foundations/fatal.h>
+#include <ergon/core/messages/envelope.h>
+#include <ergon/core/time/deadline.h>
+#include <ergon/gen/envelope_kind.h>
+#include <ergon/node/delivery/delivery.h>
+#include <ergon/node/io/io_thread.h>
+#include <ergon/node/process/current_process.h>
+#include <ergon/node/process/runner.h>
+#include <ergon/node/process_state/unique_id.h>
+
+namespace ergon::node {
+namespace {
+
+ProcessRunner& Current() {
+  ProcessRunner* process = CurrentProcess();
+  if (process == nullptr) throw std::logic_error("Await: called outside of a process's handlers");
+  return *process;
+}
+
+}  // namespace
+
+AsyncOperation::AsyncOperation() : process_(Current()), pid_(process_.Self()), id_(NextUniqueId()) {
+  (void)io();  // or there is none
+  process_.CheckMaySuspend("Await");
+  process_.BeginWait(id_);
+}
+
+void AsyncOperation::LogNegative(std::chrono::nanoseconds timeout) {
+  Current().Lines().Error("Await: timeout: {} ns, must not be negative", timeout.count());
+}
+
+IoThread& AsyncOperation::io() const {
+  IoThread* const io = process_.rooms().io.get();
+  if (io == nullptr) core::Fatal("Await", "a node with a clock of its own has no I/O");
+  return *io;
+}
+
+asio::io_context& AsyncOperation::io_context() const { return io().context(); }
+
+OtherIo& AsyncOperation::other_io(MakeOtherIo make) const { return io().Other(make); }
+
+void AsyncOperation::Completed() {
+  std::uint64_t id = 0;
+  {
+    std::lock_guard lock(lock_);
+    completed_ = true;
+    id = id_;
+  }
+  done_.Set();
+  (void)process_.rooms().delivery.Respond(
+      pid_, id,
+      core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse), core::Lane::kMain));
+}
+
+AsyncOperation::End AsyncOperation::Wait(std::chrono::nanoseconds timeout, bool until_stop) {
+  process_.AnswerWhileWaiting(true);
+  const End end = WaitToEnd(timeout, until_stop);
+  process_.AnswerWhileWaiting(false);
+  return end;
+}
+
+AsyncOperation::End AsyncOperation::WaitToEnd(std::chrono::nanoseconds timeout, bool until_stop) {
+  core::Envelope* signal = nullptr;
+  const std::int64_t now = process_.rooms().clock.Now();
+  const auto deadline = timeout == gen::kInfinite ? 0 : core::DeadlineAfter(now, timeout);
+  auto outcome = process_.Wait(id_, deadline, signal,
+                               until_stop ? ProcessRunner::Interruption::kSignalsStops
+                                          : ProcessRunner::Interruption::kSignals);
+  const core::EnvelopePtr first(signal);
+  End end = End::kNoStack;
+  if (outcome && *outcome == core::AwaitOutcome::kResponse) return End::kCompleted;
+  if (outcome && *outcome == core::AwaitOutcome::kExpired) end = End::kTimedOut;
+  if (!outcome && outcome.error() == gen::ErrProcessTerminated) end = End::kInterrupted;
+  {
+    std::lock_guard lock(lock_);
+    if (completed_) return End::kCompleted;
+    id_ = NextUniqueId();
+    process_.BeginWait(id_);
+  }
+  Cancel();
+  outcome = process_.Wait(id_, 0, signal, ProcessRunner::Interruption::kNothing);
+  const core::EnvelopePtr second(outcome ? signal : nullptr);
+  if (!outcome) done_.Wait();  // no stack: it cannot but keep its thread
+  return end;
+}
+
+}  // namespace ergon::node

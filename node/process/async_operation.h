@@ -1,0 +1,72 @@
+// One operation outside of the runtime (Asio's, say) that a process waits for; see await.h and boost_await.h,
+// which are what users include.
+//
+// The operation writes to buffers on the stack of the handler that waits for it, so the handler must
+// not go on before it has completed: when the process is being ended, or the time is up, the
+// operation is cancelled, and then waited for without further regard to signals.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include <ergon/core/foundations/sync.h>
+#include <ergon/gen/pid.h>
+#include <ergon/node/io/other_io.h>
+
+namespace asio {
+class io_context;
+}
+
+namespace ergon::node {
+
+class IoThread;
+class ProcessRunner;
+
+class AsyncOperation {
+ public:
+  AsyncOperation(const AsyncOperation&) = delete;
+  AsyncOperation& operator=(const AsyncOperation&) = delete;
+  virtual ~AsyncOperation() = default;
+
+  // Inside a handler: writes to the log that a time-out is negative.
+  static void LogNegative(std::chrono::nanoseconds timeout);
+
+  // It has completed, or never will. Exactly once, from one of the node's I/O threads.
+  void Completed();
+
+  enum class End : std::uint8_t {
+    kCompleted,
+    kTimedOut,     // it was cancelled, and has completed then
+    kInterrupted,  // likewise, because the process is being ended, or asked to
+    kNoStack,      // likewise, because there was no stack left for one more suspended process
+  };
+  // After the operation was started: suspends the process until it has completed. The time-out is
+  // not negative; gen::kInfinite: none. `until_stop`: not longer than until the process is asked to
+  // stop.
+  [[nodiscard]] End Wait(std::chrono::nanoseconds timeout, bool until_stop);
+
+ protected:
+  // By the process whose handler runs on this thread. Throws std::logic_error outside of handlers;
+  // aborts the program when the node has a clock of its own, because a simulation would not be
+  // repeatable any more.
+  AsyncOperation();
+
+  // The node's.
+  [[nodiscard]] asio::io_context& io_context() const;
+  [[nodiscard]] OtherIo& other_io(MakeOtherIo make) const;
+
+ private:
+  [[nodiscard]] IoThread& io() const;
+  [[nodiscard]] End WaitToEnd(std::chrono::nanoseconds timeout, bool until_stop);
+  // Makes it complete soon. Called by the waiting process, at most once.
+  virtual void Cancel() = 0;
+
+  ProcessRunner& process_;
+  const gen::PID pid_;
+  core::Event done_;
+  core::SpinLock lock_;
+  std::uint64_t id_;  // of the wait that it ends
+  bool completed_ = false;
+};
+
+}  // namespace ergon::node

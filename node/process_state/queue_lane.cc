@@ -1,0 +1,118 @@
+#include <ergon/node/process_state/queue_lane.h>
+
+#include <utility>
+
+#include <ergon/core/foundations/tell_thrown.h>
+
+namespace ergon::node {
+
+void QueueLane::NoteSize(core::Mailbox& mailbox) {
+  mailbox.SetQueued(static_cast<std::uint32_t>(queue_->size() + notices_.size()) +
+                    (stop_ != nullptr ? 1 : 0));
+}
+
+QueueLane::Outcome QueueLane::Push(std::uint32_t generation, bool only_if_room,
+                                   core::EnvelopePtr& envelope, core::EnvelopePtr& dropped,
+                                   core::Mailbox& mailbox) {
+  std::lock_guard lock(mutex_);
+  if (queue_ == nullptr || !IsOf(generation) || stopping_) return Outcome::kClosed;
+  if (only_if_room && bound_ != 0 && queue_->size() >= bound_) return Outcome::kFull;
+  core::Envelope* const newest = envelope.get();
+  gen::OwnedMessage message(std::move(envelope));
+  gen::OwnedMessage loser;
+  bool taken = false;
+  try {
+    taken = queue_->Enqueue(message, loser);
+  } catch (...) {
+    envelope = message.Release();
+    throw;
+  }
+  if (!taken) {
+    envelope = message.Release();
+    return Outcome::kFull;
+  }
+  dropped = loser.Release();
+  if (dropped.get() == newest && (newest->flags & core::Envelope::kFlagImportant) != 0) {
+    envelope = std::move(dropped);
+    return Outcome::kFull;
+  }
+  NoteSize(mailbox);
+  return Outcome::kQueued;
+}
+
+QueueLane::Outcome QueueLane::Stop(std::uint32_t generation, core::EnvelopePtr& stop,
+                                   core::Mailbox& mailbox) {
+  std::lock_guard lock(mutex_);
+  if (queue_ == nullptr || !IsOf(generation)) return Outcome::kClosed;
+  if (stopping_) return Outcome::kQueued;  // it is on its way to the end: `stop` is not needed
+  stopping_ = true;
+  stop_ = std::move(stop);
+  NoteSize(mailbox);
+  return Outcome::kQueued;
+}
+
+void QueueLane::Open(std::uint32_t generation, std::unique_ptr<gen::MailboxQueue> queue,
+                     std::size_t bound) {
+  std::lock_guard lock(mutex_);
+  generation_.store(generation, std::memory_order_relaxed);
+  queue_ = std::move(queue);
+  bound_ = bound;
+  stopping_ = false;
+  handed_out_ = 0;
+}
+
+core::EnvelopePtr QueueLane::Pop(core::Mailbox& mailbox) {
+  std::lock_guard lock(mutex_);
+  core::EnvelopePtr envelope;
+  const auto take_notice = [&] {
+    envelope = std::move(notices_.front().envelope);
+    notices_.pop_front();
+  };
+  if (!notices_.empty() && notices_.front().after <= handed_out_) {
+    take_notice();
+  } else if (envelope = queue_->Dequeue().Release(); envelope != nullptr) {
+    ++handed_out_;
+  } else if (!notices_.empty()) {  // some of those before it were dropped
+    take_notice();
+  } else {
+    envelope = std::move(stop_);
+  }
+  NoteSize(mailbox);
+  return envelope;
+}
+
+void QueueLane::PutBehind(core::EnvelopePtr notice, core::Mailbox& mailbox) {
+  std::lock_guard lock(mutex_);
+  notices_.push_back({std::move(notice), handed_out_ + queue_->size()});
+  NoteSize(mailbox);
+}
+
+void QueueLane::Return(std::vector<core::EnvelopePtr> envelopes, core::Mailbox& mailbox) {
+  std::lock_guard lock(mutex_);
+  for (auto envelope = envelopes.rbegin(); envelope != envelopes.rend(); ++envelope) {
+    queue_->Return(gen::OwnedMessage(std::move(*envelope)));
+  }
+  NoteSize(mailbox);
+}
+
+std::vector<core::EnvelopePtr> QueueLane::Close(core::Mailbox& mailbox) {
+  // The queue, which may be a user's, is destroyed outside of the lock.
+  std::unique_ptr<gen::MailboxQueue> queue;
+  {
+    std::lock_guard lock(mutex_);
+    queue = std::move(queue_);
+    stop_.reset();
+    notices_.clear();
+    mailbox.SetQueued(0);
+  }
+  std::vector<core::EnvelopePtr> rest;
+  try {
+    while (gen::OwnedMessage message = queue->Dequeue()) rest.push_back(message.Release());
+  } catch (...) {  // what it does not give out goes with it
+    static std::atomic<bool> told{false};
+    core::TellThrown("Dequeue of a mailbox", told);
+  }
+  return rest;
+}
+
+}  // namespace ergon::node

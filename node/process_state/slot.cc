@@ -1,0 +1,93 @@
+#include <ergon/node/process_state/slot.h>
+
+#include <ergon/node/process_state/unique_id.h>
+
+namespace ergon::node {
+
+ProcessSlot::~ProcessSlot() {
+  delete cold_.load(std::memory_order_relaxed);
+  delete pool_.load(std::memory_order_relaxed);
+  delete call_edge_.load(std::memory_order_relaxed);
+}
+
+// Sequentially consistent, as is making the cold part; partner: ProcessRunner::Finish, then Population::Leave, which
+// looks at the cold part afterwards.
+bool ProcessSlot::IsYetToEnd(gen::PID pid) const noexcept {
+  const std::uint32_t generation = generation_.load(std::memory_order_seq_cst);
+  const bool is_closed = relations_closed_.load(std::memory_order_seq_cst);
+  const bool is_finishing = is_closed && activity_.IsTerminating();
+  if (generation == GenerationOf(pid)) return !is_closed || is_finishing;
+  return generation == GenerationOf(pid) + 1 && is_finishing;
+}
+
+bool ProcessSlot::HasRoomForMore() const noexcept {
+  return mailbox_.capacity() == 0 && GetQueueLane() == nullptr;
+}
+
+const RareCounts& ProcessSlot::Rare() const noexcept {
+  static const RareCounts none;
+  const ProcessCold* cold = ColdIfAny();
+  return cold == nullptr ? none : cold->counts;
+}
+
+std::uint64_t ProcessSlot::MainMessagesApprox() const noexcept {
+  const std::int64_t own = Rare().own_in_main.load(std::memory_order_acquire);
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(mailbox_.MainDepthApprox() - own, 0));
+}
+
+std::uint64_t ProcessSlot::AsideApprox() const noexcept {
+  return static_cast<std::uint64_t>(
+      std::max<std::int64_t>(Rare().held.load(std::memory_order_relaxed), 0));
+}
+
+bool ProcessSlot::NoteBegun(std::uint64_t id) {
+  if (!IsRequestId(id)) return await_.NoteBegun(id);
+  ProcessCold* cold = ColdIfAny();
+  return cold != nullptr && cold->awaited.NoteBegun(id);
+}
+
+bool ProcessSlot::Awaits(std::uint64_t id) const {
+  if (!IsRequestId(id)) return await_.WaitingFor() == id;
+  const ProcessCold* cold = ColdIfAny();
+  return cold != nullptr && cold->awaited.Contains(id);
+}
+
+void ProcessSlot::ExpireWait(std::uint64_t id) {
+  if (await_.Expire(id) == core::CompleteOutcome::kMustSchedule) Schedule();
+}
+
+ProcessCold& ProcessSlot::Cold() const {
+  ProcessCold* cold = cold_.load(std::memory_order_acquire);
+  if (cold != nullptr) return *cold;
+  auto fresh = std::make_unique<ProcessCold>();
+  // Sequentially consistent; partner: CloseRelations, which sets a flag and then looks here.
+  if (cold_.compare_exchange_strong(cold, fresh.get(), std::memory_order_seq_cst)) {
+    return *fresh.release();
+  }
+  return *cold;
+}
+
+CallEdge& ProcessSlot::GetCallEdge() {
+  CallEdge* edge = call_edge_.load(std::memory_order_relaxed);
+  if (edge == nullptr) {
+    edge = new CallEdge;
+    call_edge_.store(edge, std::memory_order_seq_cst);  // partner: Waited
+  }
+  return *edge;
+}
+
+PoolSlot& ProcessSlot::GetPoolSlot() {
+  PoolSlot* pool = pool_.load(std::memory_order_relaxed);
+  if (pool == nullptr) {
+    pool = new PoolSlot;
+    pool_.store(pool, std::memory_order_release);  // partner: pool
+  }
+  return *pool;
+}
+
+gen::LogLevel ProcessSlot::LogLevelOr(gen::LogLevel of_node) const noexcept {
+  const std::uint8_t level = OwnLogLevel();
+  return level == kNodeLogLevel ? of_node : static_cast<gen::LogLevel>(level);
+}
+
+}  // namespace ergon::node

@@ -1,0 +1,250 @@
+// A slot for processes: what everybody may ask of the process that lives in it now.
+//
+// Slots are recycled, never freed. A PID is a slot's index and generation; the generation changes
+// when the process ends, so a late sender finds out by one comparison, without a reference count.
+//
+// All public functions may be called from any thread, unless they say otherwise. What is protected belongs
+// to the one with the right to run the process: to whoever has moved it out of idle
+// (core/messages/dispatch_state.h) or out of parked (core/messages/await_state.h).
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include <ergon/core/dispatcher.h>
+#include <ergon/core/messages/await_state.h>
+#include <ergon/core/messages/mailbox.h>
+#include <ergon/core/schedulable.h>
+#include <ergon/gen/log_level.h>
+#include <ergon/gen/pid.h>
+#include <ergon/gen/process_behavior.h>
+#include <ergon/gen/result.h>
+#include <ergon/node/process_state/activity.h>
+#include <ergon/node/process_state/call_edge.h>
+#include <ergon/node/process_state/cold.h>
+#include <ergon/node/process_state/end_requests.h>
+#include <ergon/node/process_state/environments.h>
+#include <ergon/node/process_state/message_counts.h>
+#include <ergon/node/process_state/pool_slot.h>
+#include <ergon/node/process_state/queue_lane.h>
+#include <ergon/node/process_state/routed_work.h>
+
+namespace ergon::node {
+
+struct SpawnRequest;
+
+// The incarnation of its slot that a PID means.
+inline std::uint32_t GenerationOf(gen::PID pid) noexcept {
+  return static_cast<std::uint32_t>(pid.id >> 32);
+}
+
+class alignas(64) ProcessSlot : public core::Schedulable {
+ public:
+  ProcessSlot(const ProcessSlot&) = delete;
+  ProcessSlot& operator=(const ProcessSlot&) = delete;
+
+  // -- who lives here --
+
+  [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
+  // That of the PID that means the present process; changes when it ends.
+  [[nodiscard]] std::uint64_t Id() const noexcept {
+    return std::uint64_t{generation_.load(std::memory_order_relaxed)} << 32 | index_;
+  }
+  // Acquire; partner: ProcessRunner::Finish.
+  [[nodiscard]] bool HasProcess(gen::PID pid) const noexcept {
+    return generation_.load(std::memory_order_acquire) == GenerationOf(pid);
+  }
+  [[nodiscard]] bool HadProcess(gen::PID pid) const noexcept {
+    return GenerationOf(pid) != 0 &&
+           generation_.load(std::memory_order_relaxed) > GenerationOf(pid);
+  }
+  // Under the lock of Cold(): it is still the process with this PID, and it has not ended.
+  [[nodiscard]] bool IsStill(gen::PID pid) const noexcept {
+    return generation_.load(std::memory_order_relaxed) == GenerationOf(pid) &&
+           !relations_closed_.load(std::memory_order_seq_cst);
+  }
+  // The process with this PID lives here, or its end is not complete: what it left behind is still being
+  // answered and counted. False is certain; true only under the lock of Cold(), where the end waits.
+  [[nodiscard]] bool IsYetToEnd(gen::PID pid) const noexcept;
+  // Ids; that of the node itself for a process without parent.
+  [[nodiscard]] std::uint64_t parent_id() const noexcept {
+    return parent_id_.load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::uint64_t leader_id() const noexcept {
+    return leader_id_.load(std::memory_order_relaxed);
+  }
+  // Of the process with this PID; 0 if it has ended.
+  [[nodiscard]] std::uint64_t ParentIdOf(gen::PID pid) const noexcept {
+    const std::uint64_t parent = parent_id_.load(std::memory_order_acquire);
+    return generation_.load(std::memory_order_relaxed) == GenerationOf(pid) ? parent : 0;
+  }
+  [[nodiscard]] std::uint64_t sequence() const noexcept {  // the order of spawning
+    return sequence_.load(std::memory_order_relaxed);
+  }
+  void SetSequence(std::uint64_t sequence) noexcept {
+    sequence_.store(sequence, std::memory_order_relaxed);
+  }
+  // The next four under the lock of Cold(), while IsStill: fixed from spawn to end, which waits for that lock.
+  [[nodiscard]] const gen::ProcessBehavior& behavior() const noexcept { return *behavior_; }
+  [[nodiscard]] bool detached() const noexcept { return detached_; }
+  [[nodiscard]] std::int64_t started_at() const noexcept { return started_at_; }  // Clock ns
+  [[nodiscard]] SharedEnvironment environment() const {  // in its own turns without the lock
+    return environment_ == nullptr ? nullptr : *environment_;
+  }
+  // In its own turns, under that lock.
+  void SwapEnvironment(std::unique_ptr<SharedEnvironment>& values) noexcept {
+    environment_.swap(values);
+  }
+  static constexpr std::uint8_t kNodeLogLevel = 0xff;  // it has none of its own
+  [[nodiscard]] std::uint8_t OwnLogLevel() const noexcept {
+    return log_level_.load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] gen::LogLevel LogLevelOr(gen::LogLevel of_node) const noexcept;
+
+  // -- its parts --
+
+  [[nodiscard]] core::Mailbox& mailbox() noexcept { return mailbox_; }
+  [[nodiscard]] const core::Mailbox& mailbox() const noexcept { return mailbox_; }
+  [[nodiscard]] core::AwaitState& await() noexcept { return await_; }
+  [[nodiscard]] const core::AwaitState& await() const noexcept { return await_; }
+  [[nodiscard]] EndRequests& end_requests() noexcept { return end_requests_; }
+  [[nodiscard]] const EndRequests& end_requests() const noexcept { return end_requests_; }
+  [[nodiscard]] const Activity& activity() const noexcept { return activity_; }
+  [[nodiscard]] const MessageCounts& counts() const noexcept { return counts_; }
+  [[nodiscard]] RoutedWork& routed_work() noexcept { return routed_work_; }
+  [[nodiscard]] const RoutedWork& routed_work() const noexcept { return routed_work_; }
+  // The part that few messages touch.
+  ProcessCold& Cold() const;  // makes it
+  [[nodiscard]] ProcessCold* ColdIfAny() const noexcept {
+    return cold_.load(std::memory_order_acquire);  // partner: Cold
+  }
+  // For reading.
+  [[nodiscard]] const RareCounts& Rare() const noexcept;
+  // What makes the slot the address of a pool, or null.
+  [[nodiscard]] PoolSlot* pool() const noexcept {
+    return pool_.load(std::memory_order_acquire);  // partner: GetPoolSlot
+  }
+  PoolSlot& GetPoolSlot();  // makes it; the process itself
+  // It has workers, alive or not.
+  [[nodiscard]] bool IsPool() const noexcept {
+    const PoolSlot* slot = pool();
+    return slot != nullptr && slot->rotation.size() != 0;
+  }
+  // The Main lane of a mailbox with an order of its own: the slot's, or null.
+  [[nodiscard]] QueueLane* GetQueueLane() const noexcept {
+    const ProcessCold* cold = ColdIfAny();
+    // Acquire; partner: ProcessRunner::OpenMailbox.
+    return cold == nullptr ? nullptr : cold->queue_lane.load(std::memory_order_acquire);
+  }
+
+  // -- its messages --
+
+  [[nodiscard]] bool HasRoomForMore() const noexcept final;  // false: there is a bound, or may be
+  // By whoever has got the right to run the process.
+  void Schedule() { dispatcher_->Schedule(*this); }
+  [[nodiscard]] bool IsHeld() const noexcept { return suspended_.load(std::memory_order_seq_cst); }
+  // Before a message of high priority is pushed: its receiver may count it as taken right afterwards.
+  void NoteExpressSent() noexcept { express_queued_.fetch_add(1, std::memory_order_relaxed); }
+  // It could not be pushed, or has left the mailbox.
+  void NoteExpressGone() noexcept { express_queued_.fetch_sub(1, std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t ExpressQueuedApprox() const noexcept {
+    return static_cast<std::uint64_t>(
+        std::max(express_queued_.load(std::memory_order_relaxed), std::int32_t{0}));
+  }
+  // That wait in the Main lane: without what the behaviour has put there itself.
+  [[nodiscard]] std::uint64_t MainMessagesApprox() const noexcept;
+  // That the behaviour has stashed, or holds otherwise.
+  [[nodiscard]] std::uint64_t AsideApprox() const noexcept;
+  // That it has to handle, the one that it handles included.
+  [[nodiscard]] std::uint64_t LoadApprox() const noexcept {
+    return MainMessagesApprox() + AsideApprox() + (activity_.IsInHandler() ? 1 : 0);
+  }
+
+  // -- what it waits for --
+
+  // The slot's, made by the first Call; null before that.
+  [[nodiscard]] CallEdge* call_edge() const noexcept {
+    return call_edge_.load(std::memory_order_acquire);
+  }
+  // What it waits for in a Call. Sequentially consistent, as is the edge itself; partner:
+  // GetCallEdge.
+  [[nodiscard]] CallEdge::View Waited() const noexcept {
+    const CallEdge* edge = call_edge_.load(std::memory_order_seq_cst);
+    return edge == nullptr ? CallEdge::View() : edge->Read();
+  }
+  // Its id, if that is certain, or 0.
+  [[nodiscard]] std::uint64_t WaitedForCertain() const noexcept {
+    const CallEdge* edge = call_edge_.load(std::memory_order_seq_cst);
+    return edge == nullptr ? 0 : edge->CertainId();
+  }
+  // Of any request that a process in this slot waits for; see core::AwaitState::NoteBegun.
+  [[nodiscard]] bool NoteBegun(std::uint64_t id);
+  [[nodiscard]] bool Awaits(std::uint64_t id) const;
+  // Its wait with this id has taken too long. The slot outlives every timer, and ids are unique, so that a
+  // late one finds nobody waiting.
+  void ExpireWait(std::uint64_t id);
+
+  // -- its end --
+
+  // From now on IsStill is false. Returns the cold part, or null: whoever makes it later sees the flag.
+  // Sequentially consistent; partner: Cold.
+  [[nodiscard]] ProcessCold* CloseRelations() noexcept {
+    relations_closed_.store(true, std::memory_order_seq_cst);
+    return cold_.load(std::memory_order_seq_cst);
+  }
+  // The cold part, or null, when the process has said that it has ended: who makes it later sees that.
+  [[nodiscard]] ProcessCold* ColdAfterEnd() const noexcept {
+    return cold_.load(std::memory_order_seq_cst);  // partner: IsYetToEnd
+  }
+
+  // -- its beginning: for Spawning, with the right to run the process --
+
+  // Fills a free slot. After an error it is free as before.
+  virtual gen::Result<void> Open(const SpawnRequest& request,
+                                 std::unique_ptr<gen::ProcessBehavior> behavior) = 0;
+  // Ends the process, which has not begun.
+  virtual void Abandon() = 0;
+  // Who has spawned it waits for the outcome of its Init, as the answer to the request with this id.
+  virtual void AnswerAfterInit(std::uint64_t id) = 0;
+
+ protected:
+  explicit ProcessSlot(std::uint32_t index) : index_(index) {}
+  ~ProcessSlot();
+
+  CallEdge& GetCallEdge();  // makes it
+  [[nodiscard]] std::uint32_t Generation() const noexcept {
+    return generation_.load(std::memory_order_relaxed);
+  }
+
+  // A line that is seldom written and read by senders.
+  std::atomic<std::uint32_t> generation_{1};
+  const std::uint32_t index_;
+  core::Dispatcher* dispatcher_ = nullptr;
+  std::atomic<PoolSlot*> pool_{nullptr};
+  mutable std::atomic<ProcessCold*> cold_{nullptr};
+  std::unique_ptr<gen::ProcessBehavior> behavior_;
+  // It belongs to the slot: what arrives late counts too.
+  std::atomic<std::int32_t> express_queued_{0};
+  std::atomic<std::uint8_t> log_level_{0};
+  std::atomic<bool> suspended_{false};
+  bool detached_ = false;
+  std::atomic<bool> relations_closed_{true};
+  // A line that the process writes, then one that others write.
+  core::Mailbox mailbox_;
+  core::AwaitState await_;
+  EndRequests end_requests_;
+  std::atomic<CallEdge*> call_edge_{nullptr};
+  // The process's own.
+  Activity activity_;
+  MessageCounts counts_;
+  RoutedWork routed_work_;
+  std::atomic<std::uint64_t> parent_id_{0};
+  std::atomic<std::uint64_t> leader_id_{0};
+  std::unique_ptr<SharedEnvironment> environment_;  // null: nothing; a word, for all have one
+  std::int64_t started_at_ = 0;
+  std::atomic<std::uint64_t> sequence_{0};
+};
+
+}  // namespace ergon::node

@@ -1,0 +1,178 @@
+#include <ergon/node/runtime/application_master.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <ergon/core/foundations/thrown_text.h>
+#include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/host/child_end.h>
+#include <ergon/gen/node.h>
+#include <ergon/gen/notices.h>
+
+namespace ergon::node {
+
+// -- start --
+
+gen::Status ApplicationMaster::ProcessInit(gen::ProcessHost& host, const gen::Args& /*args*/) {
+  host_ = &host;
+  host.SetTrapExit(true);  // to outlive its processes
+  observer_.Starting(spec_->name, host.Self());
+  for (const gen::ApplicationProcess& what : spec_->processes) {
+    auto pid = StartMember(what);
+    if (!pid) {
+      UndoStart();
+      const gen::Error& error = pid.error();
+      return gen::Stop(gen::Reason::Error(
+          fmt::format("process {} '{}': {}", members_.size(), what.name,
+                      error.detail().empty() ? error.ToString() : std::string(error.detail()))));
+    }
+    auto monitor = host.Monitor(*pid);
+    members_.push_back({&what, *pid, monitor ? *monitor : gen::Ref()});
+    observer_.SetProcesses(spec_->name, *pid, true);
+  }
+  try {
+    if (spec_->when_started) spec_->when_started(host.Node());
+  } catch (...) {
+    const std::string what = core::ThrownText();
+    UndoStart();
+    return gen::Stop(gen::Reason::Error("when_started: " + what));
+  }
+  is_running_ = true;
+  observer_.Running(spec_->name, host.Now());
+  return gen::Continue();
+}
+
+gen::Result<gen::PID> ApplicationMaster::StartMember(const gen::ApplicationProcess& what) {
+  gen::ProcessOptions options = what.options;
+  options.link_parent = true;
+  if (what.name.empty()) return host_->Spawn(what.factory, options, what.args);
+  return host_->SpawnRegister(what.name, what.factory, options, what.args);
+}
+
+void ApplicationMaster::UndoStart() {
+  for (auto last = members_.rbegin(); last != members_.rend(); ++last) {
+    gen::EndChildAndWait(*host_, last->pid, last->what->shutdown_timeout);
+    observer_.SetProcesses(spec_->name, last->pid, false);
+  }
+}
+
+// -- what arrives --
+
+gen::Status ApplicationMaster::ProcessMessage(core::Envelope& envelope) {
+  switch (static_cast<gen::EnvelopeKind>(envelope.kind)) {
+    case gen::EnvelopeKind::kExit:
+      if (const auto* exit = envelope.ValueAs<gen::MessageExitPID>();
+          exit != nullptr && envelope.ref != gen::kExplicitExit) {
+        return MemberEnded(exit->pid, exit->reason);
+      }
+      return gen::Continue();
+    case gen::EnvelopeKind::kDown:  // of one that has cut its link
+      if (const auto* down = envelope.ValueAs<gen::MessageDownPID>()) {
+        return MemberEnded(down->pid, down->reason);
+      }
+      return gen::Continue();
+    case gen::EnvelopeKind::kOwnTimer:
+      if (const auto* late = envelope.ValueAs<gen::ChildTimeout>()) (void)host_->Kill(late->child);
+      return gen::Continue();
+    case gen::EnvelopeKind::kInspect:
+      (void)host_->SendResponse(gen::PID::FromAddress(envelope.from),
+                                gen::Ref{envelope.ref, host_->Self().node, host_->Self().creation},
+                                gen::Inspection{{"application", spec_->name.ToString()},
+                                                {"processes", std::to_string(members_.size())},
+                                                {"state", stopping_ ? "stopping" : "running"}});
+      return gen::Continue();
+    case gen::EnvelopeKind::kRequest:
+      (void)host_->SendResponseError(
+          gen::PID::FromAddress(envelope.from),
+          gen::Ref{envelope.ref, host_->Self().node, host_->Self().creation},
+          gen::Error(gen::ErrorCode::kUnsupported, "an application answers no requests"));
+      return gen::Continue();
+    case gen::EnvelopeKind::kMessage:
+      if (envelope.ValueAs<StopForce>() != nullptr) return EndAllAtOnce();
+      [[fallthrough]];
+    default:
+      host_->Log().Warning("application '{}' takes no messages", spec_->name);
+      return gen::Continue();
+  }
+}
+
+gen::Status ApplicationMaster::MemberEnded(gen::PID pid, const gen::Reason& reason) {
+  const auto found = std::find_if(members_.begin(), members_.end(),
+                                  [pid](const Member& member) { return member.pid == pid; });
+  if (found == members_.end()) return gen::Continue();
+  const bool was_asked = stopping_ && found + 1 == members_.end();
+  const std::string name =
+      found->what->name.empty() ? pid.ToString() : found->what->name.ToString();
+  (void)host_->Demonitor(found->monitor);
+  members_.erase(found);
+  observer_.SetProcesses(spec_->name, pid, false);
+  if (at_once_) return members_.empty() ? EndNext() : gen::Continue();
+  if (stopping_) return was_asked ? EndNext() : gen::Continue();
+
+  const bool decides = spec_->mode == gen::ApplicationMode::kPermanent ||
+                       (spec_->mode == gen::ApplicationMode::kTransient && reason.IsFailure());
+  if (reason.IsFailure()) {
+    host_->Log().Warning("application '{}': {} has ended: {}", spec_->name, name, reason);
+  }
+  if (decides) {
+    return BeginStop(reason.IsFailure()
+                         ? gen::Reason::Error(fmt::format("{} has ended: {}", name, reason))
+                         : reason);
+  }
+  return members_.empty() ? BeginStop(gen::Reason::Normal()) : gen::Continue();
+}
+
+// -- the end --
+
+gen::Status ApplicationMaster::ProcessStop(const gen::Reason& reason) {
+  asked_to_stop_ = true;
+  return BeginStop(reason.IsNormal() ? gen::Reason::Shutdown() : reason);
+}
+
+gen::Status ApplicationMaster::BeginStop(const gen::Reason& reason) {
+  if (stopping_) return gen::Continue();
+  stopping_ = true;
+  stop_reason_ = reason;
+  observer_.Stopping(spec_->name);
+  return EndNext();
+}
+
+gen::Status ApplicationMaster::EndAllAtOnce() {
+  asked_to_stop_ = at_once_ = stopping_ = true;
+  stop_reason_ = gen::Reason::Kill();
+  observer_.Stopping(spec_->name);
+  (void)killer_.Cancel();
+  for (auto last = members_.rbegin(); last != members_.rend(); ++last) (void)host_->Kill(last->pid);
+  return members_.empty() ? EndNext() : gen::Continue();
+}
+
+gen::Status ApplicationMaster::EndNext() {
+  (void)killer_.Cancel();
+  if (members_.empty()) return gen::Stop(stop_reason_);
+  const Member& last = members_.back();
+  killer_ = gen::EndChild(*host_, last.pid, last.what->shutdown_timeout);
+  return gen::Continue();
+}
+
+void ApplicationMaster::ProcessTerminate(const gen::Reason& reason) {
+  (void)killer_.Cancel();
+  for (const Member& member : members_) (void)host_->Kill(member.pid);
+  const bool matters = spec_->mode == gen::ApplicationMode::kPermanent ||
+                       (spec_->mode == gen::ApplicationMode::kTransient && reason.IsFailure());
+  // The node first: nobody shall see the application ended and the node running.
+  if (matters && !asked_to_stop_) {
+    host_->Log().Error("application '{}' has ended, and the node with it: {}", spec_->name, reason);
+    host_->Node().Stop();  // only begins
+  }
+  try {
+    if (is_running_ && spec_->when_ended) spec_->when_ended(host_->Node(), reason);
+  } catch (...) {
+    host_->Log().Error("application '{}': when_ended: {}", spec_->name, core::ThrownText());
+  }
+  observer_.Ended(spec_->name, reason);
+}
+
+}  // namespace ergon::node

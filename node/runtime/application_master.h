@@ -1,0 +1,69 @@
+// The process behind a running application: parent of its processes, which it starts in order and
+// ends in reverse order.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <ergon/gen/application.h>
+#include <ergon/gen/host/process_host.h>
+#include <ergon/gen/process_behavior.h>
+#include <ergon/gen/timer_handle.h>
+
+namespace ergon::node {
+
+// What is told of a running application by the process behind it.
+class ApplicationObserver {
+ public:
+  virtual void SetProcesses(gen::Atom name, gen::PID pid, bool alive) = 0;
+  virtual void Starting(gen::Atom name, gen::PID master) = 0;
+  virtual void Running(gen::Atom name, std::int64_t now) = 0;
+  virtual void Stopping(gen::Atom name) = 0;
+  virtual void Ended(gen::Atom name, const gen::Reason& reason) = 0;
+
+ protected:
+  ~ApplicationObserver() = default;
+};
+
+class ApplicationMaster final : public gen::ProcessBehavior {
+ public:
+  // A message: all processes are killed, and it ends.
+  struct StopForce {};
+
+  // `observer` outlives it.
+  ApplicationMaster(ApplicationObserver& observer, std::shared_ptr<const gen::ApplicationSpec> spec)
+      : observer_(observer), spec_(std::move(spec)) {}
+
+  gen::Status ProcessInit(gen::ProcessHost& host, const gen::Args& args) override;
+  gen::Status ProcessMessage(core::Envelope& envelope) override;
+  gen::Status ProcessStop(const gen::Reason& reason) override;
+  void ProcessTerminate(const gen::Reason& reason) override;
+
+ private:
+  struct Member {
+    const gen::ApplicationProcess* what;
+    gen::PID pid;
+    gen::Ref monitor;
+  };
+
+  gen::Result<gen::PID> StartMember(const gen::ApplicationProcess& what);
+  void UndoStart();
+  gen::Status MemberEnded(gen::PID pid, const gen::Reason& reason);
+  gen::Status BeginStop(const gen::Reason& reason);
+  // Asks the last process to end, or ends itself when there is none.
+  gen::Status EndNext();
+  gen::Status EndAllAtOnce();
+
+  ApplicationObserver& observer_;
+  const std::shared_ptr<const gen::ApplicationSpec> spec_;
+  gen::ProcessHost* host_ = nullptr;
+  std::vector<Member> members_;  // alive, in the order of their start
+  gen::TimerHandle killer_;      // of the one that is being ended
+  gen::Reason stop_reason_;
+  bool is_running_ = false;  // all its processes have been started
+  bool stopping_ = false;
+  bool at_once_ = false;        // all its processes have been killed
+  bool asked_to_stop_ = false;  // by StopApplication or the end of the node
+};
+
+}  // namespace ergon::node

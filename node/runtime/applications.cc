@@ -1,0 +1,275 @@
+#include <ergon/node/runtime/applications.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <ergon/node/options/option_checks.h>
+
+namespace ergon::node {
+namespace {
+
+using State = gen::ApplicationState;
+
+gen::Error InState(gen::Atom name, State state) {
+  return gen::Error(gen::ErrorCode::kNotAllowed,
+                    fmt::format("application '{}' is {}", name, ToString(state)));
+}
+
+bool IsUp(State state) { return state == State::kRunning || state == State::kStopping; }
+
+std::shared_ptr<const gen::ApplicationSpec> WithOptions(
+    std::shared_ptr<const gen::ApplicationSpec> spec, const gen::ApplicationStartOptions& options) {
+  if (!options.mode && options.environment.empty() && !options.log_level) return spec;
+  auto changed = std::make_shared<gen::ApplicationSpec>(*spec);
+  if (options.mode) changed->mode = *options.mode;
+  if (options.log_level) changed->log_level = options.log_level;
+  for (const auto& [name, value] : options.environment) {
+    changed->environment.insert_or_assign(name, value);
+  }
+  return changed;
+}
+
+}  // namespace
+
+gen::Result<Applications::Entry*> Applications::Find(gen::Atom name) {
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) {
+    return gen::Error(gen::ErrorCode::kProcessUnknown,
+                      fmt::format("application '{}' is not loaded", name));
+  }
+  return &found->second;
+}
+
+gen::Result<void> Applications::Load(const gen::ApplicationSpec& spec) {
+  std::string problem = spec.Validate();
+  if (!problem.empty()) return Incorrect(std::move(problem));
+  std::lock_guard lock(mutex_);
+  Entry entry;
+  entry.loaded = entry.spec = std::make_shared<const gen::ApplicationSpec>(spec);
+  if (!entries_.emplace(spec.name, std::move(entry)).second) {
+    return gen::Error(gen::ErrorCode::kTaken,
+                      fmt::format("application '{}' is loaded already", spec.name));
+  }
+  return {};
+}
+
+gen::Result<void> Applications::Unload(gen::Atom name) {
+  std::lock_guard lock(mutex_);
+  auto entry = Find(name);
+  if (!entry) return std::move(entry.error());
+  if ((*entry)->state != State::kLoaded) return InState(name, (*entry)->state);
+  entries_.erase(name);
+  return {};
+}
+
+// -- start --
+
+gen::Result<void> Applications::Plan(gen::Atom name, std::vector<gen::Atom>& path,
+                                     std::vector<gen::Atom>& order) {
+  const bool circular = std::find(path.begin(), path.end(), name) != path.end();
+  path.push_back(name);
+  if (circular) {
+    std::string text = "depends: ";
+    for (const gen::Atom step : path) {
+      text += fmt::format("{}'{}'", text.back() == '\'' ? " -> " : "", step);
+    }
+    return Incorrect(text + " is circular");
+  }
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) {
+    return Incorrect(
+        fmt::format("depends: '{}', which '{}' needs, is not loaded", name, path[path.size() - 2]));
+  }
+  for (const gen::Atom other : found->second.spec->depends) {
+    auto planned = Plan(other, path, order);
+    if (!planned) return planned;
+  }
+  path.pop_back();
+  if (std::find(order.begin(), order.end(), name) == order.end()) order.push_back(name);
+  return {};
+}
+
+gen::Result<void> Applications::Start(gen::Atom name, const gen::ApplicationStartOptions& options) {
+  std::vector<gen::Atom> order;
+  {
+    std::lock_guard lock(mutex_);
+    auto entry = Find(name);
+    if (!entry) return std::move(entry.error());
+    std::string problem = WithOptions((*entry)->loaded, options)->Validate();
+    if (!problem.empty()) return Incorrect(std::move(problem));
+    if ((*entry)->state != State::kLoaded) return InState(name, (*entry)->state);
+    std::vector<gen::Atom> path;
+    auto planned = Plan(name, path, order);
+    if (!planned) return planned;
+  }
+  for (const gen::Atom next : order) {
+    auto started = StartOne(next, next == name ? options : gen::ApplicationStartOptions{});
+    if (!started) return started;
+  }
+  return {};
+}
+
+gen::Result<void> Applications::StartOne(gen::Atom name,
+                                         const gen::ApplicationStartOptions& options) {
+  std::shared_ptr<const gen::ApplicationSpec> spec;
+  {
+    std::lock_guard lock(mutex_);
+    auto entry = Find(name);
+    if (!entry) return std::move(entry.error());
+    if ((*entry)->state == State::kRunning) return {};
+    if ((*entry)->state != State::kLoaded) return InState(name, (*entry)->state);
+    (*entry)->state = State::kStarting;
+    (*entry)->spec = WithOptions((*entry)->loaded, options);
+    spec = (*entry)->spec;
+  }
+  const gen::ProcessFactory master(
+      [&observer = static_cast<ApplicationObserver&>(*this),
+       spec]() -> std::unique_ptr<gen::ProcessBehavior> {
+        return std::make_unique<ApplicationMaster>(observer, spec);
+      },
+      &typeid(ApplicationMaster));
+  auto started =
+      node_.Spawn(master, {.log_level = spec->log_level, .environment = spec->environment});
+  if (started) return {};
+  const gen::Error& error = started.error();
+  Ended(name, gen::Reason::Error(error.ToString()));
+  return gen::Error(error.code(),
+                    fmt::format("application '{}': {}", name,
+                                error.detail().empty() ? error.ToString() : error.detail()));
+}
+
+// -- stop --
+
+gen::Result<gen::PID> Applications::MasterToStop(gen::Atom name) {
+  std::lock_guard lock(mutex_);
+  auto entry = Find(name);
+  if (!entry) return std::move(entry.error());
+  const State state = (*entry)->state;
+  if (!IsUp(state)) return InState(name, state);
+  for (const auto& [other, its] : entries_) {
+    const auto& depends = its.spec->depends;
+    if (its.state == State::kLoaded || its.state == State::kStopping) continue;
+    if (std::find(depends.begin(), depends.end(), name) == depends.end()) continue;
+    return gen::Error(
+        gen::ErrorCode::kNotAllowed,
+        fmt::format("application '{}' needs '{}' and is {}", other, name, ToString(its.state)));
+  }
+  return (*entry)->master;
+}
+
+gen::Result<void> Applications::Stop(gen::Atom name, std::chrono::nanoseconds timeout) {
+  auto master = MasterToStop(name);
+  if (!master) return std::move(master.error());
+  auto stopped = node_.StopProcess(*master, timeout);
+  // It may have ended by itself meanwhile.
+  if (!stopped && stopped.error() == gen::ErrProcessTerminated) return {};
+  return stopped;
+}
+
+gen::Result<void> Applications::StopForce(gen::Atom name) {
+  auto master = MasterToStop(name);
+  if (!master) return std::move(master.error());
+  // An error: it has ended by itself meanwhile.
+  (void)node_.SendWithPriority(*master, ApplicationMaster::StopForce{}, gen::MessagePriority::kMax);
+  return node_.WaitProcess(*master);
+}
+
+// -- how they are --
+
+gen::Result<gen::ApplicationInfo> Applications::Info(gen::Atom name, std::int64_t now) const {
+  std::lock_guard lock(mutex_);
+  auto found = const_cast<Applications*>(this)->Find(name);
+  if (!found) return std::move(found.error());
+  const Entry& entry = **found;
+  gen::ApplicationInfo info;
+  info.name = name;
+  info.description = entry.spec->description;
+  info.depends = entry.spec->depends;
+  info.environment = entry.spec->environment;
+  info.mode = entry.spec->mode;
+  info.state = entry.state;
+  info.processes = entry.processes;
+  info.log_level = entry.spec->log_level;
+  info.last_end = entry.last_end;
+  if (IsUp(entry.state)) info.uptime = std::chrono::nanoseconds(now - entry.started_at);
+  return info;
+}
+
+std::vector<gen::Atom> Applications::List() const {
+  std::lock_guard lock(mutex_);
+  std::vector<gen::Atom> names;
+  names.reserve(entries_.size());
+  for (const auto& [name, entry] : entries_) names.push_back(name);
+  return names;
+}
+
+gen::Atom Applications::NameOf(gen::PID master) const {
+  std::lock_guard lock(mutex_);
+  for (const auto& [name, entry] : entries_) {
+    if (entry.master == master) return name;
+  }
+  return {};
+}
+
+std::vector<gen::PID> Applications::MastersNewestFirst() const {
+  std::vector<std::pair<std::uint64_t, gen::PID>> found;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [name, entry] : entries_) {
+      if (IsUp(entry.state)) found.emplace_back(entry.order, entry.master);
+    }
+  }
+  std::sort(found.begin(), found.end(),
+            [](const auto& left, const auto& right) { return left.first > right.first; });
+  std::vector<gen::PID> masters;
+  masters.reserve(found.size());
+  for (const auto& [order, master] : found) masters.push_back(master);
+  return masters;
+}
+
+// -- for ApplicationMaster --
+
+void Applications::SetProcesses(gen::Atom name, gen::PID pid, bool alive) {
+  std::lock_guard lock(mutex_);
+  Entry& entry = entries_.at(name);
+  if (alive) {
+    entry.processes.push_back(pid);
+  } else {
+    std::erase(entry.processes, pid);
+  }
+}
+
+void Applications::Starting(gen::Atom name, gen::PID master) {
+  std::lock_guard lock(mutex_);
+  entries_.at(name).master = master;
+}
+
+void Applications::Running(gen::Atom name, std::int64_t now) {
+  std::lock_guard lock(mutex_);
+  Entry& entry = entries_.at(name);
+  entry.state = State::kRunning;
+  entry.started_at = now;
+  entry.order = ++starts_;
+}
+
+void Applications::Stopping(gen::Atom name) {
+  std::lock_guard lock(mutex_);
+  entries_.at(name).state = State::kStopping;
+}
+
+void Applications::Ended(gen::Atom name, const gen::Reason& reason) {
+  std::lock_guard lock(mutex_);
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) return;
+  Entry& entry = found->second;
+  entry.state = State::kLoaded;
+  entry.spec = entry.loaded;
+  entry.master = gen::PID();
+  entry.processes.clear();
+  entry.last_end = reason;
+}
+
+}  // namespace ergon::node

@@ -1,0 +1,67 @@
+// The applications of a node: which are loaded, which run, and in which order they were started.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include <ergon/gen/application.h>
+#include <ergon/gen/node.h>
+#include <ergon/node/runtime/application_master.h>
+
+namespace ergon::node {
+
+// Any thread; Start and Stop block it. What the functions mean for users is told at gen::Node.
+class Applications final : private ApplicationObserver {
+ public:
+  explicit Applications(gen::Node& node) : node_(node) {}
+
+  gen::Result<void> Load(const gen::ApplicationSpec& spec);
+  gen::Result<void> Unload(gen::Atom name);
+  gen::Result<void> Start(gen::Atom name, const gen::ApplicationStartOptions& options);
+  gen::Result<void> Stop(gen::Atom name, std::chrono::nanoseconds timeout);
+  gen::Result<void> StopForce(gen::Atom name);
+  [[nodiscard]] gen::Result<gen::ApplicationInfo> Info(gen::Atom name, std::int64_t now) const;
+  [[nodiscard]] std::vector<gen::Atom> List() const;
+  // The application that `master` is the process of; empty: none.
+  [[nodiscard]] gen::Atom NameOf(gen::PID master) const;
+  // Of those that run, the last one started first.
+  [[nodiscard]] std::vector<gen::PID> MastersNewestFirst() const;
+
+ private:
+  void SetProcesses(gen::Atom name, gen::PID pid, bool alive) override;
+  void Starting(gen::Atom name, gen::PID master) override;
+  void Running(gen::Atom name, std::int64_t now) override;
+  void Stopping(gen::Atom name) override;
+  void Ended(gen::Atom name, const gen::Reason& reason) override;
+
+  struct Entry {
+    std::shared_ptr<const gen::ApplicationSpec> loaded;
+    std::shared_ptr<const gen::ApplicationSpec>
+        spec;  // with the options of its start; else the same
+    gen::ApplicationState state = gen::ApplicationState::kLoaded;
+    gen::PID master = {};
+    std::vector<gen::PID> processes = {};
+    std::int64_t started_at = 0;  // Clock ns
+    std::uint64_t order = 0;      // of its start, among all
+    std::optional<gen::Reason> last_end = std::nullopt;
+  };
+
+  gen::Result<Entry*> Find(gen::Atom name);
+  // Appends what has to be started for `name`, in order, and `name` itself; `path` leads to it.
+  gen::Result<void> Plan(gen::Atom name, std::vector<gen::Atom>& path,
+                         std::vector<gen::Atom>& order);
+  gen::Result<void> StartOne(gen::Atom name, const gen::ApplicationStartOptions& options);
+  // The process behind one that may be stopped now.
+  gen::Result<gen::PID> MasterToStop(gen::Atom name);
+
+  gen::Node& node_;
+  mutable std::mutex mutex_;
+  std::map<gen::Atom, Entry> entries_;  // in the order of the names' creation
+  std::uint64_t starts_ = 0;
+};
+
+}  // namespace ergon::node

@@ -1,0 +1,180 @@
+#include <ergon/node/runtime/outside_calls.h>
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <ergon/core/time/deadline.h>
+#include <ergon/core/turns/worker.h>
+#include <ergon/node/delivery/back_pressure.h>
+#include <ergon/node/delivery/border.h>
+#include <ergon/node/delivery/envelope_marks.h>
+#include <ergon/node/options/option_checks.h>
+#include <ergon/node/process_state/unique_id.h>
+
+namespace ergon::node {
+namespace {
+
+struct BlockedThread final : WaitingSender {
+  using WaitingSender::WaitingSender;
+  void Wake() override { served.Set(); }
+  core::Event served;
+};
+
+}  // namespace
+
+gen::Result<void> OutsideCalls::CheckMayBlock(const char* function) const {
+  if (needs_.fork_guard.IsForked()) return needs_.fork_guard.Error();
+  if (core::Worker::Current() == nullptr) return {};
+  return gen::Error(gen::ErrorCode::kNotAllowed,
+                    fmt::format("Node::{} would block a thread that runs processes; inside a "
+                                "handler use the process's own functions",
+                                function));
+}
+
+void OutsideCalls::CallAsync(const gen::Target& to, core::EnvelopePtr request,
+                             std::chrono::nanoseconds timeout,
+                             std::function<void(gen::Result<core::EnvelopePtr>)> done) {
+  if (timeout <= std::chrono::nanoseconds::zero()) {
+    done(Incorrect(fmt::format("timeout: {} ns, has to be more than 0", timeout.count())));
+    return;
+  }
+  auto pid = needs_.addresses.Resolve(to);
+  if (!pid) {
+    done(std::move(pid.error()));
+    return;
+  }
+  if (needs_.addresses.IsStopped()) {
+    done(gen::ErrNodeTerminated);
+    return;
+  }
+  const std::uint64_t id = NextUniqueId();
+  const std::int64_t now = needs_.clock.Now();
+  const std::int64_t deadline = timeout == gen::kInfinite ? 0 : core::DeadlineAfter(now, timeout);
+  request->from = needs_.addresses.NodePid().ToAddress();
+  request->ref = id;
+  request->deadline = deadline;
+  const CallEdge::View edge{.id = id,
+                            .stage = CallEdge::Stage::kSent,
+                            .to = pid->id,
+                            .type = request->type,
+                            .since = now,
+                            .ticket = needs_.call_edges.TicketOf(*pid, *request)};
+  needs_.pending_calls.Add(id, deadline, edge, std::move(done));
+  const bool is_message = IsMessage(*request);  // or an inspection
+  auto sent = needs_.delivery.Deliver(*pid, request);
+  if (sent && is_message) needs_.totals.accepted.Add();
+  if (!sent) needs_.pending_calls.Complete(id, std::move(sent.error()));
+}
+
+gen::Result<core::EnvelopePtr> OutsideCalls::Call(const gen::Target& to, core::EnvelopePtr request,
+                                                  std::chrono::nanoseconds timeout) {
+  auto may_block = CheckMayBlock("Call");
+  if (!may_block) return std::move(may_block.error());
+  core::Event done;
+  gen::Result<core::EnvelopePtr> response = gen::ErrNodeTerminated;
+  CallAsync(to, std::move(request), timeout, [&](gen::Result<core::EnvelopePtr> answer) {
+    response = std::move(answer);
+    done.Set();
+  });
+  needs_.dispatcher.Wait(done);
+  return response;
+}
+
+gen::Result<void> OutsideCalls::WaitProcess(const gen::Target& to,
+                                            std::chrono::nanoseconds timeout) {
+  auto may_block = CheckMayBlock("WaitProcess");
+  if (!may_block) return may_block;
+  auto checked = CheckNotNegative("timeout", timeout);
+  if (!checked) return checked;
+  auto pid = needs_.addresses.Resolve(to);
+  if (!pid) return std::move(pid.error());
+  auto unless_it_lived = [&]() -> gen::Result<void> {
+    gen::Error why = needs_.addresses.WhyUnreachable(*pid);
+    if (why == gen::ErrProcessTerminated || why == gen::ErrNodeTerminated) return {};
+    return why;
+  };
+  ProcessSlot* process = needs_.addresses.FindSlot(*pid);
+  if (process == nullptr || !process->IsYetToEnd(*pid)) return unless_it_lived();
+  core::Event ended;
+  ProcessCold& cold = process->Cold();
+  {
+    std::lock_guard lock(cold.lock);
+    if (!process->IsYetToEnd(*pid)) return unless_it_lived();
+    cold.waiters.push_back(&ended);
+  }
+  if (timeout == gen::kInfinite) {
+    needs_.dispatcher.Wait(ended);
+    return {};
+  }
+  if (needs_.dispatcher.WaitFor(ended, timeout.count())) return {};
+  {
+    std::lock_guard lock(cold.lock);
+    if (std::erase(cold.waiters, &ended) != 0) return gen::ErrTimeout;
+  }
+  needs_.dispatcher.Wait(ended);  // it is being set just now
+  return {};
+}
+
+gen::Result<void> OutsideCalls::AskToHold(const gen::Target& to, gen::EnvelopeKind kind,
+                                          std::chrono::nanoseconds timeout) {
+  auto answer =
+      Call(to, core::MakeSignal(static_cast<std::uint8_t>(kind), core::Lane::kUrgent), timeout);
+  if (!answer) return std::move(answer.error());
+  if (auto* error = (*answer)->ValueAs<gen::Error>()) return std::move(*error);
+  return {};
+}
+
+gen::Result<void> OutsideCalls::SendImportant(gen::PID to, core::EnvelopePtr& envelope) {
+  auto may_block = CheckMayBlock("SendImportant");
+  if (!may_block) return may_block;
+  const std::uint64_t id = NextUniqueId();
+  core::Event done;
+  gen::Result<core::EnvelopePtr> answer = gen::ErrNodeTerminated;
+  needs_.pending_calls.Add(id, 0, {}, [&](gen::Result<core::EnvelopePtr> response) {
+    answer = std::move(response);
+    done.Set();
+  });
+  auto sent =
+      needs_.addresses.BorderTo(to)->SendImportant(to, *envelope, needs_.addresses.NodePid(), id);
+  if (!sent) needs_.pending_calls.Complete(id, std::move(sent.error()));
+  needs_.dispatcher.Wait(done);
+  if (!answer) return std::move(answer.error());
+  if (auto* error = (*answer)->ValueAs<gen::Error>()) return std::move(*error);
+  needs_.totals.sent_to_nodes.Add();
+  needs_.totals.accepted.Add();
+  envelope.reset();
+  return {};
+}
+
+gen::Result<void> OutsideCalls::SendOrWait(const gen::Target& to, core::EnvelopePtr& envelope,
+                                           std::chrono::nanoseconds timeout) {
+  auto may_block = CheckMayBlock("SendOrWait");
+  if (!may_block) return may_block;
+  auto checked = CheckNotNegative("timeout", timeout);
+  if (!checked) return checked;
+  auto pid = needs_.addresses.Resolve(to);
+  if (!pid) return std::move(pid.error());
+  envelope->from = needs_.addresses.NodePid().ToAddress();
+  auto sent = needs_.back_pressure.TryDeliver(*pid, envelope);
+  if (!sent && sent.error() == gen::ErrProcessMailboxFull &&
+      timeout != std::chrono::nanoseconds::zero()) {
+    BlockedThread thread(*pid, envelope);
+    needs_.back_pressure.Enter(thread);
+    if (timeout == gen::kInfinite) {
+      needs_.dispatcher.Wait(thread.served);
+    } else {
+      (void)needs_.dispatcher.WaitFor(thread.served, timeout.count());
+    }
+    if (!needs_.back_pressure.Leave(thread)) sent = std::move(thread.outcome);
+  }
+  if (!sent && IsImportant(*envelope) && needs_.addresses.BorderTo(*pid) != nullptr) {
+    return SendImportant(*pid, envelope);
+  }
+  if (sent) needs_.totals.accepted.Add();
+  return sent;
+}
+
+}  // namespace ergon::node

@@ -1,0 +1,61 @@
+// Calls and waits of threads that are no processes.
+#pragma once
+
+#include <chrono>
+#include <functional>
+
+#include <ergon/core/clock.h>
+#include <ergon/core/dispatcher.h>
+#include <ergon/core/messages/envelope.h>
+#include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/pid.h>
+#include <ergon/gen/result.h>
+#include <ergon/gen/target.h>
+#include <ergon/node/delivery/addresses.h>
+#include <ergon/node/delivery/back_pressure.h>
+#include <ergon/node/delivery/call_edges.h>
+#include <ergon/node/delivery/delivery.h>
+#include <ergon/node/delivery/message_totals.h>
+#include <ergon/node/delivery/pending_calls.h>
+#include <ergon/node/spawning/fork_guard.h>
+
+namespace ergon::node {
+
+// Any thread. What the functions mean for users is told at gen::Node.
+class OutsideCalls {
+ public:
+  // What it needs; all of it outlives this.
+  struct Needs {
+    const Addresses& addresses;
+    Delivery& delivery;
+    BackPressure& back_pressure;
+    const CallEdges& call_edges;
+    PendingCalls& pending_calls;
+    MessageTotals& totals;
+    core::Dispatcher& dispatcher;
+    const core::Clock& clock;
+    const ForkGuard& fork_guard;
+  };
+  explicit OutsideCalls(const Needs& needs) : needs_(needs) {}
+
+  // kNotAllowed on a thread that runs processes, with the name of the node's function.
+  [[nodiscard]] gen::Result<void> CheckMayBlock(const char* function) const;
+
+  void CallAsync(const gen::Target& to, core::EnvelopePtr request, std::chrono::nanoseconds timeout,
+                 std::function<void(gen::Result<core::EnvelopePtr>)> done);
+  gen::Result<core::EnvelopePtr> Call(const gen::Target& to, core::EnvelopePtr request,
+                                      std::chrono::nanoseconds timeout);
+  gen::Result<void> SendOrWait(const gen::Target& to, core::EnvelopePtr& envelope,
+                               std::chrono::nanoseconds timeout);
+  // To another node, which confirms it.
+  gen::Result<void> SendImportant(gen::PID to, core::EnvelopePtr& envelope);
+  gen::Result<void> WaitProcess(const gen::Target& to, std::chrono::nanoseconds timeout);
+  // kSuspend or kResume.
+  gen::Result<void> AskToHold(const gen::Target& to, gen::EnvelopeKind kind,
+                              std::chrono::nanoseconds timeout);
+
+ private:
+  const Needs needs_;
+};
+
+}  // namespace ergon::node

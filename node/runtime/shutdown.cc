@@ -1,0 +1,271 @@
+#include <ergon/core/foundations/thrown_text.h>
+#include <ergon/node/runtime/shutdown.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <unordered_set>
+#include <utility>
+
+#include <unistd.h>
+
+#include <fmt/core.h>
+
+#include <ergon/core/time/deadline.h>
+#include <ergon/core/turns/worker.h>
+#include <ergon/node/diagnosis/for_people.h>
+#include <ergon/node/runtime/stop_sequence.h>
+
+namespace ergon::node {
+namespace {
+constexpr std::int64_t kWarnEvery =
+    1'000'000'000;  // ns, while a handler keeps the node from ending
+// What handlers have after a second signal before the program is ended.
+constexpr std::chrono::milliseconds kForceGrace{500};
+}  // namespace
+
+Shutdown::~Shutdown() {
+  if (stopper_.joinable()) stopper_.join();
+}
+
+void Shutdown::Wait() { needs_.dispatcher.Wait(stopped_event_); }
+
+bool Shutdown::Begin(bool in_background) {
+  std::lock_guard lock(mutex_);
+  if (phase_.load() != Phase::kRunning) return false;
+  phase_.store(Phase::kStopping);
+  needs_.population.RefuseOutsiders();
+  if (!in_background) return true;
+  try {
+    if (needs_.options.defer) {
+      needs_.options.defer([this] { TearDown(); });
+      return true;
+    }
+    stopper_ = std::thread([this] { TearDown(); });
+  } catch (...) {
+    phase_.store(Phase::kRunning);  // no thread for it: who has asked hears of it
+    needs_.population.AcceptOutsiders();
+    throw;
+  }
+  return true;
+}
+
+void Shutdown::Stop(bool force) {
+  if (needs_.fork_guard.IsForked()) return;
+  if (force) force_.store(true);
+  // A handler cannot wait for its own end: somebody else does.
+  const bool in_handler = core::Worker::Current() != nullptr;
+  const bool begins = Begin(in_handler);
+  if (in_handler) {
+    if (force && !begins) KillAll();
+    return;
+  }
+  if (begins) {
+    TearDown();
+    return;
+  }
+  if (force && phase_.load() != Phase::kStopped) KillAll();
+  needs_.dispatcher.Wait(stopped_event_);
+}
+
+void Shutdown::TearDown() {
+  const std::int64_t began = needs_.clock.Now();
+  Tell(fmt::format("the node stops: it has {} processes", NewestFirst(false).size()));
+  if (!force_.load()) StopInOrder(core::DeadlineAfter(began, needs_.options.shutdown_timeout));
+  TellKilled();
+  KillAll();
+  const std::int64_t given = needs_.options.shutdown_deadline.count();
+  const std::int64_t last =
+      given == 0 ? INT64_MAX : core::DeadlineAfter(began, needs_.options.shutdown_deadline);
+  // A handler that never returns cannot be ended: say which one it is, and wait.
+  while (!needs_.population.WaitUntilEmpty(needs_.clock,
+                                           std::min(last, needs_.clock.Now() + kWarnEvery))) {
+    if (needs_.clock.Now() >= last) EndProgram();
+    WarnOfBusy();
+    KillAll();
+  }
+  Tell(fmt::format("all processes have ended, after {}", ForPeople(needs_.clock.Now() - began)));
+  if (border_ != nullptr) border_->Close();
+  needs_.addresses.NoteStopped();
+  home_.store(kNowhere, std::memory_order_relaxed);  // seen by all after stopped_event_
+  if (io_ != nullptr) io_->Stop();
+  if (watchdog_ != nullptr) watchdog_->Stop();
+  (void)needs_.dispatcher.Stop();
+  needs_.dedicated_dispatchers.Stop();
+  needs_.pending_calls.FailAll(gen::ErrNodeTerminated);
+  needs_.timers.RunAll();
+  phase_.store(Phase::kStopped);
+  signalled_.Set();  // nobody needs to wait for a signal any more
+  stopped_event_.Set();
+}
+
+std::vector<gen::PID> Shutdown::NewestFirst(bool top_level_only) const {
+  std::vector<std::pair<std::uint64_t, gen::PID>> found;
+  needs_.addresses.table().ForEach([&](const ProcessSlot& process) {
+    const gen::PID pid =
+        needs_.addresses.PidOf(process.Id());  // first: it changes when the process ends
+    if (process.mailbox().IsClosed()) return;
+    if (top_level_only && process.parent_id() != Addresses::kNodeId) return;
+    found.emplace_back(process.sequence(), pid);
+  });
+  std::sort(found.begin(), found.end(),
+            [](const auto& left, const auto& right) { return left.first > right.first; });
+  std::vector<gen::PID> order;
+  order.reserve(found.size());
+  for (const auto& [sequence, pid] : found) order.push_back(pid);
+  return order;
+}
+
+void Shutdown::StopInOrder(std::int64_t deadline) {
+  auto ask = [this](gen::PID pid) {
+    return static_cast<bool>(needs_.exit_signals.StopAfterQueue(pid, gen::Reason::Shutdown()));
+  };
+  auto begin = [&](std::vector<gen::PID> order) {
+    auto sequence = std::make_shared<StopSequence>(std::move(order), ask);
+    needs_.population.SetListener([sequence](gen::PID pid) { sequence->Ended(pid); });
+    sequence->Start();
+    return sequence;
+  };
+  std::unordered_set<gen::PID> asked;
+  std::int64_t told_at = needs_.clock.Now();
+  std::vector<gen::PID> applications = needs_.applications.MastersNewestFirst();
+  bool in_applications = !applications.empty();
+  auto sequence = begin(in_applications ? std::move(applications) : NewestFirst(true));
+  while (needs_.clock.Now() < deadline && !force_.load()) {
+    if (sequence->IsDone() && std::exchange(in_applications, false)) {
+      sequence = begin(NewestFirst(true));
+    } else if (sequence->IsDone()) {
+      // What is left has no parent that takes it along.
+      std::vector<gen::PID> rest = NewestFirst(false);
+      std::erase_if(rest, [&](gen::PID pid) { return !asked.insert(pid).second; });
+      if (!rest.empty()) sequence = begin(std::move(rest));
+    }
+    constexpr std::int64_t kLook = 10'000'000;  // ns; until StopForce and new orphans are noticed
+    if (needs_.population.WaitUntilEmpty(needs_.clock,
+                                         std::min(deadline, needs_.clock.Now() + kLook)))
+      break;
+    if (needs_.clock.Now() - told_at < kWarnEvery) continue;
+    told_at = needs_.clock.Now();
+    TellWaited(sequence->Waited());
+  }
+  needs_.population.SetListener(nullptr);
+}
+
+void Shutdown::KillAll() {
+  needs_.population.Close();
+  for (const gen::PID pid : NewestFirst(false)) (void)needs_.exit_signals.Kill(pid);
+}
+
+void Shutdown::Tell(gen::LogLevel level, const std::string& line) {
+  if (level >= needs_.log.Level()) needs_.log.Write(level, line);
+}
+
+void Shutdown::TellWaited(gen::PID pid) {
+  const auto info = needs_.inspection.ProcessInfo(pid);
+  if (!info) return;  // it has ended just now
+  Tell(fmt::format("stopping: waits for {} {}, {}", pid, info->behavior,
+                   gen::ToString(info->state)));
+}
+
+void Shutdown::TellKilled() {
+  const std::vector<gen::PID> left = NewestFirst(false);
+  if (left.empty() || force_.load()) return;
+  constexpr std::size_t kNamed = 5;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(left.size(), kNamed); ++i) {
+    const auto info = needs_.inspection.ProcessInfo(left[i]);
+    names += fmt::format("{}{} {}", names.empty() ? "" : ", ", left[i],
+                         info ? info->behavior : std::string());
+  }
+  Tell(gen::LogLevel::kWarning,
+       fmt::format("{} processes have not ended within {}, and are killed: {}{}", left.size(),
+                   ForPeople(needs_.options.shutdown_timeout.count()), names,
+                   left.size() > kNamed ? ", ..." : ""));
+}
+
+void Shutdown::EndProgram() {
+  for (const gen::PID pid : NewestFirst(false)) {
+    const auto info = needs_.inspection.ProcessInfo(pid);
+    if (!info) continue;
+    gen::Log(needs_.log)
+        .Error("has not ended: {} {}, {}", pid, info->behavior, gen::ToString(info->state));
+  }
+  gen::Log(needs_.log)
+      .Error("the node has not stopped within {}: the program ends, with the exit status {}",
+             ForPeople(needs_.options.shutdown_deadline.count()), gen::kExitStuck);
+  needs_.write_dump();
+  std::_Exit(gen::kExitStuck);
+}
+
+void Shutdown::WarnOfBusy() {
+  for (const gen::PID pid : NewestFirst(false)) {
+    auto info = needs_.inspection.ProcessInfo(pid);
+    if (!info || info->state != gen::ProcessState::kRunning) continue;
+    gen::Log(needs_.log)
+        .Warning("cannot stop yet: {} {} is still in a handler", pid, info->behavior);
+  }
+}
+
+gen::Result<void> Shutdown::WaitForSignal() {
+  if (io_ == nullptr) {
+    return gen::Error(gen::ErrorCode::kNotAllowed, "a node with a clock of its own has no signals");
+  }
+  auto listens = ListenForSignals();
+  // Stopped: too late for signals.
+  if (!listens && listens.error() != gen::ErrNodeTerminated) return listens;
+  if (listens) signalled_.Wait();
+  Stop(false);
+  return {};
+}
+
+gen::Result<void> Shutdown::StopOnSignal() {
+  stops_on_signal_ = true;
+  return ListenForSignals();
+}
+
+gen::Result<void> Shutdown::ListenForSignals() {
+  return io_->StartSignals({SIGINT, SIGTERM}, [this](int signal) { Signalled(signal); });
+}
+
+// On the I/O thread.
+void Shutdown::Signalled(int signal) {
+  const char* const name = ::sigabbrev_np(signal);
+  is_signalled_ = true;
+  Tell(fmt::format("SIG{}: the node stops{}", name == nullptr ? "?" : name,
+                   signals_ == 0 ? "" : " at once"));
+  if (signals_ == 0 && stops_on_signal_) {
+    try {
+      (void)Begin(true);
+    } catch (...) {
+      gen::Log(needs_.log).Error("the node cannot be stopped: {}", core::ThrownText());
+      signalled_.Set();  // a thread in WaitForSignal can
+      return;            // or the next signal
+    }
+  }
+  if (signals_++ == 0) {
+    signalled_.Set();
+    return;
+  }
+  force_.store(true);
+  KillAll();
+  if (signals_ == 2)
+    needs_.timers.Arm(last_resort_, core::DeadlineAfter(needs_.clock.Now(), kForceGrace));
+  last_signal_ = signal;
+}
+
+// On the I/O thread, or at the very end. A handler that does not return cannot be ended, but the
+// program can, as if it had not caught the signal.
+void Shutdown::EndBySignal(void* context, std::uint64_t) {
+  auto* shutdown = static_cast<Shutdown*>(context);
+  if (shutdown->needs_.addresses.IsStopped()) return;
+  shutdown->WarnOfBusy();
+  const int signal = shutdown->last_signal_;
+  gen::Log(shutdown->needs_.log).Error("a second signal: the program ends now");
+  std::signal(signal, SIG_DFL);
+  (void)::kill(::getpid(), signal);  // a thread that does not block it
+}
+
+}  // namespace ergon::node

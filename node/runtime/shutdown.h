@@ -1,0 +1,134 @@
+// How a node ends.
+//
+//   1  in order   applications, the last one started first; then processes without a parent, the last
+//                 one started first: each handles what waits in its mailbox, then ends, then the next
+//                 one is asked. Linked children go with it.
+//   2  the rest   children without links, in the same way
+//   3  by force   after the deadline, or at once with StopForce: everything is killed
+//   4  tear-down  timers, threads, calls that still wait
+//
+// A handler that does not return keeps it in 3, until NodeOptions::shutdown_deadline, if there is one.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <ergon/core/clock.h>
+#include <ergon/core/dispatcher.h>
+#include <ergon/core/foundations/sync.h>
+#include <ergon/core/time/timer_queue.h>
+#include <ergon/gen/log.h>
+#include <ergon/gen/node_options.h>
+#include <ergon/gen/pid.h>
+#include <ergon/gen/result.h>
+#include <ergon/node/cluster/outbound/border_maker.h>
+#include <ergon/node/delivery/addresses.h>
+#include <ergon/node/delivery/pending_calls.h>
+#include <ergon/node/diagnosis/inspection.h>
+#include <ergon/node/diagnosis/watchdog.h>
+#include <ergon/node/io/io_thread.h>
+#include <ergon/node/links/exit_signals.h>
+#include <ergon/node/runtime/applications.h>
+#include <ergon/node/spawning/dedicated_dispatchers.h>
+#include <ergon/node/spawning/fork_guard.h>
+#include <ergon/node/spawning/population.h>
+
+namespace ergon::node {
+
+// Any thread.
+class Shutdown {
+ public:
+  // What it needs; all of it outlives this.
+  struct Needs {
+    Addresses& addresses;
+    PendingCalls& pending_calls;
+    ExitSignals& exit_signals;
+    Population& population;
+    const Applications& applications;
+    const Inspection& inspection;
+    core::Dispatcher& dispatcher;
+    DedicatedDispatchers& dedicated_dispatchers;
+    core::TimerQueue& timers;
+    const core::Clock& clock;
+    const gen::NodeOptions& options;
+    const ForkGuard& fork_guard;
+    gen::LogSink& log;
+    std::function<void()> write_dump;  // to standard error
+  };
+  explicit Shutdown(const Needs& needs) : needs_(needs) {}
+  // Waits for the thread that ends the node, if there is one.
+  ~Shutdown();
+  // What has threads of its own, and ends with the node; null: there is none. Before anything else.
+  void SetThreads(IoThread* io, Watchdog* watchdog) {
+    io_ = io;
+    watchdog_ = watchdog;
+  }
+
+  // Before there are processes; it is closed when all of them have ended.
+  void SetBorder(OpenBorder* border) { border_ = border; }
+
+  // Ends the node and waits until it has ended; from inside of a handler it only begins.
+  void Stop(bool force);
+  // Until the node has ended.
+  void Wait();
+  // Ends the node by SIGINT or SIGTERM, and waits for that. kNotAllowed: it has no signals.
+  gen::Result<void> WaitForSignal();
+  // The same without waiting. At most once, after SetThreads.
+  gen::Result<void> StopOnSignal();
+
+  // The node has stopped, or its threads are in another program, and this one is its fork.
+  [[nodiscard]] bool IsUsable() const noexcept {
+    return home_.load(std::memory_order_relaxed) == core::ForkCount();
+  }
+
+ private:
+  static constexpr std::uint32_t kNowhere = 0xffff'ffff;  // home_: stopped
+  enum class Phase : std::uint8_t { kRunning, kStopping, kStopped };
+
+  // True: this is the first to end the node, and has to TearDown; in the background somebody else does. Throws
+  // when there is no thread for that.
+  bool Begin(bool in_background);
+  void TearDown();
+  void StopInOrder(std::int64_t deadline);
+  void KillAll();
+  std::vector<gen::PID> NewestFirst(bool top_level_only) const;
+  void WarnOfBusy();
+  // What the log gets of a Stop: of one by a signal everybody wants to know.
+  [[nodiscard]] gen::LogLevel Level() const {
+    return is_signalled_.load(std::memory_order_relaxed) ? gen::LogLevel::kInfo
+                                                         : gen::LogLevel::kDebug;
+  }
+  void Tell(const std::string& line) { Tell(Level(), line); }
+  void Tell(gen::LogLevel level, const std::string& line);
+  void TellWaited(gen::PID pid);
+  void TellKilled();
+  [[noreturn]] void EndProgram();
+  gen::Result<void> ListenForSignals();
+  void Signalled(int signal);
+  static void EndBySignal(void* context, std::uint64_t);
+
+  const Needs needs_;
+  IoThread* io_ = nullptr;
+  Watchdog* watchdog_ = nullptr;
+  OpenBorder* border_ = nullptr;
+  std::atomic<std::uint32_t> home_{needs_.fork_guard.started_in()};
+  std::mutex mutex_;
+  std::atomic<Phase> phase_{Phase::kRunning};
+  std::atomic<bool> force_{false};
+  core::Event stopped_event_;
+  core::Event signalled_;  // or stopped
+  // The I/O thread's.
+  int signals_ = 0;
+  int last_signal_ = 0;
+  std::atomic<bool> stops_on_signal_{false};
+  std::atomic<bool> is_signalled_{false};
+  core::Timer last_resort_{&EndBySignal, this};
+  std::thread stopper_;  // when Stop was called from inside a handler
+};
+
+}  // namespace ergon::node

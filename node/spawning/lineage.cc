@@ -1,0 +1,48 @@
+#include <ergon/node/spawning/lineage.h>
+
+#include <memory>
+#include <mutex>
+#include <utility>
+
+namespace ergon::node {
+
+std::uint64_t Inheritance::LeaderOf(const SpawnRequest& request) const {
+  if (request.options.leader) return request.options.leader.id;
+  const ProcessSlot* parent = addresses_.Find(request.parent);
+  return parent == nullptr ? 0 : parent->leader_id();
+}
+
+SharedEnvironment Inheritance::EnvironmentOf(const SpawnRequest& request) {
+  const gen::Environment& own = request.options.environment;
+  if (!own.empty()) environment_.NoteUse();
+  if (environment_.IsUnused()) return nullptr;
+  SharedEnvironment values;
+  if (!own.empty()) values = std::make_shared<const gen::Environment>(own);
+  // Its turn: nobody changes it meanwhile.
+  const ProcessSlot* const parent = addresses_.Find(request.parent);
+  if (parent != nullptr) {
+    values = Above(values, parent->environment());
+  }
+  const gen::PID leader = addresses_.PidOf(LeaderOf(request));
+  if (leader != request.parent) values = Above(values, EnvironmentOf(leader));
+  SharedEnvironment all = Above(values, environment_.Get());
+  return all == nullptr || all->empty() ? nullptr : all;
+}
+
+SharedEnvironment Inheritance::EnvironmentOf(gen::PID pid) const {
+  const ProcessSlot* slot = addresses_.Find(pid);
+  if (slot == nullptr) return nullptr;
+  std::lock_guard lock(slot->Cold().lock);
+  return slot->IsStill(pid) ? slot->environment() : nullptr;
+}
+
+void Inheritance::SetEnv(ProcessSlot& slot, std::string_view name, gen::AnyValue value) {
+  environment_.NoteUse();
+  auto changed =
+      std::make_unique<SharedEnvironment>(WithValue(slot.environment(), name, std::move(value)));
+  // Others may look at it, under this lock: those that it leads, and inspection.
+  std::lock_guard lock(slot.Cold().lock);
+  slot.SwapEnvironment(changed);
+}
+
+}  // namespace ergon::node

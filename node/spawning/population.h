@@ -1,0 +1,89 @@
+// How many processes there are, and the last steps of each.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+
+#include <ergon/core/dispatcher.h>
+#include <ergon/core/foundations/sync.h>
+#include <ergon/gen/pid.h>
+#include <ergon/gen/reason.h>
+#include <ergon/node/delivery/addresses.h>
+#include <ergon/node/delivery/delivery.h>
+#include <ergon/node/process_state/slot.h>
+#include <ergon/node/spawning/dedicated_dispatchers.h>
+
+namespace ergon::node {
+
+// Any thread.
+class Population {
+ public:
+  // What it needs; all of it outlives this.
+  Population(Addresses& addresses, Delivery& delivery, core::Dispatcher& shared_dispatcher,
+             DedicatedDispatchers& dedicated_dispatchers)
+      : addresses_(addresses),
+        delivery_(delivery),
+        shared_dispatcher_(shared_dispatcher),
+        dedicated_dispatchers_(dedicated_dispatchers) {}
+
+  // -- spawning --
+
+  // One more; returns its place in the order of spawning.
+  std::uint64_t NoteSpawned() noexcept { return spawned_.fetch_add(1, std::memory_order_seq_cst); }
+  // Nobody outside of processes may spawn any more.
+  void RefuseOutsiders() noexcept { refuses_outsiders_.store(true, std::memory_order_release); }
+  void AcceptOutsiders() noexcept { refuses_outsiders_.store(false, std::memory_order_release); }
+  [[nodiscard]] bool RefusesOutsiders() const noexcept {
+    return refuses_outsiders_.load(std::memory_order_acquire);
+  }
+  // Nobody at all. Sequentially consistent; partner: Spawning::Open, which looks again when the process can
+  // be seen by those who end all of them.
+  void Close() noexcept { closed_.store(true, std::memory_order_seq_cst); }
+  [[nodiscard]] bool IsClosed() const noexcept { return closed_.load(std::memory_order_seq_cst); }
+
+  // -- ends --
+
+  // Comes before the process says that it is over: whoever has waited for the end, or asks just then, finds
+  // the end counted.
+  void NoteEnded(const gen::Reason& reason) noexcept {
+    if (reason.IsFailure()) failed_.fetch_add(1, std::memory_order_relaxed);
+    // Partner: ended().
+    ended_.fetch_add(1, std::memory_order_release);
+  }
+  // The last thing a process does; its slot is free afterwards.
+  void Leave(ProcessSlot& slot, core::Dispatcher& dispatcher, gen::PID pid);
+  // `told` is called with each process that ends from now on; null: nobody is.
+  void SetListener(std::function<void(gen::PID)> told);
+  // Until all have ended, or the deadline (Clock ns): false. One thread at a time.
+  [[nodiscard]] bool WaitUntilEmpty(const core::Clock& clock, std::int64_t deadline);
+
+  [[nodiscard]] std::uint64_t spawned() const noexcept {
+    return spawned_.load(std::memory_order_seq_cst);
+  }
+  [[nodiscard]] std::uint64_t ended() const noexcept {
+    return ended_.load(std::memory_order_acquire);
+  }
+  [[nodiscard]] std::uint64_t failed() const noexcept {
+    return failed_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  Addresses& addresses_;
+  Delivery& delivery_;
+  core::Dispatcher& shared_dispatcher_;
+  DedicatedDispatchers& dedicated_dispatchers_;
+  std::atomic<std::uint64_t> spawned_{0};
+  std::atomic<std::uint64_t> ended_{0};
+  std::atomic<std::uint64_t> left_{0};  // have ended, and will touch nothing of the node's any more
+  std::atomic<std::uint64_t> failed_{0};
+  std::atomic<bool> refuses_outsiders_{false};
+  std::atomic<bool> closed_{false};
+  std::atomic<core::Event*> empty_event_{nullptr};  // set when the last process has left
+  std::atomic<bool> has_listener_{false};
+  std::mutex listener_mutex_;
+  std::function<void(gen::PID)> listener_;  // guarded by listener_mutex_
+};
+
+}  // namespace ergon::node

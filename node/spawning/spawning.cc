@@ -1,0 +1,94 @@
+#include <ergon/node/spawning/spawning.h>
+
+#include <memory>
+#include <typeinfo>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <ergon/core/foundations/thrown_text.h>
+#include <ergon/core/time/deadline.h>
+#include <ergon/gen/reason.h>
+#include <ergon/node/diagnosis/descriptions.h>
+#include <ergon/node/options/option_checks.h>
+#include <ergon/node/process_state/unique_id.h>
+
+namespace ergon::node {
+
+gen::Result<ProcessSlot*> Spawning::Open(const SpawnRequest& request) {
+  if (needs_.population.IsClosed()) return gen::ErrNodeTerminated;
+  auto checked = CheckProcessOptions(request.options);
+  if (!checked) return std::move(checked.error());
+  const gen::PID leader = request.options.leader;
+  if (leader &&
+      (leader.node != needs_.addresses.node() || leader.creation != needs_.addresses.creation())) {
+    return Incorrect(fmt::format("leader: {} is no process of this node", leader));
+  }
+  if (!request.factory) return Incorrect("factory: is empty");
+  std::unique_ptr<gen::ProcessBehavior> behavior;
+  try {
+    behavior = request.factory.Make();
+  } catch (...) {
+    return gen::Error(gen::ErrorCode::kProcessTerminated,
+                      gen::Reason::Panic(core::ThrownText()).ToString());
+  }
+  if (behavior == nullptr) return Incorrect("factory: returned no behaviour");
+  ProcessTable& table = needs_.addresses.table();
+  ProcessSlot* slot = table.Take();
+  if (slot == nullptr) {
+    return gen::Error(gen::ErrorCode::kInternal,
+                      fmt::format("more than {} processes", ProcessTable::kMaxProcesses));
+  }
+  auto opened = slot->Open(request, std::move(behavior));
+  if (!opened) {
+    table.Give(*slot);
+    return std::move(opened.error());
+  }
+  slot->SetSequence(needs_.population.NoteSpawned());
+  const gen::PID pid = needs_.addresses.PidOf(slot->Id());
+  gen::Result<void> result;
+  if (!request.name.empty()) result = needs_.registry.RegisterName(request.name, pid);
+  if (result && request.link && !needs_.relations.LinkChild(*slot, request.parent)) {
+    result = gen::Error(gen::ErrorCode::kProcessTerminated, "the parent is ending");
+  }
+  // Those who end all processes may have looked before this one was there. Partner: Population::Close.
+  if (result && needs_.population.IsClosed()) result = gen::ErrNodeTerminated;
+  if (!result) {
+    slot->Abandon();
+    return std::move(result.error());
+  }
+  return slot;
+}
+
+gen::Result<gen::PID> Spawning::StartInBackground(const SpawnRequest& request,
+                                                  std::function<void(gen::Result<void>)> done) {
+  if (needs_.population.RefusesOutsiders()) return gen::ErrNodeTerminated;
+  auto opened = Open(request);
+  if (!opened) return std::move(opened.error());
+  ProcessSlot& slot = **opened;
+  const gen::PID pid = needs_.addresses.PidOf(slot.Id());
+  const std::uint64_t id = NextUniqueId();
+  const gen::ProcessBehavior& behavior = slot.behavior();
+  const std::type_info& behavior_type = typeid(behavior);  // the process may end at any time
+  slot.AnswerAfterInit(id);
+  const auto timeout = request.options.init_timeout;
+  const std::int64_t deadline =
+      timeout == gen::kInfinite ? 0 : core::DeadlineAfter(needs_.clock.Now(), timeout);
+  auto told = [this, pid, &behavior_type, timeout,
+               done = std::move(done)](gen::Result<core::EnvelopePtr> answer) {
+    gen::Error* error = answer ? (*answer)->ValueAs<gen::Error>() : nullptr;
+    if (!answer) error = &answer.error();
+    if (!answer && answer.error() == gen::ErrTimeout) {
+      // It may compute or block its thread: then it is ended when that is over.
+      *error = Descriptions::InitTimeoutError(pid, behavior_type, timeout);
+      (void)needs_.exit_signals.Kill(pid);
+    }
+    done(error == nullptr ? gen::Result<void>() : std::move(*error));
+  };
+  needs_.pending_calls.Add(id, deadline, {}, std::move(told));
+  if (request.opened != nullptr) (*request.opened)(pid);
+  slot.Schedule();
+  return pid;
+}
+
+}  // namespace ergon::node

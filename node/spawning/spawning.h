@@ -1,0 +1,46 @@
+// How processes come to be.
+#pragma once
+
+#include <functional>
+
+#include <ergon/core/clock.h>
+#include <ergon/gen/pid.h>
+#include <ergon/gen/result.h>
+#include <ergon/node/delivery/addresses.h>
+#include <ergon/node/delivery/pending_calls.h>
+#include <ergon/node/links/exit_signals.h>
+#include <ergon/node/links/relations.h>
+#include <ergon/node/names/registry.h>
+#include <ergon/node/process_state/slot.h>
+#include <ergon/node/spawning/population.h>
+#include <ergon/node/spawning/spawn_request.h>
+
+namespace ergon::node {
+
+// Any thread.
+class Spawning {
+ public:
+  // What it needs; all of it outlives this.
+  struct Needs {
+    Addresses& addresses;
+    PendingCalls& pending_calls;
+    Relations& relations;
+    Registry& registry;
+    ExitSignals& exit_signals;
+    Population& population;
+    const core::Clock& clock;
+  };
+  explicit Spawning(const Needs& needs) : needs_(needs) {}
+
+  // A process in a fresh slot; the caller has the right to run it.
+  gen::Result<ProcessSlot*> Open(const SpawnRequest& request);
+  // Starts a process; `done` is called when its Init has ended, with an error if that failed, maybe on
+  // another thread. After an error it is not called.
+  gen::Result<gen::PID> StartInBackground(const SpawnRequest& request,
+                                          std::function<void(gen::Result<void>)> done);
+
+ private:
+  const Needs needs_;
+};
+
+}  // namespace ergon::node

@@ -1,0 +1,111 @@
+// The cron jobs of a node.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ergon/core/clock.h>
+#include <ergon/core/time/timer_queue.h>
+#include <ergon/gen/cron_job.h>
+#include <ergon/gen/cron_schedule.h>
+#include <ergon/gen/log.h>
+#include <ergon/gen/result.h>
+#include <ergon/node/delivery/addresses.h>
+#include <ergon/node/delivery/delivery.h>
+#include <ergon/node/io/io_thread.h>
+#include <ergon/node/spawning/spawning.h>
+#include <ergon/node/timers/wall_clock.h>
+
+namespace ergon::node {
+
+// One timer for all jobs: armed for the next run, or a minute, whatever is sooner, so that a wall
+// clock of the user's that was set is noticed; not armed when no job is enabled. The machine's clock is
+// watched from the first job on. Any thread.
+class Cron {
+ public:
+  // What it needs; all of it outlives this.
+  struct Needs {
+    const Addresses& addresses;
+    Delivery& delivery;
+    Spawning& spawning;
+    core::TimerQueue& timers;
+    const core::Clock& clock;
+    const WallClock& wall_clock;
+    gen::LogSink& log;
+    const std::unique_ptr<IoThread>& io;  // null before the start, and with a clock of the owner's
+  };
+  explicit Cron(const Needs& needs) : needs_(needs), timer_(&Cron::Fire, this) {}
+
+  gen::Result<void> Add(const gen::CronJob& job);
+  gen::Result<void> Remove(gen::Atom name);
+  gen::Result<void> Enable(gen::Atom name, bool enabled);
+  [[nodiscard]] gen::Result<gen::CronJobInfo> Info(gen::Atom name) const;
+  [[nodiscard]] std::vector<gen::CronJobInfo> List() const;
+  [[nodiscard]] std::vector<gen::CronRun> Runs(std::chrono::sys_seconds since,
+                                               std::chrono::seconds duration) const;
+  // Starts what is due by the wall clock, which may have been set.
+  void Look();
+
+ private:
+  struct Job {
+    gen::CronJob job;  // without its action
+    std::shared_ptr<const gen::CronAction> action;
+    gen::CronSchedule schedule;
+    std::optional<std::chrono::sys_seconds> next = std::nullopt;  // none while disabled
+    bool is_lost = false;  // its zone's rules threw: when it is due is not known
+    std::uint64_t runs = 0;
+    std::uint64_t missed = 0;
+    std::uint64_t failed = 0;
+    std::optional<std::chrono::sys_seconds> last_run = std::nullopt;
+    std::string last_error = {};
+  };
+  using Jobs = std::map<std::string_view, Job>;  // by the texts of their names
+  struct Due {
+    std::shared_ptr<const gen::CronAction> action;
+    gen::CronRun run;
+  };
+
+  using WallTime = std::chrono::system_clock::time_point;
+
+  // kIncorrect: the rules of its zone threw.
+  static gen::Result<void> SetNext(Job& job, WallTime now);
+  // The runs that were due by `now`, of which the next is not. Errors as of SetNext.
+  struct Passed {
+    std::optional<std::chrono::sys_seconds> last;  // what runs
+    std::uint64_t missed = 0;
+  };
+  static gen::Result<void> Pass(Job& job, WallTime now, Passed& passed);
+  static gen::CronJobInfo InfoOf(const Job& job);
+  static void Fire(void* context, std::uint64_t);
+  using Lost = std::vector<std::pair<gen::Atom, gen::Error>>;
+  // Under the lock: what is due, and when to look again. `lost`: jobs of which that is not known any more.
+  std::vector<Due> TakeDue(WallTime now, Lost& lost);
+  void Rearm(WallTime now);
+  void CheckSetBack(WallTime now);
+
+  // Outside of it.
+  void WatchClock();
+  void Start(const Due& due);
+  gen::Result<void> TryStart(const Due& due);
+  gen::Result<void> Send(const gen::CronAction::Sending& what, const gen::CronRun& run);
+  gen::Result<void> Spawn(const gen::ProcessFactory& factory, const gen::ProcessOptions& options,
+                          const gen::Args& args, gen::Atom name, const gen::CronRun& run);
+  void Failed(gen::Atom name, const gen::Error& error);
+
+  const Needs needs_;
+  mutable std::mutex mutex_;  // of what follows
+  Jobs jobs_;
+  core::Timer timer_;
+  bool armed_ = false;
+  bool is_set_back_ = false;
+  WallTime seen_ = WallTime::min();  // the latest that the wall clock has shown
+  std::once_flag watches_clock_;
+};
+
+}  // namespace ergon::node

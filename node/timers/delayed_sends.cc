@@ -1,0 +1,77 @@
+#include <ergon/node/timers/delayed_sends.h>
+
+#include <atomic>
+#include <memory>
+#include <utility>
+
+#include <ergon/core/time/deadline.h>
+#include <ergon/node/delivery/envelope_marks.h>
+#include <ergon/node/options/option_checks.h>
+
+namespace ergon::node {
+namespace {
+
+// A message on its way through time. Holds itself until it was sent or cancelled.
+class DelayedSend final : public gen::TimerHandle::State {
+ public:
+  DelayedSend(const DelayedSends::Needs& needs, const gen::Target& to, core::EnvelopePtr envelope)
+      : needs_(needs), to_(to), envelope_(std::move(envelope)) {}
+
+  static std::shared_ptr<DelayedSend> Start(const DelayedSends::Needs& needs, const gen::Target& to,
+                                            core::EnvelopePtr envelope, std::int64_t deadline) {
+    auto send = std::make_shared<DelayedSend>(needs, to, std::move(envelope));
+    send->self_ = send;
+    send->timer_.fire = &DelayedSend::Fire;
+    send->timer_.context = send.get();
+    needs.timers.Arm(send->timer_, deadline);
+    return send;
+  }
+
+  bool Cancel() override {
+    if (finished_.exchange(true)) return false;
+    // It will not be sent. If the timer fires just now, Fire lets go of this, otherwise nobody
+    // else.
+    const core::EnvelopePtr dropped = std::move(envelope_);
+    if (needs_.timers.Disarm(timer_)) self_.reset();
+    return true;
+  }
+
+ private:
+  static void Fire(void* context, std::uint64_t) {
+    const auto send = std::move(static_cast<DelayedSend*>(context)->self_);
+    if (send->finished_.exchange(true)) return;
+    const DelayedSends::Needs& needs = send->needs_;
+    // From here on it counts, whatever becomes of it: its sender will hear no more of it.
+    if (IsMessage(*send->envelope_)) needs.totals.accepted.Add();
+    if (needs.addresses.IsStopped()) {
+      needs.delivery.Drop(std::move(send->envelope_), gen::PID(), gen::DropReason::kTerminated,
+                          gen::ErrNodeTerminated);
+      return;
+    }
+    (void)needs.delivery.DeliverOrDrop(send->to_, std::move(send->envelope_));
+  }
+
+  const DelayedSends::Needs needs_;
+  const gen::Target to_;
+  core::EnvelopePtr envelope_;
+  core::Timer timer_;
+  std::atomic<bool> finished_{false};  // whoever sets it decides: sent or cancelled
+  std::shared_ptr<DelayedSend> self_;
+};
+
+}  // namespace
+
+gen::Result<gen::TimerHandle> DelayedSends::Start(const gen::Target& to, core::EnvelopePtr envelope,
+                                                  std::chrono::nanoseconds delay) {
+  auto checked = CheckNotNegative("delay", delay);
+  if (!checked) return std::move(checked.error());
+  if (needs_.addresses.IsStopped()) return gen::ErrNodeTerminated;
+  const gen::TimerHandle handle(DelayedSend::Start(needs_, to, std::move(envelope),
+                                                   core::DeadlineAfter(needs_.clock.Now(), delay)));
+  // Armed after the last firing (Shutdown) it would never go. The timer queue's locks
+  // order the two: a timer that the last firing has not seen sees the flag.
+  if (needs_.addresses.IsStopped() && handle.Cancel()) return gen::ErrNodeTerminated;
+  return handle;
+}
+
+}  // namespace ergon::node
