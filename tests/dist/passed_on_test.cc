@@ -96,6 +96,7 @@ TEST_CASE("passed on: a request for a third node is refused at once, a message a
   asked = true;
   CHECK(kit::Eventually([&] { return lost != -1; }));
   CHECK(lost == 0);
+  CHECK(c.Kill(watched));  // else the node waits for it
   c.Stop();
   kit::CheckBalance(c);
 }

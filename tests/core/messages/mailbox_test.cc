@@ -892,16 +892,20 @@ void StressSenders(std::uint32_t capacity, bool sometimes_held) {
     workers.emplace_back([&, w] { process.Work(done, [&] { process.Turn(1 + w * 8); }); });
   }
   std::vector<std::thread> senders;
+  std::atomic<std::uint64_t> sent{0};
+  const auto enough = std::chrono::steady_clock::now() + kEnough;
   for (std::size_t s = 0; s < kSenders; ++s) {
     senders.emplace_back([&, s] {
       std::minstd_rand random(static_cast<unsigned>(s) + 1);
       for (std::uint64_t i = 1; i <= kEach; ++i) {
+        if (i % 1024 == 0 && std::chrono::steady_clock::now() > enough) break;
         const unsigned choice = random() % 8;
         const Lane lane = choice == 0 ? Lane::kUrgent : choice == 1 ? Lane::kSystem : Lane::kMain;
         if (sometimes_held && i % 64 == 0) process.held.store(i % 128 == 0);
         while (process.Push(MakeFrom(s, lane, i)) == PushOutcome::kFull) {
           std::this_thread::yield();
         }
+        ++sent;
       }
     });
   }
@@ -912,7 +916,7 @@ void StressSenders(std::uint32_t capacity, bool sometimes_held) {
   CHECK(Eventually([&] { return process.handled.load() == process.accepted.load(); }));
   done = true;
   for (std::thread& worker : workers) worker.join();
-  CHECK(process.accepted >= kSenders * kEach);
+  CHECK(process.accepted >= sent);
 }
 
 TEST_CASE("mailbox: stress, senders on all lanes") { StressSenders(0, false); }
@@ -990,11 +994,12 @@ TEST_CASE("mailbox: stress, closing while others send") {
     });
   }
   std::uint64_t closes = 0;
+  const auto enough = std::chrono::steady_clock::now() + kEnough;
   std::atomic<bool> worker_done{false};
   std::thread worker([&] {
     std::minstd_rand random(5);
     process.Work(worker_done, [&] {
-      if (random() % 4 != 0 || closes == kCloses) {
+      if (random() % 4 != 0 || done.load(std::memory_order_relaxed)) {
         process.Turn(1 + static_cast<int>(random() % 40));
         return;
       }
@@ -1013,7 +1018,7 @@ TEST_CASE("mailbox: stress, closing while others send") {
       process.mailbox.Open(0);
       process.Leave();
       process.Schedule();
-      if (++closes == kCloses) done = true;
+      if (++closes == kCloses || std::chrono::steady_clock::now() > enough) done = true;
     });
   });
   for (std::thread& sender : senders) sender.join();
@@ -1021,7 +1026,7 @@ TEST_CASE("mailbox: stress, closing while others send") {
       [&] { return process.handled.load() + process.rest.load() == process.accepted.load(); }));
   worker_done = true;
   worker.join();
-  CHECK(closes == kCloses);
+  CHECK(closes > 0);
   CHECK(process.accepted > 0);
 }
 
