@@ -50,7 +50,8 @@ endforeach()
 CMAKE
 sources=("${examples[@]/#/$source_dir/examples/}")
 sources=("${sources[@]/%/.cc}")
-quietly cmake -S "$work/project" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+# With the least work for the compiler.
+quietly cmake -S "$work/project" -B "$work/build" -G Ninja -DCMAKE_CXX_FLAGS=-O0 \
   -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$prefix" \
   -DSOURCES="$(IFS=';' && echo "${sources[*]}")"
 quietly cmake --build "$work/build"
@@ -66,7 +67,7 @@ block cpp >"$work/readme/readme.cc"
   block cmake
 } >"$work/readme/CMakeLists.txt"
 quietly grep -q 'find_package(Ergon' "$work/readme/CMakeLists.txt"
-quietly cmake -S "$work/readme" -B "$work/readme/build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+quietly cmake -S "$work/readme" -B "$work/readme/build" -G Ninja -DCMAKE_CXX_FLAGS=-O0 \
   -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$prefix"
 quietly cmake --build "$work/readme/build"
 
