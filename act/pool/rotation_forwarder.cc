@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <ergon/act/message_loop.h>
+#include <ergon/core/messages/offer_in_turn.h>
 
 namespace ergon::act {
 namespace {
@@ -82,33 +83,31 @@ void PoolRotationForwarder::Retry() {
 
 bool PoolRotationForwarder::Offer(Held& message, Met& met) {
   const gen::PID self = host_.Self();
-  const std::uint64_t first = host_.FirstChoice();
-  const std::uint32_t size = rotation_.size();
-  for (std::uint32_t i = 0; i < size; ++i) {
-    const std::uint64_t id = rotation_.TakeAt(first + i);
-    const gen::PID worker{id, self.node, self.creation};
-    if (id == 0) {
-      rotation_.Skipped();
-      return false;
-    }
-    if (worker == SenderOf(*message.envelope) && IsRequest(*message.envelope)) {
-      rotation_.Skipped();
-      met.caller = true;  // a worker that calls its own pool must not wait for itself
-      continue;
-    }
-    auto sent = host_.Forward(worker, message.envelope, true);
-    if (sent) {
-      if (message.given) rotation_.Skipped();  // it was counted the first time
-      return true;
-    }
-    rotation_.Skipped();
-    if (IsOwnFault(sent)) {
-      Fail(std::move(message), sent.error());
-      return true;
-    }
-    if (sent.error() != gen::ErrProcessMailboxFull) met.dead = true;
-  }
-  return false;
+  std::uint64_t choice = host_.FirstChoice();
+  const core::Offered offered = core::OfferInTurn(
+      rotation_, [&] { return rotation_.TakeAt(choice++); },
+      [&](std::uint64_t id) {
+        const gen::PID worker{id, self.node, self.creation};
+        if (worker == SenderOf(*message.envelope) && IsRequest(*message.envelope)) {
+          met.caller = true;  // a worker that calls its own pool must not wait for itself
+          return core::Offered::kNotTaken;
+        }
+        auto sent = host_.Forward(worker, message.envelope, true);
+        if (sent) {
+          if (message.given) rotation_.Skipped();  // it was counted the first time
+          return core::Offered::kTaken;
+        }
+        if (IsOwnFault(sent)) {
+          met.failed = std::move(sent.error());
+          return core::Offered::kEnough;
+        }
+        if (sent.error() != gen::ErrProcessMailboxFull) met.dead = true;
+        return core::Offered::kNotTaken;
+      });
+  if (offered == core::Offered::kTaken) return true;
+  if (!met.failed) return false;
+  Fail(std::move(message), *met.failed);
+  return true;
 }
 
 bool PoolRotationForwarder::Place(Held& message) {

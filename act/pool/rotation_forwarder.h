@@ -1,4 +1,5 @@
-// The pool's part when its senders choose the workers themselves.
+// The pool's part when its senders choose the workers themselves (node/delivery/pool_delivery.cc). Both offer a message to
+// the workers with the same loop, core/messages/offer_in_turn.h.
 //
 // Most of the time senders do: the Main lane is *redirected*, and they use the rotation. The pool
 // forwards what arrived before that, what could not be placed by its sender because workers were
@@ -14,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include <ergon/act/pool/forwarder.h>
@@ -44,6 +46,7 @@ class PoolRotationForwarder final : public PoolForwarder {
   struct Met {
     bool dead = false;
     bool caller = false;
+    std::optional<gen::Error> failed;  // a worker's mailbox threw
   };
 
   void SetDuties();

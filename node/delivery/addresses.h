@@ -48,6 +48,11 @@ class Addresses {
     ProcessSlot* slot = FindSlot(pid);
     return slot != nullptr && slot->HasProcess(pid) ? slot : nullptr;
   }
+  // The same for a process of this node, by the number in its PID.
+  [[nodiscard]] ProcessSlot* FindHere(std::uint64_t id) const noexcept {
+    ProcessSlot* slot = table_.Find(id);
+    return slot != nullptr && slot->HasProcess(PidOf(id)) ? slot : nullptr;
+  }
   // What leads to the node of a PID. Null: it is of this node, or there is no way to others.
   [[nodiscard]] Border* BorderTo(gen::PID pid) const noexcept {
     return pid.node == node_ || pid.node.empty() ? nullptr : border_;

@@ -34,30 +34,21 @@ gen::DropReason DropReasonOf(const gen::Error& error) {
 gen::Result<void> Delivery::Deliver(gen::PID to, core::EnvelopePtr& envelope) {
   const Attempt attempt = TryMain(to, envelope);
   if (!attempt.IsTaken()) [[unlikely]]
-    return Otherwise(attempt.outcome, to, envelope);
+    return Complete(attempt, to, envelope);
   attempt.ScheduleIfDue();
   return {};
 }
 
-gen::Result<void> Delivery::Otherwise(core::PushOutcome outcome, gen::PID to,
-                                      core::EnvelopePtr& envelope) {
-  ProcessSlot* const slot = needs_.addresses.Find(to);  // it may have ended meanwhile
-  if (slot == nullptr) [[unlikely]] {
-    MakeStringIfUnmade(*envelope);
+gen::Result<void> Delivery::Complete(const Attempt& attempt, gen::PID to,
+                                     core::EnvelopePtr& envelope) {
+  MakeStringIfUnmade(*envelope);
+  if (attempt.slot == nullptr) [[unlikely]]
     return DeliverElsewhere(to, envelope);
-  }
-  if (outcome == core::PushOutcome::kRedirected) [[likely]] {  // a pool, as a rule
-    MakeStringIfUnmade(*envelope);
-    return Route(*slot, to, envelope);
-  }
+  ProcessSlot& process = *attempt.slot;
+  if (attempt.outcome == core::PushOutcome::kRedirected) return ToWorker(process, to, envelope);
   envelope->generation = GenerationOf(to);
-  if (envelope->lane != core::Lane::kMain) {
-    MakeStringIfUnmade(*envelope);
-    return DeliverExpress(*slot, to, envelope);
-  }
-  outcome = slot->mailbox().PushMain(envelope.get());
-  if (outcome > core::PushOutcome::kMustSchedule) MakeStringIfUnmade(*envelope);
-  return Accept(*slot, to, outcome, envelope);
+  if (envelope->lane != core::Lane::kMain) return DeliverExpress(process, to, envelope);
+  return Accept(process, to, process.mailbox().PushMain(envelope.get()), envelope);
 }
 
 gen::Result<void> Delivery::DeliverElsewhere(gen::PID to, core::EnvelopePtr& envelope) {
@@ -98,17 +89,18 @@ gen::Result<void> Delivery::DeliverExpress(ProcessSlot& process, gen::PID to,
 
 gen::Result<void> Delivery::Accept(ProcessSlot& process, gen::PID to, core::PushOutcome outcome,
                                    core::EnvelopePtr& envelope) {
-  if (outcome > core::PushOutcome::kMustSchedule) return Refused(process, to, outcome, envelope);
+  if (outcome > core::PushOutcome::kMustSchedule)
+    return NotAccepted(process, to, outcome, envelope);
   (void)envelope.release();
   if (outcome == core::PushOutcome::kMustSchedule) process.Schedule();
   return {};
 }
 
-gen::Result<void> Delivery::Refused(ProcessSlot& process, gen::PID to, core::PushOutcome outcome,
-                                    core::EnvelopePtr& envelope) {
+gen::Result<void> Delivery::NotAccepted(ProcessSlot& process, gen::PID to,
+                                        core::PushOutcome outcome, core::EnvelopePtr& envelope) {
   switch (outcome) {
     case core::PushOutcome::kRedirected:
-      return Route(process, to, envelope);
+      return ToWorker(process, to, envelope);
     case core::PushOutcome::kFull:
       return MailboxFull(process, to, envelope);
     default:

@@ -2,6 +2,7 @@
 //
 //   delivery.cc        to a process
 //   pool_delivery.cc   to a worker of a pool, in the thread of its sender
+//   worker_progress.cc what the workers have to do, and how far they are
 //   responses.cc       answers to their callers
 #pragma once
 
@@ -10,6 +11,7 @@
 
 #include <ergon/core/clock.h>
 #include <ergon/core/messages/envelope.h>
+#include <ergon/core/messages/offer_in_turn.h>
 #include <ergon/core/time/timer_queue.h>
 #include <ergon/gen/dropped_message.h>
 #include <ergon/gen/error.h>
@@ -51,9 +53,9 @@ class Delivery {
   gen::Result<void> Deliver(gen::PID to, core::EnvelopePtr& envelope);
   // The first and nearly always the last step of Deliver, as a part of its caller: into the Main lane of a
   // process. Taken: the envelope is the mailbox's, and maybe handled and gone already, and the caller has to
-  // call ScheduleIfDue. Else it is the caller's still, and Otherwise does the rest.
+  // call ScheduleIfDue. Else it is the caller's still: ToWorker does the rest for a redirected mailbox, Complete for all.
   struct Attempt {
-    ProcessSlot* slot;  // when it was taken
+    ProcessSlot* slot;  // of the receiver, if it lives here
     core::PushOutcome outcome;
     [[nodiscard]] bool IsTaken() const noexcept {
       return outcome <= core::PushOutcome::kMustSchedule;
@@ -63,16 +65,11 @@ class Delivery {
     }
   };
   [[gnu::always_inline]] Attempt TryMain(gen::PID to, core::EnvelopePtr& envelope) const {
-    ProcessSlot* const slot = needs_.addresses.Find(to);
-    if (slot == nullptr || envelope->lane != core::Lane::kMain) [[unlikely]]
-      return {slot, core::PushOutcome::kUntried};
-    envelope->generation = GenerationOf(to);
-    const core::PushOutcome outcome = slot->mailbox().TryPushMain(envelope.get());
-    if (outcome <= core::PushOutcome::kMustSchedule) [[likely]]
-      (void)envelope.release();
-    return {slot, outcome};
+    return TryMain(needs_.addresses.Find(to), to, envelope);
   }
-  gen::Result<void> Otherwise(core::PushOutcome outcome, gen::PID to, core::EnvelopePtr& envelope);
+  gen::Result<void> Complete(const Attempt& attempt, gen::PID to, core::EnvelopePtr& envelope);
+  // To the next worker of the pool `to`, whose mailbox is redirected; the way of nearly all messages of a pool.
+  gen::Result<void> ToWorker(ProcessSlot& pool, gen::PID to, core::EnvelopePtr& envelope);
   // Delivers, or drops and counts what nobody will hear of any more, and returns why.
   gen::Result<void> DeliverOrDrop(const gen::Target& to, core::EnvelopePtr envelope);
   // As Deliver, to a worker that may drop a message for it.
@@ -117,9 +114,19 @@ class Delivery {
   void ExpireRequest(ProcessSlot& caller, std::uint64_t id);
 
  private:
+  [[gnu::always_inline]] static Attempt TryMain(ProcessSlot* slot, gen::PID to,
+                                                core::EnvelopePtr& envelope) {
+    if (slot == nullptr || envelope->lane != core::Lane::kMain) [[unlikely]]
+      return {slot, core::PushOutcome::kUntried};
+    envelope->generation = GenerationOf(to);
+    const core::PushOutcome outcome = slot->mailbox().TryPushMain(envelope.get());
+    if (outcome <= core::PushOutcome::kMustSchedule) [[likely]]
+      (void)envelope.release();
+    return {slot, outcome};
+  }
   // The mailbox has not taken it: it is full, redirected or closed.
-  gen::Result<void> Refused(ProcessSlot& slot, gen::PID to, core::PushOutcome outcome,
-                            core::EnvelopePtr& envelope);
+  gen::Result<void> NotAccepted(ProcessSlot& slot, gen::PID to, core::PushOutcome outcome,
+                                core::EnvelopePtr& envelope);
   // To a process that does not live here: one of another node, or nobody.
   [[gnu::cold]] gen::Result<void> DeliverElsewhere(gen::PID to, core::EnvelopePtr& envelope);
   gen::Result<void> DeliverExpress(ProcessSlot& slot, gen::PID to, core::EnvelopePtr& envelope);
@@ -133,7 +140,20 @@ class Delivery {
   // Its parent; the empty PID if it has ended.
   [[nodiscard]] gen::PID ParentOf(const ProcessSlot& slot, gen::PID pid) const;
 
-  gen::Result<void> Route(ProcessSlot& pool, gen::PID to, core::EnvelopePtr& envelope);
+  // The steps of ToWorker. A pool whose senders do not keep to the plain rotation; one worker is offered the message, and
+  // again if it does not take it at once; what becomes of a message that no worker has taken; the pool keeps it, because
+  // its workers are being replaced.
+  struct Met;
+  gen::Result<void> ToWorkerByRules(ProcessSlot& pool, PoolSlot& slot, gen::PID to,
+                                    core::EnvelopePtr& envelope);
+  core::Offered OfferTo(std::uint64_t worker, std::int64_t limit, ProcessSlot& pool,
+                        const PoolSlot& slot, gen::PID to, core::EnvelopePtr& envelope, Met& met);
+  [[gnu::noinline]] core::Offered OfferBySteps(const Attempt& attempt, gen::PID worker,
+                                               core::EnvelopePtr& envelope, Met& met);
+  [[gnu::noinline]] gen::Result<void> NotTaken(core::Offered offered, ProcessSlot& pool,
+                                               PoolSlot& slot, gen::PID to,
+                                               core::EnvelopePtr& envelope, Met& met);
+  gen::Result<void> ToPool(ProcessSlot& pool, gen::PID to, core::EnvelopePtr& envelope);
   gen::Result<void> RefusedByAll(ProcessSlot& pool, gen::PID to);
   gen::Result<void> RefusedByPool(ProcessSlot& pool, PoolSlot& slot, gen::PID to,
                                   core::EnvelopePtr& envelope);

@@ -77,7 +77,7 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
   if (attempt.IsTaken()) [[likely]] {
     attempt.ScheduleIfDue();
   } else {
-    auto sent = rooms_.delivery.Otherwise(attempt.outcome, to, request);
+    auto sent = rooms_.delivery.Complete(attempt, to, request);
     if (!sent) {
       (void)await_.TakeOutcome(response);
       edge.End();

@@ -69,17 +69,34 @@ gen::Result<void> Process::SendUnusual(gen::PID to, core::EnvelopePtr& envelope)
   ++sends_;
   envelope->from = rooms_.addresses.PidOf(Id()).ToAddress();
   const Delivery::Attempt attempt = rooms_.delivery.TryMain(to, envelope);
-  if (!attempt.IsTaken()) [[unlikely]]
-    return SendOtherwise(attempt.outcome, to, envelope);
+  if (!attempt.IsTaken()) [[unlikely]] {
+    if (attempt.outcome == core::PushOutcome::kRedirected) [[likely]]
+      return SendToWorker(*attempt.slot, to, envelope);
+    return CompleteSend(attempt, to, envelope);
+  }
   counts_.Sent();
   attempt.ScheduleIfDue();
   MaybeYield();
   return {};
 }
 
-gen::Result<void> Process::SendOtherwise(core::PushOutcome outcome, gen::PID to,
-                                         core::EnvelopePtr& envelope) {
-  auto sent = rooms_.delivery.Otherwise(outcome, to, envelope);
+gen::Result<void> Process::SendToWorker(ProcessSlot& pool, gen::PID to,
+                                        core::EnvelopePtr& envelope) {
+  auto sent = rooms_.delivery.ToWorker(pool, to, envelope);
+  if (!sent) [[unlikely]]
+    return AfterSend(std::move(sent), to, envelope);
+  counts_.Sent();
+  MaybeYield();
+  return sent;
+}
+
+gen::Result<void> Process::CompleteSend(const Delivery::Attempt& attempt, gen::PID to,
+                                        core::EnvelopePtr& envelope) {
+  return AfterSend(rooms_.delivery.Complete(attempt, to, envelope), to, envelope);
+}
+
+gen::Result<void> Process::AfterSend(gen::Result<void> sent, gen::PID to,
+                                     core::EnvelopePtr& envelope) {
   if (sent) {
     counts_.Sent();
   } else if (sent.error().code() == gen::ErrorCode::kBusy) [[unlikely]] {

@@ -170,13 +170,17 @@ class Process final : public ProcessRunner, public gen::PoolHost {
     SetDefaultPriority(priority);
   }
   void UseTrace(bool has_trace) noexcept override { SetHasTrace(has_trace); }
-  // The steps of SendEnvelope: what is not a plain send in a turn; with all marks on it; when the receiver has not
-  // taken it at once.
+  // The steps of SendEnvelope: what is not a plain send in a turn; with all marks on it; to a worker of a pool; when the
+  // receiver has not taken it at once; when that is done.
   [[gnu::cold, gnu::noinline]] gen::Result<void> SendUnusual(gen::PID to,
                                                              core::EnvelopePtr& envelope);
   gen::Result<void> SendMarked(gen::PID to, core::EnvelopePtr& envelope);
-  [[gnu::noinline]] gen::Result<void> SendOtherwise(core::PushOutcome outcome, gen::PID to,
-                                                    core::EnvelopePtr& envelope);
+  [[gnu::noinline]] gen::Result<void> SendToWorker(ProcessSlot& pool, gen::PID to,
+                                                   core::EnvelopePtr& envelope);
+  [[gnu::noinline]] gen::Result<void> CompleteSend(const Delivery::Attempt& attempt, gen::PID to,
+                                                   core::EnvelopePtr& envelope);
+  [[gnu::noinline]] gen::Result<void> AfterSend(gen::Result<void> sent, gen::PID to,
+                                                core::EnvelopePtr& envelope);
   // To another node, whose answer says whether the message is in its mailbox. After an error it is the caller's. `deadline`
   // as for Wait.
   [[gnu::cold]] gen::Result<void> SendConfirmed(gen::PID to, core::EnvelopePtr& envelope,

@@ -15,7 +15,7 @@ rows=(
   "stream message|359|20000|stream n=%"
   "ping_pong there and back|1165|5000|ping_pong n=%"
   "call|2062|3000|call n=%"
-  "pool message|638|5000|pool producers=1 pool_workers=4 n=%"
+  "pool message|587|5000|pool producers=1 pool_workers=4 n=%"
 )
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

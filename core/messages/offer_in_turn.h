@@ -1,0 +1,36 @@
+// The one loop over the receivers of a rotation, for a sender in its own thread (node/delivery) and for the owner in
+// its turn (act/pool).
+#pragma once
+
+#include <cstdint>
+
+#include <ergon/core/messages/rotation.h>
+
+namespace ergon::core {
+
+// What became of a message that one receiver was offered.
+enum class Offered : std::uint8_t {
+  kTaken,
+  kNotTaken,  // the next receiver is asked
+  kEnough,    // no other receiver is asked
+};
+
+// Offers to each receiver once, until one takes it. `next()` takes a ticket of the rotation and returns whose turn it
+// is, 0 if there is nobody; `offer(receiver)` returns what became of it. The ticket of a receiver that has not taken it is
+// given back, so that a rotation has exactly as many turns as messages were taken. Returns kEnough when there was nobody.
+// Any thread.
+template <class Next, class Offer>
+[[gnu::always_inline]] inline Offered OfferInTurn(Rotation& rotation, Next&& next, Offer&& offer) {
+  std::uint32_t tries = 0;
+  do {
+    const std::uint64_t receiver = next();
+    const Offered offered = receiver == 0 ? Offered::kEnough : offer(receiver);
+    if (offered == Offered::kTaken) [[likely]]
+      return offered;
+    rotation.Skipped();
+    if (offered == Offered::kEnough) return offered;
+  } while (++tries < rotation.size());
+  return Offered::kNotTaken;
+}
+
+}  // namespace ergon::core
