@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-namespace ergon::dist {
+namespace ergon::dist::epmd_test {
 namespace {
 
 using gen::ErrorCode;
@@ -139,4 +139,4 @@ TEST_CASE("epmd: what is no answer") {
 }
 
 }  // namespace
-}  // namespace ergon::dist
+}  // namespace ergon::dist::epmd_test

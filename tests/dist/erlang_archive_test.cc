@@ -42,7 +42,7 @@ NameValuePair<T> MakeNvp(const char* name, T&& value) {
 }
 }  // namespace imitation
 
-namespace ergon::dist {
+namespace ergon::dist::erlang_archive_test {
 namespace {
 
 namespace t = terms;
@@ -512,7 +512,8 @@ TEST_CASE("archive: types, as they are registered") {
 
   CHECK(WireTypeOf<Order>::Describe()->problem.empty());
   CHECK(WireTypeOf<Nameless>::Describe()->problem ==
-        "ergon::dist::(anonymous namespace)::Nameless: field 2 has no name: a type without kTag is "
+        "ergon::dist::erlang_archive_test::(anonymous namespace)::Nameless: field 2 has no name: a "
+        "type without kTag is "
         "a map, and its fields are given to the archive as dist::Field(\"name\", name)");
   // Also far inside.
   CHECK(WireTypeOf<WithNameless>::Describe()->problem.find("Nameless: field 2") !=
@@ -569,7 +570,8 @@ struct Choice {
 
 TEST_CASE("archive: a variant of types that look the same is no type for other nodes") {
   const std::string maps = WireTypeOf<Choice<int, East, West>>::Describe()->problem;
-  CHECK(maps.find("::East and ergon::dist::(anonymous namespace)::West are both maps with the keys "
+  CHECK(maps.find("::East and ergon::dist::erlang_archive_test::(anonymous namespace)::West are "
+                  "both maps with the keys "
                   "{x, y}, and could not be told apart") != std::string::npos);
   CHECK(maps.find("::Choice<int, ") != std::string::npos);
   const std::string tuples = WireTypeOf<Choice<Turned<1>, Turned<2>>>::Describe()->problem;
@@ -583,4 +585,4 @@ TEST_CASE("archive: a variant of types that look the same is no type for other n
 }
 
 }  // namespace
-}  // namespace ergon::dist
+}  // namespace ergon::dist::erlang_archive_test

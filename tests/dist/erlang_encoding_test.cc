@@ -13,7 +13,7 @@
 #include <ergon/node/erlang/terms/check.h>
 #include <terms.h>
 
-namespace ergon::dist {
+namespace ergon::dist::erlang_encoding_test {
 namespace {
 
 namespace t = terms;
@@ -432,4 +432,4 @@ TEST_CASE("term reader: deep terms are left out without a stack") {
 }
 
 }  // namespace
-}  // namespace ergon::dist
+}  // namespace ergon::dist::erlang_encoding_test

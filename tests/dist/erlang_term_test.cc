@@ -19,7 +19,7 @@
 #include <ergon/node/erlang/terms/text.h>
 #include <terms.h>
 
-namespace ergon::dist {
+namespace ergon::dist::erlang_term_test {
 namespace {
 
 namespace t = terms;
@@ -506,4 +506,4 @@ TEST_CASE("term: the same to Erlang as to us") {
 }
 
 }  // namespace
-}  // namespace ergon::dist
+}  // namespace ergon::dist::erlang_term_test

@@ -14,7 +14,7 @@
 #include <ergon/node/cluster/signals/operations.h>
 #include <ergon/node/erlang/terms/encoding.h>
 
-namespace ergon::dist {
+namespace ergon::dist::frame_parser_test {
 namespace {
 
 constexpr std::size_t kDepth = 10;
@@ -201,4 +201,4 @@ TEST_CASE("frame_parser: frames with bytes that have been changed") {
   CHECK(signals > 100);
 }
 
-}  // namespace ergon::dist
+}  // namespace ergon::dist::frame_parser_test

@@ -13,7 +13,7 @@
 
 #include <dist/terms.h>
 
-namespace ergon::dist {
+namespace ergon::dist::group_messages_test {
 namespace {
 
 using Kind = GroupMessage::Kind;
@@ -215,4 +215,4 @@ TEST_CASE("group messages: terms with changed bytes are read as something, or no
   CHECK(read > 0);
 }
 
-}  // namespace ergon::dist
+}  // namespace ergon::dist::group_messages_test

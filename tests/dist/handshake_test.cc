@@ -12,7 +12,7 @@
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 
-namespace ergon::dist {
+namespace ergon::dist::handshake_test {
 namespace {
 
 using gen::ErrorCode;
@@ -779,4 +779,4 @@ TEST_CASE("handshake: random packets are refused wherever they come") {
 }
 
 }  // namespace
-}  // namespace ergon::dist
+}  // namespace ergon::dist::handshake_test

@@ -16,7 +16,7 @@
 #include <dist/client.h>
 #include <dist/cluster.h>
 
-namespace ergon::dist {
+namespace ergon::dist::named_links_test {
 namespace {
 
 // What two linked processes tell, one after the other.
@@ -303,4 +303,4 @@ TEST_CASE("named links: who does not trap exits ends with the other one") {
   CHECK(cluster.a.WaitProcess(maker));
 }
 
-}  // namespace ergon::dist
+}  // namespace ergon::dist::named_links_test

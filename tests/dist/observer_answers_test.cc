@@ -10,7 +10,7 @@
 #include <dist/cluster.h>
 #include <kit/gate.h>
 
-namespace ergon::dist {
+namespace ergon::dist::observer_answers_test {
 namespace {
 
 ErlangOptions Observable() {
@@ -362,4 +362,4 @@ TEST_CASE("observer answers: tools ask which of their functions are there") {
   });
 }
 
-}  // namespace ergon::dist
+}  // namespace ergon::dist::observer_answers_test

@@ -11,7 +11,7 @@
 
 #include <dist/terms.h>
 
-namespace ergon::dist {
+namespace ergon::dist::own_messages_test {
 namespace {
 
 using Kind = OwnMessage::Kind;
@@ -186,4 +186,4 @@ TEST_CASE("own messages: what is none") {
   CHECK(Read(Tuple({SmallAtom("important"), Question(), to, Small(1)})));
 }
 
-}  // namespace ergon::dist
+}  // namespace ergon::dist::own_messages_test

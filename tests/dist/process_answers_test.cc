@@ -8,7 +8,7 @@
 #include <ergon/node/cluster/tools/node_answers.h>
 #include <ergon/node/cluster/tools/observer_terms.h>
 
-namespace ergon::dist {
+namespace ergon::dist::process_answers_test {
 namespace {
 
 gen::ProcessInfo SomeProcess() {
@@ -111,4 +111,4 @@ TEST_CASE("process answers: kinds of memory, in bytes") {
   CHECK(Memory().size() == 9);
 }
 
-}  // namespace ergon::dist
+}  // namespace ergon::dist::process_answers_test

@@ -15,7 +15,7 @@
 
 #include <dist/terms.h>
 
-namespace ergon::dist {
+namespace ergon::dist::process_groups_test {
 namespace {
 
 using PIDs = std::vector<gen::PID>;
@@ -598,4 +598,4 @@ TEST_CASE("process groups: who is named twice leaves twice") {
   CHECK(a.members.notices == std::vector<Members::Notice>{twice, twice});
 }
 
-}  // namespace ergon::dist
+}  // namespace ergon::dist::process_groups_test

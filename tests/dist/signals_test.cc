@@ -13,7 +13,7 @@
 
 #include <dist/terms.h>
 
-namespace ergon::dist {
+namespace ergon::dist::signals_test {
 namespace {
 
 constexpr std::size_t kDepth = 100;
@@ -591,4 +591,4 @@ TEST_CASE("signals: a frame makes the string grow once, and only now and then") 
 }
 
 }  // namespace
-}  // namespace ergon::dist
+}  // namespace ergon::dist::signals_test

@@ -11,7 +11,7 @@
 #include <dist/cluster.h>
 #include <kit/gate.h>
 
-namespace ergon::dist {
+namespace ergon::dist::strings_test {
 namespace {
 
 constexpr std::size_t kSizes = node::kMostUnmade + 20;
@@ -276,4 +276,4 @@ TEST_CASE("strings: for a mailbox that is full, of which another process gets th
   CHECK(seen.wrong == 0);
 }
 
-}  // namespace ergon::dist
+}  // namespace ergon::dist::strings_test

@@ -11,7 +11,7 @@
 
 #include <dist/terms.h>
 
-namespace ergon::dist {
+namespace ergon::dist::system_answers_test {
 namespace {
 
 using Form = PeerState::AnswerForm;
@@ -74,4 +74,4 @@ TEST_CASE("system answers: suspend and resume are answered with ok") {
   CHECK(AnswerOf(Form::kOk, nullptr) == SmallAtom("ok"));
 }
 
-}  // namespace ergon::dist
+}  // namespace ergon::dist::system_answers_test

@@ -10,7 +10,7 @@
 
 #include <terms.h>
 
-namespace ergon::dist {
+namespace ergon::dist::term_check_test {
 namespace {
 
 namespace t = terms;
@@ -174,4 +174,4 @@ TEST_CASE("term check: two million lists in each other are an error at once") {
 }
 
 }  // namespace
-}  // namespace ergon::dist
+}  // namespace ergon::dist::term_check_test

@@ -15,7 +15,7 @@
 #include <ergon/node/erlang/terms/check.h>
 #include <terms.h>
 
-namespace ergon::dist {
+namespace ergon::dist::values_test {
 namespace {
 
 namespace t = terms;
@@ -170,8 +170,10 @@ TEST_CASE("values: what has to be") {
   REQUIRE_FALSE(unknown.has_value());
   CHECK(unknown.error() == gen::ErrUnsupported);
   CHECK(unknown.error().detail() ==
-        "ergon::dist::(anonymous namespace)::Unknown is not registered, so other nodes do not know "
-        "it: options.types.Register<ergon::dist::(anonymous namespace)::Unknown>() before the node "
+        "ergon::dist::values_test::(anonymous namespace)::Unknown is not registered, so other "
+        "nodes do not know "
+        "it: options.types.Register<ergon::dist::values_test::(anonymous namespace)::Unknown>() "
+        "before the node "
         "starts");
   CHECK(Append(values, Count()).error() == gen::ErrUnsupported);
   CHECK(Append(values, std::vector<int>()).error() == gen::ErrUnsupported);
@@ -406,4 +408,4 @@ TEST_CASE("values: errors") {
 }
 
 }  // namespace
-}  // namespace ergon::dist
+}  // namespace ergon::dist::values_test
