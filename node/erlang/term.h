@@ -20,7 +20,8 @@
 #include <ergon/gen/ref.h>
 #include <ergon/gen/result.h>
 #include <ergon/node/erlang/archive.h>
-#include <ergon/node/erlang/terms/encoding.h>
+#include <ergon/node/erlang/terms/reader.h>
+#include <ergon/node/erlang/terms/writer.h>
 #include <ergon/node/erlang/terms/reference.h>
 
 namespace ergon::dist {

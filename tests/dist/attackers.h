@@ -22,7 +22,7 @@
 #include <ergon/node/cluster/handshake/flags.h>
 #include <ergon/node/cluster/signals/references.h>
 #include <ergon/node/cluster/signals/signal_codec.h>
-#include <ergon/node/erlang/terms/encoding.h>
+#include <ergon/node/erlang/terms/writer.h>
 
 #include <dist/gen_call.h>
 #include <dist/hostile_socket.h>

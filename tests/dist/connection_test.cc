@@ -15,7 +15,7 @@
 #include <ergon/node/cluster/handshake/flags.h>
 #include <ergon/node/cluster/signals/frame_writer.h>
 #include <ergon/node/cluster/signals/signal_codec.h>
-#include <ergon/node/erlang/terms/encoding.h>
+#include <ergon/node/erlang/terms/writer.h>
 
 #include <dist/terms.h>
 #include <kit/eventually.h>

@@ -1,4 +1,5 @@
-#include <ergon/node/erlang/terms/encoding.h>
+#include <ergon/node/erlang/terms/reader.h>
+#include <ergon/node/erlang/terms/writer.h>
 
 #include <cmath>
 #include <limits>

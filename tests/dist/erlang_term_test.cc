@@ -16,7 +16,7 @@
 
 #include <ergon/node/erlang/terms/canonical.h>
 #include <ergon/node/erlang/terms/check.h>
-#include <ergon/node/erlang/terms/text.h>
+#include <ergon/node/erlang/terms/literals.h>
 #include <terms.h>
 
 namespace ergon::dist::erlang_term_test {

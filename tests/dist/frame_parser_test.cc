@@ -12,7 +12,7 @@
 #include <ergon/node/cluster/handshake/flags.h>
 #include <ergon/node/cluster/signals/frame_writer.h>
 #include <ergon/node/cluster/signals/operations.h>
-#include <ergon/node/erlang/terms/encoding.h>
+#include <ergon/node/erlang/terms/writer.h>
 
 namespace ergon::dist::frame_parser_test {
 namespace {

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include <ergon/gen/pid.h>
-#include <ergon/node/erlang/terms/encoding.h>
+#include <ergon/node/erlang/terms/writer.h>
 
 namespace ergon::dist {
 

@@ -13,7 +13,7 @@
 #include <ergon/node/cluster/signals/control_reader.h>
 #include <ergon/node/cluster/signals/references.h>
 #include <ergon/node/cluster/signals/signal_codec.h>
-#include <ergon/node/erlang/terms/encoding.h>
+#include <ergon/node/erlang/terms/writer.h>
 
 #include <dist/client.h>
 #include <dist/cluster.h>

@@ -17,7 +17,8 @@
 #include <ergon/node/cluster/signals/references.h>
 #include <ergon/node/delivery/border.h>
 #include <ergon/node/erlang/term.h>
-#include <ergon/node/erlang/terms/encoding.h>
+#include <ergon/node/erlang/terms/reader.h>
+#include <ergon/node/erlang/terms/writer.h>
 #include <ergon/node/process_state/unique_id.h>
 
 namespace ergon::dist {

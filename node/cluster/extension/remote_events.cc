@@ -16,7 +16,8 @@
 #include <ergon/node/cluster/signals/control_reader.h>
 #include <ergon/node/cluster/signals/frame_writer.h>
 #include <ergon/node/cluster/signals/references.h>
-#include <ergon/node/erlang/terms/encoding.h>
+#include <ergon/node/erlang/terms/reader.h>
+#include <ergon/node/erlang/terms/writer.h>
 
 namespace ergon::dist {
 namespace {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include <ergon/node/cluster/signals/control_reader.h>
-#include <ergon/node/erlang/terms/encoding.h>
+#include <ergon/node/erlang/terms/writer.h>
 #include <ergon/node/erlang/terms/utf8.h>
 
 namespace ergon::dist {

@@ -20,7 +20,7 @@
 #include <ergon/node/delivery/envelope_marks.h>
 #include <ergon/node/delivery/request_claims.h>
 #include <ergon/node/erlang/term.h>
-#include <ergon/node/erlang/terms/encoding.h>
+#include <ergon/node/erlang/terms/writer.h>
 #include <ergon/node/process_state/slot.h>
 #include <ergon/node/process_state/unique_id.h>
 

@@ -24,7 +24,7 @@
 #include <ergon/node/cluster/signals/scratch.h>
 #include <ergon/node/cluster/tools/system_answers.h>
 #include <ergon/node/delivery/envelope_marks.h>
-#include <ergon/node/erlang/terms/encoding.h>
+#include <ergon/node/erlang/terms/writer.h>
 
 namespace ergon::dist {
 namespace {

@@ -3,7 +3,8 @@
 #include <ergon/node/cluster/signals/control_reader.h>
 #include <ergon/node/cluster/signals/references.h>
 #include <ergon/node/delivery/border.h>
-#include <ergon/node/erlang/terms/encoding.h>
+#include <ergon/node/erlang/terms/reader.h>
+#include <ergon/node/erlang/terms/writer.h>
 
 namespace ergon::dist {
 namespace {

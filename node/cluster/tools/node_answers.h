@@ -4,7 +4,7 @@
 #include <ergon/gen/node.h>
 #include <ergon/gen/result.h>
 #include <ergon/node/erlang/term.h>
-#include <ergon/node/erlang/terms/encoding.h>
+#include <ergon/node/erlang/terms/writer.h>
 
 namespace ergon::dist {
 

@@ -12,7 +12,7 @@
 #include <ergon/gen/process.h>
 #include <ergon/gen/result.h>
 #include <ergon/node/erlang/term.h>
-#include <ergon/node/erlang/terms/encoding.h>
+#include <ergon/node/erlang/terms/writer.h>
 
 namespace ergon::dist {
 

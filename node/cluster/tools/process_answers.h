@@ -9,7 +9,7 @@
 #include <ergon/gen/process_info.h>
 #include <ergon/node/cluster/tools/observer_terms.h>
 #include <ergon/node/erlang/term.h>
-#include <ergon/node/erlang/terms/encoding.h>
+#include <ergon/node/erlang/terms/writer.h>
 
 namespace ergon::dist {
 

@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include <ergon/node/cluster/signals/control_reader.h>
-#include <ergon/node/erlang/terms/encoding.h>
+#include <ergon/node/erlang/terms/writer.h>
 
 namespace ergon::dist {
 namespace {

@@ -11,7 +11,8 @@
 #include <vector>
 
 #include <ergon/gen/error.h>
-#include <ergon/node/erlang/terms/encoding.h>
+#include <ergon/node/erlang/terms/reader.h>
+#include <ergon/node/erlang/terms/writer.h>
 
 namespace ergon::dist {
 

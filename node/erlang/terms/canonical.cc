@@ -6,8 +6,9 @@
 #include <vector>
 
 #include <ergon/node/erlang/terms/big_endian.h>
-#include <ergon/node/erlang/terms/encoding.h>
+#include <ergon/node/erlang/terms/reader.h>
 #include <ergon/node/erlang/terms/tags.h>
+#include <ergon/node/erlang/terms/writer.h>
 
 namespace ergon::dist {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include <ergon/node/erlang/terms/encoding.h>
+#include <ergon/node/erlang/terms/reader.h>
 
 namespace ergon::dist {
 
@@ -13,11 +13,5 @@ namespace ergon::dist {
 // after about `max_bytes`, which "..." tells. PIDs, ports and references have the name of their
 // node instead of its number. UTF-8. Any thread; does not recurse.
 [[nodiscard]] std::string NextTermText(TermReader next, std::size_t max_bytes);
-
-// It is written without quotes, and is none of Erlang's reserved words.
-[[nodiscard]] bool IsPlainAtom(std::string_view text) noexcept;
-
-// As Erlang prints it: the shortest one that means the same, with a point.
-[[nodiscard]] std::string FloatText(double value);
 
 }  // namespace ergon::dist

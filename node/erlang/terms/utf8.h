@@ -1,6 +1,7 @@
 // Texts of Erlang: atoms and binaries are UTF-8, charlists are code points.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -15,6 +16,11 @@ namespace ergon::dist {
 
 // The number of characters. Empty: it is not UTF-8. Any thread.
 [[nodiscard]] std::optional<std::size_t> CountCharacters(std::string_view text) noexcept;
+
+// Each byte is a character.
+[[nodiscard]] inline bool IsAscii(std::string_view text) noexcept {
+  return std::all_of(text.begin(), text.end(), [](char byte) { return (byte & 0x80) == 0; });
+}
 
 // It can be written as UTF-8.
 [[nodiscard]] constexpr bool IsCharacter(std::int64_t number) noexcept {

@@ -21,7 +21,7 @@
 #include <ergon/node/cluster/handshake/flags.h>
 #include <ergon/node/cluster/signals/signal_codec.h>
 #include <ergon/node/erlang/terms/big_endian.h>
-#include <ergon/node/erlang/terms/encoding.h>
+#include <ergon/node/erlang/terms/writer.h>
 
 namespace ergon::bench {
 namespace {

@@ -1,0 +1,242 @@
+// The memory of one size of envelopes that all threads share: full magazines, and the chunks that blocks are cut from. What
+// threads own, and how magazines get there, is in envelope_pool.cc.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <new>
+
+#include <sys/mman.h>
+
+#include <ergon/core/foundations/sync.h>
+#include <ergon/core/messages/envelope_magazine.h>
+#include <ergon/core/messages/envelope_pool.h>
+
+namespace ergon::core {
+
+inline constexpr std::size_t kEmptyMagazines = 16;  // kept ready per class
+inline constexpr std::size_t kChunkBytes = 256 * 1024;
+inline constexpr std::size_t kDepotBytes =
+    4 << 20;  // kept ready per class; what is beyond is given back
+// A class that has grown so far gets its chunks from huge pages, so many at once: the first touch of
+// a small page costs more than all else that is done for the messages on it.
+inline constexpr std::size_t kSmallChunks = 8;
+inline constexpr std::size_t kChunksAtOnce = 8;
+inline constexpr std::size_t kHugePage = kChunksAtOnce * kChunkBytes;
+inline constexpr std::size_t kSpareChunks = 8;  // of free ones, kept mapped per class
+
+struct FreeBlock {
+  FreeBlock* next;
+};
+
+// Stands at the start of its 256 KiB, which are aligned to their size: a block finds its chunk by
+// masking its address.
+struct Chunk {
+  Chunk* next;  // in the class's list of chunks with free blocks
+  Chunk* previous;
+  FreeBlock* free;  // blocks that came back
+  std::uint32_t free_count;
+  std::uint32_t uncut;  // blocks at the end that were never given out
+  std::uint32_t total;
+  bool listed;
+};
+static_assert(sizeof(Chunk) <= kEnvelopeAlignment);
+
+// What all threads share, per class.
+class Depot {
+ public:
+  // A full (or, at the latest cut of a chunk, partly full) magazine in exchange for an empty one,
+  // which may be null.
+  Magazine* TakeFull(Magazine* empty, int size_class) {
+    std::lock_guard lock(mutex_);
+    if (Magazine* full = full_.Pop()) {
+      if (empty != nullptr) KeepEmpty(empty);
+      return full;
+    }
+    if (empty == nullptr) empty = TakeEmptyLocked();
+    Cut(*empty, size_class);
+    return empty;
+  }
+
+  // Takes `count` full magazines, linked by `next`. Excess goes back to the chunks.
+  void GiveFull(Magazine* magazines, int size_class) {
+    Unmapper unmapper;
+    std::lock_guard lock(mutex_);
+    const std::size_t limit = kDepotBytes / (kMagazineSize * kEnvelopeAlignment * size_class);
+    while (magazines != nullptr) {
+      Magazine* magazine = magazines;
+      magazines = magazine->next;
+      if (full_.count < limit && magazine->count == kMagazineSize) {
+        full_.Push(magazine);
+        continue;
+      }
+      for (std::uint32_t i = 0; i < magazine->count; ++i)
+        ReturnToChunk(magazine->blocks[i], unmapper);
+      magazine->count = 0;
+      KeepEmpty(magazine);
+    }
+  }
+
+  Magazine* TakeEmpty() {
+    std::lock_guard lock(mutex_);
+    return TakeEmptyLocked();
+  }
+
+  // For a thread that keeps none for itself any more.
+  void* TakeBlock(int size_class) {
+    Magazine* magazine = TakeFull(nullptr, size_class);
+    void* const block = magazine->blocks[--magazine->count];
+    magazine->next = nullptr;
+    GiveFull(magazine, size_class);
+    return block;
+  }
+
+  void ReturnBlock(void* block) {
+    Unmapper unmapper;
+    std::lock_guard lock(mutex_);
+    ReturnToChunk(block, unmapper);
+  }
+
+  // For the time of a fork.
+  void Lock() { mutex_.lock(); }
+  void Unlock() { mutex_.unlock(); }
+
+  void AddUsage(EnvelopePoolStats& stats) {
+    std::lock_guard lock(mutex_);
+    stats.mapped_bytes += chunks_ * kChunkBytes;
+    stats.depot_blocks += full_.count * kMagazineSize;
+  }
+
+ private:
+  // Unmaps when it ends, which has to be after the lock was released: it takes long.
+  class Unmapper {
+   public:
+    Unmapper() = default;
+    Unmapper(const Unmapper&) = delete;
+    Unmapper& operator=(const Unmapper&) = delete;
+    ~Unmapper() {
+      while (chunks_ != nullptr) {
+        Chunk* const chunk = chunks_;
+        chunks_ = chunk->next;
+        munmap(chunk, kChunkBytes);
+      }
+    }
+    void Add(Chunk* chunk) {
+      chunk->next = chunks_;
+      chunks_ = chunk;
+    }
+
+   private:
+    Chunk* chunks_ = nullptr;
+  };
+
+  void KeepEmpty(Magazine* magazine) {
+    if (empty_.count < kEmptyMagazines) {
+      empty_.Push(magazine);
+    } else {
+      delete magazine;
+    }
+  }
+
+  Magazine* TakeEmptyLocked() {
+    if (Magazine* empty = empty_.Pop()) return empty;
+    return new Magazine;
+  }
+
+  void Cut(Magazine& magazine, int size_class) {
+    const std::size_t block_bytes = kEnvelopeAlignment * static_cast<std::size_t>(size_class);
+    if (with_free_ == nullptr) Grow(block_bytes);
+    Chunk* chunk = with_free_;
+    if (chunk->free_count == chunk->total) --spare_;
+    while (magazine.count < kMagazineSize && chunk->free != nullptr) {
+      magazine.blocks[magazine.count++] = chunk->free;
+      chunk->free = chunk->free->next;
+      --chunk->free_count;
+    }
+    // Highest address first into the array, so that allocation walks upwards.
+    std::uint32_t fresh = kMagazineSize - magazine.count;
+    if (fresh > chunk->uncut) fresh = chunk->uncut;
+    char* base = reinterpret_cast<char*>(chunk) + kEnvelopeAlignment;
+    const std::uint32_t first = chunk->total - chunk->uncut;
+    for (std::uint32_t i = fresh; i-- > 0;) {
+      magazine.blocks[magazine.count++] = base + (first + i) * block_bytes;
+    }
+    chunk->uncut -= fresh;
+    chunk->free_count -= fresh;
+    if (chunk->free_count == 0) Unlist(chunk);
+  }
+
+  void ReturnToChunk(void* block, Unmapper& unmapper) {
+    auto* chunk =
+        reinterpret_cast<Chunk*>(reinterpret_cast<std::uintptr_t>(block) & ~(kChunkBytes - 1));
+    auto* free = static_cast<FreeBlock*>(block);
+    free->next = chunk->free;
+    chunk->free = free;
+    ++chunk->free_count;
+    if (!chunk->listed) List(chunk);
+    if (chunk->free_count == chunk->total && ++spare_ > kSpareChunks) {
+      --spare_;
+      --chunks_;
+      Unlist(chunk);
+      unmapper.Add(chunk);
+    }
+  }
+
+  void Grow(std::size_t block_bytes) {
+    const bool huge = chunks_ >= kSmallChunks;
+    const std::size_t count = huge ? kChunksAtOnce : 1;
+    char* const memory = MapAligned(count * kChunkBytes);
+    if (huge) (void)madvise(memory, kHugePage, MADV_HUGEPAGE);  // small pages do as well
+    // The one with the lowest address is used first.
+    for (std::size_t i = count; i-- > 0;) {
+      auto* chunk = new (memory + i * kChunkBytes) Chunk{};
+      chunk->total = static_cast<std::uint32_t>((kChunkBytes - kEnvelopeAlignment) / block_bytes);
+      chunk->uncut = chunk->total;
+      chunk->free_count = chunk->total;
+      List(chunk);
+    }
+    chunks_ += count;
+    spare_ += count;
+  }
+
+  // Aligned to its size, a power of two.
+  static char* MapAligned(std::size_t bytes) {
+    void* raw = mmap(nullptr, 2 * bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (raw == MAP_FAILED) throw std::bad_alloc();
+    const auto start = reinterpret_cast<std::uintptr_t>(raw);
+    const std::uintptr_t aligned = (start + bytes - 1) & ~(bytes - 1);
+    if (aligned > start) munmap(raw, aligned - start);
+    const std::uintptr_t tail = start + bytes - aligned;
+    if (tail > 0) munmap(reinterpret_cast<void*>(aligned + bytes), tail);
+    return reinterpret_cast<char*>(aligned);
+  }
+
+  void List(Chunk* chunk) {
+    chunk->previous = nullptr;
+    chunk->next = with_free_;
+    if (with_free_ != nullptr) with_free_->previous = chunk;
+    with_free_ = chunk;
+    chunk->listed = true;
+  }
+
+  void Unlist(Chunk* chunk) {
+    if (chunk->previous != nullptr) {
+      chunk->previous->next = chunk->next;
+    } else {
+      with_free_ = chunk->next;
+    }
+    if (chunk->next != nullptr) chunk->next->previous = chunk->previous;
+    chunk->listed = false;
+  }
+
+  SpinLock mutex_;
+  MagazineList full_;
+  MagazineList empty_;
+  Chunk* with_free_ = nullptr;
+  std::size_t chunks_ = 0;
+  std::size_t spare_ = 0;  // chunks without a block in use
+};
+
+}  // namespace ergon::core
