@@ -11,7 +11,7 @@
 
 #include <ergon/core/foundations/sync.h>
 #include <ergon/core/messages/envelope_magazine.h>
-#include <ergon/core/messages/envelope_pool.h>
+#include <ergon/core/messages/envelope_sizes.h>
 
 namespace ergon::core {
 
@@ -102,10 +102,10 @@ class Depot {
   void Lock() { mutex_.lock(); }
   void Unlock() { mutex_.unlock(); }
 
-  void AddUsage(EnvelopePoolStats& stats) {
+  void AddUsage(std::size_t& mapped_bytes, std::size_t& free_blocks) {
     std::lock_guard lock(mutex_);
-    stats.mapped_bytes += chunks_ * kChunkBytes;
-    stats.depot_blocks += full_.count * kMagazineSize;
+    mapped_bytes += chunks_ * kChunkBytes;
+    free_blocks += full_.count * kMagazineSize;
   }
 
  private:

@@ -179,7 +179,7 @@ void UnlockEnvelopePool() noexcept {
 
 EnvelopePoolStats EnvelopePoolUsage() {
   EnvelopePoolStats stats;
-  for (int i = 1; i <= kClasses; ++i) DepotOf(i).AddUsage(stats);
+  for (int i = 1; i <= kClasses; ++i) DepotOf(i).AddUsage(stats.mapped_bytes, stats.depot_blocks);
   return stats;
 }
 

@@ -15,27 +15,14 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <ergon/core/foundations/sanitizers.h>
+#include <ergon/core/messages/envelope_sizes.h>
 
 namespace ergon::core {
-
-inline constexpr std::size_t kEnvelopeAlignment = 64;  // bytes; of every envelope's start
 
 // Allocates at least `bytes`, aligned to kEnvelopeAlignment, and tells in `size_class` what to give
 // back to FreeEnvelope. Throws std::bad_alloc. Any thread.
 [[nodiscard]] void* AllocateEnvelope(std::size_t bytes, std::uint8_t& size_class);
 
-// The class of blocks for so many bytes; 0: none, they are allocated otherwise.
-inline constexpr std::size_t kEnvelopeClasses = 8;  // blocks of 64, 128, ... 512 bytes
-constexpr std::uint8_t EnvelopeClassOf(std::size_t bytes) noexcept {
-#if ERGON_ASAN || ERGON_TSAN
-  (void)bytes;  // each has its own size
-  return 0;
-#else
-  const std::size_t blocks = (bytes + kEnvelopeAlignment - 1) / kEnvelopeAlignment;
-  return static_cast<std::uint8_t>(blocks > kEnvelopeClasses ? 0 : blocks);
-#endif
-}
 // As AllocateEnvelope, where the class is known: not 0.
 [[nodiscard]] void* AllocateEnvelopeOfClass(std::uint8_t size_class);
 
