@@ -108,9 +108,9 @@ gen::Status UnhandledResponse(gen::Log log, gen::Ref ref, const gen::Response& r
 }
 
 gen::CallResult UnhandledRequest(gen::Log log, gen::PID from, const gen::Message& request) {
-  const std::string type = request.TypeName();
-  log.Warning("unhandled request {} from {}", type, from);
-  return gen::ReplyError(gen::Error(gen::ErrorCode::kUnsupported, "request " + type));
+  log.Warning("unhandled request {} from {}", request.TypeName(), from);
+  return gen::ReplyError(
+      gen::Error(gen::ErrorCode::kUnsupported, "request " + request.TagOrTypeName()));
 }
 
 }  // namespace ergon::act

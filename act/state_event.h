@@ -92,6 +92,7 @@ class StateEvent {
   [[nodiscard]] std::string ToString() const;
   // The value's type as written in C++.
   [[nodiscard]] std::string TypeName() const { return value_.TypeName(); }
+  [[nodiscard]] std::string TagOrTypeName() const { return value_.TagOrTypeName(); }
 
  private:
   StateEventKind kind_;

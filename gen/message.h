@@ -50,6 +50,8 @@ class Message {
 
   // The type's name as written in C++.
   [[nodiscard]] std::string TypeName() const;
+  // Its kTag, if it has one, else its name: for texts that other nodes may see.
+  [[nodiscard]] std::string TagOrTypeName() const;
 
   // Its value has been moved out by Take.
   [[nodiscard]] bool taken() const noexcept { return taken_; }

@@ -21,8 +21,8 @@ core::EnvelopePtr MakeErrorResponse(Error error) {
 
 Error UnexpectedType(const core::Envelope& response, const core::TypeDescriptor& wanted) {
   return Error(ErrorCode::kUnexpectedType,
-               fmt::format("asked for {}, got {}", wanted.Name(),
-                           response.type == nullptr ? "nothing" : response.type->Name()));
+               fmt::format("asked for {}, got {}", wanted.TagOrName(),
+                           response.type == nullptr ? "nothing" : response.type->TagOrName()));
 }
 
 Result<std::int64_t> TakeInteger(core::Envelope& response, const core::TypeDescriptor& wanted,
@@ -33,7 +33,7 @@ Result<std::int64_t> TakeInteger(core::Envelope& response, const core::TypeDescr
     return *integer;
   }
   return Error(ErrorCode::kUnexpectedType,
-               fmt::format("asked for {}, got {}", wanted.Name(), *integer));
+               fmt::format("asked for {}, got {}", wanted.TagOrName(), *integer));
 }
 
 }  // namespace detail

@@ -6,6 +6,8 @@ namespace ergon::core {
 
 std::string TypeDescriptor::Name() const { return Demangle(info->name()); }
 
+std::string TypeDescriptor::TagOrName() const { return tag ? std::string(tag()) : Name(); }
+
 std::uint32_t TypeDescriptor::ComputeHash() const noexcept {
   const auto computed = static_cast<std::uint32_t>(info->hash_code()) | kKnown;
   __atomic_store_n(&hash, computed, __ATOMIC_RELAXED);

@@ -1,9 +1,11 @@
 // The run-time identity of a message type: an immutable descriptor per C++ type.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <typeinfo>
 
@@ -18,6 +20,8 @@ struct TypeDescriptor {
   std::uint32_t size;            // bytes
   std::uint32_t alignment;       // bytes
   void (*destroy)(void* value);  // null for trivially destructible types
+  // What the type calls itself beyond this program: its kTag. Null: it has none.
+  std::string_view (*tag)() = nullptr;
 
   // Of the type's name; 0: nobody has asked for it yet, else with kKnown.
   // Atomic, relaxed, by the compiler's builtins: <atomic> would be 1,600 lines more in each file that knows messages.
@@ -26,6 +30,8 @@ struct TypeDescriptor {
 
   // The type's name as written in C++, for logs and errors. Any thread.
   [[nodiscard]] std::string Name() const;
+  // Its tag, or else its name: for texts that other programs may see. Any thread.
+  [[nodiscard]] std::string TagOrName() const;
 
   [[nodiscard]] std::uint32_t KnownHash() const noexcept {
     return __atomic_load_n(&hash, __ATOMIC_RELAXED);
@@ -51,8 +57,23 @@ inline constexpr void (*kDestroy)(void*) = std::is_trivially_destructible_v<T>
                                                    static_cast<T*>(value)->~T();
                                                  });
 
+// `static constexpr const char* kTag = "count";`
 template <class T>
-inline const TypeDescriptor kTypeDescriptor{&typeid(T), sizeof(T), alignof(T), kDestroy<T>};
+concept Tagged = requires {
+  { T::kTag } -> std::convertible_to<std::string_view>;
+};
+template <class T>
+constexpr auto TagFunction() -> std::string_view (*)() {
+  if constexpr (Tagged<T>) {
+    return []() -> std::string_view { return T::kTag; };
+  } else {
+    return nullptr;
+  }
+}
+
+template <class T>
+inline const TypeDescriptor kTypeDescriptor{&typeid(T), sizeof(T), alignof(T), kDestroy<T>,
+                                            TagFunction<T>()};
 }  // namespace detail
 
 // The descriptor of `T` (without const, volatile and reference). Any thread.

@@ -16,7 +16,7 @@ std::string ForPeople(std::int64_t nanoseconds) {
 
 std::string TypeForPeople(const core::TypeDescriptor* type) {
   if (type == nullptr) return "a signal";
-  return type == core::TypeOf<Continuation>() ? "a continuation" : type->Name();
+  return type == core::TypeOf<Continuation>() ? "a continuation" : type->TagOrName();
 }
 
 std::string HandledForPeople(const Activity& activity) {

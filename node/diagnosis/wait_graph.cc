@@ -51,7 +51,7 @@ void WaitGraph::BreakDeadlock(const ProcessSlot& caller) {
   for (const Link& link : circle) {
     chain += fmt::format("{}{} waits for {} ({})", chain.empty() ? "" : ", ",
                          addresses_.PidOf(link.process->Id()), addresses_.PidOf(link.edge.to),
-                         link.edge.type->Name());
+                         link.edge.type->TagOrName());
   }
   const Link& victim = circle.front();
   const gen::PID pid = addresses_.PidOf(victim.process->Id());

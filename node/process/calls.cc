@@ -55,7 +55,7 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
   CheckMaySuspend("Call");
   if (to == Self()) {
     return gen::Error(gen::ErrorCode::kDeadlock,
-                      fmt::format("{} would wait for itself ({})", to, request->type->Name()));
+                      fmt::format("{} would wait for itself ({})", to, request->type->TagOrName()));
   }
   if (IsInterrupted()) return EndingError();
   const std::uint64_t id = NextUniqueId();

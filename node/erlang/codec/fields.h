@@ -9,6 +9,7 @@
 #include <typeinfo>
 #include <vector>
 
+#include <ergon/core/messages/type_descriptor.h>
 #include <ergon/node/erlang/codec/codec.h>
 
 namespace ergon::dist {
@@ -23,11 +24,8 @@ struct NamedField {
   T& value;
 };
 
-// `static constexpr const char* kTag = "count";`
-template <class T>
-concept Tagged = requires {
-  { T::kTag } -> std::convertible_to<std::string_view>;
-};
+using core::detail::Tagged;
+
 template <class T>
 concept HasSerialize = std::is_class_v<T> && requires(T& value, WriteArchive& archive) {
   value.serialize(archive);
