@@ -4,6 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include <ergon/gen/priority.h>
+
 namespace ergon::dist {
 struct WireType;
 // How a type is written and read: node/erlang/archive.h.
@@ -13,17 +15,26 @@ struct WireTypeOf;
 
 namespace ergon::gen {
 
+struct WireTypeOptions {
+  // Of messages and requests of the type that come from other nodes, which say nothing of priorities themselves. Those of
+  // kHigh and kMax go before others that wait, are handled by a pool itself, and no bound of a mailbox holds for them.
+  MessagePriority priority = MessagePriority::kNormal;
+};
+
 // Types of the library (integers, double, bool, std::string, Atom, PID, dist::Term) need not be registered.
 class WireTypes {
  public:
   // T is described by `template <class Archive> void serialize(Archive& archive)`, in which it gives the archive its
-  // fields; see <ergon/node/erlang.h>, to be included here. Again: nothing. What is wrong is told by the node's start.
+  // fields; see <ergon/node/erlang.h>, to be included here. Again: nothing, unless the priority is another one. What is
+  // wrong is told by the node's start.
+  //
+  //   options.types.Register<Count>().Register<Resize>({.priority = gen::MessagePriority::kHigh});
   template <class T>
-  WireTypes& Register() {
+  WireTypes& Register(const WireTypeOptions& options = {}) {
     static_assert(
         requires { dist::WireTypeOf<T>::Describe(); },
         "a type for other nodes: #include <ergon/node/erlang.h> first");
-    return Add(dist::WireTypeOf<T>::Describe());
+    return Add(dist::WireTypeOf<T>::Describe(options));
   }
 
   [[nodiscard]] const std::vector<std::shared_ptr<const dist::WireType>>& All() const noexcept {

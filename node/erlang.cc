@@ -83,6 +83,11 @@ gen::Result<std::string> RunApart(
 
 }  // namespace
 
+Absent detail::AbsentOf(gen::Process& self) {
+  const ErlangBorder* const border = BorderOf(self.Node(), "dist::RemoteFunctions");
+  return border == nullptr ? Absent::kUndefined : border->settings().absent;
+}
+
 std::shared_ptr<const gen::Network> Erlang(ErlangOptions options) {
   return std::make_shared<ErlangNetwork>(std::move(options));
 }

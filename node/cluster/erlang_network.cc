@@ -152,6 +152,7 @@ gen::Result<Settings> SettingsOf(const std::string& node, const ErlangOptions& o
   settings.max_new_atoms = static_cast<std::size_t>(options.max_new_atoms);
   settings.max_remote_processes = static_cast<std::size_t>(options.max_remote_processes);
   settings.observable = options.observable;
+  settings.absent = options.absent;
   settings.functions = options.functions;
   settings.behaviors = options.behaviors;
   if (options.tls) {

@@ -37,14 +37,14 @@
 //     std::uint8_t
 //   std::pair, tuple                  a tuple
 //   std::map, unordered_map           a map
-//   std::optional                     the value, or undefined; nil is read, too, and a key that is
-//                                     missing in a map
+//   std::optional                     the value, or undefined (nil with ErlangOptions::absent); both
+//                                     are read, and a key that is missing in a map
 //   std::variant                      the value. Its types have tags, or are of different kinds;
 //                                     what fits several is read as one that would be written so,
 //                                     or else as the first. Of two with the same tag and number of
 //                                     fields, or the same keys, nobody could tell: no node starts
 //                                     that has registered a type with such a one
-//   std::monostate                    undefined
+//   std::monostate                    as an std::optional without a value
 //
 // Keys of a map that are no fields are ignored. What does not fit is an error with the path of the
 // field, as in "order.items[3].price: expected a number, found foo". Values may be in each other
@@ -138,9 +138,9 @@ struct Codec<T> : PlainCodec {
 
 // Appends a value. On an error nothing is appended.
 template <class T>
-gen::Result<void> WriteValue(std::string& out, const T& value) {
+gen::Result<void> WriteValue(std::string& out, const T& value, Absent absent = Absent::kUndefined) {
   const std::size_t begin = out.size();
-  ValueWriter writer{TermWriter(out)};
+  ValueWriter writer{TermWriter(out), absent};
   Codec<T>::Write(writer, value);
   if (!writer.problem.failed()) return {};
   out.resize(begin);
@@ -169,9 +169,10 @@ struct WireType {
   std::size_t arity = 0;                   // of a tuple, with the tag
   std::vector<std::string> keys;           // of a map, those that have to be there
   std::vector<std::string> optional_keys;  // and those that need not
+  gen::MessagePriority priority = gen::MessagePriority::kNormal;
 
   // Appends a value of that type. kIncorrect, with the path of the field: Erlang has no such value.
-  gen::Result<void> (*write)(std::string& out, const void* value) = nullptr;
+  gen::Result<void> (*write)(std::string& out, const void* value, Absent absent) = nullptr;
   // Makes an envelope with the value of the next term. kIncorrect, with the path of the field: it
   // does not fit.
   gen::Result<core::EnvelopePtr> (*read)(TermReader term, std::uint8_t kind,
@@ -194,8 +195,9 @@ struct WireTypeOf {
   // Makes a T and looks at its fields. The result has a problem, which names the type and the field, when a field of a
   // map has no name or one that another has, and when two types of a variant are the same for other nodes, also in the
   // types of its fields. Any thread.
-  static std::shared_ptr<const WireType> Describe() {
+  static std::shared_ptr<const WireType> Describe(const gen::WireTypeOptions& options = {}) {
     auto type = std::make_shared<WireType>();
+    type->priority = options.priority;
     type->type = core::TypeOf<T>();
     type->name = type->type->Name();
     try {
@@ -207,8 +209,8 @@ struct WireTypeOf {
     } catch (...) {
       type->problem = DescriptionProblem(typeid(T));
     }
-    type->write = [](std::string& out, const void* value) {
-      return detail::WriteValue(out, *static_cast<const T*>(value));
+    type->write = [](std::string& out, const void* value, Absent absent) {
+      return detail::WriteValue(out, *static_cast<const T*>(value), absent);
     };
     type->read = [](TermReader term, std::uint8_t kind,
                     std::uint64_t tag) -> gen::Result<core::EnvelopePtr> {

@@ -50,21 +50,24 @@ struct RemoteBehavior {
 [[nodiscard]] gen::Error ArgumentError(std::size_t index, const gen::Error& error);
 [[nodiscard]] gen::Error ResultError(std::string_view what);
 
+// As the node of the process writes what has no value.
+[[nodiscard]] Absent AbsentOf(gen::Process& self);
+
 template <class T>
-gen::Result<Term> ToTerm(const T& value) {
+gen::Result<Term> ToTerm(gen::Process& self, const T& value) {
   try {
-    return Term::Of(value);
+    return Term::Of(value, AbsentOf(self));
   } catch (const std::invalid_argument& error) {
     return ResultError(error.what());
   }
 }
 template <class T>
-gen::Result<Term> ToTerm(const gen::Result<T>& result) {
+gen::Result<Term> ToTerm(gen::Process& self, const gen::Result<T>& result) {
   if (!result) return result.error();
   if constexpr (std::is_void_v<T>) {
     return Term::Atom("ok");
   } else {
-    return ToTerm(*result);
+    return ToTerm(self, *result);
   }
 }
 
@@ -79,8 +82,9 @@ T ReadArgument(const std::vector<Term>& arguments, std::size_t index, gen::Resul
 }
 
 template <class Function, class... Arguments, std::size_t... kIndex>
-gen::Result<Term> RunWith(Function& function, const std::vector<Term>& arguments,
-                          std::index_sequence<kIndex...>, std::tuple<Arguments...>*) {
+gen::Result<Term> RunWith(gen::Process& self, Function& function,
+                          const std::vector<Term>& arguments, std::index_sequence<kIndex...>,
+                          std::tuple<Arguments...>*) {
   gen::Result<void> problem;
   std::tuple<Arguments...> values{ReadArgument<Arguments>(arguments, kIndex, problem)...};
   if (!problem) return std::move(problem.error());
@@ -88,7 +92,7 @@ gen::Result<Term> RunWith(Function& function, const std::vector<Term>& arguments
     std::apply(function, std::move(values));
     return Term::Atom("ok");
   } else {
-    return ToTerm(std::apply(function, std::move(values)));
+    return ToTerm(self, std::apply(function, std::move(values)));
   }
 }
 
@@ -97,9 +101,10 @@ RemoteFunction MakeRemoteFunction(std::function<Returned(Arguments...)> function
   return {{},
           {},
           sizeof...(Arguments),
-          [function = std::move(function)](gen::Process&, const std::vector<Term>& arguments) {
+          [function = std::move(function)](gen::Process& self, const std::vector<Term>& arguments) {
             std::tuple<std::decay_t<Arguments>...>* const types = nullptr;
-            return RunWith(function, arguments, std::index_sequence_for<Arguments...>(), types);
+            return RunWith(self, function, arguments, std::index_sequence_for<Arguments...>(),
+                           types);
           }};
 }
 template <class Returned, class... Arguments>
@@ -112,7 +117,7 @@ RemoteFunction MakeRemoteFunction(std::function<Returned(gen::Process&, Argument
               return function(self, std::forward<decltype(values)>(values)...);
             };
             std::tuple<std::decay_t<Arguments>...>* const types = nullptr;
-            return RunWith(bound, arguments, std::index_sequence_for<Arguments...>(), types);
+            return RunWith(self, bound, arguments, std::index_sequence_for<Arguments...>(), types);
           }};
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include <ergon/node/erlang/codec/codec.h>
 #include <ergon/node/erlang/exports.h>
 
 namespace ergon::dist {
@@ -57,6 +58,9 @@ struct ErlangOptions {
   int max_term_depth = 1000;    // 1..100,000
   int max_handshakes = 64;      // at a time, of peers not proved; the oldest gives way; 1..10,000
   int max_new_atoms = 100'000;  // that messages may bring, in the node's life; they are never freed
+
+  // How values without a value are written, in messages, answers and results of functions: nil is for Elixir.
+  Absent absent = Absent::kUndefined;
 
   // What other nodes may run here, see erlang/exports.h; nothing if nothing is registered. At most so many processes at a
   // time, 1..1,000,000; more are refused with system_limit, and the log says so.

@@ -58,7 +58,7 @@ class Term {
   // Any value that erlang/archive.h knows, a text as a binary. Throws std::invalid_argument, with
   // the path of the field, when Erlang has no such value.
   template <class T>
-  [[nodiscard]] static Term Of(const T& value);
+  [[nodiscard]] static Term Of(const T& value, Absent absent = Absent::kUndefined);
   // As term_to_binary makes them, with the version byte and nothing behind the term. kIncorrect:
   // they are no term, or one that is nested deeper than `max_depth`.
   [[nodiscard]] static gen::Result<Term> FromBytes(std::string_view bytes,
@@ -138,12 +138,12 @@ struct detail::Codec<Term> : detail::PlainCodec {
 };
 
 template <class T>
-Term Term::Of(const T& value) {
+Term Term::Of(const T& value, [[maybe_unused]] Absent absent) {
   std::string bytes;
   if constexpr (std::is_convertible_v<const T&, std::string_view>) {
     TermWriter(bytes).Binary(value);
   } else {
-    const gen::Result<void> written = detail::WriteValue(bytes, value);
+    const gen::Result<void> written = detail::WriteValue(bytes, value, absent);
     if (!written) throw std::invalid_argument(std::string(written.error().detail()));
   }
   return FromChecked(std::move(bytes));

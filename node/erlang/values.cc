@@ -24,7 +24,7 @@ namespace {
 // ---- values that need not be registered
 
 template <class T>
-gen::Result<void> WritePlain(std::string& out, const void* value) {
+gen::Result<void> WritePlain(std::string& out, const void* value, Absent) {
   return detail::WriteValue(out, *static_cast<const T*>(value));
 }
 
@@ -43,6 +43,12 @@ core::EnvelopePtr MakeText(std::uint8_t kind, std::uint64_t tag, std::string_vie
   const bool is_message = kind == static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage);
   if (is_message && tag == 0 && node::MayBeUnmade(bytes.size())) return node::BeginString(bytes);
   return Make(kind, tag, std::string(bytes));
+}
+
+// An answer is no message, and a value of an event comes behind those before it.
+bool HasPriority(std::uint8_t kind) {
+  return kind == static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage) ||
+         kind == static_cast<std::uint8_t>(gen::EnvelopeKind::kRequest);
 }
 
 // The value of a term that is of no registered type, and no binary.
@@ -172,13 +178,25 @@ std::optional<TermReader> EnterPair(std::string_view term, std::string& name) {
 
 // ---- types
 
-Values::Values(const gen::WireTypes& types, std::size_t max_new_atoms)
-    : atoms_(std::make_shared<AtomBudget>(max_new_atoms)) {
+void Values::CheckAgain(const WireType& type) const {
+  for (const TypePtr& first : registered_) {
+    if (core::SameType(first->type, type.type) && first->priority != type.priority) {
+      throw std::invalid_argument(
+          fmt::format("types for other nodes: {} is registered with two priorities", type.name));
+    }
+  }
+}
+
+Values::Values(const gen::WireTypes& types, std::size_t max_new_atoms, Absent absent)
+    : atoms_(std::make_shared<AtomBudget>(max_new_atoms)), absent_(absent) {
   for (const TypePtr& type : types.All()) {
     if (!type->problem.empty()) {
       throw std::invalid_argument("types for other nodes: " + type->problem);
     }
-    if (!writers_.emplace(type->type, type->write).second) continue;  // once more
+    if (!writers_.emplace(type->type, type->write).second) {
+      CheckAgain(*type);
+      continue;
+    }
     registered_.push_back(type);
     type->tag.empty() ? AddMap(type) : AddTagged(type);
   }
@@ -308,11 +326,11 @@ gen::Result<void> Values::Append(std::string& out, const core::Envelope& envelop
   if (found == writers_.end()) return CheckRegistered(*envelope.type);
   const std::size_t begin = out.size();
   try {
-    return found->second(out, value);
+    return found->second(out, value, absent_);
   } catch (...) {
     out.resize(begin);
     return gen::Error(gen::ErrorCode::kIncorrect,
-                      fmt::format("{}: {}", envelope.type->Name(), core::ThrownText()));
+                      fmt::format("{}: {}", envelope.type->TagOrName(), core::ThrownText()));
   }
 }
 
@@ -325,10 +343,12 @@ gen::Result<core::EnvelopePtr> Values::Read(std::string_view term, std::uint8_t 
   const WireType* const type = FindRegistered(reader);
   if (type == nullptr) return ReadPlain(reader, term, kind, tag);
   try {
-    return type->read(reader, kind, tag);
+    auto message = type->read(reader, kind, tag);
+    if (message && HasPriority(kind)) (*message)->lane = static_cast<core::Lane>(type->priority);
+    return message;
   } catch (...) {
     return gen::Error(gen::ErrorCode::kIncorrect,
-                      fmt::format("{}: {}", type->name, core::ThrownText()));
+                      fmt::format("{}: {}", type->type->TagOrName(), core::ThrownText()));
   }
 }
 

@@ -15,6 +15,7 @@
 #include <ergon/gen/reason.h>
 #include <ergon/gen/result.h>
 #include <ergon/gen/wire_types.h>
+#include <ergon/node/erlang/codec/codec.h>
 
 namespace ergon::dist {
 
@@ -29,8 +30,9 @@ class Values {
 
   // `max_new_atoms`: that terms may make; they are never freed. Throws std::invalid_argument when
   // two registered types have the same tag and number of fields, or the same keys; the text names
-  // both.
-  explicit Values(const gen::WireTypes& types, std::size_t max_new_atoms = kUsualNewAtoms);
+  // both. So when a type is registered with two priorities.
+  explicit Values(const gen::WireTypes& types, std::size_t max_new_atoms = kUsualNewAtoms,
+                  Absent absent = Absent::kUndefined);
   [[nodiscard]] AtomBudget& atoms() const noexcept { return *atoms_; }
 
   // A registered type by its name, as written in C++, or null.
@@ -47,13 +49,13 @@ class Values {
   // kIncorrect, with the path of the field: it has the tag or the keys of a registered type, but
   // does not fit.
   // `tag`: how the message was addressed (gen::Target::Tag). The string of a kMessage may be one that
-  // its receiver makes (unmade_string.h).
+  // its receiver makes (unmade_string.h). Messages and requests get the priority of their type.
   [[nodiscard]] gen::Result<core::EnvelopePtr> Read(std::string_view term, std::uint8_t kind,
                                                     std::uint64_t tag = 0) const;
 
  private:
   using TypePtr = std::shared_ptr<const WireType>;
-  using Write = gen::Result<void> (*)(std::string& out, const void* value);
+  using Write = gen::Result<void> (*)(std::string& out, const void* value, Absent absent);
   // Of the types that are maps, by their indexes in maps_: which have that key, and whether it has
   // to be there.
   struct KeyUse {
@@ -61,6 +63,8 @@ class Values {
     bool is_required;
   };
 
+  // Throws, as the constructor does: it is registered already, with another priority.
+  void CheckAgain(const WireType& type) const;
   void AddTagged(const TypePtr& type);
   void AddMap(const TypePtr& type);
   // Null: there is none.
@@ -69,6 +73,7 @@ class Values {
   [[nodiscard]] const WireType* FindRegistered(TermReader reader) const;
 
   const std::shared_ptr<AtomBudget> atoms_;
+  const Absent absent_;
   std::vector<TypePtr> registered_;
   // Also of what need not be registered.
   std::unordered_map<const core::TypeDescriptor*, Write, core::TypeHash, core::TypeEqual> writers_;

@@ -501,7 +501,7 @@ TEST_CASE("archive: types, as they are registered") {
 
   std::string out;
   const Count count{"a"};
-  CHECK(WireTypeOf<Count>::Describe()->write(out, &count));
+  CHECK(WireTypeOf<Count>::Describe()->write(out, &count, Absent::kUndefined));
   auto envelope = WireTypeOf<Count>::Describe()->read(TermReader(out), 3, 7);
   REQUIRE(envelope.has_value());
   CHECK((*envelope)->kind == 3);

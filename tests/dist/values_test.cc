@@ -6,10 +6,14 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include <doctest/doctest.h>
 
+#include <ergon/gen/envelope_kind.h>
+#include <ergon/node/erlang/terms/atom_budget.h>
+#include <ergon/node/erlang/terms/check.h>
 #include <ergon/node/erlang.h>
 #include <ergon/node/erlang/terms/atom_budget.h>
 #include <ergon/node/erlang/terms/check.h>
@@ -202,8 +206,8 @@ TEST_CASE("values: registered types with a tag") {
   CHECK(Problem(values, t::Tuple({t::SmallAtom("count"), t::Small(42)})) ==
         "count.text: expected a binary, found 42");
   CHECK(Problem(values, t::Tuple({t::SmallAtom("throwing"), t::Small(13)}))
-            .ends_with("Throwing: not 13"));
-  CHECK(Append(values, Throwing{13}).error().detail().ends_with("Throwing: not 13"));
+            .ends_with("throwing: not 13"));
+  CHECK(Append(values, Throwing{13}).error().detail().ends_with("throwing: not 13"));
   CHECK(Append(values, Throwing{12}).has_value());
 }
 
@@ -354,6 +358,53 @@ TEST_CASE("values: an atom that came is passed on as one if the program may have
   // Known by now.
   CHECK(ErrorReason(ReadError(first)) == first);
   CHECK(ErrorReason(ReadError(second)) == t::Binary("came_as_the_second_atom"));
+}
+
+TEST_CASE("values: what has no value is undefined, or nil for Elixir, and either is read") {
+  const Values erlang{Registered<Hints>()};
+  const Values elixir{Registered<Hints>(), Values::kUsualNewAtoms, Absent::kNil};
+  const auto map = [](const std::string& value) { return t::Map({t::SmallAtom("hint"), value}); };
+  CHECK(Append(erlang, Hints{}).value() == map(t::SmallAtom("undefined")));
+  CHECK(Append(elixir, Hints{}).value() == map(t::SmallAtom("nil")));
+  CHECK(Append(elixir, Hints{7}).value() == map(t::Small(7)));
+  for (const Values* values : {&erlang, &elixir}) {
+    for (const char* word : {"undefined", "nil"}) {
+      CHECK_FALSE(ReadAs<Hints>(*values, map(t::SmallAtom(word))).hint);
+    }
+  }
+  std::string nothing;
+  REQUIRE(detail::WriteValue(nothing, std::monostate(), Absent::kNil));
+  CHECK(nothing == t::SmallAtom("nil"));
+  std::monostate read;
+  CHECK(detail::ReadValue(TermReader(nothing), read));
+  CHECK(Term::Of(std::vector<std::optional<int>>{std::nullopt, 1}, Absent::kNil).ToString() ==
+        "[nil,1]");
+}
+
+TEST_CASE("values: messages and requests get the priority of their type") {
+  gen::WireTypes types;
+  types.Register<Count>({.priority = gen::MessagePriority::kHigh}).Register<Stop>();
+  types.Register<Item>({.priority = gen::MessagePriority::kMax});
+  const Values values(types);
+  const auto lane = [&](const std::string& term, gen::EnvelopeKind kind) {
+    return values.Read(term, static_cast<std::uint8_t>(kind)).value()->lane;
+  };
+  const std::string count = t::Tuple({t::SmallAtom("count"), t::Binary("a")});
+  const std::string item =
+      t::Map({t::SmallAtom("no"), t::Small(1), t::SmallAtom("price"), t::Small(2)});
+  CHECK(lane(count, gen::EnvelopeKind::kMessage) == core::Lane::kSystem);
+  CHECK(lane(count, gen::EnvelopeKind::kRequest) == core::Lane::kSystem);
+  CHECK(lane(item, gen::EnvelopeKind::kRequest) == core::Lane::kUrgent);
+  CHECK(lane(t::SmallAtom("stop"), gen::EnvelopeKind::kRequest) == core::Lane::kMain);
+  // Answers and values of events wait for nobody.
+  CHECK(lane(count, gen::EnvelopeKind::kResponse) == core::Lane::kMain);
+  CHECK(lane(count, gen::EnvelopeKind::kEvent) == core::Lane::kMain);
+
+  types.Register<Count>({.priority = gen::MessagePriority::kHigh});
+  CHECK_NOTHROW(Values{types});
+  types.Register<Count>();
+  CHECK_THROWS_WITH_AS(Values{types}, doctest::Contains("Count is registered with two priorities"),
+                       std::invalid_argument);
 }
 
 TEST_CASE("values: errors") {

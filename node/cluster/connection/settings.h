@@ -42,6 +42,7 @@ struct Settings {
   std::size_t max_new_atoms = 0;
   std::size_t max_remote_processes = 0;
   bool observable = false;
+  Absent absent = Absent::kUndefined;
   RemoteFunctions functions;
   RemoteBehaviors behaviors;
   std::shared_ptr<asio::ssl::context> tls;  // null: plain TCP

@@ -78,7 +78,7 @@ ErlangBorder::ErlangBorder(const node::BorderMaker::Needs& needs, Settings setti
                            const gen::WireTypes& types)
     : needs_(needs),
       settings_(std::move(settings)),
-      values_(types, settings_.max_new_atoms),
+      values_(types, settings_.max_new_atoms, settings_.absent),
       listener_{.up =
                     [this](Connection& connection) {
                       groups_.Connected(connection.peer());

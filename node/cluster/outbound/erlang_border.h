@@ -64,6 +64,7 @@ class ErlangBorder final : public node::OpenBorder {
   void Monitor(gen::PID local, gen::PID remote, gen::Ref ref) override;
   void Demonitor(gen::PID local, gen::PID remote, gen::Ref ref) override;
 
+  [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
   [[nodiscard]] const Connections& connections() const noexcept { return connections_; }
   // False: there is no connection with that node. Any thread.
   bool Disconnect(gen::Atom node);

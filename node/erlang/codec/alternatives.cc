@@ -11,10 +11,6 @@
 
 namespace ergon::dist::detail {
 
-bool IsAbsent(const TermReader& next) {
-  return next.NextIsAtom("undefined") || next.NextIsAtom("nil");
-}
-
 namespace {
 
 // All are written, whether they have to be there or not.

@@ -15,8 +15,6 @@
 
 namespace ergon::dist::detail {
 
-[[nodiscard]] bool IsAbsent(const TermReader& next);  // undefined, or nil of Elixir
-
 template <class T>
 struct Codec<std::optional<T>> : PlainCodec {
   static constexpr bool kMayBeMissing = true;
@@ -25,7 +23,7 @@ struct Codec<std::optional<T>> : PlainCodec {
                 "before it is read");
 
   static void Write(ValueWriter& writer, const std::optional<T>& value) {
-    value ? Codec<T>::Write(writer, *value) : writer.out.Atom("undefined");
+    value ? Codec<T>::Write(writer, *value) : writer.Nothing();
   }
   static bool Read(ValueReader& reader, std::optional<T>& value) {
     if (!IsAbsent(reader.in)) return Codec<T>::Read(reader, value.emplace());

@@ -43,6 +43,10 @@ bool ValueReader::Expected(std::string_view what, TermReader found) {
   return problem.Fail(fmt::format("expected {}, found {}", what, NextTermText(found, kFoundBytes)));
 }
 
+bool IsAbsent(const TermReader& next) {
+  return next.NextIsAtom("undefined") || next.NextIsAtom("nil");
+}
+
 bool ValueReader::InKey(TermReader entry) {
   problem.InKey(NextTermText(entry, kFoundBytes));
   return false;

@@ -16,6 +16,12 @@
 
 namespace ergon::dist {
 
+// How an std::optional without a value is written, and std::monostate. Either is read as that.
+enum class Absent : std::uint8_t {
+  kUndefined,  // as Erlang has it
+  kNil,        // as Elixir has it, where `undefined` is true
+};
+
 namespace detail {
 
 // What is wrong with a value, and where in it. Only the first problem counts.
@@ -61,7 +67,10 @@ class Nesting {
 
 struct ValueWriter {
   TermWriter out;
+  Absent absent = Absent::kUndefined;
   ValueProblem problem = {};
+
+  void Nothing() { out.Atom(absent == Absent::kNil ? "nil" : "undefined"); }
 };
 
 struct ValueReader {
@@ -84,6 +93,8 @@ class TypeReview {
  private:
   std::vector<const std::type_info*> seen_;
 };
+
+[[nodiscard]] bool IsAbsent(const TermReader& next);  // undefined, or nil of Elixir
 
 // How well a term fits a type, for variants: the greatest number wins.
 inline constexpr int kFitsNot = 0;

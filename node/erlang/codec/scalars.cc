@@ -169,7 +169,7 @@ bool Codec<Reference>::Read(ValueReader& reader, Reference& value) {
 }
 
 bool Codec<std::monostate>::Read(ValueReader& reader, std::monostate&) {
-  if (!reader.in.NextIsAtom("undefined")) return reader.Expected("undefined");
+  if (!IsAbsent(reader.in)) return reader.Expected("undefined or nil");
   reader.in.Skip();
   return true;
 }

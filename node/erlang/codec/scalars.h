@@ -188,12 +188,12 @@ requires(std::is_same_v<T, gen::Ref> || std::is_same_v<T, gen::Alias>) struct Co
   static int Fit(TermReader next) { return FitOfKind(next, TermKind::kReference); }
 };
 
-// Nothing, as Erlang calls it.
+// Nothing, as Erlang or Elixir calls it.
 template <>
 struct Codec<std::monostate> : PlainCodec {
-  static void Write(ValueWriter& writer, std::monostate) { writer.out.Atom("undefined"); }
+  static void Write(ValueWriter& writer, std::monostate) { writer.Nothing(); }
   static bool Read(ValueReader& reader, std::monostate&);
-  static int Fit(TermReader next) { return next.NextIsAtom("undefined") ? kFitsWell : kFitsNot; }
+  static int Fit(TermReader next) { return IsAbsent(next) ? kFitsWell : kFitsNot; }
 };
 
 }  // namespace detail
