@@ -12,6 +12,7 @@ gen::Error Descriptions::TimeoutError(const CallEdge::View& call) const {
   // Which of the two is certain (delivery/request_claims.h), what follows is a look at others that go on. A
   // signal is heeded in any case.
   const char* const fate = call.type == nullptr ? ""
+                           : call.to == 0       ? "; whether it is handled is not known"
                            : call.begun         ? ", though it was being handled"
                                                 : ", and it will not be handled";
   return gen::Error(gen::ErrorCode::kTimeout,

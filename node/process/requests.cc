@@ -46,7 +46,18 @@ gen::Result<gen::Ref> Process::RequestEnvelope(gen::PID to, core::EnvelopePtr& r
     request->deadline = former_deadline;
     return std::move(sent.error());
   }
-  if (deadline != 0) awaited.Arm(id, rooms_.timers, deadline, &RequestTimeIsUp, this);
+  if (deadline != 0) {
+    // Whether another node has begun with it nobody knows here.
+    const auto elsewhere = [](void* context, std::uint64_t late) {
+      auto* process = static_cast<Process*>(context);
+      process->rooms_.delivery.RespondError(
+          process->Self(), late,
+          gen::Error(gen::ErrorCode::kTimeout,
+                     "it was for a process of another node; whether it is handled is not known"));
+    };
+    const bool is_local = to.node == rooms_.addresses.node();
+    awaited.Arm(id, rooms_.timers, deadline, is_local ? &RequestTimeIsUp : elsewhere, this);
+  }
   if (kept) {
     Hold(-1);
   } else {

@@ -58,7 +58,7 @@ void OutsideCalls::CallAsync(const gen::Target& to, core::EnvelopePtr request,
   request->deadline = deadline;
   const CallEdge::View edge{.id = id,
                             .stage = CallEdge::Stage::kSent,
-                            .to = pid->id,
+                            .to = pid->node == needs_.addresses.node() ? pid->id : 0,
                             .type = request->type,
                             .since = now,
                             .ticket = needs_.call_edges.TicketOf(*pid, *request)};

@@ -1,11 +1,13 @@
 // Requests of other nodes whose callers wait no more: withdrawn, as by a time-out of this node.
 #include <atomic>
+#include <future>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <ergon/act/pool.h>
 
+#include <dist/cluster.h>
 #include <dist/erlang_peer.h>
 #include <kit/gate.h>
 
@@ -63,7 +65,72 @@ ErlangPeer& GiveUp(ErlangPeer& peer, std::string_view name, int number) {
   return peer.Demonitor(id, name, id);
 }
 
+// Asks a line with 1 ms, and tells what has become of it.
+class AsksInVain : public act::Actor {
+ public:
+  AsksInVain(gen::ProcessID to, std::shared_ptr<std::promise<gen::Error>> told)
+      : to_(to), told_(std::move(told)) {}
+
+ private:
+  gen::Status Init(const gen::Args&) override {
+    return Request(to_, Line{2, ""}, {.timeout = 1ms}) ? gen::Continue()
+                                                       : gen::Stop(gen::Reason::Error("not sent"));
+  }
+  gen::Status HandleResponse(gen::Ref, gen::Response& response) override {
+    told_->set_value(response.ok() ? gen::Error("an answer") : response.error());
+    return gen::Continue();
+  }
+  const gen::ProcessID to_;
+  const std::shared_ptr<std::promise<gen::Error>> told_;
+};
+
 }  // namespace
+
+TEST_CASE("given up: what another node makes of a request that has timed out is not known here") {
+  Cluster cluster("not_known");
+  kit::Gate gate(cluster.b);
+  const auto handled = std::make_shared<HandledLines>(3);
+  cluster.b.SpawnRegister("handler", gen::Factory<LineHandler>(gate.pid(), handled)).value();
+  const auto to = cluster.OnB("handler");
+  const auto promises_nothing = [](const gen::Error& error) {
+    CHECK(error == gen::ErrTimeout);
+    const std::string text = error.ToString();
+    CAPTURE(text);
+    CHECK(text.find("another node") != std::string::npos);
+    CHECK(text.find("whether it is handled is not known") != std::string::npos);
+    CHECK(text.find("will not be handled") == std::string::npos);
+  };
+  promises_nothing(cluster.a.Call<Line>(to, Line{0, ""}, {.timeout = 1ms}).error());
+  InProcess(cluster.a, [&](gen::Process& self) {
+    promises_nothing(self.Call<Line>(to, Line{1, ""}, {.timeout = 1ms}).error());
+  });
+  const auto told = std::make_shared<std::promise<gen::Error>>();
+  cluster.a.Spawn(gen::Factory<AsksInVain>(to, told)).value();
+  promises_nothing(told->get_future().get());
+  gate.Open();
+}
+
+TEST_CASE("given up: another Ergon node learns that nobody waits any more, and skips the request") {
+  ErlangOptions options = ClusterOptions();
+  options.tick_time = 1s;  // and it looks in each quarter of it
+  Cluster cluster("skips", options);
+  kit::Gate gate(cluster.b);
+  const auto handled = std::make_shared<HandledLines>(3);
+  const gen::PID handler =
+      cluster.b.SpawnRegister("handler", gen::Factory<LineHandler>(gate.pid(), handled)).value();
+  const auto info = [&] { return cluster.b.ProcessInfo(handler).value(); };
+  auto first = cluster.a.CallAsync<Line>(handler, Line{0, ""}, {.timeout = gen::kInfinite});
+  REQUIRE(kit::Eventually([&] { return handled->Numbers() == std::vector{0}; }));
+  CHECK(cluster.a.Call<Line>(handler, Line{1, ""}, {.timeout = 1ms}).error() == gen::ErrTimeout);
+  REQUIRE(kit::Eventually([&] { return info().messages_queued == 1; }));
+  // That of the first one is left.
+  REQUIRE(kit::Eventually([&] { return info().monitored_by.size() == 1; }));
+  gate.Open();
+  CHECK(first.get());
+  CHECK(cluster.a.Call<Line>(handler, Line{2, ""}));
+  CHECK(handled->Numbers() == std::vector{0, 2});
+  CHECK(info().messages_dropped == 1);
+}
 
 TEST_CASE("given up: requests whose callers have ended their monitors are skipped and counted") {
   NodeForPeers t("given_up");
