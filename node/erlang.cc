@@ -160,6 +160,21 @@ gen::Result<Term> Rpc(gen::Messenger& self, gen::Atom other, std::string_view mo
   return std::move(*answer);
 }
 
+gen::Result<gen::PID> WhereIs(gen::Messenger& self, const gen::ProcessID& name,
+                              const gen::CallOptions& options) {
+  // A process of this node needs no question.
+  const auto local = self.Resolve(name);
+  if (!local || !node::IsName(*local)) return local;
+  auto checked = CheckNames("dist::WhereIs", "erlang", name.name.Text());
+  if (!checked) return std::move(checked.error());
+  auto answer = Rpc(self, name.node, "erlang", "whereis", {Term::Atom(name.name.Text())}, options);
+  if (!answer) return std::move(answer.error());
+  if (const auto pid = answer->AsPid()) return *pid;
+  if (answer->AsAtomText() == "undefined") return gen::ErrProcessUnknown;
+  return gen::Error(gen::ErrorCode::kUnsupported,
+                    fmt::format("{}: {} is no process", name, answer->ToString()));
+}
+
 namespace {
 
 // The PID; with `monitors`, and the reference of the monitor.

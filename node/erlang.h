@@ -31,7 +31,8 @@
 // A Send to another node has succeeded when the message is on its way: as in Erlang, nobody tells whether it has arrived;
 // a monitor, a Call or SendImportant does. Its errors are, besides those of gen::Messenger, kUnsupported (the type is not
 // registered), and for threads kBusy: too much waits for that node. A process is suspended then, but for Request, which
-// waits for nothing and returns kBusy, too. Priorities end at the border.
+// waits for nothing and returns kBusy, too. Priorities end at the border: what comes has that of its type
+// (gen::WireTypeOptions), normal mostly.
 //
 // SendImportant to a process of another Ergon node succeeds when that node has said that the message is in the receiver's
 // mailbox; else its error is what happened there, as kProcessMailboxFull or kProcessUnknown. It suspends a process
@@ -46,6 +47,10 @@
 // Groups (gen::GroupMessenger) are those of the default scope of Erlang's pg: their members are those of all nodes that are
 // connected, as far as pg is started there. A SendToGroup of what cannot go to other nodes is kUnsupported or kIncorrect
 // where there are such members, and then nobody has got it.
+//
+// When a Call or a Request to another node has no answer in time, nobody knows here whether it is handled: the text of kTimeout
+// says so, and promises nothing. A node of Ergon skips it if it has not begun with it when it learns that nobody waits any
+// more, within a quarter of ErlangOptions::tick_time; Erlang handles it.
 //
 // A Call is gen_server:call, and what comes by gen_server:call is a request for HandleCall; a Send to a gen_server arrives in
 // its handle_info. An error that a process answers with is {error, Reason} in Erlang, as {error, mailbox_full}; an answer
@@ -115,6 +120,12 @@ gen::Result<void> Ping(gen::Messenger& self, gen::Atom other, const gen::CallOpt
 gen::Result<Term> Rpc(gen::Messenger& self, gen::Atom other, std::string_view module,
                       std::string_view function, const std::vector<Term>& arguments,
                       const gen::CallOptions& options = {});
+
+// The process that has a name on another node, of Erlang or of Ergon, as erlang:whereis says there. In a process it
+// suspends, elsewhere it blocks. kProcessUnknown: nobody has the name. kUnsupported: a port of Erlang has it. The others are
+// those of Rpc. The process may have ended when the answer is there; Monitor tells of that.
+gen::Result<gen::PID> WhereIs(gen::Messenger& self, const gen::ProcessID& name,
+                              const gen::CallOptions& options = {});
 
 // How a process is spawned on another node.
 struct SpawnOptions {

@@ -5,6 +5,7 @@
 //   words    a pool; {count, Text} is answered with {ok, Words}, {fail, Text} with {error, Text}
 //   single   a pool of one worker; hold is answered when others have called words:release
 //   full     a pool whose only worker is busy for ever and whose mailbox is full
+//   too_small  another one, to which {resize, N} adds workers
 //   driver   does what it is asked to, as a process of this node, and tells what it has got
 #include <unistd.h>
 
@@ -48,6 +49,17 @@ struct Counted {
     archive(words);
   }
 };
+struct Resize {  // {resize, N}: as many workers more
+  static constexpr const char* kTag = "resize";
+  int by = 0;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(by);
+  }
+};
+struct Refused {  // a request that nobody handles
+  static constexpr const char* kTag = "refused";
+};
 std::string WordOf(const Term& atom) { return atom.AsAtomText().value_or("?"); }
 
 struct Block {};  // does not leave this node
@@ -87,6 +99,13 @@ class WordPool : public act::Pool {
     return act::PoolOptions{.pool_size = args.size() != 0 ? 1 : 4,
                             .worker_factory = gen::Factory<WordWorker>(),
                             .worker_mailbox_size = bound};
+  }
+  // Of high priority: the pool's own.
+  gen::CallResult HandleCall(gen::PID from, gen::Ref ref, gen::Message& request) override {
+    const auto* const resize = request.As<Resize>();
+    if (resize == nullptr) return Pool::HandleCall(from, ref, request);
+    const auto size = AddWorkers(resize->by);
+    return size ? gen::Reply(*size) : gen::ReplyError(size.error());
   }
 };
 
@@ -309,6 +328,10 @@ class Driver : public act::Actor {
       return Outcome(Node().Resolve(gen::ProcessID{gen::Atom(WordOf(command[1])), {}}));
     }
     if (word == "group") return AnswerOfGroup(WordOf(command[1]), command);
+    if (word == "where_is") {
+      return Outcome(
+          dist::WhereIs(Process(), {gen::Atom(WordOf(command[1])), gen::Atom(WordOf(command[2]))}));
+    }
     if (word == "ping") return Outcome(dist::Ping(Process(), gen::Atom(WordOf(command[1]))));
     if (word ==
         "reconnect") {  // the answer is a message: that to the call ends with the connection
@@ -400,7 +423,8 @@ int main(int count, char** arguments) {
   OwnNetwork() = network;
   RegisterCode(network);
   options.network = dist::Erlang(network);
-  options.types.Register<Count>().Register<Counted>();
+  options.types.Register<Count>().Register<Counted>().Register<Refused>();
+  options.types.Register<Resize>({.priority = gen::MessagePriority::kHigh});
   auto node = node::Start(arguments[1], options);
   if (!node) {
     std::cerr << node.error().ToString() << '\n';
@@ -409,10 +433,12 @@ int main(int count, char** arguments) {
   node->SpawnRegister("words", gen::Factory<WordPool>()).value();
   node->SpawnRegister("single", gen::Factory<WordPool>(), {}, gen::MakeArgs(100)).value();
   node->SpawnRegister("driver", gen::Factory<Driver>()).value();
-  const gen::PID full =
-      node->SpawnRegister("full", gen::Factory<WordPool>(), {}, gen::MakeArgs(1)).value();
-  // One that is being handled, and one that waits.
-  for (int accepted = 0; accepted < 2;) accepted += node->Send(full, Block{}) ? 1 : 0;
+  for (const char* name : {"full", "too_small"}) {
+    const gen::PID full =
+        node->SpawnRegister(name, gen::Factory<WordPool>(), {}, gen::MakeArgs(1)).value();
+    // One that is being handled, and one that waits.
+    for (int accepted = 0; accepted < 2;) accepted += node->Send(full, Block{}) ? 1 : 0;
+  }
   std::cout << "ready"
             << std::endl;  // NOLINT(performance-avoid-endl): somebody waits for this line
   std::string line;

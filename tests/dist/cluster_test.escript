@@ -124,6 +124,24 @@ cases() -> [
         {[{Cpp, {ok, 1}}], []} = gen_server:multi_call([Cpp], words, {count, <<"one">>}, 5000) end},
     {a_full_pool_says_so, fun(Cpp) ->
         {error, mailbox_full} = gen_server:call({full, Cpp}, {count, <<"x">>}) end},
+    {a_full_pool_is_scaled, fun(Cpp) ->
+        {error, mailbox_full} = gen_server:call({too_small, Cpp}, {count, <<"x">>}),
+        2 = gen_server:call({too_small, Cpp}, {resize, 1}),
+        {ok, 1} = gen_server:call({too_small, Cpp}, {count, <<"x">>}),
+        {error, {incorrect, _}} = gen_server:call({too_small, Cpp}, {resize, 0}),
+        4 = gen_server:call({too_small, Cpp}, {resize, 2}) end},
+    {whose_is_a_name, fun(Cpp) ->
+        Driver = drive(Cpp, self),
+        Driver = rpc:call(Cpp, erlang, whereis, [driver]),
+        Driver = erpc:call(Cpp, erlang, whereis, [driver]),
+        undefined = rpc:call(Cpp, erlang, whereis, [nobody]),
+        {badrpc, {'EXIT', {badarg, _}}} = rpc:call(Cpp, erlang, whereis, [<<"driver">>]),
+        {badrpc, notsup} = rpc:call(Cpp, erlang, registered, []),
+        {ok, Here} = drive(Cpp, {where_is, net_kernel, node()}),
+        Here = whereis(net_kernel),
+        {error, _} = drive(Cpp, {where_is, nobody, node()}) end},
+    {types_are_called_by_their_tags, fun(Cpp) ->
+        {error, {unsupported, <<"request refused">>}} = gen_server:call({words, Cpp}, refused) end},
     {a_late_answer_leaves_nothing, fun(Cpp) ->
         {timeout, _} = catch_exit(fun() -> gen_server:call({driver, Cpp}, {sleep, 1500}, 50) end),
         timer:sleep(2000),
@@ -469,7 +487,8 @@ cases() -> [
         Self = self(),
         Server = spawn(fun() -> receive {'$gen_call', From, _} -> Self ! asked, timer:sleep(300), gen_server:reply(From, late), timer:sleep(200) end end),
         {error, Text} = drive(Cpp, {call, Server, hello, 100}),
-        {_, _} = binary:match(Text, <<"another node">>),
+        {_, _} = binary:match(Text, <<"whether it is handled is not known: it was for a process of another node">>),
+        nomatch = binary:match(Text, <<"will not be handled">>),
         timer:sleep(400),
         [] = drive(Cpp, seen) end},
     {they_monitor, fun(Cpp) ->

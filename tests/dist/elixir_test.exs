@@ -88,6 +88,13 @@ defmodule Dialogue do
         :abcast = GenServer.abcast([cpp], :driver, {:hello, 4})
         [{:message, _, {:hello, 4}}] = seen(cpp)
       end,
+      whereis: fn cpp ->
+        driver = drive(cpp, :self)
+        ^driver = :rpc.call(cpp, :erlang, :whereis, [:driver])
+        :undefined = :rpc.call(cpp, :erlang, :whereis, [:nobody])
+        {:ok, kernel} = drive(cpp, {:where_is, :net_kernel, node()})
+        ^kernel = Process.whereis(:net_kernel)
+      end,
       multi_call: fn cpp ->
         {[{^cpp, {:ok, 1}}], []} = GenServer.multi_call([cpp], :words, {:count, "one"}, 5000)
         {[], [^cpp]} = GenServer.multi_call([cpp], :nobody, :x, 5000)

@@ -183,8 +183,9 @@ const detail::RemoteFunction* RemoteCode::FindFunction(std::string_view module,
     if (entry.arity == arity) return &entry;
     if (!entry.arity) any = &entry;
   }
-  if (any != nullptr || !needs_.settings.observable) return any;
-  return FindObserverAnswer(module, function, arity);
+  if (any != nullptr) return any;
+  return needs_.settings.observable ? FindObserverAnswer(module, function, arity)
+                                    : FindUsualAnswer(module, function, arity);
 }
 
 const detail::RemoteBehavior* RemoteCode::FindBehavior(std::string_view module,
@@ -204,10 +205,6 @@ RemoteCode::JobPtr RemoteCode::Read(Connection& connection, const Signal& signal
   job->caller = signal.from;
   job->reference = signal.ref;
   job->links = signal.links;
-  if (needs_.settings.functions.All().empty() && needs_.settings.behaviors.All().empty() &&
-      !needs_.settings.observable) {
-    return nullptr;
-  }
   auto arguments = ElementsOfList(Term::FromChecked(std::string(signal.payload), &needs_.atoms));
   if (!arguments || arguments->size() != signal.arity) return nullptr;
   job->arguments = std::move(*arguments);

@@ -75,7 +75,7 @@ Answer Registered(gen::Process& self, const Arguments&) {
   return names.ToTerm();
 }
 
-Answer WhereIs(gen::Process& self, const Arguments& arguments) {
+Answer AnswerWhereIs(gen::Process& self, const Arguments& arguments) {
   const auto name = arguments[0].AsAtomText();
   if (!name) return BadArgument();
   const auto known = gen::Atom::Find(*name);
@@ -122,7 +122,7 @@ void AddErlang(Table& table) {
   add("process_info", 2, ProcessInfo);
   add("is_process_alive", 1, IsAlive);
   add("registered", 0, Registered);
-  add("whereis", 1, WhereIs);
+  add("whereis", 1, AnswerWhereIs);
   add("function_exported", 3, FunctionExported);
   add("ports", 0, EmptyList);
   add("node", 0, [](gen::Process& self, const Arguments&) -> Answer { return self.Node().Name(); });
@@ -162,6 +162,14 @@ const Table& Answers() {
 }
 
 }  // namespace
+
+const detail::RemoteFunction* FindUsualAnswer(std::string_view module, std::string_view function,
+                                              std::size_t arity) {
+  static const detail::RemoteFunction where_is{"erlang", "whereis", 1, AnswerWhereIs};
+  const bool is_known =
+      module == where_is.module && function == where_is.function && arity == where_is.arity;
+  return is_known ? &where_is : nullptr;
+}
 
 const detail::RemoteFunction* FindObserverAnswer(std::string_view module, std::string_view function,
                                                  std::size_t arity) {

@@ -1,4 +1,4 @@
-// What Erlang's tools ask another node, answered by this one: see ErlangOptions::observable.
+// What other nodes of Erlang ask, answered by this one: its tools (ErlangOptions::observable), and who has a name.
 #pragma once
 
 #include <cstddef>
@@ -13,5 +13,10 @@ namespace ergon::dist {
 [[nodiscard]] const detail::RemoteFunction* FindObserverAnswer(std::string_view module,
                                                                std::string_view function,
                                                                std::size_t arity);
+
+// The same of what every node answers, observable or not: erlang:whereis/1.
+[[nodiscard]] const detail::RemoteFunction* FindUsualAnswer(std::string_view module,
+                                                            std::string_view function,
+                                                            std::size_t arity);
 
 }  // namespace ergon::dist
