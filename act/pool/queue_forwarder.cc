@@ -4,7 +4,6 @@
 #include <utility>
 
 #include <ergon/act/message_loop.h>
-#include <ergon/core/foundations/moving_mean.h>
 
 namespace ergon::act {
 
@@ -142,10 +141,19 @@ void PoolQueueForwarder::Look(std::uint64_t member, Place& place) {
     return;
   }
   if (std::exchange(place.busy, false)) {
-    mean_handling_ = core::MovingMean(mean_handling_, host_.Now() - place.given_at);
+    NoteHandled(host_.Now() - place.given_at);
   }
   queue_.Done(member, !all_done);
   queue_.SetFree(member);
+}
+
+void PoolQueueForwarder::NoteHandled(std::int64_t nanoseconds) {
+  // As many of each worker as count for the pace of one that has a queue of its own (node/slots/work_pace.h).
+  constexpr std::int64_t kOfEach = 16;
+  const auto most =
+      kOfEach * static_cast<std::int64_t>(std::max<std::size_t>(1, routing_.members().ready()));
+  measured_ = std::min(measured_ + 1, most);
+  mean_handling_ += (nanoseconds - mean_handling_) / measured_;
 }
 
 void PoolQueueForwarder::Progressed(gen::PID worker) {

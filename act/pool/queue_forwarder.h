@@ -58,6 +58,8 @@ class PoolQueueForwarder final : public PoolForwarder {
   void Give(PoolQueue::Turn turn);
   // Looks whether the worker is done with what it was given.
   void Look(std::uint64_t member, Place& place);
+  // A worker has taken so long for a message.
+  void NoteHandled(std::int64_t nanoseconds);
   void LookAgain(std::uint64_t member);
   void SettleMain();
   void Welcome(const PoolMember& member);
@@ -71,6 +73,7 @@ class PoolQueueForwarder final : public PoolForwarder {
   std::vector<std::uint64_t> look_again_;
   bool accepts_ = true;
   std::int64_t mean_handling_ = 0;  // ns, moving average
+  std::int64_t measured_ = 0;       // messages that it is of, up to those that count
 };
 
 }  // namespace ergon::act

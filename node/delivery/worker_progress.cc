@@ -50,13 +50,13 @@ std::uint64_t Delivery::LoadOf(std::uint64_t worker) const {
 std::int64_t Delivery::WaitAt(const core::Rotation& rotation, std::uint64_t worker) const {
   const ProcessSlot* process = needs_.addresses.Find(needs_.addresses.PidOf(worker));
   if (process == nullptr) return INT64_MAX;
-  std::int64_t mean = process->Rare().mean_handling.load(std::memory_order_relaxed);
+  std::int64_t each = process->Rare().TimeForEach();
   // A new worker will take as long as another.
-  for (std::uint32_t i = 0; mean == 0 && i < rotation.size(); ++i) {
+  for (std::uint32_t i = 0; each == 0 && i < rotation.size(); ++i) {
     const ProcessSlot* other = needs_.addresses.Find(needs_.addresses.PidOf(rotation.At(i)));
-    if (other != nullptr) mean = other->Rare().mean_handling.load(std::memory_order_relaxed);
+    if (other != nullptr) each = other->Rare().TimeForEach();
   }
-  return static_cast<std::int64_t>(process->LoadApprox()) * mean;
+  return static_cast<std::int64_t>(process->LoadApprox()) * each;
 }
 
 gen::WorkerProgress Delivery::ProgressOf(gen::PID worker) const {

@@ -30,6 +30,12 @@ struct RareCounts {
   std::atomic<std::int64_t> running_ns{0};
   std::atomic<std::uint64_t> turns{0};
 
+  // ns that a message takes the worker when some wait, by its pace; as long as that is not known, the mean time of its
+  // messages. 0: not known either. Any thread.
+  [[nodiscard]] std::int64_t TimeForEach() const noexcept {
+    const std::int64_t pace = work_pace.Mean();
+    return pace != 0 ? pace : mean_handling.load(std::memory_order_relaxed);
+  }
   void Reset() noexcept {
     expired.Reset();
     held.store(0, std::memory_order_relaxed);
