@@ -43,7 +43,7 @@ all_libraries=(-DCMAKE_DISABLE_FIND_PACKAGE_{Boost,tl-expected,fmt,spdlog,OpenSS
   "-DCMAKE_IGNORE_PATH=/usr/include;/usr/lib;/lib")
 all="libboost-context-dev libexpected-dev libfmt-dev libspdlog-dev libssl-dev erlang-dev libasio-dev libtomlplusplus-dev"
 asks_for "$all" --preset install "${all_libraries[@]}"
-asks_for "$all doctest-dev libcli11-dev libboost-dev" --preset release "${all_libraries[@]}" \
+asks_for "$all doctest-dev libcereal-dev libcli11-dev libboost-dev" --preset release "${all_libraries[@]}" \
   -DCMAKE_DISABLE_FIND_PACKAGE_{doctest,CLI11}=ON
 
 named=" $(sed -n 's/^apt-get install //p' README.md | tr '\n' ' ') "

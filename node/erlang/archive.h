@@ -57,6 +57,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -71,6 +72,7 @@
 #include <ergon/node/erlang/codec/containers.h>
 #include <ergon/node/erlang/codec/fields.h>
 #include <ergon/node/erlang/codec/scalars.h>
+#include <ergon/node/erlang_packed_type.h>
 
 namespace ergon::dist {
 namespace detail {
@@ -177,6 +179,8 @@ struct WireType {
   // does not fit.
   gen::Result<core::EnvelopePtr> (*read)(TermReader term, std::uint8_t kind,
                                          std::uint64_t tag) = nullptr;
+  // Of dist::Cereal (erlang_cereal.h), which has neither of these two.
+  std::optional<PackedType> packed;
 };
 
 // For gen::WireTypes::Register.

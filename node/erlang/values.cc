@@ -31,7 +31,11 @@ gen::Result<void> WritePlain(std::string& out, const void* value, Absent) {
 // A registered type stays what it is.
 template <class... Types, class Writers>
 void AddPlain(Writers& writers) {
-  (writers.emplace(core::TypeOf<Types>(), &WritePlain<Types>), ...);
+  const auto add = [&](const core::TypeDescriptor* type, auto write) {
+    auto& writer = writers[type];
+    if (writer.write == nullptr) writer.write = write;
+  };
+  (add(core::TypeOf<Types>(), &WritePlain<Types>), ...);
 }
 
 template <class T>
@@ -193,16 +197,27 @@ Values::Values(const gen::WireTypes& types, std::size_t max_new_atoms, Absent ab
     if (!type->problem.empty()) {
       throw std::invalid_argument("types for other nodes: " + type->problem);
     }
-    if (!writers_.emplace(type->type, type->write).second) {
+    if (type->packed) {
+      AddPacked(*type);
+      continue;
+    }
+    Writer& writer = writers_[type->type];
+    if (writer.write != nullptr) {
       CheckAgain(*type);
       continue;
     }
+    writer.write = type->write;
     registered_.push_back(type);
     type->tag.empty() ? AddMap(type) : AddTagged(type);
   }
   AddPlain<signed char, char, unsigned char, short, unsigned short, int, unsigned, long,
            unsigned long, long long, unsigned long long, float, double, bool, std::string, Charlist,
            gen::Atom, gen::PID, gen::Ref, gen::Alias, Reference, Term>(writers_);
+}
+
+void Values::AddPacked(const WireType& type) {
+  Writer& writer = writers_[type.type];
+  if (writer.packed == nullptr) writer.packed = packed_.Add(type);
 }
 
 void Values::AddTagged(const TypePtr& type) {
@@ -304,7 +319,8 @@ const core::TypeDescriptor* Values::FindType(std::string_view name) const {
   for (const TypePtr& type : registered_) {
     if (type->name == name) return type->type;
   }
-  return nullptr;
+  const PackedTypes::Type* const packed = packed_.Find(name);
+  return packed == nullptr ? nullptr : packed->type;
 }
 
 gen::Result<void> Values::CheckRegistered(const core::TypeDescriptor& type) const {
@@ -316,17 +332,32 @@ gen::Result<void> Values::CheckRegistered(const core::TypeDescriptor& type) cons
                                 name, name));
 }
 
-gen::Result<void> Values::Append(std::string& out, const core::Envelope& envelope) const {
+gen::Error Values::WhyNoWriter(const core::Envelope& envelope) const {
   if (envelope.type == nullptr) {
     return gen::Error(gen::ErrorCode::kUnsupported, "a signal is no message for another node");
   }
-  const auto found = writers_.find(envelope.type);
+  return CheckRegistered(*envelope.type).error();
+}
+
+gen::Result<void> Values::Append(std::string& out, const core::Envelope& envelope) const {
+  const Writer* const writer = WriterOf(envelope);
+  if (writer == nullptr) return WhyNoWriter(envelope);
+  if (writer->write == nullptr) {
+    return gen::Error(gen::ErrorCode::kUnsupported,
+                      fmt::format("{} is packed only (dist::Cereal), and this goes as a term",
+                                  writer->packed->name));
+  }
+  return Append(out, envelope, *writer, Form::kTerm);
+}
+
+gen::Result<void> Values::Append(std::string& out, const core::Envelope& envelope,
+                                 const Writer& writer, Form form) const {
   // Only a way to say that it is not changed is missing.
   const void* const value = const_cast<core::Envelope&>(envelope).Value();
-  if (found == writers_.end()) return CheckRegistered(*envelope.type);
+  if (form == Form::kPacked) return PackedTypes::Append(out, *writer.packed, value);
   const std::size_t begin = out.size();
   try {
-    return found->second(out, value, absent_);
+    return writer.write(out, value, absent_);
   } catch (...) {
     out.resize(begin);
     return gen::Error(gen::ErrorCode::kIncorrect,
@@ -340,6 +371,7 @@ gen::Result<core::EnvelopePtr> Values::Read(std::string_view term, std::uint8_t 
   std::string_view bytes;
   // No registered type is a binary.
   if (reader.ReadBinary(bytes)) return MakeText(kind, tag, bytes);
+  if (PackedTypes::IsPacked(term)) return ReadPacked(term, kind, tag);
   const WireType* const type = FindRegistered(reader);
   if (type == nullptr) return ReadPlain(reader, term, kind, tag);
   try {
@@ -350,6 +382,17 @@ gen::Result<core::EnvelopePtr> Values::Read(std::string_view term, std::uint8_t 
     return gen::Error(gen::ErrorCode::kIncorrect,
                       fmt::format("{}: {}", type->type->TagOrName(), core::ThrownText()));
   }
+}
+
+gen::Result<core::EnvelopePtr> Values::ReadPacked(std::string_view term, std::uint8_t kind,
+                                                  std::uint64_t tag) const {
+  auto message = packed_.Read(term, atoms_.get(), kind, tag);
+  if (!message || !HasPriority(kind)) return message;
+  const auto type = writers_.find((*message)->type);
+  if (type != writers_.end() && type->second.packed != nullptr) {
+    (*message)->lane = static_cast<core::Lane>(type->second.packed->priority);
+  }
+  return message;
 }
 
 // ---- reasons and errors

@@ -15,6 +15,7 @@
 #include <ergon/gen/reason.h>
 #include <ergon/gen/result.h>
 #include <ergon/gen/wire_types.h>
+#include <ergon/node/cluster/connection/packed_types.h>
 #include <ergon/node/erlang/codec/codec.h>
 
 namespace ergon::dist {
@@ -34,13 +35,31 @@ class Values {
   explicit Values(const gen::WireTypes& types, std::size_t max_new_atoms = kUsualNewAtoms,
                   Absent absent = Absent::kUndefined);
   [[nodiscard]] AtomBudget& atoms() const noexcept { return *atoms_; }
+  [[nodiscard]] const PackedTypes& packed() const noexcept { return packed_; }
 
   // A registered type by its name, as written in C++, or null.
   [[nodiscard]] const core::TypeDescriptor* FindType(std::string_view name) const;
   // kUnsupported, with what to do: that type is not registered.
   [[nodiscard]] gen::Result<void> CheckRegistered(const core::TypeDescriptor& type) const;
 
-  // Appends the value of a message, or nothing on an error. kUnsupported, naming the type and what
+  // How the values of a type are written.
+  using Write = gen::Result<void> (*)(std::string& out, const void* value, Absent absent);
+  struct Writer {
+    Write write = nullptr;                      // as a term; null: it is packed only
+    const PackedTypes::Type* packed = nullptr;  // null: it is not
+  };
+  // Null: the type is not registered, see WhyNoWriter; or there is no value.
+  [[nodiscard]] const Writer* WriterOf(const core::Envelope& envelope) const {
+    if (envelope.type == nullptr) return nullptr;
+    const auto found = writers_.find(envelope.type);
+    return found == writers_.end() ? nullptr : &found->second;
+  }
+  [[nodiscard]] gen::Error WhyNoWriter(const core::Envelope& envelope) const;
+  // Appends the value of a message in a form that its type has, or nothing on an error. kIncorrect, with the path of the
+  // field: there is no such value.
+  gen::Result<void> Append(std::string& out, const core::Envelope& envelope, const Writer& writer,
+                           Form form) const;
+  // Appends the value of a message as a term, or nothing on an error. kUnsupported, naming the type and what
   // to do: it is not registered. kIncorrect, with the path of the field: Erlang has no such value.
   gen::Result<void> Append(std::string& out, const core::Envelope& envelope) const;
   // The message in a term, as the registered type whose tag and number of fields, or keys, it has,
@@ -48,6 +67,7 @@ class Values {
   // std::string (a binary), gen::PID, or dist::Term, also for an atom that is one too many.
   // kIncorrect, with the path of the field: it has the tag or the keys of a registered type, but
   // does not fit.
+  // kUnsupported and kIncorrect of PackedTypes::Read.
   // `tag`: how the message was addressed (gen::Target::Tag). The string of a kMessage may be one that
   // its receiver makes (unmade_string.h). Messages and requests get the priority of their type.
   [[nodiscard]] gen::Result<core::EnvelopePtr> Read(std::string_view term, std::uint8_t kind,
@@ -55,7 +75,6 @@ class Values {
 
  private:
   using TypePtr = std::shared_ptr<const WireType>;
-  using Write = gen::Result<void> (*)(std::string& out, const void* value, Absent absent);
   // Of the types that are maps, by their indexes in maps_: which have that key, and whether it has
   // to be there.
   struct KeyUse {
@@ -65,6 +84,9 @@ class Values {
 
   // Throws, as the constructor does: it is registered already, with another priority.
   void CheckAgain(const WireType& type) const;
+  [[nodiscard]] gen::Result<core::EnvelopePtr> ReadPacked(std::string_view term, std::uint8_t kind,
+                                                          std::uint64_t tag) const;
+  void AddPacked(const WireType& type);
   void AddTagged(const TypePtr& type);
   void AddMap(const TypePtr& type);
   // Null: there is none.
@@ -76,7 +98,8 @@ class Values {
   const Absent absent_;
   std::vector<TypePtr> registered_;
   // Also of what need not be registered.
-  std::unordered_map<const core::TypeDescriptor*, Write, core::TypeHash, core::TypeEqual> writers_;
+  std::unordered_map<const core::TypeDescriptor*, Writer, core::TypeHash, core::TypeEqual> writers_;
+  PackedTypes packed_;
   std::unordered_map<std::string_view, std::vector<TypePtr>> tagged_;  // by tag
   std::vector<TypePtr> maps_;
   std::unordered_map<std::string_view, std::vector<KeyUse>> keys_;

@@ -8,6 +8,7 @@
 
 #include <ergon/node/delivery/border.h>
 #include <ergon/node/erlang/terms/check.h>
+#include <ergon/node/erlang/terms/reader.h>
 
 #include <dist/terms.h>
 
@@ -148,6 +149,18 @@ TEST_CASE("own messages: of events") {
   CHECK(message->number == 3);
   CHECK(message->is_link);
   CHECK(message->term == SmallAtom("shutdown"));
+}
+
+TEST_CASE("own messages: what a node packs") {
+  std::string term;
+  AppendPacks(term);
+  TermWriter(term).Nil();
+  CHECK(term == Tuple({SmallAtom("packs"), "j"}));
+  const auto message = Read(term);
+  REQUIRE(message);
+  CHECK(message->kind == Kind::kPacks);
+  CHECK(message->term == "j");
+  CHECK(message->reference.empty());
 }
 
 TEST_CASE(

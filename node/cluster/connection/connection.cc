@@ -57,6 +57,10 @@ bool Connection::IsFormerAlias(gen::PID remote) const {
   return alias && alias->creation != peer_creation_;
 }
 
+void Connection::NoteAnswers() noexcept {
+  answers_.store(out_answers_ + writing_answers_, std::memory_order_relaxed);
+}
+
 void Connection::PostFlush() {
   flush_due_ = true;
   asio::post(context_, [self = shared_from_this()] { self->Flush(); });
@@ -77,7 +81,8 @@ gen::Result<void> Connection::Put(const Signal& signal) {
 gen::Result<void> Connection::PutAnswer(const Signal& signal) {
   const std::size_t before = out_.size();
   auto put = Put(signal);
-  NoteAnswered(out_.size() - before);
+  out_answers_ += out_.size() - before;
+  NoteAnswers();
   return put;
 }
 
@@ -168,9 +173,28 @@ void Connection::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& pee
   }
   attempts_ = {};
   listener_.up(*this);
+  WakeWaiters();  // those who would wait for what it packs
   tasks_.Start([self = shared_from_this()] { self->Read(); });
   Tick();
   Flush();
+}
+
+void Connection::TakePacks(PeerPacks packs) {
+  {
+    std::lock_guard lock(*mutex_);
+    if (state_ != State::kUp || relations_.packs.is_told()) return;
+    relations_.packs = std::move(packs);
+  }
+  WakeWaiters();
+}
+
+void Connection::WakeWaiters() {
+  std::vector<RoomWaiter> waiters;
+  {
+    std::lock_guard lock(*mutex_);
+    waiters.swap(waiters_);
+  }
+  if (!waiters.empty()) listener_.has_room(*this, waiters);
 }
 
 void Connection::AppendAsOlder(std::string_view frames) {
@@ -327,9 +351,11 @@ void Connection::Tick() {
       return;
     }
     bool must_say_something = false;
+    bool is_silent = false;  // of what it packs, for which nobody waits for ever
     {
       std::lock_guard lock(*self->mutex_);
       if (self->state_ != State::kUp) return;
+      is_silent = self->MaySayPacks();
       must_say_something = !std::exchange(self->sent_since_tick_, false);
       if (must_say_something) AppendTick(self->out_);
     }
@@ -339,6 +365,7 @@ void Connection::Tick() {
       self->sent_since_tick_ = false;  // a tick spares no tick
     }
     self->listener_.idle(*self);
+    if (is_silent) self->WakeWaiters();
     self->Tick();
   });
 }

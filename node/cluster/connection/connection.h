@@ -117,6 +117,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   [[nodiscard]] bool IsForeign() const noexcept {
     return state_ == State::kUp && (flags_ & kFlagErgon) == 0;
   }
+  // Whether it may still say which types it packs, for which values wait that have no other form.
+  [[nodiscard]] bool MaySayPacks() const noexcept {
+    return state_ == State::kConnecting ||
+           ((flags_ & kFlagsOfPacks) == kFlagsOfPacks && !relations_.packs.is_told());
+  }
   [[nodiscard]] std::size_t QueuedBytes() const noexcept { return out_.size() + writing_size_; }
   // The most that there were at a time.
   [[nodiscard]] std::size_t MostQueuedBytes() const noexcept { return most_queued_bytes_; }
@@ -143,6 +148,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     HandshakePeer reserve_peer;
   };
   [[nodiscard]] Attempts& attempts() noexcept { return attempts_; }
+  // What the peer packs, which it says once; later words are ignored. Those who wait for room try again.
+  void TakePacks(PeerPacks packs);
   // Closes it when what waits has been written.
   void CloseWhenWritten();
 
@@ -172,16 +179,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // A frame with its length: whether it waits.
   [[nodiscard]] bool HoldsFrame(std::string_view frame);
   void HandleFrame(std::string_view frame);
+  void WakeWaiters();
   void AwaitRoomForAnswers();
   [[nodiscard]] bool HasRoomForAnswers() const noexcept;
-  // With the lock.
-  void NoteAnswers() noexcept {
-    answers_.store(out_answers_ + writing_answers_, std::memory_order_relaxed);
-  }
-  void NoteAnswered(std::size_t bytes) noexcept {
-    out_answers_ += bytes;
-    NoteAnswers();
-  }
+  void NoteAnswers() noexcept;  // with the lock
   void NoteQueued() noexcept {
     if (QueuedBytes() > most_queued_bytes_) most_queued_bytes_ = QueuedBytes();
   }

@@ -12,6 +12,7 @@
 #include <ergon/gen/error.h>
 #include <ergon/gen/pid.h>
 #include <ergon/node/cluster/connection/link_states.h>
+#include <ergon/node/cluster/connection/packed_types.h>
 #include <ergon/node/events/events.h>
 
 namespace ergon::dist {
@@ -46,6 +47,8 @@ struct PeerState {
   }
 
   LinkStates links;
+
+  PeerPacks packs;
 
   // How often the peer has spoken for processes of other nodes, see FalseClaims.
   std::uint64_t not_believed = 0;

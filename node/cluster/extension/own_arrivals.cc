@@ -116,6 +116,9 @@ void OwnArrivals::Take(Connection& connection, const Signal& signal) {
     case OwnMessage::Kind::kUnlinked:
       TakeUnlinked(connection, *message);
       return;
+    case OwnMessage::Kind::kPacks:
+      TakePacks(connection, *message);
+      return;
     case OwnMessage::Kind::kUnknown:
       if (!message->reference.empty()) {
         Answer(connection, message->reference,
@@ -177,6 +180,16 @@ gen::Result<void> OwnArrivals::DeliverImportant(const OwnMessage& message, gen::
   auto sent = needs_.delivery.Deliver(to, envelope);
   if (sent) needs_.totals.accepted.Add();
   return sent;
+}
+
+void OwnArrivals::TakePacks(Connection& connection, const OwnMessage& message) {
+  auto packs = needs_.values.packed().Compare(message.term, needs_.settings.max_term_depth);
+  if (packs) {
+    connection.TakePacks(std::move(*packs));
+  } else if (const auto more = unread_lines_.Take()) {
+    gen::Log(needs_.log)
+        .Warning("network: the types that {} packs: {}{}", connection.peer(), packs.error(), *more);
+  }
 }
 
 void OwnArrivals::TakeInspect(Connection& connection, const OwnMessage& question, gen::PID from) {

@@ -56,6 +56,7 @@ class OwnArrivals {
   // What waits in the mailbox of a process, as the answer to kRoom.
   void AnswerRoom(Connection& connection, const OwnMessage& question);
 
+  void TakePacks(Connection& connection, const OwnMessage& message);
   void TakeInspect(Connection& connection, const OwnMessage& question, gen::PID from);
   void TakeLink(Connection& connection, const OwnMessage& message, gen::PID from);
   void TakeMakerEnd(Connection& connection, const OwnMessage& message);

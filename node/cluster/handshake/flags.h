@@ -34,6 +34,9 @@ inline constexpr std::uint64_t kFlagV4Nc = std::uint64_t{1} << 34;
 inline constexpr std::uint64_t kFlagAlias = std::uint64_t{1} << 35;
 // Ours: the node understands the messages of own_messages.h. Erlang does not know the flag, and ignores it.
 inline constexpr std::uint64_t kFlagErgon = std::uint64_t{1} << 62;
+// Ours, with kFlagErgon: the node says which types it packs, and wants to hear it (packed_types.h).
+inline constexpr std::uint64_t kFlagPacks = std::uint64_t{1} << 61;
+inline constexpr std::uint64_t kFlagsOfPacks = kFlagErgon | kFlagPacks;
 
 // What OTP 25 does not connect without.
 inline constexpr std::uint64_t kFlagsOfOtp25 =
@@ -47,11 +50,11 @@ inline constexpr std::uint64_t kFlagsNeeded = kFlagsOfOtp25 | kFlagUnlinkId | kF
 
 // What we understand. A hidden node is without kFlagPublished; without fragments and an atom cache
 // there is no distribution header.
-inline constexpr std::uint64_t kOwnFlags = kFlagsNeeded | kFlagMandatory25Digest |
-                                           kFlagDistMonitor | kFlagDistMonitorName |
-                                           kFlagUnicodeIo | kFlagSmallAtomTags | kFlagSendSender |
-                                           kFlagExitPayload | kFlagSpawn | kFlagAlias | kFlagErgon;
-static_assert(kOwnFlags == 0x4000'000d'074f'5fbc);
+inline constexpr std::uint64_t kOwnFlags =
+    kFlagsNeeded | kFlagMandatory25Digest | kFlagDistMonitor | kFlagDistMonitorName |
+    kFlagUnicodeIo | kFlagSmallAtomTags | kFlagSendSender | kFlagExitPayload | kFlagSpawn |
+    kFlagAlias | kFlagErgon | kFlagPacks;
+static_assert(kOwnFlags == 0x6000'000d'074f'5fbc);
 
 // With kFlagMandatory25Digest, what that stands for as well.
 [[nodiscard]] constexpr std::uint64_t ExpandFlags(std::uint64_t flags) {

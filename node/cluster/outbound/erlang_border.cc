@@ -81,6 +81,7 @@ ErlangBorder::ErlangBorder(const node::BorderMaker::Needs& needs, Settings setti
       values_(types, settings_.max_new_atoms, settings_.absent),
       listener_{.up =
                     [this](Connection& connection) {
+                      TellPacks(connection);
                       groups_.Connected(connection.peer());
                       if (connection.IsForeign()) own_.Refuse(connection);
                     },
@@ -240,20 +241,60 @@ gen::Result<void> ErlangBorder::Deliver(gen::PID remote, core::EnvelopePtr& enve
   return sent;
 }
 
+gen::Result<Form> ErlangBorder::FormFor(const Values::Writer& how, Connection& connection) {
+  return PackedTypes::FormFor(*how.packed, how.write != nullptr, connection.relations().packs,
+                              connection.MaySayPacks(), connection.peer());
+}
+
+gen::Result<void> ErlangBorder::TakeForm(Form& form, const Values::Writer& how,
+                                         Connection& connection) {
+  auto taken = FormFor(how, connection);
+  if (!taken) return std::move(taken.error());
+  form = *taken;
+  return {};
+}
+
+template <class Send>
+gen::Result<void> ErlangBorder::SendInForm(const Values::Writer& how, gen::Atom node, Send send) {
+  Form form = Form::kTerm;
+  if (how.packed == nullptr) [[likely]]
+    return send(form, form);
+  form = how.write == nullptr ? Form::kPacked : how.packed->hints.Of(node);
+  for (;;) {
+    const Form tried = form;
+    auto sent = send(tried, form);
+    if (form == tried) return sent;
+    how.packed->hints.Note(node, form);
+  }
+}
+
 gen::Result<void> ErlangBorder::SendMessage(gen::PID remote, const core::Envelope& envelope) {
   if (node::IsImportant(envelope)) {  // see SendImportant
     return gen::Error(
         gen::ErrorCode::kUnsupported,
         "nobody waits for the confirmation of an important message to " + node::TextOf(remote));
   }
+  const Values::Writer* const how = values_.WriterOf(envelope);
+  if (how == nullptr) return values_.WhyNoWriter(envelope);
+  return SendInForm(*how, remote.node, [&](Form tried, Form& form) {
+    return SendMessageIn(tried, form, remote, envelope, *how);
+  });
+}
+
+gen::Result<void> ErlangBorder::SendMessageIn(Form tried, Form& form, gen::PID remote,
+                                              const core::Envelope& envelope,
+                                              const Values::Writer& how) {
   Scratch scratch;
   std::string* const frame = OpenFrameTo(scratch, remote, gen::PID::FromAddress(envelope.from));
   if (frame == nullptr) return FormerAlias(remote);
-  auto written = values_.Append(*frame, envelope);
+  auto written = values_.Append(*frame, envelope, how, tried);
   if (!written) return written;
   if (auto fits = CheckSize(*frame, remote); !fits) return fits;
   CloseFrame(*frame, 0);
   return connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
+    if (how.packed != nullptr) {
+      if (auto taken = TakeForm(form, how, connection); !taken || form != tried) return taken;
+    }
     auto accepts = connection.Accepts(remote);
     if (!accepts) return accepts;
     connection.AppendMessage(*frame);
@@ -262,15 +303,36 @@ gen::Result<void> ErlangBorder::SendMessage(gen::PID remote, const core::Envelop
   });
 }
 
+void ErlangBorder::TellPacks(Connection& connection) {
+  std::string payload;
+  AppendPacks(payload);
+  values_.packed().AppendAll(payload);
+  std::lock_guard lock(connection.mutex());
+  if (connection.MaySayPacks()) {
+    connection.AppendOwn(OwnSignal(needs_.addresses.NodePid(), payload));
+  }
+}
+
 gen::Result<void> ErlangBorder::SendImportant(gen::PID remote, const core::Envelope& message,
                                               gen::PID local, std::uint64_t id) {
-  Scratch scratch;
-  std::string& payload = scratch.Empty();
-  AppendImportant(payload, Reference(id), remote);
-  auto written = values_.Append(payload, message);
-  if (!written) return written;
-  return Ask(remote, {.local = local, .remote = remote, .question = Question::kImportant}, id,
-             gen::PID::FromAddress(message.from), payload);
+  const Values::Writer* const how = values_.WriterOf(message);
+  if (how == nullptr) return values_.WhyNoWriter(message);
+  return SendInForm(*how, remote.node, [&](Form tried, Form& form) -> gen::Result<void> {
+    Scratch scratch;
+    std::string& payload = scratch.Empty();
+    AppendImportant(payload, Reference(id), remote);
+    auto written = values_.Append(payload, message, *how, tried);
+    if (!written) return written;
+    const Signal signal = OwnSignal(gen::PID::FromAddress(message.from), payload);
+    return connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
+      if (how->packed != nullptr && !connection.IsForeign()) {
+        if (auto taken = TakeForm(form, *how, connection); !taken || form != tried) return taken;
+      }
+      return AppendQuestion(connection,
+                            {.local = local, .remote = remote, .question = Question::kImportant},
+                            id, signal);
+    });
+  });
 }
 
 gen::Result<void> ErlangBorder::Ask(gen::PID remote, const PeerState::Call& question,
@@ -321,6 +383,21 @@ gen::Result<void> ErlangBorder::SendRequest(gen::PID remote, const core::Envelop
     if (asked) needs_.totals.sent_to_nodes.Add();
     return asked;
   }
+  if (core::IsType<TermRequest>(request.type)) {
+    Form form = Form::kTerm;
+    return SendRequestIn(form, form, remote, request, nullptr);
+  }
+  const Values::Writer* const how = values_.WriterOf(request);
+  if (how == nullptr) return values_.WhyNoWriter(request);
+  return SendInForm(*how, remote.node, [&](Form tried, Form& form) {
+    return SendRequestIn(tried, form, remote, request, how);
+  });
+}
+
+gen::Result<void> ErlangBorder::SendRequestIn(Form tried, Form& form, gen::PID remote,
+                                              const core::Envelope& request,
+                                              const Values::Writer* how) {
+  const gen::PID local = gen::PID::FromAddress(request.from);
   const auto* any = const_cast<core::Envelope&>(request).ValueAs<TermRequest>();
   const std::string reference = Reference(request.ref);
   Scratch scratch;
@@ -337,7 +414,7 @@ gen::Result<void> ErlangBorder::SendRequest(gen::PID remote, const core::Envelop
   if (any != nullptr) {
     writer.Raw(any->term.raw());
   } else {
-    auto written = values_.Append(*frame, request);
+    auto written = values_.Append(*frame, request, *how, tried);
     if (!written) return written;
   }
   if (auto fits = CheckSize(*frame, remote); !fits) return fits;
@@ -348,6 +425,9 @@ gen::Result<void> ErlangBorder::SendRequest(gen::PID remote, const core::Envelop
   return connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
     if (question != Question::kNone && connection.IsForeign()) {
       return NoErgonNode(question, connection.peer());
+    }
+    if (how != nullptr && how->packed != nullptr) {
+      if (auto taken = TakeForm(form, *how, connection); !taken || form != tried) return taken;
     }
     auto accepts = connection.Accepts(remote);
     if (!accepts) return accepts;
@@ -437,7 +517,8 @@ bool ErlangBorder::Disconnect(gen::Atom node) {
 void ErlangBorder::AwaitRoom(gen::Atom node, gen::PID local, std::uint64_t id) {
   if (const auto connection = connections_.Find(node)) {
     std::lock_guard lock(connection->mutex());
-    if (connection->state() != Connection::State::kDown && connection->IsFull()) {
+    if (connection->state() != Connection::State::kDown &&
+        (connection->IsFull() || connection->MaySayPacks())) {
       connection->AddWaiter({local, id});
       return;
     }
@@ -459,11 +540,14 @@ gen::Result<void> ErlangBorder::Respond(gen::PID remote, std::uint64_t ref,
   const auto connection = connections_.Find(remote.node);
   if (connection == nullptr) return gen::ErrResponseIgnored;
   PeerState::Request request;
+  const Values::Writer* const how = values_.WriterOf(*response);
+  gen::Result<Form> form = Form::kTerm;
   {
     std::lock_guard lock(connection->mutex());
     PeerState& relations = connection->relations();
     const auto found = relations.requests.find(ref);
     if (found == relations.requests.end()) return gen::ErrResponseIgnored;
+    if (how != nullptr && how->packed != nullptr) form = FormFor(*how, *connection);
     request = std::move(found->second);
     relations.request_numbers.erase(request.watch);
     relations.requests.erase(found);
@@ -489,7 +573,13 @@ gen::Result<void> ErlangBorder::Respond(gen::PID remote, std::uint64_t ref,
       writer.Tuple(2);
       writer.Atom(kInspectionAs);
     }
-    written = values_.Append(payload, *response);
+    if (how == nullptr) {
+      written = values_.WhyNoWriter(*response);
+    } else if (!form) {
+      written = std::move(form.error());
+    } else {
+      written = values_.Append(payload, *response, *how, *form);
+    }
     if (!written) {
       payload.resize(begin);
       AppendError(payload, written.error());  // the caller must not wait in vain

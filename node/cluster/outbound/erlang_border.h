@@ -71,6 +71,19 @@ class ErlangBorder final : public node::OpenBorder {
 
  private:
   gen::Result<void> SendMessage(gen::PID remote, const core::Envelope& envelope);
+  // These are for SendInForm.
+  gen::Result<void> SendMessageIn(Form tried, Form& form, gen::PID remote,
+                                  const core::Envelope& envelope, const Values::Writer& how);
+  // Without `how` the request is a TermRequest.
+  gen::Result<void> SendRequestIn(Form tried, Form& form, gen::PID remote,
+                                  const core::Envelope& request, const Values::Writer* how);
+  // Calls send(tried, form) with the form that a value is to be written in, again if the peer takes another one, which that
+  // finds out with the lock of the connection (TakeForm).
+  template <class Send>
+  gen::Result<void> SendInForm(const Values::Writer& how, gen::Atom node, Send send);
+  [[nodiscard]] static gen::Result<void> TakeForm(Form& form, const Values::Writer& how,
+                                                  Connection& connection);
+  [[nodiscard]] static gen::Result<Form> FormFor(const Values::Writer& how, Connection& connection);
   // Sends a question that only Ergon nodes understand; the answer goes to its `local`, with the number `id`.
   gen::Result<void> Ask(gen::PID remote, const PeerState::Call& question, std::uint64_t id,
                         gen::PID from, std::string_view payload);
@@ -79,6 +92,8 @@ class ErlangBorder final : public node::OpenBorder {
   gen::Result<void> SendSpawn(gen::PID remote, const core::Envelope& request,
                               const RemoteSpawn& spawn);
   gen::Result<void> TellDown(gen::PID remote, const core::Envelope& notice);
+  // Tells a peer that has the flag what this node packs.
+  void TellPacks(Connection& connection);
   // The requests of ours whose callers wait no more.
   void ForgetCalls(Connection& connection);
   void Down(Connection& connection, Connection::Rest rest);

@@ -19,6 +19,7 @@ constexpr std::string_view kSubscribe = "subscribe";
 constexpr std::string_view kUnsubscribe = "unsubscribe";
 constexpr std::string_view kValue = "event";
 constexpr std::string_view kEventEnd = "event_end";
+constexpr std::string_view kPacks = "packs";
 
 // Names are binaries: not each of ours is an atom in Erlang.
 void AppendTarget(TermWriter& writer, gen::PID to) {
@@ -77,6 +78,10 @@ class OwnMessageReader {
       return ReadText(message.event) && ReadSubscription(message);
     }
     if (is_question) return true;
+    if (word == kPacks && size == 2) {
+      message.kind = OwnMessage::Kind::kPacks;
+      return reader_.ReadTerm(message.term);
+    }
     if (word == kUnsubscribe && size == 4) {
       message.kind = OwnMessage::Kind::kUnsubscribe;
       return ReadText(message.event) && ReadSubscription(message);
@@ -132,6 +137,12 @@ std::optional<OwnMessage> ReadOwnMessage(std::string_view term, gen::Atom own,
   OwnMessage message;
   if (!OwnMessageReader(term, own, max_depth).Read(message)) return std::nullopt;
   return message;
+}
+
+void AppendPacks(std::string& out) {
+  TermWriter writer(out);
+  writer.Tuple(2);
+  writer.Atom(kPacks);
 }
 
 void AppendImportant(std::string& out, std::string_view reference, gen::PID to) {

@@ -38,6 +38,8 @@ struct OwnMessage {
     kUnsubscribe,  // it is over
     kValue,        // `term` was published at `time`, for those who have one of `subscription`
     kEventEnd,     // `term` is the reason
+    // When the nodes have connected: `term` is the list of types that the sender packs (packed_types.h).
+    kPacks,
   };
   Kind kind = Kind::kUnknown;
   std::string_view reference;  // of a question or a link, as a term; empty: it is none
@@ -60,6 +62,8 @@ struct OwnMessage {
 
 // These append terms. `reference` is a term; `to` may be a name or an alias of that node (node::IsName, IsAlias).
 
+// The list follows.
+void AppendPacks(std::string& out);
 // The message follows.
 void AppendImportant(std::string& out, std::string_view reference, gen::PID to);
 void AppendRoomQuestion(std::string& out, std::string_view reference, gen::PID to);

@@ -1,0 +1,171 @@
+#include <ergon/node/cluster/connection/packed_types.h>
+
+#include <limits>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <ergon/core/foundations/thrown_text.h>
+#include <ergon/node/erlang/terms/big_endian.h>
+#include <ergon/node/cluster/signals/control_reader.h>
+#include <ergon/node/erlang/terms/tags.h>
+#include <ergon/node/erlang/archive.h>
+#include <ergon/node/erlang/terms/reader.h>
+
+namespace ergon::dist {
+namespace {
+
+// A binary whose last byte has eight bits, as only we write it: bytes that are a std::string begin with another tag.
+// Behind its head are these bytes, and the fingerprint of the type.
+constexpr std::size_t kLengthAt = 1;
+constexpr std::size_t kHeadBytes = kLengthAt + 4 + 1;
+constexpr char kAllBits = 8;
+constexpr std::string_view kMark = "ergo";
+constexpr std::size_t kFingerprintAt = kHeadBytes + kMark.size();
+constexpr std::size_t kValueAt = kFingerprintAt + sizeof(std::uint64_t);
+constexpr std::size_t kTextOfProblem = 500;
+
+// In a catch (...): what was wrong, in one line. The words of cereal have several, and names of the peer's in them.
+std::string ProblemText() {
+  std::string text = core::ThrownText();
+  if (text.size() > kTextOfProblem) text.resize(kTextOfProblem);
+  for (char& byte : text) {
+    if (static_cast<unsigned char>(byte) < ' ' || byte == '\x7f') byte = ' ';
+  }
+  return text;
+}
+
+}  // namespace
+
+const PackedTypes::Type* PackedTypes::Add(const WireType& type) {
+  Type& added = types_.emplace_back();
+  added.name = type.name;
+  added.how = *type.packed;
+  added.type = type.type;
+  added.priority = type.priority;
+  added.index = types_.size() - 1;
+  by_name_.emplace(added.name, &added);
+  by_fingerprint_.emplace(added.how.fingerprint, &added);
+  return &added;
+}
+
+const PackedTypes::Type* PackedTypes::Find(std::string_view name) const {
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : found->second;
+}
+
+gen::Result<void> PackedTypes::Append(std::string& out, const Type& type, const void* value) {
+  const std::size_t begin = out.size();
+  char head[kValueAt] = {static_cast<char>(TermTag::kBitBinary), 0, 0, 0, 0, kAllBits};
+  kMark.copy(head + kHeadBytes, kMark.size());
+  WriteBigEndian(head + kFingerprintAt, type.how.fingerprint);
+  std::string why;
+  try {
+    out.append(head, sizeof(head));
+    type.how.pack(out, value);
+    const std::size_t size = out.size() - begin - kHeadBytes;
+    if (size <= std::numeric_limits<std::uint32_t>::max()) {
+      WriteBigEndian(out.data() + begin + kLengthAt, static_cast<std::uint32_t>(size));
+      return {};
+    }
+    why = fmt::format("{} bytes: at most {} are possible", size,
+                      std::numeric_limits<std::uint32_t>::max());
+  } catch (...) {
+    why = ProblemText();
+  }
+  out.resize(begin);
+  return gen::Error(gen::ErrorCode::kIncorrect, fmt::format("{}: {}", type.name, why));
+}
+
+bool PackedTypes::IsPacked(std::string_view term) noexcept {
+  return term.size() >= kValueAt && term.front() == static_cast<char>(TermTag::kBitBinary) &&
+         term[kHeadBytes - 1] == kAllBits && term.substr(kHeadBytes, kMark.size()) == kMark;
+}
+
+gen::Result<core::EnvelopePtr> PackedTypes::Read(std::string_view term, AtomBudget* atoms,
+                                                 std::uint8_t kind, std::uint64_t tag) const {
+  const auto found =
+      by_fingerprint_.find(ReadBigEndian<std::uint64_t>(term.substr(kFingerprintAt)));
+  if (found == by_fingerprint_.end()) {
+    return gen::Error(gen::ErrorCode::kUnsupported,
+                      "a packed value of a type that is not packed here, or in another way");
+  }
+  const Type& type = *found->second;
+  try {
+    return type.how.unpack(term.substr(kValueAt), atoms, kind, tag);
+  } catch (...) {
+    return gen::Error(gen::ErrorCode::kIncorrect, fmt::format("{}: {}", type.name, ProblemText()));
+  }
+}
+
+void PackedTypes::AppendAll(std::string& out) const {
+  TermWriter writer(out);
+  if (!types_.empty()) writer.List(types_.size());
+  for (const Type& type : types_) {
+    writer.Tuple(3);
+    writer.Binary(type.name);
+    writer.Unsigned(type.how.version);
+    writer.Unsigned(type.how.fingerprint);
+  }
+  writer.Nil();
+}
+
+gen::Result<PeerPacks> PackedTypes::Compare(std::string_view list, std::size_t max_depth) const {
+  std::vector<PeerPacks::Entry> entries(types_.size());
+  ControlReader reader(list, max_depth);
+  std::size_t size = 0;
+  if (!reader.ReadList(size) && !reader.ReadEmptyList()) {
+    return gen::Error(gen::ErrorCode::kIncorrect, "no list of types");
+  }
+  for (; size != 0; --size) {
+    std::size_t elements = 0;
+    std::string_view term;
+    std::string_view name;
+    std::uint64_t version = 0;
+    std::uint64_t fingerprint = 0;
+    if (!reader.ReadTuple(elements) || elements != 3 || !reader.ReadTerm(term) ||
+        !TermReader(term).ReadBinary(name) || !reader.ReadNumber(version) ||
+        version > std::numeric_limits<std::uint32_t>::max() || !reader.ReadNumber(fingerprint)) {
+      return gen::Error(gen::ErrorCode::kIncorrect, "a list with an element that is no type");
+    }
+    const auto found = by_name_.find(name);
+    if (found == by_name_.end()) continue;
+    const Type& own = *found->second;
+    PeerPacks::Entry& entry = entries[own.index];
+    entry.version = static_cast<std::uint32_t>(version);
+    entry.what = version != own.how.version           ? PeerPacks::What::kOtherVersion
+                 : fingerprint != own.how.fingerprint ? PeerPacks::What::kOtherFields
+                                                      : PeerPacks::What::kTheSame;
+  }
+  return PeerPacks(std::move(entries));
+}
+
+gen::Result<Form> PackedTypes::FormFor(const Type& type, bool is_term_too, const PeerPacks& peer,
+                                       bool may_say, gen::Atom node) {
+  const PeerPacks::Entry entry = peer.Of(type.index);
+  switch (entry.what) {
+    case PeerPacks::What::kTheSame:
+      return Form::kPacked;
+    case PeerPacks::What::kOtherVersion:
+      return gen::Error(gen::ErrorCode::kIncorrect,
+                        fmt::format("{}: version {} of it here, version {} on {}", type.name,
+                                    type.how.version, entry.version, node));
+    case PeerPacks::What::kOtherFields:
+      if (is_term_too) return Form::kTerm;
+      return gen::Error(gen::ErrorCode::kIncorrect,
+                        fmt::format("{}: version {} of it here and on {}, but with other fields",
+                                    type.name, entry.version, node));
+    case PeerPacks::What::kNothing:
+      break;
+  }
+  if (is_term_too) return Form::kTerm;
+  if (may_say) {
+    return gen::Error(gen::ErrorCode::kBusy,
+                      fmt::format("{} has not said yet which types it packs", node));
+  }
+  return gen::Error(
+      gen::ErrorCode::kUnsupported,
+      fmt::format("{} is packed only (dist::Cereal), and {} does not know it so", type.name, node));
+}
+
+}  // namespace ergon::dist

@@ -1,0 +1,165 @@
+// Containers and pointers that are read from packed bytes. cereal makes as many elements as it was told before it reads
+// the first one; these make each when there are bytes for it. What they read is what cereal writes.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <forward_list>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <typeinfo>
+#include <unordered_set>
+#include <utility>
+#include <valarray>
+#include <vector>
+
+#include <cereal/types/array.hpp>
+#include <cereal/types/atomic.hpp>
+#include <cereal/types/base_class.hpp>
+#include <cereal/types/bitset.hpp>
+#include <cereal/types/chrono.hpp>
+#include <cereal/types/complex.hpp>
+#include <cereal/types/deque.hpp>
+#include <cereal/types/forward_list.hpp>
+#include <cereal/types/list.hpp>
+#include <cereal/types/map.hpp>
+#include <cereal/types/memory.hpp>
+#include <cereal/types/optional.hpp>
+#include <cereal/types/polymorphic.hpp>
+#include <cereal/types/queue.hpp>
+#include <cereal/types/set.hpp>
+#include <cereal/types/stack.hpp>
+#include <cereal/types/string.hpp>
+#include <cereal/types/tuple.hpp>
+#include <cereal/types/unordered_map.hpp>
+#include <cereal/types/unordered_set.hpp>
+#include <cereal/types/utility.hpp>
+#include <cereal/types/valarray.hpp>
+#include <cereal/types/variant.hpp>
+#include <cereal/types/vector.hpp>
+
+#include <ergon/node/erlang_cereal_archive.h>
+
+namespace ergon::dist {
+namespace detail {
+
+// Elements that are written as they are in memory.
+template <class T>
+inline constexpr bool kIsPlain = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
+inline constexpr std::size_t kMostReservedElements = 64;
+
+template <class T>
+void ReadElements(CerealReader& in, T& container) {
+  container.clear();
+  for (std::size_t left = in.Count(); left != 0; --left) in(container.emplace_back());
+}
+
+template <class T>
+void ReadKeys(CerealReader& in, T& set) {
+  set.clear();
+  for (std::size_t left = in.Count(); left != 0; --left) {
+    typename T::key_type key{};
+    in(key);
+    set.emplace(std::move(key));
+  }
+}
+
+}  // namespace detail
+
+template <class Char, class Traits, class Allocator>
+void CEREAL_LOAD_FUNCTION_NAME(CerealReader& in,
+                               std::basic_string<Char, Traits, Allocator>& value) {
+  value.resize(in.CountOf(sizeof(Char)));
+  in(cereal::binary_data(value.data(), value.size() * sizeof(Char)));
+}
+
+template <class T, class Allocator>
+void CEREAL_LOAD_FUNCTION_NAME(CerealReader& in, std::vector<T, Allocator>& value) {
+  if constexpr (detail::kIsPlain<T>) {
+    value.resize(in.CountOf(sizeof(T)));
+    in(cereal::binary_data(value.data(), value.size() * sizeof(T)));
+  } else {
+    const std::size_t count = in.Count();
+    value.clear();
+    value.reserve(std::min(count, detail::kMostReservedElements));
+    for (std::size_t i = 0; i < count; ++i) in(value.emplace_back());
+  }
+}
+template <class Allocator>
+void CEREAL_LOAD_FUNCTION_NAME(CerealReader& in, std::vector<bool, Allocator>& value) {
+  value.clear();
+  for (std::size_t left = in.CountOf(1); left != 0; --left) value.push_back(in.Truth());
+}
+template <class T, class Allocator>
+void CEREAL_LOAD_FUNCTION_NAME(CerealReader& in, std::deque<T, Allocator>& value) {
+  detail::ReadElements(in, value);
+}
+template <class T, class Allocator>
+void CEREAL_LOAD_FUNCTION_NAME(CerealReader& in, std::list<T, Allocator>& value) {
+  detail::ReadElements(in, value);
+}
+template <class T, class Allocator>
+void CEREAL_LOAD_FUNCTION_NAME(CerealReader& in, std::forward_list<T, Allocator>& value) {
+  value.clear();
+  auto last = value.before_begin();
+  for (std::size_t left = in.Count(); left != 0; --left) {
+    last = value.emplace_after(last);
+    in(*last);
+  }
+}
+template <class T>
+void CEREAL_LOAD_FUNCTION_NAME(CerealReader& in, std::valarray<T>& value) {
+  std::vector<T> elements;
+  in(elements);
+  value.resize(elements.size());
+  std::move(elements.begin(), elements.end(), std::begin(value));
+}
+template <class Key, class Hash, class Equal, class Allocator>
+void CEREAL_LOAD_FUNCTION_NAME(CerealReader& in,
+                               std::unordered_set<Key, Hash, Equal, Allocator>& value) {
+  detail::ReadKeys(in, value);
+}
+template <class Key, class Hash, class Equal, class Allocator>
+void CEREAL_LOAD_FUNCTION_NAME(CerealReader& in,
+                               std::unordered_multiset<Key, Hash, Equal, Allocator>& value) {
+  detail::ReadKeys(in, value);
+}
+
+// cereal would turn the order of equal keys.
+template <class Key, class T, class Less, class Allocator>
+void CEREAL_LOAD_FUNCTION_NAME(CerealReader& in, std::multimap<Key, T, Less, Allocator>& value) {
+  value.clear();
+  for (std::size_t left = in.Count(); left != 0; --left) {
+    std::pair<Key, T> entry;
+    in(entry.first, entry.second);
+    value.emplace(std::move(entry));
+  }
+}
+
+// See PackedIn::AddShared.
+template <class T>
+void CEREAL_LOAD_FUNCTION_NAME(CerealReader& in,
+                               cereal::memory_detail::PtrWrapper<std::shared_ptr<T>&>& wrapper) {
+  using Object = std::remove_const_t<T>;
+  static_assert(!cereal::traits::has_load_and_construct<Object, CerealReader>::value,
+                "what is read into a std::shared_ptr must be default constructible: "
+                "load_and_construct is not for values of other nodes");
+  const auto number = in.Number<std::uint32_t>();
+  const std::uint32_t index = number & ~cereal::detail::msb_32bit;
+  if (number == index) {
+    wrapper.ptr = std::static_pointer_cast<T>(in.FindShared(index, typeid(Object)));
+    return;
+  }
+  std::shared_ptr<Object> object(cereal::access::construct<Object>());
+  in.AddShared(index, object, typeid(Object));
+  in(*object);
+  in.FinishShared(index);
+  wrapper.ptr = std::move(object);
+}
+
+}  // namespace ergon::dist
