@@ -213,6 +213,8 @@ Values::Values(const gen::WireTypes& types, std::size_t max_new_atoms, Absent ab
   AddPlain<signed char, char, unsigned char, short, unsigned short, int, unsigned, long,
            unsigned long, long long, unsigned long long, float, double, bool, std::string, Charlist,
            gen::Atom, gen::PID, gen::Ref, gen::Alias, Reference, Term>(writers_);
+  text_ = writers_.at(core::TypeOf<std::string>());
+  text_.is_text = true;
 }
 
 void Values::AddPacked(const WireType& type) {
@@ -357,6 +359,10 @@ gen::Result<void> Values::Append(std::string& out, const core::Envelope& envelop
   if (form == Form::kPacked) return PackedTypes::Append(out, *writer.packed, value);
   const std::size_t begin = out.size();
   try {
+    if (writer.is_text) {
+      TermWriter(out).Binary(*static_cast<const std::string*>(value));
+      return {};
+    }
     return writer.write(out, value, absent_);
   } catch (...) {
     out.resize(begin);

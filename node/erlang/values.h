@@ -47,9 +47,11 @@ class Values {
   struct Writer {
     Write write = nullptr;                      // as a term; null: it is packed only
     const PackedTypes::Type* packed = nullptr;  // null: it is not
+    bool is_text = false;                       // a std::string, which is a binary as it is
   };
   // Null: the type is not registered, see WhyNoWriter; or there is no value.
   [[nodiscard]] const Writer* WriterOf(const core::Envelope& envelope) const {
+    if (envelope.type == core::TypeOf<std::string>()) return &text_;  // nothing is looked up
     if (envelope.type == nullptr) return nullptr;
     const auto found = writers_.find(envelope.type);
     return found == writers_.end() ? nullptr : &found->second;
@@ -100,6 +102,7 @@ class Values {
   // Also of what need not be registered.
   std::unordered_map<const core::TypeDescriptor*, Writer, core::TypeHash, core::TypeEqual> writers_;
   PackedTypes packed_;
+  Writer text_;                                                        // of std::string
   std::unordered_map<std::string_view, std::vector<TypePtr>> tagged_;  // by tag
   std::vector<TypePtr> maps_;
   std::unordered_map<std::string_view, std::vector<KeyUse>> keys_;
