@@ -136,6 +136,13 @@ TEST_CASE("term check: functions end where they say") {
   CHECK_FALSE(Check(t::Function(3)).has_value());
 }
 
+TEST_CASE("term check: a bit binary of whole bytes") {
+  CHECK(Check(Bytes({77}) + Big(2, 4) + Bytes({8}) + "ab").value() == 8);
+  CHECK(Check(Bytes({77}) + Big(2, 4) + Bytes({8}) + "abmore").value() == 8);
+  CHECK(Problem(Bytes({77}) + Big(0, 4) + Bytes({8}) + "more") ==
+        "no term: 8 bits in the last of 0 bytes at byte 0");
+}
+
 TEST_CASE("term check: other things that are wrong") {
   CHECK(Problem("") == "no term: one that is cut off at byte 0");
   CHECK(Problem(Bytes({77}) + Big(1, 4) + Bytes({9, 0})) ==

@@ -248,6 +248,11 @@ gen::Result<Form> ErlangBorder::FormFor(const Values::Writer& how, Connection& c
 
 gen::Result<void> ErlangBorder::TakeForm(Form& form, const Values::Writer& how,
                                          Connection& connection) {
+  if (connection.relations().packs.Of(how.packed->index).what == PeerPacks::What::kTheSame)
+      [[likely]] {
+    form = Form::kPacked;
+    return {};
+  }
   auto taken = FormFor(how, connection);
   if (!taken) return std::move(taken.error());
   form = *taken;

@@ -308,6 +308,12 @@ std::optional<std::size_t> SizeOfFlat(std::string_view bytes) noexcept {
       size = 5;
       if (bytes.size() >= size) size += ReadBigEndian<std::uint32_t>(bytes.substr(1));
       break;
+    case TermTag::kBitBinary:  // of whole bytes, as packed values are
+      size = 6;
+      if (bytes.size() <= size || bytes[size - 1] != 8) return std::nullopt;
+      size += ReadBigEndian<std::uint32_t>(bytes.substr(1));
+      if (size == 6) return std::nullopt;
+      break;
     default:
       return std::nullopt;
   }
