@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include <bench/network/bare.h>
+#include <bench/network/fire.h>
 #include <bench/network/nodes.h>
 
 int main(int count, char** words) {
@@ -29,12 +30,22 @@ int main(int count, char** words) {
         ->capture_default_str();
   };
   CLI::App* const serve = add("serve", "a node to be measured with");
+  std::uint16_t port = 0;
+  serve->add_option("--port", port, "where it listens; 0: anywhere")->capture_default_str();
+  CLI::App* const latency = add("latency", "calls as well; prints p50, p99 and the longest");
   CLI::App* const call = add("call", "calls a process of another node, one after the other");
   CLI::App* const stream = add("stream", "sends messages to a process of another node");
-  for (CLI::App* const side : {call, stream}) {
+  for (CLI::App* const side : {call, latency, stream}) {
     side->add_option("--peer", peer, "the other node's name")->required();
     add_count(side);
   }
+  std::string what = "text";
+  stream->add_option("--what", what, "the messages: text; or terms, packed: a struct")
+      ->check(CLI::IsMember({"text", "terms", "packed"}))
+      ->capture_default_str();
+  CLI::App* const attack = app.add_subcommand("attack", "hostile peers of a node");
+  attack->add_option("--peer", peer, "the node's name")->required();
+  attack->add_option("--port", port, "where it listens")->required();
   CLI::App* const bare_serve = app.add_subcommand("bare-serve", "a bare Asio loop that counts");
   CLI::App* const bare_stream =
       app.add_subcommand("bare-stream", "a bare Asio loop that writes frames as large as messages");
@@ -47,13 +58,18 @@ int main(int count, char** words) {
 
   try {
     if (*serve) {
-      Serve(name);
+      Serve(name, port);
+    } else if (*attack) {
+      Attack(peer, port);
+    } else if (*latency) {
+      const Latency measured = MeasureLatency(name, peer, bare.count);
+      std::printf("%.1f %.1f %.1f\n", measured.p50, measured.p99, measured.most);
     } else if (*bare_serve) {
       ServeBare();
     } else if (*call) {
       std::printf("%.1f\n", MeasureCalls(name, peer, bare.count));
     } else if (*stream) {
-      std::printf("%.1f\n", MeasureStream(name, peer, bare.count));
+      std::printf("%.1f\n", MeasureStream(name, peer, what, bare.count));
     } else if (*bare_stream) {
       // As long as the names that turns.sh gives.
       bare.frame_bytes = FrameBytes("client12345@127.0.0.1", "server12345@127.0.0.1");

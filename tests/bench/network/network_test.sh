@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # usage: network_test.sh PROGRAM
 #
-# Every row of turns.sh runs, small, and tells a result; wrong words are refused. PROGRAM is ergon-bench-network.
+# Every row of turns.sh and fire.sh runs, small, and tells a result; wrong words are refused. PROGRAM is ergon-bench-network.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 program=$1
@@ -15,7 +15,7 @@ failed=0
 
 "$here/turns.sh" "$program" 2 20 500 "$work/runs.csv" >"$work/table" || failed=1
 ratio='[0-9]+\.[0-9]{2} \([0-9.]+ to [0-9.]+\)'
-for row in erl_call erl_ergon_call ergon_call erl_stream ergon_stream bare_stream; do
+for row in erl_call erl_ergon_call ergon_call erl_stream ergon_stream terms_stream packed_stream bare_stream; do
   bare=-
   [[ $row != *_stream ]] || bare=$ratio
   grep -qE "^$row( +[0-9]+\.[0-9]){3} +$ratio +$bare$" "$work/table" || { echo "no row $row"; failed=1; }
@@ -23,6 +23,13 @@ for row in erl_call erl_ergon_call ergon_call erl_stream ergon_stream bare_strea
 done
 grep -qE '^erl_call .* 1\.00 \(1\.00 to 1\.00\) +-$' "$work/table" || { echo "erl_call is not its own measure"; failed=1; }
 [[ $failed == 0 ]] || cat "$work/table"
+
+"$here/fire.sh" "$program" 50 >"$work/fire" || failed=1
+for row in alone fire; do
+  grep -qE "^$row( +[0-9]+\.[0-9]){4}$" "$work/fire" || { echo "no row $row"; failed=1; }
+done
+grep -qE '^rounds of the attackers: .*idle [1-9]' "$work/fire" || { echo "no attackers"; failed=1; }
+[[ $failed == 0 ]] || cat "$work/fire"
 
 # refused TEXT WORD...
 refused() {
@@ -36,6 +43,7 @@ refused() {
 }
 refused "A subcommand is required"
 refused "--peer is required" call --name a@127.0.0.1
+refused "--what" stream --name a@127.0.0.1 --peer b@127.0.0.1 --what nothing
 refused "--count" stream --name a@127.0.0.1 --peer b@127.0.0.1 --count 0
 refused "bare" bare-stream --port 1 --count 1
 exit $failed

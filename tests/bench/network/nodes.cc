@@ -1,14 +1,18 @@
 #include <bench/network/nodes.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <future>
 #include <iostream>
 #include <stdexcept>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <ergon/act/actor.h>
 #include <ergon/node/erlang.h>
+#include <ergon/node/erlang_cereal.h>
 #include <ergon/node/node.h>
 
 namespace ergon::bench {
@@ -27,9 +31,24 @@ void Must(const gen::Result<void>& result) {
   if (!result) throw std::runtime_error(result.error().ToString());
 }
 
+struct Reading {
+  static constexpr const char* kTag = "reading";
+  std::int64_t sensor = 12345;
+  std::int64_t time = 1'700'000'000'000;
+  double value = 21.5;
+  std::string unit = std::string(kPayloadBytes, 'x');
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(sensor, time, value, unit);
+  }
+};
+struct PackedReading : Reading {};
+
 class Server final : public act::Actor {
   gen::Status HandleMessage(gen::PID, gen::Message& message) override {
-    if (message.Is<std::string>()) ++count_;
+    if (message.Is<std::string>() || message.Is<Reading>() || message.Is<PackedReading>()) {
+      ++count_;
+    }
     return gen::Continue();
   }
   gen::CallResult HandleCall(gen::PID, gen::Ref, gen::Message& request) override {
@@ -46,17 +65,26 @@ class Server final : public act::Actor {
 };
 
 // The cookie is that of the environment.
-node::Node StartNode(const std::string& name) {
+node::Node StartNode(const std::string& name, std::uint16_t port = 0) {
+  constexpr std::size_t kMuch = 100'000;
+  dist::ErlangOptions network{.start_epmd = false};
+  network.listen_port = port;
+  network.max_frame_bytes = 1024 * 1024;
+  const std::size_t more_than_a_frame = network.max_frame_bytes + 1;
+  network.functions.Register("words", "much", [] { return std::string(kMuch, 'x'); });
+  network.functions.Register("words", "huge", [=] { return std::string(more_than_a_frame, 'x'); });
   gen::NodeOptions options;
-  options.network = dist::Erlang({.start_epmd = false});
+  options.network = dist::Erlang(network);
+  options.types.Register<Reading>().Register<dist::Cereal<PackedReading>>();
   return Must(node::Start(name, options));
 }
 
 // What a process measures that gets the PID of `server` on the peer.
-double MeasureInProcess(const std::string& name, const std::string& peer, const char* server,
-                        const std::function<double(gen::Process&, gen::PID)>& measure) {
+template <class T>
+T MeasureInProcess(const std::string& name, const std::string& peer, const char* server,
+                   const std::function<T(gen::Process&, gen::PID)>& measure) {
   node::Node node = StartNode(name);
-  std::promise<double> outcome;
+  std::promise<T> outcome;
   Must(node.Spawn([&](gen::Process& self) {
     try {
       const gen::ProcessID to{gen::Atom(server), gen::Atom(peer)};
@@ -65,7 +93,7 @@ double MeasureInProcess(const std::string& name, const std::string& peer, const 
       outcome.set_exception(std::current_exception());
     }
   }));
-  const double measured = outcome.get_future().get();
+  T measured = outcome.get_future().get();
   node.Stop();
   return measured;
 }
@@ -75,10 +103,28 @@ double NanosecondsOfOne(Clock::time_point start, std::int64_t count) {
   return time.count() / static_cast<double>(count);
 }
 
+template <class Message>
+double MeasureStreamOf(const std::string& name, const std::string& peer, const Message& message,
+                       std::int64_t count) {
+  return MeasureInProcess<double>(name, peer, "counter", [&](gen::Process& self, gen::PID counter) {
+    const auto send = [&](std::int64_t messages) {
+      // A Send that finds too much waiting for the peer suspends the process until there is room.
+      for (std::int64_t i = 0; i < messages; ++i) Must(self.Send(counter, message));
+      if (Must(self.Call<std::int64_t>(counter, gen::Atom("count"), kPatient)) != messages) {
+        throw std::runtime_error("messages are missing");
+      }
+    };
+    send(count / 10);
+    const Clock::time_point start = Clock::now();
+    send(count);
+    return NanosecondsOfOne(start, count);
+  });
+}
+
 }  // namespace
 
-void Serve(const std::string& name) {
-  node::Node node = StartNode(name);
+void Serve(const std::string& name, std::uint16_t port) {
+  node::Node node = StartNode(name, port);
   Must(node.SpawnRegister("echo", gen::Factory<Server>()));
   Must(node.SpawnRegister("counter", gen::Factory<Server>()));
   std::cout << "ready" << std::endl;  // NOLINT(performance-avoid-endl): somebody waits for it
@@ -87,7 +133,7 @@ void Serve(const std::string& name) {
 }
 
 double MeasureCalls(const std::string& name, const std::string& peer, std::int64_t count) {
-  return MeasureInProcess(name, peer, "echo", [&](gen::Process& self, gen::PID echo) {
+  return MeasureInProcess<double>(name, peer, "echo", [&](gen::Process& self, gen::PID echo) {
     const std::string payload(kPayloadBytes, 'x');
     const auto call = [&](std::int64_t times) {
       for (; times > 0; --times) {
@@ -103,21 +149,25 @@ double MeasureCalls(const std::string& name, const std::string& peer, std::int64
   });
 }
 
-double MeasureStream(const std::string& name, const std::string& peer, std::int64_t count) {
-  return MeasureInProcess(name, peer, "counter", [&](gen::Process& self, gen::PID counter) {
+Latency MeasureLatency(const std::string& name, const std::string& peer, std::int64_t count) {
+  return MeasureInProcess<Latency>(name, peer, "echo", [&](gen::Process& self, gen::PID echo) {
     const std::string payload(kPayloadBytes, 'x');
-    const auto send = [&](std::int64_t messages) {
-      // A Send that finds too much waiting for the peer suspends the process until there is room.
-      for (std::int64_t i = 0; i < messages; ++i) Must(self.Send(counter, payload));
-      if (Must(self.Call<std::int64_t>(counter, gen::Atom("count"), kPatient)) != messages) {
-        throw std::runtime_error("messages are missing");
-      }
-    };
-    send(count / 10);
-    const Clock::time_point start = Clock::now();
-    send(count);
-    return NanosecondsOfOne(start, count);
+    std::vector<double> times;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const Clock::time_point start = Clock::now();
+      (void)Must(self.Call<std::string>(echo, payload, kPatient));
+      times.push_back(NanosecondsOfOne(start, 1));
+    }
+    std::sort(times.begin(), times.end());
+    return Latency{times[times.size() / 2], times[times.size() * 99 / 100], times.back()};
   });
+}
+
+double MeasureStream(const std::string& name, const std::string& peer, const std::string& what,
+                     std::int64_t count) {
+  if (what == "terms") return MeasureStreamOf(name, peer, Reading(), count);
+  if (what == "packed") return MeasureStreamOf(name, peer, PackedReading(), count);
+  return MeasureStreamOf(name, peer, std::string(kPayloadBytes, 'x'), count);
 }
 
 }  // namespace ergon::bench

@@ -67,10 +67,13 @@ run() {
     # As long as the others take for the ten times that they are quicker.
     erl_stream) timeout 300 "${erl[@]}" stream "$me" "$erl_server" "$(((messages + 9) / 10))" ;;
     ergon_stream) timeout 300 "$program" stream --name "$me" --peer "$ergon_server" --count "$messages" ;;
+    terms_stream | packed_stream)
+      timeout 300 "$program" stream --name "$me" --peer "$ergon_server" --what "${1%_stream}" --count "$messages"
+      ;;
     bare_stream) timeout 300 "$program" bare-stream --port "$port" --count "$messages" ;;
   esac 9>&- 2>"$work/client.log"
 }
-rows=(erl_call erl_ergon_call ergon_call erl_stream ergon_stream bare_stream)
+rows=(erl_call erl_ergon_call ergon_call erl_stream ergon_stream terms_stream packed_stream bare_stream)
 [[ -z $csv ]] || echo "row,round,nanoseconds" >"$csv"
 for ((round = 1; round <= rounds; ++round)); do
   for row in "${rows[@]}"; do
