@@ -72,7 +72,7 @@
 #include <ergon/node/erlang/codec/containers.h>
 #include <ergon/node/erlang/codec/fields.h>
 #include <ergon/node/erlang/codec/scalars.h>
-#include <ergon/node/erlang_packed_type.h>
+#include <ergon/node/erlang/packed_type.h>
 
 namespace ergon::dist {
 namespace detail {
@@ -179,7 +179,7 @@ struct WireType {
   // does not fit.
   gen::Result<core::EnvelopePtr> (*read)(TermReader term, std::uint8_t kind,
                                          std::uint64_t tag) = nullptr;
-  // Of dist::Cereal (erlang_cereal.h), which has neither of these two.
+  // Of dist::Cereal (cereal.h), which has neither of these two.
   std::optional<PackedType> packed;
 };
 

@@ -21,8 +21,8 @@
 #include <ergon/gen/result.h>
 #include <ergon/node/erlang/archive.h>
 #include <ergon/node/erlang/terms/reader.h>
-#include <ergon/node/erlang/terms/writer.h>
 #include <ergon/node/erlang/terms/reference.h>
+#include <ergon/node/erlang/terms/writer.h>
 
 namespace ergon::dist {
 

@@ -83,7 +83,7 @@ if(PROJECT_IS_TOP_LEVEL)
   set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
   set(CPACK_DEBIAN_${ergon_part}PACKAGE_SECTION libdevel)
   set(CPACK_DEBIAN_${ergon_part}PACKAGE_DEPENDS "${ergon_depends}")
-  # For <ergon/node/await.h>, boost_await.h, command_line.h and erlang_cereal.h there, and the tests of a project that scripts/new
+  # For <ergon/node/await.h>, boost_await.h, command_line.h and cereal.h there, and the tests of a project that scripts/new
   # makes.
   set(CPACK_DEBIAN_${ergon_part}PACKAGE_SUGGESTS "libasio-dev, libboost-dev, libcli11-dev, libcereal-dev, doctest-dev")
   set(CPACK_VERBATIM_VARIABLES ON)

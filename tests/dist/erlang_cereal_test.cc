@@ -18,7 +18,7 @@
 
 #include <doctest/doctest.h>
 
-#include <ergon/node/erlang_cereal.h>
+#include <ergon/node/cereal.h>
 
 #include <cereal/archives/portable_binary.hpp>
 

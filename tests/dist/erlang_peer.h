@@ -12,8 +12,8 @@
 #include <ergon/node/cluster/handshake/flags.h>
 #include <ergon/node/cluster/signals/references.h>
 #include <ergon/node/cluster/signals/signal_codec.h>
+#include <ergon/node/cluster/values/values.h>
 #include <ergon/node/erlang/terms/writer.h>
-#include <ergon/node/erlang/values.h>
 
 #include <dist/client.h>
 #include <dist/cluster.h>

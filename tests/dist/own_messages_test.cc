@@ -9,6 +9,7 @@
 #include <ergon/node/delivery/border.h>
 #include <ergon/node/erlang/terms/check.h>
 #include <ergon/node/erlang/terms/reader.h>
+#include <ergon/node/erlang/terms/writer.h>
 
 #include <dist/terms.h>
 

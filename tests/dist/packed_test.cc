@@ -10,9 +10,9 @@
 
 #include <ergon/act/actor.h>
 #include <ergon/gen/dead_letter.h>
+#include <ergon/node/cereal.h>
 #include <ergon/node/cluster/extension/own_signals.h>
-#include <ergon/node/cluster/connection/packed_types.h>
-#include <ergon/node/erlang_cereal.h>
+#include <ergon/node/cluster/values/packed_types.h>
 
 #include <dist/cluster.h>
 #include <dist/erlang_peer.h>
@@ -77,8 +77,8 @@ namespace ergon::dist {
 
 template <class T>
 struct WireTypeOf<packed::OtherVersion<T>> {
-  static std::shared_ptr<const WireType> Describe() {
-    auto type = std::make_shared<WireType>(*WireTypeOf<Cereal<T>>::Describe());
+  static std::shared_ptr<const WireType> Describe(const gen::WireTypeOptions& options = {}) {
+    auto type = std::make_shared<WireType>(*WireTypeOf<Cereal<T>>::Describe(options));
     type->packed->version += 1;
     type->packed->fingerprint += 1;
     return type;
@@ -86,8 +86,8 @@ struct WireTypeOf<packed::OtherVersion<T>> {
 };
 template <class T>
 struct WireTypeOf<packed::OtherFields<T>> {
-  static std::shared_ptr<const WireType> Describe() {
-    auto type = std::make_shared<WireType>(*WireTypeOf<Cereal<T>>::Describe());
+  static std::shared_ptr<const WireType> Describe(const gen::WireTypeOptions& options = {}) {
+    auto type = std::make_shared<WireType>(*WireTypeOf<Cereal<T>>::Describe(options));
     type->packed->fingerprint += 1;
     return type;
   }

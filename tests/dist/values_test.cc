@@ -1,4 +1,4 @@
-#include <ergon/node/erlang/values.h>
+#include <ergon/node/cluster/values/values.h>
 
 #include <chrono>
 #include <cmath>
@@ -12,8 +12,6 @@
 #include <doctest/doctest.h>
 
 #include <ergon/gen/envelope_kind.h>
-#include <ergon/node/erlang/terms/atom_budget.h>
-#include <ergon/node/erlang/terms/check.h>
 #include <ergon/node/erlang.h>
 #include <ergon/node/erlang/terms/atom_budget.h>
 #include <ergon/node/erlang/terms/check.h>

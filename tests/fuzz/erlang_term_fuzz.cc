@@ -12,10 +12,10 @@
 
 #include <fuzz/fuzz.h>
 
+#include <ergon/node/cluster/values/values.h>
 #include <ergon/node/erlang/archive.h>
 #include <ergon/node/erlang/term.h>
 #include <ergon/node/erlang/terms/check.h>
-#include <ergon/node/erlang/values.h>
 
 namespace core = ergon::core;
 namespace dist = ergon::dist;

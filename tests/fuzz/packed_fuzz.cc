@@ -15,9 +15,9 @@
 
 #include <fuzz/fuzz.h>
 
+#include <ergon/node/cereal.h>
+#include <ergon/node/cluster/values/packed_types.h>
 #include <ergon/node/erlang/terms/atom_budget.h>
-#include <ergon/node/cluster/connection/packed_types.h>
-#include <ergon/node/erlang_cereal.h>
 
 namespace dist = ergon::dist;
 namespace gen = ergon::gen;

@@ -13,8 +13,8 @@
 #include <ergon/node/cluster/connection/connection.h>
 #include <ergon/node/cluster/connection/peer_state.h>
 #include <ergon/node/cluster/signals/signal.h>
+#include <ergon/node/cluster/values/values.h>
 #include <ergon/node/erlang/terms/writer.h>
-#include <ergon/node/erlang/values.h>
 
 namespace ergon::dist {
 

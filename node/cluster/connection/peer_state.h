@@ -12,7 +12,7 @@
 #include <ergon/gen/error.h>
 #include <ergon/gen/pid.h>
 #include <ergon/node/cluster/connection/link_states.h>
-#include <ergon/node/cluster/connection/packed_types.h>
+#include <ergon/node/cluster/values/packed_types.h>
 #include <ergon/node/events/events.h>
 
 namespace ergon::dist {

@@ -14,10 +14,10 @@
 #include <ergon/node/cluster/extension/remote_events.h>
 #include <ergon/node/cluster/signals/own_messages.h>
 #include <ergon/node/cluster/signals/signal.h>
+#include <ergon/node/cluster/values/values.h>
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/message_totals.h>
-#include <ergon/node/erlang/values.h>
 #include <ergon/node/links/relations.h>
 
 namespace ergon::dist {

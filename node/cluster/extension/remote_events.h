@@ -17,10 +17,10 @@
 #include <ergon/node/cluster/connection/peer_state.h>
 #include <ergon/node/cluster/connection/settings.h>
 #include <ergon/node/cluster/signals/own_messages.h>
+#include <ergon/node/cluster/values/values.h>
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/message_totals.h>
-#include <ergon/node/erlang/values.h>
 #include <ergon/node/events/event_border.h>
 #include <ergon/node/events/publishing.h>
 

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include <ergon/node/cluster/signals/control_reader.h>
-#include <ergon/node/erlang/terms/writer.h>
 #include <ergon/node/erlang/terms/utf8.h>
+#include <ergon/node/erlang/terms/writer.h>
 
 namespace ergon::dist {
 namespace {

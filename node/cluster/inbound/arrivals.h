@@ -16,11 +16,11 @@
 #include <ergon/node/cluster/extension/own_arrivals.h>
 #include <ergon/node/cluster/groups/process_groups.h>
 #include <ergon/node/cluster/signals/signal_codec.h>
+#include <ergon/node/cluster/values/values.h>
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/drops.h>
 #include <ergon/node/delivery/message_totals.h>
-#include <ergon/node/erlang/values.h>
 #include <ergon/node/links/exit_signals.h>
 #include <ergon/node/links/relations.h>
 

@@ -29,7 +29,7 @@
 #include <ergon/node/cluster/handshake/challenge.h>
 #include <ergon/node/cluster/inbound/arrivals.h>
 #include <ergon/node/cluster/outbound/border_maker.h>
-#include <ergon/node/erlang/values.h>
+#include <ergon/node/cluster/values/values.h>
 
 namespace ergon::dist {
 

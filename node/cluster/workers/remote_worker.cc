@@ -15,8 +15,8 @@
 #include <ergon/gen/notices.h>
 #include <ergon/gen/response.h>
 #include <ergon/node/cluster/exports/term_request.h>
+#include <ergon/node/cluster/values/values.h>
 #include <ergon/node/erlang.h>
-#include <ergon/node/erlang/values.h>
 
 namespace ergon::dist {
 namespace {

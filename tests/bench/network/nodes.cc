@@ -11,8 +11,8 @@
 #include <vector>
 
 #include <ergon/act/actor.h>
+#include <ergon/node/cereal.h>
 #include <ergon/node/erlang.h>
-#include <ergon/node/erlang_cereal.h>
 #include <ergon/node/node.h>
 
 namespace ergon::bench {

@@ -54,13 +54,14 @@ TEST_CASE("type descriptor: two of one type are the same") {
   CHECK(SameType(nullptr, nullptr));
 }
 
+struct Count {
+  static constexpr const char* kTag = "count";
+};
+struct Other {
+  static constexpr int kTag = 7;  // something else
+};
+
 TEST_CASE("type descriptor: a type with a tag is called so beyond this program") {
-  struct Count {
-    static constexpr const char* kTag = "count";
-  };
-  struct Other {
-    static constexpr int kTag = 7;  // something else
-  };
   CHECK(TypeOf<Count>()->TagOrName() == "count");
   CHECK(TypeOf<Count>()->Name() != "count");
   CHECK(TypeOf<Other>()->TagOrName() == TypeOf<Other>()->Name());

@@ -1,4 +1,4 @@
-// The archives that types get which are packed with cereal. What users need to know is in erlang_cereal.h.
+// The archives that types get which are packed with cereal. What users need to know is in cereal.h.
 #pragma once
 
 #include <bit>
@@ -15,8 +15,8 @@
 #include <cereal/types/memory.hpp>
 
 #include <ergon/node/erlang/codec/fields.h>
-#include <ergon/node/erlang_packed.h>
 #include <ergon/node/erlang/codec/scalars.h>
+#include <ergon/node/erlang/packed/packed.h>
 #include <ergon/node/erlang/term.h>
 
 namespace ergon::dist {
@@ -130,24 +130,24 @@ void CEREAL_SERIALIZE_FUNCTION_NAME(CerealReader& in, cereal::SizeTag<T>& count)
 }
 template <class T>
 void CEREAL_SAVE_FUNCTION_NAME(CerealWriter& out, const cereal::BinaryData<T>& data) {
-  using Element = detail::ElementOf<T>;
-  if constexpr (std::endian::native == std::endian::little || sizeof(Element) == 1) {
+  using Item = detail::ElementOf<T>;
+  if constexpr (std::endian::native == std::endian::little || sizeof(Item) == 1) {
     out.Bytes(data.data, data.size);
   } else {
-    const auto* const elements = static_cast<const Element*>(data.data);
-    for (std::size_t i = 0; i < data.size / sizeof(Element); ++i) out.Number(elements[i]);
+    const auto* const elements = static_cast<const Item*>(data.data);
+    for (std::size_t i = 0; i < data.size / sizeof(Item); ++i) out.Number(elements[i]);
   }
 }
 template <class T>
 void CEREAL_LOAD_FUNCTION_NAME(CerealReader& in, cereal::BinaryData<T>& data) {
-  using Element = detail::ElementOf<T>;
-  const bool is_as_it_is = std::endian::native == std::endian::little || sizeof(Element) == 1;
-  if constexpr (is_as_it_is && !std::is_same_v<Element, bool>) {
+  using Item = detail::ElementOf<T>;
+  const bool is_as_it_is = std::endian::native == std::endian::little || sizeof(Item) == 1;
+  if constexpr (is_as_it_is && !std::is_same_v<Item, bool>) {
     const std::string_view bytes = in.Take(data.size);
     if (!bytes.empty()) std::memcpy(data.data, bytes.data(), bytes.size());
   } else {
-    auto* const elements = static_cast<Element*>(data.data);
-    for (std::size_t i = 0; i < data.size / sizeof(Element); ++i) in(elements[i]);
+    auto* const elements = static_cast<Item*>(data.data);
+    for (std::size_t i = 0; i < data.size / sizeof(Item); ++i) in(elements[i]);
   }
 }
 

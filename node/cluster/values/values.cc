@@ -1,4 +1,4 @@
-#include <ergon/node/erlang/values.h>
+#include <ergon/node/cluster/values/values.h>
 
 #include <algorithm>
 #include <array>
@@ -183,12 +183,17 @@ std::optional<TermReader> EnterPair(std::string_view term, std::string& name) {
 // ---- types
 
 void Values::CheckAgain(const WireType& type) const {
+  const auto throw_unless = [&](bool is_the_same) {
+    if (is_the_same) return;
+    throw std::invalid_argument(
+        fmt::format("types for other nodes: {} is registered with two priorities", type.name));
+  };
   for (const TypePtr& first : registered_) {
-    if (core::SameType(first->type, type.type) && first->priority != type.priority) {
-      throw std::invalid_argument(
-          fmt::format("types for other nodes: {} is registered with two priorities", type.name));
-    }
+    throw_unless(!core::SameType(first->type, type.type) || first->priority == type.priority);
   }
+  const auto writer = writers_.find(type.type);
+  if (writer == writers_.end() || writer->second.packed == nullptr) return;
+  throw_unless(writer->second.packed->priority == type.priority);
 }
 
 Values::Values(const gen::WireTypes& types, std::size_t max_new_atoms, Absent absent)
@@ -197,15 +202,13 @@ Values::Values(const gen::WireTypes& types, std::size_t max_new_atoms, Absent ab
     if (!type->problem.empty()) {
       throw std::invalid_argument("types for other nodes: " + type->problem);
     }
+    CheckAgain(*type);
     if (type->packed) {
       AddPacked(*type);
       continue;
     }
     Writer& writer = writers_[type->type];
-    if (writer.write != nullptr) {
-      CheckAgain(*type);
-      continue;
-    }
+    if (writer.write != nullptr) continue;  // once more
     writer.write = type->write;
     registered_.push_back(type);
     type->tag.empty() ? AddMap(type) : AddTagged(type);

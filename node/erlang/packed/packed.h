@@ -1,4 +1,4 @@
-// The bytes of values that travel packed between two Ergon nodes: what <ergon/node/erlang_cereal.h> is made of. Users
+// The bytes of values that travel packed between two Ergon nodes: what <ergon/node/cereal.h> is made of. Users
 // include that one.
 #pragma once
 
@@ -18,8 +18,8 @@
 #include <ergon/gen/atom.h>
 #include <ergon/gen/pid.h>
 #include <ergon/gen/ref.h>
-#include <ergon/node/erlang/terms/reference.h>
 #include <ergon/node/erlang/term.h>
+#include <ergon/node/erlang/terms/reference.h>
 
 namespace ergon::dist {
 

@@ -43,7 +43,7 @@
 #include <cereal/types/variant.hpp>
 #include <cereal/types/vector.hpp>
 
-#include <ergon/node/erlang_cereal_archive.h>
+#include <ergon/node/erlang/packed/archive.h>
 
 namespace ergon::dist {
 namespace detail {

@@ -1,4 +1,4 @@
-// A type whose values travel packed between two Ergon nodes, see <ergon/node/erlang_cereal.h>.
+// A type whose values travel packed between two Ergon nodes, see <ergon/node/cereal.h>.
 #pragma once
 
 #include <cstdint>

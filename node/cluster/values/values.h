@@ -15,7 +15,7 @@
 #include <ergon/gen/reason.h>
 #include <ergon/gen/result.h>
 #include <ergon/gen/wire_types.h>
-#include <ergon/node/cluster/connection/packed_types.h>
+#include <ergon/node/cluster/values/packed_types.h>
 #include <ergon/node/erlang/codec/codec.h>
 
 namespace ergon::dist {

@@ -1,6 +1,6 @@
 // Messages between Ergon nodes in cereal's portable binary: no field is looked for, and nothing becomes an atom.
 //
-//   #include <ergon/node/erlang_cereal.h>
+//   #include <ergon/node/cereal.h>
 //
 //   struct Order {
 //     static constexpr const char* kTag = "order";
@@ -48,9 +48,9 @@
 #include <ergon/core/messages/type_descriptor.h>
 #include <ergon/gen/wire_types.h>
 #include <ergon/node/erlang/archive.h>
-#include <ergon/node/erlang_cereal_archive.h>
-#include <ergon/node/erlang_cereal_layout.h>
-#include <ergon/node/erlang_packed_type.h>
+#include <ergon/node/erlang/packed/archive.h>
+#include <ergon/node/erlang/packed/layout.h>
+#include <ergon/node/erlang/packed_type.h>
 
 namespace ergon::dist {
 
@@ -69,8 +69,9 @@ struct WireTypeOf<Cereal<T>> {
                 "a type for other nodes must be movable, as messages are");
 
   // Makes a T and looks at its fields; what it throws is the problem of the result. Any thread.
-  static std::shared_ptr<const WireType> Describe() {
+  static std::shared_ptr<const WireType> Describe(const gen::WireTypeOptions& options = {}) {
     auto type = std::make_shared<WireType>();
+    type->priority = options.priority;
     type->type = core::TypeOf<T>();
     type->name = type->type->Name();
     try {

@@ -1,10 +1,10 @@
-#include <ergon/node/erlang_packed.h>
+#include <ergon/node/erlang/packed/packed.h>
 
 #include <fmt/core.h>
 
 #include <ergon/core/foundations/demangle.h>
+#include <ergon/node/erlang/packed_type.h>
 #include <ergon/node/erlang/terms/atom_budget.h>
-#include <ergon/node/erlang_packed_type.h>
 
 namespace ergon::dist {
 namespace detail {

@@ -1,5 +1,5 @@
 // What a type that is packed with cereal is made of, in words that are the same where its values are read as they were
-// written. What users need to know is in erlang_cereal.h.
+// written. What users need to know is in cereal.h.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include <ergon/core/messages/type_descriptor.h>
-#include <ergon/node/erlang_cereal_containers.h>
+#include <ergon/node/erlang/packed/containers.h>
 
 namespace ergon::dist {
 

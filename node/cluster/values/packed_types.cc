@@ -1,4 +1,4 @@
-#include <ergon/node/cluster/connection/packed_types.h>
+#include <ergon/node/cluster/values/packed_types.h>
 
 #include <limits>
 #include <utility>
@@ -6,11 +6,11 @@
 #include <fmt/core.h>
 
 #include <ergon/core/foundations/thrown_text.h>
-#include <ergon/node/erlang/terms/big_endian.h>
 #include <ergon/node/cluster/signals/control_reader.h>
-#include <ergon/node/erlang/terms/tags.h>
 #include <ergon/node/erlang/archive.h>
+#include <ergon/node/erlang/terms/big_endian.h>
 #include <ergon/node/erlang/terms/reader.h>
+#include <ergon/node/erlang/terms/tags.h>
 
 namespace ergon::dist {
 namespace {

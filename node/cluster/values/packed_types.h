@@ -18,7 +18,7 @@
 #include <ergon/gen/atom.h>
 #include <ergon/gen/priority.h>
 #include <ergon/gen/result.h>
-#include <ergon/node/erlang_packed_type.h>
+#include <ergon/node/erlang/packed_type.h>
 
 namespace ergon::dist {
 
