@@ -1,0 +1,1 @@
+ExUnit.start(seed: 0, timeout: 60_000)

@@ -1,0 +1,73 @@
+// price_service: makes offers to a shop that is written in Elixir. See README.md.
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <exception>
+#include <utility>
+#include <variant>
+
+#include <fmt/core.h>
+#include <asio/buffer.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+
+#include <ergon/node/await.h>
+#include <ergon/node/erlang.h>
+#include <ergon/node/node.h>
+
+#include "messages.h"
+#include "options.h"
+#include "tree.h"
+
+namespace price_service {
+
+using namespace ergon;
+
+namespace {
+
+int Fail(const gen::Error& error) {
+  fmt::print(stderr, "price_service: {}\n", error.ToString());
+  return 1;
+}
+
+// A port of Erlang closes the standard input of its program when it ends, however that happens.
+void StopAtEndOfInput(gen::Process& self) {
+  asio::posix::stream_descriptor input(node::IoContext(self.Node()), ::dup(STDIN_FILENO));
+  std::array<char, 256> bytes{};
+  while (input.async_read_some(asio::buffer(bytes), node::AwaitOrStop())) {
+  }
+  self.Node().Stop();  // in a process it only begins
+}
+
+int Run(Options options) {
+  // What has no value is nil in Elixir, and Erlang's tools may look at the node.
+  options.node.network = dist::Erlang({.absent = dist::Absent::kNil, .observable = true});
+  options.node.stop_on_signal = true;
+  RegisterTypes(options.node);
+  auto node = node::Start(options.name, options.node);
+  if (!node) return Fail(node.error());
+  const auto root = node->Spawn(gen::Factory<Root>(options));
+  if (!root) return Fail(root.error());
+  if (options.stop_with_input) {
+    const auto watch = node->Spawn(StopAtEndOfInput);
+    if (!watch) return Fail(watch.error());
+  }
+  fmt::print("listening at 127.0.0.1 port {}\n", options.http_port->load());
+  if (std::fflush(stdout) != 0) return 1;  // whoever started it does not learn the port
+  node->Wait();
+  return 0;
+}
+
+}  // namespace
+}  // namespace price_service
+
+int main(int argc, char** argv) {
+  try {
+    auto options = price_service::ParseOptions(argc, argv);
+    if (const int* status = std::get_if<int>(&options)) return *status;
+    return price_service::Run(std::get<price_service::Options>(std::move(options)));
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "price_service: {}\n", error.what());
+    return 1;
+  }
+}
