@@ -49,7 +49,7 @@ struct ProcessInfo {
   PID parent;            // the node's own PID for processes spawned by Node::Spawn
   ProcessState state = ProcessState::kIdle;
   // While it is running or waiting: the type of the message that it handles, or has handled last and waits for its
-  // turn; "Init or a signal" where no message is. "Init" and "Terminate" while it starts and ends; idle: empty.
+  // turn, as its kTag if it has one; "Init or a signal" where no message is. "Init" and "Terminate" while it starts and ends; idle: empty.
   std::string handles;
   std::uint64_t messages_queued = 0;      // normal priority, waiting; exact up to 4,194,303
   std::uint64_t messages_handled = 0;     // all priorities; without signals and notices
