@@ -102,6 +102,10 @@ void PoolRunner::Enter(PoolRouting::Entrance entrance) {
 // -- what arrives --
 
 gen::Status PoolRunner::OnEnvelope(core::Envelope& envelope, bool trap_exit) {
+  if (static_cast<gen::EnvelopeKind>(envelope.kind) == gen::EnvelopeKind::kInspect) {
+    Answer(envelope);  // maybe while a callback waits, which goes on with the rest
+    return gen::Continue();
+  }
   gen::Status status;
   if (PoolForwarder::IsForwarded(envelope)) {
     forwarder_->Arrived(envelope);
@@ -125,9 +129,6 @@ gen::Status PoolRunner::OnOwn(core::Envelope& envelope, bool trap_exit) {
     case gen::EnvelopeKind::kResponse:
     case gen::EnvelopeKind::kError:
       return forwarder_->Answered(envelope) ? gen::Continue() : OnUsers(envelope);
-    case gen::EnvelopeKind::kInspect:
-      Answer(envelope);
-      return gen::Continue();
     case gen::EnvelopeKind::kExit:
       return OnExit(envelope, trap_exit);
     case gen::EnvelopeKind::kInheritance:

@@ -74,6 +74,10 @@ gen::Result<void> SupervisorRunner::Finish(const gen::Result<Key>& key) {
 // -- what arrives --
 
 gen::Status SupervisorRunner::OnEnvelope(core::Envelope& envelope, bool trap_exit) {
+  if (static_cast<gen::EnvelopeKind>(envelope.kind) == gen::EnvelopeKind::kInspect) {
+    Answer(envelope);  // maybe while a callback waits, which goes on with the rest
+    return gen::Continue();
+  }
   const gen::Status status = OnOwn(envelope, trap_exit);
   if (status.stops()) strategy_.End(status.reason());
   return Settle();
@@ -84,9 +88,6 @@ gen::Status SupervisorRunner::OnOwn(core::Envelope& envelope, bool trap_exit) {
     case gen::EnvelopeKind::kOwnTimer:
       if (const auto* late = envelope.ValueAs<gen::ChildTimeout>()) (void)host_.Kill(late->child);
       if (const auto* start = envelope.ValueAs<StartTimer>()) StartPostponed(*start);
-      return gen::Continue();
-    case gen::EnvelopeKind::kInspect:
-      Answer(envelope);
       return gen::Continue();
     case gen::EnvelopeKind::kExit:
       return OnExit(envelope, trap_exit);

@@ -82,7 +82,7 @@ gen::Result<void> Delivery::DeliverExpress(ProcessSlot& process, gen::PID to,
   if (is_message) process.NoteExpressSent();
   auto sent = Accept(process, to, process.mailbox().Push(envelope.get()), envelope);
   if (!sent && is_message) process.NoteExpressGone();
-  // A handler that waits in an Await lets its process answer. Partner: ProcessRunner::SettleParked, as for signals.
+  // A handler that waits lets its process answer. Partner: ProcessRunner::SettleParked, as for signals.
   if (sent && is_question && process.await().Unpark()) process.Schedule();
   return sent;
 }

@@ -137,11 +137,25 @@ std::optional<Dump::Row> Dump::RowOf(gen::PID pid) const {
 
 std::string Dump::Handled(const ProcessSlot& process) const {
   const Activity& activity = process.activity();
+  if (activity.state() == gen::ProcessState::kIdle && process.IsPool()) {
+    return WithWorkers(*process.pool());
+  }
   std::string handled = HandledForPeople(activity);
   // A signal, and Init, note no time.
   if (handled.empty() || !activity.IsInHandler() || activity.type() == nullptr) return handled;
   const std::uint32_t since = activity.since();  // before the clock
   return fmt::format("{} for {}", handled, ForPeople(HandlingTime(since, clock_.Now())));
+}
+
+// What waits in the pool itself, below QUEUED, waits for room there.
+std::string Dump::WithWorkers(const PoolSlot& pool) const {
+  const std::uint32_t size = pool.rotation.size();
+  std::uint64_t waiting = 0;
+  for (std::uint32_t i = 0; i < size; ++i) {
+    const ProcessSlot* worker = addresses_.Find(addresses_.PidOf(pool.rotation.At(i)));
+    if (worker != nullptr) waiting += worker->MainMessagesApprox();
+  }
+  return fmt::format("a pool: with its workers ({}) wait {}", size, waiting);
 }
 
 std::string Dump::WaitedFor(const ProcessSlot& process) const {

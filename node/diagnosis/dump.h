@@ -41,6 +41,7 @@ class Dump {
   [[nodiscard]] std::optional<Guarded> Look(gen::PID pid) const;
   [[nodiscard]] std::optional<Row> RowOf(gen::PID pid) const;
   [[nodiscard]] std::string Handled(const ProcessSlot& process) const;
+  [[nodiscard]] std::string WithWorkers(const PoolSlot& pool) const;
   [[nodiscard]] std::string WaitedFor(const ProcessSlot& process) const;
   // A process that another one's row speaks of.
   [[nodiscard]] std::string Describe(gen::PID pid) const;

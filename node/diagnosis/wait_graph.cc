@@ -28,6 +28,8 @@ bool WaitGraph::FindCircle(const ProcessSlot& caller, std::vector<Link>& circle)
     if (circle.size() == kMaxCircle) return false;
     const Link link{process, process->Waited()};
     if (!link.edge.IsCertain() || !link.Holds()) return false;
+    // It is answered while its process waits.
+    if (core::IsType<gen::InspectRequest>(link.edge.type)) return false;
     circle.push_back(link);
     process = addresses_.Find(addresses_.PidOf(link.edge.to));
     if (process == nullptr) return false;
@@ -55,19 +57,13 @@ void WaitGraph::BreakDeadlock(const ProcessSlot& caller) {
   }
   const Link& victim = circle.front();
   const gen::PID pid = addresses_.PidOf(victim.process->Id());
-  const auto tell = [&] {
+  (void)withdrawn_.Withdraw(victim.edge.id, [&] {
     return delivery_
         .RespondToWithdrawn(
             pid, victim.edge.id,
             gen::detail::MakeErrorResponse(gen::Error(gen::ErrorCode::kDeadlock, std::move(chain))))
         .has_value();
-  };
-  // An inspection is no message: it is answered in any case, and counted nowhere.
-  if (core::IsType<gen::InspectRequest>(victim.edge.type)) {
-    (void)tell();
-  } else {
-    (void)withdrawn_.Withdraw(victim.edge.id, tell);
-  }
+  });
 }
 
 std::vector<gen::WaitEdge> WaitGraph::Edges() const {

@@ -59,13 +59,6 @@ void AsyncOperation::Completed() {
 }
 
 AsyncOperation::End AsyncOperation::Wait(std::chrono::nanoseconds timeout, bool until_stop) {
-  process_.AnswerWhileWaiting(true);
-  const End end = WaitToEnd(timeout, until_stop);
-  process_.AnswerWhileWaiting(false);
-  return end;
-}
-
-AsyncOperation::End AsyncOperation::WaitToEnd(std::chrono::nanoseconds timeout, bool until_stop) {
   core::Envelope* signal = nullptr;
   const std::int64_t now = process_.rooms().clock.Now();
   const auto deadline = timeout == gen::kInfinite ? 0 : core::DeadlineAfter(now, timeout);

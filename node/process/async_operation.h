@@ -57,7 +57,6 @@ class AsyncOperation {
 
  private:
   [[nodiscard]] IoThread& io() const;
-  [[nodiscard]] End WaitToEnd(std::chrono::nanoseconds timeout, bool until_stop);
   // Makes it complete soon. Called by the waiting process, at most once.
   virtual void Cancel() = 0;
 

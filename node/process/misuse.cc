@@ -42,7 +42,7 @@ std::string ProcessRunner::InHandler() const {
 std::string ProcessRunner::HeldMutexText(const char* function) const {
   if (current_ != nullptr &&
       current_->kind == static_cast<std::uint8_t>(gen::EnvelopeKind::kInspect) &&
-      answers_while_waiting_) {
+      parked_ != nullptr) {
     return fmt::format("{} in HandleInspect, while a handler of {} waits: one wait at a time",
                        function, InHandler());
   }

@@ -77,8 +77,6 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   void CheckMaySuspend(const char* function) const {
     if (gen::detail::HeldMutexes() != 0) throw std::logic_error(HeldMutexText(function));
   }
-  // Whether inspections are answered while it waits; by itself.
-  void AnswerWhileWaiting(bool answers) noexcept { answers_while_waiting_ = answers && started_; }
   [[nodiscard]] const Rooms& rooms() const noexcept { return rooms_; }
 
  protected:
@@ -105,7 +103,7 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
     if (yield_on_send_ && sends_ > kMaxSendsPerTurn && gen::detail::HeldMutexes() == 0) GiveWay();
   }
   void GiveWay();
-  // A signal that ends the process is there.
+  // A signal that ends the process is there. Notes whether there is an inspection.
   [[nodiscard]] bool IsInterrupted();
   // The envelope being handled waits for an answer that was not sent yet.
   [[nodiscard]] bool IsOpenQuestion() const noexcept;
@@ -235,11 +233,10 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   bool yield_on_send_ = false;
   bool yielded_ = false;  // parked_ waits for its next turn, for nothing else
   bool hold_main_ = false;
-  bool main_is_open_ = true;                // neither held nor suspended
-  bool announce_ : 1 = false;               // the parent gets MessageStarted; a bit: bytes are rare
-  bool answers_while_waiting_ : 1 = false;  // inspections
-  bool is_asked_ : 1 = false;               // an inspection has to be answered before it waits on
-  std::uint8_t due_ = 0;                    // before the next handler: kTimeIsDue and so on
+  bool main_is_open_ = true;   // neither held nor suspended
+  bool announce_ : 1 = false;  // the parent gets MessageStarted; a bit: bytes are rare
+  bool is_asked_ : 1 = false;  // an inspection has to be answered before it waits on
+  std::uint8_t due_ = 0;       // before the next handler: kTimeIsDue and so on
   Interruption interruption_ = Interruption::kSignals;
   TurnPace pace_;
   std::unique_ptr<const gen::Reason> end_reason_;  // null: normal

@@ -44,8 +44,7 @@ core::TurnEnd ProcessRunner::RunTurn() {
 core::TurnEnd ProcessRunner::ResumeParked() {
   if (!std::exchange(yielded_, false)) {
     do {
-      is_asked_ = false;
-      if (answers_while_waiting_) AnswerInspections();
+      if (is_asked_) AnswerInspections();
       if (!SettleParked()) return core::TurnEnd::kIdle;
     } while (is_asked_);
   }

@@ -29,6 +29,8 @@ void ProcessRunner::ParkHook(void* context, core::Fiber& fiber) {
   const ParkedWait wait = *static_cast<const ParkedWait*>(context);  // lives on the parked stack
   wait.process->parked_ = &fiber;
   if (wait.process->SettleParked()) {
+    // It waits on when it has answered, without coming by here again.
+    if (wait.process->is_asked_ && wait.timer != nullptr) wait.timer->Cover(wait.deadline);
     wait.process->dispatcher_->Schedule(*wait.process);
   } else if (wait.timer != nullptr) {
     wait.timer->Cover(wait.deadline);
@@ -38,7 +40,9 @@ void ProcessRunner::ParkHook(void* context, core::Fiber& fiber) {
 bool ProcessRunner::IsInterrupted() {
   if (IsKilled()) return true;
   bool interrupted = false;
+  is_asked_ = false;
   mailbox_.VisitUrgent([&](const core::Envelope& envelope) {
+    is_asked_ = is_asked_ || (started_ && KindOf(envelope) == gen::EnvelopeKind::kInspect);
     interrupted =
         interrupted ||
         (envelope.generation == generation_.load(std::memory_order_relaxed) &&
@@ -59,12 +63,7 @@ bool ProcessRunner::SettleParked() {
       (void)await_.Interrupt();  // or an outcome has come meanwhile; either ends the wait
       return true;
     }
-    if (answers_while_waiting_) {
-      mailbox_.VisitUrgent([&](const core::Envelope& envelope) {
-        is_asked_ = is_asked_ || KindOf(envelope) == gen::EnvelopeKind::kInspect;
-      });
-      if (is_asked_) return true;  // its next turn begins with that
-    }
+    if (is_asked_) return true;  // its next turn begins with that
     if (!await_.TryPark()) continue;
     // From here on others may resume the process, unless the right to run can be taken back.
     // Partners of these two looks: ExitSignals::Deliver, which pushes to the express stack and then calls
@@ -76,6 +75,7 @@ bool ProcessRunner::SettleParked() {
 
 // In a turn of its own, while the handler that waits is parked.
 void ProcessRunner::AnswerInspections() {
+  is_asked_ = false;
   constexpr auto kInspect = static_cast<std::uint8_t>(gen::EnvelopeKind::kInspect);
   // No second wait: the process has one.
   gen::Mutex no_wait;

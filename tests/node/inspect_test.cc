@@ -1,4 +1,11 @@
+#include <algorithm>
+#include <atomic>
+#include <functional>
 #include <future>
+#include <string>
+#include <vector>
+
+#include <ergon/act/supervisor.h>
 
 #include <kit/gate.h>
 #include <node/subject.h>
@@ -47,44 +54,177 @@ TEST_CASE("inspect: an actor that has nothing to tell tells what everybody has")
         gen::Inspection{{"trap_exit", "false"}});
 }
 
+// The question is in the mailbox when this returns.
+void AskNow(Node& node, gen::PID pid, std::promise<gen::Result<core::EnvelopePtr>>& answered) {
+  node.CallEnvelopeAsync(
+      pid,
+      core::MakeEnvelope<gen::InspectRequest>(
+          static_cast<std::uint8_t>(gen::EnvelopeKind::kInspect), core::Lane::kUrgent),
+      kit::kDeadline,
+      [&](gen::Result<core::EnvelopePtr> answer) { answered.set_value(std::move(answer)); });
+}
+
 TEST_CASE("inspect C38: answered before what waits, also when the mailbox is full") {
   std::atomic<int> handled{0};
   std::atomic<int> handled_before{0};
+  std::promise<void> may_go_on;
+  std::shared_future<void> let_go = may_go_on.get_future().share();
   TestNode t;
-  kit::Gate gate(t.node);
   Handlers handlers = Inspected();
   handlers.inspect = [&, answer = handlers.inspect](Subject& self,
                                                     const std::vector<std::string>& items) {
     handled_before = handled.load();
     return answer(self, items);
   };
-  handlers.message = [&](Subject& self, gen::PID, gen::Message&) {
+  handlers.message = [&](Subject&, gen::PID, gen::Message&) {
     handled.fetch_add(1);
-    (void)self.Call<bool>(gate.pid(), kit::EnterGate{}, {.timeout = gen::kInfinite});
+    let_go.wait();  // it keeps its thread: a process that is suspended answers
     return gen::Continue();
   };
   const gen::PID pid = t.Spawn(handlers, {.mailbox_size = 3});
   CHECK(t.node.Send(pid, 1));
-  CHECK(kit::Eventually([&] { return gate.Entered() == 1; }));
+  CHECK(kit::Eventually([&] { return handled == 1; }));
   for (int i = 0; i < 3; ++i) CHECK(t.node.Send(pid, 1));
   CHECK(t.node.Send(pid, 1).error() == gen::ErrProcessMailboxFull);
   auto early = t.node.Inspect(pid, {}, {.timeout = 1ms});
   CHECK(early.error() == gen::ErrTimeout);
-  // Asked on this thread, so that the question has arrived before the process goes on.
   std::promise<gen::Result<core::EnvelopePtr>> answered;
-  t.node.CallEnvelopeAsync(
-      pid,
-      core::MakeEnvelope<gen::InspectRequest>(
-          static_cast<std::uint8_t>(gen::EnvelopeKind::kInspect), core::Lane::kUrgent),
-      kit::kDeadline,
-      [&](gen::Result<core::EnvelopePtr> answer) { answered.set_value(std::move(answer)); });
-  // One message is let go; the question is next, though three messages wait.
-  gate.Admit(1);
+  AskNow(t.node, pid, answered);
+  // The question is next, though three messages wait.
+  may_go_on.set_value();
   auto answer = answered.get_future().get();
   REQUIRE(answer);
   CHECK((*answer)->ValueAs<gen::Inspection>()->size() == 2);
   CHECK(handled_before == 1);
-  gate.Open();
+}
+
+TEST_CASE("inspect: a process answers while its handler waits, whatever for") {
+  TestNode t;
+  kit::Gate gate(t.node);
+  const gen::PID full = t.Spawn({}, {.mailbox_size = 1});
+  CHECK(t.node.Suspend(full));
+  CHECK(t.node.Send(full, 1));
+  struct Case {
+    const char* what;
+    std::function<void(Subject&)> wait;
+  };
+  for (const Case& one : std::vector<Case>{
+           {"Call",
+            [&](Subject& self) {
+              (void)self.Call<bool>(gate.pid(), kit::EnterGate{}, {.timeout = gen::kInfinite});
+            }},
+           {"Sleep", [](Subject& self) { (void)self.Sleep(gen::kInfinite); }},
+           {"SendOrWait",
+            [&](Subject& self) { (void)self.SendOrWait(full, 2, gen::kInfinite); }}}) {
+    INFO(one.what);
+    const gen::PID pid = t.Spawn(Inspected());
+    t.Begin(pid, one.wait);
+    CHECK(t.EventuallyWaiting(pid));
+    for (int i = 0; i < 3; ++i) {
+      CHECK(t.node.Inspect(pid, {}, kPatient).value().at("color") == "blue");
+    }
+    CHECK(t.node.ProcessInfo(pid)->state == gen::ProcessState::kWaiting);
+    CHECK(t.node.Kill(pid));
+    CHECK(t.Ended(pid));
+  }
+}
+
+TEST_CASE("inspect: a wait that begins when an inspection is there already ends in time") {
+  TestNode t;
+  kit::Gate gate(t.node);
+  const gen::PID full = t.Spawn({}, {.mailbox_size = 1});
+  CHECK(t.node.Suspend(full));
+  CHECK(t.node.Send(full, 1));
+  for (const auto& wait : std::vector<std::function<void(Subject&)>>{
+           [](Subject& self) { CHECK(self.Sleep(1ms)); },
+           [&](Subject& self) {
+             const auto opened = self.Call<bool>(gate.pid(), kit::EnterGate{}, {.timeout = 1ms});
+             CHECK(opened.error() == gen::ErrTimeout);
+           },
+           [&](Subject& self) {
+             CHECK(self.SendOrWait(full, 2, 1ms).error() == gen::ErrProcessMailboxFull);
+           }}) {
+    std::promise<gen::Result<core::EnvelopePtr>> answered;
+    const gen::PID pid = t.Spawn(Inspected());
+    CHECK(t.Run(pid, [&](Subject& self) {
+      AskNow(t.node, pid, answered);
+      wait(self);
+    }));
+    CHECK(answered.get_future().get().has_value());
+  }
+}
+
+TEST_CASE("inspect: the one who is called asks its caller") {
+  TestNode t;
+  const gen::PID callee = t.Spawn({.call = [](Subject& self, gen::PID from, gen::Ref, auto&) {
+    return gen::Reply(self.Inspect(from, {"size"}, kPatient).value().at("size"));
+  }});
+  const gen::PID caller = t.Spawn(Inspected());
+  CHECK(t.Run(caller, [&](Subject& self) {
+    CHECK(self.Call<std::string>(callee, 1, kPatient).value() == "5");
+  }));
+}
+
+TEST_CASE("inspect: calls that race with inspections of their caller lose nothing") {
+  TestNode t;
+  const gen::PID callee = t.Spawn({.call = [](Subject&, gen::PID, gen::Ref, gen::Message& m) {
+    return gen::Reply(m.Take<int>() + 1);
+  }});
+  const gen::PID caller = t.Spawn(Inspected());
+  const int rounds = kit::Scaled(5'000);
+  std::atomic<bool> is_done{false};
+  t.Begin(caller, [&](Subject& self) {
+    for (int i = 0; i < rounds; ++i) CHECK(self.Call<int>(callee, i, kPatient).value() == i + 1);
+    is_done = true;
+  });
+  while (!is_done) CHECK(t.node.Inspect(caller, {}, kPatient).value().size() == 2);
+}
+
+// Its callbacks wait once they may.
+struct SlowCallbacks {
+  std::atomic<bool> wait{false};
+  std::atomic<int> inside{0};
+  std::atomic<int> most{0};
+  std::atomic<int> calls{0};
+  Notes<gen::PID> children;
+};
+
+TEST_CASE("inspect: a supervisor whose callback waits answers, and calls none inside of it") {
+  class Slow : public act::Supervisor {
+   public:
+    explicit Slow(SlowCallbacks* seen) : seen_(*seen) {}
+
+   private:
+    gen::Result<act::SupervisorSpec> Init(const gen::Args&) override {
+      return act::SupervisorSpec{.children = {{.name = "slow_child", .factory = Make({})}}};
+    }
+    gen::Status HandleChildStart(gen::Atom, gen::PID child) override {
+      seen_.children.Add(child);
+      return Wait();
+    }
+    gen::Status HandleChildTerminate(gen::Atom, gen::PID, const gen::Reason&) override {
+      return Wait();
+    }
+    gen::Status Wait() {
+      ++seen_.calls;
+      seen_.most = std::max(seen_.most.load(), ++seen_.inside);
+      while (seen_.wait) (void)Sleep(1ms);
+      --seen_.inside;
+      return gen::Continue();
+    }
+    SlowCallbacks& seen_;
+  };
+  SlowCallbacks seen;
+  TestNode t;
+  const gen::PID pid = t.node.Spawn(gen::Factory<Slow>(&seen)).value();
+  CHECK(seen.calls == 1);
+  seen.wait = true;
+  CHECK(t.node.Kill(seen.children.All().at(0)));
+  CHECK(kit::Eventually([&] { return seen.inside == 1; }));
+  for (int i = 0; i < 5; ++i) CHECK(t.node.Inspect(pid, {}, kPatient));
+  seen.wait = false;
+  CHECK(kit::Eventually([&] { return seen.calls == 3; }));
+  CHECK(seen.most == 1);
 }
 
 TEST_CASE("inspect: a process that ends, or whose HandleInspect throws") {
@@ -97,15 +237,22 @@ TEST_CASE("inspect: a process that ends, or whose HandleInspect throws") {
   CHECK(answer.error() == gen::ErrProcessTerminated);
   CHECK(answer.error().detail() == "panic: closed (handling ergon::gen::InspectRequest)");
   CHECK(t.Ended(throws));
-  const gen::PID waits = t.Spawn(Inspected());
-  t.Begin(waits, [](Subject& self) { (void)self.Sleep(gen::kInfinite); });
-  CHECK(t.EventuallyWaiting(waits));
-  auto asked = std::async(std::launch::async,
-                          [&] { return t.node.Inspect(waits, {}, {.timeout = kit::kDeadline}); });
-  CHECK(t.node.Kill(waits));
-  const auto result = asked.get();
-  REQUIRE(!result);
-  CHECK(result.error() == gen::ErrProcessTerminated);
+  // One that keeps its thread: a process that is suspended would answer.
+  std::promise<void> may_go_on;
+  std::atomic<bool> has_begun{false};
+  const gen::PID holds = t.Spawn(Inspected());
+  t.Begin(holds, [&, let_go = may_go_on.get_future().share()](Subject&) {
+    has_begun = true;
+    let_go.wait();
+  });
+  CHECK(kit::Eventually([&] { return has_begun.load(); }));
+  std::promise<gen::Result<core::EnvelopePtr>> answered;
+  AskNow(t.node, holds, answered);
+  CHECK(t.node.Kill(holds));
+  may_go_on.set_value();
+  const auto result = answered.get_future().get();
+  REQUIRE(result);
+  CHECK(*(*result)->ValueAs<gen::Error>() == gen::ErrProcessTerminated);
 }
 
 }  // namespace

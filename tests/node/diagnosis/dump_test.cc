@@ -13,6 +13,8 @@
 
 #include <unistd.h>
 
+#include <ergon/act/pool.h>
+
 #include <kit/child.h>
 #include <kit/gate.h>
 #include <kit/threads.h>
@@ -297,6 +299,20 @@ std::vector<int> LinesWith(const std::string& text, const std::string& part) {
     if (line.find(part) != std::string::npos) numbers.push_back(number);
   }
   return numbers;
+}
+
+TEST_CASE("dump: a pool says how many workers it has, and what waits with them") {
+  class DumpedPool : public act::Pool {
+    gen::Result<act::PoolOptions> Init(const gen::Args&) override {
+      return act::PoolOptions{.pool_size = 2, .worker_factory = Make({}), .worker_mailbox_size = 5};
+    }
+  };
+  TestNode t({.workers = 2});
+  const gen::PID pool = t.node.Spawn(gen::Factory<DumpedPool>()).value();
+  REQUIRE(kit::Eventually(
+      [&] { return LineOf(DumpOf(t.node), pool).find(" idle ") != std::string::npos; }));
+  CheckMatches(LineOf(DumpOf(t.node), pool),
+               " idle +0/[0-9]+ +0 +0 +a pool: with its workers \\(2\\) wait 0$");
 }
 
 TEST_CASE("dump: on SIGQUIT each node that was asked to writes, in one piece, and goes on") {
