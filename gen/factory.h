@@ -95,6 +95,7 @@ template <class T, class... Arguments>
       (std::is_copy_constructible_v<std::decay_t<Arguments>> && ...),
       "Factory: an argument cannot be copied; each spawn, also of a replaced worker, gets a copy");
   static_assert(std::is_abstract_v<T> ||
+                    !(std::is_copy_constructible_v<std::decay_t<Arguments>> && ...) ||
                     std::is_constructible_v<T, const std::unwrap_ref_decay_t<Arguments>&...>,
                 "Factory: T has no public constructor for (const references to) these arguments");
   return ProcessFactory(

@@ -96,7 +96,7 @@ struct Stored {
                 "a std::string_view does not own its text: send a std::string");
   static_assert(std::is_move_constructible_v<Type>,
                 "a message must be movable: it is moved into the receiver's mailbox");
-  static_assert(std::is_constructible_v<Type, T>,
+  static_assert(!std::is_move_constructible_v<Type> || std::is_constructible_v<Type, T>,
                 "this message cannot be copied: give it away with std::move");
 };
 }  // namespace detail

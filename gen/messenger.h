@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <functional>
-#include <map>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -12,6 +11,7 @@
 #include <ergon/core/messages/envelope.h>
 #include <ergon/gen/alias.h>
 #include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/inspection.h>
 #include <ergon/gen/message.h>
 #include <ergon/gen/notices.h>
 #include <ergon/gen/pid.h>
@@ -25,9 +25,6 @@
 #include <ergon/gen/timer_handle.h>
 
 namespace ergon::gen {
-
-// What Inspect answers: keys and values as texts, sorted by key.
-using Inspection = std::map<std::string, std::string>;
 
 // Errors common to all functions with a receiver:
 //   kProcessUnknown       no such process, name or alias
@@ -111,6 +108,10 @@ class Messenger {
     if (!response) return std::move(response.error());
     return detail::TakeResponse<AnswerOf<T, R>>(**response);
   }
+  template <class R = NamedByRequest, class T>
+  Result<AnswerOf<T, R>> Call(const Target& to, T&& request, detail::BarePriority auto priority) {
+    return CallWithPriority<R>(to, std::forward<T>(request), detail::Refuse(priority));
+  }
   // As Call, with a request as important as a message of SendImportant. To another node it is a Call.
   template <class R = NamedByRequest, class T>
   Result<AnswerOf<T, R>> CallImportant(const Target& to, T&& request,
@@ -178,14 +179,11 @@ class Messenger {
   Result<void> SendResponseError(PID from, Ref ref, Error error);
 
   // -- without types --
-
   // The process that a target means now.
   [[nodiscard]] virtual Result<PID> Resolve(const Target& target) const = 0;
   // Of what is sent without another: normal, or what a process has set.
   [[nodiscard]] MessagePriority DefaultPriority() const noexcept { return default_priority_; }
-  [[nodiscard]] virtual TraceId Trace() const {
-    return 0;
-  }  // likewise: none, or what a process has
+  [[nodiscard]] virtual TraceId Trace() const { return 0; }  // likewise: none
   // `envelope` is null afterwards, unless this fails.
   virtual Result<void> SendEnvelope(PID to, core::EnvelopePtr& envelope) = 0;
   virtual Result<void> SendEnvelopeOrWait(const Target& to, core::EnvelopePtr& envelope,

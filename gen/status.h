@@ -1,6 +1,8 @@
 // What a handler returns: go on, stop, answer.
 #pragma once
 
+#include <optional>
+#include <type_traits>
 #include <utility>
 
 #include <ergon/core/messages/envelope.h>
@@ -14,6 +16,8 @@ namespace detail {
 struct StopRequest {
   Reason reason;
 };
+template <class T, class Value>
+concept OptionalOf = std::is_same_v<std::remove_cvref_t<T>, std::optional<Value>>;
 }  // namespace detail
 
 // The result of Init, HandleMessage and HandleEvent: Continue() or Stop(reason), or act::Actor::ContinueWith.
@@ -51,6 +55,13 @@ class [[nodiscard]] CallResult {
       : status_(std::move(stop)) {}
   CallResult(core::EnvelopePtr response, Status status)
       : response_(std::move(response)), status_(std::move(status)) {}
+  // What MatchRequest returns when some requests have no handler is no result: does not compile.
+  template <detail::OptionalOf<CallResult> Optional>
+  CallResult(Optional&&) {  // NOLINT(google-explicit-constructor)
+    static_assert(!detail::OptionalOf<Optional, CallResult>,
+                  "MatchRequest: other requests have no handler: let the last one take "
+                  "gen::Message&, or look whether there is a result");
+  }
 
   // Null: no answer.
   [[nodiscard]] core::EnvelopePtr& response() noexcept { return response_; }

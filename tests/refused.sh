@@ -29,6 +29,10 @@ refused() {
     echo "FAIL: no such sentence as '$1': $output"
     exit 1
   fi
+  if [[ $(grep -c 'error: ' <<<"$output") != 1 ]]; then
+    echo "FAIL: more than that sentence: $output"
+    exit 1
+  fi
 }
 
 refused "a message's destructor must not throw: it runs where nobody could catch it" <<'END'
@@ -98,6 +102,51 @@ ergon::gen::CallResult Handle(ergon::gen::Message& request) {
 #endif
   });
 }
+END
+
+refused "MatchRequest: other requests have no handler: let the last one take gen::Message&, or look whether there is a result" <<'END'
+#include <ergon/act/actor.h>
+#include <ergon/gen/match_request.h>
+class Counter : public ergon::act::Actor {
+  ergon::gen::CallResult HandleCall(ergon::gen::PID from, ergon::gen::Ref ref,
+                                    ergon::gen::Message& request) override {
+#ifdef WRONG
+    return ergon::gen::MatchRequest(request, [](int number) { return number + 1; });
+#else
+    auto result = ergon::gen::MatchRequest(request, [](int number) { return number + 1; });
+    if (result) return std::move(*result);
+    return Actor::HandleCall(from, ref, request);
+#endif
+  }
+};
+END
+
+refused "Call: a priority is one of its options: Call(to, request, {.priority = ...})" <<'END'
+#include <ergon/act/actor.h>
+ergon::gen::Result<int> Ask(ergon::gen::Messenger& messenger, ergon::gen::PID to) {
+#ifdef WRONG
+  return messenger.Call<int>(to, 1, ergon::gen::MessagePriority::kHigh);
+#else
+  (void)messenger.Call<int>(to, 1, {});
+  return messenger.Call<int>(to, 1, {.priority = ergon::gen::MessagePriority::kHigh});
+#endif
+}
+END
+
+refused "serialize gives a field that is const: neither the function nor the field may be, for values are read into the fields" <<'END'
+#include <ergon/node/erlang/archive.h>
+struct Place {
+  int x = 0;
+  template <class Archive>
+#ifdef WRONG
+  void serialize(Archive& archive) const {
+#else
+  void serialize(Archive& archive) {
+#endif
+    archive(ergon::dist::Field("x", x));
+  }
+};
+void Offer(ergon::gen::WireTypes& types) { types.Register<Place>(); }
 END
 
 for wrong in \

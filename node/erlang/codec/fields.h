@@ -157,9 +157,15 @@ class ReadArchive : public detail::FieldVisitor<ReadArchive> {
 
   template <class T>
   void VisitField(const char* name, T& value) {
-    const Found found = Begin(name, detail::Codec<T>::kMayBeMissing);
-    if (found == Found::kAbsent) value = T{};
-    if (found == Found::kValue && !detail::Codec<T>::Read(reader_, value)) Locate(name);
+    static_assert(
+        !std::is_const_v<T>,
+        "serialize gives a field that is const: neither the function nor the field may be, "
+        "for values are read into the fields");
+    if constexpr (!std::is_const_v<T>) {
+      const Found found = Begin(name, detail::Codec<T>::kMayBeMissing);
+      if (found == Found::kAbsent) value = T{};
+      if (found == Found::kValue && !detail::Codec<T>::Read(reader_, value)) Locate(name);
+    }
   }
 
  private:
