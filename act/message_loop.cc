@@ -89,7 +89,7 @@ gen::Status UnhandledMessage(gen::Log log, gen::PID from, const gen::Message& me
     log.Debug("unhandled message {} from {}", message.TypeName(), from);
     return gen::Continue();
   }
-  log.Warning("unhandled message {} from {}", message.TypeName(), from);
+  log.Warning("unhandled message {} from {}", message.Describe(), from);
   return gen::Continue();
 }
 
@@ -108,9 +108,9 @@ gen::Status UnhandledResponse(gen::Log log, gen::Ref ref, const gen::Response& r
 }
 
 gen::CallResult UnhandledRequest(gen::Log log, gen::PID from, const gen::Message& request) {
-  log.Warning("unhandled request {} from {}", request.TypeName(), from);
-  return gen::ReplyError(
-      gen::Error(gen::ErrorCode::kUnsupported, "request " + request.TagOrTypeName()));
+  const std::string what = request.Describe();
+  log.Warning("unhandled request {} from {}", what, from);
+  return gen::ReplyError(gen::Error(gen::ErrorCode::kUnsupported, "request " + what));
 }
 
 }  // namespace ergon::act

@@ -61,12 +61,12 @@ void AnswerInspection(gen::ProcessHost& host, const core::Envelope& envelope,
 
 // -- what behaviours do with what nobody handles --
 
-// Logs a warning that names the type and the sender; that an event is no more (MessageDownEvent) at debug level only.
+// Logs a warning that names the type (gen::Message::Describe) and the sender; that an event is no more (MessageDownEvent) at debug level only.
 gen::Status UnhandledMessage(gen::Log log, gen::PID from, const gen::Message& message);
 gen::Status UnhandledEvent(gen::Log log, const gen::MessageEvent& event);
 // Logs at debug level only: who makes requests without looking at the answers means it.
 gen::Status UnhandledResponse(gen::Log log, gen::Ref ref, const gen::Response& response);
-// Logs likewise and answers kUnsupported, naming the type: the caller need not wait for its
+// Logs likewise and answers kUnsupported, with the same words: the caller need not wait for its
 // timeout.
 gen::CallResult UnhandledRequest(gen::Log log, gen::PID from, const gen::Message& request);
 

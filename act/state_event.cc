@@ -23,9 +23,9 @@ gen::Response StateEvent::Response() const {
 std::string StateEvent::ToString() const {
   switch (kind_) {
     case StateEventKind::kMessage:
-      return fmt::format("message {} from {}", TypeName(), from_);
+      return fmt::format("message {} from {}", Describe(), from_);
     case StateEventKind::kRequest:
-      return fmt::format("request {} from {}", TypeName(), from_);
+      return fmt::format("request {} from {}", Describe(), from_);
     case StateEventKind::kPublished:
       return fmt::format("event {} with {}", As<gen::MessageEvent>()->event(),
                          As<gen::MessageEvent>()->TypeName());

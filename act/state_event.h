@@ -92,7 +92,8 @@ class StateEvent {
   [[nodiscard]] std::string ToString() const;
   // The value's type as written in C++.
   [[nodiscard]] std::string TypeName() const { return value_.TypeName(); }
-  [[nodiscard]] std::string TagOrTypeName() const { return value_.TagOrTypeName(); }
+  // As gen::Message::Describe.
+  [[nodiscard]] std::string Describe() const { return value_.Describe(); }
 
  private:
   StateEventKind kind_;

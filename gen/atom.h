@@ -34,6 +34,8 @@ class Atom {
   // The text; valid for ever. Takes no lock; any thread.
   [[nodiscard]] std::string_view Text() const noexcept;
   [[nodiscard]] std::string ToString() const { return std::string(Text()); }
+  // For gen::Message::Describe.
+  [[nodiscard]] std::string MessageText() const { return "atom '" + ToString() + "'"; }
   [[nodiscard]] bool empty() const noexcept { return index_ == 0; }
 
   // The atom's number in this program; 0 is the empty atom.

@@ -50,8 +50,11 @@ class Message {
 
   // The type's name as written in C++.
   [[nodiscard]] std::string TypeName() const;
-  // Its kTag, if it has one, else its name: for texts that other nodes may see.
+  // The kTag of the value's type, if it has one, else the name of the type: for texts that other nodes may see.
   [[nodiscard]] std::string TagOrTypeName() const;
+  // The same, for logs and errors, but of an atom, and of a term of Erlang that is of no registered type, what the value
+  // is, shortened.
+  [[nodiscard]] std::string Describe() const;
 
   // Its value has been moved out by Take.
   [[nodiscard]] bool taken() const noexcept { return taken_; }

@@ -101,8 +101,8 @@ class Node : public GroupMessenger {
   //   QUEUED   messages of normal priority that wait, and the mailbox's bound if it has one
   //   HIGH     messages of higher priorities that wait
   //   HELD     stashed, or kept by the behaviour to be passed on
-  //   HANDLES  the type of the message that it handles, and for how long; when it is running but waits for
-  //            its turn, the one that it has handled last
+  //   HANDLES  the type of the message that it handles, and for how long; or that it waits for a thread; of
+  //            an idle pool how many messages wait with its workers
   //   WAITS FOR  whose answer, to a request of which type, and for how long
   // Processes run on meanwhile: each line is a view of its own moment, and who ends is left out. The
   // lines are written one by one with stream.write(), and the rest is left out when the stream fails. A

@@ -19,7 +19,8 @@ namespace ergon::gen {
 enum class ProcessState : std::uint8_t {
   kStarting,     // in Init
   kIdle,         // nothing to do
-  kRunning,      // scheduled or in a handler
+  kReady,        // has something to do, and waits for a thread
+  kRunning,      // in a handler
   kWaiting,      // suspended in a Call or Sleep
   kTerminating,  // ends
 };
@@ -30,6 +31,8 @@ constexpr std::string_view ToString(ProcessState state) {
       return "starting";
     case ProcessState::kIdle:
       return "idle";
+    case ProcessState::kReady:
+      return "ready";
     case ProcessState::kRunning:
       return "running";
     case ProcessState::kWaiting:
@@ -48,8 +51,8 @@ struct ProcessInfo {
   PID leader;            // see Process::Leader
   PID parent;            // the node's own PID for processes spawned by Node::Spawn
   ProcessState state = ProcessState::kIdle;
-  // While it is running or waiting: the type of the message that it handles, or has handled last and waits for its
-  // turn, as its kTag if it has one; "Init or a signal" where no message is. "Init" and "Terminate" while it starts and ends; idle: empty.
+  // While it is running or waiting: the type of the message that it handles, as its kTag if it has one; "Init or a signal"
+  // where no message is. "Init" and "Terminate" while it starts and ends; idle or ready: empty.
   std::string handles;
   std::uint64_t messages_queued = 0;      // normal priority, waiting; exact up to 4,194,303
   std::uint64_t messages_handled = 0;     // all priorities; without signals and notices

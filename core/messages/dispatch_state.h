@@ -117,6 +117,11 @@ class DispatchState {
   [[nodiscard]] std::uint32_t CountApprox() const noexcept {
     return static_cast<std::uint32_t>(word_.load(std::memory_order_relaxed) >> kTopBits);
   }
+  // Nobody has the right to run the process, and nobody has been asked to. Any thread.
+  [[nodiscard]] bool IsIdle() const noexcept {
+    const std::uint64_t top = word_.load(std::memory_order_relaxed) & kTopMask;
+    return top == kIdle || top == kRedirectedIdle;
+  }
   [[nodiscard]] bool IsClosed() const noexcept {
     return (word_.load(std::memory_order_relaxed) & kTopMask) == kClosed;
   }

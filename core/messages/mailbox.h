@@ -3,9 +3,8 @@
 // Main arrives on the stack of DispatchState, Urgent and System on a small "express" stack of their
 // own, so that a million untaken Main messages do not delay them. The consumer takes the whole of a
 // stack at once, turns it round and serves Urgent, then System, then Main; the express stack is
-// looked at again between any two messages.
-//
-// To turn round a million messages takes milliseconds: the express stack is looked at between the steps.
+// looked at again between any two messages, and between the steps of turning a million messages round,
+// which takes milliseconds.
 //
 // The Main stack is drained from a marker: the newest envelope taken so far stays on the stack as
 // its bottom, so that draining needs plain loads only and no exchange. The marker's memory must
@@ -88,6 +87,7 @@ class Mailbox {
     return capacity_.load(std::memory_order_relaxed);
   }
   [[nodiscard]] bool IsClosed() const noexcept { return state_.IsClosed(); }
+  [[nodiscard]] bool IsIdle() const noexcept { return state_.IsIdle(); }
   // So many messages wait in the owner's queue. One at a time, under the owner's lock. Sequentially
   // consistent: Dekker's pattern with TryIdle, as for the express stack.
   void SetQueued(std::uint32_t messages) noexcept {

@@ -28,6 +28,9 @@ struct TypeDescriptor {
   mutable std::uint32_t hash = 0;
   static constexpr std::uint32_t kKnown = 1;
 
+  // What logs and errors say of a value; null: the name of its type.
+  std::string (*describe)(const void* value) = nullptr;
+
   // The type's name as written in C++, for logs and errors. Any thread.
   [[nodiscard]] std::string Name() const;
   // Its tag, or else its name: for texts that other programs may see. Any thread.
@@ -72,8 +75,18 @@ constexpr auto TagFunction() -> std::string_view (*)() {
 }
 
 template <class T>
-inline const TypeDescriptor kTypeDescriptor{&typeid(T), sizeof(T), alignof(T), kDestroy<T>,
-                                            TagFunction<T>()};
+inline constexpr std::string (*kDescribe)(const void*) = [] {
+  std::string (*describe)(const void*) = nullptr;
+  // Of the library's types: what they hold tells more than their name.
+  if constexpr (requires(const T& value) { std::string(value.MessageText()); }) {
+    describe = [](const void* value) { return static_cast<const T*>(value)->MessageText(); };
+  }
+  return describe;
+}();
+
+template <class T>
+inline const TypeDescriptor kTypeDescriptor{&typeid(T),       sizeof(T), alignof(T),  kDestroy<T>,
+                                            TagFunction<T>(), 0,         kDescribe<T>};
 }  // namespace detail
 
 // The descriptor of `T` (without const, volatile and reference). Any thread.

@@ -8,6 +8,34 @@
 #include <ergon/node/diagnosis/for_people.h>
 
 namespace ergon::node {
+
+std::string OfPool(const Addresses& addresses, gen::PID pool) {
+  const ProcessSlot* const slot = addresses.Find(pool);
+  gen::Atom name;
+  if (slot != nullptr) {
+    ProcessCold& cold = slot->Cold();
+    std::lock_guard lock(cold.lock);
+    if (slot->IsStill(pool)) name = cold.name;
+  }
+  return name.empty() ? fmt::format(" of pool {}", pool) : fmt::format(" of pool '{}'", name);
+}
+
+std::string AsInItsLines(const Addresses& addresses, gen::PID pid) {
+  std::string text = pid.ToString();
+  const ProcessSlot* const process = addresses.Find(pid);
+  if (process == nullptr) return text;
+  const gen::PID parent = addresses.PidOf(process->parent_id());
+  {
+    ProcessCold& cold = process->Cold();
+    std::lock_guard lock(cold.lock);
+    if (!process->IsStill(pid)) return text;
+    if (!cold.name.empty()) text += fmt::format(" '{}'", cold.name);
+    text += " " + process->behavior().BehaviorName();
+  }
+  const ProcessSlot* const pool = addresses.Find(parent);
+  return pool != nullptr && pool->IsPool() ? text + OfPool(addresses, parent) : text;
+}
+
 gen::Error Descriptions::TimeoutError(const CallEdge::View& call) const {
   // Which of the two is certain (delivery/request_claims.h), what follows is a look at others that go on. A
   // signal is heeded in any case.
@@ -78,7 +106,7 @@ std::string Descriptions::PoolState(const PoolSlot& pool, const CallEdge::View& 
 std::string Descriptions::ActivityOf(const ProcessSlot& process, const CallEdge::View& call) const {
   const std::int64_t now = clock_.Now();
   const Activity& activity = process.activity();
-  const gen::ProcessState state = activity.state();
+  const gen::ProcessState state = process.State();
   // A suspended process has a turn for each message that comes, in which it handles nothing.
   const bool only_looks =
       process.IsHeld() && state == gen::ProcessState::kRunning && activity.type() == nullptr;
@@ -93,6 +121,7 @@ std::string Descriptions::ActivityOf(const ProcessSlot& process, const CallEdge:
     text = " is suspended";
   } else {
     text = fmt::format(" is {}", ToString(state));
+    if (state == gen::ProcessState::kReady) text += " and waits for a thread";
   }
   if (state == gen::ProcessState::kWaiting) {
     const CallEdge::View edge = process.Waited();

@@ -14,6 +14,11 @@
 
 namespace ergon::node {
 
+// As a worker's lines name its pool: " of pool 'thumbnails'", or with the PID if it has no name. Any thread.
+[[nodiscard]] std::string OfPool(const Addresses& addresses, gen::PID pool);
+// A process as its own log lines begin: PID, registered name, behaviour, pool. Any thread.
+[[nodiscard]] std::string AsInItsLines(const Addresses& addresses, gen::PID pid);
+
 // Any thread. What is told of a process is a look at one that goes on meanwhile.
 class Descriptions {
  public:

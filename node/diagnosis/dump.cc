@@ -119,7 +119,7 @@ std::optional<Dump::Row> Dump::RowOf(gen::PID pid) const {
   if (!guarded) return std::nullopt;
   // Slots stay; a process that begins here just now is another one's successor, and looked for below.
   const ProcessSlot& process = *addresses_.FindSlot(pid);
-  const gen::ProcessState state = process.activity().state();
+  const gen::ProcessState state = process.State();
   const std::uint64_t queued = process.MainMessagesApprox();
   Row row = {pid.ToString(),
              guarded->name.empty() ? "-" : guarded->name.ToString(),  // columns stay countable
@@ -129,7 +129,7 @@ std::optional<Dump::Row> Dump::RowOf(gen::PID pid) const {
                                  : fmt::format("{}/{}", queued, guarded->bound),
              fmt::format("{}", process.ExpressQueuedApprox()),
              fmt::format("{}", process.AsideApprox()),
-             Handled(process),
+             state == gen::ProcessState::kReady ? "waits for a thread" : Handled(process),
              WaitedFor(process)};
   if (!process.HasProcess(pid)) return std::nullopt;
   return row;

@@ -24,6 +24,7 @@ std::string HandledForPeople(const Activity& activity) {
     case gen::ProcessState::kStarting:
       return "Init";
     case gen::ProcessState::kIdle:
+    case gen::ProcessState::kReady:
       return "";
     case gen::ProcessState::kTerminating:
       return "Terminate";

@@ -12,7 +12,7 @@ gen::Result<gen::ProcessInfo> Inspection::ProcessInfo(gen::PID pid) const {
   if (process == nullptr) return needs_.addresses.WhyUnreachable(pid);
   gen::ProcessInfo info;
   info.pid = pid;
-  info.state = process->activity().state();
+  info.state = process->State();
   info.handles = HandledForPeople(process->activity());
   info.messages_queued = process->MainMessagesApprox();
   info.messages_handled = process->counts().handled();

@@ -73,19 +73,28 @@ gen::Result<Term> Term::FromBytes(std::string_view bytes, std::size_t max_depth)
   return FromChecked(std::string(bytes));
 }
 
-Term Term::FromChecked(std::string bytes, std::shared_ptr<AtomBudget> atoms) {
+Term Term::FromChecked(std::string bytes, std::shared_ptr<AtomBudget> atoms, std::string note) {
   Term term;
   if (bytes.size() == 1 && bytes.front() == kEmptyList) return term;
   auto memory = std::make_shared<Memory>();
   memory->bytes = std::move(bytes);
   memory->atoms = std::move(atoms);
+  memory->note = std::move(note);
   term.size_ = memory->bytes.size();
   term.memory_ = std::move(memory);
   return term;
 }
 
-Term Term::FromChecked(std::string bytes, AtomBudget* atoms) {
-  return FromChecked(std::move(bytes), atoms == nullptr ? nullptr : atoms->shared_from_this());
+Term Term::FromChecked(std::string bytes, AtomBudget* atoms, std::string note) {
+  return FromChecked(std::move(bytes), atoms == nullptr ? nullptr : atoms->shared_from_this(),
+                     std::move(note));
+}
+
+std::string Term::MessageText() const {
+  constexpr std::size_t kShort = 120;  // bytes
+  const bool has_note =
+      memory_ != nullptr && !memory_->note.empty() && size_ == memory_->bytes.size();
+  return (has_note ? memory_->note + ": " : std::string()) + ToString(kShort);
 }
 
 std::string_view Term::raw() const noexcept {

@@ -111,15 +111,20 @@ class Term {
   [[nodiscard]] std::string_view raw() const noexcept;
   [[nodiscard]] TermReader Reader() const noexcept;
   // Bytes that have been checked, without the version byte. With a budget, atoms that are new to
-  // the program are counted by it.
+  // the program are counted by it. `note`: why it is of no registered type.
   [[nodiscard]] static Term FromChecked(std::string bytes,
-                                        std::shared_ptr<AtomBudget> atoms = nullptr);
-  [[nodiscard]] static Term FromChecked(std::string bytes, AtomBudget* atoms);
+                                        std::shared_ptr<AtomBudget> atoms = nullptr,
+                                        std::string note = {});
+  [[nodiscard]] static Term FromChecked(std::string bytes, AtomBudget* atoms,
+                                        std::string note = {});
+  // For gen::Message::Describe.
+  [[nodiscard]] std::string MessageText() const;
 
  private:
   struct Memory {
     std::string bytes;
     std::shared_ptr<AtomBudget> atoms;
+    std::string note = {};  // of all of it
   };
 
   // The next term of a reader of this one.

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <ergon/node/delivery/addresses.h>
+#include <ergon/node/diagnosis/descriptions.h>
 #include <ergon/node/diagnosis/node_log.h>
 
 namespace ergon::node {
@@ -28,6 +29,7 @@ void ProcessRunner::Write(gen::LogLevel level, std::string_view text) {
   std::string line = fmt::format("{} ", Self());
   if (!name.empty()) line += fmt::format("'{}' ", name);
   line += behavior;
+  if (heir_) line += OfPool(rooms_.addresses, Parent());
   // Other threads may write lines of this process, too: they handle nothing.
   const gen::TraceId trace = IsInOwnTurn() ? marks_.trace(*this) : 0;
   if (trace != 0) line += fmt::format(" [trace {}]", gen::TraceText(trace));

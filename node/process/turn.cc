@@ -172,9 +172,9 @@ core::TurnEnd ProcessRunner::RunMessages() {
       dispatcher_->Schedule(*this);
       return core::TurnEnd::kIdle;
     }
-    activity_.SetState(gen::ProcessState::kRunning);
     SetCurrentProcess(this);
     if (envelope != nullptr) return core::TurnEnd::kYielded;
+    activity_.SetState(gen::ProcessState::kRunning);
   }
 }
 

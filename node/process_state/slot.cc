@@ -24,6 +24,12 @@ bool ProcessSlot::HasRoomForMore() const noexcept {
   return mailbox_.capacity() == 0 && GetQueueLane() == nullptr;
 }
 
+gen::ProcessState ProcessSlot::State() const noexcept {
+  const gen::ProcessState state = activity_.state();
+  const bool is_ready = state == gen::ProcessState::kIdle && !mailbox_.IsIdle();
+  return is_ready ? gen::ProcessState::kReady : state;
+}
+
 const RareCounts& ProcessSlot::Rare() const noexcept {
   static const RareCounts none;
   const ProcessCold* cold = ColdIfAny();

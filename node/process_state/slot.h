@@ -112,6 +112,7 @@ class alignas(64) ProcessSlot : public core::Schedulable {
   [[nodiscard]] EndRequests& end_requests() noexcept { return end_requests_; }
   [[nodiscard]] const EndRequests& end_requests() const noexcept { return end_requests_; }
   [[nodiscard]] const Activity& activity() const noexcept { return activity_; }
+  [[nodiscard]] gen::ProcessState State() const noexcept;  // its activity's, or kReady
   [[nodiscard]] const MessageCounts& counts() const noexcept { return counts_; }
   [[nodiscard]] RoutedWork& routed_work() noexcept { return routed_work_; }
   [[nodiscard]] const RoutedWork& routed_work() const noexcept { return routed_work_; }
@@ -168,8 +169,7 @@ class alignas(64) ProcessSlot : public core::Schedulable {
   [[nodiscard]] CallEdge* call_edge() const noexcept {
     return call_edge_.load(std::memory_order_acquire);
   }
-  // What it waits for in a Call. Sequentially consistent, as is the edge itself; partner:
-  // GetCallEdge.
+  // What it waits for in a Call. Sequentially consistent, as is the edge itself; partner: GetCallEdge.
   [[nodiscard]] CallEdge::View Waited() const noexcept {
     const CallEdge* edge = call_edge_.load(std::memory_order_seq_cst);
     return edge == nullptr ? CallEdge::View() : edge->Read();

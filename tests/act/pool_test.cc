@@ -102,6 +102,17 @@ TEST_CASE("pool: unhandled requests of its own are answered") {
   CHECK(*f.host.responses[0].envelope->ValueAs<gen::Error>() == gen::ErrUnsupported);
 }
 
+TEST_CASE("pool: an atom that nobody handles is told by name") {
+  PoolFixture f;
+  f.Start();
+  (void)f.host.Deliver(gen::EnvelopeKind::kRequest, core::Lane::kSystem, gen::Atom("resize"), 57);
+  f.host.Run();
+  REQUIRE(f.host.responses.size() == 1);
+  const gen::Error error = *f.host.responses[0].envelope->ValueAs<gen::Error>();
+  CHECK(error == gen::ErrUnsupported);
+  CHECK(error.detail() == "request atom 'resize'");
+}
+
 TEST_CASE("pool: C25 a full worker is skipped, C27 all full is told to the sender") {
   PoolFixture f({.pool_size = 2, .worker_mailbox_size = 2});
   f.Start();

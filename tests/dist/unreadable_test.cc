@@ -29,6 +29,7 @@ TEST_CASE(
                              (void)self.Receive<gen::Atom>();  // lets all others wait
                            })
                            .value();
+  CHECK(cluster.b.RegisterName("unread_lines", pid));
   std::atomic<bool> listens{false};
   std::atomic<bool> told{false};
   const auto listener = cluster.b.Spawn([&](gen::Process& self) {
@@ -66,6 +67,7 @@ TEST_CASE(
   CHECK(cluster.a.Call<int>(pid, unfit).error() == gen::ErrIncorrect);
   CHECK(cluster.a.SendImportant(pid, unfit).error() == gen::ErrIncorrect);
   CHECK(cluster.b.MessageBalance().dropped_unreadable == kMessages);
+  CHECK(cluster.log_b.Contains(" to " + pid.ToString() + " 'unread_lines' "));
   const std::size_t lines = cluster.log_b.Count("does not fit its type");
   CHECK(lines >= LogLimit::kLines);
   CHECK(lines <= MostLines(begin));

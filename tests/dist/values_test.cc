@@ -209,6 +209,31 @@ TEST_CASE("values: registered types with a tag") {
   CHECK(Append(values, Throwing{12}).has_value());
 }
 
+TEST_CASE("values: what a message is that is of no registered type, for logs and errors") {
+  gen::WireTypes types;
+  types.Register<Count>();
+  types.Register<CountTwo>();
+  const Values values(types);
+  const auto described = [&](const Term& term) {
+    const core::EnvelopePtr envelope = values.Read(term.raw(), kKind).value();
+    return gen::Message(*envelope).Describe();
+  };
+  const Term tag = Term::Atom("count");
+  CHECK(described(Term::Tuple({tag, 1, 2, 3})) ==
+        "count: 2 or 3 elements expected, found 4: {count,1,2,3}");
+  CHECK(described(Term::Tuple({tag})) == "count: 2 or 3 elements expected, found 1: {count}");
+  CHECK(described(Term::Tuple({Term::Atom("amount"), 1})) == "{amount,1}");
+  CHECK(described(tag) == "atom 'count'");
+  CHECK(described(Term::Of(std::string("text"))) == core::TypeOf<std::string>()->Name());
+  const std::string long_one = described(Term::Tuple({tag, 1, 2, Term::Of(std::string(999, 'x'))}));
+  CHECK(long_one.starts_with("count: 2 or 3 elements expected, found 4: {count,1,2,<<\"xxx"));
+  CHECK(long_one.size() < 250);
+  // A part of it has its own words.
+  const core::EnvelopePtr whole =
+      values.Read(Term::Tuple({tag, 1, 2, Term::Tuple({5})}).raw(), kKind).value();
+  CHECK((*whole->ValueAs<Term>())[3].MessageText() == "{5}");
+}
+
 TEST_CASE("values: registered types that are maps") {
   const Values values(Registered<Item, NamedItem, Hints, Nothing>());
   const auto no = t::SmallAtom("no");

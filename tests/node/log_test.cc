@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include <ergon/act/pool.h>
+
 #include <node/subject.h>
 
 namespace ergon::node {
@@ -49,6 +51,23 @@ TEST_CASE("log: lines carry the pid, the name and the behaviour") {
   CHECK(lines[1].text == named.ToString() + " 'teller' ergon::node::Subject: value 7");
   CHECK(lines[2].text == "test@localhost: from outside");
   CHECK(lines[2].level == gen::LogLevel::kError);
+}
+
+TEST_CASE("log: a worker's lines name its pool") {
+  class Told : public act::Pool {
+    gen::Result<act::PoolOptions> Init(const gen::Args&) override {
+      return act::PoolOptions{.pool_size = 1,
+                              .worker_factory = Make({.init = [](Subject& self, const gen::Args&) {
+                                self.Log().Info("begins");
+                                return gen::Continue();
+                              }})};
+    }
+  };
+  TestNode t;
+  CHECK(t.node.SpawnRegister("told_pool", gen::Factory<Told>()));
+  CHECK(t.log.Count(" ergon::node::Subject of pool 'told_pool': begins") == 1);
+  const gen::PID nameless = t.node.Spawn(gen::Factory<Told>()).value();
+  CHECK(t.log.Count(" ergon::node::Subject of pool " + nameless.ToString() + ": begins") == 1);
 }
 
 TEST_CASE("log: levels of the node and of a process") {

@@ -19,10 +19,19 @@
 #include <ergon/node/cluster/tools/system_answers.h>
 #include <ergon/node/delivery/envelope_marks.h>
 #include <ergon/node/delivery/request_claims.h>
+#include <ergon/node/cluster/connection/answer_signals.h>
+#include <ergon/node/cluster/signals/control_reader.h>
+#include <ergon/node/cluster/signals/monitor_signals.h>
+#include <ergon/node/cluster/signals/references.h>
+#include <ergon/node/cluster/tools/system_answers.h>
+#include <ergon/node/diagnosis/descriptions.h>
 #include <ergon/node/erlang/term.h>
+#include <ergon/node/erlang/terms/reader.h>
 #include <ergon/node/erlang/terms/writer.h>
 #include <ergon/node/process_state/slot.h>
 #include <ergon/node/process_state/unique_id.h>
+#include <ergon/node/slots/slot.h>
+#include <ergon/node/slots/unique_id.h>
 
 namespace ergon::dist {
 namespace {
@@ -201,8 +210,8 @@ void Arrivals::DeliverMessage(Connection& connection, gen::PID from, std::string
     if (const auto more = unfit_lines_.Take()) {
       gen::Log(needs_.log)
           .Warning("network: a message of {} to {} does not fit its type: {}{}", connection.peer(),
-                   to.name.empty() ? to.pid.ToString() : std::string(to.name), message.error(),
-                   *more);
+                   to.pid ? node::AsInItsLines(needs_.addresses, to.pid) : std::string(to.name),
+                   message.error(), *more);
     }
     core::EnvelopePtr unread =
         core::MakeEnvelope<Term>(static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage),
@@ -276,7 +285,7 @@ void Arrivals::DeliverRequest(Connection& connection, PeerState::Request request
     if (const auto more = unfit_lines_.Take()) {
       gen::Log(needs_.log)
           .Warning("network: a request of {} to {} does not fit its type: {}{}", connection.peer(),
-                   to.pid, message.error(), *more);
+                   node::AsInItsLines(needs_.addresses, to.pid), message.error(), *more);
     }
     std::string answer;
     AppendError(answer, message.error());

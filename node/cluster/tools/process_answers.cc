@@ -23,6 +23,8 @@ std::string_view StatusOf(const Info& info) {
     case gen::ProcessState::kIdle:
     case gen::ProcessState::kWaiting:
       return "waiting";
+    case gen::ProcessState::kReady:
+      return "runnable";
     case gen::ProcessState::kTerminating:
       return "exiting";
     case gen::ProcessState::kStarting:

@@ -55,9 +55,9 @@ bool HasPriority(std::uint8_t kind) {
          kind == static_cast<std::uint8_t>(gen::EnvelopeKind::kRequest);
 }
 
-// The value of a term that is of no registered type, and no binary.
+// The value of a term that is of no registered type, maybe for a reason (`note`), and no binary.
 core::EnvelopePtr ReadPlain(TermReader reader, std::string_view term, std::uint8_t kind,
-                            std::uint64_t tag) {
+                            std::uint64_t tag, std::string note) {
   std::int64_t integer = 0;
   double number = 0;
   bool truth = false;
@@ -78,7 +78,7 @@ core::EnvelopePtr ReadPlain(TermReader reader, std::string_view term, std::uint8
     default:
       break;
   }
-  return Make(kind, tag, Term::FromChecked(std::string(term), reader.atoms()));
+  return Make(kind, tag, Term::FromChecked(std::string(term), reader.atoms(), std::move(note)));
 }
 
 // ---- reasons and errors
@@ -320,6 +320,21 @@ const WireType* Values::FindRegistered(TermReader reader) const {
   return FindTagged(tag, arity);
 }
 
+std::string Values::WrongArity(TermReader reader) const {
+  std::string tag;
+  std::size_t arity = 0;
+  if (tagged_.empty() || !reader.EnterTuple(arity) || arity == 0 || !reader.ReadAtomText(tag)) {
+    return {};
+  }
+  const auto found = tagged_.find(tag);
+  if (found == tagged_.end()) return {};
+  std::string expected;
+  for (const TypePtr& type : found->second) {
+    expected += fmt::format("{}{}", expected.empty() ? "" : " or ", type->arity);
+  }
+  return fmt::format("{}: {} elements expected, found {}", tag, expected, arity);
+}
+
 const core::TypeDescriptor* Values::FindType(std::string_view name) const {
   for (const TypePtr& type : registered_) {
     if (type->name == name) return type->type;
@@ -382,7 +397,7 @@ gen::Result<core::EnvelopePtr> Values::Read(std::string_view term, std::uint8_t 
   if (reader.ReadBinary(bytes)) return MakeText(kind, tag, bytes);
   if (PackedTypes::IsPacked(term)) return ReadPacked(term, kind, tag);
   const WireType* const type = FindRegistered(reader);
-  if (type == nullptr) return ReadPlain(reader, term, kind, tag);
+  if (type == nullptr) return ReadPlain(reader, term, kind, tag, WrongArity(reader));
   try {
     auto message = type->read(reader, kind, tag);
     if (message && HasPriority(kind)) (*message)->lane = static_cast<core::Lane>(type->priority);

@@ -95,6 +95,9 @@ class Values {
   [[nodiscard]] const WireType* FindTagged(std::string_view tag, std::size_t arity) const;
   [[nodiscard]] const WireType* FindMap(TermReader reader) const;
   [[nodiscard]] const WireType* FindRegistered(TermReader reader) const;
+  // Of a tuple with the tag of registered types, but not with their number of elements, as in
+  // "resize: 6 elements expected, found 4"; else empty.
+  [[nodiscard]] std::string WrongArity(TermReader reader) const;
 
   const std::shared_ptr<AtomBudget> atoms_;
   const Absent absent_;

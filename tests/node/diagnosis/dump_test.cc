@@ -315,6 +315,33 @@ TEST_CASE("dump: a pool says how many workers it has, and what waits with them")
                " idle +0/[0-9]+ +0 +0 +a pool: with its workers \\(2\\) wait 0$");
 }
 
+TEST_CASE("dump: a process that waits for a thread is ready, and handles nothing") {
+  kit::ThreadGate gate;
+  TestNode t({.workers = 2});
+  const Handlers holds = {.message = [enter = gate.Holder()](Subject&, gen::PID, gen::Message&) {
+    enter();
+    return gen::Continue();
+  }};
+  const gen::PID holders[] = {t.Spawn(holds), t.Spawn(holds)};
+  const gen::PID waits =
+      t.Spawn({.message = [](Subject&, gen::PID, gen::Message&) { return gen::Continue(); }});
+  REQUIRE(kit::Eventually(
+      [&] { return t.node.ProcessInfo(waits)->state == gen::ProcessState::kIdle; }));
+  for (const gen::PID holder : holders) CHECK(t.node.Send(holder, Dig{}));
+  for (const gen::PID holder : holders) {
+    REQUIRE(kit::Eventually(
+        [&] { return LineOf(DumpOf(t.node), holder).find("Dig for ") != std::string::npos; }));
+  }
+  CHECK(t.node.Send(waits, Dig{}));
+  CHECK(t.node.ProcessInfo(waits)->state == gen::ProcessState::kReady);
+  CHECK(t.node.ProcessInfo(waits)->handles.empty());
+  CheckMatches(LineOf(DumpOf(t.node), waits), " ready +1 +0 +0 +waits for a thread$");
+  const auto late = t.node.Call<int>(waits, 1, {.timeout = 1ms});
+  CHECK(std::string(late.error().detail()).find(" is ready and waits for a thread") !=
+        std::string::npos);
+  gate.Open();
+}
+
 TEST_CASE("dump: on SIGQUIT each node that was asked to writes, in one piece, and goes on") {
   kit::LogCapture log;
   const gen::NodeOptions asked = log.Into({.workers = 2, .dump_on_sigquit = true});
