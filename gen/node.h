@@ -76,6 +76,25 @@ class Node : public GroupMessenger {
   virtual Result<void> Resume(const Target& to,
                               std::chrono::nanoseconds timeout = kDefaultCallTimeout) = 0;
 
+  // -- changes while it runs: each is logged with the new value and the one before --
+
+  // Least level of the node's log lines, and of those of processes that have none of their own. kIncorrect: it is none.
+  virtual Result<void> SetLogLevel(LogLevel level) = 0;
+  // Least level of a process's log lines, as Process::SetLogLevel; none: the node's.
+  virtual Result<void> SetProcessLogLevel(const Target& to, std::optional<LogLevel> level) = 0;
+  // NodeOptions::mailbox_size, for processes that are spawned from now on. kIncorrect: out of range; the text names both.
+  virtual Result<void> SetMailboxSize(int messages) = 0;
+  // How many messages of normal priority may wait for a process, 1..4,000,000; 0: any number. It holds when this
+  // returns: more senders that wait for room are served, and of what waits already nothing is dropped, though it may be
+  // more. kIncorrect: out of range; kUnsupported: a mailbox with a queue of its own (gen/mailbox.h), or a pool;
+  // kNotAllowed: a pool's worker, whose mailbox is the pool's (PoolOptions::worker_mailbox_size).
+  virtual Result<void> SetProcessMailboxSize(const Target& to, int messages) = 0;
+  // Reads NodeOptions::options_file once more, as at SIGHUP, and does what has changed there: log_level and mailbox_size
+  // as above. What is not in the file stays as it is. All or nothing: an error changes nothing. kIncorrect: the file has
+  // a fault, or another value than at the start for what cannot be changed; the text names the field and the value.
+  // kNotAllowed: there is no such file. It blocks for as long as the file's system takes.
+  virtual Result<void> ReloadOptions() = 0;
+
   // Returns when the process has ended, also if it had before: what it left behind is answered and
   // counted then. kTimeout: it has not within `timeout`; 0: only looks.
   virtual Result<void> WaitProcess(const Target& to,

@@ -73,6 +73,11 @@ struct NodeOptions {
   bool measure_running_time = false;
 
   LogLevel log_level = LogLevel::kInfo;
+  // A file as LoadOptions reads it (<ergon/node/options_file.h>), which is read again at SIGHUP: log_level and
+  // mailbox_size are as it says then, see Node::ReloadOptions. Empty: none, and SIGHUP ends the program. The node does
+  // not read it when it starts: its other options are whatever the program has made of the file. With a `clock` of the
+  // caller's own there is no signal.
+  std::string options_file = {};
   // Receives each log line, already formatted, instead of standard error; one at a time. On the thread
   // that has something to tell: a process's, the timers', the watchdog's, or one of the caller's own that
   // uses the node. It may look at the node (Info, ProcessInfo), but must not wait for it, nor cause a line

@@ -180,6 +180,33 @@ gen::Result<void> Node::Resume(const gen::Target& to, std::chrono::nanoseconds t
   return runtime_->Resume(to, timeout);
 }
 
+gen::Result<void> Node::SetLogLevel(gen::LogLevel level) {
+  if (!runtime_->IsUsable()) [[unlikely]]
+    return runtime_->WhyNotUsable();
+  return runtime_->SetLogLevel(level);
+}
+gen::Result<void> Node::SetProcessLogLevel(const gen::Target& to,
+                                           std::optional<gen::LogLevel> level) {
+  if (!runtime_->IsUsable()) [[unlikely]]
+    return runtime_->WhyNotUsable();
+  return runtime_->SetProcessLogLevel(to, level);
+}
+gen::Result<void> Node::SetMailboxSize(int messages) {
+  if (!runtime_->IsUsable()) [[unlikely]]
+    return runtime_->WhyNotUsable();
+  return runtime_->SetMailboxSize(messages);
+}
+gen::Result<void> Node::SetProcessMailboxSize(const gen::Target& to, int messages) {
+  if (!runtime_->IsUsable()) [[unlikely]]
+    return runtime_->WhyNotUsable();
+  return runtime_->SetProcessMailboxSize(to, messages);
+}
+gen::Result<void> Node::ReloadOptions() {
+  if (!runtime_->IsUsable()) [[unlikely]]
+    return runtime_->WhyNotUsable();
+  return runtime_->ReloadOptions();
+}
+
 gen::Result<void> Node::SendEnvelopeOrWait(const gen::Target& to, core::EnvelopePtr& envelope,
                                            std::chrono::nanoseconds timeout) {
   if (!runtime_->IsUsable()) [[unlikely]]

@@ -71,6 +71,12 @@ class Node final : public gen::Node {
                             std::chrono::nanoseconds timeout = gen::kDefaultCallTimeout) override;
   gen::Result<void> Resume(const gen::Target& to,
                            std::chrono::nanoseconds timeout = gen::kDefaultCallTimeout) override;
+  gen::Result<void> SetLogLevel(gen::LogLevel level) override;
+  gen::Result<void> SetProcessLogLevel(const gen::Target& to,
+                                       std::optional<gen::LogLevel> level) override;
+  gen::Result<void> SetMailboxSize(int messages) override;
+  gen::Result<void> SetProcessMailboxSize(const gen::Target& to, int messages) override;
+  gen::Result<void> ReloadOptions() override;
   gen::Result<void> SendEnvelopeOrWait(const gen::Target& to, core::EnvelopePtr& envelope,
                                        std::chrono::nanoseconds timeout) override;
   [[nodiscard]] gen::NodeInfo Info() const override;

@@ -39,6 +39,8 @@ class BackPressure {
   // In a turn of the process that has been asked: delivers for those who wait for it, or for its pool, as far
   // as there is room. False: nobody is left, and it is not asked any more.
   [[nodiscard]] bool Serve(ProcessSlot& slot);
+  // Its mailbox has more room than it had. Any thread.
+  void ServeMore(ProcessSlot& slot) { (void)ServeQueue(slot); }
   // The process in this slot has ended: those who wait for it are told.
   void End(ProcessSlot& slot);
 

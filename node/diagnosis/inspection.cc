@@ -23,7 +23,7 @@ gen::Result<gen::ProcessInfo> Inspection::ProcessInfo(gen::PID pid) const {
   info.suspended = process->IsHeld();
   info.mailbox_size = process->mailbox().capacity();
   info.trap_exit = process->end_requests().TrapsExits();
-  info.log_level = process->LogLevelOr(needs_.log_level);
+  info.log_level = process->LogLevelOr(needs_.log.Level());
   ProcessCold& cold = process->Cold();
   std::lock_guard lock(cold.lock);
   if (!process->IsStill(pid)) {

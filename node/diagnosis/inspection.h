@@ -24,7 +24,7 @@ class Inspection {
     const Drops& drops;
     const MessageTotals& totals;
     const core::Clock& clock;
-    gen::LogLevel log_level;  // the node's
+    const gen::LogSink& log;  // the node's
   };
   explicit Inspection(const Needs& needs) : needs_(needs) {}
 

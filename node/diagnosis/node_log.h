@@ -1,6 +1,7 @@
 // The log of a node: lines of its own begin with its name.
 #pragma once
 
+#include <atomic>
 #include <string_view>
 
 #include <fmt/core.h>
@@ -17,7 +18,10 @@ class NodeLog final : public gen::LogSink {
   NodeLog(gen::Atom node, gen::LogLevel level, Logging::Sink sink)
       : node_(node), level_(level), logging_(std::move(sink)) {}
 
-  [[nodiscard]] gen::LogLevel Level() const override { return level_; }
+  [[nodiscard]] gen::LogLevel Level() const override {
+    return level_.load(std::memory_order_relaxed);
+  }
+  void SetLevel(gen::LogLevel level) noexcept { level_.store(level, std::memory_order_relaxed); }
   void Write(gen::LogLevel level, std::string_view text) override {
     logging_.Write(level, fmt::format("{}: {}", node_, text));
   }
@@ -26,7 +30,7 @@ class NodeLog final : public gen::LogSink {
 
  private:
   const gen::Atom node_;
-  const gen::LogLevel level_;
+  std::atomic<gen::LogLevel> level_;
   Logging logging_;
 };
 

@@ -68,7 +68,8 @@ gen::Result<void> ProcessRunner::Open(const SpawnRequest& request,
   const auto* const parent =
       static_cast<const ProcessRunner*>(rooms_.addresses.Find(request.parent));
   BeginTrace(parent == nullptr ? 0 : parent->marks_.trace(*parent));
-  std::uint8_t level = parent == nullptr ? kNodeLogLevel : parent->OwnLogLevel();
+  std::uint8_t level =
+      parent == nullptr ? kNodeLogLevel : parent->log_level_.load(std::memory_order_relaxed);
   if (request.options.log_level) level = static_cast<std::uint8_t>(*request.options.log_level);
   log_level_.store(level, std::memory_order_relaxed);
   activity_.SetState(gen::ProcessState::kStarting);
@@ -171,7 +172,8 @@ void ProcessRunner::OpenMailbox(const gen::ProcessOptions& options,
     // A pool says itself what its workers' mailboxes take.
     const bool is_chosen = options.mailbox_size != 0 || mailbox.IsChosen() || heir_;
     const int bound = options.mailbox_size != 0 ? options.mailbox_size : mailbox.bound();
-    mailbox_.Open(is_chosen ? static_cast<std::uint32_t>(bound) : rooms_.mailbox_size);
+    mailbox_.Open(is_chosen ? static_cast<std::uint32_t>(bound)
+                            : rooms_.mailbox_size.load(std::memory_order_relaxed));
     return;
   }
   QueueLane* lane = GetQueueLane();

@@ -1,6 +1,7 @@
 // The rooms of a node, as its processes see them.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -75,8 +76,8 @@ struct Rooms {
   Population& population;
   Spawning& spawning;
   Inheritance& inheritance;
-  std::uint32_t mailbox_size;    // of a process whose options say nothing; 0: no bound
-  core::Dispatcher& dispatcher;  // of all processes that are not detached
+  const std::atomic<std::uint32_t>& mailbox_size;  // of a process whose options say nothing
+  core::Dispatcher& dispatcher;                    // of all processes that are not detached
   DedicatedDispatchers& dedicated_dispatchers;
   BlockingThreads& blocking_threads;
   const ForkGuard& fork_guard;

@@ -92,7 +92,7 @@ PoolSlot& ProcessSlot::GetPoolSlot() {
 }
 
 gen::LogLevel ProcessSlot::LogLevelOr(gen::LogLevel of_node) const noexcept {
-  const std::uint8_t level = OwnLogLevel();
+  const std::uint8_t level = log_level_.load(std::memory_order_relaxed);
   return level == kNodeLogLevel ? of_node : static_cast<gen::LogLevel>(level);
 }
 

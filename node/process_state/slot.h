@@ -98,9 +98,8 @@ class alignas(64) ProcessSlot : public core::Schedulable {
     environment_.swap(values);
   }
   static constexpr std::uint8_t kNodeLogLevel = 0xff;  // it has none of its own
-  [[nodiscard]] std::uint8_t OwnLogLevel() const noexcept {
-    return log_level_.load(std::memory_order_relaxed);
-  }
+  // Written under the lock of Cold(), while IsStill, or by the process itself.
+  [[nodiscard]] std::atomic<std::uint8_t>& own_log_level() noexcept { return log_level_; }
   [[nodiscard]] gen::LogLevel LogLevelOr(gen::LogLevel of_node) const noexcept;
 
   // -- its parts --

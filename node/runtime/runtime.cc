@@ -78,6 +78,11 @@ gen::Result<std::unique_ptr<Runtime>> Runtime::Start(gen::Atom name,
       });
       if (!listens) return std::move(listens.error());
     }
+    if (!options.options_file.empty() && runtime->io_ != nullptr) {
+      auto listens = runtime->io_->StartSignals(
+          {SIGHUP}, [&changes = runtime->changes_](int) { changes.ReloadAndTell(); });
+      if (!listens) return std::move(listens.error());
+    }
   } catch (const std::exception& error) {
     return gen::Error(gen::ErrorCode::kInternal,
                       fmt::format("the node's {} cannot be started: {}", what, error.what()));
@@ -135,7 +140,7 @@ Runtime::Runtime(gen::Atom name, gen::NodeOptions options, std::shared_ptr<core:
              .population = population_,
              .spawning = spawning_,
              .inheritance = inheritance_,
-             .mailbox_size = static_cast<std::uint32_t>(options_.mailbox_size),
+             .mailbox_size = changes_.mailbox_size(),
              .dispatcher = *dispatcher,
              .dedicated_dispatchers = dedicated_dispatchers_,
              .blocking_threads = blocking_threads_,
@@ -162,7 +167,8 @@ Runtime::Runtime(gen::Atom name, gen::NodeOptions options, std::shared_ptr<core:
       delayed_sends_({addresses_, delivery_, totals_, *timers_, *clock_}),
       periodic_sends_({addresses_, delivery_, totals_, ticks_, *timers_, *clock_, log_}),
       wait_graph_(addresses_, delivery_, withdrawn_, *clock_),
-      inspection_({addresses_, drops_, totals_, *clock_, options_.log_level}),
+      inspection_({addresses_, drops_, totals_, *clock_, log_}),
+      changes_({addresses_, back_pressure_, log_, options_}),
       dump_(addresses_, *clock_),
       environment_(options_.environment),
       inheritance_(addresses_, environment_),
@@ -302,6 +308,25 @@ gen::Result<void> Runtime::Suspend(const gen::Target& to, std::chrono::nanosecon
 gen::Result<void> Runtime::Resume(const gen::Target& to, std::chrono::nanoseconds timeout) {
   return outside_calls_.AskToHold(to, gen::EnvelopeKind::kResume, timeout);
 }
+
+// ---- changes
+
+gen::Result<void> Runtime::SetLogLevel(gen::LogLevel level) { return changes_.SetLogLevel(level); }
+
+gen::Result<void> Runtime::SetProcessLogLevel(const gen::Target& to,
+                                              std::optional<gen::LogLevel> level) {
+  return changes_.SetProcessLogLevel(to, level);
+}
+
+gen::Result<void> Runtime::SetMailboxSize(int messages) {
+  return changes_.SetMailboxSize(messages);
+}
+
+gen::Result<void> Runtime::SetProcessMailboxSize(const gen::Target& to, int messages) {
+  return changes_.SetProcessMailboxSize(to, messages);
+}
+
+gen::Result<void> Runtime::ReloadOptions() { return changes_.Reload(); }
 
 void Runtime::Wait() {
   if (!IsForked() && outside_calls_.CheckMayBlock("Wait")) shutdown_.Wait();

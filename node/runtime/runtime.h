@@ -31,12 +31,25 @@
 #include <ergon/node/diagnosis/node_log.h>
 #include <ergon/node/diagnosis/wait_graph.h>
 #include <ergon/node/diagnosis/watchdog.h>
+#include <ergon/node/cluster/outbound/border_maker.h>
 #include <ergon/node/events/publishing.h>
 #include <ergon/node/groups/groups.h>
 #include <ergon/node/io/io_thread.h>
+#include <ergon/node/lifecycle/applications.h>
+#include <ergon/node/lifecycle/changes.h>
+#include <ergon/node/lifecycle/debugger_view.h>
+#include <ergon/node/lifecycle/outside_calls.h>
+#include <ergon/node/lifecycle/shutdown.h>
 #include <ergon/node/links/exit_signals.h>
 #include <ergon/node/links/relations.h>
 #include <ergon/node/names/registry.h>
+#include <ergon/node/population/blocking_threads.h>
+#include <ergon/node/population/dedicated_dispatchers.h>
+#include <ergon/node/population/fork_guard.h>
+#include <ergon/node/population/node_environment.h>
+#include <ergon/node/population/population.h>
+#include <ergon/node/population/spawning.h>
+#include <ergon/node/spawning/lineage.h>
 #include <ergon/node/process/rooms.h>
 #include <ergon/node/process_state/table.h>
 #include <ergon/node/runtime/applications.h>
@@ -101,6 +114,12 @@ class Runtime final : public gen::Node {
   gen::Result<void> StopProcess(const gen::Target& to, std::chrono::nanoseconds timeout) override;
   gen::Result<void> Suspend(const gen::Target& to, std::chrono::nanoseconds timeout) override;
   gen::Result<void> Resume(const gen::Target& to, std::chrono::nanoseconds timeout) override;
+  gen::Result<void> SetLogLevel(gen::LogLevel level) override;
+  gen::Result<void> SetProcessLogLevel(const gen::Target& to,
+                                       std::optional<gen::LogLevel> level) override;
+  gen::Result<void> SetMailboxSize(int messages) override;
+  gen::Result<void> SetProcessMailboxSize(const gen::Target& to, int messages) override;
+  gen::Result<void> ReloadOptions() override;
   gen::Result<void> SendEnvelopeOrWait(const gen::Target& to, core::EnvelopePtr& envelope,
                                        std::chrono::nanoseconds timeout) override;
   gen::Result<void> WaitProcess(const gen::Target& to, std::chrono::nanoseconds timeout) override;
@@ -188,6 +207,7 @@ class Runtime final : public gen::Node {
   PeriodicSends periodic_sends_;
   WaitGraph wait_graph_;
   Inspection inspection_;
+  Changes changes_;
   node::Dump dump_;
   NodeEnvironment environment_;
   Inheritance inheritance_;

@@ -1,0 +1,206 @@
+#include <ergon/node/lifecycle/changes.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <ergon/core/messages/rotation.h>
+#include <ergon/node/diagnosis/descriptions.h>
+#include <ergon/node/option_keys.h>
+#include <ergon/node/options/option_checks.h>
+#include <ergon/node/options_file.h>
+
+namespace ergon::node {
+namespace {
+
+constexpr std::array<std::string_view, 2> kChangeable = {"mailbox_size", "log_level"};
+
+gen::Result<void> CheckLevel(gen::LogLevel level) {
+  if (level <= gen::LogLevel::kOff) return {};
+  return Incorrect(fmt::format("log_level: {}, must be a LogLevel", static_cast<int>(level)));
+}
+
+gen::Result<void> CheckMailboxSize(int messages) {
+  gen::NodeOptions options;
+  options.mailbox_size = messages;
+  return CheckOptions(options);
+}
+
+std::string LevelText(std::uint8_t level) {
+  return level == ProcessSlot::kNodeLogLevel
+             ? std::string("the node's")
+             : std::string(gen::ToString(static_cast<gen::LogLevel>(level)));
+}
+
+}  // namespace
+
+template <class Value>
+void Changes::Tell(std::string_view what, const Value& value, const Value& before) {
+  if (needs_.log.Level() == gen::LogLevel::kOff) return;
+  needs_.log.Write(gen::LogLevel::kInfo, fmt::format("{}: {}, was {}", what, value, before));
+}
+
+gen::Result<void> Changes::SetLogLevel(gen::LogLevel level) {
+  auto checked = CheckLevel(level);
+  if (!checked) return checked;
+  std::lock_guard lock(mutex_);
+  gen::NodeOptions options = Now();
+  options.log_level = level;
+  Apply(options);
+  return {};
+}
+
+gen::Result<void> Changes::SetMailboxSize(int messages) {
+  auto checked = CheckMailboxSize(messages);
+  if (!checked) return checked;
+  std::lock_guard lock(mutex_);
+  gen::NodeOptions options = Now();
+  options.mailbox_size = messages;
+  Apply(options);
+  return {};
+}
+
+gen::NodeOptions Changes::Now() const {
+  gen::NodeOptions options = needs_.options;
+  options.log_level = needs_.log.Level();
+  options.mailbox_size = static_cast<int>(mailbox_size_.load(std::memory_order_relaxed));
+  return options;
+}
+
+void Changes::Apply(const gen::NodeOptions& options) {
+  const gen::NodeOptions before = Now();
+  // One that is off says so before.
+  if (options.log_level != gen::LogLevel::kOff) needs_.log.SetLevel(options.log_level);
+  mailbox_size_.store(static_cast<std::uint32_t>(options.mailbox_size), std::memory_order_relaxed);
+  for (const std::string_view key : kChangeable) {
+    const std::string value = OptionText(options, key);
+    const std::string was = OptionText(before, key);
+    if (value != was) Tell(key, value, was);
+  }
+  needs_.log.SetLevel(options.log_level);
+}
+
+// ---- processes
+
+gen::Result<ProcessSlot*> Changes::FindProcess(const gen::Target& to, gen::PID& pid) const {
+  auto found = needs_.addresses.Resolve(to);
+  if (!found) return std::move(found.error());
+  pid = *found;
+  ProcessSlot* const process = needs_.addresses.Find(pid);
+  if (process == nullptr) return needs_.addresses.WhyUnreachable(pid);
+  return process;
+}
+
+gen::Result<void> Changes::SetProcessLogLevel(const gen::Target& to,
+                                              std::optional<gen::LogLevel> level) {
+  auto checked = CheckLevel(level.value_or(gen::LogLevel::kOff));
+  if (!checked) return checked;
+  gen::PID pid;
+  auto process = FindProcess(to, pid);
+  if (!process) return std::move(process.error());
+  std::uint8_t before = 0;
+  const std::uint8_t after = level ? static_cast<std::uint8_t>(*level) : ProcessSlot::kNodeLogLevel;
+  {
+    ProcessCold& cold = (*process)->Cold();
+    std::lock_guard lock(cold.lock);
+    if (!(*process)->IsStill(pid)) return gen::ErrProcessTerminated;
+    before = (*process)->own_log_level().exchange(after, std::memory_order_relaxed);
+  }
+  if (after == before) return {};
+  Tell(AsInItsLines(needs_.addresses, pid) + ": log_level", LevelText(after), LevelText(before));
+  return {};
+}
+
+bool Changes::IsWorker(const ProcessSlot& process) const {
+  const gen::PID parent = needs_.addresses.PidOf(process.parent_id());
+  const ProcessSlot* const pool = needs_.addresses.Find(parent);
+  if (pool == nullptr || !pool->IsPool()) return false;
+  const core::Rotation& workers = pool->pool()->rotation;
+  for (std::uint32_t i = 0; i < workers.size(); ++i) {
+    if (workers.At(i) == process.Id()) return true;
+  }
+  return false;
+}
+
+gen::Result<std::uint32_t> Changes::SetBound(ProcessSlot& process, gen::PID pid,
+                                             int messages) const {
+  ProcessCold& cold = process.Cold();
+  std::lock_guard lock(cold.lock);
+  if (!process.IsStill(pid)) return gen::ErrProcessTerminated;
+  if (cold.mailbox.HasQueue()) {
+    return gen::Error(gen::ErrorCode::kUnsupported,
+                      fmt::format("mailbox_size: its mailbox ({}) has a queue with a bound of its "
+                                  "own",
+                                  cold.mailbox.ToString()));
+  }
+  const std::uint32_t before = process.mailbox().capacity();
+  process.mailbox().SetCapacity(static_cast<std::uint32_t>(messages));
+  if (cold.mailbox.bound() != 0 || cold.overflow != gen::Overflow::kReject) {
+    cold.mailbox =
+        messages == 0 ? gen::Mailbox::Unbounded() : gen::Mailbox::Bounded(messages, cold.overflow);
+  }
+  return before;
+}
+
+gen::Result<void> Changes::SetProcessMailboxSize(const gen::Target& to, int messages) {
+  auto checked = CheckMailboxSize(messages);
+  if (!checked) return checked;
+  gen::PID pid;
+  auto process = FindProcess(to, pid);
+  if (!process) return std::move(process.error());
+  if ((*process)->IsPool()) {
+    return gen::Error(gen::ErrorCode::kUnsupported,
+                      "mailbox_size: of a pool; what may wait there is its worker_mailbox_size");
+  }
+  if (IsWorker(**process)) {
+    return gen::Error(gen::ErrorCode::kNotAllowed,
+                      "mailbox_size: of a worker; its pool's worker_mailbox_size says that");
+  }
+  auto before = SetBound(**process, pid, messages);
+  if (!before) return std::move(before.error());
+  const auto after = static_cast<std::uint32_t>(messages);
+  if (*before == after) return {};
+  Tell(AsInItsLines(needs_.addresses, pid) + ": mailbox_size", after, *before);
+  needs_.back_pressure.ServeMore(**process);
+  return {};
+}
+
+// ---- the file
+
+gen::Result<void> Changes::Reload() {
+  const std::string& file = needs_.options.options_file;
+  if (file.empty()) {
+    return gen::Error(gen::ErrorCode::kNotAllowed, "options_file: none was given");
+  }
+  std::lock_guard lock(mutex_);
+  const gen::NodeOptions now = Now();
+  auto read = LoadOptions(file, now);
+  if (!read) return std::move(read.error());
+  for (const OptionKey& key : OptionKeys()) {
+    const std::string value = OptionText(*read, key.name);
+    const std::string before = OptionText(now, key.name);
+    if (value == before || std::ranges::find(kChangeable, key.name) != kChangeable.end()) continue;
+    return Incorrect(
+        fmt::format("{}: {}: {}, but it is {}, and cannot be changed while the node runs", file,
+                    key.name, value, before));
+  }
+  auto checked = CheckOptions(*read);
+  if (!checked) return checked;
+  Apply(*read);
+  return {};
+}
+
+void Changes::ReloadAndTell() {
+  auto reloaded = Reload();
+  if (reloaded) {
+    gen::Log(needs_.log).Info("SIGHUP: {} was read", needs_.options.options_file);
+  } else {
+    gen::Log(needs_.log)
+        .Error("SIGHUP: the options stay as they are: {}", reloaded.error().detail());
+  }
+}
+
+}  // namespace ergon::node

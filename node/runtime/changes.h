@@ -1,0 +1,63 @@
+// What is changed while the node runs: from code, and from its options file.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string_view>
+
+#include <ergon/gen/log_level.h>
+#include <ergon/gen/node_options.h>
+#include <ergon/gen/result.h>
+#include <ergon/gen/target.h>
+#include <ergon/node/delivery/addresses.h>
+#include <ergon/node/delivery/back_pressure.h>
+#include <ergon/node/diagnosis/node_log.h>
+
+namespace ergon::node {
+
+// Any thread. The functions are described at gen::Node; each change is logged, whatever the level, unless
+// that is off.
+class Changes {
+ public:
+  // What it needs; all of it outlives this.
+  struct Needs {
+    const Addresses& addresses;
+    BackPressure& back_pressure;
+    NodeLog& log;
+    const gen::NodeOptions& options;  // those of the start
+  };
+  explicit Changes(const Needs& needs)
+      : needs_(needs), mailbox_size_(static_cast<std::uint32_t>(needs.options.mailbox_size)) {}
+
+  // Of a process whose options say nothing; 0: no bound.
+  [[nodiscard]] const std::atomic<std::uint32_t>& mailbox_size() const noexcept {
+    return mailbox_size_;
+  }
+
+  gen::Result<void> SetLogLevel(gen::LogLevel level);
+  gen::Result<void> SetProcessLogLevel(const gen::Target& to, std::optional<gen::LogLevel> level);
+  gen::Result<void> SetMailboxSize(int messages);
+  gen::Result<void> SetProcessMailboxSize(const gen::Target& to, int messages);
+  gen::Result<void> Reload();
+  // At SIGHUP: as Reload, and the log has its error.
+  void ReloadAndTell();
+
+ private:
+  // With the lock: the options as they are now.
+  [[nodiscard]] gen::NodeOptions Now() const;
+  void Apply(const gen::NodeOptions& options);  // valid ones
+  gen::Result<ProcessSlot*> FindProcess(const gen::Target& to, gen::PID& pid) const;
+  [[nodiscard]] bool IsWorker(const ProcessSlot& process) const;
+  // Sets the bound, and returns the one before.
+  gen::Result<std::uint32_t> SetBound(ProcessSlot& process, gen::PID pid, int messages) const;
+  template <class Value>
+  void Tell(std::string_view what, const Value& value, const Value& before);
+
+  const Needs needs_;
+  std::atomic<std::uint32_t> mailbox_size_;
+  std::mutex mutex_;  // one change of the node's options at a time
+};
+
+}  // namespace ergon::node

@@ -1,0 +1,209 @@
+// What may be changed while the node runs.
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include <unistd.h>
+
+#include <ergon/act/pool.h>
+
+#include <kit/gate.h>
+#include <node/subject.h>
+
+namespace ergon::node {
+namespace {
+
+// A file that is there as long as this.
+class OptionsFile {
+ public:
+  explicit OptionsFile(const std::string& contents) { Write(contents); }
+  ~OptionsFile() { std::filesystem::remove(path_); }
+  void Write(const std::string& contents) const { std::ofstream(path_) << contents; }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  const std::string path_ =
+      (std::filesystem::temp_directory_path() / ("ergon_changes_" + std::to_string(::getpid())))
+          .string();
+};
+
+TEST_CASE("changes: the node's log level, and those of processes that have none") {
+  TestNode t({.log_level = gen::LogLevel::kWarning});
+  const gen::PID follows = t.Spawn();
+  const gen::PID own = t.Spawn({}, {.log_level = gen::LogLevel::kError});
+  const auto say = [&](const std::string& what) {
+    for (const gen::PID pid : {follows, own}) {
+      CHECK(t.Run(pid, [&](Subject& self) { self.Log().Info("{}", what); }));
+    }
+  };
+  say("before");
+  CHECK(t.node.SetLogLevel(gen::LogLevel::kInfo));
+  say("after");
+  CHECK(t.log.Count("before") == 0);
+  CHECK(t.log.Count("after") == 1);
+  CHECK(t.log.Count("test@localhost: log_level: info, was warning") == 1);
+  CHECK(t.node.ProcessInfo(follows)->log_level == gen::LogLevel::kInfo);
+  CHECK(t.node.ProcessInfo(own)->log_level == gen::LogLevel::kError);
+  CHECK(t.node.SetLogLevel(gen::LogLevel::kInfo));
+  CHECK(t.log.Count("log_level: ") == 1);  // nothing has changed
+  const auto wrong = t.node.SetLogLevel(static_cast<gen::LogLevel>(9));
+  CHECK(wrong.error() == gen::ErrIncorrect);
+  CHECK(wrong.error().detail() == "log_level: 9, must be a LogLevel");
+  CHECK(t.node.SetLogLevel(gen::LogLevel::kOff));
+  CHECK(t.log.Count("log_level: off, was info") == 1);
+  CHECK(t.node.SetMailboxSize(7));
+  CHECK_FALSE(t.log.Contains("mailbox_size"));
+  CHECK(t.node.SetLogLevel(gen::LogLevel::kError));
+  CHECK(t.log.Count("log_level: error, was off") == 1);
+}
+
+TEST_CASE("changes: the log level of a process") {
+  TestNode t;
+  const gen::PID pid = t.node.SpawnRegister("talker", Make({})).value();
+  const auto say = [&](const std::string& what) {
+    CHECK(t.Run(pid, [&](Subject& self) { self.Log().Debug("{}", what); }));
+  };
+  say("one");
+  CHECK(t.node.SetProcessLogLevel("talker", gen::LogLevel::kDebug));
+  say("two");
+  CHECK(t.node.SetProcessLogLevel(pid, std::nullopt));
+  say("three");
+  CHECK(t.log.Count("one") == 0);
+  CHECK(t.log.Count(": two") == 1);
+  CHECK(t.log.Count("three") == 0);
+  const std::string head = pid.ToString() + " 'talker' ergon::node::Subject: log_level: ";
+  CHECK(t.log.Count(head + "debug, was the node's") == 1);
+  CHECK(t.log.Count(head + "the node's, was debug") == 1);
+  CHECK(t.node.SetProcessLogLevel("nobody_talks", gen::LogLevel::kDebug).error() ==
+        gen::ErrProcessUnknown);
+  CHECK(t.node.SetProcessLogLevel(pid, static_cast<gen::LogLevel>(9)).error() == gen::ErrIncorrect);
+  CHECK(t.node.Kill(pid));
+  CHECK(t.Ended(pid));
+  CHECK(t.node.SetProcessLogLevel(pid, gen::LogLevel::kDebug).error() == gen::ErrProcessTerminated);
+}
+
+TEST_CASE("changes: a mailbox that shrinks drops nothing, and one that grows takes more at once") {
+  TestNode t;
+  kit::Gate gate(t.node);
+  std::atomic<int> handled{0};
+  const gen::PID pid = t.Spawn({.message =
+                                    [&](Subject& self, gen::PID, gen::Message&) {
+                                      (void)self.Call<bool>(gate.pid(), kit::EnterGate{},
+                                                            {.timeout = gen::kInfinite});
+                                      ++handled;
+                                      return gen::Continue();
+                                    }},
+                               {.mailbox_size = 3});
+  CHECK(t.node.Send(pid, 0));
+  CHECK(kit::Eventually([&] { return gate.Entered() == 1; }));
+  for (int i = 0; i < 3; ++i) CHECK(t.node.Send(pid, i));
+  CHECK(t.node.Send(pid, 3).error() == gen::ErrProcessMailboxFull);
+  CHECK(t.node.SetProcessMailboxSize(pid, 1));
+  CHECK(t.node.Send(pid, 3).error() == gen::ErrProcessMailboxFull);
+  CHECK(t.node.ProcessInfo(pid)->messages_queued == 3);
+  CHECK(t.node.ProcessInfo(pid)->mailbox == "bounded 1, reject");
+  // Who waits for room is served although the process handles nothing meanwhile.
+  std::thread waits([&] { CHECK(t.node.SendOrWait(pid, 4, gen::kInfinite)); });
+  CHECK(t.node.SendOrWait(pid, 3, 0s).error() == gen::ErrProcessMailboxFull);
+  CHECK(t.node.SetProcessMailboxSize(pid, 5));
+  waits.join();
+  CHECK(t.node.Send(pid, 5));
+  CHECK(t.node.Send(pid, 6).error() == gen::ErrProcessMailboxFull);
+  CHECK(t.node.SetProcessMailboxSize(pid, 0));
+  for (int i = 0; i < 100; ++i) CHECK(t.node.Send(pid, i));
+  CHECK(t.node.ProcessInfo(pid)->mailbox == "unbounded");
+  gate.Open();
+  CHECK(kit::Eventually([&] { return handled == 106; }));
+  const std::string head = pid.ToString() + " ergon::node::Subject: mailbox_size: ";
+  CHECK(t.log.Count(head + "1, was 3") == 1);
+  CHECK(t.log.Count(head + "5, was 1") == 1);
+  CHECK(t.log.Count(head + "0, was 5") == 1);
+}
+
+TEST_CASE("changes: mailboxes that cannot be changed, and values that are none") {
+  class TwoWorkers : public act::Pool {
+    gen::Result<act::PoolOptions> Init(const gen::Args&) override {
+      return act::PoolOptions{.pool_size = 2, .worker_factory = Make({})};
+    }
+    gen::CallResult HandleCall(gen::PID, gen::Ref, gen::Message&) override {
+      return gen::Reply(Workers().front());
+    }
+  };
+  TestNode t;
+  const gen::PID plain = t.Spawn();
+  for (const int size : {-1, 4'000'001}) {
+    const auto wrong = t.node.SetProcessMailboxSize(plain, size);
+    CHECK(wrong.error() == gen::ErrIncorrect);
+    CHECK(wrong.error().detail() ==
+          "mailbox_size: " + std::to_string(size) + " is outside 0..4000000");
+    CHECK(t.node.SetMailboxSize(size).error() == gen::ErrIncorrect);
+  }
+  const gen::PID queued =
+      t.Spawn({}, {.mailbox = gen::Mailbox::Bounded(5, gen::Overflow::kDropOldest)});
+  CHECK(t.node.SetProcessMailboxSize(queued, 6).error() == gen::ErrUnsupported);
+  const gen::PID pool = t.node.Spawn(gen::Factory<TwoWorkers>()).value();
+  CHECK(t.node.SetProcessMailboxSize(pool, 6).error() == gen::ErrUnsupported);
+  const auto worker =
+      t.node.CallWithPriority<gen::PID>(pool, 1, gen::MessagePriority::kHigh).value();
+  CHECK(t.node.SetProcessMailboxSize(worker, 6).error() == gen::ErrNotAllowed);
+  CHECK_FALSE(t.log.Contains("mailbox_size"));
+}
+
+TEST_CASE("changes: the mailbox size of processes that are spawned from now on") {
+  TestNode t;
+  const gen::PID before = t.Spawn();
+  CHECK(t.node.SetMailboxSize(2));
+  const gen::PID after = t.Spawn();
+  const gen::PID chosen = t.Spawn({}, {.mailbox = gen::Mailbox::Unbounded()});
+  CHECK(t.node.ProcessInfo(before)->mailbox_size == 0);
+  CHECK(t.node.ProcessInfo(after)->mailbox_size == 2);
+  CHECK(t.node.ProcessInfo(chosen)->mailbox_size == 0);
+  CHECK(t.log.Count("mailbox_size: 2, was 0") == 1);
+}
+
+TEST_CASE("changes: the options file, all or nothing") {
+  const OptionsFile file("log_level = \"warning\"\nmailbox_size = 9\n");
+  TestNode t({.workers = 2, .options_file = file.path()});
+  const auto size = [&] { return t.node.ProcessInfo(t.Spawn())->mailbox_size; };
+  CHECK(size() == 0);  // it is not read by itself
+  CHECK(t.node.ReloadOptions());
+  CHECK(size() == 9);
+  CHECK(t.log.Count("log_level: warning, was info") == 1);
+  CHECK(t.log.Count("mailbox_size: 9, was 0") == 1);
+  file.Write("mailbox_size = 5\nlog_level = \"loud\"\n");
+  const auto wrong = t.node.ReloadOptions();
+  CHECK(wrong.error() == gen::ErrIncorrect);
+  CHECK(std::string(wrong.error().detail())
+            .starts_with(file.path() + ":2: log_level: \"loud\", must be "));
+  CHECK(size() == 9);
+  file.Write("mailbox_size = 5\nworkers = 3\n");
+  CHECK(t.node.ReloadOptions().error().detail() ==
+        file.path() + ": workers: 3, but it is 2, and cannot be changed while the node runs");
+  CHECK(size() == 9);
+  file.Write("workers = 2\nlog_level = \"error\"\n");  // what is left out stays
+  CHECK(t.node.ReloadOptions());
+  CHECK(size() == 9);
+  CHECK(t.log.Count("log_level: error, was warning") == 1);
+  TestNode none;
+  CHECK(none.node.ReloadOptions().error() == gen::ErrNotAllowed);
+}
+
+TEST_CASE("changes: SIGHUP") {
+  const OptionsFile file("mailbox_size = 4\n");
+  TestNode t({.options_file = file.path()});
+  CHECK(::kill(::getpid(), SIGHUP) == 0);
+  CHECK(kit::Eventually([&] { return t.log.Contains("mailbox_size: 4, was 0"); }));
+  CHECK(kit::Eventually([&] { return t.log.Count("SIGHUP: " + file.path() + " was read") == 1; }));
+  file.Write("mailbox_size = many\n");
+  CHECK(::kill(::getpid(), SIGHUP) == 0);
+  CHECK(kit::Eventually([&] {
+    return t.log.Count("SIGHUP: the options stay as they are: " + file.path() + ":1: ") == 1;
+  }));
+  CHECK(t.node.ProcessInfo(t.Spawn())->mailbox_size == 4);
+}
+
+}  // namespace
+}  // namespace ergon::node
