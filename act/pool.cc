@@ -60,6 +60,12 @@ gen::Result<std::int64_t> Pool::RemoveWorkersNow(int count) {
   return runner_->RemoveWorkers(count, false);
 }
 
+gen::Result<void> Pool::Change(const PoolChange& change) {
+  auto allowed = MayResize("Change");
+  if (!allowed) return allowed;
+  return runner_->Change(change);
+}
+
 void Pool::CheckOwnTurn() const {
   if (!Host().InOwnTurn()) throw std::logic_error("only in the pool's own handlers");
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <ergon/act/pool_behavior.h>
+#include <ergon/act/pool_change.h>
 #include <ergon/act/pool_options.h>
 #include <ergon/act/pool_stats.h>
 #include <ergon/act/process_api.h>
@@ -116,6 +117,10 @@ class Pool : public ProcessApi, protected PoolBehavior {
   gen::Result<std::int64_t> RemoveWorkers(int count);
   // The same, but they are killed: a running handler finishes, what is queued goes to the others.
   gen::Result<std::int64_t> RemoveWorkersNow(int count);
+
+  // Changes what is given, all or nothing, and logs each value with the one before. kIncorrect: a value out of range,
+  // or one that does not go with the others; the text names field and value. Errors as of AddWorkers besides.
+  gen::Result<void> Change(const PoolChange& change);
 
   // Workers, including those being replaced; 0 before the end of Init. Own handlers only; throws
   // std::logic_error elsewhere.

@@ -229,6 +229,10 @@ void PoolBroadcastForwarder::WorkerReady() {
   Flush();
 }
 
+void PoolBroadcastForwarder::OptionsChanged() {
+  host_.SetMailboxSize(static_cast<std::uint32_t>(options_.WorkerBound()));
+}
+
 void PoolBroadcastForwarder::Resized() {
   PoolMembers& members = routing_.members();
   for (const auto& [number, member] : members.all()) {

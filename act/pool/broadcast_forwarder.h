@@ -29,6 +29,7 @@ class PoolBroadcastForwarder final : public PoolForwarder {
   void Inherited(gen::PID worker, std::vector<core::EnvelopePtr> messages) override;
   void WorkerReady() override;
   void Resized() override;
+  void OptionsChanged() override;
   void Progressed(gen::PID /*worker*/) override {}
   bool Answered(core::Envelope& envelope) override;
   void Retry() override;

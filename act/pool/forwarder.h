@@ -45,6 +45,8 @@ class PoolForwarder {
   virtual void WorkerReady() = 0;
   // Workers have joined, or leave.
   virtual void Resized() = 0;
+  // The options are others now.
+  virtual void OptionsChanged() {}
   // A worker's report (gen::WorkerDuty::kReport).
   virtual void Progressed(gen::PID worker) = 0;
   // The answer to a request: false, and nothing has happened, if this did not make it.

@@ -4,11 +4,12 @@
 
 namespace ergon::act {
 
-PoolRestarts::PoolRestarts(const PoolOptions& options)
-    : backoff_min_(options.restart_backoff_min),
-      backoff_max_(options.restart_backoff_max),
-      max_restarts_(options.max_restarts),
-      period_(options.restart_period) {}
+void PoolRestarts::SetOptions(const PoolOptions& options) {
+  backoff_min_ = options.restart_backoff_min;
+  backoff_max_ = options.restart_backoff_max;
+  max_restarts_ = options.max_restarts;
+  period_ = options.restart_period;
+}
 
 std::chrono::nanoseconds PoolRestarts::Delay(bool was_healthy, int& failures) const {
   if (was_healthy) {

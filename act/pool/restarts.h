@@ -21,7 +21,9 @@ class PoolRestarts {
     return handled != 0 || lived >= kHealthy;
   }
 
-  explicit PoolRestarts(const PoolOptions& options);
+  explicit PoolRestarts(const PoolOptions& options) { SetOptions(options); }
+  // From now on by these; what has been counted stays.
+  void SetOptions(const PoolOptions& options);
 
   // How long to wait before a worker that has ended is replaced. `failures` is the count of its place in
   // the pool, 0 at first: workers in a row that were not healthy. Zero for the end of a healthy one
@@ -35,10 +37,10 @@ class PoolRestarts {
   [[nodiscard]] std::string GiveUpText() const;
 
  private:
-  const std::chrono::nanoseconds backoff_min_;
-  const std::chrono::nanoseconds backoff_max_;
-  const int max_restarts_;
-  const std::chrono::nanoseconds period_;
+  std::chrono::nanoseconds backoff_min_;
+  std::chrono::nanoseconds backoff_max_;
+  int max_restarts_;
+  std::chrono::nanoseconds period_;
   std::deque<std::int64_t> recent_;  // times of restarts within the period, oldest first
 };
 

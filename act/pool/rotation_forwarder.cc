@@ -36,9 +36,12 @@ PoolRotationForwarder::PoolRotationForwarder(gen::PoolHost& host, PoolRouting& r
 }
 
 void PoolRotationForwarder::SetDuties() {
-  if (options_.admission_limit.count() == 0) return;
+  const bool measures = options_.admission_limit.count() != 0;
+  if (!measures && !has_measured_) return;
+  has_measured_ = measures;
   for (const auto& [number, member] : routing_.members().all()) {
-    if (member.worker) host_.SetDuty(member.worker, gen::WorkerDuty::kMeasure);
+    if (!member.worker) continue;
+    host_.SetDuty(member.worker, measures ? gen::WorkerDuty::kMeasure : gen::WorkerDuty::kNone);
   }
 }
 
@@ -75,6 +78,11 @@ void PoolRotationForwarder::WorkerReady() {
 }
 
 void PoolRotationForwarder::Resized() { SetDuties(); }
+
+void PoolRotationForwarder::OptionsChanged() {
+  host_.SetSenderRules(RulesOf(options_));
+  SetDuties();
+}
 
 void PoolRotationForwarder::Retry() {
   RetryArrived();

@@ -31,6 +31,7 @@ class PoolRotationForwarder final : public PoolForwarder {
   void Inherited(gen::PID worker, std::vector<core::EnvelopePtr> messages) override;
   void WorkerReady() override;
   void Resized() override;
+  void OptionsChanged() override;
   void Progressed(gen::PID /*worker*/) override {}
   void Retry() override;
   void Settle() override;
@@ -62,6 +63,7 @@ class PoolRotationForwarder final : public PoolForwarder {
   void LimitMain();
 
   const PoolOptions& options_;
+  bool has_measured_ = false;  // workers have a duty, or had one
   std::deque<Held> held_;
   bool accepts_ = true;
   bool all_full_ = false;  // nobody took what is held, and nobody was dead

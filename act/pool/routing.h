@@ -19,6 +19,7 @@ namespace ergon::act {
 class PoolRouting {
  public:
   explicit PoolRouting(const PoolOptions& options);
+  void SetRestarts(const PoolOptions& options) { restarts_.SetOptions(options); }
 
   [[nodiscard]] const PoolMembers& members() const noexcept { return members_; }
   [[nodiscard]] PoolMembers& members() noexcept { return members_; }

@@ -20,6 +20,7 @@
 #include <ergon/act/pool/shortage.h>
 #include <ergon/act/pool/spawner.h>
 #include <ergon/act/pool_behavior.h>
+#include <ergon/act/pool_change.h>
 #include <ergon/act/pool_options.h>
 #include <ergon/gen/host/pool_host.h>
 #include <ergon/gen/notices.h>
@@ -45,6 +46,9 @@ class PoolRunner {
   gen::Result<std::int64_t> AddWorkers(int count);
   gen::Result<std::int64_t> RemoveWorkers(int count, bool drain);
 
+  // All or nothing.
+  gen::Result<void> Change(const PoolChange& change);
+
   [[nodiscard]] bool running() const noexcept { return phase_ == Phase::kRunning; }
   [[nodiscard]] std::int64_t size() const;
   [[nodiscard]] std::vector<gen::PID> Workers() const;
@@ -68,6 +72,7 @@ class PoolRunner {
   // What the user's handlers handle.
   gen::Status OnUsers(core::Envelope& envelope);
   void Answer(core::Envelope& envelope);
+  void ChangeAndAnswer(const core::Envelope& envelope, const PoolChange& change);
 
   // -- workers --
   void Join(const std::vector<gen::PID>& workers);
@@ -86,7 +91,7 @@ class PoolRunner {
 
   gen::PoolHost& host_;
   PoolBehavior& callbacks_;
-  const PoolOptions options_;
+  PoolOptions options_;
   PoolSpawner spawner_;
   PoolRouting routing_;
   PoolCounters counters_;

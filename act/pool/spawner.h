@@ -17,11 +17,13 @@ class PoolSpawner {
   gen::Result<std::vector<gen::PID>> SpawnAll(int count);
   // Starts one without waiting for it; see PoolHost::SpawnWorkerAsync.
   gen::Result<gen::PID> SpawnReplacement();
+  // PoolOptions::worker_mailbox_size, for those that are started from now on.
+  void SetMailboxSize(int messages) { options_.mailbox_size = messages; }
 
  private:
   gen::PoolHost& host_;
   const gen::ProcessFactory factory_;
-  const gen::ProcessOptions options_;
+  gen::ProcessOptions options_;
   const gen::Args args_;
 };
 

@@ -92,6 +92,9 @@ class PoolHost : public ProcessHost {
                                        const Args& args) = 0;
   // Before the first message is forwarded to the worker. Nothing happens if the process is gone.
   virtual void SetDuty(PID worker, WorkerDuty duty) = 0;
+  // How many messages of normal priority may wait at a worker; 0: any number. What waits already stays, and senders
+  // that wait for room at this pool are served. Nothing happens if the process is gone.
+  virtual void SetWorkerMailboxSize(PID worker, std::uint32_t messages) = 0;
   // All zero and `ended` when the worker is gone.
   [[nodiscard]] virtual WorkerProgress Progress(PID worker) const = 0;
 
@@ -103,7 +106,8 @@ class PoolHost : public ProcessHost {
   // its mailbox prescribes (then with true), or get an error.
   virtual void SetPoolMakesRoom(bool makes_room) = 0;
 
-  // How senders choose among the workers. Before the Main lane is redirected for the first time.
+  // How senders choose among the workers. Before the Main lane is redirected for the first time; later only the limit
+  // may be another one.
   virtual void SetSenderRules(const SenderRules& rules) = 0;
   // Where in the rotation the next message tries first, by these rules (Rotation::TakeAt).
   [[nodiscard]] virtual std::uint64_t FirstChoice() const = 0;

@@ -1,7 +1,9 @@
 // What pools do with envelopes, workers and their address: the functions of gen::PoolHost.
 #include <algorithm>
+#include <mutex>
 
 #include <ergon/node/delivery/addresses.h>
+#include <ergon/node/delivery/back_pressure.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/request_claims.h>
 #include <ergon/node/diagnosis/for_people.h>
@@ -94,6 +96,18 @@ bool Process::TryRedirectMain() {
 
 void Process::SetDuty(gen::PID worker, gen::WorkerDuty duty) {
   if (ProcessSlot* slot = rooms_.addresses.Find(worker)) slot->routed_work().SetDuty(duty);
+}
+
+void Process::SetWorkerMailboxSize(gen::PID worker, std::uint32_t messages) {
+  ProcessSlot* const slot = rooms_.addresses.Find(worker);
+  if (slot == nullptr) return;
+  {
+    ProcessCold& cold = slot->Cold();
+    std::lock_guard lock(cold.lock);  // the slot is nobody else's meanwhile
+    if (!slot->IsStill(worker)) return;
+    slot->mailbox().SetCapacity(messages);
+  }
+  rooms_.back_pressure.ServeMore(*this);
 }
 
 gen::WorkerProgress Process::Progress(gen::PID worker) const {

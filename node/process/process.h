@@ -146,6 +146,7 @@ class Process final : public ProcessRunner, public gen::PoolHost {
                                          const gen::ProcessOptions& options,
                                          const gen::Args& args) override;
   void SetDuty(gen::PID worker, gen::WorkerDuty duty) override;
+  void SetWorkerMailboxSize(gen::PID worker, std::uint32_t messages) override;
   [[nodiscard]] gen::WorkerProgress Progress(gen::PID worker) const override;
   [[nodiscard]] bool HasQueue() const override { return has_queue_; }
   void SetPoolMakesRoom(bool makes_room) override;

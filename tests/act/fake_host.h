@@ -497,6 +497,9 @@ class FakeHost final : public gen::PoolHost, private gen::LogSink {
   void SetHeedExits(bool) override {}
   bool Begin(const core::Envelope&) override { return true; }
   void SetDuty(gen::PID worker, gen::WorkerDuty duty) override { At(worker).duty = duty; }
+  void SetWorkerMailboxSize(gen::PID worker, std::uint32_t messages) override {
+    At(worker).capacity = messages;
+  }
   void SetSenderRules(const gen::SenderRules& value) override { rules = value; }
   std::uint64_t FirstChoice() const override { return rotation.Turn(); }
   std::uint64_t OverloadedCount() const override { return 0; }

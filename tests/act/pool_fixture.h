@@ -32,6 +32,7 @@ class TestPool : public Pool {
   }
 
   using Pool::AddWorkers;
+  using Pool::Change;
   using Pool::RemoveWorkers;
   using Pool::RemoveWorkersNow;
   using Pool::SetTrapExit;

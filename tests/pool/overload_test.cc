@@ -52,6 +52,27 @@ TEST_CASE("C25 A full worker goes to the back and the next is tried, at most onc
   CHECK(fixture.workers->jobs.ValuesOf(workers[2]) == std::vector<int>{-1, 1, 3});
 }
 
+TEST_CASE("a worker's mailbox that grows serves who waits for room at the pool") {
+  kit::NodeFixture fixture;
+  auto pool = fixture.StartPool(1, 1);
+  kit::Gate gate(fixture.node);
+  fixture.HoldEach(gate, pool.Workers());
+  fixture.node.Send(pool.pid(), Job{0}).value();
+  std::thread waits([&] { CHECK(fixture.node.SendOrWait(pool.pid(), Job{1}, gen::kInfinite)); });
+  const auto change = [&](int messages) {
+    return fixture.node.Call(pool.pid(), act::PoolChange{.worker_mailbox_size = messages},
+                             {.timeout = kit::kDeadline, .priority = gen::MessagePriority::kHigh});
+  };
+  CHECK(change(2).value());
+  waits.join();
+  CHECK(fixture.node.Send(pool.pid(), Job{2}).error() == gen::ErrProcessMailboxFull);
+  CHECK(change(-1).error() == gen::ErrIncorrect);
+  CHECK(change(3).value());
+  CHECK(fixture.node.Send(pool.pid(), Job{2}));
+  gate.Open();
+  CHECK(pool.EventuallyHandled(3));
+}
+
 TEST_CASE("C25 Bounded workers under 4 senders that try again: every message once") {
   constexpr int kSenders = 4;
   constexpr int kEach = kit::Scaled(50'000);

@@ -1,0 +1,124 @@
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "pool_fixture.h"
+
+namespace ergon::act::testing {
+namespace {
+
+using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
+
+// Sends a change as others do, and returns the error, or "".
+std::string Change(PoolFixture& f, PoolChange change) {
+  const std::size_t answered = f.host.responses.size();
+  (void)f.host.Deliver(gen::EnvelopeKind::kRequest, core::Lane::kSystem, std::move(change),
+                       100 + answered);
+  f.host.Run();
+  REQUIRE(f.host.responses.size() == answered + 1);
+  const auto& answer = f.host.responses.back().envelope;
+  const auto* error = answer->ValueAs<gen::Error>();
+  if (error == nullptr) CHECK(*answer->ValueAs<bool>());
+  return error == nullptr ? std::string() : std::string(error->detail());
+}
+
+// What has changed, as the log tells it.
+std::vector<std::string> Logged(const PoolFixture& f) {
+  std::vector<std::string> texts;
+  for (const auto& line : f.host.logs) {
+    if (line.text.find(", was ") != std::string::npos) texts.push_back(line.text);
+  }
+  return texts;
+}
+
+TEST_CASE("pool change: mailboxes of workers, those that are there and those that come") {
+  PoolFixture f({.pool_size = 2, .worker_mailbox_size = 1});
+  f.Start();
+  f.Send(1, 2);
+  CHECK(f.host.Send(3).error() == gen::ErrProcessMailboxFull);
+  CHECK(Change(f, {.worker_mailbox_size = 2}).empty());
+  f.Send(3, 4);
+  CHECK(f.host.Send(5).error() == gen::ErrProcessMailboxFull);
+  CHECK(f.Inspect().at("worker_mailbox_size") == "2");
+  const std::uint64_t replaced = f.Replace(101, gen::Reason::Error("fault"));
+  CHECK(f.host.At(replaced).capacity == 2);
+  CHECK(Change(f, {.worker_mailbox_size = 0}).empty());
+  CHECK(f.host.At(102).capacity == 0);
+  f.Ready(replaced);
+  f.Send(5, 20);
+  f.WorkAll();
+  f.CheckConservation();
+  CHECK(Logged(f) ==
+        std::vector<std::string>{"worker_mailbox_size: 2, was 1", "worker_mailbox_size: 0, was 2"});
+}
+
+TEST_CASE("pool change: an admission limit is measured from then on, and no longer") {
+  PoolFixture f({.pool_size = 2});
+  f.Start();
+  CHECK(f.host.At(101).duty == gen::WorkerDuty::kNone);
+  CHECK(Change(f, {.admission_limit = 20ms}).empty());
+  CHECK(f.host.rules.admission_limit == 20ms);
+  CHECK(f.host.At(101).duty == gen::WorkerDuty::kMeasure);
+  CHECK(f.host.At(102).duty == gen::WorkerDuty::kMeasure);
+  CHECK(Change(f, {.admission_limit = 0ms}).empty());
+  CHECK(f.host.rules.admission_limit == 0ms);
+  CHECK(f.host.At(101).duty == gen::WorkerDuty::kNone);
+  CHECK(Logged(f) == std::vector<std::string>{"admission_limit: 20 ms, was 0 ms",
+                                              "admission_limit: 0 ms, was 20 ms"});
+}
+
+TEST_CASE("pool change: the size, up and down") {
+  PoolFixture f({.pool_size = 2});
+  f.Start();
+  CHECK(Change(f, {.pool_size = 4}).empty());
+  CHECK(f.Number("pool_size") == 4);
+  CHECK(Change(f, {.pool_size = 1}).empty());
+  CHECK(f.Number("pool_size") == 1);
+  CHECK(Logged(f) == std::vector<std::string>{"pool_size: 4, was 2", "pool_size: 1, was 4"});
+}
+
+TEST_CASE("pool change: all or nothing, and errors name field and value") {
+  PoolFixture f({.pool_size = 2});
+  f.Start();
+  CHECK(Change(f, {.pool_size = 0, .worker_mailbox_size = 3}) ==
+        "pool_size: 0 is outside 1..10000");
+  CHECK(Change(f, {.pool_size = 3, .worker_mailbox_size = -1}) ==
+        "worker_mailbox_size: -1 is outside 0..4000000");
+  CHECK(Change(f, {.pool_size = 3, .admission_limit = -1ns}) ==
+        "admission_limit: -1 ns is less than 0 ns");
+  CHECK(Change(f, {.restart_backoff_min = 9s, .max_restarts = 7}) ==
+        "restart_backoff_max: 5000000000 ns is less than 9000000000 ns");
+  CHECK(f.Number("pool_size") == 2);
+  CHECK(f.Inspect().at("worker_mailbox_size") == "0");
+  CHECK(Logged(f).empty());
+  CHECK(Change(f, {}).empty());
+  CHECK(Logged(f).empty());
+}
+
+TEST_CASE("pool change: restarts are counted by the new limit") {
+  PoolFixture f({.pool_size = 1});
+  f.Start();
+  CHECK(Change(f, {.max_restarts = 1, .restart_period = 1h}).empty());
+  const std::uint64_t second = f.Replace(101, gen::Reason::Error("fault"));
+  f.Ready(second);
+  CHECK(f.pool.calls.empty());
+  f.host.End(second, gen::Reason::Error("fault"));
+  f.host.Run();
+  CHECK(f.host.ended);
+}
+
+TEST_CASE("pool change: in the pool's own handlers") {
+  PoolFixture f({.pool_size = 1});
+  CHECK(f.pool.Change({.pool_size = 2}).error() == gen::ErrNotAllowed);  // no process yet
+  f.Start();
+  f.Manage([](TestPool& pool) {
+    CHECK(pool.Change({.pool_size = 2, .shutdown_timeout = 1s}));
+    CHECK(pool.WorkerCount() == 2);
+    return gen::Continue();
+  });
+  CHECK(Logged(f) ==
+        std::vector<std::string>{"pool_size: 2, was 1", "shutdown_timeout: 1000 ms, was 5000 ms"});
+}
+
+}  // namespace
+}  // namespace ergon::act::testing
