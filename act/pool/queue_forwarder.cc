@@ -148,7 +148,7 @@ void PoolQueueForwarder::Look(std::uint64_t member, Place& place) {
 }
 
 void PoolQueueForwarder::NoteHandled(std::int64_t nanoseconds) {
-  // As many of each worker as count for the pace of one that has a queue of its own (node/slots/work_pace.h).
+  // As many of each worker as count for the pace of one that has a queue of its own (node/process_state/work_pace.h).
   constexpr std::int64_t kOfEach = 16;
   const auto most =
       kOfEach * static_cast<std::int64_t>(std::max<std::size_t>(1, routing_.members().ready()));

@@ -1,4 +1,4 @@
-#include <ergon/node/lifecycle/changes.h>
+#include <ergon/node/runtime/changes.h>
 
 #include <algorithm>
 #include <array>

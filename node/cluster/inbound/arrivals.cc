@@ -30,8 +30,8 @@
 #include <ergon/node/erlang/terms/writer.h>
 #include <ergon/node/process_state/slot.h>
 #include <ergon/node/process_state/unique_id.h>
-#include <ergon/node/slots/slot.h>
-#include <ergon/node/slots/unique_id.h>
+#include <ergon/node/process_state/slot.h>
+#include <ergon/node/process_state/unique_id.h>
 
 namespace ergon::dist {
 namespace {
