@@ -444,6 +444,23 @@ TEST_CASE("signals: incarnations") {
   CHECK(init.value().from == gen::PID{0, kPeer, 8});
 }
 
+TEST_CASE("signals: a message that is one binary ends with its frame") {
+  const auto frame = [](const std::string& term) {
+    return Frame({Number(22), kPeerTerm, kOwnTerm}, term);
+  };
+  for (const std::string& binary :
+       {Bytes({109, 0, 0, 0, 2}) + "ab", Bytes({109, 0, 0, 0, 0}),
+        Bytes({77, 0, 0, 0, 2, 8}) + "ab", Bytes({77, 0, 0, 0, 2, 3}) + "a@"}) {
+    CAPTURE(binary.size());
+    CHECK(ParseFrame(frame(binary), kPeers, kDepth).value().payload == binary);
+    CHECK(ErrorOf(frame(binary) + "x") == "1 bytes behind the message");
+    CHECK(ErrorOf(frame(binary.substr(0, binary.size() - 1))).starts_with("message: no term: "));
+  }
+  CHECK(ErrorOf(frame(Bytes({109, 0xff, 0xff, 0xff, 0xff}) + "ab")).starts_with("message: "));
+  CHECK(ErrorOf(frame(Bytes({77, 0, 0, 0, 0, 8}))).starts_with("message: "));
+  CHECK(ErrorOf(frame(Bytes({77, 0, 0, 0, 2, 9}) + "ab")).starts_with("message: "));
+}
+
 TEST_CASE("signals: what is none") {
   CHECK(ErrorOf("") == "a frame of 0 bytes");
   CHECK(ErrorOf("p") == "a frame of 1 bytes");

@@ -12,7 +12,9 @@
 #include <ergon/node/cluster/signals/control_tags.h>
 #include <ergon/node/cluster/signals/frame_writer.h>
 #include <ergon/node/cluster/signals/operations.h>
+#include <ergon/node/erlang/terms/big_endian.h>
 #include <ergon/node/erlang/terms/check.h>
+#include <ergon/node/erlang/terms/tags.h>
 
 namespace ergon::dist {
 namespace {
@@ -33,6 +35,20 @@ gen::Result<std::string_view> TakeTerm(std::string_view& bytes, std::string_view
   const std::string_view term = bytes.substr(1, *size);
   bytes.remove_prefix(1 + *size);
   return term;
+}
+
+// What most messages are: a version byte and one binary, as of a string or a packed value. That nothing else is there is seen
+// from its length.
+bool IsOneBinary(std::string_view bytes) noexcept {
+  constexpr std::size_t kBinaryHeadBytes = 2 + 4;
+  if (bytes.size() <= kBinaryHeadBytes || static_cast<std::uint8_t>(bytes[0]) != kVersionByte) {
+    return false;
+  }
+  const std::size_t size = ReadBigEndian<std::uint32_t>(bytes.substr(2));
+  const TermTag tag{static_cast<std::uint8_t>(bytes[1])};
+  if (tag == TermTag::kBinary) return bytes.size() == kBinaryHeadBytes + size;
+  return tag == TermTag::kBitBinary && size != 0 && bytes.size() == kBinaryHeadBytes + 1 + size &&
+         bytes[kBinaryHeadBytes] == 8;
 }
 
 // Reads the elements of a control tuple into a signal. False: the next one is no such element.
@@ -324,6 +340,8 @@ void OpenMessageToAlias(std::string& out, const gen::PID& from, std::string_view
 void AppendTick(std::string& out) { out.append(kFrameLengthBytes, '\0'); }
 
 gen::Result<std::string_view> TakePayload(std::string_view rest, std::size_t max_depth) {
+  if (IsOneBinary(rest)) [[likely]]
+    return rest.substr(1);
   auto payload = TakeTerm(rest, "message", max_depth);
   if (payload && !rest.empty()) {
     return NoSignal(fmt::format("{} bytes behind the message", rest.size()));
