@@ -24,10 +24,10 @@ struct Event {
 };
 
 struct EventOptions {
-  // The last values, 0..1,000,000, that are kept for those who subscribe later.
+  // How many of the last values are kept for processes that subscribe later, 0..1,000,000.
   int buffer = 0;
-  // The producer gets a MessageEventStart when there is somebody to publish to, and a
-  // MessageEventStop when there is nobody any more.
+  // Sends the producer a MessageEventStart when there is a subscriber to publish to, and a MessageEventStop when there
+  // is none any more.
   bool notify = false;
 };
 
@@ -39,9 +39,9 @@ class MessageEvent {
       : event_(event), timestamp_(timestamp), value_(std::move(value)) {}
 
   [[nodiscard]] const Event& event() const noexcept { return event_; }
-  // When it was published: the clock of the producer's node, nanoseconds.
+  // Returns when the value was published, in nanoseconds of the clock of the producer's node.
   [[nodiscard]] std::int64_t timestamp() const noexcept { return timestamp_; }
-  // The value, or null when it has another type.
+  // Returns the value, or null if it has another type.
   template <class T>
   [[nodiscard]] const T* As() const noexcept {
     return value_->template ValueAs<T>();
@@ -60,24 +60,23 @@ class MessageEvent {
   std::shared_ptr<core::Envelope> value_;
 };
 
-// The event a process had subscribed to is no more: its producer has ended, with this reason, or
-// has unregistered it: "event unregistered". Priority high; to HandleMessage.
+// An event that the process had subscribed to has ended: its producer has ended, with this reason, or has unregistered
+// it, with the reason "event unregistered". Priority high; to HandleMessage.
 struct MessageDownEvent {
   Event event;
   Reason reason;
 };
 
-// The same as an exit signal, for those who have linked to the event. Like the exit signal of a
-// process (MessageExitPID) it reaches HandleMessage only if the process traps exits, otherwise it
-// ends it, unless the reason is normal.
+// The same as an exit signal, for processes that have linked to the event. As with the exit signal of a process
+// (MessageExitPID), it reaches HandleMessage only if the process traps exits; otherwise it ends the process, unless the
+// reason is normal.
 struct MessageExitEvent {
   Event event;
   Reason reason;
 };
 
-// To the producer of an event that asks for it (EventOptions::notify): the first subscriber has
-// come, the last one has gone, by itself or by its end. They alternate, beginning with a start.
-// Priority high; to HandleMessage.
+// Sent to the producer of an event that asks for it (EventOptions::notify): the first subscriber has come; or the last
+// one has gone, by itself or by its end. The two alternate, beginning with a start. Priority high; to HandleMessage.
 struct MessageEventStart {
   Event event;
 };

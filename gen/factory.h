@@ -27,15 +27,15 @@ class ProcessFactory {
   ProcessFactory(std::function<std::unique_ptr<ProcessBehavior>()> make, const std::type_info* type)
       : make_(std::move(make)), type_(type) {}
 
-  // Makes processes of a function, each of a copy: see Process::Receive.
+  // Makes processes of a function, each with a copy of the function: see Process::Receive.
   //
   //   node.Spawn([](gen::Process& self) {
   //     while (auto job = self.Receive<Job>()) Work(*job);
   //   });
   //
-  // The process ends with the function: with reason normal, the Reason that it returns, or for an exception
-  // with the reason "panic: <what>". It gets no arguments of the spawn: capture them. Not for workers
-  // of a pool: for them the pool could not know when a message has been handled.
+  // The process ends when the function returns: with reason normal, with the Reason that the function returns, or after
+  // an exception with the reason "panic: <what>". The function gets no arguments of the spawn: capture them. Not for
+  // workers of a pool: the pool could not know when such a worker has handled a message.
   template <class Function>
   requires(!std::is_same_v<std::decay_t<Function>, ProcessFactory> &&
            std::is_invocable_v<std::decay_t<Function>&, Process&>)
@@ -43,13 +43,13 @@ class ProcessFactory {
       : ProcessFactory(OfFunction(std::forward<Function>(function))) {}
 
   explicit operator bool() const noexcept { return static_cast<bool>(make_); }
-  // A new behaviour. Throws what its constructor throws.
+  // Returns a new behaviour. Throws what its constructor throws.
   [[nodiscard]] std::unique_ptr<ProcessBehavior> Make() const;
-  // The behaviour's type, or null when it is not known.
+  // Returns the behaviour's type, or null when it is not known.
   [[nodiscard]] const std::type_info* type() const noexcept { return type_; }
-  // It makes processes of a function.
+  // Returns whether this makes processes of a function.
   [[nodiscard]] bool IsFunction() const noexcept { return is_function_; }
-  // The behaviour's type name as written in C++, or "" when it is not known.
+  // Returns the behaviour's type name as written in C++, or "" when it is not known.
   [[nodiscard]] std::string TypeName() const;
 
  private:
@@ -84,8 +84,8 @@ class ProcessFactory {
   bool is_function_ = false;
 };
 
-// Makes processes of behaviour T. The constructor arguments are kept in the factory and copied for
-// each spawn: a replaced worker starts with the same ones.
+// Makes processes of behaviour T. The factory keeps the constructor arguments and copies them for each spawn: a worker
+// that replaces another starts with the same arguments.
 template <class T, class... Arguments>
 [[nodiscard]] ProcessFactory Factory(Arguments&&... arguments) {
   static_assert(std::is_base_of_v<ProcessBehavior, T>, "T has to be a behaviour, as act::Actor");

@@ -1,6 +1,6 @@
-// What kind of mailbox a process has: how many messages may wait, in which order, and what happens
-// to those for which there is no room. It is about messages of normal priority; those of high and
-// max priority, signals and inspections precede them in every kind, and are never refused.
+// What kind of mailbox a process has: how many messages may wait, in which order, and what happens to messages that
+// find no room. All of this is about messages of normal priority. Messages of high and max priority, signals and
+// inspections come before them in every kind of mailbox, and are never refused.
 #pragma once
 
 #include <concepts>
@@ -17,19 +17,18 @@
 
 namespace ergon::gen {
 
-// What a full mailbox does with one more message. Whatever is dropped is counted
-// (NodeInfo::dropped_mailbox_full, ProcessInfo::messages_overflowed), and if it is a request, its
-// caller gets ErrProcessMailboxFull at once.
+// What a full mailbox does with one more message. Every dropped message is counted (NodeInfo::dropped_mailbox_full,
+// ProcessInfo::messages_overflowed). If it is a request, its caller gets ErrProcessMailboxFull at once.
 enum class Overflow : std::uint8_t {
   kReject,      // the sender gets ErrProcessMailboxFull
-  kDropNewest,  // the message is dropped: first come, first served
-  kDropOldest,  // the one that has waited longest is dropped for it: the freshest wins
+  kDropNewest,  // the new message is dropped: first come, first served
+  kDropOldest,  // the message that has waited longest is dropped instead: the freshest wins
 };
 
-// A mailbox of your own: the order in which messages wait. The runtime calls it under a lock, one
-// call at a time, from the threads of senders and of the process: it must be quick, and must not
-// send, wait or look at the process. It may throw from Enqueue, std::bad_alloc above all, before it has
-// taken anything: that is the error of the sender, kInternal. What it throws from Dequeue ends the process.
+// A mailbox of your own: the order in which messages wait. The runtime calls it under a lock, one call at a time, from
+// the threads of senders and of the process. It must be quick, and must not send, wait or look at the process. Enqueue
+// may throw, std::bad_alloc above all, before it has taken anything: the sender gets kInternal then. An exception from
+// Dequeue ends the process.
 class MailboxQueue {
  public:
   MailboxQueue() = default;
@@ -37,41 +36,40 @@ class MailboxQueue {
   MailboxQueue& operator=(const MailboxQueue&) = delete;
   virtual ~MailboxQueue() = default;
 
-  // Takes `message`, or refuses it: then it is as before, and this returns false. Another message
-  // that has to give way for it goes to `dropped`; it may be `message` itself.
+  // Takes `message`, or refuses it: then `message` is as before, and Enqueue returns false. A message that has to be
+  // dropped to make room goes to `dropped`; it may be `message` itself.
   [[nodiscard]] virtual bool Enqueue(OwnedMessage& message, OwnedMessage& dropped) = 0;
-  // The next message to be handled; empty if there is none.
+  // Returns the next message to be handled; empty if there is none.
   [[nodiscard]] virtual OwnedMessage Dequeue() = 0;
-  // A message that was dequeued, and stashed, returns: before all those of its rank. When several
+  // Takes back a message that was dequeued and stashed, and puts it before all messages of its rank. When several
   // return, the last of them comes first.
   virtual void Return(OwnedMessage message) = 0;
-  // Messages that wait.
+  // Returns how many messages wait.
   [[nodiscard]] virtual std::size_t size() const noexcept = 0;
 };
 
-// For ProcessOptions::mailbox. A value: the process makes its own queue from it, and a process that
-// is started again begins with an empty one.
+// For ProcessOptions::mailbox. A value: each process makes its own queue from it, and a process that is started again
+// begins with an empty queue.
 class Mailbox {
  public:
-  // Not chosen: as NodeOptions::mailbox_size says.
+  // Not chosen: the mailbox is as NodeOptions::mailbox_size says.
   Mailbox() = default;
-  // Any number of messages, in the order of arrival.
+  // Holds any number of messages, in the order of arrival.
   static Mailbox Unbounded();
-  // At most so many messages, 1..4,000,000.
+  // Holds at most so many messages, 1..4,000,000.
   static Mailbox Bounded(int messages, Overflow overflow = Overflow::kReject);
 
-  // Messages with a lower number are handled first, equal ones in the order of arrival. `priority`
-  // takes a message of type T, or of any of the types given, and returns a number; messages of
-  // other types have the number 0. It is called by the senders: what it throws is the sender's error,
-  // kInternal. Each message costs O(log n).
+  // Messages with a lower number are handled first, those with equal numbers in the order of arrival. `priority` takes
+  // a message of type T, or of any of the types given, and returns a number; messages of other types have the number 0.
+  // The senders call it: if it throws, the sender gets kInternal. Each message costs O(log n).
   //
   //   gen::Mailbox::Priority<Job>([](const Job& job) { return job.deadline; })
   template <class... T, class Function>
   static Mailbox Priority(Function priority) {
     return MakePriority(RankOf<T...>(std::move(priority)), Unbounded());
   }
-  // The same with a bound, 1..4,000,000. Beyond it the least urgent message gives way: with
-  // kDropNewest the newest of those, with kDropOldest the oldest; also the one that arrives.
+  // As Priority, with a bound, 1..4,000,000. Beyond it the least urgent message is dropped: with kDropNewest the newest
+  // of the least urgent ones, with kDropOldest the oldest; it may be the message that arrives.
   template <class... T, class Function>
   static Mailbox BoundedPriority(int messages, Function priority,
                                  Overflow overflow = Overflow::kReject) {
@@ -79,22 +77,22 @@ class Mailbox {
     return MakePriority(RankOf<T...>(std::move(priority)), std::move(bounds));
   }
 
-  // A kind of your own: `factory` makes the queue of each process that is spawned with it.
+  // A kind of your own: `factory` makes the queue of each process that is spawned with this mailbox.
   static Mailbox Custom(std::function<std::unique_ptr<MailboxQueue>()> factory);
 
   [[nodiscard]] bool IsChosen() const noexcept { return is_chosen_; }
-  // 0: unbounded, or known to the custom queue only.
+  // Returns the bound; 0: unbounded, or known to the custom queue only.
   [[nodiscard]] int bound() const noexcept { return bound_; }
   [[nodiscard]] Overflow overflow() const noexcept { return overflow_; }
-  // It has a queue of its own, instead of the runtime's lock-free one.
+  // Returns whether the mailbox has a queue of its own, instead of the runtime's lock-free one.
   [[nodiscard]] bool HasQueue() const noexcept { return factory_ != nullptr; }
-  // Messages may be handled in another order than that of arrival.
+  // Returns whether messages may be handled in an order other than that of arrival.
   [[nodiscard]] bool HasOwnOrder() const noexcept { return *kind_ != '\0'; }
-  // May throw what a user's factory throws; null is an error of that factory.
+  // Makes a queue. Throws what the user's factory throws; a null result is an error of that factory.
   [[nodiscard]] std::unique_ptr<MailboxQueue> MakeQueue() const { return factory_(); }
   // As in "bounded 100, drop oldest".
   [[nodiscard]] std::string ToString() const;
-  // Empty, or what is wrong, as in "mailbox: bound 0, must be 1..4000000".
+  // Returns an empty text, or what is wrong, as in "mailbox: bound 0, must be 1..4000000".
   [[nodiscard]] std::string Validate() const;
 
  private:

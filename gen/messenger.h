@@ -29,12 +29,12 @@ namespace ergon::gen {
 // Errors common to all functions with a receiver:
 //   kProcessUnknown       no such process, name or alias
 //   kProcessTerminated    it has ended
-//   kProcessMailboxFull   normal priority only: its bound is reached; nothing was sent
+//   kProcessMailboxFull   normal priority only: the bound of its mailbox is reached; nothing was sent
 //   kProcessIncarnation   the PID belongs to a former incarnation of the node
 //   kNodeTerminated       the node has stopped
 //   kIncorrect            a name of more than Atom::kMaxBytes
-// After success the message is handled, or counted as dropped with its reason (Node::Info). After an error of a
-// Send... that was given an rvalue, as in Send(to, std::move(job)), `job` is as it was before.
+// After success the message is handled, or counted as dropped with its reason (Node::Info). If a Send... fails that was
+// given an rvalue, as in Send(to, std::move(job)), `job` is as it was before.
 class Messenger {
  public:
   virtual ~Messenger() = default;
@@ -63,11 +63,11 @@ class Messenger {
     return SendOrGiveBack<T>(to, std::move(envelope), value);
   }
 
-  // As Send, for a message that must reach its receiver: success means that it is in the receiver's own mailbox. A
-  // mailbox that would drop it for want of room, or give it to a fallback process, refuses it with
-  // kProcessMailboxFull. (A pool's mailbox is that of the worker whose turn it is, or while it replaces its workers
-  // its own.) What becomes of it there is as for any message: when the receiver ends first, or its mailbox drops its
-  // oldest for others, it is counted. To another node: erlang.h.
+  // As Send, for a message that must reach its receiver: success means that the message is in the receiver's own
+  // mailbox. A mailbox that would drop it because it is full, or give it to a fallback process, refuses it with
+  // kProcessMailboxFull. (The mailbox of a pool is that of the worker whose turn it is, or its own while it replaces
+  // its workers.) After that it is a message like any other: if the receiver ends first, or its mailbox drops it for
+  // others, that is counted. To another node: see erlang.h.
   template <class T>
   Result<void> SendImportant(const Target& to, T&& value) {
     auto envelope = MakeMessage(std::forward<T>(value), DefaultPriority(), to);
@@ -75,9 +75,9 @@ class Messenger {
     return SendOrGiveBack<T>(to, std::move(envelope), value);
   }
 
-  // As Send, but while the receiver's mailbox (at a pool: that of each worker) is full, a process is suspended, or a
-  // thread blocked, until there is room; who has waited longest is next. kProcessMailboxFull: there was none within
-  // `timeout` (0: tries once; kInfinite: waits as long as it takes); kDeadlock: a process would wait for itself.
+  // As Send, but waits while the receiver's mailbox (at a pool: that of each worker) is full: a process is suspended,
+  // any other thread blocks. The sender that has waited longest is next. Returns kProcessMailboxFull if there was no
+  // room within `timeout` (0: tries once; kInfinite: no limit), and kDeadlock if a process would wait for itself.
   template <class T>
   Result<void> SendOrWait(const Target& to, T&& value, std::chrono::nanoseconds timeout) {
     auto envelope = MakeMessage(std::forward<T>(value), DefaultPriority(), to);
@@ -95,9 +95,9 @@ class Messenger {
   //                       about how many waited before the request, or what else it was handling, since when, and whom it
   //                       was waiting for itself
   //   kDeadlock           the receiver waits for this process, directly or through others (up to 1,000), so that no
-  //                       answer can come; told at once, to the one of them that called last. The text is the chain
+  //                       answer can come. The process that called last gets the error at once. The text is the chain
   //                       of processes and types of messages. Requests whose handler has returned without an answer
-  //                       do not count: others may answer them. Do not hand a ref to others and then call its owner.
+  //                       do not count: others may answer them. Do not give a ref to others and then call its owner.
   //   kProcessTerminated  the process ended before it answered, or this one is being ended
   //   kUnexpectedType     the answer has another type; the text names both. A std::int64_t is any integer that holds it
   //   kTooManyCalls       no stack left for one more suspended process (about 32,000)
@@ -127,13 +127,13 @@ class Messenger {
     return Call<R>(to, std::forward<T>(request), CallOptions{.priority = priority});
   }
 
-  // Asks a process for what its HandleInspect, and its behaviour itself, tell about the `items` (none: everything). An
-  // item also means all keys that begin with it and a dot or colon. Answered by the process itself between two
-  // messages, before everything that waits.
+  // Asks a process for what its HandleInspect and its behaviour tell about the `items` (none: everything). An item also
+  // asks for all keys that begin with it and a dot or colon. The process itself answers, between two messages, before
+  // everything that waits.
   Result<Inspection> Inspect(const Target& to, std::vector<std::string> items = {},
                              const CallOptions& options = {});
 
-  // As Inspect, of a behaviour that tells the same as a struct of its own, as act::Stats does; else kUnexpectedType.
+  // As Inspect, for a behaviour that tells the same as a struct of its own, such as act::Stats; else kUnexpectedType.
   template <class T>
   Result<T> InspectAs(const Target& to, const CallOptions& options = {}) {
     auto response = CallTarget(to, detail::MakeInspection({}, core::TypeOf<T>()), options);
@@ -141,8 +141,8 @@ class Messenger {
     return detail::TakeResponse<T>(**response);
   }
 
-  // Sends `value` after `delay`, 0 or more (else kIncorrect). The handle cancels it and tells whether that was in time. A send
-  // that fails when the time has come is counted as dropped.
+  // Sends `value` after `delay`, 0 or more (else kIncorrect). The handle cancels the send and says whether that was in
+  // time. If the send fails when the time has come, the message is counted as dropped.
   template <class T>
   Result<TimerHandle> SendAfter(const Target& to, T&& value, std::chrono::nanoseconds delay) {
     auto kept = to.Kept();
@@ -151,12 +151,12 @@ class Messenger {
                              delay);
   }
 
-  // Sends a copy of `value` after each `period`, more than 0, until the handle cancels it, or the process that has
-  // called this ends, or a receiver that was given as PID or alias does. Copies are made on the thread of the timers: it
-  // should be quick. After Cancel no tick is handled any more: one that waits in a mailbox already is skipped when its
-  // turn comes, and counted as expired. The n-th tick is due at n periods from now, without drift. At most one tick of
-  // a timer waits in a mailbox; those that come due meanwhile are left out and not made up. One whose receiver has no
-  // room, or does not exist, is counted as dropped.
+  // Sends a copy of `value` after each `period`, more than 0, until the handle cancels it, the calling process ends, or
+  // the receiver ends if it was given as a PID or an alias. The timers' thread makes the copies, so copying should be
+  // quick. After Cancel no tick is handled any more: a tick that waits in a mailbox already is skipped when its turn
+  // comes, and counted as expired. The n-th tick is due n periods from now, without drift. At most one tick of a timer
+  // waits in a mailbox; ticks that come due meanwhile are left out and not made up. A tick whose receiver has no room,
+  // or does not exist, is counted as dropped.
   template <class T>
   Result<TimerHandle> SendEvery(const Target& to, T&& value, std::chrono::nanoseconds period) {
     static_assert(std::is_copy_constructible_v<StoredType<T>>, "each tick is a copy");
@@ -167,11 +167,11 @@ class Messenger {
     return SendEnvelopesEvery(*kept, std::move(make), period);
   }
 
-  // Sends an exit signal. It ends the receiver with `reason`, unless that traps exits and this is
-  // not its parent: then it arrives there as a MessageExitPID.
+  // Sends an exit signal. It ends the receiver with `reason`, unless the receiver traps exits and the sender is not its
+  // parent: then the signal arrives there as a MessageExitPID.
   virtual Result<void> SendExit(const Target& to, Reason reason) = 0;
 
-  // Answers a request whose handler returned NoReply(). kResponseIgnored: nobody waits any more.
+  // Answers a request whose handler returned NoReply(). Returns kResponseIgnored if the caller has stopped waiting.
   template <class T>
   Result<void> SendResponse(PID from, Ref ref, T&& value) {
     return SendResponseEnvelope(from, ref, detail::MakeResponse(std::forward<T>(value)));
@@ -181,7 +181,7 @@ class Messenger {
   // -- without types --
   // The process that a target means now.
   [[nodiscard]] virtual Result<PID> Resolve(const Target& target) const = 0;
-  // Of what is sent without another: normal, or what a process has set.
+  // Returns the priority of messages sent without one: normal, or what a process has set.
   [[nodiscard]] MessagePriority DefaultPriority() const noexcept { return default_priority_; }
   [[nodiscard]] virtual TraceId Trace() const { return 0; }  // likewise: none
   // `envelope` is null afterwards, unless this fails.

@@ -1,4 +1,4 @@
-// A node: the runtime that processes live on, as everybody sees it.
+// A node: the runtime that processes live on, as users see it.
 #pragma once
 
 #include <chrono>
@@ -28,49 +28,49 @@
 
 namespace ergon::gen {
 
-// All functions may be called from any thread. Those that wait (Call, Inspect, Spawn, StopProcess,
-// StartApplication, Wait...) block the calling thread; inside a handler use the process's own, which
-// suspend only the process: here they return kNotAllowed on a thread that runs handlers.
+// All functions may be called from any thread. Functions that wait (Call, Inspect, Spawn, StopProcess,
+// StartApplication, Wait...) block the calling thread. On a thread that runs handlers they return kNotAllowed: inside a
+// handler use the functions of the process, which suspend only the process.
 //
-// After the node has stopped, all that return a Result return kNodeTerminated, whoever they are about.
-// Only WaitProcess and WaitForSignal find that what they wait for has happened.
+// After the node has stopped, all functions that return a Result return kNodeTerminated, whichever process they are
+// about. The exceptions are WaitProcess and WaitForSignal: what they wait for has happened.
 //
-// In a child made by fork() the node's threads do not exist. There, too, all that return a Result
-// return kNodeTerminated, with a text that says so; Stop and Wait do nothing, and so does the end of
-// the node, whose memory stays until the program ends. The child may start nodes of its own. A child
-// that was forked inside a handler must only call exec or _exit.
+// In a child made by fork() the node's threads do not exist. There, too, all functions that return a Result return
+// kNodeTerminated, with a text that says so. Stop and Wait do nothing, and neither does the destructor of the node,
+// whose memory stays until the program ends. The child may start nodes of its own. A child that was forked inside a
+// handler must only call exec or _exit.
 class Node : public GroupMessenger {
  public:
   [[nodiscard]] virtual Atom Name() const = 0;
-  // The node's own address, seen as the sender of what is sent from outside of processes.
+  // Returns the node's own address: the sender of messages that are sent from outside of processes.
   [[nodiscard]] virtual PID Self() const = 0;
   [[nodiscard]] virtual gen::Log Log() = 0;
 
-  // Starts a process and returns when its Init is done; errors as Process::Spawn.
+  // Starts a process and returns when its Init is done. Errors: as Process::Spawn.
   virtual Result<PID> Spawn(const ProcessFactory& factory, const ProcessOptions& options = {},
                             const Args& args = {}) = 0;
   virtual Result<PID> SpawnRegister(Atom name, const ProcessFactory& factory,
                                     const ProcessOptions& options = {}, const Args& args = {}) = 0;
-  // Gives a process a name. kTaken, kNotAllowed (it has one), kProcessUnknown.
+  // Gives a process a name. Returns kTaken, kNotAllowed (the process has a name) or kProcessUnknown.
   virtual Result<void> RegisterName(Atom name, PID pid) = 0;
-  // Takes a name away and returns whose it was.
+  // Takes a name away and returns the process that had it. Returns kProcessUnknown if no process has it.
   virtual Result<PID> UnregisterName(Atom name) = 0;
-  // As Process::JoinGroup and LeaveGroup, for a process of this node; see GroupMessenger. Errors besides those:
-  // kProcessUnknown, kProcessTerminated: there is no such process (any more).
+  // As Process::JoinGroup and LeaveGroup, for a process of this node; see GroupMessenger. Further errors:
+  // kProcessUnknown and kProcessTerminated if there is no such process (any more).
   virtual Result<void> JoinGroup(Atom group, PID pid) = 0;
   virtual Result<void> LeaveGroup(Atom group, PID pid) = 0;
 
-  // Ends a process at once: the handler that runs is its last, what waits is dropped.
+  // Ends a process at once: the handler that runs is its last, and waiting messages are dropped.
   virtual Result<void> Kill(PID pid) = 0;
-  // Lets a process handle what waits in its mailbox, then end with reason normal; returns when it
-  // has ended. kTimeout: it has not within `timeout`, and goes on; 0: does not wait. kIncorrect: a
-  // negative `timeout`, here and below; nothing was done.
+  // Lets a process handle the messages in its mailbox and then end with reason normal. Returns when the process has
+  // ended. Returns kTimeout if the process has not ended within `timeout`; it goes on then. With 0 the function does
+  // not wait. Returns kIncorrect, here and below, for a negative `timeout`; then nothing was done.
   virtual Result<void> StopProcess(const Target& to,
                                    std::chrono::nanoseconds timeout = kDefaultCallTimeout) = 0;
-  // Holds a process: its messages of normal priority wait until Resume, while those of high and max
-  // priority, signals and inspections are handled. Returns when that is so. For tests and operators.
-  // A pool's workers go on. Asking it to end resumes it. kTimeout: a handler runs for longer than
-  // `timeout`; it will be held afterwards.
+  // Suspends a process: its messages of normal priority wait until Resume, while those of high and max priority,
+  // signals and inspections are handled. Returns when the process is suspended. For tests and operators. A pool's
+  // workers go on. A request to end resumes the process. Returns kTimeout if a handler runs for longer than `timeout`;
+  // the process will be suspended afterwards.
   virtual Result<void> Suspend(const Target& to,
                                std::chrono::nanoseconds timeout = kDefaultCallTimeout) = 0;
   virtual Result<void> Resume(const Target& to,
@@ -101,21 +101,21 @@ class Node : public GroupMessenger {
                                    std::chrono::nanoseconds timeout = kInfinite) = 0;
 
   [[nodiscard]] virtual Result<gen::ProcessInfo> ProcessInfo(PID pid) const = 0;
-  // The processes that are alive, in the order of their slots.
+  // Returns the processes that are alive, in the order of their slots.
   [[nodiscard]] virtual std::vector<PID> ProcessList() const = 0;
   [[nodiscard]] virtual NodeInfo Info() const = 0;
-  // What became of all messages so far. Looks at every process, so it takes its time.
+  // Returns what became of all messages so far. Looks at every process, so it takes its time.
   [[nodiscard]] virtual gen::MessageBalance MessageBalance() const = 0;
-  // The last messages that were dropped, newest first: up to NodeOptions::drops_remembered. Nobody
-  // waits in order to be remembered: of drops that happen at the same moment only some are, and
-  // NodeInfo::drops_not_remembered counts the others. All are counted by reason in any case.
+  // Returns the last messages that were dropped, newest first: up to NodeOptions::drops_remembered. No thread waits in
+  // order to remember a message: of drops that happen at the same moment only some are remembered, and
+  // NodeInfo::drops_not_remembered counts the others. All drops are counted by reason in any case.
   [[nodiscard]] virtual std::vector<DroppedMessage> LastDrops() const = 0;
-  // Which processes are suspended in a Call, and whose answers they wait for. Looks at every process,
-  // each at its own moment.
+  // Returns which processes are suspended in a Call, and whose answers they wait for. Looks at every process, each at
+  // its own moment.
   [[nodiscard]] virtual std::vector<WaitEdge> WaitForGraph() const = 0;
-  // Writes what the node and each of its processes do now, for people: what is there when something
-  // hangs (node/DEBUGGING.md). First a line about the node, which says so when it has stopped, and one for
-  // each turn that the watchdog has found too long; then a line for each process, in the order of spawning:
+  // Writes what the node and each of its processes do now, for people: what to look at when something hangs
+  // (node/DEBUGGING.md). First comes a line about the node, which says so when it has stopped, and a line for each turn
+  // that the watchdog has found too long; then a line for each process, in the order of spawning:
   //   PID, registered name or -, class of the behaviour; state (gen::ProcessState, and suspended)
   //   QUEUED   messages of normal priority that wait, and the mailbox's bound if it has one
   //   HIGH     messages of higher priorities that wait
@@ -123,36 +123,37 @@ class Node : public GroupMessenger {
   //   HANDLES  the type of the message that it handles, and for how long; or that it waits for a thread; of
   //            an idle pool how many messages wait with its workers
   //   WAITS FOR  whose answer, to a request of which type, and for how long
-  // Processes run on meanwhile: each line is a view of its own moment, and who ends is left out. The
-  // lines are written one by one with stream.write(), and the rest is left out when the stream fails. A
-  // million processes take seconds, 16 bytes each until it returns, and 700 bytes each for as long as the
-  // node lives: the part of a process that names and links need, made at the first look. In a child made
-  // by fork() one line says that there is no node. Handlers may call it, too.
+  // Processes run on meanwhile: each line is a view of its own moment, and a process that ends is left out. The lines
+  // are written one by one with stream.write(); the rest is left out when the stream fails. A million processes take
+  // seconds, 16 bytes each until Dump returns, and 700 bytes each for as long as the node lives: the part of a process
+  // that names and links need is made at the first look. In a child made by fork() one line says that there is no node.
+  // Handlers may call Dump, too.
   virtual void Dump(std::ostream& stream) const = 0;
 
   // -- applications: see gen::ApplicationSpec --
 
-  // Makes an application known. kIncorrect: a field, which the text names; kTaken: the name.
+  // Makes an application known. Returns kIncorrect for a field, which the text names, and kTaken if the name is in use.
   virtual Result<void> LoadApplication(const ApplicationSpec& spec) = 0;
-  // Forgets it. kProcessUnknown: it is not loaded; kNotAllowed: it runs.
+  // Forgets an application. Returns kProcessUnknown if it is not loaded, and kNotAllowed if it runs.
   virtual Result<void> UnloadApplication(Atom name) = 0;
-  // Starts those it depends on that do not run yet, then its processes, and returns when the Init of
-  // the last one is done. If one fails, those of the same application are ended again; what it
-  // depends on stays. `options` are for `name` only. Errors, which name the application or the process:
+  // Starts an application: first the applications it depends on that do not run yet, then its processes. Returns when
+  // the Init of the last process is done. If a process fails, the other processes of the same application are ended
+  // again, but the applications it depends on stay. `options` are for `name` only. Errors, which name the application
+  // or the process:
   //   kProcessUnknown     it is not loaded
   //   kIncorrect          a dependency is not loaded, or they are circular, or an option; nothing was started
   //   kNotAllowed         it runs, or one is being started or stopped just now
   //   or as for Spawn
   virtual Result<void> StartApplication(Atom name, const ApplicationStartOptions& options = {}) = 0;
-  // Ends its processes in reverse order, each within its time-out, and returns when all have ended.
-  // kTimeout: they have not within `timeout`, and go on ending; kNotAllowed: it does not run, or one
-  // that runs depends on it; kProcessUnknown: it is not loaded.
+  // Ends the application's processes in reverse order, each within its time-out, and returns when all have ended.
+  // Returns kTimeout if they have not ended within `timeout`; they go on ending. Returns kNotAllowed if the application
+  // does not run, or a running application depends on it, and kProcessUnknown if it is not loaded.
   virtual Result<void> StopApplication(Atom name, std::chrono::nanoseconds timeout = kInfinite) = 0;
-  // The same, but its processes are killed at once; also if it is being stopped already.
+  // As StopApplication, but the processes are killed at once; also if the application is being stopped already.
   virtual Result<void> StopApplicationForce(Atom name) = 0;
-  // kProcessUnknown: it is not loaded.
+  // Returns a view of an application, or kProcessUnknown if it is not loaded.
   [[nodiscard]] virtual Result<gen::ApplicationInfo> ApplicationInfo(Atom name) const = 0;
-  // The names of those that are loaded.
+  // Returns the names of the loaded applications.
   [[nodiscard]] virtual std::vector<Atom> Applications() const = 0;
 
   // -- environment: what processes that are spawned from now on inherit; see Process::Env --
@@ -161,48 +162,48 @@ class Node : public GroupMessenger {
   [[nodiscard]] std::optional<T> Env(std::string_view name) const {
     return FindEnv(name).Get<T>();
   }
-  // The same, whatever its type is.
+  // As Env, for a value of any type.
   [[nodiscard]] virtual AnyValue FindEnv(std::string_view name) const = 0;
   [[nodiscard]] virtual Environment EnvList() const = 0;
-  // No value: the name is not known any more.
+  // Sets a value. With an empty value the node forgets the name.
   virtual void SetEnv(std::string_view name, AnyValue value) = 0;
 
   // -- cron: see gen::CronJob --
 
-  // kIncorrect: a field, which the text names; kTaken: the name.
+  // Adds a job. Returns kIncorrect for a field, which the text names, and kTaken if the name is in use.
   virtual Result<void> AddCronJob(const CronJob& job) = 0;
-  // Of these, kProcessUnknown: there is no such job. What it has started goes on.
+  // Removes a job. What the job has started goes on. This and the next three functions return kProcessUnknown if there
+  // is no such job.
   virtual Result<void> RemoveCronJob(Atom name) = 0;
   virtual Result<void> EnableCronJob(Atom name) = 0;
   virtual Result<void> DisableCronJob(Atom name) = 0;
   [[nodiscard]] virtual Result<gen::CronJobInfo> CronJobInfo(Atom name) const = 0;
-  // All jobs, in the order of their names' texts.
+  // Returns all jobs, in the order of their names' texts.
   [[nodiscard]] virtual std::vector<gen::CronJobInfo> CronJobs() const = 0;
-  // What the enabled jobs will do from `since` on, before `since + duration`: by time, then by name;
-  // the first 10,000 runs.
+  // Returns what the enabled jobs will do from `since` on, before `since + duration`, by time, then by name: the first
+  // 10,000 runs.
   [[nodiscard]] virtual std::vector<CronRun> CronRuns(std::chrono::sys_seconds since,
                                                       std::chrono::seconds duration) const = 0;
 
-  // Ends all processes in order and then the node: first those of applications, the application
-  // started last first, then the others. Processes without a parent are asked, the last
-  // one started first, to handle what waits in their mailboxes and to end; each takes its linked
-  // children along. What has not ended within NodeOptions::shutdown_timeout is killed. Returns when
-  // everything is gone; may be called again. From inside a handler it only begins.
+  // Ends all processes in order and then the node: first the processes of applications (the application started last
+  // comes first), then the others. Processes without a parent are asked, the last one started first, to handle the
+  // messages in their mailboxes and to end; each takes its linked children along. Processes that have not ended within
+  // NodeOptions::shutdown_timeout are killed. Returns when everything is gone. May be called again. Inside a handler it
+  // only begins to stop the node.
   virtual void Stop() = 0;
-  // As Stop, but everything is killed at once.
+  // As Stop, but kills all processes at once.
   virtual void StopForce() = 0;
   // Returns when the node has stopped.
   virtual void Wait() = 0;
-  // Stops the node on SIGINT or SIGTERM and returns when it has stopped, also when somebody else has
-  // stopped it. A second signal is immediate: it kills everything, and if a handler goes on for
-  // another half second all the same, the signal ends the program, after log lines that name the
-  // handlers. Errors, after which the node runs on:
+  // Stops the node on SIGINT or SIGTERM. Returns when the node has stopped, also when another thread has stopped it. A
+  // second signal kills everything at once; if a handler goes on for another half second all the same, the signal ends
+  // the program, after log lines that name the handlers. Errors, after which the node runs on:
   //   kInternal    signals cannot be caught: no file descriptor is left, for instance; see the text
   //   kNotAllowed  inside a handler, or the node has a clock of its own and catches no signals
   virtual Result<void> WaitForSignal() = 0;
 
-  // As Call, without waiting: the future gets the answer or the error, or the exception of R's move
-  // constructor, which get() throws. Any thread, handlers too.
+  // As Call, without waiting: the future gets the answer or the error, or the exception of R's move constructor, which
+  // get() throws. May be called from any thread, also inside handlers.
   template <class R, class T>
   std::future<Result<R>> CallAsync(const Target& to, T&& request, const CallOptions& options = {}) {
     // What R throws goes into the future: the thread that answers has no use for it.
@@ -217,7 +218,8 @@ class Node : public GroupMessenger {
                       [task](Result<core::EnvelopePtr> response) { (*task)(response); });
     return future;
   }
-  // `done` is called exactly once, on the thread that answers; it must be short. What it throws goes to standard error.
+  // Sends a request and calls `done` exactly once, on the thread that answers; `done` must be short. What `done` throws
+  // goes to standard error.
   virtual void CallEnvelopeAsync(const Target& to, core::EnvelopePtr request,
                                  std::chrono::nanoseconds timeout,
                                  std::function<void(Result<core::EnvelopePtr>)> done) = 0;

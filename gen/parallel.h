@@ -1,4 +1,4 @@
-// Work for each of many items, some at a time, in processes of their own.
+// Work for each of many items, several at a time, in processes of their own.
 #pragma once
 
 #include <atomic>
@@ -15,14 +15,14 @@
 namespace ergon::gen {
 
 struct ParallelOptions {
-  int at_once = 8;  // items that are worked on at the same time, 1 or more
-  // For all of them; kInfinite: none.
+  int at_once = 8;  // how many items are worked on at the same time, 1 or more
+  // The time for all items together, more than 0; kInfinite: no limit.
   std::chrono::nanoseconds timeout = kInfinite;
 };
 
 namespace detail {
 
-// Outlives the one who waits for it: a task that was ended may run to its next wait.
+// Outlives the process that waits for it: a task that was ended may run to its next wait.
 template <class Item, class Function, class R>
 struct ParallelWork {
   struct Slot {
@@ -42,7 +42,7 @@ struct ParallelWork {
       slots[i].done.store(true, std::memory_order_release);  // partner: Outcomes
     }
   }
-  // Of an item that is not done: `reason`.
+  // Returns what came of each item; for an item that is not done: `reason`.
   [[nodiscard]] std::vector<Result<R>> Outcomes(const Error& reason) {
     std::vector<Result<R>> outcomes;
     outcomes.reserve(slots.size());
@@ -62,24 +62,24 @@ struct ParallelWork {
   std::atomic<std::size_t> next{0};
 };
 
-// Error: no task has begun. Else `reason` is why not all items were done, if they were not.
+// Returns an error if no task has begun. Otherwise `reason` says why not all items were done, if any were not.
 Result<void> RunParallel(Process& owner, std::size_t items, const ParallelOptions& options,
                          const std::function<void(Process&)>& work,
                          std::vector<Task<TaskDone>>& tasks, Error& reason);
 
 }  // namespace detail
 
-// Calls `function` for each item, in processes of their own, some of them at the same time, and returns what
-// comes of each, in the order of the items. Only this process is suspended meanwhile.
+// Calls `function` for each item, in processes of their own, some of them at the same time, and returns the outcome of
+// each item, in the order of the items. Only this process is suspended meanwhile.
 //
 //   auto sizes = gen::Parallel(self, paths, [pool](gen::Process& task, std::string& path) {
 //     return task.Call(pool, Thumbnail{path});
 //   });
 //
-// The function may take its task's process before the item. It is shared by the tasks, so it must not change what
-// it has captured. One that returns nothing gives a gen::detail::TaskDone. The outcome of an item is an error if
-// the function returned one or threw (kApplication), or was not done when the time was up (kTimeout), or its task or
-// this process was ended (kProcessTerminated). Error of the whole:
+// The function may take its task's process before the item. The tasks share the function, so it must not change what it
+// has captured. If the function returns nothing, the outcome is a gen::detail::TaskDone. The outcome of an item is an
+// error if the function returned one or threw (kApplication), the item was not done when the time was up (kTimeout), or
+// its task or this process was ended (kProcessTerminated). Errors of the whole:
 //   kIncorrect  options; or what Process::Spawn returns: then no item was begun
 template <class Item, class Function>
 auto Parallel(Process& self, std::vector<Item> items, Function function,

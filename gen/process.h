@@ -26,62 +26,59 @@ namespace detail {
 template <class Function>
 auto StartTask(Process& owner, Function&& function);
 }
-// Only for the process's own handlers, inside its turns. Elsewhere, on other threads and in handlers of
-// other processes, what returns a Result returns kNotAllowed, with a text that names the process and
-// the function; what returns none (Sleep, Yield, Env and all that set something) ends the program with
-// such a text. Use the functions of the node there, or send the process a message. Self, Name, Parent,
-// Leader, Node, Log, Now, MakeRef, TrapExit, Groups, GroupMembers and OneOf may be called from any thread while the
-// process lives.
+// Only for the process's own handlers, inside its turns. Elsewhere (on other threads and in handlers of other
+// processes) a function that returns a Result returns kNotAllowed, with a text that names the process and the
+// function. A function that returns no Result (Sleep, Yield, Env and all setters) ends the program with such a text.
+// Use the functions of the node there, or send the process a message. Self, Name, Parent, Leader, Node, Log, Now,
+// MakeRef, TrapExit, Groups, GroupMembers and OneOf may be called from any thread while the process lives.
 //
-// No lock may be held while the process is suspended, that is across Call, Inspect, Sleep, Yield,
-// Spawn, node::Await, and the beginning and the end of a gen::Blocking: whoever else wants it would
-// block a worker's thread, until there is none left to go on with this process, and the handler may
-// return to another thread, which must not unlock it. gen::Mutex finds out.
+// A handler must not hold a lock while its process is suspended, that is across Call, Inspect, Sleep, Yield, Spawn,
+// node::Await, and the beginning and the end of a gen::Blocking. Every other handler that wants the lock would block a
+// worker's thread, until no thread is left to resume this process; and the handler may resume on another thread, which
+// must not unlock it. gen::Mutex detects this.
 class Process : public GroupMessenger {
  public:
   [[nodiscard]] virtual PID Self() const = 0;
-  // The registered name; empty if there is none.
+  // Returns the registered name; empty if the process has none.
   [[nodiscard]] virtual Atom Name() const = 0;
   [[nodiscard]] virtual PID Parent() const = 0;
-  // The first process of its tree: itself if Node::Spawn has made it, else its parent's leader; or the one
-  // that ProcessOptions::leader has named. Of an application's processes, the one that stands for the
+  // Returns the leader of the process's tree: the process itself if Node::Spawn has made it, else its parent's leader;
+  // or the process that ProcessOptions::leader has named. In an application it is the process that stands for the
   // application.
   [[nodiscard]] virtual PID Leader() const = 0;
-  // The node it lives on. Any thread may use the node while it runs.
+  // Returns the node that the process lives on. Any thread may use the node while the node runs.
   [[nodiscard]] virtual gen::Node& Node() const = 0;
   [[nodiscard]] virtual gen::Log Log() = 0;
 
-  // Call without waiting: the handler goes on, and the outcome comes to HandleResponse with the ref
-  // returned here, of high priority, exactly once: the answer, the error that the process answered
-  // with, kProcessTerminated when it ends before it has answered, or kTimeout. An error returned
-  // here is all there is; see Messenger, and:
+  // Sends a request without waiting for the answer. The handler goes on, and HandleResponse gets the outcome with the
+  // ref returned here, with priority high, exactly once: the answer, the error that the process answered with,
+  // kProcessTerminated if the process ends before it has answered, or kTimeout. After an error returned here no outcome
+  // comes. Errors: see Messenger, and:
   //   kIncorrect  options.timeout
-  // No stack is held meanwhile, so that very many requests may be open. They are forgotten when
-  // this process ends.
+  // An open request holds no stack, so very many may be open. Open requests are forgotten when this process ends.
   template <class T>
   Result<Ref> Request(const Target& to, T&& request, const CallOptions& options = {}) {
     return RequestTarget(to, MakeRequest(std::forward<T>(request), options, to), options);
   }
 
-  // Only in a process made of a function: suspends it until a message of one of these types is there, and
-  // returns that. Others wait in the order of their arrival for a Receive that wants them, and count in the
-  // mailbox's bound (a mailbox with an order of its own has none for them); when the process ends they are
-  // dropped, and counted.
+  // Only in a process made of a function: suspends it until a message of one of these types is there, and returns that
+  // message. Messages of other types wait in the order of their arrival for a Receive that wants them, and count in the
+  // mailbox's bound (not if it has an order of its own). When the process ends they are dropped, and counted.
   //
   //   auto next = self.Receive<Job, gen::Asked<Status>, gen::MessageDownPID>(1s);
   //
-  // With one type it returns that, with several a std::variant. A type stands for a message, a notice or an
-  // exit signal (SetTrapExit); MessageEvent for a published value; Asked<T> for a request, which Reply
-  // answers; SentBy<T> tells the sender; OtherMessage, as the last one, stands for whatever is left.
+  // With one type Receive returns a value of that type, with several types a std::variant. A type stands for a message,
+  // a notice or an exit signal (SetTrapExit); MessageEvent stands for a published value; Asked<T> for a request, which
+  // Reply answers; SentBy<T> adds the sender; OtherMessage, as the last type, stands for the rest.
   //
-  //   kTimeout            none came within `timeout`, 0 or more; 0: only looks
+  //   kTimeout            no such message came within `timeout`, 0 or more; 0: Receive only looks
   //   kProcessTerminated  the process is being ended: return from the function
   //   kTooManyCalls       no stack left for one more suspended process (about 32,000)
   //   kNotAllowed         the process has handlers
   //   kIncorrect          a negative time-out
   //
-  // Each process that is suspended in it keeps a stack. For very many use act::Actor, and for
-  // Request, whose outcome is not received.
+  // Each process suspended in Receive keeps a stack. For very many processes use act::Actor; also for Request, whose
+  // outcome Receive does not take.
   template <class... T>
   Result<typename detail::ReceivedAs<T...>::Type> Receive(
       std::chrono::nanoseconds timeout = kInfinite) {
@@ -91,7 +88,7 @@ class Process : public GroupMessenger {
     if (!received) return std::move(received.error());
     return std::move(receiver.value());
   }
-  // Answers a request that was received. kResponseIgnored: nobody waits any more.
+  // Answers a request that was received. Returns kResponseIgnored if the caller has stopped waiting.
   template <class Request, class T>
   Result<void> Reply(const Asked<Request>& request, T&& reply) {
     if constexpr (TypedRequest<Request>) {
@@ -101,20 +98,14 @@ class Process : public GroupMessenger {
     return SendResponse(request.from, request.ref, std::forward<T>(reply));
   }
 
-  // Runs a function in a process of its own, linked to this one, and goes on. Include <ergon/gen/task.h>, which
-  // tells more:
-  //
-  //   auto sum = Async([numbers] { return Sum(numbers); });
-  //   ...
-  //   gen::Result<int> result = sum->Await(1s);
-  //
-  // The function may take its gen::Process&. Errors: those of Spawn.
+  // Runs a function in a process of its own, linked to this one, and goes on. Needs <ergon/gen/task.h>, which says
+  // more:
   template <class Function>
   auto Async(Function&& function) {
     return detail::StartTask(*this, std::forward<Function>(function));
   }
 
-  // Starts a child and returns when its Init is done; Inits may nest as deep as one likes. Errors:
+  // Starts a child and returns when its Init is done. Inits may nest to any depth. Errors:
   //   kIncorrect          an option; the text names the field and the value
   //   kProcessTerminated  Init stopped or threw; the text is its reason
   //   kTimeout            Init took longer than options.init_timeout; the process is killed
@@ -124,118 +115,123 @@ class Process : public GroupMessenger {
   virtual Result<PID> SpawnRegister(Atom name, const ProcessFactory& factory,
                                     const ProcessOptions& options = {}, const Args& args = {}) = 0;
 
-  // A process has at most one name. kTaken: the name is in use; kNotAllowed: it has a name.
+  // Registers this process under `name`. A process has at most one name. Returns kTaken if the name is in use, and
+  // kNotAllowed if the process has a name already.
   virtual Result<void> RegisterName(Atom name) = 0;
+  // Gives the name up. Returns kProcessUnknown if the process has no name.
   virtual Result<void> UnregisterName() = 0;
+  // Makes one more address of this process: see gen::Alias.
   virtual Result<Alias> CreateAlias() = 0;
-  // kProcessUnknown: not an alias of this process.
+  // Returns kProcessUnknown if `alias` is not an alias of this process.
   virtual Result<void> DeleteAlias(Alias alias) = 0;
 
-  // Links are symmetric: when one of the two ends, the other gets an exit signal with its reason.
-  // Linking twice is one link. Linking to a process that is gone sends the signal "noproc". A link by a name or an
-  // alias ends with the name or alias, too: this process gets the signal "unregistered", the other one none.
-  // The signal has priority max, see Monitor; options.order changes that.
+  // Links this process with another. Links are symmetric: when one of the two ends, the other gets an exit signal with
+  // its reason. Linking twice makes one link. Linking to a process that is gone sends the signal "noproc". A link by a
+  // name or an alias ends with that name or alias, too: this process gets the signal "unregistered", the other process
+  // none. The signal has priority max; options.order changes that, see Monitor.
   virtual Result<void> Link(const Target& to, const LinkOptions& options = {}) = 0;
-  // A PID: of all links with this process. A name or an alias: of the link by it; if there is none, as by the PID.
+  // Removes links. With a PID: all links with that process. With a name or an alias: the link by it, or if there is
+  // none, all links with the process that it means.
   virtual Result<void> Unlink(const Target& to) = 0;
-  // Asks for one MessageDown... when the process ends; at once, with "noproc", if it is gone. The notice
-  // has priority high: it overtakes messages of priority normal that the process has sent before, unless that is one of
-  // Erlang, or options.order is NoticeOrder::kInOrder.
+  // Asks for one MessageDown... when the process ends, or at once, with "noproc", if the process is gone. The notice
+  // has priority high: it overtakes messages of priority normal that the process has sent before, unless the process
+  // lives on an Erlang node, or options.order is NoticeOrder::kInOrder.
   virtual Result<Ref> Monitor(const Target& to, const MonitorOptions& options = {}) = 0;
-  // No notice with this ref is handled after it. kProcessUnknown: no such monitor, or it has fired.
+  // Ends a monitor: no notice with this ref is handled afterwards. Returns kProcessUnknown if there is none, or it has
+  // fired.
   virtual Result<void> Demonitor(Ref ref) = 0;
 
-  // Makes this process the producer of an event; the returned token entitles to publish it. kTaken:
-  // there is such an event; kIncorrect: the name, or an option.
+  // Makes this process the producer of an event. The holder of the returned token may publish the event. Returns
+  // kTaken if the event exists already, and kIncorrect for the name or an option.
   virtual Result<Ref> RegisterEvent(Atom name, const EventOptions& options = {}) = 0;
-  // Subscribers get a MessageDownEvent or an exit signal. kProcessUnknown: not an event of this
-  // process.
+  // Ends an event of this process. Its subscribers get a MessageDownEvent or an exit signal. Returns kProcessUnknown
+  // if it is not an event of this process.
   virtual Result<void> UnregisterEvent(Atom name) = 0;
-  // Publishes a value and returns how many subscribers it was sent to; one with a full mailbox, or
-  // behind a connection in which too much waits, does not get it, which is counted. All subscribers
-  // see the values of an event in the same order, whoever publishes them. The token may be handed to
-  // other processes. kNotAllowed: wrong token.
+  // Publishes a value and returns the number of subscribers it was sent to. A subscriber with a full mailbox, or
+  // behind a connection in which too much waits, does not get the value, which is counted. All subscribers see the
+  // values of an event in the same order, whoever publishes them. The token may be given to other processes. Returns
+  // kNotAllowed for a wrong token.
   template <class T>
   Result<std::size_t> SendEvent(Atom name, Ref token, T&& value) {
     return PublishEnvelope(name, token,
                            MakeMessage(std::forward<T>(value), MessagePriority::kNormal));
   }
-  // Subscribes: returns what the event's buffer holds, oldest first, and every value that is published from now on
-  // arrives in HandleEvent (at a pool: of a worker), until the event or this process ends, or DemonitorEvent. None is
-  // missing in between. Who subscribes again to an event of this node gets each value once and in order: of the buffer
-  // what it has not had, which arrives, too, behind what waits, if its mailbox is not empty. When the event ends a
-  // MessageDownEvent comes. kProcessUnknown: no such event; kTaken: done already. The event may be one of another node
-  // of Ergon, which this process waits for, 5 s at most: kTimeout, kNoConnection, kUnsupported. Its types have to be
-  // registered (NodeOptions::types); a value that is nothing for other nodes, or does not fit its type here, ends the
-  // subscription with words. After an error a value may have come all the same.
+  // Subscribes to an event: returns the values in the event's buffer, oldest first. Every value that is published from
+  // now on arrives in HandleEvent (at a pool: of a worker), until the event or this process ends, or DemonitorEvent. No
+  // value is missing in between. A process that subscribes again to an event of this node gets each value once and in
+  // order: of the buffer only the values that it has not had; these, too, arrive behind the waiting messages if its
+  // mailbox is not empty. When the event ends, a MessageDownEvent comes. Returns kProcessUnknown if there is no such
+  // event, and kTaken if this process has subscribed already. The event may be on another Ergon node, for which this
+  // process waits 5 s at most: kTimeout, kNoConnection, kUnsupported. Its types have to be registered
+  // (NodeOptions::types). A value that cannot go to other nodes, or does not fit its type here, ends the subscription
+  // with a reason that says so. After an error a value may have come all the same.
   virtual Result<std::vector<MessageEvent>> MonitorEvent(const Event& event) = 0;
-  // No notice of the event's end is handled after it; values that wait in the mailbox are.
-  // kProcessUnknown: not subscribed.
+  // Ends a subscription. No notice of the event's end is handled afterwards; values that wait in the mailbox are.
+  // Returns kProcessUnknown if this process has not subscribed.
   virtual Result<void> DemonitorEvent(const Event& event) = 0;
-  // As MonitorEvent, but the end of the event is an exit signal: see MessageExitEvent. A process may
-  // link to an event and monitor it; it gets each value once, and nothing is returned then by the
-  // second of the two.
+  // As MonitorEvent, but the end of the event is an exit signal: see MessageExitEvent. A process may both link to an
+  // event and monitor it. It gets each value once, and the second of the two calls returns no values.
   virtual Result<std::vector<MessageEvent>> LinkEvent(const Event& event) = 0;
   virtual Result<void> UnlinkEvent(const Event& event) = 0;
 
-  // Groups: see GroupMessenger. A process may join a group several times, and leaves it as often, the last membership
-  // first; what is left of them ends with the process. kIncorrect, of all four: the group's name is empty.
+  // Joins a group, see GroupMessenger. A process may join a group several times, and leaves it as often, the last
+  // membership first; what is left ends with the process. All four functions return kIncorrect if the name of the group
+  // is empty.
   virtual Result<void> JoinGroup(Atom group) = 0;
-  // kProcessUnknown: it is not in the group (any more).
+  // Returns kProcessUnknown if this process is not in the group (any more).
   virtual Result<void> LeaveGroup(Atom group) = 0;
-  // Returns the members, and from now on a MessageGroupJoined or MessageGroupLeft comes for each change, also those of
-  // this process, until it ends, or DemonitorGroup. None is missing in between, and none comes twice. The group may
-  // be empty, and become so. When a member ends, its leaving comes before the MessageDownPID of a Monitor. kTaken:
-  // done already.
+  // Returns the members. From now on a MessageGroupJoined or MessageGroupLeft comes for each change, also those of
+  // this process, until this process ends, or DemonitorGroup. No change is missing in between, and none comes twice.
+  // The group may be empty, and become empty. When a member ends, its leaving comes before the MessageDownPID of a
+  // Monitor. Returns kTaken if this process monitors the group already.
   virtual Result<std::vector<PID>> MonitorGroup(Atom group) = 0;
-  // No notice about the group is handled after it, also of those that wait. kProcessUnknown: not monitored.
+  // No notice about the group is handled afterwards, including notices that wait in the mailbox. Returns
+  // kProcessUnknown if this process does not monitor the group.
   virtual Result<void> DemonitorGroup(Atom group) = 0;
 
-  // What is known by this name: to this process, or what it inherited when it was spawned from its
-  // parent, its leader, and the node, in this order. Empty: nothing, or a value of another type than T.
+  // Returns the value of this name: that of this process, or the one that it inherited when it was spawned from its
+  // parent, its leader, and the node, in this order. Empty if there is none, or if its type is not T.
   template <class T = std::string>
   [[nodiscard]] std::optional<T> Env(std::string_view name) const {
     return FindEnv(name).Get<T>();
   }
-  // The same, whatever its type is.
+  // As Env, for a value of any type.
   [[nodiscard]] virtual AnyValue FindEnv(std::string_view name) const = 0;
   [[nodiscard]] virtual Environment EnvList() const = 0;
-  // For this process and those it spawns from now on. No value: this process knows the name no more.
+  // Sets a value for this process and those it spawns from now on. With an empty value this process forgets the name.
   virtual void SetEnv(std::string_view name, AnyValue value) = 0;
 
-  // With true, exit signals arrive in HandleMessage (as MessageExitPID; MessageExitProcessID, MessageExitAlias or
-  // MessageExitEvent) instead of ending the process, except those of its parent.
+  // With true, exit signals arrive in HandleMessage (as MessageExitPID, MessageExitProcessID, MessageExitAlias or
+  // MessageExitEvent) instead of ending the process, except the exit signals of its parent.
   virtual void SetTrapExit(bool trap) = 0;
   [[nodiscard]] virtual bool TrapExit() const = 0;
   virtual void SetSendPriority(MessagePriority priority) = 0;
   [[nodiscard]] MessagePriority SendPriority() const { return DefaultPriority(); }
-  // The trace id (trace.h) of what it sends, spawns and logs, until it handles the next message; 0: none.
+  // Sets the trace id (trace.h) of what this process sends, spawns and logs until it handles the next message; 0: none.
   virtual void SetTrace(TraceId trace) = 0;
-  // With true, all that it sends is important: see Messenger::SendImportant.
+  // With true, everything that this process sends is important: see Messenger::SendImportant.
   virtual void SetImportantDelivery(bool important) = 0;
   [[nodiscard]] virtual bool ImportantDelivery() const = 0;
   virtual void SetLogLevel(gen::LogLevel level) = 0;
-  // Of this process: what it has set, or the node's.
+  // Returns the log level of this process: the one it has set, or the node's.
   [[nodiscard]] virtual gen::LogLevel LogLevel() const = 0;
 
-  // Suspends this process only; with 0 or less, not at all. False: it could not, or not so long, because it
-  // is being ended (then return from the handler) or because there is no stack left for one more suspended
-  // process.
+  // Suspends this process only; with 0 or less it does not suspend. Returns false if it could not sleep, or not for so
+  // long: because it is being ended (then return from the handler), or no stack is left for one more suspended process.
   virtual bool Sleep(std::chrono::nanoseconds duration) = 0;
 
-  // Lets the others go first that are ready to run; this process waits in line meanwhile. For
-  // handlers that run long.
+  // Lets the processes that are ready to run go first; this one waits in line meanwhile. For handlers that run long.
   virtual void Yield() = 0;
 
-  // A value that no other call on this node returns.
+  // Returns a ref that no other call on this node returns.
   [[nodiscard]] virtual Ref MakeRef() = 0;
-  // The node's clock, in nanoseconds from an arbitrary start.
+  // Returns the time of the node's clock, in nanoseconds from an arbitrary start.
   [[nodiscard]] virtual std::int64_t Now() const = 0;
 
   // -- without types --
 
-  // `request` is null after success, and untouched after an error. It may have a deadline of its
-  // own, after which its receiver skips it; if it has none, the time-out is that too.
+  // Sends a request. `request` is null after success, and untouched after an error. The request may have a deadline of
+  // its own, after which its receiver skips it; otherwise the time-out is its deadline, too.
   virtual Result<Ref> RequestEnvelope(PID to, core::EnvelopePtr& request,
                                       std::chrono::nanoseconds timeout) = 0;
   // See Receive.

@@ -16,51 +16,52 @@
 
 namespace ergon::gen {
 
-// Where a full mailbox sends what it would refuse or drop; see MessageFallback. At a pool: what
-// finds all workers full. Requests are not passed on: their callers get ErrProcessMailboxFull.
+// Where a full mailbox sends the messages it would refuse or drop; see MessageFallback. At a pool: the messages that
+// find all workers full. Requests are not passed on: their callers get ErrProcessMailboxFull.
 struct ProcessFallback {
   Atom name = {};        // the registered name of a process on this node; empty: none
-  std::string tag = {};  // handed over with each message
+  std::string tag = {};  // sent along with each message
 };
 
-// How long Init may take if nothing is said.
+// How long Init may take if the options say nothing.
 inline constexpr std::chrono::nanoseconds kDefaultInitTimeout = std::chrono::seconds(5);
 inline constexpr std::chrono::nanoseconds kInfinite = std::chrono::nanoseconds::max();
 
 struct ProcessOptions {
-  // Messages of normal priority that may wait, 1..4,000,000; 0: NodeOptions::mailbox_size, any number as a
-  // rule. A send beyond it returns ErrProcessMailboxFull. Short for mailbox = Mailbox::Bounded(mailbox_size).
+  // Messages of normal priority that may wait, 1..4,000,000; 0: as NodeOptions::mailbox_size says, by default any
+  // number. A send beyond it returns ErrProcessMailboxFull. Short for mailbox = Mailbox::Bounded(mailbox_size).
   int mailbox_size = 0;
-  // Which messages may wait, and in which order; see gen/mailbox.h. Pools keep the order of arrival:
-  // for them, choose PoolOptions::worker_mailbox.
+  // Which messages may wait, and in which order; see gen/mailbox.h. Pools keep the order of arrival: for their workers,
+  // choose PoolOptions::worker_mailbox.
   gen::Mailbox mailbox = {};
   // Messages that handlers may put aside (Stash, Postpone), 1 or more; 0: any number.
   int stash_size = 0;
   // The priority of what the process sends with Send and Call.
   MessagePriority send_priority = MessagePriority::kNormal;
-  // The leader of its tree: see Process::Leader. Empty: the parent's; for processes of Node::Spawn themselves.
+  // The leader of the process's tree: see Process::Leader. Empty: the parent's leader; for Node::Spawn, the process
+  // itself.
   PID leader = {};
-  // Link with the process that spawns it. Links are symmetric, so one of the two is enough; both
-  // names are kept for those who think from one side.
+  // Link with the process that spawns it. Links are symmetric, so one of the two options is enough; there are two names
+  // because a link can be seen from either side.
   bool link_parent = false;
   bool link_child = false;
   // A thread of its own, for handlers that block it.
   bool detached = false;
-  // How long Init may take, more than 0; kInfinite: as long as it likes. What it waits for counts, and
-  // so does the Init of each process that it spawns: a pool's workers, a supervisor's children. When the
-  // time is up the process is killed, and Spawn returns kTimeout, which names the behaviour and the
-  // time. Only an Init that is suspended (in Call, Sleep, Await, Spawn) can be ended then. One that
-  // computes or blocks its thread ends at its next wait; Node::Spawn, and the Spawn of a detached
-  // process, do not wait for that; the Spawn of any other process from inside a handler has to.
+  // How long Init may take, more than 0; kInfinite: without limit. The time that Init waits counts, and so does the
+  // Init of each process that it spawns: a pool's workers, a supervisor's children. When the time is up the process is
+  // killed, and Spawn returns kTimeout, which names the behaviour and the time. Only an Init that is suspended (in
+  // Call, Sleep, Await, Spawn) can be ended then. An Init that computes or blocks its thread ends at its next wait.
+  // Node::Spawn, and the Spawn of a detached process, do not wait for that; the Spawn of any other process from inside
+  // a handler has to.
   std::chrono::nanoseconds init_timeout = kDefaultInitTimeout;
-  // Least level of its log lines; none: that of the process that spawns it, or the node's.
+  // The lowest level of its log lines; none: that of the process that spawns it, or the node's.
   std::optional<LogLevel> log_level = std::nullopt;
-  // A handler that sends very many messages gives way now and then inside Send, as with
-  // Process::Yield, so that receivers keep up and the messages stay in the caches. Such a handler
-  // must not hold a lock while it sends, and other threads may continue it.
+  // Lets a handler that sends very many messages give way now and then inside Send, as with Process::Yield, so that
+  // receivers keep up and the messages stay in the caches. Such a handler must not hold a lock while it sends, and may
+  // go on on another thread.
   bool yield_on_send = false;
   ProcessFallback fallback = {};
-  // Beyond what it inherits, which it overrides; see Process::Env.
+  // Values beyond those that the process inherits, which these override; see Process::Env.
   Environment environment = {};
 };
 
@@ -68,9 +69,9 @@ struct ProcessOptions {
 inline constexpr std::chrono::nanoseconds kDefaultCallTimeout = std::chrono::seconds(5);
 
 struct CallOptions {
-  std::chrono::nanoseconds timeout = kDefaultCallTimeout;  // more than 0; kInfinite: none
+  std::chrono::nanoseconds timeout = kDefaultCallTimeout;  // more than 0; kInfinite: no limit
   std::optional<MessagePriority> priority = std::nullopt;  // none: the sender's send_priority
-  TraceId trace = 0;  // 0: that of what the sender handles, if it has one
+  TraceId trace = 0;  // 0: that of the message the sender handles, if it has one
 };
 
 }  // namespace ergon::gen

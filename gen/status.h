@@ -26,7 +26,7 @@ class [[nodiscard]] Status {
   Status() = default;               // continue
   Status(detail::StopRequest stop)  // NOLINT(google-explicit-constructor): `return gen::Stop(...)`
       : kind_(Kind::kStop), reason_(std::move(stop.reason)) {}
-  // Of a behaviour that has called ProcessHost::SetNext.
+  // The result of a handler in a behaviour that has called ProcessHost::SetNext.
   static Status Next() noexcept {
     Status status;
     status.kind_ = Kind::kNext;
@@ -35,7 +35,7 @@ class [[nodiscard]] Status {
 
   [[nodiscard]] bool stops() const noexcept { return kind_ == Kind::kStop; }
   [[nodiscard]] bool has_next() const noexcept { return kind_ == Kind::kNext; }
-  // Neither of the two.
+  // Neither stops() nor has_next().
   [[nodiscard]] bool continues() const noexcept { return kind_ == Kind::kContinue; }
   [[nodiscard]] const Reason& reason() const noexcept { return reason_; }
 
@@ -49,7 +49,7 @@ class [[nodiscard]] Status {
 // ReplyAndStop(value, reason).
 class [[nodiscard]] CallResult {
  public:
-  // No answer now: somebody will call SendResponse with `from` and `ref`.
+  // No answer now: a process will call SendResponse with `from` and `ref`.
   CallResult() = default;
   CallResult(detail::StopRequest stop)  // NOLINT(google-explicit-constructor)
       : status_(std::move(stop)) {}
@@ -72,26 +72,26 @@ class [[nodiscard]] CallResult {
   Status status_;
 };
 
-// The process goes on.
+// Lets the process go on.
 inline Status Continue() { return {}; }
-// The process ends with `reason`; after HandleCall the caller gets "process terminated: <reason>".
+// Ends the process with `reason`. After HandleCall the caller gets "process terminated: <reason>".
 inline detail::StopRequest Stop(Reason reason) { return {std::move(reason)}; }
 
-// The caller gets `value`; its Call<T> must name exactly this type.
+// Answers the caller with `value`; its Call<T> must name exactly this type.
 template <class T>
 CallResult Reply(T&& value) {
   return {detail::MakeResponse(std::forward<T>(value)), Status()};
 }
-// The caller's Call returns `error`.
+// Answers the caller with an error: its Call returns `error`.
 inline CallResult ReplyError(Error error) {
   return {detail::MakeErrorResponse(std::move(error)), Status()};
 }
-// The answer comes later, by SendResponse or SendResponseError, from this process or another one. The
-// process that was asked holds the request until then: should it end before, the caller gets "process
-// terminated" at once. Whoever gives `from` and `ref` to another process and may end before that has
-// answered makes it the holder: see HandOver, or pass on the request as it is (Delegate).
+// Leaves the request open: the answer comes later, by SendResponse or SendResponseError, from this process or another
+// one. The process that was asked holds the request until then; if it ends first, the caller gets "process terminated"
+// at once. A process that gives `from` and `ref` to another process, and may end before that process has answered,
+// makes it the holder (see HandOver), or passes on the request as it is (Delegate).
 inline CallResult NoReply() { return {}; }
-// As Reply, and then as `next`: see act::Actor::ContinueWith.
+// Answers as Reply does, and then goes on with `next`: see act::Actor::ContinueWith.
 template <class T>
 CallResult ReplyAndContinue(T&& value, Status next) {
   return {detail::MakeResponse(std::forward<T>(value)), std::move(next)};

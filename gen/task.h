@@ -1,4 +1,4 @@
-// Work for a process of its own, and what comes of it: Process::Async. For many items: gen/parallel.h.
+// Work for a process of its own, and its result: Process::Async. For many items: gen/parallel.h.
 #pragma once
 
 #include <chrono>
@@ -39,7 +39,7 @@ struct TaskValue<Result<void>> {
   using Type = TaskDone;
 };
 
-// A function for a task may take the task's process first, or not.
+// Calls the function of a task. It may take the task's process as its first argument.
 template <class Function, class... Arguments>
 decltype(auto) CallTask(Function& function, Process& task, Arguments&... arguments) {
   if constexpr (std::is_invocable_v<Function&, Process&, Arguments&...>) {
@@ -56,10 +56,10 @@ template <class Function, class... Arguments>
 using TaskValueOf = typename TaskValue<std::decay_t<decltype(CallTask(
     std::declval<Function&>(), std::declval<Process&>(), std::declval<Arguments&>()...))>>::Type;
 
-// Of the exception that is being handled.
+// Returns the error that stands for the exception that is being handled.
 [[nodiscard]] Error TaskThrew();
 
-// What the function returns or throws.
+// Returns what the function returns, or an error if it throws.
 template <class Function, class... Arguments>
 Result<TaskValueOf<Function, Arguments...>> RunTask(Function& function, Process& task,
                                                     Arguments&... arguments) {
@@ -80,19 +80,19 @@ Result<TaskValueOf<Function, Arguments...>> RunTask(Function& function, Process&
   }
 }
 
-// Until the owner knows that it may take the value.
+// Answers the owner's requests until one of the answers has reached it: the owner may take the value then.
 void AnswerOwner(Process& task);
 [[nodiscard]] Result<PID> SpawnTask(Process& owner, const ProcessFactory& factory);
 void EndTask(Process& owner, PID task);
 
 }  // namespace detail
 
-// What an Async has begun. Belongs to the process that has, in whose handlers all of this is called. A task
-// that goes out of scope is ended, whether its function has returned or not.
+// The work that an Async has begun. It belongs to the process that called Async, and all functions are called in the
+// handlers of that process. A task that goes out of scope is ended, whether its function has returned or not.
 template <class R>
 class [[nodiscard]] Task {
  public:
-  // void, or what the function returns: of a Result<T> the T.
+  // The type that the function returns; the T of a Result<T>; void.
   using Value = std::conditional_t<std::is_same_v<R, detail::TaskDone>, void, R>;
 
   Task(Process& owner, PID pid, std::shared_ptr<detail::TaskState<R>> state)
@@ -110,11 +110,10 @@ class [[nodiscard]] Task {
   }
   ~Task() { Cancel(); }
 
-  // Suspends this process until the function has returned, and returns what it did. Errors: the function's own,
-  // or:
+  // Suspends this process until the function has returned, and returns its result. Errors: the function's own, or:
   //   kApplication        it threw; the text is "panic: <what>"
-  //   kTimeout            it has not returned within `timeout`, and goes on: await it again, or cancel it. (A
-  //                       kTimeout of the function's own is its outcome: nothing goes on.)
+  //   kTimeout            it has not returned within `timeout`, and goes on: await it again, or cancel it. (A kTimeout
+  //                       that the function itself returns is its result: nothing goes on.)
   //   kDeadlock           it waits for this process; it is cancelled
   //   kProcessTerminated  its process was ended by others, or this one is being ended
   //   kNotAllowed         it has been awaited or cancelled before
@@ -138,13 +137,13 @@ class [[nodiscard]] Task {
     }
   }
 
-  // Ends its process: at once, or if the function runs just now at its next wait or return. Nothing is heard
-  // of it any more.
+  // Ends the task's process: at once, or if the function is running, at its next wait or return. No notice or answer of
+  // the task comes afterwards.
   void Cancel() {
     if (owner_ != nullptr) detail::EndTask(*std::exchange(owner_, nullptr), pid_);
   }
 
-  // The process that runs the function.
+  // Returns the process that runs the function.
   [[nodiscard]] PID Pid() const noexcept { return pid_; }
 
  private:
