@@ -9,8 +9,8 @@
 
 namespace ergon::gen {
 
-// Trivially copyable, 16 bytes. Made by Process::CreateAlias; whoever holds it can send to the
-// process until the alias is deleted or the process ends.
+// Trivially copyable, 16 bytes. Made by Process::CreateAlias. Any process that has it can send to the process until the
+// alias is deleted or the process ends.
 struct Alias {
   std::uint64_t id = 0;
   Atom node;

@@ -13,8 +13,8 @@
 
 namespace ergon::gen {
 
-// A value of any type, or none. All who have it share the one object, which never changes; a text is a std::string.
-// Copying takes a reference count. Any thread.
+// A value of any type, or none. All copies share one object, which never changes; a text is a std::string. Copying
+// takes a reference count. May be used from any thread.
 class AnyValue {
  public:
   AnyValue() = default;
@@ -28,23 +28,23 @@ class AnyValue {
   AnyValue(std::string_view text) : AnyValue(std::string(text)) {}  // NOLINT
 
   explicit operator bool() const noexcept { return type_ != nullptr; }
-  // The value, or null when it has another type.
+  // Returns the value, or null if it has another type.
   template <class T>
   [[nodiscard]] const T* As() const noexcept {
     return core::IsType<T>(type_) ? static_cast<const T*>(value_.get()) : nullptr;
   }
-  // A copy of the value; empty: none, or of another type.
+  // Returns a copy of the value; empty if there is none, or it has another type.
   template <class T>
   [[nodiscard]] std::optional<T> Get() const {
     const T* const value = As<T>();
     return value == nullptr ? std::nullopt : std::optional<T>(*value);
   }
-  // The type's name as written in C++; empty: no value.
+  // Returns the type's name as written in C++; empty: no value.
   [[nodiscard]] std::string TypeName() const {
     return type_ == nullptr ? std::string() : type_->Name();
   }
 
-  // The same object, or the same text.
+  // Equal if both are the same object or the same text.
   friend bool operator==(const AnyValue& left, const AnyValue& right) noexcept {
     if (left.value_ == right.value_) return true;
     const auto* text = left.As<std::string>();

@@ -1,4 +1,4 @@
-// Applications: processes that are started and ended together, and what else has to run for that.
+// Applications: processes that are started and ended together, and the applications that they need.
 #pragma once
 
 #include <chrono>
@@ -22,7 +22,7 @@ namespace ergon::gen {
 
 class Node;
 
-// What the end of one of an application's processes means that nobody has asked for.
+// What it means if a process of an application ends without having been asked to.
 enum class ApplicationMode : std::uint8_t {
   kTemporary,  // nothing; with its last process the application ends
   kTransient,  // nothing after normal and shutdown; a failure ends the application and the node
@@ -35,40 +35,41 @@ enum class ApplicationState : std::uint8_t { kLoaded, kStarting, kRunning, kStop
 
 // One process of an application: often a supervisor.
 struct ApplicationProcess {
-  Atom name = {};               // it is registered by it; empty: it is not
+  Atom name = {};               // the name it is registered by; empty: none
   ProcessFactory factory = {};  // required
   Args args = {};
   ProcessOptions options = {};
-  // How long it may take to handle what it has queued and to end; then it is killed. 0: it is killed
-  // at once; kInfinite: as long as it likes.
+  // How long the process may take to handle the messages in its mailbox and to end; then it is killed. 0: it is killed
+  // at once; kInfinite: without limit.
   std::chrono::nanoseconds shutdown_timeout = std::chrono::seconds(5);
 };
 
 struct ApplicationSpec {
-  Atom name = {};                  // required
-  std::string description = {};    // for people
-  std::vector<Atom> depends = {};  // applications that have to run before; they are started first
-  // For its processes, which inherit it (see Process::Env).
+  Atom name = {};                // required
+  std::string description = {};  // for people
+  std::vector<Atom> depends =
+      {};  // applications that have to run first; they are started before this one
+  // The environment that its processes inherit (see Process::Env).
   Environment environment = {};
-  // At least one. Started in this order, each after the Init of the one before, and ended in
-  // reverse order.
+  // At least one. The processes are started in this order, each after the Init of the one before, and ended in reverse
+  // order.
   std::vector<ApplicationProcess> processes = {};
   ApplicationMode mode = ApplicationMode::kTemporary;
-  // Of those of its processes that name none, and of what they spawn; none: the node's.
+  // The log level of its processes that name none, and of the processes that those spawn; none: the node's.
   std::optional<LogLevel> log_level = std::nullopt;
-  // Called when all its processes run, before StartApplication returns. What it throws ends them again and is the
-  // error of StartApplication. It and the next one run in a process of the application's own: functions of the node
-  // that block their thread return kNotAllowed there.
+  // Called when all its processes run, before StartApplication returns. If it throws, the processes are ended again,
+  // and StartApplication returns the error. It and when_ended run in a process of the application's own: functions of
+  // the node that block their thread return kNotAllowed there.
   std::function<void(Node&)> when_started = {};
-  // Called when the application that has run ends, why ever: its processes have ended, or have been killed. What it
-  // throws is logged.
+  // Called when an application that has run ends, for any reason: its processes have ended, or have been killed. An
+  // exception is logged.
   std::function<void(Node&, const Reason&)> when_ended = {};
 
-  // Empty, or what is wrong: as in "processes[0].factory: is empty".
+  // Returns an empty text, or what is wrong, as in "processes[0].factory: is empty".
   [[nodiscard]] std::string Validate() const;
 };
 
-// What is different from the ApplicationSpec, for one start.
+// What differs from the ApplicationSpec, for one start.
 struct ApplicationStartOptions {
   std::optional<ApplicationMode> mode = std::nullopt;
   Environment environment = {};  // beyond that of the ApplicationSpec, which it overrides
@@ -83,10 +84,10 @@ struct ApplicationInfo {
   Environment environment;
   ApplicationMode mode = ApplicationMode::kTemporary;
   ApplicationState state = ApplicationState::kLoaded;
-  std::chrono::nanoseconds uptime{0};  // since it runs
-  std::vector<PID> processes;          // those that are alive, of its own
+  std::chrono::nanoseconds uptime{0};  // since its start
+  std::vector<PID> processes;          // its own processes that are alive
   std::optional<LogLevel> log_level;   // none: the node's
-  std::optional<Reason> last_end;      // why it has ended the last time; none: it has not yet
+  std::optional<Reason> last_end;      // why it ended the last time; none: it has not ended yet
 };
 
 }  // namespace ergon::gen

@@ -11,7 +11,7 @@
 
 namespace ergon::gen {
 
-// An immutable list of values of any copyable type; copying it copies a pointer. Any thread.
+// An immutable list of values of any copyable type; copying it copies a pointer. May be used from any thread.
 class Args {
  public:
   Args() = default;
@@ -19,11 +19,11 @@ class Args {
 
   [[nodiscard]] std::size_t size() const noexcept { return values_ ? values_->size() : 0; }
 
-  // These values, followed by those of `more`.
+  // Returns these values, followed by those of `more`.
   [[nodiscard]] Args With(const Args& more) const;
 
-  // The value at `index`, or kIncorrect when there is none or it has another type; the text names
-  // both. `args.Get<int>(0).value_or(5)` reads an optional argument.
+  // Returns the value at `index`, or kIncorrect if there is none or it has another type; the text names both.
+  // `args.Get<int>(0).value_or(5)` reads an optional argument.
   template <class T>
   [[nodiscard]] Result<T> Get(std::size_t index) const {
     if (index < size()) {
@@ -38,7 +38,7 @@ class Args {
   std::shared_ptr<const std::vector<AnyValue>> values_;
 };
 
-// As in `node.Spawn(factory, {}, gen::MakeArgs(3, "jobs"))`. A text literal is kept as std::string.
+// Makes arguments, as in `node.Spawn(factory, {}, gen::MakeArgs(3, "jobs"))`. Text literals are kept as std::string.
 template <class... T>
 [[nodiscard]] Args MakeArgs(T&&... values) {
   return Args(std::vector<AnyValue>{AnyValue(std::forward<T>(values))...});

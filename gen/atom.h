@@ -10,11 +10,11 @@
 
 namespace ergon::gen {
 
-// Trivially copyable, four bytes. Texts are kept for the life of the program, about 140 bytes for each
-// and 4,000,000 at most, so atoms are for names that a program has few of (processes, nodes, events),
-// not for data. They are not freed, because anybody may hold a copy of one, which must never come to
-// mean another text. What only looks for a name (Send and Call to a text, Find) makes no atom, so that
-// input from outside costs nothing unless the program registers processes or events by it.
+// Trivially copyable, four bytes. Texts are kept for the life of the program, about 140 bytes for each and 4,000,000 at
+// most. So atoms are for names that a program has few of (processes, nodes, events), not for data. Atoms are not freed,
+// because any copy of an atom must never come to mean another text. Functions that only look for a name (Send and Call
+// to a text, Find) make no atom, so that input from outside costs nothing unless the program registers processes or
+// events by it.
 class Atom {
  public:
   // The longest text, in bytes (a limit of the Erlang distribution: 255 characters).
@@ -22,25 +22,25 @@ class Atom {
 
   // The empty atom.
   constexpr Atom() = default;
-  // Finds or makes the atom of `text`. Throws std::length_error when it is longer than kMaxBytes.
-  // Takes a lock; any thread.
+  // Finds or makes the atom of `text`. Throws std::length_error if `text` is longer than kMaxBytes. Takes a lock; may
+  // be called from any thread.
   Atom(
       std::string_view text);  // NOLINT(google-explicit-constructor): names are written as literals
-  // The atom of `text` if there is one. Never throws. Takes a lock; any thread.
+  // Returns the atom of `text` if there is one. Never throws. Takes a lock; may be called from any thread.
   [[nodiscard]] static std::optional<Atom> Find(std::string_view text) noexcept;
   Atom(const char* text) : Atom(std::string_view(text)) {}  // NOLINT(google-explicit-constructor)
   Atom(const std::string& text) : Atom(std::string_view(text)) {}  // NOLINT
 
-  // The text; valid for ever. Takes no lock; any thread.
+  // Returns the text, which is valid for ever. Takes no lock; may be called from any thread.
   [[nodiscard]] std::string_view Text() const noexcept;
   [[nodiscard]] std::string ToString() const { return std::string(Text()); }
   // For gen::Message::Describe.
   [[nodiscard]] std::string MessageText() const { return "atom '" + ToString() + "'"; }
   [[nodiscard]] bool empty() const noexcept { return index_ == 0; }
 
-  // The atom's number in this program; 0 is the empty atom.
+  // Returns the atom's number in this program; 0 is the empty atom.
   [[nodiscard]] std::uint32_t Index() const noexcept { return index_; }
-  // The atom with a number that Index() has returned.
+  // Returns the atom with a number that Index() has returned.
   static Atom FromIndex(std::uint32_t index) noexcept {
     Atom atom;
     atom.index_ = index;
@@ -56,7 +56,7 @@ class Atom {
 };
 
 namespace detail {
-// For a debugger: addresses of arrays of kAtomChunk std::strings, the texts of all atoms by Index().
+// For a debugger: returns the addresses of arrays of kAtomChunk std::strings, the texts of all atoms by Index().
 inline constexpr std::uint32_t kAtomChunk = 1024;
 [[nodiscard]] const void* AtomChunks() noexcept;
 }  // namespace detail

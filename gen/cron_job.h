@@ -1,4 +1,4 @@
-// Work that a node does at certain times of day, on certain days.
+// Work that a node does at certain times.
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,7 @@ namespace ergon::gen {
 
 class Process;
 
-// One run of a job: what CronAction::Send sends if it has no value of its own.
+// One run of a job: the message that CronAction::Send sends if it has no value of its own.
 struct MessageCron {
   Atom job;
   std::chrono::sys_seconds time;  // when it was due
@@ -34,22 +34,23 @@ using CronRun = MessageCron;
 // What a job does. A value.
 class CronAction {
  public:
-  // Sends a message, from the node: a MessageCron.
+  // Sends a MessageCron, from the node.
   static CronAction Send(Target to);
-  // A copy of `value`, which is made on the thread of the timers.
+  // Sends a copy of `value`. The timers' thread makes the copy.
   template <class T>
   static CronAction Send(Target to, T value) {
     return CronAction(Sending{to, [value = StoredType<T>(std::move(value))](const MessageCron&) {
                                 return Make<StoredType<T>>(value);
                               }});
   }
-  // Spawns a process, as Node::Spawn, or if `name` is not empty as Node::SpawnRegister.
+  // Spawns a process, as Node::Spawn does, or if `name` is not empty, as Node::SpawnRegister does.
   static CronAction Spawn(ProcessFactory factory, ProcessOptions options = {}, Args args = {},
                           Atom name = {});
-  // Runs a function in a process of its own, which ends when it returns. An exception fails the run.
+  // Runs a function in a process of its own, which ends when the function returns. If the function throws, the run has
+  // failed.
   static CronAction Run(std::function<void(Process& self, const MessageCron& run)> function);
 
-  // Nothing: not allowed in a job.
+  // Does nothing: not allowed in a job.
   CronAction() = default;
 
   // -- for the runtime --
@@ -79,15 +80,16 @@ class CronAction {
   What what_;
 };
 
-// Runs are at whole minutes of the node's wall clock (NodeOptions::wall_clock), as soon as it shows
-// them. That the machine was suspended or its clock set is noticed when it happens; what a wall clock of one's own
-// does, within a minute, or at Node::CheckCronJobs. Of the runs that were due by then the last one is made up, if it is
-// at most `may_be_late`; the others are missed, which is counted and logged. A clock that is set back makes none run
-// again: the job waits until the clock shows times that it has not shown yet, or until it is disabled and enabled.
+// A job runs at whole minutes of the node's wall clock (NodeOptions::wall_clock), as soon as the clock shows them. The
+// node notices at once that the machine was suspended or its clock was set; changes of a wall clock of your own it
+// notices within a minute, or at Node::CheckCronJobs. Of the runs that were due by then, the last one is made up if it
+// is late by at most `may_be_late`; the others are missed, which is counted and logged. A clock that is set back makes
+// no job run again: the job waits until the clock shows times that it has not shown yet, or until it is disabled and
+// enabled.
 struct CronJob {
   Atom name = {};          // required
   std::string spec = {};   // required; see gen::CronSchedule
-  CronZone zone = {};      // of the times in `spec`
+  CronZone zone = {};      // the zone of the times in `spec`
   CronAction action = {};  // required
   bool enabled = true;
   std::chrono::seconds may_be_late = std::chrono::minutes(1);  // 0 to seven days
@@ -104,7 +106,7 @@ struct CronJobInfo {
       0;  // runs that would have been too late; at most 10,000 of one change of the clock
   std::uint64_t failed = 0;  // of `runs`: the message was not sent, the process did not start, ...
   std::optional<std::chrono::sys_seconds> last_run = std::nullopt;
-  std::string last_error;                                           // of the last that failed
+  std::string last_error;                                           // of the last run that failed
   std::optional<std::chrono::sys_seconds> next_run = std::nullopt;  // none while disabled
 };
 

@@ -1,4 +1,4 @@
-// When a cron job runs: the five fields of a line of a crontab.
+// The times at which a cron job runs: the five fields of a line of a crontab.
 #pragma once
 
 #include <chrono>
@@ -28,17 +28,17 @@ namespace ergon::gen {
 // up. When they are set back, jobs whose hour field begins with "*" run in both passes of the local
 // time that comes twice, others in the first only.
 //
-// A value; any thread.
+// A value. May be used from any thread.
 class CronSchedule {
  public:
-  // kIncorrect: the text names the field and the value. A day that never comes, as in "0 0 30 2 *",
-  // is one, too.
+  // Makes a schedule from a text. Returns kIncorrect with a text that names the field and the value, also for a day
+  // that never comes, as in "0 0 30 2 *".
   static Result<CronSchedule> Parse(std::string_view text);
 
-  // The first time after `after`, a whole minute of UTC: where local time is ahead of UTC by odd
-  // seconds, as before there were zones, that is some seconds into the local minute. None: not within
-  // forty years, which is longer than a leap day on a weekday keeps away, or not in the calendar, which
-  // has the years -32767..32767. A time before the calendar counts as its beginning.
+  // Returns the first time after `after`: a whole minute of UTC. Where local time is ahead of UTC by odd seconds, as
+  // before there were zones, that is some seconds into the local minute. Returns nothing if there is no such time
+  // within forty years, which is longer than a leap day on a weekday keeps away, or none in the calendar, which has the
+  // years -32767..32767. A time before the calendar counts as its beginning.
   [[nodiscard]] std::optional<std::chrono::sys_seconds> Next(std::chrono::sys_seconds after,
                                                              const CronZone& zone) const;
 

@@ -1,4 +1,4 @@
-// The local time that a cron job goes by.
+// The local time that a cron job uses.
 #pragma once
 
 #include <chrono>
@@ -7,29 +7,30 @@
 
 namespace ergon::gen {
 
-// A value; any thread.
+// A value. May be used from any thread.
 class CronZone {
  public:
-  // How much local time is ahead of UTC, at a time.
+  // Returns how much local time is ahead of UTC at a given time.
   using Rules = std::function<std::chrono::seconds(std::chrono::sys_seconds)>;
 
   // UTC.
   CronZone() = default;
   static CronZone Utc() { return {}; }
-  // The machine's (TZ, /etc/localtime), with its daylight saving time.
+  // The machine's zone (TZ, /etc/localtime), with its daylight saving time.
   static CronZone Local();
-  // So much ahead of UTC all year round, less than a day: CronZone::Ahead(-5h).
+  // A zone that is ahead of UTC by `offset` all year round, less than a day: CronZone::Ahead(-5h).
   static CronZone Ahead(std::chrono::minutes offset);
-  // Any other, as of a library. Its offset need not be of whole minutes, and may change at full quarters of an hour of
-  // UTC, or else counts from the next one on. If they throw, the job has failed, and they are asked a minute later.
+  // Any other zone, such as one from a library. Its offset need not be of whole minutes. The offset may change at full
+  // quarters of an hour of UTC; a change at another time counts from the next quarter on. If the rules throw, the job
+  // has failed, and the node asks them again a minute later.
   static CronZone Of(std::string name, Rules rules);
 
-  // As in "UTC", "local", "UTC+05:30" or the name given.
+  // Returns the zone's name: "UTC", "local", as in "UTC+05:30", or the name given.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] std::chrono::seconds OffsetAt(std::chrono::sys_seconds time) const {
     return rules_ ? rules_(time) : std::chrono::seconds(0);
   }
-  // Empty, or what is wrong with it.
+  // Returns an empty text, or what is wrong with the zone.
   [[nodiscard]] std::string Validate() const;
 
  private:

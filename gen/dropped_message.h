@@ -13,11 +13,11 @@ namespace ergon::gen {
 enum class DropReason : std::uint8_t {
   kTerminated,    // the receiver ended first
   kUnknown,       // the receiver had ended between look-up and delivery
-  kMailboxFull,   // nobody had room
+  kMailboxFull,   // no receiver had room
   kExpired,       // the caller had stopped waiting, or the timer was cancelled
   kNoConnection,  // the connection with the receiver's node was lost before it was sent there
-  kUnreadable,    // it came from another node, and does not fit the type that it should have
-  kFailed,        // a function of the user's threw that places or copies it
+  kUnreadable,    // it came from another node and does not fit the type that it should have
+  kFailed,        // a function of the user's that places or copies it threw
 };
 inline constexpr int kDropReasons = 7;
 
@@ -45,8 +45,8 @@ constexpr std::string_view ToString(DropReason reason) {
 struct DroppedMessage {
   std::chrono::nanoseconds time{0};    // when: the node's clock, as Process::Now
   std::chrono::nanoseconds uptime{0};  // the same since the node's start
-  PID to;                              // empty: a name or alias that was nobody's then
-  std::string behavior;                // the receiver's class name; empty: its place is another's
+  PID to;                              // empty: a name or alias that belonged to no process then
+  std::string behavior;  // the receiver's class name; empty: another process has its slot
   PID from;
   std::string type;  // of the message, as written in C++
   DropReason reason = DropReason::kTerminated;

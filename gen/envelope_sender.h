@@ -1,4 +1,4 @@
-// Who has sent an envelope, and whether an answer is waited for.
+// Who has sent an envelope, and whether the sender waits for an answer.
 #pragma once
 
 #include <ergon/core/messages/envelope.h>
@@ -11,11 +11,11 @@ namespace ergon::gen {
 [[nodiscard]] inline bool IsRequest(const core::Envelope& envelope) noexcept {
   return static_cast<EnvelopeKind>(envelope.kind) == EnvelopeKind::kRequest;
 }
-// Of a request or inspection, the one who waits for the answer.
+// Returns the sender; of a request or inspection, the process that waits for the answer.
 [[nodiscard]] inline PID SenderOf(const core::Envelope& envelope) noexcept {
   return PID::FromAddress(envelope.from);
 }
-// What the answer to a request or inspection is sent with.
+// Returns the ref with which the answer to a request or inspection is sent.
 [[nodiscard]] inline Ref RefOf(const core::Envelope& envelope) noexcept {
   const PID from = SenderOf(envelope);
   return {envelope.ref, from.node, from.creation};

@@ -16,26 +16,26 @@ namespace ergon::gen {
 
 enum class ErrorCode : std::uint8_t {
   kProcessUnknown,      // no such process, name or alias
-  kProcessTerminated,   // it has ended, or ended before it answered
-  kProcessMailboxFull,  // its bound is reached; try later or elsewhere
-  kProcessIncarnation,  // it belongs to a former incarnation of the node
+  kProcessTerminated,   // the process has ended, or ended before it answered
+  kProcessMailboxFull,  // the bound of its mailbox is reached; try later or elsewhere
+  kProcessIncarnation,  // the PID belongs to a former incarnation of the node
   kTimeout,             // no answer in time
   kNotAllowed,          // not in this state, or not from this thread
-  kTaken,               // the name is somebody else's
+  kTaken,               // another one has the name already
   kIncorrect,           // an argument or option; the text names it and its value
   kUnsupported,         // understood, but not possible here
-  kResponseIgnored,     // nobody waits for this answer (any more)
-  kUnexpectedType,      // an answer of another type than asked for
+  kResponseIgnored,     // the caller does not wait for this answer (any more)
+  kUnexpectedType,      // the answer has another type than the caller asked for
   kTooManyCalls,        // no stack left for one more blocked call
   kNodeTerminated,      // the node is stopping or stopped
-  kNoConnection,        // another node that cannot be reached
+  kNoConnection,        // another node cannot be reached
   kDeadlock,            // the call would wait for itself; the text names the processes in between
   kInternal,            // a defect of this library or a resource that ran out
   kApplication,         // the user's own (see SendResponseError)
-  kOverloaded,          // it would wait too long there; RetryAfter says when to try again
+  kOverloaded,          // the message would wait too long there; RetryAfter says when to try again
   kChildRunning,        // a supervisor's child that runs already, or has not ended yet
   kChildDisabled,       // a supervisor's child that is disabled
-  kBusy,                // too much waits for that node already; try later
+  kBusy,                // too much waits to go to that node already; try later
 };
 
 // Errors compare by code; the detail is for people.
@@ -44,22 +44,22 @@ class Error {
   constexpr explicit Error(ErrorCode code) noexcept : code_(code) {}
   Error(ErrorCode code, std::string detail)
       : code_(code), detail_(std::make_shared<const std::string>(std::move(detail))) {}
-  // An error of the user's own. To a node of Erlang a text goes as a binary, whatever it looks like, for that
-  // keeps every atom for ever; an atom goes as an atom, and is for what a program has few of.
+  // An error of the user's own. To an Erlang node a text goes as a binary, whatever it looks like, because that node
+  // keeps every atom for ever. An atom goes as an atom, and is for names that a program has few of.
   explicit Error(std::string text) : Error(ErrorCode::kApplication, std::move(text)) {}
   template <std::same_as<Atom> Name>
   explicit Error(Name name) noexcept : code_(ErrorCode::kApplication), atom_(name) {}
 
-  // kOverloaded, with the hint in its text too: "pool is overloaded: retry after 35 ms".
+  // Returns kOverloaded, with the hint in its text too: "pool is overloaded: retry after 35 ms".
   [[nodiscard]] static Error Overloaded(std::chrono::nanoseconds retry_after);
 
   [[nodiscard]] ErrorCode code() const noexcept { return code_; }
-  // When trying again makes sense, from now; 0: nothing is known about that.
+  // Returns how long to wait before trying again; 0: not known.
   [[nodiscard]] std::chrono::nanoseconds RetryAfter() const noexcept { return retry_after_; }
   [[nodiscard]] std::string_view detail() const noexcept {
     return detail_ ? std::string_view(*detail_) : atom_.Text();
   }
-  // What the user's own was made of, or the empty atom.
+  // Returns the atom that the user's error was made of, or the empty atom.
   [[nodiscard]] Atom AsAtom() const noexcept { return atom_; }
   // As in "process mailbox is full" or "process terminated: panic: division by zero".
   [[nodiscard]] std::string ToString() const;

@@ -1,4 +1,4 @@
-// What exit signals have in common.
+// The reason of an exit signal.
 #pragma once
 
 #include <ergon/core/messages/envelope.h>
@@ -6,7 +6,7 @@
 
 namespace ergon::gen {
 
-// The reason of an exit signal: of a process, a name, an alias or an event. Null: it is none.
+// Returns the reason of an exit signal: of a process, a name, an alias or an event. Null: it is not an exit signal.
 [[nodiscard]] const Reason* ReasonOfExit(const core::Envelope& envelope) noexcept;
 
 }  // namespace ergon::gen

@@ -1,4 +1,4 @@
-// How this layer's values look in log lines and other formatted texts: as their ToString().
+// How this layer's values look in log lines and other formatted texts: like their ToString().
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace ergon::gen::detail {
 
-// Base of their formatters. Texts are padded and cut as by "{:>20}". Declared only, so that who includes
-// an address does not get all of fmt.
+// The base of their formatters. Texts are padded and cut as by "{:>20}". Write is only declared here, so that a file
+// which includes an address does not get all of fmt.
 class TextFormatter : public fmt::formatter<fmt::string_view> {
  protected:
   [[nodiscard]] fmt::format_context::iterator Write(std::string_view text,

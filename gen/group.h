@@ -1,4 +1,4 @@
-// Process groups: what those who watch one are told.
+// Process groups: the notices for processes that monitor one.
 #pragma once
 
 #include <vector>
@@ -8,14 +8,14 @@
 
 namespace ergon::gen {
 
-// To those who monitor a group (Process::MonitorGroup): these processes have joined it. One notice for each
-// join, in the order in which the group has changed. Priority high; to HandleMessage.
+// Sent to processes that monitor a group (Process::MonitorGroup): these processes have joined it. One notice comes for
+// each join, in the order in which the group has changed. Priority high; to HandleMessage.
 struct MessageGroupJoined {
   Atom group;
   std::vector<PID> pids;
 };
-// These have left it, by themselves, by Node::LeaveGroup or by their end. A process that was several times in the
-// group when it ended stands in the one notice of its end as many times.
+// These processes have left the group, by themselves, by Node::LeaveGroup or by their end. A process that was in the
+// group several times when it ended appears as many times in the one notice of its end.
 struct MessageGroupLeft {
   Atom group;
   std::vector<PID> pids;

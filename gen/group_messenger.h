@@ -16,41 +16,41 @@
 
 namespace ergon::gen {
 
-// A group is a name for processes that are found together, as in OTP's pg. Processes join and leave it
-// (Process::JoinGroup, Node::JoinGroup); nobody makes or deletes it: it is there while it has members.
+// A group is a name for processes that are found together, as in OTP's pg. Processes join and leave a group
+// (Process::JoinGroup, Node::JoinGroup). A group is neither made nor deleted: it exists while it has members.
 //
-// A process may be in many groups, and several times in one. Each time is a membership, which stands in
-// GroupMembers, gets its own copy of what is sent to the group, has its turn in OneOf, and is left on its own.
+// A process may be in many groups, and several times in one. Each time is a membership, which appears in GroupMembers,
+// gets its own copy of what is sent to the group, has its turn in OneOf, and is left on its own.
 //
-// A process that ends leaves all its groups: after its Terminate, and before anybody who is linked to it, monitors it
-// or waits for its end (Node::WaitProcess) learns of that. So they do not find it in a group any more.
+// A process that ends leaves all its groups: after its Terminate, and before any process that is linked to it, monitors
+// it or waits for its end (Node::WaitProcess) learns of the end. So these do not find it in a group any more.
 //
-// A name is an Atom: one of more than Atom::kMaxBytes throws std::length_error while that is made. A group's
-// name and the registered name of a process have nothing to do with each other.
+// A name is an Atom: making an Atom of more than Atom::kMaxBytes throws std::length_error. The name of a group and the
+// registered name of a process have nothing to do with each other.
 //
-// Groups, GroupMembers and OneOf may be called from any thread; the others as Send.
+// Groups, GroupMembers and OneOf may be called from any thread; the other functions as Send.
 class GroupMessenger : public Messenger {
  public:
-  // The names of all groups that have members, in the order of their texts.
+  // Returns the names of all groups that have members, in the order of their texts.
   [[nodiscard]] virtual std::vector<Atom> Groups() const = 0;
-  // In the order of joining. Empty: nobody.
+  // Returns the members in the order of joining; empty if there are none.
   [[nodiscard]] virtual std::vector<PID> GroupMembers(Atom group) const = 0;
-  // The member whose turn it is: one after the other, in the order of joining, for all who ask together. Nobody is
-  // left out or comes twice in a round while others join and leave. For requests:
+  // Returns the member whose turn it is: one after the other, in the order of joining, for all callers together. No
+  // member is left out or comes twice in a round while others join and leave. For requests:
   //
   //   auto worker = OneOf("thumbnails");
   //   if (worker) done = Call(*worker, Thumbnail{...});
   //
-  //   kProcessUnknown  nobody is in the group
+  //   kProcessUnknown  the group has no members
   //   kIncorrect       an empty name
   //   kNodeTerminated  the node has stopped
   [[nodiscard]] virtual Result<PID> OneOf(Atom group) = 0;
 
-  // Sends a copy of `value` for each membership there is now, in the order of joining, and returns to how many it
-  // was sent; 0 when nobody is there. A member with a full mailbox does not get it, which is counted, and one that
-  // is just ending neither. The sender gets a copy, too, if it is a member. Of two senders' messages one member may
-  // get the one first, another the other: see SendEvent for one order for all. What the copy constructor throws is
-  // thrown, when some have got theirs already.
+  // Sends a copy of `value` for each membership there is now, in the order of joining, and returns how many copies were
+  // sent; 0 when the group has no members. A member with a full mailbox does not get a copy, which is counted, and
+  // neither does one that is just ending. The sender gets a copy, too, if it is a member. Of the messages of two
+  // senders, one member may get the first one's first and another member the second one's: see SendEvent for one order
+  // for all. What the copy constructor throws is thrown, when some members have their copies already.
   //   kIncorrect       an empty name
   //   kNodeTerminated  the node has stopped
   template <class T>
@@ -60,11 +60,11 @@ class GroupMessenger : public Messenger {
     return SendEnvelopesToGroup(group, [&] { return MakeMessage(kept, DefaultPriority()); });
   }
 
-  // Sends `value` to the member whose turn it is (OneOf), and returns who has got it. One that has no room, or is just
-  // ending, is passed by: then those after it are tried, each once. Errors, after which nothing was sent, and an
-  // rvalue is as before:
-  //   kProcessMailboxFull  nobody takes it, and somebody is full
-  //   kOverloaded, kProcessTerminated  nobody takes it: who was tried is a pool that refuses more, or is just ending
+  // Sends `value` to the member whose turn it is (OneOf), and returns the member that has got it. A member that has no
+  // room, or is just ending, is skipped: then the members after it are tried, each once. Errors, after which nothing
+  // was sent, and an rvalue is as before:
+  //   kProcessMailboxFull  no member takes it, and at least one is full
+  //   kOverloaded, kProcessTerminated  no member takes it: the one tried is a pool that refuses more, or is just ending
   //   or as OneOf, or Send
   template <class T>
   Result<PID> SendToOneOf(Atom group, T&& value) {
@@ -77,10 +77,10 @@ class GroupMessenger : public Messenger {
 
   // -- without types --
 
-  // `make` is called for each copy, on this thread.
+  // Sends what `make` returns. `make` is called for each copy, on this thread.
   virtual Result<std::size_t> SendEnvelopesToGroup(
       Atom group, const std::function<core::EnvelopePtr()>& make) = 0;
-  // `envelope` is null afterwards, unless this fails.
+  // Sends an envelope. `envelope` is null afterwards, unless this fails.
   Result<PID> SendEnvelopeToOneOf(Atom group, core::EnvelopePtr& envelope);
 };
 

@@ -21,20 +21,21 @@ namespace ergon::gen {
 
 enum class RegistryKeys : std::uint8_t {
   kUnique,     // a key belongs to one process
-  kDuplicate,  // to any number, each of which may have it once
+  kDuplicate,  // a key may belong to any number of processes, each of which may have it once
 };
 
-// A process may have any number of keys, each with a value that says more about it. They are free again when it has
-// ended: soon, not at once, because a process of the registry's own learns of the end as a monitor does. So who finds
-// a process here may find that it is gone when it sends.
+// A process may have any number of keys, each with a value that says more about it. Its keys become free when it has
+// ended: soon, not at once, because a process of the registry's own learns of the end as a monitor does. So a process
+// that is found here may be gone when a message is sent to it.
 //
 //   auto rooms = gen::KeyRegistry<int>::Start(node).value();
 //   rooms.Register(42, Self());
 //   ...
 //   if (auto room = rooms.Find(42)) Send(room->pid, Say{"hello"});
 //
-// Copies are the same registry. Any thread, handlers too; finding waits for nobody but who writes at that moment. Its
-// process lives until the node stops. Key needs a hash and ==; Key and Value are copied.
+// Copies are the same registry. May be used from any thread, also in handlers; finding waits only for a writer that is
+// writing at that moment. The registry's process lives until the node stops. Key needs a hash and ==; Key and Value are
+// copied.
 template <class Key, class Value = std::monostate, class Hash = std::hash<Key>>
 class KeyRegistry {
  public:
@@ -43,7 +44,7 @@ class KeyRegistry {
     Value value;
   };
 
-  // Errors: those of Spawn.
+  // Starts a registry. Errors: those of Spawn.
   static Result<KeyRegistry> Start(Node& node, RegistryKeys keys = RegistryKeys::kUnique) {
     auto state = std::make_shared<State>(keys);
     ProcessOptions options;
@@ -53,8 +54,8 @@ class KeyRegistry {
     return KeyRegistry(node, *keeper, std::move(state));
   }
 
-  // kTaken: another process has the key, or with duplicate keys this one; kNodeTerminated. The key of a process
-  // that has ended already is free again soon.
+  // Registers a process by a key. Returns kTaken if another process has the key, or with duplicate keys if this process
+  // has it, and kNodeTerminated. The key of a process that has ended already becomes free again soon.
   Result<void> Register(const Key& key, PID pid, Value value = {}) {
     {
       std::lock_guard lock(state_->mutex);
@@ -71,7 +72,7 @@ class KeyRegistry {
     if (!watched) (void)Unregister(key, pid);
     return watched;
   }
-  // False: it has not got this key.
+  // Takes a key away. Returns false if the process does not have it.
   bool Unregister(const Key& key, PID pid) {
     std::lock_guard lock(state_->mutex);
     auto keys = state_->keys_of.find(pid);
@@ -81,14 +82,14 @@ class KeyRegistry {
     return true;
   }
 
-  // Of duplicate keys the one that was registered first.
+  // Returns the process of a key; of duplicate keys the process that was registered first.
   [[nodiscard]] std::optional<Entry> Find(const Key& key) const {
     std::shared_lock lock(state_->mutex);
     auto found = state_->entries.find(key);
     if (found == state_->entries.end() || found->second.empty()) return std::nullopt;
     return found->second.front();
   }
-  // In the order in which they were registered.
+  // Returns all processes of a key, in the order in which they were registered.
   [[nodiscard]] std::vector<Entry> FindAll(const Key& key) const {
     std::shared_lock lock(state_->mutex);
     auto found = state_->entries.find(key);
@@ -99,14 +100,14 @@ class KeyRegistry {
     auto found = state_->keys_of.find(pid);
     return found == state_->keys_of.end() ? std::vector<Key>() : found->second;
   }
-  // How many keys belong to somebody.
+  // Returns how many keys belong to a process.
   [[nodiscard]] std::size_t size() const {
     std::shared_lock lock(state_->mutex);
     return state_->entries.size();
   }
 
  private:
-  // To the registry's process: from now on its end is of interest.
+  // Sent to the registry's process: from now on it watches for the end of `pid`.
   struct Watch {
     PID pid;
   };
@@ -118,7 +119,7 @@ class KeyRegistry {
       return std::find_if(entries.begin(), entries.end(),
                           [&](const Entry& entry) { return entry.pid == pid; });
     }
-    // Under the lock, from `entries` only. False: it is not there.
+    // Removes an entry from `entries` only; under the lock. Returns false if it is not there.
     bool Remove(const Key& key, PID pid) {
       auto found = entries.find(key);
       if (found == entries.end()) return false;
@@ -128,7 +129,7 @@ class KeyRegistry {
       if (found->second.empty()) entries.erase(found);
       return true;
     }
-    // What the registry's process does.
+    // The function of the registry's process.
     void Keep(Process& self) {
       std::unordered_set<PID> watched;
       while (auto next = self.Receive<Watch, MessageDownPID>()) {
@@ -136,7 +137,7 @@ class KeyRegistry {
           if (watched.insert(watch->pid).second) (void)self.Monitor(watch->pid);
           continue;
         }
-        // Who registers it again now makes it watched again: it has ended, so that is for a moment.
+        // A Register of the same process now makes it watched again, but only for a moment, because it has ended.
         const PID gone = std::get<MessageDownPID>(*next).pid;
         watched.erase(gone);
         std::lock_guard lock(mutex);

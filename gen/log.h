@@ -11,7 +11,7 @@
 
 namespace ergon::gen {
 
-// Where log lines go; the node implements it. Any thread.
+// Where log lines go; the node implements it. May be called from any thread.
 class LogSink {
  public:
   virtual ~LogSink() = default;
@@ -19,9 +19,8 @@ class LogSink {
   virtual void Write(LogLevel level, std::string_view text) = 0;
 };
 
-// As in `Log().Error("cannot scale: {}", result.error())`. The text is formatted (fmt's syntax)
-// only if its level is enabled. Each line carries the pid, the name and the behaviour of its
-// process.
+// Writes log lines, as in `Log().Error("cannot scale: {}", result.error())`. The text is formatted (fmt's syntax) only
+// if its level is enabled. Each line carries the pid, the name and the behaviour of its process.
 class Log {
  public:
   explicit Log(LogSink& sink) : sink_(&sink) {}

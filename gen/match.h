@@ -43,7 +43,7 @@ struct ParameterOf<R (*)(P) noexcept> {
   using Type = P;
 };
 
-// What a handler takes. A generic one takes the message itself, whatever it is.
+// The type that a handler takes. A generic handler takes the message itself, whatever it is.
 template <class Handler, class = void>
 struct MatchParameter {
   static_assert(std::is_invocable_v<Handler&, Message&>,
@@ -75,7 +75,7 @@ constexpr bool AllDifferent() {
     return (!std::is_same_v<First, Rest> && ...) && AllDifferent<Rest...>();
   }
 }
-// Whether one that is not the last is an "otherwise".
+// Returns whether a handler before the last one is an "otherwise".
 template <class First, class... Rest>
 constexpr bool OtherwiseTooEarly() {
   if constexpr (sizeof...(Rest) == 0) {
@@ -85,7 +85,7 @@ constexpr bool OtherwiseTooEarly() {
   }
 }
 
-// What Match returns.
+// The type that Match returns.
 template <bool AllVoid, class... Handlers>
 struct MatchOutcome {
   using Common = std::common_type_t<MatchResultOf<Handlers>...>;
@@ -140,13 +140,13 @@ Outcome TryMatch(Message& message, First& first, Rest&... rest) {
 //       [&](Rename rename) { name_ = std::move(rename.name); return gen::Continue(); },
 //       [&](gen::Message& other) { return Actor::HandleMessage(from, other); });
 //
-// `const T&` and `T&` refer to the value in the message; `T` and `T&&` take it out of it
-// (Message::Take). The last handler may take gen::Message& or be generic: it gets what no other
-// does, also a message that has been forwarded.
+// `const T&` and `T&` refer to the value in the message; `T` and `T&&` take it out of the message (Message::Take). The
+// last handler may take gen::Message& or be generic: it gets every message that no other handler takes, also a message
+// that has been forwarded.
 //
-// Returns, if no handler returns anything, whether one was called. Otherwise all have to return
-// something with a common type R, as gen::Status and gen::Stop(...): the result is that R if there is
-// a handler for all others, and else std::optional<R>, which is empty when nobody was called.
+// If no handler returns anything, Match returns whether a handler was called. Otherwise all handlers have to return
+// something with a common type R, such as gen::Status and gen::Stop(...): the result is that R if the last handler
+// takes all other messages, and else a std::optional<R>, which is empty when no handler was called.
 template <class... Handlers>
 auto Match(Message& message, Handlers&&... handlers) {
   static_assert(sizeof...(Handlers) > 0, "Match: a handler is missing");

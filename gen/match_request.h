@@ -21,7 +21,7 @@ struct ReplyValue<Result<T>> {
   using Type = T;
 };
 
-// A handler whose result has become a gen::CallResult.
+// Wraps a handler so that it returns a gen::CallResult.
 template <class Handler>
 class Replying {
  public:
@@ -60,7 +60,7 @@ class Replying {
 
 }  // namespace detail
 
-// As Match, in HandleCall: what a handler returns is what the caller gets.
+// As Match, in HandleCall: the caller gets what the handler returns.
 //
 //   return gen::MatchRequest(
 //       request,
@@ -70,9 +70,8 @@ class Replying {
 //       [&](gen::Message& other) { return Actor::HandleCall(from, ref, other); });
 //
 // A handler returns the answer, a gen::Result of it, or a gen::CallResult. For a request with a type `Reply`
-// (gen::TypedRequest) the first two must have that type, or the program does not compile. The result is a
-// gen::CallResult if there is a handler for all others, and else a std::optional of it, empty when nobody
-// was called.
+// (gen::TypedRequest) the answer must have that type, or the program does not compile. The result is a gen::CallResult
+// if the last handler takes all other requests, and else a std::optional of it, empty when no handler was called.
 template <class... Handlers>
 auto MatchRequest(Message& request, Handlers&&... handlers) {
   return Match(request, detail::Replying<std::remove_reference_t<Handlers>>(handlers)...);

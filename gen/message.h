@@ -17,20 +17,20 @@ class BadMessage : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// A view of the value being handled; valid until the handler returns, or has forwarded it. Owned by
-// the running process.
+// A view of the value being handled. It is valid until the handler returns or has forwarded the message. Only for the
+// process that handles it.
 class Message {
  public:
   explicit Message(core::Envelope& envelope) : envelope_(&envelope) {}
 
-  // False when it has been forwarded: it is another process's now.
+  // False when the message has been forwarded: it belongs to another process then.
   explicit operator bool() const noexcept { return envelope_ != nullptr; }
 
   template <class T>
   [[nodiscard]] bool Is() const noexcept {
     return envelope_ != nullptr && core::IsType<T>(envelope_->type);
   }
-  // The value, or null when it has another type.
+  // Returns the value, or null if it has another type.
   template <class T>
   [[nodiscard]] T* As() noexcept {
     return envelope_ == nullptr ? nullptr : envelope_->template ValueAs<T>();
@@ -56,14 +56,14 @@ class Message {
   // is, shortened.
   [[nodiscard]] std::string Describe() const;
 
-  // Its value has been moved out by Take.
+  // Returns whether Take has moved the value out.
   [[nodiscard]] bool taken() const noexcept { return taken_; }
 
   // -- for behaviours --
 
-  // Only if it has not been forwarded.
+  // Returns the envelope. Only if the message has not been forwarded.
   [[nodiscard]] core::Envelope& envelope() const noexcept { return *envelope_; }
-  // It has been passed on: nothing of it is left here.
+  // Notes that the message has been passed on: nothing of it is left here.
   void Clear() noexcept { envelope_ = nullptr; }
 
  private:
@@ -80,9 +80,9 @@ class OwnedMessage {
   explicit OwnedMessage(core::EnvelopePtr envelope) : envelope_(std::move(envelope)) {}
 
   explicit operator bool() const noexcept { return envelope_ != nullptr; }
-  // Must not be empty.
+  // Returns a view of the message, which must not be empty.
   [[nodiscard]] Message View() const { return Message(*envelope_); }
-  // Gives the envelope away; empty afterwards.
+  // Gives the envelope away; this is empty afterwards.
   [[nodiscard]] core::EnvelopePtr Release() noexcept { return std::move(envelope_); }
 
  private:
@@ -109,7 +109,7 @@ template <class T>
 using StoredType = typename detail::Stored<T>::Type;
 
 namespace detail {
-// What was moved into a message that was refused moves back to where it came from.
+// Moves the value of a refused message back to where it came from.
 template <class T>
 void GiveBack(core::EnvelopePtr& refused, std::remove_reference_t<T>& value) {
   using Value = std::remove_reference_t<T>;

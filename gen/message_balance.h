@@ -11,16 +11,15 @@ namespace ergon::gen {
 //
 //   accepted = handled + dropped + queued + held + sent to other nodes
 //
-// Exact when the node is at rest: no handler runs and nobody outside sends. Before that a message on
-// its way may be missing on one side. What waits in one mailbox is counted up to 4,194,303 (modulo
-// 4,194,304).
+// Exact when the node is at rest: no handler runs and no thread outside sends. Before that a message on its way may be
+// missing on one side. The messages that wait in one mailbox are counted up to 4,194,303 (modulo 4,194,304).
 struct MessageBalance {
   std::uint64_t accepted = 0;  // the send succeeded, or failed later and was counted as dropped
   std::uint64_t handled = 0;   // a handler was called
   std::uint64_t queued = 0;    // in mailboxes
   std::uint64_t held = 0;      // taken by a behaviour that will pass it on: a pool without workers
-  // Given to the connection with the node of its receiver. What that loses is dropped_no_connection, as far as
-  // this node knows.
+  // Given to the connection with the receiver's node. Messages that the connection loses are dropped_no_connection, as
+  // far as this node knows.
   std::uint64_t sent_to_nodes = 0;
   // Not handled; see NodeInfo for the reasons:
   std::uint64_t dropped_terminated = 0;
@@ -35,12 +34,12 @@ struct MessageBalance {
     return dropped_terminated + dropped_unknown + dropped_mailbox_full + dropped_expired +
            dropped_no_connection + dropped_unreadable + dropped_failed;
   }
-  // Messages that nobody can account for; negative: handled twice. 0 at rest.
+  // Returns the messages that cannot be accounted for; negative: handled twice. 0 at rest.
   [[nodiscard]] std::int64_t Unaccounted() const noexcept {
     return static_cast<std::int64_t>(accepted - handled - Dropped() - queued - held -
                                      sent_to_nodes);
   }
-  // One line for people.
+  // Returns one line for people.
   [[nodiscard]] std::string ToString() const;
 
   friend bool operator==(const MessageBalance&, const MessageBalance&) = default;

@@ -3,7 +3,7 @@
 
 namespace ergon::gen {
 
-// Made by a function such as dist::Erlang of <ergon/node/erlang.h>, and given to one node or several; see
+// Made by a function such as dist::Erlang of <ergon/node/erlang.h>, and given to one node or several: see
 // NodeOptions::network.
 class Network {
  public:

@@ -16,7 +16,7 @@ struct BusyProcess {
   PID pid;
   Atom name;             // empty: not registered
   std::string behavior;  // class name
-  std::string message;   // the type of what it handles; empty: Init or Terminate
+  std::string message;   // the type of the message it handles; empty: Init or Terminate
   std::chrono::nanoseconds running_for{0};
 };
 
@@ -29,17 +29,18 @@ struct NodeInfo {
   std::chrono::nanoseconds uptime{0};
   std::uint64_t processes = 0;          // alive
   std::uint64_t processes_spawned = 0;  // since the start
-  std::uint64_t processes_ended = 0;    // and what they left behind is counted, too
+  std::uint64_t processes_ended = 0;    // and everything they left behind is counted
   std::uint64_t processes_failed = 0;   // ended with a failure (Reason::IsFailure)
   std::uint64_t names = 0;
   std::uint64_t aliases = 0;
-  // Armed. One of a process that has waited, in a Call or a Sleep, stays so until its time has come or the process ends.
+  // Armed timers. The timer of a process that has waited, in a Call or a Sleep, stays armed until its time has come or
+  // the process ends.
   std::uint64_t timers = 0;
   // Messages that were accepted but will not be handled, by reason:
   std::uint64_t dropped_terminated = 0;  // the receiver ended first
   std::uint64_t dropped_unknown = 0;     // the receiver had ended between look-up and delivery
-  // A delayed or re-forwarded message or an event met a full mailbox, the mailbox's policy dropped
-  // one to make room or the new one, or a stash was full:
+  // A delayed or re-forwarded message or an event met a full mailbox, the mailbox's policy dropped a message (one that
+  // waited, or the new one), or a stash was full:
   std::uint64_t dropped_mailbox_full = 0;
   // Requests whose caller had stopped waiting, and ticks (SendEvery) of cancelled timers:
   std::uint64_t dropped_expired = 0;
@@ -54,7 +55,7 @@ struct NodeInfo {
   std::uint64_t turns = 0;
   std::uint64_t steals = 0;
   std::uint64_t wakeups = 0;
-  // Processes that are ready to run and wait for a worker now, about.
+  // About how many processes are ready to run and wait for a worker now.
   std::uint64_t ready = 0;
   // Blocking stretches (gen::Blocking) that got a thread of their own, and those that held up a
   // worker because all NodeOptions::blocking_threads were taken.

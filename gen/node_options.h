@@ -28,7 +28,7 @@ constexpr std::string_view ToString(DispatcherPolicy policy) {
   return policy == DispatcherPolicy::kWorkSharing ? "work-sharing" : "work-stealing";
 }
 
-// How hard workers without work look for some: see core/stealing_effort.h.
+// How hard workers without work look for work: see core/stealing_effort.h.
 using core::StealingEffort;
 using core::StealingPhase;
 
@@ -41,35 +41,35 @@ struct NodeOptions {
   DispatcherPolicy policy = DispatcherPolicy::kWorkStealing;
   // Messages that a process may handle in a turn, 1..4096: see "Messages in a turn" in tests/bench/README.md.
   int throughput = 32;
-  // With quick handlers a turn may go on beyond that until it has lasted so long, 0..1 s; 0: never.
+  // With quick handlers a turn may go on beyond that until it has lasted for this time, 0..1 s; 0: never.
   std::chrono::nanoseconds turn_time = std::chrono::microseconds(20);
-  // With slow handlers a turn ends before that, after the handler with which it has lasted so long,
-  // 0..1 s; 0: not for that. So what is ready waits for one handler of each worker, or for this time.
-  // No handler is interrupted. A process that has been quick is looked at every 16 messages only, with
-  // a clock of 1 to 10 ms (the kernel's tick): its first slow turn may last so much longer. A handler
-  // that has waited, as in a Call, begins a time slice of its own. Not in a simulation.
+  // With slow handlers a turn ends sooner: after the handler during which it has reached this time, 0..1 s; 0: it does
+  // not. So a process that is ready waits for one handler of each worker, or for this time. No handler is interrupted.
+  // The time of a process that has been quick is looked at every 16 messages only, on a clock of 1 to 10 ms (the
+  // kernel's tick): its first slow turn may last that much longer. A handler that has waited, as in a Call, begins a
+  // time slice of its own. Not in a simulation.
   std::chrono::nanoseconds turn_limit = std::chrono::milliseconds(1);
-  // The stack of a handler, in bytes, 16 KiB..1 GiB. Only pages that are touched take memory. A
-  // handler that needs more ends the program with a signal, SIGSEGV as a rule, and a line on standard
-  // error that names the process. The guard below it has 64 KiB: a function with a frame larger than
-  // that, such as one with a large array, may step over it into foreign memory, unless the program is
-  // compiled with -fstack-clash-protection, which makes it touch each page.
+  // The size of a handler's stack, in bytes, 16 KiB..1 GiB. Only pages that are touched take memory. A handler that
+  // needs more ends the program with a signal, usually SIGSEGV, and a line on standard error that names the process.
+  // The guard area below the stack has 64 KiB: a function with a larger frame, such as one with a large array, may step
+  // over it into foreign memory, unless the program is compiled with -fstack-clash-protection, which makes it touch
+  // each page.
   std::size_t handler_stack_bytes = 256 * 1024;
-  // How long a worker without work looks for some before it sleeps, 0..1 s; or, instead, in phases.
+  // How long a worker without work looks for work before it sleeps, 0..1 s. `stealing` says it in phases instead.
   std::chrono::nanoseconds search_time = std::chrono::microseconds(20);
   StealingEffort stealing = {};
-  // Called around every turn; see core::DispatcherHooks. core::HookChain makes one of several. The
-  // threads of detached processes and of gen::Blocking call them too, each as worker 0.
+  // Called around every turn; see core::DispatcherHooks. core::HookChain combines several. The threads of detached
+  // processes and of gen::Blocking call the hooks too, each as worker 0.
   std::shared_ptr<core::DispatcherHooks> hooks = nullptr;
 
-  // Threads that stand in for workers while handlers block (gen::Blocking), at most; 0..1024. They
-  // are started when they are needed.
+  // The most threads that stand in for workers while handlers block (gen::Blocking), 0..1024. They are started when
+  // they are needed.
   int blocking_threads = 64;
-  // A turn that lasts longer without having suspended itself is reported: in the log, and in
-  // NodeInfo::busy. At least 1 ms; 0: never. Detached processes and blocking stretches are not
-  // watched, and nothing is with a `clock` of the caller's.
+  // A turn that lasts longer than this without having suspended itself is reported: in the log, and in NodeInfo::busy.
+  // At least 1 ms; 0: never. Detached processes and blocking stretches are not watched, and nothing is watched with a
+  // `clock` of the caller's.
   std::chrono::nanoseconds watchdog_after = std::chrono::seconds(1);
-  // Fills ProcessInfo::running_time and ::turns; two looks at the clock for each turn.
+  // Fills ProcessInfo::running_time and ::turns. Costs two looks at the clock for each turn.
   bool measure_running_time = false;
 
   LogLevel log_level = LogLevel::kInfo;
@@ -85,57 +85,56 @@ struct NodeOptions {
   // at which it throws is lost; the first one is told on standard error.
   std::function<void(LogLevel level, const std::string& line)> log_sink = nullptr;
 
-  // So many of the last dropped messages can be looked at, 0..4096; see Node::LastDrops.
+  // How many of the last dropped messages can be looked at, 0..4096; see Node::LastDrops.
   int drops_remembered = 64;
-  // On SIGQUIT (Ctrl-\, or kill -QUIT) the node writes its Dump to standard error and goes on, instead of
-  // the end of the program: to look at one that hangs. Each node that is asked to writes, one after the
-  // other. It is written by the thread of the timers, which wait meanwhile. When the last such node has
-  // stopped, the signal ends the program again. Not with a `clock` of the caller's own. A node that cannot
-  // catch the signal does not start.
+  // On SIGQUIT (Ctrl-\, or kill -QUIT) the node writes its Dump to standard error and goes on, instead of the end of
+  // the program: to look at a program that hangs. All nodes with this option write, one after the other. The timers'
+  // thread writes the dump, so timers wait meanwhile. When the last such node has stopped, the signal ends the program
+  // again. Not with a `clock` of the caller's own. A node that cannot catch the signal does not start.
   bool dump_on_sigquit = false;
-  // What all processes inherit; see Process::Env.
+  // The values that all processes inherit; see Process::Env.
   Environment environment = {};
 
-  // SIGINT and SIGTERM stop the node from its start on, a second one at once, as in Node::WaitForSignal: for
-  // programs whose main thread has something else to do, or calls Wait. Not with a `clock` of the caller's own.
-  // A node that cannot catch the signals does not start.
+  // SIGINT and SIGTERM stop the node, and a second signal stops it at once, as in Node::WaitForSignal, but from the
+  // node's start on: for programs whose main thread has something else to do, or calls Wait. Not with a `clock` of the
+  // caller's own. A node that cannot catch the signals does not start.
   bool stop_on_signal = false;
-  // For processes whose ProcessOptions name no mailbox: messages of normal priority that may wait,
-  // 1..4,000,000; 0: any number. It is not for workers of pools (PoolOptions::worker_mailbox_size), nor for
-  // what is never refused: messages of high and max priority, signals, inspections, and the outcomes of
-  // requests. With Mailbox::Unbounded() a process has no bound all the same.
+  // For processes whose ProcessOptions choose no mailbox: how many messages of normal priority may wait, 1..4,000,000;
+  // 0: any number. It does not apply to workers of pools (PoolOptions::worker_mailbox_size), nor to what is never
+  // refused: messages of high and max priority, signals, inspections, and the outcomes of requests. A process with
+  // Mailbox::Unbounded() has no bound all the same.
   int mailbox_size = 0;
 
   // How long Stop waits for processes to end in order before it kills them.
   std::chrono::nanoseconds shutdown_timeout = std::chrono::seconds(5);
-  // A handler that blocks cannot be killed, and keeps Stop waiting. If the node has not ended so long after
-  // Stop or the signal, and it is given (0: it is not), the program ends: with a line for each process that
-  // the node waits for and the node's Dump on standard error, without destructors, and with the exit status
-  // kExitStuck. More than shutdown_timeout. Not with a `clock` of the caller's own.
+  // A handler that blocks cannot be killed, and keeps Stop waiting. If this is not 0 and the node has not ended this
+  // long after Stop or the signal, the program ends: it writes a line for each process that the node waits for and the
+  // node's Dump to standard error, runs no destructors, and has the exit status kExitStuck. 0: the program waits. Must
+  // be more than shutdown_timeout. Not with a `clock` of the caller's own.
   std::chrono::nanoseconds shutdown_deadline = std::chrono::nanoseconds(0);
 
-  // The node's time, when the caller brings its own: for simulations.
+  // The node's clock, if the caller brings one: for simulations.
   std::shared_ptr<core::Clock> clock = nullptr;
-  // A policy of one's own (see core::Dispatcher), or a simulation's. It must not be started, and runs
-  // this node's processes, nothing else. Workers, policy, throughput, turn_time, turn_limit,
-  // search_time, stealing, hooks and stack are its own then. One without threads runs detached processes and
-  // blocking stretches, too; beside one with threads they have theirs, as always. Clock and timers
-  // are the node's own, unless they are given.
+  // A dispatcher of your own (see core::Dispatcher), or a simulation's. It must not have been started, and runs this
+  // node's processes, nothing else. Workers, policy, throughput, turn_time, turn_limit, search_time, stealing, hooks
+  // and stack are then its own. A dispatcher without threads runs detached processes and blocking stretches, too;
+  // beside one with threads these have threads of their own, as always. Clock and timers are the node's own, unless
+  // they are given.
   std::shared_ptr<core::Dispatcher> dispatcher = nullptr;
-  // Driven by the caller (see core::TimerQueue); needed with a clock for anything that takes time.
+  // Timers that the caller drives (see core::TimerQueue); needed with a `clock` for anything that takes time.
   std::shared_ptr<core::TimerQueue> timers = nullptr;
-  // The time of day, for cron jobs. None: the machine's, or with a clock of the caller's own the
-  // nanoseconds of that since the year 1970.
+  // The time of day, for cron jobs. None: the machine's; or with a `clock` of the caller's own, its nanoseconds since
+  // the year 1970.
   std::function<std::chrono::system_clock::time_point()> wall_clock = nullptr;
-  // Runs a function later, outside of all handlers; none: on a thread of its own.
+  // Runs a function later, outside of all handlers; none: on a thread of the node's own.
   std::function<void(std::function<void()>)> defer = nullptr;
-  // Tells incarnations of the node apart, 4 or more; 0: chosen so that it is always another one.
+  // Tells incarnations of the node apart, 4 or more; 0: chosen so that each incarnation has another one.
   std::uint32_t creation = 0;
 
-  // The way to other nodes, as of dist::Erlang (<ergon/node/erlang.h>); null: there is none. Not with a `clock` of the
+  // The way to other nodes, such as that of dist::Erlang (<ergon/node/erlang.h>); null: none. Not with a `clock` of the
   // caller's own. A node that cannot be reached as it should be, or whose name is taken, does not start.
   std::shared_ptr<const Network> network = nullptr;
-  // What its messages may be made of that go there and come from there.
+  // The types of the messages that go to other nodes and come from them.
   WireTypes types = {};
 };
 

@@ -43,7 +43,7 @@ struct MessageExitPID {
   PID pid;
   Reason reason;
 };
-// The same of a link by a name or an alias: the process has ended, or has given it up ("unregistered").
+// The exit signal of a link by a name or an alias: the process has ended, or has given it up (reason "unregistered").
 struct MessageExitProcessID {
   ProcessID process_id;
   Reason reason;
@@ -53,7 +53,7 @@ struct MessageExitAlias {
   Reason reason;
 };
 
-// What a full mailbox passes to its fallback process (ProcessOptions::fallback).
+// A message that a full mailbox passes on to its fallback process (ProcessOptions::fallback).
 struct MessageFallback {
   PID pid;          // whose mailbox was full
   std::string tag;  // as given in the options
@@ -67,26 +67,27 @@ struct MessageStarted {
   PID pid;
 };
 
-// A process has ended and leaves to its heir what it has not handled. If the heir has ended too, its own heir
-// gets it: what waits at the workers of a pool that is a worker goes back to the outer pool.
+// A process has ended and leaves the messages that it has not handled to its heir. If the heir has ended too, the
+// heir's own heir gets them: messages that wait at the workers of a pool that is itself a worker go back to the outer
+// pool.
 struct MessageInheritance {
   PID pid;
   Reason reason;
   std::vector<core::EnvelopePtr> messages;  // stashed, then Main lane, in order of arrival
   std::uint64_t handled = 0;                // Main-lane messages that reached it through its pool
-  bool holds_current = false;               // ended while it was handling one of those
-  // Not the end itself, which was told before, but a message that was on its way then.
+  bool holds_current = false;               // it ended while it was handling one of those
+  // True: this is not about the end itself, which was told before, but a message that was on its way at that time.
   bool late = false;
-  // `pid` is a worker's worker, or one further down.
+  // True: `pid` is a worker's worker, or one further down.
   bool indirect = false;
-  // Of those handled, the requests skipped because their time was up.
+  // How many of those handled were requests skipped because they had timed out.
   std::uint64_t expired = 0;
 };
 
-// A question of Node::Inspect; empty `items`: everything.
+// A question of Node::Inspect; with empty `items`: everything.
 struct InspectRequest {
   std::vector<std::string> items;
-  // A struct that is asked for instead of the texts, or null. Who does not have it answers with the texts.
+  // The struct that is asked for instead of the texts, or null. A process without such a struct answers with the texts.
   const core::TypeDescriptor* wanted = nullptr;
 };
 

@@ -1,4 +1,4 @@
-// The address of one process, for its whole life and never reused.
+// The address of one process, valid for its whole life and never reused.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct PID {
   Atom node;
   std::uint32_t creation = 0;  // tells incarnations of a node apart
 
-  // False for the default-constructed PID, which is nobody's.
+  // False for the default-constructed PID, which belongs to no process.
   explicit operator bool() const noexcept { return id != 0; }
   friend bool operator==(const PID&, const PID&) = default;
   friend auto operator<=>(const PID&, const PID&) = default;

@@ -66,20 +66,20 @@ struct ProcessInfo {
   bool trap_exit = false;
   bool detached = false;
   LogLevel log_level = LogLevel::kInfo;
-  Atom application;  // to which it belongs: its leader is that of the application; empty: to none
+  Atom application;  // the application it belongs to: both have the same leader; empty: none
   std::chrono::nanoseconds uptime{0};
-  // With NodeOptions::measure_running_time: the time in its turns, without the one that runs now,
-  // and how many those are. An Init that runs in its parent's turn counts there.
+  // With NodeOptions::measure_running_time: the time of its turns, without the one that runs now, and how many turns
+  // there were. An Init that runs in its parent's turn counts there.
   std::chrono::nanoseconds running_time{0};
   std::uint64_t turns = 0;
   std::vector<PID> links;
   std::vector<PID> monitors;  // processes that this one monitors
   std::vector<PID> monitored_by;
   std::vector<Alias> aliases;
-  std::vector<Atom> events;          // of which it is the producer
+  std::vector<Atom> events;          // events it is the producer of
   std::vector<Event> subscriptions;  // to events, by MonitorEvent or LinkEvent
-  std::vector<Atom> groups;          // in which it is, once for each membership
-  Environment environment;           // what it has inherited and set
+  std::vector<Atom> groups;          // groups it is in, once for each membership
+  Environment environment;           // the values it has inherited and set
 };
 
 }  // namespace ergon::gen

@@ -17,10 +17,10 @@ enum class ReasonKind : std::uint8_t {
   kShutdown,      // it was asked to end in order
   kKill,          // it was ended at once
   kPanic,         // an exception left a handler
-  kError,         // the user's own
+  kError,         // a reason of the user's own
   kNoProcess,     // monitors and links: there was no such process
   kNoConnection,  // monitors and links: the other node is gone
-  kUnregistered,  // monitors of a name or an alias: it was given up, the process goes on
+  kUnregistered,  // monitors of a name or an alias: the name or alias was given up, the process goes on
 };
 
 // Immutable and cheap to copy. Two reasons are equal when kind and text are.
@@ -30,13 +30,13 @@ class Reason {
 
   static Reason Normal() { return Reason(); }
   static Reason Shutdown();
-  // What a killed process ends with, and what others see of it: "killed".
+  // What a killed process ends with, as others see it, too: "killed".
   static Reason Kill();
   static Reason NoProcess();
   static Reason NoConnection();
   static Reason Unregistered();
   static Reason Panic(std::string what);
-  // To a node of Erlang a text goes as a binary, an atom as an atom: see gen::Error.
+  // Makes a reason of the user's own. To an Erlang node a text goes as a binary, an atom as an atom: see gen::Error.
   static Reason Error(std::string text);
   template <std::same_as<Atom> Name>
   static Reason Error(Name name) {
@@ -49,10 +49,10 @@ class Reason {
   [[nodiscard]] bool IsFailure() const noexcept {
     return kind() != ReasonKind::kNormal && kind() != ReasonKind::kShutdown;
   }
-  // "normal", "shutdown", "killed", "noproc", "noconnection", "unregistered", "panic: <what> (handling
+  // Returns "normal", "shutdown", "killed", "noproc", "noconnection", "unregistered", "panic: <what> (handling
   // <type>)", or the user's text.
   [[nodiscard]] std::string ToString() const;
-  // What the user's own was made of, or the empty atom.
+  // Returns the atom that the user's reason was made of, or the empty atom.
   [[nodiscard]] Atom AsAtom() const noexcept { return rep_ ? rep_->atom : Atom(); }
 
   friend bool operator==(const Reason& left, const Reason& right) noexcept {

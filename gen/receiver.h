@@ -1,4 +1,4 @@
-// What a process made of a function waits for: see Process::Receive.
+// What a process that is made of a function waits for: see Process::Receive.
 #pragma once
 
 #include <optional>
@@ -15,15 +15,14 @@
 
 namespace ergon::gen {
 
-// A message of type T, and who has sent it.
+// A message of type T, and its sender.
 template <class T>
 struct SentBy {
   PID from;
   T value;
 };
 
-// A request of type T. Its caller waits for Process::Reply; when this process ends without, the caller is
-// told.
+// A request of type T. Its caller waits for Process::Reply; if this process ends without an answer, the caller is told.
 template <class T>
 struct Asked {
   PID from;
@@ -31,24 +30,24 @@ struct Asked {
   T value;
 };
 
-// A message, notice or request of any type, without its value. For what nobody will ask for: else it waits
-// until the process ends. A request waits for its answer.
+// A message, notice or request of any type, without its value. For messages that no other Receive wants, which would
+// wait until the process ends. A request still waits for its answer.
 struct OtherMessage {
   PID from;
   std::optional<Ref> request = std::nullopt;  // for Process::SendResponse; empty: no request
   std::string type = {};                      // as written in C++
 };
 
-// One Receive: which message it wants, and where that goes.
+// One Receive: which message it wants, and where the value goes.
 class Receiver {
  public:
   virtual ~Receiver() = default;
-  // Whether it is a message, an event, a notice, an exit signal or a request: what a Receive may want. Other
-  // kinds are the runtime's, and the outcomes of Process::Request.
+  // Returns whether the envelope is a message, an event, a notice, an exit signal or a request: what a Receive may
+  // want. Other kinds are the runtime's, or outcomes of Process::Request.
   [[nodiscard]] static bool MayWant(const core::Envelope& envelope) noexcept;
-  // Of one that it may want.
+  // Returns whether this Receive wants an envelope that it may want.
   [[nodiscard]] virtual bool Wants(const core::Envelope& envelope) const noexcept = 0;
-  // Takes the value out of one that it wants.
+  // Takes the value out of an envelope that this Receive wants.
   void Take(core::Envelope& envelope) {
     TakeValue(envelope);
     has_taken_ = true;
@@ -62,7 +61,7 @@ class Receiver {
 
 namespace detail {
 
-// From an envelope to what Receive returns.
+// Makes the value that Receive returns from an envelope.
 template <class T>
 struct Received {
   static_assert(std::is_same_v<T, StoredType<T>>, "Receive: no message has this type");
@@ -110,7 +109,7 @@ class ReceiverOf final : public Receiver {
   [[nodiscard]] bool Wants(const core::Envelope& envelope) const noexcept override {
     return (Received<T>::IsIn(envelope) || ...);
   }
-  // After it has taken something.
+  // Returns the value that was taken. Only after HasTaken.
   [[nodiscard]] Value& value() { return *value_; }
 
  private:

@@ -1,22 +1,24 @@
-// How a process hears of the ends of others: options of Process::Monitor and Process::Link.
+// How a process learns of the ends of others: options of Process::Monitor and Process::Link.
 #pragma once
 
 #include <cstdint>
 
 namespace ergon::gen {
 
-// Where among the messages that wait the notice of an end is handled: a MessageDown..., or the exit signal of a link.
+// When the notice of an end is handled, relative to the waiting messages: a MessageDown..., or the exit signal of a
+// link.
 enum class NoticeOrder : std::uint8_t {
-  // kInOrder of a process of an Erlang node, as it is there; kFirst of all others.
+  // kInOrder for a process of an Erlang node, as Erlang does it; kFirst for all others.
   kUsual,
-  // Before the messages of priority normal that wait, also those that the process has sent before it ended.
+  // Before the waiting messages of priority normal, also those that the process has sent before it ended.
   kFirst,
-  // Behind all that the process has sent before, as Erlang has it: who sends a result and ends is heard in that order.
-  // It waits as the last message of priority normal, whatever the mailbox's bound, so it comes behind what others have
-  // sent, too, and while the process is suspended, not at all. In a mailbox with an order of its own it comes after as
-  // many messages as waited there. At once, as kFirst:
-  //   an exit signal that is not trapped, which ends the receiver with all that waits
-  //   what a pool is told, whose messages wait at its workers
+  // Behind everything that the process has sent before, as in Erlang: if a process sends a result and ends, the
+  // receiver sees the two in that order. The notice waits as the last message of priority normal, whatever the
+  // mailbox's bound. So it comes behind the messages of other senders, too, and does not come while the receiver is
+  // suspended (Node::Suspend). In a mailbox with an order of its own it comes after as many messages as waited there.
+  // At once, as kFirst:
+  //   an exit signal that is not trapped, which ends the receiver with all messages that wait
+  //   the notices to a pool, whose messages wait at its workers
   kInOrder,
 };
 
@@ -24,8 +26,8 @@ struct MonitorOptions {
   NoticeOrder order = NoticeOrder::kUsual;
 };
 
-// Of this process only: the other one hears of its end as it has asked for. A second Link with an order other than
-// kUsual changes that of the first.
+// Applies to this process only: the other process learns of this one's end as its own options say. A second Link with
+// an order other than kUsual changes that of the first.
 struct LinkOptions {
   NoticeOrder order = NoticeOrder::kUsual;
 };

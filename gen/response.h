@@ -1,4 +1,4 @@
-// What a request gets back: how the envelope of an answer is made, and the outcome of a Request as HandleResponse sees it.
+// Answers to requests: how the envelope of an answer is made, and the outcome of a Request as HandleResponse sees it.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ concept TypedRequest = requires {
 template <TypedRequest T>
 using ReplyOf = typename std::decay_t<T>::Reply;
 
-// Where a call could be given the type of its answer and is not: the request names it.
+// Stands for the type of an answer that a call does not name: the request names it.
 struct NamedByRequest {};
 
 namespace detail {
@@ -45,7 +45,7 @@ struct Answer<T, NamedByRequest> {
 };
 }  // namespace detail
 
-// What a request of type T gets back that was called with R.
+// The type of the answer to a request of type T that was called with R.
 template <class T, class R>
 using AnswerOf = typename detail::Answer<T, R>::Type;
 
@@ -57,13 +57,14 @@ core::EnvelopePtr MakeResponse(T&& value) {
 }
 core::EnvelopePtr MakeErrorResponse(Error error);
 
-// Of an answer whose value is no `wanted`: kUnexpectedType, naming both types.
+// Returns the error for an answer that is not of type `wanted`: kUnexpectedType, naming both types.
 Error UnexpectedType(const core::Envelope& response, const core::TypeDescriptor& wanted);
-// An integer of another node is a std::int64_t, whatever type it had there: it is taken as any that holds it.
+// An integer of another node arrives as a std::int64_t, whatever type it had there: any integer type that holds it may
+// take it.
 template <class R>
 inline constexpr bool kIsNarrowInteger =
     std::is_integral_v<R> && !std::is_same_v<R, bool> && !std::is_same_v<R, std::int64_t>;
-// The integer in an answer, from `least` to `most`, or kUnexpectedType.
+// Returns the integer in an answer if it lies between `least` and `most`, or kUnexpectedType.
 Result<std::int64_t> TakeInteger(core::Envelope& response, const core::TypeDescriptor& wanted,
                                  std::int64_t least, std::uint64_t most);
 template <class R>
@@ -90,29 +91,30 @@ class Response {
  public:
   explicit Response(core::Envelope& envelope) : envelope_(&envelope) {}
 
-  // There is an answer; false: there is an error().
+  // Returns true if there is an answer, false if there is an error().
   [[nodiscard]] bool ok() const noexcept { return !core::IsType<Error>(envelope_->type); }
-  // What Call would have returned: kTimeout, kProcessTerminated, or what the process answered with.
-  // Throws std::logic_error when there is an answer.
+  // Returns the error that Call would have returned: kTimeout, kProcessTerminated, or what the process answered with.
+  // Throws std::logic_error if there is an answer.
   [[nodiscard]] const Error& error() const;
 
   template <class T>
   [[nodiscard]] bool Is() const noexcept {
     return core::IsType<T>(envelope_->type);
   }
-  // The answer, or null when it has another type or there is none.
+  // Returns the answer, or null if it has another type or there is none.
   template <class T>
   [[nodiscard]] T* As() noexcept {
     return envelope_->template ValueAs<T>();
   }
-  // The answer, moved out, or the error; kUnexpectedType, naming both types, when the answer has another.
+  // Moves the answer out and returns it, or the error; kUnexpectedType, naming both types, if the answer has another
+  // type.
   template <class T>
   [[nodiscard]] Result<T> Take() {
     if (!ok()) return error();
     return detail::TakeResponse<T>(*envelope_);
   }
 
-  // The answer's type as written in C++.
+  // Returns the answer's type as written in C++.
   [[nodiscard]] std::string TypeName() const { return Message(*envelope_).TypeName(); }
 
   [[nodiscard]] core::Envelope& envelope() const noexcept { return *envelope_; }

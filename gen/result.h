@@ -1,5 +1,5 @@
-// A value or an error: tl::expected with an error text that survives `value()`, and without a way to
-// reach a value that is not there.
+// A value or an error: tl::expected with an error text that survives `value()`, and with checks: a value that is not
+// there cannot be reached.
 #pragma once
 
 #include <memory>
@@ -26,9 +26,9 @@ class BadResult : public std::runtime_error {
   Error error_;
 };
 
-// Out of line: callers that have looked at the result first pay nothing for them.
+// Out of line: callers that have checked the result first pay nothing for them.
 [[noreturn]] void ThrowBadResult(const Error& error);
-// error() of a result that has a value is a mistake of the caller's: std::logic_error.
+// Throws std::logic_error: calling error() on a result that has a value is a mistake of the caller's.
 [[noreturn]] void ThrowHasNoError();
 
 template <class T>
@@ -45,7 +45,7 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
   Result(Result&&) = default;             // NOLINT(performance-noexcept-move-constructor): as T's
   Result& operator=(Result&&) = default;  // NOLINT(performance-noexcept-move-constructor)
   ~Result() = default;
-  // Throws what T's move constructor throws. That of tl::expected would end the program.
+  // Throws what T's move constructor throws. The one of tl::expected would end the program.
   Result(Result&& other) requires(std::is_move_constructible_v<T> &&  // NOLINT(performance-*)
                                   !std::is_nothrow_move_constructible_v<T>)
       : Base(tl::unexpected<Error>(Error(ErrorCode::kInternal))) {
@@ -64,8 +64,8 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
     }
   }
 
-  // The value. Throws BadResult when there is none. That of a temporary result is returned by value,
-  // so that `for (auto& [key, text] : node.Inspect(pid).value())` iterates over something that lives.
+  // Returns the value. Throws BadResult if there is none. A temporary result returns it by value, so that `for (auto&
+  // [key, text] : node.Inspect(pid).value())` iterates over something that lives.
   T& value() & { return **this; }
   const T& value() const& { return **this; }
   T value() && { return *std::move(*this); }
@@ -91,7 +91,7 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
     Check();
     return Base::operator->();
   }
-  // The error, of a temporary result by value. Throws std::logic_error when there is a value.
+  // Returns the error, of a temporary result by value. Throws std::logic_error if there is a value.
   [[nodiscard]] Error& error() & {
     if (this->has_value()) [[unlikely]]
       ThrowHasNoError();
@@ -124,12 +124,12 @@ class [[nodiscard]] Result<void> : public tl::expected<void, Error> {
   Result(Error error)  // NOLINT(google-explicit-constructor): `return error;`
       : Base(tl::unexpected<Error>(std::move(error))) {}
 
-  // Nothing. Throws BadResult when there is an error.
+  // Does nothing. Throws BadResult if there is an error.
   void value() const {
     if (!has_value()) [[unlikely]]
       ThrowBadResult(Base::error());
   }
-  // The error. Throws std::logic_error when there is none.
+  // Returns the error. Throws std::logic_error if there is none.
   [[nodiscard]] Error& error() & {
     if (has_value()) [[unlikely]]
       ThrowHasNoError();

@@ -6,8 +6,8 @@
 
 namespace ergon::gen {
 
-// The process behind what a dispatcher runs; null if it is none. In core::DispatcherHooks::BeforeTurn
-// its Self() and Name() may be asked for; after the turn the pointer is an identity, no more.
+// Returns the process behind what a dispatcher runs; null if it is not a process. In core::DispatcherHooks::BeforeTurn
+// its Self() and Name() may be called; after the turn the pointer is only an identity.
 [[nodiscard]] Process* ProcessOf(core::Schedulable& schedulable);
 
 }  // namespace ergon::gen

@@ -14,9 +14,9 @@
 
 namespace ergon::gen {
 
-// Converts from each of them, so that functions need one signature. An Atom or a text is a name
-// registered on this node. A text that is no atom is not made one: it is kept as it is, and looked for
-// again whenever the target is resolved. Copying such a target takes a reference count, others none.
+// Converts from each of these, so that functions need one signature. An Atom or a text is a name registered on this
+// node. A text that is not an atom does not become one: the target keeps the text, and looks for its atom again
+// whenever it is resolved. Copying such a target takes a reference count; other targets take none.
 class Target {
  public:
   Target(PID pid) : pid_(pid), kind_(Kind::kPID) {}  // NOLINT(google-explicit-constructor)
@@ -34,16 +34,16 @@ class Target {
   [[nodiscard]] const Alias* AsAlias() const noexcept {
     return kind_ == Kind::kAlias ? &alias_ : nullptr;
   }
-  // A name of this node that was no atom when the target was made; else null.
+  // Returns a name of this node that was not an atom when the target was made; else null.
   [[nodiscard]] const std::string* AsUnknownName() const noexcept { return unknown_name_.get(); }
 
-  // kIncorrect: a name of more than Atom::kMaxBytes, which the text tells.
+  // Returns kIncorrect for a name of more than Atom::kMaxBytes; the text says so.
   [[nodiscard]] Result<void> Check() const;
-  // The same for those who keep it for later: a name is an atom from now on. Errors as Check.
+  // Returns the same target, to be kept for later: its name is an atom from now on. Errors: as Check.
   [[nodiscard]] Result<Target> Kept() const;
 
-  // How a message is addressed, as a number that travels with it (core::Envelope::Tag): 0: by the
-  // PID; else a name of this node's program, or an alias's id.
+  // Returns how a message is addressed, as a number that travels with it (core::Envelope::Tag). 0: by the PID; else a
+  // name of this node's program, or an alias's id.
   [[nodiscard]] std::uint64_t Tag() const noexcept {
     if (const auto* name = AsProcessID()) return kNameTag | name->name.Index();
     if (AsUnknownName() != nullptr) [[unlikely]]
@@ -51,17 +51,18 @@ class Target {
     const auto* alias = AsAlias();
     return alias == nullptr ? 0 : alias->id;
   }
-  static constexpr std::uint64_t kNameTag = std::uint64_t{1} << 63;  // ids of aliases have it not
+  static constexpr std::uint64_t kNameTag = std::uint64_t{1}
+                                            << 63;  // alias ids never have this bit set
 
   [[nodiscard]] std::string ToString() const;
 
  private:
   enum class Kind : std::uint8_t { kPID, kProcessID, kAlias, kUnknownName };
 
-  // It may be known by now.
+  // Returns the tag of a name that may have become an atom by now.
   [[nodiscard]] std::uint64_t TagOfUnknownName() const noexcept;
 
-  union {             // which one says kind_
+  union {             // kind_ says which one
     PID pid_;         // NOLINT(readability-identifier-naming): as private as the union
     ProcessID name_;  // NOLINT(readability-identifier-naming)
     Alias alias_;     // NOLINT(readability-identifier-naming)

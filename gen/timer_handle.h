@@ -6,7 +6,7 @@
 
 namespace ergon::gen {
 
-// Copyable; letting it go does not cancel. Any thread.
+// Copyable; destroying it does not cancel the timer. May be used from any thread.
 class TimerHandle {
  public:
   class State {
@@ -18,10 +18,10 @@ class TimerHandle {
   TimerHandle() = default;
   explicit TimerHandle(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
-  // SendAfter: true: in time, the message will not be sent. False: it has been sent, is being sent,
-  // or was cancelled before.
-  // SendEvery: no tick will be handled from now on, also none that was sent already, if its handler
-  // does not run just now. False: it was cancelled before, or has ended by itself.
+  // SendAfter: returns true if it was in time: the message will not be sent. Returns false if the message has been
+  // sent, is being sent, or was cancelled before. SendEvery: returns true if no tick will be handled from now on,
+  // including ticks that were sent already, unless a handler runs just now. Returns false if the timer was cancelled
+  // before, or has ended by itself.
   bool Cancel() const { return state_ && state_->Cancel(); }
 
  private:

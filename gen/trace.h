@@ -1,4 +1,4 @@
-// A number that travels with messages and requests, and stands in the log lines of whoever handles them.
+// A number that travels with messages and requests, and appears in the log lines of the processes that handle them.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,16 @@
 
 namespace ergon::gen {
 
-// Chosen by who begins something that others go on with: a number of the user's, or a NewTraceId. 0: none. What a
-// process sends while it handles something that has a trace id (messages, delayed ones, requests, answers) has the
-// same one, and so has what it spawns then, until that handles something else. Events and periodic sends have none,
-// nor has what goes to another node. See Process::SetTrace, Messenger::SendTraced, CallOptions::trace.
+// Chosen by the process that begins something that others go on with: a number of the user's, or a NewTraceId. 0: none.
+// What a process sends while it handles something with a trace id (messages, delayed ones, requests, answers) has the
+// same trace id, and so have the processes that it spawns meanwhile, until they handle something else. Events and
+// periodic sends have no trace id, nor has anything that goes to another node. See Process::SetTrace,
+// Messenger::SendTraced, CallOptions::trace.
 using TraceId = std::uint64_t;
 
-// A random one. Any thread.
+// Returns a random trace id. May be called from any thread.
 [[nodiscard]] TraceId NewTraceId();
-// 16 hexadecimal digits, as in log lines.
+// Returns 16 hexadecimal digits, as in log lines.
 [[nodiscard]] std::string TraceText(TraceId trace);
 
 // -- for the runtime --
@@ -25,12 +26,12 @@ using TraceId = std::uint64_t;
 [[nodiscard]] inline bool IsTraced(const core::Envelope& envelope) noexcept {
   return (envelope.flags & core::Envelope::kFlagTraced) != 0;
 }
-// Only with IsTraced.
+// Returns the trace id of an envelope for which IsTraced is true.
 [[nodiscard]] inline TraceId TraceOf(core::Envelope& envelope) noexcept {
   if (envelope.kind == static_cast<std::uint8_t>(EnvelopeKind::kRequest)) return envelope.Trace();
   return static_cast<TraceId>(envelope.deadline);
 }
-// Of a message or an answer, which have no deadline. A request has been made with its trace id.
+// Gives a trace id to a message or an answer, which have no deadline. A request gets its trace id when it is made.
 inline void MarkTraced(core::Envelope& envelope, TraceId trace) noexcept {
   envelope.flags |= core::Envelope::kFlagTraced;
   envelope.deadline = static_cast<std::int64_t>(trace);

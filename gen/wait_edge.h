@@ -10,12 +10,12 @@ namespace ergon::gen {
 
 // A process that is suspended in a Call; see Node::WaitForGraph.
 struct WaitEdge {
-  PID from;             // who waits
-  PID to;               // who got the request: of a pool, the worker; empty: it is of another node
+  PID from;  // the process that waits
+  PID to;  // the process that got the request: of a pool, the worker; empty: it is on another node
   std::string message;  // the request's type, as written in C++
   std::chrono::nanoseconds waiting{0};
-  // False: the handler that got the request has returned without an answer (gen::NoReply, Stash,
-  // Forward). Whoever has the ref may give it: what `to` does meanwhile says nothing.
+  // False: the handler that got the request has returned without an answer (gen::NoReply, Stash, Forward). Any process
+  // that has the ref may answer, so what `to` does meanwhile says nothing.
   bool certain = true;
 };
 

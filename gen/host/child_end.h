@@ -1,5 +1,5 @@
-// How a parent ends a child: asked first, killed when its time is up. For those who write behaviours;
-// inside the parent's turns.
+// How a parent ends a child: the child is asked first, and killed when its time is up. For authors of behaviours; to be
+// called inside the parent's turns.
 #pragma once
 
 #include <chrono>
@@ -10,17 +10,16 @@
 
 namespace ergon::gen {
 
-// What the parent gets as kOwnTimer when a child's time is up: it has to Kill it then.
+// The parent gets this as kOwnTimer when a child's time is up: it has to Kill the child then.
 struct ChildTimeout {
   PID child;
 };
 
-// Asks a child to end with reason shutdown after what waits in its mailbox. `timeout` is how long it
-// may take; 0: it is killed at once; kInfinite: as long as it likes. The handle cancels the
-// ChildTimeout.
+// Asks a child to end with reason shutdown when it has handled the messages in its mailbox. `timeout` is how long that
+// may take; 0: the child is killed at once; kInfinite: without limit. The handle cancels the ChildTimeout.
 TimerHandle EndChild(ProcessHost& parent, PID child, std::chrono::nanoseconds timeout);
 
-// The same, and suspends the parent until the child has ended.
+// As EndChild, and suspends the parent until the child has ended.
 void EndChildAndWait(ProcessHost& parent, PID child, std::chrono::nanoseconds timeout);
 
 }  // namespace ergon::gen
