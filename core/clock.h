@@ -1,7 +1,7 @@
 // Time as the runtime sees it: nanoseconds that only ever grow.
 //
-// Everything that measures or waits takes a `Clock` as an argument, so that a simulation can own
-// the time. A reading is never negative; its zero means nothing, only differences do.
+// Everything that measures or waits takes a `Clock` as an argument, so that a simulation can control the time. A
+// reading is never negative; its zero means nothing, only differences do.
 #pragma once
 
 #include <atomic>
@@ -20,11 +20,11 @@ class Clock {
  public:
   virtual ~Clock() = default;
 
-  // Nanoseconds, monotonic.
+  // Returns the time in nanoseconds; monotonic.
   [[nodiscard]] virtual int64_t Now() const = 0;
 
-  // Cheaper than `Now`, never ahead of it, and up to `kCoarseLag` behind. A deadline computed from
-  // it comes that much too early: fit for statistics and for generous timeouts.
+  // Returns the time more cheaply than `Now`: never ahead of it, and up to `kCoarseLag` behind. A deadline computed
+  // from it comes that much too early, so it is fit for statistics and for generous time-outs.
   [[nodiscard]] virtual int64_t CoarseNow() const { return Now(); }
 
  protected:
@@ -33,14 +33,14 @@ class Clock {
   Clock& operator=(const Clock&) = default;
 };
 
-// The machine's monotonic time, which stands still while the machine is suspended: for what is about
-// the machine, and not about a node's time. Any thread.
+// Returns the machine's monotonic time, which stands still while the machine is suspended: for measurements of the
+// machine and not of a node's time. May be called from any thread.
 [[nodiscard]] int64_t SteadyNow() noexcept;
 
-// That, cheaper and up to `kCoarseLag` behind: the time of the kernel's last tick.
+// As SteadyNow, but cheaper and up to `kCoarseLag` behind: the time of the kernel's last tick.
 [[nodiscard]] int64_t SteadyCoarseNow() noexcept;
 
-// That as a clock.
+// SteadyNow as a clock.
 class SteadyClock final : public Clock {
  public:
   [[nodiscard]] int64_t Now() const override;

@@ -15,34 +15,33 @@ namespace ergon::core {
 
 class Event;
 
-// Called around every turn by the worker that runs it, on its stack; must be quick and must not park or call back into
-// the dispatcher. What it throws is told on standard error, once. A turn that parks ends with kIdle, and the one that
-// resumes it is a turn of its own; each BeforeTurn is followed by exactly one AfterTurn.
+// Called around every turn by the worker that runs it, on its stack. A hook must be quick and must not park or call
+// back into the dispatcher. The first exception from a hook is reported on standard error. A turn that parks ends with
+// kIdle, and the one that resumes it is a turn of its own; each BeforeTurn is followed by exactly one AfterTurn.
 class DispatcherHooks {
  public:
   virtual ~DispatcherHooks() = default;
 
   virtual void BeforeTurn(Schedulable& schedulable, int worker);
-  // Unless `end` is kYielded, the schedulable may be running elsewhere or be gone: it is given for
-  // its identity only.
+  // Unless `end` is kYielded, the schedulable may be running elsewhere or be gone: use it as an identity only.
   virtual void AfterTurn(Schedulable& schedulable, int worker, TurnEnd end);
-  // After the AfterTurn of a turn that ended with kCompleted; identity only.
+  // Called after the AfterTurn of a turn that ended with kCompleted. The schedulable is an identity only.
   virtual void AfterCompletion(Schedulable& schedulable, int worker);
 };
 
 struct DispatcherOptions {
   int workers = 0;      // threads, 0..1024; 0: as many as there are cores, at least 2
   int throughput = 32;  // messages a turn may handle, 1..4096; for the owner of the schedulables
-  // How long a turn with quick messages may go on beyond that, in nanoseconds, at most a second; 0:
-  // not at all. For the owner of the schedulables, too.
+  // How long a turn with quick messages may go on beyond that, in nanoseconds, at most a second; 0: it may not. For the
+  // owner of the schedulables, too.
   std::int64_t turn_ns = 20'000;
-  // A turn ends after the message with which it has lasted so long, in nanoseconds, at most a second;
-  // 0: no such limit. For the owner of the schedulables, too.
+  // A turn ends after the message with which it has lasted this long, in nanoseconds, at most a second; 0: no such
+  // limit. For the owner of the schedulables, too.
   std::int64_t turn_limit_ns = 1'000'000;
   std::size_t fiber_stack_bytes = 256 * 1024;  // 16 KiB..1 GiB; only pages that are touched count
   std::size_t fibers_cached = 1024;            // idle stacks kept, besides 64 for each worker
   std::int64_t search_ns = 20'000;             // how long a worker looks for work before it sleeps
-  StealingEffort stealing = {};                // instead of that, unless it is empty
+  StealingEffort stealing = {};                // used instead of search_ns unless empty
   std::string thread_name = "ergon";           // "-<index>" is appended
   std::shared_ptr<DispatcherHooks> hooks = nullptr;
 };
@@ -58,62 +57,63 @@ struct DispatcherStats {
 // What a worker runs at the moment.
 struct RunningTurn {
   int worker = 0;
-  std::uint64_t number = 0;                  // of the worker's turns, this is so many-th
+  std::uint64_t number = 0;                  // counts the worker's turns
   const Schedulable* schedulable = nullptr;  // for its identity: it may end at any time
 };
 
-// What a policy is: it decides which worker runs what, and when. The node's own are MakeWorkStealing
-// and MakeWorkSharing. A policy of one's own derives from ThreadedDispatcher, which has the threads
-// (examples/11_own_policy.cc), or from this class, and is given to a node with
-// gen::NodeOptions::dispatcher. It has to keep two promises: what has been scheduled gets exactly one
-// RunTurn, at some time, inside the loop of a Worker; and all that happened before Schedule in the
-// thread that called it happens before that RunTurn.
+// The interface of a policy, which decides which worker runs what, and when. The node's own policies are
+// MakeWorkStealing and MakeWorkSharing. A policy of your own derives from ThreadedDispatcher, which has the threads
+// (examples/11_own_policy.cc), or from this class, and is given to a node with gen::NodeOptions::dispatcher. It has to
+// keep two promises: a schedulable that has been scheduled gets exactly one RunTurn, at some time, inside the loop of a
+// Worker; and everything that happened before Schedule in the thread that called it happens before that RunTurn.
 class Dispatcher {
  public:
-  // "" if the options are good, else the first field that is not, with its value and range.
+  // Returns "" if the options are good, else the first field that is not, with its value and range.
   static std::string Validate(const DispatcherOptions& options);
 
   Dispatcher(const Dispatcher&) = delete;
   Dispatcher& operator=(const Dispatcher&) = delete;
-  // Stops its threads, if it has any. Turns that are still parked then are dropped with their
-  // stacks, without unwinding.
+  // Stops its threads, if it has any. Turns that are still parked are dropped with their stacks, without unwinding.
   virtual ~Dispatcher() = default;
 
-  // Starts the workers; may be called again. Returns false with a text in `error` (may be null) if
-  // an option is invalid, a thread or stack could not be had, or it has been stopped.
+  // Starts the workers; may be called again. Returns false with a text in `error` (may be null) if an option is
+  // invalid, a thread or stack is not available, or the dispatcher has been stopped.
   virtual bool Start(std::string* error) = 0;
 
-  // SignalStop, then waits until the workers are gone. Returns "" on success, and again when called
-  // again; an error text, with nothing done, inside a turn of this dispatcher.
+  // Calls SignalStop, then waits until the workers are gone. Returns "" on success, and again when called again. Inside
+  // a turn of this dispatcher it does nothing and returns an error text.
   [[nodiscard]] virtual std::string Stop() = 0;
 
-  // Asks the workers to end, from any thread or turn, without blocking. All that is ready, and what
-  // that makes ready, still runs, until nothing is left or a second has passed.
+  // Asks the workers to end, from any thread or turn, without blocking. Everything that is ready, and everything that
+  // this makes ready, still runs, until nothing is left or a second has passed.
   virtual void SignalStop() = 0;
 
-  // Gives a turn to a schedulable that its owner has just moved from idle to scheduled. Any thread;
-  // before Start it waits for Start, after Stop it is ignored.
+  // Gives a turn to a schedulable that its owner has just moved from idle to scheduled. May be called from any thread.
+  // Before Start the schedulable waits for Start; after Stop it is ignored.
   virtual void Schedule(Schedulable& schedulable) = 0;
 
-  // How a thread that is not a worker waits; a dispatcher without threads runs turns meanwhile.
+  // Waits for an event on a thread that is not a worker. A dispatcher without threads runs turns meanwhile. WaitFor
+  // returns false if the event is not set in time.
   virtual void Wait(Event& event);
   virtual bool WaitFor(Event& event, std::int64_t nanoseconds);
 
-  // False: turns run only while the owner steps or waits. Nothing that belongs to it may use threads.
+  // Returns false if turns run only while the owner steps or waits. Then nothing that belongs to the dispatcher may use
+  // threads.
   virtual bool HasThreads() const { return true; }
 
-  // For those who look out for turns that take too long; any thread. What the workers run now,
-  // without those that run nothing. A dispatcher that does not know says nothing.
+  // Visits what the workers run now, without workers that run nothing: for code that looks for turns that take too
+  // long. May be called from any thread. A dispatcher that does not know visits nothing.
   virtual void VisitRunning(const std::function<void(const RunningTurn&)>& visit) const;
-  // Before Start: `awake` is what WatchWhileAwake promises to call, on a worker.
+  // Sets `awake`, the function that WatchWhileAwake promises to call on a worker. To be called before Start.
   virtual void SetWatch(std::function<void()> awake);
-  // True while a worker is awake. Once it has returned false, `awake` is called when one wakes up,
-  // once. So nobody has to watch a dispatcher without work.
+  // Returns true while a worker is awake. After it has returned false, `awake` is called once when a worker wakes up.
+  // So a dispatcher without work need not be watched.
   virtual bool WatchWhileAwake();
 
   virtual const char* name() const = 0;
   virtual DispatcherStats Stats() const = 0;
-  // How many wait for a turn now, about; any thread. A dispatcher that does not know says 0.
+  // Returns about how many schedulables wait for a turn now. May be called from any thread. A dispatcher that does not
+  // know returns 0.
   virtual std::size_t ReadyApprox() const { return 0; }
 
   int throughput() const { return options_.throughput; }

@@ -1,4 +1,4 @@
-// Several hooks where there is room for one.
+// Several hooks as one.
 #pragma once
 
 #include <memory>

@@ -5,9 +5,9 @@ namespace ergon::core {
 
 // How a turn ended; tells the worker what to do with the schedulable it has just run.
 enum class TurnEnd {
-  kYielded,    // has more to do: the worker puts it at the tail of its queue
-  kIdle,       // must not be touched any more: it is idle, parked, or already running elsewhere
-  kCompleted,  // has ended for good and must not be touched any more
+  kYielded,    // it has more to do: the worker puts it at the tail of its queue
+  kIdle,       // it must not be touched any more: it is idle, parked, or already running elsewhere
+  kCompleted,  // it has ended for good and must not be touched any more
   kResumes,    // what Worker::Resume returns
 };
 
@@ -20,13 +20,12 @@ class Schedulable {
   Schedulable(const Schedulable&) = delete;
   Schedulable& operator=(const Schedulable&) = delete;
 
-  // Runs one turn on the current worker. User code inside may block with `Worker::Park`; what
-  // follows such a call may run on another worker, so nothing about the worker may be cached across
-  // it.
+  // Runs one turn on the current worker. User code inside may block with `Worker::Park`. Code after such a call may run
+  // on another worker, so nothing about the worker may be cached across it.
   virtual TurnEnd RunTurn() = 0;
 
-  // Whether more may come for it before its turn, and is not refused for want of room: see
-  // turns/injection_hold.h. Any thread.
+  // Returns whether more may arrive for it before its turn without being refused for want of room: see
+  // turns/injection_hold.h. May be called from any thread.
   [[nodiscard]] virtual bool HasRoomForMore() const noexcept { return true; }
 
  protected:

@@ -1,4 +1,4 @@
-// How hard a worker without work looks for some before it sleeps.
+// How hard a worker without work looks for work before it sleeps.
 #pragma once
 
 #include <chrono>
@@ -7,26 +7,26 @@
 
 namespace ergon::core {
 
-// So many looks at all queues, each after a pause. Without a pause the worker spins; else it sleeps
-// meanwhile, and new work wakes it as any sleeper.
+// A number of looks at all queues, each after a pause. Without a pause the worker spins; otherwise it sleeps during the
+// pause, and new work wakes it like any sleeper.
 struct StealingPhase {
   int attempts = 0;                   // 0..1,000,000; 0: no such phase
   std::chrono::nanoseconds pause{0};  // 0..1 s
 };
 
-// The phases are gone through in this order. After the last one the worker sleeps until there is
-// work, without a time-out: whatever the effort, a node without work makes no wake-ups. More effort
-// finds work sooner and takes more processor time from others.
+// The worker goes through the phases in this order. After the last one it sleeps until there is work, without a
+// time-out: whatever the effort, a node without work makes no wake-ups. More effort finds work sooner and takes more
+// processor time from others.
 struct StealingEffort {
   StealingPhase aggressive = {};
   StealingPhase moderate = {};
   StealingPhase relaxed = {};
 
-  // No phase is set: the search is limited by its time instead (DispatcherOptions::search_ns).
+  // Returns whether no phase is set: then the search is limited by its time (DispatcherOptions::search_ns).
   [[nodiscard]] bool IsEmpty() const {
     return aggressive.attempts == 0 && moderate.attempts == 0 && relaxed.attempts == 0;
   }
-  // "" if it is good, else the first field that is not, with its value and range.
+  // Returns "" if the effort is good, else the first field that is not, with its value and range.
   [[nodiscard]] std::string Validate() const;
 };
 
@@ -42,7 +42,7 @@ class RaidPlan {
     raids_ = 0;
   }
   void Finish() { phase_ = kPhases; }
-  // The pause before the next raid, in nanoseconds; kOver: there is none.
+  // Returns the pause before the next raid, in nanoseconds; kOver: there is no next raid.
   [[nodiscard]] std::int64_t NextPause();
 
  private:

@@ -1,11 +1,10 @@
-// What the dispatchers with threads have in common: their start and end, and what a worker does
-// when its own queue is empty.
+// What the dispatchers with threads have in common: their start and end, and what a worker does when its own queue is
+// empty.
 //
-// The end. SignalStop sets a flag and wakes everybody. From then on a worker that finds nothing
-// does not sleep but leaves `busy_`, naps and looks again; it may come back as long as another one
-// is busy, since what that one runs can make more ready. When `busy_` has reached 0 nothing is
-// left, and it stays 0: all workers end. They also end, after the turn they run, when the grace
-// time is over.
+// The end. SignalStop sets a flag and wakes all workers. From then on a worker that finds nothing does not sleep but
+// leaves `busy_`, naps and looks again. It may come back as long as another worker is busy, since the turn that this
+// one runs can make more ready. When `busy_` has reached 0 nothing is left, and it stays 0: all workers end. They also
+// end, after the turn they run, when the grace time is over.
 #pragma once
 
 #include <atomic>
@@ -30,8 +29,8 @@ namespace ergon::core {
 
 class ThreadedDispatcher;
 
-// A policy derives from both: where its workers look for their next turn, and where what becomes
-// ready is put. A worker's Next is TakeLocal, unless the dispatcher is stopping, and then NextSlow.
+// A policy derives from both classes. It says where its workers look for their next turn, and where new ready
+// schedulables are put. A worker's Next is TakeLocal, unless the dispatcher is stopping, and then NextSlow.
 class ThreadedWorker : public Worker {
  public:
   ~ThreadedWorker() override = default;
@@ -39,15 +38,15 @@ class ThreadedWorker : public Worker {
  protected:
   ThreadedWorker(ThreadedDispatcher& dispatcher, int index);
 
-  // What this worker has queued itself; nullptr if nothing.
+  // Takes the next one that this worker has queued itself; nullptr if there is none.
   virtual Schedulable* TakeLocal() = 0;
-  // One look everywhere else; `now` is the monotonic time in nanoseconds.
+  // Looks everywhere else once; `now` is the monotonic time in nanoseconds.
   virtual Schedulable* TakeShared(std::int64_t now) = 0;
 
-  // How many it has queued itself, about; any thread.
+  // Returns about how many this worker has queued itself. May be called from any thread.
   virtual std::size_t QueuedApprox() const { return 0; }
 
-  // The rest of Next, when TakeLocal returned nullptr or the dispatcher is stopping.
+  // Does the rest of Next, when TakeLocal returned nullptr or the dispatcher is stopping.
   Schedulable* NextSlow();
 
  private:
@@ -88,10 +87,11 @@ class ThreadedDispatcher : public Dispatcher, private InjectionHold::Target {
   void StopBeforeDestruction();
 
   virtual std::unique_ptr<ThreadedWorker> MakeWorker(int index) = 0;
-  // Is anything in any queue? Any worker; with seq_cst reads, see idle_workers.h.
+  // Returns whether there is anything in any queue. Called by any worker; with seq_cst reads, see idle_workers.h.
   virtual bool HasWork() const = 0;
 
-  // From a thread that is not one of the workers. It waits for the end of the thread's InjectionHold, if there is one.
+  // Schedules from a thread that is not one of the workers. The schedulable waits for the end of the thread's
+  // InjectionHold, if there is one.
   void Inject(Schedulable& schedulable);
 
   const std::vector<std::unique_ptr<ThreadedWorker>>& pool() const { return workers_; }
@@ -104,7 +104,7 @@ class ThreadedDispatcher : public Dispatcher, private InjectionHold::Target {
   std::string StartLocked();
   bool InsideTurn() const;
   void ThreadMain(ThreadedWorker& worker);
-  // A worker has woken up.
+  // Notes that a worker has woken up.
   void NoteAwake() {
     if (!watched_.load(std::memory_order_seq_cst)) [[unlikely]]
       CallWatch();

@@ -10,13 +10,13 @@
 //               |  +---------------+ Unpark: by a signal that may end it; gives the right to run
 //               +---> outcome (Complete, Expire, Interrupt; nobody has to be scheduled)
 //
-// The one who answers sets "begun" before it begins (NoteBegun). The bit and the time-out are in one
-// word, so a wait that has expired without it is for a request that nobody begins with any more.
+// The process that answers sets "begun" before it begins (NoteBegun). The bit and the time-out are in one word: if a
+// wait has expired without the bit, no process will begin with its request any more.
 //
-// Exactly one of the possible ends (response, time-out, interruption) wins the compare-exchange, so
-// a late or second response is recognised and told so, and never disturbs the next wait: its id
-// differs. Whoever moves the word out of `parked` gets the right to run the process and must
-// schedule it.
+// Exactly one of the possible ends (response, time-out, interruption) wins the compare-exchange. So a late or second
+// response is recognised and refused, and never disturbs the next wait, whose id differs. The thread that moves the
+// word out of `parked` gets the right to run the process and must schedule it.
+//
 //
 // Memory orders: Complete releases the response to TakeOutcome's acquire. TryPark and Unpark are
 // sequentially consistent: Dekker's pattern with the express stack, as in dispatch_state.h, and with
@@ -33,13 +33,13 @@ namespace ergon::core {
 enum class AwaitOutcome : std::uint8_t {
   kNone,
   kResponse,
-  kExpired,       // and nobody had begun, nor will
-  kExpiredBegun,  // somebody had
+  kExpired,       // and no process had begun, nor will one
+  kExpiredBegun,  // a process had begun
   kInterrupted,
 };
 
 enum class CompleteOutcome : std::uint8_t {
-  kIgnored,       // nobody waits for that id (any more)
+  kIgnored,       // no wait with that id (any more)
   kStored,        // taken; the process runs and will see it
   kMustSchedule,  // taken; the caller has to schedule the process
 };
@@ -54,9 +54,9 @@ class AwaitState {
     // Relaxed: the id reaches others through the request, whose push releases it.
     word_.store((id << 2) | kRunning, std::memory_order_relaxed);
   }
-  // From running to parked; false when the outcome is already there.
+  // Moves from running to parked. Returns false if the outcome is already there.
   [[nodiscard]] bool TryPark() noexcept { return Move(kRunning, kParked); }
-  // From running to interrupted; false when there is another outcome already.
+  // Moves from running to interrupted. Returns false if there is another outcome already.
   bool Interrupt() noexcept {
     std::uint64_t word = word_.load(std::memory_order_relaxed);
     while ((word & kTagMask) == kRunning) {  // again when NoteBegun has come between
@@ -68,21 +68,21 @@ class AwaitState {
   [[nodiscard]] bool HasOutcome() const noexcept {
     return IsOutcome(word_.load(std::memory_order_acquire));
   }
-  // The outcome, which is forgotten: the word is 0 afterwards. `response` is set for kResponse.
+  // Returns the outcome and forgets it: the word is 0 afterwards. `response` is set for kResponse.
   [[nodiscard]] AwaitOutcome TakeOutcome(Envelope*& response) noexcept;
 
-  // -- anybody --
-  // Who may be waiting: the id, or 0. Sequentially consistent, as TryPark; partner: WaitTimer.
+  // -- any thread --
+  // Returns the id of a wait that may be going on, or 0. Sequentially consistent, as TryPark; partner: WaitTimer.
   [[nodiscard]] std::uint64_t WaitingFor() const noexcept {
     const std::uint64_t word = word_.load(std::memory_order_seq_cst);
     const std::uint64_t tag = word & kTagMask;
     return tag == kRunning || tag == kParked ? IdOf(word) : 0;
   }
-  // Before the one who got the request begins with it; more than once does no harm. False: nobody
-  // waits for that id (any more).
+  // Notes that a process begins with the request; to be called before it begins. Calling it more than once does no
+  // harm. Returns false if there is no wait with that id (any more).
   [[nodiscard]] bool NoteBegun(std::uint64_t id) noexcept {
-    // Acquire: who finds the wait expired reads the clock later than the one that ended it; partner:
-    // Finish. What was noted says nothing about other data.
+    // Acquire: a thread that finds the wait expired reads the clock later than the thread that ended it; partner:
+    // Finish. The bit says nothing about other data.
     std::uint64_t word = word_.load(std::memory_order_acquire);
     for (;;) {
       const std::uint64_t tag = word & kTagMask;
@@ -93,7 +93,7 @@ class AwaitState {
       }
     }
   }
-  // Delivers the response, whose ownership passes unless the result is kIgnored.
+  // Delivers the response, and passes its ownership unless the result is kIgnored.
   [[nodiscard]] CompleteOutcome Complete(std::uint64_t id, Envelope* response) noexcept {
     const auto word = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(response));
     return Finish(id, word, word);
@@ -101,7 +101,7 @@ class AwaitState {
   [[nodiscard]] CompleteOutcome Expire(std::uint64_t id) noexcept {
     return Finish(id, kExpiredWord, kExpiredBegunWord);
   }
-  // From parked to running: true when the caller has to schedule the process.
+  // Moves from parked to running. Returns true if the caller has to schedule the process.
   [[nodiscard]] bool Unpark() noexcept { return Move(kParked, kRunning); }
 
  private:

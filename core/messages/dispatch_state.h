@@ -35,7 +35,7 @@
 namespace ergon::core {
 
 enum class PushOutcome : std::uint8_t {
-  kPushed,        // somebody else runs or will run the process
+  kPushed,        // another thread runs or will run the process
   kMustSchedule,  // the caller has to schedule the process
   kFull,          // nothing was taken: the bound is reached
   kRedirected,    // nothing was taken: send to a worker instead
@@ -48,12 +48,11 @@ class DispatchState {
   static constexpr int kCountBits = 22;
   static constexpr std::uint32_t kCountMask = (1u << kCountBits) - 1;
 
-  // Pushes onto the Main stack. `capacity` 0: unbounded; otherwise the push is refused when it
-  // would leave more than `capacity` pushed and not yet taken, of which `taken` counts the latter.
-  // Any thread.
+  // Pushes onto the Main stack. `capacity` 0: unbounded. Otherwise the push is refused if more than `capacity`
+  // envelopes would have been pushed and not yet taken; `taken` counts the taken ones. May be called from any thread.
   [[nodiscard]] PushOutcome Push(Envelope* envelope, std::uint32_t capacity,
                                  const std::atomic<std::uint32_t>& taken) noexcept;
-  // One attempt of Push, short enough to be a part of its caller. kUntried: that was not enough.
+  // Makes one attempt of Push, short enough to be a part of its caller. Returns kUntried if that was not enough.
   [[nodiscard]] PushOutcome TryPush(Envelope* envelope, std::uint32_t capacity,
                                     const std::atomic<std::uint32_t>& taken) noexcept {
     std::uint64_t word = word_.load(std::memory_order_acquire);  // as in Push
@@ -61,7 +60,7 @@ class DispatchState {
     if (top > kIdle && top < kFirstAddress) [[unlikely]]
       return top == kClosed ? PushOutcome::kUntried : PushOutcome::kRedirected;
     if (capacity != 0) {
-      // Relaxed, as that of the word: who finds too many taken or too few looks again in Push.
+      // Relaxed, as for the word: a thread that finds too many taken or too few looks again in Push.
       const std::uint32_t waiting =
           static_cast<std::uint32_t>(word >> kTopBits) - taken.load(std::memory_order_relaxed);
       if ((waiting & kCountMask) >= capacity) [[unlikely]]
@@ -76,17 +75,17 @@ class DispatchState {
     return top == kIdle ? PushOutcome::kMustSchedule : PushOutcome::kPushed;
   }
 
-  // As Push without a bound, but a redirected lane takes the envelope too and is not redirected any
-  // more: for a pool whose workers are all gone. Any thread.
+  // As Push without a bound, but a redirected lane takes the envelope too and is no longer redirected: for a pool whose
+  // workers are all gone. May be called from any thread.
   [[nodiscard]] PushOutcome PushAndAccept(Envelope* envelope) noexcept;
 
-  // After something was pushed to the express stack: true when the process was idle; the caller has
-  // to schedule it. Any thread. Partner: TryIdle.
+  // To be called after a push to the express stack. Returns true if the process was idle: the caller has to schedule
+  // it. May be called from any thread. Partner: TryIdle.
   [[nodiscard]] bool WakeIfIdle() noexcept;
 
   // -- the rest belongs to the one that has the right to run the process --
 
-  // The newest envelope, or null. Acquire; partner: Push.
+  // Returns the newest envelope, or null. Acquire; partner: Push.
   [[nodiscard]] Envelope* Top() const noexcept {
     const std::uint64_t top = word_.load(std::memory_order_acquire) & kTopMask;
     return top < kFirstAddress ? nullptr : ToEnvelope(top);
@@ -110,10 +109,10 @@ class DispatchState {
 
   // Closes and returns the newest envelope, or null.
   [[nodiscard]] Envelope* Close() noexcept;
-  // From closed to busy, for a new process in the slot; maybe redirected from the start.
+  // Moves from closed to busy, for a new process in the slot; maybe redirected from the start.
   void Open(bool redirected = false) noexcept;
 
-  // How many pushes there were, modulo 2^22. Any thread.
+  // Returns how many pushes there were, modulo 2^22. May be called from any thread.
   [[nodiscard]] std::uint32_t CountApprox() const noexcept {
     return static_cast<std::uint32_t>(word_.load(std::memory_order_relaxed) >> kTopBits);
   }
@@ -151,11 +150,11 @@ class DispatchState {
   static std::uint64_t Pack(std::uint32_t count, std::uint64_t top) noexcept {
     return (static_cast<std::uint64_t>(count & kCountMask) << kTopBits) | top;
   }
-  // The count after one more push than in `word`, in its place.
+  // Returns the count after one more push than in `word`, in its place.
   static std::uint64_t After(std::uint64_t word) noexcept {
     return (word & ~kTopMask) + (std::uint64_t{1} << kTopBits);
   }
-  // Replaces `from` by `to`, keeping the count; false when the top is something else.
+  // Replaces `from` by `to`, keeping the count. Returns false if the top is something else.
   bool Replace(std::uint64_t from, std::uint64_t to) noexcept {
     std::uint64_t word = word_.load(std::memory_order_relaxed);
     do {

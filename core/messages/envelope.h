@@ -66,26 +66,26 @@ struct Envelope {
   [[nodiscard]] T* ValueAs() noexcept {
     return IsType<T>(type) ? static_cast<T*>(PlaceOf<T>()) : nullptr;
   }
-  // Only with kFlagTagged: what the upper layers have given it on its way.
+  // Returns the tag that the upper layers have given the envelope. Only with kFlagTagged.
   [[nodiscard]] std::uint64_t& Tag() noexcept {
     const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(Value()) + type->size;
     return *reinterpret_cast<std::uint64_t*>((end + 7) & ~std::uintptr_t{7});
   }
-  // Those that are not 0; see MakeEnvelopeWith.
+  // Sets the numbers that are not 0; see MakeEnvelopeWith.
   void SetNumbers(std::uint64_t tag, std::uint64_t trace) noexcept;
-  // Only with a trace id that MakeEnvelopeWith was given: behind the tag.
+  // Returns the trace id, which stands behind the tag. Only with a trace id that MakeEnvelopeWith was given.
   [[nodiscard]] std::uint64_t& Trace() noexcept { return *(&Tag() + 1); }
 };
 static_assert(sizeof(Envelope) == 56, "a message of 8 bytes has to fit one cache line");
 static_assert(std::is_trivially_destructible_v<Envelope>);
 
-// Destroys the value, if it is still there, and frees the envelope. Any thread.
+// Destroys the value, if it is still there, and frees the envelope. May be called from any thread.
 void DisposeEnvelope(Envelope* envelope) noexcept;
 
 // Destroys the value only. The envelope may be freed with FreeEnvelope or DisposeEnvelope later.
 void ConsumeValue(Envelope& envelope) noexcept;
 
-// False: ConsumeValue would do nothing, but to note that it was called.
+// Returns false if ConsumeValue would only note that it was called.
 [[nodiscard]] inline bool HasValueToDestroy(const Envelope& envelope) noexcept {
   return envelope.type != nullptr && envelope.type->destroy != nullptr;
 }
@@ -95,19 +95,19 @@ struct EnvelopeDisposer {
 };
 using EnvelopePtr = std::unique_ptr<Envelope, EnvelopeDisposer>;
 
-// Bytes that an envelope with such a value takes.
+// Returns the bytes that an envelope with such a value takes.
 constexpr std::size_t EnvelopeBytes(std::size_t size, std::size_t alignment) {
   return ((sizeof(Envelope) + alignment - 1) & ~(alignment - 1)) + size;
 }
 
-// Numbers that an envelope has behind its value. 0: it has none.
+// Numbers that an envelope has behind its value; 0: it does not have this one.
 struct EnvelopeNumbers {
   std::uint64_t tag = 0;
   std::uint64_t trace = 0;
 };
 
 namespace detail {
-// An envelope of T with its value, and with numbers that are not all 0, in memory of that class.
+// Makes an envelope of T with its value, and with numbers that are not all 0, in memory of that class.
 template <class T, class... Arguments>
 [[nodiscard]] EnvelopePtr MakeEnvelopeIn(void* memory, std::uint8_t size_class,
                                          EnvelopeNumbers numbers, std::uint8_t kind, Lane lane,
@@ -141,7 +141,7 @@ struct EnvelopeOf {
 }  // namespace detail
 
 // Makes an envelope with a value of type T, constructed in place. Throws what T's constructor throws and
-// std::bad_alloc. Any thread.
+// std::bad_alloc. May be called from any thread.
 template <class T, class... Arguments>
 [[nodiscard]] EnvelopePtr MakeEnvelope(std::uint8_t kind, Lane lane, Arguments&&... arguments) {
   using Of = detail::EnvelopeOf<T>;
@@ -156,7 +156,7 @@ template <class T, class... Arguments>
                                    std::forward<Arguments>(arguments)...);
 }
 
-// As MakeEnvelope, and with those numbers.
+// As MakeEnvelope, with these numbers.
 template <class T, class... Arguments>
 [[nodiscard]] EnvelopePtr MakeEnvelopeWith(EnvelopeNumbers numbers, std::uint8_t kind, Lane lane,
                                            Arguments&&... arguments) {
@@ -179,7 +179,7 @@ template <class T, class... Arguments>
                              std::forward<Arguments>(arguments)...);
 }
 
-// An envelope without a value: a signal.
+// Makes an envelope without a value: a signal.
 [[nodiscard]] EnvelopePtr MakeSignal(std::uint8_t kind, Lane lane);
 
 }  // namespace ergon::core

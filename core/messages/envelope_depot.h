@@ -1,5 +1,5 @@
-// The memory of one size of envelopes that all threads share: full magazines, and the chunks that blocks are cut from. What
-// threads own, and how magazines get there, is in envelope_pool.cc.
+// The memory of one size of envelopes that all threads share: full magazines, and the chunks that blocks are cut from.
+// The magazines that threads own, and how they get there, are in envelope_pool.cc.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,13 @@ namespace ergon::core {
 inline constexpr std::size_t kEmptyMagazines = 16;  // kept ready per class
 inline constexpr std::size_t kChunkBytes = 256 * 1024;
 inline constexpr std::size_t kDepotBytes =
-    4 << 20;  // kept ready per class; what is beyond is given back
-// A class that has grown so far gets its chunks from huge pages, so many at once: the first touch of
-// a small page costs more than all else that is done for the messages on it.
+    4 << 20;  // kept ready per class; more than this is given back
+// A class with this many chunks gets further chunks from huge pages, several at once: the first touch of a small page
+// costs more than everything else that is done for the messages on it.
 inline constexpr std::size_t kSmallChunks = 8;
 inline constexpr std::size_t kChunksAtOnce = 8;
 inline constexpr std::size_t kHugePage = kChunksAtOnce * kChunkBytes;
-inline constexpr std::size_t kSpareChunks = 8;  // of free ones, kept mapped per class
+inline constexpr std::size_t kSpareChunks = 8;  // free chunks that stay mapped per class
 
 struct FreeBlock {
   FreeBlock* next;
@@ -43,11 +43,11 @@ struct Chunk {
 };
 static_assert(sizeof(Chunk) <= kEnvelopeAlignment);
 
-// What all threads share, per class.
+// The memory that all threads share, per class.
 class Depot {
  public:
-  // A full (or, at the latest cut of a chunk, partly full) magazine in exchange for an empty one,
-  // which may be null.
+  // Returns a full magazine (or, at the latest cut of a chunk, a partly full one) in exchange for an empty one, which
+  // may be null.
   Magazine* TakeFull(Magazine* empty, int size_class) {
     std::lock_guard lock(mutex_);
     if (Magazine* full = full_.Pop()) {
@@ -83,7 +83,7 @@ class Depot {
     return TakeEmptyLocked();
   }
 
-  // For a thread that keeps none for itself any more.
+  // Takes one block, for a thread that no longer keeps any for itself.
   void* TakeBlock(int size_class) {
     Magazine* magazine = TakeFull(nullptr, size_class);
     void* const block = magazine->blocks[--magazine->count];
@@ -188,7 +188,7 @@ class Depot {
     const std::size_t count = huge ? kChunksAtOnce : 1;
     char* const memory = MapAligned(count * kChunkBytes);
     if (huge) (void)madvise(memory, kHugePage, MADV_HUGEPAGE);  // small pages do as well
-    // The one with the lowest address is used first.
+    // The chunk with the lowest address is used first.
     for (std::size_t i = count; i-- > 0;) {
       auto* chunk = new (memory + i * kChunkBytes) Chunk{};
       chunk->total = static_cast<std::uint32_t>((kChunkBytes - kEnvelopeAlignment) / block_bytes);
@@ -200,7 +200,7 @@ class Depot {
     spare_ += count;
   }
 
-  // Aligned to its size, a power of two.
+  // Maps memory that is aligned to its size, a power of two.
   static char* MapAligned(std::size_t bytes) {
     void* raw = mmap(nullptr, 2 * bytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -10,14 +10,14 @@ struct EnvelopeList {
   Envelope* tail = nullptr;
 
   [[nodiscard]] bool empty() const noexcept { return head == nullptr; }
-  // There is one.
+  // The list must not be empty.
   Envelope* PopFront() noexcept {
     Envelope* const envelope = head;
     head = envelope->next;
     if (head != nullptr) __builtin_prefetch(head);
     return envelope;
   }
-  // Those from `first` to `last`, which are linked already.
+  // Appends the envelopes from `first` to `last`, which are linked already.
   void Append(Envelope* first, Envelope* last) noexcept {
     last->next = nullptr;
     if (head == nullptr) {

@@ -1,4 +1,4 @@
-// A handful of free blocks of one size, which a thread takes and gives as a whole.
+// Some free blocks of one size, which a thread takes and gives as a whole.
 #pragma once
 
 #include <cstddef>

@@ -19,18 +19,18 @@
 
 namespace ergon::core {
 
-// Allocates at least `bytes`, aligned to kEnvelopeAlignment, and tells in `size_class` what to give
-// back to FreeEnvelope. Throws std::bad_alloc. Any thread.
+// Allocates at least `bytes`, aligned to kEnvelopeAlignment, and sets `size_class` to what FreeEnvelope needs. Throws
+// std::bad_alloc. May be called from any thread.
 [[nodiscard]] void* AllocateEnvelope(std::size_t bytes, std::uint8_t& size_class);
 
-// As AllocateEnvelope, where the class is known: not 0.
+// As AllocateEnvelope, when the class is known; it must not be 0.
 [[nodiscard]] void* AllocateEnvelopeOfClass(std::uint8_t size_class);
 
-// Any thread, not only the allocating one.
+// Frees an envelope. May be called from any thread, not only from the one that allocated it.
 void FreeEnvelope(void* memory, std::uint8_t size_class) noexcept;
 
-// Before the calling thread sleeps: what it keeps for itself, but for a little, goes to the depot. A
-// thread that frees more than it allocates would else fill its magazines of every size, and keep them.
+// To be called before the calling thread sleeps: gives almost all blocks that the thread keeps for itself to the depot.
+// A thread that frees more than it allocates would otherwise fill its magazines of every size, and keep them.
 void ReleaseIdleEnvelopes() noexcept;
 
 // Around a fork: see WatchForks.
@@ -41,7 +41,7 @@ struct EnvelopePoolStats {
   std::size_t mapped_bytes = 0;  // in chunks, all threads
   std::size_t depot_blocks = 0;  // free blocks in the shared depot
 };
-// For tests and inspection; a moment's view. Any thread.
+// Returns a moment's view, for tests and inspection. May be called from any thread.
 [[nodiscard]] EnvelopePoolStats EnvelopePoolUsage();
 
 }  // namespace ergon::core

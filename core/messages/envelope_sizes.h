@@ -10,7 +10,7 @@ namespace ergon::core {
 
 inline constexpr std::size_t kEnvelopeAlignment = 64;  // bytes; of every envelope's start
 
-// The class of blocks for so many bytes; 0: none, they are allocated otherwise.
+// Returns the class of blocks for this many bytes; 0: none, such envelopes are allocated otherwise.
 inline constexpr std::size_t kEnvelopeClasses = 8;  // blocks of 64, 128, ... 512 bytes
 constexpr std::uint8_t EnvelopeClassOf(std::size_t bytes) noexcept {
 #if ERGON_ASAN || ERGON_TSAN

@@ -34,7 +34,7 @@ class Mailbox {
   // The largest bound a mailbox can have, in messages.
   static constexpr std::uint32_t kMaxCapacity = kMaxMailboxBound;
   static_assert(kMaxCapacity < DispatchState::kCountMask);
-  // So many envelopes are turned round between two looks at the express stack: a few microseconds.
+  // How many envelopes are turned round between two looks at the express stack: a few microseconds.
 #ifdef ERGON_MAILBOX_STEPS
   static constexpr int kStepsAtOnce = ERGON_MAILBOX_STEPS;  // for tests
 #else
@@ -59,19 +59,19 @@ class Mailbox {
   [[nodiscard]] PushOutcome TryPushMain(Envelope* envelope) noexcept {
     return state_.TryPush(envelope, capacity_.load(std::memory_order_relaxed), taken_);
   }
-  // Of a Main-lane envelope.
+  // As Push, for a Main-lane envelope.
   [[nodiscard]] PushOutcome PushMain(Envelope* envelope) noexcept {
     return state_.Push(envelope, capacity_.load(std::memory_order_relaxed), taken_);
   }
-  // Main lane without the bound: for what must keep its place behind the messages before it.
+  // Pushes to the Main lane without the bound: for an envelope that must keep its place behind the messages before it.
   [[nodiscard]] PushOutcome PushBeyondBound(Envelope* envelope) noexcept {
     return state_.Push(envelope, 0, taken_);
   }
-  // Main lane of a pool without workers: ends the redirection (see DispatchState::PushAndAccept).
+  // Pushes to the Main lane of a pool without workers: ends the redirection (see DispatchState::PushAndAccept).
   [[nodiscard]] PushOutcome PushAndAccept(Envelope* envelope) noexcept {
     return state_.PushAndAccept(envelope);
   }
-  // Main messages that wait, exact when nobody sends; modulo 2^22.
+  // Returns how many Main messages wait: exact when nobody sends; modulo 2^22.
   [[nodiscard]] std::uint32_t MainDepthApprox() const noexcept {
     // In this order: the acquire makes visible all pushes that `taken` counts (partner: Pop), so
     // the difference is never negative.
@@ -79,7 +79,7 @@ class Mailbox {
     return ((state_.CountApprox() - taken) & DispatchState::kCountMask) +
            queued_.load(std::memory_order_relaxed);
   }
-  // Main messages popped so far, modulo 2^32.
+  // Returns how many Main messages were popped so far, modulo 2^32.
   [[nodiscard]] std::uint32_t TakenApprox() const noexcept {
     return taken_.load(std::memory_order_acquire);  // partner: Pop
   }
@@ -93,7 +93,7 @@ class Mailbox {
   void SetQueued(std::uint32_t messages) noexcept {
     queued_.store(messages, std::memory_order_seq_cst);
   }
-  // After SetQueued of a sender: true when the process was idle; the caller has to schedule it.
+  // To be called after SetQueued by a sender. Returns true if the process was idle: the caller has to schedule it.
   [[nodiscard]] bool WakeIfIdle() noexcept { return state_.WakeIfIdle(); }
 
   // -- consumer --
@@ -106,8 +106,8 @@ class Mailbox {
     capacity_.store(capacity, std::memory_order_relaxed);
   }
 
-  // The next envelope in the order of the lanes, or null. With `with_main` false only Urgent and System. It must be
-  // given back with Release or taken out with Detach, one at a time, but for those of PopExpressOf.
+  // Returns the next envelope in the order of the lanes, or null; with `with_main` false only from Urgent and System.
+  // It must be given back with Release or taken out with Detach, one at a time, except those of PopExpressOf.
   [[nodiscard, gnu::always_inline]] Envelope* Pop(bool with_main = true) noexcept {
     if (MayHaveExpress()) [[unlikely]] {
       if (Envelope* const envelope = PopExpress()) return envelope;
@@ -127,7 +127,7 @@ class Mailbox {
     CountTaken();
     return main_.PopFront();
   }
-  // The first of that kind in Urgent and System, or null.
+  // Returns the first envelope of that kind in Urgent and System, or null.
   [[nodiscard]] Envelope* PopExpressOf(std::uint8_t kind) noexcept;
   // Ends the handling of an envelope that Pop returned: destroys the value, frees the memory.
   void Release(Envelope* envelope) noexcept {
@@ -145,7 +145,7 @@ class Mailbox {
   // `next`, oldest first.
   void ReturnToMain(Envelope* first, Envelope* last, std::uint32_t count) noexcept;
 
-  // A message that was popped and detached waits with its owner: it counts in the bound, until it is taken.
+  // Notes that a message that was popped and detached waits with its owner: it counts in the bound until it is taken.
   void NoteWaiting() noexcept {
     taken_.store(taken_.load(std::memory_order_relaxed) - 1, std::memory_order_release);  // as Pop
   }
@@ -156,12 +156,13 @@ class Mailbox {
   // and taking back, others may have run the process, closed the mailbox and opened it again: after
   // false the caller must not rely on anything it knew about the process.
   [[nodiscard]] bool TryIdle(bool with_main = true) noexcept;
-  // When Pop has just returned null: in mailbox_idle.h. HasQueued: something waits in the owner's queue.
+  // As TryIdle, when Pop has just returned null; defined in mailbox_idle.h. HasQueued: a message waits in the owner's
+  // queue.
   [[nodiscard]] bool TryIdleAfterPop() noexcept;
   [[nodiscard]] bool HasQueued() const noexcept {
     return queued_.load(std::memory_order_seq_cst) != 0;
   }
-  // Something arrived on the express stack since the last look. Sequentially consistent; partner:
+  // Returns whether something arrived on the express stack since the last look. Sequentially consistent; partner:
   // PushExpress.
   [[nodiscard]] bool HasExpress() const noexcept {
     return express_.load(std::memory_order_seq_cst) != nullptr;
@@ -180,9 +181,8 @@ class Mailbox {
   void AcceptMain() noexcept { state_.Accept(); }
   [[nodiscard]] bool IsRedirected() const noexcept { return state_.IsRedirected(); }
 
-  // Closes for ever (until Open) and gives out what nobody will handle: lists linked by `next`, in
-  // the order of arrival. An envelope that is being handled is not among them; it is released as
-  // always.
+  // Closes for ever (until Open) and returns the envelopes that will not be handled: lists linked by `next`, in the
+  // order of arrival. An envelope that is being handled is not among them; it is released as always.
   struct Rest {
     Envelope* main = nullptr;
     Envelope* express = nullptr;  // Urgent, then System
@@ -192,25 +192,25 @@ class Mailbox {
  private:
   friend struct MailboxLayout;
 
-  // False: nothing waits in Urgent and System, or it has arrived a moment ago.
+  // Returns false if nothing waits in Urgent and System, or something has only just arrived.
   [[nodiscard]] bool MayHaveExpress() const noexcept {
     return express_.load(std::memory_order_relaxed) != nullptr || !urgent_.empty() ||
            !system_.empty();
   }
   Envelope* PopExpress() noexcept;
-  // TryIdle, when the lists have nothing, or not with_main: in mailbox_idle.h.
+  // TryIdle when the lists are empty, or not with_main; defined in mailbox_idle.h.
   bool TryIdleOnceEmpty(bool with_main) noexcept;
   void Prepare(std::uint32_t capacity) noexcept;
   PushOutcome PushExpress(Envelope* envelope) noexcept;
-  // Pop, when what there is to pop from Main, at least one, is on the stack still or has to be turned round.
+  // Pop, when the Main messages, at least one, are still on the stack or have to be turned round.
   Envelope* PopArrived() noexcept;
-  // Moves what has arrived in Main, at least one, to main_. False when something has arrived on the express
-  // stack meanwhile: then main_ is no list yet, and the next call goes on.
+  // Moves the messages that have arrived in Main, at least one, to main_. Returns false if something has arrived on the
+  // express stack meanwhile: then main_ is not a list yet, and the next call goes on.
   [[nodiscard]] bool DrainMain() noexcept;
   void FinishDraining() noexcept;
-  // Adds what has arrived in Main to main_, which may have something already.
+  // Adds the messages that have arrived in Main to main_, which need not be empty.
   void AppendMain() noexcept;
-  // Puts what was on the express stack into its lanes, the oldest first.
+  // Puts the envelopes of the express stack into their lanes, the oldest first.
   void AppendExpress(Envelope* newest) noexcept;
   void CollectExpress() noexcept;
   void SetMarker(Envelope* marker) noexcept {
@@ -228,8 +228,9 @@ class Mailbox {
   // line they are on lines of their own.
   // Read by the senders of a bounded mailbox.
   std::atomic<std::uint32_t> taken_{0};  // Main messages popped, modulo 2^32
-  bool marker_released_ = false;  // handled: its memory goes as soon as it is no longer the marker
-  // main_ has the newest ones only, turned round so far; the `next` of its tail is where to go on.
+  bool marker_released_ =
+      false;  // handled: its memory is freed as soon as it is no longer the marker
+  // main_ has only the newest messages, turned round so far; the `next` of its tail is where to go on.
   bool is_draining_ = false;
   Envelope* marker_ = nullptr;
   EnvelopeList main_;
