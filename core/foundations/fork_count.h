@@ -1,4 +1,4 @@
-// Whether this process is a fork of the one in which something was made: it has its memory then, but
+// Whether this process is a fork of the one in which something was made: it then has the memory of that process, but
 // none of its threads.
 #pragma once
 
@@ -11,13 +11,12 @@ namespace detail {
 inline std::atomic<std::uint32_t> fork_count{0};
 }  // namespace detail
 
-// Makes ForkCount count from now on. `lock` is called before each fork and `unlock` after it, in both
-// processes: what another thread has locked in the moment of a fork would stay locked in the child for
-// ever. Any thread; again without effect. (pthread_atfork: it does not see vfork and posix_spawn, which
-// exec at once.)
+// Makes ForkCount count from now on. `lock` is called before each fork and `unlock` after it, in both processes: a lock
+// that another thread holds at the moment of a fork would stay locked in the child for ever. May be called from any
+// thread; calling it again has no effect. (pthread_atfork: it does not see vfork and posix_spawn, which exec at once.)
 void WatchForks(void (*lock)(), void (*unlock)());
 
-// How many forks there are between the program's first process and this one.
+// Returns how many forks there are between the program's first process and this one.
 [[nodiscard]] inline std::uint32_t ForkCount() noexcept {
   // Relaxed: it changes while a process has one thread only.
   return detail::fork_count.load(std::memory_order_relaxed);

@@ -1,11 +1,11 @@
-// Turns numbers that resemble each other into ones that do not.
+// Turns similar numbers into dissimilar ones.
 #pragma once
 
 #include <cstdint>
 
 namespace ergon::core {
 
-// A bijection of which every bit depends on every bit of `number`: consecutive numbers become as good as
+// A bijection: every bit of the result depends on every bit of `number`, so consecutive numbers become as good as
 // random ones. The finalizer of SplitMix64.
 [[nodiscard]] constexpr std::uint64_t Mix(std::uint64_t number) noexcept {
   number += 0x9e3779b97f4a7c15;

@@ -1,11 +1,12 @@
 // One process, one runtime: a second copy of these libraries, as in a plugin, would have atoms, envelopes and
-// thread-locals of its own, and would take those of the first one for its own.
+// thread-locals of its own, and would mistake those of the first copy for its own.
 #pragma once
 
 namespace ergon::core {
 
-// Ends the program with a word, when the program or the library that this is linked into is loaded, if another copy is
-// there already. Include this where the runtime keeps what has to be there once: whoever uses that links the check.
+// Ends the program with a message, when the program or the library that this is linked into is loaded, if another copy
+// is there already. Include this in files where the runtime keeps what must exist only once: every user of such a file
+// links the check.
 void RefuseSecondRuntime() noexcept;
 
 namespace detail {

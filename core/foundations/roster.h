@@ -1,12 +1,13 @@
-// Who is there now, for a debugger that reads the program's memory: nothing in the program reads it.
+// A list of the objects that exist now, for a debugger that reads the program's memory: nothing in the program reads
+// it.
 #pragma once
 
 #include <atomic>
 
 namespace ergon::core {
 
-// A list that only grows: who leaves makes its place free for the next one. Without a lock, so that a fork
-// at any moment leaves it whole. Any thread. It lives as long as the program.
+// A list that only grows: an object that leaves makes its place free for the next one. Without a lock, so that a fork
+// at any moment leaves it whole. May be used from any thread. It lives as long as the program.
 class Roster {
  public:
   struct Place {

@@ -1,4 +1,4 @@
-// Which sanitizer this is built with. What may run beside instrumented code is found out at run time
+// Which sanitizer this is built with. The sanitizer of a program that uses this library is found out at run time
 // instead: see fiber_annotations.h.
 #pragma once
 

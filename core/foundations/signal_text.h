@@ -7,18 +7,18 @@
 
 namespace ergon::core {
 
-// What does not fit is left out.
+// Text that does not fit is left out.
 class SignalText {
  public:
   SignalText& operator<<(std::string_view text) noexcept;
   SignalText& operator<<(std::uint64_t number) noexcept;
 
-  // A type's name as written in C++, from std::type_info::name(). Plain classes, also in namespaces and
-  // in other classes, and the commonest of the built-in types; others stay mangled, as for c++filt.
+  // Adds a type's name as written in C++, from std::type_info::name(). Works for plain classes, also in namespaces and
+  // in other classes, and the commonest of the built-in types; other names stay mangled, as for c++filt.
   SignalText& AddType(const char* mangled) noexcept;
 
   [[nodiscard]] std::string_view View() const noexcept { return {buffer_, size_}; }
-  // To a file descriptor, with a newline, whatever becomes of it.
+  // Writes the text to a file descriptor, with a newline; errors are ignored.
   void WriteLine(int file) noexcept;
 
  private:

@@ -14,14 +14,14 @@ class SingleWriterCounter {
 
   void Add() noexcept {
 #if defined(__x86_64__) && !ERGON_TSAN
-    // What stands below as one instruction, which GCC does not make of the load and the store of an
-    // atomic: it is for each message. An aligned store of 64 bits is atomic, and nobody else writes.
+    // The same as below in one instruction, which GCC does not make of the load and the store of an atomic: it runs for
+    // each message. An aligned store of 64 bits is atomic, and no other thread writes.
     asm("incq %0" : "+m"(count_) : : "cc");
 #else
     count_.store(count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 #endif
   }
-  // What was written before is visible to those who Acquire this count.
+  // Adds one. What was written before is visible to threads that Acquire this count.
   void AddAndRelease() noexcept {
     count_.store(count_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
@@ -32,7 +32,7 @@ class SingleWriterCounter {
   [[nodiscard]] std::uint64_t Read() const noexcept {
     return count_.load(std::memory_order_relaxed);
   }
-  // Partner: AddAndRelease.
+  // Returns the count. Partner: AddAndRelease.
   [[nodiscard]] std::uint64_t Acquire() const noexcept {
     return count_.load(std::memory_order_acquire);
   }

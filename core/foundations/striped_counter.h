@@ -1,5 +1,5 @@
-// A counter that many threads add to and few read: each thread has a stripe of it, as far as there
-// are enough, so that they do not fight for one cache line.
+// A counter that many threads add to and few read: each thread has a stripe of it, as far as there are enough, so that
+// threads do not fight for one cache line.
 #pragma once
 
 #include <array>
@@ -13,11 +13,11 @@ class StripedCounter {
  public:
   static constexpr std::size_t kStripes = 16;
 
-  // Any thread.
+  // Adds to the counter. May be called from any thread.
   void Add(std::uint64_t amount = 1) noexcept {
     stripes_[ThreadStripe()].value.fetch_add(amount, std::memory_order_relaxed);
   }
-  // Exact when nobody adds. Any thread.
+  // Returns the sum, which is exact when no thread adds. May be called from any thread.
   [[nodiscard]] std::uint64_t Sum() const noexcept {
     std::uint64_t sum = 0;
     for (const Stripe& stripe : stripes_) sum += stripe.value.load(std::memory_order_relaxed);

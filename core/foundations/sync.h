@@ -1,5 +1,4 @@
-// The blocking primitives everything else is built from: a spin lock, futex calls, a one-shot
-// event.
+// The blocking primitives that everything else is built from: a spin lock, futex calls, a one-shot event.
 #pragma once
 
 #include <atomic>
@@ -61,7 +60,7 @@ class Event {
 
  private:
   static constexpr std::uint32_t kUnset = 0;
-  static constexpr std::uint32_t kAwaited = 1;  // unset, and somebody may be asleep
+  static constexpr std::uint32_t kAwaited = 1;  // unset, and a thread may be asleep
   static constexpr std::uint32_t kSet = 2;
 
   bool PrepareWait() noexcept;

@@ -1,4 +1,4 @@
-// What user code throws where nobody waits for it.
+// Exceptions of user code that no caller waits for.
 #pragma once
 
 #include <atomic>
@@ -9,8 +9,8 @@
 
 namespace ergon::core {
 
-// Inside of a catch (...), in a thread of the runtime: a line on standard error, as in "ergon: BeforeTurn threw: out of
-// range". The first time only for each `told`: it may throw each time.
+// Writes a line to standard error, as in "ergon: BeforeTurn threw: out of range". To be called inside a catch (...), in
+// a thread of the runtime. Writes the first time only for each `told`, because user code may throw each time.
 inline void TellThrown(const char* place, std::atomic<bool>& told) noexcept {
   if (told.exchange(true, std::memory_order_relaxed)) return;
   try {
@@ -21,7 +21,7 @@ inline void TellThrown(const char* place, std::atomic<bool>& told) noexcept {
   }
 }
 
-// Calls what must not throw, and goes on if it does. One type of `call` for each place.
+// Calls a function that must not throw, and goes on if it does. One type of `call` for each place.
 template <class Call>
 void CallUser(const char* place, const Call& call) noexcept {
   try {

@@ -1,4 +1,4 @@
-// What user code has thrown, for an error's text.
+// The text of what user code has thrown, for an error.
 #pragma once
 
 #include <cxxabi.h>
@@ -11,8 +11,8 @@
 
 namespace ergon::core {
 
-// Inside of a catch (...): the exception's own words, or those of what has no words, as in "an exception
-// of type int".
+// Returns the exception's own text, or for one without a text a description, as in "an exception of type int". To be
+// called inside a catch (...).
 [[nodiscard]] inline std::string ThrownText() {
   try {
     throw;

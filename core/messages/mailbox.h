@@ -6,16 +6,11 @@
 // looked at again between any two messages, and between the steps of turning a million messages round,
 // which takes milliseconds.
 //
-// The Main stack is drained from a marker: the newest envelope taken so far stays on the stack as
-// its bottom, so that draining needs plain loads only and no exchange. The marker's memory must
-// therefore outlive its handling until a newer envelope takes over the role (Release sees to it);
-// otherwise the same address could be pushed again and be mistaken for the marker.
+// Main may also be kept elsewhere, in a queue of the owner's (OpenQueued): then it is redirected, and the mailbox only
+// knows how many messages wait there.
 //
-// Main may also be kept elsewhere, in a queue of the owner's (OpenQueued): then it is redirected, and
-// this only knows how many messages wait there.
-//
-// "Sender" functions may be called from any thread. "Consumer" functions belong to the one that has
-// the right to run the process (dispatch_state.h).
+// "Sender" functions may be called from any thread. "Consumer" functions belong to the thread that has the right to run
+// the process (dispatch_state.h).
 #pragma once
 
 #include <atomic>

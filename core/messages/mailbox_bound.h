@@ -1,4 +1,4 @@
-// How many messages a mailbox may be made for.
+// The largest bound of a mailbox.
 #pragma once
 
 #include <cstdint>

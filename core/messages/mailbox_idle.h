@@ -1,4 +1,4 @@
-// How a process gives up the right to run, as a part of its turn: a call less in each turn of one message.
+// How a process gives up the right to run, inlined into its turn: this saves a call in each turn of one message.
 #pragma once
 
 #include <cassert>
@@ -10,9 +10,8 @@ namespace ergon::core {
 [[gnu::always_inline]] inline bool Mailbox::TryIdleOnceEmpty(bool with_main) noexcept {
   if (with_main && HasQueued()) [[unlikely]]
     return false;
-  // Nothing of the consumer's may be touched after the state is idle, so the marker goes before.
-  // One that still waits in main_ (with_main false) merely stops being the marker; a released one
-  // is freed.
+  // Nothing of the consumer's may be touched after the state is idle, so the marker is given up before. A marker that
+  // still waits in main_ (with_main false) merely stops being the marker; a released one is freed.
   Envelope* const marker = marker_;
   const bool released = marker_released_;
   marker_ = nullptr;
@@ -22,8 +21,8 @@ namespace ergon::core {
     marker_released_ = released;
     return false;
   }
-  // Partners: PushExpress, SetQueued. Somebody else may run the process from here on, unless this
-  // succeeds in taking the state back.
+  // Partners: PushExpress, SetQueued. Another thread may run the process from here on, unless this one succeeds in
+  // taking the state back.
   const bool more =
       express_.load(std::memory_order_seq_cst) != nullptr || (with_main && HasQueued());
   const bool is_idle = !more || !state_.WakeIfIdle();

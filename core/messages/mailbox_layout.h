@@ -1,4 +1,4 @@
-// Where a debugger finds what a mailbox says of itself.
+// Where a debugger finds the state of a mailbox.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ struct MailboxLayout {
   static constexpr std::size_t kTaken = offsetof(Mailbox, taken_);
   static constexpr std::size_t kQueued = offsetof(Mailbox, queued_);
   static constexpr std::size_t kCapacity = offsetof(Mailbox, capacity_);
-  // Of the word: the number of its low bits that are not the count, and what those are of a closed one.
+  // The number of low bits in the word that are not the count, and the value of these bits in a closed mailbox.
   static constexpr int kTopBits = DispatchState::kTopBits;
   static constexpr std::uint64_t kClosed = DispatchState::kClosed;
 };

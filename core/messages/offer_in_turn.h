@@ -15,10 +15,10 @@ enum class Offered : std::uint8_t {
   kEnough,    // no other receiver is asked
 };
 
-// Offers to each receiver once, until one takes it. `next()` takes a ticket of the rotation and returns whose turn it
-// is, 0 if there is nobody; `offer(receiver)` returns what became of it. The ticket of a receiver that has not taken it is
-// given back, so that a rotation has exactly as many turns as messages were taken. Returns kEnough when there was nobody.
-// Any thread.
+// Offers a message to each receiver once, until one takes it. `next()` takes a ticket of the rotation and returns the
+// receiver whose turn it is, 0 if there is none; `offer(receiver)` returns what became of the message. The ticket of a
+// receiver that has not taken the message is given back, so that a rotation has exactly as many turns as messages were
+// taken. Returns kEnough if there was no receiver. May be called from any thread.
 template <class Next, class Offer>
 [[gnu::always_inline]] inline Offered OfferInTurn(Rotation& rotation, Next&& next, Offer&& offer) {
   std::uint32_t tries = 0;

@@ -1,15 +1,13 @@
 // One address, several receivers: whose turn it is, decided by the sender without a lock.
 //
-// The receivers stand in a ring; a ticket counter says how many turns were given out. A turn goes
-// to the receiver at (ticket - base) modulo size, so one sender sees a strict first-in, first-out
-// rotation, and several senders share one.
+// The receivers stand in a ring; a ticket counter says how many turns were given out. A turn goes to the receiver at
+// (ticket - base) modulo size. So one sender sees a strict first-in, first-out rotation, and several senders share one.
 //
-// Only the owner changes the ring, while senders read it. That is safe without versions, because
-// every entry ever visible is a receiver of this ring, or was one: a sender that reads in the
-// middle of a change gives an early turn to somebody, or finds that the receiver is gone and takes
-// the next ticket. Memory is never freed while senders may read it: a ring that outgrows its
-// capacity keeps the smaller array until the rotation is destroyed (the sizes are geometric, so
-// less than the current one is kept).
+// Only the owner changes the ring, while senders read it. That is safe without versions, because every entry ever
+// visible is a receiver of this ring, or was one: a sender that reads in the middle of a change gives an early turn to
+// a receiver, or finds that the receiver is gone and takes the next ticket. Memory is never freed while senders may
+// read it: a ring that outgrows its capacity keeps the smaller array until the rotation is destroyed (the sizes are
+// geometric, so the kept arrays are together smaller than the current one).
 #pragma once
 
 #include <atomic>
@@ -28,8 +26,8 @@ class Rotation {
 
   // -- senders, any thread --
 
-  // Takes a ticket and returns whose turn it is, or 0 if there is nobody. The ticket counts as
-  // given until Skipped is called.
+  // Takes a ticket and returns the receiver whose turn it is, or 0 if there is none. The ticket counts as given until
+  // Skipped is called.
   [[nodiscard]] std::uint64_t Next() noexcept {
     const std::uint64_t ticket = ticket_.fetch_add(1, std::memory_order_relaxed);
     const std::uint32_t size = size_.load(std::memory_order_acquire);  // partner: Publish
@@ -39,14 +37,14 @@ class Rotation {
     if (position >= array->capacity) return 0;
     return array->entries[position].load(std::memory_order_acquire);
   }
-  // As Next, but whose turn it is says the caller: the receiver at `position` modulo size.
+  // As Next, but the caller says whose turn it is: that of the receiver at `position` modulo size.
   [[nodiscard]] std::uint64_t TakeAt(std::uint64_t position) noexcept {
     Give();
     return At(position);
   }
-  // A ticket for a receiver that was found without the ring.
+  // Takes a ticket for a receiver that was found without the ring.
   void Give() noexcept { ticket_.fetch_add(1, std::memory_order_relaxed); }
-  // The receiver at `position` modulo size, or 0 if there is nobody. No ticket is taken.
+  // Returns the receiver at `position` modulo size, or 0 if there is none. Takes no ticket.
   [[nodiscard]] std::uint64_t At(std::uint64_t position) const noexcept {
     const std::uint32_t size = size_.load(std::memory_order_acquire);  // partner: Publish
     if (size == 0) return 0;
@@ -55,19 +53,19 @@ class Rotation {
     if (place >= array->capacity) return 0;
     return array->entries[place].load(std::memory_order_acquire);
   }
-  // The position of the next turn; it grows by one with each ticket.
+  // Returns the position of the next turn; it grows by one with each ticket.
   [[nodiscard]] std::uint64_t Turn() const noexcept {
     return ticket_.load(std::memory_order_relaxed) - base_.load(std::memory_order_relaxed);
   }
-  // The receiver of the last ticket did not take the message.
+  // Gives back the last ticket: its receiver did not take the message.
   void Skipped() noexcept { skipped_.fetch_add(1, std::memory_order_relaxed); }
-  // A message found no receiver at all, because all were full.
+  // Notes that a message was refused because all receivers were full.
   void Refused() noexcept { refused_.fetch_add(1, std::memory_order_relaxed); }
 
   [[nodiscard]] std::uint32_t size() const noexcept {
     return size_.load(std::memory_order_acquire);
   }
-  // Turns that were taken: exact when nobody sends. Never goes down at rest.
+  // Returns how many turns were taken: exact when nobody sends. Never goes down at rest.
   [[nodiscard]] std::uint64_t Given() const noexcept {
     const std::uint64_t skipped = skipped_.load(std::memory_order_relaxed);
     const std::uint64_t tickets = ticket_.load(std::memory_order_relaxed);
@@ -79,11 +77,11 @@ class Rotation {
 
   // -- owner --
 
-  // The receivers in the order of their turns, the next one first.
+  // Returns the receivers in the order of their turns, the next one first.
   [[nodiscard]] std::vector<std::uint64_t> InOrder() const;
   // Replaces the ring; the first of `receivers` has the next turn.
   void Publish(const std::vector<std::uint64_t>& receivers);
-  // Puts `replacement` where `receiver` stands; false when it does not.
+  // Puts `replacement` in the place of `receiver`. Returns false if `receiver` is not in the ring.
   bool Replace(std::uint64_t receiver, std::uint64_t replacement) noexcept;
   // Empties the ring and sets the counters to 0, for the next owner.
   void Reset() noexcept;
@@ -107,7 +105,7 @@ class Rotation {
   alignas(64) std::atomic<std::uint64_t> ticket_{0};
   std::atomic<std::uint64_t> skipped_{0};
   std::atomic<std::uint64_t> refused_{0};
-  // By the owner.
+  // Written by the owner.
   alignas(64) std::atomic<std::uint64_t> base_{0};
   std::atomic<std::uint32_t> size_{0};
   std::atomic<Array*> array_{nullptr};

@@ -13,8 +13,8 @@
 
 namespace ergon::core {
 
-// Two values have the same type exactly when SameType says so of their descriptors: mostly a type has one, but a plugin
-// and its host have one each, and so has a library that hides its symbols.
+// Two values have the same type exactly when SameType says so of their descriptors. Mostly a type has one descriptor,
+// but a plugin and its host have one each, and so has a library that hides its symbols.
 struct TypeDescriptor {
   const std::type_info* info;
   std::uint32_t size;            // bytes
@@ -23,8 +23,8 @@ struct TypeDescriptor {
   // What the type calls itself beyond this program: its kTag. Null: it has none.
   std::string_view (*tag)() = nullptr;
 
-  // Of the type's name; 0: nobody has asked for it yet, else with kKnown.
-  // Atomic, relaxed, by the compiler's builtins: <atomic> would be 1,600 lines more in each file that knows messages.
+  // The hash of the type's name; 0: not computed yet, else with kKnown. Atomic, relaxed, by the compiler's builtins:
+  // <atomic> would add 1,600 lines to each file that knows messages.
   mutable std::uint32_t hash = 0;
   static constexpr std::uint32_t kKnown = 1;
 
@@ -39,7 +39,7 @@ struct TypeDescriptor {
   [[nodiscard]] std::uint32_t KnownHash() const noexcept {
     return __atomic_load_n(&hash, __ATOMIC_RELAXED);
   }
-  // Of the same type the same. Any thread.
+  // Returns the hash, which is the same for all descriptors of a type. May be called from any thread.
   [[nodiscard]] std::uint32_t Hash() const noexcept {
     const std::uint32_t known = KnownHash();
     return known != 0 ? known : ComputeHash();
@@ -50,7 +50,7 @@ struct TypeDescriptor {
 };
 
 namespace detail {
-// What hashes leave open.
+// Decides what hashes leave open.
 [[nodiscard]] bool HaveSameName(const TypeDescriptor& left, const TypeDescriptor& right) noexcept;
 
 template <class T>
@@ -89,26 +89,26 @@ inline const TypeDescriptor kTypeDescriptor{&typeid(T),       sizeof(T), alignof
                                             TagFunction<T>(), 0,         kDescribe<T>};
 }  // namespace detail
 
-// The descriptor of `T` (without const, volatile and reference). Any thread.
+// Returns the descriptor of `T` (without const, volatile and reference). May be called from any thread.
 template <class T>
 [[nodiscard]] const TypeDescriptor* TypeOf() {
   return &detail::kTypeDescriptor<std::remove_cvref_t<T>>;
 }
 
-// Whether both are of one type; null is the type of nothing. Any thread.
+// Returns whether both are of one type; null is the type of nothing. May be called from any thread.
 [[nodiscard]] inline bool SameType(const TypeDescriptor* left,
                                    const TypeDescriptor* right) noexcept {
   if (left == right) return true;
   if (left == nullptr || right == nullptr) return false;
   const std::uint32_t one = left->KnownHash();
   const std::uint32_t other = right->KnownHash();
-  // Mostly both are known, and differ.
+  // Usually both are known, and differ.
   if (one != other && (one & other & TypeDescriptor::kKnown) != 0) [[likely]]
     return false;
   return detail::HaveSameName(*left, *right);
 }
 
-// Whether it is the type `T`. Any thread.
+// Returns whether it is the type `T`. May be called from any thread.
 template <class T>
 [[nodiscard]] bool IsType(const TypeDescriptor* type) noexcept {
   return SameType(type, TypeOf<T>());

@@ -1,27 +1,24 @@
-// Which workers sleep and how many search, and who wakes whom.
+// Which workers sleep, how many search, and who wakes whom.
 //
-// A worker without work searches for a while, then sleeps on a futex. One word, `state_`, counts
-// the sleepers and the searchers. No wake-up is lost, by Dekker's scheme in the single total order
-// of all seq_cst operations:
+// A worker without work searches for a while, then sleeps on a futex. One word, `state_`, counts the sleepers and the
+// searchers. No wake-up is lost, by Dekker's scheme in the single total order of all seq_cst operations:
 //
 //   producer 1. publishes the work (seq_cst)
 //            2. reads `state_` (NotifyWork)
 //   sleeper  1. counts itself in `state_` (PrepareSleep)
 //            2. reads all queues, and stays awake if there is work (CancelSleep)
 //
-// If the sleeper's 2 misses the work, then the producer's 2 comes after the sleeper's 1 and sees
-// it. The producer still wakes nobody while another worker searches, because each searcher looks at
-// all queues again after it has left the search: before it sleeps, as above, and after it has found
-// something, if it was the last searcher (EndSearch returns true); if there is more, it wakes
-// another one. The waker counts the woken as a searcher at once, so that two pushes in a row do not
-// wake two.
+// If the sleeper's 2 misses the work, then the producer's 2 comes after the sleeper's 1 and sees it. The producer still
+// wakes no worker while another worker searches, because each searcher looks at all queues again after it has left the
+// search: before it sleeps, as above, and after it has found something, if it was the last searcher (EndSearch returns
+// true); if there is more, it wakes another one. The waker counts the woken worker as a searcher at once, so that two
+// pushes in a row do not wake two.
 //
-// A push to a worker's private slot is published to nobody: its owner will run it next. Should the
-// owner block, somebody must look: while any worker is awake, one of the sleepers, the rescuer,
-// sleeps with a time-out. It is the first that goes to sleep while others are awake; if there is
-// none, because all were asleep before, the push wakes one (EnsureRescuer). Others are woken before
-// the rescuer. When all sleep nobody can block, and all sleep without a time-out: no wake-ups while
-// nothing happens.
+// A push to a worker's private slot is published to no other worker: its owner will run it next. If the owner blocks,
+// another worker must look: while any worker is awake, one of the sleepers, the rescuer, sleeps with a time-out. The
+// rescuer is the first worker that goes to sleep while others are awake; if there is none, because all were asleep
+// before, the push wakes one (EnsureRescuer). Others are woken before the rescuer. When all workers sleep none can
+// block, and all sleep without a time-out: no wake-ups while nothing happens.
 #pragma once
 
 #include <atomic>
@@ -43,19 +40,19 @@ class IdleWorkers {
     kTimedOut,  // the rescuer's turn to look around
   };
 
-  // 1..kMaxWorkers. Without `rescue` nobody ever sleeps with a time-out.
+  // For 1..kMaxWorkers workers. Without `rescue` no worker ever sleeps with a time-out.
   IdleWorkers(int workers, bool rescue);
   IdleWorkers(const IdleWorkers&) = delete;
   IdleWorkers& operator=(const IdleWorkers&) = delete;
 
-  // Any thread, after work was published with a seq_cst operation: wakes one if nobody searches.
+  // Wakes a worker if none searches. To be called from any thread, after work was published with a seq_cst operation.
   void NotifyWork() {
     const std::uint64_t state = state_.load(std::memory_order_seq_cst);
     if ((state & kSearchersMask) == 0 && (state & kSleepersMask) != 0) [[unlikely]]
       WakeOne();
   }
 
-  // A worker that is awake, after it left work where only a rescuer looks. relaxed: since the
+  // To be called by a worker that is awake, after it has left work where only a rescuer looks. relaxed: since the
   // caller woke up, which changed `state_`, no rescuer can have gone to sleep without a time-out.
   void EnsureRescuer() {
     const std::uint64_t state = state_.load(std::memory_order_relaxed);
@@ -65,13 +62,13 @@ class IdleWorkers {
     }
   }
 
-  // Wakes everybody, to notice a flag that was set (seq_cst) before.
+  // Wakes all workers, to notice a flag that was set (seq_cst) before.
   void WakeAll();
 
-  // Worker: false if enough others search already; then look once and sleep.
+  // Worker: begins to search. Returns false if enough others search already; then look once and sleep.
   [[nodiscard]] bool TryStartSearch();
-  // Worker: has found something. True if no other searches any more: the caller looks at all queues
-  // and, if there is more, calls NotifyWork.
+  // Worker: ends a search that has found something. Returns true if no other worker searches any more: the caller looks
+  // at all queues and, if there is more, calls NotifyWork.
   [[nodiscard]] bool EndSearch();
 
   // Worker, not searching: becomes a sleeper. Next it looks at all queues, then it calls one of the
@@ -85,7 +82,7 @@ class IdleWorkers {
   // rescuer: kTimedOut then.
   Wake Nap(int worker, std::int64_t pause_ns, std::int64_t rescue_timeout_ns);
 
-  // All workers sleep. seq_cst; partner: the count changes before a worker wakes up.
+  // Returns whether all workers sleep. seq_cst; partner: the count changes before a worker wakes up.
   bool AllSleep() const {
     return (state_.load(std::memory_order_seq_cst) & kSleepersMask) ==
            static_cast<std::uint64_t>(workers_);
@@ -116,7 +113,7 @@ class IdleWorkers {
   const int workers_;
   const bool rescue_;
   const std::uint64_t max_searchers_;
-  // Sleepers, searchers, is there a rescuer. Sleepers and rescuer change under lock_ only.
+  // Counts of sleepers and searchers, and whether there is a rescuer. Sleepers and rescuer change under lock_ only.
   alignas(64) std::atomic<std::uint64_t> state_{0};
   alignas(64) SpinLock lock_;
   std::vector<int> sleepers_;  // the last one fell asleep last; guarded by lock_

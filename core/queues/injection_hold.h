@@ -1,4 +1,4 @@
-// Puts what one thread makes ready, one by one, into a dispatcher's queue together.
+// Collects what one thread makes ready, one by one, and puts it into a dispatcher's queue together.
 #pragma once
 
 #include <array>
@@ -8,16 +8,16 @@
 
 namespace ergon::core {
 
-// While one lives, what its thread schedules without being a worker waits here until Release, which the end of the hold
-// calls, too. For a thread that has many messages to deliver at once: the first of them would wake a worker, which
-// handles it, finds nothing more, and goes to sleep before the next one has come.
+// While a hold lives, the schedulables that its thread schedules (if it is not a worker) wait here until Release, which
+// the end of the hold calls, too. For a thread that has many messages to deliver at once: the first message would
+// otherwise wake a worker, which handles it, finds nothing more, and goes to sleep before the next message has come.
 //
-// On the stack of its thread. The thread must not wait for a turn meanwhile, but with Dispatcher::Wait and WaitFor,
-// which release what waits. So does one that has no room for more, one that there is no room for here, and one of
-// another dispatcher.
+// On the stack of its thread. The thread must not wait for a turn meanwhile, except with Dispatcher::Wait and WaitFor,
+// which release what waits. A schedulable that has no room for more, one for which there is no room here, and one of
+// another dispatcher release it, too.
 class InjectionHold {
  public:
-  // A dispatcher: where it goes.
+  // A dispatcher: where the schedulables go.
   class Target {
    public:
     virtual void InjectAtOnce(Schedulable* const* batch, std::size_t count) = 0;
@@ -26,19 +26,19 @@ class InjectionHold {
     ~Target() = default;
   };
 
-  // Does nothing if the thread holds already.
+  // Does nothing if the thread has a hold already.
   InjectionHold() noexcept;
   ~InjectionHold();
   InjectionHold(const InjectionHold&) = delete;
   InjectionHold& operator=(const InjectionHold&) = delete;
 
-  // That of the calling thread; null: there is none.
+  // Returns the hold of the calling thread; null: there is none.
   [[nodiscard]] static InjectionHold* Current() noexcept { return current; }
-  // Release for that, if there is one.
+  // Releases the hold of the calling thread, if there is one.
   static void ReleaseCurrent();
 
   void Add(Target& dispatcher, Schedulable& schedulable);
-  // What waits is ready.
+  // Makes everything that waits here ready.
   void Release();
 
  private:

@@ -1,5 +1,5 @@
-// An unbounded first-in-first-out queue under a spin lock, linked through the schedulables
-// themselves: what threads that are not workers schedule, and what does not fit into a ring.
+// An unbounded first-in-first-out queue under a spin lock, linked through the schedulables themselves: for what threads
+// that are not workers schedule, and for what does not fit into a ring.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 
 namespace ergon::core {
 
-// All functions: any thread.
+// All functions may be called from any thread.
 class InjectionQueue {
  public:
   InjectionQueue() = default;
@@ -35,14 +35,14 @@ class InjectionQueue {
     size_.store(size_.load(std::memory_order_relaxed) + count, std::memory_order_seq_cst);
   }
 
-  // nullptr if it is empty.
+  // Pops the oldest; nullptr if the queue is empty.
   Schedulable* Pop() {
     Schedulable* one = nullptr;
     Pop(&one, 1);
     return one;
   }
 
-  // Pops up to `max` of the oldest; returns how many.
+  // Pops up to `max` of the oldest. Returns how many.
   std::size_t Pop(Schedulable** batch, std::size_t max) {
     if (ApproxSize() == 0) return 0;  // without touching the lock
     std::lock_guard guard(lock_);
@@ -58,7 +58,7 @@ class InjectionQueue {
 
   std::size_t ApproxSize() const { return size_.load(std::memory_order_relaxed); }
 
-  // As RunQueue::Empty, the sleeper's half of the protocol in idle_workers.h.
+  // Returns whether the queue is empty. As RunQueue::Empty, the sleeper's half of the protocol in idle_workers.h.
   bool Empty() const { return size_.load(std::memory_order_seq_cst) == 0; }
 
  private:

@@ -1,5 +1,5 @@
-// A worker's ring with an overflow list behind it: strictly first in, first out for the owner
-// however long it gets, and a thief gets at all of it.
+// A worker's ring with an overflow list behind it: strictly first in, first out for the owner, however long it gets. A
+// thief can reach all of it.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@ class LocalQueue {
  public:
   // Owner only.
   void Push(Schedulable& schedulable) {
-    // While there is an overflow, newcomers queue behind it: were they to go into the ring, those
-    // in the overflow would wait until the ring is empty, which on a busy worker is never.
+    // While there is an overflow, newcomers queue behind it: if they went into the ring, those in the overflow would
+    // wait until the ring is empty, which on a busy worker is never.
     if (overflow_.ApproxSize() != 0 || !ring_.TryPush(schedulable)) [[unlikely]] {
       overflow_.Push(schedulable);
     }
@@ -44,7 +44,7 @@ class LocalQueue {
   bool Empty() const { return ring_.Empty() && overflow_.Empty(); }
 
  private:
-  // One lock for many; `ring` is the caller's own.
+  // Takes the lock once for many; `ring` is the caller's own.
   Schedulable* MoveOverflow(RunQueue<kCapacity>& ring) {
     std::array<Schedulable*, kCapacity / 2> batch;
     const std::size_t room =

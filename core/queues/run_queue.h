@@ -27,7 +27,7 @@ class RunQueue {
   RunQueue(const RunQueue&) = delete;
   RunQueue& operator=(const RunQueue&) = delete;
 
-  // Owner only. False if it is full.
+  // Owner only. Returns false if the queue is full.
   [[nodiscard]] bool TryPush(Schedulable& schedulable) {
     const std::uint32_t tail = tail_.load(std::memory_order_relaxed);
     // acquire pairs with the release of the exchange in Steal: the thief has read the entry that is
@@ -83,7 +83,7 @@ class RunQueue {
     }
   }
 
-  // Owner only: room for so many pushes at least.
+  // Owner only. Returns for how many pushes there is room at least.
   std::uint32_t FreeForOwner() const {
     return kCapacity -
            (tail_.load(std::memory_order_relaxed) - head_.load(std::memory_order_relaxed));
@@ -96,15 +96,15 @@ class RunQueue {
     return length > kCapacity ? 0 : length;  // `head_` moved on between the two loads
   }
 
-  // Any thread. An entry whose push comes before this call in the order of all seq_cst operations,
-  // and that nobody has taken, is seen: the sleeper's half of the protocol in idle_workers.h.
+  // Any thread. An entry whose push comes before this call in the order of all seq_cst operations, and that no thread
+  // has taken, is seen: the sleeper's half of the protocol in idle_workers.h.
   bool Empty() const {
     const std::uint32_t head = head_.load(std::memory_order_seq_cst);
     return head == tail_.load(std::memory_order_seq_cst);
   }
 
  private:
-  alignas(64) std::atomic<std::uint32_t> head_{0};  // next to take; moved by everybody
+  alignas(64) std::atomic<std::uint32_t> head_{0};  // next to take; moved by all workers
   alignas(64) std::atomic<std::uint32_t> tail_{0};  // next to fill; moved by the owner
   std::array<std::atomic<Schedulable*>, kCapacity> entries_{};
 };

@@ -8,7 +8,7 @@
 
 namespace ergon::core {
 
-// `duration`, which is not negative, after `now`; kNever when the clock does not reach that far.
+// Returns the time that is `duration`, not negative, after `now`; kNever if the clock does not reach that far.
 [[nodiscard]] constexpr std::int64_t DeadlineAfter(std::int64_t now,
                                                    std::chrono::nanoseconds duration) noexcept {
   return duration.count() > core::kNever - now ? core::kNever : now + duration.count();

@@ -42,10 +42,9 @@ namespace ergon::core {
 
 class TimerQueue;
 
-// A timer is owned by its user, on a stack or inside another object; the queue allocates nothing
-// for it. It may be destroyed when `Disarm` has returned, or by whoever has learnt from its `fire`
-// that it has fired; never while it is armed. It fires once and may then be armed again, also from
-// its own `fire`.
+// A timer is owned by its user, on a stack or inside another object; the queue allocates nothing for it. It may be
+// destroyed when `Disarm` has returned, or by code that has learnt from its `fire` that it has fired; never while it is
+// armed. It fires once and may then be armed again, also from its own `fire`.
 class Timer : private TimerNode {
  public:
   // Called by the driver, outside of locks. It must not throw, and should be short.
@@ -64,8 +63,8 @@ class Timer : private TimerNode {
  private:
   friend class TimerQueue;
 
-  // Which shard guards this timer, as chosen by the thread that armed it first; 0: none yet. It
-  // stays, so that later `Arm`s and `Disarm`s of several threads meet at one lock.
+  // The shard that guards this timer, as chosen by the thread that armed it first; 0: none yet. It stays, so that later
+  // `Arm`s and `Disarm`s of several threads meet at one lock.
   uint32_t shard_ = 0;
 };
 
@@ -83,23 +82,23 @@ class TimerQueue {
   // other use of it; later ones are ordered with `Disarm`, and with the firing, by the queue.
   void Arm(Timer& timer, int64_t deadline);
 
-  // Any thread. True: the timer was still waiting and will not fire. False: it was not armed, has
-  // fired or is firing. Whatever the answer, the queue does not touch `timer` any more; after
-  // false, though, `fire` may still be called with the old `context` and `argument`: the context
-  // must either outlive the queue's driver or be told by the callback that it is done.
+  // Any thread. Returns true if the timer was still waiting: it will not fire. Returns false if it was not armed, has
+  // fired or is firing. In both cases the queue does not touch `timer` any more. After false, though, `fire` may still
+  // be called with the old `context` and `argument`: the context must either outlive the queue's driver or be told by
+  // the callback that it is done.
   [[nodiscard]] bool Disarm(Timer& timer);
 
-  // The driver only. Fires all that is due, in the order of the deadlines, and returns how many
-  // that were. What the callbacks arm comes at the next call, even when it is due already.
+  // The driver only. Fires all timers that are due, in the order of the deadlines, and returns how many there were.
+  // Timers that the callbacks arm fire at the next call, even if they are due already.
   size_t RunDue();
 
-  // The driver only, or after it has gone. Fires everything that is armed, due or not: for the end,
-  // when the callbacks only clean up.
+  // The driver only, or after it has gone. Fires all armed timers, due or not: for the end, when the callbacks only
+  // clean up.
   size_t RunAll();
 
-  // Any thread. Not later than the earliest deadline, and nearly always equal to it (see
-  // `TimerWheel::NextExpiry`); `kNever` when nothing is armed. For a simulation, which advances its
-  // clock to it; a driver that sleeps uses `PrepareSleep`.
+  // Any thread. Returns a time not later than the earliest deadline, and nearly always equal to it (see
+  // `TimerWheel::NextExpiry`); `kNever` when nothing is armed. For a simulation, which advances its clock to it; a
+  // driver that sleeps uses `PrepareSleep`.
   [[nodiscard]] int64_t NextDeadline() const;
 
   // The driver only. Publishes and returns until when the driver is going to sleep: the next
@@ -108,17 +107,17 @@ class TimerQueue {
   // next `RunDue`, an earlier deadline calls `wake`.
   [[nodiscard]] int64_t PrepareSleep(int64_t slack = kTimerTick);
 
-  // Sets what ends the driver's sleep: called by the arming thread, outside of locks, inside `Arm`.
-  // To be called before the queue is shared.
+  // Sets the function that ends the driver's sleep. The arming thread calls it, outside of locks, inside `Arm`. To be
+  // called before the queue is shared.
   void SetWake(std::function<void()> wake);
 
-  // Any thread. How many timers are armed; a snapshot.
+  // Any thread. Returns how many timers are armed; a snapshot.
   [[nodiscard]] size_t size() const;
 
  private:
   struct Shard;
 
-  // What is left of a timer once it is due; the timer itself is not touched any more.
+  // The part of a timer that is left once it is due; the timer itself is not touched any more.
   struct Due {
     int64_t deadline;
     Timer::Fire fire;

@@ -35,7 +35,7 @@ namespace ergon::core {
 inline constexpr int kTimerTickBits = 16;
 inline constexpr int64_t kTimerTick = int64_t{1} << kTimerTickBits;
 
-// The intrusive hook. It may not move while it is in a wheel.
+// The intrusive hook. It must not move while it is in a wheel.
 class TimerNode {
  public:
   TimerNode() = default;
@@ -44,7 +44,7 @@ class TimerNode {
 
   [[nodiscard]] bool linked() const { return next_ != nullptr; }
 
-  // That of the last `Insert`; negative ones read as 0.
+  // Returns the deadline of the last `Insert`; negative ones read as 0.
   [[nodiscard]] int64_t deadline() const { return deadline_; }
 
  private:
@@ -69,9 +69,9 @@ class TimerWheel {
   // Takes a linked node out. O(1).
   void Remove(TimerNode& node);
 
-  // Not later than the earliest deadline, and exactly that unless the earliest timer of its slot
-  // has been removed since. `kNever` when empty. A driver that calls `PopDue` until nothing is left
-  // and then sleeps until here wakes in vain at most once for each slot that time passes.
+  // Returns a time not later than the earliest deadline, and exactly that unless the earliest timer of its slot has
+  // been removed since. `kNever` when empty. A driver that calls `PopDue` until nothing is left and then sleeps until
+  // this time wakes in vain at most once for each slot that time passes.
   [[nodiscard]] int64_t NextExpiry() const;
 
   // Unlinks and returns the next timer whose deadline is `now` or earlier; null if there is none,
@@ -79,9 +79,8 @@ class TimerWheel {
   // ticks, and within a tick in the order of insertion. `now` should not decrease.
   [[nodiscard]] TimerNode* PopDue(int64_t now, size_t& budget);
 
-  // Hands all timers that are due at `now` to `expired(TimerNode&)`, unlinked: they may be inserted
-  // again from there, and one that is inserted as already due comes in the same call. Returns how
-  // many there were.
+  // Hands all timers that are due at `now` to `expired(TimerNode&)`, unlinked: it may insert them again, and a timer
+  // that is inserted as already due comes in the same call. Returns how many there were.
   template <typename Expired>
   size_t Advance(int64_t now, Expired&& expired) {
     size_t count = 0;
@@ -109,13 +108,13 @@ class TimerWheel {
   void BeginDrain(size_t level, size_t slot);
   void MoveElapsed(int64_t now);
 
-  // No timer hangs on an earlier tick than this one; those of the past hang on it.
+  // No timer hangs on an earlier tick than this one; timers whose deadline has passed hang on it.
   uint64_t elapsed_ = 0;
   size_t size_ = 0;
   std::array<uint64_t, kLevels> occupied_{};  // a bit for each slot that is not empty
 
-  // What is left of the slot being drained, level `draining_level_`, and its earliest deadline.
-  // New timers of that slot's time go to its end, which keeps equal deadlines in order.
+  // The rest of the slot being drained, level `draining_level_`, and its earliest deadline. New timers of that slot's
+  // time go to its end, which keeps equal deadlines in order.
   TimerNode draining_;
   int64_t draining_earliest_ = kNever;
   size_t draining_level_ = 0;

@@ -1,8 +1,8 @@
 // The time-out of the waits of one process: a timer that stays armed when a wait is over.
 //
-// Nearly every wait has its outcome long before its time is up. So the timer is not disarmed then. When it fires, it
-// looks what the process waits for by now, and is armed for the deadline of that wait, or not at all. A process that
-// makes one call after the other, with the same time-out, arms it once in the time of one time-out.
+// Nearly every wait has its outcome long before its time is up, so the timer is not disarmed then. When it fires, it
+// looks at what the process waits for by now, and is armed for the deadline of that wait, or not at all. A process that
+// makes one call after another with the same time-out arms the timer once in each period of one time-out.
 //
 // `armed_for_` is the time for which the timer is armed, or kNever. While a process is parked, that is the deadline of
 // its wait or earlier:
@@ -29,28 +29,28 @@ namespace ergon::core {
 template <typename Queue, typename Armed>
 class BasicWaitTimer {
  public:
-  // The wait with this id has taken too long. Called by the driver of the queue, or by who calls Cover.
+  // Called when the wait with this id has taken too long, by the driver of the queue or by the thread that calls Cover.
   using Expire = void (*)(void* context, std::uint64_t id);
 
-  // `wait` is what the process waits for. All outlive the queue's driver.
+  // `wait` is what the process waits for. All of these outlive the queue's driver.
   BasicWaitTimer(Queue& queue, const Clock& clock, const AwaitState& wait, Expire expire,
                  void* context)
       : queue_(queue), clock_(clock), wait_(wait), expire_(expire), context_(context) {}
   BasicWaitTimer(const BasicWaitTimer&) = delete;
   BasicWaitTimer& operator=(const BasicWaitTimer&) = delete;
 
-  // The process itself: the wait that has begun, before it parks.
+  // The process itself: notes the wait that has begun, before the process parks.
   void Note(std::uint64_t id, std::int64_t deadline) noexcept {
     deadline_.store(deadline, std::memory_order_relaxed);
     noted_.store(id, std::memory_order_release);  // partner: ArmAnew
   }
-  // After the process has parked in a wait with this deadline. Any thread: it may run again, and wait for something
-  // else by now.
+  // To be called after the process has parked in a wait with this deadline. Any thread: the process may run again by
+  // now, and wait for something else.
   void Cover(std::int64_t deadline) {
     if (armed_for_.load(std::memory_order_seq_cst) > deadline) [[unlikely]]
       ArmFor(deadline);
   }
-  // While the process does not wait: nothing is armed afterwards.
+  // Disarms the timer. To be called while the process does not wait.
   void Withdraw() {
     if (armed_for_.load(std::memory_order_relaxed) == kNever) return;
     const std::lock_guard guard(lock_);
@@ -77,19 +77,20 @@ class BasicWaitTimer {
       if (armed_for <= deadline) return;
       if (armed_for != kNever) (void)queue_.Disarm(timer_);
       Arm(deadline);
-      // The wait may be over, and Withdraw called; then that counts.
+      // The wait may be over, and Withdraw called: then nothing may stay armed for it.
       if (wait_.WaitingFor() == 0) expired = ArmAnew();
     }
     if (expired != 0) expire_(context_, expired);
   }
-  // With the lock: for what the process waits for now, or not at all. Returns the id of a wait whose time is up, or 0.
+  // With the lock: arms the timer for what the process waits for now, or not at all. Returns the id of a wait whose
+  // time is up, or 0.
   [[nodiscard]] std::uint64_t ArmAnew() {
     (void)queue_.Disarm(
         timer_);  // also if it has fired: it may have been armed again since it was due
     armed_for_.store(kNever, std::memory_order_seq_cst);
     const std::uint64_t id = wait_.WaitingFor();
     if (id == 0 || noted_.load(std::memory_order_acquire) != id) return 0;
-    // Or that of a later wait: then the one with `id` is over, and cannot expire.
+    // This may be the deadline of a later wait: then the wait with `id` is over, and cannot expire.
     const std::int64_t deadline = deadline_.load(std::memory_order_relaxed);
     if (deadline <= clock_.Now()) return id;
     Arm(deadline);

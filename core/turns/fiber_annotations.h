@@ -1,8 +1,8 @@
-// What sanitizers and Valgrind have to be told about fibers; next to nothing without them.
+// What sanitizers and Valgrind have to be told about fibers. It costs next to nothing without them.
 //
-// A program may be instrumented while this library is not. So whether a sanitizer is there is found
-// out at run time: its functions are weak, and null in a program without it. One that does not know of
-// the switch takes a fiber's frames for an overflow of the thread's stack.
+// A program may be instrumented while this library is not. So whether a sanitizer is present is found out at run time:
+// its functions are weak, and null in a program without it. A sanitizer that does not know of the switch takes a
+// fiber's frames for an overflow of the thread's stack.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,7 @@ extern "C" {
 
 namespace ergon::core::sanitizers {
 
-// The program is instrumented, and has a sanitizer's handlers for signals.
+// Returns whether the program is instrumented, and has a sanitizer's handlers for signals.
 inline bool Present() {
   return __sanitizer_start_switch_fiber != nullptr || __tsan_create_fiber != nullptr;
 }
@@ -43,7 +43,7 @@ inline bool Present() {
 // Instrumented frames are larger, so stacks are too.
 inline std::size_t StackFactor() { return Present() ? 2 : 1; }
 
-// TSan's identity of a fiber; of the calling thread's own for `CurrentThreadFiber`. Null without it.
+// Returns TSan's identity of a new fiber; CurrentThreadFiber that of the calling thread's own. Null without TSan.
 inline void* CreateFiber() {
   return __tsan_create_fiber != nullptr ? __tsan_create_fiber(0) : nullptr;
 }
@@ -55,8 +55,8 @@ inline void* CurrentThreadFiber() {
 // The fiber is suspended and never runs again; its stack is about to be unmapped.
 inline void DestroyFiber(void* tsan_fiber, void* stack, std::size_t stack_bytes) {
   if (tsan_fiber != nullptr) __tsan_destroy_fiber(tsan_fiber);
-  // Frames that never returned leave their red zones in the shadow; whoever gets these addresses
-  // next must not inherit them.
+  // Frames that never returned leave their red zones in the shadow; the next user of these addresses must not inherit
+  // them.
   if (__asan_unpoison_memory_region != nullptr) __asan_unpoison_memory_region(stack, stack_bytes);
 }
 
@@ -79,8 +79,8 @@ inline void FinishSwitch(void* fake_stack, const void** from_stack, std::size_t*
   }
 }
 
-// Valgrind takes a jump between two stacks that lie close together for a very large frame, unless it
-// knows them. A few instructions without effect outside of it.
+// Valgrind takes a jump between two stacks that lie close together for a very large frame, unless it knows the stacks.
+// Costs a few instructions, without effect outside of Valgrind.
 inline unsigned RegisterStack([[maybe_unused]] const void* stack,
                               [[maybe_unused]] std::size_t stack_bytes) {
 #if ERGON_VALGRIND

@@ -12,7 +12,7 @@ namespace ergon::core {
 // Owns all fibers of a dispatcher. Any thread.
 class FiberPool {
  public:
-  // Keeps at most `max_cached` fibers, and unmaps what is returned beyond.
+  // Keeps at most `max_cached` fibers, and unmaps further fibers that are returned.
   FiberPool(std::size_t stack_bytes, Fiber::Body body, std::size_t max_cached);
   FiberPool(const FiberPool&) = delete;
   FiberPool& operator=(const FiberPool&) = delete;
@@ -22,8 +22,7 @@ class FiberPool {
  private:
   friend class FiberCache;
 
-  // A chain of 1 to `count` fibers (a single new one if none is cached); nullptr if there is no
-  // memory.
+  // Returns a chain of 1 to `count` fibers (a single new one if none is cached); nullptr if there is no memory.
   Fiber* Take(std::size_t count);
   // Takes a chain back.
   void Put(Fiber* chain);
@@ -38,7 +37,7 @@ class FiberPool {
   Fiber* live_ = nullptr;  // every fiber that exists, wherever it is
 };
 
-// A worker's own; only the worker may call.
+// A worker's own cache; only the worker may call its functions.
 class FiberCache {
  public:
   explicit FiberCache(FiberPool& pool) : pool_(pool) {}
@@ -46,7 +45,7 @@ class FiberCache {
   FiberCache& operator=(const FiberCache&) = delete;
   ~FiberCache() { Flush(); }
 
-  // nullptr if no stack could be had.
+  // Returns a fiber, or nullptr if no stack is available.
   [[nodiscard]] Fiber* Get() {
     if (first_ == nullptr && !Refill()) [[unlikely]]
       return nullptr;
@@ -63,9 +62,9 @@ class FiberCache {
       Spill();
   }
 
-  // Makes sure that the next Get succeeds.
+  // Makes sure that the next Get succeeds. Returns false if no stack is available.
   [[nodiscard]] bool Prepare() { return first_ != nullptr || Refill(); }
-  // Gives everything to the pool.
+  // Gives all fibers to the pool.
   void Flush();
 
  private:

@@ -1,8 +1,8 @@
-// The switch from one fiber to another, as a part of the function that switches.
+// The switch from one fiber to another, inlined into the function that switches.
 //
 // After a switch the processor expects functions to return as on the fiber that was left, and is wrong each time. So
-// the worker's functions contain the switch rather than call it: the fewer returns, the better. What contains it must
-// not use anything of the thread afterwards that it has read before.
+// the worker's functions contain the switch rather than call it: the fewer returns, the better. A function that
+// contains it must not use anything of the thread afterwards that it has read before.
 //
 // The C++ runtime keeps the caught and the uncaught exceptions of a thread in two words, which are
 // exchanged at each switch. Their address is asked for once per thread and handed from fiber to

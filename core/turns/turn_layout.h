@@ -1,4 +1,4 @@
-// Where a debugger finds whose turn runs on which thread, and the stack of one that is parked.
+// Where a debugger finds whose turn runs on which thread, and the stack of a parked turn.
 #pragma once
 
 #include <cstddef>

@@ -35,12 +35,12 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // The worker whose turn is running on this thread; nullptr elsewhere. Do not keep it across Park.
+  // Returns the worker whose turn is running on this thread; nullptr elsewhere. Do not keep it across Park.
   static Worker* Current() noexcept;
-  // The same with one load, for functions in which no turn is parked.
+  // As Current, with one load, for functions in which no turn is parked.
   static Worker* CurrentInPlace() noexcept;
 
-  // The fiber that runs on this thread, if a turn does; nullptr elsewhere. Also in a signal handler.
+  // Returns the fiber that runs on this thread, if a turn does; nullptr elsewhere. Also in a signal handler.
   static const Fiber* CurrentFiber() noexcept;
 
   Dispatcher& dispatcher() const { return dispatcher_; }
@@ -60,14 +60,14 @@ class Worker {
   // this one. It must touch nothing any more.
   [[nodiscard]] static TurnEnd Resume(Fiber& fiber);
 
-  // All workers there are, for a debugger.
+  // Returns all workers there are, for a debugger.
   static const Roster& All() noexcept;
 
-  // What this worker has counted; any thread.
+  // Adds what this worker has counted. May be called from any thread.
   void AddTo(DispatcherStats& sum) const;
 
-  // What it runs now; null when it has nothing to run. Any thread. Who asks for it first, and for
-  // turns() then, gets the number of that turn, or of a later one.
+  // Returns what the worker runs now; null when it has nothing to run. May be called from any thread. A caller that
+  // asks for this first, and for turns() then, gets the number of that turn, or of a later one.
   const Schedulable* running() const { return running_.load(std::memory_order_acquire); }
   std::uint64_t turns() const { return turns_.Read(); }
 
@@ -79,18 +79,18 @@ class Worker {
   // Body of all fibers that a worker uses: the loop.
   static void FiberBody(Fiber& self) noexcept;
 
-  // Runs turns on the calling thread until Next returns nullptr. False if there is no stack at all.
+  // Runs turns on the calling thread until Next returns nullptr. Returns false if there is no stack at all.
   [[nodiscard]] bool RunLoop();
 
-  // Sees to it that RunLoop will find a stack.
+  // Makes sure that RunLoop will find a stack. Returns false if none is available.
   [[nodiscard]] bool Prepare() { return fibers_.Prepare(); }
 
-  // The next one to run; may sleep. nullptr ends the loop (a later RunLoop may start it again).
+  // Returns the next one to run; may sleep. nullptr ends the loop (a later RunLoop may start it again).
   virtual Schedulable* Next() = 0;
-  // Takes back one whose turn has ended with kYielded.
+  // Takes back a schedulable whose turn has ended with kYielded.
   virtual void Requeue(Schedulable& schedulable) = 0;
 
-  // Has nothing to run and may be about to sleep.
+  // Notes that the worker has nothing to run and may be about to sleep.
   void NoteNothingToRun() { running_.store(nullptr, std::memory_order_relaxed); }
   void CountSteal() { steals_.Add(); }
   void CountWakeup() { wakeups_.Add(); }
@@ -118,7 +118,7 @@ class Worker {
 };
 
 namespace detail {
-// At a fixed distance from the thread's own register.
+// Lies at a fixed distance from the thread's own register.
 extern constinit thread_local Worker* current_worker [[gnu::tls_model("initial-exec")]];
 }  // namespace detail
 
