@@ -25,8 +25,8 @@ int64_t SteadyClock::CoarseNow() const { return SteadyCoarseNow(); }
 
 ManualClock::ManualClock(int64_t start) : now_(start) { assert(start >= 0); }
 
-// Acquire pairs with the release in `AdvanceTo` and `AdvanceBy`: whoever sees a new time also sees
-// what was done before the clock was advanced.
+// Acquire pairs with the release in `AdvanceTo` and `AdvanceBy`: a thread that sees a new time also sees what was done
+// before the clock was advanced.
 int64_t ManualClock::Now() const { return now_.load(std::memory_order_acquire); }
 
 void ManualClock::AdvanceTo(int64_t time) {

@@ -10,7 +10,7 @@ namespace ergon::core {
 namespace {
 
 int DefaultWorkers() {
-  // One worker has nobody to take over what a turn that blocks leaves behind.
+  // A single worker has no other worker to take over what a turn that blocks leaves behind.
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
   return std::clamp(cores, 2, IdleWorkers::kMaxWorkers);
 }

@@ -101,7 +101,7 @@ std::string SteppingDispatcher::Stop() {
   return "";
 }
 
-// Nothing to wake up; what is ready runs when the owner steps or stops.
+// There is no thread to wake up; what is ready runs when the owner steps or stops.
 void SteppingDispatcher::SignalStop() { CheckThread("SteppingDispatcher::SignalStop"); }
 
 void SteppingDispatcher::Schedule(Schedulable& schedulable) {

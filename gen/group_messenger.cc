@@ -10,7 +10,7 @@
 namespace ergon::gen {
 namespace {
 
-// Another member may take what this one has not.
+// Returns whether another member may take a message that this one has not taken.
 bool IsOfReceiver(const Error& error) {
   return error == ErrProcessMailboxFull || error == ErrProcessTerminated ||
          error == ErrProcessUnknown || error == ErrOverloaded || error == ErrBusy ||
@@ -25,9 +25,9 @@ Result<PID> GroupMessenger::SendEnvelopeToOneOf(Atom group, core::EnvelopePtr& e
   auto sent = SendEnvelope(*next, envelope);
   if (sent) return next;
   if (!IsOfReceiver(sent.error())) return std::move(sent.error());
-  // That one is full says more than that another is just ending.
+  // That a member is full says more than that another is just ending.
   Error why = std::move(sent.error());
-  // The others, from the one after it on. Whoever is there several times is tried once.
+  // The other members, from the next one on. A member with several memberships is tried once.
   std::vector<PID> others = GroupMembers(group);
   const auto found = std::find(others.begin(), others.end(), *next);
   if (found != others.end()) std::rotate(others.begin(), found, others.end());

@@ -37,7 +37,7 @@ Result<void> RunParallel(Process& owner, std::size_t items, const ParallelOption
     }
     auto done = task.Await(left);
     if (done) continue;
-    // Of one that was killed the others do the rest, but for the item that it was at.
+    // If a task was killed, the others do the rest, except the item that it was working on.
     reason = std::move(done.error());
     if (reason == ErrTimeout) break;
   }

@@ -18,7 +18,7 @@ namespace {
 
 class ProcessFunction final : public ProcessBehavior {
  public:
-  // `type` is the one of the function that the user wrote, for logs and inspections.
+  // `type` is that of the function that the user wrote, for logs and inspections.
   ProcessFunction(std::function<Reason(Process&)> function, const std::type_info& type)
       : function_(std::move(function)), type_(type) {}
 
@@ -32,7 +32,7 @@ class ProcessFunction final : public ProcessBehavior {
       (void)host_->SendResponse(SenderOf(envelope), RefOf(envelope), Inspection{});
       return Continue();
     }
-    // Else it is the outcome of a Request, which nobody can ask for.
+    // Otherwise it is the outcome of a Request, for which no Receive can ask.
     Receiver* const receiver = host_->CurrentReceiver();
     if (receiver != nullptr && Receiver::MayWant(envelope)) receiver->Take(envelope);
     return Continue();

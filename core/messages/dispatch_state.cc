@@ -4,8 +4,8 @@ namespace ergon::core {
 
 PushOutcome DispatchState::Push(Envelope* envelope, std::uint32_t capacity,
                                 const std::atomic<std::uint32_t>& taken) noexcept {
-  // Acquire, here and when the exchange fails: who is redirected reads what was prepared for that
-  // (partner: TryRedirect).
+  // Acquire, here and when the exchange fails: a sender that is redirected reads what was prepared for that (partner:
+  // TryRedirect).
   std::uint64_t word = word_.load(std::memory_order_acquire);
   for (;;) {
     const std::uint64_t top = word & kTopMask;

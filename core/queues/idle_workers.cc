@@ -32,8 +32,8 @@ void IdleWorkers::WakeOne() {
   {
     std::lock_guard guard(lock_);
     const std::uint64_t state = state_.load(std::memory_order_seq_cst);
-    // Somebody else was faster. One that woke up or began to search meanwhile looks at all queues
-    // later than this, so it sees what the caller has published.
+    // Another thread was faster. A worker that woke up or began to search meanwhile looks at all queues later than
+    // this, so it sees what the caller has published.
     if ((state & kSearchersMask) != 0 || sleepers_.empty()) return;
     int worker = sleepers_.back();
     if (worker == rescuer_ && sleepers_.size() > 1) worker = sleepers_[sleepers_.size() - 2];

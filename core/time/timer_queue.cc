@@ -16,7 +16,7 @@ constexpr int kMaxShards = 64;
 // How many timers are moved while a shard is locked: arming threads spin meanwhile.
 constexpr size_t kDrainBudget = 32;
 
-// So many receivers of timers that are due are made ready together.
+// How many receivers of due timers are made ready together.
 constexpr size_t kHandledTogether = 32;
 
 // After a crowd of timers has been fired, the memory for more than this many is given back.
@@ -86,8 +86,8 @@ bool TimerQueue::Disarm(Timer& timer) {
   return true;
 }
 
-// Moves to `due_` what is due. The lock is released every `kDrainBudget` timers, and memory is only
-// allocated while it is not held.
+// Moves the due timers to `due_`. The lock is released every `kDrainBudget` timers, and memory is only allocated while
+// it is not held.
 void TimerQueue::CollectDue(Shard& shard, int64_t now) {
   size_t budget;
   do {

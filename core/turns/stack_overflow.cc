@@ -27,7 +27,7 @@ void ReportTurn(SignalText& text, std::size_t stack_bytes) {
 std::atomic<OverflowReport> g_report{&ReportTurn};
 // Set before the handler is installed.
 std::atomic<const Fiber* (*)() noexcept> g_current_fiber{nullptr};
-// Whoever had the signals before. Written before the handler is installed.
+// The handlers that had the signals before. Written before the handler is installed.
 Action g_former[2] = {};
 
 void PassOn(int signal, siginfo_t* info, void* context) {
