@@ -25,32 +25,34 @@ class IdleTime;
 //     int value_ = 0;
 //   };
 //
-// The handlers run one at a time, so that members need no lock, but not always on the same thread.
-// They may block this process with Call and Sleep; other processes go on meanwhile. Override what
-// is needed, as private members. An exception that leaves a handler ends the process with the
-// reason "panic: <what> (handling <type of the message>)"; of an exception that is no std::exception, <what>
-// is "an exception of type <type>". In Init and Terminate there is no message, and no such end of the text.
+// The handlers run one at a time, so members need no lock, but not always on the same thread. A handler
+// may block this process with Call and Sleep; other processes go on meanwhile. Override the handlers that
+// you need, as private members. An exception that leaves a handler ends the process with the reason
+// "panic: <what> (handling <type of the message>)". If the exception is not a std::exception, <what> is
+// "an exception of type <type>". In Init and Terminate there is no message, and the reason has no
+// "(handling ...)".
 class Actor : public ProcessApi, protected SplitCallbacks {
  public:
   Actor();
   ~Actor() override;
 
  protected:
-  // First, with the arguments of the spawn. Stop(reason) or an exception makes the spawn fail.
+  // Called first, with the arguments of the spawn. Stop(reason) or an exception makes the spawn fail.
   virtual gen::Status Init(const gen::Args& args);
 
-  // A message, a down notice, or an exit signal (if SetTrapExit(true)). `message` is valid until
-  // this returns. The default logs a warning and goes on.
+  // Handles a message, a down notice, or an exit signal (after SetTrapExit(true)). `message` is valid until
+  // the handler returns. The default logs a warning and goes on.
   gen::Status HandleMessage(gen::PID from, gen::Message& message) override;
 
-  // A request; `from` waits for the answer, which may also be sent later, with `ref`
-  // (gen::NoReply), by this process or by another one that has been given both. Should this process
-  // end before, the caller is told so, unless the other one holds the request (HandOver). The default
-  // logs a warning and answers the error kUnsupported.
+  // Handles a request. The caller `from` waits for the answer. After gen::NoReply() the answer may be sent
+  // later, with `from` and `ref`, by this process or by another process that has been given both. If this
+  // process ends without an answer, the caller is told, unless another process holds the request (HandOver).
+  // The default logs a warning and answers the error kUnsupported.
   gen::CallResult HandleCall(gen::PID from, gen::Ref ref, gen::Message& request) override;
 
-  // After SetSplitHandle(true), in place of those two for what was sent to the process's registered
-  // name or to one of its aliases, which may have been deleted since. The defaults call those two.
+  // After SetSplitHandle(true), these four are called instead of HandleMessage and HandleCall for messages and
+  // requests that were sent to the process's registered name or to one of its aliases. The alias may have been
+  // deleted since. The defaults call HandleMessage and HandleCall.
   gen::Status HandleMessageName(gen::Atom name, gen::PID from, gen::Message& message) override;
   gen::Status HandleMessageAlias(gen::Alias alias, gen::PID from, gen::Message& message) override;
   gen::CallResult HandleCallName(gen::Atom name, gen::PID from, gen::Ref ref,
@@ -60,65 +62,67 @@ class Actor : public ProcessApi, protected SplitCallbacks {
   void SetSplitHandle(bool split) { split_handle_ = split; }
   [[nodiscard]] bool SplitHandle() const { return split_handle_; }
 
-  // The outcome of a Request of this process, with the ref that it returned. `response` is valid
-  // until this returns. The default logs it at debug level.
+  // Handles the outcome of a Request of this process. `ref` is what Request returned. `response` is valid
+  // until the handler returns. The default logs it at debug level.
   gen::Status HandleResponse(gen::Ref ref, gen::Response& response) override;
 
-  // A published value of an event that this process monitors. The default logs a warning.
+  // Handles a published value of an event that this process monitors. The default logs a warning.
   gen::Status HandleEvent(const gen::MessageEvent& event) override;
 
-  // Tells those who look from outside how it is; empty `items`: everything. What is not asked for
-  // (gen/inspection_items.h) is left out of the answer, so a handler may always tell everything. The
-  // default: the fields of gen::ProcessInfo.
+  // Returns a description of this process for an Inspect. Empty `items` ask for everything. Keys that are not
+  // asked for (gen/inspection_items.h) are left out of the answer, so a handler may always return all its keys.
+  // The default returns the fields of gen::ProcessInfo.
   gen::Inspection HandleInspect(gen::PID from, const std::vector<std::string>& items) override;
 
-  // Last, exactly once, if Init has returned Continue() in time.
+  // Called last, exactly once, if Init has returned Continue() in time.
   virtual void Terminate(const gen::Reason& reason);
 
   // -- going on --
 
-  // `return ContinueWith([this] { ... return gen::Continue(); });` in Init or a handler: the function is
-  // called next, before any message or signal that waits; after HandleCall (ReplyAndContinue) when the
-  // caller has its answer, after Init in its first turn, for which Spawn does not wait. For what takes
-  // long, or may fail, and must not come between two others. It may return ContinueWith again, or Stop. It
-  // is not called when the process is killed before. Only the result of Init, of a handler, or of such a
-  // function counts: what calls ContinueWith and returns another goes on without.
+  // Makes the process call `next` after this handler, before any message or signal that waits:
+  // `return ContinueWith([this] { ... return gen::Continue(); });` in Init or in a handler.
+  // After HandleCall (ReplyAndContinue) `next` runs when the caller has its answer; after Init it runs in the
+  // first turn, for which Spawn does not wait. Use it for work that takes long or may fail, and that no
+  // message may precede. `next` may return ContinueWith again, or Stop. It is not called if the process is
+  // killed before. Only the result of Init, of a handler, or of `next` counts: a handler that calls
+  // ContinueWith and returns another status goes on without it.
   [[nodiscard]] gen::Status ContinueWith(std::function<gen::Status()> next) {
     Host().SetNext(std::move(next));
     return gen::Status::Next();
   }
 
-  // When there was no message, request or event to handle for so long (or up to a quarter longer),
-  // HandleIdle is called, and again after as long. What is stashed is something to handle. 0: never, as at
-  // first. Each process with such a time has four timers of the node in that time. kIncorrect: a negative
-  // time.
+  // Makes the process call HandleIdle when it had no message, request or event to handle for `idle` (or up to
+  // a quarter longer), and again after each further `idle`. A stashed message counts as something to handle.
+  // 0 or gen::kInfinite: never, which is the default. A process with an idle time-out uses four timers of the
+  // node, one after the other, per `idle`. Returns kIncorrect if `idle` is negative.
   gen::Result<void> SetIdleTimeout(std::chrono::nanoseconds idle);
-  // The default ends the process with reason normal: who is not needed gives its memory back, and is
-  // spawned again when it is (passivation). What arrives at that moment is not handled: its sender is told,
-  // or it is counted.
+  // Called after the idle time-out. The default ends the process with reason normal: a process that nobody
+  // needs gives its memory back, and is spawned again when it is needed (passivation). A message that arrives
+  // at that moment is not handled: its sender is told, or the message is counted.
   virtual gen::Status HandleIdle();
 
   // -- becoming something else --
   //
-  // Another set of handlers takes the place of the actor's own, from the next message on. Where the
-  // set has no function the actor's own handler is called, and always for events and inspections.
-  // The handler that is running goes on to its end; it and what it has captured stay until then.
+  // A set of handlers takes the place of the actor's own handlers, from the next message on. If the set
+  // has no function for a message, the actor's own handler is called. Events and inspections always go to the
+  // actor's own handlers. The handler that is running goes on to its end; it and its captures live until then.
   //
   //   Become({.message = [this](gen::PID from, gen::Message& message) {
   //     return HandleWhileOpen(from, message);
   //   }});
 
-  // In place of the current set, if there is one.
+  // Replaces the current set, if there is one.
   void Become(HandlerSet handlers);
-  // On top of it: Unbecome goes back to it.
+  // Puts `handlers` on top of the current set. Unbecome goes back to that set.
   void BecomeStacked(HandlerSet handlers);
-  // Back to the set before, or to the actor's own handlers. False: these are current.
+  // Goes back to the set below, or to the actor's own handlers. Returns false if the actor's own handlers are
+  // already current.
   bool Unbecome();
 
  private:
   gen::Status ProcessInit(gen::ProcessHost& host, const gen::Args& args) final;
   gen::Status ProcessMessage(core::Envelope& envelope) final;
-  // Apart from the above, so that a plain message saves no registers for it.
+  // A separate function, so that the path of a plain message saves no registers for it.
   [[gnu::noinline]] gen::Status ProcessOther(core::Envelope& envelope);
   void ProcessTerminate(const gen::Reason& reason) final;
 

@@ -1,4 +1,4 @@
-// Behaviour that changes: sets of handlers that an actor puts in the place of its own.
+// Behaviour that changes: sets of handlers that an actor uses instead of its own.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@
 
 namespace ergon::act {
 
-// What an actor does from now on. Where a function is empty, its own handler is called.
+// The handlers that an actor uses from now on. If a function is empty, the actor's own handler is called.
 struct HandlerSet {
   std::function<gen::Status(gen::PID from, gen::Message& message)> message = {};
   std::function<gen::CallResult(gen::PID from, gen::Ref ref, gen::Message& request)> call = {};
   std::function<gen::Status(gen::Ref ref, gen::Response& response)> response = {};
 };
 
-// The sets that an actor has become, the one that counts on top. Pure; used by Actor.
+// A stack of the sets that an actor has become; the top one is current. Pure; used by Actor.
 class HandlerStack {
  public:
   HandlerStack();
@@ -25,20 +25,20 @@ class HandlerStack {
   HandlerStack(const HandlerStack&) = delete;
   HandlerStack& operator=(const HandlerStack&) = delete;
 
-  // Puts a set in the place of the top one, if there is one.
+  // Replaces the top set, if there is one; else pushes `set`.
   void Replace(HandlerSet set);
   void Push(HandlerSet set);
-  // False: there is none.
+  // Removes the top set. Returns false if there is none.
   bool Pop();
   [[nodiscard]] bool empty() const noexcept { return sets_ == nullptr; }
   [[nodiscard]] std::size_t size() const noexcept;
 
-  // As act::Dispatch, with the set on top, which stays until its handler has returned, whatever
-  // becomes of the stack meanwhile. `own` are the actor's.
+  // Does what act::Dispatch does, with the top set, which there must be. The set lives until its handler has
+  // returned, even if the handler changes the stack. `own` are the actor's own handlers.
   gen::Status Dispatch(gen::ProcessHost& host, Callbacks& own, core::Envelope& envelope) const;
 
  private:
-  // Null without a set: most actors have none, and are small.
+  // Null if there is no set. Most actors have none, and this keeps them small.
   std::unique_ptr<std::vector<std::shared_ptr<const HandlerSet>>> sets_;
 };
 

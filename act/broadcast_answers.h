@@ -1,4 +1,4 @@
-// What all workers of a pool have answered to one request.
+// The answers of all workers of a pool to one request.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace ergon::act {
 
-// The answer to a request that a pool passes to all its workers (PoolStrategy::Broadcast): one outcome for
-// each worker that was there, in the order of their places. Move-only.
+// The answer to a request that a pool passes on to all its workers (PoolStrategy::Broadcast): one outcome for
+// each worker that was ready, in the order of their places. Move-only.
 //
 //   auto answers = node.Call<act::BroadcastAnswers>(pool, CacheSize{});
 //   for (auto& [worker, size] : answers.value().Take<int>()) ...
@@ -23,13 +23,14 @@ class BroadcastAnswers {
   template <class T>
   struct Outcome {
     gen::PID worker;
-    // The answer, or: kProcessTerminated if the worker ended first, kProcessMailboxFull if it had no room,
-    // kTimeout if it did not answer in time, kUnexpectedType, or the error that it answered with.
+    // The answer, or an error: kProcessTerminated if the worker ended first, kProcessMailboxFull if its mailbox
+    // was full, kTimeout if it did not answer in time, kUnexpectedType if its answer is no T, or the error that
+    // it answered with.
     gen::Result<T> result;
   };
 
   [[nodiscard]] std::size_t size() const noexcept { return answers_.size(); }
-  // Moves all outcomes out; none is left.
+  // Moves all outcomes out and leaves none.
   template <class T>
   [[nodiscard]] std::vector<Outcome<T>> Take() {
     std::vector<Outcome<T>> outcomes;
@@ -42,7 +43,7 @@ class BroadcastAnswers {
 
   // -- for the pool --
 
-  // The number of the new entry. `answer` null: it comes later, by Set.
+  // Adds an entry and returns its number. If `answer` is null, Set adds it later.
   std::size_t Add(gen::PID worker, core::EnvelopePtr answer) {
     answers_.emplace_back(worker, std::move(answer));
     return answers_.size() - 1;

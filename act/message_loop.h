@@ -18,8 +18,8 @@
 
 namespace ergon::act {
 
-// The handlers of a behaviour. Called inside turns of the process, one at a time; an exception that
-// leaves one ends the process with the reason "panic: <what>".
+// The handlers of a behaviour. They are called inside turns of the process, one at a time. An exception that
+// leaves a handler ends the process with the reason "panic: <what>".
 class Callbacks {
  public:
   virtual gen::Status HandleMessage(gen::PID from, gen::Message& message) = 0;
@@ -41,13 +41,15 @@ class Callbacks {
 //   kResponse, kError        HandleResponse
 //   kEvent                   HandleEvent
 //   kInspect                 HandleInspect; its result goes to the caller
-// Other kinds are the business of special behaviours and do nothing here. The handler may forward
-// the envelope, which must not be touched afterwards then; `forwarded`, if not null, tells.
+// Other kinds belong to special behaviours and do nothing here. The handler may forward the envelope; then
+// the caller of Dispatch must not touch it afterwards. `forwarded`, if not null, is set to whether the handler
+// has forwarded or taken a request; for other kinds it stays as it is.
 gen::Status Dispatch(gen::ProcessHost& host, Callbacks& callbacks, core::Envelope& envelope,
                      bool* forwarded = nullptr);
 
-// As Dispatch, for behaviours with work of their own: pools and supervisors. If the handler of a request stops the
-// process, the caller gets "process terminated" at once, as the end of such a behaviour may take a while.
+// Does what Dispatch does, for behaviours with work of their own: pools and supervisors. If the handler of a
+// request stops the process, the caller gets kProcessTerminated at once, because the end of such a behaviour
+// may take a while.
 gen::Status DispatchToUser(gen::ProcessHost& host, Callbacks& callbacks, core::Envelope& envelope);
 
 using gen::IsRequest;
@@ -59,12 +61,12 @@ using gen::SenderOf;
 void AnswerInspection(gen::ProcessHost& host, const core::Envelope& envelope,
                       gen::Inspection inspection);
 
-// -- what behaviours do with what nobody handles --
+// -- what behaviours do with a message that no handler takes --
 
 // Logs a warning that names the type (gen::Message::Describe) and the sender; that an event is no more (MessageDownEvent) at debug level only.
 gen::Status UnhandledMessage(gen::Log log, gen::PID from, const gen::Message& message);
 gen::Status UnhandledEvent(gen::Log log, const gen::MessageEvent& event);
-// Logs at debug level only: who makes requests without looking at the answers means it.
+// Logs at debug level only: a process that makes requests without looking at the answers means it.
 gen::Status UnhandledResponse(gen::Log log, gen::Ref ref, const gen::Response& response);
 // Logs likewise and answers kUnsupported, with the same words: the caller need not wait for its
 // timeout.

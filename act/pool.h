@@ -1,5 +1,5 @@
-// One address, many workers: a pool forwards what it is sent to identical processes, which handle
-// it in parallel, and keeps their number up.
+// One address, many workers: a pool forwards messages to identical processes, which handle them in
+// parallel, and replaces the processes that end.
 #pragma once
 
 #include <cstdint>
@@ -26,39 +26,42 @@ class PoolRunner;
 //     }
 //   };
 //
-// Forwarded are messages, requests and events of normal priority. Workers see the original sender,
-// and their answers go straight to the caller. Everything of high and max priority, exit signals,
-// down notices and inspections are the pool's own: HandleMessage, HandleCall, HandleInspect.
+// The pool forwards messages, requests and events of normal priority. Workers see the original sender,
+// and their answers go straight to the caller. The pool itself handles everything of high and max priority,
+// exit signals, down notices and inspections: HandleMessage, HandleCall, HandleInspect.
 //
-// Which worker gets a message: PoolOptions::strategy. What follows is said of the default, the rotation; the
-// others promise the same but for the order, see PoolStrategy.
+// Choice. PoolOptions::strategy decides which worker gets a message. The following describes the default, the
+// rotation. The other strategies promise the same, except for the order; see PoolStrategy.
 //
-// Order. The workers stand in one queue; the head takes a message and goes to the back, a full one
-// goes to the back too and the next is tried, at most once round. So messages of one sender are
-// *started* in the order sent as long as no worker is full, and they are handled in the order sent
-// if the pool has one worker, also when that is replaced.
+// Order. The workers stand in one queue. The head takes a message and goes to the back; a full worker
+// goes to the back too and the next one is tried, at most once round. So messages of one sender are
+// *started* in the order sent as long as no worker is full. They are handled in the order sent
+// if the pool has one worker, also when that worker is replaced.
 //
-// All full. A send returns ErrProcessMailboxFull, a Call too, at once. So it is with kOverloaded and
-// PoolOptions::admission_limit. The log tells once when that begins, and once when it is over.
+// All workers full. A send or a Call returns ErrProcessMailboxFull at once. In the same way it returns
+// kOverloaded because of PoolOptions::admission_limit. The log tells once when this begins, and once when it
+// is over.
 //
-// A worker ends, for whatever reason: it is replaced, by one with the same factory and arguments, at once
-// if it had handled a message, or lived for a second. One that fails earlier, again and again, is replaced
-// more and more slowly (PoolOptions); none is given up. What waited in its mailbox goes to the others as far as they
-// have room, and to its successor; it is never dropped for want of room, nor is another for it, whatever
-// worker_mailbox says of new ones. The message it was handling is not handled again; a caller gets the error
-// at once.
+// End of a worker. A worker that ends for whatever reason is replaced, by one with the same factory and arguments,
+// at once if it had handled a message or had lived for a second. A worker that ends earlier, again and again, is
+// replaced more and more slowly (PoolOptions), but the pool never gives its place up. The messages that waited in
+// its mailbox go to the other workers as far as they have room, and to its successor. They are never dropped for
+// want of room, and no other message is dropped to make room for them, whatever worker_mailbox says of new messages.
+// The message that the worker was handling is not handled again; if it was a request, its caller gets the error at
+// once.
 //
-// While workers are missing, the pool itself takes as many messages as they would, less what it keeps for
-// them; then senders get ErrProcessMailboxFull, also of a pool that drops. So no more messages wait than the size times the bound
-// of a mailbox, however many workers crash, and one or two that were on their way.
+// While workers are missing, the pool itself takes as many messages as they would, less those that it keeps for
+// them. Beyond that senders get ErrProcessMailboxFull, also from a pool that drops. So no more messages wait than
+// the size of the pool times the bound of a mailbox, however many workers crash, plus one or two that were on
+// their way.
 //
-// The pool is asked to end: it takes nothing more, its workers handle what there is, at most for
-// PoolOptions::shutdown_timeout. What waits for a worker that is missing, or is left by one that crashes
-// meanwhile, goes to another, a new one if need be. A killed pool ends at once. Workers never outlive
-// their pool. A pool that is a worker of another one leaves to that what its own workers had not begun.
+// End of the pool. A pool that is asked to end takes nothing more, and its workers handle what waits, for at most
+// PoolOptions::shutdown_timeout. Messages that wait for a missing worker, or that a worker leaves when it crashes
+// meanwhile, go to another worker, to a new one if need be. A killed pool ends at once. Workers never outlive
+// their pool. A pool that is a worker of another pool leaves to that pool what its own workers had not begun.
 //
-// act::Stats(node, pool) tells what a pool does in numbers. Inspection answers the same as texts, besides what
-// HandleInspect adds ("worker" stands for all "worker.<n>"):
+// act::Stats(node, pool) tells what a pool does in numbers. Inspect answers the same as texts, besides what
+// HandleInspect adds (the item "worker" asks for all "worker.<n>"):
 //   pool_size                workers, including those being replaced
 //   worker_behavior          class name
 //   strategy                 as in "least loaded"
@@ -92,30 +95,32 @@ class Pool : public ProcessApi, protected PoolBehavior {
 
  protected:
   gen::Result<PoolOptions> Init(const gen::Args& args) override = 0;
-  // Only what has high or max priority; also down notices, and exit signals if SetTrapExit(true).
+  // These two handle messages and requests of high and max priority. HandleMessage also handles down notices, and
+  // exit signals after SetTrapExit(true).
   gen::Status HandleMessage(gen::PID from, gen::Message& message) override;
   gen::CallResult HandleCall(gen::PID from, gen::Ref ref, gen::Message& request) override;
-  // The outcome of a Request of the pool's own handlers.
+  // Handles the outcome of a Request that the pool's own handlers have made.
   gen::Status HandleResponse(gen::Ref ref, gen::Response& response) override;
   gen::Status HandleEvent(const gen::MessageEvent& event) override;
-  // Adds to the pool's own keys, which it cannot change.
+  // Adds keys to the pool's own keys, which it cannot change.
   gen::Inspection HandleInspect(gen::PID from, const std::vector<std::string>& items) override;
   void Terminate(const gen::Reason& reason) override;
 
   // -- size: in the pool's own handlers, after Init and until it is asked to end --
   //
-  // They return the new number of workers. Errors, which change nothing:
+  // These functions return the new number of workers. An error changes nothing:
   //   kIncorrect   `count` is less than 1 or too large; the text says what is allowed
-  //   kNotAllowed  from elsewhere
+  //   kNotAllowed  called from elsewhere, before the end of Init, or when the pool is ending
   //   AddWorkers:  what the spawn of a worker returned
 
-  // Starts `count` more, which come last in the queue, and returns when all have started; if one
-  // fails, none is added.
+  // Starts `count` more workers, which come last in the queue, and returns when all have started. If one
+  // fails, none is added. A pool has at most kMaxPoolSize workers.
   gen::Result<std::int64_t> AddWorkers(int count);
-  // Takes out `count`, those whose turn is next. They get nothing more, handle what they have
-  // queued and end with reason normal. At least one has to stay.
+  // Takes out the `count` workers whose turn is next. They get nothing more, handle what they have
+  // queued and end with reason normal. At least one worker has to stay.
   gen::Result<std::int64_t> RemoveWorkers(int count);
-  // The same, but they are killed: a running handler finishes, what is queued goes to the others.
+  // Takes out `count` workers as RemoveWorkers does, but kills them: a running handler finishes, and the messages
+  // that are queued go to the other workers.
   gen::Result<std::int64_t> RemoveWorkersNow(int count);
 
   // Changes what is given, all or nothing, and logs each value with the one before. kIncorrect: a value out of range,
@@ -125,18 +130,18 @@ class Pool : public ProcessApi, protected PoolBehavior {
   // Workers, including those being replaced; 0 before the end of Init. Own handlers only; throws
   // std::logic_error elsewhere.
   [[nodiscard]] std::int64_t WorkerCount() const;
-  // What Inspect tells, as numbers; from outside: act::Stats. Own handlers only, as WorkerCount; all zero
-  // before the end of Init.
+  // Returns what Inspect tells, as numbers; all zero before the end of Init. For own handlers only, as WorkerCount;
+  // other processes use act::Stats.
   [[nodiscard]] PoolStats Stats() const;
-  // The workers that are alive, the oldest place first. Own handlers only, as WorkerCount.
+  // Returns the workers that are alive, the oldest place first. For own handlers only, as WorkerCount.
   [[nodiscard]] std::vector<gen::PID> Workers() const;
 
-  // Concerns exit signals of others than workers.
+  // Says whether HandleMessage gets the exit signals of processes other than workers.
   void SetTrapExit(bool trap) override;
   [[nodiscard]] bool TrapExit() const override;
 
  private:
-  // What comes back from a stash waits in the Main lane, which is the workers'.
+  // Not for pools: messages that return from a stash would wait in the Main lane, which belongs to the workers.
   using ProcessApi::Stash;
   using ProcessApi::UnstashAll;
 

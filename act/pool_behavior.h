@@ -1,4 +1,4 @@
-// What a pool asks of its user.
+// The handlers that a user of Pool writes.
 #pragma once
 
 #include <ergon/act/message_loop.h>
@@ -12,9 +12,9 @@ namespace ergon::act {
 // Only Init has to be written; Pool has defaults for the others, the same as Actor's.
 class PoolBehavior : public Callbacks {
  public:
-  // First, with the arguments of the spawn. An error or an exception makes the spawn fail.
+  // Called first, with the arguments of the spawn. An error or an exception makes the spawn fail.
   virtual gen::Result<PoolOptions> Init(const gen::Args& args) = 0;
-  // Last, exactly once, if the pool had started; its workers have ended, or are being killed.
+  // Called last, exactly once, if the pool had started. Its workers have ended or are being killed.
   virtual void Terminate(const gen::Reason& reason) = 0;
 
  protected:

@@ -1,4 +1,4 @@
-// What a pool does, in numbers.
+// The state and the counters of a pool, as numbers.
 #pragma once
 
 #include <chrono>
@@ -13,18 +13,18 @@
 
 namespace ergon::act {
 
-// The same as a pool tells to Inspect, for programs. A moment's view; at rest
+// What a pool answers to Inspect, as numbers for programs. A moment's view; at rest
 // forwarded = handled + queued + Lost().
 struct PoolStats {
   enum class WorkerState : std::uint8_t {
     kIdle,
     kBusy,      // handles a message, or is about to
     kStarting,  // its Init is not done
-    kVacant,    // waits for a replacement: nobody is there
+    kVacant,    // waits for a replacement: there is no process
   };
   struct Worker {
     static constexpr const char* kTag = "worker";
-    gen::PID pid;  // the empty PID: nobody is there
+    gen::PID pid;  // the empty PID: there is no process
     WorkerState state = WorkerState::kIdle;
     std::uint64_t queued = 0;   // messages that wait in its mailbox
     std::uint64_t handled = 0;  // messages that came through the pool
@@ -70,7 +70,7 @@ struct PoolStats {
   // steady load of nine tenths. Jobs of another length are the pace after some 80 of them for each worker.
   std::chrono::microseconds queue_wait_estimate{0};
 
-  // Accepted but not handled.
+  // Returns how many messages were accepted but not handled.
   [[nodiscard]] std::uint64_t Lost() const noexcept {
     return lost_crashed + lost_full + lost_missed + lost_failed + lost_terminated;
   }
@@ -88,12 +88,12 @@ struct PoolStats {
   }
 };
 
-// Asks a pool, with the node or a process as `messenger`, from where that may call: act::Stats(node, pool),
-// act::Stats(Host(), pool). The pool answers between two messages, before everything that waits. One of another Ergon
-// node, too, if both nodes have registered the type: options.types.Register<act::PoolStats>(). Errors as
-// those of Messenger::Inspect, and
-//   kUnexpectedType  the process is no pool
-//   kUnsupported     of another node, and one of the two has not registered the type
+// Asks a pool for its numbers. `messenger` is the node or a process, which must be allowed to call here:
+// act::Stats(node, pool), act::Stats(Host(), pool). The pool answers between two messages, before everything
+// that waits. A pool of another Ergon node answers too, if both nodes have registered the type:
+// options.types.Register<act::PoolStats>(). The errors are those of Messenger::Inspect, and
+//   kUnexpectedType  the process is not a pool
+//   kUnsupported     the pool is on another node, and one of the two nodes has not registered the type
 [[nodiscard]] inline gen::Result<PoolStats> Stats(gen::Messenger& messenger,
                                                   const gen::Target& pool,
                                                   const gen::CallOptions& options = {}) {

@@ -20,18 +20,18 @@
 
 namespace ergon::act {
 
-// For PoolOptions::strategy. A value; Rotation is the default. What act::Pool promises holds for each:
-// nothing is lost silently, workers are replaced, a resize loses nothing. Circles of calls through a pool
-// that places its messages itself (the last three) are not found, but for a worker that would wait for
-// itself: they end by their time-outs.
+// The value of PoolOptions::strategy; Rotation is the default. The promises of act::Pool hold for each strategy:
+// nothing is lost silently, workers are replaced, a resize loses nothing. A pool that places its messages
+// itself (the last three strategies) does not find circles of calls through it, except for a worker that would
+// wait for itself; such calls end by their time-outs.
 //
 //   act::PoolStrategy::LeastLoaded()
 //   act::PoolStrategy::ByKey<Deposit, Withdraw>([](const auto& order) { return order.account; })
 //
 // With Rotation, LeastLoaded and Random the senders bring their messages to the workers themselves. With
-// ByKey and SharedQueue they wait at the pool, which gives each worker one at a time: that costs each
-// message two more hops, and no worker has ever more than the message that it handles. With Broadcast the
-// pool copies them.
+// ByKey and SharedQueue the messages wait at the pool, which gives each worker one at a time: this costs each
+// message two more hops, and a worker never has more than the message that it handles. With Broadcast the
+// pool copies the messages.
 class PoolStrategy {
  public:
   enum class Kind : std::uint8_t {
@@ -44,30 +44,30 @@ class PoolStrategy {
   };
 
   PoolStrategy() = default;
-  // One after the other.
+  // The workers take turns.
   static PoolStrategy Rotation() { return PoolStrategy(); }
-  // The one with the fewest messages, the one that it handles included; among equals, the one whose turn it
-  // is. Each send looks at all workers.
+  // A message goes to the worker with the fewest messages, including the message that it handles; among equals, to
+  // the worker whose turn it is. Each send looks at all workers.
   static PoolStrategy LeastLoaded() { return PoolStrategy(Kind::kLeastLoaded); }
-  // Any. The same seed makes the same choices, for one sender.
+  // A message goes to a random worker. The same seed makes the same choices for one sender.
   static PoolStrategy Random(std::uint64_t seed = 0) {
     PoolStrategy strategy(Kind::kRandom);
     strategy.seed_ = seed;
     return strategy;
   }
-  // All messages wait in one queue, in the order of arrival; who is free takes the next.
-  // Of PoolOptions::worker_mailbox_size times the number of workers messages may wait, and one that comes just
-  // when the last place is taken.
+  // All messages wait in one queue, in the order of arrival; a free worker takes the next one.
+  // As many messages may wait as PoolOptions::worker_mailbox_size times the number of workers, and one more that
+  // comes just when the last place is taken.
   static PoolStrategy SharedQueue() { return PoolStrategy(Kind::kSharedQueue); }
   // Messages with equal keys go to the same worker and are handled in order. `key` takes a message of type
-  // T, or of any of the types given, and returns what std::hash takes; it is called in the pool's turns. A
-  // message at which it throws fails (messages_lost_failed): a request's caller gets kApplication with the
-  // exception's words, and no other message is harmed. Messages of other types, and events, go to whoever is free.
+  // T, or of any of the types given, and returns a value that std::hash takes; it is called in the pool's turns. A
+  // message for which it throws fails (messages_lost_failed): the caller of a request gets kApplication with the
+  // text of the exception, and no other message is harmed. Messages of other types, and events, go to any free worker.
   //
-  // A key stays with its worker while one of its messages waits there or is being handled (one that the
-  // worker has stashed, too), also when the pool's size changes meanwhile; if the worker fails, with the
-  // one that replaces it, which handles what waited first. Otherwise the key's hash decides; when a
-  // worker is added or taken out, few keys move. As many may wait as with SharedQueue, for one worker
+  // A key stays with its worker while one of its messages waits there, is being handled, or is stashed by the
+  // worker, also when the pool's size changes meanwhile. If the worker fails, the key stays with the
+  // replacement, which first handles the messages that waited. Otherwise the hash of the key decides; when a
+  // worker is added or taken out, few keys move. As many messages may wait as with SharedQueue, for one worker
   // or for many.
   template <class... T, class Function>
   static PoolStrategy ByKey(Function key) {
@@ -78,15 +78,15 @@ class PoolStrategy {
   }
 
   // Messages of type T, or of any of the types given, and events go to every worker that is ready, busy or not:
-  // each gets a copy, and handles it in its turn. Numbers (Inspect) count the copies. The types have to be
-  // copyable; if a copy constructor throws, nobody gets the message, as with ByKey. Messages of other types go
-  // to one worker, in rotation.
+  // each gets a copy and handles it in its turn. The numbers of the pool (Inspect) count the copies. The types have
+  // to be copyable. If a copy constructor throws, no worker gets the message, and it fails as with ByKey. Messages
+  // of other types go to one worker, in rotation.
   //
-  // A request is answered with BroadcastAnswers: what each worker has answered, or why it has not; a worker
+  // A request is answered with BroadcastAnswers: what each worker has answered, or why it has not. A worker
   // has nine tenths of the time that the caller waits. A worker whose mailbox is full misses a message, which
-  // is counted (messages_lost_missed); if all are full, as many wait at the pool as may wait at one worker, and after that
-  // senders get errors. What waits at a worker that fails is for its successor; at one that is
-  // taken out "now", it is dropped, as the others have had it.
+  // is counted (messages_lost_missed). If all workers are full, as many messages wait at the pool as may wait at one
+  // worker; after that senders get errors. The copies that wait at a worker that fails go to its successor. The
+  // copies that wait at a worker taken out by RemoveWorkersNow are dropped, because the others have had theirs.
   template <class... T>
   static PoolStrategy Broadcast() {
     static_assert(sizeof...(T) > 0, "name the message types: Broadcast<Reload>()");
@@ -102,25 +102,25 @@ class PoolStrategy {
   }
 
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
-  // As in "least loaded".
+  // Returns the name, as in "least loaded".
   [[nodiscard]] std::string_view ToString() const noexcept;
 
   // -- for the pool --
 
-  // The pool itself places the messages, not their senders.
+  // Returns whether the pool places the messages itself, and not their senders.
   [[nodiscard]] bool IsPlacedByPool() const noexcept { return kind_ >= Kind::kByKey; }
   [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
-  // Well mixed; none: the message has no key.
+  // Returns the well mixed hash of the message's key, or none if the message has no key.
   [[nodiscard]] std::optional<std::uint64_t> KeyOfMessage(core::Envelope& envelope) const {
     if (key_ == nullptr) return std::nullopt;
     return (*key_)(gen::Message(envelope));
   }
-  // It goes to all workers.
+  // Returns whether the message goes to all workers.
   [[nodiscard]] bool IsBroadcast(const core::Envelope& envelope) const {
     return std::any_of(types_.begin(), types_.end(),
                        [&](const auto* type) { return core::SameType(type, envelope.type); });
   }
-  // Another one with the same value, sender and deadline. It has to be one that IsBroadcast.
+  // Returns another envelope with the same value, sender and deadline. IsBroadcast(envelope) must be true.
   [[nodiscard]] core::EnvelopePtr Copy(core::Envelope& envelope) const { return copy_(envelope); }
 
  private:
@@ -164,7 +164,7 @@ class PoolStrategy {
   std::uint64_t seed_ = 0;
   std::shared_ptr<const KeyOf> key_;
   core::EnvelopePtr (*copy_)(core::Envelope&) = nullptr;
-  std::vector<const core::TypeDescriptor*> types_;  // that are broadcast
+  std::vector<const core::TypeDescriptor*> types_;  // the types that are broadcast
 };
 
 }  // namespace ergon::act

@@ -1,4 +1,4 @@
-// What every behaviour lends to its user: the functions of gen::Process without writing "process".
+// The functions of gen::Process that every behaviour offers to its handlers, as its own members.
 #pragma once
 
 #include <chrono>
@@ -16,14 +16,14 @@
 namespace ergon::act {
 
 // Base of all behaviours. The contract of each function, with its errors, is that of gen::Process
-// and gen::Messenger. They are for the process's own handlers, from Init to Terminate; in a
-// constructor there is no process yet, and they throw std::logic_error. On other threads, a
-// std::thread that a handler has started for instance, they return kNotAllowed, or end the program
-// with a message where there is no Result to return: see gen::Process. Such a thread uses the node
-// (Node().Send, Node().Call, ...), or tells the process by a message what to do.
+// and gen::Messenger. The functions are for the process's own handlers, from Init to Terminate. In a
+// constructor there is no process yet, and they throw std::logic_error. On another thread, such as a
+// std::thread that a handler has started, they return kNotAllowed; a function that returns no Result ends
+// the program with a message: see gen::Process. Such a thread uses the node (Node().Send, Node().Call, ...),
+// or sends the process a message that says what to do.
 class ProcessApi : public gen::ProcessBehavior {
  protected:
-  // This process, for functions that take one, such as gen::Parallel and dist::Rpc.
+  // Returns this process, for functions that take one, such as gen::Parallel and dist::Rpc.
   [[nodiscard]] gen::Process& Process() const { return Host(); }
 
   // -- sending --
@@ -82,7 +82,7 @@ class ProcessApi : public gen::ProcessBehavior {
                                                  const gen::CallOptions& options = {}) {
     return Host().template CallImportant<R>(to, std::forward<T>(request), options);
   }
-  // The answer comes to HandleResponse.
+  // Sends a request and does not wait. The answer comes to HandleResponse, with the ref returned here.
   template <class T>
   gen::Result<gen::Ref> Request(const gen::Target& to, T&& request,
                                 const gen::CallOptions& options = {}) {
@@ -96,38 +96,38 @@ class ProcessApi : public gen::ProcessBehavior {
   }
   gen::Result<void> SendResponseError(gen::PID from, gen::Ref ref, gen::Error error);
 
-  // -- putting aside --
+  // -- stashing --
 
-  // Puts the message or request being handled aside until UnstashAll; then the handler is called with
-  // it again. A request is not answered now: return NoReply(). What is still stashed when this
-  // process ends is dropped, or its pool gives it to another worker. False: there are
-  // ProcessOptions::stash_size messages in the stash; this one was dropped, which is counted, and the
-  // caller of a request told. Throws std::logic_error when `message` is not the one being handled, or
-  // is answered or forwarded.
+  // Stashes the message or request being handled until UnstashAll; then the handler is called with
+  // it again. A request is not answered now: return NoReply(). If this process ends, its stashed messages
+  // are dropped, or its pool gives them to another worker. Returns false if the stash holds
+  // ProcessOptions::stash_size messages already; then this message is dropped and counted, and the
+  // caller of a request is told. Throws std::logic_error if `message` is not the one being handled, or
+  // has been answered or forwarded.
   bool Stash(const gen::Message& message);
-  // Stashed messages return to the front of the mailbox, oldest first; in a mailbox ordered by
-  // priority each before its equals. They may exceed its bound. Returns how many.
+  // Returns the stashed messages to the front of the mailbox, oldest first; in a mailbox ordered by
+  // priority each goes before its equals. They may exceed the bound of the mailbox. Returns how many.
   std::size_t UnstashAll();
 
   // -- passing on --
 
-  // Passes the message or request being handled on to another process, which sees its original
-  // sender; a request is answered by that one. `message` is empty afterwards. After an error it is
-  // as before; besides those of Send:
+  // Passes the message or request being handled on to another process, which sees the original sender and
+  // answers a request. `message` is empty afterwards. After an error `message` is as before. Errors besides
+  // those of Send:
   //   kNotAllowed   it has been forwarded, taken or answered; or it is a notice or an exit signal
-  //   kUnsupported  a request that has come from another node goes to processes of this node only
+  //   kUnsupported  the request has come from another node and can go only to processes of this node
   gen::Result<void> Forward(const gen::Target& to, gen::Message& message);
-  // The same as the result of HandleCall, as in `return Delegate(worker, request)`. An error goes
+  // Does what Forward does, as the result of HandleCall: `return Delegate(worker, request)`. An error goes
   // to the caller.
   [[nodiscard]] gen::CallResult Delegate(const gen::Target& to, gen::Message& request);
-  // For a request whose `from` and `ref` another process has been given, in a message, and which that
-  // process will answer with SendResponse: it holds the request from now on. This process may end, and
-  // the caller waits for the answer of the other; should the other end without one, the caller is told
-  // at once. Without HandOver a request stays with the process that was asked, and the caller is told
-  // when that one ends: copies of a ref do not keep a request alive. For the request being handled, or
-  // one that its handler has left open (gen::NoReply). At a pool the pool itself holds it, not a
-  // worker: use Delegate there. Errors besides those of Send, after which nothing has changed:
-  //   kResponseIgnored  nobody waits any more: it has been answered, or its caller has given up
+  // Hands an open request over to the process `to`, which has been given its `from` and `ref` in a message and
+  // will answer it with SendResponse. From now on `to` holds the request: this process may end, and the caller
+  // still waits for the answer. If `to` ends without an answer, the caller is told at once. Without HandOver a
+  // request stays with the process that was asked, and the caller is told when that process ends: copies of a
+  // ref do not keep a request alive. The request is the one being handled, or one that its handler has left open
+  // (gen::NoReply). In a pool the pool itself holds a request, not the worker: use Delegate there. Errors besides
+  // those of Send, which change nothing:
+  //   kResponseIgnored  the request has been answered, or its caller has given up
   //   kNotAllowed       this process does not hold the request
   gen::Result<void> HandOver(const gen::Target& to, gen::PID from, gen::Ref ref);
 
@@ -194,7 +194,7 @@ class ProcessApi : public gen::ProcessBehavior {
 
   // -- this process --
 
-  // Virtual because a pool watches its workers by their exit signals, whatever its user wishes.
+  // Virtual because a pool always traps the exit signals of its workers, whatever its user sets.
   virtual void SetTrapExit(bool trap) { Host().SetTrapExit(trap); }
   [[nodiscard]] virtual bool TrapExit() const { return Host().TrapExit(); }
   void SetSendPriority(gen::MessagePriority priority) { Host().SetSendPriority(priority); }
@@ -227,7 +227,7 @@ class ProcessApi : public gen::ProcessBehavior {
     return *host_;
   }
   [[nodiscard]] bool HasHost() const noexcept { return host_ != nullptr; }
-  // First thing in ProcessInit.
+  // Sets the host. A behaviour calls this first in its ProcessInit.
   void SetHost(gen::ProcessHost& host) noexcept { host_ = &host; }
 
  private:

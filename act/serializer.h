@@ -17,68 +17,69 @@ namespace ergon::act {
 
 // A value out of range makes the spawn fail with a text that names the field and the value.
 struct SerializerOptions {
-  // Messages of normal priority, requests or not, that may wait, 1..4,000,000; 0: any number. When
-  // there are as many, a send or a call returns ErrProcessMailboxFull at once.
+  // How many messages and requests of normal priority may wait, 1..4,000,000; 0: any number. When
+  // as many wait, a send or a call returns ErrProcessMailboxFull at once.
   int max_waiting = 0;
-  // How long a request may be inside, more than 0. Then its caller gets kTimeout, a late answer is
-  // ignored, and the next one is let in: for services that may forget to answer.
+  // How long a request may be inside the service, more than 0. After that its caller gets kTimeout, a late
+  // answer is ignored, and the next request is let in. For services that may forget to answer.
   std::chrono::nanoseconds service_timeout = gen::kInfinite;
-  // How long the service may handle what it was passed when the serializer is asked to end; 0: not
-  // at all.
+  // How long the service may handle the messages that it has been passed when the serializer is asked to end;
+  // 0: not at all.
   std::chrono::nanoseconds shutdown_timeout = std::chrono::seconds(5);
   // How the service is spawned. It is linked with the serializer in any case.
   gen::ProcessOptions service_options = {};
 
-  // Empty, or what is wrong: as in "max_waiting: -1 is outside 0..4000000".
+  // Returns an empty text, or what is wrong, as in "max_waiting: -1 is outside 0..4000000".
   [[nodiscard]] std::string Validate() const;
 };
 
-// A service that answers a request after talking to others is open to the next one meanwhile, and
-// a group of processes that share an invariant must not be. Behind a serializer it need not care:
+// A service that talks to others before it answers a request is open to the next request meanwhile. A group of
+// processes that share an invariant must not be. Behind a serializer they need not care:
 //
 //   gen::PID bank = node.Spawn(act::Serializer::Of(gen::Factory<Bank>())).value();
 //   auto left = node.Call<int>(bank, Transfer{.amount = 10});
 //
 // The service is a child of the serializer, made by the factory, with the arguments of the spawn.
-// Only the serializer knows its PID, so that nobody gets past it, unless the service tells.
+// Only the serializer knows the PID of the service, so nobody gets past it, unless the service tells its PID.
 //
 //   requests      of normal priority enter one at a time, in the order of their arrival. The next
-//                 one enters when the service has answered: at once, later (gen::NoReply), or by
-//                 another process that it has handed `from` and `ref` to. In the service `from` is
+//                 one enters when the service has answered: at once, later (gen::NoReply), or through
+//                 another process that the service has given `from` and `ref`. In the service `from` is
 //                 the serializer: the answer comes back here and goes on to the caller.
-//   messages      of normal priority keep their place among the requests and their sender. There is
+//   messages      of normal priority keep their sender and their place among the requests. There is
 //                 no answer to wait for: the next in line follows at once, and the service handles
 //                 it afterwards.
-//   high and max  priority go to the service at once, past the line, with their sender. So does
-//                 Inspect to the serializer itself, see below.
+//   high and max  priority go to the service at once, past the line, with their sender. An Inspect
+//                 does not wait either; the serializer itself answers it, see below.
 //   callers       whose time is up while they wait are skipped. A request that is inside stays
 //                 inside until it is answered, whether its caller still waits or not.
-//   answers       count by their ref, which belongs to one request, is not repeated and cannot be
-//                 told from other refs: nobody ends a request who was not handed it.
-//   the end       of the service, for whatever reason, ends the serializer with the same one, so
+//   answers       are told apart by their ref. A ref belongs to one request, is never repeated and
+//                 cannot be guessed from other refs, so only a process that was given the ref can
+//                 end its request.
+//   the end       of the service, for whatever reason, ends the serializer with the same reason, so
 //                 that a supervisor starts both anew. All callers get kProcessTerminated with the
 //                 reason, at once. A serializer that is asked to end after its queue
 //                 (Node::StopProcess) lets in what has come before, and then waits for the service.
 //
-// The service must not Call its own serializer, which would wait for it.
+// The service must not Call its own serializer: the serializer would wait for the service.
 //
-// Inspection answers
+// Inspect answers
 //   state              running, stopping
-//   service            its PID
+//   service            the PID of the service
 //   service_behavior   class name
 //   inside             1: a request is inside; 0: none
-//   inside_us          since when, in microseconds; 0: none
+//   inside_us          for how long, in microseconds; 0: no request is inside
 //   waiting            messages of normal priority in line
 //   max_waiting        0: any number
 //   requests_answered  by the service, also with errors
 //   requests_expired   skipped, because their callers had given up
 //   requests_refused   not let in, because the service has a bound of its own or has ended
 //   service_timeouts   not answered within service_timeout
-//   messages_passed    to the service, without waiting
-//   messages_dropped   that it did not take; counted in Node::Info with their reason
+//   messages_passed    passed on to the service without waiting for an answer
+//   messages_dropped   not taken by the service; counted in Node::Info with their reason
 class Serializer final : public gen::ProcessBehavior {
  public:
-  // Makes serializers, each with a service of its own.
+  // Returns a factory that makes serializers, each with a service of its own.
   [[nodiscard]] static gen::ProcessFactory Of(gen::ProcessFactory service,
                                               SerializerOptions options = {});
 
@@ -88,11 +89,11 @@ class Serializer final : public gen::ProcessBehavior {
   struct ShutdownTimer {};
   // The request that the service works on.
   struct Inside {
-    gen::PID from;  // who waits for it
+    gen::PID from;  // the caller
     gen::Ref ref;
     std::uint64_t entered_as;  // its ref on the way to the service
     std::int64_t since;        // Clock ns
-    // The request itself, if the service had ended already and its exit signal is on the way.
+    // The request, if the service had ended already and its exit signal is on the way; else null.
     core::EnvelopePtr unsent;
   };
 
@@ -111,7 +112,7 @@ class Serializer final : public gen::ProcessBehavior {
   const SerializerOptions options_;
   gen::ProcessHost* host_ = nullptr;
   gen::PID service_;
-  // While it is set, the Main lane is held: the line is the mailbox itself, with its bound, its
+  // While a request is inside, the Main lane is held: the line is the mailbox itself, with its bound, its
   // order, and its rules for callers that have given up.
   std::optional<Inside> inside_;
   bool stopping_ = false;

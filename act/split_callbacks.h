@@ -1,4 +1,4 @@
-// Handlers that tell how a message was addressed: by the process's name, or by one of its aliases.
+// Handlers for messages that were sent to the process's name, or to one of its aliases.
 #pragma once
 
 #include <ergon/act/message_loop.h>
@@ -7,7 +7,7 @@
 
 namespace ergon::act {
 
-// The handlers of a behaviour that has some for that, too.
+// The handlers of a behaviour, with further ones for messages and requests sent to a name or to an alias.
 class SplitCallbacks : public Callbacks {
  public:
   virtual gen::Status HandleMessageName(gen::Atom name, gen::PID from, gen::Message& message) = 0;

@@ -1,4 +1,4 @@
-// What a state machine handles.
+// The events that a state machine handles.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +14,23 @@
 namespace ergon::act {
 
 enum class StateEventKind : std::uint8_t {
-  kMessage,       // a message, a down notice, or an exit signal (if SetTrapExit(true))
-  kRequest,       // somebody waits for the answer
+  kMessage,       // a message, a down notice, or an exit signal (after SetTrapExit(true))
+  kRequest,       // a request; its caller waits for the answer
   kPublished,     // As<gen::MessageEvent>(): a value of an event that this process monitors
   kResponse,      // the outcome of a Request of this process
   kRaised,        // by Transition::Raise
-  kStateTimeout,  // the last three: by those functions of Transition and Entry
+  kStateTimeout,  // the last three: time-outs that Transition or Entry has set
   kEventTimeout,
   kNamedTimeout,
 };
 
-// Who waits for the answer to a request: to be kept, and answered from another state.
+// The caller that waits for the answer to a request. Keep it to answer from another state.
 struct Caller {
   gen::PID from;
   gen::Ref ref;
 };
 
-// What a time-out carries that was set without a value.
+// The value of a time-out that was set without one.
 struct NoValue {};
 
 // A view of the event being handled; valid until the handler returns. Owned by the running process.
@@ -42,7 +42,7 @@ class StateEvent {
 
   [[nodiscard]] StateEventKind kind() const noexcept { return kind_; }
   [[nodiscard]] bool IsRequest() const noexcept { return kind_ == StateEventKind::kRequest; }
-  // The outcome of the Request that has returned this ref.
+  // Returns whether this is the outcome of the Request that has returned `ref`.
   [[nodiscard]] bool IsResponse(gen::Ref ref) const noexcept {
     return kind_ == StateEventKind::kResponse && ref_ == ref;
   }
@@ -56,8 +56,8 @@ class StateEvent {
     return kind_ == StateEventKind::kNamedTimeout && name_ == name;
   }
 
-  // The value, whatever the kind: as in gen::Message. That of a response is what was answered or a
-  // gen::Error.
+  // These four read the value, whatever the kind, as gen::Message does. The value of a response is the answer
+  // or a gen::Error.
   template <class T>
   [[nodiscard]] bool Is() const noexcept {
     return value_.Is<T>();
@@ -75,22 +75,22 @@ class StateEvent {
     return value_.Take<T>();
   }
 
-  // The sender; nobody for time-outs and what was raised.
+  // Returns the sender; the empty PID for time-outs and raised events.
   [[nodiscard]] gen::PID from() const noexcept { return from_; }
-  // Of a request, or of the answer to one.
+  // Returns the ref of a request, or of the answer to one.
   [[nodiscard]] gen::Ref ref() const noexcept { return ref_; }
-  // Of a named time-out.
+  // Returns the name of a named time-out.
   [[nodiscard]] gen::Atom name() const noexcept { return name_; }
-  // Throws std::logic_error if this is no request.
+  // Returns the caller of a request. Throws std::logic_error if this is not a request.
   [[nodiscard]] act::Caller Caller() const;
-  // Throws std::logic_error if this is no answer.
+  // Returns the answer. Throws std::logic_error if this is not an answer.
   [[nodiscard]] gen::Response Response() const;
-  // To Forward it.
+  // Returns the message, to Forward it.
   [[nodiscard]] gen::Message& message() noexcept { return value_; }
 
-  // For logs, as in "request Push from <test@localhost.12.1>" or "time-out 'probe'".
+  // Returns a text for logs, as in "request Push from <test@localhost.12.1>" or "time-out 'probe'".
   [[nodiscard]] std::string ToString() const;
-  // The value's type as written in C++.
+  // Returns the value's type as written in C++.
   [[nodiscard]] std::string TypeName() const { return value_.TypeName(); }
   // As gen::Message::Describe.
   [[nodiscard]] std::string Describe() const { return value_.Describe(); }
@@ -103,7 +103,7 @@ class StateEvent {
   gen::Message value_;
 };
 
-// An event that the machine itself keeps: raised, a time-out, or a postponed notice or answer.
+// An event that the machine itself keeps: a raised event, a time-out, or a postponed notice or answer.
 struct OwnStateEvent {
   StateEventKind kind = StateEventKind::kRaised;
   gen::Atom name = {};

@@ -40,35 +40,37 @@ namespace ergon::act {
 //       ...
 //
 // A state is any value that can be compared with ==; the members of the class are the machine's
-// data. Handlers run as an Actor's do, one at a time, and may Call and Sleep. An exception that
-// leaves one ends the process with the reason "panic: <what>". A request is answered in the
-// transition (Reply), by a later one (ReplyTo), or by SendResponse; should the machine end before,
-// its caller is told at once.
+// data. Handlers run one at a time, as an Actor's do, and may Call and Sleep. An exception that
+// leaves a handler ends the process with the reason "panic: <what>". A request is answered in the
+// transition (Reply), by a later transition (ReplyTo), or by SendResponse. If the machine ends without an
+// answer, the caller is told at once.
 //
-// What is handled next. Events that were raised; then, after a change of the state, what was
+// Order. The machine first handles raised events; then, after a change of the state, the events that were
 // postponed before it, oldest first; then the mailbox. Messages of high and max priority overtake
-// what is postponed, and wait for what is raised. GoTo the state it is in is Keep: it changes
+// postponed events, and wait for raised ones. A GoTo to the present state is a Keep: it changes
 // nothing, so nothing is retried. A mailbox with an order of its own (Mailbox::Priority and the
-// like) keeps that among the messages that are retried; time-outs and postponed notices come first
+// like) keeps this order among the messages that are retried; time-outs and postponed notices come first
 // there.
 //
-// Postponed events count in ProcessOptions::stash_size: a message or request beyond it is dropped,
-// and counted, and a caller told. So is what is still postponed when the machine ends; if it is a
-// pool's worker, others handle it. Requests whose callers have stopped waiting are not retried.
+// Postponed events count in ProcessOptions::stash_size: a message or request beyond it is dropped
+// and counted, and a caller is told. The same happens to events that are still postponed when the machine ends;
+// if the machine is a worker of a pool, other workers handle them. Requests whose callers have stopped waiting are
+// not retried.
 //
-// Time-outs: see StateActions. The entry handler of a state is called when it becomes the present
-// one, also at the start (with the first state itself as the one that was left), before anything
-// else is handled; its actions come after those of the transition.
+// Time-outs: see StateActions. The entry handler of a state is called when the state becomes the present
+// one, before anything else is handled. At the start it gets the first state itself as the state that was left.
+// Its actions come after those of the transition.
 //
-// Inspection answers, besides what HandleInspect adds:
+// Inspect answers, besides what HandleInspect adds:
 //   state      the name of the present state
-//   postponed  events that wait for it to change
-//   timeouts   those that are set, as in "state, event, probe"
+//   postponed  how many events wait for a change of the state
+//   timeouts   the time-outs that are set, as in "state, event, probe"
 template <class State>
 class StateMachine : public StateMachineBase {
  protected:
-  // A row of the table of states: what handles events in `state`, and what is called when it is
-  // entered, with the state that was left. In the constructor, or in Init.
+  // Adds a row to the table of states: the handler of events in `state`, and the entry handler, which is called
+  // with the state that was left when `state` is entered. Call it in the constructor or in Init. A state that is
+  // in the table already makes the spawn fail.
   void In(State state, std::string name, std::function<Transition(StateEvent&)> handler,
           std::function<Entry(const State& from)> entry = {}) {
     if (RowOf(state) != states_.size())
@@ -93,14 +95,14 @@ class StateMachine : public StateMachineBase {
        [this, entry](const State& from) { return (static_cast<Machine*>(this)->*entry)(from); });
   }
 
-  // To another state. Throws std::logic_error if it is not in the table.
+  // Goes to another state. Throws std::logic_error if it is not in the table.
   [[nodiscard]] Transition GoTo(const State& state) const {
     const std::size_t row = RowOf(state);
     if (row == states_.size()) throw std::logic_error("GoTo: a state that is not in the table");
     return Transition(Transition::Kind::kGoTo, row);
   }
 
-  // The present state; in Init there is none, and it throws std::out_of_range.
+  // Returns the present state. Throws std::out_of_range in Init, where there is none yet.
   [[nodiscard]] const State& CurrentState() const { return states_.at(row()); }
 
  private:

@@ -1,4 +1,4 @@
-// A state machine without its type of states.
+// The part of a state machine that does not depend on the type of its states.
 #pragma once
 
 #include <cstddef>
@@ -23,45 +23,45 @@ class StateMachineBase : public ProcessApi {
   ~StateMachineBase() override;
 
  protected:
-  // First, with the arguments of the spawn: GoTo(the first state), with time-outs and events to
-  // raise, or Stop(reason), which makes the spawn fail. So do a mistake in the table, the entry of
-  // the first state and the handlers of what is raised, when they stop or throw.
+  // Called first, with the arguments of the spawn. Returns GoTo(the first state), with time-outs and events to
+  // raise, or Stop(reason), which makes the spawn fail. The spawn also fails because of a mistake in the table,
+  // or if the entry handler of the first state or the handler of a raised event stops or throws.
   virtual Transition Init(const gen::Args& args) = 0;
 
-  // Adds to the machine's own keys, which it cannot change. The default: nothing.
+  // Adds keys to the machine's own keys, which it cannot change. The default adds nothing.
   virtual gen::Inspection HandleInspect(gen::PID from, const std::vector<std::string>& items);
 
-  // Last, exactly once, if the spawn has succeeded.
+  // Called last, exactly once, if the spawn has succeeded.
   virtual void Terminate(const gen::Reason& reason);
 
   // -- what handlers return --
 
   // Stays in the state.
   static Transition Keep() { return Transition(Transition::Kind::kKeep); }
-  // As Keep, but its entry handler is called again.
+  // Stays in the state and calls its entry handler again.
   static Transition Repeat() { return Transition(Transition::Kind::kRepeat); }
-  // As Keep, with the event put aside until the state changes.
+  // Stays in the state and puts the event aside until the state changes.
   static Transition Postpone() { return Keep().Postpone(); }
-  // As gen::Stop, to add answers.
+  // Ends the machine, as gen::Stop; answers can be added.
   static Transition Stop(gen::Reason reason) { return gen::Stop(std::move(reason)); }
-  // As Keep; passes the request on to another process, which answers it. An error of Forward goes
-  // to the caller.
+  // Stays in the state and passes the request on to another process, which answers it. An error of Forward
+  // goes to the caller.
   Transition Delegate(const gen::Target& to, StateEvent& event);
-  // What becomes of an event that is not for this state: a warning is logged that names both, and a
-  // request is answered with the error kUnsupported.
+  // Stays in the state with an event that is not for it: logs a warning that names both, and answers a request
+  // with the error kUnsupported. An unhandled answer is logged at debug level only.
   Transition Unhandled(const StateEvent& event);
 
-  // The name of the present state; empty before the first.
+  // Returns the name of the present state; empty before the first.
   [[nodiscard]] const std::string& StateName() const { return table_.NameOf(row()); }
 
   // -- for StateMachine --
 
   [[nodiscard]] StateTable& table() noexcept { return table_; }
-  // The present state; StateTable::kNone before the first.
+  // Returns the row of the present state; StateTable::kNone before the first.
   [[nodiscard]] std::size_t row() const noexcept;
 
  private:
-  // Postpone, and the change of the state, are the way to put aside here.
+  // Not for state machines: use Postpone, which lasts until the state changes.
   using ProcessApi::Stash;
   using ProcessApi::UnstashAll;
 

@@ -1,4 +1,4 @@
-// The table of a state machine: its states, and what handles events in each.
+// The table of a state machine: its states, and the handlers of each.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 
 namespace ergon::act {
 
-// States are numbers here: rows of the table. Users write StateMachine::In.
+// Here states are numbers: rows of the table. Users call StateMachine::In.
 class StateTable {
  public:
-  // Stands for no row.
+  // Means no row.
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
   struct Row {
@@ -25,13 +25,13 @@ class StateTable {
   };
 
   void Add(Row row) { rows_.push_back(std::move(row)); }
-  // A mistake in the table; of several the first one counts.
+  // Notes a mistake in the table. The first of several counts.
   void SetProblem(std::string problem);
 
-  // What is wrong with the table, or with `first`, which Init has returned; empty if nothing is.
+  // Returns what is wrong with the table, or with `first`, which Init has returned; empty if nothing is wrong.
   [[nodiscard]] std::string Check(const Transition& first) const;
   [[nodiscard]] const Row& At(std::size_t row) const { return rows_[row]; }
-  // Empty for kNone.
+  // Returns the name of a state; empty for kNone.
   [[nodiscard]] const std::string& NameOf(std::size_t row) const;
 
  private:

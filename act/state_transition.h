@@ -1,4 +1,4 @@
-// What the handlers of a state machine return: where to go, and what to do on the way.
+// What the handlers of a state machine return: the next state, and what to do on the way.
 #pragma once
 
 #include <chrono>
@@ -16,18 +16,18 @@ namespace ergon::act {
 
 // An answer to a request.
 struct StateResponse {
-  std::optional<Caller> to;  // none: who sent the event being handled
+  std::optional<Caller> to;  // none: the sender of the event being handled
   core::EnvelopePtr response;
 };
 
-// One for the state, one for the next event, and any number with names.
+// Names a time-out: there is one for the state, one for the next event, and any number with names.
 struct TimeoutKey {
   StateEventKind kind = StateEventKind::kStateTimeout;
   gen::Atom name = {};
   friend bool operator==(const TimeoutKey&, const TimeoutKey&) = default;
 };
 
-// What a handler wants of a time-out.
+// What a handler wants to do with a time-out.
 struct TimeoutChange {
   enum class What : std::uint8_t {
     kSet,     // it fires after `delay`, with `value`; a running one is replaced
@@ -50,14 +50,14 @@ gen::OwnedMessage OwnValue(T&& value) {
 }  // namespace detail
 
 // Answers and time-outs, which Transition and Entry have in common. The functions can be chained,
-// `return Keep().Reply(1).StateTimeout(5s)`, and called one by one.
+// `return Keep().Reply(1).StateTimeout(5s)`, or called one by one.
 //
-// A time-out becomes an event of the machine, which is told by StateEvent::IsStateTimeout and the
-// like, and carries `value`. Its delay counts from the end of the handler; 0 or less: it is handled
-// as soon as none of the machine's own events waits, before what waits in the mailbox. Others wait
-// behind what is in the mailbox when they fire. To set one that is running replaces it, and so does
-// gen::kInfinite, which means never; of several changes of one time-out in one handler the last
-// counts. One that was cancelled is not handled, even if it had fired already.
+// A time-out becomes an event of the machine that carries `value`; StateEvent::IsStateTimeout and the like
+// recognize it. Its delay counts from the end of the handler. A time-out with a delay of 0 or less is handled
+// as soon as none of the machine's own events waits, before what waits in the mailbox. Other time-outs wait
+// behind what is in the mailbox when they fire. Setting a time-out that is running replaces it. A delay of
+// gen::kInfinite means never: it cancels the time-out. If one handler changes the same time-out several times, the
+// last change counts. A cancelled time-out is not handled, even if it had fired already.
 template <class Derived>
 class StateActions {
  public:
@@ -72,7 +72,7 @@ class StateActions {
     return Self();
   }
 
-  // The state time-out: until the state changes.
+  // Sets the state time-out, which runs until the state changes.
   template <class T = NoValue>
   Derived&& StateTimeout(std::chrono::nanoseconds delay, T&& value = {}) {
     return Set({StateEventKind::kStateTimeout}, delay, std::forward<T>(value));
@@ -83,18 +83,18 @@ class StateActions {
   }
   Derived&& CancelStateTimeout() { return Cancel({StateEventKind::kStateTimeout}); }
 
-  // The event time-out: until any event is handled.
+  // Sets the event time-out, which runs until any event is handled.
   template <class T = NoValue>
   Derived&& EventTimeout(std::chrono::nanoseconds delay, T&& value = {}) {
     return Set({StateEventKind::kEventTimeout}, delay, std::forward<T>(value));
   }
 
-  // Named time-outs, any number: until they fire or are cancelled.
+  // Sets a named time-out, which runs until it fires or is cancelled. There may be any number of names.
   template <class T = NoValue>
   Derived&& Timeout(gen::Atom name, std::chrono::nanoseconds delay, T&& value = {}) {
     return Set({StateEventKind::kNamedTimeout, name}, delay, std::forward<T>(value));
   }
-  // Gives a running time-out another value, at the same time; if it does not run, it fires at once.
+  // Gives a running time-out another value and leaves its time as it is. If it does not run, it fires at once.
   template <class T>
   Derived&& UpdateTimeout(gen::Atom name, T&& value) {
     return Update({StateEventKind::kNamedTimeout, name}, std::forward<T>(value));
@@ -141,7 +141,7 @@ class StateActions {
   std::vector<TimeoutChange> timeouts_;
 };
 
-// The result of a handler of events: GoTo(state), Keep() or Repeat() of the machine, or
+// The result of an event handler: GoTo(state), Keep() or Repeat() of the machine, or
 // gen::Stop(reason), with actions. Answers are sent first, also when the machine stops.
 class [[nodiscard]] Transition : public StateActions<Transition> {
  public:
@@ -164,7 +164,7 @@ class [[nodiscard]] Transition : public StateActions<Transition> {
     postpones_ = true;
     return Self();
   }
-  // An event of the machine's own, to be handled next; several in this order.
+  // Adds an event of the machine's own, which is handled next. Several are handled in the order of the calls.
   template <class T>
   Transition&& Raise(T&& value) {
     raised_.push_back(
@@ -186,8 +186,8 @@ class [[nodiscard]] Transition : public StateActions<Transition> {
   std::vector<OwnStateEvent> raised_;
 };
 
-// The result of a handler that is called when a state is entered: Entry(), or gen::Stop(reason),
-// with actions. It cannot go elsewhere; to do that at once, set a StateTimeout of 0.
+// The result of an entry handler: Entry(), or gen::Stop(reason), with actions. An entry handler cannot go to
+// another state; to do so at once, set a StateTimeout of 0.
 class [[nodiscard]] Entry : public StateActions<Entry> {
  public:
   Entry() = default;

@@ -1,4 +1,4 @@
-// A process that keeps others running: it starts its children in order, restarts those that fail,
+// A process that keeps other processes running: it starts its children in order, restarts children that fail,
 // and ends them in reverse order.
 #pragma once
 
@@ -25,35 +25,34 @@ class SupervisorRunner;
 //     }
 //   };
 //
-// Start. Each child is started when the Init of the one before is done, and registered by its name.
-// If one fails, those that had started are ended in reverse order and the supervisor's own start
-// fails with "child '<name>': <why>". With kSimpleOneForOne nothing is started.
+// Start. Each child is started when the Init of the child before it is done, and is registered by its name.
+// If a child fails to start, the children that have started are ended in reverse order and the supervisor's own
+// start fails with "child '<name>': <why>". With kSimpleOneForOne no child is started.
 //
-// A child ends by itself: it is restarted if its strategy says so, under its name, with the same
-// arguments and what that entails for others (SupervisorType). If its Init fails then, for
-// whatever reason, or its factory throws, that is one more failure, and it is tried again, after
-// what has arrived at the supervisor meanwhile, and after a back-off if there shall be one
-// (SupervisorRestart). An Init that takes long delays nobody but the children that are to start after
-// it; a factory runs in the supervisor's own turn. One that is not restarted stays in the list
-// as ended, and a child of a template disappears. In all and rest for one a restart starts everybody
-// concerned that is not temporary or disabled, also those that had ended.
+// A child ends by itself. The supervisor restarts it if its strategy says so, under its name and with the same
+// arguments; SupervisorType says which other children are restarted with it. If the Init of the restarted child
+// fails, for whatever reason, or its factory throws, this is one more failure, and the supervisor tries again
+// after it has handled what has arrived meanwhile, and after a back-off if there is one (SupervisorRestart). An
+// Init that takes long delays only the children that start after it; a factory runs in the supervisor's own turn.
+// A child that is not restarted stays in the list as ended; a child of a template disappears. With all and rest
+// for one a restart starts all children concerned that are not temporary or disabled, also those that had ended.
 //
-// Too many restarts (SupervisorRestart): the children are ended and the supervisor ends with an
-// error that begins with "restart intensity exceeded", which is a failure to its own supervisor.
+// Too many restarts (SupervisorRestart). The children are ended and the supervisor ends with an error that begins
+// with "restart intensity exceeded", which its own supervisor counts as a failure.
 //
-// The end, for whatever reason but a kill or an exception in a handler: the children are asked to
-// end one after the other in reverse order, those of templates all at once. A child handles what it
-// has queued before; after its shutdown_timeout it is killed, and one that is still in its Init at
-// once. Meanwhile the supervisor goes on handling messages. Children never outlive it.
+// End of the supervisor, for any reason except a kill or an exception in a handler. The children are asked to
+// end one after the other in reverse order, children of templates all at once. A child first handles what it
+// has queued. It is killed after its shutdown_timeout; a child that is still in its Init is killed at once.
+// Meanwhile the supervisor goes on handling messages. Children never outlive it.
 //
-// Inspection answers, besides what HandleInspect adds:
+// Inspect answers, besides what HandleInspect adds:
 //   type, strategy       as in "one for one" and "permanent"
-//   intensity, period    of SupervisorRestart
+//   intensity, period    the fields of SupervisorRestart; the period in seconds
 //   restarts             within the last period
 //   children_total       children, running or not
 //   children_running
 //   child:<name>         as in "<demo@localhost.12.1> running restarts=0"; children of templates
-//                        have a number behind it, as in "child:<name>:1"
+//                        have a number behind their name, as in "child:<name>:1"
 //   state                running, stopping
 class Supervisor : public ProcessApi, protected SupervisorBehavior {
  public:
@@ -62,57 +61,58 @@ class Supervisor : public ProcessApi, protected SupervisorBehavior {
 
  protected:
   gen::Result<SupervisorSpec> Init(const gen::Args& args) override = 0;
-  // These do nothing. A child that is being ended or restarted by this supervisor counts as well.
+  // The defaults do nothing. Both are also called for children that this supervisor ends or restarts.
   gen::Status HandleChildStart(gen::Atom name, gen::PID pid) override;
   gen::Status HandleChildTerminate(gen::Atom name, gen::PID pid,
                                    const gen::Reason& reason) override;
-  // What is not of supervisor_requests.h; down notices, and exit signals if SetTrapExit(true).
+  // These two handle messages and requests other than those of supervisor_requests.h. HandleMessage also handles
+  // down notices, and exit signals after SetTrapExit(true).
   gen::Status HandleMessage(gen::PID from, gen::Message& message) override;
   gen::CallResult HandleCall(gen::PID from, gen::Ref ref, gen::Message& request) override;
   gen::Status HandleResponse(gen::Ref ref, gen::Response& response) override;
   gen::Status HandleEvent(const gen::MessageEvent& event) override;
-  // Adds to the supervisor's own keys, which it cannot change.
+  // Adds keys to the supervisor's own keys, which it cannot change.
   gen::Inspection HandleInspect(gen::PID from, const std::vector<std::string>& items) override;
   void Terminate(const gen::Reason& reason) override;
 
   // -- children: in the supervisor's own handlers, after Init --
   //
-  // Others use the requests of supervisor_requests.h. Errors, which change nothing:
-  //   kProcessUnknown     no such child
-  //   kChildRunning       it runs already, or what is asked for needs its end first
-  //   kChildDisabled      it is disabled
-  //   kNotAllowed         not in its present state, or not while the supervisor restarts several
-  //                       children or is ending; the text says which. Or from elsewhere.
-  //   kTaken, kIncorrect  AddChild: the name, or a field of the spec
-  //   what the spawn of the child returned: then it is not running
+  // Other processes use the requests of supervisor_requests.h. An error changes nothing:
+  //   kProcessUnknown     there is no such child
+  //   kChildRunning       the child is running, or has to end before what is asked for
+  //   kChildDisabled      the child is disabled
+  //   kNotAllowed         not in the child's present state, or not while the supervisor restarts several
+  //                       children or is ending; the text says which. Or called from elsewhere.
+  //   kTaken, kIncorrect  AddChild: the name is taken, or a field of the spec is wrong
+  //   what the spawn of the child returned; then the child is not running
 
-  // Starts a child that is not running, or one more of a template, and returns when its Init is
-  // done; the supervisor handles nothing else meanwhile. `args` come after those of the spec, also
+  // Starts a child that is not running, or one more child of a template, and returns when its Init is
+  // done. The supervisor handles nothing else meanwhile. `args` come after the arguments of the spec, also
   // when the child is restarted.
   gen::Result<gen::PID> StartChild(gen::Atom name, const gen::Args& args = {});
-  // Asks a child to end, and returns at once; HandleChildTerminate tells when it has ended. It is
-  // not restarted, unless StartChild or a restart of all or rest for one does so.
+  // Asks a child to end and returns at once; HandleChildTerminate tells when it has ended. The child is not
+  // started again, except by StartChild, RestartChild, or a restart with all or rest for one.
   gen::Result<void> TerminateChild(gen::Atom name);
   gen::Result<void> TerminateChild(gen::PID pid);
-  // Asks a child to end, if it runs, and starts it when it has ended; returns at once. That does
+  // Asks a child to end if it is running, and starts it when it has ended; returns at once. This does
   // not count as a restart.
   gen::Result<void> RestartChild(gen::Atom name);
-  // As TerminateChild, but nothing starts it before EnableChild. Of a template: all its children.
+  // Asks a child to end as TerminateChild does, and nothing starts it before EnableChild. For a template it ends
+  // all its children.
   gen::Result<void> DisableChild(gen::Atom name);
-  // Starts a disabled child, as StartChild; a template only may be used again, and PID() is
-  // returned.
+  // Starts a disabled child, as StartChild does. A template is only enabled, and PID() is returned.
   gen::Result<gen::PID> EnableChild(gen::Atom name);
-  // Adds a child behind the others and starts it, as StartChild; if that fails it is not added. A
-  // template is only added, and PID() is returned.
+  // Adds a child behind the others and starts it, as StartChild does. If the start fails, the child is not added.
+  // A template is only added, and PID() is returned.
   gen::Result<gen::PID> AddChild(const SupervisorChildSpec& child);
-  // Takes a child out that does not run, or a template that has no children.
+  // Removes a child that is not running, or a template that has no children.
   gen::Result<void> DeleteChild(gen::Atom name);
 
-  // In the order of their start; templates are not among them. Own handlers only; throws
-  // std::logic_error elsewhere.
+  // Returns the children in the order of their start, without templates; none before the end of Init. For own
+  // handlers only; throws std::logic_error elsewhere.
   [[nodiscard]] std::vector<SupervisorChild> Children() const;
 
-  // Concerns exit signals of others than children.
+  // Says whether HandleMessage gets the exit signals of processes other than children.
   void SetTrapExit(bool trap) override;
   [[nodiscard]] bool TrapExit() const override;
 

@@ -1,4 +1,4 @@
-// What a supervisor asks of its user.
+// The handlers that a user of Supervisor writes.
 #pragma once
 
 #include <ergon/act/message_loop.h>
@@ -12,15 +12,15 @@ namespace ergon::act {
 // Only Init has to be written; Supervisor has defaults for the others.
 class SupervisorBehavior : public Callbacks {
  public:
-  // First, with the arguments of the spawn. An error or an exception makes the spawn fail.
+  // Called first, with the arguments of the spawn. An error or an exception makes the spawn fail.
   virtual gen::Result<SupervisorSpec> Init(const gen::Args& args) = 0;
-  // A child's Init is done, also after a restart. Stop(reason) ends the supervisor in order.
+  // Called when the Init of a child is done, also after a restart. Stop(reason) ends the supervisor in order.
   virtual gen::Status HandleChildStart(gen::Atom name, gen::PID pid) = 0;
-  // A child that had started has ended, for whatever reason; what has to be restarted is being
-  // restarted already.
+  // Called when a child that had started has ended, for whatever reason. Children that have to be restarted are
+  // being restarted already.
   virtual gen::Status HandleChildTerminate(gen::Atom name, gen::PID pid,
                                            const gen::Reason& reason) = 0;
-  // Last, exactly once, if the supervisor had started; its children have ended, or are being killed.
+  // Called last, exactly once, if the supervisor had started. Its children have ended or are being killed.
   virtual void Terminate(const gen::Reason& reason) = 0;
 
  protected:

@@ -1,12 +1,12 @@
-// What others may ask of a supervisor, as in
+// The requests that a supervisor answers, as in
 //
 //   auto pid = node.CallWithPriority<gen::PID>(root, act::StartChildRequest{"jobs"},
 //                                              gen::MessagePriority::kHigh);
 //
-// Any priority will do; with kHigh a request does not wait behind messages. It is answered when what
-// it asks for is done; the supervisor goes on meanwhile. Errors, which change nothing, are those of
-// the functions of Supervisor with these names, and kProcessTerminated if a child that was to start
-// has ended first, with its reason.
+// Any priority will do; with kHigh a request does not wait behind messages. The supervisor answers when what
+// the request asks for is done, and goes on meanwhile. Errors, which change nothing, are those of
+// the functions of Supervisor with these names, and kProcessTerminated, with the exit reason, if a child that
+// was to start has ended first.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,12 @@
 
 namespace ergon::act {
 
-// Answered with the gen::PID of the child when it has started. `args` come after those of the spec.
+// Answered with the gen::PID of the child when it has started. `args` come after the arguments of the spec.
 struct StartChildRequest {
   gen::Atom name = {};
   gen::Args args = {};
 };
-// Answered with true when the child has ended. By name, or by `pid` if that is not empty.
+// Answered with true when the child has ended. `pid` names the child if it is not empty, else `name` does.
 struct TerminateChildRequest {
   gen::Atom name = {};
   gen::PID pid = {};
@@ -34,19 +34,19 @@ struct TerminateChildRequest {
 struct RestartChildRequest {
   gen::Atom name = {};
 };
-// Answered with the gen::PID of the child when it has started; of a template with gen::PID().
+// Answered with the gen::PID of the child when it has started; for a template with gen::PID().
 struct EnableChildRequest {
   gen::Atom name = {};
 };
-// Answered with true when the child has ended, or all children that the template had.
+// Answered with true when the child has ended; for a template, when all children that it had have ended.
 struct DisableChildRequest {
   gen::Atom name = {};
 };
-// Answered with the gen::PID of the child when it has started; of a template with gen::PID().
+// Answered with the gen::PID of the child when it has started; for a template with gen::PID().
 struct AddChildRequest {
   SupervisorChildSpec spec = {};
 };
-// Answered with true.
+// Answered with true when the child or template has been removed.
 struct DeleteChildRequest {
   gen::Atom name = {};
 };
@@ -58,10 +58,10 @@ enum class SupervisorChildState : std::uint8_t {
   kStarting,  // its Init is not done yet
   kStopping,  // has been asked to end
   kWaiting,   // will be restarted when it is its turn, or when its back-off is over
-  kEnded,     // by itself, or by TerminateChild
-  kDisabled,  // and ended
+  kEnded,     // has ended by itself, or by TerminateChild
+  kDisabled,  // is disabled and has ended
 };
-// As in "running".
+// Returns the name, as in "running".
 [[nodiscard]] std::string_view ToString(SupervisorChildState state);
 
 struct SupervisorChild {

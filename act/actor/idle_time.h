@@ -1,4 +1,4 @@
-// How long an actor has handled nothing.
+// Measures how long an actor has handled nothing.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@
 
 namespace ergon::act {
 
-// Costs nothing for a message: a timer looks a few times whether any has been handled since.
+// A message costs nothing: a timer looks a few times per limit whether any message has been handled since.
 class IdleTime {
  public:
   // `limit` is more than 0. The host outlives it.
@@ -19,7 +19,8 @@ class IdleTime {
   IdleTime& operator=(const IdleTime&) = delete;
   ~IdleTime();
 
-  // Of each envelope: true if it is the timer, and nothing was handled for the limit. Then that time begins anew.
+  // Takes each envelope of the actor. Returns true if the envelope is the timer and nothing was handled for the
+  // limit; then the time begins anew.
   [[nodiscard]] bool IsOver(core::Envelope& envelope);
 
  private:

@@ -1,4 +1,4 @@
-// From a message to the handler for the way in which it was addressed.
+// Brings a message to the handler for the way in which it was addressed.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace ergon::act {
 
-// Calls those handlers of `own` that fit. What came through a pool was addressed to the pool, not to its
-// worker: HandleMessage and HandleCall.
+// Calls the handlers of `own` that fit: for a PID, a name, or an alias. A message that came through a pool was
+// addressed to the pool, not to its worker, so it goes to HandleMessage or HandleCall.
 class SplitHandle final : public Callbacks {
  public:
-  // `self` is the process's.
+  // `self` is the PID of the process.
   SplitHandle(SplitCallbacks& own, gen::PID self) : own_(own), self_(self) {}
 
   gen::Status HandleMessage(gen::PID from, gen::Message& message) override;

@@ -1,4 +1,4 @@
-// What users write into option structs of this layer.
+// Checks of the values that users write into option structs of this layer.
 #pragma once
 
 #include <chrono>
@@ -9,13 +9,13 @@
 
 namespace ergon::act {
 
-// Empty if it is within, else a text as "pool_size: 0 is outside 1..10".
+// Returns an empty text if `value` is within least..most, else a text as "pool_size: 0 is outside 1..10".
 inline std::string CheckRange(std::string_view name, int value, int least, int most) {
   if (value >= least && value <= most) return {};
   return fmt::format("{}: {} is outside {}..{}", name, value, least, most);
 }
 
-// Empty if it is, else a text as "restart_period: 0 ns is less than 1 ns".
+// Returns an empty text if `value` is at least `least`, else a text as "restart_period: 0 ns is less than 1 ns".
 inline std::string CheckAtLeast(std::string_view name, std::chrono::nanoseconds value,
                                 std::chrono::nanoseconds least) {
   if (value >= least) return {};

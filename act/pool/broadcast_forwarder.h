@@ -1,9 +1,9 @@
 // The pool's part when each message goes to all workers.
 //
-// A worker whose mailbox is full misses a message, which is counted; only if all are full it waits here, and
-// newer ones wait in the pool's mailbox, as many as in a worker's. What a worker leaves behind when it ends
-// is for the one that takes its place, since the others have had it. A request is made one to each worker,
-// in the pool's name; when all have answered, or failed, the caller gets the answers together.
+// A worker whose mailbox is full misses a message, which is counted. Only if all are full the message waits here, and
+// newer messages wait in the pool's mailbox, as many as in a worker's. Messages that a worker leaves behind when it
+// ends go to its replacement, because the other workers have had them. A request becomes one request to each worker,
+// in the pool's name; when all have answered or failed, the caller gets the answers together.
 #pragma once
 
 #include <chrono>
@@ -37,7 +37,7 @@ class PoolBroadcastForwarder final : public PoolForwarder {
   void Drain() override;
   void Close() override { accepts_ = false; }
   void End() override;
-  // A worker's last answers come after the news of its end.
+  // The last answers of a worker arrive after the news of its end.
   [[nodiscard]] bool HasFinished() const override { return asked_.empty(); }
   void Finish() override;
 
@@ -45,7 +45,7 @@ class PoolBroadcastForwarder final : public PoolForwarder {
   [[nodiscard]] std::size_t held_given() const override;
 
  private:
-  // A request and the answers to it that there are.
+  // A request, and the answers to it that have arrived.
   struct Question {
     gen::PID from;
     gen::Ref ref;
@@ -57,26 +57,27 @@ class PoolBroadcastForwarder final : public PoolForwarder {
     std::size_t entry = 0;
   };
 
-  // False: nobody can take it now.
+  // Each returns false if no worker can take the message now.
   bool Place(Held& message);
   bool PlaceOne(Held& message);
   bool Spread(Held& message);
   bool Ask(Held& message);
-  // A copy for each of so many workers but one. False: one could not be made, and the message has failed.
+  // Makes copies for all but one of so many workers. Returns false if a copy could not be made; then the message has
+  // failed.
   bool MakeCopies(Held& message, std::size_t workers);
   [[nodiscard]] std::vector<PoolMember> Receivers() const;
-  // To a worker, or behind what waits for it already; or it has failed.
+  // Gives a message to a worker, puts it behind the messages that wait for this worker already, or fails it.
   bool Give(const PoolMember& member, Held& message);
   void Flush();
   void FlushPending(const PoolMember& member);
-  // Something waits for workers that are full; see kRetry.
+  // Returns whether a message waits for workers that are full; see kRetry.
   [[nodiscard]] bool NeedsRetry() const;
   void Reply(std::uint64_t number);
   [[nodiscard]] std::chrono::nanoseconds TimeFor(const core::Envelope& request) const;
 
   const PoolOptions& options_;
-  std::deque<Held> held_;                              // that nobody could take
-  std::map<std::uint64_t, std::deque<Held>> pending_;  // by member: for that one only; never empty
+  std::deque<Held> held_;                              // messages that no worker could take
+  std::map<std::uint64_t, std::deque<Held>> pending_;  // by member: for it alone; never empty
   std::unordered_map<std::uint64_t, std::uint64_t> members_;  // by the worker's id
   std::map<std::uint64_t, Question> questions_;
   std::unordered_map<std::uint64_t, Asked> asked_;  // by the ref of the pool's own request

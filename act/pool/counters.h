@@ -1,4 +1,4 @@
-// What a pool counts itself; the rest is read from the rotation and the workers.
+// The counters that a pool keeps itself; the other numbers are read from the rotation and the workers.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@ struct PoolCounters {
   std::uint64_t handled = 0;   // by workers that have ended
   std::uint64_t salvaged = 0;  // taken over from workers that had ended
   std::uint64_t drained = 0;   // handled by workers that were leaving
-  std::uint64_t expired = 0;   // requests that workers skipped, of those that have ended
-  // Accepted by the pool and handled by nobody:
+  std::uint64_t expired = 0;   // requests skipped by workers that have ended
+  // Accepted by the pool and never handled:
   std::uint64_t lost_crashed = 0;
   std::uint64_t lost_full = 0;    // dropped by a policy
   std::uint64_t lost_missed = 0;  // copies of a broadcast for workers that were full
-  std::uint64_t lost_failed = 0;  // a function of the user's threw that places or copies them
+  std::uint64_t lost_failed = 0;  // a user's function that places or copies them threw
   std::uint64_t lost_terminated = 0;
   // Handled or lost without ever having been given to a worker.
   std::uint64_t never_given = 0;

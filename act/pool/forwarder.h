@@ -1,7 +1,7 @@
 // How messages get from a pool to its workers when the senders do not bring them there themselves.
 //
-// With a strategy that senders follow (PoolRotationForwarder) the pool forwards what they could not place;
-// with the others (PoolQueueForwarder, PoolBroadcastForwarder) everything.
+// With a strategy that senders follow (PoolRotationForwarder) the pool forwards the messages that they could not
+// place; with the others (PoolQueueForwarder, PoolBroadcastForwarder) it forwards all messages.
 #pragma once
 
 #include <chrono>
@@ -23,8 +23,8 @@ namespace ergon::act {
 
 class PoolForwarder {
  public:
-  // Messages that wait for a full worker are offered again so often. A worker that has room again
-  // tells nobody; the senders that would notice are told to wait themselves.
+  // How often messages that wait for a full worker are offered again. A worker that has room again
+  // does not report it, and the senders that would notice have been told to wait themselves.
   static constexpr std::chrono::nanoseconds kRetry = std::chrono::milliseconds(1);
   // The message to itself that makes the pool call Retry.
   struct RetryTimer {};
@@ -33,60 +33,62 @@ class PoolForwarder {
   PoolForwarder& operator=(const PoolForwarder&) = delete;
   virtual ~PoolForwarder() = default;
 
-  // Whether a pool forwards such a message.
+  // Returns whether a pool forwards such a message.
   [[nodiscard]] static bool IsForwarded(const core::Envelope& envelope);
 
-  // A message of the Main lane, being handled by the pool.
+  // Takes a message of the Main lane that the pool is handling.
   virtual void Arrived(core::Envelope& envelope) = 0;
-  // What a worker left behind when it ended, or (nobody) what was on its way to one: it goes before
-  // everything that waits here, because it was sent before.
+  // Takes the messages that a worker left behind when it ended or, if `worker` is PID(), messages that were on their
+  // way to a worker. They go before everything that waits here, because they were sent before.
   virtual void Inherited(gen::PID worker, std::vector<core::EnvelopePtr> messages) = 0;
-  // A worker that replaces another has become ready.
+  // Notes that a worker that replaces another has become ready.
   virtual void WorkerReady() = 0;
-  // Workers have joined, or leave.
+  // Notes that workers have joined or are leaving.
   virtual void Resized() = 0;
   // The options are others now.
   virtual void OptionsChanged() {}
   // A worker's report (gen::WorkerDuty::kReport).
   virtual void Progressed(gen::PID worker) = 0;
-  // The answer to a request: false, and nothing has happened, if this did not make it.
+  // Takes the answer to a request. Returns false, and does nothing, if this forwarder did not make the request.
   virtual bool Answered(core::Envelope& /*envelope*/) { return false; }
-  // A RetryTimer has arrived.
+  // Takes the arrival of a RetryTimer.
   virtual void Retry() = 0;
-  // Makes the state of the Main lane fit, and sees to it that what waits is offered again. After each of
-  // the above, until End.
+  // Brings the Main lane into the state that is needed now, and sees to it that waiting messages are offered again.
+  // Called after each of the above, until End.
   virtual void Settle() = 0;
 
-  // The pool is asked to end. What waits still goes to the workers.
+  // Begins the end of the pool. Messages that wait still go to the workers.
   virtual void Drain() = 0;
-  // After Drain: nothing more is accepted.
+  // After Drain: stops accepting messages.
   virtual void Close() = 0;
-  // After Drain: nothing waits here any more. What workers leave behind that crash may wait again.
+  // After Drain: returns whether no message waits here. Messages of workers that crash may wait again.
   [[nodiscard]] bool HasDrained() const { return held() == 0; }
-  // Time is up. From now on everything is dropped.
+  // Ends the time for what is left. From now on everything is dropped.
   virtual void End() = 0;
 
-  // When all workers have ended: nothing is on its way here any more that somebody waits for.
+  // When all workers have ended: returns whether no answer that a caller waits for is on its way here.
   [[nodiscard]] virtual bool HasFinished() const { return true; }
   // The pool ends now, whatever is left.
   virtual void Finish() {}
 
+  // Returns how many messages wait here.
   [[nodiscard]] virtual std::size_t held() const = 0;
-  // Of those, the ones that a worker had before.
+  // Returns how many of the held messages a worker had before.
   [[nodiscard]] virtual std::size_t held_given() const = 0;
-  // How long a message takes a worker, of those that it was given here, ns; 0: not known.
+  // Returns how long a worker takes for a message that it was given here, ns; 0: not known.
   [[nodiscard]] virtual std::int64_t mean_handling() const { return 0; }
-  // Messages accepted for the workers and not held any more, each counted once.
+  // Returns how many messages were accepted for the workers and are not held any more, each counted once.
   [[nodiscard]] std::uint64_t forwarded() const noexcept {
     return rotation_.Given() + counters_.never_given;
   }
-  // Messages refused by senders for want of room or of time, or dropped; without expired requests.
+  // Returns how many messages were refused by senders for want of room or of time, or were dropped; without expired
+  // requests.
   [[nodiscard]] std::uint64_t unhandled() const noexcept {
     return rotation_.RefusedCount() + counters_.lost_terminated;
   }
-  // Requests skipped here because their time was up.
+  // Returns how many requests were skipped here because their time was up.
   [[nodiscard]] std::uint64_t expired() const noexcept { return expired_; }
-  // Refused with kOverloaded, here and by senders.
+  // Returns how many messages were refused with kOverloaded, here and by senders.
   [[nodiscard]] std::uint64_t overloaded() const { return overloaded_ + host_.OverloadedCount(); }
 
  protected:
@@ -94,8 +96,8 @@ class PoolForwarder {
 
   struct Held {
     core::EnvelopePtr envelope;
-    bool given = false;                          // a worker has had it: it is counted as forwarded
-    std::vector<core::EnvelopePtr> copies = {};  // for the other workers, of a broadcast
+    bool given = false;                          // a worker has had it; it is counted as forwarded
+    std::vector<core::EnvelopePtr> copies = {};  // of a broadcast, for the other workers
   };
 
   PoolForwarder(gen::PoolHost& host, PoolRouting& routing, PoolCounters& counters)
@@ -103,40 +105,41 @@ class PoolForwarder {
 
   static constexpr std::string_view kOnlyWorker = "the pool's only worker";
 
-  // What `who` gets, a worker that calls the pool and would be the one to answer.
+  // Returns the error for a worker, named by `who`, that calls the pool and would have to answer itself.
   [[nodiscard]] static gen::Error WaitsForItself(std::string_view who);
   [[nodiscard]] static std::size_t CountGiven(const std::deque<Held>& messages);
-  // Senders do not look for a worker themselves.
+  // Makes senders bring all messages to the pool instead of looking for a worker themselves.
   void LetSendersBringAll();
-  // Of what a worker left behind: false, and it is gone, for what is no message to be handled, and when
-  // the pool has ended.
+  // Takes over a message that a worker left behind. Returns false, and the message is gone, if it is not a message to
+  // be handled, or if the pool has ended.
   [[nodiscard]] bool Salvage(Held& message);
-  // Forwards to a worker that is not from the rotation; if it `may_drop`, the worker's mailbox makes room. Counted
-  // first, and taken back if it fails: the host tells an outer pool that waits for this one, and that looks at
-  // the count.
+  // Forwards a message to a worker that is not from the rotation. If it `may_drop`, the worker's mailbox makes room.
+  // The message is counted first, and the count is taken back if this fails: the host tells an outer pool that waits
+  // for this pool, and the outer pool looks at the count.
   gen::Result<void> GiveTo(gen::PID worker, Held& message, bool may_drop = false);
-  // Ends a request whose caller has stopped waiting; false: it is none.
+  // Ends a request whose caller has stopped waiting. Returns false if the message is no such request.
   bool DropExpired(Held& message);
-  // The pool makes requests of its own of this one. False: as DropExpired, it has ended.
+  // Begins a request from which the pool makes requests of its own. Returns false if the request has ended because
+  // its caller has stopped waiting.
   [[nodiscard]] bool Begin(Held& message);
   // Answers a request that cannot be taken.
   void Refuse(Held message, const gen::Error& error);
   // Drops a message for want of room, as the policy of the workers' mailboxes says.
   void DropFull(Held message);
-  // The same for a copy of a broadcast, which others have room for.
+  // Drops a copy of a broadcast for a worker that is full while others have room.
   void DropMissed(Held message);
   void DropTerminated(Held& message);
-  // Whether it was the message's own fault that a worker did not take it: a mailbox of the user's threw.
+  // Returns whether a worker did not take the message because of the message itself: the user's mailbox threw.
   [[nodiscard]] static bool IsOwnFault(const gen::Error& error) {
     return error.code() == gen::ErrorCode::kInternal;
   }
   [[nodiscard]] static bool IsOwnFault(const gen::Result<void>& sent) {
     return !sent && IsOwnFault(sent.error());
   }
-  // Ends a message that cannot be placed because a function of the user's threw: its caller is told, and no other
-  // is harmed.
+  // Ends a message that cannot be placed because a function of the user's threw. Its caller is told, and no other
+  // message is harmed.
   void Fail(Held message, const gen::Error& error);
-  // The same inside of a catch (...); as in "the pool's key function threw: out of range".
+  // Does the same inside of a catch (...); the text is as in "the pool's key function threw: out of range".
   void FailThrown(Held message, std::string_view what);
   void ArmRetry();
   void CancelRetry();

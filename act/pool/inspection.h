@@ -1,4 +1,4 @@
-// What a pool answers to Inspect.
+// The answer of a pool to Inspect.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace ergon::act {
 
-// Everything that the keys are made of; see Pool for their meaning.
+// The figures that the keys are made of; see Pool for their meaning.
 struct PoolFigures {
   std::string worker_behavior;
   std::string strategy;
@@ -32,35 +32,36 @@ struct PoolFigures {
     PoolMember member;
     gen::WorkerProgress progress;  // zero if there is no process
   };
-  std::vector<Worker> workers;  // those that leave, too; the oldest member first
+  std::vector<Worker> workers;  // including those that leave; the oldest member first
 };
 
-// A look at the workers from outside. Remembers what it saw, so that totals do not go down while
+// Looks at the workers from outside. It notes what it saw in `members`, so that totals do not go down while
 // the notice of a worker's end is on its way.
 [[nodiscard]] std::vector<PoolFigures::Worker> ObserveWorkers(const gen::PoolHost& host,
                                                               PoolMembers& members);
 
-// Messages that were accepted for workers, as far as it shows at these. Exact at rest, else too
+// Returns how many messages were accepted for workers, as far as the workers show it. Exact at rest, else too
 // few.
 [[nodiscard]] std::uint64_t CountForwarded(const PoolCounters& counters,
                                            const std::vector<PoolFigures::Worker>& workers);
 
-// Messages that workers have handled, or skipped because their time was up, as far as it shows at these.
+// Returns how many messages workers have handled, or skipped because their time was up, as far as the workers show
+// it.
 [[nodiscard]] std::uint64_t CountHandled(const PoolCounters& counters,
                                          const std::vector<PoolFigures::Worker>& workers);
 
-// From one message of a worker to the next, in the mean, ns; 0: not known. `of_pool`: as the pool has seen it that
-// gives them their messages; 0: it does not.
+// Returns the mean time from one message of a worker to the next, ns; 0: not known. `of_pool` is the same as measured
+// by a pool that gives its workers their messages; 0 for other pools.
 [[nodiscard]] std::int64_t MeanPace(const std::vector<PoolFigures::Worker>& workers,
                                     std::int64_t of_pool);
-// How long the longest has lasted of what they handle now, ns.
+// Returns for how long the oldest of the messages that are being handled now has been handled, ns.
 [[nodiscard]] std::int64_t LongestNow(const std::vector<PoolFigures::Worker>& workers);
 
-// The sums over all workers, and what each of them does.
+// Returns the sums over all workers, and what each worker does.
 [[nodiscard]] PoolStats MakePoolStats(const PoolFigures& figures);
 
-// The pool's keys, together with `added`, of which the pool's own keys win. With `items` only those
-// keys that they ask for (gen::IsAskedFor); "worker" stands for all that begin with "worker.".
+// Returns the pool's keys together with `added`; the pool's own keys win. If `items` is not empty, only the
+// keys that it asks for (gen::IsAskedFor); "worker" asks for all keys that begin with "worker.".
 [[nodiscard]] gen::Inspection InspectPool(const PoolFigures& figures, gen::Inspection added,
                                           const std::vector<std::string>& items);
 

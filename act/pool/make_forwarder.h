@@ -1,4 +1,4 @@
-// Which forwarder a pool's strategy needs.
+// Makes the forwarder that a pool's strategy needs.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace ergon::act {
 
-// The one for `options.strategy`. All arguments outlive it.
+// Returns the forwarder for `options.strategy`. All arguments outlive it.
 [[nodiscard]] std::unique_ptr<PoolForwarder> MakeForwarder(gen::PoolHost& host,
                                                            PoolRouting& routing,
                                                            PoolCounters& counters,

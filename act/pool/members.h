@@ -5,7 +5,7 @@
 //       |       Ended                      ^
 //       +----------------------------------+
 //
-// A member that Leave was called for gets no replacement: it is erased when its worker ends.
+// A member gets no replacement after Leave: it is erased when its worker ends.
 //
 // Each member has an entry in the rotation. While a member is vacant or starting, the entry is the id
 // of the worker that died: senders that meet it go on to the next, and its replacement takes its
@@ -31,16 +31,16 @@ struct PoolMember {
   std::uint64_t number = 0;  // never given out twice
   MemberState state = MemberState::kReady;
   bool leaving = false;
-  bool drains = false;             // told to end after what it has: an order that waits behind that
-  bool taken_out = false;          // by RemoveWorkers
-  bool dismissed = false;          // leaves because the pool ends
-  gen::PID worker;                 // nobody while kVacant
-  std::uint64_t entry = 0;         // in the rotation
-  std::int64_t ready_at = 0;       // ns, while kReady
-  int failures = 0;                // in a row; see PoolRestarts::Delay
-  std::uint64_t handled_seen = 0;  // messages its worker had handled when somebody last looked
-  std::uint64_t expired_seen = 0;  // likewise, requests skipped because their time was up
-  std::uint64_t handled_before = 0;  // of those, before it was told to leave
+  bool drains = false;               // was told to end after its queue; the order waits behind it
+  bool taken_out = false;            // by RemoveWorkers
+  bool dismissed = false;            // leaves because the pool ends
+  gen::PID worker;                   // PID() while kVacant
+  std::uint64_t entry = 0;           // in the rotation
+  std::int64_t ready_at = 0;         // ns, while kReady
+  int failures = 0;                  // in a row; see PoolRestarts::Delay
+  std::uint64_t handled_seen = 0;    // messages that its worker had handled at the last look
+  std::uint64_t expired_seen = 0;    // likewise, requests skipped because their time was up
+  std::uint64_t handled_before = 0;  // messages handled before it was told to leave
 };
 
 // Counts are kept up to date, so asking for them is cheap.
@@ -48,12 +48,12 @@ class PoolMembers {
  public:
   using Map = std::map<std::uint64_t, PoolMember>;  // by number: the oldest first
 
-  // A new member at the end.
+  // Adds a member with a ready worker at the end.
   PoolMember& AddReady(gen::PID worker, std::int64_t now);
-  // One that nobody has, and no entry in the rotation yet.
+  // Adds a member without a worker, which has no entry in the rotation yet.
   PoolMember& AddVacant();
 
-  // References stay valid until the member is erased. Null: there is none.
+  // Each returns null if there is no such member. Pointers stay valid until the member is erased.
   [[nodiscard]] PoolMember* FindWorker(gen::PID worker);
   [[nodiscard]] PoolMember* FindEntry(std::uint64_t entry);
   [[nodiscard]] PoolMember* FindNumber(std::uint64_t number);
@@ -67,12 +67,12 @@ class PoolMembers {
   void Leave(PoolMember& member);
   void Erase(PoolMember& member);
 
-  // Those that do not leave.
+  // Returns how many members do not leave.
   [[nodiscard]] std::size_t staying() const noexcept { return counts_.staying; }
-  // Of these, whose worker takes messages, and the others.
+  // Return how many of the staying members have a worker that takes messages, and how many have not.
   [[nodiscard]] std::size_t ready() const noexcept { return counts_.ready; }
   [[nodiscard]] std::size_t pending() const noexcept { return counts_.staying - counts_.ready; }
-  // Workers that live, those that leave included.
+  // Returns how many workers are alive, including those that leave.
   [[nodiscard]] std::size_t alive() const noexcept { return counts_.alive; }
   [[nodiscard]] std::size_t leaving() const noexcept { return members_.size() - counts_.staying; }
 

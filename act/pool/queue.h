@@ -1,9 +1,9 @@
-// Messages that wait at a pool which places them itself: one queue for all workers, and one of each worker's
-// own for messages with a key.
+// Messages that wait at a pool that places them itself: one queue for all workers, and one for each worker
+// with the messages that have a key.
 //
-// Pure policy. A member (PoolMembers) that is free gets the oldest message of its own queue and of the common one;
+// Pure policy. A member (PoolMembers) that is free gets the oldest message of its own queue and of the common queue;
 // then it is not free until SetFree. A key has a home: the member where its messages wait or are
-// *in flight*; without any, the member that rendezvous hashing says.
+// *in flight*; without such messages, the member that rendezvous hashing chooses.
 #pragma once
 
 #include <cstddef>
@@ -29,13 +29,13 @@ class PoolQueue {
 
   // -- members; numbers from 1 on, and never used again --
 
-  // A new member. It is not free.
+  // Adds a member. It is not free.
   void Open(std::uint64_t member);
-  // Its worker takes a message now.
+  // Notes that the member's worker can take a message now.
   void SetFree(std::uint64_t member);
-  // It gets nothing more. Keys with messages in flight stay until those are done, the others move.
+  // Stops giving messages to the member. Keys with messages in flight stay until those are done; the others move.
   void Leave(std::uint64_t member);
-  // It is gone: what waits for it goes to others.
+  // Removes the member. The messages that wait for it go to others.
   void Remove(std::uint64_t member);
   [[nodiscard]] bool Has(std::uint64_t member) const { return lanes_.contains(member); }
   [[nodiscard]] std::vector<std::uint64_t> Members() const;
@@ -43,33 +43,33 @@ class PoolQueue {
   // -- messages --
 
   void Add(Item item);
-  // The member that has, or would get, the messages with this key; 0: nobody.
+  // Returns the member that has, or would get, the messages with this key; 0: there is no member.
   [[nodiscard]] std::uint64_t HomeOf(std::uint64_t key) const;
 
   struct Turn {
     std::uint64_t member = 0;
     Item item;
   };
-  // The next message for a free member, which is not free then; the message is in flight.
+  // Takes the next message for a free member. The member is not free any more, and the message is in flight.
   [[nodiscard]] std::optional<Turn> TakeTurn();
-  // The worker did not take it: it waits again, before everything else.
+  // Puts back a message that the worker did not take, before everything else.
   void Undo(Turn turn);
-  // The member's messages in flight are done, except those that its worker has put aside, if any; which, nobody
-  // knows. It is not free before SetFree.
+  // Notes that the member's messages in flight are done, except those that its worker has stashed, if `has_aside`;
+  // it is not known which. The member is not free before SetFree.
   void Done(std::uint64_t member, bool has_aside);
-  // Nothing is in flight at the member any more; `items` come back, before all that waits, in their order, and
-  // give way to nothing. 0: they do not come from a known member.
+  // Puts `items` back before all messages that wait, in their order; they are never dropped for others. Nothing is in
+  // flight at the member any more. `member` is 0 if they do not come from a known member.
   void Return(std::uint64_t member, std::vector<Item> items);
 
-  // The oldest that has not come back by Return; none: all of them have.
+  // Takes the oldest message that has not come back by Return; none if all of them have.
   [[nodiscard]] std::optional<Item> TakeOldest();
-  // The newest that neither has nor is important (core::Envelope::kFlagImportant).
+  // Takes the newest message that has not come back and is not important (core::Envelope::kFlagImportant).
   [[nodiscard]] std::optional<Item> TakeNewest();
   [[nodiscard]] std::vector<Item> TakeAll();
   [[nodiscard]] std::size_t waiting() const noexcept { return waiting_; }
-  // Of those, the ones that have come back.
+  // Returns how many of the waiting messages have come back.
   [[nodiscard]] std::size_t waiting_returned() const noexcept { return waiting_returned_; }
-  // And of the others, the important ones.
+  // Returns how many of the other waiting messages are important.
   [[nodiscard]] std::size_t waiting_important() const noexcept { return waiting_important_; }
   [[nodiscard]] std::size_t waiting_given() const;
 
@@ -95,7 +95,7 @@ class PoolQueue {
   Turn TakeTurn(std::uint64_t member, Lane& lane, std::deque<Item>& queue);
   template <class Function>
   void ForEachQueue(Function function);
-  // Of the first of each queue that `may` be taken, the oldest.
+  // Takes the oldest among the first message of each queue that `may` be taken.
   template <class Predicate>
   std::optional<Item> TakeFirst(Predicate may);
   Item Take(std::deque<Item>& queue, const std::deque<Item>::iterator& item);

@@ -1,7 +1,7 @@
 // The pool's part when it places all messages itself: they wait in a PoolQueue, and each worker is given
 // one at a time.
 //
-// A worker reports when it is done with a message, or has put it aside. Until the queue has reached its bound
+// A worker reports when it is done with a message, or has stashed it. Until the queue has reached its bound
 // the Main lane is open; then it is *closed*, so that senders get an error at once.
 #pragma once
 
@@ -37,7 +37,7 @@ class PoolQueueForwarder final : public PoolForwarder {
   [[nodiscard]] std::int64_t mean_handling() const override { return mean_handling_; }
 
  private:
-  // What is known about the worker of a member.
+  // What the pool knows about the worker of a member.
   struct Place {
     gen::PID worker;
     std::uint64_t given = 0;    // messages
@@ -46,17 +46,17 @@ class PoolQueueForwarder final : public PoolForwarder {
   };
 
   [[nodiscard]] std::size_t Bound() const;
-  // Of a pool that drops; else it drops the newest.
+  // For a pool that drops: returns whether it drops the oldest message, else it drops the newest.
   [[nodiscard]] bool DropsOldest() const;
-  // How much longer than the limit a message would wait.
+  // Returns how much longer than the admission limit a message would wait; 0: not longer.
   [[nodiscard]] std::chrono::nanoseconds ExcessWait() const;
-  // False: the user's function threw, and the message has failed.
+  // Returns false if the user's key function threw; then the message has failed.
   bool FindKey(Held& message, std::optional<std::uint64_t>& key);
-  // Why a request cannot be taken, although there is room; it is answered then.
+  // Returns true, and answers the request with an error, if it cannot be taken although there is room.
   bool RefuseRequest(Held& message, std::optional<std::uint64_t> key);
   void GiveAll();
   void Give(PoolQueue::Turn turn);
-  // Looks whether the worker is done with what it was given.
+  // Checks whether the worker is done with the messages that it was given.
   void Look(std::uint64_t member, Place& place);
   // A worker has taken so long for a message.
   void NoteHandled(std::int64_t nanoseconds);
@@ -69,7 +69,7 @@ class PoolQueueForwarder final : public PoolForwarder {
   PoolQueue queue_;
   std::unordered_map<std::uint64_t, Place> places_;           // by member
   std::unordered_map<std::uint64_t, std::uint64_t> members_;  // by the worker's id
-  // Members whose worker has messages that others have sent, which keep it from taking the next one.
+  // Members whose worker has messages from other senders, which keep it from taking the next one.
   std::vector<std::uint64_t> look_again_;
   bool accepts_ = true;
   std::int64_t mean_handling_ = 0;  // ns, moving average

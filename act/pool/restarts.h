@@ -14,8 +14,8 @@ namespace ergon::act {
 
 class PoolRestarts {
  public:
-  // A worker that has handled a message, or lived at least so long, is healthy: the failures of its place
-  // are forgotten.
+  // A worker that has handled a message, or has lived at least for this time, was healthy: the failures of its
+  // place are forgotten.
   static constexpr std::chrono::nanoseconds kHealthy = std::chrono::seconds(1);
   [[nodiscard]] static bool WasHealthy(std::uint64_t handled, std::chrono::nanoseconds lived) {
     return handled != 0 || lived >= kHealthy;
@@ -25,15 +25,15 @@ class PoolRestarts {
   // From now on by these; what has been counted stays.
   void SetOptions(const PoolOptions& options);
 
-  // How long to wait before a worker that has ended is replaced. `failures` is the count of its place in
-  // the pool, 0 at first: workers in a row that were not healthy. Zero for the end of a healthy one
-  // and for the first failure in a row; then the minimum, doubling to the maximum.
+  // Returns how long to wait before a worker that has ended is replaced. `failures` is a count of its place in
+  // the pool, 0 at first: how many workers in a row were not healthy. The delay is zero after a healthy worker
+  // and after the first failure in a row; then the minimum, doubling up to the maximum.
   [[nodiscard]] std::chrono::nanoseconds Delay(bool was_healthy, int& failures) const;
 
-  // Notes that a worker has to be replaced; true when there were too many of them within the
+  // Notes that a worker has to be replaced. Returns true if there were too many replacements within the
   // period.
   [[nodiscard]] bool Exceeded(std::int64_t now);
-  // Why the pool gives up, after Exceeded has returned true.
+  // Returns why the pool gives up, after Exceeded has returned true.
   [[nodiscard]] std::string GiveUpText() const;
 
  private:

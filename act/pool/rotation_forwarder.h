@@ -1,15 +1,15 @@
-// The pool's part when its senders choose the workers themselves (node/delivery/pool_delivery.cc). Both offer a message to
-// the workers with the same loop, core/messages/offer_in_turn.h.
+// The pool's part when its senders choose the workers themselves (node/delivery/pool_delivery.cc). Both offer a message
+// to the workers with the same loop, core/messages/offer_in_turn.h.
 //
 // Most of the time senders do: the Main lane is *redirected*, and they use the rotation. The pool
-// forwards what arrived before that, what could not be placed by its sender because workers were
-// dead, and what a worker left behind when it ended. A message that nobody takes is *held* until
-// somebody has room for it, and no other gives way to it; newer ones stay in the mailbox meanwhile, so that
-// order is kept.
+// forwards messages that arrived before that, messages that their senders could not place because workers were
+// dead, and messages that a worker left behind when it ended. A message that no worker takes is *held* until
+// a worker has room for it, and no other message is dropped for it. Newer messages stay in the mailbox meanwhile,
+// so that the order is kept.
 //
-// Accepted is kept, and memory is bounded: the pool itself takes as many messages as the workers
-// that are being replaced would, less what it holds for them. So what it has finds room when they
-// are there, and all together never have more than their number times their bound.
+// Accepted messages are kept, and memory is bounded: the pool itself takes as many messages as the workers
+// that are being replaced would, less those that it holds for them. So its messages find room when the replacements
+// are ready, and pool and workers together never have more messages than the number of workers times their bound.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +43,7 @@ class PoolRotationForwarder final : public PoolForwarder {
   [[nodiscard]] std::size_t held_given() const override { return CountGiven(held_); }
 
  private:
-  // Whom a message has met that nobody took; the others were full.
+  // What an unplaced message has met, besides workers that were full.
   struct Met {
     bool dead = false;
     bool caller = false;
@@ -51,14 +51,14 @@ class PoolRotationForwarder final : public PoolForwarder {
   };
 
   void SetDuties();
-  // Offers what is held.
+  // Offers the held messages.
   void Flush();
-  // Tries the workers, at most once round. False: nobody took it; true: somebody did, or it has failed.
+  // Tries the workers, at most once round. Returns true if a worker took the message, or if the message has failed.
   bool Offer(Held& message, Met& met);
-  // False: it has to be held.
+  // Returns false if the message has to be held.
   bool Place(Held& message);
-  // For one that has just arrived, and that Place has found no place for. False: the policy of the workers'
-  // mailboxes does not say so, or workers are missing.
+  // Makes room for a message that has just arrived and that Place has found no place for. Returns false if the policy
+  // of the workers' mailboxes does not allow it, or if workers are missing.
   bool MakeRoom(Held& message);
   void LimitMain();
 
@@ -66,7 +66,7 @@ class PoolRotationForwarder final : public PoolForwarder {
   bool has_measured_ = false;  // workers have a duty, or had one
   std::deque<Held> held_;
   bool accepts_ = true;
-  bool all_full_ = false;  // nobody took what is held, and nobody was dead
+  bool all_full_ = false;  // no worker took the held messages, and none was dead
 };
 
 }  // namespace ergon::act

@@ -1,4 +1,4 @@
-// What a pool decides: who takes part, and who is replaced and when.
+// The decisions of a pool: which workers take part, and which are replaced, and when.
 //
 // Pure policy: what happened goes in, what to do comes out. PoolRunner does it.
 #pragma once
@@ -24,13 +24,13 @@ class PoolRouting {
   [[nodiscard]] const PoolMembers& members() const noexcept { return members_; }
   [[nodiscard]] PoolMembers& members() noexcept { return members_; }
 
-  // A worker has started that replaces nobody.
+  // Notes that a new worker has started that replaces no other.
   void Joined(gen::PID worker, std::int64_t now) { members_.AddReady(worker, now); }
 
   // -- replacement --
 
   enum class Action : std::uint8_t {
-    kNothing,       // not one of the workers, or one that leaves
+    kNothing,       // not a worker of this pool, or one that leaves
     kReplace,       // spawn a replacement for the member
     kReplaceAfter,  // the same after `delay`
     kGiveUp,        // end the pool with GiveUpText
@@ -40,19 +40,20 @@ class PoolRouting {
     std::uint64_t member = 0;
     std::chrono::nanoseconds delay{0};
   };
-  // `handled`: messages, since its start. Nobody is replaced at the pool's end as long as another
-  // worker is ready: that one does the work that is left.
+  // Decides what follows the end of a worker, which had handled `handled` messages since its start. At the pool's
+  // end a worker is not replaced as long as another worker is ready: the other worker does the work that is left.
   [[nodiscard]] Decision WorkerEnded(gen::PID worker, std::uint64_t handled, std::int64_t now);
-  // A spawn that WorkerEnded, SpawnFailed or a delay had led to could not even begin.
+  // Decides what follows a spawn that could not even begin.
   [[nodiscard]] Decision SpawnFailed(std::uint64_t member, std::int64_t now);
-  // It has begun. False: the member is gone, or taken; nobody needs the worker.
+  // Notes that the spawn has begun. Returns false if the member is gone or has a worker; then the new worker is not
+  // needed.
   [[nodiscard]] bool Spawned(std::uint64_t member, gen::PID worker);
-  // Whether a member still waits for its replacement.
+  // Returns whether a member still waits for its replacement.
   [[nodiscard]] bool IsVacant(std::uint64_t member);
   [[nodiscard]] std::string GiveUpText() const { return restarts_.GiveUpText(); }
 
-  // A replacement takes messages from now on: in the rotation `replaced` becomes `entry`, or, if that is
-  // 0, `entry` is added. Both 0: it is not one of those that are awaited.
+  // How a replacement enters the rotation: `replaced` becomes `entry`, or, if `replaced` is 0, `entry` is added.
+  // Both are 0 if the worker is not an awaited replacement.
   struct Entrance {
     std::uint64_t replaced = 0;
     std::uint64_t entry = 0;
@@ -61,12 +62,12 @@ class PoolRouting {
 
   // -- size --
 
-  // Empty, or why the pool cannot grow by `count`.
+  // Returns success, or why the pool cannot grow by `count`.
   [[nodiscard]] gen::Result<void> CheckGrowth(int count) const;
-  // Who leaves when the pool shrinks by `count`: those at the head of the rotation, whose entries
-  // are `in_order`. Those with a worker stay in members(), marked, until that has ended.
+  // The result of Shrink by `count`: the members at the head of the rotation leave; `in_order` are its entries.
+  // A member with a worker stays in members(), marked, until the worker has ended.
   struct Departure {
-    std::vector<gen::PID> workers;         // to be told
+    std::vector<gen::PID> workers;         // workers to be told
     std::vector<std::uint64_t> remaining;  // the rotation's new entries
   };
   [[nodiscard]] gen::Result<Departure> Shrink(int count, const std::vector<std::uint64_t>& in_order,
@@ -74,18 +75,18 @@ class PoolRouting {
 
   // -- the end --
 
-  // The pool ends, after the work that is left. If somebody is ready to do that, vacant members are gone, and
-  // workers that still start leave; else vacant members are to be filled at once, whatever their delay was.
+  // The pool ends, after the work that is left. If a worker is ready to do this work, vacant members are erased, and
+  // workers that are still starting leave; else vacant members have to be filled at once, whatever their delay was.
   struct Remnant {
-    std::vector<gen::PID> leaving;      // to be told
+    std::vector<gen::PID> leaving;      // workers to be told
     std::vector<std::uint64_t> vacant;  // members to be filled
   };
   [[nodiscard]] Remnant BeginStop();
-  // One more worker for what others have left behind that had been told to end.
+  // Adds a worker for the messages that other workers have left behind after they were told to end.
   [[nodiscard]] Decision AddWorker(std::int64_t now);
-  // Nothing is left to do: all leave. Returns the workers to be told.
+  // Makes all workers leave, because nothing is left to do. Returns the workers to be told.
   [[nodiscard]] std::vector<gen::PID> Dismiss();
-  // From now on nobody is replaced, whatever is left; vacant members are gone.
+  // Ends replacement for good, whatever is left, and erases vacant members.
   void StopReplacing();
 
  private:

@@ -1,10 +1,11 @@
-// The pool at work: brings what happened to the policy (PoolRouting) and does what that decides.
+// The pool at work: reports what happened to the policy (PoolRouting) and does what the policy decides.
 //
 //   running --BeginStop--> draining --nothing waits here--> ending --last worker ended--> done
 //
-// While draining, what waits at the pool, in its Main lane and in its queue, still goes to the workers;
-// mostly there is nothing, and the phase is skipped. Ending, the workers handle what they have, and
-// leave. What one leaves behind that crashes then, or the last one that drains, goes to a new worker.
+// While draining, messages that wait at the pool, in its Main lane and in its queue, still go to the workers;
+// mostly there are none, and the phase is skipped. While ending, the workers handle what they have, and
+// leave. Messages that a worker leaves behind when it crashes then, or that the last draining worker leaves, go to a
+// new worker.
 #pragma once
 
 #include <cstdint>
@@ -32,15 +33,15 @@ class PoolRunner {
   // `options` are valid. `callbacks` and `host` outlive it.
   PoolRunner(gen::PoolHost& host, PoolBehavior& callbacks, PoolOptions options);
 
-  // Starts the workers; if one fails, it stops with its error and none is left.
+  // Starts the workers. If one fails, returns Stop with its error, and no worker is left.
   gen::Status Start();
 
-  // One envelope; `trap_exit`: the user wants to see exit signals of others than workers.
+  // Handles one envelope. `trap_exit`: the user wants to see exit signals of processes other than workers.
   gen::Status OnEnvelope(core::Envelope& envelope, bool trap_exit);
   gen::Status BeginStop(const gen::Reason& reason);
-  // The same, and nobody is replaced any more: what nobody can take is dropped at once.
+  // Begins to stop and replaces no worker any more: messages that no worker can take are dropped at once.
   gen::Status GiveUp(const gen::Reason& reason);
-  // The process ends now, whatever is left.
+  // Ends the pool now, whatever is left.
   void Terminate();
 
   gen::Result<std::int64_t> AddWorkers(int count);
@@ -52,13 +53,13 @@ class PoolRunner {
   [[nodiscard]] bool running() const noexcept { return phase_ == Phase::kRunning; }
   [[nodiscard]] std::int64_t size() const;
   [[nodiscard]] std::vector<gen::PID> Workers() const;
-  // What its inspection tells.
+  // Returns the figures of the pool's inspection.
   [[nodiscard]] PoolFigures Observe();
 
  private:
   enum class Phase : std::uint8_t { kStarting, kRunning, kDraining, kEnding };
 
-  // What its timers bring.
+  // The messages of the pool's timers.
   struct ReplaceTimer {
     std::uint64_t member;
   };
@@ -69,7 +70,7 @@ class PoolRunner {
   gen::Status OnTimer(core::Envelope& envelope);
   gen::Status OnInheritance(gen::MessageInheritance& left, gen::PID from);
   gen::Status OnExit(core::Envelope& envelope, bool trap_exit);
-  // What the user's handlers handle.
+  // Calls the user's handlers.
   gen::Status OnUsers(core::Envelope& envelope);
   void Answer(core::Envelope& envelope);
   void ChangeAndAnswer(const core::Envelope& envelope, const PoolChange& change);
@@ -83,7 +84,7 @@ class PoolRunner {
 
   // -- the end --
   void MainIsDone();
-  // What is left behind then goes to a new worker.
+  // While the pool ends: starts a new worker for messages that were left behind, if one is needed.
   gen::Status FillGap(bool left_something);
   void TellWorkers();
   void EndNow();
@@ -98,16 +99,16 @@ class PoolRunner {
   std::unique_ptr<PoolForwarder> forwarder_;
   PoolShortage shortage_;
   Phase phase_ = Phase::kStarting;
-  bool time_is_up_ = false;    // ending: nothing is waited for but the workers' ends
-  bool has_given_up_ = false;  // nobody is replaced any more
-  bool main_is_done_ = false;  // draining: nothing waits in the Main lane that was sent before
+  bool time_is_up_ = false;    // ending: the pool waits only for the ends of its workers
+  bool has_given_up_ = false;  // no worker is replaced any more
+  bool main_is_done_ = false;  // draining: no message sent before waits in the Main lane
   gen::Reason stop_reason_;
   std::int64_t pace_ = 0;  // see PoolFigures
   // As last shown. The rotation's count includes messages that are still being tried and may be
-  // refused; the count of what was seen at workers misses some. The smaller one never goes down.
+  // refused; the count of messages seen at workers misses some. The smaller of both never goes down.
   std::uint64_t forwarded_ = 0;
-  // As last shown. When a worker that is a pool is killed, what its workers had handled is known again when
-  // each of them has ended.
+  // As last shown. After a worker that is a pool has been killed, the number of messages that its workers had handled
+  // is known again only when each of them has ended.
   std::uint64_t handled_ = 0;
   gen::TimerHandle shutdown_timer_;
   std::map<std::uint64_t, gen::TimerHandle> replace_timers_;  // by member

@@ -1,7 +1,7 @@
 // Tells the log when a pool begins to refuse messages for want of room, and when that is over.
 //
-// Senders find out themselves that all workers are full, at any rate; the log gets two lines however many
-// messages that concerns.
+// Each sender gets its own error when all workers are full. The log gets only two lines, however many messages are
+// refused.
 #pragma once
 
 #include <chrono>
@@ -18,15 +18,16 @@ class PoolShortage {
  public:
   // The message to itself that makes the pool call Look.
   struct Timer {};
-  // A shortage is over when nothing was refused for so long.
+  // A shortage is over when nothing has been refused for this time.
   static constexpr std::chrono::nanoseconds kCalm = std::chrono::seconds(1);
 
   // All arguments outlive it.
   PoolShortage(gen::PoolHost& host, const PoolMembers& members, const PoolOptions& options)
       : host_(host), members_(members), options_(options) {}
 
-  // A kShortage envelope has arrived.
+  // Takes the arrival of a kShortage envelope.
   void Began();
+  // Takes the arrival of a Timer.
   void Look();
   void Cancel() { (void)timer_.Cancel(); }
 

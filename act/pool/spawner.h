@@ -1,4 +1,4 @@
-// Where a pool's workers come from.
+// Spawns the workers of a pool.
 #pragma once
 
 #include <vector>
@@ -13,9 +13,9 @@ class PoolSpawner {
   PoolSpawner(gen::PoolHost& host, const PoolOptions& options);
 
   // Starts `count` workers and returns when all have finished their Init. If one fails, the others
-  // are killed and its error is returned; the text says which one it was.
+  // are killed and its error is returned; the text says which worker it was.
   gen::Result<std::vector<gen::PID>> SpawnAll(int count);
-  // Starts one without waiting for it; see PoolHost::SpawnWorkerAsync.
+  // Starts one worker without waiting for its Init; see PoolHost::SpawnWorkerAsync.
   gen::Result<gen::PID> SpawnReplacement();
   // PoolOptions::worker_mailbox_size, for those that are started from now on.
   void SetMailboxSize(int messages) { options_.mailbox_size = messages; }

@@ -1,8 +1,8 @@
-// The order in which a state machine handles what does not come straight from its mailbox.
+// The order in which a state machine handles events that do not come straight from its mailbox.
 //
-// Pure bookkeeping, without a process. Events that were raised come before everything else.
-// Postponed ones are put aside, and when the state has changed they return before what waits in the
-// mailbox, and also before what was raised earlier and still waits:
+// Pure bookkeeping, without a process. Raised events come before everything else. Postponed events are put
+// aside. When the state has changed they return before the messages that wait in the mailbox, and also
+// before events that were raised earlier and still wait:
 //
 //   raised by the change | postponed, oldest first | raised before | the mailbox
 //
@@ -21,26 +21,26 @@ namespace ergon::act {
 
 class StateQueue {
  public:
-  // What has to be put behind the postponed events, before they all return to the mailbox.
+  // What the caller has to put behind the postponed events, before they all return to the mailbox.
   struct Behind {
     std::vector<OwnStateEvent> events;  // oldest first
     bool mark = false;                  // and then a mark: say RetriesEnded when it comes
   };
 
-  // To be handled next, in this order.
+  // Adds events that are handled next, in this order.
   void Raise(std::vector<OwnStateEvent> events);
-  // The next event that was raised.
+  // Takes the next raised event.
   [[nodiscard]] std::optional<OwnStateEvent> TakeRaised();
 
-  // The event that was handled was put aside.
+  // Notes that the event that was handled has been put aside.
   void Postponed() { ++postponed_; }
-  // The state has changed. Nothing: no event is postponed.
+  // Notes that the state has changed. Returns nothing if no event is postponed.
   [[nodiscard]] std::optional<Behind> StateChanged();
   void RetriesEnded() { retrying_ = false; }
 
-  // Nothing but the mailbox has anything to handle: due time-outs are next.
+  // Returns whether only the mailbox has something to handle. Then due time-outs are next.
   [[nodiscard]] bool IsEmpty() const noexcept { return raised_.empty() && !retrying_; }
-  // Since the last change of the state.
+  // Returns how many events have been postponed since the last change of the state.
   [[nodiscard]] std::size_t postponed() const noexcept { return postponed_; }
 
  private:

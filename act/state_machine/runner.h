@@ -1,4 +1,4 @@
-// A state machine at work: brings events to the handlers of the present state, and does what those return.
+// A state machine at work: brings events to the handlers of the present state, and does what the handlers return.
 #pragma once
 
 #include <cstddef>
@@ -23,12 +23,12 @@ class StateRunner {
   StateRunner(const StateRunner&) = delete;
   StateRunner& operator=(const StateRunner&) = delete;
 
-  // To the first state.
+  // Enters the first state.
   gen::Status Start(Transition first);
-  // Handles one envelope, of any kind but kInspect, and then what comes before the mailbox.
+  // Handles one envelope of any kind except kInspect, and then the events that come before the mailbox.
   gen::Status OnEnvelope(core::Envelope& envelope);
 
-  // The present state; StateTable::kNone before the first.
+  // Returns the row of the present state; StateTable::kNone before the first.
   [[nodiscard]] std::size_t row() const noexcept { return row_; }
   // Adds the machine's own keys; see StateMachine.
   void Describe(gen::Inspection& inspection) const;
@@ -47,11 +47,11 @@ class StateRunner {
   gen::Status HandleOwnEnvelope(core::Envelope& envelope);
   gen::Status HandleOwn(OwnStateEvent own);
   gen::Status Handle(const Current& current);
-  // Does what a handler wants; `current` is null after Init.
+  // Does what a handler has returned. `current` is null after Init.
   gen::Status Follow(Transition transition, const Current* current);
   // Calls the entry handler of the present state; adds to `timeouts`.
   gen::Status Enter(std::size_t from, std::vector<TimeoutChange>& timeouts);
-  // Handles what comes before the mailbox.
+  // Handles the events that come before the mailbox.
   gen::Status HandleRaised(gen::Status status);
   void Postpone(const Current& current);
   void RetryPostponed();

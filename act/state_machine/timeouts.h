@@ -1,9 +1,9 @@
-// The time-outs of a state machine: which are set, which are cancelled by what, and which of those
-// that fire still count.
+// The time-outs of a state machine: which are set, what cancels them, and which of those that fire still
+// count.
 //
-// Pure bookkeeping, without processes and clocks: what happened goes in, which timers to start and
-// to cancel comes out (TakeCommands). A timer that cannot be cancelled any more is told from a
-// later one by its id.
+// Pure bookkeeping, without processes and clocks: what happened goes in, commands to start and to cancel
+// timers come out (TakeCommands). The id of a timer tells a timer that could not be cancelled any more from a
+// later one.
 #pragma once
 
 #include <chrono>
@@ -28,24 +28,24 @@ class StateTimeouts {
     std::chrono::nanoseconds delay{0};  // with `start`; more than 0
   };
 
-  // An event is about to be handled, of whatever kind: there is no event time-out any more.
+  // Notes that an event of any kind is about to be handled: this cancels the event time-out.
   void OnEvent() { Cancel({StateEventKind::kEventTimeout}); }
-  // The state is another one: there is no state time-out any more.
+  // Notes that the state has changed: this cancels the state time-out.
   void OnStateChange() { Cancel({StateEventKind::kStateTimeout}); }
-  // Of several changes of one time-out the last one counts.
+  // Applies the changes of a handler. Of several changes of one time-out the last one counts.
   void Apply(std::vector<TimeoutChange> changes);
 
-  // The timer has run out. Nothing: it was cancelled or replaced meanwhile.
+  // Returns the event of a timer that has run out. Returns nothing if it was cancelled or replaced meanwhile.
   [[nodiscard]] std::optional<OwnStateEvent> Fired(Id id);
-  // The next one with a delay of 0. Those fire as soon as no event of the machine's own waits, in
-  // the order in which they were set.
+  // Takes the next time-out with a delay of 0 or less. Such time-outs fire as soon as no event of the machine's own
+  // waits, in the order in which they were set.
   [[nodiscard]] std::optional<OwnStateEvent> TakeDue();
 
-  // What is to be done now, in this order.
+  // Takes the commands that are to be carried out now, in this order.
   [[nodiscard]] std::vector<Command> TakeCommands();
 
   [[nodiscard]] std::size_t size() const noexcept { return set_.size(); }
-  // Those that are set, as in "state, probe", in the order in which they were.
+  // Returns the time-outs that are set, as in "state, probe", in the order in which they were set.
   [[nodiscard]] std::string ToString() const;
 
  private:

@@ -1,4 +1,4 @@
-// The children of a supervisor: their specs, their processes, and who waits for them.
+// The children of a supervisor: their specs, their processes, and the callers that wait for them.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ namespace ergon::act {
 
 using SupervisorChildSpecPtr = std::shared_ptr<const SupervisorChildSpec>;
 
-// Bookkeeping only: what becomes of a child is the strategy's business.
+// Bookkeeping only: the strategy decides about a child.
 class SupervisorChildren {
  public:
   using Key = SupervisionStrategy::Key;
@@ -29,20 +29,20 @@ class SupervisorChildren {
     gen::PID from;
     gen::Ref ref;
     bool until_started = true;
-    // How many children have still to end before it is answered, shared with their waiters; null:
-    // only this one.
+    // How many children have still to end before the request is answered, shared with their waiters; null:
+    // only this child.
     std::shared_ptr<std::size_t> left = {};
   };
   struct Entry {
     SupervisorChildSpecPtr spec;
-    gen::Args args;               // of the spec, and those of StartChild
+    gen::Args args;               // of the spec, and then of StartChild
     gen::PID pid = {};            // PID() if there is no process
     gen::Ref monitor = {};        // of pid
     bool started = false;         // the Init of pid is done
     gen::TimerHandle killer;      // runs while the child is being ended
     int failed_starts = 0;        // restarts in a row
-    std::uint64_t postponed = 0;  // the number of a start that comes later; 0: none does
-    gen::TimerHandle starter;     // runs until then, if there is a back-off
+    std::uint64_t postponed = 0;  // the number of a postponed start; 0: none
+    gen::TimerHandle starter;     // runs until that start, if there is a back-off
     std::vector<Waiter> waiters;
     gen::Atom template_name = {};  // empty: registered by its name
   };
@@ -52,9 +52,9 @@ class SupervisorChildren {
     std::size_t children = 0;
   };
 
-  // A child with a name of its own.
+  // Adds a child with a name of its own.
   void Add(Key key, SupervisorChildSpecPtr spec);
-  // A child of a template.
+  // Adds a child of a template.
   void AddChildOf(Template& origin, Key key, const gen::Args& args);
   void Erase(Key key);
 
@@ -68,12 +68,12 @@ class SupervisorChildren {
   [[nodiscard]] std::optional<Key> FindProcess(gen::PID pid) const;
   [[nodiscard]] const std::map<Key, Entry>& all() const { return entries_; }
 
-  // The child has a process now.
+  // Notes the child's process.
   void SetProcess(Key key, gen::PID pid, gen::Ref monitor);
-  // It has none any more.
+  // Notes that the child has no process any more.
   void ClearProcess(Entry& entry);
 
-  // Adds a waiter until all children that the template has now have ended; false: it has none.
+  // Adds a waiter until all children that the template has now have ended. Returns false if it has none.
   bool AwaitEndOfAll(gen::Atom template_name, gen::PID from, gen::Ref ref);
 
   [[nodiscard]] std::vector<SupervisorChild> List(const SupervisionStrategy& strategy) const;

@@ -1,5 +1,5 @@
-// What may be asked of a supervisor, checked and brought to its strategy and its children. Nothing is
-// started or ended here: that is in the actions of the strategy afterwards.
+// Checks the commands to a supervisor and brings them to its strategy and its children. Nothing is
+// started or ended here; the actions of the strategy do this afterwards.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace ergon::act {
 
-// Returned keys are those of the children to wait for; 0: nothing is left to wait for. Errors are
+// The functions return the key of the child to wait for; 0: nothing is left to wait for. Errors are
 // described at Supervisor.
 class SupervisorCommands {
  public:
@@ -21,15 +21,15 @@ class SupervisorCommands {
                      SupervisorChildren& children)
       : spec_(spec), strategy_(strategy), children_(children) {}
 
-  // Adds a child that is not started, or a template; without any check.
+  // Adds a child that is not started, or a template, without any check.
   Key Enter(const SupervisorChildSpec& child, bool forgotten_unless_started);
 
   struct Outcome {
     gen::Result<Key> key;
-    bool until_started;            // how long to wait for the child, else: until it has ended
-    gen::Atom template_name = {};  // not empty: until all its children have ended
+    bool until_started;            // wait until the child has started, else until it has ended
+    gen::Atom template_name = {};  // not empty: wait until all its children have ended
   };
-  // Any request of supervisor_requests.h that changes something; none: it is another one.
+  // Carries out any request of supervisor_requests.h that changes something. Returns none for other requests.
   std::optional<Outcome> Request(core::Envelope& envelope);
 
   gen::Result<Key> Start(gen::Atom name, const gen::Args& args);

@@ -1,4 +1,4 @@
-// What a supervisor answers to Inspect.
+// The answer of a supervisor to Inspect.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace ergon::act {
 
-// Everything that the keys are made of; see Supervisor for their meaning.
+// The figures that the keys are made of; see Supervisor for their meaning.
 struct SupervisorFigures {
   const SupervisorSpec& spec;
   std::size_t recent_restarts = 0;
@@ -19,8 +19,8 @@ struct SupervisorFigures {
   std::vector<SupervisorChild> children;
 };
 
-// The supervisor's keys, together with `added`, of which the supervisor's own keys win. With `items`
-// only those keys that they ask for (gen::IsAskedFor); "child" stands for all that begin with "child:".
+// Returns the supervisor's keys together with `added`; the supervisor's own keys win. If `items` is not empty, only
+// the keys that it asks for (gen::IsAskedFor); "child" asks for all keys that begin with "child:".
 [[nodiscard]] gen::Inspection InspectSupervisor(const SupervisorFigures& figures,
                                                 gen::Inspection added,
                                                 const std::vector<std::string>& items);

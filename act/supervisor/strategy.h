@@ -1,4 +1,4 @@
-// What a supervisor does when children end: who is restarted, in which order, and when it gives up.
+// What a supervisor does when children end: which children are restarted, in which order, and when it gives up.
 //
 // Pure policy, without processes and threads: what happened goes in, what to do comes out
 // (TakeActions). Times are in nanoseconds of any clock.
@@ -7,10 +7,10 @@
 //                       |                     |
 //                       +---- stopping <------+
 //
-// A restart of several children is a round: those that run are stopped, and when all have ended,
-// those that shall run again are started in order, each when the one before has started. What ends
-// because the round wants it to is no failure; a failure of others, or of one that the round has
-// started already, makes the round begin anew with the same rules, and counts.
+// A restart of several children is a round: the running children are stopped, and when all have ended,
+// the children that shall run again are started in order, each when the one before has started. The end of a child
+// that the round has stopped is not a failure. A failure of another child, or of a child that the round has
+// started already, counts, and makes the round begin anew with the same rules.
 #pragma once
 
 #include <cstdint>
@@ -35,13 +35,13 @@ class SupervisionStrategy {
     gen::Atom name;
     SupervisorStrategy strategy = SupervisorStrategy::kPermanent;
     bool significant = false;
-    bool forgotten_when_ended = false;      // of a template: gone when it will not be restarted
+    bool forgotten_when_ended = false;      // of a template: gone when it is not restarted
     bool forgotten_unless_started = false;  // gone when its first start fails
     State state = State::kEnded;
     bool disabled = false;
     bool must_stop = false;   // will be stopped when its turn comes
     bool must_start = false;  // will be started when nothing is in its way
-    bool restarting = false;  // its start is a restart: if that fails, it counts
+    bool restarting = false;  // its start is a restart, whose failure counts
     std::uint64_t restarts = 0;
   };
 
@@ -49,7 +49,7 @@ class SupervisionStrategy {
     kStart,   // start its process; then say Started or Ended
     kStop,    // ask its process to end; then say Ended
     kKill,    // end its process at once; then say Ended
-    kForget,  // the child is gone, its key means nothing any more
+    kForget,  // forget the child; its key is not valid any more
     kEnd,     // no child is left: end with end_reason()
   };
   struct Action {
@@ -57,7 +57,7 @@ class SupervisionStrategy {
     Key key;  // 0 with kEnd
     friend bool operator==(const Action&, const Action&) = default;
   };
-  // What follows when a child has been stopped on demand.
+  // What follows when a child has been stopped by a command.
   enum class Then : std::uint8_t { kStay, kDisable, kStart };
 
   SupervisionStrategy(SupervisorType type, const SupervisorRestart& restart,
@@ -65,38 +65,38 @@ class SupervisionStrategy {
 
   // -- commands: errors are kNotAllowed, kChildRunning or kChildDisabled, and nothing has changed --
 
-  // Whether there can be any now: not while a round is under way, or the supervisor is ending.
+  // Returns success if commands are possible now: not while a round is under way, or the supervisor is ending.
   [[nodiscard]] gen::Result<void> MayCommand() const;
-  // `child` has its first five fields set; it is not started yet.
+  // Adds a child that is not started yet. `child` has its first five fields set.
   Key Add(const Child& child);
-  // Only of a child that has ended.
+  // Removes a child that has ended.
   gen::Result<void> Remove(Key key);
   gen::Result<void> Start(Key key);
-  // Of a child that has ended already, too: then only `then` is left to do.
+  // Stops a child. If the child has ended already, only `then` is left to do.
   gen::Result<void> Stop(Key key, Then then);
   gen::Result<void> Enable(Key key);
-  // Ends all in reverse order; the first reason counts.
+  // Ends all children in reverse order. The reason of the first call counts.
   void End(const gen::Reason& reason);
 
   // -- what happened --
 
   void Started(Key key);
-  // Of one that was starting: its start has failed, whatever the reason.
+  // Notes that a child has ended. If it was starting, its start has failed, whatever the reason.
   void Ended(Key key, const gen::Reason& reason, std::int64_t now);
 
-  // What is to be done now, in this order.
+  // Takes the actions that are to be done now, in this order.
   [[nodiscard]] std::vector<Action> TakeActions();
 
   // -- how it is --
 
   [[nodiscard]] const Child* Find(Key key) const;
   [[nodiscard]] const std::map<Key, Child>& children() const { return children_; }
-  // Runs, or will without anybody's doing.
+  // Returns whether the child runs, or will run without a further command.
   [[nodiscard]] bool WillRun(Key key) const;
   [[nodiscard]] bool ending() const { return ending_; }
   [[nodiscard]] const gen::Reason& end_reason() const { return end_reason_; }
   [[nodiscard]] bool gave_up() const { return gave_up_; }
-  // Restarts within the period before `now`.
+  // Returns how many restarts there were within the period before `now`.
   [[nodiscard]] std::size_t RecentRestarts(std::int64_t now) const;
 
  private:
