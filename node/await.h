@@ -1,4 +1,4 @@
-// Waiting for Asio inside a handler: straight-line code for what goes on outside, without a blocked
+// Waiting for Asio inside a handler: straight-line code for operations outside of the node, without a blocked
 // thread.
 //
 //   gen::Status HandleMessage(gen::PID, gen::Message&) override {
@@ -10,8 +10,9 @@
 //
 // `Await()` is a completion token: any asynchronous operation of Asio, and any composed one, takes it
 // as its last argument and then returns when it has completed. Only the calling process is
-// suspended; its messages wait meanwhile, as in a Call. Inspections do not: HandleInspect is called meanwhile, sees the
-// process as the handler has left it, and must not wait itself (std::logic_error). The result is that of the operation:
+// suspended; its messages wait meanwhile, as in a Call. Inspections do not wait: HandleInspect is called meanwhile,
+// sees the process as the handler has left it, and must not wait itself (std::logic_error). The result is that of the
+// operation:
 //
 //   void(error_code)          IoResult<void>
 //   void(error_code, T)       IoResult<T>
@@ -19,18 +20,18 @@
 //
 // with the operation's own error, or
 //
-//   asio::error::timed_out          not within the time-out; it has been cancelled
-//   asio::error::invalid_argument   the time-out is negative (a line in the log names it): nothing was begun
+//   asio::error::timed_out          it did not complete within the time-out and has been cancelled
+//   asio::error::invalid_argument   the time-out is negative (a line in the log names it); nothing was begun
 //   asio::error::operation_aborted  the process is being ended: return from the handler
-//                                   (AwaitOrStop: or has been asked to stop)
+//                                   (AwaitOrStop: or the process has been asked to stop)
 //   asio::error::no_memory          no stack is left for one more suspended process
 //
-// What an operation has done in spite of being cancelled is its result: nothing that was read is
-// lost. It always completes before Await returns, so buffers and sockets may stand on the
-// handler's stack. An operation that Asio cannot cancel (resolving a name) delays that.
+// The result of a cancelled operation is what it has done nevertheless: no data that was read is
+// lost. An operation always completes before Await returns, so buffers and sockets may stand on the
+// handler's stack. An operation that Asio cannot cancel (resolving a name) delays the return.
 //
-// This header includes Asio; no other one of Ergon does. For Boost.Asio, which is the same library under other
-// names, and for Boost.Beast there is boost_await.h; a program may use both.
+// This header includes Asio; no other header of Ergon does. Use boost_await.h for Boost.Asio, which is the same library
+// under other names, and for Boost.Beast; a program may use both headers.
 #pragma once
 
 #if defined(BOOST_ASIO_VERSION) && BOOST_ASIO_VERSION <= 101800
@@ -58,30 +59,30 @@ namespace ergon::node {
 template <class T>
 using IoResult = tl::expected<T, std::error_code>;
 
-// Where the node's I/O happens: for making sockets and timers. One thread runs it until the node
-// has stopped; what is made with it must be gone by then. Any thread. Throws std::logic_error when
-// `node` is of another kind than those of node::Start; aborts the program when it has a clock of its
+// Returns the context of the node's I/O, for making sockets and timers. One thread runs it until the node
+// has stopped; objects made with it must be gone by then. Any thread. Throws std::logic_error if
+// `node` was not made by node::Start; aborts the program if the node has a clock of its
 // own (see gen::NodeOptions::clock).
 [[nodiscard]] asio::io_context& IoContext(gen::Node& node);
 
-// The token, see above.
+// The completion token, see above.
 struct AwaitToken {
   std::chrono::nanoseconds timeout;
   bool until_stop = false;
 };
 
-// Inside a handler, or any function below it. Throws std::logic_error elsewhere.
+// Returns the token. For use inside a handler or a function that it calls; throws std::logic_error elsewhere.
 [[nodiscard]] inline AwaitToken Await(std::chrono::nanoseconds timeout = gen::kInfinite) {
   return {timeout};
 }
-// The same for the places where a process may be stopped: it ends with operation_aborted, too, when
+// Returns a token for places where the process may be stopped: the operation also ends with operation_aborted when
 // the process is asked to stop in order (by StopProcess, its supervisor, its pool, the end of the
-// node), now or earlier. Accept connections with it, and wait with it for the next request; with
-// Await a request that has begun is brought to its end first.
+// node), now or earlier. Use it to accept connections and to wait for the next request. With
+// Await a request that has begun is finished first.
 [[nodiscard]] inline AwaitToken AwaitOrStop(std::chrono::nanoseconds timeout = gen::kInfinite) {
   return {timeout, true};
 }
-// The same for a function that gets the token, and for Asio's deferred operations.
+// Calls `operation` with the token, for functions that take one and for Asio's deferred operations.
 template <class Operation, class = std::enable_if_t<std::is_invocable_v<Operation, AwaitToken>>>
 auto Await(Operation&& operation, std::chrono::nanoseconds timeout = gen::kInfinite) {
   return std::forward<Operation>(operation)(AwaitToken{timeout});
@@ -97,7 +98,7 @@ struct StandaloneAsio {
   struct HandlerTypes {
     using cancellation_slot_type = asio::cancellation_slot;
   };
-  // Of this operation alone. Composed ones remember it between their steps.
+  // Cancels this operation alone. Composed operations remember it between their steps.
   class Cancellation {
    public:
     Cancellation(const Token&, const Executor&) {}

@@ -1,19 +1,19 @@
-// What await.h and boost_await.h have in common, which are what users include: how an operation of Asio
+// The common part of await.h and boost_await.h, which users include: how an operation of Asio
 // completes, is cancelled, and becomes a result.
 //
-// `Library` stands for one of the two, which are the same but for their names:
+// `Library` stands for Asio or Boost.Asio, which are the same except for their names:
 //
 //   Token          what the user passes, with `timeout` and `until_stop`
 //   ErrorCode      its class of errors, and
 //   Errors         the enumeration of the usual ones
 //   Executor       of its io_context
-//   HandlerTypes   what else its handlers have to name
+//   HandlerTypes   other types that its handlers have to name
 //   Cancellation   is made from the token and the executor; Cancel(again) makes an operation complete soon.
-//                  Where that may miss one that is between two steps, it calls `again` a moment later
-//   ExecutorOf     the executor of the node's io_context
-//   Post           has it run a function
+//                  If this may miss an operation that is between two steps, it calls `again` a moment later
+//   ExecutorOf     returns the executor of the node's io_context
+//   Post           runs a function on that executor
 //
-// It includes neither of them.
+// This header includes neither library.
 #pragma once
 
 #include <atomic>
@@ -34,13 +34,13 @@
 
 namespace ergon::node {
 
-// The node's I/O of another library, of which it has one at most: `make` is called the first time. Any thread.
-// Throws what `make` throws, and std::logic_error when `node` is of another kind than those of node::Start;
-// aborts the program when it has a clock of its own (see gen::NodeOptions::clock).
+// Returns the node's I/O of another library. A node has one at most: `make` is called the first time. Any thread.
+// Throws what `make` throws, and std::logic_error if `node` was not made by node::Start;
+// aborts the program if the node has a clock of its own (see gen::NodeOptions::clock).
 [[nodiscard]] OtherIo& OtherIoOf(gen::Node& node, MakeOtherIo make);
 
-// The operation, what it completed with, and the means to cancel it. Its handler runs on the node's
-// I/O thread for that library, and so does the cancellation: neither meets the other half done.
+// An operation, its results, and the means to cancel it. Its handler and its cancellation both run on the node's
+// I/O thread for that library, so neither meets the other half done.
 template <class Library, class... Results>
 class AwaitedOperation final
     : public AsyncOperation,
@@ -49,7 +49,7 @@ class AwaitedOperation final
   explicit AwaitedOperation(const typename Library::Token& token)
       : executor_(Library::ExecutorOf(*this)), cancellation_(token, executor_) {}
 
-  // What Asio calls or, when its context ends first, only destroys.
+  // The handler that Asio calls or, if its context ends first, only destroys.
   class Handler : public Library::HandlerTypes {
    public:
     using executor_type = typename Library::Executor;
@@ -67,7 +67,7 @@ class AwaitedOperation final
       const auto operation = std::move(operation_);
       try {
         operation->results_.emplace(std::forward<Args>(args)...);
-      } catch (...) {  // of a result's constructor: for the one who waits
+      } catch (...) {  // thrown by a result's constructor: results() throws it again
         operation->thrown_ = std::current_exception();
       }
       operation->End();
@@ -83,8 +83,8 @@ class AwaitedOperation final
     std::shared_ptr<AwaitedOperation> operation_;
   };
 
-  // What it completed with; empty: it never has, because its context has ended. Throws what a
-  // result's constructor has thrown.
+  // Returns what the operation completed with; empty if it never completed because its context has ended. Throws
+  // what a result's constructor has thrown.
   [[nodiscard]] std::optional<std::tuple<Results...>>& results() {
     if (thrown_ != nullptr) std::rethrow_exception(thrown_);
     return results_;
@@ -100,7 +100,7 @@ class AwaitedOperation final
   void Cancel() override {
     Library::Post(executor_, [self = this->shared_from_this()] { self->CancelHere(); });
   }
-  // On the I/O thread.
+  // Cancels the operation. Runs on the I/O thread.
   void CancelHere() {
     if (!ended_) cancellation_.Cancel([self = this->shared_from_this()] { self->CancelHere(); });
   }
@@ -112,7 +112,7 @@ class AwaitedOperation final
   std::atomic<bool> ended_{false};
 };
 
-// From what an operation completes with to what Await returns.
+// Turns what an operation completes with into what Await returns.
 template <class ErrorCode, class... T>
 struct AwaitedValue {
   using Result = tl::expected<std::tuple<T...>, ErrorCode>;
@@ -129,7 +129,7 @@ struct AwaitedValue<ErrorCode> {
   static Result Make() { return {}; }
 };
 
-// `Completion` is what the operation completes with, with its error if it has one.
+// `Completion` are the types that the operation completes with, including its error if it has one.
 template <class ErrorCode, class... Completion>
 struct AwaitedResult : AwaitedValue<ErrorCode, Completion...> {
   using typename AwaitedValue<ErrorCode, Completion...>::Result;
@@ -152,7 +152,7 @@ struct AwaitedResult<ErrorCode, ErrorCode, T...> : AwaitedValue<ErrorCode, T...>
   }
 };
 
-// What a library's async_result is for its token.
+// The implementation of a library's async_result for its token.
 template <class Library, class... Completion>
 class Awaiting {
   using ErrorCode = typename Library::ErrorCode;
@@ -175,7 +175,7 @@ class Awaiting {
       std::forward<Initiation>(initiation)(typename Operation::Handler(operation),
                                            std::forward<InitiationArgs>(args)...);
     } catch (...) {
-      (void)operation->Wait(gen::kInfinite, false);  // its handler was destroyed, or will be
+      (void)operation->Wait(gen::kInfinite, false);  // until its handler has been destroyed
       throw;
     }
     const auto end = operation->Wait(token.timeout, token.until_stop);

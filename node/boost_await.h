@@ -1,5 +1,5 @@
-// As await.h, for Boost.Asio and what is built on it, Boost.Beast above all: straight-line code for HTTP and
-// WebSockets inside a handler, without a blocked thread.
+// Waiting for Boost.Asio inside a handler, as await.h does for Asio, and for libraries built on it such as Boost.Beast:
+// straight-line code for HTTP and WebSockets, without a blocked thread.
 //
 //   gen::Status HandleMessage(gen::PID, gen::Message&) override {
 //     beast::tcp_stream stream(node::BoostIoContext(Node()));
@@ -18,25 +18,26 @@
 //
 // with the operation's own error, or
 //
-//   boost::asio::error::timed_out          not within the time-out; it has been cancelled
-//   boost::asio::error::invalid_argument   the time-out is negative (a line in the log names it): nothing was
+//   boost::asio::error::timed_out          it did not complete within the time-out and has been cancelled
+//   boost::asio::error::invalid_argument   the time-out is negative (a line in the log names it); nothing was
 //                                          begun
 //   boost::asio::error::operation_aborted  the process is being ended: return from the handler
-//                                          (BoostAwaitOrStop: or has been asked to stop)
+//                                          (BoostAwaitOrStop: or the process has been asked to stop)
 //   boost::asio::error::no_memory          no stack is left for one more suspended process
 //
-// The object is what is cancelled when the time is up or the process is being ended: a socket, a
-// beast::tcp_stream, an acceptor, a timer, a resolver, whatever has a function cancel(). Of a stream in layers
-// it is the lowest one: BoostAwait(beast::get_lowest_layer(tls_stream)). All that the object does is cancelled
-// then, also what another process waits for. (Boost.Asio cancels single operations, as Asio does for await.h,
-// from 1.77 on only; Debian 12 has 1.74.)
+// The object is cancelled when the time is up or the process is being ended. It is a socket, a
+// beast::tcp_stream, an acceptor, a timer, a resolver, or any object with a function cancel(). For a stream in layers
+// pass the lowest layer: BoostAwait(beast::get_lowest_layer(tls_stream)). All operations of the object are cancelled
+// then, also those that another process waits for. (Boost.Asio cancels single operations, as Asio does for await.h,
+// only from 1.77 on; Debian 12 has 1.74.)
 //
-// What an operation has done in spite of being cancelled is its result: nothing that was read is lost. It
-// always completes before BoostAwait returns, so buffers and sockets may stand on the handler's stack. One of
-// many steps ends at a step that has to wait for the other side; one that cannot be cancelled delays that.
+// The result of a cancelled operation is what it has done nevertheless: no data that was read is lost. An operation
+// always completes before BoostAwait returns, so buffers and sockets may stand on the handler's stack. A cancelled
+// operation of many steps ends at a step that has to wait for the other side. An operation that cannot be cancelled
+// delays the return.
 //
-// This header includes Boost.Asio, of Boost 1.74 or later; no other one of Ergon does, and Ergon's libraries
-// are built without it. A program may use await.h and this one, but in different source files: with the
+// This header includes Boost.Asio, of Boost 1.74 or later; no other header of Ergon does, and Ergon's libraries
+// are built without it. A program may use await.h and this header, but in different source files: with the
 // versions of Debian 12 the two libraries define the same names.
 #pragma once
 
@@ -73,13 +74,13 @@ namespace ergon::node {
 template <class T>
 using BoostIoResult = tl::expected<T, boost::system::error_code>;
 
-// What has a function cancel().
+// A type with a function cancel().
 template <class T>
 concept Cancellable = requires(T& object) {
   object.cancel();
 };
 
-// The token, see above.
+// The completion token, see above.
 struct BoostAwaitToken {
   std::chrono::nanoseconds timeout;
   bool until_stop;
@@ -87,14 +88,14 @@ struct BoostAwaitToken {
   void (*cancel)(void* object);
 };
 
-// Inside a handler, or any function below it. Throws std::logic_error elsewhere. `object` is the one whose
-// operation it is, see above.
+// Returns the token for an operation of `object`, see above. For use inside a handler or a function that it calls;
+// throws std::logic_error elsewhere.
 template <Cancellable Object>
 [[nodiscard]] BoostAwaitToken BoostAwait(Object& object,
                                          std::chrono::nanoseconds timeout = gen::kInfinite) {
   return {timeout, false, &object, [](void* it) { (void)static_cast<Object*>(it)->cancel(); }};
 }
-// The same for the places where a process may be stopped: it ends with operation_aborted, too, when
+// Returns a token for places where the process may be stopped: the operation also ends with operation_aborted when
 // the process is asked to stop in order, now or earlier; see AwaitOrStop in await.h.
 template <Cancellable Object>
 [[nodiscard]] BoostAwaitToken BoostAwaitOrStop(Object& object,
@@ -104,10 +105,10 @@ template <Cancellable Object>
   return token;
 }
 
-// The node's context for Boost.Asio, which is another one than that of IoContext, on another thread.
+// The node's context for Boost.Asio. It is not the context of IoContext and runs on another thread.
 class BoostIo final : public OtherIo {
  public:
-  // Throws std::system_error or boost::system::system_error when there are no file descriptors, or no thread.
+  // Throws std::system_error or boost::system::system_error if no file descriptor or no thread can be had.
   [[nodiscard]] static std::unique_ptr<OtherIo> Make() { return std::make_unique<BoostIo>(); }
   BoostIo() : work_(context_.get_executor()), thread_([this] { context_.run(); }) {
     pthread_setname_np(thread_.native_handle(), "ergon-boost-io");
@@ -126,10 +127,10 @@ class BoostIo final : public OtherIo {
   std::thread thread_;
 };
 
-// Where the node's I/O with Boost.Asio happens: for making sockets, streams and timers. One thread runs it from
-// the first call until the node has stopped; what is made with it must be gone by then. Any thread. Throws what
-// BoostIo::Make throws, and std::logic_error when `node` is of another kind than those of node::Start; aborts
-// the program when it has a clock of its own (see gen::NodeOptions::clock).
+// Returns the context of the node's I/O with Boost.Asio, for making sockets, streams and timers. One thread runs it
+// from the first call until the node has stopped; objects made with it must be gone by then. Any thread. Throws what
+// BoostIo::Make throws, and std::logic_error if `node` was not made by node::Start; aborts
+// the program if the node has a clock of its own (see gen::NodeOptions::clock).
 [[nodiscard]] inline boost::asio::io_context& BoostIoContext(gen::Node& node) {
   return static_cast<BoostIo&>(OtherIoOf(node, &BoostIo::Make)).context();
 }
@@ -142,7 +143,7 @@ struct BoostAsio {
   using Errors = boost::asio::error::basic_errors;
   using Executor = boost::asio::io_context::executor_type;
   struct HandlerTypes {};
-  // An operation between two steps does not see it, so it is done again until the operation has completed.
+  // An operation between two steps misses a cancellation, so it is repeated until the operation has completed.
   class Cancellation {
    public:
     Cancellation(const Token& token, const Executor& executor)

@@ -1,7 +1,6 @@
 // Node options from a command line, for programs that use CLI11.
 //
-// This header does not include CLI11, nor does the library: it is for those who have included
-// <CLI/CLI.hpp> themselves.
+// Neither this header nor the library includes CLI11: include <CLI/CLI.hpp> yourself.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +12,7 @@
 
 namespace ergon::node {
 
-// Adds an option for each key of OptionKeys, with dashes for what separates its words (--workers,
+// Adds an option for each key of OptionKeys, with dashes between its words (--workers,
 // --turn-time, --stealing-relaxed-pause), and --config FILE, which LoadOptions reads:
 //
 //   CLI::App app;
@@ -21,9 +20,9 @@ namespace ergon::node {
 //   node::AddNodeOptions(app, options);
 //   CLI11_PARSE(app, argc, argv);
 //
-// `options` has the defaults before and the result after the parsing; it must live until then. The
-// command line overrides the file, wherever on it --config stands. What is wrong is an error of CLI11
-// that names the option, and the file's line. `App` is CLI::App.
+// `options` holds the defaults before the parsing and the result after it; it must live until then. The
+// command line overrides the file, wherever --config stands in it. A wrong value is an error of CLI11
+// that names the option and, for the file, the line. `App` is CLI::App.
 template <class App>
 void AddNodeOptions(App& app, gen::NodeOptions& options) {
   constexpr const char* kGroup = "Node";

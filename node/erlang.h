@@ -1,5 +1,5 @@
-// A node in a cluster of Erlang/OTP: its processes and those of the other nodes send, call, link and monitor each
-// other as if they were on one.
+// A node in a cluster of Erlang/OTP: its processes and the processes of the other nodes send, call, link and monitor
+// each other as if they were on one node.
 //
 //   gen::NodeOptions options;
 //   options.network = dist::Erlang({.cookie = "secret"});
@@ -8,25 +8,28 @@
 //
 //   1> gen_server:call({words, 'cpp@127.0.0.1'}, {count, <<"to be or not to be">>}).
 //
-// Processes there are addressed by the PIDs that came with their messages, or by name:
+// A process there is addressed by a PID that came with a message, or by its name:
 //
 //   Send(gen::ProcessID{"logger", "shell@127.0.0.1"}, Line{"hello"});
 //
-// or by an alias that came with a message: a gen::Alias of another Ergon node, a dist::Reference of Erlang. A Call to an
-// alias is for those of Ergon nodes; a Monitor and a SendExit want the PID. To an Erlang node these are kUnsupported;
-// when it is not known yet what the node is, a Call to an alias may be answered there all the same.
+// or by an alias that came with a message: a gen::Alias of another Ergon node, a dist::Reference of Erlang. Only
+// aliases of Ergon nodes can be called; Monitor and SendExit need the PID. For an alias of an Erlang node these
+// functions return kUnsupported. While it is not known yet whether the node runs Ergon, a Call to an alias may be
+// answered all the same.
 //
-// Inspect asks processes of other Ergon nodes, too, and is answered before what waits there; so does InspectAs, for types
-// that both nodes have registered, as act::PoolStats for act::Stats. To an Erlang node they are kUnsupported: ask
-// sys:get_status by Rpc.
+// Inspect also asks processes of other Ergon nodes, and is answered before the messages that wait there. So is
+// InspectAs, for types that both nodes have registered, such as act::PoolStats for act::Stats. For a process of an
+// Erlang node both return kUnsupported: ask sys:get_status by Rpc.
 //
-// A Link by a name or an alias of another Ergon node ends with that name or alias, as on one node. Its maker unlinks the
-// same, the other process the maker's PID. To an Erlang node, which has no such links, it is kUnsupported: Monitor the
-// name. When it is not known yet what the node is, the error comes as an exit signal.
+// A Link by a name or an alias of another Ergon node ends with that name or alias, as on one node. The process that
+// made the link unlinks the name or alias; the other process unlinks the PID of the maker. An Erlang node has no such
+// links, and Link returns kUnsupported: Monitor the name. While it is not known yet whether the node runs Ergon, the
+// error comes as an exit signal.
 //
-// Messages are values of registered types (erlang/archive.h says how they look in Erlang), of integers, double, bool,
-// std::string, gen::Atom, gen::PID, or dist::Term, which is any term. What comes and has the form of a registered type
-// is one; integers come as std::int64_t, binaries as std::string, and what is nothing else as dist::Term.
+// Messages are values of registered types (erlang/archive.h says how they look in Erlang), integers, double, bool,
+// std::string, gen::Atom, gen::PID, or dist::Term, which is any term. A term that arrives and has the form of a
+// registered type becomes a value of that type; integers become std::int64_t, binaries std::string, and terms that fit
+// nothing else dist::Term.
 //
 // A Send to another node has succeeded when the message is on its way: as in Erlang, nobody tells whether it has arrived;
 // a monitor, a Call or SendImportant does. Its errors are, besides those of gen::Messenger, kUnsupported (the type is not
@@ -34,19 +37,20 @@
 // waits for nothing and returns kBusy, too. Priorities end at the border: what comes has that of its type
 // (gen::WireTypeOptions), normal mostly.
 //
-// SendImportant to a process of another Ergon node succeeds when that node has said that the message is in the receiver's
-// mailbox; else its error is what happened there, as kProcessMailboxFull or kProcessUnknown. It suspends a process
-// meanwhile, and blocks a thread. kNoConnection: the connection was lost before that was known, so that it may have
-// arrived. kUnsupported: the other node is none of Ergon, where nobody says it. kNotAllowed: a gen::Mutex is held, or
-// Node::SendImportant was called in a handler. The same goes for all that a process with SetImportantDelivery sends, but a
-// SendToGroup, which is kUnsupported where members are on other nodes. SendOrWait waits for the answer as long as it is
-// told, then kTimeout, but not until there is room in the mailbox there.
+// SendImportant to a process of another Ergon node succeeds when that node has confirmed that the message is in the
+// receiver's mailbox; else its error is what happened there, such as kProcessMailboxFull or kProcessUnknown. It
+// suspends a process meanwhile, and blocks a thread. It returns kNoConnection if the connection was lost before the
+// confirmation; then the message may have arrived. It returns kUnsupported if the other node does not run Ergon and
+// cannot confirm it, and kNotAllowed if a gen::Mutex is held or if Node::SendImportant was called in a handler. The
+// same holds for all messages of a process with SetImportantDelivery, except for SendToGroup, which returns
+// kUnsupported if members are on other nodes. SendOrWait waits for the confirmation for the given time, then returns
+// kTimeout; it does not wait until there is room in the mailbox there.
 //
-// Events (Process::MonitorEvent) may be those of other Ergon nodes; to another node that is kUnsupported.
+// Process::MonitorEvent also takes events of other Ergon nodes; for an event of an Erlang node it returns kUnsupported.
 //
-// Groups (gen::GroupMessenger) are those of the default scope of Erlang's pg: their members are those of all nodes that are
-// connected, as far as pg is started there. A SendToGroup of what cannot go to other nodes is kUnsupported or kIncorrect
-// where there are such members, and then nobody has got it.
+// Groups (gen::GroupMessenger) are the groups of the default scope of Erlang's pg. Their members are on all connected
+// nodes where pg is started. A SendToGroup of a value that cannot go to other nodes returns kUnsupported or kIncorrect
+// if there are members on other nodes, and then no member gets it.
 //
 // When a Call or a Request to another node has no answer in time, nobody knows here whether it is handled: the text of kTimeout
 // says so, and promises nothing. A node of Ergon skips it if it has not begun with it when it learns that nobody waits any
@@ -78,43 +82,44 @@
 
 namespace ergon::dist {
 
-// For NodeOptions::network. What is wrong with the options is told by node::Start.
+// Returns the value for NodeOptions::network. node::Start tells what is wrong with the options.
 [[nodiscard]] std::shared_ptr<const gen::Network> Erlang(ErlangOptions options = {});
 
 // -- the cluster; any thread --
 
-// The nodes that this one is connected with.
+// Returns the nodes that this node is connected with.
 [[nodiscard]] std::vector<gen::Atom> Nodes(gen::Node& node);
 // A moment's view of one connection.
 struct ConnectionInfo {
-  gen::Atom node;                // the other one
-  bool is_up = false;            // false: it is being made
-  bool is_ergon = false;         // the other node is one of Ergon; false: not, or not known yet
-  std::size_t queued_bytes = 0;  // not given to the system yet
+  gen::Atom node;                     // the other node
+  bool is_up = false;                 // false: it is being made
+  bool is_ergon = false;              // the other node runs Ergon; false: no, or not known yet
+  std::size_t queued_bytes = 0;       // not given to the system yet
   std::size_t most_queued_bytes = 0;  // the most at a time since the connection was made
-  // Suspended because there are as many as ErlangOptions::send_queue_bytes, or were until now.
+  // Processes that are suspended because ErlangOptions::send_queue_bytes wait for the node, or have waited until now.
   std::size_t waiting_senders = 0;
-  // Messages, requests and news of groups that the other node has sent in the name of processes of a third one. A message
-  // is delivered without a sender, a request as a message; the rest is left out. The log has some of them.
+  // Messages, requests and news of groups that the other node has sent in the name of processes of a third node. Such a
+  // message is delivered without a sender, a request as a message; the rest is left out. The log has some of them.
   std::uint64_t not_believed = 0;
 };
+// Returns the connections of `node`, including those that are being made.
 [[nodiscard]] std::vector<ConnectionInfo> InspectConnections(gen::Node& node);
-// Ends the connection with a node, as if it were lost. False: there was none.
+// Ends the connection with a node, as if it were lost. Returns false if there was none.
 bool Disconnect(gen::Node& node, gen::Atom other);
 
-// Whether the other node can be reached, as net_adm:ping: connects if there is no connection. In a process it suspends,
-// elsewhere it blocks. kNoConnection: it cannot, and why.
+// Checks whether the other node can be reached, as net_adm:ping does; connects if there is no connection. It suspends
+// a process and blocks a thread. Returns kNoConnection, with the reason, if the node cannot be reached.
 gen::Result<void> Ping(gen::Messenger& self, gen::Atom other, const gen::CallOptions& options = {});
 
-// Calls a function on another node: of Erlang, as rpc:call, or one that an Ergon node has registered
-// (ErlangOptions::functions). Errors, besides those of Call:
+// Calls a function on another node: a function of Erlang, as rpc:call does, or a function that an Ergon node has
+// registered (ErlangOptions::functions). Errors, besides those of Call:
 //   kApplication        a function of Erlang has failed; the text is what rpc:call returns behind badrpc
-//   any                 a function of an Ergon node has failed with it
+//   any                 a function of an Ergon node has failed with this error
 //   kUnsupported        the Ergon node has registered no such function
-//   kBusy               as many as may be run there already
+//   kBusy               as many functions and behaviours run there as may
 //   kProcessTerminated  the function's process has ended before it returned, or the function has thrown
-// On an Ergon node the function ends when its caller does, or waits no more, which it learns within a quarter of
-// ErlangOptions::tick_time, or when the connection is lost.
+// On an Ergon node the function ends when its caller ends, when the connection is lost, or when the caller waits no
+// more, which the node learns within a quarter of ErlangOptions::tick_time.
 //
 //   auto reversed = dist::Rpc(Process(), "shell@127.0.0.1", "lists", "reverse", {dist::Term::List({1, 2})});
 gen::Result<Term> Rpc(gen::Messenger& self, gen::Atom other, std::string_view module,
@@ -129,20 +134,20 @@ gen::Result<gen::PID> WhereIs(gen::Messenger& self, const gen::ProcessID& name,
 
 // How a process is spawned on another node.
 struct SpawnOptions {
-  // With it, once its Init is done; it ends, too, if the caller does before that, or the connection is lost. With a process
-  // of Erlang from its beginning.
+  // Links the caller with the process, once its Init is done. The process also ends if the caller ends before that, or
+  // if the connection is lost. A process of Erlang is linked from its beginning.
   bool link = false;
   gen::CallOptions call = {};
 };
 
-// Starts a process on another node: a behaviour that an Ergon node has registered (ErlangOptions::behaviors), and returns
-// when its Init is done; or a function of Erlang, as spawn/4, and returns when it has begun. If the caller does not wait so
-// long, or has ended, the process there is ended. Watch it with Monitor, or from its beginning with SpawnMonitored. The
-// group leader of one of Erlang is the caller, which does not do what io:format asks for: print there with
-// io:format(user, ...). Errors, besides those of Call:
+// Starts a process on another node. It starts a behaviour that an Ergon node has registered
+// (ErlangOptions::behaviors), and returns when its Init is done; or a function of Erlang, as spawn/4 does, and returns
+// when it has begun. If the caller stops waiting before, or has ended, the process there is ended. Watch the process
+// with Monitor, or from its beginning with SpawnMonitored. The group leader of a process of Erlang is the caller, which
+// does not answer io:format: print there with io:format(user, ...). Errors, besides those of Call:
 //   kUnsupported        the other node has nothing of that name
-//   kBusy               as many as may be run there already
-//   kProcessTerminated  its Init has failed; the text is its reason
+//   kBusy               as many functions and behaviours run there as may
+//   kProcessTerminated  the Init of the process has failed; the text is its reason
 //
 //   auto pid = dist::Spawn(Process(), "cpp@127.0.0.1", "words", "start", {dist::Term::Of("text"), 3});
 //   auto timer = dist::Spawn(Process(), "shell@127.0.0.1", "timer", "sleep", {1000}, {.link = true});
@@ -150,29 +155,30 @@ gen::Result<gen::PID> Spawn(gen::Process& self, gen::Atom other, std::string_vie
                             std::string_view function, const std::vector<Term>& arguments,
                             const SpawnOptions& options = {});
 
-// The same, with a monitor of the caller from the beginning, so that the reason of its end is told however early it ends.
-// An Init that fails is still an error of the call.
+// What SpawnMonitored returns.
 struct Monitored {
   gen::PID pid;
-  gen::Ref monitor;  // that of its MessageDownPID; for Demonitor
+  gen::Ref monitor;  // the ref of the MessageDownPID; for Demonitor
 };
+// Does what Spawn does, and makes the caller monitor the process from its beginning, so that the caller gets its exit
+// reason however early it ends. An Init that fails is still an error of the call.
 gen::Result<Monitored> SpawnMonitored(gen::Process& self, gen::Atom other, std::string_view module,
                                       std::string_view function, const std::vector<Term>& arguments,
                                       const SpawnOptions& options = {});
 
-// A name on `host` that no other node has, as the node `other` makes one up for who has none: for programs of which nobody
-// needs to know the name, or of which many run at once. `options` are those of the node that is then started with it,
-// mostly with `listen` false; it keeps the name as long as it runs. Blocks, twice the handshake's time-out at most. Errors:
-// kIncorrect for the host and the options, and those of Diagnose; kUnsupported: `other` gives no names.
+// Asks the node `other` for a name on `host` that no other node has. For programs whose name nobody needs to know, or
+// that run many times at once. `options` are the options of the node that is then started with this name, mostly with
+// `listen` false; the node keeps the name as long as it runs. Blocks for at most twice the handshake's time-out.
+// Errors: kIncorrect for the host and the options, kUnsupported if `other` gives no names, and those of Diagnose.
 //
 //   const std::string name = dist::AskForName("127.0.0.1", "shell@127.0.0.1", erlang).value();
 //   auto node = node::Start(name, {.network = dist::Erlang(erlang)});
 gen::Result<std::string> AskForName(const std::string& host, const std::string& other,
                                     const ErlangOptions& options = {});
 
-// Why two nodes do not connect: asks EPMD of the other's host, connects and shakes hands as a node `own` would, without
-// being one, and says what works or which side has to change what. Blocks until it knows, twice the handshake's time-out
-// at most.
+// Finds out why two nodes do not connect. It asks EPMD on the host of `other`, connects and shakes hands as a node
+// `own` would, without starting such a node, and returns a text that says what works or which side has to change what.
+// Blocks for at most twice the handshake's time-out.
 gen::Result<std::string> Diagnose(const std::string& own, const std::string& other,
                                   const ErlangOptions& options = {});
 

@@ -11,12 +11,12 @@ namespace ergon::node {
 
 class Runtime;
 
-// Owns a running node; the functions are described at gen::Node. Movable; its end stops the node.
+// Owns a running node; the functions are described at gen::Node. Movable; its destructor stops the node.
 //
-// Its end waits for all handlers, so it must not come from inside one of them: that ends the program
-// with a message that names the handler. It comes from there when a handler destroys the node, and
-// when it calls exit() while the node is a static variable. Call Node().Stop() there instead, which
-// only begins, and let the owner destroy the node.
+// The destructor waits for all handlers, so it must not run inside a handler: this ends the program
+// with a message that names the handler. It runs there if a handler destroys the node, or if a handler
+// calls exit() while the node is a static variable. Call Node().Stop() there instead, which
+// only begins to stop the node, and let the owner destroy the node.
 //
 // A child made by fork() has the object but none of the node's threads; see gen::Node.
 class Node final : public gen::Node {
@@ -104,7 +104,8 @@ class Node final : public gen::Node {
   [[nodiscard]] std::vector<gen::CronJobInfo> CronJobs() const override;
   [[nodiscard]] std::vector<gen::CronRun> CronRuns(std::chrono::sys_seconds since,
                                                    std::chrono::seconds duration) const override;
-  // Looks at once which cron jobs are due, not within a minute: for who has set a `wall_clock` of his own. Any thread.
+  // Checks at once, instead of within a minute, which cron jobs are due. For programs that have set a `wall_clock` of
+  // their own. Any thread.
   void CheckCronJobs();
   void Stop() override;
   void StopForce() override;
@@ -122,10 +123,10 @@ class Node final : public gen::Node {
   std::unique_ptr<Runtime> runtime_;
 };
 
-// Starts a node. `name` is of the form name@host, without spaces and control characters. Any thread.
+// Starts a node. `name` has the form name@host, without spaces and control characters. Any thread.
 // Errors, after which nothing is left of the node:
-//   kIncorrect  the name or an option; the text names the field and the value
-//   kInternal   what a node needs cannot be had: threads, stacks, file descriptors; the text says what
+//   kIncorrect  the name or an option is wrong; the text names the field and the value
+//   kInternal   threads, stacks or file descriptors that the node needs cannot be had; the text says which
 gen::Result<Node> Start(std::string_view name, const gen::NodeOptions& options = {});
 
 }  // namespace ergon::node

@@ -18,14 +18,14 @@ namespace ergon::node {
 //   [stealing]
 //   moderate = { attempts = 500, pause = "50us" }
 //
-// What is not in the file stays as in `defaults`. kIncorrect: the file cannot be read, is no TOML, or
-// has a key or a value that it must not have; the text names file, line, key and value, as in
+// Fields that are not in the file stay as in `defaults`. Returns kIncorrect if the file cannot be read, is not TOML, or
+// has a wrong key or value; the text names file, line, key and value, as in
 //
 //   node.toml:7: throughput: 0 is outside 1..4096
 [[nodiscard]] gen::Result<gen::NodeOptions> LoadOptions(const std::string& path,
                                                         const gen::NodeOptions& defaults = {});
 
-// The same with the contents of such a file; `name` stands for it in errors.
+// Reads the contents of such a file; `name` names the file in errors.
 [[nodiscard]] gen::Result<gen::NodeOptions> ParseOptions(std::string_view contents,
                                                          std::string_view name,
                                                          const gen::NodeOptions& defaults = {});

@@ -1,5 +1,5 @@
-// How values of C++ look in Erlang. A type describes itself once, as for cereal, and is known by
-// its description in both directions. With a tag it is a tuple:
+// How values of C++ look in Erlang. A type describes itself once, as for cereal, and the description
+// serves both directions. A type with a tag is a tuple:
 //
 //   struct Count {                                    // {count, <<"to be or not to be">>}
 //     static constexpr const char* kTag = "count";
@@ -8,7 +8,7 @@
 //     void serialize(Archive& archive) { archive(text); }
 //   };
 //
-// One without is a map, for which its fields need names; CEREAL_NVP(price) is one, too:
+// A type without a tag is a map, and its fields need names; CEREAL_NVP(price) gives a name, too:
 //
 //   struct Item {                                     // #{no => 7, price => 1.5}
 //     int no = 0;
@@ -19,17 +19,17 @@
 //     }
 //   };
 //
-// A serialize(Archive&, T&) beside the type is found as well. With a tag and without fields it is
-// the tag, an atom. A type is default constructible and movable.
+// A serialize(Archive&, T&) beside the type is found as well. A type with a tag and without fields is
+// the tag, an atom. A type has to be default constructible and movable.
 //
 //   bool                              true, false
 //   integers, enumerations            integers, in the range of the type
-//   double, float                     floats, which are finite; an integer is read, too
+//   double, float                     floats, which must be finite; an integer is read, too
 //   std::string                       a binary; a charlist is read, too, as UTF-8
 //   dist::Charlist                    a list of characters; a binary is read, too
 //   gen::Atom                         an atom
 //   gen::PID                          a pid
-//   dist::Reference                   a reference; of an Ergon node also gen::Ref, gen::Alias
+//   dist::Reference                   a reference; one of an Ergon node also as gen::Ref, gen::Alias
 //   dist::Term                        anything
 //   std::vector, list, deque, array,  a list
 //     set, unordered_set
@@ -46,12 +46,11 @@
 //                                     that has registered a type with such a one
 //   std::monostate                    as an std::optional without a value
 //
-// Keys of a map that are no fields are ignored. What does not fit is an error with the path of the
-// field, as in "order.items[3].price: expected a number, found foo". Values may be in each other
-// 100 levels deep.
+// Keys of a map that are not fields are ignored. A term that does not fit is an error with the path of the
+// field, as in "order.items[3].price: expected a number, found foo". Values may be nested 100 levels deep.
 //
-// A serialize() runs in the process or thread that sends, and when it reads in the node's thread of the network, which
-// everybody waits for: it must not wait for a process.
+// When it writes, a serialize() runs in the process or thread that sends. When it reads, it runs in the network thread
+// of the node, for which all connections wait: it must not wait for a process.
 #pragma once
 
 #include <cstddef>
@@ -77,13 +76,13 @@
 namespace ergon::dist {
 namespace detail {
 
-// What a type is called in texts: its tag, or its name without namespaces.
+// Returns the name of a type for texts: its tag, or its name without namespaces.
 [[nodiscard]] std::string NameOf(std::string_view tag, const std::type_info& type);
 template <class T>
 [[nodiscard]] std::string NameOf() {
   return Described<T> ? NameOf(TagOf<T>(), typeid(T)) : std::string();
 }
-// A tuple with the tag, or a map, the better the more of its fields are there.
+// Returns how well the next term fits: a tuple with the tag, or a map, which fits the better the more fields it has.
 [[nodiscard]] int FitOfShape(TermReader next, const TypeShape& shape);
 
 template <Described T>
@@ -94,7 +93,7 @@ void Inspect(TypeShape& shape, TypeReview* review) {
   Serialize(value, archive);
 }
 
-// Throws std::logic_error, as ShapeArchive. Any thread.
+// Returns the shape of a type. Throws std::logic_error, as ShapeArchive does. Any thread.
 template <Described T>
 const TypeShape& ShapeOf() {
   static const TypeShape shape = [] {
@@ -138,7 +137,7 @@ struct Codec<T> : PlainCodec {
   }
 };
 
-// Appends a value. On an error nothing is appended.
+// Appends a value, or nothing if there is an error.
 template <class T>
 gen::Result<void> WriteValue(std::string& out, const T& value, Absent absent = Absent::kUndefined) {
   const std::size_t begin = out.size();
@@ -149,7 +148,7 @@ gen::Result<void> WriteValue(std::string& out, const T& value, Absent absent = A
   return writer.problem.ToError(NameOf<T>());
 }
 
-// Reads the next term into a value, which is of no use after an error.
+// Reads the next term into a value. After an error the value must not be used.
 template <class T>
 gen::Result<void> ReadValue(TermReader term, T& value) {
   ValueReader reader{term};
@@ -159,12 +158,12 @@ gen::Result<void> ReadValue(TermReader term, T& value) {
 
 }  // namespace detail
 
-// In a catch (...): what is wrong with the description of a type.
+// Returns what is wrong with the description of a type. Call it in a catch (...).
 [[nodiscard]] std::string DescriptionProblem(const std::type_info& type);
 
 // A registered type, and how its values are written and read.
 struct WireType {
-  std::string problem;  // not empty: it cannot be registered, and why
+  std::string problem;  // not empty: why it cannot be registered
   const core::TypeDescriptor* type = nullptr;
   std::string name;                        // as written in C++
   std::string tag;                         // of a tuple, or empty for a map

@@ -1,5 +1,5 @@
-// What other nodes may run here: functions and behaviours that the program has registered. All else is refused at once, but
-// for what Erlang's tools ask of a node that is observable (ErlangOptions::observable).
+// What other nodes may run here: functions and behaviours that the program has registered. Everything else is refused
+// at once, except the requests of Erlang's tools to a node that is observable (ErlangOptions::observable).
 //
 //   dist::ErlangOptions options;
 //   options.functions.Register("words", "count", [](std::string text) { return CountWords(text); });
@@ -9,7 +9,7 @@
 //   6
 //   2> {Pid, Ref} = spawn_monitor('cpp@127.0.0.1', words, start, [<<"to">>]).
 //
-// At most ErlangOptions::max_remote_processes of them run at a time.
+// At most ErlangOptions::max_remote_processes functions and behaviours run at a time.
 #pragma once
 
 #include <cstddef>
@@ -46,7 +46,7 @@ struct RemoteBehavior {
   gen::ProcessOptions options;
 };
 
-// "argument 2: expected a binary, found 42"; `index` counts from 0.
+// Returns an error as "argument 2: expected a binary, found 42"; `index` counts from 0.
 [[nodiscard]] gen::Error ArgumentError(std::size_t index, const gen::Error& error);
 [[nodiscard]] gen::Error ResultError(std::string_view what);
 
@@ -71,7 +71,7 @@ gen::Result<Term> ToTerm(gen::Process& self, const gen::Result<T>& result) {
   }
 }
 
-// A default value after the first one that does not fit.
+// Reads an argument. Returns a default value if it does not fit, or if there is a problem already.
 template <class T>
 T ReadArgument(const std::vector<Term>& arguments, std::size_t index, gen::Result<void>& problem) {
   if (!problem) return T{};
@@ -123,22 +123,23 @@ RemoteFunction MakeRemoteFunction(std::function<Returned(gen::Process&, Argument
 
 }  // namespace detail
 
-// For erpc:call, rpc:call and those that are built upon them, and for spawn, where nobody hears of the result. Each run
-// has a process of its own, so that it may Call and Sleep; that ends with the caller, with its time-out, and with the
-// connection. An exception is an error of class `error`, {panic, Text}.
+// Functions for erpc:call, rpc:call and functions built upon them, and for spawn, where the result is dropped. Each run
+// has a process of its own, so that the function may Call and Sleep. The process ends with the caller, with the
+// caller's time-out, and with the connection. An exception becomes an error of class `error`, {panic, Text}.
 class RemoteFunctions {
  public:
-  // The arguments are read as in messages: any types that erlang/archive.h knows, dist::Term for anything. What does
-  // not fit is an error that names the argument. Before them it may take the gen::Process& that it runs in. It returns
-  // such a value, a gen::Result of one, or nothing, which is `ok`. Several threads may run it at a time. The same name
-  // may be there once for each number of arguments, else the node does not start.
+  // Registers a function. Its arguments are read as in messages: any types that erlang/archive.h knows, and dist::Term
+  // for any term. An argument that does not fit is an error that names the argument. The function may take the
+  // gen::Process& that it runs in before its arguments. It returns a value of such a type, a gen::Result of one, or
+  // nothing, which is `ok`. Several threads may run it at a time. A name may be registered once for each number of
+  // arguments, else the node does not start.
   template <class Function>
   // NOLINTNEXTLINE(performance-unnecessary-value-param): both are moved
   RemoteFunctions& Register(std::string module, std::string function, Function&& code) {
     return Add(std::move(module), std::move(function),
                detail::MakeRemoteFunction(std::function(std::forward<Function>(code))));
   }
-  // Of any number of arguments, for which no other one is registered.
+  // Registers a function that takes any number of arguments for which no other function of this name is registered.
   RemoteFunctions& RegisterAny(
       std::string module, std::string function,
       std::function<gen::Result<Term>(gen::Process&, const std::vector<Term>&)> code) {
@@ -153,12 +154,12 @@ class RemoteFunctions {
   std::vector<detail::RemoteFunction> all_;
 };
 
-// For spawn, spawn_link, spawn_monitor, spawn_opt and spawn_request of Erlang.
+// Behaviours for spawn, spawn_link, spawn_monitor, spawn_opt and spawn_request of Erlang.
 class RemoteBehaviors {
  public:
-  // The arguments are the gen::Args of the process, each a dist::Term: args.Get<dist::Term>(0). Erlang has its PID at
-  // once, before its Init is done; when that fails, links and monitors learn of it, as there. Its constructor runs in a
-  // process, too.
+  // Registers a behaviour. The arguments are the gen::Args of the process, each a dist::Term: args.Get<dist::Term>(0).
+  // Erlang gets the PID at once, before the Init is done; if the Init fails, links and monitors learn of it, as in
+  // Erlang. The constructor of the behaviour runs in a process, too.
   RemoteBehaviors& Register(std::string module, std::string function, gen::ProcessFactory factory,
                             gen::ProcessOptions options = {});
 

@@ -27,15 +27,15 @@
 namespace ergon::dist {
 
 namespace detail {
-// What means one thing in Erlang. A text does not: it may be an atom, a binary or a charlist.
+// Types that mean one thing in Erlang. A text does not: it may be an atom, a binary or a charlist.
 template <class T>
 concept PlainTerm =
     std::is_arithmetic_v<T> || std::is_same_v<T, gen::Atom> || std::is_same_v<T, gen::PID> ||
     std::is_same_v<T, Reference> || std::is_same_v<T, gen::Ref> || std::is_same_v<T, gen::Alias>;
 }  // namespace detail
 
-// Immutable and cheap to copy: parts of a term share its bytes. Any thread. What comes from another
-// node and has the form of no registered type is one:
+// Immutable and cheap to copy: parts of a term share its bytes. Any thread. A message from another
+// node that has the form of no registered type is a dist::Term:
 //
 //   if (auto* term = message.As<dist::Term>()) Log().Info("{} says {}", from, *term);
 class Term {
@@ -46,17 +46,17 @@ class Term {
 
   // -- making --
 
-  // A number, true or false, an atom, a pid, a reference, where it means one: Term::List({1, 2}).
+  // Makes a number, true or false, an atom, a pid, or a reference. Implicit, as in Term::List({1, 2}).
   template <detail::PlainTerm T>
   Term(T value) : Term(Of(value)) {}  // NOLINT(google-explicit-constructor)
-  // Throws std::invalid_argument when it is not UTF-8, or has more than 255 characters.
+  // Throws std::invalid_argument if the text is not UTF-8, or has more than 255 characters.
   [[nodiscard]] static Term Atom(std::string_view text);
   [[nodiscard]] static Term Tuple(const std::vector<Term>& elements);
   [[nodiscard]] static Term List(const std::vector<Term>& elements);
-  // Throws std::invalid_argument when a key is there twice.
+  // Throws std::invalid_argument if a key is there twice.
   [[nodiscard]] static Term Map(const std::vector<std::pair<Term, Term>>& entries);
-  // Any value that erlang/archive.h knows, a text as a binary. Throws std::invalid_argument, with
-  // the path of the field, when Erlang has no such value.
+  // Makes the term of any value that erlang/archive.h knows; a text becomes a binary. Throws std::invalid_argument,
+  // with the path of the field, if Erlang has no such value.
   template <class T>
   [[nodiscard]] static Term Of(const T& value, Absent absent = Absent::kUndefined);
   // As term_to_binary makes them, with the version byte and nothing behind the term. kIncorrect:
@@ -68,8 +68,8 @@ class Term {
   // -- looking --
 
   [[nodiscard]] Kind kind() const noexcept { return Reader().kind(); }
-  // Empty when it is of another kind, or does not fit: integers of 64 bits; a pid or reference with
-  // the name of a node that may not become an atom (see ErlangOptions::max_new_atoms).
+  // Each returns empty if the term is of another kind or does not fit: an integer of more than 64 bits; a pid or
+  // reference with the name of a node that may not become an atom (see ErlangOptions::max_new_atoms).
   [[nodiscard]] std::optional<std::int64_t> AsInteger() const;
   [[nodiscard]] std::optional<std::uint64_t> AsUnsigned() const;
   [[nodiscard]] std::optional<double> AsFloat() const;
@@ -78,36 +78,36 @@ class Term {
   [[nodiscard]] std::optional<std::string> AsText() const;  // the bytes of a binary
   [[nodiscard]] std::optional<gen::PID> AsPid() const;
   [[nodiscard]] std::optional<Reference> AsReference() const;
-  // kIncorrect, with the path of the field: it has not the form of a T.
+  // Returns the term as a T. Returns kIncorrect, with the path of the field, if it does not have the form of a T.
   template <class T>
   [[nodiscard]] gen::Result<T> To() const;
 
-  // Elements of a tuple, or of a list without the tail that an improper one has; entries of a map;
-  // else 0.
+  // Returns the number of elements of a tuple or list, without the tail of an improper list, or of entries of a map;
+  // 0 for other kinds.
   [[nodiscard]] std::size_t size() const;
-  // An element of a tuple or list, counted from 0; takes the longer the more are before it. Throws
+  // Returns an element of a tuple or list, counted from 0. The time grows with the number of elements before it. Throws
   // std::out_of_range.
   [[nodiscard]] Term operator[](std::size_t index) const;
-  // All of them; none of other kinds.
+  // Returns all elements of a tuple or list; none for other kinds.
   [[nodiscard]] std::vector<Term> Elements() const;
-  // Of a map, in the order in which they were written; none of other kinds.
+  // Returns the entries of a map, in the order in which they were written; none for other kinds.
   [[nodiscard]] std::vector<std::pair<Term, Term>> Entries() const;
-  // The value of a key, or of an atom as the key; empty: there is none, or it is no map.
+  // Returns the value of a key, or of an atom as the key; empty if there is none, or if the term is no map.
   [[nodiscard]] std::optional<Term> Find(const Term& key) const;
   [[nodiscard]] std::optional<Term> Find(std::string_view atom) const;
 
-  // As Erlang prints it, as in {ok,<<"abc">>,[1,2],#{a => 1},<shell@localhost.12.3>}; pids have the
+  // Returns the term as Erlang prints it, as in {ok,<<"abc">>,[1,2],#{a => 1},<shell@localhost.12.3>}; pids have the
   // name of their node instead of its number. One line, cut after about `max_bytes`.
   [[nodiscard]] std::string ToString(std::size_t max_bytes = kUsualText) const;
   static constexpr std::size_t kUsualText = 2000;
 
-  // As =:= of Erlang; but 0.0 and -0.0 are not equal, as of OTP 27, nor are functions that
+  // Compares as =:= of Erlang. 0.0 and -0.0 are not equal, as in OTP 27 and later; nor are functions that
   // different nodes have written.
   friend bool operator==(const Term& left, const Term& right);
 
-  // As binary_to_term takes them.
+  // Returns the bytes that binary_to_term takes.
   [[nodiscard]] std::string Bytes() const;
-  // The same without the version byte; valid as long as this term.
+  // Returns the bytes without the version byte; valid as long as this term.
   [[nodiscard]] std::string_view raw() const noexcept;
   [[nodiscard]] TermReader Reader() const noexcept;
   // Bytes that have been checked, without the version byte. With a budget, atoms that are new to
@@ -127,7 +127,7 @@ class Term {
     std::string note = {};  // of all of it
   };
 
-  // The next term of a reader of this one.
+  // Returns the next term of a reader of this term.
   Term NextOf(TermReader& reader) const;
 
   std::shared_ptr<const Memory> memory_;  // null: the empty list

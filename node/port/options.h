@@ -11,46 +11,47 @@
 
 namespace ergon::node {
 
-// Where one of the program's three standard streams leads to.
+// Where one of the program's three standard streams leads.
 enum class PortStream : std::uint8_t {
   kPipe,  // to the node: PortInput, or PortData
-  kInherit,  // to where this program's own leads. A terminal is only written to: the program is not in the
-             // foreground, and is stopped by the system when it reads from it
+  kInherit,  // where this program's own stream leads. A terminal can only be written to: the program is not in
+             // the foreground, and the system stops it when it reads from the terminal
   kNull,      // to /dev/null
-  kAsOutput,  // errors only: to where the output leads, in the order in which the program writes
+  kAsOutput,  // errors only: where the output leads, in the order in which the program writes
 };
 
 struct PortOptions {
-  // Its path, or a name without a slash, which is looked for in the folders of this program's PATH. Not
+  // The path of the program, or a name without a slash, which is looked up in the folders of this program's PATH. Not
   // empty. A relative path is relative to `directory`.
   std::string program = {};
-  // Without the name of the program itself. No shell sees them: nothing has to be quoted.
+  // The arguments, without the name of the program itself. No shell sees them, so nothing has to be quoted.
   std::vector<std::string> arguments = {};
-  // The variables of its environment: these, and those of this program that are not named here.
+  // Variables of the program's environment, which also has this program's variables that are not named here.
   std::map<std::string, std::string> environment = {};
-  // With true: these only.
+  // True: the environment has only the variables of `environment`.
   bool clear_environment = false;
-  // Where it runs; empty: where this program does.
+  // The directory in which the program runs; empty: this program's directory.
   std::string directory = {};
 
   PortStream input = PortStream::kPipe;
   PortStream output = PortStream::kPipe;
   PortStream errors = PortStream::kInherit;
 
-  // The longest line in bytes, if what the program writes comes line by line; a longer one comes in pieces.
-  // 0: it comes as it is read, up to 64 KiB at a time. Up to 16 MiB.
+  // If not 0, the output comes line by line, and this is the longest line in bytes, up to 16 MiB; a longer line comes
+  // in pieces. 0: the output comes as it is read, up to 64 KiB at a time.
   int lines = 0;
 
-  // Who gets PortData and PortExit; nobody's: the parent. To be named for the child of a supervisor, which has no use
-  // for them, and for a port that Node::Spawn starts and whose output or errors are piped, since it has no parent.
+  // The process that gets PortData and PortExit; PID(): the parent. Set it for a child of a supervisor, because a
+  // supervisor has no use for these messages, and for a port that Node::Spawn starts and whose output or errors are
+  // piped, because such a port has no parent.
   gen::PID owner = {};
-  // Messages, whoever has sent them, that may wait in the owner's mailbox or be put aside there. With as many the
-  // port reads no more, so that the program comes to wait when its pipe is full. It counts for each of the two
-  // streams. A smaller bound of that mailbox takes its place. 1 or more.
+  // How many messages of any senders may wait in the owner's mailbox or be stashed there, 1 or more. When there are as
+  // many, the port reads no more, and the program waits when its pipe is full. The number counts for each of the two
+  // streams. A smaller bound of the mailbox takes its place.
   int window = 64;
 
-  // How long the program may go on after it was asked to end, 0 or more; then it is killed. gen::kInfinite: as
-  // long as it likes.
+  // How long the program may go on after it was asked to end, 0 or more; then it is killed. gen::kInfinite: it is
+  // never killed.
   std::chrono::nanoseconds shutdown_timeout = std::chrono::seconds(5);
 };
 

@@ -23,8 +23,8 @@ namespace ergon::dist {
 class AtomBudget;
 class TermReader;
 
-// Immutable, but for the number of atoms that came from outside; any thread. Terms are in external
-// format, without the version byte, and checked (see term_check.h) before they come here.
+// Immutable, except for the number of atoms that came from outside; any thread. Terms are in external
+// format, without the version byte, and have been checked (see terms/check.h) before.
 class Values {
  public:
   static constexpr std::size_t kUsualNewAtoms = 100'000;
@@ -37,9 +37,9 @@ class Values {
   [[nodiscard]] AtomBudget& atoms() const noexcept { return *atoms_; }
   [[nodiscard]] const PackedTypes& packed() const noexcept { return packed_; }
 
-  // A registered type by its name, as written in C++, or null.
+  // Returns a registered type by its name, as written in C++, or null.
   [[nodiscard]] const core::TypeDescriptor* FindType(std::string_view name) const;
-  // kUnsupported, with what to do: that type is not registered.
+  // Returns kUnsupported, with advice, if the type is not registered.
   [[nodiscard]] gen::Result<void> CheckRegistered(const core::TypeDescriptor& type) const;
 
   // How the values of a type are written.
@@ -91,7 +91,7 @@ class Values {
   void AddPacked(const WireType& type);
   void AddTagged(const TypePtr& type);
   void AddMap(const TypePtr& type);
-  // Null: there is none.
+  // These return null if there is no such type.
   [[nodiscard]] const WireType* FindTagged(std::string_view tag, std::size_t arity) const;
   [[nodiscard]] const WireType* FindMap(TermReader reader) const;
   [[nodiscard]] const WireType* FindRegistered(TermReader reader) const;
@@ -111,19 +111,19 @@ class Values {
   std::unordered_map<std::string_view, std::vector<KeyUse>> keys_;
 };
 
-// normal, shutdown, killed, noproc, noconnection as these atoms; a panic as {panic, Text}; the
-// user's own as an atom if it was made of one that is none of these, else as a binary: the other
+// Appends an exit reason: normal, shutdown, killed, noproc, noconnection as these atoms; a panic as {panic, Text}; the
+// user's own reason as an atom if it was made from an atom that is none of these, else as a binary, because the other
 // node keeps every atom for ever.
 void AppendReason(std::string& out, const gen::Reason& reason);
-// The same back; other terms as an error of the user's own with their text, as Erlang prints them.
-// An atom that is new to the program is made if `atoms` allow it, else it is a text, too.
+// Reads an exit reason. Other terms become an error of the user's own with their text, as Erlang prints them.
+// An atom that is new to the program is made if `atoms` allow it, else it becomes a text, too.
 [[nodiscard]] gen::Reason ReadReason(std::string_view term, AtomBudget* atoms = nullptr);
 
-// What a failed request is answered with: {error, mailbox_full}, {error, {incorrect, <<"...">>}} if
+// Appends the answer to a failed request: {error, mailbox_full}, {error, {incorrect, <<"...">>}} if
 // there is a detail, {error, {overloaded, Milliseconds}} if it is known when to try again, and the
-// user's own as in AppendReason: {error, <<"no such user">>}, of an atom {error, no_such_user}.
+// user's own error as in AppendReason: {error, <<"no such user">>}, made from an atom {error, no_such_user}.
 void AppendError(std::string& out, const gen::Error& error);
-// The error in what stands behind `error` there; other terms as an error of the user's own, as in
+// Reads the error from the term that stands behind `error` there. Other terms become an error of the user's own, as in
 // ReadReason.
 [[nodiscard]] gen::Error ReadError(std::string_view term, AtomBudget* atoms = nullptr);
 

@@ -1,5 +1,5 @@
-// What all ways to write values of C++ as terms of Erlang, and to read them, have in common. What
-// users need to know is in erlang/archive.h.
+// The common part of all codecs, which write values of C++ as terms of Erlang and read them. Users read
+// erlang/archive.h.
 #pragma once
 
 #include <cstddef>
@@ -27,21 +27,21 @@ namespace detail {
 // What is wrong with a value, and where in it. Only the first problem counts.
 class ValueProblem {
  public:
-  // Values in others. A type that contains itself takes stack for each, and handlers have little of
-  // it.
+  // How deep values may be nested. A type that contains itself takes stack for each level, and handlers have little
+  // stack.
   static constexpr int kMaxNesting = 100;
 
   [[nodiscard]] bool failed() const noexcept { return failed_; }
-  // False, for those who return so.
+  // Notes a problem. Returns false, for callers that return it.
   bool Fail(std::string what);
-  // Where it is, from the innermost place on: ".name", "[3]".
+  // Add the place of the problem, from the innermost place on: ".name", "[3]".
   void InField(std::string_view name);
   void InElement(std::size_t index);
   void InKey(std::string_view text);
-  // kIncorrect, as in "order.items[3].price: missing"; `root` is what the value is called.
+  // Returns kIncorrect, as in "order.items[3].price: missing"; `root` is the name of the value.
   [[nodiscard]] gen::Error ToError(std::string_view root) const;
 
-  // One value further in; false: too many. Leave() is called in any case.
+  // Goes one level deeper. Returns false if it is too deep. Leave() is called in any case.
   bool Enter();
   void Leave() noexcept { --nesting_; }
 
@@ -77,17 +77,17 @@ struct ValueReader {
   TermReader in;
   ValueProblem problem = {};
 
-  // "expected a binary, found 42": the next term.
+  // Notes a problem as "expected a binary, found 42", with the next term or with `found`. Returns false.
   bool Expected(std::string_view what) { return Expected(what, in); }
   bool Expected(std::string_view what, TermReader found);
-  // What was wrong is in the entry of a map that begins there, with its key. False.
+  // Adds the key of the map entry that begins at `entry` as the place of the problem. Returns false.
   bool InKey(TermReader entry);
 };
 
-// The types that have been looked at for what is wrong with their descriptions.
+// The types whose descriptions have been checked.
 class TypeReview {
  public:
-  // False: it has been looked at already.
+  // Notes a type. Returns false if it has been checked already.
   bool Enter(const std::type_info& type);
 
  private:
@@ -98,16 +98,16 @@ class TypeReview {
 
 // How well a term fits a type, for variants: the greatest number wins.
 inline constexpr int kFitsNot = 0;
-inline constexpr int kFitsToo = 1;   // it is accepted
-inline constexpr int kFitsWell = 2;  // it is what is written
+inline constexpr int kFitsToo = 1;   // the term is accepted
+inline constexpr int kFitsWell = 2;  // the term looks as it is written
 
 struct Alternative;  // of a variant: a type with a description
 
-// What all codecs have: Write, which fails by its writer's problem; Read, false if it has failed;
-// Fit; and these.
+// The base of codecs. All codecs have Write, which fails by its writer's problem; Read, which returns false if it has
+// failed; Fit; and these members.
 struct PlainCodec {
   static constexpr bool kMayBeMissing = false;  // as a field of a map
-  // Throws std::logic_error when a description is wrong.
+  // Throws std::logic_error if a description is wrong.
   static void Describe(TypeReview&) {}
   // Adds the types with descriptions that a value may be written as.
   static void AddAlternatives(std::vector<Alternative>&) {}

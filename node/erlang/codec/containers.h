@@ -1,4 +1,4 @@
-// Values that are made of others, as terms of Erlang: lists, maps, tuples.
+// Values that contain other values, as terms of Erlang: lists, maps, tuples.
 #pragma once
 
 #include <algorithm>
@@ -14,10 +14,10 @@
 
 namespace ergon::dist::detail {
 
-// What a list says of its size costs nothing before its elements are there.
+// The most elements that are reserved for the announced size of a list, so that a false size costs no memory.
 inline constexpr std::size_t kMostReserved = 1024;
 
-// std::vector, deque, list, set, unordered_set and those made like them.
+// std::vector, deque, list, set, unordered_set and similar containers.
 template <class T>
 concept Sequence = requires(T& container, typename T::value_type&& element) {
   { container.size() } -> std::convertible_to<std::size_t>;
@@ -176,7 +176,7 @@ struct Codec<T> : PlainCodec {
   }
 };
 
-// A tuple of that size is next.
+// Enters the next term, which has to be a tuple of this size; else notes a problem and returns false.
 bool EnterTupleOf(ValueReader& reader, std::size_t size);
 int FitOfTuple(TermReader next, std::size_t size);
 

@@ -1,4 +1,4 @@
-// The archives that a type's serialize gets. What users need to know is in erlang/archive.h.
+// The archives that a type's serialize gets. Users read erlang/archive.h.
 #pragma once
 
 #include <concepts>
@@ -30,12 +30,12 @@ template <class T>
 concept HasSerialize = std::is_class_v<T> && requires(T& value, WriteArchive& archive) {
   value.serialize(archive);
 };
-// Found beside the type.
+// A serialize(Archive&, T&) is found beside the type.
 template <class T>
 concept HasFreeSerialize = std::is_class_v<T> && requires(T& value, WriteArchive& archive) {
   serialize(archive, value);
 };
-// A tag that says everything.
+// A type without fields: its tag says everything.
 template <class T>
 concept IsOnlyTag = Tagged<T> && std::is_empty_v<T> && !HasSerialize<T> && !HasFreeSerialize<T>;
 
@@ -71,16 +71,16 @@ constexpr std::string_view TagOf() {
 struct TypeShape {
   std::string tag;                         // empty: a map
   std::size_t fields = 0;                  // how many
-  std::vector<std::string> keys;           // of a map: those that have to be there
-  std::vector<std::string> optional_keys;  // and those that need not
+  std::vector<std::string> keys;           // of a map: the required ones
+  std::vector<std::string> optional_keys;  // of a map: the others
 };
 struct Alternative {
   TypeShape shape;
   const std::type_info* type = nullptr;
 };
 
-// Calls operator()(name, field) of a class for each field that its serialize gives; name is null
-// for one without.
+// Calls VisitField(name, field) of the archive for each field that a serialize gives; `name` is null
+// for a field without a name.
 template <class Archive>
 class FieldVisitor {
  public:
@@ -108,8 +108,8 @@ class FieldVisitor {
 
 }  // namespace detail
 
-// A field with the name that it has in a map, and in texts of errors. The name has to outlive the
-// call. It is an atom over there, which is kept for ever: one of the program's, never a part of its data.
+// Returns a field with the name that it has in a map and in texts of errors. The name has to outlive the
+// call. In Erlang it becomes an atom, which is kept for ever: use names of the program, never a part of its data.
 template <class T>
 [[nodiscard]] detail::NamedField<T> Field(const char* name, T& value) {
   return {name, value};
@@ -118,7 +118,7 @@ template <class T>
 // Writes fields.
 class WriteArchive : public detail::FieldVisitor<WriteArchive> {
  public:
-  using is_saving = std::true_type;  // as cereal's archives have it
+  using is_saving = std::true_type;  // as in cereal's archives
   using is_loading = std::false_type;
 
   // -- for the library --
@@ -173,7 +173,7 @@ class ReadArchive : public detail::FieldVisitor<ReadArchive> {
 
   void EnterTagged();
   Found Begin(const char* name, bool may_be_missing);
-  // The value of that key is next; false: there is none.
+  // Goes to the value of a key. Returns false if there is none.
   bool Find(std::string_view key);
   void Locate(const char* name);
 
@@ -187,7 +187,7 @@ class ReadArchive : public detail::FieldVisitor<ReadArchive> {
   std::size_t count_ = 0;  // of the fields so far
 };
 
-// Looks which fields there are.
+// Finds out which fields a type has.
 class ShapeArchive : public detail::FieldVisitor<ShapeArchive> {
  public:
   using is_saving = std::true_type;
@@ -195,7 +195,7 @@ class ShapeArchive : public detail::FieldVisitor<ShapeArchive> {
 
   // -- for the library --
 
-  // `review`: what looks at the types of the fields; null: nobody does.
+  // `review` checks the types of the fields; null: they are not checked.
   ShapeArchive(detail::TypeShape& shape, detail::TypeReview* review, const std::type_info& type)
       : shape_(shape), review_(review), type_(type) {}
 
@@ -206,7 +206,7 @@ class ShapeArchive : public detail::FieldVisitor<ShapeArchive> {
   }
 
  private:
-  // Throws std::logic_error when it has no name, and needs one, or has one that another has.
+  // Notes a field. Throws std::logic_error if it needs a name and has none, or has the name of another field.
   void Note(const char* name, bool may_be_missing);
 
   detail::TypeShape& shape_;

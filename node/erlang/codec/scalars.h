@@ -1,4 +1,4 @@
-// Values that have no others in them, as terms of Erlang.
+// Values that contain no other values, as terms of Erlang.
 #pragma once
 
 #include <concepts>
@@ -20,8 +20,8 @@
 
 namespace ergon::dist {
 
-// A text that is written as a list of its characters, as "abc" of Erlang; others are written as
-// binaries. Both are read as either.
+// A text that is written as a list of its characters, as "abc" of Erlang; a std::string is written as
+// a binary. Both types read both forms.
 struct Charlist {
   std::string text;
 
@@ -36,11 +36,11 @@ bool ReadUnsigned(ValueReader& reader, std::uint64_t highest, std::uint64_t& val
 int FitOfKind(TermReader next, TermKind well, TermKind too = TermKind::kNothing);
 void WriteFloat(ValueWriter& writer, double value);
 bool ReadFloat(ValueReader& reader, double highest, double& value);
-// A binary, or a list of characters.
+// Reads a binary, or a list of characters.
 bool ReadText(ValueReader& reader, std::string& text);
-// A binary, or a list of numbers up to 255.
+// Reads a binary, or a list of numbers up to 255.
 bool ReadBytes(ValueReader& reader, std::string& bytes);
-// The numbers of this program's references in those of Erlang.
+// Returns a reference of this program as a reference of Erlang.
 [[nodiscard]] Reference ToReference(std::uint64_t id, gen::Atom node, std::uint32_t creation);
 bool ReadIdentity(ValueReader& reader, std::uint64_t& id, gen::Atom& node, std::uint32_t& creation);
 
@@ -152,7 +152,7 @@ requires(std::is_same_v<T, std::byte> ||
   static int Fit(TermReader next) { return FitOfKind(next, TermKind::kBinary, TermKind::kList); }
 };
 
-// -- atoms and who or what is meant
+// -- atoms and identifiers
 
 template <>
 struct Codec<gen::Atom> : PlainCodec {
@@ -175,7 +175,7 @@ struct Codec<Reference> : PlainCodec {
   static int Fit(TermReader next) { return FitOfKind(next, TermKind::kReference); }
 };
 
-// Of this program's nodes; a reference that Erlang has made is none of these.
+// References of Ergon nodes; a reference that Erlang has made does not fit.
 template <class T>
 requires(std::is_same_v<T, gen::Ref> || std::is_same_v<T, gen::Alias>) struct Codec<T>
     : PlainCodec {

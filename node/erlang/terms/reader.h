@@ -1,4 +1,4 @@
-// Reading terms of Erlang in external format, one after the other: what archives and dist::Term are made of. Bytes are
+// Reads terms of Erlang in external format, one after the other; archives and dist::Term are built on it. The bytes are
 // without the version byte.
 #pragma once
 
@@ -17,12 +17,12 @@ namespace ergon::dist {
 class AtomBudget;
 
 enum class TermKind : std::uint8_t {
-  kNothing,  // of a reader: the end
+  kNothing,  // a reader is at the end
   kAtom,
   kInteger,  // of any size
   kFloat,
   kBinary,
-  kBitstring,  // whose bits are not a number of bytes
+  kBitstring,  // its bits are not a whole number of bytes
   kTuple,
   kList,
   kMap,
@@ -32,50 +32,50 @@ enum class TermKind : std::uint8_t {
   kFunction,
 };
 
-// As in "a binary", for texts of errors.
+// Returns the kind for texts of errors, as in "a binary".
 [[nodiscard]] std::string_view KindText(TermKind kind) noexcept;
 
-// Reads terms one after the other. They must have been checked (dist::Term is; messages are before
-// they come to a process) and have to outlive it. A function that returns false has read nothing:
-// the next term is of another kind, or does not fit. Copies are cheap, and read on their own. One
+// Reads terms one after the other. The terms must have been checked (a dist::Term is, and so are messages before
+// they come to a process) and have to outlive the reader. A function that returns false has read nothing:
+// the next term is of another kind, or does not fit. Copies are cheap and read independently. One
 // thread at a time.
 class TermReader {
  public:
-  // With a budget, atoms that are new to the program are counted by it.
+  // A budget counts the atoms that are new to the program.
   explicit TermReader(std::string_view checked, AtomBudget* atoms = nullptr) noexcept
       : bytes_(checked), atoms_(atoms) {}
 
-  // Of the next term.
+  // Returns the kind of the next term.
   [[nodiscard]] TermKind kind() const noexcept;
   [[nodiscard]] bool AtEnd() const noexcept { return at_ == bytes_.size(); }
-  // How many bytes have been read.
+  // Returns how many bytes have been read.
   [[nodiscard]] std::size_t position() const noexcept { return at_; }
   [[nodiscard]] AtomBudget* atoms() const noexcept { return atoms_; }
 
   bool ReadInteger(std::int64_t& value) noexcept;
   bool ReadUnsigned(std::uint64_t& value) noexcept;
   bool ReadFloat(double& value) noexcept;
-  // A float or an integer, as the nearest double, if it is not too large.
+  // Reads a float or an integer as the nearest double, if it is not too large.
   bool ReadNumber(double& value) noexcept;
-  // The atoms true and false.
+  // Reads the atom true or false.
   bool ReadBoolean(bool& value) noexcept;
-  // A view of what is read.
+  // Reads a binary; `bytes` is a view of the reader's bytes.
   bool ReadBinary(std::string_view& bytes) noexcept;
-  // The text of an atom, in UTF-8.
+  // Reads the text of an atom, in UTF-8.
   bool ReadAtomText(std::string& text);
   [[nodiscard]] bool NextIsAtom(std::string_view text) const;
-  // These read nothing in case of an error. kIncorrect: it is something else. kNotAllowed: the
-  // atom, or that of the node, is new to the program and may not be made. kUnsupported: it is
-  // longer than a gen::Atom may be.
+  // These read nothing if they return an error: kIncorrect, if the next term is of another kind; kNotAllowed, if the
+  // atom, or the atom of the node, is new to the program and may not be made; kUnsupported, if it is
+  // longer than a gen::Atom may be, or if the program has no room for more atoms.
   gen::Result<gen::Atom> ReadAtom();
   gen::Result<gen::PID> ReadPid();
   gen::Result<Reference> ReadReference();
 
-  // Heads: the elements are next, of maps the keys each with its value behind it.
+  // These read the head of a term. Its elements are next; for a map, each key followed by its value.
   bool EnterTuple(std::size_t& size) noexcept;
   bool EnterMap(std::size_t& size) noexcept;
   // A list has `size` elements, and behind them a tail, which is a list again. The empty list,
-  // which ends all but improper ones, has neither. A charlist is read as a list like others.
+  // which ends all lists except improper ones, has neither. A charlist is read as any other list.
   //
   //   while (reader.EnterList(size) && size != 0) {
   //     for (; size != 0; --size) ... ;
@@ -83,7 +83,7 @@ class TermReader {
   bool EnterList(std::size_t& size) noexcept;
 
   void Skip();
-  // The next term, which is left out; valid as long as what is read.
+  // Skips the next term and returns its bytes, which are valid as long as the bytes of the reader.
   [[nodiscard]] std::string_view ReadTerm();
 
  private:
@@ -91,20 +91,20 @@ class TermReader {
   [[nodiscard]] std::string_view Rest() const noexcept { return bytes_.substr(at_); }
   template <class T>
   [[nodiscard]] T NumberAt(std::size_t offset) const noexcept;
-  // The size of the atom at an offset from the next term, and where in that its text begins.
+  // Returns the size of the atom at an offset from the next term, and in `text` where its text begins.
   [[nodiscard]] std::size_t AtomBytes(std::size_t offset, std::size_t& text) const noexcept;
   void LeaveStringByte() noexcept;
-  // With a function of libei.
+  // Reads an integer with a function of libei.
   template <class Wide, class T>
   bool ReadWhole(int (*decode)(const char*, int*, Wide*), T& value) noexcept;
-  // Of a term, those of its own bytes; `inner` are the terms in it.
+  // Returns the size of a term without the terms in it; `inner` counts those.
   [[nodiscard]] std::size_t OwnBytes(std::uint64_t& inner) const noexcept;
   bool ReadBig(double& value) noexcept;
 
   std::string_view bytes_;
   AtomBudget* atoms_;
   std::size_t at_ = 0;
-  // Within a charlist: how many of its numbers are to come, and 1 for its end.
+  // Within a charlist: how many of its numbers are still to be read, plus 1 for its end.
   std::size_t string_left_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// Writing terms of Erlang in external format, one after the other: what archives and dist::Term are made of. Bytes are
-// without the version byte.
+// Writes terms of Erlang in external format, one after the other; archives and dist::Term are built on it. The bytes
+// are without the version byte.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace ergon::dist {
 
-// Appends terms to a text, which has to outlive it. One thread at a time. Terms with others in them
-// are written as their head, and then those: what has been announced has to follow.
+// Appends terms to a text, which has to outlive the writer. One thread at a time. A term that contains other terms is
+// written as its head and then its elements: as many as announced have to follow.
 //
 //   writer.Tuple(2);
 //   writer.Atom("ok");
@@ -28,37 +28,37 @@ class TermWriter {
 
   void Integer(std::int64_t value);
   void Unsigned(std::uint64_t value);
-  // Throws std::invalid_argument when it is not finite, which no float of Erlang is.
+  // Throws std::invalid_argument if the value is not finite: all floats of Erlang are.
   void Float(double value);
   void Boolean(bool value);
-  // Throws std::invalid_argument when it is not UTF-8, or has more than 255 characters.
+  // Throws std::invalid_argument if the text is not UTF-8, or has more than 255 characters.
   void Atom(std::string_view text);
   // These throw std::length_error for more than 4,294,967,295 bytes or elements.
   void Binary(std::string_view bytes);
   void Tuple(std::size_t size);
-  // `size` elements follow, and then the tail: Nil(), or anything else for an improper list. Of
-  // none: only the tail.
+  // `size` elements follow, and then the tail: Nil(), or another term for an improper list. If `size` is 0, only
+  // the tail follows.
   void List(std::size_t size);
   void Nil();
-  // `size` pairs of a key and its value follow. Nobody accepts a map that has a key twice.
+  // `size` pairs of a key and its value follow. Erlang does not accept a map that has a key twice.
   void Map(std::size_t size);
-  // The characters as numbers: "abc" of Erlang. Of a text that is not UTF-8, the bytes.
+  // Writes the characters as numbers, as "abc" of Erlang. Of a text that is not UTF-8 it writes the bytes.
   void Charlist(std::string_view text);
-  // Throw as Atom, for the node.
+  // These throw as Atom does, for the name of the node.
   void Pid(const gen::PID& pid);
   void Reference(const dist::Reference& reference);
-  // Terms as they are.
+  // Appends terms as they are.
   void Raw(std::string_view terms) { out_.append(terms); }
 
-  // A tuple and a map whose size is known only when all is written; Close... gets what Open...
-  // returned.
+  // Write a tuple or a map whose size is known only when all is written. Close... gets what Open...
+  // has returned.
   [[nodiscard]] std::size_t OpenTuple();
   void CloseTuple(std::size_t opened, std::size_t size);
   [[nodiscard]] std::size_t OpenMap();
   void CloseMap(std::size_t opened, std::size_t size);
 
   [[nodiscard]] std::size_t position() const noexcept { return out_.size(); }
-  // Forgets what was written since.
+  // Removes what was written after `position`.
   void Truncate(std::size_t position) { out_.resize(position); }
 
  private:
