@@ -1,4 +1,4 @@
-// Answers to requests of other nodes, and words to those that nobody wants any more, as signals.
+// Signals that answer requests of other nodes, and signals that end processes there that nobody waits for any more.
 #pragma once
 
 #include <string>
@@ -18,8 +18,8 @@
 
 namespace ergon::dist {
 
-// To the alias that came with the request, else to its caller. `payload` is {Tag, Answer}; the signal is a view of it and
-// of the request.
+// Returns the signal that brings an answer to the alias that came with the request, else to its caller. `payload` is
+// {Tag, Answer}; the signal is a view of it and of the request.
 [[nodiscard]] inline Signal AnswerTo(const PeerState::Request& request, gen::PID from,
                                      std::string_view payload) {
   Signal signal;
@@ -35,8 +35,8 @@ namespace ergon::dist {
   return signal;
 }
 
-// Appends the answer `payload`, as AnswerTo. One that is larger than the peer takes is the error that is returned, and
-// `instead` makes the answer that tells the caller of it: it must not wait in vain. With the lock.
+// Appends the answer `payload`, as AnswerTo says. If it is larger than the peer takes, returns the error, and appends
+// the answer that `instead` makes, so that the caller does not wait in vain. With the lock.
 template <class Instead>
 gen::Result<void> AppendAnswerOr(Connection& connection, const PeerState::Request& request,
                                  gen::PID from, std::string_view payload, Instead&& instead) {
@@ -50,7 +50,7 @@ gen::Result<void> AppendAnswerOr(Connection& connection, const PeerState::Reques
   connection.Append(AnswerTo(request, from, error));
   return appended;
 }
-// {error, Why} instead.
+// Does the same; the other answer is {error, Why}.
 inline gen::Result<void> AppendAnswerOrError(Connection& connection,
                                              const PeerState::Request& request, gen::PID from,
                                              std::string_view payload) {
@@ -58,8 +58,9 @@ inline gen::Result<void> AppendAnswerOrError(Connection& connection,
                         [](std::string& out, const gen::Error& why) { AppendError(out, why); });
 }
 
-// Appends a signal whose payload is a reason, that of somebody's end. Of a reason that is larger than the peer takes the peer
-// is told that it is: the end itself must be told. `head` is what is in front of the reason in the payload. With the lock.
+// Appends a signal whose payload is the exit reason of a process. If the reason is larger than the peer takes, the peer
+// gets a reason that says so, because the end itself must be told. `head` stands before the reason in the payload. With
+// the lock.
 inline void AppendEnd(Connection& connection, Signal signal, std::string_view head = {}) {
   const auto appended = connection.TryAppend(signal);
   if (appended) return;
@@ -70,7 +71,7 @@ inline void AppendEnd(Connection& connection, Signal signal, std::string_view he
   connection.Append(signal);
 }
 
-// Appends an exit signal to a process there that was started for one who waits for it no more. With the lock.
+// Appends an exit signal to a process there whose starter has stopped waiting for it. With the lock.
 inline void AppendAbandoned(Connection& connection, gen::PID from, gen::PID process) {
   std::string reason;
   TermWriter(reason).Atom("kill");

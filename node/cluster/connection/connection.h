@@ -1,4 +1,4 @@
-// The connection with one other node: what waits to be sent, and what has come.
+// The connection with one other node: the bytes that wait to be sent, and the frames that have come.
 #pragma once
 
 #include <atomic>
@@ -36,10 +36,10 @@ namespace ergon::dist {
 //
 // Signals may be appended from the beginning; they wait until the connection is up.
 //
-// Whatever waits to be sent counts towards Settings::send_queue_bytes. Above that
+// All bytes that wait to be sent count towards Settings::send_queue_bytes. Above that
 //  - messages and requests of this node wait, see Accepts;
-//  - nothing is handled that would make this node say more, see ReadHold;
-//  - a peer that takes next to nothing of it for Settings::tick_time is gone, whatever it says meanwhile.
+//  - no frame is handled that would make this node send more, see ReadHold;
+//  - a peer that takes next to nothing of the bytes for Settings::tick_time is gone, whatever it sends meanwhile.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   enum class State : std::uint8_t { kConnecting, kUp, kDown };
@@ -53,10 +53,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::vector<RoomWaiter> waiters;
     std::uint64_t unsent = 0;  // messages
     std::string why;
-    bool is_fault = false;  // of the peer, as a frame that is none
+    bool is_fault = false;  // of the peer, such as a malformed frame
     bool is_foreign = false;
   };
-  // What it tells; on the thread of the network, without a lock.
+  // The functions that the connection calls, on the thread of the network, without a lock.
   struct Listener {
     std::function<void(Connection&)> up;  // before anything arrives
     std::function<void(Connection&, const Signal&)> arrived;
@@ -65,8 +65,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::function<void(Connection&, Rest)> down;
   };
 
-  // `mutex` may be that of several connections: no two of them are locked at a time. Whoever has locked one asks only
-  // for what this node knows by itself.
+  // `mutex` may be shared by several connections: no two of them are locked at a time. Code that holds the lock asks
+  // only for what this node knows by itself.
   Connection(gen::Atom peer, asio::io_context& context, Tasks& tasks, const Settings& settings,
              const Listener& listener, std::shared_ptr<std::mutex> mutex, bool is_dialled);
 
@@ -75,45 +75,45 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // -- any thread, with the lock --
   [[nodiscard]] std::mutex& mutex() noexcept { return *mutex_; }
   [[nodiscard]] State state() const noexcept { return state_; }
-  // Of one that is up.
+  // Returns whether the peer opened the connection, which has to be up.
   [[nodiscard]] bool IsByPeer() const noexcept { return is_by_peer_; }
   [[nodiscard]] std::uint32_t peer_creation() const noexcept { return peer_creation_; }
   [[nodiscard]] PeerState& relations() noexcept { return relations_; }
   [[nodiscard]] bool IsFull() const noexcept {
     return out_.size() + writing_size_ >= settings_.send_queue_bytes;
   }
-  // Whether a message for `remote` may be appended: kBusy, kProcessIncarnation.
+  // Returns whether a message for `remote` may be appended; else kBusy or kProcessIncarnation.
   [[nodiscard]] gen::Result<void> Accepts(gen::PID remote) const {
     if (!IsFormer(remote) && !IsFull()) [[likely]]
       return {};
     return WhyNot(remote);
   }
-  // Appends the frame of a signal, which the thread of the network will write. Not if it is down. For what has no payload of
-  // somebody else's: should the peer not take so large a frame, the connection is lost.
+  // Appends the frame of a signal, which the thread of the network will write. Does nothing if the connection is down.
+  // For signals without a payload from users: if the peer does not take so large a frame, the connection is lost.
   void Append(const Signal& signal);
-  // The same for what goes with messages and requests of this node, and not on account of what the peer has sent: it does
+  // Appends a signal that goes with messages and requests of this node and does not answer the peer: it does
   // not keep this node from reading.
   void AppendOwn(const Signal& signal);
-  // These are for any payload. kIncorrect, and nothing is appended: the frame is larger than the peer takes, see CheckFrame.
+  // For any payload. Return kIncorrect, and append nothing, if the frame is larger than the peer takes, see CheckFrame.
   [[nodiscard]] gen::Result<void> TryAppend(const Signal& signal);
   [[nodiscard]] gen::Result<void> TryAppendOwn(const Signal& signal);
-  // For an answer: when it comes alone, this thread writes it.
+  // Appends an answer. If nothing else waits, this thread writes it.
   [[nodiscard]] gen::Result<void> AppendAnswer(const Signal& signal);
-  // For a message of a user's, which is counted when it is lost.
+  // Appends a user's message, which is counted if it is lost.
   [[nodiscard]] gen::Result<void> AppendMessage(const Signal& message);
-  // A message as its frame, see OpenMessage and CheckFrame; and for a request, whose sender waits.
+  // Append the frame of a message, see OpenMessage and CheckFrame, and the frame of a request, whose sender waits.
   void AppendMessage(std::string_view frame) {
     AppendRequest(frame);
     ++out_sends_;
   }
   void AppendRequest(std::string_view frame);
   void AddWaiter(const RoomWaiter& waiter) { waiters_.push_back(waiter); }
-  // Whether a PID or an alias belongs to a former incarnation of the peer. False as long as that is not known.
+  // Returns whether a PID or an alias belongs to a former incarnation of the peer; false as long as this is not known.
   [[nodiscard]] bool IsFormer(gen::PID remote) const noexcept {
     return state_ == State::kUp && remote.creation != peer_creation_ &&
            (remote.creation != 0 || IsFormerAlias(remote));
   }
-  // Whether the peer is another node than those of Ergon. False as long as that is not known.
+  // Returns whether the peer does not run Ergon; false as long as this is not known.
   [[nodiscard]] bool IsForeign() const noexcept {
     return state_ == State::kUp && (flags_ & kFlagErgon) == 0;
   }
@@ -123,27 +123,27 @@ class Connection : public std::enable_shared_from_this<Connection> {
            ((flags_ & kFlagsOfPacks) == kFlagsOfPacks && !relations_.packs.is_told());
   }
   [[nodiscard]] std::size_t QueuedBytes() const noexcept { return out_.size() + writing_size_; }
-  // The most that there were at a time.
+  // Returns the most bytes that were queued at a time.
   [[nodiscard]] std::size_t MostQueuedBytes() const noexcept { return most_queued_bytes_; }
   [[nodiscard]] std::size_t WaitingSenders() const noexcept { return waiters_.size(); }
 
-  // Any thread, without the lock: so much waits that the peer has asked for that what it asks for next should wait, too.
+  // Returns whether so many bytes of answers wait that the peer's next requests have to wait. Any thread, no lock.
   [[nodiscard]] bool HasUnreadAnswers() const noexcept {
     return answers_.load(std::memory_order_relaxed) >= settings_.send_queue_bytes;
   }
 
   // -- the thread of the network --
-  // It is up. Nothing happens when it is not kConnecting any more; the stream is closed then.
-  // `by_peer`: that has dialled.
+  // Brings the connection up. If it is not kConnecting any more, only closes the stream. `by_peer`: the peer opened
+  // the connection.
   void Attach(std::shared_ptr<Stream> stream, const HandshakePeer& peer, bool by_peer);
-  // It is down; `why` is for people. Again: nothing happens.
+  // Takes the connection down; `why` is for people. Calling it twice has no effect.
   void Fail(const std::string& why, bool is_fault = false);
-  // What Connections knows of the attempts to connect it.
+  // The attempts to make this connection, for Connections.
   struct Attempts {
     bool is_dialling = false;   // this node's, until it has succeeded or failed
-    bool is_announced = false;  // the peer may have heard of that, and the attempt goes on
+    bool is_announced = false;  // the peer may know of that attempt, which goes on
     int claims = 0;             // of the peer: it has proved itself, and its stream comes next
-    // Of the attempt that waits for the other's end: that of the node with the lesser name.
+    // The stream of the attempt that waits for the end of the other attempt, made by the node with the lesser name.
     std::shared_ptr<Stream> reserve;
     HandshakePeer reserve_peer;
   };
@@ -160,23 +160,23 @@ class Connection : public std::enable_shared_from_this<Connection> {
   [[nodiscard]] gen::Result<void> Put(const Signal& signal);
   [[nodiscard]] gen::Result<void> PutAnswer(const Signal& signal);
   void FailIfNot(const gen::Result<void>& appended);
-  // What has been appended is noted, and will be written.
+  // Notes what has been appended, and sees to it that it is written.
   void NoteAppended() {
     NoteQueued();
     if (!flush_due_ && state_ == State::kUp) PostFlush();
   }
-  // Frames of this node's for nodes of today, in the form that this peer understands.
+  // Appends frames of this node in a form that an older peer understands.
   void AppendAsOlder(std::string_view frames);
   void Read();
-  // How many bytes to read at most, where there are `bytes` already.
+  // Returns how many bytes to read at most, when `bytes` are there already.
   [[nodiscard]] static std::size_t MostToRead(std::string_view bytes);
-  // Handles the frames that are there completely, or puts them aside, and returns their size. Not those from the first one
-  // on that has no room; then is_held_ is true.
+  // Handles the complete frames, or puts them aside, and returns their size. Stops at the first frame that has no room;
+  // then is_held_ is true.
   std::size_t TakeFrames(std::string_view bytes);
-  // Handles those that were put aside, as long as there is room for answers.
+  // Handles the frames that were put aside, as long as there is room for answers.
   void TakeHeldFrames();
   void TakeHeld();
-  // A frame with its length: whether it waits.
+  // Returns whether a frame, given with its length, has to wait.
   [[nodiscard]] bool HoldsFrame(std::string_view frame);
   void HandleFrame(std::string_view frame);
   void WakeWaiters();
@@ -213,13 +213,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::size_t writing_size_ = 0;
   std::size_t most_queued_bytes_ = 0;
   std::uint64_t writing_messages_ = 0;
-  // Bytes of what Append and AppendAnswer have appended.
+  // Bytes that Append and AppendAnswer have appended.
   std::size_t out_answers_ = 0;
   std::size_t writing_answers_ = 0;
-  // Of the messages those that nobody waits for.
+  // The messages for which no sender waits.
   std::uint64_t out_sends_ = 0;
   std::uint64_t writing_sends_ = 0;
-  // A Flush comes: it is posted, or follows what is being written, or a pause.
+  // A Flush will come: it is posted, or follows the current write, or a pause.
   bool flush_due_ = false;
   std::shared_ptr<Stream> stream_;  // changed by the network's thread only; null: not up
   std::chrono::steady_clock::time_point written_;  // the last time
@@ -228,7 +228,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::uint64_t flags_ = kOwnFlags;
   std::uint32_t peer_creation_ = 0;
 
-  // Both of them; changed with the lock.
+  // out_answers_ and writing_answers_ together; changed with the lock.
   std::atomic<std::size_t> answers_ = 0;
 
   // -- the network's --
@@ -243,7 +243,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   asio::steady_timer tick_;
   PeerWatch watch_{settings_.tick_time, settings_.send_queue_bytes};
   ReadHold hold_{settings_.send_queue_bytes};
-  bool is_held_ = false;  // nothing is read: there is no room to put more aside
+  bool is_held_ = false;  // nothing is read, because there is no room to put more aside
   asio::steady_timer room_;
 };
 

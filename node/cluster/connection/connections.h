@@ -1,4 +1,4 @@
-// The connections of a node, by the name of the other one.
+// The connections of a node, by the name of the other node.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ namespace ergon::dist {
 
 class Connections {
  public:
-  // `dial` connects one that is new, and calls AttachDialled or FailToDial, on the thread of the network.
+  // `dial` connects a new connection, and calls AttachDialled or FailToDial, on the thread of the network.
   Connections(asio::io_context& context, Tasks& tasks, const Settings& settings,
               const Connection::Listener& listener,
               std::function<void(std::shared_ptr<Connection>)> dial)
@@ -39,52 +39,55 @@ class Connections {
         names_(settings.max_peer_names) {}
 
   // -- any thread --
-  // One that is not down, or was not a moment ago; it is made, and dialled, if there is none. Null: after Close.
+  // Returns a connection that is not down, or was not a moment ago. Makes and dials one if there is none. Returns null
+  // after Close.
   [[nodiscard]] std::shared_ptr<Connection> Get(gen::Atom node);
-  // Calls `append` with the lock of such a connection, and returns what it does. kNodeTerminated: there are no
-  // connections any more.
+  // Calls `append` with such a connection and its lock, and returns what `append` returns. Returns kNodeTerminated
+  // after Close.
   template <class Append>
   gen::Result<void> With(gen::Atom node, const Append& append) {
     const Locked locked = Lock(node);
     return locked.connection == nullptr ? gen::Result<void>(gen::ErrNodeTerminated)
                                         : append(*locked.connection);
   }
-  // Null: there is none.
+  // Returns null if there is no connection.
   [[nodiscard]] std::shared_ptr<Connection> Find(gen::Atom node) const;
   [[nodiscard]] std::vector<std::shared_ptr<Connection>> All() const;
-  // It is down: the next Get makes another one.
+  // Removes a connection that is down. The next Get makes another one.
   void Remove(const Connection& connection);
-  // No more of them.
+  // Ends the making of connections for good.
   void Close();
 
   // -- the thread of the network --
-  // What is answered to a peer that connects: of two nodes that dial each other, the one with the greater name goes
-  // on, as the protocol has it. An attempt of which the peer cannot have heard, in the pause after a failure or at EPMD,
-  // is none: whoever cannot be dialled could not connect either as long as somebody here tries.
+  // Returns the answer to a peer that connects. Of two nodes that dial each other, the node with the greater name goes
+  // on, as the protocol says. An attempt of this node that the peer cannot know of, in the pause after a failure or at
+  // EPMD, does not count: else a peer that cannot be dialled could not connect either while this node tries.
   [[nodiscard]] HandshakeAnswer AnswerTo(std::string_view peer) const;
-  // That name would be one more than Settings::max_peer_names: the answer is kNotAllowed.
+  // Returns whether the name would be one more than Settings::max_peer_names; then the answer is kNotAllowed.
   [[nodiscard]] bool IsOneTooMany(std::string_view peer) const;
-  // Two nodes that dial each other may nevertheless both come to an end, when one has heard of the other's attempt
-  // before it began with its own. So that both keep the same attempt, and nothing is sent by the other one, the node
-  // with the lesser name decides: what it has first. The other node keeps a proved stream of the peer's in reserve
-  // until its own attempt has ended.
+  // Both attempts of two nodes that dial each other may nevertheless succeed, when one node has heard of the other's
+  // attempt before it began its own. Both nodes have to keep the same attempt, and nothing may be sent on the other
+  // one. So the node with the lesser name decides: it keeps the attempt that succeeds first. The other node keeps a
+  // proved stream of the peer in reserve until its own attempt has ended.
   //
-  // That of one handshake of a peer that has dialled.
+  // The claim of one handshake of a peer that has dialled.
   struct Claimed {
-    std::shared_ptr<Connection> connection = nullptr;  // which waits for it; null: none
+    std::shared_ptr<Connection> connection = nullptr;  // that waits for the claim; null: none
   };
-  // A peer that has dialled has proved itself, and is told so if there is something: then Attach or LoseClaim follows.
+  // Claims a connection for a peer that has dialled and proved itself. If there is a result, the peer is told that it
+  // has succeeded, and Attach or LoseClaim follows.
   [[nodiscard]] std::optional<Claimed> Claim(const HandshakePeer& peer);
   void LoseClaim(const Claimed& claimed);
   void Attach(std::shared_ptr<Stream> stream, const HandshakePeer& peer, const Claimed& claimed);
-  // Whether the peer has come already while this node dials it.
+  // Returns whether the peer has connected already while this node dials it.
   [[nodiscard]] static bool IsClaimed(Connection& connection);
-  // The peer hears of this node's attempt from now on, or not any more: it has refused it, and goes on with its own.
+  // Notes whether the peer knows of this node's attempt from now on. It does not any more when it has refused the
+  // attempt and goes on with its own.
   static void Announce(Connection& connection, bool is_announced);
-  // This node has dialled for `connection`, and the peer has proved itself.
+  // Takes the stream of an attempt of this node, on which the peer has proved itself.
   void AttachDialled(Connection& connection, std::shared_ptr<Stream> stream,
                      const HandshakePeer& peer);
-  // This node's attempt has failed, which ends the connection if there is no other.
+  // Notes that this node's attempt has failed. This ends the connection if there is no other attempt.
   void FailToDial(Connection& connection, const std::string& why);
 
  private:
@@ -92,7 +95,7 @@ class Connections {
   // find its connection and to use the connection.
   static constexpr std::size_t kParts = 64;
   struct Part {
-    // Shared with the connections, which may be there longer.
+    // Shared with the connections, which may live longer.
     std::shared_ptr<std::mutex> mutex = std::make_shared<std::mutex>();
     std::unordered_map<gen::Atom, std::shared_ptr<Connection>> connections;
     bool closed = false;
@@ -107,18 +110,18 @@ class Connections {
   Locked Lock(gen::Atom node);
   // With the lock of the part.
   std::shared_ptr<Connection> Make(Part& part, gen::Atom node, bool is_dialled);
-  // Of both attempts that of the peer counts.
+  // Returns whether the attempt of the peer counts, of both attempts.
   [[nodiscard]] bool GivesWayTo(std::string_view peer) const {
     return settings_.node.Text() < peer;
   }
   // With the connection's lock.
   [[nodiscard]] static bool Stays(const Connection& connection, const HandshakePeer& peer);
   [[nodiscard]] static bool IsConnecting(Connection& connection);
-  // Whether `claimed` was one of a connection that has still to come about, which it is no more.
+  // Gives a claim back. Returns whether its connection is still to be made.
   static bool Release(const Claimed& claimed);
   static void Reserve(Connection& connection, std::shared_ptr<Stream> stream,
                       const HandshakePeer& peer);
-  // One attempt has ended: the other one goes on, or there is none.
+  // Goes on with the stream in reserve after the end of the other attempt, or fails if there is none.
   void AttachReserve(Connection& connection, const std::string& why) const;
 
   asio::io_context& context_;

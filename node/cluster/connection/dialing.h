@@ -1,4 +1,4 @@
-// Opens connections to other nodes: EPMD is asked for the port, then comes the handshake.
+// Opens connections to other nodes: asks EPMD for the port, then shakes hands.
 #pragma once
 
 #include <chrono>
@@ -21,23 +21,23 @@
 
 namespace ergon::dist {
 
-// The handshake on a stream, to its end, in a task (see tasks.h). `handshake` has to be at its beginning.
+// Carries out the whole handshake on a stream, in a task (see tasks.h). `handshake` has to be at its beginning.
 gen::Result<HandshakePeer> ShakeHands(Stream& stream, Handshake handshake);
 
-// One attempt to reach the node `peer`. All its steps together, from the look-up of the host to the end of the handshake, may
-// take no longer than the settings' handshake_timeout, which begins here. For one task.
+// One attempt to reach the node `peer`. All its steps together, from the look-up of the host to the end of the
+// handshake, may take no longer than the settings' handshake_timeout, which begins with the constructor. For one task.
 class DialAttempt {
  public:
-  // `is_wanted` as Handshake::Initiator has it; false between two steps ends the attempt, too.
+  // `is_wanted` is the same as of Handshake::Initiator; if it returns false between two steps, the attempt ends, too.
   DialAttempt(asio::io_context& context, Tasks& tasks, const Settings& settings, std::string peer,
               std::function<bool()> is_wanted = {});
 
-  // Makes a stream on which nothing has been said yet. What fails is an error whose text names the host and the port, and what
-  // to look at there, or that it is not wanted any more.
+  // Makes a stream on which nothing has been sent yet. An error names the host, the port and what to check there, or
+  // says that the attempt is not wanted any more.
   gen::Result<void> Connect();
-  // Then the handshake, as the node `self`.
+  // Shakes hands after Connect, as the node `self`.
   gen::Result<HandshakePeer> ShakeHands(HandshakeSelf self, Challenge challenge);
-  // Until the time is up.
+  // Waits until the time is up.
   void Wait();
 
   [[nodiscard]] const std::shared_ptr<Stream>& stream() const noexcept { return stream_; }
@@ -45,7 +45,7 @@ class DialAttempt {
  private:
   // Throws std::system_error.
   gen::Result<void> TryToConnect(const std::string& alive, const std::string& host);
-  // What EPMD knows of a node.
+  // Asks EPMD what it knows of a node.
   gen::Result<EpmdNode> AskEpmd(const Addresses& addresses, const std::string& alive);
   [[nodiscard]] gen::Result<void> CheckWanted() const;
 
@@ -61,7 +61,7 @@ class DialAttempt {
   const TimeLimit limit_;
 };
 
-// What becomes of a new connection.
+// The functions that Dial calls.
 struct DialResult {
   std::function<std::chrono::nanoseconds()> pause;  // how long to wait first
   std::function<bool()> is_wanted;      // as Handshake::Initiator has it; false: the peer has come

@@ -1,4 +1,4 @@
-// What a peer says in the name of a process of another node.
+// Notes signals that a peer sends in the name of a process of another node.
 #pragma once
 
 #include <string_view>
@@ -10,16 +10,17 @@
 
 namespace ergon::dist {
 
-// Of links, monitors, ends, exit signals and requests to start that is a frame that is none, and ends the connection, as in
-// Erlang. What stands in messages is not believed, and is counted here; the connection goes on. But one Ergon node passes on
-// messages of others to another, as a pool to its workers there: there the sender is what it says.
+// A link, a monitor, an end, an exit signal or a request to start in the name of a process of another node is a
+// malformed frame and ends the connection, as in Erlang. A false sender of a message is not believed and is counted
+// here; the connection goes on. But an Ergon node may forward messages of other nodes to an Ergon node, as a pool to
+// its workers there: then the sender is believed.
 //
 // The thread of the network.
 class FalseClaims {
  public:
   explicit FalseClaims(gen::LogSink& log) : log_(log) {}
 
-  // `what` is what was said, for people. `from` may be of a node that is not known here: then it has none.
+  // `what` describes the signal, for people. `from` may be of a node that is not known here: then it has no node.
   void Note(Connection& connection, std::string_view what, gen::PID from);
 
  private:

@@ -1,4 +1,4 @@
-// Addresses of hosts, without waiting for a name service that says nothing.
+// Looks up addresses of hosts, without waiting for a name service that does not answer.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ namespace ergon::dist {
 
 using Addresses = std::vector<asio::ip::address>;
 
-// The system's look-up cannot be cancelled, and takes as long as it wants. So each host has a thread of its own, for which
-// nobody has to wait: not other look-ups, not the end of the node. Any thread.
+// The system's look-up cannot be cancelled, and takes as long as it wants. So each host has a thread of its own, for
+// which neither other look-ups nor the end of the node have to wait. Any thread.
 class HostLookups : public std::enable_shared_from_this<HostLookups> {
  public:
   // Blocks. Throws std::system_error.
@@ -31,10 +31,10 @@ class HostLookups : public std::enable_shared_from_this<HostLookups> {
 
   explicit HostLookups(Function function, std::size_t most_hosts = kMostHosts)
       : function_(std::move(function)), most_hosts_(most_hosts) {}
-  // Those of this program, by the system.
+  // Returns the look-ups of this program, by the system.
   static const std::shared_ptr<HostLookups>& OfTheSystem();
 
-  // How many hosts are being looked up, also when nobody waits for that any more.
+  // Returns how many hosts are being looked up, including those that nobody waits for any more.
   [[nodiscard]] std::size_t Hosts() const;
 
  private:
@@ -46,10 +46,10 @@ class HostLookups : public std::enable_shared_from_this<HostLookups> {
   };
   using Waiters = std::map<std::uint64_t, Waiter>;
 
-  // Calls `handler` on the thread of `context`, once. Returns the number of the waiter. Throws std::system_error: there are
-  // too many hosts, or threads.
+  // Adds a waiter and returns its number. Calls `handler` once, on the thread of `context`. Throws std::system_error if
+  // there are too many hosts or threads.
   std::uint64_t Add(const std::string& host, asio::io_context& context, Handler handler);
-  // It waits no more, if it still does.
+  // Removes a waiter that may still wait.
   void Remove(const std::string& host, std::uint64_t number);
   void Run(const std::string& host);
   static void Tell(Waiter& waiter, std::error_code error, Addresses addresses);
@@ -61,13 +61,14 @@ class HostLookups : public std::enable_shared_from_this<HostLookups> {
   std::uint64_t last_number_ = 0;
 };
 
-// One that a task waits for.
+// A look-up that a task waits for.
 class HostLookup {
  public:
   HostLookup(asio::io_context& context, Tasks& tasks, std::shared_ptr<HostLookups> all)
       : context_(context), tasks_(tasks), all_(std::move(all)) {}
 
-  // In a task. An address is found at once. Throws std::system_error: operation_aborted: Cancel.
+  // Returns the addresses of a host; call it in a task. A text that is an address is found at once. Throws
+  // std::system_error; operation_aborted after Cancel.
   Addresses Find(const std::string& host);
   void Cancel();
 

@@ -11,21 +11,22 @@
 
 namespace ergon::dist {
 
-// One side of what may be a link. Both sides link and unlink when they like, and their signals cross. Therefore an
-// unlink has a number, and is outstanding until the other side has acknowledged it: what comes before that was sent by
-// one that did not know of it. Such an exit is none of this process's, and such a link will be taken away again by the
-// unlink when it gets there. To link anew takes an outstanding unlink back: its acknowledgement means nothing any more.
-// The rules are those of Erlang (UNLINK_ID, UNLINK_ID_ACK). Two sides that keep them agree in the end, whatever crosses;
-// but both may be linked although each has unlinked last, if the other one's link was on its way.
+// One side of a possible link. Both sides link and unlink at any time, and their signals cross. Therefore an
+// unlink has a number, and is outstanding until the other side has acknowledged it: signals that come before the
+// acknowledgement were sent without knowledge of the unlink. Such an exit signal is ignored, and such a link will be
+// removed by the unlink when it arrives there. A new link takes an outstanding unlink back: its acknowledgement means
+// nothing any more. The rules are those of Erlang (UNLINK_ID, UNLINK_ID_ACK). Two sides that keep them agree in the
+// end, whatever crosses; but both may be linked although each has unlinked last, if the link of the other was on its
+// way.
 class LinkState {
  public:
-  // -- this side: true, and the signal is to be sent --
+  // -- this side; these return true if the signal has to be sent --
   bool Link() noexcept {
     if (is_linked_) return false;
     unlink_ = 0;
     return is_linked_ = true;
   }
-  // `id` is not 0, and was given to no unlink before that is outstanding.
+  // `id` is not 0, and not the number of an unlink that is outstanding.
   bool Unlink(std::uint64_t id) noexcept {
     if (!is_linked_) return false;
     is_linked_ = false;
@@ -34,21 +35,21 @@ class LinkState {
   }
 
   // -- what the other side has sent --
-  // True: from now on it is linked.
+  // Returns true if this side is linked from now on and was not before.
   bool TakeLink() noexcept {
     if (is_linked_ || unlink_ != 0) return false;
     return is_linked_ = true;
   }
-  // True: it was linked. The unlink is to be acknowledged in any case.
+  // Returns true if this side was linked. The unlink has to be acknowledged in any case.
   bool TakeUnlink() noexcept { return std::exchange(is_linked_, false); }
   void TakeAcknowledgement(std::uint64_t id) noexcept {
     if (unlink_ == id) unlink_ = 0;
   }
-  // The other process has ended, or the connection is lost. True: that is for this one.
+  // Takes the end of the other process, or the loss of the connection. Returns true if this process has to learn of it.
   bool TakeExit() noexcept { return std::exchange(is_linked_, false); }
 
   [[nodiscard]] bool IsLinked() const noexcept { return is_linked_; }
-  // There is nothing to remember.
+  // Returns whether there is nothing to remember.
   [[nodiscard]] bool IsOver() const noexcept { return !is_linked_ && unlink_ == 0; }
   friend auto operator<=>(const LinkState&, const LinkState&) = default;
 
@@ -57,14 +58,14 @@ class LinkState {
   std::uint64_t unlink_ = 0;  // outstanding; 0: none
 };
 
-// All of one connection. One thread at a time.
+// All link states of one connection. One thread at a time.
 class LinkStates {
  public:
   // { ours, theirs }
   using Pair = std::pair<gen::PID, gen::PID>;
 
   bool Link(const Pair& pair) { return states_[pair].Link(); }
-  // The number of the unlink that is to be sent; 0: none is.
+  // Returns the number of the unlink that has to be sent; 0: none.
   std::uint64_t Unlink(const Pair& pair) {
     const std::uint64_t id = last_unlink_ + 1;
     if (!Change(pair, [id](LinkState& state) { return state.Unlink(id); })) return 0;
@@ -79,7 +80,7 @@ class LinkStates {
     });
   }
   bool TakeExit(const Pair& pair) { return Change(pair, &LinkState::TakeExit); }
-  // Ours has ended. True: it was linked, and the other one is to be told.
+  // Notes that our process has ended. Returns true if it was linked, and the other process has to be told.
   bool End(const Pair& pair) {
     const auto found = states_.find(pair);
     if (found == states_.end()) return false;
@@ -87,7 +88,7 @@ class LinkStates {
     states_.erase(found);
     return was_linked;
   }
-  // Calls visit(ours, theirs) for those that are linked.
+  // Calls visit(ours, theirs) for each pair that is linked.
   template <class Visit>
   void VisitLinked(Visit&& visit) const {
     for (const auto& [pair, state] : states_) {

@@ -1,4 +1,4 @@
-// Takes connections of other nodes, and lets those in that know the cookie.
+// Accepts connections of other nodes, and admits the nodes that know the cookie.
 #pragma once
 
 #include <cstddef>
@@ -50,13 +50,13 @@ class Listening {
 
   void Accept();
   void Take(asio::ip::tcp::socket socket);
-  // The oldest one is closed.
+  // Closes the oldest unproved connection.
   void GiveWay();
   void LetIn(Unproved& peer);
-  // It costs none of the places any more.
+  // Frees the place of an unproved connection.
   void Leave(Unproved& peer);
   HandshakeAnswer AnswerTo(std::string_view name);
-  // The handshake; what it has claimed by its end.
+  // Shakes hands. `claimed` is what the peer has claimed by the end of the handshake.
   gen::Result<HandshakePeer> Prove(Unproved& peer, std::optional<Connections::Claimed>& claimed);
   void Refuse(const std::string& address, const gen::Error& error);
 
@@ -67,8 +67,8 @@ class Listening {
   Connections& connections_;
   gen::LogSink& log_;
   asio::ip::tcp::acceptor acceptor_;
-  // Those that have not ended their handshakes, the oldest one first. None of them is kept alive: one for which there is no
-  // memory to begin with stays here until it is the oldest.
+  // The connections whose handshakes have not ended, the oldest first. This list does not keep them alive: an entry
+  // whose handshake could not begin for want of memory stays here until it is the oldest.
   std::list<std::weak_ptr<Unproved>> unproved_;
   LogLimit not_let_in_lines_;
   LogLimit taken_lines_;

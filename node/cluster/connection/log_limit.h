@@ -1,5 +1,6 @@
-// Lines of a log that others cause, and of which there may be very many: a node that is away and gets messages all the
-// time, a peer with the wrong cookie that does not give up. Some in each period are written, the others are counted.
+// Limits log lines that other nodes cause and that may be very many: about a node that is away and gets messages all
+// the time, or a peer with the wrong cookie that does not give up. Some lines in each period are written, the others
+// counted.
 #pragma once
 
 #include <chrono>
@@ -12,7 +13,7 @@
 
 namespace ergon::dist {
 
-// Of one kind of lines. One thread.
+// The limit of one kind of lines. One thread.
 class LogLimit {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -21,7 +22,8 @@ class LogLimit {
 
   explicit LogLimit(int lines = kLines) : most_(lines) {}
 
-  // What to put behind the line: nothing, or how many were left out before it. None: the line is to be left out.
+  // Returns what to append to the line: an empty text, or how many lines were left out before it. Returns none if the
+  // line has to be left out.
   [[nodiscard]] std::optional<std::string> Take(Time now = std::chrono::steady_clock::now()) {
     if (now >= end_) {
       end_ = now + kPeriod;

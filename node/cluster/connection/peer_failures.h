@@ -1,7 +1,7 @@
-// What has gone wrong lately with other nodes: how long to wait before one is dialled again, and what the log has of it.
+// Recent failures with other nodes: how long to wait before a node is dialled again, and what the log says of it.
 //
-// Whoever sends to a node that is away all the time makes, and loses, a connection each time: some thousand in a second,
-// each with a question to EPMD and a line in the log.
+// A process that keeps sending to a node that is away makes and loses a connection each time: some thousand in a
+// second, each with a request to EPMD and a line in the log.
 #pragma once
 
 #include <chrono>
@@ -22,16 +22,18 @@ class PeerFailures {
   using Time = LogLimit::Time;
   static constexpr std::chrono::milliseconds kShortestPause{1};
   static constexpr std::chrono::milliseconds kLongestPause{50};
-  // Of all peers together, in LogLimit::kPeriod: one that comes under a new name each time fills no log.
+  // Lines about all peers together, in LogLimit::kPeriod, so that a peer with a new name each time does not fill the
+  // log.
   static constexpr int kLines = 200;
 
-  // How long to wait before `node` is dialled; what is sent waits meanwhile, as for the connection. 0, unless that has
-  // failed a moment ago: then twice as long each time.
+  // Returns how long to wait before `node` is dialled; messages wait meanwhile, as for the connection. 0, unless
+  // dialling has failed a moment ago: then twice as long each time.
   [[nodiscard]] std::chrono::nanoseconds PauseBeforeDial(gen::Atom node, Time now) const;
   void FailedToDial(gen::Atom node, Time now);
   void Reached(gen::Atom node);
 
-  // The line for the log, if there is to be one, about a connection that is down, and messages that were lost with it.
+  // A line for the log about a connection that is down, and the messages that were lost with it. LineOf returns none if
+  // there is to be no line.
   struct Line {
     std::string text;
     std::uint64_t unsent = 0;  // also of lines that were left out

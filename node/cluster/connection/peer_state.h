@@ -1,4 +1,4 @@
-// What the processes of this node have to do with those of one other node: links, monitors, requests.
+// The relations of the processes of this node with the processes of one other node: links, monitors, requests.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +39,7 @@ struct PeerState {
   std::unordered_map<std::uint64_t, Watcher> watchers;
   // By raw. The other node chooses its references: ordered, so that it cannot choose them for their hashes.
   std::map<std::string, std::uint64_t> watcher_numbers;
-  // False, and nothing is changed: there is one with that reference already.
+  // Returns false, and changes nothing, if there is a watcher with that reference already.
   [[nodiscard]] bool AddWatcher(std::uint64_t number, Watcher watcher) {
     if (!watcher_numbers.emplace(watcher.raw, number).second) return false;
     watchers[number] = std::move(watcher);
@@ -53,7 +53,7 @@ struct PeerState {
   // How often the peer has spoken for processes of other nodes, see FalseClaims.
   std::uint64_t not_believed = 0;
 
-  // What only an Ergon node understands (see own_messages.h).
+  // Requests that only an Ergon node understands (see own_messages.h).
   enum class OwnQuestion : std::uint8_t {
     kNone,
     kImportant,    // whether a message is in its mailbox
@@ -64,8 +64,8 @@ struct PeerState {
     kCallOfAlias,  // a call, which nobody monitors: the other node tells of every end
   };
 
-  // Requests of ours, by number. Each is a monitor on the wire as well, so that the end of the one who was asked is
-  // an answer.
+  // Requests of ours, by number. Each is a monitor on the wire as well, so that the end of the process that was asked
+  // is an answer.
   struct Call {
     gen::PID local;
     gen::PID remote;
@@ -102,7 +102,7 @@ struct PeerState {
   };
   std::unordered_map<std::uint64_t, Request> requests;
   std::map<std::string, std::uint64_t> request_numbers;  // by `watch`, as above
-  // The caller has ended that monitor, or was told of its end: it waits no more.
+  // Forgets a request whose caller has stopped waiting: it has ended that monitor, or was told of the end.
   void ForgetRequest(const std::string& watch) {
     const auto found = request_numbers.find(watch);
     if (found == request_numbers.end()) return;
@@ -111,7 +111,7 @@ struct PeerState {
   }
 };
 
-// kUnsupported: what a question needs, and that `node` is no Ergon node.
+// Returns kUnsupported, with a text that says what the question needs and that `node` does not run Ergon.
 [[nodiscard]] gen::Error NoErgonNode(PeerState::OwnQuestion question, gen::Atom node);
 
 }  // namespace ergon::dist

@@ -1,4 +1,4 @@
-// Whether a peer is still there, as far as that can be seen from what it says and what it takes.
+// Finds out whether a peer is still there, from the bytes that it sends and takes.
 #pragma once
 
 #include <chrono>
@@ -8,23 +8,23 @@
 
 namespace ergon::dist {
 
-// Looked at four times in the tick time, as Erlang does it. Pure: no clock.
+// Looks four times in the tick time, as Erlang does. Pure: no clock.
 class PeerWatch {
  public:
   static constexpr int kLooks = 4;
 
-  // `bound`: with so many bytes that wait to be sent to the peer, it has to take some.
+  // `bound`: when this many bytes wait to be sent to the peer, it has to take some.
   PeerWatch(std::chrono::nanoseconds tick_time, std::size_t bound) noexcept
       : tick_time_(tick_time), bound_(bound) {}
 
-  // It has said something.
+  // Notes that the peer has sent something.
   void Heard() noexcept { is_heard_ = true; }
-  // It has taken so many bytes by now.
+  // Notes how many bytes the peer has taken by now.
   void Took(std::uint64_t total) noexcept { taken_ = total; }
   [[nodiscard]] std::uint64_t taken() const noexcept { return taken_; }
 
-  // A look. `queued`: bytes that wait to be sent; `is_listened_to`: what it says would be heard. The result is for people:
-  // why it is to be given up; empty: it is not.
+  // Looks once. `queued`: bytes that wait to be sent. `is_listened_to`: this node reads what the peer sends. Returns,
+  // for people, why the peer has to be given up; empty if it has not.
   [[nodiscard]] std::string Look(std::size_t queued, bool is_listened_to);
 
  private:
@@ -33,7 +33,8 @@ class PeerWatch {
   bool is_heard_ = false;
   std::uint64_t taken_ = 0;
   std::uint64_t taken_before_ = 0;
-  // Looks in a row: it has said nothing; too much has waited, and it has taken less than the bound in the tick time.
+  // Looks in a row at which the peer had sent nothing, and at which too much waited and the peer had taken less than
+  // the bound in the tick time.
   int unheard_ = 0;
   int full_ = 0;
 };

@@ -23,17 +23,18 @@ class Registration {
   Registration(asio::io_context& context, Tasks& tasks, const Settings& settings, gen::LogSink& log)
       : context_(context), tasks_(tasks), settings_(settings), log_(log) {}
 
-  // Registers the name with this port, and again whenever EPMD was gone. EPMD is started if there is none and the
-  // settings say so. A later refusal is said in the log, and tried again. `registered` is told of the first attempt: kTaken: another node has the name; kNoConnection.
+  // Registers the name with this port, and again whenever EPMD was gone. Starts EPMD if there is none and the
+  // settings say so. A later refusal is logged, and the registration is tried again. `registered` gets the result of
+  // the first attempt: kTaken if another node has the name, or kNoConnection.
   void Start(std::uint16_t port, std::function<void(gen::Result<void>)> registered);
   void Close();
 
  private:
   void Keep(std::uint16_t port, std::function<void(gen::Result<void>)> registered);
-  // Not the first time.
+  // Logs a refusal after the first attempt.
   void NoteRefused(const std::string& why);
   gen::Result<void> Register(std::uint16_t port);
-  // Until EPMD closes the connection.
+  // Waits until EPMD closes the connection.
   void UntilGone();
   [[nodiscard]] gen::Result<void> StartEpmd() const;
 

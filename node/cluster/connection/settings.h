@@ -1,4 +1,4 @@
-// What a node of a cluster was told: dist::ErlangOptions, checked and complete.
+// The settings of a node in a cluster: dist::ErlangOptions, checked and complete.
 #pragma once
 
 #include <chrono>
@@ -29,8 +29,9 @@ struct Settings {
   std::uint16_t listen_port = 0;  // 0: any
   std::uint16_t epmd_port = 0;
   bool start_epmd = true;
-  std::chrono::nanoseconds tick_time{0};  // nothing for so long: the peer is gone
-  // Of a whole dial, from the name of the host to the end of the handshake, and of the handshake with one who has dialled.
+  std::chrono::nanoseconds tick_time{0};  // a peer that sends nothing for this time is gone
+  // For a whole dial, from the look-up of the host to the end of the handshake, and for the handshake with a peer that
+  // has dialled.
   std::chrono::nanoseconds handshake_timeout{0};
   std::shared_ptr<HostLookups> lookups = HostLookups::OfTheSystem();
   std::size_t max_handshakes = 0;  // of peers that have not proved to know the cookie

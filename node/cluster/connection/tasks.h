@@ -17,23 +17,23 @@
 
 namespace ergon::dist {
 
-// All of them run on the one thread that runs the context, one at a time. A stack is Boost.Context's, as those of
+// All tasks run on the one thread that runs the context, one at a time. Their stacks are Boost.Context's, as those of
 // processes: a clang of the same age as our compiler has no coroutines for its library.
 class Tasks {
  public:
   explicit Tasks(asio::io_context& context) : context_(context) {}
-  // None of them may run any more.
+  // No task may run any more.
   ~Tasks() = default;
   Tasks(const Tasks&) = delete;
   Tasks& operator=(const Tasks&) = delete;
 
-  // Runs a function, later. What it throws is lost. Any thread. Where there is no memory for a stack, `function` is
+  // Runs a function later. Its exceptions are lost. Any thread. If there is no memory for a stack, `function` is
   // destroyed without having run.
   void Start(std::function<void()> function);
 
   // -- on the thread of the context --
 
-  // What they wait for is cancelled, now and from now on: they end.
+  // Cancels what tasks wait for, now and from now on, so that they end.
   void Cancel();
   // In a task: begins an operation with `begin(handler)` and waits until it calls the handler, whose second argument,
   // a T, is returned. `cancel` cancels the operation. Throws std::system_error.
@@ -52,7 +52,7 @@ class Tasks {
     if (error) throw std::system_error(error);
     return value;
   }
-  // For handlers with an error only.
+  // Does the same for handlers that take only an error.
   template <class Begin>
   void Await(const std::function<void()>& cancel, Begin&& begin) {
     Task& task = *current_;
@@ -65,7 +65,7 @@ class Tasks {
     Park(task, cancel);
     if (error) throw std::system_error(error);
   }
-  // In a task. Throws std::system_error when it is cancelled.
+  // Suspends the running task. Throws std::system_error if it is cancelled.
   void Sleep(std::chrono::nanoseconds duration);
 
  private:
@@ -80,7 +80,7 @@ class Tasks {
   static void Body(core::Fiber& self);
   void CheckNotCancelled() const;
   void Begin(std::function<void()> function);
-  // Goes on with a task, until it waits or has ended.
+  // Resumes a task until it waits or has ended.
   void Resume(Task& task);
   void Park(Task& task, const std::function<void()>& cancel);
 

@@ -1,4 +1,4 @@
-// What nobody can guess, for the handshake, and what of it is never answered.
+// Random challenges for the handshake, and the challenges that are never answered.
 #pragma once
 
 #include <cstdint>
@@ -6,12 +6,12 @@
 
 namespace ergon::dist {
 
-// 32 random bits of the kernel's. Throws std::system_error when it has none to give. Any thread.
+// Returns 32 random bits of the kernel. Throws std::system_error if the kernel has none to give. Any thread.
 [[nodiscard]] std::uint32_t RandomChallenge();
 
-// The challenges that unfinished handshakes of one node have issued. A peer that hands one of them back wants to hear the
-// node's own answer to it, with which it would prove on the other connection what it does not know. One thread; lives
-// longer than the handshakes.
+// The challenges that unfinished handshakes of one node have issued. A peer that sends one of them back wants the
+// node's own answer to it, to prove with this answer on the other connection that it knows the cookie. One thread;
+// lives longer than the handshakes.
 class Challenges {
  public:
   Challenges() = default;
@@ -23,12 +23,12 @@ class Challenges {
   std::unordered_set<std::uint32_t> issued_;
 };
 
-// That of one handshake, issued until this is destroyed or moved from.
+// The challenge of one handshake, which counts as issued until this is destroyed or moved from.
 class Challenge {
  public:
-  // Random. Throws std::system_error, as RandomChallenge.
+  // Makes a random challenge. Throws std::system_error, as RandomChallenge does.
   explicit Challenge(Challenges& all);
-  // Of a handshake that stands alone.
+  // Makes the challenge of a handshake that stands alone.
   Challenge(std::uint32_t value) noexcept  // NOLINT(google-explicit-constructor)
       : value_(value) {}
   ~Challenge();
@@ -37,7 +37,7 @@ class Challenge {
   Challenge& operator=(const Challenge&) = delete;
 
   [[nodiscard]] std::uint32_t value() const noexcept { return value_; }
-  // Whether this node has issued that one, and still waits for the answer.
+  // Returns whether this node has issued that challenge and still waits for the answer.
   [[nodiscard]] bool IsIssued(std::uint32_t challenge) const {
     return challenge == value_ || (all_ != nullptr && all_->issued_.contains(challenge));
   }

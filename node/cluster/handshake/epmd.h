@@ -1,4 +1,4 @@
-// What is said to EPMD, the Erlang port mapper, and what it answers. Pure: no socket.
+// Requests to EPMD, the Erlang port mapper, and its answers. Pure: no socket.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace ergon::dist {
 
 inline constexpr std::uint16_t kEpmdPort = 4369;
-// ERL_EPMD_PORT of the environment, or kEpmdPort. kIncorrect, naming the value: it is no port.
+// Returns ERL_EPMD_PORT of the environment, or kEpmdPort. Returns kIncorrect, which names the value, if it is no port.
 [[nodiscard]] gen::Result<std::uint16_t> EpmdPort();
 
 // Requests, with their length. `alive` is the part of a checked name before the @. The name stays
@@ -24,17 +24,17 @@ inline constexpr std::uint16_t kEpmdPort = 4369;
 struct EpmdNode {
   std::uint16_t port = 0;
   bool hidden = false;
-  // Of the handshake's versions, those that it speaks. We speak kHandshakeVersion only.
+  // The versions of the handshake that the node speaks. We speak only kHandshakeVersion.
   std::uint16_t lowest_version = 0;
   std::uint16_t highest_version = 0;
 };
 inline constexpr std::uint16_t kHandshakeVersion = 6;
 
-// `answer` is all that has come so far; nothing: there is more to come. Errors say what EPMD has
-// said: the name is taken (kTaken), the node is not there (kNoConnection), or it is no answer
+// These read an answer. `answer` is all that has come so far; they return nothing if there is more to come. Errors say
+// what EPMD has answered: the name is taken (kTaken), the node is not there (kNoConnection), or it is no answer
 // (kIncorrect).
 //
-// The creation that EPMD has chosen for the node.
+// ParseRegistered returns the creation that EPMD has chosen for the node.
 [[nodiscard]] gen::Result<std::optional<std::uint32_t>> ParseRegistered(std::string_view answer,
                                                                         std::string_view alive);
 [[nodiscard]] gen::Result<std::optional<EpmdNode>> ParseLookUp(std::string_view answer,

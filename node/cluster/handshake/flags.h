@@ -1,4 +1,4 @@
-// What nodes tell each other that they understand: the flags of the Erlang distribution protocol.
+// The flags of the Erlang distribution protocol, by which nodes tell each other what they understand.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ inline constexpr std::uint64_t kFlagSendSender = 0x80000;
 inline constexpr std::uint64_t kFlagExitPayload = 0x400000;
 inline constexpr std::uint64_t kFlagHandshake23 = 0x1000000;
 inline constexpr std::uint64_t kFlagUnlinkId = 0x2000000;
-// Stands for all that OTP 25 wants.
+// Stands for all flags that OTP 25 requires.
 inline constexpr std::uint64_t kFlagMandatory25Digest = 0x4000000;
 inline constexpr std::uint64_t kFlagSpawn = std::uint64_t{1} << 32;
 // The node has no name of its own and asks for one.
@@ -38,17 +38,16 @@ inline constexpr std::uint64_t kFlagErgon = std::uint64_t{1} << 62;
 inline constexpr std::uint64_t kFlagPacks = std::uint64_t{1} << 61;
 inline constexpr std::uint64_t kFlagsOfPacks = kFlagErgon | kFlagPacks;
 
-// What OTP 25 does not connect without.
+// The flags without which OTP 25 does not connect.
 inline constexpr std::uint64_t kFlagsOfOtp25 =
     kFlagExtendedReferences | kFlagFunTags | kFlagNewFunTags | kFlagExtendedPidsPorts |
     kFlagExportPtrTag | kFlagBitBinaries | kFlagNewFloats | kFlagUtf8Atoms | kFlagMapTag |
     kFlagBigCreation | kFlagHandshake23;
-// What we do not connect without: our PIDs have 64 bits (kFlagV4Nc), and links end with an
-// acknowledgement (kFlagUnlinkId). OTP has had all of them since version 24, and wants them since
-// 26.
+// The flags without which we do not connect: our PIDs have 64 bits (kFlagV4Nc), and links end with an
+// acknowledgement (kFlagUnlinkId). OTP has all of them since version 24, and requires them since 26.
 inline constexpr std::uint64_t kFlagsNeeded = kFlagsOfOtp25 | kFlagUnlinkId | kFlagV4Nc;
 
-// What we understand. A hidden node is without kFlagPublished; without fragments and an atom cache
+// The flags of what we understand. A hidden node is without kFlagPublished; without fragments and an atom cache
 // there is no distribution header.
 inline constexpr std::uint64_t kOwnFlags =
     kFlagsNeeded | kFlagMandatory25Digest | kFlagDistMonitor | kFlagDistMonitorName |
@@ -56,13 +55,12 @@ inline constexpr std::uint64_t kOwnFlags =
     kFlagAlias | kFlagErgon | kFlagPacks;
 static_assert(kOwnFlags == 0x6000'000d'074f'5fbc);
 
-// With kFlagMandatory25Digest, what that stands for as well.
+// Adds the flags that kFlagMandatory25Digest stands for, if it is set.
 [[nodiscard]] constexpr std::uint64_t ExpandFlags(std::uint64_t flags) {
   return (flags & kFlagMandatory25Digest) != 0 ? flags | kFlagsOfOtp25 : flags;
 }
 
-// The names of those of kFlagsNeeded that are not in `flags`, as in "MAP_TAG, V4_NC"; empty: all
-// are.
+// Returns the names of the kFlagsNeeded that are not in `flags`, as in "MAP_TAG, V4_NC"; empty if all are.
 [[nodiscard]] std::string MissingFlags(std::uint64_t flags);
 
 }  // namespace ergon::dist

@@ -18,7 +18,7 @@
 
 namespace ergon::dist {
 
-// Longer packets are none of a handshake's: the caller ends the connection before it reads them.
+// Longer packets do not belong to a handshake: the caller ends the connection before it reads them.
 inline constexpr std::size_t kMostHandshakeBytes = 1024;
 
 struct HandshakeSelf {
@@ -29,54 +29,53 @@ struct HandshakeSelf {
   std::uint64_t flags = kOwnFlags;
 };
 
-// Whom a successful handshake has found.
+// The peer that a successful handshake has found.
 struct HandshakePeer {
   std::string name;
   std::uint32_t creation = 0;
   std::uint64_t flags = 0;      // those of both
   bool replaces = false;        // as Handshake::replaces
-  std::string given_name = {};  // that the peer has given to this node, which has asked for one
+  std::string given_name = {};  // the name that the peer has given to this node on request
 };
 
 // What an acceptor answers to a name (`kOkSimultaneous`: it tries to connect as well, and gives
 // way; `kNok`: it does not give way; `kAlive`: it has a connection with that name, which the peer
-// may replace). Who gives way: the node whose name is less, compared as bytes.
+// may replace). The node whose name is less, compared as bytes, gives way.
 enum class HandshakeAnswer : std::uint8_t { kOk, kOkSimultaneous, kNok, kNotAllowed, kAlive };
 
 class Handshake {
  public:
-  // The side that has opened the connection, to the node `peer`. `is_wanted` is asked when the peer
-  // has a connection with our name: true: that one is dead, so this one is to replace it; false: it
-  // is not, which ends this one. Empty: true.
+  // Makes the side that has opened the connection, to the node `peer`. `is_wanted` is called if the peer
+  // has a connection with our name. It returns true if that connection is dead and this one has to replace it;
+  // false ends this connection. Empty: true.
   static Handshake Initiator(HandshakeSelf self, std::string peer, Challenge challenge,
                              std::function<bool()> is_wanted = {});
-  // The other side. `answer` is asked once, with the peer's name, and may look at what else is
-  // connected. It is asked before the peer has proved that it has the cookie. A peer without a name
-  // of its own gets one, which is made of the challenge; `answer` is asked with that. `is_wanted` is
-  // asked once the peer has proved itself, before it is told so: false ends this with kTaken, because
-  // another connection with that peer has come about meanwhile. Empty: true.
+  // Makes the other side. `answer` is called once, with the peer's name, and may look at other
+  // connections. It is called before the peer has proved that it has the cookie. A peer without a name
+  // of its own gets one that is made of the challenge; `answer` is called with it. `is_wanted` is
+  // called once the peer has proved itself, before it is told so: false ends the handshake with kTaken, because
+  // another connection with that peer has been made meanwhile. Empty: true.
   static Handshake Acceptor(HandshakeSelf self, Challenge challenge,
                             std::function<HandshakeAnswer(std::string_view peer)> answer,
                             std::function<bool(const HandshakePeer& peer)> is_wanted = {});
 
-  // The packet to begin with; empty: the other side begins.
+  // Returns the packet to begin with; empty if the other side begins.
   [[nodiscard]] std::string Begin();
-  // Takes the next packet of the peer and appends what is to be sent (maybe two packets, maybe
-  // nothing). An error ends the connection; its text says which side has to change what:
-  // kNotAllowed (the cookie; a challenge of this node's that the peer hands back; or the peer does not
-  // want us), kUnsupported (a flag that is missing,
-  // by name; a node that is too old), kTaken (another connection of these two is kept), kIncorrect
-  // (a name; or it is no handshake). What `to_send` holds is to be written even then. After an
-  // error or success there is nothing more to take: kNotAllowed.
+  // Takes the next packet of the peer and appends the packets that have to be sent (none, one or two).
+  // An error ends the connection; its text says which side has to change what:
+  // kNotAllowed (the cookie is wrong; the peer sends a challenge of this node back; or the peer does not
+  // want us), kUnsupported (a flag is missing, by name; the node is too old), kTaken (another connection of
+  // these two nodes is kept), kIncorrect (a name is wrong; or it is no handshake). The packets in `to_send` have to be
+  // written even then. After an error or success Take returns kNotAllowed.
   gen::Result<void> Take(std::string_view packet, std::vector<std::string>& to_send);
-  // The peer has closed the connection instead of sending the next packet: what this means now.
-  // Erlang says nothing when it refuses a cookie, a name or flags.
+  // Returns what it means now that the peer has closed the connection instead of sending the next packet.
+  // Erlang sends nothing when it refuses a cookie, a name or flags.
   [[nodiscard]] gen::Error ClosedByPeer() const;
 
-  // Set when it has succeeded; what is to be sent has to be written first.
+  // Set when the handshake has succeeded; the packets to be sent have to be written first.
   [[nodiscard]] const std::optional<HandshakePeer>& peer() const noexcept { return peer_; }
-  // Initiator: the peer has said ok_simultaneous, so its own attempt has ended. Acceptor that has
-  // answered kAlive: the peer replaces the old connection, which is to be closed once peer() is
+  // Initiator: the peer has answered ok_simultaneous, so its own attempt has ended. Acceptor that has
+  // answered kAlive: the peer replaces the old connection, which has to be closed once peer() is
   // set, not before.
   [[nodiscard]] bool replaces() const noexcept { return found_.replaces; }
 
@@ -103,9 +102,9 @@ class Handshake {
   [[nodiscard]] std::string ChallengePacket() const;
 
   [[nodiscard]] gen::Result<std::string> Digest(std::uint32_t challenge) const;
-  // What proves to the peer that this node knows the cookie. Not for a challenge of this node's own.
+  // Returns the proof for the peer that this node knows the cookie. Not for a challenge of this node itself.
   [[nodiscard]] gen::Result<std::string> AnswerTo(std::uint32_t challenge) const;
-  // The peer's digest of our challenge.
+  // Checks the peer's digest of our challenge.
   gen::Result<void> CheckDigest(std::string_view digest) const;
   gen::Result<void> CheckFlags(std::uint64_t flags) const;
   [[nodiscard]] gen::Error HasConnection() const;
@@ -123,8 +122,8 @@ class Handshake {
   std::optional<HandshakePeer> peer_;
 };
 
-// MD5 of cookie and challenge, 16 bytes, as the handshake wants it. Empty: OpenSSL is configured to
-// have no MD5 (FIPS).
+// Returns the MD5 of cookie and challenge, 16 bytes, as the handshake needs it. Empty if OpenSSL is configured
+// without MD5 (FIPS).
 [[nodiscard]] std::string DigestOf(std::string_view cookie, std::uint32_t challenge);
 
 }  // namespace ergon::dist

@@ -12,26 +12,26 @@
 
 namespace ergon::dist {
 
-// Trivially copyable. Of any node; those of this one are gen::Ref and gen::Alias. One that is an alias of a process can
-// be sent to, as a PID: Send(alias, Line{"hello"}).
+// A reference of any node; the references of this node are gen::Ref and gen::Alias. Trivially copyable. A reference
+// that is an alias of a process is an address, as a PID is: Send(alias, Line{"hello"}).
 struct Reference {
   static constexpr std::size_t kMaxWords = 5;
 
   gen::Atom node;
   std::uint32_t creation = 0;  // tells incarnations of a node apart
-  std::uint32_t size = 0;      // of the words, how many there are; the others are 0
+  std::uint32_t size = 0;      // how many words are used; the others are 0
   std::array<std::uint32_t, kMaxWords> words{};
 
-  // False for the default-constructed one, which refers to nothing.
+  // Returns false for a default-constructed reference, which refers to nothing.
   explicit operator bool() const noexcept { return size != 0; }
   friend bool operator==(const Reference&, const Reference&) = default;
   friend auto operator<=>(const Reference&, const Reference&) = default;
 
-  // Whoever keeps the target of an alias that Erlang has made, as SendAfter and SendEvery do, can use it until the
-  // program has sent to 65,536 others; then it is kProcessUnknown.
+  // Makes a target of an alias. If a program keeps the target of an alias that Erlang has made, as SendAfter and
+  // SendEvery do, it can be used until the program has sent to 65,536 others; then the error is kProcessUnknown.
   operator gen::Target() const;  // NOLINT(google-explicit-constructor): as each address
 
-  // As in "#Ref<shell@localhost.3.2.1>": the words, from the last one on, as Erlang prints them.
+  // Returns the words, from the last one on, as Erlang prints them: "#Ref<shell@localhost.3.2.1>".
   [[nodiscard]] std::string ToString() const;
 };
 
