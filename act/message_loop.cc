@@ -108,9 +108,9 @@ gen::Status UnhandledResponse(gen::Log log, gen::Ref ref, const gen::Response& r
 }
 
 gen::CallResult UnhandledRequest(gen::Log log, gen::PID from, const gen::Message& request) {
-  const std::string what = request.Describe();
-  log.Warning("unhandled request {} from {}", what, from);
-  return gen::ReplyError(gen::Error(gen::ErrorCode::kUnsupported, "request " + what));
+  log.Warning("unhandled request {} from {}", request.Describe(), from);
+  return gen::ReplyError(
+      gen::Error(gen::ErrorCode::kUnsupported, "request " + request.DescribeToOthers()));
 }
 
 }  // namespace ergon::act

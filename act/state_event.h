@@ -92,8 +92,9 @@ class StateEvent {
   [[nodiscard]] std::string ToString() const;
   // Returns the value's type as written in C++.
   [[nodiscard]] std::string TypeName() const { return value_.TypeName(); }
-  // As gen::Message::Describe.
+  // As gen::Message::Describe and DescribeToOthers.
   [[nodiscard]] std::string Describe() const { return value_.Describe(); }
+  [[nodiscard]] std::string DescribeToOthers() const { return value_.DescribeToOthers(); }
 
  private:
   StateEventKind kind_;

@@ -50,11 +50,11 @@ class Message {
 
   // The type's name as written in C++.
   [[nodiscard]] std::string TypeName() const;
-  // The kTag of the value's type, if it has one, else the name of the type: for texts that other nodes may see.
-  [[nodiscard]] std::string TagOrTypeName() const;
-  // The same, for logs and errors, but of an atom, and of a term of Erlang that is of no registered type, what the value
-  // is, shortened.
+  // Returns the same, for logs; but of an atom, and of a term of Erlang that is of no registered type, what the value is,
+  // shortened.
   [[nodiscard]] std::string Describe() const;
+  // Returns the same for texts that other nodes may see: a type that has a kTag is called by that.
+  [[nodiscard]] std::string DescribeToOthers() const;
 
   // Returns whether Take has moved the value out.
   [[nodiscard]] bool taken() const noexcept { return taken_; }
@@ -67,6 +67,9 @@ class Message {
   void Clear() noexcept { envelope_ = nullptr; }
 
  private:
+  // What the value says of itself, if its type has words for that.
+  [[nodiscard]] bool HasWords() const noexcept;
+  [[nodiscard]] std::string Words() const;
   [[noreturn]] void ThrowBadMessage(const core::TypeDescriptor& wanted) const;
 
   core::Envelope* envelope_;

@@ -19,17 +19,10 @@
 #include <ergon/node/cluster/tools/system_answers.h>
 #include <ergon/node/delivery/envelope_marks.h>
 #include <ergon/node/delivery/request_claims.h>
-#include <ergon/node/cluster/connection/answer_signals.h>
-#include <ergon/node/cluster/signals/control_reader.h>
-#include <ergon/node/cluster/signals/monitor_signals.h>
-#include <ergon/node/cluster/signals/references.h>
-#include <ergon/node/cluster/tools/system_answers.h>
 #include <ergon/node/diagnosis/descriptions.h>
 #include <ergon/node/erlang/term.h>
 #include <ergon/node/erlang/terms/reader.h>
 #include <ergon/node/erlang/terms/writer.h>
-#include <ergon/node/process_state/slot.h>
-#include <ergon/node/process_state/unique_id.h>
 #include <ergon/node/process_state/slot.h>
 #include <ergon/node/process_state/unique_id.h>
 
