@@ -186,6 +186,8 @@ TEST_CASE("link signals: a link behind an unlink holds, whatever is acknowledged
       .FlushAndWait();
   CHECK(test.IsLinked());
   test.peer.AddEnd(SignalKind::kExit, 1, test.pid).FlushAndWait();
+  // The signal waits behind what is in the mailbox already, maybe what Got asks.
+  CHECK(kit::Eventually([&] { return !test.Got().empty(); }));
   CHECK(test.Got() == Words{"exit normal"});
   // After the acknowledgement it can be linked again.
   test.peer.Add({.kind = SignalKind::kLink, .from = test.peer.Pid(2), .to = test.pid})

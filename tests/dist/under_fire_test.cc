@@ -180,7 +180,7 @@ TEST_CASE("under fire: an honest peer's calls are answered, in order, and memory
     }
     std::this_thread::sleep_for(1ms);
     return attackers.Rounds() >= kRounds && dialled.Reflected() >= 3 &&
-           dialled.DialledInVain() >= 5 && answered >= kit::Scaled(1000);
+           dialled.DialledInVain() >= 5 && answered >= kit::Scaled(200);
   });
   CHECK_MESSAGE(all, attackers.ToString()
                          << "; reflected " << dialled.Reflected() << ", dialled in vain "
