@@ -92,7 +92,9 @@ gen::Result<core::EnvelopePtr> PackedTypes::Read(std::string_view term, AtomBudg
   }
   const Type& type = *found->second;
   try {
-    return type.how.unpack(term.substr(kValueAt), atoms, kind, tag);
+    core::EnvelopePtr message = type.how.unpack(term.substr(kValueAt), atoms, kind, tag);
+    GivePriority(*message, type.priority);
+    return message;
   } catch (...) {
     return gen::Error(gen::ErrorCode::kIncorrect, fmt::format("{}: {}", type.name, ProblemText()));
   }

@@ -15,7 +15,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include <ergon/core/messages/envelope.h>
 #include <ergon/gen/atom.h>
+#include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/priority.h>
 #include <ergon/gen/result.h>
 #include <ergon/node/erlang/packed_type.h>
@@ -23,6 +25,15 @@
 namespace ergon::dist {
 
 struct WireType;
+
+// Gives a message or a request the priority of its type. An answer is no message, and a value of an event comes behind
+// those before it.
+inline void GivePriority(core::Envelope& envelope, gen::MessagePriority priority) noexcept {
+  if (envelope.kind == static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage) ||
+      envelope.kind == static_cast<std::uint8_t>(gen::EnvelopeKind::kRequest)) {
+    envelope.lane = static_cast<core::Lane>(priority);
+  }
+}
 
 // How a value goes to a peer.
 enum class Form : std::uint8_t { kTerm, kPacked };

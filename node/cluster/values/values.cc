@@ -49,12 +49,6 @@ core::EnvelopePtr MakeText(std::uint8_t kind, std::uint64_t tag, std::string_vie
   return Make(kind, tag, std::string(bytes));
 }
 
-// An answer is no message, and a value of an event comes behind those before it.
-bool HasPriority(std::uint8_t kind) {
-  return kind == static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage) ||
-         kind == static_cast<std::uint8_t>(gen::EnvelopeKind::kRequest);
-}
-
 // The value of a term that is of no registered type, maybe for a reason (`note`), and no binary.
 core::EnvelopePtr ReadPlain(TermReader reader, std::string_view term, std::uint8_t kind,
                             std::uint64_t tag, std::string note) {
@@ -395,28 +389,17 @@ gen::Result<core::EnvelopePtr> Values::Read(std::string_view term, std::uint8_t 
   std::string_view bytes;
   // No registered type is a binary.
   if (reader.ReadBinary(bytes)) return MakeText(kind, tag, bytes);
-  if (PackedTypes::IsPacked(term)) return ReadPacked(term, kind, tag);
+  if (PackedTypes::IsPacked(term)) return packed_.Read(term, atoms_.get(), kind, tag);
   const WireType* const type = FindRegistered(reader);
   if (type == nullptr) return ReadPlain(reader, term, kind, tag, WrongArity(reader));
   try {
     auto message = type->read(reader, kind, tag);
-    if (message && HasPriority(kind)) (*message)->lane = static_cast<core::Lane>(type->priority);
+    if (message) GivePriority(**message, type->priority);
     return message;
   } catch (...) {
     return gen::Error(gen::ErrorCode::kIncorrect,
                       fmt::format("{}: {}", type->type->TagOrName(), core::ThrownText()));
   }
-}
-
-gen::Result<core::EnvelopePtr> Values::ReadPacked(std::string_view term, std::uint8_t kind,
-                                                  std::uint64_t tag) const {
-  auto message = packed_.Read(term, atoms_.get(), kind, tag);
-  if (!message || !HasPriority(kind)) return message;
-  const auto type = writers_.find((*message)->type);
-  if (type != writers_.end() && type->second.packed != nullptr) {
-    (*message)->lane = static_cast<core::Lane>(type->second.packed->priority);
-  }
-  return message;
 }
 
 // ---- reasons and errors

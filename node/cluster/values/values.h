@@ -86,8 +86,6 @@ class Values {
 
   // Throws, as the constructor does: it is registered already, with another priority.
   void CheckAgain(const WireType& type) const;
-  [[nodiscard]] gen::Result<core::EnvelopePtr> ReadPacked(std::string_view term, std::uint8_t kind,
-                                                          std::uint64_t tag) const;
   void AddPacked(const WireType& type);
   void AddTagged(const TypePtr& type);
   void AddMap(const TypePtr& type);
