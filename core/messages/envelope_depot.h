@@ -11,6 +11,7 @@
 
 #include <ergon/core/foundations/sync.h>
 #include <ergon/core/messages/envelope_magazine.h>
+#include <ergon/core/messages/envelope_pool.h>
 #include <ergon/core/messages/envelope_sizes.h>
 
 namespace ergon::core {
@@ -50,6 +51,7 @@ class Depot {
   // may be null.
   Magazine* TakeFull(Magazine* empty, int size_class) {
     std::lock_guard lock(mutex_);
+    ++visits_;
     if (Magazine* full = full_.Pop()) {
       if (empty != nullptr) KeepEmpty(empty);
       return full;
@@ -63,6 +65,7 @@ class Depot {
   void GiveFull(Magazine* magazines, int size_class) {
     Unmapper unmapper;
     std::lock_guard lock(mutex_);
+    ++visits_;
     const std::size_t limit = kDepotBytes / (kMagazineSize * kEnvelopeAlignment * size_class);
     while (magazines != nullptr) {
       Magazine* magazine = magazines;
@@ -80,6 +83,7 @@ class Depot {
 
   Magazine* TakeEmpty() {
     std::lock_guard lock(mutex_);
+    ++visits_;
     return TakeEmptyLocked();
   }
 
@@ -95,6 +99,7 @@ class Depot {
   void ReturnBlock(void* block) {
     Unmapper unmapper;
     std::lock_guard lock(mutex_);
+    ++visits_;
     ReturnToChunk(block, unmapper);
   }
 
@@ -102,10 +107,11 @@ class Depot {
   void Lock() { mutex_.lock(); }
   void Unlock() { mutex_.unlock(); }
 
-  void AddUsage(std::size_t& mapped_bytes, std::size_t& free_blocks) {
+  void AddUsage(EnvelopePoolStats& stats) {
     std::lock_guard lock(mutex_);
-    mapped_bytes += chunks_ * kChunkBytes;
-    free_blocks += full_.count * kMagazineSize;
+    stats.mapped_bytes += chunks_ * kChunkBytes;
+    stats.depot_blocks += full_.count * kMagazineSize;
+    stats.depot_visits += visits_;
   }
 
  private:
@@ -237,6 +243,7 @@ class Depot {
   Chunk* with_free_ = nullptr;
   std::size_t chunks_ = 0;
   std::size_t spare_ = 0;  // chunks without a block in use
+  std::uint64_t visits_ = 0;
 };
 
 }  // namespace ergon::core

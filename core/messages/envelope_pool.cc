@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <new>
+#include <utility>
 
 #include <ergon/core/foundations/only_runtime.h>
 #include <ergon/core/foundations/sanitizers.h>
@@ -54,6 +55,9 @@ Depot& DepotOf(int size_class) {
 struct ThreadCache {
   Magazine* current[kClasses + 1];
   Magazine* full[kClasses + 1];  // linked by `next`
+  // One that is empty, or null. Without it a thread that allocates and frees in turn, where one magazine ends and the
+  // next begins, would make and delete a magazine for each pair (Bonwick and Adams, "Magazines and Vmem", 2001, 3.1).
+  Magazine* empty[kClasses + 1];
   int full_count[kClasses + 1];
   bool registered;
   bool ended;
@@ -72,6 +76,7 @@ struct ThreadCacheReturner {
         thread_cache.full[i] = current;
       }
       if (thread_cache.full[i] != nullptr) DepotOf(i).GiveFull(thread_cache.full[i], i);
+      delete std::exchange(thread_cache.empty[i], nullptr);
       thread_cache.current[i] = nullptr;
       thread_cache.full[i] = nullptr;
       thread_cache.full_count[i] = 0;
@@ -92,7 +97,7 @@ __attribute__((noinline)) void* Refill(int size_class) {
   if (magazine != nullptr) {
     cache.full[size_class] = magazine->next;
     --cache.full_count[size_class];
-    delete cache.current[size_class];
+    delete std::exchange(cache.empty[size_class], cache.current[size_class]);
   } else {
     magazine = DepotOf(size_class).TakeFull(cache.current[size_class], size_class);
   }
@@ -115,13 +120,13 @@ __attribute__((noinline)) void Spill(int size_class, void* block) {
     return;
   }
   ThreadCache& cache = thread_cache;
-  Depot& depot = DepotOf(size_class);
   if (cache.ended) {  // freed by the destructor of another thread-local
-    depot.ReturnBlock(block);
+    DepotOf(size_class).ReturnBlock(block);
     return;
   }
   if (!cache.registered) RegisterThread();
-  Magazine* fresh = depot.TakeEmpty();
+  Magazine* fresh = std::exchange(cache.empty[size_class], nullptr);
+  if (fresh == nullptr) fresh = DepotOf(size_class).TakeEmpty();
   if (Magazine* current = cache.current[size_class]) {
     if (cache.full_count[size_class] == kLocalMagazines) {
       KeepNewest(cache, size_class, kLocalMagazines / 2);
@@ -179,7 +184,7 @@ void UnlockEnvelopePool() noexcept {
 
 EnvelopePoolStats EnvelopePoolUsage() {
   EnvelopePoolStats stats;
-  for (int i = 1; i <= kClasses; ++i) DepotOf(i).AddUsage(stats.mapped_bytes, stats.depot_blocks);
+  for (int i = 1; i <= kClasses; ++i) DepotOf(i).AddUsage(stats);
   return stats;
 }
 

@@ -2,7 +2,8 @@
 //
 // Source: Bonwick and Adams, "Magazines and Vmem" (2001). A thread allocates from and frees to its
 // own arrays of 64 pointers; full and empty arrays change hands in a shared depot under a lock, so
-// a lock is taken at most once in 64 blocks, and a block freed by another thread than its
+// a lock is taken at most once in 64 blocks (each keeps an empty array, so that it takes none where one array ends and the
+// next begins), and a block freed by another thread than its
 // allocator's needs no bookkeeping. Blocks are cut from 256 KiB chunks; what the depot holds beyond
 // a limit goes back to its chunk, and an empty chunk goes back to the system: after a burst the
 // memory returns, if its blocks are freed more or less in the order they were allocated, or
@@ -38,8 +39,9 @@ void LockEnvelopePool() noexcept;
 void UnlockEnvelopePool() noexcept;
 
 struct EnvelopePoolStats {
-  std::size_t mapped_bytes = 0;  // in chunks, all threads
-  std::size_t depot_blocks = 0;  // free blocks in the shared depot
+  std::size_t mapped_bytes = 0;    // in chunks, all threads
+  std::size_t depot_blocks = 0;    // free blocks in the shared depot
+  std::uint64_t depot_visits = 0;  // how often threads have taken from the depot, or given to it
 };
 // Returns a moment's view, for tests and inspection. May be called from any thread.
 [[nodiscard]] EnvelopePoolStats EnvelopePoolUsage();
