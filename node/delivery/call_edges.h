@@ -19,7 +19,13 @@ class CallEdges {
 
   // The number of a Main-lane message that is sent to a process now, compared with those that it has
   // taken out of its mailbox; 0: not known. About right when others send too.
-  [[nodiscard]] std::uint32_t TicketOf(gen::PID to, const core::Envelope& envelope) const;
+  [[nodiscard]] static std::uint32_t TicketOf(const ProcessSlot* to,
+                                              const core::Envelope& envelope) {
+    if (to == nullptr || envelope.lane != core::Lane::kMain || to->mailbox().IsRedirected()) {
+      return 0;
+    }
+    return to->mailbox().TakenApprox() + to->mailbox().MainDepthApprox() + 1;
+  }
   // A request goes to a worker of the pool that it was sent to.
   void Redirect(gen::PID worker, const core::Envelope& request);
   // The handler of a request gives no answer itself, or none yet.

@@ -67,6 +67,17 @@ class Delivery {
   [[gnu::always_inline]] Attempt TryMain(gen::PID to, core::EnvelopePtr& envelope) const {
     return TryMain(needs_.addresses.Find(to), to, envelope);
   }
+  // The same when `slot` is what Addresses::Find has found.
+  [[gnu::always_inline]] static Attempt TryMain(ProcessSlot* slot, gen::PID to,
+                                                core::EnvelopePtr& envelope) {
+    if (slot == nullptr || envelope->lane != core::Lane::kMain) [[unlikely]]
+      return {slot, core::PushOutcome::kUntried};
+    envelope->generation = GenerationOf(to);
+    const core::PushOutcome outcome = slot->mailbox().TryPushMain(envelope.get());
+    if (outcome <= core::PushOutcome::kMustSchedule) [[likely]]
+      (void)envelope.release();
+    return {slot, outcome};
+  }
   gen::Result<void> Complete(const Attempt& attempt, gen::PID to, core::EnvelopePtr& envelope);
   // To the next worker of the pool `to`, whose mailbox is redirected; the way of nearly all messages of a pool.
   gen::Result<void> ToWorker(ProcessSlot& pool, gen::PID to, core::EnvelopePtr& envelope);
@@ -114,16 +125,6 @@ class Delivery {
   void ExpireRequest(ProcessSlot& caller, std::uint64_t id);
 
  private:
-  [[gnu::always_inline]] static Attempt TryMain(ProcessSlot* slot, gen::PID to,
-                                                core::EnvelopePtr& envelope) {
-    if (slot == nullptr || envelope->lane != core::Lane::kMain) [[unlikely]]
-      return {slot, core::PushOutcome::kUntried};
-    envelope->generation = GenerationOf(to);
-    const core::PushOutcome outcome = slot->mailbox().TryPushMain(envelope.get());
-    if (outcome <= core::PushOutcome::kMustSchedule) [[likely]]
-      (void)envelope.release();
-    return {slot, outcome};
-  }
   // The mailbox has not taken it: it is full, redirected or closed.
   gen::Result<void> NotAccepted(ProcessSlot& slot, gen::PID to, core::PushOutcome outcome,
                                 core::EnvelopePtr& envelope);

@@ -65,15 +65,16 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
   request->ref = id;
   request->deadline = deadline;
   CallEdge& edge = GetCallEdge();
+  ProcessSlot* const callee = rooms_.addresses.Find(to);
   // On another node: nobody whom the graph of waits knows.
-  const std::uint64_t callee = to.node == rooms_.addresses.node() ? to.id : 0;
-  edge.Begin(id, callee, request->type, now, rooms_.call_edges.TicketOf(to, *request));
+  const std::uint64_t callee_id = to.node == rooms_.addresses.node() ? to.id : 0;
+  edge.Begin(id, callee_id, request->type, now, CallEdges::TicketOf(callee, *request));
   marks_.Apply(*request, *this);
   await_.Begin(id);
   ++sends_;
   const bool is_message = IsMessage(*request);  // or an inspection
   core::Envelope* response = nullptr;
-  const Delivery::Attempt attempt = rooms_.delivery.TryMain(to, request);
+  const Delivery::Attempt attempt = Delivery::TryMain(callee, to, request);
   if (attempt.IsTaken()) [[likely]] {
     attempt.ScheduleIfDue();
   } else {
@@ -86,7 +87,11 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
     }
   }
   if (is_message) counts_.Sent();
-  if (!await_.HasOutcome() && edge.Sent(id)) rooms_.wait_graph.BreakDeadlock(*this);
+  // Nearly always the callee has the request and does not wait itself; its edge is read after this one is sent, see CallEdge.
+  if (!await_.HasOutcome() && edge.Sent(id) &&
+      (!attempt.IsTaken() || callee->WaitedForCertain() != 0)) {
+    rooms_.wait_graph.BreakDeadlock(*this);
+  }
   auto outcome = Wait(id, deadline, response);
   const bool begun = outcome && *outcome == core::AwaitOutcome::kExpiredBegun;
   const bool expired = begun || (outcome && *outcome == core::AwaitOutcome::kExpired);

@@ -61,7 +61,7 @@ void OutsideCalls::CallAsync(const gen::Target& to, core::EnvelopePtr request,
                             .to = pid->node == needs_.addresses.node() ? pid->id : 0,
                             .type = request->type,
                             .since = now,
-                            .ticket = needs_.call_edges.TicketOf(*pid, *request)};
+                            .ticket = CallEdges::TicketOf(needs_.addresses.Find(*pid), *request)};
   needs_.pending_calls.Add(id, deadline, edge, std::move(done));
   const bool is_message = IsMessage(*request);  // or an inspection
   auto sent = needs_.delivery.Deliver(*pid, request);

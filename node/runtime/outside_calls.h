@@ -29,7 +29,6 @@ class OutsideCalls {
     const Addresses& addresses;
     Delivery& delivery;
     BackPressure& back_pressure;
-    const CallEdges& call_edges;
     PendingCalls& pending_calls;
     MessageTotals& totals;
     core::Dispatcher& dispatcher;

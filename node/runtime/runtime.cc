@@ -179,8 +179,8 @@ Runtime::Runtime(gen::Atom name, gen::NodeOptions options, std::shared_ptr<core:
           {addresses_, pending_calls_, relations_, registry_, exit_signals_, population_, *clock_}),
       cron_({addresses_, delivery_, spawning_, *timers_, *clock_, wall_clock_, log_, io_}),
       applications_(*this),
-      outside_calls_({addresses_, delivery_, back_pressure_, call_edges_, pending_calls_, totals_,
-                      *dispatcher_, *clock_, fork_guard_}),
+      outside_calls_({addresses_, delivery_, back_pressure_, pending_calls_, totals_, *dispatcher_,
+                      *clock_, fork_guard_}),
       shutdown_({addresses_, pending_calls_, exit_signals_, population_, applications_, inspection_,
                  *dispatcher_, dedicated_dispatchers_, *timers_, *clock_, options_, fork_guard_,
                  log_, [this] { Dump(std::cerr); }}) {}

@@ -14,7 +14,7 @@ print=${2:-}
 rows=(
   "stream message|359|20000|stream n=%"
   "ping_pong there and back|1165|5000|ping_pong n=%"
-  "call|2062|3000|call n=%"
+  "call|2052|3000|call n=%"
   "pool message|587|5000|pool producers=1 pool_workers=4 n=%"
 )
 work=$(mktemp -d)
