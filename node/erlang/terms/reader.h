@@ -10,30 +10,12 @@
 #include <ergon/gen/atom.h>
 #include <ergon/gen/pid.h>
 #include <ergon/gen/result.h>
+#include <ergon/node/erlang/terms/kind.h>
 #include <ergon/node/erlang/terms/reference.h>
 
 namespace ergon::dist {
 
 class AtomBudget;
-
-enum class TermKind : std::uint8_t {
-  kNothing,  // a reader is at the end
-  kAtom,
-  kInteger,  // of any size
-  kFloat,
-  kBinary,
-  kBitstring,  // its bits are not a whole number of bytes
-  kTuple,
-  kList,
-  kMap,
-  kPid,
-  kPort,
-  kReference,
-  kFunction,
-};
-
-// Returns the kind for texts of errors, as in "a binary".
-[[nodiscard]] std::string_view KindText(TermKind kind) noexcept;
 
 // Reads terms one after the other. The terms must have been checked (a dist::Term is, and so are messages before
 // they come to a process) and have to outlive the reader. A function that returns false has read nothing:
