@@ -13,6 +13,7 @@
 #include <ergon/node/cluster/handshake/challenge.h>
 #include <ergon/node/cluster/handshake/node_names.h>
 #include <ergon/node/cluster/outbound/erlang_border.h>
+#include <ergon/node/cluster/values/reasons.h>
 #include <ergon/node/cluster/values/values.h>
 #include <ergon/node/erlang/terms/utf8.h>
 #include <ergon/node/runtime/runtime.h>

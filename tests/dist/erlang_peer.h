@@ -12,6 +12,7 @@
 #include <ergon/node/cluster/handshake/flags.h>
 #include <ergon/node/cluster/signals/references.h>
 #include <ergon/node/cluster/signals/signal_codec.h>
+#include <ergon/node/cluster/values/reasons.h>
 #include <ergon/node/cluster/values/values.h>
 #include <ergon/node/erlang/terms/writer.h>
 

@@ -9,6 +9,7 @@
 
 #include <ergon/node/cluster/signals/control_reader.h>
 #include <ergon/node/cluster/signals/signal_codec.h>
+#include <ergon/node/cluster/values/reasons.h>
 #include <ergon/node/cluster/values/values.h>
 #include <ergon/node/delivery/foreign_aliases.h>
 #include <ergon/node/erlang/terms/writer.h>

@@ -12,6 +12,7 @@
 #include <doctest/doctest.h>
 
 #include <ergon/gen/envelope_kind.h>
+#include <ergon/node/cluster/values/reasons.h>
 #include <ergon/node/erlang.h>
 #include <ergon/node/erlang/terms/atom_budget.h>
 #include <ergon/node/erlang/terms/check.h>

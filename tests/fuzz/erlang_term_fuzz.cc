@@ -12,6 +12,7 @@
 
 #include <fuzz/fuzz.h>
 
+#include <ergon/node/cluster/values/reasons.h>
 #include <ergon/node/cluster/values/values.h>
 #include <ergon/node/erlang/archive.h>
 #include <ergon/node/erlang/term.h>

@@ -13,7 +13,7 @@
 #include <ergon/node/cluster/connection/connection.h>
 #include <ergon/node/cluster/connection/peer_state.h>
 #include <ergon/node/cluster/signals/signal.h>
-#include <ergon/node/cluster/values/values.h>
+#include <ergon/node/cluster/values/reasons.h>
 #include <ergon/node/erlang/terms/writer.h>
 
 namespace ergon::dist {

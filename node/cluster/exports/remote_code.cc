@@ -16,7 +16,7 @@
 #include <ergon/core/foundations/thrown_text.h>
 #include <ergon/node/cluster/connection/answer_signals.h>
 #include <ergon/node/cluster/tools/observer_answers.h>
-#include <ergon/node/cluster/values/values.h>
+#include <ergon/node/cluster/values/reasons.h>
 #include <ergon/node/erlang/terms/reader.h>
 #include <ergon/node/erlang/terms/writer.h>
 #include <ergon/node/options/option_checks.h>

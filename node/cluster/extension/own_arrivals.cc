@@ -15,6 +15,7 @@
 #include <ergon/node/cluster/connection/answer_signals.h>
 #include <ergon/node/cluster/signals/control_reader.h>
 #include <ergon/node/cluster/signals/references.h>
+#include <ergon/node/cluster/values/reasons.h>
 #include <ergon/node/delivery/border.h>
 #include <ergon/node/erlang/term.h>
 #include <ergon/node/erlang/terms/reader.h>

@@ -16,6 +16,7 @@
 #include <ergon/node/cluster/signals/control_reader.h>
 #include <ergon/node/cluster/signals/frame_writer.h>
 #include <ergon/node/cluster/signals/references.h>
+#include <ergon/node/cluster/values/reasons.h>
 #include <ergon/node/erlang/terms/reader.h>
 #include <ergon/node/erlang/terms/writer.h>
 

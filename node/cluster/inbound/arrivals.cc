@@ -17,6 +17,7 @@
 #include <ergon/node/cluster/signals/monitor_signals.h>
 #include <ergon/node/cluster/signals/references.h>
 #include <ergon/node/cluster/tools/system_answers.h>
+#include <ergon/node/cluster/values/reasons.h>
 #include <ergon/node/delivery/envelope_marks.h>
 #include <ergon/node/delivery/request_claims.h>
 #include <ergon/node/diagnosis/descriptions.h>

@@ -23,6 +23,7 @@
 #include <ergon/node/cluster/signals/references.h>
 #include <ergon/node/cluster/signals/scratch.h>
 #include <ergon/node/cluster/tools/system_answers.h>
+#include <ergon/node/cluster/values/reasons.h>
 #include <ergon/node/delivery/envelope_marks.h>
 #include <ergon/node/erlang/terms/writer.h>
 

@@ -15,6 +15,7 @@
 #include <ergon/gen/notices.h>
 #include <ergon/gen/response.h>
 #include <ergon/node/cluster/exports/term_request.h>
+#include <ergon/node/cluster/values/reasons.h>
 #include <ergon/node/cluster/values/values.h>
 #include <ergon/node/erlang.h>
 
