@@ -3,8 +3,11 @@
 #include <sys/random.h>
 
 #include <cerrno>
+#include <string>
 #include <system_error>
 #include <utility>
+
+#include <openssl/evp.h>
 
 namespace ergon::dist {
 
@@ -15,6 +18,14 @@ std::uint32_t RandomChallenge() {
     if (errno != EINTR) throw std::system_error(errno, std::generic_category(), "getrandom");
   }
   return challenge;
+}
+
+std::string DigestOf(std::string_view cookie, std::uint32_t challenge) {
+  const std::string text = std::string(cookie) + std::to_string(challenge);
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned int size = 0;
+  if (EVP_Digest(text.data(), text.size(), digest, &size, EVP_md5(), nullptr) != 1) return {};
+  return {reinterpret_cast<const char*>(digest), size};
 }
 
 Challenge::Challenge(Challenges& all) : all_(&all), value_(RandomChallenge()) {

@@ -1,13 +1,19 @@
-// Random challenges for the handshake, and the challenges that are never answered.
+// Random challenges for the handshake, their digests, and the challenges that are never answered.
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <unordered_set>
 
 namespace ergon::dist {
 
 // Returns 32 random bits of the kernel. Throws std::system_error if the kernel has none to give. Any thread.
 [[nodiscard]] std::uint32_t RandomChallenge();
+
+// Returns the MD5 of cookie and challenge, 16 bytes, as the handshake needs it. Empty if OpenSSL is configured
+// without MD5 (FIPS).
+[[nodiscard]] std::string DigestOf(std::string_view cookie, std::uint32_t challenge);
 
 // The challenges that unfinished handshakes of one node have issued. A peer that sends one of them back wants the
 // node's own answer to it, to prove with this answer on the other connection that it knows the cookie. One thread;

@@ -7,10 +7,11 @@
 
 #include <fmt/core.h>
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
 
 #include <ergon/gen/atom.h>
+#include <ergon/node/cluster/handshake/handshake_errors.h>
 #include <ergon/node/cluster/handshake/node_names.h>
+#include <ergon/node/cluster/handshake/packets.h>
 #include <ergon/node/erlang/terms/big_endian.h>
 
 namespace ergon::dist {
@@ -18,71 +19,8 @@ namespace {
 
 using gen::ErrorCode;
 
-constexpr std::size_t kDigestBytes = 16;
-// What packets begin with.
-constexpr char kNameTag[] = "N";  // a challenge, too
-constexpr char kOldNameTag = 'n';
-constexpr char kStatusTag = 's';
-constexpr char kReplyTag[] = "r";
-constexpr char kAckTag[] = "a";
-
-// Where what stands in packets that begin with kNameTag.
-constexpr std::size_t kFlagsAt = 1;
-constexpr std::size_t kCreationAt = 9;
-constexpr std::size_t kChallengeAt = 9;
-constexpr std::size_t kChallengeCreationAt = 13;
-
 constexpr std::size_t kGivenNameLetters = 12;
 constexpr std::uint32_t kLeastCreation = 4;  // lower ones are of old nodes
-
-// Does not tell the packet: it may have a digest of the cookie, which logs are not to keep.
-gen::Error NoPacket(std::string_view wanted, std::string_view packet) {
-  std::string came = "nothing";
-  if (!packet.empty()) {
-    came = fmt::format("{} bytes that begin with {}", packet.size(), Quoted(packet.substr(0, 1)));
-  }
-  return gen::Error(ErrorCode::kIncorrect,
-                    fmt::format("handshake: {} was expected, {} came", wanted, came));
-}
-
-gen::Error NoStatus(std::string_view wanted, std::string_view status) {
-  return gen::Error(
-      ErrorCode::kIncorrect,
-      fmt::format("handshake: {} was expected, the status {} came", wanted, Quoted(status)));
-}
-
-gen::Error OldPeer() {
-  return gen::Error(ErrorCode::kUnsupported,
-                    "handshake: the other node speaks version 5, which OTP 25 has given up: update "
-                    "it to OTP 24 or later");
-}
-
-gen::Error OtherCookie(std::string_view peer) {
-  return gen::Error(ErrorCode::kNotAllowed,
-                    fmt::format("the cookie of {} is another one: give both nodes the same", peer));
-}
-
-gen::Error NoMd5() {
-  return gen::Error(ErrorCode::kUnsupported,
-                    "handshake: it needs MD5, which OpenSSL refuses here: is it in FIPS mode?");
-}
-
-gen::Error NoCreation(std::string_view peer) {
-  return gen::Error(ErrorCode::kIncorrect, fmt::format("handshake: {} has the creation 0", peer));
-}
-
-// The name in `packet`, whose length is at `position`. What comes behind it is for later versions.
-std::optional<std::string_view> NameAt(std::string_view packet, std::size_t position) {
-  if (packet.size() < position + 2) return std::nullopt;
-  const std::size_t size = ReadBigEndian<std::uint16_t>(packet.substr(position));
-  if (packet.size() - position - 2 < size) return std::nullopt;
-  return packet.substr(position + 2, size);
-}
-
-void AppendName(std::string& packet, std::string_view name) {
-  AppendBigEndian(packet, static_cast<std::uint16_t>(name.size()));
-  packet += name;
-}
 
 // Letters and digits that stand for `bytes`, as OTP names nodes.
 std::string Letters(std::string_view bytes) {
@@ -95,14 +33,6 @@ std::string Letters(std::string_view bytes) {
 }
 
 }  // namespace
-
-std::string DigestOf(std::string_view cookie, std::uint32_t challenge) {
-  const std::string text = std::string(cookie) + std::to_string(challenge);
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  unsigned int size = 0;
-  if (EVP_Digest(text.data(), text.size(), digest, &size, EVP_md5(), nullptr) != 1) return {};
-  return {reinterpret_cast<const char*>(digest), size};
-}
 
 Handshake Handshake::Initiator(HandshakeSelf self, std::string peer, Challenge challenge,
                                std::function<bool()> is_wanted) {
@@ -123,19 +53,17 @@ Handshake Handshake::Acceptor(HandshakeSelf self, Challenge challenge,
 
 std::string Handshake::Begin() {
   if (state_ != State::kStatus) return {};
-  std::string packet = kNameTag;
-  AppendBigEndian(packet, WantsName() ? self_.flags | kFlagNameMe : self_.flags);
-  AppendBigEndian(packet, self_.creation);
-  AppendName(packet, self_.name);
-  return packet;
+  return BytesOf(NamePacket{.flags = WantsName() ? self_.flags | kFlagNameMe : self_.flags,
+                            .creation = self_.creation,
+                            .name = self_.name});
 }
 
 gen::Result<void> Handshake::Take(std::string_view packet, std::vector<std::string>& to_send) {
   // Each step that succeeds says what comes next.
   switch (std::exchange(state_, State::kOver)) {
     case State::kStatus:
-      if (packet.empty() || packet.front() != kStatusTag) return NoPacket("a status", packet);
-      return TakeStatus(packet.substr(1), to_send);
+      if (const auto status = ReadStatus(packet)) return TakeStatus(*status, to_send);
+      return NoPacket("a status", packet);
     case State::kChallenge:
       return TakeChallenge(packet, to_send);
     case State::kAck:
@@ -143,8 +71,8 @@ gen::Result<void> Handshake::Take(std::string_view packet, std::vector<std::stri
     case State::kName:
       return TakeName(packet, to_send);
     case State::kAliveAnswer:
-      if (packet.empty() || packet.front() != kStatusTag) return NoPacket("a status", packet);
-      return TakeAliveAnswer(packet.substr(1), to_send);
+      if (const auto status = ReadStatus(packet)) return TakeAliveAnswer(*status, to_send);
+      return NoPacket("a status", packet);
     case State::kReply:
       return TakeReply(packet, to_send);
     case State::kOver:
@@ -194,7 +122,7 @@ gen::Result<void> Handshake::TakeStatus(std::string_view status, Packets& to_sen
 
 // The name, and the creation that goes with it, for which this node takes its own.
 gen::Result<void> Handshake::TakeGivenName(std::string_view name) {
-  const auto given = NameAt(name, 0);
+  const auto given = ReadGivenName(name);
   if (!given) return NoStatus("a name that is given", name);
   if (auto checked = CheckPeerName(*given); !checked) return checked;
   if (!given->ends_with('@' + self_.name)) {
@@ -209,39 +137,35 @@ gen::Result<void> Handshake::TakeGivenName(std::string_view name) {
 }
 
 gen::Result<void> Handshake::TakeChallenge(std::string_view packet, Packets& to_send) {
-  if (packet.starts_with(kOldNameTag)) return OldPeer();
-  const auto name = NameAt(packet, kChallengeCreationAt + 4);
-  if (!packet.starts_with(kNameTag) || !name) return NoPacket("a challenge", packet);
-  if (*name != found_.name) {
-    std::string text = fmt::format("{} has answered instead of {}", Quoted(*name), found_.name);
-    if (CheckPeerName(*name) && IsLongName(*name) != IsLongName(found_.name)) {
+  if (IsOfVersion5(packet)) return OldPeer();
+  const auto challenge = ReadChallengePacket(packet);
+  if (!challenge) return NoPacket("a challenge", packet);
+  const std::string_view name = challenge->name;
+  if (name != found_.name) {
+    std::string text = fmt::format("{} has answered instead of {}", Quoted(name), found_.name);
+    if (CheckPeerName(name) && IsLongName(name) != IsLongName(found_.name)) {
       text +=
           fmt::format(": {} has a short name and {} a long one; call it by the name that it has",
-                      Quoted(IsLongName(*name) ? found_.name : *name),
-                      Quoted(IsLongName(*name) ? *name : found_.name));
+                      Quoted(IsLongName(name) ? found_.name : name),
+                      Quoted(IsLongName(name) ? name : found_.name));
     }
     return gen::Error(ErrorCode::kIncorrect, std::move(text));
   }
-  if (auto checked = CheckFlags(ReadBigEndian<std::uint64_t>(packet.substr(kFlagsAt))); !checked) {
-    return checked;
-  }
-  found_.flags = self_.flags & ExpandFlags(ReadBigEndian<std::uint64_t>(packet.substr(kFlagsAt)));
-  found_.creation = ReadBigEndian<std::uint32_t>(packet.substr(kChallengeCreationAt));
+  if (auto checked = CheckFlags(challenge->flags); !checked) return checked;
+  found_.flags = self_.flags & ExpandFlags(challenge->flags);
+  found_.creation = challenge->creation;
   if (found_.creation == 0) return NoCreation(found_.name);
-  auto digest = AnswerTo(ReadBigEndian<std::uint32_t>(packet.substr(kChallengeAt)));
+  auto digest = AnswerTo(challenge->challenge);
   if (!digest) return std::move(digest.error());
-  std::string& reply = to_send.emplace_back(kReplyTag);
-  AppendBigEndian(reply, challenge_.value());
-  reply += *digest;
+  to_send.push_back(BytesOf(ReplyPacket{.challenge = challenge_.value(), .digest = *digest}));
   state_ = State::kAck;
   return {};
 }
 
 gen::Result<void> Handshake::TakeAck(std::string_view packet) {
-  if (!packet.starts_with(kAckTag) || packet.size() != 1 + kDigestBytes) {
-    return NoPacket("an acknowledgement", packet);
-  }
-  if (auto checked = CheckDigest(packet.substr(1)); !checked) return checked;
+  const auto digest = ReadAck(packet);
+  if (!digest) return NoPacket("an acknowledgement", packet);
+  if (auto checked = CheckDigest(*digest); !checked) return checked;
   Succeed();
   return {};
 }
@@ -251,14 +175,15 @@ gen::Result<void> Handshake::TakeName(std::string_view packet, Packets& to_send)
     to_send.emplace_back("snot_allowed");
     return error;
   };
-  if (packet.starts_with(kOldNameTag)) return refuse(OldPeer());
-  const auto name = NameAt(packet, kCreationAt + 4);
-  if (!packet.starts_with(kNameTag) || !name) return NoPacket("a name", packet);
-  const auto flags = ReadBigEndian<std::uint64_t>(packet.substr(kFlagsAt));
-  found_.creation = ReadBigEndian<std::uint32_t>(packet.substr(kCreationAt));
-  if (auto checked = CheckName(*name, flags); !checked) return refuse(std::move(checked.error()));
-  if (auto checked = CheckFlags(flags); !checked) return refuse(std::move(checked.error()));
-  found_.flags = self_.flags & ExpandFlags(flags);
+  if (IsOfVersion5(packet)) return refuse(OldPeer());
+  const auto name = ReadNamePacket(packet);
+  if (!name) return NoPacket("a name", packet);
+  found_.creation = name->creation;
+  if (auto checked = CheckName(name->name, name->flags); !checked) {
+    return refuse(std::move(checked.error()));
+  }
+  if (auto checked = CheckFlags(name->flags); !checked) return refuse(std::move(checked.error()));
+  found_.flags = self_.flags & ExpandFlags(name->flags);
   if (is_named_by_us_) found_.flags &= ~kFlagPublished;
   return Answer(to_send);
 }
@@ -293,13 +218,7 @@ gen::Result<void> Handshake::Answer(Packets& to_send) {
   if (is_named_by_us_ && answer != HandshakeAnswer::kOk) answer = HandshakeAnswer::kNotAllowed;
   switch (answer) {
     case HandshakeAnswer::kOk:
-      if (is_named_by_us_) {
-        std::string& status = to_send.emplace_back("snamed:");
-        AppendName(status, found_.name);
-        AppendBigEndian(status, found_.creation);
-      } else {
-        to_send.emplace_back("sok");
-      }
+      to_send.push_back(is_named_by_us_ ? NamedStatus(found_.name, found_.creation) : "sok");
       break;
     case HandshakeAnswer::kOkSimultaneous:
       to_send.emplace_back("sok_simultaneous");
@@ -319,7 +238,7 @@ gen::Result<void> Handshake::Answer(Packets& to_send) {
       state_ = State::kAliveAnswer;
       return {};
   }
-  to_send.push_back(ChallengePacket());
+  to_send.push_back(OwnChallenge());
   state_ = State::kReply;
   return {};
 }
@@ -331,20 +250,19 @@ gen::Result<void> Handshake::TakeAliveAnswer(std::string_view status, Packets& t
   }
   if (status != "true") return NoStatus("true or false", status);
   found_.replaces = true;
-  to_send.push_back(ChallengePacket());
+  to_send.push_back(OwnChallenge());
   state_ = State::kReply;
   return {};
 }
 
 gen::Result<void> Handshake::TakeReply(std::string_view packet, Packets& to_send) {
-  if (!packet.starts_with(kReplyTag) || packet.size() != 5 + kDigestBytes) {
-    return NoPacket("the answer to the challenge", packet);
-  }
-  if (auto checked = CheckDigest(packet.substr(5)); !checked) return checked;
-  auto digest = AnswerTo(ReadBigEndian<std::uint32_t>(packet.substr(1)));
+  const auto reply = ReadReplyPacket(packet);
+  if (!reply) return NoPacket("the answer to the challenge", packet);
+  if (auto checked = CheckDigest(reply->digest); !checked) return checked;
+  auto digest = AnswerTo(reply->challenge);
   if (!digest) return std::move(digest.error());
   if (is_proved_wanted_ && !is_proved_wanted_(found_)) return HasConnection();
-  to_send.push_back(kAckTag + *digest);
+  to_send.push_back(AckBytes(*digest));
   Succeed();
   return {};
 }
@@ -355,16 +273,14 @@ gen::Error Handshake::HasConnection() const {
       fmt::format("{} has a connection with this node already, which is kept", found_.name));
 }
 
-std::string Handshake::ChallengePacket() const {
+std::string Handshake::OwnChallenge() const {
   // A peer that gets a name wants to see its request in the answer, and is hidden.
   const std::uint64_t flags =
       is_named_by_us_ ? (self_.flags & ~kFlagPublished) | kFlagNameMe : self_.flags;
-  std::string packet = kNameTag;
-  AppendBigEndian(packet, flags);
-  AppendBigEndian(packet, challenge_.value());
-  AppendBigEndian(packet, self_.creation);
-  AppendName(packet, self_.name);
-  return packet;
+  return BytesOf(ChallengePacket{.flags = flags,
+                                 .challenge = challenge_.value(),
+                                 .creation = self_.creation,
+                                 .name = self_.name});
 }
 
 gen::Result<std::string> Handshake::Digest(std::uint32_t challenge) const {

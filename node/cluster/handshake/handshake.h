@@ -99,7 +99,7 @@ class Handshake {
   gen::Result<void> Answer(Packets& to_send);
   gen::Result<void> TakeAliveAnswer(std::string_view status, Packets& to_send);
   gen::Result<void> TakeReply(std::string_view packet, Packets& to_send);
-  [[nodiscard]] std::string ChallengePacket() const;
+  [[nodiscard]] std::string OwnChallenge() const;
 
   [[nodiscard]] gen::Result<std::string> Digest(std::uint32_t challenge) const;
   // Returns the proof for the peer that this node knows the cookie. Not for a challenge of this node itself.
@@ -121,9 +121,5 @@ class Handshake {
   bool is_named_by_us_ = false;
   std::optional<HandshakePeer> peer_;
 };
-
-// Returns the MD5 of cookie and challenge, 16 bytes, as the handshake needs it. Empty if OpenSSL is configured
-// without MD5 (FIPS).
-[[nodiscard]] std::string DigestOf(std::string_view cookie, std::uint32_t challenge);
 
 }  // namespace ergon::dist
