@@ -1,8 +1,6 @@
 #include <ergon/node/cluster/groups/process_groups.h>
 
 #include <algorithm>
-#include <iterator>
-#include <set>
 #include <span>
 #include <utility>
 
@@ -144,9 +142,16 @@ void ProcessGroups::Ask(gen::Atom node, const Peer& peer) {
 // ---- other nodes
 
 void ProcessGroups::Connected(gen::Atom node) {
-  Peer& peer = peers_[node] = {};
+  peers_.erase(node);
+  Peer& peer = peers_.try_emplace(node, needs_.members).first->second;
   Ask(node, peer);
   needs_.remind();
+}
+
+std::uint64_t ProcessGroups::Looks() const noexcept {
+  std::uint64_t looks = 0;
+  for (const auto& [node, peer] : peers_) looks += peer.members.Looks();
+  return looks;
 }
 
 void ProcessGroups::Lost(gen::Atom node) {
@@ -195,13 +200,7 @@ void ProcessGroups::Forget(gen::Atom node, Peer& peer) {
     std::lock_guard lock(mutex_);
     told_.erase(node);
   }
-  for (const auto& [group, memberships] : std::exchange(peer.groups, {})) {
-    std::vector<std::uint64_t> all;
-    all.reserve(memberships.size());
-    for (const auto& [pid, membership] : memberships) all.push_back(membership);
-    needs_.members.LeaveFromAfar(group, all);
-  }
-  peer.groups_of.clear();
+  peer.members.Clear();
   peer.scope = {};
   peer.monitor = 0;
   peer.has_answered = false;
@@ -249,10 +248,12 @@ void ProcessGroups::TakeMessage(gen::Atom node, Peer& peer, const GroupMessage& 
   // Of one who is gone, or has not told yet who is there.
   if (peer.scope != message.peer || !peer.has_answered) return;
   if (message.kind == GroupMessage::Kind::kJoin) {
-    for (const auto& group : GroupsOf(node, peer, message)) Join(peer, group.name, group.pids);
+    for (const auto& group : GroupsOf(node, peer, message)) {
+      peer.members.Join(group.name, group.pids);
+    }
     return;
   }
-  TakeLeave(peer, message);
+  peer.members.Leave(message);
 }
 
 void ProcessGroups::TakeSync(gen::Atom node, Peer& peer, const GroupMessage& message) {
@@ -261,114 +262,7 @@ void ProcessGroups::TakeSync(gen::Atom node, Peer& peer, const GroupMessage& mes
   for (const auto& group : GroupsOf(node, peer, message)) {
     now[group.name].insert(group.pids.begin(), group.pids.end());
   }
-  // What has changed since it has told us before.
-  MembersByGroup left;
-  for (const auto& [group, memberships] : peer.groups) {
-    for (const auto& [pid, membership] : memberships) {
-      const auto members = now.find(group);
-      const auto member =
-          members == now.end() ? std::multiset<gen::PID>::iterator() : members->second.find(pid);
-      if (members == now.end() || member == members->second.end()) {
-        left[group].insert(pid);
-      } else {
-        members->second.erase(member);  // it is there already
-      }
-    }
-  }
-  for (const auto& [group, pids] : left) Leave(peer, group, {pids.begin(), pids.end()});
-  for (const auto& [group, pids] : now) Join(peer, group, {pids.begin(), pids.end()});
-}
-
-void ProcessGroups::Join(Peer& peer, gen::Atom group, const std::vector<gen::PID>& pids) {
-  if (pids.empty()) return;
-  const std::vector<std::uint64_t> joined = needs_.members.JoinFromAfar(group, pids);
-  Memberships& memberships = peer.groups[group];
-  for (std::size_t i = 0; i < pids.size(); ++i) {
-    memberships.emplace(pids[i], joined[i]);
-    peer.groups_of[pids[i]].insert(group);
-  }
-}
-
-void ProcessGroups::TakeMemberships(Peer& peer, gen::Atom group, gen::PID pid, std::size_t most,
-                                    std::vector<std::uint64_t>& taken) {
-  const auto found = peer.groups.find(group);
-  if (found == peer.groups.end()) return;
-  Memberships& memberships = found->second;
-  const auto is_last_of_it = [&](Memberships::iterator behind) {
-    return behind != memberships.begin() && std::prev(behind)->first == pid;
-  };
-  auto behind = memberships.upper_bound(pid);
-  for (; most != 0 && is_last_of_it(behind); --most) {
-    taken.push_back(std::prev(behind)->second);
-    behind = memberships.erase(std::prev(behind));
-  }
-  if (!is_last_of_it(behind)) {
-    const auto groups = peer.groups_of.find(pid);
-    if (groups != peer.groups_of.end() && groups->second.erase(group) != 0 &&
-        groups->second.empty()) {
-      peer.groups_of.erase(groups);
-    }
-  }
-  if (memberships.empty()) peer.groups.erase(found);
-}
-
-void ProcessGroups::Leave(Peer& peer, gen::Atom group, const std::vector<gen::PID>& pids) {
-  std::vector<std::uint64_t> left;
-  for (const gen::PID pid : pids) TakeMemberships(peer, group, pid, 1, left);
-  if (!left.empty()) needs_.members.LeaveFromAfar(group, left);
-}
-
-void ProcessGroups::TakeLeave(Peer& peer, const GroupMessage& message) {
-  struct Group {
-    std::size_t times = 0;  // that it is named
-    std::size_t told = 0;
-    // What has left it because it is named, by how often it was before: each time is a change for itself.
-    std::vector<std::vector<std::uint64_t>> left;
-  };
-  std::map<gen::Atom, Group> groups;
-  std::vector<gen::Atom> in_order;
-  for (const GroupMessage::Group& group : message.groups) {
-    const auto name = gen::Atom::Find(group.name);
-    if (!name || !peer.groups.contains(*name)) continue;
-    ++groups[*name].times;
-    in_order.push_back(*name);
-  }
-  std::map<gen::PID, std::size_t> times;
-  for (const gen::PID pid : message.pids) ++times[pid];
-  for (const gen::PID pid : message.pids) {
-    const std::size_t its_times = std::exchange(times[pid], 0);  // the first time for all
-    const auto its_groups = peer.groups_of.find(pid);
-    ++looks_;
-    if (its_times == 0 || its_groups == peer.groups_of.end()) continue;
-    // The shorter one of the two is looked through.
-    std::vector<gen::Atom> both;
-    if (its_groups->second.size() < groups.size()) {
-      for (const gen::Atom name : its_groups->second) {
-        ++looks_;
-        if (groups.contains(name)) both.push_back(name);
-      }
-    } else {
-      for (const auto& [name, group] : groups) {
-        ++looks_;
-        if (its_groups->second.contains(name)) both.push_back(name);
-      }
-    }
-    for (const gen::Atom name : both) {
-      Group& group = groups[name];
-      std::vector<std::uint64_t> left;
-      TakeMemberships(peer, name, pid, its_times * group.times, left);
-      for (std::size_t i = 0; i < left.size(); ++i) {
-        const std::size_t time = i / its_times;
-        if (time >= group.left.size()) group.left.resize(time + 1);
-        group.left[time].push_back(left[i]);
-      }
-    }
-  }
-  for (const gen::Atom name : in_order) {
-    Group& group = groups[name];
-    const std::size_t time = group.told++;
-    if (time < group.left.size()) needs_.members.LeaveFromAfar(name, group.left[time]);
-  }
+  peer.members.Set(std::move(now));
 }
 
 std::vector<ProcessGroups::KnownGroup> ProcessGroups::GroupsOf(gen::Atom node, Peer& peer,

@@ -6,7 +6,6 @@
 #include <functional>
 #include <map>
 #include <mutex>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +14,7 @@
 #include <ergon/gen/log.h>
 #include <ergon/gen/pid.h>
 #include <ergon/node/cluster/groups/group_messages.h>
+#include <ergon/node/cluster/groups/peer_members.h>
 #include <ergon/node/cluster/signals/signal.h>
 #include <ergon/node/erlang/terms/atom_budget.h>
 #include <ergon/node/groups/group_border.h>
@@ -60,16 +60,16 @@ class ProcessGroups final : public node::GroupBorder {
   bool Take(gen::Atom node, std::string_view term);
   // A monitor of ours has told of an end there, by its number. False: it is none of these.
   bool TakeDown(gen::Atom node, std::uint64_t number);
-  // For tests: how often it has looked for a process in a group, because of processes that leave groups.
-  [[nodiscard]] std::uint64_t Looks() const noexcept { return looks_; }
+  // For tests: PeerMembers::Looks, of all nodes that are connected.
+  [[nodiscard]] std::uint64_t Looks() const noexcept;
   // Asks the nodes that have not answered, and answers those that have had to wait. False: there is none.
   bool AskAgain();
 
  private:
-  // Memberships by process, the last one of a process last.
-  using Memberships = std::multimap<gen::PID, std::uint64_t>;
   // What is known of another node.
   struct Peer {
+    explicit Peer(node::RemoteMembers& all) : members(all) {}
+
     gen::PID scope;             // who speaks for its groups; none: it is not known
     std::uint64_t monitor = 0;  // the number of ours
     bool has_answered = false;  // it has told who is in its groups
@@ -78,8 +78,7 @@ class ProcessGroups final : public node::GroupBorder {
     // the next AskAgain, and the last one is told.
     bool was_told_lately = false;
     bool is_to_be_told = false;
-    std::map<gen::Atom, Memberships> groups;
-    std::map<gen::PID, std::set<gen::Atom>> groups_of;  // by process
+    PeerMembers members;
   };
 
   // The peer is the process `scope`, maybe another one than before.
@@ -88,13 +87,6 @@ class ProcessGroups final : public node::GroupBorder {
   // It is not there any more, and nobody whom it has told of.
   void Forget(gen::Atom node, Peer& peer);
   void TakeSync(gen::Atom node, Peer& peer, const GroupMessage& message);
-  void Join(Peer& peer, gen::Atom group, const std::vector<gen::PID>& pids);
-  void Leave(Peer& peer, gen::Atom group, const std::vector<gen::PID>& pids);
-  // Each of many processes leaves each of many groups: the work is for those that are in them, and not for each pair.
-  void TakeLeave(Peer& peer, const GroupMessage& message);
-  // Takes at most so many memberships of a process, the last one first, as on one node.
-  void TakeMemberships(Peer& peer, gen::Atom group, gen::PID pid, std::size_t most,
-                       std::vector<std::uint64_t>& taken);
   struct KnownGroup {
     gen::Atom name;
     const std::vector<gen::PID>& pids;  // of the message
@@ -116,7 +108,6 @@ class ProcessGroups final : public node::GroupBorder {
 
   // -- the thread of the network --
   std::map<gen::Atom, Peer> peers_;  // all nodes that are connected
-  std::uint64_t looks_ = 0;
 
   // Signals are appended with it, so that each peer is told of the changes in their order, and of all of them that are
   // not in what it was told first. Behind the locks of groups, before those of connections.
