@@ -1,6 +1,7 @@
 // Signals that answer requests of other nodes, and signals that end processes there that nobody waits for any more.
 #pragma once
 
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -56,6 +57,20 @@ inline gen::Result<void> AppendAnswerOrError(Connection& connection,
                                              std::string_view payload) {
   return AppendAnswerOr(connection, request, from, payload,
                         [](std::string& out, const gen::Error& why) { AppendError(out, why); });
+}
+
+// Sends {Tag, Answer} to a request, where `answer` is a term, unless the connection is down. Takes the lock.
+inline void SendAnswer(Connection& connection, const PeerState::Request& request, gen::PID from,
+                       std::string_view answer) {
+  std::string payload;
+  TermWriter writer(payload);
+  writer.Tuple(2);
+  writer.Raw(request.tag);
+  writer.Raw(answer);
+  std::lock_guard lock(connection.mutex());
+  if (connection.state() == Connection::State::kDown) return;
+  // An answer that quotes the request may be as large as that.
+  (void)AppendAnswerOrError(connection, request, from, payload);
 }
 
 // Appends a signal whose payload is the exit reason of a process. If the reason is larger than the peer takes, the peer

@@ -2,14 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include <ergon/gen/pid.h>
 #include <ergon/gen/result.h>
+#include <ergon/node/cluster/connection/answer_signals.h>
 #include <ergon/node/cluster/connection/connection.h>
 #include <ergon/node/cluster/connection/peer_state.h>
 #include <ergon/node/cluster/signals/own_messages.h>
 #include <ergon/node/cluster/signals/signal.h>
+#include <ergon/node/cluster/values/reasons.h>
+#include <ergon/node/erlang/terms/writer.h>
 
 namespace ergon::dist {
 
@@ -33,6 +37,26 @@ inline gen::Result<void> AppendQuestion(Connection& connection, const PeerState:
   auto asked = connection.TryAppendOwn(signal);
   if (asked) connection.relations().calls[id] = question;
   return asked;
+}
+
+// Answers a question with a term. Takes the lock.
+inline void AnswerQuestion(Connection& connection, std::string_view reference, gen::PID from,
+                           std::string_view answer) {
+  PeerState::Request request;
+  request.tag = reference;
+  request.alias = reference;
+  SendAnswer(connection, request, from, answer);
+}
+// Answers ok, or the error.
+inline void AnswerQuestion(Connection& connection, std::string_view reference, gen::PID from,
+                           const gen::Result<void>& outcome) {
+  std::string answer;
+  if (outcome) {
+    TermWriter(answer).Atom("ok");
+  } else {
+    AppendError(answer, outcome.error());
+  }
+  AnswerQuestion(connection, reference, from, std::string_view(answer));
 }
 
 }  // namespace ergon::dist

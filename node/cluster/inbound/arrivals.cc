@@ -173,7 +173,7 @@ void Arrivals::TakeMessage(Connection& connection, const Signal& signal, const A
       to.name.empty() ? to.pid == needs_.addresses.NodePid() : to.name == kGroupScope;
   if (is_for_groups && needs_.groups.Take(connection.peer(), signal.payload)) return;
   if (to.name == kOwnName && !connection.IsForeign()) {
-    needs_.own.Take(connection, signal);
+    needs_.own.Handle(connection, signal);
     return;
   }
   ControlReader reader(signal.payload, needs_.settings.max_term_depth);
@@ -467,7 +467,7 @@ bool Arrivals::TakeAnswer(Connection& connection, std::string_view payload) {
   }
   if (call.question != PeerState::OwnQuestion::kNone &&
       call.question != PeerState::OwnQuestion::kCallOfAlias) {
-    needs_.own.TakeAnswer(call, *number, answer);
+    needs_.own.HandleAnswer(call, *number, answer);
     return true;
   }
   constexpr auto kKind = static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse);

@@ -13,7 +13,7 @@
 #include <ergon/node/cluster/connection/peer_state.h>
 #include <ergon/node/cluster/connection/settings.h>
 #include <ergon/node/cluster/exports/remote_code.h>
-#include <ergon/node/cluster/extension/own_arrivals.h>
+#include <ergon/node/cluster/extension/ergon_message_receiver.h>
 #include <ergon/node/cluster/groups/process_groups.h>
 #include <ergon/node/cluster/signals/signal_codec.h>
 #include <ergon/node/cluster/values/values.h>
@@ -41,7 +41,7 @@ class Arrivals {
     const Values& values;
     ProcessGroups& groups;
     RemoteCode& code;
-    OwnArrivals& own;
+    ErgonMessageReceiver& own;
     FalseClaims& claims;
   };
   explicit Arrivals(const Needs& needs) : needs_(needs) {}

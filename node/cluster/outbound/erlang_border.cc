@@ -84,7 +84,7 @@ ErlangBorder::ErlangBorder(const node::BorderMaker::Needs& needs, Settings setti
                     [this](Connection& connection) {
                       TellPacks(connection);
                       groups_.Connected(connection.peer());
-                      if (connection.IsForeign()) own_.Refuse(connection);
+                      if (connection.IsForeign()) own_.RefuseQuestions(connection);
                     },
                 .arrived = [this](Connection& connection,
                                   const Signal& signal) { arrivals_.Handle(connection, signal); },

@@ -23,7 +23,7 @@
 #include <ergon/node/cluster/connection/tasks.h>
 #include <ergon/node/cluster/exports/remote_code.h>
 #include <ergon/node/cluster/exports/term_request.h>
-#include <ergon/node/cluster/extension/own_arrivals.h>
+#include <ergon/node/cluster/extension/ergon_message_receiver.h>
 #include <ergon/node/cluster/extension/remote_events.h>
 #include <ergon/node/cluster/groups/process_groups.h>
 #include <ergon/node/cluster/handshake/challenge.h>
@@ -121,7 +121,7 @@ class ErlangBorder final : public node::OpenBorder {
   RemoteCode code_;
   FalseClaims claims_;
   RemoteEvents events_;
-  OwnArrivals own_;
+  ErgonMessageReceiver own_;
   Arrivals arrivals_;
   Listening listening_;
   Registration registration_;

@@ -1,6 +1,7 @@
 // What comes from other Ergon nodes beyond the protocol of Erlang, and what is answered to it.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include <ergon/gen/log.h>
@@ -12,6 +13,8 @@
 #include <ergon/node/cluster/connection/peer_state.h>
 #include <ergon/node/cluster/connection/settings.h>
 #include <ergon/node/cluster/extension/remote_events.h>
+#include <ergon/node/cluster/extension/remote_inspections.h>
+#include <ergon/node/cluster/extension/remote_named_links.h>
 #include <ergon/node/cluster/signals/own_messages.h>
 #include <ergon/node/cluster/signals/signal.h>
 #include <ergon/node/cluster/values/values.h>
@@ -23,7 +26,7 @@
 namespace ergon::dist {
 
 // The thread of the network.
-class OwnArrivals {
+class ErgonMessageReceiver {
  public:
   // What it needs; all of it outlives this.
   struct Needs {
@@ -37,14 +40,17 @@ class OwnArrivals {
     RemoteEvents& events;
     FalseClaims& claims;
   };
-  explicit OwnArrivals(const Needs& needs) : needs_(needs) {}
+  explicit ErgonMessageReceiver(const Needs& needs)
+      : needs_(needs),
+        inspections_(needs.addresses, needs.delivery, needs.values),
+        links_(needs.addresses, needs.relations, needs.values.atoms()) {}
 
   // A message to kOwnName.
-  void Take(Connection& connection, const Signal& signal);
+  void Handle(Connection& connection, const Signal& signal);
   // The answer, a term, to a question of ours that has the number `number`.
-  void TakeAnswer(const PeerState::Call& question, std::uint64_t number, std::string_view answer);
-  // The peer is no Ergon node: those who have asked something before that was known are told.
-  void Refuse(Connection& connection);
+  void HandleAnswer(const PeerState::Call& question, std::uint64_t number, std::string_view answer);
+  // The peer does not run Ergon: those who have asked before that was known are told.
+  void RefuseQuestions(Connection& connection);
 
  private:
   // Whether the sender may send that: a process of the peer. Messages may be those of others.
@@ -56,22 +62,21 @@ class OwnArrivals {
   // What waits in the mailbox of a process, as the answer to kRoom.
   void AnswerRoom(Connection& connection, const OwnMessage& question);
 
-  void TakePacks(Connection& connection, const OwnMessage& message);
-  void TakeInspect(Connection& connection, const OwnMessage& question, gen::PID from);
-  void TakeLink(Connection& connection, const OwnMessage& message, gen::PID from);
-  void TakeMakerEnd(Connection& connection, const OwnMessage& message);
-  void TakeUnlinked(Connection& connection, const OwnMessage& message);
+  void HandlePacks(Connection& connection, const OwnMessage& message);
+  void HandleSubscribe(Connection& connection, const OwnMessage& message, gen::PID from);
 
   // Whom a message is about. Empty: nobody has the name.
   [[nodiscard]] gen::PID TargetOf(const OwnMessage& message) const;
   // How it was addressed: gen::Target::Tag.
   [[nodiscard]] std::uint64_t TagOf(const OwnMessage& message) const;
-  void TakeSubscribe(Connection& connection, const OwnMessage& message, gen::PID from);
-  // Answers ok, or the error.
-  void Answer(Connection& connection, std::string_view reference, const gen::Result<void>& outcome);
-  void SendAnswer(Connection& connection, std::string_view reference, std::string_view answer);
+  // Answers a question with a term; with ok or the error.
+  void Answer(Connection& connection, std::string_view reference, std::string_view answer) const;
+  void Answer(Connection& connection, std::string_view reference,
+              const gen::Result<void>& outcome) const;
 
   const Needs needs_;
+  RemoteInspections inspections_;
+  RemoteNamedLinks links_;
   LogLimit unread_lines_;
 };
 

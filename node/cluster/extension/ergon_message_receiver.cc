@@ -1,0 +1,248 @@
+#include <ergon/node/cluster/extension/ergon_message_receiver.h>
+
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include <ergon/core/messages/envelope.h>
+#include <ergon/gen/envelope_kind.h>
+#include <ergon/node/cluster/extension/own_signals.h>
+#include <ergon/node/cluster/signals/control_reader.h>
+#include <ergon/node/cluster/signals/references.h>
+#include <ergon/node/cluster/values/reasons.h>
+#include <ergon/node/erlang/term.h>
+#include <ergon/node/erlang/terms/writer.h>
+
+namespace ergon::dist {
+namespace {
+
+core::EnvelopePtr EmptyResponse() {
+  return core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse),
+                          core::Lane::kMain);
+}
+
+}  // namespace
+
+// ---- what others ask
+
+void ErgonMessageReceiver::Handle(Connection& connection, const Signal& signal) {
+  const auto message =
+      ReadOwnMessage(signal.payload, needs_.settings.node, needs_.settings.max_term_depth);
+  if (!message) {
+    if (const auto more = unread_lines_.Take()) {
+      gen::Log(needs_.log)
+          .Warning("network: a message of {} to {} is none of those{}", connection.peer(), kOwnName,
+                   *more);
+    }
+    return;
+  }
+  if (!IsBelieved(connection, *message, signal.from)) return;
+  switch (message->kind) {
+    case OwnMessage::Kind::kImportant:
+      Answer(connection, message->reference, DeliverImportant(*message, signal.from));
+      return;
+    case OwnMessage::Kind::kSubscribe:
+      HandleSubscribe(connection, *message, signal.from);
+      return;
+    case OwnMessage::Kind::kUnsubscribe:
+      needs_.events.TakeUnsubscribe(connection, *message, signal.from);
+      return;
+    case OwnMessage::Kind::kValue:
+      needs_.events.TakeValue(connection, *message, signal.from);
+      return;
+    case OwnMessage::Kind::kEventEnd:
+      needs_.events.TakeEnd(connection, *message, signal.from);
+      return;
+    case OwnMessage::Kind::kRoom:
+      AnswerRoom(connection, *message);
+      return;
+    case OwnMessage::Kind::kInspect:
+      inspections_.HandleQuestion(connection, *message, signal.from, TargetOf(*message));
+      return;
+    case OwnMessage::Kind::kLink:
+      links_.HandleLink(connection, *message, signal.from, TargetOf(*message));
+      return;
+    case OwnMessage::Kind::kMakerEnd:
+      links_.HandleMakerEnd(connection, *message);
+      return;
+    case OwnMessage::Kind::kUnlinked:
+      links_.HandleUnlinked(connection, *message);
+      return;
+    case OwnMessage::Kind::kPacks:
+      HandlePacks(connection, *message);
+      return;
+    case OwnMessage::Kind::kUnknown:
+      if (!message->reference.empty()) {
+        Answer(connection, message->reference,
+               gen::Error(gen::ErrorCode::kUnsupported,
+                          fmt::format("{} is too old for that", needs_.settings.node)));
+      }
+      return;
+  }
+}
+
+bool ErgonMessageReceiver::IsBelieved(Connection& connection, const OwnMessage& message,
+                                      gen::PID from) {
+  if (from.node == connection.peer() || message.kind == OwnMessage::Kind::kImportant) return true;
+  needs_.claims.Note(connection, fmt::format("a message to {}", kOwnName), from);
+  if (!message.reference.empty()) {
+    Answer(connection, message.reference,
+           gen::Error(gen::ErrorCode::kIncorrect,
+                      fmt::format("{} is no process of {}", from.ToString(), connection.peer())));
+  }
+  return false;
+}
+
+gen::PID ErgonMessageReceiver::TargetOf(const OwnMessage& message) const {
+  if (!message.to.node.empty()) return message.to;
+  if (!message.alias.empty()) {
+    const auto number = OwnNumberIn(message.alias, needs_.settings.node, needs_.settings.creation);
+    return number ? needs_.addresses.aliases().Find(*number) : gen::PID();
+  }
+  const auto atom = gen::Atom::Find(message.name);
+  return atom ? needs_.addresses.names().Find(*atom) : gen::PID();
+}
+
+std::uint64_t ErgonMessageReceiver::TagOf(const OwnMessage& message) const {
+  if (!message.to.node.empty()) return 0;
+  if (!message.alias.empty()) {
+    return OwnNumberIn(message.alias, needs_.settings.node, needs_.settings.creation).value_or(0);
+  }
+  const auto atom = gen::Atom::Find(message.name);
+  return atom ? gen::Target(*atom).Tag() : 0;
+}
+
+gen::Result<void> ErgonMessageReceiver::DeliverImportant(const OwnMessage& message, gen::PID from) {
+  const gen::PID to = TargetOf(message);
+  if (!to && !message.alias.empty()) {
+    return gen::Error(gen::ErrorCode::kProcessUnknown,
+                      Term::FromChecked(std::string(message.alias)).ToString());
+  }
+  if (!to) {
+    return gen::Error(
+        gen::ErrorCode::kProcessUnknown,
+        gen::ProcessID{gen::Atom::Find(message.name).value_or(gen::Atom()), needs_.settings.node}
+            .ToString());
+  }
+  auto read = needs_.values.Read(
+      message.term, static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage), TagOf(message));
+  if (!read) return std::move(read.error());
+  core::EnvelopePtr envelope = std::move(*read);
+  envelope->from = from.ToAddress();
+  envelope->flags |= core::Envelope::kFlagImportant;
+  auto sent = needs_.delivery.Deliver(to, envelope);
+  if (sent) needs_.totals.accepted.Add();
+  return sent;
+}
+
+void ErgonMessageReceiver::HandlePacks(Connection& connection, const OwnMessage& message) {
+  auto packs = needs_.values.packed().Compare(message.term, needs_.settings.max_term_depth);
+  if (packs) {
+    connection.TakePacks(std::move(*packs));
+  } else if (const auto more = unread_lines_.Take()) {
+    gen::Log(needs_.log)
+        .Warning("network: the types that {} packs: {}{}", connection.peer(), packs.error(), *more);
+  }
+}
+
+void ErgonMessageReceiver::HandleSubscribe(Connection& connection, const OwnMessage& message,
+                                           gen::PID from) {
+  std::string missed;
+  const auto outcome = needs_.events.TakeSubscribe(connection, message, from, missed);
+  if (!outcome) {
+    Answer(connection, message.reference, outcome);
+    return;
+  }
+  std::string answer;
+  TermWriter writer(answer);
+  writer.Tuple(2);
+  writer.Atom("ok");
+  writer.Raw(missed);
+  Answer(connection, message.reference, answer);
+}
+
+// What was sent before the question is counted: it has been delivered, on this thread.
+void ErgonMessageReceiver::AnswerRoom(Connection& connection, const OwnMessage& question) {
+  const gen::PID to = TargetOf(question);
+  const node::ProcessSlot* const process = to ? needs_.addresses.Find(to) : nullptr;
+  if (process == nullptr) {
+    Answer(connection, question.reference,
+           to ? needs_.addresses.WhyUnreachable(to) : gen::Error(gen::ErrorCode::kProcessUnknown));
+    return;
+  }
+  const core::Mailbox& mailbox = process->mailbox();
+  std::string answer;
+  TermWriter writer(answer);
+  if (process->IsPool() || mailbox.IsRedirected()) {
+    writer.Atom("unknown");  // that of a worker, or one with rules of its own
+  } else {
+    writer.Tuple(2);
+    writer.Integer(mailbox.MainDepthApprox());
+    writer.Integer(mailbox.capacity());
+  }
+  Answer(connection, question.reference, answer);
+}
+
+void ErgonMessageReceiver::Answer(Connection& connection, std::string_view reference,
+                                  std::string_view answer) const {
+  AnswerQuestion(connection, reference, needs_.addresses.NodePid(), answer);
+}
+
+void ErgonMessageReceiver::Answer(Connection& connection, std::string_view reference,
+                                  const gen::Result<void>& outcome) const {
+  AnswerQuestion(connection, reference, needs_.addresses.NodePid(), outcome);
+}
+
+// ---- what others answer
+
+void ErgonMessageReceiver::HandleAnswer(const PeerState::Call& question, std::uint64_t number,
+                                        std::string_view answer) {
+  ControlReader reader(answer, needs_.settings.max_term_depth);
+  std::size_t size = 0;
+  std::string_view word;
+  std::string_view term;
+  const bool is_pair =
+      reader.ReadTuple(size) && size == 2 && reader.ReadAtom(word) && reader.ReadTerm(term);
+  if (is_pair && word == "error") {
+    needs_.delivery.RespondError(question.local, number, ReadError(term, &needs_.values.atoms()));
+  } else if (question.question == PeerState::OwnQuestion::kSubscribe) {
+    needs_.events.TakeMissed(question, number, is_pair && word == "ok" ? term : answer);
+  } else if (question.question == PeerState::OwnQuestion::kInspect) {
+    inspections_.HandleAnswer(question, number, is_pair ? word : std::string_view(), term);
+  } else if (question.question == PeerState::OwnQuestion::kRoom) {
+    (void)needs_.delivery.Respond(
+        question.local, number,
+        core::MakeEnvelope<Term>(static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse),
+                                 core::Lane::kMain, Term::FromChecked(std::string(answer))));
+  } else {
+    (void)needs_.delivery.Respond(question.local, number, EmptyResponse());
+  }
+}
+
+void ErgonMessageReceiver::RefuseQuestions(Connection& connection) {
+  std::vector<std::pair<std::uint64_t, PeerState::Call>> refused;
+  {
+    std::lock_guard lock(connection.mutex());
+    auto& calls = connection.relations().calls;
+    for (auto at = calls.begin(); at != calls.end();) {
+      // A call to an alias may have been sent, and will be answered as any other.
+      if (at->second.question == PeerState::OwnQuestion::kNone ||
+          at->second.question == PeerState::OwnQuestion::kCallOfAlias) {
+        ++at;
+        continue;
+      }
+      refused.emplace_back(at->first, at->second);
+      at = calls.erase(at);
+    }
+  }
+  links_.Refuse(connection);
+  for (const auto& [number, question] : refused) {
+    needs_.delivery.RespondError(question.local, number,
+                                 NoErgonNode(question.question, connection.peer()));
+  }
+}
+
+}  // namespace ergon::dist
