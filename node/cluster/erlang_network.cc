@@ -10,7 +10,7 @@
 #include <fmt/core.h>
 #include <sys/stat.h>
 
-#include <ergon/node/cluster/exports/remote_code.h>
+#include <ergon/node/cluster/exports/export_checks.h>
 #include <ergon/node/cluster/handshake/epmd.h>
 #include <ergon/node/cluster/handshake/node_names.h>
 #include <ergon/node/cluster/outbound/erlang_border.h>

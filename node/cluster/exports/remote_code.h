@@ -1,15 +1,11 @@
 // What other nodes have run here: registered functions and behaviours, in processes of their own.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <vector>
 
 #include <ergon/gen/error.h>
 #include <ergon/gen/log.h>
@@ -21,20 +17,17 @@
 #include <ergon/node/cluster/connection/log_limit.h>
 #include <ergon/node/cluster/connection/peer_state.h>
 #include <ergon/node/cluster/connection/settings.h>
+#include <ergon/node/cluster/exports/job_reader.h>
+#include <ergon/node/cluster/exports/remote_job.h>
+#include <ergon/node/cluster/exports/remote_places.h>
 #include <ergon/node/cluster/signals/signal.h>
 #include <ergon/node/delivery/addresses.h>
-#include <ergon/node/erlang/exports.h>
-#include <ergon/node/erlang/term.h>
 #include <ergon/node/erlang/terms/atom_budget.h>
 #include <ergon/node/links/exit_signals.h>
 #include <ergon/node/links/relations.h>
 #include <ergon/node/spawning/spawning.h>
 
 namespace ergon::dist {
-
-// kIncorrect, naming it: a registered name is none of Erlang, or is there twice, or leads to nothing.
-[[nodiscard]] gen::Result<void> CheckRemoteCode(const RemoteFunctions& functions,
-                                                const RemoteBehaviors& behaviors);
 
 class RemoteCode {
  public:
@@ -51,7 +44,10 @@ class RemoteCode {
     const Settings& settings;
     AtomBudget& atoms;
   };
-  explicit RemoteCode(const Needs& needs) : needs_(needs) {}
+  explicit RemoteCode(const Needs& needs)
+      : needs_(needs),
+        places_(needs.addresses, needs.log, needs.settings.max_remote_processes),
+        reader_(needs.settings, needs.addresses, needs.atoms, places_) {}
 
   // A kSpawnRequest: starts what it asks for, or refuses it at once. The thread of the network.
   void Take(Connection& connection, const Signal& signal);
@@ -63,62 +59,41 @@ class RemoteCode {
   void EndOfWatcher(std::uint64_t number);
 
  private:
-  struct Job;
-  using JobPtr = std::shared_ptr<Job>;
-
-  // The job without a process; null, and a word for Erlang in `refusal`: it is not to be run here.
-  JobPtr Read(Connection& connection, const Signal& signal, std::string_view& refusal);
-  [[nodiscard]] const detail::RemoteFunction* FindFunction(std::string_view module,
-                                                           std::string_view function,
-                                                           std::size_t arity) const;
-  [[nodiscard]] const detail::RemoteBehavior* FindBehavior(std::string_view module,
-                                                           std::string_view function) const;
-  // Counts one more; false: there are as many as may be.
-  bool TakePlace();
-  void ForgetEnded();
-
   // A process of the node's. `opened`: see SpawnRequest; `done`: see Spawning.
   gen::Result<gen::PID> Start(
       const gen::ProcessFactory& factory, const std::function<void(gen::PID)>* opened,
       const gen::ProcessOptions& options = {}, const gen::Args& arguments = {},
       std::function<void(gen::Result<void>)> done = [](const gen::Result<void>&) {});
-  // The job without a process for a call; else why it is not to be run here.
-  gen::Result<JobPtr> ReadCall(Connection& connection, const PeerState::Request& request,
-                               std::string_view term);
-  // Who has called watches the process of the job, `pid`. False: that one waits no more.
-  bool Watch(Job& job, gen::PID pid);
+  // Makes the caller monitor the job's process `pid`. Returns false if the caller has stopped waiting.
+  bool Watch(RemoteJob& job, gen::PID pid);
   // Runs a function in a process of its own.
-  gen::Result<void> StartFunction(const JobPtr& job);
+  gen::Result<void> StartFunction(const RemoteJobPtr& job);
   // A function is not run while its node has not taken what it was answered before: its own answer would have to wait, too.
   // False: nobody waits for it any more.
-  static bool AwaitRoom(gen::Process& self, const Job& job);
-  gen::Reason RunFunction(gen::Process& self, Job& job);
+  static bool AwaitRoom(gen::Process& self, const RemoteJob& job);
+  gen::Reason RunFunction(gen::Process& self, RemoteJob& job);
   // Starts a behaviour from a process, where its constructor may take its time.
-  void LogFailed(const Job& job, const gen::Error& why);
-  gen::Result<void> StartBehavior(const JobPtr& job);
+  void LogFailed(const RemoteJob& job, const gen::Error& why);
+  gen::Result<void> StartBehavior(const RemoteJobPtr& job);
   // `pid` is there, and has not begun: links and monitors are made.
-  void Tie(const Job& job, gen::PID pid);
+  void Tie(const RemoteJob& job, gen::PID pid);
   // Tells who has asked for it, of it and of its ties.
-  void Reply(const Job& job, gen::PID pid);
+  void Reply(const RemoteJob& job, gen::PID pid);
   // Tells an Ergon node that its Init is done.
-  void TellBegun(const Job& job);
-  void Refuse(const Job& job, std::string_view word);
+  void TellBegun(const RemoteJob& job);
+  void Refuse(const RemoteJob& job, std::string_view word);
   // That of a call by erpc that has failed.
-  [[nodiscard]] static std::string ErrorOf(const Job& job, std::string_view reason);
+  [[nodiscard]] static std::string ErrorOf(const RemoteJob& job, std::string_view reason);
   // Of a call by erpc: a kDown signal with its outcome, or with the error that this is too large. With the lock.
-  static void AppendOutcome(const Job& job, Signal signal);
+  static void AppendOutcome(const RemoteJob& job, Signal signal);
   // The outcome of a call, instead of its process's end; of a request {Tag, Outcome}.
-  void Answer(Job& job, std::string_view outcome);
+  void Answer(RemoteJob& job, std::string_view outcome);
 
   const Needs needs_;
+  RemotePlaces places_;
+  JobReader reader_;
   std::mutex mutex_;
-  // -- guarded by it --
-  std::size_t places_ = 0;           // of functions, and of behaviours that are about to be started
-  bool was_full_ = false;            // and that was told
-  std::vector<gen::PID> behaviors_;  // those that are alive, or were
-  std::size_t next_look_ = 0;        // among them
-  LogLimit failed_lines_;            // of starts
-  std::unordered_map<std::uint64_t, gen::PID> calls_;  // by the number of who waits for them
+  LogLimit failed_lines_;  // of starts; guarded by it
 };
 
 }  // namespace ergon::dist

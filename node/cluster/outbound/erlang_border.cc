@@ -135,8 +135,13 @@ ErlangBorder::ErlangBorder(const node::BorderMaker::Needs& needs, Settings setti
                        claims_.Note(*connection, "a change of groups", of_another);
                      }
                    }}),
-      code_({needs.addresses, needs.spawning, needs.relations, needs.exit_signals, needs.log,
-             settings_, values_.atoms()}),
+      code_({.addresses = needs.addresses,
+             .spawning = needs.spawning,
+             .relations = needs.relations,
+             .exit_signals = needs.exit_signals,
+             .log = needs.log,
+             .settings = settings_,
+             .atoms = values_.atoms()}),
       claims_(needs.log),
       events_({needs.addresses, needs.delivery, needs.publishing, needs.totals, needs.log,
                settings_, values_, connections_}),

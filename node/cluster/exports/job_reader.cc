@@ -1,0 +1,147 @@
+#include <ergon/node/cluster/exports/job_reader.h>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include <ergon/node/cluster/tools/observer_answers.h>
+#include <ergon/node/erlang/terms/reader.h>
+#include <ergon/node/process_state/unique_id.h>
+
+namespace ergon::dist {
+namespace {
+
+// Empty: it is no proper list.
+std::optional<std::vector<Term>> ElementsOfList(const Term& list) {
+  TermReader reader = list.Reader();
+  std::size_t size = 0;
+  while (reader.EnterList(size)) {
+    if (size == 0) return list.Elements();
+    for (; size != 0; --size) reader.Skip();
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+const detail::RemoteFunction* JobReader::FindFunction(std::string_view module,
+                                                      std::string_view function,
+                                                      std::size_t arity) const {
+  const detail::RemoteFunction* any = nullptr;
+  for (const detail::RemoteFunction& entry : settings_.functions.All()) {
+    if (entry.module != module || entry.function != function) continue;
+    if (entry.arity == arity) return &entry;
+    if (!entry.arity) any = &entry;
+  }
+  if (any != nullptr) return any;
+  return settings_.observable ? FindObserverAnswer(module, function, arity)
+                              : FindUsualAnswer(module, function, arity);
+}
+
+const detail::RemoteBehavior* JobReader::FindBehavior(std::string_view module,
+                                                      std::string_view function) const {
+  for (const detail::RemoteBehavior& entry : settings_.behaviors.All()) {
+    if (entry.module == module && entry.function == function) return &entry;
+  }
+  return nullptr;
+}
+
+RemoteJobPtr JobReader::ReadSpawn(Connection& connection, const Signal& signal,
+                                  std::string_view& refusal) {
+  refusal = kNotSupported;
+  auto job = std::make_shared<RemoteJob>(places_);
+  job->connection = connection.shared_from_this();
+  job->number = node::NextUniqueId();
+  job->caller = signal.from;
+  job->reference = signal.ref;
+  job->links = signal.links;
+  auto arguments = ElementsOfList(Term::FromChecked(std::string(signal.payload), &atoms_));
+  if (!arguments || arguments->size() != signal.arity) return nullptr;
+  job->arguments = std::move(*arguments);
+  std::string module(signal.module);
+  std::string function(signal.function);
+  // erpc spawns a function of its own: [Tag, Module, Function, Arguments], or without a Tag.
+  if (module == "erpc") {
+    const bool is_call = function == "execute_call" && job->arguments.size() == 4;
+    if (!is_call && !(function == "execute_cast" && job->arguments.size() == 3)) return nullptr;
+    if (is_call) {
+      job->tag = job->arguments.front().raw();
+      job->arguments.erase(job->arguments.begin());
+    }
+    module = job->arguments[0].AsAtomText().value_or("");
+    function = job->arguments[1].AsAtomText().value_or("");
+    arguments = ElementsOfList(job->arguments[2]);
+    if (!arguments) return nullptr;
+    job->arguments = std::move(*arguments);
+    job->function = FindFunction(module, function, job->arguments.size());
+  } else {
+    job->behavior = FindBehavior(module, function);
+    if (job->behavior == nullptr) {
+      job->function = FindFunction(module, function, job->arguments.size());
+    }
+  }
+  if (job->function == nullptr && job->behavior == nullptr) return nullptr;
+  if (!places_.Take()) {
+    refusal = kNoPlace;
+    return nullptr;
+  }
+  job->has_place = true;
+  return job;
+}
+
+gen::Result<RemoteJobPtr> JobReader::ReadCall(Connection& connection,
+                                              const PeerState::Request& request,
+                                              std::string_view term) {
+  const Term call = Term::FromChecked(std::string(term), &atoms_);
+  // A block_call of Erlang keeps others from being run meanwhile, of which nobody here needs to know.
+  const auto word =
+      call.kind() == Term::Kind::kTuple && call.size() == 5 ? call[0].AsAtomText() : std::nullopt;
+  const bool is_call = word == "call" || word == "block_call";
+  auto arguments = is_call ? ElementsOfList(call[3]) : std::nullopt;
+  if (!arguments) {
+    return gen::Error(gen::ErrorCode::kUnsupported,
+                      fmt::format("{} calls functions only", addresses_.node()));
+  }
+  auto job = std::make_shared<RemoteJob>(places_);
+  job->connection = connection.shared_from_this();
+  job->caller = request.caller;
+  job->reference = request.watch;
+  job->request = request;
+  job->is_request = true;
+  job->arguments = std::move(*arguments);
+  const std::string module = call[1].AsAtomText().value_or("");
+  const std::string function = call[2].AsAtomText().value_or("");
+  job->function = FindFunction(module, function, job->arguments.size());
+  if (job->function == nullptr) {
+    return gen::Error(gen::ErrorCode::kUnsupported,
+                      fmt::format("{} has registered no function {}:{}/{}", addresses_.node(),
+                                  module, function, job->arguments.size()));
+  }
+  {
+    std::lock_guard lock(connection.mutex());
+    const auto& numbers = connection.relations().watcher_numbers;
+    const auto found = numbers.find(request.watch);
+    if (found == numbers.end()) {
+      return gen::Error(gen::ErrorCode::kUnsupported, "a call whose caller does not monitor");
+    }
+    if (connection.relations().watchers.at(found->second).watched) {
+      return gen::Error(gen::ErrorCode::kIncorrect,
+                        "a second call with the reference of one that runs");
+    }
+    job->number = found->second;
+  }
+  if (!places_.Take()) {
+    return gen::Error(gen::ErrorCode::kBusy,
+                      fmt::format("{} runs {} processes of other nodes already", addresses_.node(),
+                                  settings_.max_remote_processes));
+  }
+  job->has_place = true;
+  return job;
+}
+
+}  // namespace ergon::dist
