@@ -102,6 +102,10 @@ struct PeerState {
   };
   std::unordered_map<std::uint64_t, Request> requests;
   std::map<std::string, std::uint64_t> request_numbers;  // by `watch`, as above
+  void AddRequest(std::uint64_t number, Request request) {
+    if (!request.watch.empty()) request_numbers[request.watch] = number;
+    requests[number] = std::move(request);
+  }
   // Forgets a request whose caller has stopped waiting: it has ended that monitor, or was told of the end.
   void ForgetRequest(const std::string& watch) {
     const auto found = request_numbers.find(watch);

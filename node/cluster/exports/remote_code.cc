@@ -26,7 +26,7 @@ bool IsBeingEnded(gen::Process& self) {
 
 }  // namespace
 
-void RemoteCode::Take(Connection& connection, const Signal& signal) {
+void RemoteCode::Handle(Connection& connection, const Signal& signal) {
   std::string_view refusal;
   const RemoteJobPtr job = reader_.ReadSpawn(connection, signal, refusal);
   if (job == nullptr) {
@@ -41,8 +41,8 @@ void RemoteCode::Take(Connection& connection, const Signal& signal) {
   if (!started) Refuse(*job, kNoPlace);
 }
 
-void RemoteCode::TakeCall(Connection& connection, const PeerState::Request& request,
-                          std::string_view term) {
+void RemoteCode::HandleCall(Connection& connection, const PeerState::Request& request,
+                            std::string_view term) {
   auto job = reader_.ReadCall(connection, request, term);
   const auto started = job ? StartFunction(*job) : gen::Result<void>(job.error());
   if (started) return;

@@ -50,10 +50,10 @@ class RemoteCode {
         reader_(needs.settings, needs.addresses, needs.atoms, places_) {}
 
   // A kSpawnRequest: starts what it asks for, or refuses it at once. The thread of the network.
-  void Take(Connection& connection, const Signal& signal);
+  void Handle(Connection& connection, const Signal& signal);
   // A request {call, Module, Function, Arguments, _} to the name kCalls, as dist::Rpc makes it: runs the function, or
   // refuses it at once. It is answered with the result, or {badrpc, {error, Why}}. The thread of the network.
-  void TakeCall(Connection& connection, const PeerState::Request& request, std::string_view term);
+  void HandleCall(Connection& connection, const PeerState::Request& request, std::string_view term);
   // Who has monitored with that number does so no more, or is lost: if it was the caller of a function, that ends, too.
   // Any thread.
   void EndOfWatcher(std::uint64_t number);

@@ -84,10 +84,10 @@ ErlangBorder::ErlangBorder(const node::BorderMaker::Needs& needs, Settings setti
                     [this](Connection& connection) {
                       TellPacks(connection);
                       groups_.Connected(connection.peer());
-                      if (connection.IsForeign()) own_.RefuseQuestions(connection);
+                      if (connection.IsForeign()) receiver_.RefuseQuestions(connection);
                     },
                 .arrived = [this](Connection& connection,
-                                  const Signal& signal) { arrivals_.Handle(connection, signal); },
+                                  const Signal& signal) { receiver_.Handle(connection, signal); },
                 .has_room =
                     [this](Connection&, const std::vector<Connection::RoomWaiter>& waiters) {
                       TellRoom(waiters);
@@ -145,10 +145,18 @@ ErlangBorder::ErlangBorder(const node::BorderMaker::Needs& needs, Settings setti
       claims_(needs.log),
       events_({needs.addresses, needs.delivery, needs.publishing, needs.totals, needs.log,
                settings_, values_, connections_}),
-      own_({needs.addresses, needs.delivery, needs.relations, needs.totals, needs.log, settings_,
-            values_, events_, claims_}),
-      arrivals_({needs.addresses, needs.delivery, needs.relations, needs.exit_signals, needs.totals,
-                 needs.log, settings_, values_, groups_, code_, own_, claims_}),
+      receiver_({.addresses = needs.addresses,
+                 .delivery = needs.delivery,
+                 .relations = needs.relations,
+                 .exit_signals = needs.exit_signals,
+                 .totals = needs.totals,
+                 .log = needs.log,
+                 .settings = settings_,
+                 .values = values_,
+                 .groups = groups_,
+                 .code = code_,
+                 .events = events_,
+                 .claims = claims_}),
       listening_(context_, tasks_, settings_, challenges_, connections_, needs.log),
       registration_(context_, tasks_, settings_, needs.log),
       work_(asio::make_work_guard(context_)) {}

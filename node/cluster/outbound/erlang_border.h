@@ -23,11 +23,10 @@
 #include <ergon/node/cluster/connection/tasks.h>
 #include <ergon/node/cluster/exports/remote_code.h>
 #include <ergon/node/cluster/exports/term_request.h>
-#include <ergon/node/cluster/extension/ergon_message_receiver.h>
 #include <ergon/node/cluster/extension/remote_events.h>
 #include <ergon/node/cluster/groups/process_groups.h>
 #include <ergon/node/cluster/handshake/challenge.h>
-#include <ergon/node/cluster/inbound/arrivals.h>
+#include <ergon/node/cluster/inbound/signal_receiver.h>
 #include <ergon/node/cluster/outbound/border_maker.h>
 #include <ergon/node/cluster/values/values.h>
 
@@ -121,8 +120,7 @@ class ErlangBorder final : public node::OpenBorder {
   RemoteCode code_;
   FalseClaims claims_;
   RemoteEvents events_;
-  ErgonMessageReceiver own_;
-  Arrivals arrivals_;
+  SignalReceiver receiver_;
   Listening listening_;
   Registration registration_;
   asio::executor_work_guard<asio::io_context::executor_type> work_;

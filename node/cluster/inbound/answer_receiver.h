@@ -1,0 +1,60 @@
+// Answers of other nodes to requests of this one, and to spawns.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include <ergon/gen/error.h>
+#include <ergon/gen/pid.h>
+#include <ergon/node/cluster/connection/connection.h>
+#include <ergon/node/cluster/connection/peer_state.h>
+#include <ergon/node/cluster/connection/settings.h>
+#include <ergon/node/cluster/extension/ergon_message_receiver.h>
+#include <ergon/node/cluster/signals/signal.h>
+#include <ergon/node/cluster/values/values.h>
+#include <ergon/node/delivery/addresses.h>
+#include <ergon/node/delivery/delivery.h>
+#include <ergon/node/links/relations.h>
+
+namespace ergon::dist {
+
+// The thread of the network.
+class AnswerReceiver {
+ public:
+  // What it needs; all of it outlives this.
+  struct Needs {
+    node::Addresses& addresses;
+    node::Delivery& delivery;
+    node::Relations& relations;
+    const Settings& settings;
+    const Values& values;
+    ErgonMessageReceiver& ergon;
+  };
+  explicit AnswerReceiver(const Needs& needs) : needs_(needs) {}
+
+  // Handles {Tag, Answer}. Returns false if the tag is not one of a request of this node.
+  bool Handle(Connection& connection, std::string_view payload);
+  // The process that was asked for, or why there is none.
+  void HandleSpawnReply(Connection& connection, const Signal& signal);
+
+ private:
+  // Who waits for an answer: a request, or the maker of a link by a name or an alias, for which the other node is too old.
+  struct Waiting {
+    std::optional<PeerState::Call> call;
+    gen::PID link_maker;
+  };
+
+  // Returns who waits for the answer with that number, which waits no more. `reference` is the number as a term.
+  [[nodiscard]] static Waiting RemoveWaiting(Connection& connection, std::uint64_t number,
+                                             std::string_view reference, bool is_error);
+  // `error`: the answer is {error, Reason}.
+  void Respond(Connection& connection, const PeerState::Call& call, std::uint64_t number,
+               std::string_view answer, const std::optional<gen::Error>& error);
+  // The process is there, and its Init is done. Tells the caller, if it still waits; else ends the process.
+  void TellSpawned(Connection& connection, const PeerState::Call& call, std::uint64_t number);
+
+  const Needs needs_;
+};
+
+}  // namespace ergon::dist

@@ -1,0 +1,203 @@
+#include <ergon/node/cluster/inbound/link_receiver.h>
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <ergon/gen/atom.h>
+#include <ergon/gen/notices.h>
+#include <ergon/gen/target.h>
+#include <ergon/node/cluster/connection/peer_state.h>
+#include <ergon/node/cluster/inbound/message_target.h>
+#include <ergon/node/cluster/signals/control_reader.h>
+#include <ergon/node/cluster/signals/references.h>
+#include <ergon/node/cluster/values/reasons.h>
+#include <ergon/node/delivery/border.h>
+#include <ergon/node/process_state/unique_id.h>
+
+namespace ergon::dist {
+namespace {
+
+bool IsAtom(std::string_view term, std::string_view text, std::size_t max_depth) {
+  std::string_view found;
+  return ControlReader(term, max_depth).ReadAtom(found) && found == text;
+}
+
+// The end of the process that was asked, as the answer to the request.
+gen::Error EndOf(const gen::Reason& reason) {
+  switch (reason.kind()) {
+    case gen::ReasonKind::kNoProcess:
+      return gen::ErrProcessUnknown;
+    case gen::ReasonKind::kNoConnection:
+      return gen::ErrNoConnection;
+    default:
+      return gen::Error(gen::ErrorCode::kProcessTerminated, reason.ToString());
+  }
+}
+
+}  // namespace
+
+gen::PID LinkReceiver::FindName(std::string_view name) const {
+  const std::optional<gen::Atom> atom = gen::Atom::Find(name);
+  return atom ? needs_.addresses.names().Find(*atom) : gen::PID();
+}
+
+void LinkReceiver::HandleMonitor(Connection& connection, const Signal& signal) {
+  const std::uint64_t number = node::NextUniqueId();
+  const gen::PID watched = signal.name.empty() ? signal.to : FindName(signal.name);
+  {
+    std::lock_guard lock(connection.mutex());
+    if (!connection.relations().AddWatcher(
+            number, {signal.from, watched, std::string(signal.name), std::string(signal.ref)})) {
+      return;
+    }
+  }
+  const gen::Ref ref = needs_.addresses.RefOf(number);
+  if (watched == needs_.addresses.NodePid()) {
+    return;  // the node speaks for its groups, and lives as long as the connection
+  }
+  if (watched) {
+    const gen::Target target =
+        signal.name.empty()
+            ? gen::Target(watched)
+            : gen::Target(gen::ProcessID{gen::Atom(signal.name), needs_.settings.node});
+    if (needs_.relations.AddWatcher({signal.from, ref, target}, watched)) return;
+  } else if (signal.name == kNetKernel || signal.name == RemoteCode::kCalls) {
+    return;  // what answers for that name lives as long as the connection
+  }
+  std::string reason;
+  AppendReason(reason, gen::Reason::NoProcess());
+  Signal down;
+  down.kind = SignalKind::kDown;
+  if (signal.name.empty()) down.from = watched;
+  down.to = signal.from;
+  down.name = signal.name;
+  down.ref = signal.ref;
+  down.payload = reason;
+  std::lock_guard lock(connection.mutex());
+  connection.relations().watchers.erase(number);
+  connection.relations().watcher_numbers.erase(std::string(signal.ref));
+  if (connection.state() != Connection::State::kDown) connection.Append(down);
+}
+
+void LinkReceiver::HandleDemonitor(Connection& connection, const Signal& signal) {
+  PeerState::Watcher watcher;
+  std::uint64_t number = 0;
+  {
+    std::lock_guard lock(connection.mutex());
+    PeerState& relations = connection.relations();
+    const std::string raw(signal.ref);
+    // A caller that ends the monitor of its request has stopped waiting for the answer.
+    relations.ForgetRequest(raw);
+    const auto known = relations.watcher_numbers.find(raw);
+    if (known == relations.watcher_numbers.end()) return;
+    number = known->second;
+    relations.watcher_numbers.erase(known);
+    const auto found = relations.watchers.find(number);
+    watcher = std::move(found->second);
+    relations.watchers.erase(found);
+  }
+  needs_.relations.RemoveWatcher(watcher.remote, watcher.watched, needs_.addresses.RefOf(number));
+  needs_.code.EndOfWatcher(number);
+}
+
+void LinkReceiver::HandleDown(Connection& connection, const Signal& signal) {
+  const auto number = OwnNumberIn(signal.ref, needs_.settings.node, needs_.settings.creation);
+  if (!number) return;
+  std::optional<PeerState::Watch> watch;
+  std::optional<PeerState::Call> call;
+  bool in_order = false;  // behind its messages, as in Erlang
+  {
+    std::lock_guard lock(connection.mutex());
+    in_order = connection.IsForeign();
+    PeerState& relations = connection.relations();
+    if (const auto found = relations.watches.find(*number); found != relations.watches.end()) {
+      watch = found->second;
+      relations.watches.erase(found);
+    } else if (const auto asked = relations.calls.find(*number); asked != relations.calls.end()) {
+      call = asked->second;
+      relations.calls.erase(asked);
+    }
+  }
+  const gen::Reason reason = ReadReason(signal.payload, &needs_.values.atoms());
+  if (watch && watch->is_link) {
+    needs_.relations.LoseLinkByName(watch->local, needs_.addresses.RefOf(*number), reason);
+  } else if (watch) {
+    needs_.relations.TellWatcher(
+        {watch->local, needs_.addresses.RefOf(*number), node::TargetOf(watch->remote)}, reason,
+        in_order);
+  } else if (call) {
+    needs_.delivery.RespondError(call->local, *number, EndOf(reason));
+  } else {
+    (void)needs_.groups.TakeDown(connection.peer(), *number);
+  }
+}
+
+// In the functions for links, the state of a link in the connection and the list of the process change together, with the
+// lock: the process may link and unlink itself at the same time (LinkSender::Link).
+void LinkReceiver::HandleLink(Connection& connection, const Signal& signal) {
+  std::lock_guard lock(connection.mutex());
+  LinkStates& links = connection.relations().links;
+  if (!links.TakeLink({signal.to, signal.from}) ||
+      needs_.relations.LinkFromAfar(signal.to, signal.from)) {
+    return;
+  }
+  (void)links.End({signal.to, signal.from});
+  std::string reason;
+  AppendReason(reason, gen::Reason::NoProcess());
+  Signal exit;
+  exit.kind = SignalKind::kExit;
+  exit.from = signal.to;
+  exit.to = signal.from;
+  exit.payload = reason;
+  if (connection.state() != Connection::State::kDown) connection.Append(exit);
+}
+
+void LinkReceiver::HandleUnlink(Connection& connection, const Signal& signal) {
+  Signal ack;
+  ack.kind = SignalKind::kUnlinkAck;
+  ack.from = signal.to;
+  ack.to = signal.from;
+  ack.id = signal.id;
+  std::lock_guard lock(connection.mutex());
+  if (connection.relations().links.TakeUnlink({signal.to, signal.from})) {
+    needs_.relations.UnlinkFromAfar(signal.to, signal.from);
+  }
+  if (connection.state() != Connection::State::kDown) connection.Append(ack);
+}
+
+void LinkReceiver::HandleUnlinkAck(Connection& connection, const Signal& signal) {
+  std::lock_guard lock(connection.mutex());
+  connection.relations().links.TakeAcknowledgement({signal.to, signal.from}, signal.id);
+}
+
+void LinkReceiver::HandleExit(Connection& connection, const Signal& signal) {
+  bool in_order = false;
+  {
+    std::lock_guard lock(connection.mutex());
+    // The link has been ended here meanwhile.
+    if (!connection.relations().links.TakeExit({signal.to, signal.from})) return;
+    in_order = connection.IsForeign();
+  }
+  needs_.exit_signals.Send(signal.to, signal.from,
+                           ReadReason(signal.payload, &needs_.values.atoms()), 0, in_order);
+}
+
+void LinkReceiver::HandleExitRequest(Connection& connection, const Signal& signal) {
+  if (IsAtom(signal.payload, "kill", needs_.settings.max_term_depth)) {
+    (void)needs_.exit_signals.Kill(signal.to);
+    return;
+  }
+  bool in_order = false;
+  {
+    std::lock_guard lock(connection.mutex());
+    in_order = connection.IsForeign();
+  }
+  needs_.exit_signals.Send(signal.to, signal.from,
+                           ReadReason(signal.payload, &needs_.values.atoms()), gen::kExplicitExit,
+                           in_order);
+}
+
+}  // namespace ergon::dist
