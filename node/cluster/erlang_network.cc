@@ -27,6 +27,28 @@ gen::Result<void> CheckRange(const char* name, std::int64_t value, std::int64_t 
   return node::Incorrect(fmt::format("network: {}: {} is outside {}..{}", name, value, low, high));
 }
 
+gen::Result<void> CheckOptions(const ErlangOptions& options) {
+  constexpr std::int64_t kMs = 1'000'000;
+  for (const auto& checked :
+       {CheckRange("listen_port", options.listen_port, 0, 65'535),
+        CheckRange("epmd_port", options.epmd_port, 0, 65'535),
+        CheckRange("tick_time (ns)", options.tick_time.count(), 1000 * kMs, 86'400'000 * kMs),
+        CheckRange("handshake_timeout (ns)", options.handshake_timeout.count(), 10 * kMs,
+                   3'600'000 * kMs),
+        CheckRange("send_queue_bytes", static_cast<std::int64_t>(options.send_queue_bytes), 1024,
+                   std::int64_t{1} << 40),
+        CheckRange("max_frame_bytes", static_cast<std::int64_t>(options.max_frame_bytes), 1024,
+                   std::int64_t{0xffff'ffff}),
+        CheckRange("max_term_depth", options.max_term_depth, 1, 100'000),
+        CheckRange("max_handshakes", options.max_handshakes, 1, 10'000),
+        CheckRange("max_new_atoms", options.max_new_atoms, 0, 4'000'000),
+        CheckRange("max_remote_processes", options.max_remote_processes, 1, 1'000'000),
+        CheckRemoteCode(options.functions, options.behaviors)}) {
+    if (!checked) return checked;
+  }
+  return {};
+}
+
 gen::Result<std::string> ReadCookieFile(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
@@ -101,24 +123,8 @@ gen::Result<std::shared_ptr<asio::ssl::context>> TlsContext(const TlsOptions& op
 gen::Result<Settings> SettingsOf(const std::string& node, const ErlangOptions& options) {
   auto named = CheckPeerName(node);
   if (!named) return std::move(named.error());
-  constexpr std::int64_t kMs = 1'000'000;
-  for (const auto& checked :
-       {CheckRange("listen_port", options.listen_port, 0, 65'535),
-        CheckRange("epmd_port", options.epmd_port, 0, 65'535),
-        CheckRange("tick_time (ns)", options.tick_time.count(), 1000 * kMs, 86'400'000 * kMs),
-        CheckRange("handshake_timeout (ns)", options.handshake_timeout.count(), 10 * kMs,
-                   3'600'000 * kMs),
-        CheckRange("send_queue_bytes", static_cast<std::int64_t>(options.send_queue_bytes), 1024,
-                   std::int64_t{1} << 40),
-        CheckRange("max_frame_bytes", static_cast<std::int64_t>(options.max_frame_bytes), 1024,
-                   std::int64_t{0xffff'ffff}),
-        CheckRange("max_term_depth", options.max_term_depth, 1, 100'000),
-        CheckRange("max_handshakes", options.max_handshakes, 1, 10'000),
-        CheckRange("max_new_atoms", options.max_new_atoms, 0, 4'000'000),
-        CheckRange("max_remote_processes", options.max_remote_processes, 1, 1'000'000),
-        CheckRemoteCode(options.functions, options.behaviors)}) {
-    if (!checked) return checked.error();
-  }
+  auto checked = CheckOptions(options);
+  if (!checked) return std::move(checked.error());
   Settings settings;
   settings.node = gen::Atom(node);
   const std::size_t at = node.find('@');

@@ -23,15 +23,23 @@ namespace ergon::dist {
 
 class Listening {
  public:
-  Listening(asio::io_context& context, Tasks& tasks, const Settings& settings,
-            Challenges& challenges, Connections& connections, gen::LogSink& log)
-      : context_(context),
-        tasks_(tasks),
-        settings_(settings),
-        challenges_(challenges),
-        connections_(connections),
-        log_(log),
-        acceptor_(context) {}
+  // What it needs; all of it outlives this.
+  struct Needs {
+    asio::io_context& context;
+    Tasks& tasks;
+    const Settings& settings;
+    Challenges& challenges;
+    Connections& connections;
+    gen::LogSink& log;
+  };
+  explicit Listening(const Needs& needs)
+      : context_(needs.context),
+        tasks_(needs.tasks),
+        settings_(needs.settings),
+        challenges_(needs.challenges),
+        connections_(needs.connections),
+        log_(needs.log),
+        acceptor_(needs.context) {}
 
   // Binds the port and returns it. Throws std::system_error.
   std::uint16_t Open();

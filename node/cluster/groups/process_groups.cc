@@ -177,9 +177,7 @@ bool ProcessGroups::AskAgain() {
 }
 
 std::string ProcessGroups::Reference(std::uint64_t number) const {
-  std::string bytes;
-  AppendReference(bytes, number, needs_.self.node, needs_.self.creation);
-  return bytes;
+  return ReferenceOf(number, needs_.self.node, needs_.self.creation);
 }
 
 void ProcessGroups::Meet(gen::Atom node, Peer& peer, gen::PID scope) {

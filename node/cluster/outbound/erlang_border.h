@@ -1,17 +1,14 @@
-// The way to the nodes of an Erlang cluster: what goes there.
+// The way to the nodes of an Erlang cluster: puts the classes together that send, receive and connect.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <future>
 #include <memory>
-#include <string>
-#include <string_view>
 #include <thread>
+#include <utility>
 
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
-#include <asio/steady_timer.hpp>
 
 #include <ergon/gen/wire_types.h>
 #include <ergon/node/cluster/connection/connections.h>
@@ -22,12 +19,17 @@
 #include <ergon/node/cluster/connection/settings.h>
 #include <ergon/node/cluster/connection/tasks.h>
 #include <ergon/node/cluster/exports/remote_code.h>
-#include <ergon/node/cluster/exports/term_request.h>
 #include <ergon/node/cluster/extension/remote_events.h>
+#include <ergon/node/cluster/groups/group_timer.h>
 #include <ergon/node/cluster/groups/process_groups.h>
 #include <ergon/node/cluster/handshake/challenge.h>
 #include <ergon/node/cluster/inbound/signal_receiver.h>
+#include <ergon/node/cluster/outbound/answer_sender.h>
 #include <ergon/node/cluster/outbound/border_maker.h>
+#include <ergon/node/cluster/outbound/connection_down.h>
+#include <ergon/node/cluster/outbound/link_sender.h>
+#include <ergon/node/cluster/outbound/message_sender.h>
+#include <ergon/node/cluster/outbound/request_sender.h>
 #include <ergon/node/cluster/values/values.h>
 
 namespace ergon::dist {
@@ -46,22 +48,42 @@ class ErlangBorder final : public node::OpenBorder {
 
   gen::Result<void> Deliver(gen::PID remote, core::EnvelopePtr& envelope) override;
   gen::Result<void> SendImportant(gen::PID remote, const core::Envelope& message, gen::PID local,
-                                  std::uint64_t id) override;
-  void AwaitRoom(gen::Atom node, gen::PID local, std::uint64_t id) override;
+                                  std::uint64_t id) override {
+    return messages_.SendImportant(remote, message, local, id);
+  }
+  void AwaitRoom(gen::Atom node, gen::PID local, std::uint64_t id) override {
+    messages_.AwaitRoom(node, local, id);
+  }
   gen::Result<void> Respond(gen::PID remote, std::uint64_t ref,
-                            core::EnvelopePtr response) override;
-  [[nodiscard]] bool IsAwaited(gen::PID remote, std::uint64_t ref) const override;
-  void Link(gen::PID local, gen::PID remote) override;
-  void Unlink(gen::PID local, gen::PID remote) override;
-  void Exit(gen::PID local, gen::PID remote, const gen::Reason& reason) override;
-  gen::Result<void> LinkByName(gen::PID local, gen::PID remote, gen::Ref ref) override;
+                            core::EnvelopePtr response) override {
+    return answers_.Respond(remote, ref, std::move(response));
+  }
+  [[nodiscard]] bool IsAwaited(gen::PID remote, std::uint64_t ref) const override {
+    return answers_.IsAwaited(remote, ref);
+  }
+  void Link(gen::PID local, gen::PID remote) override { links_.Link(local, remote); }
+  void Unlink(gen::PID local, gen::PID remote) override { links_.Unlink(local, remote); }
+  void Exit(gen::PID local, gen::PID remote, const gen::Reason& reason) override {
+    links_.Exit(local, remote, reason);
+  }
+  gen::Result<void> LinkByName(gen::PID local, gen::PID remote, gen::Ref ref) override {
+    return links_.LinkByName(local, remote, ref);
+  }
   void ExitByName(gen::PID local, gen::PID remote, gen::Ref ref,
-                  const gen::Reason& reason) override;
-  void EndLinkOf(gen::PID maker, gen::Ref ref) override;
+                  const gen::Reason& reason) override {
+    links_.ExitByName(local, remote, ref, reason);
+  }
+  void EndLinkOf(gen::PID maker, gen::Ref ref) override { links_.EndLinkOf(maker, ref); }
   gen::Result<void> ExitRequest(gen::PID local, gen::PID remote,
-                                const gen::Reason& reason) override;
-  void Monitor(gen::PID local, gen::PID remote, gen::Ref ref) override;
-  void Demonitor(gen::PID local, gen::PID remote, gen::Ref ref) override;
+                                const gen::Reason& reason) override {
+    return links_.ExitRequest(local, remote, reason);
+  }
+  void Monitor(gen::PID local, gen::PID remote, gen::Ref ref) override {
+    links_.Monitor(local, remote, ref);
+  }
+  void Demonitor(gen::PID local, gen::PID remote, gen::Ref ref) override {
+    links_.Demonitor(local, remote, ref);
+  }
 
   [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
   [[nodiscard]] const Connections& connections() const noexcept { return connections_; }
@@ -69,42 +91,15 @@ class ErlangBorder final : public node::OpenBorder {
   bool Disconnect(gen::Atom node);
 
  private:
-  gen::Result<void> SendMessage(gen::PID remote, const core::Envelope& envelope);
-  // These are for SendInForm.
-  gen::Result<void> SendMessageIn(Form tried, Form& form, gen::PID remote,
-                                  const core::Envelope& envelope, const Values::Writer& how);
-  // Without `how` the request is a TermRequest.
-  gen::Result<void> SendRequestIn(Form tried, Form& form, gen::PID remote,
-                                  const core::Envelope& request, const Values::Writer* how);
-  // Calls send(tried, form) with the form that a value is to be written in, again if the peer takes another one, which that
-  // finds out with the lock of the connection (TakeForm).
-  template <class Send>
-  gen::Result<void> SendInForm(const Values::Writer& how, gen::Atom node, Send send);
-  [[nodiscard]] static gen::Result<void> TakeForm(Form& form, const Values::Writer& how,
-                                                  Connection& connection);
-  [[nodiscard]] static gen::Result<Form> FormFor(const Values::Writer& how, Connection& connection);
-  // Sends a question that only Ergon nodes understand; the answer goes to its `local`, with the number `id`.
-  gen::Result<void> Ask(gen::PID remote, const PeerState::Call& question, std::uint64_t id,
-                        gen::PID from, std::string_view payload);
-  gen::Result<void> SendInspection(gen::PID remote, const core::Envelope& request);
-  gen::Result<void> SendRequest(gen::PID remote, const core::Envelope& request);
-  gen::Result<void> SendSpawn(gen::PID remote, const core::Envelope& request,
-                              const RemoteSpawn& spawn);
-  gen::Result<void> TellDown(gen::PID remote, const core::Envelope& notice);
+  [[nodiscard]] Connection::Listener MakeListener();
+  [[nodiscard]] ProcessGroups::Needs GroupNeeds();
+  [[nodiscard]] ConnectionDown::Needs DownNeeds();
+  // Connects to the peer of a new connection.
+  void DialPeer(const std::shared_ptr<Connection>& connection);
   // Tells a peer that has the flag what this node packs.
   void TellPacks(Connection& connection);
-  // The requests of ours whose callers wait no more.
-  void ForgetCalls(Connection& connection);
-  void Down(Connection& connection, Connection::Rest rest);
-  void LogDown(gen::Atom node, const Connection::Rest& rest);
-  void TellRoom(const std::vector<Connection::RoomWaiter>& waiters);
-  // For those whose connection is what they are about.
+  // Sends a signal if there is a connection; makes none.
   void SendIfThere(gen::Atom node, const Signal& signal);
-  // Asks for the groups of other nodes after a while, and again and again, less and less often.
-  void AskForGroupsAfter(std::chrono::nanoseconds delay);
-  // Of the frame of a message, see CheckFrame.
-  [[nodiscard]] gen::Result<void> CheckSize(std::string_view frame, gen::PID remote) const;
-  [[nodiscard]] std::string Reference(std::uint64_t id) const;
 
   const node::BorderMaker::Needs needs_;
   const Settings settings_;
@@ -114,17 +109,21 @@ class ErlangBorder final : public node::OpenBorder {
   Challenges challenges_;
   Connection::Listener listener_;
   Connections connections_;
+  MessageSender messages_;
+  RequestSender requests_;
+  AnswerSender answers_;
+  LinkSender links_;
   ProcessGroups groups_;
-  asio::steady_timer asking_{context_};
-  bool is_asking_ = false;
+  GroupTimer group_timer_;
   RemoteCode code_;
   FalseClaims claims_;
   RemoteEvents events_;
   SignalReceiver receiver_;
+  PeerFailures failures_;
+  ConnectionDown down_;
   Listening listening_;
   Registration registration_;
   asio::executor_work_guard<asio::io_context::executor_type> work_;
-  PeerFailures failures_;
   std::thread thread_;
   std::future<void> ended_;  // the thread
 };

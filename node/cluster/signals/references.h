@@ -14,6 +14,13 @@ namespace ergon::dist {
 // Appends the reference that means the number `id` on the node `node`: what gen::Ref and gen::Alias hold.
 void AppendReference(std::string& out, std::uint64_t id, gen::Atom node, std::uint32_t creation);
 void AppendReference(std::string& out, const node::ForeignAlias& alias);
+// Returns the same as a term of its own.
+[[nodiscard]] inline std::string ReferenceOf(std::uint64_t id, gen::Atom node,
+                                             std::uint32_t creation) {
+  std::string bytes;
+  AppendReference(bytes, id, node, creation);
+  return bytes;
+}
 // The number in a reference (a checked term), if it is one of ours.
 [[nodiscard]] std::optional<std::uint64_t> OwnNumberIn(std::string_view reference, gen::Atom node,
                                                        std::uint32_t creation);

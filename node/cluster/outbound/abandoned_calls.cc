@@ -1,0 +1,41 @@
+#include <ergon/node/cluster/outbound/abandoned_calls.h>
+
+#include <mutex>
+#include <string>
+
+#include <ergon/node/cluster/connection/answer_signals.h>
+#include <ergon/node/cluster/connection/peer_state.h>
+#include <ergon/node/cluster/signals/monitor_signals.h>
+#include <ergon/node/cluster/signals/references.h>
+#include <ergon/node/delivery/border.h>
+
+namespace ergon::dist {
+
+void EndAbandonedCalls(Connection& connection, const node::Addresses& addresses,
+                       node::Delivery& delivery) {
+  std::lock_guard lock(connection.mutex());
+  if (connection.state() == Connection::State::kDown) return;
+  auto& calls = connection.relations().calls;
+  for (auto at = calls.begin(); at != calls.end();) {
+    const auto& [id, call] = *at;
+    // The caller is of this node (RequestSender::Send): no other connection is locked for it.
+    if (delivery.IsAwaited(call.local, addresses.RefOf(id))) {
+      ++at;
+      continue;
+    }
+    // Only Ergon nodes know the end of a monitor by an alias.
+    if (call.question != PeerState::OwnQuestion::kNone &&
+        (call.question != PeerState::OwnQuestion::kCallOfAlias || connection.IsForeign())) {
+      at = calls.erase(at);
+      continue;
+    }
+    const std::string reference = ReferenceOf(id, addresses.node(), addresses.creation());
+    connection.AppendOwn(EndOfMonitor(call.local, call.remote, reference));
+    if (call.spawns && !node::IsName(call.remote)) {
+      AppendAbandoned(connection, addresses.NodePid(), call.remote);
+    }
+    at = calls.erase(at);
+  }
+}
+
+}  // namespace ergon::dist

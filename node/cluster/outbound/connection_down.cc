@@ -1,0 +1,66 @@
+#include <ergon/node/cluster/outbound/connection_down.h>
+
+#include <chrono>
+
+#include <fmt/core.h>
+
+#include <ergon/gen/error.h>
+#include <ergon/gen/reason.h>
+#include <ergon/node/delivery/border.h>
+
+namespace ergon::dist {
+
+void ConnectionDown::LogLoss(gen::Atom node, const Connection::Rest& rest) {
+  const auto line =
+      needs_.failures.LineOf(node, rest.why, rest.unsent, std::chrono::steady_clock::now());
+  if (!line) return;
+  if (rest.is_fault || line->unsent != 0) {
+    gen::Log(needs_.log).Warning("{}", line->text);
+  } else {
+    gen::Log(needs_.log).Info("{}", line->text);
+  }
+}
+
+void ConnectionDown::Handle(Connection& connection, const Connection::Rest& rest) {
+  needs_.connections.Remove(connection);
+  const gen::Atom node = connection.peer();
+  LogLoss(node, rest);
+  if (rest.unsent != 0) {
+    needs_.drops.NoteLostConnection(rest.unsent);
+    needs_.totals.sent_to_nodes.Add(-rest.unsent);
+  }
+  needs_.groups.Lost(node);
+  const gen::Error error(gen::ErrorCode::kNoConnection, fmt::format("{}: {}", node, rest.why));
+  EndRelations(rest);
+  for (const auto& [id, call] : rest.relations.calls) {
+    needs_.delivery.RespondError(call.local, id, error);
+  }
+  needs_.events.Lost(node, rest.relations);
+  needs_.messages.TellRoom(rest.waiters);
+}
+
+void ConnectionDown::EndRelations(const Connection::Rest& rest) {
+  for (const auto& [number, watcher] : rest.relations.watchers) {
+    if (watcher.is_link) {
+      needs_.relations.LoseMaker(watcher.watched, needs_.addresses.RefOf(number), watcher.remote);
+      continue;
+    }
+    needs_.relations.RemoveWatcher(watcher.remote, watcher.watched, needs_.addresses.RefOf(number));
+    needs_.code.EndOfWatcher(number);
+  }
+  for (const auto& [id, watch] : rest.relations.watches) {
+    if (watch.is_link) {
+      needs_.relations.LoseLinkByName(watch.local, needs_.addresses.RefOf(id),
+                                      gen::Reason::NoConnection());
+      continue;
+    }
+    needs_.relations.TellWatcher(
+        {watch.local, needs_.addresses.RefOf(id), node::TargetOf(watch.remote)},
+        gen::Reason::NoConnection(), rest.is_foreign);
+  }
+  rest.relations.links.VisitLinked([&](gen::PID local, gen::PID remote) {
+    needs_.relations.LoseLink(local, remote, rest.is_foreign);
+  });
+}
+
+}  // namespace ergon::dist

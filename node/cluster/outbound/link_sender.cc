@@ -1,0 +1,214 @@
+#include <ergon/node/cluster/outbound/link_sender.h>
+
+#include <mutex>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <ergon/gen/notices.h>
+#include <ergon/node/cluster/connection/answer_signals.h>
+#include <ergon/node/cluster/extension/own_signals.h>
+#include <ergon/node/cluster/signals/monitor_signals.h>
+#include <ergon/node/cluster/signals/references.h>
+#include <ergon/node/cluster/signals/scratch.h>
+#include <ergon/node/cluster/values/reasons.h>
+#include <ergon/node/delivery/border.h>
+#include <ergon/node/erlang/terms/writer.h>
+
+namespace ergon::dist {
+namespace {
+
+// Returns the exit reason for those who are told of the error as of an end.
+gen::Reason ReasonOf(const gen::Error& error) {
+  return error == gen::ErrProcessIncarnation ? gen::Reason::NoProcess()
+                                             : gen::Reason::NoConnection();
+}
+
+}  // namespace
+
+std::string LinkSender::Reference(std::uint64_t id) const {
+  return ReferenceOf(id, addresses_.node(), addresses_.creation());
+}
+
+void LinkSender::Link(gen::PID local, gen::PID remote) {
+  const auto sent =
+      connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
+        if (connection.IsFormer(remote)) return gen::ErrProcessIncarnation;
+        const bool is_new = connection.relations().links.Link({local, remote});
+        // The other process may have ended the link since `local` has noted it, or may have made it itself.
+        (void)relations_.LinkFromAfar(local, remote);
+        if (!is_new) return {};
+        Signal signal;
+        signal.kind = SignalKind::kLink;
+        signal.from = local;
+        signal.to = remote;
+        connection.AppendOwn(signal);
+        return {};
+      });
+  if (!sent) exit_signals_.Send(local, remote, ReasonOf(sent.error()), 0);
+}
+
+void LinkSender::Unlink(gen::PID local, gen::PID remote) {
+  const auto connection = connections_.Find(remote.node);
+  if (connection == nullptr) return;
+  std::lock_guard lock(connection->mutex());
+  Signal signal;
+  signal.kind = SignalKind::kUnlink;
+  signal.from = local;
+  signal.to = remote;
+  signal.id = connection->relations().links.Unlink({local, remote});
+  if (signal.id == 0) return;
+  connection->AppendOwn(signal);
+}
+
+void LinkSender::Exit(gen::PID local, gen::PID remote, const gen::Reason& reason) {
+  const auto connection = connections_.Find(remote.node);
+  if (connection == nullptr) return;
+  Scratch scratch;
+  std::string& payload = scratch.Empty();
+  AppendReason(payload, reason);
+  std::lock_guard lock(connection->mutex());
+  if (!connection->relations().links.End({local, remote})) return;
+  Signal signal;
+  signal.kind = SignalKind::kExit;
+  signal.from = local;
+  signal.to = remote;
+  signal.payload = payload;
+  AppendEnd(*connection, signal);
+}
+
+gen::Result<void> LinkSender::LinkByName(gen::PID local, gen::PID remote, gen::Ref ref) {
+  Scratch scratch;
+  std::string& payload = scratch.Empty();
+  AppendLink(payload, Reference(ref.id), remote);
+  const Signal signal = OwnSignal(local, payload);
+  auto sent = connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
+    if (connection.IsForeign())
+      return NoErgonNode(PeerState::OwnQuestion::kLink, connection.peer());
+    if (connection.IsFormer(remote)) return gen::ErrProcessIncarnation;
+    connection.relations().watches[ref.id] = {local, remote, true};
+    connection.AppendOwn(signal);
+    return {};
+  });
+  if (sent || sent.error() == gen::ErrUnsupported) return sent;
+  relations_.LoseLinkByName(local, ref, ReasonOf(sent.error()));
+  return {};
+}
+
+void LinkSender::ExitByName(gen::PID local, gen::PID remote, gen::Ref ref,
+                            const gen::Reason& reason) {
+  const auto connection = connections_.Find(remote.node);
+  if (connection == nullptr) return;
+  Scratch scratch;
+  std::string& payload = scratch.Empty();
+  AppendMakerEnd(payload, Reference(ref.id));
+  const std::string head = payload;
+  AppendReason(payload, reason);
+  std::lock_guard lock(connection->mutex());
+  if (connection->relations().watches.erase(ref.id) == 0) return;
+  AppendEnd(*connection, OwnSignal(local, payload), head);
+}
+
+void LinkSender::EndLinkOf(gen::PID maker, gen::Ref ref) {
+  const auto connection = connections_.Find(maker.node);
+  if (connection == nullptr) return;
+  std::lock_guard lock(connection->mutex());
+  PeerState& relations = connection->relations();
+  const auto found = relations.watchers.find(ref.id);
+  if (found == relations.watchers.end()) return;
+  Scratch scratch;
+  std::string& payload = scratch.Empty();
+  AppendUnlinked(payload, found->second.raw);
+  connection->Append(OwnSignal(addresses_.NodePid(), payload));
+  relations.watcher_numbers.erase(found->second.raw);
+  relations.watchers.erase(found);
+}
+
+gen::Result<void> LinkSender::ExitRequest(gen::PID local, gen::PID remote,
+                                          const gen::Reason& reason) {
+  if (node::IsName(remote) || node::IsAlias(remote)) {
+    return gen::Error(
+        gen::ErrorCode::kUnsupported,
+        fmt::format("an exit signal to {} {} of another node: send it to the PID",
+                    node::IsName(remote) ? "the name" : "the alias", node::TextOf(remote)));
+  }
+  Scratch scratch;
+  std::string& payload = scratch.Empty();
+  if (reason.kind() == gen::ReasonKind::kKill) {
+    TermWriter(payload).Atom("kill");  // what others see of it is "killed"
+  } else {
+    AppendReason(payload, reason);
+  }
+  Signal signal;
+  signal.kind = SignalKind::kExitRequest;
+  signal.from = local;
+  signal.to = remote;
+  signal.payload = payload;
+  return connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
+    if (connection.IsFormer(remote)) return gen::ErrProcessIncarnation;
+    return connection.TryAppendOwn(signal);
+  });
+}
+
+void LinkSender::Monitor(gen::PID local, gen::PID remote, gen::Ref ref) {
+  const std::string reference = Reference(ref.id);
+  const Signal signal = MonitorOf(local, remote, reference);
+  auto sent = connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
+    if (connection.IsFormer(remote)) return gen::ErrProcessIncarnation;
+    connection.relations().watches[ref.id] = {local, remote};
+    connection.AppendOwn(signal);
+    return {};
+  });
+  if (!sent) {
+    relations_.TellWatcher({local, ref, node::TargetOf(remote)}, ReasonOf(sent.error()));
+  }
+}
+
+void LinkSender::Demonitor(gen::PID local, gen::PID remote, gen::Ref ref) {
+  const auto connection = connections_.Find(remote.node);
+  if (connection == nullptr) return;
+  const std::string reference = Reference(ref.id);
+  std::lock_guard lock(connection->mutex());
+  if (connection->relations().watches.erase(ref.id) == 0) return;
+  connection->AppendOwn(EndOfMonitor(local, remote, reference));
+}
+
+gen::Result<void> LinkSender::SendDown(gen::PID remote, const core::Envelope& notice) {
+  auto& envelope = const_cast<core::Envelope&>(notice);
+  gen::Reason reason;
+  if (const auto* pid = envelope.ValueAs<gen::MessageDownPID>()) {
+    reason = pid->reason;
+  } else if (const auto* name = envelope.ValueAs<gen::MessageDownProcessID>()) {
+    reason = name->reason;
+  } else if (const auto* alias = envelope.ValueAs<gen::MessageDownAlias>()) {
+    reason = alias->reason;
+  } else {
+    return gen::ErrUnsupported;
+  }
+  Scratch scratch;
+  std::string& payload = scratch.Empty();
+  AppendReason(payload, reason);
+  const auto connection = connections_.Find(remote.node);
+  if (connection == nullptr) return gen::ErrNoConnection;
+  std::lock_guard lock(connection->mutex());
+  PeerState& relations = connection->relations();
+  const auto found = relations.watchers.find(notice.ref);
+  if (found == relations.watchers.end())
+    return gen::ErrResponseIgnored;  // it has ended the monitor
+  const PeerState::Watcher& watcher = found->second;
+  Signal signal;
+  signal.kind = SignalKind::kDown;
+  if (watcher.name.empty()) signal.from = watcher.watched;
+  signal.to = watcher.remote;
+  signal.name = watcher.name;
+  signal.ref = watcher.raw;
+  signal.payload = payload;
+  AppendEnd(*connection, signal);
+  // The end is an answer to the request with the same reference.
+  relations.ForgetRequest(watcher.raw);
+  relations.watcher_numbers.erase(watcher.raw);
+  relations.watchers.erase(found);
+  return {};
+}
+
+}  // namespace ergon::dist

@@ -1,0 +1,94 @@
+#include <ergon/node/cluster/outbound/message_sender.h>
+
+#include <mutex>
+
+#include <ergon/gen/envelope_kind.h>
+#include <ergon/node/cluster/extension/own_signals.h>
+#include <ergon/node/cluster/outbound/message_forms.h>
+#include <ergon/node/cluster/outbound/message_frames.h>
+#include <ergon/node/cluster/signals/references.h>
+#include <ergon/node/cluster/signals/scratch.h>
+#include <ergon/node/delivery/border.h>
+#include <ergon/node/delivery/envelope_marks.h>
+
+namespace ergon::dist {
+
+gen::Result<void> MessageSender::Send(gen::PID remote, const core::Envelope& envelope) {
+  if (node::IsImportant(envelope)) {  // see SendImportant
+    return gen::Error(
+        gen::ErrorCode::kUnsupported,
+        "nobody waits for the confirmation of an important message to " + node::TextOf(remote));
+  }
+  const Values::Writer* const how = values_.WriterOf(envelope);
+  if (how == nullptr) return values_.WhyNoWriter(envelope);
+  return SendInForm(*how, remote.node, [&](Form tried, Form& form) {
+    return SendIn(tried, form, remote, envelope, *how);
+  });
+}
+
+gen::Result<void> MessageSender::SendIn(Form tried, Form& form, gen::PID remote,
+                                        const core::Envelope& envelope, const Values::Writer& how) {
+  Scratch scratch;
+  std::string* const frame = OpenFrameTo(scratch, remote, gen::PID::FromAddress(envelope.from));
+  if (frame == nullptr) return FormerAlias(remote);
+  auto written = values_.Append(*frame, envelope, how, tried);
+  if (!written) return written;
+  if (auto fits = CheckMessageFrame(*frame, settings_.max_frame_bytes, remote); !fits) return fits;
+  CloseFrame(*frame, 0);
+  return connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
+    if (how.packed != nullptr) {
+      if (auto taken = SelectForm(form, how, connection); !taken || form != tried) return taken;
+    }
+    auto accepts = connection.Accepts(remote);
+    if (!accepts) return accepts;
+    connection.AppendMessage(*frame);
+    totals_.sent_to_nodes.Add();
+    return {};
+  });
+}
+
+gen::Result<void> MessageSender::SendImportant(gen::PID remote, const core::Envelope& message,
+                                               gen::PID local, std::uint64_t id) {
+  const Values::Writer* const how = values_.WriterOf(message);
+  if (how == nullptr) return values_.WhyNoWriter(message);
+  return SendInForm(*how, remote.node, [&](Form tried, Form& form) -> gen::Result<void> {
+    Scratch scratch;
+    std::string& payload = scratch.Empty();
+    AppendImportant(payload, ReferenceOf(id, settings_.node, settings_.creation), remote);
+    auto written = values_.Append(payload, message, *how, tried);
+    if (!written) return written;
+    const Signal signal = OwnSignal(gen::PID::FromAddress(message.from), payload);
+    return connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
+      if (how->packed != nullptr && !connection.IsForeign()) {
+        if (auto taken = SelectForm(form, *how, connection); !taken || form != tried) return taken;
+      }
+      return AppendQuestion(
+          connection,
+          {.local = local, .remote = remote, .question = PeerState::OwnQuestion::kImportant}, id,
+          signal);
+    });
+  });
+}
+
+void MessageSender::AwaitRoom(gen::Atom node, gen::PID local, std::uint64_t id) {
+  if (const auto connection = connections_.Find(node)) {
+    std::lock_guard lock(connection->mutex());
+    if (connection->state() != Connection::State::kDown &&
+        (connection->IsFull() || connection->MaySayPacks())) {
+      connection->AddWaiter({local, id});
+      return;
+    }
+  }
+  TellRoom({{local, id}});
+}
+
+void MessageSender::TellRoom(const std::vector<Connection::RoomWaiter>& waiters) {
+  for (const auto& waiter : waiters) {
+    (void)delivery_.Respond(
+        waiter.local, waiter.id,
+        core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse),
+                         core::Lane::kMain));
+  }
+}
+
+}  // namespace ergon::dist
