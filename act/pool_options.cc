@@ -1,11 +1,11 @@
 #include <ergon/act/pool_options.h>
 
-#include <cstdint>
-#include <limits>
+#include <chrono>
 
 #include <fmt/core.h>
 
 #include <ergon/act/options/option_checks.h>
+#include <ergon/act/pool_change.h>
 
 namespace ergon::act {
 namespace {
@@ -41,17 +41,11 @@ std::string PoolOptions::Validate() const {
   }
   if (!worker_factory) return "worker_factory: is empty, as in gen::Factory<Worker>() is needed";
   const std::string checks[] = {
-      CheckRange("pool_size", pool_size, 1, kMaxPoolSize),
-      CheckRange("worker_mailbox_size", worker_mailbox_size, 0, kMaxMailboxSize),
+      ChangeableOf(*this).Validate(),
       CheckMailbox(*this),
       CheckStrategy(*this),
-      CheckAtLeast("admission_limit", admission_limit, nanoseconds(0)),
-      CheckAtLeast("restart_backoff_min", restart_backoff_min, nanoseconds(1)),
       CheckAtLeast("restart_backoff_max", restart_backoff_max, restart_backoff_min),
-      CheckRange("max_restarts", max_restarts, 0, std::numeric_limits<int>::max()),
-      CheckAtLeast("restart_period", restart_period, nanoseconds(1)),
       CheckAtLeast("worker_init_timeout", worker_init_timeout, nanoseconds(1)),
-      CheckAtLeast("shutdown_timeout", shutdown_timeout, nanoseconds(0)),
   };
   for (const std::string& problem : checks) {
     if (!problem.empty()) return problem;

@@ -9,11 +9,12 @@
 #include <ergon/gen/args.h>
 #include <ergon/gen/factory.h>
 #include <ergon/gen/mailbox.h>
+#include <ergon/gen/pool_change.h>
 #include <ergon/gen/process_options.h>
 
 namespace ergon::act {
 
-inline constexpr int kMaxPoolSize = 10'000;
+using gen::kMaxPoolSize;
 inline constexpr int kMaxMailboxSize = core::kMaxMailboxBound;  // messages
 
 // What Init of a pool returns. A value out of range makes the spawn fail with a text that names the field and

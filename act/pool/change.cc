@@ -10,7 +10,7 @@ namespace ergon::act {
 gen::Result<void> PoolRunner::Change(const PoolChange& change) {
   PoolOptions before = options_;
   before.pool_size = static_cast<int>(size());  // others may have added some
-  const PoolOptions wanted = change.Of(before);
+  const PoolOptions wanted = Changed(before, change);
   std::string problem = wanted.Validate();
   if (!problem.empty()) return gen::Error(gen::ErrorCode::kIncorrect, std::move(problem));
   // First what may fail.

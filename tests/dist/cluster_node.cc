@@ -425,6 +425,7 @@ int main(int count, char** arguments) {
   options.network = dist::Erlang(network);
   options.types.Register<Count>().Register<Counted>().Register<Refused>();
   options.types.Register<Resize>({.priority = gen::MessagePriority::kHigh});
+  options.types.Register<act::PoolChange>({.priority = gen::MessagePriority::kHigh});
   auto node = node::Start(arguments[1], options);
   if (!node) {
     std::cerr << node.error().ToString() << '\n';

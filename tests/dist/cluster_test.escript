@@ -130,6 +130,14 @@ cases() -> [
         {ok, 1} = gen_server:call({too_small, Cpp}, {count, <<"x">>}),
         {error, {incorrect, _}} = gen_server:call({too_small, Cpp}, {resize, 0}),
         4 = gen_server:call({too_small, Cpp}, {resize, 2}) end},
+    {a_pool_is_changed, fun(Cpp) ->
+        Change = fun(Fields) -> gen_server:call({too_small, Cpp}, {pool_change, Fields}) end,
+        true = Change(#{pool_size => 5, worker_mailbox_size => 20, admission_limit => 0.5}),
+        true = Change(#{admission_limit => 0}),
+        {error, {incorrect, <<"pool_size: 0 is outside 1..10000">>}} = Change(#{pool_size => 0}),
+        {error, {incorrect, <<"pool_change: pool_seize: unknown", _/binary>>}} = Change(#{pool_seize => 5}),
+        {error, {incorrect, <<"pool_change: pool_size: 2.5, must be a whole number">>}} = Change(#{pool_size => 2.5}),
+        6 = gen_server:call({too_small, Cpp}, {resize, 1}) end},
     {whose_is_a_name, fun(Cpp) ->
         Driver = drive(Cpp, self),
         Driver = rpc:call(Cpp, erlang, whereis, [driver]),

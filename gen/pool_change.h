@@ -1,0 +1,82 @@
+// What of a pool's options may be changed while it runs.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+
+#include <ergon/gen/atom.h>
+
+namespace ergon::gen {
+
+inline constexpr int kMaxPoolSize = 10'000;
+
+// What is given becomes the value of the field of act::PoolOptions with that name, which says what it means; the rest
+// stays. In the pool's own handlers see act::Pool::Change; others send it as a request of high or max priority, to which
+// the pool answers by itself:
+//
+//   node.Call("thumbnails", act::PoolChange{.admission_limit = 50ms}, {.priority = gen::MessagePriority::kHigh});
+//
+// Other nodes, too, if this one has registered the type with such a priority:
+//
+//   options.types.Register<act::PoolChange>({.priority = gen::MessagePriority::kHigh});
+//
+//   1> gen_server:call({thumbnails, 'cpp@127.0.0.1'}, {pool_change, #{pool_size => 8, admission_limit => 50}}).
+//   true
+struct PoolChange {
+  using Reply = bool;  // true; what is wrong is the request's error, and nothing has changed then
+
+  // As with act::Pool::AddWorkers and RemoveWorkers.
+  std::optional<int> pool_size = std::nullopt;
+  // Of each worker, now and later. What waits already stays, though it may be more.
+  std::optional<int> worker_mailbox_size = std::nullopt;
+  // For messages that are sent from now on.
+  std::optional<std::chrono::nanoseconds> admission_limit = std::nullopt;
+  // For ends of workers from now on.
+  std::optional<std::chrono::nanoseconds> restart_backoff_min = std::nullopt;
+  std::optional<std::chrono::nanoseconds> restart_backoff_max = std::nullopt;
+  std::optional<int> max_restarts = std::nullopt;
+  std::optional<std::chrono::nanoseconds> restart_period = std::nullopt;
+  std::optional<std::chrono::nanoseconds> shutdown_timeout = std::nullopt;
+
+  friend bool operator==(const PoolChange&, const PoolChange&) = default;
+
+  // Returns an empty text, or what is wrong with a field alone, as in "pool_size: 0 is outside 1..10000". What fields
+  // have to do with each other, and with other options, the pool knows.
+  [[nodiscard]] std::string Validate() const;
+
+  // For other nodes: a tuple of the tag and a map, whose keys are the fields that are given. Times are milliseconds,
+  // also as in 0.5. Another key is an error that names it.
+  static constexpr const char* kTag = "pool_change";
+  using WireFields = std::map<Atom, std::variant<std::int64_t, double>>;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    WireFields fields = ToWire();
+    archive(fields);
+    if constexpr (Archive::is_loading::value) *this = FromWire(fields);
+  }
+
+ private:
+  [[nodiscard]] WireFields ToWire() const;
+  // Throws std::invalid_argument, with a text that names the key and the value.
+  [[nodiscard]] static PoolChange FromWire(const WireFields& fields);
+};
+
+// A field, for those who treat all of them alike.
+struct PoolChangeField {
+  using Number = std::optional<int> PoolChange::*;
+  using Time = std::optional<std::chrono::nanoseconds> PoolChange::*;
+
+  const char* name;
+  std::variant<Number, Time> member;
+  std::int64_t least;  // ns for times
+  std::int64_t most;
+};
+// In the order above.
+[[nodiscard]] std::span<const PoolChangeField> PoolChangeFields();
+
+}  // namespace ergon::gen

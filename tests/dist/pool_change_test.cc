@@ -1,0 +1,93 @@
+// Pools that are changed from other nodes.
+#include <ergon/act/pool.h>
+#include <ergon/gen/envelope_kind.h>
+#include <ergon/node/cluster/values/values.h>
+
+#include <cluster.h>
+#include <terms.h>
+
+namespace ergon::dist::pool_change_test {
+namespace {
+
+namespace t = terms;
+
+class Worker : public act::Actor {};
+
+class TwoWorkers : public act::Pool {
+  gen::Result<act::PoolOptions> Init(const gen::Args&) override {
+    return act::PoolOptions{.pool_size = 2, .worker_factory = gen::Factory<Worker>()};
+  }
+};
+
+gen::NodeOptions WithChanges() {
+  gen::NodeOptions options;
+  options.types.Register<act::PoolChange>({.priority = gen::MessagePriority::kHigh});
+  return options;
+}
+
+// {pool_change, #{...}}, of a key and a value each.
+std::string ChangeTerm(const std::vector<std::string>& entries) {
+  return t::Tuple({t::SmallAtom("pool_change"), t::Map(entries)});
+}
+
+constexpr auto kRequest = static_cast<std::uint8_t>(gen::EnvelopeKind::kRequest);
+
+TEST_CASE("pool change: as a term") {
+  const Values values(WithChanges().types);
+  const auto read = [&](const std::vector<std::string>& entries) {
+    auto envelope = values.Read(ChangeTerm(entries), kRequest).value();
+    CHECK(envelope->lane == core::Lane::kSystem);  // for the pool itself
+    return *envelope->ValueAs<act::PoolChange>();
+  };
+  CHECK(read({}) == act::PoolChange{});
+  CHECK(read({t::SmallAtom("pool_size"), t::Small(8), t::SmallAtom("admission_limit"), t::Small(50),
+              t::SmallAtom("restart_backoff_min"), t::Float(0.5)}) ==
+        act::PoolChange{.pool_size = 8, .admission_limit = 50ms, .restart_backoff_min = 500us});
+  CHECK(read({t::SmallAtom("shutdown_timeout"), t::Float(1e300)}).shutdown_timeout ==
+        std::chrono::nanoseconds::max());
+  // Each field, both ways.
+  const act::PoolChange all{.pool_size = 1,
+                            .worker_mailbox_size = 2,
+                            .admission_limit = 3ms,
+                            .restart_backoff_min = 4us,
+                            .restart_backoff_max = 5s,
+                            .max_restarts = 6,
+                            .restart_period = 7h,
+                            .shutdown_timeout = 8ns};
+  std::string written;
+  REQUIRE(detail::WriteValue(written, all));
+  CHECK(*values.Read(written, kRequest).value()->ValueAs<act::PoolChange>() == all);
+}
+
+TEST_CASE("pool change: terms that are none are told by field and value") {
+  const Values values(WithChanges().types);
+  const auto problem = [&](const std::string& key, const std::string& value) {
+    const auto read = values.Read(ChangeTerm({t::SmallAtom(key), value}), kRequest);
+    return read ? std::string() : std::string(read.error().detail());
+  };
+  CHECK(problem("pool_seize", t::Small(8))
+            .starts_with("pool_change: pool_seize: unknown, the fields are pool_size, worker_"));
+  CHECK(problem("pool_size", t::Float(2.5)) ==
+        "pool_change: pool_size: 2.5, must be a whole number");
+  CHECK(problem("max_restarts", t::Bytes({110, 5, 0, 0x00, 0xF2, 0x05, 0x2A, 0x01})) ==
+        "pool_change: max_restarts: 5000000000 is outside -2147483648..2147483647");
+  CHECK(problem("pool_size", t::SmallAtom("many")).find("many") != std::string::npos);
+}
+
+TEST_CASE("pool change: a pool of another node") {
+  kit::LogCapture log;
+  node::Node here = TryStart("changes_a@127.0.0.1", log, ClusterOptions(), WithChanges()).value();
+  node::Node there = TryStart("changes_b@127.0.0.1", log, ClusterOptions(), WithChanges()).value();
+  const gen::PID pool = there.Spawn(gen::Factory<TwoWorkers>()).value();
+  CHECK(here.Call(pool, act::PoolChange{.pool_size = 3, .shutdown_timeout = 250us}).value());
+  CHECK(act::Stats(there, pool)->size == 3);
+  CHECK(log.Count("pool_size: 3, was 2") == 1);
+  CHECK(log.Count("shutdown_timeout: 0.25 ms, was 5000 ms") == 1);
+  const auto wrong = here.Call(pool, act::PoolChange{.pool_size = 4, .restart_backoff_min = 6s});
+  CHECK(wrong.error() == gen::ErrIncorrect);
+  CHECK(wrong.error().detail() == "restart_backoff_max: 5000000000 ns is less than 6000000000 ns");
+  CHECK(act::Stats(there, pool)->size == 3);
+}
+
+}  // namespace
+}  // namespace ergon::dist::pool_change_test
