@@ -103,10 +103,18 @@ gen::Status Pool::ProcessInit(gen::ProcessHost& host, const gen::Args& args) {
   pool_host.LeaveBeginningToOthers();
   auto options = Init(args);
   if (!options) return gen::Stop(gen::Reason::Error(options.error().ToString()));
-  std::string problem = options->Validate();
-  if (!problem.empty()) return gen::Stop(gen::Reason::Error(std::move(problem)));
-  runner_ = std::make_unique<PoolRunner>(pool_host, static_cast<PoolBehavior&>(*this),
-                                         std::move(*options));
+  PoolOptions wanted = Changed(*options, pool_host.GivenChange());
+  std::string problem = wanted.Validate();
+  if (!problem.empty()) {
+    const bool is_given = options->Validate().empty();  // by the node's options
+    if (is_given) problem = fmt::format("pools.{}: {}", host.Name().Text(), problem);
+    return gen::Stop(gen::Reason::Error(std::move(problem)));
+  }
+  for (const std::string& difference : Differences(wanted, *options)) {
+    host.Log().Info("{}, by the node's options", difference);
+  }
+  runner_ =
+      std::make_unique<PoolRunner>(pool_host, static_cast<PoolBehavior&>(*this), std::move(wanted));
   gen::Status status = runner_->Start();
   if (status.stops()) runner_.reset();
   return status;

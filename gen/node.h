@@ -90,9 +90,14 @@ class Node : public GroupMessenger {
   // kNotAllowed: a pool's worker, whose mailbox is the pool's (PoolOptions::worker_mailbox_size).
   virtual Result<void> SetProcessMailboxSize(const Target& to, int messages) = 0;
   // Reads NodeOptions::options_file once more, as at SIGHUP, and does what has changed there: log_level and mailbox_size
-  // as above. What is not in the file stays as it is. All or nothing: an error changes nothing. kIncorrect: the file has
-  // a fault, or another value than at the start for what cannot be changed; the text names the field and the value.
-  // kNotAllowed: there is no such file. It blocks for as long as the file's system takes.
+  // as above, and the pools that it names are changed by act::PoolChange. What is not in the file stays as it is. All or
+  // nothing: an error changes nothing. A pool that does not run has the new values when it starts; the log says so.
+  //   kIncorrect   the file has a fault, another value than at the start for what cannot be changed, or one that a pool
+  //                refuses, or it names a process that is no pool; the text names the field and the value
+  //   kNotAllowed  there is no such file; or it names pools, for which this waits, and a handler has called
+  //   kBusy        it is being read just now
+  //   kTimeout     a handler of a pool runs for more than five seconds
+  // It blocks for as long as the file's system takes.
   virtual Result<void> ReloadOptions() = 0;
 
   // Returns when the process has ended, also if it had before: what it left behind is answered and

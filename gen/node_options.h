@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include <ergon/gen/environment.h>
 #include <ergon/gen/log_level.h>
 #include <ergon/gen/network.h>
+#include <ergon/gen/pool_change.h>
 #include <ergon/gen/wire_types.h>
 
 namespace ergon::gen {
@@ -73,11 +75,15 @@ struct NodeOptions {
   bool measure_running_time = false;
 
   LogLevel log_level = LogLevel::kInfo;
-  // A file as LoadOptions reads it (<ergon/node/options_file.h>), which is read again at SIGHUP: log_level and
-  // mailbox_size are as it says then, see Node::ReloadOptions. Empty: none, and SIGHUP ends the program. The node does
+  // A file as LoadOptions reads it (<ergon/node/options_file.h>), which is read again at SIGHUP: log_level,
+  // mailbox_size and pools are as it says then, see Node::ReloadOptions. Empty: none, and SIGHUP ends the program. The node does
   // not read it when it starts: its other options are whatever the program has made of the file. With a `clock` of the
   // caller's own there is no signal.
   std::string options_file = {};
+  // What pools have by their registered names, whatever their Init returns; what is not given, is as that says. In a
+  // file the tables [pools.NAME]. A pool for which it is wrong does not start. It holds for pools that are spawned with
+  // the name, as by SpawnRegister.
+  std::map<std::string, PoolChange> pools = {};
   // Receives each log line, already formatted, instead of standard error; one at a time. On the thread
   // that has something to tell: a process's, the timers', the watchdog's, or one of the caller's own that
   // uses the node. It may look at the node (Info, ProcessInfo), but must not wait for it, nor cause a line

@@ -91,6 +91,28 @@ std::string PoolChange::Validate() const {
   return {};
 }
 
+void PoolChange::Add(const PoolChange& further) {
+  for (const PoolChangeField& field : kFields) {
+    std::visit(
+        [&](auto member) {
+          if (further.*member) this->*member = further.*member;
+        },
+        field.member);
+  }
+}
+
+PoolChange PoolChange::Of(const PoolChange& all) const {
+  PoolChange some;
+  for (const PoolChangeField& field : kFields) {
+    std::visit(
+        [&](auto member) {
+          if (this->*member) some.*member = all.*member;
+        },
+        field.member);
+  }
+  return some;
+}
+
 PoolChange::WireFields PoolChange::ToWire() const {
   WireFields fields;
   for (const PoolChangeField& field : kFields) {

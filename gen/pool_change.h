@@ -49,6 +49,11 @@ struct PoolChange {
   // have to do with each other, and with other options, the pool knows.
   [[nodiscard]] std::string Validate() const;
 
+  // Takes over what `further` has.
+  void Add(const PoolChange& further);
+  // Returns the fields of `all` that this has, too.
+  [[nodiscard]] PoolChange Of(const PoolChange& all) const;
+
   // For other nodes: a tuple of the tag and a map, whose keys are the fields that are given. Times are milliseconds,
   // also as in 0.5. Another key is an error that names it.
   static constexpr const char* kTag = "pool_change";

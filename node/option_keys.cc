@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <utility>
-#include <vector>
 
 #include <fmt/core.h>
 
+#include <ergon/node/options/nearest.h>
 #include <ergon/node/options/option_checks.h>
 #include <ergon/node/options/option_text.h>
+#include <ergon/node/options/pool_keys.h>
 
 namespace ergon::node {
 namespace {
@@ -90,39 +91,17 @@ const Entry* FindEntry(std::string_view key) {
   return found == kEntries.end() ? nullptr : found;
 }
 
-// How many letters have to be changed, added or taken away.
-std::size_t Distance(std::string_view left, std::string_view right) {
-  std::vector<std::size_t> row(right.size() + 1);
-  for (std::size_t j = 0; j <= right.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= left.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= right.size(); ++j) {
-      const std::size_t replaced = diagonal + (left[i - 1] == right[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row.back();
-}
-
-std::string_view Nearest(std::string_view key) {
-  constexpr std::size_t kLongest = 100;  // of what was written; the rest changes nothing
-  key = key.substr(0, kLongest);
-  const auto* nearest = std::min_element(
-      kEntries.begin(), kEntries.end(), [key](const Entry& left, const Entry& right) {
-        return Distance(key, left.key.name) < Distance(key, right.key.name);
-      });
-  return nearest->key.name;
-}
-
 }  // namespace
 
 std::span<const OptionKey> OptionKeys() { return kKeys; }
 
 gen::Result<void> SetOption(NodeOptions& options, std::string_view key, std::string_view text) {
+  if (IsPoolKey(key)) return SetPoolOption(options.pools, key, text);
   const Entry* const entry = FindEntry(key);
   if (entry == nullptr) {
-    return Incorrect(fmt::format("{}: unknown, the nearest is {}", key, Nearest(key)));
+    return Incorrect(
+        fmt::format("{}: unknown, the nearest is {}", key,
+                    Nearest(key, kKeys, [](const OptionKey& known) { return known.name; })));
   }
   // Alone: what else may be wrong with the options is not this key's fault.
   NodeOptions alone;
@@ -137,6 +116,7 @@ gen::Result<void> SetOption(NodeOptions& options, std::string_view key, std::str
 }
 
 std::string OptionText(const NodeOptions& options, std::string_view key) {
+  if (IsPoolKey(key)) return PoolOptionText(options.pools, key);
   const Entry* const entry = FindEntry(key);
   return entry == nullptr ? std::string() : entry->field.get(options);
 }

@@ -17,7 +17,11 @@ namespace ergon::node {
 //   handler_stack_bytes = "256KiB"
 //   [stealing]
 //   moderate = { attempts = 500, pause = "50us" }
+//   [pools.thumbnails]
+//   pool_size = 8
+//   admission_limit = "50ms"
 //
+// The tables [pools.NAME] are NodeOptions::pools; their keys are the fields of act::PoolChange.
 // Fields that are not in the file stay as in `defaults`. Returns kIncorrect if the file cannot be read, is not TOML, or
 // has a wrong key or value; the text names file, line, key and value, as in
 //

@@ -7,12 +7,25 @@
 
 namespace ergon::act {
 
-gen::Result<void> PoolRunner::Change(const PoolChange& change) {
-  PoolOptions before = options_;
-  before.pool_size = static_cast<int>(size());  // others may have added some
-  const PoolOptions wanted = Changed(before, change);
+PoolOptions PoolRunner::OptionsNow() const {
+  PoolOptions now = options_;
+  now.pool_size = static_cast<int>(size());  // others may have added some
+  return now;
+}
+
+gen::Result<PoolOptions> PoolRunner::Wanted(const PoolChange& change) const {
+  if (!running()) return gen::Error(gen::ErrorCode::kNotAllowed, "the pool is ending");
+  PoolOptions wanted = Changed(OptionsNow(), change);
   std::string problem = wanted.Validate();
   if (!problem.empty()) return gen::Error(gen::ErrorCode::kIncorrect, std::move(problem));
+  return wanted;
+}
+
+gen::Result<void> PoolRunner::Change(const PoolChange& change) {
+  const PoolOptions before = OptionsNow();
+  auto valid = Wanted(change);
+  if (!valid) return std::move(valid.error());
+  const PoolOptions& wanted = *valid;
   // First what may fail.
   const int more = wanted.pool_size - before.pool_size;
   if (more > 0) {
@@ -37,16 +50,24 @@ gen::Result<void> PoolRunner::Change(const PoolChange& change) {
   return {};
 }
 
-void PoolRunner::ChangeAndAnswer(const core::Envelope& envelope, const PoolChange& change) {
-  const gen::Result<void> changed =
-      running() ? Change(change)
-                : gen::Result<void>(gen::Error(gen::ErrorCode::kNotAllowed, "the pool is ending"));
+bool PoolRunner::TakeChange(core::Envelope& envelope) {
+  gen::Result<void> done;
   // Whether somebody still waits does not matter to the one who answers.
-  if (changed) {
-    (void)host_.SendResponse(SenderOf(envelope), RefOf(envelope), true);
+  if (const auto* change = envelope.ValueAs<PoolChange>()) {
+    done = Change(*change);
+    if (done) (void)host_.SendResponse(SenderOf(envelope), RefOf(envelope), true);
+  } else if (const auto* check = envelope.ValueAs<gen::PoolChangeCheck>()) {
+    const auto wanted = Wanted(check->change);
+    if (!wanted) done = wanted.error();
+    if (wanted) {
+      (void)host_.SendResponse(SenderOf(envelope), RefOf(envelope),
+                               check->change.Of(ChangeableOf(OptionsNow())));
+    }
   } else {
-    (void)host_.SendResponseError(SenderOf(envelope), RefOf(envelope), changed.error());
+    return false;
   }
+  if (!done) (void)host_.SendResponseError(SenderOf(envelope), RefOf(envelope), done.error());
+  return true;
 }
 
 }  // namespace ergon::act

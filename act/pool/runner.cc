@@ -130,11 +130,7 @@ gen::Status PoolRunner::OnOwn(core::Envelope& envelope, bool trap_exit) {
     case gen::EnvelopeKind::kError:
       return forwarder_->Answered(envelope) ? gen::Continue() : OnUsers(envelope);
     case gen::EnvelopeKind::kRequest:
-      if (const auto* change = envelope.ValueAs<PoolChange>()) {
-        ChangeAndAnswer(envelope, *change);
-        return gen::Continue();
-      }
-      return OnUsers(envelope);
+      return TakeChange(envelope) ? gen::Continue() : OnUsers(envelope);
     case gen::EnvelopeKind::kExit:
       return OnExit(envelope, trap_exit);
     case gen::EnvelopeKind::kInheritance:

@@ -73,7 +73,10 @@ class PoolRunner {
   // Calls the user's handlers.
   gen::Status OnUsers(core::Envelope& envelope);
   void Answer(core::Envelope& envelope);
-  void ChangeAndAnswer(const core::Envelope& envelope, const PoolChange& change);
+  // Answers a request for a change, or for a look at one. Returns false for another request.
+  bool TakeChange(core::Envelope& envelope);
+  [[nodiscard]] PoolOptions OptionsNow() const;
+  [[nodiscard]] gen::Result<PoolOptions> Wanted(const PoolChange& change) const;
 
   // -- workers --
   void Join(const std::vector<gen::PID>& workers);

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include <ergon/gen/host/process_host.h>
+#include <ergon/gen/pool_change.h>
 
 namespace ergon::core {
 class Rotation;
@@ -55,8 +56,18 @@ struct WorkerProgress {
       0};  // what it does now, if it is busy, since it waited last; in whole ms
 };
 
+// A request of high priority, to which a pool answers by itself: the values that the change would replace, or the error
+// that it would have.
+struct PoolChangeCheck {
+  using Reply = PoolChange;
+  PoolChange change;
+};
+
 class PoolHost : public ProcessHost {
  public:
+  // Returns what the node's options say of a pool with this process's name (NodeOptions::pools).
+  [[nodiscard]] virtual PoolChange GivenChange() const = 0;
+
   // -- envelopes --
 
   // Passes an envelope on, with its sender and ref; `envelope` is null after success. With `routed` the envelope is

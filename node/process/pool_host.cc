@@ -8,8 +8,14 @@
 #include <ergon/node/delivery/request_claims.h>
 #include <ergon/node/diagnosis/for_people.h>
 #include <ergon/node/process/process.h>
+#include <ergon/node/spawning/pool_settings.h>
 
 namespace ergon::node {
+
+gen::PoolChange Process::GivenChange() const {
+  const gen::Atom name = Name();
+  return name.empty() ? gen::PoolChange() : rooms_.pool_settings.Of(name);
+}
 
 bool Process::Begin(const core::Envelope& request) {
   return request.deadline == 0 || rooms_.request_claims.Begin(request);

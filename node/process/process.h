@@ -133,6 +133,7 @@ class Process final : public ProcessRunner, public gen::PoolHost {
   [[nodiscard]] bool InOwnTurn() const override { return IsInOwnTurn(); }
 
   // -- gen::PoolHost --
+  [[nodiscard]] gen::PoolChange GivenChange() const override;
   gen::Result<void> Forward(gen::PID to, core::EnvelopePtr& envelope, bool routed) override;
   gen::Result<void> ForwardMakingRoom(gen::PID worker, core::EnvelopePtr& envelope) override;
   void Adopt(core::Envelope& envelope) override;

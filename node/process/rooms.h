@@ -37,6 +37,7 @@ class Population;
 class Publishing;
 class Registry;
 class Relations;
+class PoolSettings;
 class RequestClaims;
 class Spawning;
 class Ticks;
@@ -77,7 +78,8 @@ struct Rooms {
   Spawning& spawning;
   Inheritance& inheritance;
   const std::atomic<std::uint32_t>& mailbox_size;  // of a process whose options say nothing
-  core::Dispatcher& dispatcher;                    // of all processes that are not detached
+  const PoolSettings& pool_settings;
+  core::Dispatcher& dispatcher;  // of all processes that are not detached
   DedicatedDispatchers& dedicated_dispatchers;
   BlockingThreads& blocking_threads;
   const ForkGuard& fork_guard;

@@ -2,12 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <ergon/core/messages/rotation.h>
+#include <ergon/gen/blocking.h>
+#include <ergon/gen/factory.h>
+#include <ergon/gen/process.h>
 #include <ergon/node/diagnosis/descriptions.h>
 #include <ergon/node/option_keys.h>
 #include <ergon/node/options/option_checks.h>
@@ -17,6 +22,8 @@ namespace ergon::node {
 namespace {
 
 constexpr std::array<std::string_view, 2> kChangeable = {"mailbox_size", "log_level"};
+
+constexpr std::chrono::milliseconds kPause(10);  // before the file is read after somebody else
 
 gen::Result<void> CheckLevel(gen::LogLevel level) {
   if (level <= gen::LogLevel::kOff) return {};
@@ -170,15 +177,13 @@ gen::Result<void> Changes::SetProcessMailboxSize(const gen::Target& to, int mess
 
 // ---- the file
 
-gen::Result<void> Changes::Reload() {
+gen::Result<gen::NodeOptions> Changes::Read(const gen::NodeOptions& now) const {
   const std::string& file = needs_.options.options_file;
-  if (file.empty()) {
-    return gen::Error(gen::ErrorCode::kNotAllowed, "options_file: none was given");
-  }
-  std::lock_guard lock(mutex_);
-  const gen::NodeOptions now = Now();
-  auto read = LoadOptions(file, now);
-  if (!read) return std::move(read.error());
+  auto read = [&] {
+    const gen::Blocking reads;
+    return LoadOptions(file, now);
+  }();
+  if (!read) return read;
   for (const OptionKey& key : OptionKeys()) {
     const std::string value = OptionText(*read, key.name);
     const std::string before = OptionText(now, key.name);
@@ -188,18 +193,61 @@ gen::Result<void> Changes::Reload() {
                     key.name, value, before));
   }
   auto checked = CheckOptions(*read);
-  if (!checked) return checked;
-  Apply(*read);
+  if (!checked) return std::move(checked.error());
+  return read;
+}
+
+gen::Result<void> Changes::Reload(gen::Messenger& asks) {
+  const std::string& file = needs_.options.options_file;
+  if (file.empty()) {
+    return gen::Error(gen::ErrorCode::kNotAllowed, "options_file: none was given");
+  }
+  if (reloading_.exchange(true, std::memory_order_acquire)) {
+    return gen::Error(gen::ErrorCode::kBusy, fmt::format("{}: it is being read just now", file));
+  }
+  const std::unique_ptr<std::atomic<bool>, void (*)(std::atomic<bool>*)> until_done(
+      &reloading_,
+      [](std::atomic<bool>* reloading) { reloading->store(false, std::memory_order_release); });
+  gen::NodeOptions now;
+  {
+    std::lock_guard lock(mutex_);
+    now = Now();
+  }
+  now.pools.clear();  // only what the file says is changed
+  auto read = Read(now);
+  if (!read) return std::move(read.error());
+  auto changed = pools_.Apply(asks, read->pools);
+  if (!changed) {
+    const gen::Error& error = changed.error();
+    return gen::Error(error.code(), fmt::format("{}: {}", file, error.detail()));
+  }
+  std::lock_guard lock(mutex_);
+  gen::NodeOptions options = Now();  // others may have changed what the file does not
+  if (read->log_level != now.log_level) options.log_level = read->log_level;
+  if (read->mailbox_size != now.mailbox_size) options.mailbox_size = read->mailbox_size;
+  Apply(options);
   return {};
 }
 
 void Changes::ReloadAndTell() {
-  auto reloaded = Reload();
-  if (reloaded) {
-    gen::Log(needs_.log).Info("SIGHUP: {} was read", needs_.options.options_file);
-  } else {
-    gen::Log(needs_.log)
-        .Error("SIGHUP: the options stay as they are: {}", reloaded.error().detail());
+  const gen::ProcessFactory reads([this](gen::Process& self) {
+    auto reloaded = Reload(self);
+    while (!reloaded && reloaded.error() == gen::ErrBusy && self.Sleep(kPause)) {
+      reloaded = Reload(self);
+    }
+    if (reloaded) {
+      gen::Log(needs_.log).Info("SIGHUP: {} was read", needs_.options.options_file);
+    } else {
+      gen::Log(needs_.log)
+          .Error("SIGHUP: the options stay as they are: {}", reloaded.error().detail());
+    }
+  });
+  // The thread of the signals is that of the timers, and must not wait.
+  auto started = needs_.spawning.StartInBackground(
+      {.factory = reads, .options = {}, .args = {}, .parent = needs_.addresses.NodePid()},
+      [](const gen::Result<void>&) {});
+  if (!started) {
+    gen::Log(needs_.log).Error("SIGHUP: the options stay as they are: {}", started.error());
   }
 }
 

@@ -8,12 +8,16 @@
 #include <string_view>
 
 #include <ergon/gen/log_level.h>
+#include <ergon/gen/messenger.h>
 #include <ergon/gen/node_options.h>
 #include <ergon/gen/result.h>
 #include <ergon/gen/target.h>
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/back_pressure.h>
 #include <ergon/node/diagnosis/node_log.h>
+#include <ergon/node/runtime/pool_changes.h>
+#include <ergon/node/spawning/pool_settings.h>
+#include <ergon/node/spawning/spawning.h>
 
 namespace ergon::node {
 
@@ -27,9 +31,13 @@ class Changes {
     BackPressure& back_pressure;
     NodeLog& log;
     const gen::NodeOptions& options;  // those of the start
+    PoolSettings& pool_settings;
+    Spawning& spawning;
   };
   explicit Changes(const Needs& needs)
-      : needs_(needs), mailbox_size_(static_cast<std::uint32_t>(needs.options.mailbox_size)) {}
+      : needs_(needs),
+        pools_({needs.addresses, needs.pool_settings, needs.log}),
+        mailbox_size_(static_cast<std::uint32_t>(needs.options.mailbox_size)) {}
 
   // Of a process whose options say nothing; 0: no bound.
   [[nodiscard]] const std::atomic<std::uint32_t>& mailbox_size() const noexcept {
@@ -40,8 +48,9 @@ class Changes {
   gen::Result<void> SetProcessLogLevel(const gen::Target& to, std::optional<gen::LogLevel> level);
   gen::Result<void> SetMailboxSize(int messages);
   gen::Result<void> SetProcessMailboxSize(const gen::Target& to, int messages);
-  gen::Result<void> Reload();
-  // At SIGHUP: as Reload, and the log has its error.
+  // `asks` waits for pools.
+  gen::Result<void> Reload(gen::Messenger& asks);
+  // At SIGHUP: as Reload, in a process of its own, and the log has its error.
   void ReloadAndTell();
 
  private:
@@ -55,7 +64,12 @@ class Changes {
   template <class Value>
   void Tell(std::string_view what, const Value& value, const Value& before);
 
+  // The options that the file says, checked; what it does not say is as in `now`.
+  [[nodiscard]] gen::Result<gen::NodeOptions> Read(const gen::NodeOptions& now) const;
+
   const Needs needs_;
+  PoolChanges pools_;
+  std::atomic<bool> reloading_{false};  // acquire, release: one after the other
   std::atomic<std::uint32_t> mailbox_size_;
   std::mutex mutex_;  // one change of the node's options at a time
 };

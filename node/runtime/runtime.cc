@@ -141,6 +141,7 @@ Runtime::Runtime(gen::Atom name, gen::NodeOptions options, std::shared_ptr<core:
              .spawning = spawning_,
              .inheritance = inheritance_,
              .mailbox_size = changes_.mailbox_size(),
+             .pool_settings = pool_settings_,
              .dispatcher = *dispatcher,
              .dedicated_dispatchers = dedicated_dispatchers_,
              .blocking_threads = blocking_threads_,
@@ -168,7 +169,8 @@ Runtime::Runtime(gen::Atom name, gen::NodeOptions options, std::shared_ptr<core:
       periodic_sends_({addresses_, delivery_, totals_, ticks_, *timers_, *clock_, log_}),
       wait_graph_(addresses_, delivery_, withdrawn_, *clock_),
       inspection_({addresses_, drops_, totals_, *clock_, log_}),
-      changes_({addresses_, back_pressure_, log_, options_}),
+      pool_settings_(options_.pools),
+      changes_({addresses_, back_pressure_, log_, options_, pool_settings_, spawning_}),
       dump_(addresses_, *clock_),
       environment_(options_.environment),
       inheritance_(addresses_, environment_),
@@ -326,7 +328,7 @@ gen::Result<void> Runtime::SetProcessMailboxSize(const gen::Target& to, int mess
   return changes_.SetProcessMailboxSize(to, messages);
 }
 
-gen::Result<void> Runtime::ReloadOptions() { return changes_.Reload(); }
+gen::Result<void> Runtime::ReloadOptions() { return changes_.Reload(*this); }
 
 void Runtime::Wait() {
   if (!IsForked() && outside_calls_.CheckMayBlock("Wait")) shutdown_.Wait();

@@ -49,6 +49,7 @@
 #include <ergon/node/spawning/fork_guard.h>
 #include <ergon/node/spawning/lineage.h>
 #include <ergon/node/spawning/node_environment.h>
+#include <ergon/node/spawning/pool_settings.h>
 #include <ergon/node/spawning/population.h>
 #include <ergon/node/spawning/spawning.h>
 #include <ergon/node/timers/cron.h>
@@ -195,6 +196,7 @@ class Runtime final : public gen::Node {
   PeriodicSends periodic_sends_;
   WaitGraph wait_graph_;
   Inspection inspection_;
+  PoolSettings pool_settings_;
   Changes changes_;
   node::Dump dump_;
   NodeEnvironment environment_;

@@ -492,6 +492,7 @@ class FakeHost final : public gen::PoolHost, private gen::LogSink {
   std::uint64_t MainQueued() const override { return main.size(); }
   std::uint64_t ExpiredRequests() const override { return expired; }
   bool HasQueue() const override { return has_queue; }
+  gen::PoolChange GivenChange() const override { return given_change; }
   void Adopt(core::Envelope&) override { ++adopted; }
   void LeaveBeginningToOthers() override {}
   void SetHeedExits(bool) override {}
@@ -527,6 +528,7 @@ class FakeHost final : public gen::PoolHost, private gen::LogSink {
   std::size_t stash_size = 0;
   std::uint64_t expired = 0;  // requests
   bool has_queue = false;
+  gen::PoolChange given_change;
   bool makes_room = false;
   gen::SenderRules rules;
   std::chrono::nanoseconds retry_after{0};

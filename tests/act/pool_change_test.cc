@@ -120,5 +120,38 @@ TEST_CASE("pool change: in the pool's own handlers") {
         std::vector<std::string>{"pool_size: 2, was 1", "shutdown_timeout: 1000 ms, was 5000 ms"});
 }
 
+TEST_CASE("pool change: a look at one tells what it would replace, and changes nothing") {
+  PoolFixture f({.pool_size = 2, .admission_limit = 7ms});
+  f.Start();
+  const auto look = [&](const PoolChange& change) {
+    (void)f.host.Deliver(gen::EnvelopeKind::kRequest, core::Lane::kSystem,
+                         gen::PoolChangeCheck{change}, 100 + f.host.responses.size());
+    f.host.Run();
+    return f.host.responses.back().envelope.get();
+  };
+  core::Envelope* answer = look({.pool_size = 3, .admission_limit = 0ms});
+  REQUIRE(answer->ValueAs<PoolChange>() != nullptr);
+  CHECK(*answer->ValueAs<PoolChange>() == PoolChange{.pool_size = 2, .admission_limit = 7ms});
+  answer = look({.pool_size = 3, .max_restarts = -1});
+  REQUIRE(answer->ValueAs<gen::Error>() != nullptr);
+  CHECK(answer->ValueAs<gen::Error>()->detail() == "max_restarts: -1 is outside 0..2147483647");
+  CHECK(f.Number("pool_size") == 2);
+  CHECK(Logged(f).empty());
+}
+
+TEST_CASE("pool change: what the node's options say goes before what Init says") {
+  PoolFixture f({.pool_size = 2, .worker_mailbox_size = 5});
+  f.host.given_change = {.pool_size = 3, .shutdown_timeout = 1s};
+  f.Start();
+  CHECK(f.Number("pool_size") == 3);
+  CHECK(f.Inspect().at("worker_mailbox_size") == "5");
+  CHECK(Logged(f) ==
+        std::vector<std::string>{"pool_size: 3, was 2, by the node's options",
+                                 "shutdown_timeout: 1000 ms, was 5000 ms, by the node's options"});
+  PoolFixture wrong({.pool_size = 2});
+  wrong.host.given_change = {.restart_backoff_min = 9s};
+  CHECK_FALSE(wrong.host.Start(wrong.pool));
+}
+
 }  // namespace
 }  // namespace ergon::act::testing

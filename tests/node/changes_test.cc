@@ -1,8 +1,6 @@
 // What may be changed while the node runs.
 #include <atomic>
 #include <csignal>
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <thread>
 
@@ -11,24 +9,11 @@
 #include <ergon/act/pool.h>
 
 #include <kit/gate.h>
+#include <kit/options_file.h>
 #include <node/subject.h>
 
 namespace ergon::node {
 namespace {
-
-// A file that is there as long as this.
-class OptionsFile {
- public:
-  explicit OptionsFile(const std::string& contents) { Write(contents); }
-  ~OptionsFile() { std::filesystem::remove(path_); }
-  void Write(const std::string& contents) const { std::ofstream(path_) << contents; }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  const std::string path_ =
-      (std::filesystem::temp_directory_path() / ("ergon_changes_" + std::to_string(::getpid())))
-          .string();
-};
 
 TEST_CASE("changes: the node's log level, and those of processes that have none") {
   TestNode t({.log_level = gen::LogLevel::kWarning});
@@ -165,7 +150,7 @@ TEST_CASE("changes: the mailbox size of processes that are spawned from now on")
 }
 
 TEST_CASE("changes: the options file, all or nothing") {
-  const OptionsFile file("log_level = \"warning\"\nmailbox_size = 9\n");
+  const kit::OptionsFile file("log_level = \"warning\"\nmailbox_size = 9\n");
   TestNode t({.workers = 2, .options_file = file.path()});
   const auto size = [&] { return t.node.ProcessInfo(t.Spawn())->mailbox_size; };
   CHECK(size() == 0);  // it is not read by itself
@@ -192,7 +177,7 @@ TEST_CASE("changes: the options file, all or nothing") {
 }
 
 TEST_CASE("changes: SIGHUP") {
-  const OptionsFile file("mailbox_size = 4\n");
+  const kit::OptionsFile file("mailbox_size = 4\n");
   TestNode t({.options_file = file.path()});
   CHECK(::kill(::getpid(), SIGHUP) == 0);
   CHECK(kit::Eventually([&] { return t.log.Contains("mailbox_size: 4, was 0"); }));

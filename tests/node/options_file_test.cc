@@ -1,6 +1,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -182,6 +183,42 @@ TEST_CASE("option keys: a field's text means the field") {
     CHECK(SetOption(copy, key.name, text));
     CHECK(OptionText(copy, key.name) == text);
   }
+}
+
+TEST_CASE("options file: pools") {
+  const gen::NodeOptions options = ParseOptions(R"(
+[pools.thumbnails]
+pool_size = 8
+admission_limit = "50ms"
+[pools]
+"eu.west".max_restarts = 3
+)",
+                                                "node.toml", {.pools = {{"old", {.pool_size = 1}}}})
+                                       .value();
+  CHECK(options.pools == std::map<std::string, gen::PoolChange>{
+                             {"eu.west", {.max_restarts = 3}},
+                             {"old", {.pool_size = 1}},
+                             {"thumbnails", {.pool_size = 8, .admission_limit = 50ms}}});
+  CHECK(OptionText(options, "pools.thumbnails.admission_limit") == "50ms");
+  CHECK(OptionText(options, "pools.eu.west.max_restarts") == "3");
+  CHECK(OptionText(options, "pools.eu.west.pool_size").empty());
+  CHECK(OptionText(options, "pools.nobody.pool_size").empty());
+  const auto problem = [](const std::string& contents) {
+    return std::string(ParseOptions(contents, "f").error().detail());
+  };
+  CHECK(problem("\n[pools.a]\npool_seize = 8") ==
+        "f:3: pools.a.pool_seize: unknown, the nearest is pools.a.pool_size");
+  CHECK(problem("[pools.a]\npool_size = 0") == "f:2: pools.a.pool_size: 0 is outside 1..10000");
+  CHECK(problem("[pools.a]\npool_size = \"many\"") ==
+        "f:2: pools.a.pool_size: \"many\", must be a whole number");
+  CHECK(problem("[pools.a]\nadmission_limit = 50") ==
+        "f:2: pools.a.admission_limit: \"50\", must be a time with its unit, as 20us, 5ms or 3s");
+  CHECK(problem("[pools]\na = 1") ==
+        "f:2: pools.a: must be a table, as [pools.a] with pool_size = 8");
+  CHECK(problem("[pools]\n\"\".pool_size = 1") ==
+        "f:2: pools..pool_size: the name of the pool is empty");
+  CHECK(problem("[pools.\"b\xC3\xBC\"]\npool_size = 1")
+            .starts_with("f:1: pools.b??: the name of a pool is of ASCII's characters here"));
 }
 
 }  // namespace

@@ -1,0 +1,103 @@
+#include <ergon/node/runtime/pool_changes.h>
+
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <ergon/gen/host/pool_host.h>
+#include <ergon/node/diagnosis/descriptions.h>
+#include <ergon/node/process_state/slot.h>
+
+namespace ergon::node {
+namespace {
+
+constexpr gen::CallOptions kToThePool{.priority = gen::MessagePriority::kHigh};
+
+gen::Error ErrorOf(const std::string& name, const gen::Error& error) {
+  const std::string_view detail = error.detail();
+  return gen::Error(
+      error.code(),
+      fmt::format("pools.{}: {}", name, detail.empty() ? error.ToString() : std::string(detail)));
+}
+
+// It has ended, or ends: one that follows it has the new values.
+bool HasGone(const gen::Error& error) {
+  return error == gen::ErrProcessUnknown || error == gen::ErrProcessTerminated;
+}
+
+}  // namespace
+
+gen::Result<gen::PID> PoolChanges::Find(const std::string& name) const {
+  auto pid = needs_.addresses.Resolve(gen::Target(name));
+  if (!pid) {
+    if (pid.error() == gen::ErrProcessUnknown) return gen::PID();
+    return std::move(pid.error());
+  }
+  const ProcessSlot* const slot = needs_.addresses.Find(*pid);
+  if (slot == nullptr) return gen::PID();
+  // What starts just now may become one, and answers when it has started.
+  if (!slot->IsPool() && slot->activity().state() != gen::ProcessState::kStarting) {
+    return gen::Error(gen::ErrorCode::kIncorrect,
+                      fmt::format("{} is no pool", AsInItsLines(needs_.addresses, *pid)));
+  }
+  return *pid;
+}
+
+gen::Result<void> PoolChanges::Check(gen::Messenger& asks, Step& step) const {
+  auto pool = Find(step.name);
+  if (!pool) return std::move(pool.error());
+  step.pool = *pool;
+  if (!step.pool) return {};
+  auto before = asks.Call(step.pool, gen::PoolChangeCheck{step.change}, kToThePool);
+  if (before) {
+    step.before = *before;
+  } else if (HasGone(before.error())) {
+    step.pool = {};
+  } else {
+    return std::move(before.error());
+  }
+  return {};
+}
+
+gen::Result<void> PoolChanges::Apply(gen::Messenger& asks, const PoolSettings::Changes& changes) {
+  std::vector<Step> steps;
+  for (const auto& [name, change] : changes) {
+    Step& step = steps.emplace_back(Step{name, change, {}, {}});
+    auto checked = Check(asks, step);
+    if (!checked) return ErrorOf(name, checked.error());
+  }
+  auto settings = needs_.settings.Add(changes);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    Step& step = steps[i];
+    if (!step.pool) continue;
+    const auto changed = asks.Call(step.pool, gen::PoolChange(step.change), kToThePool);
+    if (changed) continue;
+    if (HasGone(changed.error())) {
+      step.pool = {};
+      continue;
+    }
+    needs_.settings.Set(std::move(settings));
+    ChangeBack(asks, steps, i + 1);  // this one, too, which may have begun
+    return ErrorOf(step.name, changed.error());
+  }
+  for (const Step& step : steps) {
+    if (step.pool) continue;
+    gen::Log(needs_.log)
+        .Warning("pools.{}: no pool of that name runs; one that starts with it has these values",
+                 step.name);
+  }
+  return {};
+}
+
+void PoolChanges::ChangeBack(gen::Messenger& asks, const std::vector<Step>& steps,
+                             std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const Step& step = steps[i];
+    if (!step.pool) continue;
+    const auto changed = asks.Call(step.pool, gen::PoolChange(step.before), kToThePool);
+    if (changed || HasGone(changed.error())) continue;
+    gen::Log(needs_.log).Error("pools.{}: cannot be changed back: {}", step.name, changed.error());
+  }
+}
+
+}  // namespace ergon::node

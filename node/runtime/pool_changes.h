@@ -1,0 +1,49 @@
+// Changes of several pools, all or nothing.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <ergon/gen/messenger.h>
+#include <ergon/gen/pid.h>
+#include <ergon/gen/pool_change.h>
+#include <ergon/gen/result.h>
+#include <ergon/node/delivery/addresses.h>
+#include <ergon/node/diagnosis/node_log.h>
+#include <ergon/node/spawning/pool_settings.h>
+
+namespace ergon::node {
+
+class PoolChanges {
+ public:
+  // What it needs; all of it outlives this.
+  struct Needs {
+    const Addresses& addresses;
+    PoolSettings& settings;
+    NodeLog& log;
+  };
+  explicit PoolChanges(const Needs& needs) : needs_(needs) {}
+
+  // Asks all pools whether they can be changed, and then changes them; what a pool has refused after all, the others
+  // get back. Pools that start from now on have the new values, too. `asks` waits for the pools. The error names the
+  // pool, the field and the value. One caller at a time.
+  gen::Result<void> Apply(gen::Messenger& asks, const PoolSettings::Changes& changes);
+
+ private:
+  struct Step {
+    const std::string& name;
+    const gen::PoolChange& change;
+    gen::PID pool;  // the empty PID: nobody has the name
+    gen::PoolChange before;
+  };
+
+  // Returns the empty PID if nobody has the name.
+  gen::Result<gen::PID> Find(const std::string& name) const;
+  gen::Result<void> Check(gen::Messenger& asks, Step& step) const;
+  // The first `count` ones.
+  void ChangeBack(gen::Messenger& asks, const std::vector<Step>& steps, std::size_t count);
+
+  const Needs needs_;
+};
+
+}  // namespace ergon::node

@@ -1,0 +1,144 @@
+// What the node's options say of pools, at their start and while they run.
+#include <atomic>
+#include <csignal>
+#include <string>
+
+#include <unistd.h>
+
+#include <ergon/act/pool.h>
+
+#include <kit/options_file.h>
+#include <node/subject.h>
+
+namespace ergon::node::pool_changes_test {
+namespace {
+
+// How many may start; fewer than none: any number.
+std::atomic<int> may_start{-1};
+
+class Worker : public act::Actor {
+  gen::Status Init(const gen::Args&) override {
+    if (may_start < 0 || may_start-- > 0) return gen::Continue();
+    return gen::Stop(gen::Reason::Error("no licence"));
+  }
+};
+
+class TwoWorkers : public act::Pool {
+ public:
+  explicit TwoWorkers(act::PoolStrategy strategy = {}) : strategy_(std::move(strategy)) {}
+
+ private:
+  gen::Result<act::PoolOptions> Init(const gen::Args&) override {
+    return act::PoolOptions{
+        .pool_size = 2, .worker_factory = gen::Factory<Worker>(), .strategy = strategy_};
+  }
+  const act::PoolStrategy strategy_;
+};
+
+std::uint64_t SizeOf(TestNode& t, const gen::Target& pool) {
+  return act::Stats(t.node, pool).value().size;
+}
+
+TEST_CASE("pools in the options: what they say goes before what Init says") {
+  TestNode t({.pools = {{"two", {.pool_size = 4}},
+                        {"wrong", {.restart_backoff_min = 9s}},
+                        {"later", {.pool_size = 3}}}});
+  CHECK(t.node.SpawnRegister("two", gen::Factory<TwoWorkers>()));
+  CHECK(SizeOf(t, "two") == 4);
+  CHECK(t.log.Count("pool_size: 4, was 2, by the node's options") == 1);
+  const gen::PID other = t.node.Spawn(gen::Factory<TwoWorkers>()).value();
+  CHECK(SizeOf(t, other) == 2);
+  CHECK(t.node.RegisterName("later", other));  // it has started without
+  CHECK(SizeOf(t, other) == 2);
+  const auto wrong = t.node.SpawnRegister("wrong", gen::Factory<TwoWorkers>());
+  REQUIRE_FALSE(wrong);
+  CHECK(wrong.error().ToString().find(
+            "pools.wrong: restart_backoff_max: 5000000000 ns is less than 9000000000 ns") !=
+        std::string::npos);
+  const auto none = node::Start("none@localhost", {.pools = {{"two", {.pool_size = 0}}}});
+  REQUIRE_FALSE(none);
+  CHECK(none.error().detail() == "pools.two.pool_size: 0 is outside 1..10000");
+}
+
+TEST_CASE("pools in the options: a file changes those that run, and those that start later") {
+  const kit::OptionsFile file("mailbox_size = 7\n[pools.two]\npool_size = 3\n");
+  TestNode t({.options_file = file.path()});
+  const gen::PID first = t.node.SpawnRegister("two", gen::Factory<TwoWorkers>()).value();
+  CHECK(t.node.ReloadOptions());
+  CHECK(SizeOf(t, "two") == 3);
+  CHECK(t.log.Count("pool_size: 3, was 2") == 1);
+  CHECK(t.log.Count("mailbox_size: 7, was 0") == 1);
+  CHECK(t.node.Kill(first));
+  CHECK(t.Ended(first));
+  CHECK(t.node.SpawnRegister("two", gen::Factory<TwoWorkers>()));
+  CHECK(SizeOf(t, "two") == 3);
+  // What is left out stays; somebody else's change does not, if the file says otherwise.
+  CHECK(t.node.Call("two", act::PoolChange{.pool_size = 1},
+                    {.priority = gen::MessagePriority::kHigh}));
+  file.Write("[pools.two]\nmax_restarts = 5\n");
+  CHECK(t.node.ReloadOptions());
+  CHECK(SizeOf(t, "two") == 1);
+  file.Write("[pools.two]\npool_size = 3\n");
+  CHECK(::kill(::getpid(), SIGHUP) == 0);
+  CHECK(kit::Eventually([&] { return t.log.Contains("SIGHUP: " + file.path() + " was read"); }));
+  CHECK(SizeOf(t, "two") == 3);
+}
+
+TEST_CASE("pools in the options: a name that nobody has, or a process that is no pool") {
+  const kit::OptionsFile file("[pools.later]\npool_size = 3\n");
+  TestNode t({.options_file = file.path()});
+  CHECK(t.node.ReloadOptions());
+  CHECK(t.log.Count("pools.later: no pool of that name runs; one that starts with it has these "
+                    "values") == 1);
+  CHECK(t.node.SpawnRegister("later", gen::Factory<TwoWorkers>()));
+  CHECK(SizeOf(t, "later") == 3);
+  const gen::PID plain = t.node.SpawnRegister("plain", Make({})).value();
+  file.Write("mailbox_size = 7\n[pools.later]\npool_size = 4\n[pools.plain]\npool_size = 1\n");
+  const auto wrong = t.node.ReloadOptions();
+  CHECK(wrong.error() == gen::ErrIncorrect);
+  CHECK(wrong.error().detail() == file.path() + ": pools.plain: " + plain.ToString() +
+                                      " 'plain' ergon::node::Subject is no pool");
+  CHECK(SizeOf(t, "later") == 3);
+  CHECK_FALSE(t.log.Contains("mailbox_size"));
+  // It waits for the pool, as handlers must not.
+  file.Write("[pools.later]\npool_size = 4\n");
+  CHECK(t.Run(plain, [&](Subject& self) {
+    CHECK(self.Node().ReloadOptions().error() == gen::ErrNotAllowed);
+  }));
+  CHECK(SizeOf(t, "later") == 3);
+}
+
+TEST_CASE("pools in the options: all or nothing") {
+  const kit::OptionsFile file("");
+  TestNode t({.options_file = file.path()});
+  CHECK(t.node.SpawnRegister("first", gen::Factory<TwoWorkers>()));
+  CHECK(t.node.SpawnRegister("second", gen::Factory<TwoWorkers>(act::PoolStrategy::Broadcast())));
+  file.Write(
+      "mailbox_size = 7\n[pools.first]\npool_size = 3\n[pools.second]\nadmission_limit = "
+      "\"1ms\"\n");
+  // A pool refuses it from the beginning.
+  const auto refused = t.node.ReloadOptions();
+  CHECK(refused.error() == gen::ErrIncorrect);
+  CHECK(std::string(refused.error().detail())
+            .starts_with(file.path() + ": pools.second: admission_limit: must be 0 with "));
+  CHECK_FALSE(t.log.Contains("pool_size"));
+  // A pool cannot do it after all: the other one gets back what it had.
+  file.Write("mailbox_size = 7\n[pools.first]\npool_size = 3\n[pools.second]\npool_size = 4\n");
+  may_start = 2;  // one of each
+  const auto failed = t.node.ReloadOptions();
+  may_start = -1;
+  REQUIRE_FALSE(failed);
+  CHECK(std::string(failed.error().detail())
+            .starts_with(file.path() + ": pools.second: worker 2 of 2: "));
+  CHECK(t.log.Count("pool_size: 3, was 2") == 1);
+  CHECK(t.log.Count("pool_size: 2, was 3") == 1);
+  CHECK(SizeOf(t, "first") == 2);
+  CHECK(SizeOf(t, "second") == 2);
+  CHECK_FALSE(t.log.Contains("mailbox_size"));
+  CHECK(t.node.UnregisterName("first"));
+  CHECK(t.node.SpawnRegister("first", gen::Factory<TwoWorkers>()));
+  CHECK(SizeOf(t, "first") == 2);
+}
+
+}  // namespace
+}  // namespace ergon::node::pool_changes_test
