@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <ergon/core/clock.h>
 #include <ergon/core/dispatcher.h>
@@ -76,7 +77,7 @@ struct NodeOptions {
 
   LogLevel log_level = LogLevel::kInfo;
   // A file as LoadOptions reads it (<ergon/node/options_file.h>), which is read again at SIGHUP: log_level,
-  // mailbox_size and pools are as it says then, see Node::ReloadOptions. Empty: none, and SIGHUP ends the program. The node does
+  // mailbox_size, pools and some options of the network are as it says then, see Node::ReloadOptions. Empty: none, and SIGHUP ends the program. The node does
   // not read it when it starts: its other options are whatever the program has made of the file. With a `clock` of the
   // caller's own there is no signal.
   std::string options_file = {};
@@ -140,6 +141,9 @@ struct NodeOptions {
   // The way to other nodes, such as that of dist::Erlang (<ergon/node/erlang.h>); null: none. Not with a `clock` of the
   // caller's own. A node that cannot be reached as it should be, or whose name is taken, does not start.
   std::shared_ptr<const Network> network = nullptr;
+  // The table [network] of an options file. It goes before the options that `network` was made with; without `network`
+  // the node does not start.
+  std::vector<NetworkOption> network_options = {};
   // The types of the messages that go to other nodes and come from them.
   WireTypes types = {};
 };

@@ -1,5 +1,6 @@
 #include <ergon/node/options_file.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -25,6 +26,8 @@ struct MalformedKey {};
 namespace ergon::node {
 namespace {
 
+constexpr std::string_view kNetwork = "network.";
+
 gen::Error ErrorAt(std::string_view name, const toml::source_region& where, std::string_view text) {
   return gen::Error(gen::ErrorCode::kIncorrect,
                     fmt::format("{}:{}: {}", name, where.begin.line, text));
@@ -36,6 +39,19 @@ std::optional<std::string> TextOf(const toml::node& value) {
   if (const auto* number = value.as_integer()) return fmt::format("{}", number->get());
   if (const auto* truth = value.as_boolean()) return truth->get() ? "true" : "false";
   return std::nullopt;
+}
+
+// Only the network knows what its options are.
+void NoteNetworkOption(gen::NodeOptions& options, gen::NetworkOption option) {
+  auto& all = options.network_options;
+  const auto known = std::find_if(all.begin(), all.end(), [&](const gen::NetworkOption& other) {
+    return other.key == option.key;
+  });
+  if (known == all.end()) {
+    all.push_back(std::move(option));
+  } else {
+    *known = std::move(option);
+  }
 }
 
 // `prefix` is what all keys of the table begin with.
@@ -53,8 +69,14 @@ gen::Result<void> Read(const toml::table& table, const std::string& prefix, std:
       if (!read) return read;
       continue;
     }
-    // The key is looked at first, whatever its value is.
     const auto text = TextOf(value);
+    if (full.starts_with(kNetwork)) {
+      if (!text) return ErrorAt(name, key.source(), full + ": a list, a fraction or a date");
+      NoteNetworkOption(options, {full.substr(kNetwork.size()), *text,
+                                  fmt::format("{}:{}", name, key.source().begin.line)});
+      continue;
+    }
+    // The key is looked at first, whatever its value is.
     auto set = SetOption(options, full, text.value_or("a list, a fraction or a date"));
     if (!set) return ErrorAt(name, key.source(), set.error().detail());
   }

@@ -10,10 +10,10 @@
 #include <fmt/core.h>
 #include <sys/stat.h>
 
+#include <ergon/node/cluster/erlang_option_keys.h>
 #include <ergon/node/cluster/exports/export_checks.h>
 #include <ergon/node/cluster/handshake/epmd.h>
 #include <ergon/node/cluster/handshake/node_names.h>
-#include <ergon/node/cluster/outbound/erlang_border.h>
 #include <ergon/node/options/option_checks.h>
 
 namespace ergon::dist {
@@ -118,6 +118,23 @@ gen::Result<std::shared_ptr<asio::ssl::context>> TlsContext(const TlsOptions& op
   }
 }
 
+// Sets options of a file, each checked at its place there.
+gen::Result<void> SetOptions(ErlangOptions& options, const std::vector<gen::NetworkOption>& given) {
+  for (const gen::NetworkOption& one : given) {
+    const auto fails = [&](const std::string& text) {
+      return node::Incorrect(one.where.empty() ? text : fmt::format("{}: {}", one.where, text));
+    };
+    auto key = FindErlangOption(one.key);
+    if (!key) return fails(std::string(key.error().detail()));
+    if (const char* wanted = (*key)->set(options, one.value)) {
+      return fails(fmt::format("network.{}: \"{}\", must be {}", one.key, one.value, wanted));
+    }
+    auto checked = CheckOptions(options);
+    if (!checked) return fails(std::string(checked.error().detail()));
+  }
+  return {};
+}
+
 }  // namespace
 
 gen::Result<Settings> SettingsOf(const std::string& node, const ErlangOptions& options) {
@@ -169,9 +186,53 @@ gen::Result<Settings> SettingsOf(const std::string& node, const ErlangOptions& o
   return settings;
 }
 
+ErlangChanges::ErlangChanges(ErlangBorder& border, ErlangOptions options, node::NodeLog& log)
+    : border_(border), options_(std::move(options)), cookie_(border.settings().cookie), log_(log) {}
+
+gen::Result<std::function<void()>> ErlangChanges::Prepare(
+    const std::vector<gen::NetworkOption>& given) {
+  ErlangOptions fresh = options_;
+  auto set = SetOptions(fresh, given);
+  if (!set) return std::move(set.error());
+  for (const gen::NetworkOption& one : given) {
+    const ErlangOptionKey& key = **FindErlangOption(one.key);
+    const std::string value = key.get(fresh);
+    const std::string before = key.get(options_);
+    const bool is_for_tls = one.key.starts_with("tls.") && !options_.tls;
+    if (value == before || (key.may_change && !is_for_tls)) continue;
+    return node::Incorrect(
+        fmt::format("{}: network.{}: {}, but it is {}, and a change takes a restart of the node",
+                    one.where, one.key, value, before.empty() ? "not given" : before));
+  }
+  auto settings = SettingsOf(border_.settings().node.ToString(), fresh);
+  if (!settings) return std::move(settings.error());
+  return std::function<void()>([this, fresh, checked = *settings] {
+    Tell(fresh, checked);
+    border_.TakeOver(checked);
+    options_ = fresh;
+    cookie_ = checked.cookie;
+  });
+}
+
+void ErlangChanges::Tell(const ErlangOptions& fresh, const Settings& settings) {
+  for (const ErlangOptionKey& key : ErlangOptionKeys()) {
+    const std::string value = key.get(fresh);
+    const std::string before = key.get(options_);
+    if (value != before) log_.TellChange(fmt::format("network.{}", key.name), value, before);
+  }
+  if (settings.cookie != cookie_) {
+    log_.TellChange("network: the cookie", "another one", "that of before");
+  }
+  if (settings.tls != nullptr) gen::Log(log_).Info("network: certificates were read again");
+}
+
 gen::Result<std::unique_ptr<node::OpenBorder>> ErlangNetwork::Open(
-    const Needs& needs, const gen::WireTypes& types) const {
-  auto settings = SettingsOf(needs.addresses.node().ToString(), options_);
+    const Needs& needs, const gen::WireTypes& types,
+    const std::vector<gen::NetworkOption>& given) const {
+  ErlangOptions options = options_;
+  auto set = SetOptions(options, given);
+  if (!set) return std::move(set.error());
+  auto settings = SettingsOf(needs.addresses.node().ToString(), options);
   if (!settings) return std::move(settings.error());
   settings->creation = needs.addresses.creation();
   std::unique_ptr<ErlangBorder> border;
@@ -182,6 +243,8 @@ gen::Result<std::unique_ptr<node::OpenBorder>> ErlangNetwork::Open(
   } catch (const std::exception& error) {
     return gen::Error(gen::ErrorCode::kInternal, fmt::format("network: {}", error.what()));
   }
+  const auto changes = std::make_shared<ErlangChanges>(*border, std::move(options), needs.log);
+  border->SetPreparation([changes](const auto& further) { return changes->Prepare(further); });
   auto open = border->Open();
   if (!open) return std::move(open.error());
   return std::unique_ptr<node::OpenBorder>(std::move(border));

@@ -1,14 +1,19 @@
 // dist::ErlangOptions, checked, and the border that is made of them.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include <ergon/gen/network.h>
 #include <ergon/gen/result.h>
 #include <ergon/gen/wire_types.h>
 #include <ergon/node/cluster/connection/settings.h>
 #include <ergon/node/cluster/outbound/border_maker.h>
+#include <ergon/node/cluster/outbound/erlang_border.h>
 #include <ergon/node/erlang/options.h>
 
 namespace ergon::dist {
@@ -18,12 +23,31 @@ namespace ergon::dist {
 [[nodiscard]] gen::Result<Settings> SettingsOf(const std::string& node,
                                                const ErlangOptions& options);
 
+// The options of a border as they are now, and what is changed of them while the node runs.
+class ErlangChanges {
+ public:
+  // `border` and `log` outlive this.
+  ErlangChanges(ErlangBorder& border, ErlangOptions options, node::NodeLog& log);
+
+  // See node::OpenBorder::PrepareChange.
+  gen::Result<std::function<void()>> Prepare(const std::vector<gen::NetworkOption>& given);
+
+ private:
+  void Tell(const ErlangOptions& fresh, const Settings& settings);
+
+  ErlangBorder& border_;
+  ErlangOptions options_;
+  std::string cookie_;
+  node::NodeLog& log_;
+};
+
 class ErlangNetwork final : public node::BorderMaker {
  public:
   explicit ErlangNetwork(ErlangOptions options) : options_(std::move(options)) {}
 
   [[nodiscard]] gen::Result<std::unique_ptr<node::OpenBorder>> Open(
-      const Needs& needs, const gen::WireTypes& types) const override;
+      const Needs& needs, const gen::WireTypes& types,
+      const std::vector<gen::NetworkOption>& given) const override;
 
  private:
   const ErlangOptions options_;

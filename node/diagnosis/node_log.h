@@ -25,6 +25,11 @@ class NodeLog final : public gen::LogSink {
   void Write(gen::LogLevel level, std::string_view text) override {
     logging_.Write(level, fmt::format("{}: {}", node_, text));
   }
+  // What was changed while the node runs: whatever the level, unless that is off.
+  void TellChange(std::string_view what, std::string_view value, std::string_view before) {
+    if (Level() == gen::LogLevel::kOff) return;
+    Write(gen::LogLevel::kInfo, fmt::format("{}: {}, was {}", what, value, before));
+  }
   // A line of a process, which says whose it is.
   void WriteLine(gen::LogLevel level, std::string_view line) { logging_.Write(level, line); }
 

@@ -23,7 +23,17 @@ namespace {
 
 constexpr std::array<std::string_view, 2> kChangeable = {"mailbox_size", "log_level"};
 
-constexpr std::chrono::milliseconds kPause(10);  // before the file is read after somebody else
+constexpr std::chrono::milliseconds kReadAgainAfter(
+    10);  // before the file is read after somebody else
+
+}  // namespace
+
+gen::Error NoNetworkFor(const gen::NetworkOption& option) {
+  return Incorrect(
+      fmt::format("{}: network.{}: given, but the node has no network", option.where, option.key));
+}
+
+namespace {
 
 gen::Result<void> CheckLevel(gen::LogLevel level) {
   if (level <= gen::LogLevel::kOff) return {};
@@ -43,12 +53,6 @@ std::string LevelText(std::uint8_t level) {
 }
 
 }  // namespace
-
-template <class Value>
-void Changes::Tell(std::string_view what, const Value& value, const Value& before) {
-  if (needs_.log.Level() == gen::LogLevel::kOff) return;
-  needs_.log.Write(gen::LogLevel::kInfo, fmt::format("{}: {}, was {}", what, value, before));
-}
 
 gen::Result<void> Changes::SetLogLevel(gen::LogLevel level) {
   auto checked = CheckLevel(level);
@@ -85,7 +89,7 @@ void Changes::Apply(const gen::NodeOptions& options) {
   for (const std::string_view key : kChangeable) {
     const std::string value = OptionText(options, key);
     const std::string was = OptionText(before, key);
-    if (value != was) Tell(key, value, was);
+    if (value != was) needs_.log.TellChange(key, value, was);
   }
   needs_.log.SetLevel(options.log_level);
 }
@@ -117,7 +121,8 @@ gen::Result<void> Changes::SetProcessLogLevel(const gen::Target& to,
     before = (*process)->own_log_level().exchange(after, std::memory_order_relaxed);
   }
   if (after == before) return {};
-  Tell(AsInItsLines(needs_.addresses, pid) + ": log_level", LevelText(after), LevelText(before));
+  needs_.log.TellChange(AsInItsLines(needs_.addresses, pid) + ": log_level", LevelText(after),
+                        LevelText(before));
   return {};
 }
 
@@ -170,7 +175,8 @@ gen::Result<void> Changes::SetProcessMailboxSize(const gen::Target& to, int mess
   if (!before) return std::move(before.error());
   const auto after = static_cast<std::uint32_t>(messages);
   if (*before == after) return {};
-  Tell(AsInItsLines(needs_.addresses, pid) + ": mailbox_size", after, *before);
+  needs_.log.TellChange(AsInItsLines(needs_.addresses, pid) + ": mailbox_size",
+                        std::to_string(after), std::to_string(*before));
   needs_.back_pressure.ServeMore(**process);
   return {};
 }
@@ -197,6 +203,15 @@ gen::Result<gen::NodeOptions> Changes::Read(const gen::NodeOptions& now) const {
   return read;
 }
 
+gen::Result<std::function<void()>> Changes::PrepareNetwork(
+    const std::vector<gen::NetworkOption>& options) const {
+  if (options.empty()) return std::function<void()>([] {});
+  // Acquire; partner: SetBorder.
+  OpenBorder* const border = border_.load(std::memory_order_acquire);
+  if (border == nullptr) return NoNetworkFor(options.front());
+  return border->PrepareChange(options);
+}
+
 gen::Result<void> Changes::Reload(gen::Messenger& asks) {
   const std::string& file = needs_.options.options_file;
   if (file.empty()) {
@@ -214,13 +229,17 @@ gen::Result<void> Changes::Reload(gen::Messenger& asks) {
     now = Now();
   }
   now.pools.clear();  // only what the file says is changed
+  now.network_options.clear();
   auto read = Read(now);
   if (!read) return std::move(read.error());
+  auto network = PrepareNetwork(read->network_options);
+  if (!network) return std::move(network.error());
   auto changed = pools_.Apply(asks, read->pools);
   if (!changed) {
     const gen::Error& error = changed.error();
     return gen::Error(error.code(), fmt::format("{}: {}", file, error.detail()));
   }
+  (*network)();
   std::lock_guard lock(mutex_);
   gen::NodeOptions options = Now();  // others may have changed what the file does not
   if (read->log_level != now.log_level) options.log_level = read->log_level;
@@ -232,7 +251,7 @@ gen::Result<void> Changes::Reload(gen::Messenger& asks) {
 void Changes::ReloadAndTell() {
   const gen::ProcessFactory reads([this](gen::Process& self) {
     auto reloaded = Reload(self);
-    while (!reloaded && reloaded.error() == gen::ErrBusy && self.Sleep(kPause)) {
+    while (!reloaded && reloaded.error() == gen::ErrBusy && self.Sleep(kReadAgainAfter)) {
       reloaded = Reload(self);
     }
     if (reloaded) {

@@ -3,15 +3,18 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include <ergon/gen/log_level.h>
 #include <ergon/gen/messenger.h>
 #include <ergon/gen/node_options.h>
 #include <ergon/gen/result.h>
 #include <ergon/gen/target.h>
+#include <ergon/node/cluster/outbound/border_maker.h>
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/back_pressure.h>
 #include <ergon/node/diagnosis/node_log.h>
@@ -20,6 +23,9 @@
 #include <ergon/node/spawning/spawning.h>
 
 namespace ergon::node {
+
+// kIncorrect: an option of the network for a node without.
+[[nodiscard]] gen::Error NoNetworkFor(const gen::NetworkOption& option);
 
 // Any thread. The functions are described at gen::Node; each change is logged, whatever the level, unless
 // that is off.
@@ -44,6 +50,9 @@ class Changes {
     return mailbox_size_;
   }
 
+  // Release; partner: PrepareNetwork.
+  void SetBorder(OpenBorder* border) { border_.store(border, std::memory_order_release); }
+
   gen::Result<void> SetLogLevel(gen::LogLevel level);
   gen::Result<void> SetProcessLogLevel(const gen::Target& to, std::optional<gen::LogLevel> level);
   gen::Result<void> SetMailboxSize(int messages);
@@ -61,14 +70,16 @@ class Changes {
   [[nodiscard]] bool IsWorker(const ProcessSlot& process) const;
   // Sets the bound, and returns the one before.
   gen::Result<std::uint32_t> SetBound(ProcessSlot& process, gen::PID pid, int messages) const;
-  template <class Value>
-  void Tell(std::string_view what, const Value& value, const Value& before);
 
   // The options that the file says, checked; what it does not say is as in `now`.
   [[nodiscard]] gen::Result<gen::NodeOptions> Read(const gen::NodeOptions& now) const;
 
+  [[nodiscard]] gen::Result<std::function<void()>> PrepareNetwork(
+      const std::vector<gen::NetworkOption>& options) const;
+
   const Needs needs_;
   PoolChanges pools_;
+  std::atomic<OpenBorder*> border_{nullptr};
   std::atomic<bool> reloading_{false};  // acquire, release: one after the other
   std::atomic<std::uint32_t> mailbox_size_;
   std::mutex mutex_;  // one change of the node's options at a time

@@ -78,11 +78,6 @@ gen::Result<std::unique_ptr<Runtime>> Runtime::Start(gen::Atom name,
       });
       if (!listens) return std::move(listens.error());
     }
-    if (!options.options_file.empty() && runtime->io_ != nullptr) {
-      auto listens = runtime->io_->StartSignals(
-          {SIGHUP}, [&changes = runtime->changes_](int) { changes.ReloadAndTell(); });
-      if (!listens) return std::move(listens.error());
-    }
   } catch (const std::exception& error) {
     return gen::Error(gen::ErrorCode::kInternal,
                       fmt::format("the node's {} cannot be started: {}", what, error.what()));
@@ -90,6 +85,13 @@ gen::Result<std::unique_ptr<Runtime>> Runtime::Start(gen::Atom name,
   if (options.network != nullptr) {
     auto open = runtime->OpenBorderOf(*options.network);
     if (!open) return std::move(open.error());
+  } else if (!options.network_options.empty()) {
+    return NoNetworkFor(options.network_options.front());
+  }
+  if (!options.options_file.empty() && runtime->io_ != nullptr) {
+    auto listens = runtime->io_->StartSignals(
+        {SIGHUP}, [&changes = runtime->changes_](int) { changes.ReloadAndTell(); });
+    if (!listens) return std::move(listens.error());
   }
   return runtime;
 }
@@ -99,9 +101,10 @@ gen::Result<void> Runtime::OpenBorderOf(const gen::Network& network) {
   if (maker == nullptr) return Incorrect("network: it is of none of the kinds that a node knows");
   auto border = maker->Open({addresses_, delivery_, relations_, exit_signals_, groups_, publishing_,
                              spawning_, drops_, totals_, log_},
-                            options_.types);
+                            options_.types, options_.network_options);
   if (!border) return std::move(border.error());
   border_ = std::move(*border);
+  changes_.SetBorder(border_.get());
   shutdown_.SetBorder(border_.get());
   return {};
 }

@@ -47,11 +47,11 @@ DialAttempt::DialAttempt(asio::io_context& context, Tasks& tasks, const Settings
       settings_(settings),
       peer_(std::move(peer)),
       is_wanted_(std::move(is_wanted)),
-      end_(std::chrono::steady_clock::now() + settings.handshake_timeout),
+      end_(std::chrono::steady_clock::now() + settings.handshake_timeout.Now()),
       lookup_(context, tasks, settings.lookups),
       epmd_(context, tasks),
       stream_(std::make_shared<Stream>(context, tasks)),
-      limit_(context, settings.handshake_timeout, [this] {
+      limit_(context, settings.handshake_timeout.Now(), [this] {
         lookup_.Cancel();
         epmd_.Close();
         stream_->Close();

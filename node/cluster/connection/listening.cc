@@ -52,7 +52,7 @@ void Listening::Accept() {
 // Whoever has not proved itself costs a socket for a bounded time, and there are not many of them. The newest one is let
 // in: a peer that knows the cookie has proved it long before so many others have come.
 void Listening::Take(asio::ip::tcp::socket socket) {
-  if (unproved_.size() >= settings_.max_handshakes) GiveWay();
+  if (unproved_.size() >= settings_.max_handshakes.Now()) GiveWay();
   auto peer =
       std::make_shared<Unproved>(Unproved{std::make_shared<Stream>(std::move(socket), tasks_)});
   peer->place = unproved_.insert(unproved_.end(), peer);
@@ -67,7 +67,7 @@ void Listening::GiveWay() {
   if (const auto more = gave_way_lines_.Take()) {
     gen::Log(log_).Warning(
         "network: {} was closed: it is the oldest one of {} that have not ended their handshakes{}",
-        oldest->stream->PeerAddress(), settings_.max_handshakes, *more);
+        oldest->stream->PeerAddress(), settings_.max_handshakes.Now(), *more);
   }
   oldest->stream->Close();
 }
@@ -105,7 +105,7 @@ HandshakeAnswer Listening::AnswerTo(std::string_view name) {
 gen::Result<HandshakePeer> Listening::Prove(Unproved& peer,
                                             std::optional<Connections::Claimed>& claimed) {
   Stream& stream = *peer.stream;
-  const TimeLimit limit(context_, settings_.handshake_timeout, [&] { stream.Close(); });
+  const TimeLimit limit(context_, settings_.handshake_timeout.Now(), [&] { stream.Close(); });
   gen::Result<HandshakePeer> found = gen::ErrNoConnection;
   try {
     if (settings_.tls != nullptr) stream.StartTls(*settings_.tls, true, "");

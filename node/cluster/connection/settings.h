@@ -1,7 +1,9 @@
 // The settings of a node in a cluster: dist::ErlangOptions, checked and complete.
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -17,12 +19,29 @@
 
 namespace ergon::dist {
 
+// A value that may be another one while the node runs. Any thread; relaxed: whoever uses it may see that later.
+template <class T>
+class Changeable {
+ public:
+  template <std::convertible_to<T> Value>
+  Changeable(Value value) noexcept : value_(value) {}  // NOLINT(google-explicit-constructor)
+  Changeable(const Changeable& other) noexcept : value_(other.Now()) {}
+  Changeable& operator=(const Changeable& other) noexcept {
+    value_.store(other.Now(), std::memory_order_relaxed);
+    return *this;
+  }
+  [[nodiscard]] T Now() const noexcept { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<T> value_;
+};
+
 struct Settings {
   gen::Atom node;
   std::string alive;  // before the @
   std::string host;   // behind it
   std::uint32_t creation = 0;
-  std::string cookie;
+  std::string cookie;  // may be another one later: the network's thread
   bool hidden = true;
   asio::ip::address listen_address;
   bool listen = true;             // false: nobody connects to this node
@@ -32,21 +51,22 @@ struct Settings {
   std::chrono::nanoseconds tick_time{0};  // a peer that sends nothing for this time is gone
   // For a whole dial, from the look-up of the host to the end of the handshake, and for the handshake with a peer that
   // has dialled.
-  std::chrono::nanoseconds handshake_timeout{0};
+  Changeable<std::chrono::nanoseconds> handshake_timeout = std::chrono::nanoseconds(0);
   std::shared_ptr<HostLookups> lookups = HostLookups::OfTheSystem();
-  std::size_t max_handshakes = 0;  // of peers that have not proved to know the cookie
+  Changeable<std::size_t> max_handshakes = 0;  // of peers that have not proved to know the cookie
   // Of nodes that connect, in the node's life: each is an atom, which is never freed.
   std::size_t max_peer_names = 1'000'000;
   std::size_t max_frame_bytes = 0;
   std::size_t max_term_depth = 0;
   std::size_t send_queue_bytes = 0;
   std::size_t max_new_atoms = 0;
-  std::size_t max_remote_processes = 0;
-  bool observable = false;
+  Changeable<std::size_t> max_remote_processes = 0;
+  Changeable<bool> observable = false;
   Absent absent = Absent::kUndefined;
   RemoteFunctions functions;
   RemoteBehaviors behaviors;
-  std::shared_ptr<asio::ssl::context> tls;  // null: plain TCP
+  // Null: plain TCP. May be another one later: the network's thread.
+  std::shared_ptr<asio::ssl::context> tls;
 
   [[nodiscard]] HandshakeSelf Self() const {
     return {node.ToString(), cookie, creation, hidden ? kOwnFlags : kOwnFlags | kFlagPublished};

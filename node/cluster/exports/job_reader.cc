@@ -39,8 +39,8 @@ const detail::RemoteFunction* JobReader::FindFunction(std::string_view module,
     if (!entry.arity) any = &entry;
   }
   if (any != nullptr) return any;
-  return settings_.observable ? FindObserverAnswer(module, function, arity)
-                              : FindUsualAnswer(module, function, arity);
+  return settings_.observable.Now() ? FindObserverAnswer(module, function, arity)
+                                    : FindUsualAnswer(module, function, arity);
 }
 
 const detail::RemoteBehavior* JobReader::FindBehavior(std::string_view module,
@@ -138,7 +138,7 @@ gen::Result<RemoteJobPtr> JobReader::ReadCall(Connection& connection,
   if (!places_.Take()) {
     return gen::Error(gen::ErrorCode::kBusy,
                       fmt::format("{} runs {} processes of other nodes already", addresses_.node(),
-                                  settings_.max_remote_processes));
+                                  settings_.max_remote_processes.Now()));
   }
   job->has_place = true;
   return job;

@@ -7,8 +7,9 @@ namespace ergon::dist {
 
 bool RemotePlaces::Take() {
   std::lock_guard lock(mutex_);
-  if (places_ + behaviors_.size() >= most_) ForgetEnded();
-  if (places_ + behaviors_.size() < most_) {
+  const std::size_t most = most_.Now();
+  if (places_ + behaviors_.size() >= most) ForgetEnded();
+  if (places_ + behaviors_.size() < most) {
     ++places_;
     was_full_ = false;
     return true;
@@ -17,7 +18,7 @@ bool RemotePlaces::Take() {
     gen::Log(log_).Warning(
         "network: {} processes of other nodes run here, no more are started "
         "(max_remote_processes)",
-        most_);
+        most);
   }
   return false;
 }

@@ -9,6 +9,7 @@
 
 #include <ergon/gen/log.h>
 #include <ergon/gen/pid.h>
+#include <ergon/node/cluster/connection/settings.h>
 #include <ergon/node/delivery/addresses.h>
 
 namespace ergon::dist {
@@ -16,8 +17,8 @@ namespace ergon::dist {
 // Any thread.
 class RemotePlaces {
  public:
-  // `most`: ErlangOptions::max_remote_processes.
-  RemotePlaces(node::Addresses& addresses, gen::LogSink& log, std::size_t most)
+  // `most`: ErlangOptions::max_remote_processes; outlives this.
+  RemotePlaces(node::Addresses& addresses, gen::LogSink& log, const Changeable<std::size_t>& most)
       : addresses_(addresses), log_(log), most_(most) {}
 
   // Takes a place for one more process. Returns false if there is none.
@@ -39,7 +40,7 @@ class RemotePlaces {
 
   node::Addresses& addresses_;
   gen::LogSink& log_;
-  const std::size_t most_;
+  const Changeable<std::size_t>& most_;
   std::mutex mutex_;
   // -- guarded by it --
   std::size_t places_ = 0;           // of functions, and of behaviours that are about to be started

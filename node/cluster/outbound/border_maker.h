@@ -1,8 +1,10 @@
 // How a node gets its way to other nodes.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include <ergon/gen/network.h>
 #include <ergon/gen/result.h>
@@ -27,6 +29,10 @@ class OpenBorder : public Border {
   // Writes what waits, for a second at most, and closes all connections: links and monitors of other nodes are told
   // there. When all processes of the node have ended; may be called again.
   virtual void Close() = 0;
+  // Looks at options of the network that are given while the node runs. Returns what puts them into effect and tells the
+  // log, and cannot fail; or kIncorrect, with a text that names the place, the key and the value. One caller at a time.
+  [[nodiscard]] virtual gen::Result<std::function<void()>> PrepareChange(
+      const std::vector<gen::NetworkOption>& options) = 0;
 };
 
 // What stands behind a gen::Network. The rooms that it needs outlive the border.
@@ -44,10 +50,11 @@ class BorderMaker : public gen::Network {
     MessageTotals& totals;
     NodeLog& log;
   };
-  // kIncorrect: an option, or a type in `types`; kTaken: another node has this name; kInternal: a socket. The node is
-  // ready then, but for its border.
+  // `options` go before those that this was made with. kIncorrect: an option, or a type in `types`; kTaken: another node
+  // has this name; kInternal: a socket. The node is ready then, but for its border.
   [[nodiscard]] virtual gen::Result<std::unique_ptr<OpenBorder>> Open(
-      const Needs& needs, const gen::WireTypes& types) const = 0;
+      const Needs& needs, const gen::WireTypes& types,
+      const std::vector<gen::NetworkOption>& options) const = 0;
 };
 
 }  // namespace ergon::node

@@ -212,6 +212,17 @@ void ErlangBorder::Close() {
   tasks_.Cancel();
 }
 
+void ErlangBorder::TakeOver(const Settings& fresh) {
+  settings_.handshake_timeout = fresh.handshake_timeout;
+  settings_.max_handshakes = fresh.max_handshakes;
+  settings_.max_remote_processes = fresh.max_remote_processes;
+  settings_.observable = fresh.observable;
+  asio::post(context_, [this, cookie = fresh.cookie, tls = fresh.tls] {
+    settings_.cookie = cookie;
+    settings_.tls = tls;
+  });
+}
+
 gen::Result<void> ErlangBorder::Deliver(gen::PID remote, core::EnvelopePtr& envelope) {
   gen::Result<void> sent;
   switch (node::KindOf(*envelope)) {

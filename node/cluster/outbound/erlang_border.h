@@ -45,6 +45,17 @@ class ErlangBorder final : public node::OpenBorder {
   // Listens, and registers at EPMD.
   gen::Result<void> Open();
   void Close() override;
+  // What PrepareChange does. Before Open.
+  using Preparation =
+      std::function<gen::Result<std::function<void()>>(const std::vector<gen::NetworkOption>&)>;
+  void SetPreparation(Preparation prepare) { prepare_ = std::move(prepare); }
+  [[nodiscard]] gen::Result<std::function<void()>> PrepareChange(
+      const std::vector<gen::NetworkOption>& options) override {
+    return prepare_(options);
+  }
+  // Takes over what may be another one while the node runs: a new cookie and new certificates are for connections that
+  // are made from now on.
+  void TakeOver(const Settings& fresh);
 
   gen::Result<void> Deliver(gen::PID remote, core::EnvelopePtr& envelope) override;
   gen::Result<void> SendImportant(gen::PID remote, const core::Envelope& message, gen::PID local,
@@ -102,7 +113,8 @@ class ErlangBorder final : public node::OpenBorder {
   void SendIfThere(gen::Atom node, const Signal& signal);
 
   const node::BorderMaker::Needs needs_;
-  const Settings settings_;
+  Settings settings_;
+  Preparation prepare_;
   const Values values_;
   asio::io_context context_{1};
   Tasks tasks_{context_};
