@@ -20,6 +20,12 @@ std::string OfPool(const Addresses& addresses, gen::PID pool) {
   return name.empty() ? fmt::format(" of pool {}", pool) : fmt::format(" of pool '{}'", name);
 }
 
+std::string LevelText(std::uint8_t level) {
+  return level == ProcessSlot::kNodeLogLevel
+             ? std::string("the node's")
+             : std::string(gen::ToString(static_cast<gen::LogLevel>(level)));
+}
+
 std::string AsInItsLines(const Addresses& addresses, gen::PID pid) {
   std::string text = pid.ToString();
   const ProcessSlot* const process = addresses.Find(pid);

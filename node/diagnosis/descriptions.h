@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <typeinfo>
 
@@ -18,6 +19,9 @@ namespace ergon::node {
 [[nodiscard]] std::string OfPool(const Addresses& addresses, gen::PID pool);
 // A process as its own log lines begin: PID, registered name, behaviour, pool. Any thread.
 [[nodiscard]] std::string AsInItsLines(const Addresses& addresses, gen::PID pid);
+
+// A process's own log level (ProcessSlot::own_log_level).
+[[nodiscard]] std::string LevelText(std::uint8_t level);
 
 // Any thread. What is told of a process is a look at one that goes on meanwhile.
 class Descriptions {

@@ -9,6 +9,7 @@
 #include <ergon/node/delivery/border.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/ticks.h>
+#include <ergon/node/diagnosis/descriptions.h>
 #include <ergon/node/diagnosis/node_log.h>
 #include <ergon/node/events/publishing.h>
 #include <ergon/node/groups/groups.h>
@@ -414,7 +415,12 @@ void Process::SetTrace(gen::TraceId trace) {
 
 void Process::SetLogLevel(gen::LogLevel level) {
   MustBeInOwnTurn("SetLogLevel");
-  log_level_.store(static_cast<std::uint8_t>(level), std::memory_order_relaxed);
+  const auto after = static_cast<std::uint8_t>(level);
+  const std::uint8_t before = log_level_.exchange(after, std::memory_order_relaxed);
+  const bool is_change = before != after && activity_.state() != gen::ProcessState::kStarting;
+  if (!is_change || rooms_.log.Level() == gen::LogLevel::kOff) return;
+  rooms_.log.TellChange(AsInItsLines(rooms_.addresses, Self()) + ": log_level", LevelText(after),
+                        LevelText(before));
 }
 
 gen::LogLevel Process::LogLevel() const { return LogLevelOr(rooms_.log.Level()); }

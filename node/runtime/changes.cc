@@ -46,12 +46,6 @@ gen::Result<void> CheckMailboxSize(int messages) {
   return CheckOptions(options);
 }
 
-std::string LevelText(std::uint8_t level) {
-  return level == ProcessSlot::kNodeLogLevel
-             ? std::string("the node's")
-             : std::string(gen::ToString(static_cast<gen::LogLevel>(level)));
-}
-
 }  // namespace
 
 gen::Result<void> Changes::SetLogLevel(gen::LogLevel level) {

@@ -95,6 +95,17 @@ TEST_CASE("log: levels of the node and of a process") {
   CHECK(logged(pid) == 6);
   CHECK(t.Run(pid, [](Subject& self) { self.SetLogLevel(gen::LogLevel::kOff); }));
   CHECK(logged(pid) == 0);
+  // Each change is told, but not what an Init sets.
+  CHECK(t.log.Count(pid.ToString() + " ergon::node::Subject: log_level: trace, was the node's") ==
+        1);
+  CHECK(t.log.Count(pid.ToString() + " ergon::node::Subject: log_level: off, was trace") == 1);
+  CHECK(t.Run(pid, [](Subject& self) { self.SetLogLevel(gen::LogLevel::kOff); }));
+  const gen::PID chatty = t.Spawn({.init = [](Subject& self, const gen::Args&) {
+    self.SetLogLevel(gen::LogLevel::kTrace);
+    return gen::Continue();
+  }});
+  CHECK(logged(chatty) == 6);
+  CHECK(t.log.Count("log_level: ") == 2);
   CHECK(logged(t.Spawn({}, {.log_level = gen::LogLevel::kDebug})) == 5);
   CHECK(logged(t.Spawn()) == 3);
   t.node.Log().Info("not this one");
