@@ -154,7 +154,7 @@ gen::Result<void> CheckOptions(const gen::NodeOptions& options) {
   }
   if (options.environment.contains({})) return Incorrect("environment: a name must not be empty");
   for (const auto& [name, change] : options.pools) {
-    const std::string problem = change.Validate();
+    problem = change.Validate();
     if (!problem.empty()) return Incorrect(fmt::format("pools.{}.{}", name, problem));
   }
   for (const auto& type : options.types.All()) {

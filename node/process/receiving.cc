@@ -127,7 +127,8 @@ void Receiving::Handle(core::Envelope& envelope) {
   process_.mailbox_.Release(std::exchange(process_.current_, nullptr));
 }
 
-bool Receiving::IsReceivable(const core::Envelope& envelope) const {
+bool Receiving::IsReceivable(core::Envelope& envelope) const {
+  if (IsExpressMessage(envelope) && process_.IsChange(envelope)) return false;
   if (envelope.generation != process_.generation_.load(std::memory_order_relaxed)) return false;
   if (!gen::Receiver::MayWant(envelope)) return false;
   return KindOf(envelope) != gen::EnvelopeKind::kExit ||

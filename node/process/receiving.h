@@ -42,7 +42,7 @@ class Receiving {
   // So many more messages are passed over: 1 or -1.
   void Count(int messages);
   // A message, notice or request that has to be asked for.
-  [[nodiscard]] bool IsReceivable(const core::Envelope& envelope) const;
+  [[nodiscard]] bool IsReceivable(core::Envelope& envelope) const;
   // The time is up: what waits now is looked at yet, and not what comes.
   void NoteLate();
   // After each envelope: lets others go first, when this process has had its time. True: it has.

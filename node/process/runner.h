@@ -158,6 +158,9 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   [[nodiscard]] bool IsPlain(const core::Envelope& envelope) const noexcept;
   void HandlePlain(core::Envelope& envelope);
   void HandleEnvelope(core::Envelope& envelope);
+  // -- change.cc: a gen::ProcessChange --
+  [[nodiscard]] bool IsChange(core::Envelope& envelope) const noexcept;
+  void HandleChange(core::Envelope& envelope);
   void HandleInheritance(core::Envelope& envelope);
   bool PutInOrder(core::Envelope& notice);  // true: it is the mailbox's again, see notice_order.cc
   void HandleExit(core::Envelope& envelope);

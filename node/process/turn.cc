@@ -225,8 +225,10 @@ inline void ProcessRunner::HandlePlain(core::Envelope& envelope) {
 
 void ProcessRunner::HandleEnvelope(core::Envelope& envelope) {
   MakeStringIfUnmade(envelope);
-  if (IsExpressMessage(envelope)) [[unlikely]]
+  if (IsExpressMessage(envelope)) [[unlikely]] {
     NoteExpressGone();
+    if (IsChange(envelope)) return HandleChange(envelope);
+  }
   if (IsMessage(envelope)) counts_.Taken();
   if (envelope.generation != generation_.load(std::memory_order_relaxed)) [[unlikely]] {
     // Pushed by a sender that had looked when the slot's former process was still alive.

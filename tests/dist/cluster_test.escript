@@ -138,6 +138,12 @@ cases() -> [
         {error, {incorrect, <<"pool_change: pool_seize: unknown", _/binary>>}} = Change(#{pool_seize => 5}),
         {error, {incorrect, <<"pool_change: pool_size: 2.5, must be a whole number">>}} = Change(#{pool_size => 2.5}),
         6 = gen_server:call({too_small, Cpp}, {resize, 1}) end},
+    {a_process_is_changed, fun(Cpp) ->
+        Change = fun(Fields) -> gen_server:call({driver, Cpp}, {process_change, Fields}) end,
+        true = Change(#{log_level => error, mailbox_size => 100000}),
+        true = Change(#{log_level => node, mailbox_size => 0}),
+        {error, {incorrect, <<"process_change: log_level: loud, must be ", _/binary>>}} = Change(#{log_level => loud}),
+        {error, {incorrect, <<"mailbox_size: -1 is outside 0..4000000">>}} = Change(#{mailbox_size => -1}) end},
     {whose_is_a_name, fun(Cpp) ->
         Driver = drive(Cpp, self),
         Driver = rpc:call(Cpp, erlang, whereis, [driver]),

@@ -1,6 +1,7 @@
-// Pools that are changed from other nodes.
+// Pools and processes that are changed from other nodes.
 #include <ergon/act/pool.h>
 #include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/process_change.h>
 #include <ergon/node/cluster/values/values.h>
 
 #include <cluster.h>
@@ -87,6 +88,39 @@ TEST_CASE("pool change: a pool of another node") {
   CHECK(wrong.error() == gen::ErrIncorrect);
   CHECK(wrong.error().detail() == "restart_backoff_max: 5000000000 ns is less than 6000000000 ns");
   CHECK(act::Stats(there, pool)->size == 3);
+}
+
+TEST_CASE("process change: as a term, and a process of another node") {
+  gen::NodeOptions options;
+  options.types.Register<gen::ProcessChange>({.priority = gen::MessagePriority::kHigh});
+  const Values values(options.types);
+  const auto read = [&](const std::string& key, const std::string& value) {
+    return values.Read(
+        t::Tuple({t::SmallAtom("process_change"), t::Map({t::SmallAtom(key), value})}), kRequest);
+  };
+  CHECK(*read("log_level", t::SmallAtom("off")).value()->ValueAs<gen::ProcessChange>() ==
+        gen::ProcessChange{.log_level = gen::LogLevel::kOff});
+  CHECK(*read("log_level", t::SmallAtom("node")).value()->ValueAs<gen::ProcessChange>() ==
+        gen::ProcessChange{.log_level_of_node = true});
+  CHECK(*read("mailbox_size", t::Small(9)).value()->ValueAs<gen::ProcessChange>() ==
+        gen::ProcessChange{.mailbox_size = 9});
+  CHECK(
+      read("log_level", t::SmallAtom("loud")).error().detail() ==
+      "process_change: log_level: loud, must be trace, debug, info, warning, error, panic, off or "
+      "node");
+  CHECK(read("mailbox_size", t::SmallAtom("many")).error().detail() ==
+        "process_change: mailbox_size: many, must be a number of messages");
+  CHECK(read("mailbox", t::Small(9)).error().detail() ==
+        "process_change: mailbox: unknown, the fields are log_level and mailbox_size");
+
+  kit::LogCapture log;
+  node::Node here = TryStart("settings_a@127.0.0.1", log, ClusterOptions(), options).value();
+  node::Node there = TryStart("settings_b@127.0.0.1", log, ClusterOptions(), options).value();
+  const gen::PID plain = there.Spawn(gen::Factory<Worker>()).value();
+  CHECK(here.Call(plain, gen::ProcessChange{.log_level = gen::LogLevel::kOff, .mailbox_size = 9})
+            .value());
+  CHECK(there.ProcessInfo(plain)->mailbox_size == 9);
+  CHECK(there.ProcessInfo(plain)->log_level == gen::LogLevel::kOff);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <ergon/act/pool.h>
+#include <ergon/gen/process_change.h>
 
 #include <kit/gate.h>
 #include <kit/options_file.h>
@@ -135,6 +136,43 @@ TEST_CASE("changes: mailboxes that cannot be changed, and values that are none")
       t.node.CallWithPriority<gen::PID>(pool, 1, gen::MessagePriority::kHigh).value();
   CHECK(t.node.SetProcessMailboxSize(worker, 6).error() == gen::ErrNotAllowed);
   CHECK_FALSE(t.log.Contains("mailbox_size"));
+}
+
+TEST_CASE("changes: a process takes a change by a request, before what waits") {
+  TestNode t;
+  const gen::PID pid = t.Spawn({.call = [](Subject&, gen::PID, gen::Ref, gen::Message&) {
+    return gen::ReplyError(gen::Error("the behaviour saw it"));
+  }});
+  const gen::CallOptions high{.priority = gen::MessagePriority::kHigh};
+  const auto change = [&](const gen::Target& to, const gen::ProcessChange& wanted) {
+    return t.node.Call(to, gen::ProcessChange(wanted), high);
+  };
+  CHECK(change(pid, {.log_level = gen::LogLevel::kDebug, .mailbox_size = 3}).value());
+  CHECK(t.node.ProcessInfo(pid)->mailbox_size == 3);
+  CHECK(t.node.ProcessInfo(pid)->log_level == gen::LogLevel::kDebug);
+  CHECK(t.log.Count(": mailbox_size: 3, was 0") == 1);
+  // All or nothing.
+  const auto wrong = change(pid, {.log_level = gen::LogLevel::kError, .mailbox_size = -1});
+  CHECK(wrong.error() == gen::ErrIncorrect);
+  CHECK(wrong.error().detail() == "mailbox_size: -1 is outside 0..4000000");
+  CHECK(change(pid, {.log_level = static_cast<gen::LogLevel>(9), .mailbox_size = 4}).error() ==
+        gen::ErrIncorrect);
+  CHECK(change(pid, {.log_level = gen::LogLevel::kError, .log_level_of_node = true}).error() ==
+        gen::ErrIncorrect);
+  CHECK(t.node.ProcessInfo(pid)->mailbox_size == 3);
+  CHECK(t.node.ProcessInfo(pid)->log_level == gen::LogLevel::kDebug);
+  CHECK(change(pid, {.log_level_of_node = true}).value());
+  CHECK(t.log.Count(": log_level: the node's, was debug") == 1);
+  // Of normal priority it is a request as others.
+  CHECK(t.node.Call(pid, gen::ProcessChange()).error().ToString().find("saw it") !=
+        std::string::npos);
+  // One made of a function, which waits for something else.
+  const gen::PID function =
+      t.node.Spawn([](gen::Process& self) { (void)self.Receive<std::string>(); }).value();
+  CHECK(change(function, {.mailbox_size = 5}).value());
+  CHECK(t.node.ProcessInfo(function)->mailbox_size == 5);
+  CHECK(t.node.Send(function, std::string("done")));
+  CHECK(t.Ended(function));
 }
 
 TEST_CASE("changes: the mailbox size of processes that are spawned from now on") {

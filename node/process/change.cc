@@ -1,0 +1,71 @@
+// What others change of a process by gen::ProcessChange.
+#include <optional>
+
+#include <fmt/core.h>
+
+#include <ergon/gen/envelope_sender.h>
+#include <ergon/gen/host/process_host.h>
+#include <ergon/gen/node.h>
+#include <ergon/gen/process_change.h>
+#include <ergon/node/delivery/delivery.h>
+#include <ergon/node/delivery/drops.h>
+#include <ergon/node/delivery/withdrawn_requests.h>
+#include <ergon/node/options/option_checks.h>
+#include <ergon/node/process/runner.h>
+
+namespace ergon::node {
+namespace {
+
+gen::Result<void> Change(gen::Node& node, gen::PID pid, const gen::ProcessChange& change) {
+  if (change.log_level && change.log_level_of_node) {
+    return Incorrect("log_level: is given, and log_level_of_node too");
+  }
+  if (change.log_level && *change.log_level > gen::LogLevel::kOff) {
+    return Incorrect(
+        fmt::format("log_level: {}, must be a LogLevel", static_cast<int>(*change.log_level)));
+  }
+  // First what may be refused.
+  if (change.mailbox_size) {
+    auto changed = node.SetProcessMailboxSize(pid, *change.mailbox_size);
+    if (!changed) return changed;
+  }
+  if (!change.log_level && !change.log_level_of_node) return {};
+  return node.SetProcessLogLevel(pid, change.log_level);
+}
+
+}  // namespace
+
+bool ProcessRunner::IsChange(core::Envelope& envelope) const noexcept {
+  return KindOf(envelope) == gen::EnvelopeKind::kRequest &&
+         envelope.generation == generation_.load(std::memory_order_relaxed) &&
+         envelope.ValueAs<gen::ProcessChange>() != nullptr;
+}
+
+void ProcessRunner::HandleChange(core::Envelope& envelope) {
+  counts_.Taken();
+  current_ = &envelope;
+  activity_.NoteHandling(envelope);
+  if (due_ != 0) DoWhatIsDue();
+  answered_ = current_failed_ = false;
+  const bool withdrawn = rooms_.withdrawn.Take(envelope.ref);
+  if (withdrawn || !MayBegin(envelope)) {
+    CountExpired();
+    rooms_.drops.Note(envelope, Self(), gen::DropReason::kExpired,
+                      withdrawn ? gen::ErrDeadlock : gen::ErrTimeout);
+    rooms_.delivery.ExpireWaitFor(envelope);
+  } else {
+    const auto changed = Change(rooms_.node, Self(), *envelope.ValueAs<gen::ProcessChange>());
+    const gen::PID from = gen::SenderOf(envelope);
+    // Whether somebody still waits does not matter to the one who answers.
+    if (changed) {
+      (void)Host().SendResponse(from, gen::RefOf(envelope), true);
+    } else {
+      (void)Host().SendResponseError(from, gen::RefOf(envelope), changed.error());
+    }
+    counts_.Handled();
+  }
+  current_ = nullptr;
+  mailbox_.Release(&envelope);
+}
+
+}  // namespace ergon::node
