@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <ergon/node/cluster/connection/log_limit.h>
-#include <ergon/node/cluster/signals/own_messages.h>
+#include <ergon/node/cluster/signals/ergon_messages.h>
 #include <ergon/node/erlang/term.h>
 
 #include <dist/erlang_peer.h>
@@ -55,7 +55,7 @@ std::uint64_t NotBelieved(node::Node& node, const char* peer) {
 
 // A message to the name $ergon.
 Signal OwnMessageOf(gen::PID from, std::string_view payload) {
-  return {.kind = SignalKind::kSendToName, .from = from, .name = kOwnName, .payload = payload};
+  return {.kind = SignalKind::kSendToName, .from = from, .name = kErgonName, .payload = payload};
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 #include <ergon/act/actor.h>
 #include <ergon/gen/dead_letter.h>
 #include <ergon/node/cereal.h>
-#include <ergon/node/cluster/extension/own_signals.h>
+#include <ergon/node/cluster/extension/ergon_signals.h>
 #include <ergon/node/cluster/values/packed_types.h>
 
 #include <dist/cluster.h>
@@ -420,7 +420,7 @@ TEST_CASE("packed: a peer that does not say what it packs, or says nonsense, get
   writer.List(1);
   writer.Integer(7);
   writer.Nil();
-  Signal signal = OwnSignal(peer.Pid(1), nonsense);
+  Signal signal = ErgonSignal(peer.Pid(1), nonsense);
   peer.Add(signal);
   peer.FlushAndWait();
   CHECK(server.log.Count("packs: ") == 1);
@@ -431,7 +431,7 @@ TEST_CASE("packed: a peer that does not say what it packs, or says nonsense, get
   std::string none;
   AppendPacks(none);
   TermWriter(none).Nil();
-  signal = OwnSignal(peer.Pid(1), none);
+  signal = ErgonSignal(peer.Pid(1), none);
   peer.Add(signal);
   peer.FlushAndWait();
   CHECK(server.node.Send(peer.Pid(1), APlan()).error() == gen::ErrUnsupported);
@@ -441,7 +441,7 @@ TEST_CASE("packed: a peer that does not say what it packs, or says nonsense, get
   PackedTypes types;
   types.Add(*WireTypeOf<Cereal<Plan>>::Describe());
   types.AppendAll(all);
-  signal = OwnSignal(peer.Pid(1), all);
+  signal = ErgonSignal(peer.Pid(1), all);
   peer.Add(signal);
   peer.FlushAndWait();
   CHECK(server.node.Send(peer.Pid(1), APlan()).error() == gen::ErrUnsupported);

@@ -144,11 +144,11 @@ bool Deliver(Side& from, Side& to) {
   switch (sent.kind) {
     case SignalKind::kSendToName:
       CHECK(sent.name == kGroupScope);
-      CHECK(to.groups.Take(from.node, sent.payload));
+      CHECK(to.groups.Handle(from.node, sent.payload));
       break;
     case SignalKind::kSend:
       CHECK(sent.to == to.self);
-      CHECK(to.groups.Take(from.node, sent.payload));
+      CHECK(to.groups.Handle(from.node, sent.payload));
       break;
     case SignalKind::kMonitor:
     case SignalKind::kDemonitor:
@@ -167,7 +167,7 @@ void DeliverAll(Side& one, Side& other) {
 // A node whose messages the test makes itself.
 struct Erlang {
   explicit Erlang(Side& ergon) : side(ergon) {}
-  void Say(const std::string& term) { CHECK(side.groups.Take(node, term)); }
+  void Say(const std::string& term) { CHECK(side.groups.Handle(node, term)); }
   [[nodiscard]] gen::PID Process(std::uint64_t id) const { return {id, node, 9}; }
   [[nodiscard]] std::string TermOf(std::uint32_t id) const {
     return terms::Pid(node.Text(), id, 0, 9);
@@ -221,7 +221,7 @@ TEST_CASE("process groups: two nodes know each other's members, and each change 
   CHECK(b.members.notices.size() == 3);
   // Nobody is asked again who has answered, and asking again changes nothing.
   CHECK_FALSE(a.groups.AskAgain());
-  b.groups.Take(a.node, terms::Tuple({terms::SmallAtom("discover"), terms::Pid("a@h", 1, 0, 7)}));
+  b.groups.Handle(a.node, terms::Tuple({terms::SmallAtom("discover"), terms::Pid("a@h", 1, 0, 7)}));
   DeliverAll(a, b);
   CHECK(a.members.notices.size() == 1);
   CHECK(b.members.notices.size() == 3);
@@ -325,12 +325,12 @@ TEST_CASE("process groups: who does not answer is asked again, also by a later s
   erl.Say(erl.Sync(5, {erl.Group(kWeb, 8)}));
   CHECK_FALSE(a.groups.AskAgain());
   // It ends.
-  CHECK_FALSE(a.groups.TakeDown(erl.node, *number + 1));
-  CHECK_FALSE(a.groups.TakeDown("other@h", *number));
-  CHECK_FALSE(a.groups.TakeDown(erl.node, 0));
+  CHECK_FALSE(a.groups.HandleDown(erl.node, *number + 1));
+  CHECK_FALSE(a.groups.HandleDown("other@h", *number));
+  CHECK_FALSE(a.groups.HandleDown(erl.node, 0));
   a.out.clear();
-  CHECK(a.groups.TakeDown(erl.node, *number));
-  CHECK_FALSE(a.groups.TakeDown(erl.node, *number));
+  CHECK(a.groups.HandleDown(erl.node, *number));
+  CHECK_FALSE(a.groups.HandleDown(erl.node, *number));
   CHECK(a.members.Known().empty());
   CHECK(a.reminders == 3);
   REQUIRE(a.out.size() == 1);
@@ -426,7 +426,7 @@ TEST_CASE("process groups: who is not connected is not listened to") {
   erl.Say(erl.Discover(5));
   erl.Say(erl.Sync(5, {erl.Group(kWeb, 1)}));
   CHECK(a.members.Known().empty());
-  CHECK_FALSE(a.groups.Take(erl.node, kWeb));
+  CHECK_FALSE(a.groups.Handle(erl.node, kWeb));
 }
 
 TEST_CASE("process groups: nobody speaks for processes of a third node") {

@@ -92,7 +92,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     rest.remove_prefix(*length);
     const std::string_view term(copy.get(), *length);
     const auto message = dist::ReadGroupMessage(term, kPeer, kDepth);
-    Require(groups.Take(kPeer, term) == message.has_value(), "taken is what is a message");
+    Require(groups.Handle(kPeer, term) == message.has_value(), "taken is what is a message");
     if (!message) continue;
     if (message->of_another) {
       Require(message->of_another->node != kPeer, "it is another one's");

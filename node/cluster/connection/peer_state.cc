@@ -7,21 +7,21 @@
 namespace ergon::dist {
 namespace {
 
-constexpr std::string_view WordsOf(PeerState::OwnQuestion question) {
+constexpr std::string_view WordsOf(PeerState::ErgonQuestion question) {
   switch (question) {
-    case PeerState::OwnQuestion::kImportant:
+    case PeerState::ErgonQuestion::kImportant:
       return "important delivery";
-    case PeerState::OwnQuestion::kSubscribe:
+    case PeerState::ErgonQuestion::kSubscribe:
       return "a subscription to an event";
-    case PeerState::OwnQuestion::kRoom:
+    case PeerState::ErgonQuestion::kRoom:
       return "a look at mailboxes";
-    case PeerState::OwnQuestion::kInspect:
+    case PeerState::ErgonQuestion::kInspect:
       return "an inspection";
-    case PeerState::OwnQuestion::kLink:
+    case PeerState::ErgonQuestion::kLink:
       return "a link by a name or an alias (a monitor by the name is not)";
-    case PeerState::OwnQuestion::kCallOfAlias:
+    case PeerState::ErgonQuestion::kCallOfAlias:
       return "a call to an alias";
-    case PeerState::OwnQuestion::kNone:
+    case PeerState::ErgonQuestion::kNone:
       break;
   }
   return "this";
@@ -29,7 +29,7 @@ constexpr std::string_view WordsOf(PeerState::OwnQuestion question) {
 
 }  // namespace
 
-gen::Error NoErgonNode(PeerState::OwnQuestion question, gen::Atom node) {
+gen::Error NoErgonNode(PeerState::ErgonQuestion question, gen::Atom node) {
   return gen::Error(
       gen::ErrorCode::kUnsupported,
       fmt::format("{} is for nodes of Ergon only, and {} is none", WordsOf(question), node));

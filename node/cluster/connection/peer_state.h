@@ -53,8 +53,8 @@ struct PeerState {
   // How often the peer has spoken for processes of other nodes, see FalseClaims.
   std::uint64_t not_believed = 0;
 
-  // Requests that only an Ergon node understands (see own_messages.h).
-  enum class OwnQuestion : std::uint8_t {
+  // Requests that only an Ergon node understands (see ergon_messages.h).
+  enum class ErgonQuestion : std::uint8_t {
     kNone,
     kImportant,    // whether a message is in its mailbox
     kRoom,         // how many have room there
@@ -73,8 +73,8 @@ struct PeerState {
     bool spawns = false;      // a process; `remote` is a name until it is known
     bool links = false;       // and is linked with that, at once if it is one of Erlang
     bool monitors = false;    // and goes on to watch that
-    OwnQuestion question = OwnQuestion::kNone;  // another one: it is no monitor
-    gen::Atom event{};                          // of kSubscribe
+    ErgonQuestion question = ErgonQuestion::kNone;  // another one: it is no monitor
+    gen::Atom event{};                              // of kSubscribe
   };
   std::unordered_map<std::uint64_t, Call> calls;
 
@@ -116,6 +116,6 @@ struct PeerState {
 };
 
 // Returns kUnsupported, with a text that says what the question needs and that `node` does not run Ergon.
-[[nodiscard]] gen::Error NoErgonNode(PeerState::OwnQuestion question, gen::Atom node);
+[[nodiscard]] gen::Error NoErgonNode(PeerState::ErgonQuestion question, gen::Atom node);
 
 }  // namespace ergon::dist

@@ -3,8 +3,8 @@
 #include <cstdint>
 
 #include <ergon/node/cluster/signals/control_reader.h>
+#include <ergon/node/cluster/signals/ergon_messages.h>
 #include <ergon/node/cluster/signals/frame_writer.h>
-#include <ergon/node/cluster/signals/own_messages.h>
 #include <ergon/node/erlang/terms/big_endian.h>
 
 namespace ergon::dist {
@@ -51,7 +51,7 @@ bool MayBeAnswered(const Signal& signal, std::size_t max_depth) {
     case SignalKind::kSendToAlias:
       return IsQuestion(signal.payload, max_depth);
     case SignalKind::kSendToName:
-      return signal.name == kOwnName || IsQuestion(signal.payload, max_depth);
+      return signal.name == kErgonName || IsQuestion(signal.payload, max_depth);
     case SignalKind::kLink:
     case SignalKind::kUnlink:
     case SignalKind::kExitRequest:

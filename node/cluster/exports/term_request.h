@@ -28,7 +28,7 @@ struct RemoteSpawn {
   bool monitors = false;
 };
 
-// It goes out to another Ergon node as OwnMessage::Kind::kRoom.
+// It goes out to another Ergon node as ErgonMessage::Kind::kRoom.
 struct RoomQuestion {
   using Reply = Term;
 };

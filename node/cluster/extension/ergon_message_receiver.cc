@@ -9,7 +9,7 @@
 
 #include <ergon/core/messages/envelope.h>
 #include <ergon/gen/envelope_kind.h>
-#include <ergon/node/cluster/extension/own_signals.h>
+#include <ergon/node/cluster/extension/ergon_signals.h>
 #include <ergon/node/cluster/signals/control_reader.h>
 #include <ergon/node/cluster/signals/references.h>
 #include <ergon/node/cluster/values/reasons.h>
@@ -30,51 +30,51 @@ core::EnvelopePtr EmptyResponse() {
 
 void ErgonMessageReceiver::Handle(Connection& connection, const Signal& signal) {
   const auto message =
-      ReadOwnMessage(signal.payload, needs_.settings.node, needs_.settings.max_term_depth);
+      ReadErgonMessage(signal.payload, needs_.settings.node, needs_.settings.max_term_depth);
   if (!message) {
     if (const auto more = unread_lines_.Take()) {
       gen::Log(needs_.log)
-          .Warning("network: a message of {} to {} is none of those{}", connection.peer(), kOwnName,
-                   *more);
+          .Warning("network: a message of {} to {} is none of those{}", connection.peer(),
+                   kErgonName, *more);
     }
     return;
   }
   if (!IsBelieved(connection, *message, signal.from)) return;
   switch (message->kind) {
-    case OwnMessage::Kind::kImportant:
+    case ErgonMessage::Kind::kImportant:
       Answer(connection, message->reference, DeliverImportant(*message, signal.from));
       return;
-    case OwnMessage::Kind::kSubscribe:
+    case ErgonMessage::Kind::kSubscribe:
       HandleSubscribe(connection, *message, signal.from);
       return;
-    case OwnMessage::Kind::kUnsubscribe:
-      needs_.events.TakeUnsubscribe(connection, *message, signal.from);
+    case ErgonMessage::Kind::kUnsubscribe:
+      needs_.events.HandleUnsubscribe(connection, *message, signal.from);
       return;
-    case OwnMessage::Kind::kValue:
-      needs_.events.TakeValue(connection, *message, signal.from);
+    case ErgonMessage::Kind::kValue:
+      needs_.events.HandleValue(connection, *message, signal.from);
       return;
-    case OwnMessage::Kind::kEventEnd:
-      needs_.events.TakeEnd(connection, *message, signal.from);
+    case ErgonMessage::Kind::kEventEnd:
+      needs_.events.HandleEnd(connection, *message, signal.from);
       return;
-    case OwnMessage::Kind::kRoom:
+    case ErgonMessage::Kind::kRoom:
       AnswerRoom(connection, *message);
       return;
-    case OwnMessage::Kind::kInspect:
+    case ErgonMessage::Kind::kInspect:
       inspections_.HandleQuestion(connection, *message, signal.from, TargetOf(*message));
       return;
-    case OwnMessage::Kind::kLink:
+    case ErgonMessage::Kind::kLink:
       links_.HandleLink(connection, *message, signal.from, TargetOf(*message));
       return;
-    case OwnMessage::Kind::kMakerEnd:
+    case ErgonMessage::Kind::kMakerEnd:
       links_.HandleMakerEnd(connection, *message);
       return;
-    case OwnMessage::Kind::kUnlinked:
+    case ErgonMessage::Kind::kUnlinked:
       links_.HandleUnlinked(connection, *message);
       return;
-    case OwnMessage::Kind::kPacks:
+    case ErgonMessage::Kind::kPacks:
       HandlePacks(connection, *message);
       return;
-    case OwnMessage::Kind::kUnknown:
+    case ErgonMessage::Kind::kUnknown:
       if (!message->reference.empty()) {
         Answer(connection, message->reference,
                gen::Error(gen::ErrorCode::kUnsupported,
@@ -84,10 +84,10 @@ void ErgonMessageReceiver::Handle(Connection& connection, const Signal& signal) 
   }
 }
 
-bool ErgonMessageReceiver::IsBelieved(Connection& connection, const OwnMessage& message,
+bool ErgonMessageReceiver::IsBelieved(Connection& connection, const ErgonMessage& message,
                                       gen::PID from) {
-  if (from.node == connection.peer() || message.kind == OwnMessage::Kind::kImportant) return true;
-  needs_.claims.Note(connection, fmt::format("a message to {}", kOwnName), from);
+  if (from.node == connection.peer() || message.kind == ErgonMessage::Kind::kImportant) return true;
+  needs_.claims.Note(connection, fmt::format("a message to {}", kErgonName), from);
   if (!message.reference.empty()) {
     Answer(connection, message.reference,
            gen::Error(gen::ErrorCode::kIncorrect,
@@ -96,7 +96,7 @@ bool ErgonMessageReceiver::IsBelieved(Connection& connection, const OwnMessage& 
   return false;
 }
 
-gen::PID ErgonMessageReceiver::TargetOf(const OwnMessage& message) const {
+gen::PID ErgonMessageReceiver::TargetOf(const ErgonMessage& message) const {
   if (!message.to.node.empty()) return message.to;
   if (!message.alias.empty()) {
     const auto number = OwnNumberIn(message.alias, needs_.settings.node, needs_.settings.creation);
@@ -106,7 +106,7 @@ gen::PID ErgonMessageReceiver::TargetOf(const OwnMessage& message) const {
   return atom ? needs_.addresses.names().Find(*atom) : gen::PID();
 }
 
-std::uint64_t ErgonMessageReceiver::TagOf(const OwnMessage& message) const {
+std::uint64_t ErgonMessageReceiver::TagOf(const ErgonMessage& message) const {
   if (!message.to.node.empty()) return 0;
   if (!message.alias.empty()) {
     return OwnNumberIn(message.alias, needs_.settings.node, needs_.settings.creation).value_or(0);
@@ -115,7 +115,8 @@ std::uint64_t ErgonMessageReceiver::TagOf(const OwnMessage& message) const {
   return atom ? gen::Target(*atom).Tag() : 0;
 }
 
-gen::Result<void> ErgonMessageReceiver::DeliverImportant(const OwnMessage& message, gen::PID from) {
+gen::Result<void> ErgonMessageReceiver::DeliverImportant(const ErgonMessage& message,
+                                                         gen::PID from) {
   const gen::PID to = TargetOf(message);
   if (!to && !message.alias.empty()) {
     return gen::Error(gen::ErrorCode::kProcessUnknown,
@@ -138,7 +139,7 @@ gen::Result<void> ErgonMessageReceiver::DeliverImportant(const OwnMessage& messa
   return sent;
 }
 
-void ErgonMessageReceiver::HandlePacks(Connection& connection, const OwnMessage& message) {
+void ErgonMessageReceiver::HandlePacks(Connection& connection, const ErgonMessage& message) {
   auto packs = needs_.values.packed().Compare(message.term, needs_.settings.max_term_depth);
   if (packs) {
     connection.TakePacks(std::move(*packs));
@@ -148,10 +149,10 @@ void ErgonMessageReceiver::HandlePacks(Connection& connection, const OwnMessage&
   }
 }
 
-void ErgonMessageReceiver::HandleSubscribe(Connection& connection, const OwnMessage& message,
+void ErgonMessageReceiver::HandleSubscribe(Connection& connection, const ErgonMessage& message,
                                            gen::PID from) {
   std::string missed;
-  const auto outcome = needs_.events.TakeSubscribe(connection, message, from, missed);
+  const auto outcome = needs_.events.HandleSubscribe(connection, message, from, missed);
   if (!outcome) {
     Answer(connection, message.reference, outcome);
     return;
@@ -165,7 +166,7 @@ void ErgonMessageReceiver::HandleSubscribe(Connection& connection, const OwnMess
 }
 
 // What was sent before the question is counted: it has been delivered, on this thread.
-void ErgonMessageReceiver::AnswerRoom(Connection& connection, const OwnMessage& question) {
+void ErgonMessageReceiver::AnswerRoom(Connection& connection, const ErgonMessage& question) {
   const gen::PID to = TargetOf(question);
   const node::ProcessSlot* const process = to ? needs_.addresses.Find(to) : nullptr;
   if (process == nullptr) {
@@ -208,11 +209,11 @@ void ErgonMessageReceiver::HandleAnswer(const PeerState::Call& question, std::ui
       reader.ReadTuple(size) && size == 2 && reader.ReadAtom(word) && reader.ReadTerm(term);
   if (is_pair && word == "error") {
     needs_.delivery.RespondError(question.local, number, ReadError(term, &needs_.values.atoms()));
-  } else if (question.question == PeerState::OwnQuestion::kSubscribe) {
-    needs_.events.TakeMissed(question, number, is_pair && word == "ok" ? term : answer);
-  } else if (question.question == PeerState::OwnQuestion::kInspect) {
+  } else if (question.question == PeerState::ErgonQuestion::kSubscribe) {
+    needs_.events.HandleMissed(question, number, is_pair && word == "ok" ? term : answer);
+  } else if (question.question == PeerState::ErgonQuestion::kInspect) {
     inspections_.HandleAnswer(question, number, is_pair ? word : std::string_view(), term);
-  } else if (question.question == PeerState::OwnQuestion::kRoom) {
+  } else if (question.question == PeerState::ErgonQuestion::kRoom) {
     (void)needs_.delivery.Respond(
         question.local, number,
         core::MakeEnvelope<Term>(static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse),
@@ -229,8 +230,8 @@ void ErgonMessageReceiver::RefuseQuestions(Connection& connection) {
     auto& calls = connection.relations().calls;
     for (auto at = calls.begin(); at != calls.end();) {
       // A call to an alias may have been sent, and will be answered as any other.
-      if (at->second.question == PeerState::OwnQuestion::kNone ||
-          at->second.question == PeerState::OwnQuestion::kCallOfAlias) {
+      if (at->second.question == PeerState::ErgonQuestion::kNone ||
+          at->second.question == PeerState::ErgonQuestion::kCallOfAlias) {
         ++at;
         continue;
       }

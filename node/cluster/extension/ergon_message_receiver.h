@@ -15,7 +15,7 @@
 #include <ergon/node/cluster/extension/remote_events.h>
 #include <ergon/node/cluster/extension/remote_inspections.h>
 #include <ergon/node/cluster/extension/remote_named_links.h>
-#include <ergon/node/cluster/signals/own_messages.h>
+#include <ergon/node/cluster/signals/ergon_messages.h>
 #include <ergon/node/cluster/signals/signal.h>
 #include <ergon/node/cluster/values/values.h>
 #include <ergon/node/delivery/addresses.h>
@@ -45,7 +45,7 @@ class ErgonMessageReceiver {
         inspections_(needs.addresses, needs.delivery, needs.values),
         links_(needs.addresses, needs.relations, needs.values.atoms()) {}
 
-  // A message to kOwnName.
+  // A message to kErgonName.
   void Handle(Connection& connection, const Signal& signal);
   // The answer, a term, to a question of ours that has the number `number`.
   void HandleAnswer(const PeerState::Call& question, std::uint64_t number, std::string_view answer);
@@ -54,21 +54,21 @@ class ErgonMessageReceiver {
 
  private:
   // Whether the sender may send that: a process of the peer. Messages may be those of others.
-  bool IsBelieved(Connection& connection, const OwnMessage& message, gen::PID from);
+  bool IsBelieved(Connection& connection, const ErgonMessage& message, gen::PID from);
 
   // kIncorrect, naming the field: it does not fit its type. Else the errors of gen::Messenger.
-  gen::Result<void> DeliverImportant(const OwnMessage& message, gen::PID from);
+  gen::Result<void> DeliverImportant(const ErgonMessage& message, gen::PID from);
 
   // What waits in the mailbox of a process, as the answer to kRoom.
-  void AnswerRoom(Connection& connection, const OwnMessage& question);
+  void AnswerRoom(Connection& connection, const ErgonMessage& question);
 
-  void HandlePacks(Connection& connection, const OwnMessage& message);
-  void HandleSubscribe(Connection& connection, const OwnMessage& message, gen::PID from);
+  void HandlePacks(Connection& connection, const ErgonMessage& message);
+  void HandleSubscribe(Connection& connection, const ErgonMessage& message, gen::PID from);
 
   // Whom a message is about. Empty: nobody has the name.
-  [[nodiscard]] gen::PID TargetOf(const OwnMessage& message) const;
+  [[nodiscard]] gen::PID TargetOf(const ErgonMessage& message) const;
   // How it was addressed: gen::Target::Tag.
-  [[nodiscard]] std::uint64_t TagOf(const OwnMessage& message) const;
+  [[nodiscard]] std::uint64_t TagOf(const ErgonMessage& message) const;
   // Answers a question with a term; with ok or the error.
   void Answer(Connection& connection, std::string_view reference, std::string_view answer) const;
   void Answer(Connection& connection, std::string_view reference,

@@ -12,7 +12,7 @@
 #include <ergon/core/messages/envelope.h>
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/node/cluster/connection/answer_signals.h>
-#include <ergon/node/cluster/extension/own_signals.h>
+#include <ergon/node/cluster/extension/ergon_signals.h>
 #include <ergon/node/cluster/signals/control_reader.h>
 #include <ergon/node/cluster/signals/frame_writer.h>
 #include <ergon/node/cluster/signals/references.h>
@@ -70,14 +70,14 @@ gen::Result<void> RemoteEvents::Subscribe(gen::PID local, const gen::Event& even
   AppendSubscribe(payload, reference, event.name, how.number, how.link);
   const PeerState::Call question{.local = local,
                                  .remote = {0, event.node, 0},
-                                 .question = PeerState::OwnQuestion::kSubscribe,
+                                 .question = PeerState::ErgonQuestion::kSubscribe,
                                  .event = event.name};
   return needs_.connections.With(event.node, [&](Connection& connection) -> gen::Result<void> {
     PeerState::Subscriptions& subscriptions = connection.relations().subscriptions;
     if (!Add(subscriptions, local, event.name, how)) {
       return gen::Error(gen::ErrorCode::kTaken, "subscribed already: " + event.ToString());
     }
-    auto asked = AppendQuestion(connection, question, how.number, OwnSignal(local, payload));
+    auto asked = AppendQuestion(connection, question, how.number, ErgonSignal(local, payload));
     if (!asked) (void)Take(subscriptions, local, event.name, how);
     return asked;
   });
@@ -92,10 +92,10 @@ void RemoteEvents::Unsubscribe(gen::PID local, const gen::Event& event, OneSubsc
   std::lock_guard lock(connection->mutex());
   if (connection->state() == Connection::State::kDown) return;
   if (!Take(connection->relations().subscriptions, local, event.name, how)) return;
-  if (!connection->IsForeign()) connection->AppendOwn(OwnSignal(local, payload));
+  if (!connection->IsForeign()) connection->AppendOwn(ErgonSignal(local, payload));
 }
 
-node::Subscription RemoteEvents::ReceiverOf(const OwnMessage& value, gen::Atom event,
+node::Subscription RemoteEvents::ReceiverOf(const ErgonMessage& value, gen::Atom event,
                                             Connection& connection) {
   std::lock_guard lock(connection.mutex());
   const PeerState::Subscriptions& subscriptions = connection.relations().subscriptions;
@@ -115,7 +115,7 @@ gen::Result<gen::MessageEvent> RemoteEvents::ReadValue(const gen::Event& event, 
       event, time, std::shared_ptr<core::Envelope>(value->release(), core::EnvelopeDisposer()));
 }
 
-void RemoteEvents::TakeValue(Connection& connection, const OwnMessage& message, gen::PID from) {
+void RemoteEvents::HandleValue(Connection& connection, const ErgonMessage& message, gen::PID from) {
   const auto name = gen::Atom::Find(message.event);
   if (!name) return;
   const gen::Event event{*name, connection.peer()};
@@ -142,8 +142,8 @@ void RemoteEvents::TakeValue(Connection& connection, const OwnMessage& message, 
                        sent.error());
 }
 
-void RemoteEvents::EndAll(Connection& connection, const OwnMessage& value, const gen::Event& event,
-                          const gen::Error& why) {
+void RemoteEvents::EndAll(Connection& connection, const ErgonMessage& value,
+                          const gen::Event& event, const gen::Error& why) {
   node::ForEach(ReceiverOf(value, event.name, connection), [&](OneSubscription how) {
     Unsubscribe(value.to, event, how);
     needs_.publishing.TellEnd(value.to, needs_.addresses.NodePid(), event, how,
@@ -151,7 +151,7 @@ void RemoteEvents::EndAll(Connection& connection, const OwnMessage& value, const
   });
 }
 
-void RemoteEvents::TakeEnd(Connection& connection, const OwnMessage& message, gen::PID from) {
+void RemoteEvents::HandleEnd(Connection& connection, const ErgonMessage& message, gen::PID from) {
   const auto name = gen::Atom::Find(message.event);
   if (!name) return;
   const OneSubscription how{message.number, message.is_link};
@@ -163,8 +163,8 @@ void RemoteEvents::TakeEnd(Connection& connection, const OwnMessage& message, ge
                             ReadReason(message.term, &needs_.values.atoms()));
 }
 
-void RemoteEvents::TakeMissed(const PeerState::Call& question, std::uint64_t number,
-                              std::string_view missed) {
+void RemoteEvents::HandleMissed(const PeerState::Call& question, std::uint64_t number,
+                                std::string_view missed) {
   const auto refuse = [&](const gen::Error& error) {
     needs_.delivery.RespondError(question.local, number, error);
   };
@@ -204,8 +204,8 @@ void RemoteEvents::TakeMissed(const PeerState::Call& question, std::uint64_t num
 
 // ---- what those of other nodes want
 
-gen::Result<void> RemoteEvents::TakeSubscribe(Connection& connection, const OwnMessage& message,
-                                              gen::PID from, std::string& missed) {
+gen::Result<void> RemoteEvents::HandleSubscribe(Connection& connection, const ErgonMessage& message,
+                                                gen::PID from, std::string& missed) {
   const auto name = gen::Atom::Find(message.event);
   if (!name) return UnknownEvent(message.event);
   const OneSubscription how{message.number, message.is_link};
@@ -236,12 +236,12 @@ gen::Result<void> RemoteEvents::TakeSubscribe(Connection& connection, const OwnM
     }
     writer.Nil();
   }
-  if (!outcome) TakeUnsubscribe(connection, message, from);
+  if (!outcome) HandleUnsubscribe(connection, message, from);
   return outcome;
 }
 
-void RemoteEvents::TakeUnsubscribe(Connection& connection, const OwnMessage& message,
-                                   gen::PID from) {
+void RemoteEvents::HandleUnsubscribe(Connection& connection, const ErgonMessage& message,
+                                     gen::PID from) {
   const auto name = gen::Atom::Find(message.event);
   if (!name) return;
   const OneSubscription how{message.number, message.is_link};
@@ -278,7 +278,7 @@ gen::Result<void> RemoteEvents::SendValue(gen::PID remote, gen::PID from, gen::A
   std::string payload;
   AppendValue(payload, remote, event, found->second, time);
   payload += encoded;
-  auto appended = connection->AppendMessage(OwnSignal(from, payload));
+  auto appended = connection->AppendMessage(ErgonSignal(from, payload));
   if (appended) needs_.totals.sent_to_nodes.Add();
   return appended;
 }
@@ -294,7 +294,7 @@ void RemoteEvents::TellEnd(gen::PID remote, gen::PID producer, gen::Atom event, 
   std::lock_guard lock(connection->mutex());
   if (connection->state() == Connection::State::kDown) return;
   if (Take(connection->relations().subscribers, remote, event, how)) {
-    AppendEnd(*connection, OwnSignal(producer, payload), head);
+    AppendEnd(*connection, ErgonSignal(producer, payload), head);
   }
 }
 

@@ -16,7 +16,7 @@
 #include <ergon/node/cluster/connection/log_limit.h>
 #include <ergon/node/cluster/connection/peer_state.h>
 #include <ergon/node/cluster/connection/settings.h>
-#include <ergon/node/cluster/signals/own_messages.h>
+#include <ergon/node/cluster/signals/ergon_messages.h>
 #include <ergon/node/cluster/values/values.h>
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/delivery.h>
@@ -54,23 +54,23 @@ class RemoteEvents final : public node::EventBorder {
 
   // -- the thread of the network --
   // kSubscribe: appends what has been missed, as a term. An error is to be answered.
-  gen::Result<void> TakeSubscribe(Connection& connection, const OwnMessage& message, gen::PID from,
-                                  std::string& missed);
-  void TakeUnsubscribe(Connection& connection, const OwnMessage& message, gen::PID from);
-  void TakeValue(Connection& connection, const OwnMessage& message, gen::PID from);
-  void TakeEnd(Connection& connection, const OwnMessage& message, gen::PID from);
+  gen::Result<void> HandleSubscribe(Connection& connection, const ErgonMessage& message,
+                                    gen::PID from, std::string& missed);
+  void HandleUnsubscribe(Connection& connection, const ErgonMessage& message, gen::PID from);
+  void HandleValue(Connection& connection, const ErgonMessage& message, gen::PID from);
+  void HandleEnd(Connection& connection, const ErgonMessage& message, gen::PID from);
   // What has been missed, for the process that has asked with the number `number`.
-  void TakeMissed(const PeerState::Call& question, std::uint64_t number, std::string_view missed);
+  void HandleMissed(const PeerState::Call& question, std::uint64_t number, std::string_view missed);
   // The connection is down.
   void Lost(gen::Atom node, const PeerState& relations);
 
  private:
   // What the receiver of a value has subscribed to; nothing if the value is for nothing of that: it may have ended that,
   // and have subscribed anew, before the other node knew.
-  [[nodiscard]] static node::Subscription ReceiverOf(const OwnMessage& value, gen::Atom event,
+  [[nodiscard]] static node::Subscription ReceiverOf(const ErgonMessage& value, gen::Atom event,
                                                      Connection& connection);
   // Ends what the receiver of a value has subscribed to.
-  void EndAll(Connection& connection, const OwnMessage& value, const gen::Event& event,
+  void EndAll(Connection& connection, const ErgonMessage& value, const gen::Event& event,
               const gen::Error& why);
   gen::Result<gen::MessageEvent> ReadValue(const gen::Event& event, std::int64_t time,
                                            std::string_view term) const;

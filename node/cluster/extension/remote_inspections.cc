@@ -11,7 +11,7 @@
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/messenger.h>
 #include <ergon/gen/notices.h>
-#include <ergon/node/cluster/extension/own_signals.h>
+#include <ergon/node/cluster/extension/ergon_signals.h>
 #include <ergon/node/delivery/border.h>
 #include <ergon/node/erlang/terms/reader.h>
 #include <ergon/node/process_state/unique_id.h>
@@ -61,7 +61,7 @@ std::string_view ReadWantedType(std::string_view term) {
 
 }  // namespace
 
-void RemoteInspections::HandleQuestion(Connection& connection, const OwnMessage& question,
+void RemoteInspections::HandleQuestion(Connection& connection, const ErgonMessage& question,
                                        gen::PID from, gen::PID to) {
   const auto refuse = [&](const gen::Error& error) {
     AnswerQuestion(connection, question.reference, addresses_.NodePid(), error);

@@ -7,7 +7,7 @@
 #include <ergon/gen/pid.h>
 #include <ergon/node/cluster/connection/connection.h>
 #include <ergon/node/cluster/connection/peer_state.h>
-#include <ergon/node/cluster/signals/own_messages.h>
+#include <ergon/node/cluster/signals/ergon_messages.h>
 #include <ergon/node/cluster/values/values.h>
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/delivery.h>
@@ -21,7 +21,7 @@ class RemoteInspections {
       : addresses_(addresses), delivery_(delivery), values_(values) {}
 
   // `from` asks `to`, a process of this node, or nobody.
-  void HandleQuestion(Connection& connection, const OwnMessage& question, gen::PID from,
+  void HandleQuestion(Connection& connection, const ErgonMessage& question, gen::PID from,
                       gen::PID to);
   // The answer {Word, Term} to the question `number` of this node; `word` is empty if it has another form.
   void HandleAnswer(const PeerState::Call& question, std::uint64_t number, std::string_view word,

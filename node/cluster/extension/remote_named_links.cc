@@ -14,8 +14,8 @@
 
 namespace ergon::dist {
 
-void RemoteNamedLinks::HandleLink(Connection& connection, const OwnMessage& message, gen::PID from,
-                                  gen::PID watched) {
+void RemoteNamedLinks::HandleLink(Connection& connection, const ErgonMessage& message,
+                                  gen::PID from, gen::PID watched) {
   const std::uint64_t number = node::NextUniqueId();
   {
     // First: a process that ends takes the entry away.
@@ -34,7 +34,7 @@ void RemoteNamedLinks::HandleLink(Connection& connection, const OwnMessage& mess
   relations_.TellWatcher(watcher, gen::Reason::NoProcess());
 }
 
-void RemoteNamedLinks::HandleMakerEnd(Connection& connection, const OwnMessage& message) {
+void RemoteNamedLinks::HandleMakerEnd(Connection& connection, const ErgonMessage& message) {
   PeerState::Watcher watcher;
   std::uint64_t number = 0;
   {
@@ -53,7 +53,7 @@ void RemoteNamedLinks::HandleMakerEnd(Connection& connection, const OwnMessage& 
                         ReadReason(message.term, &atoms_));
 }
 
-void RemoteNamedLinks::HandleUnlinked(Connection& connection, const OwnMessage& message) {
+void RemoteNamedLinks::HandleUnlinked(Connection& connection, const ErgonMessage& message) {
   const auto number = OwnNumberIn(message.reference, addresses_.node(), addresses_.creation());
   if (!number) return;
   gen::PID local;
@@ -78,7 +78,7 @@ void RemoteNamedLinks::Refuse(Connection& connection) {
       at = at->second.is_link ? watches.erase(at) : std::next(at);
     }
   }
-  const gen::Error error = NoErgonNode(PeerState::OwnQuestion::kLink, connection.peer());
+  const gen::Error error = NoErgonNode(PeerState::ErgonQuestion::kLink, connection.peer());
   for (const auto& [number, local] : links) {
     relations_.LoseLinkByName(local, addresses_.RefOf(number),
                               gen::Reason::Error(error.ToString()));

@@ -3,7 +3,7 @@
 
 #include <ergon/gen/pid.h>
 #include <ergon/node/cluster/connection/connection.h>
-#include <ergon/node/cluster/signals/own_messages.h>
+#include <ergon/node/cluster/signals/ergon_messages.h>
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/erlang/terms/atom_budget.h>
 #include <ergon/node/links/relations.h>
@@ -17,10 +17,10 @@ class RemoteNamedLinks {
       : addresses_(addresses), relations_(relations), atoms_(atoms) {}
 
   // `from` has linked itself with the process `watched`, or with a name or an alias that nobody has.
-  void HandleLink(Connection& connection, const OwnMessage& message, gen::PID from,
+  void HandleLink(Connection& connection, const ErgonMessage& message, gen::PID from,
                   gen::PID watched);
-  void HandleMakerEnd(Connection& connection, const OwnMessage& message);
-  void HandleUnlinked(Connection& connection, const OwnMessage& message);
+  void HandleMakerEnd(Connection& connection, const ErgonMessage& message);
+  void HandleUnlinked(Connection& connection, const ErgonMessage& message);
   // The peer does not run Ergon: the makers of such links are told that the links have ended.
   void Refuse(Connection& connection);
 

@@ -205,7 +205,7 @@ void ProcessGroups::Forget(gen::Atom node, Peer& peer) {
   peer.is_to_be_told = false;
 }
 
-bool ProcessGroups::TakeDown(gen::Atom node, std::uint64_t number) {
+bool ProcessGroups::HandleDown(gen::Atom node, std::uint64_t number) {
   const auto found = peers_.find(node);
   if (found == peers_.end() || found->second.monitor != number || number == 0) return false;
   Forget(node, found->second);
@@ -215,7 +215,7 @@ bool ProcessGroups::TakeDown(gen::Atom node, std::uint64_t number) {
   return true;
 }
 
-bool ProcessGroups::Take(gen::Atom node, std::string_view term) {
+bool ProcessGroups::Handle(gen::Atom node, std::string_view term) {
   const auto message = ReadGroupMessage(term, node, needs_.max_term_depth);
   if (!message) return false;
   const auto found = peers_.find(node);
@@ -223,12 +223,12 @@ bool ProcessGroups::Take(gen::Atom node, std::string_view term) {
   if (message->of_another) {
     needs_.not_believed(node, *message->of_another);
   } else {
-    TakeMessage(node, found->second, *message);
+    HandleMessage(node, found->second, *message);
   }
   return true;
 }
 
-void ProcessGroups::TakeMessage(gen::Atom node, Peer& peer, const GroupMessage& message) {
+void ProcessGroups::HandleMessage(gen::Atom node, Peer& peer, const GroupMessage& message) {
   switch (message.kind) {
     case GroupMessage::Kind::kDiscover:
       if (peer.scope != message.peer) Meet(node, peer, message.peer);
@@ -237,7 +237,7 @@ void ProcessGroups::TakeMessage(gen::Atom node, Peer& peer, const GroupMessage& 
       return;
     case GroupMessage::Kind::kSync:
       if (peer.scope != message.peer) Meet(node, peer, message.peer);
-      TakeSync(node, peer, message);
+      HandleSync(node, peer, message);
       return;
     case GroupMessage::Kind::kJoin:
     case GroupMessage::Kind::kLeave:
@@ -254,7 +254,7 @@ void ProcessGroups::TakeMessage(gen::Atom node, Peer& peer, const GroupMessage& 
   peer.members.Leave(message);
 }
 
-void ProcessGroups::TakeSync(gen::Atom node, Peer& peer, const GroupMessage& message) {
+void ProcessGroups::HandleSync(gen::Atom node, Peer& peer, const GroupMessage& message) {
   peer.has_answered = true;
   MembersByGroup now;
   for (const auto& group : GroupsOf(node, peer, message)) {

@@ -57,9 +57,9 @@ class ProcessGroups final : public node::GroupBorder {
   void Connected(gen::Atom node);
   void Lost(gen::Atom node);
   // A term for the one who speaks for the groups here. False: it is no message of another such one.
-  bool Take(gen::Atom node, std::string_view term);
+  bool Handle(gen::Atom node, std::string_view term);
   // A monitor of ours has told of an end there, by its number. False: it is none of these.
-  bool TakeDown(gen::Atom node, std::uint64_t number);
+  bool HandleDown(gen::Atom node, std::uint64_t number);
   // For tests: PeerMembers::Looks, of all nodes that are connected.
   [[nodiscard]] std::uint64_t Looks() const noexcept;
   // Asks the nodes that have not answered, and answers those that have had to wait. False: there is none.
@@ -83,10 +83,10 @@ class ProcessGroups final : public node::GroupBorder {
 
   // The peer is the process `scope`, maybe another one than before.
   void Meet(gen::Atom node, Peer& peer, gen::PID scope);
-  void TakeMessage(gen::Atom node, Peer& peer, const GroupMessage& message);
+  void HandleMessage(gen::Atom node, Peer& peer, const GroupMessage& message);
   // It is not there any more, and nobody whom it has told of.
   void Forget(gen::Atom node, Peer& peer);
-  void TakeSync(gen::Atom node, Peer& peer, const GroupMessage& message);
+  void HandleSync(gen::Atom node, Peer& peer, const GroupMessage& message);
   struct KnownGroup {
     gen::Atom name;
     const std::vector<gen::PID>& pids;  // of the message

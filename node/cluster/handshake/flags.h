@@ -32,7 +32,7 @@ inline constexpr std::uint64_t kFlagSpawn = std::uint64_t{1} << 32;
 inline constexpr std::uint64_t kFlagNameMe = std::uint64_t{1} << 33;
 inline constexpr std::uint64_t kFlagV4Nc = std::uint64_t{1} << 34;
 inline constexpr std::uint64_t kFlagAlias = std::uint64_t{1} << 35;
-// Ours: the node understands the messages of own_messages.h. Erlang does not know the flag, and ignores it.
+// Ours: the node understands the messages of ergon_messages.h. Erlang does not know the flag, and ignores it.
 inline constexpr std::uint64_t kFlagErgon = std::uint64_t{1} << 62;
 // Ours, with kFlagErgon: the node says which types it packs, and wants to hear it (packed_types.h).
 inline constexpr std::uint64_t kFlagPacks = std::uint64_t{1} << 61;

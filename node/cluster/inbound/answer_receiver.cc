@@ -71,7 +71,7 @@ AnswerReceiver::Waiting AnswerReceiver::RemoveWaiting(Connection& connection, st
     }
     if (call.spawns && call.monitors) {
       relations.watches[number] = {call.local, call.remote};
-    } else if (call.question == PeerState::OwnQuestion::kNone) {
+    } else if (call.question == PeerState::ErgonQuestion::kNone) {
       connection.AppendOwn(EndOfMonitor(call.local, call.remote, reference));
     }
   } else if (const auto link = relations.watches.find(number);
@@ -85,8 +85,8 @@ AnswerReceiver::Waiting AnswerReceiver::RemoveWaiting(Connection& connection, st
 void AnswerReceiver::Respond(Connection& connection, const PeerState::Call& call,
                              std::uint64_t number, std::string_view answer,
                              const std::optional<gen::Error>& error) {
-  if (call.question != PeerState::OwnQuestion::kNone &&
-      call.question != PeerState::OwnQuestion::kCallOfAlias) {
+  if (call.question != PeerState::ErgonQuestion::kNone &&
+      call.question != PeerState::ErgonQuestion::kCallOfAlias) {
     needs_.ergon.HandleAnswer(call, number, answer);
     return;
   }

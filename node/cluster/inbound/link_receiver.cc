@@ -131,7 +131,7 @@ void LinkReceiver::HandleDown(Connection& connection, const Signal& signal) {
   } else if (call) {
     needs_.delivery.RespondError(call->local, *number, EndOf(reason));
   } else {
-    (void)needs_.groups.TakeDown(connection.peer(), *number);
+    (void)needs_.groups.HandleDown(connection.peer(), *number);
   }
 }
 

@@ -6,7 +6,7 @@
 #include <ergon/gen/target.h>
 #include <ergon/node/cluster/groups/group_messages.h>
 #include <ergon/node/cluster/signals/control_reader.h>
-#include <ergon/node/cluster/signals/own_messages.h>
+#include <ergon/node/cluster/signals/ergon_messages.h>
 #include <ergon/node/cluster/signals/references.h>
 
 namespace ergon::dist {
@@ -110,8 +110,8 @@ void SignalReceiver::HandleMessage(Connection& connection, const Signal& signal,
                                    const MessageTarget& to) {
   const bool is_for_groups =
       to.name.empty() ? to.pid == needs_.addresses.NodePid() : to.name == kGroupScope;
-  if (is_for_groups && needs_.groups.Take(connection.peer(), signal.payload)) return;
-  if (to.name == kOwnName && !connection.IsForeign()) {
+  if (is_for_groups && needs_.groups.Handle(connection.peer(), signal.payload)) return;
+  if (to.name == kErgonName && !connection.IsForeign()) {
     ergon_.Handle(connection, signal);
     return;
   }

@@ -24,8 +24,8 @@ void EndAbandonedCalls(Connection& connection, const node::Addresses& addresses,
       continue;
     }
     // Only Ergon nodes know the end of a monitor by an alias.
-    if (call.question != PeerState::OwnQuestion::kNone &&
-        (call.question != PeerState::OwnQuestion::kCallOfAlias || connection.IsForeign())) {
+    if (call.question != PeerState::ErgonQuestion::kNone &&
+        (call.question != PeerState::ErgonQuestion::kCallOfAlias || connection.IsForeign())) {
       at = calls.erase(at);
       continue;
     }

@@ -8,7 +8,7 @@
 #include <ergon/gen/response.h>
 #include <ergon/node/cluster/connection/answer_signals.h>
 #include <ergon/node/cluster/outbound/message_forms.h>
-#include <ergon/node/cluster/signals/own_messages.h>
+#include <ergon/node/cluster/signals/ergon_messages.h>
 #include <ergon/node/cluster/signals/scratch.h>
 #include <ergon/node/cluster/tools/system_answers.h>
 #include <ergon/node/cluster/values/reasons.h>

@@ -12,7 +12,7 @@
 
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/node/cluster/connection/dialing.h>
-#include <ergon/node/cluster/extension/own_signals.h>
+#include <ergon/node/cluster/extension/ergon_signals.h>
 #include <ergon/node/cluster/outbound/abandoned_calls.h>
 #include <ergon/node/delivery/envelope_marks.h>
 
@@ -252,7 +252,7 @@ void ErlangBorder::TellPacks(Connection& connection) {
   values_.packed().AppendAll(payload);
   std::lock_guard lock(connection.mutex());
   if (connection.MaySayPacks()) {
-    connection.AppendOwn(OwnSignal(needs_.addresses.NodePid(), payload));
+    connection.AppendOwn(ErgonSignal(needs_.addresses.NodePid(), payload));
   }
 }
 

@@ -7,7 +7,7 @@
 
 #include <ergon/gen/notices.h>
 #include <ergon/node/cluster/connection/answer_signals.h>
-#include <ergon/node/cluster/extension/own_signals.h>
+#include <ergon/node/cluster/extension/ergon_signals.h>
 #include <ergon/node/cluster/signals/monitor_signals.h>
 #include <ergon/node/cluster/signals/references.h>
 #include <ergon/node/cluster/signals/scratch.h>
@@ -81,10 +81,10 @@ gen::Result<void> LinkSender::LinkByName(gen::PID local, gen::PID remote, gen::R
   Scratch scratch;
   std::string& payload = scratch.Empty();
   AppendLink(payload, Reference(ref.id), remote);
-  const Signal signal = OwnSignal(local, payload);
+  const Signal signal = ErgonSignal(local, payload);
   auto sent = connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
     if (connection.IsForeign())
-      return NoErgonNode(PeerState::OwnQuestion::kLink, connection.peer());
+      return NoErgonNode(PeerState::ErgonQuestion::kLink, connection.peer());
     if (connection.IsFormer(remote)) return gen::ErrProcessIncarnation;
     connection.relations().watches[ref.id] = {local, remote, true};
     connection.AppendOwn(signal);
@@ -106,7 +106,7 @@ void LinkSender::ExitByName(gen::PID local, gen::PID remote, gen::Ref ref,
   AppendReason(payload, reason);
   std::lock_guard lock(connection->mutex());
   if (connection->relations().watches.erase(ref.id) == 0) return;
-  AppendEnd(*connection, OwnSignal(local, payload), head);
+  AppendEnd(*connection, ErgonSignal(local, payload), head);
 }
 
 void LinkSender::EndLinkOf(gen::PID maker, gen::Ref ref) {
@@ -119,7 +119,7 @@ void LinkSender::EndLinkOf(gen::PID maker, gen::Ref ref) {
   Scratch scratch;
   std::string& payload = scratch.Empty();
   AppendUnlinked(payload, found->second.raw);
-  connection->Append(OwnSignal(addresses_.NodePid(), payload));
+  connection->Append(ErgonSignal(addresses_.NodePid(), payload));
   relations.watcher_numbers.erase(found->second.raw);
   relations.watchers.erase(found);
 }

@@ -3,7 +3,7 @@
 #include <mutex>
 
 #include <ergon/gen/envelope_kind.h>
-#include <ergon/node/cluster/extension/own_signals.h>
+#include <ergon/node/cluster/extension/ergon_signals.h>
 #include <ergon/node/cluster/outbound/message_forms.h>
 #include <ergon/node/cluster/outbound/message_frames.h>
 #include <ergon/node/cluster/signals/references.h>
@@ -57,14 +57,14 @@ gen::Result<void> MessageSender::SendImportant(gen::PID remote, const core::Enve
     AppendImportant(payload, ReferenceOf(id, settings_.node, settings_.creation), remote);
     auto written = values_.Append(payload, message, *how, tried);
     if (!written) return written;
-    const Signal signal = OwnSignal(gen::PID::FromAddress(message.from), payload);
+    const Signal signal = ErgonSignal(gen::PID::FromAddress(message.from), payload);
     return connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
       if (how->packed != nullptr && !connection.IsForeign()) {
         if (auto taken = SelectForm(form, *how, connection); !taken || form != tried) return taken;
       }
       return AppendQuestion(
           connection,
-          {.local = local, .remote = remote, .question = PeerState::OwnQuestion::kImportant}, id,
+          {.local = local, .remote = remote, .question = PeerState::ErgonQuestion::kImportant}, id,
           signal);
     });
   });

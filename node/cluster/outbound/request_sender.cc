@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include <ergon/gen/notices.h>
-#include <ergon/node/cluster/extension/own_signals.h>
+#include <ergon/node/cluster/extension/ergon_signals.h>
 #include <ergon/node/cluster/outbound/message_forms.h>
 #include <ergon/node/cluster/outbound/message_frames.h>
 #include <ergon/node/cluster/signals/monitor_signals.h>
@@ -43,7 +43,7 @@ gen::Result<void> RequestSender::Send(gen::PID remote, const core::Envelope& req
     std::string& question = scratch.Empty();
     AppendRoomQuestion(question, Reference(request.ref), remote);
     auto asked =
-        Ask(remote, {.local = local, .remote = remote, .question = PeerState::OwnQuestion::kRoom},
+        Ask(remote, {.local = local, .remote = remote, .question = PeerState::ErgonQuestion::kRoom},
             request.ref, local, question);
     if (asked) totals_.sent_to_nodes.Add();
     return asked;
@@ -85,11 +85,12 @@ gen::Result<void> RequestSender::SendRequestIn(Form tried, Form& form, gen::PID 
   if (auto fits = CheckMessageFrame(*frame, settings_.max_frame_bytes, remote); !fits) return fits;
   CloseFrame(*frame, 0);
   // Nobody can monitor by an alias: only Ergon nodes tell of every end without a monitor.
-  const PeerState::OwnQuestion question =
-      node::IsAlias(remote) ? PeerState::OwnQuestion::kCallOfAlias : PeerState::OwnQuestion::kNone;
+  const PeerState::ErgonQuestion question = node::IsAlias(remote)
+                                                ? PeerState::ErgonQuestion::kCallOfAlias
+                                                : PeerState::ErgonQuestion::kNone;
   const Signal monitor = MonitorOf(local, remote, reference);
   return connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
-    if (question != PeerState::OwnQuestion::kNone && connection.IsForeign()) {
+    if (question != PeerState::ErgonQuestion::kNone && connection.IsForeign()) {
       return NoErgonNode(question, connection.peer());
     }
     if (how != nullptr && how->packed != nullptr) {
@@ -99,7 +100,7 @@ gen::Result<void> RequestSender::SendRequestIn(Form tried, Form& form, gen::PID 
     if (!accepts) return accepts;
     connection.relations().calls[request.ref] = {
         .local = local, .remote = remote, .keeps_term = any != nullptr, .question = question};
-    if (question == PeerState::OwnQuestion::kNone) connection.AppendOwn(monitor);
+    if (question == PeerState::ErgonQuestion::kNone) connection.AppendOwn(monitor);
     connection.AppendRequest(*frame);
     totals_.sent_to_nodes.Add();
     return {};
@@ -137,7 +138,7 @@ gen::Result<void> RequestSender::SendSpawn(gen::PID remote, const core::Envelope
 
 gen::Result<void> RequestSender::Ask(gen::PID remote, const PeerState::Call& question,
                                      std::uint64_t id, gen::PID from, std::string_view payload) {
-  const Signal signal = OwnSignal(from, payload);
+  const Signal signal = ErgonSignal(from, payload);
   return connections_.With(remote.node, [&](Connection& connection) {
     return AppendQuestion(connection, question, id, signal);
   });
@@ -163,7 +164,7 @@ gen::Result<void> RequestSender::SendInspection(gen::PID remote, const core::Env
   }
   const gen::PID local = gen::PID::FromAddress(request.from);
   return Ask(remote,
-             {.local = local, .remote = remote, .question = PeerState::OwnQuestion::kInspect},
+             {.local = local, .remote = remote, .question = PeerState::ErgonQuestion::kInspect},
              request.ref, local, payload);
 }
 

@@ -1,6 +1,6 @@
 // The types that this node packs for other Ergon nodes, and what those say of theirs.
 //
-// Nodes tell each other what they pack when they connect ({packs, Types} of own_messages.h). Until a peer has, values go
+// Nodes tell each other what they pack when they connect ({packs, Types} of ergon_messages.h). Until a peer has, values go
 // there as terms; one that has no such form waits for it.
 #pragma once
 

@@ -17,11 +17,11 @@
 
 namespace ergon::dist {
 
-inline constexpr std::string_view kOwnName = "$ergon";
+inline constexpr std::string_view kErgonName = "$ergon";
 inline constexpr std::string_view kInspectionAs = "as";
 
 // Texts and terms are views of what was read.
-struct OwnMessage {
+struct ErgonMessage {
   enum class Kind : std::uint8_t {
     kUnknown,    // of a later version; to be answered if it is a question
     kImportant,  // a question: `term` is a message, answered with ok when it is in the mailbox, else with {error, Why}
@@ -57,8 +57,8 @@ struct OwnMessage {
 };
 
 // The message in a checked term; processes are of the node `own`. Empty: it is something else.
-[[nodiscard]] std::optional<OwnMessage> ReadOwnMessage(std::string_view term, gen::Atom own,
-                                                       std::size_t max_depth);
+[[nodiscard]] std::optional<ErgonMessage> ReadErgonMessage(std::string_view term, gen::Atom own,
+                                                           std::size_t max_depth);
 
 // These append terms. `reference` is a term; `to` may be a name or an alias of that node (node::IsName, IsAlias).
 

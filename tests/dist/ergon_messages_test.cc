@@ -1,5 +1,5 @@
 // What Ergon nodes tell each other beyond the protocol of Erlang: the terms, read and written.
-#include <ergon/node/cluster/signals/own_messages.h>
+#include <ergon/node/cluster/signals/ergon_messages.h>
 
 #include <deque>
 #include <string>
@@ -13,10 +13,10 @@
 
 #include <dist/terms.h>
 
-namespace ergon::dist::own_messages_test {
+namespace ergon::dist::ergon_messages_test {
 namespace {
 
-using Kind = OwnMessage::Kind;
+using Kind = ErgonMessage::Kind;
 using terms::Binary;
 using terms::Pid;
 using terms::Small;
@@ -27,11 +27,11 @@ constexpr std::size_t kDepth = 64;
 const gen::Atom kOwn("own@h");
 
 // A message is a view of its term, which is kept.
-std::optional<OwnMessage> Read(const std::string& text) {
+std::optional<ErgonMessage> Read(const std::string& text) {
   static std::deque<std::string> kept;
   const std::string& term = kept.emplace_back(text);
   REQUIRE(CheckTerm(term, kDepth).value() == term.size());
-  return ReadOwnMessage(term, kOwn, kDepth);
+  return ReadErgonMessage(term, kOwn, kDepth);
 }
 
 const std::string& Question() {
@@ -200,4 +200,4 @@ TEST_CASE("own messages: what is none") {
   CHECK(Read(Tuple({SmallAtom("important"), Question(), to, Small(1)})));
 }
 
-}  // namespace ergon::dist::own_messages_test
+}  // namespace ergon::dist::ergon_messages_test

@@ -1,4 +1,4 @@
-// Messages to the name $ergon of another node, as signals; own_messages.h says what they are.
+// Messages to the name $ergon of another node, as signals; ergon_messages.h says what they are.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include <ergon/node/cluster/connection/answer_signals.h>
 #include <ergon/node/cluster/connection/connection.h>
 #include <ergon/node/cluster/connection/peer_state.h>
-#include <ergon/node/cluster/signals/own_messages.h>
+#include <ergon/node/cluster/signals/ergon_messages.h>
 #include <ergon/node/cluster/signals/signal.h>
 #include <ergon/node/cluster/values/reasons.h>
 #include <ergon/node/erlang/terms/writer.h>
@@ -18,11 +18,11 @@
 namespace ergon::dist {
 
 // `payload` is such a message; the signal is a view of it.
-[[nodiscard]] inline Signal OwnSignal(gen::PID from, std::string_view payload) {
+[[nodiscard]] inline Signal ErgonSignal(gen::PID from, std::string_view payload) {
   Signal signal;
   signal.kind = SignalKind::kSendToName;
   signal.from = from;
-  signal.name = kOwnName;
+  signal.name = kErgonName;
   signal.payload = payload;
   return signal;
 }

@@ -1,4 +1,4 @@
-#include <ergon/node/cluster/signals/own_messages.h>
+#include <ergon/node/cluster/signals/ergon_messages.h>
 
 #include <ergon/node/cluster/signals/control_reader.h>
 #include <ergon/node/cluster/signals/references.h>
@@ -44,57 +44,57 @@ class OwnMessageReader {
   OwnMessageReader(std::string_view term, gen::Atom own, std::size_t max_depth)
       : reader_(term, max_depth), own_(own) {}
 
-  bool Read(OwnMessage& message) {
+  bool Read(ErgonMessage& message) {
     std::size_t size = 0;
     std::string_view word;
     if (!reader_.ReadTuple(size) || size < 2 || !reader_.ReadAtom(word)) return false;
     const bool is_question = reader_.ReadReference(message.reference);
     if (word == kImportant && is_question && size == 4) {
-      message.kind = OwnMessage::Kind::kImportant;
+      message.kind = ErgonMessage::Kind::kImportant;
       return ReadTarget(message) && reader_.ReadTerm(message.term);
     }
     if (word == kRoom && is_question && size == 3) {
-      message.kind = OwnMessage::Kind::kRoom;
+      message.kind = ErgonMessage::Kind::kRoom;
       return ReadTarget(message);
     }
     if (word == kInspect && is_question && size == 4) {
-      message.kind = OwnMessage::Kind::kInspect;
+      message.kind = ErgonMessage::Kind::kInspect;
       return ReadTarget(message) && reader_.ReadTerm(message.term);
     }
     if (word == kLink && is_question && size == 3) {
-      message.kind = OwnMessage::Kind::kLink;
+      message.kind = ErgonMessage::Kind::kLink;
       return ReadTarget(message);
     }
     if (word == kMakerEnd && is_question && size == 3) {
-      message.kind = OwnMessage::Kind::kMakerEnd;
+      message.kind = ErgonMessage::Kind::kMakerEnd;
       return reader_.ReadTerm(message.term);
     }
     if (word == kUnlinked && is_question && size == 2) {
-      message.kind = OwnMessage::Kind::kUnlinked;
+      message.kind = ErgonMessage::Kind::kUnlinked;
       return true;
     }
     if (word == kSubscribe && is_question && size == 5) {
-      message.kind = OwnMessage::Kind::kSubscribe;
+      message.kind = ErgonMessage::Kind::kSubscribe;
       return ReadText(message.event) && ReadSubscription(message);
     }
     if (is_question) return true;
     if (word == kPacks && size == 2) {
-      message.kind = OwnMessage::Kind::kPacks;
+      message.kind = ErgonMessage::Kind::kPacks;
       return reader_.ReadTerm(message.term);
     }
     if (word == kUnsubscribe && size == 4) {
-      message.kind = OwnMessage::Kind::kUnsubscribe;
+      message.kind = ErgonMessage::Kind::kUnsubscribe;
       return ReadText(message.event) && ReadSubscription(message);
     }
     if (word == kValue && size == 7) {
-      message.kind = OwnMessage::Kind::kValue;
+      message.kind = ErgonMessage::Kind::kValue;
       return reader_.ReadPid(own_, message.to) && ReadText(message.event) &&
              reader_.ReadNumber(message.subscription.monitor) &&
              reader_.ReadNumber(message.subscription.link) && ReadTime(message.time) &&
              reader_.ReadTerm(message.term);
     }
     if (word == kEventEnd && size == 6) {
-      message.kind = OwnMessage::Kind::kEventEnd;
+      message.kind = ErgonMessage::Kind::kEventEnd;
       return reader_.ReadPid(own_, message.to) && ReadText(message.event) &&
              ReadSubscription(message) && reader_.ReadTerm(message.term);
     }
@@ -102,7 +102,7 @@ class OwnMessageReader {
   }
 
  private:
-  bool ReadTarget(OwnMessage& message) {
+  bool ReadTarget(ErgonMessage& message) {
     return reader_.ReadPid(own_, message.to) || reader_.ReadReference(message.alias) ||
            ReadText(message.name);
   }
@@ -111,7 +111,7 @@ class OwnMessageReader {
     return reader_.ReadTerm(term) && TermReader(term).ReadBinary(text);
   }
 
-  bool ReadSubscription(OwnMessage& message) {
+  bool ReadSubscription(ErgonMessage& message) {
     return reader_.ReadNumber(message.number) && message.number != 0 &&
            ReadBoolean(message.is_link);
   }
@@ -132,9 +132,9 @@ class OwnMessageReader {
 
 }  // namespace
 
-std::optional<OwnMessage> ReadOwnMessage(std::string_view term, gen::Atom own,
-                                         std::size_t max_depth) {
-  OwnMessage message;
+std::optional<ErgonMessage> ReadErgonMessage(std::string_view term, gen::Atom own,
+                                             std::size_t max_depth) {
+  ErgonMessage message;
   if (!OwnMessageReader(term, own, max_depth).Read(message)) return std::nullopt;
   return message;
 }
