@@ -9,12 +9,13 @@
 #include <ergon/core/foundations/thrown_text.h>
 #include <ergon/node/cluster/connection/dialing.h>
 #include <ergon/node/cluster/erlang_network.h>
+#include <ergon/node/cluster/erlang_transport.h>
 #include <ergon/node/cluster/exports/term_request.h>
 #include <ergon/node/cluster/handshake/challenge.h>
 #include <ergon/node/cluster/handshake/node_names.h>
-#include <ergon/node/cluster/outbound/erlang_border.h>
 #include <ergon/node/cluster/values/reasons.h>
 #include <ergon/node/cluster/values/values.h>
+#include <ergon/node/delivery/remote_names.h>
 #include <ergon/node/erlang/terms/utf8.h>
 #include <ergon/node/runtime/runtime.h>
 
@@ -22,8 +23,8 @@ namespace ergon::dist {
 namespace {
 
 // Null: the node has no network, or one of another kind.
-ErlangBorder* BorderOf(gen::Node& node, const char* function) {
-  return dynamic_cast<ErlangBorder*>(node::RuntimeOf(node, function).border());
+ErlangTransport* TransportOf(gen::Node& node, const char* function) {
+  return dynamic_cast<ErlangTransport*>(node::RuntimeOf(node, function).transport());
 }
 
 gen::Result<std::string> TryToConnect(asio::io_context& context, Tasks& tasks,
@@ -85,8 +86,8 @@ gen::Result<std::string> RunApart(
 }  // namespace
 
 Absent detail::AbsentOf(gen::Process& self) {
-  const ErlangBorder* const border = BorderOf(self.Node(), "dist::RemoteFunctions");
-  return border == nullptr ? Absent::kUndefined : border->settings().absent;
+  const ErlangTransport* const transport = TransportOf(self.Node(), "dist::RemoteFunctions");
+  return transport == nullptr ? Absent::kUndefined : transport->settings().absent;
 }
 
 std::shared_ptr<const gen::Network> Erlang(ErlangOptions options) {
@@ -95,9 +96,9 @@ std::shared_ptr<const gen::Network> Erlang(ErlangOptions options) {
 
 std::vector<gen::Atom> Nodes(gen::Node& node) {
   std::vector<gen::Atom> nodes;
-  const ErlangBorder* const border = BorderOf(node, "dist::Nodes");
-  if (border == nullptr) return nodes;
-  for (const auto& connection : border->connections().All()) {
+  const ErlangTransport* const transport = TransportOf(node, "dist::Nodes");
+  if (transport == nullptr) return nodes;
+  for (const auto& connection : transport->connections().All()) {
     std::lock_guard lock(connection->mutex());
     if (connection->state() == Connection::State::kUp) nodes.push_back(connection->peer());
   }
@@ -106,9 +107,9 @@ std::vector<gen::Atom> Nodes(gen::Node& node) {
 
 std::vector<ConnectionInfo> InspectConnections(gen::Node& node) {
   std::vector<ConnectionInfo> all;
-  const ErlangBorder* const border = BorderOf(node, "dist::InspectConnections");
-  if (border == nullptr) return all;
-  for (const auto& connection : border->connections().All()) {
+  const ErlangTransport* const transport = TransportOf(node, "dist::InspectConnections");
+  if (transport == nullptr) return all;
+  for (const auto& connection : transport->connections().All()) {
     std::lock_guard lock(connection->mutex());
     if (connection->state() == Connection::State::kDown) continue;
     const bool is_up = connection->state() == Connection::State::kUp;
@@ -124,8 +125,8 @@ std::vector<ConnectionInfo> InspectConnections(gen::Node& node) {
 }
 
 bool Disconnect(gen::Node& node, gen::Atom other) {
-  ErlangBorder* const border = BorderOf(node, "dist::Disconnect");
-  return border != nullptr && border->Disconnect(other);
+  ErlangTransport* const transport = TransportOf(node, "dist::Disconnect");
+  return transport != nullptr && transport->Disconnect(other);
 }
 
 gen::Result<void> Ping(gen::Messenger& self, gen::Atom other, const gen::CallOptions& options) {

@@ -34,7 +34,7 @@
 // A Send to another node has succeeded when the message is on its way: as in Erlang, nobody tells whether it has arrived;
 // a monitor, a Call or SendImportant does. Its errors are, besides those of gen::Messenger, kUnsupported (the type is not
 // registered), and for threads kBusy: too much waits for that node. A process is suspended then, but for Request, which
-// waits for nothing and returns kBusy, too. Priorities end at the border: what comes has that of its type
+// waits for nothing and returns kBusy, too. Priorities are not sent: what comes has the priority of its type
 // (gen::WireTypeOptions), normal mostly.
 //
 // SendImportant to a process of another Ergon node succeeds when that node has confirmed that the message is in the

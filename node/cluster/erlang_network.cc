@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include <ergon/node/cluster/erlang_option_keys.h>
+#include <ergon/node/cluster/erlang_transport.h>
 #include <ergon/node/cluster/exports/export_checks.h>
 #include <ergon/node/cluster/handshake/epmd.h>
 #include <ergon/node/cluster/handshake/node_names.h>
@@ -186,8 +187,11 @@ gen::Result<Settings> SettingsOf(const std::string& node, const ErlangOptions& o
   return settings;
 }
 
-ErlangChanges::ErlangChanges(ErlangBorder& border, ErlangOptions options, node::NodeLog& log)
-    : border_(border), options_(std::move(options)), cookie_(border.settings().cookie), log_(log) {}
+ErlangChanges::ErlangChanges(ErlangTransport& transport, ErlangOptions options, node::NodeLog& log)
+    : transport_(transport),
+      options_(std::move(options)),
+      cookie_(transport.settings().cookie),
+      log_(log) {}
 
 gen::Result<std::function<void()>> ErlangChanges::Prepare(
     const std::vector<gen::NetworkOption>& given) {
@@ -204,11 +208,11 @@ gen::Result<std::function<void()>> ErlangChanges::Prepare(
         fmt::format("{}: network.{}: {}, but it is {}, and a change takes a restart of the node",
                     one.where, one.key, value, before.empty() ? "not given" : before));
   }
-  auto settings = SettingsOf(border_.settings().node.ToString(), fresh);
+  auto settings = SettingsOf(transport_.settings().node.ToString(), fresh);
   if (!settings) return std::move(settings.error());
   return std::function<void()>([this, fresh, checked = *settings] {
     Tell(fresh, checked);
-    border_.TakeOver(checked);
+    transport_.TakeOver(checked);
     options_ = fresh;
     cookie_ = checked.cookie;
   });
@@ -226,7 +230,7 @@ void ErlangChanges::Tell(const ErlangOptions& fresh, const Settings& settings) {
   if (settings.tls != nullptr) gen::Log(log_).Info("network: certificates were read again");
 }
 
-gen::Result<std::unique_ptr<node::OpenBorder>> ErlangNetwork::Open(
+gen::Result<std::unique_ptr<node::Transport>> ErlangNetwork::Open(
     const Needs& needs, const gen::WireTypes& types,
     const std::vector<gen::NetworkOption>& given) const {
   ErlangOptions options = options_;
@@ -235,19 +239,19 @@ gen::Result<std::unique_ptr<node::OpenBorder>> ErlangNetwork::Open(
   auto settings = SettingsOf(needs.addresses.node().ToString(), options);
   if (!settings) return std::move(settings.error());
   settings->creation = needs.addresses.creation();
-  std::unique_ptr<ErlangBorder> border;
+  std::unique_ptr<ErlangTransport> transport;
   try {
-    border = std::make_unique<ErlangBorder>(needs, std::move(*settings), types);
+    transport = std::make_unique<ErlangTransport>(needs, std::move(*settings), types);
   } catch (const std::invalid_argument& error) {
     return node::Incorrect(fmt::format("types: {}", error.what()));
   } catch (const std::exception& error) {
     return gen::Error(gen::ErrorCode::kInternal, fmt::format("network: {}", error.what()));
   }
-  const auto changes = std::make_shared<ErlangChanges>(*border, std::move(options), needs.log);
-  border->SetPreparation([changes](const auto& further) { return changes->Prepare(further); });
-  auto open = border->Open();
+  const auto changes = std::make_shared<ErlangChanges>(*transport, std::move(options), needs.log);
+  transport->SetPreparation([changes](const auto& further) { return changes->Prepare(further); });
+  auto open = transport->Open();
   if (!open) return std::move(open.error());
-  return std::unique_ptr<node::OpenBorder>(std::move(border));
+  return std::unique_ptr<node::Transport>(std::move(transport));
 }
 
 }  // namespace ergon::dist

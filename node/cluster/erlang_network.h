@@ -1,4 +1,4 @@
-// dist::ErlangOptions, checked, and the border that is made of them.
+// dist::ErlangOptions, checked, and the transport that is made of them.
 #pragma once
 
 #include <functional>
@@ -12,9 +12,9 @@
 #include <ergon/gen/result.h>
 #include <ergon/gen/wire_types.h>
 #include <ergon/node/cluster/connection/settings.h>
-#include <ergon/node/cluster/outbound/border_maker.h>
-#include <ergon/node/cluster/outbound/erlang_border.h>
+#include <ergon/node/cluster/erlang_transport.h>
 #include <ergon/node/erlang/options.h>
+#include <ergon/node/runtime/transport_factory.h>
 
 namespace ergon::dist {
 
@@ -23,29 +23,29 @@ namespace ergon::dist {
 [[nodiscard]] gen::Result<Settings> SettingsOf(const std::string& node,
                                                const ErlangOptions& options);
 
-// The options of a border as they are now, and what is changed of them while the node runs.
+// The options of a transport as they are now, and what is changed of them while the node runs.
 class ErlangChanges {
  public:
-  // `border` and `log` outlive this.
-  ErlangChanges(ErlangBorder& border, ErlangOptions options, node::NodeLog& log);
+  // `transport` and `log` outlive this.
+  ErlangChanges(ErlangTransport& transport, ErlangOptions options, node::NodeLog& log);
 
-  // See node::OpenBorder::PrepareChange.
+  // See node::Transport::PrepareChange.
   gen::Result<std::function<void()>> Prepare(const std::vector<gen::NetworkOption>& given);
 
  private:
   void Tell(const ErlangOptions& fresh, const Settings& settings);
 
-  ErlangBorder& border_;
+  ErlangTransport& transport_;
   ErlangOptions options_;
   std::string cookie_;
   node::NodeLog& log_;
 };
 
-class ErlangNetwork final : public node::BorderMaker {
+class ErlangNetwork final : public node::TransportFactory {
  public:
   explicit ErlangNetwork(ErlangOptions options) : options_(std::move(options)) {}
 
-  [[nodiscard]] gen::Result<std::unique_ptr<node::OpenBorder>> Open(
+  [[nodiscard]] gen::Result<std::unique_ptr<node::Transport>> Open(
       const Needs& needs, const gen::WireTypes& types,
       const std::vector<gen::NetworkOption>& given) const override;
 

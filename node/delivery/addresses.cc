@@ -4,7 +4,8 @@
 #include <string>
 #include <utility>
 
-#include <ergon/node/delivery/border.h>
+#include <ergon/node/delivery/remote_names.h>
+#include <ergon/node/delivery/transport.h>
 #include <ergon/node/process_state/unique_id.h>
 
 namespace ergon::node {
@@ -18,7 +19,7 @@ gen::Result<gen::PID> Addresses::Resolve(const gen::Target& target) const {
   if (const auto* name = target.AsProcessID()) {
     if (!name->node.empty() && name->node != node_) {
       const gen::PID there = PidOfName(*name);
-      if (BorderTo(there) == nullptr || name->name.empty()) return WhyUnreachable(there);
+      if (TransportTo(there) == nullptr || name->name.empty()) return WhyUnreachable(there);
       return there;
     }
     found = names_.Find(name->name);
@@ -32,7 +33,7 @@ gen::Result<gen::PID> Addresses::Resolve(const gen::Target& target) const {
     if (alias.node == node_) {
       if (alias.creation == creation_) found = aliases_.Find(alias.id);
     } else if (!alias.node.empty()) {
-      if (border_ == nullptr) return WhyUnreachable({alias.id, alias.node, alias.creation});
+      if (transport_ == nullptr) return WhyUnreachable({alias.id, alias.node, alias.creation});
       found = PidOfAlias(alias);
     }
   }
@@ -44,7 +45,7 @@ gen::Error Addresses::WhyUnreachable(gen::PID to) const {
   if (IsStopped()) return gen::ErrNodeTerminated;
   if (to.node != node_) {
     if (!to) return gen::Error(gen::ErrorCode::kProcessUnknown, "the empty PID");
-    if (border_ != nullptr) {
+    if (transport_ != nullptr) {
       return gen::Error(gen::ErrorCode::kUnsupported,
                         "not for a process of another node: " + to.ToString());
     }

@@ -14,7 +14,7 @@
 
 namespace ergon::node {
 
-class Border;
+class Transport;
 
 // Any thread.
 class Addresses {
@@ -54,11 +54,11 @@ class Addresses {
     return slot != nullptr && slot->HasProcess(PidOf(id)) ? slot : nullptr;
   }
   // What leads to the node of a PID. Null: it is of this node, or there is no way to others.
-  [[nodiscard]] Border* BorderTo(gen::PID pid) const noexcept {
-    return pid.node == node_ || pid.node.empty() ? nullptr : border_;
+  [[nodiscard]] Transport* TransportTo(gen::PID pid) const noexcept {
+    return pid.node == node_ || pid.node.empty() ? nullptr : transport_;
   }
-  // By the border, before it lets anybody in. Null: there is no way to other nodes.
-  void SetBorder(Border* border) noexcept { border_ = border; }
+  // By the transport, before it lets anybody in. Null: there is no way to other nodes.
+  void SetTransport(Transport* transport) noexcept { transport_ = transport; }
   // The process that a target means now; see gen::Messenger::Resolve. A name of another node is not looked for.
   [[nodiscard]] gen::Result<gen::PID> Resolve(const gen::Target& target) const;
   // Why nothing can be delivered there.
@@ -89,7 +89,7 @@ class Addresses {
   ProcessTable& table_;
   Names names_;
   Aliases aliases_;
-  Border* border_ = nullptr;
+  Transport* transport_ = nullptr;
   std::atomic<bool> stopped_{false};
 };
 

@@ -7,8 +7,8 @@
 
 #include <ergon/core/foundations/thrown_text.h>
 #include <ergon/gen/notices.h>
-#include <ergon/node/delivery/border.h>
 #include <ergon/node/delivery/envelope_marks.h>
+#include <ergon/node/delivery/transport.h>
 #include <ergon/node/delivery/unmade_string.h>
 
 namespace ergon::node {
@@ -52,10 +52,10 @@ gen::Result<void> Delivery::Complete(const Attempt& attempt, gen::PID to,
 }
 
 gen::Result<void> Delivery::DeliverElsewhere(gen::PID to, core::EnvelopePtr& envelope) {
-  Border* const border = needs_.addresses.BorderTo(to);
-  if (border == nullptr) return needs_.addresses.WhyUnreachable(to);
+  Transport* const transport = needs_.addresses.TransportTo(to);
+  if (transport == nullptr) return needs_.addresses.WhyUnreachable(to);
   if (IsTick(*envelope)) needs_.ticks.Lost(*envelope);  // it waits in no mailbox of this node
-  return border->Deliver(to, envelope);
+  return transport->Deliver(to, envelope);
 }
 
 gen::Result<void> Delivery::DeliverOrDrop(const gen::Target& to, core::EnvelopePtr envelope) {

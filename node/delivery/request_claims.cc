@@ -1,14 +1,14 @@
 #include <ergon/node/delivery/request_claims.h>
 
-#include <ergon/node/delivery/border.h>
+#include <ergon/node/delivery/transport.h>
 
 namespace ergon::node {
 
 bool RequestClaims::Begin(const core::Envelope& request) {
   const gen::PID from = gen::PID::FromAddress(request.from);
   if (from.node != addresses_.node()) [[unlikely]] {
-    const Border* const border = addresses_.BorderTo(from);
-    return border == nullptr || border->IsAwaited(from, request.ref);
+    const Transport* const transport = addresses_.TransportTo(from);
+    return transport == nullptr || transport->IsAwaited(from, request.ref);
   }
   const bool is_from_node = from.id == Addresses::kNodeId;
   ProcessSlot* const caller = is_from_node ? nullptr : addresses_.table().Find(from.id);

@@ -5,7 +5,7 @@
 // finds no note takes the caller away, and the one who would begin finds nobody. So the caller knows
 // which it was, and its error says it.
 //
-// Callers of other nodes say nothing of their time-outs, but that they wait no more: the border forgets the request
+// Callers of other nodes say nothing of their time-outs, but that they wait no more: the transport forgets the request
 // then, as with the connection. Whoever begins finds it there, or does not begin.
 #pragma once
 

@@ -2,9 +2,9 @@
 #include <utility>
 
 #include <ergon/gen/status.h>
-#include <ergon/node/delivery/border.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/envelope_marks.h>
+#include <ergon/node/delivery/transport.h>
 #include <ergon/node/process_state/unique_id.h>
 
 namespace ergon::node {
@@ -19,9 +19,9 @@ gen::Result<void> Delivery::Respond(gen::PID from, std::uint64_t ref, core::Enve
 gen::Result<void> Delivery::RespondToWithdrawn(gen::PID from, std::uint64_t ref,
                                                core::EnvelopePtr response) {
   if (from.node != needs_.addresses.node()) {
-    Border* const border = needs_.addresses.BorderTo(from);
-    return border == nullptr ? gen::Result<void>(needs_.addresses.WhyUnreachable(from))
-                             : border->Respond(from, ref, std::move(response));
+    Transport* const transport = needs_.addresses.TransportTo(from);
+    return transport == nullptr ? gen::Result<void>(needs_.addresses.WhyUnreachable(from))
+                                : transport->Respond(from, ref, std::move(response));
   }
   if (from.id == Addresses::kNodeId) {
     return needs_.pending_calls.Complete(ref, std::move(response)) ? gen::Result<void>()
@@ -55,8 +55,8 @@ void Delivery::RespondError(gen::PID from, std::uint64_t ref, const gen::Error& 
 
 bool Delivery::IsAwaited(gen::PID from, gen::Ref ref) const {
   if (from.node != needs_.addresses.node()) {
-    const Border* const border = needs_.addresses.BorderTo(from);
-    return border != nullptr && border->IsAwaited(from, ref.id);
+    const Transport* const transport = needs_.addresses.TransportTo(from);
+    return transport != nullptr && transport->IsAwaited(from, ref.id);
   }
   if (from.id == Addresses::kNodeId) return needs_.pending_calls.IsAwaited(ref.id);
   const ProcessSlot* process = needs_.addresses.table().Find(from.id);

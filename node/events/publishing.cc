@@ -77,7 +77,7 @@ void Publishing::End(gen::Atom name, gen::PID producer, const gen::Reason& reaso
       if (to.node == event.node) {
         TellEnd(to, producer, event, one, reason);
       } else {
-        border_->TellEnd(to, producer, name, one, reason);
+        transport_->TellEnd(to, producer, name, one, reason);
       }
     });
   }
@@ -170,7 +170,7 @@ gen::Result<ProcessCold::EventSubscription> Publishing::BeginElsewhere(ProcessSl
                                                                        const gen::Event& event,
                                                                        bool link,
                                                                        std::uint64_t id) {
-  if (border_ == nullptr) {
+  if (transport_ == nullptr) {
     return gen::Error(gen::ErrorCode::kNoConnection, event.node.ToString());
   }
   const ProcessCold::EventSubscription note{event, id, link};
@@ -178,7 +178,7 @@ gen::Result<ProcessCold::EventSubscription> Publishing::BeginElsewhere(ProcessSl
     std::lock_guard lock(subscriber.Cold().lock);
     subscriber.Cold().subscriptions.push_back(note);
   }
-  auto begun = border_->Subscribe(needs_.addresses.PidOf(subscriber.Id()), event, OneOf(note));
+  auto begun = transport_->Subscribe(needs_.addresses.PidOf(subscriber.Id()), event, OneOf(note));
   if (begun) return note;
   (void)Relations::TakeSubscription(subscriber, id);
   return std::move(begun.error());
@@ -221,7 +221,7 @@ gen::Result<void> Publishing::Unsubscribe(ProcessSlot& subscriber, const gen::Ev
 EventMark Publishing::EndSubscription(const ProcessCold::EventSubscription& note,
                                       gen::PID subscriber) {
   if (IsElsewhere(note.event)) {
-    border_->Unsubscribe(subscriber, note.event, OneOf(note));
+    transport_->Unsubscribe(subscriber, note.event, OneOf(note));
     return {};
   }
   const gen::Atom name = note.event.name;
@@ -267,7 +267,7 @@ gen::Result<std::size_t> Publishing::Publish(gen::PID from, gen::Atom name, gen:
   };
   auto published = events_.Publish(name, token, false, make, deliver);
   if (published && !*published) {
-    encoded = border_->Encode(*shared);
+    encoded = transport_->Encode(*shared);
     published = events_.Publish(name, token, true, make, deliver);
   }
   if (!published) return std::move(published.error());
@@ -292,7 +292,7 @@ bool Publishing::SendHere(gen::PID subscriber, gen::PID from, gen::MessageEvent 
 bool Publishing::SendElsewhere(gen::PID subscriber, gen::PID from, gen::MessageEvent value,
                                std::string_view encoded) {
   const auto sent =
-      border_->SendValue(subscriber, from, value.event().name, value.timestamp(), encoded);
+      transport_->SendValue(subscriber, from, value.event().name, value.timestamp(), encoded);
   if (sent) {
     needs_.totals.accepted.Add();
   } else if (sent.error() == gen::ErrBusy) {
@@ -311,7 +311,7 @@ void Publishing::EndFromAfar(gen::PID remote, gen::PID producer, gen::Atom name,
   const Subscription had = events_.Remove(
       name, remote, [&](gen::PID told) { TellProducer<gen::MessageEventStop>(name, told); });
   ForEach(had, [&](OneSubscription one) {
-    border_->TellEnd(remote, producer, name, one, gen::Reason::Error(why.ToString()));
+    transport_->TellEnd(remote, producer, name, one, gen::Reason::Error(why.ToString()));
   });
 }
 

@@ -17,7 +17,7 @@
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/drops.h>
 #include <ergon/node/delivery/message_totals.h>
-#include <ergon/node/events/event_border.h>
+#include <ergon/node/events/event_transport.h>
 #include <ergon/node/events/events.h>
 #include <ergon/node/links/exit_signals.h>
 #include <ergon/node/process_state/slot.h>
@@ -50,7 +50,7 @@ class Publishing : private Drops::Listener {
     return !event.node.empty() && event.node != needs_.addresses.node();
   }
   // Begins to subscribe to an event of another node, with the number `id`, to which the answer comes; see
-  // EventBorder::Subscribe. EndSubscription has to follow if that is an error, or does not come.
+  // EventTransport::Subscribe. EndSubscription has to follow if that is an error, or does not come.
   gen::Result<ProcessCold::EventSubscription> BeginElsewhere(ProcessSlot& subscriber,
                                                              const gen::Event& event, bool link,
                                                              std::uint64_t id);
@@ -68,8 +68,8 @@ class Publishing : private Drops::Listener {
   gen::Result<std::size_t> Publish(gen::PID from, gen::Atom name, gen::Ref token,
                                    core::EnvelopePtr value);
 
-  // By the border, before it lets anybody in. Null: there is no way to other nodes.
-  void SetBorder(EventBorder* border) noexcept { border_ = border; }
+  // By the transport, before it lets anybody in. Null: there is no way to other nodes.
+  void SetTransport(EventTransport* transport) noexcept { transport_ = transport; }
 
  private:
   void Dropped(gen::DeadLetter letter) override;
@@ -91,7 +91,7 @@ class Publishing : private Drops::Listener {
   const Needs needs_;
   const gen::Ref dead_letters_token_;
   Events events_;
-  EventBorder* border_ = nullptr;
+  EventTransport* transport_ = nullptr;
 };
 
 }  // namespace ergon::node

@@ -111,7 +111,7 @@ gen::Result<void> Groups::Join(gen::Atom name, gen::PID pid) {
   group.newest = id;
   group.snapshot = nullptr;
   Tell<gen::MessageGroupJoined>(name, group, {pid});
-  if (border_ != nullptr) border_->Joined(name, pid);
+  if (transport_ != nullptr) transport_->Joined(name, pid);
   return {};
 }
 
@@ -133,7 +133,7 @@ gen::Result<void> Groups::Leave(gen::Atom name, gen::PID pid) {
   group.members.erase(id);
   group.snapshot = nullptr;
   Tell<gen::MessageGroupLeft>(name, group, {pid});
-  if (border_ != nullptr) border_->Left(name, pid, 1);
+  if (transport_ != nullptr) transport_->Left(name, pid, 1);
   EndIfEmpty(name, group);
   return {};
 }
@@ -216,7 +216,7 @@ gen::Result<std::size_t> Groups::Send(gen::PID from, gen::Atom name,
     return {};
   };
   // Those of other nodes first: that a message cannot go there is known before anybody has got it.
-  if (border_ != nullptr) {
+  if (transport_ != nullptr) {
     auto sent = send_to(true);
     if (!sent) return std::move(sent.error());
   }
@@ -287,7 +287,7 @@ void Groups::Release(gen::PID pid, const ProcessCold::GroupNotes& notes) {
     for (; at != end; ++at) found.group->members.erase(at->id);
     found.group->snapshot = nullptr;
     Tell<gen::MessageGroupLeft>(name, *found.group, left);
-    if (border_ != nullptr) border_->Left(name, pid, left.size());
+    if (transport_ != nullptr) transport_->Left(name, pid, left.size());
     EndIfEmpty(name, *found.group);
   }
 }

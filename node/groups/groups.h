@@ -18,7 +18,7 @@
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/drops.h>
-#include <ergon/node/groups/group_border.h>
+#include <ergon/node/groups/group_transport.h>
 #include <ergon/node/process_state/slot.h>
 
 namespace ergon::node {
@@ -32,7 +32,7 @@ namespace ergon::node {
 // cannot be reached any more.
 //
 // The lock of a group comes before that of a process's cold part, before that of all groups, and before those of the
-// border.
+// transport.
 //
 // Any thread; a slot is that of the process whose turn it is.
 class Groups final : public RemoteMembers {
@@ -45,7 +45,7 @@ class Groups final : public RemoteMembers {
   };
   explicit Groups(const Needs& needs) : needs_(needs) {}
   // Before there are processes. Null: nobody tells other nodes.
-  void SetBorder(GroupBorder* border) noexcept { border_ = border; }
+  void SetTransport(GroupTransport* transport) noexcept { transport_ = transport; }
 
   gen::Result<void> Join(gen::Atom name, gen::PID pid);
   gen::Result<void> Leave(gen::Atom name, gen::PID pid);
@@ -105,7 +105,7 @@ class Groups final : public RemoteMembers {
   }
 
   const Needs needs_;
-  GroupBorder* border_ = nullptr;
+  GroupTransport* transport_ = nullptr;
   mutable std::shared_mutex mutex_;
   std::unordered_map<gen::Atom, std::shared_ptr<Group>> groups_;
 };

@@ -4,15 +4,15 @@
 
 #include <ergon/gen/exit_signal.h>
 #include <ergon/gen/notices.h>
-#include <ergon/node/delivery/border.h>
 #include <ergon/node/delivery/envelope_marks.h>
+#include <ergon/node/delivery/transport.h>
 
 namespace ergon::node {
 
 void ExitSignals::Send(gen::PID to, gen::PID from, const gen::Reason& reason, std::uint64_t ref,
                        bool in_order) {
-  if (Border* const border = addresses_.BorderTo(to)) {
-    border->Exit(from, to, reason);
+  if (Transport* const transport = addresses_.TransportTo(to)) {
+    transport->Exit(from, to, reason);
     return;
   }
   auto envelope = core::MakeEnvelope<gen::MessageExitPID>(
@@ -47,8 +47,8 @@ gen::Result<void> ExitSignals::SendExit(gen::PID from, const gen::Target& to,
                                         const gen::Reason& reason) {
   auto pid = addresses_.Resolve(to);
   if (!pid) return std::move(pid.error());
-  if (Border* const border = addresses_.BorderTo(*pid)) {
-    return border->ExitRequest(from, *pid, reason);
+  if (Transport* const transport = addresses_.TransportTo(*pid)) {
+    return transport->ExitRequest(from, *pid, reason);
   }
   if (addresses_.Find(*pid) == nullptr) return addresses_.WhyUnreachable(*pid);
   if (reason.kind() == gen::ReasonKind::kKill) return Kill(*pid);

@@ -3,7 +3,7 @@
 #include <mutex>
 #include <vector>
 
-#include <ergon/node/delivery/border.h>
+#include <ergon/node/delivery/transport.h>
 #include <ergon/node/links/relations.h>
 
 namespace ergon::node {
@@ -44,8 +44,8 @@ gen::Result<void> Relations::LinkByName(ProcessSlot& self, const gen::Target& ta
     }
     mine.named_links.push_back({other, watcher.ref, target, order});
   }
-  if (Border* const border = addresses_.BorderTo(other)) {
-    auto linked = border->LinkByName(me, other, watcher.ref);
+  if (Transport* const transport = addresses_.TransportTo(other)) {
+    auto linked = transport->LinkByName(me, other, watcher.ref);
     if (!linked) ForgetLinkByName(me, watcher.ref);
     return linked;
   }

@@ -6,8 +6,8 @@
 
 #include <ergon/gen/event.h>
 #include <ergon/gen/notices.h>
-#include <ergon/node/delivery/border.h>
 #include <ergon/node/delivery/envelope_marks.h>
+#include <ergon/node/delivery/transport.h>
 
 namespace ergon::node {
 namespace {
@@ -77,7 +77,7 @@ core::EnvelopePtr MakeNamedExit(const ProcessCold::Watcher& watcher, const gen::
 
 void Relations::TellWatcher(const ProcessCold::Watcher& watcher, const gen::Reason& reason,
                             bool in_order) {
-  if (watcher.is_link && addresses_.BorderTo(watcher.pid) == nullptr) {
+  if (watcher.is_link && addresses_.TransportTo(watcher.pid) == nullptr) {
     exit_signals_.Deliver(watcher.pid, MakeNamedExit(watcher, reason));
     return;
   }
@@ -105,7 +105,7 @@ void Relations::TellWatcher(const ProcessCold::Watcher& watcher, const gen::Reas
 gen::Result<void> Relations::Link(ProcessSlot& self, gen::PID other, gen::NoticeOrder order) {
   const gen::PID me = addresses_.PidOf(self.Id());
   if (other == me) return {};
-  Border* const border = addresses_.BorderTo(other);
+  Transport* const transport = addresses_.TransportTo(other);
   ProcessSlot* process = addresses_.Find(other);
   if (process != nullptr) {
     ProcessCold& mine = self.Cold();
@@ -122,8 +122,8 @@ gen::Result<void> Relations::Link(ProcessSlot& self, gen::PID other, gen::Notice
     std::lock_guard lock(mine.lock);
     if (!AddOnce(mine.links, other, order)) return {};
   }
-  if (border != nullptr) {
-    border->Link(me, other);
+  if (transport != nullptr) {
+    transport->Link(me, other);
   } else {
     exit_signals_.Send(me, other, gen::Reason::NoProcess(), 0);
   }
@@ -154,9 +154,9 @@ gen::Result<void> Relations::Unlink(ProcessSlot& self, gen::PID other) {
       for (const auto& watcher : mine.watchers.TakeLinksOf(other)) named.push_back(watcher.ref);
       is_linked = EraseLinks(mine, other);
     }
-    if (Border* const border = addresses_.BorderTo(other)) {
-      if (is_linked) border->Unlink(me, other);
-      for (const gen::Ref& ref : named) border->EndLinkOf(other, ref);
+    if (Transport* const transport = addresses_.TransportTo(other)) {
+      if (is_linked) transport->Unlink(me, other);
+      for (const gen::Ref& ref : named) transport->EndLinkOf(other, ref);
     }
     return {};
   }
@@ -177,8 +177,8 @@ gen::Ref Relations::Monitor(ProcessSlot& self, const gen::Target& target, gen::P
     self.Cold().monitors.push_back({pid, ref, order});
   }
   const ProcessCold::Watcher watcher{me, ref, target};
-  if (Border* const border = addresses_.BorderTo(pid)) {
-    border->Monitor(me, pid, ref);
+  if (Transport* const transport = addresses_.TransportTo(pid)) {
+    transport->Monitor(me, pid, ref);
   } else if (!AddWatcher(watcher, pid)) {
     TellWatcher(watcher, gen::Reason::NoProcess());
   }
@@ -230,8 +230,8 @@ void Relations::RemoveWatcher(gen::PID by, gen::PID pid, gen::Ref ref) {
     if (theirs == nullptr) return;
     std::lock_guard lock(theirs->lock);
     theirs->watchers.Take(ref.id);
-  } else if (Border* const border = addresses_.BorderTo(pid)) {
-    border->Demonitor(by, pid, ref);
+  } else if (Transport* const transport = addresses_.TransportTo(pid)) {
+    transport->Demonitor(by, pid, ref);
   }
 }
 
@@ -381,8 +381,8 @@ void Relations::TellLinks(const Farewell& farewell, gen::PID pid, gen::PID paren
     exit_signals_.Send(link.pid, pid, reason, link.pid == parent ? gen::kChildExit : 0);
   }
   for (const auto& link : farewell.named_links) {
-    if (Border* const border = addresses_.BorderTo(link.pid)) {
-      border->ExitByName(pid, link.pid, link.ref, reason);
+    if (Transport* const transport = addresses_.TransportTo(link.pid)) {
+      transport->ExitByName(pid, link.pid, link.ref, reason);
     } else if (TurnIntoLink(link.pid, link.ref, pid)) {
       exit_signals_.Send(link.pid, pid, reason, 0);
     }

@@ -8,11 +8,11 @@
 #include <ergon/core/time/deadline.h>
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/back_pressure.h>
-#include <ergon/node/delivery/border.h>
 #include <ergon/node/delivery/call_edges.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/envelope_marks.h>
 #include <ergon/node/delivery/message_totals.h>
+#include <ergon/node/delivery/transport.h>
 #include <ergon/node/diagnosis/descriptions.h>
 #include <ergon/node/diagnosis/wait_graph.h>
 #include <ergon/node/events/publishing.h>
@@ -147,7 +147,7 @@ gen::Result<void> Process::SendEnvelopeOrWait(const gen::Target& to, core::Envel
 bool Process::WantsConfirmation(gen::PID to, const core::EnvelopePtr& envelope) const {
   return envelope != nullptr && IsImportant(*envelope) &&
          KindOf(*envelope) == gen::EnvelopeKind::kMessage &&
-         rooms_.addresses.BorderTo(to) != nullptr;
+         rooms_.addresses.TransportTo(to) != nullptr;
 }
 
 gen::Result<void> Process::SendConfirmed(gen::PID to, core::EnvelopePtr& envelope,
@@ -161,7 +161,7 @@ gen::Result<void> Process::SendConfirmed(gen::PID to, core::EnvelopePtr& envelop
     const std::uint64_t id = NextUniqueId();
     await_.Begin(id);
     core::Envelope* response = nullptr;
-    auto sent = rooms_.addresses.BorderTo(to)->SendImportant(to, *envelope, Self(), id);
+    auto sent = rooms_.addresses.TransportTo(to)->SendImportant(to, *envelope, Self(), id);
     if (!sent) {
       (void)await_.TakeOutcome(response);
       if (sent.error() != gen::ErrBusy) return sent;
@@ -238,11 +238,11 @@ gen::Result<void> Process::SendInTurn(gen::PID to, core::EnvelopePtr& envelope,
 
 gen::Result<void> Process::AwaitRoom(gen::PID to, std::int64_t deadline) {
   if (IsInterrupted()) return EndingError();
-  Border* const border = rooms_.addresses.BorderTo(to);
-  if (border == nullptr) return {};
+  Transport* const transport = rooms_.addresses.TransportTo(to);
+  if (transport == nullptr) return {};
   const std::uint64_t id = NextUniqueId();
   await_.Begin(id);
-  border->AwaitRoom(to.node, Self(), id);
+  transport->AwaitRoom(to.node, Self(), id);
   core::Envelope* response = nullptr;
   auto outcome = Wait(id, deadline, response);
   const core::EnvelopePtr signal(response);

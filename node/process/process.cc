@@ -6,8 +6,8 @@
 
 #include <ergon/core/clock.h>
 #include <ergon/node/delivery/addresses.h>
-#include <ergon/node/delivery/border.h>
 #include <ergon/node/delivery/delivery.h>
+#include <ergon/node/delivery/remote_names.h>
 #include <ergon/node/delivery/ticks.h>
 #include <ergon/node/diagnosis/descriptions.h>
 #include <ergon/node/diagnosis/node_log.h>

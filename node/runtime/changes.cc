@@ -200,10 +200,10 @@ gen::Result<gen::NodeOptions> Changes::Read(const gen::NodeOptions& now) const {
 gen::Result<std::function<void()>> Changes::PrepareNetwork(
     const std::vector<gen::NetworkOption>& options) const {
   if (options.empty()) return std::function<void()>([] {});
-  // Acquire; partner: SetBorder.
-  OpenBorder* const border = border_.load(std::memory_order_acquire);
-  if (border == nullptr) return NoNetworkFor(options.front());
-  return border->PrepareChange(options);
+  // Acquire; partner: SetTransport.
+  Transport* const transport = transport_.load(std::memory_order_acquire);
+  if (transport == nullptr) return NoNetworkFor(options.front());
+  return transport->PrepareChange(options);
 }
 
 gen::Result<void> Changes::Reload(gen::Messenger& asks) {

@@ -14,9 +14,9 @@
 #include <ergon/gen/node_options.h>
 #include <ergon/gen/result.h>
 #include <ergon/gen/target.h>
-#include <ergon/node/cluster/outbound/border_maker.h>
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/back_pressure.h>
+#include <ergon/node/delivery/transport.h>
 #include <ergon/node/diagnosis/node_log.h>
 #include <ergon/node/runtime/pool_changes.h>
 #include <ergon/node/spawning/pool_settings.h>
@@ -51,7 +51,9 @@ class Changes {
   }
 
   // Release; partner: PrepareNetwork.
-  void SetBorder(OpenBorder* border) { border_.store(border, std::memory_order_release); }
+  void SetTransport(Transport* transport) {
+    transport_.store(transport, std::memory_order_release);
+  }
 
   gen::Result<void> SetLogLevel(gen::LogLevel level);
   gen::Result<void> SetProcessLogLevel(const gen::Target& to, std::optional<gen::LogLevel> level);
@@ -79,7 +81,7 @@ class Changes {
 
   const Needs needs_;
   PoolChanges pools_;
-  std::atomic<OpenBorder*> border_{nullptr};
+  std::atomic<Transport*> transport_{nullptr};
   std::atomic<bool> reloading_{false};  // acquire, release: one after the other
   std::atomic<std::uint32_t> mailbox_size_;
   std::mutex mutex_;  // one change of the node's options at a time

@@ -9,8 +9,8 @@
 #include <ergon/core/time/deadline.h>
 #include <ergon/core/turns/worker.h>
 #include <ergon/node/delivery/back_pressure.h>
-#include <ergon/node/delivery/border.h>
 #include <ergon/node/delivery/envelope_marks.h>
+#include <ergon/node/delivery/transport.h>
 #include <ergon/node/options/option_checks.h>
 #include <ergon/node/process_state/unique_id.h>
 
@@ -137,8 +137,8 @@ gen::Result<void> OutsideCalls::SendImportant(gen::PID to, core::EnvelopePtr& en
     answer = std::move(response);
     done.Set();
   });
-  auto sent =
-      needs_.addresses.BorderTo(to)->SendImportant(to, *envelope, needs_.addresses.NodePid(), id);
+  auto sent = needs_.addresses.TransportTo(to)->SendImportant(to, *envelope,
+                                                              needs_.addresses.NodePid(), id);
   if (!sent) needs_.pending_calls.Complete(id, std::move(sent.error()));
   needs_.dispatcher.Wait(done);
   if (!answer) return std::move(answer.error());
@@ -170,7 +170,7 @@ gen::Result<void> OutsideCalls::SendOrWait(const gen::Target& to, core::Envelope
     }
     if (!needs_.back_pressure.Leave(thread)) sent = std::move(thread.outcome);
   }
-  if (!sent && IsImportant(*envelope) && needs_.addresses.BorderTo(*pid) != nullptr) {
+  if (!sent && IsImportant(*envelope) && needs_.addresses.TransportTo(*pid) != nullptr) {
     return SendImportant(*pid, envelope);
   }
   if (sent) needs_.totals.accepted.Add();

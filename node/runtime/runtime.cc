@@ -83,7 +83,7 @@ gen::Result<std::unique_ptr<Runtime>> Runtime::Start(gen::Atom name,
                       fmt::format("the node's {} cannot be started: {}", what, error.what()));
   }
   if (options.network != nullptr) {
-    auto open = runtime->OpenBorderOf(*options.network);
+    auto open = runtime->OpenTransport(*options.network);
     if (!open) return std::move(open.error());
   } else if (!options.network_options.empty()) {
     return NoNetworkFor(options.network_options.front());
@@ -96,16 +96,16 @@ gen::Result<std::unique_ptr<Runtime>> Runtime::Start(gen::Atom name,
   return runtime;
 }
 
-gen::Result<void> Runtime::OpenBorderOf(const gen::Network& network) {
-  const auto* maker = dynamic_cast<const BorderMaker*>(&network);
-  if (maker == nullptr) return Incorrect("network: it is of none of the kinds that a node knows");
-  auto border = maker->Open({addresses_, delivery_, relations_, exit_signals_, groups_, publishing_,
-                             spawning_, drops_, totals_, log_},
-                            options_.types, options_.network_options);
-  if (!border) return std::move(border.error());
-  border_ = std::move(*border);
-  changes_.SetBorder(border_.get());
-  shutdown_.SetBorder(border_.get());
+gen::Result<void> Runtime::OpenTransport(const gen::Network& network) {
+  const auto* factory = dynamic_cast<const TransportFactory*>(&network);
+  if (factory == nullptr) return Incorrect("network: it is of none of the kinds that a node knows");
+  auto transport = factory->Open({addresses_, delivery_, relations_, exit_signals_, groups_,
+                                  publishing_, spawning_, drops_, totals_, log_},
+                                 options_.types, options_.network_options);
+  if (!transport) return std::move(transport.error());
+  transport_ = std::move(*transport);
+  changes_.SetTransport(transport_.get());
+  shutdown_.SetTransport(transport_.get());
   return {};
 }
 
@@ -220,7 +220,7 @@ gen::Result<gen::PID> Runtime::Resolve(const gen::Target& target) const {
 
 gen::Result<void> Runtime::SendEnvelope(gen::PID to, core::EnvelopePtr& envelope) {
   auto sent = delivery_.DeliverFromNode(to, envelope);
-  if (!sent && IsImportant(*envelope) && addresses_.BorderTo(to) != nullptr) {
+  if (!sent && IsImportant(*envelope) && addresses_.TransportTo(to) != nullptr) {
     return outside_calls_.SendImportant(to, envelope);
   }
   return sent;

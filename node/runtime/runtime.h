@@ -14,7 +14,6 @@
 #include <ergon/core/time/timer_queue.h>
 #include <ergon/gen/node.h>
 #include <ergon/gen/node_options.h>
-#include <ergon/node/cluster/outbound/border_maker.h>
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/back_pressure.h>
 #include <ergon/node/delivery/call_edges.h>
@@ -44,6 +43,7 @@
 #include <ergon/node/runtime/debugger_view.h>
 #include <ergon/node/runtime/outside_calls.h>
 #include <ergon/node/runtime/shutdown.h>
+#include <ergon/node/runtime/transport_factory.h>
 #include <ergon/node/spawning/blocking_threads.h>
 #include <ergon/node/spawning/dedicated_dispatchers.h>
 #include <ergon/node/spawning/fork_guard.h>
@@ -157,13 +157,13 @@ class Runtime final : public gen::Node {
   // Aborts the program when the node has its owner's clock, and no I/O.
   [[nodiscard]] IoThread& Io();
   // The way to other nodes; null: there is none.
-  [[nodiscard]] OpenBorder* border() const noexcept { return border_.get(); }
+  [[nodiscard]] Transport* transport() const noexcept { return transport_.get(); }
 
  private:
   Runtime(gen::Atom name, gen::NodeOptions options, std::shared_ptr<core::Clock> clock,
           std::shared_ptr<core::Dispatcher> dispatcher);
 
-  gen::Result<void> OpenBorderOf(const gen::Network& network);
+  gen::Result<void> OpenTransport(const gen::Network& network);
   gen::Result<gen::PID> SpawnFromOutside(const SpawnRequest& request);
 
   // In the order in which the rooms need each other; threads last.
@@ -209,9 +209,9 @@ class Runtime final : public gen::Node {
   Cron cron_;
   node::Applications applications_;
   OutsideCalls outside_calls_;
-  std::unique_ptr<Watchdog> watchdog_;  // null: nothing is watched
-  std::unique_ptr<IoThread> io_;        // null with the owner's own clock
-  std::unique_ptr<OpenBorder> border_;  // null: there are no other nodes
+  std::unique_ptr<Watchdog> watchdog_;    // null: nothing is watched
+  std::unique_ptr<IoThread> io_;          // null with the owner's own clock
+  std::unique_ptr<Transport> transport_;  // null: there are no other nodes
   Shutdown shutdown_;
   const DebuggerView debugger_view_{addresses_};
 };

@@ -88,7 +88,7 @@ void Shutdown::TearDown() {
     KillAll();
   }
   Tell(fmt::format("all processes have ended, after {}", ForPeople(needs_.clock.Now() - began)));
-  if (border_ != nullptr) border_->Close();
+  if (transport_ != nullptr) transport_->Close();
   needs_.addresses.NoteStopped();
   home_.store(kNowhere, std::memory_order_relaxed);  // seen by all after stopped_event_
   if (io_ != nullptr) io_->Stop();

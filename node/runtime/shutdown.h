@@ -26,7 +26,6 @@
 #include <ergon/gen/node_options.h>
 #include <ergon/gen/pid.h>
 #include <ergon/gen/result.h>
-#include <ergon/node/cluster/outbound/border_maker.h>
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/pending_calls.h>
 #include <ergon/node/diagnosis/inspection.h>
@@ -34,6 +33,7 @@
 #include <ergon/node/io/io_thread.h>
 #include <ergon/node/links/exit_signals.h>
 #include <ergon/node/runtime/applications.h>
+#include <ergon/node/runtime/transport_factory.h>
 #include <ergon/node/spawning/dedicated_dispatchers.h>
 #include <ergon/node/spawning/fork_guard.h>
 #include <ergon/node/spawning/population.h>
@@ -70,7 +70,7 @@ class Shutdown {
   }
 
   // Before there are processes; it is closed when all of them have ended.
-  void SetBorder(OpenBorder* border) { border_ = border; }
+  void SetTransport(Transport* transport) { transport_ = transport; }
 
   // Ends the node and waits until it has ended; from inside of a handler it only begins.
   void Stop(bool force);
@@ -115,7 +115,7 @@ class Shutdown {
   const Needs needs_;
   IoThread* io_ = nullptr;
   Watchdog* watchdog_ = nullptr;
-  OpenBorder* border_ = nullptr;
+  Transport* transport_ = nullptr;
   std::atomic<std::uint32_t> home_{needs_.fork_guard.started_in()};
   std::mutex mutex_;
   std::atomic<Phase> phase_{Phase::kRunning};

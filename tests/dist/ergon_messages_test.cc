@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include <ergon/node/delivery/border.h>
+#include <ergon/node/delivery/remote_names.h>
 #include <ergon/node/erlang/terms/check.h>
 #include <ergon/node/erlang/terms/reader.h>
 #include <ergon/node/erlang/terms/writer.h>

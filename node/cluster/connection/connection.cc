@@ -10,6 +10,7 @@
 #include <asio/post.hpp>
 
 #include <ergon/node/cluster/signals/frame_writer.h>
+#include <ergon/node/delivery/foreign_aliases.h>
 #include <ergon/node/erlang/terms/big_endian.h>
 
 namespace ergon::dist {

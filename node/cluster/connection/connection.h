@@ -26,7 +26,7 @@
 #include <ergon/node/cluster/handshake/handshake.h>
 #include <ergon/node/cluster/signals/frame_parser.h>
 #include <ergon/node/cluster/signals/signal_codec.h>
-#include <ergon/node/delivery/border.h>
+#include <ergon/node/delivery/transport.h>
 
 namespace ergon::dist {
 
@@ -43,7 +43,7 @@ namespace ergon::dist {
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   enum class State : std::uint8_t { kConnecting, kUp, kDown };
-  struct RoomWaiter {  // see Border::AwaitRoom
+  struct RoomWaiter {  // see Transport::AwaitRoom
     gen::PID local;
     std::uint64_t id;
   };

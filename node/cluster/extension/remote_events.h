@@ -21,14 +21,14 @@
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/message_totals.h>
-#include <ergon/node/events/event_border.h>
+#include <ergon/node/events/event_transport.h>
 #include <ergon/node/events/publishing.h>
 
 namespace ergon::dist {
 
 // Each value goes to each subscriber for itself. A subscriber is told of the end of a connection as of that of the event,
 // and the producer's node ends its subscription.
-class RemoteEvents final : public node::EventBorder {
+class RemoteEvents final : public node::EventTransport {
  public:
   // What it needs; all of it outlives this.
   struct Needs {

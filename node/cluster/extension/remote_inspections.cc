@@ -12,7 +12,7 @@
 #include <ergon/gen/messenger.h>
 #include <ergon/gen/notices.h>
 #include <ergon/node/cluster/extension/ergon_signals.h>
-#include <ergon/node/delivery/border.h>
+#include <ergon/node/delivery/remote_names.h>
 #include <ergon/node/erlang/terms/reader.h>
 #include <ergon/node/process_state/unique_id.h>
 

@@ -10,7 +10,7 @@
 #include <ergon/gen/atom.h>
 #include <ergon/gen/pid.h>
 #include <ergon/node/cluster/groups/group_messages.h>
-#include <ergon/node/groups/group_border.h>
+#include <ergon/node/groups/group_transport.h>
 
 namespace ergon::dist {
 

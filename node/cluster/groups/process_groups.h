@@ -17,7 +17,7 @@
 #include <ergon/node/cluster/groups/peer_members.h>
 #include <ergon/node/cluster/signals/signal.h>
 #include <ergon/node/erlang/terms/atom_budget.h>
-#include <ergon/node/groups/group_border.h>
+#include <ergon/node/groups/group_transport.h>
 
 namespace ergon::dist {
 
@@ -30,7 +30,7 @@ namespace ergon::dist {
 //
 // A state machine without sockets and clocks. What members there are of other nodes, only the thread of the network
 // knows and changes; what is told there, any thread adds to.
-class ProcessGroups final : public node::GroupBorder {
+class ProcessGroups final : public node::GroupTransport {
  public:
   // What it needs; all of it outlives this.
   struct Needs {

@@ -14,7 +14,7 @@
 #include <ergon/node/cluster/signals/monitor_signals.h>
 #include <ergon/node/cluster/signals/references.h>
 #include <ergon/node/cluster/values/reasons.h>
-#include <ergon/node/delivery/border.h>
+#include <ergon/node/delivery/remote_names.h>
 #include <ergon/node/erlang/term.h>
 
 namespace ergon::dist {

@@ -14,7 +14,7 @@
 #include <ergon/node/cluster/signals/control_reader.h>
 #include <ergon/node/cluster/signals/references.h>
 #include <ergon/node/cluster/values/reasons.h>
-#include <ergon/node/delivery/border.h>
+#include <ergon/node/delivery/remote_names.h>
 #include <ergon/node/process_state/unique_id.h>
 
 namespace ergon::dist {

@@ -7,7 +7,7 @@
 #include <ergon/node/cluster/connection/peer_state.h>
 #include <ergon/node/cluster/signals/monitor_signals.h>
 #include <ergon/node/cluster/signals/references.h>
-#include <ergon/node/delivery/border.h>
+#include <ergon/node/delivery/remote_names.h>
 
 namespace ergon::dist {
 

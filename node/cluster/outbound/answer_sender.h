@@ -15,7 +15,7 @@
 
 namespace ergon::dist {
 
-// Any thread. The functions and their errors are those of node::Border.
+// Any thread. The functions and their errors are those of node::Transport.
 class AnswerSender {
  public:
   AnswerSender(const node::Addresses& addresses, const Values& values, Connections& connections)

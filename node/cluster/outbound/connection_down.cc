@@ -6,7 +6,7 @@
 
 #include <ergon/gen/error.h>
 #include <ergon/gen/reason.h>
-#include <ergon/node/delivery/border.h>
+#include <ergon/node/delivery/remote_names.h>
 
 namespace ergon::dist {
 

@@ -12,7 +12,7 @@
 #include <ergon/node/cluster/signals/references.h>
 #include <ergon/node/cluster/signals/scratch.h>
 #include <ergon/node/cluster/values/reasons.h>
-#include <ergon/node/delivery/border.h>
+#include <ergon/node/delivery/remote_names.h>
 #include <ergon/node/erlang/terms/writer.h>
 
 namespace ergon::dist {

@@ -16,7 +16,7 @@
 
 namespace ergon::dist {
 
-// Any thread. The functions and their errors are those of node::Border.
+// Any thread. The functions and their errors are those of node::Transport.
 class LinkSender {
  public:
   LinkSender(node::Addresses& addresses, node::Relations& relations,

@@ -1,7 +1,7 @@
 #include <ergon/node/cluster/outbound/message_frames.h>
 
 #include <ergon/node/cluster/signals/references.h>
-#include <ergon/node/delivery/border.h>
+#include <ergon/node/delivery/remote_names.h>
 
 namespace ergon::dist {
 

@@ -8,8 +8,8 @@
 #include <ergon/node/cluster/outbound/message_frames.h>
 #include <ergon/node/cluster/signals/references.h>
 #include <ergon/node/cluster/signals/scratch.h>
-#include <ergon/node/delivery/border.h>
 #include <ergon/node/delivery/envelope_marks.h>
+#include <ergon/node/delivery/remote_names.h>
 
 namespace ergon::dist {
 

@@ -17,7 +17,7 @@
 
 namespace ergon::dist {
 
-// Any thread. The functions and their errors are those of node::Border.
+// Any thread. The functions and their errors are those of node::Transport.
 class MessageSender {
  public:
   MessageSender(const Settings& settings, const Values& values, node::Delivery& delivery,

@@ -17,7 +17,7 @@
 
 namespace ergon::dist {
 
-// Any thread. The errors are those of node::Border.
+// Any thread. The errors are those of node::Transport.
 class RequestSender {
  public:
   RequestSender(const Settings& settings, const Values& values, node::MessageTotals& totals,

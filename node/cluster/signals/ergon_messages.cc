@@ -2,7 +2,7 @@
 
 #include <ergon/node/cluster/signals/control_reader.h>
 #include <ergon/node/cluster/signals/references.h>
-#include <ergon/node/delivery/border.h>
+#include <ergon/node/delivery/remote_names.h>
 #include <ergon/node/erlang/terms/reader.h>
 #include <ergon/node/erlang/terms/writer.h>
 

@@ -5,7 +5,7 @@
 
 #include <ergon/gen/pid.h>
 #include <ergon/node/cluster/signals/signal.h>
-#include <ergon/node/delivery/border.h>
+#include <ergon/node/delivery/remote_names.h>
 
 namespace ergon::dist {
 

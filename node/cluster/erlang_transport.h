@@ -25,22 +25,22 @@
 #include <ergon/node/cluster/handshake/challenge.h>
 #include <ergon/node/cluster/inbound/signal_receiver.h>
 #include <ergon/node/cluster/outbound/answer_sender.h>
-#include <ergon/node/cluster/outbound/border_maker.h>
 #include <ergon/node/cluster/outbound/connection_down.h>
 #include <ergon/node/cluster/outbound/link_sender.h>
 #include <ergon/node/cluster/outbound/message_sender.h>
 #include <ergon/node/cluster/outbound/request_sender.h>
 #include <ergon/node/cluster/values/values.h>
+#include <ergon/node/runtime/transport_factory.h>
 
 namespace ergon::dist {
 
 // Signals are made and queued by the threads that send; one thread of its own reads, writes and delivers.
-class ErlangBorder final : public node::OpenBorder {
+class ErlangTransport final : public node::Transport {
  public:
   // Throws std::invalid_argument, as Values, and std::system_error.
-  ErlangBorder(const node::BorderMaker::Needs& needs, Settings settings,
-               const gen::WireTypes& types);
-  ~ErlangBorder() override;
+  ErlangTransport(const node::TransportFactory::Needs& needs, Settings settings,
+                  const gen::WireTypes& types);
+  ~ErlangTransport() override;
 
   // Listens, and registers at EPMD.
   gen::Result<void> Open();
@@ -112,7 +112,7 @@ class ErlangBorder final : public node::OpenBorder {
   // Sends a signal if there is a connection; makes none.
   void SendIfThere(gen::Atom node, const Signal& signal);
 
-  const node::BorderMaker::Needs needs_;
+  const node::TransportFactory::Needs needs_;
   Settings settings_;
   Preparation prepare_;
   const Values values_;

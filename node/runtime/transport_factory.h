@@ -1,7 +1,6 @@
 // How a node gets its way to other nodes.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -10,10 +9,10 @@
 #include <ergon/gen/result.h>
 #include <ergon/gen/wire_types.h>
 #include <ergon/node/delivery/addresses.h>
-#include <ergon/node/delivery/border.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/drops.h>
 #include <ergon/node/delivery/message_totals.h>
+#include <ergon/node/delivery/transport.h>
 #include <ergon/node/diagnosis/node_log.h>
 #include <ergon/node/events/publishing.h>
 #include <ergon/node/groups/groups.h>
@@ -23,20 +22,8 @@
 
 namespace ergon::node {
 
-// A border that is open until it is closed.
-class OpenBorder : public Border {
- public:
-  // Writes what waits, for a second at most, and closes all connections: links and monitors of other nodes are told
-  // there. When all processes of the node have ended; may be called again.
-  virtual void Close() = 0;
-  // Looks at options of the network that are given while the node runs. Returns what puts them into effect and tells the
-  // log, and cannot fail; or kIncorrect, with a text that names the place, the key and the value. One caller at a time.
-  [[nodiscard]] virtual gen::Result<std::function<void()>> PrepareChange(
-      const std::vector<gen::NetworkOption>& options) = 0;
-};
-
-// What stands behind a gen::Network. The rooms that it needs outlive the border.
-class BorderMaker : public gen::Network {
+// What stands behind a gen::Network. The rooms that it needs outlive the transport.
+class TransportFactory : public gen::Network {
  public:
   struct Needs {
     Addresses& addresses;
@@ -51,8 +38,8 @@ class BorderMaker : public gen::Network {
     NodeLog& log;
   };
   // `options` go before those that this was made with. kIncorrect: an option, or a type in `types`; kTaken: another node
-  // has this name; kInternal: a socket. The node is ready then, but for its border.
-  [[nodiscard]] virtual gen::Result<std::unique_ptr<OpenBorder>> Open(
+  // has this name; kInternal: a socket. The node is ready then, but for its transport.
+  [[nodiscard]] virtual gen::Result<std::unique_ptr<Transport>> Open(
       const Needs& needs, const gen::WireTypes& types,
       const std::vector<gen::NetworkOption>& options) const = 0;
 };

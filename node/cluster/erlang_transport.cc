@@ -1,4 +1,4 @@
-#include <ergon/node/cluster/outbound/erlang_border.h>
+#include <ergon/node/cluster/erlang_transport.h>
 
 #include <chrono>
 #include <future>
@@ -15,6 +15,7 @@
 #include <ergon/node/cluster/extension/ergon_signals.h>
 #include <ergon/node/cluster/outbound/abandoned_calls.h>
 #include <ergon/node/delivery/envelope_marks.h>
+#include <ergon/node/delivery/remote_names.h>
 
 namespace ergon::dist {
 namespace {
@@ -24,8 +25,8 @@ constexpr std::chrono::seconds kLastWords{1};
 
 }  // namespace
 
-ErlangBorder::ErlangBorder(const node::BorderMaker::Needs& needs, Settings settings,
-                           const gen::WireTypes& types)
+ErlangTransport::ErlangTransport(const node::TransportFactory::Needs& needs, Settings settings,
+                                 const gen::WireTypes& types)
     : needs_(needs),
       settings_(std::move(settings)),
       values_(types, settings_.max_new_atoms, settings_.absent),
@@ -76,7 +77,7 @@ ErlangBorder::ErlangBorder(const node::BorderMaker::Needs& needs, Settings setti
       registration_(context_, tasks_, settings_, needs.log),
       work_(asio::make_work_guard(context_)) {}
 
-Connection::Listener ErlangBorder::MakeListener() {
+Connection::Listener ErlangTransport::MakeListener() {
   return {.up =
               [this](Connection& connection) {
                 TellPacks(connection);
@@ -97,7 +98,7 @@ Connection::Listener ErlangBorder::MakeListener() {
                          const Connection::Rest& rest) { down_.Handle(connection, rest); }};
 }
 
-ProcessGroups::Needs ErlangBorder::GroupNeeds() {
+ProcessGroups::Needs ErlangTransport::GroupNeeds() {
   return {.members = needs_.groups,
           .atoms = values_.atoms(),
           .log = needs_.log,
@@ -114,7 +115,7 @@ ProcessGroups::Needs ErlangBorder::GroupNeeds() {
               }};
 }
 
-ConnectionDown::Needs ErlangBorder::DownNeeds() {
+ConnectionDown::Needs ErlangTransport::DownNeeds() {
   return {.addresses = needs_.addresses,
           .delivery = needs_.delivery,
           .relations = needs_.relations,
@@ -129,7 +130,7 @@ ConnectionDown::Needs ErlangBorder::DownNeeds() {
           .messages = messages_};
 }
 
-void ErlangBorder::DialPeer(const std::shared_ptr<Connection>& connection) {
+void ErlangTransport::DialPeer(const std::shared_ptr<Connection>& connection) {
   Dial(context_, tasks_, settings_, challenges_, connection->peer().ToString(),
        {.pause =
             [this, connection] {
@@ -151,9 +152,9 @@ void ErlangBorder::DialPeer(const std::shared_ptr<Connection>& connection) {
             }});
 }
 
-ErlangBorder::~ErlangBorder() { Close(); }
+ErlangTransport::~ErlangTransport() { Close(); }
 
-gen::Result<void> ErlangBorder::Open() {
+gen::Result<void> ErlangTransport::Open() {
   std::uint16_t port = 0;
   try {
     if (settings_.listen) port = listening_.Open();
@@ -170,9 +171,9 @@ gen::Result<void> ErlangBorder::Open() {
   }
   pthread_setname_np(thread_.native_handle(), "ergon-net");
   // Before peers come, which may spawn processes.
-  needs_.addresses.SetBorder(this);
-  needs_.groups.SetBorder(&groups_);
-  needs_.publishing.SetBorder(&events_);
+  needs_.addresses.SetTransport(this);
+  needs_.groups.SetTransport(&groups_);
+  needs_.publishing.SetTransport(&events_);
   if (!settings_.listen) return {};
   std::promise<gen::Result<void>> registered;
   asio::post(context_, [&] {
@@ -188,7 +189,7 @@ gen::Result<void> ErlangBorder::Open() {
   return outcome;
 }
 
-void ErlangBorder::Close() {
+void ErlangTransport::Close() {
   if (!thread_.joinable()) return;
   connections_.Close();
   asio::post(context_, [this] {
@@ -212,7 +213,7 @@ void ErlangBorder::Close() {
   tasks_.Cancel();
 }
 
-void ErlangBorder::TakeOver(const Settings& fresh) {
+void ErlangTransport::TakeOver(const Settings& fresh) {
   settings_.handshake_timeout = fresh.handshake_timeout;
   settings_.max_handshakes = fresh.max_handshakes;
   settings_.max_remote_processes = fresh.max_remote_processes;
@@ -223,7 +224,7 @@ void ErlangBorder::TakeOver(const Settings& fresh) {
   });
 }
 
-gen::Result<void> ErlangBorder::Deliver(gen::PID remote, core::EnvelopePtr& envelope) {
+gen::Result<void> ErlangTransport::Deliver(gen::PID remote, core::EnvelopePtr& envelope) {
   gen::Result<void> sent;
   switch (node::KindOf(*envelope)) {
     case gen::EnvelopeKind::kMessage:
@@ -246,7 +247,7 @@ gen::Result<void> ErlangBorder::Deliver(gen::PID remote, core::EnvelopePtr& enve
   return sent;
 }
 
-void ErlangBorder::TellPacks(Connection& connection) {
+void ErlangTransport::TellPacks(Connection& connection) {
   std::string payload;
   AppendPacks(payload);
   values_.packed().AppendAll(payload);
@@ -256,14 +257,14 @@ void ErlangBorder::TellPacks(Connection& connection) {
   }
 }
 
-bool ErlangBorder::Disconnect(gen::Atom node) {
+bool ErlangTransport::Disconnect(gen::Atom node) {
   const auto connection = connections_.Find(node);
   if (connection == nullptr) return false;
   asio::post(context_, [connection] { connection->Fail("this node has ended the connection"); });
   return true;
 }
 
-void ErlangBorder::SendIfThere(gen::Atom node, const Signal& signal) {
+void ErlangTransport::SendIfThere(gen::Atom node, const Signal& signal) {
   const auto connection = connections_.Find(node);
   if (connection == nullptr) return;
   std::lock_guard lock(connection->mutex());

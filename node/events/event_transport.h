@@ -30,9 +30,9 @@ void ForEach(const Subscription& has, const Does& does) {
 // Any thread. `local` is a process of this node, `remote` one of another node, which has subscribed to an event here.
 // SendValue is called with the lock of the event, so that the values come in its order; it must not call back. Encode is
 // called without, once for all: it calls the user's function.
-class EventBorder {
+class EventTransport {
  public:
-  virtual ~EventBorder() = default;
+  virtual ~EventTransport() = default;
   // `local` gets the answer to the subscription's number: a std::vector<gen::MessageEvent> with the values that it has
   // missed, or the error of that node; values may arrive before. When the event ends, or the connection, it is told.
   // kTaken: it has subscribed in this way; kBusy: there waits too much for that node; kUnsupported: that node is none of

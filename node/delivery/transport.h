@@ -2,40 +2,17 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <functional>
+#include <vector>
 
 #include <ergon/core/messages/envelope.h>
+#include <ergon/gen/network.h>
 #include <ergon/gen/pid.h>
-#include <ergon/gen/process_id.h>
 #include <ergon/gen/reason.h>
 #include <ergon/gen/ref.h>
 #include <ergon/gen/result.h>
-#include <ergon/gen/target.h>
-#include <ergon/node/delivery/foreign_aliases.h>
 
 namespace ergon::node {
-
-// A name that is registered on another node, as a PID that travels with envelopes: whose it is, only that node
-// knows. No process has the creation 0. Aliases are such PIDs, too (foreign_aliases.h).
-[[nodiscard]] inline gen::PID PidOfName(const gen::ProcessID& name) noexcept {
-  return {name.name.Index(), name.node, 0};
-}
-[[nodiscard]] inline bool IsName(gen::PID pid) noexcept {
-  return pid.creation == 0 && !IsAlias(pid);
-}
-[[nodiscard]] inline gen::ProcessID NameOf(gen::PID pid) noexcept {
-  return {gen::Atom::FromIndex(static_cast<std::uint32_t>(pid.id)), pid.node};
-}
-// What such a PID was made of, or the PID itself.
-[[nodiscard]] inline gen::Target TargetOf(gen::PID pid) noexcept {
-  return IsName(pid) ? gen::Target(NameOf(pid)) : gen::Target(pid);
-}
-// For people: a process, a name or an alias of another node.
-[[nodiscard]] inline std::string TextOf(gen::PID pid) {
-  if (!IsAlias(pid)) return TargetOf(pid).ToString();
-  const auto alias = ForeignAliasOf(pid);
-  return alias ? alias->ToString() : "a former alias";
-}
 
 // Signals from one process to another one arrive in the order in which they were given here. A connection that is
 // not there yet is made. When it is lost, or cannot be made, every link, monitor and request hears of it once, with
@@ -43,9 +20,17 @@ namespace ergon::node {
 //
 // Any thread. In all functions `local` is a process of this node, or the node itself (Addresses::NodePid), and
 // `remote` is one of another node, or for messages and requests also a name or an alias there.
-class Border {
+class Transport {
  public:
-  virtual ~Border() = default;
+  virtual ~Transport() = default;
+
+  // Writes what waits, for a second at most, and closes all connections: links and monitors of other nodes are told
+  // there. Call it when all processes of the node have ended. Calling it twice has no effect.
+  virtual void Close() = 0;
+  // Looks at options of the network that are given while the node runs. Returns what puts them into effect and tells the
+  // log, and cannot fail; or kIncorrect, with a text that names the place, the key and the value. One caller at a time.
+  [[nodiscard]] virtual gen::Result<std::function<void()>> PrepareChange(
+      const std::vector<gen::NetworkOption>& options) = 0;
 
   // A message, or a request. Takes the envelope, or says why not and leaves it to the caller: kUnsupported, its type is
   // not known to the network, or it is an important message, or a request that this node was asked by another one;

@@ -12,9 +12,9 @@ namespace ergon::node {
 
 // Who tells other nodes of the groups of this one. Called by any thread, with the lock of the group: so the calls for
 // one group come in the order of its changes. It must not call back.
-class GroupBorder {
+class GroupTransport {
  public:
-  virtual ~GroupBorder() = default;
+  virtual ~GroupTransport() = default;
   // `local` has one more membership.
   virtual void Joined(gen::Atom group, gen::PID local) = 0;
   // It has so many less.
