@@ -42,7 +42,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <type_traits>
 
 #include <ergon/core/messages/envelope.h>
 #include <ergon/core/messages/type_descriptor.h>
@@ -60,26 +59,11 @@ struct Cereal {};
 
 // For gen::WireTypes::Register.
 template <class T>
-struct WireTypeOf<Cereal<T>> {
-  static_assert(
-      std::is_default_constructible_v<T>,
-      "a type for other nodes must be default constructible: it is made before its fields "
-      "are read");
-  static_assert(std::is_move_constructible_v<T>,
-                "a type for other nodes must be movable, as messages are");
-
+struct WireTypeOf<Cereal<T>> : private WireTypeBase<T> {
   // Makes a T and looks at its fields; what it throws is the problem of the result. Any thread.
   static std::shared_ptr<const WireType> Describe(const gen::WireTypeOptions& options = {}) {
-    auto type = std::make_shared<WireType>();
-    type->priority = options.priority;
-    type->type = core::TypeOf<T>();
-    type->name = type->type->Name();
-    try {
-      type->packed = Packed();
-    } catch (...) {
-      type->problem = DescriptionProblem(typeid(T));
-    }
-    return type;
+    return WireTypeBase<T>::Describe(options,
+                                     [](WireType& described) { described.packed = Packed(); });
   }
 
  private:

@@ -182,12 +182,9 @@ struct WireType {
   std::optional<PackedType> packed;
 };
 
-// For gen::WireTypes::Register.
+// What the descriptions of all types for other nodes have in common.
 template <class T>
-struct WireTypeOf {
-  static_assert(detail::Described<T>,
-                "a type for other nodes needs a `template <class Archive> void serialize(Archive& "
-                "archive)` that gives the archive its fields");
+struct WireTypeBase {
   static_assert(
       std::is_default_constructible_v<T>,
       "a type for other nodes must be default constructible: it is made before its fields "
@@ -195,23 +192,41 @@ struct WireTypeOf {
   static_assert(std::is_move_constructible_v<T>,
                 "a type for other nodes must be movable, as messages are");
 
-  // Makes a T and looks at its fields. The result has a problem, which names the type and the field, when a field of a
-  // map has no name or one that another has, and when two types of a variant are the same for other nodes, also in the
-  // types of its fields. Any thread.
-  static std::shared_ptr<const WireType> Describe(const gen::WireTypeOptions& options = {}) {
+ protected:
+  // Returns the description that `look` completes; what it throws is the problem of the description.
+  template <class Look>
+  static std::shared_ptr<WireType> Describe(const gen::WireTypeOptions& options, const Look& look) {
     auto type = std::make_shared<WireType>();
     type->priority = options.priority;
     type->type = core::TypeOf<T>();
     type->name = type->type->Name();
     try {
-      const detail::TypeShape& shape = detail::ShapeOf<T>();
-      type->tag = shape.tag;
-      type->arity = shape.fields + 1;
-      type->keys = shape.keys;
-      type->optional_keys = shape.optional_keys;
+      look(*type);
     } catch (...) {
       type->problem = DescriptionProblem(typeid(T));
     }
+    return type;
+  }
+};
+
+// For gen::WireTypes::Register.
+template <class T>
+struct WireTypeOf : private WireTypeBase<T> {
+  static_assert(detail::Described<T>,
+                "a type for other nodes needs a `template <class Archive> void serialize(Archive& "
+                "archive)` that gives the archive its fields");
+
+  // Makes a T and looks at its fields. The result has a problem, which names the type and the field, when a field of a
+  // map has no name or one that another has, and when two types of a variant are the same for other nodes, also in the
+  // types of its fields. Any thread.
+  static std::shared_ptr<const WireType> Describe(const gen::WireTypeOptions& options = {}) {
+    auto type = WireTypeBase<T>::Describe(options, [](WireType& described) {
+      const detail::TypeShape& shape = detail::ShapeOf<T>();
+      described.tag = shape.tag;
+      described.arity = shape.fields + 1;
+      described.keys = shape.keys;
+      described.optional_keys = shape.optional_keys;
+    });
     type->write = [](std::string& out, const void* value, Absent absent) {
       return detail::WriteValue(out, *static_cast<const T*>(value), absent);
     };
