@@ -101,7 +101,7 @@ gen::Result<std::shared_ptr<asio::ssl::context>> TlsContext(const TlsOptions& op
     tls->set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_sslv2 |
                      asio::ssl::context::no_sslv3 | asio::ssl::context::no_tlsv1 |
                      asio::ssl::context::no_tlsv1_1);
-    // Each connection shows its certificates: a session of a former one is not taken up again, nor kept for that.
+    // Each connection has to show its certificates, so sessions are not kept and not resumed.
     SSL_CTX_set_session_cache_mode(tls->native_handle(), SSL_SESS_CACHE_OFF);
     SSL_CTX_set_options(tls->native_handle(), SSL_OP_NO_TICKET);
     SSL_CTX_set_num_tickets(tls->native_handle(), 0);

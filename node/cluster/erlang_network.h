@@ -18,8 +18,8 @@
 
 namespace ergon::dist {
 
-// kIncorrect, with a text that names the option and its value: an option, the name of the node, a cookie or certificate
-// that cannot be read. The cookie is in no text.
+// Returns kIncorrect, with a text that names the option and its value, if an option or the name of the node is wrong, or if
+// a cookie or a certificate cannot be read. No text contains the cookie.
 [[nodiscard]] gen::Result<Settings> SettingsOf(const std::string& node,
                                                const ErlangOptions& options);
 

@@ -17,7 +17,7 @@ namespace {
 constexpr std::chrono::milliseconds kShortestWait{1};
 constexpr std::chrono::milliseconds kLongestWait{100};
 
-// Whether somebody ends the process: what its function has returned is none of its outcomes then.
+// Returns whether somebody ends the process: then the result of its function is not the outcome.
 bool IsBeingEnded(gen::Process& self) {
   struct Nothing {};
   const auto looked = self.Receive<Nothing>(std::chrono::nanoseconds(0));
@@ -120,7 +120,7 @@ std::string RemoteCode::ErrorOf(const RemoteJob& job, std::string_view reason) {
 gen::Reason RemoteCode::RunFunction(gen::Process& self, RemoteJob& job) {
   if (!AwaitRoom(self, job)) return gen::Reason::Normal();
   if (!job.IsCall()) {
-    // A process of Erlang's spawn: its end is all that anybody may learn of.
+    // A process that Erlang's spawn has asked for: others learn of its end only.
     auto outcome = job.function->run(self, job.arguments);
     if (outcome) return gen::Reason::Normal();
     const gen::Error& error = outcome.error();
@@ -170,7 +170,7 @@ void RemoteCode::AppendOutcome(const RemoteJob& job, Signal signal) {
 }
 
 void RemoteCode::Answer(RemoteJob& job, std::string_view outcome) {
-  // Who hears of it may ask for the next one at once.
+  // A caller that is told may ask for the next one at once.
   job.End();
   PeerState::Watcher watcher;
   {
@@ -267,7 +267,7 @@ void RemoteCode::Reply(const RemoteJob& job, gen::PID pid) {
     }
   }
   if (!is_lost) return;
-  // Nobody has it, so nobody will end it.
+  // Nobody knows the process, so nobody would end it.
   (void)needs_.exit_signals.Kill(pid);
 }
 

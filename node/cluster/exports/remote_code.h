@@ -1,4 +1,4 @@
-// What other nodes have run here: registered functions and behaviours, in processes of their own.
+// Runs registered functions and behaviours for other nodes, in processes of their own.
 #pragma once
 
 #include <cstdint>
@@ -49,17 +49,17 @@ class RemoteCode {
         places_(needs.addresses, needs.log, needs.settings.max_remote_processes),
         reader_(needs.settings, needs.addresses, needs.atoms, places_) {}
 
-  // A kSpawnRequest: starts what it asks for, or refuses it at once. The thread of the network.
+  // Handles a kSpawnRequest: starts what it asks for, or refuses it at once. The thread of the network.
   void Handle(Connection& connection, const Signal& signal);
-  // A request {call, Module, Function, Arguments, _} to the name kCalls, as dist::Rpc makes it: runs the function, or
-  // refuses it at once. It is answered with the result, or {badrpc, {error, Why}}. The thread of the network.
+  // Handles a request {call, Module, Function, Arguments, _} to the name kCalls, as dist::Rpc makes it: runs the function,
+  // or refuses it at once. The answer is the result, or {badrpc, {error, Why}}. The thread of the network.
   void HandleCall(Connection& connection, const PeerState::Request& request, std::string_view term);
-  // Who has monitored with that number does so no more, or is lost: if it was the caller of a function, that ends, too.
-  // Any thread.
+  // A process of another node has ended its monitor with that number, or is lost. If it was the caller of a function, the
+  // process of the function ends, too. Any thread.
   void EndOfWatcher(std::uint64_t number);
 
  private:
-  // A process of the node's. `opened`: see SpawnRequest; `done`: see Spawning.
+  // Starts a process whose parent is the node. `opened`: see SpawnRequest; `done`: see Spawning.
   gen::Result<gen::PID> Start(
       const gen::ProcessFactory& factory, const std::function<void(gen::PID)>* opened,
       const gen::ProcessOptions& options = {}, const gen::Args& arguments = {},
@@ -68,25 +68,26 @@ class RemoteCode {
   bool Watch(RemoteJob& job, gen::PID pid);
   // Runs a function in a process of its own.
   gen::Result<void> StartFunction(const RemoteJobPtr& job);
-  // A function is not run while its node has not taken what it was answered before: its own answer would have to wait, too.
-  // False: nobody waits for it any more.
+  // Waits until the caller's node has taken the former answers: the answer of the function would have to wait, too. Returns
+  // false if the process is ended meanwhile.
   static bool AwaitRoom(gen::Process& self, const RemoteJob& job);
   gen::Reason RunFunction(gen::Process& self, RemoteJob& job);
   // Starts a behaviour from a process, where its constructor may take its time.
   void LogFailed(const RemoteJob& job, const gen::Error& why);
   gen::Result<void> StartBehavior(const RemoteJobPtr& job);
-  // `pid` is there, and has not begun: links and monitors are made.
+  // Makes the links and monitors of `pid`, which has not begun.
   void Tie(const RemoteJob& job, gen::PID pid);
-  // Tells who has asked for it, of it and of its ties.
+  // Tells the caller the PID, and which links and monitors were made.
   void Reply(const RemoteJob& job, gen::PID pid);
-  // Tells an Ergon node that its Init is done.
+  // Tells an Ergon node that the Init of the process is done.
   void TellBegun(const RemoteJob& job);
   void Refuse(const RemoteJob& job, std::string_view word);
-  // That of a call by erpc that has failed.
+  // Returns the outcome of a call by erpc that has failed.
   [[nodiscard]] static std::string ErrorOf(const RemoteJob& job, std::string_view reason);
-  // Of a call by erpc: a kDown signal with its outcome, or with the error that this is too large. With the lock.
+  // Appends a kDown signal with the outcome of a call by erpc, or with the error that the outcome is too large. With the
+  // lock.
   static void AppendOutcome(const RemoteJob& job, Signal signal);
-  // The outcome of a call, instead of its process's end; of a request {Tag, Outcome}.
+  // Sends the outcome of a call instead of the end of its process; the outcome of a request is {Tag, Outcome}.
   void Answer(RemoteJob& job, std::string_view outcome);
 
   const Needs needs_;

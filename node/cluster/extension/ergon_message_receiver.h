@@ -1,4 +1,4 @@
-// What comes from other Ergon nodes beyond the protocol of Erlang, and what is answered to it.
+// Handles what only Ergon nodes tell each other, beyond the protocol of Erlang, and answers it.
 #pragma once
 
 #include <cstdint>
@@ -47,27 +47,27 @@ class ErgonMessageReceiver {
 
   // A message to kErgonName.
   void Handle(Connection& connection, const Signal& signal);
-  // The answer, a term, to a question of ours that has the number `number`.
+  // Handles the answer, a term, to the question `number` of this node.
   void HandleAnswer(const PeerState::Call& question, std::uint64_t number, std::string_view answer);
   // The peer does not run Ergon: those who have asked before that was known are told.
   void RefuseQuestions(Connection& connection);
 
  private:
-  // Whether the sender may send that: a process of the peer. Messages may be those of others.
+  // Returns whether the sender may send that: only messages may come from a process of another node than the peer.
   bool IsBelieved(Connection& connection, const ErgonMessage& message, gen::PID from);
 
-  // kIncorrect, naming the field: it does not fit its type. Else the errors of gen::Messenger.
+  // Returns kIncorrect, with the field, if the message does not fit its type; else the errors of gen::Messenger.
   gen::Result<void> DeliverImportant(const ErgonMessage& message, gen::PID from);
 
-  // What waits in the mailbox of a process, as the answer to kRoom.
+  // Answers kRoom: how many messages wait in the mailbox of a process.
   void AnswerRoom(Connection& connection, const ErgonMessage& question);
 
   void HandlePacks(Connection& connection, const ErgonMessage& message);
   void HandleSubscribe(Connection& connection, const ErgonMessage& message, gen::PID from);
 
-  // Whom a message is about. Empty: nobody has the name.
+  // Returns the process that a message is about, or an empty PID if nobody has the name.
   [[nodiscard]] gen::PID TargetOf(const ErgonMessage& message) const;
-  // How it was addressed: gen::Target::Tag.
+  // Returns how it was addressed, see gen::Target::Tag.
   [[nodiscard]] std::uint64_t TagOf(const ErgonMessage& message) const;
   // Answers a question with a term; with ok or the error.
   void Answer(Connection& connection, std::string_view reference, std::string_view answer) const;

@@ -27,8 +27,8 @@ namespace ergon::dist {
   return signal;
 }
 
-// Appends a question with the number `id`, and notes whom the answer is for. With the lock. kUnsupported: the peer is no
-// Ergon node; and the errors of Connection::Accepts and TryAppend.
+// Appends a question with the number `id`, and notes which process the answer is for. With the lock. Returns kUnsupported
+// if the peer does not run Ergon, and the errors of Connection::Accepts and TryAppend.
 inline gen::Result<void> AppendQuestion(Connection& connection, const PeerState::Call& question,
                                         std::uint64_t id, const Signal& signal) {
   if (connection.IsForeign()) return NoErgonNode(question.question, connection.peer());

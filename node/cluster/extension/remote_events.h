@@ -26,8 +26,8 @@
 
 namespace ergon::dist {
 
-// Each value goes to each subscriber for itself. A subscriber is told of the end of a connection as of that of the event,
-// and the producer's node ends its subscription.
+// Each value is sent to each subscriber separately. When a connection ends, its subscribers are told as if the event had
+// ended, and the node of the producer ends their subscriptions.
 class RemoteEvents final : public node::EventTransport {
  public:
   // What it needs; all of it outlives this.
@@ -53,33 +53,33 @@ class RemoteEvents final : public node::EventTransport {
                const gen::Reason& reason) override;
 
   // -- the thread of the network --
-  // kSubscribe: appends what has been missed, as a term. An error is to be answered.
+  // Handles kSubscribe. Appends the values that were missed, as a term; an error is the answer.
   gen::Result<void> HandleSubscribe(Connection& connection, const ErgonMessage& message,
                                     gen::PID from, std::string& missed);
   void HandleUnsubscribe(Connection& connection, const ErgonMessage& message, gen::PID from);
   void HandleValue(Connection& connection, const ErgonMessage& message, gen::PID from);
   void HandleEnd(Connection& connection, const ErgonMessage& message, gen::PID from);
-  // What has been missed, for the process that has asked with the number `number`.
+  // Gives the values that were missed to the process that has asked with the number `number`.
   void HandleMissed(const PeerState::Call& question, std::uint64_t number, std::string_view missed);
   // The connection is down.
   void Lost(gen::Atom node, const PeerState& relations);
 
  private:
-  // What the receiver of a value has subscribed to; nothing if the value is for nothing of that: it may have ended that,
-  // and have subscribed anew, before the other node knew.
+  // Returns what the receiver of a value has subscribed to, or nothing if the value is for another subscription: the
+  // receiver may have ended that one, and subscribed anew, before the other node knew.
   [[nodiscard]] static node::Subscription ReceiverOf(const ErgonMessage& value, gen::Atom event,
                                                      Connection& connection);
-  // Ends what the receiver of a value has subscribed to.
+  // Ends all subscriptions of the receiver of a value.
   void EndAll(Connection& connection, const ErgonMessage& value, const gen::Event& event,
               const gen::Error& why);
   gen::Result<gen::MessageEvent> ReadValue(const gen::Event& event, std::int64_t time,
                                            std::string_view term) const;
 
-  // Of values for other nodes, with what else is in their frame.
+  // Checks the size of a value for another node, with what else is in its frame.
   [[nodiscard]] gen::Result<void> CheckBytes(std::size_t bytes) const;
 
   const Needs needs_;
-  // A value is put into a mailbox before the end of its subscription, or not at all.
+  // With this lock a value is put into a mailbox before the end of its subscription, or not at all.
   std::mutex delivering_;
   LogLimit unfit_lines_;  // the thread of the network
 };

@@ -38,15 +38,15 @@ struct GroupMessage {
   gen::PID peer;  // the scope process that tells it
   std::vector<Group> groups;
   std::vector<gen::PID> pids;
-  // Groups are terms of any kind there, and atoms here. One that is none is not in `groups`; this is the first of
-  // them, a view of the message. Empty: there was none.
+  // Names of groups are terms of any kind in Erlang, and atoms here. A group with another name is not in `groups`; this is
+  // the first such name, a view of the message, or empty.
   std::string_view left_out;
-  // The first process of another node than the message came from: no node speaks for that. Its node is empty if it is not
-  // known here. The others are left out, too.
+  // The first process in the message that is of another node than the sender, which may not speak for it. Its node is empty
+  // if it is not known here. Further such processes are left out.
   std::optional<gen::PID> of_another;
 };
 
-// The message in a checked term that came from `node`. Empty: it is something else.
+// Returns the message in a checked term that came from `node`, or nothing if the term is something else.
 [[nodiscard]] std::optional<GroupMessage> ReadGroupMessage(std::string_view term, gen::Atom node,
                                                            std::size_t max_depth);
 
@@ -56,10 +56,10 @@ void AppendSync(std::string& out, gen::PID self, const MembersByGroup& members);
 void AppendJoin(std::string& out, gen::PID self, gen::Atom group, std::span<const gen::PID> pids);
 void AppendLeave(std::string& out, gen::PID self, gen::Atom group, gen::PID pid, std::size_t times);
 
-// At least so many members of `node` fit into a message of so many bytes, together with the name of their group.
+// Returns how many members of `node` fit at least into a message of so many bytes, together with the name of their group.
 [[nodiscard]] std::size_t MembersThatFit(std::size_t bytes, gen::Atom node);
 
-// Whether there can be an atom of that name in Erlang, too.
+// Returns whether that name can be an atom in Erlang, too.
 [[nodiscard]] bool IsGroupOfErlang(gen::Atom group);
 
 }  // namespace ergon::dist

@@ -84,7 +84,7 @@ void ProcessGroups::SendSync(gen::Atom node, gen::PID scope) {
     SendTo(node, scope, payload);
     return;
   }
-  // Nobody is there, and then they join.
+  // The message says that there are no members, and then they join.
   AppendSync(payload, needs_.self, {});
   SendTo(node, scope, payload);
   const std::size_t most =
@@ -182,7 +182,7 @@ std::string ProcessGroups::Reference(std::uint64_t number) const {
 
 void ProcessGroups::Meet(gen::Atom node, Peer& peer, gen::PID scope) {
   if (!peer.scope.node.empty()) {
-    // It was started anew, and the end of the former one has not been told yet.
+    // The scope process was started anew, and the end of the former one has not been told yet.
     const std::string former = Reference(peer.monitor);
     needs_.send(node, EndOfMonitor(needs_.self, peer.scope, former));
     Forget(node, peer);
@@ -209,7 +209,7 @@ bool ProcessGroups::HandleDown(gen::Atom node, std::uint64_t number) {
   const auto found = peers_.find(node);
   if (found == peers_.end() || found->second.monitor != number || number == 0) return false;
   Forget(node, found->second);
-  // Its supervisor may have started another one already.
+  // Its supervisor may have started another process already.
   Ask(node, found->second);
   needs_.remind();
   return true;
@@ -243,7 +243,7 @@ void ProcessGroups::HandleMessage(gen::Atom node, Peer& peer, const GroupMessage
     case GroupMessage::Kind::kLeave:
       break;
   }
-  // Of one who is gone, or has not told yet who is there.
+  // The message is from a scope process that has ended, or that has not told its members yet.
   if (peer.scope != message.peer || !peer.has_answered) return;
   if (message.kind == GroupMessage::Kind::kJoin) {
     for (const auto& group : GroupsOf(node, peer, message)) {

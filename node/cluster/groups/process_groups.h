@@ -21,15 +21,15 @@
 
 namespace ergon::dist {
 
-// On each node a process, which has the name of the scope, speaks for the groups; here it is the node itself. Of two that
-// know each other, each has told the other all members that it has (kSync), and tells it from then on who joins and
-// leaves; and it monitors the other, whose end, or that of the connection, ends what it has told.
+// On each node a process with the name of the scope speaks for the groups; on this node it is the node itself. When two of
+// them meet, each tells the other all its members (kSync), and from then on who joins and leaves. Each monitors the other:
+// when the other ends, or the connection, the members that it has told leave.
 //
-// An Erlang node asks those that connect for their groups, but not hidden ones. So this one asks on each connection,
-// and again as long as there is no answer: pg may be started later than its node, and start anew.
+// An Erlang node asks nodes that connect for their groups, but not hidden ones. So this node asks on each connection, and
+// again as long as there is no answer: pg may be started later than its node, and may be started anew.
 //
-// A state machine without sockets and clocks. What members there are of other nodes, only the thread of the network
-// knows and changes; what is told there, any thread adds to.
+// A state machine without sockets and clocks. Only the thread of the network knows and changes the members of other nodes;
+// any thread adds to what is told to them.
 class ProcessGroups final : public node::GroupTransport {
  public:
   // What it needs; all of it outlives this.
@@ -42,9 +42,9 @@ class ProcessGroups final : public node::GroupTransport {
     std::size_t max_frame_bytes;
     // Appends a signal for a node, as long as there is a connection. Any thread; it must not call back.
     std::function<void(gen::Atom node, const Signal& signal)> send;
-    // AskAgain is to be called after a while.
+    // Asks for a call of AskAgain after a while.
     std::function<void()> remind;
-    // A message of that node was left out, since it names a process of another one (see GroupMessage::of_another).
+    // A message of that node was left out because it names a process of another node (see GroupMessage::of_another).
     std::function<void(gen::Atom node, gen::PID of_another)> not_believed{};
   };
   explicit ProcessGroups(Needs needs) : needs_(std::move(needs)) {}
@@ -56,13 +56,13 @@ class ProcessGroups final : public node::GroupTransport {
   // There is a connection with that node, or none any more.
   void Connected(gen::Atom node);
   void Lost(gen::Atom node);
-  // A term for the one who speaks for the groups here. False: it is no message of another such one.
+  // Handles a term for the process that speaks for the groups here. Returns false if it is not a message of groups.
   bool Handle(gen::Atom node, std::string_view term);
-  // A monitor of ours has told of an end there, by its number. False: it is none of these.
+  // A monitor of this node tells of an end there. Returns false if its number is not that of a scope process.
   bool HandleDown(gen::Atom node, std::uint64_t number);
   // For tests: PeerMembers::Looks, of all nodes that are connected.
   [[nodiscard]] std::uint64_t Looks() const noexcept;
-  // Asks the nodes that have not answered, and answers those that have had to wait. False: there is none.
+  // Asks the nodes that have not answered, and answers the nodes that had to wait. Returns false if there are none.
   bool AskAgain();
 
  private:
@@ -70,8 +70,8 @@ class ProcessGroups final : public node::GroupTransport {
   struct Peer {
     explicit Peer(node::RemoteMembers& all) : members(all) {}
 
-    gen::PID scope;             // who speaks for its groups; none: it is not known
-    std::uint64_t monitor = 0;  // the number of ours
+    gen::PID scope;             // the process that speaks for its groups; empty: not known
+    std::uint64_t monitor = 0;  // the number of this node's monitor of that process
     bool has_answered = false;  // it has told who is in its groups
     bool has_left_out = false;  // a group whose name can be none here; it is in the log
     // All members of this node are told once to each scope process. Should there be ever new ones, each has to wait for
@@ -81,25 +81,25 @@ class ProcessGroups final : public node::GroupTransport {
     PeerMembers members;
   };
 
-  // The peer is the process `scope`, maybe another one than before.
+  // `scope` speaks for the groups of the peer, maybe instead of another process.
   void Meet(gen::Atom node, Peer& peer, gen::PID scope);
   void HandleMessage(gen::Atom node, Peer& peer, const GroupMessage& message);
-  // It is not there any more, and nobody whom it has told of.
+  // The scope process has ended: the members that it has told leave.
   void Forget(gen::Atom node, Peer& peer);
   void HandleSync(gen::Atom node, Peer& peer, const GroupMessage& message);
   struct KnownGroup {
     gen::Atom name;
     const std::vector<gen::PID>& pids;  // of the message
   };
-  // Those of the message whose names are atoms, and may be ones here; others are told of once for each connection.
+  // Returns the groups of the message whose names may be atoms here. The log names another one once for each connection.
   std::vector<KnownGroup> GroupsOf(gen::Atom node, Peer& peer, const GroupMessage& message);
 
-  // For its members.
+  // Asks the peer for its members.
   void Ask(gen::Atom node, const Peer& peer);
   void SendSync(gen::Atom node, gen::PID scope);
-  // Its scope process asks for them.
+  // Answers the scope process of the peer, which asks for the members here.
   void Answer(gen::Atom node, Peer& peer);
-  // All members, if they fit into one message.
+  // Returns whether all members fit into one message.
   [[nodiscard]] bool FitIntoOne() const;
   void SendTo(gen::Atom node, gen::PID scope, std::string_view payload);
   [[nodiscard]] std::string Reference(std::uint64_t number) const;
@@ -109,8 +109,8 @@ class ProcessGroups final : public node::GroupTransport {
   // -- the thread of the network --
   std::map<gen::Atom, Peer> peers_;  // all nodes that are connected
 
-  // Signals are appended with it, so that each peer is told of the changes in their order, and of all of them that are
-  // not in what it was told first. Behind the locks of groups, before those of connections.
+  // Signals are appended with this lock, so that each peer is told of all changes after its first kSync, in their order. It
+  // comes behind the locks of groups, and before those of connections.
   std::mutex mutex_;
   MembersByGroup local_;
   std::map<gen::Atom, gen::PID> told_;  // who gets to know of changes, by node

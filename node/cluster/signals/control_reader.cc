@@ -17,7 +17,7 @@ namespace {
 // ID, serial and creation, behind the node of a PID.
 constexpr std::size_t kPidNumbersBytes = 12;
 
-// False: the creation is that of any incarnation, which old nodes had.
+// Returns false if the creation means any incarnation, as that of old nodes did.
 bool ReadPidNumbers(const char* from, gen::PID& pid) noexcept {
   const std::string_view numbers(from, kPidNumbersBytes);
   const auto creation = ReadBigEndian<std::uint32_t>(numbers.substr(8));
@@ -32,7 +32,7 @@ std::uint8_t ByteAt(std::string_view terms, std::size_t position) {
   return static_cast<std::uint8_t>(terms[position]);
 }
 
-// The text of the atom at the front of `terms`, which is removed. False: there is none, or it is
+// Removes the atom at the front of `terms`, and returns its text in `text`. Returns false if there is no atom, or if it is
 // not UTF-8.
 bool TakeAtom(std::string_view& terms, std::string_view& text) noexcept {
   if (terms.size() < 2) return false;

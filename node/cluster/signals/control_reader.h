@@ -1,4 +1,4 @@
-// What stands in control tuples: the parts of signals that are not their payload.
+// Reads control tuples: the parts of signals that are not their payload.
 #pragma once
 
 #include <cstddef>
@@ -12,25 +12,25 @@
 
 namespace ergon::dist {
 
-// Reads terms one after the other. They have been checked as terms before, see term_check.h; here
-// it is looked at whether they are what a signal has there. False: the next term is something else,
-// and still is the next one. Texts are views of what is read.
+// Reads terms one after the other. They have been checked as terms before, see terms/check.h; this class checks whether
+// they are what a signal has at that place. A function returns false, and reads nothing, if the next term is something
+// else. Texts are views of the bytes that are read.
 class ControlReader {
  public:
-  // `max_depth`: as it was checked with.
+  // `max_depth`: the depth with which the terms were checked.
   ControlReader(std::string_view terms, std::size_t max_depth)
       : rest_(terms), max_depth_(max_depth) {}
 
   [[nodiscard]] std::string_view rest() const noexcept { return rest_; }
 
-  // The head of a tuple, of 255 elements at most; its elements are next.
+  // Reads the head of a tuple of 255 elements at most; its elements are next.
   bool ReadTuple(std::size_t& size) noexcept;
-  // The head of a list; its elements are next, and then its end: an empty list, if it is proper.
+  // Reads the head of a list; its elements are next, and then its end: an empty list if the list is proper.
   bool ReadList(std::size_t& size) noexcept;
   bool ReadEmptyList() noexcept;
-  // A list of numbers up to 255, which are written in another way. They are left out.
+  // Skips a list of numbers up to 255, which has a form of its own.
   bool ReadString() noexcept;
-  // UTF-8. Atoms in Latin-1, which old nodes write, only if they are ASCII.
+  // Reads the text of an atom in UTF-8. An atom in Latin-1, which old nodes write, is read only if it is ASCII.
   bool ReadAtom(std::string_view& text) noexcept;
   // From 0 to 2^64 - 1.
   bool ReadNumber(std::uint64_t& number) noexcept;

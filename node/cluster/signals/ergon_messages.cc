@@ -21,7 +21,7 @@ constexpr std::string_view kValue = "event";
 constexpr std::string_view kEventEnd = "event_end";
 constexpr std::string_view kPacks = "packs";
 
-// Names are binaries: not each of ours is an atom in Erlang.
+// Names are binaries: not every name of this node can be an atom in Erlang.
 void AppendTarget(TermWriter& writer, gen::PID to) {
   if (node::IsName(to)) {
     writer.Binary(node::NameOf(to).name.Text());

@@ -1,9 +1,9 @@
 // What Ergon nodes tell each other beyond the protocol of Erlang, as values and as terms: messages to the name $ergon.
 //
-// A node shows by a flag (kFlagErgon) that it understands them. Before that is known, they may be on their way already: an
-// Erlang node drops what goes to a name that nobody has.
+// A node shows by a flag (kFlagErgon) that it understands these messages. They may be sent before the flag is known: an
+// Erlang node drops messages to a name that nobody has.
 //
-// A question has a reference. It is answered with {Reference, Answer}, to the reference as to an alias.
+// A question has a reference. The answer {Reference, Answer} is sent to the reference as to an alias.
 #pragma once
 
 #include <cstdint>
@@ -20,30 +20,33 @@ namespace ergon::dist {
 inline constexpr std::string_view kErgonName = "$ergon";
 inline constexpr std::string_view kInspectionAs = "as";
 
-// Texts and terms are views of what was read.
+// Texts and terms are views of the bytes that were read.
 struct ErgonMessage {
   enum class Kind : std::uint8_t {
     kUnknown,    // of a later version; to be answered if it is a question
     kImportant,  // a question: `term` is a message, answered with ok when it is in the mailbox, else with {error, Why}
-    kRoom,  // a question: answered with {Waiting, Bound}, of the mailbox, 0: none; with unknown; or with {error, Why}
+    // A question: answered with {Waiting, Bound}, what waits in the mailbox and its bound, or 0 without a bound; with
+    // unknown; or with {error, Why}.
+    kRoom,
     // A question: `term` is a list of items, answered with {ok, #{Key => Text}} or {error, Why}; or {as, Type}, answered
     // also with {as, Value} (kInspectionAs).
     kInspect,
-    // Of links by a name or an alias, of which `reference` is that of the maker, a term.
+    // These are about links by a name or an alias; `reference` is the reference of the maker of the link, a term.
     kLink,  // the sender links itself with `to`, `name` or `alias`: it gets a kDown signal at the end, as of a monitor
-    kMakerEnd,  // it has ended, with the reason `term`
-    kUnlinked,  // the other one has ended the link
-    // Of events; the sender of the first two is the subscriber, `number` and `is_link` say which subscription of its.
+    kMakerEnd,  // the maker has ended, with the reason `term`
+    kUnlinked,  // the other process has ended the link
+    // These are about events. The sender of the first two is the subscriber; `number` and `is_link` say which of its
+    // subscriptions is meant.
     kSubscribe,  // a question: answered with {ok, [{Time, Value}]}, what has been missed, or {error, Why}
-    kUnsubscribe,  // it is over
+    kUnsubscribe,  // the subscription is over
     kValue,        // `term` was published at `time`, for those who have one of `subscription`
     kEventEnd,     // `term` is the reason
     // When the nodes have connected: `term` is the list of types that the sender packs (packed_types.h).
     kPacks,
   };
   Kind kind = Kind::kUnknown;
-  std::string_view reference;  // of a question or a link, as a term; empty: it is none
-  // Whom it is about: a process of this node, a name or an alias (a reference) here, or ...
+  std::string_view reference;  // of a question or a link, as a term; empty: it is neither
+  // The process that it is about: a process of this node, or a name or an alias (a reference) here.
   gen::PID to{};
   std::string_view name;
   std::string_view alias;
@@ -56,7 +59,7 @@ struct ErgonMessage {
   std::int64_t time = 0;            // nanoseconds
 };
 
-// The message in a checked term; processes are of the node `own`. Empty: it is something else.
+// Returns the message in a checked term, or nothing if the term is something else. Processes are of the node `own`.
 [[nodiscard]] std::optional<ErgonMessage> ReadErgonMessage(std::string_view term, gen::Atom own,
                                                            std::size_t max_depth);
 

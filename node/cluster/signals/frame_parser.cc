@@ -21,8 +21,7 @@ gen::Result<void> FrameParser::Parse(std::string_view frame) {
   return {};
 }
 
-// The sender of a message that was passed on is another one as soon as there is an atom of its node: such a head is not
-// kept.
+// The sender of a message that was passed on changes as soon as there is an atom of its node: such a head is not kept.
 void FrameParser::KeepHead(std::string_view frame) {
   head_.clear();
   if (signal_.kind != SignalKind::kSend || signal_.from.node != peers_.peer.node()) return;

@@ -10,16 +10,16 @@
 
 namespace ergon::dist {
 
-// Gives what ParseFrame gives. A stream of messages from one process to another has the same control
-// tuple each time, which is compared with the last one, and not read again.
+// Parses frames as ParseFrame does. A stream of messages from one process to another has the same control tuple each
+// time, which is compared with the last one, and not read again.
 class FrameParser {
  public:
-  // `peers` stays longer.
+  // `peers` outlives this.
   FrameParser(const Peers& peers, std::size_t max_depth) : peers_(peers), max_depth_(max_depth) {}
 
-  // The signal of the frame is signal() then.
+  // If there is no error, signal() is the signal of the frame.
   [[nodiscard]] gen::Result<void> Parse(std::string_view frame);
-  // Of the last frame, which had no error; valid until the next Parse, as long as that frame.
+  // The signal of the last frame, which had no error. Valid until the next Parse, and as long as that frame.
   [[nodiscard]] const Signal& signal() const noexcept { return signal_; }
 
   // A longer head is not kept: the trace token in it may have any size.

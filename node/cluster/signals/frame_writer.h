@@ -22,15 +22,15 @@ inline constexpr std::size_t kFrameLengthBytes = 4;
 // What a frame without a distribution header begins with.
 inline constexpr std::uint8_t kPassThroughFrame = 112;
 
-// kIncorrect: a frame of so many bytes, without its length, is larger than `most`. What a peer takes is not known: it is as
-// much as this node takes itself (ErlangOptions::max_frame_bytes), and less than 4 GiB in any case.
+// Returns kIncorrect if a frame of so many bytes, without its length, is larger than `most`. Nobody knows what a peer
+// takes: it is assumed to take as much as this node (ErlangOptions::max_frame_bytes), and less than 4 GiB in any case.
 [[nodiscard]] gen::Result<void> CheckFrame(std::size_t bytes, std::size_t most, gen::Atom peer);
 
 // Writes the length of the frame that begins at `begin` and ends with the string.
 void CloseFrame(std::string& out, std::size_t begin) noexcept;
 
-// One frame at the end of a string. The room it needs is made first: only the constructor throws
-// (std::bad_alloc), and a frame is there completely or not at all.
+// Writes one frame at the end of a string. The constructor reserves the room that the frame needs: only it throws
+// (std::bad_alloc), and a frame is written completely or not at all.
 //
 // Small pieces are gathered before they are appended: a string looks at its capacity each time.
 class FrameWriter {

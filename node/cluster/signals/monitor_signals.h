@@ -1,4 +1,4 @@
-// Monitors of ours at processes of other nodes, as signals.
+// Monitors of processes of other nodes by processes of this one, as signals.
 #pragma once
 
 #include <string_view>
@@ -9,8 +9,8 @@
 
 namespace ergon::dist {
 
-// `remote` may be a name (node::IsName), `reference` is a term; the signal is a view of it. Of an alias there is only the
-// end of what was asked with the reference: a monitor without a target.
+// `remote` may be a name (node::IsName), `reference` is a term; the signal is a view of it. An alias cannot be
+// monitored: there is only the end of a request with that reference, a monitor without a target.
 [[nodiscard]] inline Signal MonitorOf(gen::PID local, gen::PID remote, std::string_view reference) {
   Signal signal;
   signal.kind = SignalKind::kMonitor;

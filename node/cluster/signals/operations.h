@@ -43,8 +43,8 @@ enum class Operation : std::uint8_t {
 enum class Element : std::uint8_t {
   kNone,     // there are no more
   kIgnored,  // any term: a cookie, a group leader, a trace token
-  kSender,   // PID of who sends a message
-  kFrom,     // PID of who sends another signal
+  kSender,   // PID of the sender of a message
+  kFrom,     // PID of the sender of another signal
   kTo,       // PID
   kToOrName,
   kFromOrName,
@@ -67,7 +67,7 @@ struct OperationForm {
   bool has_payload = false;
 };
 
-// Of the operation with a number; kind kUnknown: there is none.
+// Returns the operation with that number; its kind is kUnknown if there is none.
 [[nodiscard]] const OperationForm& FormOf(std::uint64_t number) noexcept;
 
 }  // namespace ergon::dist

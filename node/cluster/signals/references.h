@@ -1,4 +1,4 @@
-// References and aliases of Erlang on the wire, and our own numbers in them.
+// References and aliases of Erlang on the wire, and the numbers of this node in them.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ void AppendReference(std::string& out, const node::ForeignAlias& alias);
   AppendReference(bytes, id, node, creation);
   return bytes;
 }
-// The number in a reference (a checked term), if it is one of ours.
+// Returns the number in a reference (a checked term), or nothing if it is not a reference of `node` and `creation`.
 [[nodiscard]] std::optional<std::uint64_t> OwnNumberIn(std::string_view reference, gen::Atom node,
                                                        std::uint32_t creation);
 

@@ -10,9 +10,8 @@
 
 namespace ergon::dist {
 
-// It is the calling thread's, and used again; only while another one is being made there, a memory of
-// its own: a user's serialize() may send, too, or suspend its process, which goes on in another thread
-// then.
+// The memory belongs to the calling thread, and is used again. While a term is being made there, a second Scratch has
+// memory of its own: a user's serialize() may send, too, or suspend its process, which then goes on in another thread.
 class Scratch {
  public:
   Scratch() : shared_(Take()) {}
@@ -28,9 +27,8 @@ class Scratch {
     memory.bytes.clear();
     return memory.bytes;
   }
-  // What OpenMessage makes, but that the length in front may be that of the former frame until
-  // CloseFrame writes it. A stream of messages from one process to another has the same head each
-  // time, which is not written again.
+  // Returns what OpenMessage makes. The length in front may be that of the former frame until CloseFrame writes it. A
+  // stream of messages from one process to another has the same head each time, which is not written again.
   [[nodiscard]] std::string& OfMessage(const gen::PID& from, const gen::PID& to) {
     Memory& memory = Its();
     if (memory.head_bytes != 0 && memory.to == to && memory.from == from) {
@@ -57,11 +55,11 @@ class Scratch {
   struct Shared : Memory {
     std::atomic<bool> is_taken = false;
   };
-  // Null: it is taken. Not inlined: no address of a thread's own may be carried to where a process goes on in another
-  // thread.
+  // Returns null if the memory is in use. Not inlined: a process must not keep the address of a thread-local variable when
+  // it goes on in another thread.
   [[gnu::noinline]] static Shared* Take() {
     static thread_local Shared of_thread;
-    // Acquire; partner: ~Scratch, perhaps of another thread. This one alone takes it.
+    // Acquire; partner: the release in ~Scratch, perhaps in another thread. Only this thread takes the memory.
     if (of_thread.is_taken.load(std::memory_order_acquire)) return nullptr;
     of_thread.is_taken.store(true, std::memory_order_relaxed);
     if (of_thread.bytes.capacity() > kMostKeptBytes) {

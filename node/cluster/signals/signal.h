@@ -11,15 +11,15 @@ namespace ergon::dist {
 enum class SignalKind : std::uint8_t {
   kSend,         // a message `payload` to the process `to`
   kSendToName,   // ... to the process with the registered name `name`
-  kSendToAlias,  // ... to whoever has made the alias `ref`
+  kSendToAlias,  // ... to the process that has made the alias `ref`
   kLink,         // `from` links itself with `to`
-  kUnlink,       // the link is to go; answered with kUnlinkAck of the same `id`, which is not 0
+  kUnlink,       // `from` ends the link; answered with kUnlinkAck of the same `id`, which is not 0
   kUnlinkAck,    // the link is gone
   kExit,         // `from` has ended with the reason `payload`, and was linked with `to`
   kExitRequest,  // `from` asks `to` to end with the reason `payload` (exit/2)
   kMonitor,    // `from` monitors `to`, or without a `to` the name `name`, with the reference `ref`
   kDemonitor,  // the end of that
-  kDown,       // `from`, or without one what had the name `name`, has ended with `payload`;
+  kDown,       // `from`, or without it the process with the name `name`, has ended with `payload`;
                // `to` has monitored it with `ref`
   kSpawnRequest,  // `from` asks for a process that runs `module`:`function`/`arity` with the list
                   // `payload` of arguments; `ref` identifies the request

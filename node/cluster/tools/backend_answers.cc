@@ -87,7 +87,7 @@ Answer ProcessesInChunks(gen::Process& self, const Arguments& arguments) {
   return told;
 }
 
-// Until the tool says so, in whatever words, or ends.
+// Runs until the tool sends any message, or ends.
 Answer FetchStats(gen::Process& self, const Arguments& arguments) {
   const auto tool = arguments[0].AsPid();
   const auto period = arguments[1].AsInteger();

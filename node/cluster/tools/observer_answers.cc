@@ -94,7 +94,7 @@ Answer FunctionExported(gen::Process&, const Arguments& arguments) {
 
 // ---- other modules
 
-// Nobody has code of Erlang here. Tools want to hear that of their own module it is there.
+// There is no code of Erlang here, but tools ask whether their own module is loaded.
 Answer EnsureLoaded(gen::Process&, const Arguments& arguments) {
   if (arguments[0].AsAtomText() == "observer_backend") {
     return Term::Tuple({Term::Atom("module"), arguments[0]});

@@ -1,4 +1,4 @@
-// What other nodes of Erlang ask, answered by this one: its tools (ErlangOptions::observable), and who has a name.
+// Answers functions of Erlang that other nodes call: those of its tools (ErlangOptions::observable), and erlang:whereis/1.
 #pragma once
 
 #include <cstddef>
@@ -8,13 +8,13 @@
 
 namespace ergon::dist {
 
-// The function of Erlang, or of one of its tools, that is answered here; null: it is not. It lives as long as the
-// program. All of them only look.
+// Returns what answers a function of Erlang, or of one of its tools; null if nothing does. It lives as long as the program.
+// These functions change nothing.
 [[nodiscard]] const detail::RemoteFunction* FindObserverAnswer(std::string_view module,
                                                                std::string_view function,
                                                                std::size_t arity);
 
-// The same of what every node answers, observable or not: erlang:whereis/1.
+// Returns the same for functions that every node answers, observable or not: erlang:whereis/1.
 [[nodiscard]] const detail::RemoteFunction* FindUsualAnswer(std::string_view module,
                                                             std::string_view function,
                                                             std::size_t arity);

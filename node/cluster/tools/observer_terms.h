@@ -27,7 +27,7 @@ void WriteName(TermWriter& writer, std::string_view text);
 void WriteCall(TermWriter& writer, std::string_view module, std::string_view function,
                std::size_t arity);
 
-// The term that `write` writes with a TermWriter.
+// Returns the term that `write` writes with a TermWriter.
 template <class Write>
 [[nodiscard]] Term MakeTerm(Write&& write) {
   std::string bytes;
@@ -79,7 +79,7 @@ class ListOfTerms {
 using Arguments = std::vector<Term>;
 using Answer = gen::Result<Term>;
 
-// As Erlang's functions say that an argument is none of theirs.
+// Returns the error with which functions of Erlang refuse an argument.
 inline gen::Error BadArgument() { return gen::Error(gen::Atom("badarg")); }
 inline Answer EmptyList(gen::Process&, const Arguments&) { return Term(); }
 

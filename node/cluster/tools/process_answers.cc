@@ -89,7 +89,7 @@ void WriteMonitors(TermWriter& writer, const Info& info) {
   writer.Nil();
 }
 
-// What there is no such thing of here, but tools reckon with.
+// Items that a node of Ergon does not have, but that tools expect.
 void WriteGarbageCollection(TermWriter& writer, const Info&) {
   ListOfTerms entries;
   for (const char* key :

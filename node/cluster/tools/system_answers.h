@@ -13,7 +13,7 @@
 
 namespace ergon::dist {
 
-// The answer to sys:get_state, get_status, suspend or resume: the process's own inspection as a map of binaries.
+// Appends the answer to sys:get_state, get_status, suspend or resume: the inspection of the process as a map of binaries.
 // `inspection` is null where none was asked for.
 void AppendSystemAnswer(std::string& out, const PeerState::Request& request,
                         const gen::Inspection* inspection);
@@ -30,7 +30,7 @@ enum class StatisticsRequest : std::uint8_t {
   kGet,     // wants {ok, [{start_time, ...}, ...]}
   kSwitch,  // on or off; they are always there: ok
 };
-// Of the term behind {system, From, ...}.
+// Reads the term behind {system, From, ...}.
 [[nodiscard]] StatisticsRequest ReadStatisticsRequest(std::string_view term, std::size_t max_depth);
 
 // Times are local ones, as Erlang's. `now`: seconds since 1970.

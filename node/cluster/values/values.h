@@ -28,9 +28,9 @@ class Values {
  public:
   static constexpr std::size_t kUsualNewAtoms = 100'000;
 
-  // `max_new_atoms`: that terms may make; they are never freed. Throws std::invalid_argument when
-  // two registered types have the same tag and number of fields, or the same keys; the text names
-  // both. So when a type is registered with two priorities.
+  // `max_new_atoms`: how many atoms terms may make; atoms are never freed. Throws std::invalid_argument if two registered
+  // types have the same tag and number of fields, or the same keys, with a text that names both; and if a type is
+  // registered with two priorities.
   explicit Values(const gen::WireTypes& types, std::size_t max_new_atoms = kUsualNewAtoms,
                   Absent absent = Absent::kUndefined);
   [[nodiscard]] AtomBudget& atoms() const noexcept { return *atoms_; }
@@ -44,11 +44,11 @@ class Values {
   // How the values of a type are written.
   using Write = gen::Result<void> (*)(std::string& out, const void* value, Absent absent);
   struct Writer {
-    Write write = nullptr;                      // as a term; null: it is packed only
-    const PackedTypes::Type* packed = nullptr;  // null: it is not
-    bool is_text = false;                       // a std::string, which is a binary as it is
+    Write write = nullptr;                      // as a term; null: the type is packed only
+    const PackedTypes::Type* packed = nullptr;  // null: the type is not packed
+    bool is_text = false;                       // a std::string: its bytes are the binary
   };
-  // Null: the type is not registered, see WhyNoWriter; or there is no value.
+  // Returns null if the type is not registered, or if there is no value; see WhyNoWriter.
   [[nodiscard]] const Writer* WriterOf(const core::Envelope& envelope) const {
     if (envelope.type == core::TypeOf<std::string>()) return &text_;  // nothing is looked up
     if (envelope.type == nullptr) return nullptr;
@@ -56,19 +56,17 @@ class Values {
     return found == writers_.end() ? nullptr : &found->second;
   }
   [[nodiscard]] gen::Error WhyNoWriter(const core::Envelope& envelope) const;
-  // Appends the value of a message in a form that its type has, or nothing on an error. kIncorrect, with the path of the
-  // field: there is no such value.
+  // Appends the value of a message in a form that its type has. Returns kIncorrect, with the path of the field, and
+  // appends nothing, if the value has no such form.
   gen::Result<void> Append(std::string& out, const core::Envelope& envelope, const Writer& writer,
                            Form form) const;
-  // Appends the value of a message as a term, or nothing on an error. kUnsupported, naming the type and what
-  // to do: it is not registered. kIncorrect, with the path of the field: Erlang has no such value.
+  // Appends the value of a message as a term, or nothing if it returns an error: kUnsupported, with the type and advice, if
+  // the type is not registered; kIncorrect, with the path of the field, if Erlang has no such value.
   gen::Result<void> Append(std::string& out, const core::Envelope& envelope) const;
-  // The message in a term, as the registered type whose tag and number of fields, or keys, it has,
-  // of several the one with most keys; else as what it is: std::int64_t, double, bool, gen::Atom,
-  // std::string (a binary), gen::PID, or dist::Term, also for an atom that is one too many.
-  // kIncorrect, with the path of the field: it has the tag or the keys of a registered type, but
-  // does not fit.
-  // kUnsupported and kIncorrect of PackedTypes::Read.
+  // Returns the message in a term. It has the registered type whose tag and number of fields, or keys, the term has; of
+  // several types the one with most keys. Else it is a std::int64_t, double, bool, gen::Atom, std::string (a binary),
+  // gen::PID, or dist::Term, also for an atom that is one too many. Returns kIncorrect, with the path of the field, if the
+  // term has the tag or the keys of a registered type, but does not fit; and the errors of PackedTypes::Read.
   // `tag`: how the message was addressed (gen::Target::Tag). The string of a kMessage may be one that
   // its receiver makes (unmade_string.h). Messages and requests get the priority of their type.
   [[nodiscard]] gen::Result<core::EnvelopePtr> Read(std::string_view term, std::uint8_t kind,
@@ -76,14 +74,13 @@ class Values {
 
  private:
   using TypePtr = std::shared_ptr<const WireType>;
-  // Of the types that are maps, by their indexes in maps_: which have that key, and whether it has
-  // to be there.
+  // A type that is a map and has a certain key: its index in maps_, and whether the key has to be there.
   struct KeyUse {
     std::size_t map;
     bool is_required;
   };
 
-  // Throws, as the constructor does: it is registered already, with another priority.
+  // Throws as the constructor does if the type is registered already with another priority.
   void CheckAgain(const WireType& type) const;
   void AddPacked(const WireType& type);
   void AddTagged(const TypePtr& type);
@@ -92,8 +89,8 @@ class Values {
   [[nodiscard]] const WireType* FindTagged(std::string_view tag, std::size_t arity) const;
   [[nodiscard]] const WireType* FindMap(TermReader reader) const;
   [[nodiscard]] const WireType* FindRegistered(TermReader reader) const;
-  // Of a tuple with the tag of registered types, but not with their number of elements, as in
-  // "resize: 6 elements expected, found 4"; else empty.
+  // Returns what is wrong with a tuple that has the tag of registered types, but not their number of elements, as in
+  // "resize: 6 elements expected, found 4"; else an empty text.
   [[nodiscard]] std::string WrongArity(TermReader reader) const;
 
   const std::shared_ptr<AtomBudget> atoms_;

@@ -30,7 +30,7 @@ bool IsNotReached(const gen::Error& error) {
   return error == gen::ErrNoConnection || error == gen::ErrTimeout;
 }
 
-// Another node may be able to start what this one is not.
+// Returns whether another node may be able to start a worker that this node cannot start.
 bool LeavesOthers(const gen::Error& error) {
   return IsNotReached(error) || error == gen::ErrUnsupported || error == gen::ErrBusy;
 }

@@ -21,15 +21,16 @@
 
 namespace ergon::dist {
 
-// It lives as long as the worker there, which is linked to it: its end is that one's, and the pool replaces it.
+// The stand-in lives as long as the worker on the other node, which is linked to it: when the worker ends, the stand-in
+// ends, and the pool replaces it.
 //
-// How much it may give to the worker is its credit: the places that the mailbox there had at the last look, less what it
-// has sent since. It asks for another look when half of them are used up, and waits for the answer when all are. Where
-// nobody can look, as at a pool, each message is confirmed before the next one.
+// The credit is how many messages the stand-in may send: the free places in the worker's mailbox at the last look, less the
+// messages sent since. It asks for another look when half of the credit is used up, and waits for the answer when all is.
+// Where nobody can look, as at a pool, each message is confirmed before the next one is sent.
 //
-// The end of a worker is told to each request that it has, and to its link, one after the other. So an error that says
-// that it has ended is doubted: the worker may have answered with it. Until it is known whether that lives, nobody gets
-// the answer, and nothing more is given to the worker.
+// When a worker ends, each request that it has gets an error, and then its link is told. An error that says that the worker
+// has ended may also be an answer of the worker itself. Until it is known whether the worker lives, the caller does not get
+// such an answer, and the worker gets no more messages.
 class RemoteWorker final : public gen::ProcessBehavior {
  public:
   RemoteWorker(std::shared_ptr<const RemoteWorkersOptions> options,
@@ -41,7 +42,7 @@ class RemoteWorker final : public gen::ProcessBehavior {
   void ProcessTerminate(const gen::Reason& reason) override;
 
  private:
-  // What waits for room there, or for a credit, is tried again.
+  // Sends the messages again that wait for room there, or for credit.
   struct RetryTimer {};
   // Who has made a request that the worker has.
   struct Caller {
@@ -57,7 +58,7 @@ class RemoteWorker final : public gen::ProcessBehavior {
   void PassAnswer(core::Envelope& envelope);
   void Respond(const Caller& caller, core::EnvelopePtr response);
   void PassDoubted();
-  // Asks for a look at the mailbox there, and returns the number of the question; 0: it cannot.
+  // Asks for a look at the mailbox there, and returns the number of the question, or 0 if it cannot.
   std::uint64_t AskForRoom();
   void AskForCredit();
   // One more is on its way.
@@ -67,19 +68,19 @@ class RemoteWorker final : public gen::ProcessBehavior {
   // Tries to pass the message being handled on again, after a pause.
   void Retry(core::Envelope& envelope);
   void Pause();
-  // The message being handled has reached nobody, nor will.
+  // The message being handled has reached nobody, and will not.
   void Drop(core::Envelope& envelope, const gen::Error& error);
   void AnswerInspection(core::Envelope& envelope);
 
   gen::Status HandleExit(core::Envelope& envelope);
-  // Ends when the worker has, and all is answered.
+  // Ends if the worker has ended and all requests are answered.
   gen::Status EndIfDone();
   // Takes messages, if the worker can take one more.
   void Settle();
   [[nodiscard]] bool IsBeingEnded();
-  // Whether the parent, for which it works, is there.
+  // Returns whether the parent, the pool, is alive.
   [[nodiscard]] bool HasParent();
-  // Orders the worker to stop behind all that it has. False: that cannot be.
+  // Orders the worker to stop after all messages that it has. Returns false if that is not possible.
   bool AskToStop(const gen::Reason& reason);
   // Asks whether the worker lives.
   void AskAboutDoubted();

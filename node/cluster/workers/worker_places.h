@@ -12,7 +12,7 @@
 
 namespace ergon::dist {
 
-// The nodes of one pool's workers, and how many there are on each. Any thread. Times are those of any one clock, ns.
+// The nodes of the workers of one pool, and how many workers each has. Any thread. Times are nanoseconds of one clock.
 class WorkerPlaces : public std::enable_shared_from_this<WorkerPlaces> {
  public:
   // A node that could not be reached is passed by for so long, then for twice as long, up to the maximum.
@@ -39,9 +39,9 @@ class WorkerPlaces : public std::enable_shared_from_this<WorkerPlaces> {
 
   explicit WorkerPlaces(const std::vector<gen::Atom>& nodes);
 
-  // A place on the node that has the fewest workers, the first of them, of those that are not in `tried`, where it is
-  // noted. One that could not be reached is left out until its pause is over, unless all the others are, too: then it is
-  // the one whose pause ends first, if nothing has been tried yet. Empty: none is left.
+  // Returns a place on the node with the fewest workers among those that are not in `tried`, and notes the node there. A
+  // node that could not be reached is left out until its pause is over. If all are left out, and nothing has been tried
+  // yet, it is the node whose pause ends first. Returns nothing if no node is left.
   std::optional<Place> Take(std::vector<bool>& tried, std::int64_t now);
 
  private:
