@@ -54,7 +54,7 @@ std::uint64_t NotBelieved(node::Node& node, const char* peer) {
 }
 
 // A message to the name $ergon.
-Signal OwnMessageOf(gen::PID from, std::string_view payload) {
+Signal ErgonMessageOf(gen::PID from, std::string_view payload) {
   return {.kind = SignalKind::kSendToName, .from = from, .name = kErgonName, .payload = payload};
 }
 
@@ -197,7 +197,7 @@ TEST_CASE("false claims: what Ergon nodes ask each other is asked for their own 
   AppendRoomQuestion(room, liar.Reference(4), pid);
   std::uint64_t said = 0;
   for (const std::string& payload : {link, subscribe, inspect, room}) {
-    liar.Add(OwnMessageOf(kThird, payload)).Flush();
+    liar.Add(ErgonMessageOf(kThird, payload)).Flush();
     const Signal answer = liar.Await(SignalKind::kSendToAlias);
     CHECK(answer.ref == liar.Reference(++said));
     CHECK(answer.payload.find("is no process of liar@127.0.0.1") != std::string_view::npos);
@@ -207,8 +207,8 @@ TEST_CASE("false claims: what Ergon nodes ask each other is asked for their own 
   // The log has an end, whatever is said.
   std::string nonsense;
   TermWriter(nonsense).Atom("nonsense");
-  for (int i = 0; i < 100; ++i) liar.Add(OwnMessageOf(liar.Pid(3), nonsense));
-  for (int i = 0; i < 100; ++i) liar.Add(OwnMessageOf(kThird, room));
+  for (int i = 0; i < 100; ++i) liar.Add(ErgonMessageOf(liar.Pid(3), nonsense));
+  for (int i = 0; i < 100; ++i) liar.Add(ErgonMessageOf(kThird, room));
   liar.FlushAndWait();
   CHECK(NotBelieved(there.node, "liar@127.0.0.1") == said + 100);
   const auto most = static_cast<std::size_t>(2 * LogLimit::kLines);

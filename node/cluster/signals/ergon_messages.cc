@@ -38,10 +38,10 @@ void AppendTarget(TermWriter& writer, gen::PID to) {
   }
 }
 
-// Reads the parts of a message one after the other. False: the next one is something else.
-class OwnMessageReader {
+// Reads the parts of a message one after the other. A function returns false if the next part is something else.
+class ErgonMessageReader {
  public:
-  OwnMessageReader(std::string_view term, gen::Atom own, std::size_t max_depth)
+  ErgonMessageReader(std::string_view term, gen::Atom own, std::size_t max_depth)
       : reader_(term, max_depth), own_(own) {}
 
   bool Read(ErgonMessage& message) {
@@ -135,7 +135,7 @@ class OwnMessageReader {
 std::optional<ErgonMessage> ReadErgonMessage(std::string_view term, gen::Atom own,
                                              std::size_t max_depth) {
   ErgonMessage message;
-  if (!OwnMessageReader(term, own, max_depth).Read(message)) return std::nullopt;
+  if (!ErgonMessageReader(term, own, max_depth).Read(message)) return std::nullopt;
   return message;
 }
 
