@@ -31,6 +31,21 @@ bool HasStackForInit() {
   return fiber == nullptr || fiber->StackLeft() >= fiber->stack_bytes() / 2;
 }
 
+gen::Result<std::unique_ptr<gen::MailboxQueue>> MakeQueue(const gen::Mailbox& mailbox) {
+  std::unique_ptr<gen::MailboxQueue> queue;
+  if (!mailbox.HasQueue()) return queue;
+  try {
+    queue = mailbox.MakeQueue();
+  } catch (...) {
+    return gen::Error(gen::ErrorCode::kIncorrect,
+                      fmt::format("mailbox: its factory threw {}", core::ThrownText()));
+  }
+  if (queue == nullptr) {
+    return gen::Error(gen::ErrorCode::kIncorrect, "mailbox: its factory returned null");
+  }
+  return queue;
+}
+
 }  // namespace
 
 gen::Result<void> ProcessRunner::Open(const SpawnRequest& request,
@@ -38,62 +53,22 @@ gen::Result<void> ProcessRunner::Open(const SpawnRequest& request,
   auto queue = MakeQueue(request.options.mailbox);
   if (!queue) return std::move(queue.error());
   behavior_ = std::move(behavior);
-  parent_id_.store(request.parent.id, std::memory_order_relaxed);
-  const std::uint64_t leader = rooms_.inheritance.LeaderOf(request);
-  leader_id_.store(leader != 0 ? leader : Self().id, std::memory_order_relaxed);
-  SharedEnvironment inherited = rooms_.inheritance.EnvironmentOf(request);
-  environment_ =
-      inherited == nullptr ? nullptr : std::make_unique<SharedEnvironment>(std::move(inherited));
-  started_ = ending_ = answered_ = hold_main_ = current_failed_ = has_queue_ = must_run_ = false;
-  marks_ = {};
-  suspended_.store(false, std::memory_order_relaxed);
-  main_is_open_ = true;
-  due_ = 0;
-  if (PoolSlot* pool = pool_.load(std::memory_order_relaxed)) pool->Reset();
-  yielded_ = false;
-  pace_ = {};
+  ForgetFormer();
+  Inherit(request);
   yield_on_send_ = request.options.yield_on_send;
   heir_ = request.heir;
   announce_ = request.announce;
   detached_ = request.options.detached;
-  others_begin_ = false;
-  current_ = nullptr;
-  parked_ = nullptr;
-  end_reason_ = nullptr;
   UsePriority(request.options.send_priority);
-  init_ = nullptr;
-  end_requests_.SetTrapExit(false);
-  end_requests_.SetHeedExits(false);
-  // Its turn: nobody changes it meanwhile.
-  const auto* const parent =
-      static_cast<const ProcessRunner*>(rooms_.addresses.Find(request.parent));
-  BeginTrace(parent == nullptr ? 0 : parent->marks_.trace(*parent));
-  std::uint8_t level =
-      parent == nullptr ? kNodeLogLevel : parent->log_level_.load(std::memory_order_relaxed);
-  if (request.options.log_level) level = static_cast<std::uint8_t>(*request.options.log_level);
-  log_level_.store(level, std::memory_order_relaxed);
-  activity_.SetState(gen::ProcessState::kStarting);
-  counts_.Reset();
-  if (ProcessCold* cold = ColdIfAny()) {
-    cold->counts.Reset();
-    cold->further_heirs.clear();
-  }
-  routed_work_.Reset();
-  activity_.NoteNoMessage();
   started_at_ = rooms_.clock.Now();
   if (request.args.size() != 0) GetInit().args = request.args;
   if (request.options.init_timeout != gen::kDefaultInitTimeout) {
     GetInit().timeout = request.options.init_timeout;
   }
-  if (detached_ && rooms_.dispatcher.HasThreads()) {
-    auto dispatcher = rooms_.dedicated_dispatchers.Take(rooms_.dispatcher.options());
-    if (!dispatcher) {
-      behavior_.reset();
-      return std::move(dispatcher.error());
-    }
-    dispatcher_ = *dispatcher;
-  } else {
-    dispatcher_ = &rooms_.dispatcher;
+  auto chosen = ChooseDispatcher();
+  if (!chosen) {
+    behavior_.reset();
+    return chosen;
   }
   if (!request.options.fallback.name.empty()) {
     ProcessCold& cold = Cold();
@@ -103,6 +78,57 @@ gen::Result<void> ProcessRunner::Open(const SpawnRequest& request,
   // Releases the fields above to those who look at them under the lock of cold_.
   relations_closed_.store(false, std::memory_order_seq_cst);
   OpenMailbox(request.options, std::move(*queue));
+  return {};
+}
+
+void ProcessRunner::ForgetFormer() noexcept {
+  started_ = ending_ = answered_ = hold_main_ = current_failed_ = has_queue_ = must_run_ = false;
+  others_begin_ = yielded_ = false;
+  main_is_open_ = true;
+  suspended_.store(false, std::memory_order_relaxed);
+  marks_ = {};
+  due_ = 0;
+  pace_ = {};
+  current_ = nullptr;
+  parked_ = nullptr;
+  end_reason_ = nullptr;
+  init_ = nullptr;
+  end_requests_.SetTrapExit(false);
+  end_requests_.SetHeedExits(false);
+  if (PoolSlot* pool = pool_.load(std::memory_order_relaxed)) pool->Reset();
+  activity_.SetState(gen::ProcessState::kStarting);
+  activity_.NoteNoMessage();
+  counts_.Reset();
+  if (ProcessCold* cold = ColdIfAny()) {
+    cold->counts.Reset();
+    cold->further_heirs.clear();
+  }
+  routed_work_.Reset();
+}
+
+void ProcessRunner::Inherit(const SpawnRequest& request) {
+  parent_id_.store(request.parent.id, std::memory_order_relaxed);
+  const std::uint64_t leader = rooms_.inheritance.LeaderOf(request);
+  leader_id_.store(leader != 0 ? leader : Self().id, std::memory_order_relaxed);
+  SharedEnvironment inherited = rooms_.inheritance.EnvironmentOf(request);
+  environment_ =
+      inherited == nullptr ? nullptr : std::make_unique<SharedEnvironment>(std::move(inherited));
+  // Its turn: nobody changes it meanwhile.
+  const auto* const parent =
+      static_cast<const ProcessRunner*>(rooms_.addresses.Find(request.parent));
+  BeginTrace(parent == nullptr ? 0 : parent->marks_.trace(*parent));
+  std::uint8_t level =
+      parent == nullptr ? kNodeLogLevel : parent->log_level_.load(std::memory_order_relaxed);
+  if (request.options.log_level) level = static_cast<std::uint8_t>(*request.options.log_level);
+  log_level_.store(level, std::memory_order_relaxed);
+}
+
+gen::Result<void> ProcessRunner::ChooseDispatcher() {
+  dispatcher_ = &rooms_.dispatcher;
+  if (!detached_ || !rooms_.dispatcher.HasThreads()) return {};
+  auto own = rooms_.dedicated_dispatchers.Take(rooms_.dispatcher.options());
+  if (!own) return std::move(own.error());
+  dispatcher_ = *own;
   return {};
 }
 
@@ -139,22 +165,6 @@ void ProcessRunner::Abandon() { Finish(gen::Reason::Normal()); }
 InitRequest& ProcessRunner::GetInit() {
   if (init_ == nullptr) init_ = std::make_unique<InitRequest>();
   return *init_;
-}
-
-gen::Result<std::unique_ptr<gen::MailboxQueue>> ProcessRunner::MakeQueue(
-    const gen::Mailbox& mailbox) {
-  std::unique_ptr<gen::MailboxQueue> queue;
-  if (!mailbox.HasQueue()) return queue;
-  try {
-    queue = mailbox.MakeQueue();
-  } catch (...) {
-    return gen::Error(gen::ErrorCode::kIncorrect,
-                      fmt::format("mailbox: its factory threw {}", core::ThrownText()));
-  }
-  if (queue == nullptr) {
-    return gen::Error(gen::ErrorCode::kIncorrect, "mailbox: its factory returned null");
-  }
-  return queue;
 }
 
 void ProcessRunner::OpenMailbox(const gen::ProcessOptions& options,

@@ -29,6 +29,57 @@ gen::Error TerminatedError(const gen::Reason& reason) {
   return gen::Error(gen::ErrorCode::kProcessTerminated, reason.ToString());
 }
 
+void AnswerOpenRequests(Delivery& delivery, ProcessCold& cold, const gen::Error& error) {
+  const auto requests = std::exchange(cold.open_requests, {});
+  std::vector<const std::pair<const gen::Ref, ProcessCold::OpenRequest>*> in_order;
+  in_order.reserve(requests.size());
+  for (const auto& request : requests) in_order.push_back(&request);
+  std::sort(in_order.begin(), in_order.end(), [](const auto* left, const auto* right) {
+    return left->second.order < right->second.order;
+  });
+  for (const auto* request : in_order) {
+    delivery.RespondError(request->second.from, request->first.id, error);
+  }
+}
+
+// To the nearest heir that lives; false: there is none. The sender of an inheritance is the child of its receiver that it
+// comes from, or that it has come past.
+bool LeaveToHeir(const ProcessRunner& process, gen::PID self, core::EnvelopePtr& inheritance) {
+  inheritance->from = self.ToAddress();
+  if (process.rooms().delivery.Deliver(process.Parent(), inheritance)) return true;
+  const ProcessCold* cold = process.ColdIfAny();
+  if (cold == nullptr) return false;
+  inheritance->ValueAs<gen::MessageInheritance>()->indirect = true;
+  gen::PID past = process.Parent();
+  for (const std::uint64_t id : cold->further_heirs) {
+    const gen::PID heir = process.rooms().addresses.PidOf(id);
+    inheritance->from = past.ToAddress();
+    if (process.rooms().delivery.Deliver(heir, inheritance)) return true;
+    past = heir;
+  }
+  return false;
+}
+
+// What was on its way to a worker when that ended. False: it has not come by a pool, or there is none any more.
+bool ReturnToPool(const Rooms& rooms, core::EnvelopePtr& envelope) {
+  if (!IsRouted(*envelope) || IsRequest(*envelope)) return false;
+  const gen::PID pid = rooms.addresses.PidOf(envelope->ref);
+  const ProcessSlot* pool = rooms.addresses.Find(pid);
+  PoolSlot* slot = pool == nullptr ? nullptr : pool->pool();
+  if (slot == nullptr) return false;
+  gen::MessageInheritance inheritance;
+  inheritance.late = true;
+  inheritance.messages.push_back(std::move(envelope));
+  auto message = core::MakeEnvelope<gen::MessageInheritance>(
+      static_cast<std::uint8_t>(gen::EnvelopeKind::kInheritance), core::Lane::kUrgent,
+      std::move(inheritance));
+  slot->late.fetch_add(1, std::memory_order_release);  // partner: ReturningMessages
+  if (rooms.delivery.Deliver(pid, message)) return true;
+  slot->late.fetch_sub(1, std::memory_order_relaxed);
+  envelope = std::move(message->ValueAs<gen::MessageInheritance>()->messages.front());
+  return false;
+}
+
 }  // namespace
 
 void ProcessRunner::Finish(const gen::Reason& reason) {
@@ -37,30 +88,14 @@ void ProcessRunner::Finish(const gen::Reason& reason) {
   core::Envelope* const current = current_;
   const bool current_open = IsOpenQuestion();
   const bool holds_current = current != nullptr && routed_work_.IsCurrent();
-  activity_.SetState(gen::ProcessState::kTerminating);
-  activity_.NoteNoMessage();  // Terminate handles no message
-  if (was_started) {
-    try {
-      behavior_->ProcessTerminate(reason);
-    } catch (...) {
-      Lines().Error("Terminate threw: {}", PanicReason());
-    }
-  }
-  if (reason.IsFailure()) Lines().Debug("ended: {}", reason);
-  // Again: Terminate may have waited for something. Partner: IsYetToEnd.
-  activity_.SetState(gen::ProcessState::kTerminating, std::memory_order_seq_cst);
+  RunTerminate(reason);
 
   counts_.Check();
   // From here on nobody can send to it, and its names are free for others.
   std::vector<core::EnvelopePtr> waiting;
   core::Mailbox::Rest rest = CloseMailbox(waiting);
-  if (ProcessCold* cold = ColdIfAny(); cold != nullptr && !cold->bequest.empty()) {
-    auto bequest = std::exchange(cold->bequest, {});
-    waiting.insert(waiting.begin(), std::make_move_iterator(bequest.begin()),
-                   std::make_move_iterator(bequest.end()));
-  }
-  if (rest.main != nullptr || rest.express != nullptr || !waiting.empty()) {
-    // For those who look at what was dropped.
+  const bool has_rest = rest.main != nullptr || rest.express != nullptr || !waiting.empty();
+  if (has_rest) {  // for those who look at what was dropped
     ProcessCold& cold = Cold();
     std::lock_guard lock(cold.lock);
     const gen::ProcessBehavior& behavior = *behavior_;
@@ -81,34 +116,19 @@ void ProcessRunner::Finish(const gen::Reason& reason) {
   // Notices first, answers afterwards: a caller that learns of the end finds the others informed.
   // The heir, or a parent, may end as soon as it knows: whoever watches both learns of this end first.
   rooms_.relations.TellWatchers(farewell, reason);
-  if (heir_ || rest.main != nullptr || rest.express != nullptr || !waiting.empty()) {
-    gen::MessageInheritance inheritance{
-        .pid = self,
-        .reason = reason,
-        .messages = std::move(waiting),
-        .handled = routed_work_.Handled() + (pool() == nullptr ? 0 : pool()->Settled()),
-        .holds_current = holds_current,
-        .expired = Rare().routed_expired.Read()};
-    LeaveRest(rest, std::move(inheritance));
+  if (heir_ || has_rest) {
+    LeaveRest(rest,
+              {.pid = self,
+               .reason = reason,
+               .messages = std::move(waiting),
+               .handled = routed_work_.Handled() + (pool() == nullptr ? 0 : pool()->Settled()),
+               .holds_current = holds_current,
+               .expired = Rare().routed_expired.Read()});
   }
   rooms_.relations.TellLinks(farewell, self, Parent(), reason);
   rooms_.back_pressure.End(*this);
   if (!was_started) ReportFailedInit(reason);
-
-  if (current != nullptr) {
-    if (current_open) {
-      rooms_.delivery.RespondError(gen::PID::FromAddress(current->from), current->ref,
-                                   TerminatedError(reason));
-    }
-    current_ = nullptr;
-    core::DisposeEnvelope(current);
-  }
-  if (ProcessCold* cold = ColdIfAny()) {
-    cold->next = nullptr;
-    if (!cold->open_requests.empty()) AnswerOpenRequests(*cold, TerminatedError(reason));
-    cold->open_requests_limit = ProcessCold::kOpenRequestsLimit;
-    cold->awaited.Clear(rooms_.timers);
-  }
+  AnswerQuestions(current, current_open, reason);
   // What it had sent and handled stays in the node's counters.
   if (counts_.sent() != 0) rooms_.totals.accepted.Add(counts_.sent());
   if (counts_.handled() != 0) rooms_.totals.handled_by_ended.Add(counts_.handled());
@@ -117,6 +137,61 @@ void ProcessRunner::Finish(const gen::Reason& reason) {
   // From here on it is over for those who have not asked yet. Partner: IsYetToEnd.
   activity_.SetState(gen::ProcessState::kStarting, std::memory_order_seq_cst);
   rooms_.population.Leave(*this, *dispatcher_, self);
+}
+
+void ProcessRunner::RunTerminate(const gen::Reason& reason) {
+  activity_.SetState(gen::ProcessState::kTerminating);
+  activity_.NoteNoMessage();  // Terminate handles no message
+  if (started_) {
+    try {
+      behavior_->ProcessTerminate(reason);
+    } catch (...) {
+      Lines().Error("Terminate threw: {}", PanicReason());
+    }
+  }
+  if (reason.IsFailure()) Lines().Debug("ended: {}", reason);
+  // Again: Terminate may have waited for something. Partner: IsYetToEnd.
+  activity_.SetState(gen::ProcessState::kTerminating, std::memory_order_seq_cst);
+}
+
+core::Mailbox::Rest ProcessRunner::CloseMailbox(std::vector<core::EnvelopePtr>& waiting) {
+  waiting = TakeStash();
+  Receiving::Close(*this, waiting);
+  core::Mailbox::Rest rest = mailbox_.Close();
+  if (has_queue_) {
+    // After the mailbox was closed: whoever pushes from now on finds the lane closed.
+    for (auto& envelope : GetQueueLane()->Close(mailbox_)) {
+      waiting.push_back(std::move(envelope));
+    }
+    has_queue_ = false;
+  }
+  if (ProcessCold* cold = ColdIfAny(); cold != nullptr && !cold->bequest.empty()) {
+    auto bequest = std::exchange(cold->bequest, {});
+    waiting.insert(waiting.begin(), std::make_move_iterator(bequest.begin()),
+                   std::make_move_iterator(bequest.end()));
+  }
+  return rest;
+}
+
+// The one that it handled last, if it has left it open, and those that were left open before.
+void ProcessRunner::AnswerQuestions(core::Envelope* current, bool is_open,
+                                    const gen::Reason& reason) {
+  if (current != nullptr) {
+    if (is_open) {
+      rooms_.delivery.RespondError(gen::PID::FromAddress(current->from), current->ref,
+                                   TerminatedError(reason));
+    }
+    current_ = nullptr;
+    core::DisposeEnvelope(current);
+  }
+  ProcessCold* const cold = ColdIfAny();
+  if (cold == nullptr) return;
+  cold->next = nullptr;
+  if (!cold->open_requests.empty()) {
+    AnswerOpenRequests(rooms_.delivery, *cold, TerminatedError(reason));
+  }
+  cold->open_requests_limit = ProcessCold::kOpenRequestsLimit;
+  cold->awaited.Clear(rooms_.timers);
 }
 
 // Names, aliases, events, groups and periodic sends; `reason` is what subscribers are told.
@@ -149,19 +224,6 @@ void ProcessRunner::ReleaseFeatures(const gen::Reason& reason) {
   for (const gen::Atom event : events) rooms_.publishing.End(event, self, reason);
 }
 
-void ProcessRunner::AnswerOpenRequests(ProcessCold& cold, const gen::Error& error) {
-  const auto requests = std::exchange(cold.open_requests, {});
-  std::vector<const std::pair<const gen::Ref, ProcessCold::OpenRequest>*> in_order;
-  in_order.reserve(requests.size());
-  for (const auto& request : requests) in_order.push_back(&request);
-  std::sort(in_order.begin(), in_order.end(), [](const auto* left, const auto* right) {
-    return left->second.order < right->second.order;
-  });
-  for (const auto* request : in_order) {
-    rooms_.delivery.RespondError(request->second.from, request->first.id, error);
-  }
-}
-
 void ProcessRunner::LeaveRest(core::Mailbox::Rest& rest, gen::MessageInheritance inheritance) {
   const gen::PID self = inheritance.pid;
   const gen::Reason reason = inheritance.reason;
@@ -186,7 +248,7 @@ void ProcessRunner::LeaveRest(core::Mailbox::Rest& rest, gen::MessageInheritance
       auto* left = envelope->ValueAs<gen::MessageInheritance>();
       left->indirect = true;
       left->late = false;  // it is counted where it was on its way to
-      if (LeaveToHeir(self, envelope)) continue;
+      if (LeaveToHeir(*this, self, envelope)) continue;
     }
     if (IsExpressMessage(*envelope)) NoteExpressGone();
     rooms_.delivery.Drop(std::move(envelope), self, gen::DropReason::kTerminated,
@@ -196,7 +258,7 @@ void ProcessRunner::LeaveRest(core::Mailbox::Rest& rest, gen::MessageInheritance
     auto message = core::MakeEnvelope<gen::MessageInheritance>(
         static_cast<std::uint8_t>(gen::EnvelopeKind::kInheritance), core::Lane::kUrgent,
         std::move(inheritance));
-    if (!LeaveToHeir(self, message)) {  // the heirs are gone as well
+    if (!LeaveToHeir(*this, self, message)) {  // the heirs are gone as well
       rooms_.delivery.Drop(std::move(message), self, gen::DropReason::kTerminated,
                            TerminatedError(reason));
     }
@@ -208,60 +270,10 @@ void ProcessRunner::LeaveRest(core::Mailbox::Rest& rest, gen::MessageInheritance
   }
 }
 
-// The sender of an inheritance is the child of its receiver that it comes from, or that it has come past.
-bool ProcessRunner::LeaveToHeir(gen::PID self, core::EnvelopePtr& inheritance) {
-  inheritance->from = self.ToAddress();
-  if (rooms_.delivery.Deliver(Parent(), inheritance)) return true;
-  const ProcessCold* cold = ColdIfAny();
-  if (cold == nullptr) return false;
-  inheritance->ValueAs<gen::MessageInheritance>()->indirect = true;
-  gen::PID past = Parent();
-  for (const std::uint64_t id : cold->further_heirs) {
-    const gen::PID heir = rooms_.addresses.PidOf(id);
-    inheritance->from = past.ToAddress();
-    if (rooms_.delivery.Deliver(heir, inheritance)) return true;
-    past = heir;
-  }
-  return false;
-}
-
 void ProcessRunner::DisposeLate(core::EnvelopePtr envelope) {
-  if (ReturnToPool(envelope)) return;
+  if (ReturnToPool(rooms_, envelope)) return;
   const gen::PID to = rooms_.addresses.PidIn(*this, envelope->generation);
   rooms_.delivery.Drop(std::move(envelope), to, gen::DropReason::kUnknown, gen::ErrProcessUnknown);
-}
-
-bool ProcessRunner::ReturnToPool(core::EnvelopePtr& envelope) {
-  if (!IsRouted(*envelope) || IsRequest(*envelope)) return false;
-  const gen::PID pid = rooms_.addresses.PidOf(envelope->ref);
-  const ProcessSlot* pool = rooms_.addresses.Find(pid);
-  PoolSlot* slot = pool == nullptr ? nullptr : pool->pool();
-  if (slot == nullptr) return false;
-  gen::MessageInheritance inheritance;
-  inheritance.late = true;
-  inheritance.messages.push_back(std::move(envelope));
-  auto message = core::MakeEnvelope<gen::MessageInheritance>(
-      static_cast<std::uint8_t>(gen::EnvelopeKind::kInheritance), core::Lane::kUrgent,
-      std::move(inheritance));
-  slot->late.fetch_add(1, std::memory_order_release);  // partner: ReturningMessages
-  if (rooms_.delivery.Deliver(pid, message)) return true;
-  slot->late.fetch_sub(1, std::memory_order_relaxed);
-  envelope = std::move(message->ValueAs<gen::MessageInheritance>()->messages.front());
-  return false;
-}
-
-core::Mailbox::Rest ProcessRunner::CloseMailbox(std::vector<core::EnvelopePtr>& waiting) {
-  waiting = TakeStash();
-  Receiving::Close(*this, waiting);
-  core::Mailbox::Rest rest = mailbox_.Close();
-  if (has_queue_) {
-    // After the mailbox was closed: whoever pushes from now on finds the lane closed.
-    for (auto& envelope : GetQueueLane()->Close(mailbox_)) {
-      waiting.push_back(std::move(envelope));
-    }
-    has_queue_ = false;
-  }
-  return rest;
 }
 
 }  // namespace ergon::node

@@ -1,6 +1,7 @@
 // What a process can do: the functions of gen::Process, gen::ProcessHost and gen::PoolHost.
 //
-//   process.cc     sending, names, relations, events, groups, environment, children
+//   sending.cc     sending
+//   process.cc     children, names, relations, events, groups, environment
 //   calls.cc       Call, Receive, Sleep, Yield, AwaitEnd
 //   requests.cc    requests without a stack; passing messages on
 //   stash.cc       putting messages aside
@@ -13,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include <ergon/gen/host/pool_host.h>
@@ -172,6 +174,13 @@ class Process final : public ProcessRunner, public gen::PoolHost {
     SetDefaultPriority(priority);
   }
   void UseTrace(bool has_trace) noexcept override { SetHasTrace(has_trace); }
+  // What `verb` returns; NotInOwnTurn outside of this process's turns.
+  template <class Verb>
+  std::invoke_result_t<Verb> InTurn(const char* function, Verb verb) {
+    if (!IsInOwnTurn()) [[unlikely]]
+      return NotInOwnTurn(function);
+    return verb();
+  }
   // The steps of SendEnvelope: what is not a plain send in a turn; with all marks on it; to a worker of a pool; when the
   // receiver has not taken it at once; when that is done.
   [[gnu::cold, gnu::noinline]] gen::Result<void> SendUnusual(gen::PID to,

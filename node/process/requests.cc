@@ -74,6 +74,16 @@ void Process::RequestTimeIsUp(void* context, std::uint64_t id) {
   process->rooms_.delivery.ExpireRequest(*process, id);
 }
 
+core::EnvelopePtr Process::Detach(core::Envelope& envelope) {
+  if (IsTick(envelope)) rooms_.ticks.WaitsAgain(envelope);
+  return DetachHeld(envelope);
+}
+
+void Process::Drop(core::EnvelopePtr envelope, gen::DropReason reason, const gen::Error& error) {
+  if (IsMessage(*envelope)) Hold(-1);
+  rooms_.delivery.Drop(std::move(envelope), Self(), reason, error);
+}
+
 core::EnvelopePtr Process::DetachForRequest(core::Envelope& envelope) {
   if (IsRouted(envelope)) {
     UnmarkRouted(envelope);

@@ -93,7 +93,7 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   [[nodiscard]] bool IsInOwnTurn() const noexcept { return IsCurrentProcess(this); }
   // kNotAllowed, with the name of the function that was called outside of this process's turns.
   [[nodiscard, gnu::cold]] gen::Error NotInOwnTurn(const char* function) const;
-  // The same for functions that have no error to return: ends the program.
+  // For functions that have no error to return: ends the program.
   void MustBeInOwnTurn(const char* function) const {
     if (!IsInOwnTurn()) EndForMisuse(function);
   }
@@ -135,7 +135,10 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   static constexpr std::uint32_t kMaxSendsPerTurn = 64;
   // -- beginning.cc --
   [[nodiscard]] InitRequest& GetInit();
-  static gen::Result<std::unique_ptr<gen::MailboxQueue>> MakeQueue(const gen::Mailbox& mailbox);
+  // The steps of Open: nothing is left of the slot's former process; what comes from the parent; its threads.
+  void ForgetFormer() noexcept;
+  void Inherit(const SpawnRequest& request);
+  gen::Result<void> ChooseDispatcher();
   void OpenMailbox(const gen::ProcessOptions& options, std::unique_ptr<gen::MailboxQueue> queue);
   // Runs Init, on whatever stack this is; false when the process has ended, and `failure` is what its parent is told.
   bool RunInit(gen::Error& failure);
@@ -158,27 +161,24 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   [[nodiscard]] bool IsPlain(const core::Envelope& envelope) const noexcept;
   void HandlePlain(core::Envelope& envelope);
   void HandleEnvelope(core::Envelope& envelope);
-  // -- change.cc: a gen::ProcessChange --
+  // A gen::ProcessChange, see change.cc.
   [[nodiscard]] bool IsChange(core::Envelope& envelope) const noexcept;
   void HandleChange(core::Envelope& envelope);
-  void HandleInheritance(core::Envelope& envelope);
+  bool HandleByKind(core::Envelope& envelope);
   bool PutInOrder(core::Envelope& notice);  // true: it is the mailbox's again, see notice_order.cc
-  void HandleExit(core::Envelope& envelope);
-  bool HandleDown(core::Envelope& envelope);
   bool HandleMessage(core::Envelope& envelope);  // false: its timer was cancelled
   bool HandleRequest(core::Envelope& envelope);  // false: it has expired
   // A request, or an inspection. False: its caller was told, or is told now, that its time is up.
   [[nodiscard]] bool MayBegin(const core::Envelope& request);
+  [[nodiscard]] bool HandleExit(const core::Envelope& envelope);  // true: the behaviour gets it
+  [[nodiscard]] bool HandleDown(const core::Envelope& envelope);  // likewise
+  void TakeInheritance(core::Envelope& envelope);
   void SetSuspended(core::Envelope& envelope);
   void TakeOverRequest(const core::Envelope& notice);
-  void DoDuty(gen::WorkerDuty duty, std::int64_t began);
+  void DoDuty(gen::WorkerDuty duty, std::int64_t began);  // worker_duty.cc
   [[gnu::cold]] void EndTurn(bool is_done);
   void NotePace(bool goes_idle);  // of a pool's worker
-  void NoteStatus(const gen::Status& status);
   void GiveToBehavior(core::Envelope& envelope);
-  void AskToStop(const gen::Reason& reason);
-  void NoteThrown();  // inside of a catch (...), as PanicReason
-  [[nodiscard]] gen::Reason PanicReason() const;
   void CountGiven() noexcept;
   void CountExpired();
   std::int64_t NoteTime();                          // once in a turn and after each wait; coarse
@@ -189,6 +189,10 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   [[nodiscard]] bool IsKilled() const noexcept { return end_requests_.IsKilled(Generation()); }
   [[nodiscard]] bool IsAskedToStop() const noexcept;
   [[nodiscard]] bool MustEnd() const noexcept { return ending_ || IsKilled(); }
+  void NoteStatus(const gen::Status& status);
+  void AskToStop(const gen::Reason& reason);
+  void NoteThrown();  // inside of a catch (...), as PanicReason
+  [[nodiscard]] gen::Reason PanicReason() const;
   // -- wait.cc --
   gen::Result<core::AwaitOutcome> WaitOnce(std::uint64_t id, std::int64_t deadline,
                                            core::Envelope*& response);
@@ -201,9 +205,7 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   struct ParkedWait;
   static void ParkHook(void* context, core::Fiber& fiber);
   static void YieldHook(void* context, core::Fiber& fiber);
-  static void ExpireWaitOf(void* context, std::uint64_t id);
   core::WaitTimer& GetWaitTimer();  // makes it
-  static void ExpireInit(void* context, std::uint64_t id);
   // -- blocking.cc --
   bool BeginBlocking() noexcept;
   void EndBlocking() noexcept;
@@ -211,17 +213,15 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   static void ReturnHook(void* context, core::Fiber& fiber);
   // -- end.cc --
   void Finish(const gen::Reason& reason);
-  // Nobody can send any more. What is stashed, and what a queue of its own holds, goes to `waiting`.
+  void RunTerminate(const gen::Reason& reason);
+  void AnswerQuestions(core::Envelope* current, bool is_open, const gen::Reason& reason);
+  // Nobody can send any more. What is stashed, what a queue of its own holds and what a pool leaves goes to `waiting`.
   core::Mailbox::Rest CloseMailbox(std::vector<core::EnvelopePtr>& waiting);
   void ReleaseFeatures(const gen::Reason& reason);
   // Sorts what a closed mailbox still held: what its heir gets, and what is dropped.
   void LeaveRest(core::Mailbox::Rest& rest, gen::MessageInheritance inheritance);
   // What a sender had on its way when the slot's former process ended: back to its pool, or dropped.
   void DisposeLate(core::EnvelopePtr envelope);
-  [[nodiscard]] bool ReturnToPool(core::EnvelopePtr& envelope);
-  // To the nearest heir that lives; false: there is none.
-  bool LeaveToHeir(gen::PID self, core::EnvelopePtr& inheritance);
-  void AnswerOpenRequests(ProcessCold& cold, const gen::Error& error);
   // -- misuse.cc --
   [[noreturn, gnu::cold]] void EndForMisuse(const char* function) const;
   [[nodiscard, gnu::cold]] std::string HeldMutexText(const char* function) const;

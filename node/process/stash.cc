@@ -1,11 +1,40 @@
-// Messages that a process puts aside.
+// Messages that a process puts aside, and how many its behaviour holds.
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
+#include <ergon/node/delivery/call_edges.h>
 #include <ergon/node/delivery/delivery.h>
+#include <ergon/node/delivery/envelope_marks.h>
 #include <ergon/node/process/process.h>
 
 namespace ergon::node {
+
+void ProcessRunner::Hold(std::int64_t messages) {
+  auto& held = Cold().counts.held;
+  held.store(held.load(std::memory_order_relaxed) + messages, std::memory_order_relaxed);
+}
+
+void ProcessRunner::CountOwnInMain(std::int64_t envelopes) {
+  auto& own = Cold().counts.own_in_main;
+  own.store(own.load(std::memory_order_relaxed) + envelopes, std::memory_order_release);
+}
+
+std::vector<core::EnvelopePtr> ProcessRunner::TakeStash() {
+  ProcessCold* cold = ColdIfAny();
+  if (cold == nullptr) return {};
+  Hold(-std::count_if(cold->stash.begin(), cold->stash.end(),
+                      [](const core::EnvelopePtr& envelope) { return IsMessage(*envelope); }));
+  return std::exchange(cold->stash, {});
+}
+
+core::EnvelopePtr ProcessRunner::DetachHeld(core::Envelope& envelope) {
+  mailbox_.Detach(&envelope);
+  if (IsMessage(envelope)) Hold(1);
+  if (IsRequest(envelope)) rooms_.call_edges.NoteTaken(envelope, CallEdge::Stage::kPassedOn);
+  if (current_ == &envelope) current_ = nullptr;
+  return core::EnvelopePtr(&envelope);
+}
 
 bool Process::Stash(core::Envelope& envelope) {
   MustBeInOwnTurn("Stash");

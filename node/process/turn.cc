@@ -1,33 +1,18 @@
 // A turn: what a process does with its messages.
-#include <algorithm>
-#include <string>
-#include <typeinfo>
+#include <memory>
 #include <utility>
 
-#include <fmt/core.h>
-
-#include <ergon/core/foundations/moving_mean.h>
-#include <ergon/core/foundations/thrown_text.h>
 #include <ergon/core/messages/mailbox_idle.h>
 #include <ergon/core/turns/worker.h>
-#include <ergon/gen/event.h>
-#include <ergon/gen/exit_signal.h>
-#include <ergon/gen/group.h>
 #include <ergon/gen/notices.h>
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/back_pressure.h>
-#include <ergon/node/delivery/call_edges.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/drops.h>
 #include <ergon/node/delivery/request_claims.h>
 #include <ergon/node/delivery/ticks.h>
 #include <ergon/node/delivery/unmade_string.h>
 #include <ergon/node/delivery/withdrawn_requests.h>
-#include <ergon/node/diagnosis/for_people.h>
-#include <ergon/node/diagnosis/node_log.h>
-#include <ergon/node/groups/groups.h>
-#include <ergon/node/links/exit_signals.h>
-#include <ergon/node/links/relations.h>
 #include <ergon/node/process/runner.h>
 
 namespace ergon::node {
@@ -189,6 +174,25 @@ inline void ProcessRunner::GiveToBehavior(core::Envelope& envelope) {
   }
 }
 
+void ProcessRunner::NoteStatus(const gen::Status& status) {
+  if (status.has_next()) {
+    gen::Status last = status;
+    while (last.has_next()) {
+      const auto next = std::exchange(Cold().next, nullptr);
+      activity_.NoteContinuation();
+      (void)NoteTime();
+      last = next && !MustEnd() ? next() : gen::Continue();
+    }
+    NoteStatus(last);
+    return;
+  }
+  if (!status.stops() || ending_) return;
+  ending_ = true;
+  if (status.reason().kind() != gen::ReasonKind::kNormal) {
+    end_reason_ = std::make_unique<const gen::Reason>(status.reason());
+  }
+}
+
 // A message that needs nothing but its handler: from the Main lane, of no timer, not late, and not through a pool
 // that wants to know more than that it was handled.
 inline bool ProcessRunner::IsPlain(const core::Envelope& envelope) const noexcept {
@@ -223,124 +227,6 @@ inline void ProcessRunner::HandlePlain(core::Envelope& envelope) {
   mailbox_.Release(&envelope);
 }
 
-void ProcessRunner::HandleEnvelope(core::Envelope& envelope) {
-  MakeStringIfUnmade(envelope);
-  if (IsExpressMessage(envelope)) [[unlikely]] {
-    NoteExpressGone();
-    if (IsChange(envelope)) return HandleChange(envelope);
-  }
-  if (IsMessage(envelope)) counts_.Taken();
-  if (envelope.generation != generation_.load(std::memory_order_relaxed)) [[unlikely]] {
-    // Pushed by a sender that had looked when the slot's former process was still alive.
-    if (IsMessage(envelope)) counts_.Late();
-    mailbox_.Detach(&envelope);
-    DisposeLate(core::EnvelopePtr(&envelope));
-    return;
-  }
-  current_ = &envelope;
-  activity_.NoteHandling(envelope);
-  if (due_ != 0) [[unlikely]]
-    DoWhatIsDue();
-  if (gen::IsTraced(envelope)) [[unlikely]]
-    BeginTrace(gen::TraceOf(envelope));
-  const bool routed = IsRouted(envelope);
-  routed_work_.Begin(routed);
-  const auto duty = routed ? routed_work_.duty() : gen::WorkerDuty::kNone;
-  const std::int64_t began = duty == gen::WorkerDuty::kMeasure ? rooms_.clock.Now() : 0;
-  current_failed_ = false;
-  answered_ = false;
-  bool expired = false;
-  switch (KindOf(envelope)) {
-    case gen::EnvelopeKind::kMessage:
-      expired = !HandleMessage(envelope);
-      break;
-    case gen::EnvelopeKind::kRequest:
-      expired = !HandleRequest(envelope);
-      break;
-    case gen::EnvelopeKind::kEvent:
-      GiveToBehavior(envelope);
-      CountGiven();
-      break;
-    case gen::EnvelopeKind::kInspect:
-      answered_ = !MayBegin(envelope);
-      if (!answered_) GiveToBehavior(envelope);
-      break;
-    case gen::EnvelopeKind::kExit:
-      if (!PutInOrder(envelope)) HandleExit(envelope);
-      break;
-    case gen::EnvelopeKind::kInheritance:
-      HandleInheritance(envelope);
-      break;
-    case gen::EnvelopeKind::kDown:
-      if (!PutInOrder(envelope) && HandleDown(envelope)) GiveToBehavior(envelope);
-      break;
-    case gen::EnvelopeKind::kKill:
-      end_requests_.NoteKilled(envelope.generation);
-      break;
-    case gen::EnvelopeKind::kSuspend:
-    case gen::EnvelopeKind::kResume:
-      SetSuspended(envelope);
-      break;
-    case gen::EnvelopeKind::kRoomWanted:
-      due_ |= kRoomIsWanted;
-      break;
-    case gen::EnvelopeKind::kHandedOver:
-      TakeOverRequest(envelope);
-      break;
-    case gen::EnvelopeKind::kStopAfterThis:
-      AskToStop(*envelope.ValueAs<gen::Reason>());
-      break;
-    case gen::EnvelopeKind::kOwnTimer:
-      if (envelope.lane == core::Lane::kMain) CountOwnInMain(-1);
-      GiveToBehavior(envelope);
-      break;
-    default:
-      GiveToBehavior(envelope);
-      break;
-  }
-  if (current_ == nullptr) {  // detached: somebody else's now
-    routed_work_.End();
-    if (duty != gen::WorkerDuty::kNone) [[unlikely]]
-      DoDuty(duty, began);
-    return;
-  }
-  // Finish answers it, after the exit signals, or reports it as not handled.
-  if (MustEnd() && (IsOpenQuestion() || current_failed_)) return;
-  if (routed) {
-    // Before the other, which releases it; partner: Delivery::ProgressOf.
-    if (expired) Cold().counts.routed_expired.Add();
-    routed_work_.EndHandled();
-    if (duty != gen::WorkerDuty::kNone) [[unlikely]]
-      DoDuty(duty, expired ? 0 : began);
-  }
-  current_ = nullptr;
-  mailbox_.Release(&envelope);
-}
-
-bool ProcessRunner::IsOpenQuestion() const noexcept {
-  if (current_ == nullptr || answered_) return false;
-  const gen::EnvelopeKind kind = KindOf(*current_);
-  return kind == gen::EnvelopeKind::kRequest || kind == gen::EnvelopeKind::kInspect;
-}
-
-void ProcessRunner::Hold(std::int64_t messages) {
-  auto& held = Cold().counts.held;
-  held.store(held.load(std::memory_order_relaxed) + messages, std::memory_order_relaxed);
-}
-
-void ProcessRunner::CountOwnInMain(std::int64_t envelopes) {
-  auto& own = Cold().counts.own_in_main;
-  own.store(own.load(std::memory_order_relaxed) + envelopes, std::memory_order_release);
-}
-
-std::vector<core::EnvelopePtr> ProcessRunner::TakeStash() {
-  ProcessCold* cold = ColdIfAny();
-  if (cold == nullptr) return {};
-  Hold(-std::count_if(cold->stash.begin(), cold->stash.end(),
-                      [](const core::EnvelopePtr& envelope) { return IsMessage(*envelope); }));
-  return std::exchange(cold->stash, {});
-}
-
 // After its handler was called for a message.
 void ProcessRunner::CountGiven() noexcept {
   if (current_ == nullptr) [[unlikely]] {  // detached: somebody else's now
@@ -353,33 +239,6 @@ void ProcessRunner::CountGiven() noexcept {
 void ProcessRunner::CountExpired() {
   Cold().counts.expired.Add();
   counts_.Expired();
-}
-
-void ProcessRunner::ReportProgress() {
-  core::EnvelopePtr report = core::MakeSignal(
-      static_cast<std::uint8_t>(gen::EnvelopeKind::kProgress), core::Lane::kSystem);
-  report->from = Self().ToAddress();
-  (void)rooms_.delivery.Deliver(Parent(), report);  // a parent that is gone need not know
-}
-
-void ProcessRunner::DoDuty(gen::WorkerDuty duty, std::int64_t began) {
-  if (duty == gen::WorkerDuty::kReport) {
-    ReportProgress();
-    return;
-  }
-  if (began == 0) return;  // skipped: that takes no time, and says nothing of the others
-  auto& mean_handling = Cold().counts.mean_handling;
-  mean_handling.store(
-      core::MovingMean(mean_handling.load(std::memory_order_relaxed), rooms_.clock.Now() - began),
-      std::memory_order_relaxed);
-}
-
-void ProcessRunner::HandleInheritance(core::Envelope& envelope) {
-  auto& inheritance = *envelope.ValueAs<gen::MessageInheritance>();
-  if (inheritance.late) GetPoolSlot().late.fetch_sub(1, std::memory_order_relaxed);
-  Hold(std::count_if(inheritance.messages.begin(), inheritance.messages.end(),
-                     [](const core::EnvelopePtr& left) { return IsMessage(*left); }));
-  GiveToBehavior(envelope);
 }
 
 bool ProcessRunner::HandleMessage(core::Envelope& envelope) {
@@ -419,81 +278,107 @@ bool ProcessRunner::HandleRequest(core::Envelope& envelope) {
   return true;
 }
 
-void ProcessRunner::NoteOpenRequest(const core::Envelope& envelope) {
-  rooms_.call_edges.NoteTaken(envelope, CallEdge::Stage::kLeftOpen);
-  ProcessCold& cold = Cold();
-  const gen::PID from = gen::PID::FromAddress(envelope.from);
-  if (cold.open_requests.size() >= cold.open_requests_limit) {
-    // Answered by others, or given up by their callers: nobody waits for those any more.
-    std::erase_if(cold.open_requests, [&](const auto& open) {
-      return !rooms_.delivery.IsAwaited(open.second.from, open.first);
-    });
-    cold.open_requests_limit = 2 * cold.open_requests.size() + ProcessCold::kOpenRequestsLimit;
+// The rest of HandleEnvelope for each kind. False: a message or request that has expired.
+[[gnu::always_inline]] inline bool ProcessRunner::HandleByKind(core::Envelope& envelope) {
+  switch (KindOf(envelope)) {
+    case gen::EnvelopeKind::kMessage:
+      return HandleMessage(envelope);
+    case gen::EnvelopeKind::kRequest:
+      return HandleRequest(envelope);
+    case gen::EnvelopeKind::kEvent:
+      GiveToBehavior(envelope);
+      CountGiven();
+      return true;
+    case gen::EnvelopeKind::kInspect:
+      answered_ = !MayBegin(envelope);
+      if (!answered_) GiveToBehavior(envelope);
+      return true;
+    case gen::EnvelopeKind::kExit:
+      if (!PutInOrder(envelope) && HandleExit(envelope)) GiveToBehavior(envelope);
+      return true;
+    case gen::EnvelopeKind::kInheritance:
+      TakeInheritance(envelope);
+      GiveToBehavior(envelope);
+      return true;
+    case gen::EnvelopeKind::kDown:
+      if (!PutInOrder(envelope) && HandleDown(envelope)) GiveToBehavior(envelope);
+      return true;
+    case gen::EnvelopeKind::kKill:
+      end_requests_.NoteKilled(envelope.generation);
+      return true;
+    case gen::EnvelopeKind::kSuspend:
+    case gen::EnvelopeKind::kResume:
+      SetSuspended(envelope);
+      return true;
+    case gen::EnvelopeKind::kRoomWanted:
+      due_ |= kRoomIsWanted;
+      return true;
+    case gen::EnvelopeKind::kHandedOver:
+      TakeOverRequest(envelope);
+      return true;
+    case gen::EnvelopeKind::kStopAfterThis:
+      AskToStop(*envelope.ValueAs<gen::Reason>());
+      return true;
+    case gen::EnvelopeKind::kOwnTimer:
+      if (envelope.lane == core::Lane::kMain) CountOwnInMain(-1);
+      GiveToBehavior(envelope);
+      return true;
+    default:
+      GiveToBehavior(envelope);
+      return true;
   }
-  cold.open_requests[{envelope.ref, from.node, from.creation}] = {from, ++cold.open_requests_seen};
 }
 
-void ProcessRunner::HandleExit(core::Envelope& envelope) {
-  const bool from_link = envelope.ref != gen::kExplicitExit;
-  // A link's signal counts once, and not after Unlink.
-  if (from_link && !Relations::TakeLinkOf(*this, envelope)) return;
-  if (rooms_.exit_signals.IsStop(*this, envelope)) {
-    AskToStop(gen::Reason(*gen::ReasonOfExit(envelope)));
-  } else if (end_requests_.TrapsExits()) {
-    GiveToBehavior(envelope);
+void ProcessRunner::HandleEnvelope(core::Envelope& envelope) {
+  MakeStringIfUnmade(envelope);
+  if (IsExpressMessage(envelope)) [[unlikely]] {
+    NoteExpressGone();
+    if (IsChange(envelope)) return HandleChange(envelope);
   }
-}
-
-bool ProcessRunner::HandleDown(core::Envelope& envelope) {
-  if (core::IsType<gen::MessageDownEvent>(envelope.type)) {
-    return Relations::TakeSubscription(*this, envelope.ref);
-  }
-  if (core::IsType<gen::MessageGroupJoined>(envelope.type) ||
-      core::IsType<gen::MessageGroupLeft>(envelope.type)) {
-    return Groups::IsMonitoredAs(*this, envelope.ref);
-  }
-  return envelope.ref == 0 || Relations::TakeMonitor(*this, envelope.ref);
-}
-
-void ProcessRunner::AskToStop(const gen::Reason& reason) {
-  try {
-    NoteStatus(behavior_->ProcessStop(reason));
-  } catch (...) {
-    NoteThrown();
-  }
-}
-
-void ProcessRunner::NoteThrown() {
-  current_failed_ = true;
-  const gen::Reason reason = PanicReason();
-  if (!IsKilled()) Lines().Error("ends with {}", reason);
-  NoteStatus(gen::Stop(reason));
-}
-
-void ProcessRunner::NoteStatus(const gen::Status& status) {
-  if (status.has_next()) {
-    gen::Status last = status;
-    while (last.has_next()) {
-      const auto next = std::exchange(Cold().next, nullptr);
-      activity_.NoteContinuation();
-      (void)NoteTime();
-      last = next && !MustEnd() ? next() : gen::Continue();
-    }
-    NoteStatus(last);
+  if (IsMessage(envelope)) counts_.Taken();
+  if (envelope.generation != generation_.load(std::memory_order_relaxed)) [[unlikely]] {
+    // Pushed by a sender that had looked when the slot's former process was still alive.
+    if (IsMessage(envelope)) counts_.Late();
+    mailbox_.Detach(&envelope);
+    DisposeLate(core::EnvelopePtr(&envelope));
     return;
   }
-  if (!status.stops() || ending_) return;
-  ending_ = true;
-  if (status.reason().kind() != gen::ReasonKind::kNormal) {
-    end_reason_ = std::make_unique<const gen::Reason>(status.reason());
+  current_ = &envelope;
+  activity_.NoteHandling(envelope);
+  if (due_ != 0) [[unlikely]]
+    DoWhatIsDue();
+  if (gen::IsTraced(envelope)) [[unlikely]]
+    BeginTrace(gen::TraceOf(envelope));
+  const bool routed = IsRouted(envelope);
+  routed_work_.Begin(routed);
+  const auto duty = routed ? routed_work_.duty() : gen::WorkerDuty::kNone;
+  const std::int64_t began = duty == gen::WorkerDuty::kMeasure ? rooms_.clock.Now() : 0;
+  current_failed_ = false;
+  answered_ = false;
+  const bool expired = !HandleByKind(envelope);
+  if (current_ == nullptr) {  // detached: somebody else's now
+    routed_work_.End();
+    if (duty != gen::WorkerDuty::kNone) [[unlikely]]
+      DoDuty(duty, began);
+    return;
   }
+  // Finish answers it, after the exit signals, or reports it as not handled.
+  if (MustEnd() && (IsOpenQuestion() || current_failed_)) return;
+  if (routed) {
+    // Before the other, which releases it; partner: Delivery::ProgressOf.
+    if (expired) Cold().counts.routed_expired.Add();
+    routed_work_.EndHandled();
+    if (duty != gen::WorkerDuty::kNone) [[unlikely]]
+      DoDuty(duty, expired ? 0 : began);
+  }
+  current_ = nullptr;
+  mailbox_.Release(&envelope);
 }
 
-gen::Reason ProcessRunner::PanicReason() const {
-  std::string text = core::ThrownText();
-  const core::TypeDescriptor* type = activity_.type();
-  if (type != nullptr) text += fmt::format(" (handling {})", TypeForPeople(type));
-  return gen::Reason::Panic(std::move(text));
+bool ProcessRunner::IsOpenQuestion() const noexcept {
+  if (current_ == nullptr || answered_) return false;
+  const gen::EnvelopeKind kind = KindOf(*current_);
+  return kind == gen::EnvelopeKind::kRequest || kind == gen::EnvelopeKind::kInspect;
 }
 
 core::Envelope* ProcessRunner::NextInQueue() {
@@ -506,33 +391,6 @@ core::Envelope* ProcessRunner::NextInQueue() {
     NoteThrown();
     return nullptr;
   }
-}
-
-void ProcessRunner::SetSuspended(core::Envelope& envelope) {
-  const bool suspend = KindOf(envelope) == gen::EnvelopeKind::kSuspend;
-  // Sequentially consistent, and the look at the stop too; partner: ExitSignals::StopAfterQueue. One of the
-  // two sees that a process that was asked to end must not be held.
-  suspended_.store(suspend, std::memory_order_seq_cst);
-  if (suspend && IsAskedToStop()) suspended_.store(false, std::memory_order_relaxed);
-  NoteWhetherMainIsOpen();
-  (void)rooms_.delivery.Respond(
-      gen::PID::FromAddress(envelope.from), envelope.ref,
-      core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse), core::Lane::kMain));
-}
-
-void ProcessRunner::TakeOverRequest(const core::Envelope& notice) {
-  const gen::PID from = gen::PID::FromAddress(notice.from);
-  // It may have been answered before the notice came.
-  if (rooms_.delivery.IsAwaited(from, {notice.ref, from.node, from.creation}))
-    NoteOpenRequest(notice);
-}
-
-core::EnvelopePtr ProcessRunner::DetachHeld(core::Envelope& envelope) {
-  mailbox_.Detach(&envelope);
-  if (IsMessage(envelope)) Hold(1);
-  if (IsRequest(envelope)) rooms_.call_edges.NoteTaken(envelope, CallEdge::Stage::kPassedOn);
-  if (current_ == &envelope) current_ = nullptr;
-  return core::EnvelopePtr(&envelope);
 }
 
 }  // namespace ergon::node

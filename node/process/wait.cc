@@ -18,6 +18,18 @@
 #include <ergon/node/spawning/fork_guard.h>
 
 namespace ergon::node {
+namespace {
+
+// Both run on the timer thread.
+void ExpireWaitOf(void* process, std::uint64_t id) {
+  static_cast<ProcessRunner*>(process)->ExpireWait(id);
+}
+void ExpireInit(void* process, std::uint64_t id) {
+  const Rooms& rooms = static_cast<ProcessRunner*>(process)->rooms();
+  (void)rooms.exit_signals.Kill(rooms.addresses.PidOf(id));
+}
+
+}  // namespace
 
 struct ProcessRunner::ParkedWait {
   ProcessRunner* process;
@@ -102,23 +114,12 @@ void ProcessRunner::AnswerInspections() {
   }
 }
 
-// Runs on the timer thread.
-void ProcessRunner::ExpireWaitOf(void* context, std::uint64_t id) {
-  static_cast<ProcessRunner*>(context)->ExpireWait(id);
-}
-
 core::WaitTimer& ProcessRunner::GetWaitTimer() {
   if (wait_timer_ == nullptr) {
     wait_timer_ =
         std::make_unique<core::WaitTimer>(rooms_.timers, rooms_.clock, await_, &ExpireWaitOf, this);
   }
   return *wait_timer_;
-}
-
-// Runs on the timer thread.
-void ProcessRunner::ExpireInit(void* context, std::uint64_t id) {
-  const Rooms& rooms = static_cast<ProcessRunner*>(context)->rooms_;
-  (void)rooms.exit_signals.Kill(rooms.addresses.PidOf(id));
 }
 
 gen::Result<core::AwaitOutcome> ProcessRunner::WaitInInit(std::uint64_t id, std::int64_t deadline,

@@ -1,0 +1,35 @@
+// How a handler makes its process end: it is asked to, or it throws.
+#include <string>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <ergon/core/foundations/thrown_text.h>
+#include <ergon/node/diagnosis/for_people.h>
+#include <ergon/node/process/runner.h>
+
+namespace ergon::node {
+
+void ProcessRunner::AskToStop(const gen::Reason& reason) {
+  try {
+    NoteStatus(behavior_->ProcessStop(reason));
+  } catch (...) {
+    NoteThrown();
+  }
+}
+
+void ProcessRunner::NoteThrown() {
+  current_failed_ = true;
+  const gen::Reason reason = PanicReason();
+  if (!IsKilled()) Lines().Error("ends with {}", reason);
+  NoteStatus(gen::Stop(reason));
+}
+
+gen::Reason ProcessRunner::PanicReason() const {
+  std::string text = core::ThrownText();
+  const core::TypeDescriptor* type = activity_.type();
+  if (type != nullptr) text += fmt::format(" (handling {})", TypeForPeople(type));
+  return gen::Reason::Panic(std::move(text));
+}
+
+}  // namespace ergon::node

@@ -1,0 +1,148 @@
+// Functions of a process that send.
+#include <mutex>
+#include <utility>
+
+#include <ergon/node/delivery/addresses.h>
+#include <ergon/node/delivery/delivery.h>
+#include <ergon/node/groups/groups.h>
+#include <ergon/node/links/exit_signals.h>
+#include <ergon/node/process/process.h>
+#include <ergon/node/timers/delayed_sends.h>
+#include <ergon/node/timers/periodic_sends.h>
+
+namespace ergon::node {
+
+gen::Result<gen::PID> Process::Resolve(const gen::Target& target) const {
+  return rooms_.addresses.Resolve(target);
+}
+
+gen::Result<void> Process::SendEnvelope(gen::PID to, core::EnvelopePtr& envelope) {
+  if (!IsInOwnTurn() || marks_.any()) [[unlikely]]
+    return SendUnusual(to, envelope);
+  return SendMarked(to, envelope);
+}
+
+gen::Result<void> Process::SendUnusual(gen::PID to, core::EnvelopePtr& envelope) {
+  if (!IsInOwnTurn()) return NotInOwnTurn("Send");
+  marks_.Apply(*envelope, *this);
+  return SendMarked(to, envelope);
+}
+
+// The last thing that it does with others is to schedule the receiver: so little has to outlive that call.
+[[gnu::always_inline]] inline gen::Result<void> Process::SendMarked(gen::PID to,
+                                                                    core::EnvelopePtr& envelope) {
+  ++sends_;
+  envelope->from = rooms_.addresses.PidOf(Id()).ToAddress();
+  const Delivery::Attempt attempt = rooms_.delivery.TryMain(to, envelope);
+  if (!attempt.IsTaken()) [[unlikely]] {
+    if (attempt.outcome == core::PushOutcome::kRedirected) [[likely]]
+      return SendToWorker(*attempt.slot, to, envelope);
+    return CompleteSend(attempt, to, envelope);
+  }
+  counts_.Sent();
+  attempt.ScheduleIfDue();
+  MaybeYield();
+  return {};
+}
+
+gen::Result<void> Process::SendToWorker(ProcessSlot& pool, gen::PID to,
+                                        core::EnvelopePtr& envelope) {
+  auto sent = rooms_.delivery.ToWorker(pool, to, envelope);
+  if (!sent) [[unlikely]]
+    return AfterSend(std::move(sent), to, envelope);
+  counts_.Sent();
+  MaybeYield();
+  return sent;
+}
+
+gen::Result<void> Process::CompleteSend(const Delivery::Attempt& attempt, gen::PID to,
+                                        core::EnvelopePtr& envelope) {
+  return AfterSend(rooms_.delivery.Complete(attempt, to, envelope), to, envelope);
+}
+
+gen::Result<void> Process::AfterSend(gen::Result<void> sent, gen::PID to,
+                                     core::EnvelopePtr& envelope) {
+  if (sent) {
+    counts_.Sent();
+  } else if (sent.error().code() == gen::ErrorCode::kBusy) [[unlikely]] {
+    sent = SendWhenThereIsRoom(to, envelope);
+  } else if (WantsConfirmation(to, envelope)) [[unlikely]] {
+    sent = SendConfirmed(to, envelope, 0);
+    if (sent) counts_.Sent();
+  }
+  MaybeYield();
+  return sent;
+}
+
+gen::Result<void> Process::SendWhenThereIsRoom(gen::PID to, core::EnvelopePtr& envelope) {
+  // With a gen::Mutex it must not wait: the sender is told instead.
+  while (gen::detail::HeldMutexes() == 0) {
+    auto room = AwaitRoom(to, 0);
+    if (!room) return room;
+    auto sent = rooms_.delivery.Deliver(to, envelope);
+    if (sent) counts_.Sent();
+    if (sent || sent.error() != gen::ErrBusy) return sent;
+  }
+  return gen::ErrBusy;
+}
+
+gen::Result<void> Process::SendResponseEnvelope(gen::PID from, gen::Ref ref,
+                                                core::EnvelopePtr response) {
+  if (!InOwnTurn()) [[unlikely]]
+    return NotInOwnTurn("SendResponse");
+  ++sends_;
+  if (current_ != nullptr && current_->ref == ref.id && IsOpenQuestion()) {
+    answered_ = true;
+  } else if (ProcessCold* cold = ColdIfAny()) {
+    cold->open_requests.erase(ref);
+  }
+  response->from = Self().ToAddress();
+  marks_.ApplyTrace(*response, *this);
+  return rooms_.delivery.Respond(from, ref.id, std::move(response));
+}
+
+gen::Result<gen::TimerHandle> Process::SendEnvelopeAfter(const gen::Target& to,
+                                                         core::EnvelopePtr envelope,
+                                                         std::chrono::nanoseconds delay) {
+  return InTurn("SendAfter", [&] {
+    envelope->from = Self().ToAddress();
+    marks_.ApplyTrace(*envelope, *this);
+    return rooms_.delayed_sends.Start(to, std::move(envelope), delay);
+  });
+}
+
+gen::Result<gen::TimerHandle> Process::SendEnvelopesEvery(const gen::Target& to,
+                                                          std::function<core::EnvelopePtr()> make,
+                                                          std::chrono::nanoseconds period) {
+  return InTurn("SendEvery", [&] {
+    {
+      std::lock_guard lock(Cold().lock);
+      Cold().periodic_sends = true;
+    }
+    return rooms_.periodic_sends.Start(Self(), to, std::move(make), period);
+  });
+}
+
+gen::Result<void> Process::SendExit(const gen::Target& to, gen::Reason reason) {
+  return InTurn("SendExit", [&] {
+    ++sends_;
+    return rooms_.exit_signals.SendExit(Self(), to, reason);
+  });
+}
+
+gen::Result<std::size_t> Process::SendEnvelopesToGroup(
+    gen::Atom group, const std::function<core::EnvelopePtr()>& make) {
+  return InTurn("SendToGroup", [&] {
+    const auto make_marked = [&] {
+      ++sends_;
+      core::EnvelopePtr envelope = make();
+      marks_.Apply(*envelope, *this);
+      return envelope;
+    };
+    auto sent = rooms_.groups.Send(Self(), group, make_marked, [this] { counts_.Sent(); });
+    MaybeYield();
+    return sent;
+  });
+}
+
+}  // namespace ergon::node
