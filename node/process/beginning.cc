@@ -15,8 +15,8 @@
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/diagnosis/descriptions.h>
 #include <ergon/node/links/exit_signals.h>
+#include <ergon/node/process/pending_wait.h>
 #include <ergon/node/process/runner.h>
-#include <ergon/node/process_state/unique_id.h>
 #include <ergon/node/spawning/dedicated_dispatchers.h>
 #include <ergon/node/spawning/lineage.h>
 #include <ergon/node/spawning/spawning.h>
@@ -264,18 +264,14 @@ gen::Result<gen::PID> ProcessRunner::SpawnChild(const SpawnRequest& request) {
     if (ready) return pid;
     return failure;
   }
-  const std::uint64_t id = NextUniqueId();
   const gen::ProcessBehavior& behavior = *child.behavior_;
   const std::type_info& behavior_type = typeid(behavior);  // the child may end at any time
-  child.GetInit().ref = id;
-  await_.Begin(id);
+  PendingWait wait(*this);
+  child.GetInit().ref = wait.id();
   child.dispatcher_->Schedule(child);
-  core::Envelope* response = nullptr;
   const auto timeout = request.options.init_timeout;
   auto outcome =
-      Wait(id, timeout == gen::kInfinite ? 0 : core::DeadlineAfter(rooms_.clock.Now(), timeout),
-           response);
-  core::EnvelopePtr answer(response);
+      wait.Wait(timeout == gen::kInfinite ? 0 : core::DeadlineAfter(rooms_.clock.Now(), timeout));
   if (!outcome) {
     (void)rooms_.exit_signals.Kill(pid);  // nobody will know of it
     return std::move(outcome.error());
@@ -286,7 +282,7 @@ gen::Result<gen::PID> ProcessRunner::SpawnChild(const SpawnRequest& request) {
     (void)rooms_.exit_signals.Kill(pid);
     return error;
   }
-  if (auto* error = answer->ValueAs<gen::Error>()) return std::move(*error);
+  if (auto* error = wait.answer->ValueAs<gen::Error>()) return std::move(*error);
   return pid;
 }
 

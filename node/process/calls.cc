@@ -18,10 +18,10 @@
 #include <ergon/node/events/publishing.h>
 #include <ergon/node/links/relations.h>
 #include <ergon/node/options/option_checks.h>
+#include <ergon/node/process/pending_wait.h>
 #include <ergon/node/process/process.h>
 #include <ergon/node/process/receiving.h>
 #include <ergon/node/process/wait_errors.h>
-#include <ergon/node/process_state/unique_id.h>
 
 namespace ergon::node {
 namespace {
@@ -58,29 +58,27 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
                       fmt::format("{} would wait for itself ({})", to, request->type->TagOrName()));
   }
   if (IsInterrupted()) return EndingError();
-  const std::uint64_t id = NextUniqueId();
   const std::int64_t now = Now();
   const std::int64_t deadline = timeout == gen::kInfinite ? 0 : core::DeadlineAfter(now, timeout);
+  PendingWait wait(*this);
   request->from = Self().ToAddress();
-  request->ref = id;
+  request->ref = wait.id();
   request->deadline = deadline;
   CallEdge& edge = GetCallEdge();
   ProcessSlot* const callee = rooms_.addresses.Find(to);
   // On another node: nobody whom the graph of waits knows.
   const std::uint64_t callee_id = to.node == rooms_.addresses.node() ? to.id : 0;
-  edge.Begin(id, callee_id, request->type, now, CallEdges::TicketOf(callee, *request));
+  edge.Begin(wait.id(), callee_id, request->type, now, CallEdges::TicketOf(callee, *request));
   marks_.Apply(*request, *this);
-  await_.Begin(id);
   ++sends_;
   const bool is_message = IsMessage(*request);  // or an inspection
-  core::Envelope* response = nullptr;
   const Delivery::Attempt attempt = Delivery::TryMain(callee, to, request);
   if (attempt.IsTaken()) [[likely]] {
     attempt.ScheduleIfDue();
   } else {
     auto sent = rooms_.delivery.Complete(attempt, to, request);
     if (!sent) {
-      (void)await_.TakeOutcome(response);
+      wait.Withdraw();
       edge.End();
       return sent.error() == gen::ErrBusy ? CallWhenThereIsRoom(to, std::move(request), deadline)
                                           : std::move(sent.error());
@@ -88,20 +86,19 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
   }
   if (is_message) counts_.Sent();
   // Nearly always the callee has the request and does not wait itself; its edge is read after this one is sent, see CallEdge.
-  if (!await_.HasOutcome() && edge.Sent(id) &&
+  if (!await_.HasOutcome() && edge.Sent(wait.id()) &&
       (!attempt.IsTaken() || callee->WaitedForCertain() != 0)) {
     rooms_.wait_graph.BreakDeadlock(*this);
   }
-  auto outcome = Wait(id, deadline, response);
+  auto outcome = wait.Wait(deadline);
   const bool begun = outcome && *outcome == core::AwaitOutcome::kExpiredBegun;
   const bool expired = begun || (outcome && *outcome == core::AwaitOutcome::kExpired);
   CallEdge::View call = expired ? edge.Read() : CallEdge::View();
   call.begun = begun;
   edge.End();
-  core::EnvelopePtr answer(response);
   if (!outcome) return std::move(outcome.error());
   if (expired) return rooms_.descriptions.TimeoutError(call);
-  return answer;
+  return std::move(wait.answer);
 }
 
 gen::Result<core::EnvelopePtr> Process::CallWhenThereIsRoom(gen::PID to, core::EnvelopePtr request,
@@ -158,25 +155,22 @@ gen::Result<void> Process::SendConfirmed(gen::PID to, core::EnvelopePtr& envelop
   }
   for (;;) {
     if (IsInterrupted()) return EndingError();
-    const std::uint64_t id = NextUniqueId();
-    await_.Begin(id);
-    core::Envelope* response = nullptr;
-    auto sent = rooms_.addresses.TransportTo(to)->SendImportant(to, *envelope, Self(), id);
+    PendingWait wait(*this);
+    auto sent = rooms_.addresses.TransportTo(to)->SendImportant(to, *envelope, Self(), wait.id());
     if (!sent) {
-      (void)await_.TakeOutcome(response);
+      wait.Withdraw();
       if (sent.error() != gen::ErrBusy) return sent;
       auto room = AwaitRoom(to, deadline);
       if (!room) return room;
       continue;
     }
-    auto outcome = Wait(id, deadline, response);
-    const core::EnvelopePtr answer(response);
+    auto outcome = wait.Wait(deadline);
     if (!outcome) return std::move(outcome.error());
-    if (answer == nullptr) {
+    if (wait.answer == nullptr) {
       return gen::Error(gen::ErrorCode::kTimeout,
                         fmt::format("{} has not confirmed the message", to.node));
     }
-    if (auto* error = answer->ValueAs<gen::Error>()) return std::move(*error);
+    if (auto* error = wait.answer->ValueAs<gen::Error>()) return std::move(*error);
     rooms_.totals.sent_to_nodes.Add();
     envelope.reset();
     return {};
@@ -189,31 +183,30 @@ gen::Result<std::vector<gen::MessageEvent>> Process::SubscribeElsewhere(const ge
   const std::int64_t deadline = core::DeadlineAfter(Now(), gen::kDefaultCallTimeout);
   for (;;) {
     if (IsInterrupted()) return EndingError();
-    const std::uint64_t id = NextUniqueId();
-    await_.Begin(id);
-    core::Envelope* response = nullptr;
-    const auto note = rooms_.publishing.BeginElsewhere(*this, event, link, id);
+    PendingWait wait(*this);
+    const auto note = rooms_.publishing.BeginElsewhere(*this, event, link, wait.id());
     if (!note) {
-      (void)await_.TakeOutcome(response);
+      wait.Withdraw();
       if (note.error() != gen::ErrBusy) return note.error();
       auto room = AwaitRoom({0, event.node, 0}, deadline);
       if (!room) return std::move(room.error());
       continue;
     }
-    auto outcome = Wait(id, deadline, response);
-    const core::EnvelopePtr answer(response);
-    if (answer != nullptr) {
-      if (auto* missed = answer->ValueAs<std::vector<gen::MessageEvent>>()) {
+    auto outcome = wait.Wait(deadline);
+    if (wait.answer != nullptr) {
+      if (auto* missed = wait.answer->ValueAs<std::vector<gen::MessageEvent>>()) {
         return std::move(*missed);
       }
     }
-    if (Relations::TakeSubscription(*this, id)) rooms_.publishing.EndSubscription(*note, Self());
+    if (Relations::TakeSubscription(*this, wait.id())) {
+      rooms_.publishing.EndSubscription(*note, Self());
+    }
     if (!outcome) return std::move(outcome.error());
-    if (answer == nullptr) {
+    if (wait.answer == nullptr) {
       return gen::Error(gen::ErrorCode::kTimeout,
                         fmt::format("{} has not answered for event {}", event.node, event.name));
     }
-    return std::move(*answer->ValueAs<gen::Error>());
+    return std::move(*wait.answer->ValueAs<gen::Error>());
   }
 }
 
@@ -224,13 +217,10 @@ gen::Result<void> Process::SendInTurn(gen::PID to, core::EnvelopePtr& envelope,
                       fmt::format("{} would wait for room in its own mailbox", to));
   }
   if (IsInterrupted()) return EndingError();
-  const std::uint64_t id = NextUniqueId();
-  await_.Begin(id);
-  SuspendedSender sender(to, envelope, rooms_.delivery, Self(), id);
+  PendingWait wait(*this);
+  SuspendedSender sender(to, envelope, rooms_.delivery, Self(), wait.id());
   rooms_.back_pressure.Enter(sender);
-  core::Envelope* response = nullptr;
-  auto outcome = Wait(id, deadline, response);
-  const core::EnvelopePtr signal(response);
+  auto outcome = wait.Wait(deadline);
   if (!rooms_.back_pressure.Leave(sender)) return std::move(sender.outcome);
   if (!outcome) return std::move(outcome.error());
   return gen::ErrProcessMailboxFull;
@@ -240,12 +230,9 @@ gen::Result<void> Process::AwaitRoom(gen::PID to, std::int64_t deadline) {
   if (IsInterrupted()) return EndingError();
   Transport* const transport = rooms_.addresses.TransportTo(to);
   if (transport == nullptr) return {};
-  const std::uint64_t id = NextUniqueId();
-  await_.Begin(id);
-  transport->AwaitRoom(to.node, Self(), id);
-  core::Envelope* response = nullptr;
-  auto outcome = Wait(id, deadline, response);
-  const core::EnvelopePtr signal(response);
+  PendingWait wait(*this);
+  transport->AwaitRoom(to.node, Self(), wait.id());
+  auto outcome = wait.Wait(deadline);
   if (!outcome) return std::move(outcome.error());
   if (*outcome != core::AwaitOutcome::kExpired) return {};
   return gen::Error(gen::ErrorCode::kTimeout,
@@ -285,12 +272,7 @@ bool Process::Sleep(std::chrono::nanoseconds duration) {
   CheckMaySuspend("Sleep");
   if (IsInterrupted()) return false;
   if (duration <= std::chrono::nanoseconds::zero()) return true;
-  const std::uint64_t id = NextUniqueId();
-  await_.Begin(id);
-  core::Envelope* response = nullptr;
-  auto outcome = Wait(id, core::DeadlineAfter(Now(), duration), response);
-  const core::EnvelopePtr unexpected(response);
-  return outcome.has_value();
+  return PendingWait(*this).Wait(core::DeadlineAfter(Now(), duration)).has_value();
 }
 
 gen::Result<void> Process::AwaitEnd(gen::PID pid, std::chrono::nanoseconds timeout) {
@@ -300,25 +282,19 @@ gen::Result<void> Process::AwaitEnd(gen::PID pid, std::chrono::nanoseconds timeo
   if (IsInterrupted()) return EndingError();
   ProcessSlot* const other = rooms_.addresses.FindSlot(pid);
   if (other == nullptr || !other->IsYetToEnd(pid)) return {};
-  const std::uint64_t id = NextUniqueId();
-  await_.Begin(id);
-  core::Envelope* response = nullptr;
+  PendingWait wait(*this);
   ProcessCold& cold = other->Cold();
   {
     std::lock_guard lock(cold.lock);
-    if (!other->IsYetToEnd(pid)) {
-      (void)await_.TakeOutcome(response);
-      return {};
-    }
-    cold.waiting_processes.push_back({Self(), id});
+    if (!other->IsYetToEnd(pid)) return {};
+    cold.waiting_processes.push_back({Self(), wait.id()});
   }
-  auto outcome =
-      Wait(id, timeout == gen::kInfinite ? 0 : core::DeadlineAfter(Now(), timeout), response);
-  const core::EnvelopePtr answer(response);
+  auto outcome = wait.Wait(timeout == gen::kInfinite ? 0 : core::DeadlineAfter(Now(), timeout));
   if (outcome && *outcome != core::AwaitOutcome::kExpired) return {};
   {
     std::lock_guard lock(cold.lock);
-    std::erase_if(cold.waiting_processes, [id](const auto& waiting) { return waiting.id == id; });
+    std::erase_if(cold.waiting_processes,
+                  [&](const auto& waiting) { return waiting.id == wait.id(); });
   }
   if (!outcome) return std::move(outcome.error());
   return gen::ErrTimeout;
