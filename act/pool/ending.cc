@@ -1,0 +1,108 @@
+// How a pool ends: it drains, tells its workers to leave, and waits for them.
+#include <ergon/act/pool/runner.h>
+#include <ergon/core/messages/rotation.h>
+
+namespace ergon::act {
+
+gen::Status PoolRunner::BeginStop(const gen::Reason& reason) {
+  if (phase_ == Phase::kEnding) return gen::Continue();
+  if (phase_ == Phase::kDraining) {
+    // What was waiting in the Main lane has come, or somebody is impatient.
+    MainIsDone();
+    return Settle();
+  }
+  phase_ = Phase::kDraining;
+  stop_reason_ = reason;
+  const auto remnant = routing_.BeginStop();
+  for (const gen::PID worker : remnant.leaving) (void)host_.StopAfterQueue(worker, reason);
+  forwarder_->Drain();
+  forwarder_->Resized();
+  const bool at_once = options_.shutdown_timeout.count() == 0;
+  if (at_once) EndNow();
+  // Behind what waits in the Main lane now, the runtime will call ProcessStop again.
+  if (at_once || host_.TryRefuseMain() || !host_.StopAfterQueue(host_.Self(), reason)) MainIsDone();
+  if (!at_once) {
+    shutdown_timer_ = host_.SendSelfAfter(ShutdownTimer{}, options_.shutdown_timeout);
+  }
+  const bool has_work = !main_is_done_ || !forwarder_->HasDrained();
+  for (const std::uint64_t member : remnant.vacant) {
+    if (!has_work || has_given_up_) break;
+    if (auto timer = replace_timers_.extract(member)) (void)timer.mapped().Cancel();
+    // The shutdown time-out ends it, if not success.
+    (void)Obey({PoolRouting::Action::kReplace, member, {}});
+  }
+  return Settle();
+}
+
+gen::Status PoolRunner::GiveUp(const gen::Reason& reason) {
+  has_given_up_ = true;
+  routing_.StopReplacing();
+  return phase_ == Phase::kRunning ? BeginStop(reason) : Settle();
+}
+
+void PoolRunner::MainIsDone() {
+  main_is_done_ = true;
+  forwarder_->Close();
+}
+
+void PoolRunner::TellWorkers() {
+  phase_ = Phase::kEnding;
+  if (routing_.members().staying() == 0) return;
+  host_.GetRotation().Publish({});
+  for (const gen::PID worker : routing_.Dismiss()) (void)host_.StopAfterQueue(worker, stop_reason_);
+  forwarder_->Resized();
+}
+
+void PoolRunner::EndNow() {
+  time_is_up_ = true;
+  has_given_up_ = true;
+  main_is_done_ = true;
+  routing_.StopReplacing();
+  forwarder_->End();
+  TellWorkers();
+  KillAll();
+}
+
+void PoolRunner::KillAll() {
+  for (const auto& [number, member] : routing_.members().all()) {
+    if (member.worker) (void)host_.Kill(member.worker);
+  }
+}
+
+gen::Status PoolRunner::Settle() {
+  forwarder_->Settle();
+  host_.SetSettled(counters_.handled + counters_.Lost(), counters_.never_given);
+  if (phase_ == Phase::kRunning) return gen::Continue();
+  if (main_is_done_) {
+    // Nobody is there for what is left, and nobody will be.
+    if (has_given_up_ && routing_.members().staying() == 0) forwarder_->End();
+    if (forwarder_->HasDrained()) TellWorkers();
+  }
+  const bool has_ended =
+      phase_ == Phase::kEnding && routing_.members().alive() == 0 && forwarder_->HasDrained();
+  if (has_ended && (time_is_up_ || forwarder_->HasFinished())) return gen::Stop(stop_reason_);
+  // False: again after the next message.
+  if (main_is_done_) (void)host_.TryRefuseMain();
+  return gen::Continue();
+}
+
+void PoolRunner::Terminate() {
+  phase_ = Phase::kEnding;
+  routing_.StopReplacing();
+  forwarder_->End();
+  forwarder_->Finish();
+  KillAll();
+  host_.SetSettled(counters_.handled + counters_.Lost(), counters_.never_given);
+  (void)shutdown_timer_.Cancel();
+  shortage_.Cancel();
+  for (const auto& [member, timer] : replace_timers_) (void)timer.Cancel();
+}
+
+gen::Status PoolRunner::FillGap(bool left_something) {
+  if (running() || forwarder_->HasDrained()) return gen::Continue();
+  // As many as have left something behind since they were told to end, at least one.
+  const bool is_needed = routing_.members().staying() == 0 || phase_ == Phase::kEnding;
+  return left_something && is_needed ? Obey(routing_.AddWorker(host_.Now())) : gen::Continue();
+}
+
+}  // namespace ergon::act
