@@ -36,8 +36,8 @@
 // operation of many steps ends at a step that has to wait for the other side. An operation that cannot be cancelled
 // delays the return.
 //
-// This header includes Boost.Asio, of Boost 1.74 or later; no other header of Ergon does, and Ergon's libraries
-// are built without it. A program may use await.h and this header, but in different source files: with the
+// This header includes Boost.Asio, of Boost 1.74 or later; no other header of Ergon does. In Ergon's libraries only the
+// observer (observer.h) uses it. A program may use await.h and this header, but in different source files: with the
 // versions of Debian 12 the two libraries define the same names.
 #pragma once
 

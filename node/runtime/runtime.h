@@ -159,6 +159,11 @@ class Runtime final : public gen::Node {
   // The way to other nodes; null: there is none.
   [[nodiscard]] Transport* transport() const noexcept { return transport_.get(); }
 
+  // -- for the observer --
+  [[nodiscard]] const Addresses& addresses() const noexcept { return addresses_; }
+  [[nodiscard]] const core::Dispatcher& dispatcher() const noexcept { return *dispatcher_; }
+  [[nodiscard]] bool IsStopping() const noexcept { return population_.RefusesOutsiders(); }
+
  private:
   Runtime(gen::Atom name, gen::NodeOptions options, std::shared_ptr<core::Clock> clock,
           std::shared_ptr<core::Dispatcher> dispatcher);

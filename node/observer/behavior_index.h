@@ -1,0 +1,46 @@
+// Which behaviour each process has, learned once for each process.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ergon/node/delivery/addresses.h>
+
+namespace ergon::node {
+
+// The name of a behaviour takes the lock of the process, and a text. What was learned is kept by the process's slot, in 16
+// bytes, and found there the next time. One process.
+class BehaviorIndex {
+ public:
+  static constexpr std::uint32_t kOther = 0;  // stands for all behaviours that are too many
+
+  BehaviorIndex(const Addresses& addresses, std::size_t most)
+      : addresses_(addresses), most_(most) {}
+
+  [[nodiscard]] const Addresses& addresses() const noexcept { return addresses_; }
+  // The number of a process's behaviour. None: it has ended.
+  [[nodiscard]] std::optional<std::uint32_t> Of(const ProcessSlot& slot, std::uint64_t id);
+  // A LabelValue.
+  [[nodiscard]] const std::string& Name(std::uint32_t behavior) const { return names_[behavior]; }
+  [[nodiscard]] std::size_t size() const noexcept { return names_.size(); }
+
+ private:
+  struct Known {
+    std::uint64_t id = 0;  // of the process; 0: none yet
+    std::uint32_t behavior = kOther;
+  };
+
+  [[nodiscard]] std::uint32_t NumberOf(const std::string& name);
+
+  const Addresses& addresses_;
+  const std::size_t most_;
+  std::vector<Known> known_;  // by slot
+  std::vector<std::string> names_{"(other)"};
+  std::map<std::string, std::uint32_t> numbers_{{"(other)", kOther}};
+};
+
+}  // namespace ergon::node

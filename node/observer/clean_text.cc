@@ -1,0 +1,23 @@
+#include <ergon/node/observer/clean_text.h>
+
+#include <ergon/node/erlang/terms/utf8.h>
+
+namespace ergon::node {
+
+std::string CleanText(std::string_view text, std::size_t most) {
+  constexpr char32_t kReplacement = 0xfffd;
+  constexpr std::size_t kLongestCharacter = 4;
+  std::string clean;
+  while (!text.empty() && clean.size() + kLongestCharacter <= most) {
+    auto character = dist::TakeCharacter(text);
+    if (!character) {
+      text.remove_prefix(1);
+      character = kReplacement;
+    }
+    const bool is_control = (*character < 0x20 && *character != '\n') || *character == 0x7f;
+    dist::AppendUtf8(clean, is_control ? kReplacement : *character);
+  }
+  return clean;
+}
+
+}  // namespace ergon::node

@@ -1,0 +1,26 @@
+#include <ergon/node/observer/collector.h>
+
+#include <cstdint>
+
+#include <ergon/node/observer/behavior_index.h>
+#include <ergon/node/runtime/runtime.h>
+
+namespace ergon::node {
+
+void Collector::operator()(gen::Process& self) const {
+  BehaviorIndex index(RuntimeOf(self.Node(), "node::ObserverFactory").addresses(),
+                      static_cast<std::size_t>(state->settings.options.max_behaviors));
+  FiguresCollector collector(self, index, state->settings);
+  const std::int64_t period = state->settings.options.metrics_period.count();
+  std::shared_ptr<const Figures> last;
+  std::int64_t collected_at = 0;
+  while (auto asked = self.Receive<gen::Asked<WantFigures>>()) {
+    if (last == nullptr || period == 0 || self.Now() - collected_at > period) {
+      last = std::make_shared<const Figures>(collector.Collect());
+      collected_at = self.Now();
+    }
+    (void)self.Reply(*asked, last);  // or nobody waits any more
+  }
+}
+
+}  // namespace ergon::node

@@ -1,0 +1,62 @@
+#include <ergon/node/observer/connections.h>
+
+#include <algorithm>
+
+namespace ergon::node {
+
+Connections::Place::~Place() {
+  std::lock_guard lock(all_.mutex_);
+  std::erase(all_.places_, this);
+}
+
+bool Connections::Place::SetOwner(gen::PID owner) {
+  std::lock_guard lock(all_.mutex_);
+  owner_ = owner;
+  return !all_.is_closed_;
+}
+
+void Connections::Place::SetIdle(bool idle) {
+  std::lock_guard lock(all_.mutex_);
+  idle_since_ = idle ? ++all_.idle_count_ : 0;
+}
+
+std::shared_ptr<Connections::Place> Connections::Enter() {
+  std::lock_guard lock(mutex_);
+  if (is_closed_ || places_.size() >= most_) return nullptr;
+  auto place = std::make_shared<Place>(*this);
+  places_.push_back(place.get());
+  return place;
+}
+
+std::optional<gen::PID> Connections::TakeOldestIdle() {
+  std::lock_guard lock(mutex_);
+  const auto age = [](const Place* place) { return place->idle_since_ - 1; };  // not idle: last
+  const auto oldest = std::ranges::min_element(places_, {}, age);
+  if (oldest == places_.end() || (*oldest)->idle_since_ == 0) return std::nullopt;
+  const gen::PID owner = (*oldest)->owner_;
+  places_.erase(oldest);
+  return owner;
+}
+
+std::vector<gen::PID> Connections::Close() {
+  std::lock_guard lock(mutex_);
+  is_closed_ = true;
+  std::vector<gen::PID> owners;
+  for (const Place* place : places_) {
+    if (place->owner_) owners.push_back(place->owner_);
+  }
+  return owners;
+}
+
+std::size_t Connections::size() const {
+  std::lock_guard lock(mutex_);
+  return places_.size();
+}
+
+std::size_t Connections::idle() const {
+  std::lock_guard lock(mutex_);
+  return static_cast<std::size_t>(
+      std::ranges::count_if(places_, [](const Place* place) { return place->idle_since_ != 0; }));
+}
+
+}  // namespace ergon::node

@@ -1,0 +1,79 @@
+// All numbers that an observer tells, of one moment.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <ergon/core/dispatcher.h>
+#include <ergon/gen/message_balance.h>
+#include <ergon/gen/node_info.h>
+#include <ergon/gen/pid.h>
+#include <ergon/gen/process.h>
+#include <ergon/node/observer/census.h>
+#include <ergon/node/observer/program_figures.h>
+#include <ergon/node/observer/state.h>
+
+namespace ergon::node {
+
+// What pools answer to Inspect, by its keys; see act::PoolStats, which this layer does not know.
+struct PoolFigures {
+  std::uint64_t workers = 0;
+  std::uint64_t ready = 0;
+  std::uint64_t busy = 0;
+  std::uint64_t starting = 0;
+  std::uint64_t queued = 0;
+  std::uint64_t restarts = 0;
+  std::uint64_t forwarded = 0;
+  std::uint64_t handled = 0;
+  std::uint64_t refused = 0;
+  std::uint64_t overloaded = 0;
+  std::uint64_t expired = 0;
+  std::uint64_t lost = 0;
+
+  void Add(const PoolFigures& other);
+};
+
+struct ConnectionFigures {
+  std::uint64_t up = 0;
+  std::uint64_t pending = 0;  // being made
+  std::uint64_t queued_bytes = 0;
+  std::uint64_t waiting_senders = 0;
+};
+
+struct Figures {
+  gen::NodeInfo node;
+  core::DispatcherStats dispatcher;
+  gen::MessageBalance messages;
+  CensusFigures census;
+  std::map<std::string, PoolFigures> pools;  // by label
+  std::uint64_t pools_unanswered = 0;
+  std::map<std::string, bool> applications;  // whether it runs, by LabelValue
+  ConnectionFigures connections;
+  ProgramFigures program;
+  double collect_seconds = 0;  // that all this took
+};
+
+// Collects them again and again. One process.
+class FiguresCollector {
+ public:
+  FiguresCollector(gen::Process& self, BehaviorIndex& index, const ObserverSettings& settings)
+      : self_(self), index_(index), options_(settings.options) {}
+
+  [[nodiscard]] Figures Collect();
+
+ private:
+  void AskPools(Figures& figures);
+  void LookAtApplications(Figures& figures) const;
+  void LookAtConnections(Figures& figures) const;
+
+  gen::Process& self_;
+  BehaviorIndex& index_;
+  const ObserverOptions& options_;
+  std::map<gen::PID, PoolFigures> last_answers_;  // of the pools that there were the last time
+};
+
+}  // namespace ergon::node

@@ -1,0 +1,19 @@
+// What an observer can be asked by other processes; see observer.h.
+#pragma once
+
+#include <string>
+
+namespace ergon::node {
+
+// Where an observer listens.
+struct ObserverAddress {
+  std::string address;
+  int port = 0;  // the one that was chosen, if ObserverOptions::port is 0
+};
+// The request for that: node.Call(observer, node::GetObserverAddress{}). Inspect tells the same as "address" and "port",
+// how many "connections" there are, and how many of them wait for a request, "connections_idle".
+struct GetObserverAddress {
+  using Reply = ObserverAddress;
+};
+
+}  // namespace ergon::node

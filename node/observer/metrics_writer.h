@@ -1,0 +1,57 @@
+// Metrics as text, in the formats that Prometheus reads.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace ergon::node {
+
+enum class MetricsFormat : std::uint8_t {
+  kOpenMetrics,  // version 1.0.0
+  kPlain,        // the older text format, version 0.0.4
+};
+// As in the header Content-Type.
+[[nodiscard]] std::string_view ContentType(MetricsFormat format);
+
+// Families one after the other, each followed by its samples.
+class MetricsWriter {
+ public:
+  using Labels = std::initializer_list<std::pair<std::string_view, std::string_view>>;
+
+  explicit MetricsWriter(MetricsFormat format) : format_(format) {}
+
+  // `name` is without "_total" and "_info". `unit` is what the name ends with, or empty.
+  void Gauge(std::string_view name, std::string_view help, std::string_view unit = {}) {
+    Begin(name, "gauge", "", help, unit);
+  }
+  void Counter(std::string_view name, std::string_view help, std::string_view unit = {}) {
+    Begin(name, "counter", "_total", help, unit);
+  }
+  void Info(std::string_view name, std::string_view help) {
+    Begin(name, "info", "_info", help, "");
+  }
+
+  template <std::integral T>
+  void Sample(T value, Labels labels = {}) {
+    Write(std::to_string(value), labels);
+  }
+  void Sample(double value, Labels labels = {});
+
+  // The whole text. Once.
+  [[nodiscard]] std::string Take() &&;
+
+ private:
+  void Begin(std::string_view name, std::string_view type, std::string_view suffix,
+             std::string_view help, std::string_view unit);
+  void Write(std::string_view value, Labels labels);
+
+  const MetricsFormat format_;
+  std::string sample_name_;
+  std::string text_;
+};
+
+}  // namespace ergon::node

@@ -1,0 +1,115 @@
+#include <ergon/node/observer/observer_process.h>
+
+#include <utility>
+
+#include <ergon/gen/blocking.h>
+#include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/envelope_sender.h>
+#include <ergon/gen/inspection_items.h>
+#include <ergon/gen/node.h>
+#include <ergon/gen/notices.h>
+#include <ergon/node/observer/collector.h>
+#include <ergon/node/observer/messages.h>
+#include <ergon/node/observer/server.h>
+
+namespace ergon::node {
+
+gen::Status ObserverProcess::ProcessInit(gen::ProcessHost& host, const gen::Args&) {
+  host_ = &host;
+  auto begun = Begin();
+  if (begun) return gen::Continue();
+  if (state_ != nullptr) EndAll();
+  return gen::Stop(gen::Reason::Error(std::string(begun.error().detail())));
+}
+
+gen::Result<void> ObserverProcess::Begin() {
+  gen::Result<ObserverSettings> settings = [&] {
+    gen::Blocking blocking;  // the file with the token may be on a disk
+    return CheckObserverOptions(options_);
+  }();
+  if (!settings) return std::move(settings.error());
+  state_ = std::make_shared<ObserverState>(std::move(*settings));
+  auto socket = Listen(host_->Node(), *state_);
+  if (!socket) return std::move(socket.error());
+  auto collector = host_->Spawn(Collector{state_}, {.link_parent = true});
+  if (!collector) return std::move(collector.error());
+  state_->collector = collector_ = *collector;
+  auto listener = host_->Spawn(Listener{state_, std::move(*socket)}, {.link_parent = true});
+  if (!listener) return std::move(listener.error());
+  listener_ = *listener;
+  auto monitored = host_->Monitor(listener_);
+  if (!monitored) return std::move(monitored.error());
+  host_->Log().Info("observed at address {}, port {}{}", options_.address, state_->port,
+                    state_->settings.token.empty() ? "" : ", with a token");
+  return {};
+}
+
+gen::Status ObserverProcess::ProcessMessage(core::Envelope& envelope) {
+  switch (static_cast<gen::EnvelopeKind>(envelope.kind)) {
+    case gen::EnvelopeKind::kMessage:
+      host_->Log().Warning("unhandled message {} from {}", gen::Message(envelope).TypeName(),
+                           gen::SenderOf(envelope));
+      break;
+    case gen::EnvelopeKind::kRequest:
+      HandleRequest(envelope);
+      break;
+    case gen::EnvelopeKind::kInspect:
+      AnswerInspection(envelope);
+      break;
+    case gen::EnvelopeKind::kDown:
+      if (const auto* down = envelope.ValueAs<gen::MessageDownPID>()) {
+        return HandleEndOfListener(down->reason);
+      }
+      break;
+    default:
+      break;
+  }
+  return gen::Continue();
+}
+
+void ObserverProcess::HandleRequest(core::Envelope& envelope) {
+  const gen::PID from = gen::SenderOf(envelope);
+  const gen::Ref ref = gen::RefOf(envelope);
+  if (envelope.ValueAs<GetObserverAddress>() != nullptr) {
+    (void)host_->SendResponse(from, ref, ObserverAddress{options_.address, state_->port});
+    return;
+  }
+  (void)host_->SendResponseError(
+      from, ref,
+      gen::Error(gen::ErrorCode::kUnsupported, "request " + gen::Message(envelope).TypeName()));
+}
+
+void ObserverProcess::AnswerInspection(core::Envelope& envelope) {
+  gen::Inspection all{{"address", options_.address},
+                      {"port", std::to_string(state_->port)},
+                      {"connections", std::to_string(state_->connections.size())},
+                      {"connections_idle", std::to_string(state_->connections.idle())}};
+  gen::KeepAskedFor(all, envelope.ValueAs<gen::InspectRequest>()->items);
+  (void)host_->SendResponse(gen::SenderOf(envelope), gen::RefOf(envelope), std::move(all));
+}
+
+// Ends when the listener has: so that its port is free for who comes next.
+gen::Status ObserverProcess::ProcessStop(const gen::Reason& reason) {
+  if (stop_reason_)
+    return gen::Continue();  // once is enough: the ends of helpers come as signals, too
+  stop_reason_ = reason;
+  EndAll();
+  return gen::Continue();
+}
+
+gen::Status ObserverProcess::HandleEndOfListener(const gen::Reason& reason) {
+  return gen::Stop(stop_reason_ ? *stop_reason_ : reason);
+}
+
+void ObserverProcess::ProcessTerminate(const gen::Reason&) { EndAll(); }
+
+void ObserverProcess::EndAll() {
+  for (const gen::PID connection : state_->connections.Close()) {
+    (void)host_->SendExit(connection, gen::Reason::Shutdown());
+  }
+  for (const gen::PID helper : {listener_, collector_}) {
+    if (helper) (void)host_->SendExit(helper, gen::Reason::Shutdown());
+  }
+}
+
+}  // namespace ergon::node

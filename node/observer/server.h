@@ -1,0 +1,28 @@
+// The listener of an observer, and its connections: HTTP in straight-line code, each connection a process.
+#pragma once
+
+#include <memory>
+
+#include <ergon/gen/node.h>
+#include <ergon/gen/process.h>
+#include <ergon/gen/result.h>
+#include <ergon/node/observer/state.h>
+
+namespace ergon::node {
+
+struct ListenSocket;  // closed with the last reference
+
+// Opens the socket and sets the state's port. kIncorrect: it cannot be had; the text names address, port and the reason.
+[[nodiscard]] gen::Result<std::shared_ptr<ListenSocket>> Listen(gen::Node& node,
+                                                                ObserverState& state);
+
+// A process made of this function. It accepts connections until it is asked to end. Connections are not linked with it:
+// the end of one is nobody's concern, and who ends the observer ends those in ObserverState::connections.
+struct Listener {
+  void operator()(gen::Process& self) const;
+
+  std::shared_ptr<ObserverState> state;
+  std::shared_ptr<ListenSocket> socket;
+};
+
+}  // namespace ergon::node

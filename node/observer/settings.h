@@ -1,0 +1,20 @@
+// What an observer's options mean, once they are known to be right.
+#pragma once
+
+#include <string>
+
+#include <ergon/gen/result.h>
+#include <ergon/node/observer/options.h>
+
+namespace ergon::node {
+
+struct ObserverSettings {
+  ObserverOptions options;
+  bool is_loopback = true;
+  std::string token;  // from the option, the file or the environment; empty: none is needed
+};
+
+// kIncorrect, with a text that names the option and its value. Reads the token's file: it may block. Any thread.
+[[nodiscard]] gen::Result<ObserverSettings> CheckObserverOptions(ObserverOptions options);
+
+}  // namespace ergon::node

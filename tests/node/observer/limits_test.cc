@@ -1,0 +1,162 @@
+// What one client may cost, and how an observer ends.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <node/observer/observed.h>
+
+namespace ergon::node::observer_test {
+
+TEST_CASE("a header that is too long is refused before it has come") {
+  Observed t({.max_header_bytes = 300});
+  CHECK(t.Ask(GetText("/healthz", "Host: localhost\r\nX: " + std::string(200, 'x') + "\r\n"))
+            .status == 200);
+  kit::HttpClient client(t.port);
+  REQUIRE(client.Send("GET /healthz HTTP/1.1\r\nX: " + std::string(100'000, 'x')));  // and no end
+  CHECK(client.Read()->status == 431);
+  CHECK(client.Ends());
+  CHECK(t.Ask("GET /" + std::string(400, 'x')).status == 431);
+}
+
+TEST_CASE("a body that is too long is refused before it has come") {
+  Observed t({.max_body_bytes = 10});
+  CHECK(t.Ask("GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n0123456789")
+            .status == 200);
+  CHECK(t.Ask("GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 11\r\n\r\n").status ==
+        413);
+  CHECK(t.Ask("GET /healthz HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+              "ffffffff\r\n")
+            .status == 413);
+}
+
+TEST_CASE("what is no request of HTTP is refused") {
+  Observed t;
+  for (const char* text : {"\r\n\r\nhello\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/9\r\n\r\n",
+                           "GET / HTTP/1.1\r\nno colon\r\n\r\n", "\x16\x03\x01\x02\x03\x04\r\n\r\n",
+                           "GET / HTTP/1.1\r\nContent-Length: x\r\n\r\n"}) {
+    kit::HttpClient client(t.port);
+    REQUIRE(client.Send(text));
+    CHECK(client.Read()->status == 400);
+    CHECK(client.Ends());
+  }
+  CHECK(t.Get("/healthz").status == 200);
+}
+
+TEST_CASE("a request that does not come to its end is given up") {
+  Observed t({.request_timeout = 20ms});
+  kit::HttpClient slow(t.port);
+  REQUIRE(slow.Send("GET /healthz HTTP/1.1\r\nHo"));
+  CHECK(slow.Read()->status == 408);
+  CHECK(slow.Ends());
+  CHECK(t.EventuallyTold("connections", "0"));
+}
+
+TEST_CASE("a connection without a request ends") {
+  Observed t({.idle_timeout = 20ms});
+  kit::HttpClient silent(t.port);
+  CHECK(silent.Ends());
+  kit::HttpClient once(t.port);
+  REQUIRE(once.Send(GetText("/healthz")));
+  CHECK(once.Read()->status == 200);
+  CHECK(once.Ends());
+  CHECK(t.EventuallyTold("connections", "0"));
+}
+
+TEST_CASE("the connection that has waited longest gives way to a new one") {
+  Observed t({.max_connections = 2, .idle_timeout = 1h});
+  kit::HttpClient first(t.port);
+  REQUIRE(t.EventuallyTold("connections_idle", "1"));
+  kit::HttpClient second(t.port);
+  REQUIRE(t.EventuallyTold("connections_idle", "2"));
+  REQUIRE(first.Send(GetText("/healthz")));
+  CHECK(first.Read()->status == 200);
+  REQUIRE(t.EventuallyTold("connections_idle", "2"));  // now the second has waited longest
+  kit::HttpClient third(t.port);
+  CHECK(second.Ends());
+  REQUIRE(third.Send(GetText("/healthz")));
+  CHECK(third.Read()->status == 200);
+  REQUIRE(first.Send(GetText("/metrics")));
+  CHECK(first.Read()->body.find("\nergon_observer_connections_displaced_total 1\n") !=
+        std::string::npos);
+}
+
+TEST_CASE("a new connection is refused when nobody waits for a request") {
+  Observed t({.max_connections = 1, .request_timeout = 1h, .idle_timeout = 1h});
+  kit::HttpClient busy(t.port);
+  REQUIRE(t.EventuallyTold("connections_idle", "1"));
+  REQUIRE(busy.Send("GET /healthz HTTP/1.1\r\n"));
+  REQUIRE(t.EventuallyTold("connections_idle", "0"));
+  kit::HttpClient refused(t.port);
+  CHECK(refused.Read()->status == 503);
+  CHECK(refused.Ends());
+  REQUIRE(busy.Send("Host: localhost\r\n\r\n"));
+  CHECK(busy.Read()->status == 200);
+}
+
+// Asks again and again, and reads nothing, until the observer waits for it.
+static bool FillsUp(kit::HttpClient& client) {
+  std::string many;
+  for (int i = 0; i < 1'000; ++i) many += GetText("/metrics");
+  return kit::Eventually([&] { return !client.TrySend(many); });
+}
+
+TEST_CASE("a client that does not take its answer is given up") {
+  Observed t({.answer_timeout = 50ms, .metrics_period = 1h});
+  kit::HttpClient client(t.port, 4'096);
+  (void)FillsUp(client);  // or it was given up before
+  CHECK(t.EventuallyTold("connections", "0"));
+}
+
+TEST_CASE("the listener and the connections end with the observer, and the port is free") {
+  Observed t({.idle_timeout = 1h});
+  kit::HttpClient idle(t.port);
+  kit::HttpClient busy(t.port);
+  REQUIRE(busy.Send("GET /healthz HTTP/1.1\r\n"));
+  REQUIRE(t.EventuallyTold("connections", "2"));
+  REQUIRE(t.node.StopProcess(t.observer, kit::kDeadline));
+  CHECK(t.node.Spawn(ObserverFactory({.port = t.port})));
+  CHECK(idle.Ends());
+  CHECK(busy.Ends());
+}
+
+TEST_CASE("an observer whose helper has ended ends, too, and frees its port") {
+  Observed t({.idle_timeout = 1h});
+  kit::HttpClient idle(t.port);
+  REQUIRE(t.EventuallyTold("connections", "1"));
+  const auto helpers = t.ChildrenOf(t.observer);
+  REQUIRE(helpers.size() == 2);
+  REQUIRE(t.node.Kill(helpers[0]));
+  REQUIRE(t.node.WaitProcess(t.observer, kit::kDeadline));
+  CHECK(idle.Ends());
+  CHECK(t.node.Spawn(ObserverFactory({.port = t.port})));
+}
+
+TEST_CASE("a killed observer takes all with it") {
+  Observed t({.idle_timeout = 1h});
+  kit::HttpClient idle(t.port);
+  REQUIRE(t.EventuallyTold("connections", "1"));
+  REQUIRE(t.node.Kill(t.observer));
+  CHECK(idle.Ends());
+  CHECK(kit::Eventually([&] { return t.node.Info().processes == 0; }));
+  CHECK(t.node.Spawn(ObserverFactory({.port = t.port})));
+}
+
+TEST_CASE("a node that stops does not wait for a client that does not read") {
+  Observed t({.answer_timeout = 1h, .metrics_period = 1h}, {.shutdown_timeout = 1h});
+  kit::HttpClient client(t.port, 4'096);
+  REQUIRE(FillsUp(client));
+  kit::HttpClient slow(t.port);
+  REQUIRE(slow.Send("GET /hea"));
+  t.node.Stop();      // or the test takes an hour
+  (void)slow.Read();  // maybe a refusal
+  CHECK(slow.Ends());
+}
+
+TEST_CASE("other processes are told what an observer cannot do") {
+  Observed t;
+  struct Unknown {};
+  CHECK(t.node.Call<bool>(t.observer, Unknown{}).error() == gen::ErrUnsupported);
+  CHECK(t.node.Call(t.observer, GetObserverAddress{}).value().address == "127.0.0.1");
+}
+
+}  // namespace ergon::node::observer_test

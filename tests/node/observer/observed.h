@@ -1,0 +1,52 @@
+// A node with an observer, and its clients.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <doctest/doctest.h>
+
+#include <ergon/node/observer.h>
+
+#include <kit/http_client.h>
+#include <kit/node_fixture.h>
+
+namespace ergon::node::observer_test {
+
+using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
+
+inline ObserverOptions AnyPort(ObserverOptions options = {}) {
+  options.port = 0;
+  return options;
+}
+
+inline std::string GetText(std::string_view path, std::string_view more = "Host: localhost\r\n") {
+  return "GET " + std::string(path) + " HTTP/1.1\r\n" + std::string(more) + "\r\n";
+}
+
+struct Observed : kit::NodeFixture {
+  explicit Observed(ObserverOptions options = {}, gen::NodeOptions node_options = {})
+      : NodeFixture(std::move(node_options)),
+        observer(node.Spawn(ObserverFactory(AnyPort(std::move(options)))).value()),
+        port(node.Call(observer, GetObserverAddress{}).value().port) {}
+
+  // In a connection of its own.
+  [[nodiscard]] kit::HttpAnswer Ask(const std::string& request, bool has_body = true) const {
+    kit::HttpClient client(port);
+    REQUIRE(client.Send(request));
+    auto answer = client.Read(has_body);
+    REQUIRE(answer);
+    return *answer;
+  }
+  [[nodiscard]] kit::HttpAnswer Get(std::string_view path) const { return Ask(GetText(path)); }
+  [[nodiscard]] bool EventuallyTold(const std::string& key, const std::string& value) {
+    return kit::Eventually([&] { return node.Inspect(observer).value()[key] == value; });
+  }
+
+  gen::PID observer;
+  int port;
+};
+
+}  // namespace ergon::node::observer_test
