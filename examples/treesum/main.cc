@@ -13,6 +13,7 @@
 #include <variant>
 
 #include <ergon/node/node.h>
+#include <ergon/node/observer.h>
 #include <unistd.h>
 
 #include "feeder.h"
@@ -54,6 +55,18 @@ gen::Inspection InspectAtRest(gen::Node& node, gen::PID pool) {
   return inspection;
 }
 
+// Lets the node be observed, and tells where. Returns what is wrong, or nothing.
+std::string StartObserver(gen::Node& node, const Observe& observe) {
+  const auto observer =
+      node.Spawn(node::ObserverFactory({.address = observe.address, .port = observe.port}));
+  if (!observer) return "--observe: " + std::string(observer.error().detail());
+  const auto where = node.Call(*observer, node::GetObserverAddress{}).value();
+  const bool is_six = where.address.find(':') != std::string::npos;
+  WriteMessage("see http://" + (is_six ? "[" + where.address + "]" : where.address) + ":" +
+               std::to_string(where.port) + "/metrics");
+  return {};
+}
+
 // Requests the stop when a scope is left, in whatever way.
 struct StopAtEnd {
   std::stop_source stop;
@@ -76,6 +89,12 @@ int Run(const Options& options) {
                           {.workers = std::max(2, max_workers), .log_level = gen::LogLevel::kError})
                   .value();
   StopAtEnd stop_at_end{stop};  // before the node ends, so that it need not wait for anybody
+  if (options.observe) {
+    if (const std::string wrong = StartObserver(node, *options.observe); !wrong.empty()) {
+      WriteMessage(wrong);
+      return 2;
+    }
+  }
   bool progress = options.progress && ::isatty(STDERR_FILENO) == 1;
   gen::PID printer = node.Spawn(PrinterFactory({.progress = progress,
                                                 .line_end = options.line_end,

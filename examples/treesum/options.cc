@@ -19,6 +19,7 @@ constexpr int kMaxWorkers = 1000;
 constexpr int kMaxMailbox = 100'000;
 constexpr int kDefaultMailbox = 4;
 constexpr double kMaxSeconds = 1e8;
+constexpr int kMaxPort = 65'535;
 
 constexpr const char* kDescription =
     "Writes the SHA-256 of every regular file under the directories named, in the format of\n"
@@ -68,6 +69,29 @@ std::string ParseScaleStep(std::string_view text, ScaleStep& step) {
   return {};
 }
 
+// "[ADDRESS:]PORT"; whether the address is one is for the observer to say. Returns what is wrong with it, or nothing.
+std::string ParseObserve(std::string_view text, Observe& observe) {
+  const std::size_t colon = text.rfind(':');
+  std::string_view address = colon == std::string_view::npos ? "" : text.substr(0, colon);
+  const std::string_view port = colon == std::string_view::npos ? text : text.substr(colon + 1);
+  if (address.starts_with('[') && address.ends_with(']')) {  // of IPv6
+    address = address.substr(1, address.size() - 2);
+  }
+  if ((colon != std::string_view::npos && address.empty()) || !ParseNumber(port, observe.port)) {
+    return "'" + std::string(text) + "' is not of the form [ADDRESS:]PORT, as in 127.0.0.1:9911";
+  }
+  if (observe.port < 0 || observe.port > kMaxPort) {
+    return "'" + std::string(text) + "': PORT is not in range 0 to " + std::to_string(kMaxPort);
+  }
+  if (!address.empty()) observe.address = address;
+  return {};
+}
+
+std::string CheckObserve(const std::string& text) {
+  Observe observe;
+  return ParseObserve(text, observe);
+}
+
 // What is left of the command line without the options: directories, and what nobody knows. (CLI11
 // would take a list of arguments itself, but read a directory "[a,b]" as two, "a" and "b".) Returns
 // what is wrong with it, or nothing.
@@ -99,6 +123,7 @@ std::variant<Options, int> ParseOptions(int argc, char** argv) {
   options.mailbox = kDefaultMailbox;
   std::vector<std::string> scale;
   bool zero = false;
+  std::string observe;
 
   CLI::App app(kDescription, "treesum");
   app.footer(kFooter);
@@ -125,6 +150,10 @@ std::variant<Options, int> ParseOptions(int argc, char** argv) {
   app.add_flag("--progress,!--no-progress", options.progress,
                "A bar on standard error, if that is a terminal (default)");
   app.add_flag("--stats", options.stats, "At the end, what the pool has done, on standard error");
+  app.add_option("--observe", observe, "Tell over HTTP how it goes, e.g. /metrics; 0: any port")
+      ->type_name("[ADDRESS:]PORT")
+      ->option_text("[ADDRESS:]PORT")
+      ->check(CLI::Validator(CheckObserve, "", "observe"));
   app.add_flag("-z,--zero", zero, "End lines with a zero byte and do not escape names");
 
   std::string wrong;
@@ -143,6 +172,7 @@ std::variant<Options, int> ParseOptions(int argc, char** argv) {
     return kUsageError;
   }
   for (const std::string& text : scale) ParseScaleStep(text, options.scale.emplace_back());
+  if (!observe.empty()) ParseObserve(observe, options.observe.emplace());
   if (zero) options.line_end = LineEnd::kZero;
   return options;
 }

@@ -11,6 +11,11 @@
 
 namespace treesum {
 
+struct Observe {
+  std::string address = "127.0.0.1";
+  int port = 0;  // 0: any that is free
+};
+
 struct Options {
   std::vector<std::string> arguments;  // directories and files; at least one
   int workers = 1;
@@ -18,6 +23,8 @@ struct Options {
   std::vector<ScaleStep> scale;
   bool progress = true;
   bool stats = false;
+  // Where the node can be observed over HTTP; none: nowhere.
+  std::optional<Observe> observe;
   LineEnd line_end = LineEnd::kNewline;
 };
 

@@ -270,6 +270,33 @@ for signal in INT TERM; do
 done
 rm tree/huge
 
+# -- observed --
+
+# metrics: what the node tells at $port.
+metrics() {
+  exec 3<>"/dev/tcp/127.0.0.1/$port" || return 1
+  printf 'GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n' >&3
+  timeout 20 cat <&3
+  exec 3>&-
+}
+tells() { metrics | grep -qE -- "$1"; }
+truncate -s 200G observed
+"$program" --workers 3 --observe 0 observed >out 2>err &
+background=$!
+check '--observe: it says where' eventually grep -qE '^treesum: see http://127.0.0.1:[0-9]+/metrics$' err
+port=$(sed -nE 's|^treesum: see http://127.0.0.1:([0-9]+)/metrics$|\1|p' err)
+check 'the pool can be seen there' eventually tells '^ergon_pool_workers\{pool="[^"]*HashPool"\} 3$'
+check 'SIGTERM ends it all the same' stops_in_time TERM 143
+rm observed
+run --observe 0.0.0.0:0 tree
+check 'all addresses: exit status 2' is "$status" 2
+check 'without a token, it says' says '--observe: address: "0.0.0.0" is no loopback address'
+run --observe here tree
+check 'no port: exit status 2' is "$status" 2
+check 'and it says so' says "--observe: 'here' is not of the form [ADDRESS:]PORT"
+run --observe 127.0.0.1:65536 tree
+check 'no such port' says "'127.0.0.1:65536': PORT is not in range 0 to 65535"
+
 mkfifo reader
 "$program" many >reader 2>err &
 background=$!
