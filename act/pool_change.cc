@@ -30,20 +30,9 @@ PoolOptions Changed(const PoolOptions& options, const PoolChange& change) {
   return changed;
 }
 
-PoolChange ChangeableOf(const PoolOptions& options) {
-  return {.pool_size = options.pool_size,
-          .worker_mailbox_size = options.worker_mailbox_size,
-          .admission_limit = options.admission_limit,
-          .restart_backoff_min = options.restart_backoff_min,
-          .restart_backoff_max = options.restart_backoff_max,
-          .max_restarts = options.max_restarts,
-          .restart_period = options.restart_period,
-          .shutdown_timeout = options.shutdown_timeout};
-}
-
 std::vector<std::string> Differences(const PoolOptions& now, const PoolOptions& before) {
-  const PoolChange all = ChangeableOf(now);
-  const PoolChange all_before = ChangeableOf(before);
+  const PoolChange all = now.Changeable();
+  const PoolChange all_before = before.Changeable();
   std::vector<std::string> found;
   for (const gen::PoolChangeField& field : gen::PoolChangeFields()) {
     std::visit(

@@ -13,8 +13,6 @@ using gen::PoolChange;
 
 // The options with the change, valid or not (PoolOptions::Validate).
 [[nodiscard]] PoolOptions Changed(const PoolOptions& options, const PoolChange& change);
-// All that may be changed, as it is in `options`.
-[[nodiscard]] PoolChange ChangeableOf(const PoolOptions& options);
 // What is different, as in "max_restarts: 3, was 0".
 [[nodiscard]] std::vector<std::string> Differences(const PoolOptions& now,
                                                    const PoolOptions& before);

@@ -5,7 +5,6 @@
 #include <fmt/core.h>
 
 #include <ergon/act/options/option_checks.h>
-#include <ergon/act/pool_change.h>
 
 namespace ergon::act {
 namespace {
@@ -34,6 +33,17 @@ std::string CheckStrategy(const PoolOptions& options) {
 
 }  // namespace
 
+gen::PoolChange PoolOptions::Changeable() const {
+  return {.pool_size = pool_size,
+          .worker_mailbox_size = worker_mailbox_size,
+          .admission_limit = admission_limit,
+          .restart_backoff_min = restart_backoff_min,
+          .restart_backoff_max = restart_backoff_max,
+          .max_restarts = max_restarts,
+          .restart_period = restart_period,
+          .shutdown_timeout = shutdown_timeout};
+}
+
 std::string PoolOptions::Validate() const {
   using std::chrono::nanoseconds;
   if (worker_factory.IsFunction()) {
@@ -41,7 +51,7 @@ std::string PoolOptions::Validate() const {
   }
   if (!worker_factory) return "worker_factory: is empty, as in gen::Factory<Worker>() is needed";
   const std::string checks[] = {
-      ChangeableOf(*this).Validate(),
+      Changeable().Validate(),
       CheckMailbox(*this),
       CheckStrategy(*this),
       CheckAtLeast("restart_backoff_max", restart_backoff_max, restart_backoff_min),

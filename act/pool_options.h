@@ -73,6 +73,9 @@ struct PoolOptions {
     return worker_mailbox.overflow() != gen::Overflow::kReject;
   }
 
+  // Returns all that may be changed while the pool runs, as it is here.
+  [[nodiscard]] gen::PoolChange Changeable() const;
+
   // Returns an empty text, or what is wrong, as in "pool_size: 0 is outside 1..10000".
   [[nodiscard]] std::string Validate() const;
 };

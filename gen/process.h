@@ -212,7 +212,7 @@ class Process : public GroupMessenger {
   // With true, everything that this process sends is important: see Messenger::SendImportant.
   virtual void SetImportantDelivery(bool important) = 0;
   [[nodiscard]] virtual bool ImportantDelivery() const = 0;
-  // Least level of this process's log lines. After Init the log tells it, with the level before.
+  // Least level of this process's log lines. The log tells each change, with the level before.
   virtual void SetLogLevel(gen::LogLevel level) = 0;
   // Returns the log level of this process: the one it has set, or the node's.
   [[nodiscard]] virtual gen::LogLevel LogLevel() const = 0;

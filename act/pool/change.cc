@@ -61,7 +61,7 @@ bool PoolRunner::TakeChange(core::Envelope& envelope) {
     if (!wanted) done = wanted.error();
     if (wanted) {
       (void)host_.SendResponse(SenderOf(envelope), RefOf(envelope),
-                               check->change.Of(ChangeableOf(OptionsNow())));
+                               check->change.Of(OptionsNow().Changeable()));
     }
   } else {
     return false;

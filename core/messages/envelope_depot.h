@@ -11,7 +11,6 @@
 
 #include <ergon/core/foundations/sync.h>
 #include <ergon/core/messages/envelope_magazine.h>
-#include <ergon/core/messages/envelope_pool.h>
 #include <ergon/core/messages/envelope_sizes.h>
 
 namespace ergon::core {
@@ -44,7 +43,6 @@ struct Chunk {
 };
 static_assert(sizeof(Chunk) <= kEnvelopeAlignment);
 
-// The memory that all threads share, per class.
 class Depot {
  public:
   // Returns a full magazine (or, at the latest cut of a chunk, a partly full one) in exchange for an empty one, which
@@ -107,11 +105,14 @@ class Depot {
   void Lock() { mutex_.lock(); }
   void Unlock() { mutex_.unlock(); }
 
-  void AddUsage(EnvelopePoolStats& stats) {
+  struct Usage {
+    std::size_t chunks = 0;
+    std::size_t full_magazines = 0;
+    std::uint64_t visits = 0;  // how often threads have taken from here, or given
+  };
+  Usage GetUsage() {
     std::lock_guard lock(mutex_);
-    stats.mapped_bytes += chunks_ * kChunkBytes;
-    stats.depot_blocks += full_.count * kMagazineSize;
-    stats.depot_visits += visits_;
+    return {.chunks = chunks_, .full_magazines = full_.count, .visits = visits_};
   }
 
  private:

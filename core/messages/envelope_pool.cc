@@ -184,7 +184,12 @@ void UnlockEnvelopePool() noexcept {
 
 EnvelopePoolStats EnvelopePoolUsage() {
   EnvelopePoolStats stats;
-  for (int i = 1; i <= kClasses; ++i) DepotOf(i).AddUsage(stats);
+  for (int i = 1; i <= kClasses; ++i) {
+    const Depot::Usage usage = DepotOf(i).GetUsage();
+    stats.mapped_bytes += usage.chunks * kChunkBytes;
+    stats.depot_blocks += usage.full_magazines * kMagazineSize;
+    stats.depot_visits += usage.visits;
+  }
   return stats;
 }
 

@@ -238,8 +238,7 @@ void Process::SetLogLevel(gen::LogLevel level) {
   MustBeInOwnTurn("SetLogLevel");
   const auto after = static_cast<std::uint8_t>(level);
   const std::uint8_t before = log_level_.exchange(after, std::memory_order_relaxed);
-  const bool is_change = before != after && activity_.state() != gen::ProcessState::kStarting;
-  if (!is_change || rooms_.log.Level() == gen::LogLevel::kOff) return;
+  if (before == after || rooms_.log.Level() == gen::LogLevel::kOff) return;
   rooms_.log.TellChange(AsInItsLines(rooms_.addresses, Self()) + ": log_level", LevelText(after),
                         LevelText(before));
 }

@@ -20,12 +20,13 @@ gen::Error ErrorOf(const std::string& name, const gen::Error& error) {
       fmt::format("pools.{}: {}", name, detail.empty() ? error.ToString() : std::string(detail)));
 }
 
-// It has ended, or ends: one that follows it has the new values.
-bool HasGone(const gen::Error& error) {
-  return error == gen::ErrProcessUnknown || error == gen::ErrProcessTerminated;
-}
-
 }  // namespace
+
+// The Init of a worker that fails has such an error, too.
+bool PoolChanges::HasGone(gen::PID pool, const gen::Error& error) const {
+  return (error == gen::ErrProcessUnknown || error == gen::ErrProcessTerminated) &&
+         needs_.addresses.Find(pool) == nullptr;
+}
 
 gen::Result<gen::PID> PoolChanges::Find(const std::string& name) const {
   auto pid = needs_.addresses.Resolve(gen::Target(name));
@@ -51,7 +52,7 @@ gen::Result<void> PoolChanges::Check(gen::Messenger& asks, Step& step) const {
   auto before = asks.Call(step.pool, gen::PoolChangeCheck{step.change}, kToThePool);
   if (before) {
     step.before = *before;
-  } else if (HasGone(before.error())) {
+  } else if (HasGone(step.pool, before.error())) {
     step.pool = {};
   } else {
     return std::move(before.error());
@@ -72,7 +73,7 @@ gen::Result<void> PoolChanges::Apply(gen::Messenger& asks, const PoolSettings::C
     if (!step.pool) continue;
     const auto changed = asks.Call(step.pool, gen::PoolChange(step.change), kToThePool);
     if (changed) continue;
-    if (HasGone(changed.error())) {
+    if (HasGone(step.pool, changed.error())) {
       step.pool = {};
       continue;
     }
@@ -95,7 +96,7 @@ void PoolChanges::ChangeBack(gen::Messenger& asks, const std::vector<Step>& step
     const Step& step = steps[i];
     if (!step.pool) continue;
     const auto changed = asks.Call(step.pool, gen::PoolChange(step.before), kToThePool);
-    if (changed || HasGone(changed.error())) continue;
+    if (changed || HasGone(step.pool, changed.error())) continue;
     gen::Log(needs_.log).Error("pools.{}: cannot be changed back: {}", step.name, changed.error());
   }
 }

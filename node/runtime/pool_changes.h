@@ -39,6 +39,8 @@ class PoolChanges {
 
   // Returns the empty PID if nobody has the name.
   gen::Result<gen::PID> Find(const std::string& name) const;
+  // It has ended: one that follows it has the new values.
+  [[nodiscard]] bool HasGone(gen::PID pool, const gen::Error& error) const;
   gen::Result<void> Check(gen::Messenger& asks, Step& step) const;
   // The first `count` ones.
   void ChangeBack(gen::Messenger& asks, const std::vector<Step>& steps, std::size_t count);

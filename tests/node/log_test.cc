@@ -95,7 +95,7 @@ TEST_CASE("log: levels of the node and of a process") {
   CHECK(logged(pid) == 6);
   CHECK(t.Run(pid, [](Subject& self) { self.SetLogLevel(gen::LogLevel::kOff); }));
   CHECK(logged(pid) == 0);
-  // Each change is told, but not what an Init sets.
+  // Each change is told.
   CHECK(t.log.Count(pid.ToString() + " ergon::node::Subject: log_level: trace, was the node's") ==
         1);
   CHECK(t.log.Count(pid.ToString() + " ergon::node::Subject: log_level: off, was trace") == 1);
@@ -105,7 +105,7 @@ TEST_CASE("log: levels of the node and of a process") {
     return gen::Continue();
   }});
   CHECK(logged(chatty) == 6);
-  CHECK(t.log.Count("log_level: ") == 2);
+  CHECK(t.log.Count("log_level: ") == 3);
   CHECK(logged(t.Spawn({}, {.log_level = gen::LogLevel::kDebug})) == 5);
   CHECK(logged(t.Spawn()) == 3);
   t.node.Log().Info("not this one");

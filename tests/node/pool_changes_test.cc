@@ -112,7 +112,8 @@ TEST_CASE("pools in the options: all or nothing") {
   const kit::OptionsFile file("");
   TestNode t({.options_file = file.path()});
   CHECK(t.node.SpawnRegister("first", gen::Factory<TwoWorkers>()));
-  CHECK(t.node.SpawnRegister("second", gen::Factory<TwoWorkers>(act::PoolStrategy::Broadcast())));
+  CHECK(t.node.SpawnRegister("second",
+                             gen::Factory<TwoWorkers>(act::PoolStrategy::Broadcast<int>())));
   file.Write(
       "mailbox_size = 7\n[pools.first]\npool_size = 3\n[pools.second]\nadmission_limit = "
       "\"1ms\"\n");
