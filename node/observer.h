@@ -3,12 +3,18 @@
 //   auto observer = node.Spawn(node::ObserverFactory({.address = "127.0.0.1", .port = 9911}));
 //   // curl http://127.0.0.1:9911/metrics
 //
+//   GET /          a page for people: the node, its processes and its pools, live; read-only. It takes nothing from the
+//                  network, and asks for the token if there is one
 //   GET /metrics   numbers of the node, its messages, dispatcher, processes by behaviour, pools, applications and
 //                  connections, and of the program: OpenMetrics text, as Prometheus reads it. Who accepts text/plain
 //                  only gets the older format. No label names a PID, and each label has a bounded number of values
 //   GET /healthz   200 as long as the node runs processes
 //   GET /readyz    200 while all applications that were loaded run, or have ended in order, and the node does not stop;
 //                  else 503, and the reason as text
+//
+//   GET /api/node, /api/pools, /api/processes?sort=queued&search=TEXT&limit=100, /api/process?pid=ID
+//                  what the page shows, as JSON. The processes are sorted (queued, handled, held, running, newest, name,
+//                  behavior) and searched on the node, 1..1,000 of them are told; an ID is what these tell as "id"
 //
 // HEAD is answered, too. The observer only reads; it changes nothing.
 //

@@ -41,7 +41,7 @@ cd "$source_dir"
 # Without all that has a name, and without the headers that have none.
 all_libraries=(-DCMAKE_DISABLE_FIND_PACKAGE_{Boost,tl-expected,fmt,spdlog,OpenSSL}"=ON"
   "-DCMAKE_IGNORE_PATH=/usr/include;/usr/lib;/lib")
-all="libboost-context-dev libexpected-dev libfmt-dev libspdlog-dev libssl-dev erlang-dev libasio-dev libtomlplusplus-dev"
+all="libboost-context-dev libexpected-dev libfmt-dev libspdlog-dev libssl-dev erlang-dev libasio-dev libtomlplusplus-dev rapidjson-dev"
 asks_for "$all" --preset install "${all_libraries[@]}"
 asks_for "$all doctest-dev libcereal-dev libcli11-dev libboost-dev" --preset release "${all_libraries[@]}" \
   -DCMAKE_DISABLE_FIND_PACKAGE_{doctest,CLI11}=ON

@@ -1,6 +1,7 @@
 #include <ergon/node/observer/collector.h>
 
 #include <cstdint>
+#include <variant>
 
 #include <ergon/node/observer/behavior_index.h>
 #include <ergon/node/runtime/runtime.h>
@@ -14,12 +15,17 @@ void Collector::operator()(gen::Process& self) const {
   const std::int64_t period = state->settings.options.metrics_period.count();
   std::shared_ptr<const Figures> last;
   std::int64_t collected_at = 0;
-  while (auto asked = self.Receive<gen::Asked<WantFigures>>()) {
+  while (auto asked = self.Receive<gen::Asked<WantFigures>, gen::Asked<WantProcesses>>()) {
+    if (const auto* processes = std::get_if<gen::Asked<WantProcesses>>(&*asked)) {
+      (void)self.Reply(*processes, std::make_shared<const ProcessRows>(
+                                       FindProcesses(self, index, processes->value.query)));
+      continue;
+    }
     if (last == nullptr || period == 0 || self.Now() - collected_at > period) {
       last = std::make_shared<const Figures>(collector.Collect());
       collected_at = self.Now();
     }
-    (void)self.Reply(*asked, last);  // or nobody waits any more
+    (void)self.Reply(std::get<gen::Asked<WantFigures>>(*asked), last);  // or nobody waits any more
   }
 }
 

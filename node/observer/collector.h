@@ -5,6 +5,7 @@
 
 #include <ergon/gen/process.h>
 #include <ergon/node/observer/figures.h>
+#include <ergon/node/observer/process_search.h>
 #include <ergon/node/observer/state.h>
 
 namespace ergon::node {
@@ -12,6 +13,12 @@ namespace ergon::node {
 // A request to it. Who asks within ObserverOptions::metrics_period gets what the one before got.
 struct WantFigures {
   using Reply = std::shared_ptr<const Figures>;
+};
+
+// The same for processes: each is looked for anew, one request after the other.
+struct WantProcesses {
+  using Reply = std::shared_ptr<const ProcessRows>;
+  ProcessQuery query;
 };
 
 // A process made of this function. It ends when it is asked to.

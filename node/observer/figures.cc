@@ -41,6 +41,21 @@ PoolFigures FiguresOf(const gen::Inspection& inspection) {
   return figures;
 }
 
+std::vector<PoolView::Member> MembersOf(const Addresses& addresses, gen::PID pid) {
+  std::vector<PoolView::Member> members;
+  const ProcessSlot* const slot = addresses.Find(pid);
+  if (slot == nullptr || slot->pool() == nullptr) return members;
+  const core::Rotation& rotation = slot->pool()->rotation;
+  const std::uint32_t size = rotation.size();
+  for (std::uint32_t i = 0; i < size && i < PoolView::kMostMembers; ++i) {
+    const gen::PID worker = addresses.PidOf(rotation.At(i));
+    const ProcessSlot* const its = addresses.Find(worker);
+    if (its == nullptr) continue;
+    members.push_back({worker, its->State(), its->MainMessagesApprox(), its->counts().handled()});
+  }
+  return members;
+}
+
 }  // namespace
 
 void PoolFigures::Add(const PoolFigures& other) {
@@ -86,6 +101,8 @@ void FiguresCollector::AskPools(Figures& figures) {
       answers[pool.pid] = last->second;
     }
     figures.pools[pool.label].Add(answers[pool.pid]);
+    figures.pool_views.push_back(
+        {pool.pid, pool.label, answers[pool.pid], MembersOf(index_.addresses(), pool.pid)});
   }
   last_answers_ = std::move(answers);
 }

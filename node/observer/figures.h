@@ -37,6 +37,22 @@ struct PoolFigures {
   void Add(const PoolFigures& other);
 };
 
+// One pool with its workers.
+struct PoolView {
+  struct Member {
+    gen::PID pid;
+    gen::ProcessState state = gen::ProcessState::kIdle;
+    std::uint64_t queued = 0;
+    std::uint64_t handled = 0;
+  };
+  static constexpr std::size_t kMostMembers = 1'000;
+
+  gen::PID pid;
+  std::string label;
+  PoolFigures figures;
+  std::vector<Member> members;  // up to kMostMembers of those that take messages
+};
+
 struct ConnectionFigures {
   std::uint64_t up = 0;
   std::uint64_t pending = 0;  // being made
@@ -50,6 +66,7 @@ struct Figures {
   gen::MessageBalance messages;
   CensusFigures census;
   std::map<std::string, PoolFigures> pools;  // by label
+  std::vector<PoolView> pool_views;
   std::uint64_t pools_unanswered = 0;
   std::map<std::string, bool> applications;  // whether it runs, by LabelValue
   ConnectionFigures connections;

@@ -44,7 +44,7 @@ Gate::Gate(const ObserverSettings& settings) : token_(settings.token) {
   for (const std::string& host : options.hosts) hosts_.push_back(LowerCase(host));
 }
 
-std::optional<Refusal> Gate::Refuse(const RequestHead& head) const {
+std::optional<Refusal> Gate::Refuse(const RequestHead& head, bool is_public) const {
   if (!head.host || !IsHost(*head.host)) return Refusal::kHost;
   if (head.origin) {
     const std::string host = LowerCase(*head.host);
@@ -55,7 +55,7 @@ std::optional<Refusal> Gate::Refuse(const RequestHead& head) const {
   if (head.fetch_site && *head.fetch_site != "same-origin" && *head.fetch_site != "none") {
     return Refusal::kOrigin;
   }
-  if (!token_.empty() && !(head.authorization && IsToken(*head.authorization))) {
+  if (!is_public && !token_.empty() && !(head.authorization && IsToken(*head.authorization))) {
     return Refusal::kToken;
   }
   return std::nullopt;

@@ -31,8 +31,8 @@ class Gate {
  public:
   explicit Gate(const ObserverSettings& settings);
 
-  // None: it may pass.
-  [[nodiscard]] std::optional<Refusal> Refuse(const RequestHead& head) const;
+  // None: it may pass. `is_public`: also without a token.
+  [[nodiscard]] std::optional<Refusal> Refuse(const RequestHead& head, bool is_public) const;
 
  private:
   [[nodiscard]] bool IsHost(std::string_view host) const;

@@ -1,16 +1,24 @@
 #include <ergon/node/observer/routes.h>
 
+#include <charconv>
 #include <chrono>
+#include <cstdint>
 #include <memory>
+#include <utility>
 
 #include <ergon/node/observer/collector.h>
 #include <ergon/node/observer/health.h>
 #include <ergon/node/observer/metrics.h>
+#include <ergon/node/observer/page.h>
+#include <ergon/node/observer/process_search.h>
+#include <ergon/node/observer/url_query.h>
+#include <ergon/node/observer/views.h>
 
 namespace ergon::node {
 namespace {
 
 constexpr std::chrono::seconds kPatience{30};  // beyond the time for pools
+constexpr std::chrono::milliseconds kInspectTimeout{500};
 
 ObserverAnswer Refused(Refusal refusal) {
   switch (refusal) {
@@ -24,14 +32,29 @@ ObserverAnswer Refused(Refusal refusal) {
   return {.status = 401, .body = "a token is needed: Authorization: Bearer TOKEN\n"};
 }
 
+const ObserverAnswer kNotCollected = {.status = 503, .body = "the numbers cannot be collected\n"};
+
+template <class Question>
+auto AskCollector(gen::Process& self, const ObserverState& state, Question question) {
+  return self.Call(state.collector, std::move(question),
+                   {.timeout = state.settings.options.pools_timeout + kPatience});
+}
+
+ObserverAnswer JsonAnswer(std::string body) {
+  return {.content_type = "application/json", .body = std::move(body)};
+}
+
 ObserverAnswer Metrics(gen::Process& self, const ObserverState& state, std::string_view accept) {
-  const auto figures = self.Call(state.collector, WantFigures{},
-                                 {.timeout = state.settings.options.pools_timeout + kPatience});
-  if (!figures) return {.status = 503, .body = "the numbers cannot be collected\n"};
+  const auto figures = AskCollector(self, state, WantFigures{});
+  if (!figures) return kNotCollected;
   const bool wants_plain = accept.find("text/plain") != std::string_view::npos &&
                            accept.find("openmetrics-text") == std::string_view::npos;
   const auto format = wants_plain ? MetricsFormat::kPlain : MetricsFormat::kOpenMetrics;
   return {.content_type = ContentType(format), .body = MetricsText(**figures, state, format)};
+}
+
+ObserverAnswer NotFound() {
+  return {.status = 404, .body = "there are /, /metrics, /healthz and /readyz\n"};
 }
 
 ObserverAnswer Ready(gen::Process& self) {
@@ -40,17 +63,80 @@ ObserverAnswer Ready(gen::Process& self) {
   return {.status = 503, .body = reason + '\n'};
 }
 
+ObserverAnswer Processes(gen::Process& self, const ObserverState& state,
+                         const UrlQuery& parameters) {
+  auto query = ParseProcessQuery(parameters);
+  if (!query) return {.status = 400, .body = std::string(query.error().detail()) + '\n'};
+  const auto rows = AskCollector(self, state, WantProcesses{std::move(*query)});
+  return rows ? JsonAnswer(ProcessesJson(**rows)) : kNotCollected;
+}
+
+ObserverAnswer OneProcess(gen::Process& self, const UrlQuery& parameters) {
+  const auto found = parameters.find("pid");
+  std::uint64_t id = 0;
+  if (found != parameters.end()) {
+    const std::string& text = found->second;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), id);
+    if (read.ec != std::errc() || read.ptr != text.data() + text.size()) id = 0;
+  }
+  if (id == 0 || parameters.size() != 1) {
+    return {.status = 400,
+            .body = "pid: must be the id of a process, as /api/processes tells it\n"};
+  }
+  gen::PID pid = self.Self();  // of this node
+  pid.id = id;
+  const auto info = self.Node().ProcessInfo(pid);
+  if (!info) return {.status = 404, .body = "there is no such process\n"};
+  return JsonAnswer(ProcessJson(*info, self.Inspect(pid, {}, {.timeout = kInspectTimeout})));
+}
+
+ObserverAnswer Api(gen::Process& self, const ObserverState& state, std::string_view path,
+                   std::string_view target) {
+  const auto parameters = ParseUrlQuery(target);
+  if (!parameters) return {.status = 400, .body = "the parameters are malformed\n"};
+  if (path == "/api/processes") return Processes(self, state, *parameters);
+  if (path == "/api/process") return OneProcess(self, *parameters);
+  if (!parameters->empty()) return {.status = 400, .body = "there are no parameters\n"};
+  if (path != "/api/node" && path != "/api/pools") return NotFound();
+  const auto figures = AskCollector(self, state, WantFigures{});
+  if (!figures) return kNotCollected;
+  return JsonAnswer(path == "/api/node" ? NodeJson(**figures) : PoolsJson(**figures));
+}
+
+// What contains nothing of the node; none: it is something else.
+std::optional<ObserverAnswer> Page(std::string_view path) {
+  if (path == "/") {
+    return ObserverAnswer{.content_type = "text/html; charset=utf-8",
+                          .body = std::string(PageText()),
+                          .is_page = true};
+  }
+  if (path == "/observer.js") {
+    return ObserverAnswer{.content_type = "text/javascript; charset=utf-8",
+                          .body = std::string(PageScript())};
+  }
+  if (path == "/observer.css") {
+    return ObserverAnswer{.content_type = "text/css; charset=utf-8",
+                          .body = std::string(PageStyle())};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 ObserverAnswer AnswerTo(gen::Process& self, const ObserverState& state,
                         const ObserverRequest& request) {
-  if (const auto refusal = state.gate.Refuse(request.head)) return Refused(*refusal);
-  if (!request.is_get) return {.status = 405, .body = "only GET and HEAD are allowed\n"};
   const std::string_view path = request.target.substr(0, request.target.find('?'));
+  auto page = Page(path);
+  if (const auto refusal = state.gate.Refuse(request.head, page.has_value())) {
+    return Refused(*refusal);
+  }
+  if (!request.is_get) return {.status = 405, .body = "only GET and HEAD are allowed\n"};
+  if (page) return std::move(*page);
   if (path == "/metrics") return Metrics(self, state, request.accept);
   if (path == "/healthz") return {.body = "ok\n"};
   if (path == "/readyz") return Ready(self);
-  return {.status = 404, .body = "there are /metrics, /healthz and /readyz\n"};
+  if (path.starts_with("/api/")) return Api(self, state, path, request.target);
+  return NotFound();
 }
 
 }  // namespace ergon::node

@@ -23,6 +23,7 @@ struct ObserverAnswer {
   unsigned status = 200;
   std::string_view content_type = "text/plain; charset=utf-8";
   std::string body = {};
+  bool is_page = false;  // a browser may show it, and run the script of this observer
 };
 
 // Never tells anything that the request has said. By the process of the connection, which may wait.

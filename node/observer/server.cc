@@ -74,7 +74,10 @@ Response ResponseOf(ObserverAnswer answer) {
                boost::beast::string_view(answer.content_type.data(), answer.content_type.size()));
   response.set(http::field::cache_control, "no-store");
   response.set("X-Content-Type-Options", "nosniff");
-  response.set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
+  response.set("Content-Security-Policy",
+               answer.is_page ? "default-src 'self'; base-uri 'none'; form-action 'none'; "
+                                "frame-ancestors 'none'"
+                              : "default-src 'none'; frame-ancestors 'none'");
   response.set("Cross-Origin-Resource-Policy", "same-origin");
   response.set("Referrer-Policy", "no-referrer");
   if (answer.status == 401) response.set(http::field::www_authenticate, "Bearer realm=\"ergon\"");

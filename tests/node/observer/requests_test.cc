@@ -76,12 +76,12 @@ TEST_CASE("other methods and paths are refused, and nothing of the request is to
     CHECK(answer.status == 405);
     CHECK(answer.Header("allow") == "GET, HEAD");
   }
-  for (const char* path :
-       {"/", "/metrics/", "/../../etc/passwd", "/%2e%2e/etc/passwd", "/Metrics", "//metrics",
-        "/metrics%00", "/<script>alert(1)</script>", "http://localhost/metrics", "/healthz#x"}) {
+  for (const char* path : {"/index.html", "/metrics/", "/../../etc/passwd", "/%2e%2e/etc/passwd",
+                           "/Metrics", "//metrics", "/metrics%00", "/<script>alert(1)</script>",
+                           "http://localhost/metrics", "/healthz#x"}) {
     const auto answer = t.Get(path);
     CHECK(answer.status == 404);
-    CHECK(answer.body == "there are /metrics, /healthz and /readyz\n");
+    CHECK(answer.body == "there are /, /metrics, /healthz and /readyz\n");
     CHECK(answer.Header("content-type") == "text/plain; charset=utf-8");
   }
 }
