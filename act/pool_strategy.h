@@ -150,13 +150,13 @@ class PoolStrategy {
   static bool CopyAs(core::Envelope& envelope, core::EnvelopePtr& copy) {
     const T* value = envelope.ValueAs<T>();
     if (value == nullptr) return false;
-    const bool has_trace = gen::IsTraced(envelope) && gen::IsRequest(envelope);
-    copy = core::MakeEnvelopeWith<T>({.trace = has_trace ? envelope.Trace() : 0}, envelope.kind,
-                                     envelope.lane, *value);
+    const bool has_behind = gen::HasTraceBehind(envelope);
+    copy = core::MakeEnvelopeWith<T>({.trace = has_behind ? gen::TraceOf(envelope) : 0},
+                                     envelope.kind, envelope.lane, *value);
     copy->from = envelope.from;
     copy->deadline = envelope.deadline;
     copy->flags |= envelope.flags & (core::Envelope::kFlagStamped | core::Envelope::kFlagImportant);
-    if (!gen::IsRequest(envelope)) copy->flags |= envelope.flags & core::Envelope::kFlagTraced;
+    if (!has_behind) copy->flags |= envelope.flags & core::Envelope::kFlagTraced;
     return true;
   }
 

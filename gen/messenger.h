@@ -156,14 +156,14 @@ class Messenger {
   // quick. After Cancel no tick is handled any more: a tick that waits in a mailbox already is skipped when its turn
   // comes, and counted as expired. The n-th tick is due n periods from now, without drift. At most one tick of a timer
   // waits in a mailbox; ticks that come due meanwhile are left out and not made up. A tick whose receiver has no room,
-  // or does not exist, is counted as dropped.
+  // or does not exist, is counted as dropped. Each tick has the trace id that this process has now (trace.h).
   template <class T>
   Result<TimerHandle> SendEvery(const Target& to, T&& value, std::chrono::nanoseconds period) {
     static_assert(std::is_copy_constructible_v<StoredType<T>>, "each tick is a copy");
     auto kept = to.Kept();
     if (!kept) return std::move(kept.error());
     auto make = [value = StoredType<T>(std::forward<T>(value)), priority = DefaultPriority(),
-                 to = *kept] { return MakeMessage(value, priority, to); };
+                 to = *kept, trace = Trace()] { return MakeMessage(value, priority, to, trace); };
     return SendEnvelopesEvery(*kept, std::move(make), period);
   }
 
@@ -208,9 +208,10 @@ class Messenger {
                                              std::forward<T>(value));
   }
   template <class T>
-  static core::EnvelopePtr MakeMessage(T&& value, MessagePriority priority, const Target& to) {
-    return core::MakeTaggedEnvelope<StoredType<T>>(
-        to.Tag(), static_cast<std::uint8_t>(EnvelopeKind::kMessage),
+  static core::EnvelopePtr MakeMessage(T&& value, MessagePriority priority, const Target& to,
+                                       TraceId trace = 0) {
+    return core::MakeEnvelopeWith<StoredType<T>>(
+        {.tag = to.Tag(), .trace = trace}, static_cast<std::uint8_t>(EnvelopeKind::kMessage),
         static_cast<core::Lane>(priority), std::forward<T>(value));
   }
   template <class T>

@@ -10,10 +10,11 @@
 namespace ergon::gen {
 
 // Chosen by the process that begins something that others go on with: a number of the user's, or a NewTraceId. 0: none.
-// What a process sends while it handles something with a trace id (messages, delayed ones, requests, answers) has the
-// same trace id, and so have the processes that it spawns meanwhile, until they handle something else. Events and
-// periodic sends have no trace id, nor has anything that goes to another node. See Process::SetTrace,
-// Messenger::SendTraced, CallOptions::trace.
+// What a process sends while it handles something with a trace id (messages, delayed ones, requests, answers, values of
+// events, SendExit) has the same trace id, and so have the processes that it spawns meanwhile, until they handle something
+// else.
+// All ticks of a periodic send have the trace id with which it was begun. Nothing that goes to another node has a trace
+// id. See Process::SetTrace, Messenger::SendTraced, CallOptions::trace.
 using TraceId = std::uint64_t;
 
 // Returns a random trace id. May be called from any thread.
@@ -26,12 +27,20 @@ using TraceId = std::uint64_t;
 [[nodiscard]] inline bool IsTraced(const core::Envelope& envelope) noexcept {
   return (envelope.flags & core::Envelope::kFlagTraced) != 0;
 }
-// Returns the trace id of an envelope for which IsTraced is true.
-[[nodiscard]] inline TraceId TraceOf(core::Envelope& envelope) noexcept {
-  if (envelope.kind == static_cast<std::uint8_t>(EnvelopeKind::kRequest)) return envelope.Trace();
+// Returns whether the place of the trace id is behind the value: `deadline` of a request is one, and that of a tick is the
+// number of its timer. Such an envelope gets its trace id when it is made.
+[[nodiscard]] inline bool HasTraceBehind(const core::Envelope& envelope) noexcept {
+  return envelope.kind == static_cast<std::uint8_t>(EnvelopeKind::kRequest) ||
+         (envelope.flags & core::Envelope::kFlagStamped) != 0;
+}
+// Returns the trace id of an envelope; 0: it has none.
+[[nodiscard]] inline TraceId TraceOf(const core::Envelope& envelope) noexcept {
+  if (!IsTraced(envelope)) return 0;
+  // Only a way to say that it is not changed is missing.
+  if (HasTraceBehind(envelope)) return const_cast<core::Envelope&>(envelope).Trace();
   return static_cast<TraceId>(envelope.deadline);
 }
-// Gives a trace id to a message or an answer, which have no deadline. A request gets its trace id when it is made.
+// Gives a trace id to an envelope that has its place in front of the value.
 inline void MarkTraced(core::Envelope& envelope, TraceId trace) noexcept {
   envelope.flags |= core::Envelope::kFlagTraced;
   envelope.deadline = static_cast<std::int64_t>(trace);

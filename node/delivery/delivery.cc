@@ -7,6 +7,7 @@
 
 #include <ergon/core/foundations/thrown_text.h>
 #include <ergon/gen/notices.h>
+#include <ergon/gen/trace.h>
 #include <ergon/node/delivery/envelope_marks.h>
 #include <ergon/node/delivery/transport.h>
 #include <ergon/node/delivery/unmade_string.h>
@@ -190,14 +191,17 @@ bool Delivery::ToFallback(ProcessSlot& process, gen::PID to, core::EnvelopePtr& 
       fallback.name.empty() ? gen::PID() : needs_.addresses.names().Find(fallback.name);
   if (!target || target == to) return false;
   const core::Address from = envelope->from;
-  const auto stamped = static_cast<std::uint8_t>(envelope->flags & core::Envelope::kFlagStamped);
-  const std::int64_t stamp = envelope->deadline;
-  auto wrapped = core::MakeEnvelope<gen::MessageFallback>(
-      static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage), core::Lane::kMain,
+  // A number of its timer, or the trace id.
+  constexpr auto kMarks = core::Envelope::kFlagStamped | core::Envelope::kFlagTraced;
+  const auto marks = static_cast<std::uint8_t>(envelope->flags & kMarks);
+  const std::int64_t mark = envelope->deadline;
+  const gen::TraceId behind = IsTick(*envelope) ? gen::TraceOf(*envelope) : 0;
+  auto wrapped = core::MakeEnvelopeWith<gen::MessageFallback>(
+      {.trace = behind}, static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage), core::Lane::kMain,
       gen::MessageFallback{to, std::move(fallback.tag), gen::OwnedMessage(std::move(envelope))});
   wrapped->from = from;
-  wrapped->flags |= stamped;
-  wrapped->deadline = stamp;
+  wrapped->flags |= marks;
+  wrapped->deadline = mark;
   if (Deliver(target, wrapped)) return true;
   envelope = wrapped->ValueAs<gen::MessageFallback>()->message.Release();  // the caller's again
   return false;

@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 
+#include <ergon/gen/trace.h>
 #include <ergon/node/links/relations.h>
 #include <ergon/node/process_state/unique_id.h>
 
@@ -26,10 +27,14 @@ const gen::Reason& Unregistered() {
   return reason;
 }
 
+// With the trace id of the value.
 core::EnvelopePtr MakeValue(gen::PID from, gen::MessageEvent value) {
+  const gen::TraceId trace = gen::TraceOf(value.Envelope());
   core::EnvelopePtr envelope = core::MakeEnvelope<gen::MessageEvent>(
       static_cast<std::uint8_t>(gen::EnvelopeKind::kEvent), core::Lane::kMain, std::move(value));
   envelope->from = from.ToAddress();
+  if (trace != 0) [[unlikely]]
+    gen::MarkTraced(*envelope, trace);
   return envelope;
 }
 

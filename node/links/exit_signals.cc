@@ -10,7 +10,7 @@
 namespace ergon::node {
 
 void ExitSignals::Send(gen::PID to, gen::PID from, const gen::Reason& reason, std::uint64_t ref,
-                       bool in_order) {
+                       bool in_order, gen::TraceId trace) {
   if (Transport* const transport = addresses_.TransportTo(to)) {
     transport->Exit(from, to, reason);
     return;
@@ -21,6 +21,7 @@ void ExitSignals::Send(gen::PID to, gen::PID from, const gen::Reason& reason, st
   envelope->from = from.ToAddress();
   envelope->ref = ref;
   if (in_order) envelope->flags |= core::Envelope::kFlagInOrder;
+  if (trace != 0) gen::MarkTraced(*envelope, trace);
   Deliver(to, std::move(envelope));
 }
 
@@ -44,7 +45,7 @@ void ExitSignals::Interrupt(ProcessSlot& slot, gen::PID pid, bool ends) {
 }
 
 gen::Result<void> ExitSignals::SendExit(gen::PID from, const gen::Target& to,
-                                        const gen::Reason& reason) {
+                                        const gen::Reason& reason, gen::TraceId trace) {
   auto pid = addresses_.Resolve(to);
   if (!pid) return std::move(pid.error());
   if (Transport* const transport = addresses_.TransportTo(*pid)) {
@@ -52,7 +53,7 @@ gen::Result<void> ExitSignals::SendExit(gen::PID from, const gen::Target& to,
   }
   if (addresses_.Find(*pid) == nullptr) return addresses_.WhyUnreachable(*pid);
   if (reason.kind() == gen::ReasonKind::kKill) return Kill(*pid);
-  Send(*pid, from, reason, gen::kExplicitExit);
+  Send(*pid, from, reason, gen::kExplicitExit, false, trace);
   return {};
 }
 

@@ -8,6 +8,7 @@
 #include <ergon/gen/reason.h>
 #include <ergon/gen/result.h>
 #include <ergon/gen/target.h>
+#include <ergon/gen/trace.h>
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/process_state/slot.h>
@@ -21,12 +22,13 @@ class ExitSignals {
       : addresses_(addresses), delivery_(delivery) {}
 
   // `ref`: gen::kExplicitExit, gen::kChildExit, or 0: from a link.
-  // `in_order`: see Relations::TellWatcher.
+  // `in_order`: see Relations::TellWatcher. `trace`: 0 for none.
   void Send(gen::PID to, gen::PID from, const gen::Reason& reason, std::uint64_t ref,
-            bool in_order = false);
+            bool in_order = false, gen::TraceId trace = 0);
   void Deliver(gen::PID to, core::EnvelopePtr signal);
   // See gen::Messenger::SendExit.
-  gen::Result<void> SendExit(gen::PID from, const gen::Target& to, const gen::Reason& reason);
+  gen::Result<void> SendExit(gen::PID from, const gen::Target& to, const gen::Reason& reason,
+                             gen::TraceId trace = 0);
   gen::Result<void> Kill(gen::PID pid);
   // Asks a process to end with `reason` after what waits in its Main lane now.
   gen::Result<void> StopAfterQueue(gen::PID pid, const gen::Reason& reason);

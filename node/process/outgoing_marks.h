@@ -42,10 +42,11 @@ class OutgoingMarks {
     if (important_) envelope.flags |= core::Envelope::kFlagImportant;
     ApplyTrace(envelope, of);
   }
-  // A request has its own, and a tick has a stamp.
+  // A request has its own, and a tick has that of its timer.
   static bool MayHaveTrace(const core::Envelope& envelope) noexcept {
     const gen::EnvelopeKind kind = KindOf(envelope);
     const bool has_room = kind == gen::EnvelopeKind::kMessage ||
+                          kind == gen::EnvelopeKind::kEvent ||
                           kind == gen::EnvelopeKind::kResponse || kind == gen::EnvelopeKind::kError;
     return has_room && !IsTick(envelope) && !gen::IsTraced(envelope);
   }

@@ -182,8 +182,10 @@ gen::Result<void> Process::UnlinkEvent(const gen::Event& event) {
 
 gen::Result<std::size_t> Process::PublishEnvelope(gen::Atom name, gen::Ref token,
                                                   core::EnvelopePtr value) {
-  return InTurn("SendEvent",
-                [&] { return rooms_.publishing.Publish(Self(), name, token, std::move(value)); });
+  return InTurn("SendEvent", [&] {
+    marks_.ApplyTrace(*value, *this);
+    return rooms_.publishing.Publish(Self(), name, token, std::move(value));
+  });
 }
 
 // ---- groups

@@ -126,7 +126,7 @@ gen::Result<gen::TimerHandle> Process::SendEnvelopesEvery(const gen::Target& to,
 gen::Result<void> Process::SendExit(const gen::Target& to, gen::Reason reason) {
   return InTurn("SendExit", [&] {
     ++sends_;
-    return rooms_.exit_signals.SendExit(Self(), to, reason);
+    return rooms_.exit_signals.SendExit(Self(), to, reason, Trace());
   });
 }
 

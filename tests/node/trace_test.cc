@@ -1,4 +1,5 @@
 // A trace id travels with messages, requests and answers, and stands in log lines.
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -129,9 +130,23 @@ class Passing : public act::Pool {
  public:
   explicit Passing(act::PoolOptions options) : options_(std::move(options)) {}
 
- private:
+ protected:
   gen::Result<act::PoolOptions> Init(const gen::Args&) override { return options_; }
+
+ private:
   act::PoolOptions options_;
+};
+
+// A pool that has subscribed to the event of the test.
+class Subscribing : public Passing {
+ public:
+  using Passing::Passing;
+
+ private:
+  gen::Result<act::PoolOptions> Init(const gen::Args& args) override {
+    CHECK(MonitorEvent({"steps", {}}));
+    return Passing::Init(args);
+  }
 };
 
 TEST_CASE("trace: through pools of every strategy, and forwarded") {
@@ -160,6 +175,109 @@ TEST_CASE("trace: through pools of every strategy, and forwarded") {
     REQUIRE(Eventually(traces, {21, 22}));
     (void)answer.get();  // of a broadcast it has another type
   }
+}
+
+TEST_CASE("trace: with the values of events, also with those that are made up for") {
+  Notes<gen::TraceId> traces;
+  Notes<gen::TraceId> sent_on;
+  gen::Ref token;
+  gen::PID last;
+  TestNode t;
+  last = t.Spawn(NoteTraces(sent_on));
+  const Handlers subscribes{.event = [&](Subject& self, const gen::MessageEvent&) {
+    traces.Add(self.Trace());
+    CHECK(self.Send(last, Step{}));
+    return gen::Continue();
+  }};
+  const gen::PID producer = t.Spawn({.message = [&](Subject& self, gen::PID, gen::Message&) {
+    CHECK(self.SendEvent("steps", token, Step{}).value() == 2);
+    return gen::Continue();
+  }});
+  CHECK(t.Run(producer,
+              [&](Subject& self) { token = self.RegisterEvent("steps", {.buffer = 3}).value(); }));
+  const gen::PID one = t.Spawn(subscribes);
+  const act::PoolOptions options{.pool_size = 1, .worker_factory = Make(subscribes)};
+  (void)t.node.Spawn(gen::Factory<Subscribing>(options)).value();
+  CHECK(t.Run(one, [](Subject& self) { CHECK(self.MonitorEvent({"steps", {}})); }));
+  CHECK(t.node.SendTraced(producer, Step{}, 31));
+  REQUIRE(Eventually(traces, {31, 31}));
+  REQUIRE(Eventually(sent_on, {31, 31}));
+  CHECK(t.node.Send(producer, Step{}));
+  REQUIRE(Eventually(traces, {31, 31, 0, 0}));
+
+  // What it has missed comes behind what waits.
+  CHECK(t.Run(one, [](Subject& self) { CHECK(self.DemonitorEvent({"steps", {}})); }));
+  CHECK(t.Run(producer, [&](Subject& self) {
+    self.SetTrace(32);
+    CHECK(self.SendEvent("steps", token, Step{}).value() == 1);
+  }));
+  REQUIRE(Eventually(traces, {31, 31, 0, 0, 32}));
+  CHECK(t.Run(one, [&](Subject& self) {
+    CHECK(t.node.Send(one, Step{}));
+    CHECK(self.MonitorEvent({"steps", {}}).value().empty());
+  }));
+  CHECK(Eventually(traces, {31, 31, 0, 0, 32, 32}));
+}
+
+TEST_CASE("trace: every tick has the one with which its timer was begun") {
+  for (const act::PoolStrategy& strategy :
+       {act::PoolStrategy::Rotation(), act::PoolStrategy::Broadcast<Step>()}) {
+    CAPTURE(strategy.ToString());
+    Notes<gen::TraceId> traces;
+    TestNode t;
+    const act::PoolOptions options{
+        .pool_size = 1, .worker_factory = Make(NoteTraces(traces)), .strategy = strategy};
+    const gen::PID pool = t.node.SpawnRegister("ticked", gen::Factory<Passing>(options)).value();
+    const gen::PID begins = t.Spawn();
+    gen::TimerHandle traced;
+    CHECK(t.Run(begins, [&](Subject& self) {
+      self.SetTrace(41);
+      traced = self.SendEvery(gen::Atom("ticked"), Step{}, 1ms).value();
+      self.SetTrace(42);
+    }));
+    CHECK(kit::Eventually([&] { return traces.size() >= 3; }));
+    CHECK(traced.Cancel());
+    const Traces of_ticks = traces.All();
+    CHECK(std::all_of(of_ticks.begin(), of_ticks.end(),
+                      [](gen::TraceId trace) { return trace == 41; }));
+    // Cancelled, it has no tick any more: what comes now is the other's.
+    const auto plain = t.node.SendEvery(pool, Step{}, 1ms).value();
+    CHECK(kit::Eventually([&] { return traces.All().back() == 0; }));
+    CHECK(plain.Cancel());
+  }
+}
+
+TEST_CASE("trace: with an exit signal, and with what a full mailbox gives away") {
+  Notes<gen::TraceId> traces;
+  TestNode t;
+  const gen::PID traps = t.Spawn(NoteTraces(traces));
+  CHECK(t.Run(traps, [](Subject& self) { self.SetTrapExit(true); }));
+  const gen::PID sends = t.Spawn();
+  CHECK(t.Run(sends, [&](Subject& self) {
+    self.SetTrace(51);
+    CHECK(self.SendExit(traps, gen::Reason::Error("enough")));
+    self.SetTrace(0);
+    CHECK(self.SendExit(traps, gen::Reason::Error("enough")));
+  }));
+  REQUIRE(Eventually(traces, {51, 0}));
+
+  t.node.SpawnRegister("spare", Make(NoteTraces(traces))).value();
+  const gen::PID full =
+      t.Spawn({}, {.mailbox_size = 1, .fallback = {.name = "spare", .tag = "full"}});
+  CHECK(t.node.Suspend(full));
+  CHECK(t.node.SendTraced(full, Step{}, 52));
+  CHECK(t.node.SendTraced(full, Step{}, 53));
+  REQUIRE(Eventually(traces, {51, 0, 53}));
+  gen::TimerHandle ticks;
+  CHECK(t.Run(sends, [&](Subject& self) {
+    self.SetTrace(54);
+    ticks = self.SendEvery(full, Step{}, 1ms).value();
+  }));
+  CHECK(kit::Eventually([&] { return traces.size() >= 4; }));
+  CHECK(ticks.Cancel());
+  CHECK(traces.All()[3] == 54);
+  CHECK(t.node.Resume(full));
+  CHECK(t.Run(full, [](Subject&) {}));
 }
 
 TEST_CASE("trace: ids") {
