@@ -81,8 +81,8 @@ struct WireTypeOf<Cereal<T>> : private WireTypeBase<T> {
     writer.Close();
   }
   static core::EnvelopePtr Unpack(std::string_view bytes, AtomBudget* atoms, std::uint8_t kind,
-                                  std::uint64_t tag) {
-    core::EnvelopePtr envelope = core::MakeTaggedEnvelope<T>(tag, kind, core::Lane::kMain);
+                                  core::EnvelopeNumbers numbers) {
+    core::EnvelopePtr envelope = core::MakeEnvelopeWith<T>(numbers, kind, core::Lane::kMain);
     CerealReader reader(bytes, atoms);
     reader(*static_cast<T*>(envelope->Value()));
     reader.Close();

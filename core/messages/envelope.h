@@ -172,13 +172,6 @@ template <class T, class... Arguments>
                                    std::forward<Arguments>(arguments)...);
 }
 
-template <class T, class... Arguments>
-[[nodiscard]] EnvelopePtr MakeTaggedEnvelope(std::uint64_t tag, std::uint8_t kind, Lane lane,
-                                             Arguments&&... arguments) {
-  return MakeEnvelopeWith<T>(EnvelopeNumbers{.tag = tag}, kind, lane,
-                             std::forward<Arguments>(arguments)...);
-}
-
 // Makes an envelope without a value: a signal.
 [[nodiscard]] EnvelopePtr MakeSignal(std::uint8_t kind, Lane lane);
 

@@ -177,7 +177,7 @@ struct WireType {
   // Makes an envelope with the value of the next term. kIncorrect, with the path of the field: it
   // does not fit.
   gen::Result<core::EnvelopePtr> (*read)(TermReader term, std::uint8_t kind,
-                                         std::uint64_t tag) = nullptr;
+                                         core::EnvelopeNumbers numbers) = nullptr;
   // Of dist::Cereal (cereal.h), which has neither of these two.
   std::optional<PackedType> packed;
 };
@@ -231,8 +231,8 @@ struct WireTypeOf : private WireTypeBase<T> {
       return detail::WriteValue(out, *static_cast<const T*>(value), absent);
     };
     type->read = [](TermReader term, std::uint8_t kind,
-                    std::uint64_t tag) -> gen::Result<core::EnvelopePtr> {
-      core::EnvelopePtr envelope = core::MakeTaggedEnvelope<T>(tag, kind, core::Lane::kMain);
+                    core::EnvelopeNumbers numbers) -> gen::Result<core::EnvelopePtr> {
+      core::EnvelopePtr envelope = core::MakeEnvelopeWith<T>(numbers, kind, core::Lane::kMain);
       auto read = detail::ReadValue(term, *static_cast<T*>(envelope->Value()));
       if (!read) return std::move(read.error());
       return envelope;

@@ -20,7 +20,7 @@ struct PackedType {
   // Both throw what is wrong. `pack` appends.
   void (*pack)(std::string& out, const void* value) = nullptr;
   core::EnvelopePtr (*unpack)(std::string_view bytes, AtomBudget* atoms, std::uint8_t kind,
-                              std::uint64_t tag) = nullptr;
+                              core::EnvelopeNumbers numbers) = nullptr;
 };
 // Of a description in words; the same on all machines.
 [[nodiscard]] std::uint64_t FingerprintOf(std::string_view words) noexcept;

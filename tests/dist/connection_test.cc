@@ -30,7 +30,9 @@ class Pair {
  public:
   explicit Pair(std::uint64_t peer_flags = kOwnFlags, std::string_view sent_before = {},
                 std::size_t send_queue_bytes = 1000,
-                std::chrono::nanoseconds tick_time = std::chrono::seconds(60)) {
+                std::chrono::nanoseconds tick_time = std::chrono::seconds(60),
+                std::function<std::string(gen::TraceId, gen::PID)> token = {})
+      : listener(ListenerWith(std::move(token))) {
     settings.node = gen::Atom("own@127.0.0.1");
     settings.creation = 5;
     settings.tick_time = tick_time;
@@ -89,23 +91,26 @@ class Pair {
   int ups = 0;
   int arrived = 0;
   int downs = 0;
-  const Connection::Listener listener{
-      .up = [this](Connection&) { ++ups; },
-      .arrived =
-          [this](Connection& from, const Signal& signal) {
-            CHECK(downs == 0);
-            ++arrived;
-            if (signal.kind != SignalKind::kMonitor || answer_bytes == 0) return;
-            std::lock_guard lock(from.mutex());
-            AppendAnswer();
-          },
-      .has_room = [](Connection&, const std::vector<Connection::RoomWaiter>&) {},
-      .idle = [](Connection&) {},
-      .down =
-          [this](Connection&, const Connection::Rest& rest) {
-            ++downs;
-            why = rest.why;
-          }};
+  Connection::Listener ListenerWith(std::function<std::string(gen::TraceId, gen::PID)> token) {
+    return {.up = [this](Connection&) { ++ups; },
+            .arrived =
+                [this](Connection& from, const Signal& signal) {
+                  CHECK(downs == 0);
+                  ++arrived;
+                  if (signal.kind != SignalKind::kMonitor || answer_bytes == 0) return;
+                  std::lock_guard lock(from.mutex());
+                  AppendAnswer();
+                },
+            .has_room = [](Connection&, const std::vector<Connection::RoomWaiter>&) {},
+            .idle = [](Connection&) {},
+            .down =
+                [this](Connection&, const Connection::Rest& rest) {
+                  ++downs;
+                  why = rest.why;
+                },
+            .token = std::move(token)};
+  }
+  const Connection::Listener listener;
   // With the lock, or before another thread knows the connection.
   void AppendAnswer() const {
     const std::string payload = terms::Binary(std::string(answer_bytes, 'x'));
@@ -154,6 +159,46 @@ TEST_CASE(
   };
   CHECK(received(kOwnFlags) == frame + frame);
   CHECK(received(kOwnFlags & ~(kFlagSendSender | kFlagExitPayload)) == older + older);
+}
+
+TEST_CASE("connection: a signal with a trace id goes with a token, to a peer that takes them") {
+  const gen::PID from{1, gen::Atom("own@127.0.0.1"), 5};
+  const gen::PID to{2, gen::Atom("peer@127.0.0.1"), 7};
+  const std::string payload("a\1", 2);
+  const std::string token = terms::Tuple({terms::Small(7), terms::Small(17), terms::Small(1),
+                                          terms::Pid("own@127.0.0.1", 1, 0, 5), terms::Small(0)});
+  Signal message{.kind = SignalKind::kSend, .from = from, .to = to, .payload = payload};
+  std::string plain;
+  AppendFrame(plain, message, kOwnFlags);
+  std::string traced;
+  message.token = token;
+  AppendFrame(traced, message, kOwnFlags);
+  message.token = {};
+  message.trace = 17;
+  for (const std::uint64_t flags : {kOwnFlags, kOwnFlags & ~kFlagBigTraceLabels}) {
+    // Before it is known, and afterwards; as signals and as frames.
+    Pair pair(flags, traced, 1000, std::chrono::seconds(60),
+              [&](gen::TraceId trace, gen::PID sender) {
+                CHECK(trace == 17);
+                CHECK(sender == from);
+                return token;
+              });
+    REQUIRE(pair.connection->TryAppendOwn(message));
+    pair.connection->AppendMessage(traced);
+    pair.connection->AppendMessage(plain);
+    std::string expected;
+    for (int i = 0; i < 3; ++i) expected += flags == kOwnFlags ? traced : plain;
+    expected += plain;
+    std::string bytes;
+    CHECK(kit::Eventually([&] {
+      pair.context.poll();
+      bytes += pair.Received();
+      return bytes.size() >= expected.size();
+    }));
+    CHECK(bytes == expected);
+    pair.connection->Fail("for the test");
+    pair.context.run();
+  }
 }
 
 TEST_CASE("connection: what has come is told, then that it is down") {

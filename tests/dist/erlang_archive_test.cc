@@ -502,12 +502,12 @@ TEST_CASE("archive: types, as they are registered") {
   std::string out;
   const Count count{"a"};
   CHECK(WireTypeOf<Count>::Describe()->write(out, &count, Absent::kUndefined));
-  auto envelope = WireTypeOf<Count>::Describe()->read(TermReader(out), 3, 7);
+  auto envelope = WireTypeOf<Count>::Describe()->read(TermReader(out), 3, {.tag = 7});
   REQUIRE(envelope.has_value());
   CHECK((*envelope)->kind == 3);
   CHECK((*envelope)->Tag() == 7);
   CHECK(*(*envelope)->ValueAs<Count>() == count);
-  CHECK(WireTypeOf<Item>::Describe()->read(TermReader(out), 0, 0).error().detail() ==
+  CHECK(WireTypeOf<Item>::Describe()->read(TermReader(out), 0, {}).error().detail() ==
         "Item: expected a map, found {count,<<\"a\">>}");
 
   CHECK(WireTypeOf<Order>::Describe()->problem.empty());

@@ -146,7 +146,7 @@ TEST_CASE("handshake: both sides find each other") {
 TEST_CASE("handshake: the initiator's packets, byte for byte") {
   Handshake handshake = MakeInitiator();
   CHECK(handshake.Begin() ==
-        "N" + Bytes({0x60, 0, 0, 0x0d, 0x07, 0x4f, 0x5f, 0xbc, 0, 0, 0, 17, 0, 13}) +
+        "N" + Bytes({0x60, 0, 0, 0x0d, 0x07, 0x5f, 0x5f, 0xbc, 0, 0, 0, 17, 0, 13}) +
             "own@127.0.0.1");
   Packets sent;
   CHECK(handshake.Take("sok", sent).has_value());
@@ -165,7 +165,7 @@ TEST_CASE("handshake: the acceptor's packets, byte for byte") {
   Packets sent;
   CHECK(handshake.Take(NamePacket("theirs@127.0.0.1"), sent).has_value());
   CHECK(sent == Packets{"sok", "N" +
-                                   Bytes({0x60, 0, 0, 0x0d, 0x07, 0x4f, 0x5f, 0xbc, 1, 2, 3, 4, 0,
+                                   Bytes({0x60, 0, 0, 0x0d, 0x07, 0x5f, 0x5f, 0xbc, 1, 2, 3, 4, 0,
                                           0, 0, 17, 0, 13}) +
                                    "own@127.0.0.1"});
   sent.clear();

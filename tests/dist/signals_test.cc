@@ -66,7 +66,8 @@ std::string WithLength(const std::string& frame) { return Big(frame.size(), 4) +
 
 auto Fields(const Signal& signal) {
   return std::tie(signal.kind, signal.from, signal.to, signal.name, signal.ref, signal.id,
-                  signal.payload, signal.module, signal.function, signal.arity, signal.links);
+                  signal.payload, signal.module, signal.function, signal.arity, signal.links,
+                  signal.token);
 }
 
 std::string ErrorOf(std::string_view frame, const Peers& peers = kPeers) {
@@ -259,24 +260,28 @@ TEST_CASE("signals: frames one behind the other") {
   CHECK(out == expected);
 }
 
-TEST_CASE("signals: with a trace token they are the same") {
+TEST_CASE("signals: with a trace token they are the same, but for that") {
   using Kind = SignalKind;
   const std::string& own = kOwnTerm;
   const std::string& peer = kPeerTerm;
   const std::string none = AtomTerm("");
   const std::string function = Tuple({AtomTerm("m"), AtomTerm("f"), Number(1)});
+  constexpr std::uint64_t kNoReasons = kOwnFlags & ~kFlagExitPayload;
   const struct {
     std::string frame;
     Signal signal;
+    std::uint64_t flags = kOwnFlags;  // that it is written with
   } cases[] = {
       {Frame({Number(12), none, own, kToken}, kMessage),
        {.kind = Kind::kSend, .to = kOwnPid, .payload = kMessage}},
       {Frame({Number(13), peer, own, kToken, kMessage}),
-       {.kind = Kind::kExit, .from = kPeerPid, .to = kOwnPid, .payload = kMessage}},
+       {.kind = Kind::kExit, .from = kPeerPid, .to = kOwnPid, .payload = kMessage},
+       kNoReasons},
       {Frame({Number(16), peer, none, AtomTerm("pool"), kToken}, kMessage),
        {.kind = Kind::kSendToName, .from = kPeerPid, .name = "pool", .payload = kMessage}},
       {Frame({Number(18), peer, own, kToken, kMessage}),
-       {.kind = Kind::kExitRequest, .from = kPeerPid, .to = kOwnPid, .payload = kMessage}},
+       {.kind = Kind::kExitRequest, .from = kPeerPid, .to = kOwnPid, .payload = kMessage},
+       kNoReasons},
       {Frame({Number(23), peer, own, kToken}, kMessage),
        {.kind = Kind::kSend, .from = kPeerPid, .to = kOwnPid, .payload = kMessage}},
       {Frame({Number(25), peer, own, kToken}, kMessage),
@@ -304,7 +309,51 @@ TEST_CASE("signals: with a trace token they are the same") {
   for (const auto& one : cases) {
     const auto parsed = ParseFrame(one.frame, kPeers, kDepth);
     REQUIRE_MESSAGE(parsed.has_value(), parsed.error().ToString());
-    CHECK(Fields(*parsed) == Fields(one.signal));
+    Signal expected = one.signal;
+    expected.token = kToken;
+    CHECK(Fields(*parsed) == Fields(expected));
+    std::string out;
+    AppendFrame(out, expected, one.flags);
+    CHECK(out == WithLength(one.frame));
+    CHECK(HasToken(out));
+    // A node that takes no labels but small numbers gets none.
+    std::string without;
+    AppendFrame(without, expected, one.flags & ~kFlagBigTraceLabels);
+    CHECK(!HasToken(without));
+    out.clear();
+    AppendFrame(out, one.signal, one.flags);
+    CHECK(without == out);
+  }
+}
+
+TEST_CASE("signals: what is no trace token is an error") {
+  const auto tuple_with = [](std::size_t at, const std::string& element) {
+    std::vector<std::string> elements = {Number(1), AtomTerm("label"), Number(2), kPeerTerm,
+                                         Number(3)};
+    elements[at] = element;
+    return Tuple(elements);
+  };
+  const std::string negative = Bytes({98}) + Big(0xffffffff, 4);
+  const std::string too_big = Bytes({110, 8, 0}) + Bytes({0, 0, 0, 0, 0, 0, 0, 8});  // 2^59
+  for (const std::string& token :
+       {AtomTerm("token"), Bytes({106}), Tuple({}),
+        Tuple({Number(1), Number(2), Number(3), kPeerTerm}),
+        Tuple({Number(1), Number(2), Number(3), kPeerTerm, Number(5), Number(6)}),
+        tuple_with(0, AtomTerm("x")), tuple_with(0, negative), tuple_with(0, too_big),
+        tuple_with(2, kPeerTerm), tuple_with(2, too_big), tuple_with(4, negative),
+        tuple_with(4, Bytes({106}))}) {
+    CHECK(ErrorOf(Frame({Number(23), kPeerTerm, kOwnTerm, token}, kMessage))
+              .starts_with("operation 23: its element 4 cannot be "));
+  }
+  // One less, and any label.
+  const std::string biggest = Bytes({110, 8, 0}) + Bytes({255, 255, 255, 255, 255, 255, 255, 7});
+  for (const std::string& token :
+       {tuple_with(0, biggest), tuple_with(2, biggest), tuple_with(4, biggest),
+        tuple_with(1, kReference), tuple_with(1, negative), tuple_with(1, kList)}) {
+    const auto parsed =
+        ParseFrame(Frame({Number(23), kPeerTerm, kOwnTerm, token}, kMessage), kPeers, kDepth);
+    REQUIRE(parsed.has_value());
+    CHECK(parsed->token == token);
   }
 }
 

@@ -138,7 +138,7 @@ void CheckMessage(std::string_view bytes) {
     return all;
   }();
   if (!dist::PackedTypes::IsPacked(bytes)) return;
-  const auto read = types.Read(bytes, &Atoms(), 1, 0);
+  const auto read = types.Read(bytes, &Atoms(), 1, {});
   if (read) return;
   Require(read.error() == gen::ErrIncorrect || read.error() == gen::ErrUnsupported,
           "what is refused has one of two codes");

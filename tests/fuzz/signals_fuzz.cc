@@ -12,6 +12,7 @@
 #include <ergon/node/cluster/handshake/flags.h>
 #include <ergon/node/cluster/signals/frame_parser.h>
 #include <ergon/node/cluster/signals/signal_codec.h>
+#include <ergon/node/cluster/signals/trace_token.h>
 
 namespace dist = ergon::dist;
 using dist::Signal;
@@ -35,9 +36,12 @@ bool IsWithin(std::string_view part, std::string_view whole) {
 
 void CheckSignal(const Signal& signal, std::string_view frame) {
   for (const std::string_view part :
-       {signal.name, signal.ref, signal.payload, signal.module, signal.function}) {
+       {signal.name, signal.ref, signal.payload, signal.module, signal.function, signal.token}) {
     Require(IsWithin(part, frame), "the parts of a signal are parts of its frame");
   }
+  dist::TraceToken token;
+  Require(signal.token.empty() || dist::ReadTraceToken(signal.token, kDepth, token),
+          "a trace token is one");
   Require(signal.to.node.empty() || signal.to.node == Nodes().own.node(),
           "a signal is for our node");
   const bool is_message = signal.kind == SignalKind::kSend ||
@@ -66,6 +70,9 @@ void CheckRoundTrip(const Signal& signal, std::uint64_t flags) {
   // PIDs are written in one way only.
   const bool is_pid = signal.kind == SignalKind::kSpawnReply && !signal.from.node.empty();
   Require(is_pid || again->payload == signal.payload, "and so is its payload");
+  const bool takes_tokens = (flags & dist::kFlagBigTraceLabels) != 0;
+  Require(again->token == (takes_tokens ? signal.token : std::string_view()),
+          "and so is its token");
   const bool has_sender = signal.kind != SignalKind::kSend || (flags & dist::kFlagSendSender) != 0;
   Require(again->from == (has_sender ? signal.from : ergon::gen::PID{}), "and so is its sender");
 }
@@ -78,7 +85,7 @@ void CheckParser(const Signal& signal, const std::string& frame) {
     Require(parsed.has_value(), "a frame is one each time");
     const auto fields = [](const Signal& of) {
       return std::tie(of.kind, of.from, of.to, of.name, of.ref, of.id, of.payload, of.module,
-                      of.function, of.arity, of.links);
+                      of.function, of.arity, of.links, of.token);
     };
     Require(fields(parser.signal()) == fields(signal), "a signal is the same each time");
   }
@@ -110,5 +117,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!is_writable) return 0;
   CheckRoundTrip(*signal, dist::kOwnFlags);
   CheckRoundTrip(*signal, dist::kOwnFlags & ~(dist::kFlagSendSender | dist::kFlagExitPayload));
+  CheckRoundTrip(*signal, dist::kOwnFlags & ~dist::kFlagBigTraceLabels);
   return 0;
 }

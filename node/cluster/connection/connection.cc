@@ -27,6 +27,9 @@ constexpr int kStreamWrites = 4;
 constexpr std::chrono::microseconds kStreamPause(100);
 constexpr std::size_t kWorthAWrite = 64 * 1024;
 
+// A peer without one of them gets frames in another form.
+constexpr std::uint64_t kFlagsOfFrames = kFlagSendSender | kFlagBigTraceLabels | kFlagExitPayload;
+
 std::size_t LengthAt(std::string_view bytes) { return ReadBigEndian<std::uint32_t>(bytes); }
 
 }  // namespace
@@ -68,6 +71,14 @@ void Connection::PostFlush() {
 }
 
 gen::Result<void> Connection::Put(const Signal& signal) {
+  if (signal.trace != 0) [[unlikely]] {
+    const std::string token =
+        listener_.token ? listener_.token(signal.trace, signal.from) : std::string();
+    Signal traced = signal;
+    traced.trace = 0;
+    traced.token = token;
+    return Put(traced);
+  }
   // What cannot fit is not copied before that is found out.
   auto fits = CheckFrame(signal.payload.size(), settings_.max_frame_bytes, peer_);
   if (!fits) return fits;
@@ -144,8 +155,9 @@ gen::Result<void> Connection::AppendMessage(const Signal& message) {
 }
 
 void Connection::AppendRequest(std::string_view frame) {
-  // Of the flags that change frames, this one alone changes those of messages.
-  if ((flags_ & kFlagSendSender) != 0) [[likely]] {
+  // Of the flags that change frames, these alone change those of messages.
+  const bool takes_tokens = (flags_ & kFlagBigTraceLabels) != 0;
+  if ((flags_ & kFlagSendSender) != 0 && (takes_tokens || !HasToken(frame))) [[likely]] {
     out_.append(frame);
   } else {
     AppendAsOlder(frame);
@@ -162,7 +174,7 @@ void Connection::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& pee
       return;
     }
     flags_ = peer.flags;
-    if ((kOwnFlags & ~flags_ & (kFlagSendSender | kFlagExitPayload)) != 0) {
+    if ((kOwnFlags & ~flags_ & kFlagsOfFrames) != 0) {
       AppendAsOlder(std::exchange(out_, {}));
     }
     peer_creation_ = peer.creation;

@@ -1,6 +1,7 @@
 // The connection with one other node: the bytes that wait to be sent, and the frames that have come.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -63,6 +64,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::function<void(Connection&, const std::vector<RoomWaiter>&)> has_room;
     std::function<void(Connection&)> idle;  // from time to time
     std::function<void(Connection&, Rest)> down;
+    // Any thread, with the lock: the token of a signal that has a trace id (TraceTokens::Make). Empty: none has one.
+    std::function<std::string(gen::TraceId trace, gen::PID from)> token = {};
   };
 
   // `mutex` may be shared by several connections: no two of them are locked at a time. Code that holds the lock asks
@@ -165,8 +168,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     NoteQueued();
     if (!flush_due_ && state_ == State::kUp) PostFlush();
   }
-  // Appends frames of this node in a form that an older peer understands.
-  void AppendAsOlder(std::string_view frames);
+  void AppendAsOlder(std::string_view frames);  // in a form that an older peer understands
   void Read();
   // Returns how many bytes to read at most, when `bytes` are there already.
   [[nodiscard]] static std::size_t MostToRead(std::string_view bytes);
@@ -183,9 +185,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void AwaitRoomForAnswers();
   [[nodiscard]] bool HasRoomForAnswers() const noexcept;
   void NoteAnswers() noexcept;  // with the lock
-  void NoteQueued() noexcept {
-    if (QueuedBytes() > most_queued_bytes_) most_queued_bytes_ = QueuedBytes();
-  }
+  void NoteQueued() noexcept { most_queued_bytes_ = std::max(most_queued_bytes_, QueuedBytes()); }
   void PostFlush();
   bool WriteAtOnce();  // false: something is left
   void Flush();

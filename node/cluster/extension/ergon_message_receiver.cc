@@ -128,8 +128,9 @@ gen::Result<void> ErgonMessageReceiver::DeliverImportant(const ErgonMessage& mes
         gen::ProcessID{gen::Atom::Find(message.name).value_or(gen::Atom()), needs_.settings.node}
             .ToString());
   }
-  auto read = needs_.values.Read(
-      message.term, static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage), TagOf(message));
+  auto read =
+      needs_.values.Read(message.term, static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage),
+                         {.tag = TagOf(message)});
   if (!read) return std::move(read.error());
   core::EnvelopePtr envelope = std::move(*read);
   envelope->from = from.ToAddress();

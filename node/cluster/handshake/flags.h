@@ -22,6 +22,8 @@ inline constexpr std::uint64_t kFlagUtf8Atoms = 0x10000;
 inline constexpr std::uint64_t kFlagMapTag = 0x20000;
 inline constexpr std::uint64_t kFlagBigCreation = 0x40000;
 inline constexpr std::uint64_t kFlagSendSender = 0x80000;
+// Any term may be the label of a trace token (BIG_SEQTRACE_LABELS): a node without gets none, as a label may be too big for it.
+inline constexpr std::uint64_t kFlagBigTraceLabels = 0x100000;
 inline constexpr std::uint64_t kFlagExitPayload = 0x400000;
 inline constexpr std::uint64_t kFlagHandshake23 = 0x1000000;
 inline constexpr std::uint64_t kFlagUnlinkId = 0x2000000;
@@ -51,9 +53,9 @@ inline constexpr std::uint64_t kFlagsNeeded = kFlagsOfOtp25 | kFlagUnlinkId | kF
 // there is no distribution header.
 inline constexpr std::uint64_t kOwnFlags =
     kFlagsNeeded | kFlagMandatory25Digest | kFlagDistMonitor | kFlagDistMonitorName |
-    kFlagUnicodeIo | kFlagSmallAtomTags | kFlagSendSender | kFlagExitPayload | kFlagSpawn |
-    kFlagAlias | kFlagErgon | kFlagPacks;
-static_assert(kOwnFlags == 0x6000'000d'074f'5fbc);
+    kFlagUnicodeIo | kFlagSmallAtomTags | kFlagSendSender | kFlagBigTraceLabels | kFlagExitPayload |
+    kFlagSpawn | kFlagAlias | kFlagErgon | kFlagPacks;
+static_assert(kOwnFlags == 0x6000'000d'075f'5fbc);
 
 // Adds the flags that kFlagMandatory25Digest stands for, if it is set.
 [[nodiscard]] constexpr std::uint64_t ExpandFlags(std::uint64_t flags) {

@@ -12,7 +12,8 @@ namespace ergon::dist {
 
 void MessageReceiver::Deliver(Connection& connection, gen::PID from, std::string_view term,
                               const MessageTarget& to) {
-  auto message = values_.Read(term, static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage), to.tag);
+  auto message =
+      values_.Read(term, static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage), {.tag = to.tag});
   totals_.accepted.Add();
   if (!message) {
     if (const auto more = unfit_lines_.Take()) {

@@ -54,8 +54,8 @@ void RequestReceiver::NoteCallerOfAnother(Connection& connection, std::string_vi
 
 void RequestReceiver::Deliver(Connection& connection, PeerState::Request request,
                               std::string_view term, const MessageTarget& to) {
-  auto message =
-      needs_.values.Read(term, static_cast<std::uint8_t>(gen::EnvelopeKind::kRequest), to.tag);
+  auto message = needs_.values.Read(term, static_cast<std::uint8_t>(gen::EnvelopeKind::kRequest),
+                                    {.tag = to.tag});
   if (!message) {
     if (const auto more = unfit_lines_.Take()) {
       gen::Log(needs_.log)

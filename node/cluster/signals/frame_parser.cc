@@ -21,13 +21,17 @@ gen::Result<void> FrameParser::Parse(std::string_view frame) {
   return {};
 }
 
-// The sender of a message that was passed on changes as soon as there is an atom of its node: such a head is not kept.
+// The sender of a message that was passed on changes as soon as there is an atom of its node, and each trace token
+// is another one: such heads are not kept.
 void FrameParser::KeepHead(std::string_view frame) {
   head_.clear();
-  if (signal_.kind != SignalKind::kSend || signal_.from.node != peers_.peer.node()) return;
+  if (signal_.kind != SignalKind::kSend || signal_.from.node != peers_.peer.node() ||
+      !signal_.token.empty()) {
+    return;
+  }
   const char* const version_of_payload = signal_.payload.data() - 1;
   const auto size = static_cast<std::size_t>(version_of_payload - frame.data());
-  if (size <= kMostHeadBytes) head_.assign(frame.data(), size);
+  head_.assign(frame.data(), size);
 }
 
 }  // namespace ergon::dist

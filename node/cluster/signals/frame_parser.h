@@ -22,8 +22,6 @@ class FrameParser {
   // The signal of the last frame, which had no error. Valid until the next Parse, and as long as that frame.
   [[nodiscard]] const Signal& signal() const noexcept { return signal_; }
 
-  // A longer head is not kept: the trace token in it may have any size.
-  static constexpr std::size_t kMostHeadBytes = 1024;
   // For tests.
   [[nodiscard]] std::size_t KeptHeadBytes() const noexcept { return head_.size(); }
 

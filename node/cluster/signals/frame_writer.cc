@@ -19,6 +19,14 @@ gen::Result<void> CheckFrame(std::size_t bytes, std::size_t most, gen::Atom peer
       fmt::format("{} bytes for {}: a frame has at most {} (max_frame_bytes)", bytes, peer, most));
 }
 
+bool HasToken(std::string_view frame) noexcept {
+  // The kind of the frame, the version, the tuple with its size, and the tag of the operation's number: see Begin.
+  constexpr std::size_t kOperationAt = kFrameLengthBytes + 5;
+  if (frame.size() <= kOperationAt) return false;
+  const auto& elements = FormOf(static_cast<std::uint8_t>(frame[kOperationAt])).elements;
+  return std::find(elements.begin(), elements.end(), Element::kToken) != elements.end();
+}
+
 void CloseFrame(std::string& out, std::size_t begin) noexcept {
   WriteBigEndian(out.data() + begin,
                  static_cast<std::uint32_t>(out.size() - begin - kFrameLengthBytes));

@@ -26,6 +26,9 @@ inline constexpr std::uint8_t kPassThroughFrame = 112;
 // takes: it is assumed to take as much as this node (ErlangOptions::max_frame_bytes), and less than 4 GiB in any case.
 [[nodiscard]] gen::Result<void> CheckFrame(std::size_t bytes, std::size_t most, gen::Atom peer);
 
+// Returns whether a frame of this node's, with its length, has a trace token.
+[[nodiscard]] bool HasToken(std::string_view frame) noexcept;
+
 // Writes the length of the frame that begins at `begin` and ends with the string.
 void CloseFrame(std::string& out, std::size_t begin) noexcept;
 

@@ -17,23 +17,23 @@ constexpr std::array<OperationForm, kForms> MakeForms() {
   form(Operation::kUnlinkAck) = {Kind::kUnlinkAck, {kId, kFrom, kTo}};
 
   form(Operation::kSend) = {Kind::kSend, {kIgnored, kTo}, true};
-  form(Operation::kSendTraced) = {Kind::kSend, {kIgnored, kTo, kIgnored}, true};
+  form(Operation::kSendTraced) = {Kind::kSend, {kIgnored, kTo, kToken}, true};
   form(Operation::kSendFrom) = {Kind::kSend, {kSender, kTo}, true};
-  form(Operation::kSendFromTraced) = {Kind::kSend, {kSender, kTo, kIgnored}, true};
+  form(Operation::kSendFromTraced) = {Kind::kSend, {kSender, kTo, kToken}, true};
   form(Operation::kSendToName) = {Kind::kSendToName, {kSender, kIgnored, kName}, true};
   form(Operation::kSendToNameTraced) = {
-      Kind::kSendToName, {kSender, kIgnored, kName, kIgnored}, true};
+      Kind::kSendToName, {kSender, kIgnored, kName, kToken}, true};
   form(Operation::kSendToAlias) = {Kind::kSendToAlias, {kSender, kReference}, true};
-  form(Operation::kSendToAliasTraced) = {Kind::kSendToAlias, {kSender, kReference, kIgnored}, true};
+  form(Operation::kSendToAliasTraced) = {Kind::kSendToAlias, {kSender, kReference, kToken}, true};
 
   form(Operation::kExit) = {Kind::kExit, {kFrom, kTo, kReason}};
-  form(Operation::kExitTraced) = {Kind::kExit, {kFrom, kTo, kIgnored, kReason}};
+  form(Operation::kExitTraced) = {Kind::kExit, {kFrom, kTo, kToken, kReason}};
   form(Operation::kExitPayload) = {Kind::kExit, {kFrom, kTo}, true};
-  form(Operation::kExitPayloadTraced) = {Kind::kExit, {kFrom, kTo, kIgnored}, true};
+  form(Operation::kExitPayloadTraced) = {Kind::kExit, {kFrom, kTo, kToken}, true};
   form(Operation::kExitRequest) = {Kind::kExitRequest, {kFrom, kTo, kReason}};
-  form(Operation::kExitRequestTraced) = {Kind::kExitRequest, {kFrom, kTo, kIgnored, kReason}};
+  form(Operation::kExitRequestTraced) = {Kind::kExitRequest, {kFrom, kTo, kToken, kReason}};
   form(Operation::kExitRequestPayload) = {Kind::kExitRequest, {kFrom, kTo}, true};
-  form(Operation::kExitRequestPayloadTraced) = {Kind::kExitRequest, {kFrom, kTo, kIgnored}, true};
+  form(Operation::kExitRequestPayloadTraced) = {Kind::kExitRequest, {kFrom, kTo, kToken}, true};
 
   form(Operation::kMonitor) = {Kind::kMonitor, {kFrom, kToOrName, kReference}};
   form(Operation::kDemonitor) = {Kind::kDemonitor, {kFrom, kToOrName, kReference}};
@@ -43,10 +43,10 @@ constexpr std::array<OperationForm, kForms> MakeForms() {
   form(Operation::kSpawnRequest) = {
       Kind::kSpawnRequest, {kReference, kFrom, kIgnored, kFunction, kOptions}, true};
   form(Operation::kSpawnRequestTraced) = {
-      Kind::kSpawnRequest, {kReference, kFrom, kIgnored, kFunction, kOptions, kIgnored}, true};
+      Kind::kSpawnRequest, {kReference, kFrom, kIgnored, kFunction, kOptions, kToken}, true};
   form(Operation::kSpawnReply) = {Kind::kSpawnReply, {kReference, kTo, kLinks, kStarted}};
   form(Operation::kSpawnReplyTraced) = {Kind::kSpawnReply,
-                                        {kReference, kTo, kLinks, kStarted, kIgnored}};
+                                        {kReference, kTo, kLinks, kStarted, kToken}};
   return forms;
 }
 

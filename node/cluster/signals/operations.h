@@ -42,7 +42,7 @@ enum class Operation : std::uint8_t {
 // What an element of a control tuple is.
 enum class Element : std::uint8_t {
   kNone,     // there are no more
-  kIgnored,  // any term: a cookie, a group leader, a trace token
+  kIgnored,  // any term: a cookie, a group leader
   kSender,   // PID of the sender of a message
   kFrom,     // PID of the sender of another signal
   kTo,       // PID
@@ -56,6 +56,7 @@ enum class Element : std::uint8_t {
   kOptions,   // of spawn_request
   kLinks,     // a number
   kStarted,   // the PID of a new process, or an atom
+  kToken,     // a trace token
 };
 
 // `elements` are those behind the operation's number; `has_payload`: another term follows the

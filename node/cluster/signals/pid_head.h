@@ -30,4 +30,10 @@ class PidHead {
   std::string bytes_;
 };
 
+// The two nodes of a connection.
+struct Peers {
+  PidHead own;
+  PidHead peer;
+};
+
 }  // namespace ergon::dist

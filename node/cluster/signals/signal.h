@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include <ergon/gen/pid.h>
+#include <ergon/gen/trace.h>
 
 namespace ergon::dist {
 
@@ -43,6 +44,11 @@ struct Signal {
   std::string_view function{};
   std::uint32_t arity = 0;
   std::uint8_t links = 0;  // kSpawnRequest: what is asked for; kSpawnReply: what is done
+  // Of messages, exit signals and spawns: the trace token of Erlang's seq_trace that it has, as a term (trace_token.h);
+  // empty: none.
+  std::string_view token{};
+  // The trace id that the token stands for here. A signal that is to be sent with a trace id has no token yet. 0: none.
+  gen::TraceId trace = 0;
   // Of a message: its sender is of another node than the peer. `from` is empty if that node is not known here.
   bool is_of_another = false;
 };

@@ -1,27 +1,18 @@
 #include <ergon/node/cluster/signals/signal_codec.h>
 
-#include <array>
-#include <cstring>
-#include <optional>
-#include <utility>
-
 #include <fmt/core.h>
 
 #include <ergon/node/cluster/handshake/flags.h>
-#include <ergon/node/cluster/signals/control_reader.h>
 #include <ergon/node/cluster/signals/control_tags.h>
 #include <ergon/node/cluster/signals/frame_writer.h>
 #include <ergon/node/cluster/signals/operations.h>
+#include <ergon/node/cluster/signals/signal_reader.h>
 #include <ergon/node/erlang/terms/big_endian.h>
 #include <ergon/node/erlang/terms/check.h>
 #include <ergon/node/erlang/terms/tags.h>
 
 namespace ergon::dist {
 namespace {
-
-gen::Error NoSignal(std::string text) {
-  return gen::Error(gen::ErrorCode::kIncorrect, std::move(text));
-}
 
 // Takes a version byte and a term from the front of `bytes`. `what` is the term's name for people.
 gen::Result<std::string_view> TakeTerm(std::string_view& bytes, std::string_view what,
@@ -51,187 +42,25 @@ bool IsOneBinary(std::string_view bytes) noexcept {
          bytes[kBinaryHeadBytes] == 8;
 }
 
-// Reads the elements of a control tuple into a signal. False: the next one is no such element.
-class SignalReader {
- public:
-  SignalReader(ControlReader& control, const Peers& peers, std::size_t max_depth, Signal& signal)
-      : control_(control), peers_(peers), max_depth_(max_depth), signal_(signal) {}
-
-  bool Read(Element element) {
-    std::string_view ignored;
-    switch (element) {
-      case Element::kNone:
-        return false;
-      case Element::kIgnored:
-        return control_.ReadAtom(ignored) || control_.ReadTerm(ignored);
-      case Element::kSender:
-        return ReadSender();
-      case Element::kFrom:
-        return control_.ReadPid(peers_.peer, signal_.from);
-      case Element::kTo:
-        return control_.ReadPid(peers_.own, signal_.to);
-      case Element::kToOrName:
-        return control_.ReadPid(peers_.own, signal_.to) || control_.ReadAtom(signal_.name);
-      case Element::kFromOrName:
-        return control_.ReadPid(peers_.peer, signal_.from) || control_.ReadAtom(signal_.name);
-      case Element::kName:
-        return control_.ReadAtom(signal_.name);
-      case Element::kReference:
-        return control_.ReadReference(signal_.ref);
-      case Element::kId:
-        return ReadId();
-      case Element::kReason:
-        return control_.ReadTerm(signal_.payload);
-      case Element::kFunction:
-        return ReadFunction();
-      case Element::kOptions:
-        return ReadOptions();
-      case Element::kLinks:
-        return ReadLinks();
-      case Element::kStarted:
-        return ReadStarted();
-    }
-    return false;
-  }
-
- private:
-  bool ReadSender() {
-    if (control_.ReadPid(peers_.peer, signal_.from)) return true;
-    std::string_view node;
-    gen::PID pid;
-    if (!control_.ReadPid(node, pid)) return false;
-    signal_.is_of_another = true;
-    const auto atom = gen::Atom::Find(node);
-    if (!atom || atom->empty()) return true;
-    pid.node = *atom;
-    signal_.from = pid;
-    return true;
-  }
-
-  bool ReadId() {
-    ControlReader ahead = control_;
-    return ahead.ReadNumber(signal_.id) && signal_.id != 0 && control_.ReadNumber(signal_.id);
-  }
-
-  bool ReadFunction() {
-    std::size_t size = 0;
-    std::uint64_t arity = 0;
-    if (!control_.ReadTuple(size) || size != 3 || !control_.ReadAtom(signal_.module) ||
-        !control_.ReadAtom(signal_.function) || !control_.ReadNumber(arity)) {
-      return false;
-    }
-    signal_.arity = static_cast<std::uint32_t>(arity);
-    return arity == signal_.arity;
-  }
-
-  // A proper list. `monitor` may also be {monitor, Options}; what else there is does not matter
-  // here.
-  bool ReadOptions() {
-    if (control_.ReadEmptyList() || control_.ReadString()) return true;
-    std::size_t count = 0;
-    if (!control_.ReadList(count)) return false;
-    for (; count > 0; --count) {
-      std::string_view option;
-      if (!control_.ReadTerm(option)) return false;
-      ControlReader reader(option, max_depth_);
-      std::string_view name;
-      std::size_t size = 0;
-      const bool is_tuple = reader.ReadTuple(size);
-      if (!reader.ReadAtom(name)) continue;
-      if (name == "link" && !is_tuple) signal_.links |= kLinked;
-      if (name == "monitor") signal_.links |= kMonitored;
-    }
-    return control_.ReadEmptyList();
-  }
-
-  bool ReadLinks() {
-    std::uint64_t links = 0;
-    if (!control_.ReadNumber(links)) return false;
-    signal_.links = static_cast<std::uint8_t>(links & (kLinked | kMonitored));
-    return true;
-  }
-
-  bool ReadStarted() {
-    const std::string_view before = control_.rest();
-    std::string_view reason;
-    if (!control_.ReadPid(peers_.peer, signal_.from) && !control_.ReadAtom(reason)) return false;
-    signal_.payload = before.substr(0, before.size() - control_.rest().size());
-    return true;
-  }
-
-  ControlReader& control_;
-  const Peers& peers_;
-  const std::size_t max_depth_;
-  Signal& signal_;
+// An operation, or the one that has a trace token, too, which the caller appends.
+struct TwoOperations {
+  Operation plain;
+  Operation traced;
 };
-
-// `signal` is without its payload.
-gen::Result<Signal> ReadControl(std::string_view tuple, const Peers& peers, std::size_t max_depth,
-                                bool has_payload) {
-  ControlReader control(tuple, max_depth);
-  std::size_t size = 0;
-  std::uint64_t number = 0;
-  if (!control.ReadTuple(size) || size == 0 || !control.ReadNumber(number)) {
-    return NoSignal(fmt::format("control: a tuple that begins with a number was expected, found {}",
-                                control.DescribeNext()));
-  }
-  Signal signal;
-  const OperationForm& form = FormOf(number);
-  signal.kind = form.kind;
-  if (form.kind == SignalKind::kUnknown) {
-    signal.id = number;
-    return signal;
-  }
-  std::size_t wanted = 1;
-  SignalReader reader(control, peers, max_depth, signal);
-  for (const Element element : form.elements) {
-    if (element == Element::kNone) break;
-    ++wanted;
-    if (wanted > size) continue;
-    if (!reader.Read(element)) {
-      return NoSignal(fmt::format("operation {}: its element {} cannot be {}", number, wanted,
-                                  control.DescribeNext()));
-    }
-  }
-  if (wanted != size) {
-    return NoSignal(fmt::format("operation {}: a tuple of {} elements, {} were expected", number,
-                                size, wanted));
-  }
-  if (has_payload != form.has_payload) {
-    return NoSignal(fmt::format(
-        "operation {}: {}", number,
-        has_payload ? "a second term, where none belongs" : "the second term is missing"));
-  }
-  return signal;
+FrameWriter& BeginWith(FrameWriter& frame, TwoOperations operations, std::size_t elements,
+                       std::string_view token) {
+  return token.empty() ? frame.Begin(operations.plain, elements)
+                       : frame.Begin(operations.traced, elements + 1);
 }
 
-// What nearly all frames are: {22, From, To} of a process of the peer to one of ours, with a message. Both PIDs are
-// compared with names that are known, so that nobody has to look first whether the tuple is a term. False: it is another
-// signal, or none, which ParseFrame finds out. `rest` is behind the byte of the frame, and behind the tuple afterwards.
-bool ReadMessageHead(std::string_view& rest, const Peers& peers, std::size_t max_depth,
-                     Signal& signal) {
-  static constexpr std::array<std::uint8_t, 5> kHead = {
-      kVersionByte, kSmallTupleTag, 3, kSmallIntegerTag,
-      static_cast<std::uint8_t>(Operation::kSendFrom)};
-  if (rest.size() <= kHead.size() || std::memcmp(rest.data(), kHead.data(), kHead.size()) != 0) {
-    return false;
-  }
-  ControlReader control(rest.substr(kHead.size()), max_depth);
-  if (!control.ReadPid(peers.peer, signal.from) || !control.ReadPid(peers.own, signal.to) ||
-      control.rest().empty()) {
-    return false;
-  }
-  signal.kind = SignalKind::kSend;
-  rest = control.rest();
-  return true;
-}
-
-void AppendWithReason(FrameWriter& frame, const Signal& signal, std::uint64_t flags,
-                      Operation with_payload, Operation older) {
+void WriteWithReason(FrameWriter& frame, const Signal& signal, std::string_view token,
+                     std::uint64_t flags, TwoOperations with_payload, TwoOperations older) {
   if ((flags & kFlagExitPayload) != 0) {
-    frame.Begin(with_payload, 2).Pid(signal.from).Pid(signal.to).Payload(signal.payload);
+    BeginWith(frame, with_payload, 2, token).Pid(signal.from).Pid(signal.to).Term(token);
+    frame.Payload(signal.payload);
   } else {
-    frame.Begin(older, 3).Pid(signal.from).Pid(signal.to).Term(signal.payload);
+    BeginWith(frame, older, 3, token).Pid(signal.from).Pid(signal.to).Term(token);
+    frame.Term(signal.payload);
   }
 }
 
@@ -241,38 +70,59 @@ FrameWriter& AppendPidOrName(FrameWriter& frame, const gen::PID& pid, std::strin
 }
 
 // The control tuples of messages. `from` may be empty.
-void WriteSend(FrameWriter& frame, const gen::PID& from, const gen::PID& to) {
+void WriteSend(FrameWriter& frame, const gen::PID& from, const gen::PID& to,
+               std::string_view token) {
   if (!from.node.empty()) {
-    frame.Begin(Operation::kSendFrom, 2).Pid(from);
+    BeginWith(frame, {Operation::kSendFrom, Operation::kSendFromTraced}, 2, token).Pid(from);
   } else {
-    frame.Begin(Operation::kSend, 2).Atom({});
+    BeginWith(frame, {Operation::kSend, Operation::kSendTraced}, 2, token).Atom({});
   }
-  frame.Pid(to);
+  frame.Pid(to).Term(token);
 }
-void WriteSendToName(FrameWriter& frame, const gen::PID& from, std::string_view name) {
-  frame.Begin(Operation::kSendToName, 3).Pid(from).Atom({}).Atom(name);
+void WriteSendToName(FrameWriter& frame, const gen::PID& from, std::string_view name,
+                     std::string_view token) {
+  BeginWith(frame, {Operation::kSendToName, Operation::kSendToNameTraced}, 3, token);
+  frame.Pid(from).Atom({}).Atom(name).Term(token);
 }
-void WriteSendToAlias(FrameWriter& frame, const gen::PID& from, std::string_view reference) {
-  frame.Begin(Operation::kSendToAlias, 2).Pid(from).Term(reference);
+void WriteSendToAlias(FrameWriter& frame, const gen::PID& from, std::string_view reference,
+                      std::string_view token) {
+  BeginWith(frame, {Operation::kSendToAlias, Operation::kSendToAliasTraced}, 2, token);
+  frame.Pid(from).Term(reference).Term(token);
+}
+
+void WriteSpawnRequest(FrameWriter& frame, const Signal& signal, std::string_view token) {
+  BeginWith(frame, {Operation::kSpawnRequest, Operation::kSpawnRequestTraced}, 5, token);
+  // Whoever asks is also the group leader: only processes of our node can be written here.
+  frame.Term(signal.ref).Pid(signal.from).Pid(signal.from);
+  frame.Tuple(3).Atom(signal.module).Atom(signal.function).Number(signal.arity);
+  frame.Options(signal.links).Term(token).Payload(signal.payload);
+}
+void WriteSpawnReply(FrameWriter& frame, const Signal& signal, std::string_view token) {
+  BeginWith(frame, {Operation::kSpawnReply, Operation::kSpawnReplyTraced}, 4, token);
+  frame.Term(signal.ref).Pid(signal.to).Number(signal.links);
+  signal.from.node.empty() ? frame.Term(signal.payload) : frame.Pid(signal.from);
+  frame.Term(token);
 }
 
 }  // namespace
 
 void AppendFrame(std::string& out, const Signal& signal, std::uint64_t flags) {
   if (signal.kind == SignalKind::kUnknown) return;
+  const std::string_view token =
+      (flags & kFlagBigTraceLabels) != 0 ? signal.token : std::string_view();
   FrameWriter frame(out, signal.name.size() + signal.ref.size() + signal.payload.size() +
-                             signal.module.size() + signal.function.size());
+                             signal.module.size() + signal.function.size() + token.size());
   switch (signal.kind) {
     case SignalKind::kSend:
-      WriteSend(frame, (flags & kFlagSendSender) != 0 ? signal.from : gen::PID(), signal.to);
+      WriteSend(frame, (flags & kFlagSendSender) != 0 ? signal.from : gen::PID(), signal.to, token);
       frame.Payload(signal.payload);
       return;
     case SignalKind::kSendToName:
-      WriteSendToName(frame, signal.from, signal.name);
+      WriteSendToName(frame, signal.from, signal.name, token);
       frame.Payload(signal.payload);
       return;
     case SignalKind::kSendToAlias:
-      WriteSendToAlias(frame, signal.from, signal.ref);
+      WriteSendToAlias(frame, signal.from, signal.ref, token);
       frame.Payload(signal.payload);
       return;
     case SignalKind::kLink:
@@ -285,11 +135,14 @@ void AppendFrame(std::string& out, const Signal& signal, std::uint64_t flags) {
       frame.Begin(Operation::kUnlinkAck, 3).Number(signal.id).Pid(signal.from).Pid(signal.to);
       return;
     case SignalKind::kExit:
-      AppendWithReason(frame, signal, flags, Operation::kExitPayload, Operation::kExit);
+      WriteWithReason(frame, signal, token, flags,
+                      {Operation::kExitPayload, Operation::kExitPayloadTraced},
+                      {Operation::kExit, Operation::kExitTraced});
       return;
     case SignalKind::kExitRequest:
-      AppendWithReason(frame, signal, flags, Operation::kExitRequestPayload,
-                       Operation::kExitRequest);
+      WriteWithReason(frame, signal, token, flags,
+                      {Operation::kExitRequestPayload, Operation::kExitRequestPayloadTraced},
+                      {Operation::kExitRequest, Operation::kExitRequestTraced});
       return;
     case SignalKind::kMonitor:
     case SignalKind::kDemonitor:
@@ -305,35 +158,34 @@ void AppendFrame(std::string& out, const Signal& signal, std::uint64_t flags) {
       return;
     }
     case SignalKind::kSpawnRequest:
-      // Whoever asks is also the group leader: only processes of our node can be written here.
-      frame.Begin(Operation::kSpawnRequest, 5).Term(signal.ref).Pid(signal.from).Pid(signal.from);
-      frame.Tuple(3).Atom(signal.module).Atom(signal.function).Number(signal.arity);
-      frame.Options(signal.links).Payload(signal.payload);
+      WriteSpawnRequest(frame, signal, token);
       return;
     case SignalKind::kSpawnReply:
-      frame.Begin(Operation::kSpawnReply, 4).Term(signal.ref).Pid(signal.to).Number(signal.links);
-      signal.from.node.empty() ? frame.Term(signal.payload) : frame.Pid(signal.from);
+      WriteSpawnReply(frame, signal, token);
       return;
     case SignalKind::kUnknown:
       return;
   }
 }
 
-void OpenMessage(std::string& out, const gen::PID& from, const gen::PID& to) {
-  FrameWriter frame(out, 0);
-  WriteSend(frame, from, to);
+void OpenMessage(std::string& out, const gen::PID& from, const gen::PID& to,
+                 std::string_view token) {
+  FrameWriter frame(out, token.size());
+  WriteSend(frame, from, to, token);
   frame.Payload({});
 }
 
-void OpenMessageToName(std::string& out, const gen::PID& from, std::string_view name) {
-  FrameWriter frame(out, name.size());
-  WriteSendToName(frame, from, name);
+void OpenMessageToName(std::string& out, const gen::PID& from, std::string_view name,
+                       std::string_view token) {
+  FrameWriter frame(out, name.size() + token.size());
+  WriteSendToName(frame, from, name, token);
   frame.Payload({});
 }
 
-void OpenMessageToAlias(std::string& out, const gen::PID& from, std::string_view reference) {
-  FrameWriter frame(out, reference.size());
-  WriteSendToAlias(frame, from, reference);
+void OpenMessageToAlias(std::string& out, const gen::PID& from, std::string_view reference,
+                        std::string_view token) {
+  FrameWriter frame(out, reference.size() + token.size());
+  WriteSendToAlias(frame, from, reference, token);
   frame.Payload({});
 }
 

@@ -83,7 +83,8 @@ bool PackedTypes::IsPacked(std::string_view term) noexcept {
 }
 
 gen::Result<core::EnvelopePtr> PackedTypes::Read(std::string_view term, AtomBudget* atoms,
-                                                 std::uint8_t kind, std::uint64_t tag) const {
+                                                 std::uint8_t kind,
+                                                 core::EnvelopeNumbers numbers) const {
   const auto found =
       by_fingerprint_.find(ReadBigEndian<std::uint64_t>(term.substr(kFingerprintAt)));
   if (found == by_fingerprint_.end()) {
@@ -92,7 +93,7 @@ gen::Result<core::EnvelopePtr> PackedTypes::Read(std::string_view term, AtomBudg
   }
   const Type& type = *found->second;
   try {
-    core::EnvelopePtr message = type.how.unpack(term.substr(kValueAt), atoms, kind, tag);
+    core::EnvelopePtr message = type.how.unpack(term.substr(kValueAt), atoms, kind, numbers);
     GivePriority(*message, type.priority);
     return message;
   } catch (...) {

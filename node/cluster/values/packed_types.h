@@ -111,7 +111,8 @@ class PackedTypes {
   // The message in such a term. kUnsupported: its type is not packed here, or in another way. kIncorrect: what is wrong
   // with its bytes.
   [[nodiscard]] gen::Result<core::EnvelopePtr> Read(std::string_view term, AtomBudget* atoms,
-                                                    std::uint8_t kind, std::uint64_t tag) const;
+                                                    std::uint8_t kind,
+                                                    core::EnvelopeNumbers numbers) const;
 
   // Appends the list in {packs, Types}, and compares that of a peer with it. kIncorrect: it is no such list.
   void AppendAll(std::string& out) const;

@@ -31,40 +31,42 @@ void AddPlain(Writers& writers) {
 }
 
 template <class T>
-core::EnvelopePtr Make(std::uint8_t kind, std::uint64_t tag, T value) {
-  return core::MakeTaggedEnvelope<T>(tag, kind, core::Lane::kMain, std::move(value));
+core::EnvelopePtr Make(std::uint8_t kind, core::EnvelopeNumbers numbers, T value) {
+  return core::MakeEnvelopeWith<T>(numbers, kind, core::Lane::kMain, std::move(value));
 }
 
-core::EnvelopePtr MakeText(std::uint8_t kind, std::uint64_t tag, std::string_view bytes) {
+core::EnvelopePtr MakeText(std::uint8_t kind, core::EnvelopeNumbers numbers,
+                           std::string_view bytes) {
   const bool is_message = kind == static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage);
-  if (is_message && tag == 0 && node::MayBeUnmade(bytes.size())) return node::BeginString(bytes);
-  return Make(kind, tag, std::string(bytes));
+  if (is_message && numbers.tag == 0 && node::MayBeUnmade(bytes.size()))
+    return node::BeginString(bytes);
+  return Make(kind, numbers, std::string(bytes));
 }
 
 // The value of a term that is of no registered type, maybe for a reason (`note`), and no binary.
 core::EnvelopePtr ReadPlain(TermReader reader, std::string_view term, std::uint8_t kind,
-                            std::uint64_t tag, std::string note) {
+                            core::EnvelopeNumbers numbers, std::string note) {
   std::int64_t integer = 0;
   double number = 0;
   bool truth = false;
   switch (reader.kind()) {
     case TermKind::kInteger:
-      if (reader.ReadInteger(integer)) return Make(kind, tag, integer);
+      if (reader.ReadInteger(integer)) return Make(kind, numbers, integer);
       break;
     case TermKind::kFloat:
-      if (reader.ReadFloat(number)) return Make(kind, tag, number);
+      if (reader.ReadFloat(number)) return Make(kind, numbers, number);
       break;
     case TermKind::kAtom:
-      if (reader.ReadBoolean(truth)) return Make(kind, tag, truth);
-      if (const auto atom = reader.ReadAtom()) return Make(kind, tag, *atom);
+      if (reader.ReadBoolean(truth)) return Make(kind, numbers, truth);
+      if (const auto atom = reader.ReadAtom()) return Make(kind, numbers, *atom);
       break;
     case TermKind::kPid:
-      if (const auto pid = reader.ReadPid()) return Make(kind, tag, *pid);
+      if (const auto pid = reader.ReadPid()) return Make(kind, numbers, *pid);
       break;
     default:
       break;
   }
-  return Make(kind, tag, Term::FromChecked(std::string(term), reader.atoms(), std::move(note)));
+  return Make(kind, numbers, Term::FromChecked(std::string(term), reader.atoms(), std::move(note)));
 }
 
 }  // namespace
@@ -277,16 +279,16 @@ gen::Result<void> Values::Append(std::string& out, const core::Envelope& envelop
 }
 
 gen::Result<core::EnvelopePtr> Values::Read(std::string_view term, std::uint8_t kind,
-                                            std::uint64_t tag) const {
+                                            core::EnvelopeNumbers numbers) const {
   TermReader reader(term, atoms_.get());
   std::string_view bytes;
   // No registered type is a binary.
-  if (reader.ReadBinary(bytes)) return MakeText(kind, tag, bytes);
-  if (PackedTypes::IsPacked(term)) return packed_.Read(term, atoms_.get(), kind, tag);
+  if (reader.ReadBinary(bytes)) return MakeText(kind, numbers, bytes);
+  if (PackedTypes::IsPacked(term)) return packed_.Read(term, atoms_.get(), kind, numbers);
   const WireType* const type = FindRegistered(reader);
-  if (type == nullptr) return ReadPlain(reader, term, kind, tag, WrongArity(reader));
+  if (type == nullptr) return ReadPlain(reader, term, kind, numbers, WrongArity(reader));
   try {
-    auto message = type->read(reader, kind, tag);
+    auto message = type->read(reader, kind, numbers);
     if (message) GivePriority(**message, type->priority);
     return message;
   } catch (...) {

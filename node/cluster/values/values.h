@@ -67,10 +67,10 @@ class Values {
   // several types the one with most keys. Else it is a std::int64_t, double, bool, gen::Atom, std::string (a binary),
   // gen::PID, or dist::Term, also for an atom that is one too many. Returns kIncorrect, with the path of the field, if the
   // term has the tag or the keys of a registered type, but does not fit; and the errors of PackedTypes::Read.
-  // `tag`: how the message was addressed (gen::Target::Tag). The string of a kMessage may be one that
-  // its receiver makes (unmade_string.h). Messages and requests get the priority of their type.
+  // `numbers`: how the message was addressed (gen::Target::Tag), and the trace id of a request. The string of a kMessage
+  // may be one that its receiver makes (unmade_string.h). Messages and requests get the priority of their type.
   [[nodiscard]] gen::Result<core::EnvelopePtr> Read(std::string_view term, std::uint8_t kind,
-                                                    std::uint64_t tag = 0) const;
+                                                    core::EnvelopeNumbers numbers = {}) const;
 
  private:
   using TypePtr = std::shared_ptr<const WireType>;

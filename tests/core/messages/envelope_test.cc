@@ -134,7 +134,7 @@ TEST_CASE("envelope: a throwing constructor leaves nothing behind") {
 
 template <class T>
 void CheckTag(std::uint64_t tag) {
-  EnvelopePtr envelope = MakeTaggedEnvelope<T>(tag, 3, Lane::kSystem);
+  EnvelopePtr envelope = MakeEnvelopeWith<T>({.tag = tag}, 3, Lane::kSystem);
   REQUIRE((envelope->flags & Envelope::kFlagTagged) != 0);
   CHECK(envelope->Tag() == tag);
   const auto value = reinterpret_cast<std::uintptr_t>(envelope->Value());
@@ -155,10 +155,10 @@ TEST_CASE("envelope: a tag stands behind the value, whatever its size") {
   CheckTag<std::array<char, 57>>(3);
   CheckTag<std::array<char, 4096>>(std::uint64_t{1} << 63);
   CheckTag<std::string>(4);
-  EnvelopePtr aligned = MakeTaggedEnvelope<Aligned<64>>(5, 0, Lane::kMain);
+  EnvelopePtr aligned = MakeEnvelopeWith<Aligned<64>>({.tag = 5}, 0, Lane::kMain);
   CHECK(aligned->Tag() == 5);
   CHECK(aligned->ValueAs<Aligned<64>>()->number == 7);
-  EnvelopePtr without = MakeTaggedEnvelope<int>(0, 0, Lane::kMain, 5);
+  EnvelopePtr without = MakeEnvelopeWith<int>({}, 0, Lane::kMain, 5);
   CHECK(without->flags == 0);
   CHECK(without->size_class == MakeEnvelope<int>(0, Lane::kMain, 5)->size_class);
 }

@@ -1,0 +1,37 @@
+// The trace tokens of Erlang's module seq_trace.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <ergon/gen/pid.h>
+#include <ergon/gen/trace.h>
+
+namespace ergon::dist {
+
+// {Flags, Label, Serial, From, Previous}, where From is the process that has sent it.
+struct TraceToken {
+  // Above it a number is none that Erlang's processes count with.
+  static constexpr std::uint64_t kMostNumber = (std::uint64_t{1} << 59) - 1;
+  // What a system tracer is told of a trace: of sends, of receives, and what seq_trace:print says.
+  static constexpr std::uint64_t kSend = 1;
+  static constexpr std::uint64_t kReceive = 2;
+  static constexpr std::uint64_t kPrint = 4;
+
+  std::uint64_t flags = 0;
+  std::string_view label{};  // a term
+  std::uint64_t serial = 0;
+  std::uint64_t previous = 0;  // the serial of the message that its sender has handled
+};
+
+// Reads a checked term. False: it is no token.
+[[nodiscard]] bool ReadTraceToken(std::string_view term, std::size_t max_depth, TraceToken& token);
+void AppendTraceToken(std::string& out, const TraceToken& token, gen::PID from);
+
+// Returns the trace id that a label, a checked term, stands for on each node of Ergon: an integer from 1 to 2^64 - 1 is the
+// trace id itself, of any other term it is made of its bytes. Never 0.
+[[nodiscard]] gen::TraceId TraceIdOf(std::string_view label) noexcept;
+
+}  // namespace ergon::dist
