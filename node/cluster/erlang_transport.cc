@@ -33,8 +33,8 @@ ErlangTransport::ErlangTransport(const node::TransportFactory::Needs& needs, Set
       listener_(MakeListener()),
       connections_(context_, tasks_, settings_, listener_,
                    [this](const std::shared_ptr<Connection>& connection) { DialPeer(connection); }),
-      messages_(settings_, values_, needs.delivery, needs.totals, connections_),
-      requests_(settings_, values_, needs.totals, connections_),
+      messages_(settings_, values_, traces_, needs.delivery, needs.totals, connections_),
+      requests_(settings_, values_, traces_, needs.totals, connections_),
       answers_(needs.addresses, values_, connections_),
       links_(needs.addresses, needs.relations, needs.exit_signals, connections_),
       groups_(GroupNeeds()),
@@ -85,7 +85,7 @@ Connection::Listener ErlangTransport::MakeListener() {
                 if (connection.IsForeign()) receiver_.RefuseQuestions(connection);
               },
           .arrived = [this](Connection& connection,
-                            const Signal& signal) { receiver_.Handle(connection, signal); },
+                            const Signal& signal) { Receive(connection, signal); },
           .has_room =
               [this](Connection&, const std::vector<Connection::RoomWaiter>& waiters) {
                 messages_.TellRoom(waiters);
@@ -95,7 +95,8 @@ Connection::Listener ErlangTransport::MakeListener() {
                 EndAbandonedCalls(connection, needs_.addresses, needs_.delivery);
               },
           .down = [this](Connection& connection,
-                         const Connection::Rest& rest) { down_.Handle(connection, rest); }};
+                         const Connection::Rest& rest) { down_.Handle(connection, rest); },
+          .token = [this](gen::TraceId trace, gen::PID from) { return traces_.Make(trace, from); }};
 }
 
 ProcessGroups::Needs ErlangTransport::GroupNeeds() {
@@ -245,6 +246,16 @@ gen::Result<void> ErlangTransport::Deliver(gen::PID remote, core::EnvelopePtr& e
   }
   if (sent) envelope.reset();
   return sent;
+}
+
+void ErlangTransport::Receive(Connection& connection, const Signal& signal) {
+  if (signal.token.empty()) [[likely]] {
+    receiver_.Handle(connection, signal);
+    return;
+  }
+  Signal traced = signal;
+  traced.trace = traces_.Take(signal.token);
+  receiver_.Handle(connection, traced);
 }
 
 void ErlangTransport::TellPacks(Connection& connection) {

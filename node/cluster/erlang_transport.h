@@ -29,6 +29,7 @@
 #include <ergon/node/cluster/outbound/link_sender.h>
 #include <ergon/node/cluster/outbound/message_sender.h>
 #include <ergon/node/cluster/outbound/request_sender.h>
+#include <ergon/node/cluster/values/trace_tokens.h>
 #include <ergon/node/cluster/values/values.h>
 #include <ergon/node/runtime/transport_factory.h>
 
@@ -85,9 +86,9 @@ class ErlangTransport final : public node::Transport {
     links_.ExitByName(local, remote, ref, reason);
   }
   void EndLinkOf(gen::PID maker, gen::Ref ref) override { links_.EndLinkOf(maker, ref); }
-  gen::Result<void> ExitRequest(gen::PID local, gen::PID remote,
-                                const gen::Reason& reason) override {
-    return links_.ExitRequest(local, remote, reason);
+  gen::Result<void> ExitRequest(gen::PID local, gen::PID remote, const gen::Reason& reason,
+                                gen::TraceId trace) override {
+    return links_.ExitRequest(local, remote, reason, trace);
   }
   void Monitor(gen::PID local, gen::PID remote, gen::Ref ref) override {
     links_.Monitor(local, remote, ref);
@@ -107,6 +108,7 @@ class ErlangTransport final : public node::Transport {
   [[nodiscard]] ConnectionDown::Needs DownNeeds();
   // Connects to the peer of a new connection.
   void DialPeer(const std::shared_ptr<Connection>& connection);
+  void Receive(Connection& connection, const Signal& signal);
   // Tells a peer that has the flag what this node packs.
   void TellPacks(Connection& connection);
   // Sends a signal if there is a connection; makes none.
@@ -116,6 +118,7 @@ class ErlangTransport final : public node::Transport {
   Settings settings_;
   Preparation prepare_;
   const Values values_;
+  TraceTokens traces_;
   asio::io_context context_{1};
   Tasks tasks_{context_};
   Challenges challenges_;

@@ -11,6 +11,7 @@
 #include <ergon/gen/reason.h>
 #include <ergon/gen/ref.h>
 #include <ergon/gen/result.h>
+#include <ergon/gen/trace.h>
 
 namespace ergon::node {
 
@@ -63,9 +64,9 @@ class Transport {
                           const gen::Reason& reason) = 0;
   // Who was linked with so by `maker`, and knows it as `ref`, has ended the link.
   virtual void EndLinkOf(gen::PID maker, gen::Ref ref) = 0;
-  // `local` asks `remote` to end.
-  virtual gen::Result<void> ExitRequest(gen::PID local, gen::PID remote,
-                                        const gen::Reason& reason) = 0;
+  // `local` asks `remote` to end. `trace`: 0 for none.
+  virtual gen::Result<void> ExitRequest(gen::PID local, gen::PID remote, const gen::Reason& reason,
+                                        gen::TraceId trace) = 0;
   // `local` watches `remote`, or a name there (IsName); it is told with `ref`.
   virtual void Monitor(gen::PID local, gen::PID remote, gen::Ref ref) = 0;
   virtual void Demonitor(gen::PID local, gen::PID remote, gen::Ref ref) = 0;

@@ -44,9 +44,9 @@ class EventTransport {
   // A value as other nodes get it. kUnsupported: values of this type are not known to the network;
   // kIncorrect: it is larger than a frame may be.
   [[nodiscard]] virtual gen::Result<std::string> Encode(const core::Envelope& value) const = 0;
-  // Such a value, published at `time`; kBusy: as above.
-  virtual gen::Result<void> SendValue(gen::PID remote, gen::PID from, gen::Atom event,
-                                      std::int64_t time, std::string_view encoded) = 0;
+  // Such a value; kBusy: as above.
+  virtual gen::Result<void> SendValue(gen::PID remote, gen::PID from,
+                                      const gen::MessageEvent& value, std::string_view encoded) = 0;
   virtual void TellEnd(gen::PID remote, gen::PID producer, gen::Atom event, OneSubscription how,
                        const gen::Reason& reason) = 0;
 };

@@ -296,8 +296,7 @@ bool Publishing::SendHere(gen::PID subscriber, gen::PID from, gen::MessageEvent 
 
 bool Publishing::SendElsewhere(gen::PID subscriber, gen::PID from, gen::MessageEvent value,
                                std::string_view encoded) {
-  const auto sent =
-      transport_->SendValue(subscriber, from, value.event().name, value.timestamp(), encoded);
+  const auto sent = transport_->SendValue(subscriber, from, value, encoded);
   if (sent) {
     needs_.totals.accepted.Add();
   } else if (sent.error() == gen::ErrBusy) {

@@ -49,7 +49,7 @@ gen::Result<void> ExitSignals::SendExit(gen::PID from, const gen::Target& to,
   auto pid = addresses_.Resolve(to);
   if (!pid) return std::move(pid.error());
   if (Transport* const transport = addresses_.TransportTo(*pid)) {
-    return transport->ExitRequest(from, *pid, reason);
+    return transport->ExitRequest(from, *pid, reason, trace);
   }
   if (addresses_.Find(*pid) == nullptr) return addresses_.WhyUnreachable(*pid);
   if (reason.kind() == gen::ReasonKind::kKill) return Kill(*pid);

@@ -116,7 +116,7 @@ void ProcessRunner::Inherit(const SpawnRequest& request) {
   // Its turn: nobody changes it meanwhile.
   const auto* const parent =
       static_cast<const ProcessRunner*>(rooms_.addresses.Find(request.parent));
-  BeginTrace(parent == nullptr ? 0 : parent->marks_.trace(*parent));
+  BeginTrace(parent == nullptr ? request.trace : parent->marks_.trace(*parent));
   std::uint8_t level =
       parent == nullptr ? kNodeLogLevel : parent->log_level_.load(std::memory_order_relaxed);
   if (request.options.log_level) level = static_cast<std::uint8_t>(*request.options.log_level);

@@ -8,6 +8,7 @@
 #include <ergon/gen/factory.h>
 #include <ergon/gen/pid.h>
 #include <ergon/gen/process_options.h>
+#include <ergon/gen/trace.h>
 
 namespace ergon::node {
 
@@ -22,6 +23,7 @@ struct SpawnRequest {
   bool announce = false;  // the parent gets a MessageStarted instead of waiting
   // Of StartInBackground: called when the process is there and has not begun. Null: nobody wants to know.
   const std::function<void(gen::PID)>* opened = nullptr;
+  gen::TraceId trace = 0;  // that its Init has; 0: that of the parent, if it has one
 };
 
 }  // namespace ergon::node

@@ -271,6 +271,15 @@ class Driver : public act::Actor {
       const auto told = Inspect(TargetOf(command[1]));
       return Outcome(told ? gen::Result<void>() : gen::Result<void>(told.error()));
     }
+    if (word == "send_traced") {  // {send_traced, To, Message, Trace}
+      return Outcome(SendTraced(TargetOf(command[1]), command[2], *command[3].AsUnsigned()));
+    }
+    if (word == "trace") {  // {trace, Trace, Command}
+      SetTrace(*command[1].AsUnsigned());
+      (void)Answer(command[2]);
+      SetTrace(0);
+      return Term::Atom("ok");
+    }
     if (word == "send_later") {
       const auto timer = SendAfter(TargetOf(command[1]), command[2], 1ms);
       return Outcome(timer ? gen::Result<void>() : gen::Result<void>(timer.error()));

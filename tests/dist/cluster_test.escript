@@ -434,6 +434,75 @@ cases() -> [
         {driver, Cpp} ! traced,
         seq_trace:set_token([]),
         [{message, _, traced}] = seen(Cpp) end},
+    {a_trace_goes_on_in_all_that_is_sent, fun(Cpp) ->
+        Self = self(),
+        Driver = drive(Cpp, self),
+        process_flag(trap_exit, true),
+        [begin
+             seq_trace:set_token([]),
+             seq_trace:set_token(label, Label),
+             seq_trace:set_token(print, true),
+             %% The answer has it, too: else there would be none now.
+             ok = drive(Cpp, {send, Self, sent}),
+             {label, Label} = seq_trace:get_token(label),
+             ok = drive(Cpp, {exit, Self, ended}),
+             ok = drive(Cpp, {send_later, Self, later}),
+             {ok, 2} = gen_server:call({words, Cpp}, {count, <<"a b">>}),
+             {error, _} = gen_server:call({words, Cpp}, {fail, <<"no">>}),
+             {label, Label} = seq_trace:get_token(label),
+             seq_trace:set_token([]),
+             [begin
+                  expect(Message),
+                  {label, Label} = seq_trace:get_token(label),
+                  {print, true} = seq_trace:get_token(print),
+                  {send, false} = seq_trace:get_token(send),
+                  {serial, {Previous, Serial}} = seq_trace:get_token(serial),
+                  true = Previous > 0 andalso Serial > Previous
+              end || Message <- [sent, {'EXIT', Driver, ended}, later]]
+         end || Label <- [17, order, 0, -5, 1 bsl 63, 1 bsl 70, {a, <<"label">>}]],
+        seq_trace:set_token([]),
+        ok = drive(Cpp, {send, Self, plain}),
+        [] = seq_trace:get_token(),
+        expect(plain),
+        [] = seq_trace:get_token() end},
+    {a_trace_that_begins_there_is_a_token, fun(Cpp) ->
+        Driver = drive(Cpp, self),
+        [begin
+             seq_trace:set_token([]),
+             ok = drive(Cpp, {send_traced, self(), hello, Trace}),
+             [] = seq_trace:get_token(),
+             expect(hello),
+             {7, Trace, _, Driver, _} = seq_trace:get_token()
+         end || Trace <- [1, 42, 1 bsl 40, (1 bsl 63) - 1]],
+        seq_trace:set_token([]),
+        %% A system tracer is told of it.
+        Self = self(),
+        seq_trace:set_system_tracer(Self),
+        Receiver = spawn_link(fun() -> receive hello -> Self ! received end end),
+        ok = drive(Cpp, {send_traced, Receiver, hello, 4711}),
+        expect(received),
+        receive {seq_trace, 4711, {'receive', _, Driver, Receiver, hello}} -> ok
+        after 5000 -> error({nothing, process_info(self(), messages)}) end,
+        seq_trace:set_system_tracer(false) end},
+    {a_trace_goes_with_what_is_spawned, fun(Cpp) ->
+        seq_trace:set_token(label, spawned),
+        1 = erpc:call(Cpp, words, ask, [<<"a">>]),
+        Self = self(),
+        seq_trace:set_token(label, spawned),
+        spawn(Cpp, words, sleep, [Self, 1]),
+        seq_trace:set_token([]),
+        receive {sleeps, _} -> {label, spawned} = seq_trace:get_token(label) after 5000 -> error(nothing) end,
+        receive awake -> {label, spawned} = seq_trace:get_token(label) after 5000 -> error(nothing) end,
+        seq_trace:set_token(label, spawned),
+        Victim = spawn(Cpp, remote, start, [Self, begun]),
+        seq_trace:set_token([]),
+        receive {started, Victim, begun} -> {label, spawned} = seq_trace:get_token(label)
+        after 5000 -> error(nothing) end,
+        Victim ! {die, normal},
+        %% They spawn here.
+        ok = drive(Cpp, {trace, 99, {spawn_there, node(), erlang, apply,
+            [fun() -> Self ! {token, seq_trace:get_token(label)} end, []], plain}}),
+        expect({token, {label, 99}}) end},
 
     {they_spawn_functions, fun(Cpp) ->
         Self = self(),

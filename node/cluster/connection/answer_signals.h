@@ -26,6 +26,7 @@ namespace ergon::dist {
   Signal signal;
   signal.from = from;
   signal.payload = payload;
+  signal.trace = request.trace;
   if (request.alias.empty()) {
     signal.kind = SignalKind::kSend;
     signal.to = request.caller;

@@ -11,6 +11,7 @@
 #include <ergon/gen/atom.h>
 #include <ergon/gen/error.h>
 #include <ergon/gen/pid.h>
+#include <ergon/gen/trace.h>
 #include <ergon/node/cluster/connection/link_states.h>
 #include <ergon/node/cluster/values/packed_types.h>
 #include <ergon/node/events/events.h>
@@ -99,6 +100,7 @@ struct PeerState {
     std::string alias;  // raw, where the answer goes; empty: to the caller
     std::string
         watch;  // raw: when the caller ends this monitor, it waits no more; empty: not known
+    gen::TraceId trace = 0;  // the answer has it, too
   };
   std::unordered_map<std::uint64_t, Request> requests;
   std::map<std::string, std::uint64_t> request_numbers;  // by `watch`, as above

@@ -60,6 +60,7 @@ RemoteJobPtr JobReader::ReadSpawn(Connection& connection, const Signal& signal,
   job->caller = signal.from;
   job->reference = signal.ref;
   job->links = signal.links;
+  job->trace = signal.trace;
   auto arguments = ElementsOfList(Term::FromChecked(std::string(signal.payload), &atoms_));
   if (!arguments || arguments->size() != signal.arity) return nullptr;
   job->arguments = std::move(*arguments);
@@ -112,6 +113,7 @@ gen::Result<RemoteJobPtr> JobReader::ReadCall(Connection& connection,
   job->caller = request.caller;
   job->reference = request.watch;
   job->request = request;
+  job->trace = request.trace;
   job->is_request = true;
   job->arguments = std::move(*arguments);
   const std::string module = call[1].AsAtomText().value_or("");

@@ -74,14 +74,15 @@ void RemoteCode::EndOfWatcher(std::uint64_t number) {
 
 gen::Result<gen::PID> RemoteCode::Start(const gen::ProcessFactory& factory,
                                         const std::function<void(gen::PID)>* opened,
-                                        const gen::ProcessOptions& options,
+                                        gen::TraceId trace, const gen::ProcessOptions& options,
                                         const gen::Args& arguments,
                                         std::function<void(gen::Result<void>)> done) {
   return needs_.spawning.StartInBackground({.factory = factory,
                                             .options = options,
                                             .args = arguments,
                                             .parent = needs_.addresses.NodePid(),
-                                            .opened = opened},
+                                            .opened = opened,
+                                            .trace = trace},
                                            std::move(done));
 }
 
@@ -99,7 +100,7 @@ gen::Result<void> RemoteCode::StartFunction(const RemoteJobPtr& job) {
     Tie(*job, pid);
     Reply(*job, pid);
   };
-  auto pid = Start(factory, &opened);
+  auto pid = Start(factory, &opened, job->trace);
   if (!pid) return std::move(pid.error());
   return {};
 }
@@ -225,13 +226,13 @@ gen::Result<void> RemoteCode::StartBehavior(const RemoteJobPtr& job) {
     auto begun = [this, job](const gen::Result<void>& outcome) {
       if (outcome) TellBegun(*job);
     };
-    auto pid =
-        Start(job->behavior->factory, &opened, job->behavior->options, arguments, std::move(begun));
+    auto pid = Start(job->behavior->factory, &opened, job->trace, job->behavior->options, arguments,
+                     std::move(begun));
     if (pid) return;
     LogFailed(*job, pid.error());
     Refuse(*job, kNoPlace);
   };
-  auto starter = Start(gen::ProcessFactory(start), nullptr);
+  auto starter = Start(gen::ProcessFactory(start), nullptr, 0);
   if (!starter) return std::move(starter.error());
   return {};
 }
@@ -253,6 +254,7 @@ void RemoteCode::Reply(const RemoteJob& job, gen::PID pid) {
   reply.to = job.caller;
   reply.ref = job.reference;
   reply.links = job.links;
+  reply.trace = job.trace;
   bool is_lost = false;
   {
     std::lock_guard lock(job.connection->mutex());

@@ -59,10 +59,10 @@ class RemoteCode {
   void EndOfWatcher(std::uint64_t number);
 
  private:
-  // Starts a process whose parent is the node. `opened`: see SpawnRequest; `done`: see Spawning.
+  // Starts a process whose parent is the node. `opened` and `trace`: see SpawnRequest; `done`: see Spawning.
   gen::Result<gen::PID> Start(
       const gen::ProcessFactory& factory, const std::function<void(gen::PID)>* opened,
-      const gen::ProcessOptions& options = {}, const gen::Args& arguments = {},
+      gen::TraceId trace, const gen::ProcessOptions& options = {}, const gen::Args& arguments = {},
       std::function<void(gen::Result<void>)> done = [](const gen::Result<void>&) {});
   // Makes the caller monitor the job's process `pid`. Returns false if the caller has stopped waiting.
   bool Watch(RemoteJob& job, gen::PID pid);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <ergon/gen/pid.h>
+#include <ergon/gen/trace.h>
 #include <ergon/node/cluster/connection/connection.h>
 #include <ergon/node/cluster/connection/peer_state.h>
 #include <ergon/node/cluster/exports/remote_places.h>
@@ -35,6 +36,7 @@ struct RemoteJob {
   gen::PID caller;
   std::string reference;  // raw, of the request and of the monitor
   std::uint8_t links = 0;
+  gen::TraceId trace = 0;      // of the request
   std::string tag;             // of a call by erpc, raw
   PeerState::Request request;  // of a call by a request
   bool is_request = false;

@@ -42,7 +42,7 @@ void ErgonMessageReceiver::Handle(Connection& connection, const Signal& signal) 
   if (!IsBelieved(connection, *message, signal.from)) return;
   switch (message->kind) {
     case ErgonMessage::Kind::kImportant:
-      Answer(connection, message->reference, DeliverImportant(*message, signal.from));
+      Answer(connection, message->reference, DeliverImportant(*message, signal));
       return;
     case ErgonMessage::Kind::kSubscribe:
       HandleSubscribe(connection, *message, signal.from);
@@ -51,7 +51,7 @@ void ErgonMessageReceiver::Handle(Connection& connection, const Signal& signal) 
       needs_.events.HandleUnsubscribe(connection, *message, signal.from);
       return;
     case ErgonMessage::Kind::kValue:
-      needs_.events.HandleValue(connection, *message, signal.from);
+      needs_.events.HandleValue(connection, *message, signal.from, signal.trace);
       return;
     case ErgonMessage::Kind::kEventEnd:
       needs_.events.HandleEnd(connection, *message, signal.from);
@@ -116,7 +116,7 @@ std::uint64_t ErgonMessageReceiver::TagOf(const ErgonMessage& message) const {
 }
 
 gen::Result<void> ErgonMessageReceiver::DeliverImportant(const ErgonMessage& message,
-                                                         gen::PID from) {
+                                                         const Signal& signal) {
   const gen::PID to = TargetOf(message);
   if (!to && !message.alias.empty()) {
     return gen::Error(gen::ErrorCode::kProcessUnknown,
@@ -133,8 +133,9 @@ gen::Result<void> ErgonMessageReceiver::DeliverImportant(const ErgonMessage& mes
                          {.tag = TagOf(message)});
   if (!read) return std::move(read.error());
   core::EnvelopePtr envelope = std::move(*read);
-  envelope->from = from.ToAddress();
+  envelope->from = signal.from.ToAddress();
   envelope->flags |= core::Envelope::kFlagImportant;
+  if (signal.trace != 0) gen::MarkTraced(*envelope, signal.trace);
   auto sent = needs_.delivery.Deliver(to, envelope);
   if (sent) needs_.totals.accepted.Add();
   return sent;

@@ -57,7 +57,7 @@ class ErgonMessageReceiver {
   bool IsBelieved(Connection& connection, const ErgonMessage& message, gen::PID from);
 
   // Returns kIncorrect, with the field, if the message does not fit its type; else the errors of gen::Messenger.
-  gen::Result<void> DeliverImportant(const ErgonMessage& message, gen::PID from);
+  gen::Result<void> DeliverImportant(const ErgonMessage& message, const Signal& signal);
 
   // Answers kRoom: how many messages wait in the mailbox of a process.
   void AnswerRoom(Connection& connection, const ErgonMessage& question);

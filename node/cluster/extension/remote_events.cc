@@ -115,7 +115,8 @@ gen::Result<gen::MessageEvent> RemoteEvents::ReadValue(const gen::Event& event, 
       event, time, std::shared_ptr<core::Envelope>(value->release(), core::EnvelopeDisposer()));
 }
 
-void RemoteEvents::HandleValue(Connection& connection, const ErgonMessage& message, gen::PID from) {
+void RemoteEvents::HandleValue(Connection& connection, const ErgonMessage& message, gen::PID from,
+                               gen::TraceId trace) {
   const auto name = gen::Atom::Find(message.event);
   if (!name) return;
   const gen::Event event{*name, connection.peer()};
@@ -132,6 +133,7 @@ void RemoteEvents::HandleValue(Connection& connection, const ErgonMessage& messa
   auto envelope =
       core::MakeEnvelope<gen::MessageEvent>(kEventKind, core::Lane::kMain, std::move(*value));
   envelope->from = from.ToAddress();
+  if (trace != 0) gen::MarkTraced(*envelope, trace);
   std::lock_guard lock(delivering_);
   if (ReceiverOf(message, *name, connection).empty()) return;
   const auto sent = needs_.delivery.Deliver(message.to, envelope);
@@ -264,8 +266,10 @@ gen::Result<void> RemoteEvents::CheckBytes(std::size_t bytes) const {
   return CheckFrame(bytes + kRestOfFrame, needs_.settings.max_frame_bytes, needs_.settings.node);
 }
 
-gen::Result<void> RemoteEvents::SendValue(gen::PID remote, gen::PID from, gen::Atom event,
-                                          std::int64_t time, std::string_view encoded) {
+gen::Result<void> RemoteEvents::SendValue(gen::PID remote, gen::PID from,
+                                          const gen::MessageEvent& value,
+                                          std::string_view encoded) {
+  const gen::Atom event = value.event().name;
   const auto connection = needs_.connections.Find(remote.node);
   if (connection == nullptr) return gen::ErrNoConnection;
   std::lock_guard lock(connection->mutex());
@@ -276,9 +280,11 @@ gen::Result<void> RemoteEvents::SendValue(gen::PID remote, gen::PID from, gen::A
   auto accepts = connection->Accepts(remote);
   if (!accepts) return accepts;
   std::string payload;
-  AppendValue(payload, remote, event, found->second, time);
+  AppendValue(payload, remote, event, found->second, value.timestamp());
   payload += encoded;
-  auto appended = connection->AppendMessage(ErgonSignal(from, payload));
+  Signal signal = ErgonSignal(from, payload);
+  signal.trace = gen::TraceOf(value.Envelope());
+  auto appended = connection->AppendMessage(signal);
   if (appended) needs_.totals.sent_to_nodes.Add();
   return appended;
 }

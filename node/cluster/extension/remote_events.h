@@ -47,7 +47,7 @@ class RemoteEvents final : public node::EventTransport {
                               node::OneSubscription how) override;
   void Unsubscribe(gen::PID local, const gen::Event& event, node::OneSubscription how) override;
   [[nodiscard]] gen::Result<std::string> Encode(const core::Envelope& value) const override;
-  gen::Result<void> SendValue(gen::PID remote, gen::PID from, gen::Atom event, std::int64_t time,
+  gen::Result<void> SendValue(gen::PID remote, gen::PID from, const gen::MessageEvent& value,
                               std::string_view encoded) override;
   void TellEnd(gen::PID remote, gen::PID producer, gen::Atom event, node::OneSubscription how,
                const gen::Reason& reason) override;
@@ -57,7 +57,8 @@ class RemoteEvents final : public node::EventTransport {
   gen::Result<void> HandleSubscribe(Connection& connection, const ErgonMessage& message,
                                     gen::PID from, std::string& missed);
   void HandleUnsubscribe(Connection& connection, const ErgonMessage& message, gen::PID from);
-  void HandleValue(Connection& connection, const ErgonMessage& message, gen::PID from);
+  void HandleValue(Connection& connection, const ErgonMessage& message, gen::PID from,
+                   gen::TraceId trace);
   void HandleEnd(Connection& connection, const ErgonMessage& message, gen::PID from);
   // Gives the values that were missed to the process that has asked with the number `number`.
   void HandleMissed(const PeerState::Call& question, std::uint64_t number, std::string_view missed);

@@ -8,6 +8,7 @@
 
 #include <ergon/core/messages/envelope.h>
 #include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/response.h>
 #include <ergon/node/cluster/connection/answer_signals.h>
 #include <ergon/node/cluster/inbound/request_reader.h>
 #include <ergon/node/cluster/signals/control_reader.h>
@@ -36,9 +37,9 @@ std::optional<gen::Error> ErrorIn(std::string_view answer, std::size_t max_depth
 
 }  // namespace
 
-bool AnswerReceiver::Handle(Connection& connection, std::string_view payload) {
+bool AnswerReceiver::Handle(Connection& connection, const Signal& signal) {
   const std::size_t depth = needs_.settings.max_term_depth;
-  ControlReader reader(payload, depth);
+  ControlReader reader(signal.payload, depth);
   std::size_t size = 0;
   std::string_view tag;
   std::string_view answer;
@@ -53,7 +54,7 @@ bool AnswerReceiver::Handle(Connection& connection, std::string_view payload) {
     needs_.relations.LoseLinkByName(waiting.link_maker, needs_.addresses.RefOf(*number),
                                     gen::Reason::Error(error->ToString()));
   } else if (waiting.call) {
-    Respond(connection, *waiting.call, *number, answer, error);
+    Respond(connection, *waiting.call, *number, answer, error, signal.trace);
   }
   return true;  // a late answer disturbs nobody
 }
@@ -84,7 +85,7 @@ AnswerReceiver::Waiting AnswerReceiver::RemoveWaiting(Connection& connection, st
 
 void AnswerReceiver::Respond(Connection& connection, const PeerState::Call& call,
                              std::uint64_t number, std::string_view answer,
-                             const std::optional<gen::Error>& error) {
+                             const std::optional<gen::Error>& error, gen::TraceId trace) {
   if (call.question != PeerState::ErgonQuestion::kNone &&
       call.question != PeerState::ErgonQuestion::kCallOfAlias) {
     needs_.ergon.HandleAnswer(call, number, answer);
@@ -95,9 +96,12 @@ void AnswerReceiver::Respond(Connection& connection, const PeerState::Call& call
     return;
   }
   constexpr auto kKind = static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse);
+  const auto respond = [&](core::EnvelopePtr response) {
+    if (trace != 0) gen::MarkTraced(*response, trace);
+    (void)needs_.delivery.Respond(call.local, number, std::move(response));
+  };
   if (call.keeps_term) {
-    (void)needs_.delivery.Respond(
-        call.local, number,
+    respond(
         core::MakeEnvelope<Term>(kKind, core::Lane::kMain, Term::FromChecked(std::string(answer))));
     return;
   }
@@ -108,11 +112,11 @@ void AnswerReceiver::Respond(Connection& connection, const PeerState::Call& call
   }
   // {error, Reason} is the error of the request, unless the program has registered a type of its own for that.
   if (error && core::IsType<Term>((*value)->type)) {
-    needs_.delivery.RespondError(call.local, number, *error);
+    respond(gen::detail::MakeErrorResponse(*error));
     return;
   }
   if (!node::IsAlias(call.remote)) (*value)->from = call.remote.ToAddress();
-  (void)needs_.delivery.Respond(call.local, number, std::move(*value));
+  respond(std::move(*value));
 }
 
 void AnswerReceiver::TellSpawned(Connection& connection, const PeerState::Call& call,

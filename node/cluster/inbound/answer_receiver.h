@@ -7,6 +7,7 @@
 
 #include <ergon/gen/error.h>
 #include <ergon/gen/pid.h>
+#include <ergon/gen/trace.h>
 #include <ergon/node/cluster/connection/connection.h>
 #include <ergon/node/cluster/connection/peer_state.h>
 #include <ergon/node/cluster/connection/settings.h>
@@ -34,7 +35,7 @@ class AnswerReceiver {
   explicit AnswerReceiver(const Needs& needs) : needs_(needs) {}
 
   // Handles {Tag, Answer}. Returns false if the tag is not one of a request of this node.
-  bool Handle(Connection& connection, std::string_view payload);
+  bool Handle(Connection& connection, const Signal& signal);
   // The process that was asked for, or why there is none.
   void HandleSpawnReply(Connection& connection, const Signal& signal);
 
@@ -48,9 +49,9 @@ class AnswerReceiver {
   // Returns who waits for the answer with that number, which waits no more. `reference` is the number as a term.
   [[nodiscard]] static Waiting RemoveWaiting(Connection& connection, std::uint64_t number,
                                              std::string_view reference, bool is_error);
-  // `error`: the answer is {error, Reason}.
+  // `error`: the answer is {error, Reason}. `trace`: 0 for none.
   void Respond(Connection& connection, const PeerState::Call& call, std::uint64_t number,
-               std::string_view answer, const std::optional<gen::Error>& error);
+               std::string_view answer, const std::optional<gen::Error>& error, gen::TraceId trace);
   // The process is there, and its Init is done. Tells the caller, if it still waits; else ends the process.
   void TellSpawned(Connection& connection, const PeerState::Call& call, std::uint64_t number);
 

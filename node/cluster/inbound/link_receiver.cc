@@ -182,7 +182,8 @@ void LinkReceiver::HandleExit(Connection& connection, const Signal& signal) {
     in_order = connection.IsForeign();
   }
   needs_.exit_signals.Send(signal.to, signal.from,
-                           ReadReason(signal.payload, &needs_.values.atoms()), 0, in_order);
+                           ReadReason(signal.payload, &needs_.values.atoms()), 0, in_order,
+                           signal.trace);
 }
 
 void LinkReceiver::HandleExitRequest(Connection& connection, const Signal& signal) {
@@ -197,7 +198,7 @@ void LinkReceiver::HandleExitRequest(Connection& connection, const Signal& signa
   }
   needs_.exit_signals.Send(signal.to, signal.from,
                            ReadReason(signal.payload, &needs_.values.atoms()), gen::kExplicitExit,
-                           in_order);
+                           in_order, signal.trace);
 }
 
 }  // namespace ergon::dist

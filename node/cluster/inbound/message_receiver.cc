@@ -11,7 +11,7 @@
 namespace ergon::dist {
 
 void MessageReceiver::Deliver(Connection& connection, gen::PID from, std::string_view term,
-                              const MessageTarget& to) {
+                              const MessageTarget& to, gen::TraceId trace) {
   auto message =
       values_.Read(term, static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage), {.tag = to.tag});
   totals_.accepted.Add();
@@ -31,6 +31,7 @@ void MessageReceiver::Deliver(Connection& connection, gen::PID from, std::string
   }
   core::EnvelopePtr envelope = std::move(*message);
   envelope->from = from.ToAddress();
+  if (trace != 0) gen::MarkTraced(*envelope, trace);
   const auto sent =
       to.pid ? delivery_.Deliver(to.pid, envelope) : gen::Result<void>(gen::ErrProcessUnknown);
   if (sent) return;

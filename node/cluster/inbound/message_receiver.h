@@ -5,6 +5,7 @@
 
 #include <ergon/gen/log.h>
 #include <ergon/gen/pid.h>
+#include <ergon/gen/trace.h>
 #include <ergon/node/cluster/connection/connection.h>
 #include <ergon/node/cluster/connection/log_limit.h>
 #include <ergon/node/cluster/inbound/message_target.h>
@@ -22,9 +23,9 @@ class MessageReceiver {
                   gen::LogSink& log, const Values& values)
       : addresses_(addresses), delivery_(delivery), totals_(totals), log_(log), values_(values) {}
 
-  // Delivers the message in `term`, or counts it as dropped.
+  // Delivers the message in `term`, or counts it as dropped. `trace`: 0 for none.
   void Deliver(Connection& connection, gen::PID from, std::string_view term,
-               const MessageTarget& to);
+               const MessageTarget& to, gen::TraceId trace);
 
  private:
   node::Addresses& addresses_;

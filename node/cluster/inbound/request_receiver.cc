@@ -15,19 +15,20 @@
 
 namespace ergon::dist {
 
-bool RequestReceiver::Handle(Connection& connection, std::string_view payload,
+bool RequestReceiver::Handle(Connection& connection, const Signal& signal,
                              const MessageTarget& to) {
   const std::size_t depth = needs_.settings.max_term_depth;
-  ControlReader reader(payload, depth);
+  ControlReader reader(signal.payload, depth);
   std::size_t size = 0;
   std::string_view word;
   std::string_view term;
   PeerState::Request request;
   if (!reader.ReadTuple(size) || !reader.ReadAtom(word) ||
       !ReadCaller(reader, connection.peer(), depth, request) || !reader.ReadTerm(term)) {
-    NoteCallerOfAnother(connection, payload);
+    NoteCallerOfAnother(connection, signal.payload);
     return false;
   }
+  request.trace = signal.trace;
   if (!to.pid) {
     HandleToNobody(connection, request, term, to.name);
   } else if (word == "system") {
@@ -55,7 +56,7 @@ void RequestReceiver::NoteCallerOfAnother(Connection& connection, std::string_vi
 void RequestReceiver::Deliver(Connection& connection, PeerState::Request request,
                               std::string_view term, const MessageTarget& to) {
   auto message = needs_.values.Read(term, static_cast<std::uint8_t>(gen::EnvelopeKind::kRequest),
-                                    {.tag = to.tag});
+                                    {.tag = to.tag, .trace = request.trace});
   if (!message) {
     if (const auto more = unfit_lines_.Take()) {
       gen::Log(needs_.log)

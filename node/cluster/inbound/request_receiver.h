@@ -12,6 +12,7 @@
 #include <ergon/node/cluster/exports/remote_code.h>
 #include <ergon/node/cluster/inbound/message_target.h>
 #include <ergon/node/cluster/inbound/system_request_receiver.h>
+#include <ergon/node/cluster/signals/signal.h>
 #include <ergon/node/cluster/values/values.h>
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/delivery.h>
@@ -42,7 +43,7 @@ class RequestReceiver {
 
   // Handles {'$gen_call', {Caller, Tag}, Request} and {system, {Caller, Tag}, Request}. Returns false if the caller is not
   // well formed, or not a process of the peer.
-  bool Handle(Connection& connection, std::string_view payload, const MessageTarget& to);
+  bool Handle(Connection& connection, const Signal& signal, const MessageTarget& to);
 
  private:
   // Notes that the caller is a process of another node than the peer: the answer would not go there.

@@ -124,20 +124,20 @@ void SignalReceiver::HandleMessage(Connection& connection, const Signal& signal,
       if (size == 2 && word == "$gen_cast") {
         (void)reader.ReadTerm(term);
       } else if (size == 3 && (word == "$gen_call" || word == "system") &&
-                 requests_.Handle(connection, signal.payload, to)) {
+                 requests_.Handle(connection, signal, to)) {
         return;
       }
-    } else if (size == 2 && answers_.Handle(connection, signal.payload)) {
+    } else if (size == 2 && answers_.Handle(connection, signal)) {
       return;
     }
   }
-  messages_.Deliver(connection, SenderOf(connection, signal), term, to);
+  messages_.Deliver(connection, SenderOf(connection, signal), term, to, signal.trace);
 }
 
 void SignalReceiver::HandleMessageToAlias(Connection& connection, const Signal& signal) {
   ControlReader reader(signal.payload, needs_.settings.max_term_depth);
   std::size_t size = 0;
-  if (reader.ReadTuple(size) && size == 2 && answers_.Handle(connection, signal.payload)) return;
+  if (reader.ReadTuple(size) && size == 2 && answers_.Handle(connection, signal)) return;
   // Nobody has the alias if it has been deleted, or belongs to a former incarnation.
   const auto number = OwnNumberIn(signal.ref, needs_.settings.node, needs_.settings.creation);
   const gen::PID to = number ? needs_.addresses.aliases().Find(*number) : gen::PID();

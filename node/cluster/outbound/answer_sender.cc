@@ -6,6 +6,7 @@
 #include <ergon/gen/messenger.h>
 #include <ergon/gen/notices.h>
 #include <ergon/gen/response.h>
+#include <ergon/gen/trace.h>
 #include <ergon/node/cluster/connection/answer_signals.h>
 #include <ergon/node/cluster/outbound/message_forms.h>
 #include <ergon/node/cluster/signals/ergon_messages.h>
@@ -73,6 +74,7 @@ gen::Result<void> AnswerSender::Respond(gen::PID remote, std::uint64_t ref,
   Scratch scratch;
   std::string& payload = scratch.Empty();
   auto written = WriteAnswer(payload, request, *response, how, form);
+  if (gen::IsTraced(*response)) request.trace = gen::TraceOf(*response);
   gen::PID from = gen::PID::FromAddress(response->from);
   if (!from || from.node != addresses_.node()) from = addresses_.NodePid();
   std::lock_guard lock(connection->mutex());

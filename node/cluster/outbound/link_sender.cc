@@ -125,7 +125,7 @@ void LinkSender::EndLinkOf(gen::PID maker, gen::Ref ref) {
 }
 
 gen::Result<void> LinkSender::ExitRequest(gen::PID local, gen::PID remote,
-                                          const gen::Reason& reason) {
+                                          const gen::Reason& reason, gen::TraceId trace) {
   if (node::IsName(remote) || node::IsAlias(remote)) {
     return gen::Error(
         gen::ErrorCode::kUnsupported,
@@ -141,6 +141,7 @@ gen::Result<void> LinkSender::ExitRequest(gen::PID local, gen::PID remote,
   }
   Signal signal;
   signal.kind = SignalKind::kExitRequest;
+  signal.trace = trace;
   signal.from = local;
   signal.to = remote;
   signal.payload = payload;

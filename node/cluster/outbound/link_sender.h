@@ -32,7 +32,8 @@ class LinkSender {
   gen::Result<void> LinkByName(gen::PID local, gen::PID remote, gen::Ref ref);
   void ExitByName(gen::PID local, gen::PID remote, gen::Ref ref, const gen::Reason& reason);
   void EndLinkOf(gen::PID maker, gen::Ref ref);
-  gen::Result<void> ExitRequest(gen::PID local, gen::PID remote, const gen::Reason& reason);
+  gen::Result<void> ExitRequest(gen::PID local, gen::PID remote, const gen::Reason& reason,
+                                gen::TraceId trace);
   void Monitor(gen::PID local, gen::PID remote, gen::Ref ref);
   void Demonitor(gen::PID local, gen::PID remote, gen::Ref ref);
   // Sends the notice that a process which `remote` monitors has ended.

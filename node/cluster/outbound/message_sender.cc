@@ -29,7 +29,7 @@ gen::Result<void> MessageSender::Send(gen::PID remote, const core::Envelope& env
 gen::Result<void> MessageSender::SendIn(Form tried, Form& form, gen::PID remote,
                                         const core::Envelope& envelope, const Values::Writer& how) {
   Scratch scratch;
-  std::string* const frame = OpenFrameTo(scratch, remote, gen::PID::FromAddress(envelope.from));
+  std::string* const frame = OpenFrameOf(scratch, remote, envelope, traces_);
   if (frame == nullptr) return FormerAlias(remote);
   auto written = values_.Append(*frame, envelope, how, tried);
   if (!written) return written;
@@ -57,7 +57,8 @@ gen::Result<void> MessageSender::SendImportant(gen::PID remote, const core::Enve
     AppendImportant(payload, ReferenceOf(id, settings_.node, settings_.creation), remote);
     auto written = values_.Append(payload, message, *how, tried);
     if (!written) return written;
-    const Signal signal = ErgonSignal(gen::PID::FromAddress(message.from), payload);
+    Signal signal = ErgonSignal(gen::PID::FromAddress(message.from), payload);
+    signal.trace = gen::TraceOf(message);
     return connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
       if (how->packed != nullptr && !connection.IsForeign()) {
         if (auto taken = SelectForm(form, *how, connection); !taken || form != tried) return taken;

@@ -11,6 +11,7 @@
 #include <ergon/gen/result.h>
 #include <ergon/node/cluster/connection/connections.h>
 #include <ergon/node/cluster/connection/settings.h>
+#include <ergon/node/cluster/values/trace_tokens.h>
 #include <ergon/node/cluster/values/values.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/message_totals.h>
@@ -20,10 +21,11 @@ namespace ergon::dist {
 // Any thread. The functions and their errors are those of node::Transport.
 class MessageSender {
  public:
-  MessageSender(const Settings& settings, const Values& values, node::Delivery& delivery,
-                node::MessageTotals& totals, Connections& connections)
+  MessageSender(const Settings& settings, const Values& values, TraceTokens& traces,
+                node::Delivery& delivery, node::MessageTotals& totals, Connections& connections)
       : settings_(settings),
         values_(values),
+        traces_(traces),
         delivery_(delivery),
         totals_(totals),
         connections_(connections) {}
@@ -42,6 +44,7 @@ class MessageSender {
 
   const Settings& settings_;
   const Values& values_;
+  TraceTokens& traces_;
   node::Delivery& delivery_;
   node::MessageTotals& totals_;
   Connections& connections_;

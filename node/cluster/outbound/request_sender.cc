@@ -66,7 +66,7 @@ gen::Result<void> RequestSender::SendRequestIn(Form tried, Form& form, gen::PID 
   const auto* any = const_cast<core::Envelope&>(request).ValueAs<TermRequest>();
   const std::string reference = Reference(request.ref);
   Scratch scratch;
-  std::string* const frame = OpenFrameTo(scratch, remote, local);
+  std::string* const frame = OpenFrameOf(scratch, remote, request, traces_);
   if (frame == nullptr) return FormerAlias(remote);
   TermWriter writer(*frame);
   writer.Tuple(3);
@@ -113,6 +113,7 @@ gen::Result<void> RequestSender::SendSpawn(gen::PID remote, const core::Envelope
   const std::string reference = Reference(request.ref);
   Signal signal;
   signal.kind = SignalKind::kSpawnRequest;
+  signal.trace = gen::TraceOf(request);
   signal.from = gen::PID::FromAddress(request.from);
   signal.ref = reference;
   signal.module = spawn.module;

@@ -12,6 +12,7 @@
 #include <ergon/node/cluster/connection/peer_state.h>
 #include <ergon/node/cluster/connection/settings.h>
 #include <ergon/node/cluster/exports/term_request.h>
+#include <ergon/node/cluster/values/trace_tokens.h>
 #include <ergon/node/cluster/values/values.h>
 #include <ergon/node/delivery/message_totals.h>
 
@@ -20,9 +21,13 @@ namespace ergon::dist {
 // Any thread. The errors are those of node::Transport.
 class RequestSender {
  public:
-  RequestSender(const Settings& settings, const Values& values, node::MessageTotals& totals,
-                Connections& connections)
-      : settings_(settings), values_(values), totals_(totals), connections_(connections) {}
+  RequestSender(const Settings& settings, const Values& values, TraceTokens& traces,
+                node::MessageTotals& totals, Connections& connections)
+      : settings_(settings),
+        values_(values),
+        traces_(traces),
+        totals_(totals),
+        connections_(connections) {}
 
   gen::Result<void> Send(gen::PID remote, const core::Envelope& request);
   gen::Result<void> SendInspection(gen::PID remote, const core::Envelope& request);
@@ -40,6 +45,7 @@ class RequestSender {
 
   const Settings& settings_;
   const Values& values_;
+  TraceTokens& traces_;
   node::MessageTotals& totals_;
   Connections& connections_;
 };

@@ -1,4 +1,4 @@
-// The traces that cross the border: trace ids of this node as trace tokens of Erlang's seq_trace, and back.
+// The traces that come from other nodes and go there: trace ids of this node as trace tokens of Erlang's seq_trace, and back.
 #pragma once
 
 #include <cstddef>
