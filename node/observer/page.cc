@@ -1,9 +1,9 @@
 #include <ergon/node/observer/page.h>
 
 namespace ergon::node {
+namespace {
 
-std::string_view PageText() {
-  return R"page(<!DOCTYPE html>
+constexpr std::string_view kPageText = R"page(<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -45,10 +45,8 @@ std::string_view PageText() {
 </body>
 </html>
 )page";
-}
 
-std::string_view PageStyle() {
-  return R"page(:root {
+constexpr std::string_view kPageStyle = R"page(:root {
   color-scheme: light dark;
   --back: #fff; --front: #1b1f24; --soft: #5b6470; --line: #d5dae0; --card: #f4f6f8; --accent: #0a58ca;
   --busy: #c2570c; --idle: #2f855a;
@@ -98,10 +96,8 @@ dd { margin: 0; overflow-wrap: anywhere; white-space: pre-wrap; }
 .track div { height: 100%; background: var(--idle); }
 .member.busy .track div { background: var(--busy); }
 )page";
-}
 
-std::string_view PageScript() {
-  return R"page('use strict';
+constexpr std::string_view kPageScript = R"page('use strict';
 // All that comes from the node is put into the page as text (textContent), never as HTML.
 const $ = (id) => document.getElementById(id);
 const views = ['node-view', 'processes-view', 'pools-view'];
@@ -353,6 +349,11 @@ document.onkeydown = (event) => {
 window.onhashchange = choose;
 choose();
 )page";
-}
+
+}  // namespace
+
+std::string_view PageText() { return kPageText; }
+std::string_view PageStyle() { return kPageStyle; }
+std::string_view PageScript() { return kPageScript; }
 
 }  // namespace ergon::node
