@@ -119,7 +119,10 @@ TEST_CASE("a pool that does not answer keeps its last numbers") {
   Observed t(Fresh({.pools_timeout = 20ms}));
   auto pool = t.StartPool(2);
   const std::string workers = "ergon_pool_workers{pool=\"ergon::kit::ManagedPool\"}";
-  CHECK(MetricsReader(t.Get("/metrics").body)[workers] == 2);
+  REQUIRE(kit::Eventually([&] {
+    const MetricsReader metrics(t.Get("/metrics").body);
+    return metrics.Has(workers) && metrics[workers] == 2;
+  }));
   kit::ThreadGate gate;
   std::thread holder([&] {
     (void)pool.Run<bool>([enter = gate.Holder()](kit::ManagedPool&) {
