@@ -101,7 +101,8 @@ TEST_CASE("network options: a file goes before the program, and is read again") 
             ":4: network.tls.certificate_file: /nowhere/node.pem, but it is not given, "
             "and a change takes a restart of the node");
   file.Write(own + "observable = false\n[pools.reader]\npool_size = 1\n");
-  node.SpawnRegister("reader", [](gen::Process& self) { (void)self.Receive<std::string>(); }).value();
+  node.SpawnRegister("reader", [](gen::Process& self) { (void)self.Receive<std::string>(); })
+      .value();
   CHECK(node.ReloadOptions().error() == gen::ErrIncorrect);
   CHECK_FALSE(log.Contains("mailbox_size"));
   CHECK_FALSE(log.Contains("network.observable: false"));

@@ -19,8 +19,8 @@ gen::Result<void> MessageSender::Send(gen::PID remote, const core::Envelope& env
         gen::ErrorCode::kUnsupported,
         "nobody waits for the confirmation of an important message to " + node::TextOf(remote));
   }
-  const Values::Writer* const how = values_.WriterOf(envelope);
-  if (how == nullptr) return values_.WhyNoWriter(envelope);
+  const Values::Writer* const how = needs_.values.WriterOf(envelope);
+  if (how == nullptr) return needs_.values.WhyNoWriter(envelope);
   return SendInForm(*how, remote.node, [&](Form tried, Form& form) {
     return SendIn(tried, form, remote, envelope, *how);
   });
@@ -29,37 +29,39 @@ gen::Result<void> MessageSender::Send(gen::PID remote, const core::Envelope& env
 gen::Result<void> MessageSender::SendIn(Form tried, Form& form, gen::PID remote,
                                         const core::Envelope& envelope, const Values::Writer& how) {
   Scratch scratch;
-  std::string* const frame = OpenFrameOf(scratch, remote, envelope, traces_);
+  std::string* const frame = OpenFrameOf(scratch, remote, envelope, needs_.traces);
   if (frame == nullptr) return FormerAlias(remote);
-  auto written = values_.Append(*frame, envelope, how, tried);
+  auto written = needs_.values.Append(*frame, envelope, how, tried);
   if (!written) return written;
-  if (auto fits = CheckMessageFrame(*frame, settings_.max_frame_bytes, remote); !fits) return fits;
+  if (auto fits = CheckMessageFrame(*frame, needs_.settings.max_frame_bytes, remote); !fits)
+    return fits;
   CloseFrame(*frame, 0);
-  return connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
+  return needs_.connections.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
     if (how.packed != nullptr) {
       if (auto taken = SelectForm(form, how, connection); !taken || form != tried) return taken;
     }
     auto accepts = connection.Accepts(remote);
     if (!accepts) return accepts;
     connection.AppendMessage(*frame);
-    totals_.sent_to_nodes.Add();
+    needs_.totals.sent_to_nodes.Add();
     return {};
   });
 }
 
 gen::Result<void> MessageSender::SendImportant(gen::PID remote, const core::Envelope& message,
                                                gen::PID local, std::uint64_t id) {
-  const Values::Writer* const how = values_.WriterOf(message);
-  if (how == nullptr) return values_.WhyNoWriter(message);
+  const Values::Writer* const how = needs_.values.WriterOf(message);
+  if (how == nullptr) return needs_.values.WhyNoWriter(message);
   return SendInForm(*how, remote.node, [&](Form tried, Form& form) -> gen::Result<void> {
     Scratch scratch;
     std::string& payload = scratch.Empty();
-    AppendImportant(payload, ReferenceOf(id, settings_.node, settings_.creation), remote);
-    auto written = values_.Append(payload, message, *how, tried);
+    AppendImportant(payload, ReferenceOf(id, needs_.settings.node, needs_.settings.creation),
+                    remote);
+    auto written = needs_.values.Append(payload, message, *how, tried);
     if (!written) return written;
     Signal signal = ErgonSignal(gen::PID::FromAddress(message.from), payload);
     signal.trace = gen::TraceOf(message);
-    return connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
+    return needs_.connections.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
       if (how->packed != nullptr && !connection.IsForeign()) {
         if (auto taken = SelectForm(form, *how, connection); !taken || form != tried) return taken;
       }
@@ -72,7 +74,7 @@ gen::Result<void> MessageSender::SendImportant(gen::PID remote, const core::Enve
 }
 
 void MessageSender::AwaitRoom(gen::Atom node, gen::PID local, std::uint64_t id) {
-  if (const auto connection = connections_.Find(node)) {
+  if (const auto connection = needs_.connections.Find(node)) {
     std::lock_guard lock(connection->mutex());
     if (connection->state() != Connection::State::kDown &&
         (connection->IsFull() || connection->MaySayPacks())) {
@@ -85,7 +87,7 @@ void MessageSender::AwaitRoom(gen::Atom node, gen::PID local, std::uint64_t id) 
 
 void MessageSender::TellRoom(const std::vector<Connection::RoomWaiter>& waiters) {
   for (const auto& waiter : waiters) {
-    (void)delivery_.Respond(
+    (void)needs_.delivery.Respond(
         waiter.local, waiter.id,
         core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse),
                          core::Lane::kMain));

@@ -21,14 +21,16 @@ namespace ergon::dist {
 // Any thread. The functions and their errors are those of node::Transport.
 class MessageSender {
  public:
-  MessageSender(const Settings& settings, const Values& values, TraceTokens& traces,
-                node::Delivery& delivery, node::MessageTotals& totals, Connections& connections)
-      : settings_(settings),
-        values_(values),
-        traces_(traces),
-        delivery_(delivery),
-        totals_(totals),
-        connections_(connections) {}
+  // What it needs; all of it outlives this.
+  struct Needs {
+    const Settings& settings;
+    const Values& values;
+    TraceTokens& traces;
+    node::Delivery& delivery;
+    node::MessageTotals& totals;
+    Connections& connections;
+  };
+  explicit MessageSender(const Needs& needs) : needs_(needs) {}
 
   gen::Result<void> Send(gen::PID remote, const core::Envelope& envelope);
   gen::Result<void> SendImportant(gen::PID remote, const core::Envelope& message, gen::PID local,
@@ -42,12 +44,7 @@ class MessageSender {
   gen::Result<void> SendIn(Form tried, Form& form, gen::PID remote, const core::Envelope& envelope,
                            const Values::Writer& how);
 
-  const Settings& settings_;
-  const Values& values_;
-  TraceTokens& traces_;
-  node::Delivery& delivery_;
-  node::MessageTotals& totals_;
-  Connections& connections_;
+  const Needs needs_;
 };
 
 }  // namespace ergon::dist

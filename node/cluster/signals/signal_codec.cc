@@ -104,6 +104,13 @@ void WriteSpawnReply(FrameWriter& frame, const Signal& signal, std::string_view 
   frame.Term(token);
 }
 
+void WriteDown(FrameWriter& frame, const Signal& signal, std::uint64_t flags) {
+  const bool as_payload = (flags & kFlagExitPayload) != 0;
+  frame.Begin(as_payload ? Operation::kDownPayload : Operation::kDown, as_payload ? 3 : 4);
+  AppendPidOrName(frame, signal.from, signal.name).Pid(signal.to).Term(signal.ref);
+  as_payload ? frame.Payload(signal.payload) : frame.Term(signal.payload);
+}
+
 }  // namespace
 
 void AppendFrame(std::string& out, const Signal& signal, std::uint64_t flags) {
@@ -129,10 +136,10 @@ void AppendFrame(std::string& out, const Signal& signal, std::uint64_t flags) {
       frame.Begin(Operation::kLink, 2).Pid(signal.from).Pid(signal.to);
       return;
     case SignalKind::kUnlink:
-      frame.Begin(Operation::kUnlink, 3).Number(signal.id).Pid(signal.from).Pid(signal.to);
-      return;
     case SignalKind::kUnlinkAck:
-      frame.Begin(Operation::kUnlinkAck, 3).Number(signal.id).Pid(signal.from).Pid(signal.to);
+      frame.Begin(signal.kind == SignalKind::kUnlink ? Operation::kUnlink : Operation::kUnlinkAck,
+                  3);
+      frame.Number(signal.id).Pid(signal.from).Pid(signal.to);
       return;
     case SignalKind::kExit:
       WriteWithReason(frame, signal, token, flags,
@@ -150,13 +157,9 @@ void AppendFrame(std::string& out, const Signal& signal, std::uint64_t flags) {
                   3);
       AppendPidOrName(frame.Pid(signal.from), signal.to, signal.name).Term(signal.ref);
       return;
-    case SignalKind::kDown: {
-      const bool as_payload = (flags & kFlagExitPayload) != 0;
-      frame.Begin(as_payload ? Operation::kDownPayload : Operation::kDown, as_payload ? 3 : 4);
-      AppendPidOrName(frame, signal.from, signal.name).Pid(signal.to).Term(signal.ref);
-      as_payload ? frame.Payload(signal.payload) : frame.Term(signal.payload);
+    case SignalKind::kDown:
+      WriteDown(frame, signal, flags);
       return;
-    }
     case SignalKind::kSpawnRequest:
       WriteSpawnRequest(frame, signal, token);
       return;
