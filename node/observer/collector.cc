@@ -8,14 +8,20 @@
 
 namespace ergon::node {
 
-void Collector::operator()(gen::Process& self) const {
+gen::Reason Collector::operator()(gen::Process& self) const {
   BehaviorIndex index(RuntimeOf(self.Node(), "node::ObserverFactory").addresses(),
                       static_cast<std::size_t>(state->settings.options.max_behaviors));
   FiguresCollector collector(self, index, state->settings);
   const std::int64_t period = state->settings.options.metrics_period.count();
   std::shared_ptr<const Figures> last;
   std::int64_t collected_at = 0;
-  while (auto asked = self.Receive<gen::Asked<WantFigures>, gen::Asked<WantProcesses>>()) {
+  for (;;) {
+    auto asked = self.Receive<gen::Asked<WantFigures>, gen::Asked<WantProcesses>>();
+    // The observer ends with it, and with an error, unless it is being ended: nobody else collects.
+    if (!asked && asked.error() != gen::ErrProcessTerminated) {
+      return gen::Reason::Error("the observer's numbers: " + asked.error().ToString());
+    }
+    if (!asked) return {};
     if (const auto* processes = std::get_if<gen::Asked<WantProcesses>>(&*asked)) {
       (void)self.Reply(*processes, std::make_shared<const ProcessRows>(
                                        FindProcesses(self, index, processes->value.query)));

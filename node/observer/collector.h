@@ -23,7 +23,7 @@ struct WantProcesses {
 
 // A process made of this function. It ends when it is asked to.
 struct Collector {
-  void operator()(gen::Process& self) const;
+  gen::Reason operator()(gen::Process& self) const;
 
   std::shared_ptr<ObserverState> state;
 };

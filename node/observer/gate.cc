@@ -27,9 +27,11 @@ std::string_view NameOf(std::string_view host) {
 }
 
 using Digest = std::array<unsigned char, 32>;
-Digest DigestOf(std::string_view text) {
+// None: it cannot be computed.
+std::optional<Digest> DigestOf(std::string_view text) {
   Digest digest{};
-  (void)::EVP_Digest(text.data(), text.size(), digest.data(), nullptr, ::EVP_sha256(), nullptr);
+  if (::EVP_Digest(text.data(), text.size(), digest.data(), nullptr, ::EVP_sha256(), nullptr) != 1)
+    return std::nullopt;
   return digest;
 }
 
@@ -70,9 +72,9 @@ bool Gate::IsToken(std::string_view authorization) const {
   if (LowerCase(authorization.substr(0, kScheme.size())) != kScheme) return false;
   authorization.remove_prefix(kScheme.size());
   // Digests have one length, so that the time tells neither the length nor the first wrong character.
-  const Digest given = DigestOf(authorization);
-  const Digest wanted = DigestOf(token_);
-  return ::CRYPTO_memcmp(given.data(), wanted.data(), given.size()) == 0;
+  const auto given = DigestOf(authorization);
+  const auto wanted = DigestOf(token_);
+  return given && wanted && ::CRYPTO_memcmp(given->data(), wanted->data(), given->size()) == 0;
 }
 
 }  // namespace ergon::node

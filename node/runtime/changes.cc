@@ -202,7 +202,9 @@ gen::Result<std::function<void()>> Changes::PrepareNetwork(
   if (options.empty()) return std::function<void()>([] {});
   // Acquire; partner: SetTransport.
   Transport* const transport = transport_.load(std::memory_order_acquire);
-  if (transport == nullptr) return NoNetworkFor(options.front());
+  if (transport == nullptr && needs_.options.network == nullptr)
+    return NoNetworkFor(options.front());
+  if (transport == nullptr) return gen::Error(gen::ErrorCode::kBusy, "network: it is being opened");
   return transport->PrepareChange(options);
 }
 

@@ -68,6 +68,13 @@ gen::Result<void> PoolChanges::Apply(gen::Messenger& asks, const PoolSettings::C
     if (!checked) return ErrorOf(name, checked.error());
   }
   auto settings = needs_.settings.Add(changes);
+  for (Step& step : steps) {  // a pool that has started meanwhile may have looked before that
+    if (step.pool) continue;
+    auto checked = Check(asks, step);
+    if (checked) continue;
+    needs_.settings.Set(std::move(settings));
+    return ErrorOf(step.name, checked.error());
+  }
   for (std::size_t i = 0; i < steps.size(); ++i) {
     Step& step = steps[i];
     if (!step.pool) continue;

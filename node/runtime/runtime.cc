@@ -78,6 +78,12 @@ gen::Result<std::unique_ptr<Runtime>> Runtime::Start(gen::Atom name,
       });
       if (!listens) return std::move(listens.error());
     }
+    // Before the network is opened, which may take seconds.
+    if (!options.options_file.empty() && runtime->io_ != nullptr) {
+      auto listens = runtime->io_->StartSignals(
+          {SIGHUP}, [&changes = runtime->changes_](int) { changes.ReloadAndTell(); });
+      if (!listens) return std::move(listens.error());
+    }
   } catch (const std::exception& error) {
     return gen::Error(gen::ErrorCode::kInternal,
                       fmt::format("the node's {} cannot be started: {}", what, error.what()));
@@ -87,11 +93,6 @@ gen::Result<std::unique_ptr<Runtime>> Runtime::Start(gen::Atom name,
     if (!open) return std::move(open.error());
   } else if (!options.network_options.empty()) {
     return NoNetworkFor(options.network_options.front());
-  }
-  if (!options.options_file.empty() && runtime->io_ != nullptr) {
-    auto listens = runtime->io_->StartSignals(
-        {SIGHUP}, [&changes = runtime->changes_](int) { changes.ReloadAndTell(); });
-    if (!listens) return std::move(listens.error());
   }
   return runtime;
 }

@@ -112,15 +112,37 @@ TEST_CASE("trace tokens: what others send takes no more room than it may") {
   CHECK(token.serial == 2);
 }
 
-TEST_CASE("trace tokens: a serial that nobody counts up to stays what it is") {
+TEST_CASE("trace tokens: nobody is made to count to the end") {
   TraceTokens tokens;
   CHECK(tokens.Take(TokenWith(Integer(1), 1, TraceToken::kMostNumber)) == 1);
+  CHECK(Made(tokens, 1) == "1 1 1 0 ");
+  CHECK(tokens.Take(TokenWith(Integer(1), 1, TraceTokens::kMostSerial - 1)) == 1);
   TraceToken token;
-  std::string made;
   for (int i = 0; i < 2; ++i) {
-    made = tokens.Make(1, kOurs);
+    const std::string made = tokens.Make(1, kOurs);
     REQUIRE(ReadTraceToken(made, 10, token));
-    CHECK(token.serial == TraceToken::kMostNumber);
+    CHECK(token.serial == TraceTokens::kMostSerial);
+  }
+}
+
+TEST_CASE("trace tokens: a label that others might refuse goes on as a number") {
+  const auto tuple_of = [](const std::string& element) { return terms::Tuple({element}); };
+  const std::string atom = terms::SmallAtom("a");
+  const std::string map = std::string("\x74\0\0\0\1", 5) + atom + atom;
+  const std::string list = std::string("\x6c\0\0\0\1", 5) + atom + "\x6a";
+  const std::string text = std::string("\x6b\0\2ab", 5);
+  const std::string deep = tuple_of(tuple_of(tuple_of(tuple_of(atom))));
+  for (const std::string& label : {text, deep, tuple_of(text), terms::Binary("x")}) {
+    TraceTokens tokens;
+    const gen::TraceId trace = tokens.Take(TokenWith(label));
+    CHECK(Term::FromChecked(tokens.Make(trace, kOurs))[1].raw() == label);
+  }
+  for (const std::string& label : {map, list, tuple_of(map), tuple_of(list), tuple_of(deep)}) {
+    TraceTokens tokens;
+    const gen::TraceId trace = tokens.Take(TokenWith(label));
+    CHECK(trace == TraceIdOf(label));
+    CHECK(TraceIdOf(Term::FromChecked(tokens.Make(trace, kOurs))[1].raw()) == trace);
+    CHECK(Term::FromChecked(tokens.Make(trace, kOurs))[1].kind() == Term::Kind::kInteger);
   }
 }
 

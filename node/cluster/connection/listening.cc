@@ -52,7 +52,8 @@ void Listening::Accept() {
 // Whoever has not proved itself costs a socket for a bounded time, and there are not many of them. The newest one is let
 // in: a peer that knows the cookie has proved it long before so many others have come.
 void Listening::Take(asio::ip::tcp::socket socket) {
-  if (unproved_.size() >= settings_.max_handshakes.Now()) GiveWay();
+  // Several, when the limit has become a lower one.
+  while (unproved_.size() >= settings_.max_handshakes.Now()) GiveWay();
   auto peer =
       std::make_shared<Unproved>(Unproved{std::make_shared<Stream>(std::move(socket), tasks_)});
   peer->place = unproved_.insert(unproved_.end(), peer);

@@ -34,6 +34,7 @@ void RemoteCode::Handle(Connection& connection, const Signal& signal) {
     refused.connection = connection.shared_from_this();
     refused.caller = signal.from;
     refused.reference = signal.ref;
+    refused.trace = signal.trace;
     Refuse(refused, refusal);
     return;
   }
@@ -297,6 +298,7 @@ void RemoteCode::Refuse(const RemoteJob& job, std::string_view word) {
   reply.to = job.caller;
   reply.ref = job.reference;
   reply.payload = payload;
+  reply.trace = job.trace;
   std::lock_guard lock(job.connection->mutex());
   if (job.connection->state() != Connection::State::kDown) job.connection->Append(reply);
 }

@@ -7,8 +7,19 @@
 namespace ergon::dist {
 namespace {
 
+bool IsInteger(std::string_view term) {
+  constexpr std::string_view kTags(
+      "\x61\x62\x6e\x6f");  // SMALL_INTEGER, INTEGER, SMALL_BIG, LARGE_BIG
+  return !term.empty() && kTags.find(term.front()) != std::string_view::npos;
+}
+
+// A process of Erlang whose count has come to its end goes on with numbers below zero, which are read as 0: that is no
+// reason to lose the connection.
 bool ReadCount(ControlReader& reader, std::uint64_t& number) {
-  return reader.ReadNumber(number) && number <= TraceToken::kMostNumber;
+  std::string_view term;
+  if (!reader.ReadTerm(term) || !IsInteger(term)) return false;
+  if (!ControlReader(term, 1).ReadNumber(number) || number > TraceToken::kMostNumber) number = 0;
+  return true;
 }
 
 // Of a checked integer: it has no other terms in it.

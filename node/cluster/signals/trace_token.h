@@ -13,7 +13,7 @@ namespace ergon::dist {
 
 // {Flags, Label, Serial, From, Previous}, where From is the process that has sent it.
 struct TraceToken {
-  // Above it a number is none that Erlang's processes count with.
+  // Above it a number is none that Erlang's processes count with, and is read as 0.
   static constexpr std::uint64_t kMostNumber = (std::uint64_t{1} << 59) - 1;
   // What a system tracer is told of a trace: of sends, of receives, and what seq_trace:print says.
   static constexpr std::uint64_t kSend = 1;

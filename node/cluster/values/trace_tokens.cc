@@ -4,9 +4,35 @@
 #include <limits>
 
 #include <ergon/node/cluster/signals/trace_token.h>
+#include <ergon/node/erlang/term.h>
 #include <ergon/node/erlang/terms/writer.h>
 
 namespace ergon::dist {
+namespace {
+
+bool IsPlain(const Term& term, std::size_t depth) {
+  constexpr char kTextTag = 107;  // STRING
+  switch (term.kind()) {
+    case Term::Kind::kMap:
+    case Term::Kind::kFunction:
+      return false;
+    case Term::Kind::kList:
+      return term.size() == 0 || term.raw().front() == kTextTag;
+    case Term::Kind::kTuple:
+      return depth != 0 && std::ranges::all_of(term.Elements(), [depth](const Term& element) {
+               return IsPlain(element, depth - 1);
+             });
+    default:
+      return true;
+  }
+}
+
+bool MayGoOn(std::string_view label) {
+  return label.size() <= TraceTokens::kMostLabelBytes &&
+         IsPlain(Term::FromChecked(std::string(label)), TraceTokens::kMostLabelDepth);
+}
+
+}  // namespace
 
 TraceTokens::Trace& TraceTokens::Find(gen::TraceId id) {
   if (const auto found = by_id_.find(id); found != by_id_.end()) {
@@ -33,9 +59,11 @@ gen::TraceId TraceTokens::Take(std::string_view token) {
   std::lock_guard lock(mutex_);
   Trace& trace = Find(id);
   trace.flags = read.flags;
-  if (read.label.size() <= kMostLabelBytes) trace.label = read.label;
-  trace.serial = std::max(trace.serial, read.serial);
-  trace.previous = read.serial;
+  if (MayGoOn(read.label)) trace.label = read.label;
+  if (read.serial <= kMostSerial) {
+    trace.serial = std::max(trace.serial, read.serial);
+    trace.previous = read.serial;
+  }
   return id;
 }
 
@@ -44,7 +72,7 @@ std::string TraceTokens::Make(gen::TraceId trace, gen::PID from) {
   if (trace == 0 || from.node.empty()) return token;
   std::lock_guard lock(mutex_);
   Trace& known = Find(trace);
-  if (known.serial < TraceToken::kMostNumber) ++known.serial;
+  if (known.serial < kMostSerial) ++known.serial;
   AppendTraceToken(token,
                    {.flags = known.flags,
                     .label = known.label,

@@ -20,8 +20,12 @@ namespace ergon::dist {
 class TraceTokens {
  public:
   static constexpr std::size_t kUsualMost = 4096;
-  // A longer label is not kept, as if it had been forgotten.
+  // A longer label is not kept, as if it had been forgotten; nor is one with a map, a function or a list (but for text) in it, or
+  // with more than kMostLabelDepth tuples in each other: a label goes to nodes that have not sent it, which may refuse more.
   static constexpr std::size_t kMostLabelBytes = 256;
+  static constexpr std::size_t kMostLabelDepth = 4;
+  // A serial above it is not counted on from: who gets the next one counts on, too, and must not come to the end.
+  static constexpr std::uint64_t kMostSerial = std::uint64_t{1} << 58;
 
   explicit TraceTokens(std::size_t most = kUsualMost) : most_(most) {}
 

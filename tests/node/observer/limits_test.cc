@@ -12,7 +12,7 @@ TEST_CASE("a header that is too long is refused before it has come") {
   CHECK(t.Ask(GetText("/healthz", "Host: localhost\r\nX: " + std::string(200, 'x') + "\r\n"))
             .status == 200);
   kit::HttpClient client(t.port);
-  REQUIRE(client.Send("GET /healthz HTTP/1.1\r\nX: " + std::string(100'000, 'x')));  // and no end
+  (void)client.Send("GET /healthz HTTP/1.1\r\nX: " + std::string(100'000, 'x'));  // and no end
   CHECK(client.Read()->status == 431);
   CHECK(client.Ends());
   CHECK(t.Ask("GET /" + std::string(400, 'x')).status == 431);

@@ -98,14 +98,17 @@ TEST_CASE("pools as JSON, with each worker") {
   const auto workers = pool.Workers();
   t.HoldEach(gate, workers);
   REQUIRE(t.node.Send(workers[1], kit::Job{1}));
-  const Tree pools = ParseJson(t.Get("/api/pools"));
+  Tree pools;
+  REQUIRE(kit::Eventually([&] {  // a worker is at the gate a moment before it waits
+    pools = ParseJson(t.Get("/api/pools"));
+    return All(pools.get_child("pools").front().second, "members", "state") ==
+           std::vector<std::string>{"waiting", "waiting"};
+  }));
   CHECK(pools.get<int>("in_all") == 1);
   const Tree& one = pools.get_child("pools").front().second;
   CHECK(one.get<std::string>("pid") == pool.pid().ToString());
   CHECK(one.get<int>("workers") == 2);
   CHECK(one.get<int>("busy") == 2);
-  const auto states = All(one, "members", "state");
-  CHECK(states == std::vector<std::string>{"waiting", "waiting"});
   const auto queued = All(one, "members", "queued");
   CHECK(std::multiset(queued.begin(), queued.end()) == std::multiset<std::string>{"0", "1"});
   gate.Open();
@@ -141,8 +144,12 @@ TEST_CASE("processes are sorted, searched and limited on the node") {
   const Tree found = ParseJson(t.Get("/api/processes?search=kit::worker&limit=1"));
   CHECK(found.get<int>("matching") == 5);
   CHECK(found.get<std::uint64_t>("in_all") >= 6);
-  const Tree& row = found.get_child("processes").front().second;
-  CHECK(row.get<std::string>("state") == "waiting");
+  REQUIRE(kit::Eventually([&] {  // as above
+    const Tree now = ParseJson(t.Get("/api/processes?search=kit::worker&limit=1"));
+    return now.get_child("processes").front().second.get<std::string>("state") == "waiting";
+  }));
+  const Tree rows = ParseJson(t.Get("/api/processes?search=kit::worker&limit=1"));
+  const Tree& row = rows.get_child("processes").front().second;
   CHECK(row.get<std::string>("handles") == "ergon::kit::Job");
   CHECK(row.get<std::string>("waits_for") == gate.pid().ToString());
   gate.Open();
@@ -204,7 +211,12 @@ TEST_CASE("names that users choose are texts in JSON") {
   const Tree found = ParseJson(t.Get("/api/processes?search=alert"));
   CHECK(All(found, "processes", "name") == std::vector<std::string>{clean});
   const std::string id = found.get_child("processes").front().second.get<std::string>("id");
-  const Tree process = ParseJson(t.Get("/api/process?pid=" + id));
+  Tree process;
+  REQUIRE(kit::Eventually([&] {  // the pool has half a second to say something
+    process = ParseJson(t.Get("/api/process?pid=" + id));
+    return process.find("inspection") != process.not_found() &&
+           !process.get_optional<std::string>("inspection.error");
+  }));
   CHECK(process.get<std::string>("name") == clean);
   CHECK(process.get<std::string>("inspection.pool_size") == "1");
   CHECK(process.get<int>("links_in_all") == 1);

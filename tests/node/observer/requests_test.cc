@@ -49,7 +49,8 @@ TEST_CASE("a node is ready while its applications run") {
 }
 
 TEST_CASE("a node that stops is healthy, and not ready") {
-  Observed t;
+  Observed t({}, {.shutdown_timeout = 1h});  // however slow the machine is
+  std::jthread stopper;  // before the gate, which opens first if something fails
   kit::ThreadGate gate;
   // Holds up the end of the node: applications end before the observer is asked to.
   const gen::ApplicationSpec busy{
@@ -60,12 +61,11 @@ TEST_CASE("a node that stops is healthy, and not ready") {
   const gen::PID worker = t.node.Resolve(gen::Atom("worker")).value();
   REQUIRE(t.node.Send(worker, kit::Job{1, kit::Block(gate)}));
   REQUIRE(kit::Eventually([&] { return gate.Entered() == 1; }));
-  std::thread stopper([&] { t.node.Stop(); });
+  stopper = std::jthread([&] { t.node.Stop(); });
   CHECK(kit::Eventually([&] { return t.Get("/readyz").status == 503; }));
   CHECK(t.Get("/readyz").body == "the node is being stopped\n");
   CHECK(t.Get("/healthz").status == 200);
   gate.Open();
-  stopper.join();
 }
 
 TEST_CASE("other methods and paths are refused, and nothing of the request is told") {
