@@ -19,9 +19,6 @@ constexpr std::array<std::string_view, 29> kReserved = {
     "case",  "catch", "cond",    "div",    "else",    "end",  "fun", "if",   "let", "maybe",
     "not",   "of",    "or",      "orelse", "receive", "rem",  "try", "when", "xor"};
 
-// Numbers with more bytes are printed as hexadecimal ones, which takes no time.
-constexpr std::size_t kDecimalBytes = 128;
-
 bool IsLower(char32_t character) {
   return (character >= 'a' && character <= 'z') ||
          (character >= 0xdf && character <= 0xff && character != 0xf7);

@@ -1,10 +1,14 @@
 // Atoms, numbers and characters as Erlang prints them. Any thread.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace ergon::dist {
+
+// Numbers with more bytes are printed as hexadecimal ones, which takes no time.
+inline constexpr std::size_t kDecimalBytes = 128;
 
 // Erlang prints the character as it is.
 [[nodiscard]] bool IsPrintable(char32_t character);
