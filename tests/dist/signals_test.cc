@@ -350,8 +350,8 @@ TEST_CASE("signals: what is no trace token is an error") {
         tuple_with(0, negative), tuple_with(0, too_big), tuple_with(2, too_big),
         tuple_with(4, negative), tuple_with(1, kReference), tuple_with(1, negative),
         tuple_with(1, kList)}) {
-    const auto parsed =
-        ParseFrame(Frame({Number(23), kPeerTerm, kOwnTerm, token}, kMessage), kPeers, kDepth);
+    const std::string frame = Frame({Number(23), kPeerTerm, kOwnTerm, token}, kMessage);
+    const auto parsed = ParseFrame(frame, kPeers, kDepth);
     REQUIRE(parsed.has_value());
     CHECK(parsed->token == token);
   }
