@@ -120,7 +120,8 @@ class Node : public GroupMessenger {
   [[nodiscard]] virtual std::vector<WaitEdge> WaitForGraph() const = 0;
   // Writes what the node and each of its processes do now, for people: what to look at when something hangs
   // (node/DEBUGGING.md). First comes a line about the node, which says so when it has stopped, and a line for each turn
-  // that the watchdog has found too long; then a line for each process, in the order of spawning:
+  // that the watchdog has found too long; a line for each connection with another node, with what waits to be sent and
+  // what of the other node's requests has to wait; then a line for each process, in the order of spawning:
   //   PID, registered name or -, class of the behaviour; state (gen::ProcessState, and suspended)
   //   QUEUED   messages of normal priority that wait, and the mailbox's bound if it has one
   //   HIGH     messages of higher priorities that wait

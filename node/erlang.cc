@@ -117,8 +117,11 @@ std::vector<ConnectionInfo> InspectConnections(gen::Node& node) {
                    .is_up = is_up,
                    .is_ergon = is_up && !connection->IsForeign(),
                    .queued_bytes = connection->QueuedBytes(),
+                   .answer_bytes = connection->AnswerBytes(),
                    .most_queued_bytes = connection->MostQueuedBytes(),
                    .waiting_senders = connection->WaitingSenders(),
+                   .put_aside_bytes = connection->PutAsideBytes(),
+                   .is_listened_to = !connection->IsHeld(),
                    .not_believed = connection->relations().not_believed});
   }
   return all;

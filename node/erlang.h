@@ -95,9 +95,13 @@ struct ConnectionInfo {
   bool is_up = false;                 // false: it is being made
   bool is_ergon = false;              // the other node runs Ergon; false: no, or not known yet
   std::size_t queued_bytes = 0;       // not given to the system yet
+  std::size_t answer_bytes = 0;       // of these, what the other node has asked for
   std::size_t most_queued_bytes = 0;  // the most at a time since the connection was made
   // Processes that are suspended because ErlangOptions::send_queue_bytes wait for the node, or have waited until now.
   std::size_t waiting_senders = 0;
+  // Requests of the other node that wait, because ErlangOptions::send_queue_bytes of answers wait until it takes them.
+  std::size_t put_aside_bytes = 0;
+  bool is_listened_to = true;  // false: even more requests would wait, so that nothing is read
   // Messages, requests and news of groups that the other node has sent in the name of processes of a third node. Such a
   // message is delivered without a sender, a request as a message; the rest is left out. The log has some of them.
   std::uint64_t not_believed = 0;

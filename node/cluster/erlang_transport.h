@@ -54,6 +54,9 @@ class ErlangTransport final : public node::Transport {
       const std::vector<gen::NetworkOption>& options) override {
     return prepare_(options);
   }
+  [[nodiscard]] std::vector<std::string> Describe() const override {
+    return connections_.Describe();
+  }
   // Takes over what may be another one while the node runs: a new cookie and new certificates are for connections that
   // are made from now on.
   void TakeOver(const Settings& fresh);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include <ergon/core/messages/envelope.h>
@@ -28,6 +29,8 @@ class Transport {
   // Writes what waits, for a second at most, and closes all connections: links and monitors of other nodes are told
   // there. Call it when all processes of the node have ended. Calling it twice has no effect.
   virtual void Close() = 0;
+  // Returns what each connection does now, as lines of text for people.
+  [[nodiscard]] virtual std::vector<std::string> Describe() const = 0;
   // Looks at options of the network that are given while the node runs. Returns what puts them into effect and tells the
   // log, and cannot fail; or kIncorrect, with a text that names the place, the key and the value. One caller at a time.
   [[nodiscard]] virtual gen::Result<std::function<void()>> PrepareChange(

@@ -69,9 +69,11 @@ std::string HeadLine(const gen::NodeInfo& node, bool has_stopped) {
 
 }  // namespace
 
-void Dump::Write(std::ostream& stream, const gen::NodeInfo& node) const {
+void Dump::Write(std::ostream& stream, const gen::NodeInfo& node,
+                 const std::vector<std::string>& connections) const {
   WriteLine(stream, HeadLine(node, addresses_.IsStopped()));
   for (const gen::BusyProcess& busy : node.busy) WriteLine(stream, "busy: " + node::Describe(busy));
+  for (const std::string& connection : connections) WriteLine(stream, connection);
   const std::vector<std::uint64_t> ids = InOrder();
   Columns columns;
   columns.Fit(kHeads);

@@ -23,7 +23,9 @@ class Dump {
   Dump(const Addresses& addresses, const core::Clock& clock)
       : addresses_(addresses), clock_(clock) {}
 
-  void Write(std::ostream& stream, const gen::NodeInfo& node) const;
+  // `connections`: what each connection with another node does, see Transport::Describe.
+  void Write(std::ostream& stream, const gen::NodeInfo& node,
+             const std::vector<std::string>& connections) const;
 
  private:
   // A process's fields, as text.

@@ -404,7 +404,7 @@ void Runtime::Dump(std::ostream& stream) const {
   if (IsForked()) {
     stream << fmt::format("{}: {}\n", Name(), WhyNotUsable().ToString());
   } else {
-    dump_.Write(stream, Info());
+    dump_.Write(stream, Info(), transport_ ? transport_->Describe() : std::vector<std::string>());
   }
 }
 

@@ -3,11 +3,14 @@
 #include <atomic>
 #include <memory>
 #include <numeric>
+#include <sstream>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include <stdlib.h>  // mkdtemp
 
+#include <fmt/core.h>
 #include <asio/ssl/context.hpp>
 #include <asio/ssl/stream.hpp>
 
@@ -147,6 +150,11 @@ TEST_CASE(
   CHECK(connections[0].is_ergon);
   CHECK(connections[0].most_queued_bytes >= options.send_queue_bytes);
   CHECK(connections[0].most_queued_bytes < options.send_queue_bytes + 2 * text.size());
+  CHECK(connections[0].is_listened_to);
+  std::ostringstream dump;
+  cluster.a.Dump(dump);
+  CHECK(dump.str().find(fmt::format("\nconnected with {}: ", cluster.b.Name())) !=
+        std::string::npos);
   CHECK(InspectConnections(cluster.b)[0].most_queued_bytes < options.send_queue_bytes);
   REQUIRE(kit::Eventually(
       [&] { return seen->size() == static_cast<std::size_t>(kMessages + accepted); }));

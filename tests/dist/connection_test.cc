@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <doctest/doctest.h>
+#include <fmt/core.h>
 #include <asio/io_context.hpp>
 #include <asio/ip/tcp.hpp>
 #include <asio/read.hpp>
@@ -315,6 +316,26 @@ TEST_CASE("connection: who asks and does not read is not listened to until it do
   }));
   CHECK(pair.arrived == kQuestions);
   CHECK(pair.connection->MostQueuedBytes() < 2 * kBound);
+  CHECK(pair.connection->PutAsideBytes() == 0);
+  CHECK_FALSE(pair.connection->IsHeld());
+  pair.connection->Fail("for the test");
+  pair.context.run();
+}
+
+// While one thread writes them, the thread of the network may put requests aside: then it has to hear of the end.
+TEST_CASE("connection: so many answers that requests wait are written by the network's thread") {
+  Pair pair;
+  pair.answer_bytes = 100;
+  pair.AppendAnswer();
+  CHECK(pair.Received().size() > 100);
+  pair.answer_bytes = 1000;
+  pair.settings.max_frame_bytes = 2000;
+  pair.AppendAnswer();
+  CHECK(pair.Received().empty());
+  CHECK(kit::Eventually([&] {
+    pair.context.poll();
+    return pair.Received().size() > 1000;
+  }));
   pair.connection->Fail("for the test");
   pair.context.run();
 }
@@ -338,11 +359,31 @@ TEST_CASE("connection: what has to wait is put aside, and others go on, but not 
     pair.context.poll();
     return pair.arrived == 2;
   }));
+  const std::size_t put_aside = pair.connection->PutAsideBytes();
+  CHECK(put_aside > MonitorOfPeer().size());
+  CHECK_FALSE(pair.connection->IsHeld());
+  std::string monitors;
+  constexpr int kMonitors = 50;
+  for (int i = 0; i < kMonitors; ++i) monitors += MonitorOfPeer();
+  asio::write(pair.peer, asio::buffer(monitors));
+  CHECK(kit::Eventually([&] {
+    pair.context.poll();
+    return pair.connection->IsHeld();
+  }));
+  CHECK(pair.arrived == 2);
+  CHECK(
+      pair.connection->Describe() ==
+      fmt::format("connected with peer@127.0.0.1: {0} bytes wait to be sent, {0} of them answers; "
+                  "{1} bytes of its requests wait until it takes answers; it is not listened to "
+                  "meanwhile",
+                  pair.connection->QueuedBytes(), pair.connection->PutAsideBytes()));
   CHECK(kit::Eventually([&] {
     pair.context.poll();
     (void)pair.TakeAll();
-    return pair.arrived == 5;
+    return pair.arrived == 5 + kMonitors;
   }));
+  CHECK(pair.connection->PutAsideBytes() == 0);
+  CHECK_FALSE(pair.connection->IsHeld());
   pair.connection->Fail("for the test");
   pair.context.run();
 }

@@ -61,6 +61,21 @@ bool Connection::IsFormerAlias(gen::PID remote) const {
   return alias && alias->creation != peer_creation_;
 }
 
+std::string Connection::Describe() const {
+  std::string text = fmt::format("{} {}: {} bytes wait to be sent",
+                                 state_ == State::kUp ? "connected with" : "connecting with", peer_,
+                                 QueuedBytes());
+  if (AnswerBytes() != 0) {
+    text += fmt::format(", {} of them answers", AnswerBytes());
+  }
+  if (!waiters_.empty()) text += fmt::format("; processes that wait for room: {}", waiters_.size());
+  if (const auto put_aside = PutAsideBytes(); put_aside != 0) {
+    text += fmt::format("; {} bytes of its requests wait until it takes answers", put_aside);
+  }
+  if (IsHeld()) text += "; it is not listened to meanwhile";
+  return text;
+}
+
 void Connection::NoteAnswers() noexcept {
   answers_.store(out_answers_ + writing_answers_, std::memory_order_relaxed);
 }
@@ -134,6 +149,8 @@ gen::Result<void> Connection::AppendAnswer(const Signal& signal) {
 }
 
 bool Connection::WriteAtOnce() {
+  // So large an answer may have made the thread of the network put requests aside, which are taken up in Written.
+  if (HasUnreadAnswers()) return false;
   const auto now = std::chrono::steady_clock::now();
   if (now - written_ < kAlone) return false;
   const std::size_t size = stream_->WriteNow(out_);

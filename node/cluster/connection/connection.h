@@ -130,9 +130,22 @@ class Connection : public std::enable_shared_from_this<Connection> {
   [[nodiscard]] std::size_t MostQueuedBytes() const noexcept { return most_queued_bytes_; }
   [[nodiscard]] std::size_t WaitingSenders() const noexcept { return waiters_.size(); }
 
+  // Returns the bytes of requests of the peer that are put aside. Any thread, no lock.
+  [[nodiscard]] std::size_t PutAsideBytes() const noexcept {
+    return put_aside_.load(std::memory_order_relaxed);
+  }
+  // Returns whether the peer is not listened to, because there is no room to put more aside. Any thread, no lock.
+  [[nodiscard]] bool IsHeld() const noexcept { return is_held_.load(std::memory_order_relaxed); }
+  // What it does now, as text for people: a line of the node's dump.
+  [[nodiscard]] std::string Describe() const;
+
+  // Returns the bytes of answers that wait to be sent. Any thread, no lock.
+  [[nodiscard]] std::size_t AnswerBytes() const noexcept {
+    return answers_.load(std::memory_order_relaxed);
+  }
   // Returns whether so many bytes of answers wait that the peer's next requests have to wait. Any thread, no lock.
   [[nodiscard]] bool HasUnreadAnswers() const noexcept {
-    return answers_.load(std::memory_order_relaxed) >= settings_.send_queue_bytes;
+    return AnswerBytes() >= settings_.send_queue_bytes;
   }
 
   // -- the thread of the network --
@@ -183,6 +196,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void HandleFrame(std::string_view frame);
   void WakeWaiters();
   void AwaitRoomForAnswers();
+  void NotePutAside() noexcept { put_aside_.store(hold_.size(), std::memory_order_relaxed); }
   [[nodiscard]] bool HasRoomForAnswers() const noexcept;
   void NoteAnswers() noexcept;  // with the lock
   void NoteQueued() noexcept { most_queued_bytes_ = std::max(most_queued_bytes_, QueuedBytes()); }
@@ -231,6 +245,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // out_answers_ and writing_answers_ together; changed with the lock.
   std::atomic<std::size_t> answers_ = 0;
 
+  // Changed by the network's thread only.
+  std::atomic<std::size_t> put_aside_ = 0;
+  std::atomic<bool> is_held_ =
+      false;  // nothing is read, because there is no room to put more aside
+
   // -- the network's --
   FrameParser parser_{peers_, settings_.max_term_depth};
   std::string writing_;
@@ -243,7 +262,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   asio::steady_timer tick_;
   PeerWatch watch_{settings_.tick_time, settings_.send_queue_bytes};
   ReadHold hold_{settings_.send_queue_bytes};
-  bool is_held_ = false;  // nothing is read, because there is no room to put more aside
   asio::steady_timer room_;
 };
 

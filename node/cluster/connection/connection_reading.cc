@@ -77,9 +77,7 @@ void Connection::AwaitRoomForAnswers() {
                });
 }
 
-bool Connection::HasRoomForAnswers() const noexcept {
-  return !hold_.Holds(answers_.load(std::memory_order_relaxed));
-}
+bool Connection::HasRoomForAnswers() const noexcept { return !hold_.Holds(AnswerBytes()); }
 
 void Connection::HandleFrame(std::string_view frame) {
   const auto parsed = parser_.Parse(frame);
@@ -96,8 +94,10 @@ void Connection::TakeHeldFrames() {
   while (!hold_.IsEmpty() && HasRoomForAnswers() && state_ != State::kDown) {
     HandleFrame(hold_.First().substr(kFrameLengthBytes));
     hold_.RemoveFirst();
+    NotePutAside();
   }
-  if (!had_room || !std::exchange(is_held_, false)) return;
+  if (!had_room || !is_held_) return;
+  is_held_ = false;
   room_.cancel();
 }
 
@@ -133,6 +133,7 @@ bool Connection::HoldsFrame(std::string_view frame) {
   const auto parsed = parser_.Parse(frame.substr(kFrameLengthBytes));
   if (!parsed || !hold_.IsFor(parser_.signal(), settings_.max_term_depth)) return false;
   is_held_ = !hold_.Put(frame, parser_.signal().from);
+  NotePutAside();
   return true;
 }
 

@@ -60,6 +60,17 @@ std::vector<std::shared_ptr<Connection>> Connections::All() const {
   return all;
 }
 
+std::vector<std::string> Connections::Describe() const {
+  std::vector<std::string> lines;
+  for (const Part& part : parts_) {
+    std::lock_guard lock(*part.mutex);
+    for (const auto& [node, connection] : part.connections) {
+      if (connection->state() != Connection::State::kDown) lines.push_back(connection->Describe());
+    }
+  }
+  return lines;
+}
+
 void Connections::Remove(const Connection& connection) {
   Part& part = PartOf(connection.peer());
   std::lock_guard lock(*part.mutex);

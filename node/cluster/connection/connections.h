@@ -53,6 +53,8 @@ class Connections {
   // Returns null if there is no connection.
   [[nodiscard]] std::shared_ptr<Connection> Find(gen::Atom node) const;
   [[nodiscard]] std::vector<std::shared_ptr<Connection>> All() const;
+  // See node::Transport::Describe.
+  [[nodiscard]] std::vector<std::string> Describe() const;
   // Removes a connection that is down. The next Get makes another one.
   void Remove(const Connection& connection);
   // Ends the making of connections for good.

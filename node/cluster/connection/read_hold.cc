@@ -22,7 +22,7 @@ bool IsQuestion(std::string_view payload, std::size_t max_depth) {
 }  // namespace
 
 bool ReadHold::Put(std::string_view frame, gen::PID from) {
-  if (frames_.size() - first_ + frame.size() > kMostTimes * bound_) return false;
+  if (size() + frame.size() > kMostTimes * bound_) return false;
   if (first_ > frames_.size() / 2) {
     frames_.erase(0, first_);
     first_ = 0;

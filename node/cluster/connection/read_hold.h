@@ -36,6 +36,8 @@ class ReadHold {
   // `waiting`: bytes of answers that have not been sent.
   [[nodiscard]] bool Holds(std::size_t waiting) const noexcept { return waiting >= bound_; }
   [[nodiscard]] bool IsEmpty() const noexcept { return frames_.empty(); }
+  // Returns the bytes that are put aside.
+  [[nodiscard]] std::size_t size() const noexcept { return frames_.size() - first_; }
   // Returns whether a signal has to be put aside. Called while it holds, or while something is put aside.
   [[nodiscard]] bool IsFor(const Signal& signal, std::size_t max_depth) const {
     return senders_.contains(signal.from) || MayBeAnswered(signal, max_depth);

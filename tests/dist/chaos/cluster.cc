@@ -19,6 +19,8 @@ using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
 
 constexpr std::chrono::milliseconds kStep = 2ms;
 constexpr std::chrono::milliseconds kForDumps = 1s;
+// A virtual machine on a busy computer may take longer to start than a condition may take within a program.
+constexpr auto kPatience = 3 * kit::kDeadline;
 
 // Without the last line, if that was not completed.
 std::vector<std::string> LinesOf(const std::string& path) {
@@ -144,7 +146,7 @@ void Cluster::Step() {
 
 bool Cluster::Await(const std::string& what, const std::function<bool()>& condition) {
   if (!problems_.empty()) return false;
-  const auto end = std::chrono::steady_clock::now() + kit::kDeadline;
+  const auto end = std::chrono::steady_clock::now() + kPatience;
   for (;;) {
     Step();
     if (!problems_.empty()) return false;
