@@ -19,6 +19,8 @@
 #include <ergon/node/erlang/terms/literals.h>
 #include <terms.h>
 
+#include <kit/one_thread.h>
+
 namespace ergon::dist::erlang_term_test {
 namespace {
 
@@ -232,7 +234,7 @@ TEST_CASE("term: printed as by Erlang") {
   CHECK(fmt::format("{}", Reference{"a@b", 1, 1, {9}}) == "#Ref<a@b.9>");
 }
 
-TEST_CASE("term: what is printed has a bound") {
+TEST_CASE("term: what is printed has a bound" * kit::OneThread()) {
   for (const Term& term :
        {Term::Of(std::string(1'000'000, 'x')), Term::Of(std::string(1'000'000, '\1')),
         Term::List(std::vector<Term>(100'000, Term(7))),

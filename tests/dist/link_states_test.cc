@@ -11,6 +11,8 @@
 
 #include <doctest/doctest.h>
 
+#include <kit/one_thread.h>
+
 namespace ergon::dist {
 namespace {
 
@@ -178,7 +180,7 @@ class LinkModel {
 
 }  // namespace
 
-TEST_CASE("link states: whatever crosses, both sides think the same in the end") {
+TEST_CASE("link states: whatever crosses, both sides think the same in the end" * kit::OneThread()) {
   LinkModel unlinked(4);
   unlinked.TryAll();
   CHECK(unlinked.rests() > 100);

@@ -104,11 +104,11 @@ TEST_CASE("inspect: a process answers while its handler waits, whatever for") {
   const gen::PID full = t.Spawn({}, {.mailbox_size = 1});
   CHECK(t.node.Suspend(full));
   CHECK(t.node.Send(full, 1));
-  struct Case {
+  struct InspectCase {
     const char* what;
     std::function<void(Subject&)> wait;
   };
-  for (const Case& one : std::vector<Case>{
+  for (const InspectCase& one : std::vector<InspectCase>{
            {"Call",
             [&](Subject& self) {
               (void)self.Call<bool>(gate.pid(), kit::EnterGate{}, {.timeout = gen::kInfinite});

@@ -10,7 +10,7 @@
 namespace ergon::node {
 namespace {
 
-struct Parcel {
+struct DroppedParcel {
   int number = 0;
 };
 
@@ -26,14 +26,14 @@ TEST_CASE("last drops: what was dropped, whose it was, and why; newest first") {
   const auto before = t.node.Info().uptime;
   CHECK(t.Run(sender, [&](Subject& self) {
     CHECK(self.Send(full, 1));
-    CHECK(self.Send(full, Parcel{2}));  // no room
+    CHECK(self.Send(full, DroppedParcel{2}));  // no room
   }));
   const auto drops = t.node.LastDrops();
   REQUIRE(drops.size() == 1);
   CHECK(drops[0].to == full);
   CHECK(drops[0].from == sender);
   CHECK(drops[0].behavior == "ergon::node::Subject");
-  CHECK(drops[0].type.find("Parcel") != std::string::npos);
+  CHECK(drops[0].type.find("DroppedParcel") != std::string::npos);
   CHECK(drops[0].reason == gen::DropReason::kMailboxFull);
   CHECK(gen::ToString(drops[0].reason) == "mailbox full");
   CHECK(drops[0].error == "process mailbox is full");
@@ -70,7 +70,7 @@ TEST_CASE("last drops: expired requests, delayed sends, and events for a full su
   const gen::PID slow = t.Spawn();
   t.Begin(slow, [hold = gate.Holder()](Subject&) { hold(); });
   REQUIRE(kit::Eventually([&] { return gate.Entered() == 1; }));
-  auto answer = t.node.CallAsync<int>(slow, Parcel{1}, {.timeout = 1s});
+  auto answer = t.node.CallAsync<int>(slow, DroppedParcel{1}, {.timeout = 1s});
   time.Pass(2s);
   CHECK(answer.get().error() == gen::ErrTimeout);
   gate.Open();
@@ -80,7 +80,7 @@ TEST_CASE("last drops: expired requests, delayed sends, and events for a full su
   CHECK(t.node.LastDrops()[0].to == slow);
   CHECK(t.node.LastDrops()[0].from == t.node.Self());
 
-  CHECK(t.node.SendAfter("nobody", Parcel{2}, 1s));
+  CHECK(t.node.SendAfter("nobody", DroppedParcel{2}, 1s));
   time.Pass(1s);
   REQUIRE(t.node.LastDrops().size() == 2);
   CHECK(!t.node.LastDrops()[0].to);
@@ -99,7 +99,7 @@ TEST_CASE("last drops: expired requests, delayed sends, and events for a full su
   REQUIRE(kit::Eventually([&] { return other.Entered() == 1; }));
   CHECK(t.node.Send(subscriber, 1));
   CHECK(t.Run(producer, [&](Subject& self) {
-    CHECK(self.SendEvent("news", token, Parcel{3}).value() == 0);
+    CHECK(self.SendEvent("news", token, DroppedParcel{3}).value() == 0);
   }));
   CHECK(t.node.LastDrops()[0].to == subscriber);
   CHECK(t.node.LastDrops()[0].from == producer);
@@ -111,7 +111,7 @@ TEST_CASE("last drops: as many as were asked for, none with 0") {
     CAPTURE(size);
     const kit::ManualTime time;
     TestNode t(time.Into({.drops_remembered = size}));
-    for (int i = 0; i < 5; ++i) CHECK(t.node.SendAfter("nobody", Parcel{i}, 1s));
+    for (int i = 0; i < 5; ++i) CHECK(t.node.SendAfter("nobody", DroppedParcel{i}, 1s));
     time.Pass(1s);
     CHECK(t.node.MessageBalance().Dropped() == 5);
     CHECK(t.node.LastDrops().size() == static_cast<std::size_t>(size));

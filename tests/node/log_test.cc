@@ -131,18 +131,19 @@ TEST_CASE("log: a panic is logged with its process") {
                        " ergon::node::Subject: ends with panic: boom (handling ergon::node::Do)"));
 }
 
-struct Odd {};
+struct OddThrown {};
 
 TEST_CASE("log: a panic tells what was handled, and the type of what is no std::exception") {
-  const auto throws_odd = [](auto&&...) -> gen::Status { throw Odd(); };
+  const auto throws_odd = [](auto&&...) -> gen::Status { throw OddThrown(); };
   TestNode t;
-  const std::string odd = "panic: an exception of type ergon::node::(anonymous namespace)::Odd";
+  const std::string odd =
+      "panic: an exception of type ergon::node::(anonymous namespace)::OddThrown";
   CHECK(t.node.Spawn(Make({.init = throws_odd})).error().detail() == odd);
   CHECK(t.Run(t.Spawn(), [&](Subject& self) {
     CHECK(self.Spawn(Make({.init = throws_odd})).error().detail() == odd);
   }));
-  auto factory = t.node.Spawn(
-      gen::ProcessFactory([]() -> std::unique_ptr<gen::ProcessBehavior> { throw Odd(); }, nullptr));
+  auto factory = t.node.Spawn(gen::ProcessFactory(
+      []() -> std::unique_ptr<gen::ProcessBehavior> { throw OddThrown(); }, nullptr));
   CHECK(factory.error().detail() == odd);
 
   Notes<std::string> reasons;

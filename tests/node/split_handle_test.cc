@@ -5,7 +5,7 @@
 namespace ergon::node {
 namespace {
 
-struct Odd {  // of an alignment and a size of its own
+struct OddSized {  // of an alignment and a size of its own
   alignas(32) char text[33] = "odd";
 };
 
@@ -34,7 +34,7 @@ class Split : public act::Actor {
     return gen::Continue();
   }
   gen::Status HandleMessageAlias(gen::Alias alias, gen::PID, gen::Message& message) override {
-    if (const auto* odd = message.As<Odd>()) CHECK(std::string(odd->text) == "odd");
+    if (const auto* odd = message.As<OddSized>()) CHECK(std::string(odd->text) == "odd");
     notes_.Add("alias " + alias.ToString());
     return gen::Continue();
   }
@@ -66,7 +66,7 @@ TEST_CASE("split handle: by name, by alias, by pid; messages, requests and delay
     CHECK(t.node.Send(pid, 1));
     CHECK(t.node.Send("split", 1));
     CHECK(t.node.Send(gen::ProcessID{"split", t.node.Name()}, std::string("text")));
-    CHECK(t.node.Send(aliases[0], Odd{}));
+    CHECK(t.node.Send(aliases[0], OddSized{}));
     CHECK(t.node.SendImportant(aliases[1], 'c'));
     CHECK(t.node.Call<std::string>(pid, 1) == "pid");
   };

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <kit/one_thread.h>
+
 namespace ergon::act {
 namespace {
 
@@ -170,7 +172,7 @@ TEST_CASE(
 
 // Every machine of two events and two states, against the rule in its plainest form: one list of
 // all that waits.
-TEST_CASE("state queue: all small machines agree with a single list") {
+TEST_CASE("state queue: all small machines agree with a single list" * kit::OneThread()) {
   struct Reference {
     static std::string Run(std::string waiting,
                            const std::function<QueueSubject::Answer(char)>& handler) {

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <kit/one_thread.h>
+
 namespace ergon::act {
 namespace {
 
@@ -468,7 +470,7 @@ class Explorer {
   Processes start_processes_;
 };
 
-TEST_CASE("supervisor strategy: whatever happens, in whatever order") {
+TEST_CASE("supervisor strategy: whatever happens, in whatever order" * kit::OneThread()) {
   std::uint64_t runs = 0;
   for (const auto type :
        {SupervisorType::kOneForOne, SupervisorType::kAllForOne, SupervisorType::kRestForOne}) {

@@ -11,6 +11,8 @@
 
 #include <doctest/doctest.h>
 
+#include <kit/one_thread.h>
+
 namespace ergon::node {
 namespace {
 
@@ -35,7 +37,7 @@ std::vector<std::uint64_t> IdsOf(const NumberedList& list) {
 
 }  // namespace
 
-TEST_CASE("keyed list: it is what a vector would be, short or long") {
+TEST_CASE("keyed list: it is what a vector would be, short or long" * kit::OneThread()) {
   std::mt19937 random(1);
   for (const std::uint64_t keys : {5, 40, 1000}) {
     NumberedList list;
@@ -79,7 +81,7 @@ TEST_CASE("keyed list: it is what a vector would be, short or long") {
   }
 }
 
-TEST_CASE("keyed list: each entry costs the same, however many there are") {
+TEST_CASE("keyed list: each entry costs the same, however many there are" * kit::OneThread()) {
   constexpr std::uint64_t kMany = 100'000;
   for (const bool from_the_front : {true, false}) {
     NumberedList list;

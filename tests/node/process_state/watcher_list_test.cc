@@ -8,6 +8,8 @@
 
 #include <doctest/doctest.h>
 
+#include <kit/one_thread.h>
+
 namespace ergon::node {
 namespace {
 
@@ -34,7 +36,7 @@ std::vector<std::uint64_t> RefsOf(const Watchers& watchers) {
 
 }  // namespace
 
-TEST_CASE("watcher list: it is what a vector would be") {
+TEST_CASE("watcher list: it is what a vector would be" * kit::OneThread()) {
   const std::vector<gen::Target> whats = {gen::PID{5, "own@h", 1}, gen::ProcessID{"one", "own@h"},
                                           gen::ProcessID{"two", {}}, gen::Alias{4, "own@h", 1},
                                           gen::Alias{9, "own@h", 1}};
