@@ -1,10 +1,14 @@
 #include <ergon/node/node.h>
 
+#include <ostream>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
+#include <ergon/node/delivery/envelope_marks.h>
 #include <ergon/node/options/option_checks.h>
 #include <ergon/node/runtime/runtime.h>
 
@@ -19,294 +23,372 @@ void KeepForEver(std::unique_ptr<Runtime> runtime) {
 
 }  // namespace
 
-Node::Node(std::unique_ptr<Runtime> runtime) : runtime_(std::move(runtime)) {}
+Node::Node(std::unique_ptr<Runtime> runtime) : runtime_(runtime.release(), &End) {}
+Node::Node(Runtime& runtime) : runtime_(&runtime, [](Runtime*) noexcept {}) {}
 Node::Node(Node&&) noexcept = default;
-Node& Node::operator=(Node&& other) noexcept {
-  if (this == &other) return *this;
-  End();
-  runtime_ = std::move(other.runtime_);
-  return *this;
-}
-Node::~Node() { End(); }
+Node& Node::operator=(Node&&) noexcept = default;
+Node::~Node() = default;
 
 Runtime& RuntimeOf(gen::Node& node, const char* function) {
-  if (auto* runtime = dynamic_cast<Runtime*>(&node)) return *runtime;
-  if (auto* owner = dynamic_cast<Node*>(&node)) return *owner->runtime_;
+  if (auto* known = dynamic_cast<Node*>(&node)) return *known->runtime_;
   throw std::logic_error(std::string(function) + ": not a node that node::Start has made");
 }
 
-void Node::End() noexcept {
-  if (runtime_ == nullptr) return;
-  if (runtime_->IsForked()) return KeepForEver(std::move(runtime_));
-  runtime_->CheckMayBeDestroyed();
-  runtime_.reset();
+void Node::End(Runtime* runtime) noexcept {
+  std::unique_ptr<Runtime> owned(runtime);
+  if (owned->IsForked()) return KeepForEver(std::move(owned));
+  owned->CheckMayBeDestroyed();
 }
 
 gen::Result<Node> Start(std::string_view name, const gen::NodeOptions& options) {
   auto checked = CheckNodeName(name);
   if (!checked) return std::move(checked.error());
-  auto runtime = Runtime::Start(gen::Atom(name), options);
+  auto runtime = Runtime::Start(gen::Atom(name), options, [](Runtime& made) {
+    return std::unique_ptr<gen::Node>(new Node(made));
+  });
   if (!runtime) return std::move(runtime.error());
   return Node(std::move(*runtime));
 }
 
-// ---- everything else is the runtime's, as long as it is there
+template <class Verb>
+std::invoke_result_t<Verb, Runtime&> Node::IfUsable(Verb verb) const {
+  if (!runtime_->IsUsable()) [[unlikely]]
+    return runtime_->WhyNotUsable();
+  return verb(*runtime_);
+}
+
+template <class Verb>
+std::invoke_result_t<Verb, Runtime&> Node::IfItMayBlock(const char* function, Verb verb) const {
+  return IfUsable([&](Runtime& runtime) -> std::invoke_result_t<Verb, Runtime&> {
+    auto may_block = runtime.outside_calls_.CheckMayBlock(function);
+    if (!may_block) return std::move(may_block.error());
+    return verb(runtime);
+  });
+}
+
+// ---- sending
 
 gen::Result<gen::PID> Node::Resolve(const gen::Target& target) const {
-  if (!runtime_->IsUsable()) [[unlikely]]
-    return runtime_->WhyNotUsable();
-  return runtime_->Resolve(target);
+  return IfUsable([&](Runtime& runtime) { return runtime.addresses_.Resolve(target); });
 }
+
 gen::Result<void> Node::SendEnvelope(gen::PID to, core::EnvelopePtr& envelope) {
-  if (!runtime_->IsUsable()) [[unlikely]]
-    return runtime_->WhyNotUsable();
-  return runtime_->SendEnvelope(to, envelope);
-}
-gen::Result<core::EnvelopePtr> Node::CallEnvelope(gen::PID to, core::EnvelopePtr request,
-                                                  std::chrono::nanoseconds timeout) {
-  if (!runtime_->IsUsable()) [[unlikely]]
-    return runtime_->WhyNotUsable();
-  return runtime_->CallEnvelope(to, std::move(request), timeout);
-}
-gen::Result<void> Node::SendResponseEnvelope(gen::PID from, gen::Ref ref,
-                                             core::EnvelopePtr response) {
-  if (!runtime_->IsUsable()) [[unlikely]]
-    return runtime_->WhyNotUsable();
-  return runtime_->SendResponseEnvelope(from, ref, std::move(response));
-}
-gen::Result<gen::TimerHandle> Node::SendEnvelopeAfter(const gen::Target& to,
-                                                      core::EnvelopePtr envelope,
-                                                      std::chrono::nanoseconds delay) {
-  if (!runtime_->IsUsable()) [[unlikely]]
-    return runtime_->WhyNotUsable();
-  return runtime_->SendEnvelopeAfter(to, std::move(envelope), delay);
-}
-gen::Result<gen::TimerHandle> Node::SendEnvelopesEvery(const gen::Target& to,
-                                                       std::function<core::EnvelopePtr()> make,
-                                                       std::chrono::nanoseconds period) {
-  if (!runtime_->IsUsable()) [[unlikely]]
-    return runtime_->WhyNotUsable();
-  return runtime_->SendEnvelopesEvery(to, std::move(make), period);
-}
-gen::Result<void> Node::SendExit(const gen::Target& to, gen::Reason reason) {
-  if (!runtime_->IsUsable()) [[unlikely]]
-    return runtime_->WhyNotUsable();
-  return runtime_->SendExit(to, std::move(reason));
-}
-// In a fork another thread may have had the lock.
-std::vector<gen::Atom> Node::Groups() const {
-  return runtime_->IsForked() ? std::vector<gen::Atom>() : runtime_->Groups();
-}
-std::vector<gen::PID> Node::GroupMembers(gen::Atom group) const {
-  return runtime_->IsForked() ? std::vector<gen::PID>() : runtime_->GroupMembers(group);
-}
-gen::Result<gen::PID> Node::OneOf(gen::Atom group) {
-  if (!runtime_->IsUsable()) [[unlikely]]
-    return runtime_->WhyNotUsable();
-  return runtime_->OneOf(group);
-}
-gen::Result<std::size_t> Node::SendEnvelopesToGroup(
-    gen::Atom group, const std::function<core::EnvelopePtr()>& make) {
-  if (!runtime_->IsUsable()) [[unlikely]]
-    return runtime_->WhyNotUsable();
-  return runtime_->SendEnvelopesToGroup(group, make);
-}
-gen::Result<void> Node::JoinGroup(gen::Atom group, gen::PID pid) {
-  if (!runtime_->IsUsable()) [[unlikely]]
-    return runtime_->WhyNotUsable();
-  return runtime_->JoinGroup(group, pid);
-}
-gen::Result<void> Node::LeaveGroup(gen::Atom group, gen::PID pid) {
-  if (!runtime_->IsUsable()) [[unlikely]]
-    return runtime_->WhyNotUsable();
-  return runtime_->LeaveGroup(group, pid);
-}
-gen::Atom Node::Name() const { return runtime_->Name(); }
-gen::PID Node::Self() const { return runtime_->Self(); }
-gen::Log Node::Log() { return runtime_->Log(); }
-gen::Result<gen::PID> Node::Spawn(const gen::ProcessFactory& factory,
-                                  const gen::ProcessOptions& options, const gen::Args& args) {
-  if (!runtime_->IsUsable()) [[unlikely]]
-    return runtime_->WhyNotUsable();
-  return runtime_->Spawn(factory, options, args);
-}
-gen::Result<gen::PID> Node::SpawnRegister(gen::Atom name, const gen::ProcessFactory& factory,
-                                          const gen::ProcessOptions& options,
-                                          const gen::Args& args) {
-  if (!runtime_->IsUsable()) [[unlikely]]
-    return runtime_->WhyNotUsable();
-  return runtime_->SpawnRegister(name, factory, options, args);
-}
-gen::Result<void> Node::RegisterName(gen::Atom name, gen::PID pid) {
-  if (!runtime_->IsUsable()) [[unlikely]]
-    return runtime_->WhyNotUsable();
-  return runtime_->RegisterName(name, pid);
-}
-gen::Result<gen::PID> Node::UnregisterName(gen::Atom name) {
-  if (!runtime_->IsUsable()) [[unlikely]]
-    return runtime_->WhyNotUsable();
-  return runtime_->UnregisterName(name);
-}
-gen::Result<void> Node::Kill(gen::PID pid) {
-  if (!runtime_->IsUsable()) [[unlikely]]
-    return runtime_->WhyNotUsable();
-  return runtime_->Kill(pid);
-}
-gen::Result<void> Node::StopProcess(const gen::Target& to, std::chrono::nanoseconds timeout) {
-  if (!runtime_->IsUsable()) [[unlikely]]
-    return runtime_->WhyNotUsable();
-  return runtime_->StopProcess(to, timeout);
-}
-gen::Result<void> Node::WaitProcess(const gen::Target& to, std::chrono::nanoseconds timeout) {
-  if (runtime_->IsForked()) [[unlikely]]
-    return runtime_->WhyNotUsable();  // else it has ended, which is what was waited for
-  return runtime_->WaitProcess(to, timeout);
-}
-gen::Result<gen::ProcessInfo> Node::ProcessInfo(gen::PID pid) const {
-  if (!runtime_->IsUsable()) [[unlikely]]
-    return runtime_->WhyNotUsable();
-  return runtime_->ProcessInfo(pid);
-}
-std::vector<gen::PID> Node::ProcessList() const { return runtime_->ProcessList(); }
-gen::Result<void> Node::Suspend(const gen::Target& to, std::chrono::nanoseconds timeout) {
-  if (!runtime_->IsUsable()) [[unlikely]]
-    return runtime_->WhyNotUsable();
-  return runtime_->Suspend(to, timeout);
-}
-
-gen::Result<void> Node::Resume(const gen::Target& to, std::chrono::nanoseconds timeout) {
-  if (!runtime_->IsUsable()) [[unlikely]]
-    return runtime_->WhyNotUsable();
-  return runtime_->Resume(to, timeout);
-}
-
-gen::Result<void> Node::SetLogLevel(gen::LogLevel level) {
-  if (!runtime_->IsUsable()) [[unlikely]]
-    return runtime_->WhyNotUsable();
-  return runtime_->SetLogLevel(level);
-}
-gen::Result<void> Node::SetProcessLogLevel(const gen::Target& to,
-                                           std::optional<gen::LogLevel> level) {
-  if (!runtime_->IsUsable()) [[unlikely]]
-    return runtime_->WhyNotUsable();
-  return runtime_->SetProcessLogLevel(to, level);
-}
-gen::Result<void> Node::SetMailboxSize(int messages) {
-  if (!runtime_->IsUsable()) [[unlikely]]
-    return runtime_->WhyNotUsable();
-  return runtime_->SetMailboxSize(messages);
-}
-gen::Result<void> Node::SetProcessMailboxSize(const gen::Target& to, int messages) {
-  if (!runtime_->IsUsable()) [[unlikely]]
-    return runtime_->WhyNotUsable();
-  return runtime_->SetProcessMailboxSize(to, messages);
-}
-gen::Result<void> Node::ReloadOptions() {
-  if (!runtime_->IsUsable()) [[unlikely]]
-    return runtime_->WhyNotUsable();
-  return runtime_->ReloadOptions();
+  return IfUsable([&](Runtime& runtime) {
+    auto sent = runtime.delivery_.DeliverFromNode(to, envelope);
+    if (!sent && IsImportant(*envelope) && runtime.addresses_.TransportTo(to) != nullptr) {
+      return runtime.outside_calls_.SendImportant(to, envelope);
+    }
+    return sent;
+  });
 }
 
 gen::Result<void> Node::SendEnvelopeOrWait(const gen::Target& to, core::EnvelopePtr& envelope,
                                            std::chrono::nanoseconds timeout) {
-  if (!runtime_->IsUsable()) [[unlikely]]
-    return runtime_->WhyNotUsable();
-  return runtime_->SendEnvelopeOrWait(to, envelope, timeout);
+  return IfUsable(
+      [&](Runtime& runtime) { return runtime.outside_calls_.SendOrWait(to, envelope, timeout); });
 }
 
-gen::NodeInfo Node::Info() const { return runtime_->Info(); }
+gen::Result<void> Node::SendResponseEnvelope(gen::PID from, gen::Ref ref,
+                                             core::EnvelopePtr response) {
+  return IfUsable([&](Runtime& runtime) {
+    response->from = Self().ToAddress();
+    return runtime.delivery_.Respond(from, ref.id, std::move(response));
+  });
+}
 
-gen::MessageBalance Node::MessageBalance() const { return runtime_->MessageBalance(); }
+gen::Result<gen::TimerHandle> Node::SendEnvelopeAfter(const gen::Target& to,
+                                                      core::EnvelopePtr envelope,
+                                                      std::chrono::nanoseconds delay) {
+  return IfUsable([&](Runtime& runtime) {
+    envelope->from = Self().ToAddress();
+    return runtime.delayed_sends_.Start(to, std::move(envelope), delay);
+  });
+}
 
-std::vector<gen::DroppedMessage> Node::LastDrops() const { return runtime_->LastDrops(); }
+gen::Result<gen::TimerHandle> Node::SendEnvelopesEvery(const gen::Target& to,
+                                                       std::function<core::EnvelopePtr()> make,
+                                                       std::chrono::nanoseconds period) {
+  return IfUsable([&](Runtime& runtime) {
+    return runtime.periodic_sends_.Start(Self(), to, std::move(make), period);
+  });
+}
 
-std::vector<gen::WaitEdge> Node::WaitForGraph() const { return runtime_->WaitForGraph(); }
+gen::Result<void> Node::SendExit(const gen::Target& to, gen::Reason reason) {
+  return IfUsable(
+      [&](Runtime& runtime) { return runtime.exit_signals_.SendExit(Self(), to, reason); });
+}
 
-void Node::Dump(std::ostream& stream) const { runtime_->Dump(stream); }
+// ---- groups; in a fork another thread may have had their lock
 
-gen::Result<void> Node::LoadApplication(const gen::ApplicationSpec& spec) {
-  if (!runtime_->IsUsable()) [[unlikely]]
-    return runtime_->WhyNotUsable();
-  return runtime_->LoadApplication(spec);
+std::vector<gen::Atom> Node::Groups() const {
+  return runtime_->IsForked() ? std::vector<gen::Atom>() : runtime_->groups_.Names();
 }
-gen::Result<void> Node::UnloadApplication(gen::Atom name) {
-  if (!runtime_->IsUsable()) [[unlikely]]
-    return runtime_->WhyNotUsable();
-  return runtime_->UnloadApplication(name);
+std::vector<gen::PID> Node::GroupMembers(gen::Atom group) const {
+  return runtime_->IsForked() ? std::vector<gen::PID>() : runtime_->groups_.Members(group);
 }
-gen::Result<void> Node::StartApplication(gen::Atom name,
-                                         const gen::ApplicationStartOptions& options) {
-  if (!runtime_->IsUsable()) [[unlikely]]
-    return runtime_->WhyNotUsable();
-  return runtime_->StartApplication(name, options);
+gen::Result<gen::PID> Node::OneOf(gen::Atom group) {
+  return IfUsable([&](Runtime& runtime) { return runtime.groups_.OneOf(group); });
 }
-gen::Result<void> Node::StopApplicationForce(gen::Atom name) {
-  if (!runtime_->IsUsable()) [[unlikely]]
-    return runtime_->WhyNotUsable();
-  return runtime_->StopApplicationForce(name);
+
+gen::Result<std::size_t> Node::SendEnvelopesToGroup(
+    gen::Atom group, const std::function<core::EnvelopePtr()>& make) {
+  return IfUsable([&](Runtime& runtime) {
+    return runtime.groups_.Send(Self(), group, make, [&] { runtime.totals_.accepted.Add(); });
+  });
 }
-gen::Result<void> Node::StopApplication(gen::Atom name, std::chrono::nanoseconds timeout) {
-  if (!runtime_->IsUsable()) [[unlikely]]
-    return runtime_->WhyNotUsable();
-  return runtime_->StopApplication(name, timeout);
+
+gen::Result<void> Node::JoinGroup(gen::Atom group, gen::PID pid) {
+  return IfUsable([&](Runtime& runtime) { return runtime.groups_.Join(group, pid); });
 }
-gen::Result<gen::ApplicationInfo> Node::ApplicationInfo(gen::Atom name) const {
-  if (!runtime_->IsUsable()) [[unlikely]]
-    return runtime_->WhyNotUsable();
-  return runtime_->ApplicationInfo(name);
+gen::Result<void> Node::LeaveGroup(gen::Atom group, gen::PID pid) {
+  return IfUsable([&](Runtime& runtime) { return runtime.groups_.Leave(group, pid); });
 }
-std::vector<gen::Atom> Node::Applications() const { return runtime_->Applications(); }
-gen::AnyValue Node::FindEnv(std::string_view name) const { return runtime_->FindEnv(name); }
-gen::Environment Node::EnvList() const { return runtime_->EnvList(); }
-void Node::SetEnv(std::string_view name, gen::AnyValue value) {
-  runtime_->SetEnv(name, std::move(value));
+
+// ---- calls
+
+gen::Result<core::EnvelopePtr> Node::CallEnvelope(gen::PID to, core::EnvelopePtr request,
+                                                  std::chrono::nanoseconds timeout) {
+  return IfUsable([&](Runtime& runtime) {
+    return runtime.outside_calls_.Call(to, std::move(request), timeout);
+  });
 }
-gen::Result<void> Node::AddCronJob(const gen::CronJob& job) {
-  if (!runtime_->IsUsable()) [[unlikely]]
-    return runtime_->WhyNotUsable();
-  return runtime_->AddCronJob(job);
-}
-gen::Result<void> Node::RemoveCronJob(gen::Atom name) {
-  if (!runtime_->IsUsable()) [[unlikely]]
-    return runtime_->WhyNotUsable();
-  return runtime_->RemoveCronJob(name);
-}
-gen::Result<void> Node::EnableCronJob(gen::Atom name) {
-  if (!runtime_->IsUsable()) [[unlikely]]
-    return runtime_->WhyNotUsable();
-  return runtime_->EnableCronJob(name);
-}
-gen::Result<void> Node::DisableCronJob(gen::Atom name) {
-  if (!runtime_->IsUsable()) [[unlikely]]
-    return runtime_->WhyNotUsable();
-  return runtime_->DisableCronJob(name);
-}
-gen::Result<gen::CronJobInfo> Node::CronJobInfo(gen::Atom name) const {
-  if (!runtime_->IsUsable()) [[unlikely]]
-    return runtime_->WhyNotUsable();
-  return runtime_->CronJobInfo(name);
-}
-std::vector<gen::CronJobInfo> Node::CronJobs() const { return runtime_->CronJobs(); }
-std::vector<gen::CronRun> Node::CronRuns(std::chrono::sys_seconds since,
-                                         std::chrono::seconds duration) const {
-  return runtime_->CronRuns(since, duration);
-}
-void Node::CheckCronJobs() {
-  if (runtime_->IsUsable()) runtime_->CheckCronJobs();
-}
-void Node::Stop() { runtime_->Stop(); }
-void Node::StopForce() { runtime_->StopForce(); }
-void Node::Wait() { runtime_->Wait(); }
-gen::Result<void> Node::WaitForSignal() {
-  if (runtime_->IsForked()) [[unlikely]]
-    return runtime_->WhyNotUsable();
-  return runtime_->WaitForSignal();
-}
+
 void Node::CallEnvelopeAsync(const gen::Target& to, core::EnvelopePtr request,
                              std::chrono::nanoseconds timeout,
                              std::function<void(gen::Result<core::EnvelopePtr>)> done) {
   if (!runtime_->IsUsable()) return done(runtime_->WhyNotUsable());
-  runtime_->CallEnvelopeAsync(to, std::move(request), timeout, std::move(done));
+  runtime_->outside_calls_.CallAsync(to, std::move(request), timeout, std::move(done));
+}
+
+// ---- processes
+
+gen::Result<gen::PID> Node::Spawn(const gen::ProcessFactory& factory,
+                                  const gen::ProcessOptions& options, const gen::Args& args) {
+  return IfUsable([&](Runtime& runtime) {
+    return runtime.outside_calls_.Spawn(
+        {.factory = factory, .options = options, .args = args, .parent = Self()});
+  });
+}
+
+gen::Result<gen::PID> Node::SpawnRegister(gen::Atom name, const gen::ProcessFactory& factory,
+                                          const gen::ProcessOptions& options,
+                                          const gen::Args& args) {
+  return IfUsable([&](Runtime& runtime) -> gen::Result<gen::PID> {
+    if (name.empty()) return Incorrect("name: must not be empty");
+    return runtime.outside_calls_.Spawn(
+        {.factory = factory, .options = options, .args = args, .parent = Self(), .name = name});
+  });
+}
+
+gen::Result<void> Node::RegisterName(gen::Atom name, gen::PID pid) {
+  return IfUsable([&](Runtime& runtime) { return runtime.registry_.RegisterName(name, pid); });
+}
+gen::Result<gen::PID> Node::UnregisterName(gen::Atom name) {
+  return IfUsable([&](Runtime& runtime) { return runtime.registry_.UnregisterName(name); });
+}
+gen::Result<void> Node::Kill(gen::PID pid) {
+  return IfUsable([&](Runtime& runtime) { return runtime.exit_signals_.Kill(pid); });
+}
+
+gen::Result<void> Node::StopProcess(const gen::Target& to, std::chrono::nanoseconds timeout) {
+  return IfItMayBlock("StopProcess", [&](Runtime& runtime) -> gen::Result<void> {
+    auto checked = CheckNotNegative("timeout", timeout);  // before anything is asked
+    if (!checked) return checked;
+    auto pid = runtime.addresses_.Resolve(to);
+    if (!pid) return std::move(pid.error());
+    auto asked = runtime.exit_signals_.StopAfterQueue(*pid, gen::Reason::Normal());
+    if (!asked) return asked;
+    return runtime.outside_calls_.WaitProcess(*pid, timeout);
+  });
+}
+
+gen::Result<void> Node::WaitProcess(const gen::Target& to, std::chrono::nanoseconds timeout) {
+  if (runtime_->IsForked()) [[unlikely]]
+    return runtime_->WhyNotUsable();  // else it has ended, which is what was waited for
+  return runtime_->outside_calls_.WaitProcess(to, timeout);
+}
+
+gen::Result<void> Node::Suspend(const gen::Target& to, std::chrono::nanoseconds timeout) {
+  return IfUsable([&](Runtime& runtime) {
+    return runtime.outside_calls_.AskToHold(to, gen::EnvelopeKind::kSuspend, timeout);
+  });
+}
+
+gen::Result<void> Node::Resume(const gen::Target& to, std::chrono::nanoseconds timeout) {
+  return IfUsable([&](Runtime& runtime) {
+    return runtime.outside_calls_.AskToHold(to, gen::EnvelopeKind::kResume, timeout);
+  });
+}
+
+// ---- changes
+
+gen::Result<void> Node::SetLogLevel(gen::LogLevel level) {
+  return IfUsable([&](Runtime& runtime) { return runtime.changes_.SetLogLevel(level); });
+}
+
+gen::Result<void> Node::SetProcessLogLevel(const gen::Target& to,
+                                           std::optional<gen::LogLevel> level) {
+  return IfUsable([&](Runtime& runtime) { return runtime.changes_.SetProcessLogLevel(to, level); });
+}
+
+gen::Result<void> Node::SetMailboxSize(int messages) {
+  return IfUsable([&](Runtime& runtime) { return runtime.changes_.SetMailboxSize(messages); });
+}
+
+gen::Result<void> Node::SetProcessMailboxSize(const gen::Target& to, int messages) {
+  return IfUsable(
+      [&](Runtime& runtime) { return runtime.changes_.SetProcessMailboxSize(to, messages); });
+}
+
+gen::Result<void> Node::ReloadOptions() {
+  return IfUsable([&](Runtime& runtime) { return runtime.changes_.Reload(*this); });
+}
+
+// ---- views
+
+gen::Atom Node::Name() const { return runtime_->addresses_.node(); }
+gen::PID Node::Self() const { return runtime_->addresses_.NodePid(); }
+gen::Log Node::Log() { return gen::Log(runtime_->log_); }
+
+gen::Result<gen::ProcessInfo> Node::ProcessInfo(gen::PID pid) const {
+  return IfUsable([&](Runtime& runtime) {
+    auto info = runtime.inspection_.ProcessInfo(pid);
+    if (info) info->application = runtime.applications_.NameOf(info->leader);
+    return info;
+  });
+}
+
+std::vector<gen::PID> Node::ProcessList() const { return runtime_->inspection_.ProcessList(); }
+gen::MessageBalance Node::MessageBalance() const { return runtime_->inspection_.MessageBalance(); }
+std::vector<gen::DroppedMessage> Node::LastDrops() const { return runtime_->drops_.Newest(); }
+std::vector<gen::WaitEdge> Node::WaitForGraph() const { return runtime_->wait_graph_.Edges(); }
+
+void Node::Dump(std::ostream& stream) const {
+  if (runtime_->IsForked()) {
+    stream << fmt::format("{}: {}\n", Name(), runtime_->WhyNotUsable().ToString());
+  } else {
+    const Transport* const transport = runtime_->transport();
+    runtime_->dump_.Write(
+        stream, Info(), transport != nullptr ? transport->Describe() : std::vector<std::string>());
+  }
+}
+
+gen::NodeInfo Node::Info() const {
+  const Runtime& runtime = *runtime_;
+  gen::NodeInfo info;
+  info.name = Name();
+  info.creation = runtime.addresses_.creation();
+  info.dispatcher = runtime.dispatcher_->name();
+  info.workers = runtime.dispatcher_->workers();
+  info.throughput = runtime.dispatcher_->throughput();
+  info.uptime = std::chrono::nanoseconds(runtime.clock_->Now() - runtime.started_at_);
+  info.processes_ended = runtime.population_.ended();
+  info.processes_spawned = runtime.population_.spawned();
+  info.processes = info.processes_spawned - info.processes_ended;
+  info.processes_failed = runtime.population_.failed();
+  info.names = runtime.addresses_.names().size();
+  info.aliases = runtime.addresses_.aliases().size();
+  info.timers = runtime.timers_->size();
+  runtime.drops_.CopyCounts(info);
+  info.drops_not_remembered = runtime.drops_.NotRemembered();
+  const core::DispatcherStats stats = runtime.dispatcher_->Stats();
+  info.turns = stats.turns;
+  info.steals = stats.steals;
+  info.wakeups = stats.wakeups;
+  info.ready = runtime.dispatcher_->ReadyApprox();
+  info.blocking_lent = runtime.blocking_threads_.lent();
+  info.blocking_refused = runtime.blocking_threads_.refused();
+  if (runtime.watchdog_ != nullptr) info.busy = runtime.watchdog_->Busy();
+  return info;
+}
+
+// ---- applications, environment, cron jobs
+
+gen::Result<void> Node::LoadApplication(const gen::ApplicationSpec& spec) {
+  return IfUsable([&](Runtime& runtime) { return runtime.applications_.Load(spec); });
+}
+gen::Result<void> Node::UnloadApplication(gen::Atom name) {
+  return IfUsable([&](Runtime& runtime) { return runtime.applications_.Unload(name); });
+}
+
+gen::Result<void> Node::StartApplication(gen::Atom name,
+                                         const gen::ApplicationStartOptions& options) {
+  return IfItMayBlock("StartApplication",
+                      [&](Runtime& runtime) { return runtime.applications_.Start(name, options); });
+}
+
+gen::Result<void> Node::StopApplicationForce(gen::Atom name) {
+  return IfItMayBlock("StopApplicationForce",
+                      [&](Runtime& runtime) { return runtime.applications_.StopForce(name); });
+}
+
+gen::Result<void> Node::StopApplication(gen::Atom name, std::chrono::nanoseconds timeout) {
+  return IfItMayBlock("StopApplication", [&](Runtime& runtime) {
+    auto checked = CheckNotNegative("timeout", timeout);
+    return checked ? runtime.applications_.Stop(name, timeout) : checked;
+  });
+}
+
+gen::Result<gen::ApplicationInfo> Node::ApplicationInfo(gen::Atom name) const {
+  return IfUsable(
+      [&](Runtime& runtime) { return runtime.applications_.Info(name, runtime.clock_->Now()); });
+}
+
+std::vector<gen::Atom> Node::Applications() const { return runtime_->applications_.List(); }
+
+gen::AnyValue Node::FindEnv(std::string_view name) const {
+  return runtime_->environment_.Find(name);
+}
+
+gen::Environment Node::EnvList() const { return *runtime_->environment_.Get(); }
+
+void Node::SetEnv(std::string_view name, gen::AnyValue value) {
+  runtime_->environment_.Set(name, std::move(value));
+}
+gen::Result<void> Node::AddCronJob(const gen::CronJob& job) {
+  return IfUsable([&](Runtime& runtime) { return runtime.cron_.Add(job); });
+}
+gen::Result<void> Node::RemoveCronJob(gen::Atom name) {
+  return IfUsable([&](Runtime& runtime) { return runtime.cron_.Remove(name); });
+}
+gen::Result<void> Node::EnableCronJob(gen::Atom name) {
+  return IfUsable([&](Runtime& runtime) { return runtime.cron_.Enable(name, true); });
+}
+gen::Result<void> Node::DisableCronJob(gen::Atom name) {
+  return IfUsable([&](Runtime& runtime) { return runtime.cron_.Enable(name, false); });
+}
+gen::Result<gen::CronJobInfo> Node::CronJobInfo(gen::Atom name) const {
+  return IfUsable([&](Runtime& runtime) { return runtime.cron_.Info(name); });
+}
+
+std::vector<gen::CronJobInfo> Node::CronJobs() const { return runtime_->cron_.List(); }
+
+std::vector<gen::CronRun> Node::CronRuns(std::chrono::sys_seconds since,
+                                         std::chrono::seconds duration) const {
+  return runtime_->cron_.Runs(since, duration);
+}
+
+void Node::CheckCronJobs() {
+  if (runtime_->IsUsable()) runtime_->cron_.Look();
+}
+
+// ---- its end
+
+void Node::Stop() { runtime_->shutdown_.Stop(false); }
+void Node::StopForce() { runtime_->shutdown_.Stop(true); }
+
+void Node::Wait() {
+  if (!runtime_->IsForked() && runtime_->outside_calls_.CheckMayBlock("Wait")) {
+    runtime_->shutdown_.Wait();
+  }
+}
+
+gen::Result<void> Node::WaitForSignal() {
+  if (runtime_->IsForked()) [[unlikely]]
+    return runtime_->WhyNotUsable();  // else it has stopped, which is what was waited for
+  auto may_block = runtime_->outside_calls_.CheckMayBlock("WaitForSignal");
+  if (!may_block) return may_block;
+  return runtime_->shutdown_.WaitForSignal();
 }
 
 }  // namespace ergon::node

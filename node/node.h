@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string_view>
+#include <type_traits>
 
 #include <ergon/gen/node.h>
 #include <ergon/gen/node_options.h>
@@ -118,9 +119,21 @@ class Node final : public gen::Node {
  private:
   friend Runtime& RuntimeOf(gen::Node& node, const char* function);
 
-  void End() noexcept;
+  friend gen::Result<Node> Start(std::string_view name, const gen::NodeOptions& options);
 
-  std::unique_ptr<Runtime> runtime_;
+  // The same node as its processes see it: it does not own the runtime.
+  explicit Node(Runtime& runtime);
+
+  // What `verb` returns for the runtime, or why that cannot be used any more.
+  template <class Verb>
+  std::invoke_result_t<Verb, Runtime&> IfUsable(Verb verb) const;
+  // The same for a verb that blocks the calling thread: kNotAllowed on one that runs handlers, with the name of
+  // the function.
+  template <class Verb>
+  std::invoke_result_t<Verb, Runtime&> IfItMayBlock(const char* function, Verb verb) const;
+  static void End(Runtime* runtime) noexcept;
+
+  std::unique_ptr<Runtime, void (*)(Runtime*) noexcept> runtime_;
 };
 
 // Starts a node. `name` has the form name@host, without spaces and control characters. Any thread.

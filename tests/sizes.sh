@@ -8,11 +8,7 @@ set -euo pipefail
 cd "$1"
 
 # What is too large yet, as "file" or "file function". It fails when one of them is not needed any more.
-exceptions=(
-  "node/runtime/runtime.cc"
-  "node/runtime/runtime.cc Runtime::Runtime"
-  "node/runtime/runtime.cc Runtime::Start"
-)
+exceptions=()
 
 failures=0
 fail() {

@@ -34,6 +34,21 @@ gen::Result<void> OutsideCalls::CheckMayBlock(const char* function) const {
                                 function));
 }
 
+gen::Result<gen::PID> OutsideCalls::Spawn(const SpawnRequest& request) {
+  auto may_block = CheckMayBlock("Spawn");
+  if (!may_block) return std::move(may_block.error());
+  core::Event done;
+  gen::Result<void> started;
+  auto pid = needs_.spawning.StartInBackground(request, [&](gen::Result<void> outcome) {
+    started = std::move(outcome);
+    done.Set();
+  });
+  if (!pid) return pid;
+  needs_.dispatcher.Wait(done);
+  if (!started) return std::move(started.error());
+  return pid;
+}
+
 void OutsideCalls::CallAsync(const gen::Target& to, core::EnvelopePtr request,
                              std::chrono::nanoseconds timeout,
                              std::function<void(gen::Result<core::EnvelopePtr>)> done) {

@@ -18,6 +18,8 @@
 #include <ergon/node/delivery/message_totals.h>
 #include <ergon/node/delivery/pending_calls.h>
 #include <ergon/node/spawning/fork_guard.h>
+#include <ergon/node/spawning/spawn_request.h>
+#include <ergon/node/spawning/spawning.h>
 
 namespace ergon::node {
 
@@ -29,6 +31,7 @@ class OutsideCalls {
     const Addresses& addresses;
     Delivery& delivery;
     BackPressure& back_pressure;
+    Spawning& spawning;
     PendingCalls& pending_calls;
     MessageTotals& totals;
     core::Dispatcher& dispatcher;
@@ -40,6 +43,8 @@ class OutsideCalls {
   // kNotAllowed on a thread that runs processes, with the name of the node's function.
   [[nodiscard]] gen::Result<void> CheckMayBlock(const char* function) const;
 
+  // Returns when its Init is done.
+  gen::Result<gen::PID> Spawn(const SpawnRequest& request);
   void CallAsync(const gen::Target& to, core::EnvelopePtr request, std::chrono::nanoseconds timeout,
                  std::function<void(gen::Result<core::EnvelopePtr>)> done);
   gen::Result<core::EnvelopePtr> Call(const gen::Target& to, core::EnvelopePtr request,

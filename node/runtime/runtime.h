@@ -1,13 +1,9 @@
-// The runtime behind a node: puts its rooms together, and opens their doors to the node's owner.
+// The runtime behind a node: puts its rooms together. Their doors are opened by node::Node.
 #pragma once
 
-#include <chrono>
-#include <functional>
+#include <cstdint>
+#include <iostream>
 #include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include <ergon/core/clock.h>
 #include <ergon/core/dispatcher.h>
@@ -59,95 +55,21 @@
 
 namespace ergon::node {
 
-class Runtime final : public gen::Node {
+class Node;
+
+// Any thread, after Start.
+class Runtime {
  public:
+  // Makes what processes get as their node, which stays where it is when the owner moves his.
+  using MakeNode = std::unique_ptr<gen::Node> (*)(Runtime& runtime);
+
   static gen::Result<std::unique_ptr<Runtime>> Start(gen::Atom name,
-                                                     const gen::NodeOptions& options);
-  ~Runtime() override;
+                                                     const gen::NodeOptions& options,
+                                                     MakeNode make_node);
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+  ~Runtime();
 
-  // -- gen::Messenger --
-  [[nodiscard]] gen::Result<gen::PID> Resolve(const gen::Target& target) const override;
-  gen::Result<void> SendEnvelope(gen::PID to, core::EnvelopePtr& envelope) override;
-  gen::Result<core::EnvelopePtr> CallEnvelope(gen::PID to, core::EnvelopePtr request,
-                                              std::chrono::nanoseconds timeout) override;
-  gen::Result<void> SendResponseEnvelope(gen::PID from, gen::Ref ref,
-                                         core::EnvelopePtr response) override;
-  gen::Result<gen::TimerHandle> SendEnvelopeAfter(const gen::Target& to, core::EnvelopePtr envelope,
-                                                  std::chrono::nanoseconds delay) override;
-  gen::Result<gen::TimerHandle> SendEnvelopesEvery(const gen::Target& to,
-                                                   std::function<core::EnvelopePtr()> make,
-                                                   std::chrono::nanoseconds period) override;
-  gen::Result<void> SendExit(const gen::Target& to, gen::Reason reason) override;
-
-  // -- gen::GroupMessenger --
-  [[nodiscard]] std::vector<gen::Atom> Groups() const override;
-  [[nodiscard]] std::vector<gen::PID> GroupMembers(gen::Atom group) const override;
-  [[nodiscard]] gen::Result<gen::PID> OneOf(gen::Atom group) override;
-  gen::Result<std::size_t> SendEnvelopesToGroup(
-      gen::Atom group, const std::function<core::EnvelopePtr()>& make) override;
-
-  // -- gen::Node --
-  [[nodiscard]] gen::Atom Name() const override { return addresses_.node(); }
-  [[nodiscard]] gen::PID Self() const override { return addresses_.NodePid(); }
-  [[nodiscard]] gen::Log Log() override { return gen::Log(log_); }
-  gen::Result<gen::PID> Spawn(const gen::ProcessFactory& factory,
-                              const gen::ProcessOptions& options, const gen::Args& args) override;
-  gen::Result<gen::PID> SpawnRegister(gen::Atom name, const gen::ProcessFactory& factory,
-                                      const gen::ProcessOptions& options,
-                                      const gen::Args& args) override;
-  gen::Result<void> RegisterName(gen::Atom name, gen::PID pid) override;
-  gen::Result<gen::PID> UnregisterName(gen::Atom name) override;
-  gen::Result<void> JoinGroup(gen::Atom group, gen::PID pid) override;
-  gen::Result<void> LeaveGroup(gen::Atom group, gen::PID pid) override;
-  gen::Result<void> Kill(gen::PID pid) override;
-  gen::Result<void> StopProcess(const gen::Target& to, std::chrono::nanoseconds timeout) override;
-  gen::Result<void> Suspend(const gen::Target& to, std::chrono::nanoseconds timeout) override;
-  gen::Result<void> Resume(const gen::Target& to, std::chrono::nanoseconds timeout) override;
-  gen::Result<void> SetLogLevel(gen::LogLevel level) override;
-  gen::Result<void> SetProcessLogLevel(const gen::Target& to,
-                                       std::optional<gen::LogLevel> level) override;
-  gen::Result<void> SetMailboxSize(int messages) override;
-  gen::Result<void> SetProcessMailboxSize(const gen::Target& to, int messages) override;
-  gen::Result<void> ReloadOptions() override;
-  gen::Result<void> SendEnvelopeOrWait(const gen::Target& to, core::EnvelopePtr& envelope,
-                                       std::chrono::nanoseconds timeout) override;
-  gen::Result<void> WaitProcess(const gen::Target& to, std::chrono::nanoseconds timeout) override;
-  [[nodiscard]] gen::Result<gen::ProcessInfo> ProcessInfo(gen::PID pid) const override;
-  [[nodiscard]] std::vector<gen::PID> ProcessList() const override;
-  [[nodiscard]] gen::NodeInfo Info() const override;
-  [[nodiscard]] gen::MessageBalance MessageBalance() const override;
-  [[nodiscard]] std::vector<gen::DroppedMessage> LastDrops() const override;
-  [[nodiscard]] std::vector<gen::WaitEdge> WaitForGraph() const override;
-  void Dump(std::ostream& stream) const override;
-  gen::Result<void> LoadApplication(const gen::ApplicationSpec& spec) override;
-  gen::Result<void> UnloadApplication(gen::Atom name) override;
-  gen::Result<void> StartApplication(gen::Atom name,
-                                     const gen::ApplicationStartOptions& options) override;
-  gen::Result<void> StopApplicationForce(gen::Atom name) override;
-  gen::Result<void> StopApplication(gen::Atom name, std::chrono::nanoseconds timeout) override;
-  [[nodiscard]] gen::Result<gen::ApplicationInfo> ApplicationInfo(gen::Atom name) const override;
-  [[nodiscard]] std::vector<gen::Atom> Applications() const override;
-  [[nodiscard]] gen::AnyValue FindEnv(std::string_view name) const override;
-  [[nodiscard]] gen::Environment EnvList() const override;
-  void SetEnv(std::string_view name, gen::AnyValue value) override;
-  gen::Result<void> AddCronJob(const gen::CronJob& job) override;
-  gen::Result<void> RemoveCronJob(gen::Atom name) override;
-  gen::Result<void> EnableCronJob(gen::Atom name) override;
-  gen::Result<void> DisableCronJob(gen::Atom name) override;
-  [[nodiscard]] gen::Result<gen::CronJobInfo> CronJobInfo(gen::Atom name) const override;
-  [[nodiscard]] std::vector<gen::CronJobInfo> CronJobs() const override;
-  [[nodiscard]] std::vector<gen::CronRun> CronRuns(std::chrono::sys_seconds since,
-                                                   std::chrono::seconds duration) const override;
-  void CheckCronJobs() { cron_.Look(); }
-  void Stop() override { shutdown_.Stop(false); }
-  void StopForce() override { shutdown_.Stop(true); }
-  void Wait() override;
-  gen::Result<void> WaitForSignal() override;
-  void CallEnvelopeAsync(const gen::Target& to, core::EnvelopePtr request,
-                         std::chrono::nanoseconds timeout,
-                         std::function<void(gen::Result<core::EnvelopePtr>)> done) override;
-
-  // -- for node::Node, which looks at them first --
   [[nodiscard]] bool IsUsable() const noexcept { return shutdown_.IsUsable(); }
   [[nodiscard]] bool IsForked() const noexcept { return fork_guard_.IsForked(); }
   // kNodeTerminated, and why.
@@ -165,59 +87,125 @@ class Runtime final : public gen::Node {
   [[nodiscard]] bool IsStopping() const noexcept { return population_.RefusesOutsiders(); }
 
  private:
-  Runtime(gen::Atom name, gen::NodeOptions options, std::shared_ptr<core::Clock> clock,
-          std::shared_ptr<core::Dispatcher> dispatcher);
+  friend class Node;
 
+  Runtime(gen::Atom name, const gen::NodeOptions& options,
+          std::shared_ptr<core::Dispatcher> dispatcher, MakeNode make_node);
+
+  [[nodiscard]] Rooms RoomsWith(core::Dispatcher& dispatcher);
+  // The steps of Start.
+  gen::Result<void> StartThreads();
+  gen::Result<void> ListenToSignals();
   gen::Result<void> OpenTransport(const gen::Network& network);
-  gen::Result<gen::PID> SpawnFromOutside(const SpawnRequest& request);
 
   // In the order in which the rooms need each other; threads last.
+  const std::unique_ptr<gen::Node> node_;
   const gen::NodeOptions options_;
-  const std::shared_ptr<core::Clock> clock_;
+  const std::shared_ptr<core::Clock> clock_ =
+      options_.clock != nullptr ? options_.clock : std::make_shared<core::SteadyClock>();
   const std::int64_t started_at_ = clock_->Now();
-  const std::shared_ptr<core::TimerQueue> timers_;
-  const WallClock wall_clock_;
+  const std::shared_ptr<core::TimerQueue> timers_ =
+      options_.timers != nullptr ? options_.timers : std::make_shared<core::TimerQueue>(*clock_);
+  const WallClock wall_clock_{options_.wall_clock, options_.clock.get()};
   const ForkGuard fork_guard_;
   NodeLog log_;
   const Rooms rooms_;  // references to what follows
   ProcessTable table_;
   Addresses addresses_;
-  Descriptions descriptions_;
-  PendingCalls pending_calls_;
-  CallEdges call_edges_;
-  RequestClaims request_claims_;
+  Descriptions descriptions_{addresses_, *clock_};
+  PendingCalls pending_calls_{
+      *timers_, [this](const CallEdge::View& call) { return descriptions_.TimeoutError(call); }};
+  CallEdges call_edges_{addresses_, pending_calls_};
+  RequestClaims request_claims_{addresses_, pending_calls_, *clock_};
   WithdrawnRequests withdrawn_;
-  Drops drops_;
+  Drops drops_{addresses_, *clock_, started_at_, options_.drops_remembered};
   MessageTotals totals_;
   Ticks ticks_;
-  Delivery delivery_;
-  BackPressure back_pressure_;
-  ExitSignals exit_signals_;
-  Relations relations_;
-  Registry registry_;
-  Publishing publishing_;
-  node::Groups groups_;
-  DelayedSends delayed_sends_;
-  PeriodicSends periodic_sends_;
-  WaitGraph wait_graph_;
-  Inspection inspection_;
-  PoolSettings pool_settings_;
-  Changes changes_;
-  node::Dump dump_;
-  NodeEnvironment environment_;
-  Inheritance inheritance_;
-  std::shared_ptr<core::Dispatcher> dispatcher_;  // its threads use the rooms
-  DedicatedDispatchers dedicated_dispatchers_;    // theirs too
-  BlockingThreads blocking_threads_;
-  Population population_;
-  Spawning spawning_;
-  Cron cron_;
-  node::Applications applications_;
-  OutsideCalls outside_calls_;
+  Delivery delivery_{{.addresses = addresses_,
+                      .pending_calls = pending_calls_,
+                      .call_edges = call_edges_,
+                      .withdrawn = withdrawn_,
+                      .drops = drops_,
+                      .totals = totals_,
+                      .ticks = ticks_,
+                      .timers = *timers_}};
+  BackPressure back_pressure_{addresses_, delivery_};
+  ExitSignals exit_signals_{addresses_, delivery_};
+  Relations relations_{addresses_, delivery_, exit_signals_};
+  Registry registry_{addresses_, relations_};
+  Publishing publishing_{{.addresses = addresses_,
+                          .delivery = delivery_,
+                          .exit_signals = exit_signals_,
+                          .drops = drops_,
+                          .totals = totals_,
+                          .clock = *clock_}};
+  Groups groups_{{addresses_, delivery_, drops_}};
+  DelayedSends delayed_sends_{{addresses_, delivery_, totals_, *timers_, *clock_}};
+  PeriodicSends periodic_sends_{{.addresses = addresses_,
+                                 .delivery = delivery_,
+                                 .totals = totals_,
+                                 .ticks = ticks_,
+                                 .timers = *timers_,
+                                 .clock = *clock_,
+                                 .log = log_}};
+  WaitGraph wait_graph_{addresses_, delivery_, withdrawn_, *clock_};
+  Inspection inspection_{{addresses_, drops_, totals_, *clock_, log_}};
+  PoolSettings pool_settings_{options_.pools};
+  Changes changes_{{.addresses = addresses_,
+                    .back_pressure = back_pressure_,
+                    .log = log_,
+                    .options = options_,
+                    .pool_settings = pool_settings_,
+                    .spawning = spawning_}};
+  Dump dump_{addresses_, *clock_};
+  NodeEnvironment environment_{options_.environment};
+  Inheritance inheritance_{addresses_, environment_};
+  const std::shared_ptr<core::Dispatcher> dispatcher_;  // its threads use the rooms
+  DedicatedDispatchers dedicated_dispatchers_;          // theirs too
+  BlockingThreads blocking_threads_{dedicated_dispatchers_, options_.blocking_threads};
+  Population population_{addresses_, delivery_, *dispatcher_, dedicated_dispatchers_};
+  Spawning spawning_{{.addresses = addresses_,
+                      .pending_calls = pending_calls_,
+                      .relations = relations_,
+                      .registry = registry_,
+                      .exit_signals = exit_signals_,
+                      .population = population_,
+                      .clock = *clock_}};
+  Cron cron_{{.addresses = addresses_,
+              .delivery = delivery_,
+              .spawning = spawning_,
+              .timers = *timers_,
+              .clock = *clock_,
+              .wall_clock = wall_clock_,
+              .log = log_,
+              .io = io_}};
+  Applications applications_{*node_};
+  OutsideCalls outside_calls_{{.addresses = addresses_,
+                               .delivery = delivery_,
+                               .back_pressure = back_pressure_,
+                               .spawning = spawning_,
+                               .pending_calls = pending_calls_,
+                               .totals = totals_,
+                               .dispatcher = *dispatcher_,
+                               .clock = *clock_,
+                               .fork_guard = fork_guard_}};
   std::unique_ptr<Watchdog> watchdog_;    // null: nothing is watched
   std::unique_ptr<IoThread> io_;          // null with the owner's own clock
   std::unique_ptr<Transport> transport_;  // null: there are no other nodes
-  Shutdown shutdown_;
+  Shutdown shutdown_{{.addresses = addresses_,
+                      .pending_calls = pending_calls_,
+                      .exit_signals = exit_signals_,
+                      .population = population_,
+                      .applications = applications_,
+                      .inspection = inspection_,
+                      .dispatcher = *dispatcher_,
+                      .dedicated_dispatchers = dedicated_dispatchers_,
+                      .timers = *timers_,
+                      .clock = *clock_,
+                      .options = options_,
+                      .fork_guard = fork_guard_,
+                      .log = log_,
+                      .write_dump = [this] { node_->Dump(std::cerr); }}};
   const DebuggerView debugger_view_{addresses_};
 };
 

@@ -132,6 +132,26 @@ int NotTerminated(gen::Node& node, const gen::Target& to, gen::PID pid) {
   check(node.UnregisterName("named"));
   check(node.Kill(pid));
   check(node.ProcessInfo(pid));
+  check(node.JoinGroup("group", pid));
+  check(node.LeaveGroup("group", pid));
+  check(node.OneOf("group"));
+  check(node.SendToGroup("group", 1));
+  check(node.SetLogLevel(gen::LogLevel::kDebug));
+  check(node.SetProcessLogLevel(to, gen::LogLevel::kDebug));
+  check(node.SetMailboxSize(10));
+  check(node.SetProcessMailboxSize(to, 10));
+  check(node.ReloadOptions());
+  check(node.LoadApplication({.name = "application"}));
+  check(node.UnloadApplication("application"));
+  check(node.StartApplication("application"));
+  check(node.StopApplication("application"));
+  check(node.StopApplicationForce("application"));
+  check(node.ApplicationInfo("application"));
+  check(node.AddCronJob({.name = "job"}));
+  check(node.RemoveCronJob("job"));
+  check(node.EnableCronJob("job"));
+  check(node.DisableCronJob("job"));
+  check(node.CronJobInfo("job"));
   return others;
 }
 
