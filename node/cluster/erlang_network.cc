@@ -119,21 +119,33 @@ gen::Result<std::shared_ptr<asio::ssl::context>> TlsContext(const TlsOptions& op
   }
 }
 
-// Sets options of a file, each checked at its place there.
+gen::Error At(const std::string& where, std::string_view text) {
+  return node::Incorrect(where.empty() ? std::string(text) : fmt::format("{}: {}", where, text));
+}
+
+// Sets options of a file. SettingsOf checks them.
 gen::Result<void> SetOptions(ErlangOptions& options, const std::vector<gen::NetworkOption>& given) {
   for (const gen::NetworkOption& one : given) {
-    const auto fails = [&](const std::string& text) {
-      return node::Incorrect(one.where.empty() ? text : fmt::format("{}: {}", one.where, text));
-    };
     auto key = FindErlangOption(one.key);
-    if (!key) return fails(std::string(key.error().detail()));
+    if (!key) return At(one.where, key.error().detail());
     if (const char* wanted = (*key)->set(options, one.value)) {
-      return fails(fmt::format("network.{}: \"{}\", must be {}", one.key, one.value, wanted));
+      return At(one.where,
+                fmt::format("network.{}: \"{}\", must be {}", one.key, one.value, wanted));
     }
-    auto checked = CheckOptions(options);
-    if (!checked) return fails(std::string(checked.error().detail()));
   }
   return {};
+}
+
+// Returns an error of SettingsOf, with the place where the file gives the option that it names first.
+gen::Error AtItsPlace(const gen::Error& error, const std::vector<gen::NetworkOption>& given) {
+  const std::string_view text = error.detail();
+  for (const gen::NetworkOption& one : given) {
+    const std::string name = fmt::format("network: {}", one.key);
+    if (!text.starts_with(name)) continue;
+    const std::string_view rest = text.substr(name.size());
+    if (rest.starts_with(':') || rest.starts_with(' ')) return At(one.where, text);
+  }
+  return error;
 }
 
 }  // namespace
@@ -209,7 +221,7 @@ gen::Result<std::function<void()>> ErlangChanges::Prepare(
                     one.where, one.key, value, before.empty() ? "not given" : before));
   }
   auto settings = SettingsOf(transport_.settings().node.ToString(), fresh);
-  if (!settings) return std::move(settings.error());
+  if (!settings) return AtItsPlace(settings.error(), given);
   return std::function<void()>([this, fresh, checked = *settings] {
     Tell(fresh, checked);
     transport_.TakeOver(checked);
@@ -237,7 +249,7 @@ gen::Result<std::unique_ptr<node::Transport>> ErlangNetwork::Open(
   auto set = SetOptions(options, given);
   if (!set) return std::move(set.error());
   auto settings = SettingsOf(needs.addresses.node().ToString(), options);
-  if (!settings) return std::move(settings.error());
+  if (!settings) return AtItsPlace(settings.error(), given);
   settings->creation = needs.addresses.creation();
   std::unique_ptr<ErlangTransport> transport;
   try {

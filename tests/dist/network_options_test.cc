@@ -44,6 +44,8 @@ TEST_CASE("network options: what is wrong is told with its line") {
         "f:2: network.max_handshakes: \"few\", must be a whole number");
   CHECK(StartProblem("\n[network]\nmax_handshakes = 0") ==
         "f:3: network: max_handshakes: 0 is outside 1..10000");
+  CHECK(StartProblem("[network]\nlisten = true\nlisten_address = \"here\"") ==
+        "f:3: network: listen_address: 'here' is no IP address");
   CHECK(StartProblem("[network]\nabsent = \"null\"") ==
         "f:2: network.absent: \"null\", must be undefined or nil");
   CHECK(StartProblem("[network]\nmax_handshakes = [1]") ==
@@ -52,6 +54,13 @@ TEST_CASE("network options: what is wrong is told with its line") {
   CHECK(cookie == "f:2: network.cookie: is no option of a file; give cookie_file instead");
   CHECK(StartProblem("[network.tls]\nauthorities_file = \"/nowhere/ca.pem\"")
             .starts_with("network: tls.certificate_file ''"));
+  // What the program says is not wrong where the file says something else.
+  kit::LogCapture log;
+  ErlangOptions wrong = ClusterOptions();
+  wrong.max_handshakes = 0;
+  const auto other = node::ParseOptions("[network]\nobservable = true", "f").value();
+  CHECK(TryStart("fromfile@127.0.0.1", log, wrong, other).error().detail() ==
+        "network: max_handshakes: 0 is outside 1..10000");
   // A node without network.
   const auto options = node::ParseOptions("[network]\ncookie = \"hush\"", "f").value();
   CHECK(node::Start("alone@localhost", options).error().detail() ==
