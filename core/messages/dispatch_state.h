@@ -57,8 +57,11 @@ class DispatchState {
                                     const std::atomic<std::uint32_t>& taken) noexcept {
     std::uint64_t word = word_.load(std::memory_order_acquire);  // as in Push
     const std::uint64_t top = word & kTopMask;
-    if (top > kIdle && top < kFirstAddress) [[unlikely]]
-      return top == kClosed ? PushOutcome::kUntried : PushOutcome::kRedirected;
+    Envelope* next = ToEnvelope(top);
+    if (top < kFirstAddress) [[unlikely]] {
+      if (top > kIdle) return top == kClosed ? PushOutcome::kUntried : PushOutcome::kRedirected;
+      next = nullptr;
+    }
     if (capacity != 0) {
       // Relaxed, as for the word: a thread that finds too many taken or too few looks again in Push.
       const std::uint32_t waiting =
@@ -66,10 +69,11 @@ class DispatchState {
       if ((waiting & kCountMask) >= capacity) [[unlikely]]
         return PushOutcome::kUntried;
     }
-    envelope->next = top <= kIdle ? nullptr : ToEnvelope(top);
-    // Orders as in Push.
-    if (!word_.compare_exchange_weak(word, After(word) | ToTop(envelope), std::memory_order_acq_rel,
-                                     std::memory_order_relaxed)) [[unlikely]] {
+    envelope->next = next;
+    // Orders as in Push. One more in the count, whose carry is lost, and the new top for the old one.
+    if (!word_.compare_exchange_weak(word, word + (kOnePush + ToTop(envelope) - top),
+                                     std::memory_order_acq_rel, std::memory_order_relaxed))
+        [[unlikely]] {
       return PushOutcome::kUntried;
     }
     return top == kIdle ? PushOutcome::kMustSchedule : PushOutcome::kPushed;
@@ -134,6 +138,7 @@ class DispatchState {
 
   static constexpr int kTopBits = 64 - kCountBits;
   static constexpr std::uint64_t kTopMask = (std::uint64_t{1} << kTopBits) - 1;
+  static constexpr std::uint64_t kOnePush = std::uint64_t{1} << kTopBits;
   static constexpr std::uint64_t kBusy = 0;
   static constexpr std::uint64_t kIdle = 1;
   static constexpr std::uint64_t kClosed = 2;
@@ -149,10 +154,6 @@ class DispatchState {
   }
   static std::uint64_t Pack(std::uint32_t count, std::uint64_t top) noexcept {
     return (static_cast<std::uint64_t>(count & kCountMask) << kTopBits) | top;
-  }
-  // Returns the count after one more push than in `word`, in its place.
-  static std::uint64_t After(std::uint64_t word) noexcept {
-    return (word & ~kTopMask) + (std::uint64_t{1} << kTopBits);
   }
   // Replaces `from` by `to`, keeping the count. Returns false if the top is something else.
   bool Replace(std::uint64_t from, std::uint64_t to) noexcept {

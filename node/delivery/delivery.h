@@ -23,6 +23,7 @@
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/call_edges.h>
 #include <ergon/node/delivery/drops.h>
+#include <ergon/node/delivery/envelope_marks.h>
 #include <ergon/node/delivery/message_totals.h>
 #include <ergon/node/delivery/pending_calls.h>
 #include <ergon/node/delivery/ticks.h>
@@ -79,8 +80,28 @@ class Delivery {
     return {slot, outcome};
   }
   gen::Result<void> Complete(const Attempt& attempt, gen::PID to, core::EnvelopePtr& envelope);
-  // To the next worker of the pool `to`, whose mailbox is redirected; the way of nearly all messages of a pool.
-  gen::Result<void> ToWorker(ProcessSlot& pool, gen::PID to, core::EnvelopePtr& envelope);
+  // To the next worker of the pool `to`, whose mailbox is redirected. `turn`: what TryWorker has left.
+  static constexpr std::uint64_t kNoTurn = UINT64_MAX;
+  gen::Result<void> ToWorker(ProcessSlot& pool, gen::PID to, core::EnvelopePtr& envelope,
+                             std::uint64_t turn = kNoTurn);
+  // The first and nearly always the last step of ToWorker, as a part of its caller: a message into the Main lane of the
+  // worker whose turn it is. Not taken: the turn may be used up all the same, and goes to ToWorker.
+  [[gnu::always_inline]] Attempt TryWorker(ProcessSlot& pool, gen::PID to,
+                                           core::EnvelopePtr& envelope, std::uint64_t& turn) const {
+    PoolSlot* const slot = pool.pool();  // partner: ProcessSlot::GetPoolSlot
+    if (slot == nullptr || !slot->IsPlain() || pool.GetQueueLane() != nullptr ||
+        IsRequest(*envelope)) [[unlikely]] {
+      return {&pool, core::PushOutcome::kUntried};
+    }
+    turn = slot->rotation.Next();
+    // As in OfferTo.
+    if (turn == 0 || !pool.HasProcess(to) || !slot->open.load(std::memory_order_acquire))
+        [[unlikely]] {
+      return {&pool, core::PushOutcome::kUntried};
+    }
+    MarkRouted(*envelope, to.id);
+    return TryMain(needs_.addresses.FindHere(turn), needs_.addresses.PidOf(turn), envelope);
+  }
   // Delivers, or drops and counts what nobody will hear of any more, and returns why.
   gen::Result<void> DeliverOrDrop(const gen::Target& to, core::EnvelopePtr envelope);
   // As Deliver, to a worker that may drop a message for it.

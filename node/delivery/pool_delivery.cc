@@ -20,23 +20,28 @@ struct Delivery::Met {
   std::optional<gen::Error> failed;  // a worker's mailbox threw
 };
 
-// The first lines of what every message of a pool runs through; the way on is in this order: ToWorker, OfferTo, and
-// OfferBySteps for a worker that does not take it at once.
-gen::Result<void> Delivery::ToWorker(ProcessSlot& pool, gen::PID to, core::EnvelopePtr& envelope) {
-  QueueLane* const lane = pool.GetQueueLane();
-  if (lane != nullptr && lane->IsOf(GenerationOf(to))) [[unlikely]]
-    return Enqueue(pool, *lane, to, envelope);
+// The way of a message that TryWorker has not delivered is in this order: ToWorker, OfferTo, and OfferBySteps for a worker
+// that does not take it at once.
+gen::Result<void> Delivery::ToWorker(ProcessSlot& pool, gen::PID to, core::EnvelopePtr& envelope,
+                                     std::uint64_t turn) {
   PoolSlot* const slot = pool.pool();  // partner: ProcessSlot::GetPoolSlot
-  if (slot == nullptr || slot->refuses.load(std::memory_order_acquire)) [[unlikely]]
-    return gen::ErrProcessTerminated;
-  if (slot->has_rules.load(std::memory_order_relaxed)) [[unlikely]]
-    return ToWorkerByRules(pool, *slot, to, envelope);
+  // Whoever has a turn has looked before.
+  if (turn == kNoTurn) {
+    QueueLane* const lane = pool.GetQueueLane();
+    if (lane != nullptr && lane->IsOf(GenerationOf(to))) return Enqueue(pool, *lane, to, envelope);
+    if (slot == nullptr || slot->refuses.load(std::memory_order_acquire)) {
+      return gen::ErrProcessTerminated;
+    }
+    if (slot->has_rules.load(std::memory_order_relaxed)) {
+      return ToWorkerByRules(pool, *slot, to, envelope);
+    }
+  }
   Met met;
   const core::Offered offered = core::OfferInTurn(
-      slot->rotation, [&] { return slot->rotation.Next(); },
+      slot->rotation,
+      [&] { return turn == kNoTurn ? slot->rotation.Next() : std::exchange(turn, kNoTurn); },
       [&](std::uint64_t worker) { return OfferTo(worker, 0, pool, *slot, to, envelope, met); });
-  if (offered == core::Offered::kTaken) [[likely]]
-    return {};
+  if (offered == core::Offered::kTaken) return {};
   return NotTaken(offered, pool, *slot, to, envelope, met);
 }
 

@@ -188,7 +188,10 @@ class Process final : public ProcessRunner, public gen::PoolHost {
   gen::Result<void> SendMarked(gen::PID to, core::EnvelopePtr& envelope);
   [[gnu::noinline]] gen::Result<void> SendToWorker(ProcessSlot& pool, gen::PID to,
                                                    core::EnvelopePtr& envelope);
-  [[gnu::noinline]] gen::Result<void> CompleteSend(const Delivery::Attempt& attempt, gen::PID to,
+  [[gnu::noinline]] gen::Result<void> CompleteToWorker(ProcessSlot& pool, gen::PID to,
+                                                       core::EnvelopePtr& envelope,
+                                                       std::uint64_t turn);
+  [[gnu::noinline]] gen::Result<void> CompleteSend(Delivery::Attempt attempt, gen::PID to,
                                                    core::EnvelopePtr& envelope);
   [[gnu::noinline]] gen::Result<void> AfterSend(gen::Result<void> sent, gen::PID to,
                                                 core::EnvelopePtr& envelope);

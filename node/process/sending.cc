@@ -32,8 +32,9 @@ gen::Result<void> Process::SendUnusual(gen::PID to, core::EnvelopePtr& envelope)
 [[gnu::always_inline]] inline gen::Result<void> Process::SendMarked(gen::PID to,
                                                                     core::EnvelopePtr& envelope) {
   ++sends_;
-  envelope->from = rooms_.addresses.PidOf(Id()).ToAddress();
-  const Delivery::Attempt attempt = rooms_.delivery.TryMain(to, envelope);
+  const Addresses& addresses = rooms_.addresses;
+  envelope->from = addresses.PidOf(Id()).ToAddress();
+  const Delivery::Attempt attempt = Delivery::TryMain(addresses.Find(to), to, envelope);
   if (!attempt.IsTaken()) [[unlikely]] {
     if (attempt.outcome == core::PushOutcome::kRedirected) [[likely]]
       return SendToWorker(*attempt.slot, to, envelope);
@@ -47,15 +48,22 @@ gen::Result<void> Process::SendUnusual(gen::PID to, core::EnvelopePtr& envelope)
 
 gen::Result<void> Process::SendToWorker(ProcessSlot& pool, gen::PID to,
                                         core::EnvelopePtr& envelope) {
-  auto sent = rooms_.delivery.ToWorker(pool, to, envelope);
-  if (!sent) [[unlikely]]
-    return AfterSend(std::move(sent), to, envelope);
+  std::uint64_t turn = Delivery::kNoTurn;
+  const Delivery::Attempt attempt = rooms_.delivery.TryWorker(pool, to, envelope, turn);
+  if (!attempt.IsTaken()) [[unlikely]]
+    return CompleteToWorker(pool, to, envelope, turn);
   counts_.Sent();
+  attempt.ScheduleIfDue();
   MaybeYield();
-  return sent;
+  return {};
 }
 
-gen::Result<void> Process::CompleteSend(const Delivery::Attempt& attempt, gen::PID to,
+gen::Result<void> Process::CompleteToWorker(ProcessSlot& pool, gen::PID to,
+                                            core::EnvelopePtr& envelope, std::uint64_t turn) {
+  return AfterSend(rooms_.delivery.ToWorker(pool, to, envelope, turn), to, envelope);
+}
+
+gen::Result<void> Process::CompleteSend(Delivery::Attempt attempt, gen::PID to,
                                         core::EnvelopePtr& envelope) {
   return AfterSend(rooms_.delivery.Complete(attempt, to, envelope), to, envelope);
 }

@@ -35,6 +35,10 @@ struct PoolSlot {
   std::atomic<std::uint64_t> never_given{0};
   std::atomic<bool> shortage{false};  // see PoolHost::NoteShortage
 
+  // Senders have nothing to keep to but the rotation.
+  [[nodiscard]] bool IsPlain() const noexcept {
+    return !refuses.load(std::memory_order_acquire) && !has_rules.load(std::memory_order_relaxed);
+  }
   // What has come to its end here, as far as it is known from workers that have ended.
   [[nodiscard]] std::uint64_t Settled() const noexcept {
     return settled.load(std::memory_order_relaxed) + overflowed.load(std::memory_order_relaxed);
