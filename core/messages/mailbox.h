@@ -187,10 +187,11 @@ class Mailbox {
  private:
   friend struct MailboxLayout;
 
-  // Returns false if nothing waits in Urgent and System, or something has only just arrived.
+  // Returns false if nothing waits in Urgent and System, or something has only just arrived. All three in one test.
   [[nodiscard]] bool MayHaveExpress() const noexcept {
-    return express_.load(std::memory_order_relaxed) != nullptr || !urgent_.empty() ||
-           !system_.empty();
+    return (reinterpret_cast<std::uintptr_t>(express_.load(std::memory_order_relaxed)) |
+            reinterpret_cast<std::uintptr_t>(urgent_.head) |
+            reinterpret_cast<std::uintptr_t>(system_.head)) != 0;
   }
   Envelope* PopExpress() noexcept;
   // TryIdle when the lists are empty, or not with_main; defined in mailbox_idle.h.

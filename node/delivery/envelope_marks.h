@@ -1,7 +1,11 @@
 // What an envelope is, and what is marked on it on its way.
 #pragma once
 
+#include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include <ergon/core/messages/envelope.h>
 #include <ergon/gen/envelope_kind.h>
@@ -26,8 +30,20 @@ using gen::IsRequest;
 [[nodiscard]] inline bool IsTick(const core::Envelope& envelope) noexcept {
   return (envelope.flags & core::Envelope::kFlagStamped) != 0;
 }
-[[nodiscard]] inline bool IsTickOrTraced(const core::Envelope& envelope) noexcept {
-  return (envelope.flags & (core::Envelope::kFlagStamped | core::Envelope::kFlagTraced)) != 0;
+// A message of the Main lane that is neither a tick nor traced: the four bytes that tell it stand in a row, and are looked
+// at together, for every message is asked.
+[[nodiscard]] inline bool IsQuietInMain(const core::Envelope& envelope) noexcept {
+  using core::Envelope;
+  constexpr std::size_t kBegin = offsetof(Envelope, kind);
+  static_assert(offsetof(Envelope, lane) == kBegin + 1 && offsetof(Envelope, flags) == kBegin + 3);
+  static_assert(static_cast<int>(gen::EnvelopeKind::kMessage) == 0 &&
+                static_cast<int>(core::Lane::kMain) == 0);
+  using Bytes = std::array<std::uint8_t, 4>;
+  constexpr auto kLookedAt = std::bit_cast<std::uint32_t>(
+      Bytes{0xff, 0xff, 0, Envelope::kFlagStamped | Envelope::kFlagTraced});
+  std::uint32_t bytes = 0;
+  std::memcpy(&bytes, reinterpret_cast<const std::byte*>(&envelope) + kBegin, sizeof(bytes));
+  return (bytes & kLookedAt) == 0;
 }
 [[nodiscard]] inline bool IsExpressMessage(const core::Envelope& envelope) noexcept {
   return envelope.lane != core::Lane::kMain && IsMessage(envelope);

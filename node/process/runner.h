@@ -178,7 +178,7 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   void DoDuty(gen::WorkerDuty duty, std::int64_t began);  // worker_duty.cc
   [[gnu::cold]] void EndTurn(bool is_done);
   void NotePace(bool goes_idle);  // of a pool's worker
-  void GiveToBehavior(core::Envelope& envelope);
+  bool GiveToBehavior(core::Envelope& envelope);
   void CountGiven() noexcept;
   void CountExpired();
   std::int64_t NoteTime();                          // once in a turn and after each wait; coarse

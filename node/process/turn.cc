@@ -82,7 +82,8 @@ void ProcessRunner::DoWhatIsDue() {
 }
 
 [[gnu::always_inline]] inline core::Envelope* ProcessRunner::NextEnvelope() {
-  core::Envelope* envelope = mailbox_.Pop(TakesMain());
+  // Two calls, so that the first one is made for taking from all lanes.
+  core::Envelope* envelope = main_is_open_ ? mailbox_.Pop() : mailbox_.Pop(TakesHeldMain());
   if (envelope != nullptr || !has_queue_) [[likely]]
     return envelope;
   return NextInQueue();
@@ -163,14 +164,16 @@ core::TurnEnd ProcessRunner::RunMessages() {
   }
 }
 
-// An exception becomes the reason to end.
-inline void ProcessRunner::GiveToBehavior(core::Envelope& envelope) {
+// An exception becomes the reason to end, and the result is false.
+inline bool ProcessRunner::GiveToBehavior(core::Envelope& envelope) {
   try {
     const gen::Status status = behavior_->ProcessMessage(envelope);
     if (!status.continues()) [[unlikely]]
       NoteStatus(status);
+    return true;
   } catch (...) {
     NoteThrown();
+    return false;
   }
 }
 
@@ -196,10 +199,9 @@ void ProcessRunner::NoteStatus(const gen::Status& status) {
 // A message that needs nothing but its handler: from the Main lane, of no timer, not late, and not through a pool
 // that wants to know more than that it was handled.
 inline bool ProcessRunner::IsPlain(const core::Envelope& envelope) const noexcept {
-  const bool is_quiet = !IsRouted(envelope) || routed_work_.duty() == gen::WorkerDuty::kNone;
-  return envelope.kind == static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage) &&
-         envelope.lane == core::Lane::kMain && !IsTickOrTraced(envelope) && is_quiet &&
-         envelope.generation == generation_.load(std::memory_order_relaxed);
+  return IsQuietInMain(envelope) &&
+         envelope.generation == generation_.load(std::memory_order_relaxed) &&
+         (!IsRouted(envelope) || routed_work_.duty() == gen::WorkerDuty::kNone);
 }
 
 // As HandleEnvelope, of which it is the shortest way.
@@ -212,15 +214,14 @@ inline void ProcessRunner::HandlePlain(core::Envelope& envelope) {
   const bool is_routed = IsRouted(envelope);
   if (is_routed) routed_work_.Begin(true);
   answered_ = false;
-  current_failed_ = false;
-  GiveToBehavior(envelope);
+  const bool is_done = GiveToBehavior(envelope);
   if (current_ == nullptr) [[unlikely]] {  // detached: somebody else's now
     counts_.PassedOn();
     routed_work_.End();
     return;
   }
   counts_.Handled();
-  if (current_failed_) [[unlikely]]
+  if (!is_done) [[unlikely]]
     return;  // Finish reports it as not handled
   if (is_routed) routed_work_.EndHandled();
   current_ = nullptr;
