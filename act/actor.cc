@@ -79,13 +79,15 @@ gen::Status Actor::ProcessInit(gen::ProcessHost& host, const gen::Args& args) {
 }
 
 gen::Status Actor::ProcessMessage(core::Envelope& envelope) {
-  // Nearly always: a plain message for a plain actor needs no look at what else there is.
-  if (static_cast<gen::EnvelopeKind>(envelope.kind) == gen::EnvelopeKind::kMessage &&
-      !split_handle_ && handlers_.empty()) [[likely]] {
+  // Nearly always: a plain actor, which needs no look at what else there is.
+  if (split_handle_ || !handlers_.empty()) [[unlikely]]
+    return ProcessOther(envelope);
+  if (static_cast<gen::EnvelopeKind>(envelope.kind) == gen::EnvelopeKind::kMessage) [[likely]] {
     gen::Message message(envelope);
     return HandleMessage(SenderOf(envelope), message);
   }
-  return ProcessOther(envelope);
+  if (idle_ != nullptr) return ProcessOther(envelope);
+  return Dispatch(Host(), *this, envelope);
 }
 
 gen::Status Actor::ProcessOther(core::Envelope& envelope) {

@@ -30,9 +30,15 @@ Result<core::EnvelopePtr> Messenger::CallTarget(const Target& to, core::Envelope
   if (options.timeout <= std::chrono::nanoseconds::zero()) [[unlikely]]
     return CheckTimeout(options).error();
   const PID* const given = to.AsPID();
-  auto pid = given != nullptr ? Result<PID>(*given) : Resolve(to);
-  if (!pid) return std::move(pid.error());
-  auto response = CallEnvelope(*pid, std::move(request), options.timeout);
+  PID pid;
+  if (given != nullptr) [[likely]] {
+    pid = *given;
+  } else {
+    auto found = Resolve(to);
+    if (!found) return std::move(found.error());
+    pid = *found;
+  }
+  auto response = CallEnvelope(pid, std::move(request), options.timeout);
   if (!response) return response;
   if ((*response)->kind == static_cast<std::uint8_t>(EnvelopeKind::kError)) {
     return std::move(*(*response)->ValueAs<Error>());

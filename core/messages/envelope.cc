@@ -23,7 +23,7 @@ void Envelope::SetNumbers(std::uint64_t tag, std::uint64_t trace) noexcept {
 
 void DisposeEnvelope(Envelope* envelope) noexcept {
   if (envelope == nullptr) return;
-  ConsumeValue(*envelope);
+  if (HasValueToDestroy(*envelope)) ConsumeValue(*envelope);
   FreeEnvelope(envelope, envelope->size_class);
 }
 

@@ -162,6 +162,8 @@ class Mailbox {
   [[nodiscard]] bool HasExpress() const noexcept {
     return express_.load(std::memory_order_seq_cst) != nullptr;
   }
+  // Returns false if VisitUrgent would find nothing.
+  [[nodiscard]] bool MayHaveUrgent() const noexcept { return HasExpress() || !urgent_.empty(); }
   // Moves the express stack into the lanes, then calls visit(const Envelope&) for the Urgent ones.
   template <class Visit>
   void VisitUrgent(Visit&& visit) {

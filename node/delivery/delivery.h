@@ -189,6 +189,10 @@ class Delivery {
   // Adds what shows at the workers of the pool that `progress` is of.
   void AddWorkersOf(const PoolSlot& pool, gen::WorkerProgress& progress) const;
 
+  // The steps of Respond: nearly always to a process of this node that waits in a Call, or false; all else.
+  bool RespondToCall(gen::PID from, std::uint64_t ref, core::EnvelopePtr& response);
+  [[gnu::noinline]] gen::Result<void> RespondOtherwise(gen::PID from, std::uint64_t ref,
+                                                       core::EnvelopePtr& response);
   // The outcome of a request without a stack, on its way to HandleResponse. False: nobody waits for
   // it (any more).
   [[nodiscard]] bool AcceptResponse(ProcessSlot& caller, std::uint64_t id,

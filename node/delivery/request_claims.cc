@@ -4,7 +4,7 @@
 
 namespace ergon::node {
 
-bool RequestClaims::Begin(const core::Envelope& request) {
+bool RequestClaims::BeginOther(const core::Envelope& request) {
   const gen::PID from = gen::PID::FromAddress(request.from);
   if (from.node != addresses_.node()) [[unlikely]] {
     const Transport* const transport = addresses_.TransportTo(from);

@@ -29,9 +29,19 @@ class RequestClaims {
 
   // Before anybody begins with a request that has a deadline. False: its caller was told that it will
   // not be handled, or it has withdrawn the request.
-  [[nodiscard]] bool Begin(const core::Envelope& request);
+  [[nodiscard]] bool Begin(const core::Envelope& request) {
+    // Nearly always: a process of this node waits for it in a Call.
+    const gen::PID from = gen::PID::FromAddress(request.from);
+    ProcessSlot* const caller =
+        from.node == addresses_.node() ? addresses_.table().Find(from.id) : nullptr;
+    if (caller != nullptr && caller->await().NoteBegun(request.ref)) [[likely]]
+      return true;
+    return BeginOther(request);
+  }
 
  private:
+  [[nodiscard]] bool BeginOther(const core::Envelope& request);
+
   const Addresses& addresses_;
   PendingCalls& pending_calls_;
   const core::Clock& clock_;

@@ -9,7 +9,30 @@
 
 namespace ergon::node {
 
+inline bool Delivery::RespondToCall(gen::PID from, std::uint64_t ref, core::EnvelopePtr& response) {
+  const Addresses& addresses = needs_.addresses;
+  const bool is_process = from.node == addresses.node() && from.id != Addresses::kNodeId;
+  ProcessSlot* const process = is_process ? addresses.table().Find(from.id) : nullptr;
+  if (process == nullptr || IsRequestId(ref)) [[unlikely]]
+    return false;
+  // No look at the generation: the ref is unique, so a later process in the slot never waits for
+  // it.
+  const core::CompleteOutcome outcome = process->await().Complete(ref, response.get());
+  if (outcome == core::CompleteOutcome::kIgnored) [[unlikely]]
+    return false;
+  (void)response.release();
+  if (outcome == core::CompleteOutcome::kMustSchedule) process->Schedule();
+  return true;
+}
+
 gen::Result<void> Delivery::Respond(gen::PID from, std::uint64_t ref, core::EnvelopePtr response) {
+  if (RespondToCall(from, ref, response)) [[likely]]
+    return {};
+  return RespondOtherwise(from, ref, response);
+}
+
+gen::Result<void> Delivery::RespondOtherwise(gen::PID from, std::uint64_t ref,
+                                             core::EnvelopePtr& response) {
   auto sent = RespondToWithdrawn(from, ref, std::move(response));
   // Its caller may have been told of a deadlock just then, or before: nobody else will take that note.
   if (!sent) (void)needs_.withdrawn.Take(ref);
@@ -18,6 +41,7 @@ gen::Result<void> Delivery::Respond(gen::PID from, std::uint64_t ref, core::Enve
 
 gen::Result<void> Delivery::RespondToWithdrawn(gen::PID from, std::uint64_t ref,
                                                core::EnvelopePtr response) {
+  if (RespondToCall(from, ref, response)) return {};
   if (from.node != needs_.addresses.node()) {
     Transport* const transport = needs_.addresses.TransportTo(from);
     return transport == nullptr ? gen::Result<void>(needs_.addresses.WhyUnreachable(from))
@@ -28,25 +52,11 @@ gen::Result<void> Delivery::RespondToWithdrawn(gen::PID from, std::uint64_t ref,
                                                                    : gen::ErrResponseIgnored;
   }
   ProcessSlot* process = needs_.addresses.table().Find(from.id);
-  if (process == nullptr) return gen::ErrResponseIgnored;
-  if (IsRequestId(ref)) {
-    return AcceptResponse(*process, ref, std::move(response)) ? gen::Result<void>()
-                                                              : gen::ErrResponseIgnored;
+  if (process == nullptr || !IsRequestId(ref) ||
+      !AcceptResponse(*process, ref, std::move(response))) {
+    return gen::ErrResponseIgnored;
   }
-  // No look at the generation: the ref is unique, so a later process in the slot never waits for
-  // it.
-  switch (process->await().Complete(ref, response.get())) {
-    case core::CompleteOutcome::kIgnored:
-      return gen::ErrResponseIgnored;
-    case core::CompleteOutcome::kStored:
-      (void)response.release();
-      return {};
-    case core::CompleteOutcome::kMustSchedule:
-      (void)response.release();
-      process->Schedule();
-      return {};
-  }
-  return gen::ErrResponseIgnored;
+  return {};
 }
 
 void Delivery::RespondError(gen::PID from, std::uint64_t ref, const gen::Error& error) {

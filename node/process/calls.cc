@@ -53,7 +53,8 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
   if (!InOwnTurn()) [[unlikely]]
     return NotInOwnTurn("Call");
   CheckMaySuspend("Call");
-  if (to == Self()) {
+  const gen::PID self = rooms_.addresses.PidOf(Id());
+  if (to == self) {
     return gen::Error(gen::ErrorCode::kDeadlock,
                       fmt::format("{} would wait for itself ({})", to, request->type->TagOrName()));
   }
@@ -61,7 +62,7 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
   const std::int64_t now = Now();
   const std::int64_t deadline = timeout == gen::kInfinite ? 0 : core::DeadlineAfter(now, timeout);
   PendingWait wait(*this);
-  request->from = Self().ToAddress();
+  request->from = self.ToAddress();
   request->ref = wait.id();
   request->deadline = deadline;
   CallEdge& edge = GetCallEdge();
@@ -91,14 +92,19 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
     rooms_.wait_graph.BreakDeadlock(*this);
   }
   auto outcome = wait.Wait(deadline);
+  if (wait.answer == nullptr) [[unlikely]]
+    return CallUnanswered(outcome, edge);
+  edge.End();
+  return std::move(wait.answer);
+}
+
+gen::Error Process::CallUnanswered(const gen::Result<core::AwaitOutcome>& outcome, CallEdge& edge) {
   const bool begun = outcome && *outcome == core::AwaitOutcome::kExpiredBegun;
   const bool expired = begun || (outcome && *outcome == core::AwaitOutcome::kExpired);
   CallEdge::View call = expired ? edge.Read() : CallEdge::View();
   call.begun = begun;
   edge.End();
-  if (!outcome) return std::move(outcome.error());
-  if (expired) return rooms_.descriptions.TimeoutError(call);
-  return std::move(wait.answer);
+  return expired ? rooms_.descriptions.TimeoutError(call) : outcome.error();
 }
 
 gen::Result<core::EnvelopePtr> Process::CallWhenThereIsRoom(gen::PID to, core::EnvelopePtr request,

@@ -208,6 +208,9 @@ class Process final : public ProcessRunner, public gen::PoolHost {
                                                                  bool link);
   // To another node, for which too much waits.
   [[gnu::cold]] gen::Result<void> SendWhenThereIsRoom(gen::PID to, core::EnvelopePtr& envelope);
+  // Why a call has no answer; ends its edge.
+  [[gnu::noinline]] gen::Error CallUnanswered(const gen::Result<core::AwaitOutcome>& outcome,
+                                              CallEdge& edge);
   [[gnu::cold]] gen::Result<core::EnvelopePtr> CallWhenThereIsRoom(gen::PID to,
                                                                    core::EnvelopePtr request,
                                                                    std::int64_t deadline);

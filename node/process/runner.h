@@ -69,9 +69,7 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
                                        core::Envelope*& response,
                                        Interruption interruption = Interruption::kSignals) {
     interruption_ = interruption;
-    if (!started_) [[unlikely]]
-      return WaitInInit(id, deadline, response);
-    return WaitOnce(id, deadline, response);
+    return started_ ? WaitOnce(id, deadline, response) : WaitInInit(id, deadline, response);
   }
   // Throws std::logic_error if a gen::Mutex is held.
   void CheckMaySuspend(const char* function) const {
@@ -85,8 +83,7 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
 
   virtual void UsePriority(gen::MessagePriority priority) noexcept = 0;
   virtual void UseTrace(bool has_trace) noexcept = 0;
-  // The same process as its behaviour sees it.
-  [[nodiscard]] virtual gen::ProcessHost& Host() noexcept = 0;
+  [[nodiscard]] virtual gen::ProcessHost& Host() noexcept = 0;  // as its behaviour sees it
 
   // -- for the functions of gen::Process --
   gen::Result<gen::PID> SpawnChild(const SpawnRequest& request);
@@ -104,7 +101,11 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   }
   void GiveWay();
   // A signal that ends the process is there. Notes whether there is an inspection.
-  [[nodiscard]] bool IsInterrupted();
+  [[nodiscard]] bool IsInterrupted() {
+    is_asked_ = false;
+    return IsKilled() || (mailbox_.MayHaveUrgent() && HasInterruption());
+  }
+  [[nodiscard]] bool HasInterruption();
   // The envelope being handled waits for an answer that was not sent yet.
   [[nodiscard]] bool IsOpenQuestion() const noexcept;
   void NoteOpenRequest(const core::Envelope& envelope);
@@ -116,8 +117,7 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   [[nodiscard]] std::vector<core::EnvelopePtr> TakeStash();
   void ReportProgress();
 
-  // While true, what waits in the Main lane stays there.
-  void HoldMainLane(bool hold) noexcept;
+  void HoldMainLane(bool hold) noexcept;  // while true, what waits there stays there
 
   const Rooms& rooms_;
   std::uint32_t sends_ = 0;  // in this turn

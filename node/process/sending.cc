@@ -104,7 +104,7 @@ gen::Result<void> Process::SendResponseEnvelope(gen::PID from, gen::Ref ref,
   } else if (ProcessCold* cold = ColdIfAny()) {
     cold->open_requests.erase(ref);
   }
-  response->from = Self().ToAddress();
+  response->from = rooms_.addresses.PidOf(Id()).ToAddress();
   marks_.ApplyTrace(*response, *this);
   return rooms_.delivery.Respond(from, ref.id, std::move(response));
 }

@@ -30,7 +30,7 @@ core::TurnEnd ProcessRunner::ResumeParked() {
   if (!std::exchange(yielded_, false)) {
     do {
       if (is_asked_) AnswerInspections();
-      if (!SettleParked()) return core::TurnEnd::kIdle;
+      if (!await_.HasOutcome() && !SettleParked()) return core::TurnEnd::kIdle;
     } while (is_asked_);
   }
   core::Fiber& fiber = *parked_;
@@ -229,7 +229,7 @@ inline void ProcessRunner::HandlePlain(core::Envelope& envelope) {
 }
 
 // After its handler was called for a message.
-void ProcessRunner::CountGiven() noexcept {
+inline void ProcessRunner::CountGiven() noexcept {
   if (current_ == nullptr) [[unlikely]] {  // detached: somebody else's now
     counts_.PassedOn();
   } else {
@@ -262,7 +262,7 @@ bool ProcessRunner::MayBegin(const core::Envelope& request) {
   return is_passed_on || rooms_.request_claims.Begin(request);
 }
 
-bool ProcessRunner::HandleRequest(core::Envelope& envelope) {
+[[gnu::always_inline]] inline bool ProcessRunner::HandleRequest(core::Envelope& envelope) {
   const bool withdrawn = rooms_.withdrawn.Take(envelope.ref);
   if (withdrawn || !MayBegin(envelope)) {
     CountExpired();

@@ -49,10 +49,8 @@ void ProcessRunner::ParkHook(void* context, core::Fiber& fiber) {
   }
 }
 
-bool ProcessRunner::IsInterrupted() {
-  if (IsKilled()) return true;
+bool ProcessRunner::HasInterruption() {
   bool interrupted = false;
-  is_asked_ = false;
   mailbox_.VisitUrgent([&](const core::Envelope& envelope) {
     is_asked_ = is_asked_ || (started_ && KindOf(envelope) == gen::EnvelopeKind::kInspect);
     interrupted =
