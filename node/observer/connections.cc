@@ -1,6 +1,7 @@
 #include <ergon/node/observer/connections.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace ergon::node {
 
@@ -15,9 +16,10 @@ bool Connections::Place::SetOwner(gen::PID owner) {
   return !all_.is_closed_;
 }
 
-void Connections::Place::SetIdle(bool idle) {
+void Connections::Place::Set(Activity activity) {
   std::lock_guard lock(all_.mutex_);
-  idle_since_ = idle ? ++all_.idle_count_ : 0;
+  activity_ = activity;
+  since_ = ++all_.changes_;
 }
 
 std::shared_ptr<Connections::Place> Connections::Enter() {
@@ -28,11 +30,11 @@ std::shared_ptr<Connections::Place> Connections::Enter() {
   return place;
 }
 
-std::optional<gen::PID> Connections::TakeOldestIdle() {
+std::optional<gen::PID> Connections::TakeOldest() {
   std::lock_guard lock(mutex_);
-  const auto age = [](const Place* place) { return place->idle_since_ - 1; };  // not idle: last
-  const auto oldest = std::ranges::min_element(places_, {}, age);
-  if (oldest == places_.end() || (*oldest)->idle_since_ == 0) return std::nullopt;
+  const auto order = [](const Place* place) { return std::pair(place->activity_, place->since_); };
+  const auto oldest = std::ranges::min_element(places_, {}, order);
+  if (oldest == places_.end() || (*oldest)->activity_ == Activity::kAnswers) return std::nullopt;
   const gen::PID owner = (*oldest)->owner_;
   places_.erase(oldest);
   return owner;
@@ -53,10 +55,9 @@ std::size_t Connections::size() const {
   return places_.size();
 }
 
-std::size_t Connections::idle() const {
+std::size_t Connections::CountOf(Activity activity) const {
   std::lock_guard lock(mutex_);
-  return static_cast<std::size_t>(
-      std::ranges::count_if(places_, [](const Place* place) { return place->idle_since_ != 0; }));
+  return static_cast<std::size_t>(std::ranges::count(places_, activity, &Place::activity_));
 }
 
 }  // namespace ergon::node

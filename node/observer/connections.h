@@ -19,6 +19,13 @@ class Connections {
   Connections(const Connections&) = delete;
   Connections& operator=(const Connections&) = delete;
 
+  // What it does; those that may give way come first.
+  enum class Activity : std::uint8_t {
+    kWaits,  // for a request
+    kReads,  // one that has begun to come
+    kAnswers,
+  };
+
   // The place of one connection, which it leaves when it is destroyed. It must not outlive the others.
   class Place {
    public:
@@ -29,31 +36,32 @@ class Connections {
 
     // Which process has it. False: the observer ends, and it may not go on.
     [[nodiscard]] bool SetOwner(gen::PID owner);
-    // It waits for a request, or no longer.
-    void SetIdle(bool idle);
+    void Set(Activity activity);
 
    private:
     friend class Connections;
 
     Connections& all_;
-    gen::PID owner_;                // nobody's as long as its process has not begun
-    std::uint64_t idle_since_ = 0;  // the order of becoming idle; 0: it is not
+    gen::PID owner_;  // nobody's as long as its process has not begun
+    Activity activity_ = Activity::kAnswers;
+    std::uint64_t since_ = 0;  // the order of Set
   };
 
   // Null: there are as many as may be, or the observer ends.
   [[nodiscard]] std::shared_ptr<Place> Enter();
-  // The process of the one that has waited longest for a request, which has lost its place. None: none waits.
-  [[nodiscard]] std::optional<gen::PID> TakeOldestIdle();
+  // The process of the one that has waited longest for a request or, if none waits, has read longest at one: it has lost
+  // its place. None: all answer.
+  [[nodiscard]] std::optional<gen::PID> TakeOldest();
   // From now on there is no place. Returns the processes that have one.
   [[nodiscard]] std::vector<gen::PID> Close();
   [[nodiscard]] std::size_t size() const;
-  [[nodiscard]] std::size_t idle() const;  // of those, the ones that wait for a request
+  [[nodiscard]] std::size_t CountOf(Activity activity) const;
 
  private:
   const std::size_t most_;
   mutable std::mutex mutex_;
   std::vector<Place*> places_;
-  std::uint64_t idle_count_ = 0;
+  std::uint64_t changes_ = 0;
   bool is_closed_ = false;
 };
 

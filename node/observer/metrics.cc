@@ -184,7 +184,7 @@ void WriteProgram(MetricsWriter& out, const ProgramFigures& program) {
 void WriteObserver(MetricsWriter& out, const Figures& figures, const ObserverState& observer) {
   out.Gauge("ergon_observer_connections", "Open connections of the observer.");
   out.Sample(observer.connections.size());
-  out.Counter("ergon_observer_connections_displaced", "Idle connections that gave way to others.");
+  out.Counter("ergon_observer_connections_displaced", "Connections that gave way to others.");
   out.Sample(observer.displaced.load(std::memory_order_relaxed));
   out.Counter("ergon_observer_answers", "Answers of the observer, by status.");
   for (unsigned status = 0; status < AnswerCounts::kStatuses; ++status) {

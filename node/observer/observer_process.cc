@@ -80,10 +80,14 @@ void ObserverProcess::HandleRequest(core::Envelope& envelope) {
 }
 
 void ObserverProcess::AnswerInspection(core::Envelope& envelope) {
+  const auto count = [this](Connections::Activity activity) {
+    return std::to_string(state_->connections.CountOf(activity));
+  };
   gen::Inspection all{{"address", options_.address},
                       {"port", std::to_string(state_->port)},
                       {"connections", std::to_string(state_->connections.size())},
-                      {"connections_idle", std::to_string(state_->connections.idle())}};
+                      {"connections_idle", count(Connections::Activity::kWaits)},
+                      {"connections_reading", count(Connections::Activity::kReads)}};
   gen::KeepAskedFor(all, envelope.ValueAs<gen::InspectRequest>()->items);
   (void)host_->SendResponse(gen::SenderOf(envelope), gen::RefOf(envelope), std::move(all));
 }

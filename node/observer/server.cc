@@ -13,6 +13,7 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/system/error_code.hpp>
@@ -21,6 +22,7 @@
 #include <ergon/node/cluster/connection/log_limit.h>
 #include <ergon/node/observer/routes.h>
 #include <ergon/node/options/option_checks.h>
+#include <ergon/node/process/wait_errors.h>
 
 namespace ergon::node {
 
@@ -127,11 +129,10 @@ class Connection {
  private:
   bool AwaitRequest() {
     if (buffer_.size() != 0) return true;  // it was sent along with the one before
-    place_.SetIdle(true);
-    const auto readable = socket_.async_wait(Tcp::socket::wait_read,
-                                             BoostAwaitOrStop(socket_, options_.idle_timeout));
-    place_.SetIdle(false);
-    return readable.has_value();
+    place_.Set(Connections::Activity::kWaits);
+    return socket_
+        .async_wait(Tcp::socket::wait_read, BoostAwaitOrStop(socket_, options_.idle_timeout))
+        .has_value();
   }
 
   // False: it was the last one.
@@ -139,8 +140,10 @@ class Connection {
     http::request_parser<http::string_body> parser;
     parser.header_limit(static_cast<std::uint32_t>(options_.max_header_bytes));
     parser.body_limit(static_cast<std::uint64_t>(options_.max_body_bytes));
+    place_.Set(Connections::Activity::kReads);
     const auto read = http::async_read(socket_, buffer_, parser,
                                        BoostAwaitOrStop(socket_, options_.request_timeout));
+    place_.Set(Connections::Activity::kAnswers);
     if (!read) {
       auto answer = AnswerTo(read.error());
       if (!answer) return false;
@@ -168,7 +171,7 @@ class Connection {
   }
 
   void Linger() {
-    place_.SetIdle(true);
+    place_.Set(Connections::Activity::kWaits);
     std::array<char, 4096> rest{};
     const std::int64_t end = self_.Now() + kLinger.count();
     for (std::size_t size = 0; size < kMostLingered;) {
@@ -217,16 +220,24 @@ void RefuseNew(ObserverState& state, Tcp::socket& socket) {
 void Admit(gen::Process& self, const std::shared_ptr<ObserverState>& state, Tcp::socket socket) {
   auto place = state->connections.Enter();
   if (place == nullptr) {
-    const auto idle = state->connections.TakeOldestIdle();
-    if (!idle) return RefuseNew(*state, socket);
+    const auto oldest = state->connections.TakeOldest();
+    if (!oldest) return RefuseNew(*state, socket);
     state->displaced.fetch_add(1, std::memory_order_relaxed);
-    (void)self.SendExit(*idle, gen::Reason::Shutdown());
+    (void)self.SendExit(*oldest, gen::Reason::Shutdown());
     place = state->connections.Enter();
     if (place == nullptr) return;  // the observer ends
   }
   const auto spawned = self.Spawn(
       ConnectionProcess{state, std::move(place), std::make_shared<Tcp::socket>(std::move(socket))});
   if (!spawned) self.Log().Warning("a connection cannot be served: {}", spawned.error());
+}
+
+// Before accepting is tried again. An error: it had to end before.
+ErrorCode PauseOf(Tcp::acceptor& acceptor) {
+  net::steady_timer timer(acceptor.get_executor());
+  timer.expires_after(100ms);
+  const auto waited = timer.async_wait(BoostAwaitOrStop(timer));
+  return waited ? ErrorCode() : waited.error();
 }
 
 }  // namespace
@@ -250,7 +261,7 @@ gen::Result<std::shared_ptr<ListenSocket>> Listen(gen::Node& node, ObserverState
   return socket;
 }
 
-void Listener::operator()(gen::Process& self) const {
+gen::Reason Listener::operator()(gen::Process& self) const {
   Tcp::acceptor& acceptor = socket->acceptor;
   dist::LogLimit limit;
   for (;;) {
@@ -259,12 +270,18 @@ void Listener::operator()(gen::Process& self) const {
       Admit(self, state, std::move(*accepted));
       continue;
     }
-    if (accepted.error() == net::error::operation_aborted) return;
-    // No file descriptor left, say.
-    if (const auto more = limit.Take()) {
-      self.Log().Warning("no connection is accepted: {}{}", accepted.error().message(), *more);
+    ErrorCode error = accepted.error();
+    if (error != net::error::operation_aborted && error != net::error::no_memory) {
+      // No file descriptor left, say.
+      if (const auto more = limit.Take()) {
+        self.Log().Warning("no connection is accepted: {}{}", error.message(), *more);
+      }
+      error = PauseOf(acceptor);
     }
-    if (!self.Sleep(100ms)) return;
+    if (error == net::error::operation_aborted) return {};
+    if (error == net::error::no_memory) {
+      return gen::Reason::Error("no connection is accepted: " + NoStackError().ToString());
+    }
   }
 }
 

@@ -16,10 +16,11 @@ struct ListenSocket;  // closed with the last reference
 [[nodiscard]] gen::Result<std::shared_ptr<ListenSocket>> Listen(gen::Node& node,
                                                                 ObserverState& state);
 
-// A process made of this function. It accepts connections until it is asked to end. Connections are not linked with it:
+// A process made of this function. It accepts connections until it is asked to end; if it cannot wait for them, because no
+// memory is left for a stack, it ends with an error that says so. Connections are not linked with it:
 // the end of one is nobody's concern, and who ends the observer ends those in ObserverState::connections.
 struct Listener {
-  void operator()(gen::Process& self) const;
+  gen::Reason operator()(gen::Process& self) const;
 
   std::shared_ptr<ObserverState> state;
   std::shared_ptr<ListenSocket> socket;

@@ -1,6 +1,7 @@
 // What one client may cost, and how an observer ends.
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <node/observer/observed.h>
@@ -83,17 +84,59 @@ TEST_CASE("the connection that has waited longest gives way to a new one") {
         std::string::npos);
 }
 
-TEST_CASE("a new connection is refused when nobody waits for a request") {
-  Observed t({.max_connections = 1, .request_timeout = 1h, .idle_timeout = 1h});
-  kit::HttpClient busy(t.port);
+TEST_CASE("if none waits, the connection gives way that has been longest at its request") {
+  Observed t({.max_connections = 2, .request_timeout = 1h, .idle_timeout = 1h});
+  kit::HttpClient first(t.port);
+  REQUIRE(first.Send("GET /healthz HTTP/1.1\r\n"));
+  REQUIRE(t.EventuallyTold("connections_reading", "1"));
+  kit::HttpClient second(t.port);
+  REQUIRE(second.Send("GET /healthz HTTP/1.1\r\n"));
+  REQUIRE(t.EventuallyTold("connections_reading", "2"));
+  kit::HttpClient third(t.port);
+  CHECK(first.Ends());
+  REQUIRE(second.Send("Host: localhost\r\n\r\n"));
+  CHECK(second.Read()->status == 200);
+  REQUIRE(third.Send(GetText("/healthz")));
+  CHECK(third.Read()->status == 200);
+}
+
+TEST_CASE("one that waits gives way before one that is at its request") {
+  Observed t({.max_connections = 2, .request_timeout = 1h, .idle_timeout = 1h});
+  kit::HttpClient reading(t.port);
+  REQUIRE(reading.Send("GET /healthz HTTP/1.1\r\n"));
+  REQUIRE(t.EventuallyTold("connections_reading", "1"));
+  kit::HttpClient waiting(t.port);
   REQUIRE(t.EventuallyTold("connections_idle", "1"));
-  REQUIRE(busy.Send("GET /healthz HTTP/1.1\r\n"));
-  REQUIRE(t.EventuallyTold("connections_idle", "0"));
+  kit::HttpClient third(t.port);
+  CHECK(waiting.Ends());
+  REQUIRE(reading.Send("Host: localhost\r\n\r\n"));
+  CHECK(reading.Read()->status == 200);
+}
+
+TEST_CASE("a new connection is refused when all others are being answered") {
+  Observed t({.max_connections = 1, .pools_timeout = 1h});
+  auto pool = t.StartPool(1);
+  std::jthread holder;  // before the gate, which opens first if something fails
+  kit::ThreadGate gate;
+  holder = std::jthread([&] {
+    (void)pool.Run<bool>([enter = gate.Holder()](kit::ManagedPool&) {
+      enter();
+      return true;
+    });
+  });
+  REQUIRE(kit::Eventually([&] { return gate.Entered() == 1; }));
+  kit::HttpClient answered(t.port);
+  REQUIRE(answered.Send(GetText("/metrics")));  // for which the pool is asked
+  REQUIRE(kit::Eventually([&] {
+    auto told = t.node.Inspect(t.observer).value();
+    return told["connections"] == "1" && told["connections_idle"] == "0" &&
+           told["connections_reading"] == "0";
+  }));
   kit::HttpClient refused(t.port);
   CHECK(refused.Read()->status == 503);
   CHECK(refused.Ends());
-  REQUIRE(busy.Send("Host: localhost\r\n\r\n"));
-  CHECK(busy.Read()->status == 200);
+  gate.Open();
+  CHECK(answered.Read()->status == 200);
 }
 
 // Asks again and again, and reads nothing, until the observer waits for it.
