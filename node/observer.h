@@ -3,8 +3,9 @@
 //   auto observer = node.Spawn(node::ObserverFactory({.address = "127.0.0.1", .port = 9911}));
 //   // curl http://127.0.0.1:9911/metrics
 //
-//   GET /          a page for people: the node, its processes and its pools, live; read-only. It takes nothing from the
-//                  network, and asks for the token if there is one
+//   GET /          a page for people: the node, its processes, pools and applications, its tree of processes, who waits for
+//                  whom, its events, groups and connections, live. It takes nothing from the network, and asks for the
+//                  token if there is one
 //   GET /metrics   numbers of the node, its messages, dispatcher, processes by behaviour, pools, applications and
 //                  connections, and of the program: OpenMetrics text, as Prometheus reads it. Who accepts text/plain
 //                  only gets the older format. No label names a PID, and each label has a bounded number of values
@@ -16,11 +17,24 @@
 //                  what the page shows, as JSON. The processes are sorted (queued, handled, held, running, newest, name,
 //                  behavior) and searched on the node, 1..1,000 of them are told; an ID is what these tell as "id"
 //
-// HEAD is answered, too. The observer only reads; it changes nothing.
+//   GET /api/tree?root=ID&limit=200
+//                  which process has started which, with the links of each, each before its children; from the process
+//                  with that ID, or from the node; 1..1,000 rows, level by level, of very many children only some
+//   GET /api/waits which processes wait in a call, and for whom: first those that wait for each other in a circle
+//                  ("circle": its number), then those that wait longest; 500 at most
+//   GET /api/events, /api/cluster
+//                  events with their subscribers, and groups with their members; connections with other nodes, and the
+//                  bytes that wait for each
+//   POST /api/stop?pid=ID, /api/kill?pid=ID, /api/suspend?pid=ID, /api/resume?pid=ID, /api/resize?pid=ID&workers=N
+//                  Node::StopProcess, which is not waited for, Kill, Suspend, Resume; how many workers a pool has, 1..10,000.
+//                  Only with ObserverOptions::actions and a token, else 403. Else 200; 404: no such process; 409: it refuses,
+//                  the text says why; 504: not within five seconds, but maybe later. The log has each of them
+//
+// HEAD is answered, too. By GET and HEAD the observer changes nothing.
 //
 // Who may ask. The observer listens on a loopback address by default. On any other one each request needs a token,
 // "Authorization: Bearer TOKEN"; without a token such an observer does not start. With a token a loopback address needs
-// it, too. There is no TLS: across a network that you do not trust, put a proxy or ssh in between. Pages of the web in
+// it, too. Nobody may act without one. There is no TLS: across a network that you do not trust, put a proxy or ssh in between. Pages of the web in
 // a browser of the same machine cannot read it: the header Host must name the observer (ObserverOptions::hosts), Origin
 // must be the observer's own if there is one, and no answer allows other origins.
 //

@@ -90,6 +90,30 @@ std::uint64_t Events::IdOf(gen::Atom name) const {
   return entry == nullptr ? 0 : entry->id;
 }
 
+std::pair<std::vector<Events::Info>, std::size_t> Events::Infos(std::size_t most) const {
+  std::vector<std::pair<gen::Atom, std::shared_ptr<Entry>>> all;
+  {
+    std::shared_lock lock(mutex_);
+    all.assign(entries_.begin(), entries_.end());
+  }
+  const std::size_t count = std::min(most, all.size());
+  std::ranges::partial_sort(all, all.begin() + static_cast<std::ptrdiff_t>(count), {},
+                            [](const auto& entry) { return entry.first.Text(); });
+  std::vector<Info> infos;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto& [name, entry] = all[i];
+    std::lock_guard lock(entry->mutex);
+    infos.push_back({.name = name,
+                     .producer = entry->producer,
+                     .subscribers = entry->subscribers.size(),
+                     .subscribers_elsewhere = entry->subscribers_elsewhere,
+                     .buffered = entry->buffer.size(),
+                     .buffer = static_cast<std::size_t>(entry->options.buffer),
+                     .published = entry->published});
+  }
+  return {std::move(infos), all.size()};
+}
+
 EventMark Events::Unsubscribe(gen::Atom name, gen::PID subscriber, const Subscription& how,
                               const Notify& notify) {
   const std::shared_ptr<Entry> entry = Find(name);

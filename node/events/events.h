@@ -9,6 +9,7 @@
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <ergon/gen/event.h>
@@ -62,6 +63,17 @@ class Events {
                         const Notify& notify);
   // EventMark::event of what has the name now; 0: nothing.
   [[nodiscard]] std::uint64_t IdOf(gen::Atom name) const;
+  struct Info {
+    gen::Atom name;
+    gen::PID producer;
+    std::size_t subscribers = 0;
+    std::size_t subscribers_elsewhere = 0;  // those of them that are processes of other nodes
+    std::size_t buffered = 0;               // values that are kept
+    std::size_t buffer = 0;                 // that may be
+    std::uint64_t published = 0;
+  };
+  // The first `most` by the text of their names, each of its own moment, and how many there are in all.
+  [[nodiscard]] std::pair<std::vector<Info>, std::size_t> Infos(std::size_t most) const;
   // Takes away all that the subscriber has, and returns it.
   Subscription Remove(gen::Atom name, gen::PID subscriber, const Notify& notify);
 

@@ -68,6 +68,8 @@ class Publishing : private Drops::Listener {
   gen::Result<std::size_t> Publish(gen::PID from, gen::Atom name, gen::Ref token,
                                    core::EnvelopePtr value);
 
+  [[nodiscard]] const Events& events() const noexcept { return events_; }
+
   // By the transport, before it lets anybody in. Null: there is no way to other nodes.
   void SetTransport(EventTransport* transport) noexcept { transport_ = transport; }
 

@@ -1,12 +1,15 @@
 // The process that collects an observer's numbers, for all who ask.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 
 #include <ergon/gen/process.h>
 #include <ergon/node/observer/figures.h>
 #include <ergon/node/observer/process_search.h>
+#include <ergon/node/observer/process_tree.h>
 #include <ergon/node/observer/state.h>
+#include <ergon/node/observer/waits.h>
 
 namespace ergon::node {
 
@@ -19,6 +22,15 @@ struct WantFigures {
 struct WantProcesses {
   using Reply = std::shared_ptr<const ProcessRows>;
   ProcessQuery query;
+};
+
+struct WantTree {
+  using Reply = std::shared_ptr<const TreeRows>;
+  TreeQuery query;
+};
+struct WantWaits {
+  using Reply = std::shared_ptr<const WaitRows>;
+  std::size_t limit = 0;
 };
 
 // A process made of this function. It ends when it is asked to.

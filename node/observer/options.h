@@ -19,6 +19,10 @@ struct ObserverOptions {
   std::string token_file =
       {};  // has the token, and a line end maybe; it is read once, at the start
 
+  // Whether it also changes processes and pools when it is asked to: POST /api/stop and the like, see observer.h. Only with
+  // a token. Who has the token may end each process then: do not give it to those who only read.
+  bool actions = false;
+
   // Names, without a port, by which clients may call the observer in the header Host, besides its address and, on a
   // loopback address, "localhost", "127.0.0.1" and "[::1]". On other addresses all names are right if none is given
   // here.

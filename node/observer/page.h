@@ -1,4 +1,4 @@
-// The page of an observer: one of HTML, its script and its style. They contain nothing of the node.
+// The page of an observer: one of HTML, its scripts and its style. They contain nothing of the node.
 #pragma once
 
 #include <string_view>
@@ -6,7 +6,10 @@
 namespace ergon::node {
 
 [[nodiscard]] std::string_view PageText();
-[[nodiscard]] std::string_view PageScript();
+[[nodiscard]] std::string_view
+PageScript();  // what all views have in common; node, processes, pools
+[[nodiscard]] std::string_view
+PageRelations();  // the other views, and the beginning: after PageScript
 [[nodiscard]] std::string_view PageStyle();
 
 }  // namespace ergon::node

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <mutex>
 #include <optional>
 #include <utility>
 
 #include <ergon/node/diagnosis/for_people.h>
 #include <ergon/node/observer/census.h>
+#include <ergon/node/observer/process_label.h>
 #include <ergon/node/options/option_checks.h>
 
 namespace ergon::node {
@@ -29,12 +29,6 @@ std::string LowerCaseOf(std::string_view text) {
     if (byte >= 'A' && byte <= 'Z') byte = static_cast<char>(byte - 'A' + 'a');
   }
   return lower;
-}
-
-gen::Atom RegisteredName(const ProcessSlot& slot, gen::PID pid) {
-  ProcessCold& cold = slot.Cold();
-  std::lock_guard lock(cold.lock);
-  return slot.IsStill(pid) ? cold.name : gen::Atom();
 }
 
 // A process that may get into the table, and what it is sorted by.

@@ -1,16 +1,17 @@
 #include <ergon/node/observer/routes.h>
 
-#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <utility>
 
+#include <ergon/node/observer/actions.h>
 #include <ergon/node/observer/collector.h>
 #include <ergon/node/observer/health.h>
 #include <ergon/node/observer/metrics.h>
 #include <ergon/node/observer/page.h>
 #include <ergon/node/observer/process_search.h>
+#include <ergon/node/observer/relation_views.h>
 #include <ergon/node/observer/url_query.h>
 #include <ergon/node/observer/views.h>
 
@@ -19,6 +20,7 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{30};  // beyond the time for pools
 constexpr std::chrono::milliseconds kInspectTimeout{500};
+constexpr std::size_t kMostWaits = 500;
 
 ObserverAnswer Refused(Refusal refusal) {
   switch (refusal) {
@@ -72,13 +74,7 @@ ObserverAnswer Processes(gen::Process& self, const ObserverState& state,
 }
 
 ObserverAnswer OneProcess(gen::Process& self, const UrlQuery& parameters) {
-  const auto found = parameters.find("pid");
-  std::uint64_t id = 0;
-  if (found != parameters.end()) {
-    const std::string& text = found->second;
-    const auto read = std::from_chars(text.data(), text.data() + text.size(), id);
-    if (read.ec != std::errc() || read.ptr != text.data() + text.size()) id = 0;
-  }
+  const std::uint64_t id = NumberIn(parameters, "pid").value_or(0);
   if (id == 0 || parameters.size() != 1) {
     return {.status = 400,
             .body = "pid: must be the id of a process, as /api/processes tells it\n"};
@@ -90,17 +86,32 @@ ObserverAnswer OneProcess(gen::Process& self, const UrlQuery& parameters) {
   return JsonAnswer(ProcessJson(*info, self.Inspect(pid, {}, {.timeout = kInspectTimeout})));
 }
 
+ObserverAnswer Tree(gen::Process& self, const ObserverState& state, const UrlQuery& parameters) {
+  auto query = ParseTreeQuery(parameters);
+  if (!query) return {.status = 400, .body = std::string(query.error().detail()) + '\n'};
+  const auto tree = AskCollector(self, state, WantTree{std::move(*query)});
+  return tree ? JsonAnswer(TreeJson(**tree)) : kNotCollected;
+}
+
 ObserverAnswer Api(gen::Process& self, const ObserverState& state, std::string_view path,
                    std::string_view target) {
   const auto parameters = ParseUrlQuery(target);
   if (!parameters) return {.status = 400, .body = "the parameters are malformed\n"};
   if (path == "/api/processes") return Processes(self, state, *parameters);
   if (path == "/api/process") return OneProcess(self, *parameters);
+  if (path == "/api/tree") return Tree(self, state, *parameters);
   if (!parameters->empty()) return {.status = 400, .body = "there are no parameters\n"};
+  if (path == "/api/events") return JsonAnswer(EventsJson(self.Node()));
+  if (path == "/api/cluster") return JsonAnswer(ClusterJson(self.Node()));
+  if (path == "/api/waits") {
+    const auto waits = AskCollector(self, state, WantWaits{kMostWaits});
+    return waits ? JsonAnswer(WaitsJson(**waits)) : kNotCollected;
+  }
   if (path != "/api/node" && path != "/api/pools") return NotFound();
   const auto figures = AskCollector(self, state, WantFigures{});
   if (!figures) return kNotCollected;
-  return JsonAnswer(path == "/api/node" ? NodeJson(**figures) : PoolsJson(**figures));
+  const bool may_act = state.settings.options.actions && !state.settings.token.empty();
+  return JsonAnswer(path == "/api/node" ? NodeJson(**figures, may_act) : PoolsJson(**figures));
 }
 
 // What contains nothing of the node; none: it is something else.
@@ -113,6 +124,10 @@ std::optional<ObserverAnswer> Page(std::string_view path) {
   if (path == "/observer.js") {
     return ObserverAnswer{.content_type = "text/javascript; charset=utf-8",
                           .body = std::string(PageScript())};
+  }
+  if (path == "/relations.js") {
+    return ObserverAnswer{.content_type = "text/javascript; charset=utf-8",
+                          .body = std::string(PageRelations())};
   }
   if (path == "/observer.css") {
     return ObserverAnswer{.content_type = "text/css; charset=utf-8",
@@ -129,6 +144,14 @@ ObserverAnswer AnswerTo(gen::Process& self, const ObserverState& state,
   auto page = Page(path);
   if (const auto refusal = state.gate.Refuse(request.head, page.has_value())) {
     return Refused(*refusal);
+  }
+  if (IsAction(path)) {
+    if (!request.is_post) {
+      return {.status = 405, .body = "only POST is allowed\n", .allow = "POST"};
+    }
+    const auto parameters = ParseUrlQuery(request.target);
+    if (!parameters) return {.status = 400, .body = "the parameters are malformed\n"};
+    return Act(self, state, path, *parameters);
   }
   if (!request.is_get) return {.status = 405, .body = "only GET and HEAD are allowed\n"};
   if (page) return std::move(*page);

@@ -62,6 +62,7 @@ std::optional<std::string_view> Header(const Request& request, boost::beast::str
 
 ObserverRequest Looked(const Request& request) {
   return {.is_get = request.method() == http::verb::get || request.method() == http::verb::head,
+          .is_post = request.method() == http::verb::post,
           .target = View(request.target()),
           .accept = View(request[http::field::accept]),
           .head = {.host = OnlyHeader(request, http::field::host),
@@ -83,7 +84,10 @@ Response ResponseOf(ObserverAnswer answer) {
   response.set("Cross-Origin-Resource-Policy", "same-origin");
   response.set("Referrer-Policy", "no-referrer");
   if (answer.status == 401) response.set(http::field::www_authenticate, "Bearer realm=\"ergon\"");
-  if (answer.status == 405) response.set(http::field::allow, "GET, HEAD");
+  if (answer.status == 405) {
+    response.set(http::field::allow,
+                 boost::beast::string_view(answer.allow.data(), answer.allow.size()));
+  }
   return response;
 }
 

@@ -46,4 +46,14 @@ std::optional<UrlQuery> ParseUrlQuery(std::string_view target) {
   return query;
 }
 
+std::optional<std::uint64_t> NumberIn(const UrlQuery& query, const std::string& name) {
+  const auto found = query.find(name);
+  if (found == query.end()) return std::nullopt;
+  const std::string& text = found->second;
+  std::uint64_t number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (read.ec != std::errc() || read.ptr != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
 }  // namespace ergon::node

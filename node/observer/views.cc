@@ -2,87 +2,24 @@
 
 #include <algorithm>
 #include <chrono>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
-
-#include <ergon/node/observer/clean_text.h>
+#include <ergon/node/observer/json_writer.h>
 
 namespace ergon::node {
 namespace {
 
-constexpr std::size_t kMostListed = 100;     // links, and the like
-constexpr std::size_t kMostItems = 200;      // of an inspection
-constexpr std::size_t kLongestItem = 2'000;  // bytes
-
-// Writes members one after the other.
-class Json {
- public:
-  void Begin() { writer_.StartObject(); }
-  void Begin(const char* key) {
-    writer_.Key(key);
-    writer_.StartObject();
-  }
-  void End() { writer_.EndObject(); }
-  void BeginList(const char* key) {
-    writer_.Key(key);
-    writer_.StartArray();
-  }
-  void EndList() { writer_.EndArray(); }
-
-  void Put(const char* key, std::unsigned_integral auto value) {
-    writer_.Key(key);
-    writer_.Uint64(value);
-  }
-  void Put(const char* key, std::signed_integral auto value) {
-    writer_.Key(key);
-    writer_.Int64(value);
-  }
-  void Put(const char* key, double value) {
-    writer_.Key(key);
-    writer_.Double(value);
-  }
-  void Put(const char* key, bool value) {
-    writer_.Key(key);
-    writer_.Bool(value);
-  }
-  void Put(const char* key, std::string_view text) {
-    writer_.Key(key);
-    Text(text);
-  }
-  void Put(const char* key, gen::Atom name) { Put(key, std::string_view(name.ToString())); }
-  void Put(const char* key, const char* text) = delete;  // it would be a bool
-  void PutPid(gen::PID pid) {
-    Put("pid", std::string_view(pid ? pid.ToString() : ""));
-    Put("id", std::string_view(std::to_string(pid.id)));
-  }
-  void PutAny(std::string_view key, std::string_view text) {
-    const std::string clean = CleanText(key, kLongestItem);
-    writer_.Key(clean.data(), static_cast<rapidjson::SizeType>(clean.size()));
-    Text(text);
-  }
-  void Text(std::string_view text) {
-    const std::string clean = CleanText(text, kLongestItem);
-    writer_.String(clean.data(), static_cast<rapidjson::SizeType>(clean.size()));
-  }
-
-  [[nodiscard]] std::string Take() const { return {buffer_.GetString(), buffer_.GetSize()}; }
-
- private:
-  rapidjson::StringBuffer buffer_;
-  rapidjson::Writer<rapidjson::StringBuffer> writer_{buffer_};
-};
+constexpr std::size_t kMostListed = 100;  // links, and the like
+constexpr std::size_t kMostItems = 200;   // of an inspection
 
 double Seconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double>(time).count();
 }
 
-void PutMessages(Json& json, const gen::MessageBalance& messages) {
+void PutMessages(JsonWriter& json, const gen::MessageBalance& messages) {
   json.Begin("messages");
   json.Put("accepted", messages.accepted);
   json.Put("handled", messages.handled);
@@ -102,7 +39,7 @@ void PutMessages(Json& json, const gen::MessageBalance& messages) {
   json.End();
 }
 
-void PutDispatcher(Json& json, const Figures& figures) {
+void PutDispatcher(JsonWriter& json, const Figures& figures) {
   json.Begin("dispatcher");
   json.Put("policy", std::string_view(figures.node.dispatcher));
   json.Put("workers", figures.node.workers);
@@ -114,7 +51,7 @@ void PutDispatcher(Json& json, const Figures& figures) {
   json.End();
 }
 
-void PutProcesses(Json& json, const Figures& figures) {
+void PutProcesses(JsonWriter& json, const Figures& figures) {
   json.Begin("processes");
   json.Put("alive", figures.node.processes);
   json.Put("spawned", figures.node.processes_spawned);
@@ -140,7 +77,7 @@ void PutProcesses(Json& json, const Figures& figures) {
   json.EndList();
 }
 
-void PutSurroundings(Json& json, const Figures& figures) {
+void PutSurroundings(JsonWriter& json, const Figures& figures) {
   json.BeginList("applications");
   for (const auto& [name, runs] : figures.applications) {
     json.Begin();
@@ -163,7 +100,7 @@ void PutSurroundings(Json& json, const Figures& figures) {
   json.End();
 }
 
-void PutPool(Json& json, const PoolView& pool) {
+void PutPool(JsonWriter& json, const PoolView& pool) {
   json.Begin();
   json.PutPid(pool.pid);
   json.Put("label", std::string_view(pool.label));
@@ -190,22 +127,13 @@ void PutPool(Json& json, const PoolView& pool) {
   json.End();
 }
 
-void PutPids(Json& json, const char* key, const std::vector<gen::PID>& pids) {
-  json.BeginList(key);
-  for (std::size_t i = 0; i < std::min(pids.size(), kMostListed); ++i) {
-    json.Begin();
-    json.PutPid(pids[i]);
-    json.End();
-  }
-  json.EndList();
-}
-
 }  // namespace
 
-std::string NodeJson(const Figures& figures) {
-  Json json;
+std::string NodeJson(const Figures& figures, bool actions) {
+  JsonWriter json;
   json.Begin();
   json.Put("node", figures.node.name);
+  json.Put("actions", actions);
   json.Put("uptime_seconds", Seconds(figures.node.uptime));
   json.Put("timers", figures.node.timers);
   json.Put("names", figures.node.names);
@@ -228,7 +156,7 @@ std::string NodeJson(const Figures& figures) {
 }
 
 std::string PoolsJson(const Figures& figures) {
-  Json json;
+  JsonWriter json;
   json.Begin();
   json.Put("in_all", figures.census.pools_in_all);
   json.Put("unanswered", figures.pools_unanswered);
@@ -240,7 +168,7 @@ std::string PoolsJson(const Figures& figures) {
 }
 
 std::string ProcessesJson(const ProcessRows& processes) {
-  Json json;
+  JsonWriter json;
   json.Begin();
   json.Put("in_all", processes.in_all);
   json.Put("matching", processes.matching);
@@ -269,7 +197,7 @@ std::string ProcessesJson(const ProcessRows& processes) {
 
 std::string ProcessJson(const gen::ProcessInfo& info,
                         const gen::Result<gen::Inspection>& inspection) {
-  Json json;
+  JsonWriter json;
   json.Begin();
   json.PutPid(info.pid);
   json.Put("name", info.name);
@@ -290,10 +218,10 @@ std::string ProcessJson(const gen::ProcessInfo& info,
   json.Put("trap_exit", info.trap_exit);
   json.Put("detached", info.detached);
   json.Put("links_in_all", info.links.size());
-  PutPids(json, "parent", {info.parent});
-  PutPids(json, "links", info.links);
-  PutPids(json, "monitors", info.monitors);
-  PutPids(json, "monitored_by", info.monitored_by);
+  json.PutPids("parent", {info.parent}, kMostListed);
+  json.PutPids("links", info.links, kMostListed);
+  json.PutPids("monitors", info.monitors, kMostListed);
+  json.PutPids("monitored_by", info.monitored_by, kMostListed);
   json.Begin("inspection");
   if (inspection) {
     std::size_t count = 0;

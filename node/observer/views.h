@@ -10,9 +10,9 @@
 
 namespace ergon::node {
 
-// All texts of users are UTF-8 there, and of bounded length. A PID is a text for people, and "id" its number, a text as
-// well: JavaScript has no integers of 64 bits. Any thread.
-[[nodiscard]] std::string NodeJson(const Figures& figures);
+// All texts of users are UTF-8 there, and of bounded length. Any thread.
+// `actions`: whether the observer changes processes when it is asked to.
+[[nodiscard]] std::string NodeJson(const Figures& figures, bool actions);
 [[nodiscard]] std::string PoolsJson(const Figures& figures);
 [[nodiscard]] std::string ProcessesJson(const ProcessRows& processes);
 // `inspection`: what it tells of itself; an error is told as text.

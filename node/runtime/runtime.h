@@ -84,6 +84,8 @@ class Runtime {
   // -- for the observer --
   [[nodiscard]] const Addresses& addresses() const noexcept { return addresses_; }
   [[nodiscard]] const core::Dispatcher& dispatcher() const noexcept { return *dispatcher_; }
+  [[nodiscard]] const Events& events() const noexcept { return publishing_.events(); }
+  [[nodiscard]] ExitSignals& exit_signals() noexcept { return exit_signals_; }
   [[nodiscard]] bool IsStopping() const noexcept { return population_.RefusesOutsiders(); }
 
  private:

@@ -6,40 +6,17 @@
 #include <cstdint>
 #include <initializer_list>
 #include <set>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#define BOOST_BIND_GLOBAL_PLACEHOLDERS  // or it tells each who compiles it that it does
-#include <boost/property_tree/json_parser.hpp>
-#include <boost/property_tree/ptree.hpp>
-
 #include <ergon/node/observer/process_search.h>
 #include <ergon/node/observer/url_query.h>
 
+#include <node/observer/json.h>
 #include <node/observer/observed.h>
 
 namespace ergon::node::observer_test {
-
-using Tree = boost::property_tree::ptree;
-
-// Throws for what is no JSON.
-static Tree ParseJson(const kit::HttpAnswer& answer) {
-  REQUIRE(answer.status == 200);
-  CHECK(answer.Header("content-type") == "application/json");
-  std::istringstream stream(answer.body);
-  Tree tree;
-  boost::property_tree::read_json(stream, tree);
-  return tree;
-}
-static std::vector<std::string> All(const Tree& tree, const char* list, const char* key) {
-  std::vector<std::string> values;
-  for (const auto& [unused, item] : tree.get_child(list)) {
-    values.push_back(item.get<std::string>(key));
-  }
-  return values;
-}
 
 TEST_CASE("the page needs nothing from elsewhere, and no inline script may run on it") {
   Observed t;
@@ -52,7 +29,8 @@ TEST_CASE("the page needs nothing from elsewhere, and no inline script may run o
   CHECK(t.Get("/observer.js").body == PageScript());
   CHECK(t.Get("/observer.js").Header("content-type") == "text/javascript; charset=utf-8");
   CHECK(t.Get("/observer.css").body == PageStyle());
-  for (const std::string_view text : {PageText(), PageScript(), PageStyle()}) {
+  CHECK(t.Get("/relations.js").body == PageRelations());
+  for (const std::string_view text : {PageText(), PageScript(), PageRelations(), PageStyle()}) {
     CHECK(text.find("http:") == std::string_view::npos);
     CHECK(text.find("https:") == std::string_view::npos);
     CHECK(text.find("innerHTML") == std::string_view::npos);
@@ -65,7 +43,8 @@ TEST_CASE("with a token the page is there for all, and nothing of the node is") 
   Observed t({.token = "0123456789abcdef"});
   CHECK(t.Get("/").status == 200);
   CHECK(t.Get("/observer.js").status == 200);
-  for (const char* path : {"/api/node", "/api/pools", "/api/processes", "/api/process?pid=1"}) {
+  for (const char* path : {"/api/node", "/api/pools", "/api/processes", "/api/process?pid=1",
+                           "/api/tree", "/api/waits", "/api/events", "/api/cluster"}) {
     CHECK(t.Get(path).status == 401);
   }
   CHECK(t.Ask(GetText("/api/node", "Host: localhost\r\nAuthorization: Bearer 0123456789abcdef\r\n"))

@@ -1,0 +1,19 @@
+// What an observer changes when it is asked to: one process, or one pool.
+#pragma once
+
+#include <string_view>
+
+#include <ergon/gen/process.h>
+#include <ergon/node/observer/exchange.h>
+#include <ergon/node/observer/state.h>
+#include <ergon/node/observer/url_query.h>
+
+namespace ergon::node {
+
+[[nodiscard]] bool IsAction(std::string_view path);
+// After the gate. 403: the observer may not. The log has what was done, and to whom. By the process of the connection,
+// which waits for the process that is changed, some seconds at most.
+[[nodiscard]] ObserverAnswer Act(gen::Process& self, const ObserverState& state,
+                                 std::string_view path, const UrlQuery& parameters);
+
+}  // namespace ergon::node

@@ -1,0 +1,92 @@
+// JSON for the observer's page, with RapidJSON.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+
+#include <ergon/gen/atom.h>
+#include <ergon/gen/pid.h>
+#include <ergon/node/observer/clean_text.h>
+
+namespace ergon::node {
+
+// Members one after the other. Texts are made UTF-8 of bounded length. One thread.
+class JsonWriter {
+ public:
+  void Begin() { writer_.StartObject(); }
+  void Begin(const char* key) {
+    writer_.Key(key);
+    writer_.StartObject();
+  }
+  void End() { writer_.EndObject(); }
+  void BeginList(const char* key) {
+    writer_.Key(key);
+    writer_.StartArray();
+  }
+  void EndList() { writer_.EndArray(); }
+
+  void Put(const char* key, std::unsigned_integral auto value) {
+    writer_.Key(key);
+    writer_.Uint64(value);
+  }
+  void Put(const char* key, std::signed_integral auto value) {
+    writer_.Key(key);
+    writer_.Int64(value);
+  }
+  void Put(const char* key, double value) {
+    writer_.Key(key);
+    writer_.Double(value);
+  }
+  void Put(const char* key, bool value) {
+    writer_.Key(key);
+    writer_.Bool(value);
+  }
+  void Put(const char* key, std::string_view text) {
+    writer_.Key(key);
+    Text(text);
+  }
+  void Put(const char* key, gen::Atom name) { Put(key, std::string_view(name.ToString())); }
+  void Put(const char* key, const char* text) = delete;  // it would be a bool
+  // A PID is a text for people, and "id" its number, a text as well: JavaScript has no integers of 64 bits.
+  void PutPid(gen::PID pid) {
+    Put("pid", std::string_view(pid ? pid.ToString() : ""));
+    Put("id", std::string_view(std::to_string(pid.id)));
+  }
+  // A list of objects with the members of PutPid, of the first `most`.
+  void PutPids(const char* key, const std::vector<gen::PID>& pids, std::size_t most) {
+    BeginList(key);
+    for (std::size_t i = 0; i < std::min(pids.size(), most); ++i) {
+      Begin();
+      PutPid(pids[i]);
+      End();
+    }
+    EndList();
+  }
+  // With a key of a user's.
+  void PutAny(std::string_view key, std::string_view text) {
+    const std::string clean = CleanText(key, kLongestText);
+    writer_.Key(clean.data(), static_cast<rapidjson::SizeType>(clean.size()));
+    Text(text);
+  }
+  void Text(std::string_view text) {
+    const std::string clean = CleanText(text, kLongestText);
+    writer_.String(clean.data(), static_cast<rapidjson::SizeType>(clean.size()));
+  }
+
+  [[nodiscard]] std::string Take() const { return {buffer_.GetString(), buffer_.GetSize()}; }
+
+ private:
+  static constexpr std::size_t kLongestText = 2'000;  // bytes
+
+  rapidjson::StringBuffer buffer_;
+  rapidjson::Writer<rapidjson::StringBuffer> writer_{buffer_};
+};
+
+}  // namespace ergon::node

@@ -1,0 +1,24 @@
+// What a process is called where people see it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <ergon/gen/atom.h>
+#include <ergon/gen/pid.h>
+#include <ergon/node/observer/behavior_index.h>
+
+namespace ergon::node {
+
+struct ProcessLabel {
+  gen::PID pid;          // the empty PID: of another node, or nobody
+  gen::Atom name;        // registered; empty: none, or it has ended
+  std::string behavior;  // a LabelValue; empty: it has ended
+};
+
+// Takes the lock of the process for a moment, as the next does. `id`: of a PID of this node; 0: nobody.
+[[nodiscard]] ProcessLabel LabelOf(BehaviorIndex& index, std::uint64_t id);
+// Empty: none, or it has ended.
+[[nodiscard]] gen::Atom RegisteredName(const ProcessSlot& slot, gen::PID pid);
+
+}  // namespace ergon::node

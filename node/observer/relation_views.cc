@@ -1,0 +1,147 @@
+#include <ergon/node/observer/relation_views.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include <ergon/node/erlang.h>
+#include <ergon/node/events/events.h>
+#include <ergon/node/observer/json_writer.h>
+#include <ergon/node/runtime/runtime.h>
+
+namespace ergon::node {
+namespace {
+
+constexpr std::size_t kMostInList = 1'000;  // events, groups, connections
+constexpr std::size_t kMostMembers = 20;    // of a group
+
+void PutLabel(JsonWriter& json, const ProcessLabel& label) {
+  json.PutPid(label.pid);
+  json.Put("name", label.name);
+  json.Put("behavior", std::string_view(label.behavior));
+}
+
+void PutEvents(JsonWriter& json, const Events& events) {
+  const auto [infos, in_all] = events.Infos(kMostInList);
+  json.Put("events_in_all", in_all);
+  json.BeginList("events");
+  for (const Events::Info& event : infos) {
+    json.Begin();
+    json.Put("name", event.name);
+    json.PutPid(event.producer);
+    json.Put("subscribers", event.subscribers);
+    json.Put("subscribers_elsewhere", event.subscribers_elsewhere);
+    json.Put("published", event.published);
+    json.Put("buffered", event.buffered);
+    json.Put("buffer", event.buffer);
+    json.End();
+  }
+  json.EndList();
+}
+
+void PutGroups(JsonWriter& json, gen::Node& node) {
+  std::vector<gen::Atom> groups = node.Groups();
+  json.Put("groups_in_all", groups.size());
+  const std::size_t count = std::min(kMostInList, groups.size());
+  std::ranges::partial_sort(groups, groups.begin() + static_cast<std::ptrdiff_t>(count), {},
+                            [](gen::Atom name) { return name.Text(); });
+  groups.resize(count);
+  json.BeginList("groups");
+  for (const gen::Atom group : groups) {
+    const std::vector<gen::PID> members = node.GroupMembers(group);
+    json.Begin();
+    json.Put("name", group);
+    json.Put("members_in_all", members.size());
+    json.Put("members_here",
+             static_cast<std::size_t>(std::ranges::count(members, node.Name(), &gen::PID::node)));
+    json.PutPids("members", members, kMostMembers);
+    json.End();
+  }
+  json.EndList();
+}
+
+}  // namespace
+
+std::string TreeJson(const TreeRows& tree) {
+  JsonWriter json;
+  json.Begin();
+  json.Put("in_all", tree.in_all);
+  json.Put("at_top", tree.at_top);
+  json.BeginList("processes");
+  for (const TreeRow& row : tree.rows) {
+    json.Begin();
+    PutLabel(json, row.process);
+    json.Put("state", ToString(row.state));
+    json.Put("depth", row.depth);
+    json.Put("children", row.children);
+    json.Put("links_in_all", row.links_in_all);
+    json.PutPids("links", row.links, TreeRow::kMostLinks);
+    json.End();
+  }
+  json.EndList();
+  json.End();
+  return json.Take();
+}
+
+std::string WaitsJson(const WaitRows& waits) {
+  JsonWriter json;
+  json.Begin();
+  json.Put("in_all", waits.in_all);
+  json.Put("circles", waits.circles);
+  json.BeginList("waits");
+  for (const WaitRow& row : waits.rows) {
+    json.Begin();
+    json.Begin("from");
+    PutLabel(json, row.from);
+    json.End();
+    json.Begin("to");
+    PutLabel(json, row.to);
+    json.End();
+    json.Put("message", std::string_view(row.message));
+    json.Put("seconds", static_cast<double>(row.waiting_ns) * 1e-9);
+    json.Put("certain", row.certain);
+    json.Put("circle", row.circle);
+    json.End();
+  }
+  json.EndList();
+  json.End();
+  return json.Take();
+}
+
+std::string EventsJson(gen::Node& node) {
+  JsonWriter json;
+  json.Begin();
+  PutEvents(json, RuntimeOf(node, "node::ObserverFactory").events());
+  PutGroups(json, node);
+  json.End();
+  return json.Take();
+}
+
+std::string ClusterJson(gen::Node& node) {
+  auto connections = dist::InspectConnections(node);
+  const std::size_t count = std::min(kMostInList, connections.size());
+  std::ranges::partial_sort(connections, connections.begin() + static_cast<std::ptrdiff_t>(count),
+                            {}, [](const auto& connection) { return connection.node.Text(); });
+  JsonWriter json;
+  json.Begin();
+  json.Put("in_all", connections.size());
+  json.BeginList("connections");
+  connections.resize(count);
+  for (const dist::ConnectionInfo& connection : connections) {
+    json.Begin();
+    json.Put("node", connection.node);
+    json.Put("up", connection.is_up);
+    json.Put("ergon", connection.is_ergon);
+    json.Put("queued_bytes", connection.queued_bytes);
+    json.Put("most_queued_bytes", connection.most_queued_bytes);
+    json.Put("waiting_senders", connection.waiting_senders);
+    json.Put("not_believed", connection.not_believed);
+    json.End();
+  }
+  json.EndList();
+  json.End();
+  return json.Take();
+}
+
+}  // namespace ergon::node
