@@ -64,6 +64,7 @@ questions=(
   -ex 'echo begin runs\n' -ex 'ergon bt answerer'
   -ex 'echo begin blocks\n' -ex 'ergon bt blocker'
   -ex 'echo begin idle\n' -ex 'ergon bt 10.1'
+  -ex 'echo begin late\n' -ex 'ergon bt late'
   -ex 'echo begin ended\n' -ex 'ergon bt 7.1'
   -ex 'echo begin unknown\n' -ex 'ergon bt 999.1'
   -ex 'echo begin nobody\n' -ex 'ergon bt nobody'
@@ -109,6 +110,12 @@ check() {
     threads[${sitting##*:}]=${thread##* }
   done
   says "$(part idle "$2")" "is idle, and has no stack."
+  says "$(part late "$2")" "late debugger_program::Sleeper is ready, but on no thread: it waits for its turn, and has no stack."
+  # The states that a difference to the dump could not show, if neither had them.
+  for sitting in ' ready +1 +0 +0 +waits for a thread$' ' idle +0/1 +0 +0 +a pool: with its workers \(2\) wait 3$' \
+    ' waiting +0 +0 +0 +a continuation +sleeps'; do
+    grep -qE "$sitting" <<<"$(part ps "$2")" || fail "$1: no line as '$sitting' in: $(part ps "$2")"
+  done
   says "$(part ended "$2")" "The process 7.1 has ended: 'ergon ps' tells which processes there are."
   says "$(part unknown "$2")" "There is no process 999.1: 'ergon ps' tells which processes there are."
   says "$(part nobody "$2")" "There is no process nobody: "

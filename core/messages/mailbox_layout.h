@@ -14,9 +14,12 @@ struct MailboxLayout {
   static constexpr std::size_t kTaken = offsetof(Mailbox, taken_);
   static constexpr std::size_t kQueued = offsetof(Mailbox, queued_);
   static constexpr std::size_t kCapacity = offsetof(Mailbox, capacity_);
-  // The number of low bits in the word that are not the count, and the value of these bits in a closed mailbox.
+  // The number of low bits in the word that are not the count, and the values of these bits in a closed
+  // mailbox, and in one whose process has nothing to do.
   static constexpr int kTopBits = DispatchState::kTopBits;
   static constexpr std::uint64_t kClosed = DispatchState::kClosed;
+  static constexpr std::uint64_t kIdle = DispatchState::kIdle;
+  static constexpr std::uint64_t kRedirectedIdle = DispatchState::kRedirectedIdle;
 };
 
 }  // namespace ergon::core

@@ -87,6 +87,8 @@ class Rotation {
   void Reset() noexcept;
 
  private:
+  friend struct RotationLayout;
+
   struct Array {
     explicit Array(std::size_t size)
         : capacity(size), entries(std::make_unique<std::atomic<std::uint64_t>[]>(size)) {}

@@ -6,11 +6,13 @@
 
 #include <ergon/core/foundations/roster.h>
 #include <ergon/core/messages/mailbox_layout.h>
+#include <ergon/core/messages/rotation_layout.h>
 #include <ergon/core/messages/type_descriptor.h>
 #include <ergon/core/turns/turn_layout.h>
 #include <ergon/gen/atom.h>
 #include <ergon/gen/process_info.h>
 #include <ergon/node/delivery/addresses.h>
+#include <ergon/node/process_state/pool_slot.h>
 #include <ergon/node/process_state/table.h>
 
 // Classes without virtual bases: the compilers know the offsets of their members.
@@ -52,6 +54,7 @@ constinit const DebuggerNumber DebuggerLayout::kNumbers[] = {
     Number("slot.behavior", offsetof(DebuggerLayout, behavior_)),
     Number("slot.suspended", offsetof(DebuggerLayout, suspended_)),
     Number("slot.express", offsetof(DebuggerLayout, express_queued_)),
+    Number("slot.pool", offsetof(DebuggerLayout, pool_)),
     Number("slot.cold", offsetof(DebuggerLayout, cold_)),
     Number("slot.call", offsetof(DebuggerLayout, call_edge_)),
     Number("slot.parked", offsetof(DebuggerLayout, parked_)),
@@ -66,6 +69,13 @@ constinit const DebuggerNumber DebuggerLayout::kNumbers[] = {
            offsetof(DebuggerLayout, mailbox_) + core::MailboxLayout::kCapacity),
     Number("main.top_bits", core::MailboxLayout::kTopBits),
     Number("main.closed", core::MailboxLayout::kClosed),
+    Number("main.idle", core::MailboxLayout::kIdle),
+    Number("main.redirected_idle", core::MailboxLayout::kRedirectedIdle),
+
+    Number("pool.size", offsetof(PoolSlot, rotation) + core::RotationLayout::kSize),
+    Number("pool.array", offsetof(PoolSlot, rotation) + core::RotationLayout::kArray),
+    Number("array.capacity", core::RotationLayout::kCapacity),
+    Number("array.entries", core::RotationLayout::kEntries),
 
     Number("cold.name", offsetof(ProcessCold, name)),
     Number("cold.queue_lane", offsetof(ProcessCold, queue_lane)),
@@ -82,6 +92,7 @@ constinit const DebuggerNumber DebuggerLayout::kNumbers[] = {
 
     StateNumber("state starting", gen::ProcessState::kStarting),
     StateNumber("state idle", gen::ProcessState::kIdle),
+    StateNumber("state ready", gen::ProcessState::kReady),
     StateNumber("state running", gen::ProcessState::kRunning),
     StateNumber("state waiting", gen::ProcessState::kWaiting),
     StateNumber("state terminating", gen::ProcessState::kTerminating),

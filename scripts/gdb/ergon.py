@@ -153,7 +153,8 @@ class Program:
         return self._type_names[type_info]
 
     def message_type(self, descriptor):
-        return self.type_name(pointer(descriptor + self.layout["type.info"]))
+        name = self.type_name(pointer(descriptor + self.layout["type.info"]))
+        return "a continuation" if name == "ergon::node::Continuation" else name
 
     def behavior(self, address):
         """The class of an object with virtual functions."""
@@ -285,10 +286,11 @@ class Process:
     def pid(self):
         return self.node.pid(self.id())
 
+    def _top(self):
+        return self._get("Q", "slot.main") & ((1 << self.program.layout["main.top_bits"]) - 1)
+
     def is_alive(self):
-        layout = self.program.layout
-        top = self._get("Q", "slot.main") & ((1 << layout["main.top_bits"]) - 1)
-        return top != layout["main.closed"] and self._get("B", "slot.closed") == 0
+        return self._top() != self.program.layout["main.closed"] and self._get("B", "slot.closed") == 0
 
     def sequence(self):
         return self._get("Q", "slot.sequence")
@@ -300,7 +302,10 @@ class Process:
         return self.program.behavior(self._get("Q", "slot.behavior"))
 
     def state(self):
-        return self.program.layout.states.get(self._get("B", "slot.state"), "unknown")
+        layout = self.program.layout
+        state = layout.states.get(self._get("B", "slot.state"), "unknown")
+        is_idle = self._top() in (layout["main.idle"], layout["main.redirected_idle"])
+        return "ready" if state == "idle" and not is_idle else state
 
     def parked(self):
         """The fiber of its turn that is suspended, or 0."""
@@ -309,16 +314,20 @@ class Process:
     def starting_child(self):
         return self._get("Q", "slot.starting_child")
 
-    def queued(self):
+    def _messages(self):
         bits = self.program.layout["main.top_bits"]
         pushed = self._get("Q", "slot.main") >> bits
         messages = (pushed - self._get("I", "slot.main_taken")) & ((1 << (64 - bits)) - 1)
         messages += self._get("I", "slot.main_queued") - self._cold("q", "cold.own_in_main", 0)
+        return max(messages, 0)
+
+    def queued(self):
+        messages = self._messages()
         bound = self._get("I", "slot.main_capacity")
         lane = self._cold("Q", "cold.queue_lane", 0)
         if lane != 0 and number("I", lane + self.program.layout["queue_lane.generation"]) == self.generation():
             bound = pointer(lane + self.program.layout["queue_lane.bound"])
-        return "%d/%d" % (max(messages, 0), bound) if bound != 0 else str(max(messages, 0))
+        return "%d/%d" % (messages, bound) if bound != 0 else str(messages)
 
     def handles(self):
         state = self.state()
@@ -326,10 +335,29 @@ class Process:
             return "Init"
         if state == "terminating":
             return "Terminate"
+        if state == "ready":
+            return "waits for a thread"
         if state == "idle":
-            return ""
+            return self._with_workers()
         descriptor = self._get("Q", "slot.handles")
         return self.program.message_type(descriptor) if descriptor != 0 else "Init or a signal"
+
+    def _with_workers(self):
+        """Of a pool how many workers it has, and what waits with them."""
+        layout = self.program.layout
+        pool = self._get("Q", "slot.pool")
+        size = number("I", pool + layout["pool.size"]) if pool != 0 else 0
+        if size == 0:
+            return ""
+        array = pointer(pool + layout["pool.array"])
+        entries = pointer(array + layout["array.entries"])
+        waiting = 0
+        for place in range(min(size, pointer(array + layout["array.capacity"]))):
+            worker = pointer(entries + 8 * place)
+            process = self.node.slot(worker & 0xffffffff)
+            if process is not None and process.id() == worker and process.is_alive():
+                waiting += process._messages()
+        return "a pool: with its workers (%d) wait %d" % (size, waiting)
 
     def waits_for(self):
         if self.starting_child() != 0:
@@ -347,6 +375,8 @@ class Process:
                              STAGES[word >> layout["call.stage_shift"]])
 
     def _describe(self, other):
+        if other == 0:
+            return "another node"
         process = self.node.slot(other & 0xffffffff)
         if process is None or process.id() != other or not process.is_alive():
             return self.node.pid(other) + " (has ended)"
@@ -504,12 +534,13 @@ No code of the program is run. 'help ergon ps' and 'help ergon bt' tell more."""
 class ErgonPs(gdb.Command):
     """A line for each process, as node.Dump writes them.
 
-The columns: its PID; the name it is registered by, or -; its class; starting, idle, running, waiting or
-terminating, with the number of gdb's thread that runs it; messages of normal priority that wait, with the
+The columns: its PID; the name it is registered by, or -; its class; starting, idle, ready, running,
+waiting or terminating, with the number of gdb's thread that runs it; messages of normal priority that wait, with the
 bound, if there is one; those of higher priority; messages that the behaviour has put aside; the type of what
-it handles; whom it waits for in a Call, and with what.
+it handles, or of a pool what waits with its workers; whom it waits for in a Call, and with what.
 
-Times are not told. The class is the one of the object, whatever its BehaviorName says."""
+Times are not told. The class is the one of the object, whatever its BehaviorName says, and a message has the
+name of its type, whatever its kTag says."""
 
     def __init__(self):
         super().__init__("ergon ps", gdb.COMMAND_STATUS)

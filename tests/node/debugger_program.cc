@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <ergon/act/actor.h>
+#include <ergon/act/pool.h>
 #include <ergon/gen/blocking.h>
 #include <ergon/gen/process_info.h>
 #include <ergon/node/node.h>
@@ -92,6 +93,29 @@ class Stasher : public act::Actor {
   }
 };
 
+class Continuing : public act::Actor {
+  gen::Status HandleMessage(gen::PID, gen::Message&) override {
+    return ContinueWith([this] {
+      (void)Sleep(1h);
+      return gen::Continue();
+    });
+  }
+};
+
+class Pair : public act::Pool {
+  gen::Result<act::PoolOptions> Init(const gen::Args&) override {
+    return act::PoolOptions{
+        .pool_size = 2, .worker_factory = gen::Factory<Sleeper>(), .worker_mailbox_size = 5};
+  }
+};
+
+class Holder : public act::Actor {
+  gen::Status HandleMessage(gen::PID, gen::Message&) override {
+    SitInHandler();
+    return gen::Continue();
+  }
+};
+
 template <class Condition>
 void Until(Condition&& condition) {
   while (!condition()) std::this_thread::sleep_for(1ms);
@@ -137,11 +161,28 @@ int Run(const char* dump) {
     if (node.ProcessInfo(pid).value().parent == parent) until(pid, gen::ProcessState::kWaiting);
   }
 
-  // Last: one worker sits in the answerer, so when this is idle the other one has left all of those that wait.
   const gen::PID stasher = node.Spawn(gen::Factory<Stasher<std::string>>()).value();
+  const gen::PID continuing = node.Spawn(gen::Factory<Continuing>()).value();
+  node.Send(continuing, Note()).value();
+  until(continuing, gen::ProcessState::kWaiting);
+  const gen::PID pool = node.SpawnRegister("pair", gen::Factory<Pair>()).value();
+  for (int i = 0; i < 5; ++i) node.Send(pool, Note()).value();
+  for (const gen::PID pid : node.ProcessList()) {
+    if (node.ProcessInfo(pid).value().parent == pool) until(pid, gen::ProcessState::kWaiting);
+  }
+  const gen::PID holder = node.SpawnRegister("holder", gen::Factory<Holder>()).value();
+  const gen::PID late = node.SpawnRegister("late", gen::Factory<Sleeper>()).value();
+  for (const gen::PID pid : {pool, holder, late}) until(pid, gen::ProcessState::kIdle);
+
+  // One worker sits in the answerer, so when this is idle the other one has left all of those that wait.
   node.Send(stasher, Note()).value();
   Until([&] { return node.ProcessInfo(stasher).value().messages_held == 1; });
   until(stasher, gen::ProcessState::kIdle);
+
+  // Last: now there is no thread for anybody else.
+  node.Send(holder, Note()).value();
+  Until([] { return sitting == 3; });
+  node.Send(late, Note()).value();
 
   auto other = node::Start("other@localhost", {.workers = 2}).value();
   const gen::PID idle = other.Spawn(gen::Factory<Sleeper>()).value();
