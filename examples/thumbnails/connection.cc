@@ -12,6 +12,7 @@
 
 #include "image.h"
 #include "messages.h"
+#include "traceparent.h"
 
 namespace thumbnails {
 
@@ -55,6 +56,14 @@ auto Text(http::status status, std::string text) {
   return response;
 }
 
+// A request with several of them has none.
+TraceParent TraceOf(const http::fields& headers) {
+  constexpr const char* kHeader = "traceparent";
+  if (headers.count(kHeader) != 1) return NewTraceParent();
+  const auto header = headers[kHeader];
+  return ParseTraceParent({header.data(), header.size()}).value_or(NewTraceParent());
+}
+
 std::atomic<std::uint64_t>& CounterOf(http::status status, Traffic& traffic) {
   if (status == http::status::ok) return traffic.thumbnails;
   if (status == http::status::service_unavailable) return traffic.busy;
@@ -82,6 +91,10 @@ void Connection::Serve(beast::tcp_stream& stream) {
     const bool too_large = error == http::error::body_limit;
     if (error && !too_large) return;  // no request, or none that is HTTP
     ++traffic_->requests;
+    const TraceParent trace = TraceOf(parser.get());
+    SetTrace(
+        trace
+            .Trace());  // of what this process asks and logs from now on, and of whoever handles that
     auto response =
         too_large
             ? Text(http::status::payload_too_large,
@@ -90,7 +103,10 @@ void Connection::Serve(beast::tcp_stream& stream) {
     ++CounterOf(response.result(), *traffic_);
     response.version(parser.get().version());  // those of HTTP/1.0 have to be told "keep-alive"
     response.keep_alive(!too_large && parser.keep_alive());
+    response.set("traceresponse", trace.HeaderOf(gen::NewTraceId()));
     response.prepare_payload();
+    Log().Debug("{} {}: {}", std::string(parser.get().method_string()),
+                std::string(parser.get().target()), response.result_int());
     if (!http::async_write(stream, response, node::BoostAwait(stream, kSlowest))) return;
     ++traffic_->answered;
     if (!response.keep_alive()) return Discard(stream);

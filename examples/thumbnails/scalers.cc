@@ -20,7 +20,11 @@ class Scaler : public act::Actor {
  private:
   gen::CallResult HandleCall(gen::PID from, gen::Ref ref, gen::Message& request) override {
     return gen::MatchRequest(
-        request, [&](Scale& scale) { return ScaleDown(std::move(scale.image), longest_); },
+        request,
+        [&](Scale& scale) {
+          Log().Debug("an image of {} x {} pixels", scale.image.width, scale.image.height);
+          return ScaleDown(std::move(scale.image), longest_);
+        },
         [&](gen::Message& other) { return Actor::HandleCall(from, ref, other); });
   }
 

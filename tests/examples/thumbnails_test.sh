@@ -45,11 +45,51 @@ check 'too large' is "$(post "$(head -c 101 /dev/zero | tr '\0' a)")" '413 the r
 check 'another page' is "$(http $'POST /other HTTP/1.0\r\n\r\n')" '404 there is only /thumbnail'
 check 'no POST' is "$(http $'GET /thumbnail HTTP/1.0\r\n\r\n')" '405 POST an image'
 check 'no HTTP' is "$(http $'hello\r\n\r\n')" ''
+
+# The trace of a request: traced HEADER... prints that of the answer, and its flags.
+trace=0af7651916cd43dd8448eb211c80319c
+parent=00f067aa0ba902b7
+own=00000000000000000000000000000000
+traced() {
+  local request=$'POST /thumbnail HTTP/1.1\r\nHost: here\r\nConnection: close\r\nContent-Length: 14\r\n' header
+  for header; do request+=$header$'\r\n'; done
+  exec 3<>"/dev/tcp/127.0.0.1/$port" || return 1
+  printf '%s\r\nP6 1 1 255\nRGB' "$request" >&3
+  timeout 20 cat <&3 | tr -d '\r' | sed -nE "s/^traceresponse: 00-([0-9a-f]{32})-([0-9a-f]{16})-(0[01])\$/\1 \3/p"
+  exec 3>&-
+}
+begins_one() { [[ $1 =~ ^[0-9a-f]{32}\ 00$ && $1 != *"${trace:16}"* && $1 != "$own"* ]] || { echo "        $1"; return 1; }; }
+check 'the trace of a request is that of its answer' is "$(traced "traceparent: 00-$trace-$parent-01")" "$trace 01"
+check 'one that nobody records' is "$(traced "Traceparent: 00-$trace-$parent-00")" "$trace 00"
+check 'flags that are not known are not passed on' is "$(traced "TRACEPARENT:  00-$trace-$parent-ff ")" "$trace 01"
+check 'a later version' is "$(traced "traceparent: 01-$trace-$parent-01-and-more")" "$trace 01"
+check 'a request without a trace begins one' begins_one "$(traced)"
+check 'each its own' test "$(traced)" != "$(traced)"
+for wrong in '' nonsense "00-$trace-$parent" "00-$trace-$parent-1" "00-$trace-$parent-01-more" "00-$trace-$parent-01-" \
+  "01-$trace-$parent-01and-more" "ff-$trace-$parent-01" "0-$trace-$parent-011" "00-${trace^^}-$parent-01" \
+  "00-$trace-${parent^^}-01" "00-$own-$parent-01" "00-$trace-${own:16}-01" "00-$trace-$parent-0x" "zz-$trace-$parent-01" \
+  "00_$trace-$parent-01" "00-$trace/$parent-01" "00-$trace-$parent 01" "00-${trace:1}-0$parent-01"; do
+  check "no traceparent: '$wrong'" begins_one "$(traced "traceparent: $wrong")"
+done
+check 'two of them are none' begins_one "$(traced "traceparent: 00-$trace-$parent-01" "traceparent: 00-$trace-$parent-01")"
+check 'the right half is 0' is "$(traced "traceparent: 00-${trace::16}${own:16}-$parent-01")" "${trace::16}${own:16} 01"
+check 'an answer without a thumbnail has it, too' grep -q '^traceresponse: 00-' \
+  <(exec 3<>"/dev/tcp/127.0.0.1/$port" && printf 'GET /other HTTP/1.0\r\n\r\n' >&3 && timeout 20 cat <&3)
 run --port "$port"
 check 'the port is taken' is "$status" 1
 check 'and it says what to do' says "port $port: Address already in use; somebody else does: choose another --port"
 stop INT
 check 'SIGINT ends it in order' is "$status" 0
+
+# Who handles a request logs with its trace id, the worker too.
+serve --pool 1 --log-level debug
+check 'a trace in the log' is "$(traced "traceparent: 00-$trace-$parent-01")" "$trace 01"
+check 'its worker has it' grep -qE "\[trace ${trace:16}\].* an image of 1 x 1 pixels" err
+check 'its connection has it' grep -qE "\[trace ${trace:16}\].* POST /thumbnail: 200" err
+check 'one whose right half is 0' is "$(traced "traceparent: 00-${trace::16}${own:16}-$parent-01")" \
+  "${trace::16}${own:16} 01"
+check 'has the left one' grep -qE "\[trace ${trace::16}\].* an image of 1 x 1 pixels" err
+stop TERM
 
 # More at once than there is room for.
 serve --pool 1 --queue 1 --workers 4
