@@ -32,6 +32,12 @@ auto Text(http::status status, std::string text) {
   return response;
 }
 
+std::string_view WhatToDo(const boost::system::error_code& error) {
+  if (error == net::error::address_in_use) return "; somebody else does: choose another one, or 0";
+  if (error == net::error::access_denied) return "; choose one from 1024 on";
+  return "";
+}
+
 http::status StatusOf(const gen::Error& error) {
   return error == gen::ErrIncorrect ? http::status::bad_request : http::status::service_unavailable;
 }
@@ -43,8 +49,9 @@ gen::Status Administration::Init(const gen::Args&) {
     acceptor_.emplace(node::BoostIoContext(Node()),
                       net::ip::tcp::endpoint(net::ip::address_v4::loopback(), *port_));
   } catch (const boost::system::system_error& failure) {
-    return gen::Stop(gen::Reason::Error(
-        fmt::format("--http-port {}: {}", port_->load(), failure.code().message())));
+    return gen::Stop(
+        gen::Reason::Error(fmt::format("--http-port {}: {}{}", port_->load(),
+                                       failure.code().message(), WhatToDo(failure.code()))));
   }
   *port_ = acceptor_->local_endpoint().port();
   (void)Send(Self(), Serve{});

@@ -2,8 +2,11 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -25,10 +28,11 @@ using namespace ergon;
 
 namespace {
 
-int Fail(const gen::Error& error) {
-  fmt::print(stderr, "price_service: {}\n", error.ToString());
+int Fail(const std::string& why) {
+  fmt::print(stderr, "price_service: {}\n", why);
   return 1;
 }
+int Fail(const gen::Error& error) { return Fail(error.ToString()); }
 
 // A port of Erlang closes the standard input of its program when it ends, however that happens.
 void StopAtEndOfInput(gen::Process& self) {
@@ -53,7 +57,9 @@ int Run(Options options) {
     if (!watch) return Fail(watch.error());
   }
   fmt::print("listening at 127.0.0.1 port {}\n", options.http_port->load());
-  if (std::fflush(stdout) != 0) return 1;  // whoever started it does not learn the port
+  if (std::fflush(stdout) != 0) {  // whoever started it does not learn the port
+    return Fail(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+  }
   node->Wait();
   return 0;
 }

@@ -29,12 +29,44 @@ check 'no number' is "$(http PUT /workers/9x)" '400 workers: "9x" is no number'
 check 'another page' is "$(http GET /other)" '404 there are GET /health, GET /stats and PUT /workers/N'
 run --name "other$name" --http-port "$port"
 check 'the port is taken' is "$status" 1
-check 'and it says so' says "--http-port $port: Address already in use"
+check 'and it says what to do' says "--http-port $port: Address already in use; somebody else does: choose another one, or 0"
 run --name "$name"
 check 'the name is taken' is "$status" 1
 check 'and it says so, too' says "price_service: "
 stop TERM
 check 'SIGTERM ends it in order' is "$status" 0
+serve --name "$name"
+stop INT
+check 'so does Ctrl-C' is "$status" 0
+serve --name "$name"
+{ kill -KILL "$background" && wait "$background"; } 2>/dev/null
+background=
+serve --name "$name"
+check 'one that was killed is started again under its name' is "$(http GET /health)" '200 ok'
+stop TERM
+(unset RELEASE_COOKIE && HOME=$work run --name "$name" && exit "$status")
+check 'no cookie' is "$?" 1
+check 'and it says where one may be' says "RELEASE_COOKIE are empty, and '$work/.erlang.cookie': No such file"
+run --name short
+check 'no name of a node' is "$status" 1
+check 'and it says why' says '"short" is not of the form name@host'
+"$program" --name "$name" >/dev/full 2>err
+check 'a full disk: exit status 1' is "$?" 1
+check 'a full disk is reported' says 'price_service: cannot write to standard output: No space left on device'
+# As somebody who must not, if there are such ports here.
+if (($(cat /proc/sys/net/ipv4/ip_unprivileged_port_start) > 1)); then
+  as_nobody=()
+  if [[ $(id -u) == 0 ]]; then
+    chmod 711 .
+    cp "$program" price_service
+    as_nobody=(setpriv --reuid 65534 --clear-groups)
+  else
+    ln -s "$program" price_service
+  fi
+  "${as_nobody[@]}" ./price_service --name "$name" --http-port 1 >out 2>err
+  check 'no permission' is "$?" 1
+  check 'and it says what to do' says '--http-port 1: Permission denied; choose one from 1024 on'
+fi
 run --name "$name" --stop-with-input </dev/null
 check 'it ends with its input' is "$status" 0
 
