@@ -154,7 +154,7 @@ TEST_CASE("delivery: what nobody handles is logged, and a request is answered") 
   const gen::PID pid = t.Spawn();
   CHECK(t.node.Send(pid, 2.5));
   CHECK(t.node.Call<int>(pid, 2.5f).error() == gen::ErrUnsupported);
-  CHECK(t.log.Contains("unhandled message double"));
+  CHECK(t.log.Contains("unhandled message float 2.5"));
   CHECK(t.log.Contains("unhandled request float"));
 }
 
