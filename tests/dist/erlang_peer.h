@@ -104,16 +104,28 @@ class ErlangPeer {
 
   // The next signal of that kind which the node sends. It is valid as long as this.
   [[nodiscard]] Signal Await(SignalKind kind) {
+    for (;;) {
+      const Signal signal = AwaitAny();
+      if (signal.kind == kind) return signal;
+    }
+  }
+  [[nodiscard]] Signal AwaitAny() {
     const Peers peers{gen::Atom(name_), node_->Name()};
     for (;;) {
       while (unread_.size() < 4 || unread_.size() - 4 < NextSize()) unread_ += client_.Read();
       read_.push_back(unread_.substr(4, NextSize()));
       unread_.erase(0, 4 + NextSize());
-      if (read_.back().empty()) continue;  // a tick
-      const auto signal = ParseFrame(read_.back(), peers, 100);
-      if (signal && signal->kind == kind) return *signal;
+      if (read_.back().empty()) {
+        ++ticks_;
+        continue;
+      }
+      if (const auto signal = ParseFrame(read_.back(), peers, 100)) return *signal;
     }
   }
+  // Says that it is still there.
+  void Tick() { client_.Write(std::string(4, '\0')); }
+  // So many ticks of the node Await has passed over.
+  [[nodiscard]] int ticks() const noexcept { return ticks_; }
   void Close() { client_.Close(); }
   [[nodiscard]] bool IsClosed() { return client_.IsClosed(); }
 
@@ -144,6 +156,7 @@ class ErlangPeer {
   std::string frames_;
   std::string unread_;
   std::deque<std::string> read_;
+  int ticks_ = 0;
 };
 
 // A node for such peers.

@@ -12,6 +12,7 @@
 #include <ergon/gen/group.h>
 
 #include <dist/cluster.h>
+#include <dist/erlang_peer.h>
 
 namespace ergon::dist {
 namespace {
@@ -357,6 +358,23 @@ TEST_CASE("cluster groups: a process may have the name pg, and gets what is no m
   CHECK(Becomes(cluster.b, "web", {here}));
   CHECK(cluster.a.Send(cluster.OnB("pg"), Line{1, "text"}));
   CHECK(kit::Eventually([&] { return *got == 1; }));
+}
+
+TEST_CASE("cluster groups: a pg that does not answer is asked in each quarter of the tick time") {
+  ErlangOptions options = ClusterOptions();
+  options.tick_time = 1s;
+  options.listen_port = FreePort();
+  kit::LogCapture log;
+  auto node = Cluster::Start("asks_pg@127.0.0.1", log, options);
+  ErlangPeer peer(node, "has_no_pg@127.0.0.1", static_cast<std::uint16_t>(options.listen_port));
+  for (int i = 0; i < 7; ++i) {  // a pause that went on growing would have 6 s by then
+    const int before = peer.ticks();
+    CHECK(peer.Await(SignalKind::kSendToName).name == "pg");
+    // In each quarter of the time in which nothing else is sent there is one.
+    CHECK(peer.ticks() - before <= 1);
+    peer.Tick();
+  }
+  node.Stop();
 }
 
 }  // namespace ergon::dist
