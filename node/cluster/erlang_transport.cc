@@ -59,6 +59,7 @@ ErlangTransport::ErlangTransport(const node::TransportFactory::Needs& needs, Set
                .log = needs.log,
                .settings = settings_,
                .values = values_,
+               .traces = traces_,
                .connections = connections_}),
       receiver_({.addresses = needs.addresses,
                  .delivery = needs.delivery,

@@ -2,12 +2,14 @@
 #include <algorithm>
 #include <future>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <ergon/gen/event.h>
 #include <ergon/node/cluster/handshake/flags.h>
+#include <ergon/node/cluster/signals/ergon_messages.h>
 #include <ergon/node/cluster/signals/trace_token.h>
 #include <ergon/node/erlang/term.h>
 
@@ -214,6 +216,106 @@ TEST_CASE("traces: back from another node of Ergon, with answers, events and wha
     }
     CHECK(here.AreEventually(expected_here));
     CHECK(there.AreEventually(expected_there));
+  }
+}
+
+TEST_CASE("traces: values of an event that another node of Ergon has missed have theirs") {
+  Cluster cluster("missed");
+  const gen::TraceId order = TraceIdOf(terms::SmallAtom("order"));
+  std::promise<void> published;
+  CHECK(cluster.b.Spawn([&](gen::Process& self) {
+    const gen::Ref token = self.RegisterEvent("steps", {.buffer = 10}).value();
+    for (const gen::TraceId trace : {kTraces[0], gen::TraceId{0}, order}) {
+      self.SetTrace(trace);
+      CHECK(self.SendEvent("steps", token, Line{1, "step"}));
+    }
+    self.SetTrace(0);
+    const gen::Ref plain = self.RegisterEvent("plain", {.buffer = 10}).value();
+    CHECK(self.SendEvent("plain", plain, Line{1, "plain"}));
+    CHECK(self.RegisterEvent("empty", {.buffer = 10}));
+    published.set_value();
+    (void)self.Receive<Line>();
+  }));
+  published.get_future().get();
+  InProcess(cluster.a, [&](gen::Process& self) {
+    const auto missed = self.MonitorEvent({"steps", cluster.b.Name()}).value();
+    REQUIRE(missed.size() == 3);
+    CHECK(missed[0].Trace() == kTraces[0]);
+    CHECK(missed[1].Trace() == 0);
+    CHECK(missed[2].Trace() == order);
+    for (const gen::MessageEvent& value : missed) CHECK(value.As<Line>()->text == "step");
+    const auto plain = self.LinkEvent({"plain", cluster.b.Name()}).value();
+    REQUIRE(plain.size() == 1);
+    CHECK(plain[0].Trace() == 0);
+    CHECK(self.MonitorEvent({"empty", cluster.b.Name()}).value().empty());
+  });
+}
+
+TEST_CASE("traces: missed values come with the labels of their tokens, and what is none is told") {
+  NodeForPeers there("missed_labels");
+  Tracer peer(there.node, "subscribes@127.0.0.1", there.port(), kOwnFlags & ~kFlagPacks);
+  std::promise<void> registered;
+  const gen::PID producer = there.node
+                                .Spawn([&](gen::Process& self) {
+                                  const gen::Ref token =
+                                      self.RegisterEvent("steps", {.buffer = 10}).value();
+                                  registered.set_value();
+                                  for (int i = 0; i < 2; ++i) {
+                                    const auto line = self.Receive<Line>(20s);
+                                    if (line) CHECK(self.SendEvent("steps", token, *line));
+                                  }
+                                  (void)self.Receive<Line>();
+                                })
+                                .value();
+  registered.get_future().get();
+  const std::string line = LineTerm("line");
+  peer.SendTraced({.kind = SignalKind::kSend, .to = producer, .payload = line}, 5);
+  peer.SendLine(1, producer, 1).Flush();
+  const std::string reference = peer.Reference(8);
+  std::string question;
+  AppendSubscribe(question, reference, "steps", 8, false);
+  InProcess(there.node, [&](gen::Process& self) {
+    std::size_t published = self.MonitorEvent({"steps", {}}).value().size();
+    for (; published < 2; ++published) CHECK(self.Receive<gen::MessageEvent>(20s));
+  });
+  peer.Add({.kind = SignalKind::kSendToName,
+            .from = peer.Pid(1),
+            .name = kErgonName,
+            .payload = question})
+      .Flush();
+  const std::string answer(peer.Await(SignalKind::kSendToAlias).payload);
+  CHECK(answer.find(terms::Small(1) + terms::SmallAtom("order") + terms::Small(6)) !=
+        std::string::npos);
+  CHECK(answer.ends_with(terms::Small(5) + terms::kNil + terms::kNil));  // the other one has none
+
+  // What a node of an earlier version answers, and others.
+  const std::string values[] = {terms::Tuple({terms::Small(1), line}),
+                                terms::Tuple({terms::Small(2), line})};
+  for (const auto& [tail, says] :
+       {std::pair{terms::kNil, ""},
+        {terms::List({terms::kNil, terms::kNil}), ""},
+        {terms::List({terms::kNil}), "no trace token"},
+        {terms::List({terms::kNil, terms::Small(1)}), "no trace token"}}) {
+    std::promise<std::string> told;
+    CHECK(there.node.Spawn([&](gen::Process& self) {
+      const auto missed = self.MonitorEvent({"steps", "subscribes@127.0.0.1"});
+      told.set_value(missed ? std::to_string(missed->size()) : missed.error().ToString());
+    }));
+    std::optional<ErgonMessage> message;
+    while (!message || message->kind != ErgonMessage::Kind::kSubscribe) {
+      const Signal asked = peer.Await(SignalKind::kSendToName);  // or asked for groups, or over
+      message = ReadErgonMessage(asked.payload, "subscribes@127.0.0.1", 100);
+    }
+    const std::string list = terms::List({values[0], values[1]}, tail);
+    const std::string said = terms::Tuple(
+        {std::string(message->reference), terms::Tuple({terms::SmallAtom("ok"), list})});
+    peer.Add({.kind = SignalKind::kSendToAlias,
+              .from = peer.Pid(1),
+              .ref = message->reference,
+              .payload = said})
+        .Flush();
+    const std::string outcome = told.get_future().get();
+    CHECK((says[0] == 0 ? outcome == "2" : outcome.find(says) != std::string::npos));
   }
 }
 

@@ -217,6 +217,14 @@ TEST_CASE("trace: with the values of events, also with those that are made up fo
     CHECK(self.MonitorEvent({"steps", {}}).value().empty());
   }));
   CHECK(Eventually(traces, {31, 31, 0, 0, 32, 32}));
+  const gen::PID late = t.Spawn(subscribes);
+  CHECK(t.Run(late, [](Subject& self) {  // nothing waits: they are returned
+    const auto missed = self.MonitorEvent({"steps", {}}).value();
+    REQUIRE(missed.size() == 3);
+    CHECK(missed[0].Trace() == 31);
+    CHECK(missed[1].Trace() == 0);
+    CHECK(missed[2].Trace() == 32);
+  }));
 }
 
 TEST_CASE("trace: every tick has the one with which its timer was begun") {

@@ -1,5 +1,6 @@
 #include <ergon/node/cluster/extension/remote_events.h>
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -108,9 +109,11 @@ node::Subscription RemoteEvents::ReceiverOf(const ErgonMessage& value, gen::Atom
 }
 
 gen::Result<gen::MessageEvent> RemoteEvents::ReadValue(const gen::Event& event, std::int64_t time,
-                                                       std::string_view term) const {
+                                                       std::string_view term,
+                                                       gen::TraceId trace) const {
   auto value = needs_.values.Read(term, kEventKind);
   if (!value) return std::move(value.error());
+  if (trace != 0) gen::MarkTraced(**value, trace);
   return gen::MessageEvent(
       event, time, std::shared_ptr<core::Envelope>(value->release(), core::EnvelopeDisposer()));
 }
@@ -120,7 +123,7 @@ void RemoteEvents::HandleValue(Connection& connection, const ErgonMessage& messa
   const auto name = gen::Atom::Find(message.event);
   if (!name) return;
   const gen::Event event{*name, connection.peer()};
-  auto value = ReadValue(event, message.time, message.term);
+  auto value = ReadValue(event, message.time, message.term, trace);
   if (!value) {
     if (const auto more = unfit_lines_.Take()) {
       gen::Log(needs_.log)
@@ -167,41 +170,68 @@ void RemoteEvents::HandleEnd(Connection& connection, const ErgonMessage& message
 
 void RemoteEvents::HandleMissed(const PeerState::Call& question, std::uint64_t number,
                                 std::string_view missed) {
-  const auto refuse = [&](const gen::Error& error) {
-    needs_.delivery.RespondError(question.local, number, error);
-  };
-  ControlReader reader(missed, needs_.settings.max_term_depth);
-  std::size_t size = 0;
-  if (!reader.ReadList(size) && !reader.ReadEmptyList()) {
-    refuse(
-        gen::Error(gen::ErrorCode::kInternal,
-                   fmt::format("{} has not answered with a list of values", question.remote.node)));
+  auto values = ReadMissed({question.event, question.remote.node}, missed);
+  if (!values) {
+    needs_.delivery.RespondError(question.local, number, values.error());
     return;
-  }
-  const gen::Event event{question.event, question.remote.node};
-  std::vector<gen::MessageEvent> values;
-  for (; size != 0; --size) {
-    std::size_t elements = 0;
-    std::string_view time_term;
-    std::string_view term;
-    std::int64_t time = 0;
-    if (!reader.ReadTuple(elements) || elements != 2 || !reader.ReadTerm(time_term) ||
-        !TermReader(time_term).ReadInteger(time) || !reader.ReadTerm(term)) {
-      refuse(gen::Error(gen::ErrorCode::kInternal,
-                        fmt::format("{} has answered with what is no value", event.node)));
-      return;
-    }
-    auto value = ReadValue(event, time, term);
-    if (!value) {
-      refuse(value.error());
-      return;
-    }
-    values.push_back(std::move(*value));
   }
   (void)needs_.delivery.Respond(question.local, number,
                                 core::MakeEnvelope<std::vector<gen::MessageEvent>>(
                                     static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse),
-                                    core::Lane::kMain, std::move(values)));
+                                    core::Lane::kMain, std::move(*values)));
+}
+
+gen::Result<std::vector<gen::MessageEvent>> RemoteEvents::ReadMissed(
+    const gen::Event& event, std::string_view missed) const {
+  ControlReader reader(missed, needs_.settings.max_term_depth);
+  std::size_t size = 0;
+  if (!reader.ReadList(size) && !reader.ReadEmptyList()) {
+    return gen::Error(gen::ErrorCode::kInternal,
+                      fmt::format("{} has not answered with a list of values", event.node));
+  }
+  struct Missed {
+    std::int64_t time = 0;
+    std::string_view term;
+  };
+  std::vector<Missed> read;
+  for (; size != 0; --size) {
+    std::size_t elements = 0;
+    std::string_view time_term;
+    Missed one;
+    if (!reader.ReadTuple(elements) || elements != 2 || !reader.ReadTerm(time_term) ||
+        !TermReader(time_term).ReadInteger(one.time) || !reader.ReadTerm(one.term)) {
+      return gen::Error(gen::ErrorCode::kInternal,
+                        fmt::format("{} has answered with what is no value", event.node));
+    }
+    read.push_back(one);
+  }
+  std::vector<gen::TraceId> traces(read.size());
+  if (!ReadTokens(reader.rest(), traces)) {
+    return gen::Error(gen::ErrorCode::kInternal,
+                      fmt::format("{} has answered with what is no trace token", event.node));
+  }
+  std::vector<gen::MessageEvent> values;
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    auto value = ReadValue(event, read[i].time, read[i].term, traces[i]);
+    if (!value) return std::move(value.error());
+    values.push_back(std::move(*value));
+  }
+  return values;
+}
+
+bool RemoteEvents::ReadTokens(std::string_view tail, std::vector<gen::TraceId>& traces) const {
+  ControlReader reader(tail, needs_.settings.max_term_depth);
+  std::size_t size = 0;
+  if (!reader.ReadList(size)) return true;  // none has one
+  if (size != traces.size()) return false;
+  for (gen::TraceId& trace : traces) {
+    if (reader.ReadEmptyList()) continue;
+    std::string_view token;
+    if (!reader.ReadTerm(token)) return false;
+    trace = needs_.traces.Take(token);
+    if (trace == 0) return false;
+  }
+  return true;
 }
 
 // ---- what those of other nodes want
@@ -228,18 +258,37 @@ gen::Result<void> RemoteEvents::HandleSubscribe(Connection& connection, const Er
       writer.Tuple(2);
       writer.Integer(value.timestamp());
       outcome = needs_.values.Append(missed, value.Envelope());
-      if (outcome && !CheckBytes(missed.size())) {
-        outcome = gen::Error(gen::ErrorCode::kIncorrect,
-                             fmt::format("the buffer of event {} has more than the {} bytes that "
-                                         "a frame may have",
-                                         *name, needs_.settings.max_frame_bytes));
-      }
+      if (outcome && !CheckBytes(missed.size())) outcome = BufferTooLarge(*name);
       if (!outcome) break;
     }
-    writer.Nil();
+    AppendTokens(missed, *values);
+    if (outcome && !CheckBytes(missed.size())) outcome = BufferTooLarge(*name);
   }
   if (!outcome) HandleUnsubscribe(connection, message, from);
   return outcome;
+}
+
+void RemoteEvents::AppendTokens(std::string& missed,
+                                const std::vector<gen::MessageEvent>& values) const {
+  TermWriter writer(missed);
+  const bool has_any = std::ranges::any_of(
+      values, [](const auto& value) { return gen::TraceOf(value.Envelope()) != 0; });
+  if (has_any) writer.List(values.size());
+  for (const gen::MessageEvent& value : values) {
+    if (!has_any) break;
+    const std::string token =
+        needs_.traces.Make(gen::TraceOf(value.Envelope()), needs_.addresses.NodePid());
+    token.empty() ? writer.Nil() : writer.Raw(token);
+  }
+  writer.Nil();
+}
+
+gen::Error RemoteEvents::BufferTooLarge(gen::Atom event) const {
+  return gen::Error(
+      gen::ErrorCode::kIncorrect,
+      fmt::format("the buffer of event {} has more than the {} bytes that a frame may "
+                  "have",
+                  event, needs_.settings.max_frame_bytes));
 }
 
 void RemoteEvents::HandleUnsubscribe(Connection& connection, const ErgonMessage& message,

@@ -5,18 +5,21 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <ergon/gen/error.h>
 #include <ergon/gen/event.h>
 #include <ergon/gen/log.h>
 #include <ergon/gen/pid.h>
 #include <ergon/gen/result.h>
+#include <ergon/gen/trace.h>
 #include <ergon/node/cluster/connection/connection.h>
 #include <ergon/node/cluster/connection/connections.h>
 #include <ergon/node/cluster/connection/log_limit.h>
 #include <ergon/node/cluster/connection/peer_state.h>
 #include <ergon/node/cluster/connection/settings.h>
 #include <ergon/node/cluster/signals/ergon_messages.h>
+#include <ergon/node/cluster/values/trace_tokens.h>
 #include <ergon/node/cluster/values/values.h>
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/delivery.h>
@@ -39,6 +42,7 @@ class RemoteEvents final : public node::EventTransport {
     gen::LogSink& log;
     const Settings& settings;
     const Values& values;
+    TraceTokens& traces;
     Connections& connections;
   };
   explicit RemoteEvents(const Needs& needs) : needs_(needs) {}
@@ -74,8 +78,17 @@ class RemoteEvents final : public node::EventTransport {
   void EndAll(Connection& connection, const ErgonMessage& value, const gen::Event& event,
               const gen::Error& why);
   gen::Result<gen::MessageEvent> ReadValue(const gen::Event& event, std::int64_t time,
-                                           std::string_view term) const;
+                                           std::string_view term, gen::TraceId trace) const;
+  // Of values that were missed: their trace tokens, an empty list for each that has none; nothing if all have none. It is the
+  // tail of the list of values, for nodes of earlier versions do not look at that.
+  void AppendTokens(std::string& missed, const std::vector<gen::MessageEvent>& values) const;
+  // Reads that tail: a trace id for each of `traces`. False: it is none.
+  [[nodiscard]] bool ReadTokens(std::string_view tail, std::vector<gen::TraceId>& traces) const;
+  // Reads what AppendTokens is the tail of. The error is for who has asked.
+  [[nodiscard]] gen::Result<std::vector<gen::MessageEvent>> ReadMissed(
+      const gen::Event& event, std::string_view missed) const;
 
+  [[nodiscard]] gen::Error BufferTooLarge(gen::Atom event) const;
   // Checks the size of a value for another node, with what else is in its frame.
   [[nodiscard]] gen::Result<void> CheckBytes(std::size_t bytes) const;
 

@@ -37,7 +37,9 @@ struct ErgonMessage {
     kUnlinked,  // the other process has ended the link
     // These are about events. The sender of the first two is the subscriber; `number` and `is_link` say which of its
     // subscriptions is meant.
-    kSubscribe,  // a question: answered with {ok, [{Time, Value}]}, what has been missed, or {error, Why}
+    // A question: answered with {ok, [{Time, Value}]}, what has been missed, or {error, Why}. The tail of that list may be
+    // a list of their trace tokens, with [] for those that have none.
+    kSubscribe,
     kUnsubscribe,  // the subscription is over
     kValue,        // `term` was published at `time`, for those who have one of `subscription`
     kEventEnd,     // `term` is the reason
