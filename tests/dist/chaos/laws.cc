@@ -124,6 +124,8 @@ class Trial {
             fmt::format("{} messages to {}, which has dropped {}", lost, node, dropped_at_[node]));
       }
     }
+    Check(!has_packing_node_ || judgement_.tally.packed != 0, "nothing has travelled packed",
+          "of all values");
     for (const auto& [law, examples] : broken_) {
       judgement_.broken.push_back(fmt::format(
           "{}: {}{}", law, examples.first,
@@ -358,6 +360,9 @@ class Trial {
       Check(words[2] == "0", "messages wait at a node that has ended",
             fmt::format("{}: {}", ledger.node, words[2]));
       dropped_at_[ledger.node] = static_cast<std::uint64_t>(NumberOf(words[3]));
+    } else if (words[0] == "packed" && words.size() == 2) {
+      has_packing_node_ = true;
+      judgement_.tally.packed += static_cast<std::uint64_t>(NumberOf(words[1]));
     } else if (words[0] == "left" && words.size() == 3) {
       Check(words[2] == "0", "something is left over",
             fmt::format("{}: {} {}", ledger.node, words[2], words[1]));
@@ -460,6 +465,7 @@ class Trial {
   std::unordered_map<std::string, Child> children_;
   std::map<std::string, std::uint64_t> lost_at_;     // by node: told by senders
   std::map<std::string, std::uint64_t> dropped_at_;  // counted by the node
+  bool has_packing_node_ = false;                    // that has come to its end
   std::map<std::string, std::pair<std::string, int>> broken_;
   Judgement judgement_;
 };

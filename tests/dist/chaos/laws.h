@@ -34,6 +34,7 @@ struct Tally {
   std::uint64_t values = 0;                     // they brought
   std::uint64_t spawns = 0;                     // on other nodes
   std::uint64_t children = 0;                   // were spawned
+  std::uint64_t packed = 0;  // values that the nodes that live have read in packed form
 };
 
 struct Judgement {

@@ -281,6 +281,12 @@ TEST_CASE("chaos laws: a node ends in order, balanced, and empty") {
   Run left;
   left.Change(left.a, "left processes 0", "left processes 2");
   CHECK(left.Broken() == "something is left over");
+  Run terms;
+  terms.Put(terms.a, "end", "packed 0").Put(terms.b, "end", "packed 0");
+  CHECK(terms.Broken() == "nothing has travelled packed");
+  terms.Change(terms.b, "packed 0", "packed 1");
+  CHECK(terms.Broken() == "none");
+  CHECK(terms.Judged().tally.packed == 1);
   Run endless;
   endless.Without(endless.b, "end");
   CHECK(endless.Broken() == "a node has not come to its end");

@@ -146,6 +146,11 @@ class Sender {
   std::optional<gen::MessageDownProcessID> notice_;
 };
 
+// Decides whether to ask in a form that a node of Erlang does not have.
+bool IsPackedFor(const Peer& peer, Random& random) {
+  return !IsErlang(peer.node) && random.Below(2) == 0;
+}
+
 void NoteOutcome(Stage& stage, const std::string& name, int number,
                  const gen::Result<std::int64_t>& answer) {
   if (answer) {
@@ -163,10 +168,11 @@ void CallOn(gen::Process& self, Stage& stage, const Peer& peer, const std::strin
     const bool hasty = random.Below(8) == 0;
     stage.ledger.Note("call {} {} {} {}", name, number, peer.node, hasty ? "hasty" : "patient");
     const auto to = peer.Process(random.Below(2) == 0 ? kPool : kSink);
-    const auto answer =
-        self.Call(to, Ask{name, number},
-                  {.timeout = hasty ? std::chrono::nanoseconds(Pause(random, 0, 10)) + 100us
-                                    : gen::kInfinite});
+    const gen::CallOptions patience{
+        .timeout = hasty ? std::chrono::nanoseconds(Pause(random, 0, 10)) + 100us : gen::kInfinite};
+    const auto answer = IsPackedFor(peer, random)
+                            ? self.Call(to, PackedAsk{{name, number}}, patience)
+                            : self.Call(to, Ask{name, number}, patience);
     NoteOutcome(stage, name, number, answer);
     self.Sleep(Pause(random, 0, 4));
   }
@@ -202,7 +208,10 @@ class Asker : public act::Actor {
     while (!stage_.stopping && open_.size() < kOpenRequests) {
       const int number = ++number_;
       stage_.ledger.Note("call {} {} {} {}", name_, number, peer_.node, "async");
-      const auto ref = Request(peer_.Process(kPool), Ask{name_, number}, kPatient);
+      const auto to = peer_.Process(kPool);
+      const auto ref = IsPackedFor(peer_, random_)
+                           ? Request(to, PackedAsk{{name_, number}}, kPatient)
+                           : Request(to, Ask{name_, number}, kPatient);
       if (ref) {
         open_[ref->id] = number;
       } else {

@@ -73,6 +73,7 @@ void PrintTable(const Tally& tally, const Faults& faults, int connections) {
   Row("calls", fmt::format("{}: answered {}{}", tally.calls, tally.answers, errors));
   Row("watches",
       fmt::format("{}: signals {}, undone {}", tally.watches, tally.signals, tally.undone));
+  Row("packed", std::to_string(tally.packed));
   Row("spawns", fmt::format("{}: processes {}", tally.spawns, tally.children));
   Row("events", fmt::format("{} subscriptions: values {}", tally.subscriptions, tally.values));
   std::string texts;

@@ -1,14 +1,26 @@
-// What the nodes send to each other. How they look in Erlang: erlang_node.escript.
+// What the nodes send to each other. How they look in Erlang: erlang_node.escript. Between two nodes of Ergon some are packed.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 
 #include <ergon/gen/pid.h>
+#include <ergon/node/cereal.h>
 
 namespace ergon::chaos {
 
-// A numbered message of a session.
+// Values that this node has read in packed form. Relaxed: it is looked at when nothing comes any more.
+inline std::atomic<std::uint64_t> read_packed{0};
+template <class Archive>
+void CountPacked() {
+  if constexpr (std::is_same_v<Archive, dist::CerealReader>) {
+    read_packed.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+// A numbered message of a session. Packed between nodes of Ergon once they know that of each other, before that a term.
 struct Note {
   static constexpr const char* kTag = "note";
   std::string session;
@@ -17,6 +29,7 @@ struct Note {
   template <class Archive>
   void serialize(Archive& archive) {
     archive(session, number, padding);
+    CountPacked<Archive>();
   }
 };
 // The receiver watches the sender from now on.
@@ -47,6 +60,7 @@ struct Beat {
     archive(number);
   }
 };
+// As Note.
 struct Ask {
   using Reply = std::int64_t;  // the number
   static constexpr const char* kTag = "ask";
@@ -55,7 +69,13 @@ struct Ask {
   template <class Archive>
   void serialize(Archive& archive) {
     archive(caller, number);
+    CountPacked<Archive>();
   }
+};
+// The same between nodes of Ergon, with no other form than the packed one: who asks waits until the other node has said that
+// it packs it.
+struct PackedAsk : Ask {
+  using Reply = std::int64_t;
 };
 
 }  // namespace ergon::chaos

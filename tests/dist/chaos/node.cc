@@ -85,9 +85,12 @@ class NodeProgram {
     RegisterChildren(network);
     options.network = dist::Erlang(network);
     options.types.Register<Note>()
+        .Register<dist::Cereal<Note>>()
         .Register<Open>()
         .Register<Close>()
         .Register<Ask>()
+        .Register<dist::Cereal<Ask>>()
+        .Register<dist::Cereal<PackedAsk>>()
         .Register<Beat>();
     options.dump_on_sigquit = true;
     // The name may be that of a node that was killed a moment ago.
@@ -170,6 +173,7 @@ class NodeProgram {
     stage_.ledger.Note("left timers {}", info.timers);
     node_->Stop();
     const gen::MessageBalance balance = node_->MessageBalance();
+    stage_.ledger.Note("packed {}", read_packed.load(std::memory_order_relaxed));
     stage_.ledger.Note("balance {} {} {}", balance.Unaccounted(), balance.queued + balance.held,
                        balance.Dropped() - balance.dropped_no_connection - balance.dropped_unknown);
     stage_.ledger.Note("end");

@@ -19,6 +19,12 @@ using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
 
 constexpr int kTightMailbox = 20;
 
+// In either form; null: it is something else.
+const Ask* AskIn(gen::Message& request) {
+  if (const auto* packed = request.As<PackedAsk>()) return packed;
+  return request.As<Ask>();
+}
+
 class Sink : public act::Actor {
  public:
   explicit Sink(Stage* stage) : stage_(*stage) {}
@@ -71,7 +77,7 @@ class Sink : public act::Actor {
       stage_.ledger.Note("ended {}", close->session);
       return gen::Reply(last);
     }
-    if (const auto* ask = request.As<Ask>()) {
+    if (const auto* ask = AskIn(request)) {
       stage_.ledger.Note("asked {} {}", ask->caller, ask->number);
       return gen::Reply(std::int64_t{ask->number});
     }
@@ -104,7 +110,7 @@ class AnsweringWorker : public act::Actor {
 
  private:
   gen::CallResult HandleCall(gen::PID from, gen::Ref ref, gen::Message& request) override {
-    const auto* ask = request.As<Ask>();
+    const auto* ask = AskIn(request);
     if (ask == nullptr) return Actor::HandleCall(from, ref, request);
     stage_.ledger.Note("asked {} {}", ask->caller, ask->number);
     if (ask->number % 16 == 0) Sleep(2ms);
