@@ -89,6 +89,11 @@ gen::Result<void> CheckNotNegative(std::string_view name, std::chrono::nanosecon
   return Incorrect(fmt::format("{}: {} ns, must not be negative", name, value.count()));
 }
 
+gen::Result<void> CheckLogLevel(gen::LogLevel level) {
+  if (level <= gen::LogLevel::kOff) return {};
+  return Incorrect(fmt::format("log_level: {}, must be a LogLevel", static_cast<int>(level)));
+}
+
 // NodeOptions::shutdown_deadline.
 static gen::Result<void> CheckDeadline(const gen::NodeOptions& options) {
   const std::int64_t deadline = options.shutdown_deadline.count();

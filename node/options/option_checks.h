@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include <ergon/core/dispatcher.h>
+#include <ergon/gen/log_level.h>
 #include <ergon/gen/node_options.h>
 #include <ergon/gen/process_options.h>
 #include <ergon/gen/result.h>
@@ -24,6 +25,8 @@ namespace ergon::node {
 // kIncorrect, as in "timeout: -5 ns, must not be negative". Any thread.
 [[nodiscard]] gen::Result<void> CheckNotNegative(std::string_view name,
                                                  std::chrono::nanoseconds value);
+// kIncorrect, as in "log_level: 77, must be a LogLevel". Any thread.
+[[nodiscard]] gen::Result<void> CheckLogLevel(gen::LogLevel level);
 // kIncorrect, with a text that names the first bad field and its value. Any thread.
 [[nodiscard]] gen::Result<void> CheckOptions(const gen::NodeOptions& options);
 [[nodiscard]] gen::Result<void> CheckProcessOptions(const gen::ProcessOptions& options);

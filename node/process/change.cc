@@ -1,14 +1,11 @@
 // What others change of a process by gen::ProcessChange.
 #include <optional>
 
-#include <fmt/core.h>
-
 #include <ergon/gen/envelope_sender.h>
 #include <ergon/gen/host/process_host.h>
+#include <ergon/gen/log_level.h>
 #include <ergon/gen/node.h>
 #include <ergon/gen/process_change.h>
-#include <ergon/node/delivery/delivery.h>
-#include <ergon/node/delivery/drops.h>
 #include <ergon/node/delivery/withdrawn_requests.h>
 #include <ergon/node/options/option_checks.h>
 #include <ergon/node/process/runner.h>
@@ -20,11 +17,9 @@ gen::Result<void> Change(gen::Node& node, gen::PID pid, const gen::ProcessChange
   if (change.log_level && change.log_level_of_node) {
     return Incorrect("log_level: is given, and log_level_of_node too");
   }
-  if (change.log_level && *change.log_level > gen::LogLevel::kOff) {
-    return Incorrect(
-        fmt::format("log_level: {}, must be a LogLevel", static_cast<int>(*change.log_level)));
-  }
   // First what may be refused.
+  auto checked = CheckLogLevel(change.log_level.value_or(gen::LogLevel::kOff));
+  if (!checked) return checked;
   if (change.mailbox_size) {
     auto changed = node.SetProcessMailboxSize(pid, *change.mailbox_size);
     if (!changed) return changed;
@@ -49,10 +44,7 @@ void ProcessRunner::HandleChange(core::Envelope& envelope) {
   answered_ = current_failed_ = false;
   const bool withdrawn = rooms_.withdrawn.Take(envelope.ref);
   if (withdrawn || !MayBegin(envelope)) {
-    CountExpired();
-    rooms_.drops.Note(envelope, Self(), gen::DropReason::kExpired,
-                      withdrawn ? gen::ErrDeadlock : gen::ErrTimeout);
-    rooms_.delivery.ExpireWaitFor(envelope);
+    Expire(envelope, withdrawn);
   } else {
     const auto changed = Change(rooms_.node, Self(), *envelope.ValueAs<gen::ProcessChange>());
     const gen::PID from = gen::SenderOf(envelope);

@@ -170,6 +170,7 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   bool HandleRequest(core::Envelope& envelope);  // false: it has expired
   // A request, or an inspection. False: its caller was told, or is told now, that its time is up.
   [[nodiscard]] bool MayBegin(const core::Envelope& request);
+  [[gnu::cold]] void Expire(core::Envelope& request, bool withdrawn);  // counts and notes it
   [[nodiscard]] bool HandleExit(const core::Envelope& envelope);  // true: the behaviour gets it
   [[nodiscard]] bool HandleDown(const core::Envelope& envelope);  // likewise
   void TakeInheritance(core::Envelope& envelope);

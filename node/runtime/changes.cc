@@ -26,20 +26,6 @@ constexpr std::array<std::string_view, 2> kChangeable = {"mailbox_size", "log_le
 constexpr std::chrono::milliseconds kReadAgainAfter(
     10);  // before the file is read after somebody else
 
-}  // namespace
-
-gen::Error NoNetworkFor(const gen::NetworkOption& option) {
-  return Incorrect(
-      fmt::format("{}: network.{}: given, but the node has no network", option.where, option.key));
-}
-
-namespace {
-
-gen::Result<void> CheckLevel(gen::LogLevel level) {
-  if (level <= gen::LogLevel::kOff) return {};
-  return Incorrect(fmt::format("log_level: {}, must be a LogLevel", static_cast<int>(level)));
-}
-
 gen::Result<void> CheckMailboxSize(int messages) {
   gen::NodeOptions options;
   options.mailbox_size = messages;
@@ -48,8 +34,13 @@ gen::Result<void> CheckMailboxSize(int messages) {
 
 }  // namespace
 
+gen::Error NoNetworkFor(const gen::NetworkOption& option) {
+  return Incorrect(
+      fmt::format("{}: network.{}: given, but the node has no network", option.where, option.key));
+}
+
 gen::Result<void> Changes::SetLogLevel(gen::LogLevel level) {
-  auto checked = CheckLevel(level);
+  auto checked = CheckLogLevel(level);
   if (!checked) return checked;
   std::lock_guard lock(mutex_);
   gen::NodeOptions options = Now();
@@ -101,7 +92,7 @@ gen::Result<ProcessSlot*> Changes::FindProcess(const gen::Target& to, gen::PID& 
 
 gen::Result<void> Changes::SetProcessLogLevel(const gen::Target& to,
                                               std::optional<gen::LogLevel> level) {
-  auto checked = CheckLevel(level.value_or(gen::LogLevel::kOff));
+  auto checked = CheckLogLevel(level.value_or(gen::LogLevel::kOff));
   if (!checked) return checked;
   gen::PID pid;
   auto process = FindProcess(to, pid);
