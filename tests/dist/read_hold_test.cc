@@ -39,6 +39,35 @@ TEST_CASE("read hold: frames are put aside, as many as have room, and come back 
   }
 }
 
+TEST_CASE("read hold: frames of all sizes come back in their order, and count until then") {
+  constexpr std::size_t kBound = 256 * 1024;
+  const auto frame = [](std::uint32_t number) {
+    // Some are larger than what a block has, most are small.
+    const std::size_t size = number % 7 == 0 ? 70'000 : 5 + number % 50;
+    return terms::Big(size, 4) + std::string(size, static_cast<char>('a' + number % 26));
+  };
+  ReadHold hold(kBound);
+  const gen::PID from{1, "a@b", 1};
+  std::uint32_t put = 0;
+  std::uint32_t taken = 0;
+  std::size_t bytes = 0;
+  for (int round = 0; round < 50; ++round) {
+    for (; hold.Put(frame(put), from); ++put) bytes += frame(put).size();
+    CHECK(bytes <= ReadHold::kMostTimes * kBound);
+    CHECK(bytes + frame(put).size() > ReadHold::kMostTimes * kBound);
+    for (int left = round % 5 + 1; left != 0; --left, ++taken) {
+      CHECK(hold.First() == frame(taken));
+      bytes -= hold.First().size();
+      hold.RemoveFirst();
+    }
+  }
+  for (; taken != put; ++taken) {
+    CHECK(hold.First() == frame(taken));
+    hold.RemoveFirst();
+  }
+  CHECK(hold.IsEmpty());
+}
+
 TEST_CASE("read hold: messages and what the peer tells go on, and what may be answered does not") {
   using terms::SmallAtom;
   using terms::Tuple;

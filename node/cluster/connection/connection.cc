@@ -17,6 +17,7 @@ namespace ergon::dist {
 namespace {
 
 constexpr std::size_t kMostKeptBytes = 2 * 1024 * 1024;  // after a large frame
+constexpr std::size_t kFewBytes = 128 * 1024;
 // So long after another write an answer is alone.
 constexpr std::chrono::microseconds kAlone(10);
 // A stream: so many messages that nobody waits for are there at each of so many writes that follow each other. The thread
@@ -29,6 +30,14 @@ constexpr std::size_t kWorthAWrite = 64 * 1024;
 
 // A peer without one of them gets frames in another form.
 constexpr std::uint64_t kFlagsOfFrames = kFlagSendSender | kFlagBigTraceLabels | kFlagExitPayload;
+
+// Where more than a few bytes wait for a peer, it may take less than it asks for, and then as many wait as may. So the string
+// grows to that in one step: else each step would leave a piece of memory behind in which the next one has no room.
+void ReserveAtOnce(std::string& out, std::size_t more, std::size_t bound) {
+  const std::size_t needed = out.size() + more;
+  const std::size_t most = std::min(bound + kFewBytes, kMostKeptBytes);
+  if (needed > kFewBytes && needed > out.capacity() && needed <= most) out.reserve(most);
+}
 
 std::size_t LengthAt(std::string_view bytes) { return ReadBigEndian<std::uint32_t>(bytes); }
 
@@ -106,6 +115,7 @@ gen::Result<void> Connection::Put(const Signal& signal) {
 }
 
 gen::Result<void> Connection::PutAnswer(const Signal& signal) {
+  ReserveAtOnce(out_, signal.payload.size(), settings_.send_queue_bytes);
   const std::size_t before = out_.size();
   auto put = Put(signal);
   out_answers_ += out_.size() - before;

@@ -19,6 +19,7 @@
 #include <ergon/gen/atom.h>
 #include <ergon/gen/pid.h>
 #include <ergon/gen/result.h>
+#include <ergon/node/cluster/connection/beginning_functions.h>
 #include <ergon/node/cluster/connection/peer_state.h>
 #include <ergon/node/cluster/connection/peer_watch.h>
 #include <ergon/node/cluster/connection/read_hold.h>
@@ -94,8 +95,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Appends the frame of a signal, which the thread of the network will write. Does nothing if the connection is down.
   // For signals without a payload from users: if the peer does not take so large a frame, the connection is lost.
   void Append(const Signal& signal);
-  // Appends a signal that goes with messages and requests of this node and does not answer the peer: it does
-  // not keep this node from reading.
+  // Appends a signal that goes with this node's messages and requests, and does not keep this node from reading.
   void AppendOwn(const Signal& signal);
   // For any payload. Return kIncorrect, and append nothing, if the frame is larger than the peer takes, see CheckFrame.
   [[nodiscard]] gen::Result<void> TryAppend(const Signal& signal);
@@ -147,10 +147,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
   [[nodiscard]] bool HasUnreadAnswers() const noexcept {
     return AnswerBytes() >= settings_.send_queue_bytes;
   }
+  // A function of the peer's waits to be run (the network's thread), and runs, or never will (any thread). No lock.
+  void NoteBeginning() noexcept { beginning_.Add(); }
+  void NoteBegun();
 
   // -- the thread of the network --
-  // Brings the connection up. If it is not kConnecting any more, only closes the stream. `by_peer`: the peer opened
-  // the connection.
+  // Brings the connection up, or only closes the stream if it is not kConnecting any more. `by_peer`: who opened it.
   void Attach(std::shared_ptr<Stream> stream, const HandshakePeer& peer, bool by_peer);
   // Takes the connection down; `why` is for people. Calling it twice has no effect.
   void Fail(const std::string& why, bool is_fault = false);
@@ -185,19 +187,17 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Read();
   // Returns how many bytes to read at most, when `bytes` are there already.
   [[nodiscard]] static std::size_t MostToRead(std::string_view bytes);
-  // Handles the complete frames, or puts them aside, and returns their size. Stops at the first frame that has no room;
-  // then is_held_ is true.
+  // Handles the complete frames, or puts them aside, and returns their size. is_held_: for the next one is no room.
   std::size_t TakeFrames(std::string_view bytes);
   // Handles the frames that were put aside, as long as there is room for answers.
   void TakeHeldFrames();
   void TakeHeld();
-  // Returns whether a frame, given with its length, has to wait.
-  [[nodiscard]] bool HoldsFrame(std::string_view frame);
+  [[nodiscard]] bool HoldsFrame(std::string_view frame);  // given with its length
   void HandleFrame(std::string_view frame);
   void WakeWaiters();
   void AwaitRoomForAnswers();
   void NotePutAside() noexcept { put_aside_.store(hold_.size(), std::memory_order_relaxed); }
-  [[nodiscard]] bool HasRoomForAnswers() const noexcept;
+  [[nodiscard]] bool HasRoomForAnswers() noexcept;
   void NoteAnswers() noexcept;  // with the lock
   void NoteQueued() noexcept { most_queued_bytes_ = std::max(most_queued_bytes_, QueuedBytes()); }
   void PostFlush();
@@ -244,6 +244,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // out_answers_ and writing_answers_ together; changed with the lock.
   std::atomic<std::size_t> answers_ = 0;
+  BeginningFunctions beginning_;
 
   // Changed by the network's thread only.
   std::atomic<std::size_t> put_aside_ = 0;

@@ -10,6 +10,7 @@
 
 #include <fmt/core.h>
 #include <asio/error.hpp>
+#include <asio/post.hpp>
 
 #include <ergon/core/queues/injection_hold.h>
 #include <ergon/node/cluster/signals/frame_writer.h>
@@ -77,7 +78,14 @@ void Connection::AwaitRoomForAnswers() {
                });
 }
 
-bool Connection::HasRoomForAnswers() const noexcept { return !hold_.Holds(AnswerBytes()); }
+// Also of those that functions are about to give.
+bool Connection::HasRoomForAnswers() noexcept {
+  return !hold_.Holds(AnswerBytes()) && !beginning_.AreTooMany();
+}
+
+void Connection::NoteBegun() {
+  if (beginning_.Remove()) asio::post(context_, [self = shared_from_this()] { self->TakeHeld(); });
+}
 
 void Connection::HandleFrame(std::string_view frame) {
   const auto parsed = parser_.Parse(frame);

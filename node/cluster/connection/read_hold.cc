@@ -1,5 +1,6 @@
 #include <ergon/node/cluster/connection/read_hold.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include <ergon/node/cluster/signals/control_reader.h>
@@ -9,6 +10,8 @@
 
 namespace ergon::dist {
 namespace {
+
+constexpr std::size_t kBlockBytes = 64 * 1024;
 
 // Messages whose first element is a word that asks for something: requests, and what the groups of nodes tell each other.
 bool IsQuestion(std::string_view payload, std::size_t max_depth) {
@@ -22,27 +25,29 @@ bool IsQuestion(std::string_view payload, std::size_t max_depth) {
 }  // namespace
 
 bool ReadHold::Put(std::string_view frame, gen::PID from) {
-  if (size() + frame.size() > kMostTimes * bound_) return false;
-  if (first_ > frames_.size() / 2) {
-    frames_.erase(0, first_);
-    first_ = 0;
+  if (bytes_ + frame.size() > kMostTimes * bound_) return false;
+  if (blocks_.empty() || blocks_.back().capacity() - blocks_.back().size() < frame.size()) {
+    blocks_.emplace_back().reserve(std::max(kBlockBytes, frame.size()));
   }
-  frames_.append(frame);
+  blocks_.back().append(frame);
+  bytes_ += frame.size();
   senders_.insert(from);
   return true;
 }
 
 std::string_view ReadHold::First() const {
-  const std::string_view rest = std::string_view(frames_).substr(first_);
+  const std::string_view rest = std::string_view(blocks_.front()).substr(first_);
   return rest.substr(0, kFrameLengthBytes + ReadBigEndian<std::uint32_t>(rest));
 }
 
 void ReadHold::RemoveFirst() {
-  first_ += First().size();
-  if (first_ != frames_.size()) return;
-  frames_ = {};
+  const std::size_t size = First().size();
+  first_ += size;
+  bytes_ -= size;
+  if (first_ != blocks_.front().size()) return;
+  blocks_.pop_front();
   first_ = 0;
-  senders_.clear();
+  if (blocks_.empty()) senders_.clear();
 }
 
 bool MayBeAnswered(const Signal& signal, std::size_t max_depth) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <set>
 #include <string>
 #include <string_view>
@@ -35,9 +36,9 @@ class ReadHold {
 
   // `waiting`: bytes of answers that have not been sent.
   [[nodiscard]] bool Holds(std::size_t waiting) const noexcept { return waiting >= bound_; }
-  [[nodiscard]] bool IsEmpty() const noexcept { return frames_.empty(); }
+  [[nodiscard]] bool IsEmpty() const noexcept { return blocks_.empty(); }
   // Returns the bytes that are put aside.
-  [[nodiscard]] std::size_t size() const noexcept { return frames_.size() - first_; }
+  [[nodiscard]] std::size_t size() const noexcept { return bytes_; }
   // Returns whether a signal has to be put aside. Called while it holds, or while something is put aside.
   [[nodiscard]] bool IsFor(const Signal& signal, std::size_t max_depth) const {
     return senders_.contains(signal.from) || MayBeAnswered(signal, max_depth);
@@ -50,8 +51,10 @@ class ReadHold {
 
  private:
   const std::size_t bound_;
-  std::string frames_;          // one after the other
-  std::size_t first_ = 0;       // where the first frame is; those before it have been removed
+  // One after the other, in blocks: a string that grows would leave pieces of memory behind that nothing else fits in.
+  std::deque<std::string> blocks_;
+  std::size_t first_ = 0;       // where the first frame begins; those before it have been removed
+  std::size_t bytes_ = 0;       // of all frames
   std::set<gen::PID> senders_;  // of all frames since it was empty the last time
 };
 

@@ -7,6 +7,7 @@
 #include <ergon/core/foundations/thrown_text.h>
 #include <ergon/node/cluster/connection/answer_signals.h>
 #include <ergon/node/cluster/exports/outcome_terms.h>
+#include <ergon/node/cluster/signals/frame_writer.h>
 #include <ergon/node/cluster/values/reasons.h>
 #include <ergon/node/erlang/terms/writer.h>
 
@@ -15,7 +16,7 @@ namespace {
 
 // Between two looks whether a caller has taken what it was answered before.
 constexpr std::chrono::milliseconds kShortestWait{1};
-constexpr std::chrono::milliseconds kLongestWait{100};
+constexpr std::chrono::milliseconds kLongestWait{20};
 
 // Returns whether somebody ends the process: then the result of its function is not the outcome.
 bool IsBeingEnded(gen::Process& self) {
@@ -101,6 +102,7 @@ gen::Result<void> RemoteCode::StartFunction(const RemoteJobPtr& job) {
     Tie(*job, pid);
     Reply(*job, pid);
   };
+  job->Wait();
   auto pid = Start(factory, &opened, job->trace);
   if (!pid) return std::move(pid.error());
   return {};
@@ -119,8 +121,18 @@ std::string RemoteCode::ErrorOf(const RemoteJob& job, std::string_view reason) {
                    job.arguments.size());
 }
 
+gen::Result<Term> RemoteCode::Run(gen::Process& self, const RemoteJob& job) const {
+  auto outcome = job.function->run(self, job.arguments);
+  if (!outcome) return outcome;
+  const auto fits =
+      CheckFrame(outcome->raw().size(), needs_.settings.max_frame_bytes, job.connection->peer());
+  if (!fits) return fits.error();
+  return outcome;
+}
+
 gen::Reason RemoteCode::RunFunction(gen::Process& self, RemoteJob& job) {
   if (!AwaitRoom(self, job)) return gen::Reason::Normal();
+  job.EndOfWait();
   if (!job.IsCall()) {
     // A process that Erlang's spawn has asked for: others learn of its end only.
     auto outcome = job.function->run(self, job.arguments);
@@ -136,7 +148,7 @@ gen::Reason RemoteCode::RunFunction(gen::Process& self, RemoteJob& job) {
     writer.Raw(job.request.tag);
     const std::size_t head = answer.size();
     try {
-      const auto outcome = job.function->run(self, job.arguments);
+      const auto outcome = Run(self, job);
       if (IsBeingEnded(self)) return gen::Reason::Normal();
       outcome ? writer.Raw(outcome->raw()) : AppendBadCall(answer, outcome.error());
     } catch (...) {
@@ -149,7 +161,7 @@ gen::Reason RemoteCode::RunFunction(gen::Process& self, RemoteJob& job) {
   }
   std::string reason;
   try {
-    const auto outcome = job.function->run(self, job.arguments);
+    const auto outcome = Run(self, job);
     if (IsBeingEnded(self)) return gen::Reason::Normal();
     if (outcome) {
       Answer(job, ReturnTerm(job.tag, *outcome));

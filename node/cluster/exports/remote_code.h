@@ -22,6 +22,7 @@
 #include <ergon/node/cluster/exports/remote_places.h>
 #include <ergon/node/cluster/signals/signal.h>
 #include <ergon/node/delivery/addresses.h>
+#include <ergon/node/erlang/term.h>
 #include <ergon/node/erlang/terms/atom_budget.h>
 #include <ergon/node/links/exit_signals.h>
 #include <ergon/node/links/relations.h>
@@ -71,6 +72,8 @@ class RemoteCode {
   // Waits until the caller's node has taken the former answers: the answer of the function would have to wait, too. Returns
   // false if the process is ended meanwhile.
   static bool AwaitRoom(gen::Process& self, const RemoteJob& job);
+  // Returns the result. One that is larger than the peer takes is an error before anything is made of it.
+  [[nodiscard]] gen::Result<Term> Run(gen::Process& self, const RemoteJob& job) const;
   gen::Reason RunFunction(gen::Process& self, RemoteJob& job);
   // Starts a behaviour from a process, where its constructor may take its time.
   void LogFailed(const RemoteJob& job, const gen::Error& why);

@@ -21,13 +21,25 @@ struct RemoteJob {
   explicit RemoteJob(RemotePlaces& all) : places(all) {}
   RemoteJob(const RemoteJob&) = delete;
   RemoteJob& operator=(const RemoteJob&) = delete;
-  ~RemoteJob() { End(); }
+  ~RemoteJob() {
+    EndOfWait();
+    End();
+  }
 
   // Returns whether somebody waits for the outcome of a function.
   [[nodiscard]] bool IsCall() const { return !tag.empty() || is_request; }
   // Gives its place back: the run of a function is over, in whatever way, or nothing has come of it.
   void End() {
     if (std::exchange(has_place, false)) places.Return(number);
+  }
+
+  // A function waits to be run, and does not any more: see BeginningFunctions.
+  void Wait() {
+    is_waiting = true;
+    connection->NoteBeginning();
+  }
+  void EndOfWait() {
+    if (std::exchange(is_waiting, false)) connection->NoteBegun();
   }
 
   RemotePlaces& places;
@@ -44,6 +56,7 @@ struct RemoteJob {
   const detail::RemoteBehavior* behavior = nullptr;
   std::vector<Term> arguments;
   bool has_place = false;
+  bool is_waiting = false;
 };
 using RemoteJobPtr = std::shared_ptr<RemoteJob>;
 
