@@ -5,6 +5,8 @@
 #include <fmt/core.h>
 
 #include <ergon/node/delivery/addresses.h>
+#include <ergon/node/delivery/delivery.h>
+#include <ergon/node/delivery/drops.h>
 #include <ergon/node/diagnosis/descriptions.h>
 #include <ergon/node/diagnosis/node_log.h>
 
@@ -34,6 +36,15 @@ void ProcessRunner::Write(gen::LogLevel level, std::string_view text) {
   const gen::TraceId trace = IsInOwnTurn() ? marks_.trace(*this) : 0;
   if (trace != 0) line += fmt::format(" [trace {}]", gen::TraceText(trace));
   rooms_.log.WriteLine(level, fmt::format("{}: {}", line, text));
+}
+
+void ProcessRunner::Expire(core::Envelope& request, bool withdrawn) {
+  CountExpired();
+  answered_ = true;
+  // First: who is told finds it counted.
+  rooms_.drops.Note(request, Self(), gen::DropReason::kExpired,
+                    withdrawn ? gen::ErrDeadlock : gen::ErrTimeout);
+  rooms_.delivery.ExpireWaitFor(request);
 }
 
 }  // namespace ergon::node

@@ -262,15 +262,6 @@ bool ProcessRunner::MayBegin(const core::Envelope& request) {
   return is_passed_on || rooms_.request_claims.Begin(request);
 }
 
-void ProcessRunner::Expire(core::Envelope& request, bool withdrawn) {
-  CountExpired();
-  answered_ = true;
-  // First: who is told finds it counted.
-  rooms_.drops.Note(request, Self(), gen::DropReason::kExpired,
-                    withdrawn ? gen::ErrDeadlock : gen::ErrTimeout);
-  rooms_.delivery.ExpireWaitFor(request);
-}
-
 [[gnu::always_inline]] inline bool ProcessRunner::HandleRequest(core::Envelope& envelope) {
   const bool withdrawn = rooms_.withdrawn.Take(envelope.ref);
   if (withdrawn || !MayBegin(envelope)) {

@@ -1,8 +1,6 @@
 #include <ergon/node/cluster/connection/connection.h>
 
-#include <algorithm>
 #include <exception>
-#include <limits>
 #include <utility>
 
 #include <fmt/core.h>
@@ -11,15 +9,11 @@
 
 #include <ergon/node/cluster/signals/frame_writer.h>
 #include <ergon/node/delivery/foreign_aliases.h>
-#include <ergon/node/erlang/terms/big_endian.h>
 
 namespace ergon::dist {
 namespace {
 
 constexpr std::size_t kMostKeptBytes = 2 * 1024 * 1024;  // after a large frame
-constexpr std::size_t kFewBytes = 128 * 1024;
-// So long after another write an answer is alone.
-constexpr std::chrono::microseconds kAlone(10);
 // A stream: so many messages that nobody waits for are there at each of so many writes that follow each other. The thread
 // of the network is so quick that it would be woken for a few dozen messages each time, which takes longer than to write
 // them; so it pauses between the writes of a stream, unless so much waits that a write is worth while.
@@ -30,16 +24,6 @@ constexpr std::size_t kWorthAWrite = 64 * 1024;
 
 // A peer without one of them gets frames in another form.
 constexpr std::uint64_t kFlagsOfFrames = kFlagSendSender | kFlagBigTraceLabels | kFlagExitPayload;
-
-// Where more than a few bytes wait for a peer, it may take less than it asks for, and then as many wait as may. So the string
-// grows to that in one step: else each step would leave a piece of memory behind in which the next one has no room.
-void ReserveAtOnce(std::string& out, std::size_t more, std::size_t bound) {
-  const std::size_t needed = out.size() + more;
-  const std::size_t most = std::min(bound + kFewBytes, kMostKeptBytes);
-  if (needed > kFewBytes && needed > out.capacity() && needed <= most) out.reserve(most);
-}
-
-std::size_t LengthAt(std::string_view bytes) { return ReadBigEndian<std::uint32_t>(bytes); }
 
 }  // namespace
 
@@ -85,112 +69,9 @@ std::string Connection::Describe() const {
   return text;
 }
 
-void Connection::NoteAnswers() noexcept {
-  answers_.store(out_answers_ + writing_answers_, std::memory_order_relaxed);
-}
-
 void Connection::PostFlush() {
   flush_due_ = true;
   asio::post(context_, [self = shared_from_this()] { self->Flush(); });
-}
-
-gen::Result<void> Connection::Put(const Signal& signal) {
-  if (signal.trace != 0) [[unlikely]] {
-    const std::string token =
-        listener_.token ? listener_.token(signal.trace, signal.from) : std::string();
-    Signal traced = signal;
-    traced.trace = 0;
-    traced.token = token;
-    return Put(traced);
-  }
-  // What cannot fit is not copied before that is found out.
-  auto fits = CheckFrame(signal.payload.size(), settings_.max_frame_bytes, peer_);
-  if (!fits) return fits;
-  const std::size_t before = out_.size();
-  AppendFrame(out_, signal, flags_);
-  if (out_.size() == before) return {};
-  fits = CheckFrame(out_.size() - before - kFrameLengthBytes, settings_.max_frame_bytes, peer_);
-  if (!fits) out_.resize(before);
-  return fits;
-}
-
-gen::Result<void> Connection::PutAnswer(const Signal& signal) {
-  ReserveAtOnce(out_, signal.payload.size(), settings_.send_queue_bytes);
-  const std::size_t before = out_.size();
-  auto put = Put(signal);
-  out_answers_ += out_.size() - before;
-  NoteAnswers();
-  return put;
-}
-
-gen::Result<void> Connection::TryAppend(const Signal& signal) {
-  auto put = PutAnswer(signal);
-  NoteAppended();
-  return put;
-}
-
-gen::Result<void> Connection::TryAppendOwn(const Signal& signal) {
-  auto put = Put(signal);
-  NoteAppended();
-  return put;
-}
-
-void Connection::Append(const Signal& signal) { FailIfNot(TryAppend(signal)); }
-
-void Connection::AppendOwn(const Signal& signal) { FailIfNot(TryAppendOwn(signal)); }
-
-// Nobody can be told of it but by the loss of the connection, which the peer would end as well.
-void Connection::FailIfNot(const gen::Result<void>& appended) {
-  if (appended) return;
-  asio::post(context_, [self = shared_from_this(), why = std::string(appended.error().detail())] {
-    self->Fail(why);
-  });
-}
-
-// A caller waits for it, and to wake the thread of the network takes longer than to write. Where answers follow each
-// other, however, one write for many is far cheaper. Requests are not written so: on two cores calls between two nodes of
-// ours took longer with that.
-gen::Result<void> Connection::AppendAnswer(const Signal& signal) {
-  auto put = PutAnswer(signal);
-  if (!put) return put;
-  NoteQueued();
-  if (!flush_due_ && state_ == State::kUp && !WriteAtOnce()) PostFlush();
-  return put;
-}
-
-bool Connection::WriteAtOnce() {
-  // So large an answer may have made the thread of the network put requests aside, which are taken up in Written.
-  if (HasUnreadAnswers()) return false;
-  const auto now = std::chrono::steady_clock::now();
-  if (now - written_ < kAlone) return false;
-  const std::size_t size = stream_->WriteNow(out_);
-  if (size == 0) return false;
-  written_ = now;
-  sent_since_tick_ = true;
-  out_.erase(0, size);
-  out_answers_ = std::min(out_answers_, out_.size());
-  NoteAnswers();
-  if (!out_.empty()) return false;
-  out_messages_ = out_sends_ = 0;
-  return true;
-}
-
-gen::Result<void> Connection::AppendMessage(const Signal& message) {
-  auto appended = TryAppendOwn(message);
-  if (appended) ++out_messages_;
-  return appended;
-}
-
-void Connection::AppendRequest(std::string_view frame) {
-  // Of the flags that change frames, these alone change those of messages.
-  const bool takes_tokens = (flags_ & kFlagBigTraceLabels) != 0;
-  if ((flags_ & kFlagSendSender) != 0 && (takes_tokens || !HasToken(frame))) [[likely]] {
-    out_.append(frame);
-  } else {
-    AppendAsOlder(frame);
-  }
-  NoteAppended();
-  ++out_messages_;
 }
 
 void Connection::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& peer, bool by_peer) {
@@ -235,22 +116,6 @@ void Connection::WakeWaiters() {
     waiters.swap(waiters_);
   }
   if (!waiters.empty()) listener_.has_room(*this, waiters);
-}
-
-void Connection::AppendAsOlder(std::string_view frames) {
-  // What others may send has a limit; these are our own.
-  constexpr std::size_t kAnyDepth = std::numeric_limits<std::size_t>::max();
-  for (std::size_t at = 0; at + kFrameLengthBytes <= frames.size();) {
-    const std::size_t length = LengthAt(frames.substr(at));
-    const auto frame = frames.substr(at + kFrameLengthBytes, length);
-    const auto signal = ParseFrame(frame, reversed_, kAnyDepth);
-    if (signal && signal->kind != SignalKind::kUnknown) {
-      AppendFrame(out_, *signal, flags_);
-    } else {
-      out_.append(frames.substr(at, kFrameLengthBytes + length));  // a tick
-    }
-    at += kFrameLengthBytes + length;
-  }
 }
 
 void Connection::Flush() {

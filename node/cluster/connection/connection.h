@@ -20,6 +20,7 @@
 #include <ergon/gen/pid.h>
 #include <ergon/gen/result.h>
 #include <ergon/node/cluster/connection/beginning_functions.h>
+#include <ergon/node/cluster/connection/connection_listener.h>
 #include <ergon/node/cluster/connection/peer_state.h>
 #include <ergon/node/cluster/connection/peer_watch.h>
 #include <ergon/node/cluster/connection/read_hold.h>
@@ -45,29 +46,9 @@ namespace ergon::dist {
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   enum class State : std::uint8_t { kConnecting, kUp, kDown };
-  struct RoomWaiter {  // see Transport::AwaitRoom
-    gen::PID local;
-    std::uint64_t id;
-  };
-  // What is left of a connection that is down.
-  struct Rest {
-    PeerState relations;
-    std::vector<RoomWaiter> waiters;
-    std::uint64_t unsent = 0;  // messages
-    std::string why;
-    bool is_fault = false;  // of the peer, such as a malformed frame
-    bool is_foreign = false;
-  };
-  // The functions that the connection calls, on the thread of the network, without a lock.
-  struct Listener {
-    std::function<void(Connection&)> up;  // before anything arrives
-    std::function<void(Connection&, const Signal&)> arrived;
-    std::function<void(Connection&, const std::vector<RoomWaiter>&)> has_room;
-    std::function<void(Connection&)> idle;  // from time to time
-    std::function<void(Connection&, Rest)> down;
-    // Any thread, with the lock: the token of a signal that has a trace id (TraceTokens::Make). Empty: none has one.
-    std::function<std::string(gen::TraceId trace, gen::PID from)> token = {};
-  };
+  using RoomWaiter = dist::RoomWaiter;
+  using Rest = ConnectionRest;
+  using Listener = ConnectionListener;
 
   // `mutex` may be shared by several connections: no two of them are locked at a time. Code that holds the lock asks
   // only for what this node knows by itself.

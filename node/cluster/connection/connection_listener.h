@@ -1,0 +1,44 @@
+// Whom a connection tells what happens to it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <ergon/gen/pid.h>
+#include <ergon/gen/trace.h>
+#include <ergon/node/cluster/connection/peer_state.h>
+#include <ergon/node/cluster/signals/signal.h>
+
+namespace ergon::dist {
+
+class Connection;
+
+struct RoomWaiter {  // see Transport::AwaitRoom
+  gen::PID local;
+  std::uint64_t id;
+};
+
+// What is left of a connection that is down.
+struct ConnectionRest {
+  PeerState relations;
+  std::vector<RoomWaiter> waiters;
+  std::uint64_t unsent = 0;  // messages
+  std::string why;
+  bool is_fault = false;  // of the peer, such as a malformed frame
+  bool is_foreign = false;
+};
+
+// The functions that the connection calls, on the thread of the network, without a lock.
+struct ConnectionListener {
+  std::function<void(Connection&)> up;  // before anything arrives
+  std::function<void(Connection&, const Signal&)> arrived;
+  std::function<void(Connection&, const std::vector<RoomWaiter>&)> has_room;
+  std::function<void(Connection&)> idle;  // from time to time
+  std::function<void(Connection&, ConnectionRest)> down;
+  // Any thread, with the lock: the token of a signal that has a trace id (TraceTokens::Make). Empty: none has one.
+  std::function<std::string(gen::TraceId trace, gen::PID from)> token = {};
+};
+
+}  // namespace ergon::dist
