@@ -50,8 +50,8 @@ class Message {
 
   // The type's name as written in C++.
   [[nodiscard]] std::string TypeName() const;
-  // Returns the same, for logs; but of what other nodes send without a registered type (an atom, a text, an integer, any
-  // term of Erlang) what the value is, shortened.
+  // Returns the same, for logs; but of what other nodes send without a registered type (an atom, an integer, any term
+  // of Erlang) what the value is, shortened, and of a text how long it is.
   [[nodiscard]] std::string Describe() const;
   // Returns the same for texts that other nodes may see: a type that has a kTag is called by that.
   [[nodiscard]] std::string DescribeToOthers() const;

@@ -57,8 +57,8 @@ gen::Inspection InspectAtRest(gen::Node& node, gen::PID pool) {
 
 // Lets the node be observed, and tells where. Returns what is wrong, or nothing.
 std::string StartObserver(gen::Node& node, const Observe& observe) {
-  const auto observer = node.Spawn(
-      node::ObserverFactory({.address = observe.address, .port = observe.port, .actions = true}));
+  const auto observer =
+      node.Spawn(node::ObserverFactory({.address = observe.address, .port = observe.port}));
   if (!observer) return "--observe: " + std::string(observer.error().detail());
   const auto where = node.Call(*observer, node::GetObserverAddress{}).value();
   const bool is_six = where.address.find(':') != std::string::npos;

@@ -50,12 +50,17 @@ gen::Result<void> CheckOptions(const ErlangOptions& options) {
   return {};
 }
 
-gen::Result<std::string> ReadCookieFile(const std::string& path) {
+// `is_given`: by the option.
+gen::Result<std::string> ReadCookieFile(const std::string& path, bool is_given) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
+    const std::string why = std::system_category().message(errno);
     return node::Incorrect(
-        fmt::format("network: no cookie: option cookie and RELEASE_COOKIE are empty, and '{}': {}",
-                    path, std::system_category().message(errno)));
+        is_given
+            ? fmt::format("network: cookie_file '{}': {}", path, why)
+            : fmt::format(
+                  "network: no cookie: option cookie and RELEASE_COOKIE are empty, and '{}': {}",
+                  path, why));
   }
   if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
     return node::Incorrect(
@@ -82,7 +87,7 @@ gen::Result<std::string> CookieOf(const ErlangOptions& options) {
       const char* home = std::getenv("HOME");
       path = fmt::format("{}/.erlang.cookie", home == nullptr ? "" : home);
     }
-    auto read = ReadCookieFile(path);
+    auto read = ReadCookieFile(path, !options.cookie_file.empty());
     if (!read) return read;
     cookie = std::move(*read);
   }

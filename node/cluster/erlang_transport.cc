@@ -184,9 +184,11 @@ gen::Result<void> ErlangTransport::Open() {
   if (!settings_.listen) return {};
   std::promise<gen::Result<void>> registered;
   asio::post(context_, [&] {
-    listening_.Start();
-    registration_.Start(
-        port, [&](gen::Result<void> outcome) { registered.set_value(std::move(outcome)); });
+    // Peers that come before wait: what they would begin could not be ended if the name is refused.
+    registration_.Start(port, [&](gen::Result<void> outcome) {
+      if (outcome) listening_.Start();
+      registered.set_value(std::move(outcome));
+    });
   });
   auto outcome = registered.get_future().get();
   if (outcome) {

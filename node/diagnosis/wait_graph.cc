@@ -7,6 +7,7 @@
 
 #include <ergon/gen/notices.h>
 #include <ergon/gen/status.h>
+#include <ergon/node/diagnosis/for_people.h>
 
 namespace ergon::node {
 namespace {
@@ -53,7 +54,7 @@ void WaitGraph::BreakDeadlock(const ProcessSlot& caller) {
   for (const Link& link : circle) {
     chain += fmt::format("{}{} waits for {} ({})", chain.empty() ? "" : ", ",
                          addresses_.PidOf(link.process->Id()), addresses_.PidOf(link.edge.to),
-                         link.edge.type->TagOrName());
+                         TypeForPeople(link.edge.type));
   }
   const Link& victim = circle.front();
   const gen::PID pid = addresses_.PidOf(victim.process->Id());
@@ -76,7 +77,7 @@ std::vector<gen::WaitEdge> WaitGraph::Edges() const {
     const std::int64_t waiting = std::max<std::int64_t>(now - edge.since, 0);
     graph.push_back({.from = pid,
                      .to = edge.to == 0 ? gen::PID() : addresses_.PidOf(edge.to),
-                     .message = edge.type->Name(),
+                     .message = edge.type == nullptr ? "a signal" : std::string(edge.type->Name()),
                      .waiting = std::chrono::nanoseconds(waiting),
                      .certain = edge.IsCertain()});
   });

@@ -21,6 +21,9 @@ constexpr std::chrono::seconds kMostForAction{5};
 constexpr std::size_t kLongestError = 1'000;  // bytes
 
 gen::Result<void> AskToHold(gen::Process& self, gen::PID pid, gen::EnvelopeKind kind) {
+  if (pid == self.Self()) {
+    return gen::Error(gen::ErrorCode::kNotAllowed, "it is the process that would answer");
+  }
   auto answer = self.CallEnvelope(
       pid, core::MakeSignal(static_cast<std::uint8_t>(kind), core::Lane::kUrgent), kMostForAction);
   if (!answer) return std::move(answer.error());

@@ -118,7 +118,7 @@ $('token-form').onsubmit = (event) => {
   event.preventDefault();
   token = $('token').value;
   $('token').value = '';
-  refresh();
+  showNode().catch(() => {}).then(refresh);  // which tells whether there are actions
 };
 document.onvisibilitychange = refresh;
 document.onkeydown = (event) => {

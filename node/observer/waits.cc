@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <ergon/gen/status.h>
+#include <ergon/node/diagnosis/for_people.h>
 #include <ergon/node/observer/census.h>
 
 namespace ergon::node {
@@ -105,7 +106,7 @@ WaitRows FindWaits(gen::Process& self, BehaviorIndex& index, std::size_t limit) 
     const CallEdge::View& edge = waits[i].edge;
     found.rows.push_back({.from = LabelOf(index, waits[i].from),
                           .to = LabelOf(index, edge.to),
-                          .message = std::string(edge.type->TagOrName()),
+                          .message = TypeForPeople(edge.type),
                           .waiting_ns = std::max<std::int64_t>(now - edge.since, 0),
                           .certain = edge.IsCertain(),
                           .circle = waits[i].circle});

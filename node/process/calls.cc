@@ -14,6 +14,7 @@
 #include <ergon/node/delivery/message_totals.h>
 #include <ergon/node/delivery/transport.h>
 #include <ergon/node/diagnosis/descriptions.h>
+#include <ergon/node/diagnosis/for_people.h>
 #include <ergon/node/diagnosis/wait_graph.h>
 #include <ergon/node/events/publishing.h>
 #include <ergon/node/links/relations.h>
@@ -55,8 +56,8 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
   CheckMaySuspend("Call");
   const gen::PID self = rooms_.addresses.PidOf(Id());
   if (to == self) {
-    return gen::Error(gen::ErrorCode::kDeadlock,
-                      fmt::format("{} would wait for itself ({})", to, request->type->TagOrName()));
+    return gen::Error(gen::ErrorCode::kDeadlock, fmt::format("{} would wait for itself ({})", to,
+                                                             TypeForPeople(request->type)));
   }
   if (IsInterrupted()) return EndingError();
   const std::int64_t now = Now();

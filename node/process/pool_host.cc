@@ -95,7 +95,7 @@ void Process::SetSettled(std::uint64_t settled, std::uint64_t never_given) {
 bool Process::TryRedirectMain() {
   if (!mailbox_.TryRedirect()) return false;
   // Release: what the pool has forwarded before comes before what senders forward from now on.
-  // Partner: Delivery::Route. Those who come too early leave their message here.
+  // Partner: Delivery::OfferTo and Delivery::TryWorker. Those who come too early leave their message here.
   GetPoolSlot().open.store(true, std::memory_order_release);
   return true;
 }

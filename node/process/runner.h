@@ -116,7 +116,6 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   void CountOwnInMain(std::int64_t envelopes);
   [[nodiscard]] std::vector<core::EnvelopePtr> TakeStash();
   void ReportProgress();
-
   void HoldMainLane(bool hold) noexcept;  // while true, what waits there stays there
 
   const Rooms& rooms_;

@@ -192,7 +192,7 @@ gen::Result<std::function<void()>> Changes::PrepareNetwork(
     const std::vector<gen::NetworkOption>& options) const {
   if (options.empty()) return std::function<void()>([] {});
   // Acquire; partner: SetTransport.
-  Transport* const transport = transport_.load(std::memory_order_acquire);
+  Transport* const transport = this->transport();
   if (transport == nullptr && needs_.options.network == nullptr)
     return NoNetworkFor(options.front());
   if (transport == nullptr) return gen::Error(gen::ErrorCode::kBusy, "network: it is being opened");

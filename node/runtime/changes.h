@@ -51,6 +51,9 @@ class Changes {
   }
 
   // Release; partner: PrepareNetwork.
+  [[nodiscard]] Transport* transport() const noexcept {
+    return transport_.load(std::memory_order_acquire);  // partner: SetTransport
+  }
   void SetTransport(Transport* transport) {
     transport_.store(transport, std::memory_order_release);
   }

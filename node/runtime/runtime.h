@@ -79,7 +79,7 @@ class Runtime {
   // Aborts the program when the node has its owner's clock, and no I/O.
   [[nodiscard]] IoThread& Io();
   // The way to other nodes; null: there is none.
-  [[nodiscard]] Transport* transport() const noexcept { return transport_.get(); }
+  [[nodiscard]] Transport* transport() const noexcept { return changes_.transport(); }
 
   // -- for the observer --
   [[nodiscard]] const Addresses& addresses() const noexcept { return addresses_; }

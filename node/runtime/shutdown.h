@@ -69,8 +69,8 @@ class Shutdown {
     watchdog_ = watchdog;
   }
 
-  // Before there are processes; it is closed when all of them have ended.
-  void SetTransport(Transport* transport) { transport_ = transport; }
+  // It is closed when all processes have ended: at once, if a signal has stopped the node while the network was opened.
+  void SetTransport(Transport* transport);
 
   // Ends the node and waits until it has ended; from inside of a handler it only begins.
   void Stop(bool force);
@@ -94,6 +94,7 @@ class Shutdown {
   // when there is no thread for that.
   bool Begin(bool in_background);
   void TearDown();
+  void CloseNetwork();
   void StopInOrder(std::int64_t deadline);
   void KillAll();
   std::vector<gen::PID> NewestFirst(bool top_level_only) const;
@@ -115,9 +116,10 @@ class Shutdown {
   const Needs needs_;
   IoThread* io_ = nullptr;
   Watchdog* watchdog_ = nullptr;
-  Transport* transport_ = nullptr;
   std::atomic<std::uint32_t> home_{needs_.fork_guard.started_in()};
   std::mutex mutex_;
+  Transport* transport_ = nullptr;  // guarded by it
+  bool network_is_closed_ = false;  // guarded by it
   std::atomic<Phase> phase_{Phase::kRunning};
   std::atomic<bool> force_{false};
   core::Event stopped_event_;

@@ -374,7 +374,7 @@ TEST_CASE("connection: what has to wait is put aside, and others go on, but not 
   CHECK(
       pair.connection->Describe() ==
       fmt::format("connected with peer@127.0.0.1: {0} bytes wait to be sent, {0} of them answers; "
-                  "{1} bytes of its requests wait until it takes answers; it is not listened to "
+                  "{1} bytes of its requests are put aside; it is not listened to "
                   "meanwhile",
                   pair.connection->QueuedBytes(), pair.connection->PutAsideBytes()));
   CHECK(kit::Eventually([&] {

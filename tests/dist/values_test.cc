@@ -225,9 +225,7 @@ TEST_CASE("values: what a message is that is of no registered type, for logs and
   CHECK(described(Term::Tuple({tag})) == "count: 2 or 3 elements expected, found 1: {count}");
   CHECK(described(Term::Tuple({Term::Atom("amount"), 1})) == "{amount,1}");
   CHECK(described(tag) == "atom 'count'");
-  CHECK(described(Term::Of(std::string("to \"be\"\n"))) == "text \"to \"be\"?\"");
-  CHECK(described(Term::Of(std::string(99, 'x') + "\u00fc\u00fc")) ==
-        "text \"" + std::string(99, 'x') + "...\", 103 bytes");
+  CHECK(described(Term::Of(std::string("secret"))) == "text of 6 bytes");
   CHECK(described(42) == "integer 42");
   CHECK(described(1.5) == "float 1.5");
   CHECK(described(true) == "true");

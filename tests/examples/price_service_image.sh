@@ -87,7 +87,7 @@ from() {
 # inside COMMAND...: in the stage's root and folder.
 inside() {
   # shellcheck disable=SC2016  # expanded in there
-  unshare --mount --pid --fork --mount-proc="$stage/proc" chroot "$stage" /usr/bin/env -i DEBIAN_FRONTEND=noninteractive \
+  unshare --mount --pid --fork --kill-child --mount-proc="$stage/proc" chroot "$stage" /usr/bin/env -i DEBIAN_FRONTEND=noninteractive \
     PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root sh -c 'cd "$0" && exec "$@"' "$folder_inside" "$@" </dev/null
 }
 copy() {
@@ -153,7 +153,7 @@ done <<<"$instructions"
 say "starting ${entrypoint[*]} as $user"
 # The first process of the container has signals of its own: what it does not handle does not reach it.
 # shellcheck disable=SC2016  # expanded in there
-unshare --net --mount --pid --fork --mount-proc="$stage/proc" sh -c '
+unshare --net --mount --pid --fork --kill-child --mount-proc="$stage/proc" sh -c '
   ip link set lo up && exec chroot --userspec="$0" "$@"' "$user" "$stage" /usr/bin/env -i RELEASE_COOKIE=secret \
   PATH=/usr/local/bin:/usr/bin:/bin "${entrypoint[@]}" --name prices@127.0.0.1 >"$work/out" 2>&1 &
 unshared=$!
@@ -179,6 +179,11 @@ echo "ok      answers"
 within epmd -names | grep -q '^name prices at port ' || fails "Erlang's port mapper does not know it"
 echo "ok      known to EPMD"
 kill -TERM "$container"
+end=$((SECONDS + 60))
+while kill -0 "$unshared" 2>/dev/null; do
+  ((SECONDS < end)) || fails "SIGTERM does not end it"
+  sleep 0.2
+done
 status=0
 wait "$unshared" || status=$?
 container=

@@ -210,7 +210,7 @@ TEST_CASE("C03 What the pool does not handle itself is logged with its type") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(2);
   fixture.node.SendWithPriority(pool.pid(), 3.5, MessagePriority::kHigh).value();
-  CHECK(Eventually([&] { return fixture.log.Contains("double"); }));
+  CHECK(Eventually([&] { return fixture.log.Contains("float 3.5"); }));
   // A worker logs what it does not know, too.
   fixture.node.Send(pool.pid(), std::vector<bool>{true}).value();
   CHECK(Eventually([&] { return fixture.log.Contains("std::vector<bool"); }));

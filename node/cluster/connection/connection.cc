@@ -63,7 +63,7 @@ std::string Connection::Describe() const {
   }
   if (!waiters_.empty()) text += fmt::format("; processes that wait for room: {}", waiters_.size());
   if (const auto put_aside = PutAsideBytes(); put_aside != 0) {
-    text += fmt::format("; {} bytes of its requests wait until it takes answers", put_aside);
+    text += fmt::format("; {} bytes of its requests are put aside", put_aside);
   }
   if (IsHeld()) text += "; it is not listened to meanwhile";
   return text;
@@ -124,7 +124,7 @@ void Connection::Flush() {
     std::lock_guard lock(*mutex_);
     if (state_ != State::kUp) return;
     writing_.clear();
-    if (writing_.capacity() > kMostKeptBytes) writing_ = {};
+    if (writing_.capacity() > kMostKeptBytes) std::string().swap(writing_);  // `= {}` keeps it
     writing_.swap(out_);
     flush_due_ = !writing_.empty();
     if (flush_due_) sent_since_tick_ = true;
@@ -211,7 +211,7 @@ void Connection::Fail(const std::string& why, bool is_fault) {
     rest.unsent = out_messages_ + writing_messages_;
     rest.why = why;
     rest.is_fault = is_fault;
-    out_ = {};
+    std::string().swap(out_);
     out_messages_ = writing_messages_ = 0;
     writing_size_ = 0;
     out_answers_ = writing_answers_ = 0;

@@ -67,7 +67,7 @@ std::size_t Connection::MostToRead(std::string_view bytes) {
   return frame < bytes.size() ? kReadBytes : std::max(kReadBytes, frame - bytes.size());
 }
 
-// Until Written says so, or it is down.
+// Until Written or NoteBegun says so, or it is down.
 void Connection::AwaitRoomForAnswers() {
   room_.expires_at(asio::steady_timer::time_point::max());
   tasks_.Await([this] { room_.cancel(); },

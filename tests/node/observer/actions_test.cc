@@ -1,8 +1,10 @@
 // What an observer changes, and for whom.
 #include <ergon/node/observer/actions.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include <node/observer/json.h>
 #include <node/observer/observed.h>
@@ -89,7 +91,7 @@ TEST_CASE("a process is killed, with its messages") {
   t.HoldEach(gate, {worker});
   REQUIRE(t.node.Send(worker, kit::Job{1}));
   CHECK(t.Post(Of("kill", worker)).body == "done\n");
-  REQUIRE(t.EventuallyGone(worker));
+  REQUIRE(t.node.WaitProcess(worker, kit::kDeadline));
   CHECK(t.node.Info().dropped_terminated == 1);
   CHECK(t.log.Contains("kill of " + worker.ToString() + ": asked for over HTTP, and done"));
   CHECK(t.Post(Of("kill", worker)).status == 404);
@@ -119,6 +121,25 @@ TEST_CASE("a process is suspended and goes on") {
   CHECK(t.Post(Of("resume", worker)).status == 200);
   CHECK_FALSE(t.node.ProcessInfo(worker)->suspended);
   CHECK(kit::Eventually([&] { return t.node.ProcessInfo(worker)->messages_handled == 1; }));
+}
+
+// What waits is a signal, which has no type.
+TEST_CASE("while a process that is busy is to be suspended, the waits can be looked at") {
+  Acting t;
+  kit::Gate gate(t.node);
+  const gen::PID worker = t.Worker();
+  t.HoldEach(gate, {worker});
+  std::thread asks([&] { (void)t.Post(Of("suspend", worker)); });
+  CHECK(kit::Eventually([&] {
+    const auto waits = t.node.WaitForGraph();
+    return std::ranges::any_of(waits, [&](const gen::WaitEdge& wait) {
+      return wait.to == worker && wait.message == "a signal";
+    });
+  }));
+  CHECK(t.Ask(GetText("/api/waits", "Host: localhost\r\n" + kAuthorized)).body.find("a signal") !=
+        std::string::npos);
+  gate.Open();
+  asks.join();
 }
 
 TEST_CASE("a pool grows and shrinks") {
