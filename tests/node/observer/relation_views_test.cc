@@ -61,7 +61,8 @@ TEST_CASE("the tree has each process before its children, and its links") {
   const Tree part = ParseJson(t.Get("/api/tree?root=" + IdOf(second)));
   CHECK(All(part, "processes", "pid") == Texts({second, below}));
   CHECK(part.get<int>("at_top") == 1);
-  CHECK(part.get<int>("in_all") == whole.get<int>("in_all"));
+  // All of the node, not of the part; the process of the former connection may not have ended yet.
+  CHECK(part.get<int>("in_all") >= 4);
   CHECK(All(ParseJson(t.Get("/api/tree?root=" + IdOf(second) + "&limit=1")), "processes", "pid") ==
         Texts({second}));
 }
