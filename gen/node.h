@@ -90,7 +90,8 @@ class Node : public GroupMessenger {
   // kNotAllowed: a pool's worker, whose mailbox is the pool's (PoolOptions::worker_mailbox_size).
   virtual Result<void> SetProcessMailboxSize(const Target& to, int messages) = 0;
   // Reads NodeOptions::options_file once more, as at SIGHUP, and does what has changed there: log_level and mailbox_size
-  // as above, the pools that it names are changed by act::PoolChange, and what of the network's options may be changed. What is not in the file stays as it is. All or
+  // as above, log_levels of all processes with those behaviours, whoever has set them before, the pools that it names by
+  // act::PoolChange, and what of the network's options may be changed. What is not in the file stays as it is. All or
   // nothing: an error changes nothing. A pool that does not run has the new values when it starts; the log says so.
   //   kIncorrect   the file has a fault, another value than at the start for what cannot be changed, or one that a pool
   //                refuses, or it names a process that is no pool; the text names the field and the value

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -76,15 +77,18 @@ struct NodeOptions {
   bool measure_running_time = false;
 
   LogLevel log_level = LogLevel::kInfo;
-  // A file as LoadOptions reads it (<ergon/node/options_file.h>), which is read again at SIGHUP: log_level,
-  // mailbox_size, pools and some options of the network are as it says then, see Node::ReloadOptions. Empty: none, and SIGHUP ends the program. The node does
-  // not read it when it starts: its other options are whatever the program has made of the file. With a `clock` of the
-  // caller's own there is no signal.
+  // A file as LoadOptions reads it (<ergon/node/options_file.h>), which is read again at SIGHUP: log_level, log_levels,
+  // mailbox_size, pools and some options of the network are as it says then, see Node::ReloadOptions. Empty: none, and
+  // SIGHUP ends the program. The node does not read it when it starts: its other options are whatever the program has
+  // made of the file. With a `clock` of the caller's own there is no signal.
   std::string options_file = {};
   // What pools have by their registered names, whatever their Init returns; what is not given, is as that says. In a
   // file the tables [pools.NAME]. A pool for which it is wrong does not start. It holds for pools that are spawned with
   // the name, as by SpawnRegister.
   std::map<std::string, PoolChange> pools = {};
+  // Least levels of the log lines of processes by the names of their behaviours, as their log lines have them; none:
+  // the node's. In a file the table [log_levels]. They go before ProcessOptions::log_level and what is inherited.
+  std::map<std::string, std::optional<LogLevel>> log_levels = {};
   // Receives each log line, already formatted, instead of standard error; one at a time. On the thread
   // that has something to tell: a process's, the timers', the watchdog's, or one of the caller's own that
   // uses the node. It may look at the node (Info, ProcessInfo), but must not wait for it, nor cause a line

@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include <ergon/node/options/log_level_keys.h>
 #include <ergon/node/options/nearest.h>
 #include <ergon/node/options/option_checks.h>
 #include <ergon/node/options/option_text.h>
@@ -97,6 +98,7 @@ std::span<const OptionKey> OptionKeys() { return kKeys; }
 
 gen::Result<void> SetOption(NodeOptions& options, std::string_view key, std::string_view text) {
   if (IsPoolKey(key)) return SetPoolOption(options.pools, key, text);
+  if (IsLogLevelKey(key)) return SetLogLevelOption(options.log_levels, key, text);
   const Entry* const entry = FindEntry(key);
   if (entry == nullptr) {
     return Incorrect(
@@ -117,6 +119,7 @@ gen::Result<void> SetOption(NodeOptions& options, std::string_view key, std::str
 
 std::string OptionText(const NodeOptions& options, std::string_view key) {
   if (IsPoolKey(key)) return PoolOptionText(options.pools, key);
+  if (IsLogLevelKey(key)) return LogLevelOptionText(options.log_levels, key);
   const Entry* const entry = FindEntry(key);
   return entry == nullptr ? std::string() : entry->field.get(options);
 }

@@ -12,7 +12,8 @@ namespace ergon::node {
 
 // A key is the name of a field of gen::NodeOptions, as in "turn_time". Keys of the fields of a struct in it are
 // written with a dot, as in "stealing.relaxed.pause". Fields that no text can describe have no key. SetOption and
-// OptionText also know "pools.NAME.FIELD", a field of act::PoolChange in NodeOptions::pools.
+// OptionText also know "pools.NAME.FIELD", a field of act::PoolChange in NodeOptions::pools, and "log_levels.BEHAVIOR",
+// a level of NodeOptions::log_levels.
 struct OptionKey {
   std::string_view name;
   std::string_view value;  // what a value looks like: "NUMBER", "TIME", ...

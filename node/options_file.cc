@@ -64,6 +64,11 @@ gen::Result<void> Read(const toml::table& table, const std::string& prefix, std:
       return ErrorAt(name, key.source(),
                      full + ": the name of a pool is of ASCII's characters here, without \"?\"");
     }
+    if (prefix == "log_levels." && full.find('?') != std::string::npos) {
+      return ErrorAt(
+          name, key.source(),
+          full + ": the name of a behaviour is of ASCII's characters here, without \"?\"");
+    }
     if (const auto* inner = value.as_table()) {
       auto read = Read(*inner, full + ".", name, options);
       if (!read) return read;

@@ -109,6 +109,21 @@ static gen::Result<void> CheckDeadline(const gen::NodeOptions& options) {
                   deadline, options.shutdown_timeout.count()));
 }
 
+// What the options say of what has a name.
+static gen::Result<void> CheckNamed(const gen::NodeOptions& options) {
+  for (const auto& [name, change] : options.pools) {
+    const std::string problem = change.Validate();
+    if (!problem.empty()) return Incorrect(fmt::format("pools.{}.{}", name, problem));
+  }
+  for (const auto& [name, level] : options.log_levels) {
+    if (name.empty()) return Incorrect("log_levels: the name of a behaviour is empty");
+    if (!level || CheckLogLevel(*level)) continue;
+    return Incorrect(
+        fmt::format("log_levels.{}: {}, must be a LogLevel", name, static_cast<int>(*level)));
+  }
+  return {};
+}
+
 gen::Result<void> CheckOptions(const gen::NodeOptions& options) {
   if (options.workers == 1 || options.workers < 0) {
     return Incorrect(
@@ -158,10 +173,8 @@ gen::Result<void> CheckOptions(const gen::NodeOptions& options) {
                                  DropMemory::kMost));
   }
   if (options.environment.contains({})) return Incorrect("environment: a name must not be empty");
-  for (const auto& [name, change] : options.pools) {
-    problem = change.Validate();
-    if (!problem.empty()) return Incorrect(fmt::format("pools.{}.{}", name, problem));
-  }
+  auto named = CheckNamed(options);
+  if (!named) return named;
   for (const auto& type : options.types.All()) {
     if (!type->problem.empty()) return Incorrect("types: " + type->problem);
   }

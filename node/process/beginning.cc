@@ -17,6 +17,7 @@
 #include <ergon/node/links/exit_signals.h>
 #include <ergon/node/process/pending_wait.h>
 #include <ergon/node/process/runner.h>
+#include <ergon/node/spawning/behavior_levels.h>
 #include <ergon/node/spawning/dedicated_dispatchers.h>
 #include <ergon/node/spawning/lineage.h>
 #include <ergon/node/spawning/spawning.h>
@@ -77,6 +78,7 @@ gen::Result<void> ProcessRunner::Open(const SpawnRequest& request,
   }
   // Releases the fields above to those who look at them under the lock of cold_.
   relations_closed_.store(false, std::memory_order_seq_cst);
+  rooms_.behavior_levels.Give(*behavior_, log_level_);
   OpenMailbox(request.options, std::move(*queue));
   return {};
 }

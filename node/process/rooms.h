@@ -37,6 +37,7 @@ class Population;
 class Publishing;
 class Registry;
 class Relations;
+class BehaviorLevels;
 class PoolSettings;
 class RequestClaims;
 class Spawning;
@@ -79,6 +80,7 @@ struct Rooms {
   Inheritance& inheritance;
   const std::atomic<std::uint32_t>& mailbox_size;  // of a process whose options say nothing
   const PoolSettings& pool_settings;
+  const BehaviorLevels& behavior_levels;
   core::Dispatcher& dispatcher;  // of all processes that are not detached
   DedicatedDispatchers& dedicated_dispatchers;
   BlockingThreads& blocking_threads;

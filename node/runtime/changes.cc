@@ -216,6 +216,7 @@ gen::Result<void> Changes::Reload(gen::Messenger& asks) {
     now = Now();
   }
   now.pools.clear();  // only what the file says is changed
+  now.log_levels.clear();
   now.network_options.clear();
   auto read = Read(now);
   if (!read) return std::move(read.error());
@@ -232,6 +233,7 @@ gen::Result<void> Changes::Reload(gen::Messenger& asks) {
   if (read->log_level != now.log_level) options.log_level = read->log_level;
   if (read->mailbox_size != now.mailbox_size) options.mailbox_size = read->mailbox_size;
   Apply(options);
+  levels_.Apply(read->log_levels);
   return {};
 }
 

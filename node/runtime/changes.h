@@ -18,7 +18,9 @@
 #include <ergon/node/delivery/back_pressure.h>
 #include <ergon/node/delivery/transport.h>
 #include <ergon/node/diagnosis/node_log.h>
+#include <ergon/node/runtime/level_changes.h>
 #include <ergon/node/runtime/pool_changes.h>
+#include <ergon/node/spawning/behavior_levels.h>
 #include <ergon/node/spawning/pool_settings.h>
 #include <ergon/node/spawning/spawning.h>
 
@@ -38,11 +40,13 @@ class Changes {
     NodeLog& log;
     const gen::NodeOptions& options;  // those of the start
     PoolSettings& pool_settings;
+    BehaviorLevels& behavior_levels;
     Spawning& spawning;
   };
   explicit Changes(const Needs& needs)
       : needs_(needs),
         pools_({needs.addresses, needs.pool_settings, needs.log}),
+        levels_({needs.addresses, needs.behavior_levels, needs.log}),
         mailbox_size_(static_cast<std::uint32_t>(needs.options.mailbox_size)) {}
 
   // Of a process whose options say nothing; 0: no bound.
@@ -84,6 +88,7 @@ class Changes {
 
   const Needs needs_;
   PoolChanges pools_;
+  LevelChanges levels_;
   std::atomic<Transport*> transport_{nullptr};
   std::atomic<bool> reloading_{false};  // acquire, release: one after the other
   std::atomic<std::uint32_t> mailbox_size_;

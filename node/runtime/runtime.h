@@ -40,6 +40,7 @@
 #include <ergon/node/runtime/outside_calls.h>
 #include <ergon/node/runtime/shutdown.h>
 #include <ergon/node/runtime/transport_factory.h>
+#include <ergon/node/spawning/behavior_levels.h>
 #include <ergon/node/spawning/blocking_threads.h>
 #include <ergon/node/spawning/dedicated_dispatchers.h>
 #include <ergon/node/spawning/fork_guard.h>
@@ -153,11 +154,13 @@ class Runtime {
   WaitGraph wait_graph_{addresses_, delivery_, withdrawn_, *clock_};
   Inspection inspection_{{addresses_, drops_, totals_, *clock_, log_}};
   PoolSettings pool_settings_{options_.pools};
+  BehaviorLevels behavior_levels_{options_.log_levels};
   Changes changes_{{.addresses = addresses_,
                     .back_pressure = back_pressure_,
                     .log = log_,
                     .options = options_,
                     .pool_settings = pool_settings_,
+                    .behavior_levels = behavior_levels_,
                     .spawning = spawning_}};
   Dump dump_{addresses_, *clock_};
   NodeEnvironment environment_{options_.environment};

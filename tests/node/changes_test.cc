@@ -214,6 +214,64 @@ TEST_CASE("changes: the options file, all or nothing") {
   CHECK(none.node.ReloadOptions().error() == gen::ErrNotAllowed);
 }
 
+class Loud : public Subject {
+ public:
+  using Subject::Subject;
+  [[nodiscard]] std::string BehaviorName() const override { return "words::Loud"; }
+};
+
+TEST_CASE("changes: log levels of behaviours, from the options file") {
+  const std::string loud = "words::Loud";
+  const std::string key = "log_levels." + loud;
+  const kit::OptionsFile file("");
+  TestNode t({.options_file = file.path(), .log_levels = {{loud, gen::LogLevel::kError}}});
+  const auto level = [&](gen::PID pid) { return t.node.ProcessInfo(pid)->log_level; };
+  const gen::ProcessFactory make = gen::Factory<Loud>(Handlers{});
+  const gen::PID given = t.node.Spawn(make, {.log_level = gen::LogLevel::kTrace}).value();
+  const gen::PID other = t.Spawn();
+  CHECK(t.node.ProcessInfo(given)->behavior == loud);
+  CHECK(level(given) == gen::LogLevel::kError);
+  CHECK(level(other) == gen::LogLevel::kInfo);
+  file.Write("mailbox_size = 9\n[log_levels]\n\"" + loud + "\" = \"loud\"\n");
+  const auto wrong = t.node.ReloadOptions();
+  CHECK(wrong.error() == gen::ErrIncorrect);
+  CHECK(wrong.error().detail() ==
+        file.path() + ":3: " + key +
+            ": \"loud\", must be trace, debug, info, warning, error, panic or off, or node");
+  CHECK_FALSE(t.log.Contains("mailbox_size"));
+  CHECK(level(given) == gen::LogLevel::kError);
+  // What somebody else has set does not stay.
+  const gen::PID set = t.node.Spawn(make).value();
+  CHECK(t.node.SetProcessLogLevel(set, gen::LogLevel::kPanic));
+  file.Write("[log_levels]\n\"" + loud + "\" = \"debug\"\n");
+  CHECK(t.node.ReloadOptions());
+  CHECK(level(given) == gen::LogLevel::kDebug);
+  CHECK(level(set) == gen::LogLevel::kDebug);
+  CHECK(level(t.node.Spawn(make).value()) == gen::LogLevel::kDebug);
+  CHECK(level(other) == gen::LogLevel::kInfo);
+  CHECK(t.log.Count(key + ": debug, was error, error in 1 process, panic in 1 process") == 1);
+  CHECK(t.node.ReloadOptions());
+  CHECK(t.log.Count(key) == 1);  // nothing has changed
+  file.Write("");
+  CHECK(t.node.ReloadOptions());  // what is left out stays
+  CHECK(level(given) == gen::LogLevel::kDebug);
+  file.Write("[log_levels]\n\"" + loud + "\" = \"node\"\nSilent = \"off\"\n");
+  CHECK(t.node.ReloadOptions());
+  CHECK(level(given) == gen::LogLevel::kInfo);
+  CHECK(t.log.Count(key + ": the node's, was debug, debug in 3 processes") == 1);
+  CHECK(t.log.Count("log_levels.Silent: off, was not given") == 1);
+  CHECK(t.log.Count("log_levels.Silent: no process has this behaviour; those that are spawned "
+                    "have it") == 1);
+}
+
+TEST_CASE("changes: log levels of behaviours that are none") {
+  const auto problem = [](const std::string& name, gen::LogLevel level) {
+    return std::string(Start("test@localhost", {.log_levels = {{name, level}}}).error().detail());
+  };
+  CHECK(problem("", gen::LogLevel::kInfo) == "log_levels: the name of a behaviour is empty");
+  CHECK(problem("Loud", static_cast<gen::LogLevel>(9)) == "log_levels.Loud: 9, must be a LogLevel");
+}
+
 TEST_CASE("changes: SIGHUP") {
   const kit::OptionsFile file("mailbox_size = 4\n");
   TestNode t({.options_file = file.path()});

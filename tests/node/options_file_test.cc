@@ -185,6 +185,35 @@ TEST_CASE("option keys: a field's text means the field") {
   }
 }
 
+TEST_CASE("options file: log levels of behaviours") {
+  const gen::NodeOptions options =
+      ParseOptions(R"(
+[log_levels]
+"words::Counter" = "debug"
+"words::Index<1.5>" = "node"
+)",
+                   "node.toml", {.log_levels = {{"Old", gen::LogLevel::kOff}}})
+          .value();
+  CHECK(options.log_levels == std::map<std::string, std::optional<gen::LogLevel>>{
+                                  {"Old", gen::LogLevel::kOff},
+                                  {"words::Counter", gen::LogLevel::kDebug},
+                                  {"words::Index<1.5>", std::nullopt}});
+  CHECK(OptionText(options, "log_levels.words::Counter") == "debug");
+  CHECK(OptionText(options, "log_levels.words::Index<1.5>") == "node");
+  CHECK(OptionText(options, "log_levels.nobody").empty());
+  const auto problem = [](const std::string& contents) {
+    return std::string(ParseOptions(contents, "f").error().detail());
+  };
+  CHECK(problem("[log_levels]\na = 3") ==
+        "f:2: log_levels.a: \"3\", must be trace, debug, info, warning, error, panic or off, or "
+        "node");
+  CHECK(problem("[log_levels]\n\"\" = \"info\"") ==
+        "f:2: log_levels.: the name of the behaviour is empty");
+  CHECK(problem("log_levels = \"info\"") == "f:1: log_levels: unknown, the nearest is log_level");
+  CHECK(problem("[log_levels]\n\"b\xC3\xBC\" = \"info\"")
+            .starts_with("f:2: log_levels.b??: the name of a behaviour is of ASCII's characters"));
+}
+
 TEST_CASE("options file: pools") {
   const gen::NodeOptions options = ParseOptions(R"(
 [pools.thumbnails]

@@ -1,0 +1,31 @@
+// Log levels of behaviours, changed while the node runs.
+#pragma once
+
+#include <string>
+
+#include <ergon/node/delivery/addresses.h>
+#include <ergon/node/diagnosis/node_log.h>
+#include <ergon/node/options/log_level_keys.h>
+#include <ergon/node/spawning/behavior_levels.h>
+
+namespace ergon::node {
+
+class LevelChanges {
+ public:
+  // What it needs; all of it outlives this.
+  struct Needs {
+    const Addresses& addresses;
+    BehaviorLevels& levels;
+    NodeLog& log;
+  };
+  explicit LevelChanges(const Needs& needs) : needs_(needs) {}
+
+  // Valid ones: of processes that run, and of those that are spawned from now on. Each change is a line of the log, with
+  // the levels before. One caller at a time.
+  void Apply(const BehaviorLogLevels& levels);
+
+ private:
+  const Needs needs_;
+};
+
+}  // namespace ergon::node

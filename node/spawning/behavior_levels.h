@@ -1,0 +1,53 @@
+// What the node's options say of log levels.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <ergon/gen/process_behavior.h>
+#include <ergon/node/options/log_level_keys.h>
+#include <ergon/node/process_state/slot.h>
+
+namespace ergon::node {
+
+// By the names of behaviours, as their log lines have them. Any thread.
+class BehaviorLevels {
+ public:
+  explicit BehaviorLevels(BehaviorLogLevels levels)
+      : levels_(std::move(levels)), any_(!levels_.empty()) {}
+
+  // Sets the level of a process with the behaviour, if there is one for it. The process must be one already that Add's
+  // caller finds afterwards.
+  void Give(const gen::ProcessBehavior& behavior, std::atomic<std::uint8_t>& level) const {
+    // Sequentially consistent; partner: Add, whose caller looks at all processes after that.
+    if (!any_.load(std::memory_order_seq_cst)) return;
+    const std::string name = behavior.BehaviorName();
+    std::lock_guard lock(mutex_);
+    const auto found = levels_.find(name);
+    if (found != levels_.end()) level.store(ValueOf(found->second), std::memory_order_relaxed);
+  }
+  // Adds what `further` says, and returns what there was before.
+  BehaviorLogLevels Add(const BehaviorLogLevels& further) {
+    std::lock_guard lock(mutex_);
+    BehaviorLogLevels before = levels_;
+    for (const auto& [name, level] : further) levels_[name] = level;
+    if (!levels_.empty()) any_.store(true, std::memory_order_seq_cst);  // partner: Give
+    return before;
+  }
+
+  // As ProcessSlot::own_log_level has it.
+  [[nodiscard]] static std::uint8_t ValueOf(std::optional<gen::LogLevel> level) noexcept {
+    return level ? static_cast<std::uint8_t>(*level) : ProcessSlot::kNodeLogLevel;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  BehaviorLogLevels levels_;
+  std::atomic<bool> any_;
+};
+
+}  // namespace ergon::node
