@@ -82,6 +82,9 @@ struct NodeOptions {
   // SIGHUP ends the program. The node does not read it when it starts: its other options are whatever the program has
   // made of the file. With a `clock` of the caller's own there is no signal.
   std::string options_file = {};
+  // Keys as OptionKeys has them (<ergon/node/option_keys.h>), of options that are the command line's: the file does not
+  // change them, and what it says of them is no error. node::AddNodeOptions fills this, and options_file.
+  std::vector<std::string> overridden_options = {};
   // What pools have by their registered names, whatever their Init returns; what is not given, is as that says. In a
   // file the tables [pools.NAME]. A pool for which it is wrong does not start. It holds for pools that are spawned with
   // the name, as by SpawnRegister.

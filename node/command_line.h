@@ -4,8 +4,10 @@
 #pragma once
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 
 #include <ergon/node/option_keys.h>
 #include <ergon/node/options_file.h>
@@ -21,16 +23,25 @@ namespace ergon::node {
 //   CLI11_PARSE(app, argc, argv);
 //
 // `options` holds the defaults before the parsing and the result after it; it must live until then. The
-// command line overrides the file, wherever --config stands in it. A wrong value is an error of CLI11
-// that names the option and, for the file, the line. `App` is CLI::App.
+// command line overrides the file, wherever --config stands in it, also when the node reads the file again:
+// NodeOptions::options_file is the file then, as an absolute path, so SIGHUP does not end the program, but has the
+// options that may change read once more. A wrong value is an error of CLI11 that names the option and, for the file,
+// the line. `App` is CLI::App.
 template <class App>
 void AddNodeOptions(App& app, gen::NodeOptions& options) {
   constexpr const char* kGroup = "Node";
   // First, because CLI11 calls back in this order.
   auto loaded = std::make_shared<gen::NodeOptions>();
   app.template add_option_function<std::string>(
-         "--config", [&options, loaded](const std::string&) { options = *loaded; },
-         "read options of the node from this file; those given here override it")
+         "--config",
+         [&options, loaded](const std::string& path) {
+           options = *loaded;
+           std::error_code error;  // as it is given, if nobody knows where that is
+           const auto absolute = std::filesystem::absolute(path, error);
+           options.options_file = error ? path : absolute.string();
+         },
+         "read options of the node from this file, and again at SIGHUP; those given here "
+         "override it")
       ->check([&options, loaded](const std::string& path) -> std::string {
         auto result = LoadOptions(path, options);
         if (!result) return std::string(result.error().detail());
@@ -47,6 +58,7 @@ void AddNodeOptions(App& app, gen::NodeOptions& options) {
            name,
            [&options, key](const std::string& text) {
              (void)SetOption(options, key.name, text);  // was checked
+             options.overridden_options.emplace_back(key.name);
            },
            std::string(key.help))
         ->check([key](const std::string& text) -> std::string {

@@ -175,6 +175,10 @@ gen::Result<gen::NodeOptions> Changes::Read(const gen::NodeOptions& now) const {
     return LoadOptions(file, now);
   }();
   if (!read) return read;
+  for (const std::string& key : needs_.options.overridden_options) {
+    auto set = SetOption(*read, key, OptionText(now, key));
+    if (!set) return Incorrect(fmt::format("overridden_options: {}", set.error().detail()));
+  }
   for (const OptionKey& key : OptionKeys()) {
     const std::string value = OptionText(*read, key.name);
     const std::string before = OptionText(now, key.name);

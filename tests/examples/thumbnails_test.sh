@@ -46,6 +46,22 @@ check 'another page' is "$(http $'POST /other HTTP/1.0\r\n\r\n')" '404 there is 
 check 'no POST' is "$(http $'GET /thumbnail HTTP/1.0\r\n\r\n')" '405 POST an image'
 check 'no HTTP' is "$(http $'hello\r\n\r\n')" ''
 
+stop TERM
+
+# Its options file is read again at SIGHUP, wherever it is then; the command line goes before it.
+echo 'log_level = "info"' >node.toml
+serve --config node.toml --workers 2
+reread() { kill -HUP "$background" && eventually grep -qsF -- "$1" err; }
+check 'SIGHUP: the file is read again' reread "SIGHUP: $(pwd -P)/node.toml was read"
+printf 'workers = 3\nmailbox_size = 9\n' >node.toml
+check 'another number of workers than that of the command line is no fault' reread 'mailbox_size: 9, was 0'
+echo 'mailbox_size = "many"' >node.toml
+check 'SIGHUP: a fault is told' reread 'node.toml:1: mailbox_size: "many", must be '
+check 'and it goes on' is "$(post 'P6 1 1 255\nRGB')" '200 P6 1 1 255 RGB'
+stop TERM
+check 'it ends in order' is "$status" 0
+
+serve --size 2 --max-body 100
 # The trace of a request: traced HEADER... prints that of the answer, and its flags.
 trace=0af7651916cd43dd8448eb211c80319c
 parent=00f067aa0ba902b7

@@ -214,6 +214,24 @@ TEST_CASE("changes: the options file, all or nothing") {
   CHECK(none.node.ReloadOptions().error() == gen::ErrNotAllowed);
 }
 
+TEST_CASE("changes: what is the command line's, the options file does not change") {
+  const kit::OptionsFile file("workers = 3\nlog_level = \"error\"\nmailbox_size = 9\n");
+  TestNode t({.workers = 2,
+              .log_level = gen::LogLevel::kWarning,
+              .options_file = file.path(),
+              .overridden_options = {"workers", "log_level"}});
+  CHECK(t.node.ReloadOptions());
+  CHECK(t.log.Count("mailbox_size: 9, was 0") == 1);
+  CHECK_FALSE(t.log.Contains("log_level"));
+  CHECK(t.node.ProcessInfo(t.Spawn())->log_level == gen::LogLevel::kWarning);
+  file.Write("log_level = \"loud\"\n");  // a fault all the same
+  CHECK(t.node.ReloadOptions().error() == gen::ErrIncorrect);
+  file.Write("");
+  TestNode wrong({.options_file = file.path(), .overridden_options = {"worker"}});
+  CHECK(wrong.node.ReloadOptions().error().detail() ==
+        "overridden_options: worker: unknown, the nearest is workers");
+}
+
 class Loud : public Subject {
  public:
   using Subject::Subject;

@@ -75,7 +75,19 @@ TEST_CASE("command line: it overrides the file, wherever that is named") {
     CHECK(line.options.workers == 5);
     CHECK(line.options.throughput == 9);
     CHECK(line.options.blocking_threads == 2);
+    CHECK(line.options.options_file == file.path());
+    CHECK(line.options.overridden_options == std::vector<std::string>{"workers"});
   }
+}
+
+TEST_CASE("command line: the file is found again from another folder") {
+  const auto before = std::filesystem::current_path();
+  const File file("");
+  std::filesystem::current_path(std::filesystem::path(file.path()).parent_path());
+  const Line line = Parse({"--config", std::filesystem::path(file.path()).filename().string()});
+  std::filesystem::current_path(before);
+  CHECK(line.options.options_file == file.path());
+  CHECK(Parse({}).options.options_file.empty());
 }
 
 TEST_CASE("command line: errors name the option, and the file's line") {
