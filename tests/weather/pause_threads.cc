@@ -77,8 +77,11 @@ std::optional<int> Pause(pid_t thread) {
   std::this_thread::sleep_for(kPause);
   const bool is_signal = status >> 16 == 0;  // and not the stop that was asked for
   const long signal = is_signal ? WSTOPSIG(status) : 0;
-  ptrace(PTRACE_DETACH, thread, nullptr, reinterpret_cast<void*>(signal));
-  return std::nullopt;
+  if (ptrace(PTRACE_DETACH, thread, nullptr, reinterpret_cast<void*>(signal)) == 0) {
+    return std::nullopt;
+  }
+  // Another thread has ended the program meanwhile. Nobody else learns of that until its end is taken here.
+  return waitpid(thread, &status, __WALL) == thread ? std::optional(status) : std::nullopt;
 }
 
 bool HasEnded(int status) { return WIFEXITED(status) || WIFSIGNALED(status); }
