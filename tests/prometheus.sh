@@ -16,7 +16,7 @@ done
 # Two in the background; of checks.sh only one.
 server=
 end_both() {
-  [[ -z $server ]] || kill -KILL "$server" 2>/dev/null
+  [[ -z $server ]] || { kill -KILL "$server" && wait "$server"; } 2>/dev/null
   cleanup
 }
 trap end_both EXIT
@@ -49,7 +49,6 @@ CONFIG
 check 'promtool accepts the configuration' promtool check config prometheus.yml >checked
 prometheus --config.file=prometheus.yml --storage.tsdb.path=data --web.listen-address=127.0.0.1:0 >scraped 2>&1 &
 server=$!
-disown "$server"  # its end is no news
 # The line that tells the port is there when it listens.
 listens() {
   local place

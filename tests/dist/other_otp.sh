@@ -11,7 +11,7 @@
 #
 #   --mirror URL   where the packages are; default: the mirror of Debian that this system's apt uses
 #
-# It ends as COMMAND does.
+# It ends as COMMAND does, or with 77 if the packages cannot be had.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 usage_if_asked "$@"
@@ -33,13 +33,17 @@ work=$folder/$suite.part
 run=
 trap 'rm -rf "$work" ${run:+"$run"}' EXIT
 
+skip() {
+  echo "skipped: $*"
+  exit 77
+}
 # fetch: makes $system of packages. What apt knows and writes of them is in a folder of its own.
 fetch() {
   local keys=/usr/share/keyrings/debian-archive-keyring.gpg apt package
-  command -v apt-get >/dev/null || die "there is no apt-get here: this is for Debian and its like"
+  command -v apt-get >/dev/null || skip "there is no apt-get here: this is for Debian and its like"
   [[ -n $mirror ]] || mirror=$(apt-get indextargets --format "\$(SITE)" \
     "Created-By: Packages" "Origin: Debian" "Label: Debian" | head -n 1)
-  [[ -n $mirror ]] || die "apt knows no mirror of Debian here (apt-get update?): name one with --mirror"
+  [[ -n $mirror ]] || skip "apt knows no mirror of Debian here (apt-get update?): name one with --mirror"
   rm -rf "$work"
   mkdir -p "$work"/{apt/lists,apt/archives,system}
   : >"$work/apt/status"
@@ -49,12 +53,12 @@ fetch() {
     -o Dir::Etc::sourcelist="$work/apt/sources.list" -o Dir::Etc::sourceparts=/dev/null
     -o Dir::Etc::preferences=/dev/null -o Dir::Etc::preferencesparts=/dev/null)
   say "fetching Erlang of $suite"
-  "${apt[@]}" update || die "the packages of '$suite' cannot be had of this mirror"
+  "${apt[@]}" -o APT::Update::Error-Mode=any update || skip "the packages of '$suite' cannot be had of this mirror"
   "${apt[@]}" --download-only --yes install \
     erlang-asn1 erlang-base erlang-crypto erlang-public-key erlang-runtime-tools erlang-ssl >/dev/null ||
-    die "apt cannot fetch Erlang"
+    skip "apt cannot fetch Erlang"
   # For etop; not its windows, which need a desktop's libraries.
-  (cd "$work/apt/archives" && "${apt[@]}" download erlang-observer) || die "apt cannot fetch erlang-observer"
+  (cd "$work/apt/archives" && "${apt[@]}" download erlang-observer) || skip "apt cannot fetch erlang-observer"
   for package in "$work"/apt/archives/*.deb; do dpkg-deb --extract "$package" "$work/system"; done
   mv "$work/system" "$system"
 }

@@ -8,7 +8,8 @@ program=$(realpath "$1")
 work=$(mktemp -d)
 background=
 cleanup() {
-  [[ -n $background ]] && kill -KILL "$background" 2>/dev/null
+  # Waited for: what still writes in the folder keeps it from being removed.
+  [[ -z $background ]] || { kill -KILL "$background" && wait "$background"; } 2>/dev/null
   chmod -R u+rwx "$work" 2>/dev/null
   rm -rf "$work"
 }

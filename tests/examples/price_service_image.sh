@@ -10,7 +10,8 @@
 #   --mirror URL       where Debian's packages are; default: as debootstrap says
 #   FOLDER             the roots are there: fetched ones are kept, 150 MB, others removed
 #
-# It needs root's rights and Debian's packages. Ends with 77 where there is one of them only. The tests of ctest do not run
+# It needs root's rights and Debian's packages; PROGRAM the libraries that the image has, so a system of the same suite. Ends
+# with 77 where one of these is missing. The tests of ctest do not run
 # it: scripts/check --long does, with the program of the release build.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
@@ -42,14 +43,24 @@ folder=$(realpath "$1")
 dockerfile=$root/examples/price_service/deploy/Dockerfile
 work=$(mktemp -d "$folder/image.XXXXXX")
 container=
+unshared=
 cleanup() {
   [[ -z $container ]] || kill -KILL "$container" 2>/dev/null || true
+  # Its files are removed when it has ended.
+  [[ -z $unshared ]] || { kill -KILL "$unshared" && wait "$unshared"; } 2>/dev/null || true
   rm -rf --one-file-system "$work"
 }
 trap cleanup EXIT
 
 # The instructions, one a line.
 instructions=$(sed -E '/^[[:space:]]*#/d; /^[[:space:]]*$/d' "$dockerfile" | sed -e ':a' -e '/\\$/N; s/\\\n//; ta')
+
+if [[ -n $program ]]; then
+  suite=$(sed -nE 's/^FROM debian:([a-z]+)-slim$/\1/p' <<<"$instructions")
+  # shellcheck disable=SC1091  # each system has its own
+  here=$(. /etc/os-release && echo "${ID:-} ${VERSION_CODENAME:-}")
+  [[ $here == "debian $suite" ]] || skip "the image has the libraries of Debian $suite, and $program those of ${here:-this system}"
+fi
 
 # debootstrap COMMAND-LINE: that of this system, or of its package, which is fetched.
 debootstrap() {
@@ -74,7 +85,7 @@ from() {
   [[ -n $suite ]] || die "FROM $1: no image of Debian"
   if [[ ! -d $folder/$suite ]]; then
     say "fetching Debian $suite"
-    debootstrap --variant=minbase "$suite" "$work/$suite" "$mirror" >"$work/debootstrap.log" 2>&1 ||
+    debootstrap --variant=minbase "$suite" "$work/$suite" "$mirror" </dev/null >"$work/debootstrap.log" 2>&1 ||
       { tail -n 5 "$work/debootstrap.log"; skip "Debian $suite cannot be had"; }
     mv "$work/$suite" "$folder/$suite"
   fi
@@ -83,6 +94,9 @@ from() {
   cp /etc/resolv.conf "$stage/etc/resolv.conf"
   # As in Debian's images: what is installed starts no services.
   printf '#!/bin/sh\nexit 101\n' >"$stage/usr/sbin/policy-rc.d" && chmod 755 "$stage/usr/sbin/policy-rc.d"
+  # A root that was kept, too. What fails later is a fault of the Dockerfile.
+  inside apt-get -o APT::Update::Error-Mode=any update >"$work/run.log" 2>&1 ||
+    { tail -n 5 "$work/run.log"; skip "the packages of Debian $suite cannot be had"; }
 }
 # inside COMMAND...: in the stage's root and folder.
 inside() {
@@ -187,5 +201,6 @@ done
 status=0
 wait "$unshared" || status=$?
 container=
+unshared=
 [[ $status == 0 ]] || fails "SIGTERM: exit status $status"
 echo "ok      SIGTERM ends it in order"
