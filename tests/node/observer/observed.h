@@ -1,6 +1,7 @@
 // A node with an observer, and its clients.
 #pragma once
 
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,9 @@
 namespace ergon::node::observer_test {
 
 using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
+
+// The tester's environment is none of the tests'. Before main: while there are threads nobody may write it.
+inline const bool kNoTokenFromOutside = ::unsetenv("ERGON_OBSERVER_TOKEN") == 0;
 
 inline ObserverOptions AnyPort(ObserverOptions options = {}) {
   options.port = 0;
