@@ -408,5 +408,16 @@ TEST_CASE("C34 An ended pool leaves no timer behind, and nothing counts as dropp
   CHECK(fixture.node.Info().dropped_terminated == 0);
 }
 
+// So no message comes by a pool to one that takes it with Receive, and whose end would have to account for it.
+TEST_CASE_FIXTURE(kit::NodeFixture, "a worker cannot be a function") {
+  act::PoolOptions options = Options(1);
+  options.worker_factory = gen::ProcessFactory([](gen::Process&) {});
+  const auto pool = TryPool(options);
+  REQUIRE_FALSE(pool);
+  CHECK(pool.error().ToString().find(
+            "worker_factory: a function; a worker is a behaviour, as act::Actor") !=
+        std::string::npos);
+}
+
 }  // namespace
 }  // namespace ergon
