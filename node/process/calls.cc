@@ -105,7 +105,9 @@ gen::Error Process::CallUnanswered(const gen::Result<core::AwaitOutcome>& outcom
   CallEdge::View call = expired ? edge.Read() : CallEdge::View();
   call.begun = begun;
   edge.End();
-  return expired ? rooms_.descriptions.TimeoutError(call) : outcome.error();
+  if (expired) return rooms_.descriptions.TimeoutError(call);
+  if (!outcome) return outcome.error();
+  return gen::Error(gen::ErrorCode::kInternal, "the wait for the answer has ended with none");
 }
 
 gen::Result<core::EnvelopePtr> Process::CallWhenThereIsRoom(gen::PID to, core::EnvelopePtr request,
