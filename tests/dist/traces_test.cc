@@ -291,8 +291,11 @@ TEST_CASE("traces: missed values come with the labels of their tokens, and what 
   // What a node of an earlier version answers, and others.
   const std::string values[] = {terms::Tuple({terms::Small(1), line}),
                                 terms::Tuple({terms::Small(2), line})};
+  const std::string of_zero = terms::Tuple({terms::Small(1), terms::Small(0), terms::Small(1),
+                                            std::string(Term(peer.Pid(1)).raw()), terms::Small(0)});
   for (const auto& [tail, says] :
        {std::pair{terms::kNil, ""},
+        {terms::List({of_zero, of_zero}), ""},
         {terms::List({terms::kNil, terms::kNil}), ""},
         {terms::List({terms::kNil}), "no trace token"},
         {terms::List({terms::kNil, terms::Small(1)}), "no trace token"}}) {
@@ -317,6 +320,39 @@ TEST_CASE("traces: missed values come with the labels of their tokens, and what 
     const std::string outcome = told.get_future().get();
     CHECK((says[0] == 0 ? outcome == "2" : outcome.find(says) != std::string::npos));
   }
+}
+
+TEST_CASE("traces: what was missed does not count in its trace if the subscription is refused") {
+  struct OnlyHere {};
+  Traces traces;
+  NodeForPeers there("refused_missed");
+  Tracer peer(there.node, "refused_missed_asks@127.0.0.1", there.port(), kOwnFlags & ~kFlagPacks);
+  const gen::PID noter = there.node.Spawn(gen::Factory<Noter>(&traces, peer.Pid(9))).value();
+  std::promise<void> published;
+  const gen::PID producer = there.node
+                                .Spawn([&](gen::Process& self) {
+                                  const gen::Ref token =
+                                      self.RegisterEvent("steps", {.buffer = 10}).value();
+                                  const auto line = self.Receive<Line>(20s);
+                                  if (line) CHECK(self.SendEvent("steps", token, *line));
+                                  CHECK(self.SendEvent("steps", token, OnlyHere{}));
+                                  published.set_value();
+                                  (void)self.Receive<Line>();
+                                })
+                                .value();
+  const std::string line = LineTerm("line");
+  peer.SendTraced({.kind = SignalKind::kSend, .to = producer, .payload = line}, 5);
+  published.get_future().get();
+  std::string question;
+  AppendSubscribe(question, peer.Reference(8), "steps", 8, false);
+  peer.Add({.kind = SignalKind::kSendToName,
+            .from = peer.Pid(1),
+            .name = kErgonName,
+            .payload = question})
+      .Flush();
+  CHECK(peer.Await(SignalKind::kSendToAlias).payload.find("OnlyHere") != std::string_view::npos);
+  peer.SendTraced({.kind = SignalKind::kSend, .to = noter, .payload = line}, 5);
+  CHECK(TextOf(peer.Await(SignalKind::kSend).token) == "1 order 6 5");
 }
 
 TEST_CASE(

@@ -261,7 +261,8 @@ gen::Result<void> RemoteEvents::HandleSubscribe(Connection& connection, const Er
       if (outcome && !CheckBytes(missed.size())) outcome = BufferTooLarge(*name);
       if (!outcome) break;
     }
-    AppendTokens(missed, *values);
+    // They count: not for what is not sent.
+    if (outcome) AppendTokens(missed, *values);
     if (outcome && !CheckBytes(missed.size())) outcome = BufferTooLarge(*name);
   }
   if (!outcome) HandleUnsubscribe(connection, message, from);
