@@ -100,7 +100,7 @@ struct ConnectionInfo {
   // Processes that are suspended because ErlangOptions::send_queue_bytes wait for the node, or have waited until now.
   std::size_t waiting_senders = 0;
   // Requests of the other node that wait, because ErlangOptions::send_queue_bytes of answers wait until it takes them, or
-  // because 128 functions that it has called have not begun.
+  // because 128 functions and behaviours that it has asked for have not begun.
   std::size_t put_aside_bytes = 0;
   bool is_listened_to = true;  // false: even more requests would wait, so that nothing is read
   // Messages, requests and news of groups that the other node has sent in the name of processes of a third node. Such a

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <ergon/node/cluster/signals/references.h>
 #include <ergon/node/cluster/signals/signal_codec.h>
@@ -46,6 +47,26 @@ std::string Calls(int count) {
   return frames;
 }
 
+// Asks for words:start(), as spawn_request does it; a frame for each.
+std::vector<std::string> Starts(int count) {
+  std::vector<std::string> frames;
+  std::string arguments;
+  TermWriter(arguments).Nil();
+  for (int i = 0; i < count; ++i) {
+    std::string reference;
+    AppendReference(reference, static_cast<std::uint64_t>(i) + 1, kAsker.node, kAsker.creation);
+    AppendFrame(frames.emplace_back(),
+                {.kind = SignalKind::kSpawnRequest,
+                 .from = kAsker,
+                 .ref = reference,
+                 .payload = arguments,
+                 .module = "words",
+                 .function = "start"},
+                kOwnFlags);
+  }
+  return frames;
+}
+
 // A node whose function has long results, and whose workers do nothing until the gate is open.
 struct Asked {
   explicit Asked(const std::string& name) {
@@ -55,6 +76,8 @@ struct Asked {
       ++runs;
       return std::string(kResult, 'x');
     });
+    options.behaviors.Register("words", "start",
+                               gen::ProcessFactory([this](gen::Process&) { ++runs; }));
     gen::NodeOptions two;
     two.workers = kWorkers;
     node.emplace(TryStart(name, log, options, two).value());
@@ -128,6 +151,25 @@ TEST_CASE("beginning functions: what has no process yet is run when those before
       [&] { return asked.runs == kCalls; }));  // what is around the results was taken, too
   // Besides those that wait each worker runs one, and may just have ended another one.
   CHECK(asked.most_processes <= kMost + 2 * kWorkers);
+  asker.Close();
+}
+
+TEST_CASE("beginning functions: behaviours that wait to be started count, too") {
+  constexpr int kStarts = 600;
+  Asked asked("starts@127.0.0.1");
+  Client asker(static_cast<std::uint16_t>(asked.options.listen_port));
+  REQUIRE(asker.ShakeHands(kAsker.node.ToString(), "starts@127.0.0.1"));
+  const std::vector<std::string> frames = Starts(kStarts);
+  std::string all;
+  for (const std::string& frame : frames) all += frame;
+  std::size_t beyond = 0;
+  for (std::size_t i = kMost; i < frames.size(); ++i) beyond += frames[i].size();
+  asker.Write(all);
+  CHECK(kit::Eventually(
+      [&] { return InspectConnections(*asked.node).front().put_aside_bytes == beyond; }));
+  CHECK(asked.Processes() == kMost + kWorkers);
+  asked.Open();
+  CHECK(kit::Eventually([&] { return asked.runs == kStarts; }));
   asker.Close();
 }
 

@@ -1,13 +1,13 @@
-// How many functions that a peer has called wait to be run.
+// How many functions and behaviours that a peer has asked for wait to be run.
 #pragma once
 
 #include <atomic>
 
 namespace ergon::dist {
 
-// Each function has a process, which waits for a worker, and for room for its answer while the peer does not take those
+// Each function has a process, and so has the start of each behaviour, which waits for a worker, and for room for its answer while the peer does not take those
 // before. So what a peer asks is put aside while too many of them wait, as in ReadHold: a frame takes less room than a
-// process and its stack. Functions that run are not counted, since they may wait for each other.
+// process and its stack. What runs is not counted, since it may wait for each other.
 class BeginningFunctions {
  public:
   static constexpr int kMost = 128;

@@ -228,6 +228,7 @@ void RemoteCode::LogFailed(const RemoteJob& job, const gen::Error& why) {
 
 gen::Result<void> RemoteCode::StartBehavior(const RemoteJobPtr& job) {
   const auto start = [this, job](gen::Process&) {
+    job->EndOfWait();
     std::vector<gen::AnyValue> values(job->arguments.begin(), job->arguments.end());
     const gen::Args arguments(std::move(values));
     const std::function<void(gen::PID)> opened = [this, &job](gen::PID pid) {
@@ -245,6 +246,7 @@ gen::Result<void> RemoteCode::StartBehavior(const RemoteJobPtr& job) {
     LogFailed(*job, pid.error());
     Refuse(*job, kNoPlace);
   };
+  job->Wait();
   auto starter = Start(gen::ProcessFactory(start), nullptr, 0);
   if (!starter) return std::move(starter.error());
   return {};

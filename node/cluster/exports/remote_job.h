@@ -33,7 +33,7 @@ struct RemoteJob {
     if (std::exchange(has_place, false)) places.Return(number);
   }
 
-  // A function waits to be run, and does not any more: see BeginningFunctions.
+  // A function waits to be run, or a behaviour to be started, and does not any more: see BeginningFunctions.
   void Wait() {
     is_waiting = true;
     connection->NoteBeginning();
