@@ -36,7 +36,8 @@ namespace ergon::gen {
 // about. The exceptions are WaitProcess and WaitForSignal: what they wait for has happened.
 //
 // In a child made by fork() the node's threads do not exist. There, too, all functions that return a Result return
-// kNodeTerminated, with a text that says so. Stop and Wait do nothing, and neither does the destructor of the node,
+// kNodeTerminated, with a text that says so; those that return lists, values of the environment or figures return none
+// (Info: the name), and SetEnv, Stop and Wait do nothing, and neither does the destructor of the node,
 // whose memory stays until the program ends. The child may start nodes of its own. A child that was forked inside a
 // handler must only call exec or _exit.
 class Node : public GroupMessenger {

@@ -58,6 +58,13 @@ std::invoke_result_t<Verb, Runtime&> Node::IfUsable(Verb verb) const {
 }
 
 template <class Verb>
+std::invoke_result_t<Verb, Runtime&> Node::UnlessForked(Verb verb) const {
+  if (runtime_->IsForked()) [[unlikely]]
+    return std::invoke_result_t<Verb, Runtime&>();
+  return verb(*runtime_);
+}
+
+template <class Verb>
 std::invoke_result_t<Verb, Runtime&> Node::IfItMayBlock(const char* function, Verb verb) const {
   return IfUsable([&](Runtime& runtime) -> std::invoke_result_t<Verb, Runtime&> {
     auto may_block = runtime.outside_calls_.CheckMayBlock(function);
@@ -118,13 +125,13 @@ gen::Result<void> Node::SendExit(const gen::Target& to, gen::Reason reason) {
       [&](Runtime& runtime) { return runtime.exit_signals_.SendExit(Self(), to, reason); });
 }
 
-// ---- groups; in a fork another thread may have had their lock
+// ---- groups
 
 std::vector<gen::Atom> Node::Groups() const {
-  return runtime_->IsForked() ? std::vector<gen::Atom>() : runtime_->groups_.Names();
+  return UnlessForked([](Runtime& runtime) { return runtime.groups_.Names(); });
 }
 std::vector<gen::PID> Node::GroupMembers(gen::Atom group) const {
-  return runtime_->IsForked() ? std::vector<gen::PID>() : runtime_->groups_.Members(group);
+  return UnlessForked([&](Runtime& runtime) { return runtime.groups_.Members(group); });
 }
 gen::Result<gen::PID> Node::OneOf(gen::Atom group) {
   return IfUsable([&](Runtime& runtime) { return runtime.groups_.OneOf(group); });
@@ -258,10 +265,18 @@ gen::Result<gen::ProcessInfo> Node::ProcessInfo(gen::PID pid) const {
   });
 }
 
-std::vector<gen::PID> Node::ProcessList() const { return runtime_->inspection_.ProcessList(); }
-gen::MessageBalance Node::MessageBalance() const { return runtime_->inspection_.MessageBalance(); }
-std::vector<gen::DroppedMessage> Node::LastDrops() const { return runtime_->drops_.Newest(); }
-std::vector<gen::WaitEdge> Node::WaitForGraph() const { return runtime_->wait_graph_.Edges(); }
+std::vector<gen::PID> Node::ProcessList() const {
+  return UnlessForked([](Runtime& runtime) { return runtime.inspection_.ProcessList(); });
+}
+gen::MessageBalance Node::MessageBalance() const {
+  return UnlessForked([](Runtime& runtime) { return runtime.inspection_.MessageBalance(); });
+}
+std::vector<gen::DroppedMessage> Node::LastDrops() const {
+  return UnlessForked([](Runtime& runtime) { return runtime.drops_.Newest(); });
+}
+std::vector<gen::WaitEdge> Node::WaitForGraph() const {
+  return UnlessForked([](Runtime& runtime) { return runtime.wait_graph_.Edges(); });
+}
 
 void Node::Dump(std::ostream& stream) const {
   if (runtime_->IsForked()) {
@@ -274,31 +289,9 @@ void Node::Dump(std::ostream& stream) const {
 }
 
 gen::NodeInfo Node::Info() const {
-  const Runtime& runtime = *runtime_;
+  if (!runtime_->IsForked()) return runtime_->Info();
   gen::NodeInfo info;
   info.name = Name();
-  info.creation = runtime.addresses_.creation();
-  info.dispatcher = runtime.dispatcher_->name();
-  info.workers = runtime.dispatcher_->workers();
-  info.throughput = runtime.dispatcher_->throughput();
-  info.uptime = std::chrono::nanoseconds(runtime.clock_->Now() - runtime.started_at_);
-  info.processes_ended = runtime.population_.ended();
-  info.processes_spawned = runtime.population_.spawned();
-  info.processes = info.processes_spawned - info.processes_ended;
-  info.processes_failed = runtime.population_.failed();
-  info.names = runtime.addresses_.names().size();
-  info.aliases = runtime.addresses_.aliases().size();
-  info.timers = runtime.timers_->size();
-  runtime.drops_.CopyCounts(info);
-  info.drops_not_remembered = runtime.drops_.NotRemembered();
-  const core::DispatcherStats stats = runtime.dispatcher_->Stats();
-  info.turns = stats.turns;
-  info.steals = stats.steals;
-  info.wakeups = stats.wakeups;
-  info.ready = runtime.dispatcher_->ReadyApprox();
-  info.blocking_lent = runtime.blocking_threads_.lent();
-  info.blocking_refused = runtime.blocking_threads_.refused();
-  if (runtime.watchdog_ != nullptr) info.busy = runtime.watchdog_->Busy();
   return info;
 }
 
@@ -334,17 +327,20 @@ gen::Result<gen::ApplicationInfo> Node::ApplicationInfo(gen::Atom name) const {
       [&](Runtime& runtime) { return runtime.applications_.Info(name, runtime.clock_->Now()); });
 }
 
-std::vector<gen::Atom> Node::Applications() const { return runtime_->applications_.List(); }
+std::vector<gen::Atom> Node::Applications() const {
+  return UnlessForked([](Runtime& runtime) { return runtime.applications_.List(); });
+}
 
 gen::AnyValue Node::FindEnv(std::string_view name) const {
-  return runtime_->environment_.Find(name);
+  return UnlessForked([&](Runtime& runtime) { return runtime.environment_.Find(name); });
 }
-
-gen::Environment Node::EnvList() const { return *runtime_->environment_.Get(); }
-
+gen::Environment Node::EnvList() const {
+  return UnlessForked([](Runtime& runtime) { return *runtime.environment_.Get(); });
+}
 void Node::SetEnv(std::string_view name, gen::AnyValue value) {
-  runtime_->environment_.Set(name, std::move(value));
+  UnlessForked([&](Runtime& runtime) { runtime.environment_.Set(name, std::move(value)); });
 }
+
 gen::Result<void> Node::AddCronJob(const gen::CronJob& job) {
   return IfUsable([&](Runtime& runtime) { return runtime.cron_.Add(job); });
 }
@@ -361,11 +357,13 @@ gen::Result<gen::CronJobInfo> Node::CronJobInfo(gen::Atom name) const {
   return IfUsable([&](Runtime& runtime) { return runtime.cron_.Info(name); });
 }
 
-std::vector<gen::CronJobInfo> Node::CronJobs() const { return runtime_->cron_.List(); }
+std::vector<gen::CronJobInfo> Node::CronJobs() const {
+  return UnlessForked([](Runtime& runtime) { return runtime.cron_.List(); });
+}
 
 std::vector<gen::CronRun> Node::CronRuns(std::chrono::sys_seconds since,
                                          std::chrono::seconds duration) const {
-  return runtime_->cron_.Runs(since, duration);
+  return UnlessForked([&](Runtime& runtime) { return runtime.cron_.Runs(since, duration); });
 }
 
 void Node::CheckCronJobs() {

@@ -127,7 +127,10 @@ class Node final : public gen::Node {
   // What `verb` returns for the runtime, or why that cannot be used any more.
   template <class Verb>
   std::invoke_result_t<Verb, Runtime&> IfUsable(Verb verb) const;
-  // The same for a verb that blocks the calling thread: kNotAllowed on one that runs handlers, with the name of
+  // The same for those that return no error: in a fork, where another thread may have had the locks, nothing.
+  template <class Verb>
+  std::invoke_result_t<Verb, Runtime&> UnlessForked(Verb verb) const;
+  // As IfUsable, for a verb that blocks the calling thread: kNotAllowed on one that runs handlers, with the name of
   // the function.
   template <class Verb>
   std::invoke_result_t<Verb, Runtime&> IfItMayBlock(const char* function, Verb verb) const;

@@ -172,6 +172,34 @@ gen::Error Runtime::WhyNotUsable() const {
   return IsForked() ? fork_guard_.Error() : gen::ErrNodeTerminated;
 }
 
+gen::NodeInfo Runtime::Info() const {
+  gen::NodeInfo info;
+  info.name = addresses_.node();
+  info.creation = addresses_.creation();
+  info.dispatcher = dispatcher_->name();
+  info.workers = dispatcher_->workers();
+  info.throughput = dispatcher_->throughput();
+  info.uptime = std::chrono::nanoseconds(clock_->Now() - started_at_);
+  info.processes_ended = population_.ended();
+  info.processes_spawned = population_.spawned();
+  info.processes = info.processes_spawned - info.processes_ended;
+  info.processes_failed = population_.failed();
+  info.names = addresses_.names().size();
+  info.aliases = addresses_.aliases().size();
+  info.timers = timers_->size();
+  drops_.CopyCounts(info);
+  info.drops_not_remembered = drops_.NotRemembered();
+  const core::DispatcherStats stats = dispatcher_->Stats();
+  info.turns = stats.turns;
+  info.steals = stats.steals;
+  info.wakeups = stats.wakeups;
+  info.ready = dispatcher_->ReadyApprox();
+  info.blocking_lent = blocking_threads_.lent();
+  info.blocking_refused = blocking_threads_.refused();
+  if (watchdog_ != nullptr) info.busy = watchdog_->Busy();
+  return info;
+}
+
 void Runtime::CheckMayBeDestroyed() const {
   const ProcessRunner* process = core::Worker::Current() == nullptr ? nullptr : CurrentProcess();
   if (process == nullptr || !process->IsOf(*node_)) return;

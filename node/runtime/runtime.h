@@ -88,6 +88,7 @@ class Runtime {
   [[nodiscard]] const Events& events() const noexcept { return publishing_.events(); }
   [[nodiscard]] ExitSignals& exit_signals() noexcept { return exit_signals_; }
   [[nodiscard]] bool IsStopping() const noexcept { return population_.RefusesOutsiders(); }
+  [[nodiscard]] gen::NodeInfo Info() const;
 
  private:
   friend class Node;

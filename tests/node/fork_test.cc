@@ -75,6 +75,21 @@ int FirstNotTold(Node& node, gen::PID pid) {
   node.Dump(dump);
   ++number;
   if (dump.str().find("fork") == std::string::npos && first == 0) first = number;
+  const auto check_none = [&](bool is_none) {
+    ++number;
+    if (!is_none && first == 0) first = number;
+  };
+  check_none(node.ProcessList().empty());
+  check_none(node.LastDrops().empty());
+  check_none(node.WaitForGraph().empty());
+  check_none(node.MessageBalance().accepted == 0);
+  check_none(node.Applications().empty());
+  node.SetEnv("name", 2);
+  check_none(!node.FindEnv("name"));
+  check_none(node.EnvList().empty());
+  check_none(node.CronJobs().empty());
+  check_none(node.CronRuns({}, 1h).empty());
+  check_none(node.Info().name == node.Name() && node.Info().processes == 0);
   node.Stop();
   node.StopForce();
   node.Wait();
@@ -84,6 +99,10 @@ int FirstNotTold(Node& node, gen::PID pid) {
 TEST_CASE("fork: in the child everything is refused with a word, and nothing hangs") {
   std::optional<TestNode> t(std::in_place);
   const gen::PID pid = t->Spawn();
+  t->node.SetEnv("name", 1);
+  CHECK(t->node.AddCronJob(
+      {.name = "job", .spec = "* * * * *", .action = gen::CronAction::Send(pid)}));
+  CHECK(t->node.LoadApplication({.name = "application", .processes = {{.factory = Make({})}}}));
   CHECK(InFork([&] { return FirstNotTold(t->node, pid); }) == 0);
   CHECK(t->Run(pid, [](Subject&) {}));  // the parent does not mind
   CHECK(InFork([&] { return InFork([&] { return FirstNotTold(t->node, pid); }); }) == 0);
@@ -115,6 +134,25 @@ TEST_CASE("fork: while others send, the child comes through all the same") {
   }
   done = true;
   sender.join();
+}
+
+TEST_CASE("fork: while others have the locks of what returns no error, the child comes through") {
+  TestNode t;
+  std::atomic<bool> done{false};
+  std::thread looks([&] {
+    while (!done) {
+      t.node.SetEnv("name", std::string(1'000, 'x'));
+      (void)t.node.EnvList();
+      (void)t.node.Applications();
+      (void)t.node.CronJobs();
+      (void)t.node.Info();
+    }
+  });
+  for (int i = 0; i < 20; ++i) {
+    CHECK(InFork([&] { return FirstNotTold(t.node, {}); }) == 0);
+  }
+  done = true;
+  looks.join();
 }
 
 TEST_CASE("fork: inside a handler, what would wait in the child returns") {
