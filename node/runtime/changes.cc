@@ -195,8 +195,7 @@ gen::Result<gen::NodeOptions> Changes::Read(const gen::NodeOptions& now) const {
 gen::Result<std::function<void()>> Changes::PrepareNetwork(
     const std::vector<gen::NetworkOption>& options) const {
   if (options.empty()) return std::function<void()>([] {});
-  // Acquire; partner: SetTransport.
-  Transport* const transport = this->transport();
+  Transport* const transport = needs_.transport.Get();
   if (transport == nullptr && needs_.options.network == nullptr)
     return NoNetworkFor(options.front());
   if (transport == nullptr) return gen::Error(gen::ErrorCode::kBusy, "network: it is being opened");

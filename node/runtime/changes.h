@@ -16,9 +16,9 @@
 #include <ergon/gen/target.h>
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/back_pressure.h>
-#include <ergon/node/delivery/transport.h>
 #include <ergon/node/diagnosis/node_log.h>
 #include <ergon/node/runtime/level_changes.h>
+#include <ergon/node/runtime/opened_transport.h>
 #include <ergon/node/runtime/pool_changes.h>
 #include <ergon/node/spawning/behavior_levels.h>
 #include <ergon/node/spawning/pool_settings.h>
@@ -42,6 +42,7 @@ class Changes {
     PoolSettings& pool_settings;
     BehaviorLevels& behavior_levels;
     Spawning& spawning;
+    const OpenedTransport& transport;
   };
   explicit Changes(const Needs& needs)
       : needs_(needs),
@@ -52,14 +53,6 @@ class Changes {
   // Of a process whose options say nothing; 0: no bound.
   [[nodiscard]] const std::atomic<std::uint32_t>& mailbox_size() const noexcept {
     return mailbox_size_;
-  }
-
-  // Release; partner: PrepareNetwork.
-  [[nodiscard]] Transport* transport() const noexcept {
-    return transport_.load(std::memory_order_acquire);  // partner: SetTransport
-  }
-  void SetTransport(Transport* transport) {
-    transport_.store(transport, std::memory_order_release);
   }
 
   gen::Result<void> SetLogLevel(gen::LogLevel level);
@@ -89,7 +82,6 @@ class Changes {
   const Needs needs_;
   PoolChanges pools_;
   LevelChanges levels_;
-  std::atomic<Transport*> transport_{nullptr};
   std::atomic<bool> reloading_{false};  // acquire, release: one after the other
   std::atomic<std::uint32_t> mailbox_size_;
   std::mutex mutex_;  // one change of the node's options at a time

@@ -106,9 +106,7 @@ gen::Result<void> Runtime::OpenTransport(const gen::Network& network) {
                                   publishing_, spawning_, drops_, totals_, log_},
                                  options_.types, options_.network_options);
   if (!transport) return std::move(transport.error());
-  transport_ = std::move(*transport);
-  changes_.SetTransport(transport_.get());
-  shutdown_.SetTransport(transport_.get());
+  transport_.Set(std::move(*transport));
   return {};
 }
 

@@ -37,6 +37,7 @@
 #include <ergon/node/runtime/applications.h>
 #include <ergon/node/runtime/changes.h>
 #include <ergon/node/runtime/debugger_view.h>
+#include <ergon/node/runtime/opened_transport.h>
 #include <ergon/node/runtime/outside_calls.h>
 #include <ergon/node/runtime/shutdown.h>
 #include <ergon/node/runtime/transport_factory.h>
@@ -80,7 +81,7 @@ class Runtime {
   // Aborts the program when the node has its owner's clock, and no I/O.
   [[nodiscard]] IoThread& Io();
   // The way to other nodes; null: there is none.
-  [[nodiscard]] Transport* transport() const noexcept { return changes_.transport(); }
+  [[nodiscard]] Transport* transport() const noexcept { return transport_.Get(); }
 
   // -- for the observer --
   [[nodiscard]] const Addresses& addresses() const noexcept { return addresses_; }
@@ -162,7 +163,8 @@ class Runtime {
                     .options = options_,
                     .pool_settings = pool_settings_,
                     .behavior_levels = behavior_levels_,
-                    .spawning = spawning_}};
+                    .spawning = spawning_,
+                    .transport = transport_}};
   Dump dump_{addresses_, *clock_};
   NodeEnvironment environment_{options_.environment};
   Inheritance inheritance_{addresses_, environment_};
@@ -195,9 +197,9 @@ class Runtime {
                                .dispatcher = *dispatcher_,
                                .clock = *clock_,
                                .fork_guard = fork_guard_}};
-  std::unique_ptr<Watchdog> watchdog_;    // null: nothing is watched
-  std::unique_ptr<IoThread> io_;          // null with the owner's own clock
-  std::unique_ptr<Transport> transport_;  // null: there are no other nodes
+  std::unique_ptr<Watchdog> watchdog_;  // null: nothing is watched
+  std::unique_ptr<IoThread> io_;        // null with the owner's own clock
+  OpenedTransport transport_;
   Shutdown shutdown_{{.addresses = addresses_,
                       .pending_calls = pending_calls_,
                       .exit_signals = exit_signals_,
@@ -211,6 +213,7 @@ class Runtime {
                       .options = options_,
                       .fork_guard = fork_guard_,
                       .log = log_,
+                      .transport = transport_,
                       .write_dump = [this] { node_->Dump(std::cerr); }}};
   const DebuggerView debugger_view_{addresses_};
 };

@@ -71,27 +71,6 @@ void Shutdown::Stop(bool force) {
   needs_.dispatcher.Wait(stopped_event_);
 }
 
-void Shutdown::SetTransport(Transport* transport) {
-  {
-    std::lock_guard lock(mutex_);
-    if (!network_is_closed_) {
-      transport_ = transport;
-      return;
-    }
-  }
-  transport->Close();
-}
-
-void Shutdown::CloseNetwork() {
-  Transport* transport = nullptr;
-  {
-    std::lock_guard lock(mutex_);
-    network_is_closed_ = true;
-    transport = transport_;
-  }
-  if (transport != nullptr) transport->Close();
-}
-
 void Shutdown::TearDown() {
   const std::int64_t began = needs_.clock.Now();
   Tell(fmt::format("the node stops: it has {} processes", NewestFirst(false).size()));
@@ -109,7 +88,7 @@ void Shutdown::TearDown() {
     KillAll();
   }
   Tell(fmt::format("all processes have ended, after {}", ForPeople(needs_.clock.Now() - began)));
-  CloseNetwork();
+  needs_.transport.Close();
   needs_.addresses.NoteStopped();
   home_.store(kNowhere, std::memory_order_relaxed);  // seen by all after stopped_event_
   if (io_ != nullptr) io_->Stop();

@@ -33,7 +33,7 @@
 #include <ergon/node/io/io_thread.h>
 #include <ergon/node/links/exit_signals.h>
 #include <ergon/node/runtime/applications.h>
-#include <ergon/node/runtime/transport_factory.h>
+#include <ergon/node/runtime/opened_transport.h>
 #include <ergon/node/spawning/dedicated_dispatchers.h>
 #include <ergon/node/spawning/fork_guard.h>
 #include <ergon/node/spawning/population.h>
@@ -58,6 +58,7 @@ class Shutdown {
     const gen::NodeOptions& options;
     const ForkGuard& fork_guard;
     gen::LogSink& log;
+    OpenedTransport& transport;
     std::function<void()> write_dump;  // to standard error
   };
   explicit Shutdown(const Needs& needs) : needs_(needs) {}
@@ -68,9 +69,6 @@ class Shutdown {
     io_ = io;
     watchdog_ = watchdog;
   }
-
-  // It is closed when all processes have ended: at once, if a signal has stopped the node while the network was opened.
-  void SetTransport(Transport* transport);
 
   // Ends the node and waits until it has ended; from inside of a handler it only begins.
   void Stop(bool force);
@@ -94,7 +92,6 @@ class Shutdown {
   // when there is no thread for that.
   bool Begin(bool in_background);
   void TearDown();
-  void CloseNetwork();
   void StopInOrder(std::int64_t deadline);
   void KillAll();
   std::vector<gen::PID> NewestFirst(bool top_level_only) const;
@@ -118,8 +115,6 @@ class Shutdown {
   Watchdog* watchdog_ = nullptr;
   std::atomic<std::uint32_t> home_{needs_.fork_guard.started_in()};
   std::mutex mutex_;
-  Transport* transport_ = nullptr;  // guarded by it
-  bool network_is_closed_ = false;  // guarded by it
   std::atomic<Phase> phase_{Phase::kRunning};
   std::atomic<bool> force_{false};
   core::Event stopped_event_;
