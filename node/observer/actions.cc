@@ -7,11 +7,14 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include <ergon/core/messages/envelope.h>
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/node.h>
 #include <ergon/gen/pool_change.h>
 #include <ergon/node/observer/clean_text.h>
+#include <ergon/node/options/option_checks.h>
 #include <ergon/node/runtime/runtime.h>
 
 namespace ergon::node {
@@ -48,7 +51,7 @@ gen::Result<void> ResumeIt(gen::Process& self, gen::PID pid, const UrlQuery&) {
 gen::Result<void> ResizeIt(gen::Process& self, gen::PID pid, const UrlQuery& parameters) {
   const auto workers = NumberIn(parameters, "workers");
   if (!workers || *workers < 1 || *workers > gen::kMaxPoolSize) {
-    return gen::Error(gen::ErrorCode::kIncorrect, "workers: is outside 1..10000");
+    return Incorrect(fmt::format("workers: is outside 1..{}", gen::kMaxPoolSize));
   }
   const ProcessSlot* const slot =
       RuntimeOf(self.Node(), "node::ObserverFactory").addresses().Find(pid);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,20 +18,27 @@
 
 namespace ergon::node {
 
-// Members one after the other. Texts are made UTF-8 of bounded length. One thread.
+// Writes one object: its members one after the other. Texts are made UTF-8 of bounded length. One thread.
 class JsonWriter {
  public:
-  void Begin() { writer_.StartObject(); }
+  JsonWriter() { writer_.StartObject(); }
   void Begin(const char* key) {
     writer_.Key(key);
     writer_.StartObject();
   }
   void End() { writer_.EndObject(); }
-  void BeginList(const char* key) {
+  // A list of objects: `put` puts the members of each element.
+  template <class Elements, class Put>
+  void PutList(const char* key, const Elements& elements, Put put) {
     writer_.Key(key);
     writer_.StartArray();
+    for (const auto& element : elements) {
+      writer_.StartObject();
+      put(element);
+      writer_.EndObject();
+    }
+    writer_.EndArray();
   }
-  void EndList() { writer_.EndArray(); }
 
   void Put(const char* key, std::unsigned_integral auto value) {
     writer_.Key(key);
@@ -61,13 +69,8 @@ class JsonWriter {
   }
   // A list of objects with the members of PutPid, of the first `most`.
   void PutPids(const char* key, const std::vector<gen::PID>& pids, std::size_t most) {
-    BeginList(key);
-    for (std::size_t i = 0; i < std::min(pids.size(), most); ++i) {
-      Begin();
-      PutPid(pids[i]);
-      End();
-    }
-    EndList();
+    PutList(key, std::span(pids).first(std::min(pids.size(), most)),
+            [this](gen::PID pid) { PutPid(pid); });
   }
   // With a key of a user's.
   void PutAny(std::string_view key, std::string_view text) {
@@ -80,7 +83,11 @@ class JsonWriter {
     writer_.String(clean.data(), static_cast<rapidjson::SizeType>(clean.size()));
   }
 
-  [[nodiscard]] std::string Take() const { return {buffer_.GetString(), buffer_.GetSize()}; }
+  // Ends the object and returns it.
+  [[nodiscard]] std::string Take() {
+    writer_.EndObject();
+    return {buffer_.GetString(), buffer_.GetSize()};
+  }
 
  private:
   static constexpr std::size_t kLongestText = 2'000;  // bytes

@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include <ergon/node/diagnosis/for_people.h>
 #include <ergon/node/observer/census.h>
 #include <ergon/node/observer/process_label.h>
@@ -135,7 +137,7 @@ gen::Result<ProcessQuery> ParseProcessQuery(const UrlQuery& query) {
       const auto read = std::from_chars(value.data(), end, parsed.limit);
       const bool is_number = read.ec == std::errc() && read.ptr == end;
       if (!is_number || parsed.limit < 1 || parsed.limit > ProcessQuery::kMost) {
-        return Incorrect("limit: is outside 1..1000");
+        return Incorrect(fmt::format("limit: is outside 1..{}", ProcessQuery::kMost));
       }
     } else {
       return Incorrect("there are the parameters sort, search and limit");

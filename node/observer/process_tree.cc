@@ -5,6 +5,8 @@
 #include <span>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include <ergon/node/observer/census.h>
 #include <ergon/node/options/option_checks.h>
 
@@ -40,12 +42,14 @@ class Families {
   // Up to `most`, those with children of their own first.
   [[nodiscard]] std::vector<std::uint64_t> Some(std::uint64_t parent, std::size_t most) const {
     std::vector<std::uint64_t> some;
-    for (const bool with_children : {true, false}) {
-      for (const Child& child : Of(parent)) {
-        if (some.size() == most) return some;
-        if (Of(child.id).empty() != with_children) some.push_back(child.id);
-      }
+    std::vector<std::uint64_t> childless;
+    for (const Child& child : Of(parent)) {
+      if (some.size() == most) return some;
+      auto& kind = Of(child.id).empty() ? childless : some;
+      if (kind.size() < most) kind.push_back(child.id);
     }
+    childless.resize(std::min(childless.size(), most - some.size()));
+    some.insert(some.end(), childless.begin(), childless.end());
     return some;
   }
 
@@ -104,7 +108,7 @@ gen::Result<TreeQuery> ParseTreeQuery(const UrlQuery& query) {
       parsed.root = *number;
     } else if (name == "limit") {
       if (!number || *number < 1 || *number > TreeQuery::kMost) {
-        return Incorrect("limit: is outside 1..1000");
+        return Incorrect(fmt::format("limit: is outside 1..{}", TreeQuery::kMost));
       }
       parsed.limit = *number;
     } else {

@@ -25,9 +25,7 @@ void PutLabel(JsonWriter& json, const ProcessLabel& label) {
 void PutEvents(JsonWriter& json, const Events& events) {
   const auto [infos, in_all] = events.Infos(kMostInList);
   json.Put("events_in_all", in_all);
-  json.BeginList("events");
-  for (const Events::Info& event : infos) {
-    json.Begin();
+  json.PutList("events", infos, [&](const Events::Info& event) {
     json.Put("name", event.name);
     json.PutPid(event.producer);
     json.Put("subscribers", event.subscribers);
@@ -35,9 +33,7 @@ void PutEvents(JsonWriter& json, const Events& events) {
     json.Put("published", event.published);
     json.Put("buffered", event.buffered);
     json.Put("buffer", event.buffer);
-    json.End();
-  }
-  json.EndList();
+  });
 }
 
 void PutGroups(JsonWriter& json, gen::Node& node) {
@@ -47,51 +43,38 @@ void PutGroups(JsonWriter& json, gen::Node& node) {
   std::ranges::partial_sort(groups, groups.begin() + static_cast<std::ptrdiff_t>(count), {},
                             [](gen::Atom name) { return name.Text(); });
   groups.resize(count);
-  json.BeginList("groups");
-  for (const gen::Atom group : groups) {
+  json.PutList("groups", groups, [&](gen::Atom group) {
     const std::vector<gen::PID> members = node.GroupMembers(group);
-    json.Begin();
     json.Put("name", group);
     json.Put("members_in_all", members.size());
     json.Put("members_here",
              static_cast<std::size_t>(std::ranges::count(members, node.Name(), &gen::PID::node)));
     json.PutPids("members", members, kMostMembers);
-    json.End();
-  }
-  json.EndList();
+  });
 }
 
 }  // namespace
 
 std::string TreeJson(const TreeRows& tree) {
   JsonWriter json;
-  json.Begin();
   json.Put("in_all", tree.in_all);
   json.Put("at_top", tree.at_top);
-  json.BeginList("processes");
-  for (const TreeRow& row : tree.rows) {
-    json.Begin();
+  json.PutList("processes", tree.rows, [&](const TreeRow& row) {
     PutLabel(json, row.process);
     json.Put("state", ToString(row.state));
     json.Put("depth", row.depth);
     json.Put("children", row.children);
     json.Put("links_in_all", row.links_in_all);
     json.PutPids("links", row.links, TreeRow::kMostLinks);
-    json.End();
-  }
-  json.EndList();
-  json.End();
+  });
   return json.Take();
 }
 
 std::string WaitsJson(const WaitRows& waits) {
   JsonWriter json;
-  json.Begin();
   json.Put("in_all", waits.in_all);
   json.Put("circles", waits.circles);
-  json.BeginList("waits");
-  for (const WaitRow& row : waits.rows) {
-    json.Begin();
+  json.PutList("waits", waits.rows, [&](const WaitRow& row) {
     json.Begin("from");
     PutLabel(json, row.from);
     json.End();
@@ -102,19 +85,14 @@ std::string WaitsJson(const WaitRows& waits) {
     json.Put("seconds", static_cast<double>(row.waiting_ns) * 1e-9);
     json.Put("certain", row.certain);
     json.Put("circle", row.circle);
-    json.End();
-  }
-  json.EndList();
-  json.End();
+  });
   return json.Take();
 }
 
 std::string EventsJson(gen::Node& node) {
   JsonWriter json;
-  json.Begin();
   PutEvents(json, RuntimeOf(node, "node::ObserverFactory").events());
   PutGroups(json, node);
-  json.End();
   return json.Take();
 }
 
@@ -124,12 +102,9 @@ std::string ClusterJson(gen::Node& node) {
   std::ranges::partial_sort(connections, connections.begin() + static_cast<std::ptrdiff_t>(count),
                             {}, [](const auto& connection) { return connection.node.Text(); });
   JsonWriter json;
-  json.Begin();
   json.Put("in_all", connections.size());
-  json.BeginList("connections");
   connections.resize(count);
-  for (const dist::ConnectionInfo& connection : connections) {
-    json.Begin();
+  json.PutList("connections", connections, [&](const dist::ConnectionInfo& connection) {
     json.Put("node", connection.node);
     json.Put("up", connection.is_up);
     json.Put("ergon", connection.is_ergon);
@@ -137,10 +112,7 @@ std::string ClusterJson(gen::Node& node) {
     json.Put("most_queued_bytes", connection.most_queued_bytes);
     json.Put("waiting_senders", connection.waiting_senders);
     json.Put("not_believed", connection.not_believed);
-    json.End();
-  }
-  json.EndList();
-  json.End();
+  });
   return json.Take();
 }
 

@@ -64,28 +64,20 @@ void PutProcesses(JsonWriter& json, const Figures& figures) {
     json.Put(std::string(state).c_str(), figures.census.states[i]);
   }
   json.End();
-  json.BeginList("behaviors");
-  for (const BehaviorFigures& behavior : figures.census.behaviors) {
-    json.Begin();
+  json.PutList("behaviors", figures.census.behaviors, [&](const BehaviorFigures& behavior) {
     json.Put("behavior", std::string_view(behavior.behavior));
     json.Put("processes", behavior.processes);
     json.Put("queued", behavior.queued);
     json.Put("longest", behavior.longest);
     json.Put("held", behavior.held);
-    json.End();
-  }
-  json.EndList();
+  });
 }
 
 void PutSurroundings(JsonWriter& json, const Figures& figures) {
-  json.BeginList("applications");
-  for (const auto& [name, runs] : figures.applications) {
-    json.Begin();
-    json.Put("name", std::string_view(name));
-    json.Put("runs", runs);
-    json.End();
-  }
-  json.EndList();
+  json.PutList("applications", figures.applications, [&](const auto& application) {
+    json.Put("name", std::string_view(application.first));
+    json.Put("runs", application.second);
+  });
   json.Begin("connections");
   json.Put("up", figures.connections.up);
   json.Put("pending", figures.connections.pending);
@@ -101,7 +93,6 @@ void PutSurroundings(JsonWriter& json, const Figures& figures) {
 }
 
 void PutPool(JsonWriter& json, const PoolView& pool) {
-  json.Begin();
   json.PutPid(pool.pid);
   json.Put("label", std::string_view(pool.label));
   json.Put("workers", pool.figures.workers);
@@ -114,24 +105,18 @@ void PutPool(JsonWriter& json, const PoolView& pool) {
   json.Put("handled", pool.figures.handled);
   json.Put("refused", pool.figures.refused);
   json.Put("lost", pool.figures.lost);
-  json.BeginList("members");
-  for (const PoolView::Member& member : pool.members) {
-    json.Begin();
+  json.PutList("members", pool.members, [&](const PoolView::Member& member) {
     json.PutPid(member.pid);
     json.Put("state", ToString(member.state));
     json.Put("queued", member.queued);
     json.Put("handled", member.handled);
-    json.End();
-  }
-  json.EndList();
-  json.End();
+  });
 }
 
 }  // namespace
 
 std::string NodeJson(const Figures& figures, bool actions) {
   JsonWriter json;
-  json.Begin();
   json.Put("node", figures.node.name);
   json.Put("actions", actions);
   json.Put("uptime_seconds", Seconds(figures.node.uptime));
@@ -141,40 +126,28 @@ std::string NodeJson(const Figures& figures, bool actions) {
   PutMessages(json, figures.messages);
   PutProcesses(json, figures);
   PutSurroundings(json, figures);
-  json.BeginList("long_turns");
-  for (const gen::BusyProcess& busy : figures.node.busy) {
-    json.Begin();
+  json.PutList("long_turns", figures.node.busy, [&](const gen::BusyProcess& busy) {
     json.PutPid(busy.pid);
     json.Put("behavior", std::string_view(busy.behavior));
     json.Put("message", std::string_view(busy.message));
     json.Put("seconds", Seconds(busy.running_for));
-    json.End();
-  }
-  json.EndList();
-  json.End();
+  });
   return json.Take();
 }
 
 std::string PoolsJson(const Figures& figures) {
   JsonWriter json;
-  json.Begin();
   json.Put("in_all", figures.census.pools_in_all);
   json.Put("unanswered", figures.pools_unanswered);
-  json.BeginList("pools");
-  for (const PoolView& pool : figures.pool_views) PutPool(json, pool);
-  json.EndList();
-  json.End();
+  json.PutList("pools", figures.pool_views, [&](const PoolView& pool) { PutPool(json, pool); });
   return json.Take();
 }
 
 std::string ProcessesJson(const ProcessRows& processes) {
   JsonWriter json;
-  json.Begin();
   json.Put("in_all", processes.in_all);
   json.Put("matching", processes.matching);
-  json.BeginList("processes");
-  for (const ProcessRow& row : processes.rows) {
-    json.Begin();
+  json.PutList("processes", processes.rows, [&](const ProcessRow& row) {
     json.PutPid(row.pid);
     json.Put("name", row.name);
     json.Put("behavior", std::string_view(row.behavior));
@@ -188,17 +161,13 @@ std::string ProcessesJson(const ProcessRows& processes) {
     json.Put("running_seconds", static_cast<double>(row.running_ns) * 1e-9);
     json.Put("handles", std::string_view(row.handles));
     json.Put("waits_for", std::string_view(row.waits_for ? row.waits_for.ToString() : ""));
-    json.End();
-  }
-  json.EndList();
-  json.End();
+  });
   return json.Take();
 }
 
 std::string ProcessJson(const gen::ProcessInfo& info,
                         const gen::Result<gen::Inspection>& inspection) {
   JsonWriter json;
-  json.Begin();
   json.PutPid(info.pid);
   json.Put("name", info.name);
   json.Put("behavior", std::string_view(info.behavior));
@@ -232,7 +201,6 @@ std::string ProcessJson(const gen::ProcessInfo& info,
   } else {
     json.PutAny("error", inspection.error().ToString());
   }
-  json.End();
   json.End();
   return json.Take();
 }
