@@ -27,6 +27,13 @@ struct Acting : Observed {
   [[nodiscard]] gen::PID Worker() { return node.Spawn(gen::Factory<kit::Worker>(workers)).value(); }
 };
 
+// With a worker that waits at a gate.
+struct Holding : Acting {
+  Holding() { HoldEach(gate, {worker}); }
+  kit::Gate gate{node};
+  const gen::PID worker = Worker();
+};
+
 static std::string Of(std::string_view action, gen::PID pid) {
   return "/api/" + std::string(action) + "?pid=" + std::to_string(pid.id);
 }
@@ -85,29 +92,23 @@ TEST_CASE("actions are done by POST only") {
 }
 
 TEST_CASE("a process is killed, with its messages") {
-  Acting t;
-  kit::Gate gate(t.node);
-  const gen::PID worker = t.Worker();
-  t.HoldEach(gate, {worker});
-  REQUIRE(t.node.Send(worker, kit::Job{1}));
-  CHECK(t.Post(Of("kill", worker)).body == "done\n");
-  REQUIRE(t.node.WaitProcess(worker, kit::kDeadline));
+  Holding t;
+  REQUIRE(t.node.Send(t.worker, kit::Job{1}));
+  CHECK(t.Post(Of("kill", t.worker)).body == "done\n");
+  REQUIRE(t.node.WaitProcess(t.worker, kit::kDeadline));
   CHECK(t.node.Info().dropped_terminated == 1);
-  CHECK(t.log.Contains("kill of " + worker.ToString() + ": asked for over HTTP, and done"));
-  CHECK(t.Post(Of("kill", worker)).status == 404);
-  gate.Open();
+  CHECK(t.log.Contains("kill of " + t.worker.ToString() + ": asked for over HTTP, and done"));
+  CHECK(t.Post(Of("kill", t.worker)).status == 404);
+  t.gate.Open();
 }
 
 TEST_CASE("a process that is stopped handles first what waits") {
-  Acting t;
-  kit::Gate gate(t.node);
-  const gen::PID worker = t.Worker();
-  t.HoldEach(gate, {worker});
-  REQUIRE(t.node.Send(worker, kit::Job{7}));
-  CHECK(t.Post(Of("stop", worker)).status == 200);  // at once
-  CHECK(t.IsAlive(worker));
-  gate.Open();
-  REQUIRE(t.node.WaitProcess(worker, kit::kDeadline));
+  Holding t;
+  REQUIRE(t.node.Send(t.worker, kit::Job{7}));
+  CHECK(t.Post(Of("stop", t.worker)).status == 200);  // at once
+  CHECK(t.IsAlive(t.worker));
+  t.gate.Open();
+  REQUIRE(t.node.WaitProcess(t.worker, kit::kDeadline));
   CHECK(t.node.Info().dropped_terminated == 0);
   CHECK(t.node.Info().processes_failed == 0);
 }
@@ -125,20 +126,17 @@ TEST_CASE("a process is suspended and goes on") {
 
 // What waits is a signal, which has no type.
 TEST_CASE("while a process that is busy is to be suspended, the waits can be looked at") {
-  Acting t;
-  kit::Gate gate(t.node);
-  const gen::PID worker = t.Worker();
-  t.HoldEach(gate, {worker});
-  std::thread asks([&] { (void)t.Post(Of("suspend", worker)); });
+  Holding t;
+  std::thread asks([&] { (void)t.Post(Of("suspend", t.worker)); });
   CHECK(kit::Eventually([&] {
     const auto waits = t.node.WaitForGraph();
     return std::ranges::any_of(waits, [&](const gen::WaitEdge& wait) {
-      return wait.to == worker && wait.message == "a signal";
+      return wait.to == t.worker && wait.message == "a signal";
     });
   }));
   CHECK(t.Ask(GetText("/api/waits", "Host: localhost\r\n" + kAuthorized)).body.find("a signal") !=
         std::string::npos);
-  gate.Open();
+  t.gate.Open();
   asks.join();
 }
 

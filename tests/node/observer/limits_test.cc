@@ -1,7 +1,6 @@
 // What one client may cost, and how an observer ends.
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <node/observer/observed.h>
@@ -115,16 +114,7 @@ TEST_CASE("one that waits gives way before one that is at its request") {
 
 TEST_CASE("a new connection is refused when all others are being answered") {
   Observed t({.max_connections = 1, .pools_timeout = 1h});
-  auto pool = t.StartPool(1);
-  std::jthread holder;  // before the gate, which opens first if something fails
-  kit::ThreadGate gate;
-  holder = std::jthread([&] {
-    (void)pool.Run<bool>([enter = gate.Holder()](kit::ManagedPool&) {
-      enter();
-      return true;
-    });
-  });
-  REQUIRE(kit::Eventually([&] { return gate.Entered() == 1; }));
+  HeldPool held(t.StartPool(1));
   kit::HttpClient answered(t.port);
   REQUIRE(answered.Send(GetText("/metrics")));  // for which the pool is asked
   REQUIRE(kit::Eventually([&] {
@@ -135,7 +125,7 @@ TEST_CASE("a new connection is refused when all others are being answered") {
   kit::HttpClient refused(t.port);
   CHECK(refused.Read()->status == 503);
   CHECK(refused.Ends());
-  gate.Open();
+  held.gate.Open();
   CHECK(answered.Read()->status == 200);
 }
 

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include <ergon/node/observer/clean_text.h>
@@ -122,25 +121,17 @@ TEST_CASE("the values of a label are bounded, and pools of one name are summed u
 
 TEST_CASE("a pool that does not answer keeps its last numbers") {
   Observed t(Fresh({.pools_timeout = 20ms}));
-  auto pool = t.StartPool(2);
+  const auto pool = t.StartPool(2);
   const std::string workers = "ergon_pool_workers{pool=\"ergon::kit::ManagedPool\"}";
   REQUIRE(kit::Eventually([&] {
     const MetricsReader metrics(t.Get("/metrics").body);
     return metrics.Has(workers) && metrics[workers] == 2;
   }));
-  std::jthread holder;  // before the gate, which opens first if something fails
-  kit::ThreadGate gate;
-  holder = std::jthread([&] {
-    (void)pool.Run<bool>([enter = gate.Holder()](kit::ManagedPool&) {
-      enter();
-      return true;
-    });
-  });
-  REQUIRE(kit::Eventually([&] { return gate.Entered() == 1; }));
+  HeldPool held(pool);
   const MetricsReader metrics(t.Get("/metrics").body);
   CHECK(metrics["ergon_pools_unanswered"] == 1);
   CHECK(metrics[workers] == 2);
-  gate.Open();
+  held.gate.Open();
 }
 
 TEST_CASE("numbers that are young are told again") {

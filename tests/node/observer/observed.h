@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include <doctest/doctest.h>
@@ -53,6 +54,22 @@ struct Observed : kit::NodeFixture {
 
   gen::PID observer;
   int port;
+};
+
+// While this is there, a pool is in a handler, until the gate is open.
+struct HeldPool {
+  explicit HeldPool(kit::PoolHandle pool) {
+    holder = std::jthread([pool, enter = gate.Holder()]() mutable {
+      (void)pool.Run<bool>([enter](kit::ManagedPool&) {
+        enter();
+        return true;
+      });
+    });
+    REQUIRE(kit::Eventually([this] { return gate.Entered() == 1; }));
+  }
+
+  std::jthread holder;  // before the gate, which opens first if something fails
+  kit::ThreadGate gate;
 };
 
 }  // namespace ergon::node::observer_test
