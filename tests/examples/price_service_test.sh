@@ -55,16 +55,8 @@ check 'a full disk: exit status 1' is "$?" 1
 check 'a full disk is reported' says 'price_service: cannot write to standard output: No space left on device'
 # As somebody who must not, if there are such ports here.
 if (($(cat /proc/sys/net/ipv4/ip_unprivileged_port_start) > 1)); then
-  as_nobody=()
-  if [[ $(id -u) == 0 ]]; then
-    chmod 711 .
-    cp "$program" price_service
-    as_nobody=(setpriv --reuid 65534 --clear-groups)
-  else
-    ln -s "$program" price_service
-  fi
-  "${as_nobody[@]}" ./price_service --name "$name" --http-port 1 >out 2>err
-  check 'no permission' is "$?" 1
+  run_as_nobody --name "$name" --http-port 1
+  check 'no permission' is "$status" 1
   check 'and it says what to do' says '--http-port 1: Permission denied; choose one from 1024 on'
 fi
 run --name "$name" --stop-with-input </dev/null

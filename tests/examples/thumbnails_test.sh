@@ -159,15 +159,8 @@ check 'an address of another machine' is "$status" 1
 check 'and it says what to do' says 'choose an --address of this machine'
 # As somebody who must not, if there are such ports here.
 if (($(cat /proc/sys/net/ipv4/ip_unprivileged_port_start) > 1)); then
-  as_nobody=()
-  if [[ $(id -u) == 0 ]]; then
-    chmod 711 .
-    cp "$program" program
-    program=$work/program
-    as_nobody=(setpriv --reuid 65534 --clear-groups)
-  fi
-  "${as_nobody[@]}" "$program" --port 1 >out 2>err
-  check 'no permission' is $? 1
+  run_as_nobody --port 1
+  check 'no permission' is "$status" 1
   check 'and it says what to do' says 'port 1: Permission denied; choose a --port from 1024 on'
 fi
 
