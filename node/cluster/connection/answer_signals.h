@@ -13,6 +13,7 @@
 #include <ergon/gen/result.h>
 #include <ergon/node/cluster/connection/connection.h>
 #include <ergon/node/cluster/connection/peer_state.h>
+#include <ergon/node/cluster/signals/common_signals.h>
 #include <ergon/node/cluster/signals/signal.h>
 #include <ergon/node/cluster/values/reasons.h>
 #include <ergon/node/erlang/terms/writer.h>
@@ -23,17 +24,9 @@ namespace ergon::dist {
 // {Tag, Answer}; the signal is a view of it and of the request.
 [[nodiscard]] inline Signal AnswerTo(const PeerState::Request& request, gen::PID from,
                                      std::string_view payload) {
-  Signal signal;
-  signal.from = from;
-  signal.payload = payload;
+  Signal signal = request.alias.empty() ? MessageTo(request.caller, from, payload)
+                                        : MessageToAlias(request.alias, from, payload);
   signal.trace = request.trace;
-  if (request.alias.empty()) {
-    signal.kind = SignalKind::kSend;
-    signal.to = request.caller;
-  } else {
-    signal.kind = SignalKind::kSendToAlias;
-    signal.ref = request.alias;
-  }
   return signal;
 }
 
@@ -74,6 +67,16 @@ inline void SendAnswer(Connection& connection, const PeerState::Request& request
   (void)AppendAnswerOrError(connection, request, from, payload);
 }
 
+// Returns the signal that tells a watcher of the end; it is a view of the watcher and of the reason, a term.
+[[nodiscard]] inline Signal DownFor(const PeerState::Watcher& watcher, std::string_view reason) {
+  return {.kind = SignalKind::kDown,
+          .from = watcher.name.empty() ? watcher.watched : gen::PID(),
+          .to = watcher.remote,
+          .name = watcher.name,
+          .ref = watcher.raw,
+          .payload = reason};
+}
+
 // Appends a signal whose payload is the exit reason of a process. If the reason is larger than the peer takes, the peer
 // gets a reason that says so, because the end itself must be told. `head` stands before the reason in the payload. With
 // the lock.
@@ -91,12 +94,7 @@ inline void AppendEnd(Connection& connection, Signal signal, std::string_view he
 inline void AppendAbandoned(Connection& connection, gen::PID from, gen::PID process) {
   std::string reason;
   TermWriter(reason).Atom("kill");
-  Signal signal;
-  signal.kind = SignalKind::kExitRequest;
-  signal.from = from;
-  signal.to = process;
-  signal.payload = reason;
-  connection.AppendOwn(signal);
+  connection.AppendOwn(ExitRequestTo(process, from, reason));
 }
 
 }  // namespace ergon::dist

@@ -7,6 +7,7 @@
 #include <ergon/core/foundations/thrown_text.h>
 #include <ergon/node/cluster/connection/answer_signals.h>
 #include <ergon/node/cluster/exports/outcome_terms.h>
+#include <ergon/node/cluster/signals/common_signals.h>
 #include <ergon/node/cluster/signals/frame_writer.h>
 #include <ergon/node/cluster/values/reasons.h>
 #include <ergon/node/erlang/terms/writer.h>
@@ -23,6 +24,12 @@ bool IsBeingEnded(gen::Process& self) {
   struct Nothing {};
   const auto looked = self.Receive<Nothing>(std::chrono::nanoseconds(0));
   return !looked && looked.error() == gen::ErrProcessTerminated;
+}
+
+// The caller adds what has become of the job.
+Signal SpawnReplyTo(const RemoteJob& job) {
+  return {
+      .kind = SignalKind::kSpawnReply, .to = job.caller, .ref = job.reference, .trace = job.trace};
 }
 
 }  // namespace
@@ -195,20 +202,12 @@ void RemoteCode::Answer(RemoteJob& job, std::string_view outcome) {
     watcher = std::move(found->second);
     relations.watchers.erase(found);
     relations.watcher_numbers.erase(job.reference);
-    if (job.is_request) {
-      if (job.connection->state() != Connection::State::kDown) {
-        (void)AppendAnswerOr(*job.connection, job.request, needs_.addresses.NodePid(), outcome,
-                             AppendBadCall);
-      }
-    }
-    Signal signal;
-    signal.kind = SignalKind::kDown;
-    signal.from = watcher.watched;
-    signal.to = watcher.remote;
-    signal.ref = job.reference;
-    signal.payload = outcome;
-    if (!job.is_request && job.connection->state() != Connection::State::kDown) {
-      AppendOutcome(job, signal);
+    const bool is_open = job.connection->state() != Connection::State::kDown;
+    if (is_open && job.is_request) {
+      (void)AppendAnswerOr(*job.connection, job.request, needs_.addresses.NodePid(), outcome,
+                           AppendBadCall);
+    } else if (is_open) {
+      AppendOutcome(job, DownFor(watcher, outcome));
     }
   }
   needs_.relations.RemoveWatcher(watcher.remote, watcher.watched,
@@ -263,13 +262,9 @@ void RemoteCode::Tie(const RemoteJob& job, gen::PID pid) {
 }
 
 void RemoteCode::Reply(const RemoteJob& job, gen::PID pid) {
-  Signal reply;
-  reply.kind = SignalKind::kSpawnReply;
+  Signal reply = SpawnReplyTo(job);
   reply.from = pid;
-  reply.to = job.caller;
-  reply.ref = job.reference;
   reply.links = job.links;
-  reply.trace = job.trace;
   bool is_lost = false;
   {
     std::lock_guard lock(job.connection->mutex());
@@ -294,25 +289,17 @@ void RemoteCode::TellBegun(const RemoteJob& job) {
   writer.Tuple(2);
   writer.Raw(job.reference);
   writer.Atom("ok");
-  Signal answer;
-  answer.kind = SignalKind::kSendToAlias;
-  answer.from = needs_.addresses.NodePid();
-  answer.ref = job.reference;
-  answer.payload = payload;
   std::lock_guard lock(job.connection->mutex());
   const bool is_open = job.connection->state() != Connection::State::kDown;
-  if (is_open && !job.connection->IsForeign()) job.connection->Append(answer);
+  if (!is_open || job.connection->IsForeign()) return;
+  job.connection->Append(MessageToAlias(job.reference, needs_.addresses.NodePid(), payload));
 }
 
 void RemoteCode::Refuse(const RemoteJob& job, std::string_view word) {
   std::string payload;
   TermWriter(payload).Atom(word);
-  Signal reply;
-  reply.kind = SignalKind::kSpawnReply;
-  reply.to = job.caller;
-  reply.ref = job.reference;
+  Signal reply = SpawnReplyTo(job);
   reply.payload = payload;
-  reply.trace = job.trace;
   std::lock_guard lock(job.connection->mutex());
   if (job.connection->state() != Connection::State::kDown) job.connection->Append(reply);
 }

@@ -10,6 +10,7 @@
 #include <ergon/node/cluster/connection/answer_signals.h>
 #include <ergon/node/cluster/connection/connection.h>
 #include <ergon/node/cluster/connection/peer_state.h>
+#include <ergon/node/cluster/signals/common_signals.h>
 #include <ergon/node/cluster/signals/ergon_messages.h>
 #include <ergon/node/cluster/signals/signal.h>
 #include <ergon/node/cluster/values/reasons.h>
@@ -19,12 +20,7 @@ namespace ergon::dist {
 
 // `payload` is such a message; the signal is a view of it.
 [[nodiscard]] inline Signal ErgonSignal(gen::PID from, std::string_view payload) {
-  Signal signal;
-  signal.kind = SignalKind::kSendToName;
-  signal.from = from;
-  signal.name = kErgonName;
-  signal.payload = payload;
-  return signal;
+  return MessageToName(kErgonName, from, payload);
 }
 
 // Appends a question with the number `id`, and notes which process the answer is for. With the lock. Returns kUnsupported

@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include <ergon/node/cluster/signals/common_signals.h>
 #include <ergon/node/cluster/signals/monitor_signals.h>
 #include <ergon/node/cluster/signals/references.h>
 #include <ergon/node/erlang/term.h>
@@ -116,27 +117,14 @@ void ProcessGroups::Answer(gen::Atom node, Peer& peer) {
 }
 
 void ProcessGroups::SendTo(gen::Atom node, gen::PID scope, std::string_view payload) {
-  Signal signal;
-  signal.kind = SignalKind::kSend;
-  signal.from = needs_.self;
-  signal.to = scope;
-  signal.payload = payload;
-  needs_.send(node, signal);
+  needs_.send(node, MessageTo(scope, needs_.self, payload));
 }
 
 void ProcessGroups::Ask(gen::Atom node, const Peer& peer) {
   std::string payload;
   AppendDiscover(payload, needs_.self);
-  if (!peer.scope.node.empty()) {
-    SendTo(node, peer.scope, payload);
-    return;
-  }
-  Signal signal;
-  signal.kind = SignalKind::kSendToName;
-  signal.from = needs_.self;
-  signal.name = kGroupScope;
-  signal.payload = payload;
-  needs_.send(node, signal);
+  needs_.send(node, peer.scope.node.empty() ? MessageToName(kGroupScope, needs_.self, payload)
+                                            : MessageTo(peer.scope, needs_.self, payload));
 }
 
 // ---- other nodes

@@ -9,8 +9,10 @@
 #include <ergon/gen/atom.h>
 #include <ergon/gen/notices.h>
 #include <ergon/gen/target.h>
+#include <ergon/node/cluster/connection/answer_signals.h>
 #include <ergon/node/cluster/connection/peer_state.h>
 #include <ergon/node/cluster/inbound/message_target.h>
+#include <ergon/node/cluster/signals/common_signals.h>
 #include <ergon/node/cluster/signals/control_reader.h>
 #include <ergon/node/cluster/signals/references.h>
 #include <ergon/node/cluster/values/reasons.h>
@@ -69,17 +71,12 @@ void LinkReceiver::HandleMonitor(Connection& connection, const Signal& signal) {
   }
   std::string reason;
   AppendReason(reason, gen::Reason::NoProcess());
-  Signal down;
-  down.kind = SignalKind::kDown;
-  if (signal.name.empty()) down.from = watched;
-  down.to = signal.from;
-  down.name = signal.name;
-  down.ref = signal.ref;
-  down.payload = reason;
+  const PeerState::Watcher watcher{signal.from, watched, std::string(signal.name),
+                                   std::string(signal.ref)};
   std::lock_guard lock(connection.mutex());
   connection.relations().watchers.erase(number);
-  connection.relations().watcher_numbers.erase(std::string(signal.ref));
-  if (connection.state() != Connection::State::kDown) connection.Append(down);
+  connection.relations().watcher_numbers.erase(watcher.raw);
+  if (connection.state() != Connection::State::kDown) connection.Append(DownFor(watcher, reason));
 }
 
 void LinkReceiver::HandleDemonitor(Connection& connection, const Signal& signal) {
@@ -147,25 +144,18 @@ void LinkReceiver::HandleLink(Connection& connection, const Signal& signal) {
   (void)links.End({signal.to, signal.from});
   std::string reason;
   AppendReason(reason, gen::Reason::NoProcess());
-  Signal exit;
-  exit.kind = SignalKind::kExit;
-  exit.from = signal.to;
-  exit.to = signal.from;
-  exit.payload = reason;
-  if (connection.state() != Connection::State::kDown) connection.Append(exit);
+  if (connection.state() == Connection::State::kDown) return;
+  connection.Append(ExitTo(signal.from, signal.to, reason));
 }
 
 void LinkReceiver::HandleUnlink(Connection& connection, const Signal& signal) {
-  Signal ack;
-  ack.kind = SignalKind::kUnlinkAck;
-  ack.from = signal.to;
-  ack.to = signal.from;
-  ack.id = signal.id;
   std::lock_guard lock(connection.mutex());
   if (connection.relations().links.TakeUnlink({signal.to, signal.from})) {
     needs_.relations.UnlinkFromAfar(signal.to, signal.from);
   }
-  if (connection.state() != Connection::State::kDown) connection.Append(ack);
+  if (connection.state() == Connection::State::kDown) return;
+  connection.Append(
+      {.kind = SignalKind::kUnlinkAck, .from = signal.to, .to = signal.from, .id = signal.id});
 }
 
 void LinkReceiver::HandleUnlinkAck(Connection& connection, const Signal& signal) {

@@ -8,6 +8,7 @@
 #include <ergon/gen/notices.h>
 #include <ergon/node/cluster/connection/answer_signals.h>
 #include <ergon/node/cluster/extension/ergon_signals.h>
+#include <ergon/node/cluster/signals/common_signals.h>
 #include <ergon/node/cluster/signals/monitor_signals.h>
 #include <ergon/node/cluster/signals/references.h>
 #include <ergon/node/cluster/signals/scratch.h>
@@ -38,11 +39,7 @@ void LinkSender::Link(gen::PID local, gen::PID remote) {
         // The other process may have ended the link since `local` has noted it, or may have made it itself.
         (void)relations_.LinkFromAfar(local, remote);
         if (!is_new) return {};
-        Signal signal;
-        signal.kind = SignalKind::kLink;
-        signal.from = local;
-        signal.to = remote;
-        connection.AppendOwn(signal);
+        connection.AppendOwn({.kind = SignalKind::kLink, .from = local, .to = remote});
         return {};
       });
   if (!sent) exit_signals_.Send(local, remote, ReasonOf(sent.error()), 0);
@@ -52,13 +49,9 @@ void LinkSender::Unlink(gen::PID local, gen::PID remote) {
   const auto connection = connections_.Find(remote.node);
   if (connection == nullptr) return;
   std::lock_guard lock(connection->mutex());
-  Signal signal;
-  signal.kind = SignalKind::kUnlink;
-  signal.from = local;
-  signal.to = remote;
-  signal.id = connection->relations().links.Unlink({local, remote});
-  if (signal.id == 0) return;
-  connection->AppendOwn(signal);
+  const std::uint64_t id = connection->relations().links.Unlink({local, remote});
+  if (id == 0) return;
+  connection->AppendOwn({.kind = SignalKind::kUnlink, .from = local, .to = remote, .id = id});
 }
 
 void LinkSender::Exit(gen::PID local, gen::PID remote, const gen::Reason& reason) {
@@ -69,12 +62,7 @@ void LinkSender::Exit(gen::PID local, gen::PID remote, const gen::Reason& reason
   AppendReason(payload, reason);
   std::lock_guard lock(connection->mutex());
   if (!connection->relations().links.End({local, remote})) return;
-  Signal signal;
-  signal.kind = SignalKind::kExit;
-  signal.from = local;
-  signal.to = remote;
-  signal.payload = payload;
-  AppendEnd(*connection, signal);
+  AppendEnd(*connection, ExitTo(remote, local, payload));
 }
 
 gen::Result<void> LinkSender::LinkByName(gen::PID local, gen::PID remote, gen::Ref ref) {
@@ -139,12 +127,8 @@ gen::Result<void> LinkSender::ExitRequest(gen::PID local, gen::PID remote,
   } else {
     AppendReason(payload, reason);
   }
-  Signal signal;
-  signal.kind = SignalKind::kExitRequest;
+  Signal signal = ExitRequestTo(remote, local, payload);
   signal.trace = trace;
-  signal.from = local;
-  signal.to = remote;
-  signal.payload = payload;
   return connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
     if (connection.IsFormer(remote)) return gen::ErrProcessIncarnation;
     return connection.TryAppendOwn(signal);
@@ -197,14 +181,7 @@ gen::Result<void> LinkSender::SendDown(gen::PID remote, const core::Envelope& no
   if (found == relations.watchers.end())
     return gen::ErrResponseIgnored;  // it has ended the monitor
   const PeerState::Watcher& watcher = found->second;
-  Signal signal;
-  signal.kind = SignalKind::kDown;
-  if (watcher.name.empty()) signal.from = watcher.watched;
-  signal.to = watcher.remote;
-  signal.name = watcher.name;
-  signal.ref = watcher.raw;
-  signal.payload = payload;
-  AppendEnd(*connection, signal);
+  AppendEnd(*connection, DownFor(watcher, payload));
   // The end is an answer to the request with the same reference.
   relations.ForgetRequest(watcher.raw);
   relations.watcher_numbers.erase(watcher.raw);

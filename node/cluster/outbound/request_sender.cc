@@ -111,16 +111,15 @@ gen::Result<void> RequestSender::SendRequestIn(Form tried, Form& form, gen::PID 
 gen::Result<void> RequestSender::SendSpawn(gen::PID remote, const core::Envelope& request,
                                            const RemoteSpawn& spawn) {
   const std::string reference = Reference(request.ref);
-  Signal signal;
-  signal.kind = SignalKind::kSpawnRequest;
-  signal.trace = gen::TraceOf(request);
-  signal.from = gen::PID::FromAddress(request.from);
-  signal.ref = reference;
-  signal.module = spawn.module;
-  signal.function = spawn.function;
-  signal.arity = static_cast<std::uint32_t>(spawn.arguments.size());
-  signal.links = spawn.links ? kMonitored | kLinked : kMonitored;
-  signal.payload = spawn.arguments.raw();
+  const Signal signal{.kind = SignalKind::kSpawnRequest,
+                      .from = gen::PID::FromAddress(request.from),
+                      .ref = reference,
+                      .payload = spawn.arguments.raw(),
+                      .module = spawn.module,
+                      .function = spawn.function,
+                      .arity = static_cast<std::uint32_t>(spawn.arguments.size()),
+                      .links = spawn.links ? std::uint8_t{kMonitored | kLinked} : kMonitored,
+                      .trace = gen::TraceOf(request)};
   return connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
     auto accepts = connection.Accepts(remote);
     if (!accepts) return accepts;

@@ -12,10 +12,7 @@ namespace ergon::dist {
 // `remote` may be a name (node::IsName), `reference` is a term; the signal is a view of it. An alias cannot be
 // monitored: there is only the end of a request with that reference, a monitor without a target.
 [[nodiscard]] inline Signal MonitorOf(gen::PID local, gen::PID remote, std::string_view reference) {
-  Signal signal;
-  signal.kind = SignalKind::kMonitor;
-  signal.from = local;
-  signal.ref = reference;
+  Signal signal{.kind = SignalKind::kMonitor, .from = local, .ref = reference};
   if (node::IsName(remote)) {
     signal.name = node::NameOf(remote).name.Text();
   } else if (!node::IsAlias(remote)) {

@@ -1,0 +1,34 @@
+// Signals that more than one room sends. Each is a view of the texts that it is made of.
+#pragma once
+
+#include <string_view>
+
+#include <ergon/gen/pid.h>
+#include <ergon/node/cluster/signals/signal.h>
+
+namespace ergon::dist {
+
+// A message; `payload` is a term.
+[[nodiscard]] inline Signal MessageTo(gen::PID to, gen::PID from, std::string_view payload) {
+  return {.kind = SignalKind::kSend, .from = from, .to = to, .payload = payload};
+}
+[[nodiscard]] inline Signal MessageToName(std::string_view name, gen::PID from,
+                                          std::string_view payload) {
+  return {.kind = SignalKind::kSendToName, .from = from, .name = name, .payload = payload};
+}
+// `alias` is a reference, as a term.
+[[nodiscard]] inline Signal MessageToAlias(std::string_view alias, gen::PID from,
+                                           std::string_view payload) {
+  return {.kind = SignalKind::kSendToAlias, .from = from, .ref = alias, .payload = payload};
+}
+
+// Tells `to`, which is linked with `from`, that `from` has ended.
+[[nodiscard]] inline Signal ExitTo(gen::PID to, gen::PID from, std::string_view reason) {
+  return {.kind = SignalKind::kExit, .from = from, .to = to, .payload = reason};
+}
+// `from` asks `to` to end.
+[[nodiscard]] inline Signal ExitRequestTo(gen::PID to, gen::PID from, std::string_view reason) {
+  return {.kind = SignalKind::kExitRequest, .from = from, .to = to, .payload = reason};
+}
+
+}  // namespace ergon::dist
