@@ -13,7 +13,6 @@
 namespace ergon::dist {
 namespace {
 
-constexpr std::size_t kMostKeptBytes = 2 * 1024 * 1024;  // after a large frame
 // A stream: so many messages that nobody waits for are there at each of so many writes that follow each other. The thread
 // of the network is so quick that it would be woken for a few dozen messages each time, which takes longer than to write
 // them; so it pauses between the writes of a stream, unless so much waits that a write is worth while.

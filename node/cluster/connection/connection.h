@@ -64,9 +64,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   [[nodiscard]] bool IsByPeer() const noexcept { return is_by_peer_; }
   [[nodiscard]] std::uint32_t peer_creation() const noexcept { return peer_creation_; }
   [[nodiscard]] PeerState& relations() noexcept { return relations_; }
-  [[nodiscard]] bool IsFull() const noexcept {
-    return out_.size() + writing_size_ >= settings_.send_queue_bytes;
-  }
+  [[nodiscard]] bool IsFull() const noexcept { return QueuedBytes() >= settings_.send_queue_bytes; }
   // Returns whether a message for `remote` may be appended; else kBusy or kProcessIncarnation.
   [[nodiscard]] gen::Result<void> Accepts(gen::PID remote) const {
     if (!IsFormer(remote) && !IsFull()) [[likely]]
@@ -153,6 +151,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void CloseWhenWritten();
 
  private:
+  static constexpr std::size_t kMostKeptBytes = 2 * 1024 * 1024;  // for what waits, when it is sent
+
   [[nodiscard]] gen::Result<void> WhyNot(gen::PID remote) const;
   [[nodiscard]] bool IsFormerAlias(gen::PID remote) const;
   // Appends a frame, or says why not.
@@ -229,8 +229,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // Changed by the network's thread only.
   std::atomic<std::size_t> put_aside_ = 0;
-  std::atomic<bool> is_held_ =
-      false;  // nothing is read, because there is no room to put more aside
+  std::atomic<bool> is_held_ = false;  // nothing is read: no room to put more aside
 
   // -- the network's --
   FrameParser parser_{peers_, settings_.max_term_depth};

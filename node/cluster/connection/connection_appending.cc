@@ -11,25 +11,20 @@
 
 #include <ergon/node/cluster/handshake/flags.h>
 #include <ergon/node/cluster/signals/frame_writer.h>
-#include <ergon/node/erlang/terms/big_endian.h>
 
 namespace ergon::dist {
 namespace {
 
 constexpr std::size_t kFewBytes = 128 * 1024;
-constexpr std::size_t kMostAtOnce = 2 * 1024 * 1024;
 // So long after another write an answer is alone.
 constexpr std::chrono::microseconds kAlone(10);
 
 // Where more than a few bytes wait for a peer, it may take less than it asks for, and then as many wait as may. So the string
 // grows to that in one step: else each step would leave a piece of memory behind in which the next one has no room.
-void ReserveAtOnce(std::string& out, std::size_t more, std::size_t bound) {
+void ReserveAtOnce(std::string& out, std::size_t more, std::size_t most) {
   const std::size_t needed = out.size() + more;
-  const std::size_t most = std::min(bound + kFewBytes, kMostAtOnce);
   if (needed > kFewBytes && needed > out.capacity() && needed <= most) out.reserve(most);
 }
-
-std::size_t LengthAt(std::string_view bytes) { return ReadBigEndian<std::uint32_t>(bytes); }
 
 }  // namespace
 
@@ -58,7 +53,8 @@ gen::Result<void> Connection::Put(const Signal& signal) {
 }
 
 gen::Result<void> Connection::PutAnswer(const Signal& signal) {
-  ReserveAtOnce(out_, signal.payload.size(), settings_.send_queue_bytes);
+  ReserveAtOnce(out_, signal.payload.size(),
+                std::min(settings_.send_queue_bytes + kFewBytes, kMostKeptBytes));
   const std::size_t before = out_.size();
   auto put = Put(signal);
   out_answers_ += out_.size() - before;
@@ -140,7 +136,7 @@ void Connection::AppendAsOlder(std::string_view frames) {
   // What others may send has a limit; these are our own.
   constexpr std::size_t kAnyDepth = std::numeric_limits<std::size_t>::max();
   for (std::size_t at = 0; at + kFrameLengthBytes <= frames.size();) {
-    const std::size_t length = LengthAt(frames.substr(at));
+    const std::size_t length = FrameLengthAt(frames.substr(at));
     const auto frame = frames.substr(at + kFrameLengthBytes, length);
     const auto signal = ParseFrame(frame, reversed_, kAnyDepth);
     if (signal && signal->kind != SignalKind::kUnknown) {

@@ -14,7 +14,6 @@
 
 #include <ergon/core/queues/injection_hold.h>
 #include <ergon/node/cluster/signals/frame_writer.h>
-#include <ergon/node/erlang/terms/big_endian.h>
 
 namespace ergon::dist {
 namespace {
@@ -23,8 +22,6 @@ constexpr std::size_t kReadBytes = 64 * 1024;
 constexpr std::size_t kMostKeptToRead = 16 * kReadBytes;  // after a large frame
 // So many frames are handled together at most, when many were read at once.
 constexpr std::size_t kHandledTogether = 1024;
-
-std::size_t FrameLengthAt(std::string_view bytes) { return ReadBigEndian<std::uint32_t>(bytes); }
 
 }  // namespace
 
@@ -80,7 +77,7 @@ void Connection::AwaitRoomForAnswers() {
 
 // Also of those that functions are about to give.
 bool Connection::HasRoomForAnswers() noexcept {
-  return !hold_.Holds(AnswerBytes()) && !beginning_.AreTooMany();
+  return !HasUnreadAnswers() && !beginning_.AreTooMany();
 }
 
 void Connection::NoteBegun() {

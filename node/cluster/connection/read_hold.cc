@@ -1,12 +1,10 @@
 #include <ergon/node/cluster/connection/read_hold.h>
 
 #include <algorithm>
-#include <cstdint>
 
 #include <ergon/node/cluster/signals/control_reader.h>
 #include <ergon/node/cluster/signals/ergon_messages.h>
 #include <ergon/node/cluster/signals/frame_writer.h>
-#include <ergon/node/erlang/terms/big_endian.h>
 
 namespace ergon::dist {
 namespace {
@@ -37,7 +35,7 @@ bool ReadHold::Put(std::string_view frame, gen::PID from) {
 
 std::string_view ReadHold::First() const {
   const std::string_view rest = std::string_view(blocks_.front()).substr(first_);
-  return rest.substr(0, kFrameLengthBytes + ReadBigEndian<std::uint32_t>(rest));
+  return rest.substr(0, kFrameLengthBytes + FrameLengthAt(rest));
 }
 
 void ReadHold::RemoveFirst() {

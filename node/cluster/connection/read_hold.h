@@ -31,15 +31,14 @@ class ReadHold {
  public:
   static constexpr std::size_t kMostTimes = 2;
 
-  // `bound` bytes of answers may wait, and kMostTimes as many bytes may be put aside.
+  // kMostTimes as many bytes may be put aside as bytes of answers may wait: `bound`.
   explicit ReadHold(std::size_t bound) noexcept : bound_(bound) {}
 
-  // `waiting`: bytes of answers that have not been sent.
-  [[nodiscard]] bool Holds(std::size_t waiting) const noexcept { return waiting >= bound_; }
   [[nodiscard]] bool IsEmpty() const noexcept { return blocks_.empty(); }
   // Returns the bytes that are put aside.
   [[nodiscard]] std::size_t size() const noexcept { return bytes_; }
-  // Returns whether a signal has to be put aside. Called while it holds, or while something is put aside.
+  // Returns whether a signal has to be put aside. Called while too many answers wait, or
+  // while something is put aside.
   [[nodiscard]] bool IsFor(const Signal& signal, std::size_t max_depth) const {
     return senders_.contains(signal.from) || MayBeAnswered(signal, max_depth);
   }

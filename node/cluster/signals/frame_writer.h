@@ -19,6 +19,10 @@ namespace ergon::dist {
 
 // In front of every frame.
 inline constexpr std::size_t kFrameLengthBytes = 4;
+// Returns the length of the first frame in `bytes`, which have at least kFrameLengthBytes: of what follows those.
+[[nodiscard]] inline std::size_t FrameLengthAt(std::string_view bytes) {
+  return ReadBigEndian<std::uint32_t>(bytes);
+}
 // What a frame without a distribution header begins with.
 inline constexpr std::uint8_t kPassThroughFrame = 112;
 
