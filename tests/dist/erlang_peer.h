@@ -1,6 +1,7 @@
 // A node of Erlang, as far as its signals go: a test says what it sends, and in which order.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -162,8 +163,9 @@ class ErlangPeer {
 // A node for such peers.
 class NodeForPeers {
  public:
-  explicit NodeForPeers(const std::string& name)
-      : network_(WithPort()), node(Cluster::Start(name + "@127.0.0.1", log, network_)) {}
+  explicit NodeForPeers(const std::string& name,
+                        std::chrono::nanoseconds tick_time = ClusterOptions().tick_time)
+      : network_(WithPort(tick_time)), node(Cluster::Start(name + "@127.0.0.1", log, network_)) {}
   ~NodeForPeers() {
     node.Stop();
     kit::CheckBalance(node);
@@ -173,8 +175,9 @@ class NodeForPeers {
   }
 
  private:
-  static ErlangOptions WithPort() {
+  static ErlangOptions WithPort(std::chrono::nanoseconds tick_time) {
     ErlangOptions options = ClusterOptions();
+    options.tick_time = tick_time;
     options.listen_port = FreePort();
     return options;
   }

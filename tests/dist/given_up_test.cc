@@ -133,15 +133,11 @@ TEST_CASE("given up: another Ergon node learns that nobody waits any more, and s
 }
 
 TEST_CASE("given up: another node hears of it within a quarter of the tick time") {
-  ErlangOptions options = ClusterOptions();
-  options.tick_time = 1s;
-  options.listen_port = FreePort();
-  kit::LogCapture log;
-  auto node = Cluster::Start("hears@127.0.0.1", log, options);
-  ErlangPeer peer(node, "is_asked@127.0.0.1", static_cast<std::uint16_t>(options.listen_port));
+  NodeForPeers t("hears", 1s);
+  ErlangPeer peer(t.node, "is_asked@127.0.0.1", t.port());
   const gen::ProcessID to{"handler", "is_asked@127.0.0.1"};
-  CHECK(node.Call<Line>(to, Line{0, ""}, {.timeout = 1ms}).error() == gen::ErrTimeout);
-  CHECK(node.Send(to, Line{1, ""}));
+  CHECK(t.node.Call<Line>(to, Line{0, ""}, {.timeout = 1ms}).error() == gen::ErrTimeout);
+  CHECK(t.node.Send(to, Line{1, ""}));
   // What asks for the members of groups comes in between.
   int asked = 0;
   const auto await_message = [&] {
@@ -158,7 +154,6 @@ TEST_CASE("given up: another node hears of it within a quarter of the tick time"
   }
   // In each quarter of the time there is a tick, or at most two of those questions.
   CHECK(peer.ticks() - before + asked <= 3);
-  node.Stop();
 }
 
 TEST_CASE("given up: requests whose callers have ended their monitors are skipped and counted") {

@@ -361,12 +361,8 @@ TEST_CASE("cluster groups: a process may have the name pg, and gets what is no m
 }
 
 TEST_CASE("cluster groups: a pg that does not answer is asked in each quarter of the tick time") {
-  ErlangOptions options = ClusterOptions();
-  options.tick_time = 1s;
-  options.listen_port = FreePort();
-  kit::LogCapture log;
-  auto node = Cluster::Start("asks_pg@127.0.0.1", log, options);
-  ErlangPeer peer(node, "has_no_pg@127.0.0.1", static_cast<std::uint16_t>(options.listen_port));
+  NodeForPeers t("asks_pg", 1s);
+  ErlangPeer peer(t.node, "has_no_pg@127.0.0.1", t.port());
   for (int i = 0; i < 7; ++i) {  // a pause that went on growing would have 6 s by then
     const int before = peer.ticks();
     CHECK(peer.Await(SignalKind::kSendToName).name == "pg");
@@ -374,7 +370,6 @@ TEST_CASE("cluster groups: a pg that does not answer is asked in each quarter of
     CHECK(peer.ticks() - before <= 1);
     peer.Tick();
   }
-  node.Stop();
 }
 
 }  // namespace ergon::dist
