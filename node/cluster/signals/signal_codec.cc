@@ -28,8 +28,8 @@ gen::Result<std::string_view> TakeTerm(std::string_view& bytes, std::string_view
   return term;
 }
 
-// What most messages are: a version byte and one binary, as of a string or a packed value. That nothing else is there is seen
-// from its length.
+// Returns whether the bytes are what most messages are: a version byte and one binary, as of a string or a packed value.
+// The length of the binary shows that nothing follows.
 bool IsOneBinary(std::string_view bytes) noexcept {
   constexpr std::size_t kBinaryHeadBytes = 2 + 4;
   if (bytes.size() <= kBinaryHeadBytes || static_cast<std::uint8_t>(bytes[0]) != kVersionByte) {
@@ -42,7 +42,7 @@ bool IsOneBinary(std::string_view bytes) noexcept {
          bytes[kBinaryHeadBytes] == 8;
 }
 
-// An operation, or the one that has a trace token, too, which the caller appends.
+// An operation without a trace token, and the same with one, which the caller appends.
 struct TwoOperations {
   Operation plain;
   Operation traced;
@@ -64,7 +64,7 @@ void WriteWithReason(FrameWriter& frame, const Signal& signal, std::string_view 
   }
 }
 
-// The empty atom is a name as well: an Erlang process may monitor it, and is answered with it.
+// The empty atom is a name, too: an Erlang process may monitor it, and gets it back in the answer.
 FrameWriter& AppendPidOrName(FrameWriter& frame, const gen::PID& pid, std::string_view name) {
   return pid.node.empty() ? frame.Atom(name) : frame.Pid(pid);
 }
@@ -92,7 +92,7 @@ void WriteSendToAlias(FrameWriter& frame, const gen::PID& from, std::string_view
 
 void WriteSpawnRequest(FrameWriter& frame, const Signal& signal, std::string_view token) {
   BeginWith(frame, {Operation::kSpawnRequest, Operation::kSpawnRequestTraced}, 5, token);
-  // Whoever asks is also the group leader: only processes of our node can be written here.
+  // The caller is also the group leader: only processes of this node can be written here.
   frame.Term(signal.ref).Pid(signal.from).Pid(signal.from);
   frame.Tuple(3).Atom(signal.module).Atom(signal.function).Number(signal.arity);
   frame.Options(signal.links).Term(token).Payload(signal.payload);

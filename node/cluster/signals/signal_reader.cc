@@ -14,7 +14,7 @@
 namespace ergon::dist {
 namespace {
 
-// Reads the elements of a control tuple into a signal. False: the next one is no such element.
+// Reads the elements of a control tuple into a signal. Read returns false if the next element is of another kind.
 class SignalReader {
  public:
   SignalReader(ControlReader& control, const Peers& peers, std::size_t max_depth, Signal& signal)
@@ -89,8 +89,7 @@ class SignalReader {
     return arity == signal_.arity;
   }
 
-  // A proper list. `monitor` may also be {monitor, Options}; what else there is does not matter
-  // here.
+  // A proper list. `monitor` may also be {monitor, Options}; other elements do not matter here.
   bool ReadOptions() {
     if (control_.ReadEmptyList() || control_.ReadString()) return true;
     std::size_t count = 0;

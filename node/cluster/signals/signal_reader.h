@@ -12,16 +12,17 @@
 
 namespace ergon::dist {
 
-// kIncorrect, with that text.
+// Returns kIncorrect with that text.
 [[nodiscard]] gen::Error NoSignal(std::string text);
 
 // Returns the signal of a checked tuple, without its payload. Errors as of ParseFrame.
 [[nodiscard]] gen::Result<Signal> ReadControl(std::string_view tuple, const Peers& peers,
                                               std::size_t max_depth, bool has_payload);
 
-// What nearly all frames are: {22, From, To} of a process of the peer to one of ours, with a message. Both PIDs are
-// compared with names that are known, so that nobody has to look first whether the tuple is a term. False: it is another
-// signal, or none, which ParseFrame finds out. `rest` is behind the byte of the frame, and behind the tuple afterwards.
+// Reads the control tuple of nearly all frames: {22, From, To}, a message of a process of the peer to a process of this
+// node. Both PIDs are compared with the known names of the nodes, so the tuple need not be checked as a term first.
+// Returns false for another signal, or none; ParseFrame finds out which. `rest` begins after the first byte of the frame;
+// after success it begins after the tuple.
 bool ReadMessageHead(std::string_view& rest, const Peers& peers, std::size_t max_depth,
                      Signal& signal);
 

@@ -1,5 +1,5 @@
-// observer asks appmon_info:start_link2 for a process, which it tells what it wants to see; that sends it once, and
-// again when it has changed:
+// Erlang's observer asks appmon_info:start_link2 for a process, and tells that process what it wants to see. The process
+// sends that once, and again when it has changed:
 //
 //   {'$gen_cast', {Client, Command, Which, IsOn, Options}}  ->  {delivery, Self, Command, Which, Result}
 //
@@ -30,16 +30,15 @@ namespace ergon::dist {
 namespace {
 
 constexpr std::string_view kName = "appmon_info";
-// As Erlang's does it.
-constexpr std::chrono::nanoseconds kPeriod = std::chrono::seconds(2);
+constexpr std::chrono::nanoseconds kPeriod = std::chrono::seconds(2);  // as Erlang's
 constexpr int kMostAttempts = 100;
 constexpr std::chrono::milliseconds kBetweenAttempts{10};
 constexpr std::size_t kMostClients = 100;
 constexpr std::size_t kMostWorks = 1000;
-// A tool draws a tree with a box for each.
+// Of a tree: a tool draws a box for each process.
 constexpr std::size_t kMostBoxes = 500;
 
-// A request: whether there is room for one more.
+// A request; the answer says whether there is room for one more client.
 struct NewClient {
   using Reply = bool;
   gen::PID pid;
@@ -51,7 +50,7 @@ std::string OthersOf(const gen::Node& node) {
   return name.substr(0, name.find('@'));
 }
 
-// The processes behind the applications that run, by their names.
+// Returns the processes behind the applications that run, by the names of the applications.
 std::map<std::string, gen::PID> Masters(gen::Process& self) {
   std::map<std::string, gen::PID> masters;
   VisitProcesses(self, [&](const gen::ProcessInfo& info) {
@@ -84,7 +83,7 @@ Term ApplicationList(gen::Process& self) {
   return list.ToTerm();
 }
 
-// Unique: links are between texts.
+// Returns the text in the box of a process. It is unique, because the links are between texts.
 std::string BoxOf(const gen::ProcessInfo& info) {
   if (!info.name.empty()) return info.name.ToString();
   // As Erlang shows the PIDs of its own node.
@@ -93,11 +92,11 @@ std::string BoxOf(const gen::ProcessInfo& info) {
   return fmt::format("{} {}", ShortName(info.behavior), pid);
 }
 
-// Who has spawned whom, of one application.
+// Which process of an application has spawned which.
 struct Tree {
   gen::PID root;
   std::map<gen::PID, std::string> boxes;
-  std::vector<std::pair<gen::PID, gen::PID>> children;  // behind who has spawned them
+  std::vector<std::pair<gen::PID, gen::PID>> children;  // each behind its parent
 };
 
 gen::Result<Tree> TreeOf(gen::Process& self, const std::string& name) {
@@ -180,7 +179,7 @@ class Monitoring {
   };
   using Heard = std::variant<gen::Asked<NewClient>, Term, gen::MessageDownPID, gen::OtherMessage>;
 
-  // The next message; meanwhile what has changed is told.
+  // Waits for the next message. Meanwhile it tells the clients what has changed.
   gen::Result<Heard> Hear() {
     for (;;) {
       auto heard =
@@ -189,7 +188,7 @@ class Monitoring {
       if (heard || heard.error() != gen::ErrTimeout) return heard;
       const std::int64_t began = self_.Now();
       for (Work& work : works_) Tell(work);
-      // With very many processes, it looks less often.
+      // It looks less often if the node has very many processes.
       pause_ = std::max(kPeriod, std::chrono::nanoseconds((self_.Now() - began) * 20));
     }
   }
@@ -220,7 +219,7 @@ class Monitoring {
              other.which == work.which;
     });
     if (wish[3].AsBoolean() != true) {
-      // The page is left.
+      // The user has left the page.
       if (work.command == "app_ctrl") Remove(work.client);
       return;
     }
@@ -246,7 +245,7 @@ class Monitoring {
 
   gen::Process& self_;
   std::chrono::nanoseconds pause_ = kPeriod;
-  std::map<gen::PID, gen::Ref> clients_;  // and what watches them
+  std::map<gen::PID, gen::Ref> clients_;  // and the monitors of them
   std::vector<Work> works_;
 };
 
@@ -254,7 +253,7 @@ struct RunMonitoring {
   void operator()(gen::Process& self) const { Monitoring(self).Run(); }
 };
 
-// There is one such process at most, which has this name, as in Erlang.
+// At most one such process runs, and has this name, as in Erlang.
 gen::Result<gen::PID> FindOrStart(gen::Process& self) {
   auto pid = self.SpawnRegister(gen::Atom(kName), RunMonitoring());
   if (pid || pid.error() != gen::ErrTaken) return pid;
@@ -262,7 +261,7 @@ gen::Result<gen::PID> FindOrStart(gen::Process& self) {
   if (!pid) return pid;
   const auto info = self.Node().ProcessInfo(*pid);
   if (!info) return info.error();
-  // A process of the program's own may have the name.
+  // A process of the user's may have the name.
   if (ShortName(info->behavior) != "RunMonitoring") return gen::Error(gen::Atom("name_is_taken"));
   return pid;
 }
@@ -270,7 +269,7 @@ gen::Result<gen::PID> FindOrStart(gen::Process& self) {
 Answer StartLink(gen::Process& self, const Arguments& arguments) {
   const auto client = arguments[1].AsPid();
   if (!client) return BadArgument();
-  // That of a page that was left just now is about to end.
+  // If the user has left a page just now, the process of that page is about to end.
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     const auto pid = FindOrStart(self);
     if (pid) {

@@ -21,12 +21,12 @@ namespace {
 
 constexpr std::string_view kVersion =
     "1.19";  // of Erlang's application runtime_tools, whose shapes these are
-// So many processes are told together: far less than a frame may have.
+// So many processes are told in one message, which is far smaller than a frame may be.
 constexpr std::size_t kChunk = 1000;
 constexpr std::chrono::milliseconds kShortestPeriod{10};
 
-// Messages to a process of the tool. What does not fit into a frame is an error, with which this process ends: the tool
-// is linked to it.
+// Sends a message to a process of the tool. If the message does not fit into a frame, this process ends with the error, and
+// the tool learns it by its link.
 Answer Tell(gen::Process& self, gen::PID tool, Term message) {
   const auto sent = self.Send(tool, std::move(message));
   if (!sent) return sent.error();
@@ -94,7 +94,7 @@ Answer FetchStats(gen::Process& self, const Arguments& arguments) {
   if (!tool || !period) return BadArgument();
   const auto watched = self.Monitor(*tool);
   if (!watched) return watched.error();
-  // A day, so that it can be counted in ns.
+  // A day at most, so that it can be counted in ns.
   const std::chrono::milliseconds pause(
       std::clamp<std::int64_t>(*period, kShortestPeriod.count(), 86'400'000));
   for (;;) {
@@ -120,7 +120,7 @@ Answer Version(gen::Process&, const Arguments&) {
   });
 }
 
-// There are none.
+// The node has no tables.
 Answer TableList(gen::Process& self, const Arguments& arguments) {
   if (arguments[0].AsAtomText() != "mnesia") return Term();
   return MakeTerm([&](TermWriter& writer) {

@@ -1,4 +1,4 @@
-// What Erlang's module observer_backend is, for etop and observer.
+// What Erlang's module observer_backend answers to etop and observer.
 #pragma once
 
 #include <vector>

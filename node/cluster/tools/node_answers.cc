@@ -31,7 +31,7 @@ std::int64_t Milliseconds(std::chrono::nanoseconds time) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
 }
 
-// Of all threads of the program, in ns.
+// Returns the processor time of all threads of the program, in ns.
 std::int64_t ProcessorTime() {
   timespec time{};
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
@@ -43,7 +43,7 @@ struct Kind {
   std::int64_t bytes;
 };
 
-// What is resident of the program: its code and libraries, and the rest, which nobody splits any further.
+// Returns the resident memory of the program: its code and libraries, and the rest, of which no parts are known.
 std::array<Kind, 9> KindsOfMemory() {
   std::int64_t size = 0;
   std::int64_t resident = 0;
@@ -84,11 +84,11 @@ std::string Architecture() {
   return ::uname(&name) == 0 ? fmt::format("{}-{}", name.machine, name.sysname) : "unknown";
 }
 
-// Of the C library, in the shape of erlang:system_info({allocator_sizes, ...}).
+// Writes what the C library has allocated, in the shape of erlang:system_info({allocator_sizes, ...}).
 void WriteAllocators(TermWriter& writer) {
   const auto info = ::mallinfo2();
   const auto used = static_cast<std::int64_t>(info.uordblks + info.hblkhd);
-  // A tool divides by it.
+  // Not 0, because a tool divides by it.
   const auto all = std::max<std::int64_t>(static_cast<std::int64_t>(info.arena + info.hblkhd), 1);
   const auto sizes = [&](std::string_view name, std::int64_t bytes) {
     writer.Tuple(4);
@@ -177,7 +177,7 @@ const std::vector<Item>& SystemItems() {
   return items;
 }
 
-// What was since the last question is not kept: it is 0.
+// Erlang also tells what has changed since the last question. This node does not keep that, and answers 0.
 const std::vector<Item>& StatisticsItems() {
   static const std::vector<Item> items = {
       {"run_queue", WriteReady},

@@ -1,4 +1,4 @@
-// What Erlang's system_info, statistics and memory tell of a node here, and observer_backend:sys_info.
+// What this node answers to Erlang's system_info, statistics and memory, and to observer_backend:sys_info.
 #pragma once
 
 #include <ergon/gen/node.h>
@@ -8,21 +8,22 @@
 
 namespace ergon::dist {
 
-// badarg: there is no such item.
+// Return badarg if there is no such item.
 [[nodiscard]] gen::Result<Term> SystemInfo(const gen::Node& node, const Term& item);
 [[nodiscard]] gen::Result<Term> Statistics(const gen::Node& node, const Term& item);
-// Of one kind, in bytes, or [{Kind, Bytes}] of all.
+// Returns the bytes of one kind.
 [[nodiscard]] gen::Result<Term> MemoryOf(const Term& kind);
+// Returns [{Kind, Bytes}] of all kinds.
 [[nodiscard]] Term Memory();
 
-// [{Worker, Active, Total}] in ns since the node's start. What a worker runs is not measured: it is the processor time
-// of the program, spread over the workers.
+// Writes [{Worker, Active, Total}], in ns since the node's start. The time of a single worker is not measured: each has an
+// equal part of the program's processor time.
 void WriteWorkerTimes(TermWriter& writer, const gen::Node& node);
-// {{input, Bytes}, {output, Bytes}}: what the program has read and written, as Linux counts it.
+// Writes {{input, Bytes}, {output, Bytes}}: what the program has read and written, as Linux counts it.
 void WriteIo(TermWriter& writer);
-// observer_backend:sys_info.
+// Returns what observer_backend:sys_info answers.
 [[nodiscard]] Term SysInfo(const gen::Node& node);
-// {MegaSeconds, Seconds, Microseconds}
+// Writes the time now, as {MegaSeconds, Seconds, Microseconds}.
 void WriteTimestamp(TermWriter& writer);
 
 }  // namespace ergon::dist

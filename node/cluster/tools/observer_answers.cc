@@ -33,7 +33,7 @@ Answer Processes(gen::Process& self, const Arguments&) {
   });
 }
 
-// Of a process of this node; empty: it has ended.
+// Returns the info of a process of this node; nothing if the process has ended.
 gen::Result<std::optional<gen::ProcessInfo>> InfoOf(gen::Process& self, const Term& pid) {
   const auto asked = pid.AsPid();
   if (!asked || asked->node != self.Node().Name()) return BadArgument();
@@ -94,7 +94,7 @@ Answer FunctionExported(gen::Process&, const Arguments& arguments) {
 
 // ---- other modules
 
-// There is no code of Erlang here, but tools ask whether their own module is loaded.
+// This node runs no Erlang code, but tools ask whether their own module is loaded.
 Answer EnsureLoaded(gen::Process&, const Arguments& arguments) {
   if (arguments[0].AsAtomText() == "observer_backend") {
     return Term::Tuple({Term::Atom("module"), arguments[0]});
@@ -173,7 +173,7 @@ const detail::RemoteFunction* FindUsualAnswer(std::string_view module, std::stri
 
 const detail::RemoteFunction* FindObserverAnswer(std::string_view module, std::string_view function,
                                                  std::size_t arity) {
-  // Behaviours stand for modules, of which tools ask what they export.
+  // Tools ask modules what they export, and behaviours stand for modules.
   static const detail::RemoteFunction of_any_module{"", "module_info", 1, EmptyList};
   if (function == of_any_module.function && arity == of_any_module.arity) return &of_any_module;
   for (const detail::RemoteFunction& answer : Answers()) {

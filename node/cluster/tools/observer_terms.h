@@ -16,14 +16,14 @@
 
 namespace ergon::dist {
 
-// A name of C++ without what it is in: "Worker" of "(anonymous namespace)::Worker", "Start::{lambda}" of
-// "shop::Start(int)::{lambda(ergon::gen::Process&)#1}", and "function" of a pointer to one.
+// Returns a C++ name without its namespaces and parameters: "Worker" for "(anonymous namespace)::Worker", "Start::{lambda}"
+// for "shop::Start(int)::{lambda(ergon::gen::Process&)#1}", and "function" for a pointer to a function.
 [[nodiscard]] std::string ShortName(std::string_view name);
 
-// A text that tools of Erlang want as an atom: cut where it is longer than an atom may be, and `not_utf8` instead of one
-// that is no UTF-8. For names of types and processes: there are as many atoms as those, no more.
+// Writes a text as an atom, as tools of Erlang want it: cut if it is longer than an atom may be, and `not_utf8` if it is not
+// UTF-8. Only for names of types and processes, so that there are no more atoms than those.
 void WriteName(TermWriter& writer, std::string_view text);
-// {Module, Function, Arity}
+// Writes {Module, Function, Arity}.
 void WriteCall(TermWriter& writer, std::string_view module, std::string_view function,
                std::size_t arity);
 
@@ -36,10 +36,10 @@ template <class Write>
   return Term::FromChecked(std::move(bytes));
 }
 
-// A list whose length is known only when all is written.
+// A list whose length is known only when all elements have been written.
 class ListOfTerms {
  public:
-  // One more element, which has to be written.
+  // Adds an element, which the caller writes.
   [[nodiscard]] TermWriter Add() {
     ++size_;
     return TermWriter(elements_);
@@ -47,7 +47,7 @@ class ListOfTerms {
   void AddAtom(std::string_view key, std::string_view atom) { Pair(key).Atom(atom); }
   void AddInteger(std::string_view key, std::int64_t value) { Pair(key).Integer(value); }
   void AddText(std::string_view key, std::string_view text) { Pair(key).Charlist(text); }
-  // {Key, Value}, whose value has to be written.
+  // Adds {Key, Value}; the caller writes the value.
   [[nodiscard]] TermWriter Pair(std::string_view key) {
     TermWriter writer = Add();
     writer.Tuple(2);
@@ -75,7 +75,7 @@ class ListOfTerms {
   std::size_t size_ = 0;
 };
 
-// What a function that is asked gets, and what it answers.
+// What a function that is called gets and returns.
 using Arguments = std::vector<Term>;
 using Answer = gen::Result<Term>;
 

@@ -34,7 +34,7 @@ std::string_view StatusOf(const Info& info) {
   return "running";
 }
 
-// What Erlang has no item for.
+// Writes what Erlang has no item for.
 void WriteDictionary(TermWriter& writer, const Info& info) {
   ListOfTerms entries;
   TermWriter call = entries.Pair("$initial_call");
@@ -89,7 +89,7 @@ void WriteMonitors(TermWriter& writer, const Info& info) {
   writer.Nil();
 }
 
-// Items that a node of Ergon does not have, but that tools expect.
+// Items that Ergon does not have, but that tools expect.
 void WriteGarbageCollection(TermWriter& writer, const Info&) {
   ListOfTerms entries;
   for (const char* key :
@@ -131,13 +131,13 @@ const std::vector<Item>& Items() {
       {"reductions", [](TermWriter& w, const Info& i) { w.Unsigned(i.messages_handled); }, kUsual},
       {"garbage_collection", WriteGarbageCollection, kUsual},
       {"suspending", WriteNothing, kUsual},
-      // Those that are asked for by their names.
+      // Only process_info/2 tells these.
       {"parent", [](TermWriter& w, const Info& i) { w.Pid(i.parent); }},
       {"monitors", WriteMonitors},
       {"monitored_by", [](TermWriter& w, const Info& i) { WritePids(w, i.monitored_by); }},
       {"current_stacktrace", WriteStack},
       {"messages", WriteNothing},  // they are not shown
-      {"memory", WriteZero},       // nobody knows
+      {"memory", WriteZero},       // not known
       {"binary", WriteNothing},
       {"backtrace", [](TermWriter& w, const Info&) { w.Binary({}); }},
       {"catchlevel", WriteZero},
@@ -168,14 +168,14 @@ void WriteEtopProcess(TermWriter& writer, const gen::ProcessInfo& info) {
   writer.Tuple(8);
   writer.Atom("etop_proc_info");
   writer.Pid(info.pid);
-  writer.Integer(0);  // its memory, which nobody knows
+  writer.Integer(0);  // its memory, which is not known
   writer.Unsigned(info.messages_handled);
   if (info.name.empty()) {
     WriteInitialCall(writer, info);
   } else {
     WriteName(writer, info.name.Text());
   }
-  writer.Integer(0);  // its running time, which is for who traces
+  writer.Integer(0);  // its running time, which only tracing tells
   WriteCurrentFunction(writer, info);
   writer.Unsigned(info.messages_queued);
 }

@@ -1,4 +1,4 @@
-// What Erlang's process_info tells of a process here.
+// What this node answers to Erlang's process_info.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace ergon::dist {
 
-// Calls visit(const gen::ProcessInfo&) for each process of the node; others go on in between.
+// Calls visit(const gen::ProcessInfo&) for each process of the node. Other processes run in between.
 template <class Visit>
 void VisitProcesses(gen::Process& self, Visit&& visit) {
   constexpr std::size_t kUntilYield = 100;
@@ -24,19 +24,19 @@ void VisitProcesses(gen::Process& self, Visit&& visit) {
   }
 }
 
-// {Item, Value}; `registered_name` of a process without a name is [] in the place of the pair, unless it is one of
-// several items. False, and nothing is written: there is no such item.
+// Writes {Item, Value}. For `registered_name` of a process without a name it writes [] in place of the pair, unless the item
+// is one of several. Returns false, and writes nothing, if there is no such item.
 [[nodiscard]] bool WriteProcessItem(TermWriter& writer, const gen::ProcessInfo& info,
                                     const Term& item, bool is_one_of_several);
 
-// {Module, Function, Arity}: the class of its behaviour stands for the module.
+// Writes {Module, Function, Arity}: the class of the process's behaviour stands for the module.
 void WriteInitialCall(TermWriter& writer, const gen::ProcessInfo& info);
-// What it handles now: the type of the message stands for the function.
+// Writes what the process handles now: the type of the message stands for the function.
 void WriteCurrentFunction(TermWriter& writer, const gen::ProcessInfo& info);
-// The record etop_proc_info of observer_backend.
+// Writes the record etop_proc_info of observer_backend.
 void WriteEtopProcess(TermWriter& writer, const gen::ProcessInfo& info);
 
-// Of Erlang's process_info/1: those that a process has.
+// Returns what process_info/1 answers: the items of that function that a process has.
 [[nodiscard]] Term UsualProcessItems(const gen::ProcessInfo& info);
 
 }  // namespace ergon::dist

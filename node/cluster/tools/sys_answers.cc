@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kLongest = 86'400'000;  // ms
 
-// A process of this node, by its PID or its name.
+// Returns the process of this node with that PID or name.
 std::optional<gen::PID> ProcessOf(gen::Process& self, const Term& term) {
   if (const auto pid = term.AsPid()) {
     return pid->node == self.Node().Name() ? pid : std::nullopt;
@@ -29,7 +29,7 @@ std::optional<gen::PID> ProcessOf(gen::Process& self, const Term& term) {
   return pid ? std::optional(*pid) : std::nullopt;
 }
 
-// What the process tells of itself, within the time that the second argument is.
+// Returns what a process tells of itself within the time-out, which is the second argument.
 gen::Result<gen::Inspection> Ask(gen::Process& self, gen::PID pid, const Arguments& arguments) {
   gen::CallOptions options;
   if (arguments.size() == 2) {
@@ -44,7 +44,7 @@ gen::Result<gen::Inspection> Ask(gen::Process& self, gen::PID pid, const Argumen
   if (told) return told;
   const bool has_ended =
       told.error() == gen::ErrProcessUnknown || told.error() == gen::ErrProcessTerminated;
-  // Without words, which tools do not expect.
+  // Without a text, which tools do not expect.
   return has_ended ? gen::ErrProcessUnknown : gen::ErrTimeout;
 }
 

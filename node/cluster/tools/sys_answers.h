@@ -1,5 +1,5 @@
-// What Erlang's module sys tells of a process here, when it is called on this node. What it asks a process itself is in
-// system_answers.h.
+// What functions of Erlang's module sys answer when they are called on this node. What they send to a process, and what
+// that answers, is in system_answers.h.
 #pragma once
 
 #include <vector>

@@ -8,7 +8,7 @@
 namespace ergon::dist {
 namespace {
 
-// Keys are binaries: a program may have as many as it likes, and atoms are kept for ever.
+// The keys are binaries: a program may have any number of them, and atoms are kept for ever.
 void AppendMap(TermWriter& writer, const gen::Inspection* inspection) {
   writer.Map(inspection == nullptr ? 0 : inspection->size());
   if (inspection == nullptr) return;
@@ -78,22 +78,13 @@ void AppendSystemAnswer(std::string& out, const PeerState::Request& request,
     case PeerState::AnswerForm::kOk:
       writer.Atom("ok");
       break;
+    case PeerState::AnswerForm::kInspection:
     case PeerState::AnswerForm::kState:
-      // What OTP 26.1 and later want. Former ones take the tuple for the state, as they do when a
-      // later one answers; what version asks is not known.
+      // As OTP 26.1 and later want it. Earlier versions take the tuple for the state, as they do when a later version
+      // answers; which version asks is not known.
       writer.Tuple(2);
       writer.Atom("ok");
       AppendMap(writer, inspection);
-      break;
-    case PeerState::AnswerForm::kInspection:
-      writer.Tuple(2);
-      writer.Atom("ok");
-      writer.Map(inspection == nullptr ? 0 : inspection->size());
-      if (inspection == nullptr) break;
-      for (const auto& [key, text] : *inspection) {
-        writer.Binary(key);
-        writer.Binary(text);
-      }
       break;
     case PeerState::AnswerForm::kStatus:
       // {status, Pid, {module, M}, [Dictionary, SystemState, Parent, Debug, Misc]}

@@ -1,4 +1,4 @@
-// What Erlang's module sys is told of a process here.
+// What processes of this node answer to Erlang's module sys.
 #pragma once
 
 #include <chrono>
@@ -26,14 +26,14 @@ struct SystemCounts {
 };
 
 enum class StatisticsRequest : std::uint8_t {
-  kNone,    // it is another one
-  kGet,     // wants {ok, [{start_time, ...}, ...]}
-  kSwitch,  // on or off; they are always there: ok
+  kNone,    // another request
+  kGet,     // the answer is {ok, [{start_time, ...}, ...]}
+  kSwitch,  // on or off; the answer is ok, and nothing changes: this node always counts
 };
 // Reads the term behind {system, From, ...}.
 [[nodiscard]] StatisticsRequest ReadStatisticsRequest(std::string_view term, std::size_t max_depth);
 
-// Times are local ones, as Erlang's. `now`: seconds since 1970.
+// Appends the answer to kGet. Times are local times, as in Erlang. `now`: seconds since 1970.
 void AppendStatistics(std::string& out, const SystemCounts& counts, std::time_t now);
 
 }  // namespace ergon::dist

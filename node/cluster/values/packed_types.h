@@ -1,7 +1,7 @@
-// The types that this node packs for other Ergon nodes, and what those say of theirs.
+// The types that this node packs for other Ergon nodes, and what those nodes say of their types.
 //
-// Nodes tell each other what they pack when they connect ({packs, Types} of ergon_messages.h). Until a peer has, values go
-// there as terms; one that has no such form waits for it.
+// When two nodes connect, each tells the other which types it packs ({packs, Types} of ergon_messages.h). Until a peer has
+// done so, values go there as terms; a value that has no such form waits.
 #pragma once
 
 #include <array>
@@ -26,8 +26,7 @@ namespace ergon::dist {
 
 struct WireType;
 
-// Gives a message or a request the priority of its type. An answer is no message, and a value of an event comes behind
-// those before it.
+// Gives a message or a request the priority of its type. An answer has none, and the values of an event stay in order.
 inline void GivePriority(core::Envelope& envelope, gen::MessagePriority priority) noexcept {
   if (envelope.kind == static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage) ||
       envelope.kind == static_cast<std::uint8_t>(gen::EnvelopeKind::kRequest)) {
@@ -38,11 +37,11 @@ inline void GivePriority(core::Envelope& envelope, gen::MessagePriority priority
 // How a value goes to a peer.
 enum class Form : std::uint8_t { kTerm, kPacked };
 
-// The form in which the last value of a type went to a node. Only a hint, so that a value is mostly written once: the
-// lock of the connection decides. Any thread.
+// The form in which the last value of a type went to each node. It is only a hint, so that most values are written once:
+// which form is right is known under the lock of the connection. Any thread.
 class FormHints {
  public:
-  // kTerm, if nothing is known.
+  // Returns kTerm if nothing is known.
   [[nodiscard]] Form Of(gen::Atom node) const noexcept {
     const std::uint64_t hint = SlotOf(node).load(std::memory_order_relaxed);
     return hint == Packed(node) ? Form::kPacked : Form::kTerm;
@@ -60,11 +59,11 @@ class FormHints {
     return slots_[node.Index() % kSlots];
   }
 
-  // Relaxed: a value says all of itself.
+  // Relaxed: nothing else is read because of a hint.
   mutable std::array<std::atomic<std::uint64_t>, kSlots> slots_{};
 };
 
-// What a peer has said. Guarded by the lock of its connection.
+// What a peer has said of the types that it packs. Guarded by the lock of its connection.
 class PeerPacks {
  public:
   enum class What : std::uint8_t { kNothing, kTheSame, kOtherFields, kOtherVersion };
@@ -76,7 +75,7 @@ class PeerPacks {
   explicit PeerPacks(std::vector<Entry> entries) : is_told_(true), entries_(std::move(entries)) {}
 
   [[nodiscard]] bool is_told() const noexcept { return is_told_; }
-  // Of a type of this node by its index.
+  // Returns what it has said of a type of this node, which is given by its index.
   [[nodiscard]] Entry Of(std::size_t index) const noexcept {
     return index < entries_.size() ? entries_[index] : Entry{};
   }
@@ -86,7 +85,7 @@ class PeerPacks {
   std::vector<Entry> entries_;
 };
 
-// Immutable once the node runs, but for the hints; any thread.
+// Immutable once the node runs, except for the hints; any thread.
 class PackedTypes {
  public:
   struct Type {
@@ -98,27 +97,28 @@ class PackedTypes {
     mutable FormHints hints = {};
   };
 
-  // The result stays where it is.
+  // Returns the added type, which stays where it is.
   const Type* Add(const WireType& type);
-  // By its name, or null.
+  // Returns the type with that name, or null.
   [[nodiscard]] const Type* Find(std::string_view name) const;
   [[nodiscard]] bool empty() const noexcept { return types_.empty(); }
 
-  // Appends a packed value as a term, or nothing on an error. kIncorrect: it cannot be packed.
+  // Appends a packed value as a term. Returns kIncorrect, and appends nothing, if the value cannot be packed.
   static gen::Result<void> Append(std::string& out, const Type& type, const void* value);
-  // Whether a checked term is a packed value. No node of Erlang writes terms that begin so.
+  // Returns whether a checked term is a packed value. No Erlang node writes terms that begin so.
   [[nodiscard]] static bool IsPacked(std::string_view term) noexcept;
-  // The message in such a term. kUnsupported: its type is not packed here, or in another way. kIncorrect: what is wrong
-  // with its bytes.
+  // Returns the message in such a term. Returns kUnsupported if its type is not packed here, or in another way, and
+  // kIncorrect, with a text that says what is wrong, if its bytes do not fit the type.
   [[nodiscard]] gen::Result<core::EnvelopePtr> Read(std::string_view term, AtomBudget* atoms,
                                                     std::uint8_t kind,
                                                     core::EnvelopeNumbers numbers) const;
 
-  // Appends the list in {packs, Types}, and compares that of a peer with it. kIncorrect: it is no such list.
+  // Appends the list in {packs, Types}.
   void AppendAll(std::string& out) const;
+  // Compares the list of a peer with it. Returns kIncorrect if that is no such list.
   [[nodiscard]] gen::Result<PeerPacks> Compare(std::string_view list, std::size_t max_depth) const;
-  // How values of a type go to the peer `node` that says that. With `is_term_too` they may go as terms. The errors say why
-  // they do not go there; kBusy: it has not said it yet, and may (`may_say`).
+  // Returns how values of a type go to the node `node`, which has said `peer`. With `is_term_too` they may go as terms. The
+  // errors say why they cannot go there; kBusy: the node has not said what it packs yet, and still may (`may_say`).
   [[nodiscard]] static gen::Result<Form> FormFor(const Type& type, bool is_term_too,
                                                  const PeerPacks& peer, bool may_say,
                                                  gen::Atom node);
