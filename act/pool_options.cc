@@ -19,6 +19,19 @@ std::string CheckMailbox(const PoolOptions& options) {
   return problem.empty() ? problem : "worker_" + problem;
 }
 
+std::string CheckAutoscale(const PoolOptions& options) {
+  if (!options.autoscale) return {};
+  if (options.strategy.kind() == PoolStrategy::Kind::kBroadcast) {
+    return "autoscale: not with the strategy broadcast, where each worker handles all messages, "
+           "however many there are";
+  }
+  std::string problem = options.autoscale->Validate();
+  if (!problem.empty()) return problem;
+  problem =
+      CheckRange("pool_size", options.pool_size, options.autoscale->min, options.autoscale->max);
+  return problem.empty() ? problem : problem + ", the bounds of autoscale";
+}
+
 std::string CheckStrategy(const PoolOptions& options) {
   const bool is_broadcast = options.strategy.kind() == PoolStrategy::Kind::kBroadcast;
   if (is_broadcast && options.admission_limit.count() != 0) {
@@ -54,6 +67,7 @@ std::string PoolOptions::Validate() const {
       Changeable().Validate(),
       CheckMailbox(*this),
       CheckStrategy(*this),
+      CheckAutoscale(*this),
       CheckAtLeast("restart_backoff_max", restart_backoff_max, restart_backoff_min),
       CheckAtLeast("worker_init_timeout", worker_init_timeout, nanoseconds(1)),
   };

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 
+#include <ergon/act/pool_autoscale.h>
 #include <ergon/act/pool_strategy.h>
 #include <ergon/core/messages/mailbox_bound.h>
 #include <ergon/gen/args.h>
@@ -22,6 +24,9 @@ inline constexpr int kMaxMailboxSize = core::kMaxMailboxBound;  // messages
 struct PoolOptions {
   // The number of workers at the start, 1..10000; see Pool::AddWorkers.
   int pool_size = 5;
+  // Makes the pool keep its number of workers itself, from pool_size on, which has to be within autoscale's bounds. Not
+  // with the strategy Broadcast, by which each worker has all messages to handle.
+  std::optional<PoolAutoscale> autoscale = std::nullopt;
   // Makes each worker and each replacement. Required. It makes a behaviour, such as act::Actor or another
   // pool; a process function is refused.
   gen::ProcessFactory worker_factory = {};

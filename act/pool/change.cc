@@ -29,12 +29,13 @@ gen::Result<void> PoolRunner::Change(const PoolChange& change) {
   // First what may fail.
   const int more = wanted.pool_size - before.pool_size;
   if (more > 0) {
-    auto added = AddWorkers(more);
+    auto added = Grow(more);
     if (!added) return std::move(added.error());
   } else if (more < 0) {
-    auto removed = RemoveWorkers(-more, true);
+    auto removed = Reduce(-more, true);
     if (!removed) return std::move(removed.error());
   }
+  if (more != 0 && autoscaler_) autoscaler_->Resized();
   options_ = wanted;  // the other parts refer to them
   spawner_.SetMailboxSize(wanted.worker_mailbox_size);
   routing_.SetRestarts(wanted);

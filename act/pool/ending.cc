@@ -13,6 +13,7 @@ gen::Status PoolRunner::BeginStop(const gen::Reason& reason) {
   }
   phase_ = Phase::kDraining;
   stop_reason_ = reason;
+  EndScaling();
   const auto remnant = routing_.BeginStop();
   for (const gen::PID worker : remnant.leaving) (void)host_.StopAfterQueue(worker, reason);
   forwarder_->Drain();
@@ -94,6 +95,7 @@ void PoolRunner::Terminate() {
   KillAll();
   host_.SetSettled(counters_.handled + counters_.Lost(), counters_.never_given);
   (void)shutdown_timer_.Cancel();
+  (void)look_timer_.Cancel();
   shortage_.Cancel();
   for (const auto& [member, timer] : replace_timers_) (void)timer.Cancel();
 }

@@ -45,7 +45,15 @@ void PoolRotationForwarder::SetDuties() {
   }
 }
 
+void PoolRotationForwarder::LetMessagesCome(bool come) {
+  wants_all_ = come;
+  if (!come) return;
+  room_of_idle_ = static_cast<std::size_t>(options_.WorkerBound()) * routing_.members().ready();
+  host_.AcceptMain();  // at once: who is told now that nothing comes may look whether something has
+}
+
 void PoolRotationForwarder::Arrived(core::Envelope& envelope) {
+  if (room_of_idle_ > 1) --room_of_idle_;
   Held message{host_.Detach(envelope), false};
   if (!accepts_ || mode_ == Mode::kEnded) {
     DropTerminated(message);
@@ -155,11 +163,12 @@ void PoolRotationForwarder::Settle() {
   // Workers that are ready took nothing, so they were full; see kRetry.
   if (hold && has_ready) ArmRetry();
   if (mode_ != Mode::kRunning) return;
-  if (hold || !has_ready) host_.AcceptMain();
+  if (hold || !has_ready || wants_all_) host_.AcceptMain();
   HoldMain(hold);
   LimitMain();
-  if (!hold && has_ready && !host_.IsMainRedirected()) {
-    (void)host_.TryRedirectMain();  // false: again after the next message
+  if (!hold && has_ready && !wants_all_ && !host_.IsMainRedirected()) {
+    // False: again after the next message.
+    if (host_.TryRedirectMain()) room_of_idle_ = 0;
   }
 }
 
@@ -169,7 +178,8 @@ void PoolRotationForwarder::LimitMain() {
     // At least one: 0 means something else, and a sender may be the first to meet a dead worker.
     const auto missing =
         std::min<std::size_t>(routing_.members().pending() * bound, kMaxMailboxSize);
-    room = std::max<std::size_t>(1, missing - std::min(missing, held_.size()));
+    room = std::max(room_of_idle_,
+                    std::max<std::size_t>(1, missing - std::min(missing, held_.size())));
   } else if (!held_.empty() && all_full_) {
     room = 1;  // with a bound that only their own kind of mailbox knows
   }

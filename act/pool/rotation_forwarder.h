@@ -31,6 +31,7 @@ class PoolRotationForwarder final : public PoolForwarder {
   void Inherited(gen::PID worker, std::vector<core::EnvelopePtr> messages) override;
   void WorkerReady() override;
   void Resized() override;
+  void LetMessagesCome(bool come) override;
   void OptionsChanged() override;
   void Progressed(gen::PID /*worker*/) override {}
   void Retry() override;
@@ -66,7 +67,10 @@ class PoolRotationForwarder final : public PoolForwarder {
   bool has_measured_ = false;  // workers have a duty, or had one
   std::deque<Held> held_;
   bool accepts_ = true;
-  bool all_full_ = false;  // no worker took the held messages, and none was dead
+  bool all_full_ = false;   // no worker took the held messages, and none was dead
+  bool wants_all_ = false;  // see LetMessagesCome
+  // Since then, while messages come here: so many more may, which is the room that the workers have. 0: not so.
+  std::size_t room_of_idle_ = 0;
 };
 
 }  // namespace ergon::act

@@ -34,10 +34,29 @@ gen::Status PoolRunner::Start() {
   if (!workers) return gen::Stop(gen::Reason::Error(std::string(workers.error().detail())));
   phase_ = Phase::kRunning;
   Join(*workers);
+  BeginScaling();
   return Settle();
 }
 
 gen::Result<std::int64_t> PoolRunner::AddWorkers(int count) {
+  auto possible = routing_.CheckGrowth(count);
+  if (possible) possible = CheckBounds("AddWorkers", size() + count);
+  if (!possible) return std::move(possible.error());
+  auto now = Grow(count);
+  if (now && autoscaler_) autoscaler_->Resized();
+  return now;
+}
+
+gen::Result<std::int64_t> PoolRunner::RemoveWorkers(int count, bool drain) {
+  const bool stays = count > 0 && count < size();
+  auto possible = stays ? CheckBounds("RemoveWorkers", size() - count) : gen::Result<void>();
+  if (!possible) return std::move(possible.error());
+  auto now = Reduce(count, drain);
+  if (now && autoscaler_) autoscaler_->Resized();
+  return now;
+}
+
+gen::Result<std::int64_t> PoolRunner::Grow(int count) {
   auto possible = routing_.CheckGrowth(count);
   if (!possible) return std::move(possible.error());
   auto workers = spawner_.SpawnAll(count);
@@ -56,7 +75,7 @@ void PoolRunner::Join(const std::vector<gen::PID>& workers) {
   forwarder_->Resized();
 }
 
-gen::Result<std::int64_t> PoolRunner::RemoveWorkers(int count, bool drain) {
+gen::Result<std::int64_t> PoolRunner::Reduce(int count, bool drain) {
   auto departure = routing_.Shrink(count, host_.GetRotation().InOrder(), drain);
   if (!departure) return std::move(departure.error());
   // First nobody finds them any more, then they are told: what is on its way to one of them
@@ -108,6 +127,7 @@ gen::Status PoolRunner::OnEnvelope(core::Envelope& envelope, bool trap_exit) {
   }
   gen::Status status;
   if (PoolForwarder::IsForwarded(envelope)) {
+    if (is_resting_) WakeUp();
     forwarder_->Arrived(envelope);
   } else {
     status = OnOwn(envelope, trap_exit);
@@ -161,6 +181,8 @@ gen::Status PoolRunner::OnTimer(core::Envelope& envelope) {
     shortage_.Look();
   } else if (envelope.ValueAs<ShutdownTimer>() != nullptr) {
     EndNow();
+  } else if (envelope.ValueAs<LookTimer>() != nullptr) {
+    Look();
   }
   return gen::Continue();
 }
@@ -238,6 +260,7 @@ void PoolRunner::Answer(core::Envelope& envelope) {
     return;
   }
   gen::Inspection added = callbacks_.HandleInspect(SenderOf(envelope), question->items);
+  Tell(added);
   AnswerInspection(host_, envelope, InspectPool(Observe(), std::move(added), question->items));
 }
 

@@ -12,8 +12,10 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include <ergon/act/pool/autoscaler.h>
 #include <ergon/act/pool/counters.h>
 #include <ergon/act/pool/forwarder.h>
 #include <ergon/act/pool/inspection.h>
@@ -64,6 +66,7 @@ class PoolRunner {
     std::uint64_t member;
   };
   struct ShutdownTimer {};
+  struct LookTimer {};
 
   // -- what arrives --
   gen::Status OnOwn(core::Envelope& envelope, bool trap_exit);
@@ -78,7 +81,24 @@ class PoolRunner {
   [[nodiscard]] PoolOptions OptionsNow() const;
   [[nodiscard]] gen::Result<PoolOptions> Wanted(const PoolChange& change) const;
 
+  // -- the pool that sizes itself (PoolOptions::autoscale) --
+  void BeginScaling();
+  void EndScaling();
+  void Look();
+  void ArmLook();
+  // A message for the workers has come here.
+  void WakeUp();
+  void Scale(int workers);
+  [[nodiscard]] PoolMeasure MeasureNow();
+  // Returns an error if the pool may not have so many workers.
+  [[nodiscard]] gen::Result<void> CheckBounds(const char* function, std::int64_t workers) const;
+  // Its last decisions.
+  void Tell(gen::Inspection& inspection) const;
+
   // -- workers --
+  // By users and by the pool itself.
+  gen::Result<std::int64_t> Grow(int count);
+  gen::Result<std::int64_t> Reduce(int count, bool drain);
   void Join(const std::vector<gen::PID>& workers);
   gen::Status Obey(PoolRouting::Decision decision);
   void CountEnded(const gen::MessageInheritance& left, gen::PID from);
@@ -114,6 +134,9 @@ class PoolRunner {
   // is known again only when each of them has ended.
   std::uint64_t handled_ = 0;
   gen::TimerHandle shutdown_timer_;
+  std::optional<PoolAutoscaler> autoscaler_;
+  gen::TimerHandle look_timer_;
+  bool is_resting_ = false;                                   // it looks again when a message comes
   std::map<std::uint64_t, gen::TimerHandle> replace_timers_;  // by member
   // Workers that are gone, but whose exit signal has not arrived yet.
   std::deque<gen::PID> gone_;

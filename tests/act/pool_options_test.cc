@@ -1,5 +1,7 @@
 #include <ergon/act/pool_options.h>
 
+#include <cmath>
+
 #include <doctest/doctest.h>
 
 #include <ergon/act/actor.h>
@@ -68,6 +70,32 @@ TEST_CASE("pool options: strategies and the admission limit") {
         "strategy: shared queue, but worker_mailbox has an order of its own: priority");
   options.strategy = PoolStrategy::LeastLoaded();
   CHECK(options.Validate() == "");
+}
+
+TEST_CASE("pool options: the bounds of a pool that sizes itself") {
+  PoolOptions options = Valid();
+  const auto problem = [&](PoolAutoscale autoscale) {
+    options.autoscale = autoscale;
+    return options.Validate();
+  };
+  CHECK(problem({.min = 1, .max = 8}) == "");
+  CHECK(problem({.min = 5, .max = 5}) == "");
+  CHECK(problem({}) == "autoscale.max: 0 is outside 1..10000");
+  CHECK(problem({.min = 0, .max = 8}) == "autoscale.min: 0 is outside 1..10000");
+  CHECK(problem({.min = 1, .max = 10'001}) == "autoscale.max: 10001 is outside 1..10000");
+  CHECK(problem({.min = 9, .max = 8}) == "autoscale.max: 8 is less than autoscale.min: 9");
+  CHECK(problem({.max = 8, .target_wait = 0ns}) == "autoscale.target_wait: 0 ns is less than 1 ns");
+  CHECK(problem({.max = 8, .target_utilization = 0}) ==
+        "autoscale.target_utilization: 0, must be more than 0 and less than 1");
+  CHECK(problem({.max = 8, .target_utilization = std::nan("")}) ==
+        "autoscale.target_utilization: nan, must be more than 0 and less than 1");
+  CHECK(problem({.max = 8, .shrink_after = 999ms}) ==
+        "autoscale.shrink_after: 999000000 ns is less than 1000000000 ns");
+  CHECK(problem({.min = 6, .max = 8}) == "pool_size: 5 is outside 6..8, the bounds of autoscale");
+  options.strategy = PoolStrategy::Broadcast<int>();
+  CHECK(problem({.min = 1, .max = 8}) ==
+        "autoscale: not with the strategy broadcast, where each worker handles all messages, "
+        "however many there are");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // act::Pool under many interleavings and faults: what it promises holds at every seed.
 #include <doctest/doctest.h>
 
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -92,7 +93,16 @@ gen::PID StartPool(Simulation& sim, gen::Node& node, Handled& handled, bool faul
         [calls, factory, fails] { return ++*calls <= 8 ? factory.Make() : fails.Make(); },
         factory.type());
   }
-  const act::PoolOptions options{.pool_size = static_cast<int>(sim.Random(1, 8)),
+  const int size = static_cast<int>(sim.Random(1, 8));
+  std::optional<act::PoolAutoscale> autoscale;
+  if (sim.Chance(0.3)) {
+    autoscale = act::PoolAutoscale{.min = static_cast<int>(sim.Random(1, size)),
+                                   .max = static_cast<int>(sim.Random(size, 12)),
+                                   .target_wait = sim.Random(1us, 5ms),
+                                   .shrink_after = 1s};
+  }
+  const act::PoolOptions options{.pool_size = size,
+                                 .autoscale = autoscale,
                                  .worker_factory = factory,
                                  .worker_mailbox_size = static_cast<int>(sim.Random(0, 5)),
                                  .strategy = AnyStrategy(sim),
