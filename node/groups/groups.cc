@@ -108,6 +108,7 @@ gen::Result<void> Groups::Join(gen::Atom name, gen::PID pid) {
     return gen::ErrProcessTerminated;
   }
   group.members.emplace_hint(group.members.end(), id, pid);
+  ++group.members_here;
   group.newest = id;
   group.snapshot = nullptr;
   Tell<gen::MessageGroupJoined>(name, group, {pid});
@@ -131,6 +132,7 @@ gen::Result<void> Groups::Leave(gen::Atom name, gen::PID pid) {
   }
   if (id == 0) return NotAMember(name, pid);
   group.members.erase(id);
+  --group.members_here;
   group.snapshot = nullptr;
   Tell<gen::MessageGroupLeft>(name, group, {pid});
   if (transport_ != nullptr) transport_->Left(name, pid, 1);
@@ -155,18 +157,44 @@ std::shared_ptr<const Groups::PIDs> Groups::MembersOf(gen::Atom name) const {
 
 std::vector<gen::PID> Groups::Members(gen::Atom name) const { return *MembersOf(name); }
 
-std::vector<gen::Atom> Groups::Names() const {
+std::vector<std::pair<gen::Atom, std::shared_ptr<Groups::Group>>> Groups::WithMembers() const {
   std::vector<std::pair<gen::Atom, std::shared_ptr<Group>>> all;
   {
     std::shared_lock lock(mutex_);
     all.assign(groups_.begin(), groups_.end());
   }
-  std::vector<gen::Atom> names;
-  for (const auto& [name, group] : all) {
-    // Some are only monitored.
+  std::erase_if(all, [](const auto& entry) {
+    std::lock_guard lock(entry.second->mutex);
+    return entry.second->members.empty();
+  });
+  return all;
+}
+
+std::pair<std::vector<Groups::Info>, std::size_t> Groups::Infos(std::size_t most,
+                                                                std::size_t most_members) const {
+  auto all = WithMembers();
+  const std::size_t count = std::min(most, all.size());
+  std::ranges::partial_sort(all, all.begin() + static_cast<std::ptrdiff_t>(count), {},
+                            [](const auto& entry) { return entry.first.Text(); });
+  std::vector<Info> infos;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto& [name, group] = all[i];
     std::lock_guard lock(group->mutex);
-    if (!group->members.empty()) names.push_back(name);
+    Info& info = infos.emplace_back(Info{.name = name,
+                                         .members_in_all = group->members.size(),
+                                         .members_here = group->members_here,
+                                         .members = {}});
+    for (auto at = group->members.begin();
+         at != group->members.end() && info.members.size() < most_members; ++at) {
+      info.members.push_back(at->second);
+    }
   }
+  return {std::move(infos), all.size()};
+}
+
+std::vector<gen::Atom> Groups::Names() const {
+  std::vector<gen::Atom> names;
+  for (const auto& [name, group] : WithMembers()) names.push_back(name);
   std::sort(names.begin(), names.end(),
             [](gen::Atom left, gen::Atom right) { return left.Text() < right.Text(); });
   return names;
@@ -285,6 +313,7 @@ void Groups::Release(gen::PID pid, const ProcessCold::GroupNotes& notes) {
     const Locked found = Find(name);
     const PIDs left(static_cast<std::size_t>(end - at), pid);
     for (; at != end; ++at) found.group->members.erase(at->id);
+    found.group->members_here -= left.size();
     found.group->snapshot = nullptr;
     Tell<gen::MessageGroupLeft>(name, *found.group, left);
     if (transport_ != nullptr) transport_->Left(name, pid, left.size());

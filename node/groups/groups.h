@@ -9,6 +9,7 @@
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <ergon/core/messages/envelope.h>
@@ -51,6 +52,17 @@ class Groups final : public RemoteMembers {
   gen::Result<void> Leave(gen::Atom name, gen::PID pid);
   [[nodiscard]] std::vector<gen::PID> Members(gen::Atom name) const;
   [[nodiscard]] std::vector<gen::Atom> Names() const;
+  // What an observer tells of a group.
+  struct Info {
+    gen::Atom name;
+    std::size_t members_in_all = 0;
+    std::size_t members_here = 0;   // of this node
+    std::vector<gen::PID> members;  // the first that have joined
+  };
+  // The first `most` groups in the order of their names, each with up to `most_members` of its members, and how many groups
+  // there are. It copies no more members than that.
+  [[nodiscard]] std::pair<std::vector<Info>, std::size_t> Infos(std::size_t most,
+                                                                std::size_t most_members) const;
   [[nodiscard]] gen::Result<gen::PID> OneOf(gen::Atom name);
 
   // Calls `make` for each copy, and `count` for each that is received, or dropped and counted. Returns how many were
@@ -78,6 +90,7 @@ class Groups final : public RemoteMembers {
     std::mutex mutex;    // of what follows
     bool ended = false;  // it was empty, and is not among the groups any more
     std::map<std::uint64_t, gen::PID> members;   // by number, that is in the order of joining
+    std::size_t members_here = 0;                // of these, the processes of this node
     std::uint64_t newest = 0;                    // the number of the last one that has joined
     std::uint64_t last = 0;                      // the number of the one whose turn it was
     std::map<std::uint64_t, gen::PID> monitors;  // by the unique id of their notices
@@ -96,6 +109,8 @@ class Groups final : public RemoteMembers {
   [[nodiscard]] static std::shared_ptr<const PIDs> MembersOf(Group& group);  // with its lock
   // To be called when something was taken out of it.
   void EndIfEmpty(gen::Atom name, Group& group);
+  // Those that have members, in any order: others are only monitored.
+  [[nodiscard]] std::vector<std::pair<gen::Atom, std::shared_ptr<Group>>> WithMembers() const;
   // With its lock: tells those who monitor it.
   template <class Notice>
   void Tell(gen::Atom name, const Group& group, const PIDs& pids) const;

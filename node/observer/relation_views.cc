@@ -7,6 +7,7 @@
 
 #include <ergon/node/erlang.h>
 #include <ergon/node/events/events.h>
+#include <ergon/node/groups/groups.h>
 #include <ergon/node/observer/json_writer.h>
 #include <ergon/node/runtime/runtime.h>
 
@@ -36,20 +37,14 @@ void PutEvents(JsonWriter& json, const Events& events) {
   });
 }
 
-void PutGroups(JsonWriter& json, gen::Node& node) {
-  std::vector<gen::Atom> groups = node.Groups();
-  json.Put("groups_in_all", groups.size());
-  const std::size_t count = std::min(kMostInList, groups.size());
-  std::ranges::partial_sort(groups, groups.begin() + static_cast<std::ptrdiff_t>(count), {},
-                            [](gen::Atom name) { return name.Text(); });
-  groups.resize(count);
-  json.PutList("groups", groups, [&](gen::Atom group) {
-    const std::vector<gen::PID> members = node.GroupMembers(group);
-    json.Put("name", group);
-    json.Put("members_in_all", members.size());
-    json.Put("members_here",
-             static_cast<std::size_t>(std::ranges::count(members, node.Name(), &gen::PID::node)));
-    json.PutPids("members", members, kMostMembers);
+void PutGroups(JsonWriter& json, const Groups& groups) {
+  const auto [infos, in_all] = groups.Infos(kMostInList, kMostMembers);
+  json.Put("groups_in_all", in_all);
+  json.PutList("groups", infos, [&](const Groups::Info& group) {
+    json.Put("name", group.name);
+    json.Put("members_in_all", group.members_in_all);
+    json.Put("members_here", group.members_here);
+    json.PutPids("members", group.members, kMostMembers);
   });
 }
 
@@ -91,8 +86,9 @@ std::string WaitsJson(const WaitRows& waits) {
 
 std::string EventsJson(gen::Node& node) {
   JsonWriter json;
-  PutEvents(json, RuntimeOf(node, "node::ObserverFactory").events());
-  PutGroups(json, node);
+  const Runtime& runtime = RuntimeOf(node, "node::ObserverFactory");
+  PutEvents(json, runtime.events());
+  PutGroups(json, runtime.groups());
   return json.Take();
 }
 

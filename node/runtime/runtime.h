@@ -87,6 +87,7 @@ class Runtime {
   [[nodiscard]] const Addresses& addresses() const noexcept { return addresses_; }
   [[nodiscard]] const core::Dispatcher& dispatcher() const noexcept { return *dispatcher_; }
   [[nodiscard]] const Events& events() const noexcept { return publishing_.events(); }
+  [[nodiscard]] const Groups& groups() const noexcept { return groups_; }
   [[nodiscard]] ExitSignals& exit_signals() noexcept { return exit_signals_; }
   [[nodiscard]] bool IsStopping() const noexcept { return population_.RefusesOutsiders(); }
   [[nodiscard]] gen::NodeInfo Info() const;

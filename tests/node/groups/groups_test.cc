@@ -10,6 +10,7 @@
 
 #include <ergon/act/pool.h>
 #include <ergon/gen/group.h>
+#include <ergon/node/runtime/runtime.h>
 
 #include <kit/gate.h>
 #include <kit/threads.h>
@@ -40,6 +41,36 @@ Handlers NoteGroups(Notes<GroupNotice>& notes) {
     }
     return gen::Continue();
   }};
+}
+
+TEST_CASE("groups: an observer is told of some members of some groups, and of all their numbers") {
+  TestNode t;
+  const gen::PID one = t.Spawn();
+  const gen::PID two = t.Spawn();
+  const Groups& groups = RuntimeOf(t.node, "test").groups();
+  CHECK(groups.Infos(10, 10).second == 0);
+  for (const char* name : {"c", "b", "a"}) {
+    CHECK(t.node.JoinGroup(name, one));
+    CHECK(t.node.JoinGroup(name, two));
+    CHECK(t.node.JoinGroup(name, two));
+  }
+  CHECK(t.Run(one, [](Subject& self) { CHECK(self.MonitorGroup("only monitored")); }));
+  const auto [infos, in_all] = groups.Infos(2, 1);
+  CHECK(in_all == 3);
+  REQUIRE(infos.size() == 2);
+  CHECK(infos[0].name == "a");
+  CHECK(infos[1].name == "b");
+  CHECK(infos[0].members == PIDs{one});
+  CHECK(infos[0].members_in_all == 3);
+  CHECK(infos[0].members_here == 3);
+  CHECK(t.node.LeaveGroup("a", one));
+  CHECK(groups.Infos(1, 10).first[0].members == PIDs{two, two});
+  CHECK(groups.Infos(1, 10).first[0].members_here == 2);
+  REQUIRE(t.node.Kill(two));
+  REQUIRE(t.node.WaitProcess(two, kit::kDeadline));
+  CHECK(groups.Infos(10, 10).second == 2);
+  CHECK(groups.Infos(1, 10).first[0].members == PIDs{one});
+  CHECK(groups.Infos(1, 10).first[0].members_here == 1);
 }
 
 TEST_CASE("groups: members in the order of joining, as often as they have joined") {
