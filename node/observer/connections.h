@@ -21,8 +21,9 @@ class Connections {
 
   // What it does; those that may give way come first.
   enum class Activity : std::uint8_t {
-    kWaits,  // for a request
-    kReads,  // one that has begun to come
+    kWaits,   // for a request
+    kReads,   // one that has begun to come
+    kWrites,  // an answer, which its client has yet to take
     kAnswers,
   };
 
@@ -49,8 +50,8 @@ class Connections {
 
   // Null: there are as many as may be, or the observer ends.
   [[nodiscard]] std::shared_ptr<Place> Enter();
-  // The process of the one that has waited longest for a request or, if none waits, has read longest at one: it has lost
-  // its place. None: all answer.
+  // The process of the one that has waited longest for a request or, if none waits, has read longest at one or, if none
+  // reads, has written longest at an answer: it has lost its place. None: all answer.
   [[nodiscard]] std::optional<gen::PID> TakeOldest();
   // From now on there is no place. Returns the processes that have one.
   [[nodiscard]] std::vector<gen::PID> Close();

@@ -11,8 +11,8 @@ struct ObserverAddress {
   int port = 0;  // the one that was chosen, if ObserverOptions::port is 0
 };
 // The request for that: node.Call(observer, node::GetObserverAddress{}). Inspect tells the same as "address" and "port",
-// how many "connections" there are, how many of them wait for a request, "connections_idle", and how many have sent a part
-// of one, "connections_reading".
+// how many "connections" there are, how many of them wait for a request, "connections_idle", how many have sent a part
+// of one, "connections_reading", and how many have yet to take an answer, "connections_writing".
 struct GetObserverAddress {
   using Reply = ObserverAddress;
 };

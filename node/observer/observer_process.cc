@@ -87,7 +87,8 @@ void ObserverProcess::AnswerInspection(core::Envelope& envelope) {
                       {"port", std::to_string(state_->port)},
                       {"connections", std::to_string(state_->connections.size())},
                       {"connections_idle", count(Connections::Activity::kWaits)},
-                      {"connections_reading", count(Connections::Activity::kReads)}};
+                      {"connections_reading", count(Connections::Activity::kReads)},
+                      {"connections_writing", count(Connections::Activity::kWrites)}};
   gen::KeepAskedFor(all, envelope.ValueAs<gen::InspectRequest>()->items);
   (void)host_->SendResponse(gen::SenderOf(envelope), gen::RefOf(envelope), std::move(all));
 }

@@ -168,6 +168,8 @@ class Connection {
     response.prepare_payload();
     state_.answers.Add(response.result_int());
     http::response_serializer<http::string_body> serializer(response);
+    place_.Set(
+        Connections::Activity::kWrites);  // from here on the client decides how long it takes
     const auto token = BoostAwaitOrStop(socket_, options_.answer_timeout);
     const auto written = head_only ? http::async_write_header(socket_, serializer, token)
                                    : http::async_write(socket_, serializer, token);

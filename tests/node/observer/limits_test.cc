@@ -136,6 +136,31 @@ static bool FillsUp(kit::HttpClient& client) {
   return kit::Eventually([&] { return !client.TrySend(many); });
 }
 
+TEST_CASE("a client that does not take its answer gives way to a new one") {
+  // Strangers, too: what they are told is that they need a token.
+  Observed t({.token = std::string(16, 't'),
+              .max_connections = 2,
+              .answer_timeout = 1h,
+              .idle_timeout = 1h});
+  kit::HttpClient first(t.port, 4'096);
+  REQUIRE(FillsUp(first));
+  REQUIRE(t.EventuallyTold("connections_writing", "1"));
+  kit::HttpClient second(t.port, 4'096);
+  REQUIRE(FillsUp(second));
+  REQUIRE(t.EventuallyTold("connections_writing", "2"));
+  kit::HttpClient third(t.port);
+  REQUIRE(third.Send(GetText("/healthz")));
+  CHECK(third.Read()->status == 401);
+  CHECK(t.EventuallyTold("connections_writing", "1"));
+  // One that waits gives way before it.
+  REQUIRE(t.EventuallyTold("connections_idle", "1"));
+  kit::HttpClient fourth(t.port);
+  CHECK(third.Ends());
+  REQUIRE(fourth.Send(GetText("/healthz")));
+  CHECK(fourth.Read()->status == 401);
+  CHECK(t.EventuallyTold("connections_writing", "1"));
+}
+
 TEST_CASE("a client that does not take its answer is given up") {
   Observed t({.answer_timeout = 50ms, .metrics_period = 1h});
   kit::HttpClient client(t.port, 4'096);
