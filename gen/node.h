@@ -21,6 +21,7 @@
 #include <ergon/gen/group_messenger.h>
 #include <ergon/gen/log.h>
 #include <ergon/gen/message_balance.h>
+#include <ergon/gen/metrics.h>
 #include <ergon/gen/node_info.h>
 #include <ergon/gen/process.h>
 #include <ergon/gen/process_info.h>
@@ -46,6 +47,8 @@ class Node : public GroupMessenger {
   // Returns the node's own address: the sender of messages that are sent from outside of processes.
   [[nodiscard]] virtual PID Self() const = 0;
   [[nodiscard]] virtual gen::Log Log() = 0;
+  // Returns what makes counters, gauges and histograms of the program's own, see gen/metrics.h.
+  [[nodiscard]] virtual gen::Metrics& Metrics() = 0;
 
   // Starts a process and returns when its Init is done. Errors: as Process::Spawn.
   virtual Result<PID> Spawn(const ProcessFactory& factory, const ProcessOptions& options = {},

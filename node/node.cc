@@ -256,6 +256,7 @@ gen::Result<void> Node::ReloadOptions() {
 gen::Atom Node::Name() const { return runtime_->addresses_.node(); }
 gen::PID Node::Self() const { return runtime_->addresses_.NodePid(); }
 gen::Log Node::Log() { return gen::Log(runtime_->log_); }
+gen::Metrics& Node::Metrics() { return runtime_->user_metrics_; }
 
 gen::Result<gen::ProcessInfo> Node::ProcessInfo(gen::PID pid) const {
   return IfUsable([&](Runtime& runtime) {

@@ -51,6 +51,7 @@ class Node final : public gen::Node {
   [[nodiscard]] gen::Atom Name() const override;
   [[nodiscard]] gen::PID Self() const override;
   [[nodiscard]] gen::Log Log() override;
+  [[nodiscard]] gen::Metrics& Metrics() override;
   gen::Result<gen::PID> Spawn(const gen::ProcessFactory& factory,
                               const gen::ProcessOptions& options = {},
                               const gen::Args& args = {}) override;

@@ -24,12 +24,13 @@ class StripedCounter {
     return sum;
   }
 
+  // Returns the stripe of the calling thread, less than kStripes.
+  [[nodiscard]] static std::size_t ThreadStripe() noexcept;
+
  private:
   struct alignas(64) Stripe {
     std::atomic<std::uint64_t> value{0};
   };
-
-  static std::size_t ThreadStripe() noexcept;
 
   std::array<Stripe, kStripes> stripes_;
 };

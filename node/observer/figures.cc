@@ -71,7 +71,9 @@ Figures FiguresCollector::Collect() {
   LookAtApplications(figures);
   LookAtConnections(figures);
   figures.program = ReadProgramFigures();
-  figures.dispatcher = RuntimeOf(node, "node::ObserverFactory").dispatcher().Stats();
+  const Runtime& runtime = RuntimeOf(node, "node::ObserverFactory");
+  figures.dispatcher = runtime.dispatcher().Stats();
+  figures.user_metrics = runtime.user_metrics().All();
   figures.node = node.Info();
   figures.messages = node.MessageBalance();
   figures.collect_seconds = static_cast<double>(self_.Now() - begin) * 1e-9;

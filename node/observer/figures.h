@@ -13,6 +13,7 @@
 #include <ergon/gen/node_info.h>
 #include <ergon/gen/pid.h>
 #include <ergon/gen/process.h>
+#include <ergon/node/metrics/user_metrics.h>
 #include <ergon/node/observer/census.h>
 #include <ergon/node/observer/program_figures.h>
 #include <ergon/node/observer/state.h>
@@ -71,7 +72,8 @@ struct Figures {
   std::map<std::string, bool> applications;  // whether it runs, by LabelValue
   ConnectionFigures connections;
   ProgramFigures program;
-  double collect_seconds = 0;  // that all this took
+  UserMetrics::Families user_metrics;  // which go on counting
+  double collect_seconds = 0;          // that all this took
 };
 
 // Collects them again and again. One process.

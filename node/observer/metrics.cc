@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <ergon/node/observer/clean_text.h>
+#include <ergon/node/observer/user_metrics_text.h>
 
 namespace ergon::node {
 namespace {
@@ -208,6 +209,7 @@ std::string MetricsText(const Figures& figures, const ObserverState& observer,
   WriteSurroundings(out, figures);
   WriteProgram(out, figures.program);
   WriteObserver(out, figures, observer);
+  WriteUserMetrics(out, figures.user_metrics);
   return std::move(out).Take();
 }
 

@@ -1,5 +1,6 @@
 #include <ergon/node/observer/metrics_writer.h>
 
+#include <cmath>
 #include <iterator>
 
 #include <fmt/format.h>
@@ -7,14 +8,14 @@
 namespace ergon::node {
 namespace {
 
-void AppendEscaped(std::string& out, std::string_view text) {
+void AppendEscaped(std::string& out, std::string_view text, bool escapes_quotes = true) {
   for (const char byte : text) {
     switch (byte) {
       case '\\':
         out += "\\\\";
         break;
       case '"':
-        out += "\\\"";
+        out += escapes_quotes ? "\\\"" : "\"";
         break;
       case '\n':
         out += "\\n";
@@ -25,7 +26,20 @@ void AppendEscaped(std::string& out, std::string_view text) {
   }
 }
 
+// A bound is a number with a point or an exponent, so that all who write it write the same.
+std::string BoundText(double bound) {
+  std::string text = MetricNumber(bound);
+  if (text.find_first_of(".eI") == std::string::npos) text += ".0";
+  return text;
+}
+
 }  // namespace
+
+std::string MetricNumber(double value) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value < 0 ? "-Inf" : "+Inf";
+  return fmt::format("{}", value);
+}
 
 std::string_view ContentType(MetricsFormat format) {
   return format == MetricsFormat::kOpenMetrics
@@ -43,13 +57,37 @@ void MetricsWriter::Begin(std::string_view name, std::string_view type, std::str
   auto out = std::back_inserter(text_);
   fmt::format_to(out, "# TYPE {} {}\n", family, type);
   if (is_open && !unit.empty()) fmt::format_to(out, "# UNIT {} {}\n", family, unit);
-  fmt::format_to(out, "# HELP {} {}\n", family, help);
+  fmt::format_to(out, "# HELP {} ", family);
+  AppendEscaped(text_, help, is_open);
+  text_ += '\n';
 }
 
-void MetricsWriter::Sample(double value, Labels labels) { Write(fmt::format("{}", value), labels); }
+void MetricsWriter::Sample(double value, Labels labels) {
+  Write("", MetricNumber(value), {labels.begin(), labels.size()});
+}
+void MetricsWriter::Sample(std::uint64_t value, const std::vector<Label>& labels) {
+  Write("", std::to_string(value), labels);
+}
+void MetricsWriter::Sample(double value, const std::vector<Label>& labels) {
+  Write("", MetricNumber(value), labels);
+}
 
-void MetricsWriter::Write(std::string_view value, Labels labels) {
+void MetricsWriter::HistogramSamples(const gen::HistogramView& view, std::vector<Label> labels) {
+  labels.emplace_back("le", "");
+  for (const gen::HistogramView::Bucket& bucket : view.buckets) {
+    const std::string bound = BoundText(bucket.bound);
+    labels.back().second = bound;
+    Write("_bucket", std::to_string(bucket.count), labels);
+  }
+  labels.pop_back();
+  Write("_sum", MetricNumber(view.sum), labels);
+  Write("_count", std::to_string(view.count), labels);
+}
+
+void MetricsWriter::Write(std::string_view suffix, std::string_view value,
+                          std::span<const Label> labels) {
   text_ += sample_name_;
+  text_ += suffix;
   char before = '{';
   for (const auto& [name, label] : labels) {
     text_ += before;

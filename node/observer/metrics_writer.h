@@ -4,9 +4,13 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
+
+#include <ergon/gen/metrics.h>
 
 namespace ergon::node {
 
@@ -17,10 +21,14 @@ enum class MetricsFormat : std::uint8_t {
 // As in the header Content-Type.
 [[nodiscard]] std::string_view ContentType(MetricsFormat format);
 
+// As both formats write it: 0.25, +Inf, NaN.
+[[nodiscard]] std::string MetricNumber(double value);
+
 // Families one after the other, each followed by its samples.
 class MetricsWriter {
  public:
-  using Labels = std::initializer_list<std::pair<std::string_view, std::string_view>>;
+  using Label = std::pair<std::string_view, std::string_view>;
+  using Labels = std::initializer_list<Label>;
 
   explicit MetricsWriter(MetricsFormat format) : format_(format) {}
 
@@ -31,15 +39,22 @@ class MetricsWriter {
   void Counter(std::string_view name, std::string_view help, std::string_view unit = {}) {
     Begin(name, "counter", "_total", help, unit);
   }
+  void Histogram(std::string_view name, std::string_view help, std::string_view unit = {}) {
+    Begin(name, "histogram", "", help, unit);
+  }
   void Info(std::string_view name, std::string_view help) {
     Begin(name, "info", "_info", help, "");
   }
 
   template <std::integral T>
   void Sample(T value, Labels labels = {}) {
-    Write(std::to_string(value), labels);
+    Write("", std::to_string(value), {labels.begin(), labels.size()});
   }
   void Sample(double value, Labels labels = {});
+  void Sample(std::uint64_t value, const std::vector<Label>& labels);
+  void Sample(double value, const std::vector<Label>& labels);
+  // All samples of a histogram.
+  void HistogramSamples(const gen::HistogramView& view, std::vector<Label> labels);
 
   // The whole text. Once.
   [[nodiscard]] std::string Take() &&;
@@ -47,7 +62,7 @@ class MetricsWriter {
  private:
   void Begin(std::string_view name, std::string_view type, std::string_view suffix,
              std::string_view help, std::string_view unit);
-  void Write(std::string_view value, Labels labels);
+  void Write(std::string_view suffix, std::string_view value, std::span<const Label> labels);
 
   const MetricsFormat format_;
   std::string sample_name_;

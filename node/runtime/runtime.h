@@ -31,6 +31,7 @@
 #include <ergon/node/io/io_thread.h>
 #include <ergon/node/links/exit_signals.h>
 #include <ergon/node/links/relations.h>
+#include <ergon/node/metrics/user_metrics.h>
 #include <ergon/node/names/registry.h>
 #include <ergon/node/process/rooms.h>
 #include <ergon/node/process_state/table.h>
@@ -88,6 +89,7 @@ class Runtime {
   [[nodiscard]] const core::Dispatcher& dispatcher() const noexcept { return *dispatcher_; }
   [[nodiscard]] const Events& events() const noexcept { return publishing_.events(); }
   [[nodiscard]] const Groups& groups() const noexcept { return groups_; }
+  [[nodiscard]] const UserMetrics& user_metrics() const noexcept { return user_metrics_; }
   [[nodiscard]] ExitSignals& exit_signals() noexcept { return exit_signals_; }
   [[nodiscard]] bool IsStopping() const noexcept { return population_.RefusesOutsiders(); }
   [[nodiscard]] gen::NodeInfo Info() const;
@@ -118,6 +120,7 @@ class Runtime {
   const Rooms rooms_;  // references to what follows
   ProcessTable table_;
   Addresses addresses_;
+  UserMetrics user_metrics_{addresses_, fork_guard_};
   Descriptions descriptions_{addresses_, *clock_};
   PendingCalls pending_calls_{
       *timers_, [this](const CallEdge::View& call) { return descriptions_.TimeoutError(call); }};

@@ -1,4 +1,4 @@
-// Reads OpenMetrics text as strictly as its specification is, as far as gauges, counters and infos go.
+// Reads OpenMetrics text as strictly as its specification is, as far as gauges, counters, infos and histograms go.
 #pragma once
 
 #include <algorithm>
@@ -63,7 +63,8 @@ class MetricsReader {
       Require(std::ranges::all_of(name, IsNameCharacter), "an odd name");
       family_ = name;
       type_ = Word(rest);
-      const bool is_known = type_ == "gauge" || type_ == "counter" || type_ == "info";
+      const bool is_known =
+          type_ == "gauge" || type_ == "counter" || type_ == "info" || type_ == "histogram";
       Require(is_known, "an unknown type");
       Require(!name.ends_with("_total") && !name.ends_with("_info"), "a suffix in a family's name");
       has_samples_ = false;
@@ -79,8 +80,7 @@ class MetricsReader {
     std::size_t end = std::min(line_.find('{'), line_.find(' '));
     Require(end != std::string_view::npos, "no value");
     const std::string name(line_.substr(0, end));
-    const char* suffix = type_ == "counter" ? "_total" : type_ == "info" ? "_info" : "";
-    Require(name == family_ + suffix, "not a name of the family before");
+    Require(IsOfFamily(name), "not a name of the family before");
     if (line_[end] == '{') end = ReadLabels(end + 1);
     Require(end < line_.size() && line_[end] == ' ', "no space before the value");
     std::size_t used = 0;
@@ -89,6 +89,12 @@ class MetricsReader {
     Require(used == text.size(), "no number");
     Require(type_ != "counter" || value >= 0, "a negative counter");
     Require(samples_.emplace(std::string(line_.substr(0, end)), value).second, "a sample twice");
+  }
+  [[nodiscard]] bool IsOfFamily(const std::string& name) const {
+    if (type_ == "histogram") {
+      return name == family_ + "_bucket" || name == family_ + "_sum" || name == family_ + "_count";
+    }
+    return name == family_ + (type_ == "counter" ? "_total" : type_ == "info" ? "_info" : "");
   }
   // From behind the brace; returns where the other brace ends.
   std::size_t ReadLabels(std::size_t at) const {
@@ -113,7 +119,8 @@ class MetricsReader {
     }
   }
   static bool IsNameCharacter(char byte) {
-    return std::islower(static_cast<unsigned char>(byte)) != 0 || byte == '_';
+    return std::islower(static_cast<unsigned char>(byte)) != 0 || byte == '_' ||
+           (byte >= '0' && byte <= '9');
   }
 
   std::string_view line_;

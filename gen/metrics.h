@@ -1,0 +1,153 @@
+// Numbers that a program counts itself, for those who observe its node: counters, gauges and histograms. The observer's
+// GET /metrics (<ergon/node/observer.h>) tells them beside the node's own.
+//
+//   auto requests = node.Metrics().Counter(
+//       "shop_requests", {.help = "Requests.", .labels = {{"kind", "price"}}}).value();
+//   requests.Add();      // shop_requests_total{kind="price"} 1
+//
+//   auto sizes = node.Metrics().Histogram("shop_order_bytes", {.help = "Orders.", .unit = "bytes",
+//                                                   .least_bound = 64, .greatest_bound = 65'536}).value();
+//   sizes.Observe(700);  // shop_order_bytes_bucket{le="1024.0"} 1, and so on
+//
+// A metric stays for as long as its node runs, and whoever asks for the same name and labels again gets the same one: a
+// process asks in its Init, and goes on counting where the one before it has ended. What changes with each request, such as a
+// number of a customer, is no label: each value of a label is a metric of its own, which stays.
+//
+// Counter, Gauge and Histogram are handles: copies count the same, and they may outlive the node. One that was made by no
+// node counts nothing. Any thread may use a metric, also several threads the same one, without a lock. A counter has a cell for
+// each of 16 threads, 1 KiB in all, and a histogram a row of cells, 4 KiB with the usual bounds, so that threads that count at
+// the same time do not slow each other down. A gauge, which is set to a value, has one cell.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <compare>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <ergon/gen/result.h>
+
+namespace ergon::core {
+class StripedCounter;
+class StripedHistogram;
+}  // namespace ergon::core
+
+namespace ergon::gen {
+
+// What tells metrics of one name apart, as in {kind="price"}.
+struct MetricLabel {
+  // 1..200 letters, digits and "_", with no digit and not with "__" first; a histogram has no "le" of its own.
+  std::string name;
+  // UTF-8 without control characters, except for line ends, up to 200 bytes.
+  std::string value;
+  friend auto operator<=>(const MetricLabel&, const MetricLabel&) = default;
+};
+
+struct MetricOptions {
+  // What it counts, for people: UTF-8, 1..1,000 bytes. May be left out by those who ask for a name once more.
+  std::string help = {};
+  // Letters, digits and "_", best one of Prometheus' base units: "seconds", "bytes", "ratio". The name has to end with it, as
+  // in "shop_order_bytes". Empty: it has none.
+  std::string unit = {};
+  // Up to 16. All metrics of a name have labels of the same names, with different values.
+  std::vector<MetricLabel> labels = {};
+};
+
+struct HistogramOptions {
+  // These as in MetricOptions.
+  std::string help = {};
+  std::string unit = {};
+  std::vector<MetricLabel> labels = {};
+  // The upper bounds of the buckets are the powers of two from the one to the other, which are powers of two, 2^-40..2^60;
+  // at most 64. What is more than the greatest one is counted in a bucket without a bound. As they are here: from
+  // a microsecond to a minute, in seconds.
+  double least_bound = 0x1p-20;
+  double greatest_bound = 64;
+};
+
+// Counts events; never goes down.
+class Counter {
+ public:
+  Counter() = default;  // counts nothing
+  // For the runtime.
+  explicit Counter(std::shared_ptr<core::StripedCounter> cells) : cells_(std::move(cells)) {}
+
+  void Add(std::uint64_t amount = 1) noexcept;
+  // Returns the count, which is exact when no thread adds; 0 if it counts nothing.
+  [[nodiscard]] std::uint64_t Value() const noexcept;
+
+ private:
+  std::shared_ptr<core::StripedCounter> cells_;
+};
+
+// Tells how much there is of something now.
+class Gauge {
+ public:
+  Gauge() = default;  // counts nothing
+  // For the runtime.
+  explicit Gauge(std::shared_ptr<std::atomic<double>> cell) : cell_(std::move(cell)) {}
+
+  void Set(double value) noexcept;
+  void Add(double amount) noexcept;  // may be negative
+  [[nodiscard]] double Value() const noexcept;
+
+ private:
+  std::shared_ptr<std::atomic<double>> cell_;
+};
+
+// A moment's view of a histogram.
+struct HistogramView {
+  struct Bucket {
+    double bound = 0;         // the upper one, which belongs to it; infinity for the last
+    std::uint64_t count = 0;  // of the values in this bucket and in all below
+  };
+  std::vector<Bucket> buckets;
+  std::uint64_t count = 0;  // of all values: the count of the last bucket
+  double sum = 0;           // of all values
+};
+
+// Counts values by size.
+class Histogram {
+ public:
+  Histogram() = default;  // counts nothing
+  // For the runtime.
+  explicit Histogram(std::shared_ptr<core::StripedHistogram> cells) : cells_(std::move(cells)) {}
+
+  // Counts a value in the histogram's unit. One that is less than 0, or no number, counts as 0.
+  void Observe(double value) noexcept;
+  // The same in seconds.
+  void Observe(std::chrono::nanoseconds time) noexcept {
+    Observe(std::chrono::duration<double>(time).count());
+  }
+  // Exact when no thread counts; empty if it counts nothing.
+  [[nodiscard]] HistogramView View() const;
+
+ private:
+  std::shared_ptr<core::StripedHistogram> cells_;
+};
+
+// The metrics of a node, see Node::Metrics. Any thread, also inside handlers. Errors, which name the field and its value:
+//   kIncorrect       the name: 1..200 letters, digits and "_", no digit first. It must not begin with "ergon_" or "process_",
+//                    which are the node's own, nor end with "_total", "_info", "_created", "_bucket", "_count" or "_sum", which
+//                    are added where it is written. Or an option; or it differs from what the name has already: its help,
+//                    its unit, the names of its labels, the bounds of a histogram
+//   kTaken           the name belongs to a metric of another kind
+//   kNotAllowed      the node has 10,000 metrics, which are the most
+//   kNodeTerminated  the node has stopped
+class Metrics {
+ public:
+  // Returns the metric with that name and these labels. It is made if there is none.
+  virtual Result<gen::Counter> Counter(std::string_view name, const MetricOptions& options) = 0;
+  virtual Result<gen::Gauge> Gauge(std::string_view name, const MetricOptions& options) = 0;
+  virtual Result<gen::Histogram> Histogram(std::string_view name,
+                                           const HistogramOptions& options) = 0;
+
+ protected:
+  ~Metrics() = default;
+};
+
+}  // namespace ergon::gen

@@ -1,0 +1,146 @@
+#include <ergon/node/metrics/user_metrics.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <ergon/core/foundations/striped_counter.h>
+#include <ergon/core/foundations/striped_histogram.h>
+#include <ergon/node/metrics/metric_checks.h>
+#include <ergon/node/options/option_checks.h>
+
+namespace ergon::node {
+namespace {
+
+UserMetrics::Labels SortedByName(UserMetrics::Labels labels) {
+  std::ranges::sort(labels);
+  return labels;
+}
+
+std::string NamesOf(const UserMetrics::Labels& labels) {
+  std::string names;
+  for (const gen::MetricLabel& label : labels) names += (names.empty() ? "" : ", ") + label.name;
+  return '"' + names + '"';
+}
+
+std::string_view KindOfMetric(const UserMetrics::Metric& metric) {
+  constexpr std::string_view kKinds[] = {"counter", "gauge", "histogram"};
+  return kKinds[metric.index()];
+}
+
+}  // namespace
+
+gen::Result<void> UserMetrics::CheckFits(const Family& family, const Wanted& wanted) const {
+  const auto& [labels, metric] = *wanted.family.metrics.begin();
+  const auto& [other_labels, other] = *family.metrics.begin();
+  if (metric.index() != other.index()) {
+    return gen::Error(gen::ErrorCode::kTaken,
+                      fmt::format("name: \"{}\" is a {} already, and no {}", wanted.name,
+                                  KindOfMetric(other), KindOfMetric(metric)));
+  }
+  const auto differs = [&](std::string_view field, const auto& value, const auto& known) {
+    return Incorrect(
+        fmt::format("{}: {}, but \"{}\" has {} already", field, value, wanted.name, known));
+  };
+  const auto quoted = [](const std::string& text) { return '"' + text + '"'; };
+  if (!wanted.family.help.empty() && wanted.family.help != family.help) {
+    return differs("help", quoted(wanted.family.help), quoted(family.help));
+  }
+  if (wanted.family.unit != family.unit) {
+    return differs("unit", quoted(wanted.family.unit), quoted(family.unit));
+  }
+  if (!std::ranges::equal(labels, other_labels, {}, &gen::MetricLabel::name,
+                          &gen::MetricLabel::name)) {
+    return differs("labels", NamesOf(labels), NamesOf(other_labels));
+  }
+  if (wanted.family.least_bound != family.least_bound) {
+    return differs("least_bound", wanted.family.least_bound, family.least_bound);
+  }
+  if (wanted.family.greatest_bound != family.greatest_bound) {
+    return differs("greatest_bound", wanted.family.greatest_bound, family.greatest_bound);
+  }
+  return {};
+}
+
+template <class Handle, class Make>
+gen::Result<Handle> UserMetrics::FindOrMake(Wanted wanted, Make make) {
+  if (fork_guard_.IsForked()) return fork_guard_.Error();
+  if (addresses_.IsStopped()) return gen::ErrNodeTerminated;
+  const Labels& labels = wanted.family.metrics.begin()->first;
+  std::lock_guard lock(mutex_);
+  auto found = families_.find(wanted.name);
+  if (found != families_.end()) {
+    auto fits = CheckFits(found->second, wanted);
+    if (!fits) return std::move(fits.error());
+    const auto known = found->second.metrics.find(labels);
+    if (known != found->second.metrics.end()) return std::get<Handle>(known->second);
+  } else if (wanted.family.help.empty()) {
+    return Incorrect(fmt::format("help: \"\" of \"{}\" must not be empty", wanted.name));
+  }
+  if (count_ == kMost) {
+    return gen::Error(gen::ErrorCode::kNotAllowed,
+                      fmt::format("name: \"{}\": the node has {} metrics, which are the most",
+                                  wanted.name, kMost));
+  }
+  ++count_;
+  Handle handle(make());
+  if (found == families_.end()) {
+    wanted.family.metrics.begin()->second = handle;
+    families_.emplace(wanted.name, std::move(wanted.family));
+  } else {
+    found->second.metrics.emplace(labels, handle);
+  }
+  return handle;
+}
+
+gen::Result<gen::Counter> UserMetrics::Counter(std::string_view name,
+                                               const gen::MetricOptions& options) {
+  auto checked = CheckMetric(name, options);
+  if (!checked) return std::move(checked.error());
+  return FindOrMake<gen::Counter>({name,
+                                   {.help = options.help,
+                                    .unit = options.unit,
+                                    .metrics = {{SortedByName(options.labels), gen::Counter()}}}},
+                                  [] { return std::make_shared<core::StripedCounter>(); });
+}
+
+gen::Result<gen::Gauge> UserMetrics::Gauge(std::string_view name,
+                                           const gen::MetricOptions& options) {
+  auto checked = CheckMetric(name, options);
+  if (!checked) return std::move(checked.error());
+  return FindOrMake<gen::Gauge>({name,
+                                 {.help = options.help,
+                                  .unit = options.unit,
+                                  .metrics = {{SortedByName(options.labels), gen::Gauge()}}}},
+                                [] { return std::make_shared<std::atomic<double>>(0.0); });
+}
+
+gen::Result<gen::Histogram> UserMetrics::Histogram(std::string_view name,
+                                                   const gen::HistogramOptions& options) {
+  auto checked =
+      CheckMetric(name, {.help = options.help, .unit = options.unit, .labels = options.labels});
+  if (checked) checked = CheckBounds(options);
+  if (!checked) return std::move(checked.error());
+  return FindOrMake<gen::Histogram>(
+      {name,
+       {.help = options.help,
+        .unit = options.unit,
+        .least_bound = options.least_bound,
+        .greatest_bound = options.greatest_bound,
+        .metrics = {{SortedByName(options.labels), gen::Histogram()}}}},
+      [&] {
+        return std::make_shared<core::StripedHistogram>(std::ilogb(options.least_bound),
+                                                        std::ilogb(options.greatest_bound));
+      });
+}
+
+UserMetrics::Families UserMetrics::All() const {
+  std::lock_guard lock(mutex_);
+  return families_;
+}
+
+}  // namespace ergon::node
