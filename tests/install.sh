@@ -25,6 +25,10 @@ install "$work/dev" --component dev
   echo "FAIL: the helper for gdb is not installed"
   exit 1
 }
+[[ -x $prefix/bin/ergon-top ]] || {
+  echo "FAIL: ergon-top is not installed"
+  exit 1
+}
 if ! difference=$(diff -r "$prefix" "$work/dev"); then
   echo "FAIL: what is installed belongs to the component 'dev', but: $difference"
   exit 1

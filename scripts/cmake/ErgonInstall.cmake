@@ -60,6 +60,10 @@ install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDI
 install(FILES "${PROJECT_SOURCE_DIR}/scripts/gdb/ergon.py"
   DESTINATION "${CMAKE_INSTALL_DATADIR}/ergon/gdb" COMPONENT dev)
 
+# For whoever runs a program that has an observer.
+install(PROGRAMS "${PROJECT_SOURCE_DIR}/scripts/ergon-top"
+  DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT dev)
+
 # cpack --preset install: a package for Debian. Whoever contains Ergon has packages of his own.
 if(PROJECT_IS_TOP_LEVEL)
   set(CPACK_GENERATOR DEB)
@@ -83,9 +87,9 @@ if(PROJECT_IS_TOP_LEVEL)
   set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
   set(CPACK_DEBIAN_${ergon_part}PACKAGE_SECTION libdevel)
   set(CPACK_DEBIAN_${ergon_part}PACKAGE_DEPENDS "${ergon_depends}")
-  # For <ergon/node/await.h>, boost_await.h, command_line.h and cereal.h there, and the tests of a project that scripts/new
-  # makes.
-  set(CPACK_DEBIAN_${ergon_part}PACKAGE_SUGGESTS "libasio-dev, libboost-dev, libcli11-dev, libcereal-dev, doctest-dev")
+  # For <ergon/node/await.h>, boost_await.h, command_line.h and cereal.h there, the tests of a project that scripts/new
+  # makes, and ergon-top.
+  set(CPACK_DEBIAN_${ergon_part}PACKAGE_SUGGESTS "libasio-dev, libboost-dev, libcli11-dev, libcereal-dev, doctest-dev, python3")
   set(CPACK_VERBATIM_VARIABLES ON)
   include(CPack)
 endif()
