@@ -16,6 +16,7 @@
 #include <ergon/core/dispatcher.h>
 #include <ergon/core/time/timer_queue.h>
 #include <ergon/gen/environment.h>
+#include <ergon/gen/log_format.h>
 #include <ergon/gen/log_level.h>
 #include <ergon/gen/network.h>
 #include <ergon/gen/pool_change.h>
@@ -77,6 +78,7 @@ struct NodeOptions {
   bool measure_running_time = false;
 
   LogLevel log_level = LogLevel::kInfo;
+  LogFormat log_format = LogFormat::kText;
   // A file as LoadOptions reads it (<ergon/node/options_file.h>), which is read again at SIGHUP: log_level, log_levels,
   // mailbox_size, pools and some options of the network are as it says then, see Node::ReloadOptions. Empty: none, and
   // SIGHUP ends the program. The node does not read it when it starts: its other options are whatever the program has
@@ -92,8 +94,8 @@ struct NodeOptions {
   // Least levels of the log lines of processes by the names of their behaviours, as their log lines have them; none:
   // the node's. In a file the table [log_levels]. They go before ProcessOptions::log_level and what is inherited.
   std::map<std::string, std::optional<LogLevel>> log_levels = {};
-  // Receives each log line, already formatted, instead of standard error; one at a time. On the thread
-  // that has something to tell: a process's, the timers', the watchdog's, or one of the caller's own that
+  // Receives each log line, in the log_format (text without time and level), instead of standard error; one at a time.
+  // On the thread that has something to tell: a process's, the timers', the watchdog's, or one of the caller's own that
   // uses the node. It may look at the node (Info, ProcessInfo), but must not wait for it, nor cause a line
   // itself, which would wait for it to return. A line
   // at which it throws is lost; the first one is told on standard error.

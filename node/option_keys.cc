@@ -25,6 +25,7 @@ constexpr std::string_view ValueOf(bool) { return "true|false"; }
 constexpr std::string_view ValueOf(std::chrono::nanoseconds) { return "TIME"; }
 constexpr std::string_view ValueOf(gen::DispatcherPolicy) { return "POLICY"; }
 constexpr std::string_view ValueOf(gen::LogLevel) { return "LEVEL"; }
+constexpr std::string_view ValueOf(gen::LogFormat) { return "text|json"; }
 
 struct Field {
   const char* (*set)(NodeOptions& options, std::string_view text);
@@ -74,6 +75,7 @@ constexpr std::array kEntries = {
     ERGON_OPTION(stop_on_signal, "SIGINT and SIGTERM stop the node, whoever waits for it"),
     ERGON_OPTION(mailbox_size, "messages that may wait for a process, if it does not say; 0: any"),
     ERGON_OPTION(log_level, "least level of log lines"),
+    ERGON_OPTION(log_format, "what log lines look like: text, or objects of JSON"),
     ERGON_OPTION(shutdown_timeout, "how long processes may take to end in order, or infinite"),
     ERGON_OPTION(shutdown_deadline, "a node that has not ended then ends the program; 0: never"),
     ERGON_OPTION(creation, "tells incarnations of the node apart, 4 or more; 0: chosen"),

@@ -9,14 +9,15 @@
 
 namespace ergon::node {
 
-std::string OfPool(const Addresses& addresses, gen::PID pool) {
-  const ProcessSlot* const slot = addresses.Find(pool);
-  gen::Atom name;
-  if (slot != nullptr) {
-    ProcessCold& cold = slot->Cold();
-    std::lock_guard lock(cold.lock);
-    if (slot->IsStill(pool)) name = cold.name;
-  }
+gen::Atom NameOf(const Addresses& addresses, gen::PID pid) {
+  const ProcessSlot* const slot = addresses.Find(pid);
+  if (slot == nullptr) return {};
+  ProcessCold& cold = slot->Cold();
+  std::lock_guard lock(cold.lock);
+  return slot->IsStill(pid) ? cold.name : gen::Atom();
+}
+
+std::string OfPool(gen::PID pool, gen::Atom name) {
   return name.empty() ? fmt::format(" of pool {}", pool) : fmt::format(" of pool '{}'", name);
 }
 
@@ -39,7 +40,8 @@ std::string AsInItsLines(const Addresses& addresses, gen::PID pid) {
     text += " " + process->behavior().BehaviorName();
   }
   const ProcessSlot* const pool = addresses.Find(parent);
-  return pool != nullptr && pool->IsPool() ? text + OfPool(addresses, parent) : text;
+  return pool != nullptr && pool->IsPool() ? text + OfPool(parent, NameOf(addresses, parent))
+                                           : text;
 }
 
 gen::Error Descriptions::TimeoutError(const CallEdge::View& call) const {

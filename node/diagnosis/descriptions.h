@@ -15,8 +15,10 @@
 
 namespace ergon::node {
 
+// The registered name of a process; empty: it has none, or has ended. Any thread.
+[[nodiscard]] gen::Atom NameOf(const Addresses& addresses, gen::PID pid);
 // As a worker's lines name its pool: " of pool 'thumbnails'", or with the PID if it has no name. Any thread.
-[[nodiscard]] std::string OfPool(const Addresses& addresses, gen::PID pool);
+[[nodiscard]] std::string OfPool(gen::PID pool, gen::Atom name);
 // A process as its own log lines begin: PID, registered name, behaviour, pool. Any thread.
 [[nodiscard]] std::string AsInItsLines(const Addresses& addresses, gen::PID pid);
 

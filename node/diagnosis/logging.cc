@@ -37,12 +37,12 @@ spdlog::level::level_enum ToSpdlog(gen::LogLevel level) {
 }  // namespace
 
 struct Logging::Impl {
-  explicit Impl(Sink function)
+  Impl(Sink function, const std::string& pattern)
       : sink(std::move(function)),
         logger("ergon", std::make_shared<spdlog::sinks::stderr_color_sink_mt>()) {
     // Levels are decided before a line is formatted; what gets here is written.
     logger.set_level(spdlog::level::trace);
-    logger.set_pattern("%Y-%m-%d %H:%M:%S.%e %^%-8l%$ %v");
+    logger.set_pattern(pattern);
   }
   Sink sink;
   std::mutex mutex;              // of the user's function
@@ -50,15 +50,22 @@ struct Logging::Impl {
   spdlog::logger logger;
 };
 
-Logging::Logging(Sink sink) : impl_(std::make_unique<Impl>(std::move(sink))) {}
+Logging::Logging(gen::LogFormat format, Sink sink, WallClock wall_clock)
+    : format_(format),
+      wall_clock_(std::move(wall_clock)),
+      impl_(std::make_unique<Impl>(std::move(sink), format == gen::LogFormat::kJson
+                                                        ? "%v"
+                                                        : "%Y-%m-%d %H:%M:%S.%e %^%-8l%$ %v")) {}
 
 Logging::~Logging() = default;
 
-void Logging::Write(gen::LogLevel level, std::string_view line) {
+void Logging::Write(const LogRecord& record) {
+  const std::string line =
+      format_ == gen::LogFormat::kJson ? AsJson(record, wall_clock_()) : AsText(record);
   if (impl_->sink) {
     std::lock_guard lock(impl_->mutex);
     try {
-      impl_->sink(level, std::string(line));
+      impl_->sink(record.level, line);
     } catch (...) {
       // Whoever writes a line can do nothing about it, and goes on. Once: it may throw each time.
       if (std::exchange(impl_->sink_has_thrown, true)) return;
@@ -69,7 +76,7 @@ void Logging::Write(gen::LogLevel level, std::string_view line) {
     }
     return;
   }
-  impl_->logger.log(ToSpdlog(level), "{}", line);
+  impl_->logger.log(ToSpdlog(record.level), "{}", line);
 }
 
 }  // namespace ergon::node

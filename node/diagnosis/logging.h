@@ -1,12 +1,14 @@
 // Where a node's log lines go: spdlog, or the user's function.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 
-#include <ergon/gen/log.h>
+#include <ergon/gen/log_format.h>
+#include <ergon/gen/log_level.h>
+#include <ergon/node/diagnosis/log_record.h>
 
 namespace ergon::node {
 
@@ -15,13 +17,18 @@ class Logging {
  public:
   using Sink = std::function<void(gen::LogLevel, const std::string&)>;
 
-  // Without a sink: to standard error, with time and level, coloured on a terminal.
-  explicit Logging(Sink sink);
+  using WallClock = std::function<std::chrono::system_clock::time_point()>;
+
+  // Without a sink: to standard error, text with time and level, coloured on a terminal.
+  Logging(gen::LogFormat format, Sink sink, WallClock wall_clock);
   ~Logging();
-  void Write(gen::LogLevel level, std::string_view line);
+  [[nodiscard]] gen::LogFormat format() const noexcept { return format_; }
+  void Write(const LogRecord& record);
 
  private:
   struct Impl;
+  const gen::LogFormat format_;
+  const WallClock wall_clock_;
   std::unique_ptr<Impl> impl_;
 };
 

@@ -1,8 +1,9 @@
-// The log of a node: lines of its own begin with its name.
+// The log of a node.
 #pragma once
 
 #include <atomic>
 #include <string_view>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -15,23 +16,31 @@ namespace ergon::node {
 // Any thread.
 class NodeLog final : public gen::LogSink {
  public:
-  NodeLog(gen::Atom node, gen::LogLevel level, Logging::Sink sink)
-      : node_(node), level_(level), logging_(std::move(sink)) {}
+  NodeLog(gen::Atom node, gen::LogLevel level, gen::LogFormat format, Logging::Sink sink,
+          Logging::WallClock wall_clock)
+      : node_(node), level_(level), logging_(format, std::move(sink), std::move(wall_clock)) {}
 
   [[nodiscard]] gen::LogLevel Level() const override {
     return level_.load(std::memory_order_relaxed);
   }
   void SetLevel(gen::LogLevel level) noexcept { level_.store(level, std::memory_order_relaxed); }
   void Write(gen::LogLevel level, std::string_view text) override {
-    logging_.Write(level, fmt::format("{}: {}", node_, text));
+    logging_.Write({.level = level, .text = text, .node = node_});
   }
   // What was changed while the node runs: whatever the level, unless that is off.
   void TellChange(std::string_view what, std::string_view value, std::string_view before) {
     if (Level() == gen::LogLevel::kOff) return;
     Write(gen::LogLevel::kInfo, fmt::format("{}: {}, was {}", what, value, before));
   }
-  // A line of a process, which says whose it is.
-  void WriteLine(gen::LogLevel level, std::string_view line) { logging_.Write(level, line); }
+  // Of a process; `node` is filled in.
+  void WriteLine(LogRecord record) {
+    record.node = node_;
+    logging_.Write(record);
+  }
+  // Whether LogRecord::message is wanted.
+  [[nodiscard]] bool TellsMessages() const noexcept {
+    return logging_.format() == gen::LogFormat::kJson;
+  }
 
  private:
   const gen::Atom node_;

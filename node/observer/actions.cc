@@ -13,9 +13,9 @@
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/node.h>
 #include <ergon/gen/pool_change.h>
-#include <ergon/node/observer/clean_text.h>
 #include <ergon/node/options/option_checks.h>
 #include <ergon/node/runtime/runtime.h>
+#include <ergon/node/texts/clean_text.h>
 
 namespace ergon::node {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <mutex>
 
-#include <ergon/node/observer/clean_text.h>
+#include <ergon/node/texts/clean_text.h>
 
 namespace ergon::node {
 

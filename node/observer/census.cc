@@ -4,7 +4,7 @@
 #include <mutex>
 #include <utility>
 
-#include <ergon/node/observer/clean_text.h>
+#include <ergon/node/texts/clean_text.h>
 
 namespace ergon::node {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <ergon/gen/node.h>
 #include <ergon/node/erlang.h>
-#include <ergon/node/observer/clean_text.h>
 #include <ergon/node/runtime/runtime.h>
+#include <ergon/node/texts/clean_text.h>
 
 namespace ergon::node {
 namespace {

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <utility>
 
-#include <ergon/node/observer/clean_text.h>
 #include <ergon/node/observer/user_metrics_text.h>
+#include <ergon/node/texts/clean_text.h>
 
 namespace ergon::node {
 namespace {

@@ -8,8 +8,8 @@
 #include <ergon/node/erlang.h>
 #include <ergon/node/events/events.h>
 #include <ergon/node/groups/groups.h>
-#include <ergon/node/observer/json_writer.h>
 #include <ergon/node/runtime/runtime.h>
+#include <ergon/node/texts/json_writer.h>
 
 namespace ergon::node {
 namespace {

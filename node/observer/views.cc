@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <ergon/node/observer/json_writer.h>
+#include <ergon/node/texts/json_writer.h>
 
 namespace ergon::node {
 namespace {

@@ -94,6 +94,11 @@ gen::Result<void> CheckLogLevel(gen::LogLevel level) {
   return Incorrect(fmt::format("log_level: {}, must be a LogLevel", static_cast<int>(level)));
 }
 
+static gen::Result<void> CheckLogFormat(gen::LogFormat format) {
+  if (format <= gen::LogFormat::kJson) return {};
+  return Incorrect(fmt::format("log_format: {}, must be a LogFormat", static_cast<int>(format)));
+}
+
 // NodeOptions::shutdown_deadline.
 static gen::Result<void> CheckDeadline(const gen::NodeOptions& options) {
   const std::int64_t deadline = options.shutdown_deadline.count();
@@ -178,7 +183,8 @@ gen::Result<void> CheckOptions(const gen::NodeOptions& options) {
   for (const auto& type : options.types.All()) {
     if (!type->problem.empty()) return Incorrect("types: " + type->problem);
   }
-  auto timeout = CheckNotNegative("shutdown_timeout", options.shutdown_timeout);
+  auto format = CheckLogFormat(options.log_format);
+  auto timeout = format ? CheckNotNegative("shutdown_timeout", options.shutdown_timeout) : format;
   return timeout ? CheckDeadline(options) : timeout;
 }
 

@@ -113,6 +113,10 @@ const char* ParseOption(std::string_view text, gen::LogLevel& out) {
              : "trace, debug, info, warning, error, panic or off";
 }
 
+const char* ParseOption(std::string_view text, gen::LogFormat& out) {
+  return ParseName(text, gen::LogFormat::kJson, out) ? nullptr : "text or json";
+}
+
 std::string FormatOption(int value) { return fmt::format("{}", value); }
 std::string FormatOption(std::uint32_t value) { return fmt::format("{}", value); }
 std::string FormatOption(std::size_t value) {
@@ -126,5 +130,6 @@ std::string FormatOption(std::chrono::nanoseconds value) {
 }
 std::string FormatOption(gen::DispatcherPolicy value) { return std::string(ToString(value)); }
 std::string FormatOption(gen::LogLevel value) { return std::string(ToString(value)); }
+std::string FormatOption(gen::LogFormat value) { return std::string(ToString(value)); }
 
 }  // namespace ergon::node

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include <ergon/gen/log_format.h>
 #include <ergon/gen/log_level.h>
 #include <ergon/gen/node_options.h>
 
@@ -20,6 +21,7 @@ const char* ParseOption(std::string_view text, bool& out);
 const char* ParseOption(std::string_view text, std::chrono::nanoseconds& out);
 const char* ParseOption(std::string_view text, gen::DispatcherPolicy& out);
 const char* ParseOption(std::string_view text, gen::LogLevel& out);
+const char* ParseOption(std::string_view text, gen::LogFormat& out);
 
 // The shortest text that means the value.
 std::string FormatOption(int value);
@@ -29,5 +31,6 @@ std::string FormatOption(bool value);
 std::string FormatOption(std::chrono::nanoseconds value);
 std::string FormatOption(gen::DispatcherPolicy value);
 std::string FormatOption(gen::LogLevel value);
+std::string FormatOption(gen::LogFormat value);
 
 }  // namespace ergon::node

@@ -1,13 +1,13 @@
 #include <ergon/node/process/runner.h>
 
 #include <mutex>
-
-#include <fmt/core.h>
+#include <utility>
 
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/drops.h>
 #include <ergon/node/diagnosis/descriptions.h>
+#include <ergon/node/diagnosis/for_people.h>
 #include <ergon/node/diagnosis/node_log.h>
 
 namespace ergon::node {
@@ -26,16 +26,20 @@ gen::Atom ProcessRunner::Name() const {
 gen::LogLevel ProcessRunner::Level() const { return LogLevelOr(rooms_.log.Level()); }
 
 void ProcessRunner::Write(gen::LogLevel level, std::string_view text) {
-  const gen::Atom name = Name();
-  const std::string behavior = behavior_ ? behavior_->BehaviorName() : std::string("ended");
-  std::string line = fmt::format("{} ", Self());
-  if (!name.empty()) line += fmt::format("'{}' ", name);
-  line += behavior;
-  if (heir_) line += OfPool(rooms_.addresses, Parent());
+  LogRecord record{.level = level, .text = text, .node = {}, .pid = Self(), .name = Name()};
+  record.behavior = behavior_ ? behavior_->BehaviorName() : std::string("ended");
+  if (heir_) {
+    record.pool = Parent();
+    record.pool_name = NameOf(rooms_.addresses, record.pool);
+  }
   // Other threads may write lines of this process, too: they handle nothing.
-  const gen::TraceId trace = IsInOwnTurn() ? marks_.trace(*this) : 0;
-  if (trace != 0) line += fmt::format(" [trace {}]", gen::TraceText(trace));
-  rooms_.log.WriteLine(level, fmt::format("{}: {}", line, text));
+  if (IsInOwnTurn()) {
+    record.trace = marks_.trace(*this);
+    if (rooms_.log.TellsMessages() && activity_.type() != nullptr) {
+      record.message = TypeForPeople(activity_.type());
+    }
+  }
+  rooms_.log.WriteLine(std::move(record));
 }
 
 void ProcessRunner::Expire(core::Envelope& request, bool withdrawn) {

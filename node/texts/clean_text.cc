@@ -1,4 +1,4 @@
-#include <ergon/node/observer/clean_text.h>
+#include <ergon/node/texts/clean_text.h>
 
 #include <ergon/node/erlang/terms/utf8.h>
 
@@ -18,6 +18,19 @@ std::string CleanText(std::string_view text, std::size_t most) {
     dist::AppendUtf8(clean, is_control ? kReplacement : *character);
   }
   return clean;
+}
+
+std::string ValidText(std::string_view text) {
+  if (dist::IsAscii(text)) return std::string(text);
+  constexpr char32_t kReplacement = 0xfffd;
+  std::string valid;
+  valid.reserve(text.size());
+  while (!text.empty()) {
+    auto character = dist::TakeCharacter(text);
+    if (!character) text.remove_prefix(1);
+    dist::AppendUtf8(valid, character.value_or(kReplacement));
+  }
+  return valid;
 }
 
 }  // namespace ergon::node

@@ -1,4 +1,4 @@
-// JSON for the observer's page, with RapidJSON.
+// JSON, with RapidJSON: for the observer's page, for lines of the log.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +14,12 @@
 
 #include <ergon/gen/atom.h>
 #include <ergon/gen/pid.h>
-#include <ergon/node/observer/clean_text.h>
+#include <ergon/node/texts/clean_text.h>
 
 namespace ergon::node {
 
-// Writes one object: its members one after the other. Texts are made UTF-8 of bounded length. One thread.
+// Writes one object: its members one after the other, in one line. Texts are made UTF-8 of bounded length, but for
+// PutWhole. One thread.
 class JsonWriter {
  public:
   JsonWriter() { writer_.StartObject(); }
@@ -59,6 +60,12 @@ class JsonWriter {
   void Put(const char* key, std::string_view text) {
     writer_.Key(key);
     Text(text);
+  }
+  // A text of any length, with its control characters.
+  void PutWhole(const char* key, std::string_view text) {
+    writer_.Key(key);
+    const std::string valid = ValidText(text);
+    writer_.String(valid.data(), static_cast<rapidjson::SizeType>(valid.size()));
   }
   void Put(const char* key, gen::Atom name) { Put(key, std::string_view(name.ToString())); }
   void Put(const char* key, const char* text) = delete;  // it would be a bool

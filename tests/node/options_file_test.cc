@@ -34,6 +34,7 @@ watchdog_after = "2s"
 measure_running_time = true
 dump_on_sigquit = true
 log_level = "warning"
+log_format = "json"
 shutdown_timeout = "infinite"
 creation = 4000000000
 [stealing]
@@ -57,6 +58,7 @@ pause = "10ms"
   CHECK(options.measure_running_time);
   CHECK(options.dump_on_sigquit);
   CHECK(options.log_level == gen::LogLevel::kWarning);
+  CHECK(options.log_format == gen::LogFormat::kJson);
   CHECK(options.shutdown_timeout == gen::kInfinite);
   CHECK(options.creation == 4'000'000'000);
   CHECK(options.stealing.aggressive.attempts == 100);
@@ -110,6 +112,7 @@ TEST_CASE("options file: errors name file, line, key and value") {
       {"log_level = \"loud\"",
        "node.toml:1: log_level: \"loud\", must be trace, debug, info, warning, error, panic or "
        "off"},
+      {"log_format = \"yaml\"", "node.toml:1: log_format: \"yaml\", must be text or json"},
       {"measure_running_time = 1",
        "node.toml:1: measure_running_time: \"1\", must be true or false"},
       {"creation = 3", "node.toml:1: creation: 3 is less than 4 (0: chosen)"},

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include <ergon/node/observer/clean_text.h>
+#include <ergon/node/texts/clean_text.h>
 
 #include <node/observer/metrics_reader.h>
 #include <node/observer/observed.h>
