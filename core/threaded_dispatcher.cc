@@ -183,6 +183,12 @@ std::string ThreadedDispatcher::StartLocked() {
   return "";
 }
 
+void ThreadedDispatcher::SetHooks(DispatcherHooks* hooks) {
+  if (!running_.load(std::memory_order_acquire)) return;
+  if (hooks == nullptr) hooks = options().hooks.get();
+  for (const auto& worker : workers_) worker->SetHooks(hooks);
+}
+
 void ThreadedDispatcher::ThreadMain(ThreadedWorker& worker) {
   const std::string suffix = "-" + std::to_string(worker.index());
   const std::string name = options().thread_name.substr(0, kMaxThreadName - suffix.size()) + suffix;

@@ -76,6 +76,10 @@ class ThreadedDispatcher : public Dispatcher, private InjectionHold::Target {
   void SetWatch(std::function<void()> awake) final { awake_ = std::move(awake); }
   bool WatchWhileAwake() final;
 
+  // Turns call these hooks instead of those of the options, until it is called with null. A turn that has begun with some
+  // may end with the others. Nothing is done before Start. They outlive the dispatcher. May be called from any thread.
+  void SetHooks(DispatcherHooks* hooks);
+
   bool stopping() const { return stopping_.load(std::memory_order_relaxed); }
 
  protected:

@@ -65,9 +65,9 @@ bool Worker::Park(ParkHook hook, void* context) {
   Fiber* next = worker->fibers_.Get();
   if (next == nullptr) return false;
   worker->parks_.Add();
-  if (worker->hooks_ != nullptr) [[unlikely]] {
+  if (DispatcherHooks* const hooks = worker->hooks()) [[unlikely]] {
     CallUser("AfterTurn of the hooks",
-             [&] { worker->hooks_->AfterTurn(*self.turn_of_, worker->index_, TurnEnd::kIdle); });
+             [&] { hooks->AfterTurn(*self.turn_of_, worker->index_, TurnEnd::kIdle); });
   }
   ParkRequest request{hook, context};
   Switch(self, *next, &CallParkHook, &request);
@@ -91,9 +91,8 @@ void Worker::Release(void*, Fiber& from, Fiber& to) { to.worker_->fibers_.Put(fr
   // release pairs with the acquire in running(): a turn is never seen with the number of the last one
   worker->running_.store(&schedulable, std::memory_order_release);
   self.turn_of_ = &schedulable;
-  if (worker->hooks_ != nullptr) [[unlikely]] {
-    CallUser("BeforeTurn of the hooks",
-             [&] { worker->hooks_->BeforeTurn(schedulable, worker->index_); });
+  if (DispatcherHooks* const hooks = worker->hooks()) [[unlikely]] {
+    CallUser("BeforeTurn of the hooks", [&] { hooks->BeforeTurn(schedulable, worker->index_); });
   }
   const TurnEnd end = schedulable.RunTurn();
   worker = self.worker_;  // the turn may have parked and come back elsewhere
@@ -101,12 +100,11 @@ void Worker::Release(void*, Fiber& from, Fiber& to) { to.worker_->fibers_.Put(fr
     Switch(self, *worker->resumed_, &Release, nullptr);
     return;  // that turn has ended long ago
   }
-  if (worker->hooks_ != nullptr) [[unlikely]] {
-    CallUser("AfterTurn of the hooks",
-             [&] { worker->hooks_->AfterTurn(schedulable, worker->index_, end); });
+  if (DispatcherHooks* const hooks = worker->hooks()) [[unlikely]] {
+    CallUser("AfterTurn of the hooks", [&] { hooks->AfterTurn(schedulable, worker->index_, end); });
     if (end == TurnEnd::kCompleted) {
       CallUser("AfterCompletion of the hooks",
-               [&] { worker->hooks_->AfterCompletion(schedulable, worker->index_); });
+               [&] { hooks->AfterCompletion(schedulable, worker->index_); });
     }
   }
   if (end == TurnEnd::kYielded) worker->Requeue(schedulable);

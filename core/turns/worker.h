@@ -63,6 +63,10 @@ class Worker {
   // Returns all workers there are, for a debugger.
   static const Roster& All() noexcept;
 
+  // From now on turns call these hooks when they begin and when they end; null: none. A turn may be with the ones before
+  // still, so all of them outlive the worker. May be called from any thread.
+  void SetHooks(DispatcherHooks* hooks) { hooks_.store(hooks, std::memory_order_release); }
+
   // Adds what this worker has counted. May be called from any thread.
   void AddTo(DispatcherStats& sum) const;
 
@@ -98,12 +102,14 @@ class Worker {
  private:
   friend struct TurnLayout;
 
+  // Acquire; partner: SetHooks.
+  DispatcherHooks* hooks() const { return hooks_.load(std::memory_order_acquire); }
   static void RunTurn(Fiber& self, Schedulable& schedulable);
   static void Switch(Fiber& from, Fiber& to, Fiber::AfterSwitch after, void* context);
   static void Release(void* context, Fiber& from, Fiber& to);
 
   Dispatcher& dispatcher_;
-  DispatcherHooks* const hooks_;
+  std::atomic<DispatcherHooks*> hooks_;
   const int index_;
   Fiber* current_ = nullptr;       // the fiber that runs now
   Fiber* resumed_ = nullptr;       // from Resume until RunTurn has returned

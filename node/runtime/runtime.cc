@@ -167,6 +167,12 @@ IoThread& Runtime::Io() {
   return *io_;
 }
 
+gen::Result<std::shared_ptr<TraceFile>> Runtime::TraceTo(const std::string& path,
+                                                         const TraceFileOptions& options) {
+  if (!IsUsable()) return WhyNotUsable();
+  return recorder_.Begin(*dispatcher_, options_.clock != nullptr, path, options);
+}
+
 gen::Error Runtime::WhyNotUsable() const {
   return IsForked() ? fork_guard_.Error() : gen::ErrNodeTerminated;
 }

@@ -35,6 +35,7 @@
 #include <ergon/node/names/registry.h>
 #include <ergon/node/process/rooms.h>
 #include <ergon/node/process_state/table.h>
+#include <ergon/node/recording/recorder.h>
 #include <ergon/node/runtime/applications.h>
 #include <ergon/node/runtime/changes.h>
 #include <ergon/node/runtime/debugger_view.h>
@@ -81,6 +82,9 @@ class Runtime {
   void CheckMayBeDestroyed() const;
   // Aborts the program when the node has its owner's clock, and no I/O.
   [[nodiscard]] IoThread& Io();
+  // Any thread.
+  gen::Result<std::shared_ptr<TraceFile>> TraceTo(const std::string& path,
+                                                  const TraceFileOptions& options);
   // The way to other nodes; null: there is none.
   [[nodiscard]] Transport* transport() const noexcept { return transport_.Get(); }
 
@@ -172,6 +176,7 @@ class Runtime {
   Dump dump_{addresses_, *clock_};
   NodeEnvironment environment_{options_.environment};
   Inheritance inheritance_{addresses_, environment_};
+  Recorder recorder_{addresses_, log_};
   const std::shared_ptr<core::Dispatcher> dispatcher_;  // its threads use the rooms
   DedicatedDispatchers dedicated_dispatchers_;          // theirs too
   BlockingThreads blocking_threads_{dedicated_dispatchers_, options_.blocking_threads};
@@ -218,6 +223,7 @@ class Runtime {
                       .fork_guard = fork_guard_,
                       .log = log_,
                       .transport = transport_,
+                      .end_recording = [this] { recorder_.End(); },
                       .write_dump = [this] { node_->Dump(std::cerr); }}};
   const DebuggerView debugger_view_{addresses_};
 };

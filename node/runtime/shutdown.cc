@@ -95,6 +95,7 @@ void Shutdown::TearDown() {
   if (watchdog_ != nullptr) watchdog_->Stop();
   (void)needs_.dispatcher.Stop();
   needs_.dedicated_dispatchers.Stop();
+  needs_.end_recording();
   needs_.pending_calls.FailAll(gen::ErrNodeTerminated);
   needs_.timers.RunAll();
   phase_.store(Phase::kStopped);

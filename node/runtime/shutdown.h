@@ -59,7 +59,8 @@ class Shutdown {
     const ForkGuard& fork_guard;
     gen::LogSink& log;
     OpenedTransport& transport;
-    std::function<void()> write_dump;  // to standard error
+    std::function<void()> end_recording;  // of what processes do
+    std::function<void()> write_dump;     // to standard error
   };
   explicit Shutdown(const Needs& needs) : needs_(needs) {}
   // Waits for the thread that ends the node, if there is one.

@@ -1,0 +1,210 @@
+#include <ergon/node/recording/recorder.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include <pthread.h>
+
+#include <fmt/core.h>
+
+#include <ergon/core/clock.h>
+#include <ergon/core/foundations/tell_thrown.h>
+#include <ergon/core/threaded_dispatcher.h>
+#include <ergon/node/options/option_checks.h>
+
+namespace ergon::node {
+namespace {
+
+constexpr std::uint64_t kLeastBytes = 4 * 1024;
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40;
+constexpr std::chrono::milliseconds kTakeEvery(10);
+
+gen::Result<void> CheckTraceFileOptions(const TraceFileOptions& options) {
+  if (options.duration <= std::chrono::nanoseconds::zero()) {
+    return Incorrect(fmt::format("duration: {} ns, must be more than 0", options.duration.count()));
+  }
+  if (options.max_bytes < kLeastBytes || options.max_bytes > kMostBytes) {
+    return Incorrect(
+        fmt::format("max_bytes: {} is outside {}..{}", options.max_bytes, kLeastBytes, kMostBytes));
+  }
+  return {};
+}
+
+}  // namespace
+
+class Recorder::Recording final : public TraceFile {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  Recording(core::ThreadedDispatcher& of, const std::string& path, const TraceFileOptions& options)
+      : dispatcher(of), file(path, options.max_bytes), name(path), duration(options.duration) {}
+
+  gen::Result<TraceFileSummary> End() override {
+    std::unique_lock lock(mutex);
+    must_end = true;
+    changed.notify_all();
+    changed.wait(lock, [this] { return done.has_value(); });
+    return *done;
+  }
+  [[nodiscard]] bool IsOpen() const override {
+    std::lock_guard lock(mutex);
+    return !done.has_value();
+  }
+  // Waits until there is something to write. False: the recording ends now.
+  bool Await() {
+    std::unique_lock lock(mutex);
+    (void)changed.wait_for(lock, kTakeEvery, [this] { return must_end; });
+    const bool is_over =
+        duration != gen::kInfinite && core::SteadyNow() - origin >= duration.count();
+    return !must_end && !is_over;
+  }
+  void SetDone(gen::Result<TraceFileSummary> result) {
+    std::lock_guard lock(mutex);
+    done = std::move(result);
+    changed.notify_all();
+  }
+
+  core::ThreadedDispatcher& dispatcher;
+  EventFile file;  // the writer's, after Begin
+  const std::string name;
+  const std::chrono::nanoseconds duration;
+  const std::int64_t origin = core::SteadyNow();
+
+ private:
+  mutable std::mutex mutex;
+  std::condition_variable changed;
+  bool must_end = false;
+  std::optional<gen::Result<TraceFileSummary>> done;
+};
+
+Recorder::Recorder(const Addresses& addresses, NodeLog& log)
+    : addresses_(addresses), log_(log), tracks_(addresses) {}
+
+Recorder::~Recorder() { End(); }
+
+gen::Result<std::uint64_t> Recorder::CheckProcess(gen::PID pid) const {
+  if (!pid) return std::uint64_t{0};
+  const ProcessSlot* const process = addresses_.Find(pid);
+  if (process == nullptr) return addresses_.WhyUnreachable(pid);
+  return pid.id;
+}
+
+gen::Result<std::shared_ptr<TraceFile>> Recorder::Begin(core::Dispatcher& dispatcher,
+                                                        bool has_own_clock, const std::string& path,
+                                                        const TraceFileOptions& options) {
+  auto checked = CheckTraceFileOptions(options);
+  if (!checked) return std::move(checked.error());
+  auto* const threaded = dynamic_cast<core::ThreadedDispatcher*>(&dispatcher);
+  if (has_own_clock || threaded == nullptr) {
+    return gen::Error(gen::ErrorCode::kNotAllowed,
+                      "trace file: the node has a clock or a dispatcher of its own");
+  }
+  auto only = CheckProcess(options.process);
+  if (!only) return std::move(only.error());
+  std::lock_guard lock(mutex_);
+  if (is_ended_) return gen::ErrNodeTerminated;
+  if (recording_ != nullptr && recording_->IsOpen()) {
+    return gen::Error(gen::ErrorCode::kBusy,
+                      fmt::format("trace file \"{}\": it is being written", recording_->name));
+  }
+  if (writer_.joinable()) writer_.join();
+  auto recording = std::make_shared<Recording>(*threaded, path, options);
+  auto open = recording->file.Open();
+  if (!open) return std::move(open.error());
+  const std::string node(addresses_.node().ToString());
+  (void)recording->file.Append(GroupJson(false, node + ": threads"));
+  (void)recording->file.Append(GroupJson(true, node + ": processes"));
+  tracks_.Begin(*only);
+  try {
+    writer_ = std::thread([this, recording] { Run(*recording); });
+  } catch (const std::system_error& error) {
+    std::vector<RecordedEvent> none;
+    tracks_.End(none);
+    return gen::Error(gen::ErrorCode::kInternal,
+                      fmt::format("trace file: no thread can be had: {}", error.what()));
+  }
+  recording_ = recording;
+  // Not again: a turn may just be calling them, as one that has begun in the last recording.
+  if (others_ == nullptr) others_ = threaded->options().hooks.get();
+  threaded->SetHooks(this);
+  return std::shared_ptr<TraceFile>(std::move(recording));
+}
+
+void Recorder::End() {
+  std::lock_guard lock(mutex_);
+  is_ended_ = true;
+  if (recording_ != nullptr) (void)recording_->End();
+  if (writer_.joinable()) writer_.join();
+}
+
+void Recorder::Run(Recording& recording) {
+  (void)::pthread_setname_np(::pthread_self(), "ergon-trace");
+  std::vector<RecordedEvent> events;
+  std::uint64_t left_out = 0;
+  bool has_room = true;
+  while (has_room && recording.Await() && recording.file.Flush()) {
+    tracks_.Take(events);
+    has_room = Write(recording, events, left_out);
+  }
+  recording.dispatcher.SetHooks(nullptr);
+  tracks_.End(events);
+  has_room = Write(recording, events, left_out) && has_room;
+  Finish(recording, left_out + tracks_.left_out(), !has_room);
+}
+
+bool Recorder::Write(Recording& recording, std::vector<RecordedEvent>& events,
+                     std::uint64_t& left_out) {
+  std::uint64_t written = 0;
+  if (left_out == 0) {  // what comes after the first gap would look like idle processes
+    for (const RecordedEvent& event : events) {
+      if (!recording.file.Append(TraceEventJson(event, recording.origin))) break;
+      ++written;
+    }
+  }
+  const std::uint64_t rest = events.size() - written;
+  left_out += rest;
+  events.clear();
+  return rest == 0;
+}
+
+void Recorder::Finish(Recording& recording, std::uint64_t left_out, bool is_full) {
+  const gen::Result<void> closed = recording.file.Close();
+  const TraceFileSummary summary{.events = recording.file.events(),
+                                 .bytes = recording.file.bytes(),
+                                 .left_out = left_out,
+                                 .is_full = is_full};
+  if (!closed) {
+    gen::Log(log_).Error("{}", closed.error().detail());
+    recording.SetDone(closed.error());
+    return;
+  }
+  gen::Log(log_).Info("trace file \"{}\" is complete: {} events in {} bytes, left out: {}{}",
+                      recording.name, summary.events, summary.bytes, summary.left_out,
+                      is_full ? ", for want of room" : "");
+  recording.SetDone(summary);
+}
+
+void Recorder::BeforeTurn(core::Schedulable& schedulable, int worker) {
+  if (others_ != nullptr) {
+    core::CallUser("BeforeTurn of the hooks", [&] { others_->BeforeTurn(schedulable, worker); });
+  }
+  tracks_.BeginTurn(static_cast<ProcessSlot&>(schedulable));
+}
+
+void Recorder::AfterTurn(core::Schedulable& schedulable, int worker, core::TurnEnd end) {
+  tracks_.EndTurn(end);
+  if (others_ != nullptr) {
+    core::CallUser("AfterTurn of the hooks", [&] { others_->AfterTurn(schedulable, worker, end); });
+  }
+}
+
+void Recorder::AfterCompletion(core::Schedulable& schedulable, int worker) {
+  if (others_ == nullptr) return;
+  core::CallUser("AfterCompletion of the hooks",
+                 [&] { others_->AfterCompletion(schedulable, worker); });
+}
+
+}  // namespace ergon::node

@@ -1,0 +1,59 @@
+// Records what processes do, while somebody wants that: the hooks of the turns, and the thread that writes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <ergon/core/dispatcher.h>
+#include <ergon/gen/result.h>
+#include <ergon/node/delivery/addresses.h>
+#include <ergon/node/diagnosis/node_log.h>
+#include <ergon/node/recording/event_file.h>
+#include <ergon/node/recording/trace_file.h>
+#include <ergon/node/recording/tracks.h>
+
+namespace ergon::node {
+
+// Of a node. It outlives the threads of the dispatcher, which may call the hooks after the end of a recording. Any thread.
+class Recorder final : public core::DispatcherHooks {
+ public:
+  Recorder(const Addresses& addresses, NodeLog& log);
+  ~Recorder() override;
+
+  // See TraceTo. `has_own_clock`: as NodeOptions::clock.
+  gen::Result<std::shared_ptr<TraceFile>> Begin(core::Dispatcher& dispatcher, bool has_own_clock,
+                                                const std::string& path,
+                                                const TraceFileOptions& options);
+  // Completes the file, if there is one. No recording begins any more.
+  void End();
+
+  // -- core::DispatcherHooks: around those of the dispatcher --
+  void BeforeTurn(core::Schedulable& schedulable, int worker) override;
+  void AfterTurn(core::Schedulable& schedulable, int worker, core::TurnEnd end) override;
+  void AfterCompletion(core::Schedulable& schedulable, int worker) override;
+
+ private:
+  class Recording;
+
+  gen::Result<std::uint64_t> CheckProcess(gen::PID pid) const;
+  void Run(Recording& recording);
+  // Writes and removes them. False: there is no room for all of them.
+  static bool Write(Recording& recording, std::vector<RecordedEvent>& events,
+                    std::uint64_t& left_out);
+  void Finish(Recording& recording, std::uint64_t left_out, bool is_full);
+
+  const Addresses& addresses_;
+  NodeLog& log_;
+  core::DispatcherHooks* others_ = nullptr;  // before the hooks are set
+  std::mutex mutex_;
+  bool is_ended_ = false;                 // guarded by it
+  std::shared_ptr<Recording> recording_;  // guarded by it; the last one
+  std::thread writer_;                    // guarded by it
+  Tracks tracks_;
+};
+
+}  // namespace ergon::node

@@ -1,0 +1,48 @@
+// A recording of what processes do, as users see it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include <ergon/gen/pid.h>
+#include <ergon/gen/result.h>
+
+namespace ergon::node {
+
+struct TraceFileOptions {
+  // How long turns are recorded, more than 0; gen::kInfinite: until TraceFile::End, or the end of the node.
+  std::chrono::nanoseconds duration = std::chrono::seconds(10);
+  // The only process that is recorded; empty: all. The node's other processes cost nothing more then, but for a look at
+  // their PID in each turn.
+  gen::PID process = {};
+  // The file is never larger, in bytes, 4 KiB..1 TiB: the recording ends before.
+  std::uint64_t max_bytes = 64 * 1024 * 1024;
+};
+
+struct TraceFileSummary {
+  std::uint64_t events = 0;  // in the file
+  std::uint64_t bytes = 0;   // its size
+  std::uint64_t left_out =
+      0;  // events that came faster than they could be written, or had no room in the file
+  bool is_full = false;  // the recording has ended for want of room
+};
+
+// A recording. It goes on when nobody has this any more. May be used from any thread, also after the end of the node.
+class TraceFile {
+ public:
+  virtual ~TraceFile() = default;
+  TraceFile(const TraceFile&) = delete;
+  TraceFile& operator=(const TraceFile&) = delete;
+
+  // Ends the recording, unless it has ended, and returns when the file is complete: it blocks for as long as the file's
+  // system takes. kInternal: the file could not be written, as with a full disk; the text says why and names the file,
+  // which then ends with what could be written.
+  virtual gen::Result<TraceFileSummary> End() = 0;
+  // Returns true until the file is complete.
+  [[nodiscard]] virtual bool IsOpen() const = 0;
+
+ protected:
+  TraceFile() = default;
+};
+
+}  // namespace ergon::node

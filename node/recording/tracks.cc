@@ -1,0 +1,201 @@
+#include <ergon/node/recording/tracks.h>
+
+#include <iterator>
+#include <utility>
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <ergon/core/clock.h>
+#include <ergon/node/diagnosis/descriptions.h>
+#include <ergon/node/process/current_process.h>
+#include <ergon/node/process/process.h>
+
+namespace ergon::node {
+namespace {
+
+using Kind = RecordedEvent::Kind;
+
+// The turn that this thread runs, see TurnMeter.
+struct RecordedTurn {
+  const ProcessSlot* process = nullptr;
+  std::uint64_t id = 0;
+  std::uint64_t number = 0;  // of the track's turns
+  std::uint64_t recording = 0;
+  std::int64_t since = 0;
+};
+thread_local RecordedTurn recorded_turn;
+thread_local std::uint64_t told_in_recording = 0;  // this thread has told its name there
+
+// Of a turn that has suspended its process, which is still this thread's.
+RecordedEvent WaitOf(const ProcessSlot& process, std::int64_t now) {
+  RecordedEvent wait{process.activity().state() == gen::ProcessState::kWaiting ? Kind::kWaits
+                                                                               : Kind::kGivesWay};
+  wait.begin = now;
+  const ProcessRunner* const runner = CurrentProcess();
+  if (runner == &process) wait.trace = static_cast<const Process*>(runner)->Trace();
+  return wait;
+}
+
+}  // namespace
+
+void Tracks::Begin(std::uint64_t only) {
+  static std::atomic<std::uint64_t> recordings{0};
+  only_.store(only, std::memory_order_relaxed);
+  numbers_.store(0, std::memory_order_relaxed);
+  left_out_.store(0, std::memory_order_relaxed);
+  recording_.store(recordings.fetch_add(1, std::memory_order_relaxed) + 1,
+                   std::memory_order_relaxed);
+  for (Stripe& stripe : stripes_) {
+    std::lock_guard lock(stripe.mutex);
+    stripe.is_on = true;
+  }
+}
+
+Tracks::Track* Tracks::FindOrMake(Stripe& stripe, const ProcessSlot& process) {
+  const std::uint64_t id = process.Id();
+  if (const auto found = stripe.tracks.find(id); found != stripe.tracks.end()) {
+    return &found->second;
+  }
+  if (stripe.tracks.size() >= kMostTracks) return nullptr;
+  Track& track = stripe.tracks[id];
+  track.number = numbers_.fetch_add(1, std::memory_order_relaxed) + 1;
+  track.label = std::make_shared<const std::string>(AsInItsLines(addresses_, addresses_.PidOf(id)));
+  RecordedEvent event{Kind::kProcess};
+  event.process = track.number;
+  event.label = track.label;
+  Put(stripe, std::move(event));
+  return &track;
+}
+
+void Tracks::Put(Stripe& stripe, RecordedEvent event) {
+  if (stripe.events.size() >= kMostEvents) {
+    left_out_.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  stripe.events.push_back(std::move(event));
+}
+
+void Tracks::TellThread(Stripe& stripe) {
+  const std::uint64_t recording = recording_.load(std::memory_order_relaxed);
+  if (std::exchange(told_in_recording, recording) == recording) return;
+  char name[16] = "";
+  (void)::pthread_getname_np(::pthread_self(), name, sizeof name);
+  RecordedEvent event{Kind::kThread};
+  event.thread = ::gettid();
+  event.label = std::make_shared<const std::string>(name);
+  Put(stripe, std::move(event));
+}
+
+void Tracks::EndWait(Stripe& stripe, Track& track, std::int64_t end) {
+  if (!std::exchange(track.waits, false)) return;
+  RecordedEvent wait = track.wait;
+  wait.end = track.resumed != 0 ? track.resumed : end;
+  wait.process = track.number;
+  Put(stripe, std::move(wait));
+}
+
+void Tracks::EndBusy(Stripe& stripe, Track& track, std::int64_t end,
+                     const core::TypeDescriptor* type) {
+  EndWait(stripe, track, end);
+  if (!std::exchange(track.is_busy, false)) return;
+  RecordedEvent event{Kind::kHandles, track.since, end};
+  event.process = track.number;
+  event.type = type;
+  Put(stripe, std::move(event));
+}
+
+void Tracks::BeginTurn(const ProcessSlot& process) {
+  const std::uint64_t id = process.Id();
+  const std::uint64_t only = only_.load(std::memory_order_relaxed);
+  recorded_turn.process = nullptr;
+  if (only != 0 && only != id) return;
+  const std::int64_t now = core::SteadyNow();
+  Stripe& stripe = StripeOf(id);
+  std::lock_guard lock(stripe.mutex);
+  if (!stripe.is_on) return;
+  Track* const track = FindOrMake(stripe, process);
+  if (track == nullptr) {
+    left_out_.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  TellThread(stripe);
+  ++track->turns;
+  if (track->waits) {
+    track->resumed = now;
+  } else {
+    // The thread of the turn before has not come to its EndTurn yet.
+    EndBusy(stripe, *track, now, nullptr);
+    track->is_busy = true;
+    track->since = now;
+  }
+  recorded_turn = {&process, id, track->turns, recording_.load(std::memory_order_relaxed), now};
+}
+
+void Tracks::EndTurn(core::TurnEnd end) {
+  if (recorded_turn.process == nullptr) return;
+  const RecordedTurn turn = std::exchange(recorded_turn, {});
+  // A turn that ends because its process is suspended, or has only answered an inspection while it is, leaves the
+  // process the current one.
+  const bool is_suspended = end == core::TurnEnd::kIdle && CurrentProcess() != nullptr;
+  const std::int64_t now = core::SteadyNow();
+  RecordedEvent wait = is_suspended ? WaitOf(*turn.process, now) : RecordedEvent{Kind::kWaits};
+  const core::TypeDescriptor* type = turn.process->activity().type();
+  const CallEdge::View call = turn.process->Waited();
+  if (is_suspended && call.id != 0 && wait.kind == Kind::kWaits) {
+    wait.kind = Kind::kAwaitsAnswer;
+    wait.type = call.type;
+    if (call.to != 0) wait.to = addresses_.PidOf(call.to);
+  }
+  Stripe& stripe = StripeOf(turn.id);
+  std::lock_guard lock(stripe.mutex);
+  if (!stripe.is_on || recording_.load(std::memory_order_relaxed) != turn.recording) return;
+  const auto found = stripe.tracks.find(turn.id);
+  if (found == stripe.tracks.end()) return;
+  Track& track = found->second;
+  // If the process runs elsewhere already, the look at it above was too late. If it was not, neither is this one: the
+  // next turn notes its number under the lock before it changes what was looked at.
+  const bool is_last = track.turns == turn.number;
+  RecordedEvent event{Kind::kTurn, turn.since, now};
+  event.thread = ::gettid();
+  event.label = track.label;
+  if (is_last) event.type = type;
+  Put(stripe, std::move(event));
+  if (!is_last) return;
+  if (is_suspended) {
+    EndWait(stripe, track, now);
+    track.waits = true;
+    track.resumed = 0;
+    track.wait = std::move(wait);
+  } else {
+    EndBusy(stripe, track, now, type);
+    if (end == core::TurnEnd::kCompleted) stripe.tracks.erase(found);
+  }
+}
+
+void Tracks::Take(std::vector<RecordedEvent>& events) {
+  for (Stripe& stripe : stripes_) {
+    std::vector<RecordedEvent> taken;
+    {
+      std::lock_guard lock(stripe.mutex);
+      taken.swap(stripe.events);
+    }
+    std::move(taken.begin(), taken.end(), std::back_inserter(events));
+  }
+}
+
+void Tracks::End(std::vector<RecordedEvent>& events) {
+  for (Stripe& stripe : stripes_) {
+    std::lock_guard lock(stripe.mutex);
+    stripe.is_on = false;
+    const std::int64_t now = core::SteadyNow();
+    for (auto& [id, track] : stripe.tracks) {
+      const ProcessSlot* const process = addresses_.Find(addresses_.PidOf(id));
+      EndBusy(stripe, track, now, process == nullptr ? nullptr : process->activity().type());
+    }
+    stripe.tracks.clear();
+  }
+  Take(events);
+}
+
+}  // namespace ergon::node

@@ -1,0 +1,77 @@
+// What each process does just now, for a recording, and what has come of it.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <ergon/core/schedulable.h>
+#include <ergon/node/delivery/addresses.h>
+#include <ergon/node/process_state/slot.h>
+#include <ergon/node/recording/recorded_event.h>
+
+namespace ergon::node {
+
+// Any thread. BeginTurn and EndTurn are called on the thread that runs the turn; a turn that suspends its process ends, and
+// the one that resumes it is another (core::DispatcherHooks).
+class Tracks {
+ public:
+  explicit Tracks(const Addresses& addresses) : addresses_(addresses) {}
+
+  // `only`: the one process, as ProcessSlot::Id; 0: all.
+  void Begin(std::uint64_t only);
+  void BeginTurn(const ProcessSlot& process);
+  void EndTurn(core::TurnEnd end);
+  // Appends what has come since.
+  void Take(std::vector<RecordedEvent>& events);
+  // The same, with what goes on now; nothing is noted any more.
+  void End(std::vector<RecordedEvent>& events);
+  [[nodiscard]] std::uint64_t left_out() const noexcept {
+    return left_out_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  static constexpr std::size_t kStripes = 16;
+  // In each stripe. In all, with the events that are being written: at most 48 MiB.
+  static constexpr std::size_t kMostEvents = 8'192;
+  static constexpr std::size_t kMostTracks = 2'048;
+
+  struct Track {
+    std::uint32_t number = 0;
+    std::uint64_t turns = 0;
+    std::shared_ptr<const std::string> label = nullptr;
+    bool is_busy = false;  // since `since`
+    bool waits = false;    // as `wait` says, until `resumed`, if that is not 0
+    std::int64_t since = 0;
+    std::int64_t resumed = 0;
+    RecordedEvent wait = {RecordedEvent::Kind::kWaits};
+  };
+  struct Stripe {
+    std::mutex mutex;
+    bool is_on = false;
+    std::unordered_map<std::uint64_t, Track> tracks;
+    std::vector<RecordedEvent> events;
+  };
+
+  [[nodiscard]] Stripe& StripeOf(std::uint64_t id) noexcept { return stripes_[id % kStripes]; }
+  // With the lock of the stripe. Null: there are too many.
+  Track* FindOrMake(Stripe& stripe, const ProcessSlot& process);
+  void Put(Stripe& stripe, RecordedEvent event);
+  void EndWait(Stripe& stripe, Track& track, std::int64_t end);
+  void EndBusy(Stripe& stripe, Track& track, std::int64_t end, const core::TypeDescriptor* type);
+  void TellThread(Stripe& stripe);
+
+  const Addresses& addresses_;
+  std::array<Stripe, kStripes> stripes_;
+  std::atomic<std::uint64_t> recording_{0};  // unique in the program; 0: none
+  std::atomic<std::uint64_t> only_{0};
+  std::atomic<std::uint32_t> numbers_{0};
+  std::atomic<std::uint64_t> left_out_{0};
+};
+
+}  // namespace ergon::node

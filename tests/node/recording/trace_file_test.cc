@@ -1,0 +1,286 @@
+// What a node records of its processes' turns.
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+#include <ergon/core/dispatcher.h>
+#include <ergon/node/trace_file.h>
+
+#include <node/observer/json.h>
+#include <node/subject.h>
+
+namespace ergon::node::trace_file_test {
+
+using observer_test::Tree;
+
+// A path of this test's own.
+class Path {
+ public:
+  Path()
+      : path_((std::filesystem::temp_directory_path() /
+               ("ergon_trace_" + std::to_string(::getpid()) + ".json"))
+                  .string()) {}
+  Path(const Path&) = delete;
+  Path& operator=(const Path&) = delete;
+  ~Path() { std::filesystem::remove(path_); }
+  [[nodiscard]] const std::string& text() const { return path_; }
+  // Throws for what is no JSON.
+  [[nodiscard]] std::vector<Tree> Events() const {
+    std::ifstream file(path_);
+    Tree tree;
+    boost::property_tree::read_json(file, tree);
+    std::vector<Tree> events;
+    for (const auto& [unused, event] : tree) events.push_back(event);
+    return events;
+  }
+
+ private:
+  const std::string path_;
+};
+
+struct Slice {
+  std::string name;
+  std::string category;
+  int group;
+  int track;
+  double begin;
+  double end;
+  std::string of;
+};
+std::vector<Slice> Slices(const std::vector<Tree>& events) {
+  std::vector<Slice> slices;
+  for (const Tree& event : events) {
+    if (event.get<std::string>("ph") != "X") continue;
+    const double begin = event.get<double>("ts");
+    slices.push_back({event.get<std::string>("name"), event.get<std::string>("cat"),
+                      event.get<int>("pid"), event.get<int>("tid"), begin,
+                      begin + event.get<double>("dur"), event.get<std::string>("args.of", "")});
+  }
+  return slices;
+}
+// The label of each track of a group.
+std::map<int, std::string> Labels(const std::vector<Tree>& events, int group) {
+  std::map<int, std::string> labels;
+  for (const Tree& event : events) {
+    if (event.get<std::string>("name") != "thread_name" || event.get<int>("pid") != group) continue;
+    CHECK(labels.emplace(event.get<int>("tid"), event.get<std::string>("args.name")).second);
+  }
+  return labels;
+}
+constexpr double kRounding = 0.001;  // microseconds
+bool IsWithin(const Slice& inner, const Slice& outer) {
+  return inner.begin >= outer.begin - kRounding && inner.end <= outer.end + kRounding;
+}
+// Of two slices of a track one is within the other, or they do not overlap.
+void CheckNesting(std::vector<Slice> slices) {
+  for (const Slice& slice : slices) CHECK(slice.end >= slice.begin);
+  std::sort(slices.begin(), slices.end(), [](const Slice& left, const Slice& right) {
+    return std::pair(left.begin, -left.end) < std::pair(right.begin, -right.end);
+  });
+  std::map<std::pair<int, int>, std::vector<Slice>> open;
+  int wrong = 0;
+  for (const Slice& slice : slices) {
+    auto& outer = open[{slice.group, slice.track}];
+    while (!outer.empty() && outer.back().end <= slice.begin + kRounding) outer.pop_back();
+    if (!outer.empty() && !IsWithin(slice, outer.back())) ++wrong;
+    outer.push_back(slice);
+  }
+  CHECK(wrong == 0);
+}
+
+// Counts turns.
+class Counting : public core::DispatcherHooks {
+ public:
+  void BeforeTurn(core::Schedulable&, int) override { begun.fetch_add(1); }
+  void AfterTurn(core::Schedulable&, int, core::TurnEnd) override { ended.fetch_add(1); }
+  std::atomic<std::uint64_t> begun{0};
+  std::atomic<std::uint64_t> ended{0};
+
+  // Each turn has ended, and is recorded: the hooks of the user come after that.
+  [[nodiscard]] bool EventuallyQuiet() {
+    return kit::Eventually([this] {
+      const std::uint64_t done = ended;
+      return begun == done;
+    });
+  }
+};
+
+TEST_CASE("trace file: turns, what they handle, and a Call with its wait within") {
+  const Path path;
+  const auto hooks = std::make_shared<Counting>();
+  TestNode t({.hooks = hooks});
+  const gen::PID callee = t.node.SpawnRegister("callee", Make({})).value();
+  const gen::PID caller = t.node.SpawnRegister("caller", Make({})).value();
+  auto file = TraceTo(t.node, path.text());
+  REQUIRE(file);
+  CHECK((*file)->IsOpen());
+  CHECK(t.Run(caller, [&](Subject& self) {
+    CHECK(self.Call<bool>(callee, Do{[&](Subject& other) {
+                            do {
+                              other.Sleep(1ms);
+                            } while (t.node.ProcessInfo(caller)->state !=
+                                     gen::ProcessState::kWaiting);
+                          }})
+              .value());
+  }));
+  CHECK(hooks->EventuallyQuiet());
+  const auto summary = (*file)->End();
+  REQUIRE(summary);
+  CHECK(!(*file)->IsOpen());
+  CHECK(summary->left_out == 0);
+  CHECK(!summary->is_full);
+  CHECK(summary->bytes == std::filesystem::file_size(path.text()));
+  const auto events = path.Events();
+  CHECK(summary->events == events.size());
+  const auto slices = Slices(events);
+  CheckNesting(slices);
+  const auto processes = Labels(events, 2);
+  const auto threads = Labels(events, 1);
+  auto track_of = [&](const std::string& name) {
+    for (const auto& [track, label] : processes) {
+      if (label.find("'" + name + "'") != std::string::npos) return track;
+    }
+    return 0;
+  };
+  int waits_of_caller = 0;
+  int waits_of_callee = 0;
+  for (const Slice& slice : slices) {
+    if (slice.category == "turn") {
+      CHECK(threads.at(slice.track).starts_with("ergon-"));
+      continue;
+    }
+    CHECK(processes.contains(slice.track));
+    if (slice.category != "waits") continue;
+    const bool is_caller = slice.track == track_of("caller");
+    CHECK(slice.name == (is_caller ? "awaits the answer to ergon::node::Do" : "sleeps, or waits"));
+    CHECK(slice.of == (is_caller ? callee.ToString() : ""));
+    const bool is_within = std::any_of(slices.begin(), slices.end(), [&](const Slice& outer) {
+      return outer.category == "handles" && outer.group == 2 && outer.track == slice.track &&
+             outer.name == "ergon::node::Do" && IsWithin(slice, outer);
+    });
+    CHECK(is_within);
+    ++(is_caller ? waits_of_caller : waits_of_callee);
+  }
+  CHECK(waits_of_caller == 1);
+  CHECK(waits_of_callee >= 1);
+}
+
+TEST_CASE("trace file: one process only, and what goes on at the end") {
+  const Path path;
+  const auto hooks = std::make_shared<Counting>();
+  TestNode t({.hooks = hooks});
+  const gen::PID one = t.node.SpawnRegister("one", Make({})).value();
+  const gen::PID other = t.node.SpawnRegister("other", Make({})).value();
+  const auto file = TraceTo(t.node, path.text(), {.process = one}).value();
+  CHECK(t.Run(other, [](Subject&) {}));
+  CHECK(t.node.Send(one, Do{[](Subject& self) { (void)self.Sleep(gen::kInfinite); }}));
+  CHECK(kit::Eventually(
+      [&] { return t.node.ProcessInfo(one)->state == gen::ProcessState::kWaiting; }));
+  CHECK(hooks->EventuallyQuiet());
+  CHECK(file->End());
+  const auto events = path.Events();
+  const auto slices = Slices(events);
+  CheckNesting(slices);
+  const auto processes = Labels(events, 2);
+  REQUIRE(processes.size() == 1);
+  CHECK(processes.begin()->second == one.ToString() + " 'one' ergon::node::Subject");
+  CHECK(std::count_if(slices.begin(), slices.end(),
+                      [](const Slice& slice) { return slice.category == "waits"; }) == 1);
+  CHECK(std::all_of(slices.begin(), slices.end(), [&](const Slice& slice) {
+    return slice.category != "turn" || slice.name == processes.begin()->second;
+  }));
+  CHECK(t.node.Kill(one));
+}
+
+TEST_CASE("trace file: it is never larger than it may be") {
+  const Path path;
+  TestNode t;
+  const gen::PID pid = t.Spawn();
+  const auto file =
+      TraceTo(t.node, path.text(), {.duration = gen::kInfinite, .max_bytes = 4096}).value();
+  CHECK(kit::Eventually([&] {
+    CHECK(t.Run(pid, [](Subject&) {}));
+    return !file->IsOpen();
+  }));
+  const auto summary = file->End().value();
+  CHECK(summary.is_full);
+  CHECK(summary.left_out > 0);
+  CHECK(summary.bytes <= 4096);
+  CHECK(std::filesystem::file_size(path.text()) == summary.bytes);
+  CHECK(path.Events().size() == summary.events);
+  CHECK(t.log.Count("is complete: " + std::to_string(summary.events) + " events in ") == 1);
+}
+
+TEST_CASE("trace file: it ends by time, with the node, and another one may follow") {
+  const Path path;
+  TestNode t;
+  const auto first = TraceTo(t.node, path.text(), {.duration = 1ns}).value();
+  CHECK(kit::Eventually([&] { return !first->IsOpen(); }));
+  const auto second = TraceTo(t.node, path.text(), {.duration = gen::kInfinite}).value();
+  CHECK(TraceTo(t.node, path.text()).error() == gen::ErrBusy);
+  CHECK(t.Run(t.Spawn(), [](Subject&) {}));
+  t.node.Stop();
+  CHECK(!second->IsOpen());
+  CHECK(second->End()->events == path.Events().size());
+  CHECK(TraceTo(t.node, path.text()).error() == gen::ErrNodeTerminated);
+}
+
+TEST_CASE("trace file: errors") {
+  const Path path;
+  TestNode t;
+  auto detail = [&](const std::string& to, const TraceFileOptions& options = {}) {
+    auto file = TraceTo(t.node, to, options);
+    REQUIRE(!file);
+    return std::string(file.error().detail());
+  };
+  CHECK(detail("/no/such/folder/a.json") ==
+        "trace file \"/no/such/folder/a.json\": No such file or directory");
+  CHECK(detail("/tmp") == "trace file \"/tmp\": Is a directory");
+  CHECK(detail("/dev/full") == "trace file \"/dev/full\": No space left on device");
+  CHECK(detail(path.text(), {.duration = 0ns}) == "duration: 0 ns, must be more than 0");
+  CHECK(detail(path.text(), {.max_bytes = 10}) == "max_bytes: 10 is outside 4096..1099511627776");
+  const gen::PID gone = t.Spawn();
+  CHECK(t.node.Kill(gone));
+  CHECK(t.Ended(gone));
+  CHECK(!TraceTo(t.node, path.text(), {.process = gone}));
+  CHECK(!std::filesystem::exists(path.text()));
+}
+
+TEST_CASE("trace file: recordings come and go while processes run, beside the hooks of the user") {
+  const Path path;
+  const auto hooks = std::make_shared<Counting>();
+  {
+    TestNode t({.hooks = hooks});
+    std::vector<gen::PID> busy;
+    for (int i = 0; i < 4; ++i) {
+      busy.push_back(t.Spawn({.message = [](Subject& self, gen::PID, gen::Message& message) {
+        (void)self.Send(self.Self(), message.Take<int>());
+        self.Yield();
+        return gen::Continue();
+      }}));
+      CHECK(t.node.Send(busy.back(), i));
+    }
+    for (int i = 0; i < 5; ++i) {
+      const auto file = TraceTo(t.node, path.text(), {.max_bytes = 200'000}).value();
+      const std::uint64_t turns = hooks->ended;
+      CHECK(kit::Eventually([&] { return hooks->ended > turns + 10; }));
+      CHECK(file->End());
+      CheckNesting(Slices(path.Events()));
+    }
+    for (const gen::PID pid : busy) CHECK(t.node.Kill(pid));
+  }
+  CHECK(hooks->begun == hooks->ended);
+  CHECK(hooks->begun > 0);
+}
+
+}  // namespace ergon::node::trace_file_test
