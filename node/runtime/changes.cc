@@ -255,7 +255,10 @@ void Changes::ReloadAndTell() {
   });
   // The thread of the signals is that of the timers, and must not wait.
   auto started = needs_.spawning.StartInBackground(
-      {.factory = reads, .options = {}, .args = {}, .parent = needs_.addresses.NodePid()},
+      {.factory = reads,
+       .options = {.init_timeout = gen::kInfinite},  // however long it waits for a worker
+       .args = {},
+       .parent = needs_.addresses.NodePid()},
       [](const gen::Result<void>&) {});
   if (!started) {
     gen::Log(needs_.log).Error("SIGHUP: the options stay as they are: {}", started.error());

@@ -173,6 +173,21 @@ TEST_CASE("beginning functions: behaviours that wait to be started count, too") 
   asker.Close();
 }
 
+TEST_CASE("beginning functions: behaviours are started, however long they wait for a worker") {
+  constexpr int kStarts = 10;
+  Asked asked("late_starts@127.0.0.1");
+  Client asker(static_cast<std::uint16_t>(asked.options.listen_port));
+  REQUIRE(asker.ShakeHands(kAsker.node.ToString(), "late_starts@127.0.0.1"));
+  for (const std::string& frame : Starts(kStarts)) asker.Write(frame);
+  REQUIRE(kit::Eventually([&] { return asked.Processes() == kStarts + kWorkers; }));
+  // Longer than an Init may take: its timers are over then.
+  const auto end = asked.node->Info().uptime + gen::kDefaultInitTimeout + 100ms;
+  REQUIRE(kit::Eventually([&] { return asked.node->Info().uptime >= end; }));
+  asked.Open();
+  CHECK(kit::Eventually([&] { return asked.runs == kStarts; }));
+  asker.Close();
+}
+
 TEST_CASE("beginning functions: with the connection of their caller they end, and are not run") {
   constexpr int kCalls = 600;
   Asked asked("ends_begun@127.0.0.1");

@@ -246,7 +246,8 @@ gen::Result<void> RemoteCode::StartBehavior(const RemoteJobPtr& job) {
     Refuse(*job, kNoPlace);
   };
   job->Wait();
-  auto starter = Start(gen::ProcessFactory(start), nullptr, 0);
+  // However long it waits for a worker: nobody would answer for one that is ended before it begins.
+  auto starter = Start(gen::ProcessFactory(start), nullptr, 0, {.init_timeout = gen::kInfinite});
   if (!starter) return std::move(starter.error());
   return {};
 }
