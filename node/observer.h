@@ -9,7 +9,8 @@
 //   GET /metrics   numbers of the node, its messages, dispatcher, processes by behaviour, pools, applications and
 //                  connections, and of the program; then what the program counts itself (gen/metrics.h): OpenMetrics
 //                  text, as Prometheus reads it. Who accepts text/plain only gets the older format. No label of the node's own
-//                  names a PID, and each has a bounded number of values
+//                  names a PID, and each has a bounded number of values. With NodeOptions::measure_latency also how long
+//                  calls and handlers take, as histograms
 //   GET /healthz   200 as long as the node runs processes
 //   GET /readyz    200 while all applications that were loaded run, or have ended in order, and the node does not stop;
 //                  else 503, and the reason as text

@@ -71,6 +71,7 @@ constexpr std::array kEntries = {
     ERGON_OPTION(blocking_threads, "threads that stand in for blocked workers, 0..1024"),
     ERGON_OPTION(watchdog_after, "a longer turn is reported, at least 1ms; 0: never"),
     ERGON_OPTION(measure_running_time, "measure how long each process runs"),
+    ERGON_OPTION(measure_latency, "measure how long calls and handlers take, for the observer"),
     ERGON_OPTION(dump_on_sigquit, "on SIGQUIT, write what all processes do to standard error"),
     ERGON_OPTION(stop_on_signal, "SIGINT and SIGTERM stop the node, whoever waits for it"),
     ERGON_OPTION(mailbox_size, "messages that may wait for a process, if it does not say; 0: any"),

@@ -72,6 +72,7 @@ Figures FiguresCollector::Collect() {
   LookAtConnections(figures);
   figures.program = ReadProgramFigures();
   const Runtime& runtime = RuntimeOf(node, "node::ObserverFactory");
+  figures.latency = runtime.latency();
   figures.dispatcher = runtime.dispatcher().Stats();
   figures.user_metrics = runtime.user_metrics().All();
   figures.node = node.Info();

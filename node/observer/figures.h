@@ -13,6 +13,7 @@
 #include <ergon/gen/node_info.h>
 #include <ergon/gen/pid.h>
 #include <ergon/gen/process.h>
+#include <ergon/node/metrics/latency.h>
 #include <ergon/node/metrics/user_metrics.h>
 #include <ergon/node/observer/census.h>
 #include <ergon/node/observer/program_figures.h>
@@ -72,7 +73,8 @@ struct Figures {
   std::map<std::string, bool> applications;  // whether it runs, by LabelValue
   ConnectionFigures connections;
   ProgramFigures program;
-  UserMetrics::Families user_metrics;  // which go on counting
+  UserMetrics::Families user_metrics;  // which go on counting, as these do
+  Latency* latency = nullptr;          // null: nothing is measured
   double collect_seconds = 0;          // that all this took
 };
 

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include <ergon/node/observer/latency_text.h>
 #include <ergon/node/observer/user_metrics_text.h>
 #include <ergon/node/texts/clean_text.h>
 
@@ -209,6 +210,7 @@ std::string MetricsText(const Figures& figures, const ObserverState& observer,
   WriteSurroundings(out, figures);
   WriteProgram(out, figures.program);
   WriteObserver(out, figures, observer);
+  if (figures.latency != nullptr) WriteLatency(out, *figures.latency);
   WriteUserMetrics(out, figures.user_metrics);
   return std::move(out).Take();
 }

@@ -15,6 +15,7 @@
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/diagnosis/descriptions.h>
 #include <ergon/node/links/exit_signals.h>
+#include <ergon/node/process/measuring.h>
 #include <ergon/node/process/pending_wait.h>
 #include <ergon/node/process/runner.h>
 #include <ergon/node/spawning/behavior_levels.h>
@@ -56,6 +57,7 @@ gen::Result<void> ProcessRunner::Open(const SpawnRequest& request,
   behavior_ = std::move(behavior);
   ForgetFormer();
   Inherit(request);
+  Measuring::Begin(*this);
   yield_on_send_ = request.options.yield_on_send;
   heir_ = request.heir;
   announce_ = request.announce;
@@ -86,6 +88,7 @@ gen::Result<void> ProcessRunner::Open(const SpawnRequest& request,
 void ProcessRunner::ForgetFormer() noexcept {
   started_ = ending_ = answered_ = hold_main_ = current_failed_ = has_queue_ = must_run_ = false;
   others_begin_ = yielded_ = false;
+  unusual_ = true;
   main_is_open_ = true;
   suspended_.store(false, std::memory_order_relaxed);
   marks_ = {};
@@ -208,6 +211,7 @@ bool ProcessRunner::RunInit(gen::Error& failure) {
   }
   if (!status.stops() && !IsInitLate(init_.get())) started_ = ReportStarted();
   if (started_) {
+    unusual_ = rooms_.latency != nullptr;
     must_run_ = behavior_->Receives() || status.has_next();
     return true;
   }

@@ -17,6 +17,7 @@
 #include <ergon/node/groups/groups.h>
 #include <ergon/node/links/relations.h>
 #include <ergon/node/names/registry.h>
+#include <ergon/node/process/measuring.h>
 #include <ergon/node/process/receiving.h>
 #include <ergon/node/process/runner.h>
 #include <ergon/node/spawning/population.h>
@@ -88,6 +89,7 @@ void ProcessRunner::Finish(const gen::Reason& reason) {
   core::Envelope* const current = current_;
   const bool current_open = IsOpenQuestion();
   const bool holds_current = current != nullptr && routed_work_.IsCurrent();
+  if ((due_ & kMeasures) != 0) Measuring::EndHandling(*this);
   RunTerminate(reason);
 
   counts_.Check();

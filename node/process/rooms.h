@@ -31,6 +31,7 @@ class ForkGuard;
 class Groups;
 class Inheritance;
 class IoThread;
+class Latency;
 class NodeLog;
 class PeriodicSends;
 class Population;
@@ -73,6 +74,7 @@ struct Rooms {
   // diagnosis
   WaitGraph& wait_graph;
   Descriptions& descriptions;
+  Latency* latency;  // null: nothing is measured, see NodeOptions::measure_latency
   NodeLog& log;
   // population
   Population& population;

@@ -48,15 +48,12 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
 
   // -- core::Schedulable --
   core::TurnEnd RunTurn() override;
-
   // -- ProcessSlot --
   gen::Result<void> Open(const SpawnRequest& request,
                          std::unique_ptr<gen::ProcessBehavior> behavior) override;
   void Abandon() override;
   void AnswerAfterInit(std::uint64_t id) override { GetInit().ref = id; }
-
   // -- waiting, also for AsyncOperation --
-
   // What ends a wait before its outcome is there, besides its time-out.
   enum class Interruption : std::uint8_t {
     kSignals,       // those that end the process
@@ -69,7 +66,7 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
                                        core::Envelope*& response,
                                        Interruption interruption = Interruption::kSignals) {
     interruption_ = interruption;
-    return started_ ? WaitOnce(id, deadline, response) : WaitInInit(id, deadline, response);
+    return unusual_ ? WaitUnusually(id, deadline, response) : WaitOnce(id, deadline, response);
   }
   // Throws std::logic_error if a gen::Mutex is held.
   void CheckMaySuspend(const char* function) const {
@@ -129,6 +126,7 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   bool others_begin_ = false;          // with requests of the Main lane
 
  private:
+  friend class Measuring;
   friend class Receiving;
   // A turn ends after the handler that has made it exceed so many sends, lest they fill the caches.
   static constexpr std::uint32_t kMaxSendsPerTurn = 64;
@@ -185,6 +183,7 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   static constexpr std::uint8_t kTimeIsDue = 1;     // it has waited since the time was noted
   static constexpr std::uint8_t kRoomIsWanted = 2;  // senders wait; also at the end of the turn
   static constexpr std::uint8_t kTraceEnds = 4;     // of what was handled last
+  static constexpr std::uint8_t kMeasures = 8;      // always, with NodeOptions::measure_latency
   [[gnu::cold]] void DoWhatIsDue();
   [[nodiscard]] bool IsKilled() const noexcept { return end_requests_.IsKilled(Generation()); }
   [[nodiscard]] bool IsAskedToStop() const noexcept;
@@ -196,9 +195,9 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   // -- wait.cc --
   gen::Result<core::AwaitOutcome> WaitOnce(std::uint64_t id, std::int64_t deadline,
                                            core::Envelope*& response);
-  // The process is killed when the time of its Init is up.
-  gen::Result<core::AwaitOutcome> WaitInInit(std::uint64_t id, std::int64_t deadline,
-                                             core::Envelope*& response);
+  // In Init, when whose time is up the process is killed; or with calls that are measured.
+  gen::Result<core::AwaitOutcome> WaitUnusually(std::uint64_t id, std::int64_t deadline,
+                                                core::Envelope*& response);
   // With the right to run: true when the parked fiber has to be resumed, false when the right was given up.
   bool SettleParked();
   void AnswerInspections();
@@ -238,6 +237,7 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   bool hold_main_ = false;
   bool main_is_open_ = true;   // neither held nor suspended
   bool announce_ : 1 = false;  // the parent gets MessageStarted; a bit: bytes are rare
+  bool unusual_ : 1 = true;    // in how it waits: see WaitUnusually
   bool is_asked_ : 1 = false;  // an inspection has to be answered before it waits on
   std::uint8_t due_ = 0;       // before the next handler: kTimeIsDue and so on
   Interruption interruption_ = Interruption::kSignals;

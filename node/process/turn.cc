@@ -13,6 +13,7 @@
 #include <ergon/node/delivery/ticks.h>
 #include <ergon/node/delivery/unmade_string.h>
 #include <ergon/node/delivery/withdrawn_requests.h>
+#include <ergon/node/process/measuring.h>
 #include <ergon/node/process/runner.h>
 
 namespace ergon::node {
@@ -76,6 +77,7 @@ void ProcessRunner::BeginTrace(gen::TraceId trace) {
 void ProcessRunner::DoWhatIsDue() {
   if ((due_ & kTimeIsDue) != 0) (void)NoteTime();
   if ((due_ & kTraceEnds) != 0) BeginTrace(0);
+  if ((due_ & kMeasures) != 0) Measuring::BeginHandling(*this);
   if ((due_ & kRoomIsWanted) != 0 && !rooms_.back_pressure.Serve(*this)) {
     due_ &= static_cast<std::uint8_t>(~kRoomIsWanted);
   }
@@ -114,6 +116,7 @@ void ProcessRunner::HoldMainLane(bool hold) noexcept {
 }
 
 void ProcessRunner::EndTurn(bool is_done) {
+  if ((due_ & kMeasures) != 0) Measuring::EndHandling(*this);
   if ((due_ & kRoomIsWanted) != 0) DoWhatIsDue();
   if (heir_) NotePace(is_done || mailbox_.MainDepthApprox() == 0);
 }
@@ -143,7 +146,7 @@ core::TurnEnd ProcessRunner::RunMessages() {
       }
       if ((budget.Spend() && sends_ <= kMaxSendsPerTurn) || MustEnd()) continue;
     }
-    if (((due_ & kRoomIsWanted) | std::uint8_t{heir_}) != 0) [[unlikely]]
+    if (((due_ & (kRoomIsWanted | kMeasures)) | std::uint8_t{heir_}) != 0) [[unlikely]]
       EndTurn(envelope == nullptr);
     counts_.Check();
     // The state is for inspection only; it is written before the right to run is given up.

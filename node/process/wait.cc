@@ -13,6 +13,7 @@
 #include <ergon/node/delivery/envelope_marks.h>
 #include <ergon/node/links/exit_signals.h>
 #include <ergon/node/links/relations.h>
+#include <ergon/node/process/measuring.h>
 #include <ergon/node/process/runner.h>
 #include <ergon/node/process/wait_errors.h>
 #include <ergon/node/spawning/fork_guard.h>
@@ -120,8 +121,9 @@ core::WaitTimer& ProcessRunner::GetWaitTimer() {
   return *wait_timer_;
 }
 
-gen::Result<core::AwaitOutcome> ProcessRunner::WaitInInit(std::uint64_t id, std::int64_t deadline,
-                                                          core::Envelope*& response) {
+gen::Result<core::AwaitOutcome> ProcessRunner::WaitUnusually(std::uint64_t id,
+                                                             std::int64_t deadline,
+                                                             core::Envelope*& response) {
   // Its Init may run inside of that of its parent, on the same fiber. The one whose time is up first is
   // killed, and takes those inside along.
   ProcessRunner* first = nullptr;
@@ -138,12 +140,17 @@ gen::Result<core::AwaitOutcome> ProcessRunner::WaitInInit(std::uint64_t id, std:
         parent != nullptr && parent->end_requests_.starting_child() == process->Id();
     process = is_inside ? parent : nullptr;
   }
-  if (first == nullptr) return WaitOnce(id, deadline, response);
+  if (first == nullptr) {
+    auto outcome = WaitOnce(id, deadline, response);
+    Measuring::NoteCall(*this, id);
+    return outcome;
+  }
   core::Timer timer(&ExpireInit, first, first->Self().id);
   rooms_.timers.Arm(timer, end);
   auto outcome = WaitOnce(id, deadline, response);
   // It has fired: the kill is there, or on its way.
   if (!rooms_.timers.Disarm(timer)) first->GetInit().late = true;
+  Measuring::NoteCall(*this, id);
   return outcome;
 }
 

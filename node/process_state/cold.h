@@ -18,6 +18,7 @@
 #include <ergon/gen/alias.h>
 #include <ergon/gen/atom.h>
 #include <ergon/gen/event.h>
+#include <ergon/gen/metrics.h>
 #include <ergon/gen/pid.h>
 #include <ergon/gen/process_options.h>
 #include <ergon/gen/ref.h>
@@ -142,8 +143,13 @@ struct ProcessCold {
   std::size_t stash_limit = 0;  // 0: none
   std::unique_ptr<PassedOver> passed_over;
   std::function<gen::Status()> next;  // see ProcessHost::SetNext
-  std::uint64_t trace = 0;            // of what it handles, if OutgoingMarks says so
-  struct OpenRequest {                // the handler gave no answer yet
+  struct HandlingTime {
+    gen::Histogram histogram;  // of its behaviour
+    std::int64_t since = 0;    // Clock ns at which its handler has got a message; 0: none runs
+  };
+  std::unique_ptr<HandlingTime> handling;  // null: nobody measures it
+  std::uint64_t trace = 0;                 // of what it handles, if OutgoingMarks says so
+  struct OpenRequest {                     // the handler gave no answer yet
     gen::PID from;
     std::uint64_t order;  // of arrival
   };

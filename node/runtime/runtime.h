@@ -31,6 +31,7 @@
 #include <ergon/node/io/io_thread.h>
 #include <ergon/node/links/exit_signals.h>
 #include <ergon/node/links/relations.h>
+#include <ergon/node/metrics/latency.h>
 #include <ergon/node/metrics/user_metrics.h>
 #include <ergon/node/names/registry.h>
 #include <ergon/node/process/rooms.h>
@@ -93,6 +94,7 @@ class Runtime {
   [[nodiscard]] const core::Dispatcher& dispatcher() const noexcept { return *dispatcher_; }
   [[nodiscard]] const Events& events() const noexcept { return publishing_.events(); }
   [[nodiscard]] const Groups& groups() const noexcept { return groups_; }
+  [[nodiscard]] Latency* latency() const noexcept { return latency_.get(); }
   [[nodiscard]] const UserMetrics& user_metrics() const noexcept { return user_metrics_; }
   [[nodiscard]] ExitSignals& exit_signals() noexcept { return exit_signals_; }
   [[nodiscard]] bool IsStopping() const noexcept { return population_.RefusesOutsiders(); }
@@ -113,6 +115,8 @@ class Runtime {
   // In the order in which the rooms need each other; threads last.
   const std::unique_ptr<gen::Node> node_;
   const gen::NodeOptions options_;
+  const std::unique_ptr<Latency> latency_ =  // null: nothing is measured
+      options_.measure_latency ? std::make_unique<Latency>() : nullptr;
   const std::shared_ptr<core::Clock> clock_ =
       options_.clock != nullptr ? options_.clock : std::make_shared<core::SteadyClock>();
   const std::int64_t started_at_ = clock_->Now();

@@ -32,6 +32,7 @@ search_time = 0
 blocking_threads = 3
 watchdog_after = "2s"
 measure_running_time = true
+measure_latency = true
 dump_on_sigquit = true
 log_level = "warning"
 log_format = "json"
@@ -56,6 +57,7 @@ pause = "10ms"
   CHECK(options.blocking_threads == 3);
   CHECK(options.watchdog_after == 2s);
   CHECK(options.measure_running_time);
+  CHECK(options.measure_latency);
   CHECK(options.dump_on_sigquit);
   CHECK(options.log_level == gen::LogLevel::kWarning);
   CHECK(options.log_format == gen::LogFormat::kJson);

@@ -156,8 +156,14 @@ TEST_CASE("applications are told by name") {
 }
 
 TEST_CASE("who knows only the older format gets that, and promtool finds no fault with it") {
-  Observed t(Fresh());
+  Observed t(Fresh(), {.measure_latency = true});
   (void)t.StartPool(1);
+  t.node.Metrics().Counter("shop_requests", {.help = "Requests."}).value().Add();
+  t.node.Metrics()
+      .Histogram("shop_wait_seconds",
+                 {.help = "Waits.", .unit = "seconds", .labels = {{"kind", "a \"b\""}}})
+      .value()
+      .Observe(250ms);
   const auto ask = [&](const char* accept) {
     return t.Ask(GetText("/metrics", std::string("Host: localhost\r\nAccept: ") + accept + "\r\n"));
   };

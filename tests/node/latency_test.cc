@@ -1,0 +1,136 @@
+// NodeOptions::measure_latency: each call and each message of a handler is counted once, in the right place.
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include <ergon/node/metrics/latency.h>
+#include <ergon/node/runtime/runtime.h>
+
+#include <kit/gate.h>
+#include <node/observer/metrics_reader.h>
+#include <node/observer/observed.h>
+#include <node/subject.h>
+
+namespace ergon::node::latency_test {
+
+using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
+
+static Latency& LatencyOf(Node& node) {
+  Latency* const latency = RuntimeOf(node, "test").latency();
+  REQUIRE(latency != nullptr);
+  return *latency;
+}
+static std::uint64_t Handled(Node& node, const std::string& behavior) {
+  return LatencyOf(node).HandlingOf(behavior).View().count;
+}
+static std::uint64_t Calls(Node& node) { return LatencyOf(node).calls().View().count; }
+
+constexpr const char* kSubject = "ergon::node::Subject";
+
+TEST_CASE("latency: each message counts once, also the last one of a turn and of a process") {
+  TestNode t({.measure_latency = true});
+  const Handlers takes_all{
+      .message = [](Subject&, gen::PID, gen::Message&) { return gen::Continue(); }};
+  const gen::PID one = t.Spawn(takes_all);
+  const gen::PID two = t.Spawn(takes_all);
+  for (int i = 0; i < 100; ++i) {
+    REQUIRE(t.node.Send(one, i));
+    REQUIRE(t.node.Send(two, i));
+  }
+  CHECK(kit::Eventually([&] { return Handled(t.node, kSubject) == 200; }));
+  // What is no message is not counted.
+  CHECK(t.node.Inspect(one));
+  CHECK(t.node.Suspend(one));
+  CHECK(t.node.Resume(one));
+  CHECK_FALSE(t.Run(one, [](Subject&) { throw std::runtime_error("broken"); }));
+  REQUIRE(t.node.WaitProcess(one, kit::kDeadline));
+  CHECK(Handled(t.node, kSubject) == 201);
+  REQUIRE(t.node.StopProcess(two, kit::kDeadline));
+  CHECK(Handled(t.node, kSubject) == 201);
+}
+
+TEST_CASE("latency: a handler that waits is counted with its wait, when it is done") {
+  TestNode t({.measure_latency = true});
+  kit::Gate gate(t.node);
+  const gen::PID pid = t.Spawn();
+  t.Begin(pid, [to = gate.pid()](Subject& self) {
+    (void)self.Call<bool>(to, kit::EnterGate{}, kPatient);
+  });
+  REQUIRE(kit::Eventually([&] { return gate.Entered() == 1; }));
+  CHECK(Handled(t.node, kSubject) == 0);
+  CHECK(Calls(t.node) == 0);
+  gate.Open();
+  CHECK(kit::Eventually([&] { return Handled(t.node, kSubject) == 1; }));
+  CHECK(Calls(t.node) == 1);
+}
+
+TEST_CASE(
+    "latency: calls count with their answer, with a time-out and with the end of the callee") {
+  TestNode t({.measure_latency = true});
+  const gen::PID caller = t.Spawn();
+  const gen::PID silent =
+      t.Spawn({.call = [](Subject&, gen::PID, gen::Ref, gen::Message&) { return gen::NoReply(); }});
+  const gen::PID dies =
+      t.Spawn({.call = [](Subject&, gen::PID, gen::Ref, gen::Message&) -> gen::CallResult {
+        throw std::runtime_error("broken");
+      }});
+  const gen::PID answers =
+      t.Spawn({.call = [](Subject&, gen::PID, gen::Ref, gen::Message&) { return gen::Reply(7); }});
+  REQUIRE(t.Run(caller, [&](Subject& self) {
+    const std::uint64_t before = Calls(t.node);
+    CHECK(self.Call<int>(answers, 1).value() == 7);
+    CHECK(Calls(t.node) == before + 1);
+    CHECK(self.Call<int>(silent, 1, {.timeout = 1ms}).error() == gen::ErrTimeout);
+    CHECK(Calls(t.node) == before + 2);
+    CHECK_FALSE(self.Call<int>(dies, 1));
+    CHECK(Calls(t.node) == before + 3);
+    CHECK(self.Sleep(1us));  // another wait
+    CHECK(Calls(t.node) == before + 3);
+  }));
+  // One inside of an Init.
+  const gen::PID late = t.Spawn({.init = [&](Subject& self, const gen::Args&) {
+    CHECK(self.Call<int>(answers, 1).value() == 7);
+    return gen::Continue();
+  }});
+  CHECK(Calls(t.node) == 4);
+  CHECK(bool(late));
+}
+
+TEST_CASE("latency: nothing is measured by default") {
+  TestNode t;
+  CHECK(RuntimeOf(t.node, "test").latency() == nullptr);
+}
+
+TEST_CASE("latency: of very many behaviours some have a place of their own") {
+  Latency latency;
+  for (std::size_t i = 0; i < Latency::kMostBehaviors + 5; ++i) {
+    latency.HandlingOf("behavior" + std::to_string(i)).Observe(1);
+  }
+  const auto all = latency.Handling();
+  CHECK(all.size() == Latency::kMostBehaviors + 1);
+  CHECK(all.at("(other)").View().count == 5);
+  CHECK(all.at("behavior0").View().count == 1);
+}
+
+TEST_CASE("latency: an observer tells it as histograms, or nothing of it") {
+  using observer_test::MetricsReader;
+  using observer_test::Observed;
+  {
+    Observed t({.metrics_period = 0ns});
+    CHECK(t.Get("/metrics").body.find("ergon_call_seconds") == std::string::npos);
+  }
+  Observed t({.metrics_period = 0ns}, {.measure_latency = true});
+  const gen::PID worker = t.node.Spawn(gen::Factory<kit::Worker>(t.workers)).value();
+  for (int i = 0; i < 3; ++i) REQUIRE(t.node.Send(worker, kit::Job{i}));
+  REQUIRE(kit::Eventually([&] { return Handled(t.node, "ergon::kit::Worker") == 3; }));
+  const MetricsReader metrics(t.Get("/metrics").body);
+  CHECK(metrics["ergon_handling_seconds_count{behavior=\"ergon::kit::Worker\"}"] == 3);
+  CHECK(metrics["ergon_handling_seconds_bucket{behavior=\"ergon::kit::Worker\",le=\"+Inf\"}"] == 3);
+  CHECK(metrics["ergon_handling_seconds_sum{behavior=\"ergon::kit::Worker\"}"] > 0);
+  CHECK(metrics["ergon_call_seconds_count"] == metrics["ergon_call_seconds_bucket{le=\"+Inf\"}"]);
+  CHECK(metrics["ergon_call_seconds_count"] > 0);  // the observer's own
+}
+
+}  // namespace ergon::node::latency_test
