@@ -106,7 +106,12 @@ class Counting : public core::DispatcherHooks {
   std::atomic<std::uint64_t> begun{0};
   std::atomic<std::uint64_t> ended{0};
 
-  // Each turn has ended, and is recorded: the hooks of the user come after that.
+  // Of the turns that have begun one has not ended. Those that have are recorded: the hooks of the user come after that.
+  [[nodiscard]] bool OnlyOneRuns() const {
+    const std::uint64_t before = begun;
+    return before == ended + 1;
+  }
+  // Each turn has ended, and is recorded.
   [[nodiscard]] bool EventuallyQuiet() {
     return kit::Eventually([this] {
       const std::uint64_t done = ended;
@@ -129,7 +134,8 @@ TEST_CASE("trace file: turns, what they handle, and a Call with its wait within"
                             do {
                               other.Sleep(1ms);
                             } while (t.node.ProcessInfo(caller)->state !=
-                                     gen::ProcessState::kWaiting);
+                                         gen::ProcessState::kWaiting ||
+                                     !hooks->OnlyOneRuns());
                           }})
               .value());
   }));
