@@ -104,7 +104,8 @@ gen::Status Pool::ProcessInit(gen::ProcessHost& host, const gen::Args& args) {
   auto options = Init(args);
   if (!options) return gen::Stop(gen::Reason::Error(options.error().ToString()));
   PoolOptions wanted = Changed(*options, pool_host.GivenChange());
-  std::string problem = wanted.Validate();
+  std::string problem = Misfit(*options, pool_host.GivenChange());
+  if (problem.empty()) problem = wanted.Validate();
   if (!problem.empty()) {
     const bool is_given = options->Validate().empty();  // by the node's options
     if (is_given) problem = fmt::format("pools.{}: {}", host.Name().Text(), problem);

@@ -47,14 +47,19 @@ std::string CheckStrategy(const PoolOptions& options) {
 }  // namespace
 
 gen::PoolChange PoolOptions::Changeable() const {
-  return {.pool_size = pool_size,
-          .worker_mailbox_size = worker_mailbox_size,
-          .admission_limit = admission_limit,
-          .restart_backoff_min = restart_backoff_min,
-          .restart_backoff_max = restart_backoff_max,
-          .max_restarts = max_restarts,
-          .restart_period = restart_period,
-          .shutdown_timeout = shutdown_timeout};
+  gen::PoolChange all{.pool_size = pool_size,
+                      .worker_mailbox_size = worker_mailbox_size,
+                      .admission_limit = admission_limit,
+                      .restart_backoff_min = restart_backoff_min,
+                      .restart_backoff_max = restart_backoff_max,
+                      .max_restarts = max_restarts,
+                      .restart_period = restart_period,
+                      .shutdown_timeout = shutdown_timeout};
+  if (!autoscale) return all;
+  all.autoscale_min = autoscale->min;
+  all.autoscale_max = autoscale->max;
+  all.autoscale_target_wait = autoscale->target_wait;
+  return all;
 }
 
 std::string PoolOptions::Validate() const {
@@ -64,10 +69,10 @@ std::string PoolOptions::Validate() const {
   }
   if (!worker_factory) return "worker_factory: is empty, as in gen::Factory<Worker>() is needed";
   const std::string checks[] = {
+      CheckAutoscale(*this),
       Changeable().Validate(),
       CheckMailbox(*this),
       CheckStrategy(*this),
-      CheckAutoscale(*this),
       CheckAtLeast("restart_backoff_max", restart_backoff_max, restart_backoff_min),
       CheckAtLeast("worker_init_timeout", worker_init_timeout, nanoseconds(1)),
   };

@@ -27,6 +27,9 @@ constexpr std::array kFields = {
     PoolChangeField{"max_restarts", &PoolChange::max_restarts, 0, std::numeric_limits<int>::max()},
     PoolChangeField{"restart_period", &PoolChange::restart_period, 1, kAnyTime},
     PoolChangeField{"shutdown_timeout", &PoolChange::shutdown_timeout, 0, kAnyTime},
+    PoolChangeField{"autoscale_min", &PoolChange::autoscale_min, 1, kMaxPoolSize},
+    PoolChangeField{"autoscale_max", &PoolChange::autoscale_max, 1, kMaxPoolSize},
+    PoolChangeField{"autoscale_target_wait", &PoolChange::autoscale_target_wait, 1, kAnyTime},
 };
 
 const PoolChangeField& FieldOf(Atom name) {

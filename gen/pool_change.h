@@ -42,6 +42,11 @@ struct PoolChange {
   std::optional<int> max_restarts = std::nullopt;
   std::optional<std::chrono::nanoseconds> restart_period = std::nullopt;
   std::optional<std::chrono::nanoseconds> shutdown_timeout = std::nullopt;
+  // Of act::PoolOptions::autoscale, for a pool that has it; another one refuses. The number of workers moves into new
+  // bounds at once, unless pool_size says to which within them.
+  std::optional<int> autoscale_min = std::nullopt;
+  std::optional<int> autoscale_max = std::nullopt;
+  std::optional<std::chrono::nanoseconds> autoscale_target_wait = std::nullopt;
 
   friend bool operator==(const PoolChange&, const PoolChange&) = default;
 

@@ -16,7 +16,8 @@ PoolOptions PoolRunner::OptionsNow() const {
 gen::Result<PoolOptions> PoolRunner::Wanted(const PoolChange& change) const {
   if (!running()) return gen::Error(gen::ErrorCode::kNotAllowed, "the pool is ending");
   PoolOptions wanted = Changed(OptionsNow(), change);
-  std::string problem = wanted.Validate();
+  std::string problem = Misfit(options_, change);
+  if (problem.empty()) problem = wanted.Validate();
   if (!problem.empty()) return gen::Error(gen::ErrorCode::kIncorrect, std::move(problem));
   return wanted;
 }
@@ -35,8 +36,9 @@ gen::Result<void> PoolRunner::Change(const PoolChange& change) {
     auto removed = Reduce(-more, true);
     if (!removed) return std::move(removed.error());
   }
-  if (more != 0 && autoscaler_) autoscaler_->Resized();
   options_ = wanted;  // the other parts refer to them
+  if (autoscaler_) autoscaler_->SetOptions(*wanted.autoscale);
+  if (more != 0 || wanted.autoscale != before.autoscale) ResizedByOthers();
   spawner_.SetMailboxSize(wanted.worker_mailbox_size);
   routing_.SetRestarts(wanted);
   if (wanted.worker_mailbox_size != before.worker_mailbox_size) {

@@ -49,7 +49,8 @@ void PoolRotationForwarder::LetMessagesCome(bool come) {
   wants_all_ = come;
   if (!come) return;
   room_of_idle_ = static_cast<std::size_t>(options_.WorkerBound()) * routing_.members().ready();
-  host_.AcceptMain();  // at once: who is told now that nothing comes may look whether something has
+  LimitMain();  // before the first one comes
+  host_.AcceptMain();
 }
 
 void PoolRotationForwarder::Arrived(core::Envelope& envelope) {

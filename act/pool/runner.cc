@@ -43,7 +43,7 @@ gen::Result<std::int64_t> PoolRunner::AddWorkers(int count) {
   if (possible) possible = CheckBounds("AddWorkers", size() + count);
   if (!possible) return std::move(possible.error());
   auto now = Grow(count);
-  if (now && autoscaler_) autoscaler_->Resized();
+  if (now) ResizedByOthers();
   return now;
 }
 
@@ -52,7 +52,7 @@ gen::Result<std::int64_t> PoolRunner::RemoveWorkers(int count, bool drain) {
   auto possible = stays ? CheckBounds("RemoveWorkers", size() - count) : gen::Result<void>();
   if (!possible) return std::move(possible.error());
   auto now = Reduce(count, drain);
-  if (now && autoscaler_) autoscaler_->Resized();
+  if (now) ResizedByOthers();
   return now;
 }
 
@@ -181,8 +181,8 @@ gen::Status PoolRunner::OnTimer(core::Envelope& envelope) {
     shortage_.Look();
   } else if (envelope.ValueAs<ShutdownTimer>() != nullptr) {
     EndNow();
-  } else if (envelope.ValueAs<LookTimer>() != nullptr) {
-    Look();
+  } else if (const auto* look = envelope.ValueAs<LookTimer>()) {
+    if (look->number == look_number_) Look();
   }
   return gen::Continue();
 }

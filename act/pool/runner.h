@@ -66,7 +66,9 @@ class PoolRunner {
     std::uint64_t member;
   };
   struct ShutdownTimer {};
-  struct LookTimer {};
+  struct LookTimer {
+    std::uint64_t number;
+  };
 
   // -- what arrives --
   gen::Status OnOwn(core::Envelope& envelope, bool trap_exit);
@@ -89,6 +91,8 @@ class PoolRunner {
   // A message for the workers has come here.
   void WakeUp();
   void Scale(int workers);
+  // A user has changed the number of workers, or the bounds.
+  void ResizedByOthers();
   [[nodiscard]] PoolMeasure MeasureNow();
   // Returns an error if the pool may not have so many workers.
   [[nodiscard]] gen::Result<void> CheckBounds(const char* function, std::int64_t workers) const;
@@ -136,7 +140,8 @@ class PoolRunner {
   gen::TimerHandle shutdown_timer_;
   std::optional<PoolAutoscaler> autoscaler_;
   gen::TimerHandle look_timer_;
-  bool is_resting_ = false;                                   // it looks again when a message comes
+  std::uint64_t look_number_ = 0;  // of the last timer: one that was cancelled may be on its way
+  bool is_resting_ = false;        // it looks again when a message comes
   std::map<std::uint64_t, gen::TimerHandle> replace_timers_;  // by member
   // Workers that are gone, but whose exit signal has not arrived yet.
   std::deque<gen::PID> gone_;

@@ -22,7 +22,9 @@ void PoolRunner::EndScaling() {
 
 void PoolRunner::ArmLook() {
   const std::chrono::nanoseconds period = autoscaler_->Period();
-  if (period.count() != 0) look_timer_ = host_.SendSelfAfter(LookTimer{}, period);
+  (void)look_timer_.Cancel();
+  ++look_number_;
+  if (period.count() != 0) look_timer_ = host_.SendSelfAfter(LookTimer{look_number_}, period);
 }
 
 PoolMeasure PoolRunner::MeasureNow() {
@@ -68,8 +70,13 @@ void PoolRunner::WakeUp() {
   is_resting_ = false;
   forwarder_->LetMessagesCome(false);
   autoscaler_->Woken(MeasureNow());
-  (void)look_timer_.Cancel();
   ArmLook();
+}
+
+void PoolRunner::ResizedByOthers() {
+  if (!autoscaler_) return;
+  autoscaler_->Resized();
+  if (is_resting_) WakeUp();  // there may be more to take out
 }
 
 gen::Result<void> PoolRunner::CheckBounds(const char* function, std::int64_t workers) const {

@@ -120,6 +120,38 @@ TEST_CASE("pool change: in the pool's own handlers") {
         std::vector<std::string>{"pool_size: 2, was 1", "shutdown_timeout: 1000 ms, was 5000 ms"});
 }
 
+TEST_CASE("pool change: the bounds of a pool that sizes itself") {
+  PoolFixture f({.pool_size = 4, .autoscale = PoolAutoscale{.min = 2, .max = 8}});
+  f.Start();
+  CHECK(Change(f, {.autoscale_min = 9}) == "autoscale.max: 8 is less than autoscale.min: 9");
+  CHECK(Change(f, {.autoscale_max = 0}) == "autoscale.max: 0 is outside 1..10000");
+  CHECK(Change(f, {.pool_size = 9}) == "pool_size: 9 is outside 2..8, the bounds of autoscale");
+  CHECK(Change(f, {.pool_size = 4, .autoscale_min = 5}) ==
+        "pool_size: 4 is outside 5..8, the bounds of autoscale");
+  CHECK(f.Number("pool_size") == 4);
+  CHECK(Change(f, {.autoscale_min = 5, .autoscale_target_wait = 20ms}).empty());
+  CHECK(f.Number("pool_size") == 5);
+  CHECK(Change(f, {.autoscale_min = 1, .autoscale_max = 3}).empty());
+  CHECK(f.Number("pool_size") == 3);
+  CHECK(f.Inspect().at("autoscale") == "1..3 workers, a wait of 20 ms");
+  CHECK(Change(f, {.pool_size = 6, .autoscale_max = 10}).empty());
+  CHECK(f.Number("pool_size") == 6);
+  CHECK(Logged(f) == std::vector<std::string>{"pool_size: 5, was 4", "autoscale_min: 5, was 2",
+                                              "autoscale_target_wait: 20 ms, was 10 ms",
+                                              "pool_size: 3, was 5", "autoscale_min: 1, was 5",
+                                              "autoscale_max: 3, was 8", "pool_size: 6, was 3",
+                                              "autoscale_max: 10, was 3"});
+  PoolFixture other({.pool_size = 4});
+  other.Start();
+  CHECK(Change(other, {.autoscale_max = 8}) == "autoscale_max: 8, but the pool has no autoscale");
+  CHECK(Change(other, {.autoscale_target_wait = 5ms}) ==
+        "autoscale_target_wait: 5 ms, but the pool has no autoscale");
+  PoolFixture given({.pool_size = 4, .autoscale = PoolAutoscale{.min = 2, .max = 8}});
+  given.host.given_change = {.autoscale_min = 6};
+  given.Start();
+  CHECK(given.Number("pool_size") == 6);
+}
+
 TEST_CASE("pool change: a look at one tells what it would replace, and changes nothing") {
   PoolFixture f({.pool_size = 2, .admission_limit = 7ms});
   f.Start();

@@ -354,5 +354,56 @@ TEST_CASE("pool: in a constructor nothing works, and says so") {
   CHECK_THROWS_AS(Eager(), std::logic_error);
 }
 
+TEST_CASE(
+    "pool: one that sizes itself rests, and then takes as much as its workers have room for") {
+  PoolFixture f(
+      {.pool_size = 2, .autoscale = PoolAutoscale{.min = 2, .max = 4}, .worker_mailbox_size = 3});
+  f.Start();
+  CHECK(f.host.redirected);
+  CHECK(f.host.timers.size() == 1);
+  f.host.Advance(std::chrono::seconds(5));
+  CHECK(f.host.timers.empty());
+  CHECK_FALSE(f.host.redirected);
+  // Nobody runs it meanwhile.
+  for (int number = 1; number <= 6; ++number) CHECK(f.host.Send(number));
+  CHECK(f.host.Send(7).error() == gen::ErrProcessMailboxFull);
+  f.host.Step();
+  CHECK(f.host.timers.size() == 1);  // it looks again
+  CHECK(f.host.Send(8).error() == gen::ErrProcessMailboxFull);
+  f.host.Run();
+  CHECK(f.host.redirected);
+  CHECK(f.host.Send(9).error() == gen::ErrProcessMailboxFull);
+  CHECK(f.host.Queue(101) == std::vector<int>{1, 3, 5});
+  CHECK(f.host.Queue(102) == std::vector<int>{2, 4, 6});
+  f.WorkAll();
+  f.CheckConservation();
+  CHECK(f.Number("messages_handled") == 6);
+  // Changed by hand at rest: it looks whether that is too many.
+  f.host.Advance(std::chrono::seconds(5));
+  CHECK(f.host.timers.empty());
+  f.Manage([](TestPool& pool) {
+    CHECK(pool.AddWorkers(1).value() == 3);
+    return gen::Continue();
+  });
+  f.host.Advance(std::chrono::seconds(15));
+  CHECK(f.Number("pool_size") == 2);
+  CHECK(f.Inspect().at("autoscale.1").find("3 -> 2 workers: 2 have been enough for 10 s (") !=
+        std::string::npos);
+}
+
+TEST_CASE("pool: one that sizes itself and cannot start workers says so, and goes on") {
+  PoolFixture f({.pool_size = 1, .autoscale = PoolAutoscale{.min = 1, .max = 4}});
+  f.Start();
+  f.host.spawns_until_failure = 0;
+  f.Send(1, 100);
+  f.host.Work(101, 2);
+  f.host.At(101).busy = true;
+  for (int i = 0; i < 5; ++i) f.host.Advance(std::chrono::milliseconds(20));
+  CHECK(f.Number("pool_size") == 1);
+  const gen::Inspection seen = f.Inspect();
+  CHECK(seen.at("autoscale.1").find("stays at 1: workers cannot be started: ") !=
+        std::string::npos);
+}
+
 }  // namespace
 }  // namespace ergon::act

@@ -54,7 +54,10 @@ TEST_CASE("pool change: as a term") {
                             .restart_backoff_max = 5s,
                             .max_restarts = 6,
                             .restart_period = 7h,
-                            .shutdown_timeout = 8ns};
+                            .shutdown_timeout = 8ns,
+                            .autoscale_min = 9,
+                            .autoscale_max = 10,
+                            .autoscale_target_wait = 11us};
   std::string written;
   REQUIRE(detail::WriteValue(written, all));
   CHECK(*values.Read(written, kRequest).value()->ValueAs<act::PoolChange>() == all);
