@@ -6,7 +6,10 @@
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/examples/checks.sh"
 top=$here/../scripts/ergon-top
-command -v python3 >/dev/null || exit 77
+if ! command -v python3 >/dev/null || ! python3 -c 'import curses, http.client, pty' 2>/dev/null; then
+  echo 'skipped: there is no Python 3 with curses'
+  exit 77
+fi
 
 export ERGON_OBSERVER_TOKEN=a-token-of-this-test
 truncate -s 200G much
@@ -45,12 +48,23 @@ check 'a token in a file' shows --once "$port" --token-file token
 check 'without a token' fails "127.0.0.1:$port wants a token: give it in ERGON_OBSERVER_TOKEN or with --token-file FILE" \
   --once "$port"
 ERGON_OBSERVER_TOKEN=another-token-of-16 check 'with a wrong one' fails "127.0.0.1:$port refuses the token" --once "$port"
+# keeps_secret WITH ARGUMENT...: it fails with this sentence, and no line of what it says has the token.
+keeps_secret() { fails "$@" && ! grep -q secret err; }
+unusable='the token has a space, a line end or another character that is no visible ASCII'
+printf 'a-secret-of-this-test\nnext line\n' >two_lines
+printf 'a-secret-of-t\303\251st\n' >letters
+check 'with a file of two lines' keeps_secret "--token-file: \"two_lines\": $unusable" --once "$port" --token-file two_lines
+check 'with a token of other letters' keeps_secret "--token-file: \"letters\": $unusable" --once "$port" --token-file letters
+ERGON_OBSERVER_TOKEN=$'a-secret\rof-this-test' check 'with such a one in the environment' keeps_secret \
+  "ERGON_OBSERVER_TOKEN: $unusable" --once "$port"
 check 'without the file' fails '--token-file: "none": No such file or directory' --once "$port" --token-file none
 check 'without a terminal' fails 'there is no terminal: --once prints one screen as plain text' "$port" --token-file token
 check 'nobody there' fails 'nobody listens at 127.0.0.1:1: start an observer in the program' --once 1
-check 'no such name' fails '"no.such.name.invalid" is not known: ' --once no.such.name.invalid
-for wrong in 127.0.0.1:nine 70000 '[::1' 1:2:3 host/path; do
-  check "the address $wrong" fails "address: \"$wrong\", must be HOST:PORT, HOST or PORT" --once "$wrong"
+# A label has 63 characters at most: nobody is asked for this name.
+long=$(printf '%064d' 0).invalid
+check 'no such name' fails "\"$long\" is not known: " --once "$long"
+for wrong in 127.0.0.1:nine 70000 "$(printf '1%05000d' 0)" '[::1' 1:2:3 host/path; do
+  check "the address ${wrong:0:20}" fails "address: \"$wrong\", must be HOST:PORT, HOST or PORT" --once "$wrong"
 done
 check 'its help' shows --help
 check 'which tells the keys' grep -q 'Keys: q quits' out
@@ -59,12 +73,13 @@ check 'which tells the keys' grep -q 'Keys: q quits' out
 cat >typist.py <<'PYTHON'
 import os, pty, sys
 
-steps = [("sorted by queued", "s"), ("sorted by handled", "p"), ("by messages that wait", "/Hash\r"),
-                ('with "Hash"', "q")]
+# In the search the last letter is deleted, then the left arrow is pressed, and in the end the keypad's Enter.
+steps = [("sorted by queued", "s"), ("sorted by handled", "p"), ("by messages that wait", "/Hax\x7f\x1bODsh\x1bOM"),
+         ('with "Hash"', "q")]
 process, terminal = pty.fork()
 if process == 0:
-    os.environ.update(TERM="xterm", LINES="24", COLUMNS="160")
-    os.execv(sys.argv[1], sys.argv[1:])
+    os.environ.update(TERM=sys.argv[1], LINES="24", COLUMNS="160")
+    os.execv(sys.argv[2], sys.argv[2:])
 seen = ""
 for awaited, keys in steps:
     while awaited not in seen:
@@ -79,10 +94,53 @@ try:
         pass
 except OSError:
     pass  # its end
-sys.exit(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
+sys.exit(os.waitpid(process, 0)[1] != 0)
 PYTHON
-types() { timeout 60 python3 typist.py "$top" "$port" --token-file token --interval 0.5 >out 2>err; }
-check 'keys, on a terminal' types
+types() { timeout 60 python3 typist.py "$1" "$top" "$port" --token-file token --interval 0.5 >out 2>err; }
+check 'keys, on a terminal' types xterm
+check 'and on one without colours' types vt100
+
+# Another service, or an observer of another version: what it answers is JSON, but not what is expected.
+cat >foreign.py <<'PYTHON'
+import http.client, http.server, json, sys
+
+observer = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]))
+observer.request("GET", "/api/node", headers={"Authorization": "Bearer " + open("token").read().strip()})
+node = json.loads(observer.getresponse().read())
+node["processes"]["alive"] = open("alive").read() or node["processes"]["alive"]
+
+class Service(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        answers = {"/api/node": node, "/api/pools": {"in_all": 1, "pools": [{}]}}
+        body = json.dumps(answers.get(self.path, {"processes": []})).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *_):
+        pass
+
+server = http.server.HTTPServer(("127.0.0.1", 0), Service)
+print(server.server_port, flush=True)
+for _ in range(int(sys.argv[2])):
+    server.handle_request()
+PYTHON
+# meets REQUESTS ARGUMENT...: what ergon-top says of such a service, which ends after so many requests.
+meets() {
+  local requests=$1 foreign service
+  shift
+  rm -f started
+  mkfifo started
+  timeout 60 python3 foreign.py "$port" "$requests" >started &
+  service=$!
+  read -r foreign <started
+  fails "127.0.0.1:$foreign is no observer of Ergon, or one of another version" --once "$foreign" "$@" && wait "$service"
+}
+printf '' >alive
+check 'an answer without what is expected' meets 2
+check 'a pool without what is expected' meets 2 --pools
+printf 'many' >alive
+check 'a text for a number' meets 1
 
 kill -TERM "$background"
 wait "$background"
