@@ -18,13 +18,15 @@ namespace ergon::node {
 class BehaviorLevels {
  public:
   explicit BehaviorLevels(BehaviorLogLevels levels)
-      : levels_(std::move(levels)), any_(!levels_.empty()) {}
+      : levels_(std::move(levels)), any_(levels_.empty() ? 0 : 1) {}
 
   // Sets the level of a process with the behaviour, if there is one for it. The process must be one already that Add's
   // caller finds afterwards.
   void Give(const gen::ProcessBehavior& behavior, std::atomic<std::uint8_t>& level) const {
-    // Sequentially consistent; partner: Add, whose caller looks at all processes after that.
-    if (!any_.load(std::memory_order_seq_cst)) return;
+    // Acquire and release; partner: Add. Both change any_, so one of them comes first: Add, and there is a level here; or
+    // this, and Add's caller sees all that the process has written before, its slot and its PID, too. A load would not do:
+    // what has no order of its own could be seen later than any_, and the process be missed by both.
+    if (any_.fetch_add(0, std::memory_order_acq_rel) == 0) return;
     const std::string name = behavior.BehaviorName();
     std::lock_guard lock(mutex_);
     const auto found = levels_.find(name);
@@ -35,7 +37,8 @@ class BehaviorLevels {
     std::lock_guard lock(mutex_);
     BehaviorLogLevels before = levels_;
     for (const auto& [name, level] : further) levels_[name] = level;
-    if (!levels_.empty()) any_.store(true, std::memory_order_seq_cst);  // partner: Give
+    // Acquire and release; partner: Give. It must not be a store, which would see nothing of what Give has released.
+    if (!levels_.empty()) any_.fetch_or(1, std::memory_order_acq_rel);
     return before;
   }
 
@@ -47,7 +50,7 @@ class BehaviorLevels {
  private:
   mutable std::mutex mutex_;
   BehaviorLogLevels levels_;
-  std::atomic<bool> any_;
+  mutable std::atomic<std::uint32_t> any_;  // 0: there are none, and a spawn takes no lock
 };
 
 }  // namespace ergon::node
