@@ -70,6 +70,10 @@ gen::Result<void> Read(const toml::table& table, const std::string& prefix, std:
           full + ": the name of a behaviour is of ASCII's characters here, without \"?\"");
     }
     if (const auto* inner = value.as_table()) {
+      if (prefix == "log_levels.") {  // words.Counter = "debug"
+        return ErrorAt(name, key.source(),
+                       full + ": is a table: put the name of the behaviour in quotes");
+      }
       auto read = Read(*inner, full + ".", name, options);
       if (!read) return read;
       continue;

@@ -214,6 +214,10 @@ TEST_CASE("options file: log levels of behaviours") {
         "node");
   CHECK(problem("[log_levels]\n\"\" = \"info\"") ==
         "f:2: log_levels.: the name of the behaviour is empty");
+  const std::string table =
+      "f:2: log_levels.words: is a table: put the name of the behaviour in quotes";
+  CHECK(problem("[log_levels]\nwords.Counter = \"debug\"") == table);
+  CHECK(problem("\n[log_levels.words]\nCounter = \"debug\"") == table);
   CHECK(problem("log_levels = \"info\"") == "f:1: log_levels: unknown, the nearest is log_level");
   CHECK(problem("[log_levels]\n\"b\xC3\xBC\" = \"info\"")
             .starts_with("f:2: log_levels.b??: the name of a behaviour is of ASCII's characters"));
