@@ -10,7 +10,7 @@
 //   sizes.Observe(700);  // shop_order_bytes_bucket{le="1024.0"} 1, and so on
 //
 // A metric stays for as long as its node runs, and whoever asks for the same name and labels again gets the same one: a
-// process asks in its Init, and goes on counting where the one before it has ended. What changes with each request, such as a
+// process asks in its Init, and goes on counting where the one before it has ended. What changes with each request, such as the
 // number of a customer, is no label: each value of a label is a metric of its own, which stays.
 //
 // Counter, Gauge and Histogram are handles: copies count the same, and they may outlive the node. One that was made by no
@@ -40,7 +40,7 @@ namespace ergon::gen {
 
 // What tells metrics of one name apart, as in {kind="price"}.
 struct MetricLabel {
-  // 1..200 letters, digits and "_", with no digit and not with "__" first; a histogram has no "le" of its own.
+  // 1..200 letters, digits and "_", and begins neither with a digit nor with "__"; a histogram has no "le" of its own.
   std::string name;
   // UTF-8 without control characters, except for line ends, up to 200 bytes.
   std::string value;
@@ -62,9 +62,9 @@ struct HistogramOptions {
   std::string help = {};
   std::string unit = {};
   std::vector<MetricLabel> labels = {};
-  // The upper bounds of the buckets are the powers of two from the one to the other, which are powers of two, 2^-40..2^60;
-  // at most 64. What is more than the greatest one is counted in a bucket without a bound. As they are here: from
-  // a microsecond to a minute, in seconds.
+  // Powers of two, 2^-40..2^60. The upper bounds of the buckets are these two and all powers of two between them, at most
+  // 64. A value above the greatest bound is counted in a bucket without a bound. The defaults are for times in seconds,
+  // from a microsecond to a minute.
   double least_bound = 0x1p-20;
   double greatest_bound = 64;
 };
@@ -133,8 +133,8 @@ class Histogram {
 // The metrics of a node, see Node::Metrics. Any thread, also inside handlers. Errors, which name the field and its value:
 //   kIncorrect       the name: 1..200 letters, digits and "_", no digit first. It must not begin with "ergon_" or "process_",
 //                    which are the node's own, nor end with "_total", "_info", "_created", "_bucket", "_count" or "_sum", which
-//                    are added where it is written. Or an option; or it differs from what the name has already: its help,
-//                    its unit, the names of its labels, the bounds of a histogram
+//                    are added where it is written. Or an option, by itself or because it differs from what the name has
+//                    already: the help, the unit, the names of the labels, the bounds of a histogram
 //   kTaken           the name belongs to a metric of another kind
 //   kNotAllowed      the node has 10,000 metrics, which are the most
 //   kNodeTerminated  the node has stopped

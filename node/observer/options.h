@@ -30,7 +30,7 @@ struct ObserverOptions {
 
   // Open connections, 1..10,000. Beyond that the one that has waited longest for a request gives way; if none waits, the
   // one that has been longest at sending its request; if none sends one, the one that has been longest at taking its answer.
-  // If the observer has to make the answers of all of them yet, the new one is answered with 503.
+  // If all of them still wait for the observer's answer, the new one is answered with 503.
   int max_connections = 32;
   int max_header_bytes = 8'192;  // of a request, 256..1,048,576; beyond: 431
   int max_body_bytes = 1'024;    // of a request, 0..1,048,576; beyond: 413

@@ -5,8 +5,8 @@
 
 namespace ergon::dist {
 
-// Each function has a process, and so has the start of each behaviour, which waits for a worker, and for room for its answer while the peer does not take those
-// before. So what a peer asks is put aside while too many of them wait, as in ReadHold: a frame takes less room than a
+// Each function, and each start of a behaviour, has a process that waits for a worker, and for room for its answer while
+// the peer does not take the answers before it. So what a peer asks is put aside while too many of them wait, as in ReadHold: a frame takes less room than a
 // process and its stack. What runs is not counted, since it may wait for each other.
 class BeginningFunctions {
  public:
