@@ -99,10 +99,10 @@ struct NodeOptions {
   // the node's. In a file the table [log_levels]. They go before ProcessOptions::log_level and what is inherited.
   std::map<std::string, std::optional<LogLevel>> log_levels = {};
   // Receives each log line, in the log_format (text without time and level), instead of standard error; one at a time.
-  // On the thread that has something to tell: a process's, the timers', the watchdog's, or one of the caller's own that
-  // uses the node. It may look at the node (Info, ProcessInfo), but must not wait for it, nor cause a line
-  // itself, which would wait for it to return. A line
-  // at which it throws is lost; the first one is told on standard error.
+  // On the thread that has something to tell: a process's, the timers', the watchdog's, that of a recording
+  // (node::TraceTo), or one of the caller's own that uses the node. It may look at the node (Info, ProcessInfo), but must
+  // not wait for it, nor end a recording, nor cause a line itself, which would wait for it to return. A line at which it
+  // throws is lost; the first one is told on standard error.
   std::function<void(LogLevel level, const std::string& line)> log_sink = nullptr;
 
   // How many of the last dropped messages can be looked at, 0..4096; see Node::LastDrops.

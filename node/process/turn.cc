@@ -31,7 +31,10 @@ core::TurnEnd ProcessRunner::ResumeParked() {
   if (!std::exchange(yielded_, false)) {
     do {
       if (is_asked_) AnswerInspections();
-      if (!await_.HasOutcome() && !SettleParked()) return core::TurnEnd::kIdle;
+      if (!await_.HasOutcome() && !SettleParked()) {
+        SetCurrentProcess(nullptr);  // it may run elsewhere already
+        return core::TurnEnd::kIdle;
+      }
     } while (is_asked_);
   }
   core::Fiber& fiber = *parked_;

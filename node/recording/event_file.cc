@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fmt/core.h>
@@ -32,6 +33,12 @@ gen::Result<void> EventFile::Open() {
   // Nobody waits until somebody reads a pipe.
   file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
   if (file_ < 0) return Error(gen::ErrorCode::kIncorrect, errno);
+  struct stat status {};
+  if (::fstat(file_, &status) != 0) return Error(gen::ErrorCode::kInternal, errno);
+  if (!S_ISREG(status.st_mode)) {  // a pipe whose reader has gone would end the program
+    return gen::Error(gen::ErrorCode::kIncorrect,
+                      fmt::format("trace file \"{}\": it is no regular file", path_));
+  }
   kept_ = kBegin;
   bytes_ = kBegin.size();
   if (!Flush()) return Error(gen::ErrorCode::kInternal, failure_);

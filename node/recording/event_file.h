@@ -19,7 +19,7 @@ class EventFile {
   EventFile& operator=(const EventFile&) = delete;
   ~EventFile();
 
-  // Makes the file, or replaces what is there. kIncorrect: it cannot be had; kInternal: it cannot be written.
+  // Makes the file, or replaces what is there. kIncorrect: it cannot be had, or is no regular file; kInternal: it cannot be written.
   gen::Result<void> Open();
   // False: there is no room for it. What cannot be written is told by Close.
   bool Append(std::string_view event);

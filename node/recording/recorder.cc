@@ -39,10 +39,17 @@ class Recorder::Recording final : public TraceFile {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  Recording(core::ThreadedDispatcher& of, const std::string& path, const TraceFileOptions& options)
-      : dispatcher(of), file(path, options.max_bytes), name(path), duration(options.duration) {}
+  Recording(core::ThreadedDispatcher& of, const ForkGuard& fork_guard, const std::string& path,
+            const TraceFileOptions& options)
+      : dispatcher(of),
+        file(path, options.max_bytes),
+        name(path),
+        duration(options.duration),
+        fork_guard_(fork_guard) {}
 
+  // In a fork there is no writer, which may have had the lock.
   gen::Result<TraceFileSummary> End() override {
+    if (fork_guard_.IsForked()) return fork_guard_.Error();
     std::unique_lock lock(mutex);
     must_end = true;
     changed.notify_all();
@@ -50,6 +57,7 @@ class Recorder::Recording final : public TraceFile {
     return *done;
   }
   [[nodiscard]] bool IsOpen() const override {
+    if (fork_guard_.IsForked()) return false;
     std::lock_guard lock(mutex);
     return !done.has_value();
   }
@@ -74,14 +82,20 @@ class Recorder::Recording final : public TraceFile {
   const std::int64_t origin = core::SteadyNow();
 
  private:
+  const ForkGuard fork_guard_;  // a copy: the node may have ended
   mutable std::mutex mutex;
   std::condition_variable changed;
   bool must_end = false;
   std::optional<gen::Result<TraceFileSummary>> done;
 };
 
-Recorder::Recorder(const Addresses& addresses, NodeLog& log)
-    : addresses_(addresses), log_(log), tracks_(addresses) {}
+Recorder::Recorder(const Addresses& addresses, NodeLog& log, const ForkGuard& fork_guard,
+                   core::DispatcherHooks* others)
+    : addresses_(addresses),
+      log_(log),
+      fork_guard_(fork_guard),
+      others_(others),
+      tracks_(addresses) {}
 
 Recorder::~Recorder() { End(); }
 
@@ -111,25 +125,24 @@ gen::Result<std::shared_ptr<TraceFile>> Recorder::Begin(core::Dispatcher& dispat
                       fmt::format("trace file \"{}\": it is being written", recording_->name));
   }
   if (writer_.joinable()) writer_.join();
-  auto recording = std::make_shared<Recording>(*threaded, path, options);
+  auto recording = std::make_shared<Recording>(*threaded, fork_guard_, path, options);
   auto open = recording->file.Open();
   if (!open) return std::move(open.error());
   const std::string node(addresses_.node().ToString());
   (void)recording->file.Append(GroupJson(false, node + ": threads"));
   (void)recording->file.Append(GroupJson(true, node + ": processes"));
   tracks_.Begin(*only);
+  threaded->SetHooks(this);  // first: the writer takes them back, maybe at once
   try {
     writer_ = std::thread([this, recording] { Run(*recording); });
   } catch (const std::system_error& error) {
+    threaded->SetHooks(nullptr);
     std::vector<RecordedEvent> none;
     tracks_.End(none);
     return gen::Error(gen::ErrorCode::kInternal,
                       fmt::format("trace file: no thread can be had: {}", error.what()));
   }
   recording_ = recording;
-  // Not again: a turn may just be calling them, as one that has begun in the last recording.
-  if (others_ == nullptr) others_ = threaded->options().hooks.get();
-  threaded->SetHooks(this);
   return std::shared_ptr<TraceFile>(std::move(recording));
 }
 
@@ -143,6 +156,7 @@ void Recorder::End() {
 void Recorder::Run(Recording& recording) {
   (void)::pthread_setname_np(::pthread_self(), "ergon-trace");
   std::vector<RecordedEvent> events;
+  events.reserve(Tracks::kUsuallyMost);  // once: as it grew there would be two of them
   std::uint64_t left_out = 0;
   bool has_room = true;
   while (has_room && recording.Await() && recording.file.Flush()) {

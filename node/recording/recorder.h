@@ -15,13 +15,16 @@
 #include <ergon/node/recording/event_file.h>
 #include <ergon/node/recording/trace_file.h>
 #include <ergon/node/recording/tracks.h>
+#include <ergon/node/spawning/fork_guard.h>
 
 namespace ergon::node {
 
 // Of a node. It outlives the threads of the dispatcher, which may call the hooks after the end of a recording. Any thread.
 class Recorder final : public core::DispatcherHooks {
  public:
-  Recorder(const Addresses& addresses, NodeLog& log);
+  // `others`: the hooks of the node's dispatcher, or null.
+  Recorder(const Addresses& addresses, NodeLog& log, const ForkGuard& fork_guard,
+           core::DispatcherHooks* others);
   ~Recorder() override;
 
   // See TraceTo. `has_own_clock`: as NodeOptions::clock.
@@ -48,7 +51,8 @@ class Recorder final : public core::DispatcherHooks {
 
   const Addresses& addresses_;
   NodeLog& log_;
-  core::DispatcherHooks* others_ = nullptr;  // before the hooks are set
+  const ForkGuard& fork_guard_;
+  core::DispatcherHooks* const others_;
   std::mutex mutex_;
   bool is_ended_ = false;                 // guarded by it
   std::shared_ptr<Recording> recording_;  // guarded by it; the last one

@@ -22,8 +22,9 @@ struct TraceFileOptions {
 struct TraceFileSummary {
   std::uint64_t events = 0;  // in the file
   std::uint64_t bytes = 0;   // its size
-  std::uint64_t left_out =
-      0;  // events that came faster than they could be written, or had no room in the file
+  // Events that came faster than they could be written, or had no room in the file, and turns of processes that had no
+  // room among 32,768 recorded at a time.
+  std::uint64_t left_out = 0;
   bool is_full = false;  // the recording has ended for want of room
 };
 
@@ -36,9 +37,10 @@ class TraceFile {
 
   // Ends the recording, unless it has ended, and returns when the file is complete: it blocks for as long as the file's
   // system takes. kInternal: the file could not be written, as with a full disk; the text says why and names the file,
-  // which then ends with what could be written.
+  // which then ends with what could be written. kNodeTerminated: this is a child made by fork(), whose parent goes on with
+  // it.
   virtual gen::Result<TraceFileSummary> End() = 0;
-  // Returns true until the file is complete.
+  // Returns true until the file is complete; in a child made by fork() false.
   [[nodiscard]] virtual bool IsOpen() const = 0;
 
  protected:

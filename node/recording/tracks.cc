@@ -27,14 +27,8 @@ struct RecordedTurn {
 thread_local RecordedTurn recorded_turn;
 thread_local std::uint64_t told_in_recording = 0;  // this thread has told its name there
 
-// Of a turn that has suspended its process, which is still this thread's.
-RecordedEvent WaitOf(const ProcessSlot& process, std::int64_t now) {
-  RecordedEvent wait{process.activity().state() == gen::ProcessState::kWaiting ? Kind::kWaits
-                                                                               : Kind::kGivesWay};
-  wait.begin = now;
-  const ProcessRunner* const runner = CurrentProcess();
-  if (runner == &process) wait.trace = static_cast<const Process*>(runner)->Trace();
-  return wait;
+bool IsWaiting(const ProcessSlot& process) {
+  return process.activity().state() == gen::ProcessState::kWaiting;
 }
 
 }  // namespace
@@ -57,15 +51,16 @@ Tracks::Track* Tracks::FindOrMake(Stripe& stripe, const ProcessSlot& process) {
   if (const auto found = stripe.tracks.find(id); found != stripe.tracks.end()) {
     return &found->second;
   }
-  if (stripe.tracks.size() >= kMostTracks) return nullptr;
-  Track& track = stripe.tracks[id];
+  if (stripe.tracks.size() >= kMostTracks || stripe.events.size() >= kMostEvents) return nullptr;
+  Track track;
   track.number = numbers_.fetch_add(1, std::memory_order_relaxed) + 1;
+  // It asks the behavior, which may throw.
   track.label = std::make_shared<const std::string>(AsInItsLines(addresses_, addresses_.PidOf(id)));
   RecordedEvent event{Kind::kProcess};
   event.process = track.number;
   event.label = track.label;
   Put(stripe, std::move(event));
-  return &track;
+  return &stripe.tracks.emplace(id, std::move(track)).first->second;
 }
 
 void Tracks::Put(Stripe& stripe, RecordedEvent event) {
@@ -78,13 +73,29 @@ void Tracks::Put(Stripe& stripe, RecordedEvent event) {
 
 void Tracks::TellThread(Stripe& stripe) {
   const std::uint64_t recording = recording_.load(std::memory_order_relaxed);
-  if (std::exchange(told_in_recording, recording) == recording) return;
+  if (told_in_recording == recording) return;
   char name[16] = "";
   (void)::pthread_getname_np(::pthread_self(), name, sizeof name);
   RecordedEvent event{Kind::kThread};
   event.thread = ::gettid();
   event.label = std::make_shared<const std::string>(name);
-  Put(stripe, std::move(event));
+  stripe.events.push_back(std::move(event));  // though it is full: there are few threads
+  told_in_recording = recording;
+}
+
+void Tracks::BeginWait(Track& track, const ProcessSlot& process, std::int64_t begin,
+                       gen::TraceId trace) {
+  RecordedEvent wait{IsWaiting(process) ? Kind::kWaits : Kind::kGivesWay, begin};
+  wait.trace = trace;
+  const CallEdge::View call = process.Waited();
+  if (call.id != 0 && wait.kind == Kind::kWaits) {
+    wait.kind = Kind::kAwaitsAnswer;
+    wait.type = call.type;
+    if (call.to != 0) wait.to = addresses_.PidOf(call.to);
+  }
+  track.waits = true;
+  track.resumed = 0;
+  track.wait = std::move(wait);
 }
 
 void Tracks::EndWait(Stripe& stripe, Track& track, std::int64_t end) {
@@ -107,19 +118,23 @@ void Tracks::EndBusy(Stripe& stripe, Track& track, std::int64_t end,
 
 void Tracks::BeginTurn(const ProcessSlot& process) {
   const std::uint64_t id = process.Id();
-  const std::uint64_t only = only_.load(std::memory_order_relaxed);
+  const auto is_wanted = [&] {
+    const std::uint64_t only = only_.load(std::memory_order_relaxed);
+    return only == 0 || only == id;
+  };
   recorded_turn.process = nullptr;
-  if (only != 0 && only != id) return;
-  const std::int64_t now = core::SteadyNow();
+  if (!is_wanted()) return;
   Stripe& stripe = StripeOf(id);
   std::lock_guard lock(stripe.mutex);
-  if (!stripe.is_on) return;
+  if (!stripe.is_on || !is_wanted()) return;  // or another recording has begun
   Track* const track = FindOrMake(stripe, process);
   if (track == nullptr) {
     left_out_.fetch_add(1, std::memory_order_relaxed);
     return;
   }
   TellThread(stripe);
+  // Under the lock: what a track has noted last is never later.
+  const std::int64_t now = core::SteadyNow();
   ++track->turns;
   if (track->waits) {
     track->resumed = now;
@@ -135,38 +150,38 @@ void Tracks::BeginTurn(const ProcessSlot& process) {
 void Tracks::EndTurn(core::TurnEnd end) {
   if (recorded_turn.process == nullptr) return;
   const RecordedTurn turn = std::exchange(recorded_turn, {});
-  // A turn that ends because its process is suspended, or has only answered an inspection while it is, leaves the
-  // process the current one.
-  const bool is_suspended = end == core::TurnEnd::kIdle && CurrentProcess() != nullptr;
-  const std::int64_t now = core::SteadyNow();
-  RecordedEvent wait = is_suspended ? WaitOf(*turn.process, now) : RecordedEvent{Kind::kWaits};
-  const core::TypeDescriptor* type = turn.process->activity().type();
-  const CallEdge::View call = turn.process->Waited();
-  if (is_suspended && call.id != 0 && wait.kind == Kind::kWaits) {
-    wait.kind = Kind::kAwaitsAnswer;
-    wait.type = call.type;
-    if (call.to != 0) wait.to = addresses_.PidOf(call.to);
-  }
+  // A turn that ends because its process suspends itself leaves the process the current one, and this thread's. After any
+  // other the process may run elsewhere already: what follows may be read by any thread.
+  const ProcessRunner* const runner = CurrentProcess();
+  const bool suspends = end == core::TurnEnd::kIdle && runner != nullptr;
+  const bool is_its_own = suspends && runner == turn.process;
+  const gen::TraceId trace = is_its_own ? static_cast<const Process*>(runner)->Trace() : 0;
   Stripe& stripe = StripeOf(turn.id);
   std::lock_guard lock(stripe.mutex);
   if (!stripe.is_on || recording_.load(std::memory_order_relaxed) != turn.recording) return;
   const auto found = stripe.tracks.find(turn.id);
   if (found == stripe.tracks.end()) return;
   Track& track = found->second;
-  // If the process runs elsewhere already, the look at it above was too late. If it was not, neither is this one: the
-  // next turn notes its number under the lock before it changes what was looked at.
+  const std::int64_t now = core::SteadyNow();
+  // The next turn notes its number under the lock before it changes what is looked at here.
   const bool is_last = track.turns == turn.number;
   RecordedEvent event{Kind::kTurn, turn.since, now};
   event.thread = ::gettid();
   event.label = track.label;
-  if (is_last) event.type = type;
+  const core::TypeDescriptor* const type = is_last ? turn.process->activity().type() : nullptr;
+  event.type = type;
   Put(stripe, std::move(event));
   if (!is_last) return;
-  if (is_suspended) {
+  if (suspends) {
     EndWait(stripe, track, now);
-    track.waits = true;
-    track.resumed = 0;
-    track.wait = std::move(wait);
+    BeginWait(track, *turn.process, now, trace);
+  } else if (end == core::TurnEnd::kIdle && IsWaiting(*turn.process)) {
+    // It has only answered an inspection, and waits on.
+    if (track.waits) {
+      track.resumed = 0;
+    } else {
+      BeginWait(track, *turn.process, now, 0);
+    }
   } else {
     EndBusy(stripe, track, now, type);
     if (end == core::TurnEnd::kCompleted) stripe.tracks.erase(found);

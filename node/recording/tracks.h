@@ -20,14 +20,22 @@ namespace ergon::node {
 // Any thread. BeginTurn and EndTurn are called on the thread that runs the turn; a turn that suspends its process ends, and
 // the one that resumes it is another (core::DispatcherHooks).
 class Tracks {
+  static constexpr std::size_t kStripes = 16;
+  // In each stripe. In all, with the events that are being written: at most 48 MiB, and the names.
+  static constexpr std::size_t kMostEvents = 8'192;
+  static constexpr std::size_t kMostTracks = 2'048;
+
  public:
+  // More are the names of threads only.
+  static constexpr std::size_t kUsuallyMost = kStripes * kMostEvents + 1'024;
+
   explicit Tracks(const Addresses& addresses) : addresses_(addresses) {}
 
   // `only`: the one process, as ProcessSlot::Id; 0: all.
   void Begin(std::uint64_t only);
   void BeginTurn(const ProcessSlot& process);
   void EndTurn(core::TurnEnd end);
-  // Appends what has come since.
+  // Appends what has come since, which is hardly ever more than kUsuallyMost.
   void Take(std::vector<RecordedEvent>& events);
   // The same, with what goes on now; nothing is noted any more.
   void End(std::vector<RecordedEvent>& events);
@@ -36,11 +44,6 @@ class Tracks {
   }
 
  private:
-  static constexpr std::size_t kStripes = 16;
-  // In each stripe. In all, with the events that are being written: at most 48 MiB.
-  static constexpr std::size_t kMostEvents = 8'192;
-  static constexpr std::size_t kMostTracks = 2'048;
-
   struct Track {
     std::uint32_t number = 0;
     std::uint64_t turns = 0;
@@ -59,11 +62,12 @@ class Tracks {
   };
 
   [[nodiscard]] Stripe& StripeOf(std::uint64_t id) noexcept { return stripes_[id % kStripes]; }
-  // With the lock of the stripe. Null: there are too many.
+  // With the lock of the stripe, as the rest. Null: there are too many, or there is no room for its name.
   Track* FindOrMake(Stripe& stripe, const ProcessSlot& process);
   void Put(Stripe& stripe, RecordedEvent event);
   void EndWait(Stripe& stripe, Track& track, std::int64_t end);
   void EndBusy(Stripe& stripe, Track& track, std::int64_t end, const core::TypeDescriptor* type);
+  void BeginWait(Track& track, const ProcessSlot& process, std::int64_t begin, gen::TraceId trace);
   void TellThread(Stripe& stripe);
 
   const Addresses& addresses_;

@@ -120,6 +120,7 @@ Runtime::Runtime(gen::Atom name, const gen::NodeOptions& options,
       rooms_(RoomsWith(*dispatcher)),
       table_(Process::Kind(rooms_)),
       addresses_(name, options_.creation == 0 ? MakeCreation() : options_.creation, table_),
+      recorder_(addresses_, log_, fork_guard_, dispatcher->options().hooks.get()),
       dispatcher_(std::move(dispatcher)) {}
 
 // Before there are any of them but the first.

@@ -180,7 +180,7 @@ class Runtime {
   Dump dump_{addresses_, *clock_};
   NodeEnvironment environment_{options_.environment};
   Inheritance inheritance_{addresses_, environment_};
-  Recorder recorder_{addresses_, log_};
+  Recorder recorder_;
   const std::shared_ptr<core::Dispatcher> dispatcher_;  // its threads use the rooms
   DedicatedDispatchers dedicated_dispatchers_;          // theirs too
   BlockingThreads blocking_threads_{dedicated_dispatchers_, options_.blocking_threads};

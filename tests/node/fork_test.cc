@@ -1,5 +1,6 @@
 // A program with a node forks: the child has the node's memory, but none of its threads.
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -9,6 +10,10 @@
 
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <fmt/core.h>
+
+#include <ergon/node/trace_file.h>
 
 #include <kit/child.h>
 #include <node/subject.h>
@@ -31,7 +36,7 @@ int InFork(const std::function<int()>& function) {
 }
 
 // Of the first that is not told that it is in a fork; 0: all are.
-int FirstNotTold(Node& node, gen::PID pid) {
+int FirstNotTold(Node& node, gen::PID pid, TraceFile* file = nullptr) {
   int number = 0;
   int first = 0;
   auto check = [&](const auto& result) {
@@ -71,6 +76,8 @@ int FirstNotTold(Node& node, gen::PID pid) {
   check(node.DisableCronJob("name"));
   check(node.CronJobInfo("name"));
   check(node.WaitForSignal());
+  check(TraceTo(node, "/no/such/folder/a.json"));
+  if (file != nullptr) check(file->End());
   std::ostringstream dump;
   node.Dump(dump);
   ++number;
@@ -88,6 +95,7 @@ int FirstNotTold(Node& node, gen::PID pid) {
   check_none(!node.FindEnv("name"));
   check_none(node.EnvList().empty());
   check_none(node.CronJobs().empty());
+  check_none(file == nullptr || !file->IsOpen());
   check_none(node.CronRuns({}, 1h).empty());
   check_none(node.Info().name == node.Name() && node.Info().processes == 0);
   node.Stop();
@@ -103,7 +111,13 @@ TEST_CASE("fork: in the child everything is refused with a word, and nothing han
   CHECK(t->node.AddCronJob(
       {.name = "job", .spec = "* * * * *", .action = gen::CronAction::Send(pid)}));
   CHECK(t->node.LoadApplication({.name = "application", .processes = {{.factory = Make({})}}}));
-  CHECK(InFork([&] { return FirstNotTold(t->node, pid); }) == 0);
+  const std::string path =
+      (std::filesystem::temp_directory_path() / fmt::format("ergon_fork_{}.json", getpid()))
+          .string();
+  const auto file = TraceTo(t->node, path, {.duration = gen::kInfinite}).value();
+  CHECK(InFork([&] { return FirstNotTold(t->node, pid, file.get()); }) == 0);
+  CHECK(file->End());
+  std::filesystem::remove(path);
   CHECK(t->Run(pid, [](Subject&) {}));  // the parent does not mind
   CHECK(InFork([&] { return InFork([&] { return FirstNotTold(t->node, pid); }); }) == 0);
 }

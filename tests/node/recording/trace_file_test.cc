@@ -1,16 +1,20 @@
 // What a node records of its processes' turns.
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <ergon/core/dispatcher.h>
@@ -126,7 +130,9 @@ TEST_CASE("trace file: turns, what they handle, and a Call with its wait within"
   TestNode t({.hooks = hooks});
   const gen::PID callee = t.node.SpawnRegister("callee", Make({})).value();
   const gen::PID caller = t.node.SpawnRegister("caller", Make({})).value();
-  auto file = TraceTo(t.node, path.text());
+  for (const gen::PID pid : {callee, caller}) CHECK(t.Run(pid, [](Subject&) {}));
+  CHECK(hooks->EventuallyQuiet());  // a turn that has begun before is not recorded
+  auto file = TraceTo(t.node, path.text(), {.duration = gen::kInfinite});
   REQUIRE(file);
   CHECK((*file)->IsOpen());
   CHECK(t.Run(caller, [&](Subject& self) {
@@ -187,11 +193,15 @@ TEST_CASE("trace file: one process only, and what goes on at the end") {
   TestNode t({.hooks = hooks});
   const gen::PID one = t.node.SpawnRegister("one", Make({})).value();
   const gen::PID other = t.node.SpawnRegister("other", Make({})).value();
-  const auto file = TraceTo(t.node, path.text(), {.process = one}).value();
+  CHECK(t.Run(one, [](Subject&) {}));
+  CHECK(hooks->EventuallyQuiet());  // a turn that has begun before is not recorded
+  const auto file =
+      TraceTo(t.node, path.text(), {.duration = gen::kInfinite, .process = one}).value();
   CHECK(t.Run(other, [](Subject&) {}));
   CHECK(t.node.Send(one, Do{[](Subject& self) { (void)self.Sleep(gen::kInfinite); }}));
   CHECK(kit::Eventually(
       [&] { return t.node.ProcessInfo(one)->state == gen::ProcessState::kWaiting; }));
+  CHECK(t.node.Inspect(one));  // its wait goes on
   CHECK(hooks->EventuallyQuiet());
   CHECK(file->End());
   const auto events = path.Events();
@@ -252,7 +262,7 @@ TEST_CASE("trace file: errors") {
   CHECK(detail("/no/such/folder/a.json") ==
         "trace file \"/no/such/folder/a.json\": No such file or directory");
   CHECK(detail("/tmp") == "trace file \"/tmp\": Is a directory");
-  CHECK(detail("/dev/full") == "trace file \"/dev/full\": No space left on device");
+  CHECK(detail("/dev/full") == "trace file \"/dev/full\": it is no regular file");
   CHECK(detail(path.text(), {.duration = 0ns}) == "duration: 0 ns, must be more than 0");
   CHECK(detail(path.text(), {.max_bytes = 10}) == "max_bytes: 10 is outside 4096..1099511627776");
   const gen::PID gone = t.Spawn();
@@ -262,29 +272,108 @@ TEST_CASE("trace file: errors") {
   CHECK(!std::filesystem::exists(path.text()));
 }
 
-TEST_CASE("trace file: recordings come and go while processes run, beside the hooks of the user") {
-  const Path path;
-  const auto hooks = std::make_shared<Counting>();
-  {
-    TestNode t({.hooks = hooks});
-    std::vector<gen::PID> busy;
-    for (int i = 0; i < 4; ++i) {
-      busy.push_back(t.Spawn({.message = [](Subject& self, gen::PID, gen::Message& message) {
-        (void)self.Send(self.Self(), message.Take<int>());
-        self.Yield();
-        return gen::Continue();
-      }}));
-      CHECK(t.node.Send(busy.back(), i));
-    }
-    for (int i = 0; i < 5; ++i) {
-      const auto file = TraceTo(t.node, path.text(), {.max_bytes = 200'000}).value();
-      const std::uint64_t turns = hooks->ended;
-      CHECK(kit::Eventually([&] { return hooks->ended > turns + 10; }));
-      CHECK(file->End());
-      CheckNesting(Slices(path.Events()));
-    }
-    for (const gen::PID pid : busy) CHECK(t.node.Kill(pid));
+// No file of this program gets larger, as if the disk was full.
+class FileLimit {
+ public:
+  explicit FileLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    REQUIRE(::getrlimit(RLIMIT_FSIZE, &before_) == 0);
+    const rlimit limit{.rlim_cur = bytes, .rlim_max = before_.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
   }
+  FileLimit(const FileLimit&) = delete;
+  FileLimit& operator=(const FileLimit&) = delete;
+  ~FileLimit() {
+    (void)::setrlimit(RLIMIT_FSIZE, &before_);
+    (void)std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  void (*const handler_)(int);
+  rlimit before_ = {};
+};
+
+TEST_CASE("trace file: what cannot be written ends the recording, with a whole list") {
+  const Path path;
+  TestNode t;
+  std::optional<FileLimit> limit(std::in_place, 64);
+  const auto file = TraceTo(t.node, path.text(), {.duration = gen::kInfinite}).value();
+  CHECK(kit::Eventually([&] { return !file->IsOpen(); }));
+  const auto summary = file->End();
+  limit.reset();
+  REQUIRE(!summary);
+  CHECK(summary.error().code() == gen::ErrorCode::kInternal);
+  CHECK(summary.error().detail() == "trace file \"" + path.text() + "\": File too large");
+  CHECK(path.Events().empty());
+}
+
+// Records a node several times, whose processes yield, go idle and are woken elsewhere, and are inspected while they wait.
+void RecordOften(const std::shared_ptr<Counting>& hooks) {
+  const Path path;
+  std::atomic<std::uint64_t> handled{0};
+  TestNode t({.hooks = hooks});
+  std::vector<gen::PID> pids;
+  for (int i = 0; i < 4; ++i) {
+    pids.push_back(t.Spawn({.message = [&](Subject& self, gen::PID, gen::Message& message) {
+      ++handled;
+      (void)self.Send(self.Self(), message.Take<int>());
+      self.Yield();
+      return gen::Continue();
+    }}));
+    CHECK(t.node.Send(pids.back(), i));
+  }
+  for (int i = 0; i < 3; ++i) {
+    const gen::PID pong =
+        t.Spawn({.message = [&](Subject& self, gen::PID from, gen::Message& message) {
+          ++handled;
+          (void)self.Send(from, message.Take<int>());
+          return gen::Continue();
+        }});
+    const gen::PID ping =
+        t.Spawn({.message = [&, pong](Subject& self, gen::PID, gen::Message& message) {
+          ++handled;
+          (void)self.Send(pong, message.Take<int>());
+          return gen::Continue();
+        }});
+    CHECK(t.node.Send(ping, i));
+    pids.insert(pids.end(), {ping, pong});
+  }
+  const gen::PID callee = t.Spawn();
+  const gen::PID caller =
+      t.Spawn({.message = [&, callee](Subject& self, gen::PID, gen::Message& message) {
+        ++handled;
+        self.SetTrace(1);
+        (void)self.Call<bool>(callee, Do{[](Subject& other) { other.Sleep(50us); }});
+        self.SetTrace(0);
+        (void)self.Send(self.Self(), message.Take<int>());
+        return gen::Continue();
+      }});
+  CHECK(t.node.Send(caller, 1));
+  pids.insert(pids.end(), {callee, caller});
+  std::atomic<bool> done{false};
+  std::atomic<int> inspected{0};
+  std::thread inspector([&] {
+    while (!done) inspected += t.node.Inspect(caller) ? 1 : 0;
+  });
+  for (int i = 0; i < 6; ++i) {
+    const auto file =
+        TraceTo(t.node, path.text(), {.duration = gen::kInfinite, .max_bytes = 200'000}).value();
+    const std::uint64_t before = handled;
+    const int before_inspected = inspected;
+    CHECK(kit::Eventually(
+        [&] { return handled > before + 100 && inspected > before_inspected + 5; }));
+    CHECK(file->End());
+    CheckNesting(Slices(path.Events()));
+  }
+  done = true;
+  inspector.join();
+  for (const gen::PID pid : pids) CHECK(t.node.Kill(pid));
+}
+
+TEST_CASE("trace file: recordings come and go while processes run") { RecordOften(nullptr); }
+
+TEST_CASE("trace file: recordings come and go while processes run, beside the hooks of the user") {
+  const auto hooks = std::make_shared<Counting>();
+  RecordOften(hooks);
   CHECK(hooks->begun == hooks->ended);
   CHECK(hooks->begun > 0);
 }
