@@ -22,4 +22,11 @@ inline std::string CheckAtLeast(std::string_view name, std::chrono::nanoseconds 
   return fmt::format("{}: {} ns is less than {} ns", name, value.count(), least.count());
 }
 
+// Returns an empty text if `value` is at most `most`, else a text as "restart_period: 2 ns is more than 1 ns".
+inline std::string CheckAtMost(std::string_view name, std::chrono::nanoseconds value,
+                               std::chrono::nanoseconds most) {
+  if (value <= most) return {};
+  return fmt::format("{}: {} ns is more than {} ns", name, value.count(), most.count());
+}
+
 }  // namespace ergon::act

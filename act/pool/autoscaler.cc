@@ -93,7 +93,7 @@ void PoolAutoscaler::Measure(const PoolMeasure& now) {
   if (late_looks_ == 0 && now.busy < now.workers) {
     stretch_.reset();
     trial_.reset();  // it was enough
-  } else if (!stretch_ && now.now >= stretch_from_) {
+  } else if (!stretch_ && now.now >= stretch_from_ && now.leaving == 0) {
     stretch_ = Stretch{now.now, now.handled};
   }
 }
@@ -154,7 +154,7 @@ std::optional<int> PoolAutoscaler::Judge(const PoolMeasure& now) {
 }
 
 int PoolAutoscaler::Undo(const PoolMeasure& now, int workers) {
-  trial_.reset();
+  trial_.reset();  // also if the number stays
   limit_reason_ = "throughput no longer rises with workers";
   LimitTo(workers, now.now);
   has_told_ = true;
@@ -177,6 +177,32 @@ int PoolAutoscaler::Needed(const PoolMeasure& now) const {
   return static_cast<int>(std::min(std::ceil(needed), static_cast<double>(options_.max)));
 }
 
+void PoolAutoscaler::BeginTrial(const PoolMeasure& now) {
+  const double handled = HandledNow(now);
+  trial_ =
+      Trial{.from = now.workers,
+            .pace = handled < kFewToCompare ? 0 : PaceNow(now),
+            .least_gain = handled < EnoughToBeSure(now.workers) ? kLeastGainUnsure : kLeastGain,
+            .patience = std::max(options_.shrink_after, 2 * handling_).count(),
+            .since = now.now,
+            .handled = now.handled};
+}
+
+bool PoolAutoscaler::AwaitsTrial(const PoolMeasure& now) {
+  if (!trial_) return false;
+  if (now.now - trial_->since < trial_->patience) return true;
+  // Less than one message of each worker: they hang. Without a stretch nothing can be compared.
+  const std::uint64_t handled =
+      stretch_ ? Between(now.handled, std::max(stretch_->handled, trial_->handled)) : 0;
+  if (handled < static_cast<std::uint64_t>(now.workers)) {
+    trial_.reset();
+    return false;
+  }
+  trial_->since = now.now;
+  trial_->handled = now.handled;
+  return true;
+}
+
 int PoolAutoscaler::Grow(const PoolMeasure& now) {
   enough_since_ = 0;
   if (now.workers == options_.max) return Stay(now, "autoscale.max allows no more");
@@ -187,8 +213,11 @@ int PoolAutoscaler::Grow(const PoolMeasure& now) {
     if (now.now < limit_until_) return Stay(now, limit_reason_);
     most = std::min(most, now.workers + std::max(1, now.workers / 2));
   }
-  // What the last growth has brought is not known yet.
-  if (trial_) return now.workers;
+  if (AwaitsTrial(now)) {
+    // That is so after each growth: it is worth telling only when it lasts.
+    if (now.now - trial_->since < trial_->patience / 2) return now.workers;
+    return Stay(now, "what the last growth has brought is not known yet");
+  }
   if (shrunk_at_ != 0) {
     const std::int64_t soon = (options_.shrink_after * shrink_patience_).count();
     if (now.now - shrunk_at_ <= soon) {
@@ -196,9 +225,8 @@ int PoolAutoscaler::Grow(const PoolMeasure& now) {
     }
     shrunk_at_ = 0;
   }
-  const double handled = HandledNow(now);
-  trial_ = Trial{now.workers, handled < kFewToCompare ? 0 : PaceNow(now),
-                 handled < EnoughToBeSure(now.workers) ? kLeastGainUnsure : kLeastGain};
+  BeginTrial(now);
+  has_told_ = false;  // with more workers there may be another reason to stay
   const int after = std::clamp(Needed(now), now.workers + 1, most);
   return Decide(
       now, after,
@@ -216,6 +244,9 @@ void PoolAutoscaler::Failed(std::string_view why) {
   limit_reason_ = fmt::format("workers cannot be started: {}", why);
   LimitTo(last_->workers, last_->now);
   has_told_ = false;
+  // It has not happened.
+  decisions_.pop_front();
+  --decided_;
   (void)Stay(*last_, limit_reason_);
 }
 
@@ -225,8 +256,9 @@ int PoolAutoscaler::Shrink(const PoolMeasure& now) {
   const int needed =
       std::clamp(static_cast<int>(std::ceil(busy_ / options_.target_utilization - 1e-6)),
                  options_.min, options_.max);
-  // One in ten more or less is no reason.
-  if (late_looks_ != 0 || now.workers - needed < std::max(1, now.workers / 10)) {
+  // One in ten more or less is no reason, except that only a pool with the fewest comes to rest.
+  const int slack = needed == options_.min ? 1 : std::max(1, now.workers / 10);
+  if (late_looks_ != 0 || now.workers - needed < slack) {
     enough_since_ = 0;
     return now.workers;
   }
@@ -258,6 +290,7 @@ int PoolAutoscaler::Decide(const PoolMeasure& now, int after, std::string reason
   if (decisions_.size() > kRemembered) decisions_.pop_back();
   ++decided_;
   if (after == now.workers) return after;
+  if (after < now.workers) trial_.reset();
   enough_since_ = 0;
   stretch_.reset();
   stretch_from_ = now.now + handling_.count();

@@ -29,9 +29,12 @@ struct PoolMeasure {
   std::int64_t now = 0;       // ns of any clock
   std::uint64_t arrived = 0;  // so far: messages that were accepted or refused
   std::uint64_t handled = 0;  // so far
-  std::uint64_t waiting = 0;  // now
-  int workers = 0;            // without those that leave
+  // Now; workers that leave, and what they have, are in `leaving` only.
+  std::uint64_t waiting = 0;
+  int workers = 0;
   int busy = 0;
+  std::uint64_t leaving =
+      0;  // messages that wait at workers that leave, which count as handled later
   std::chrono::nanoseconds handling{0};  // of one message, of late; 0: not known
   std::chrono::nanoseconds wait{0};      // of one that comes now, estimated
 };
@@ -92,6 +95,10 @@ class PoolAutoscaler {
     int from = 0;
     double pace = 0;        // messages that one worker handled in a second; 0: not known
     double least_gain = 0;  // with less it is undone; by how sure that is
+    // It is given up when the workers have handled hardly anything for `patience`, since then.
+    std::int64_t patience = 0;
+    std::int64_t since = 0;
+    std::uint64_t handled = 0;
   };
 
   void Measure(const PoolMeasure& now);
@@ -104,6 +111,9 @@ class PoolAutoscaler {
   // Looks what the last growth has brought. Returns where to go back to, if it was in vain.
   std::optional<int> Judge(const PoolMeasure& now);
   int Grow(const PoolMeasure& now);
+  // Returns whether what the last growth has brought is still to be seen.
+  bool AwaitsTrial(const PoolMeasure& now);
+  void BeginTrial(const PoolMeasure& now);
   [[nodiscard]] int Needed(const PoolMeasure& now) const;
   int Shrink(const PoolMeasure& now);
   int Undo(const PoolMeasure& now, int workers);

@@ -48,7 +48,9 @@ void PoolRotationForwarder::SetDuties() {
 void PoolRotationForwarder::LetMessagesCome(bool come) {
   wants_all_ = come;
   if (!come) return;
-  room_of_idle_ = static_cast<std::size_t>(options_.WorkerBound()) * routing_.members().ready();
+  room_of_idle_ = std::min<std::size_t>(
+      static_cast<std::size_t>(options_.WorkerBound()) * routing_.members().ready(),
+      kMaxMailboxSize);
   LimitMain();  // before the first one comes
   host_.AcceptMain();
 }

@@ -210,6 +210,7 @@ gen::Status PoolRunner::OnInheritance(gen::MessageInheritance& left, gen::PID fr
   const auto decision = routing_.WorkerEnded(left.pid, left.handled, host_.Now());
   const bool left_something = !left.messages.empty();
   forwarder_->Inherited(left.pid, std::move(left.messages));
+  if (left_something && is_resting_) WakeUp();  // a worker that left had them, the others now have
   if (left.reason.IsFailure() && running()) {
     host_.Log().Debug("worker {} has ended: {}", left.pid, left.reason);
   }

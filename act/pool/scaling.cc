@@ -31,12 +31,20 @@ PoolMeasure PoolRunner::MeasureNow() {
   const PoolFigures figures = Observe();
   const PoolStats stats = MakePoolStats(figures);
   const std::size_t here = forwarder_->held() - forwarder_->held_given() + host_.MainQueued();
+  // Workers that leave are no part of what the others do, and may take as long as they want.
+  std::uint64_t waiting = figures.queued_at_pool;
+  int busy = 0;
+  for (const PoolStats::Worker& worker : stats.workers) {
+    waiting += worker.queued;
+    if (worker.state == PoolStats::WorkerState::kBusy) ++busy;
+  }
   return {.now = host_.Now(),
           .arrived = forwarder_->forwarded() + here + figures.unhandled,
           .handled = figures.handled,
-          .waiting = stats.queued,
+          .waiting = waiting,
           .workers = static_cast<int>(stats.size),
-          .busy = static_cast<int>(stats.busy),
+          .busy = busy,
+          .leaving = stats.queued - waiting,
           .handling = std::chrono::nanoseconds(figures.pace),
           .wait = stats.queue_wait_estimate};
 }
@@ -93,8 +101,9 @@ void PoolRunner::Tell(gen::Inspection& inspection) const {
   using Seconds = std::chrono::duration<double>;
   const PoolAutoscale& options = *options_.autoscale;
   inspection.insert_or_assign(
-      "autoscale", fmt::format("{}..{} workers, a wait of {:.3g} ms", options.min, options.max,
-                               Seconds(options.target_wait).count() * 1000));
+      "autoscale",
+      fmt::format("{}..{} workers, a wait of {:.3g} ms{}", options.min, options.max,
+                  Seconds(options.target_wait).count() * 1000, is_resting_ ? ", at rest" : ""));
   int number = 0;
   for (const PoolDecision& decision : autoscaler_->decisions()) {
     const Seconds past = std::chrono::nanoseconds(host_.Now() - decision.at);

@@ -126,6 +126,11 @@ TEST_CASE("pool change: the bounds of a pool that sizes itself") {
   CHECK(Change(f, {.autoscale_min = 9}) == "autoscale.max: 8 is less than autoscale.min: 9");
   CHECK(Change(f, {.autoscale_max = 0}) == "autoscale.max: 0 is outside 1..10000");
   CHECK(Change(f, {.pool_size = 9}) == "pool_size: 9 is outside 2..8, the bounds of autoscale");
+  CHECK(Change(f, {.autoscale_target_wait = std::chrono::nanoseconds::max()}) ==
+        "autoscale.target_wait: 9223372036854775807 ns is more than 3600000000000 ns");
+  CHECK(PoolChange{.autoscale_target_wait = 1h}.Validate() == "");
+  CHECK(PoolChange{.autoscale_target_wait = 1h + 1ns}.Validate() ==
+        "autoscale_target_wait: 3600000000001 ns is more than 3600000000000 ns");
   CHECK(Change(f, {.pool_size = 4, .autoscale_min = 5}) ==
         "pool_size: 4 is outside 5..8, the bounds of autoscale");
   CHECK(f.Number("pool_size") == 4);

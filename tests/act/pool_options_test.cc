@@ -91,6 +91,11 @@ TEST_CASE("pool options: the bounds of a pool that sizes itself") {
         "autoscale.target_utilization: nan, must be more than 0 and less than 1");
   CHECK(problem({.max = 8, .shrink_after = 999ms}) ==
         "autoscale.shrink_after: 999000000 ns is less than 1000000000 ns");
+  CHECK(problem({.max = 8, .target_wait = 1h, .shrink_after = 24h * 30}) == "");
+  CHECK(problem({.max = 8, .target_wait = 1h + 1ns}) ==
+        "autoscale.target_wait: 3600000000001 ns is more than 3600000000000 ns");
+  CHECK(problem({.max = 8, .shrink_after = 24h * 30 + 1ns}) ==
+        "autoscale.shrink_after: 2592000000000001 ns is more than 2592000000000000 ns");
   CHECK(problem({.min = 6, .max = 8}) == "pool_size: 5 is outside 6..8, the bounds of autoscale");
   options.strategy = PoolStrategy::Broadcast<int>();
   CHECK(problem({.min = 1, .max = 8}) ==

@@ -403,6 +403,37 @@ TEST_CASE("pool: one that sizes itself and cannot start workers says so, and goe
   const gen::Inspection seen = f.Inspect();
   CHECK(seen.at("autoscale.1").find("stays at 1: workers cannot be started: ") !=
         std::string::npos);
+  CHECK_FALSE(seen.contains("autoscale.2"));  // growth that has not happened
+}
+
+TEST_CASE("pool: one that rests with more room than a mailbox can have is bounded nevertheless") {
+  // 2^21 * 2^11 is 2^32.
+  PoolFixture f({.pool_size = 2048,
+                 .autoscale = PoolAutoscale{.min = 2048, .max = 2048},
+                 .worker_mailbox_size = 2'097'152});
+  f.Start();
+  f.host.Advance(std::chrono::seconds(5));
+  CHECK_FALSE(f.host.redirected);
+  CHECK(f.host.mailbox_size == kMaxMailboxSize);
+}
+
+TEST_CASE("pool: one that sizes itself does not count what workers that leave have") {
+  PoolFixture f({.pool_size = 2, .autoscale = PoolAutoscale{.min = 1, .max = 4}});
+  f.Start();
+  f.Send(1, 4);
+  for (const std::uint64_t worker : {101, 102}) f.host.At(worker).busy = true;
+  f.Manage([](TestPool& pool) {
+    CHECK(pool.RemoveWorkers(1).value() == 1);
+    return gen::Continue();
+  });
+  CHECK(f.Number("workers_leaving") == 1);
+  f.host.At(102).busy = false;
+  f.host.Work(102);
+  f.host.Run();
+  f.host.Advance(std::chrono::seconds(5));
+  CHECK(f.Number("messages_queued") > 0);
+  CHECK(f.Inspect().at("autoscale") == "1..4 workers, a wait of 10 ms, at rest");
+  CHECK(f.host.timers.empty());
 }
 
 }  // namespace

@@ -126,6 +126,8 @@ TEST_CASE("autoscaler: workers that cannot be started are asked for later") {
   looks.measure.workers = 4;
   looks.scaler.Failed("no licence");
   CHECK(looks.last().ToString().find("stays at 4: workers cannot be started: no licence (") == 0);
+  CHECK(looks.scaler.decisions().size() == 1);  // the growth has not happened
+  CHECK(looks.scaler.decided() == 1);
   for (int i = 0; i < 99; ++i) CHECK(looks.Go(40, 4, 1s) == 4);
   int looked = 0;
   while (looks.Go(40, 4, 1s) == 4) REQUIRE(++looked < 5);
@@ -156,6 +158,73 @@ TEST_CASE(
   looks.scaler.Woken(looks.measure);
   CHECK_FALSE(looks.scaler.IsAtRest());
   CHECK(looks.scaler.Period() >= 10ms);
+}
+
+TEST_CASE("autoscaler: a few workers above many come down, and then it rests") {
+  Looks looks(22, {.min = 20, .max = 40});
+  int looked = 0;
+  while (looks.Go(0) != 20) REQUIRE(++looked < 200);
+  looks.Go(0);
+  CHECK(looks.scaler.Period() == 0ns);
+}
+
+TEST_CASE("autoscaler: workers that hang after growth do not keep it from growing again") {
+  Looks looks(4);
+  looks.queue = 1000;
+  CHECK(looks.Go(40, 4, 1s) == 8);
+  int looked = 1;
+  while (looks.Go(0, 8, 1s) == 8) REQUIRE(++looked < 200);
+  CHECK(looked == 100);  // 10 s
+  CHECK(looks.measure.workers == 16);
+  REQUIRE(looks.scaler.decisions().size() == 3);
+  CHECK(looks.scaler.decisions()[1].ToString().find(
+            "stays at 8: what the last growth has brought is not known yet (") == 0);
+}
+
+TEST_CASE("autoscaler: growth is not judged while workers that leave have messages") {
+  Looks looks(4);
+  looks.queue = 1000;
+  for (int i = 0; i < 20; ++i) looks.Go(40, looks.measure.workers, 15ms);
+  REQUIRE(looks.measure.workers == 4);
+  CHECK(looks.Go(40, 4, 1s) == 8);
+  looks.measure.leaving = 1;
+  for (int i = 0; i < 50; ++i) CHECK(looks.Go(40, 8, 1s) == 8);
+  looks.measure.leaving = 0;
+  int looked = 0;
+  while (looks.Go(40, 8, 1s) == 8) REQUIRE(++looked < 50);
+  CHECK(looks.last().reason == "throughput no longer rises with workers");
+}
+
+TEST_CASE("autoscaler: a number that others make smaller is not judged as growth") {
+  Looks looks(8);
+  looks.queue = 1000;
+  for (int i = 0; i < 20; ++i) looks.Go(40, 8, 15ms);
+  CHECK(looks.Go(40, 8, 1s) == 16);
+  looks.scaler.SetOptions({.min = 1, .max = 8, .target_wait = 20ms});
+  CHECK(looks.Go(40, 16, 1s) == 8);
+  for (int i = 0; i < 50; ++i) CHECK(looks.Go(40, 8, 1s) == 8);
+  CHECK(looks.last().reason == "autoscale.max allows no more");
+}
+
+TEST_CASE("autoscaler: the longest times") {
+  const PoolAutoscale options{.min = 1, .max = 16, .target_wait = 1h, .shrink_after = 24h * 30};
+  REQUIRE(options.Validate().empty());
+  Looks looks(4, options);
+  looks.queue = 1000;
+  const auto wait = [&] { looks.measure.now += std::chrono::nanoseconds(24h * 31).count(); };
+  looks.measure.handling = 1h;
+  CHECK(looks.Go(10, 4, 2h) == 4);
+  CHECK(looks.Go(10, 4, 3h) == 8);
+  for (int i = 0; i < 200; ++i) {
+    looks.Go(10, looks.measure.workers, 3h);
+    wait();
+  }
+  CHECK(looks.measure.workers == 16);
+  for (int i = 0; i < 2000; ++i) {
+    looks.Go(0);
+    wait();
+  }
+  CHECK(looks.measure.workers == 1);
 }
 
 TEST_CASE("autoscaler: it remembers the last twenty decisions, the newest first") {
