@@ -161,7 +161,7 @@ TEST_CASE(
 }
 
 TEST_CASE("autoscaler: a few workers above many come down, and then it rests") {
-  Looks looks(22, {.min = 20, .max = 40});
+  Looks looks(21, {.min = 20, .max = 40});
   int looked = 0;
   while (looks.Go(0) != 20) REQUIRE(++looked < 200);
   looks.Go(0);
@@ -200,9 +200,9 @@ TEST_CASE("autoscaler: a number that others make smaller is not judged as growth
   looks.queue = 1000;
   for (int i = 0; i < 20; ++i) looks.Go(40, 8, 15ms);
   CHECK(looks.Go(40, 8, 1s) == 16);
-  looks.scaler.SetOptions({.min = 1, .max = 8, .target_wait = 20ms});
-  CHECK(looks.Go(40, 16, 1s) == 8);
-  for (int i = 0; i < 50; ++i) CHECK(looks.Go(40, 8, 1s) == 8);
+  looks.scaler.SetOptions({.min = 1, .max = 6, .target_wait = 20ms});
+  CHECK(looks.Go(40, 16, 1s) == 6);
+  for (int i = 0; i < 50; ++i) CHECK(looks.Go(40, 6, 1s) == 6);
   CHECK(looks.last().reason == "autoscale.max allows no more");
 }
 
