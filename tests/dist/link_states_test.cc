@@ -180,7 +180,8 @@ class LinkModel {
 
 }  // namespace
 
-TEST_CASE("link states: whatever crosses, both sides think the same in the end" * kit::OneThread()) {
+TEST_CASE("link states: whatever crosses, both sides think the same in the end" *
+          kit::OneThread()) {
   LinkModel unlinked(4);
   unlinked.TryAll();
   CHECK(unlinked.rests() > 100);
