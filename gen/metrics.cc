@@ -1,6 +1,7 @@
 #include <ergon/gen/metrics.h>
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include <ergon/core/foundations/striped_counter.h>
@@ -9,7 +10,9 @@
 namespace ergon::gen {
 
 void Counter::Add(std::uint64_t amount) noexcept {
-  if (cells_ != nullptr) cells_->Add(amount);
+  // What was negative has become more than this, and the count would go down.
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+  if (cells_ != nullptr && amount <= kMost) cells_->Add(amount);
 }
 std::uint64_t Counter::Value() const noexcept { return cells_ == nullptr ? 0 : cells_->Sum(); }
 

@@ -76,7 +76,7 @@ class Counter {
   // For the runtime.
   explicit Counter(std::shared_ptr<core::StripedCounter> cells) : cells_(std::move(cells)) {}
 
-  void Add(std::uint64_t amount = 1) noexcept;
+  void Add(std::uint64_t amount = 1) noexcept;  // 2^63 and more, as of a negative number: nothing
   // Returns the count, which is exact when no thread adds; 0 if it counts nothing.
   [[nodiscard]] std::uint64_t Value() const noexcept;
 
@@ -117,7 +117,7 @@ class Histogram {
   // For the runtime.
   explicit Histogram(std::shared_ptr<core::StripedHistogram> cells) : cells_(std::move(cells)) {}
 
-  // Counts a value in the histogram's unit. One that is less than 0, or no number, counts as 0.
+  // Counts a value in the histogram's unit. One that is less than 0, infinite or no number counts as 0.
   void Observe(double value) noexcept;
   // The same in seconds.
   void Observe(std::chrono::nanoseconds time) noexcept {
@@ -136,7 +136,7 @@ class Histogram {
 //                    are added where it is written. Or an option, by itself or because it differs from what the name has
 //                    already: the help, the unit, the names of the labels, the bounds of a histogram
 //   kTaken           the name belongs to a metric of another kind
-//   kNotAllowed      the node has 10,000 metrics, which are the most
+//   kNotAllowed      10,000 lines of GET /metrics are the most; a histogram has one for each bound, and three, others have one
 //   kNodeTerminated  the node has stopped
 class Metrics {
  public:

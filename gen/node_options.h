@@ -77,9 +77,9 @@ struct NodeOptions {
   // Fills ProcessInfo::running_time and ::turns. Costs two looks at the clock for each turn.
   bool measure_running_time = false;
   // Fills the histograms ergon_call_seconds and ergon_handling_seconds of GET /metrics (<ergon/node/observer.h>): how long
-  // the calls of processes take, and how long handlers take with each message, by behaviour. Costs a look at the clock for
-  // each message and turn, and 5 KiB for each of up to 200 behaviours; the others are summed up.
-  bool measure_latency = false;
+  // calls of processes take once they are sent, and handlers with each message, by behaviour. Costs a look at the clock for each
+  // message and turn, some hundred bytes a process, a lock at each spawn, and 5 KiB for each of 200 behaviours; others share one.
+  bool measure_latency = false;  // a call is not counted if it could not be sent
 
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kText;

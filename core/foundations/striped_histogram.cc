@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <limits>
 
 namespace ergon::core {
 
@@ -25,7 +26,8 @@ std::size_t StripedHistogram::CellOf(double value) const noexcept {
 }
 
 void StripedHistogram::Add(double value) noexcept {
-  if (!(value > 0)) value = 0;
+  // An infinite one would be the sum for ever.
+  if (!(value > 0 && value <= std::numeric_limits<double>::max())) value = 0;
   const std::size_t stripe = StripedCounter::ThreadStripe() * lines_each_;
   const std::size_t cell = CellOf(value);
   lines_[stripe + cell / Line::kCells].cells[cell % Line::kCells].fetch_add(

@@ -18,7 +18,7 @@ class StripedHistogram {
   // bound.
   StripedHistogram(int first, int last);
 
-  // Counts a value. What is not more than 0, and what is no number, counts as 0. May be called from any thread.
+  // Counts a value. What is not more than 0, infinite or no number counts as 0. May be called from any thread.
   void Add(double value) noexcept;
 
   struct View {

@@ -1,6 +1,7 @@
 #include <ergon/node/metrics/latency.h>
 
 #include <memory>
+#include <string>
 
 #include <ergon/core/foundations/striped_histogram.h>
 
@@ -18,10 +19,12 @@ Latency::Latency() : calls_(MakeHistogram()) {}
 
 gen::Histogram Latency::HandlingOf(const std::string& behavior) {
   std::lock_guard lock(mutex_);
-  const auto found = handling_.find(behavior);
+  auto found = handling_.find(behavior);
   if (found != handling_.end()) return found->second;
-  const bool has_place = handling_.size() < kMostBehaviors;
-  return handling_.try_emplace(has_place ? behavior : "(other)", MakeHistogram()).first->second;
+  const std::string name = handling_.size() < kMostBehaviors ? behavior : "(other)";
+  found = handling_.find(name);
+  if (found == handling_.end()) found = handling_.emplace(name, MakeHistogram()).first;
+  return found->second;
 }
 
 std::map<std::string, gen::Histogram> Latency::Handling() const {

@@ -17,7 +17,7 @@ class Latency {
 
   Latency();
 
-  // In seconds: from the call of a process to its answer, or to its error.
+  // In seconds: from when the call of a process was sent, if it could be, to its answer, or to its error.
   [[nodiscard]] gen::Histogram& calls() noexcept { return calls_; }
   // In seconds: the handlers of a behaviour. Those that have found no place of their own have "(other)".
   [[nodiscard]] gen::Histogram HandlingOf(const std::string& behavior);

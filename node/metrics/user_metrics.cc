@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/core.h>
@@ -30,6 +31,14 @@ std::string NamesOf(const UserMetrics::Labels& labels) {
 std::string_view KindOfMetric(const UserMetrics::Metric& metric) {
   constexpr std::string_view kKinds[] = {"counter", "gauge", "histogram"};
   return kKinds[metric.index()];
+}
+
+// Of one of its metrics, as they are written.
+template <class Handle>
+std::size_t LinesOf(const UserMetrics::Family& family) {
+  if (!std::is_same_v<Handle, gen::Histogram>) return 1;
+  const int bounds = std::ilogb(family.greatest_bound) - std::ilogb(family.least_bound) + 1;
+  return static_cast<std::size_t>(bounds) + 3;  // the bucket without a bound, the sum, the count
 }
 
 }  // namespace
@@ -81,12 +90,15 @@ gen::Result<Handle> UserMetrics::FindOrMake(Wanted wanted, Make make) {
   } else if (wanted.family.help.empty()) {
     return Incorrect(fmt::format("help: \"\" of \"{}\" must not be empty", wanted.name));
   }
-  if (count_ == kMost) {
-    return gen::Error(gen::ErrorCode::kNotAllowed,
-                      fmt::format("name: \"{}\": the node has {} metrics, which are the most",
-                                  wanted.name, kMost));
+  const std::size_t lines = LinesOf<Handle>(wanted.family);
+  if (count_ + lines > kMost) {
+    return gen::Error(
+        gen::ErrorCode::kNotAllowed,
+        fmt::format("name: \"{}\": has {} of the lines of /metrics, of which {} of at "
+                    "most {} are taken",
+                    wanted.name, lines, count_, kMost));
   }
-  ++count_;
+  count_ += lines;
   Handle handle(make());
   if (found == families_.end()) {
     wanted.family.metrics.begin()->second = handle;

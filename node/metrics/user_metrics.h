@@ -20,7 +20,7 @@ namespace ergon::node {
 // Making a metric takes a lock; counting takes none. Any thread.
 class UserMetrics final : public gen::Metrics {
  public:
-  static constexpr std::size_t kMost = 10'000;  // metrics, of all names
+  static constexpr std::size_t kMost = 10'000;  // lines of GET /metrics, of all names
 
   using Labels = std::vector<gen::MetricLabel>;  // by name
   using Metric = std::variant<gen::Counter, gen::Gauge, gen::Histogram>;
@@ -61,7 +61,7 @@ class UserMetrics final : public gen::Metrics {
   const ForkGuard& fork_guard_;
   mutable std::mutex mutex_;
   Families families_;
-  std::size_t count_ = 0;  // of metrics
+  std::size_t count_ = 0;  // of lines
 };
 
 }  // namespace ergon::node

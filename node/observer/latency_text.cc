@@ -21,7 +21,8 @@ void AddTo(gen::HistogramView& sum, const gen::HistogramView& view) {
 
 void WriteLatency(MetricsWriter& out, Latency& latency) {
   out.Histogram("ergon_call_seconds",
-                "Time that calls of processes have taken, until an answer or an error.", "seconds");
+                "Time of calls of processes that were sent, from then until an answer or an error.",
+                "seconds");
   out.HistogramSamples(latency.calls().View(), {});
   // Behaviours of one label are summed up, as they have no other name.
   std::map<std::string, gen::HistogramView> by_label;

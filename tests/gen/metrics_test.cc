@@ -1,6 +1,8 @@
 #include <ergon/gen/metrics.h>
 
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <memory>
 
 #include <doctest/doctest.h>
@@ -37,6 +39,26 @@ TEST_CASE("metrics: copies count the same") {
   gauge.Set(2.5);
   other.Add(-1);
   CHECK(gauge.Value() == 1.5);
+}
+
+TEST_CASE("metrics: a counter never goes down") {
+  Counter counter(std::make_shared<core::StripedCounter>());
+  counter.Add(5);
+  counter.Add(-1);
+  counter.Add(std::numeric_limits<std::int64_t>::min());
+  CHECK(counter.Value() == 5);
+  counter.Add(std::numeric_limits<std::int64_t>::max());
+  CHECK(counter.Value() == std::numeric_limits<std::int64_t>::max() + std::uint64_t{5});
+}
+
+TEST_CASE("metrics: what is infinite counts as 0, and the sum goes on") {
+  Histogram histogram(std::make_shared<core::StripedHistogram>(-1, 1));
+  histogram.Observe(std::numeric_limits<double>::infinity());
+  histogram.Observe(1);
+  const HistogramView view = histogram.View();
+  CHECK(view.buckets.front().count == 1);
+  CHECK(view.count == 2);
+  CHECK(view.sum == 1);
 }
 
 TEST_CASE("metrics: the buckets of a histogram add up") {

@@ -66,9 +66,10 @@ class HttpClient {
     }
     return true;
   }
-  // As much as the other side takes now.
-  bool TrySend(std::string_view bytes) {
-    return ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
+  // An answer has begun to come; nothing of it is taken.
+  [[nodiscard]] bool Begins() {
+    char first = 0;
+    return ::recv(socket_, &first, 1, MSG_PEEK) == 1;
   }
   // None: the connection has ended before there was one.
   std::optional<HttpAnswer> Read(bool has_body = true) {

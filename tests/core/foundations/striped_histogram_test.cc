@@ -34,14 +34,16 @@ TEST_CASE("striped histogram: one bound, and the outermost ones") {
   CHECK(wide.Read().counts == each);
 }
 
-TEST_CASE("striped histogram: what is below 0 or no number counts as 0") {
+TEST_CASE("striped histogram: what is below 0, infinite or no number counts as 0") {
   StripedHistogram histogram(0, 1);
   histogram.Add(-3);
   histogram.Add(std::numeric_limits<double>::quiet_NaN());
-  CHECK(histogram.Read().counts == Counts{2, 0, 0});
-  CHECK(histogram.Read().sum == 0);
   histogram.Add(std::numeric_limits<double>::infinity());
-  CHECK(histogram.Read().counts == Counts{2, 0, 1});
+  histogram.Add(-std::numeric_limits<double>::infinity());
+  CHECK(histogram.Read().counts == Counts{4, 0, 0});
+  CHECK(histogram.Read().sum == 0);
+  histogram.Add(std::numeric_limits<double>::max());
+  CHECK(histogram.Read().counts == Counts{4, 0, 1});
 }
 
 TEST_CASE("striped histogram: more threads than stripes lose nothing") {

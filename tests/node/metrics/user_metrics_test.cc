@@ -154,19 +154,32 @@ TEST_CASE("own metrics: a name keeps its kind, its help, its unit, its labels an
         "greatest_bound: 128, but \"h\" has 64 already");
 }
 
-TEST_CASE("own metrics: there are 10,000 at most, and those that there are can be had") {
+TEST_CASE("own metrics: they have 10,000 lines at most, and those that there are can be had") {
   kit::NodeFixture t;
   gen::Metrics& metrics = t.node.Metrics();
   const auto make = [&](std::size_t i) {
     return metrics.Gauge("many", {.help = "Many.", .labels = {{"i", std::to_string(i)}}});
   };
-  for (std::size_t i = 0; i < UserMetrics::kMost; ++i) REQUIRE(make(i));
-  const auto more = make(UserMetrics::kMost);
+  const auto make_histogram = [&](const char* label) {
+    return metrics.Histogram("sizes", {.help = "Sizes.",
+                                       .labels = {{"of", label}},
+                                       .least_bound = 1,
+                                       .greatest_bound = 4});  // with the values of 6 lines
+  };
+  REQUIRE(make_histogram("a"));
+  const std::size_t gauges = UserMetrics::kMost - 6 - 5;
+  for (std::size_t i = 0; i < gauges; ++i) REQUIRE(make(i));
+  const auto more = make_histogram("b");
   CHECK(more.error() == gen::ErrNotAllowed);
-  CHECK(TextOf(more) == "name: \"many\": the node has 10000 metrics, which are the most");
-  CHECK(TextOf(metrics.Gauge("other", {.help = "One."})) ==
-        "name: \"other\": the node has 10000 metrics, which are the most");
+  CHECK(
+      TextOf(more) ==
+      "name: \"sizes\": has 6 of the lines of /metrics, of which 9995 of at most 10000 are taken");
+  for (std::size_t i = 0; i < 5; ++i) REQUIRE(make(gauges + i));
+  CHECK(
+      TextOf(metrics.Gauge("other", {.help = "One."})) ==
+      "name: \"other\": has 1 of the lines of /metrics, of which 10000 of at most 10000 are taken");
   CHECK(make(7));
+  CHECK(make_histogram("a"));
 }
 
 TEST_CASE("own metrics: a node that has stopped makes none, and those that there are go on") {
