@@ -42,8 +42,8 @@ struct PoolOptions {
   // combined with a worker_mailbox that is ordered by priority.
   PoolStrategy strategy = {};
   // A message that would wait longer than this before its handler starts is refused at once: the sender or
-  // caller gets kOverloaded, and Error::RetryAfter says when there will be room again. The wait is an
-  // estimate: the number of messages that wait, times the mean time of recent messages. 0: no limit. Must be 0 with
+  // caller gets kOverloaded, and Error::RetryAfter says when there will be room again. The wait is an estimate:
+  // how many messages wait, at the recent pace of the workers (PoolStats). 0: no limit. Must be 0 with
   // the strategy Broadcast.
   std::chrono::nanoseconds admission_limit{0};
   // The arguments that the Init of each worker gets.

@@ -26,8 +26,8 @@ Transition StateMachineBase::Delegate(const gen::Target& to, StateEvent& event) 
 }
 
 Transition StateMachineBase::Unhandled(const StateEvent& event) {
-  if (event.kind() == StateEventKind::kResponse) {
-    // Who makes requests without looking at the answers means it.
+  // Who makes requests without looking at the answers means it; that the producer of an event ends is everyday life.
+  if (event.kind() == StateEventKind::kResponse || event.Is<gen::MessageDownEvent>()) {
     Log().Debug("unhandled {} in state '{}'", event.ToString(), StateName());
     return Keep();
   }

@@ -16,7 +16,7 @@ using std::chrono::nanoseconds;
 
 constexpr std::int64_t kAnyTime = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kMillisecond = 1'000'000;
-constexpr std::int64_t kHour = 3'600'000 * kMillisecond;
+constexpr std::int64_t kLongestWait = 3'600'000 * kMillisecond;
 
 constexpr std::array kFields = {
     PoolChangeField{"pool_size", &PoolChange::pool_size, 1, kMaxPoolSize},
@@ -30,7 +30,7 @@ constexpr std::array kFields = {
     PoolChangeField{"shutdown_timeout", &PoolChange::shutdown_timeout, 0, kAnyTime},
     PoolChangeField{"autoscale_min", &PoolChange::autoscale_min, 1, kMaxPoolSize},
     PoolChangeField{"autoscale_max", &PoolChange::autoscale_max, 1, kMaxPoolSize},
-    PoolChangeField{"autoscale_target_wait", &PoolChange::autoscale_target_wait, 1, kHour},
+    PoolChangeField{"autoscale_target_wait", &PoolChange::autoscale_target_wait, 1, kLongestWait},
 };
 
 const PoolChangeField& FieldOf(Atom name) {

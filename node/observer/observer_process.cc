@@ -47,7 +47,7 @@ gen::Result<void> ObserverProcess::Begin() {
 gen::Status ObserverProcess::ProcessMessage(core::Envelope& envelope) {
   switch (static_cast<gen::EnvelopeKind>(envelope.kind)) {
     case gen::EnvelopeKind::kMessage:
-      host_->Log().Warning("unhandled message {} from {}", gen::Message(envelope).TypeName(),
+      host_->Log().Warning("unhandled message {} from {}", gen::Message(envelope).Describe(),
                            gen::SenderOf(envelope));
       break;
     case gen::EnvelopeKind::kRequest:
@@ -76,7 +76,8 @@ void ObserverProcess::HandleRequest(core::Envelope& envelope) {
   }
   (void)host_->SendResponseError(
       from, ref,
-      gen::Error(gen::ErrorCode::kUnsupported, "request " + gen::Message(envelope).TypeName()));
+      gen::Error(gen::ErrorCode::kUnsupported,
+                 "request " + gen::Message(envelope).DescribeToOthers()));
 }
 
 void ObserverProcess::AnswerInspection(core::Envelope& envelope) {

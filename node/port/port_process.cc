@@ -125,7 +125,7 @@ void PortProcess::HandleMessage(core::Envelope& envelope) {
     input_->Close();
     return;
   }
-  host_->Log().Warning("unhandled message {} from {}", gen::Message(envelope).TypeName(),
+  host_->Log().Warning("unhandled message {} from {}", gen::Message(envelope).Describe(),
                        gen::SenderOf(envelope));
 }
 
@@ -137,7 +137,8 @@ void PortProcess::HandleRequest(core::Envelope& envelope) {
   if (input == nullptr) {
     (void)host_->SendResponseError(
         from, ref,
-        gen::Error(gen::ErrorCode::kUnsupported, "request " + gen::Message(envelope).TypeName()));
+        gen::Error(gen::ErrorCode::kUnsupported,
+                   "request " + gen::Message(envelope).DescribeToOthers()));
     return;
   }
   auto written = input_->Write(input->bytes);

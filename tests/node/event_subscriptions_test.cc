@@ -6,6 +6,7 @@
 #include <ergon/act/supervisor.h>
 
 #include <kit/gate.h>
+#include <kit/state_machine.h>
 #include <node/subject.h>
 
 namespace ergon::node {
@@ -142,6 +143,32 @@ TEST_CASE("event subscriptions: who does not care that an event is no more is no
     CHECK(t.Run(one, [&](Subject&) {}));  // behind the notice
     CHECK(t.log.Contains("unhandled message ergon::gen::MessageDownEvent") ==
           (level == gen::LogLevel::kDebug));
+  }
+}
+
+TEST_CASE("event subscriptions: nor is a state machine that does not care") {
+  for (const auto level : {gen::LogLevel::kInfo, gen::LogLevel::kDebug}) {
+    kit::Diary diary;
+    TestNode t({.log_level = level});
+    const gen::PID producer = t.Spawn();
+    CHECK(t.Run(producer, [&](Subject& self) { CHECK(self.RegisterEvent("e", {})); }));
+    const kit::MachineScript script{
+        .handle = [](kit::ScriptedMachine& self, act::StateEvent& event) {
+          return self.Unhandled(event);
+        }};
+    const gen::PID machine = t.node.Spawn(kit::MakeMachine(script, diary)).value();
+    const auto in_machine = [&](auto function) {
+      return t.node
+          .Call<bool>(machine, kit::Act{[=](kit::ScriptedMachine& self, act::StateEvent&) {
+                        function(self);
+                        return self.Keep().Reply(true);
+                      }})
+          .has_value();
+    };
+    CHECK(in_machine([](kit::ScriptedMachine& self) { CHECK(self.MonitorEvent({"e", {}})); }));
+    CHECK(t.Run(producer, [&](Subject& self) { CHECK(self.UnregisterEvent("e")); }));
+    CHECK(in_machine([](kit::ScriptedMachine&) {}));  // behind the notice
+    CHECK(t.log.Contains("MessageDownEvent") == (level == gen::LogLevel::kDebug));
   }
 }
 

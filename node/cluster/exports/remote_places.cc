@@ -14,11 +14,12 @@ bool RemotePlaces::Take() {
     was_full_ = false;
     return true;
   }
-  if (!std::exchange(was_full_, true)) {
+  if (std::exchange(was_full_, true)) return false;
+  if (const auto more = full_lines_.Take()) {
     gen::Log(log_).Warning(
         "network: {} processes of other nodes run here, no more are started "
-        "(max_remote_processes)",
-        most);
+        "(max_remote_processes){}",
+        most, *more);
   }
   return false;
 }

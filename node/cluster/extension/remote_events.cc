@@ -18,6 +18,7 @@
 #include <ergon/node/cluster/signals/frame_writer.h>
 #include <ergon/node/cluster/signals/references.h>
 #include <ergon/node/cluster/values/reasons.h>
+#include <ergon/node/diagnosis/descriptions.h>
 #include <ergon/node/erlang/terms/reader.h>
 #include <ergon/node/erlang/terms/writer.h>
 
@@ -127,8 +128,8 @@ void RemoteEvents::HandleValue(Connection& connection, const ErgonMessage& messa
   if (!value) {
     if (const auto more = unfit_lines_.Take()) {
       gen::Log(needs_.log)
-          .Warning("network: a value of {} for {} does not fit its type: {}{}", event, message.to,
-                   value.error(), *more);
+          .Warning("network: a value of {} for {} does not fit its type: {}{}", event,
+                   node::AsInItsLines(needs_.addresses, message.to), value.error(), *more);
     }
     EndAll(connection, message, event, value.error());  // rather than a gap
     return;

@@ -255,9 +255,11 @@ std::vector<ProcessGroups::KnownGroup> ProcessGroups::GroupsOf(gen::Atom node, P
                                                                const GroupMessage& message) {
   const auto note = [&](auto&& what) {
     if (std::exchange(peer.has_left_out, true)) return;
-    gen::Log(needs_.log)
-        .Info("network: a group of {} is left out, as all whose names can be none here: {}", node,
-              what());
+    if (const auto more = left_out_lines_.Take()) {
+      gen::Log(needs_.log)
+          .Info("network: a group of {} is left out, as all whose names can be none here: {}{}",
+                node, what(), *more);
+    }
   };
   if (!message.left_out.empty()) {
     note([&] { return Term::FromChecked(std::string(message.left_out)).ToString(kNameBytes); });

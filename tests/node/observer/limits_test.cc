@@ -1,4 +1,5 @@
 // What one client may cost, and how an observer ends.
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -224,6 +225,7 @@ TEST_CASE("other processes are told what an observer cannot do") {
   Observed t;
   struct Unknown {};
   CHECK(t.node.Call<bool>(t.observer, Unknown{}).error() == gen::ErrUnsupported);
+  CHECK(t.node.Call<bool>(t.observer, std::int64_t{7}).error().detail() == "request integer 7");
   CHECK(t.node.Call(t.observer, GetObserverAddress{}).value().address == "127.0.0.1");
 }
 
