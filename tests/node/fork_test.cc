@@ -13,6 +13,7 @@
 
 #include <fmt/core.h>
 
+#include <ergon/core/foundations/sanitizers.h>
 #include <ergon/node/trace_file.h>
 
 #include <kit/child.h>
@@ -20,6 +21,10 @@
 
 namespace ergon::node {
 namespace {
+
+// For a test case that forks while another thread allocates. GCC's address sanitizer does not take the locks of its
+// allocator at a fork, so that the child may wait for one for ever: any program's, also one without a node.
+doctest::skip WhileOthersAllocate() { return doctest::skip(ERGON_ASAN != 0); }
 
 // Runs a function in a fork, and returns the exit status that it returns; -1 if it does not.
 int InFork(const std::function<int()>& function) {
@@ -135,7 +140,7 @@ TEST_CASE("fork: in the child the node can be destroyed and assigned") {
   CHECK(node->Spawn(Make({})));
 }
 
-TEST_CASE("fork: while others send, the child comes through all the same") {
+TEST_CASE("fork: while others send, the child comes through all the same" * WhileOthersAllocate()) {
   TestNode t;
   const gen::PID pid =
       t.Spawn({.message = [](Subject&, gen::PID, gen::Message&) { return gen::Continue(); }});
@@ -150,7 +155,8 @@ TEST_CASE("fork: while others send, the child comes through all the same") {
   sender.join();
 }
 
-TEST_CASE("fork: while others have the locks of what returns no error, the child comes through") {
+TEST_CASE("fork: while others have the locks of what returns no error, the child comes through" *
+          WhileOthersAllocate()) {
   TestNode t;
   std::atomic<bool> done{false};
   std::thread looks([&] {
