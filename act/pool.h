@@ -38,9 +38,12 @@ class PoolRunner;
 // *started* in the order sent as long as no worker is full. They are handled in the order sent
 // if the pool has one worker, also when that worker is replaced.
 //
-// All workers full. A send or a Call returns ErrProcessMailboxFull at once. In the same way it returns
-// kOverloaded because of PoolOptions::admission_limit. The log tells once when this begins, and once when it
-// is over.
+// Refused. A send or a Call returns at once, with
+//   ErrProcessMailboxFull    all workers are full. The log tells once when this begins, and once when it is over
+//   kOverloaded              the message would wait longer than PoolOptions::admission_limit allows; told in the same way
+//   ErrProcessTerminated     the pool has ended, or was asked to
+//   kDeadlock                only the worker that calls could answer the request: it would wait for itself
+//   kInternal, kApplication  a key function, a copy or a mailbox of the user's threw: that message only
 //
 // End of a worker. A worker that ends for whatever reason is replaced, by one with the same factory and arguments,
 // at once if it had handled a message or had lived for a second. A worker that ends earlier, again and again, is

@@ -6,6 +6,8 @@
 
 #include <fmt/core.h>
 
+#include <ergon/node/process_state/first_by_name.h>
+
 namespace ergon::node {
 namespace {
 
@@ -96,12 +98,10 @@ std::pair<std::vector<Events::Info>, std::size_t> Events::Infos(std::size_t most
     std::shared_lock lock(mutex_);
     all.assign(entries_.begin(), entries_.end());
   }
-  const std::size_t count = std::min(most, all.size());
-  std::ranges::partial_sort(all, all.begin() + static_cast<std::ptrdiff_t>(count), {},
-                            [](const auto& entry) { return entry.first.Text(); });
+  const std::size_t in_all = all.size();
+  KeepFirstByName(all, most);
   std::vector<Info> infos;
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto& [name, entry] = all[i];
+  for (const auto& [name, entry] : all) {
     std::lock_guard lock(entry->mutex);
     infos.push_back({.name = name,
                      .producer = entry->producer,
@@ -111,7 +111,7 @@ std::pair<std::vector<Events::Info>, std::size_t> Events::Infos(std::size_t most
                      .buffer = static_cast<std::size_t>(entry->options.buffer),
                      .published = entry->published});
   }
-  return {std::move(infos), all.size()};
+  return {std::move(infos), in_all};
 }
 
 EventMark Events::Unsubscribe(gen::Atom name, gen::PID subscriber, const Subscription& how,

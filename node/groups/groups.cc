@@ -10,6 +10,7 @@
 #include <ergon/gen/error.h>
 #include <ergon/gen/group.h>
 #include <ergon/node/options/option_checks.h>
+#include <ergon/node/process_state/first_by_name.h>
 #include <ergon/node/process_state/unique_id.h>
 
 namespace ergon::node {
@@ -173,12 +174,10 @@ std::vector<std::pair<gen::Atom, std::shared_ptr<Groups::Group>>> Groups::WithMe
 std::pair<std::vector<Groups::Info>, std::size_t> Groups::Infos(std::size_t most,
                                                                 std::size_t most_members) const {
   auto all = WithMembers();
-  const std::size_t count = std::min(most, all.size());
-  std::ranges::partial_sort(all, all.begin() + static_cast<std::ptrdiff_t>(count), {},
-                            [](const auto& entry) { return entry.first.Text(); });
+  const std::size_t in_all = all.size();
+  KeepFirstByName(all, most);
   std::vector<Info> infos;
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto& [name, group] = all[i];
+  for (const auto& [name, group] : all) {
     std::lock_guard lock(group->mutex);
     Info& info = infos.emplace_back(Info{.name = name,
                                          .members_in_all = group->members.size(),
@@ -189,7 +188,7 @@ std::pair<std::vector<Groups::Info>, std::size_t> Groups::Infos(std::size_t most
       info.members.push_back(at->second);
     }
   }
-  return {std::move(infos), all.size()};
+  return {std::move(infos), in_all};
 }
 
 std::vector<gen::Atom> Groups::Names() const {

@@ -109,26 +109,28 @@ gen::Result<Handle> UserMetrics::FindOrMake(Wanted wanted, Make make) {
   return handle;
 }
 
-gen::Result<gen::Counter> UserMetrics::Counter(std::string_view name,
-                                               const gen::MetricOptions& options) {
+template <class Handle, class Make>
+gen::Result<Handle> UserMetrics::Single(std::string_view name, const gen::MetricOptions& options,
+                                        Make make) {
   auto checked = CheckMetric(name, options);
   if (!checked) return std::move(checked.error());
-  return FindOrMake<gen::Counter>({name,
-                                   {.help = options.help,
-                                    .unit = options.unit,
-                                    .metrics = {{SortedByName(options.labels), gen::Counter()}}}},
-                                  [] { return std::make_shared<core::StripedCounter>(); });
+  return FindOrMake<Handle>({name,
+                             {.help = options.help,
+                              .unit = options.unit,
+                              .metrics = {{SortedByName(options.labels), Handle()}}}},
+                            make);
+}
+
+gen::Result<gen::Counter> UserMetrics::Counter(std::string_view name,
+                                               const gen::MetricOptions& options) {
+  return Single<gen::Counter>(name, options,
+                              [] { return std::make_shared<core::StripedCounter>(); });
 }
 
 gen::Result<gen::Gauge> UserMetrics::Gauge(std::string_view name,
                                            const gen::MetricOptions& options) {
-  auto checked = CheckMetric(name, options);
-  if (!checked) return std::move(checked.error());
-  return FindOrMake<gen::Gauge>({name,
-                                 {.help = options.help,
-                                  .unit = options.unit,
-                                  .metrics = {{SortedByName(options.labels), gen::Gauge()}}}},
-                                [] { return std::make_shared<std::atomic<double>>(0.0); });
+  return Single<gen::Gauge>(name, options,
+                            [] { return std::make_shared<std::atomic<double>>(0.0); });
 }
 
 gen::Result<gen::Histogram> UserMetrics::Histogram(std::string_view name,

@@ -54,6 +54,9 @@ class UserMetrics final : public gen::Metrics {
   };
   template <class Handle, class Make>
   gen::Result<Handle> FindOrMake(Wanted wanted, Make make);
+  // One that is a line of /metrics.
+  template <class Handle, class Make>
+  gen::Result<Handle> Single(std::string_view name, const gen::MetricOptions& options, Make make);
   // Under the lock.
   [[nodiscard]] gen::Result<void> CheckFits(const Family& family, const Wanted& wanted) const;
 
