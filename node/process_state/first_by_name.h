@@ -15,8 +15,7 @@ template <class Value>
 void KeepFirstByName(std::vector<std::pair<gen::Atom, Value>>& entries, std::size_t most) {
   const std::size_t count = std::min(most, entries.size());
   const auto end = entries.begin() + static_cast<std::ptrdiff_t>(count);
-  std::ranges::partial_sort(entries, end, {},
-                            [](const auto& entry) { return entry.first.Text(); });
+  std::ranges::partial_sort(entries, end, {}, [](const auto& entry) { return entry.first.Text(); });
   entries.erase(end, entries.end());
 }
 
