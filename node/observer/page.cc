@@ -110,9 +110,9 @@ table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nu
 th, td { text-align: left; padding: .25rem .6rem; border-bottom: 1px solid var(--line); white-space: nowrap;
   max-width: 26rem; overflow: hidden; text-overflow: ellipsis; }
 th.number, td.number { text-align: right; }
-th button, td button { all: unset; cursor: pointer; color: var(--accent); }
+th button, td button, h2 button { all: unset; cursor: pointer; color: var(--accent); }
 th button[aria-pressed=true] { font-weight: 700; text-decoration: underline; }
-:focus-visible, th button:focus-visible, td button:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+:focus-visible, th button:focus-visible, td button:focus-visible, h2 button:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 form { display: flex; flex-wrap: wrap; gap: .75rem; align-items: center; margin: 0 0 .75rem; }
 #token-form { padding: 1rem; }
 input, select, button { font: inherit; color: inherit; background: var(--card); border: 1px solid var(--line);

@@ -215,7 +215,12 @@ function closeProcess() {
 
 function poolElement(pool) {
   const made = element('div', undefined, 'pool');
-  made.append(element('h2', pool.label + ' ' + pool.pid));
+  // What it tells of itself: its options, and why it has changed its size.
+  const heading = element('h2', pool.label + ' ');
+  const details = element('button', pool.pid);
+  details.onclick = () => open(pool.id);
+  heading.append(details);
+  made.append(heading);
   const cards = element('div');
   cards.append(element('p', pool.busy + ' of ' + pool.workers + ' workers busy, ' +
     number(pool.queued) + ' queued, ' + number(pool.handled) + ' handled, ' +
