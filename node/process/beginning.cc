@@ -113,9 +113,9 @@ void ProcessRunner::ForgetFormer() noexcept {
 
 void ProcessRunner::Inherit(const SpawnRequest& request) {
   parent_id_.store(request.parent.id, std::memory_order_relaxed);
-  const std::uint64_t leader = rooms_.inheritance.LeaderOf(request);
+  const std::uint64_t leader = rooms_.lineage.LeaderOf(request);
   leader_id_.store(leader != 0 ? leader : Self().id, std::memory_order_relaxed);
-  SharedEnvironment inherited = rooms_.inheritance.EnvironmentOf(request);
+  SharedEnvironment inherited = rooms_.lineage.EnvironmentOf(request);
   environment_ =
       inherited == nullptr ? nullptr : std::make_unique<SharedEnvironment>(std::move(inherited));
   // Its turn: nobody changes it meanwhile.

@@ -262,7 +262,7 @@ gen::Environment Process::EnvList() const {
 
 void Process::SetEnv(std::string_view name, gen::AnyValue value) {
   MustBeInOwnTurn("SetEnv");
-  rooms_.inheritance.SetEnv(*this, name, std::move(value));
+  rooms_.lineage.SetEnv(*this, name, std::move(value));
 }
 
 }  // namespace ergon::node

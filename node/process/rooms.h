@@ -29,9 +29,9 @@ class Drops;
 class ExitSignals;
 class ForkGuard;
 class Groups;
-class Inheritance;
 class IoThread;
 class Latency;
+class Lineage;
 class NodeLog;
 class PeriodicSends;
 class Population;
@@ -79,7 +79,7 @@ struct Rooms {
   // population
   Population& population;
   Spawning& spawning;
-  Inheritance& inheritance;
+  Lineage& lineage;
   const std::atomic<std::uint32_t>& mailbox_size;  // of a process whose options say nothing
   const PoolSettings& pool_settings;
   const BehaviorLevels& behavior_levels;

@@ -150,7 +150,7 @@ Rooms Runtime::RoomsWith(core::Dispatcher& dispatcher) {
           .log = log_,
           .population = population_,
           .spawning = spawning_,
-          .inheritance = inheritance_,
+          .lineage = lineage_,
           .mailbox_size = changes_.mailbox_size(),
           .pool_settings = pool_settings_,
           .behavior_levels = behavior_levels_,

@@ -179,7 +179,7 @@ class Runtime {
                     .transport = transport_}};
   Dump dump_{addresses_, *clock_};
   NodeEnvironment environment_{options_.environment};
-  Inheritance inheritance_{addresses_, environment_};
+  Lineage lineage_{addresses_, environment_};
   Recorder recorder_;
   const std::shared_ptr<core::Dispatcher> dispatcher_;  // its threads use the rooms
   DedicatedDispatchers dedicated_dispatchers_;          // theirs too

@@ -6,13 +6,13 @@
 
 namespace ergon::node {
 
-std::uint64_t Inheritance::LeaderOf(const SpawnRequest& request) const {
+std::uint64_t Lineage::LeaderOf(const SpawnRequest& request) const {
   if (request.options.leader) return request.options.leader.id;
   const ProcessSlot* parent = addresses_.Find(request.parent);
   return parent == nullptr ? 0 : parent->leader_id();
 }
 
-SharedEnvironment Inheritance::EnvironmentOf(const SpawnRequest& request) {
+SharedEnvironment Lineage::EnvironmentOf(const SpawnRequest& request) {
   const gen::Environment& own = request.options.environment;
   if (!own.empty()) environment_.NoteUse();
   if (environment_.IsUnused()) return nullptr;
@@ -29,14 +29,14 @@ SharedEnvironment Inheritance::EnvironmentOf(const SpawnRequest& request) {
   return all == nullptr || all->empty() ? nullptr : all;
 }
 
-SharedEnvironment Inheritance::EnvironmentOf(gen::PID pid) const {
+SharedEnvironment Lineage::EnvironmentOf(gen::PID pid) const {
   const ProcessSlot* slot = addresses_.Find(pid);
   if (slot == nullptr) return nullptr;
   std::lock_guard lock(slot->Cold().lock);
   return slot->IsStill(pid) ? slot->environment() : nullptr;
 }
 
-void Inheritance::SetEnv(ProcessSlot& slot, std::string_view name, gen::AnyValue value) {
+void Lineage::SetEnv(ProcessSlot& slot, std::string_view name, gen::AnyValue value) {
   environment_.NoteUse();
   auto changed =
       std::make_unique<SharedEnvironment>(WithValue(slot.environment(), name, std::move(value)));

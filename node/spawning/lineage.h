@@ -13,9 +13,9 @@
 
 namespace ergon::node {
 
-class Inheritance {
+class Lineage {
  public:
-  Inheritance(const Addresses& addresses, NodeEnvironment& environment)
+  Lineage(const Addresses& addresses, NodeEnvironment& environment)
       : addresses_(addresses), environment_(environment) {}
 
   // By whom a process that is about to be spawned is led; 0: by itself.
