@@ -63,7 +63,8 @@ void AnswerInspection(gen::ProcessHost& host, const core::Envelope& envelope,
 
 // -- what behaviours do with a message that no handler takes --
 
-// Logs a warning that names the type (gen::Message::Describe) and the sender; that an event is no more (MessageDownEvent) at debug level only.
+// Logs a warning that names the type (gen::Message::Describe) and the sender; that an event is no more
+// (MessageDownEvent) at debug level only.
 gen::Status UnhandledMessage(gen::Log log, gen::PID from, const gen::Message& message);
 gen::Status UnhandledEvent(gen::Log log, const gen::MessageEvent& event);
 // Logs at debug level only: a process that makes requests without looking at the answers means it.

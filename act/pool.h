@@ -89,10 +89,10 @@ class PoolRunner;
 //   messages_lost_terminated   left over when the pool ended
 //   queue_wait_estimate_us   how long a message waits, by the pace of late; see PoolStats
 //   state                    running, stopping
-//   autoscale                with PoolOptions::autoscale: as in "2..16 workers, a wait of 10 ms"; then ", at rest" while
-//                            it looks only once a second, or not before a message comes
-//   autoscale.<n>            its last twenty decisions, 1 is the newest, as in "2.5 s ago: 4 -> 8 workers: messages wait
-//                            longer than 10 ms (250.0/s arrive, handling 20 ms, wait 34 ms)"
+//   autoscale                with PoolOptions::autoscale: as in "2..16 workers, a wait of 10 ms"; then ", at rest"
+//                            while it looks only once a second, or not before a message comes
+//   autoscale.<n>            its last twenty decisions, 1 is the newest, as in "2.5 s ago: 4 -> 8 workers: messages
+//                            wait longer than 10 ms (250.0/s arrive, handling 20 ms, wait 34 ms)"
 //   worker.<n>               as in "<demo@localhost.12.1> queued=3 handled=40 busy"
 // At rest messages_forwarded = messages_handled + messages_queued + messages_lost.
 class Pool : public ProcessApi, protected PoolBehavior {
@@ -116,8 +116,8 @@ class Pool : public ProcessApi, protected PoolBehavior {
   // -- size: in the pool's own handlers, after Init and until it is asked to end --
   //
   // These functions return the new number of workers. An error changes nothing:
-  //   kIncorrect   `count` is less than 1 or too large, or the pool would leave the bounds of PoolOptions::autoscale; the
-  //                text says what is allowed
+  //   kIncorrect   `count` is less than 1 or too large, or the pool would leave the bounds of PoolOptions::autoscale;
+  //                the text says what is allowed
   //   kNotAllowed  called from elsewhere, before the end of Init, or when the pool is ending
   //   AddWorkers:  what the spawn of a worker returned
   //

@@ -65,9 +65,10 @@ struct PoolStats {
   std::uint64_t lost_terminated = 0;  // left over when the pool ended
   // How long a message waits, from the pace of late: time without work does not count, time that a worker waits
   // for a thread does. As long as no worker has handled two messages one after the other, its first one has to do.
-  // PoolOptions::admission_limit goes by the same. How wrong it is, nine times in ten: at most 5 % with jobs of one length,
-  // also at once after hours without work; 60 % when one job in ten takes fifty times as long as the others; half a job with a
-  // steady load of nine tenths. Jobs of another length are the pace after some 80 of them for each worker.
+  // PoolOptions::admission_limit goes by the same. How wrong it is, nine times in ten: at most 5 % with jobs of one
+  // length, also at once after hours without work; 60 % when one job in ten takes fifty times as long as the others;
+  // half a job with a steady load of nine tenths. Jobs of another length are the pace after some 80 of them for each
+  // worker.
   std::chrono::microseconds queue_wait_estimate{0};
 
   // Returns how many messages were accepted but not handled.

@@ -91,9 +91,9 @@ class Messenger {
   // only this process; other threads block. Besides the errors above:
   //   kTimeout            no answer within options.timeout. The text says which of two it is: "it was being handled",
   //                       or "it will not be handled", which is a promise: nobody has begun with the request, nor
-  //                       will; of a process of another node that is not known. Then it says what the receiver was doing:
-  //                       about how many waited before the request, or what else it was handling, since when, and whom it
-  //                       was waiting for itself
+  //                       will; of a process of another node that is not known. Then it says what the receiver was
+  //                       doing: about how many waited before the request, or what else it was handling, since when,
+  //                       and whom it was waiting for itself
   //   kDeadlock           the receiver waits for this process, directly or through others (up to 1,000), so that no
   //                       answer can come. The process that called last gets the error at once. The text is the chain
   //                       of processes and types of messages. Requests whose handler has returned without an answer

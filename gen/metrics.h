@@ -10,13 +10,13 @@
 //   sizes.Observe(700);  // shop_order_bytes_bucket{le="1024.0"} 1, and so on
 //
 // A metric stays for as long as its node runs, and whoever asks for the same name and labels again gets the same one: a
-// process asks in its Init, and goes on counting where the one before it has ended. What changes with each request, such as the
-// number of a customer, is no label: each value of a label is a metric of its own, which stays.
+// process asks in its Init, and goes on counting where the one before it has ended. What changes with each request,
+// such as the number of a customer, is no label: each value of a label is a metric of its own, which stays.
 //
-// Counter, Gauge and Histogram are handles: copies count the same, and they may outlive the node. One that was made by no
-// node counts nothing. Any thread may use a metric, also several threads the same one, without a lock. A counter has a cell for
-// each of 16 threads, 1 KiB in all, and a histogram a row of cells, 4 KiB with the usual bounds, so that threads that count at
-// the same time do not slow each other down. A gauge, which is set to a value, has one cell.
+// Counter, Gauge and Histogram are handles: copies count the same, and they may outlive the node. One that was made by
+// no node counts nothing. Any thread may use a metric, also several threads the same one, without a lock. A counter has
+// a cell for each of 16 threads, 1 KiB in all, and a histogram a row of cells, 4 KiB with the usual bounds, so that
+// threads that count at the same time do not slow each other down. A gauge, which is set to a value, has one cell.
 #pragma once
 
 #include <atomic>
@@ -50,8 +50,8 @@ struct MetricLabel {
 struct MetricOptions {
   // What it counts, for people: UTF-8, 1..1,000 bytes. May be left out by those who ask for a name once more.
   std::string help = {};
-  // Letters, digits and "_", best one of Prometheus' base units: "seconds", "bytes", "ratio". The name has to end with it, as
-  // in "shop_order_bytes". Empty: it has none.
+  // Letters, digits and "_", best one of Prometheus' base units: "seconds", "bytes", "ratio". The name has to end with
+  // it, as in "shop_order_bytes". Empty: it has none.
   std::string unit = {};
   // Up to 16. All metrics of a name have labels of the same names, with different values.
   std::vector<MetricLabel> labels = {};
@@ -62,9 +62,9 @@ struct HistogramOptions {
   std::string help = {};
   std::string unit = {};
   std::vector<MetricLabel> labels = {};
-  // Powers of two, 2^-40..2^60. The upper bounds of the buckets are these two and all powers of two between them, at most
-  // 64. A value above the greatest bound is counted in a bucket without a bound. The defaults are for times in seconds,
-  // from a microsecond to a minute.
+  // Powers of two, 2^-40..2^60. The upper bounds of the buckets are these two and all powers of two between them, at
+  // most 64. A value above the greatest bound is counted in a bucket without a bound. The defaults are for times in
+  // seconds, from a microsecond to a minute.
   double least_bound = 0x1p-20;
   double greatest_bound = 64;
 };
@@ -130,13 +130,16 @@ class Histogram {
   std::shared_ptr<core::StripedHistogram> cells_;
 };
 
-// The metrics of a node, see Node::Metrics. Any thread, also inside handlers. Errors, which name the field and its value:
-//   kIncorrect       the name: 1..200 letters, digits and "_", no digit first. It must not begin with "ergon_" or "process_",
-//                    which are the node's own, nor end with "_total", "_info", "_created", "_bucket", "_count" or "_sum", which
-//                    are added where it is written. Or an option, by itself or because it differs from what the name has
-//                    already: the help, the unit, the names of the labels, the bounds of a histogram
+// The metrics of a node, see Node::Metrics. Any thread, also inside handlers. Errors, which name the field and its
+// value:
+//   kIncorrect       the name: 1..200 letters, digits and "_", no digit first. It must not begin with "ergon_" or
+//                    "process_", which are the node's own, nor end with "_total", "_info", "_created", "_bucket",
+//                    "_count" or "_sum", which are added where it is written. Or an option, by itself or because it
+//                    differs from what the name has already: the help, the unit, the names of the labels, the bounds of
+//                    a histogram
 //   kTaken           the name belongs to a metric of another kind
-//   kNotAllowed      10,000 lines of GET /metrics are the most; a histogram has one for each bound, and three, others have one
+//   kNotAllowed      10,000 lines of GET /metrics are the most; a histogram has one for each bound, and three, others
+//                    have one
 //   kNodeTerminated  the node has stopped
 class Metrics {
  public:

@@ -86,17 +86,19 @@ class Node : public GroupMessenger {
   virtual Result<void> SetLogLevel(LogLevel level) = 0;
   // Least level of a process's log lines, as Process::SetLogLevel; none: the node's.
   virtual Result<void> SetProcessLogLevel(const Target& to, std::optional<LogLevel> level) = 0;
-  // NodeOptions::mailbox_size, for processes that are spawned from now on. kIncorrect: out of range; the text names both.
+  // NodeOptions::mailbox_size, for processes that are spawned from now on. kIncorrect: out of range; the text names
+  // both.
   virtual Result<void> SetMailboxSize(int messages) = 0;
   // How many messages of normal priority may wait for a process, 1..4,000,000; 0: any number. It holds when this
   // returns: more senders that wait for room are served, and of what waits already nothing is dropped, though it may be
   // more. kIncorrect: out of range; kUnsupported: a mailbox with a queue of its own (gen/mailbox.h), or a pool;
   // kNotAllowed: a pool's worker, whose mailbox is the pool's (PoolOptions::worker_mailbox_size).
   virtual Result<void> SetProcessMailboxSize(const Target& to, int messages) = 0;
-  // Reads NodeOptions::options_file once more, as at SIGHUP, and does what has changed there: log_level and mailbox_size
-  // as above, log_levels of all processes with those behaviours, whoever has set them before, the pools that it names by
-  // act::PoolChange, and what of the network's options may be changed. What is not in the file stays as it is. All or
-  // nothing: an error changes nothing. A pool that does not run has the new values when it starts; the log says so.
+  // Reads NodeOptions::options_file once more, as at SIGHUP, and does what has changed there: log_level and
+  // mailbox_size as above, log_levels of all processes with those behaviours, whoever has set them before, the pools
+  // that it names by act::PoolChange, and what of the network's options may be changed. What is not in the file stays
+  // as it is. All or nothing: an error changes nothing. A pool that does not run has the new values when it starts; the
+  // log says so.
   //   kIncorrect   the file has a fault, another value than at the start for what cannot be changed, or one that a pool
   //                refuses, or it names a process that is no pool; the text names the field and the value
   //   kNotAllowed  there is no such file; or it names pools, for which this waits, and a handler has called

@@ -76,9 +76,10 @@ struct NodeOptions {
   std::chrono::nanoseconds watchdog_after = std::chrono::seconds(1);
   // Fills ProcessInfo::running_time and ::turns. Costs two looks at the clock for each turn.
   bool measure_running_time = false;
-  // Fills the histograms ergon_call_seconds and ergon_handling_seconds of GET /metrics (<ergon/node/observer.h>): how long
-  // calls of processes take once they are sent, and handlers with each message, by behaviour. Costs a look at the clock for each
-  // message and turn, some hundred bytes a process, a lock at each spawn, and 5 KiB for each of 200 behaviours; others share one.
+  // Fills the histograms ergon_call_seconds and ergon_handling_seconds of GET /metrics (<ergon/node/observer.h>): how
+  // long calls of processes take once they are sent, and handlers with each message, by behaviour. Costs a look at the
+  // clock for each message and turn, some hundred bytes a process, a lock at each spawn, and 5 KiB for each of 200
+  // behaviours; others share one.
   bool measure_latency = false;  // a call is not counted if it could not be sent
 
   LogLevel log_level = LogLevel::kInfo;
@@ -100,9 +101,9 @@ struct NodeOptions {
   std::map<std::string, std::optional<LogLevel>> log_levels = {};
   // Receives each log line, in the log_format (text without time and level), instead of standard error; one at a time.
   // On the thread that has something to tell: a process's, the timers', the watchdog's, that of a recording
-  // (node::TraceTo), or one of the caller's own that uses the node. It may look at the node (Info, ProcessInfo), but must
-  // not wait for it, nor end a recording, nor cause a line itself, which would wait for it to return. A line at which it
-  // throws is lost; the first one is told on standard error.
+  // (node::TraceTo), or one of the caller's own that uses the node. It may look at the node (Info, ProcessInfo), but
+  // must not wait for it, nor end a recording, nor cause a line itself, which would wait for it to return. A line at
+  // which it throws is lost; the first one is told on standard error.
   std::function<void(LogLevel level, const std::string& line)> log_sink = nullptr;
 
   // How many of the last dropped messages can be looked at, 0..4096; see Node::LastDrops.

@@ -16,8 +16,8 @@ namespace ergon::gen {
 inline constexpr int kMaxPoolSize = 10'000;
 
 // What is given becomes the value of the field of act::PoolOptions with that name, which says what it means; the rest
-// stays. In the pool's own handlers see act::Pool::Change; others send it as a request of high or max priority, to which
-// the pool answers by itself:
+// stays. In the pool's own handlers see act::Pool::Change; others send it as a request of high or max priority, to
+// which the pool answers by itself:
 //
 //   node.Call("thumbnails", act::PoolChange{.admission_limit = 50ms}, {.priority = gen::MessagePriority::kHigh});
 //

@@ -11,11 +11,12 @@
 
 namespace ergon::gen {
 
-// A request of high or max priority, to which each process answers by itself, before its next handler; its behaviour does
-// not see it. What is not given stays. All or nothing, and the log has each value with the one before. On its own node
-// see also Node::SetProcessLogLevel and SetProcessMailboxSize, which need no priority and have the same errors.
+// A request of high or max priority, to which each process answers by itself, before its next handler; its behaviour
+// does not see it. What is not given stays. All or nothing, and the log has each value with the one before. On its own
+// node see also Node::SetProcessLogLevel and SetProcessMailboxSize, which need no priority and have the same errors.
 //
-//   node.Call("words", gen::ProcessChange{.log_level = gen::LogLevel::kDebug}, {.priority = gen::MessagePriority::kHigh});
+//   node.Call("words", gen::ProcessChange{.log_level = gen::LogLevel::kDebug},
+//             {.priority = gen::MessagePriority::kHigh});
 //
 // Other nodes, too, if this one has registered the type with such a priority:
 //

@@ -51,8 +51,8 @@ struct ProcessInfo {
   PID leader;            // see Process::Leader
   PID parent;            // the node's own PID for processes spawned by Node::Spawn
   ProcessState state = ProcessState::kIdle;
-  // While it is running or waiting: the type of the message that it handles, as its kTag if it has one; "Init or a signal"
-  // where no message is. "Init" and "Terminate" while it starts and ends; idle or ready: empty.
+  // While it is running or waiting: the type of the message that it handles, as its kTag if it has one; "Init or a
+  // signal" where no message is. "Init" and "Terminate" while it starts and ends; idle or ready: empty.
   std::string handles;
   std::uint64_t messages_queued = 0;      // normal priority, waiting; exact up to 4,194,303
   std::uint64_t messages_handled = 0;     // all priorities; without signals and notices

@@ -11,9 +11,10 @@ namespace ergon::gen {
 
 // Chosen by the process that begins something that others go on with: a number of the user's, or a NewTraceId. 0: none.
 // What a process sends while it handles something with a trace id (messages, delayed ones, requests, answers, values of
-// events, SendExit) has the same trace id, and so have the processes that it spawns meanwhile, until they handle something
-// else. All ticks of a periodic send have the trace id with which it was begun. To and from other nodes it goes as the
-// trace token of Erlang's seq_trace (node/ERLANG.md). See Process::SetTrace, Messenger::SendTraced, CallOptions::trace.
+// events, SendExit) has the same trace id, and so have the processes that it spawns meanwhile, until they handle
+// something else. All ticks of a periodic send have the trace id with which it was begun. To and from other nodes it
+// goes as the trace token of Erlang's seq_trace (node/ERLANG.md). See Process::SetTrace, Messenger::SendTraced,
+// CallOptions::trace.
 using TraceId = std::uint64_t;
 
 // Returns a random trace id. May be called from any thread.
@@ -26,8 +27,8 @@ using TraceId = std::uint64_t;
 [[nodiscard]] inline bool IsTraced(const core::Envelope& envelope) noexcept {
   return (envelope.flags & core::Envelope::kFlagTraced) != 0;
 }
-// Returns whether the place of the trace id is behind the value: `deadline` of a request is one, and that of a tick is the
-// number of its timer. Such an envelope gets its trace id when it is made.
+// Returns whether the place of the trace id is behind the value: `deadline` of a request is one, and that of a tick is
+// the number of its timer. Such an envelope gets its trace id when it is made.
 [[nodiscard]] inline bool HasTraceBehind(const core::Envelope& envelope) noexcept {
   return envelope.kind == static_cast<std::uint8_t>(EnvelopeKind::kRequest) ||
          (envelope.flags & core::Envelope::kFlagStamped) != 0;

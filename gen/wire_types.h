@@ -16,8 +16,9 @@ struct WireTypeOf;
 namespace ergon::gen {
 
 struct WireTypeOptions {
-  // Of messages and requests of the type that come from other nodes, which say nothing of priorities themselves. Those of
-  // kHigh and kMax go before others that wait, are handled by a pool itself, and no bound of a mailbox holds for them.
+  // Of messages and requests of the type that come from other nodes, which say nothing of priorities themselves. Those
+  // of kHigh and kMax go before others that wait, are handled by a pool itself, and no bound of a mailbox holds for
+  // them.
   MessagePriority priority = MessagePriority::kNormal;
 };
 

@@ -13,29 +13,30 @@
 //
 //   options.types.Register<Order>().Register<dist::Cereal<Order>>();
 //
-// Both nodes have to register the type so. To a node that has not, to an older one, and to one of Erlang an Order goes as
-// erlang/archive.h has it, as {order, Number, Items}, for which it is registered a second time, as it is. One that is
-// registered as dist::Cereal only goes nowhere else: who sends it there gets kUnsupported. Values of events go as terms in
-// any case.
+// Both nodes have to register the type so. To a node that has not, to an older one, and to one of Erlang an Order goes
+// as erlang/archive.h has it, as {order, Number, Items}, for which it is registered a second time, as it is. One that
+// is registered as dist::Cereal only goes nowhere else: who sends it there gets kUnsupported. Values of events go as
+// terms in any case.
 //
-// What cereal takes can be packed: serialize, save and load, also beside the type; the containers of the standard library,
-// std::optional, variant, unique_ptr and shared_ptr; dist::Field and CEREAL_NVP, whose names are not written. Types with
-// virtual functions travel in a std::unique_ptr or shared_ptr, by the names of CEREAL_REGISTER_TYPE, which has to stand
-// behind this header. Besides gen::PID, Atom, Ref, Alias, dist::Reference and Term. A type is default constructible and
-// movable. What load and save get is an archive of ours: dist::CerealReader and CerealWriter.
+// What cereal takes can be packed: serialize, save and load, also beside the type; the containers of the standard
+// library, std::optional, variant, unique_ptr and shared_ptr; dist::Field and CEREAL_NVP, whose names are not written.
+// Types with virtual functions travel in a std::unique_ptr or shared_ptr, by the names of CEREAL_REGISTER_TYPE, which
+// has to stand behind this header. Besides gen::PID, Atom, Ref, Alias, dist::Reference and Term. A type is default
+// constructible and movable. What load and save get is an archive of ours: dist::CerealReader and CerealWriter.
 //
-// The version of a type is that of CEREAL_CLASS_VERSION, 0 without one. Nodes tell each other the versions of their types
-// when they connect. Of a type with other versions nothing is sent: that is kIncorrect, with the type and both versions. A
-// type of the same version that is made of others nevertheless, as somebody has forgotten, goes as a term; registered as
-// dist::Cereal only, it is kIncorrect. Looked at are the fields of a default constructed value, and what their types are
-// made of: what is behind a pointer to a base class has its version in each message, and is unreadable there (see
-// MessageBalance::dropped_unreadable) when it is another one.
+// The version of a type is that of CEREAL_CLASS_VERSION, 0 without one. Nodes tell each other the versions of their
+// types when they connect. Of a type with other versions nothing is sent: that is kIncorrect, with the type and both
+// versions. A type of the same version that is made of others nevertheless, as somebody has forgotten, goes as a term;
+// registered as dist::Cereal only, it is kIncorrect. Looked at are the fields of a default constructed value, and what
+// their types are made of: what is behind a pointer to a base class has its version in each message, and is unreadable
+// there (see MessageBalance::dropped_unreadable) when it is another one.
 //
-// Whatever a peer sends is refused or a value: numbers of elements for which there are not enough bytes, bytes too few or
-// too many, more than 100 values in each other, objects that contain themselves. A load() of one's own that reads a
+// Whatever a peer sends is refused or a value: numbers of elements for which there are not enough bytes, bytes too few
+// or too many, more than 100 values in each other, objects that contain themselves. A load() of one's own that reads a
 // number and makes room for so many has to look at it first: with cereal::make_size_tag that is done.
 //
-// This header includes cereal, Debian's libcereal-dev; no other one of Ergon does, and Ergon's libraries are built without it.
+// This header includes cereal, Debian's libcereal-dev; no other one of Ergon does, and Ergon's libraries are built
+// without it.
 #pragma once
 
 #include <cstdint>

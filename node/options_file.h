@@ -30,10 +30,10 @@ namespace ergon::node {
 //   tick_time = "30s"
 //   tls.certificate_file = "/etc/words/node.pem"
 //
-// The tables [pools.NAME] are NodeOptions::pools; their keys are the fields of act::PoolChange. The table [log_levels] is
-// NodeOptions::log_levels: names of behaviours, in quotes, and their levels, "node" for the node's. The table [network] has the
-// fields of dist::ErlangOptions, but for those that no text can describe, and the cookie, which is given by a file of its
-// own. They are looked at when the node starts, with a NodeOptions::network of dist::Erlang.
+// The tables [pools.NAME] are NodeOptions::pools; their keys are the fields of act::PoolChange. The table [log_levels]
+// is NodeOptions::log_levels: names of behaviours, in quotes, and their levels, "node" for the node's. The table
+// [network] has the fields of dist::ErlangOptions, but for those that no text can describe, and the cookie, which is
+// given by a file of its own. They are looked at when the node starts, with a NodeOptions::network of dist::Erlang.
 // Fields that are not in the file stay as in `defaults`. Returns kIncorrect if the file cannot be read, is not TOML, or
 // has a wrong key or value; the text names file, line, key and value, as in
 //

@@ -64,8 +64,8 @@ struct ErlangOptions {
   // How values without a value are written, in messages, answers and results of functions: nil is for Elixir.
   Absent absent = Absent::kUndefined;
 
-  // What other nodes may run here, see erlang/exports.h; nothing if nothing is registered. At most so many processes at a
-  // time, 1..1,000,000; more are refused with system_limit, and the log says so.
+  // What other nodes may run here, see erlang/exports.h; nothing if nothing is registered. At most so many processes at
+  // a time, 1..1,000,000; more are refused with system_limit, and the log says so.
   RemoteFunctions functions = {};
   RemoteBehaviors behaviors = {};
   int max_remote_processes = 1000;

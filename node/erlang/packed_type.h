@@ -14,8 +14,8 @@ class AtomBudget;
 // How the values of a type are packed.
 struct PackedType {
   std::uint32_t version = 0;  // CEREAL_CLASS_VERSION
-  // Of its name, its version, and those of all that is known to be in it: the same there means that it is read as it was
-  // written.
+  // Of its name, its version, and those of all that is known to be in it: the same there means that it is read as it
+  // was written.
   std::uint64_t fingerprint = 0;
   // Both throw what is wrong. `pack` appends.
   void (*pack)(std::string& out, const void* value) = nullptr;

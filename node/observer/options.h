@@ -13,14 +13,14 @@ struct ObserverOptions {
   std::string address = "127.0.0.1";
   int port = 9911;  // 0..65535; 0: any that is free, see GetObserverAddress
 
-  // What a request has to have in "Authorization: Bearer TOKEN": 16 to 1,024 visible characters of ASCII. At most one of
-  // the two is given. If neither is, the environment's variable ERGON_OBSERVER_TOKEN is the token, if there is one.
+  // What a request has to have in "Authorization: Bearer TOKEN": 16 to 1,024 visible characters of ASCII. At most one
+  // of the two is given. If neither is, the environment's variable ERGON_OBSERVER_TOKEN is the token, if there is one.
   std::string token = {};
   std::string token_file =
       {};  // has the token, and a line end maybe; it is read once, at the start
 
-  // Whether it also changes processes and pools when it is asked to: POST /api/stop and the like, see observer.h. Only with
-  // a token. Who has the token may end each process then: do not give it to those who only read.
+  // Whether it also changes processes and pools when it is asked to: POST /api/stop and the like, see observer.h. Only
+  // with a token. Who has the token may end each process then: do not give it to those who only read.
   bool actions = false;
 
   // Names, without a port, by which clients may call the observer in the header Host, besides its address and, on a
@@ -28,9 +28,9 @@ struct ObserverOptions {
   // here.
   std::vector<std::string> hosts = {};
 
-  // Open connections, 1..10,000. Beyond that the one that has waited longest for a request gives way; if none waits, the
-  // one that has been longest at sending its request; if none sends one, the one that has been longest at taking its answer.
-  // If all of them still wait for the observer's answer, the new one is answered with 503.
+  // Open connections, 1..10,000. Beyond that the one that has waited longest for a request gives way; if none waits,
+  // the one that has been longest at sending its request; if none sends one, the one that has been longest at taking
+  // its answer. If all of them still wait for the observer's answer, the new one is answered with 503.
   int max_connections = 32;
   int max_header_bytes = 8'192;  // of a request, 256..1,048,576; beyond: 431
   int max_body_bytes = 1'024;    // of a request, 0..1,048,576; beyond: 413
@@ -41,8 +41,8 @@ struct ObserverOptions {
   // Without a request, 1 ms..1 h; then the connection ends.
   std::chrono::nanoseconds idle_timeout = std::chrono::seconds(60);
 
-  // Behaviours that have numbers of their own in the metrics, 1..10,000, the first that were seen; the others are summed
-  // up as "(other)".
+  // Behaviours that have numbers of their own in the metrics, 1..10,000, the first that were seen; the others are
+  // summed up as "(other)".
   int max_behaviors = 200;
   int max_pools = 200;  // pools that are asked for their numbers, 1..10,000; the others are counted
   // How long all pools together may take to answer, 1 ms..1 h; none may take more than a tenth of it. Of those that did

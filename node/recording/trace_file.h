@@ -37,8 +37,8 @@ class TraceFile {
 
   // Ends the recording, unless it has ended, and returns when the file is complete: it blocks for as long as the file's
   // system takes. kInternal: the file could not be written, as with a full disk; the text says why and names the file,
-  // which then ends with what could be written. kNodeTerminated: this is a child made by fork(), whose parent goes on with
-  // it.
+  // which then ends with what could be written. kNodeTerminated: this is a child made by fork(), whose parent goes on
+  // with it.
   virtual gen::Result<TraceFileSummary> End() = 0;
   // Returns true until the file is complete; in a child made by fork() false.
   [[nodiscard]] virtual bool IsOpen() const = 0;

@@ -21,8 +21,8 @@
 
 namespace ergon::dist {
 
-// Writes what cereal::PortableBinaryOutputArchive writes on a machine of today, and behind no stream; and in front of each
-// value with virtual functions its version.
+// Writes what cereal::PortableBinaryOutputArchive writes on a machine of today, and behind no stream; and in front of
+// each value with virtual functions its version.
 class CerealWriter : public cereal::OutputArchive<CerealWriter, cereal::AllowEmptyClassElision>,
                      public detail::PackedOut {
  public:
