@@ -177,7 +177,7 @@ class ModelledPool {
 
 // What a load is like that a seed chooses.
 struct Chosen {
-  explicit Chosen(std::uint64_t seed) : random(seed * 7919) {
+  explicit Chosen(std::uint64_t by) : seed(by), random(by * 7919) {
     handling = Seconds(Between(0.004, 0.15));
     options.min = 1 + static_cast<int>(random.Below(3));
     options.max = 64;
@@ -190,7 +190,17 @@ struct Chosen {
   // Messages a second that keep so many workers busy.
   [[nodiscard]] double Rate(double busy) const { return busy / handling.count(); }
   [[nodiscard]] double target() const { return Seconds(options.target_wait).count(); }
+  // A pool with the fewest workers in front of such a load; the functions as of ModelledPool::Load.
+  [[nodiscard]] ModelledPool Pool(std::function<double(double)> arrivals,
+                                  std::function<double(double, double)> database = nullptr,
+                                  double ends = 0) const {
+    return {seed,
+            options,
+            {std::move(arrivals), handling, varies, std::move(database), ends},
+            options.min};
+  }
 
+  const std::uint64_t seed;
   Random random;
   act::PoolAutoscale options;
   Seconds handling{0};
@@ -257,9 +267,7 @@ TEST_CASE(
     Chosen chosen(seed);
     const double busy = chosen.Between(0.2, 24);
     const double rate = chosen.Rate(busy);
-    ModelledPool pool(seed, chosen.options,
-                      {[rate](double) { return rate; }, chosen.handling, chosen.varies},
-                      chosen.options.min);
+    ModelledPool pool = chosen.Pool([rate](double) { return rate; });
     pool.RunUntil(Seconds(120));
     CAPTURE(busy);
     CAPTURE(chosen.handling.count());
@@ -288,10 +296,8 @@ TEST_CASE("pool autoscaler: more workers within three handling times of a load t
     const double few = chosen.Between(0.2, 4);
     const double many = chosen.Between(12, 30);
     constexpr double kStep = 30;
-    ModelledPool pool(seed, chosen.options,
-                      {[&](double now) { return chosen.Rate(now < kStep ? few : many); },
-                       chosen.handling, chosen.varies},
-                      chosen.options.min);
+    ModelledPool pool =
+        chosen.Pool([&](double now) { return chosen.Rate(now < kStep ? few : many); });
     pool.RunUntil(Seconds(kStep));
     const int before = pool.workers();
     if (before * 3 > many) return;
@@ -322,8 +328,7 @@ TEST_CASE("pool autoscaler: waves and bursts; when they are over it goes back, a
       if (bursts) return part < 0.02 ? chosen.Rate(busy) * 10 : 0.0;
       return chosen.Rate(busy) * (1 + std::sin(part * 6.283));
     };
-    ModelledPool pool(seed, chosen.options, {load, chosen.handling, chosen.varies, nullptr, 60},
-                      chosen.options.min);
+    ModelledPool pool = chosen.Pool(load, nullptr, 60);
     pool.RunUntil(Seconds(60));
     if (!bursts) misjudged.Count(pool.MeanWait(20) > 2 * chosen.target());
     pool.RunUntil(Seconds(3600));
@@ -341,10 +346,8 @@ TEST_CASE("pool autoscaler: workers that wait for one database are not made more
     Chosen chosen(seed);
     const double most = std::floor(chosen.Between(3, 13));
     const double rate = chosen.Rate(most) * chosen.Between(1.5, 4);
-    ModelledPool pool(seed, chosen.options,
-                      {[rate](double) { return rate; }, chosen.handling, chosen.varies,
-                       [most](double, double running) { return std::min(1.0, most / running); }},
-                      chosen.options.min);
+    const auto database = [most](double, double running) { return std::min(1.0, most / running); };
+    ModelledPool pool = chosen.Pool([rate](double) { return rate; }, database);
     pool.RunUntil(Seconds(90));
     CAPTURE(most);
     CAPTURE(chosen.handling.count());
@@ -363,9 +366,7 @@ TEST_CASE("pool autoscaler: a database that only answers later is no reason to h
     const double slower = chosen.Between(2, 6);
     const double rate = chosen.Rate(busy);
     const auto database = [&](double now, double) { return now < 20 ? 1.0 : 1 / slower; };
-    ModelledPool pool(seed, chosen.options,
-                      {[rate](double) { return rate; }, chosen.handling, chosen.varies, database},
-                      chosen.options.min);
+    ModelledPool pool = chosen.Pool([rate](double) { return rate; }, database);
     pool.RunUntil(Seconds(150));
     CAPTURE(busy);
     CAPTURE(slower);
