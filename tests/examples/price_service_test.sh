@@ -78,7 +78,7 @@ if command -v systemd-analyze >/dev/null; then
   check 'the unit is one' is "$?" 0
   check 'without a warning' silent
   # shellcheck disable=SC2046
-  run --help $(sed -n 's/^ExecStart=[^ ]* //p' price_service.service)
+  run --help $(sed -n "s/^ExecStart=[^ ]* //; T; s|/etc/|$deploy/|; p" price_service.service)
   check 'its command line is right' is "$status" 0
 else
   echo 'skipped the unit: there is no systemd-analyze here'
