@@ -1,5 +1,5 @@
-# An Ergon node in a cluster of Elixir.   usage: elixir_test.sh PROGRAM
-# PROGRAM is the other node: cluster_node.cc says what runs there.
+# An Ergon node in a cluster of Elixir.   usage: elixir_test.sh [--tls] PROGRAM
+# PROGRAM is the other node: cluster_node.cc says what runs there. The script tells the folder with the certificates.
 
 defmodule Echo do
   # What the driver calls, and is called through a supervisor's and a registry's names.
@@ -55,7 +55,8 @@ defmodule Dialogue do
   def cases do
     [
       ping: fn cpp ->
-        :pong = Node.ping(cpp)
+        # Over TLS, on a machine with too much to do, the first attempt may take longer than Erlang waits.
+        eventually(fn -> Node.ping(cpp) == :pong end)
         true = cpp in Node.list(:hidden)
       end,
       call: fn cpp ->
@@ -66,7 +67,7 @@ defmodule Dialogue do
         {:error, "why"} = GenServer.call({:words, cpp}, {:fail, "why"})
       end,
       values: fn cpp ->
-        values = [1, -1.5, nil, true, :"a b", "ünï", 'list', %{"b" => [2], a: 1}, {1, {2}}, 1..3, ~D[2024-02-29],
+        values = [1, -1.5, nil, true, :"a b", "ünï", ~c"list", %{"b" => [2], a: 1}, {1, {2}}, 1..3, ~D[2024-02-29],
                   MapSet.new([1]), [key: "word"], self(), make_ref(), <<5::3>>]
         for value <- values, do: ^value = drive(cpp, {:echo, value})
       end,
@@ -155,8 +156,10 @@ defmodule Dialogue do
         ^counts = Enum.to_list(1..200)
         task = Task.async(fn -> :erpc.call(cpp, :words, :count, ["a b"]) end)
         2 = Task.await(task)
-        held = Task.async(fn -> GenServer.call({:driver, cpp}, {:sleep, 200}) end)
+        :ok = :sys.suspend({:driver, cpp})
+        held = Task.async(fn -> GenServer.call({:driver, cpp}, {:sleep, 1}) end)
         nil = Task.yield(held, 1)
+        :ok = :sys.resume({:driver, cpp})
         {:ok, :ok} = Task.yield(held, 5000)
         # A task that is given up is waited for no more.
         nil = Task.shutdown(Task.async(fn -> GenServer.call({:driver, cpp}, {:sleep, 100}) end), :brutal_kill)
@@ -210,15 +213,23 @@ defmodule Dialogue do
     ]
   end
 
-  def main([program]) do
+  def main(["--tls", folder, program]) do
+    {:ok, [[~c"inet_tls"]]} = :init.get_argument(:proto_dist)
+    {:ok, _} = Application.ensure_all_started(:ssl)
+    main(program, ["secret", folder])
+  end
+
+  def main([program]), do: main(program, [])
+
+  def main(program, more) do
     name = :"elixir#{System.pid()}@127.0.0.1"
     {:ok, _} = start_distribution(name, 100)
     Node.set_cookie(:secret)
     cpp = :"cpp#{System.pid()}@127.0.0.1"
-    port = Port.open({:spawn_executable, program}, [:exit_status, args: [Atom.to_string(cpp)], line: 1000])
+    port = Port.open({:spawn_executable, program}, [:exit_status, args: [Atom.to_string(cpp) | more], line: 1000])
 
     receive do
-      {^port, {:data, {:eol, 'ready'}}} -> :ok
+      {^port, {:data, {:eol, ~c"ready"}}} -> :ok
     after
       30_000 -> raise "the other node is not ready"
     end

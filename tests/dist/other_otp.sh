@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # usage: tests/dist/other_otp.sh [--mirror URL] SUITE FOLDER COMMAND...
 #
-# Runs COMMAND with the Erlang of another suite of Debian: trixie has OTP 27, sid the newest one that is packaged.
-# Its packages, and the libraries they need, are fetched once and unpacked in FOLDER/SUITE (80 MB): nothing is
-# installed, and no rights are needed. So the tests run with it:
+# Runs COMMAND with the Erlang and the Elixir of another suite of Debian: trixie has OTP 27 and Elixir 1.18, sid the newest
+# ones that are packaged. Their packages, and the libraries they need, are fetched once and unpacked in FOLDER/SUITE (90 MB):
+# nothing is installed, and no rights are needed. So the tests run with it:
 #
-#   tests/dist/other_otp.sh trixie ~/otp ctest --preset release -R '^(erlang|dist_chaos|example_erlang)'
+#   tests/dist/other_otp.sh trixie ~/otp ctest --preset release -R '^(erlang|elixir|dist_chaos|example_e)'
 #   tests/dist/other_otp.sh trixie ~/otp tests/dist/chaos/chaos_test.sh build/release/tests/dist/chaos/ergon-chaos \
 #     --seconds 60
 #
@@ -52,18 +52,19 @@ fetch() {
     -o Dir::State="$work/apt" -o Dir::State::status="$work/apt/status" -o Dir::Cache="$work/apt"
     -o Dir::Etc::sourcelist="$work/apt/sources.list" -o Dir::Etc::sourceparts=/dev/null
     -o Dir::Etc::preferences=/dev/null -o Dir::Etc::preferencesparts=/dev/null)
-  say "fetching Erlang of $suite"
+  say "fetching Erlang and Elixir of $suite"
   "${apt[@]}" -o APT::Update::Error-Mode=any update || skip "the packages of '$suite' cannot be had of this mirror"
   "${apt[@]}" --download-only --yes install \
-    erlang-asn1 erlang-base erlang-crypto erlang-public-key erlang-runtime-tools erlang-ssl >/dev/null ||
-    skip "apt cannot fetch Erlang"
+    elixir erlang-asn1 erlang-base erlang-crypto erlang-eunit erlang-inets erlang-public-key erlang-runtime-tools \
+    erlang-ssl >/dev/null || skip "apt cannot fetch Erlang and Elixir"
   # For etop; not its windows, which need a desktop's libraries.
   (cd "$work/apt/archives" && "${apt[@]}" download erlang-observer) || skip "apt cannot fetch erlang-observer"
   for package in "$work"/apt/archives/*.deb; do dpkg-deb --extract "$package" "$work/system"; done
+  rm -rf "$system"
   mv "$work/system" "$system"
 }
 
-[[ -d $system ]] || fetch
+[[ -x $system/usr/lib/elixir/bin/elixir ]] || fetch
 erlang=$system/usr/lib/erlang
 erts=$(basename "$erlang"/erts-*)
 loader=$(find "$system" -name 'ld-linux*' -type f -print -quit)
@@ -95,8 +96,10 @@ SCRIPT
   fi
   chmod +x "$here"
 done
+# They find what belongs to them by where they are, and Erlang by the path.
+for file in "$system"/usr/lib/elixir/bin/*; do ln -s "$file" "$run/bin"; done
 
 export PATH=$run/bin:$PATH
 say "$(erl -noshell -eval \
-  'io:format("Erlang/OTP ~s (erts ~s)", [erlang:system_info(otp_release), erlang:system_info(version)]), halt().')"
+  'io:format("Erlang/OTP ~s (erts ~s)", [erlang:system_info(otp_release), erlang:system_info(version)]), halt().'), $(elixir --short-version)"
 "$@"

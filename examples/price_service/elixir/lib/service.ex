@@ -23,7 +23,7 @@ defmodule Shop.Service do
         :exit_status,
         line: 1000,
         args: ["--name", Atom.to_string(node), "--stop-with-input"] ++ arguments,
-        env: [{'RELEASE_COOKIE', Atom.to_charlist(Node.get_cookie())}]
+        env: [{~c"RELEASE_COOKIE", Atom.to_charlist(Node.get_cookie())}]
       ])
 
     with :ok <- await_line(port), pid when is_pid(pid) <- whereis(node, :prices) do

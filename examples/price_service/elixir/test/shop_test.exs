@@ -91,10 +91,12 @@ defmodule ShopTest do
     {:ok, systemd} = :gen_udp.open(0, [:local, :binary, ifaddr: {:local, path}])
     on_exit(fn -> File.rm(path) end)
 
-    env = [{'NOTIFY_SOCKET', to_charlist(path)}, {'WATCHDOG_USEC', '300000'}, {'RELEASE_COOKIE', Atom.to_charlist(Node.get_cookie())}]
+    env = [{~c"NOTIFY_SOCKET", to_charlist(path)}, {~c"WATCHDOG_USEC", ~c"300000"}, {~c"RELEASE_COOKIE", Atom.to_charlist(Node.get_cookie())}]
     program = System.fetch_env!("PRICE_SERVICE")
     name = "unit_" <> Atom.to_string(cpp())
-    port = Port.open({:spawn_executable, program}, [:binary, :exit_status, line: 1000, env: env, args: ["--name", name]])
+    # It ends with this test, also when that fails.
+    args = ["--name", name, "--stop-with-input"]
+    port = Port.open({:spawn_executable, program}, [:binary, :exit_status, line: 1000, env: env, args: args])
     assert_receive {:udp, ^systemd, _, _, "READY=1"}, 30_000
     assert_receive {^port, {:data, {:eol, "listening at 127.0.0.1 port " <> http}}}, 30_000
     assert {200, "ok\n"} = http(:get, http, "/health")
@@ -112,8 +114,8 @@ defmodule ShopTest do
   end
 
   defp http(method, port, path) do
-    url = 'http://127.0.0.1:#{port}#{path}'
-    request = if method == :put, do: {url, [], 'text/plain', ""}, else: {url, []}
+    url = ~c"http://127.0.0.1:#{port}#{path}"
+    request = if method == :put, do: {url, [], ~c"text/plain", ""}, else: {url, []}
     {:ok, {{_, status, _}, _, body}} = :httpc.request(method, request, [], body_format: :binary)
     {status, body}
   end
