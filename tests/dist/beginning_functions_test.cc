@@ -114,6 +114,14 @@ struct Asked {
   std::optional<node::Node> node;
 };
 
+// Who has shaken hands with it.
+struct Asker : Client {
+  explicit Asker(const Asked& asked, const std::string& name = kAsker.node.ToString())
+      : Client(static_cast<std::uint16_t>(asked.options.listen_port)) {
+    REQUIRE(ShakeHands(name, asked.node->Name().ToString()));
+  }
+};
+
 }  // namespace
 
 TEST_CASE(
@@ -137,8 +145,7 @@ TEST_CASE(
 TEST_CASE("beginning functions: what has no process yet is run when those before it have begun") {
   constexpr int kCalls = 600;
   Asked asked("begins@127.0.0.1");
-  Client asker(static_cast<std::uint16_t>(asked.options.listen_port));
-  REQUIRE(asker.ShakeHands(kAsker.node.ToString(), "begins@127.0.0.1"));
+  Asker asker(asked);
   asker.Write(Calls(kCalls));
   REQUIRE(kit::Eventually([&] { return asked.Processes() >= kMost + kWorkers; }));
   asked.Open();
@@ -157,8 +164,7 @@ TEST_CASE("beginning functions: what has no process yet is run when those before
 TEST_CASE("beginning functions: behaviours that wait to be started count, too") {
   constexpr int kStarts = 600;
   Asked asked("starts@127.0.0.1");
-  Client asker(static_cast<std::uint16_t>(asked.options.listen_port));
-  REQUIRE(asker.ShakeHands(kAsker.node.ToString(), "starts@127.0.0.1"));
+  Asker asker(asked);
   const std::vector<std::string> frames = Starts(kStarts);
   std::string all;
   for (const std::string& frame : frames) all += frame;
@@ -176,8 +182,7 @@ TEST_CASE("beginning functions: behaviours that wait to be started count, too") 
 TEST_CASE("beginning functions: behaviours are started, however long they wait for a worker") {
   constexpr int kStarts = 10;
   Asked asked("late_starts@127.0.0.1");
-  Client asker(static_cast<std::uint16_t>(asked.options.listen_port));
-  REQUIRE(asker.ShakeHands(kAsker.node.ToString(), "late_starts@127.0.0.1"));
+  Asker asker(asked);
   for (const std::string& frame : Starts(kStarts)) asker.Write(frame);
   REQUIRE(kit::Eventually([&] { return asked.Processes() == kStarts + kWorkers; }));
   // Longer than an Init may take: its timers are over then.
@@ -191,25 +196,21 @@ TEST_CASE("beginning functions: behaviours are started, however long they wait f
 TEST_CASE("beginning functions: with the connection of their caller they end, and are not run") {
   constexpr int kCalls = 600;
   Asked asked("ends_begun@127.0.0.1");
-  const auto port = static_cast<std::uint16_t>(asked.options.listen_port);
   {
-    Client asker(port);
-    REQUIRE(asker.ShakeHands(kAsker.node.ToString(), "ends_begun@127.0.0.1"));
+    Asker asker(asked);
     asker.Write(Calls(kCalls));
     REQUIRE(kit::Eventually([&] { return asked.Processes() >= kMost + kWorkers; }));
     asker.Close();
   }
   REQUIRE(kit::Eventually([&] { return Nodes(*asked.node).empty(); }));
   // Another one is let in when all has been ended that the first one has called.
-  Client witness(port);
-  REQUIRE(witness.ShakeHands("witness@127.0.0.1", "ends_begun@127.0.0.1"));
+  Asker witness(asked, "witness@127.0.0.1");
   witness.Close();
   asked.Open();
   REQUIRE(kit::Eventually([&] { return asked.node->ProcessList().empty(); }));
   CHECK(asked.runs == 0);
   // The same caller is a new one.
-  Client again(port);
-  REQUIRE(again.ShakeHands(kAsker.node.ToString(), "ends_begun@127.0.0.1"));
+  Asker again(asked);
   again.Write(Calls(1));
   CHECK(kit::Eventually([&] { return asked.runs == 1; }));
   again.Close();
