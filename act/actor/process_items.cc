@@ -1,22 +1,35 @@
 #include <ergon/act/actor/process_items.h>
 
 #include <chrono>
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <ergon/gen/environment.h>
 #include <ergon/gen/node.h>
 #include <ergon/gen/process_info.h>
 
 namespace ergon::act {
 namespace {
 
+constexpr std::size_t kMostListed = 100;
+
+std::string TextOf(const auto& one) { return one.ToString(); }
+// Not the values: these may be secrets, and who may ask a process sees this.
+std::string TextOf(const gen::Environment::value_type& value) { return value.first; }
+
 template <class List>
 std::string Joined(const List& list) {
   std::string text;
-  for (const auto& one : list) text += (text.empty() ? "" : ", ") + one.ToString();
+  std::size_t listed = 0;
+  for (const auto& one : list) {
+    if (listed == kMostListed) return fmt::format("{} and {} more", text, list.size() - listed);
+    text += (text.empty() ? "" : ", ") + TextOf(one);
+    ++listed;
+  }
   return text;
 }
 
@@ -38,12 +51,14 @@ gen::Inspection Texts(const gen::ProcessInfo& info) {
   put("leader", info.leader);
   put("parent", info.parent);
   put("state", gen::ToString(info.state));
+  put_text("handles", info.handles);
   put("messages_queued", info.messages_queued);
   put("messages_handled", info.messages_handled);
   put("messages_dropped", info.messages_dropped);
   put("messages_overflowed", info.messages_overflowed);
   put("messages_held", info.messages_held);
   put("messages_sent", info.messages_sent);
+  put("mailbox_size", info.mailbox_size);
   put_text("mailbox", info.mailbox);
   put("suspended", info.suspended);
   put("trap_exit", info.trap_exit);
@@ -62,6 +77,7 @@ gen::Inspection Texts(const gen::ProcessInfo& info) {
   put_text("events", Joined(info.events));
   put_text("subscriptions", Joined(info.subscriptions));
   put_text("groups", Joined(info.groups));
+  put_text("environment", Joined(info.environment));
   return all;
 }
 

@@ -49,9 +49,61 @@ TEST_CASE("inspect: an actor that has nothing to tell tells what everybody has")
   CHECK(plain.at("state") == "running");
   CHECK(plain.at("messages_queued") == "0");
   CHECK(plain.at("mailbox") == "unbounded");
+  CHECK(plain.at("mailbox_size") == "0");
+  CHECK(plain.contains("handles"));  // the inspection
   CHECK_FALSE(plain.contains("name"));
+  CHECK_FALSE(plain.contains("environment"));
   CHECK(t.node.Inspect(pid, {"trap_exit", "none"}).value() ==
         gen::Inspection{{"trap_exit", "false"}});
+}
+
+// Waits for the gate, and tells what everybody has.
+class AtTheGate : public act::Actor {
+ public:
+  explicit AtTheGate(gen::PID gate) : gate_(gate) {}
+
+ private:
+  gen::Status HandleMessage(gen::PID, gen::Message&) override {
+    (void)Call<bool>(gate_, kit::EnterGate{}, {.timeout = gen::kInfinite});
+    return gen::Continue();
+  }
+  const gen::PID gate_;
+};
+
+struct InspectedOrder {
+  static constexpr const char* kTag = "order";
+};
+
+TEST_CASE("inspect: what everybody has says what is handled, and names what the environment has") {
+  TestNode t;
+  kit::Gate gate(t.node);
+  const gen::PID pid =
+      t.node
+          .Spawn(
+              gen::Factory<AtTheGate>(gate.pid()),
+              {.mailbox_size = 7, .environment = {{"password", "opensesame"}, {"region", "north"}}})
+          .value();
+  CHECK(t.node.Send(pid, InspectedOrder()));
+  REQUIRE(kit::Eventually([&] { return gate.Entered() == 1; }));
+  const auto told = t.node.Inspect(pid).value();
+  CHECK(told.at("handles") == "order");
+  CHECK(told.at("mailbox_size") == "7");
+  CHECK(told.at("environment") == "password, region");
+  for (const auto& [key, value] : told) CHECK(value.find("opensesame") == std::string::npos);
+  gate.Open();
+}
+
+TEST_CASE("inspect: of a long list the first ones, and how many more there are") {
+  class Plain : public act::Actor {};
+  TestNode t;
+  const gen::PID pid = t.node.Spawn(gen::Factory<Plain>()).value();
+  const gen::PID watcher = t.Spawn();
+  CHECK(t.Run(watcher, [&](Subject& self) {
+    for (int i = 0; i < 1'000; ++i) CHECK(self.Monitor(pid));
+  }));
+  const std::string watchers = t.node.Inspect(pid).value().at("monitored_by");
+  CHECK(watchers.starts_with(watcher.ToString() + ", "));
+  CHECK(watchers.ends_with(watcher.ToString() + " and 900 more"));
 }
 
 // The question is in the mailbox when this returns.
