@@ -102,8 +102,7 @@ struct CronJobInfo {
   std::string zone;
   bool enabled = true;
   std::uint64_t runs = 0;
-  std::uint64_t missed =
-      0;  // runs that would have been too late; at most 10,000 of one change of the clock
+  std::uint64_t missed = 0;  // runs that would have been too late, or before one that was made up
   std::uint64_t failed = 0;  // of `runs`: the message was not sent, the process did not start, ...
   std::optional<std::chrono::sys_seconds> last_run = std::nullopt;
   std::string last_error;                                           // of the last run that failed

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cctype>
 #include <charconv>
 #include <ratio>
@@ -137,9 +138,12 @@ bool HasBit(Bits bits, unsigned bit) {
   return (bits >> bit & 1) != 0;
 }
 
+// Clocks are set back by less than that.
+constexpr std::chrono::hours kLongestRepeat(3);
+
 // This minute of local time has been there before: clocks were set back within the last hours.
 bool IsSecondPass(sys_seconds time, seconds offset, const CronZone& zone) {
-  const seconds before = zone.OffsetAt(time - std::chrono::hours(3));
+  const seconds before = zone.OffsetAt(time - kLongestRepeat);
   if (before <= offset) return false;
   // The whole minute that would have been in it.
   const auto minute = std::chrono::floor<minutes>(time.time_since_epoch() + offset);
@@ -220,12 +224,47 @@ bool CronSchedule::IsOn(local_days date) const {
 }
 
 std::optional<sys_seconds> CronSchedule::Next(sys_seconds after, const CronZone& zone) const {
-  // Within a quarter of an hour of UTC a zone's offset stays the same.
-  using Quarter = std::chrono::duration<std::int64_t, std::ratio<15 * 60>>;
   if (after >= kEndTime) return std::nullopt;
   const sys_seconds since = std::max(after, kFirstTime);
-  const sys_seconds end = std::min(since + days(366 * 40), kEndTime);
-  sys_seconds time = std::chrono::floor<minutes>(since) + minutes(1);
+  return Find(std::chrono::floor<minutes>(since) + minutes(1),
+              std::min(since + days(366 * 40), kEndTime), zone);
+}
+
+std::uint64_t CronSchedule::Count(sys_seconds first, sys_seconds end, const CronZone& zone) const {
+  const sys_seconds last = std::min(end, kEndTime);
+  if (first >= last) return 0;
+  const auto in_a_day = static_cast<std::uint64_t>(std::popcount(minutes_)) * std::popcount(hours_);
+  std::uint64_t count = 0;
+  sys_seconds time = std::chrono::ceil<minutes>(std::max(first, kFirstTime));
+  while (time < last) {
+    const seconds offset = zone.OffsetAt(time);
+    const local_days date =
+        std::chrono::floor<days>(local_seconds(time.time_since_epoch() + offset));
+    const auto begin_of = [&](local_days day) -> sys_seconds {
+      return std::chrono::ceil<minutes>(sys_seconds(local_seconds(day).time_since_epoch()) -
+                                        offset);
+    };
+    const sys_seconds next_day = std::max<sys_seconds>(begin_of(date + days(1)), time + minutes(1));
+    // A change in the hours before would have some of its times come twice.
+    if (time == begin_of(date) && next_day <= last && zone.OffsetAt(next_day) == offset &&
+        zone.OffsetAt(time - kLongestRepeat) == offset) {
+      if (IsOn(date)) count += in_a_day;
+    } else {
+      const sys_seconds part_end = std::min(next_day, last);
+      for (auto run = Find(time, part_end, zone); run;
+           run = Find(*run + minutes(1), part_end, zone)) {
+        ++count;
+      }
+    }
+    time = next_day;
+  }
+  return count;
+}
+
+std::optional<sys_seconds> CronSchedule::Find(sys_seconds time, sys_seconds end,
+                                              const CronZone& zone) const {
+  // Within a quarter of an hour of UTC a zone's offset stays the same.
+  using Quarter = std::chrono::duration<std::int64_t, std::ratio<15 * 60>>;
   while (time < end) {
     const seconds offset = zone.OffsetAt(time);
     const local_seconds local(time.time_since_epoch() + offset);
@@ -239,7 +278,7 @@ std::optional<sys_seconds> CronSchedule::Next(sys_seconds after, const CronZone&
                                    std::min<sys_seconds>(midnight, block_end));
       continue;
     }
-    for (; time < block_end; time += minutes(1)) {
+    for (; time < std::min(block_end, end); time += minutes(1)) {
       const local_seconds now(time.time_since_epoch() + offset);
       const auto of_day = std::chrono::floor<minutes>(now - std::chrono::floor<days>(now)).count();
       if (!HasBit(minutes_, static_cast<unsigned>(of_day % 60)) ||

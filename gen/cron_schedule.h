@@ -42,7 +42,16 @@ class CronSchedule {
   [[nodiscard]] std::optional<std::chrono::sys_seconds> Next(std::chrono::sys_seconds after,
                                                              const CronZone& zone) const;
 
+  // Returns how many times there are from `first` on, before `end`: as many as Next finds. Asks the zone three times
+  // for a day, and more only about days on which its offset changes.
+  [[nodiscard]] std::uint64_t Count(std::chrono::sys_seconds first, std::chrono::sys_seconds end,
+                                    const CronZone& zone) const;
+
  private:
+  // The first time from `time`, a whole minute, on, and before `end`; both in the calendar.
+  [[nodiscard]] std::optional<std::chrono::sys_seconds> Find(std::chrono::sys_seconds time,
+                                                             std::chrono::sys_seconds end,
+                                                             const CronZone& zone) const;
   [[nodiscard]] bool IsOn(std::chrono::local_days date) const;
   [[nodiscard]] bool DayExists() const;
 

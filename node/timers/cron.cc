@@ -118,11 +118,15 @@ gen::Result<void> Cron::SetNext(Job& job, WallTime now) {
     job.is_lost = false;
     return {};
   } catch (...) {
-    job.next = std::nullopt;
-    job.is_lost = true;
-    return Incorrect(
-        fmt::format("zone: the rules of {} threw: {}", job.job.zone.name(), core::ThrownText()));
+    return Lose(job);
   }
+}
+
+gen::Error Cron::Lose(Job& job) {
+  job.next = std::nullopt;
+  job.is_lost = true;
+  return Incorrect(
+      fmt::format("zone: the rules of {} threw: {}", job.job.zone.name(), core::ThrownText()));
 }
 
 gen::CronJobInfo Cron::InfoOf(const Job& job) {
@@ -245,20 +249,28 @@ void Cron::CheckSetBack(WallTime now) {
 
 gen::Result<void> Cron::Pass(Job& job, WallTime now, Passed& passed) {
   const auto too_late = std::chrono::ceil<std::chrono::seconds>(now - job.job.may_be_late);
-  std::uint64_t steps = 0;
+  if (job.next && *job.next < too_late) {
+    auto known = PassMissed(job, too_late, passed);
+    if (!known) return known;
+  }
+  // Those of seven days at most.
   while (job.next && *job.next <= now) {
-    if (*job.next >= too_late) {
-      if (passed.last) ++passed.missed;
-      passed.last = job.next;
-    } else {
-      ++passed.missed;
-    }
-    // Beyond that nobody counts, but for what may be made up.
-    const bool is_far = ++steps == kMostRuns && *job.next < too_late;
-    auto known = SetNext(job, is_far ? too_late - std::chrono::seconds(1) : WallTime(*job.next));
+    if (passed.last) ++passed.missed;
+    passed.last = job.next;
+    auto known = SetNext(job, *job.next);
     if (!known) return known;
   }
   return {};
+}
+
+gen::Result<void> Cron::PassMissed(Job& job, sys_seconds too_late, Passed& passed) {
+  passed.missed = 1;  // whatever the rules of its zone do
+  try {
+    passed.missed = job.schedule.Count(*job.next, too_late, job.job.zone);
+  } catch (...) {
+    return Lose(job);
+  }
+  return SetNext(job, too_late - std::chrono::seconds(1));
 }
 
 std::vector<Cron::Due> Cron::TakeDue(WallTime now, Lost& lost) {

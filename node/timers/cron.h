@@ -75,12 +75,16 @@ class Cron {
 
   // kIncorrect: the rules of its zone threw.
   static gen::Result<void> SetNext(Job& job, WallTime now);
+  // Inside of a catch (...): notes that, and returns the error.
+  static gen::Error Lose(Job& job);
   // The runs that were due by `now`, of which the next is not. Errors as of SetNext.
   struct Passed {
     std::optional<std::chrono::sys_seconds> last;  // what runs
     std::uint64_t missed = 0;
   };
   static gen::Result<void> Pass(Job& job, WallTime now, Passed& passed);
+  // The same of those before `too_late`, of which there is one.
+  static gen::Result<void> PassMissed(Job& job, std::chrono::sys_seconds too_late, Passed& passed);
   static gen::CronJobInfo InfoOf(const Job& job);
   static void Fire(void* context, std::uint64_t);
   using Lost = std::vector<std::pair<gen::Atom, gen::Error>>;

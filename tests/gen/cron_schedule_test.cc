@@ -251,6 +251,46 @@ TEST_CASE("cron schedule: as far as the calendar goes") {
   CHECK(schedule.Next(sys_seconds::min() + 1s, CronZone::Ahead(23h)) == At(-32'767, 12, 31, 1));
 }
 
+TEST_CASE("cron schedule: counted as they are found one by one, without looking at each") {
+  const CronZone oslo_1895 = CronZone::Of("Oslo", [](sys_seconds) { return 2'580s; });
+  const CronZone back_at_midnight = CronZone::Of(
+      "Azores", [](sys_seconds time) -> seconds { return time < At(2024, 10, 27, 1) ? 0h : -1h; });
+  for (const CronZone& zone : {CronZone(), Berlin(), CronZone::Ahead(-9h - 30min), oslo_1895,
+                               back_at_midnight, CronZone::Of("odd", [](sys_seconds time) {
+                                 return time < At(2024, 6, 1, 12) ? -12'652s : -12'600s;
+                               })}) {
+    for (const char* const spec :
+         {"*/7 * * * *", "30 2 * * *", "30 * * * *", "0 0 * * *", "15 1,2,23 * 3,10 0",
+          "0 12 1-7,29 * *", "59 23 * * 1-5", "0 0 29 2 *"}) {
+      CAPTURE(spec);
+      CAPTURE(zone.name());
+      const CronSchedule schedule = CronSchedule::Parse(spec).value();
+      for (const sys_seconds first : {At(2024, 1, 1), At(2024, 3, 31, 0, 59, 59)}) {
+        for (const sys_seconds end :
+             {first, first + 90min, At(2024, 10, 27, 1, 30), At(2025, 1, 1)}) {
+          std::uint64_t found = 0;
+          for (auto run = schedule.Next(first - 1s, zone); run && *run < end;
+               run = schedule.Next(*run, zone)) {
+            ++found;
+          }
+          CHECK(schedule.Count(first, end, zone) == found);
+        }
+      }
+    }
+  }
+  const CronSchedule minutely = CronSchedule::Parse("* * * * *").value();
+  std::uint64_t asked = 0;
+  const CronZone counts = CronZone::Of("counts", [&asked](sys_seconds) {
+    ++asked;
+    return 0s;
+  });
+  const auto all = static_cast<std::uint64_t>((At(2262, 1, 1) - At(1970, 1, 1)) / days(1));
+  CHECK(minutely.Count(At(1970, 1, 1), At(2262, 1, 1), counts) == all * 24 * 60);
+  CHECK(asked < 4 * all);
+  CHECK(minutely.Count(At(2024, 1, 2), At(2024, 1, 1), {}) == 0);
+  CHECK(minutely.Count(sys_seconds::max(), sys_seconds::max(), {}) == 0);
+}
+
 TEST_CASE("cron zone: offsets beyond all bounds are refused with their values") {
   const auto most = std::numeric_limits<minutes::rep>::max();
   const std::string ahead = CronZone::Ahead(minutes(most)).Validate();

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 #include <asio/io_context.hpp>
 
@@ -169,13 +170,17 @@ TEST_CASE(
   c.set = 56min;
   c.t.node.CheckCronJobs();  // late for more than five minutes
   CHECK(info("patient").missed == 4);
-  // Years are not counted minute by minute, but what may be made up is.
-  CHECK(c.t.node.DisableCronJob("plain"));
-  c.set = std::chrono::years(30);
+  // Each run of many years.
+  const auto before = info("plain");
+  c.set = std::chrono::days(100 * 365);
   c.t.node.CheckCronJobs();
-  CHECK(info("patient").missed >= 10'000);
-  CHECK(info("patient").missed < 10'100);
-  CHECK(info("patient").next_run.value() > At(27, 12) + std::chrono::years(29));
+  const auto runs = std::chrono::days(100 * 365) / 10min;
+  CHECK(info("plain").runs == before.runs + 1);  // at 12:00 sharp
+  CHECK(info("plain").missed + info("plain").runs == static_cast<std::uint64_t>(runs));
+  CHECK(info("patient").missed + info("patient").runs == static_cast<std::uint64_t>(runs));
+  CHECK(info("patient").next_run == At(27, 12, 10) + std::chrono::days(100 * 365));
+  CHECK(c.t.log.Contains(fmt::format("cron job 'plain' has missed {} of its runs",
+                                     info("plain").missed - before.missed)));
   CHECK(c.t.node
             .AddCronJob({.name = "j",
                          .spec = "@daily",
@@ -277,6 +282,30 @@ TEST_CASE("cron: failures are counted and told") {
   }
   CHECK(c.t.node.CronJobInfo("run")->last_error.find("panic: no") != std::string::npos);
   CHECK(c.t.node.CronJobInfo("spawn")->last_error.find("not today") != std::string::npos);
+}
+
+TEST_CASE("cron: the rules of a zone that throw while missed runs are counted fail their job") {
+  const auto fails = std::make_shared<std::atomic<bool>>(false);
+  const auto zone = gen::CronZone::Of("odd", [fails](sys_seconds) {
+    if (*fails) throw std::runtime_error("no table");
+    return std::chrono::seconds(0);
+  });
+  Notes<Run> notes;
+  CronNode c;
+  const gen::PID pid = c.t.Spawn(Collect(notes));
+  CHECK(c.t.node.AddCronJob(
+      {.name = "odd", .spec = "@daily", .zone = zone, .action = gen::CronAction::Send(pid)}));
+  c.AddSend("plain", "@daily", pid);
+  *fails = true;
+  c.set = std::chrono::days(10);
+  c.t.node.CheckCronJobs();
+  const auto info = [&](gen::Atom name) { return c.t.node.CronJobInfo(name).value(); };
+  CHECK(info("odd").missed == 1);  // the one that was known
+  CHECK(info("odd").failed == 1);
+  CHECK(info("plain").missed == 10);
+  *fails = false;
+  c.Pass(60s);
+  CHECK(info("odd").next_run == info("plain").next_run);
 }
 
 TEST_CASE("cron: the rules of a zone that throw fail their job, and no other") {
