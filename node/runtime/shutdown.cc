@@ -156,7 +156,7 @@ void Shutdown::StopInOrder(std::int64_t deadline) {
 }
 
 void Shutdown::KillAll() {
-  needs_.population.Close();
+  needs_.population.gate().Close();  // first: whoever may run is found from now on
   for (const gen::PID pid : NewestFirst(false)) (void)needs_.exit_signals.Kill(pid);
 }
 

@@ -39,7 +39,7 @@ void Population::Leave(ProcessSlot& slot, core::Dispatcher& dispatcher, gen::PID
   }
   // Last: whoever waits for the count to match may tear the node down afterwards.
   const std::uint64_t left = left_.fetch_add(1, std::memory_order_seq_cst) + 1;
-  if (left == spawned_.load(std::memory_order_seq_cst)) {
+  if (left == spawned()) {
     if (core::Event* empty = empty_event_.exchange(nullptr, std::memory_order_seq_cst)) {
       empty->Set();
     }

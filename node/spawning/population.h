@@ -14,6 +14,7 @@
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/process_state/slot.h>
 #include <ergon/node/spawning/dedicated_dispatchers.h>
+#include <ergon/node/spawning/spawn_gate.h>
 
 namespace ergon::node {
 
@@ -30,18 +31,13 @@ class Population {
 
   // -- spawning --
 
-  // One more; returns its place in the order of spawning.
-  std::uint64_t NoteSpawned() noexcept { return spawned_.fetch_add(1, std::memory_order_seq_cst); }
+  [[nodiscard]] SpawnGate& gate() noexcept { return gate_; }
   // Nobody outside of processes may spawn any more.
   void RefuseOutsiders() noexcept { refuses_outsiders_.store(true, std::memory_order_release); }
   void AcceptOutsiders() noexcept { refuses_outsiders_.store(false, std::memory_order_release); }
   [[nodiscard]] bool RefusesOutsiders() const noexcept {
     return refuses_outsiders_.load(std::memory_order_acquire);
   }
-  // Nobody at all. Sequentially consistent; partner: Spawning::Open, which looks again when the process can
-  // be seen by those who end all of them.
-  void Close() noexcept { closed_.store(true, std::memory_order_seq_cst); }
-  [[nodiscard]] bool IsClosed() const noexcept { return closed_.load(std::memory_order_seq_cst); }
 
   // -- ends --
 
@@ -59,9 +55,7 @@ class Population {
   // Until all have ended, or the deadline (Clock ns): false. One thread at a time.
   [[nodiscard]] bool WaitUntilEmpty(const core::Clock& clock, std::int64_t deadline);
 
-  [[nodiscard]] std::uint64_t spawned() const noexcept {
-    return spawned_.load(std::memory_order_seq_cst);
-  }
+  [[nodiscard]] std::uint64_t spawned() const noexcept { return gate_.count(); }
   [[nodiscard]] std::uint64_t ended() const noexcept {
     return ended_.load(std::memory_order_acquire);
   }
@@ -74,12 +68,11 @@ class Population {
   Delivery& delivery_;
   core::Dispatcher& shared_dispatcher_;
   DedicatedDispatchers& dedicated_dispatchers_;
-  std::atomic<std::uint64_t> spawned_{0};
+  SpawnGate gate_;
   std::atomic<std::uint64_t> ended_{0};
   std::atomic<std::uint64_t> left_{0};  // have ended, and will touch nothing of the node's any more
   std::atomic<std::uint64_t> failed_{0};
   std::atomic<bool> refuses_outsiders_{false};
-  std::atomic<bool> closed_{false};
   std::atomic<core::Event*> empty_event_{nullptr};  // set when the last process has left
   std::atomic<bool> has_listener_{false};
   std::mutex listener_mutex_;

@@ -16,7 +16,7 @@
 namespace ergon::node {
 
 gen::Result<ProcessSlot*> Spawning::Open(const SpawnRequest& request) {
-  if (needs_.population.IsClosed()) return gen::ErrNodeTerminated;
+  if (needs_.population.gate().IsClosed()) return gen::ErrNodeTerminated;
   auto checked = CheckProcessOptions(request.options);
   if (!checked) return std::move(checked.error());
   const gen::PID leader = request.options.leader;
@@ -44,15 +44,18 @@ gen::Result<ProcessSlot*> Spawning::Open(const SpawnRequest& request) {
     table.Give(*slot);
     return std::move(opened.error());
   }
-  slot->SetSequence(needs_.population.NoteSpawned());
+  const auto sequence = needs_.population.gate().Enter();
+  if (!sequence) {
+    slot->Abandon();
+    return gen::ErrNodeTerminated;
+  }
+  slot->SetSequence(*sequence);
   const gen::PID pid = needs_.addresses.PidOf(slot->Id());
   gen::Result<void> result;
   if (!request.name.empty()) result = needs_.registry.RegisterName(request.name, pid);
   if (result && request.link && !needs_.relations.LinkChild(*slot, request.parent)) {
     result = gen::Error(gen::ErrorCode::kProcessTerminated, "the parent is ending");
   }
-  // Those who end all processes may have looked before this one was there. Partner: Population::Close.
-  if (result && needs_.population.IsClosed()) result = gen::ErrNodeTerminated;
   if (!result) {
     slot->Abandon();
     return std::move(result.error());
