@@ -14,11 +14,11 @@ Actor::~Actor() = default;
 gen::Status Actor::Init(const gen::Args& /*args*/) { return gen::Continue(); }
 
 gen::Status Actor::HandleMessage(gen::PID from, gen::Message& message) {
-  return UnhandledMessage(Log(), from, message);
+  return UnhandledMessage(Host(), UnhandledLines(), from, message);
 }
 
 gen::CallResult Actor::HandleCall(gen::PID from, gen::Ref /*ref*/, gen::Message& request) {
-  return UnhandledRequest(Log(), from, request);
+  return UnhandledRequest(Host(), UnhandledLines(), from, request);
 }
 
 gen::Status Actor::HandleMessageName(gen::Atom /*name*/, gen::PID from, gen::Message& message) {
@@ -44,7 +44,7 @@ gen::Status Actor::HandleResponse(gen::Ref ref, gen::Response& response) {
 }
 
 gen::Status Actor::HandleEvent(const gen::MessageEvent& event) {
-  return UnhandledEvent(Log(), event);
+  return UnhandledEvent(Host(), UnhandledLines(), event);
 }
 
 gen::Inspection Actor::HandleInspect(gen::PID /*from*/, const std::vector<std::string>& /*items*/) {
@@ -102,7 +102,9 @@ gen::Status Actor::ProcessOther(core::Envelope& envelope) {
 }
 
 void Actor::ProcessTerminate(const gen::Reason& reason) {
-  if (initialized_) Terminate(reason);
+  if (!initialized_) return;
+  Terminate(reason);
+  TellUnhandled(Host(), UnhandledLines());
 }
 
 }  // namespace ergon::act

@@ -41,13 +41,14 @@ class Actor : public ProcessApi, protected SplitCallbacks {
   virtual gen::Status Init(const gen::Args& args);
 
   // Handles a message, a down notice, or an exit signal (after SetTrapExit(true)). `message` is valid until
-  // the handler returns. The default logs a warning and goes on.
+  // the handler returns. The default logs a warning, of which the log gets
+  // some in each period (message_loop.h), and goes on.
   gen::Status HandleMessage(gen::PID from, gen::Message& message) override;
 
   // Handles a request. The caller `from` waits for the answer. After gen::NoReply() the answer may be sent
   // later, with `from` and `ref`, by this process or by another process that has been given both. If this
   // process ends without an answer, the caller is told, unless another process holds the request (HandOver).
-  // The default logs a warning and answers the error kUnsupported.
+  // The default logs likewise and answers the error kUnsupported.
   gen::CallResult HandleCall(gen::PID from, gen::Ref ref, gen::Message& request) override;
 
   // After SetSplitHandle(true), these four are called instead of HandleMessage and HandleCall for messages and
@@ -66,7 +67,7 @@ class Actor : public ProcessApi, protected SplitCallbacks {
   // until the handler returns. The default logs it at debug level.
   gen::Status HandleResponse(gen::Ref ref, gen::Response& response) override;
 
-  // Handles a published value of an event that this process monitors. The default logs a warning.
+  // Handles a published value of an event that this process monitors. The default logs likewise.
   gen::Status HandleEvent(const gen::MessageEvent& event) override;
 
   // Returns a description of this process for an Inspect. Empty `items` ask for everything. Keys that are not

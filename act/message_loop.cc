@@ -83,18 +83,24 @@ void AnswerInspection(gen::ProcessHost& host, const core::Envelope& envelope,
   (void)host.SendResponse(SenderOf(envelope), RefOf(envelope), std::move(inspection));
 }
 
-gen::Status UnhandledMessage(gen::Log log, gen::PID from, const gen::Message& message) {
+gen::Status UnhandledMessage(gen::Process& process, gen::LimitedLines& lines, gen::PID from,
+                             const gen::Message& message) {
   // Who subscribes to an event wants its values; that its producer ends is everyday life.
   if (message.Is<gen::MessageDownEvent>()) {
-    log.Debug("unhandled message {} from {}", message.TypeName(), from);
+    process.Log().Debug("unhandled message {} from {}", message.TypeName(), from);
     return gen::Continue();
   }
-  log.Warning("unhandled message {} from {}", message.Describe(), from);
+  if (const auto more = lines.Take(process)) {
+    process.Log().Warning("unhandled message {} from {}{}", message.Describe(), from, *more);
+  }
   return gen::Continue();
 }
 
-gen::Status UnhandledEvent(gen::Log log, const gen::MessageEvent& event) {
-  log.Warning("unhandled event {} with {}", event.event(), event.TypeName());
+gen::Status UnhandledEvent(gen::Process& process, gen::LimitedLines& lines,
+                           const gen::MessageEvent& event) {
+  if (const auto more = lines.Take(process)) {
+    process.Log().Warning("unhandled event {} with {}{}", event.event(), event.TypeName(), *more);
+  }
   return gen::Continue();
 }
 
@@ -107,10 +113,17 @@ gen::Status UnhandledResponse(gen::Log log, gen::Ref ref, const gen::Response& r
   return gen::Continue();
 }
 
-gen::CallResult UnhandledRequest(gen::Log log, gen::PID from, const gen::Message& request) {
-  log.Warning("unhandled request {} from {}", request.Describe(), from);
+gen::CallResult UnhandledRequest(gen::Process& process, gen::LimitedLines& lines, gen::PID from,
+                                 const gen::Message& request) {
+  if (const auto more = lines.Take(process)) {
+    process.Log().Warning("unhandled request {} from {}{}", request.Describe(), from, *more);
+  }
   return gen::ReplyError(
       gen::Error(gen::ErrorCode::kUnsupported, "request " + request.DescribeToOthers()));
+}
+
+void TellUnhandled(gen::Process& process, const gen::LimitedLines& lines) {
+  lines.TellRest(process, "messages that nobody handles");
 }
 
 }  // namespace ergon::act

@@ -8,6 +8,7 @@
 #include <ergon/gen/envelope_sender.h>
 #include <ergon/gen/event.h>
 #include <ergon/gen/exit_signal.h>
+#include <ergon/gen/host/limited_lines.h>
 #include <ergon/gen/host/process_host.h>
 #include <ergon/gen/message.h>
 #include <ergon/gen/messenger.h>
@@ -63,14 +64,22 @@ void AnswerInspection(gen::ProcessHost& host, const core::Envelope& envelope,
 
 // -- what behaviours do with a message that no handler takes --
 
-// Logs a warning that names the type (gen::Message::Describe) and the sender; that an event is no more
-// (MessageDownEvent) at debug level only.
-gen::Status UnhandledMessage(gen::Log log, gen::PID from, const gen::Message& message);
-gen::Status UnhandledEvent(gen::Log log, const gen::MessageEvent& event);
+// Who sends such messages decides how many there are, so the log gets some lines of a process in each period
+// (gen::LogLimit). `lines` are the process's own; all three kinds count together.
+
+// Logs a warning that names the type (gen::Message::Describe) and the sender; that an event is no more (MessageDownEvent) at
+// debug level only.
+gen::Status UnhandledMessage(gen::Process& process, gen::LimitedLines& lines, gen::PID from,
+                             const gen::Message& message);
+gen::Status UnhandledEvent(gen::Process& process, gen::LimitedLines& lines,
+                           const gen::MessageEvent& event);
 // Logs at debug level only: a process that makes requests without looking at the answers means it.
 gen::Status UnhandledResponse(gen::Log log, gen::Ref ref, const gen::Response& response);
-// Logs likewise and answers kUnsupported, with the same words: the caller need not wait for its
+// Logs as UnhandledMessage and answers kUnsupported, with the same words: the caller need not wait for its
 // timeout.
-gen::CallResult UnhandledRequest(gen::Log log, gen::PID from, const gen::Message& request);
+gen::CallResult UnhandledRequest(gen::Process& process, gen::LimitedLines& lines, gen::PID from,
+                                 const gen::Message& request);
+// At the end of a process: tells how many lines were left out last.
+void TellUnhandled(gen::Process& process, const gen::LimitedLines& lines);
 
 }  // namespace ergon::act

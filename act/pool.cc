@@ -11,11 +11,11 @@ Pool::Pool() = default;
 Pool::~Pool() = default;
 
 gen::Status Pool::HandleMessage(gen::PID from, gen::Message& message) {
-  return UnhandledMessage(Log(), from, message);
+  return UnhandledMessage(Host(), UnhandledLines(), from, message);
 }
 
 gen::CallResult Pool::HandleCall(gen::PID from, gen::Ref /*ref*/, gen::Message& request) {
-  return UnhandledRequest(Log(), from, request);
+  return UnhandledRequest(Host(), UnhandledLines(), from, request);
 }
 
 gen::Status Pool::HandleResponse(gen::Ref ref, gen::Response& response) {
@@ -23,7 +23,7 @@ gen::Status Pool::HandleResponse(gen::Ref ref, gen::Response& response) {
 }
 
 gen::Status Pool::HandleEvent(const gen::MessageEvent& event) {
-  return UnhandledEvent(Log(), event);
+  return UnhandledEvent(Host(), UnhandledLines(), event);
 }
 
 gen::Inspection Pool::HandleInspect(gen::PID /*from*/, const std::vector<std::string>& /*items*/) {
@@ -131,6 +131,7 @@ void Pool::ProcessTerminate(const gen::Reason& reason) {
   if (runner_ == nullptr) return;  // Init has failed
   runner_->Terminate();
   Terminate(reason);
+  TellUnhandled(Host(), UnhandledLines());
 }
 
 }  // namespace ergon::act

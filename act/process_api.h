@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <ergon/gen/host/limited_lines.h>
 #include <ergon/gen/host/process_host.h>
 #include <ergon/gen/process_behavior.h>
 
@@ -229,11 +230,14 @@ class ProcessApi : public gen::ProcessBehavior {
   [[nodiscard]] bool HasHost() const noexcept { return host_ != nullptr; }
   // Sets the host. A behaviour calls this first in its ProcessInit.
   void SetHost(gen::ProcessHost& host) noexcept { host_ = &host; }
+  // The lines of the log about messages that no handler takes; see message_loop.h.
+  [[nodiscard]] gen::LimitedLines& UnhandledLines() noexcept { return unhandled_lines_; }
 
  private:
   [[noreturn]] static void ThrowNotStarted();
 
   gen::ProcessHost* host_ = nullptr;
+  gen::LimitedLines unhandled_lines_;
 };
 
 }  // namespace ergon::act

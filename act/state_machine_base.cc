@@ -31,7 +31,9 @@ Transition StateMachineBase::Unhandled(const StateEvent& event) {
     Log().Debug("unhandled {} in state '{}'", event.ToString(), StateName());
     return Keep();
   }
-  Log().Warning("unhandled {} in state '{}'", event.ToString(), StateName());
+  if (const auto more = UnhandledLines().Take(Host())) {
+    Log().Warning("unhandled {} in state '{}'{}", event.ToString(), StateName(), *more);
+  }
   if (!event.IsRequest()) return Keep();
   return Keep().ReplyError(
       gen::Error(gen::ErrorCode::kUnsupported,
@@ -62,7 +64,10 @@ gen::Status StateMachineBase::ProcessMessage(core::Envelope& envelope) {
   return runner_->OnEnvelope(envelope);
 }
 
-void StateMachineBase::ProcessTerminate(const gen::Reason& reason) { Terminate(reason); }
+void StateMachineBase::ProcessTerminate(const gen::Reason& reason) {
+  Terminate(reason);
+  TellUnhandled(Host(), UnhandledLines());
+}
 
 void StateMachineBase::Inspect(core::Envelope& envelope) {
   const auto* question = envelope.ValueAs<gen::InspectRequest>();

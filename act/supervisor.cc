@@ -20,11 +20,11 @@ gen::Status Supervisor::HandleChildTerminate(gen::Atom /*name*/, gen::PID /*pid*
 }
 
 gen::Status Supervisor::HandleMessage(gen::PID from, gen::Message& message) {
-  return UnhandledMessage(Log(), from, message);
+  return UnhandledMessage(Host(), UnhandledLines(), from, message);
 }
 
 gen::CallResult Supervisor::HandleCall(gen::PID from, gen::Ref /*ref*/, gen::Message& request) {
-  return UnhandledRequest(Log(), from, request);
+  return UnhandledRequest(Host(), UnhandledLines(), from, request);
 }
 
 gen::Status Supervisor::HandleResponse(gen::Ref ref, gen::Response& response) {
@@ -32,7 +32,7 @@ gen::Status Supervisor::HandleResponse(gen::Ref ref, gen::Response& response) {
 }
 
 gen::Status Supervisor::HandleEvent(const gen::MessageEvent& event) {
-  return UnhandledEvent(Log(), event);
+  return UnhandledEvent(Host(), UnhandledLines(), event);
 }
 
 gen::Inspection Supervisor::HandleInspect(gen::PID /*from*/,
@@ -145,6 +145,7 @@ void Supervisor::ProcessTerminate(const gen::Reason& reason) {
   if (runner_ == nullptr) return;  // Init has failed
   runner_->Terminate();
   Terminate(reason);
+  TellUnhandled(Host(), UnhandledLines());
 }
 
 }  // namespace ergon::act

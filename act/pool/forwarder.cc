@@ -114,9 +114,11 @@ void PoolForwarder::Fail(Held message, const gen::Error& error) {
   rotation_.Refused();
   ++counters_.lost_failed;
   if (!message.given) ++counters_.never_given;
-  host_.Log().Warning("{} from {} cannot be given to a worker: {}",
-                      gen::Message(*message.envelope).TypeName(), SenderOf(*message.envelope),
-                      error);
+  if (const auto more = failed_lines_.Take(host_)) {
+    host_.Log().Warning("{} from {} cannot be given to a worker: {}{}",
+                        gen::Message(*message.envelope).TypeName(), SenderOf(*message.envelope),
+                        error, *more);
+  }
   host_.Drop(std::move(message.envelope), gen::DropReason::kFailed, error);
 }
 

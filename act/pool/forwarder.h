@@ -17,6 +17,7 @@
 #include <ergon/act/pool_options.h>
 #include <ergon/core/messages/envelope.h>
 #include <ergon/core/messages/rotation.h>
+#include <ergon/gen/host/limited_lines.h>
 #include <ergon/gen/host/pool_host.h>
 
 namespace ergon::act {
@@ -164,6 +165,7 @@ class PoolForwarder {
   bool retry_is_armed_ = false;
   gen::TimerHandle retry_timer_;
   std::uint64_t expired_ = 0;
+  gen::LimitedLines failed_lines_;  // the messages of others decide how many fail
 };
 
 }  // namespace ergon::act

@@ -155,7 +155,10 @@ void StateRunner::Postpone(const Current& current) {
     host_.StashOwn(MakeOwn(std::move(*current.own)));
   } else if (gen::IsUserMessage(static_cast<gen::EnvelopeKind>(current.envelope->kind))) {
     if (!host_.Stash(*current.envelope)) {
-      host_.Log().Warning("an event was dropped that was to be postponed: stash_size is reached");
+      if (const auto more = dropped_lines_.Take(host_)) {
+        host_.Log().Warning(
+            "an event was dropped that was to be postponed: stash_size is reached{}", *more);
+      }
       return;
     }
   } else {  // a notice or an answer: the runtime has done its part, and must not look at it again

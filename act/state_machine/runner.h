@@ -8,6 +8,7 @@
 #include <ergon/act/state_machine/queue.h>
 #include <ergon/act/state_machine/timeouts.h>
 #include <ergon/act/state_table.h>
+#include <ergon/gen/host/limited_lines.h>
 #include <ergon/gen/host/process_host.h>
 #include <ergon/gen/messenger.h>
 #include <ergon/gen/timer_handle.h>
@@ -65,6 +66,7 @@ class StateRunner {
   StateQueue queue_;
   StateTimeouts timeouts_;
   std::vector<std::pair<StateTimeouts::Id, gen::TimerHandle>> timers_;
+  gen::LimitedLines dropped_lines_;
 };
 
 }  // namespace ergon::act

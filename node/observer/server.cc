@@ -18,8 +18,8 @@
 #include <boost/beast/http.hpp>
 #include <boost/system/error_code.hpp>
 
+#include <ergon/gen/log_limit.h>
 #include <ergon/node/boost_await.h>
-#include <ergon/node/cluster/connection/log_limit.h>
 #include <ergon/node/observer/routes.h>
 #include <ergon/node/options/option_checks.h>
 #include <ergon/node/process/wait_errors.h>
@@ -269,7 +269,7 @@ gen::Result<std::shared_ptr<ListenSocket>> Listen(gen::Node& node, ObserverState
 
 gen::Reason Listener::operator()(gen::Process& self) const {
   Tcp::acceptor& acceptor = socket->acceptor;
-  dist::LogLimit limit;
+  gen::LogLimit limit;
   for (;;) {
     auto accepted = acceptor.async_accept(BoostAwaitOrStop(acceptor));
     if (accepted) {

@@ -125,8 +125,10 @@ void PortProcess::HandleMessage(core::Envelope& envelope) {
     input_->Close();
     return;
   }
-  host_->Log().Warning("unhandled message {} from {}", gen::Message(envelope).Describe(),
-                       gen::SenderOf(envelope));
+  if (const auto more = unhandled_lines_.Take(*host_)) {
+    host_->Log().Warning("unhandled message {} from {}{}", gen::Message(envelope).Describe(),
+                         gen::SenderOf(envelope), *more);
+  }
 }
 
 void PortProcess::HandleRequest(core::Envelope& envelope) {
@@ -212,6 +214,7 @@ void PortProcess::Kill() {
 }
 
 void PortProcess::ProcessTerminate(const gen::Reason&) {
+  unhandled_lines_.TellRest(*host_, "messages that nobody handles");
   if (program_->HasEnded()) return;
   program_->Signal(SIGKILL);
   gen::Blocking blocking;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <ergon/gen/host/limited_lines.h>
 #include <ergon/gen/host/process_host.h>
 #include <ergon/gen/process_behavior.h>
 #include <ergon/node/port/input_pipe.h>
@@ -56,6 +57,7 @@ class PortProcess final : public gen::ProcessBehavior {
   bool has_ended_ = false;         // the program, as program_watch_ has told
   bool input_failed_ = false;
   std::optional<gen::Reason> stop_reason_;
+  gen::LimitedLines unhandled_lines_;
 };
 
 }  // namespace ergon::node

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include <ergon/node/cluster/connection/log_limit.h>
+#include <ergon/gen/log_limit.h>
 #include <ergon/node/cluster/signals/ergon_messages.h>
 #include <ergon/node/erlang/term.h>
 
@@ -134,7 +134,7 @@ TEST_CASE("false claims: a message in the name of another node's is one of nobod
   CHECK(NotBelieved(there.node, "liar@127.0.0.1") == lies);
   const std::size_t told = there.log.Count("liar@127.0.0.1 is not believed: a message of ");
   CHECK(told >= 1);
-  CHECK(told <= static_cast<std::size_t>(2 * LogLimit::kLines));
+  CHECK(told <= static_cast<std::size_t>(2 * gen::LogLimit::kLines));
   // To an Ergon node messages are passed on as they are: a pool's to its workers there.
   ErlangPeer ergon(there.node, "passes@127.0.0.1", there.port(), kOwnFlags);
   ergon.SendLine(kThird, pid, 7).FlushAndWait();
@@ -211,7 +211,7 @@ TEST_CASE("false claims: what Ergon nodes ask each other is asked for their own 
   for (int i = 0; i < 100; ++i) liar.Add(ErgonMessageOf(kThird, room));
   liar.FlushAndWait();
   CHECK(NotBelieved(there.node, "liar@127.0.0.1") == said + 100);
-  const auto most = static_cast<std::size_t>(2 * LogLimit::kLines);
+  const auto most = static_cast<std::size_t>(2 * gen::LogLimit::kLines);
   CHECK(there.log.Count("is none of those") <= most);
   CHECK(there.log.Count("is not believed") <= most);
 }

@@ -11,7 +11,7 @@
 #include <dist/fake_epmd.h>
 #include <dist/terms.h>
 
-#include <ergon/node/cluster/connection/log_limit.h>
+#include <ergon/gen/log_limit.h>
 
 namespace ergon::dist {
 namespace {
@@ -188,7 +188,7 @@ TEST_CASE("hostile peers: without the cookie a name makes no atom, and the log h
     CHECK(client.IsClosed());
     CHECK_FALSE(gen::Atom::Find(name));
   }
-  CHECK(log.Count("was not let in") <= static_cast<std::size_t>(2 * LogLimit::kLines));
+  CHECK(log.Count("was not let in") <= static_cast<std::size_t>(2 * gen::LogLimit::kLines));
   // One that is connected, and keeps what it has: each of these attempts is refused with other words.
   Client client(port);
   REQUIRE(client.ShakeHands("loud@127.0.0.1", "quiet@127.0.0.1"));
@@ -202,7 +202,7 @@ TEST_CASE("hostile peers: without the cookie a name makes no atom, and the log h
   }
   CHECK(log.Count("keeps the connection that it has") >= 1);
   CHECK(log.Count("keeps the connection that it has") <=
-        static_cast<std::size_t>(2 * LogLimit::kLines));
+        static_cast<std::size_t>(2 * gen::LogLimit::kLines));
 }
 
 }  // namespace ergon::dist

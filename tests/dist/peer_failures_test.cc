@@ -43,9 +43,9 @@ TEST_CASE("peer failures: lost messages of lines that were left out are in the n
   CHECK(line->text == "network: no connection with away@host: it is away");
   int lines = 1;
   for (int i = 0; i < 99; ++i) lines += failures.LineOf(away, "it is away", 2, now) ? 1 : 0;
-  CHECK(lines == LogLimit::kLines);
+  CHECK(lines == gen::LogLimit::kLines);
   CHECK(failures.LineOf(gen::Atom("other@host"), "it is away", 0, now));
-  now += LogLimit::kPeriod;
+  now += gen::LogLimit::kPeriod;
   const auto next = failures.LineOf(away, "it is away", 1, now);
   REQUIRE(next);
   CHECK(next->unsent == 2 * 90 + 1);
@@ -63,7 +63,7 @@ TEST_CASE("peer failures: peers under ever new names fill no log") {
   int lines = 0;
   for (int i = 0; i < 1000; ++i) lines += line(i) ? 1 : 0;
   CHECK(lines == PeerFailures::kLines);
-  now += LogLimit::kPeriod;
+  now += gen::LogLimit::kPeriod;
   const auto next = line(1000);
   REQUIRE(next);
   CHECK(next->text ==

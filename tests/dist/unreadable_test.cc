@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include <ergon/gen/dead_letter.h>
-#include <ergon/node/cluster/connection/log_limit.h>
+#include <ergon/gen/log_limit.h>
 
 #include <dist/cluster.h>
 
@@ -13,9 +13,9 @@ namespace ergon::dist {
 namespace {
 
 // What the log may have of lines that came from `begin` until now.
-std::size_t MostLines(LogLimit::Time begin) {
-  const auto periods = (std::chrono::steady_clock::now() - begin) / LogLimit::kPeriod;
-  return LogLimit::kLines * static_cast<std::size_t>(periods + 2);
+std::size_t MostLines(gen::LogLimit::Time begin) {
+  const auto periods = (std::chrono::steady_clock::now() - begin) / gen::LogLimit::kPeriod;
+  return gen::LogLimit::kLines * static_cast<std::size_t>(periods + 2);
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ TEST_CASE(
   CHECK(cluster.b.MessageBalance().dropped_unreadable == kMessages);
   CHECK(cluster.log_b.Contains(" to " + pid.ToString() + " 'unread_lines' "));
   const std::size_t lines = cluster.log_b.Count("does not fit its type");
-  CHECK(lines >= LogLimit::kLines);
+  CHECK(lines >= gen::LogLimit::kLines);
   CHECK(lines <= MostLines(begin));
   CHECK(cluster.a.Send(pid, gen::Atom("end")));
   CHECK(cluster.b.WaitProcess(pid));
@@ -87,7 +87,7 @@ TEST_CASE("log limit: who sends to a node that is away does not fill the log") {
     REQUIRE(kit::Eventually([&] { return node.MessageBalance().dropped_no_connection == i; }));
   }
   const std::size_t lines = log.Count("no connection with nobody@127.0.0.1");
-  CHECK(lines >= LogLimit::kLines);
+  CHECK(lines >= gen::LogLimit::kLines);
   CHECK(lines <= MostLines(begin));
 }
 

@@ -4,9 +4,9 @@
 #include <string_view>
 
 #include <ergon/gen/log.h>
+#include <ergon/gen/log_limit.h>
 #include <ergon/gen/pid.h>
 #include <ergon/node/cluster/connection/connection.h>
-#include <ergon/node/cluster/connection/log_limit.h>
 
 namespace ergon::dist {
 
@@ -25,7 +25,7 @@ class FalseClaims {
 
  private:
   gen::LogSink& log_;
-  LogLimit lines_;
+  gen::LogLimit lines_;
 };
 
 }  // namespace ergon::dist

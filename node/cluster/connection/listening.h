@@ -13,8 +13,8 @@
 #include <asio/ip/tcp.hpp>
 
 #include <ergon/gen/log.h>
+#include <ergon/gen/log_limit.h>
 #include <ergon/node/cluster/connection/connections.h>
-#include <ergon/node/cluster/connection/log_limit.h>
 #include <ergon/node/cluster/connection/settings.h>
 #include <ergon/node/cluster/connection/tasks.h>
 #include <ergon/node/cluster/handshake/challenge.h>
@@ -78,10 +78,10 @@ class Listening {
   // The connections whose handshakes have not ended, the oldest first. This list does not keep them alive: an entry
   // whose handshake could not begin for want of memory stays here until it is the oldest.
   std::list<std::weak_ptr<Unproved>> unproved_;
-  LogLimit not_let_in_lines_;
-  LogLimit taken_lines_;
-  LogLimit names_lines_;
-  LogLimit gave_way_lines_;
+  gen::LogLimit not_let_in_lines_;
+  gen::LogLimit taken_lines_;
+  gen::LogLimit names_lines_;
+  gen::LogLimit gave_way_lines_;
 };
 
 }  // namespace ergon::dist

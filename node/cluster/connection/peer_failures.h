@@ -12,17 +12,17 @@
 #include <unordered_map>
 
 #include <ergon/gen/atom.h>
-#include <ergon/node/cluster/connection/log_limit.h>
+#include <ergon/gen/log_limit.h>
 
 namespace ergon::dist {
 
 // The thread of the network.
 class PeerFailures {
  public:
-  using Time = LogLimit::Time;
+  using Time = gen::LogLimit::Time;
   static constexpr std::chrono::milliseconds kShortestPause{1};
   static constexpr std::chrono::milliseconds kLongestPause{50};
-  // Lines about all peers together, in LogLimit::kPeriod, so that a peer with a new name each time does not fill the
+  // Lines about all peers together, in gen::LogLimit::kPeriod, so that a peer with a new name each time does not fill the
   // log.
   static constexpr int kLines = 200;
 
@@ -45,12 +45,12 @@ class PeerFailures {
   struct Peer {
     Time failed_at{};
     std::chrono::milliseconds pause{0};
-    LogLimit lines;
+    gen::LogLimit lines;
     std::uint64_t unsent = 0;  // not in the log yet
   };
   [[nodiscard]] Peer& Of(gen::Atom node);
 
-  LogLimit lines_{kLines};
+  gen::LogLimit lines_{kLines};
   std::unordered_map<gen::Atom, Peer> peers_;
 };
 

@@ -9,8 +9,8 @@
 #include <asio/io_context.hpp>
 
 #include <ergon/gen/log.h>
+#include <ergon/gen/log_limit.h>
 #include <ergon/gen/result.h>
-#include <ergon/node/cluster/connection/log_limit.h>
 #include <ergon/node/cluster/connection/settings.h>
 #include <ergon/node/cluster/connection/stream.h>
 #include <ergon/node/cluster/connection/tasks.h>
@@ -44,9 +44,9 @@ class Registration {
   gen::LogSink& log_;
   std::unique_ptr<Stream> epmd_;
   std::string refused_;  // why; empty: EPMD is gone, or knows the name
-  LogLimit again_lines_;
-  LogLimit gone_lines_;
-  LogLimit refused_lines_;
+  gen::LogLimit again_lines_;
+  gen::LogLimit gone_lines_;
+  gen::LogLimit refused_lines_;
   bool closed_ = false;
 };
 

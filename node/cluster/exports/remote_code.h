@@ -9,12 +9,12 @@
 
 #include <ergon/gen/error.h>
 #include <ergon/gen/log.h>
+#include <ergon/gen/log_limit.h>
 #include <ergon/gen/pid.h>
 #include <ergon/gen/process.h>
 #include <ergon/gen/reason.h>
 #include <ergon/gen/result.h>
 #include <ergon/node/cluster/connection/connection.h>
-#include <ergon/node/cluster/connection/log_limit.h>
 #include <ergon/node/cluster/connection/peer_state.h>
 #include <ergon/node/cluster/connection/settings.h>
 #include <ergon/node/cluster/exports/job_reader.h>
@@ -97,7 +97,7 @@ class RemoteCode {
   RemotePlaces places_;
   JobReader reader_;
   std::mutex mutex_;
-  LogLimit failed_lines_;  // of starts; guarded by it
+  gen::LogLimit failed_lines_;  // of starts; guarded by it
 };
 
 }  // namespace ergon::dist

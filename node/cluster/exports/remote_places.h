@@ -8,8 +8,8 @@
 #include <vector>
 
 #include <ergon/gen/log.h>
+#include <ergon/gen/log_limit.h>
 #include <ergon/gen/pid.h>
-#include <ergon/node/cluster/connection/log_limit.h>
 #include <ergon/node/cluster/connection/settings.h>
 #include <ergon/node/delivery/addresses.h>
 
@@ -46,7 +46,7 @@ class RemotePlaces {
   // -- guarded by it --
   std::size_t places_ = 0;           // of functions, and of behaviours that are about to be started
   bool was_full_ = false;            // and that was told
-  LogLimit full_lines_;              // of peers that stay at the edge
+  gen::LogLimit full_lines_;         // of peers that stay at the edge
   std::vector<gen::PID> behaviors_;  // those that are alive, or were
   std::size_t next_look_ = 0;        // among them
   std::unordered_map<std::uint64_t, gen::PID> calls_;  // by the number of who waits for them

@@ -5,11 +5,11 @@
 #include <string_view>
 
 #include <ergon/gen/log.h>
+#include <ergon/gen/log_limit.h>
 #include <ergon/gen/pid.h>
 #include <ergon/gen/result.h>
 #include <ergon/node/cluster/connection/connection.h>
 #include <ergon/node/cluster/connection/false_claims.h>
-#include <ergon/node/cluster/connection/log_limit.h>
 #include <ergon/node/cluster/connection/peer_state.h>
 #include <ergon/node/cluster/connection/settings.h>
 #include <ergon/node/cluster/extension/remote_events.h>
@@ -77,7 +77,7 @@ class ErgonMessageReceiver {
   const Needs needs_;
   RemoteInspections inspections_;
   RemoteNamedLinks links_;
-  LogLimit unread_lines_;
+  gen::LogLimit unread_lines_;
 };
 
 }  // namespace ergon::dist

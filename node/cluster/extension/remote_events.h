@@ -10,12 +10,12 @@
 #include <ergon/gen/error.h>
 #include <ergon/gen/event.h>
 #include <ergon/gen/log.h>
+#include <ergon/gen/log_limit.h>
 #include <ergon/gen/pid.h>
 #include <ergon/gen/result.h>
 #include <ergon/gen/trace.h>
 #include <ergon/node/cluster/connection/connection.h>
 #include <ergon/node/cluster/connection/connections.h>
-#include <ergon/node/cluster/connection/log_limit.h>
 #include <ergon/node/cluster/connection/peer_state.h>
 #include <ergon/node/cluster/connection/settings.h>
 #include <ergon/node/cluster/signals/ergon_messages.h>
@@ -95,7 +95,7 @@ class RemoteEvents final : public node::EventTransport {
   const Needs needs_;
   // With this lock a value is put into a mailbox before the end of its subscription, or not at all.
   std::mutex delivering_;
-  LogLimit unfit_lines_;  // the thread of the network
+  gen::LogLimit unfit_lines_;  // the thread of the network
 };
 
 }  // namespace ergon::dist

@@ -12,8 +12,8 @@
 
 #include <ergon/gen/atom.h>
 #include <ergon/gen/log.h>
+#include <ergon/gen/log_limit.h>
 #include <ergon/gen/pid.h>
-#include <ergon/node/cluster/connection/log_limit.h>
 #include <ergon/node/cluster/groups/group_messages.h>
 #include <ergon/node/cluster/groups/peer_members.h>
 #include <ergon/node/cluster/signals/signal.h>
@@ -109,7 +109,7 @@ class ProcessGroups final : public node::GroupTransport {
 
   // -- the thread of the network --
   std::map<gen::Atom, Peer> peers_;  // all nodes that are connected
-  LogLimit left_out_lines_;          // of peers that connect again and again
+  gen::LogLimit left_out_lines_;     // of peers that connect again and again
 
   // Signals are appended with this lock, so that each peer is told of all changes after its first kSync, in their order. It
   // comes behind the locks of groups, and before those of connections.

@@ -4,10 +4,10 @@
 #include <string_view>
 
 #include <ergon/gen/log.h>
+#include <ergon/gen/log_limit.h>
 #include <ergon/gen/pid.h>
 #include <ergon/gen/trace.h>
 #include <ergon/node/cluster/connection/connection.h>
-#include <ergon/node/cluster/connection/log_limit.h>
 #include <ergon/node/cluster/inbound/message_target.h>
 #include <ergon/node/cluster/values/values.h>
 #include <ergon/node/delivery/addresses.h>
@@ -33,7 +33,7 @@ class MessageReceiver {
   node::MessageTotals& totals_;
   gen::LogSink& log_;
   const Values& values_;
-  LogLimit unfit_lines_;
+  gen::LogLimit unfit_lines_;
 };
 
 }  // namespace ergon::dist

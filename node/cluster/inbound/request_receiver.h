@@ -4,9 +4,9 @@
 #include <string_view>
 
 #include <ergon/gen/log.h>
+#include <ergon/gen/log_limit.h>
 #include <ergon/node/cluster/connection/connection.h>
 #include <ergon/node/cluster/connection/false_claims.h>
-#include <ergon/node/cluster/connection/log_limit.h>
 #include <ergon/node/cluster/connection/peer_state.h>
 #include <ergon/node/cluster/connection/settings.h>
 #include <ergon/node/cluster/exports/remote_code.h>
@@ -58,7 +58,7 @@ class RequestReceiver {
 
   const Needs needs_;
   SystemRequestReceiver system_;
-  LogLimit unfit_lines_;
+  gen::LogLimit unfit_lines_;
 };
 
 }  // namespace ergon::dist

@@ -1,6 +1,6 @@
-// Limits log lines that other nodes cause and that may be very many: about a node that is away and gets messages all
-// the time, or a peer with the wrong cookie that does not give up. Some lines in each period are written, the others
-// counted.
+// Limits log lines that others cause and that may be very many: about a node that is away and gets messages all the time,
+// a peer with the wrong cookie that does not give up, or messages that nobody handles. Some lines in each period are
+// written, the others counted.
 #pragma once
 
 #include <chrono>
@@ -11,9 +11,11 @@
 
 #include <fmt/core.h>
 
-namespace ergon::dist {
+namespace ergon::gen {
 
-// The limit of one kind of lines. One thread.
+//   if (const auto more = limit_.Take()) Log().Warning("{} is no number{}", text, *more);
+//
+// The limit of one kind of lines. One thread at a time.
 class LogLimit {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -38,6 +40,8 @@ class LogLimit {
     if (left_out == 0) return std::string();
     return fmt::format(" ({} lines like this were left out before)", left_out);
   }
+  // Returns how many lines were left out since the last one that was written.
+  [[nodiscard]] std::uint64_t LeftOut() const noexcept { return left_out_; }
 
  private:
   int most_;
@@ -46,4 +50,4 @@ class LogLimit {
   std::uint64_t left_out_ = 0;
 };
 
-}  // namespace ergon::dist
+}  // namespace ergon::gen

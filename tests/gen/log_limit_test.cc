@@ -3,9 +3,9 @@
 
 #include <doctest/doctest.h>
 
-#include <ergon/node/cluster/connection/log_limit.h>
+#include <ergon/gen/log_limit.h>
 
-namespace ergon::dist {
+namespace ergon::gen {
 
 TEST_CASE("log limit: some lines in each period, and how many were left out") {
   LogLimit limit;
@@ -19,8 +19,10 @@ TEST_CASE("log limit: some lines in each period, and how many were left out") {
   CHECK(burst(100) == LogLimit::kLines - 1);
   now += LogLimit::kPeriod - std::chrono::nanoseconds(1);
   CHECK_FALSE(limit.Take(now));
+  CHECK(limit.LeftOut() == 92);
   now += std::chrono::nanoseconds(1);
   CHECK(limit.Take(now) == std::string(" (92 lines like this were left out before)"));
+  CHECK(limit.LeftOut() == 0);
   CHECK(limit.Take(now) == std::string());
   // A line now and then is always written.
   for (int i = 0; i < 100; ++i) {
@@ -29,4 +31,4 @@ TEST_CASE("log limit: some lines in each period, and how many were left out") {
   }
 }
 
-}  // namespace ergon::dist
+}  // namespace ergon::gen
