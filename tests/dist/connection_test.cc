@@ -15,6 +15,7 @@
 
 #include <ergon/node/cluster/handshake/flags.h>
 #include <ergon/node/cluster/signals/frame_writer.h>
+#include <ergon/node/cluster/signals/references.h>
 #include <ergon/node/cluster/signals/signal_codec.h>
 #include <ergon/node/erlang/terms/writer.h>
 
@@ -384,6 +385,42 @@ TEST_CASE("connection: what has to wait is put aside, and others go on, but not 
   }));
   CHECK(pair.connection->PutAsideBytes() == 0);
   CHECK_FALSE(pair.connection->IsHeld());
+  pair.connection->Fail("for the test");
+  pair.context.run();
+}
+
+// That tells of a process, which is to be ended when nobody waits for it.
+TEST_CASE("connection: a spawn reply has to wait if nobody has asked for it") {
+  Pair pair;
+  pair.settings.max_frame_bytes = 2 * kMoreThanSocketsKeep;
+  pair.answer_bytes = kMoreThanSocketsKeep;
+  pair.AppendAnswer();
+  {
+    std::lock_guard lock(pair.connection->mutex());
+    pair.connection->relations().calls[9].spawns = true;
+  }
+  const auto reply = [](std::uint64_t number) {
+    const std::string reference = ReferenceOf(number, gen::Atom("own@127.0.0.1"), 5);
+    return Pair::FrameOfPeer({.kind = SignalKind::kSpawnReply,
+                              .to = {1, gen::Atom("own@127.0.0.1"), 5},
+                              .ref = reference});
+  };
+  asio::write(pair.peer, asio::buffer(reply(9)));
+  CHECK(kit::Eventually([&] {
+    pair.context.poll();
+    return pair.arrived == 1;
+  }));
+  asio::write(pair.peer, asio::buffer(reply(8)));
+  CHECK(kit::Eventually([&] {
+    pair.context.poll();
+    return pair.connection->PutAsideBytes() == reply(8).size();
+  }));
+  CHECK(pair.arrived == 1);
+  CHECK(kit::Eventually([&] {
+    pair.context.poll();
+    (void)pair.TakeAll();
+    return pair.arrived == 2;
+  }));
   pair.connection->Fail("for the test");
   pair.context.run();
 }

@@ -62,6 +62,17 @@ class HostileSocket {
     }
     return true;
   }
+  // Reads until a frame that has that in it has come, which is `frame` without its length. False: it is closed.
+  bool AwaitFrame(std::string_view text, std::string& frame) {
+    for (;;) {
+      while (unread_.size() < 4 || unread_.size() < 4 + SizeAt(4)) {
+        if (!Read()) return false;
+      }
+      frame = unread_.substr(4, SizeAt(4));
+      unread_.erase(0, 4 + frame.size());
+      if (frame.find(text) != std::string::npos) return true;
+    }
+  }
   // Reads until the node closes it. False: told to stop.
   bool AwaitEnd() {
     while (Read()) unread_.clear();
@@ -122,19 +133,22 @@ class HostileSocket {
       if (stop_ || count == 0 || (errno != EAGAIN && errno != EINTR)) return false;
     }
   }
+  // The number in the first `bytes` bytes that are unread.
+  [[nodiscard]] std::size_t SizeAt(std::size_t bytes) const {
+    std::size_t size = 0;
+    for (std::size_t i = 0; i < bytes; ++i)
+      size = size << 8 | static_cast<unsigned char>(unread_[i]);
+    return size;
+  }
   bool WritePacket(std::string_view packet) {
     std::string bytes{static_cast<char>(packet.size() >> 8), static_cast<char>(packet.size())};
     return Write(bytes += packet);
   }
   bool ReadPacket(std::string& packet) {
-    const auto size = [this] {
-      return static_cast<std::size_t>(static_cast<unsigned char>(unread_[0]) << 8 |
-                                      static_cast<unsigned char>(unread_[1]));
-    };
-    while (unread_.size() < 2 || unread_.size() < 2 + size()) {
+    while (unread_.size() < 2 || unread_.size() < 2 + SizeAt(2)) {
       if (!Read()) return false;
     }
-    packet = unread_.substr(2, size());
+    packet = unread_.substr(2, SizeAt(2));
     unread_.erase(0, 2 + packet.size());
     return true;
   }

@@ -66,6 +66,25 @@ TEST_CASE("read hold: frames of all sizes come back in their order, and count un
   CHECK(hold.IsEmpty());
 }
 
+TEST_CASE("read hold: a sender is forgotten with its last frame, though others' never end") {
+  const auto frame = [] { return terms::Big(6, 4) + terms::Big(0, 6); };
+  ReadHold hold(50);
+  const auto message = [](std::uint64_t sender) {
+    return Signal{.kind = SignalKind::kSend, .from = {sender, "a@b", 1}, .payload = "a\1"};
+  };
+  for (std::uint64_t sender = 1; sender <= 1000; ++sender) {
+    REQUIRE(hold.Put(frame(), message(sender).from));
+    REQUIRE(hold.Put(frame(), message(sender).from));
+    CHECK(hold.IsFor(message(sender), 10));
+    if (sender < 3) continue;
+    hold.RemoveFirst();
+    CHECK(hold.IsFor(message(sender - 2), 10));
+    hold.RemoveFirst();
+    CHECK_FALSE(hold.IsFor(message(sender - 2), 10));
+    CHECK(hold.Senders() == 2);
+  }
+}
+
 TEST_CASE("read hold: messages and what the peer tells go on, and what may be answered does not") {
   using terms::SmallAtom;
   using terms::Tuple;

@@ -96,5 +96,12 @@ inline void AppendAbandoned(Connection& connection, gen::PID from, gen::PID proc
   TermWriter(reason).Atom("kill");
   connection.AppendOwn(ExitRequestTo(process, from, reason));
 }
+// The same to a process that a peer tells of and that nobody here waits for. It counts as an answer: the peer may tell of any
+// number.
+inline void AnswerAbandoned(Connection& connection, gen::PID from, gen::PID process) {
+  std::string reason;
+  TermWriter(reason).Atom("kill");
+  connection.Append(ExitRequestTo(process, from, reason));
+}
 
 }  // namespace ergon::dist

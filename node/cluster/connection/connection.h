@@ -166,14 +166,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
   void AppendAsOlder(std::string_view frames);  // in a form that an older peer understands
   void Read();
-  // Returns how many bytes to read at most, when `bytes` are there already.
-  [[nodiscard]] static std::size_t MostToRead(std::string_view bytes);
   // Handles the complete frames, or puts them aside, and returns their size. is_held_: for the next one is no room.
   std::size_t TakeFrames(std::string_view bytes);
   // Handles the frames that were put aside, as long as there is room for answers.
   void TakeHeldFrames();
   void TakeHeld();
   [[nodiscard]] bool HoldsFrame(std::string_view frame);  // given with its length
+  // Whether it tells of a process that nobody here waits for, and that is therefore to be ended.
+  [[nodiscard]] bool IsLateSpawnReply(const Signal& signal);
   void HandleFrame(std::string_view frame);
   void WakeWaiters();
   void AwaitRoomForAnswers();

@@ -1,9 +1,9 @@
 // What a connection reads.
 #include <ergon/node/cluster/connection/connection.h>
 
-#include <algorithm>
-#include <cstring>
 #include <exception>
+#include <mutex>
+#include <span>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -13,13 +13,13 @@
 #include <asio/post.hpp>
 
 #include <ergon/core/queues/injection_hold.h>
+#include <ergon/node/cluster/connection/read_buffer.h>
 #include <ergon/node/cluster/signals/frame_writer.h>
+#include <ergon/node/cluster/signals/references.h>
 
 namespace ergon::dist {
 namespace {
 
-constexpr std::size_t kReadBytes = 64 * 1024;
-constexpr std::size_t kMostKeptToRead = 16 * kReadBytes;  // after a large frame
 // So many frames are handled together at most, when many were read at once.
 constexpr std::size_t kHandledTogether = 1024;
 
@@ -29,24 +29,18 @@ void Connection::Read() {
   std::string why = "closed by the other side";
   bool is_fault = false;
   try {
-    // It grows for frames that do not fit, and is not cleared for others: that would take longer than a small read.
-    std::string bytes(kReadBytes, '\0');
-    std::size_t had = 0;
+    ReadBuffer buffer;
     for (;;) {
-      if (bytes.size() - had < kReadBytes / 2) bytes.resize(2 * bytes.size());
       if (is_held_) {
         AwaitRoomForAnswers();
       } else {
-        had += stream_->ReadSome(bytes.data() + had,
-                                 std::min(MostToRead({bytes.data(), had}), bytes.size() - had));
+        const std::span<char> room = buffer.Room();
+        buffer.Added(stream_->ReadSome(room.data(), room.size()));
         watch_.Heard();
       }
       // What was read just before it was given up must not come after the news of that.
       if (state_ == State::kDown) return;  // this thread alone changes it
-      const std::size_t taken = TakeFrames({bytes.data(), had});
-      had -= taken;
-      if (taken != 0) std::memmove(bytes.data(), bytes.data() + taken, had);
-      if (had == 0 && bytes.size() > kMostKeptToRead) bytes = std::string(kReadBytes, '\0');
+      buffer.RemoveFirst(TakeFrames(buffer.Bytes()));
     }
   } catch (const std::system_error& error) {
     if (error.code() != asio::error::eof) why = error.what();
@@ -55,13 +49,6 @@ void Connection::Read() {
     is_fault = true;
   }
   Fail(why, is_fault);
-}
-
-// What has been read cannot wait in the socket: after a frame that is large, no more is read at a time than before.
-std::size_t Connection::MostToRead(std::string_view bytes) {
-  if (bytes.size() < kFrameLengthBytes) return kReadBytes;
-  const std::size_t frame = kFrameLengthBytes + FrameLengthAt(bytes);
-  return frame < bytes.size() ? kReadBytes : std::max(kReadBytes, frame - bytes.size());
 }
 
 // Until Written or NoteBegun says so, or it is down.
@@ -136,10 +123,22 @@ std::size_t Connection::TakeFrames(std::string_view bytes) {
 bool Connection::HoldsFrame(std::string_view frame) {
   if (hold_.IsEmpty() && HasRoomForAnswers()) return false;
   const auto parsed = parser_.Parse(frame.substr(kFrameLengthBytes));
-  if (!parsed || !hold_.IsFor(parser_.signal(), settings_.max_term_depth)) return false;
+  if (!parsed || (!hold_.IsFor(parser_.signal(), settings_.max_term_depth) &&
+                  !IsLateSpawnReply(parser_.signal()))) {
+    return false;
+  }
   is_held_ = !hold_.Put(frame, parser_.signal().from);
   NotePutAside();
   return true;
+}
+
+// One that is waited for goes on: that the Init there is done comes behind it, from another process.
+bool Connection::IsLateSpawnReply(const Signal& signal) {
+  if (signal.kind != SignalKind::kSpawnReply) return false;
+  const auto number = OwnNumberIn(signal.ref, settings_.node, settings_.creation);
+  if (!number) return true;
+  std::lock_guard lock(*mutex_);
+  return !relations_.calls.contains(*number);
 }
 
 }  // namespace ergon::dist

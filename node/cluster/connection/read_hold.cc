@@ -29,7 +29,8 @@ bool ReadHold::Put(std::string_view frame, gen::PID from) {
   }
   blocks_.back().append(frame);
   bytes_ += frame.size();
-  senders_.insert(from);
+  order_.push_back(from);
+  ++senders_[from];
   return true;
 }
 
@@ -42,10 +43,12 @@ void ReadHold::RemoveFirst() {
   const std::size_t size = First().size();
   first_ += size;
   bytes_ -= size;
+  const auto sender = senders_.find(order_.front());
+  if (--sender->second == 0) senders_.erase(sender);
+  order_.pop_front();
   if (first_ != blocks_.front().size()) return;
   blocks_.pop_front();
   first_ = 0;
-  if (blocks_.empty()) senders_.clear();
 }
 
 bool MayBeAnswered(const Signal& signal, std::size_t max_depth) {

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <deque>
-#include <set>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -13,7 +13,8 @@
 namespace ergon::dist {
 
 // Returns whether a signal may make this node send something to the peer: an answer, an acknowledgement, the end of a
-// process. False for messages, for answers to requests of this node, and for ends of the peer's processes.
+// process. False for messages, for answers to requests of this node, and for ends of the peer's processes. Not of this kind
+// are answers to requests that this node has not made, see Connection.
 [[nodiscard]] bool MayBeAnswered(const Signal& signal, std::size_t max_depth);
 
 // A peer that asks and does not read must not make this node keep answers without end. So signals that may be answered
@@ -37,6 +38,8 @@ class ReadHold {
   [[nodiscard]] bool IsEmpty() const noexcept { return blocks_.empty(); }
   // Returns the bytes that are put aside.
   [[nodiscard]] std::size_t size() const noexcept { return bytes_; }
+  // Returns how many processes have sent them.
+  [[nodiscard]] std::size_t Senders() const noexcept { return senders_.size(); }
   // Returns whether a signal has to be put aside. Called while too many answers wait, or
   // while something is put aside.
   [[nodiscard]] bool IsFor(const Signal& signal, std::size_t max_depth) const {
@@ -54,7 +57,9 @@ class ReadHold {
   std::deque<std::string> blocks_;
   std::size_t first_ = 0;       // where the first frame begins; those before it have been removed
   std::size_t bytes_ = 0;       // of all frames
-  std::set<gen::PID> senders_;  // of all frames since it was empty the last time
+  std::deque<gen::PID> order_;  // the sender of each frame
+  // How many frames of each sender there are. A peer that never lets this become empty may have any number of processes.
+  std::map<gen::PID, std::size_t> senders_;
 };
 
 }  // namespace ergon::dist

@@ -16,12 +16,18 @@
 namespace ergon::dist {
 namespace {
 
-// Empty: it is no proper list.
-std::optional<std::vector<Term>> ElementsOfList(const Term& list) {
+// No function of Erlang has more.
+constexpr std::size_t kMostArguments = 255;
+
+// The number of its elements; empty: it is no proper list. As terms of their own they may take thirty times the memory of the
+// frame: they are made when it is known that there is a function of so many arguments.
+std::optional<std::size_t> SizeOfList(const Term& list) {
   TermReader reader = list.Reader();
+  std::size_t count = 0;
   std::size_t size = 0;
   while (reader.EnterList(size)) {
-    if (size == 0) return list.Elements();
+    if (size == 0) return count;
+    count += size;
     for (; size != 0; --size) reader.Skip();
   }
   return std::nullopt;
@@ -32,6 +38,7 @@ std::optional<std::vector<Term>> ElementsOfList(const Term& list) {
 const detail::RemoteFunction* JobReader::FindFunction(std::string_view module,
                                                       std::string_view function,
                                                       std::size_t arity) const {
+  if (arity > kMostArguments) return nullptr;
   const detail::RemoteFunction* any = nullptr;
   for (const detail::RemoteFunction& entry : settings_.functions.All()) {
     if (entry.module != module || entry.function != function) continue;
@@ -61,30 +68,27 @@ RemoteJobPtr JobReader::ReadSpawn(Connection& connection, const Signal& signal,
   job->reference = signal.ref;
   job->links = signal.links;
   job->trace = signal.trace;
-  auto arguments = ElementsOfList(Term::FromChecked(std::string(signal.payload), &atoms_));
-  if (!arguments || arguments->size() != signal.arity) return nullptr;
-  job->arguments = std::move(*arguments);
+  Term arguments = Term::FromChecked(std::string(signal.payload), &atoms_);
+  auto arity = SizeOfList(arguments);
+  if (arity != signal.arity || arity > kMostArguments) return nullptr;
   std::string module(signal.module);
   std::string function(signal.function);
   // erpc spawns a function of its own: [Tag, Module, Function, Arguments], or without a Tag.
   if (module == "erpc") {
-    const bool is_call = function == "execute_call" && job->arguments.size() == 4;
-    if (!is_call && !(function == "execute_cast" && job->arguments.size() == 3)) return nullptr;
-    if (is_call) {
-      job->tag = job->arguments.front().raw();
-      job->arguments.erase(job->arguments.begin());
-    }
-    module = job->arguments[0].AsAtomText().value_or("");
-    function = job->arguments[1].AsAtomText().value_or("");
-    arguments = ElementsOfList(job->arguments[2]);
-    if (!arguments) return nullptr;
-    job->arguments = std::move(*arguments);
-    job->function = FindFunction(module, function, job->arguments.size());
+    const bool is_call = function == "execute_call" && arity == 4;
+    if (!is_call && !(function == "execute_cast" && arity == 3)) return nullptr;
+    const std::vector<Term> all = arguments.Elements();
+    const std::size_t first = is_call ? 1 : 0;
+    if (is_call) job->tag = all.front().raw();
+    module = all[first].AsAtomText().value_or("");
+    function = all[first + 1].AsAtomText().value_or("");
+    arguments = all[first + 2];
+    arity = SizeOfList(arguments);
+    if (!arity) return nullptr;
+    job->function = FindFunction(module, function, *arity);
   } else {
     job->behavior = FindBehavior(module, function);
-    if (job->behavior == nullptr) {
-      job->function = FindFunction(module, function, job->arguments.size());
-    }
+    if (job->behavior == nullptr) job->function = FindFunction(module, function, *arity);
   }
   if (job->function == nullptr && job->behavior == nullptr) return nullptr;
   if (!places_.Take()) {
@@ -92,6 +96,7 @@ RemoteJobPtr JobReader::ReadSpawn(Connection& connection, const Signal& signal,
     return nullptr;
   }
   job->has_place = true;
+  job->arguments = arguments.Elements();
   return job;
 }
 
@@ -103,8 +108,8 @@ gen::Result<RemoteJobPtr> JobReader::ReadCall(Connection& connection,
   const auto word =
       call.kind() == Term::Kind::kTuple && call.size() == 5 ? call[0].AsAtomText() : std::nullopt;
   const bool is_call = word == "call" || word == "block_call";
-  auto arguments = is_call ? ElementsOfList(call[3]) : std::nullopt;
-  if (!arguments) {
+  const auto arity = is_call ? SizeOfList(call[3]) : std::nullopt;
+  if (!arity) {
     return gen::Error(gen::ErrorCode::kUnsupported,
                       fmt::format("{} calls functions only", addresses_.node()));
   }
@@ -115,14 +120,13 @@ gen::Result<RemoteJobPtr> JobReader::ReadCall(Connection& connection,
   job->request = request;
   job->trace = request.trace;
   job->is_request = true;
-  job->arguments = std::move(*arguments);
   const std::string module = call[1].AsAtomText().value_or("");
   const std::string function = call[2].AsAtomText().value_or("");
-  job->function = FindFunction(module, function, job->arguments.size());
+  job->function = FindFunction(module, function, *arity);
   if (job->function == nullptr) {
     return gen::Error(gen::ErrorCode::kUnsupported,
                       fmt::format("{} has registered no function {}:{}/{}", addresses_.node(),
-                                  module, function, job->arguments.size()));
+                                  module, function, *arity));
   }
   {
     std::lock_guard lock(connection.mutex());
@@ -143,6 +147,7 @@ gen::Result<RemoteJobPtr> JobReader::ReadCall(Connection& connection,
                                   settings_.max_remote_processes.Now()));
   }
   job->has_place = true;
+  job->arguments = call[3].Elements();
   return job;
 }
 

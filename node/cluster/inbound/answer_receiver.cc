@@ -173,7 +173,7 @@ void AnswerReceiver::HandleSpawnReply(Connection& connection, const Signal& sign
       return;
     }
     if (is_started && !is_ready) {
-      AppendAbandoned(connection, needs_.addresses.NodePid(), signal.from);
+      AnswerAbandoned(connection, needs_.addresses.NodePid(), signal.from);
     }
     if (!is_ours) return;
     call = found->second;
