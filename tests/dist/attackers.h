@@ -22,10 +22,12 @@
 #include <ergon/node/cluster/handshake/flags.h>
 #include <ergon/node/cluster/signals/references.h>
 #include <ergon/node/cluster/signals/signal_codec.h>
+#include <ergon/node/erlang/terms/reader.h>
 #include <ergon/node/erlang/terms/writer.h>
 
 #include <dist/gen_call.h>
 #include <dist/hostile_socket.h>
+#include <dist/victim.h>
 
 namespace ergon::dist {
 
@@ -37,6 +39,8 @@ struct AttackedNode {
   // may have. They need not be there: then the answers are errors.
   std::string much = "much";
   std::string huge = "huge";
+  // Links and monitors of the process kVictim, see victim.h; without it there is nobody to be linked with.
+  std::uint64_t relations = 10'000;
   std::chrono::milliseconds pause{1};  // of each attacker, between two rounds
 };
 
@@ -88,11 +92,12 @@ class Attackers {
   };
   using Round = bool (Attackers::*)(Attack&);
   static constexpr std::uint32_t kCreation = 77;
+  static constexpr std::string_view kEmptyList = "j";
   static constexpr std::size_t kIdle = 80;  // more than a node lets wait
   static constexpr std::uint64_t kNames = 10'000;
 
-  static const std::array<std::pair<const char*, Round>, 9>& Kinds() {
-    static const std::array<std::pair<const char*, Round>, 9> kinds = {{
+  static const std::array<std::pair<const char*, Round>, 11>& Kinds() {
+    static const std::array<std::pair<const char*, Round>, 11> kinds = {{
         {"idle", &Attackers::BeIdle},
         {"unproved", &Attackers::ProveNothing},
         {"nonsense", &Attackers::TalkNonsense},
@@ -102,6 +107,8 @@ class Attackers {
         {"claims", &Attackers::SpeakForOthers},
         {"frames", &Attackers::SendNoFrames},
         {"huge", &Attackers::AskForTooMuch},
+        {"relations", &Attackers::HaveManyRelations},
+        {"unlinks", &Attackers::UnlinkAcross},
     }};
     return kinds;
   }
@@ -136,16 +143,22 @@ class Attackers {
     Append(frames, {.kind = SignalKind::kMonitor, .from = pid, .name = name, .ref = reference});
     Append(frames, {.kind = SignalKind::kSendToName, .from = pid, .name = name, .payload = call});
   }
+  // `arguments`: a list, as a term.
   static void AppendFunctionCall(std::string& frames, const std::string& from, std::uint64_t number,
-                                 const std::string& function) {
+                                 std::string_view module, const std::string& function,
+                                 std::string_view arguments) {
     AppendCall(frames, from, "rex", number, [&](TermWriter& writer) {
       writer.Tuple(5);
       writer.Atom("call");
-      writer.Atom("words");
+      writer.Atom(module);
       writer.Atom(function);
-      writer.Nil();
+      writer.Raw(arguments);
       writer.Atom("user");
     });
+  }
+  static void AppendFunctionCall(std::string& frames, const std::string& from, std::uint64_t number,
+                                 const std::string& function) {
+    AppendFunctionCall(frames, from, number, "words", function, kEmptyList);
   }
   // Is answered when all before it has been handled.
   static void AppendPing(std::string& frames, const std::string& from, std::uint64_t number) {
@@ -293,6 +306,88 @@ class Attackers {
     std::string frames;
     AppendFunctionCall(frames, name, ++attack.number, node_.huge);
     return socket->Write(frames) && socket->AwaitText("badrpc");
+  }
+  // Asks where the victim is, as rpc:call does it. False: it is closed.
+  bool FindVictim(HostileSocket& socket, const std::string& name, gen::PID& victim) const {
+    const std::uint64_t number = 2 * node_.relations;  // of no monitor
+    std::string list;
+    TermWriter writer(list);
+    writer.List(1);
+    writer.Atom(kVictim);
+    writer.Nil();
+    std::string frames;
+    AppendFunctionCall(frames, name, number, "erlang", "whereis", list);
+    const std::string reference = ReferenceOf(name, number);
+    std::string frame;
+    if (!socket.Write(frames) || !socket.AwaitFrame("h\2" + reference, frame)) return false;
+    TermReader answer(std::string_view(frame).substr(frame.find("h\2" + reference)));
+    std::size_t size = 0;
+    answer.EnterTuple(size);
+    answer.Skip();
+    const auto found = answer.ReadPid();
+    victim = found ? *found : gen::PID{1'000'000, gen::Atom(node_.name), 1};
+    return true;
+  }
+  // Those with odd numbers are links, the others monitors. False: it is closed.
+  bool TellRelations(HostileSocket& socket, const std::string& name, gen::PID victim,
+                     std::uint64_t last, SignalKind link, SignalKind monitor) const {
+    constexpr std::uint64_t kTogether = 1000;
+    std::string frames;
+    for (std::uint64_t i = 1; i <= last; ++i) {
+      const gen::PID from{i, gen::Atom(name), kCreation};
+      const std::string reference = ReferenceOf(name, i);
+      if (i % 2 != 0) {
+        Append(frames, {.kind = link, .from = from, .to = victim, .id = i});
+      } else {
+        Append(frames, {.kind = monitor, .from = from, .to = victim, .ref = reference});
+      }
+      if (i != last && i % kTogether != 0) continue;
+      if (!socket.Write(frames)) return false;
+      frames.clear();
+    }
+    return true;
+  }
+  // Of one process, of which half are ended and the others lost.
+  bool HaveManyRelations(Attack& attack) {
+    const std::string name = NameOf("relations");
+    const auto socket = Connect(name);
+    gen::PID victim;
+    if (socket == nullptr || !FindVictim(*socket, name, victim)) return false;
+    const auto tell = [&](std::uint64_t last, SignalKind link, SignalKind monitor) {
+      return TellRelations(*socket, name, victim, last, link, monitor);
+    };
+    std::string ping;
+    AppendPing(ping, name, 2 * node_.relations + ++attack.number);
+    return tell(node_.relations, SignalKind::kLink, SignalKind::kMonitor) &&
+           tell(node_.relations / 2, SignalKind::kUnlink, SignalKind::kDemonitor) &&
+           socket->Write(ping) && socket->AwaitText("yes");
+  }
+  // The victim ends each link, and before it is told so, the peer ends it, makes it again, and acknowledges what it was not
+  // told.
+  bool UnlinkAcross(Attack& attack) {
+    const std::string name = NameOf("unlinks");
+    const auto socket = Connect(name);
+    gen::PID victim;
+    if (socket == nullptr || !FindVictim(*socket, name, victim)) return false;
+    std::string word;
+    TermWriter(word).Atom("unlink");
+    std::string frames;
+    for (std::uint64_t i = 1; i <= node_.relations / 10; ++i) {
+      const gen::PID from{i, gen::Atom(name), kCreation};
+      const auto say = [&](SignalKind kind, std::uint64_t id) {
+        Append(frames, {.kind = kind, .from = from, .to = victim, .id = id});
+      };
+      say(SignalKind::kLink, 0);
+      Append(frames, {.kind = SignalKind::kSend, .from = from, .to = victim, .payload = word});
+      say(SignalKind::kUnlink, i);
+      say(SignalKind::kLink, 0);
+      say(SignalKind::kUnlinkAck, i);
+      say(SignalKind::kUnlinkAck, ~std::uint64_t{0} >> 1);
+      say(SignalKind::kUnlink, i);
+      if (i % 2 == 0) say(SignalKind::kLink, 0);
+    }
+    AppendPing(frames, name, 2 * node_.relations + ++attack.number);
+    return socket->Write(frames) && socket->AwaitText("yes");
   }
 
   const AttackedNode node_;

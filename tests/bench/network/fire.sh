@@ -2,8 +2,10 @@
 # usage: fire.sh PROGRAM CALLS
 #
 # How an honest peer fares beside hostile ones: single calls from one Ergon node to another, first with nobody else, then beside
-# all attackers of tests/dist/attackers.h. Tells the time of the calls, and the most memory that the node that is called has had.
-# PROGRAM is ergon-bench-network.
+# all attackers of tests/dist/attackers.h. Tells the time of the calls, and the most memory that the node that is called has had;
+# then what is wanted, and whether it holds: with the attackers the memory grows by 16 MiB at most, each call is answered, and
+# the honest peer, which connects anew after each hundredth call, never does so in vain. No time is wanted.
+# PROGRAM is ergon-bench-network. Exit status: 0 all of it holds, 1 something does not.
 set -euo pipefail
 program=$1 calls=$2
 
@@ -51,21 +53,36 @@ server=${children[0]}
 
 # row NAME: measures, and tells a line of the table.
 row() {
-  local times
-  times=$(timeout 300 "$program" latency --name "honest$1@127.0.0.1" --peer fortress@127.0.0.1 \
+  local measured
+  measured=$(timeout 300 "$program" latency --name "honest$1@127.0.0.1" --peer fortress@127.0.0.1 \
     --count "$calls" 8>&- 9>&- 2>"$work/client.log") || {
     cat "$work/client.log" >&2
     exit 1
   }
-  awk -v row="$1" -v times="$times" '/^VmHWM:/ {
-    split(times, ns, " ")
-    printf "%-10s %10.1f %10.1f %10.1f %10.1f\n", row, ns[1] / 1000, ns[2] / 1000, ns[3] / 1000, $2 / 1024
-  }' "/proc/$server/status"
+  awk -v row="$1" -v measured="$measured" '/^VmHWM:/ {
+    split(measured, of, " ")
+    printf "%-10s %10.1f %10.1f %10.1f %10.1f %10d %6d/%d\n",
+      row, of[1] / 1000, of[2] / 1000, of[3] / 1000, $2 / 1024, of[4], of[6], of[5]
+  }' "/proc/$server/status" | tee -a "$work/rows"
 }
-printf '%-10s %10s %10s %10s %10s\n' calls "p50 µs" "p99 µs" "most µs" MiB
+printf '%-10s %10s %10s %10s %10s %10s %s\n' calls "p50 µs" "p99 µs" "most µs" MiB answered "failed connects"
 row alone
 start attackers "$work/attackers_live" "$program" attack --peer fortress@127.0.0.1 --port "$port"
 row fire
 exec 8>&-
 wait "${children[1]}" || true
 sed -n '$s/^/rounds of the attackers: /p' "$work/attackers"
+
+# wanted WHAT FOUND AWK-CONDITION: tells whether a wanted value, of which the awk variable `found` is what was found, holds.
+failed=0
+wanted() {
+  local verdict=holds
+  awk -v found="$2" "BEGIN { exit !($3) }" || { verdict="does not hold"; failed=1; }
+  printf '%s: %s: %s\n' "$1" "$2" "$verdict"
+}
+more=$(awk '{ of[$1] = $5 } END { printf "%.1f", of["fire"] - of["alone"] }' "$work/rows")
+wanted "MiB more beside the attackers, at most 16" "$more" "found <= 16"
+wanted "calls answered beside the attackers, of $calls" "$(awk '$1 == "fire" { print $6 }' "$work/rows")" "found == $calls"
+wanted "connects that failed beside the attackers, none" \
+  "$(awk '$1 == "fire" { sub("/.*", "", $7); print $7 }' "$work/rows")" "found == 0"
+exit $failed

@@ -15,6 +15,8 @@
 #include <ergon/node/erlang.h>
 #include <ergon/node/node.h>
 
+#include <dist/victim.h>
+
 namespace ergon::bench {
 namespace {
 
@@ -127,6 +129,7 @@ void Serve(const std::string& name, std::uint16_t port) {
   node::Node node = StartNode(name, port);
   Must(node.SpawnRegister("echo", gen::Factory<Server>()));
   Must(node.SpawnRegister("counter", gen::Factory<Server>()));
+  Must(node.SpawnRegister(dist::kVictim, gen::Factory<dist::Victim>()));
   std::cout << "ready" << std::endl;  // NOLINT(performance-avoid-endl): somebody waits for it
   while (std::cin.get() != std::istream::traits_type::eof()) {
   }
@@ -150,16 +153,29 @@ double MeasureCalls(const std::string& name, const std::string& peer, std::int64
 }
 
 Latency MeasureLatency(const std::string& name, const std::string& peer, std::int64_t count) {
+  constexpr std::int64_t kCallsOfAConnection = 100;
   return MeasureInProcess<Latency>(name, peer, "echo", [&](gen::Process& self, gen::PID echo) {
     const std::string payload(kPayloadBytes, 'x');
+    Latency measured;
     std::vector<double> times;
     for (std::int64_t i = 0; i < count; ++i) {
+      if (i % kCallsOfAConnection == kCallsOfAConnection - 1) {
+        dist::Disconnect(self.Node(), gen::Atom(peer));
+        while (!dist::Nodes(self.Node()).empty()) (void)self.Sleep(std::chrono::milliseconds(1));
+        ++measured.connects;
+        if (!dist::Ping(self, gen::Atom(peer), kPatient)) ++measured.failed_connects;
+      }
       const Clock::time_point start = Clock::now();
-      (void)Must(self.Call<std::string>(echo, payload, kPatient));
-      times.push_back(NanosecondsOfOne(start, 1));
+      const auto answer = self.Call<std::string>(echo, payload, kPatient);
+      if (answer && *answer == payload) times.push_back(NanosecondsOfOne(start, 1));
     }
+    measured.answered = static_cast<std::int64_t>(times.size());
+    if (times.empty()) throw std::runtime_error("no call is answered");
     std::sort(times.begin(), times.end());
-    return Latency{times[times.size() / 2], times[times.size() * 99 / 100], times.back()};
+    measured.p50 = times[times.size() / 2];
+    measured.p99 = times[times.size() * 99 / 100];
+    measured.most = times.back();
+    return measured;
   });
 }
 
