@@ -27,8 +27,8 @@ enum class EnvelopeKind : std::uint8_t {
   kProgress,       // nothing: `from`, a worker, is done with a message (WorkerDuty::kReport)
   kShortage,       // nothing: a pool's workers are full (PoolHost::NoteShortage)
   kRoomWanted,  // nothing: senders wait for room at the receiver, or at the pool of which it is a worker
-  kHandedOver,    // nothing: the receiver holds the request `ref` of `from` from now on (HandOver)
-  kUnmadeString,  // the user's, as kMessage: its std::string is made when the receiver takes it
+  kHandedOver,  // nothing: the receiver holds the request `ref` of `from` from now on (HandOver)
+  kUnmadeMessages,  // the user's, several of kMessage: they are made when the receiver takes them
 };
 
 // What users send, and what the counters of processes and nodes count (see MessageBalance).

@@ -35,6 +35,9 @@
 // or too many, more than 100 values in each other, objects that contain themselves. A load() of one's own that reads a
 // number and makes room for so many has to look at it first: with cereal::make_size_tag that is done.
 //
+// A load runs in a turn of the message's receiver, or in the thread of the network: there, if a value may have others of its
+// own type in it, and so be as deep as who writes it likes; and if the message does not come straight into a mailbox.
+//
 // This header includes cereal, Debian's libcereal-dev; no other one of Ergon does, and Ergon's libraries are built
 // without it.
 #pragma once
@@ -73,6 +76,7 @@ struct WireTypeOf<Cereal<T>> : private WireTypeBase<T> {
     layout.Describe<T>();
     return {.version = detail::VersionOf<T>(),
             .fingerprint = FingerprintOf(core::TypeOf<T>()->Name() + ' ' + layout.words()),
+            .is_bounded = layout.is_bounded(),
             .pack = &Pack,
             .unpack = &Unpack};
   }

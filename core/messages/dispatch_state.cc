@@ -3,7 +3,8 @@
 namespace ergon::core {
 
 PushOutcome DispatchState::Push(Envelope* envelope, std::uint32_t capacity,
-                                const std::atomic<std::uint32_t>& taken) noexcept {
+                                const std::atomic<std::uint32_t>& taken,
+                                std::uint32_t messages) noexcept {
   // Acquire, here and when the exchange fails: a sender that is redirected reads what was prepared for that (partner:
   // TryRedirect).
   std::uint64_t word = word_.load(std::memory_order_acquire);
@@ -15,8 +16,8 @@ PushOutcome DispatchState::Push(Envelope* envelope, std::uint32_t capacity,
     }
     const std::uint32_t count = static_cast<std::uint32_t>(word >> kTopBits);
     // Acquire: all pushes that `taken` counts are visible then (partner: Mailbox::Pop).
-    if (capacity != 0 && ((count - taken.load(std::memory_order_acquire)) & kCountMask) >= capacity)
-        [[unlikely]] {
+    if (capacity != 0 && ((count - taken.load(std::memory_order_acquire)) & kCountMask) + messages >
+                             capacity) [[unlikely]] {
       // `taken` may count pushes that `word` is too old to know, which looks like a full lane. It
       // is full if the word has not changed.
       const std::uint64_t now = word_.load(std::memory_order_acquire);
@@ -25,7 +26,7 @@ PushOutcome DispatchState::Push(Envelope* envelope, std::uint32_t capacity,
       continue;
     }
     envelope->next = top < kFirstAddress ? nullptr : ToEnvelope(top);
-    if (word_.compare_exchange_weak(word, Pack(count + 1, ToTop(envelope)),
+    if (word_.compare_exchange_weak(word, Pack(count + messages, ToTop(envelope)),
                                     std::memory_order_acq_rel, std::memory_order_acquire)) {
       return top == kIdle ? PushOutcome::kMustSchedule : PushOutcome::kPushed;
     }

@@ -49,9 +49,11 @@ class DispatchState {
   static constexpr std::uint32_t kCountMask = (1u << kCountBits) - 1;
 
   // Pushes onto the Main stack. `capacity` 0: unbounded. Otherwise the push is refused if more than `capacity`
-  // envelopes would have been pushed and not yet taken; `taken` counts the taken ones. May be called from any thread.
+  // envelopes would have been pushed and not yet taken; `taken` counts the taken ones. The envelope counts as `messages`.
+  // May be called from any thread.
   [[nodiscard]] PushOutcome Push(Envelope* envelope, std::uint32_t capacity,
-                                 const std::atomic<std::uint32_t>& taken) noexcept;
+                                 const std::atomic<std::uint32_t>& taken,
+                                 std::uint32_t messages = 1) noexcept;
   // Makes one attempt of Push, short enough to be a part of its caller. Returns kUntried if that was not enough.
   [[nodiscard]] PushOutcome TryPush(Envelope* envelope, std::uint32_t capacity,
                                     const std::atomic<std::uint32_t>& taken) noexcept {

@@ -1,15 +1,7 @@
 #include <ergon/core/messages/mailbox.h>
 
-#include <cassert>
-
 namespace ergon::core {
 namespace {
-
-[[maybe_unused]] std::uint32_t CountRest(const Envelope* envelope) noexcept {
-  std::uint32_t count = 0;
-  for (; envelope != nullptr; envelope = envelope->next) ++count;
-  return count & DispatchState::kCountMask;
-}
 
 // Turns round the envelopes of a stack from `newest` down to the one above `until`; returns the oldest.
 Envelope* Reverse(Envelope* newest, const Envelope* until) noexcept {
@@ -149,6 +141,16 @@ void Mailbox::ReturnToMain(Envelope* first, Envelope* last, std::uint32_t count)
   taken_.store(taken_.load(std::memory_order_relaxed) - count, std::memory_order_release);
 }
 
+void Mailbox::Unfold(Envelope* envelope, EnvelopeList messages, std::uint32_t missing) noexcept {
+  // Pop has counted one message as taken.
+  if (messages.empty()) {
+    taken_.store(taken_.load(std::memory_order_relaxed) + missing - 1, std::memory_order_release);
+  } else {
+    ReturnToMain(messages.head, messages.tail, 1 - missing);
+  }
+  Release(envelope);
+}
+
 void Mailbox::OpenQueued() noexcept {
   Prepare(0);
   state_.Open(true);
@@ -186,9 +188,7 @@ Mailbox::Rest Mailbox::Close() noexcept {
   rest.express = !urgent_.empty() ? urgent_.head : system_.head;
   main_ = system_ = urgent_ = EnvelopeList{};
   // Without the owner's queue, which is still open: senders change its count while this looks.
-  assert(CountRest(rest.main) ==
-             ((state_.CountApprox() - taken_.load()) & DispatchState::kCountMask) &&
-         "a message was pushed and is not there");
+  rest.main_messages = (state_.CountApprox() - taken_.load()) & DispatchState::kCountMask;
   return rest;
 }
 

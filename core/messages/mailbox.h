@@ -58,6 +58,10 @@ class Mailbox {
   [[nodiscard]] PushOutcome PushMain(Envelope* envelope) noexcept {
     return state_.Push(envelope, capacity_.load(std::memory_order_relaxed), taken_);
   }
+  // As PushMain, for an envelope that stands for `messages` messages, all or none; see Unfold.
+  [[nodiscard]] PushOutcome PushTogether(Envelope* envelope, std::uint32_t messages) noexcept {
+    return state_.Push(envelope, capacity_.load(std::memory_order_relaxed), taken_, messages);
+  }
   // Pushes to the Main lane without the bound: for an envelope that must keep its place behind the messages before it.
   [[nodiscard]] PushOutcome PushBeyondBound(Envelope* envelope) noexcept {
     return state_.Push(envelope, 0, taken_);
@@ -140,6 +144,10 @@ class Mailbox {
   // `next`, oldest first.
   void ReturnToMain(Envelope* first, Envelope* last, std::uint32_t count) noexcept;
 
+  // Releases an envelope that stood for several messages, and that Pop returned, and puts those in its place: a list, which
+  // may be empty. `missing`: how many less there are than PushTogether was told.
+  void Unfold(Envelope* envelope, EnvelopeList messages, std::uint32_t missing) noexcept;
+
   // Notes that a message that was popped and detached waits with its owner: it counts in the bound until it is taken.
   void NoteWaiting() noexcept {
     taken_.store(taken_.load(std::memory_order_relaxed) - 1, std::memory_order_release);  // as Pop
@@ -182,7 +190,8 @@ class Mailbox {
   // order of arrival. An envelope that is being handled is not among them; it is released as always.
   struct Rest {
     Envelope* main = nullptr;
-    Envelope* express = nullptr;  // Urgent, then System
+    Envelope* express = nullptr;      // Urgent, then System
+    std::uint32_t main_messages = 0;  // for which those in `main` stand, modulo 2^22
   };
   [[nodiscard]] Rest Close() noexcept;
 

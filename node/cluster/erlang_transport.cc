@@ -92,6 +92,7 @@ Connection::Listener ErlangTransport::MakeListener() {
               },
           .arrived = [this](Connection& connection,
                             const Signal& signal) { Receive(connection, signal); },
+          .all_arrived = [this] { receiver_.Flush(); },
           .has_room =
               [this](Connection&, const std::vector<Connection::RoomWaiter>& waiters) {
                 messages_.TellRoom(waiters);

@@ -10,7 +10,6 @@
 #include <ergon/gen/trace.h>
 #include <ergon/node/delivery/envelope_marks.h>
 #include <ergon/node/delivery/transport.h>
-#include <ergon/node/delivery/unmade_string.h>
 
 namespace ergon::node {
 namespace {
@@ -40,9 +39,19 @@ gen::Result<void> Delivery::Deliver(gen::PID to, core::EnvelopePtr& envelope) {
   return {};
 }
 
+bool Delivery::DeliverTogether(gen::PID to, std::uint32_t messages, core::EnvelopePtr& envelope) {
+  ProcessSlot* const slot = needs_.addresses.Find(to);
+  if (slot == nullptr) return false;
+  envelope->generation = GenerationOf(to);
+  const Attempt attempt{slot, slot->mailbox().PushTogether(envelope.get(), messages)};
+  if (!attempt.IsTaken()) return false;
+  (void)envelope.release();
+  attempt.ScheduleIfDue();
+  return true;
+}
+
 gen::Result<void> Delivery::Complete(const Attempt& attempt, gen::PID to,
                                      core::EnvelopePtr& envelope) {
-  MakeStringIfUnmade(*envelope);
   if (attempt.slot == nullptr) [[unlikely]]
     return DeliverElsewhere(to, envelope);
   ProcessSlot& process = *attempt.slot;
@@ -209,7 +218,6 @@ bool Delivery::ToFallback(ProcessSlot& process, gen::PID to, core::EnvelopePtr& 
 
 void Delivery::Drop(core::EnvelopePtr envelope, gen::PID to, gen::DropReason reason,
                     const gen::Error& error) {
-  MakeStringIfUnmade(*envelope);
   switch (KindOf(*envelope)) {
     case gen::EnvelopeKind::kInspect:
     case gen::EnvelopeKind::kSuspend:

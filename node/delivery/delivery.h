@@ -102,6 +102,10 @@ class Delivery {
     MarkRouted(*envelope, to.id);
     return TryMain(needs_.addresses.FindHere(turn), needs_.addresses.PidOf(turn), envelope);
   }
+  // Delivers an envelope that stands for several messages (unmade_messages.h) into the Main lane of a process of this node,
+  // or returns false and leaves it to the caller: then each of them has to be delivered for itself.
+  [[nodiscard]] bool DeliverTogether(gen::PID to, std::uint32_t messages,
+                                     core::EnvelopePtr& envelope);
   // Delivers, or drops and counts what nobody will hear of any more, and returns why.
   gen::Result<void> DeliverOrDrop(const gen::Target& to, core::EnvelopePtr envelope);
   // As Deliver, to a worker that may drop a message for it.

@@ -17,6 +17,8 @@ struct PackedType {
   // Of its name, its version, and those of all that is known to be in it: the same there means that it is read as it
   // was written.
   std::uint64_t fingerprint = 0;
+  // How deep its values are, the type itself says: reading one takes little stack, whoever has written it.
+  bool is_bounded = false;
   // Both throw what is wrong. `pack` appends.
   void (*pack)(std::string& out, const void* value) = nullptr;
   core::EnvelopePtr (*unpack)(std::string_view bytes, AtomBudget* atoms, std::uint8_t kind,

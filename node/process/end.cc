@@ -12,7 +12,7 @@
 #include <ergon/node/delivery/back_pressure.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/message_totals.h>
-#include <ergon/node/delivery/unmade_string.h>
+#include <ergon/node/delivery/unmade_messages.h>
 #include <ergon/node/events/publishing.h>
 #include <ergon/node/groups/groups.h>
 #include <ergon/node/links/relations.h>
@@ -22,6 +22,7 @@
 #include <ergon/node/process/runner.h>
 #include <ergon/node/spawning/population.h>
 #include <ergon/node/timers/periodic_sends.h>
+#include <cassert>
 
 namespace ergon::node {
 namespace {
@@ -230,10 +231,20 @@ void ProcessRunner::LeaveRest(core::Mailbox::Rest& rest, gen::MessageInheritance
   const gen::PID self = inheritance.pid;
   const gen::Reason reason = inheritance.reason;
   const auto generation = GenerationOf(self);
+  [[maybe_unused]] std::uint32_t found = 0;
   while (rest.main != nullptr) {
     core::EnvelopePtr envelope(rest.main);
     rest.main = rest.main->next;
-    MakeStringIfUnmade(*envelope);
+    if (IsUnmade(*envelope)) {
+      MadeMessages made = MakeMessages(*envelope);
+      found += made.missing;
+      if (!made.list.empty()) {
+        made.list.tail->next = rest.main;
+        rest.main = made.list.head;
+      }
+      continue;
+    }
+    ++found;
     const auto kind = KindOf(*envelope);
     if (kind == gen::EnvelopeKind::kStopAfterThis || IsNotice(*envelope)) continue;
     if (envelope->generation != generation) {
@@ -242,6 +253,8 @@ void ProcessRunner::LeaveRest(core::Mailbox::Rest& rest, gen::MessageInheritance
       inheritance.messages.push_back(std::move(envelope));
     }
   }
+  assert((found & core::DispatchState::kCountMask) == rest.main_messages &&
+         "a message was pushed and is not there");
   while (rest.express != nullptr) {
     core::EnvelopePtr envelope(rest.express);
     rest.express = rest.express->next;

@@ -11,7 +11,7 @@
 #include <ergon/node/delivery/drops.h>
 #include <ergon/node/delivery/request_claims.h>
 #include <ergon/node/delivery/ticks.h>
-#include <ergon/node/delivery/unmade_string.h>
+#include <ergon/node/delivery/unmade_messages.h>
 #include <ergon/node/delivery/withdrawn_requests.h>
 #include <ergon/node/process/measuring.h>
 #include <ergon/node/process/runner.h>
@@ -95,9 +95,11 @@ void ProcessRunner::DoWhatIsDue() {
 }
 
 core::Envelope* ProcessRunner::TakeNext() {
-  core::Envelope* const envelope = NextEnvelope();
-  if (envelope != nullptr) MakeStringIfUnmade(*envelope);
-  return envelope;
+  for (;;) {
+    core::Envelope* const envelope = NextEnvelope();
+    if (envelope == nullptr || !IsUnmade(*envelope)) return envelope;
+    TakeTogether(*envelope);
+  }
 }
 
 bool ProcessRunner::IsAskedToStop() const noexcept {
@@ -332,7 +334,7 @@ bool ProcessRunner::MayBegin(const core::Envelope& request) {
 }
 
 void ProcessRunner::HandleEnvelope(core::Envelope& envelope) {
-  MakeStringIfUnmade(envelope);
+  if (IsUnmade(envelope)) return TakeTogether(envelope);
   if (IsExpressMessage(envelope)) [[unlikely]] {
     NoteExpressGone();
     if (IsChange(envelope)) return HandleChange(envelope);

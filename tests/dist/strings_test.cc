@@ -6,7 +6,7 @@
 #include <ergon/act/pool.h>
 #include <ergon/gen/dead_letter.h>
 #include <ergon/gen/mailbox.h>
-#include <ergon/node/delivery/unmade_string.h>
+#include <ergon/node/delivery/unmade_messages.h>
 
 #include <dist/cluster.h>
 #include <kit/gate.h>
@@ -14,7 +14,7 @@
 namespace ergon::dist::strings_test {
 namespace {
 
-constexpr std::size_t kSizes = node::kMostUnmade + 20;
+constexpr std::size_t kSizes = node::Gathering::kMostBytesOfOne + 20;
 
 std::string OfSize(std::size_t size) {
   std::string text;

@@ -138,7 +138,9 @@ void CheckMessage(std::string_view bytes) {
     return all;
   }();
   if (!dist::PackedTypes::IsPacked(bytes)) return;
-  const auto read = types.Read(bytes, &Atoms(), 1, {});
+  const dist::PackedTypes::Type* const type = types.FindIn(bytes);
+  if (type == nullptr) return;
+  const auto read = dist::PackedTypes::Read(*type, bytes, &Atoms(), 1, {});
   if (read) return;
   Require(read.error() == gen::ErrIncorrect || read.error() == gen::ErrUnsupported,
           "what is refused has one of two codes");

@@ -23,6 +23,20 @@ namespace {
 // So many frames are handled together at most, when many were read at once.
 constexpr std::size_t kHandledTogether = 1024;
 
+// What has come together is handled together.
+class Together {
+ public:
+  explicit Together(const Connection::Listener& listener) : listener_(listener) {}
+  ~Together() { listener_.all_arrived(); }  // before the end of the hold
+  Together(const Together&) = delete;
+  Together& operator=(const Together&) = delete;
+  void Release() { hold_.Release(); }
+
+ private:
+  core::InjectionHold hold_;
+  const Connection::Listener& listener_;
+};
+
 }  // namespace
 
 void Connection::Read() {
@@ -81,7 +95,7 @@ void Connection::HandleFrame(std::string_view frame) {
 
 void Connection::TakeHeldFrames() {
   if (hold_.IsEmpty() && !is_held_) return;
-  core::InjectionHold together;
+  const Together together(listener_);
   const bool had_room = HasRoomForAnswers();
   while (!hold_.IsEmpty() && HasRoomForAnswers() && state_ != State::kDown) {
     HandleFrame(hold_.First().substr(kFrameLengthBytes));
@@ -95,8 +109,7 @@ void Connection::TakeHeldFrames() {
 
 std::size_t Connection::TakeFrames(std::string_view bytes) {
   if (is_held_) return 0;
-  // What has come together is handled together.
-  core::InjectionHold together;
+  Together together(listener_);
   std::size_t handled = 0;
   std::size_t at = 0;
   while (bytes.size() - at >= kFrameLengthBytes) {
@@ -109,7 +122,8 @@ std::size_t Connection::TakeFrames(std::string_view bytes) {
     if (rest.size() < kFrameLengthBytes + length) break;
     const std::string_view frame = rest.substr(0, kFrameLengthBytes + length);
     const bool is_tick = length == 0;
-    if (!is_tick && !HoldsFrame(frame)) {
+    const bool may_be_held = !hold_.IsEmpty() || !HasRoomForAnswers();
+    if (!is_tick && !(may_be_held && HoldsFrame(frame))) {
       HandleFrame(frame.substr(kFrameLengthBytes));
       if (++handled % kHandledTogether == 0) together.Release();
     }
@@ -119,9 +133,8 @@ std::size_t Connection::TakeFrames(std::string_view bytes) {
   return at;
 }
 
-// Also with room, as long as something is put aside: that is handled first.
+// Without room for answers. Also with room, as long as something is put aside: that is handled first.
 bool Connection::HoldsFrame(std::string_view frame) {
-  if (hold_.IsEmpty() && HasRoomForAnswers()) return false;
   const auto parsed = parser_.Parse(frame.substr(kFrameLengthBytes));
   if (!parsed || (!hold_.IsFor(parser_.signal(), settings_.max_term_depth) &&
                   !IsLateSpawnReply(parser_.signal()))) {

@@ -9,37 +9,87 @@
 #include <ergon/node/erlang/term.h>
 
 namespace ergon::dist {
+namespace {
+
+constexpr auto kMessage = static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage);
+
+}  // namespace
 
 void MessageReceiver::Deliver(Connection& connection, gen::PID from, std::string_view term,
                               const MessageTarget& to, gen::TraceId trace) {
-  auto message =
-      values_.Read(term, static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage), {.tag = to.tag});
+  auto message = values_.Read(term, kMessage, {.tag = to.tag});
   totals_.accepted.Add();
   if (!message) {
-    if (const auto more = unfit_lines_.Take()) {
-      gen::Log(log_).Warning("network: a message of {} to {} does not fit its type: {}{}",
-                             connection.peer(),
-                             to.pid ? node::AsInItsLines(addresses_, to.pid) : std::string(to.name),
-                             message.error(), *more);
-    }
-    core::EnvelopePtr unread =
-        core::MakeEnvelope<Term>(static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage),
-                                 core::Lane::kMain, Term::FromChecked(std::string(term)));
-    unread->from = from.ToAddress();
-    delivery_.Drop(std::move(unread), to.pid, gen::DropReason::kUnreadable, message.error());
+    DropUnreadable(connection.peer(), from, term, to, message.error());
     return;
   }
   core::EnvelopePtr envelope = std::move(*message);
   envelope->from = from.ToAddress();
   if (trace != 0) gen::MarkTraced(*envelope, trace);
-  const auto sent =
-      to.pid ? delivery_.Deliver(to.pid, envelope) : gen::Result<void>(gen::ErrProcessUnknown);
+  DeliverMade(std::move(envelope), to.pid);
+}
+
+void MessageReceiver::DeliverMade(core::EnvelopePtr message, gen::PID to) {
+  const auto sent = to ? delivery_.Deliver(to, message) : gen::Result<void>(gen::ErrProcessUnknown);
   if (sent) return;
   // Erlang tells the sender of a message nothing.
   const gen::DropReason reason = sent.error() == gen::ErrProcessMailboxFull
                                      ? gen::DropReason::kMailboxFull
                                      : gen::DropReason::kUnknown;
-  delivery_.Drop(std::move(envelope), to.pid, reason, sent.error());
+  delivery_.Drop(std::move(message), to, reason, sent.error());
+}
+
+void MessageReceiver::DropUnreadable(gen::Atom peer, gen::PID from, std::string_view term,
+                                     const MessageTarget& to, const gen::Error& why) {
+  const auto more = [&] {
+    const std::lock_guard lock(unfit_lock_);
+    return unfit_lines_.Take();
+  }();
+  if (more) {
+    gen::Log(log_).Warning("network: a message of {} to {} does not fit its type: {}{}", peer,
+                           to.pid ? node::AsInItsLines(addresses_, to.pid) : std::string(to.name),
+                           why, *more);
+  }
+  core::EnvelopePtr unread =
+      core::MakeEnvelope<Term>(kMessage, core::Lane::kMain, Term::FromChecked(std::string(term)));
+  unread->from = from.ToAddress();
+  delivery_.Drop(std::move(unread), to.pid, gen::DropReason::kUnreadable, why);
+}
+
+bool MessageReceiver::Gather(const Connection& connection, const Signal& signal) {
+  // What is for the node itself is of groups.
+  if (signal.kind != SignalKind::kSend || signal.from.node != connection.peer() ||
+      signal.trace != 0 || signal.to == addresses_.NodePid()) {
+    return false;
+  }
+  const auto unread = values_.ToBeRead(signal.payload);
+  if (!unread || unread->bytes.size() > node::Gathering::kMostBytesOfOne) return false;
+  if (!gathered_.HasRoomFor(signal.to)) Flush();
+  gathered_.Add(signal.from, signal.to, unread->type, unread->bytes);
+  return true;
+}
+
+void MessageReceiver::Flush() noexcept {
+  if (gathered_.size() == 0) return;
+  const std::uint32_t messages = gathered_.size();
+  const gen::PID to = gathered_.to();
+  totals_.accepted.Add(messages);
+  core::EnvelopePtr together = gathered_.Take();
+  if (delivery_.DeliverTogether(to, messages, together)) return;
+  for (core::Envelope* next = node::MakeMessages(*together).list.head; next != nullptr;) {
+    core::EnvelopePtr message(next);
+    next = next->next;
+    DeliverMade(std::move(message), to);
+  }
+}
+
+core::EnvelopePtr MessageReceiver::Make(const void* type, std::string_view bytes, gen::PID from,
+                                        gen::PID to) {
+  auto message = PackedTypes::Read(*static_cast<const PackedTypes::Type*>(type), bytes,
+                                   &values_.atoms(), kMessage, {});
+  if (message) return std::move(*message);
+  DropUnreadable(from.node, from, bytes, {.pid = to}, message.error());
+  return nullptr;
 }
 
 }  // namespace ergon::dist

@@ -48,6 +48,9 @@ SignalReceiver::SignalReceiver(const Needs& needs)
               .code = needs.code}) {}
 
 void SignalReceiver::Handle(Connection& connection, const Signal& signal) {
+  if (messages_.Gather(connection, signal)) [[likely]]
+    return;
+  messages_.Flush();  // all of one connection stays in its order
   switch (signal.kind) {
     case SignalKind::kSend:
       HandleMessage(connection, signal, {.pid = signal.to});

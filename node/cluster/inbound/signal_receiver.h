@@ -48,6 +48,8 @@ class SignalReceiver {
   explicit SignalReceiver(const Needs& needs);
 
   void Handle(Connection& connection, const Signal& signal);
+  // To be called when all that was read together has been handled.
+  void Flush() noexcept { messages_.Flush(); }
   // ErgonMessageReceiver::RefuseQuestions.
   void RefuseQuestions(Connection& connection) { ergon_.RefuseQuestions(connection); }
 

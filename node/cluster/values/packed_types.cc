@@ -1,5 +1,6 @@
 #include <ergon/node/cluster/values/packed_types.h>
 
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -80,19 +81,24 @@ gen::Result<void> PackedTypes::Append(std::string& out, const Type& type, const 
 
 bool PackedTypes::IsPacked(std::string_view term) noexcept {
   return term.size() >= kValueAt && term.front() == static_cast<char>(TermTag::kBitBinary) &&
-         term[kHeadBytes - 1] == kAllBits && term.substr(kHeadBytes, kMark.size()) == kMark;
+         term[kHeadBytes - 1] == kAllBits &&
+         std::memcmp(term.data() + kHeadBytes, kMark.data(), kMark.size()) == 0;
 }
 
-gen::Result<core::EnvelopePtr> PackedTypes::Read(std::string_view term, AtomBudget* atoms,
-                                                 std::uint8_t kind,
-                                                 core::EnvelopeNumbers numbers) const {
-  const auto found =
-      by_fingerprint_.find(ReadBigEndian<std::uint64_t>(term.substr(kFingerprintAt)));
-  if (found == by_fingerprint_.end()) {
-    return gen::Error(gen::ErrorCode::kUnsupported,
-                      "a packed value of a type that is not packed here, or in another way");
-  }
-  const Type& type = *found->second;
+const PackedTypes::Type* PackedTypes::FindIn(std::string_view term) const {
+  const auto found = by_fingerprint_.find(
+      ReadBigEndian<std::uint64_t>({term.data() + kFingerprintAt, sizeof(std::uint64_t)}));
+  return found == by_fingerprint_.end() ? nullptr : found->second;
+}
+
+gen::Error PackedTypes::WhyNoType() {
+  return gen::Error(gen::ErrorCode::kUnsupported,
+                    "a packed value of a type that is not packed here, or in another way");
+}
+
+gen::Result<core::EnvelopePtr> PackedTypes::Read(const Type& type, std::string_view term,
+                                                 AtomBudget* atoms, std::uint8_t kind,
+                                                 core::EnvelopeNumbers numbers) {
   try {
     core::EnvelopePtr message = type.how.unpack(term.substr(kValueAt), atoms, kind, numbers);
     GivePriority(*message, type.priority);

@@ -107,11 +107,15 @@ class PackedTypes {
   static gen::Result<void> Append(std::string& out, const Type& type, const void* value);
   // Returns whether a checked term is a packed value. No Erlang node writes terms that begin so.
   [[nodiscard]] static bool IsPacked(std::string_view term) noexcept;
-  // Returns the message in such a term. Returns kUnsupported if its type is not packed here, or in another way, and
-  // kIncorrect, with a text that says what is wrong, if its bytes do not fit the type.
-  [[nodiscard]] gen::Result<core::EnvelopePtr> Read(std::string_view term, AtomBudget* atoms,
-                                                    std::uint8_t kind,
-                                                    core::EnvelopeNumbers numbers) const;
+  // Returns the type of such a term, or null: it is not packed here, or in another way.
+  [[nodiscard]] const Type* FindIn(std::string_view term) const;
+  // Returns kUnsupported, for a term without a type.
+  [[nodiscard]] static gen::Error WhyNoType();
+  // Returns the message in such a term of that type. Returns kIncorrect, with a text that says what is wrong, if its bytes
+  // do not fit the type.
+  [[nodiscard]] static gen::Result<core::EnvelopePtr> Read(const Type& type, std::string_view term,
+                                                           AtomBudget* atoms, std::uint8_t kind,
+                                                           core::EnvelopeNumbers numbers);
 
   // Appends the list in {packs, Types}.
   void AppendAll(std::string& out) const;

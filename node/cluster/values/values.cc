@@ -7,10 +7,10 @@
 
 #include <ergon/core/foundations/thrown_text.h>
 #include <ergon/gen/envelope_kind.h>
-#include <ergon/node/delivery/unmade_string.h>
 #include <ergon/node/erlang/archive.h>
 #include <ergon/node/erlang/term.h>
 #include <ergon/node/erlang/terms/atom_budget.h>
+#include <ergon/node/erlang/terms/tags.h>
 
 namespace ergon::dist {
 namespace {
@@ -33,14 +33,6 @@ void AddPlain(Writers& writers) {
 template <class T>
 core::EnvelopePtr Make(std::uint8_t kind, core::EnvelopeNumbers numbers, T value) {
   return core::MakeEnvelopeWith<T>(numbers, kind, core::Lane::kMain, std::move(value));
-}
-
-core::EnvelopePtr MakeText(std::uint8_t kind, core::EnvelopeNumbers numbers,
-                           std::string_view bytes) {
-  const bool is_message = kind == static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage);
-  if (is_message && numbers.tag == 0 && node::MayBeUnmade(bytes.size()))
-    return node::BeginString(bytes);
-  return Make(kind, numbers, std::string(bytes));
 }
 
 // The value of a term that is of no registered type, maybe for a reason (`note`), and no binary.
@@ -278,13 +270,29 @@ gen::Result<void> Values::Append(std::string& out, const core::Envelope& envelop
   }
 }
 
+std::optional<Values::Unread> Values::ToBeRead(std::string_view term) const {
+  // It has been checked: the bytes behind the head are all there, and nothing else.
+  constexpr std::size_t kBinaryHeadBytes = 1 + sizeof(std::uint32_t);
+  if (term.front() == static_cast<char>(TermTag::kBinary))
+    return Unread{{term.data() + kBinaryHeadBytes, term.size() - kBinaryHeadBytes}};
+  if (!PackedTypes::IsPacked(term)) return std::nullopt;
+  const PackedTypes::Type* const type = packed_.FindIn(term);
+  if (type == nullptr || !type->how.is_bounded || type->priority != gen::MessagePriority::kNormal)
+    return std::nullopt;
+  return Unread{term, type};
+}
+
 gen::Result<core::EnvelopePtr> Values::Read(std::string_view term, std::uint8_t kind,
                                             core::EnvelopeNumbers numbers) const {
   TermReader reader(term, atoms_.get());
   std::string_view bytes;
   // No registered type is a binary.
-  if (reader.ReadBinary(bytes)) return MakeText(kind, numbers, bytes);
-  if (PackedTypes::IsPacked(term)) return packed_.Read(term, atoms_.get(), kind, numbers);
+  if (reader.ReadBinary(bytes)) return Make(kind, numbers, std::string(bytes));
+  if (PackedTypes::IsPacked(term)) {
+    const PackedTypes::Type* const type = packed_.FindIn(term);
+    if (type == nullptr) return PackedTypes::WhyNoType();
+    return PackedTypes::Read(*type, term, atoms_.get(), kind, numbers);
+  }
   const WireType* const type = FindRegistered(reader);
   if (type == nullptr) return ReadPlain(reader, term, kind, numbers, WrongArity(reader));
   try {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -67,10 +68,17 @@ class Values {
   // several types the one with most keys. Else it is a std::int64_t, double, bool, gen::Atom, std::string (a binary),
   // gen::PID, or dist::Term, also for an atom that is one too many. Returns kIncorrect, with the path of the field, if the
   // term has the tag or the keys of a registered type, but does not fit; and the errors of PackedTypes::Read.
-  // `numbers`: how the message was addressed (gen::Target::Tag), and the trace id of a request. The string of a kMessage
-  // may be one that its receiver makes (unmade_string.h). Messages and requests get the priority of their type.
+  // `numbers`: how the message was addressed (gen::Target::Tag), and the trace id of a request. Messages and requests get
+  // the priority of their type.
   [[nodiscard]] gen::Result<core::EnvelopePtr> Read(std::string_view term, std::uint8_t kind,
                                                     core::EnvelopeNumbers numbers = {}) const;
+  // What the receiver of a message may read itself, as Read would: a std::string of these bytes; or a value of this type, for
+  // PackedTypes::Read, of normal priority, that takes little stack.
+  struct Unread {
+    std::string_view bytes;
+    const PackedTypes::Type* type = nullptr;  // null: a string
+  };
+  [[nodiscard]] std::optional<Unread> ToBeRead(std::string_view term) const;
 
  private:
   using TypePtr = std::shared_ptr<const WireType>;

@@ -41,8 +41,15 @@ class CerealLayout {
   template <class T>
   void Describe();
   [[nodiscard]] const std::string& words() const noexcept { return words_; }
+  // False: a value may have others of its own type in it, or what is not known. What a pointer points to may be of a derived
+  // type.
+  [[nodiscard]] bool is_bounded() const noexcept {
+    return is_bounded_ && words_.find(kPointer) == std::string::npos;
+  }
 
  private:
+  static constexpr char kPointer = '^';
+
   template <class T>
   void Visit(const T& field);
   // The class as its serialize or save describes it.
@@ -55,14 +62,17 @@ class CerealLayout {
     words_ += type->Name() + ':' + std::to_string(detail::VersionOf<T>());
     if (std::any_of(seen_.begin(), seen_.end(),
                     [&](const core::TypeDescriptor* seen) { return core::SameType(seen, type); })) {
+      is_bounded_ = false;  // or it is there twice, side by side
       return false;
     }
     seen_.push_back(type);
+    if (!std::is_default_constructible_v<T>) is_bounded_ = false;  // nothing is known of its fields
     return true;
   }
 
   std::string words_;
   std::vector<const core::TypeDescriptor*> seen_;
+  bool is_bounded_ = true;
 };
 
 namespace detail {
@@ -194,7 +204,7 @@ void CerealLayout::Describe() {
     (std::make_index_sequence<std::tuple_size_v<Value>>());
     words_ += ')';
   } else if constexpr (detail::PointsToOne<Value>) {
-    words_ += '^';
+    words_ += kPointer;
     Describe<typename Value::element_type>();
   } else if constexpr (detail::HasElements<Value>) {
     words_ += '[';
@@ -208,6 +218,7 @@ void CerealLayout::Describe() {
     words_ += '}';
   } else {
     (void)Enter<Value>();
+    is_bounded_ = false;
   }
 }
 

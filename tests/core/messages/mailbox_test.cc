@@ -190,6 +190,43 @@ TEST_CASE_FIXTURE(MailboxTest, "mailbox: a long stack is turned round while urge
   CHECK(urgent_expected == kUrgent + sent + 1);
 }
 
+TEST_CASE_FIXTURE(MailboxTest, "mailbox: an envelope that stands for several messages") {
+  mailbox.Open(10);
+  (void)Main(1);
+  EnvelopePtr together = Make(Lane::kMain, 100);
+  CHECK(mailbox.PushTogether(together.get(), 10) == PushOutcome::kFull);
+  REQUIRE(mailbox.PushTogether(together.get(), 5) == PushOutcome::kPushed);
+  (void)together.release();
+  CHECK(mailbox.MainDepthApprox() == 6);
+  (void)Main(7);
+  CHECK(mailbox.MainDepthApprox() == 7);
+  SUBCASE("is not taken") {
+    Mailbox::Rest rest = mailbox.Close();
+    CHECK(rest.main_messages == 7);
+    CHECK(TakeList(rest.main) == Numbers{1, 100, 7});
+    return;
+  }
+  CHECK(Handle() == 1);
+  Envelope* const popped = mailbox.Pop();
+  REQUIRE(NumberOf(popped) == 100);
+  EnvelopeList list;
+  Numbers expected = {7};
+  SUBCASE("is replaced by all of them") { expected = {2, 3, 4, 5, 6, 7}; }
+  SUBCASE("is replaced by some of them") { expected = {2, 6, 7}; }
+  SUBCASE("is replaced by nothing") {}
+  for (std::size_t i = 0; i + 1 < expected.size(); ++i) {
+    Envelope* const message = Make(Lane::kMain, expected[i]).release();
+    list.Append(message, message);
+  }
+  mailbox.Unfold(popped, list, static_cast<std::uint32_t>(6 - expected.size()));
+  CHECK(mailbox.MainDepthApprox() == expected.size());
+  for (const std::uint64_t number : expected) CHECK(Handle() == number);
+  CHECK(mailbox.MainDepthApprox() == 0);
+  CHECK(mailbox.TryIdle());
+  CHECK(Main(8) == PushOutcome::kMustSchedule);
+  CHECK(Handle() == 8);
+}
+
 TEST_CASE_FIXTURE(MailboxTest, "mailbox: main messages of several drains stay in order") {
   mailbox.Open(0);
   Numbers handled;
