@@ -65,7 +65,8 @@ gen::PoolChange PoolOptions::Changeable() const {
 std::string PoolOptions::Validate() const {
   using std::chrono::nanoseconds;
   if (worker_factory.IsFunction()) {
-    return "worker_factory: a function; a worker is a behaviour, as act::Actor";
+    return "worker_factory: makes a process function; workers must be behaviours, such as "
+           "act::Actor";
   }
   if (!worker_factory) return "worker_factory: is empty, as in gen::Factory<Worker>() is needed";
   const std::string checks[] = {

@@ -15,7 +15,7 @@ Caller StateEvent::Caller() const {
 
 gen::Response StateEvent::Response() const {
   if (kind_ != StateEventKind::kResponse) {
-    throw std::logic_error("Response: this is none, but " + ToString());
+    throw std::logic_error("Response: not an answer, but " + ToString());
   }
   return gen::Response(value_.envelope());
 }

@@ -75,7 +75,7 @@ constexpr std::array kEntries = {
     ERGON_OPTION(dump_on_sigquit, "on SIGQUIT, write what all processes do to standard error"),
     ERGON_OPTION(stop_on_signal, "SIGINT and SIGTERM stop the node, whoever waits for it"),
     ERGON_OPTION(mailbox_size, "messages that may wait for a process, if it does not say; 0: any"),
-    ERGON_OPTION(log_level, "least level of log lines"),
+    ERGON_OPTION(log_level, "lowest level of log lines"),
     ERGON_OPTION(log_format, "what log lines look like: text, or objects of JSON"),
     ERGON_OPTION(shutdown_timeout, "how long processes may take to end in order, or infinite"),
     ERGON_OPTION(shutdown_deadline, "a node that has not ended then ends the program; 0: never"),

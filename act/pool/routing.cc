@@ -78,10 +78,9 @@ gen::Result<PoolRouting::Departure> PoolRouting::Shrink(int count,
                       fmt::format("RemoveWorkers: {} workers, the pool has {}", count, size));
   }
   if (static_cast<std::size_t>(count) == size) {
-    return gen::Error(gen::ErrorCode::kIncorrect,
-                      fmt::format("RemoveWorkers: {} workers are all that the pool has, one has to "
-                                  "stay to do the work",
-                                  count));
+    return gen::Error(
+        gen::ErrorCode::kIncorrect,
+        fmt::format("RemoveWorkers: cannot take out all {} workers, one has to stay", count));
   }
   Departure departure;
   int left = count;

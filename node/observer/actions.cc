@@ -103,8 +103,8 @@ ObserverAnswer Act(gen::Process& self, const ObserverState& state, std::string_v
   if (!id || *id == 0 || parameters.size() != action.parameters) {
     return {.status = 400,
             .body =
-                "there is the parameter pid, the id of a process as /api/processes tells it, "
-                "and for resize the parameter workers\n"};
+                "required parameters: pid, the id of a process as in /api/processes, and for "
+                "resize workers\n"};
   }
   gen::PID pid = self.Self();  // of this node
   pid.id = *id;

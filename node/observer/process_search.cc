@@ -140,7 +140,7 @@ gen::Result<ProcessQuery> ParseProcessQuery(const UrlQuery& query) {
         return Incorrect(fmt::format("limit: is outside 1..{}", ProcessQuery::kMost));
       }
     } else {
-      return Incorrect("there are the parameters sort, search and limit");
+      return Incorrect("allowed parameters: sort, search, limit");
     }
   }
   return parsed;

@@ -112,7 +112,7 @@ gen::Result<TreeQuery> ParseTreeQuery(const UrlQuery& query) {
       }
       parsed.limit = *number;
     } else {
-      return Incorrect("there are the parameters root and limit");
+      return Incorrect("allowed parameters: root, limit");
     }
   }
   return parsed;

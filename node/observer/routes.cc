@@ -56,7 +56,8 @@ ObserverAnswer Metrics(gen::Process& self, const ObserverState& state, std::stri
 }
 
 ObserverAnswer NotFound() {
-  return {.status = 404, .body = "there are /, /metrics, /healthz and /readyz\n"};
+  return {.status = 404,
+          .body = "no such path; there are /, /metrics, /healthz, /readyz and those of /api/\n"};
 }
 
 ObserverAnswer Ready(gen::Process& self) {
@@ -76,8 +77,7 @@ ObserverAnswer Processes(gen::Process& self, const ObserverState& state,
 ObserverAnswer OneProcess(gen::Process& self, const UrlQuery& parameters) {
   const std::uint64_t id = NumberIn(parameters, "pid").value_or(0);
   if (id == 0 || parameters.size() != 1) {
-    return {.status = 400,
-            .body = "pid: must be the id of a process, as /api/processes tells it\n"};
+    return {.status = 400, .body = "pid: must be the id of a process, as in /api/processes\n"};
   }
   gen::PID pid = self.Self();  // of this node
   pid.id = id;
@@ -100,7 +100,7 @@ ObserverAnswer Api(gen::Process& self, const ObserverState& state, std::string_v
   if (path == "/api/processes") return Processes(self, state, *parameters);
   if (path == "/api/process") return OneProcess(self, *parameters);
   if (path == "/api/tree") return Tree(self, state, *parameters);
-  if (!parameters->empty()) return {.status = 400, .body = "there are no parameters\n"};
+  if (!parameters->empty()) return {.status = 400, .body = "no parameters are allowed\n"};
   if (path == "/api/events") return JsonAnswer(EventsJson(self.Node()));
   if (path == "/api/cluster") return JsonAnswer(ClusterJson(self.Node()));
   if (path == "/api/waits") {

@@ -11,7 +11,7 @@ std::string PortExit::ToString() const {
            (name == nullptr ? std::to_string(signal) : "SIG" + std::string(name));
   }
   if (code >= 0) return "exited with status " + std::to_string(code);
-  return "has ended, nobody knows how";
+  return "has ended with an unknown status";
 }
 
 }  // namespace ergon::node

@@ -42,7 +42,7 @@ struct PortExit {
   // The number of the signal that has ended it; 0: none.
   int signal = 0;
 
-  // Returns "exited with status 3", "was ended by signal SIGKILL", or "has ended, nobody knows how".
+  // Returns "exited with status 3", "was ended by signal SIGKILL", or "has ended with an unknown status".
   [[nodiscard]] std::string ToString() const;
 };
 

@@ -107,7 +107,7 @@ gen::Error Process::CallUnanswered(const gen::Result<core::AwaitOutcome>& outcom
   edge.End();
   if (expired) return rooms_.descriptions.TimeoutError(call);
   if (!outcome) return outcome.error();
-  return gen::Error(gen::ErrorCode::kInternal, "the wait for the answer has ended with none");
+  return gen::Error(gen::ErrorCode::kInternal, "the wait ended without an answer");
 }
 
 gen::Result<core::EnvelopePtr> Process::CallWhenThereIsRoom(gen::PID to, core::EnvelopePtr request,

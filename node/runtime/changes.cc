@@ -150,11 +150,12 @@ gen::Result<void> Changes::SetProcessMailboxSize(const gen::Target& to, int mess
   if (!process) return std::move(process.error());
   if ((*process)->IsPool()) {
     return gen::Error(gen::ErrorCode::kUnsupported,
-                      "mailbox_size: of a pool; what may wait there is its worker_mailbox_size");
+                      "mailbox_size: the process is a pool; change its worker_mailbox_size");
   }
   if (IsWorker(**process)) {
-    return gen::Error(gen::ErrorCode::kNotAllowed,
-                      "mailbox_size: of a worker; its pool's worker_mailbox_size says that");
+    return gen::Error(
+        gen::ErrorCode::kNotAllowed,
+        "mailbox_size: the process is a worker; change worker_mailbox_size of its pool");
   }
   auto before = SetBound(**process, pid, messages);
   if (!before) return std::move(before.error());
@@ -249,8 +250,7 @@ void Changes::ReloadAndTell() {
     if (reloaded) {
       gen::Log(needs_.log).Info("SIGHUP: {} was read", needs_.options.options_file);
     } else {
-      gen::Log(needs_.log)
-          .Error("SIGHUP: the options stay as they are: {}", reloaded.error().detail());
+      gen::Log(needs_.log).Error("SIGHUP: no option was changed: {}", reloaded.error().detail());
     }
   });
   // The thread of the signals is that of the timers, and must not wait.
@@ -261,7 +261,7 @@ void Changes::ReloadAndTell() {
        .parent = needs_.addresses.NodePid()},
       [](const gen::Result<void>&) {});
   if (!started) {
-    gen::Log(needs_.log).Error("SIGHUP: the options stay as they are: {}", started.error());
+    gen::Log(needs_.log).Error("SIGHUP: no option was changed: {}", started.error());
   }
 }
 

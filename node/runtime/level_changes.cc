@@ -61,8 +61,10 @@ void LevelChanges::Apply(const BehaviorLogLevels& levels) {
                           TextBefore(before, name, found));
     if (found.processes != 0) continue;
     gen::Log(needs_.log)
-        .Warning("log_levels.{}: no process has this behaviour; those that are spawned have it",
-                 name);
+        .Warning(
+            "log_levels.{}: no process has this behaviour now; the level applies to those spawned "
+            "later",
+            name);
   }
 }
 

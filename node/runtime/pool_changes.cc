@@ -91,7 +91,7 @@ gen::Result<void> PoolChanges::Apply(gen::Messenger& asks, const PoolSettings::C
   for (const Step& step : steps) {
     if (step.pool) continue;
     gen::Log(needs_.log)
-        .Warning("pools.{}: no pool of that name runs; one that starts with it has these values",
+        .Warning("pools.{}: no pool of that name runs now; the values apply when one starts",
                  step.name);
   }
   return {};

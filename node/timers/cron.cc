@@ -186,8 +186,8 @@ std::vector<gen::CronRun> Cron::Runs(sys_seconds since, std::chrono::seconds dur
       }
     } catch (...) {
       gen::Log(needs_.log)
-          .Warning("cron job '{}': its runs are not known from there on: the rules of {} threw: {}",
-                   plan.job, plan.zone.name(), core::ThrownText());
+          .Warning("cron job '{}': later runs are not listed: the rules of {} threw: {}", plan.job,
+                   plan.zone.name(), core::ThrownText());
     }
   }
   std::stable_sort(runs.begin(), runs.end(),

@@ -88,8 +88,8 @@ TEST_CASE("pools in the options: a name that nobody has, or a process that is no
   const kit::OptionsFile file("[pools.later]\npool_size = 3\n");
   TestNode t({.options_file = file.path()});
   CHECK(t.node.ReloadOptions());
-  CHECK(t.log.Count("pools.later: no pool of that name runs; one that starts with it has these "
-                    "values") == 1);
+  CHECK(t.log.Count(
+            "pools.later: no pool of that name runs now; the values apply when one starts") == 1);
   CHECK(t.node.SpawnRegister("later", gen::Factory<TwoWorkers>()));
   CHECK(SizeOf(t, "later") == 3);
   const gen::PID plain = t.node.SpawnRegister("plain", Make({})).value();

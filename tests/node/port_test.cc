@@ -279,7 +279,7 @@ TEST_CASE("port: status and signal are the exit and the reason") {
   CHECK(normal.code == 0);
   CHECK(reason_of_normal == "normal");
   CHECK(PortExit{.signal = 40}.ToString() == "was ended by signal 40");
-  CHECK(PortExit{}.ToString() == "has ended, nobody knows how");
+  CHECK(PortExit{}.ToString() == "has ended with an unknown status");
 }
 
 TEST_CASE("port: what cannot be started is told with its name and the reason") {

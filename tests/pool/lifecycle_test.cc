@@ -414,9 +414,8 @@ TEST_CASE_FIXTURE(kit::NodeFixture, "a worker cannot be a function") {
   options.worker_factory = gen::ProcessFactory([](gen::Process&) {});
   const auto pool = TryPool(options);
   REQUIRE_FALSE(pool);
-  CHECK(pool.error().ToString().find(
-            "worker_factory: a function; a worker is a behaviour, as act::Actor") !=
-        std::string::npos);
+  CHECK(pool.error().ToString().find("worker_factory: makes a process function; workers must be "
+                                     "behaviours, such as act::Actor") != std::string::npos);
 }
 
 }  // namespace

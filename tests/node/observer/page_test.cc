@@ -164,14 +164,14 @@ TEST_CASE("wrong parameters are named, and what was given is not repeated") {
   }
   CHECK(refused("/api/processes?search=" + std::string(256, 'x')) ==
         "search: has more than 255 bytes\n");
-  CHECK(refused("/api/processes?script=1") == "there are the parameters sort, search and limit\n");
+  CHECK(refused("/api/processes?script=1") == "allowed parameters: sort, search, limit\n");
   for (const char* odd : {"a", "=1", "sort=%zz", "sort=%1", "sort=queued&sort=queued"}) {
     CHECK(refused("/api/processes?" + std::string(odd)) == "the parameters are malformed\n");
   }
-  CHECK(refused("/api/node?script=1") == "there are no parameters\n");
+  CHECK(refused("/api/node?script=1") == "no parameters are allowed\n");
   for (const char* pid : {"", "?pid=", "?pid=x", "?pid=0", "?pid=1&more=1"}) {
     CHECK(refused("/api/process" + std::string(pid)) ==
-          "pid: must be the id of a process, as /api/processes tells it\n");
+          "pid: must be the id of a process, as in /api/processes\n");
   }
   CHECK(t.Get("/api/process?pid=123456789012").status == 404);
   CHECK(t.Get("/api/nothing").status == 404);

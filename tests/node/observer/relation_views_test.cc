@@ -98,7 +98,7 @@ TEST_CASE("wrong parameters of the tree are named") {
   CHECK(t.Get("/api/tree?limit=0").body == "limit: is outside 1..1000\n");
   CHECK(t.Get("/api/tree?limit=1001").status == 400);
   CHECK(t.Get("/api/tree?root=x").body == "root: must be the id of a process\n");
-  CHECK(t.Get("/api/tree?script=1").body == "there are the parameters root and limit\n");
+  CHECK(t.Get("/api/tree?script=1").body == "allowed parameters: root, limit\n");
   // One that has ended, or never was.
   CHECK(All(ParseJson(t.Get("/api/tree?root=123456789012")), "processes", "state").size() == 1);
   for (const char* path : {"/api/waits", "/api/events", "/api/cluster"}) {

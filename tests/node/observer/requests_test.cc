@@ -81,7 +81,8 @@ TEST_CASE("other methods and paths are refused, and nothing of the request is to
                            "http://localhost/metrics", "/healthz#x"}) {
     const auto answer = t.Get(path);
     CHECK(answer.status == 404);
-    CHECK(answer.body == "there are /, /metrics, /healthz and /readyz\n");
+    CHECK(answer.body ==
+          "no such path; there are /, /metrics, /healthz, /readyz and those of /api/\n");
     CHECK(answer.Header("content-type") == "text/plain; charset=utf-8");
   }
 }
