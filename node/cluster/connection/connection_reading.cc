@@ -88,7 +88,7 @@ void Connection::NoteBegun() {
 void Connection::HandleFrame(std::string_view frame) {
   const auto parsed = parser_.Parse(frame);
   if (!parsed) {
-    throw std::runtime_error(fmt::format("it sent a frame that is none: {}", parsed.error()));
+    throw std::runtime_error(fmt::format("it sent a malformed frame: {}", parsed.error()));
   }
   listener_.arrived(*this, parser_.signal());
 }

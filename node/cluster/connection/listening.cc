@@ -95,8 +95,8 @@ HandshakeAnswer Listening::AnswerTo(std::string_view name) {
   if (connections_.IsOneTooMany(name)) {
     if (const auto more = names_lines_.Take()) {
       gen::Log(log_).Warning(
-          "network: {} is not let in: {} nodes of other names have connected since this node has "
-          "begun, and names are never freed{}",
+          "network: {} was refused: {} different node names have connected since the start, and "
+          "names are never freed{}",
           name, settings_.max_peer_names, *more);
     }
   }

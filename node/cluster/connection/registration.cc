@@ -82,9 +82,8 @@ void Registration::NoteRefused(const std::string& why) {
   refused_ = why;
   if (const auto more = refused_lines_.Take()) {
     gen::Log(log_).Warning(
-        "network: '{}' is not registered at EPMD again, which goes on being tried: {}; nodes that "
-        "do "
-        "not know this one cannot find it{}",
+        "network: '{}' could not be registered at EPMD again, and the node keeps trying: {}; nodes "
+        "that do not know this one cannot find it{}",
         settings_.alive, why, *more);
   }
 }

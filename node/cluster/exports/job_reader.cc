@@ -137,7 +137,7 @@ gen::Result<RemoteJobPtr> JobReader::ReadCall(Connection& connection,
     }
     if (connection.relations().watchers.at(found->second).watched) {
       return gen::Error(gen::ErrorCode::kIncorrect,
-                        "a second call with the reference of one that runs");
+                        "a call with this reference is running already");
     }
     job->number = found->second;
   }

@@ -34,8 +34,8 @@ void ErgonMessageReceiver::Handle(Connection& connection, const Signal& signal) 
   if (!message) {
     if (const auto more = unread_lines_.Take()) {
       gen::Log(needs_.log)
-          .Warning("network: a message of {} to {} is none of those{}", connection.peer(),
-                   kErgonName, *more);
+          .Warning("network: {} sent a message to {} that this node does not understand{}",
+                   connection.peer(), kErgonName, *more);
     }
     return;
   }

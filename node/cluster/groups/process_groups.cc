@@ -34,8 +34,7 @@ void ProcessGroups::Joined(gen::Atom group, gen::PID local) {
   if (!is_told) {
     if (!std::exchange(has_kept_one_, true)) {
       gen::Log(needs_.log)
-          .Warning(
-              "network: a group whose name is not UTF-8 stays on this node, as any other such");
+          .Warning("network: groups whose names are not UTF-8 are not shown to other nodes");
     }
     return;
   }
@@ -257,7 +256,7 @@ std::vector<ProcessGroups::KnownGroup> ProcessGroups::GroupsOf(gen::Atom node, P
     if (std::exchange(peer.has_left_out, true)) return;
     if (const auto more = left_out_lines_.Take()) {
       gen::Log(needs_.log)
-          .Info("network: a group of {} is left out, as all whose names can be none here: {}{}",
+          .Info("network: {} has groups whose names cannot be atoms here; they are left out: {}{}",
                 node, what(), *more);
     }
   };
