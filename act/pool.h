@@ -123,6 +123,8 @@ class Pool : public ProcessApi, protected PoolBehavior {
   //
   // A pool that sizes itself goes on from the new number: for as long as after a decision of its own it takes no worker
   // out, and it adds some when messages wait too long.
+  //
+  // Each change is a line of the log, as in "pool_size: 7, was 5", as PoolChange describes.
 
   // Starts `count` more workers, which come last in the queue, and returns when all have started. If one
   // fails, none is added. A pool has at most kMaxPoolSize workers.
@@ -134,8 +136,9 @@ class Pool : public ProcessApi, protected PoolBehavior {
   // that are queued go to the other workers.
   gen::Result<std::int64_t> RemoveWorkersNow(int count);
 
-  // Changes what is given, all or nothing, and logs each value with the one before. kIncorrect: a value out of range,
-  // or one that does not go with the others; the text names field and value. Errors as of AddWorkers besides.
+  // Changes what is given, all or nothing, and logs each value with the one before (PoolChange). kIncorrect: a value
+  // out of range, or one that does not go with the others; the text names field and value. Errors as of AddWorkers
+  // besides.
   gen::Result<void> Change(const PoolChange& change);
 
   // Workers, including those being replaced; 0 before the end of Init. Own handlers only; throws

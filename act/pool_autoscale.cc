@@ -8,13 +8,6 @@
 #include <ergon/gen/pool_change.h>
 
 namespace ergon::act {
-namespace {
-
-// Longer ones are of no use, and many times as long is still a time.
-constexpr std::chrono::hours kLongestTargetWait{1};  // as for gen::PoolChange
-constexpr std::chrono::days kLongestShrinkAfter{30};
-
-}  // namespace
 
 std::string PoolAutoscale::Validate() const {
   std::string checks[] = {
@@ -23,14 +16,14 @@ std::string PoolAutoscale::Validate() const {
       max < min ? fmt::format("autoscale.max: {} is less than autoscale.min: {}", max, min)
                 : std::string(),
       CheckAtLeast("autoscale.target_wait", target_wait, std::chrono::nanoseconds(1)),
-      CheckAtMost("autoscale.target_wait", target_wait, kLongestTargetWait),
+      CheckAtMost("autoscale.target_wait", target_wait, gen::kMaxAutoscaleTargetWait),
       // Not the other way round: it may be no number.
       target_utilization > 0 && target_utilization < 1
           ? std::string()
           : fmt::format("autoscale.target_utilization: {}, must be more than 0 and less than 1",
                         target_utilization),
-      CheckAtLeast("autoscale.shrink_after", shrink_after, std::chrono::seconds(1)),
-      CheckAtMost("autoscale.shrink_after", shrink_after, kLongestShrinkAfter),
+      CheckAtLeast("autoscale.shrink_after", shrink_after, gen::kMinAutoscaleShrinkAfter),
+      CheckAtMost("autoscale.shrink_after", shrink_after, gen::kMaxAutoscaleShrinkAfter),
   };
   for (std::string& problem : checks) {
     if (!problem.empty()) return std::move(problem);

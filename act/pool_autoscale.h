@@ -6,8 +6,9 @@
 
 namespace ergon::act {
 
-// The value of PoolOptions::autoscale. The pool looks at itself every half handling time, at least every second and at
-// most every 10 ms and 10 us for each worker, and changes the number of its workers by what it sees:
+// The value of PoolOptions::autoscale; while the pool runs, PoolChange changes each field. The pool looks at itself
+// every half handling time, at least every second and at most every 10 ms and 10 us for each worker, and changes the
+// number of its workers by what it sees:
 //
 // It grows when messages wait longer than the target, at two looks in a row or once by twice as much: to as many
 // workers as Little's law asks for, arrivals times handling time by the utilization, and those that work off what
@@ -31,16 +32,17 @@ namespace ergon::act {
 // through the pool, in its own turn: while a handler of the pool itself waits, or while the pool is suspended, they
 // wait there, though its workers are idle.
 struct PoolAutoscale {
-  // At least and at most so many workers, 1..10000. Pool::AddWorkers, RemoveWorkers and pool_size stay within these,
-  // too.
+  // At least and at most so many workers, 1..gen::kMaxPoolSize. Pool::AddWorkers, RemoveWorkers and pool_size stay
+  // within these, too.
   int min = 1;
   int max = 0;  // has to be given
   // How long a message may wait before its handler starts, as PoolStats::queue_wait_estimate has it. More than 0, at
-  // most 1 h.
+  // most an hour (gen::kMaxAutoscaleTargetWait).
   std::chrono::nanoseconds target_wait = std::chrono::milliseconds(10);
   // How much of their time workers should be busy, in the mean. More than 0, less than 1.
   double target_utilization = 0.75;
-  // For how long fewer workers have to be enough before one goes. At least 1 s, at most 30 days.
+  // For how long fewer workers have to be enough before one goes. At least a second, at most 30 days
+  // (gen::kMinAutoscaleShrinkAfter, kMaxAutoscaleShrinkAfter).
   std::chrono::nanoseconds shrink_after = std::chrono::seconds(10);
 
   friend bool operator==(const PoolAutoscale&, const PoolAutoscale&) = default;

@@ -1,6 +1,10 @@
 #include <ergon/act/pool_change.h>
 
 #include <algorithm>
+#include <chrono>
+#include <optional>
+#include <string_view>
+#include <variant>
 
 #include <fmt/core.h>
 
@@ -13,6 +17,7 @@ void Take(const std::optional<Value>& change, Value& value) {
 }
 
 std::string TextOf(int value) { return fmt::format("{}", value); }
+std::string TextOf(double value) { return fmt::format("{}", value); }
 std::string TextOf(std::chrono::nanoseconds value) {
   return fmt::format("{} ms", std::chrono::duration<double, std::milli>(value).count());
 }
@@ -34,6 +39,8 @@ PoolOptions Changed(const PoolOptions& options, const PoolChange& change) {
   Take(change.autoscale_min, autoscale.min);
   Take(change.autoscale_max, autoscale.max);
   Take(change.autoscale_target_wait, autoscale.target_wait);
+  Take(change.autoscale_target_utilization, autoscale.target_utilization);
+  Take(change.autoscale_shrink_after, autoscale.shrink_after);
   const bool has_bounds = change.autoscale_min || change.autoscale_max;
   if (has_bounds && !change.pool_size && autoscale.min <= autoscale.max) {
     changed.pool_size = std::clamp(changed.pool_size, autoscale.min, autoscale.max);
@@ -43,13 +50,18 @@ PoolOptions Changed(const PoolOptions& options, const PoolChange& change) {
 
 std::string Misfit(const PoolOptions& options, const PoolChange& change) {
   if (options.autoscale) return {};
-  const auto text = [](const char* name, const std::string& value) {
-    return fmt::format("{}: {}, but the pool has no autoscale", name, value);
-  };
-  if (change.autoscale_min) return text("autoscale_min", TextOf(*change.autoscale_min));
-  if (change.autoscale_max) return text("autoscale_max", TextOf(*change.autoscale_max));
-  if (!change.autoscale_target_wait) return {};
-  return text("autoscale_target_wait", TextOf(*change.autoscale_target_wait));
+  std::string misfit;
+  for (const gen::PoolChangeField& field : gen::PoolChangeFields()) {
+    if (!misfit.empty() || !std::string_view(field.name).starts_with("autoscale_")) continue;
+    std::visit(
+        [&](auto member) {
+          if (!(change.*member)) return;
+          misfit = fmt::format("{}: {}, but the pool has no autoscale", field.name,
+                               TextOf(*(change.*member)));
+        },
+        field.member);
+  }
+  return misfit;
 }
 
 std::vector<std::string> Differences(const PoolOptions& now, const PoolOptions& before) {

@@ -59,6 +59,8 @@ gen::PoolChange PoolOptions::Changeable() const {
   all.autoscale_min = autoscale->min;
   all.autoscale_max = autoscale->max;
   all.autoscale_target_wait = autoscale->target_wait;
+  all.autoscale_target_utilization = autoscale->target_utilization;
+  all.autoscale_shrink_after = autoscale->shrink_after;
   return all;
 }
 

@@ -22,7 +22,7 @@ inline constexpr int kMaxMailboxSize = core::kMaxMailboxBound;  // messages
 // What Init of a pool returns. A value out of range makes the spawn fail with a text that names the field and
 // the value.
 struct PoolOptions {
-  // The number of workers at the start, 1..10000; see Pool::AddWorkers.
+  // The number of workers at the start, 1..kMaxPoolSize; see Pool::AddWorkers.
   int pool_size = 5;
   // Makes the pool keep its number of workers itself, from pool_size on, which has to be within autoscale's bounds. Not
   // with the strategy Broadcast, by which each worker has all messages to handle.

@@ -49,7 +49,8 @@ class PoolStrategy {
   // A message goes to the worker with the fewest messages, including the message that it handles; among equals, to
   // the worker whose turn it is. Each send looks at all workers.
   static PoolStrategy LeastLoaded() { return PoolStrategy(Kind::kLeastLoaded); }
-  // A message goes to a random worker. The same seed makes the same choices for one sender.
+  // A message goes to a random worker. The same seed makes the same choices for one sender. It is not changed while the
+  // pool runs: a seed repeats choices from the first one on, and in the middle any other one is chance as well.
   static PoolStrategy Random(std::uint64_t seed = 0) {
     PoolStrategy strategy(Kind::kRandom);
     strategy.seed_ = seed;

@@ -16,7 +16,6 @@ using std::chrono::nanoseconds;
 
 constexpr std::int64_t kAnyTime = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kMillisecond = 1'000'000;
-constexpr std::int64_t kLongestWait = 3'600'000 * kMillisecond;
 
 constexpr std::array kFields = {
     PoolChangeField{"pool_size", &PoolChange::pool_size, 1, kMaxPoolSize},
@@ -30,7 +29,12 @@ constexpr std::array kFields = {
     PoolChangeField{"shutdown_timeout", &PoolChange::shutdown_timeout, 0, kAnyTime},
     PoolChangeField{"autoscale_min", &PoolChange::autoscale_min, 1, kMaxPoolSize},
     PoolChangeField{"autoscale_max", &PoolChange::autoscale_max, 1, kMaxPoolSize},
-    PoolChangeField{"autoscale_target_wait", &PoolChange::autoscale_target_wait, 1, kLongestWait},
+    PoolChangeField{"autoscale_target_wait", &PoolChange::autoscale_target_wait, 1,
+                    kMaxAutoscaleTargetWait.count()},
+    PoolChangeField{"autoscale_target_utilization", &PoolChange::autoscale_target_utilization, 0,
+                    1},
+    PoolChangeField{"autoscale_shrink_after", &PoolChange::autoscale_shrink_after,
+                    kMinAutoscaleShrinkAfter.count(), kMaxAutoscaleShrinkAfter.count()},
 };
 
 const PoolChangeField& FieldOf(Atom name) {
@@ -42,30 +46,45 @@ const PoolChangeField& FieldOf(Atom name) {
   throw std::invalid_argument(fmt::format("{}: unknown, the fields are {}", name.Text(), names));
 }
 
-int NumberOf(const char* name, const std::variant<std::int64_t, double>& value) {
+// As in Erlang's terms.
+using Wired = PoolChange::WireFields::mapped_type;
+
+Wired WiredOf(int value) { return std::int64_t{value}; }
+Wired WiredOf(double value) { return value; }
+Wired WiredOf(nanoseconds value) {
+  const std::int64_t count = value.count();
+  if (count % kMillisecond == 0) return count / kMillisecond;
+  return static_cast<double>(count) / static_cast<double>(kMillisecond);
+}
+
+void TakeWired(const char* name, const Wired& value, int& out) {
   const auto* const number = std::get_if<std::int64_t>(&value);
   if (number == nullptr) {
     throw std::invalid_argument(
         fmt::format("{}: {}, must be a whole number", name, std::get<double>(value)));
   }
-  const int narrow = static_cast<int>(*number);
-  if (narrow != *number) {
+  out = static_cast<int>(*number);
+  if (out != *number) {
     throw std::invalid_argument(fmt::format("{}: {} is outside {}..{}", name, *number,
                                             std::numeric_limits<int>::min(),
                                             std::numeric_limits<int>::max()));
   }
-  return narrow;
+}
+
+void TakeWired(const char* /*name*/, const Wired& value, double& out) {
+  out = std::visit([](auto number) { return static_cast<double>(number); }, value);
 }
 
 // Of milliseconds. What is longer than a time can be, is the longest one.
-nanoseconds TimeOf(const std::variant<std::int64_t, double>& value) {
+void TakeWired(const char* name, const Wired& value, nanoseconds& out) {
   constexpr double kLongest = static_cast<double>(kAnyTime / kMillisecond);
-  const double milliseconds =
-      std::visit([](auto time) { return static_cast<double>(time); }, value);
+  double milliseconds = 0;
+  TakeWired(name, value, milliseconds);
   if (std::abs(milliseconds) >= kLongest) {
-    return milliseconds < 0 ? nanoseconds::min() : nanoseconds::max();
+    out = milliseconds < 0 ? nanoseconds::min() : nanoseconds::max();
+  } else {
+    out = nanoseconds(std::llround(milliseconds * static_cast<double>(kMillisecond)));
   }
-  return nanoseconds(std::llround(milliseconds * static_cast<double>(kMillisecond)));
 }
 
 std::string ProblemOf(const PoolChangeField& field, int value) {
@@ -79,6 +98,15 @@ std::string ProblemOf(const PoolChangeField& field, nanoseconds value) {
   }
   if (value.count() <= field.most) return {};
   return fmt::format("{}: {} ns is more than {} ns", field.name, value.count(), field.most);
+}
+
+std::string ProblemOf(const PoolChangeField& field, double value) {
+  // Not the other way round: it may be no number.
+  if (value > static_cast<double>(field.least) && value < static_cast<double>(field.most)) {
+    return {};
+  }
+  return fmt::format("{}: {}, must be more than {} and less than {}", field.name, value,
+                     field.least, field.most);
 }
 
 }  // namespace
@@ -123,19 +151,11 @@ PoolChange PoolChange::Of(const PoolChange& all) const {
 PoolChange::WireFields PoolChange::ToWire() const {
   WireFields fields;
   for (const PoolChangeField& field : kFields) {
-    if (const auto* const number = std::get_if<PoolChangeField::Number>(&field.member)) {
-      if (this->**number) fields.emplace(Atom(field.name), std::int64_t{*(this->**number)});
-      continue;
-    }
-    const auto& time = this->*std::get<PoolChangeField::Time>(field.member);
-    if (!time) continue;
-    const std::int64_t count = time->count();
-    auto& value = fields[Atom(field.name)];
-    if (count % kMillisecond == 0) {
-      value = count / kMillisecond;
-    } else {
-      value = static_cast<double>(count) / static_cast<double>(kMillisecond);
-    }
+    std::visit(
+        [&](auto member) {
+          if (this->*member) fields.emplace(Atom(field.name), WiredOf(*(this->*member)));
+        },
+        field.member);
   }
   return fields;
 }
@@ -144,11 +164,9 @@ PoolChange PoolChange::FromWire(const WireFields& fields) {
   PoolChange change;
   for (const auto& [name, value] : fields) {
     const PoolChangeField& field = FieldOf(name);
-    if (const auto* const number = std::get_if<PoolChangeField::Number>(&field.member)) {
-      change.** number = NumberOf(field.name, value);
-    } else {
-      change.*std::get<PoolChangeField::Time>(field.member) = TimeOf(value);
-    }
+    std::visit([&, &wired = value](
+                   auto member) { TakeWired(field.name, wired, (change.*member).emplace()); },
+               field.member);
   }
   return change;
 }

@@ -14,10 +14,17 @@
 namespace ergon::gen {
 
 inline constexpr int kMaxPoolSize = 10'000;
+// Of the times of a pool that sizes itself (act::PoolAutoscale). Longer ones are of no use, and many times as long is
+// still a time.
+inline constexpr std::chrono::nanoseconds kMaxAutoscaleTargetWait = std::chrono::hours(1);
+inline constexpr std::chrono::nanoseconds kMinAutoscaleShrinkAfter = std::chrono::seconds(1);
+inline constexpr std::chrono::nanoseconds kMaxAutoscaleShrinkAfter = std::chrono::days(30);
 
 // What is given becomes the value of the field of act::PoolOptions with that name, which says what it means; the rest
-// stays. In the pool's own handlers see act::Pool::Change; others send it as a request of high or max priority, to
-// which the pool answers by itself:
+// stays. All or nothing, and the log has each value that is another one with the one before, as in "pool_size: 8, was
+// 5": a line of level info, whatever the levels of the pool and of the node are, unless the node's is off. In the
+// pool's own handlers see act::Pool::Change; others send it as a request of high or max priority, to which the pool
+// answers by itself:
 //
 //   node.Call("thumbnails", act::PoolChange{.admission_limit = 50ms}, {.priority = gen::MessagePriority::kHigh});
 //
@@ -43,10 +50,13 @@ struct PoolChange {
   std::optional<std::chrono::nanoseconds> restart_period = std::nullopt;
   std::optional<std::chrono::nanoseconds> shutdown_timeout = std::nullopt;
   // Of act::PoolOptions::autoscale, for a pool that has it; another one refuses. The number of workers moves into new
-  // bounds at once, unless pool_size says to which within them.
+  // bounds at once, unless pool_size says to which within them. Each makes the pool begin anew to look whether fewer
+  // workers are enough.
   std::optional<int> autoscale_min = std::nullopt;
   std::optional<int> autoscale_max = std::nullopt;
   std::optional<std::chrono::nanoseconds> autoscale_target_wait = std::nullopt;
+  std::optional<double> autoscale_target_utilization = std::nullopt;
+  std::optional<std::chrono::nanoseconds> autoscale_shrink_after = std::nullopt;
 
   friend bool operator==(const PoolChange&, const PoolChange&) = default;
 
@@ -80,11 +90,12 @@ struct PoolChange {
 struct PoolChangeField {
   using Number = std::optional<int> PoolChange::*;
   using Time = std::optional<std::chrono::nanoseconds> PoolChange::*;
+  using Part = std::optional<double> PoolChange::*;
 
   const char* name;
-  std::variant<Number, Time> member;
-  std::int64_t least;  // ns for times
-  std::int64_t most;
+  std::variant<Number, Time, Part> member;
+  std::int64_t least;  // ns for times; a part is more than this
+  std::int64_t most;   // likewise; a part is less than this
 };
 // In the order above.
 [[nodiscard]] std::span<const PoolChangeField> PoolChangeFields();

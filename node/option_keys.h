@@ -25,6 +25,7 @@ struct OptionKey {
 
 // Sets one field:
 //   whole numbers   12
+//   fractions       0.75
 //   times           250ns 20us 5ms 3s 2min, or 0; shutdown_timeout: "infinite" too
 //   sizes           262144, 256KiB, 1MiB, 1GiB
 //   choices         by their printed names: work-stealing, info, true

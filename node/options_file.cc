@@ -37,6 +37,7 @@ gen::Error ErrorAt(std::string_view name, const toml::source_region& where, std:
 std::optional<std::string> TextOf(const toml::node& value) {
   if (const auto* text = value.as_string()) return text->get();
   if (const auto* number = value.as_integer()) return fmt::format("{}", number->get());
+  if (const auto* number = value.as_floating_point()) return fmt::format("{}", number->get());
   if (const auto* truth = value.as_boolean()) return truth->get() ? "true" : "false";
   return std::nullopt;
 }
@@ -80,13 +81,13 @@ gen::Result<void> Read(const toml::table& table, const std::string& prefix, std:
     }
     const auto text = TextOf(value);
     if (full.starts_with(kNetwork)) {
-      if (!text) return ErrorAt(name, key.source(), full + ": a list, a fraction or a date");
+      if (!text) return ErrorAt(name, key.source(), full + ": a list or a date");
       NoteNetworkOption(options, {full.substr(kNetwork.size()), *text,
                                   fmt::format("{}:{}", name, key.source().begin.line)});
       continue;
     }
     // The key is looked at first, whatever its value is.
-    auto set = SetOption(options, full, text.value_or("a list, a fraction or a date"));
+    auto set = SetOption(options, full, text.value_or("a list or a date"));
     if (!set) return ErrorAt(name, key.source(), set.error().detail());
   }
   return {};

@@ -1,5 +1,5 @@
 // What is changed of a pool while it runs.
-#include <algorithm>
+#include <string>
 #include <utility>
 
 #include <ergon/act/message_loop.h>
@@ -47,10 +47,14 @@ gen::Result<void> PoolRunner::Change(const PoolChange& change) {
     }
   }
   forwarder_->OptionsChanged();
-  for (const std::string& difference : Differences(wanted, before)) {
-    host_.Log().Info("{}", difference);
-  }
+  LogDifferences(before);
   return {};
+}
+
+void PoolRunner::LogDifferences(const PoolOptions& before) {
+  for (const std::string& difference : Differences(OptionsNow(), before)) {
+    host_.LogChange(difference);
+  }
 }
 
 bool PoolRunner::TakeChange(core::Envelope& envelope) {

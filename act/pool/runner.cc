@@ -42,8 +42,11 @@ gen::Result<std::int64_t> PoolRunner::AddWorkers(int count) {
   auto possible = routing_.CheckGrowth(count);
   if (possible) possible = CheckBounds("AddWorkers", size() + count);
   if (!possible) return std::move(possible.error());
+  const PoolOptions before = OptionsNow();
   auto now = Grow(count);
-  if (now) ResizedByOthers();
+  if (!now) return now;
+  ResizedByOthers();
+  LogDifferences(before);
   return now;
 }
 
@@ -51,14 +54,15 @@ gen::Result<std::int64_t> PoolRunner::RemoveWorkers(int count, bool drain) {
   const bool stays = count > 0 && count < size();
   auto possible = stays ? CheckBounds("RemoveWorkers", size() - count) : gen::Result<void>();
   if (!possible) return std::move(possible.error());
+  const PoolOptions before = OptionsNow();
   auto now = Reduce(count, drain);
-  if (now) ResizedByOthers();
+  if (!now) return now;
+  ResizedByOthers();
+  LogDifferences(before);
   return now;
 }
 
 gen::Result<std::int64_t> PoolRunner::Grow(int count) {
-  auto possible = routing_.CheckGrowth(count);
-  if (!possible) return std::move(possible.error());
   auto workers = spawner_.SpawnAll(count);
   if (!workers) return std::move(workers.error());
   Join(*workers);

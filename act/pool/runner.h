@@ -82,6 +82,8 @@ class PoolRunner {
   bool TakeChange(core::Envelope& envelope);
   [[nodiscard]] PoolOptions OptionsNow() const;
   [[nodiscard]] gen::Result<PoolOptions> Wanted(const PoolChange& change) const;
+  // What is other than it was, a line each.
+  void LogDifferences(const PoolOptions& before);
 
   // -- the pool that sizes itself (PoolOptions::autoscale) --
   void BeginScaling();
@@ -100,7 +102,7 @@ class PoolRunner {
   void Tell(gen::Inspection& inspection) const;
 
   // -- workers --
-  // By users and by the pool itself.
+  // By users and by the pool itself; by so many as the pool may have (PoolRouting::CheckGrowth).
   gen::Result<std::int64_t> Grow(int count);
   gen::Result<std::int64_t> Reduce(int count, bool drain);
   void Join(const std::vector<gen::PID>& workers);

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string_view>
 
 #include <ergon/gen/host/process_host.h>
 #include <ergon/gen/pool_change.h>
@@ -67,6 +68,9 @@ class PoolHost : public ProcessHost {
  public:
   // Returns what the node's options say of a pool with this process's name (NodeOptions::pools).
   [[nodiscard]] virtual PoolChange GivenChange() const = 0;
+  // Writes a line of this process's log, of level info, about what is changed of the pool: whatever the levels of the
+  // process and of the node, unless the node's is off.
+  virtual void LogChange(std::string_view text) = 0;
 
   // -- envelopes --
 

@@ -84,6 +84,10 @@ const char* ParseOption(std::string_view text, std::size_t& out) {
   return nullptr;
 }
 
+const char* ParseOption(std::string_view text, double& out) {
+  return ParseNumber(text, out) ? nullptr : "a number, as 0.75";
+}
+
 const char* ParseOption(std::string_view text, bool& out) {
   if (text != "true" && text != "false") return "true or false";
   out = text == "true";
@@ -124,6 +128,7 @@ std::string FormatOption(std::size_t value) {
              ? fmt::format("{}", value)
              : FormatUnits(static_cast<std::int64_t>(value), kSizes);
 }
+std::string FormatOption(double value) { return fmt::format("{}", value); }
 std::string FormatOption(bool value) { return value ? "true" : "false"; }
 std::string FormatOption(std::chrono::nanoseconds value) {
   return value == gen::kInfinite ? std::string(kInfiniteText) : FormatUnits(value.count(), kTimes);

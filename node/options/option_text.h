@@ -17,6 +17,7 @@ namespace ergon::node {
 const char* ParseOption(std::string_view text, int& out);
 const char* ParseOption(std::string_view text, std::uint32_t& out);
 const char* ParseOption(std::string_view text, std::size_t& out);  // bytes
+const char* ParseOption(std::string_view text, double& out);
 const char* ParseOption(std::string_view text, bool& out);
 const char* ParseOption(std::string_view text, std::chrono::nanoseconds& out);
 const char* ParseOption(std::string_view text, gen::DispatcherPolicy& out);
@@ -27,6 +28,7 @@ const char* ParseOption(std::string_view text, gen::LogFormat& out);
 std::string FormatOption(int value);
 std::string FormatOption(std::uint32_t value);
 std::string FormatOption(std::size_t value);
+std::string FormatOption(double value);
 std::string FormatOption(bool value);
 std::string FormatOption(std::chrono::nanoseconds value);
 std::string FormatOption(gen::DispatcherPolicy value);

@@ -1,12 +1,14 @@
 // What pools do with envelopes, workers and their address: the functions of gen::PoolHost.
 #include <algorithm>
 #include <mutex>
+#include <string_view>
 
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/back_pressure.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/request_claims.h>
 #include <ergon/node/diagnosis/for_people.h>
+#include <ergon/node/diagnosis/node_log.h>
 #include <ergon/node/process/process.h>
 #include <ergon/node/spawning/pool_settings.h>
 
@@ -15,6 +17,12 @@ namespace ergon::node {
 gen::PoolChange Process::GivenChange() const {
   const gen::Atom name = Name();
   return name.empty() ? gen::PoolChange() : rooms_.pool_settings.Of(name);
+}
+
+void Process::LogChange(std::string_view text) {
+  if (rooms_.log.Level() == gen::LogLevel::kOff) return;
+  gen::LogSink& log = *this;
+  log.Write(gen::LogLevel::kInfo, text);
 }
 
 bool Process::Begin(const core::Envelope& request) {

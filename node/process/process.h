@@ -136,6 +136,7 @@ class Process final : public ProcessRunner, public gen::PoolHost {
 
   // -- gen::PoolHost --
   [[nodiscard]] gen::PoolChange GivenChange() const override;
+  void LogChange(std::string_view text) override;
   gen::Result<void> Forward(gen::PID to, core::EnvelopePtr& envelope, bool routed) override;
   gen::Result<void> ForwardMakingRoom(gen::PID worker, core::EnvelopePtr& envelope) override;
   void Adopt(core::Envelope& envelope) override;

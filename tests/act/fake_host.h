@@ -493,6 +493,7 @@ class FakeHost final : public gen::PoolHost, private gen::LogSink {
   std::uint64_t ExpiredRequests() const override { return expired; }
   bool HasQueue() const override { return has_queue; }
   gen::PoolChange GivenChange() const override { return given_change; }
+  void LogChange(std::string_view text) override { Write(gen::LogLevel::kInfo, text); }
   void Adopt(core::Envelope&) override { ++adopted; }
   void LeaveBeginningToOthers() override {}
   void SetHeedExits(bool) override {}

@@ -1,6 +1,9 @@
 #include <chrono>
+#include <cmath>
 #include <string>
 #include <vector>
+
+#include <fmt/core.h>
 
 #include "pool_fixture.h"
 
@@ -155,6 +158,62 @@ TEST_CASE("pool change: the bounds of a pool that sizes itself") {
   given.host.given_change = {.autoscale_min = 6};
   given.Start();
   CHECK(given.Number("pool_size") == 6);
+}
+
+TEST_CASE("pool change: how busy the workers of a pool that sizes itself are, and its patience") {
+  const PoolAutoscale autoscale{.min = 2, .max = 8};
+  PoolFixture f({.pool_size = 4, .autoscale = autoscale});
+  f.Start();
+  const auto change = [&](double utilization, std::chrono::nanoseconds shrink_after) {
+    return Change(
+        f, {.autoscale_target_utilization = utilization, .autoscale_shrink_after = shrink_after});
+  };
+  for (const double wrong : {0.0, 1.0, -1.0, std::nan("")}) {
+    CHECK(change(wrong, 2s) == fmt::format("autoscale.target_utilization: {}, must be more than 0 "
+                                           "and less than 1",
+                                           wrong));
+    CHECK(PoolChange{.autoscale_target_utilization = wrong}.Validate() ==
+          fmt::format("autoscale_target_utilization: {}, must be more than 0 and less than 1",
+                      wrong));
+  }
+  CHECK(change(0.5, 1s - 1ns) == "autoscale.shrink_after: 999999999 ns is less than 1000000000 ns");
+  CHECK(change(0.5, 720h + 1ns) ==
+        "autoscale.shrink_after: 2592000000000001 ns is more than 2592000000000000 ns");
+  CHECK(PoolChange{.autoscale_shrink_after = 720h}.Validate() == "");
+  CHECK(PoolChange{.autoscale_shrink_after = 720h + 1ns}.Validate() ==
+        "autoscale_shrink_after: 2592000000000001 ns is more than 2592000000000000 ns");
+  CHECK(Logged(f).empty());
+  CHECK(change(0.5, 2s).empty());
+  CHECK(Logged(f) == std::vector<std::string>{"autoscale_target_utilization: 0.5, was 0.75",
+                                              "autoscale_shrink_after: 2000 ms, was 10000 ms"});
+  PoolFixture other({.pool_size = 4});
+  other.Start();
+  CHECK(Change(other, {.autoscale_target_utilization = 0.5}) ==
+        "autoscale_target_utilization: 0.5, but the pool has no autoscale");
+  CHECK(Change(other, {.autoscale_shrink_after = 2s}) ==
+        "autoscale_shrink_after: 2000 ms, but the pool has no autoscale");
+}
+
+TEST_CASE("pool change: workers that are added and removed are a line each time, if they are") {
+  PoolFixture f({.pool_size = 2, .autoscale = PoolAutoscale{.min = 2, .max = 6}});
+  f.Start();
+  f.Manage([](TestPool& pool) {
+    CHECK(pool.AddWorkers(4).value() == 6);
+    CHECK(pool.RemoveWorkers(2).value() == 4);
+    CHECK(pool.RemoveWorkersNow(1).value() == 3);
+    for (const int wrong : {-3, 0, 4, kMaxPoolSize}) {
+      CHECK(pool.AddWorkers(wrong).error() == gen::ErrIncorrect);
+      CHECK(pool.RemoveWorkers(wrong).error() == gen::ErrIncorrect);
+    }
+    return gen::Continue();
+  });
+  f.host.spawns_until_failure = 1;
+  f.Manage([](TestPool& pool) {
+    CHECK_FALSE(pool.AddWorkers(3));
+    return gen::Continue();
+  });
+  CHECK(Logged(f) == std::vector<std::string>{"pool_size: 6, was 2", "pool_size: 4, was 6",
+                                              "pool_size: 3, was 4"});
 }
 
 TEST_CASE("pool change: a look at one tells what it would replace, and changes nothing") {

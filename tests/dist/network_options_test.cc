@@ -49,7 +49,9 @@ TEST_CASE("network options: what is wrong is told with its line") {
   CHECK(StartProblem("[network]\nabsent = \"null\"") ==
         "f:2: network.absent: \"null\", must be undefined or nil");
   CHECK(StartProblem("[network]\nmax_handshakes = [1]") ==
-        "f:2: network.max_handshakes: a list, a fraction or a date");
+        "f:2: network.max_handshakes: a list or a date");
+  CHECK(StartProblem("[network]\nmax_handshakes = 2.5") ==
+        "f:2: network.max_handshakes: \"2.5\", must be a whole number");
   const std::string cookie = StartProblem("[network]\ncookie = \"hush\"");
   CHECK(cookie == "f:2: network.cookie: is no option of a file; give cookie_file instead");
   CHECK(StartProblem("[network.tls]\nauthorities_file = \"/nowhere/ca.pem\"")

@@ -57,7 +57,9 @@ TEST_CASE("pool change: as a term") {
                             .shutdown_timeout = 8ns,
                             .autoscale_min = 9,
                             .autoscale_max = 10,
-                            .autoscale_target_wait = 11us};
+                            .autoscale_target_wait = 11us,
+                            .autoscale_target_utilization = 0.12,
+                            .autoscale_shrink_after = 13s};
   std::string written;
   REQUIRE(detail::WriteValue(written, all));
   CHECK(*values.Read(written, kRequest).value()->ValueAs<act::PoolChange>() == all);
@@ -73,6 +75,8 @@ TEST_CASE("pool change: terms that are none are told by field and value") {
             .starts_with("pool_change: pool_seize: unknown, the fields are pool_size, worker_"));
   CHECK(problem("pool_size", t::Float(2.5)) ==
         "pool_change: pool_size: 2.5, must be a whole number");
+  CHECK(problem("autoscale_target_utilization", t::SmallAtom("half")).find("half") !=
+        std::string::npos);
   CHECK(problem("max_restarts", t::Bytes({110, 5, 0, 0x00, 0xF2, 0x05, 0x2A, 0x01})) ==
         "pool_change: max_restarts: 5000000000 is outside -2147483648..2147483647");
   CHECK(problem("pool_size", t::SmallAtom("many")).find("many") != std::string::npos);

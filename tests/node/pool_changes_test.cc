@@ -1,11 +1,14 @@
 // What the node's options say of pools, at their start and while they run.
 #include <atomic>
 #include <csignal>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include <unistd.h>
 
 #include <ergon/act/pool.h>
+#include <ergon/node/options_file.h>
 
 #include <kit/options_file.h>
 #include <node/subject.h>
@@ -23,16 +26,29 @@ class Worker : public act::Actor {
   }
 };
 
+struct Add {
+  using Reply = int;
+  int workers = 0;
+};
+
 class TwoWorkers : public act::Pool {
  public:
-  explicit TwoWorkers(act::PoolStrategy strategy = {}) : strategy_(std::move(strategy)) {}
+  explicit TwoWorkers(act::PoolStrategy strategy = {},
+                      std::optional<act::PoolAutoscale> autoscale = std::nullopt)
+      : strategy_(std::move(strategy)), autoscale_(autoscale) {}
 
  private:
   gen::Result<act::PoolOptions> Init(const gen::Args&) override {
-    return act::PoolOptions{
-        .pool_size = 2, .worker_factory = gen::Factory<Worker>(), .strategy = strategy_};
+    return act::PoolOptions{.pool_size = 2,
+                            .autoscale = autoscale_,
+                            .worker_factory = gen::Factory<Worker>(),
+                            .strategy = strategy_};
+  }
+  gen::CallResult HandleCall(gen::PID, gen::Ref, gen::Message& request) override {
+    return gen::Reply(static_cast<int>(AddWorkers(request.As<Add>()->workers).value()));
   }
   const act::PoolStrategy strategy_;
+  const std::optional<act::PoolAutoscale> autoscale_;
 };
 
 std::uint64_t SizeOf(TestNode& t, const gen::Target& pool) {
@@ -82,6 +98,51 @@ TEST_CASE("pools in the options: a file changes those that run, and those that s
   CHECK(::kill(::getpid(), SIGHUP) == 0);
   CHECK(kit::Eventually([&] { return t.log.Contains("SIGHUP: " + file.path() + " was read"); }));
   CHECK(SizeOf(t, "two") == 3);
+}
+
+TEST_CASE("pools in the options: how a pool sizes itself, as a file says it") {
+  const auto text = [](const std::string& field) {
+    return "[pools.two]\nautoscale_" + field + "\n";
+  };
+  const kit::OptionsFile file(text("target_utilization = 0.5") + "autoscale_shrink_after = \"2s\"");
+  const gen::PoolChange given = LoadOptions(file.path()).value().pools.at("two");
+  CHECK(given.autoscale_target_utilization == 0.5);
+  CHECK(given.autoscale_shrink_after == 2s);
+  TestNode t({.options_file = file.path()});
+  const auto pool = gen::Factory<TwoWorkers>(act::PoolStrategy(), act::PoolAutoscale{.max = 4});
+  CHECK(t.node.SpawnRegister("two", pool));
+  CHECK(t.node.ReloadOptions());
+  CHECK(t.log.Count("autoscale_target_utilization: 0.5, was 0.75") == 1);
+  CHECK(t.log.Count("autoscale_shrink_after: 2000 ms, was 10000 ms") == 1);
+  for (const std::string wrong : {"1", "1.5", "nan"}) {
+    file.Write(text("target_utilization = " + wrong));
+    CHECK(t.node.ReloadOptions().error().detail() ==
+          file.path() + ":2: pools.two.autoscale_target_utilization: " + wrong +
+              ", must be more than 0 and less than 1");
+  }
+  file.Write(text("target_utilization = \"half\""));
+  CHECK(t.node.ReloadOptions().error().detail() ==
+        file.path() +
+            ":2: pools.two.autoscale_target_utilization: \"half\", must be a number, as "
+            "0.75");
+  CHECK(t.log.Count("autoscale_target_utilization: ") == 1);
+}
+
+TEST_CASE("pools: their changes are in the log whatever its levels are, unless the node's is off") {
+  TestNode t({.log_level = gen::LogLevel::kPanic});
+  const gen::PID pool =
+      t.node.Spawn(gen::Factory<TwoWorkers>(), {.log_level = gen::LogLevel::kOff}).value();
+  const auto resize = [&](int size) {
+    CHECK(t.node.Call(pool, act::PoolChange{.pool_size = size},
+                      {.priority = gen::MessagePriority::kHigh}));
+  };
+  resize(3);
+  CHECK(t.log.Count("TwoWorkers: pool_size: 3, was 2") == 1);
+  CHECK(t.node.Call(pool, Add{2}, {.priority = gen::MessagePriority::kHigh}).value() == 5);
+  CHECK(t.log.Count("pool_size: 5, was 3") == 1);
+  CHECK(t.node.SetLogLevel(gen::LogLevel::kOff));
+  resize(4);
+  CHECK_FALSE(t.log.Contains("pool_size: 4"));
 }
 
 TEST_CASE("pools in the options: a name that nobody has, or a process that is no pool") {

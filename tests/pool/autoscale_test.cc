@@ -34,6 +34,23 @@ TEST_CASE("Autoscale: it grows while messages wait, goes back when they do not, 
   CHECK(pool.Stats()["messages_lost"] == 0);
 }
 
+TEST_CASE("Autoscale: less patience, from now on") {
+  const kit::ManualTime time;
+  kit::NodeFixture fixture(time.Into());
+  auto options = fixture.Options(4);
+  options.autoscale = act::PoolAutoscale{.min = 1, .max = 4, .shrink_after = 24h};
+  auto pool = fixture.StartPool(options);
+  for (int i = 0; i < 20; ++i) {
+    time.Pass(10min);
+    CHECK(pool.Size() == 4);
+  }
+  CHECK(fixture.node
+            .Call(pool.pid(), act::PoolChange{.autoscale_shrink_after = 1s},
+                  {.priority = gen::MessagePriority::kHigh})
+            .value());
+  CHECK(time.PassUntil([&] { return pool.Size() == 1; }, 100ms));
+}
+
 TEST_CASE("Autoscale: rest, and messages that end it from several threads: each is handled once") {
   constexpr int kSenders = 4;
   constexpr int kEach = 20;  // in each round
