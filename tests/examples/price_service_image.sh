@@ -10,9 +10,11 @@
 #   --mirror URL       where Debian's packages are; default: as debootstrap says
 #   FOLDER             the roots are there: fetched ones are kept, 150 MB, others removed
 #
+# The stage that builds fetches a compiler and all libraries, and takes six minutes of processor time.
+#
 # It needs root's rights and Debian's packages; PROGRAM the libraries that the image has, so a system of the same suite. Ends
 # with 77 where one of these is missing. The tests of ctest do not run
-# it: scripts/check --long does, with the program of the release build.
+# it: scripts/check --long does.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 usage_if_asked "$@"
