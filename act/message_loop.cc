@@ -118,8 +118,7 @@ gen::CallResult UnhandledRequest(gen::Process& process, gen::LimitedLines& lines
   if (const auto more = lines.Take(process)) {
     process.Log().Warning("unhandled request {} from {}{}", request.Describe(), from, *more);
   }
-  return gen::ReplyError(
-      gen::Error(gen::ErrorCode::kUnsupported, "request " + request.DescribeToOthers()));
+  return gen::ReplyError(gen::Error(gen::ErrorCode::kUnsupported, "request " + request.Describe()));
 }
 
 void TellUnhandled(gen::Process& process, const gen::LimitedLines& lines) {

@@ -90,11 +90,10 @@ class StateEvent {
 
   // Returns a text for logs, as in "request Push from <test@localhost.12.1>" or "time-out 'probe'".
   [[nodiscard]] std::string ToString() const;
-  // Returns the value's type as written in C++.
+  // Returns what the value's type calls itself, as gen::Message::TypeName does.
   [[nodiscard]] std::string TypeName() const { return value_.TypeName(); }
-  // As gen::Message::Describe and DescribeToOthers.
+  // As gen::Message::Describe.
   [[nodiscard]] std::string Describe() const { return value_.Describe(); }
-  [[nodiscard]] std::string DescribeToOthers() const { return value_.DescribeToOthers(); }
 
  private:
   StateEventKind kind_;

@@ -37,7 +37,7 @@ Transition StateMachineBase::Unhandled(const StateEvent& event) {
   if (!event.IsRequest()) return Keep();
   return Keep().ReplyError(
       gen::Error(gen::ErrorCode::kUnsupported,
-                 fmt::format("request {} in state '{}'", event.DescribeToOthers(), StateName())));
+                 fmt::format("request {} in state '{}'", event.Describe(), StateName())));
 }
 
 std::size_t StateMachineBase::row() const noexcept {

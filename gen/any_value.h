@@ -39,9 +39,9 @@ class AnyValue {
     const T* const value = As<T>();
     return value == nullptr ? std::nullopt : std::optional<T>(*value);
   }
-  // Returns the type's name as written in C++; empty: no value.
+  // Returns what the type calls itself: its kTag, or if it has none its name as written in C++; empty: no value.
   [[nodiscard]] std::string TypeName() const {
-    return type_ == nullptr ? std::string() : type_->Name();
+    return type_ == nullptr ? std::string() : type_->TagOrName();
   }
 
   // Equal if both are the same object or the same text.

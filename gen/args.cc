@@ -19,7 +19,7 @@ Error Args::NoSuchValue(std::size_t index, const core::TypeDescriptor& wanted) c
   return Error(ErrorCode::kIncorrect,
                index >= size() ? fmt::format("argument {}: only {} given", index, size())
                                : fmt::format("argument {}: is {}, not {}", index,
-                                             (*values_)[index].TypeName(), wanted.Name()));
+                                             (*values_)[index].TypeName(), wanted.TagOrName()));
 }
 
 }  // namespace ergon::gen

@@ -48,7 +48,7 @@ struct DroppedMessage {
   PID to;                              // empty: a name or alias that belonged to no process then
   std::string behavior;  // the receiver's class name; empty: another process has its slot
   PID from;
-  std::string type;  // of the message, as written in C++
+  std::string type;  // of the message: its kTag, or its name in C++
   DropReason reason = DropReason::kTerminated;
   std::string error;  // what happened; a request's caller was told the same
 };

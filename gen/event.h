@@ -54,6 +54,7 @@ class MessageEvent {
   [[nodiscard]] bool Is() const noexcept {
     return As<T>() != nullptr;
   }
+  // Returns what the value's type calls itself, as Message::TypeName does.
   [[nodiscard]] std::string TypeName() const { return Message(*value_).TypeName(); }
   // For runtimes.
   [[nodiscard]] const core::Envelope& Envelope() const noexcept { return *value_; }

@@ -29,15 +29,11 @@ std::string PlainWords(core::Envelope& envelope) {
 }  // namespace
 
 std::string Message::TypeName() const {
-  return envelope_ == nullptr || envelope_->type == nullptr ? "nothing" : envelope_->type->Name();
+  return envelope_ == nullptr || envelope_->type == nullptr ? "nothing"
+                                                            : envelope_->type->TagOrName();
 }
 
 std::string Message::Describe() const { return HasWords() ? Words() : TypeName(); }
-
-std::string Message::DescribeToOthers() const {
-  if (envelope_ == nullptr || envelope_->type == nullptr) return "nothing";
-  return HasWords() ? Words() : envelope_->type->TagOrName();
-}
 
 bool Message::HasWords() const noexcept {
   if (envelope_ == nullptr || envelope_->type == nullptr || taken_) return false;
@@ -50,7 +46,7 @@ std::string Message::Words() const {
 }
 
 void Message::ThrowBadMessage(const core::TypeDescriptor& wanted) const {
-  throw BadMessage("message is " + TypeName() + ", not " + wanted.Name());
+  throw BadMessage("message is " + Describe() + ", not " + wanted.TagOrName());
 }
 
 }  // namespace ergon::gen

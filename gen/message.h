@@ -39,7 +39,7 @@ class Message {
   [[nodiscard]] const T* As() const noexcept {
     return envelope_ == nullptr ? nullptr : envelope_->template ValueAs<T>();
   }
-  // Moves the value out. Throws BadMessage, naming both types, when it has another type.
+  // Moves the value out. Throws BadMessage, which says what it is (Describe) and names T, when it has another type.
   template <class T>
   [[nodiscard]] T Take() {
     T* value = As<T>();
@@ -48,13 +48,11 @@ class Message {
     return std::move(*value);
   }
 
-  // The type's name as written in C++.
+  // Returns what the type calls itself: its kTag, or if it has none its name as written in C++; "nothing" without a value.
   [[nodiscard]] std::string TypeName() const;
-  // Returns the same, for logs; but of what other nodes send without a registered type (an atom, an integer, any term
-  // of Erlang) what the value is, shortened, and of a text how long it is.
+  // Returns the same, for logs and errors; but of what other nodes send without a registered type (an atom, an integer,
+  // any term of Erlang) what the value is, shortened, and of a text how long it is.
   [[nodiscard]] std::string Describe() const;
-  // Returns the same for texts that other nodes may see: a type that has a kTag is called by that.
-  [[nodiscard]] std::string DescribeToOthers() const;
 
   // Returns whether Take has moved the value out.
   [[nodiscard]] bool taken() const noexcept { return taken_; }

@@ -35,7 +35,7 @@ struct Asked {
 struct OtherMessage {
   PID from;
   std::optional<Ref> request = std::nullopt;  // for Process::SendResponse; empty: no request
-  std::string type = {};                      // as written in C++
+  std::string type = {};                      // what its type calls itself: see Message::TypeName
 };
 
 // One Receive: which message it wants, and where the value goes.

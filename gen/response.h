@@ -114,7 +114,7 @@ class Response {
     return detail::TakeResponse<T>(*envelope_);
   }
 
-  // Returns the answer's type as written in C++.
+  // Returns what the answer's type calls itself, as Message::TypeName does.
   [[nodiscard]] std::string TypeName() const { return Message(*envelope_).TypeName(); }
 
   [[nodiscard]] core::Envelope& envelope() const noexcept { return *envelope_; }

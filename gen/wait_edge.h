@@ -12,7 +12,7 @@ namespace ergon::gen {
 struct WaitEdge {
   PID from;  // the process that waits
   PID to;  // the process that got the request: of a pool, the worker; empty: it is on another node
-  std::string message;  // the request's type, as written in C++
+  std::string message;  // what the request's type calls itself: its kTag, or its name in C++
   std::chrono::nanoseconds waiting{0};
   // False: the handler that got the request has returned without an answer (gen::NoReply, Stash, Forward). Any process
   // that has the ref may answer, so what `to` does meanwhile says nothing.

@@ -116,7 +116,7 @@ void PoolForwarder::Fail(Held message, const gen::Error& error) {
   if (!message.given) ++counters_.never_given;
   if (const auto more = failed_lines_.Take(host_)) {
     host_.Log().Warning("{} from {} cannot be given to a worker: {}{}",
-                        gen::Message(*message.envelope).TypeName(), SenderOf(*message.envelope),
+                        gen::Message(*message.envelope).Describe(), SenderOf(*message.envelope),
                         error, *more);
   }
   host_.Drop(std::move(message.envelope), gen::DropReason::kFailed, error);

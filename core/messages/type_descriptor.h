@@ -31,9 +31,9 @@ struct TypeDescriptor {
   // What logs and errors say of a value; null: the name of its type.
   std::string (*describe)(const void* value) = nullptr;
 
-  // The type's name as written in C++, for logs and errors. Any thread.
+  // The type's name as written in C++. Any thread.
   [[nodiscard]] std::string Name() const;
-  // Its tag, or else its name: for texts that other programs may see. Any thread.
+  // Its tag, or else its name: for logs, errors and figures, which other programs see. Any thread.
   [[nodiscard]] std::string TagOrName() const;
 
   [[nodiscard]] std::uint32_t KnownHash() const noexcept {

@@ -36,7 +36,7 @@ gen::DroppedMessage DropMemory::Describe(const Drop& drop, std::int64_t started_
       .to = drop.to,
       .behavior = drop.behavior == nullptr ? std::string() : core::Demangle(drop.behavior->name()),
       .from = drop.from,
-      .type = drop.type == nullptr ? std::string() : drop.type->Name(),
+      .type = drop.type == nullptr ? std::string() : drop.type->TagOrName(),
       .reason = drop.reason,
       .error = drop.error.ToString()};
 }

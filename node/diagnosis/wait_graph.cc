@@ -77,7 +77,7 @@ std::vector<gen::WaitEdge> WaitGraph::Edges() const {
     const std::int64_t waiting = std::max<std::int64_t>(now - edge.since, 0);
     graph.push_back({.from = pid,
                      .to = edge.to == 0 ? gen::PID() : addresses_.PidOf(edge.to),
-                     .message = edge.type == nullptr ? "a signal" : std::string(edge.type->Name()),
+                     .message = edge.type == nullptr ? "a signal" : edge.type->TagOrName(),
                      .waiting = std::chrono::nanoseconds(waiting),
                      .certain = edge.IsCertain()});
   });

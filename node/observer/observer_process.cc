@@ -76,8 +76,7 @@ void ObserverProcess::HandleRequest(core::Envelope& envelope) {
   }
   (void)host_->SendResponseError(
       from, ref,
-      gen::Error(gen::ErrorCode::kUnsupported,
-                 "request " + gen::Message(envelope).DescribeToOthers()));
+      gen::Error(gen::ErrorCode::kUnsupported, "request " + gen::Message(envelope).Describe()));
 }
 
 void ObserverProcess::AnswerInspection(core::Envelope& envelope) {

@@ -139,8 +139,7 @@ void PortProcess::HandleRequest(core::Envelope& envelope) {
   if (input == nullptr) {
     (void)host_->SendResponseError(
         from, ref,
-        gen::Error(gen::ErrorCode::kUnsupported,
-                   "request " + gen::Message(envelope).DescribeToOthers()));
+        gen::Error(gen::ErrorCode::kUnsupported, "request " + gen::Message(envelope).Describe()));
     return;
   }
   auto written = input_->Write(input->bytes);

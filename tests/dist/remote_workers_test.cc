@@ -21,6 +21,11 @@
 namespace ergon::dist {
 namespace {
 
+// Of no other node's types.
+struct Local {
+  static constexpr const char* kTag = "local";
+};
+
 // What the workers of one node have done.
 class Work {
  public:
@@ -599,13 +604,13 @@ TEST_CASE("remote workers: they do not outlive a pool that is killed, however bu
 TEST_CASE("remote workers: what has no form on the wire is told, or counted") {
   FarCluster cluster("far_form");
   const gen::PID pool = cluster.Start({.pool_size = 1});
-  struct Local {};
   CHECK(cluster.a.Call<int>(pool, Local{}).error() == gen::ErrUnsupported);
   CHECK(cluster.a.Send(pool, Local{}));
   CHECK(cluster.a.Send(pool, Local{}));
   CHECK(cluster.a.Call(pool, Sum{{1, 2}}).value() == 3);
   CHECK(cluster.a.MessageBalance().dropped_terminated == 3);
   CHECK(cluster.log.Count("does not reach") == 1);
+  CHECK(cluster.log.Count("local of <") == 1);
   CHECK(act::Stats(cluster.a, pool)->worker_restarts == 0);
 }
 

@@ -8,6 +8,13 @@
 namespace ergon::gen {
 namespace {
 
+struct ArgsOrder {
+  static constexpr const char* kTag = "order";
+};
+struct ArgsPrice {
+  static constexpr const char* kTag = "price";
+};
+
 TEST_CASE("args: none") {
   const Args args;
   CHECK(args.size() == 0);
@@ -30,6 +37,9 @@ TEST_CASE("args: of another type") {
   const Result<double> wrong = args.Get<double>(0);
   CHECK(wrong.error() == ErrIncorrect);
   CHECK(wrong.error().detail() == "argument 0: is int, not double");
+  CHECK(MakeArgs(ArgsOrder()).Get<ArgsPrice>(0).error().detail() ==
+        "argument 0: is order, not price");
+  CHECK(MakeArgs(ArgsOrder()).Get<int>(0).error().detail() == "argument 0: is order, not int");
 }
 
 TEST_CASE("args: optional ones") {

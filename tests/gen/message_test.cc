@@ -6,11 +6,19 @@
 
 #include <doctest/doctest.h>
 
+#include <ergon/gen/atom.h>
+
 namespace ergon::gen {
 namespace message_test {
 
 struct Job {
   int number;
+};
+struct Order {
+  static constexpr const char* kTag = "order";
+};
+struct Price {
+  static constexpr const char* kTag = "price";
 };
 
 core::EnvelopePtr Make(std::string text) {
@@ -53,6 +61,17 @@ TEST_CASE("message: taken as something else") {
   CHECK_THROWS_WITH_AS((void)message.Take<int>(),
                        "message is ergon::gen::message_test::Job, not int", BadMessage);
   CHECK(message.As<Job>()->number == 3);
+}
+
+TEST_CASE("message: what is wrong with it names types as they call themselves") {
+  const core::EnvelopePtr envelope = core::MakeEnvelope<Order>(0, core::Lane::kMain);
+  Message message(*envelope);
+  CHECK(message.TypeName() == "order");
+  CHECK(message.Describe() == "order");
+  CHECK_THROWS_WITH_AS((void)message.Take<Price>(), "message is order, not price", BadMessage);
+  const core::EnvelopePtr atom = core::MakeEnvelope<Atom>(0, core::Lane::kMain, "grow");
+  CHECK_THROWS_WITH_AS((void)Message(*atom).Take<Order>(), "message is atom 'grow', not order",
+                       BadMessage);
 }
 
 TEST_CASE("message: without a value") {

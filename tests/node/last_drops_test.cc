@@ -11,6 +11,7 @@ namespace ergon::node {
 namespace {
 
 struct DroppedParcel {
+  static constexpr const char* kTag = "parcel";
   int number = 0;
 };
 
@@ -33,7 +34,7 @@ TEST_CASE("last drops: what was dropped, whose it was, and why; newest first") {
   CHECK(drops[0].to == full);
   CHECK(drops[0].from == sender);
   CHECK(drops[0].behavior == "ergon::node::Subject");
-  CHECK(drops[0].type.find("DroppedParcel") != std::string::npos);
+  CHECK(drops[0].type == "parcel");
   CHECK(drops[0].reason == gen::DropReason::kMailboxFull);
   CHECK(gen::ToString(drops[0].reason) == "mailbox full");
   CHECK(drops[0].error == "process mailbox is full");

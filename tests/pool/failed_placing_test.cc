@@ -7,6 +7,8 @@
 
 #include <doctest/doctest.h>
 
+#include <ergon/act/broadcast_answers.h>
+
 #include <kit/node_fixture.h>
 #include <kit/tally.h>
 
@@ -36,6 +38,7 @@ struct Parcel {
 };
 // The same with any copy.
 struct Letter {
+  static constexpr const char* kTag = "letter";
   int number = 0;
 };
 
@@ -139,7 +142,7 @@ TEST_CASE("One message in a hundred that cannot be placed does not stop a pool, 
 
 TEST_CASE(
     "A message that cannot be placed does not keep others waiting while a worker is missing") {
-  kit::NodeFixture fixture({.log_level = gen::LogLevel::kOff});
+  kit::NodeFixture fixture;
   auto tally = std::make_shared<kit::Tally>(200);
   auto fails = std::make_shared<std::atomic<bool>>(false);
   auto asked = std::make_shared<std::atomic<int>>(0);
@@ -168,6 +171,7 @@ TEST_CASE(
   CHECK(tally->Seen(1, 200) == 198);
   CHECK(pool.Stats()["messages_lost_failed"] == 2);
   CHECK(fixture.node.Info().dropped_failed == 2);
+  CHECK(fixture.log.Count("letter from <") == 2);
 }
 
 }  // namespace

@@ -292,7 +292,7 @@ void RemoteWorker::TakeCredit(core::Envelope& answer) {
 void RemoteWorker::Drop(core::Envelope& envelope, const gen::Error& error) {
   if (!std::exchange(has_dropped_, true)) {
     host_->Log().Warning("{} of {} does not reach {}, and is dropped: {}",
-                         gen::Message(envelope).TypeName(), gen::SenderOf(envelope), worker_,
+                         gen::Message(envelope).Describe(), gen::SenderOf(envelope), worker_,
                          error);
   }
   host_->Drop(host_->Detach(envelope), DropReasonOf(error), error);

@@ -146,7 +146,7 @@ TEST_CASE("delivery: Take of another type ends the process and names both") {
   CHECK(t.node.Send(pid, 2.5));
   CHECK(t.Ended(pid));
   CHECK(reasons.All() ==
-        std::vector<std::string>{"panic: message is double, not int (handling double)"});
+        std::vector<std::string>{"panic: message is float 2.5, not int (handling double)"});
 }
 
 TEST_CASE("delivery: what nobody handles is logged, and a request is answered") {

@@ -20,6 +20,9 @@ using namespace std::chrono_literals;
 struct ReceivedNumber {
   int value;
 };
+struct ReceivedOrder {
+  static constexpr const char* kTag = "order";
+};
 struct ReceivedText {
   std::string value;
 };
@@ -109,6 +112,7 @@ TEST_CASE("function: requests are answered, and left open when it ends") {
   CHECK(node.Send(*pid, ReceivedNumber{1}));
   CHECK(node.Call<int>(*pid, ReceivedNumber{1}).error().detail().find("ReceivedNumber") !=
         std::string::npos);
+  CHECK(node.Call<int>(*pid, ReceivedOrder{}).error().detail() == "a order");
   auto end = node.Call(*pid, Square{-1});
   CHECK(end.error() == gen::ErrProcessTerminated);
   CHECK(end.error().detail() == "no more");
