@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -24,6 +25,11 @@ enum class RegistryKeys : std::uint8_t {
   kDuplicate,  // a key may belong to any number of processes, each of which may have it once
 };
 
+namespace detail {
+// Tells the log that a key of a process that has ended is not free, because the key has thrown.
+void TellStuckKey(Process& self, PID gone, const std::exception_ptr& thrown);
+}  // namespace detail
+
 // A process may have any number of keys, each with a value that says more about it. Its keys become free when it has
 // ended: soon, not at once, because a process of the registry's own learns of the end as a monitor does. So a process
 // that is found here may be gone when a message is sent to it.
@@ -35,7 +41,9 @@ enum class RegistryKeys : std::uint8_t {
 //
 // Copies are the same registry. May be used from any thread, also in handlers; finding waits only for a writer that is
 // writing at that moment. The registry's process lives until the node stops. Key needs a hash and ==; Key and Value are
-// copied.
+// copied. What these throw, the function that was called throws, and the registry is as before. If they throw when a
+// process has ended, in the registry's process, the log has it, and that key alone stays taken until somebody calls
+// Unregister with it.
 template <class Key, class Value = std::monostate, class Hash = std::hash<Key>>
 class KeyRegistry {
  public:
@@ -57,17 +65,8 @@ class KeyRegistry {
   // Registers a process by a key. Returns kTaken if another process has the key, or with duplicate keys if this process
   // has it, and kNodeTerminated. The key of a process that has ended already becomes free again soon.
   Result<void> Register(const Key& key, PID pid, Value value = {}) {
-    {
-      std::lock_guard lock(state_->mutex);
-      auto& entries = state_->entries[key];
-      const bool is_taken = state_->keys == RegistryKeys::kUnique
-                                ? !entries.empty()
-                                : state_->Of(entries, pid) != entries.end();
-      if (is_taken)
-        return Error(ErrorCode::kTaken, "the key belongs to " + entries[0].pid.ToString());
-      entries.push_back({pid, std::move(value)});
-      state_->keys_of[pid].push_back(key);
-    }
+    auto added = state_->Add(key, pid, std::move(value));
+    if (!added) return added;
     auto watched = node_->Send(keeper_, Watch{pid});
     if (!watched) (void)Unregister(key, pid);
     return watched;
@@ -76,8 +75,10 @@ class KeyRegistry {
   bool Unregister(const Key& key, PID pid) {
     std::lock_guard lock(state_->mutex);
     auto keys = state_->keys_of.find(pid);
-    if (keys == state_->keys_of.end() || !state_->Remove(key, pid)) return false;
-    std::erase(keys->second, key);
+    if (keys == state_->keys_of.end()) return false;
+    auto place = std::find(keys->second.begin(), keys->second.end(), key);
+    if (!state_->Remove(key, pid)) return false;
+    if (place != keys->second.end()) keys->second.erase(place);
     if (keys->second.empty()) state_->keys_of.erase(keys);
     return true;
   }
@@ -119,6 +120,27 @@ class KeyRegistry {
       return std::find_if(entries.begin(), entries.end(),
                           [&](const Entry& entry) { return entry.pid == pid; });
     }
+    Result<void> Add(const Key& key, PID pid, Value value) {
+      std::lock_guard lock(mutex);
+      const auto found = entries.try_emplace(key).first;
+      auto& of_key = found->second;
+      const bool is_taken =
+          keys == RegistryKeys::kUnique ? !of_key.empty() : Of(of_key, pid) != of_key.end();
+      if (is_taken)
+        return Error(ErrorCode::kTaken, "the key belongs to " + of_key[0].pid.ToString());
+      const std::size_t before = of_key.size();
+      try {
+        of_key.push_back({pid, std::move(value)});
+        keys_of[pid].push_back(key);
+        return {};
+      } catch (...) {
+        while (of_key.size() != before) of_key.pop_back();
+        if (of_key.empty()) entries.erase(found);
+        const auto its = keys_of.find(pid);
+        if (its != keys_of.end() && its->second.empty()) keys_of.erase(its);
+        throw;
+      }
+    }
     // Removes an entry from `entries` only; under the lock. Returns false if it is not there.
     bool Remove(const Key& key, PID pid) {
       auto found = entries.find(key);
@@ -140,12 +162,27 @@ class KeyRegistry {
         // A Register of the same process now makes it watched again, but only for a moment, because it has ended.
         const PID gone = std::get<MessageDownPID>(*next).pid;
         watched.erase(gone);
-        std::lock_guard lock(mutex);
-        auto its = keys_of.find(gone);
-        if (its == keys_of.end()) continue;
-        for (const Key& key : its->second) (void)Remove(key, gone);
-        keys_of.erase(its);
+        if (const std::exception_ptr thrown = Forget(gone))
+          detail::TellStuckKey(self, gone, thrown);
       }
+    }
+    // Returns what a key has thrown; the others are free.
+    std::exception_ptr Forget(PID gone) {
+      std::exception_ptr thrown;
+      std::lock_guard lock(mutex);
+      auto its = keys_of.find(gone);
+      if (its == keys_of.end()) return thrown;
+      std::vector<Key>& its_keys = its->second;
+      for (std::size_t i = its_keys.size(); i-- > 0;) {
+        try {
+          (void)Remove(its_keys[i], gone);
+          its_keys.erase(its_keys.begin() + static_cast<std::ptrdiff_t>(i));
+        } catch (...) {  // it stays, for Unregister
+          thrown = std::current_exception();
+        }
+      }
+      if (its_keys.empty()) keys_of.erase(its);
+      return thrown;
     }
 
     const RegistryKeys keys;

@@ -147,7 +147,7 @@ struct NodeOptions {
   // The time of day, for cron jobs. None: the machine's; or with a `clock` of the caller's own, its nanoseconds since
   // the year 1970.
   std::function<std::chrono::system_clock::time_point()> wall_clock = nullptr;
-  // Runs a function later, outside of all handlers; none: on a thread of the node's own.
+  // Runs a function later, outside of all handlers; none: on a thread of the node's own. If it throws, Stop does, too.
   std::function<void(std::function<void()>)> defer = nullptr;
   // Tells incarnations of the node apart, 4 or more; 0: chosen so that each incarnation has another one.
   std::uint32_t creation = 0;

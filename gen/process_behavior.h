@@ -42,8 +42,12 @@ class ProcessBehavior {
   virtual Status ProcessRun() { return Stop(Reason()); }
 
   // Returns the name of the user's class, for logs and inspection. Called by any thread at any time, also under a lock
-  // of the process: it must not call into the process or the node.
+  // of the process: it must not call into the process or the node. If it throws, which is told on standard error the
+  // first time, the name of the class stands for it.
   [[nodiscard]] virtual std::string BehaviorName() const;
 };
+
+// Returns what BehaviorName returns, or the name of the class if that throws. For runtimes; any thread.
+[[nodiscard]] std::string BehaviorNameOf(const ProcessBehavior& behavior);
 
 }  // namespace ergon::gen

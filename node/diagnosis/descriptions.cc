@@ -1,4 +1,5 @@
 #include <ergon/core/foundations/demangle.h>
+#include <ergon/gen/process_behavior.h>
 #include <ergon/node/diagnosis/descriptions.h>
 
 #include <mutex>
@@ -37,7 +38,7 @@ std::string AsInItsLines(const Addresses& addresses, gen::PID pid) {
     std::lock_guard lock(cold.lock);
     if (!process->IsStill(pid)) return text;
     if (!cold.name.empty()) text += fmt::format(" '{}'", cold.name);
-    text += " " + process->behavior().BehaviorName();
+    text += " " + gen::BehaviorNameOf(process->behavior());
   }
   const ProcessSlot* const pool = addresses.Find(parent);
   return pool != nullptr && pool->IsPool() ? text + OfPool(parent, NameOf(addresses, parent))
@@ -76,7 +77,7 @@ std::string Descriptions::Describe(gen::PID pid) const {
     return pid.ToString();
   }
   // Fixed from spawn to end, and the end of the process waits for the lock above.
-  return fmt::format("{} ({})", pid, process->behavior().BehaviorName());
+  return fmt::format("{} ({})", pid, gen::BehaviorNameOf(process->behavior()));
 }
 
 std::string Descriptions::CalleeState(const CallEdge::View& call) const {

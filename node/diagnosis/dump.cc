@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <ergon/gen/process_behavior.h>
 #include <ergon/gen/process_info.h>
 #include <ergon/node/diagnosis/for_people.h>
 #include <ergon/node/diagnosis/watchdog.h>
@@ -112,7 +113,7 @@ std::optional<Dump::Guarded> Dump::Look(gen::PID pid) const {
   if (!process->IsStill(pid)) return std::nullopt;
   return Guarded{
       .name = cold.name,
-      .behavior = process->behavior().BehaviorName(),
+      .behavior = gen::BehaviorNameOf(process->behavior()),
       .bound = cold.mailbox.bound() != 0 ? cold.mailbox.bound() : process->mailbox().capacity()};
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include <ergon/gen/process_behavior.h>
 #include <ergon/node/diagnosis/for_people.h>
 
 namespace ergon::node {
@@ -30,7 +31,7 @@ gen::Result<gen::ProcessInfo> Inspection::ProcessInfo(gen::PID pid) const {
     return gen::ErrProcessTerminated;
   }
   // Fixed from spawn to end, and the end of the process waits for the lock above.
-  info.behavior = process->behavior().BehaviorName();
+  info.behavior = gen::BehaviorNameOf(process->behavior());
   info.parent = needs_.addresses.PidOf(process->parent_id());
   info.leader = needs_.addresses.PidOf(process->leader_id());
   if (const auto values = process->environment()) info.environment = *values;

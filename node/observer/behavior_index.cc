@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include <ergon/gen/process_behavior.h>
 #include <ergon/node/texts/clean_text.h>
 
 namespace ergon::node {
@@ -16,7 +17,7 @@ std::optional<std::uint32_t> BehaviorIndex::Of(const ProcessSlot& slot, std::uin
     ProcessCold& cold = slot.Cold();
     std::lock_guard lock(cold.lock);
     if (!slot.IsStill(addresses_.PidOf(id))) return std::nullopt;
-    name = slot.behavior().BehaviorName();
+    name = gen::BehaviorNameOf(slot.behavior());
   }
   known = {id, NumberOf(LabelValue(name))};
   return known.behavior;

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <utility>
 
+#include <ergon/gen/process_behavior.h>
 #include <ergon/node/texts/clean_text.h>
 
 namespace ergon::node {
@@ -13,8 +14,8 @@ void AddPool(const ProcessSlot& slot, gen::PID pid, CensusFigures& figures) {
   ProcessCold& cold = slot.Cold();
   std::lock_guard lock(cold.lock);
   if (!slot.IsStill(pid)) return;
-  figures.pools.push_back(
-      {pid, LabelValue(cold.name.empty() ? slot.behavior().BehaviorName() : cold.name.ToString())});
+  figures.pools.push_back({pid, LabelValue(cold.name.empty() ? gen::BehaviorNameOf(slot.behavior())
+                                                             : cold.name.ToString())});
 }
 
 }  // namespace

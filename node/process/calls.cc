@@ -6,6 +6,7 @@
 
 #include <ergon/core/clock.h>
 #include <ergon/core/time/deadline.h>
+#include <ergon/gen/process_behavior.h>
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/back_pressure.h>
 #include <ergon/node/delivery/call_edges.h>
@@ -257,7 +258,7 @@ gen::Result<void> Process::ReceiveEnvelope(gen::Receiver& receiver,
         gen::ErrorCode::kNotAllowed,
         fmt::format("Receive: {} has handlers, which get its messages; only a process "
                     "made of a function receives",
-                    behavior_->BehaviorName()));
+                    gen::BehaviorNameOf(*behavior_)));
   }
   auto checked = CheckNotNegative("timeout", timeout);
   if (!checked) return checked;

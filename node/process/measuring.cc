@@ -5,6 +5,7 @@
 #include <string>
 
 #include <ergon/core/clock.h>
+#include <ergon/gen/process_behavior.h>
 #include <ergon/node/delivery/envelope_marks.h>
 #include <ergon/node/metrics/latency.h>
 
@@ -15,7 +16,7 @@ void Measuring::Begin(ProcessRunner& process) {
   if (latency == nullptr) return;
   process.due_ |= ProcessRunner::kMeasures;
   process.Cold().handling = std::make_unique<ProcessCold::HandlingTime>(ProcessCold::HandlingTime{
-      .histogram = latency->HandlingOf(std::string(process.behavior_->BehaviorName()))});
+      .histogram = latency->HandlingOf(gen::BehaviorNameOf(*process.behavior_))});
 }
 
 void Measuring::BeginHandling(ProcessRunner& process) {

@@ -6,6 +6,7 @@
 
 #include <ergon/core/foundations/fatal.h>
 #include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/process_behavior.h>
 #include <ergon/node/diagnosis/descriptions.h>
 #include <ergon/node/diagnosis/for_people.h>
 #include <ergon/node/process/runner.h>
@@ -35,7 +36,7 @@ void ProcessRunner::EndForMisuse(const char* function) const {
 
 std::string ProcessRunner::InHandler() const {
   const core::TypeDescriptor* type = activity_.type();
-  return fmt::format("{} ({}) of {}", Self(), behavior_->BehaviorName(),
+  return fmt::format("{} ({}) of {}", Self(), gen::BehaviorNameOf(*behavior_),
                      type == nullptr ? "no message" : TypeForPeople(type));
 }
 

@@ -3,6 +3,7 @@
 #include <mutex>
 #include <utility>
 
+#include <ergon/gen/process_behavior.h>
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/drops.h>
@@ -27,7 +28,7 @@ gen::LogLevel ProcessRunner::Level() const { return LogLevelOr(rooms_.log.Level(
 
 void ProcessRunner::Write(gen::LogLevel level, std::string_view text) {
   LogRecord record{.level = level, .text = text, .node = {}, .pid = Self(), .name = Name()};
-  record.behavior = behavior_ ? behavior_->BehaviorName() : std::string("ended");
+  record.behavior = behavior_ ? gen::BehaviorNameOf(*behavior_) : std::string("ended");
   if (heir_) {
     record.pool = Parent();
     record.pool_name = NameOf(rooms_.addresses, record.pool);

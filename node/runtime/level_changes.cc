@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <ergon/gen/log.h>
+#include <ergon/gen/process_behavior.h>
 #include <ergon/node/diagnosis/descriptions.h>
 #include <ergon/node/process_state/slot.h>
 
@@ -43,7 +44,7 @@ void LevelChanges::Apply(const BehaviorLogLevels& levels) {
     ProcessCold& cold = process.Cold();
     std::lock_guard lock(cold.lock);
     if (!process.IsStill(pid)) return;
-    const std::string name = process.behavior().BehaviorName();
+    const std::string name = gen::BehaviorNameOf(process.behavior());
     const auto level = levels.find(name);
     if (level == levels.end()) return;
     const std::uint8_t after = BehaviorLevels::ValueOf(level->second);

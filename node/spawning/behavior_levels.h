@@ -27,7 +27,7 @@ class BehaviorLevels {
     // this, and Add's caller sees all that the process has written before, its slot and its PID, too. A load would not do:
     // what has no order of its own could be seen later than any_, and the process be missed by both.
     if (any_.fetch_add(0, std::memory_order_acq_rel) == 0) return;
-    const std::string name = behavior.BehaviorName();
+    const std::string name = gen::BehaviorNameOf(behavior);
     std::lock_guard lock(mutex_);
     const auto found = levels_.find(name);
     if (found != levels_.end()) level.store(ValueOf(found->second), std::memory_order_relaxed);

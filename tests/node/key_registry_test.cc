@@ -1,6 +1,8 @@
 #include <ergon/gen/key_registry.h>
 
 #include <atomic>
+#include <cstddef>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -74,6 +76,103 @@ TEST_CASE("key registry: duplicate keys") {
   CHECK(topics.Unregister("news", one));
   CHECK(topics.Find("news")->value == 2);
   CHECK(topics.FindAll("weather").empty());
+}
+
+// One number of these throws where it is told to.
+struct FragileKey {
+  enum class Where { kNowhere, kCopy, kHash, kEqual };
+  explicit FragileKey(int number_in) : number(number_in) {}
+  FragileKey(const FragileKey& other) : number(other.number) { ThrowAt(Where::kCopy, number); }
+  FragileKey& operator=(const FragileKey& other) = default;
+  FragileKey(FragileKey&&) = default;
+  FragileKey& operator=(FragileKey&&) = default;
+  ~FragileKey() = default;
+  bool operator==(const FragileKey& other) const {
+    ThrowAt(Where::kEqual, number);
+    return number == other.number;
+  }
+  static void ThrowAt(Where where, int number) {
+    if (number == 2 && where == place && passes.fetch_sub(1) == 0) {
+      passes = 0;
+      throw std::runtime_error("fragile");
+    }
+  }
+  static inline std::atomic<Where> place{Where::kNowhere};
+  static inline std::atomic<int> passes{0};  // before it throws
+  int number;
+};
+struct HashOfFragileKey {
+  std::size_t operator()(const FragileKey& key) const {
+    FragileKey::ThrowAt(FragileKey::Where::kHash, key.number);
+    return static_cast<std::size_t>(key.number);
+  }
+};
+
+TEST_CASE("key registry: what a key throws is told to who asks, and nothing is changed") {
+  using Where = FragileKey::Where;
+  TestNode t;
+  const gen::PID one = t.Spawn();
+  for (const Where where : {Where::kCopy, Where::kHash, Where::kEqual}) {
+    for (int passes = 0; passes < 8; ++passes) {
+      CAPTURE(static_cast<int>(where));
+      CAPTURE(passes);
+      auto keys = gen::KeyRegistry<FragileKey, int, HashOfFragileKey>::Start(t.node).value();
+      CHECK(keys.Register(FragileKey(1), one, 1));
+      const FragileKey key(2);
+      const auto throws = [&](auto&& does) {
+        FragileKey::passes = passes;
+        FragileKey::place = where;
+        try {
+          const bool is_done = does();
+          FragileKey::place = Where::kNowhere;
+          CHECK(is_done);
+          return false;
+        } catch (const std::runtime_error&) {
+          FragileKey::place = Where::kNowhere;
+          return true;
+        }
+      };
+      if (throws([&] { return keys.Register(key, one, 2).has_value(); })) {
+        CHECK(keys.size() == 1);
+        CHECK_FALSE(keys.Find(key));
+        CHECK(keys.KeysOf(one).size() == 1);
+        CHECK(keys.Register(key, one, 2));
+      }
+      if (throws([&] { return keys.Unregister(key, one); })) {
+        CHECK(keys.Find(key));
+        CHECK(keys.KeysOf(one).size() == 2);
+        CHECK(keys.Unregister(key, one));
+      }
+      CHECK(keys.size() == 1);
+      CHECK(keys.KeysOf(one).size() == 1);
+    }
+  }
+}
+
+TEST_CASE("key registry: a key that throws when its process has ended stays taken, and no other") {
+  TestNode t;
+  auto keys = gen::KeyRegistry<FragileKey, int, HashOfFragileKey>::Start(t.node).value();
+  const gen::PID one = t.Spawn();
+  const gen::PID two = t.Spawn();
+  for (int number = 1; number <= 3; ++number) CHECK(keys.Register(FragileKey(number), one));
+  CHECK(keys.Register(FragileKey(4), two));
+  FragileKey::passes = 0;
+  FragileKey::place = FragileKey::Where::kHash;
+  CHECK(t.node.Kill(one));
+  CHECK(kit::Eventually([&] { return keys.size() == 2; }));
+  CHECK(kit::Eventually([&] {
+    return t.log.Contains("key registry: a key of " + one.ToString() +
+                          ", which has ended, stays taken: it threw: fragile");
+  }));
+  FragileKey::place = FragileKey::Where::kNowhere;
+  CHECK(keys.Find(FragileKey(2))->pid == one);
+  CHECK(keys.KeysOf(one).size() == 1);
+  // It goes on.
+  CHECK(t.node.Kill(two));
+  CHECK(kit::Eventually([&] { return keys.size() == 1; }));
+  CHECK(keys.Unregister(FragileKey(2), one));
+  CHECK(keys.Register(FragileKey(2), t.Spawn()));
+  CHECK(keys.size() == 1);
 }
 
 TEST_CASE("key registry: after the node has stopped it refuses") {

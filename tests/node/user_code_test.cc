@@ -1,9 +1,13 @@
 // What code of the user's throws where the runtime calls it, and nobody waits: see the table in tests/README.md.
 #include <atomic>
 #include <cstdio>
+#include <functional>
 #include <memory>
+#include <sstream>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include <ergon/core/hook_chain.h>
 #include <ergon/core/messages/envelope.h>
@@ -21,6 +25,14 @@ class ThrowingHooks : public core::DispatcherHooks {
   void BeforeTurn(core::Schedulable&, int) override { throw std::runtime_error("before"); }
   void AfterTurn(core::Schedulable&, int, core::TurnEnd) override { throw 5; }
   void AfterCompletion(core::Schedulable&, int) override { throw std::runtime_error("completed"); }
+};
+
+class Nameless : public act::Actor {
+  [[nodiscard]] std::string BehaviorName() const override { throw std::runtime_error("no name"); }
+  gen::Status HandleMessage(gen::PID, gen::Message&) override {
+    Log().Warning("a line of its own");
+    return gen::Continue();
+  }
 };
 
 // The program goes on with each of them.
@@ -56,6 +68,7 @@ void UseThrowingOptions(bool chained) {
     CHECK(kit::Eventually([&] { return told == (timeout == gen::kInfinite ? 2 : 1); }));
   }
   CHECK(node.Kill(pid));
+  CHECK(node.ProcessInfo(node.Spawn(gen::Factory<Nameless>()).value()));
   node.Stop();
 }
 
@@ -71,15 +84,62 @@ TEST_CASE("user code: hooks, clocks and answers that throw are told, and the pro
   const std::string told = child.Errors();
   CHECK(child.Status() == 0);
   CAPTURE(told);
-  for (const char* const line :
-       {"ergon: BeforeTurn of the hooks threw: before\n",
-        "ergon: AfterTurn of the hooks threw: an exception of type int\n",
-        "ergon: AfterCompletion of the hooks threw: completed\n",
-        "ergon: wall_clock threw: no clock\n",
-        "ergon: the function of CallEnvelopeAsync threw: done\n", "the end\n"}) {
+  for (const char* const line : {"ergon: BeforeTurn of the hooks threw: before\n",
+                                 "ergon: AfterTurn of the hooks threw: an exception of type int\n",
+                                 "ergon: AfterCompletion of the hooks threw: completed\n",
+                                 "ergon: wall_clock threw: no clock\n",
+                                 "ergon: the function of CallEnvelopeAsync threw: done\n",
+                                 "ergon: BehaviorName threw: no name\n", "the end\n"}) {
     CAPTURE(line);
     CHECK(told.find(line) != std::string::npos);
   }
+}
+
+TEST_CASE("user code: a behaviour whose name throws is called by its class, whoever asks") {
+  TestNode t({.measure_latency = true, .log_levels = {{"ergon::none", gen::LogLevel::kDebug}}});
+  const gen::PID pid = t.node.Spawn(gen::Factory<Nameless>()).value();
+  const auto info = t.node.ProcessInfo(pid);
+  REQUIRE(info);
+  CHECK(info->behavior.ends_with("Nameless"));
+  CHECK(t.node.Inspect(pid, {"behavior"}).value().at("behavior") == info->behavior);
+  CHECK(t.node.Send(pid, 1));
+  CHECK(kit::Eventually([&] { return t.log.Contains("a line of its own"); }));
+  CHECK(t.log.Contains(info->behavior));
+  std::ostringstream dump;
+  t.node.Dump(dump);
+  CHECK(dump.str().find(info->behavior) != std::string::npos);
+  CHECK(t.IsAlive(pid));
+  // The thread that stops the node names what it has to kill.
+  CHECK(t.node.Suspend(pid));
+}
+
+TEST_CASE("user code: a defer that throws leaves the node as it was, and who has asked is told") {
+  std::atomic<bool> fails{true};
+  Notes<std::string> reasons;
+  std::vector<std::thread> stoppers;
+  gen::NodeOptions options;
+  options.defer = [&](std::function<void()> stop) {
+    if (fails) throw std::runtime_error("not now");
+    stoppers.emplace_back(std::move(stop));
+  };
+  {
+    TestNode t(options);
+    const gen::PID asker = t.Spawn({.terminate = [&](Subject&, const gen::Reason& reason) {
+      reasons.Add(reason.ToString());
+    }});
+    const gen::PID other = t.Spawn();
+    t.Begin(asker, [](Subject& self) { self.Node().Stop(); });
+    CHECK(t.Ended(asker));
+    REQUIRE(reasons.size() == 1);
+    CHECK(reasons.All()[0].starts_with("panic: not now"));
+    CHECK(t.Run(other, [](Subject&) {}));
+    CHECK(t.node.Spawn(Make({})));
+    fails = false;
+    t.Begin(other, [](Subject& self) { self.Node().Stop(); });
+    CHECK(t.Ended(other));
+  }
+  REQUIRE(stoppers.size() == 1);
+  stoppers[0].join();
 }
 
 // Gives nothing out any more.

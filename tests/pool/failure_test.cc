@@ -645,6 +645,25 @@ TEST_CASE("C21 A replacement whose Init fails, the same") {
   CHECK(fixture.ChildrenOf(pool.pid()).size() == 2);
 }
 
+TEST_CASE("C21 A replacement whose mailbox cannot be made, the same") {
+  kit::NodeFixture fixture;
+  const auto left = std::make_shared<std::atomic<int>>(0);
+  auto options = fixture.Options(2);
+  options.worker_mailbox = gen::Mailbox::Custom([left] {
+    if (left->fetch_sub(1) > 0) throw std::runtime_error("no memory today");
+    return gen::Mailbox::Priority<Job>([](const Job& job) { return job.value; }).MakeQueue();
+  });
+  auto pool = fixture.StartPool(options);
+  const auto before = pool.Workers();
+  *left = 3;
+  fixture.node.Kill(before[0]).value();
+  REQUIRE(EventuallyReplaced(pool, 0, before[0], 2));
+  CHECK(*left == -1);
+  CHECK(pool.Workers()[1] == before[1]);
+  for (int i = 0; i < 4; ++i) fixture.node.Send(pool.pid(), Job{i}).value();
+  REQUIRE(pool.EventuallyHandled(4));
+}
+
 TEST_CASE("C21 The only worker's replacement fails for a while: messages wait and are handled") {
   kit::NodeFixture fixture;
   auto factory = std::make_shared<Factory>();
