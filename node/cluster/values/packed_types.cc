@@ -1,6 +1,5 @@
 #include <ergon/node/cluster/values/packed_types.h>
 
-#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -81,13 +80,12 @@ gen::Result<void> PackedTypes::Append(std::string& out, const Type& type, const 
 
 bool PackedTypes::IsPacked(std::string_view term) noexcept {
   return term.size() >= kValueAt && term.front() == static_cast<char>(TermTag::kBitBinary) &&
-         term[kHeadBytes - 1] == kAllBits &&
-         std::memcmp(term.data() + kHeadBytes, kMark.data(), kMark.size()) == 0;
+         term[kHeadBytes - 1] == kAllBits && term.substr(kHeadBytes, kMark.size()) == kMark;
 }
 
 const PackedTypes::Type* PackedTypes::FindIn(std::string_view term) const {
-  const auto found = by_fingerprint_.find(
-      ReadBigEndian<std::uint64_t>({term.data() + kFingerprintAt, sizeof(std::uint64_t)}));
+  const auto found =
+      by_fingerprint_.find(ReadBigEndian<std::uint64_t>(term.substr(kFingerprintAt)));
   return found == by_fingerprint_.end() ? nullptr : found->second;
 }
 

@@ -10,7 +10,6 @@
 #include <ergon/node/erlang/archive.h>
 #include <ergon/node/erlang/term.h>
 #include <ergon/node/erlang/terms/atom_budget.h>
-#include <ergon/node/erlang/terms/tags.h>
 
 namespace ergon::dist {
 namespace {
@@ -271,10 +270,8 @@ gen::Result<void> Values::Append(std::string& out, const core::Envelope& envelop
 }
 
 std::optional<Values::Unread> Values::ToBeRead(std::string_view term) const {
-  // It has been checked: the bytes behind the head are all there, and nothing else.
-  constexpr std::size_t kBinaryHeadBytes = 1 + sizeof(std::uint32_t);
-  if (term.front() == static_cast<char>(TermTag::kBinary))
-    return Unread{{term.data() + kBinaryHeadBytes, term.size() - kBinaryHeadBytes}};
+  std::string_view bytes;
+  if (TermReader(term).ReadBinary(bytes)) return Unread{bytes};
   if (!PackedTypes::IsPacked(term)) return std::nullopt;
   const PackedTypes::Type* const type = packed_.FindIn(term);
   if (type == nullptr || !type->how.is_bounded || type->priority != gen::MessagePriority::kNormal)
