@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace ergon::gen {
@@ -26,6 +27,17 @@ constexpr std::string_view ToString(LogLevel level) {
       return "off";
   }
   return "unknown";
+}
+
+// For errors: what LogLevelOf knows.
+inline constexpr const char* kLogLevelNames = "trace, debug, info, warning, error, panic or off";
+// Returns the level with the name, if there is one.
+constexpr std::optional<LogLevel> LogLevelOf(std::string_view name) {
+  for (int i = 0; i <= static_cast<int>(LogLevel::kOff); ++i) {
+    const auto level = static_cast<LogLevel>(i);
+    if (ToString(level) == name) return level;
+  }
+  return std::nullopt;
 }
 
 }  // namespace ergon::gen

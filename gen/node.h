@@ -22,6 +22,7 @@
 #include <ergon/gen/log.h>
 #include <ergon/gen/message_balance.h>
 #include <ergon/gen/metrics.h>
+#include <ergon/gen/node_change.h>
 #include <ergon/gen/node_info.h>
 #include <ergon/gen/process.h>
 #include <ergon/gen/process_info.h>
@@ -94,6 +95,9 @@ class Node : public GroupMessenger {
   // more. kIncorrect: out of range; kUnsupported: a mailbox with a queue of its own (gen/mailbox.h), or a pool;
   // kNotAllowed: a pool's worker, whose mailbox is the pool's (PoolOptions::worker_mailbox_size).
   virtual Result<void> SetProcessMailboxSize(const Target& to, int messages) = 0;
+  // Changes several options of the node at once, and the log levels of behaviours; any process takes it by a message,
+  // too. kIncorrect, and nothing has changed: a value out of range, or a behaviour without a name; the text names both.
+  virtual Result<void> Change(const NodeChange& change) = 0;
   // Reads NodeOptions::options_file once more, as at SIGHUP, and does what has changed there: log_level and
   // mailbox_size as above, log_levels of all processes with those behaviours, whoever has set them before, the pools
   // that it names by act::PoolChange, and what of the network's options may be changed. What is not in the file stays

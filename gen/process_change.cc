@@ -26,10 +26,7 @@ void TakeLevel(const WireValue& value, ProcessChange& change) {
     change.log_level_of_node = true;
     return;
   }
-  for (int i = 0; i <= static_cast<int>(LogLevel::kOff); ++i) {
-    const auto level = static_cast<LogLevel>(i);
-    if (std::holds_alternative<Atom>(value) && ToString(level) == text) change.log_level = level;
-  }
+  if (std::holds_alternative<Atom>(value)) change.log_level = LogLevelOf(text);
   if (change.log_level) return;
   throw std::invalid_argument(fmt::format(
       "{}: {}, must be trace, debug, info, warning, error, panic, off or node", kLogLevel, text));

@@ -229,18 +229,18 @@ gen::Result<void> Node::Resume(const gen::Target& to, std::chrono::nanoseconds t
 
 // ---- changes
 
-gen::Result<void> Node::SetLogLevel(gen::LogLevel level) {
-  return IfUsable([&](Runtime& runtime) { return runtime.changes_.SetLogLevel(level); });
+gen::Result<void> Node::Change(const gen::NodeChange& change) {
+  return IfUsable([&](Runtime& runtime) { return runtime.changes_.Change(change); });
 }
+
+gen::Result<void> Node::SetLogLevel(gen::LogLevel level) { return Change({.log_level = level}); }
 
 gen::Result<void> Node::SetProcessLogLevel(const gen::Target& to,
                                            std::optional<gen::LogLevel> level) {
   return IfUsable([&](Runtime& runtime) { return runtime.changes_.SetProcessLogLevel(to, level); });
 }
 
-gen::Result<void> Node::SetMailboxSize(int messages) {
-  return IfUsable([&](Runtime& runtime) { return runtime.changes_.SetMailboxSize(messages); });
-}
+gen::Result<void> Node::SetMailboxSize(int messages) { return Change({.mailbox_size = messages}); }
 
 gen::Result<void> Node::SetProcessMailboxSize(const gen::Target& to, int messages) {
   return IfUsable(

@@ -78,6 +78,7 @@ class Node final : public gen::Node {
                                        std::optional<gen::LogLevel> level) override;
   gen::Result<void> SetMailboxSize(int messages) override;
   gen::Result<void> SetProcessMailboxSize(const gen::Target& to, int messages) override;
+  gen::Result<void> Change(const gen::NodeChange& change) override;
   gen::Result<void> ReloadOptions() override;
   gen::Result<void> SendEnvelopeOrWait(const gen::Target& to, core::EnvelopePtr& envelope,
                                        std::chrono::nanoseconds timeout) override;

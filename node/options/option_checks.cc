@@ -94,9 +94,10 @@ gen::Result<void> CheckLogLevel(gen::LogLevel level) {
   return Incorrect(fmt::format("log_level: {}, must be a LogLevel", static_cast<int>(level)));
 }
 
-static gen::Result<void> CheckLogFormat(gen::LogFormat format) {
-  if (format <= gen::LogFormat::kJson) return {};
-  return Incorrect(fmt::format("log_format: {}, must be a LogFormat", static_cast<int>(format)));
+static gen::Result<void> CheckLog(const gen::NodeOptions& options) {
+  if (options.log_format <= gen::LogFormat::kJson) return CheckLogLevel(options.log_level);
+  return Incorrect(
+      fmt::format("log_format: {}, must be a LogFormat", static_cast<int>(options.log_format)));
 }
 
 // NodeOptions::shutdown_deadline.
@@ -183,8 +184,8 @@ gen::Result<void> CheckOptions(const gen::NodeOptions& options) {
   for (const auto& type : options.types.All()) {
     if (!type->problem.empty()) return Incorrect("types: " + type->problem);
   }
-  auto format = CheckLogFormat(options.log_format);
-  auto timeout = format ? CheckNotNegative("shutdown_timeout", options.shutdown_timeout) : format;
+  auto log = CheckLog(options);
+  auto timeout = log ? CheckNotNegative("shutdown_timeout", options.shutdown_timeout) : log;
   return timeout ? CheckDeadline(options) : timeout;
 }
 

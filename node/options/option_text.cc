@@ -112,9 +112,10 @@ const char* ParseOption(std::string_view text, gen::DispatcherPolicy& out) {
 }
 
 const char* ParseOption(std::string_view text, gen::LogLevel& out) {
-  return ParseName(text, gen::LogLevel::kOff, out)
-             ? nullptr
-             : "trace, debug, info, warning, error, panic or off";
+  const auto level = gen::LogLevelOf(text);
+  if (!level) return gen::kLogLevelNames;
+  out = *level;
+  return nullptr;
 }
 
 const char* ParseOption(std::string_view text, gen::LogFormat& out) {

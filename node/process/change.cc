@@ -1,10 +1,11 @@
-// What others change of a process by gen::ProcessChange.
+// What others change of a process by gen::ProcessChange, and of the node by gen::NodeChange.
 #include <optional>
 
 #include <ergon/gen/envelope_sender.h>
 #include <ergon/gen/host/process_host.h>
 #include <ergon/gen/log_level.h>
 #include <ergon/gen/node.h>
+#include <ergon/gen/node_change.h>
 #include <ergon/gen/process_change.h>
 #include <ergon/node/delivery/withdrawn_requests.h>
 #include <ergon/node/options/option_checks.h>
@@ -33,7 +34,8 @@ gen::Result<void> Change(gen::Node& node, gen::PID pid, const gen::ProcessChange
 bool ProcessRunner::IsChange(core::Envelope& envelope) const noexcept {
   return KindOf(envelope) == gen::EnvelopeKind::kRequest &&
          envelope.generation == generation_.load(std::memory_order_relaxed) &&
-         envelope.ValueAs<gen::ProcessChange>() != nullptr;
+         (envelope.ValueAs<gen::ProcessChange>() != nullptr ||
+          envelope.ValueAs<gen::NodeChange>() != nullptr);
 }
 
 void ProcessRunner::HandleChange(core::Envelope& envelope) {
@@ -46,7 +48,10 @@ void ProcessRunner::HandleChange(core::Envelope& envelope) {
   if (withdrawn || !MayBegin(envelope)) {
     Expire(envelope, withdrawn);
   } else {
-    const auto changed = Change(rooms_.node, Self(), *envelope.ValueAs<gen::ProcessChange>());
+    const auto* const of_node = envelope.ValueAs<gen::NodeChange>();
+    const auto changed = of_node != nullptr
+                             ? rooms_.node.Change(*of_node)
+                             : Change(rooms_.node, Self(), *envelope.ValueAs<gen::ProcessChange>());
     const gen::PID from = gen::SenderOf(envelope);
     // Whether somebody still waits does not matter to the one who answers.
     if (changed) {

@@ -159,7 +159,7 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   [[nodiscard]] bool IsPlain(const core::Envelope& envelope) const noexcept;
   void HandlePlain(core::Envelope& envelope);
   void HandleEnvelope(core::Envelope& envelope);
-  // A gen::ProcessChange, see change.cc.
+  // A gen::ProcessChange or a gen::NodeChange, see change.cc.
   [[nodiscard]] bool IsChange(core::Envelope& envelope) const noexcept;
   void HandleChange(core::Envelope& envelope);
   bool HandleByKind(core::Envelope& envelope);

@@ -39,23 +39,19 @@ gen::Error NoNetworkFor(const gen::NetworkOption& option) {
       fmt::format("{}: network.{}: given, but the node has no network", option.where, option.key));
 }
 
-gen::Result<void> Changes::SetLogLevel(gen::LogLevel level) {
-  auto checked = CheckLogLevel(level);
+gen::Result<void> Changes::Change(const gen::NodeChange& change) {
+  gen::NodeOptions given;
+  given.log_level = change.log_level.value_or(given.log_level);
+  given.mailbox_size = change.mailbox_size.value_or(given.mailbox_size);
+  given.log_levels = change.log_levels;
+  auto checked = CheckOptions(given);
   if (!checked) return checked;
   std::lock_guard lock(mutex_);
   gen::NodeOptions options = Now();
-  options.log_level = level;
+  options.log_level = change.log_level.value_or(options.log_level);
+  options.mailbox_size = change.mailbox_size.value_or(options.mailbox_size);
   Apply(options);
-  return {};
-}
-
-gen::Result<void> Changes::SetMailboxSize(int messages) {
-  auto checked = CheckMailboxSize(messages);
-  if (!checked) return checked;
-  std::lock_guard lock(mutex_);
-  gen::NodeOptions options = Now();
-  options.mailbox_size = messages;
-  Apply(options);
+  levels_.Apply(change.log_levels);
   return {};
 }
 

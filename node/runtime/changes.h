@@ -11,6 +11,7 @@
 
 #include <ergon/gen/log_level.h>
 #include <ergon/gen/messenger.h>
+#include <ergon/gen/node_change.h>
 #include <ergon/gen/node_options.h>
 #include <ergon/gen/result.h>
 #include <ergon/gen/target.h>
@@ -55,9 +56,8 @@ class Changes {
     return mailbox_size_;
   }
 
-  gen::Result<void> SetLogLevel(gen::LogLevel level);
+  gen::Result<void> Change(const gen::NodeChange& change);
   gen::Result<void> SetProcessLogLevel(const gen::Target& to, std::optional<gen::LogLevel> level);
-  gen::Result<void> SetMailboxSize(int messages);
   gen::Result<void> SetProcessMailboxSize(const gen::Target& to, int messages);
   // `asks` waits for pools.
   gen::Result<void> Reload(gen::Messenger& asks);

@@ -24,6 +24,7 @@
 #include <ergon/act/actor.h>
 #include <ergon/act/pool.h>
 #include <ergon/gen/group.h>
+#include <ergon/gen/node_change.h>
 #include <ergon/gen/process_change.h>
 #include <ergon/node/erlang.h>
 #include <ergon/node/node.h>
@@ -437,6 +438,7 @@ int main(int count, char** arguments) {
   options.types.Register<Resize>({.priority = gen::MessagePriority::kHigh});
   options.types.Register<act::PoolChange>({.priority = gen::MessagePriority::kHigh});
   options.types.Register<gen::ProcessChange>({.priority = gen::MessagePriority::kHigh});
+  options.types.Register<gen::NodeChange>({.priority = gen::MessagePriority::kHigh});
   auto node = node::Start(arguments[1], options);
   if (!node) {
     std::cerr << node.error().ToString() << '\n';

@@ -144,6 +144,12 @@ cases() -> [
         true = Change(#{log_level => node, mailbox_size => 0}),
         {error, {incorrect, <<"process_change: log_level: loud, must be ", _/binary>>}} = Change(#{log_level => loud}),
         {error, {incorrect, <<"mailbox_size: -1 is outside 0..4000000">>}} = Change(#{mailbox_size => -1}) end},
+    {a_node_is_changed, fun(Cpp) ->
+        Change = fun(Fields) -> gen_server:call({driver, Cpp}, {node_change, Fields}) end,
+        true = Change(#{log_level => info, log_levels => #{<<"words::Nobody">> => debug}}),
+        {error, {incorrect, <<"mailbox_size: -1 is outside 0..4000000">>}} = Change(#{mailbox_size => -1}),
+        {error, {incorrect, <<"node_change: log_levels.words::Nobody: loud, must be ", _/binary>>}} =
+            Change(#{log_levels => #{<<"words::Nobody">> => loud}}) end},
     {whose_is_a_name, fun(Cpp) ->
         Driver = drive(Cpp, self),
         Driver = rpc:call(Cpp, erlang, whereis, [driver]),

@@ -1,6 +1,7 @@
-// Pools and processes that are changed from other nodes.
+// Pools, processes and nodes that are changed from other nodes.
 #include <ergon/act/pool.h>
 #include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/node_change.h>
 #include <ergon/gen/process_change.h>
 #include <ergon/node/cluster/values/values.h>
 
@@ -128,6 +129,51 @@ TEST_CASE("process change: as a term, and a process of another node") {
             .value());
   CHECK(there.ProcessInfo(plain)->mailbox_size == 9);
   CHECK(there.ProcessInfo(plain)->log_level == gen::LogLevel::kOff);
+}
+
+TEST_CASE("node change: as a term, and of another node") {
+  gen::NodeOptions options;
+  options.types.Register<gen::NodeChange>({.priority = gen::MessagePriority::kHigh});
+  const Values values(options.types);
+  const auto read = [&](const std::string& key, const std::string& value) {
+    return values.Read(t::Tuple({t::SmallAtom("node_change"), t::Map({t::SmallAtom(key), value})}),
+                       kRequest);
+  };
+  const gen::NodeChange all{
+      .log_level = gen::LogLevel::kError,
+      .mailbox_size = 7,
+      .log_levels = {{"words::Counter", gen::LogLevel::kDebug}, {"words::Index", std::nullopt}}};
+  for (const gen::NodeChange& change : {all, gen::NodeChange()}) {
+    std::string written;
+    REQUIRE(detail::WriteValue(written, change));
+    CHECK(*values.Read(written, kRequest).value()->ValueAs<gen::NodeChange>() == change);
+  }
+  const auto problem = [&](const std::string& key, const std::string& value) {
+    return std::string(read(key, value).error().detail());
+  };
+  CHECK(problem("log_level", t::SmallAtom("node")) ==
+        "node_change: log_level: node, must be trace, debug, info, warning, error, panic or off");
+  CHECK(problem("mailbox_size", t::SmallAtom("many")) ==
+        "node_change: mailbox_size: many, must be a number of messages");
+  CHECK(problem("log_levels", t::SmallAtom("debug")) ==
+        "node_change: log_levels: debug, must be a map of behaviours and levels");
+  CHECK(problem("log_levels", t::Map({t::Binary("words::Index"), t::SmallAtom("loud")})) ==
+        "node_change: log_levels.words::Index: loud, must be trace, debug, info, warning, error, "
+        "panic or off, or node");
+  CHECK(problem("workers", t::Small(9)) ==
+        "node_change: workers: unknown, the fields are log_level, mailbox_size and log_levels");
+
+  kit::LogCapture log;
+  node::Node here = TryStart("levels_a@127.0.0.1", log, ClusterOptions(), options).value();
+  node::Node there = TryStart("levels_b@127.0.0.1", log, ClusterOptions(), options).value();
+  const gen::PID plain = there.Spawn(gen::Factory<Worker>()).value();
+  const std::string behavior = there.ProcessInfo(plain)->behavior;
+  const gen::NodeChange change{.mailbox_size = 9,
+                               .log_levels = {{behavior, gen::LogLevel::kError}}};
+  CHECK(here.Call(plain, gen::NodeChange(change)).value());
+  CHECK(there.ProcessInfo(plain)->log_level == gen::LogLevel::kError);
+  CHECK(there.ProcessInfo(there.Spawn(gen::Factory<Worker>()).value())->mailbox_size == 9);
+  CHECK(here.Call(plain, gen::NodeChange{.mailbox_size = -1}).error() == gen::ErrIncorrect);
 }
 
 }  // namespace

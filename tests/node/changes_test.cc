@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <ergon/act/pool.h>
+#include <ergon/gen/node_change.h>
 #include <ergon/gen/process_change.h>
 
 #include <kit/gate.h>
@@ -109,15 +110,16 @@ TEST_CASE("changes: a mailbox that shrinks drops nothing, and one that grows tak
   CHECK(t.log.Count(head + "0, was 5") == 1);
 }
 
+class PoolOfTwo : public act::Pool {
+  gen::Result<act::PoolOptions> Init(const gen::Args&) override {
+    return act::PoolOptions{.pool_size = 2, .worker_factory = Make({})};
+  }
+  gen::CallResult HandleCall(gen::PID, gen::Ref, gen::Message&) override {
+    return gen::Reply(Workers().front());
+  }
+};
+
 TEST_CASE("changes: mailboxes that cannot be changed, and values that are none") {
-  class TwoWorkers : public act::Pool {
-    gen::Result<act::PoolOptions> Init(const gen::Args&) override {
-      return act::PoolOptions{.pool_size = 2, .worker_factory = Make({})};
-    }
-    gen::CallResult HandleCall(gen::PID, gen::Ref, gen::Message&) override {
-      return gen::Reply(Workers().front());
-    }
-  };
   TestNode t;
   const gen::PID plain = t.Spawn();
   for (const int size : {-1, 4'000'001}) {
@@ -130,7 +132,7 @@ TEST_CASE("changes: mailboxes that cannot be changed, and values that are none")
   const gen::PID queued =
       t.Spawn({}, {.mailbox = gen::Mailbox::Bounded(5, gen::Overflow::kDropOldest)});
   CHECK(t.node.SetProcessMailboxSize(queued, 6).error() == gen::ErrUnsupported);
-  const gen::PID pool = t.node.Spawn(gen::Factory<TwoWorkers>()).value();
+  const gen::PID pool = t.node.Spawn(gen::Factory<PoolOfTwo>()).value();
   CHECK(t.node.SetProcessMailboxSize(pool, 6).error() == gen::ErrUnsupported);
   const auto worker =
       t.node.CallWithPriority<gen::PID>(pool, 1, gen::MessagePriority::kHigh).value();
@@ -282,10 +284,81 @@ TEST_CASE("changes: log levels of behaviours, from the options file") {
                     "those spawned later") == 1);
 }
 
+TEST_CASE("changes: the node's options and levels of behaviours at once, all or nothing") {
+  const std::string loud = "words::Loud";
+  TestNode t({.log_level = gen::LogLevel::kPanic});
+  const gen::ProcessFactory make = gen::Factory<Loud>(Handlers{});
+  const gen::PID pid = t.node.Spawn(make).value();
+  const auto level = [&](gen::PID of) { return t.node.ProcessInfo(of)->log_level; };
+  CHECK(t.node.Change({.log_levels = {{loud, gen::LogLevel::kError}}}));
+  CHECK(level(pid) == gen::LogLevel::kError);
+  CHECK(level(t.node.Spawn(make).value()) == gen::LogLevel::kError);
+  CHECK(level(t.Spawn()) == gen::LogLevel::kPanic);
+  CHECK(t.log.Count("log_levels.words::Loud: error, was not given, the node's in 1 process") == 1);
+  const auto wrong = [&](const gen::NodeChange& change) {
+    const auto changed = t.node.Change(change);
+    CHECK(changed.error() == gen::ErrIncorrect);
+    return std::string(changed.error().detail());
+  };
+  const auto none = static_cast<gen::LogLevel>(9);
+  CHECK(wrong({.log_level = none, .mailbox_size = 3}) == "log_level: 9, must be a LogLevel");
+  CHECK(wrong({.log_level = gen::LogLevel::kInfo, .mailbox_size = -1}) ==
+        "mailbox_size: -1 is outside 0..4000000");
+  CHECK(wrong({.mailbox_size = 3, .log_levels = {{loud, none}}}) ==
+        "log_levels.words::Loud: 9, must be a LogLevel");
+  CHECK(wrong({.mailbox_size = 3, .log_levels = {{loud, {}}, {"", {}}}}) ==
+        "log_levels: the name of a behaviour is empty");
+  CHECK(level(pid) == gen::LogLevel::kError);
+  CHECK(level(t.Spawn()) == gen::LogLevel::kPanic);
+  CHECK(t.node.ProcessInfo(t.Spawn())->mailbox_size == 0);
+  CHECK(t.log.Count(", was ") == 1);
+  CHECK(
+      t.node.Change({.log_level = gen::LogLevel::kWarning,
+                     .mailbox_size = 3,
+                     .log_levels = {{loud, std::nullopt}, {"words::Late", gen::LogLevel::kOff}}}));
+  CHECK(level(pid) == gen::LogLevel::kWarning);
+  CHECK(t.node.ProcessInfo(t.Spawn())->mailbox_size == 3);
+  CHECK(t.log.Count("log_level: warning, was panic") == 1);
+  CHECK(t.log.Count("mailbox_size: 3, was 0") == 1);
+  CHECK(t.log.Count("log_levels.words::Loud: the node's, was error, error in 2 processes") == 1);
+  CHECK(t.log.Count("log_levels.words::Late: off, was not given") == 1);
+  CHECK(t.node.Change({}));
+}
+
+TEST_CASE("changes: any process takes those of its node by a request, before what waits") {
+  TestNode t;
+  const gen::PID pid = t.Spawn({.call = [](Subject&, gen::PID, gen::Ref, gen::Message&) {
+    return gen::ReplyError(gen::Error("the behaviour saw it"));
+  }});
+  const gen::PID pool = t.node.Spawn(gen::Factory<PoolOfTwo>()).value();
+  const gen::PID function =
+      t.node.Spawn([](gen::Process& self) { (void)self.Receive<std::string>(); }).value();
+  int size = 0;
+  for (const gen::PID to : {pid, pool, function}) {
+    const auto change = [&](const gen::NodeChange& wanted) {
+      return t.node.Call(to, gen::NodeChange(wanted), {.priority = gen::MessagePriority::kHigh});
+    };
+    ++size;
+    CHECK(change({.mailbox_size = size, .log_levels = {{"ergon::node::Subject", {}}}}).value());
+    CHECK(t.node.ProcessInfo(t.Spawn())->mailbox_size == size);
+    const auto wrong = change({.mailbox_size = 9, .log_levels = {{"", {}}}});
+    CHECK(wrong.error() == gen::ErrIncorrect);
+    CHECK(wrong.error().detail() == "log_levels: the name of a behaviour is empty");
+    CHECK(t.node.ProcessInfo(t.Spawn())->mailbox_size == size);
+  }
+  CHECK(t.log.Count("log_levels.ergon::node::Subject: the node's, was not given") == 1);
+  // Of normal priority it is a request as others.
+  CHECK(t.node.Call(pid, gen::NodeChange()).error().ToString().find("saw it") != std::string::npos);
+  CHECK(t.node.Send(function, std::string("done")));
+  CHECK(t.Ended(function));
+}
+
 TEST_CASE("changes: log levels of behaviours that are none") {
   const auto problem = [](const std::string& name, gen::LogLevel level) {
     return std::string(Start("test@localhost", {.log_levels = {{name, level}}}).error().detail());
   };
+  CHECK(Start("test@localhost", {.log_level = static_cast<gen::LogLevel>(9)}).error().detail() ==
+        "log_level: 9, must be a LogLevel");
   CHECK(problem("", gen::LogLevel::kInfo) == "log_levels: the name of a behaviour is empty");
   CHECK(problem("Loud", static_cast<gen::LogLevel>(9)) == "log_levels.Loud: 9, must be a LogLevel");
 }

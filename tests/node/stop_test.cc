@@ -140,6 +140,7 @@ int NotTerminated(gen::Node& node, const gen::Target& to, gen::PID pid) {
   check(node.SetProcessLogLevel(to, gen::LogLevel::kDebug));
   check(node.SetMailboxSize(10));
   check(node.SetProcessMailboxSize(to, 10));
+  check(node.Change({.mailbox_size = 10}));
   check(node.ReloadOptions());
   check(node.LoadApplication({.name = "application"}));
   check(node.UnloadApplication("application"));
