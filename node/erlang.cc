@@ -13,6 +13,7 @@
 #include <ergon/node/cluster/exports/term_request.h>
 #include <ergon/node/cluster/handshake/challenge.h>
 #include <ergon/node/cluster/handshake/node_names.h>
+#include <ergon/node/cluster/tools/trace_answers.h>
 #include <ergon/node/cluster/values/reasons.h>
 #include <ergon/node/cluster/values/values.h>
 #include <ergon/node/delivery/remote_names.h>
@@ -88,6 +89,11 @@ gen::Result<std::string> RunApart(
 Absent detail::AbsentOf(gen::Process& self) {
   const ErlangTransport* const transport = TransportOf(self.Node(), "dist::RemoteFunctions");
   return transport == nullptr ? Absent::kUndefined : transport->settings().absent;
+}
+
+std::string ListenAddressOf(gen::Process& self) {
+  const ErlangTransport* const transport = TransportOf(self.Node(), "dbg:do_relay");
+  return transport == nullptr ? "" : transport->settings().listen_address.to_string();
 }
 
 std::shared_ptr<const gen::Network> Erlang(ErlangOptions options) {

@@ -40,22 +40,31 @@ run({Name, Case}, Cpp) ->
         exit(Pid, kill), 1
     end.
 
-etop_cases() ->
-    case erlang:system_info(otp_release) of
-        "27" -> io:format("the etop of OTP 27 traces, with {tracing, off} too, and cannot look at an Ergon node~n"), [];
-        _ -> only_looking()
-    end.
-
-only_looking() -> [
+etop_cases() -> [
     {etop_shows_the_workers_of_the_pool, fun(Cpp) ->
-        Screen = etop(Cpp, fun(Text) -> count(Text, "'Worker':init/1") + count(Text, "Worker:init/1") >= 4 end),
+        Screen = etop(Cpp, off, fun(Text) -> count(Text, "'Worker':init/1") + count(Text, "Worker:init/1") >= 4 end),
         io:format("~ts~n", [Screen]),
         true = count(Screen, "words") >= 1,
         true = count(Screen, atom_to_list(Cpp)) >= 1 end},
     {etop_goes_on, fun(Cpp) ->
         %% The second time it looks at what was since the first.
-        etop(Cpp, fun(Text) -> count(Text, "Load:") >= 2 end) end}
+        etop(Cpp, off, fun(Text) -> count(Text, "Load:") >= 2 end) end},
+    {etop_that_traces_has_no_traces_and_goes_on, fun(Cpp) ->
+        %% Twice: the port where it waits for them is free again.
+        [etop(Cpp, on, fun(Text) -> count(Text, "Load:") >= 2 end) || _ <- [1, 2]] end},
+    {no_port_is_left_of_it, fun(Cpp) ->
+        eventually(fun() -> gen_tcp:connect("127.0.0.1", etop_port(), []) == {error, econnrefused} end),
+        eventually(fun() -> [] == [P || P <- rpc:call(Cpp, erlang, processes, []), relays(Cpp, P)] end) end}
   ].
+
+relays(Cpp, Pid) ->
+    case rpc:call(Cpp, erlang, process_info, [Pid, monitors]) of
+        {monitors, Monitors} -> lists:any(fun({process, Other}) -> node(Other) == node(); (_) -> false end, Monitors);
+        undefined -> false
+    end.
+
+%% Below those that the system gives to connections.
+etop_port() -> 8000 + list_to_integer(os:getpid()) rem 6000.
 
 cases() -> [
     {the_page_system, fun(Cpp) ->
@@ -124,20 +133,72 @@ cases() -> [
     {what_is_not_there_is_refused, fun(Cpp) ->
         [{badrpc, notsup} = rpc:call(Cpp, M, F, A) || {M, F, A} <- [{os, cmd, ["true"]}, {erlang, halt, []}, {dbg, p, [all]},
             {erlang, garbage_collect, [self()]}, {observer_backend, ttb_init_node, [a, b, c]}, {erlang, process_info, []}]],
-        {badrpc, {'EXIT', {badarg, _}}} = rpc:call(Cpp, erlang, process_info, [self(), links]) end}
+        {badrpc, {'EXIT', {badarg, _}}} = rpc:call(Cpp, erlang, process_info, [self(), links]) end},
+    {each_function_of_observer_backend_answers_or_refuses, fun(Cpp) ->
+        Exports = observer_backend:module_info(exports) -- [{module_info, 0}, {module_info, 1}],
+        true = length(Exports) >= 10,
+        Answered = lists:sort([F || F <- Exports, is_answered(Cpp, F)]),
+        io:format("answered: ~p~nrefused: ~p~n", [Answered, lists:sort(Exports) -- Answered]),
+        [] = [{etop_collect, 1}, {fetch_stats, 2}, {get_port_list, 0}, {get_socket_list, 0}, {get_table_list, 2},
+              {procs_info, 1}, {socket_info, 0}, {sys_info, 0}, {vsn, 0}] -- Answered end}
   ].
 
+%% Whether it is answered; else it is refused in each way that tools have to call it. Neither takes long.
+is_answered(Cpp, {Name, Arity}) ->
+    Exported = rpc:call(Cpp, erlang, function_exported, [observer_backend, Name, Arity]),
+    case Exported of
+        true ->
+            Self = self(),
+            %% It sends what it has to say, or returns that.
+            {Pid, Ref} = spawn_monitor(fun() ->
+                Answer = rpc:call(Cpp, observer_backend, Name, arguments(Name, Self), 10000),
+                exit({answer, Answer}) end),
+            Answer = receive
+                {stats, 1, Workers, {{input, _}, {output, _}}, _} when is_list(Workers), Name == fetch_stats -> exit(Pid, kill), told;
+                {'DOWN', Ref, process, Pid, {answer, Value}} -> Value
+            after 20000 -> error({no_answer, Name}) end,
+            demonitor(Ref, [flush]),
+            not_refused = case Answer of {badrpc, _} -> {Name, Answer}; _ -> not_refused end,
+            true;
+        false ->
+            Arguments = lists:duplicate(Arity, self()),
+            {badrpc, notsup} = rpc:call(Cpp, observer_backend, Name, Arguments, 10000),
+            notsup = try erpc:call(Cpp, observer_backend, Name, Arguments, 10000) catch error:{exception, Why, _} -> Why;
+                         error:{erpc, Why} -> Why end,
+            notsup = try spawn_monitor(Cpp, observer_backend, Name, Arguments) of
+                {Pid, Ref} -> receive {'DOWN', Ref, process, Pid, Reason} -> Reason after 10000 -> {no_end, Name} end
+            catch error:Reason -> Reason end,
+            process_flag(trap_exit, true),
+            notsup = try spawn_link(Cpp, observer_backend, Name, Arguments) of
+                Linked -> receive {'EXIT', Linked, Reason2} -> Reason2 after 10000 -> {no_end, Name} end
+            catch error:Reason2 -> Reason2 end,
+            process_flag(trap_exit, false),
+            false
+    end.
+
+arguments(get_table_list, _) -> [ets, []];
+arguments(fetch_stats, Tool) -> [Tool, 10];
+arguments(Name, Tool) when Name == etop_collect; Name == procs_info -> [Tool];
+arguments(_, _) -> [].
+
+eventually(Condition) -> eventually(Condition, 500).
+eventually(Condition, Attempts) when Attempts > 0 ->
+    case Condition() of
+        true -> ok;
+        false -> timer:sleep(20), eventually(Condition, Attempts - 1)
+    end.
+
 %% What etop writes in text mode, once `Enough` of it is there.
-etop(Cpp, Enough) ->
+etop(Cpp, Tracing, Enough) ->
     Self = self(),
     Screen = spawn_link(fun() -> screen(Self, [], Enough) end),
     {Top, Ref} = spawn_monitor(fun() ->
         group_leader(Screen, self()),
-        etop:start([{node, Cpp}, {output, text}, {tracing, off}, {interval, 1}, {lines, 50}]) end),
+        etop:start([{node, Cpp}, {output, text}, {tracing, Tracing}, {port, etop_port()}, {interval, 1}, {lines, 50}]) end),
     Text = receive
         {Screen, Seen} -> Seen;
         {'DOWN', Ref, process, Top, Why} -> error({etop, Why})
-    after 30000 -> error(nothing)
+    after 40000 -> error(nothing)
     end,
     etop:stop(),
     receive {'DOWN', Ref, process, Top, _} -> Text after 5000 -> error(etop_goes_on) end.

@@ -16,6 +16,7 @@
 #include <ergon/node/cluster/tools/observer_terms.h>
 #include <ergon/node/cluster/tools/process_answers.h>
 #include <ergon/node/cluster/tools/sys_answers.h>
+#include <ergon/node/cluster/tools/trace_answers.h>
 
 namespace ergon::dist {
 namespace {
@@ -156,6 +157,7 @@ const Table& Answers() {
     AddBackendAnswers(made);
     AddSysAnswers(made);
     AddApplicationAnswers(made);
+    AddTraceAnswers(made);
     return made;
   }();
   return table;
