@@ -40,7 +40,7 @@ gen::Result<std::string> TryToConnect(asio::io_context& context, Tasks& tasks,
   if (!connected) return std::move(connected.error());
   const std::string address = attempt.stream()->PeerAddress();
   is_shaking = true;
-  auto peer = attempt.ShakeHands(settings.Self(), Challenge(RandomChallenge()));
+  auto peer = attempt.ShakeHands(settings.Self());
   attempt.stream()->Close();
   if (is_connected) {
     return fmt::format("{} at {} is connected with {}", other, address, settings.node);
@@ -250,7 +250,7 @@ gen::Result<std::string> AskForName(const std::string& host, const std::string& 
     HandshakeSelf self = settings->Self();
     self.name = host;
     self.creation = 0;
-    auto peer = attempt.ShakeHands(std::move(self), Challenge(RandomChallenge()));
+    auto peer = attempt.ShakeHands(std::move(self));
     attempt.stream()->Close();
     if (!peer) return std::move(peer.error());
     return std::move(peer->given_name);

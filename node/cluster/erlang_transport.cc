@@ -77,7 +77,6 @@ ErlangTransport::ErlangTransport(const node::TransportFactory::Needs& needs, Set
       listening_({.context = context_,
                   .tasks = tasks_,
                   .settings = settings_,
-                  .challenges = challenges_,
                   .connections = connections_,
                   .log = needs.log}),
       registration_(context_, tasks_, settings_, needs.log),
@@ -139,7 +138,7 @@ ConnectionDown::Needs ErlangTransport::DownNeeds() {
 }
 
 void ErlangTransport::DialPeer(const std::shared_ptr<Connection>& connection) {
-  Dial(context_, tasks_, settings_, challenges_, connection->peer().ToString(),
+  Dial(context_, tasks_, settings_, connection->peer().ToString(),
        {.pause =
             [this, connection] {
               return failures_.PauseBeforeDial(connection->peer(),

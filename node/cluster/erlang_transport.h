@@ -22,7 +22,6 @@
 #include <ergon/node/cluster/extension/remote_events.h>
 #include <ergon/node/cluster/groups/group_timer.h>
 #include <ergon/node/cluster/groups/process_groups.h>
-#include <ergon/node/cluster/handshake/challenge.h>
 #include <ergon/node/cluster/inbound/signal_receiver.h>
 #include <ergon/node/cluster/outbound/answer_sender.h>
 #include <ergon/node/cluster/outbound/connection_down.h>
@@ -124,7 +123,6 @@ class ErlangTransport final : public node::Transport {
   TraceTokens traces_;
   asio::io_context context_{1};
   Tasks tasks_{context_};
-  Challenges challenges_;
   Connection::Listener listener_;
   Connections connections_;
   MessageSender messages_;

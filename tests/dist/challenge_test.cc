@@ -1,6 +1,8 @@
 #include <ergon/node/cluster/handshake/challenge.h>
 
+#include <optional>
 #include <set>
+#include <utility>
 
 #include <doctest/doctest.h>
 
@@ -26,25 +28,42 @@ TEST_CASE("challenge: every bit is sometimes set and sometimes not") {
   CHECK(always == 0);
 }
 
-TEST_CASE("challenge: it is issued as long as its handshake goes on, for all of the node's") {
-  Challenges all;
-  std::uint32_t value = 0;
-  const Challenge other(all);
+TEST_CASE("challenge: it is issued as long as its handshake goes on, for the whole program") {
+  Challenge first;
+  const std::uint32_t value = first.value();
+  CHECK_FALSE(IsIssuedByOthers(value, "peer@127.0.0.1"));  // nobody has seen it
+  first.Issue("one@127.0.0.1");
+  CHECK(IsIssuedByOthers(value, "peer@127.0.0.1"));
+  CHECK_FALSE(IsIssuedByOthers(value, "one@127.0.0.1"));
   {
-    Challenge first(all);
-    value = first.value();
-    CHECK(other.IsIssued(value));
-    CHECK(first.IsIssued(other.value()));
+    Challenge equal(value);  // of another node of the program
+    equal.Issue("two@127.0.0.1");
+    CHECK(IsIssuedByOthers(value, "one@127.0.0.1"));
+    CHECK(IsIssuedByOthers(value, "two@127.0.0.1"));
+  }
+  {
     const Challenge moved(std::move(first));
     CHECK(moved.value() == value);
-    CHECK(other.IsIssued(value));
+    CHECK(IsIssuedByOthers(value, "peer@127.0.0.1"));
   }
-  CHECK_FALSE(other.IsIssued(value));
-  // Those of other nodes are none of this one's.
-  Challenges of_another_node;
-  const Challenge foreign(of_another_node);
-  CHECK_FALSE(other.IsIssued(foreign.value()));
-  CHECK(foreign.IsIssued(foreign.value()));
+  CHECK_FALSE(IsIssuedByOthers(value, "peer@127.0.0.1"));
+}
+
+TEST_CASE("challenge: of two that are equal, either may be the first to be over") {
+  std::optional<Challenge> one(std::in_place, 5U);
+  std::optional<Challenge> two(std::in_place, 5U);
+  one->Issue("one@127.0.0.1");
+  two->Issue("two@127.0.0.1");
+  SUBCASE("the first") {
+    one.reset();
+    CHECK(IsIssuedByOthers(5, "one@127.0.0.1"));
+    CHECK_FALSE(IsIssuedByOthers(5, "two@127.0.0.1"));
+  }
+  SUBCASE("the second") {
+    two.reset();
+    CHECK_FALSE(IsIssuedByOthers(5, "one@127.0.0.1"));
+    CHECK(IsIssuedByOthers(5, "two@127.0.0.1"));
+  }
 }
 
 }  // namespace

@@ -80,8 +80,8 @@ class Client {
                                 std::uint64_t flags = kOwnFlags) {
     bool done = false;
     tasks_.Start([&] {
-      done = dist::ShakeHands(stream_, Handshake::Initiator({name, "secret", 77, flags}, peer,
-                                                            RandomChallenge()))
+      done = dist::ShakeHands(stream_,
+                              Handshake::Initiator({name, "secret", 77, flags}, peer, Challenge()))
                  .has_value();
     });
     context_.run();

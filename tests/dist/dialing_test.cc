@@ -20,7 +20,6 @@ namespace {
 struct DialingSide {
   asio::io_context context{1};
   Tasks tasks{context};
-  Challenges challenges;
   Settings settings;
   std::vector<bool> announced;
 
@@ -34,7 +33,7 @@ struct DialingSide {
   std::string Dialled(
       const std::string& peer, std::function<bool()> is_wanted = [] { return true; }) {
     std::string outcome;
-    Dial(context, tasks, settings, challenges, peer,
+    Dial(context, tasks, settings, peer,
          {.pause = [] { return std::chrono::nanoseconds(0); },
           .is_wanted = std::move(is_wanted),
           .announced = [this](bool is_announced) { announced.push_back(is_announced); },
@@ -129,7 +128,7 @@ TEST_CASE("dialing: the time that the first steps have taken is not there for th
     DialAttempt attempt(side.context, side.tasks, side.settings, "y@127.0.0.1");
     if (!attempt.Connect()) return;
     while (attempt.stream()->socket().is_open()) side.tasks.Sleep(std::chrono::milliseconds(1));
-    why = attempt.ShakeHands(side.settings.Self(), Challenge(side.challenges)).error().ToString();
+    why = attempt.ShakeHands(side.settings.Self()).error().ToString();
   });
   side.context.run_for(kit::kDeadline);
   CHECK(why == "no connection: the handshake with y@127.0.0.1 takes too long");

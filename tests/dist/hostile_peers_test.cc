@@ -1,6 +1,7 @@
 // A node among peers that are hostile, slow or silent, from the first byte to the end of the handshake.
 #include <atomic>
 #include <deque>
+#include <future>
 #include <memory>
 #include <string>
 #include <thread>
@@ -76,8 +77,63 @@ TEST_CASE("hostile peers: who hands the node's own challenge back is not let in 
   const std::string name = "y@127.0.0.1";
   there.WritePacket("N" + Big(kOwnFlags, 8) + challenge + Big(77, 4) + Big(name.size(), 2) + name);
   CHECK(there.ReadToTheEnd().empty());
-  CHECK(kit::Eventually([&] { return log.Contains("hands a challenge of this node back"); }));
+  CHECK(kit::Eventually([&] { return log.Contains("hands a challenge of this program back"); }));
   CHECK(Nodes(node).empty());
+}
+
+TEST_CASE("hostile peers: nor by the answer of anybody else in the same program") {
+  asio::io_context context;
+  asio::ip::tcp::acceptor dialled(context, {asio::ip::make_address("127.0.0.1"), 0});
+  const std::uint16_t port_of_thief = dialled.local_endpoint().port();
+  FakeEpmd epmd([&](std::string_view request) -> std::optional<std::string> {
+    if (FakeEpmd::IsRegistration(request)) return FakeEpmd::Registered();
+    return FakeEpmd::Found(FakeEpmd::AskedFor(request), port_of_thief);
+  });
+  ErlangOptions options = ClusterOptions();
+  options.listen_port = FreePort();
+  options.epmd_port = epmd.port();
+  ErlangOptions others = options;
+  others.listen_port = 0;
+  kit::LogCapture log;
+  auto node = TryStart("asked2@127.0.0.1", log, options).value();
+  kit::LogCapture log_of_another;
+  auto another = TryStart("another@127.0.0.1", log_of_another, others).value();
+  std::string status = "sok";
+  bool says_why = true;
+  std::future<std::string> answer;  // the error of who dials
+  SUBCASE("dist::Diagnose") {
+    answer = std::async(std::launch::async, [&] {
+      const auto found = Diagnose("doctor@127.0.0.1", "y@127.0.0.1", others);
+      return found ? "" : found.error().ToString();
+    });
+  }
+  SUBCASE("dist::AskForName") {
+    const std::string name = "ABC@127.0.0.1";
+    status = "snamed:" + Big(name.size(), 2) + name + Big(99, 4);
+    answer = std::async(std::launch::async, [&] {
+      const auto found = AskForName("127.0.0.1", "y@127.0.0.1", others);
+      return found ? "" : found.error().ToString();
+    });
+  }
+  SUBCASE("another node") {
+    answer = std::async(std::launch::async,
+                        [&] { return Ping(another, "y@127.0.0.1").error().ToString(); });
+    says_why = false;
+  }
+  Client there(dialled);
+  CHECK(there.ReadPacket().starts_with('N'));
+  there.WritePacket(status);
+  Client here(static_cast<std::uint16_t>(options.listen_port));
+  here.WritePacket(NameOfPeer("thief@127.0.0.1"));
+  CHECK(here.ReadPacket() == "sok");
+  const std::string challenge = here.ReadPacket().substr(9, 4);
+  const std::string name = "y@127.0.0.1";
+  there.WritePacket("N" + Big(kOwnFlags, 8) + challenge + Big(77, 4) + Big(name.size(), 2) + name);
+  CHECK(there.ReadToTheEnd().empty());
+  const std::string text = "hands a challenge of this program back";
+  const bool is_told = answer.get().find(text) != std::string::npos;
+  CHECK(is_told == says_why);  // of a node, its log says why
+  if (!says_why) CHECK(kit::Eventually([&] { return log_of_another.Contains(text); }));
 }
 
 TEST_CASE("hostile peers: who cannot be dialled connects while somebody here sends to it") {

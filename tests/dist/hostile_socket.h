@@ -81,7 +81,7 @@ class HostileSocket {
   // False: it is not let in, or closed.
   bool ShakeHands(const std::string& name, const std::string& peer, const std::string& cookie) {
     Handshake handshake =
-        Handshake::Initiator({name, cookie, 77, kOwnFlags & ~kFlagErgon}, peer, RandomChallenge());
+        Handshake::Initiator({name, cookie, 77, kOwnFlags & ~kFlagErgon}, peer, Challenge());
     if (!WritePacket(handshake.Begin())) return false;
     while (!handshake.peer()) {
       std::string packet;
@@ -99,7 +99,7 @@ class HostileSocket {
   // Says the name, and takes the challenge, of 4 bytes. False: it is refused, or closed.
   bool AskForChallenge(const std::string& name, std::string& challenge) {
     Handshake handshake =
-        Handshake::Initiator({name, {}, 77, kOwnFlags & ~kFlagErgon}, name, RandomChallenge());
+        Handshake::Initiator({name, {}, 77, kOwnFlags & ~kFlagErgon}, name, Challenge());
     std::string packet;
     if (!WritePacket(handshake.Begin()) || !ReadPacket(packet)) return false;
     if (!packet.starts_with("sok") || !ReadPacket(packet) || packet.size() < 13) return false;

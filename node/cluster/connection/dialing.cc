@@ -21,12 +21,12 @@ gen::Error NoConnection(std::string text) {
   return gen::Error(gen::ErrorCode::kNoConnection, std::move(text));
 }
 
-gen::Result<void> DialNow(DialAttempt& attempt, const Settings& settings, Challenges& challenges,
-                          const DialResult& result, HandshakePeer& proved) {
+gen::Result<void> DialNow(DialAttempt& attempt, const Settings& settings, const DialResult& result,
+                          HandshakePeer& proved) {
   auto connected = attempt.Connect();
   if (!connected) return connected;
   result.announced(true);
-  auto found = attempt.ShakeHands(settings.Self(), Challenge(challenges));
+  auto found = attempt.ShakeHands(settings.Self());
   if (!found) {
     // The peer dials us at the same time and goes on with that: it will attach itself, or come again.
     if (found.error() == gen::ErrTaken && result.is_wanted()) {
@@ -117,9 +117,9 @@ gen::Result<EpmdNode> DialAttempt::AskEpmd(const Addresses& addresses, const std
   }
 }
 
-gen::Result<HandshakePeer> DialAttempt::ShakeHands(HandshakeSelf self, Challenge challenge) {
+gen::Result<HandshakePeer> DialAttempt::ShakeHands(HandshakeSelf self) {
   auto found = dist::ShakeHands(
-      *stream_, Handshake::Initiator(std::move(self), peer_, std::move(challenge), is_wanted_));
+      *stream_, Handshake::Initiator(std::move(self), peer_, Challenge(), is_wanted_));
   if (!limit_.expired()) return found;
   return NoConnection(fmt::format("the handshake with {} takes too long", peer_));
 }
@@ -152,17 +152,16 @@ gen::Result<HandshakePeer> ShakeHands(Stream& stream, Handshake handshake) {
   return *handshake.peer();
 }
 
-void Dial(asio::io_context& context, Tasks& tasks, const Settings& settings, Challenges& challenges,
-          std::string peer, DialResult result) {
-  tasks.Start([&context, &tasks, &settings, &challenges, peer = std::move(peer),
-               result = std::move(result)] {
+void Dial(asio::io_context& context, Tasks& tasks, const Settings& settings, std::string peer,
+          DialResult result) {
+  tasks.Start([&context, &tasks, &settings, peer = std::move(peer), result = std::move(result)] {
     std::string why;
     try {
       if (const auto pause = result.pause(); pause > pause.zero()) tasks.Sleep(pause);
       if (result.is_wanted()) {
         DialAttempt attempt(context, tasks, settings, peer, result.is_wanted);
         HandshakePeer proved;
-        const auto dialled = DialNow(attempt, settings, challenges, result, proved);
+        const auto dialled = DialNow(attempt, settings, result, proved);
         if (dialled) {
           result.succeeded(attempt.stream(), proved);
           return;

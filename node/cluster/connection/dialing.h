@@ -15,7 +15,6 @@
 #include <ergon/node/cluster/connection/host_lookups.h>
 #include <ergon/node/cluster/connection/settings.h>
 #include <ergon/node/cluster/connection/stream.h>
-#include <ergon/node/cluster/handshake/challenge.h>
 #include <ergon/node/cluster/handshake/epmd.h>
 #include <ergon/node/cluster/handshake/handshake.h>
 
@@ -36,7 +35,7 @@ class DialAttempt {
   // says that the attempt is not wanted any more.
   gen::Result<void> Connect();
   // Shakes hands after Connect, as the node `self`.
-  gen::Result<HandshakePeer> ShakeHands(HandshakeSelf self, Challenge challenge);
+  gen::Result<HandshakePeer> ShakeHands(HandshakeSelf self);
   // Waits until the time is up.
   void Wait();
 
@@ -70,7 +69,7 @@ struct DialResult {
   std::function<void(const std::string& why)> failed;
 };
 // Dials `peer`, and calls `succeeded` or `failed`. Returns at once.
-void Dial(asio::io_context& context, Tasks& tasks, const Settings& settings, Challenges& challenges,
-          std::string peer, DialResult result);
+void Dial(asio::io_context& context, Tasks& tasks, const Settings& settings, std::string peer,
+          DialResult result);
 
 }  // namespace ergon::dist

@@ -111,7 +111,7 @@ gen::Result<HandshakePeer> Listening::Prove(Unproved& peer,
   try {
     if (settings_.tls != nullptr) stream.StartTls(*settings_.tls, true, "");
     found = ShakeHands(stream, Handshake::Acceptor(
-                                   settings_.Self(), Challenge(challenges_),
+                                   settings_.Self(), Challenge(),
                                    [this](std::string_view name) { return AnswerTo(name); },
                                    [&](const HandshakePeer& proved) {
                                      claimed = connections_.Claim(proved);

@@ -17,7 +17,6 @@
 #include <ergon/node/cluster/connection/connections.h>
 #include <ergon/node/cluster/connection/settings.h>
 #include <ergon/node/cluster/connection/tasks.h>
-#include <ergon/node/cluster/handshake/challenge.h>
 
 namespace ergon::dist {
 
@@ -28,7 +27,6 @@ class Listening {
     asio::io_context& context;
     Tasks& tasks;
     const Settings& settings;
-    Challenges& challenges;
     Connections& connections;
     gen::LogSink& log;
   };
@@ -36,7 +34,6 @@ class Listening {
       : context_(needs.context),
         tasks_(needs.tasks),
         settings_(needs.settings),
-        challenges_(needs.challenges),
         connections_(needs.connections),
         log_(needs.log),
         acceptor_(needs.context) {}
@@ -71,7 +68,6 @@ class Listening {
   asio::io_context& context_;
   Tasks& tasks_;
   const Settings& settings_;
-  Challenges& challenges_;
   Connections& connections_;
   gen::LogSink& log_;
   asio::ip::tcp::acceptor acceptor_;

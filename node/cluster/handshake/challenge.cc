@@ -3,6 +3,8 @@
 #include <sys/random.h>
 
 #include <cerrno>
+#include <mutex>
+#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -10,6 +12,21 @@
 #include <openssl/evp.h>
 
 namespace ergon::dist {
+namespace {
+
+// The challenges of unfinished handshakes, each with the node that has issued it.
+struct Issued {
+  std::mutex mutex;
+  std::multiset<std::pair<std::uint32_t, std::string>> challenges;  // guarded by mutex
+};
+
+// Never destroyed: nodes may still shake hands when the program ends.
+Issued& IssuedHere() {
+  static Issued& issued = *new Issued;
+  return issued;
+}
+
+}  // namespace
 
 std::uint32_t RandomChallenge() {
   std::uint32_t challenge = 0;
@@ -28,15 +45,32 @@ std::string DigestOf(std::string_view cookie, std::uint32_t challenge) {
   return {reinterpret_cast<const char*>(digest), size};
 }
 
-Challenge::Challenge(Challenges& all) : all_(&all), value_(RandomChallenge()) {
-  while (!all.issued_.insert(value_).second) value_ = RandomChallenge();
-}
-
 Challenge::~Challenge() {
-  if (all_ != nullptr) all_->issued_.erase(value_);
+  if (node_.empty()) return;
+  Issued& issued = IssuedHere();
+  std::lock_guard lock(issued.mutex);
+  issued.challenges.erase(issued.challenges.find({value_, node_}));
 }
 
 Challenge::Challenge(Challenge&& other) noexcept
-    : all_(std::exchange(other.all_, nullptr)), value_(other.value_) {}
+    : value_(other.value_), node_(std::exchange(other.node_, {})) {}
+
+void Challenge::Issue(std::string_view node) {
+  Issued& issued = IssuedHere();
+  std::lock_guard lock(issued.mutex);
+  issued.challenges.emplace(value_, node);
+  node_ = node;
+}
+
+bool IsIssuedByOthers(std::uint32_t challenge, std::string_view peer) {
+  Issued& issued = IssuedHere();
+  std::lock_guard lock(issued.mutex);
+  // Sorted by the challenge.
+  auto at = issued.challenges.lower_bound({challenge, std::string()});
+  for (; at != issued.challenges.end() && at->first == challenge; ++at) {
+    if (at->second != peer) return true;
+  }
+  return false;
+}
 
 }  // namespace ergon::dist

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 
 namespace ergon::dist {
 
@@ -15,26 +14,11 @@ namespace ergon::dist {
 // without MD5 (FIPS).
 [[nodiscard]] std::string DigestOf(std::string_view cookie, std::uint32_t challenge);
 
-// The challenges that unfinished handshakes of one node have issued. A peer that sends one of them back wants the
-// node's own answer to it, to prove with this answer on the other connection that it knows the cookie. One thread;
-// lives longer than the handshakes.
-class Challenges {
- public:
-  Challenges() = default;
-  Challenges(const Challenges&) = delete;
-  Challenges& operator=(const Challenges&) = delete;
-
- private:
-  friend class Challenge;
-  std::unordered_set<std::uint32_t> issued_;
-};
-
-// The challenge of one handshake, which counts as issued until this is destroyed or moved from.
+// The challenge of one handshake. From Issue on it is in the list of the program until this is destroyed or moved from.
 class Challenge {
  public:
   // Makes a random challenge. Throws std::system_error, as RandomChallenge does.
-  explicit Challenge(Challenges& all);
-  // Makes the challenge of a handshake that stands alone.
+  Challenge() : Challenge(RandomChallenge()) {}
   Challenge(std::uint32_t value) noexcept  // NOLINT(google-explicit-constructor)
       : value_(value) {}
   ~Challenge();
@@ -43,14 +27,19 @@ class Challenge {
   Challenge& operator=(const Challenge&) = delete;
 
   [[nodiscard]] std::uint32_t value() const noexcept { return value_; }
-  // Returns whether this node has issued that challenge and still waits for the answer.
-  [[nodiscard]] bool IsIssued(std::uint32_t challenge) const {
-    return challenge == value_ || (all_ != nullptr && all_->issued_.contains(challenge));
-  }
+  // Has to be called, once, before a peer learns the challenge. `node` is the name by which the peer knows this side, not
+  // empty.
+  void Issue(std::string_view node);
 
  private:
-  Challenges* all_ = nullptr;
   std::uint32_t value_;
+  std::string node_;  // that has issued it; empty: not issued
 };
+
+// Returns whether an unfinished handshake of this program has issued the challenge, on a side that is not the node `peer`.
+// If `peer` hands such a challenge out as its own, it wants to hear the answer, to prove with it on the other connection
+// that it knows the cookie. All nodes of the program count, and those who shake hands without being one (dist::Diagnose,
+// dist::AskForName). Any thread.
+[[nodiscard]] bool IsIssuedByOthers(std::uint32_t challenge, std::string_view peer);
 
 }  // namespace ergon::dist

@@ -157,6 +157,7 @@ gen::Result<void> Handshake::TakeChallenge(std::string_view packet, Packets& to_
   if (found_.creation == 0) return NoCreation(found_.name);
   auto digest = AnswerTo(challenge->challenge);
   if (!digest) return std::move(digest.error());
+  challenge_.Issue(self_.name);
   to_send.push_back(BytesOf(ReplyPacket{.challenge = challenge_.value(), .digest = *digest}));
   state_ = State::kAck;
   return {};
@@ -238,7 +239,7 @@ gen::Result<void> Handshake::Answer(Packets& to_send) {
       state_ = State::kAliveAnswer;
       return {};
   }
-  to_send.push_back(OwnChallenge());
+  to_send.push_back(IssueChallenge());
   state_ = State::kReply;
   return {};
 }
@@ -250,7 +251,7 @@ gen::Result<void> Handshake::TakeAliveAnswer(std::string_view status, Packets& t
   }
   if (status != "true") return NoStatus("true or false", status);
   found_.replaces = true;
-  to_send.push_back(OwnChallenge());
+  to_send.push_back(IssueChallenge());
   state_ = State::kReply;
   return {};
 }
@@ -273,7 +274,8 @@ gen::Error Handshake::HasConnection() const {
       fmt::format("{} has a connection with this node already, which is kept", found_.name));
 }
 
-std::string Handshake::OwnChallenge() const {
+std::string Handshake::IssueChallenge() {
+  challenge_.Issue(self_.name);
   // A peer that gets a name wants to see its request in the answer, and is hidden.
   const std::uint64_t flags =
       is_named_by_us_ ? (self_.flags & ~kFlagPublished) | kFlagNameMe : self_.flags;
@@ -290,11 +292,11 @@ gen::Result<std::string> Handshake::Digest(std::uint32_t challenge) const {
 }
 
 gen::Result<std::string> Handshake::AnswerTo(std::uint32_t challenge) const {
-  if (!challenge_.IsIssued(challenge)) return Digest(challenge);
+  if (!IsIssuedByOthers(challenge, found_.name)) return Digest(challenge);
   return gen::Error(
       ErrorCode::kNotAllowed,
-      fmt::format("handshake: {} hands a challenge of this node back: it does not know the cookie, "
-                  "and wants to hear the answer",
+      fmt::format("handshake: {} hands a challenge of this program back: it does not know the "
+                  "cookie, and wants to hear the answer",
                   found_.name));
 }
 

@@ -63,7 +63,7 @@ class Handshake {
   [[nodiscard]] std::string Begin();
   // Takes the next packet of the peer and appends the packets that have to be sent (none, one or two).
   // An error ends the connection; its text says which side has to change what:
-  // kNotAllowed (the cookie is wrong; the peer sends a challenge of this node back; or the peer does not
+  // kNotAllowed (the cookie is wrong; the peer sends a challenge of this program back; or the peer does not
   // want us), kUnsupported (a flag is missing, by name; the node is too old), kTaken (another connection of
   // these two nodes is kept), kIncorrect (a name is wrong; or it is no handshake). The packets in `to_send` have to be
   // written even then. After an error or success Take returns kNotAllowed.
@@ -99,10 +99,11 @@ class Handshake {
   gen::Result<void> Answer(Packets& to_send);
   gen::Result<void> TakeAliveAnswer(std::string_view status, Packets& to_send);
   gen::Result<void> TakeReply(std::string_view packet, Packets& to_send);
-  [[nodiscard]] std::string OwnChallenge() const;
+  [[nodiscard]] std::string IssueChallenge();
 
   [[nodiscard]] gen::Result<std::string> Digest(std::uint32_t challenge) const;
-  // Returns the proof for the peer that this node knows the cookie. Not for a challenge of this node itself.
+  // Returns the proof for the peer that this node knows the cookie. Not for a challenge that another side in
+  // this program has issued.
   [[nodiscard]] gen::Result<std::string> AnswerTo(std::uint32_t challenge) const;
   // Checks the peer's digest of our challenge.
   gen::Result<void> CheckDigest(std::string_view digest) const;
