@@ -18,6 +18,12 @@
 
 namespace ergon::dist {
 
+// What a visible node of OTP 25 says that it understands, as seen on the wire. It has no flag of ours, so that it gets
+// all that Erlang gets, and nothing else.
+inline constexpr std::uint64_t kErlangFlags = 0xd'07df'7fbd;
+static_assert((kErlangFlags & kFlagsNeeded) == kFlagsNeeded);
+static_assert((kErlangFlags & (kFlagErgon | kFlagPacks)) == 0);
+
 // Who connects to a node without being one.
 class Client {
  public:

@@ -1,5 +1,6 @@
 // Processes of another node that are linked with one process here and monitor it, as many as a peer may have.
 #include <atomic>
+#include <cstdint>
 #include <string>
 
 #include <ergon/node/cluster/signals/references.h>
@@ -35,6 +36,9 @@ class Linked : public act::Actor {
 
 // That each of them costs the same is what keyed_list_test.cc is about.
 TEST_CASE("relations: very many links and monitors of one process, their ends, and the rest") {
+  std::uint64_t flags = 0;
+  SUBCASE("of an Ergon node") { flags = kOwnFlags; }
+  SUBCASE("of a node of OTP 25") { flags = kErlangFlags; }
   const int many = kit::Scaled(100'000);
   ErlangOptions options = ClusterOptions();
   options.listen_port = FreePort();
@@ -44,7 +48,7 @@ TEST_CASE("relations: very many links and monitors of one process, their ends, a
   std::atomic<int> lost = 0;
   const gen::PID pid = node.Spawn(gen::Factory<Linked>(&lost)).value();
   Client client(static_cast<std::uint16_t>(options.listen_port));
-  REQUIRE(client.ShakeHands("manyrelations@127.0.0.1", "relations@127.0.0.1"));
+  REQUIRE(client.ShakeHands("manyrelations@127.0.0.1", "relations@127.0.0.1", flags));
   const gen::Atom peer("manyrelations@127.0.0.1");
   const auto say = [&](SignalKind link, SignalKind monitor, int step) {
     std::string frames;
@@ -53,8 +57,8 @@ TEST_CASE("relations: very many links and monitors of one process, their ends, a
       std::string reference;
       AppendReference(reference, number, peer, 77);
       const gen::PID from{number, peer, 77};
-      AppendFrame(frames, {.kind = link, .from = from, .to = pid, .id = number}, kOwnFlags);
-      AppendFrame(frames, {.kind = monitor, .from = from, .to = pid, .ref = reference}, kOwnFlags);
+      AppendFrame(frames, {.kind = link, .from = from, .to = pid, .id = number}, flags);
+      AppendFrame(frames, {.kind = monitor, .from = from, .to = pid, .ref = reference}, flags);
     }
     client.Write(frames);
   };
