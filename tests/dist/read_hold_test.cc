@@ -37,6 +37,24 @@ TEST_CASE("read hold: frames are put aside, as many as have room, and come back 
   }
 }
 
+TEST_CASE(
+    "read hold: the end of a process by its name does not overtake what the process has sent") {
+  ReadHold hold(50);
+  const gen::PID from{1, "a@b", 1};
+  const gen::PID other{2, "a@b", 1};
+  const Signal named{.kind = SignalKind::kDown, .name = "prices", .payload = "a\1"};
+  const auto end_of = [](gen::PID pid) {
+    return Signal{.kind = SignalKind::kDown, .from = pid, .payload = "a\1"};
+  };
+  CHECK_FALSE(hold.IsFor(named, 10));
+  REQUIRE(hold.Put(terms::Big(6, 4) + terms::Big(1, 6), from));
+  CHECK(hold.IsFor(named, 10));
+  CHECK(hold.IsFor(end_of(from), 10));
+  CHECK_FALSE(hold.IsFor(end_of(other), 10));
+  hold.RemoveFirst();
+  CHECK_FALSE(hold.IsFor(named, 10));
+}
+
 TEST_CASE("read hold: frames of all sizes come back in their order, and count until then") {
   constexpr std::size_t kBound = 256 * 1024;
   const auto frame = [](std::uint32_t number) {

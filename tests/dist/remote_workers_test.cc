@@ -329,6 +329,24 @@ TEST_CASE("remote workers: requests that a worker has when it ends are all answe
   CHECK(kit::Eventually([&] { return cluster.Processes() == 1; }));
 }
 
+TEST_CASE("remote workers: what a worker has answered before it ends comes before its end") {
+  FarCluster cluster("far_last");
+  const gen::PID pool = cluster.Start({.pool_size = 1});
+  for (int round = 0; round < 10; ++round) {
+    REQUIRE(IsComplete(cluster.a, pool, 1));
+    std::vector<std::future<gen::Result<std::int64_t>>> open;
+    for (int i = 0; i < 50; ++i) {
+      open.push_back(
+          cluster.a.CallAsync<std::int64_t>(pool, Sum{{i, 1}}, {.timeout = gen::kInfinite}));
+    }
+    REQUIRE(cluster.a.Send(pool, Line{round % 2 == 0 ? kFails : kEnds, ""}));
+    for (int i = 0; i < 50; ++i) CHECK(open[static_cast<std::size_t>(i)].get() == i + 1);
+    CHECK(kit::Eventually([&] {
+      return act::Stats(cluster.a, pool)->worker_restarts == static_cast<std::uint64_t>(round + 1);
+    }));
+  }
+}
+
 TEST_CASE("remote workers: a node that stops takes its workers with it, others take their places") {
   FarCluster cluster("far_stop");
   const gen::PID pool = cluster.Start({.pool_size = 4});

@@ -282,6 +282,48 @@ TEST_CASE("port: status and signal are the exit and the reason") {
   CHECK(PortExit{}.ToString() == "has ended with an unknown status");
 }
 
+TEST_CASE("port: output and exit come before the end of the port to an owner that is busy") {
+  Notes<std::string> words;
+  TestNode t;
+  const gen::PID owner = t.Spawn({.init =
+                                      [](Subject& self, const gen::Args&) {
+                                        self.SetTrapExit(true);
+                                        return gen::Continue();
+                                      },
+                                  .message =
+                                      [&](Subject&, gen::PID, gen::Message& message) {
+                                        words.Add(message.Is<PortData>()              ? "output"
+                                                  : message.Is<PortExit>()            ? "over"
+                                                  : message.Is<gen::MessageExitPID>() ? "exit"
+                                                                                      : "down");
+                                        return gen::Continue();
+                                      }});
+  constexpr gen::NoticeOrder kInOrder = gen::NoticeOrder::kInOrder;
+  CHECK(t.Run(owner, [&](Subject& self) {
+    // It waits for its input's end, so that it is watched in time.
+    const gen::PID port =
+        self.Spawn(
+                Port({.program = "sh", .arguments = {"-c", "read l; echo a; echo b"}, .lines = 9}))
+            .value();
+    CHECK(self.Monitor(port, {.order = kInOrder}));
+    CHECK(self.Link(port, {.order = kInOrder}));
+    CHECK(self.Send(port, PortCloseInput{}));
+    while (t.IsAlive(port)) CHECK(self.Sleep(1ms));
+  }));
+  REQUIRE(kit::Eventually([&] { return words.size() == 5; }));
+  CHECK(words.All() == std::vector<std::string>{"output", "output", "over", "exit", "down"});
+}
+
+TEST_CASE("port: messages that are none for it do not fill the log") {
+  Ports ports;
+  const gen::PID port = ports.Open({.program = "cat"}).value();
+  for (int i = 0; i < 100; ++i) CHECK(ports.node().Send(port, i));
+  ports.node().Send(port, PortCloseInput{}).value();
+  REQUIRE(ports.notes.IsOver(port));
+  CHECK(kit::Eventually([&] { return ports->log.Contains("were left out at the end"); }));
+  CHECK(ports->log.Count("unhandled message int") < 50);
+}
+
 TEST_CASE("port: what cannot be started is told with its name and the reason") {
   Ports ports;
   const auto error = [&](PortOptions options) {

@@ -125,6 +125,27 @@ TEST_CASE("task: of an actor that traps exits nothing is heard but its value") {
   CHECK(messages == 0);
 }
 
+TEST_CASE(
+    "task: its result, and those of parallel tasks, come before what is heard of their ends") {
+  Node node = StartForTasks();
+  const int heard = InTaskOwner<int>(node, [](gen::Process& self) {
+    self.SetTrapExit(true);
+    int ends = 0;
+    for (int i = 0; i < 100; ++i) {
+      auto task = self.Async([i] { return i; });
+      CHECK(self.Monitor(task->Pid()));  // its notice goes before messages
+      CHECK(task->Await() == i);
+      CHECK(self.Receive<gen::MessageDownPID>(10s));
+      const auto outcomes =
+          gen::Parallel(self, std::vector<int>(10, i), [](int& item) { return item; });
+      for (const auto& outcome : *outcomes) CHECK(outcome == i);
+      if (self.Receive<gen::MessageExitPID>(0ns)) ++ends;
+    }
+    return ends;
+  });
+  CHECK(heard == 0);
+}
+
 struct HalfOf {
   using Reply = int;
   int value;

@@ -19,7 +19,8 @@ namespace ergon::dist {
 
 // A peer that asks and does not read must not make this node keep answers without end. So signals that may be answered
 // are put aside while too many bytes of answers wait to be sent to the peer. Later signals of the same sender are put
-// aside, too: signals from one process to another stay in their order. When too many bytes are put aside, nothing is
+// aside, too: signals from one process to another stay in their order. So is the end of a process that is monitored by its
+// name, as it does not say whose end it is. When too many bytes are put aside, nothing is
 // read any more.
 //
 // Until then reading goes on, because of two nodes that both have much to send: each waits for the other to read, and
@@ -43,7 +44,8 @@ class ReadHold {
   // Returns whether a signal has to be put aside. Called while too many answers wait, or
   // while something is put aside.
   [[nodiscard]] bool IsFor(const Signal& signal, std::size_t max_depth) const {
-    return senders_.contains(signal.from) || MayBeAnswered(signal, max_depth);
+    const bool is_of_nobody = signal.kind == SignalKind::kDown && !signal.from && !IsEmpty();
+    return is_of_nobody || senders_.contains(signal.from) || MayBeAnswered(signal, max_depth);
   }
   // Puts the frame of a signal aside, with its length. Returns false if there is no room for it.
   bool Put(std::string_view frame, gen::PID from);

@@ -30,7 +30,8 @@ namespace ergon::dist {
 //
 // When a worker ends, each request that it has gets an error, and then its link is told. An error that says that the worker
 // has ended may also be an answer of the worker itself. Until it is known whether the worker lives, the caller does not get
-// such an answer, and the worker gets no more messages.
+// such an answer, and the worker gets no more messages. The end does not wait behind the errors (gen::NoticeOrder::kInOrder),
+// which would make each of them doubtful: it comes first, and the stand-in ends when all that it has asked is answered.
 class RemoteWorker final : public gen::ProcessBehavior {
  public:
   RemoteWorker(std::shared_ptr<const RemoteWorkersOptions> options,
