@@ -158,13 +158,13 @@ class Process : public GroupMessenger {
   }
   // Subscribes to an event: returns the values in the event's buffer, oldest first. Every value that is published from
   // now on arrives in HandleEvent (at a pool: of a worker), until the event or this process ends, or DemonitorEvent. No
-  // value is missing in between. A process that subscribes again to an event of this node gets each value once and in
-  // order: of the buffer only the values that it has not had; these, too, arrive behind the waiting messages if its
-  // mailbox is not empty. When the event ends, a MessageDownEvent comes. Returns kProcessUnknown if there is no such
-  // event, and kTaken if this process has subscribed already. The event may be on another Ergon node, for which this
-  // process waits 5 s at most: kTimeout, kNoConnection, kUnsupported. Its types have to be registered
-  // (NodeOptions::types). A value that cannot go to other nodes, or does not fit its type here, ends the subscription
-  // with a reason that says so. After an error a value may have come all the same.
+  // value is missing in between. A process that subscribes again to the event gets each value once and in order: of the
+  // buffer only the values that it has not had; these, too, arrive behind the waiting messages if its mailbox is not
+  // empty. When the event ends, a MessageDownEvent comes. Returns kProcessUnknown if there is no such event, and kTaken
+  // if this process has subscribed already. The event may be on another Ergon node, for which this process waits 5 s at
+  // most: kTimeout, kNoConnection, kUnsupported. Its types have to be registered (NodeOptions::types). A value that
+  // cannot go to other nodes, or does not fit its type here, ends the subscription with a reason that says so. After
+  // kTimeout a value may have come all the same; it does not come again.
   virtual Result<std::vector<MessageEvent>> MonitorEvent(const Event& event) = 0;
   // Ends a subscription. No notice of the event's end is handled afterwards; values that wait in the mailbox are.
   // Returns kProcessUnknown if this process has not subscribed.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -12,6 +13,7 @@
 #include <ergon/gen/reason.h>
 #include <ergon/gen/result.h>
 #include <ergon/node/events/events.h>
+#include <ergon/node/process_state/cold.h>
 
 namespace ergon::node {
 
@@ -34,19 +36,24 @@ class EventTransport {
  public:
   virtual ~EventTransport() = default;
   // `local` gets the answer to the subscription's number: a std::vector<gen::MessageEvent> with the values that it has
-  // missed, or the error of that node; values may arrive before. When the event ends, or the connection, it is told.
+  // missed, or the error of that node. `progress` says what it has had of the event before, and is kept up to date. If
+  // `may_wait`, some of that may wait in its mailbox: then what it has missed comes behind that, and the answer is empty.
+  // A node of an earlier version answers with all that is kept, and values may arrive before. When the event ends, or the
+  // connection, `local` is told.
   // kTaken: it has subscribed in this way; kBusy: there waits too much for that node; kUnsupported: that node is none of
   // Ergon's.
-  virtual gen::Result<void> Subscribe(gen::PID local, const gen::Event& event,
-                                      OneSubscription how) = 0;
+  virtual gen::Result<void> Subscribe(gen::PID local, const gen::Event& event, OneSubscription how,
+                                      const std::shared_ptr<EventProgress>& progress,
+                                      bool may_wait) = 0;
   // Ends that, or does nothing.
   virtual void Unsubscribe(gen::PID local, const gen::Event& event, OneSubscription how) = 0;
   // A value as other nodes get it. kUnsupported: values of this type are not known to the network;
   // kIncorrect: it is larger than a frame may be.
   [[nodiscard]] virtual gen::Result<std::string> Encode(const core::Envelope& value) const = 0;
-  // Such a value; kBusy: as above.
+  // Such a value, with its number (EventMark::seen); kBusy: as above.
   virtual gen::Result<void> SendValue(gen::PID remote, gen::PID from,
-                                      const gen::MessageEvent& value, std::string_view encoded) = 0;
+                                      const gen::MessageEvent& value, std::string_view encoded,
+                                      std::uint64_t number) = 0;
   virtual void TellEnd(gen::PID remote, gen::PID producer, gen::Atom event, OneSubscription how,
                        const gen::Reason& reason) = 0;
 };

@@ -63,6 +63,11 @@ gen::Result<std::vector<gen::MessageEvent>> Events::Subscribe(gen::Atom name, ge
   if (entry == nullptr) return UnknownEvent(name);
   std::lock_guard lock(entry->mutex);
   if (entry->ended) return UnknownEvent(name);
+  if (mark != nullptr && mark->event == entry->id && mark->seen > entry->published) {
+    return gen::Error(gen::ErrorCode::kIncorrect,
+                      fmt::format("mark: {} values of event {}, which has published {}", mark->seen,
+                                  name, entry->published));
+  }
   const bool first = entry->subscribers.empty();
   auto [found, is_new] = entry->subscribers.try_emplace(subscriber);
   if (is_new && entry->IsElsewhere(subscriber)) ++entry->subscribers_elsewhere;
@@ -73,7 +78,10 @@ gen::Result<std::vector<gen::MessageEvent>> Events::Subscribe(gen::Atom name, ge
   if (how.monitor != 0) has.monitor = how.monitor;
   if (how.link != 0) has.link = how.link;
   if (first && entry->options.notify) notify(entry->producer);
-  if (!is_new) return std::vector<gen::MessageEvent>();
+  if (!is_new) {
+    if (mark != nullptr) *mark = {};
+    return std::vector<gen::MessageEvent>();
+  }
   const std::size_t missed = entry->Missed(mark == nullptr ? EventMark() : *mark);
   if (mark != nullptr) *mark = {entry->id, entry->published};
   const auto begin = std::prev(entry->buffer.end(), static_cast<std::ptrdiff_t>(missed));
@@ -167,7 +175,7 @@ gen::Result<bool> Events::Publish(gen::Atom name, gen::Ref token, bool encoded,
     }
     entry->buffer.push_back(make());
   }
-  for (const auto& [subscriber, how] : entry->subscribers) deliver(subscriber);
+  for (const auto& [subscriber, how] : entry->subscribers) deliver(subscriber, entry->published);
   return true;
 }
 

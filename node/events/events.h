@@ -39,7 +39,8 @@ class Events {
   // Called when the event gets its first subscriber, or loses its last one, if the producer asked for
   // it.
   using Notify = std::function<void(gen::PID producer)>;
-  using Deliver = std::function<void(gen::PID subscriber)>;
+  // `number`: of the value, from 1 on; see EventMark::seen.
+  using Deliver = std::function<void(gen::PID subscriber, std::uint64_t number)>;
   using Place = std::function<void(gen::MessageEvent value)>;
   using Subscribers = std::vector<std::pair<gen::PID, Subscription>>;
 
@@ -50,8 +51,8 @@ class Events {
   gen::Result<Subscribers> End(gen::Atom name, gen::PID producer);
 
   // Adds what `how` has to what the process has already, and returns what it has missed, or calls `place`, if not
-  // null, for each of that. `mark`, if not null, is where it was before, and where it is now.
-  // kProcessUnknown: no such event; kTaken: it has that already.
+  // null, for each of that. `mark`, if not null, is where it was before, and where it is now; or none if it had subscribed
+  // already, in the other way. kProcessUnknown: no such event; kTaken: it has that already; kIncorrect: the mark.
   gen::Result<std::vector<gen::MessageEvent>> Subscribe(gen::Atom name, gen::PID subscriber,
                                                         const Subscription& how,
                                                         const Notify& notify,

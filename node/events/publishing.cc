@@ -1,6 +1,7 @@
 #include <ergon/node/events/publishing.h>
 
 #include <algorithm>
+#include <iterator>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -36,6 +37,11 @@ core::EnvelopePtr MakeValue(gen::PID from, gen::MessageEvent value) {
   if (trace != 0) [[unlikely]]
     gen::MarkTraced(*envelope, trace);
   return envelope;
+}
+
+// Whether values of a former subscription may wait: in the process's own turn.
+bool MayWait(const ProcessSlot& subscriber) {
+  return subscriber.mailbox().MainDepthApprox() != 0 || subscriber.AsideApprox() != 0;
 }
 
 }  // namespace
@@ -121,15 +127,14 @@ gen::Result<std::vector<gen::MessageEvent>> Publishing::Subscribe(ProcessSlot& s
   // Values of a former subscription may wait: what was missed since comes after them. A pool's are on their way to
   // several workers, in no order.
   std::vector<ProcessCold::PastEvent>& past_events = subscriber.Cold().past_events;
-  const bool may_wait =
-      subscriber.mailbox().MainDepthApprox() != 0 || subscriber.AsideApprox() != 0;
+  const bool may_wait = MayWait(subscriber);
   auto past = std::find_if(past_events.begin(), past_events.end(),
                            [&](const auto& one) { return one.name == event.name; });
   const bool is_past = past != past_events.end();
   EventMark mark = is_past ? past->mark : EventMark();
   Events::Place place;
   if (is_past && may_wait && !subscriber.IsPool()) {
-    place = [&](gen::MessageEvent value) { PlaceMissed(subscriber, std::move(value)); };
+    place = [&](gen::MessageEvent value) { PlaceMissed(pid, std::move(value)); };
   }
   auto missed = events_.Subscribe(
       event.name, pid, NumbersOf(OneOf(note)),
@@ -140,7 +145,7 @@ gen::Result<std::vector<gen::MessageEvent>> Publishing::Subscribe(ProcessSlot& s
     return missed;
   }
   if (is_past) {
-    past->mark = mark;
+    if (mark.event != 0) past->mark = mark;
   } else {
     ForgetPastEvents(subscriber.Cold(), may_wait);
     past_events.push_back({event.name, mark});
@@ -148,20 +153,20 @@ gen::Result<std::vector<gen::MessageEvent>> Publishing::Subscribe(ProcessSlot& s
   return missed;
 }
 
-void Publishing::PlaceMissed(ProcessSlot& subscriber, gen::MessageEvent value) {
+void Publishing::PlaceMissed(gen::PID subscriber, gen::MessageEvent value) {
+  ProcessSlot* const slot = needs_.addresses.Find(subscriber);
+  if (slot == nullptr) return;  // as any value for one that has ended
   core::EnvelopePtr envelope = MakeValue(needs_.addresses.NodePid(), std::move(value));
-  needs_.totals.accepted.Add();
-  const gen::PID pid = needs_.addresses.PidOf(subscriber.Id());
-  const QueueLane* const lane = subscriber.GetQueueLane();
-  if (lane != nullptr && lane->IsOf(GenerationOf(pid))) {  // it has an order and a bound of its own
-    (void)needs_.delivery.DeliverOrDrop(pid, std::move(envelope));
+  const QueueLane* const lane = slot->GetQueueLane();
+  if (lane != nullptr &&
+      lane->IsOf(GenerationOf(subscriber))) {  // it has an order and a bound of its own
+    needs_.totals.accepted.Add();
+    (void)needs_.delivery.DeliverOrDrop(subscriber, std::move(envelope));
     return;
   }
-  envelope->generation = GenerationOf(pid);
-  // Inside of its turn: the mailbox is open, and will be looked at.
-  if (subscriber.mailbox().PushBeyondBound(envelope.get()) == core::PushOutcome::kPushed) {
-    (void)envelope.release();
-  }
+  envelope->generation = GenerationOf(subscriber);
+  const auto outcome = slot->mailbox().PushBeyondBound(envelope.get());
+  if (needs_.delivery.Accept(*slot, subscriber, outcome, envelope)) needs_.totals.accepted.Add();
 }
 
 void Publishing::ForgetPastEvents(ProcessCold& cold, bool may_wait) {
@@ -183,23 +188,47 @@ gen::Result<ProcessCold::EventSubscription> Publishing::BeginElsewhere(ProcessSl
     std::lock_guard lock(subscriber.Cold().lock);
     subscriber.Cold().subscriptions.push_back(note);
   }
-  auto begun = transport_->Subscribe(needs_.addresses.PidOf(subscriber.Id()), event, OneOf(note));
+  // A pool's values are on their way to several workers, see Subscribe.
+  const bool may_wait = MayWait(subscriber);
+  auto begun = transport_->Subscribe(needs_.addresses.PidOf(subscriber.Id()), event, OneOf(note),
+                                     ProgressWith(event, subscriber.Cold(), may_wait),
+                                     may_wait && !subscriber.IsPool());
   if (begun) return note;
   (void)Relations::TakeSubscription(subscriber, id);
   return std::move(begun.error());
 }
 
+std::shared_ptr<EventProgress> Publishing::ProgressWith(const gen::Event& event, ProcessCold& cold,
+                                                        bool may_wait) {
+  auto& all = cold.past_events_elsewhere;
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.event == event; });
+  if (found != all.end()) {
+    std::rotate(found, std::next(found), all.end());
+    return all.back().progress;
+  }
+  if (!may_wait && all.size() >= ProcessCold::kPastEventsElsewhereLimit) {
+    const auto first = std::find_if(all.begin(), all.end(), [](const auto& one) {
+      return one.progress.use_count() == 1;  // it has no subscription
+    });
+    if (first != all.end()) all.erase(first);
+  }
+  all.push_back({event, std::make_shared<EventProgress>()});
+  return all.back().progress;
+}
+
 gen::Result<std::vector<gen::MessageEvent>> Publishing::SubscribeFromAfar(gen::PID remote,
                                                                           gen::Atom name,
-                                                                          OneSubscription how) {
+                                                                          OneSubscription how,
+                                                                          EventMark& mark) {
   // Dead letters are of types that only their node knows.
   if (name.Text() == gen::kDeadLetters) {
     return gen::Error(gen::ErrorCode::kUnsupported,
                       fmt::format("{} are for processes of their node", name));
   }
-  return events_.Subscribe(name, remote, NumbersOf(how), [&](gen::PID producer) {
-    TellProducer<gen::MessageEventStart>(name, producer);
-  });
+  return events_.Subscribe(
+      name, remote, NumbersOf(how),
+      [&](gen::PID producer) { TellProducer<gen::MessageEventStart>(name, producer); }, &mark);
 }
 
 gen::Result<void> Publishing::Unsubscribe(ProcessSlot& subscriber, const gen::Event& event,
@@ -261,12 +290,12 @@ gen::Result<std::size_t> Publishing::Publish(gen::PID from, gen::Atom name, gen:
   std::size_t sent = 0;
   std::vector<gen::PID> refused;  // their nodes know no such values
   std::optional<gen::Result<std::string>> encoded;
-  const auto deliver = [&](gen::PID subscriber) {
+  const auto deliver = [&](gen::PID subscriber, std::uint64_t number) {
     if (subscriber.node == needs_.addresses.node()) {
       if (SendHere(subscriber, from, make())) ++sent;
     } else if (!*encoded) {
       refused.push_back(subscriber);
-    } else if (SendElsewhere(subscriber, from, make(), **encoded)) {
+    } else if (SendElsewhere(subscriber, from, make(), **encoded, number)) {
       ++sent;
     }
   };
@@ -295,8 +324,8 @@ bool Publishing::SendHere(gen::PID subscriber, gen::PID from, gen::MessageEvent 
 }
 
 bool Publishing::SendElsewhere(gen::PID subscriber, gen::PID from, gen::MessageEvent value,
-                               std::string_view encoded) {
-  const auto sent = transport_->SendValue(subscriber, from, value, encoded);
+                               std::string_view encoded, std::uint64_t number) {
+  const auto sent = transport_->SendValue(subscriber, from, value, encoded, number);
   if (sent) {
     needs_.totals.accepted.Add();
   } else if (sent.error() == gen::ErrBusy) {

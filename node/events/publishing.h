@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -58,9 +60,13 @@ class Publishing : private Drops::Listener {
   // One whose note is gone already, or of a process of another node.
   // Returns how far it got, if that is known here.
   EventMark EndSubscription(const ProcessCold::EventSubscription& note, gen::PID subscriber);
-  // Of a process of another node, to an event of this one.
+  // Of a process of another node, to an event of this one. `mark`: see Events::Subscribe.
   gen::Result<std::vector<gen::MessageEvent>> SubscribeFromAfar(gen::PID remote, gen::Atom name,
-                                                                OneSubscription how);
+                                                                OneSubscription how,
+                                                                EventMark& mark);
+  // Puts what a process has missed of an event behind the values in its mailbox. In its turn, or while it waits for the
+  // answer to its subscription.
+  void PlaceMissed(gen::PID subscriber, gen::MessageEvent value);
   // Tells a process of this node of the end of what it has subscribed to.
   void TellEnd(gen::PID subscriber, gen::PID producer, const gen::Event& event, OneSubscription how,
                const gen::Reason& reason);
@@ -75,17 +81,18 @@ class Publishing : private Drops::Listener {
 
  private:
   void Dropped(gen::DeadLetter letter) override;
-  // What the process has missed of an event, behind the values in its mailbox.
-  void PlaceMissed(ProcessSlot& subscriber, gen::MessageEvent value);
   // Those that are no more, unless values of theirs may wait in the mailbox.
   void ForgetPastEvents(ProcessCold& cold, bool may_wait);
+  // How far the process got with an event of another node; begins with nothing.
+  static std::shared_ptr<EventProgress> ProgressWith(const gen::Event& event, ProcessCold& cold,
+                                                     bool may_wait);
   // Sends it a MessageEventStart or MessageEventStop.
   template <class Notice>
   void TellProducer(gen::Atom name, gen::PID producer);
   // Each says whether the value is in the mailbox, or on its way.
   bool SendHere(gen::PID subscriber, gen::PID from, gen::MessageEvent value);
   bool SendElsewhere(gen::PID subscriber, gen::PID from, gen::MessageEvent value,
-                     std::string_view encoded);
+                     std::string_view encoded, std::uint64_t number);
   void CountFull(core::EnvelopePtr value, gen::PID subscriber, const gen::Error& why);
   // Ends what a process of another node has subscribed to.
   void EndFromAfar(gen::PID remote, gen::PID producer, gen::Atom name, const gen::Error& why);

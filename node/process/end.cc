@@ -216,6 +216,7 @@ void ProcessRunner::ReleaseFeatures(const gen::Reason& reason) {
     events.swap(cold->events);
     subscriptions.swap(cold->subscriptions);
     cold->past_events.clear();
+    cold->past_events_elsewhere.clear();
     groups.swap(cold->groups);
     periodic_sends = std::exchange(cold->periodic_sends, false);
   }

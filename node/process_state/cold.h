@@ -40,6 +40,15 @@ struct EventMark {
   std::uint64_t event = 0;  // which one of those that had the name; 0: none
   std::uint64_t seen =
       0;  // so many of its values were sent to it, or returned, or were too old for that
+  std::uint32_t creation = 0;  // of the event's node, if that is another one
+};
+
+// How far a process got with an event of another node. The process keeps it for its next subscription, and the way to that
+// node has it, too, and writes it as values come; guarded by a lock of the latter.
+struct EventProgress {
+  EventMark mark;
+  bool has_come =
+      false;  // some values, which may wait in the mailbox, or the answer to a subscription
 };
 
 struct ProcessCold {
@@ -162,6 +171,14 @@ struct ProcessCold {
   // Those that are no more are looked for when there are more.
   static constexpr std::size_t kPastEventsLimit = 64;
   std::size_t past_events_limit = kPastEventsLimit;
+  // The same of other nodes; the one that it has subscribed to last is the last one.
+  struct PastEventElsewhere {
+    gen::Event event;
+    std::shared_ptr<EventProgress> progress;
+  };
+  std::vector<PastEventElsewhere> past_events_elsewhere;
+  // Nobody tells which of them are no more: when there are so many, the first one is forgotten.
+  static constexpr std::size_t kPastEventsElsewhereLimit = 1024;
   std::uint64_t open_requests_seen = 0;
   // Expired ones are looked for when there are more.
   static constexpr std::size_t kOpenRequestsLimit = 64;

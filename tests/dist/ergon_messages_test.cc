@@ -129,7 +129,29 @@ TEST_CASE("own messages: of events") {
   CHECK_FALSE(message->is_link);
 
   term.clear();
-  AppendValue(term, {12, kOwn, 7}, prices, {.monitor = kNumber, .link = 0}, -5);
+  AppendMark(term, prices, 2, {.event = kNumber, .seen = 9, .creation = 0xffff'ffff});
+  message = Read(term);
+  REQUIRE(message);
+  CHECK(message->kind == Kind::kMark);
+  CHECK(message->reference.empty());
+  CHECK(message->event == "prices");
+  CHECK(message->number == 2);
+  CHECK(message->mark.event == kNumber);
+  CHECK(message->mark.seen == 9);
+  CHECK(message->mark.creation == 0xffff'ffff);
+
+  for (const std::uint64_t number : {std::uint64_t{0}, kNumber}) {
+    term.clear();
+    AppendValue(term, {12, kOwn, 7}, prices, {.monitor = kNumber, .link = 0}, -5, number);
+    message = Read(term + Small(1));
+    REQUIRE(message);
+    CHECK(message->mark.seen == number);
+    CHECK(message->term == Small(1));
+  }
+  // As nodes of earlier versions know it.
+  term.clear();
+  AppendValue(term, {12, kOwn, 7}, prices, {.monitor = kNumber, .link = 0}, -5, 0);
+  CHECK(static_cast<int>(term[1]) == 7);
   message = Read(term + Small(1));
   REQUIRE(message);
   CHECK(message->kind == Kind::kValue);
@@ -182,7 +204,10 @@ TEST_CASE(
 TEST_CASE("own messages: what is none") {
   const std::string to = Pid("own@h", 1, 0, 7);
   for (const std::string& term :
-       {Small(1), SmallAtom("important"), Tuple({}), Tuple({SmallAtom("important")}),
+       {Small(1),
+        SmallAtom("important"),
+        Tuple({}),
+        Tuple({SmallAtom("important")}),
         Tuple({Small(1), Question()}),
         Tuple({SmallAtom("important"), Question(), Small(1), Small(1)}),
         Tuple({SmallAtom("important"), Question(), SmallAtom("name"), Small(1)}),
@@ -191,6 +216,12 @@ TEST_CASE("own messages: what is none") {
         Tuple({SmallAtom("inspect"), Question(), Small(1), Small(1)}),
         Tuple({SmallAtom("subscribe"), Question(), Binary("e"), Small(0), SmallAtom("true")}),
         Tuple({SmallAtom("subscribe"), Question(), Binary("e"), Small(1), SmallAtom("maybe")}),
+        Tuple({SmallAtom("mark"), Binary("e"), Small(0), Small(1), Small(1), Small(1)}),
+        Tuple({SmallAtom("mark"), Binary("e"), Small(1), Binary("c"), Small(1), Small(1)}),
+        Tuple({SmallAtom("mark"), SmallAtom("e"), Small(1), Small(1), Small(1), Small(1)}),
+        Tuple({SmallAtom("mark"), Binary("e"), Small(1), Small(1), Small(1), SmallAtom("x")}),
+        Tuple({SmallAtom("event"), to, Binary("e"), Small(1), Small(1), Small(1), SmallAtom("x"),
+               Small(1)}),
         Tuple({SmallAtom("unsubscribe"), SmallAtom("e"), Small(1), SmallAtom("true")}),
         Tuple(
             {SmallAtom("event"), to, Binary("e"), Small(1), Small(1), SmallAtom("now"), Small(1)}),

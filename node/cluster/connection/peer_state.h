@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include <ergon/gen/atom.h>
 #include <ergon/gen/error.h>
@@ -15,6 +17,7 @@
 #include <ergon/node/cluster/connection/link_states.h>
 #include <ergon/node/cluster/values/packed_types.h>
 #include <ergon/node/events/events.h>
+#include <ergon/node/process_state/cold.h>
 
 namespace ergon::dist {
 
@@ -76,13 +79,47 @@ struct PeerState {
     bool monitors = false;    // and goes on to watch that
     ErgonQuestion question = ErgonQuestion::kNone;  // another one: it is no monitor
     gen::Atom event{};                              // of kSubscribe
+    bool is_link = false;                           // the same
+    bool may_wait = false;                          // the same, see EventTransport::Subscribe
   };
   std::unordered_map<std::uint64_t, Call> calls;
 
   // Subscriptions to events, by subscriber and event: of ours to theirs, and of theirs to ours.
-  using Subscriptions = std::map<std::pair<gen::PID, gen::Atom>, node::Subscription>;
-  Subscriptions subscriptions;
-  Subscriptions subscribers;
+  template <class How>
+  using ByEvent = std::map<std::pair<gen::PID, gen::Atom>, How>;
+  struct Subscription : node::Subscription {
+    std::shared_ptr<node::EventProgress> progress;
+  };
+  ByEvent<Subscription> subscriptions;
+  ByEvent<node::Subscription> subscribers;
+  // The last mark that has come, of a subscription which comes next.
+  struct Mark {
+    gen::PID subscriber;
+    std::uint64_t number = 0;
+    node::EventMark mark;
+  };
+  Mark next_mark;
+  bool knows_marks = false;  // their subscribers get the number of each value
+  // A subscription of theirs that is being answered: what is for it meanwhile comes behind the answer.
+  struct Answering {
+    gen::PID subscriber;
+    gen::Atom event;
+    struct Held {
+      gen::PID from;
+      std::string payload;
+      gen::TraceId trace = 0;
+      std::string head = {};  // of the end of the event: before its reason; empty: a value
+    };
+    std::vector<Held> held = {};
+    std::size_t bytes = 0;
+  };
+  std::unique_ptr<Answering> answering;
+  // Returns it, or null if it is another one.
+  [[nodiscard]] Answering* AnsweringOf(gen::PID subscriber, gen::Atom event) const {
+    const bool is_that =
+        answering != nullptr && answering->subscriber == subscriber && answering->event == event;
+    return is_that ? answering.get() : nullptr;
+  }
 
   // Requests of theirs that wait for an answer, by the number that stands for them here.
   enum class AnswerForm : std::uint8_t {

@@ -47,6 +47,9 @@ void ErgonMessageReceiver::Handle(Connection& connection, const Signal& signal) 
     case ErgonMessage::Kind::kSubscribe:
       HandleSubscribe(connection, *message, signal.from);
       return;
+    case ErgonMessage::Kind::kMark:
+      needs_.events.HandleMark(connection, *message, signal.from);
+      return;
     case ErgonMessage::Kind::kUnsubscribe:
       needs_.events.HandleUnsubscribe(connection, *message, signal.from);
       return;
@@ -153,18 +156,14 @@ void ErgonMessageReceiver::HandlePacks(Connection& connection, const ErgonMessag
 
 void ErgonMessageReceiver::HandleSubscribe(Connection& connection, const ErgonMessage& message,
                                            gen::PID from) {
-  std::string missed;
-  const auto outcome = needs_.events.HandleSubscribe(connection, message, from, missed);
-  if (!outcome) {
-    Answer(connection, message.reference, outcome);
-    return;
-  }
   std::string answer;
-  TermWriter writer(answer);
-  writer.Tuple(2);
-  writer.Atom("ok");
-  writer.Raw(missed);
-  Answer(connection, message.reference, answer);
+  const auto outcome = needs_.events.HandleSubscribe(connection, message, from, answer);
+  if (outcome) {
+    Answer(connection, message.reference, answer);
+  } else {
+    Answer(connection, message.reference, outcome);
+  }
+  RemoteEvents::SendHeld(connection);
 }
 
 // What was sent before the question is counted: it has been delivered, on this thread.
@@ -201,18 +200,20 @@ void ErgonMessageReceiver::Answer(Connection& connection, std::string_view refer
 
 // ---- what others answer
 
-void ErgonMessageReceiver::HandleAnswer(const PeerState::Call& question, std::uint64_t number,
-                                        std::string_view answer) {
+void ErgonMessageReceiver::HandleAnswer(Connection& connection, const PeerState::Call& question,
+                                        std::uint64_t number, std::string_view answer) {
   ControlReader reader(answer, needs_.settings.max_term_depth);
   std::size_t size = 0;
   std::string_view word;
   std::string_view term;
   const bool is_pair =
       reader.ReadTuple(size) && size == 2 && reader.ReadAtom(word) && reader.ReadTerm(term);
+  const bool subscribes = question.question == PeerState::ErgonQuestion::kSubscribe;
   if (is_pair && word == "error") {
+    if (subscribes) RemoteEvents::HandleRefusal(connection, question, number);
     needs_.delivery.RespondError(question.local, number, ReadError(term, &needs_.values.atoms()));
-  } else if (question.question == PeerState::ErgonQuestion::kSubscribe) {
-    needs_.events.HandleMissed(question, number, is_pair && word == "ok" ? term : answer);
+  } else if (subscribes) {
+    needs_.events.HandleAnswer(connection, question, number, answer);
   } else if (question.question == PeerState::ErgonQuestion::kInspect) {
     inspections_.HandleAnswer(question, number, is_pair ? word : std::string_view(), term);
   } else if (question.question == PeerState::ErgonQuestion::kRoom) {

@@ -48,7 +48,8 @@ class ErgonMessageReceiver {
   // A message to kErgonName.
   void Handle(Connection& connection, const Signal& signal);
   // Handles the answer, a term, to the question `number` of this node.
-  void HandleAnswer(const PeerState::Call& question, std::uint64_t number, std::string_view answer);
+  void HandleAnswer(Connection& connection, const PeerState::Call& question, std::uint64_t number,
+                    std::string_view answer);
   // The peer does not run Ergon: those who have asked before that was known are told.
   void RefuseQuestions(Connection& connection);
 

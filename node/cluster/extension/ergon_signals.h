@@ -23,13 +23,16 @@ namespace ergon::dist {
   return MessageToName(kErgonName, from, payload);
 }
 
-// Appends a question with the number `id`, and notes which process the answer is for. With the lock. Returns kUnsupported
+// Appends a question with the number `id`, and `first`, if not null, before it, and notes which process the answer is for.
+// With the lock. Returns kUnsupported
 // if the peer does not run Ergon, and the errors of Connection::Accepts and TryAppend.
 inline gen::Result<void> AppendQuestion(Connection& connection, const PeerState::Call& question,
-                                        std::uint64_t id, const Signal& signal) {
+                                        std::uint64_t id, const Signal& signal,
+                                        const Signal* first = nullptr) {
   if (connection.IsForeign()) return NoErgonNode(question.question, connection.peer());
   auto accepts = connection.Accepts(question.remote);
   if (!accepts) return accepts;
+  if (first != nullptr) connection.AppendOwn(*first);
   auto asked = connection.TryAppendOwn(signal);
   if (asked) connection.relations().calls[id] = question;
   return asked;

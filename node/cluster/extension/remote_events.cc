@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,13 +13,10 @@
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/node/cluster/connection/answer_signals.h>
 #include <ergon/node/cluster/extension/ergon_signals.h>
-#include <ergon/node/cluster/signals/control_reader.h>
 #include <ergon/node/cluster/signals/frame_writer.h>
 #include <ergon/node/cluster/signals/references.h>
 #include <ergon/node/cluster/values/reasons.h>
 #include <ergon/node/diagnosis/descriptions.h>
-#include <ergon/node/erlang/terms/reader.h>
-#include <ergon/node/erlang/terms/writer.h>
 
 namespace ergon::dist {
 namespace {
@@ -28,16 +24,13 @@ namespace {
 using node::OneSubscription;
 
 constexpr auto kEventKind = static_cast<std::uint8_t>(gen::EnvelopeKind::kEvent);
-// Of a frame beside what it is about.
-constexpr std::size_t kRestOfFrame = 4096;
-
 std::uint64_t& NumberOf(node::Subscription& subscription, bool is_link) {
   return is_link ? subscription.link : subscription.monitor;
 }
 
 // False: it has subscribed in that way.
-bool Add(PeerState::Subscriptions& subscriptions, gen::PID subscriber, gen::Atom event,
-         OneSubscription how) {
+template <class Subscriptions>
+bool Add(Subscriptions& subscriptions, gen::PID subscriber, gen::Atom event, OneSubscription how) {
   std::uint64_t& number = NumberOf(subscriptions[{subscriber, event}], how.link);
   if (number != 0) return false;
   number = how.number;
@@ -45,8 +38,8 @@ bool Add(PeerState::Subscriptions& subscriptions, gen::PID subscriber, gen::Atom
 }
 
 // False: there is none of that number.
-bool Take(PeerState::Subscriptions& subscriptions, gen::PID subscriber, gen::Atom event,
-          OneSubscription how) {
+template <class Subscriptions>
+bool Take(Subscriptions& subscriptions, gen::PID subscriber, gen::Atom event, OneSubscription how) {
   const auto found = subscriptions.find({subscriber, event});
   if (found == subscriptions.end()) return false;
   std::uint64_t& number = NumberOf(found->second, how.link);
@@ -65,21 +58,32 @@ gen::Error UnknownEvent(std::string_view name) {
 // ---- what processes of this node want
 
 gen::Result<void> RemoteEvents::Subscribe(gen::PID local, const gen::Event& event,
-                                          OneSubscription how) {
+                                          OneSubscription how,
+                                          const std::shared_ptr<node::EventProgress>& progress,
+                                          bool may_wait) {
   std::string reference;
   AppendReference(reference, how.number, needs_.settings.node, needs_.settings.creation);
   std::string payload;
   AppendSubscribe(payload, reference, event.name, how.number, how.link);
+  // What comes from here on is of this subscription: else the mark could be behind a value of the last one.
+  std::lock_guard no_value(delivering_);
+  std::string mark;
+  AppendMark(mark, event.name, how.number, progress->mark);
+  const Signal first = ErgonSignal(local, mark);
   const PeerState::Call question{.local = local,
                                  .remote = {0, event.node, 0},
                                  .question = PeerState::ErgonQuestion::kSubscribe,
-                                 .event = event.name};
+                                 .event = event.name,
+                                 .is_link = how.link,
+                                 .may_wait = may_wait && progress->has_come};
   return needs_.connections.With(event.node, [&](Connection& connection) -> gen::Result<void> {
-    PeerState::Subscriptions& subscriptions = connection.relations().subscriptions;
+    auto& subscriptions = connection.relations().subscriptions;
     if (!Add(subscriptions, local, event.name, how)) {
       return gen::Error(gen::ErrorCode::kTaken, "subscribed already: " + event.ToString());
     }
-    auto asked = AppendQuestion(connection, question, how.number, ErgonSignal(local, payload));
+    subscriptions[{local, event.name}].progress = progress;
+    auto asked =
+        AppendQuestion(connection, question, how.number, ErgonSignal(local, payload), &first);
     if (!asked) (void)Take(subscriptions, local, event.name, how);
     return asked;
   });
@@ -97,26 +101,16 @@ void RemoteEvents::Unsubscribe(gen::PID local, const gen::Event& event, OneSubsc
   if (!connection->IsForeign()) connection->AppendOwn(ErgonSignal(local, payload));
 }
 
-node::Subscription RemoteEvents::ReceiverOf(const ErgonMessage& value, gen::Atom event,
-                                            Connection& connection) {
+PeerState::Subscription RemoteEvents::ReceiverOf(const ErgonMessage& value, gen::Atom event,
+                                                 Connection& connection) {
   std::lock_guard lock(connection.mutex());
-  const PeerState::Subscriptions& subscriptions = connection.relations().subscriptions;
+  const auto& subscriptions = connection.relations().subscriptions;
   const auto found = subscriptions.find({value.to, event});
   if (found == subscriptions.end()) return {};
-  const node::Subscription& has = found->second;
+  const PeerState::Subscription& has = found->second;
   const bool is_wanted = (has.monitor != 0 && has.monitor == value.subscription.monitor) ||
                          (has.link != 0 && has.link == value.subscription.link);
-  return is_wanted ? has : node::Subscription();
-}
-
-gen::Result<gen::MessageEvent> RemoteEvents::ReadValue(const gen::Event& event, std::int64_t time,
-                                                       std::string_view term,
-                                                       gen::TraceId trace) const {
-  auto value = needs_.values.Read(term, kEventKind);
-  if (!value) return std::move(value.error());
-  if (trace != 0) gen::MarkTraced(**value, trace);
-  return gen::MessageEvent(
-      event, time, std::shared_ptr<core::Envelope>(value->release(), core::EnvelopeDisposer()));
+  return is_wanted ? has : PeerState::Subscription();
 }
 
 void RemoteEvents::HandleValue(Connection& connection, const ErgonMessage& message, gen::PID from,
@@ -124,7 +118,7 @@ void RemoteEvents::HandleValue(Connection& connection, const ErgonMessage& messa
   const auto name = gen::Atom::Find(message.event);
   if (!name) return;
   const gen::Event event{*name, connection.peer()};
-  auto value = ReadValue(event, message.time, message.term, trace);
+  auto value = missed_.ReadValue(event, message.time, message.term, trace);
   if (!value) {
     if (const auto more = unfit_lines_.Take()) {
       gen::Log(needs_.log)
@@ -139,9 +133,13 @@ void RemoteEvents::HandleValue(Connection& connection, const ErgonMessage& messa
   envelope->from = from.ToAddress();
   if (trace != 0) gen::MarkTraced(*envelope, trace);
   std::lock_guard lock(delivering_);
-  if (ReceiverOf(message, *name, connection).empty()) return;
+  const PeerState::Subscription receiver = ReceiverOf(message, *name, connection);
+  if (receiver.empty()) return;
   const auto sent = needs_.delivery.Deliver(message.to, envelope);
   if (!sent && sent.error() != gen::ErrProcessMailboxFull) return;  // as on one node
+  node::EventProgress& progress = *receiver.progress;
+  progress.mark.seen = std::max(progress.mark.seen, message.mark.seen);
+  progress.has_come = true;
   needs_.totals.accepted.Add();
   if (sent) return;
   needs_.delivery.Drop(std::move(envelope), message.to, gen::DropReason::kMailboxFull,
@@ -169,128 +167,100 @@ void RemoteEvents::HandleEnd(Connection& connection, const ErgonMessage& message
                             ReadReason(message.term, &needs_.values.atoms()));
 }
 
-void RemoteEvents::HandleMissed(const PeerState::Call& question, std::uint64_t number,
-                                std::string_view missed) {
-  auto values = ReadMissed({question.event, question.remote.node}, missed);
-  if (!values) {
-    needs_.delivery.RespondError(question.local, number, values.error());
+void RemoteEvents::HandleAnswer(Connection& connection, const PeerState::Call& question,
+                                std::uint64_t number, std::string_view answer) {
+  const gen::Event event{question.event, question.remote.node};
+  auto missed = missed_.ReadAnswer(event, answer);
+  if (!missed) {
+    Unsubscribe(question.local, event, {number, question.is_link});
+    needs_.delivery.RespondError(question.local, number, missed.error());
     return;
   }
-  (void)needs_.delivery.Respond(question.local, number,
-                                core::MakeEnvelope<std::vector<gen::MessageEvent>>(
-                                    static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse),
-                                    core::Lane::kMain, std::move(*values)));
-}
-
-gen::Result<std::vector<gen::MessageEvent>> RemoteEvents::ReadMissed(
-    const gen::Event& event, std::string_view missed) const {
-  ControlReader reader(missed, needs_.settings.max_term_depth);
-  std::size_t size = 0;
-  if (!reader.ReadList(size) && !reader.ReadEmptyList()) {
-    return gen::Error(gen::ErrorCode::kInternal,
-                      fmt::format("{} has not answered with a list of values", event.node));
-  }
-  struct Missed {
-    std::int64_t time = 0;
-    std::string_view term;
-  };
-  std::vector<Missed> read;
-  for (; size != 0; --size) {
-    std::size_t elements = 0;
-    std::string_view time_term;
-    Missed one;
-    if (!reader.ReadTuple(elements) || elements != 2 || !reader.ReadTerm(time_term) ||
-        !TermReader(time_term).ReadInteger(one.time) || !reader.ReadTerm(one.term)) {
-      return gen::Error(gen::ErrorCode::kInternal,
-                        fmt::format("{} has answered with what is no value", event.node));
+  std::lock_guard lock(delivering_);
+  const auto progress = ProgressOf(connection, question, missed->mark);
+  const bool places = progress != nullptr && question.may_wait && missed->mark.event != 0;
+  if (places) {
+    for (gen::MessageEvent& value : missed->values) {
+      needs_.publishing.PlaceMissed(question.local, std::move(value));
     }
-    read.push_back(one);
+    missed->values.clear();
   }
-  std::vector<gen::TraceId> traces(read.size());
-  if (!ReadTokens(reader.rest(), traces)) {
-    return gen::Error(gen::ErrorCode::kInternal,
-                      fmt::format("{} has answered with what is no trace token", event.node));
-  }
-  std::vector<gen::MessageEvent> values;
-  for (std::size_t i = 0; i < read.size(); ++i) {
-    auto value = ReadValue(event, read[i].time, read[i].term, traces[i]);
-    if (!value) return std::move(value.error());
-    values.push_back(std::move(*value));
-  }
-  return values;
+  const auto told =
+      needs_.delivery.Respond(question.local, number,
+                              core::MakeEnvelope<std::vector<gen::MessageEvent>>(
+                                  static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse),
+                                  core::Lane::kMain, std::move(missed->values)));
+  // One that waits no more has not had what was not placed.
+  if (progress == nullptr || (!told && !places)) return;
+  if (missed->mark.event != 0) progress->mark = missed->mark;
+  progress->has_come = true;
 }
 
-bool RemoteEvents::ReadTokens(std::string_view tail, std::vector<gen::TraceId>& traces) const {
-  ControlReader reader(tail, needs_.settings.max_term_depth);
-  std::size_t size = 0;
-  if (!reader.ReadList(size)) return true;  // none has one
-  if (size != traces.size()) return false;
-  for (gen::TraceId& trace : traces) {
-    if (reader.ReadEmptyList()) continue;
-    std::string_view token;
-    if (!reader.ReadTerm(token)) return false;
-    trace = needs_.traces.Take(token);
-    if (trace == 0) return false;
-  }
-  return true;
+std::shared_ptr<node::EventProgress> RemoteEvents::ProgressOf(Connection& connection,
+                                                              const PeerState::Call& question,
+                                                              node::EventMark& mark) {
+  std::lock_guard lock(connection.mutex());
+  mark.creation = connection.peer_creation();
+  const auto& subscriptions = connection.relations().subscriptions;
+  const auto found = subscriptions.find({question.local, question.event});
+  return found == subscriptions.end() ? nullptr : found->second.progress;
+}
+
+void RemoteEvents::HandleRefusal(Connection& connection, const PeerState::Call& question,
+                                 std::uint64_t number) {
+  std::lock_guard lock(connection.mutex());
+  (void)Take(connection.relations().subscriptions, question.local, question.event,
+             {number, question.is_link});
 }
 
 // ---- what those of other nodes want
 
+void RemoteEvents::HandleMark(Connection& connection, const ErgonMessage& message, gen::PID from) {
+  std::lock_guard lock(connection.mutex());
+  if (connection.state() == Connection::State::kDown) return;
+  connection.relations().knows_marks = true;
+  connection.relations().next_mark = {from, message.number, message.mark};
+}
+
 gen::Result<void> RemoteEvents::HandleSubscribe(Connection& connection, const ErgonMessage& message,
-                                                gen::PID from, std::string& missed) {
+                                                gen::PID from, std::string& answer) {
   const auto name = gen::Atom::Find(message.event);
   if (!name) return UnknownEvent(message.event);
   const OneSubscription how{message.number, message.is_link};
+  node::EventMark mark;
+  bool wants_mark = false;
   // Noted first: the event may end in between.
   {
     std::lock_guard lock(connection.mutex());
     if (connection.state() == Connection::State::kDown) return gen::ErrNoConnection;
-    if (!Add(connection.relations().subscribers, from, *name, how)) return gen::ErrTaken;
+    PeerState& relations = connection.relations();
+    if (!Add(relations.subscribers, from, *name, how)) return gen::ErrTaken;
+    relations.answering = std::make_unique<PeerState::Answering>(PeerState::Answering{from, *name});
+    const PeerState::Mark last = std::exchange(relations.next_mark, {});
+    wants_mark = last.number == message.number && last.subscriber == from;
+    if (wants_mark && last.mark.creation == needs_.settings.creation) mark = last.mark;
   }
-  auto values = needs_.publishing.SubscribeFromAfar(from, *name, how);
-  gen::Result<void> outcome;
-  if (!values) {
-    outcome = std::move(values.error());
-  } else {
-    TermWriter writer(missed);
-    writer.List(values->size());
-    for (const gen::MessageEvent& value : *values) {
-      writer.Tuple(2);
-      writer.Integer(value.timestamp());
-      outcome = needs_.values.Append(missed, value.Envelope());
-      if (outcome && !CheckBytes(missed.size())) outcome = BufferTooLarge(*name);
-      if (!outcome) break;
-    }
-    // They count: not for what is not sent.
-    if (outcome) AppendTokens(missed, *values);
-    if (outcome && !CheckBytes(missed.size())) outcome = BufferTooLarge(*name);
-  }
+  auto values = needs_.publishing.SubscribeFromAfar(from, *name, how, mark);
+  auto outcome =
+      values ? missed_.AppendAnswer(answer, *name, *values, wants_mark ? mark : node::EventMark())
+             : gen::Result<void>(std::move(values.error()));
   if (!outcome) HandleUnsubscribe(connection, message, from);
   return outcome;
 }
 
-void RemoteEvents::AppendTokens(std::string& missed,
-                                const std::vector<gen::MessageEvent>& values) const {
-  TermWriter writer(missed);
-  const bool has_any = std::ranges::any_of(
-      values, [](const auto& value) { return gen::TraceOf(value.Envelope()) != 0; });
-  if (has_any) writer.List(values.size());
-  for (const gen::MessageEvent& value : values) {
-    if (!has_any) break;
-    const std::string token =
-        needs_.traces.Make(gen::TraceOf(value.Envelope()), needs_.addresses.NodePid());
-    token.empty() ? writer.Nil() : writer.Raw(token);
+void RemoteEvents::SendHeld(Connection& connection) {
+  std::lock_guard lock(connection.mutex());
+  const auto answering = std::move(connection.relations().answering);
+  if (answering == nullptr || connection.state() == Connection::State::kDown) return;
+  for (const PeerState::Answering::Held& held : answering->held) {
+    Signal signal = ErgonSignal(held.from, held.payload);
+    signal.trace = held.trace;
+    if (held.head.empty()) {
+      (void)connection.AppendMessage(signal);  // Encode has looked at its size
+    } else {
+      AppendEnd(connection, signal, held.head);
+    }
   }
-  writer.Nil();
-}
-
-gen::Error RemoteEvents::BufferTooLarge(gen::Atom event) const {
-  return gen::Error(
-      gen::ErrorCode::kIncorrect,
-      fmt::format("the buffer of event {} has more than the {} bytes that a frame may "
-                  "have",
-                  event, needs_.settings.max_frame_bytes));
 }
 
 void RemoteEvents::HandleUnsubscribe(Connection& connection, const ErgonMessage& message,
@@ -309,17 +279,13 @@ gen::Result<std::string> RemoteEvents::Encode(const core::Envelope& value) const
   std::string term;
   auto written = needs_.values.Append(term, value);
   if (!written) return gen::Error(gen::ErrorCode::kUnsupported, written.error().ToString());
-  if (auto fits = CheckBytes(term.size()); !fits) return std::move(fits.error());
+  if (auto fits = missed_.CheckBytes(term.size()); !fits) return std::move(fits.error());
   return term;
 }
 
-gen::Result<void> RemoteEvents::CheckBytes(std::size_t bytes) const {
-  return CheckFrame(bytes + kRestOfFrame, needs_.settings.max_frame_bytes, needs_.settings.node);
-}
-
 gen::Result<void> RemoteEvents::SendValue(gen::PID remote, gen::PID from,
-                                          const gen::MessageEvent& value,
-                                          std::string_view encoded) {
+                                          const gen::MessageEvent& value, std::string_view encoded,
+                                          std::uint64_t number) {
   const gen::Atom event = value.event().name;
   const auto connection = needs_.connections.Find(remote.node);
   if (connection == nullptr) return gen::ErrNoConnection;
@@ -331,10 +297,22 @@ gen::Result<void> RemoteEvents::SendValue(gen::PID remote, gen::PID from,
   auto accepts = connection->Accepts(remote);
   if (!accepts) return accepts;
   std::string payload;
-  AppendValue(payload, remote, event, found->second, value.timestamp());
+  PeerState& relations = connection->relations();
+  AppendValue(payload, remote, event, found->second, value.timestamp(),
+              relations.knows_marks ? number : 0);
   payload += encoded;
+  const gen::TraceId trace = gen::TraceOf(value.Envelope());
+  if (PeerState::Answering* const answering = relations.AnsweringOf(remote, event)) {
+    if (connection->QueuedBytes() + answering->bytes >= needs_.settings.send_queue_bytes) {
+      return gen::ErrBusy;
+    }
+    answering->bytes += payload.size();
+    answering->held.push_back({from, std::move(payload), trace});
+    needs_.totals.sent_to_nodes.Add();
+    return {};
+  }
   Signal signal = ErgonSignal(from, payload);
-  signal.trace = gen::TraceOf(value.Envelope());
+  signal.trace = trace;
   auto appended = connection->AppendMessage(signal);
   if (appended) needs_.totals.sent_to_nodes.Add();
   return appended;
@@ -350,15 +328,19 @@ void RemoteEvents::TellEnd(gen::PID remote, gen::PID producer, gen::Atom event, 
   AppendReason(payload, reason);
   std::lock_guard lock(connection->mutex());
   if (connection->state() == Connection::State::kDown) return;
-  if (Take(connection->relations().subscribers, remote, event, how)) {
-    AppendEnd(*connection, ErgonSignal(producer, payload), head);
+  PeerState& relations = connection->relations();
+  if (!Take(relations.subscribers, remote, event, how)) return;
+  if (PeerState::Answering* const answering = relations.AnsweringOf(remote, event)) {
+    answering->held.push_back({producer, std::move(payload), 0, head});
+    return;
   }
+  AppendEnd(*connection, ErgonSignal(producer, payload), head);
 }
 
 void RemoteEvents::Lost(gen::Atom node, const PeerState& relations) {
   // Those who wait for the answer to their subscription get an error as the answer.
   const auto is_pending = [&](OneSubscription how) { return relations.calls.contains(how.number); };
-  const auto for_each = [](const PeerState::Subscriptions& subscriptions, const auto& does) {
+  const auto for_each = [](const auto& subscriptions, const auto& does) {
     for (const auto& subscription : subscriptions) {
       const auto& [whose, how] = subscription;
       node::ForEach(how, [&, of = whose](OneSubscription one) { does(of.first, of.second, one); });

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <ergon/gen/error.h>
 #include <ergon/gen/event.h>
@@ -18,6 +18,7 @@
 #include <ergon/node/cluster/connection/connections.h>
 #include <ergon/node/cluster/connection/peer_state.h>
 #include <ergon/node/cluster/connection/settings.h>
+#include <ergon/node/cluster/extension/missed_values.h>
 #include <ergon/node/cluster/signals/ergon_messages.h>
 #include <ergon/node/cluster/values/trace_tokens.h>
 #include <ergon/node/cluster/values/values.h>
@@ -26,6 +27,7 @@
 #include <ergon/node/delivery/message_totals.h>
 #include <ergon/node/events/event_transport.h>
 #include <ergon/node/events/publishing.h>
+#include <ergon/node/process_state/cold.h>
 
 namespace ergon::dist {
 
@@ -45,55 +47,55 @@ class RemoteEvents final : public node::EventTransport {
     TraceTokens& traces;
     Connections& connections;
   };
-  explicit RemoteEvents(const Needs& needs) : needs_(needs) {}
+  explicit RemoteEvents(const Needs& needs)
+      : needs_(needs), missed_(needs.addresses, needs.settings, needs.values, needs.traces) {}
 
-  gen::Result<void> Subscribe(gen::PID local, const gen::Event& event,
-                              node::OneSubscription how) override;
+  gen::Result<void> Subscribe(gen::PID local, const gen::Event& event, node::OneSubscription how,
+                              const std::shared_ptr<node::EventProgress>& progress,
+                              bool may_wait) override;
   void Unsubscribe(gen::PID local, const gen::Event& event, node::OneSubscription how) override;
   [[nodiscard]] gen::Result<std::string> Encode(const core::Envelope& value) const override;
   gen::Result<void> SendValue(gen::PID remote, gen::PID from, const gen::MessageEvent& value,
-                              std::string_view encoded) override;
+                              std::string_view encoded, std::uint64_t number) override;
   void TellEnd(gen::PID remote, gen::PID producer, gen::Atom event, node::OneSubscription how,
                const gen::Reason& reason) override;
 
   // -- the thread of the network --
-  // Handles kSubscribe. Appends the values that were missed, as a term; an error is the answer.
+  void HandleMark(Connection& connection, const ErgonMessage& message, gen::PID from);
+  // Handles kSubscribe. Appends the answer, a term; an error is the answer, too. What is for the subscriber is held back
+  // until SendHeld is called, which follows the answer.
   gen::Result<void> HandleSubscribe(Connection& connection, const ErgonMessage& message,
-                                    gen::PID from, std::string& missed);
+                                    gen::PID from, std::string& answer);
+  static void SendHeld(Connection& connection);
   void HandleUnsubscribe(Connection& connection, const ErgonMessage& message, gen::PID from);
   void HandleValue(Connection& connection, const ErgonMessage& message, gen::PID from,
                    gen::TraceId trace);
   void HandleEnd(Connection& connection, const ErgonMessage& message, gen::PID from);
-  // Gives the values that were missed to the process that has asked with the number `number`.
-  void HandleMissed(const PeerState::Call& question, std::uint64_t number, std::string_view missed);
+  // Gives the values that were missed to the process that has asked with the number `number`; ends its subscription if
+  // the answer is none.
+  void HandleAnswer(Connection& connection, const PeerState::Call& question, std::uint64_t number,
+                    std::string_view answer);
+  // The answer is an error, of which the process is told by others: it has not subscribed.
+  static void HandleRefusal(Connection& connection, const PeerState::Call& question,
+                            std::uint64_t number);
   // The connection is down.
   void Lost(gen::Atom node, const PeerState& relations);
 
  private:
   // Returns what the receiver of a value has subscribed to, or nothing if the value is for another subscription: the
   // receiver may have ended that one, and subscribed anew, before the other node knew.
-  [[nodiscard]] static node::Subscription ReceiverOf(const ErgonMessage& value, gen::Atom event,
-                                                     Connection& connection);
+  [[nodiscard]] static PeerState::Subscription ReceiverOf(const ErgonMessage& value,
+                                                          gen::Atom event, Connection& connection);
+  // Returns how far a process got that has asked, null if it has given up; completes the mark that was the answer.
+  [[nodiscard]] static std::shared_ptr<node::EventProgress> ProgressOf(
+      Connection& connection, const PeerState::Call& question, node::EventMark& mark);
   // Ends all subscriptions of the receiver of a value.
   void EndAll(Connection& connection, const ErgonMessage& value, const gen::Event& event,
               const gen::Error& why);
-  gen::Result<gen::MessageEvent> ReadValue(const gen::Event& event, std::int64_t time,
-                                           std::string_view term, gen::TraceId trace) const;
-  // Of values that were missed: their trace tokens, an empty list for each that has none; nothing if all have none. It is the
-  // tail of the list of values, for nodes of earlier versions do not look at that.
-  void AppendTokens(std::string& missed, const std::vector<gen::MessageEvent>& values) const;
-  // Reads that tail: a trace id for each of `traces`. False: it is none.
-  [[nodiscard]] bool ReadTokens(std::string_view tail, std::vector<gen::TraceId>& traces) const;
-  // Reads what AppendTokens is the tail of. The error is for who has asked.
-  [[nodiscard]] gen::Result<std::vector<gen::MessageEvent>> ReadMissed(
-      const gen::Event& event, std::string_view missed) const;
-
-  [[nodiscard]] gen::Error BufferTooLarge(gen::Atom event) const;
-  // Checks the size of a value for another node, with what else is in its frame.
-  [[nodiscard]] gen::Result<void> CheckBytes(std::size_t bytes) const;
-
   const Needs needs_;
-  // With this lock a value is put into a mailbox before the end of its subscription, or not at all.
+  const MissedValues missed_;
+  // With this lock a value is put into a mailbox before the end of its subscription, or not at all. It guards the
+  // EventProgress of all processes, too.
   std::mutex delivering_;
   gen::LogLimit unfit_lines_;  // the thread of the network
 };

@@ -88,7 +88,7 @@ void AnswerReceiver::Respond(Connection& connection, const PeerState::Call& call
                              const std::optional<gen::Error>& error, gen::TraceId trace) {
   if (call.question != PeerState::ErgonQuestion::kNone &&
       call.question != PeerState::ErgonQuestion::kCallOfAlias) {
-    needs_.ergon.HandleAnswer(call, number, answer);
+    needs_.ergon.HandleAnswer(connection, call, number, answer);
     return;
   }
   if (call.spawns) {

@@ -16,6 +16,7 @@ constexpr std::string_view kLink = "link";
 constexpr std::string_view kMakerEnd = "maker_end";
 constexpr std::string_view kUnlinked = "unlinked";
 constexpr std::string_view kSubscribe = "subscribe";
+constexpr std::string_view kEventMark = "mark";
 constexpr std::string_view kUnsubscribe = "unsubscribe";
 constexpr std::string_view kValue = "event";
 constexpr std::string_view kEventEnd = "event_end";
@@ -82,16 +83,27 @@ class ErgonMessageReader {
       message.kind = ErgonMessage::Kind::kPacks;
       return reader_.ReadTerm(message.term);
     }
+    return ReadOfEvent(word, size, message);
+  }
+
+ private:
+  // No question.
+  bool ReadOfEvent(std::string_view word, std::size_t size, ErgonMessage& message) {
+    if (word == kEventMark && size == 6) {
+      message.kind = ErgonMessage::Kind::kMark;
+      return ReadText(message.event) && reader_.ReadNumber(message.number) && message.number != 0 &&
+             ReadMark(message.mark);
+    }
     if (word == kUnsubscribe && size == 4) {
       message.kind = ErgonMessage::Kind::kUnsubscribe;
       return ReadText(message.event) && ReadSubscription(message);
     }
-    if (word == kValue && size == 7) {
+    if (word == kValue && (size == 7 || size == 8)) {
       message.kind = ErgonMessage::Kind::kValue;
       return reader_.ReadPid(own_, message.to) && ReadText(message.event) &&
              reader_.ReadNumber(message.subscription.monitor) &&
              reader_.ReadNumber(message.subscription.link) && ReadTime(message.time) &&
-             reader_.ReadTerm(message.term);
+             (size == 7 || reader_.ReadNumber(message.mark.seen)) && reader_.ReadTerm(message.term);
     }
     if (word == kEventEnd && size == 6) {
       message.kind = ErgonMessage::Kind::kEventEnd;
@@ -100,8 +112,6 @@ class ErgonMessageReader {
     }
     return true;
   }
-
- private:
   bool ReadTarget(ErgonMessage& message) {
     return reader_.ReadPid(own_, message.to) || reader_.ReadReference(message.alias) ||
            ReadText(message.name);
@@ -114,6 +124,12 @@ class ErgonMessageReader {
   bool ReadSubscription(ErgonMessage& message) {
     return reader_.ReadNumber(message.number) && message.number != 0 &&
            ReadBoolean(message.is_link);
+  }
+  bool ReadMark(node::EventMark& mark) {
+    std::uint64_t creation = 0;
+    if (!reader_.ReadNumber(creation) || creation > UINT32_MAX) return false;
+    mark.creation = static_cast<std::uint32_t>(creation);
+    return reader_.ReadNumber(mark.event) && reader_.ReadNumber(mark.seen);
   }
   bool ReadBoolean(bool& value) {
     std::string_view word;
@@ -202,6 +218,18 @@ void AppendSubscribe(std::string& out, std::string_view reference, gen::Atom eve
   writer.Boolean(is_link);
 }
 
+void AppendMark(std::string& out, gen::Atom event, std::uint64_t number,
+                const node::EventMark& mark) {
+  TermWriter writer(out);
+  writer.Tuple(6);
+  writer.Atom(kEventMark);
+  writer.Binary(event.Text());
+  writer.Unsigned(number);
+  writer.Unsigned(mark.creation);
+  writer.Unsigned(mark.event);
+  writer.Unsigned(mark.seen);
+}
+
 void AppendUnsubscribe(std::string& out, gen::Atom event, std::uint64_t number, bool is_link) {
   TermWriter writer(out);
   writer.Tuple(4);
@@ -212,15 +240,16 @@ void AppendUnsubscribe(std::string& out, gen::Atom event, std::uint64_t number, 
 }
 
 void AppendValue(std::string& out, gen::PID to, gen::Atom event,
-                 const node::Subscription& subscription, std::int64_t time) {
+                 const node::Subscription& subscription, std::int64_t time, std::uint64_t value) {
   TermWriter writer(out);
-  writer.Tuple(7);
+  writer.Tuple(value == 0 ? 7 : 8);
   writer.Atom(kValue);
   writer.Pid(to);
   writer.Binary(event.Text());
   writer.Unsigned(subscription.monitor);
   writer.Unsigned(subscription.link);
   writer.Integer(time);
+  if (value != 0) writer.Unsigned(value);
 }
 
 void AppendEventEnd(std::string& out, gen::PID to, gen::Atom event, std::uint64_t number,

@@ -14,6 +14,7 @@
 #include <ergon/gen/atom.h>
 #include <ergon/gen/pid.h>
 #include <ergon/node/events/events.h>
+#include <ergon/node/process_state/cold.h>
 
 namespace ergon::dist {
 
@@ -37,12 +38,17 @@ struct ErgonMessage {
     kUnlinked,  // the other process has ended the link
     // These are about events. The sender of the first two is the subscriber; `number` and `is_link` say which of its
     // subscriptions is meant.
+    // The mark of what the subscriber has had before, or none: is right before kSubscribe with this `number`. Who sends it
+    // is told marks, too; earlier versions do not know it, and neither send nor understand any.
+    kMark,
     // A question: answered with {ok, [{Time, Value}]}, what has been missed, or {error, Why}. The tail of that list may be
-    // a list of their trace tokens, with [] for those that have none.
+    // a list of their trace tokens, with [] for those that have none. Behind a mark it is {ok, Missed, Event, Seen}, where the
+    // numbers are the new mark, unless the subscriber is subscribed in the other way.
     kSubscribe,
     kUnsubscribe,  // the subscription is over
-    kValue,        // `term` was published at `time`, for those who have one of `subscription`
-    kEventEnd,     // `term` is the reason
+    // `term` was published at `time`, for those who have one of `subscription`. `mark.seen` is its number; 0: not known.
+    kValue,
+    kEventEnd,  // `term` is the reason
     // When the nodes have connected: `term` is the list of types that the sender packs (packed_types.h).
     kPacks,
   };
@@ -59,6 +65,7 @@ struct ErgonMessage {
   bool is_link = false;
   node::Subscription subscription;  // of kValue: all that the receiver has
   std::int64_t time = 0;            // nanoseconds
+  node::EventMark mark;
 };
 
 // Returns the message in a checked term, or nothing if the term is something else. Processes are of the node `own`.
@@ -80,10 +87,12 @@ void AppendMakerEnd(std::string& out, std::string_view reference);
 void AppendUnlinked(std::string& out, std::string_view reference);
 void AppendSubscribe(std::string& out, std::string_view reference, gen::Atom event,
                      std::uint64_t number, bool is_link);
+void AppendMark(std::string& out, gen::Atom event, std::uint64_t number,
+                const node::EventMark& mark);
 void AppendUnsubscribe(std::string& out, gen::Atom event, std::uint64_t number, bool is_link);
-// The value follows.
+// The value follows. `value`: its number; 0: the receiver does not know such numbers.
 void AppendValue(std::string& out, gen::PID to, gen::Atom event,
-                 const node::Subscription& subscription, std::int64_t time);
+                 const node::Subscription& subscription, std::int64_t time, std::uint64_t value);
 // The reason follows.
 void AppendEventEnd(std::string& out, gen::PID to, gen::Atom event, std::uint64_t number,
                     bool is_link);

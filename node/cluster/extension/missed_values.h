@@ -1,0 +1,67 @@
+// The values of an event that a subscriber on another node has missed, as the answer to its subscription.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ergon/gen/atom.h>
+#include <ergon/gen/error.h>
+#include <ergon/gen/event.h>
+#include <ergon/gen/result.h>
+#include <ergon/gen/trace.h>
+#include <ergon/node/cluster/connection/settings.h>
+#include <ergon/node/cluster/values/trace_tokens.h>
+#include <ergon/node/cluster/values/values.h>
+#include <ergon/node/delivery/addresses.h>
+#include <ergon/node/process_state/cold.h>
+
+namespace ergon::dist {
+
+// See ErgonMessage::Kind::kSubscribe. Any thread.
+class MissedValues {
+ public:
+  // All of it outlives this.
+  MissedValues(const node::Addresses& addresses, const Settings& settings, const Values& values,
+               TraceTokens& traces)
+      : addresses_(addresses), settings_(settings), values_(values), traces_(traces) {}
+
+  // Appends the answer with the values of an event of this node. `mark`: none if none is wanted. Returns kIncorrect if they
+  // are more than a frame may have, and the errors of Values::Append.
+  gen::Result<void> AppendAnswer(std::string& out, gen::Atom event,
+                                 const std::vector<gen::MessageEvent>& values,
+                                 const node::EventMark& mark) const;
+
+  struct Answer {
+    std::vector<gen::MessageEvent> values;
+    node::EventMark mark;  // without the creation; none: the node has told none
+  };
+  // Reads it. The error is for who has asked.
+  [[nodiscard]] gen::Result<Answer> ReadAnswer(const gen::Event& event,
+                                               std::string_view answer) const;
+  // Reads one value, a term. `trace`: 0 for none.
+  [[nodiscard]] gen::Result<gen::MessageEvent> ReadValue(const gen::Event& event, std::int64_t time,
+                                                         std::string_view term,
+                                                         gen::TraceId trace) const;
+  // Checks the size of a value for another node, with what else is in its frame.
+  [[nodiscard]] gen::Result<void> CheckBytes(std::size_t bytes) const;
+
+ private:
+  // Their trace tokens, an empty list for each that has none; nothing if all have none. It is the tail of the list of values,
+  // for nodes of earlier versions do not look at that.
+  void AppendTokens(std::string& out, const std::vector<gen::MessageEvent>& values) const;
+  // Reads that tail: a trace id for each of `traces`. False: it is none.
+  [[nodiscard]] bool ReadTokens(std::string_view tail, std::vector<gen::TraceId>& traces) const;
+  [[nodiscard]] gen::Result<std::vector<gen::MessageEvent>> ReadList(const gen::Event& event,
+                                                                     std::string_view list) const;
+  [[nodiscard]] gen::Error BufferTooLarge(gen::Atom event) const;
+
+  const node::Addresses& addresses_;
+  const Settings& settings_;
+  const Values& values_;
+  TraceTokens& traces_;
+};
+
+}  // namespace ergon::dist
