@@ -17,6 +17,10 @@ Envelope* Reverse(Envelope* newest, const Envelope* until) noexcept {
 
 }  // namespace
 
+PushOutcome Mailbox::PushTogether(Envelope* envelope, std::uint32_t messages) noexcept {
+  return state_.Push(envelope, capacity_.load(std::memory_order_relaxed), taken_, messages);
+}
+
 PushOutcome Mailbox::PushExpress(Envelope* envelope) noexcept {
   Envelope* top = express_.load(std::memory_order_relaxed);
   do {

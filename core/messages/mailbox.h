@@ -59,9 +59,7 @@ class Mailbox {
     return state_.Push(envelope, capacity_.load(std::memory_order_relaxed), taken_);
   }
   // As PushMain, for an envelope that stands for `messages` messages, all or none; see Unfold.
-  [[nodiscard]] PushOutcome PushTogether(Envelope* envelope, std::uint32_t messages) noexcept {
-    return state_.Push(envelope, capacity_.load(std::memory_order_relaxed), taken_, messages);
-  }
+  [[nodiscard]] PushOutcome PushTogether(Envelope* envelope, std::uint32_t messages) noexcept;
   // Pushes to the Main lane without the bound: for an envelope that must keep its place behind the messages before it.
   [[nodiscard]] PushOutcome PushBeyondBound(Envelope* envelope) noexcept {
     return state_.Push(envelope, 0, taken_);
@@ -72,8 +70,7 @@ class Mailbox {
   }
   // Returns how many Main messages wait: exact when nobody sends; modulo 2^22.
   [[nodiscard]] std::uint32_t MainDepthApprox() const noexcept {
-    // In this order: the acquire makes visible all pushes that `taken` counts (partner: Pop), so
-    // the difference is never negative.
+    // In this order: the acquire makes all pushes visible that `taken` counts (partner: Pop), so it is never negative.
     const std::uint32_t taken = taken_.load(std::memory_order_acquire);
     return ((state_.CountApprox() - taken) & DispatchState::kCountMask) +
            queued_.load(std::memory_order_relaxed);
@@ -140,12 +137,9 @@ class Mailbox {
   // Makes an envelope that Pop returned independent of the mailbox, so that it can go elsewhere.
   void Detach(Envelope* envelope) noexcept;
 
-  // Puts envelopes that were popped and detached back, before all that wait in Main: a list linked by
-  // `next`, oldest first.
+  // Puts envelopes that were popped and detached back, before all that wait in Main: a list, linked by `next`, oldest first.
   void ReturnToMain(Envelope* first, Envelope* last, std::uint32_t count) noexcept;
-
-  // Releases an envelope that stood for several messages, and that Pop returned, and puts those in its place: a list, which
-  // may be empty. `missing`: how many less there are than PushTogether was told.
+  // Releases one of PushTogether, which Pop returned, and puts its messages there, maybe none: `missing` less than it has said.
   void Unfold(Envelope* envelope, EnvelopeList messages, std::uint32_t missing) noexcept;
 
   // Notes that a message that was popped and detached waits with its owner: it counts in the bound until it is taken.
@@ -154,10 +148,9 @@ class Mailbox {
   }
   void NoteTaken() noexcept { CountTaken(); }
 
-  // Gives up the right to run if there is nothing to do. After true the mailbox must not be
-  // touched. `with_main` false: Main messages do not count as something to do. Between giving up
-  // and taking back, others may have run the process, closed the mailbox and opened it again: after
-  // false the caller must not rely on anything it knew about the process.
+  // Gives up the right to run if there is nothing to do. After true the mailbox must not be touched. `with_main` false: Main
+  // messages do not count as something to do. Between giving up and taking back, others may have run the process, closed the
+  // mailbox and opened it again: after false the caller must not rely on anything it knew about the process.
   [[nodiscard]] bool TryIdle(bool with_main = true) noexcept;
   // As TryIdle, when Pop has just returned null; defined in mailbox_idle.h. HasQueued: a message waits in the owner's
   // queue.
@@ -235,8 +228,7 @@ class Mailbox {
   // line they are on lines of their own.
   // Read by the senders of a bounded mailbox.
   std::atomic<std::uint32_t> taken_{0};  // Main messages popped, modulo 2^32
-  bool marker_released_ =
-      false;  // handled: its memory is freed as soon as it is no longer the marker
+  bool marker_released_ = false;  // handled: its memory is freed when it is the marker no longer
   // main_ has only the newest messages, turned round so far; the `next` of its tail is where to go on.
   bool is_draining_ = false;
   Envelope* marker_ = nullptr;

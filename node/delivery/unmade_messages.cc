@@ -87,4 +87,9 @@ MadeMessages MakeMessages(core::Envelope& unmade) noexcept {
   return made;
 }
 
+void MakeInPlace(core::Mailbox& mailbox, core::Envelope& unmade) noexcept {
+  const MadeMessages made = MakeMessages(unmade);
+  mailbox.Unfold(&unmade, made.list, made.missing);
+}
+
 }  // namespace ergon::node

@@ -16,6 +16,7 @@
 
 #include <ergon/core/messages/envelope.h>
 #include <ergon/core/messages/envelope_list.h>
+#include <ergon/core/messages/mailbox.h>
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/pid.h>
 
@@ -77,5 +78,8 @@ struct MadeMessages {
 // Makes the messages of such an envelope, for the same process, in their order. Without memory for them the program ends:
 // they are accepted already, so nobody is left to be told of an exception, and they would be lost without a count.
 [[nodiscard]] MadeMessages MakeMessages(core::Envelope& unmade) noexcept;
+// The same, in the mailbox from which such an envelope has just been popped: they are next there. The one with the right to
+// run the process.
+void MakeInPlace(core::Mailbox& mailbox, core::Envelope& unmade) noexcept;
 
 }  // namespace ergon::node

@@ -7,7 +7,6 @@
 #include <ergon/core/clock.h>
 #include <ergon/core/time/deadline.h>
 #include <ergon/core/turns/worker.h>
-#include <ergon/node/delivery/unmade_messages.h>
 #include <ergon/node/links/exit_signals.h>
 #include <ergon/node/process/wait_errors.h>
 #include <ergon/node/process_state/unique_id.h>
@@ -22,11 +21,6 @@ struct TimeIsUp {
 };
 
 }  // namespace
-
-void ProcessRunner::TakeTogether(core::Envelope& unmade) {
-  const MadeMessages made = MakeMessages(unmade);
-  mailbox_.Unfold(&unmade, made.list, made.missing);
-}
 
 PassedOver& Receiving::Of(ProcessRunner& process) {
   ProcessCold& cold = process.Cold();

@@ -154,7 +154,6 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   void NoteWhetherMainIsOpen() noexcept;
   core::Envelope* NextEnvelope();
   core::Envelope* TakeNext();  // the same for other sources
-  void TakeTogether(core::Envelope& unmade);
   core::Envelope* NextInQueue();
   [[nodiscard]] bool IsPlain(const core::Envelope& envelope) const noexcept;
   void HandlePlain(core::Envelope& envelope);

@@ -98,7 +98,7 @@ core::Envelope* ProcessRunner::TakeNext() {
   for (;;) {
     core::Envelope* const envelope = NextEnvelope();
     if (envelope == nullptr || !IsUnmade(*envelope)) return envelope;
-    TakeTogether(*envelope);
+    MakeInPlace(mailbox_, *envelope);
   }
 }
 
@@ -334,7 +334,7 @@ bool ProcessRunner::MayBegin(const core::Envelope& request) {
 }
 
 void ProcessRunner::HandleEnvelope(core::Envelope& envelope) {
-  if (IsUnmade(envelope)) return TakeTogether(envelope);
+  if (IsUnmade(envelope)) return MakeInPlace(mailbox_, envelope);
   if (IsExpressMessage(envelope)) [[unlikely]] {
     NoteExpressGone();
     if (IsChange(envelope)) return HandleChange(envelope);
