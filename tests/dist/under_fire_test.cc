@@ -204,7 +204,8 @@ TEST_CASE("under fire: an honest peer's calls are answered, in order, and memory
   REQUIRE(caller);
   std::size_t most_queued = 0;
   std::size_t connections = 0;
-  constexpr std::uint64_t kRounds = 5;
+  // With sanitizers a handshake takes so long that idle sockets push most of them out.
+  constexpr std::uint64_t kRounds = kit::kSanitized ? 2 : 5;
   const bool all = kit::Eventually([&] {
     const auto all_of_them = InspectConnections(node);
     connections = std::max(connections, all_of_them.size());
