@@ -41,18 +41,20 @@ gen::Result<void> Events::Add(gen::Atom name, gen::PID producer, gen::Ref token,
 }
 
 gen::Result<Events::Subscribers> Events::End(gen::Atom name, gen::PID producer) {
-  std::shared_ptr<Entry> entry;
+  const std::shared_ptr<Entry> entry = Find(name);
+  if (entry == nullptr || entry->producer != producer) return UnknownEvent(name);
+  Subscribers subscribers;
   {
-    std::unique_lock lock(mutex_);
-    auto found = entries_.find(name);
-    if (found == entries_.end() || found->second->producer != producer) return UnknownEvent(name);
-    entry = std::move(found->second);
-    entries_.erase(found);
+    // Those who have found it before see that it is gone.
+    std::lock_guard lock(entry->mutex);
+    if (entry->ended) return UnknownEvent(name);
+    entry->ended = true;
+    subscribers.assign(entry->subscribers.begin(), entry->subscribers.end());
   }
-  // Those who have found it before see that it is gone.
-  std::lock_guard lock(entry->mutex);
-  entry->ended = true;
-  return Subscribers(entry->subscribers.begin(), entry->subscribers.end());
+  // Not before: the values of another event with this name come behind all of this one.
+  std::unique_lock lock(mutex_);
+  entries_.erase(name);
+  return subscribers;
 }
 
 gen::Result<std::vector<gen::MessageEvent>> Events::Subscribe(gen::Atom name, gen::PID subscriber,

@@ -188,11 +188,13 @@ gen::Result<ProcessCold::EventSubscription> Publishing::BeginElsewhere(ProcessSl
     std::lock_guard lock(subscriber.Cold().lock);
     subscriber.Cold().subscriptions.push_back(note);
   }
-  // A pool's values are on their way to several workers, see Subscribe.
-  const bool may_wait = MayWait(subscriber);
+  const auto progress = ProgressWith(event, subscriber.Cold(), MayWait(subscriber));
+  // Who has subscribed in the other way gets values while it waits for the answer. Looked at before the mailbox: the transport
+  // forgets that when the event ends. A pool's values are on their way to several workers, see Subscribe.
+  const bool has_subscribed = progress.use_count() > 2;
+  const bool may_wait = has_subscribed || MayWait(subscriber);
   auto begun = transport_->Subscribe(needs_.addresses.PidOf(subscriber.Id()), event, OneOf(note),
-                                     ProgressWith(event, subscriber.Cold(), may_wait),
-                                     may_wait && !subscriber.IsPool());
+                                     progress, may_wait && !subscriber.IsPool());
   if (begun) return note;
   (void)Relations::TakeSubscription(subscriber, id);
   return std::move(begun.error());

@@ -177,7 +177,7 @@ void RemoteEvents::HandleAnswer(Connection& connection, const PeerState::Call& q
     return;
   }
   std::lock_guard lock(delivering_);
-  const auto progress = ProgressOf(connection, question, missed->mark);
+  const auto progress = ProgressOf(connection, question, number, missed->mark);
   const bool places = progress != nullptr && question.may_wait && missed->mark.event != 0;
   if (places) {
     for (gen::MessageEvent& value : missed->values) {
@@ -198,12 +198,17 @@ void RemoteEvents::HandleAnswer(Connection& connection, const PeerState::Call& q
 
 std::shared_ptr<node::EventProgress> RemoteEvents::ProgressOf(Connection& connection,
                                                               const PeerState::Call& question,
+                                                              std::uint64_t number,
                                                               node::EventMark& mark) {
   std::lock_guard lock(connection.mutex());
   mark.creation = connection.peer_creation();
-  const auto& subscriptions = connection.relations().subscriptions;
+  auto& subscriptions = connection.relations().subscriptions;
   const auto found = subscriptions.find({question.local, question.event});
-  return found == subscriptions.end() ? nullptr : found->second.progress;
+  // It may have given up, and asked anew.
+  if (found == subscriptions.end() || NumberOf(found->second, question.is_link) != number) {
+    return nullptr;
+  }
+  return found->second.progress;
 }
 
 void RemoteEvents::HandleRefusal(Connection& connection, const PeerState::Call& question,

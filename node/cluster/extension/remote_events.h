@@ -88,7 +88,8 @@ class RemoteEvents final : public node::EventTransport {
                                                           gen::Atom event, Connection& connection);
   // Returns how far a process got that has asked, null if it has given up; completes the mark that was the answer.
   [[nodiscard]] static std::shared_ptr<node::EventProgress> ProgressOf(
-      Connection& connection, const PeerState::Call& question, node::EventMark& mark);
+      Connection& connection, const PeerState::Call& question, std::uint64_t number,
+      node::EventMark& mark);
   // Ends all subscriptions of the receiver of a value.
   void EndAll(Connection& connection, const ErgonMessage& value, const gen::Event& event,
               const gen::Error& why);
