@@ -10,6 +10,7 @@
 #include <fuzz/fuzz.h>
 
 #include <ergon/node/cluster/handshake/flags.h>
+#include <ergon/node/cluster/signals/ergon_messages.h>
 #include <ergon/node/cluster/signals/frame_parser.h>
 #include <ergon/node/cluster/signals/signal_codec.h>
 #include <ergon/node/cluster/signals/trace_token.h>
@@ -49,6 +50,20 @@ void CheckSignal(const Signal& signal, std::string_view frame) {
                           signal.kind == SignalKind::kSendToAlias;
   Require(is_message || signal.from.node.empty() || signal.from.node == Nodes().peer.node(),
           "only messages may be passed on");
+}
+
+// What Ergon nodes tell each other beyond the protocol.
+void CheckErgonMessage(const Signal& signal) {
+  if (signal.kind != SignalKind::kSendToName || signal.name != dist::kErgonName) return;
+  const auto message = dist::ReadErgonMessage(signal.payload, Nodes().own.node(), kDepth);
+  if (!message) return;
+  for (const std::string_view part :
+       {message->reference, message->name, message->alias, message->term, message->event}) {
+    Require(IsWithin(part, signal.payload), "the parts of a message are parts of its payload");
+  }
+  const bool has_number = message->kind == dist::ErgonMessage::Kind::kMark ||
+                          message->kind == dist::ErgonMessage::Kind::kSubscribe;
+  Require(!has_number || message->number != 0, "a subscription has a number");
 }
 
 // What is told of a signal to a peer that knows all or little.
@@ -108,6 +123,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   CheckSignal(*signal, frame);
+  CheckErgonMessage(*signal);
   CheckParser(*signal, std::string(frame));
   if (signal->kind == SignalKind::kUnknown) return 0;
   // Nobody has sent a message to a name or an alias without being anybody.

@@ -103,6 +103,7 @@ gen::Node& Simulation::Node(std::string_view name) {
     deferred_.push_back(std::move(function));
   };
   options.creation = kCreation;
+  options.network = options_.network;
   simulated->node = std::make_unique<node::Node>(node::Start(name, options).value());
   nodes_.push_back(std::move(simulated));
   return *nodes_.back()->node;

@@ -33,6 +33,7 @@
 
 #include <ergon/core/clock.h>
 #include <ergon/gen/factory.h>
+#include <ergon/gen/network.h>
 #include <ergon/gen/node.h>
 #include <ergon/testkit/answer.h>
 #include <ergon/testkit/faults.h>
@@ -48,6 +49,9 @@ struct SimulationOptions {
   int throughput_most = 32;
   // RunUntilIdle and the like abort after so many turns: something never comes to rest.
   std::uint64_t turns_most = 10'000'000;
+  // How its nodes reach each other, see gen::NodeOptions::network; dist::Erlang needs threads of its own, and cannot be.
+  // Null: not at all.
+  std::shared_ptr<const gen::Network> network = nullptr;
 };
 
 // Only for the thread that made it.
