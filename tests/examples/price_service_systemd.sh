@@ -12,7 +12,7 @@
 set -euo pipefail
 program=$(realpath "$1")
 deploy=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../examples/price_service/deploy" && pwd)
-. "$(dirname "${BASH_SOURCE[0]}")/../dist/tls_files.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/../cluster/tls_files.sh"
 skip() {
   echo "skipped the start by systemd: $*"
   exit 77

@@ -5,7 +5,7 @@
 #include <iostream>
 #include <thread>
 
-#include <dist/attackers.h>
+#include <cluster/attackers.h>
 
 namespace ergon::bench {
 

@@ -6,7 +6,7 @@
 
 namespace ergon::bench {
 
-// All of tests/dist/attackers.h at once, on the node `peer` that listens at `port`. Prints "ready" when each kind has gone all
+// All of tests/cluster/attackers.h at once, on the node `peer` that listens at `port`. Prints "ready" when each kind has gone all
 // the way once; ends with its standard input, and prints how often each has. The cookie is in the environment's
 // RELEASE_COOKIE.
 void Attack(const std::string& peer, std::uint16_t port);

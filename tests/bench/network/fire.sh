@@ -2,7 +2,7 @@
 # usage: fire.sh PROGRAM CALLS
 #
 # How an honest peer fares beside hostile ones: single calls from one Ergon node to another, first with nobody else, then beside
-# all attackers of tests/dist/attackers.h. Tells the time of the calls, and the most memory that the node that is called has had;
+# all attackers of tests/cluster/attackers.h. Tells the time of the calls, and the most memory that the node that is called has had;
 # then what is wanted, and whether it holds: with the attackers the memory grows by 16 MiB at most, each call is answered, and
 # the honest peer, which connects anew after each hundredth call, never does so in vain. No time is wanted.
 # PROGRAM is ergon-bench-network. Exit status: 0 all of it holds, 1 something does not.

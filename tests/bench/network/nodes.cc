@@ -15,7 +15,7 @@
 #include <ergon/node/erlang.h>
 #include <ergon/node/node.h>
 
-#include <dist/victim.h>
+#include <cluster/victim.h>
 
 namespace ergon::bench {
 namespace {

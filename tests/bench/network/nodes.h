@@ -11,7 +11,7 @@ namespace ergon::bench {
 inline constexpr std::size_t kPayloadBytes = 16;
 
 // A node with the processes `echo`, which answers a binary with itself, `counter`, which counts messages and answers
-// `count` with their number since the last time, and `victim`, which attackers want (tests/dist/victim.h). Prints "ready"; ends with its standard input. It listens at `port`, 0: any,
+// `count` with their number since the last time, and `victim`, which attackers want (tests/cluster/victim.h). Prints "ready"; ends with its standard input. It listens at `port`, 0: any,
 // and has what attackers call (fire.h).
 void Serve(const std::string& name, std::uint16_t port);
 

@@ -1,0 +1,126 @@
+// What is larger than a frame may be: who is told of it, and that the connection stays.
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <ergon/gen/event.h>
+
+#include <cluster/cluster.h>
+
+namespace ergon::dist {
+namespace {
+
+constexpr std::size_t kMostBytes = 64 * 1024;
+const std::string kMuch(2 * kMostBytes, 'x');
+
+ErlangOptions LimitedOptions() {
+  ErlangOptions options = ClusterOptions();
+  options.max_frame_bytes = kMostBytes;
+  options.functions.Register("words", "much", [] { return kMuch; })
+      .Register("words", "count",
+                [](const std::string& text) { return static_cast<std::int64_t>(text.size()); });
+  return options;
+}
+
+// Answers much, publishes it, and ends with it.
+class Verbose : public act::Actor {
+  gen::Status Init(const gen::Args&) override {
+    token_ = RegisterEvent("much").value();
+    return gen::Continue();
+  }
+  gen::Status HandleMessage(gen::PID from, gen::Message& message) override {
+    if (const auto* line = message.As<Line>()) {
+      return line->number == 0 ? gen::Continue() : gen::Stop(gen::Reason::Error(kMuch));
+    }
+    return Actor::HandleMessage(from, message);
+  }
+  gen::CallResult HandleCall(gen::PID from, gen::Ref ref, gen::Message& request) override {
+    const auto* sum = request.As<Sum>();
+    if (sum == nullptr) return Actor::HandleCall(from, ref, request);
+    if (sum->numbers.empty()) return gen::Reply(kMuch);
+    CHECK(SendEvent("much", token_, Line{sum->numbers.front(), kMuch}));
+    return gen::Reply(std::int64_t{1});
+  }
+  gen::Ref token_;
+};
+
+bool IsTooLarge(const gen::Error& error) {
+  return error == gen::ErrIncorrect &&
+         error.ToString().find("max_frame_bytes") != std::string::npos;
+}
+bool TellsOfSize(const gen::Reason& reason) {
+  return reason.ToString().find("max_frame_bytes") != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("frame limits: what is sent or asked is an error to the one who does it") {
+  Cluster cluster("limits", LimitedOptions());
+  const gen::PID verbose = cluster.b.SpawnRegister("verbose", gen::Factory<Verbose>()).value();
+  const auto to = cluster.OnB("verbose");
+  const gen::Atom b = cluster.b.Name();
+  InProcess(cluster.a, [&](gen::Process& self) {
+    REQUIRE(self.Send(to, Line{0, "text"}));
+    REQUIRE(self.Monitor(verbose));
+    for (int i = 0; i < 3; ++i) {
+      CHECK(IsTooLarge(self.Send(to, Line{0, kMuch}).error()));
+      CHECK(IsTooLarge(self.Send(verbose, Line{0, kMuch}).error()));
+      CHECK(IsTooLarge(self.Call<std::int64_t>(to, Line{0, kMuch}).error()));
+      CHECK(IsTooLarge(self.SendExit(verbose, gen::Reason::Error(kMuch)).error()));
+      CHECK(IsTooLarge(Spawn(self, b, "words", "count", {Term::Of(kMuch)}).error()));
+      CHECK(IsTooLarge(Rpc(self, b, "words", "count", {Term::Of(kMuch)}).error()));
+    }
+    // What fits goes there as before.
+    CHECK(Rpc(self, b, "words", "count", {Term::Of(std::string("text"))}).value() == Term::Of(4));
+    CHECK(self.Receive<gen::MessageDownPID>(0ns).error() == gen::ErrTimeout);
+  });
+  CHECK(InspectConnections(cluster.a)[0].most_queued_bytes < kMostBytes);
+}
+
+TEST_CASE("frame limits: instead of an answer the caller gets an error, and the connection stays") {
+  Cluster cluster("limited_answers", LimitedOptions());
+  const gen::PID verbose = cluster.b.SpawnRegister("verbose", gen::Factory<Verbose>()).value();
+  InProcess(cluster.a, [&](gen::Process& self) {
+    REQUIRE(self.Monitor(verbose));
+    for (int i = 0; i < 3; ++i) {
+      CHECK(IsTooLarge(self.Call<std::string>(verbose, Sum{}).error()));
+      CHECK(IsTooLarge(Rpc(self, cluster.b.Name(), "words", "much", {}).error()));
+    }
+    CHECK(self.Receive<gen::MessageDownPID>(0ns).error() == gen::ErrTimeout);
+  });
+}
+
+TEST_CASE("frame limits: an end is told, without its reason") {
+  Cluster cluster("limited_ends", LimitedOptions());
+  const gen::PID verbose = cluster.b.Spawn(gen::Factory<Verbose>()).value();
+  InProcess(cluster.a, [&](gen::Process& self) {
+    self.SetTrapExit(true);
+    REQUIRE(self.Monitor(verbose));
+    REQUIRE(self.Link(verbose));
+    REQUIRE(self.Send(verbose, Line{1, ""}));
+    for (int i = 0; i < 2; ++i) {
+      const auto told = self.Receive<gen::MessageDownPID, gen::MessageExitPID>(20s);
+      REQUIRE(told);
+      const auto* down = std::get_if<gen::MessageDownPID>(&*told);
+      CHECK(TellsOfSize(down != nullptr ? down->reason
+                                        : std::get<gen::MessageExitPID>(*told).reason));
+    }
+  });
+  CHECK(Nodes(cluster.a) == std::vector{cluster.b.Name()});
+}
+
+TEST_CASE("frame limits: a value that is published ends the subscription, rather than a gap") {
+  Cluster cluster("limited_events", LimitedOptions());
+  const gen::PID verbose = cluster.b.Spawn(gen::Factory<Verbose>()).value();
+  InProcess(cluster.a, [&](gen::Process& self) {
+    REQUIRE(self.MonitorEvent({"much", cluster.b.Name()}));
+    CHECK(self.Call<std::int64_t>(verbose, Sum{{1}}).value() == 1);
+    const auto told = self.Receive<gen::MessageDownEvent>(20s);
+    REQUIRE(told);
+    CHECK(TellsOfSize(told->reason));
+  });
+  CHECK(Nodes(cluster.a) == std::vector{cluster.b.Name()});
+}
+
+}  // namespace ergon::dist

@@ -1,0 +1,104 @@
+// What a process of one node passes on of what it gets from another node: messages, but no requests.
+#include <atomic>
+#include <future>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <cluster/cluster.h>
+
+namespace ergon::dist {
+namespace {
+
+// Passes on all that it gets, but answers a request with numbers itself if that is refused.
+class Passer : public act::Actor {
+ public:
+  explicit Passer(gen::Target to) : to_(std::move(to)) {}
+
+ private:
+  gen::Status HandleMessage(gen::PID, gen::Message& message) override {
+    CHECK(Forward(to_, message));
+    return gen::Continue();
+  }
+  gen::CallResult HandleCall(gen::PID, gen::Ref, gen::Message& request) override {
+    if (request.As<Sum>()->numbers.empty()) return Delegate(to_, request);
+    const auto passed = Forward(to_, request);
+    if (passed) return gen::NoReply();
+    CHECK(passed.error() == gen::ErrUnsupported);
+    const auto* const sum = request.As<Sum>();
+    REQUIRE(sum != nullptr);
+    return gen::Reply(std::accumulate(sum->numbers.begin(), sum->numbers.end(), std::int64_t{0}));
+  }
+
+  const gen::Target to_;
+};
+
+}  // namespace
+
+TEST_CASE("passed on: a request for a third node is refused at once, a message arrives there") {
+  Cluster cluster("passed_on");
+  kit::LogCapture log_c;
+  node::Node c = Cluster::Start("passed_onc@127.0.0.1", log_c, ClusterOptions());
+  std::promise<gen::Alias> alias;
+  std::atomic<bool> has_line{false};
+  const auto there = [&](gen::Process& self) {
+    alias.set_value(self.CreateAlias().value());
+    const auto line = self.Receive<Line>(20s);
+    if (line && line->number == 7) has_line = true;
+  };
+  std::optional<gen::Target> to;
+  SUBCASE("to its PID") { to.emplace(c.Spawn(there).value()); }
+  SUBCASE("to its name") {
+    CHECK(c.SpawnRegister("there", there));
+    to.emplace(gen::ProcessID{"there", c.Name()});
+  }
+  SUBCASE("to its alias") {
+    CHECK(c.Spawn(there));
+    to.emplace(alias.get_future().get());
+  }
+  SUBCASE("to the PID of a process of the caller's node") {
+    to.emplace(cluster.a.Spawn(there).value());
+  }
+  const gen::PID passer = cluster.b.Spawn(gen::Factory<Passer>(*to)).value();
+
+  // Of the connection with the third node, a process hears when it is lost.
+  const gen::PID watched = c.Spawn([](gen::Process& self) { self.Sleep(1h); }).value();
+  std::atomic<bool> watches{false};
+  std::atomic<bool> asked{false};
+  std::atomic<int> lost{-1};
+  CHECK(cluster.b.Spawn([&](gen::Process& self) {
+    self.Monitor(watched).value();
+    CHECK(Ping(self, c.Name()));
+    watches = true;
+    while (!asked) self.Sleep(1ms);
+    CHECK(Ping(self, c.Name()));
+    lost = self.Receive<gen::MessageDownPID>(0ns) ? 1 : 0;
+  }));
+  CHECK(kit::Eventually([&] { return watches.load(); }));
+
+  InProcess(cluster.a, [&](gen::Process& self) {
+    const gen::CallOptions patient{.timeout = kit::kDeadline};
+    const auto refused = self.Call(passer, Sum{}, patient);
+    CHECK(refused.error() == gen::ErrUnsupported);
+    {
+      const std::string why = refused.error().ToString();
+      CAPTURE(why);  // of this thread: it ends before the process waits, and goes on on another one
+      CHECK(why.find("a request of " + self.Self().ToString()) != std::string::npos);
+      CHECK(why.find("a request of your own") != std::string::npos);
+    }
+    const auto sum = self.Call(passer, Sum{{1, 2, 39}}, patient);
+    CHECK((sum && *sum == 42));
+    CHECK(self.Send(passer, Line{7, "a message"}));
+  });
+  CHECK(cluster.a.Call(passer, Sum{}, {.timeout = kit::kDeadline}).error() == gen::ErrUnsupported);
+  CHECK(kit::Eventually([&] { return has_line.load(); }));
+  asked = true;
+  CHECK(kit::Eventually([&] { return lost != -1; }));
+  CHECK(lost == 0);
+  CHECK(c.Kill(watched));  // else the node waits for it
+  c.Stop();
+  kit::CheckBalance(c);
+}
+
+}  // namespace ergon::dist
