@@ -18,7 +18,7 @@ using testing::TestPool;
 
 using Ints = std::vector<int>;
 
-TEST_CASE("pool: C16 a worker that ends, for any reason, is replaced in its place") {
+TEST_CASE("pool: a worker that ends, for any reason, is replaced in its place") {
   for (const gen::Reason& reason : {gen::Reason::Normal(), gen::Reason::Error("oops"),
                                     gen::Reason::Panic("what"), gen::Reason::Kill()}) {
     CAPTURE(reason.ToString());
@@ -41,7 +41,7 @@ TEST_CASE("pool: C16 a worker that ends, for any reason, is replaced in its plac
   }
 }
 
-TEST_CASE("pool: C19 the queue of a dead worker goes to the others, before anything newer") {
+TEST_CASE("pool: the queue of a dead worker goes to the others, before anything newer") {
   PoolFixture f({.pool_size = 3});
   f.Start();
   f.Send(1, 9);
@@ -349,7 +349,7 @@ TEST_CASE("pool: a shortage is logged when it begins and when it is over") {
   CHECK(f.Number("messages_unhandled") == 21);
 }
 
-TEST_CASE("pool: C21 a factory that fails is tried again, more and more slowly") {
+TEST_CASE("pool: a factory that fails is tried again, more and more slowly") {
   PoolFixture f({.pool_size = 2});
   f.Start();
   f.host.fail_async_spawns = 4;
@@ -398,7 +398,7 @@ TEST_CASE("pool: a long life is rewarded") {
   }
 }
 
-TEST_CASE("pool: C17 the same place, a hundred deaths") {
+TEST_CASE("pool: the same place, a hundred deaths") {
   PoolFixture f({.pool_size = 2});
   f.Start();
   for (int i = 0; i < 100; ++i) {
@@ -415,7 +415,7 @@ TEST_CASE("pool: C17 the same place, a hundred deaths") {
   f.CheckConservation();
 }
 
-TEST_CASE("pool: C22 too many restarts end the pool with an error") {
+TEST_CASE("pool: too many restarts end the pool with an error") {
   PoolFixture f({.pool_size = 2, .max_restarts = 2});
   f.Start();
   f.Send(1, 2);
@@ -462,7 +462,7 @@ TEST_CASE("pool: messages sent to a worker directly are not counted as the pool'
   f.CheckConservation();
 }
 
-TEST_CASE("pool: C39 whatever happens, the numbers add up" * kit::OneThread()) {
+TEST_CASE("pool: whatever happens, the numbers add up" * kit::OneThread()) {
   for (unsigned seed = 1; seed <= 200; ++seed) {
     CAPTURE(seed);
     std::mt19937 random(seed);

@@ -20,7 +20,7 @@ gen::Reason ToldReason(PoolFixture& f, std::uint64_t id) {
   return gen::Reason::Error("nothing");
 }
 
-TEST_CASE("pool: C34 asked to end, it takes nothing more and its workers drain") {
+TEST_CASE("pool: asked to end, it takes nothing more and its workers drain") {
   for (const gen::Reason& reason :
        {gen::Reason::Normal(), gen::Reason::Shutdown(), gen::Reason::Error("x")}) {
     PoolFixture f({.pool_size = 2});
@@ -185,7 +185,7 @@ TEST_CASE("pool: it gives up: what nobody is there for is told at once") {
   CHECK(f.DroppedNumbers() == Ints{1, 2});
 }
 
-TEST_CASE("pool: C24 workers that are being started end as well") {
+TEST_CASE("pool: workers that are being started end as well") {
   PoolFixture f({.pool_size = 1});
   f.Start();
   const std::uint64_t fresh = f.Replace(101);

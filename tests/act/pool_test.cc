@@ -24,7 +24,7 @@ TEST_CASE("pool: starts its workers and redirects the senders to them") {
   CHECK(f.host.At(101).capacity == 7);
 }
 
-TEST_CASE("pool: C09 options out of range fail the spawn, naming field and value") {
+TEST_CASE("pool: options out of range fail the spawn, naming field and value") {
   PoolFixture f({.pool_size = 0});
   CHECK_FALSE(f.host.Start(f.pool));
   CHECK(f.host.end_reason.ToString() == "pool_size: 0 is outside 1..10000");
@@ -48,7 +48,7 @@ TEST_CASE("pool: one worker that cannot start fails the spawn and ends the other
   CHECK(f.host.At(102).killed);
 }
 
-TEST_CASE("pool: C04 the rotation visits the workers in order, over rounds") {
+TEST_CASE("pool: the rotation visits the workers in order, over rounds") {
   PoolFixture f({.pool_size = 3});
   f.Start();
   f.Send(1, 7);
@@ -58,7 +58,7 @@ TEST_CASE("pool: C04 the rotation visits the workers in order, over rounds") {
   CHECK(f.pool.calls.empty());
 }
 
-TEST_CASE("pool: C03 high and max priority is the pool's own") {
+TEST_CASE("pool: high and max priority is the pool's own") {
   PoolFixture f({.pool_size = 2});
   f.Start();
   (void)f.host.Deliver(gen::EnvelopeKind::kMessage, core::Lane::kSystem, Job{1});
@@ -71,7 +71,7 @@ TEST_CASE("pool: C03 high and max priority is the pool's own") {
   CHECK(f.host.Queue(101).empty());
 }
 
-TEST_CASE("pool: C02 what arrives in its own Main lane keeps sender and ref on the way on") {
+TEST_CASE("pool: what arrives in its own Main lane keeps sender and ref on the way on") {
   PoolFixture f({.pool_size = 2});
   f.pool.on_init = [&](TestPool&) {
     // Before the workers are there.
@@ -113,7 +113,7 @@ TEST_CASE("pool: an atom that nobody handles is told by name") {
   CHECK(error.detail() == "request atom 'resize'");
 }
 
-TEST_CASE("pool: C25 a full worker is skipped, C27 all full is told to the sender") {
+TEST_CASE("pool: a full worker is skipped, all full is told to the sender") {
   PoolFixture f({.pool_size = 2, .worker_mailbox_size = 2});
   f.Start();
   f.Send(1, 4);
@@ -127,7 +127,7 @@ TEST_CASE("pool: C25 a full worker is skipped, C27 all full is told to the sende
   f.CheckConservation();
 }
 
-TEST_CASE("pool: C10 growing appends and counts at once") {
+TEST_CASE("pool: growing appends and counts at once") {
   PoolFixture f({.pool_size = 2, .worker_mailbox_size = 10});
   f.Start();
   f.Send(1);
@@ -162,7 +162,7 @@ TEST_CASE("pool: growing is all or nothing") {
   CHECK(f.Number("worker_restarts") == 0);
 }
 
-TEST_CASE("pool: C12 shrinking takes from the head, and drains") {
+TEST_CASE("pool: shrinking takes from the head, and drains") {
   PoolFixture f({.pool_size = 3, .worker_mailbox_size = 10});
   f.Start();
   f.Send(1, 7);  // the next turn is 102's
@@ -206,7 +206,7 @@ TEST_CASE("pool: what reaches a draining worker too late goes to another") {
   f.CheckConservation();
 }
 
-TEST_CASE("pool: C13 shrinking now gives the queue to the others") {
+TEST_CASE("pool: shrinking now gives the queue to the others") {
   PoolFixture f({.pool_size = 2});
   f.Start();
   f.Send(1, 4);
@@ -222,7 +222,7 @@ TEST_CASE("pool: C13 shrinking now gives the queue to the others") {
   f.CheckConservation();
 }
 
-TEST_CASE("pool: C11 more than it has, or all, is refused as a whole") {
+TEST_CASE("pool: more than it has, or all, is refused as a whole") {
   PoolFixture f({.pool_size = 3});
   f.Start();
   f.Manage([](TestPool& pool) {
@@ -240,7 +240,7 @@ TEST_CASE("pool: C11 more than it has, or all, is refused as a whole") {
   CHECK(f.host.workers.size() == 3);
 }
 
-TEST_CASE("pool: C15 its size is changed by its own handlers only") {
+TEST_CASE("pool: its size is changed by its own handlers only") {
   PoolFixture f({.pool_size = 2});
   CHECK(f.pool.AddWorkers(1).error() == gen::ErrNotAllowed);  // no process yet
   CHECK_THROWS_AS((void)f.pool.WorkerCount(), std::logic_error);

@@ -29,7 +29,7 @@ std::uint64_t ContextSwitches() {
 }
 
 // Sanitizers have threads of their own that wake up.
-TEST_CASE("idle T13: after a second no wake-ups and no context switches" *
+TEST_CASE("idle: after a second no wake-ups and no context switches" *
           doctest::skip(kit::kSanitized)) {
   TestNode t;
   const gen::PID echo = t.Spawn();

@@ -116,7 +116,7 @@ void AskNow(Node& node, gen::PID pid, std::promise<gen::Result<core::EnvelopePtr
       [&](gen::Result<core::EnvelopePtr> answer) { answered.set_value(std::move(answer)); });
 }
 
-TEST_CASE("inspect C38: answered before what waits, also when the mailbox is full") {
+TEST_CASE("inspect: answered before what waits, also when the mailbox is full") {
   std::atomic<int> handled{0};
   std::atomic<int> handled_before{0};
   std::promise<void> may_go_on;

@@ -25,7 +25,7 @@ Handlers Endless(std::atomic<std::uint64_t>& count) {
   }};
 }
 
-TEST_CASE("scheduling T03: never-ending processes do not starve others") {
+TEST_CASE("scheduling: never-ending processes do not starve others") {
   for (const auto policy :
        {gen::DispatcherPolicy::kWorkStealing, gen::DispatcherPolicy::kWorkSharing}) {
     TestNode t({.workers = 2, .policy = policy});
@@ -51,7 +51,7 @@ TEST_CASE("scheduling T03: never-ending processes do not starve others") {
   }
 }
 
-TEST_CASE("scheduling T03: two that keep each other busy do not starve others") {
+TEST_CASE("scheduling: two that keep each other busy do not starve others") {
   std::vector<gen::PID> pids;
   TestNode t({.workers = 2});
   for (int pair = 0; pair < 4; ++pair) {
@@ -69,7 +69,7 @@ TEST_CASE("scheduling T03: two that keep each other busy do not starve others") 
   for (const gen::PID pid : pids) CHECK(t.node.Kill(pid));
 }
 
-TEST_CASE("scheduling T04: what a blocked worker had made ready is run by others") {
+TEST_CASE("scheduling: what a blocked worker had made ready is run by others") {
   std::atomic<int> handled{0};
   std::vector<gen::PID> pids;
   TestNode t({.workers = 2});

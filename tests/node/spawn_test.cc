@@ -238,7 +238,7 @@ TEST_CASE("spawn: messages sent to a process in its Init come after it") {
   CHECK(notes.All() == std::vector<int>{0, 3, 1, 2});
 }
 
-TEST_CASE("spawn T07: an exit signal during Init ends the process after it") {
+TEST_CASE("spawn: an exit signal during Init ends the process after it") {
   Notes<std::string> reasons;
   TestNode t;
   auto pid = t.node.Spawn(Make(
@@ -254,7 +254,7 @@ TEST_CASE("spawn T07: an exit signal during Init ends the process after it") {
   CHECK(reasons.All() == std::vector<std::string>{"early"});
 }
 
-TEST_CASE("spawn T07: killed while its Init waits, inside and outside of a process") {
+TEST_CASE("spawn: killed while its Init waits, inside and outside of a process") {
   std::atomic<int> unwound{0};
   std::atomic<int> terminated{0};
   Notes<gen::PID> in_init;

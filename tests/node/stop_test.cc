@@ -88,7 +88,7 @@ TEST_CASE("stop: linked children go with their parent, others follow, all with T
   CHECK(notes.size() == 21);
 }
 
-TEST_CASE("stop T12: twice, at once, and afterwards") {
+TEST_CASE("stop: twice, at once, and afterwards") {
   std::vector<std::thread> threads;
   TestNode t;
   const gen::PID pid = t.Spawn();
@@ -214,7 +214,7 @@ TEST_CASE("stop: a node that ends inside its own handler ends the program, with 
   }
 }
 
-TEST_CASE("stop T12: from inside a turn, in Init and in Terminate") {
+TEST_CASE("stop: from inside a turn, in Init and in Terminate") {
   for (const bool force : {false, true}) {
     CAPTURE(force);
     TestNode t;
@@ -248,7 +248,7 @@ TEST_CASE("stop T12: from inside a turn, in Init and in Terminate") {
   }
 }
 
-TEST_CASE("stop T12: during spawns, from outside and by processes") {
+TEST_CASE("stop: during spawns, from outside and by processes") {
   for (int round = 0; round < kit::Scaled(100); ++round) {
     TestNode t;
     std::atomic<int> started{0};
@@ -286,7 +286,7 @@ TEST_CASE("stop T12: during spawns, from outside and by processes") {
   }
 }
 
-TEST_CASE("stop T12: with full mailboxes and waiting callers") {
+TEST_CASE("stop: with full mailboxes and waiting callers") {
   int sent = 0;
   std::atomic<int> handled{0};
   std::vector<gen::PID> pids;

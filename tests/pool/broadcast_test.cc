@@ -42,7 +42,7 @@ struct BroadcastFixture : kit::NodeFixture {
   }
 };
 
-TEST_CASE("C50 Broadcast: each message reaches every worker once, in order, busy ones too") {
+TEST_CASE("Broadcast: each message reaches every worker once, in order, busy ones too") {
   BroadcastFixture fixture;
   auto pool = fixture.Start(3);
   kit::Gate gate(fixture.node);
@@ -61,7 +61,7 @@ TEST_CASE("C50 Broadcast: each message reaches every worker once, in order, busy
   CHECK(pool.Stats().Text("strategy") == "broadcast");
 }
 
-TEST_CASE("C50 Broadcast: a call gets the answers of all workers, in the order of their places") {
+TEST_CASE("Broadcast: a call gets the answers of all workers, in the order of their places") {
   BroadcastFixture fixture;
   auto pool = fixture.Start(4);
   auto answers = fixture.Call(pool, Ask{7}).value();
@@ -77,7 +77,7 @@ TEST_CASE("C50 Broadcast: a call gets the answers of all workers, in the order o
   REQUIRE(pool.EventuallyHandled(4));
 }
 
-TEST_CASE("C50 Broadcast: a call collects the errors as well: ended, full, in vain, another type") {
+TEST_CASE("Broadcast: a call collects the errors as well: ended, full, in vain, another type") {
   BroadcastFixture fixture;
   auto pool = fixture.Start(5, 1);
   const std::vector<gen::PID> all = pool.Workers();
@@ -101,7 +101,7 @@ TEST_CASE("C50 Broadcast: a call collects the errors as well: ended, full, in va
   REQUIRE(pool.EventuallyAtRest());
 }
 
-TEST_CASE("C50 Broadcast: the caller gets what there is before its time is up") {
+TEST_CASE("Broadcast: the caller gets what there is before its time is up") {
   const kit::ManualTime time;
   BroadcastFixture fixture(time.Into());
   auto pool = fixture.Start(2);
@@ -119,7 +119,7 @@ TEST_CASE("C50 Broadcast: the caller gets what there is before its time is up") 
   CHECK(outcomes[1].result.has_value());
 }
 
-TEST_CASE("Broadcast: C19 C20 what waited at a worker that crashed is for its successor only") {
+TEST_CASE("Broadcast: what waited at a worker that crashed is for its successor only") {
   BroadcastFixture fixture;
   auto pool = fixture.Start(3);
   kit::Gate gate(fixture.node);
@@ -141,8 +141,7 @@ TEST_CASE("Broadcast: C19 C20 what waited at a worker that crashed is for its su
   CHECK(fixture.workers->jobs.ValuesOf(victim) == std::vector<int>{-1});
 }
 
-TEST_CASE(
-    "Broadcast: C27 one that is full misses it, counted; if all are, the sender gets an error") {
+TEST_CASE("Broadcast: one that is full misses it, counted; if all are, the sender gets an error") {
   BroadcastFixture fixture;
   auto pool = fixture.Start(2, 2);
   kit::Gate gate(fixture.node);
@@ -178,7 +177,7 @@ TEST_CASE(
   CHECK(handled + missed == 2 * 5);
 }
 
-TEST_CASE("Broadcast: C12 C14 grown and shrunk meanwhile: who is there gets it, and handles it") {
+TEST_CASE("Broadcast: grown and shrunk meanwhile: who is there gets it, and handles it") {
   BroadcastFixture fixture;
   auto pool = fixture.Start(3);
   for (int round = 0; round < 10; ++round) {
@@ -194,7 +193,7 @@ TEST_CASE("Broadcast: C12 C14 grown and shrunk meanwhile: who is there gets it, 
   CHECK(stats["messages_handled"] <= 500);
 }
 
-TEST_CASE("Broadcast: C33 a worker that calls its own pool hears of the others only") {
+TEST_CASE("Broadcast: a worker that calls its own pool hears of the others only") {
   BroadcastFixture fixture;
   const auto inner = [](gen::PID pid) {
     return [pid](kit::Worker& self, gen::PID, gen::Ref) -> gen::CallResult {
@@ -216,7 +215,7 @@ TEST_CASE("Broadcast: C33 a worker that calls its own pool hears of the others o
   CHECK(refused.error() == gen::ErrDeadlock);
 }
 
-TEST_CASE("Broadcast: C34 a pool that ends answers what was asked") {
+TEST_CASE("Broadcast: a pool that ends answers what was asked") {
   for (const bool kill : {false, true}) {
     BroadcastFixture fixture;
     auto pool = fixture.Start(2);
@@ -237,7 +236,7 @@ TEST_CASE("Broadcast: C34 a pool that ends answers what was asked") {
   }
 }
 
-TEST_CASE("Broadcast: C34 a pool that ends hands out what came while all were full") {
+TEST_CASE("Broadcast: a pool that ends hands out what came while all were full") {
   BroadcastFixture fixture;
   act::PoolOptions options = fixture.Options(2, 1);
   options.strategy = PoolStrategy::Broadcast<Job>();

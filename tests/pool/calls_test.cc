@@ -48,7 +48,7 @@ class Pending {
   std::vector<std::pair<gen::PID, gen::Ref>> noted_;
 };
 
-TEST_CASE("C31 The handler answers later: by the worker, another process, a thread; or an error") {
+TEST_CASE("The handler answers later: by the worker, another process, a thread; or an error") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(2);
   Pending pending;
@@ -95,7 +95,7 @@ TEST_CASE("C31 The handler answers later: by the worker, another process, a thre
   CHECK(fixture.node.SendResponse(from, ref, Answer{13, {}}).error() == gen::ErrResponseIgnored);
 }
 
-TEST_CASE("C31 Many requests are open at one worker and answered in another order") {
+TEST_CASE("Many requests are open at one worker and answered in another order") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(1);
   Pending pending;
@@ -113,7 +113,7 @@ TEST_CASE("C31 Many requests are open at one worker and answered in another orde
   for (int i = 0; i < kCount; ++i) CHECK(answers[i].get().value().value == i);
 }
 
-TEST_CASE("C31 Never answered: the caller gets its timeout, from a process and from a thread") {
+TEST_CASE("Never answered: the caller gets its timeout, from a process and from a thread") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(2);
   const gen::CallOptions short_time{.timeout = 20ms};
@@ -137,7 +137,7 @@ TEST_CASE("C31 Never answered: the caller gets its timeout, from a process and f
   }
 }
 
-TEST_CASE("C31 Answered twice: the first counts, the second is ignored and says so") {
+TEST_CASE("Answered twice: the first counts, the second is ignored and says so") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(1);
   std::optional<gen::Error> second;
@@ -170,7 +170,7 @@ TEST_CASE("C31 Answered twice: the first counts, the second is ignored and says 
   CHECK(*second == gen::ErrResponseIgnored);
 }
 
-TEST_CASE("C31 Answered after the timeout: ignored, and the next call is not disturbed") {
+TEST_CASE("Answered after the timeout: ignored, and the next call is not disturbed") {
   const kit::ManualTime time;
   kit::NodeFixture fixture(time.Into());
   auto pool = fixture.StartPool(1);
@@ -201,7 +201,7 @@ TEST_CASE("C31 Answered after the timeout: ignored, and the next call is not dis
   CHECK(values == std::vector<int>{2, 3});
 }
 
-TEST_CASE("C31 A request whose caller has stopped waiting is not handled any more, but counted") {
+TEST_CASE("A request whose caller has stopped waiting is not handled any more, but counted") {
   const kit::ManualTime time;
   kit::NodeFixture fixture(time.Into());
   auto pool = fixture.StartPool(1);
@@ -220,7 +220,7 @@ TEST_CASE("C31 A request whose caller has stopped waiting is not handled any mor
   CHECK(fixture.node.Info().dropped_expired == before + 1);
 }
 
-TEST_CASE("C32 The caller dies while its call is queued in a worker: nobody else is concerned") {
+TEST_CASE("The caller dies while its call is queued in a worker: nobody else is concerned") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(1);
   const auto workers = pool.Workers();
@@ -247,7 +247,7 @@ TEST_CASE("C32 The caller dies while its call is queued in a worker: nobody else
   CHECK(pool.Stats()["worker_restarts"] == 0);
 }
 
-TEST_CASE("C32 The caller dies while its call is being handled: the answer is ignored") {
+TEST_CASE("The caller dies while its call is being handled: the answer is ignored") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(1);
   Pending pending;
@@ -273,7 +273,7 @@ auto AskOwnPool(std::chrono::nanoseconds timeout) {
   };
 }
 
-TEST_CASE("C33 A worker calls its own pool: answered by another one") {
+TEST_CASE("A worker calls its own pool: answered by another one") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(3);
   for (int i = 0; i < 10; ++i) {
@@ -287,7 +287,7 @@ TEST_CASE("C33 A worker calls its own pool: answered by another one") {
   }
 }
 
-TEST_CASE("C33 The only worker calls its own pool: told at once, no silent hang") {
+TEST_CASE("The only worker calls its own pool: told at once, no silent hang") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(1);
   const auto answer = fixture.node.Call<Answer>(pool.pid(), Ask{1, AskOwnPool(gen::kInfinite)},
@@ -306,7 +306,7 @@ TEST_CASE("C33 The only worker calls its own pool: told at once, no silent hang"
   CHECK(pool.EventuallyAtRest());
 }
 
-TEST_CASE("C33 All workers call their own pool at once: one is told of the deadlock, at once") {
+TEST_CASE("All workers call their own pool at once: one is told of the deadlock, at once") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(2);
   kit::Gate gate(fixture.node);
@@ -339,7 +339,7 @@ TEST_CASE("C33 All workers call their own pool at once: one is told of the deadl
   CHECK(pool.EventuallyAtRest());
 }
 
-TEST_CASE("C33 All workers are full and one calls its own pool: mailbox full, at once") {
+TEST_CASE("All workers are full and one calls its own pool: mailbox full, at once") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(2, 1);
   kit::Gate gate(fixture.node);

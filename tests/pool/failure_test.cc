@@ -41,7 +41,7 @@ bool EventuallyReplaced(kit::PoolHandle& pool, std::size_t place, gen::PID old, 
   });
 }
 
-TEST_CASE("C16 A worker that ends, in whatever way, is replaced in its place; restarts + 1") {
+TEST_CASE("A worker that ends, in whatever way, is replaced in its place; restarts + 1") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(3);
   kit::ProberHandle watcher(fixture.node);
@@ -121,7 +121,7 @@ TEST_CASE("C16 A worker that ends, in whatever way, is replaced in its place; re
   }
 }
 
-TEST_CASE("C16 A replacement starts with the same factory and arguments") {
+TEST_CASE("A replacement starts with the same factory and arguments") {
   class Greedy : public act::Actor {
    public:
     explicit Greedy(std::string name) : name_(std::move(name)) {}
@@ -152,7 +152,7 @@ TEST_CASE("C16 A replacement starts with the same factory and arguments") {
   CHECK(ask() == "greedy 7 1");  // a new state
 }
 
-TEST_CASE("C17 The same place is killed 100 times") {
+TEST_CASE("The same place is killed 100 times") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(3);
   const auto before = pool.Workers();
@@ -176,7 +176,7 @@ TEST_CASE("C17 The same place is killed 100 times") {
   for (int i = 0; i < 9; ++i) CHECK(fixture.workers->jobs.WorkerOf(i) == after[i % 3]);
 }
 
-TEST_CASE("C17 Back-off: the first quick death is replaced at once, the second only later") {
+TEST_CASE("Back-off: the first quick death is replaced at once, the second only later") {
   const kit::ManualTime time;  // stands still: all deaths are quick ones
   kit::NodeFixture fixture(time.Into());
   auto options = fixture.Options(2);
@@ -203,7 +203,7 @@ TEST_CASE("C17 Back-off: the first quick death is replaced at once, the second o
   CHECK(pool.Stats()["workers_ready"] == 2);
 }
 
-TEST_CASE("C17 All workers wait for their replacement: messages wait at the pool, up to a bound") {
+TEST_CASE("All workers wait for their replacement: messages wait at the pool, up to a bound") {
   const kit::ManualTime time;  // stands still until both deaths, quick ones, have happened
   kit::NodeFixture fixture(time.Into());
   int bound = 0;
@@ -251,7 +251,7 @@ TEST_CASE("C17 All workers wait for their replacement: messages wait at the pool
   CHECK(fixture.workers->jobs.Values() == Sequence(0, accepted));
 }
 
-TEST_CASE("C18 All workers are killed at once, again and again, with 10^4 messages on the way") {
+TEST_CASE("All workers are killed at once, again and again, with 10^4 messages on the way") {
   constexpr int kWorkers = 8;
   constexpr int kSenders = 4;
   constexpr int kEach = kit::Scaled(10'000, 4);
@@ -293,7 +293,7 @@ TEST_CASE("C18 All workers are killed at once, again and again, with 10^4 messag
   CHECK(Eventually([&] { return fixture.ChildrenOf(pool.pid()).size() == kWorkers; }));
 }
 
-TEST_CASE("C18 All workers crash at once with 10^4 messages queued: one message each is lost") {
+TEST_CASE("All workers crash at once with 10^4 messages queued: one message each is lost") {
   constexpr int kWorkers = 8;
   constexpr int kCount = kit::Scaled(10'000, 5);
   kit::NodeFixture fixture;
@@ -314,7 +314,7 @@ TEST_CASE("C18 All workers crash at once with 10^4 messages queued: one message 
   CHECK(stats["messages_handled"] == kCount);
 }
 
-TEST_CASE("C19 A worker ends with a queue: others handle it, in its order, to the message") {
+TEST_CASE("A worker ends with a queue: others handle it, in its order, to the message") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(3);
   const auto workers = pool.Workers();
@@ -348,7 +348,7 @@ TEST_CASE("C19 A worker ends with a queue: others handle it, in its order, to th
   }
 }
 
-TEST_CASE("C19 A one-worker pool keeps the order exactly, over any number of crashes") {
+TEST_CASE("A one-worker pool keeps the order exactly, over any number of crashes") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(1);
   constexpr int kCount = kit::Scaled(5'000, 5);
@@ -367,7 +367,7 @@ TEST_CASE("C19 A one-worker pool keeps the order exactly, over any number of cra
   CHECK(stats["messages_lost"] == kCount / 100);
 }
 
-TEST_CASE("C19 Bounded workers: the queue of a dead one fits into its successor") {
+TEST_CASE("Bounded workers: the queue of a dead one fits into its successor") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(2, 3);
   const auto workers = pool.Workers();
@@ -386,8 +386,7 @@ TEST_CASE("C19 Bounded workers: the queue of a dead one fits into its successor"
   CHECK(fixture.workers->jobs.SortedValues() == Sequence(0, 8));
 }
 
-TEST_CASE(
-    "C19 No room for the queue of a dead worker, but a successor is due: it waits, in order") {
+TEST_CASE("No room for the queue of a dead worker, but a successor is due: it waits, in order") {
   const kit::ManualTime time;  // stands still until both deaths, quick ones, have happened
   kit::NodeFixture fixture(time.Into());
   auto options = fixture.Options(2, 2);
@@ -420,7 +419,7 @@ TEST_CASE(
   CHECK(pool.Stats()["messages_lost"] == 1);
 }
 
-TEST_CASE("C19 Nobody has room for a queue that was taken over: it waits until somebody has") {
+TEST_CASE("Nobody has room for a queue that was taken over: it waits until somebody has") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(2, 2);
   const auto workers = pool.Workers();
@@ -453,7 +452,7 @@ TEST_CASE("C19 Nobody has room for a queue that was taken over: it waits until s
   CHECK(stats["messages_forwarded"] == 6 + (sent ? 1 : 0));
 }
 
-TEST_CASE("C20 What was handled at the crash is not run again, and its caller is told at once") {
+TEST_CASE("What was handled at the crash is not run again, and its caller is told at once") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(2);
   const gen::CallOptions patient{.timeout = gen::kInfinite};
@@ -510,7 +509,7 @@ TEST_CASE("C20 What was handled at the crash is not run again, and its caller is
   REQUIRE(pool.EventuallyComplete(2));
 }
 
-TEST_CASE("C20 Requests that wait behind a crash are answered by another worker") {
+TEST_CASE("Requests that wait behind a crash are answered by another worker") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(1);
   const auto workers = pool.Workers();
@@ -532,7 +531,7 @@ TEST_CASE("C20 Requests that wait behind a crash are answered by another worker"
   CHECK(fixture.workers->calls.Values() == Sequence(0, 5));
 }
 
-TEST_CASE("C20 Requests that a worker has not answered yet: their callers are told when it ends") {
+TEST_CASE("Requests that a worker has not answered yet: their callers are told when it ends") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(1);
   std::vector<std::future<gen::Result<Answer>>> answers;
@@ -587,8 +586,7 @@ struct Factory {
   }
 };
 
-TEST_CASE(
-    "C21 The factory fails once, n times, always: back-off, the others go on, then refilled") {
+TEST_CASE("The factory fails once, n times, always: back-off, the others go on, then refilled") {
   kit::NodeFixture fixture;
   auto factory = std::make_shared<Factory>();
   auto options = fixture.Options(2);
@@ -624,7 +622,7 @@ TEST_CASE(
   CHECK(fixture.workers->jobs.SortedValues() == Sequence(0, 24));
 }
 
-TEST_CASE("C21 A replacement whose Init fails, the same") {
+TEST_CASE("A replacement whose Init fails, the same") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(2);
   const auto before = pool.Workers();
@@ -645,7 +643,7 @@ TEST_CASE("C21 A replacement whose Init fails, the same") {
   CHECK(fixture.ChildrenOf(pool.pid()).size() == 2);
 }
 
-TEST_CASE("C21 A replacement whose mailbox cannot be made, the same") {
+TEST_CASE("A replacement whose mailbox cannot be made, the same") {
   kit::NodeFixture fixture;
   const auto left = std::make_shared<std::atomic<int>>(0);
   auto options = fixture.Options(2);
@@ -664,7 +662,7 @@ TEST_CASE("C21 A replacement whose mailbox cannot be made, the same") {
   REQUIRE(pool.EventuallyHandled(4));
 }
 
-TEST_CASE("C21 The only worker's replacement fails for a while: messages wait and are handled") {
+TEST_CASE("The only worker's replacement fails for a while: messages wait and are handled") {
   kit::NodeFixture fixture;
   auto factory = std::make_shared<Factory>();
   auto options = fixture.Options(1);
@@ -682,7 +680,7 @@ TEST_CASE("C21 The only worker's replacement fails for a while: messages wait an
   CHECK(fixture.workers->jobs.Values() == Sequence(0, 50));
 }
 
-TEST_CASE("C22 More restarts than allowed: the pool ends with a failure, callers are told") {
+TEST_CASE("More restarts than allowed: the pool ends with a failure, callers are told") {
   kit::NodeFixture fixture;
   auto options = fixture.Options(2);
   options.max_restarts = 3;
@@ -739,7 +737,7 @@ TEST_CASE("C22 More restarts than allowed: the pool ends with a failure, callers
   CHECK(fixture.node.Call<Answer>("jobs", Ask{1}).value().value == 1);
 }
 
-TEST_CASE("C22 Restarts that lie further apart than the period do not add up") {
+TEST_CASE("Restarts that lie further apart than the period do not add up") {
   kit::NodeFixture fixture;
   auto options = fixture.Options(1);
   options.max_restarts = 1;
@@ -753,8 +751,7 @@ TEST_CASE("C22 Restarts that lie further apart than the period do not add up") {
   CHECK(pool.Stats()["worker_restarts"] == 20);
 }
 
-TEST_CASE(
-    "C23 A worker's Init blocks: the others work, the pool answers priority calls and inspect") {
+TEST_CASE("A worker's Init blocks: the others work, the pool answers priority calls and inspect") {
   kit::NodeFixture fixture({.workers = 3});
   kit::ThreadGate thread_gate;
   kit::Gate gate(fixture.node);
@@ -796,7 +793,7 @@ TEST_CASE(
   CHECK(fixture.workers->jobs.ValuesOf(replacement).size() == 1);
 }
 
-TEST_CASE("C24 A worker's death ends neither its siblings nor the pool") {
+TEST_CASE("A worker's death ends neither its siblings nor the pool") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(3);
   const auto before = pool.Workers();
@@ -818,7 +815,7 @@ TEST_CASE("C24 A worker's death ends neither its siblings nor the pool") {
   CHECK(pool.Workers()[2] == before[2]);
 }
 
-TEST_CASE("C24 The pool's death ends all workers, whatever they do") {
+TEST_CASE("The pool's death ends all workers, whatever they do") {
   kit::NodeFixture fixture({.workers = 4});
   auto options = fixture.Options(4);
   options.shutdown_timeout = 1ms;
@@ -872,7 +869,7 @@ TEST_CASE("C24 The pool's death ends all workers, whatever they do") {
   CHECK(fixture.workers->ReasonsOf(before[0]).size() == 1);
 }
 
-TEST_CASE("C24 A pool that is killed while it grows: the new workers end with it") {
+TEST_CASE("A pool that is killed while it grows: the new workers end with it") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(2);
   kit::Gate gate(fixture.node);

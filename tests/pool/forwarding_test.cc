@@ -27,7 +27,7 @@ using kit::ManagedPool;
 using kit::Prober;
 using kit::Sequence;
 
-TEST_CASE("C01 A normal send to the pool is handled by exactly one worker; it sees the sender") {
+TEST_CASE("A normal send to the pool is handled by exactly one worker; it sees the sender") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(3);
   kit::ProberHandle sender(fixture.node);
@@ -58,7 +58,7 @@ TEST_CASE("C01 A normal send to the pool is handled by exactly one worker; it se
   CHECK(fixture.workers->jobs.All()[1].from == fixture.node.Self());
 }
 
-TEST_CASE("C02 A normal call is answered by the worker with the original ref") {
+TEST_CASE("A normal call is answered by the worker with the original ref") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(3);
   const auto workers = pool.Workers();
@@ -109,7 +109,7 @@ TEST_CASE("C02 A normal call is answered by the worker with the original ref") {
   CHECK(fixture.pools->calls.size() == 0);
 }
 
-TEST_CASE("C02 Calls from threads that are no process, waiting and not, are answered by workers") {
+TEST_CASE("Calls from threads that are no process, waiting and not, are answered by workers") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(2);
   auto first = fixture.node.CallAsync<Answer>(pool.pid(), Ask{1}, {.timeout = kit::kDeadline});
@@ -125,7 +125,7 @@ TEST_CASE("C02 Calls from threads that are no process, waiting and not, are answ
   CHECK(wrong.error() == gen::ErrUnexpectedType);
 }
 
-TEST_CASE("C03 High and max messages and calls are handled by the pool itself") {
+TEST_CASE("High and max messages and calls are handled by the pool itself") {
   kit::NodeFixture fixture;
   SUBCASE("from outside") {
     auto pool = fixture.StartPool(2);
@@ -206,7 +206,7 @@ TEST_CASE("C03 High and max messages and calls are handled by the pool itself") 
   }
 }
 
-TEST_CASE("C03 What the pool does not handle itself is logged with its type") {
+TEST_CASE("What the pool does not handle itself is logged with its type") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(2);
   fixture.node.SendWithPriority(pool.pid(), 3.5, MessagePriority::kHigh).value();
@@ -217,7 +217,7 @@ TEST_CASE("C03 What the pool does not handle itself is logged with its type") {
   CHECK(pool.EventuallyHandled(1));
 }
 
-TEST_CASE("C04 Sends to an idle pool visit the workers in order, the head first, round by round") {
+TEST_CASE("Sends to an idle pool visit the workers in order, the head first, round by round") {
   kit::NodeFixture fixture;
   constexpr int kSize = 4;
   auto pool = fixture.StartPool(kSize);
@@ -239,7 +239,7 @@ TEST_CASE("C04 Sends to an idle pool visit the workers in order, the head first,
   }
 }
 
-TEST_CASE("C04 Workers are started in the order of the rotation") {
+TEST_CASE("Workers are started in the order of the rotation") {
   kit::NodeFixture fixture;
   std::vector<gen::PID> started;
   std::mutex mutex;
@@ -252,7 +252,7 @@ TEST_CASE("C04 Workers are started in the order of the rotation") {
   CHECK(pool.Workers() == started);
 }
 
-TEST_CASE("C05 One sender and one worker: order is kept") {
+TEST_CASE("One sender and one worker: order is kept") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(1);
   constexpr int kCount = kit::Scaled(20'000, 10);
@@ -266,7 +266,7 @@ TEST_CASE("C05 One sender and one worker: order is kept") {
   CHECK(fixture.workers->jobs.Values() == Sequence(0, kCount));
 }
 
-TEST_CASE("C05 Several workers: each handles its share in order, the whole is not ordered") {
+TEST_CASE("Several workers: each handles its share in order, the whole is not ordered") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(3);
   const auto workers = pool.Workers();
@@ -288,7 +288,7 @@ TEST_CASE("C05 Several workers: each handles its share in order, the whole is no
   }
 }
 
-TEST_CASE("C06 Sends and calls by pid, by name and by alias behave the same") {
+TEST_CASE("Sends and calls by pid, by name and by alias behave the same") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(2);
   const auto workers = pool.Workers();
@@ -336,7 +336,7 @@ TEST_CASE("C06 Sends and calls by pid, by name and by alias behave the same") {
   CHECK(fixture.node.Call<Answer>("nobody", Ask{}).error() == gen::ErrProcessUnknown);
 }
 
-TEST_CASE("C07 Events go to a worker; down and exit messages to the pool itself") {
+TEST_CASE("Events go to a worker; down and exit messages to the pool itself") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(2);
   const auto workers = pool.Workers();
@@ -451,14 +451,14 @@ void CheckEveryMessageOnce(int workers, bool by_processes) {
   CHECK(stats["worker_restarts"] == 0);
 }
 
-TEST_CASE("C08 8 senders x 10^5 messages x 1..64 workers: every message once, counters add up") {
+TEST_CASE("8 senders x 10^5 messages x 1..64 workers: every message once, counters add up") {
   for (const int workers : {1, 4, 64}) {
     CAPTURE(workers);
     CheckEveryMessageOnce(workers, true);
   }
 }
 
-TEST_CASE("C08 The same with senders that are threads") { CheckEveryMessageOnce(4, false); }
+TEST_CASE("The same with senders that are threads") { CheckEveryMessageOnce(4, false); }
 
 // A worker may be a pool.
 
@@ -474,7 +474,7 @@ class InnerPool : public act::Pool {
   kit::ScriptPtr script_;
 };
 
-TEST_CASE("C08 Nested pools: routing recurses, every message is handled once by an innermost one") {
+TEST_CASE("Nested pools: routing recurses, every message is handled once by an innermost one") {
   kit::NodeFixture fixture;
   auto options = fixture.Options(3);
   options.worker_factory = gen::Factory<InnerPool>(fixture.workers);

@@ -29,7 +29,7 @@ using kit::Job;
 using kit::ManagedPool;
 using kit::Prober;
 
-TEST_CASE("C37 The fields of Inspect and their types") {
+TEST_CASE("The fields of Inspect and their types") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(3, 7);
   const auto stats = pool.Stats();
@@ -81,8 +81,7 @@ TEST_CASE("C37 The fields of Inspect and their types") {
   CHECK_FALSE(stats.Has("worker.4"));
 }
 
-TEST_CASE(
-    "C37 The numbers follow what happens: depth per worker, waiting time, restarts, refusals") {
+TEST_CASE("The numbers follow what happens: depth per worker, waiting time, restarts, refusals") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(2, 4);
   const auto workers = pool.Workers();
@@ -140,7 +139,7 @@ class TellingPool : public act::Pool {
   }
 };
 
-TEST_CASE("C37 HandleInspect adds keys but cannot change the pool's; items select") {
+TEST_CASE("HandleInspect adds keys but cannot change the pool's; items select") {
   kit::NodeFixture fixture;
   const gen::PID pool = fixture.node.Spawn(gen::Factory<TellingPool>()).value();
   const auto all = fixture.node.Inspect(pool).value();
@@ -155,7 +154,7 @@ TEST_CASE("C37 HandleInspect adds keys but cannot change the pool's; items selec
   CHECK(fixture.node.Inspect(pool, {"no such key"}).value().empty());
 }
 
-TEST_CASE("C38 Inspect of a busy, a full and an ending pool answers") {
+TEST_CASE("Inspect of a busy, a full and an ending pool answers") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(2, 1);
   kit::Gate gate(fixture.node);
@@ -207,7 +206,7 @@ TEST_CASE("C38 Inspect of a busy, a full and an ending pool answers") {
   gate.Open();
 }
 
-TEST_CASE("C38 Inspect of a pool that is gone, or does not get to answer, fails") {
+TEST_CASE("Inspect of a pool that is gone, or does not get to answer, fails") {
   kit::NodeFixture fixture({.workers = 3});
   auto pool = fixture.StartPool(2);
   kit::ThreadGate gate;
@@ -239,8 +238,7 @@ TEST_CASE("C38 Inspect of a pool that is gone, or does not get to answer, fails"
 }
 
 // What inspections cost a loaded pool is a row of the benchmark: `ergon-bench inspect`.
-TEST_CASE(
-    "C40 A thousand inspections of a loaded pool: each tells what waits, none of them waits") {
+TEST_CASE("A thousand inspections of a loaded pool: each tells what waits, none of them waits") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(4);
   kit::Gate gate(fixture.node);
@@ -258,7 +256,7 @@ TEST_CASE(
   CHECK(pool.EventuallyAtRest());
 }
 
-TEST_CASE("C39 Counters never go down, and add up at rest, whatever happens") {
+TEST_CASE("Counters never go down, and add up at rest, whatever happens") {
   constexpr int kRounds = kit::Scaled(400, 8);
   const std::vector<std::string> counters = {
       "messages_forwarded", "messages_unhandled", "messages_handled", "messages_salvaged",
@@ -362,7 +360,7 @@ void CheckSameAs(const kit::Stats& texts, const act::PoolStats& stats) {
   CHECK(stats.workers.size() == stats.size);
 }
 
-TEST_CASE("C37 A program gets the same as a struct, from outside and inside") {
+TEST_CASE("A program gets the same as a struct, from outside and inside") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(2, 4);
   const auto workers = pool.Workers();

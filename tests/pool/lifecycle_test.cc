@@ -66,7 +66,7 @@ gen::Reason AskToEnd(kit::NodeFixture& fixture, BusyPool& busy) {
   return reason;
 }
 
-TEST_CASE("C34 The pool ends in order: it takes nothing more, the workers handle what they have") {
+TEST_CASE("The pool ends in order: it takes nothing more, the workers handle what they have") {
   kit::NodeFixture fixture;
   auto options = fixture.Options(2);
   options.shutdown_timeout = 1h;
@@ -96,7 +96,7 @@ TEST_CASE("C34 The pool ends in order: it takes nothing more, the workers handle
   CHECK(fixture.node.Info().dropped_terminated == 0);
 }
 
-TEST_CASE("C34 What is not handled by the shutdown timeout is dropped, counted, callers are told") {
+TEST_CASE("What is not handled by the shutdown timeout is dropped, counted, callers are told") {
   kit::NodeFixture fixture;
   auto options = fixture.Options(2);
   SUBCASE("some time") { options.shutdown_timeout = 20ms; }
@@ -118,7 +118,7 @@ TEST_CASE("C34 What is not handled by the shutdown timeout is dropped, counted, 
   CHECK(Eventually([&] { return fixture.node.Info().dropped_terminated == 14; }));
 }
 
-TEST_CASE("C34 Killed: at once, what waits is dropped and counted, callers are told") {
+TEST_CASE("Killed: at once, what waits is dropped and counted, callers are told") {
   kit::NodeFixture fixture;
   auto options = fixture.Options(2);
   options.shutdown_timeout = 1h;
@@ -140,7 +140,7 @@ TEST_CASE("C34 Killed: at once, what waits is dropped and counted, callers are t
   CHECK(Eventually([&] { return fixture.pools->terminates == 1; }));
 }
 
-TEST_CASE("C34 StopProcess returns when everything that waited has been handled") {
+TEST_CASE("StopProcess returns when everything that waited has been handled") {
   kit::NodeFixture fixture;
   constexpr int kCount = kit::Scaled(20'000);
   auto tally = std::make_shared<kit::Tally>(kCount);
@@ -153,7 +153,7 @@ TEST_CASE("C34 StopProcess returns when everything that waited has been handled"
   CHECK_FALSE(fixture.IsAlive(pool.pid()));
 }
 
-TEST_CASE("C34 Messages that wait at the pool itself are handled before it ends, if somebody can") {
+TEST_CASE("Messages that wait at the pool itself are handled before it ends, if somebody can") {
   kit::NodeFixture fixture;
   auto options = fixture.Options(2);
   fixture.pools->on_init = [](ManagedPool& self) {
@@ -167,7 +167,7 @@ TEST_CASE("C34 Messages that wait at the pool itself are handled before it ends,
   CHECK(fixture.workers->jobs.SortedValues() == Sequence(0, 100));
 }
 
-TEST_CASE("C34 The parent's exit signal ends a pool although it traps exits") {
+TEST_CASE("The parent's exit signal ends a pool although it traps exits") {
   kit::NodeFixture fixture;
   kit::ProberHandle parent(fixture.node);
   kit::ProberHandle watcher(fixture.node);
@@ -208,7 +208,7 @@ std::future<gen::Result<bool>> HoldInCall(kit::NodeFixture& fixture, kit::PoolHa
 }
 
 TEST_CASE(
-    "C34 An exit signal of another ends what the pool's own handler waits for, and then the pool") {
+    "An exit signal of another ends what the pool's own handler waits for, and then the pool") {
   kit::NodeFixture fixture;
   kit::Gate gate(fixture.node);
   kit::ProberHandle watcher(fixture.node);
@@ -223,7 +223,7 @@ TEST_CASE(
   CHECK(watcher.inbox().ReasonOf(pool.pid()) == reason);
 }
 
-TEST_CASE("C34 What the pool's own handler waits for goes on: workers that end, signals it traps") {
+TEST_CASE("What the pool's own handler waits for goes on: workers that end, signals it traps") {
   kit::NodeFixture fixture;
   kit::Gate gate(fixture.node);
   kit::ProberHandle watcher(fixture.node);
@@ -255,7 +255,7 @@ TEST_CASE("C34 What the pool's own handler waits for goes on: workers that end, 
   CHECK(watcher.inbox().Downs().empty());
 }
 
-TEST_CASE("C34 The node stops in order: pools drain") {
+TEST_CASE("The node stops in order: pools drain") {
   constexpr int kCount = kit::Scaled(20'000);
   kit::NodeFixture fixture({.shutdown_timeout = kit::kDeadline});
   auto tally = std::make_shared<kit::Tally>(kCount);
@@ -269,7 +269,7 @@ TEST_CASE("C34 The node stops in order: pools drain") {
   CHECK(fixture.pools->terminates == 1);
 }
 
-TEST_CASE("C34 The node stops within its deadline although workers are busy") {
+TEST_CASE("The node stops within its deadline although workers are busy") {
   auto options_of = [](kit::NodeFixture& fixture) {
     auto options = fixture.Options(2);
     options.shutdown_timeout = 1h;
@@ -292,7 +292,7 @@ TEST_CASE("C34 The node stops within its deadline although workers are busy") {
   CHECK_FALSE(fixture.TryPool(fixture.Options(1)).has_value());
 }
 
-TEST_CASE("C36 The name is free after the end; a new pool under it gets nothing of the old one's") {
+TEST_CASE("The name is free after the end; a new pool under it gets nothing of the old one's") {
   kit::NodeFixture fixture;
   kit::ProberHandle watcher(fixture.node);
   const auto factory = gen::Factory<ManagedPool>(fixture.pools);
@@ -347,7 +347,7 @@ TEST_CASE("C36 The name is free after the end; a new pool under it gets nothing 
   CHECK(fixture.node.Call<Answer>("jobs", Ask{1}).value().value == 1);
 }
 
-TEST_CASE("C36 Senders by name see either the old pool, nobody, or the new one") {
+TEST_CASE("Senders by name see either the old pool, nobody, or the new one") {
   kit::NodeFixture fixture;
   constexpr int kRounds = kit::Scaled(100, 5);
   constexpr int kMost = 4'000'000;  // messages of one sender
@@ -400,7 +400,7 @@ TEST_CASE("C36 Senders by name see either the old pool, nobody, or the new one")
   CHECK(tally->NoneTwice());
 }
 
-TEST_CASE("C34 An ended pool leaves no timer behind, and nothing counts as dropped") {
+TEST_CASE("An ended pool leaves no timer behind, and nothing counts as dropped") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(2);
   fixture.node.StopProcess(pool.pid()).value();

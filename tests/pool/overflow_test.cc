@@ -43,7 +43,7 @@ struct CrowdedPool {
   std::vector<gen::PID> workers;
 };
 
-TEST_CASE("C26 All full, drop newest: the message is dropped and counted, a call is told") {
+TEST_CASE("All full, drop newest: the message is dropped and counted, a call is told") {
   CrowdedPool full(gen::Mailbox::Bounded(2, gen::Overflow::kDropNewest));
   auto& node = full.fixture.node;
   CHECK(node.Send(full.pool->pid(), Job{4}));
@@ -61,7 +61,7 @@ TEST_CASE("C26 All full, drop newest: the message is dropped and counted, a call
   CHECK(full.fixture.workers->jobs.ValuesOf(full.workers[1]) == std::vector<int>{-1, 1, 3});
 }
 
-TEST_CASE("C26 All full, drop oldest: the worker whose turn it is drops what waits longest there") {
+TEST_CASE("All full, drop oldest: the worker whose turn it is drops what waits longest there") {
   CrowdedPool full(gen::Mailbox::Bounded(2, gen::Overflow::kDropOldest));
   auto& node = full.fixture.node;
   CHECK(node.Send(full.pool->pid(), Job{4}));
@@ -76,7 +76,7 @@ TEST_CASE("C26 All full, drop oldest: the worker whose turn it is drops what wai
   CHECK(full.fixture.workers->jobs.ValuesOf(full.workers[1]) == std::vector<int>{-1, 3});
 }
 
-TEST_CASE("C26 As long as one has room nothing is dropped, whatever the policy") {
+TEST_CASE("As long as one has room nothing is dropped, whatever the policy") {
   for (const auto overflow : {gen::Overflow::kDropNewest, gen::Overflow::kDropOldest}) {
     kit::NodeFixture fixture;
     auto options = fixture.Options(2);
@@ -94,7 +94,7 @@ TEST_CASE("C26 As long as one has room nothing is dropped, whatever the policy")
   }
 }
 
-TEST_CASE("C26 What a worker leaves behind that is removed waits for room, whatever the policy") {
+TEST_CASE("What a worker leaves behind that is removed waits for room, whatever the policy") {
   for (const act::PoolStrategy& strategy :
        {act::PoolStrategy::Rotation(), act::PoolStrategy::LeastLoaded(), kit::ByValue(),
         act::PoolStrategy::SharedQueue()}) {
@@ -149,7 +149,7 @@ class Lodger : public act::Actor {
   std::shared_ptr<std::atomic<int>> count_;
 };
 
-TEST_CASE("C26 All full, with a fallback: it gets the messages, and calls get errors") {
+TEST_CASE("All full, with a fallback: it gets the messages, and calls get errors") {
   auto count = std::make_shared<std::atomic<int>>(0);
   CrowdedPool full(gen::Mailbox::Bounded(2), {.fallback = {.name = "overflow", .tag = "busy"}});
   auto& node = full.fixture.node;
@@ -163,7 +163,7 @@ TEST_CASE("C26 All full, with a fallback: it gets the messages, and calls get er
 }
 
 // Of a pool that keeps messages itself, its own mailbox is what may be full.
-TEST_CASE("C26 All full, with a fallback: whoever places the messages") {
+TEST_CASE("All full, with a fallback: whoever places the messages") {
   for (const act::PoolStrategy& strategy :
        {act::PoolStrategy::SharedQueue(), act::PoolStrategy::Broadcast<Job>()}) {
     const std::string name(strategy.ToString());
@@ -188,7 +188,7 @@ TEST_CASE("C26 All full, with a fallback: whoever places the messages") {
   }
 }
 
-TEST_CASE("C26 What one pool had to make room for is not privileged in the next") {
+TEST_CASE("What one pool had to make room for is not privileged in the next") {
   kit::NodeFixture fixture;
   auto options = fixture.Options(2);
   options.worker_mailbox = gen::Mailbox::Bounded(1, gen::Overflow::kDropOldest);
@@ -229,7 +229,7 @@ TEST_CASE("C26 What one pool had to make room for is not privileged in the next"
   CHECK(fixture.workers->jobs.ValuesOf(workers[0]) == std::vector<int>{-1, -2});
 }
 
-TEST_CASE("C26 All full: a thread that is no process may wait for room") {
+TEST_CASE("All full: a thread that is no process may wait for room") {
   CrowdedPool full(gen::Mailbox::Bounded(2));
   auto& node = full.fixture.node;
   CHECK(node.SendOrWait(full.pool->pid(), Job{4}, 1ms).error() == gen::ErrProcessMailboxFull);
@@ -239,7 +239,7 @@ TEST_CASE("C26 All full: a thread that is no process may wait for room") {
   REQUIRE(full.pool->EventuallyHandled(5));
 }
 
-TEST_CASE("C26 Workers with mailboxes by priority: each in its order, none lost by a crash") {
+TEST_CASE("Workers with mailboxes by priority: each in its order, none lost by a crash") {
   kit::NodeFixture fixture;
   auto options = fixture.Options(1);
   options.worker_mailbox = gen::Mailbox::Priority<Job>([](const Job& job) { return -job.value; });
@@ -260,7 +260,7 @@ TEST_CASE("C26 Workers with mailboxes by priority: each in its order, none lost 
   CHECK(pool.Stats()["messages_salvaged"] == 5);
 }
 
-TEST_CASE("C26 A pool itself keeps the order of arrival: another mailbox is an error") {
+TEST_CASE("A pool itself keeps the order of arrival: another mailbox is an error") {
   kit::NodeFixture fixture;
   const auto pool =
       fixture.node.Spawn(gen::Factory<kit::ManagedPool>(fixture.pools),

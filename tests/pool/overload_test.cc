@@ -27,7 +27,7 @@ using kit::Job;
 using kit::Prober;
 using kit::Sequence;
 
-TEST_CASE("C25 A full worker goes to the back and the next is tried, at most once round") {
+TEST_CASE("A full worker goes to the back and the next is tried, at most once round") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(3, 2);
   const auto workers = pool.Workers();
@@ -73,7 +73,7 @@ TEST_CASE("a worker's mailbox that grows serves who waits for room at the pool")
   CHECK(pool.EventuallyHandled(3));
 }
 
-TEST_CASE("C25 Bounded workers under 4 senders that try again: every message once") {
+TEST_CASE("Bounded workers under 4 senders that try again: every message once") {
   constexpr int kSenders = 4;
   constexpr int kEach = kit::Scaled(50'000);
   kit::NodeFixture fixture;
@@ -119,7 +119,7 @@ struct FullPool {
   kit::Gate gate;
 };
 
-TEST_CASE("C27 All full: sends and calls fail at once with mailbox full, and are counted") {
+TEST_CASE("All full: sends and calls fail at once with mailbox full, and are counted") {
   kit::NodeFixture fixture;
   FullPool full(fixture);
   const gen::PID to = full.pool.pid();
@@ -153,7 +153,7 @@ TEST_CASE("C27 All full: sends and calls fail at once with mailbox full, and are
   CHECK_FALSE(fixture.workers->jobs.Has(9));
 }
 
-TEST_CASE("C27 10^4 refused messages make few log lines") {
+TEST_CASE("10^4 refused messages make few log lines") {
   kit::NodeFixture fixture;
   FullPool full(fixture);
   const auto start = std::chrono::steady_clock::now();
@@ -167,7 +167,7 @@ TEST_CASE("C27 10^4 refused messages make few log lines") {
   full.gate.Open();
 }
 
-TEST_CASE("C28 A full pool handles priority messages, exit signals and inspect while it is full") {
+TEST_CASE("A full pool handles priority messages, exit signals and inspect while it is full") {
   kit::NodeFixture fixture;
   FullPool full(fixture);
   const gen::PID to = full.pool.pid();
@@ -205,7 +205,7 @@ TEST_CASE("C28 A full pool handles priority messages, exit signals and inspect w
   CHECK(fixture.EventuallyGone(to));
 }
 
-TEST_CASE("C29 After the overload the rotation goes on where it was; nobody is left out") {
+TEST_CASE("After the overload the rotation goes on where it was; nobody is left out") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(4, 2);
   const auto workers = pool.Workers();
@@ -226,7 +226,7 @@ TEST_CASE("C29 After the overload the rotation goes on where it was; nobody is l
   }
 }
 
-TEST_CASE("C29 After an overload by many senders all workers take part equally again") {
+TEST_CASE("After an overload by many senders all workers take part equally again") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(5, 3);
   kit::Threads senders;
@@ -268,7 +268,7 @@ class BurstWorker : public kit::Worker {
   kit::TallyPtr tally_;
 };
 
-TEST_CASE("C30 A burst of 10^6 into an unbounded pool: all handled, and the memory returns") {
+TEST_CASE("A burst of 10^6 into an unbounded pool: all handled, and the memory returns") {
   constexpr int kBurst = kit::Scaled(1'000'000, 10);
   const std::size_t before = core::EnvelopePoolUsage().mapped_bytes;
   kit::NodeFixture fixture;

@@ -29,7 +29,7 @@ using kit::Eventually;
 using kit::Hold;
 using kit::Job;
 
-TEST_CASE("C41 A pool of 64 on 2 threads: all workers progress, also when each waits in a call") {
+TEST_CASE("A pool of 64 on 2 threads: all workers progress, also when each waits in a call") {
   kit::NodeFixture fixture({.workers = 2});
   constexpr int kWorkers = 64;
   auto pool = fixture.StartPool(kWorkers);
@@ -50,7 +50,7 @@ TEST_CASE("C41 A pool of 64 on 2 threads: all workers progress, also when each w
   CHECK(pool.EventuallyHandled(11 * kWorkers));
 }
 
-TEST_CASE("C41 Workers that are always ready share two threads: none is left behind") {
+TEST_CASE("Workers that are always ready share two threads: none is left behind") {
   kit::NodeFixture fixture({.workers = 2});
   constexpr int kWorkers = 64;
   auto pool = fixture.StartPool(kWorkers);
@@ -78,7 +78,7 @@ TEST_CASE("C41 Workers that are always ready share two threads: none is left beh
   CHECK(pool.EventuallyHandled(kWorkers + 1));
 }
 
-TEST_CASE("C42 One worker blocks its thread: the messages of the others go on, and it is named") {
+TEST_CASE("One worker blocks its thread: the messages of the others go on, and it is named") {
   kit::NodeFixture fixture({.workers = 2, .watchdog_after = 20ms});
   auto pool = fixture.StartPool(4);
   const auto workers = pool.Workers();
@@ -106,7 +106,7 @@ TEST_CASE("C42 One worker blocks its thread: the messages of the others go on, a
   CHECK(pool.EventuallyHandled(400));
 }
 
-TEST_CASE("C42 All workers block and say so: the node's threads are free") {
+TEST_CASE("All workers block and say so: the node's threads are free") {
   kit::NodeFixture fixture({.workers = 2});
   auto pool = fixture.StartPool(8);
   kit::ThreadGate gate;
@@ -127,7 +127,7 @@ TEST_CASE("C42 All workers block and say so: the node's threads are free") {
   CHECK(pool.EventuallyHandled(8));
 }
 
-TEST_CASE("C42 Detached workers may all block their threads: the node's own are free") {
+TEST_CASE("Detached workers may all block their threads: the node's own are free") {
   kit::NodeFixture fixture({.workers = 2});
   auto options = fixture.Options(8);
   options.worker_detached = true;
@@ -176,7 +176,7 @@ std::uint64_t ProcessorTicks() {
   return user + system;
 }
 
-TEST_CASE("C43 T13 An idle pool of 1,000 workers: no wake-ups, no switches, no processor time") {
+TEST_CASE("An idle pool of 1,000 workers: no wake-ups, no switches, no processor time") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(1000);
   for (int i = 0; i < 2000; ++i) fixture.node.Send(pool.pid(), Job{i}).value();

@@ -34,7 +34,7 @@ std::vector<gen::PID> Sorted(std::vector<gen::PID> pids) {
   return pids;
 }
 
-TEST_CASE("C09 A size of 0, a negative one, one above the limit: the spawn fails and says why") {
+TEST_CASE("A size of 0, a negative one, one above the limit: the spawn fails and says why") {
   kit::NodeFixture fixture;
   const auto before = fixture.node.ProcessList().size();
   const auto good = fixture.Options(3);
@@ -80,7 +80,7 @@ TEST_CASE("C09 A size of 0, a negative one, one above the limit: the spawn fails
   CHECK(fixture.node.SpawnRegister("jobs", factory, {}, gen::MakeArgs(good)).has_value());
 }
 
-TEST_CASE("C09 An Init that fails: the spawn fails with its error, and so with a throwing one") {
+TEST_CASE("An Init that fails: the spawn fails with its error, and so with a throwing one") {
   kit::NodeFixture fixture;
   // Without arguments the ManagedPool's Init returns an error.
   const auto missing = fixture.node.Spawn(gen::Factory<ManagedPool>(fixture.pools));
@@ -93,7 +93,7 @@ TEST_CASE("C09 An Init that fails: the spawn fails with its error, and so with a
   CHECK(thrown.error().ToString().find("panic: no licence") != std::string::npos);
 }
 
-TEST_CASE("C09 A worker that cannot start: the spawn of the pool fails and leaves nobody behind") {
+TEST_CASE("A worker that cannot start: the spawn of the pool fails and leaves nobody behind") {
   kit::NodeFixture fixture;
   const auto before = fixture.node.ProcessList().size();
   fixture.workers->SetInit([&](kit::Worker&) -> gen::Status {
@@ -106,7 +106,7 @@ TEST_CASE("C09 A worker that cannot start: the spawn of the pool fails and leave
   CHECK(Eventually([&] { return fixture.node.ProcessList().size() == before; }));
 }
 
-TEST_CASE("C09 Size omitted: the default, and inspect shows it") {
+TEST_CASE("Size omitted: the default, and inspect shows it") {
   kit::NodeFixture fixture;
   const act::PoolOptions omitted{.worker_factory = gen::Factory<kit::Worker>(fixture.workers)};
   auto pool = fixture.StartPool(omitted);
@@ -118,7 +118,7 @@ TEST_CASE("C09 Size omitted: the default, and inspect shows it") {
   CHECK(fixture.ChildrenOf(pool.pid()).size() == static_cast<std::size_t>(size));
 }
 
-TEST_CASE("C09 A pool of the smallest and one of the largest size work") {
+TEST_CASE("A pool of the smallest and one of the largest size work") {
   kit::NodeFixture fixture;
   auto smallest = fixture.StartPool(1);
   CHECK(fixture.node.Call<Answer>(smallest.pid(), Ask{1}).value().value == 1);
@@ -134,7 +134,7 @@ TEST_CASE("C09 A pool of the smallest and one of the largest size work") {
   }
 }
 
-TEST_CASE("C10 Grow: the new workers come last, inspect says so at once") {
+TEST_CASE("Grow: the new workers come last, inspect says so at once") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(3);
   const auto old = pool.Workers();
@@ -160,7 +160,7 @@ TEST_CASE("C10 Grow: the new workers come last, inspect says so at once") {
   }
 }
 
-TEST_CASE("C10 Grow by ten times the initial size, and one by one") {
+TEST_CASE("Grow by ten times the initial size, and one by one") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(4);
   CHECK(pool.Grow(40).value() == 44);
@@ -173,7 +173,7 @@ TEST_CASE("C10 Grow by ten times the initial size, and one by one") {
   for (gen::PID worker : workers) CHECK(fixture.workers->jobs.ValuesOf(worker).size() == 2);
 }
 
-TEST_CASE("C10 Growing is all or nothing, and refuses what is no number of workers") {
+TEST_CASE("Growing is all or nothing, and refuses what is no number of workers") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(2);
   const auto workers = pool.Workers();
@@ -199,7 +199,7 @@ TEST_CASE("C10 Growing is all or nothing, and refuses what is no number of worke
   CHECK(stats["worker_restarts"] == 0);
 }
 
-TEST_CASE("C11 Shrink while idle: from the head, with reason normal; the others keep their turns") {
+TEST_CASE("Shrink while idle: from the head, with reason normal; the others keep their turns") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(5);
   const auto workers = pool.Workers();
@@ -224,7 +224,7 @@ TEST_CASE("C11 Shrink while idle: from the head, with reason normal; the others 
   CHECK(watcher.inbox().Downs().size() == 2);
 }
 
-TEST_CASE("C11 Shrink by the size, by more, by nothing: refused as a whole, nothing changed") {
+TEST_CASE("Shrink by the size, by more, by nothing: refused as a whole, nothing changed") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(3);
   const auto workers = pool.Workers();
@@ -244,7 +244,7 @@ TEST_CASE("C11 Shrink by the size, by more, by nothing: refused as a whole, noth
   CHECK(pool.Shrink(2).value() == 1);
 }
 
-TEST_CASE("C12 Shrink while workers have queues: all is handled, then they end with normal") {
+TEST_CASE("Shrink while workers have queues: all is handled, then they end with normal") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(4);
   const auto workers = pool.Workers();
@@ -289,7 +289,7 @@ TEST_CASE("C12 Shrink while workers have queues: all is handled, then they end w
   CHECK(fixture.ChildrenOf(pool.pid()) == std::vector<gen::PID>{workers[3]});
 }
 
-TEST_CASE("C12 Calls that are queued when their worker is taken out are answered by it") {
+TEST_CASE("Calls that are queued when their worker is taken out are answered by it") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(2);
   const auto workers = pool.Workers();
@@ -304,7 +304,7 @@ TEST_CASE("C12 Calls that are queued when their worker is taken out are answered
   CHECK(fixture.EventuallyGone(workers[0]));
 }
 
-TEST_CASE("C12 A worker that fails while it drains: its queue goes to the others") {
+TEST_CASE("A worker that fails while it drains: its queue goes to the others") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(2);
   const auto workers = pool.Workers();
@@ -328,7 +328,7 @@ TEST_CASE("C12 A worker that fails while it drains: its queue goes to the others
   CHECK(stats["messages_salvaged"] == 4);
 }
 
-TEST_CASE("C13 Shrink with \"now\": the running handler finishes, the queue goes to the others") {
+TEST_CASE("Shrink with \"now\": the running handler finishes, the queue goes to the others") {
   kit::NodeFixture fixture({.workers = 4});
   auto pool = fixture.StartPool(3);
   const auto workers = pool.Workers();
@@ -378,7 +378,7 @@ TEST_CASE("C13 Shrink with \"now\": the running handler finishes, the queue goes
   CHECK(std::is_sorted(moved.begin(), moved.end()));
 }
 
-TEST_CASE("C14 100 alternating grows and shrinks under load: no loss, no duplicate, no orphan") {
+TEST_CASE("100 alternating grows and shrinks under load: no loss, no duplicate, no orphan") {
   constexpr int kRounds = 100;
   constexpr int kSenders = 3;
   constexpr int kMost = 2'000'000;  // messages of one sender
@@ -430,7 +430,7 @@ TEST_CASE("C14 100 alternating grows and shrinks under load: no loss, no duplica
   CHECK(pool.Workers().size() == 4);
 }
 
-TEST_CASE("C15 Resizing from outside of the pool's own turn is refused") {
+TEST_CASE("Resizing from outside of the pool's own turn is refused") {
   kit::NodeFixture fixture;
   gen::Result<std::int64_t> in_init = 0;
   gen::Result<std::int64_t> in_terminate = 0;
@@ -478,7 +478,7 @@ TEST_CASE("C15 Resizing from outside of the pool's own turn is refused") {
   CHECK(in_terminate.error() == gen::ErrNotAllowed);
 }
 
-TEST_CASE("C15 A pool that is asked to end cannot be resized any more") {
+TEST_CASE("A pool that is asked to end cannot be resized any more") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(2);
   kit::Gate gate(fixture.node);

@@ -45,8 +45,7 @@ struct StrategyFixture : kit::NodeFixture {
   }
 };
 
-TEST_CASE(
-    "C47 Least loaded: the message being handled counts; among equals it is the next's turn") {
+TEST_CASE("Least loaded: the message being handled counts; among equals it is the next's turn") {
   StrategyFixture fixture;
   auto pool = fixture.Start(PoolStrategy::LeastLoaded(), 3);
   kit::Gate gate(fixture.node);
@@ -69,7 +68,7 @@ TEST_CASE(
   CHECK(turns.size() == 3);
 }
 
-TEST_CASE("C47 Least loaded: a worker that leaves is not picked, however little it has to do") {
+TEST_CASE("Least loaded: a worker that leaves is not picked, however little it has to do") {
   StrategyFixture fixture;
   auto pool = fixture.Start(PoolStrategy::LeastLoaded(), 2);
   kit::Gate gate(fixture.node);
@@ -103,7 +102,7 @@ TEST_CASE("Random: the same seed chooses the same workers, and all of them") {
   CHECK(choices[0] != choices[2]);
 }
 
-TEST_CASE("C48 By key: the same key is handled by the same worker, in order") {
+TEST_CASE("By key: the same key is handled by the same worker, in order") {
   StrategyFixture fixture;
   const auto strategy = PoolStrategy::ByKey<Job>([](const Job& job) { return job.value % 10; });
   auto pool = fixture.Start(strategy, 4);
@@ -123,7 +122,7 @@ TEST_CASE("C48 By key: the same key is handled by the same worker, in order") {
   }
 }
 
-TEST_CASE("C48 By key: 10^4 keys are spread evenly, within 15 %") {
+TEST_CASE("By key: 10^4 keys are spread evenly, within 15 %") {
   StrategyFixture fixture;
   auto pool = fixture.Start(ByValue(), 8);
   constexpr int kKeys = 10'000;
@@ -136,7 +135,7 @@ TEST_CASE("C48 By key: 10^4 keys are spread evenly, within 15 %") {
   }
 }
 
-TEST_CASE("C48 By key: a key in flight stays where it is when the pool grows") {
+TEST_CASE("By key: a key in flight stays where it is when the pool grows") {
   StrategyFixture fixture;
   auto pool = fixture.Start(ByValue(), 1);
   kit::Gate gate(fixture.node);
@@ -156,7 +155,7 @@ TEST_CASE("C48 By key: a key in flight stays where it is when the pool grows") {
   CHECK(fixture.workers->jobs.WorkersOf(5) == std::vector<gen::PID>(4, home));
 }
 
-TEST_CASE("C48 By key: a key in flight moves when its worker that was taken out is done with it") {
+TEST_CASE("By key: a key in flight moves when its worker that was taken out is done with it") {
   StrategyFixture fixture;
   auto pool = fixture.Start(ByValue(), 4);
   kit::Gate gate(fixture.node);
@@ -184,7 +183,7 @@ TEST_CASE("C48 By key: a key in flight moves when its worker that was taken out 
   REQUIRE(pool.EventuallyAtRest());
 }
 
-TEST_CASE("C48 By key: after a crash the replacement goes on with the key, in order") {
+TEST_CASE("By key: after a crash the replacement goes on with the key, in order") {
   StrategyFixture fixture;
   const auto strategy = PoolStrategy::ByKey<Job>([](const Job&) { return std::string("one"); });
   auto pool = fixture.Start(strategy, 4);
@@ -215,8 +214,7 @@ TEST_CASE("By key: messages of other types, and without a key, go to whoever is 
   gate.Open();
 }
 
-TEST_CASE(
-    "C49 Shared queue: no worker has more than the message it handles; the pool tells the rest") {
+TEST_CASE("Shared queue: no worker has more than the message it handles; the pool tells the rest") {
   StrategyFixture fixture;
   auto pool = fixture.Start(PoolStrategy::SharedQueue(), 3);
   kit::Gate gate(fixture.node);

@@ -25,7 +25,7 @@ using kit::Job;
 using kit::Sequence;
 using kit::With;
 
-TEST_CASE("Strategies: C02 C39 messages and calls are handled once, and the numbers add up") {
+TEST_CASE("Strategies: messages and calls are handled once, and the numbers add up") {
   ForEachStrategy([](const PoolStrategy& strategy) {
     kit::NodeFixture fixture;
     auto pool = fixture.StartPool(With(fixture.Options(3), strategy));
@@ -45,7 +45,7 @@ TEST_CASE("Strategies: C02 C39 messages and calls are handled once, and the numb
   });
 }
 
-TEST_CASE("Strategies: C05 one worker handles in the order sent, also when it crashes") {
+TEST_CASE("Strategies: one worker handles in the order sent, also when it crashes") {
   ForEachStrategy([](const PoolStrategy& strategy) {
     kit::NodeFixture fixture;
     auto pool = fixture.StartPool(With(fixture.Options(1), strategy));
@@ -67,7 +67,7 @@ TEST_CASE("Strategies: C05 one worker handles in the order sent, also when it cr
   });
 }
 
-TEST_CASE("Strategies: C14 grown and shrunk under load: nothing is lost, nothing is done twice") {
+TEST_CASE("Strategies: grown and shrunk under load: nothing is lost, nothing is done twice") {
   ForEachStrategy([](const PoolStrategy& strategy) {
     kit::NodeFixture fixture;
     auto pool = fixture.StartPool(With(fixture.Options(3), strategy));
@@ -88,7 +88,7 @@ TEST_CASE("Strategies: C14 grown and shrunk under load: nothing is lost, nothing
   });
 }
 
-TEST_CASE("Strategies: C18 C19 C20 a crash loses the message being handled, and no other") {
+TEST_CASE("Strategies: a crash loses the message being handled, and no other") {
   ForEachStrategy([](const PoolStrategy& strategy) {
     kit::NodeFixture fixture;
     auto pool = fixture.StartPool(With(fixture.Options(3), strategy));
@@ -107,7 +107,7 @@ TEST_CASE("Strategies: C18 C19 C20 a crash loses the message being handled, and 
   });
 }
 
-TEST_CASE("Strategies: C27 all full: sends and calls are refused at once, and taken again later") {
+TEST_CASE("Strategies: all full: sends and calls are refused at once, and taken again later") {
   ForEachStrategy([](const PoolStrategy& strategy) {
     kit::NodeFixture fixture;
     auto pool = fixture.StartPool(With(fixture.Options(2, 3), strategy));
@@ -142,7 +142,7 @@ TEST_CASE("Strategies: C27 all full: sends and calls are refused at once, and ta
   });
 }
 
-TEST_CASE("Strategies: C26 all full, with a policy: one is dropped and counted") {
+TEST_CASE("Strategies: all full, with a policy: one is dropped and counted") {
   ForEachStrategy([](const PoolStrategy& strategy) {
     for (const gen::Overflow overflow : {gen::Overflow::kDropNewest, gen::Overflow::kDropOldest}) {
       kit::NodeFixture fixture;
@@ -164,7 +164,7 @@ TEST_CASE("Strategies: C26 all full, with a policy: one is dropped and counted")
   });
 }
 
-TEST_CASE("Strategies: C31 a request whose caller has given up is skipped, and counted") {
+TEST_CASE("Strategies: a request whose caller has given up is skipped, and counted") {
   ForEachStrategy([](const PoolStrategy& strategy) {
     const kit::ManualTime time;
     kit::NodeFixture fixture(time.Into());
@@ -182,7 +182,7 @@ TEST_CASE("Strategies: C31 a request whose caller has given up is skipped, and c
   });
 }
 
-TEST_CASE("Strategies: C33 the only worker calls its own pool: told at once") {
+TEST_CASE("Strategies: the only worker calls its own pool: told at once") {
   ForEachStrategy([](const PoolStrategy& strategy) {
     kit::NodeFixture fixture;
     auto pool = fixture.StartPool(With(fixture.Options(1, 1), strategy));
@@ -198,7 +198,7 @@ TEST_CASE("Strategies: C33 the only worker calls its own pool: told at once") {
   });
 }
 
-TEST_CASE("Strategies: C34 a pool that ends in order handles what waits; a killed one counts it") {
+TEST_CASE("Strategies: a pool that ends in order handles what waits; a killed one counts it") {
   ForEachStrategy([](const PoolStrategy& strategy) {
     for (const bool kill : {false, true}) {
       kit::NodeFixture fixture;
@@ -225,7 +225,7 @@ TEST_CASE("Strategies: C34 a pool that ends in order handles what waits; a kille
   });
 }
 
-TEST_CASE("Strategies: C08 a pool of pools") {
+TEST_CASE("Strategies: a pool of pools") {
   ForEachStrategy([](const PoolStrategy& strategy) {
     ForEachStrategy([&](const PoolStrategy& inner) {
       kit::NodeFixture fixture;

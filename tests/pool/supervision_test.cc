@@ -62,7 +62,7 @@ struct SupervisedPool : kit::NodeFixture {
   gen::PID supervisor;
 };
 
-TEST_CASE("C22 A pool that gives up is restarted by its supervisor; callers meanwhile get errors") {
+TEST_CASE("A pool that gives up is restarted by its supervisor; callers meanwhile get errors") {
   SupervisedPool fixture(2, [](act::PoolOptions& options) {
     options.max_restarts = 2;
     options.restart_period = 1000s;
@@ -79,7 +79,7 @@ TEST_CASE("C22 A pool that gives up is restarted by its supervisor; callers mean
   fixture.CheckFresh(2);
 }
 
-TEST_CASE("C22 A pool that keeps giving up ends its supervisor") {
+TEST_CASE("A pool that keeps giving up ends its supervisor") {
   SupervisedPool fixture(
       1,
       [](act::PoolOptions& options) {
@@ -97,7 +97,7 @@ TEST_CASE("C22 A pool that keeps giving up ends its supervisor") {
   CHECK(fixture.node.Call<Answer>(kName, Ask{1}).error() == gen::ErrProcessUnknown);
 }
 
-TEST_CASE("C35 A restarted pool is full, empty and under its name; what waited is answered") {
+TEST_CASE("A restarted pool is full, empty and under its name; what waited is answered") {
   struct Row {
     SupervisorStrategy strategy;
     gen::Reason reason;
@@ -143,7 +143,7 @@ TEST_CASE("C35 A restarted pool is full, empty and under its name; what waited i
   }
 }
 
-TEST_CASE("C35 A killed pool is restarted, and the workers of the old one are gone") {
+TEST_CASE("A killed pool is restarted, and the workers of the old one are gone") {
   SupervisedPool fixture(4);
   kit::PoolHandle pool = fixture.Pool();
   const auto workers = pool.Workers();
@@ -155,7 +155,7 @@ TEST_CASE("C35 A killed pool is restarted, and the workers of the old one are go
 
 // Named actors below supervisors, which are the workers of a pool: the names are free again when
 // they are restarted, however often that is.
-TEST_CASE("C36 Supervised children with names are registered again after each crash") {
+TEST_CASE("Supervised children with names are registered again after each crash") {
   kit::NodeFixture fixture;
   constexpr int kWorkers = 3;
   constexpr int kRounds = 50;

@@ -32,7 +32,7 @@ using kit::Sequence;
 
 // -- scheduling --
 
-TEST_CASE("T01 Lost wake-up: a message to a process that is about to go idle is handled") {
+TEST_CASE("Lost wake-up: a message to a process that is about to go idle is handled") {
   kit::NodeFixture fixture({.workers = 2});
   auto pool = fixture.StartPool(2);
   constexpr int kRounds = kit::Scaled(30'000);
@@ -56,7 +56,7 @@ TEST_CASE("T01 Lost wake-up: a message to a process that is about to go idle is 
   CHECK(wrong == 0);
 }
 
-TEST_CASE("T02 Park and steal: what a handler sends is handled by others while it goes on") {
+TEST_CASE("Park and steal: what a handler sends is handled by others while it goes on") {
   kit::NodeFixture fixture({.workers = 2});
   auto pool = fixture.StartPool(1);
   constexpr int kRounds = kit::Scaled(1'000, 5);
@@ -100,7 +100,7 @@ class Spinner : public act::Actor {
 };
 
 // How soon is a row of the benchmark: latency_under_load.
-TEST_CASE("T03 Starvation: as many never-ending processes as threads, a fresh one runs") {
+TEST_CASE("Starvation: as many never-ending processes as threads, a fresh one runs") {
   kit::NodeFixture fixture({.workers = 2});
   auto stop = std::make_shared<std::atomic<bool>>(false);
   const auto spinner = [&] { return fixture.node.Spawn(gen::Factory<Spinner>(stop)).value(); };
@@ -126,7 +126,7 @@ TEST_CASE("T03 Starvation: as many never-ending processes as threads, a fresh on
   *stop = true;
 }
 
-TEST_CASE("T04 A handler blocks its thread: what was ready behind it is run by others") {
+TEST_CASE("A handler blocks its thread: what was ready behind it is run by others") {
   kit::NodeFixture fixture({.workers = 2});
   auto pool = fixture.StartPool(8);
   kit::ThreadGate gate;
@@ -141,7 +141,7 @@ TEST_CASE("T04 A handler blocks its thread: what was ready behind it is run by o
   gate.Open();
 }
 
-TEST_CASE("T05 A mailbox changes hands between threads: nothing is lost, the order is kept") {
+TEST_CASE("A mailbox changes hands between threads: nothing is lost, the order is kept") {
   kit::NodeFixture fixture({.workers = 4, .throughput = 1});
   constexpr int kCount = kit::Scaled(20'000);
   auto pool = fixture.StartPool(1);
@@ -185,7 +185,7 @@ class Sink : public act::Actor {
   std::shared_ptr<std::atomic<int>> handled_;
 };
 
-TEST_CASE("T06 Sends that race with the end: handled, refused or counted, never success and lost") {
+TEST_CASE("Sends that race with the end: handled, refused or counted, never success and lost") {
   kit::NodeFixture fixture;
   constexpr int kRounds = kit::Scaled(300, 10);
   constexpr int kMostWaiting = 10'000;
@@ -244,7 +244,7 @@ TEST_CASE("T06 Sends that race with the end: handled, refused or counted, never 
   }));
 }
 
-TEST_CASE("T06 Sends through a pool whose workers end all the time") {
+TEST_CASE("Sends through a pool whose workers end all the time") {
   kit::NodeFixture fixture;
   constexpr int kCount = kit::Scaled(20'000);
   auto pool = fixture.StartPool(3);
@@ -269,7 +269,7 @@ TEST_CASE("T06 Sends through a pool whose workers end all the time") {
   CHECK(stats["messages_lost"] == 2 * (kCount / 500));
 }
 
-TEST_CASE("T07 Killed while a handler runs, twice: it is the last one, and one end") {
+TEST_CASE("Killed while a handler runs, twice: it is the last one, and one end") {
   kit::NodeFixture fixture({.workers = 3});
   auto pool = fixture.StartPool(2);
   const auto workers = pool.Workers();
@@ -295,7 +295,7 @@ TEST_CASE("T07 Killed while a handler runs, twice: it is the last one, and one e
   CHECK(pool.EventuallyComplete(2));
 }
 
-TEST_CASE("T07 A process ends itself inside its handler, in all the ways there are") {
+TEST_CASE("A process ends itself inside its handler, in all the ways there are") {
   kit::NodeFixture fixture;
   kit::ProberHandle watcher(fixture.node);
   kit::ProberHandle victim(fixture.node);
@@ -324,7 +324,7 @@ TEST_CASE("T07 A process ends itself inside its handler, in all the ways there a
   CHECK(watcher.inbox().DownsOf(victim.pid()) == 1);
 }
 
-TEST_CASE("T07 Ended while it waits in a call: the call returns, the process ends") {
+TEST_CASE("Ended while it waits in a call: the call returns, the process ends") {
   kit::NodeFixture fixture;
   kit::ProberHandle watcher(fixture.node);
   kit::ProberHandle victim(fixture.node);
@@ -344,7 +344,7 @@ TEST_CASE("T07 Ended while it waits in a call: the call returns, the process end
   CHECK(told);
 }
 
-TEST_CASE("T07 Ended during its Init: the spawn fails, and so it is for a child's") {
+TEST_CASE("Ended during its Init: the spawn fails, and so it is for a child's") {
   kit::NodeFixture fixture;
   kit::Gate gate(fixture.node);
   std::atomic<std::uint64_t> pid{0};
@@ -375,7 +375,7 @@ TEST_CASE("T07 Ended during its Init: the spawn fails, and so it is for a child'
   CHECK(fixture.EventuallyGone(child));
 }
 
-TEST_CASE("T08 Monitors: before, during and after the death, exactly one down each") {
+TEST_CASE("Monitors: before, during and after the death, exactly one down each") {
   kit::NodeFixture fixture;
   kit::ProberHandle watcher(fixture.node);
   SUBCASE("before") {
@@ -443,7 +443,7 @@ TEST_CASE("T08 Monitors: before, during and after the death, exactly one down ea
   }
 }
 
-TEST_CASE("T08 Links: each tells the other once, unlinked ones are left alone") {
+TEST_CASE("Links: each tells the other once, unlinked ones are left alone") {
   kit::NodeFixture fixture;
   kit::ProberHandle survivor(fixture.node);
   survivor.Run([](Prober& self) { self.SetTrapExit(true); }).value();
@@ -467,7 +467,7 @@ TEST_CASE("T08 Links: each tells the other once, unlinked ones are left alone") 
   CHECK(survivor.inbox().Exits()[0].reason == gen::Reason::Error("linked"));
 }
 
-TEST_CASE("T09 Aliases: delete each position of a list of 1..5, then die: every other one fires") {
+TEST_CASE("Aliases: delete each position of a list of 1..5, then die: every other one fires") {
   kit::NodeFixture fixture;
   for (int count = 1; count <= 5; ++count) {
     for (int deleted = 0; deleted < count; ++deleted) {
@@ -517,7 +517,7 @@ TEST_CASE("T09 Aliases: delete each position of a list of 1..5, then die: every 
 
 // -- calls --
 
-TEST_CASE("T10 Calls: the response may come before the wait, on another thread") {
+TEST_CASE("Calls: the response may come before the wait, on another thread") {
   kit::NodeFixture fixture({.workers = 2});
   auto pool = fixture.StartPool(2);
   constexpr int kRounds = kit::Scaled(20'000);
@@ -536,7 +536,7 @@ TEST_CASE("T10 Calls: the response may come before the wait, on another thread")
   CHECK(Eventually([&] { return right == 4 * kRounds; }));
 }
 
-TEST_CASE("T10 Calls: answers and time-outs race, none of them reaches another call") {
+TEST_CASE("Calls: answers and time-outs race, none of them reaches another call") {
   kit::NodeFixture fixture({.workers = 2});
   auto pool = fixture.StartPool(2);
   constexpr int kRounds = kit::Scaled(2'000, 10);
@@ -567,7 +567,7 @@ TEST_CASE("T10 Calls: answers and time-outs race, none of them reaches another c
   CHECK(pool.EventuallyAtRest());
 }
 
-TEST_CASE("T10 Calls: a response to nobody is told to the one who answers") {
+TEST_CASE("Calls: a response to nobody is told to the one who answers") {
   kit::NodeFixture fixture;
   kit::ProberHandle dead(fixture.node);
   kit::ProberHandle idle(fixture.node);
@@ -583,7 +583,7 @@ TEST_CASE("T10 Calls: a response to nobody is told to the one who answers") {
   idle.Run([](Prober&) {}).value();
 }
 
-TEST_CASE("T10 Calls to a process that does not exist, or belongs to another incarnation") {
+TEST_CASE("Calls to a process that does not exist, or belongs to another incarnation") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(1);
   gen::PID stranger = pool.pid();
@@ -597,7 +597,7 @@ TEST_CASE("T10 Calls to a process that does not exist, or belongs to another inc
         gen::ErrProcessTerminated);
 }
 
-TEST_CASE("T10 A node's blocking functions are refused on threads that run handlers") {
+TEST_CASE("A node's blocking functions are refused on threads that run handlers") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(1);
   kit::ProberHandle other(fixture.node);
@@ -628,7 +628,7 @@ TEST_CASE("T10 A node's blocking functions are refused on threads that run handl
 
 // -- counters --
 
-TEST_CASE("T11 Counters: in = handled + lost + depth at every point of rest, in a random life") {
+TEST_CASE("Counters: in = handled + lost + depth at every point of rest, in a random life") {
   constexpr int kRounds = kit::Scaled(60, 6);
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(3, 50);
@@ -692,7 +692,7 @@ TEST_CASE("T11 Counters: in = handled + lost + depth at every point of rest, in 
 
 // -- the node's end --
 
-TEST_CASE("T12 Stop from inside a turn only begins it; Wait returns when all is done") {
+TEST_CASE("Stop from inside a turn only begins it; Wait returns when all is done") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(2);
   std::atomic<bool> went_on{false};
@@ -711,7 +711,7 @@ TEST_CASE("T12 Stop from inside a turn only begins it; Wait returns when all is 
   fixture.node.Stop();
 }
 
-TEST_CASE("T12 StopForce from inside a turn") {
+TEST_CASE("StopForce from inside a turn") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(2);
   fixture.node
@@ -725,7 +725,7 @@ TEST_CASE("T12 StopForce from inside a turn") {
   CHECK(fixture.node.Info().processes == 0);
 }
 
-TEST_CASE("T12 Stop during spawns: each succeeds or says why not, nothing is left") {
+TEST_CASE("Stop during spawns: each succeeds or says why not, nothing is left") {
   for (int round = 0; round < kit::Scaled(20, 5); ++round) {
     kit::NodeFixture fixture;
     std::atomic<int> started{0};
@@ -759,7 +759,7 @@ TEST_CASE("T12 Stop during spawns: each succeeds or says why not, nothing is lef
   }
 }
 
-TEST_CASE("T12 Stop with full mailboxes, and twice, also at the same time") {
+TEST_CASE("Stop with full mailboxes, and twice, also at the same time") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(2, 5);
   kit::Gate gate(fixture.node);
@@ -781,7 +781,7 @@ TEST_CASE("T12 Stop with full mailboxes, and twice, also at the same time") {
         false);
 }
 
-TEST_CASE("T14 Notices of a former incarnation under the same name do not concern the new one") {
+TEST_CASE("Notices of a former incarnation under the same name do not concern the new one") {
   kit::NodeFixture fixture;
   kit::ProberHandle watcher(fixture.node);
   const auto factory = gen::Factory<ManagedPool>(fixture.pools);

@@ -8,7 +8,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::PoolFixture;
 
-TEST_CASE("pool inspection: C37 all keys, from the start") {
+TEST_CASE("pool inspection: all keys, from the start") {
   PoolFixture f({.pool_size = 2, .worker_mailbox_size = 9});
   f.Start();
   std::vector<std::string> keys;
@@ -79,7 +79,7 @@ TEST_CASE("pool inspection: the user's keys are added, and change nothing") {
   CHECK(f.Inspect({"pool_size", "nonsense"}) == gen::Inspection{{"pool_size", "2"}});
 }
 
-TEST_CASE("pool inspection: C39 counters do not go down while a worker's end is on its way") {
+TEST_CASE("pool inspection: counters do not go down while a worker's end is on its way") {
   PoolFixture f({.pool_size = 1});
   f.Start();
   f.Send(1, 3);

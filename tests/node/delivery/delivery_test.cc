@@ -390,7 +390,7 @@ TEST_CASE("delivery: a fallback that is full, gone, itself or in a circle: the s
   for (const gen::PID pid : all) CHECK(t.node.Kill(pid));
 }
 
-TEST_CASE("delivery T11: in = handled + dropped + waiting") {
+TEST_CASE("delivery: in = handled + dropped + waiting") {
   const kit::ManualTime time;
   std::atomic<int> handled{0};
   TestNode t(time.Into());
@@ -506,7 +506,7 @@ void Hammer(TestNode& t, int rounds, int senders, Manner manner) {
   CHECK(sent == handled + to_first + dropped);
 }
 
-TEST_CASE("delivery T06: every send to processes that end all the time is accounted for") {
+TEST_CASE("delivery: every send to processes that end all the time is accounted for") {
   for (const Manner manner : {Manner::kStop, Manner::kThrow, Manner::kExit}) {
     CAPTURE(static_cast<int>(manner));
     TestNode t;
@@ -514,7 +514,7 @@ TEST_CASE("delivery T06: every send to processes that end all the time is accoun
   }
 }
 
-TEST_CASE("delivery T06: every call to processes that end all the time is answered at once") {
+TEST_CASE("delivery: every call to processes that end all the time is answered at once") {
   std::atomic<bool> done{false};
   std::atomic<int> answered{0};
   std::atomic<int> ended{0};

@@ -135,7 +135,7 @@ TEST_CASE("names: who monitors by a name or an alias is told when that is given 
   CHECK(notes.All().at(1) == "alias unregistered");
 }
 
-TEST_CASE("names C36: free when its process has ended, and nothing old reaches the new one") {
+TEST_CASE("names: free when its process has ended, and nothing old reaches the new one") {
   std::atomic<int> old{0};
   TestNode t;
   for (int i = 0; i < kit::Scaled(500); ++i) {
@@ -231,7 +231,7 @@ TEST_CASE("names: aliases") {
   CHECK(t.node.Send(wrong, 3).error() == gen::ErrProcessUnknown);
 }
 
-TEST_CASE("names T09: delete each position of a list of 1 to 5 aliases, then end") {
+TEST_CASE("names: delete each position of a list of 1 to 5 aliases, then end") {
   TestNode t;
   for (std::size_t count = 1; count <= 5; ++count) {
     for (std::size_t position = 0; position < count; ++position) {
@@ -270,7 +270,7 @@ TEST_CASE("names T09: delete each position of a list of 1 to 5 aliases, then end
   }
 }
 
-TEST_CASE("names T14: notices for a former process under the same name do not reach the new one") {
+TEST_CASE("names: notices for a former process under the same name do not reach the new one") {
   TestNode t;
   kit::ProberHandle watcher(t.node);
   const gen::PID old = t.node.SpawnRegister("service", Make({})).value();

@@ -395,7 +395,7 @@ TEST_CASE("monitors: of itself, and of one who monitors back") {
   CHECK(t.EventuallyProcesses(0));
 }
 
-TEST_CASE("monitors T08: races of many watchers with the end") {
+TEST_CASE("monitors: races of many watchers with the end") {
   std::vector<std::unique_ptr<kit::ProberHandle>> watchers;
   TestNode t;
   constexpr int kWatchers = 6;
@@ -453,7 +453,7 @@ TEST_CASE("links: races of linking and unlinking with both ends") {
   CHECK(t.node.ProcessInfo(traps)->links.empty());
 }
 
-TEST_CASE("T07: an exception in Terminate is logged, everybody is told nevertheless") {
+TEST_CASE("an exception in Terminate is logged, everybody is told nevertheless") {
   TestNode t;
   kit::ProberHandle watcher(t.node);
   const gen::PID pid = t.Spawn(
@@ -465,7 +465,7 @@ TEST_CASE("T07: an exception in Terminate is logged, everybody is told neverthel
   CHECK(t.log.Contains("Terminate threw: panic: in the end"));
 }
 
-TEST_CASE("T07: Terminate runs exactly once, however many end the process") {
+TEST_CASE("Terminate runs exactly once, however many end the process") {
   std::atomic<int> terminated{0};
   TestNode t;
   const int rounds = kit::Scaled(1'000);
