@@ -11,11 +11,12 @@ namespace ergon::act {
 
 using gen::PoolChange;
 
-// The options with the change, valid or not (PoolOptions::Validate).
+// Returns `options` with the change applied; the result may be invalid (PoolOptions::Validate).
 [[nodiscard]] PoolOptions Changed(const PoolOptions& options, const PoolChange& change);
-// Empty, or why the change is for another pool, as in "autoscale_max: 8, but the pool has no autoscale".
+// Returns an empty text, or why this pool cannot take the change, as in "autoscale_max: 8, but the pool has no
+// autoscale".
 [[nodiscard]] std::string Misfit(const PoolOptions& options, const PoolChange& change);
-// What is different, as in "max_restarts: 3, was 0".
+// Returns the changes that lead from `before` to `now`, as in "max_restarts: 3, was 0".
 [[nodiscard]] std::vector<std::string> Differences(const PoolOptions& now,
                                                    const PoolOptions& before);
 

@@ -78,7 +78,7 @@ struct PoolOptions {
     return worker_mailbox.overflow() != gen::Overflow::kReject;
   }
 
-  // Returns all that may be changed while the pool runs, as it is here.
+  // Returns the current values of all options that may change while the pool runs.
   [[nodiscard]] gen::PoolChange Changeable() const;
 
   // Returns an empty text, or what is wrong, as in "pool_size: 0 is outside 1..10000".

@@ -63,12 +63,12 @@ struct PoolStats {
   std::uint64_t lost_missed = 0;      // copies of a broadcast for workers that were full
   std::uint64_t lost_failed = 0;      // their key function, copy constructor or mailbox threw
   std::uint64_t lost_terminated = 0;  // left over when the pool ended
-  // How long a message waits, from the pace of late: time without work does not count, time that a worker waits
-  // for a thread does. As long as no worker has handled two messages one after the other, its first one has to do.
-  // PoolOptions::admission_limit goes by the same. How wrong it is, nine times in ten: at most 5 % with jobs of one
-  // length, also at once after hours without work; 60 % when one job in ten takes fifty times as long as the others;
-  // half a job with a steady load of nine tenths. Jobs of another length are the pace after some 80 of them for each
-  // worker.
+  // How long a message waits, from the recent pace: time without work does not count, time that a worker waits for a
+  // thread does. Until a worker has handled two messages in a row, its first one sets the pace.
+  // PoolOptions::admission_limit uses the same estimate. In nine cases of ten the error is at most 5 % if all jobs take
+  // equally long, also right after hours without work; 60 % if one job in ten takes fifty times as long; half a job's
+  // time at a steady load of nine tenths. After a change of the jobs' length the pace is right again after about 80
+  // jobs per worker.
   std::chrono::microseconds queue_wait_estimate{0};
 
   // Returns how many messages were accepted but not handled.

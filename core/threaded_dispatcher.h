@@ -76,8 +76,9 @@ class ThreadedDispatcher : public Dispatcher, private InjectionHold::Target {
   void SetWatch(std::function<void()> awake) final { awake_ = std::move(awake); }
   bool WatchWhileAwake() final;
 
-  // Turns call these hooks instead of those of the options, until it is called with null. A turn that has begun with some
-  // may end with the others. Nothing is done before Start. They outlive the dispatcher. May be called from any thread.
+  // Makes turns call these hooks instead of those of the options; null: those of the options again. A turn may begin
+  // with the one and end with the other. Has no effect before Start. `hooks` must outlive the dispatcher. May be called
+  // from any thread.
   void SetHooks(DispatcherHooks* hooks);
 
   bool stopping() const { return stopping_.load(std::memory_order_relaxed); }

@@ -37,7 +37,7 @@ class CronSchedule {
 
   // Returns the first time after `after`: a whole minute of UTC. Where local time is ahead of UTC by odd seconds, as
   // before there were zones, that is some seconds into the local minute. Returns nothing if there is no such time
-  // within forty years, which is longer than a leap day on a weekday keeps away, or none in the calendar, which has the
+  // within forty years (a 29 February on a given weekday is never further away), or none in the calendar, which has the
   // years -32767..32767. A time before the calendar counts as its beginning.
   [[nodiscard]] std::optional<std::chrono::sys_seconds> Next(std::chrono::sys_seconds after,
                                                              const CronZone& zone) const;

@@ -20,9 +20,9 @@ enum class EnvelopeKind : std::uint8_t {
   kStarted,        // gen::MessageStarted: a process spawned without waiting for its Init is ready
   kInheritance,    // gen::MessageInheritance: what a process left behind
   kKill,           // nothing: end at once
-  kOwnTimer,       // the behaviour's: its timer (SendSelfAfter), or what it put aside (StashOwn)
+  kOwnTimer,       // the behaviour's: its timer (SendSelfAfter), or what it stashed (StashOwn)
   kSuspend,        // nothing: messages of normal priority wait from now on; `from` is told
-  kResume,         // nothing: the end of that
+  kResume,         // nothing: ends kSuspend
   kStopAfterThis,  // gen::Reason: end when everything before it in the Main lane has been handled
   kProgress,       // nothing: `from`, a worker, is done with a message (WorkerDuty::kReport)
   kShortage,       // nothing: a pool's workers are full (PoolHost::NoteShortage)

@@ -42,8 +42,8 @@ class MessageEvent {
   [[nodiscard]] const Event& event() const noexcept { return event_; }
   // Returns when the value was published, in nanoseconds of the clock of the producer's node.
   [[nodiscard]] std::int64_t timestamp() const noexcept { return timestamp_; }
-  // Returns the trace id with which it was published (trace.h); 0: none. For values that MonitorEvent and LinkEvent
-  // return: in HandleEvent it is that of the process.
+  // Returns the trace id with which the value was published (trace.h); 0: none. Needed only for values that
+  // MonitorEvent and LinkEvent return; in HandleEvent the process itself has this trace id.
   [[nodiscard]] TraceId Trace() const noexcept { return TraceOf(*value_); }
   // Returns the value, or null if it has another type.
   template <class T>

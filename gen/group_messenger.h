@@ -46,11 +46,12 @@ class GroupMessenger : public Messenger {
   //   kNodeTerminated  the node has stopped
   [[nodiscard]] virtual Result<PID> OneOf(Atom group) = 0;
 
-  // Sends a copy of `value` for each membership there is now, in the order of joining, and returns how many copies were
-  // sent; 0 when the group has no members. A member with a full mailbox does not get a copy, which is counted, and
-  // neither does one that is just ending. The sender gets a copy, too, if it is a member. Of the messages of two
-  // senders, one member may get the first one's first and another member the second one's: see SendEvent for one order
-  // for all. What the copy constructor throws is thrown, when some members have their copies already.
+  // Sends a copy of `value` for each membership there is now, first to members on other nodes, then to those here, each
+  // in the order of joining, and returns how many copies were sent; 0 when the group has no members. A member with a
+  // full mailbox does not get a copy, which is counted, and neither does one that is just ending. The sender gets a
+  // copy, too, if it is a member. If two processes send to a group, its members may get the two messages in different
+  // orders; SendEvent has one order for all. An exception of the copy constructor is thrown on; some members may have
+  // their copies by then.
   //   kIncorrect       an empty name
   //   kNodeTerminated  the node has stopped
   template <class T>

@@ -8,8 +8,8 @@ namespace ergon::gen {
 
 enum class LogFormat : std::uint8_t {
   kText,  // for people: whose line it is, a colon, the text
-  // For programs that collect logs: each line is an object of JSON (RFC 8259) in UTF-8, whatever bytes the text has:
-  // what is no UTF-8 becomes U+FFFD, and control characters are escaped. Its members, all of them texts, in this order:
+  // For programs that collect logs: each line is a JSON object (RFC 8259) in UTF-8. Bytes that are not UTF-8 become
+  // U+FFFD, control characters are escaped. All members are strings, in this order:
   //   time      of the node's wall clock, in UTC: 2026-02-28T13:05:09.123456Z
   //   level     trace, debug, info, warning, error, panic
   //   node      the node's name

@@ -23,7 +23,7 @@ class Message {
  public:
   explicit Message(core::Envelope& envelope) : envelope_(&envelope) {}
 
-  // False when the message has been forwarded: it belongs to another process then.
+  // Returns false when the message has been forwarded: then it belongs to another process.
   explicit operator bool() const noexcept { return envelope_ != nullptr; }
 
   template <class T>
@@ -50,8 +50,8 @@ class Message {
 
   // Returns what the type calls itself: its kTag, or if it has none its name as written in C++; "nothing" without a value.
   [[nodiscard]] std::string TypeName() const;
-  // Returns the same, for logs and errors; but of what other nodes send without a registered type (an atom, an integer,
-  // any term of Erlang) what the value is, shortened, and of a text how long it is.
+  // Returns what the message is, for logs and errors: TypeName; for types that need no registration (integer, double,
+  // bool, atom, PID, any term of Erlang) the value, shortened; for a std::string only its length.
   [[nodiscard]] std::string Describe() const;
 
   // Returns whether Take has moved the value out.
@@ -65,7 +65,7 @@ class Message {
   void Clear() noexcept { envelope_ = nullptr; }
 
  private:
-  // What the value says of itself, if its type has words for that.
+  // Returns whether Describe shows more than the type's name.
   [[nodiscard]] bool HasWords() const noexcept;
   [[nodiscard]] std::string Words() const;
   [[noreturn]] void ThrowBadMessage(const core::TypeDescriptor& wanted) const;

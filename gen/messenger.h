@@ -86,20 +86,19 @@ class Messenger {
     return sent;
   }
 
-  // Sends a request and waits for its answer, which must be of type R; of a request that names what it gets back it
-  // need not be given: Call(pool, Thumbnail{...}) is a Result<ThumbnailDone>. In a handler it suspends
-  // only this process; other threads block. Besides the errors above:
-  //   kTimeout            no answer within options.timeout. The text says which of two it is: "it was being handled",
-  //                       or "it will not be handled", which is a promise: nobody has begun with the request, nor
-  //                       will; of a process of another node that is not known. Then it says what the receiver was
-  //                       doing: about how many waited before the request, or what else it was handling, since when,
-  //                       and whom it was waiting for itself
+  // Sends a request and waits for its answer, which must be of type R. R may be left out if the request has a type
+  // Reply: Call(pool, Thumbnail{...}) is a Result<ThumbnailDone>. In a handler it suspends only this process; other
+  // threads block. Besides the errors above:
+  //   kTimeout            no answer within options.timeout. The text says whether the request was being handled, unless
+  //                       the process is on another node. "It will not be handled" is a promise: no handler has begun
+  //                       with it, and none will. Then it says what the receiver was doing: about how many messages
+  //                       waited before the request, or what else it handled, since when, and whom it waited for itself
   //   kDeadlock           the receiver waits for this process, directly or through others (up to 1,000), so that no
   //                       answer can come. The process that called last gets the error at once. The text is the chain
   //                       of processes and types of messages. Requests whose handler has returned without an answer
   //                       do not count: others may answer them. Do not give a ref to others and then call its owner.
   //   kProcessTerminated  the process ended before it answered, or this one is being ended
-  //   kUnexpectedType     the answer has another type; the text names both. A std::int64_t is any integer that holds it
+  //   kUnexpectedType     the answer has another type; the text names both. A std::int64_t is any integer that fits
   //   kTooManyCalls       no stack left for one more suspended process (about 32,000)
   //   or the error that the process answered with.
   template <class R = NamedByRequest, class T>
@@ -127,13 +126,14 @@ class Messenger {
     return Call<R>(to, std::forward<T>(request), CallOptions{.priority = priority});
   }
 
-  // Asks a process for what its HandleInspect and its behaviour tell about the `items` (none: everything). An item also
+  // Asks a process for the `items` (none: everything) that its HandleInspect and its behaviour return. An item also
   // asks for all keys that begin with it and a dot or colon. The process itself answers, between two messages, before
   // everything that waits.
   Result<Inspection> Inspect(const Target& to, std::vector<std::string> items = {},
                              const CallOptions& options = {});
 
-  // As Inspect, for a behaviour that tells the same as a struct of its own, such as act::Stats; else kUnexpectedType.
+  // Returns what Inspect returns as a struct of the behaviour's own, such as act::PoolStats. Returns kUnexpectedType if
+  // the behaviour has no such struct.
   template <class T>
   Result<T> InspectAs(const Target& to, const CallOptions& options = {}) {
     auto response = CallTarget(to, detail::MakeInspection({}, core::TypeOf<T>()), options);

@@ -1,5 +1,5 @@
 // Numbers that a program counts itself, for those who observe its node: counters, gauges and histograms. The observer's
-// GET /metrics (<ergon/node/observer.h>) tells them beside the node's own.
+// GET /metrics (<ergon/node/observer.h>) shows them beside the node's own.
 //
 //   auto requests = node.Metrics().Counter(
 //       "shop_requests", {.help = "Requests.", .labels = {{"kind", "price"}}}).value();
@@ -9,12 +9,12 @@
 //                                                   .least_bound = 64, .greatest_bound = 65'536}).value();
 //   sizes.Observe(700);  // shop_order_bytes_bucket{le="1024.0"} 1, and so on
 //
-// A metric stays for as long as its node runs, and whoever asks for the same name and labels again gets the same one: a
-// process asks in its Init, and goes on counting where the one before it has ended. What changes with each request,
-// such as the number of a customer, is no label: each value of a label is a metric of its own, which stays.
+// A metric stays for as long as its node runs. Asking for the same name and labels again returns the same metric: a
+// process that asks in its Init continues the count of its predecessor. Do not use as a label what changes with each
+// request, such as a customer's number: each value makes one more metric, which stays.
 //
-// Counter, Gauge and Histogram are handles: copies count the same, and they may outlive the node. One that was made by
-// no node counts nothing. Any thread may use a metric, also several threads the same one, without a lock. A counter has
+// Counter, Gauge and Histogram are handles: copies count the same, and they may outlive the node. A default-constructed
+// handle counts nothing. Any thread may use a metric, also several threads the same one, without a lock. A counter has
 // a cell for each of 16 threads, 1 KiB in all, and a histogram a row of cells, 4 KiB with the usual bounds, so that
 // threads that count at the same time do not slow each other down. A gauge, which is set to a value, has one cell.
 #pragma once
@@ -48,10 +48,10 @@ struct MetricLabel {
 };
 
 struct MetricOptions {
-  // What it counts, for people: UTF-8, 1..1,000 bytes. May be left out by those who ask for a name once more.
+  // What it counts, for people: UTF-8, 1..1,000 bytes. May be left out when a name is asked for again.
   std::string help = {};
-  // Letters, digits and "_", best one of Prometheus' base units: "seconds", "bytes", "ratio". The name has to end with
-  // it, as in "shop_order_bytes". Empty: it has none.
+  // Letters, digits and "_", best one of Prometheus' base units: "seconds", "bytes", "ratio". The name must end with
+  // the unit, as in "shop_order_bytes". Empty: there is no unit.
   std::string unit = {};
   // Up to 16. All metrics of a name have labels of the same names, with different values.
   std::vector<MetricLabel> labels = {};
@@ -76,7 +76,8 @@ class Counter {
   // For the runtime.
   explicit Counter(std::shared_ptr<core::StripedCounter> cells) : cells_(std::move(cells)) {}
 
-  void Add(std::uint64_t amount = 1) noexcept;  // 2^63 and more, as of a negative number: nothing
+  // Ignores 2^63 and more, such as a converted negative number.
+  void Add(std::uint64_t amount = 1) noexcept;
   // Returns the count, which is exact when no thread adds; 0 if it counts nothing.
   [[nodiscard]] std::uint64_t Value() const noexcept;
 
@@ -84,7 +85,7 @@ class Counter {
   std::shared_ptr<core::StripedCounter> cells_;
 };
 
-// Tells how much there is of something now.
+// Shows how much there is of something now.
 class Gauge {
  public:
   Gauge() = default;  // counts nothing
@@ -102,7 +103,7 @@ class Gauge {
 // A moment's view of a histogram.
 struct HistogramView {
   struct Bucket {
-    double bound = 0;         // the upper one, which belongs to it; infinity for the last
+    double bound = 0;         // the upper bound, inclusive; infinity for the last
     std::uint64_t count = 0;  // of the values in this bucket and in all below
   };
   std::vector<Bucket> buckets;
@@ -117,13 +118,13 @@ class Histogram {
   // For the runtime.
   explicit Histogram(std::shared_ptr<core::StripedHistogram> cells) : cells_(std::move(cells)) {}
 
-  // Counts a value in the histogram's unit. One that is less than 0, infinite or no number counts as 0.
+  // Counts a value in the histogram's unit. A value that is negative, infinite or NaN counts as 0.
   void Observe(double value) noexcept;
-  // The same in seconds.
+  // Counts a time, in seconds.
   void Observe(std::chrono::nanoseconds time) noexcept {
     Observe(std::chrono::duration<double>(time).count());
   }
-  // Exact when no thread counts; empty if it counts nothing.
+  // Returns a view, which is exact when no thread counts; empty if the histogram counts nothing.
   [[nodiscard]] HistogramView View() const;
 
  private:
@@ -134,16 +135,15 @@ class Histogram {
 // value:
 //   kIncorrect       the name: 1..200 letters, digits and "_", no digit first. It must not begin with "ergon_" or
 //                    "process_", which are the node's own, nor end with "_total", "_info", "_created", "_bucket",
-//                    "_count" or "_sum", which are added where it is written. Or an option, by itself or because it
-//                    differs from what the name has already: the help, the unit, the names of the labels, the bounds of
-//                    a histogram
+//                    "_count" or "_sum", which the observer adds. Or an option, by itself or because it differs from
+//                    what the name has already: the help, the unit, the names of the labels, the bounds of a histogram
 //   kTaken           the name belongs to a metric of another kind
-//   kNotAllowed      10,000 lines of GET /metrics are the most; a histogram has one for each bound, and three, others
-//                    have one
+//   kNotAllowed      the program's metrics would take more than 10,000 lines of GET /metrics. A histogram takes a line
+//                    for each bound and three more, other metrics take one
 //   kNodeTerminated  the node has stopped
 class Metrics {
  public:
-  // Returns the metric with that name and these labels. It is made if there is none.
+  // Returns the metric with that name and these labels. Makes it if there is none.
   virtual Result<gen::Counter> Counter(std::string_view name, const MetricOptions& options) = 0;
   virtual Result<gen::Gauge> Gauge(std::string_view name, const MetricOptions& options) = 0;
   virtual Result<gen::Histogram> Histogram(std::string_view name,

@@ -147,10 +147,10 @@ class Process : public GroupMessenger {
   // Ends an event of this process. Its subscribers get a MessageDownEvent or an exit signal. Returns kProcessUnknown
   // if it is not an event of this process.
   virtual Result<void> UnregisterEvent(Atom name) = 0;
-  // Publishes a value and returns the number of subscribers it was sent to. A subscriber with a full mailbox, or
-  // behind a connection in which too much waits, does not get the value, which is counted. All subscribers see the
-  // values of an event in the same order, whoever publishes them, and with the trace id that this process has
-  // (trace.h). The token may be given to other processes. Returns kNotAllowed for a wrong token.
+  // Publishes a value and returns the number of subscribers it was sent to. A subscriber with a full mailbox, or behind
+  // a connection in which too much waits, does not get the value, which is counted. All subscribers see the values of
+  // an event in the same order, whoever publishes them, and with the trace id that this process has (trace.h). The
+  // token may be given to other processes. Returns kNotAllowed for a wrong token.
   template <class T>
   Result<std::size_t> SendEvent(Atom name, Ref token, T&& value) {
     return PublishEnvelope(name, token,
@@ -161,10 +161,10 @@ class Process : public GroupMessenger {
   // value is missing in between. A process that subscribes again to the event gets each value once and in order: of the
   // buffer only the values that it has not had; these, too, arrive behind the waiting messages if its mailbox is not
   // empty. When the event ends, a MessageDownEvent comes. Returns kProcessUnknown if there is no such event, and kTaken
-  // if this process has subscribed already. The event may be on another Ergon node, for which this process waits 5 s at
-  // most: kTimeout, kNoConnection, kUnsupported. Its types have to be registered (NodeOptions::types). A value that
-  // cannot go to other nodes, or does not fit its type here, ends the subscription with a reason that says so. After
-  // kTimeout a value may have come all the same; it does not come again.
+  // if this process has subscribed already. The event may be on another Ergon node; then this process is suspended until
+  // that node answers, for at most 5 s, and further errors are kTimeout, kNoConnection and kUnsupported. The types of its
+  // values must be registered (NodeOptions::types). A value that cannot go to other nodes, or does not fit its type here,
+  // ends the subscription with a reason that says so. Even after kTimeout a value may arrive; it does not come again.
   virtual Result<std::vector<MessageEvent>> MonitorEvent(const Event& event) = 0;
   // Ends a subscription. No notice of the event's end is handled afterwards; values that wait in the mailbox are.
   // Returns kProcessUnknown if this process has not subscribed.
@@ -212,7 +212,7 @@ class Process : public GroupMessenger {
   // With true, everything that this process sends is important: see Messenger::SendImportant.
   virtual void SetImportantDelivery(bool important) = 0;
   [[nodiscard]] virtual bool ImportantDelivery() const = 0;
-  // Least level of this process's log lines. The log tells each change, with the level before.
+  // Sets the lowest level of this process's log lines. Each change is logged, with the level before.
   virtual void SetLogLevel(gen::LogLevel level) = 0;
   // Returns the log level of this process: the one it has set, or the node's.
   [[nodiscard]] virtual gen::LogLevel LogLevel() const = 0;

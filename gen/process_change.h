@@ -11,14 +11,15 @@
 
 namespace ergon::gen {
 
-// A request of high or max priority, to which each process answers by itself, before its next handler; its behaviour
-// does not see it. What is not given stays. All or nothing, and the log has each value with the one before. On its own
-// node see also Node::SetProcessLogLevel and SetProcessMailboxSize, which need no priority and have the same errors.
+// A request of high or max priority, which each process answers by itself, before its next handler; its behaviour does
+// not see it. Fields that are not given stay. Either all fields change or none; the log shows each new value and the
+// former one. On the same node Node::SetProcessLogLevel and SetProcessMailboxSize do the same without a priority, with
+// the same errors.
 //
-//   node.Call("words", gen::ProcessChange{.log_level = gen::LogLevel::kDebug},
-//             {.priority = gen::MessagePriority::kHigh});
+//   const gen::CallOptions high = {.priority = gen::MessagePriority::kHigh};
+//   node.Call("words", gen::ProcessChange{.log_level = gen::LogLevel::kDebug}, high);
 //
-// Other nodes, too, if this one has registered the type with such a priority:
+// Processes of other nodes may send it, too, if this node has registered the type with such a priority:
 //
 //   options.types.Register<gen::ProcessChange>({.priority = gen::MessagePriority::kHigh});
 //
@@ -27,9 +28,9 @@ namespace ergon::gen {
 struct ProcessChange {
   using Reply = bool;  // true; what is wrong is the request's error
 
-  // Least level of its log lines.
+  // The lowest level of its log lines.
   std::optional<LogLevel> log_level = std::nullopt;
-  // True: that of the node; not with log_level. In Erlang #{log_level => node}.
+  // True: the process uses the node's level again; not together with log_level. In Erlang #{log_level => node}.
   bool log_level_of_node = false;
   // How many messages of normal priority may wait; 0: any number.
   std::optional<int> mailbox_size = std::nullopt;

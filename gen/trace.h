@@ -27,8 +27,8 @@ using TraceId = std::uint64_t;
 [[nodiscard]] inline bool IsTraced(const core::Envelope& envelope) noexcept {
   return (envelope.flags & core::Envelope::kFlagTraced) != 0;
 }
-// Returns whether the place of the trace id is behind the value: `deadline` of a request is one, and that of a tick is
-// the number of its timer. Such an envelope gets its trace id when it is made.
+// Returns whether the trace id stands behind the value. Other envelopes keep it in `deadline`; in a request that field
+// is the deadline, in a tick the timer's number. Such an envelope must get its trace id when it is made.
 [[nodiscard]] inline bool HasTraceBehind(const core::Envelope& envelope) noexcept {
   return envelope.kind == static_cast<std::uint8_t>(EnvelopeKind::kRequest) ||
          (envelope.flags & core::Envelope::kFlagStamped) != 0;
@@ -36,7 +36,7 @@ using TraceId = std::uint64_t;
 // Returns the trace id of an envelope; 0: it has none.
 [[nodiscard]] inline TraceId TraceOf(const core::Envelope& envelope) noexcept {
   if (!IsTraced(envelope)) return 0;
-  // Only a way to say that it is not changed is missing.
+  // Trace() changes nothing, but has no const overload.
   if (HasTraceBehind(envelope)) return const_cast<core::Envelope&>(envelope).Trace();
   return static_cast<TraceId>(envelope.deadline);
 }

@@ -16,18 +16,18 @@ struct WireTypeOf;
 namespace ergon::gen {
 
 struct WireTypeOptions {
-  // Of messages and requests of the type that come from other nodes, which say nothing of priorities themselves. Those
-  // of kHigh and kMax go before others that wait, are handled by a pool itself, and no bound of a mailbox holds for
-  // them.
+  // The priority of messages and requests of this type that come from other nodes, which send no priorities. Those of
+  // kHigh and kMax overtake what waits, are handled by a pool itself, and are never refused by a full mailbox.
   MessagePriority priority = MessagePriority::kNormal;
 };
 
 // Types of the library (integers, double, bool, std::string, Atom, PID, dist::Term) need not be registered.
 class WireTypes {
  public:
-  // T is described by `template <class Archive> void serialize(Archive& archive)`, in which it gives the archive its
-  // fields; see <ergon/node/erlang.h>, to be included here. Again: nothing, unless the priority is another one. What is
-  // wrong is told by the node's start.
+  // Registers T, which describes itself by `template <class Archive> void serialize(Archive& archive)`, in which it
+  // gives the archive its fields; see <ergon/node/erlang.h>. Include that header where you call Register. Registering a
+  // type twice has no effect; with two priorities the node does not start. node::Start returns what is wrong with a
+  // type.
   //
   //   options.types.Register<Count>().Register<Resize>({.priority = gen::MessagePriority::kHigh});
   template <class T>

@@ -13,32 +13,33 @@
 //
 //   options.types.Register<Order>().Register<dist::Cereal<Order>>();
 //
-// Both nodes have to register the type so. To a node that has not, to an older one, and to one of Erlang an Order goes
-// as erlang/archive.h has it, as {order, Number, Items}, for which it is registered a second time, as it is. One that
-// is registered as dist::Cereal only goes nowhere else: who sends it there gets kUnsupported. Values of events go as
-// terms in any case.
+// Both nodes must register the type as dist::Cereal. To all other nodes (Erlang, older Ergon nodes, nodes without this
+// registration) an Order goes as a term, {order, Number, Items} (erlang/archive.h); for that it is registered as Order,
+// too. A type that is registered only as dist::Cereal cannot go to such nodes: the sender gets kUnsupported. Values of
+// events always go as terms.
 //
 // What cereal takes can be packed: serialize, save and load, also beside the type; the containers of the standard
-// library, std::optional, variant, unique_ptr and shared_ptr; dist::Field and CEREAL_NVP, whose names are not written.
-// Types with virtual functions travel in a std::unique_ptr or shared_ptr, by the names of CEREAL_REGISTER_TYPE, which
-// has to stand behind this header. Besides gen::PID, Atom, Ref, Alias, dist::Reference and Term. A type is default
-// constructible and movable. What load and save get is an archive of ours: dist::CerealReader and CerealWriter.
+// library, std::optional, variant, unique_ptr and shared_ptr; dist::Field and CEREAL_NVP, whose names are not written;
+// and gen::PID, Atom, Ref, Alias, dist::Reference and Term. Types with virtual functions travel in a std::unique_ptr or
+// shared_ptr, by the names of CEREAL_REGISTER_TYPE, which must stand behind this header. A type must be default
+// constructible and movable. The archives that load and save get are dist::CerealReader and CerealWriter.
 //
 // The version of a type is that of CEREAL_CLASS_VERSION, 0 without one. Nodes tell each other the versions of their
-// types when they connect. Of a type with other versions nothing is sent: that is kIncorrect, with the type and both
-// versions. A type of the same version that is made of others nevertheless, as somebody has forgotten, goes as a term;
-// registered as dist::Cereal only, it is kIncorrect. Looked at are the fields of a default constructed value, and what
-// their types are made of: what is behind a pointer to a base class has its version in each message, and is unreadable
-// there (see MessageBalance::dropped_unreadable) when it is another one.
+// types when they connect. If the versions of a type differ, nothing is sent: the sender gets kIncorrect, with the type
+// and both versions. If the versions are equal but the fields differ, because somebody forgot to raise the version, the
+// value goes as a term; if it is registered only as dist::Cereal, the sender gets kIncorrect. The fields compared are
+// those of a default-constructed value, and of the types of these fields. An object behind a pointer to a base class
+// has its version in each message; if that differs, the message is unreadable there (see
+// MessageBalance::dropped_unreadable).
 //
-// Whatever a peer sends is refused or a value: numbers of elements for which there are not enough bytes, bytes too few
-// or too many, more than 100 values in each other, objects that contain themselves. A load() of one's own that reads a
-// number and makes room for so many has to look at it first: with cereal::make_size_tag that is done.
+// Bytes from a peer either make a value or are refused: counts larger than the bytes allow, too few or too many bytes,
+// values nested more than 100 deep, objects that contain themselves. A load() of your own must check a count before it
+// allocates for it; cereal::make_size_tag does.
 //
-// A load runs in a turn of the message's receiver, or in the thread of the network: there, if a value may have others of its
-// own type in it, and so be as deep as who writes it likes; and if the message does not come straight into a mailbox.
+// A load runs in a turn of the message's receiver, or on the thread of the network: there, if a value may have others of
+// its own type in it, and so be as deep as its sender likes; and if the message does not come straight into a mailbox.
 //
-// This header includes cereal, Debian's libcereal-dev; no other one of Ergon does, and Ergon's libraries are built
+// This header includes cereal, Debian's libcereal-dev. No other header of Ergon does, and Ergon's libraries are built
 // without it.
 #pragma once
 
@@ -64,7 +65,7 @@ struct Cereal {};
 // For gen::WireTypes::Register.
 template <class T>
 struct WireTypeOf<Cereal<T>> : private WireTypeBase<T> {
-  // Makes a T and looks at its fields; what it throws is the problem of the result. Any thread.
+  // Makes a T and looks at its fields; an exception becomes the `problem` of the result. Any thread.
   static std::shared_ptr<const WireType> Describe(const gen::WireTypeOptions& options = {}) {
     return WireTypeBase<T>::Describe(options,
                                      [](WireType& described) { described.packed = Packed(); });

@@ -22,11 +22,10 @@ namespace ergon::node {
 //   node::AddNodeOptions(app, options);
 //   CLI11_PARSE(app, argc, argv);
 //
-// `options` holds the defaults before the parsing and the result after it; it must live until then. The
-// command line overrides the file, wherever --config stands in it, also when the node reads the file again:
-// NodeOptions::options_file is the file then, as an absolute path, so SIGHUP does not end the program, but has the
-// options that may change read once more. A wrong value is an error of CLI11 that names the option and, for the file,
-// the line. `App` is CLI::App.
+// `options` holds the defaults before the parsing and the result after it; it must live until then. Options on the
+// command line override the file, wherever --config stands, also when the file is read again. --config sets
+// NodeOptions::options_file to the absolute path, so that SIGHUP reads the file again instead of ending the program. A
+// wrong value is an error of CLI11 that names the option and, for the file, the line. `App` is CLI::App.
 template <class App>
 void AddNodeOptions(App& app, gen::NodeOptions& options) {
   constexpr const char* kGroup = "Node";

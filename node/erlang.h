@@ -31,11 +31,11 @@
 // registered type becomes a value of that type; integers become std::int64_t, binaries std::string, and terms that fit
 // nothing else dist::Term.
 //
-// A Send to another node has succeeded when the message is on its way: as in Erlang, nobody tells whether it has
-// arrived; a monitor, a Call or SendImportant does. Its errors are, besides those of gen::Messenger, kUnsupported (the
-// type is not registered), and for threads kBusy: too much waits for that node. A process is suspended then, but for
-// Request, which waits for nothing and returns kBusy, too. Priorities are not sent: what comes has the priority of its
-// type (gen::WireTypeOptions), normal mostly.
+// A Send to another node succeeds when the message is on its way. As in Erlang, the sender does not learn whether it
+// arrives; a monitor, a Call or SendImportant shows that. Further errors: kUnsupported (type not registered); kBusy, on
+// threads: too much waits for that node. A process is suspended instead; only Request, which never waits, returns kBusy
+// there, too. Priorities are not sent: a message that comes has the priority of its type (gen::WireTypeOptions), mostly
+// normal.
 //
 // SendImportant to a process of another Ergon node succeeds when that node has confirmed that the message is in the
 // receiver's mailbox; else its error is what happened there, such as kProcessMailboxFull or kProcessUnknown. It
@@ -52,9 +52,10 @@
 // nodes where pg is started. A SendToGroup of a value that cannot go to other nodes returns kUnsupported or kIncorrect
 // if there are members on other nodes, and then no member gets it.
 //
-// When a Call or a Request to another node has no answer in time, nobody knows here whether it is handled: the text of
-// kTimeout says so, and promises nothing. A node of Ergon skips it if it has not begun with it when it learns that
-// nobody waits any more, within a quarter of ErlangOptions::tick_time; Erlang handles it.
+// When a Call or a Request to another node has no answer in time, this node does not know whether the request is being
+// handled: the text of kTimeout says so, and promises nothing. An Ergon node skips the request if it has not begun with
+// it when it learns, within a quarter of ErlangOptions::tick_time, that the caller has stopped waiting; an Erlang node
+// handles it.
 //
 // A Call is gen_server:call, and what comes by gen_server:call is a request for HandleCall; a Send to a gen_server
 // arrives in its handle_info. An error that a process answers with is {error, Reason} in Erlang, as {error,
@@ -83,7 +84,7 @@
 
 namespace ergon::dist {
 
-// Returns the value for NodeOptions::network. node::Start tells what is wrong with the options.
+// Returns the value for NodeOptions::network. node::Start returns what is wrong with the options.
 [[nodiscard]] std::shared_ptr<const gen::Network> Erlang(ErlangOptions options = {});
 
 // -- the cluster; any thread --
@@ -100,8 +101,8 @@ struct ConnectionInfo {
   std::size_t most_queued_bytes = 0;  // the most at a time since the connection was made
   // Processes that are suspended because ErlangOptions::send_queue_bytes wait for the node, or have waited until now.
   std::size_t waiting_senders = 0;
-  // Requests of the other node that wait, because ErlangOptions::send_queue_bytes of answers wait until it takes them,
-  // or because 128 functions and behaviours that it has asked for have not begun.
+  // Requests of the other node that have not been read, because ErlangOptions::send_queue_bytes of answers wait until
+  // it takes them, or because 128 functions and behaviours that it has asked for have not begun.
   std::size_t put_aside_bytes = 0;
   bool is_listened_to = true;  // false: even more requests would wait, so that nothing is read
   // Messages, requests and news of groups that the other node has sent in the name of processes of a third node. Such a
@@ -132,9 +133,9 @@ gen::Result<Term> Rpc(gen::Messenger& self, gen::Atom other, std::string_view mo
                       std::string_view function, const std::vector<Term>& arguments,
                       const gen::CallOptions& options = {});
 
-// The process that has a name on another node, of Erlang or of Ergon, as erlang:whereis says there. In a process it
-// suspends, elsewhere it blocks. kProcessUnknown: nobody has the name. kUnsupported: a port of Erlang has it. The
-// others are those of Rpc. The process may have ended when the answer is there; Monitor tells of that.
+// Returns the process that is registered as `name` on another node, of Erlang or of Ergon, as erlang:whereis does
+// there. Suspends a process, blocks other threads. Returns kProcessUnknown if nobody has the name, kUnsupported if a
+// port of Erlang has it, else the errors of Rpc. The process may have ended when the answer arrives: use Monitor.
 gen::Result<gen::PID> WhereIs(gen::Messenger& self, const gen::ProcessID& name,
                               const gen::CallOptions& options = {});
 

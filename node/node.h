@@ -126,14 +126,15 @@ class Node final : public gen::Node {
   // The same node as its processes see it: it does not own the runtime.
   explicit Node(Runtime& runtime);
 
-  // What `verb` returns for the runtime, or why that cannot be used any more.
+  // Returns what `verb` returns for the runtime, or why the runtime cannot be used any more.
   template <class Verb>
   std::invoke_result_t<Verb, Runtime&> IfUsable(Verb verb) const;
-  // The same for those that return no error: in a fork, where another thread may have had the locks, nothing.
+  // Does the same for functions that return no error. In a fork, where another thread may have held the locks, it does
+  // nothing.
   template <class Verb>
   std::invoke_result_t<Verb, Runtime&> UnlessForked(Verb verb) const;
-  // As IfUsable, for a verb that blocks the calling thread: kNotAllowed on one that runs handlers, with the name of
-  // the function.
+  // Does what IfUsable does, for a verb that blocks the calling thread: returns kNotAllowed on a thread that runs
+  // handlers, with the name of the function.
   template <class Verb>
   std::invoke_result_t<Verb, Runtime&> IfItMayBlock(const char* function, Verb verb) const;
   static void End(Runtime* runtime) noexcept;

@@ -1,5 +1,5 @@
-// A histogram that many threads add to and few read, with bounds that are powers of two. Each thread has a stripe of it, as
-// of a StripedCounter.
+// A histogram that many threads add to and few read, with bounds that are powers of two. Each thread has a stripe of
+// it, as of a StripedCounter.
 #pragma once
 
 #include <array>
@@ -14,18 +14,18 @@ namespace ergon::core {
 
 class StripedHistogram {
  public:
-  // The upper bounds of its buckets are 2^first, 2^(first + 1) and so on to 2^last, `first` <= `last`. One more bucket has no
-  // bound.
+  // The upper bounds of its buckets are 2^first, 2^(first + 1) and so on to 2^last, `first` <= `last`. One more bucket
+  // has no bound.
   StripedHistogram(int first, int last);
 
-  // Counts a value. What is not more than 0, infinite or no number counts as 0. May be called from any thread.
+  // Counts a value. A value that is negative, infinite or NaN counts as 0. May be called from any thread.
   void Add(double value) noexcept;
 
   struct View {
     std::vector<std::uint64_t> counts;  // of each bucket alone; the last one has no bound
     double sum = 0;                     // of all values
   };
-  // Is exact when no thread adds. May be called from any thread.
+  // Returns a view, which is exact when no thread adds. May be called from any thread.
   [[nodiscard]] View Read() const;
 
   [[nodiscard]] int first() const noexcept { return first_; }

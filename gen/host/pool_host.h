@@ -33,7 +33,7 @@ struct SenderRules {
 // What a worker does for its pool with each message that came through the pool.
 enum class WorkerDuty : std::uint8_t {
   kNone,
-  kReport,  // sends a kProgress envelope to its parent when it has handled the message, or put it aside
+  kReport,  // sends a kProgress envelope to its parent when it has handled the message, or stashed it
   kMeasure,  // keeps the mean time of its handling (WorkerProgress::mean_handling)
 };
 
@@ -57,8 +57,8 @@ struct WorkerProgress {
       0};  // what it does now, if it is busy, since it waited last; in whole ms
 };
 
-// A request of high priority, to which a pool answers by itself: the values that the change would replace, or the error
-// that it would have.
+// A request of high priority that a pool answers itself, and that changes nothing: the answer is the values that the
+// change would replace, or the error that it would return.
 struct PoolChangeCheck {
   using Reply = PoolChange;
   PoolChange change;
@@ -66,7 +66,7 @@ struct PoolChangeCheck {
 
 class PoolHost : public ProcessHost {
  public:
-  // Returns what the node's options say of a pool with this process's name (NodeOptions::pools).
+  // Returns the options that NodeOptions::pools has for a pool with this process's name.
   [[nodiscard]] virtual PoolChange GivenChange() const = 0;
   // Writes a line of this process's log, of level info, about what is changed of the pool: whatever the levels of the
   // process and of the node, unless the node's is off.
@@ -108,10 +108,10 @@ class PoolHost : public ProcessHost {
                                        const Args& args) = 0;
   // Sets the worker's duty, before the first message is forwarded to it. Does nothing if the process is gone.
   virtual void SetDuty(PID worker, WorkerDuty duty) = 0;
-  // How many messages of normal priority may wait at a worker; 0: any number. What waits already stays, and senders
-  // that wait for room at this pool are served. Nothing happens if the process is gone.
+  // Sets how many messages of normal priority may wait at a worker; 0: any number. What waits already stays, and
+  // senders that wait for room at this pool are served. Does nothing if the process is gone.
   virtual void SetWorkerMailboxSize(PID worker, std::uint32_t messages) = 0;
-  // All zero and `ended` when the worker is gone.
+  // Returns how far a worker is; all zero and `ended` when it is gone.
   [[nodiscard]] virtual WorkerProgress Progress(PID worker) const = 0;
 
   // -- the pool's address --
@@ -122,8 +122,8 @@ class PoolHost : public ProcessHost {
   // mailbox prescribes, with false the sender gets an error.
   virtual void SetPoolMakesRoom(bool makes_room) = 0;
 
-  // How senders choose among the workers. Before the Main lane is redirected for the first time; later only the limit
-  // may be another one.
+  // Sets how senders choose among the workers. Call it before the Main lane is redirected for the first time;
+  // afterwards only admission_limit may differ.
   virtual void SetSenderRules(const SenderRules& rules) = 0;
   // Returns where in the rotation the next message tries first, by these rules (Rotation::TakeAt).
   [[nodiscard]] virtual std::uint64_t FirstChoice() const = 0;

@@ -39,18 +39,18 @@
 //   std::map, unordered_map           a map
 //   std::optional                     the value, or undefined (nil with ErlangOptions::absent); both
 //                                     are read, and a key that is missing in a map
-//   std::variant                      the value. Its types have tags, or are of different kinds;
-//                                     what fits several is read as one that would be written so,
-//                                     or else as the first. Of two with the same tag and number of
-//                                     fields, or the same keys, nobody could tell: no node starts
-//                                     that has registered a type with such a one
+//   std::variant                      the value. Its types have tags, or are of different kinds.
+//                                     A term that fits several types is read as the one that would
+//                                     have written it, else as the first. If two have the same tag
+//                                     and number of fields, or the same keys, a node that registers
+//                                     the type does not start
 //   std::monostate                    as an std::optional without a value
 //
 // Keys of a map that are not fields are ignored. A term that does not fit is an error with the path of the
 // field, as in "order.items[3].price: expected a number, found foo". Values may be nested 100 levels deep.
 //
-// When it writes, a serialize() runs in the process or thread that sends. When it reads, it runs in the network thread
-// of the node, for which all connections wait: it must not wait for a process.
+// When it writes, a serialize() runs in the process or thread that sends. When it reads, it runs on the network's
+// thread of the node, for which all connections wait: it must not wait for a process.
 #pragma once
 
 #include <cstddef>
@@ -172,10 +172,10 @@ struct WireType {
   std::vector<std::string> optional_keys;  // and those that need not
   gen::MessagePriority priority = gen::MessagePriority::kNormal;
 
-  // Appends a value of that type. kIncorrect, with the path of the field: Erlang has no such value.
+  // Appends a value of that type. Returns kIncorrect, with the path of the field, if Erlang has no such value.
   gen::Result<void> (*write)(std::string& out, const void* value, Absent absent) = nullptr;
-  // Makes an envelope with the value of the next term. kIncorrect, with the path of the field: it
-  // does not fit.
+  // Makes an envelope with the value of the next term. Returns kIncorrect, with the path of the field, if the term does
+  // not fit.
   gen::Result<core::EnvelopePtr> (*read)(TermReader term, std::uint8_t kind,
                                          core::EnvelopeNumbers numbers) = nullptr;
   // Of dist::Cereal (cereal.h), which has neither of these two.
@@ -217,7 +217,7 @@ struct WireTypeOf : private WireTypeBase<T> {
                 "archive)` that gives the archive its fields");
 
   // Makes a T and looks at its fields. The result has a problem, which names the type and the field, when a field of a
-  // map has no name or one that another has, and when two types of a variant are the same for other nodes, also in the
+  // map has no name or one that another has, and when two types of a variant look the same to other nodes, also in the
   // types of its fields. Any thread.
   static std::shared_ptr<const WireType> Describe(const gen::WireTypeOptions& options = {}) {
     auto type = WireTypeBase<T>::Describe(options, [](WireType& described) {

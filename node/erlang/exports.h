@@ -50,7 +50,7 @@ struct RemoteBehavior {
 [[nodiscard]] gen::Error ArgumentError(std::size_t index, const gen::Error& error);
 [[nodiscard]] gen::Error ResultError(std::string_view what);
 
-// As the node of the process writes what has no value.
+// Returns how the node of this process writes an absent value.
 [[nodiscard]] Absent AbsentOf(gen::Process& self);
 
 template <class T>

@@ -64,18 +64,19 @@ struct ErlangOptions {
   // How values without a value are written, in messages, answers and results of functions: nil is for Elixir.
   Absent absent = Absent::kUndefined;
 
-  // What other nodes may run here, see erlang/exports.h; nothing if nothing is registered. At most so many processes at
-  // a time, 1..1,000,000; more are refused with system_limit, and the log says so.
+  // What other nodes may run here, see erlang/exports.h; nothing if nothing is registered. At most max_remote_processes
+  // of them run at a time, 1..1,000,000; more are refused with system_limit, and the log says so.
   RemoteFunctions functions = {};
   RemoteBehaviors behaviors = {};
   int max_remote_processes = 1000;
 
   // True: Erlang's own tools may look at this node: observer, etop -tracing off, and tools that ask by rpc for
-  // processes(), process_info, system_info, statistics and memory (node/ERLANG.md lists all of them). Registered
-  // `functions` go first, and both count alike. The tools only look: nothing is changed, started, traced or loaded,
-  // and no message is shown. But whoever has the cookie sees the names, behaviours and relations of all processes, what
-  // they handle and what they tell Inspect. A look at 100,000 processes takes a worker a good part of a second, and
-  // 700 bytes for each process for as long as the node lives (gen::Node::Dump).
+  // processes(), process_info, system_info, statistics and memory (node/ERLANG.md lists all of them). A registered
+  // function is preferred to a tool's request of the same name; both count towards max_remote_processes. The tools only
+  // look: nothing is changed, started, traced or loaded, and no message is shown. But whoever has the cookie sees the
+  // names, behaviours and relations of all processes, what they handle and what Inspect returns. A look at 100,000
+  // processes takes a worker a good part of a second, and 700 bytes for each process for as long as the node lives
+  // (gen::Node::Dump).
   bool observable = false;
 };
 

@@ -14,17 +14,17 @@ class AtomBudget;
 // How the values of a type are packed.
 struct PackedType {
   std::uint32_t version = 0;  // CEREAL_CLASS_VERSION
-  // Of its name, its version, and those of all that is known to be in it: the same there means that it is read as it
-  // was written.
+  // A hash of the type's name and version and of those of all types known to be in it; if it is equal on both nodes,
+  // they read each other's bytes.
   std::uint64_t fingerprint = 0;
-  // How deep its values are, the type itself says: reading one takes little stack, whoever has written it.
+  // True: the type itself limits how deep its values are, so reading one takes little stack, whoever has written it.
   bool is_bounded = false;
-  // Both throw what is wrong. `pack` appends.
+  // Both throw if the value or the bytes are wrong. `pack` appends.
   void (*pack)(std::string& out, const void* value) = nullptr;
   core::EnvelopePtr (*unpack)(std::string_view bytes, AtomBudget* atoms, std::uint8_t kind,
                               core::EnvelopeNumbers numbers) = nullptr;
 };
-// Of a description in words; the same on all machines.
+// Returns a hash of a description in words; the same on all machines.
 [[nodiscard]] std::uint64_t FingerprintOf(std::string_view words) noexcept;
 
 }  // namespace ergon::dist

@@ -59,8 +59,8 @@ class Term {
   // with the path of the field, if Erlang has no such value.
   template <class T>
   [[nodiscard]] static Term Of(const T& value, Absent absent = Absent::kUndefined);
-  // As term_to_binary makes them, with the version byte and nothing behind the term. kIncorrect:
-  // they are no term, or one that is nested deeper than `max_depth`.
+  // Reads bytes made by term_to_binary, with the version byte and nothing behind the term. Returns kIncorrect if they
+  // are no term, or one that is nested deeper than `max_depth`.
   [[nodiscard]] static gen::Result<Term> FromBytes(std::string_view bytes,
                                                    std::size_t max_depth = kUsualDepth);
   static constexpr std::size_t kUsualDepth = 1000;
@@ -110,8 +110,8 @@ class Term {
   // Returns the bytes without the version byte; valid as long as this term.
   [[nodiscard]] std::string_view raw() const noexcept;
   [[nodiscard]] TermReader Reader() const noexcept;
-  // Bytes that have been checked, without the version byte. With a budget, atoms that are new to
-  // the program are counted by it. `note`: why it is of no registered type.
+  // Makes a term of bytes that have been checked, without the version byte. With a budget, atoms that are new to the
+  // program are counted by it. `note`: why the term is of no registered type.
   [[nodiscard]] static Term FromChecked(std::string bytes,
                                         std::shared_ptr<AtomBudget> atoms = nullptr,
                                         std::string note = {});

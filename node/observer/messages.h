@@ -10,9 +10,9 @@ struct ObserverAddress {
   std::string address;
   int port = 0;  // the one that was chosen, if ObserverOptions::port is 0
 };
-// The request for that: node.Call(observer, node::GetObserverAddress{}). Inspect tells the same as "address" and
-// "port", how many "connections" there are, how many of them wait for a request, "connections_idle", how many have sent
-// a part of one, "connections_reading", and how many have yet to take an answer, "connections_writing".
+// The request for that: node.Call(observer, node::GetObserverAddress{}). Inspect returns the same as "address" and
+// "port"; the number of "connections"; how many of them wait for a request, "connections_idle", have sent a part of
+// one, "connections_reading", and have yet to take an answer, "connections_writing".
 struct GetObserverAddress {
   using Reply = ObserverAddress;
 };

@@ -13,24 +13,24 @@ struct ObserverOptions {
   std::string address = "127.0.0.1";
   int port = 9911;  // 0..65535; 0: any that is free, see GetObserverAddress
 
-  // What a request has to have in "Authorization: Bearer TOKEN": 16 to 1,024 visible characters of ASCII. At most one
-  // of the two is given. If neither is, the environment's variable ERGON_OBSERVER_TOKEN is the token, if there is one.
+  // The token that a request needs in "Authorization: Bearer TOKEN": 16 to 1,024 visible characters of ASCII. At most
+  // one of these two is given. If neither is, the environment's variable ERGON_OBSERVER_TOKEN is the token, if there is
+  // one.
   std::string token = {};
   std::string token_file =
-      {};  // has the token, and a line end maybe; it is read once, at the start
+      {};  // contains the token, with or without a line end; it is read once, at the start
 
-  // Whether it also changes processes and pools when it is asked to: POST /api/stop and the like, see observer.h. Only
-  // with a token. Who has the token may end each process then: do not give it to those who only read.
+  // Whether the observer also changes processes and pools on request: POST /api/stop and the like, see observer.h.
+  // Needs a token. Whoever has the token can then end each process: do not give it to those who only read.
   bool actions = false;
 
   // Names, without a port, by which clients may call the observer in the header Host, besides its address and, on a
-  // loopback address, "localhost", "127.0.0.1" and "[::1]". On other addresses all names are right if none is given
-  // here.
+  // loopback address, "localhost", "127.0.0.1" and "[::1]". On another address any name is accepted if this is empty.
   std::vector<std::string> hosts = {};
 
-  // Open connections, 1..10,000. Beyond that the one that has waited longest for a request gives way; if none waits,
-  // the one that has been longest at sending its request; if none sends one, the one that has been longest at taking
-  // its answer. If all of them still wait for the observer's answer, the new one is answered with 503.
+  // At most so many open connections, 1..10,000. One more closes an old one: the one that has waited longest for a
+  // request; else the one that has been sending a request for longest; else the one that has been taking its answer for
+  // longest. If all wait for the observer, the new one gets 503.
   int max_connections = 32;
   int max_header_bytes = 8'192;  // of a request, 256..1,048,576; beyond: 431
   int max_body_bytes = 1'024;    // of a request, 0..1,048,576; beyond: 413
@@ -41,14 +41,14 @@ struct ObserverOptions {
   // Without a request, 1 ms..1 h; then the connection ends.
   std::chrono::nanoseconds idle_timeout = std::chrono::seconds(60);
 
-  // Behaviours that have numbers of their own in the metrics, 1..10,000, the first that were seen; the others are
-  // summed up as "(other)".
+  // At most so many behaviours have numbers of their own in the metrics, 1..10,000, the first that were seen; the
+  // others are summed up as "(other)".
   int max_behaviors = 200;
   int max_pools = 200;  // pools that are asked for their numbers, 1..10,000; the others are counted
-  // How long all pools together may take to answer, 1 ms..1 h; none may take more than a tenth of it. Of those that did
-  // not answer the last numbers are told.
+  // How long all pools together may take to answer, 1 ms..1 h; none may take more than a tenth of it. For a pool that
+  // does not answer in time the numbers of its last answer are shown.
   std::chrono::nanoseconds pools_timeout = std::chrono::seconds(2);
-  // Numbers that are not older than this are told again instead of being collected, 0..1 h.
+  // Numbers that are not older than this are shown again instead of being collected, 0..1 h.
   std::chrono::nanoseconds metrics_period = std::chrono::seconds(1);
 };
 

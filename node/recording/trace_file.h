@@ -12,10 +12,9 @@ namespace ergon::node {
 struct TraceFileOptions {
   // How long turns are recorded, more than 0; gen::kInfinite: until TraceFile::End, or the end of the node.
   std::chrono::nanoseconds duration = std::chrono::seconds(10);
-  // The only process that is recorded; empty: all. The node's other processes cost nothing more then, but for a look at
-  // their PID in each turn.
+  // The only process that is recorded; empty: all. Then the other processes cost only a look at their PID in each turn.
   gen::PID process = {};
-  // The file is never larger, in bytes, 4 KiB..1 TiB: the recording ends before.
+  // The most bytes of the file, 4 KiB..1 TiB: the recording ends before it would become larger.
   std::uint64_t max_bytes = 64 * 1024 * 1024;
 };
 
@@ -28,17 +27,18 @@ struct TraceFileSummary {
   bool is_full = false;  // the recording has ended for want of room
 };
 
-// A recording. It goes on when nobody has this any more. May be used from any thread, also after the end of the node.
+// A recording. It continues when this handle has been destroyed. May be used from any thread, also after the node's
+// end.
 class TraceFile {
  public:
   virtual ~TraceFile() = default;
   TraceFile(const TraceFile&) = delete;
   TraceFile& operator=(const TraceFile&) = delete;
 
-  // Ends the recording, unless it has ended, and returns when the file is complete: it blocks for as long as the file's
-  // system takes. kInternal: the file could not be written, as with a full disk; the text says why and names the file,
-  // which then ends with what could be written. kNodeTerminated: this is a child made by fork(), whose parent goes on
-  // with it.
+  // Ends the recording, unless it has ended, and returns when the file is complete: it blocks while the file is
+  // written. Returns kInternal if the file could not be written, as with a full disk; the text says why and names the
+  // file, which then ends with what could be written. Returns kNodeTerminated in a child made by fork(), whose parent
+  // continues the recording.
   virtual gen::Result<TraceFileSummary> End() = 0;
   // Returns true until the file is complete; in a child made by fork() false.
   [[nodiscard]] virtual bool IsOpen() const = 0;
