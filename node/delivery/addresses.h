@@ -1,4 +1,4 @@
-// Who is meant by what: the PIDs, names and aliases of a node.
+// The addresses of a node: which process a PID, a name or an alias means.
 #pragma once
 
 #include <atomic>
@@ -30,38 +30,39 @@ class Addresses {
   [[nodiscard]] gen::Atom node() const noexcept { return node_; }
   [[nodiscard]] std::uint32_t creation() const noexcept { return creation_; }
   [[nodiscard]] gen::PID PidOf(std::uint64_t id) const noexcept { return {id, node_, creation_}; }
-  // Of the process of this generation in a slot.
+  // Returns the PID of the process of this generation in a slot.
   [[nodiscard]] gen::PID PidIn(const ProcessSlot& slot, std::uint32_t generation) const noexcept {
     return PidOf(std::uint64_t{generation} << 32 | slot.index());
   }
-  // The node as a sender.
+  // Returns the PID of the node itself, as a sender.
   [[nodiscard]] gen::PID NodePid() const noexcept { return PidOf(kNodeId); }
   [[nodiscard]] gen::Ref RefOf(std::uint64_t id) const noexcept { return {id, node_, creation_}; }
   [[nodiscard]] gen::Ref MakeRef() const;
 
-  // Where a process lives, or has lived: another may have the slot now. Null: there is no such slot.
+  // Returns the slot where a process lives or has lived, which may have another process now; null if there is no such
+  // slot.
   [[nodiscard]] ProcessSlot* FindSlot(gen::PID pid) const noexcept {
     return IncarnationOf(pid) == incarnation_ ? table_.Find(pid.id) : nullptr;
   }
-  // The live process with this PID, or null. It may end at any time.
+  // Returns the slot of the live process with this PID, or null. The process may end at any time.
   [[nodiscard]] ProcessSlot* Find(gen::PID pid) const noexcept {
     ProcessSlot* slot = FindSlot(pid);
     return slot != nullptr && slot->HasProcess(pid) ? slot : nullptr;
   }
-  // The same for a process of this node, by the number in its PID.
+  // Returns the same for a process of this node, by the number in its PID.
   [[nodiscard]] ProcessSlot* FindHere(std::uint64_t id) const noexcept {
     ProcessSlot* slot = table_.Find(id);
     return slot != nullptr && slot->HasProcess(PidOf(id)) ? slot : nullptr;
   }
-  // What leads to the node of a PID. Null: it is of this node, or there is no way to others.
+  // Returns the transport to the node of a PID; null if it is this node, or if there are no other nodes.
   [[nodiscard]] Transport* TransportTo(gen::PID pid) const noexcept {
     return pid.node == node_ || pid.node.empty() ? nullptr : transport_;
   }
-  // By the transport, before it lets anybody in. Null: there is no way to other nodes.
+  // Called by the transport before it accepts connections. Null: there are no other nodes.
   void SetTransport(Transport* transport) noexcept { transport_ = transport; }
-  // The process that a target means now; see gen::Messenger::Resolve. A name of another node is not looked for.
+  // Returns the process that a target means now; see gen::Messenger::Resolve. Does not look for a name of another node.
   [[nodiscard]] gen::Result<gen::PID> Resolve(const gen::Target& target) const;
-  // Why nothing can be delivered there.
+  // Returns why nothing can be delivered to a PID.
   [[nodiscard]] gen::Error WhyUnreachable(gen::PID to) const;
 
   [[nodiscard]] Names& names() noexcept { return names_; }
@@ -71,21 +72,21 @@ class Addresses {
   [[nodiscard]] ProcessTable& table() noexcept { return table_; }
   [[nodiscard]] const ProcessTable& table() const noexcept { return table_; }
 
-  // The node has stopped: nobody is left to deliver to.
+  // Returns whether the node has stopped: no process is left to deliver to.
   [[nodiscard]] bool IsStopped() const noexcept { return stopped_.load(std::memory_order_acquire); }
   void NoteStopped() noexcept { stopped_.store(true, std::memory_order_release); }
 
  private:
   friend class DebuggerLayout;
 
-  // Which node, and which time that it was started: as one number, for comparisons.
+  // Returns the node and its creation as one number, for comparisons.
   [[nodiscard]] static std::uint64_t IncarnationOf(gen::PID pid) noexcept {
     return std::uint64_t{pid.creation} << 32 | pid.node.Index();
   }
 
   const gen::Atom node_;
   const std::uint32_t creation_;
-  const std::uint64_t incarnation_;  // IncarnationOf its PIDs
+  const std::uint64_t incarnation_;  // of this node's PIDs
   ProcessTable& table_;
   Names names_;
   Aliases aliases_;

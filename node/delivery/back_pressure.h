@@ -1,11 +1,11 @@
-// Who waits for room in a mailbox, and when it is their turn.
+// Senders that wait for room in a mailbox, and when it is their turn.
 //
-// A sender that finds a mailbox full enters the queue of the receiver and asks it to serve. From then on
-// the receiver looks at the queue after it has taken a message out of its mailbox, and delivers for the one who has
-// waited longest. For a pool its workers do so, and the pool itself, which may have places of its own.
-// Nobody polls, and a message pays nothing while nobody waits: a process is asked by a signal.
+// A sender that finds a mailbox full enters the queue of the receiver and asks the receiver to serve. From then on the
+// receiver looks at the queue after it has taken a message out of its mailbox, and delivers for the sender that has
+// waited longest. For a pool its workers do so, and the pool itself, which may have room of its own. Nobody polls, and
+// a message pays nothing while no sender waits: a process is asked by a signal.
 //
-// Nobody is forgotten: a sender enters first and asks then, while a receiver that finds nobody notes that it
+// No sender is forgotten: a sender first enters and then asks, while a receiver that finds an empty queue notes that it
 // is not asked any more and looks again (WaitingSenders::asked, acquire and release on both sides).
 #pragma once
 
@@ -27,29 +27,29 @@ class BackPressure {
 
   // -- senders --
 
-  // Delivers. kProcessMailboxFull: also while others wait there.
+  // Delivers an envelope. Returns kProcessMailboxFull also while other senders wait there.
   gen::Result<void> TryDeliver(gen::PID to, core::EnvelopePtr& envelope);
-  // `sender` waits from now on, until Wake or Leave. It may be served before this returns.
+  // Makes `sender` wait, until Wake or Leave. It may be served before this returns.
   void Enter(WaitingSender& sender);
-  // False: it has been served, and `outcome` says how.
+  // Takes `sender` out of the queue. Returns false if it has been served; `outcome` says how.
   [[nodiscard]] bool Leave(WaitingSender& sender);
 
   // -- receivers --
 
-  // In a turn of the process that has been asked: delivers for those who wait for it, or for its pool, as far
-  // as there is room. False: nobody is left, and it is not asked any more.
+  // Delivers for the senders that wait for this process, or for its pool, as far as there is room. Call it in a turn of
+  // the process that has been asked. Returns false if no sender is left; then the process is not asked any more.
   [[nodiscard]] bool Serve(ProcessSlot& slot);
-  // Its mailbox has more room than it had. Any thread.
+  // Serves senders after the bound of a mailbox has grown. Any thread.
   void ServeMore(ProcessSlot& slot) { (void)ServeQueue(slot); }
-  // The process in this slot has ended: those who wait for it are told.
+  // Gives all senders that wait for the process in this slot the error that it has ended.
   void End(ProcessSlot& slot);
 
  private:
-  // False: some still wait.
+  // Returns false if some senders still wait.
   bool ServeQueue(ProcessSlot& slot);
-  // The same for all that a process makes room for; `slot` first.
+  // Does the same for all queues for which a process makes room, that of `slot` first.
   bool ServeQueues(ProcessSlot& slot);
-  [[nodiscard]] ProcessSlot* PoolOf(const ProcessSlot& worker) const;  // null: of none
+  [[nodiscard]] ProcessSlot* PoolOf(const ProcessSlot& worker) const;  // null: no pool's
   // Asks a process and, if it is a pool, its workers.
   void Ask(ProcessSlot& slot, gen::PID pid);
   void AskWorkers(ProcessSlot& pool);

@@ -1,4 +1,4 @@
-// What those who handle requests note at their callers, for the graph of who waits for whom.
+// What the handlers of requests note at the callers, for the graph of waiting processes.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ class CallEdges {
   CallEdges(const Addresses& addresses, PendingCalls& pending_calls)
       : addresses_(addresses), pending_calls_(pending_calls) {}
 
-  // The number of a Main-lane message that is sent to a process now, compared with those that it has
-  // taken out of its mailbox; 0: not known. About right when others send too.
+  // Returns the number of a Main-lane message that is sent to a process now, compared with those that the process has
+  // taken out of its mailbox; 0: not known. Only about right when other senders are active.
   [[nodiscard]] static std::uint32_t TicketOf(const ProcessSlot* to,
                                               const core::Envelope& envelope) {
     if (to == nullptr || envelope.lane != core::Lane::kMain || to->mailbox().IsRedirected()) {
@@ -26,9 +26,9 @@ class CallEdges {
     }
     return to->mailbox().TakenApprox() + to->mailbox().MainDepthApprox() + 1;
   }
-  // A request goes to a worker of the pool that it was sent to.
+  // Notes that a request goes to a worker of the pool that it was sent to.
   void Redirect(gen::PID worker, const core::Envelope& request);
-  // The handler of a request gives no answer itself, or none yet.
+  // Notes that the handler of a request gives no answer itself, or none yet.
   void NoteTaken(const core::Envelope& request, CallEdge::Stage stage);
 
  private:

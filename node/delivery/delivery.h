@@ -1,8 +1,8 @@
-// How an envelope reaches a mailbox, or its sender is told, or it is counted.
+// How an envelope reaches a mailbox, or its sender gets an error, or it is counted as dropped.
 //
 //   delivery.cc        to a process
 //   pool_delivery.cc   to a worker of a pool, in the thread of its sender
-//   worker_progress.cc what the workers have to do, and how far they are
+//   worker_progress.cc how much the workers have to do, and how far they are
 //   responses.cc       answers to their callers
 #pragma once
 
@@ -50,11 +50,12 @@ class Delivery {
 
   // -- messages, notices and signals --
 
-  // Delivers, or returns why not and leaves the envelope to the caller.
+  // Delivers an envelope, or returns why not and leaves the envelope to the caller.
   gen::Result<void> Deliver(gen::PID to, core::EnvelopePtr& envelope);
-  // The first and nearly always the last step of Deliver, as a part of its caller: into the Main lane of a
-  // process. Taken: the envelope is the mailbox's, and maybe handled and gone already, and the caller has to
-  // call ScheduleIfDue. Else it is the caller's still: ToWorker does the rest for a redirected mailbox, Complete for all.
+  // The first step of Deliver, inlined into the caller; nearly always the last, too: into the Main lane of a process.
+  // If it is taken, the envelope belongs to the mailbox, and may be handled and gone already; the caller must call
+  // ScheduleIfDue. Otherwise the envelope is still the caller's: ToWorker does the rest for a redirected mailbox,
+  // Complete for all.
   struct Attempt {
     ProcessSlot* slot;  // of the receiver, if it lives here
     core::PushOutcome outcome;
@@ -68,7 +69,7 @@ class Delivery {
   [[gnu::always_inline]] Attempt TryMain(gen::PID to, core::EnvelopePtr& envelope) const {
     return TryMain(needs_.addresses.Find(to), to, envelope);
   }
-  // The same when `slot` is what Addresses::Find has found.
+  // Does the same if `slot` is what Addresses::Find has returned.
   [[gnu::always_inline]] static Attempt TryMain(ProcessSlot* slot, gen::PID to,
                                                 core::EnvelopePtr& envelope) {
     if (slot == nullptr || envelope->lane != core::Lane::kMain) [[unlikely]]
@@ -80,12 +81,14 @@ class Delivery {
     return {slot, outcome};
   }
   gen::Result<void> Complete(const Attempt& attempt, gen::PID to, core::EnvelopePtr& envelope);
-  // To the next worker of the pool `to`, whose mailbox is redirected. `turn`: what TryWorker has left.
+  // Delivers to the next worker of the pool `to`, whose mailbox is redirected. `turn`: the turn that TryWorker has
+  // taken.
   static constexpr std::uint64_t kNoTurn = UINT64_MAX;
   gen::Result<void> ToWorker(ProcessSlot& pool, gen::PID to, core::EnvelopePtr& envelope,
                              std::uint64_t turn = kNoTurn);
-  // The first and nearly always the last step of ToWorker, as a part of its caller: a message into the Main lane of the
-  // worker whose turn it is. Not taken: the turn may be used up all the same, and goes to ToWorker.
+  // The first step of ToWorker, inlined into the caller; nearly always the last, too: pushes a message into the Main
+  // lane of the worker whose turn it is. If the message is not taken, the turn may be used up, and must be given to
+  // ToWorker.
   [[gnu::always_inline]] Attempt TryWorker(ProcessSlot& pool, gen::PID to,
                                            core::EnvelopePtr& envelope, std::uint64_t& turn) const {
     PoolSlot* const slot = pool.pool();  // partner: ProcessSlot::GetPoolSlot
@@ -106,69 +109,70 @@ class Delivery {
   // or returns false and leaves it to the caller: then each of them has to be delivered for itself.
   [[nodiscard]] bool DeliverTogether(gen::PID to, std::uint32_t messages,
                                      core::EnvelopePtr& envelope);
-  // Delivers, or drops and counts what nobody will hear of any more, and returns why.
+  // Delivers an envelope, or drops and counts what nobody else would report, and returns why.
   gen::Result<void> DeliverOrDrop(const gen::Target& to, core::EnvelopePtr envelope);
-  // As Deliver, to a worker that may drop a message for it.
+  // Delivers to a worker that may drop another message to make room.
   gen::Result<void> DeliverMakingRoom(gen::PID worker, core::EnvelopePtr& envelope);
-  // In the name of the node: counted as a message of somebody who is no process.
+  // Delivers in the name of the node: the message is counted as sent by no process.
   gen::Result<void> DeliverFromNode(gen::PID to, core::EnvelopePtr& envelope);
-  // To be called with the outcome of a push into the mailbox of `to`.
+  // Does what the outcome of a push into the mailbox of `to` requires.
   gen::Result<void> Accept(ProcessSlot& slot, gen::PID to, core::PushOutcome outcome,
                            core::EnvelopePtr& envelope);
 
   // -- what nobody handles --
 
-  // Ends an envelope that nobody will handle: a request is answered, everything else is counted.
-  // `to`: who should have handled it; the empty PID: not known.
+  // Ends an envelope that nobody will handle: a request is answered, everything else is counted. `to`: the process that
+  // should have handled it; the empty PID: not known.
   void Drop(core::EnvelopePtr envelope, gen::PID to, gen::DropReason reason,
             const gen::Error& error);
-  // A message was dropped for want of room; `pool` is the receiver's parent, maybe one that it came
-  // through.
+  // Counts a message that was dropped because a mailbox was full. `pool` is the receiver's parent, and maybe the pool
+  // that the message came through.
   void CountOverflow(ProcessSlot& receiver, gen::PID pool, const core::Envelope& envelope);
 
   // -- pools --
 
-  // The pool `to`, which has this slot, learns of it once; see gen::PoolHost::NoteShortage.
+  // Sends the pool `to`, which has this slot, one notice of the shortage; see gen::PoolHost::NoteShortage.
   void NoteShortage(PoolSlot& slot, gen::PID to);
-  // Where in a pool's rotation the next message tries first.
+  // Returns where in a pool's rotation the next message tries first.
   [[nodiscard]] std::uint64_t FirstChoice(PoolSlot& slot) const;
-  // How far a worker is with what came through its pool. All zero and `ended` when it is gone.
+  // Returns how far a worker is with what came through its pool. All zero and `ended` when the worker is gone.
   [[nodiscard]] gen::WorkerProgress ProgressOf(gen::PID worker) const;
 
   // -- answers --
 
-  // Answers a request; kResponseIgnored when nobody waits.
+  // Answers a request. Returns kResponseIgnored if nobody waits for the answer.
   gen::Result<void> Respond(gen::PID from, std::uint64_t ref, core::EnvelopePtr response);
   void RespondError(gen::PID from, std::uint64_t ref, const gen::Error& error);
-  // As Respond, but whether the request was withdrawn stays noted.
+  // Does what Respond does, but keeps the note that the request was withdrawn.
   gen::Result<void> RespondToWithdrawn(gen::PID from, std::uint64_t ref,
                                        core::EnvelopePtr response);
   [[nodiscard]] bool IsAwaited(gen::PID from, gen::Ref ref) const;
-  // Nobody begins with this request, for its time is up: its caller need not wait for its own timer.
+  // Ends the caller's wait for a request whose time is up and with which no handler begins, before the caller's own
+  // timer fires.
   void ExpireWaitFor(const core::Envelope& request);
-  // The time of a request without a stack is up; see gen::Process::Request.
+  // Ends a request without a stack whose time is up; see gen::Process::Request.
   void ExpireRequest(ProcessSlot& caller, std::uint64_t id);
 
  private:
-  // The mailbox has not taken it: it is full, redirected or closed.
+  // Handles an envelope that the mailbox has not taken: it is full, redirected or closed.
   gen::Result<void> NotAccepted(ProcessSlot& slot, gen::PID to, core::PushOutcome outcome,
                                 core::EnvelopePtr& envelope);
-  // To a process that does not live here: one of another node, or nobody.
+  // Delivers to a process that does not live here: one of another node, or none.
   [[gnu::cold]] gen::Result<void> DeliverElsewhere(gen::PID to, core::EnvelopePtr& envelope);
   gen::Result<void> DeliverExpress(ProcessSlot& slot, gen::PID to, core::EnvelopePtr& envelope);
-  // To a process whose mailbox has a queue of its own.
+  // Delivers to a process whose mailbox has a queue of its own.
   gen::Result<void> Enqueue(ProcessSlot& slot, QueueLane& lane, gen::PID to,
                             core::EnvelopePtr& envelope);
   gen::Result<void> MailboxFull(ProcessSlot& slot, gen::PID to, core::EnvelopePtr& envelope);
   bool ToFallback(ProcessSlot& slot, gen::PID to, core::EnvelopePtr& envelope);
   // `pool`: the process's parent.
   void DropOverflow(ProcessSlot& slot, gen::PID pool, core::EnvelopePtr envelope);
-  // Its parent; the empty PID if it has ended.
+  // Returns the parent of a process; the empty PID if the process has ended.
   [[nodiscard]] gen::PID ParentOf(const ProcessSlot& slot, gen::PID pid) const;
 
-  // The steps of ToWorker. A pool whose senders do not keep to the plain rotation; one worker is offered the message, and
-  // again if it does not take it at once; what becomes of a message that no worker has taken; the pool keeps it, because
-  // its workers are being replaced.
+  // The steps of ToWorker, in this order: a pool whose senders do not keep to the plain rotation; offering the message
+  // to one worker, and again if it does not take it at once; what becomes of a message that no worker has taken;
+  // keeping the message at the pool, because its workers are being replaced.
   struct Met;
   gen::Result<void> ToWorkerByRules(ProcessSlot& pool, PoolSlot& slot, gen::PID to,
                                     core::EnvelopePtr& envelope);
@@ -184,24 +188,25 @@ class Delivery {
   gen::Result<void> RefusedByPool(ProcessSlot& pool, PoolSlot& slot, gen::PID to,
                                   core::EnvelopePtr& envelope);
   gen::Result<void> RefusedForLoad(PoolSlot& slot, std::chrono::nanoseconds retry_after);
-  // All workers are full: one makes room, or the fallback takes it, or false.
+  // Makes one worker drop a message, or gives the message to the fallback, because all workers are full. Returns false
+  // if neither was possible.
   bool AllFull(ProcessSlot& pool, PoolSlot& slot, gen::PID to, core::EnvelopePtr& envelope);
-  // What a worker has to do, and how long a message would wait there (ns); the most there is when the
-  // process is gone.
+  // Return how much a worker has to do, and how long a message would wait there (ns); the largest number if the worker
+  // is gone.
   [[nodiscard]] std::uint64_t LoadOf(std::uint64_t worker) const;
   [[nodiscard]] std::int64_t WaitAt(const core::Rotation& rotation, std::uint64_t worker) const;
-  // Adds what shows at the workers of the pool that `progress` is of.
+  // Adds the progress of the workers of `pool` to `progress`.
   void AddWorkersOf(const PoolSlot& pool, gen::WorkerProgress& progress) const;
 
-  // The steps of Respond: nearly always to a process of this node that waits in a Call, or false; all else.
+  // The steps of Respond. RespondToCall answers a process of this node that waits in a Call, nearly always; otherwise
+  // it returns false, and RespondOtherwise does all else.
   bool RespondToCall(gen::PID from, std::uint64_t ref, core::EnvelopePtr& response);
   [[gnu::noinline]] gen::Result<void> RespondOtherwise(gen::PID from, std::uint64_t ref,
                                                        core::EnvelopePtr& response);
-  // The outcome of a request without a stack, on its way to HandleResponse. False: nobody waits for
-  // it (any more).
+  // Sends the outcome of a request without a stack to HandleResponse. Returns false if nobody waits for it (any more).
   [[nodiscard]] bool AcceptResponse(ProcessSlot& caller, std::uint64_t id,
                                     core::EnvelopePtr response);
-  // Once its entry has been taken out. False: that process has ended.
+  // Sends the outcome after its entry has been taken out. Returns false if the process has ended.
   bool TellOutcome(const ProcessSlot& caller, std::uint32_t generation, std::uint64_t id,
                    core::EnvelopePtr response);
 

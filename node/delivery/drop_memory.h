@@ -32,7 +32,7 @@ class DropMemory {
 
   explicit DropMemory(int size) : size_(static_cast<std::size_t>(size)) {}
 
-  // `make` returns the drop; it is called only if that is noted.
+  // Notes the drop that `make` returns; `make` is called only if the drop is noted.
   template <class Make>
   void Note(Make&& make) {
     if (size_ == 0) return;
@@ -44,11 +44,11 @@ class DropMemory {
       skipped_.fetch_add(1, std::memory_order_relaxed);
     }
   }
-  // As users see it; `started_at`: of the node, Clock ns.
+  // Returns a drop as users see it; `started_at`: of the node, Clock ns.
   [[nodiscard]] static gen::DroppedMessage Describe(const Drop& drop, std::int64_t started_at);
-  // Newest first.
+  // Returns the drops, newest first.
   [[nodiscard]] std::vector<gen::DroppedMessage> Newest(std::int64_t started_at) const;
-  // Drops that were not noted because another one was just then.
+  // Returns how many drops were not noted because another one was just being noted.
   [[nodiscard]] std::uint64_t skipped() const noexcept {
     return skipped_.load(std::memory_order_relaxed);
   }

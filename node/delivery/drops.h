@@ -1,4 +1,4 @@
-// Messages that nobody handles: counted with their reason, and the last ones remembered.
+// Messages that nobody handles: they are counted with their reason, and the last ones are remembered.
 #pragma once
 
 #include <array>
@@ -21,16 +21,16 @@ namespace ergon::node {
 // Any thread.
 class Drops {
  public:
-  // `started_at`: of the node, Clock ns; `remembered`: so many of them.
+  // `started_at`: of the node, Clock ns. `remembered`: how many drops are kept.
   Drops(const Addresses& addresses, const core::Clock& clock, std::int64_t started_at,
         int remembered)
       : addresses_(addresses), clock_(clock), started_at_(started_at), memory_(remembered) {}
 
-  // Counts it. `to`: who should have handled it; the empty PID: not known.
+  // Counts a dropped envelope. `to`: the process that should have handled it; the empty PID: not known.
   void Note(const core::Envelope& envelope, gen::PID to, gen::DropReason reason,
             const gen::Error& error);
 
-  // Who gets the dropped messages.
+  // The receiver of dropped messages.
   class Listener {
    public:
     virtual void Dropped(gen::DeadLetter letter) = 0;
@@ -38,18 +38,18 @@ class Drops {
    protected:
     ~Listener() = default;
   };
-  // Null: nobody. It must outlive this.
+  // Sets the listener, which must outlive this. Null: there is none.
   void SetListener(Listener* listener) noexcept {
     listener_.store(listener, std::memory_order_release);  // partner: Tell
   }
-  // Gives a message that was noted to the listener, if there is one; else it is disposed of.
+  // Gives a message that was noted to the listener, if there is one; else destroys it.
   void Tell(core::EnvelopePtr envelope, gen::PID to, gen::DropReason reason,
             const gen::Error& error) {
     Listener* const listener = listener_.load(std::memory_order_acquire);
     if (listener != nullptr) [[unlikely]]
       TellListener(*listener, std::move(envelope), to, reason, error);
   }
-  // Messages for another node that were lost with the connection, and are not remembered.
+  // Counts messages for another node that were lost with the connection; they are not remembered.
   void NoteLostConnection(std::uint64_t messages) noexcept {
     counts_[static_cast<std::size_t>(gen::DropReason::kNoConnection)].fetch_add(
         messages, std::memory_order_relaxed);
@@ -68,7 +68,7 @@ class Drops {
     counts.dropped_unreadable = Count(gen::DropReason::kUnreadable);
     counts.dropped_failed = Count(gen::DropReason::kFailed);
   }
-  // See gen::Node::LastDrops.
+  // Returns the last drops; see gen::Node::LastDrops.
   [[nodiscard]] std::vector<gen::DroppedMessage> Newest() const {
     return memory_.Newest(started_at_);
   }

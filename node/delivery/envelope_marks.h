@@ -1,4 +1,4 @@
-// What an envelope is, and what is marked on it on its way.
+// What kind of envelope it is, and what is marked on it on its way.
 #pragma once
 
 #include <array>
@@ -17,21 +17,21 @@ namespace ergon::node {
   return static_cast<gen::EnvelopeKind>(envelope.kind);
 }
 using gen::IsRequest;
-// What users send; signals and notices are none.
+// Returns whether users send such an envelope; they do not send signals and notices.
 [[nodiscard]] inline bool IsMessage(const core::Envelope& envelope) noexcept {
   return gen::IsUserMessage(KindOf(envelope));
 }
-// Of the end of somebody, or of what is monitored otherwise.
+// Returns whether it is a notice of an end, or of something else that is monitored.
 [[nodiscard]] inline bool IsNotice(const core::Envelope& envelope) noexcept {
   return KindOf(envelope) == gen::EnvelopeKind::kExit ||
          KindOf(envelope) == gen::EnvelopeKind::kDown;
 }
-// Of a periodic send.
+// Returns whether it is a message of a periodic send.
 [[nodiscard]] inline bool IsTick(const core::Envelope& envelope) noexcept {
   return (envelope.flags & core::Envelope::kFlagStamped) != 0;
 }
-// A message of the Main lane that is neither a tick nor traced: the four bytes that tell it stand in a row, and are looked
-// at together, for every message is asked.
+// Returns whether it is a message of the Main lane that is neither a tick nor traced. The four bytes that say so stand
+// in a row and are compared together, because every message is asked.
 [[nodiscard]] inline bool IsQuietInMain(const core::Envelope& envelope) noexcept {
   using core::Envelope;
   constexpr std::size_t kBegin = offsetof(Envelope, kind);
@@ -48,15 +48,15 @@ using gen::IsRequest;
 [[nodiscard]] inline bool IsExpressMessage(const core::Envelope& envelope) noexcept {
   return envelope.lane != core::Lane::kMain && IsMessage(envelope);
 }
-// For its sender's ears, whatever the mailbox's policy.
+// Returns whether its sender must learn whether it arrives, whatever the mailbox's policy.
 [[nodiscard]] inline bool IsImportant(const core::Envelope& envelope) noexcept {
   return (envelope.flags & core::Envelope::kFlagImportant) != 0;
 }
-// It came through a pool.
+// Returns whether it came through a pool.
 [[nodiscard]] inline bool IsRouted(const core::Envelope& envelope) noexcept {
   return (envelope.flags & core::Envelope::kFlagRouted) != 0;
 }
-// And the worker may drop a message for it.
+// Returns whether, besides, the worker may drop another message to make room for it.
 [[nodiscard]] inline bool MakesRoom(const core::Envelope& envelope) noexcept {
   return (envelope.flags & core::Envelope::kFlagMakeRoom) != 0;
 }
@@ -66,8 +66,8 @@ inline void UnmarkRouted(core::Envelope& envelope) noexcept {
       static_cast<std::uint8_t>(~(core::Envelope::kFlagRouted | core::Envelope::kFlagMakeRoom));
   if (!IsRequest(envelope)) envelope.ref = 0;
 }
-// A message that comes through a pool carries the pool's id, so that it can go back there.
-// Requests have no room for it. That one pool had to make room for it does not bind the next one.
+// Marks a message with the id of the pool that it comes through, so that it can go back there. Requests have no room
+// for the id. The right to make room that one pool has given does not hold at the next pool.
 inline void MarkRouted(core::Envelope& envelope, std::uint64_t pool) noexcept {
   UnmarkRouted(envelope);
   envelope.flags |= core::Envelope::kFlagRouted;

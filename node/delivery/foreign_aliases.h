@@ -13,7 +13,8 @@
 
 namespace ergon::node {
 
-// Trivially copyable. A reference: those of Ergon nodes fit a gen::Alias, those of Erlang have more words.
+// Trivially copyable. A reference of Erlang: those of Ergon nodes fit a gen::Alias, those of Erlang nodes have more
+// words.
 struct ForeignAlias {
   static constexpr std::size_t kMaxWords = 5;
 
@@ -28,19 +29,20 @@ struct ForeignAlias {
   [[nodiscard]] std::string ToString() const;
 };
 
-// What does not fit is kept in a table of the program, with a number instead, until as many others have come. It is for
-// what happens next: whoever wants to keep an alias keeps a ForeignAlias, or a gen::Alias of an Ergon node.
+// An alias that does not fit into a PID or a gen::Alias is kept in a table of the program, with a number instead, until
+// as many others have come. That lasts for what happens next: whoever wants to keep an alias keeps a ForeignAlias, or a
+// gen::Alias of an Ergon node.
 inline constexpr std::size_t kMostForeignAliases = 65'536;
 
 // Any thread.
 
-// A PID of no process: its creation is 0, and its id has kAliasBit.
+// Returns a PID of no process: its creation is 0, and its id has kAliasBit.
 [[nodiscard]] gen::PID PidOfAlias(const ForeignAlias& alias);
-// The empty PID: the alias stands for one that is not in the table any more.
+// Returns the same; the empty PID if the alias stands for one that is not in the table any more.
 [[nodiscard]] gen::PID PidOfAlias(gen::Alias alias);
-// Empty: it is not in the table any more.
+// Returns the alias that a PID stands for; empty if it is not in the table any more.
 [[nodiscard]] std::optional<ForeignAlias> ForeignAliasOf(gen::PID pid);
-// One that stands for it, if it does not fit.
+// Returns the alias as a gen::Alias; one that stands for it if it does not fit.
 [[nodiscard]] gen::Alias AliasOf(const ForeignAlias& alias);
 
 inline constexpr std::uint64_t kAliasBit = std::uint64_t{1} << 63;

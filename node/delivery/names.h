@@ -1,4 +1,4 @@
-// Names and aliases: who is meant by what.
+// Names and aliases, and the processes that they mean.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ namespace ergon::node {
 template <class Key>
 class Directory {
  public:
-  // False: the key is taken.
+  // Returns false if the key is taken.
   bool Add(Key key, gen::PID pid) {
     std::unique_lock lock(mutex_);
     return entries_.emplace(key, pid).second;
   }
-  // The empty PID: there is no such key.
+  // Returns the PID of a key; the empty PID if there is no such key.
   [[nodiscard]] gen::PID Find(Key key) const {
     std::shared_lock lock(mutex_);
     auto found = entries_.find(key);

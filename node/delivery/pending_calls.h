@@ -21,22 +21,22 @@ class PendingCalls {
  public:
   using Done = std::function<void(gen::Result<core::EnvelopePtr>)>;
 
-  // What the caller is told when nobody has answered in time.
+  // Makes the error for a caller that has got no answer in time.
   using Describe = std::function<gen::Error(const CallEdge::View&)>;
 
   PendingCalls(core::TimerQueue& timers, Describe describe)
       : timers_(timers), describe_(std::move(describe)) {}
 
-  // From now on `done` will be called exactly once: by Complete, at the deadline (Clock ns; 0:
-  // none) with what `describe` makes of `edge`, or by FailAll.
+  // Adds a request: `done` will be called exactly once, by Complete, at the deadline (Clock ns; 0: none) with the error
+  // that `describe` makes of `edge`, or by FailAll.
   void Add(std::uint64_t id, std::int64_t deadline, const CallEdge::View& edge, Done done);
-  // As CallEdge::NoteTaken.
+  // Does what CallEdge::NoteTaken does.
   void NoteTaken(std::uint64_t id, CallEdge::Stage stage);
-  // As core::AwaitState::NoteBegun. `edge` says so when the time is up.
+  // Does what core::AwaitState::NoteBegun does. `edge` shows it at the deadline.
   [[nodiscard]] bool NoteBegun(std::uint64_t id);
-  // As at the deadline.
+  // Ends a request as at the deadline.
   void Expire(std::uint64_t id);
-  // False: nobody waits for that id (any more).
+  // Gives a request its outcome. Returns false if nobody waits for that id (any more).
   bool Complete(std::uint64_t id, gen::Result<core::EnvelopePtr> response);
   [[nodiscard]] bool IsAwaited(std::uint64_t id) const;
   void FailAll(const gen::Error& error);
@@ -55,7 +55,7 @@ class PendingCalls {
 
   static void TimeIsUp(void* context, std::uint64_t id);
   static void Finish(Call& call, gen::Result<core::EnvelopePtr> outcome);
-  // Null: nobody waits for that id (any more).
+  // Takes a request out; returns null if nobody waits for that id (any more).
   [[nodiscard]] std::unique_ptr<Call> Take(std::uint64_t id);
   [[nodiscard]] Shard& ShardOf(std::uint64_t id) { return shards_[id % kShards]; }
 

@@ -11,8 +11,8 @@
 
 namespace ergon::node {
 
-// A name that is registered on another node, as a PID that travels with envelopes: whose it is, only that node
-// knows. No process has the creation 0. Aliases are such PIDs, too (foreign_aliases.h).
+// Returns the PID that stands for a name that is registered on another node and travels with envelopes: only that node
+// knows whose name it is. No process has the creation 0. Aliases are such PIDs, too (foreign_aliases.h).
 [[nodiscard]] inline gen::PID PidOfName(const gen::ProcessID& name) noexcept {
   return {name.name.Index(), name.node, 0};
 }
@@ -22,11 +22,11 @@ namespace ergon::node {
 [[nodiscard]] inline gen::ProcessID NameOf(gen::PID pid) noexcept {
   return {gen::Atom::FromIndex(static_cast<std::uint32_t>(pid.id)), pid.node};
 }
-// What such a PID was made of, or the PID itself.
+// Returns what such a PID was made of, or the PID itself.
 [[nodiscard]] inline gen::Target TargetOf(gen::PID pid) noexcept {
   return IsName(pid) ? gen::Target(NameOf(pid)) : gen::Target(pid);
 }
-// For people: a process, a name or an alias of another node.
+// Returns a text for people: a process, a name or an alias of another node.
 [[nodiscard]] inline std::string TextOf(gen::PID pid) {
   if (!IsAlias(pid)) return TargetOf(pid).ToString();
   const auto alias = ForeignAliasOf(pid);

@@ -1,12 +1,12 @@
 // Beginning with a request and its time-out exclude each other.
 //
-// What decides is at the caller: the word that a process waits with in a Call (core::AwaitState), or
-// an entry in AwaitedResponses or PendingCalls. Whoever begins notes it there first; a time-out that
-// finds no note takes the caller away, and the one who would begin finds nobody. So the caller knows
-// which it was, and its error says it.
+// The decision is made at the caller: the word that a process waits with in a Call (core::AwaitState), or an entry in
+// AwaitedResponses or PendingCalls. A handler's process notes the beginning there first. A time-out that finds no note
+// removes the wait, and a handler that would begin later finds no caller. So the caller knows which it was, and its
+// error says it.
 //
-// Callers of other nodes say nothing of their time-outs, but that they wait no more: the transport forgets the request
-// then, as with the connection. Whoever begins finds it there, or does not begin.
+// Callers on other nodes do not send their time-outs, only that they wait no more: then the transport forgets the
+// request, as when the connection is lost. A handler that would begin finds the request there, or does not begin.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ class RequestClaims {
   RequestClaims(const Addresses& addresses, PendingCalls& pending_calls, const core::Clock& clock)
       : addresses_(addresses), pending_calls_(pending_calls), clock_(clock) {}
 
-  // Before anybody begins with a request that has a deadline. False: its caller was told that it will
-  // not be handled, or it has withdrawn the request.
+  // Notes that a handler begins with a request that has a deadline. Returns false if the caller was told that the
+  // request will not be handled, or has withdrawn the request.
   [[nodiscard]] bool Begin(const core::Envelope& request) {
     // Nearly always: a process of this node waits for it in a Call.
     const gen::PID from = gen::PID::FromAddress(request.from);

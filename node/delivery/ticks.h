@@ -1,7 +1,7 @@
 // The messages of periodic sends, which are called ticks, on their way through mailboxes.
 //
-// A tick is stamped with its timer's number (kFlagStamped). Whoever takes one out of a mailbox asks here
-// whether that timer still runs; so a timer that was cancelled has no tick any more, wherever it waits.
+// A tick is stamped with its timer's number (kFlagStamped). Whoever takes a tick out of a mailbox asks here whether
+// that timer still runs; so no tick of a cancelled timer is handled, wherever it waits.
 #pragma once
 
 #include <atomic>
@@ -14,10 +14,10 @@
 
 namespace ergon::node {
 
-// Of the timers that run. Any thread.
+// The timers that run. Any thread.
 class Ticks {
  public:
-  // Of a timer: a tick waits in a mailbox.
+  // Whether a tick of a timer waits in a mailbox.
   using Waits = std::shared_ptr<std::atomic<bool>>;
 
   [[nodiscard]] Waits Add(std::uint64_t timer) {
@@ -31,15 +31,15 @@ class Ticks {
     running_.erase(timer);
   }
 
-  // A tick leaves its mailbox to be handled. False: not so, its timer has ended.
+  // Notes that a tick leaves its mailbox to be handled. Returns false if it must not be: its timer has ended.
   [[nodiscard]] bool Take(const core::Envelope& tick) { return SetWaits(tick, false); }
-  // One that was taken goes on to another mailbox, or is kept for later.
+  // Notes that a tick that was taken goes to another mailbox, or is kept for later.
   void WaitsAgain(const core::Envelope& tick) { (void)SetWaits(tick, true); }
-  // A tick has left its mailbox in another way.
+  // Notes that a tick has left its mailbox in another way.
   void Lost(const core::Envelope& tick) { (void)Take(tick); }
 
  private:
-  // False: its timer has ended.
+  // Returns false if the timer has ended.
   bool SetWaits(const core::Envelope& tick, bool waits) {
     std::lock_guard lock(mutex_);
     auto found = running_.find(static_cast<std::uint64_t>(tick.deadline));

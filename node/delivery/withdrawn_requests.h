@@ -1,4 +1,4 @@
-// Requests that wait in a mailbox although their caller was told of a deadlock: to be skipped.
+// Requests that wait in a mailbox although their caller has got the error of a deadlock; they are skipped.
 #pragma once
 
 #include <atomic>
@@ -11,12 +11,12 @@ namespace ergon::node {
 // Any thread.
 class WithdrawnRequests {
  public:
-  // Tells the caller by `tell`, which returns whether it still waited; if so, the request is
-  // withdrawn before the caller can do anything that its receiver learns of.
+  // Answers the caller by `tell`, which returns whether the caller still waited. If so, the request is withdrawn before
+  // the caller can do anything that its receiver learns of.
   template <class Tell>
   bool Withdraw(std::uint64_t id, Tell&& tell) {
     const std::lock_guard lock(mutex_);
-    // First; who is told, and all that follows from it, sees it. Partner: Take.
+    // First: the caller, and all that follows from its answer, sees the count. Partner: Take.
     count_.fetch_add(1, std::memory_order_relaxed);
     if (tell()) {
       ids_.insert(id);
@@ -26,7 +26,7 @@ class WithdrawnRequests {
     return false;
   }
 
-  // Whether a request was withdrawn; it is forgotten.
+  // Returns whether a request was withdrawn, and forgets it.
   [[nodiscard]] bool Take(std::uint64_t id) {
     if (count_.load(std::memory_order_relaxed) == 0) [[likely]]
       return false;

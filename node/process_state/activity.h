@@ -1,4 +1,4 @@
-// What a process does now, for those who look at it from outside: inspection, time-outs, the watchdog.
+// What a process does now, as others see it from outside: inspection, time-outs, the watchdog.
 #pragma once
 
 #include <atomic>
@@ -10,13 +10,13 @@
 
 namespace ergon::node {
 
-// Stands for what a handler goes on with (gen::Status::Next), where else the type of a message is.
+// Stands for the continuation of a handler (gen::Status::Next) where otherwise the type of a message is.
 struct Continuation {};
 
-// Written by the one with the right to run the process, read by any thread.
+// Written by the thread with the right to run the process, read by any thread.
 class Activity {
  public:
-  // Of a reading of the clock, in milliseconds modulo 2^32: for differences of up to 49 days.
+  // Returns a time of the clock in milliseconds modulo 2^32, for differences of up to 49 days.
   [[nodiscard]] static std::uint32_t Milliseconds(std::int64_t time) noexcept {
     return static_cast<std::uint32_t>(static_cast<std::uint64_t>(time) / 1'000'000);
   }
@@ -24,19 +24,19 @@ class Activity {
   [[nodiscard]] gen::ProcessState state() const noexcept {
     return static_cast<gen::ProcessState>(state_.load(std::memory_order_acquire));
   }
-  // It handles a message, or is suspended in a handler.
+  // Returns whether the process handles a message, or is suspended in a handler.
   [[nodiscard]] bool IsInHandler() const noexcept {
     return state() == gen::ProcessState::kRunning || state() == gen::ProcessState::kWaiting;
   }
-  // Of what it handles, or handled last; null: a signal, or Init.
+  // Returns the type of the message that the process handles, or handled last; null: a signal, or Init.
   [[nodiscard]] const core::TypeDescriptor* type() const noexcept {
     return type_.load(std::memory_order_relaxed);
   }
-  // It handles, or handled last, the request with this id.
+  // Returns whether the process handles, or handled last, the request with this id.
   [[nodiscard]] bool IsWith(std::uint64_t request) const noexcept {
     return ref_.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(request);
   }
-  // Since when, in Milliseconds of the coarse clock.
+  // Returns since when, in Milliseconds of the coarse clock.
   [[nodiscard]] std::uint32_t since() const noexcept {
     return since_.load(std::memory_order_relaxed);
   }
@@ -66,7 +66,7 @@ class Activity {
   friend class DebuggerLayout;
 
   std::atomic<const core::TypeDescriptor*> type_{nullptr};
-  std::atomic<std::uint32_t> ref_{0};  // the lower half: enough to be told from others
+  std::atomic<std::uint32_t> ref_{0};  // the lower half of the ref: enough to distinguish it
   std::atomic<std::uint32_t> since_{0};
   std::atomic<std::uint8_t> state_{0};
 };

@@ -9,27 +9,27 @@
 
 namespace ergon::node {
 
-// It belongs to a slot, as ProcessCold does: any thread may look at it at any time. Whoever takes an
-// entry out decides the outcome of its request and tells the process, so that there is exactly one;
-// a late or second answer finds nothing.
+// Belongs to a slot, as ProcessCold does: any thread may look at it at any time. Whoever takes an entry out decides the
+// outcome of its request and sends it to the process, so that there is exactly one outcome; a late or second answer
+// finds no entry.
 class AwaitedResponses {
  public:
-  // The process itself, before the request is sent.
+  // Adds an entry. Called by the process itself, before the request is sent.
   void Add(std::uint64_t id, std::uint32_t generation);
-  // The process itself, after that. At `deadline` (Clock ns) `fire` is called with `context`, which
-  // must outlive the node's timers, and the id; not if the answer has come already.
+  // Arms the timer of an entry. Called by the process itself, after that. At `deadline` (Clock ns) `fire` is called
+  // with `context`, which must outlive the node's timers, and the id; not if the answer has come already.
   void Arm(std::uint64_t id, core::TimerQueue& timers, std::int64_t deadline,
            core::Timer::Fire fire, void* context);
   struct Awaited {
-    std::uint32_t generation = 0;  // of the process that waits; 0: nobody does (any more)
+    std::uint32_t generation = 0;  // of the process that waits; 0: no process waits (any more)
     bool begun = false;
   };
   // Any thread.
   [[nodiscard]] Awaited Take(std::uint64_t id, core::TimerQueue& timers);
-  // Any thread. As core::AwaitState::NoteBegun; Take tells of it.
+  // Does what core::AwaitState::NoteBegun does; Take returns it. Any thread.
   [[nodiscard]] bool NoteBegun(std::uint64_t id);
   [[nodiscard]] bool Contains(std::uint64_t id) const;
-  // The process has ended and forgets them.
+  // Removes all entries: the process has ended.
   void Clear(core::TimerQueue& timers);
 
  private:

@@ -8,8 +8,8 @@
 //               +--------------+--> kLeftOpen, kPassedOn ---+
 //                 NoteTaken, by the receiver
 //
-// Only kSent is certain: the request waits in the mailbox of `to`, or is handled there. The receiver
-// takes that back, at the end of the handler at the latest, before it can begin another one.
+// Only kSent is certain: the request waits in the mailbox of `to`, or is handled there. The receiver takes that back,
+// at the end of the handler at the latest, before it can begin with another request.
 //
 // An id is never used twice and no stage is left twice, so an edge that is read as kSent, and later
 // once more with the same id, was certain all the time in between. The other fields belong to the
@@ -42,7 +42,7 @@ class CallEdge {
     const core::TypeDescriptor* type = nullptr;
     std::int64_t since = 0;    // Clock ns
     std::uint32_t ticket = 0;  // see CallEdges::TicketOf
-    bool begun = false;        // somebody has begun with the request; told by the one who waits
+    bool begun = false;        // a handler has begun with the request; the waiting process knows
 
     [[nodiscard]] bool IsCertain() const noexcept { return id != 0 && stage == Stage::kSent; }
   };
@@ -50,20 +50,20 @@ class CallEdge {
   // -- the process itself --
   void Begin(std::uint64_t id, std::uint64_t to, const core::TypeDescriptor* type,
              std::int64_t since, std::uint32_t ticket) noexcept {
-    // Release: who reads one of these sees the word at least as it was before; partner: Read.
+    // Release: whoever reads one of these sees the word at least as it was before; partner: Read.
     to_.store(to, std::memory_order_release);
     type_.store(type, std::memory_order_release);
     since_.store(since, std::memory_order_release);
     ticket_.store(ticket, std::memory_order_release);
     word_.store(id, std::memory_order_release);
   }
-  // The request goes to a worker of the pool `to`. Only while it is being sent.
+  // Notes that the request goes to a worker of the pool `to`. Only while it is being sent.
   void Redirect(std::uint64_t id, std::uint64_t to, std::uint32_t ticket) noexcept {
     if (word_.load(std::memory_order_relaxed) != id) return;
     to_.store(to, std::memory_order_release);
     ticket_.store(ticket, std::memory_order_release);
   }
-  // It was delivered; false when its receiver has taken it and not answered.
+  // Notes that the request was delivered. Returns false if its receiver has taken it and not answered.
   bool Sent(std::uint64_t id) noexcept {
     std::uint64_t word = id;
     return word_.compare_exchange_strong(word, Pack(id, Stage::kSent), std::memory_order_seq_cst);
@@ -79,7 +79,7 @@ class CallEdge {
   }
 
   // -- anybody --
-  // All fields as they belong together; without an id if they change just now.
+  // Returns all fields as they belong together; without an id if they change just now.
   [[nodiscard]] View Read() const noexcept {
     const std::uint64_t word = word_.load(std::memory_order_seq_cst);
     if (word == 0) return {};
@@ -91,7 +91,7 @@ class CallEdge {
                     .ticket = ticket_.load(std::memory_order_acquire)};
     return (word_.load(std::memory_order_seq_cst) & kIdMask) == view.id ? view : View{};
   }
-  // The id, if the edge is certain, or 0.
+  // Returns the id if the edge is certain, else 0.
   [[nodiscard]] std::uint64_t CertainId() const noexcept {
     const std::uint64_t word = word_.load(std::memory_order_seq_cst);
     return word >> kStageShift == static_cast<std::uint64_t>(Stage::kSent) ? word & kIdMask : 0;

@@ -1,4 +1,4 @@
-// The part of a process that few messages touch: names, relations, open requests and those it has made.
+// The part of a process that few messages touch: names, relations, and open requests, also those it has made.
 //
 // It belongs to a slot, not to a process: made when first needed, emptied when a process ends,
 // never freed while the node lives. So any thread may lock it at any time; what it finds there is
@@ -35,11 +35,11 @@
 
 namespace ergon::node {
 
-// How far a process got with an event that it has subscribed to before.
+// How far a process got with an event to which it had subscribed before.
 struct EventMark {
   std::uint64_t event = 0;  // which one of those that had the name; 0: none
   std::uint64_t seen =
-      0;  // so many of its values were sent to it, or returned, or were too old for that
+      0;  // how many of its values were sent to the process, returned, or too old for that
   std::uint32_t creation = 0;  // of the event's node, if that is another one
 };
 
@@ -60,8 +60,8 @@ struct ProcessCold {
   core::SpinLock lock;
 
   // -- guarded by `lock` --
-  // Who gets an exit signal when this process ends. An entry leaves when the other side's signal has
-  // been handled or Unlink was called: a signal without an entry is stale.
+  // The processes that get an exit signal when this process ends. An entry leaves when the other side's signal has been
+  // handled or Unlink was called: a signal without an entry is stale.
   struct Link {
     gen::PID pid;
     gen::NoticeOrder order = gen::NoticeOrder::kUsual;  // of the signal to this process
@@ -77,14 +77,14 @@ struct ProcessCold {
   using Watcher = node::Watcher;
   using Watchers = WatcherList<>;
   Watchers watchers;
-  struct Monitor {  // somebody whom this process monitors
+  struct Monitor {  // a process that this process monitors
     gen::PID pid;
     gen::Ref ref;
     gen::NoticeOrder order = gen::NoticeOrder::kUsual;
   };
   using Monitors = KeyedList<Monitor, ByRef>;
   Monitors monitors;
-  // With whom it is linked by a name or an alias; or was by the PID until the connection was lost, which it has not
+  // A link by a name or an alias; or a former link by the PID whose connection was lost, which the process has not
   // handled yet.
   struct NamedLink {
     gen::PID pid;
@@ -136,7 +136,7 @@ struct ProcessCold {
   // The slot's; made when first needed. Partner: BackPressure.
   std::atomic<WaitingSenders*> waiting_senders{nullptr};
 
-  // Of the slot's last process that left messages behind.
+  // The behaviour and generation of the slot's last process that left messages behind.
   const std::type_info* former_behavior = nullptr;
   std::uint32_t former_generation = 0;
 
@@ -144,8 +144,8 @@ struct ProcessCold {
   AwaitedResponses awaited;
 
   // -- the process's own --
-  // Of a worker of a pool that is a worker itself: who inherits from it when that pool has ended, the nearest
-  // first (ids).
+  // Of a worker of a pool that is a worker itself: the processes that inherit from it when that pool has ended, the
+  // nearest first (ids).
   std::vector<std::uint64_t> further_heirs;
   std::vector<core::EnvelopePtr> bequest;  // see PoolHost::Bequeath
   std::vector<core::EnvelopePtr> stash;
@@ -156,7 +156,7 @@ struct ProcessCold {
     gen::Histogram histogram;  // of its behaviour
     std::int64_t since = 0;    // Clock ns at which its handler has got a message; 0: none runs
   };
-  std::unique_ptr<HandlingTime> handling;  // null: nobody measures it
+  std::unique_ptr<HandlingTime> handling;  // null: it is not measured
   std::uint64_t trace = 0;                 // of what it handles, if OutgoingMarks says so
   struct OpenRequest {                     // the handler gave no answer yet
     gen::PID from;
@@ -168,7 +168,7 @@ struct ProcessCold {
     EventMark mark;
   };
   std::vector<PastEvent> past_events;
-  // Those that are no more are looked for when there are more.
+  // Events that have ended are looked for when there are more.
   static constexpr std::size_t kPastEventsLimit = 64;
   std::size_t past_events_limit = kPastEventsLimit;
   // The same of other nodes; the one that it has subscribed to last is the last one.
@@ -180,7 +180,7 @@ struct ProcessCold {
   // Nobody tells which of them are no more: when there are so many, the first one is forgotten.
   static constexpr std::size_t kPastEventsElsewhereLimit = 1024;
   std::uint64_t open_requests_seen = 0;
-  // Expired ones are looked for when there are more.
+  // Expired requests are looked for when there are more.
   static constexpr std::size_t kOpenRequestsLimit = 64;
   std::size_t open_requests_limit = kOpenRequestsLimit;
 };

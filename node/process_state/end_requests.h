@@ -1,4 +1,4 @@
-// Who has asked a process to end, and what it makes of that.
+// Requests to a process to end, and how the process takes them.
 #pragma once
 
 #include <atomic>
@@ -6,18 +6,18 @@
 
 namespace ergon::node {
 
-// It belongs to the slot: what was asked names the generation that it is for. Any thread.
+// Belongs to the slot: each request names the generation that it is for. Any thread.
 class EndRequests {
  public:
   // -- those who ask --
 
-  // After the signal was pushed: so not even an urgent message before it is handled. A flag that overwrites a
-  // later process's leaves that one its signal.
+  // Notes a kill, after its signal was pushed: so the process handles not even an urgent message before it. A flag that
+  // overwrites a later process's flag leaves that process its signal.
   void NoteKilled(std::uint32_t generation) noexcept {
     killed_.store(generation, std::memory_order_relaxed);
   }
-  // To stop after what waits in its mailbox. The slot may have a later process, which may have been asked, too:
-  // that stays.
+  // Notes a request to stop after what waits in the mailbox. The slot may have a later process with such a request:
+  // that one stays.
   void NoteStopAsked(std::uint32_t generation) noexcept {
     std::uint32_t noted = stopping_.load(std::memory_order_relaxed);
     while (static_cast<std::int32_t>(generation - noted) > 0 &&
@@ -38,21 +38,21 @@ class EndRequests {
     return trap_exit_.load(std::memory_order_relaxed);
   }
   void SetTrapExit(bool trap) noexcept { trap_exit_.store(trap, std::memory_order_relaxed); }
-  // Those that it traps end what it waits for.
+  // Returns whether the exit signals that the process traps end its waits.
   [[nodiscard]] bool HeedsExits() const noexcept {
     return heeds_exits_.load(std::memory_order_relaxed);
   }
   void SetHeedExits(bool heed) noexcept { heeds_exits_.store(heed, std::memory_order_relaxed); }
-  // The id of the child whose Init runs inside this process's turn, or 0. A signal that ends this process
-  // ends that child too, so that an Init that waits does not hold it up. Sequentially consistent, and the look
-  // at the signals too; partner: ExitSignals::Interrupt.
+  // Returns the id of the child whose Init runs inside this process's turn, or 0. A signal that ends this process ends
+  // that child, too, so that an Init that waits does not delay the end. Sequentially consistent, as is the look at the
+  // signals; partner: ExitSignals::Interrupt.
   [[nodiscard]] std::uint64_t starting_child() const noexcept {
     return starting_child_.load(std::memory_order_seq_cst);
   }
   void SetStartingChild(std::uint64_t id) noexcept {
     starting_child_.store(id, std::memory_order_seq_cst);
   }
-  // Its Init is over.
+  // Notes that the child's Init is over.
   void ClearStartingChild() noexcept { starting_child_.store(0, std::memory_order_relaxed); }
 
  private:

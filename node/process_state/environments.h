@@ -9,15 +9,16 @@
 
 namespace ergon::node {
 
-// Null: empty. What it points to never changes.
+// Null: empty. The map that it points to never changes.
 using SharedEnvironment = std::shared_ptr<const gen::Environment>;
 
-// No value: there is no such name.
+// Returns the value of a name; no value if there is no such name.
 [[nodiscard]] gen::AnyValue ValueOf(const SharedEnvironment& values, std::string_view name);
-// `values` with one more, or other, or less.
+// Returns `values` with this value added, replaced, or removed if `value` is empty.
 [[nodiscard]] SharedEnvironment WithValue(const SharedEnvironment& values, std::string_view name,
                                           gen::AnyValue value);
-// What `values` has, and what only `below` has. One of the two, shared, when that is all there is.
+// Returns the entries of `values`, and those that only `below` has. Returns one of the two, shared, if it has all of
+// them.
 [[nodiscard]] SharedEnvironment Above(const SharedEnvironment& values,
                                       const SharedEnvironment& below);
 

@@ -13,17 +13,17 @@
 
 namespace ergon::node {
 
-// `KeyOf()(entry)` is the key of an entry. Keys are ordered and not hashed: a peer that chooses keys could choose them
-// for their hashes. Short lists, as most are, are searched from the front. Longer ones have an index, and no entry is
-// moved when another one goes: whoever can make the list long pays for each entry once.
+// `KeyOf()(entry)` is the key of an entry. Keys are ordered and not hashed, because a peer that chooses keys could
+// choose them for their hashes. Short lists, as most are, are searched from the front. Longer ones have an index, and
+// no entry is moved when another one goes: whoever can make the list long pays for each entry once.
 template <class T, class KeyOf>
 class KeyedList {
  public:
   using Key = std::decay_t<std::invoke_result_t<KeyOf, const T&>>;
-  // So many are searched from the front.
+  // The longest list that is searched from the front.
   static constexpr std::size_t kShort = 16;
 
-  // Over those that are there, in the order in which they were added.
+  // Visits the entries that are there, in the order in which they were added.
   template <bool kIsConst>
   class Iterator {
    public:
@@ -77,20 +77,20 @@ class KeyedList {
       MakeIndex();
     }
   }
-  // The first one with that key; null: there is none. Valid until the list is changed.
+  // Returns the first entry with that key, or null. Valid until the list is changed.
   [[nodiscard]] T* Find(const Key& key) {
     const std::size_t place = PlaceOf(key);
     return place == kNone ? nullptr : &entries_[place];
   }
   [[nodiscard]] bool Contains(const Key& key) const { return PlaceOf(key) != kNone; }
-  // Takes the first one with that key out. False: there is none.
+  // Removes the first entry with that key. Returns false if there is none.
   bool Take(const Key& key) {
     const std::size_t place = PlaceOf(key);
     if (place == kNone) return false;
     Erase(place);
     return true;
   }
-  // Takes all out for which that is true, and returns them. Looks at each.
+  // Removes all entries for which `is` returns true, and returns them. Looks at each.
   template <class Is>
   std::vector<T> TakeIf(Is&& is) {
     std::vector<T> taken;
@@ -102,7 +102,7 @@ class KeyedList {
     Assign(std::move(rest));
     return taken;
   }
-  // Takes the last one out for which that is true; false: there is none. Looks at those behind it.
+  // Removes the last entry for which `is` returns true. Returns false if there is none. Looks at those behind it.
   template <class Is>
   bool TakeLastIf(Is&& is, T& taken) {
     for (std::size_t place = entries_.size(); place-- > 0;) {
@@ -140,7 +140,7 @@ class KeyedList {
     return first != index_->places.end() && first->first == key ? first->second : kNone;
   }
   void Erase(std::size_t place) { ErasePlaced(place, KeyOf()(entries_[place])); }
-  // With the entry's key: the entry itself may have been moved away.
+  // Erases an entry by its place and key: the entry itself may have been moved away.
   void ErasePlaced(std::size_t place, const Key& key) {
     if (index_ == nullptr) {
       entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(place));
@@ -151,7 +151,7 @@ class KeyedList {
     ++gone_;
     if (gone_ > entries_.size() / 2) Compact();
   }
-  // Half of them are gone: each of those pays for one that stays.
+  // Moves the entries together. Half of them are gone, so each of those pays for moving one that stays.
   void Compact() {
     std::vector<T> rest;
     rest.reserve(size());

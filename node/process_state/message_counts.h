@@ -4,10 +4,10 @@
 //
 //   taken = handled + expired + late + passed on           at the end of each turn
 //
-// A message that was passed on is *held* (RareCounts) by the behaviour until it forwards or drops
-// it; so is one that it has inherited. The node's (gen::MessageBalance) are the sum of those of its processes.
+// A message that was passed on is *held* (RareCounts) by the behaviour until the behaviour forwards or drops it; so is
+// a message that it has inherited. The node's counters (gen::MessageBalance) are the sums of those of its processes.
 //
-// Written by the one with the right to run the process, read by anybody.
+// Written by the thread with the right to run the process, read by any thread.
 #pragma once
 
 #include <cassert>
@@ -26,14 +26,14 @@ class MessageCounts {
   }
 
   void Sent() noexcept { sent_.Add(); }
-  // It was given to a handler, whatever that made of it.
+  // Counts a message that was given to a handler, whatever the handler did with it.
   void Handled() noexcept {
     handled_.Add();
     Account(1);
   }
-  // A request whose caller had stopped waiting; it is in RareCounts.
+  // Counts a request whose caller had stopped waiting; its number is in RareCounts.
   void Expired() noexcept { Account(1); }
-  // It was meant for the slot's former process.
+  // Counts a message that was meant for the slot's former process.
   void Late() noexcept { Account(1); }
   void PassedOn() noexcept { Account(1); }
 

@@ -12,8 +12,8 @@ namespace ergon::node {
 
 struct PoolSlot {
   core::Rotation rotation;
-  // Senders may use the rotation. False while the pool itself holds messages, which are older than
-  // theirs: a sender that was interrupted after it had been redirected must not overtake them.
+  // True: senders may use the rotation. False while the pool itself holds messages, which are older than theirs: a
+  // sender that was interrupted after it had been redirected must not overtake them.
   std::atomic<bool> open{false};
   // Messages on their way back to the pool, because their receiver's slot has a new process.
   std::atomic<std::int64_t> late{0};
@@ -24,27 +24,27 @@ struct PoolSlot {
   std::atomic<bool> has_rules{false};
   std::atomic<gen::SenderChoice> choice{gen::SenderChoice::kRotation};
   std::atomic<std::uint64_t> seed{0};
-  // kLeastLoaded: the position after the one that was chosen last. Where a search begins among equals: if it
-  // were whose turn it is by the tickets, the one behind a worker that is never free would have two turns.
+  // kLeastLoaded: the position after the worker that was chosen last, where a search begins among equals. If it began
+  // at the worker whose turn it is by the tickets, the worker behind one that is never free would have two turns.
   std::atomic<std::uint64_t> next_choice{0};
   std::atomic<std::int64_t> admission_limit{0};  // ns
   std::atomic<std::int64_t> retry_after{0};      // ns; see PoolHost::TryCloseMain
   std::atomic<std::uint64_t> overloaded{0};      // refused for that, or for the limit
-  std::atomic<std::uint64_t> overflowed{0};      // dropped by workers for want of room
+  std::atomic<std::uint64_t> overflowed{0};      // dropped by workers because they were full
   std::atomic<std::uint64_t> settled{0};         // see PoolHost::SetSettled
   std::atomic<std::uint64_t> never_given{0};
   std::atomic<bool> shortage{false};  // see PoolHost::NoteShortage
 
-  // Senders have nothing to keep to but the rotation.
+  // Returns whether senders follow only the rotation.
   [[nodiscard]] bool IsPlain() const noexcept {
     return !refuses.load(std::memory_order_acquire) && !has_rules.load(std::memory_order_relaxed);
   }
-  // What has come to its end here, as far as it is known from workers that have ended.
+  // Returns how many messages have come to their end here, as far as it is known from workers that have ended.
   [[nodiscard]] std::uint64_t Settled() const noexcept {
     return settled.load(std::memory_order_relaxed) + overflowed.load(std::memory_order_relaxed);
   }
 
-  // For the slot's next process.
+  // Prepares this for the slot's next process.
   void Reset() noexcept {
     rotation.Reset();
     open.store(false, std::memory_order_relaxed);

@@ -1,9 +1,9 @@
-// The Main lane of a process whose mailbox has a queue of its own (gen::MailboxQueue): ordered by
-// priority, dropping its oldest, or a user's. Senders and the process share it under a lock; the
-// lock-free lane of core::Mailbox is redirected here, so that plain mailboxes pay nothing for it.
+// The Main lane of a process whose mailbox has a queue of its own (gen::MailboxQueue): ordered by priority, dropping
+// its oldest, or a user's. Senders and the process share the queue under a lock; the lock-free lane of core::Mailbox is
+// redirected here, so that plain mailboxes pay nothing for it.
 //
-// Belongs to a slot and is never freed while the node lives: a late sender may still lock it. It
-// finds another generation then, or a closed lane.
+// Belongs to a slot and is never freed while the node lives: a late sender may still lock it. Such a sender finds
+// another generation then, or a closed lane.
 #pragma once
 
 #include <atomic>
@@ -29,16 +29,16 @@ class QueueLane {
 
   // -- senders: any thread --
 
-  // Whether this is the lane of such a process; of a later or former one it is not.
+  // Returns whether this is the lane of the process of this generation, not of a later or former one.
   [[nodiscard]] bool IsOf(std::uint32_t generation) const noexcept {
     return generation_.load(std::memory_order_relaxed) == generation;
   }
-  // `dropped` gets what had to give way, maybe the envelope itself. With `only_if_room` nothing has
-  // to: the lane is full then. Throws what the queue throws.
+  // Pushes an envelope. `dropped` gets the message that was dropped for it, maybe the envelope itself. With
+  // `only_if_room` nothing is dropped: the lane is full then. Throws what the queue throws.
   Outcome Push(std::uint32_t generation, bool only_if_room, core::EnvelopePtr& envelope,
                core::EnvelopePtr& dropped, core::Mailbox& mailbox);
-  // Takes nothing more from now on, and hands out `stop` when all that waits has been handled. Again: the
-  // first one counts.
+  // Takes nothing more from now on, and hands out `stop` when all that waits has been handled. When called again, the
+  // first `stop` counts.
   Outcome Stop(std::uint32_t generation, core::EnvelopePtr& stop, core::Mailbox& mailbox);
 
   // -- the one with the right to run the process --
@@ -47,11 +47,11 @@ class QueueLane {
   void PutBehind(core::EnvelopePtr notice, core::Mailbox& mailbox);
   // `bound` in messages; 0: none, or known to the queue only.
   void Open(std::uint32_t generation, std::unique_ptr<gen::MailboxQueue> queue, std::size_t bound);
-  // Null if there is none.
+  // Takes out the next message; null if there is none.
   [[nodiscard]] core::EnvelopePtr Pop(core::Mailbox& mailbox);
-  // Puts messages that were popped, oldest first, before all others of their rank.
+  // Puts back messages that were popped, oldest first, before all others of their rank.
   void Return(std::vector<core::EnvelopePtr> envelopes, core::Mailbox& mailbox);
-  // All that waits, in the order in which it would have been handled.
+  // Closes the lane and returns all that waits, in the order in which it would have been handled.
   [[nodiscard]] std::vector<core::EnvelopePtr> Close(core::Mailbox& mailbox);
 
  private:
@@ -67,7 +67,7 @@ class QueueLane {
   core::EnvelopePtr stop_;
   struct Notice {
     core::EnvelopePtr envelope;
-    std::uint64_t after;  // so many messages have been handed out, since Open
+    std::uint64_t after;  // when so many messages have been handed out, since Open
   };
   std::deque<Notice> notices_;
   std::uint64_t handed_out_ = 0;

@@ -9,29 +9,28 @@
 
 namespace ergon::node {
 
-// Read by anybody. Those without another word are written by the one with the right to run the
-// process.
+// Read by any thread. Written by the thread with the right to run the process, unless the comment says otherwise.
 struct RareCounts {
   core::SingleWriterCounter expired;  // requests whose caller had stopped waiting
-  // Messages that the behaviour has got hold of, and has neither forwarded nor dropped.
+  // Messages that the behaviour holds: it has neither forwarded nor dropped them.
   std::atomic<std::int64_t> held{0};
-  // Dropped for want of room, by any thread.
+  // Messages dropped because there was no room; written by any thread.
   std::atomic<std::uint64_t> overflowed{0};
   // Messages of its pool for which its stash had no room.
   core::SingleWriterCounter routed_unstashed;
-  // Requests among the messages of its pool that were expired, and how long these take it in the mean, ns
-  // (gen::WorkerDuty::kMeasure).
+  // Requests among the messages of its pool that were expired, and how long the pool's messages take the worker in the
+  // mean, ns (gen::WorkerDuty::kMeasure).
   core::SingleWriterCounter routed_expired;
   std::atomic<std::int64_t> mean_handling{0};
   WorkPace work_pace;  // of a pool's worker
-  // The behaviour's own envelopes in the Main lane, which are no messages.
+  // The behaviour's own envelopes in the Main lane, which are not messages.
   std::atomic<std::int64_t> own_in_main{0};
-  // By the hooks of its turns (node/diagnosis/turn_meter.h), if they are measured.
+  // Written by the hooks of its turns (node/diagnosis/turn_meter.h), if they are measured.
   std::atomic<std::int64_t> running_ns{0};
   std::atomic<std::uint64_t> turns{0};
 
-  // ns that a message takes the worker when some wait, by its pace; as long as that is not known, the mean time of its
-  // messages. 0: not known either. Any thread.
+  // Returns how long a message takes the worker while messages wait, in ns, by its pace; as long as the pace is not
+  // known, the mean time of its messages. 0: neither is known. Any thread.
   [[nodiscard]] std::int64_t TimeForEach() const noexcept {
     const std::int64_t pace = work_pace.Mean();
     return pace != 0 ? pace : mean_handling.load(std::memory_order_relaxed);

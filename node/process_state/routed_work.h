@@ -1,4 +1,4 @@
-// What a worker tells its pool of the messages that came through it.
+// How far a worker is with the messages that came through its pool.
 #pragma once
 
 #include <atomic>
@@ -8,22 +8,22 @@
 
 namespace ergon::node {
 
-// Written by the one with the right to run the worker, but for the duty; read by any thread.
+// Written by the thread with the right to run the worker, except the duty; read by any thread.
 class RoutedWork {
  public:
-  // Relaxed: the worker meets it with the first message that it was given afterwards.
+  // Sets the duty. Relaxed: the worker sees it with the first message that it was given afterwards.
   void SetDuty(gen::WorkerDuty duty) noexcept { duty_.store(duty, std::memory_order_relaxed); }
   [[nodiscard]] gen::WorkerDuty duty() const noexcept {
     return duty_.load(std::memory_order_relaxed);
   }
 
-  // It begins with a message, which came through its pool or did not.
+  // Notes that the worker begins with a message. `routed`: the message came through its pool.
   void Begin(bool routed) noexcept {
     current_.store(routed, std::memory_order_release);  // partner: IsCurrent
   }
-  // It has ended, uncounted.
+  // Notes that the worker is done with the message, without counting it.
   void End() noexcept { current_.store(false, std::memory_order_relaxed); }
-  // It has ended: as far as the pool knows, it is done.
+  // Notes that the worker is done with the message, and counts it as handled for the pool.
   void EndHandled() noexcept {
     End();
     handled_.AddAndRelease();  // partner: Handled

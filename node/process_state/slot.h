@@ -1,11 +1,11 @@
-// A slot for processes: what everybody may ask of the process that lives in it now.
+// A slot for processes: what any thread may ask of the process that lives in it now.
 //
 // Slots are recycled, never freed. A PID is a slot's index and generation; the generation changes
 // when the process ends, so a late sender finds out by one comparison, without a reference count.
 //
-// All public functions may be called from any thread, unless they say otherwise. What is protected belongs
-// to the one with the right to run the process: to whoever has moved it out of idle
-// (core/messages/dispatch_state.h) or out of parked (core/messages/await_state.h).
+// All public functions may be called from any thread, unless they say otherwise. Protected members belong to the thread
+// with the right to run the process: the one that has moved it out of idle (core/messages/dispatch_state.h) or out of
+// parked (core/messages/await_state.h).
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ namespace ergon::node {
 
 struct SpawnRequest;
 
-// The incarnation of its slot that a PID means.
+// Returns the generation of its slot that a PID means.
 inline std::uint32_t GenerationOf(gen::PID pid) noexcept {
   return static_cast<std::uint32_t>(pid.id >> 32);
 }
@@ -48,11 +48,11 @@ class alignas(64) ProcessSlot : public core::Schedulable {
   // -- who lives here --
 
   [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
-  // That of the PID that means the present process; changes when it ends.
+  // Returns the id in the PID of the process that lives here now; it changes when that process ends.
   [[nodiscard]] std::uint64_t Id() const noexcept {
     return std::uint64_t{generation_.load(std::memory_order_relaxed)} << 32 | index_;
   }
-  // Acquire; partner: ProcessRunner::Finish.
+  // Returns whether the process with this PID lives here. Acquire; partner: ProcessRunner::Finish.
   [[nodiscard]] bool HasProcess(gen::PID pid) const noexcept {
     return generation_.load(std::memory_order_acquire) == GenerationOf(pid);
   }
@@ -60,22 +60,22 @@ class alignas(64) ProcessSlot : public core::Schedulable {
     return GenerationOf(pid) != 0 &&
            generation_.load(std::memory_order_relaxed) > GenerationOf(pid);
   }
-  // Under the lock of Cold(): it is still the process with this PID, and it has not ended.
+  // Returns whether the process with this PID lives here and has not ended. Only under the lock of Cold().
   [[nodiscard]] bool IsStill(gen::PID pid) const noexcept {
     return generation_.load(std::memory_order_relaxed) == GenerationOf(pid) &&
            !relations_closed_.load(std::memory_order_seq_cst);
   }
-  // The process with this PID lives here, or its end is not complete: what it left behind is still being
-  // answered and counted. False is certain; true only under the lock of Cold(), where the end waits.
+  // Returns whether the process with this PID lives here, or its end is not complete: what it left behind is still
+  // being answered and counted. False is certain; true only under the lock of Cold(), where the end waits.
   [[nodiscard]] bool IsYetToEnd(gen::PID pid) const noexcept;
-  // Ids; that of the node itself for a process without parent.
+  // Return ids; that of the node itself for a process without parent.
   [[nodiscard]] std::uint64_t parent_id() const noexcept {
     return parent_id_.load(std::memory_order_relaxed);
   }
   [[nodiscard]] std::uint64_t leader_id() const noexcept {
     return leader_id_.load(std::memory_order_relaxed);
   }
-  // Of the process with this PID; 0 if it has ended.
+  // Returns the id of the parent of the process with this PID; 0 if that process has ended.
   [[nodiscard]] std::uint64_t ParentIdOf(gen::PID pid) const noexcept {
     const std::uint64_t parent = parent_id_.load(std::memory_order_acquire);
     return generation_.load(std::memory_order_relaxed) == GenerationOf(pid) ? parent : 0;
@@ -86,19 +86,20 @@ class alignas(64) ProcessSlot : public core::Schedulable {
   void SetSequence(std::uint64_t sequence) noexcept {
     sequence_.store(sequence, std::memory_order_relaxed);
   }
-  // The next four under the lock of Cold(), while IsStill: fixed from spawn to end, which waits for that lock.
+  // The next four only under the lock of Cold(), while IsStill: they are fixed from spawn to end, which waits for that
+  // lock.
   [[nodiscard]] const gen::ProcessBehavior& behavior() const noexcept { return *behavior_; }
   [[nodiscard]] bool detached() const noexcept { return detached_; }
   [[nodiscard]] std::int64_t started_at() const noexcept { return started_at_; }  // Clock ns
   [[nodiscard]] SharedEnvironment environment() const {  // in its own turns without the lock
     return environment_ == nullptr ? nullptr : *environment_;
   }
-  // In its own turns, under that lock.
+  // Swaps the environment. In the process's own turns, under that lock.
   void SwapEnvironment(std::unique_ptr<SharedEnvironment>& values) noexcept {
     environment_.swap(values);
   }
-  static constexpr std::uint8_t kNodeLogLevel = 0xff;  // it has none of its own
-  // Written under the lock of Cold(), while IsStill, or by the process itself.
+  static constexpr std::uint8_t kNodeLogLevel = 0xff;  // the process has no level of its own
+  // The process's own level. Written under the lock of Cold(), while IsStill, or by the process itself.
   [[nodiscard]] std::atomic<std::uint8_t>& own_log_level() noexcept { return log_level_; }
   [[nodiscard]] gen::LogLevel LogLevelOr(gen::LogLevel of_node) const noexcept;
 
@@ -120,19 +121,19 @@ class alignas(64) ProcessSlot : public core::Schedulable {
   [[nodiscard]] ProcessCold* ColdIfAny() const noexcept {
     return cold_.load(std::memory_order_acquire);  // partner: Cold
   }
-  // For reading.
+  // Returns the rare counts, for reading.
   [[nodiscard]] const RareCounts& Rare() const noexcept;
-  // What makes the slot the address of a pool, or null.
+  // Returns the part that makes the slot the address of a pool, or null.
   [[nodiscard]] PoolSlot* pool() const noexcept {
     return pool_.load(std::memory_order_acquire);  // partner: GetPoolSlot
   }
   PoolSlot& GetPoolSlot();  // makes it; the process itself
-  // It has workers, alive or not.
+  // Returns whether the process has workers, alive or not.
   [[nodiscard]] bool IsPool() const noexcept {
     const PoolSlot* slot = pool();
     return slot != nullptr && slot->rotation.size() != 0;
   }
-  // The Main lane of a mailbox with an order of its own: the slot's, or null.
+  // Returns the Main lane of a mailbox with an order of its own: the slot's, or null.
   [[nodiscard]] QueueLane* GetQueueLane() const noexcept {
     const ProcessCold* cold = ColdIfAny();
     // Acquire; partner: ProcessRunner::OpenMailbox.
@@ -142,58 +143,58 @@ class alignas(64) ProcessSlot : public core::Schedulable {
   // -- its messages --
 
   [[nodiscard]] bool HasRoomForMore() const noexcept final;  // false: there is a bound, or may be
-  // By whoever has got the right to run the process.
+  // Schedules the process. Only for the thread that has got the right to run it.
   void Schedule() { dispatcher_->Schedule(*this); }
   [[nodiscard]] bool IsHeld() const noexcept { return suspended_.load(std::memory_order_seq_cst); }
-  // Before a message of high priority is pushed: its receiver may count it as taken right afterwards.
+  // Counts a message of high priority, before it is pushed: its receiver may count it as taken right afterwards.
   void NoteExpressSent() noexcept { express_queued_.fetch_add(1, std::memory_order_relaxed); }
-  // It could not be pushed, or has left the mailbox.
+  // Notes that such a message could not be pushed, or has left the mailbox.
   void NoteExpressGone() noexcept { express_queued_.fetch_sub(1, std::memory_order_relaxed); }
   [[nodiscard]] std::uint64_t ExpressQueuedApprox() const noexcept {
     return static_cast<std::uint64_t>(
         std::max(express_queued_.load(std::memory_order_relaxed), std::int32_t{0}));
   }
-  // That wait in the Main lane: without what the behaviour has put there itself.
+  // Returns how many messages wait in the Main lane, without what the behaviour has put there itself.
   [[nodiscard]] std::uint64_t MainMessagesApprox() const noexcept;
-  // That the behaviour has stashed, or holds otherwise.
+  // Returns how many messages the behaviour has stashed, or holds otherwise.
   [[nodiscard]] std::uint64_t AsideApprox() const noexcept;
-  // That it has to handle, the one that it handles included.
+  // Returns how many messages the process has to handle, including the one that it handles.
   [[nodiscard]] std::uint64_t LoadApprox() const noexcept {
     return MainMessagesApprox() + AsideApprox() + (activity_.IsInHandler() ? 1 : 0);
   }
 
   // -- what it waits for --
 
-  // The slot's, made by the first Call; null before that.
+  // Returns the slot's edge, which the first Call makes; null before that.
   [[nodiscard]] CallEdge* call_edge() const noexcept {
     return call_edge_.load(std::memory_order_acquire);
   }
-  // What it waits for in a Call. Sequentially consistent, as is the edge itself; partner: GetCallEdge.
+  // Returns what the process waits for in a Call. Sequentially consistent, as is the edge itself; partner: GetCallEdge.
   [[nodiscard]] CallEdge::View Waited() const noexcept {
     const CallEdge* edge = call_edge_.load(std::memory_order_seq_cst);
     return edge == nullptr ? CallEdge::View() : edge->Read();
   }
-  // Its id, if that is certain, or 0.
+  // Returns the id of that wait if it is certain, else 0.
   [[nodiscard]] std::uint64_t WaitedForCertain() const noexcept {
     const CallEdge* edge = call_edge_.load(std::memory_order_seq_cst);
     return edge == nullptr ? 0 : edge->CertainId();
   }
-  // Of any request that a process in this slot waits for; see core::AwaitState::NoteBegun.
+  // Notes the beginning of any request that a process in this slot waits for; see core::AwaitState::NoteBegun.
   [[nodiscard]] bool NoteBegun(std::uint64_t id);
   [[nodiscard]] bool Awaits(std::uint64_t id) const;
-  // Its wait with this id has taken too long. The slot outlives every timer, and ids are unique, so that a
-  // late one finds nobody waiting.
+  // Ends the wait with this id, which has taken too long. The slot outlives every timer, and ids are unique, so that a
+  // late timer finds no process waiting.
   void ExpireWait(std::uint64_t id);
 
   // -- its end --
 
-  // From now on IsStill is false. Returns the cold part, or null: whoever makes it later sees the flag.
-  // Sequentially consistent; partner: Cold.
+  // Makes IsStill false. Returns the cold part, or null: whoever makes it later sees the flag. Sequentially consistent;
+  // partner: Cold.
   [[nodiscard]] ProcessCold* CloseRelations() noexcept {
     relations_closed_.store(true, std::memory_order_seq_cst);
     return cold_.load(std::memory_order_seq_cst);
   }
-  // The cold part, or null, when the process has said that it has ended: who makes it later sees that.
+  // Returns the cold part, or null, when the process has said that it has ended: whoever makes it later sees that.
   [[nodiscard]] ProcessCold* ColdAfterEnd() const noexcept {
     return cold_.load(std::memory_order_seq_cst);  // partner: IsYetToEnd
   }
@@ -205,7 +206,7 @@ class alignas(64) ProcessSlot : public core::Schedulable {
                                  std::unique_ptr<gen::ProcessBehavior> behavior) = 0;
   // Ends the process, which has not begun.
   virtual void Abandon() = 0;
-  // Who has spawned it waits for the outcome of its Init, as the answer to the request with this id.
+  // Notes that the parent waits for the outcome of Init, as the answer to the request with this id.
   virtual void AnswerAfterInit(std::uint64_t id) = 0;
 
  protected:
@@ -224,7 +225,7 @@ class alignas(64) ProcessSlot : public core::Schedulable {
   std::atomic<PoolSlot*> pool_{nullptr};
   mutable std::atomic<ProcessCold*> cold_{nullptr};
   std::unique_ptr<gen::ProcessBehavior> behavior_;
-  // It belongs to the slot: what arrives late counts too.
+  // Belongs to the slot: what arrives late counts, too.
   std::atomic<std::int32_t> express_queued_{0};
   std::atomic<std::uint8_t> log_level_{0};
   std::atomic<bool> suspended_{false};

@@ -34,7 +34,7 @@ class ProcessTable {
   ProcessTable(const ProcessTable&) = delete;
   ProcessTable& operator=(const ProcessTable&) = delete;
 
-  // The slot that a PID's id names, or null if there is no such slot. Any thread.
+  // Returns the slot that a PID's id names, or null if there is no such slot. Any thread.
   [[nodiscard]] ProcessSlot* Find(std::uint64_t id) const noexcept {
     const std::uint32_t index = static_cast<std::uint32_t>(id);
     if (index / kChunkSize >= kMaxChunks) return nullptr;
@@ -43,7 +43,7 @@ class ProcessTable {
     return chunk == nullptr ? nullptr : At(chunk, index % kChunkSize);
   }
 
-  // A free slot, or null when there are kMaxProcesses. Any thread.
+  // Returns a free slot, or null when there are kMaxProcesses. Any thread.
   [[nodiscard]] ProcessSlot* Take();
   void Give(ProcessSlot& slot);
 
@@ -66,9 +66,9 @@ class ProcessTable {
 
   const SlotKind kind_;
   core::SpinLock lock_;
-  // Slots that have just become free rest for a while: a sender that was interrupted between its
-  // look at the generation and its push should find a closed mailbox, not another process's, where
-  // its message would be noticed only when its turn comes. A ring; 0: nobody.
+  // Slots that have just become free rest for a while: a sender that was interrupted between its look at the generation
+  // and its push should find a closed mailbox, not another process's, where its message would be noticed only when its
+  // turn comes. A ring; 0: no slot.
   std::array<std::uint32_t, 256> resting_{};
   std::size_t next_resting_ = 0;
   std::vector<std::uint32_t> free_;  // newest last, so that warm slots are reused

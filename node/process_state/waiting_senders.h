@@ -11,14 +11,14 @@
 
 namespace ergon::node {
 
-// One of them; it lives where the sender waits.
+// One such sender; the object lives where the sender waits.
 class WaitingSender {
  public:
   WaitingSender(gen::PID receiver, core::EnvelopePtr& message) : to(receiver), envelope(message) {}
   WaitingSender(const WaitingSender&) = delete;
   WaitingSender& operator=(const WaitingSender&) = delete;
 
-  // `outcome` is there. Any thread, under the lock of WaitingSenders.
+  // Wakes the sender, whose `outcome` is set. Any thread, under the lock of WaitingSenders.
   virtual void Wake() = 0;
 
   const gen::PID to;
@@ -29,12 +29,12 @@ class WaitingSender {
   ~WaitingSender() = default;
 };
 
-// Those who wait for the processes of a slot, one after the other.
+// The senders that wait for the processes of a slot, one after the other.
 struct WaitingSenders {
   std::mutex mutex;
-  std::deque<WaitingSender*> queue;  // under `mutex`; in the order in which they have come
-  // The slot's process has been asked to look after each message whether somebody can be served: of these,
-  // or of those who wait for the pool that it is a worker of.
+  std::deque<WaitingSender*> queue;  // under `mutex`; in the order of arrival
+  // True: the slot's process has been asked to look after each message whether a sender can be served: one of these, or
+  // one that waits for the pool of which the process is a worker.
   std::atomic<bool> asked{false};
 };
 

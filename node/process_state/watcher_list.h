@@ -1,4 +1,4 @@
-// Those who are told of the end of a process, or of a name or an alias of it.
+// The watchers that get a notice when a process, or a name or an alias of it, ends.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace ergon::node {
 
-struct Watcher {  // somebody who monitors a process
+struct Watcher {  // a process that monitors another one
   gen::PID pid;
   gen::Ref ref;
   gen::Target what;      // as it was given to Monitor or Link
@@ -27,9 +27,9 @@ struct WatcherByRef {
   std::uint64_t operator()(const Watcher& watcher) const noexcept { return watcher.ref.id; }
 };
 
-// A KeyedList by ref that knows besides who came by which name or alias, and who has linked itself so: when an alias goes,
-// as one may for each request, nobody else is looked at, however many others watch the process. Refs are of increasing
-// numbers, and so those that are taken together come in the order of their making.
+// A KeyedList by ref that also knows which watcher came by which name or alias, and which one is a link by it. When an
+// alias goes, as one may for each request, no other watcher is looked at, however many watch the process. Refs have
+// increasing numbers, so entries that are taken together come in the order of their making.
 template <class KeyOf = WatcherByRef>
 class WatcherList {
  public:
@@ -49,14 +49,14 @@ class WatcherList {
     }
     all_.push_back(std::move(watcher));
   }
-  // False: there is none.
+  // Removes the watcher with this ref. Returns false if there is none.
   bool Take(std::uint64_t ref) {
     if (named_ == nullptr) return all_.Take(ref);
     return TakeWhole(ref).has_value();
   }
-  // Those that came by that name or alias, of which `tag` is the gen::Target::Tag.
+  // Removes and returns the watchers that came by the name or alias whose gen::Target::Tag is `tag`.
   std::vector<Watcher> TakeOf(std::uint64_t tag) { return TakeAll(&Named::by_tag, tag); }
-  // The links that this process has made.
+  // Removes and returns the links that the process `maker` has made.
   std::vector<Watcher> TakeLinksOf(gen::PID maker) { return TakeAll(&Named::links, maker); }
   void swap(WatcherList& other) noexcept {
     all_.swap(other.all_);

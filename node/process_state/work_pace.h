@@ -1,4 +1,4 @@
-// How long the messages of a pool's worker take it when some wait: what the pool reckons waiting times with.
+// How long the messages of a pool's worker take it while messages wait. The pool estimates waiting times with it.
 #pragma once
 
 #include <atomic>
@@ -8,11 +8,12 @@
 
 namespace ergon::node {
 
-// Only what lies between two looks counts of which the worker did not run out of work in between: a worker with nothing
-// to do takes no time. What it waits for a thread counts, too. Written by the one with the right to run the worker.
+// Only the time between two looks counts between which the worker did not run out of work: a worker with nothing to do
+// takes no time. The time that it waits for a thread counts, too. Written by the thread with the right to run the
+// worker.
 class WorkPace {
  public:
-  // At the end of a turn, and when a handler has waited. `handled`: the worker's messages so far.
+  // Measures, at the end of a turn and when a handler has waited. `handled`: the worker's messages so far.
   void Look(const core::Clock& clock, std::uint64_t handled, bool goes_idle) noexcept {
     if (looked_at_ == 0 && goes_idle) return;
     const std::int64_t now = clock.Now();
@@ -32,7 +33,7 @@ class WorkPace {
     messages_.store(0, std::memory_order_relaxed);
   }
 
-  // ns for a message; 0: not known. Any thread.
+  // Returns the time for a message in ns; 0: not known. Any thread.
   [[nodiscard]] std::int64_t Mean() const noexcept {
     const std::int64_t messages = messages_.load(std::memory_order_relaxed);
     return messages == 0 ? 0 : time_.load(std::memory_order_relaxed) * kUnit / messages;
@@ -40,7 +41,7 @@ class WorkPace {
 
  private:
   static constexpr std::int64_t kUnit = 1024;
-  // Each look counts fifteen sixteenths of what it counted before the next one.
+  // The weight of each look falls to fifteen sixteenths with the next one.
   static constexpr std::int64_t kWeight = 16;
 
   void Add(std::int64_t time, std::uint64_t messages) noexcept {
@@ -52,7 +53,7 @@ class WorkPace {
         std::memory_order_relaxed);
   }
 
-  std::int64_t looked_at_ = 0;  // Clock ns; 0: it had run out of work since
+  std::int64_t looked_at_ = 0;  // Clock ns; 0: the worker has run out of work since
   std::uint64_t handled_ = 0;   // by then
   std::atomic<std::int64_t> time_{0};
   std::atomic<std::int64_t> messages_{0};  // in units of 1 / kUnit
