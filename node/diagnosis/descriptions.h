@@ -1,4 +1,4 @@
-// What a time-out tells: what the one who was called is doing.
+// The text of a time-out: what the called process is doing.
 #pragma once
 
 #include <chrono>
@@ -15,32 +15,33 @@
 
 namespace ergon::node {
 
-// The registered name of a process; empty: it has none, or has ended. Any thread.
+// Returns the registered name of a process; empty if it has none, or has ended. Any thread.
 [[nodiscard]] gen::Atom NameOf(const Addresses& addresses, gen::PID pid);
-// As a worker's lines name its pool: " of pool 'thumbnails'", or with the PID if it has no name. Any thread.
+// Returns a pool as its workers' log lines name it: " of pool 'thumbnails'", or with the PID if it has no name. Any
+// thread.
 [[nodiscard]] std::string OfPool(gen::PID pool, gen::Atom name);
-// A process as its own log lines begin: PID, registered name, behaviour, pool. Any thread.
+// Returns a process as its own log lines begin: PID, registered name, behaviour, pool. Any thread.
 [[nodiscard]] std::string AsInItsLines(const Addresses& addresses, gen::PID pid);
 
-// A process's own log level (ProcessSlot::own_log_level).
+// Returns the text of a process's own log level (ProcessSlot::own_log_level).
 [[nodiscard]] std::string LevelText(std::uint8_t level);
 
-// Any thread. What is told of a process is a look at one that goes on meanwhile.
+// Any thread. The texts describe a process at one moment, while it goes on.
 class Descriptions {
  public:
   Descriptions(const Addresses& addresses, const core::Clock& clock)
       : addresses_(addresses), clock_(clock) {}
 
-  // A process with its behaviour, for people.
+  // Returns a process with its behaviour, for people.
   [[nodiscard]] std::string Describe(gen::PID pid) const;
-  // kTimeout, and what the one who was called is doing.
+  // Returns kTimeout, with what the called process is doing.
   [[nodiscard]] gen::Error TimeoutError(const CallEdge::View& call) const;
-  // kTimeout: the Init of a process has taken longer than it may.
+  // Returns kTimeout, because the Init of a process has taken longer than it may.
   [[nodiscard]] static gen::Error InitTimeoutError(gen::PID pid, const std::type_info& behavior,
                                                    std::chrono::nanoseconds timeout);
 
  private:
-  // Of CallEdge::View::to.
+  // Returns the text for CallEdge::View::to.
   [[nodiscard]] std::string DescribeCallee(std::uint64_t to) const;
   [[nodiscard]] std::string CalleeState(const CallEdge::View& call) const;
   [[nodiscard]] std::string PoolState(const PoolSlot& pool, const CallEdge::View& call) const;

@@ -1,4 +1,4 @@
-// What everybody does now, as text for people.
+// What all processes do now, as text for people.
 #pragma once
 
 #include <array>
@@ -17,13 +17,13 @@
 
 namespace ergon::node {
 
-// Any thread. What is written is told at gen::Node::Dump.
+// Any thread. gen::Node::Dump says what is written.
 class Dump {
  public:
   Dump(const Addresses& addresses, const core::Clock& clock)
       : addresses_(addresses), clock_(clock) {}
 
-  // `connections`: what each connection with another node does, see Transport::Describe.
+  // Writes the dump. `connections`: what each connection with another node does, see Transport::Describe.
   void Write(std::ostream& stream, const gen::NodeInfo& node,
              const std::vector<std::string>& connections) const;
 
@@ -37,15 +37,15 @@ class Dump {
     std::size_t bound = 0;  // of its mailbox; 0: none
   };
 
-  // The ids of all processes, in the order of spawning.
+  // Returns the ids of all processes, in the order of spawning.
   [[nodiscard]] std::vector<std::uint64_t> InOrder() const;
-  // None: it has ended.
+  // Returns std::nullopt if the process has ended.
   [[nodiscard]] std::optional<Guarded> Look(gen::PID pid) const;
   [[nodiscard]] std::optional<Row> RowOf(gen::PID pid) const;
   [[nodiscard]] std::string Handled(const ProcessSlot& process) const;
   [[nodiscard]] std::string WithWorkers(const PoolSlot& pool) const;
   [[nodiscard]] std::string WaitedFor(const ProcessSlot& process) const;
-  // A process that another one's row speaks of.
+  // Returns a process that the row of another one names.
   [[nodiscard]] std::string Describe(gen::PID pid) const;
 
   const Addresses& addresses_;

@@ -9,15 +9,16 @@
 
 namespace ergon::node {
 
-// As in "4.9 s" or "120 ms"; less than nothing is "0 ms".
+// Returns a time as in "4.9 s" or "120 ms"; a negative one is "0 ms".
 [[nodiscard]] std::string ForPeople(std::int64_t nanoseconds);
-// Of Activity::type: "a signal" for null, "a continuation" (gen::Status::Next), or the name of a message's type.
+// Returns Activity::type as text: "a signal" for null, "a continuation" (gen::Status::Next), or the name of a message's
+// type.
 [[nodiscard]] std::string TypeForPeople(const core::TypeDescriptor* type);
-// What a process does now: the type of the message that it handles, "Init", "Terminate", "Init or a signal" where that is
-// not known; empty: nothing.
+// Returns what a process does now: the type of the message that it handles, "Init", "Terminate", "Init or a signal"
+// where that is not known; empty: nothing.
 [[nodiscard]] std::string HandledForPeople(const Activity& activity);
-// How long a process has been handling something, in ns: `since` is Activity::since, and `now` a time of
-// the node's clock that was read after it.
+// Returns how long a process has been handling something, in ns: `since` is Activity::since, and `now` a time of the
+// node's clock that was read after it.
 [[nodiscard]] std::int64_t HandlingTime(std::uint32_t since, std::int64_t now);
 
 }  // namespace ergon::node

@@ -15,7 +15,7 @@
 
 namespace ergon::node {
 
-// Any thread. What users get is told at gen::Node.
+// Any thread. The functions are described at gen::Node.
 class Inspection {
  public:
   // What it needs; all of it outlives this.

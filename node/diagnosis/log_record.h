@@ -16,7 +16,7 @@ struct LogRecord {
   gen::LogLevel level;
   std::string_view text;
   gen::Atom node;
-  // Of the process whose line it is; without a PID it is the node's own.
+  // The process whose line it is; without a PID it is the node's own.
   gen::PID pid = {};
   gen::Atom name = {};
   std::string behavior = {};
@@ -26,7 +26,7 @@ struct LogRecord {
   std::string message = {};  // the type of what it handles
 };
 
-// Of gen::LogFormat, without a line end. Any thread.
+// Return a line in a gen::LogFormat, without a line end. Any thread.
 [[nodiscard]] std::string AsText(const LogRecord& record);
 [[nodiscard]] std::string AsJson(const LogRecord& record,
                                  std::chrono::system_clock::time_point time);

@@ -19,7 +19,7 @@ class Logging {
 
   using WallClock = std::function<std::chrono::system_clock::time_point()>;
 
-  // Without a sink: to standard error, text with time and level, coloured on a terminal.
+  // Without a sink, lines go to standard error, as text with time and level, coloured on a terminal.
   Logging(gen::LogFormat format, Sink sink, WallClock wall_clock);
   ~Logging();
   [[nodiscard]] gen::LogFormat format() const noexcept { return format_; }

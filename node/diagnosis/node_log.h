@@ -27,17 +27,17 @@ class NodeLog final : public gen::LogSink {
   void Write(gen::LogLevel level, std::string_view text) override {
     logging_.Write({.level = level, .text = text, .node = node_});
   }
-  // What was changed while the node runs: whatever the level, unless that is off.
+  // Logs what was changed while the node runs, whatever the level, unless that is off.
   void TellChange(std::string_view what, std::string_view value, std::string_view before) {
     if (Level() == gen::LogLevel::kOff) return;
     Write(gen::LogLevel::kInfo, fmt::format("{}: {}, was {}", what, value, before));
   }
-  // Of a process; `node` is filled in.
+  // Logs a line of a process; `node` is filled in.
   void WriteLine(LogRecord record) {
     record.node = node_;
     logging_.Write(record);
   }
-  // Whether LogRecord::message is wanted.
+  // Returns whether LogRecord::message is needed.
   [[nodiscard]] bool TellsMessages() const noexcept {
     return logging_.format() == gen::LogFormat::kJson;
   }

@@ -19,8 +19,8 @@ class WaitGraph {
             const core::Clock& clock)
       : addresses_(addresses), delivery_(delivery), withdrawn_(withdrawn), clock_(clock) {}
 
-  // After a process has sent a request, before it waits for the answer: if that closes a circle of
-  // processes that wait for each other, one of them is told.
+  // Call it after a process has sent a request, before it waits for the answer: if that closes a circle of processes
+  // that wait for each other, one of them gets kDeadlock.
   void BreakDeadlock(const ProcessSlot& caller);
   [[nodiscard]] std::vector<gen::WaitEdge> Edges() const;
 

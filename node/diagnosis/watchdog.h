@@ -1,4 +1,4 @@
-// Looks out for turns that take too long, and names them.
+// A thread that finds turns that take too long, and names them.
 #pragma once
 
 #include <atomic>
@@ -17,26 +17,25 @@
 
 namespace ergon::node {
 
-// As in "<demo@localhost.12.1> accounts Account has been in a handler of Audit for 2.104 s".
+// Returns a text as in "<demo@localhost.12.1> accounts Account has been in a handler of Audit for 2.104 s".
 [[nodiscard]] std::string Describe(const gen::BusyProcess& busy);
 
-// A thread that compares what each worker runs now with what it ran a moment ago. The workers do
-// nothing for it but to count their turns. It looks only while a worker is awake: afterwards it sleeps
-// until the dispatcher calls it.
+// Compares what each worker runs now with what it ran a moment ago. The workers only count their turns for it. It looks
+// only while a worker is awake: afterwards it sleeps until the dispatcher calls it.
 class Watchdog {
  public:
-  // All must outlive it. The dispatcher must not be started yet, and runs nothing but ProcessSlots.
+  // All must outlive the watchdog. The dispatcher must not be started yet, and runs nothing but ProcessSlots.
   Watchdog(const Addresses& addresses, const Inspection& inspection, gen::LogSink& log,
            core::Dispatcher& dispatcher, std::chrono::nanoseconds after);
   ~Watchdog() { Stop(); }
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  // When the dispatcher has been started.
+  // Starts the thread, when the dispatcher has been started.
   void Start();
   // Ends the thread; may be called again.
   void Stop();
-  // The turns that are too long now, the longest first. Any thread.
+  // Returns the turns that are too long now, the longest first. Any thread.
   [[nodiscard]] std::vector<gen::BusyProcess> Busy() const;
 
  private:

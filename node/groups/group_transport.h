@@ -1,4 +1,4 @@
-// What groups of processes have to do with other nodes: what is told there, and what comes from there.
+// Groups of processes and other nodes: what is sent there, and what comes from there.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@
 
 namespace ergon::node {
 
-// Who tells other nodes of the groups of this one. Called by any thread, with the lock of the group: so the calls for
-// one group come in the order of its changes. It must not call back.
+// Tells other nodes about the groups of this one. Called by any thread, with the lock of the group, so that the calls
+// for one group come in the order of its changes. It must not call back.
 class GroupTransport {
  public:
   virtual ~GroupTransport() = default;
-  // `local` has one more membership.
+  // Tells that `local` has one more membership.
   virtual void Joined(gen::Atom group, gen::PID local) = 0;
-  // It has so many less.
+  // Tells that `local` has `times` fewer memberships.
   virtual void Left(gen::Atom group, gen::PID local, std::size_t times) = 0;
 };
 
@@ -25,8 +25,8 @@ class GroupTransport {
 class RemoteMembers {
  public:
   virtual ~RemoteMembers() = default;
-  // Those who monitor the group get one notice for all. A process may be there several times. Returns the membership
-  // of each.
+  // Adds processes, which may be given several times, and returns the membership of each. The processes that monitor
+  // the group get one notice for all.
   virtual std::vector<std::uint64_t> JoinFromAfar(gen::Atom group,
                                                   const std::vector<gen::PID>& remote) = 0;
   // Ends memberships that JoinFromAfar has returned, each once.

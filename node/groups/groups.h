@@ -1,4 +1,4 @@
-// Process groups: who is in which, and who is told of it.
+// Process groups: their members, and the processes that monitor them.
 #pragma once
 
 #include <cstddef>
@@ -25,12 +25,12 @@
 namespace ergon::node {
 
 // A membership stands in its group and in the notes of its process (ProcessCold::GroupNotes). Both change under the
-// group's lock, so that a process that ends finds its membership in the group, or never gets it. Under the same
-// lock those who monitor the group are told: their notices come in the order of the changes, and none between
-// a change and the members that MonitorGroup returns.
+// group's lock, so that a process that ends finds its membership in the group, or never gets it. Under the same lock
+// notices are sent to the processes that monitor the group: their notices come in the order of the changes, and none
+// between a change and the members that MonitorGroup returns.
 //
-// A member of another node stands in its group only; who has put it there takes it away when it has left, has ended, or
-// cannot be reached any more.
+// A member of another node stands in its group only; the transport, which has added it, removes it when it has left,
+// has ended, or cannot be reached any more.
 //
 // The lock of a group comes before that of a process's cold part, before that of all groups, and before those of the
 // transport.
@@ -45,39 +45,39 @@ class Groups final : public RemoteMembers {
     Drops& drops;
   };
   explicit Groups(const Needs& needs) : needs_(needs) {}
-  // Before there are processes. Null: nobody tells other nodes.
+  // Sets the transport, before there are processes. Null: there are no other nodes.
   void SetTransport(GroupTransport* transport) noexcept { transport_ = transport; }
 
   gen::Result<void> Join(gen::Atom name, gen::PID pid);
   gen::Result<void> Leave(gen::Atom name, gen::PID pid);
   [[nodiscard]] std::vector<gen::PID> Members(gen::Atom name) const;
   [[nodiscard]] std::vector<gen::Atom> Names() const;
-  // What an observer tells of a group.
+  // What an observer shows of a group.
   struct Info {
     gen::Atom name;
     std::size_t members_in_all = 0;
     std::size_t members_here = 0;   // of this node
     std::vector<gen::PID> members;  // the first that have joined
   };
-  // The first `most` groups in the order of their names, each with up to `most_members` of its members, and how many groups
-  // there are. It copies no more members than that.
+  // Returns the first `most` groups in the order of their names, each with up to `most_members` of its members, and how
+  // many groups there are. It copies no more members than that.
   [[nodiscard]] std::pair<std::vector<Info>, std::size_t> Infos(std::size_t most,
                                                                 std::size_t most_members) const;
   [[nodiscard]] gen::Result<gen::PID> OneOf(gen::Atom name);
 
-  // Calls `make` for each copy, and `count` for each that is received, or dropped and counted. Returns how many were
-  // received. kUnsupported, kIncorrect: there are members of other nodes, to which such a message cannot go; then nobody
-  // has got it.
+  // Sends to all members. Calls `make` for each copy, and `count` for each copy that is received, or dropped and
+  // counted. Returns how many were received. Returns kUnsupported or kIncorrect if there are members on other nodes, to
+  // which such a message cannot go; then no member has got it.
   gen::Result<std::size_t> Send(gen::PID from, gen::Atom name,
                                 const std::function<core::EnvelopePtr()>& make,
                                 const std::function<void()>& count) const;
 
   gen::Result<std::vector<gen::PID>> Monitor(ProcessSlot& self, gen::Atom name);
   gen::Result<void> Demonitor(ProcessSlot& self, gen::Atom name);
-  // Whether a notice with this id belongs to a monitor that is still wanted.
+  // Returns whether a notice with this id belongs to a monitor that still exists.
   [[nodiscard]] static bool IsMonitoredAs(ProcessSlot& self, std::uint64_t id);
 
-  // The process has ended, and nobody can change its notes any more, which are these.
+  // Removes a process that has ended from its groups, which `notes` lists; no thread can change them any more.
   void Release(gen::PID pid, const ProcessCold::GroupNotes& notes);
 
   std::vector<std::uint64_t> JoinFromAfar(gen::Atom name,
@@ -87,17 +87,17 @@ class Groups final : public RemoteMembers {
  private:
   using PIDs = std::vector<gen::PID>;
   struct Group {
-    std::mutex mutex;    // of what follows
-    bool ended = false;  // it was empty, and is not among the groups any more
+    std::mutex mutex;                            // of what follows
+    bool ended = false;                          // it was empty, and was removed from the groups
     std::map<std::uint64_t, gen::PID> members;   // by number, that is in the order of joining
     std::size_t members_here = 0;                // of these, the processes of this node
     std::uint64_t newest = 0;                    // the number of the last one that has joined
     std::uint64_t last = 0;                      // the number of the one whose turn it was
     std::map<std::uint64_t, gen::PID> monitors;  // by the unique id of their notices
-    // For those who send to all, or look at them, without the lock. Null: to be made anew.
+    // A copy for those that send to all, or look at all, without the lock. Null: to be made anew.
     std::shared_ptr<const PIDs> snapshot;
   };
-  // A group that has not ended, with its lock, or none.
+  // A group that has not ended, with its lock; or no group.
   struct Locked {
     std::shared_ptr<Group> group;
     std::unique_lock<std::mutex> lock;  // released first
@@ -107,11 +107,11 @@ class Groups final : public RemoteMembers {
   [[nodiscard]] Locked FindOrMake(gen::Atom name);
   [[nodiscard]] std::shared_ptr<const PIDs> MembersOf(gen::Atom name) const;
   [[nodiscard]] static std::shared_ptr<const PIDs> MembersOf(Group& group);  // with its lock
-  // To be called when something was taken out of it.
+  // Ends the group if it is empty. Call it when a member or a monitor was removed.
   void EndIfEmpty(gen::Atom name, Group& group);
-  // Those that have members, in any order: others are only monitored.
+  // Returns the groups that have members, in any order: others are only monitored.
   [[nodiscard]] std::vector<std::pair<gen::Atom, std::shared_ptr<Group>>> WithMembers() const;
-  // With its lock: tells those who monitor it.
+  // Sends a notice to the processes that monitor the group. With the group's lock.
   template <class Notice>
   void Tell(gen::Atom name, const Group& group, const PIDs& pids) const;
   void EndMonitor(gen::Atom name, std::uint64_t id);

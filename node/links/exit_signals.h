@@ -21,31 +21,31 @@ class ExitSignals {
   ExitSignals(const Addresses& addresses, Delivery& delivery)
       : addresses_(addresses), delivery_(delivery) {}
 
-  // `ref`: gen::kExplicitExit, gen::kChildExit, or 0: from a link.
-  // `in_order`: see Relations::TellWatcher. `trace`: 0 for none.
+  // Sends an exit signal. `ref`: gen::kExplicitExit, gen::kChildExit, or 0: from a link. `in_order`: see
+  // Relations::TellWatcher. `trace`: 0 for none.
   void Send(gen::PID to, gen::PID from, const gen::Reason& reason, std::uint64_t ref,
             bool in_order = false, gen::TraceId trace = 0);
   void Deliver(gen::PID to, core::EnvelopePtr signal);
-  // See gen::Messenger::SendExit.
+  // Does what gen::Messenger::SendExit says.
   gen::Result<void> SendExit(gen::PID from, const gen::Target& to, const gen::Reason& reason,
                              gen::TraceId trace = 0);
   gen::Result<void> Kill(gen::PID pid);
   // Asks a process to end with `reason` after what waits in its Main lane now.
   gen::Result<void> StopAfterQueue(gen::PID pid, const gen::Reason& reason);
 
-  // Whether an envelope ends the process, whatever the behaviour thinks of it.
+  // Returns whether an envelope ends the process, whatever the behaviour would do with it.
   [[nodiscard]] bool IsStop(const ProcessSlot& slot, const core::Envelope& envelope) const {
     return IsStop(slot, envelope, slot.end_requests().TrapsExits());
   }
-  // Whether it ends what the process waits for: it is one of those, or one that the behaviour will end
-  // with.
+  // Returns whether an envelope ends what the process waits for: it ends the process, or the behaviour will end with
+  // it.
   [[nodiscard]] bool EndsWaits(const ProcessSlot& slot, const core::Envelope& envelope) const;
 
  private:
   [[nodiscard]] bool IsStop(const ProcessSlot& slot, const core::Envelope& envelope,
                             bool traps_exits) const;
   gen::Result<void> PushStop(ProcessSlot& slot, gen::PID pid, const gen::Reason& reason);
-  // After a signal was delivered; `ends`: it will end the process.
+  // Interrupts the process, after a signal was delivered; `ends`: the signal will end the process.
   void Interrupt(ProcessSlot& slot, gen::PID pid, bool ends);
 
   const Addresses& addresses_;

@@ -1,9 +1,9 @@
 // One operation outside of the runtime (Asio's, say) that a process waits for; see await.h and boost_await.h,
 // which are what users include.
 //
-// The operation writes to buffers on the stack of the handler that waits for it, so the handler must
-// not go on before it has completed: when the process is being ended, or the time is up, the
-// operation is cancelled, and then waited for without further regard to signals.
+// The operation writes to buffers on the stack of the handler that waits for it, so the handler must not go on before
+// the operation has completed: when the process is being ended, or the time is up, the operation is cancelled, and then
+// the handler waits for it whatever signals come.
 #pragma once
 
 #include <chrono>
@@ -28,10 +28,10 @@ class AsyncOperation {
   AsyncOperation& operator=(const AsyncOperation&) = delete;
   virtual ~AsyncOperation() = default;
 
-  // Inside a handler: writes to the log that a time-out is negative.
+  // Logs that a time-out is negative. Inside a handler.
   static void LogNegative(std::chrono::nanoseconds timeout);
 
-  // It has completed, or never will. Exactly once, from one of the node's I/O threads.
+  // Notes that the operation has completed, or never will. Call it exactly once, from one of the node's I/O threads.
   void Completed();
 
   enum class End : std::uint8_t {
@@ -40,31 +40,29 @@ class AsyncOperation {
     kInterrupted,  // likewise, because the process is being ended, or asked to
     kNoStack,      // likewise, because there was no stack left for one more suspended process
   };
-  // After the operation was started: suspends the process until it has completed. The time-out is
-  // not negative; gen::kInfinite: none. `until_stop`: not longer than until the process is asked to
-  // stop.
+  // Suspends the process until the operation, which was started, has completed. The time-out is not negative;
+  // gen::kInfinite: none. `until_stop`: only until the process is asked to stop.
   [[nodiscard]] End Wait(std::chrono::nanoseconds timeout, bool until_stop);
 
  protected:
-  // By the process whose handler runs on this thread. Throws std::logic_error outside of handlers;
-  // aborts the program when the node has a clock of its own, because a simulation would not be
-  // repeatable any more.
+  // For the process whose handler runs on this thread. Throws std::logic_error outside of handlers; aborts the program
+  // when the node has a clock of its own, because a simulation would not be repeatable any more.
   AsyncOperation();
 
-  // The node's.
+  // The node's I/O.
   [[nodiscard]] asio::io_context& io_context() const;
   [[nodiscard]] OtherIo& other_io(MakeOtherIo make) const;
 
  private:
   [[nodiscard]] IoThread& io() const;
-  // Makes it complete soon. Called by the waiting process, at most once.
+  // Makes the operation complete soon. Called by the waiting process, at most once.
   virtual void Cancel() = 0;
 
   ProcessRunner& process_;
   const gen::PID pid_;
   core::Event done_;
   core::SpinLock lock_;
-  std::uint64_t id_;  // of the wait that it ends
+  std::uint64_t id_;  // of the wait that the operation ends
   bool completed_ = false;
 };
 

@@ -7,8 +7,8 @@ namespace ergon::node {
 
 class ProcessRunner;
 
-// Out of line on purpose: a fiber may go on on another thread, so the address of the thread's
-// variable must not be kept.
+// Returns the process, or null. Out of line on purpose: a fiber may go on on another thread, so the address of the
+// thread's variable must not be kept.
 [[nodiscard]] ProcessRunner* CurrentProcess() noexcept;
 #if ERGON_ASAN || ERGON_TSAN
 void SetCurrentProcess(ProcessRunner* process) noexcept;
@@ -22,7 +22,7 @@ extern constinit thread_local ProcessRunner* current_process
 }  // namespace detail
 
 #if !ERGON_ASAN && !ERGON_TSAN
-// One store, likewise. What checks stores would make an address of it, and keep that.
+// Sets the process by one store, likewise. A sanitizer would make an address of the store, and keep that.
 inline void SetCurrentProcess(ProcessRunner* process) noexcept {
   asm volatile("" ::: "memory");
   detail::current_process = process;
@@ -30,7 +30,7 @@ inline void SetCurrentProcess(ProcessRunner* process) noexcept {
 }
 #endif
 
-// For checks at the beginning of a function, where it may be compared with nothing but one load.
+// Returns whether `process` runs on this thread, for checks at the beginning of a function: one load and a comparison.
 [[nodiscard]] inline bool IsCurrentProcess(const ProcessRunner* process) noexcept {
   return detail::current_process == process;
 }

@@ -13,19 +13,19 @@ namespace ergon::node {
 
 struct InitRequest {
   gen::Args args;
-  std::uint64_t ref = 0;  // the parent waits for the outcome; 0: not so
+  std::uint64_t ref = 0;  // by which the parent waits for the outcome; 0: it does not
   std::chrono::nanoseconds timeout = gen::kDefaultInitTimeout;
   bool late = false;  // its time was up: it is killed
 };
 
-// Of a process with this request; null: nothing special.
+// Returns the time-out of a process with this request; null: the default.
 [[nodiscard]] inline std::chrono::nanoseconds InitTimeoutOf(const InitRequest* init) noexcept {
   return init == nullptr ? gen::kDefaultInitTimeout : init->timeout;
 }
 [[nodiscard]] inline bool IsInitLate(const InitRequest* init) noexcept {
   return init != nullptr && init->late;
 }
-// What its parent is told when its Init has failed.
+// Returns the error that the parent gets when Init has failed.
 [[nodiscard]] inline gen::Error InitErrorOf(const InitRequest* init, const gen::Reason& reason) {
   return gen::Error(
       IsInitLate(init) ? gen::ErrorCode::kTimeout : gen::ErrorCode::kProcessTerminated,

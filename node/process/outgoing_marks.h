@@ -10,7 +10,8 @@
 
 namespace ergon::node {
 
-// The process's own; `of` is its slot. Three bytes: the trace id itself, which few have, is in the slot's cold part.
+// Only for the process itself; `of` is its slot. Three bytes: the trace id itself, which few have, is in the slot's
+// cold part.
 class OutgoingMarks {
  public:
   void SetImportant(bool important) noexcept {
@@ -28,7 +29,7 @@ class OutgoingMarks {
   }
 
   [[nodiscard]] bool any() const noexcept { return any_; }
-  // Before it is sent.
+  // Marks an envelope before it is sent.
   void Apply(core::Envelope& envelope, const ProcessSlot& of) const {
     if (any_) [[unlikely]]
       ApplyAny(envelope, of);
@@ -42,7 +43,7 @@ class OutgoingMarks {
     if (important_) envelope.flags |= core::Envelope::kFlagImportant;
     ApplyTrace(envelope, of);
   }
-  // A request has its own, and a tick has that of its timer.
+  // Returns whether an envelope gets the process's trace id: a request has its own, and a tick has that of its timer.
   static bool MayHaveTrace(const core::Envelope& envelope) noexcept {
     const gen::EnvelopeKind kind = KindOf(envelope);
     const bool has_room = kind == gen::EnvelopeKind::kMessage ||

@@ -1,4 +1,5 @@
-// One wait of a process: it begins before anybody is told what to answer, and is over at the end of its scope.
+// One wait of a process: it begins before any other process learns which id to answer, and is over at the end of its
+// scope.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +22,11 @@ class PendingWait {
     if (is_open_) Withdraw();
   }
 
-  // Whoever answers names it.
+  // Returns the id of the wait, by which it is answered.
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
 
-  // Suspends the process until there is an outcome. `deadline` in Clock ns; 0: none. An answer is in `answer` then. At
-  // most once.
+  // Suspends the process until there is an outcome. `deadline` in Clock ns; 0: none. Then `answer` has the answer, if
+  // that is the outcome. At most once.
   gen::Result<core::AwaitOutcome> Wait(std::int64_t deadline) {
     is_open_ = false;
     core::Envelope* response = nullptr;
@@ -33,7 +34,7 @@ class PendingWait {
     answer = core::EnvelopePtr(response);
     return outcome;
   }
-  // Instead of Wait: nobody will answer. Before the process waits for something else.
+  // Ends the wait without Wait, because no answer will come. Call it before the process waits for something else.
   void Withdraw() {
     is_open_ = false;
     core::Envelope* response = nullptr;

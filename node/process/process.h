@@ -4,7 +4,7 @@
 //   process.cc     children, names, relations, events, groups, environment
 //   calls.cc       Call, Receive, Sleep, Yield, AwaitEnd
 //   requests.cc    requests without a stack; passing messages on
-//   stash.cc       putting messages aside
+//   stash.cc       stashing messages
 //   pool_host.cc   the functions of gen::PoolHost
 #pragma once
 
@@ -27,7 +27,7 @@ namespace ergon::node {
 class Process final : public ProcessRunner, public gen::PoolHost {
  public:
   Process(const Rooms& rooms, std::uint32_t index) : ProcessRunner(rooms, index) {}
-  // For a node's table; `rooms` outlives that.
+  // Returns the kind of slot for a node's table; `rooms` outlives that table.
   [[nodiscard]] static SlotKind Kind(const Rooms& rooms);
 
   // -- gen::Messenger --
@@ -175,15 +175,15 @@ class Process final : public ProcessRunner, public gen::PoolHost {
     SetDefaultPriority(priority);
   }
   void UseTrace(bool has_trace) noexcept override { SetHasTrace(has_trace); }
-  // What `verb` returns; NotInOwnTurn outside of this process's turns.
+  // Returns what `verb` returns; NotInOwnTurn outside of this process's turns.
   template <class Verb>
   std::invoke_result_t<Verb> InTurn(const char* function, Verb verb) {
     if (!IsInOwnTurn()) [[unlikely]]
       return NotInOwnTurn(function);
     return verb();
   }
-  // The steps of SendEnvelope: what is not a plain send in a turn; with all marks on it; to a worker of a pool; when the
-  // receiver has not taken it at once; when that is done.
+  // The steps of SendEnvelope: a send that is not plain, or outside of a turn; a send with all marks; to a worker of a
+  // pool; what remains when the receiver has not taken the envelope at once; and what follows then.
   [[gnu::cold, gnu::noinline]] gen::Result<void> SendUnusual(gen::PID to,
                                                              core::EnvelopePtr& envelope);
   gen::Result<void> SendMarked(gen::PID to, core::EnvelopePtr& envelope);
@@ -196,31 +196,31 @@ class Process final : public ProcessRunner, public gen::PoolHost {
                                                    core::EnvelopePtr& envelope);
   [[gnu::noinline]] gen::Result<void> AfterSend(gen::Result<void> sent, gen::PID to,
                                                 core::EnvelopePtr& envelope);
-  // To another node, whose answer says whether the message is in its mailbox. After an error it is the caller's. `deadline`
-  // as for Wait.
+  // Sends to another node, whose answer says whether the message is in the mailbox. After an error the envelope is
+  // still the caller's. `deadline` as for Wait.
   [[gnu::cold]] gen::Result<void> SendConfirmed(gen::PID to, core::EnvelopePtr& envelope,
                                                 std::int64_t deadline);
-  // Whether SendConfirmed has to send it.
+  // Returns whether SendConfirmed must send the envelope.
   [[nodiscard]] bool WantsConfirmation(gen::PID to, const core::EnvelopePtr& envelope) const;
-  // `link`: its end is an exit signal.
+  // Subscribes to an event. `link`: the event's end is an exit signal.
   gen::Result<std::vector<gen::MessageEvent>> SubscribeTo(const gen::Event& event, bool link);
-  // An event of another node, whose answer it waits for.
+  // Subscribes to an event of another node, and waits for that node's answer.
   gen::Result<std::vector<gen::MessageEvent>> SubscribeElsewhere(const gen::Event& event,
                                                                  bool link);
-  // To another node, for which too much waits.
+  // Sends to another node when there is room: too much waits for that node.
   [[gnu::cold]] gen::Result<void> SendWhenThereIsRoom(gen::PID to, core::EnvelopePtr& envelope);
-  // Why a call has no answer; ends its edge.
+  // Returns why a call has no answer, and ends its edge.
   [[gnu::noinline]] gen::Error CallUnanswered(const gen::Result<core::AwaitOutcome>& outcome,
                                               CallEdge& edge);
   [[gnu::cold]] gen::Result<core::EnvelopePtr> CallWhenThereIsRoom(gen::PID to,
                                                                    core::EnvelopePtr request,
                                                                    std::int64_t deadline);
-  // Too much waits for the node of `to`: until there is room, or `deadline` (Clock ns; 0: none). kTimeout, and the
-  // errors of a wait.
+  // Waits until there is room for the node of `to`, or until `deadline` (Clock ns; 0: none). Returns kTimeout, or an
+  // error of the wait.
   gen::Result<void> AwaitRoom(gen::PID to, std::int64_t deadline);
-  // When it is the turn of this process among those who wait for room there. `deadline` as for Wait.
+  // Sends when it is the turn of this process among the senders that wait for room there. `deadline` as for Wait.
   gen::Result<void> SendInTurn(gen::PID to, core::EnvelopePtr& envelope, std::int64_t deadline);
-  void MakeOwn(core::Envelope& envelope) const;  // it comes back as one of the behaviour's own
+  void MakeOwn(core::Envelope& envelope) const;  // makes it one of the behaviour's own
   static void RequestTimeIsUp(void* context, std::uint64_t id);
 };
 

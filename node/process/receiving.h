@@ -1,10 +1,10 @@
 // A process made of a function takes a message: Process::Receive.
 //
-// Receive runs inside of the one turn that the function is. It pops envelopes as a turn does. What it wants,
-// and what the runtime handles itself, is handled at once; the rest is passed over, that is kept aside
-// unhandled: a notice whose monitor is gone by then, or a request whose caller has given up, is found out
-// when its turn comes. With nothing left the process becomes idle as between two turns, only that its next
-// turn goes on with the function.
+// Receive runs inside of the one turn that the function is. It pops envelopes as a turn does. The envelopes that it
+// wants, and those that the runtime handles itself, are handled at once; the rest is passed over, that is kept
+// unhandled. Whether the monitor of such a notice is gone by then, or the caller of such a request has given up, is
+// found out when its turn comes. With no envelope left the process becomes idle as between two turns, only that its
+// next turn continues the function.
 #pragma once
 
 #include <chrono>
@@ -24,30 +24,30 @@ class Receiving {
  public:
   explicit Receiving(ProcessRunner& process) : process_(process), passed_over_(Of(process)) {}
 
-  // In the process's own turn. `timeout` is not negative.
+  // Runs in the process's own turn. `timeout` is not negative.
   gen::Result<void> Run(gen::Receiver& receiver, std::chrono::nanoseconds timeout);
 
-  // The process has ended: its messages are moved to `waiting`, notices are forgotten.
+  // Moves the messages to `waiting` and drops the notices: the process has ended.
   static void Close(ProcessRunner& process, std::vector<core::EnvelopePtr>& waiting);
 
  private:
   static PassedOver& Of(ProcessRunner& process);
   static void ParkHook(void* context, core::Fiber& fiber);
 
-  // Handles the oldest of those passed over that the receiver wants, if there is one.
+  // Handles the oldest of the envelopes passed over that the receiver wants, if there is one.
   void LookAtPassedOver(gen::Receiver& receiver);
   void Handle(core::Envelope& envelope);
-  // Keeps it aside; a message counts as one that waits in the mailbox.
+  // Passes an envelope over; a message counts as one that waits in the mailbox.
   void PassOver(core::Envelope& envelope);
-  // So many more messages are passed over: 1 or -1.
+  // Counts so many more messages as passed over: 1 or -1.
   void Count(int messages);
-  // A message, notice or request that has to be asked for.
+  // Returns whether it is a message, notice or request that a Receive must ask for.
   [[nodiscard]] bool IsReceivable(core::Envelope& envelope) const;
-  // The time is up: what waits now is looked at yet, and not what comes.
+  // Notes that the time is up: what waits now is still looked at, but not what comes later.
   void NoteLate();
-  // After each envelope: lets others go first, when this process has had its time. True: it has.
+  // Lets others run, after an envelope, if this process has had its time. Returns whether it has.
   bool GaveWay();
-  // Until something arrives. False: no stack is left for one more suspended process.
+  // Suspends the process until something arrives. Returns false if no stack is left for one more suspended process.
   [[nodiscard]] bool AwaitArrival();
 
   ProcessRunner& process_;

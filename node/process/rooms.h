@@ -1,4 +1,4 @@
-// The rooms of a node, as its processes see them.
+// The parts of a node that its processes use.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
 // What runs a process: its beginning, its turns, its waits, its end.
 //
-// All of it belongs to the one with the right to run the process, unless it says otherwise.
+// All of it belongs to the thread with the right to run the process, unless it says otherwise.
 #pragma once
 
 #include <cstdint>
@@ -32,16 +32,15 @@ namespace ergon::node {
 
 class ProcessRunner : public ProcessSlot, protected gen::LogSink {
  public:
-  // A core::OverflowReport: names the process whose turn runs on this thread.
+  // A core::OverflowReport that names the process whose turn runs on this thread.
   static void ReportOverflow(core::SignalText& text, std::size_t stack_bytes);
-  // What gen::Blocking calls.
-  static const gen::BlockingRuntime& BlockingCalls();
+  static const gen::BlockingRuntime& BlockingCalls();  // what gen::Blocking calls
 
   // Any thread.
   [[nodiscard]] gen::PID Self() const;
   [[nodiscard]] gen::PID Parent() const;
   [[nodiscard]] gen::Atom Name() const;
-  // Its PID, behaviour and the type of what it handles. In its own turns.
+  // Returns the PID, the behaviour and the type of what the process handles. In its own turns.
   [[nodiscard]] std::string InHandler() const;
   [[nodiscard]] gen::Log Lines() { return gen::Log(*this); }
   [[nodiscard]] bool IsOf(const gen::Node& node) const noexcept { return &rooms_.node == &node; }
@@ -54,14 +53,14 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   void Abandon() override;
   void AnswerAfterInit(std::uint64_t id) override { GetInit().ref = id; }
   // -- waiting, also for AsyncOperation --
-  // What ends a wait before its outcome is there, besides its time-out.
+  // What ends a wait before its outcome, besides its time-out.
   enum class Interruption : std::uint8_t {
     kSignals,       // those that end the process
     kSignalsStops,  // being asked to stop, too
     kNothing,
   };
   void BeginWait(std::uint64_t id) noexcept { await_.Begin(id); }
-  // Waits for the outcome of what has begun. `deadline` in Clock ns; 0: none.
+  // Waits for the outcome of a wait that has begun. `deadline` in Clock ns; 0: none.
   gen::Result<core::AwaitOutcome> Wait(std::uint64_t id, std::int64_t deadline,
                                        core::Envelope*& response,
                                        Interruption interruption = Interruption::kSignals) {
@@ -85,31 +84,31 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   // -- for the functions of gen::Process --
   gen::Result<gen::PID> SpawnChild(const SpawnRequest& request);
   [[nodiscard]] bool IsInOwnTurn() const noexcept { return IsCurrentProcess(this); }
-  // kNotAllowed, with the name of the function that was called outside of this process's turns.
+  // Returns kNotAllowed, with the name of the function that was called outside of this process's turns.
   [[nodiscard, gnu::cold]] gen::Error NotInOwnTurn(const char* function) const;
-  // For functions that have no error to return: ends the program.
+  // Ends the program outside of this process's turns, for functions that return no error.
   void MustBeInOwnTurn(const char* function) const {
     if (!IsInOwnTurn()) EndForMisuse(function);
   }
   void BeginTrace(gen::TraceId trace);  // until the next message is handled
-  // After a message was sent: gives way if it should.
+  // Lets others run, after a message was sent, if this turn has sent enough.
   void MaybeYield() {
     if (yield_on_send_ && sends_ > kMaxSendsPerTurn && gen::detail::HeldMutexes() == 0) GiveWay();
   }
   void GiveWay();
-  // A signal that ends the process is there. Notes whether there is an inspection.
+  // Returns whether a signal that ends the process is there. Notes whether there is an inspection.
   [[nodiscard]] bool IsInterrupted() {
     is_asked_ = false;
     return IsKilled() || (mailbox_.MayHaveUrgent() && HasInterruption());
   }
   [[nodiscard]] bool HasInterruption();
-  // The envelope being handled waits for an answer that was not sent yet.
+  // Returns whether the envelope being handled waits for an answer that was not sent yet.
   [[nodiscard]] bool IsOpenQuestion() const noexcept;
   void NoteOpenRequest(const core::Envelope& envelope);
-  // Takes an envelope out of the mailbox's hands. A tick that is put aside keeps no other from coming.
+  // Takes an envelope away from the mailbox. A tick that is stashed does not keep the timer's next tick from coming.
   [[nodiscard]] core::EnvelopePtr DetachHeld(core::Envelope& envelope);
-  void Hold(std::int64_t messages);  // the behaviour has got hold of so many more
-  // So many more of the behaviour's own envelopes wait in Main. Release: before the mailbox shows them.
+  void Hold(std::int64_t messages);  // the behaviour holds so many more
+  // Counts so many more of the behaviour's own envelopes in Main. Release: before the mailbox shows them.
   void CountOwnInMain(std::int64_t envelopes);
   [[nodiscard]] std::vector<core::EnvelopePtr> TakeStash();
   void ReportProgress();
@@ -128,20 +127,20 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
  private:
   friend class Measuring;
   friend class Receiving;
-  // A turn ends after the handler that has made it exceed so many sends, lest they fill the caches.
+  // A turn ends after the handler with which it exceeds so many sends, because more would fill the caches.
   static constexpr std::uint32_t kMaxSendsPerTurn = 64;
   // -- beginning.cc --
   [[nodiscard]] InitRequest& GetInit();
-  // The steps of Open: nothing is left of the slot's former process; what comes from the parent; its threads.
+  // The steps of Open: removing what is left of the former process; inheriting from the parent; choosing the threads.
   void ForgetFormer() noexcept;
   void Inherit(const SpawnRequest& request);
   gen::Result<void> ChooseDispatcher();
   void OpenMailbox(const gen::ProcessOptions& options, std::unique_ptr<gen::MailboxQueue> queue);
-  // Runs Init, on whatever stack this is; false when the process has ended, and `failure` is what its parent is told.
+  // Runs Init, on any stack. Returns false if the process has ended; `failure` is the error for its parent.
   bool RunInit(gen::Error& failure);
   // Runs Init inside the parent's turn, and leaves the process scheduled or idle.
   bool RunInitInline(gen::Error& failure);
-  // False: whoever has spawned it has not waited so long.
+  // Returns false if the parent has not waited so long.
   [[nodiscard]] bool ReportStarted();
   void ReportFailedInit(const gen::Reason& reason);
   // -- turn.cc --
@@ -158,14 +157,14 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   [[nodiscard]] bool IsPlain(const core::Envelope& envelope) const noexcept;
   void HandlePlain(core::Envelope& envelope);
   void HandleEnvelope(core::Envelope& envelope);
-  // A gen::ProcessChange or a gen::NodeChange, see change.cc.
+  // Returns whether the envelope is a gen::ProcessChange or a gen::NodeChange, see change.cc.
   [[nodiscard]] bool IsChange(core::Envelope& envelope) const noexcept;
   void HandleChange(core::Envelope& envelope);
   bool HandleByKind(core::Envelope& envelope);
   bool PutInOrder(core::Envelope& notice);  // true: it is the mailbox's again, see notice_order.cc
   bool HandleMessage(core::Envelope& envelope);  // false: its timer was cancelled
   bool HandleRequest(core::Envelope& envelope);  // false: it has expired
-  // A request, or an inspection. False: its caller was told, or is told now, that its time is up.
+  // Returns whether a handler may begin with a request or an inspection; false: the caller is told that its time is up.
   [[nodiscard]] bool MayBegin(const core::Envelope& request);
   [[gnu::cold]] void Expire(core::Envelope& request, bool withdrawn);  // counts and notes it
   [[nodiscard]] bool HandleExit(const core::Envelope& envelope);  // true: the behaviour gets it
@@ -195,10 +194,10 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   // -- wait.cc --
   gen::Result<core::AwaitOutcome> WaitOnce(std::uint64_t id, std::int64_t deadline,
                                            core::Envelope*& response);
-  // In Init, when whose time is up the process is killed; or with calls that are measured.
+  // Waits in Init, whose time-out kills the process; or with calls that are measured.
   gen::Result<core::AwaitOutcome> WaitUnusually(std::uint64_t id, std::int64_t deadline,
                                                 core::Envelope*& response);
-  // With the right to run: true when the parked fiber has to be resumed, false when the right was given up.
+  // Returns true when the parked fiber must be resumed, false when the right to run was given up. Needs that right.
   bool SettleParked();
   void AnswerInspections();
   struct ParkedWait;
@@ -214,12 +213,12 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   void Finish(const gen::Reason& reason);
   void RunTerminate(const gen::Reason& reason);
   void AnswerQuestions(core::Envelope* current, bool is_open, const gen::Reason& reason);
-  // Nobody can send any more. What is stashed, what a queue of its own holds and what a pool leaves goes to `waiting`.
+  // Closes the mailbox. Moves what is stashed, and what a queue of its own or a pool still has, to `waiting`.
   core::Mailbox::Rest CloseMailbox(std::vector<core::EnvelopePtr>& waiting);
   void ReleaseFeatures(const gen::Reason& reason);
-  // Sorts what a closed mailbox still held: what its heir gets, and what is dropped.
+  // Sorts what a closed mailbox still held: the heir gets a part, and the rest is dropped.
   void LeaveRest(core::Mailbox::Rest& rest, gen::MessageInheritance inheritance);
-  // What a sender had on its way when the slot's former process ended: back to its pool, or dropped.
+  // Returns an envelope that was on its way when the slot's former process ended to its pool, or drops it.
   void DisposeLate(core::EnvelopePtr envelope);
   // -- misuse.cc --
   [[noreturn, gnu::cold]] void EndForMisuse(const char* function) const;

@@ -9,17 +9,17 @@
 
 namespace ergon::node {
 
-// What a process remembers from one turn to the next: a byte.
+// The memory of a process from one turn to the next: a byte.
 class TurnPace {
  public:
-  // It has been slow: each of the next messages is measured.
+  // Notes that the process has been slow: each of the next messages is measured.
   void Watch() noexcept { watched_ = kWatched; }
   void NoteQuick() noexcept {
     if (watched_ > 0) --watched_;
   }
   [[nodiscard]] bool IsWatched() const noexcept { return watched_ > 0; }
 
-  // A handler has waited, and others had the thread meanwhile: the time slice begins anew.
+  // Notes that a handler has waited, and others had the thread meanwhile: the time slice begins anew.
   void NoteWait() noexcept { has_waited_ = true; }
   [[nodiscard]] bool TakeWait() noexcept {
     const bool has_waited = has_waited_;
@@ -35,7 +35,7 @@ class TurnPace {
 };
 static_assert(sizeof(TurnPace) == 1);
 
-// Not the node's clock, which may stand still: this is about the machine.
+// Not the node's clock, which may stand still: the budget is about the machine.
 struct MachineTime {
   static std::int64_t Now() noexcept { return core::SteadyNow(); }
   static std::int64_t CoarseNow() noexcept { return core::SteadyCoarseNow(); }
@@ -59,8 +59,8 @@ class BasicTurnBudget {
   static constexpr int kStride = 16;
   static constexpr int kFirstStride = 4;
 
-  // Of the options, `throughput`, `turn_ns` (0: exactly `throughput` messages) and `turn_limit_ns`
-  // (0: none). `options` and `pace` outlive the budget; `coarse_now` is Time::CoarseNow().
+  // Uses `throughput`, `turn_ns` (0: exactly `throughput` messages) and `turn_limit_ns` (0: none) of the options.
+  // `options` and `pace` outlive the budget; `coarse_now` is Time::CoarseNow().
   BasicTurnBudget(const core::DispatcherOptions& options, TurnPace& pace,
                   std::int64_t coarse_now) noexcept
       : options_(options), pace_(pace), began_(coarse_now), left_(FirstStride(options.throughput)) {
@@ -68,7 +68,7 @@ class BasicTurnBudget {
       BeginWatched();
   }
 
-  // After each message: true if the turn may handle another one.
+  // Counts a message. Returns true if the turn may handle another one.
   [[nodiscard]] bool Spend() noexcept {
     if (--left_ > 0) [[likely]]
       return true;
@@ -116,7 +116,7 @@ class BasicTurnBudget {
     return true;
   }
 
-  // True if the turn may go on for another `ahead_` messages.
+  // Returns true if the turn may go on for another `ahead_` messages.
   bool Extend() noexcept {
     if (options_.turn_ns == 0) return false;
     const std::int64_t now = Time::Now();

@@ -1,4 +1,4 @@
-// What the node's options say of log levels.
+// The log levels of behaviours that the node's options give.
 #pragma once
 
 #include <atomic>
@@ -14,25 +14,25 @@
 
 namespace ergon::node {
 
-// By the names of behaviours, as their log lines have them. Any thread.
+// Maps the names of behaviours, as their log lines show them, to levels. Any thread.
 class BehaviorLevels {
  public:
   explicit BehaviorLevels(BehaviorLogLevels levels)
       : levels_(std::move(levels)), any_(levels_.empty() ? 0 : 1) {}
 
-  // Sets the level of a process with the behaviour, if there is one for it. The process must be one already that Add's
-  // caller finds afterwards.
+  // Sets the level of a process with the behaviour, if there is one for it. The process must be in the table already,
+  // so that Add's caller finds it afterwards.
   void Give(const gen::ProcessBehavior& behavior, std::atomic<std::uint8_t>& level) const {
-    // Acquire and release; partner: Add. Both change any_, so one of them comes first: Add, and there is a level here; or
-    // this, and Add's caller sees all that the process has written before, its slot and its PID, too. A load would not do:
-    // what has no order of its own could be seen later than any_, and the process be missed by both.
+    // Acquire and release; partner: Add. Both change any_, so one of them comes first: either Add, and there is a level
+    // here; or this, and Add's caller sees all that the process has written before, including its slot and its PID. A
+    // load would not do: it has no order with Add's change, and both could miss the process.
     if (any_.fetch_add(0, std::memory_order_acq_rel) == 0) return;
     const std::string name = gen::BehaviorNameOf(behavior);
     std::lock_guard lock(mutex_);
     const auto found = levels_.find(name);
     if (found != levels_.end()) level.store(ValueOf(found->second), std::memory_order_relaxed);
   }
-  // Adds what `further` says, and returns what there was before.
+  // Adds the levels of `further`, and returns the levels before.
   BehaviorLogLevels Add(const BehaviorLogLevels& further) {
     std::lock_guard lock(mutex_);
     BehaviorLogLevels before = levels_;
@@ -42,7 +42,7 @@ class BehaviorLevels {
     return before;
   }
 
-  // As ProcessSlot::own_log_level has it.
+  // Returns a level as ProcessSlot::own_log_level has it.
   [[nodiscard]] static std::uint8_t ValueOf(std::optional<gen::LogLevel> level) noexcept {
     return level ? static_cast<std::uint8_t>(*level) : ProcessSlot::kNodeLogLevel;
   }
@@ -50,7 +50,7 @@ class BehaviorLevels {
  private:
   mutable std::mutex mutex_;
   BehaviorLogLevels levels_;
-  mutable std::atomic<std::uint32_t> any_;  // 0: there are none, and a spawn takes no lock
+  mutable std::atomic<std::uint32_t> any_;  // 0: there are no levels, and a spawn takes no lock
 };
 
 }  // namespace ergon::node

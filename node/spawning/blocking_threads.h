@@ -10,12 +10,12 @@ namespace ergon::node {
 
 class DedicatedDispatchers;
 
-// Says who may have one, from the same store as detached processes, and counts. Any thread.
+// Lends threads from the same store as for detached processes, and counts them. Any thread.
 class BlockingThreads {
  public:
   BlockingThreads(DedicatedDispatchers& threads, int limit) : threads_(threads), limit_(limit) {}
 
-  // A thread with the options of `like`; null: all are lent, or the system has none left.
+  // Returns a thread with the options of `like`; null if all are lent, or the system has none left.
   [[nodiscard]] core::Dispatcher* Lend(const core::DispatcherOptions& like) noexcept;
   void TakeBack(core::Dispatcher& thread);
 

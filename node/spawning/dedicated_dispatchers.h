@@ -10,14 +10,14 @@
 
 namespace ergon::node {
 
-// Dispatchers of one thread each. Those whose process has ended serve the next one, so that there
-// are never more than there were detached processes at a time. Any thread.
+// Dispatchers of one thread each. A dispatcher whose process has ended serves the next one, so that there are never
+// more than there were detached processes at a time. Any thread.
 class DedicatedDispatchers {
  public:
-  // One that nobody uses, started; with the options of the node's, but for the number of threads.
-  // kInternal: no thread or stack could be had.
+  // Returns a started dispatcher that no process uses, with the options of the node's, except the number of threads.
+  // Returns kInternal if no thread or stack could be had.
   gen::Result<core::Dispatcher*> Take(core::DispatcherOptions options);
-  // May still run the turn in which its process has ended.
+  // Takes a dispatcher back. It may still run the turn in which its process has ended.
   void Give(core::Dispatcher& dispatcher);
   // Ends all threads.
   void Stop();

@@ -16,16 +16,16 @@ class ForkGuard {
  public:
   explicit ForkGuard(gen::Atom node) : node_(node) {}
 
-  // The node's threads are in another program, and this one is its fork.
+  // Returns whether this program is a fork of the one that has the node's threads.
   [[nodiscard]] bool IsForked() const noexcept { return started_in_ != core::ForkCount(); }
-  // kNodeTerminated, with the reason.
+  // Returns kNodeTerminated, with the reason.
   [[nodiscard]] gen::Error Error() const {
     return gen::Error(
         gen::ErrorCode::kNodeTerminated,
         fmt::format("this is a fork of the process of {}, whose threads did not come along",
                     node_));
   }
-  // ForkCount of the program that has started the node.
+  // Returns the ForkCount of the program that has started the node.
   [[nodiscard]] std::uint32_t started_in() const noexcept { return started_in_; }
 
  private:

@@ -1,4 +1,4 @@
-// What processes have from those before them: a leader, and an environment.
+// What processes inherit: a leader and an environment.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,15 @@ class Lineage {
   Lineage(const Addresses& addresses, NodeEnvironment& environment)
       : addresses_(addresses), environment_(environment) {}
 
-  // By whom a process that is about to be spawned is led; 0: by itself.
+  // Returns the leader of a process that is about to be spawned; 0: the process itself.
   [[nodiscard]] std::uint64_t LeaderOf(const SpawnRequest& request) const;
-  // What it inherits; null: nothing.
+  // Returns the environment that it inherits; null: an empty one.
   [[nodiscard]] SharedEnvironment EnvironmentOf(const SpawnRequest& request);
-  // Of a process, in its own turns; without a value: the name goes.
+  // Sets a value of a process, in its own turns. Without a value the name is removed.
   void SetEnv(ProcessSlot& slot, std::string_view name, gen::AnyValue value);
 
  private:
-  // Null: it has none, or has ended.
+  // Returns the environment of a process; null if it has none, or has ended.
   [[nodiscard]] SharedEnvironment EnvironmentOf(gen::PID pid) const;
 
   const Addresses& addresses_;

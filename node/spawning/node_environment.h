@@ -16,14 +16,14 @@ class NodeEnvironment {
  public:
   explicit NodeEnvironment(const gen::Environment& values);
 
-  // Never null.
+  // Returns the environment; never null.
   [[nodiscard]] SharedEnvironment Get() const;
   [[nodiscard]] gen::AnyValue Find(std::string_view name) const;
   void Set(std::string_view name, gen::AnyValue value);
 
-  // Neither the node nor any process has ever had a value: there is nothing to inherit.
+  // Returns true if neither the node nor any process has ever had a value: there is nothing to inherit.
   [[nodiscard]] bool IsUnused() const { return !used_.load(std::memory_order_acquire); }
-  // Before a process gets values of its own.
+  // Notes that there are values. Call it before a process gets values of its own.
   void NoteUse() { used_.store(true, std::memory_order_release); }
 
  private:

@@ -1,4 +1,4 @@
-// What the node's options say of pools.
+// The changes of pools that the node's options give.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace ergon::node {
 
-// By the names of the pools. Any thread.
+// Maps the names of pools to changes. Any thread.
 class PoolSettings {
  public:
   using Changes = std::map<std::string, gen::PoolChange>;
@@ -23,7 +23,7 @@ class PoolSettings {
     const auto found = changes_.find(std::string(name.Text()));
     return found == changes_.end() ? gen::PoolChange() : found->second;
   }
-  // Adds what `further` says, and returns what there was before.
+  // Adds the changes of `further`, and returns the changes before.
   Changes Add(const Changes& further) {
     std::lock_guard lock(mutex_);
     Changes before = changes_;

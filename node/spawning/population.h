@@ -32,7 +32,7 @@ class Population {
   // -- spawning --
 
   [[nodiscard]] SpawnGate& gate() noexcept { return gate_; }
-  // Nobody outside of processes may spawn any more.
+  // Refuses spawns from outside of processes.
   void RefuseOutsiders() noexcept { refuses_outsiders_.store(true, std::memory_order_release); }
   void AcceptOutsiders() noexcept { refuses_outsiders_.store(false, std::memory_order_release); }
   [[nodiscard]] bool RefusesOutsiders() const noexcept {
@@ -41,18 +41,18 @@ class Population {
 
   // -- ends --
 
-  // Comes before the process says that it is over: whoever has waited for the end, or asks just then, finds
-  // the end counted.
+  // Counts an end. Call it before the process says that it is over: whoever has waited for the end, or asks just then,
+  // finds the end counted.
   void NoteEnded(const gen::Reason& reason) noexcept {
     if (reason.IsFailure()) failed_.fetch_add(1, std::memory_order_relaxed);
     // Partner: ended().
     ended_.fetch_add(1, std::memory_order_release);
   }
-  // The last thing a process does; its slot is free afterwards.
+  // Does the last step of a process; its slot is free afterwards.
   void Leave(ProcessSlot& slot, core::Dispatcher& dispatcher, gen::PID pid);
-  // `told` is called with each process that ends from now on; null: nobody is.
+  // Sets the function that is called with each process that ends from now on; null: none is called.
   void SetListener(std::function<void(gen::PID)> told);
-  // Until all have ended, or the deadline (Clock ns): false. One thread at a time.
+  // Waits until all have ended, or until the deadline (Clock ns), and then returns false. One thread at a time.
   [[nodiscard]] bool WaitUntilEmpty(const core::Clock& clock, std::int64_t deadline);
 
   [[nodiscard]] std::uint64_t spawned() const noexcept { return gate_.count(); }

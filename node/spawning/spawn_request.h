@@ -21,7 +21,7 @@ struct SpawnRequest {
   bool link = false;
   bool heir = false;      // the parent inherits what is not handled
   bool announce = false;  // the parent gets a MessageStarted instead of waiting
-  // Of StartInBackground: called when the process is there and has not begun. Null: nobody wants to know.
+  // For StartInBackground: called when the process is there and has not begun. Null: nothing is called.
   const std::function<void(gen::PID)>* opened = nullptr;
   gen::TraceId trace = 0;  // that its Init has; 0: that of the parent, if it has one
 };

@@ -32,10 +32,10 @@ class Spawning {
   };
   explicit Spawning(const Needs& needs) : needs_(needs) {}
 
-  // A process in a fresh slot; the caller has the right to run it.
+  // Makes a process in a fresh slot; the caller has the right to run it.
   gen::Result<ProcessSlot*> Open(const SpawnRequest& request);
-  // Starts a process; `done` is called when its Init has ended, with an error if that failed, maybe on
-  // another thread. After an error it is not called.
+  // Starts a process. `done` is called when its Init has ended, with an error if that failed, maybe on another thread.
+  // After an error returned here `done` is not called.
   gen::Result<gen::PID> StartInBackground(const SpawnRequest& request,
                                           std::function<void(gen::Result<void>)> done);
 
