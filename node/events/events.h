@@ -1,4 +1,4 @@
-// The events of a node: who produces, who subscribes, and what was published last.
+// The events of a node: their producers, their subscribers, and the last values.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@
 
 namespace ergon::node {
 
-// How a process has subscribed to an event. The numbers, unique, say which notice of its end belongs
-// to which subscription; 0: not in this way.
+// How a process has subscribed to an event. The numbers, which are unique, say which notice of its end belongs to which
+// subscription; 0: not subscribed in this way.
 struct Subscription {
   std::uint64_t monitor = 0;
   std::uint64_t link = 0;
@@ -44,25 +44,26 @@ class Events {
   using Place = std::function<void(gen::MessageEvent value)>;
   using Subscribers = std::vector<std::pair<gen::PID, Subscription>>;
 
-  // kTaken: there is such an event; kIncorrect: the name, or an option.
+  // Adds an event. Returns kTaken if there is such an event, and kIncorrect for the name or an option.
   gen::Result<void> Add(gen::Atom name, gen::PID producer, gen::Ref token,
                         const gen::EventOptions& options);
-  // The former subscribers. kProcessUnknown: not an event of this producer.
+  // Ends an event, and returns its former subscribers. Returns kProcessUnknown if it is not an event of this producer.
   gen::Result<Subscribers> End(gen::Atom name, gen::PID producer);
 
-  // Adds what `how` has to what the process has already, and returns what it has missed, or calls `place`, if not
-  // null, for each of that. `mark`, if not null, is where it was before, and where it is now; or none if it had subscribed
-  // already, in the other way. kProcessUnknown: no such event; kTaken: it has that already; kIncorrect: the mark.
+  // Adds the subscriptions of `how` to those that the process has already, and returns the values that it has missed,
+  // or calls `place`, if not null, for each of them. `mark`, if not null, is how far it got before, and is set to how
+  // far it gets now; or to none if it had subscribed already, in the other way. Returns kProcessUnknown if there is no
+  // such event; kTaken if it has such a subscription already; kIncorrect for the mark.
   gen::Result<std::vector<gen::MessageEvent>> Subscribe(gen::Atom name, gen::PID subscriber,
                                                         const Subscription& how,
                                                         const Notify& notify,
                                                         EventMark* mark = nullptr,
                                                         const Place& place = nullptr);
-  // Takes away those numbers of `how` that are the subscriber's. It may have none, or the event may
-  // be gone. Returns where it is, if nothing is left; else none.
+  // Removes the numbers of `how` that are the subscriber's. It may have none, or the event may be gone. Returns how far
+  // it got, if no subscription is left; else an empty mark.
   EventMark Unsubscribe(gen::Atom name, gen::PID subscriber, const Subscription& how,
                         const Notify& notify);
-  // EventMark::event of what has the name now; 0: nothing.
+  // Returns the EventMark::event of the event that has the name now; 0: there is none.
   [[nodiscard]] std::uint64_t IdOf(gen::Atom name) const;
   struct Info {
     gen::Atom name;
@@ -73,14 +74,14 @@ class Events {
     std::size_t buffer = 0;                 // that may be
     std::uint64_t published = 0;
   };
-  // The first `most` by the text of their names, each of its own moment, and how many there are in all.
+  // Returns the first `most` events by the text of their names, each of its own moment, and how many there are in all.
   [[nodiscard]] std::pair<std::vector<Info>, std::size_t> Infos(std::size_t most) const;
-  // Takes away all that the subscriber has, and returns it.
+  // Removes all subscriptions that the subscriber has, and returns them.
   Subscription Remove(gen::Atom name, gen::PID subscriber, const Notify& notify);
 
-  // Keeps the value that `make` returns if the event has a buffer, and calls `deliver` for every
-  // subscriber. False, and nothing has happened: some are processes of other nodes, and the value is not
-  // `encoded` for them yet. kProcessUnknown: no such event; kNotAllowed: another token.
+  // Keeps the value that `make` returns if the event has a buffer, and calls `deliver` for every subscriber. Returns
+  // false, and does nothing, if some are processes of other nodes and the value is not `encoded` for them yet. Returns
+  // kProcessUnknown if there is no such event; kNotAllowed for another token.
   gen::Result<bool> Publish(gen::Atom name, gen::Ref token, bool encoded,
                             const std::function<gen::MessageEvent()>& make, const Deliver& deliver);
 
@@ -100,7 +101,7 @@ class Events {
     std::deque<gen::MessageEvent> buffer;
     std::uint64_t published = 0;
 
-    // Of the values in the buffer, those that are not behind `mark`: the newest.
+    // Returns how many of the buffer's values, the newest ones, a process at `mark` has missed.
     [[nodiscard]] std::size_t Missed(const EventMark& mark) const;
     [[nodiscard]] bool IsElsewhere(gen::PID subscriber) const noexcept {
       return subscriber.node != producer.node;
@@ -108,7 +109,7 @@ class Events {
   };
 
   [[nodiscard]] std::shared_ptr<Entry> Find(gen::Atom name) const;
-  // With the entry's lock.
+  // Erases a subscriber. With the entry's lock.
   static void Erase(Entry& entry, std::map<gen::PID, Subscription>::iterator subscriber,
                     const Notify& notify);
 

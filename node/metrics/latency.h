@@ -17,9 +17,11 @@ class Latency {
 
   Latency();
 
-  // In seconds: from when the call of a process was sent, if it could be, to its answer, or to its error.
+  // Calls, in seconds: from the sending of a process's call to its answer or error. A call that could not be sent does
+  // not count.
   [[nodiscard]] gen::Histogram& calls() noexcept { return calls_; }
-  // In seconds: the handlers of a behaviour. Those that have found no place of their own have "(other)".
+  // Returns the histogram for the handlers of a behaviour, in seconds: that of "(other)" if there are kMostBehaviors
+  // already.
   [[nodiscard]] gen::Histogram HandlingOf(const std::string& behavior);
   [[nodiscard]] std::map<std::string, gen::Histogram> Handling() const;  // by behaviour
 

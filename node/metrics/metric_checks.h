@@ -1,4 +1,4 @@
-// What is wrong with a metric that a user wants.
+// Checks of the metrics that a user asks for.
 #pragma once
 
 #include <string_view>
@@ -9,10 +9,10 @@
 
 namespace ergon::node {
 
-// kIncorrect, with a text that names the first bad field and its value. An empty help is right. Any thread.
+// Returns kIncorrect, with a text that names the first bad field and its value. An empty help is valid. Any thread.
 [[nodiscard]] gen::Result<void> CheckMetric(std::string_view name,
                                             const gen::MetricOptions& options);
-// Beyond that, for a histogram.
+// Checks the bounds of a histogram likewise.
 [[nodiscard]] gen::Result<void> CheckBounds(const gen::HistogramOptions& options);
 
 }  // namespace ergon::node

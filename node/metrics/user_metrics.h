@@ -43,21 +43,21 @@ class UserMetrics final : public gen::Metrics {
   gen::Result<gen::Histogram> Histogram(std::string_view name,
                                         const gen::HistogramOptions& options) override;
 
-  // A copy, whose metrics go on counting.
+  // Returns a copy, whose metrics go on counting.
   [[nodiscard]] Families All() const;
 
  private:
-  // What was asked for: a family with the only metric that is looked for, counting nothing yet.
+  // A metric that was asked for: a family with this metric only, which counts nothing yet.
   struct Wanted {
     std::string_view name;
     Family family;
   };
   template <class Handle, class Make>
   gen::Result<Handle> FindOrMake(Wanted wanted, Make make);
-  // One that is a line of /metrics.
+  // Finds or makes a metric that is one line of /metrics.
   template <class Handle, class Make>
   gen::Result<Handle> Single(std::string_view name, const gen::MetricOptions& options, Make make);
-  // Under the lock.
+  // Checks a metric against those that there are. Under the lock.
   [[nodiscard]] gen::Result<void> CheckFits(const Family& family, const Wanted& wanted) const;
 
   const Addresses& addresses_;

@@ -1,4 +1,4 @@
-// What an observer changes when it is asked to: one process, or one pool.
+// The changes that an observer makes on request: of one process, or one pool.
 #pragma once
 
 #include <string_view>
@@ -11,8 +11,8 @@
 namespace ergon::node {
 
 [[nodiscard]] bool IsAction(std::string_view path);
-// After the gate. 403: the observer may not. The log has what was done, and to whom. By the process of the connection,
-// which waits for the process that is changed, some seconds at most.
+// Acts on a request that has passed the gate. 403: the observer may not act. Logs what was done, and to which process.
+// Called by the process of the connection, which waits for the process that is changed, some seconds at most.
 [[nodiscard]] ObserverAnswer Act(gen::Process& self, const ObserverState& state,
                                  std::string_view path, const UrlQuery& parameters);
 

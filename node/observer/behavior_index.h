@@ -12,19 +12,19 @@
 
 namespace ergon::node {
 
-// The name of a behaviour takes the lock of the process, and a text. What was learned is kept by the process's slot, in 16
+// Finding the name of a behaviour takes the lock of the process, and a text. So it is kept by the process's slot, in 16
 // bytes, and found there the next time. One process.
 class BehaviorIndex {
  public:
-  static constexpr std::uint32_t kOther = 0;  // stands for all behaviours that are too many
+  static constexpr std::uint32_t kOther = 0;  // stands for all behaviours beyond `most`
 
   BehaviorIndex(const Addresses& addresses, std::size_t most)
       : addresses_(addresses), most_(most) {}
 
   [[nodiscard]] const Addresses& addresses() const noexcept { return addresses_; }
-  // The number of a process's behaviour. None: it has ended.
+  // Returns the number of a process's behaviour; std::nullopt if the process has ended.
   [[nodiscard]] std::optional<std::uint32_t> Of(const ProcessSlot& slot, std::uint64_t id);
-  // A LabelValue.
+  // Returns the name of a behaviour, as a LabelValue.
   [[nodiscard]] const std::string& Name(std::uint32_t behavior) const { return names_[behavior]; }
   [[nodiscard]] std::size_t size() const noexcept { return names_.size(); }
 

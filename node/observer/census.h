@@ -31,12 +31,12 @@ struct CensusFigures {
 
   std::vector<BehaviorFigures> behaviors;
   std::array<std::uint64_t, kStates> states{};
-  std::vector<Pool> pools;  // so many as the census may tell of
+  std::vector<Pool> pools;  // up to `max_pools` of them
   std::uint64_t pools_in_all = 0;
 };
 
-// Calls visit(ProcessSlot&, id) for each process that is alive, and lets others run now and then: each is seen at its own
-// moment.
+// Calls visit(ProcessSlot&, id) for each process that is alive, and lets others run now and then: each process is seen
+// at its own moment.
 template <class Visit>
 void VisitProcesses(gen::Process& self, const Addresses& addresses, Visit visit) {
   constexpr std::uint32_t kSlice = 4'096;  // slots, between which others may run
@@ -49,7 +49,7 @@ void VisitProcesses(gen::Process& self, const Addresses& addresses, Visit visit)
   }
 }
 
-// Looks at all processes. By the process `self`.
+// Looks at all processes. Called by the process `self`.
 [[nodiscard]] CensusFigures TakeCensus(gen::Process& self, BehaviorIndex& index,
                                        std::size_t max_pools);
 

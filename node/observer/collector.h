@@ -1,4 +1,4 @@
-// The process that collects an observer's numbers, for all who ask.
+// The process that collects an observer's numbers, for all requests.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,12 @@
 
 namespace ergon::node {
 
-// A request to it. Who asks within ObserverOptions::metrics_period gets what the one before got.
+// A request to the collector. Within ObserverOptions::metrics_period the answer is the same as before.
 struct WantFigures {
   using Reply = std::shared_ptr<const Figures>;
 };
 
-// The same for processes: each is looked for anew, one request after the other.
+// Requests for processes: each search is done anew, one request after the other.
 struct WantProcesses {
   using Reply = std::shared_ptr<const ProcessRows>;
   ProcessQuery query;

@@ -19,7 +19,7 @@ class Connections {
   Connections(const Connections&) = delete;
   Connections& operator=(const Connections&) = delete;
 
-  // What it does; those that may give way come first.
+  // What a connection does; those that may give way come first.
   enum class Activity : std::uint8_t {
     kWaits,   // for a request
     kReads,   // one that has begun to come
@@ -35,7 +35,7 @@ class Connections {
     Place& operator=(const Place&) = delete;
     ~Place();
 
-    // Which process has it. False: the observer ends, and it may not go on.
+    // Sets the process of the connection. Returns false if the observer ends, and the connection may not go on.
     [[nodiscard]] bool SetOwner(gen::PID owner);
     void Set(Activity activity);
 
@@ -43,17 +43,18 @@ class Connections {
     friend class Connections;
 
     Connections& all_;
-    gen::PID owner_;  // nobody's as long as its process has not begun
+    gen::PID owner_;  // the empty PID until its process has begun
     Activity activity_ = Activity::kAnswers;
     std::uint64_t since_ = 0;  // the order of Set
   };
 
-  // Null: there are as many as may be, or the observer ends.
+  // Returns a place; null if there are as many as may be, or the observer ends.
   [[nodiscard]] std::shared_ptr<Place> Enter();
-  // The process of the one that has waited longest for a request or, if none waits, has read longest at one or, if none
-  // reads, has written longest at an answer: it has lost its place. None: all answer.
+  // Takes the place of the connection that has waited longest for a request; else of the one that has read a request
+  // for longest; else of the one that has written an answer for longest. Returns its process; std::nullopt if the
+  // observer is making the answers of all.
   [[nodiscard]] std::optional<gen::PID> TakeOldest();
-  // From now on there is no place. Returns the processes that have one.
+  // Refuses new connections from now on. Returns the processes that have a place.
   [[nodiscard]] std::vector<gen::PID> Close();
   [[nodiscard]] std::size_t size() const;
   [[nodiscard]] std::size_t CountOf(Activity activity) const;

@@ -8,7 +8,7 @@
 
 namespace ergon::node {
 
-// Views of what has come.
+// Views of the bytes of a request.
 struct ObserverRequest {
   bool is_get = false;  // or HEAD
   bool is_post = false;

@@ -1,4 +1,4 @@
-// All numbers that an observer tells, of one moment.
+// All numbers that an observer shows, of one moment.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@
 
 namespace ergon::node {
 
-// What pools answer to Inspect, by its keys; see act::PoolStats, which this layer does not know.
+// The numbers that pools answer to Inspect, by its keys; see act::PoolStats, which this layer does not know.
 struct PoolFigures {
   std::uint64_t workers = 0;
   std::uint64_t ready = 0;
@@ -78,7 +78,7 @@ struct Figures {
   double collect_seconds = 0;          // that all this took
 };
 
-// Collects them again and again. One process.
+// Collects the numbers again and again. One process.
 class FiguresCollector {
  public:
   FiguresCollector(gen::Process& self, BehaviorIndex& index, const ObserverSettings& settings)

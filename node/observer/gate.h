@@ -1,4 +1,4 @@
-// Who may ask: what a request's head has to say before anything is done for it.
+// Which requests are allowed: what a request's head must say before anything is done for it.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace ergon::node {
 
-// What the gate looks at. Views of the request; none: there is no such header. Of a header that is there twice `host` is
-// none, and the others are refused by their text.
+// The headers that the gate looks at. Views of the request; std::nullopt: there is no such header. If a header is there
+// twice, `host` is std::nullopt, and the others have a text that the gate refuses.
 struct RequestHead {
   std::optional<std::string_view> host = std::nullopt;
   std::optional<std::string_view> origin = std::nullopt;
@@ -31,7 +31,7 @@ class Gate {
  public:
   explicit Gate(const ObserverSettings& settings);
 
-  // None: it may pass. `is_public`: also without a token.
+  // Returns why a request is refused; std::nullopt: it may pass. `is_public`: it needs no token.
   [[nodiscard]] std::optional<Refusal> Refuse(const RequestHead& head, bool is_public) const;
 
  private:

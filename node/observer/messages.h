@@ -1,4 +1,4 @@
-// What an observer can be asked by other processes; see observer.h.
+// Requests of other processes to an observer; see observer.h.
 #pragma once
 
 #include <string>

@@ -18,13 +18,13 @@ enum class MetricsFormat : std::uint8_t {
   kOpenMetrics,  // version 1.0.0
   kPlain,        // the older text format, version 0.0.4
 };
-// As in the header Content-Type.
+// Returns the value of the header Content-Type.
 [[nodiscard]] std::string_view ContentType(MetricsFormat format);
 
-// As both formats write it: 0.25, +Inf, NaN.
+// Returns a number as both formats write it: 0.25, +Inf, NaN.
 [[nodiscard]] std::string MetricNumber(double value);
 
-// Families one after the other, each followed by its samples.
+// Writes families one after the other, each followed by its samples.
 class MetricsWriter {
  public:
   using Label = std::pair<std::string_view, std::string_view>;
@@ -53,10 +53,10 @@ class MetricsWriter {
   void Sample(double value, Labels labels = {});
   void Sample(std::uint64_t value, const std::vector<Label>& labels);
   void Sample(double value, const std::vector<Label>& labels);
-  // All samples of a histogram.
+  // Writes all samples of a histogram.
   void HistogramSamples(const gen::HistogramView& view, std::vector<Label> labels);
 
-  // The whole text. Once.
+  // Returns the whole text. Once.
   [[nodiscard]] std::string Take() &&;
 
  private:

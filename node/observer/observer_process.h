@@ -13,7 +13,7 @@
 
 namespace ergon::node {
 
-// It only starts and ends those that do the work, so that it can always be asked.
+// Only starts and ends the processes that do the work, so that it can always answer.
 class ObserverProcess final : public gen::ProcessBehavior {
  public:
   explicit ObserverProcess(ObserverOptions options) : options_(std::move(options)) {}

@@ -1,4 +1,4 @@
-// The page of an observer: one of HTML, its scripts and its style. They contain nothing of the node.
+// The page of an observer: its HTML, its scripts and its style. They contain no data of the node.
 #pragma once
 
 #include <string_view>

@@ -33,8 +33,8 @@ struct ProcessQuery {
   std::string search;       // in name and behaviour, without regard to case; empty: all
   std::size_t limit = 100;  // rows, 1..kMost
 };
-// From the parameters sort, search and limit. kIncorrect, with a text that names the parameter and what is possible: what
-// was given there is not repeated.
+// Reads the parameters sort, search and limit. Returns kIncorrect, with a text that names the parameter and what is
+// possible, but does not repeat the given value.
 [[nodiscard]] gen::Result<ProcessQuery> ParseProcessQuery(const UrlQuery& query);
 
 // Read without stopping the process: each field is true at some moment.
@@ -51,7 +51,7 @@ struct ProcessRow {
   std::uint64_t sent = 0;
   std::int64_t running_ns = 0;
   std::string handles = {};  // the type of the message that it handles
-  gen::PID waits_for = {};   // whose answer; the empty PID: nobody's
+  gen::PID waits_for = {};   // whose answer it awaits; the empty PID: none
 };
 
 struct ProcessRows {
@@ -60,7 +60,8 @@ struct ProcessRows {
   std::vector<ProcessRow> rows;
 };
 
-// By the process `self`, which lets others run meanwhile. A search for a text takes the lock of each process for a moment.
+// Finds processes. Called by the process `self`, which lets others run meanwhile. A search for a text takes the lock of
+// each process for a moment.
 [[nodiscard]] ProcessRows FindProcesses(gen::Process& self, BehaviorIndex& index,
                                         const ProcessQuery& query);
 

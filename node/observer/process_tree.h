@@ -1,4 +1,4 @@
-// Which process has started which, and who is linked with whom.
+// Which process has started which, and which are linked.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct TreeQuery {
   std::uint64_t root = 0;   // the id of the process at the top; 0: the node
   std::size_t limit = 200;  // rows, 1..kMost
 };
-// From the parameters root and limit. kIncorrect, as ParseProcessQuery.
+// Reads the parameters root and limit. Returns kIncorrect as ParseProcessQuery does.
 [[nodiscard]] gen::Result<TreeQuery> ParseTreeQuery(const UrlQuery& query);
 
 // Read without stopping the process: each field is true at some moment.
@@ -39,12 +39,13 @@ struct TreeRows {
   std::uint64_t in_all = 0;  // processes of the node
   std::uint64_t at_top =
       0;  // of those, the children of the root: those whose parent has ended are the node's
-  // Each before its children. Of a process that has very many only some are shown, those with children of their own
-  // first; of the root's half as many as there are rows, of others 50.
+  // Each process before its children. Of a process that has very many children only some are shown, those with children
+  // of their own first: of the root half as many as there are rows, of others 50.
   std::vector<TreeRow> rows;
 };
 
-// By the process `self`, which lets others run while it looks. It takes 16 bytes for each process while it lasts.
+// Makes the tree. Called by the process `self`, which lets others run while it looks. It takes 16 bytes for each
+// process while it lasts.
 [[nodiscard]] TreeRows FindTree(gen::Process& self, BehaviorIndex& index, const TreeQuery& query);
 
 }  // namespace ergon::node

@@ -1,4 +1,4 @@
-// What the operating system tells of the program.
+// The numbers that the operating system has of the program.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct ProgramFigures {
   std::int64_t most_descriptors = 0;
 };
 
-// Reads /proc: 0 for what is not there. Any thread.
+// Reads /proc. A number that is not there is 0. Any thread.
 [[nodiscard]] ProgramFigures ReadProgramFigures();
 
 }  // namespace ergon::node

@@ -9,12 +9,12 @@
 
 namespace ergon::node {
 
-// See views.h.
+// Return views, see views.h.
 [[nodiscard]] std::string TreeJson(const TreeRows& tree);
 [[nodiscard]] std::string WaitsJson(const WaitRows& waits);
-// The first 1,000 events and groups by name, of each group the first 20 members.
+// Returns the first 1,000 events and groups by name, of each group the first 20 members.
 [[nodiscard]] std::string EventsJson(gen::Node& node);
-// The first 1,000 connections by the name of the other node.
+// Returns the first 1,000 connections by the name of the other node.
 [[nodiscard]] std::string ClusterJson(gen::Node& node);
 
 }  // namespace ergon::node

@@ -7,7 +7,8 @@
 
 namespace ergon::node {
 
-// Never tells anything that the request has said, but the numbers in it. By the process of the connection, which may wait.
+// Returns the answer to a request. Of the request it repeats only numbers. Called by the process of the connection,
+// which may wait.
 [[nodiscard]] ObserverAnswer AnswerTo(gen::Process& self, const ObserverState& state,
                                       const ObserverRequest& request);
 

@@ -12,13 +12,14 @@ namespace ergon::node {
 
 struct ListenSocket;  // closed with the last reference
 
-// Opens the socket and sets the state's port. kIncorrect: it cannot be had; the text names address, port and the reason.
+// Opens the socket and sets the state's port. Returns kIncorrect if that fails; the text names address, port and the
+// reason.
 [[nodiscard]] gen::Result<std::shared_ptr<ListenSocket>> Listen(gen::Node& node,
                                                                 ObserverState& state);
 
-// A process made of this function. It accepts connections until it is asked to end; if it cannot wait for them, because no
-// memory is left for a stack, it ends with an error that says so. Connections are not linked with it:
-// the end of one is nobody's concern, and who ends the observer ends those in ObserverState::connections.
+// A process made of this function. It accepts connections until it is asked to end; if it cannot wait for them, because
+// no memory is left for a stack, it ends with an error that says so. Connections are not linked with it: the end of a
+// connection ends nothing else, and ObserverProcess ends those in ObserverState::connections.
 struct Listener {
   gen::Reason operator()(gen::Process& self) const;
 

@@ -1,4 +1,4 @@
-// What an observer's options mean, once they are known to be right.
+// An observer's options after they were checked.
 #pragma once
 
 #include <string>
@@ -14,7 +14,8 @@ struct ObserverSettings {
   std::string token;  // from the option, the file or the environment; empty: none is needed
 };
 
-// kIncorrect, with a text that names the option and its value. Reads the token's file: it may block. Any thread.
+// Checks options. Returns kIncorrect, with a text that names the option and its value. Reads the token's file, so it
+// may block. Any thread.
 [[nodiscard]] gen::Result<ObserverSettings> CheckObserverOptions(ObserverOptions options);
 
 }  // namespace ergon::node

@@ -14,7 +14,7 @@
 
 namespace ergon::node {
 
-// What was answered so far, by status. Any thread.
+// Counts the answers so far, by status. Any thread.
 class AnswerCounts {
  public:
   static constexpr unsigned kStatuses = 600;

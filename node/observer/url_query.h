@@ -11,10 +11,10 @@ namespace ergon::node {
 
 using UrlQuery = std::map<std::string, std::string>;
 
-// What is behind the first "?" of a target. None: it is malformed, or names a parameter twice.
+// Returns the query behind the first "?" of a target; std::nullopt if it is malformed, or names a parameter twice.
 [[nodiscard]] std::optional<UrlQuery> ParseUrlQuery(std::string_view target);
 
-// The number that a parameter is. None: it is missing, or no number from 0 on.
+// Returns a parameter as a number; std::nullopt if it is missing, or not a number from 0 on.
 [[nodiscard]] std::optional<std::uint64_t> NumberIn(const UrlQuery& query, const std::string& name);
 
 }  // namespace ergon::node

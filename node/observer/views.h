@@ -10,12 +10,12 @@
 
 namespace ergon::node {
 
-// All texts of users are UTF-8 there, and of bounded length. Any thread.
-// `actions`: whether the observer changes processes when it is asked to.
+// The texts of users are made UTF-8, and of bounded length. Any thread.
+// `actions`: whether the observer changes processes on request.
 [[nodiscard]] std::string NodeJson(const Figures& figures, bool actions);
 [[nodiscard]] std::string PoolsJson(const Figures& figures);
 [[nodiscard]] std::string ProcessesJson(const ProcessRows& processes);
-// `inspection`: what it tells of itself; an error is told as text.
+// `inspection`: the answer of the process to Inspect; an error is shown as text.
 [[nodiscard]] std::string ProcessJson(const gen::ProcessInfo& info,
                                       const gen::Result<gen::Inspection>& inspection);
 

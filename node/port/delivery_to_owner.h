@@ -12,14 +12,14 @@
 
 namespace ergon::node {
 
-// In the turns of the process that sends.
+// Used in the turns of the process that sends.
 class DeliveryToOwner {
  public:
   DeliveryToOwner(gen::Process& self, const Program& program, gen::PID owner)
       : self_(self), program_(program), owner_(owner) {}
 
-  // Suspends the process while the owner has no room. What an owner would get that has ended, or that has no room
-  // when the program is in a hurry, is dropped. False: the process is being ended.
+  // Sends to the owner. Suspends the process while the owner has no room. Drops a message for an owner that has ended,
+  // or that has no room once the program is being killed. Returns false if the process is being ended.
   template <class T>
   bool Send(T message) {
     int looks = 0;
@@ -50,8 +50,8 @@ class DeliveryToOwner {
   static constexpr std::chrono::milliseconds kShortest{1};
   static constexpr std::chrono::milliseconds kLongest{64};
 
-  // Looks at the owner's mailbox once for as many messages as there was room for. What others send to it
-  // meanwhile is found out by the next look.
+  // Looks at the owner's mailbox once for as many messages as there was room for. The next look notices what others
+  // have sent to it meanwhile.
   bool MayBegin();
 
   gen::Process& self_;

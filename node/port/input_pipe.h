@@ -12,24 +12,24 @@
 
 namespace ergon::node {
 
-// Inside the port's handlers.
+// Used inside the port's handlers.
 class InputPipe {
  public:
-  // `end` does not block. A write that goes on when the process is asked to stop may take so long more.
+  // `end` does not block. A write that is suspended when the process is asked to stop may take `stop_timeout` more.
   InputPipe(gen::Node& node, Descriptor end, std::chrono::nanoseconds stop_timeout);
   ~InputPipe();
   InputPipe(const InputPipe&) = delete;
   InputPipe& operator=(const InputPipe&) = delete;
 
-  // Returns when all bytes are in the pipe; suspends the process while that is full. How many they are, or
-  // kApplication, with a text: then it is closed.
+  // Writes all bytes to the pipe; suspends the process while the pipe is full. Returns their number, or kApplication,
+  // with a text: then the pipe is closed.
   gen::Result<std::size_t> Write(std::string_view bytes);
   void Close();
 
  private:
   struct Pipe;
 
-  // Until there is room: 0, or an error number.
+  // Waits until there is room. Returns 0, or an error number.
   int AwaitRoom();
 
   std::unique_ptr<Pipe> pipe_;  // null: closed

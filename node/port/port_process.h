@@ -16,9 +16,9 @@
 
 namespace ergon::node {
 
-// It writes the input itself, suspended while the pipe is full, so that what was sent later waits in its own
-// mailbox. All else that takes time is done by helpers, which are linked to it and whose ends it is told of: no
-// message of its own is in anybody's way, or missing in the counters, when it is killed.
+// Writes the input itself, suspended while the pipe is full, so that what was sent later waits in its own mailbox. All
+// other work that takes time is done by helpers, which are linked to it and whose exit signals it traps: no message of
+// its own is in any process's way, or missing in the counters, when it is killed.
 class PortProcess final : public gen::ProcessBehavior {
  public:
   explicit PortProcess(PortOptions options)
@@ -33,12 +33,12 @@ class PortProcess final : public gen::ProcessBehavior {
   [[nodiscard]] std::string BehaviorName() const override;
 
  private:
-  // Its time is up.
+  // A message: the program's time to end is up.
   struct ShutdownTimeout {};
 
   gen::Result<void> FindOwner();
   gen::Result<void> Begin();
-  // Returns its PID.
+  // Starts a helper, and returns its PID.
   gen::Result<gen::PID> Help(const gen::ProcessFactory& helper);
 
   void HandleMessage(core::Envelope& envelope);
@@ -50,11 +50,11 @@ class PortProcess final : public gen::ProcessBehavior {
 
   const std::shared_ptr<Program> program_;
   gen::ProcessHost* host_ = nullptr;
-  gen::PID owner_;  // nobody's: it has none
+  gen::PID owner_;  // the empty PID: it has no owner
   std::optional<InputPipe> input_;
   gen::PID program_watch_;
   std::vector<gen::PID> readers_;  // that have not ended
-  bool has_ended_ = false;         // the program, as program_watch_ has told
+  bool has_ended_ = false;         // the program, as the end of program_watch_ has shown
   bool input_failed_ = false;
   std::optional<gen::Reason> stop_reason_;
   gen::LimitedLines unhandled_lines_;

@@ -1,4 +1,4 @@
-// A program of the operating system that this one has started: how it begins, how it is told to end, how it ended.
+// A program of the operating system that this one has started: its start, the signals to it, and its end.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace ergon::node {
 
-// Shared by a port and its helpers. Its end kills what has not ended.
+// Shared by a port and its helpers. Its destructor kills the program if that has not ended.
 class Program {
  public:
   explicit Program(PortOptions options) : options_(std::move(options)) {}
@@ -24,34 +24,35 @@ class Program {
 
   [[nodiscard]] const PortOptions& options() const noexcept { return options_; }
 
-  // Once. Blocks until the program runs, or cannot. kIncorrect: an option; the text is for people.
+  // Starts the program, once. Blocks until it runs, or cannot. Returns kIncorrect for an option; the text is for
+  // people.
   gen::Result<void> Start();
 
-  // After Start, for those who use them: this side's ends of the pipes, which do not block; empty: no pipe.
-  // `process` can be read from when the program has ended; empty: the system has no such thing.
+  // After Start: this side's ends of the pipes, which do not block; empty: no pipe. `process` can be read from when the
+  // program has ended; empty: the system has no such thing.
   Descriptor input;
   Descriptor output;
   Descriptor errors;
   Descriptor process;
 
-  // 0: it was not started.
+  // Returns the number of the process; 0: it was not started.
   [[nodiscard]] pid_t id() const noexcept { return id_; }
 
   // -- any thread --
 
-  // Whether it has ended. The first look that finds that out kills what is left of its process group, and leaves
-  // no zombie.
+  // Returns whether the program has ended. The first look that finds that out kills what is left of its process group,
+  // and leaves no zombie.
   bool HasEnded();
-  // Whether somebody has found that out: a look that costs nothing.
+  // Returns whether such a look has found that out; costs nothing.
   [[nodiscard]] bool ended() const noexcept { return ended_.load(); }
-  // Sends a signal to the process group; nothing when the program has ended.
+  // Sends a signal to the process group; does nothing when the program has ended.
   void Signal(int number);
-  // Blocks the calling thread until it has ended, for good.
+  // Kills the program, and blocks the calling thread until it has ended.
   void KillAndWait();
-  // After HasEnded: code and signal.
+  // Returns code and signal, after HasEnded.
   [[nodiscard]] PortExit exit() const;
 
-  // The owner need not get any more what it has no room for.
+  // Notes that the program is being killed: messages for which the owner has no room may be dropped.
   void SetHurry() noexcept { hurry_.store(true); }
   [[nodiscard]] bool hurry() const noexcept { return hurry_.load(); }
 

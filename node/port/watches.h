@@ -11,7 +11,7 @@ namespace ergon::node {
 
 // Processes made of these functions.
 
-// Ends when the program has ended.
+// Waits for the program, and ends when the program has ended.
 struct ProgramWatch {
   void operator()(gen::Process& self) const;
 

@@ -19,13 +19,14 @@ class EventFile {
   EventFile& operator=(const EventFile&) = delete;
   ~EventFile();
 
-  // Makes the file, or replaces what is there. kIncorrect: it cannot be had, or is no regular file; kInternal: it cannot be written.
+  // Makes the file, or replaces it. Returns kIncorrect if it cannot be opened, or is not a regular file; kInternal if
+  // it cannot be written.
   gen::Result<void> Open();
-  // False: there is no room for it. What cannot be written is told by Close.
+  // Appends an event. Returns false if there is no room for it. Close reports what cannot be written.
   bool Append(std::string_view event);
-  // Writes what Append has kept. Returns false if it cannot, now or before.
+  // Writes the events that Append has kept. Returns false if that fails, or has failed before.
   bool Flush();
-  // Completes the file. kInternal: it is not complete.
+  // Completes the file. Returns kInternal if it is not complete.
   gen::Result<void> Close();
 
   [[nodiscard]] std::uint64_t events() const noexcept { return events_; }

@@ -33,9 +33,9 @@ struct RecordedEvent {
   gen::TraceId trace = 0;
 };
 
-// An object of JSON in one line; `origin` is the time 0.
+// Returns a JSON object in one line; `origin` is the time 0.
 [[nodiscard]] std::string TraceEventJson(const RecordedEvent& event, std::int64_t origin);
-// Names the two groups of tracks.
+// Returns the JSON that names one of the two groups of tracks.
 [[nodiscard]] std::string GroupJson(bool of_processes, const std::string& name);
 
 }  // namespace ergon::node

@@ -1,4 +1,4 @@
-// Records what processes do, while somebody wants that: the hooks of the turns, and the thread that writes.
+// Records what processes do, while a recording runs: the hooks of the turns, and the thread that writes.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,8 @@
 
 namespace ergon::node {
 
-// Of a node. It outlives the threads of the dispatcher, which may call the hooks after the end of a recording. Any thread.
+// The recorder of a node. It outlives the threads of the dispatcher, which may call the hooks after the end of a
+// recording. Any thread.
 class Recorder final : public core::DispatcherHooks {
  public:
   // `others`: the hooks of the node's dispatcher, or null.
@@ -27,11 +28,11 @@ class Recorder final : public core::DispatcherHooks {
            core::DispatcherHooks* others);
   ~Recorder() override;
 
-  // See TraceTo. `has_own_clock`: as NodeOptions::clock.
+  // Begins a recording, see TraceTo. `has_own_clock`: the node has a NodeOptions::clock.
   gen::Result<std::shared_ptr<TraceFile>> Begin(core::Dispatcher& dispatcher, bool has_own_clock,
                                                 const std::string& path,
                                                 const TraceFileOptions& options);
-  // Completes the file, if there is one. No recording begins any more.
+  // Completes the file, if there is one. No recording can begin afterwards.
   void End();
 
   // -- core::DispatcherHooks: around those of the dispatcher --
@@ -44,7 +45,7 @@ class Recorder final : public core::DispatcherHooks {
 
   gen::Result<std::uint64_t> CheckProcess(gen::PID pid) const;
   void Run(Recording& recording);
-  // Writes and removes them. False: there is no room for all of them.
+  // Writes and removes the events. Returns false if the file has no room for all of them.
   static bool Write(Recording& recording, std::vector<RecordedEvent>& events,
                     std::uint64_t& left_out);
   void Finish(Recording& recording, std::uint64_t left_out, bool is_full);

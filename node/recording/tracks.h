@@ -1,4 +1,4 @@
-// What each process does just now, for a recording, and what has come of it.
+// What each process does now, for a recording, and the events recorded so far.
 #pragma once
 
 #include <array>
@@ -17,27 +17,27 @@
 
 namespace ergon::node {
 
-// Any thread. BeginTurn and EndTurn are called on the thread that runs the turn; a turn that suspends its process ends, and
-// the one that resumes it is another (core::DispatcherHooks).
+// Any thread. BeginTurn and EndTurn are called on the thread that runs the turn; a turn that suspends its process ends,
+// and the turn that resumes it is another one (core::DispatcherHooks).
 class Tracks {
   static constexpr std::size_t kStripes = 16;
-  // In each stripe. In all, with the events that are being written: at most 48 MiB, and the names.
+  // The limits of each stripe. In all, with the events that are being written: at most 48 MiB, and the names.
   static constexpr std::size_t kMostEvents = 8'192;
   static constexpr std::size_t kMostTracks = 2'048;
 
  public:
-  // More are the names of threads only.
+  // Only events that name threads can be more.
   static constexpr std::size_t kUsuallyMost = kStripes * kMostEvents + 1'024;
 
   explicit Tracks(const Addresses& addresses) : addresses_(addresses) {}
 
-  // `only`: the one process, as ProcessSlot::Id; 0: all.
+  // Begins a recording. `only`: the only process recorded, as ProcessSlot::Id; 0: all.
   void Begin(std::uint64_t only);
   void BeginTurn(const ProcessSlot& process);
   void EndTurn(core::TurnEnd end);
-  // Appends what has come since, which is hardly ever more than kUsuallyMost.
+  // Appends the events since the last call, which are hardly ever more than kUsuallyMost.
   void Take(std::vector<RecordedEvent>& events);
-  // The same, with what goes on now; nothing is noted any more.
+  // Does the same, and cuts what goes on now; nothing is recorded any more.
   void End(std::vector<RecordedEvent>& events);
   [[nodiscard]] std::uint64_t left_out() const noexcept {
     return left_out_.load(std::memory_order_relaxed);
@@ -62,7 +62,8 @@ class Tracks {
   };
 
   [[nodiscard]] Stripe& StripeOf(std::uint64_t id) noexcept { return stripes_[id % kStripes]; }
-  // With the lock of the stripe, as the rest. Null: there are too many, or there is no room for its name.
+  // Returns the track of a process; null if there are too many, or there is no room for its name. With the lock of the
+  // stripe, as the rest.
   Track* FindOrMake(Stripe& stripe, const ProcessSlot& process);
   void Put(Stripe& stripe, RecordedEvent event);
   void EndWait(Stripe& stripe, Track& track, std::int64_t end);

@@ -12,7 +12,7 @@
 
 namespace ergon::node {
 
-// What is told of a running application by the process behind it.
+// Notified of a running application by the process behind it.
 class ApplicationObserver {
  public:
   virtual void SetProcesses(gen::Atom name, gen::PID pid, bool alive) = 0;
@@ -27,10 +27,10 @@ class ApplicationObserver {
 
 class ApplicationMaster final : public gen::ProcessBehavior {
  public:
-  // A message: all processes are killed, and it ends.
+  // A message: the master kills all processes and ends.
   struct StopForce {};
 
-  // `observer` outlives it.
+  // `observer` outlives this.
   ApplicationMaster(ApplicationObserver& observer, std::shared_ptr<const gen::ApplicationSpec> spec)
       : observer_(observer), spec_(std::move(spec)) {}
 
@@ -50,7 +50,7 @@ class ApplicationMaster final : public gen::ProcessBehavior {
   void UndoStart();
   gen::Status MemberEnded(gen::PID pid, const gen::Reason& reason);
   gen::Status BeginStop(const gen::Reason& reason);
-  // Asks the last process to end, or ends itself when there is none.
+  // Asks the last process to end, or ends the master when there is none.
   gen::Status EndNext();
   gen::Status EndAllAtOnce();
 

@@ -14,7 +14,7 @@
 
 namespace ergon::node {
 
-// Any thread; Start and Stop block it. What the functions mean for users is told at gen::Node.
+// Any thread; Start and Stop block it. The functions are described at gen::Node.
 class Applications final : private ApplicationObserver {
  public:
   explicit Applications(gen::Node& node) : node_(node) {}
@@ -26,9 +26,9 @@ class Applications final : private ApplicationObserver {
   gen::Result<void> StopForce(gen::Atom name);
   [[nodiscard]] gen::Result<gen::ApplicationInfo> Info(gen::Atom name, std::int64_t now) const;
   [[nodiscard]] std::vector<gen::Atom> List() const;
-  // The application that `master` is the process of; empty: none.
+  // Returns the application whose process `master` is; empty: none.
   [[nodiscard]] gen::Atom NameOf(gen::PID master) const;
-  // Of those that run, the last one started first.
+  // Returns the processes of the running applications, the last one started first.
   [[nodiscard]] std::vector<gen::PID> MastersNewestFirst() const;
 
  private:
@@ -51,11 +51,11 @@ class Applications final : private ApplicationObserver {
   };
 
   gen::Result<Entry*> Find(gen::Atom name);
-  // Appends what has to be started for `name`, in order, and `name` itself; `path` leads to it.
+  // Appends the applications that must be started for `name`, in order, and `name` itself; `path` leads to it.
   gen::Result<void> Plan(gen::Atom name, std::vector<gen::Atom>& path,
                          std::vector<gen::Atom>& order);
   gen::Result<void> StartOne(gen::Atom name, const gen::ApplicationStartOptions& options);
-  // The process behind one that may be stopped now.
+  // Returns the process behind an application that may be stopped now.
   gen::Result<gen::PID> MasterToStop(gen::Atom name);
 
   gen::Node& node_;

@@ -1,4 +1,4 @@
-// What is changed while the node runs: from code, and from its options file.
+// Changes of a node while it runs: from code, and from its options file.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@
 
 namespace ergon::node {
 
-// kIncorrect: an option of the network for a node without.
+// Returns kIncorrect for an option of the network, because the node has no network.
 [[nodiscard]] gen::Error NoNetworkFor(const gen::NetworkOption& option);
 
 // Any thread. The functions are described at gen::Node; each change is logged, whatever the level, unless
@@ -51,7 +51,7 @@ class Changes {
         levels_({needs.addresses, needs.behavior_levels, needs.log}),
         mailbox_size_(static_cast<std::uint32_t>(needs.options.mailbox_size)) {}
 
-  // Of a process whose options say nothing; 0: no bound.
+  // Returns the mailbox size of a process whose options give none; 0: no bound.
   [[nodiscard]] const std::atomic<std::uint32_t>& mailbox_size() const noexcept {
     return mailbox_size_;
   }
@@ -59,21 +59,21 @@ class Changes {
   gen::Result<void> Change(const gen::NodeChange& change);
   gen::Result<void> SetProcessLogLevel(const gen::Target& to, std::optional<gen::LogLevel> level);
   gen::Result<void> SetProcessMailboxSize(const gen::Target& to, int messages);
-  // `asks` waits for pools.
+  // Reads the options file. `asks` waits for pools.
   gen::Result<void> Reload(gen::Messenger& asks);
-  // At SIGHUP: as Reload, in a process of its own, and the log has its error.
+  // Does what Reload does, at SIGHUP, in a process of its own, and logs an error.
   void ReloadAndTell();
 
  private:
-  // With the lock: the options as they are now.
+  // Returns the options as they are now. With the lock.
   [[nodiscard]] gen::NodeOptions Now() const;
   void Apply(const gen::NodeOptions& options);  // valid ones
   gen::Result<ProcessSlot*> FindProcess(const gen::Target& to, gen::PID& pid) const;
   [[nodiscard]] bool IsWorker(const ProcessSlot& process) const;
-  // Sets the bound, and returns the one before.
+  // Sets the bound, and returns the former one.
   gen::Result<std::uint32_t> SetBound(ProcessSlot& process, gen::PID pid, int messages) const;
 
-  // The options that the file says, checked; what it does not say is as in `now`.
+  // Returns the options of the file, checked; those that the file does not give are as in `now`.
   [[nodiscard]] gen::Result<gen::NodeOptions> Read(const gen::NodeOptions& now) const;
 
   [[nodiscard]] gen::Result<std::function<void()>> PrepareNetwork(

@@ -1,4 +1,4 @@
-// Where a debugger finds what: offsets and constants with names, so that it needs no debug information.
+// Where a debugger finds things: offsets and constants with names, so that it needs no debug information.
 //
 // scripts/gdb/ergon.py reads them by their names, and says which one this version of Ergon does not have.
 #pragma once
@@ -10,11 +10,11 @@
 namespace ergon::node {
 
 struct DebuggerNumber {
-  char name[32];  // with a 0 at its end; empty: the last one
+  char name[32];  // with a 0 at its end; empty: the end of the list
   std::uint64_t value;
 };
 
-// Never made; derived, because much is a process's own.
+// Never made. Derived, because many members are protected in ProcessRunner.
 class DebuggerLayout : public ProcessRunner {
  public:
   static const DebuggerNumber kNumbers[];

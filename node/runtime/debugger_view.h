@@ -9,7 +9,7 @@
 
 namespace ergon::node {
 
-// A node's: it can be found while this lives.
+// The view of a node, which a debugger can find while this lives.
 struct DebuggerView {
   explicit DebuggerView(const Addresses& of_node);
 
@@ -19,7 +19,7 @@ struct DebuggerView {
   const core::OnRoster on_roster;
 };
 
-// Where a debugger begins. It is found by its name, so the program's symbols must not be stripped.
+// Where a debugger begins. The debugger finds it by its name, so the program's symbols must not be stripped.
 struct DebuggerAnchor {
   const DebuggerNumber* layout;
   core::Roster* nodes;  // of DebuggerViews

@@ -20,8 +20,8 @@ class LevelChanges {
   };
   explicit LevelChanges(const Needs& needs) : needs_(needs) {}
 
-  // Valid ones: of processes that run, and of those that are spawned from now on. Each change is a line of the log, with
-  // the levels before. One caller at a time.
+  // Applies valid levels to processes that run, and to those that are spawned from now on. Logs each change, with the
+  // levels before. One caller at a time.
   void Apply(const BehaviorLogLevels& levels);
 
  private:

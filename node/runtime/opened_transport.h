@@ -1,4 +1,4 @@
-// The way to other nodes, from when it is open until the node has ended.
+// The transport to other nodes, from when it is open until the node has ended.
 #pragma once
 
 #include <atomic>
@@ -13,18 +13,19 @@ namespace ergon::node {
 // Any thread.
 class OpenedTransport {
  public:
-  // Null: there are no other nodes, or the network is not open yet.
+  // Returns the transport; null if there are no other nodes, or the network is not open yet.
   [[nodiscard]] Transport* Get() const noexcept {
     return transport_.load(std::memory_order_acquire);  // partner: Set
   }
-  // Once. Closes it if Close came before: a signal has stopped the node while the network was opened.
+  // Sets the transport, once. Closes it if Close came before: a signal has stopped the node while the network was
+  // opened.
   void Set(std::unique_ptr<Transport> transport) {
     std::lock_guard lock(mutex_);
     owned_ = std::move(transport);
     transport_.store(owned_.get(), std::memory_order_release);  // partner: Get
     if (is_closed_) owned_->Close();
   }
-  // When all processes have ended.
+  // Closes the transport, when all processes have ended.
   void Close() {
     std::lock_guard lock(mutex_);
     is_closed_ = true;

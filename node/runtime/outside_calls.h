@@ -1,4 +1,4 @@
-// Calls and waits of threads that are no processes.
+// Calls and waits of threads that do not run processes.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@
 
 namespace ergon::node {
 
-// Any thread. What the functions mean for users is told at gen::Node.
+// Any thread. The functions are described at gen::Node.
 class OutsideCalls {
  public:
   // What it needs; all of it outlives this.
@@ -40,10 +40,10 @@ class OutsideCalls {
   };
   explicit OutsideCalls(const Needs& needs) : needs_(needs) {}
 
-  // kNotAllowed on a thread that runs processes, with the name of the node's function.
+  // Returns kNotAllowed on a thread that runs processes, with the name of the node's function.
   [[nodiscard]] gen::Result<void> CheckMayBlock(const char* function) const;
 
-  // Returns when its Init is done.
+  // Spawns a process, and returns when its Init is done.
   gen::Result<gen::PID> Spawn(const SpawnRequest& request);
   void CallAsync(const gen::Target& to, core::EnvelopePtr request, std::chrono::nanoseconds timeout,
                  std::function<void(gen::Result<core::EnvelopePtr>)> done);
@@ -51,10 +51,10 @@ class OutsideCalls {
                                       std::chrono::nanoseconds timeout);
   gen::Result<void> SendOrWait(const gen::Target& to, core::EnvelopePtr& envelope,
                                std::chrono::nanoseconds timeout);
-  // To another node, which confirms it.
+  // Sends to another node, and waits until that node confirms the message.
   gen::Result<void> SendImportant(gen::PID to, core::EnvelopePtr& envelope);
   gen::Result<void> WaitProcess(const gen::Target& to, std::chrono::nanoseconds timeout);
-  // kSuspend or kResume.
+  // Suspends or resumes a process: `kind` is kSuspend or kResume.
   gen::Result<void> AskToHold(const gen::Target& to, gen::EnvelopeKind kind,
                               std::chrono::nanoseconds timeout);
 

@@ -24,25 +24,25 @@ class PoolChanges {
   };
   explicit PoolChanges(const Needs& needs) : needs_(needs) {}
 
-  // Asks all pools whether they can be changed, and then changes them; what a pool has refused after all, the others
-  // get back. Pools that start from now on have the new values, too. `asks` waits for the pools. The error names the
-  // pool, the field and the value. One caller at a time.
+  // Asks all pools whether they can be changed, and then changes them. If one refuses after all, the others get their
+  // former values back. Pools that start from now on have the new values, too. `asks` waits for the pools. The error
+  // names the pool, the field and the value. One caller at a time.
   gen::Result<void> Apply(gen::Messenger& asks, const PoolSettings::Changes& changes);
 
  private:
   struct Step {
     const std::string& name;
     const gen::PoolChange& change;
-    gen::PID pool;  // the empty PID: nobody has the name
+    gen::PID pool;  // the empty PID: no process has the name
     gen::PoolChange before;
   };
 
-  // Returns the empty PID if nobody has the name.
+  // Returns the pool with this name; the empty PID if no process has the name.
   gen::Result<gen::PID> Find(const std::string& name) const;
-  // It has ended: one that follows it has the new values.
+  // Returns whether the pool has ended: a pool that follows it has the new values.
   [[nodiscard]] bool HasGone(gen::PID pool, const gen::Error& error) const;
   gen::Result<void> Check(gen::Messenger& asks, Step& step) const;
-  // The first `count` ones.
+  // Changes the first `count` pools back.
   void ChangeBack(gen::Messenger& asks, const std::vector<Step>& steps, std::size_t count);
 
   const Needs needs_;

@@ -1,4 +1,4 @@
-// The runtime behind a node: puts its rooms together. Their doors are opened by node::Node.
+// The runtime behind a node: puts its parts, one or more for each folder, together. node::Node makes them public.
 #pragma once
 
 #include <cstdint>
@@ -65,7 +65,7 @@ class Node;
 // Any thread, after Start.
 class Runtime {
  public:
-  // Makes what processes get as their node, which stays where it is when the owner moves his.
+  // Makes the gen::Node that processes get, which stays where it is when the owner moves his.
   using MakeNode = std::unique_ptr<gen::Node> (*)(Runtime& runtime);
 
   static gen::Result<std::unique_ptr<Runtime>> Start(gen::Atom name,
@@ -77,16 +77,16 @@ class Runtime {
 
   [[nodiscard]] bool IsUsable() const noexcept { return shutdown_.IsUsable(); }
   [[nodiscard]] bool IsForked() const noexcept { return fork_guard_.IsForked(); }
-  // kNodeTerminated, and why.
+  // Returns kNodeTerminated, with the reason.
   [[nodiscard]] gen::Error WhyNotUsable() const;
-  // Ends the program, with words, when the end of the node would wait for the calling handler.
+  // Ends the program, with a message, when the end of the node would wait for the calling handler.
   void CheckMayBeDestroyed() const;
-  // Aborts the program when the node has its owner's clock, and no I/O.
+  // Returns the node's I/O thread. Aborts the program when the node has a clock of the owner's, and so no I/O.
   [[nodiscard]] IoThread& Io();
-  // Any thread.
+  // Begins a recording. Any thread.
   gen::Result<std::shared_ptr<TraceFile>> TraceTo(const std::string& path,
                                                   const TraceFileOptions& options);
-  // The way to other nodes; null: there is none.
+  // Returns the transport to other nodes; null: there is none.
   [[nodiscard]] Transport* transport() const noexcept { return transport_.Get(); }
 
   // -- for the observer --
@@ -112,7 +112,7 @@ class Runtime {
   gen::Result<void> ListenToSignals();
   gen::Result<void> OpenTransport(const gen::Network& network);
 
-  // In the order in which the rooms need each other; threads last.
+  // In the order in which the parts need each other; threads last.
   const std::unique_ptr<gen::Node> node_;
   const gen::NodeOptions options_;
   const std::unique_ptr<Latency> latency_ =  // null: nothing is measured
@@ -181,7 +181,7 @@ class Runtime {
   NodeEnvironment environment_{options_.environment};
   Lineage lineage_{addresses_, environment_};
   Recorder recorder_;
-  const std::shared_ptr<core::Dispatcher> dispatcher_;  // its threads use the rooms
+  const std::shared_ptr<core::Dispatcher> dispatcher_;  // its threads use the parts above
   DedicatedDispatchers dedicated_dispatchers_;          // theirs too
   BlockingThreads blocking_threads_{dedicated_dispatchers_, options_.blocking_threads};
   Population population_{addresses_, delivery_, *dispatcher_, dedicated_dispatchers_};
@@ -232,8 +232,8 @@ class Runtime {
   const DebuggerView debugger_view_{addresses_};
 };
 
-// What is behind a node, be it the owner's or that of its processes. Throws std::logic_error, which names the
-// function, when it is of another kind than those of node::Start.
+// Returns the runtime behind a node, be it the owner's or that of its processes. Throws std::logic_error, which names
+// the function, if the node was not made by node::Start.
 [[nodiscard]] Runtime& RuntimeOf(gen::Node& node, const char* function);
 
 }  // namespace ergon::node

@@ -5,9 +5,9 @@
 //                 one is asked. Linked children go with it.
 //   2  the rest   children without links, in the same way
 //   3  by force   after the deadline, or at once with StopForce: everything is killed
-//   4  tear-down  timers, threads, calls that still wait
+//   4  tear-down  timers, threads, calls that still wait end
 //
-// A handler that does not return keeps it in 3, until NodeOptions::shutdown_deadline, if there is one.
+// A handler that does not return keeps the node in 3, until NodeOptions::shutdown_deadline, if there is one.
 #pragma once
 
 #include <atomic>
@@ -65,22 +65,22 @@ class Shutdown {
   explicit Shutdown(const Needs& needs) : needs_(needs) {}
   // Waits for the thread that ends the node, if there is one.
   ~Shutdown();
-  // What has threads of its own, and ends with the node; null: there is none. Before anything else.
+  // Sets the parts that have threads of their own, and end with the node; null: there is none. Before anything else.
   void SetThreads(IoThread* io, Watchdog* watchdog) {
     io_ = io;
     watchdog_ = watchdog;
   }
 
-  // Ends the node and waits until it has ended; from inside of a handler it only begins.
+  // Ends the node and waits until it has ended; from inside of a handler it only begins the end.
   void Stop(bool force);
-  // Until the node has ended.
+  // Waits until the node has ended.
   void Wait();
-  // Ends the node by SIGINT or SIGTERM, and waits for that. kNotAllowed: it has no signals.
+  // Ends the node at SIGINT or SIGTERM, and waits for that. Returns kNotAllowed if the node has no signals.
   gen::Result<void> WaitForSignal();
-  // The same without waiting. At most once, after SetThreads.
+  // Does the same without waiting. At most once, after SetThreads.
   gen::Result<void> StopOnSignal();
 
-  // The node has stopped, or its threads are in another program, and this one is its fork.
+  // Returns false if the node has stopped, or its threads are in another program, and this one is its fork.
   [[nodiscard]] bool IsUsable() const noexcept {
     return home_.load(std::memory_order_relaxed) == core::ForkCount();
   }
@@ -89,15 +89,15 @@ class Shutdown {
   static constexpr std::uint32_t kNowhere = 0xffff'ffff;  // home_: stopped
   enum class Phase : std::uint8_t { kRunning, kStopping, kStopped };
 
-  // True: this is the first to end the node, and has to TearDown; in the background somebody else does. Throws
-  // when there is no thread for that.
+  // Returns true if this call is the first to end the node, and must call TearDown; with `in_background` another thread
+  // does. Throws when there is no thread for that.
   bool Begin(bool in_background);
   void TearDown();
   void StopInOrder(std::int64_t deadline);
   void KillAll();
   std::vector<gen::PID> NewestFirst(bool top_level_only) const;
   void WarnOfBusy();
-  // What the log gets of a Stop: of one by a signal everybody wants to know.
+  // Returns the level of the log lines of a stop; that of a stop by a signal is higher.
   [[nodiscard]] gen::LogLevel Level() const {
     return is_signalled_.load(std::memory_order_relaxed) ? gen::LogLevel::kInfo
                                                          : gen::LogLevel::kDebug;

@@ -1,4 +1,4 @@
-// Ends processes one after the other: the next one is asked when the one before has ended.
+// Ends processes one after the other: the next one is asked when the former one has ended.
 #pragma once
 
 #include <cstddef>
@@ -21,21 +21,21 @@ class StopSequence {
     std::unique_lock lock(mutex_);
     AskNext(lock);
   }
-  // Everybody has been asked, and the last one has ended.
+  // Returns whether all have been asked, and the last one has ended.
   [[nodiscard]] bool IsDone() {
     std::lock_guard lock(mutex_);
     return done_;
   }
-  // The one that is waited for; after IsDone: the last one.
+  // Returns the process that is waited for; after IsDone the last one.
   [[nodiscard]] gen::PID Waited() {
     std::lock_guard lock(mutex_);
     return next_ == 0 ? gen::PID() : order_[next_ - 1];
   }
-  // A process has ended.
+  // Notes that a process has ended.
   void Ended(gen::PID pid) {
     std::unique_lock lock(mutex_);
     if (next_ == 0 || order_[next_ - 1] != pid || asking_) {
-      // Not the one that is waited for, or it ended while it was being asked: AskNext finds out.
+      // Not the process that is waited for, or it ended while it was being asked: AskNext finds out.
       if (asking_ && next_ > 0 && order_[next_ - 1] == pid) ended_while_asking_ = true;
       return;
     }

@@ -1,4 +1,4 @@
-// How a node gets its way to other nodes.
+// How a node gets its transport to other nodes.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@
 
 namespace ergon::node {
 
-// What stands behind a gen::Network. The rooms that it needs outlive the transport.
+// The factory behind a gen::Network. The parts of the node that it needs outlive the transport.
 class TransportFactory : public gen::Network {
  public:
   struct Needs {
@@ -37,8 +37,9 @@ class TransportFactory : public gen::Network {
     MessageTotals& totals;
     NodeLog& log;
   };
-  // `options` go before those that this was made with. kIncorrect: an option, or a type in `types`; kTaken: another node
-  // has this name; kInternal: a socket. The node is ready then, but for its transport.
+  // Opens the transport. `options` override those with which this was made. Returns kIncorrect for an option, or a type
+  // in `types`; kTaken if another node has this name; kInternal for a socket. The node is ready then, except for its
+  // transport.
   [[nodiscard]] virtual gen::Result<std::unique_ptr<Transport>> Open(
       const Needs& needs, const gen::WireTypes& types,
       const std::vector<gen::NetworkOption>& options) const = 0;

@@ -24,9 +24,9 @@
 
 namespace ergon::node {
 
-// One timer for all jobs: armed for the next run, or a minute, whatever is sooner, so that a wall
-// clock of the user's that was set is noticed; not armed when no job is enabled. The machine's clock is
-// watched from the first job on. Any thread.
+// One timer for all jobs: armed for the next run, or for a minute, whichever is sooner, so that a change of a user's
+// wall clock is noticed; not armed when no job is enabled. The machine's clock is watched from the first job on. Any
+// thread.
 class Cron {
  public:
   // What it needs; all of it outlives this.
@@ -49,7 +49,7 @@ class Cron {
   [[nodiscard]] std::vector<gen::CronJobInfo> List() const;
   [[nodiscard]] std::vector<gen::CronRun> Runs(std::chrono::sys_seconds since,
                                                std::chrono::seconds duration) const;
-  // Starts what is due by the wall clock, which may have been set.
+  // Starts the jobs that are due by the wall clock, which may have been set.
   void Look();
 
  private:
@@ -58,7 +58,7 @@ class Cron {
     std::shared_ptr<const gen::CronAction> action;
     gen::CronSchedule schedule;
     std::optional<std::chrono::sys_seconds> next = std::nullopt;  // none while disabled
-    bool is_lost = false;  // its zone's rules threw: when it is due is not known
+    bool is_lost = false;  // its zone's rules threw: its next run is not known
     std::uint64_t runs = 0;
     std::uint64_t missed = 0;
     std::uint64_t failed = 0;
@@ -73,11 +73,11 @@ class Cron {
 
   using WallTime = std::chrono::system_clock::time_point;
 
-  // kIncorrect: the rules of its zone threw.
+  // Sets the next run. Returns kIncorrect if the rules of the job's zone threw.
   static gen::Result<void> SetNext(Job& job, WallTime now);
   // Inside of a catch (...): notes that, and returns the error.
   static gen::Error Lose(Job& job);
-  // The runs that were due by `now`, of which the next is not. Errors as of SetNext.
+  // The runs that were due by `now`, without the next one. Errors as of SetNext.
   struct Passed {
     std::optional<std::chrono::sys_seconds> last;  // what runs
     std::uint64_t missed = 0;
@@ -88,12 +88,13 @@ class Cron {
   static gen::CronJobInfo InfoOf(const Job& job);
   static void Fire(void* context, std::uint64_t);
   using Lost = std::vector<std::pair<gen::Atom, gen::Error>>;
-  // Under the lock: what is due, and when to look again. `lost`: jobs of which that is not known any more.
+  // Takes the jobs that are due, and sets when to look again. `lost`: jobs whose next run is not known any more. Under
+  // the lock.
   std::vector<Due> TakeDue(WallTime now, Lost& lost);
   void Rearm(WallTime now);
   void CheckSetBack(WallTime now);
 
-  // Outside of it.
+  // Outside of the lock.
   void WatchClock();
   void Start(const Due& due);
   gen::Result<void> TryStart(const Due& due);

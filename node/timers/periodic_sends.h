@@ -26,7 +26,7 @@ namespace ergon::node {
 
 class PeriodicSend;
 
-// Those of a node that run. Any thread.
+// The periodic sends of a node. Any thread.
 class PeriodicSends {
  public:
   using Make = std::function<core::EnvelopePtr()>;
@@ -45,9 +45,9 @@ class PeriodicSends {
 
   gen::Result<gen::TimerHandle> Start(gen::PID from, const gen::Target& to, Make make,
                                       std::chrono::nanoseconds period);
-  // Their sender ends.
+  // Ends the periodic sends of a sender that ends.
   void EndThoseOf(gen::PID sender);
-  // It runs no more.
+  // Removes one that has ended.
   void Ended(std::uint64_t id, gen::PID sender);
 
  private:

@@ -14,15 +14,15 @@ class WallClock {
  public:
   using Time = std::chrono::system_clock::time_point;
 
-  // `own`: the user's, or empty. Else the machine's; for a node with a clock of its own (`clock`, not
-  // null) what that shows since the epoch.
+  // `own`: the user's clock, or empty. Without it the machine's clock is used; for a node with a clock of its own
+  // (`clock`, not null) the time that this clock shows since the epoch.
   WallClock(std::function<Time()> own, const core::Clock* clock)
       : own_(std::move(own)), clock_(clock) {}
 
-  // Whether it is the user's.
+  // Returns whether the clock is the user's.
   [[nodiscard]] bool IsOwn() const noexcept { return own_ || clock_ != nullptr; }
 
-  // If the user's function throws, which is told on standard error the first time, the machine's.
+  // Returns the time. If the user's function throws, the machine's time; the first time, standard error says so.
   [[nodiscard]] Time Now() const {
     using std::chrono::system_clock;
     if (own_) {
