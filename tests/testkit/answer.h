@@ -16,13 +16,13 @@ class Answer {
  public:
   explicit Answer(std::future<gen::Result<R>> future) : future_(std::move(future)) {}
 
-  // Whether there is a result, be it a value or an error. After RunUntilIdle there always is.
+  // Returns whether there is a result, be it a value or an error. After RunUntilIdle there always is.
   [[nodiscard]] bool ready() const {
     return result_.has_value() ||
            future_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
   }
-  // The result, as often as you like. Throws std::logic_error before it is ready, because in a
-  // simulation nothing happens while a test waits.
+  // Returns the result, as often as you like. Throws std::logic_error before it is ready, because in a simulation
+  // nothing happens while a test waits.
   [[nodiscard]] gen::Result<R>& get() {
     if (!result_) {
       if (!ready())

@@ -1,4 +1,4 @@
-// The conservation law: nothing that was sent on a node is lost without a count.
+// The conservation law: no message that was sent on a node is lost without a count.
 #pragma once
 
 #include <chrono>
@@ -7,10 +7,10 @@
 
 namespace ergon::testkit {
 
-// Throws ExpectationFailed with the counters of the node unless every message that was accepted was handled,
-// dropped for a reason, or waits (see gen::MessageBalance). The law holds when the node is at rest;
-// while it is busy, this looks again until `patience` is over. Any thread but those that run
-// handlers. In a Simulation, where nothing moves meanwhile, use Simulation::ExpectConservation.
+// Throws ExpectationFailed with the counters of the node unless every message that was accepted was handled, dropped
+// for a reason, or waits (see gen::MessageBalance). The law holds when the node is at rest; while it is busy, this
+// function looks again until `patience` is over. Any thread but those that run handlers. In a Simulation, where nothing
+// moves meanwhile, use Simulation::ExpectConservation.
 void ExpectConservation(const gen::Node& node,
                         std::chrono::nanoseconds patience = std::chrono::seconds(5));
 

@@ -1,4 +1,4 @@
-// What may go wrong in a simulated process, and how often it did.
+// The faults of a simulated process, and how often they have happened.
 #pragma once
 
 #include <chrono>
@@ -18,13 +18,13 @@ struct Faults {
   double throw_after = 0;      // an exception when the handler has done its work
   double stop_after = 0;       // it ends, with reason "fault", when the handler has done its work
   double kill = 0;             // it is killed while the handler runs
-  double lost_response = 0;    // what it answers to a request reaches nobody
+  double lost_response = 0;    // its answer to a request is lost
   double slow = 0;             // the handler begins late, by at most `slow_most` of virtual time
   std::chrono::nanoseconds slow_most = std::chrono::milliseconds(10);
   double full_mailbox = 0;  // its mailbox takes one message only, until the next one is handled
 };
 
-// How often each of them has happened.
+// How often each fault has happened.
 struct FaultCounts {
   std::uint64_t factory_failures = 0;
   std::uint64_t init_failures = 0;
@@ -42,8 +42,8 @@ struct FaultCounts {
   }
 };
 
-// The processes that `factory` makes, with faults. `random` and `counts` outlive them. Throws
-// std::invalid_argument, naming field and value, when a fault cannot be.
+// Returns a factory of the processes that `factory` makes, with faults. `random` and `counts` outlive them. Throws
+// std::invalid_argument, naming field and value, if a fault is out of range.
 [[nodiscard]] gen::ProcessFactory MakeFaulty(gen::ProcessFactory factory, const Faults& faults,
                                              Random& random, FaultCounts& counts);
 

@@ -17,9 +17,9 @@ class Random {
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);
   }
-  // 0..bound-1; `bound` at least 1.
+  // Returns a number of 0..bound-1; `bound` is at least 1.
   std::uint64_t Below(std::uint64_t bound) noexcept { return Next() % bound; }
-  // True with that probability, 0..1.
+  // Returns true with that probability, 0..1.
   bool Chance(double probability) noexcept {
     return probability > 0 && static_cast<double>(Next() >> 11) * 0x1.0p-53 < probability;
   }

@@ -1,9 +1,8 @@
 // A whole node in one thread, in virtual time, with an order of events that a seed chooses.
 //
-// The runtime is the real one. What a machine decides by chance is decided by the seed: which ready
-// process runs next and for how many messages, how long a turn takes, when timers fire, and the
-// faults that the test asks for. The same seed gives the same run. Time passes only when nothing is
-// ready, and a little with each turn; waiting costs nothing.
+// The runtime is the real one. The seed decides what a machine decides by chance: which ready process runs next and for
+// how many messages, how long a turn takes, when timers fire, and the faults that the test asks for. The same seed
+// gives the same run. Time passes only when no process is ready, and a little with each turn; waiting costs nothing.
 //
 //   testkit::Simulation::ForSeeds(1, 1000, [](testkit::Simulation& sim) {
 //     auto& node = sim.Node("test@localhost");
@@ -12,10 +11,9 @@
 //     CHECK(...);
 //   });
 //
-// A node's blocking functions (Call, Spawn, Stop, ...) let the simulation run until they have what
-// they wait for. Everything happens on the thread that made the simulation: another thread that
-// touches one of its nodes, and a wait that could never end, abort the program with a message.
-// Detached processes share that thread. There is no I/O.
+// A node's blocking functions (Call, Spawn, Stop, ...) let the simulation run until they have their result. Everything
+// happens on the thread that made the simulation: another thread that touches one of its nodes, and a wait that could
+// never end, abort the program with a message. Detached processes share that thread. There is no I/O.
 #pragma once
 
 #include <chrono>
@@ -47,17 +45,17 @@ struct SimulationOptions {
   std::chrono::nanoseconds turn_time_most = std::chrono::microseconds(20);
   // How many messages a turn handles at most, 1..4096.
   int throughput_most = 32;
-  // RunUntilIdle and the like abort after so many turns: something never comes to rest.
+  // The most turns of one RunUntilIdle or the like: beyond them something never comes to rest, and the program aborts.
   std::uint64_t turns_most = 10'000'000;
   // How its nodes reach each other, see gen::NodeOptions::network; dist::Erlang needs threads of its own, and cannot be.
   // Null: not at all.
   std::shared_ptr<const gen::Network> network = nullptr;
 };
 
-// Only for the thread that made it.
+// Only for the thread that made the simulation.
 class Simulation {
  public:
-  // Throws std::invalid_argument, naming field and value, when an option cannot be.
+  // Throws std::invalid_argument, naming field and value, if an option is out of range.
   explicit Simulation(std::uint64_t seed, const SimulationOptions& options = {});
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
@@ -90,12 +88,13 @@ class Simulation {
 
   [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
 
-  // The node of that name, name@host; the first use starts it. Throws what is wrong with the name.
+  // Returns the node with this name, name@host, and starts it on the first use. Throws an exception that says what is
+  // wrong with the name.
   gen::Node& Node(std::string_view name);
 
   // -- chance --
 
-  // A time between both, both included.
+  // Returns a random time from `least` to `most`, both included.
   [[nodiscard]] std::chrono::nanoseconds Random(std::chrono::nanoseconds least,
                                                 std::chrono::nanoseconds most);
   [[nodiscard]] std::int64_t Random(std::int64_t least, std::int64_t most);
@@ -103,42 +102,42 @@ class Simulation {
 
   // -- running --
 
-  // Until nothing is ready, no timer is armed and nothing is planned.
+  // Runs until no process is ready, no timer is armed and nothing is planned.
   void RunUntilIdle();
-  // Lets so much time pass; gen::kInfinite: until nothing is left that could happen.
+  // Lets `time` pass; gen::kInfinite: runs until nothing is left that could happen.
   void RunFor(std::chrono::nanoseconds time);
-  // Until the condition holds; false if nothing is left that could happen and it does not.
+  // Runs until the condition holds. Returns false if the condition does not hold and nothing is left that could happen.
   [[nodiscard]] bool RunUntil(const std::function<bool()>& condition);
-  // Runs one turn, or lets time pass until something is ready; false if nothing is left.
+  // Runs one turn, or lets time pass until a process is ready. Returns false if nothing is left.
   bool Step();
 
-  // Virtual time since the start, and turns so far.
+  // Returns the virtual time since the start.
   [[nodiscard]] std::chrono::nanoseconds Now() const;
   [[nodiscard]] std::uint64_t Turns() const noexcept { return turns_; }
 
   // -- plans --
 
-  // Between two turns, when so much time has passed, or after so many turns from now.
+  // Calls `action` between two turns, when `time` has passed, or after `turns` turns from now.
   void After(std::chrono::nanoseconds time, std::function<void()> action);
   void AfterTurns(std::uint64_t turns, std::function<void()> action);
 
   void Kill(gen::PID pid, std::chrono::nanoseconds after);
-  // One of the processes that are children of and linked to `parent` at that time, if any.
+  // Kills one of the processes that are children of and linked to `parent` at that time, if there is any.
   void KillRandomChild(gen::PID parent, std::chrono::nanoseconds after);
   void StopNode(std::string_view name, std::chrono::nanoseconds after);
 
   // -- faults --
 
-  // Processes of `factory` that fail now and then; throws as MakeFaulty.
+  // Returns a factory of processes of `factory` that fail now and then; throws as MakeFaulty.
   [[nodiscard]] gen::ProcessFactory WithFaults(gen::ProcessFactory factory, const Faults& faults) {
     return MakeFaulty(std::move(factory), faults, random_, counts_);
   }
-  // What has happened so far.
+  // Returns how often each fault has happened so far.
   [[nodiscard]] const FaultCounts& faults() const noexcept { return counts_; }
 
   // -- calls --
 
-  // `count` calls at once from outside of the node, with the requests make(0), make(1), ...
+  // Makes `count` calls at once from outside of the node, with the requests make(0), make(1), ...
   template <class R, class Make>
   [[nodiscard]] std::vector<Answer<R>> CallMany(gen::PID pid, int count, Make&& make,
                                                 const gen::CallOptions& options = {}) {
@@ -155,9 +154,9 @@ class Simulation {
 
   // -- looking back --
 
-  // Of all turns so far: who ran, when, and how it ended. Equal for equal runs.
+  // Returns a hash of all turns so far: which process ran, when, and how the turn ended. Equal for equal runs.
   [[nodiscard]] std::uint64_t TraceHash() const;
-  // The nodes' log lines so far, the last 10,000 of them.
+  // Returns the nodes' log lines so far, the last 10,000 of them.
   [[nodiscard]] const std::deque<std::string>& Log() const noexcept { return log_; }
 
  private:

@@ -6,9 +6,8 @@
 //   CHECK(unit.Call<int>(client, Get{}).value() == 2);
 //   unit.ExpectSend<Total>().To(client).Where([](const Total& t) { return t.value == 2; }).Once();
 //
-// An expectation that does not hold throws ExpectationFailed, which says what there was instead;
-// every test framework reports that. In groups it finds only itself. For pools, names and several
-// processes use a Simulation.
+// An expectation that does not hold throws ExpectationFailed, which says what there was instead; every test framework
+// reports that. The process finds only itself in groups. For pools, names and several processes use a Simulation.
 #pragma once
 
 #include <chrono>
@@ -30,7 +29,7 @@
 
 namespace ergon::testkit {
 
-// What was sent, narrowed down word by word; the last word checks it.
+// Selects messages that were sent; the last function checks their number.
 template <class T>
 class SendExpectation {
  public:
@@ -88,11 +87,11 @@ class Unit {
   ~Unit();
 
   [[nodiscard]] gen::PID Self() const { return host_.Self(); }
-  // Somebody else; every call another one.
+  // Returns the PID of another process, which is new with each call.
   [[nodiscard]] gen::PID NewPID() { return UnitHost::MakePID(++last_pid_); }
-  // Why the process has ended; nothing while it lives.
+  // Returns why the process has ended; std::nullopt while it lives.
   [[nodiscard]] const std::optional<gen::Reason>& ended() const noexcept { return ended_; }
-  // What it has linked to and monitors.
+  // Return what the process has linked to and monitors.
   [[nodiscard]] const std::vector<gen::PID>& links() const noexcept { return host_.links; }
   [[nodiscard]] const std::vector<std::pair<gen::PID, gen::Ref>>& monitors() const noexcept {
     return host_.monitors;
@@ -106,7 +105,7 @@ class Unit {
     Handle(from, core::MakeEnvelope<Stored>(static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage),
                                             core::Lane::kMain, std::forward<T>(value)));
   }
-  // The answer, or kTimeout if there is none (yet).
+  // Returns the answer, or kTimeout if there is none (yet).
   template <class R, class T>
   [[nodiscard]] gen::Result<R> Call(gen::PID from, T&& request) {
     using Stored = gen::StoredType<T>;
@@ -118,14 +117,14 @@ class Unit {
     if (auto* value = answer->ValueAs<R>()) return std::move(*value);
     return gen::Error(gen::ErrorCode::kUnexpectedType, gen::Message(*answer).TypeName());
   }
-  // A process that it monitors, or is linked to, has ended.
+  // Notifies the process that a process that it monitors, or is linked to, has ended.
   void Down(gen::PID pid, const gen::Reason& reason);
   void Exit(gen::PID pid, const gen::Reason& reason);
   [[nodiscard]] gen::Inspection Inspect(std::vector<std::string> items = {});
-  // Lets time pass: what it has sent to itself with SendAfter arrives, the rest counts as sent.
+  // Lets time pass: what the process has sent to itself with SendAfter arrives, the rest counts as sent.
   void Advance(std::chrono::nanoseconds time);
 
-  // What its calls and requests of type T are answered from now on: `answer(const T&)` returns the
+  // Sets the answer to calls and requests of type T that the process makes from now on: `answer(const T&)` returns the
   // value, or a gen::Error. Requests are answered when the handler has returned.
   template <class T, class Answer>
   void OnCall(Answer answer) {
@@ -136,9 +135,9 @@ class Unit {
     });
   }
 
-  // Its requests (Process::Request) that are not answered yet, the oldest first.
+  // Returns the requests (Process::Request) of the process that are not answered yet, the oldest first.
   [[nodiscard]] std::vector<gen::Ref> OpenRequests() const;
-  // Answers one of them, with the value or a gen::Error. std::logic_error: it is not open.
+  // Answers one of these requests, with the value or a gen::Error. Throws std::logic_error if the request is not open.
   template <class T>
   void Respond(gen::Ref ref, T&& value) {
     Answer(ref, MakeAnswer(std::forward<T>(value)));
@@ -150,15 +149,16 @@ class Unit {
   [[nodiscard]] SendExpectation<T> ExpectSend() const {
     return SendExpectation<T>(host_);
   }
-  // Nothing was sent since the start or the last Forget.
+  // Throws if anything was sent since the start or the last Forget.
   void ExpectNothingSent() const;
-  // A log line of that level that contains the text.
+  // Throws unless there is a log line of that level that contains the text.
   void ExpectLog(gen::LogLevel level, std::string_view text) const;
   // Forgets what was sent and logged.
   void Forget();
 
  private:
-  // As a process makes it: Call tells an error from a value by the envelope's kind, not by its type.
+  // Makes the answer as a process does: Call distinguishes an error from a value by the envelope's kind, not by its
+  // type.
   template <class T>
   static core::EnvelopePtr MakeAnswer(T&& value) {
     if constexpr (std::is_same_v<gen::StoredType<T>, gen::Error>) {
@@ -170,7 +170,7 @@ class Unit {
   void Handle(gen::PID from, core::EnvelopePtr envelope);
   core::EnvelopePtr Request(gen::PID from, core::EnvelopePtr envelope);
   void Answer(gen::Ref ref, core::EnvelopePtr response);
-  void AnswerRequests();  // those that OnCall knows an answer to
+  void AnswerRequests();  // those for which OnCall has an answer
   void Guarded(const std::function<gen::Status()>& function);
   void CheckAlive() const;
 

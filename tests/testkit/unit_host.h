@@ -1,4 +1,4 @@
-// A process without a node: notes what its behaviour does, and makes nothing happen.
+// A process without a node: notes what its behaviour does, and does nothing else.
 #pragma once
 
 #include <cstdint>
@@ -32,17 +32,17 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
     gen::Ref ref;
     core::EnvelopePtr envelope;
   };
-  // A Request of its own.
+  // A Request that the process has made.
   struct Asked {
     gen::PID to;
     gen::Ref ref;
-    core::EnvelopePtr answer;  // null: nobody has answered yet
+    core::EnvelopePtr answer;  // null: not answered yet
   };
   struct Line {
     gen::LogLevel level = gen::LogLevel::kInfo;
     std::string text;
   };
-  // Answers a call, or null if it is not the one it is for.
+  // Returns the answer to a call; null if it is for another type of request.
   using Answerer = std::function<core::EnvelopePtr(core::Envelope& request)>;
 
   static gen::PID MakePID(std::uint64_t id) { return {id, "unit@localhost", 4}; }
@@ -51,14 +51,14 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
   std::vector<Planned> planned;
   std::vector<Response> responses;
   std::vector<Asked> asked;
-  // What is being handled, so that it can be passed on; null: nothing.
+  // The envelope being handled, so that it can be passed on; null: none.
   core::EnvelopePtr* handled = nullptr;
   std::uint64_t handled_messages = 0;
   std::function<gen::Status()> next;
   std::vector<Line> lines;
   std::vector<gen::PID> links;
   std::vector<std::pair<gen::PID, gen::Ref>> monitors;
-  std::vector<gen::Atom> groups;  // in which it is, once for each membership
+  std::vector<gen::Atom> groups;  // of the process, once for each membership
   std::vector<Answerer> answerers;
   std::int64_t now = 0;
   bool traps_exits = false;
@@ -175,7 +175,7 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
     return Detach(envelope);
   }
   gen::Result<void> PassOn(gen::PID to, core::Envelope& envelope) override;
-  // The test answers in the other's place, or nobody does.
+  // The test answers in place of the other process, or no answer comes.
   gen::Result<void> HandOver(gen::PID, gen::PID, gen::Ref) override { return {}; }
   void Drop(core::EnvelopePtr, gen::DropReason, const gen::Error&) override {}
   bool Stash(core::Envelope& envelope) override;
@@ -201,7 +201,7 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
     lines.push_back({level, std::string(text)});
   }
   gen::Result<std::size_t> PublishEnvelope(gen::Atom, gen::Ref, core::EnvelopePtr value) override;
-  // What OnCall answers; null: there is none for it.
+  // Returns the answer that OnCall has for a request; null: there is none.
   core::EnvelopePtr AnswerOf(core::Envelope& request);
 
   gen::Atom name_;
