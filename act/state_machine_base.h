@@ -40,7 +40,7 @@ class StateMachineBase : public ProcessApi {
   static Transition Keep() { return Transition(Transition::Kind::kKeep); }
   // Stays in the state and calls its entry handler again.
   static Transition Repeat() { return Transition(Transition::Kind::kRepeat); }
-  // Stays in the state and puts the event aside until the state changes.
+  // Stays in the state and stashes the event until the state changes.
   static Transition Postpone() { return Keep().Postpone(); }
   // Ends the machine, as gen::Stop; answers can be added.
   static Transition Stop(gen::Reason reason) { return gen::Stop(std::move(reason)); }

@@ -159,7 +159,7 @@ class [[nodiscard]] Transition : public StateActions<Transition> {
   Transition&& ReplyError(gen::Error error) {
     return AddResponse(gen::detail::MakeErrorResponse(std::move(error)));
   }
-  // Puts the event being handled aside until the state changes; see StateMachine.
+  // Stashes the event being handled until the state changes; see StateMachine.
   Transition&& Postpone() {
     postpones_ = true;
     return Self();

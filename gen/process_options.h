@@ -34,7 +34,7 @@ struct ProcessOptions {
   // Which messages may wait, and in which order; see gen/mailbox.h. Pools keep the order of arrival: for their workers,
   // choose PoolOptions::worker_mailbox.
   gen::Mailbox mailbox = {};
-  // Messages that handlers may put aside (Stash, Postpone), 1 or more; 0: any number.
+  // Messages that handlers may stash (Stash, Postpone), 1 or more; 0: any number.
   int stash_size = 0;
   // The priority of what the process sends with Send and Call.
   MessagePriority send_priority = MessagePriority::kNormal;

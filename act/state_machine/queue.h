@@ -1,8 +1,8 @@
 // The order in which a state machine handles events that do not come straight from its mailbox.
 //
-// Pure bookkeeping, without a process. Raised events come before everything else. Postponed events are put
-// aside. When the state has changed they return before the messages that wait in the mailbox, and also
-// before events that were raised earlier and still wait:
+// Pure bookkeeping, without a process. Raised events come before everything else. Postponed events are stashed. When
+// the state has changed they return before the messages that wait in the mailbox, and also before events that were
+// raised earlier and still wait:
 //
 //   raised by the change | postponed, oldest first | raised before | the mailbox
 //
@@ -32,7 +32,7 @@ class StateQueue {
   // Takes the next raised event.
   [[nodiscard]] std::optional<OwnStateEvent> TakeRaised();
 
-  // Notes that the event that was handled has been put aside.
+  // Notes that the event that was handled has been stashed.
   void Postponed() { ++postponed_; }
   // Notes that the state has changed. Returns nothing if no event is postponed.
   [[nodiscard]] std::optional<Behind> StateChanged();
@@ -46,7 +46,7 @@ class StateQueue {
  private:
   std::deque<OwnStateEvent> raised_;
   std::size_t postponed_ = 0;
-  bool retrying_ = false;  // the mark is in the mailbox, or put aside
+  bool retrying_ = false;  // the mark is in the mailbox, or stashed
 };
 
 }  // namespace ergon::act

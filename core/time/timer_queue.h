@@ -1,6 +1,6 @@
 // Deadlines of a whole node: many threads arm and disarm, one driver fires.
 //
-// Nearly every timer is the timeout of something that succeeds, so arming and disarming are what
+// Nearly every timer is the time-out of something that succeeds, so arming and disarming are what
 // must be cheap: a short critical section on one of a few timing wheels, chosen by thread, and no
 // system call unless the new deadline is earlier than what the driver sleeps for.
 //
