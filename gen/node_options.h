@@ -76,34 +76,35 @@ struct NodeOptions {
   std::chrono::nanoseconds watchdog_after = std::chrono::seconds(1);
   // Fills ProcessInfo::running_time and ::turns. Costs two looks at the clock for each turn.
   bool measure_running_time = false;
-  // Fills the histograms ergon_call_seconds and ergon_handling_seconds of GET /metrics (<ergon/node/observer.h>): how
-  // long calls of processes take once they are sent, and handlers with each message, by behaviour. Costs a look at the
-  // clock for each message and turn, some hundred bytes a process, a lock at each spawn, and 5 KiB for each of 200
-  // behaviours; others share one.
+  // Fills two histograms of GET /metrics (<ergon/node/observer.h>): ergon_call_seconds, from the sending of a process's
+  // call to its answer or error, and ergon_handling_seconds, how long handlers take for a message, by behaviour. Costs
+  // a look at the clock for each message and turn, some hundred bytes a process, a lock at each spawn, and 5 KiB for
+  // each of the first 200 behaviours; all others share one histogram.
   bool measure_latency = false;  // a call is not counted if it could not be sent
 
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kText;
-  // A file as LoadOptions reads it (<ergon/node/options_file.h>), which is read again at SIGHUP: log_level, log_levels,
-  // mailbox_size, pools and some options of the network are as it says then, see Node::ReloadOptions. Empty: none, and
-  // SIGHUP ends the program. The node does not read it when it starts: its other options are whatever the program has
-  // made of the file. With a `clock` of the caller's own there is no signal.
+  // The file that the node reads at SIGHUP, in the format of LoadOptions (<ergon/node/options_file.h>);
+  // Node::ReloadOptions says which options then change. Empty: there is no file, and SIGHUP ends the program. The node
+  // does not read the file when it starts: the program does, with LoadOptions. With a `clock` of the caller's own the
+  // node does not catch SIGHUP.
   std::string options_file = {};
-  // Keys as OptionKeys has them (<ergon/node/option_keys.h>), of options that are the command line's: the file does not
-  // change them, and what it says of them is no error. node::AddNodeOptions fills this, and options_file.
+  // The keys (see OptionKeys, <ergon/node/option_keys.h>) that were given on the command line. Reading the file again
+  // does not change these options; another value for them in the file is not an error. node::AddNodeOptions sets this,
+  // and options_file.
   std::vector<std::string> overridden_options = {};
-  // What pools have by their registered names, whatever their Init returns; what is not given, is as that says. In a
-  // file the tables [pools.NAME]. A pool for which it is wrong does not start. It holds for pools that are spawned with
-  // the name, as by SpawnRegister.
+  // Options of pools by their registered names. They replace what the pool's Init returns; a field that is not given
+  // stays as Init returned it. In a file: the tables [pools.NAME]. A pool whose options are wrong does not start.
+  // Applies to pools that are spawned with the name, as by SpawnRegister.
   std::map<std::string, PoolChange> pools = {};
-  // Least levels of the log lines of processes by the names of their behaviours, as their log lines have them; none:
-  // the node's. In a file the table [log_levels]. They go before ProcessOptions::log_level and what is inherited.
+  // Log levels of processes by the name of their behaviour, as their log lines show it; std::nullopt: the node's level.
+  // In a file: the table [log_levels]. They override ProcessOptions::log_level and an inherited level.
   std::map<std::string, std::optional<LogLevel>> log_levels = {};
   // Receives each log line, in the log_format (text without time and level), instead of standard error; one at a time.
-  // On the thread that has something to tell: a process's, the timers', the watchdog's, that of a recording
-  // (node::TraceTo), or one of the caller's own that uses the node. It may look at the node (Info, ProcessInfo), but
-  // must not wait for it, nor end a recording, nor cause a line itself, which would wait for it to return. A line at
-  // which it throws is lost; the first one is told on standard error.
+  // Runs on the thread that logs: a process's, the timers', the watchdog's, that of a recording (node::TraceTo), or one
+  // of the caller's own that uses the node. It may call Info and ProcessInfo, but must not wait for the node, end a
+  // recording, or log: its own line would wait until the sink has returned. If it throws, the line is lost; the first
+  // time, standard error says so.
   std::function<void(LogLevel level, const std::string& line)> log_sink = nullptr;
 
   // How many of the last dropped messages can be looked at, 0..4096; see Node::LastDrops.
