@@ -83,36 +83,39 @@ class Node : public GroupMessenger {
 
   // -- changes while it runs: each is logged with the new value and the one before --
 
-  // Least level of the node's log lines, and of those of processes that have none of their own. kIncorrect: it is none.
+  // Sets the lowest level of the log lines of the node, and of processes without a level of their own. Returns
+  // kIncorrect if `level` is not a LogLevel.
   virtual Result<void> SetLogLevel(LogLevel level) = 0;
-  // Least level of a process's log lines, as Process::SetLogLevel; none: the node's.
+  // Does what Process::SetLogLevel does. std::nullopt: the process uses the node's level again.
   virtual Result<void> SetProcessLogLevel(const Target& to, std::optional<LogLevel> level) = 0;
-  // NodeOptions::mailbox_size, for processes that are spawned from now on. kIncorrect: out of range; the text names
-  // both.
+  // Sets NodeOptions::mailbox_size for processes that are spawned from now on. Returns kIncorrect if it is out of
+  // range; the text names both.
   virtual Result<void> SetMailboxSize(int messages) = 0;
-  // How many messages of normal priority may wait for a process, 1..4,000,000; 0: any number. It holds when this
-  // returns: more senders that wait for room are served, and of what waits already nothing is dropped, though it may be
-  // more. kIncorrect: out of range; kUnsupported: a mailbox with a queue of its own (gen/mailbox.h), or a pool;
-  // kNotAllowed: a pool's worker, whose mailbox is the pool's (PoolOptions::worker_mailbox_size).
+  // Sets how many messages of normal priority may wait for a process, 1..4,000,000; 0: any number. The bound is in
+  // effect when this returns. A larger one lets senders go on that wait for room; a smaller one drops nothing that
+  // waits already. Returns kIncorrect if it is out of range; kUnsupported for a mailbox with a queue of its own
+  // (gen/mailbox.h), or a pool; kNotAllowed for a pool's worker, whose mailbox is the pool's
+  // (PoolOptions::worker_mailbox_size).
   virtual Result<void> SetProcessMailboxSize(const Target& to, int messages) = 0;
   // Changes several options of the node at once, and the log levels of behaviours; any process takes it by a message,
-  // too. kIncorrect, and nothing has changed: a value out of range, or a behaviour without a name; the text names both.
+  // too. Returns kIncorrect, and changes nothing, for a value out of range, or a behaviour without a name; the text names
+  // both.
   virtual Result<void> Change(const NodeChange& change) = 0;
-  // Reads NodeOptions::options_file once more, as at SIGHUP, and does what has changed there: log_level and
-  // mailbox_size as above, log_levels of all processes with those behaviours, whoever has set them before, the pools
-  // that it names by act::PoolChange, and what of the network's options may be changed. What is not in the file stays
-  // as it is. All or nothing: an error changes nothing. A pool that does not run has the new values when it starts; the
-  // log says so.
+  // Reads NodeOptions::options_file again, as SIGHUP does, and applies what may change: log_level and mailbox_size as
+  // above; log_levels, for all processes with these behaviours, also those whose level was set otherwise; the pools
+  // that the file names, by act::PoolChange; and what of the network's options may be changed. Options that are not in
+  // the file stay as they are. All or nothing: an error changes nothing. A pool that does not run gets the new values
+  // when it starts; the log says so. Blocks while the file is read.
   //   kIncorrect   the file has a fault, another value than at the start for what cannot be changed, or one that a pool
-  //                refuses, or it names a process that is no pool; the text names the field and the value
-  //   kNotAllowed  there is no such file; or it names pools, for which this waits, and a handler has called
-  //   kBusy        it is being read just now
+  //                refuses, or it names a process that is not a pool; the text names the field and the value
+  //   kNotAllowed  the node has no options_file; or the file names pools, for which this function waits, and a handler
+  //                called it
+  //   kBusy        another call is reading the file, or the network is still being opened
   //   kTimeout     a handler of a pool runs for more than five seconds
-  // It blocks for as long as the file's system takes.
   virtual Result<void> ReloadOptions() = 0;
 
-  // Returns when the process has ended, also if it had before: what it left behind is answered and
-  // counted then. kTimeout: it has not within `timeout`; 0: only looks.
+  // Returns when the process has ended, at once if it has ended already; everything it left behind has then been
+  // answered and counted. Returns kTimeout if it has not ended within `timeout`. With 0 the function does not wait.
   virtual Result<void> WaitProcess(const Target& to,
                                    std::chrono::nanoseconds timeout = kInfinite) = 0;
 
