@@ -64,22 +64,21 @@ void AnswerInspection(gen::ProcessHost& host, const core::Envelope& envelope,
 
 // -- what behaviours do with a message that no handler takes --
 
-// Who sends such messages decides how many there are, so the log gets some lines of a process in each period
+// The senders of such messages decide how many there are, so the log gets only some lines of a process in each period
 // (gen::LogLimit). `lines` are the process's own; all three kinds count together.
 
-// Logs a warning that names the type (gen::Message::Describe) and the sender; that an event is no more (MessageDownEvent) at
-// debug level only.
+// Logs a warning that names the type (gen::Message::Describe) and the sender; for a MessageDownEvent only a line at
+// debug level.
 gen::Status UnhandledMessage(gen::Process& process, gen::LimitedLines& lines, gen::PID from,
                              const gen::Message& message);
 gen::Status UnhandledEvent(gen::Process& process, gen::LimitedLines& lines,
                            const gen::MessageEvent& event);
 // Logs at debug level only: a process that makes requests without looking at the answers means it.
 gen::Status UnhandledResponse(gen::Log log, gen::Ref ref, const gen::Response& response);
-// Logs as UnhandledMessage and answers kUnsupported, with the same words: the caller need not wait for its
-// timeout.
+// Logs as UnhandledMessage and answers kUnsupported with the same text, so that the caller does not wait for its time-out.
 gen::CallResult UnhandledRequest(gen::Process& process, gen::LimitedLines& lines, gen::PID from,
                                  const gen::Message& request);
-// At the end of a process: tells how many lines were left out last.
+// Logs, at the end of a process, how many lines were left out last.
 void TellUnhandled(gen::Process& process, const gen::LimitedLines& lines);
 
 }  // namespace ergon::act
