@@ -20,15 +20,15 @@ inline constexpr std::chrono::nanoseconds kMaxAutoscaleTargetWait = std::chrono:
 inline constexpr std::chrono::nanoseconds kMinAutoscaleShrinkAfter = std::chrono::seconds(1);
 inline constexpr std::chrono::nanoseconds kMaxAutoscaleShrinkAfter = std::chrono::days(30);
 
-// What is given becomes the value of the field of act::PoolOptions with that name, which says what it means; the rest
-// stays. All or nothing, and the log has each value that is another one with the one before, as in "pool_size: 8, was
-// 5": a line of level info, whatever the levels of the pool and of the node are, unless the node's is off. In the
-// pool's own handlers see act::Pool::Change; others send it as a request of high or max priority, to which the pool
+// Each field that is given replaces the field of act::PoolOptions with the same name, where it is described; the others
+// stay. Either all fields change or none; the log shows each value that is new with the former one, as in "pool_size: 8,
+// was 5": a line of level info, whatever the levels of the pool and of the node are, unless the node's is off. In the
+// pool's own handlers see act::Pool::Change; others send it as a request of high or max priority, which the pool
 // answers by itself:
 //
 //   node.Call("thumbnails", act::PoolChange{.admission_limit = 50ms}, {.priority = gen::MessagePriority::kHigh});
 //
-// Other nodes, too, if this one has registered the type with such a priority:
+// Processes of other nodes may send it, too, if this node has registered the type with such a priority:
 //
 //   options.types.Register<act::PoolChange>({.priority = gen::MessagePriority::kHigh});
 //
@@ -49,9 +49,9 @@ struct PoolChange {
   std::optional<int> max_restarts = std::nullopt;
   std::optional<std::chrono::nanoseconds> restart_period = std::nullopt;
   std::optional<std::chrono::nanoseconds> shutdown_timeout = std::nullopt;
-  // Of act::PoolOptions::autoscale, for a pool that has it; another one refuses. The number of workers moves into new
-  // bounds at once, unless pool_size says to which within them. Each makes the pool begin anew to look whether fewer
-  // workers are enough.
+  // Fields of act::PoolOptions::autoscale. A pool without autoscale returns kIncorrect. If pool_size is not given and
+  // the number of workers is outside the new bounds, it moves to the nearest bound at once. Each
+  // makes the pool begin anew to look whether fewer workers are enough.
   std::optional<int> autoscale_min = std::nullopt;
   std::optional<int> autoscale_max = std::nullopt;
   std::optional<std::chrono::nanoseconds> autoscale_target_wait = std::nullopt;
@@ -60,13 +60,13 @@ struct PoolChange {
 
   friend bool operator==(const PoolChange&, const PoolChange&) = default;
 
-  // Returns an empty text, or what is wrong with a field alone, as in "pool_size: 0 is outside 1..10000". What fields
-  // have to do with each other, and with other options, the pool knows.
+  // Returns an empty text, or what is wrong with a field alone, as in "pool_size: 0 is outside 1..10000". Only the pool
+  // can check fields against each other and against its other options.
   [[nodiscard]] std::string Validate() const;
 
-  // Takes over what `further` has.
+  // Replaces the fields that `further` gives.
   void Add(const PoolChange& further);
-  // Returns the fields of `all` that this has, too.
+  // Returns the values that `all` has for the fields given here.
   [[nodiscard]] PoolChange Of(const PoolChange& all) const;
 
   // For other nodes: a tuple of the tag and a map, whose keys are the fields that are given. Times are milliseconds,
@@ -86,7 +86,7 @@ struct PoolChange {
   [[nodiscard]] static PoolChange FromWire(const WireFields& fields);
 };
 
-// A field, for those who treat all of them alike.
+// A field, for code that treats all of them alike.
 struct PoolChangeField {
   using Number = std::optional<int> PoolChange::*;
   using Time = std::optional<std::chrono::nanoseconds> PoolChange::*;
@@ -97,7 +97,7 @@ struct PoolChangeField {
   std::int64_t least;  // ns for times; a part is more than this
   std::int64_t most;   // likewise; a part is less than this
 };
-// In the order above.
+// Returns the fields, in the order above.
 [[nodiscard]] std::span<const PoolChangeField> PoolChangeFields();
 
 }  // namespace ergon::gen
