@@ -39,8 +39,8 @@ class PoolRunner;
 // if the pool has one worker, also when that worker is replaced.
 //
 // Refused. A send or a Call returns at once, with
-//   ErrProcessMailboxFull    all workers are full. The log tells once when this begins, and once when it is over
-//   kOverloaded              the message would wait longer than PoolOptions::admission_limit allows; told in the same way
+//   ErrProcessMailboxFull    all workers are full. Logged once when this begins, and once when it is over
+//   kOverloaded              the message would wait longer than PoolOptions::admission_limit allows; logged likewise
 //   ErrProcessTerminated     the pool has ended, or was asked to
 //   kDeadlock                only the worker that calls could answer the request: it would wait for itself
 //   kInternal, kApplication  a key function, a copy or a mailbox of the user's threw: that message only
@@ -121,8 +121,8 @@ class Pool : public ProcessApi, protected PoolBehavior {
   //   kNotAllowed  called from elsewhere, before the end of Init, or when the pool is ending
   //   AddWorkers:  what the spawn of a worker returned
   //
-  // A pool that sizes itself goes on from the new number: for as long as after a decision of its own it takes no worker
-  // out, and it adds some when messages wait too long.
+  // A pool that sizes itself continues from the new number: it takes no worker out until fewer have been enough for
+  // `shrink_after` again, and adds workers when messages wait too long.
   //
   // Each change is a line of the log, as in "pool_size: 7, was 5", as PoolChange describes.
 
@@ -136,15 +136,15 @@ class Pool : public ProcessApi, protected PoolBehavior {
   // that are queued go to the other workers.
   gen::Result<std::int64_t> RemoveWorkersNow(int count);
 
-  // Changes what is given, all or nothing, and logs each value with the one before (PoolChange). kIncorrect: a value
-  // out of range, or one that does not go with the others; the text names field and value. Errors as of AddWorkers
-  // besides.
+  // Applies all fields that are given, or none, and logs each new value with the former one (PoolChange). Returns
+  // kIncorrect if a value is out of range, or does not go with the others; the text names field and value. Further
+  // errors as AddWorkers.
   gen::Result<void> Change(const PoolChange& change);
 
-  // Workers, including those being replaced; 0 before the end of Init. Own handlers only; throws
+  // Returns the number of workers, including those being replaced; 0 before the end of Init. Own handlers only; throws
   // std::logic_error elsewhere.
   [[nodiscard]] std::int64_t WorkerCount() const;
-  // Returns what Inspect tells, as numbers; all zero before the end of Init. For own handlers only, as WorkerCount;
+  // Returns what Inspect returns, as numbers; all zero before the end of Init. For own handlers only, as WorkerCount;
   // other processes use act::Stats.
   [[nodiscard]] PoolStats Stats() const;
   // Returns the workers that are alive, the oldest place first. For own handlers only, as WorkerCount.

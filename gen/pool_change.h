@@ -21,8 +21,8 @@ inline constexpr std::chrono::nanoseconds kMinAutoscaleShrinkAfter = std::chrono
 inline constexpr std::chrono::nanoseconds kMaxAutoscaleShrinkAfter = std::chrono::days(30);
 
 // Each field that is given replaces the field of act::PoolOptions with the same name, where it is described; the others
-// stay. Either all fields change or none; the log shows each value that is new with the former one, as in "pool_size: 8,
-// was 5": a line of level info, whatever the levels of the pool and of the node are, unless the node's is off. In the
+// stay. Either all fields change or none; the log shows each new value with the former one, as in "pool_size: 8, was
+// 5": a line of level info, whatever the levels of the pool and of the node are, unless the node's is off. In the
 // pool's own handlers see act::Pool::Change; others send it as a request of high or max priority, which the pool
 // answers by itself:
 //
