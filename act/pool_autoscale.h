@@ -1,4 +1,4 @@
-// Between which numbers of workers a pool keeps itself, and how long its messages may wait.
+// The bounds between which a pool chooses its number of workers itself, and how long its messages may wait.
 #pragma once
 
 #include <chrono>
@@ -6,31 +6,29 @@
 
 namespace ergon::act {
 
-// The value of PoolOptions::autoscale; while the pool runs, PoolChange changes each field. The pool looks at itself
-// every half handling time, at least every second and at most every 10 ms and 10 us for each worker, and changes the
-// number of its workers by what it sees:
+// The value of PoolOptions::autoscale; while the pool runs, PoolChange changes each field. The pool measures itself
+// every half handling time, at most every 10 ms plus 10 us per worker, at least every second, and changes the number of
+// its workers:
 //
-// It grows when messages wait longer than the target, at two looks in a row or once by twice as much: to as many
-// workers as Little's law asks for, arrivals times handling time by the utilization, and those that work off what
-// waits; to at most twice as many as it has, or to four. Before it grows again, it looks whether throughput has risen
-// by at least half of what the new workers should have brought, if it knew before what one worker does. If it has not,
-// because they wait for one another or for one database, it goes back to the number that did the same, and stays there
-// for `shrink_after` before it tries more; each time in vain it stays twice as long, up to 32 times as long. When
-// workers handle too little to know, as those that hang, it grows again after `shrink_after`, or after two handling
-// times if they are longer.
+// It grows when the estimated wait exceeds the target in two measurements in a row, or once by more than twice: to what
+// Little's law asks for (arrivals times handling time, divided by the utilization) plus workers for what waits already;
+// at most to twice its number, or to four. Before it grows again it checks the last growth, if it knew before what one
+// worker does: throughput must have risen by at least half of what the new workers should have brought. If it has not
+// (they wait for each other, or for one database), the pool returns to the number of workers that gave the same
+// throughput and stays there for `shrink_after`, after each further failure twice as long, up to 32 times. If too few
+// messages were handled to judge, as with workers that hang, it grows again after `shrink_after`, or two handling times
+// if that is longer.
 //
-// It shrinks when fewer workers have been enough for the whole of `shrink_after`, by at most a quarter, as
-// RemoveWorkers does. If it has to grow again soon after, it waits twice as long before the next time, up to 32 times
-// as long, but at most four times as long while it has twice the workers that it needs.
+// It shrinks, as RemoveWorkers does and by at most a quarter, when fewer workers have been enough for all of
+// `shrink_after`. If it must grow again soon afterwards, the next shrink waits twice as long, up to 32 times; at most
+// four times while it has twice the workers it needs.
 //
-// Where handling times differ, throughput varies by chance: in a few of a hundred cases it goes back too early, and
-// tries again as above.
+// If handling times vary, a few growths in a hundred are undone by chance and tried again later.
 //
-// Each change, and why, is a line in the log (info), and Inspect tells the last twenty: "autoscale.<n>". The pool waits
-// for the Init of workers that it adds, as in AddWorkers. A pool with the fewest workers to which nobody has sent
-// anything for a second looks no more, until a message comes. That one, and those that come together with it, pass
-// through the pool, in its own turn: while a handler of the pool itself waits, or while the pool is suspended, they
-// wait there, though its workers are idle.
+// Every change is logged (info) with its reason; Inspect shows the last twenty as "autoscale.<n>". The pool waits for
+// the Init of workers that it adds. With `min` workers and nothing to do for a second it stops measuring. The next
+// message, and those that come together with it, go through the pool's own turn: if a handler of the pool waits or the
+// pool is suspended, they wait there although workers are idle.
 struct PoolAutoscale {
   // At least and at most so many workers, 1..gen::kMaxPoolSize. Pool::AddWorkers, RemoveWorkers and pool_size stay
   // within these, too.
