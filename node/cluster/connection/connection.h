@@ -131,7 +131,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void NoteBegun();
 
   // -- the thread of the network --
-  // Brings the connection up, or only closes the stream if it is not kConnecting any more. `by_peer`: who opened it.
+  // Brings the connection up, or only closes the stream if it is not kConnecting any more. `by_peer`: whether the peer
+  // opened it.
   void Attach(std::shared_ptr<Stream> stream, const HandshakePeer& peer, bool by_peer);
   // Takes the connection down; `why` is for people. Calling it twice has no effect.
   void Fail(const std::string& why, bool is_fault = false);
