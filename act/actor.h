@@ -47,7 +47,7 @@ class Actor : public ProcessApi, protected SplitCallbacks {
 
   // Handles a request. The caller `from` waits for the answer. After gen::NoReply() the answer may be sent
   // later, with `from` and `ref`, by this process or by another process that has been given both. If this
-  // process ends without an answer, the caller is told, unless another process holds the request (HandOver).
+  // process ends without an answer, the caller gets an error, unless another process holds the request (HandOver).
   // The default logs likewise and answers the error kUnsupported.
   gen::CallResult HandleCall(gen::PID from, gen::Ref ref, gen::Message& request) override;
 
@@ -99,7 +99,7 @@ class Actor : public ProcessApi, protected SplitCallbacks {
   gen::Result<void> SetIdleTimeout(std::chrono::nanoseconds idle);
   // Called after the idle time-out. The default ends the process with reason normal: a process that nobody
   // needs gives its memory back, and is spawned again when it is needed (passivation). A message that arrives
-  // at that moment is not handled: its sender is told, or the message is counted.
+  // at that moment is not handled: its sender gets an error, or the message is counted.
   virtual gen::Status HandleIdle();
 
   // -- becoming something else --

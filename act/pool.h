@@ -63,7 +63,7 @@ class PoolRunner;
 // meanwhile, go to another worker, to a new one if need be. A killed pool ends at once. Workers never outlive
 // their pool. A pool that is a worker of another pool leaves to that pool what its own workers had not begun.
 //
-// act::Stats(node, pool) tells what a pool does in numbers. Inspect answers the same as texts, besides what
+// act::Stats(node, pool) returns what a pool does in numbers. Inspect answers the same as texts, besides what
 // HandleInspect adds (the item "worker" asks for all "worker.<n>"):
 //   pool_size                workers, including those being replaced
 //   worker_behavior          class name

@@ -103,7 +103,7 @@ class ProcessApi : public gen::ProcessBehavior {
   // it again. A request is not answered now: return NoReply(). If this process ends, its stashed messages
   // are dropped, or its pool gives them to another worker. Returns false if the stash holds
   // ProcessOptions::stash_size messages already; then this message is dropped and counted, and the
-  // caller of a request is told. Throws std::logic_error if `message` is not the one being handled, or
+  // caller of a request gets an error. Throws std::logic_error if `message` is not the one being handled, or
   // has been answered or forwarded.
   bool Stash(const gen::Message& message);
   // Returns the stashed messages to the front of the mailbox, oldest first; in a mailbox ordered by
@@ -123,8 +123,8 @@ class ProcessApi : public gen::ProcessBehavior {
   [[nodiscard]] gen::CallResult Delegate(const gen::Target& to, gen::Message& request);
   // Hands an open request over to the process `to`, which has been given its `from` and `ref` in a message and
   // will answer it with SendResponse. From now on `to` holds the request: this process may end, and the caller
-  // still waits for the answer. If `to` ends without an answer, the caller is told at once. Without HandOver a
-  // request stays with the process that was asked, and the caller is told when that process ends: copies of a
+  // still waits for the answer. If `to` ends without an answer, the caller gets an error at once. Without HandOver a
+  // request stays with the process that was asked, and the caller gets an error when that process ends: copies of a
   // ref do not keep a request alive. The request is the one being handled, or one that its handler has left open
   // (gen::NoReply). In a pool the pool itself holds a request, not the worker: use Delegate there. Errors besides
   // those of Send, which change nothing:

@@ -40,7 +40,7 @@ struct SerializerOptions {
 //   auto left = node.Call<int>(bank, Transfer{.amount = 10});
 //
 // The service is a child of the serializer, made by the factory, with the arguments of the spawn.
-// Only the serializer knows the PID of the service, so nobody gets past it, unless the service tells its PID.
+// Only the serializer knows the PID of the service, so no message bypasses it, unless the service gives away its PID.
 //
 //   requests      of normal priority enter one at a time, in the order of their arrival. The next
 //                 one enters when the service has answered: at once, later (gen::NoReply), or through

@@ -43,7 +43,7 @@ namespace ergon::act {
 // data. Handlers run one at a time, as an Actor's do, and may Call and Sleep. An exception that
 // leaves a handler ends the process with the reason "panic: <what>". A request is answered in the
 // transition (Reply), by a later transition (ReplyTo), or by SendResponse. If the machine ends without an
-// answer, the caller is told at once.
+// answer, the caller gets an error at once.
 //
 // Order. The machine first handles raised events; then, after a change of the state, the events that were
 // postponed before it, oldest first; then the mailbox. Messages of high and max priority overtake
@@ -53,7 +53,7 @@ namespace ergon::act {
 // there.
 //
 // Postponed events count in ProcessOptions::stash_size: a message or request beyond it is dropped
-// and counted, and a caller is told. The same happens to events that are still postponed when the machine ends;
+// and counted, and a caller gets an error. The same happens to events that are still postponed when the machine ends;
 // if the machine is a worker of a pool, other workers handle them. Requests whose callers have stopped waiting are
 // not retried.
 //

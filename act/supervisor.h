@@ -90,7 +90,7 @@ class Supervisor : public ProcessApi, protected SupervisorBehavior {
   // done. The supervisor handles nothing else meanwhile. `args` come after the arguments of the spec, also
   // when the child is restarted.
   gen::Result<gen::PID> StartChild(gen::Atom name, const gen::Args& args = {});
-  // Asks a child to end and returns at once; HandleChildTerminate tells when it has ended. The child is not
+  // Asks a child to end and returns at once; HandleChildTerminate is called when it has ended. The child is not
   // started again, except by StartChild, RestartChild, or a restart with all or rest for one.
   gen::Result<void> TerminateChild(gen::Atom name);
   gen::Result<void> TerminateChild(gen::PID pid);

@@ -21,8 +21,8 @@ class DeadLetter {
   DeadLetter(DroppedMessage what, core::EnvelopePtr message)
       : what_(std::move(what)), message_(std::move(message)) {}
 
-  // Returns the sender, the receiver, the message's type, the time and the reason. The sender of a request was told the
-  // same error.
+  // Returns the sender, the receiver, the message's type, the time and the reason. The sender of a request got the same
+  // error.
   [[nodiscard]] const DroppedMessage& what() const noexcept { return what_; }
   // Returns the message's value, or null if it has another type. All subscribers share it.
   template <class T>

@@ -50,7 +50,7 @@ struct DroppedMessage {
   PID from;
   std::string type;  // of the message: its kTag, or its name in C++
   DropReason reason = DropReason::kTerminated;
-  std::string error;  // what happened; a request's caller was told the same
+  std::string error;  // what happened; a request's caller got the same error
 };
 
 }  // namespace ergon::gen

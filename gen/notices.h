@@ -76,7 +76,7 @@ struct MessageInheritance {
   std::vector<core::EnvelopePtr> messages;  // stashed, then Main lane, in order of arrival
   std::uint64_t handled = 0;                // Main-lane messages that reached it through its pool
   bool holds_current = false;               // it ended while it was handling one of those
-  // True: this is not about the end itself, which was told before, but a message that was on its way at that time.
+  // True: this is not about the end itself, which had a notice before, but a message that was on its way at that time.
   bool late = false;
   // True: `pid` is a worker's worker, or one further down.
   bool indirect = false;

@@ -22,7 +22,8 @@ struct SentBy {
   T value;
 };
 
-// A request of type T. Its caller waits for Process::Reply; if this process ends without an answer, the caller is told.
+// A request of type T. Its caller waits for Process::Reply; if this process ends without an answer, the caller gets an
+// error.
 template <class T>
 struct Asked {
   PID from;

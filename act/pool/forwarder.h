@@ -46,8 +46,8 @@ class PoolForwarder {
   virtual void WorkerReady() = 0;
   // Notes that workers have joined or are leaving.
   virtual void Resized() = 0;
-  // With true, senders bring their messages to the pool, whatever the strategy, until it is told false: the pool wants to
-  // know of the next one. Only while all workers are there and none has anything to do.
+  // With true, senders bring their messages to the pool, whatever the strategy, until it is told false: the pool wants
+  // to know of the next one. Only while all workers are there and none has anything to do.
   virtual void LetMessagesCome(bool /*come*/) {}
   // The options are others now.
   virtual void OptionsChanged() {}

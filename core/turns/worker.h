@@ -63,8 +63,8 @@ class Worker {
   // Returns all workers there are, for a debugger.
   static const Roster& All() noexcept;
 
-  // From now on turns call these hooks when they begin and when they end; null: none. A turn may be with the ones before
-  // still, so all of them outlive the worker. May be called from any thread.
+  // From now on turns call these hooks when they begin and when they end; null: none. A turn may be with the ones
+  // before still, so all of them outlive the worker. May be called from any thread.
   void SetHooks(DispatcherHooks* hooks) { hooks_.store(hooks, std::memory_order_release); }
 
   // Adds what this worker has counted. May be called from any thread.

@@ -32,7 +32,7 @@ class ProcessHost : public Process {
   //   kNotAllowed  a notice or an event, or a request that has been answered, or not what is being handled
   virtual Result<void> PassOn(PID to, core::Envelope& envelope) = 0;
   // Makes `to` the holder of a request that this process holds: the request being handled, or one that its handler has
-  // left open. If `to` ends before the request is answered, the caller is told.
+  // left open. If `to` ends before the request is answered, the caller gets an error.
   //   kResponseIgnored  the caller has stopped waiting for the answer
   //   kNotAllowed       this process does not hold the request
   virtual Result<void> HandOver(PID to, PID from, Ref ref) = 0;

@@ -1,5 +1,5 @@
-// How a message for a pool gets to one of its workers, in the thread of its sender. When the pool itself has to do that,
-// for messages that no worker took at once: act/pool/rotation_forwarder.cc, with the same loop.
+// How a message for a pool gets to one of its workers, in the thread of its sender. When the pool itself has to do
+// that, for messages that no worker took at once: act/pool/rotation_forwarder.cc, with the same loop.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -20,8 +20,8 @@ struct Delivery::Met {
   std::optional<gen::Error> failed;  // a worker's mailbox threw
 };
 
-// The way of a message that TryWorker has not delivered is in this order: ToWorker, OfferTo, and OfferBySteps for a worker
-// that does not take it at once.
+// The way of a message that TryWorker has not delivered is in this order: ToWorker, OfferTo, and OfferBySteps for a
+// worker that does not take it at once.
 gen::Result<void> Delivery::ToWorker(ProcessSlot& pool, gen::PID to, core::EnvelopePtr& envelope,
                                      std::uint64_t turn) {
   PoolSlot* const slot = pool.pool();  // partner: ProcessSlot::GetPoolSlot

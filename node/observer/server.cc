@@ -42,7 +42,8 @@ using ErrorCode = boost::system::error_code;
 using Request = http::request<http::string_body>;
 using Response = http::response<http::string_body>;
 
-// After an answer to a request that was not read to its end: closing at once would take the answer away from the client.
+// After an answer to a request that was not read to its end: closing at once would take the answer away from the
+// client.
 constexpr std::chrono::nanoseconds kLinger = 500ms;
 constexpr std::size_t kMostLingered = 1'048'576;  // bytes
 

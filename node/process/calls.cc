@@ -88,7 +88,8 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
     }
   }
   if (is_message) counts_.Sent();
-  // Nearly always the callee has the request and does not wait itself; its edge is read after this one is sent, see CallEdge.
+  // Nearly always the callee has the request and does not wait itself; its edge is read after this one is sent, see
+  // CallEdge.
   if (!await_.HasOutcome() && edge.Sent(wait.id()) &&
       (!attempt.IsTaken() || callee->WaitedForCertain() != 0)) {
     rooms_.wait_graph.BreakDeadlock(*this);

@@ -44,8 +44,8 @@ void AnswerOpenRequests(Delivery& delivery, ProcessCold& cold, const gen::Error&
   }
 }
 
-// To the nearest heir that lives; false: there is none. The sender of an inheritance is the child of its receiver that it
-// comes from, or that it has come past.
+// To the nearest heir that lives; false: there is none. The sender of an inheritance is the child of its receiver that
+// it comes from, or that it has come past.
 bool LeaveToHeir(const ProcessRunner& process, gen::PID self, core::EnvelopePtr& inheritance) {
   inheritance->from = self.ToAddress();
   if (process.rooms().delivery.Deliver(process.Parent(), inheritance)) return true;

@@ -9,7 +9,8 @@
 namespace ergon::node {
 
 // Whoever sends the notice has pushed it to the express stack after its messages to Main, so these are there when it is
-// found: to be behind them it need only be pushed again, to Main. That exceeds the bound: nobody could be told otherwise.
+// found: to be behind them it need only be pushed again, to Main. That exceeds the bound: nobody could be told
+// otherwise.
 bool ProcessRunner::PutInOrder(core::Envelope& notice) {
   if (notice.lane == core::Lane::kMain) {  // it has waited its turn
     if ((notice.flags & core::Envelope::kFlagInOrder) != 0) CountOwnInMain(-1);

@@ -1,4 +1,5 @@
-// What a process does itself with signals and notices: of the ends of others, of its own, and of requests that it holds.
+// What a process does itself with signals and notices: of the ends of others, of its own, and of requests that it
+// holds.
 #include <algorithm>
 
 #include <ergon/gen/event.h>

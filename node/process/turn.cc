@@ -127,8 +127,8 @@ void ProcessRunner::EndTurn(bool is_done) {
 }
 
 void ProcessRunner::NotePace(bool goes_idle) {
-  // A message counts from when its handler has waited first, or is done: the time before that of the first one in a row is not
-  // known, so it is not counted with none.
+  // A message counts from when its handler has waited first, or is done: the time before that of the first one in a row
+  // is not known, so it is not counted with none.
   const std::uint64_t begun = routed_work_.Handled() + (routed_work_.IsCurrent() ? 1 : 0);
   Cold().counts.work_pace.Look(rooms_.clock, begun, goes_idle);
 }

@@ -150,8 +150,8 @@ void Tracks::BeginTurn(const ProcessSlot& process) {
 void Tracks::EndTurn(core::TurnEnd end) {
   if (recorded_turn.process == nullptr) return;
   const RecordedTurn turn = std::exchange(recorded_turn, {});
-  // A turn that ends because its process suspends itself leaves the process the current one, and this thread's. After any
-  // other the process may run elsewhere already: what follows may be read by any thread.
+  // A turn that ends because its process suspends itself leaves the process the current one, and this thread's. After
+  // any other the process may run elsewhere already: what follows may be read by any thread.
   const ProcessRunner* const runner = CurrentProcess();
   const bool suspends = end == core::TurnEnd::kIdle && runner != nullptr;
   const bool is_its_own = suspends && runner == turn.process;

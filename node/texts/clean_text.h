@@ -13,8 +13,8 @@ namespace ergon::node {
 // Returns UTF-8, with U+FFFD for each byte that is part of no character. Nothing else is changed.
 [[nodiscard]] std::string ValidText(std::string_view text);
 
-// As CleanText, for the value of a label of metrics: at most 200 bytes. Names that have become the same are to be summed up: no
-// two samples may have the same labels.
+// As CleanText, for the value of a label of metrics: at most 200 bytes. Names that have become the same are to be
+// summed up: no two samples may have the same labels.
 [[nodiscard]] inline std::string LabelValue(std::string_view text) { return CleanText(text, 200); }
 
 }  // namespace ergon::node
