@@ -54,17 +54,17 @@ struct Account {
   }
 };
 
-void Subscribe(gen::Process& self, Account& account, bool link) {
+// Returns whether it has subscribed.
+bool Subscribe(gen::Process& self, Account& account, bool link) {
   const auto missed = link ? self.LinkEvent(kNews) : self.MonitorEvent(kNews);
   if (missed) {
     for (const gen::MessageEvent& event : *missed) account.See(event);
-    account.has_settled = true;
-    return;
+    return true;
   }
   const auto code = missed.error().code();
-  account.has_settled = code == gen::ErrorCode::kTaken;
   CHECK((code == gen::ErrorCode::kTaken || code == gen::ErrorCode::kProcessUnknown ||
          code == gen::ErrorCode::kNoConnection || code == gen::ErrorCode::kTimeout));
+  return code == gen::ErrorCode::kTaken;
 }
 
 // Subscribes and unsubscribes at random, in the middle of what waits.
@@ -72,7 +72,7 @@ void Change(gen::Process& self, Simulation& sim, Account& account) {
   for (std::int64_t changes = sim.Random(1, 4); changes > 0; --changes) {
     const bool link = sim.Chance(0.4);
     if (sim.Chance(0.6)) {
-      Subscribe(self, account, link);
+      (void)Subscribe(self, account, link);
     } else {
       (void)(link ? self.UnlinkEvent(kNews) : self.DemonitorEvent(kNews));
     }
@@ -93,7 +93,7 @@ class Subscriber : public act::Actor {
   gen::Status HandleMessage(gen::PID, gen::Message& message) override {
     if (message.Is<Settle>()) {
       restless_ = 0;
-      Subscribe(Host(), account_, false);
+      account_.has_settled = Subscribe(Host(), account_, false);
     } else if (message.Is<Act>() || sim_.Chance(restless_)) {
       Change(Host(), sim_, account_);
     }
@@ -123,7 +123,9 @@ void Receive(gen::Process& self, Simulation& sim, Account& account) {
                              gen::MessageExitEvent>();
     if (!next) return;
     if (const auto* event = std::get_if<gen::MessageEvent>(&*next)) account.See(*event);
-    if (std::holds_alternative<Settle>(*next)) Subscribe(self, account, false);
+    if (std::holds_alternative<Settle>(*next)) {
+      account.has_settled = Subscribe(self, account, false);
+    }
     if (std::holds_alternative<Act>(*next)) Change(self, sim, account);
   }
 }
