@@ -42,8 +42,9 @@ struct Account {
   int last = 0;
   int gone = 0;  // those up to here were not kept when it has subscribed
   std::size_t seen = 0;
-  bool drops = false;  // its mailbox has a bound: some may be missing
-  bool has_settled = false;
+  bool drops = false;        // its mailbox has a bound: some may be missing
+  bool stays = false;        // it has been asked to, and does nothing else any more
+  bool has_settled = false;  // and has subscribed
 
   void See(const gen::MessageEvent& event) {
     const int number = event.As<Number>()->value;
@@ -69,6 +70,7 @@ bool Subscribe(gen::Process& self, Account& account, bool link) {
 
 // Subscribes and unsubscribes at random, in the middle of what waits.
 void Change(gen::Process& self, Simulation& sim, Account& account) {
+  if (account.stays) return;
   for (std::int64_t changes = sim.Random(1, 4); changes > 0; --changes) {
     const bool link = sim.Chance(0.4);
     if (sim.Chance(0.6)) {
@@ -78,6 +80,11 @@ void Change(gen::Process& self, Simulation& sim, Account& account) {
     }
     if (sim.Chance(0.2)) (void)self.Sleep(sim.Random(1us, 50us));
   }
+}
+
+void Stay(gen::Process& self, Account& account) {
+  account.stays = true;
+  account.has_settled = Subscribe(self, account, false);
 }
 
 class Subscriber : public act::Actor {
@@ -92,8 +99,7 @@ class Subscriber : public act::Actor {
   }
   gen::Status HandleMessage(gen::PID, gen::Message& message) override {
     if (message.Is<Settle>()) {
-      restless_ = 0;
-      account_.has_settled = Subscribe(Host(), account_, false);
+      Stay(Host(), account_);
     } else if (message.Is<Act>() || sim_.Chance(restless_)) {
       Change(Host(), sim_, account_);
     }
@@ -107,7 +113,7 @@ class Subscriber : public act::Actor {
 
   Simulation& sim_;
   Account& account_;
-  double restless_;
+  const double restless_;
 };
 
 // The same, as a process that receives what it wants, some of it later.
@@ -123,9 +129,7 @@ void Receive(gen::Process& self, Simulation& sim, Account& account) {
                              gen::MessageExitEvent>();
     if (!next) return;
     if (const auto* event = std::get_if<gen::MessageEvent>(&*next)) account.See(*event);
-    if (std::holds_alternative<Settle>(*next)) {
-      account.has_settled = Subscribe(self, account, false);
-    }
+    if (std::holds_alternative<Settle>(*next)) Stay(self, account);
     if (std::holds_alternative<Act>(*next)) Change(self, sim, account);
   }
 }
