@@ -103,8 +103,8 @@ gen::Status Actor::ProcessOther(core::Envelope& envelope) {
 
 void Actor::ProcessTerminate(const gen::Reason& reason) {
   if (!initialized_) return;
-  Terminate(reason);
   TellUnhandled(Host(), UnhandledLines());
+  Terminate(reason);
 }
 
 }  // namespace ergon::act

@@ -130,8 +130,8 @@ gen::Status Pool::ProcessStop(const gen::Reason& reason) { return runner_->Begin
 void Pool::ProcessTerminate(const gen::Reason& reason) {
   if (runner_ == nullptr) return;  // Init has failed
   runner_->Terminate();
-  Terminate(reason);
   TellUnhandled(Host(), UnhandledLines());
+  Terminate(reason);
 }
 
 }  // namespace ergon::act

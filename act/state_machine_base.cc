@@ -65,8 +65,9 @@ gen::Status StateMachineBase::ProcessMessage(core::Envelope& envelope) {
 }
 
 void StateMachineBase::ProcessTerminate(const gen::Reason& reason) {
-  Terminate(reason);
   TellUnhandled(Host(), UnhandledLines());
+  if (runner_ != nullptr) runner_->TellRest();
+  Terminate(reason);
 }
 
 void StateMachineBase::Inspect(core::Envelope& envelope) {

@@ -144,8 +144,8 @@ gen::Status Supervisor::ProcessStop(const gen::Reason& reason) {
 void Supervisor::ProcessTerminate(const gen::Reason& reason) {
   if (runner_ == nullptr) return;  // Init has failed
   runner_->Terminate();
-  Terminate(reason);
   TellUnhandled(Host(), UnhandledLines());
+  Terminate(reason);
 }
 
 }  // namespace ergon::act

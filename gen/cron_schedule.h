@@ -42,8 +42,9 @@ class CronSchedule {
   [[nodiscard]] std::optional<std::chrono::sys_seconds> Next(std::chrono::sys_seconds after,
                                                              const CronZone& zone) const;
 
-  // Returns how many times there are from `first` on, before `end`: as many as Next finds. Asks the zone three times
-  // for a day, and more only about days on which its offset changes.
+  // Returns how many times there are from `first` on, before `end`: as many as Next finds, unless the zone's offset
+  // changes and changes back within a day. Asks the zone three times for a day, and more only about days on which its
+  // offset changes.
   [[nodiscard]] std::uint64_t Count(std::chrono::sys_seconds first, std::chrono::sys_seconds end,
                                     const CronZone& zone) const;
 

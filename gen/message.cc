@@ -46,7 +46,8 @@ std::string Message::Words() const {
 }
 
 void Message::ThrowBadMessage(const core::TypeDescriptor& wanted) const {
-  throw BadMessage("message is " + Describe() + ", not " + wanted.TagOrName());
+  // It becomes the reason of the end, which others than its sender see: so without what is in it.
+  throw BadMessage("message is " + TypeName() + ", not " + wanted.TagOrName());
 }
 
 }  // namespace ergon::gen

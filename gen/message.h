@@ -39,7 +39,7 @@ class Message {
   [[nodiscard]] const T* As() const noexcept {
     return envelope_ == nullptr ? nullptr : envelope_->template ValueAs<T>();
   }
-  // Moves the value out. Throws BadMessage, which says what it is (Describe) and names T, when it has another type.
+  // Moves the value out. Throws BadMessage, which names both types, when it has another one.
   template <class T>
   [[nodiscard]] T Take() {
     T* value = As<T>();

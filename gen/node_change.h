@@ -12,7 +12,8 @@
 
 namespace ergon::gen {
 
-// What is given becomes the value of the field of NodeOptions with that name; the rest stays. All or nothing, and the
+// What is given becomes the value of the field of NodeOptions with that name; the rest stays. `log_levels` adds to those
+// that were given before: a behaviour that is not named keeps its level. All or nothing, and the
 // log has each value that is another one with the one before, as in "log_levels.words::Counter: debug, was not given":
 // a line of level info, whatever the node's level is, unless that is off.
 //
@@ -22,7 +23,8 @@ namespace ergon::gen {
 //   node.Call("words", gen::NodeChange{.log_levels = {{"words::Counter", gen::LogLevel::kDebug}}},
 //             {.priority = gen::MessagePriority::kHigh});
 //
-// Other nodes, too, if this one has registered the type with such a priority:
+// Other nodes, too, if this one has registered the type with such a priority. Then each node that knows the cookie may
+// change these, and each behaviour that it names is kept:
 //
 //   options.types.Register<gen::NodeChange>({.priority = gen::MessagePriority::kHigh});
 //

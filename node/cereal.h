@@ -38,6 +38,8 @@
 //
 // A load runs in a turn of the message's receiver, or on the thread of the network: there, if a value may have others of
 // its own type in it, and so be as deep as its sender likes; and if the message does not come straight into a mailbox.
+// What a default-made value does not save, as an object behind a pointer, is not seen for that: 100 of them within each
+// other have to have room on the stack of a handler (NodeOptions::handler_stack_bytes).
 //
 // This header includes cereal, Debian's libcereal-dev. No other header of Ergon does, and Ergon's libraries are built
 // without it.

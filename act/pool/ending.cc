@@ -92,6 +92,7 @@ void PoolRunner::Terminate() {
   routing_.StopReplacing();
   forwarder_->End();
   forwarder_->Finish();
+  forwarder_->TellRest();
   KillAll();
   host_.SetSettled(counters_.handled + counters_.Lost(), counters_.never_given);
   (void)shutdown_timer_.Cancel();

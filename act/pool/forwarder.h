@@ -34,6 +34,11 @@ class PoolForwarder {
   PoolForwarder& operator=(const PoolForwarder&) = delete;
   virtual ~PoolForwarder() = default;
 
+  // At the end of the pool: tells how many lines of the log were left out last.
+  void TellRest() const {
+    failed_lines_.TellRest(host_, "messages that could not be given to a worker");
+  }
+
   // Returns whether a pool forwards such a message.
   [[nodiscard]] static bool IsForwarded(const core::Envelope& envelope);
 

@@ -33,6 +33,8 @@ class StateRunner {
   [[nodiscard]] std::size_t row() const noexcept { return row_; }
   // Adds the machine's own keys; see StateMachine.
   void Describe(gen::Inspection& inspection) const;
+  // At the end of the process: tells how many lines of the log were left out last.
+  void TellRest() const { dropped_lines_.TellRest(host_, "events that could not be postponed"); }
 
  private:
   // The event being handled, and what holds it: an envelope of the mailbox, or one of its own.

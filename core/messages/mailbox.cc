@@ -146,11 +146,10 @@ void Mailbox::ReturnToMain(Envelope* first, Envelope* last, std::uint32_t count)
 }
 
 void Mailbox::Unfold(Envelope* envelope, EnvelopeList messages, std::uint32_t missing) noexcept {
-  // Pop has counted one message as taken.
   if (messages.empty()) {
-    taken_.store(taken_.load(std::memory_order_relaxed) + missing - 1, std::memory_order_release);
+    taken_.store(taken_.load(std::memory_order_relaxed) + missing, std::memory_order_release);
   } else {
-    ReturnToMain(messages.head, messages.tail, 1 - missing);
+    ReturnToMain(messages.head, messages.tail, 0 - missing);
   }
   Release(envelope);
 }

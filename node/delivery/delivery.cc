@@ -10,6 +10,7 @@
 #include <ergon/gen/trace.h>
 #include <ergon/node/delivery/envelope_marks.h>
 #include <ergon/node/delivery/transport.h>
+#include <ergon/node/delivery/unmade_messages.h>
 
 namespace ergon::node {
 namespace {
@@ -48,6 +49,14 @@ bool Delivery::DeliverTogether(gen::PID to, std::uint32_t messages, core::Envelo
   (void)envelope.release();
   attempt.ScheduleIfDue();
   return true;
+}
+
+bool Delivery::TakesTogether(gen::PID to) const {
+  constexpr std::uint32_t kSmall = 16 * Gathering::kMostMessages;
+  const ProcessSlot* const slot = needs_.addresses.Find(to);
+  if (slot == nullptr || slot->mailbox().IsRedirected()) return false;
+  const std::uint32_t capacity = slot->mailbox().capacity();
+  return capacity == 0 || capacity >= kSmall;
 }
 
 gen::Result<void> Delivery::Complete(const Attempt& attempt, gen::PID to,

@@ -109,6 +109,9 @@ class Delivery {
   // or returns false and leaves it to the caller: then each of them has to be delivered for itself.
   [[nodiscard]] bool DeliverTogether(gen::PID to, std::uint32_t messages,
                                      core::EnvelopePtr& envelope);
+  // Returns whether messages for that process are worth gathering. One with a small mailbox may handle some before the next
+  // ones come, and so has room for them.
+  [[nodiscard]] bool TakesTogether(gen::PID to) const;
   // Delivers an envelope, or drops and counts what nobody else would report, and returns why.
   gen::Result<void> DeliverOrDrop(const gen::Target& to, core::EnvelopePtr envelope);
   // Delivers to a worker that may drop another message to make room.

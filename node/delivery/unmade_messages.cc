@@ -88,6 +88,8 @@ MadeMessages MakeMessages(core::Envelope& unmade) noexcept {
 }
 
 void MakeInPlace(core::Mailbox& mailbox, core::Envelope& unmade) noexcept {
+  // It waits until its messages are there: for the bound, and for who looks whether there is something to do.
+  mailbox.NoteWaiting();
   const MadeMessages made = MakeMessages(unmade);
   mailbox.Unfold(&unmade, made.list, made.missing);
 }

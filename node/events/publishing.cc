@@ -209,11 +209,13 @@ std::shared_ptr<EventProgress> Publishing::ProgressWith(const gen::Event& event,
     std::rotate(found, std::next(found), all.end());
     return all.back().progress;
   }
-  if (!may_wait && all.size() >= ProcessCold::kPastEventsElsewhereLimit) {
-    const auto first = std::find_if(all.begin(), all.end(), [](const auto& one) {
-      return one.progress.use_count() == 1;  // it has no subscription
+  // A process with messages may have values of an old one among them: it keeps more.
+  constexpr std::size_t kLimit = ProcessCold::kPastEventsElsewhereLimit;
+  if (all.size() >= (may_wait ? 4 * kLimit : kLimit)) {
+    std::size_t over = all.size() - kLimit + 1;
+    std::erase_if(all, [&](const auto& one) {  // the oldest without a subscription
+      return over != 0 && one.progress.use_count() == 1 && over-- != 0;
     });
-    if (first != all.end()) all.erase(first);
   }
   all.push_back({event, std::make_shared<EventProgress>()});
   return all.back().progress;

@@ -232,7 +232,7 @@ def main():
     program, port = start([sys.argv[1], TOKEN, str(PROCESSES)], str.strip)
     driver, driver_port = start(['chromedriver', '--port=0'], lambda line: line.rstrip('.\n').rpartition(' on port ')[2]
                                 if ' on port ' in line and 'successfully' in line else '')
-    with tempfile.TemporaryDirectory() as profile:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         browser = None
         try:
             browser = Browser(driver_port, profile)
@@ -243,10 +243,12 @@ def main():
             print('end')
             test.end(program)
         finally:
-            if browser:
-                browser.ask('DELETE', '')
-            program.kill()
-            driver.kill()
+            try:
+                if browser:
+                    browser.ask('DELETE', '')
+            finally:
+                program.kill()
+                driver.kill()
     sys.exit(f'{test.failed} checks failed' if test.failed else 0)
 
 

@@ -133,7 +133,8 @@ eventually 'READY=1 makes it active' is_property ActiveState active
 started=$(property MainPID)
 ready=$(property WatchdogTimestampMonotonic)
 is_property NRestarts 0 || fails 'it has started at once'
-[[ $(within stat -c %U "/proc/$started") == price_service ]] || fails 'it has a user of its own'
+uid=$(within stat -c %u "/proc/$started")
+((uid >= 61184 && uid <= 65519)) || fails "it has a user of its own, of those for DynamicUser, and not $uid"
 eventually 'it answers' answers GET /health ok
 eventually 'it is administered' answers PUT /workers/6 'workers 6'
 

@@ -34,7 +34,7 @@ struct ConnectionRest {
 struct ConnectionListener {
   std::function<void(Connection&)> up;  // before anything arrives
   std::function<void(Connection&, const Signal&)> arrived;
-  // All that was read together has arrived. Must not throw.
+  // All that was read together has arrived.
   std::function<void()> all_arrived = [] {};
   std::function<void(Connection&, const std::vector<RoomWaiter>&)> has_room;
   std::function<void(Connection&)> idle;  // from time to time

@@ -27,13 +27,26 @@ constexpr std::size_t kHandledTogether = 1024;
 class Together {
  public:
   explicit Together(const Connection::Listener& listener) : listener_(listener) {}
-  ~Together() { listener_.all_arrived(); }  // before the end of the hold
+  // Before the end of the hold. After an exception what cannot be handed on stays with the listener for the next time.
+  ~Together() {
+    if (is_handed_on_) return;
+    try {
+      listener_.all_arrived();
+    } catch (...) {
+    }
+  }
   Together(const Together&) = delete;
   Together& operator=(const Together&) = delete;
   void Release() { hold_.Release(); }
+  // At the end, unless something was thrown.
+  void HandOn() {
+    is_handed_on_ = true;
+    listener_.all_arrived();
+  }
 
  private:
   core::InjectionHold hold_;
+  bool is_handed_on_ = false;
   const Connection::Listener& listener_;
 };
 
@@ -95,13 +108,14 @@ void Connection::HandleFrame(std::string_view frame) {
 
 void Connection::TakeHeldFrames() {
   if (hold_.IsEmpty() && !is_held_) return;
-  const Together together(listener_);
+  Together together(listener_);
   const bool had_room = HasRoomForAnswers();
   while (!hold_.IsEmpty() && HasRoomForAnswers() && state_ != State::kDown) {
     HandleFrame(hold_.First().substr(kFrameLengthBytes));
     hold_.RemoveFirst();
     NotePutAside();
   }
+  together.HandOn();
   if (!had_room || !is_held_) return;
   is_held_ = false;
   room_.cancel();
@@ -129,6 +143,7 @@ std::size_t Connection::TakeFrames(std::string_view bytes) {
     if (is_held_) break;
     at += frame.size();
   }
+  together.HandOn();
   return at;
 }
 
@@ -147,11 +162,13 @@ bool Connection::HoldsFrame(std::string_view frame) {
 
 // One that is waited for goes on: that the Init there is done comes behind it, from another process.
 bool Connection::IsLateSpawnReply(const Signal& signal) {
-  if (signal.kind != SignalKind::kSpawnReply) return false;
+  // One without a process says that none was spawned: none has to be ended.
+  if (signal.kind != SignalKind::kSpawnReply || !signal.from) return false;
   const auto number = OwnNumberIn(signal.ref, settings_.node, settings_.creation);
   if (!number) return true;
   std::lock_guard lock(*mutex_);
-  return !relations_.calls.contains(*number);
+  const auto found = relations_.calls.find(*number);
+  return found == relations_.calls.end() || !found->second.spawns;  // a request of another kind
 }
 
 }  // namespace ergon::dist

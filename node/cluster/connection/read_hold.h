@@ -45,7 +45,8 @@ class ReadHold {
   // while something is put aside.
   [[nodiscard]] bool IsFor(const Signal& signal, std::size_t max_depth) const {
     const bool is_of_nobody = signal.kind == SignalKind::kDown && !signal.from && !IsEmpty();
-    return is_of_nobody || senders_.contains(signal.from) || MayBeAnswered(signal, max_depth);
+    const bool is_of_held = signal.from && senders_.contains(signal.from);
+    return is_of_nobody || is_of_held || MayBeAnswered(signal, max_depth);
   }
   // Puts the frame of a signal aside, with its length. Returns false if there is no room for it.
   bool Put(std::string_view frame, gen::PID from);

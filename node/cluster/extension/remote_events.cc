@@ -136,13 +136,16 @@ void RemoteEvents::HandleValue(Connection& connection, const ErgonMessage& messa
   const PeerState::Subscription receiver = ReceiverOf(message, *name, connection);
   if (receiver.empty()) return;
   const auto sent = needs_.delivery.Deliver(message.to, envelope);
-  if (!sent && sent.error() != gen::ErrProcessMailboxFull) return;  // as on one node
+  const bool is_full = !sent && sent.error() == gen::ErrProcessMailboxFull;
+  const bool has_failed = !sent && sent.error().code() == gen::ErrorCode::kInternal;
+  if (!sent && !is_full && !has_failed) return;  // as on one node
   node::EventProgress& progress = *receiver.progress;
   progress.mark.seen = std::max(progress.mark.seen, message.mark.seen);
   progress.has_come = true;
   needs_.totals.accepted.Add();
   if (sent) return;
-  needs_.delivery.Drop(std::move(envelope), message.to, gen::DropReason::kMailboxFull,
+  needs_.delivery.Drop(std::move(envelope), message.to,
+                       has_failed ? gen::DropReason::kFailed : gen::DropReason::kMailboxFull,
                        sent.error());
 }
 
@@ -176,7 +179,7 @@ void RemoteEvents::HandleAnswer(Connection& connection, const PeerState::Call& q
     needs_.delivery.RespondError(question.local, number, missed.error());
     return;
   }
-  std::lock_guard lock(delivering_);
+  std::unique_lock lock(delivering_);
   const auto progress = ProgressOf(connection, question, number, missed->mark);
   const bool places = progress != nullptr && question.may_wait && missed->mark.event != 0;
   if (places) {
@@ -190,8 +193,14 @@ void RemoteEvents::HandleAnswer(Connection& connection, const PeerState::Call& q
                               core::MakeEnvelope<std::vector<gen::MessageEvent>>(
                                   static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse),
                                   core::Lane::kMain, std::move(missed->values)));
-  // One that waits no more has not had what was not placed.
-  if (progress == nullptr || (!told && !places)) return;
+  if (progress == nullptr) return;
+  if (!told && !places) {
+    // It waits no more and has not had these: a value that came before it ends the subscription would move its mark past
+    // them. This thread alone delivers values.
+    lock.unlock();
+    Unsubscribe(question.local, event, {number, question.is_link});
+    return;
+  }
   if (missed->mark.event != 0) progress->mark = missed->mark;
   progress->has_come = true;
 }

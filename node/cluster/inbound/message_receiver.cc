@@ -64,17 +64,19 @@ bool MessageReceiver::Gather(const Connection& connection, const Signal& signal)
   }
   const auto unread = values_.ToBeRead(signal.payload);
   if (!unread || unread->bytes.size() > node::Gathering::kMostBytesOfOne) return false;
+  const bool is_next = gathered_.size() != 0 && gathered_.to() == signal.to;
+  if (!is_next && !delivery_.TakesTogether(signal.to)) return false;
   if (!gathered_.HasRoomFor(signal.to)) Flush();
   gathered_.Add(signal.from, signal.to, unread->type, unread->bytes);
   return true;
 }
 
-void MessageReceiver::Flush() noexcept {
+void MessageReceiver::Flush() {
   if (gathered_.size() == 0) return;
   const std::uint32_t messages = gathered_.size();
   const gen::PID to = gathered_.to();
-  totals_.accepted.Add(messages);
   core::EnvelopePtr together = gathered_.Take();
+  totals_.accepted.Add(messages);
   if (delivery_.DeliverTogether(to, messages, together)) return;
   for (core::Envelope* next = node::MakeMessages(*together).list.head; next != nullptr;) {
     core::EnvelopePtr message(next);

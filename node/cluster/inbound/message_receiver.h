@@ -34,7 +34,8 @@ class MessageReceiver final : private node::MessageMaker {
   // Takes a signal if that is a message which its receiver may read: it is delivered with others, at the latest by Flush.
   // Returns false for all others.
   [[nodiscard]] bool Gather(const Connection& connection, const Signal& signal);
-  void Flush() noexcept;
+  // Throws std::bad_alloc: then they stay for the next time.
+  void Flush();
 
  private:
   core::EnvelopePtr Make(const void* type, std::string_view bytes, gen::PID from,

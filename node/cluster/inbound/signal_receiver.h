@@ -49,7 +49,7 @@ class SignalReceiver {
 
   void Handle(Connection& connection, const Signal& signal);
   // To be called when all that was read together has been handled.
-  void Flush() noexcept { messages_.Flush(); }
+  void Flush() { messages_.Flush(); }
   // ErgonMessageReceiver::RefuseQuestions.
   void RefuseQuestions(Connection& connection) { ergon_.RefuseQuestions(connection); }
 

@@ -1,5 +1,6 @@
 #include <ergon/node/cluster/outbound/abandoned_calls.h>
 
+#include <cstdint>
 #include <mutex>
 #include <string>
 
@@ -10,6 +11,17 @@
 #include <ergon/node/delivery/remote_names.h>
 
 namespace ergon::dist {
+namespace {
+
+// Whether it has asked for a subscription that is still there: without the answer its values would be believed.
+bool IsSubscribed(const PeerState& relations, std::uint64_t number, const PeerState::Call& call) {
+  if (call.question != PeerState::ErgonQuestion::kSubscribe) return false;
+  const auto found = relations.subscriptions.find({call.local, call.event});
+  if (found == relations.subscriptions.end()) return false;
+  return (call.is_link ? found->second.link : found->second.monitor) == number;
+}
+
+}  // namespace
 
 void EndAbandonedCalls(Connection& connection, const node::Addresses& addresses,
                        node::Delivery& delivery) {
@@ -20,6 +32,10 @@ void EndAbandonedCalls(Connection& connection, const node::Addresses& addresses,
     const auto& [id, call] = *at;
     // The caller is of this node (RequestSender::Send): no other connection is locked for it.
     if (delivery.IsAwaited(call.local, addresses.RefOf(id))) {
+      ++at;
+      continue;
+    }
+    if (IsSubscribed(connection.relations(), id, call)) {  // until its process has ended that
       ++at;
       continue;
     }

@@ -1,12 +1,16 @@
 #include <ergon/node/cluster/tools/trace_answers.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
+
+#include <fmt/core.h>
 
 #include <ergon/gen/error.h>
 #include <ergon/gen/node.h>
@@ -14,6 +18,7 @@
 #include <ergon/node/cluster/tools/observer_terms.h>
 #include <ergon/node/cluster/tools/silent_port.h>
 #include <ergon/node/erlang/terms/reader.h>
+#include <ergon/node/erlang/terms/tags.h>
 
 namespace ergon::dist {
 namespace {
@@ -23,11 +28,17 @@ constexpr std::size_t kFunctionHead = 1 + 4 + 1 + 16 + 4 + 4;
 // Behind it: the old index, the old digest, the PID of who has made it.
 constexpr int kPartsBeforeVariables = 3;
 
+// Each tool that traces takes a socket of the program's.
+constexpr int kMostRelays = 4;
+std::atomic<int> relays{0};
+
 // Returns the port of dbg:trace_port(ip, {Port, QueueSize}), a function whose last variable that is; none if it is
 // something else.
 std::optional<std::uint16_t> PortOf(const Term& function) {
-  if (function.kind() != Term::Kind::kFunction || function.raw().size() <= kFunctionHead) return {};
-  TermReader reader(function.raw().substr(kFunctionHead));
+  // `fun Module:Name/Arity` is a function, too, and has another form.
+  const std::string_view raw = function.raw();
+  if (raw.empty() || raw.front() != static_cast<char>(TermTag::kNewFunction)) return {};
+  TermReader reader(raw.substr(kFunctionHead));  // it has been checked: it is longer
   std::string module;
   if (!reader.ReadAtomText(module) || module != "dbg") return {};
   for (int i = 0; i < kPartsBeforeVariables; ++i) reader.Skip();
@@ -44,13 +55,20 @@ std::optional<std::uint16_t> PortOf(const Term& function) {
 Answer Relay(gen::Process& self, const Arguments& arguments) {
   const auto tool = arguments[arguments.size() - 2].AsPid();
   const Term& source = arguments.back();
-  const bool is_port = source.size() == 2 && source[0].AsAtomText() == "port";
+  const bool is_port =
+      source.kind() == Term::Kind::kTuple && source.size() == 2 && source[0].AsAtomText() == "port";
   const auto port = is_port ? PortOf(source[1]) : std::nullopt;
-  if (!tool || !port) return gen::ErrUnsupported;
+  // Tools look from other nodes: one of this node would not end with the connection.
+  if (!tool || !port || tool->node == self.Node().Name()) return gen::ErrUnsupported;
+  const std::shared_ptr<void> counted(nullptr, [](void*) { --relays; });
+  if (++relays > kMostRelays) {
+    return gen::Error(gen::ErrorCode::kBusy,
+                      fmt::format("dbg:do_relay: {} tools trace already", kMostRelays));
+  }
   const auto watched = self.Monitor(*tool);
   if (!watched) return watched.error();
   const auto opened = SilentPort::Open(ListenAddressOf(self), *port);
-  if (!opened) self.Log().Error("{} wants to trace: {}", tool->node, opened.error().detail());
+  if (!opened) self.Log().Debug("{} wants to trace: {}", tool->node, opened.error().detail());
   const bool has_session = arguments.size() == 3;
   const auto told = self.Send(*tool, MakeTerm([&](TermWriter& writer) {
     writer.Tuple(has_session ? 3 : 2);

@@ -209,6 +209,8 @@ TEST_CASE_FIXTURE(MailboxTest, "mailbox: an envelope that stands for several mes
   CHECK(Handle() == 1);
   Envelope* const popped = mailbox.Pop();
   REQUIRE(NumberOf(popped) == 100);
+  mailbox.NoteWaiting();  // until it is replaced
+  CHECK(mailbox.MainDepthApprox() == 6);
   EnvelopeList list;
   Numbers expected = {7};
   SUBCASE("is replaced by all of them") { expected = {2, 3, 4, 5, 6, 7}; }
