@@ -40,6 +40,13 @@ Term TracePort(const char* module, std::uint16_t port) {
 
 }  // namespace
 
+// fun 'A...sdbgm...':f/0. As a function with variables, its 31st byte would begin the atom dbg, and a binary of 4 GiB behind it.
+static Term ExportThatLooksLikeDbg() {
+  using std::string_literals::operator""s;
+  std::string bytes = "q"s + "d\0\x24"s + std::string(26, 'A') + "s\3dbg"s + "m\xff\xff\xff\xff"s;
+  return Term::FromChecked(bytes + "s\1f"s + "a\0"s);
+}
+
 TEST_CASE("trace answers: a tool that traces gets a port that says nothing, as long as it lives") {
   Cluster cluster("silent", Observable());
   asio::io_context context;
@@ -63,6 +70,7 @@ TEST_CASE("trace answers: a tool that traces gets a port that says nothing, as l
          {port(TracePort("other", 1)), port(TracePort("dbg", 0)), port(Term(1)), Term(tool)}) {
       CHECK(refused(arguments(tool, wrong)) == gen::ErrUnsupported);
     }
+    CHECK(refused(arguments(tool, port(ExportThatLooksLikeDbg()))) == gen::ErrUnsupported);
     // A tool does not wait for a port that is not there.
     const std::uint16_t other = taken.local_endpoint().port();
     const gen::Error error = refused(arguments(self.Self(), port(TracePort("dbg", other))));
