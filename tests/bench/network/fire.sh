@@ -11,6 +11,7 @@ program=$1 calls=$2
 
 work=$(mktemp -d)
 children=()
+# shellcheck disable=SC2317  # called by the trap
 end() {
   exec 8>&- 9>&-
   local child
