@@ -46,8 +46,7 @@ std::string Message::Words() const {
 }
 
 void Message::ThrowBadMessage(const core::TypeDescriptor& wanted) const {
-  // It becomes the reason of the end, which others than its sender see: so without what is in it.
-  throw BadMessage("message is " + TypeName() + ", not " + wanted.TagOrName());
+  throw BadMessage("message is " + Describe() + ", not " + wanted.TagOrName());
 }
 
 }  // namespace ergon::gen
