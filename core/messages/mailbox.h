@@ -139,8 +139,7 @@ class Mailbox {
 
   // Puts envelopes that were popped and detached back, before all that wait in Main: a list, linked by `next`, oldest first.
   void ReturnToMain(Envelope* first, Envelope* last, std::uint32_t count) noexcept;
-  // Releases one of PushTogether, which Pop returned and NoteWaiting has counted again, and puts its messages there, maybe
-  // none: `missing` less than it has said.
+  // Replaces one of PushTogether, after Pop and NoteWaiting, by its messages, maybe none: `missing` less than it has said.
   void Unfold(Envelope* envelope, EnvelopeList messages, std::uint32_t missing) noexcept;
 
   // Notes that a message that was popped and detached waits with its owner: it counts in the bound until it is taken.
