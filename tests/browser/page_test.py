@@ -53,9 +53,17 @@ class Browser:
         return self.ask('POST', '/element', {'using': 'css selector', 'value': css})[ELEMENT]
 
     def click(self, css):
-        self.ask('POST', f'/element/{self.find(css)}/click', {})
+        """The page makes its tables anew as long as it is live: an element may be gone before the click."""
+        end = time.monotonic() + 60
+        while True:
+            try:
+                self.ask('POST', f'/element/{self.find(css)}/click', {})
+                return
+            except RuntimeError as error:
+                if 'stale element' not in str(error) or time.monotonic() > end:
+                    raise
 
-    def type(self, css, text):
+    def type(self, css, text):  # into what stays
         self.ask('POST', f'/element/{self.find(css)}/value', {'text': text})
 
     def press(self, key):
