@@ -6,22 +6,8 @@
 #   --tls   over TLS: both nodes show certificates of an authority that is made for this run
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-. "$here/tls_files.sh"
+. "$here/own_epmd.sh"
 command -v elixir >/dev/null || absent elixir elixir
-work=$(mktemp -d)
-epmd_pid=
-trap 'kill $epmd_pid 2>/dev/null; wait $epmd_pid 2>/dev/null || true; rm -rf "$work"' EXIT
-
-mode=()
-if [[ ${1:-} == --tls ]]; then
-  shift
-  make_tls_files "$work"
-  export ERL_FLAGS="-proto_dist inet_tls -ssl_dist_optfile $work/ssl_dist.conf"
-  mode=(--tls "$work")
-fi
-
-export ERL_EPMD_PORT=$((20000 + $$ % 6000))
-export HOME=${HOME:-/tmp} LC_ALL=C.UTF-8
-epmd &
-epmd_pid=$!
-elixir "$here/elixir_test.exs" "${mode[@]}" "$@"
+begin_nodes 20000 "$@"
+export LC_ALL=C.UTF-8
+elixir "$here/elixir_test.exs" "${mode[@]}" "${arguments[@]}"

@@ -1,0 +1,25 @@
+# shellcheck shell=bash
+# To be sourced: an EPMD of a test's own, and TLS between its nodes if that is asked for.
+. "$(dirname "${BASH_SOURCE[0]}")/tls_files.sh"
+
+# begin_nodes FIRST_PORT ARGUMENT...: starts an EPMD at one of 6,000 ports from that one on. It ends with the test, and so does
+# the folder `work`. If the test's first argument is --tls, nodes speak over TLS, with certificates of an authority that
+# is made for this run; `mode` has what the other side of the test is told of it, and `arguments` what is left.
+# shellcheck disable=SC2034  # what it sets is for those who source this
+begin_nodes() {
+  export ERL_EPMD_PORT=$(($1 + $$ % 6000)) HOME=${HOME:-/tmp}
+  shift
+  work=$(mktemp -d)
+  epmd_pid=
+  trap 'kill $epmd_pid 2>/dev/null; wait $epmd_pid 2>/dev/null || true; rm -rf "$work"' EXIT
+  mode=()
+  if [[ ${1:-} == --tls ]]; then
+    shift
+    make_tls_files "$work"
+    export ERL_FLAGS="-proto_dist inet_tls -ssl_dist_optfile $work/ssl_dist.conf"
+    mode=(--tls "$work")
+  fi
+  arguments=("$@")
+  epmd &
+  epmd_pid=$!
+}
