@@ -238,9 +238,12 @@ TEST_CASE("event marks: what a full mailbox has not taken does not come later") 
 TEST_CASE("event marks: any sequence of subscriptions while values are published, and cuts") {
   constexpr int kProcesses = 4;
   constexpr int kEnough = 3000;
+  constexpr int kCuts = 20;
+  constexpr int kBetweenCuts = 300;  // values that were taken
   Cluster cluster("any_sequence");
   const Producing prices(cluster.b, 1'000'000);
   std::atomic<int> done{0};
+  std::atomic<int> taken{0};
   std::mutex mutex;
   std::vector<std::string> wrong;
   const auto note = [&](const std::string& what) {
@@ -273,6 +276,7 @@ TEST_CASE("event marks: any sequence of subscriptions while values are published
                              note(fmt::format("{} after {}", number, seen.back()));
                            }
                            seen.push_back(number);
+                           ++taken;
                          };
                          while (seen.size() < kEnough) {
                            const bool link = random() % 2 == 0;
@@ -293,9 +297,10 @@ TEST_CASE("event marks: any sequence of subscriptions while values are published
                        })
                        .value());
   }
-  for (int cut = 0; done != kProcesses; ++cut) {
-    std::this_thread::sleep_for(20ms);
-    if (cut < 20) (void)Disconnect(cluster.a, cluster.b.Name());
+  for (int cut = 1; cut <= kCuts; ++cut) {
+    const auto goes_on = [&] { return taken >= cut * kBetweenCuts || done == kProcesses; };
+    while (!kit::Eventually(goes_on)) continue;  // a test that hangs shows where
+    (void)Disconnect(cluster.a, cluster.b.Name());
   }
   for (const gen::PID pid : pids) CHECK(cluster.a.WaitProcess(pid));
   CHECK_MESSAGE(wrong.empty(), fmt::format("{}", fmt::join(wrong, "\n")));
