@@ -92,6 +92,13 @@ struct PeerState {
   };
   ByEvent<Subscription> subscriptions;
   ByEvent<node::Subscription> subscribers;
+  // Returns the subscription that a kSubscribe has asked for, or null: it has ended, or a later one is in its place.
+  [[nodiscard]] const Subscription* SubscriptionOf(const Call& call, std::uint64_t number) const {
+    const auto found = subscriptions.find({call.local, call.event});
+    if (found == subscriptions.end()) return nullptr;
+    const Subscription& has = found->second;
+    return (call.is_link ? has.link : has.monitor) == number ? &has : nullptr;
+  }
   // The last mark that has come, of a subscription which comes next.
   struct Mark {
     gen::PID subscriber;

@@ -211,13 +211,9 @@ std::shared_ptr<node::EventProgress> RemoteEvents::ProgressOf(Connection& connec
                                                               node::EventMark& mark) {
   std::lock_guard lock(connection.mutex());
   mark.creation = connection.peer_creation();
-  auto& subscriptions = connection.relations().subscriptions;
-  const auto found = subscriptions.find({question.local, question.event});
   // It may have given up, and asked anew.
-  if (found == subscriptions.end() || NumberOf(found->second, question.is_link) != number) {
-    return nullptr;
-  }
-  return found->second.progress;
+  const auto* const found = connection.relations().SubscriptionOf(question, number);
+  return found == nullptr ? nullptr : found->progress;
 }
 
 void RemoteEvents::HandleRefusal(Connection& connection, const PeerState::Call& question,

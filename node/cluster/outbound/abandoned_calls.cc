@@ -1,6 +1,5 @@
 #include <ergon/node/cluster/outbound/abandoned_calls.h>
 
-#include <cstdint>
 #include <mutex>
 #include <string>
 
@@ -11,17 +10,6 @@
 #include <ergon/node/delivery/remote_names.h>
 
 namespace ergon::dist {
-namespace {
-
-// Whether it has asked for a subscription that is still there: without the answer its values would be believed.
-bool IsSubscribed(const PeerState& relations, std::uint64_t number, const PeerState::Call& call) {
-  if (call.question != PeerState::ErgonQuestion::kSubscribe) return false;
-  const auto found = relations.subscriptions.find({call.local, call.event});
-  if (found == relations.subscriptions.end()) return false;
-  return (call.is_link ? found->second.link : found->second.monitor) == number;
-}
-
-}  // namespace
 
 void EndAbandonedCalls(Connection& connection, const node::Addresses& addresses,
                        node::Delivery& delivery) {
@@ -35,7 +23,9 @@ void EndAbandonedCalls(Connection& connection, const node::Addresses& addresses,
       ++at;
       continue;
     }
-    if (IsSubscribed(connection.relations(), id, call)) {  // until its process has ended that
+    // Without the answer the values of the subscription would be believed, until its process has ended that.
+    if (call.question == PeerState::ErgonQuestion::kSubscribe &&
+        connection.relations().SubscriptionOf(call, id) != nullptr) {
       ++at;
       continue;
     }
