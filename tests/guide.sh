@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Each page of the guide begins with a whole program and what it prints: they are built in a project that only knows
-# find_package(Ergon), run, and compared.
+# The guide is true: each program of its pages is built in a project that only knows find_package(Ergon), run, and what it
+# prints is compared with the block of text behind it. Single lines of code are compiled, metrics that a page names exist,
+# and Prometheus understands what is for it, where promtool is there.
 #
 # usage: guide.sh PREFIX SOURCE_DIR COMPILER
 # PREFIX is where Ergon is installed.
@@ -10,48 +11,94 @@ prefix=$1
 source_dir=$2
 compiler=$3
 . "$(dirname "$0")/steps.sh"
+guide=$source_dir/examples/guide
 
-# block PAGE WORD: the lines of the first block that begins with this word.
-block() { sed -n "/^\`\`\`$2\$/,/^\`\`\`\$/{/^\`\`\`/!p;/^\`\`\`\$/q}" "$1"; }
+# The blocks of all pages as files: pools_1.cpp is the first one of pools.md, pools_2.text the second one.
+mkdir "$work/blocks" "$work/project"
+awk -v folder="$work/blocks" '
+  FNR == 1 { page = FILENAME; sub(/.*\//, "", page); sub(/\.md$/, "", page); count = 0; is_block = 0 }
+  /^```/ {
+    is_block = !is_block
+    if (is_block) file = folder "/" page "_" ++count "." substr($0, 4)
+    next
+  }
+  is_block { print > file }' "$guide"/*.md
 
-mkdir "$work/project"
-pages=()
-for page in "$source_dir"/examples/guide/*.md; do
+for page in "$guide"/*.md; do
   name=$(basename "$page" .md)
-  [[ $name != README && $name != building ]] || continue  # building: the other tests of packages
-  pages+=("$name")
-  block "$page" cpp >"$work/project/$name.cc"
-  block "$page" text >"$work/project/$name.txt"
-  [[ -s $work/project/$name.cc && -s $work/project/$name.txt ]] || fail "$name.md has no program, or not what it prints"
-  grep -qF "($name.md)" "$source_dir/examples/guide/README.md" || fail "the guide's README.md does not name $name.md"
+  [[ $name != README ]] || continue
+  grep -qF "($name.md)" "$guide/README.md" || fail "the guide's README.md does not name $name.md"
+  [[ -s $work/blocks/${name}_1.cpp || $name == building ]] || fail "$name.md does not begin with a program"
 done
+
+programs=()
+lines=()
+for block in "$work/blocks"/*.cpp; do
+  name=$(basename "$block" .cpp)
+  if ! grep -q '^int main(' "$block"; then
+    lines+=("$name")
+    {
+      printf '#include <ergon/%s.h>\n' act/pool gen/node_change node/node node/observer
+      printf 'using namespace ergon;\nvoid Lines(gen::Node& node);\nvoid Lines(gen::Node& node) {\n'
+      cat "$block"
+      echo '}'
+    } >"$work/project/$name.cc"
+    continue
+  fi
+  programs+=("$name")
+  cp "$block" "$work/project/$name.cc"
+  [[ -s $work/blocks/${name%_*}_$((${name##*_} + 1)).text ]] ||
+    fail "${name%_*}.md does not say what its program prints, block ${name##*_}"
+done
+[[ ${#programs[@]} -ge 8 && ${#lines[@]} -ge 1 ]] || fail "only ${#programs[@]} programs were found"
+
 cat >"$work/project/CMakeLists.txt" <<'CMAKE'
 cmake_minimum_required(VERSION 3.25)
 project(guide LANGUAGES CXX)
 find_package(Ergon CONFIG REQUIRED)
-foreach(page IN LISTS PAGES)
-  add_executable(${page} ${page}.cc)
-  target_link_libraries(${page} PRIVATE ergon::ergon ergon::testkit)
-  target_compile_options(${page} PRIVATE -Wall -Wextra -Wpedantic -Werror)
+add_compile_options(-Wall -Wextra -Wpedantic -Werror)
+link_libraries(ergon::ergon ergon::testkit)
+foreach(program IN LISTS PROGRAMS)
+  add_executable(${program} ${program}.cc)
+endforeach()
+foreach(name IN LISTS LINES)
+  add_library(${name} OBJECT ${name}.cc)
+  target_compile_options(${name} PRIVATE -Wno-unused)
 endforeach()
 CMAKE
 # With the least work for the compiler.
 quietly cmake -S "$work/project" -B "$work/build" -G Ninja -DCMAKE_CXX_FLAGS=-O0 -DCMAKE_CXX_COMPILER="$compiler" \
-  -DCMAKE_PREFIX_PATH="$prefix" -DPAGES="$(IFS=';' && echo "${pages[*]}")"
+  -DCMAKE_PREFIX_PATH="$prefix" -DPROGRAMS="$(IFS=';' && echo "${programs[*]}")" -DLINES="$(IFS=';' && echo "${lines[*]}")"
 quietly cmake --build "$work/build"
 
 # Its nodes have an EPMD of their own.
 export ERL_EPMD_PORT=$((20000 + $$ % 6000))
-for name in "${pages[@]}"; do
-  if [[ $name == clusters ]]; then
+for name in "${programs[@]}"; do
+  if [[ $name == clusters_* ]]; then
     if ! command -v epmd >/dev/null; then
       echo "clusters: not run, there is no epmd here (Debian package erlang-base)"
       continue
     fi
     epmd &
-    trap 'kill $! 2>/dev/null; rm -rf "$work"' EXIT
+    epmd=$!
+    trap 'kill $epmd 2>/dev/null || true; rm -rf "$work"' EXIT
   fi
   printed=$(timeout 120 "$work/build/$name" 2>"$work/log") || fail "$name ends with $?: $(cat "$work/log")"
-  [[ $printed == "$(<"$work/project/$name.txt")" ]] || fail "$name prints: $printed"
+  [[ $printed == "$(<"$work/blocks/${name%_*}_$((${name##*_} + 1)).text")" ]] || fail "$name prints: $printed"
 done
+
+# Counters end in _total where they are read, and not where they are made.
+while read -r metric; do
+  grep -rqF "\"${metric%_total}\"" "$source_dir/node/observer" || fail "no observer shows the metric $metric"
+done < <(grep -ohE '\bergon_[a-z_]+' "$guide"/*.md | sort -u)
+
+if command -v promtool >/dev/null; then
+  touch "$work/token"
+  for block in "$work/blocks"/*.yaml; do
+    sed "s|credentials_file: [^}]*|credentials_file: $work/token|" "$block" >"$work/prometheus.yml"
+    quietly promtool check config "$work/prometheus.yml"
+  done
+else
+  echo "what is for Prometheus: not checked, there is no promtool here (Debian package prometheus)"
+fi
 exit $failed
