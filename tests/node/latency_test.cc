@@ -9,7 +9,7 @@
 #include <ergon/node/runtime/runtime.h>
 
 #include <kit/gate.h>
-#include <node/observer/metrics_reader.h>
+#include <node/observer/numbers/metrics_reader.h>
 #include <node/observer/observed.h>
 #include <node/subject.h>
 

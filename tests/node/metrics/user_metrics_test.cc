@@ -12,9 +12,9 @@
 
 #include <ergon/gen/metrics.h>
 
-#include <ergon/node/observer/metrics_writer.h>
+#include <ergon/node/observer/numbers/metrics_writer.h>
 
-#include <node/observer/metrics_reader.h>
+#include <node/observer/numbers/metrics_reader.h>
 #include <node/observer/observed.h>
 
 namespace ergon::node::observer_test {

@@ -1,0 +1,131 @@
+#include <ergon/node/observer/numbers/figures.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <utility>
+
+#include <ergon/gen/node.h>
+#include <ergon/node/erlang.h>
+#include <ergon/node/runtime/runtime.h>
+#include <ergon/node/texts/clean_text.h>
+
+namespace ergon::node {
+namespace {
+
+struct Item {
+  const char* key;
+  std::uint64_t PoolFigures::*figure;
+};
+constexpr Item kItems[] = {{"pool_size", &PoolFigures::workers},
+                           {"workers_ready", &PoolFigures::ready},
+                           {"workers_busy", &PoolFigures::busy},
+                           {"workers_starting", &PoolFigures::starting},
+                           {"messages_queued", &PoolFigures::queued},
+                           {"worker_restarts", &PoolFigures::restarts},
+                           {"messages_forwarded", &PoolFigures::forwarded},
+                           {"messages_handled", &PoolFigures::handled},
+                           {"messages_unhandled", &PoolFigures::refused},
+                           {"messages_overloaded", &PoolFigures::overloaded},
+                           {"messages_expired", &PoolFigures::expired},
+                           {"messages_lost", &PoolFigures::lost}};
+
+PoolFigures FiguresOf(const gen::Inspection& inspection) {
+  PoolFigures figures;
+  for (const Item& item : kItems) {
+    const auto found = inspection.find(item.key);
+    if (found == inspection.end()) continue;
+    const std::string& text = found->second;
+    (void)std::from_chars(text.data(), text.data() + text.size(), figures.*item.figure);
+  }
+  return figures;
+}
+
+std::vector<PoolView::Member> MembersOf(const Addresses& addresses, gen::PID pid) {
+  std::vector<PoolView::Member> members;
+  const ProcessSlot* const slot = addresses.Find(pid);
+  if (slot == nullptr || slot->pool() == nullptr) return members;
+  const core::Rotation& rotation = slot->pool()->rotation;
+  const std::uint32_t size = rotation.size();
+  for (std::uint32_t i = 0; i < size && i < PoolView::kMostMembers; ++i) {
+    const gen::PID worker = addresses.PidOf(rotation.At(i));
+    const ProcessSlot* const its = addresses.Find(worker);
+    if (its == nullptr) continue;
+    members.push_back({worker, its->State(), its->MainMessagesApprox(), its->counts().handled()});
+  }
+  return members;
+}
+
+}  // namespace
+
+void PoolFigures::Add(const PoolFigures& other) {
+  for (const Item& item : kItems) this->*item.figure += other.*item.figure;
+}
+
+Figures FiguresCollector::Collect() {
+  const std::int64_t begin = self_.Now();
+  gen::Node& node = self_.Node();
+  Figures figures;
+  figures.census = TakeCensus(self_, index_, static_cast<std::size_t>(options_.max_pools));
+  AskPools(figures);
+  LookAtApplications(figures);
+  LookAtConnections(figures);
+  figures.program = ReadProgramFigures();
+  const Runtime& runtime = RuntimeOf(node, "node::ObserverFactory");
+  figures.latency = runtime.latency();
+  figures.dispatcher = runtime.dispatcher().Stats();
+  figures.user_metrics = runtime.user_metrics().All();
+  figures.node = node.Info();
+  figures.messages = node.MessageBalance();
+  figures.collect_seconds = static_cast<double>(self_.Now() - begin) * 1e-9;
+  return figures;
+}
+
+void FiguresCollector::AskPools(Figures& figures) {
+  const std::int64_t end = self_.Now() + options_.pools_timeout.count();
+  const std::chrono::nanoseconds most_each =
+      std::max<std::chrono::nanoseconds>(options_.pools_timeout / 10, std::chrono::milliseconds(1));
+  std::vector<std::string> keys;
+  for (const Item& item : kItems) keys.emplace_back(item.key);
+  std::map<gen::PID, PoolFigures> answers;
+  for (const CensusFigures::Pool& pool : figures.census.pools) {
+    const std::chrono::nanoseconds left(end - self_.Now());
+    auto inspection = left.count() <= 0
+                          ? gen::Result<gen::Inspection>(gen::ErrTimeout)
+                          : self_.Inspect(pool.pid, keys, {.timeout = std::min(left, most_each)});
+    if (inspection) {
+      answers[pool.pid] = FiguresOf(*inspection);
+    } else {
+      if (inspection.error() != gen::ErrTimeout) continue;  // it has ended meanwhile
+      ++figures.pools_unanswered;
+      // So that counters do not go down and up again.
+      const auto last = last_answers_.find(pool.pid);
+      if (last == last_answers_.end()) continue;
+      answers[pool.pid] = last->second;
+    }
+    figures.pools[pool.label].Add(answers[pool.pid]);
+    figures.pool_views.push_back(
+        {pool.pid, pool.label, answers[pool.pid], MembersOf(index_.addresses(), pool.pid)});
+  }
+  last_answers_ = std::move(answers);
+}
+
+void FiguresCollector::LookAtApplications(Figures& figures) const {
+  const gen::Node& node = self_.Node();
+  for (const gen::Atom name : node.Applications()) {
+    const auto info = node.ApplicationInfo(name);
+    if (!info) continue;
+    bool& runs = figures.applications[LabelValue(name.ToString())];
+    runs = runs || info->state == gen::ApplicationState::kRunning;
+  }
+}
+
+void FiguresCollector::LookAtConnections(Figures& figures) const {
+  for (const dist::ConnectionInfo& connection : dist::InspectConnections(self_.Node())) {
+    ++(connection.is_up ? figures.connections.up : figures.connections.pending);
+    figures.connections.queued_bytes += connection.queued_bytes;
+    figures.connections.waiting_senders += connection.waiting_senders;
+  }
+}
+
+}  // namespace ergon::node

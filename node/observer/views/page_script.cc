@@ -1,0 +1,270 @@
+#include <ergon/node/observer/views/page.h>
+
+namespace ergon::node {
+namespace {
+
+constexpr std::string_view kPageScript = R"page('use strict';
+// All that comes from the node is put into the page as text (textContent), never as HTML.
+const $ = (id) => document.getElementById(id);
+const period = 2000;
+let token = '';
+let sort = 'queued';
+let shown = null;  // the id of the process that is shown
+let last = null;   // the node's figures before, for rates
+let timer = 0;
+let actions = false;  // whether the observer takes them
+
+function element(name, text, className) {
+  const made = document.createElement(name);
+  if (text !== undefined) made.textContent = String(text);
+  if (className) made.className = className;
+  return made;
+}
+const number = (value) => Number(value).toLocaleString('en');
+const seconds = (value) => value < 120 ? value.toFixed(1) + ' s' : value < 7200
+  ? (value / 60).toFixed(1) + ' min' : (value / 3600).toFixed(1) + ' h';
+const bytes = (value) => (value / 1048576).toFixed(1) + ' MiB';
+
+async function request(path, method) {
+  const headers = token ? {Authorization: 'Bearer ' + token} : {};
+  const answer = await fetch(path, {method, headers, cache: 'no-store', credentials: 'omit'});
+  $('token-form').hidden = answer.status !== 401;
+  if (!answer.ok) throw new Error((await answer.text()).trim());
+  return answer;
+}
+async function ask(path) {
+  return (await request(path, 'GET')).json();
+}
+// Asks the node to change something, and tells what became of it.
+async function act(what, path, question) {
+  if (question && !confirm(question)) return;
+  try {
+    await request(path, 'POST');
+    $('done').textContent = what + ': done';
+  } catch (error) {
+    $('done').textContent = what + ': ' + error.message;
+  }
+  $('done').hidden = false;
+  await refresh();
+}
+function actionButton(title, path, question) {
+  const button = element('button', title);
+  button.onclick = () => act(title, path, question);
+  return button;
+}
+
+// The focus stays where it was, by its place.
+function replace(into, ...children) {
+  const before = Array.from(into.querySelectorAll('button'));
+  const focused = before.indexOf(document.activeElement);
+  into.replaceChildren(...children);
+  const now = into.querySelectorAll('button');
+  if (focused >= 0 && now[focused]) now[focused].focus();
+}
+function open(id) {
+  shown = id;
+  refresh().then(() => $('process').focus());
+}
+
+function card(name, value, bad) {
+  const made = element('div', undefined, bad ? 'card bad' : 'card');
+  made.append(element('b', value), element('span', name));
+  return made;
+}
+
+function table(into, columns, rows) {
+  const head = element('tr');
+  for (const column of columns) {
+    const cell = element('th', undefined, column.number ? 'number' : '');
+    cell.scope = 'col';
+    if (column.sort) {
+      const button = element('button', column.title);
+      button.setAttribute('aria-pressed', String(column.sort === sort));
+      button.onclick = () => { sort = column.sort; refresh(); };
+      cell.append(button);
+    } else {
+      cell.textContent = column.title;
+    }
+    head.append(cell);
+  }
+  const body = document.createDocumentFragment();
+  for (const row of rows) {
+    const line = element('tr', undefined, row.circle ? 'circle' : '');
+    for (const column of columns) {
+      const cell = element('td', undefined, column.number ? 'number' : '');
+      if (column.level) cell.style.paddingLeft = 0.6 + 1.2 * column.level(row) + 'rem';
+      const title = column.value(row);
+      if (column.click && title !== '') {
+        const button = element('button', title);
+        button.onclick = () => column.click(row);
+        cell.append(button);
+      } else {
+        cell.textContent = column.number ? number(title) : title;
+        cell.title = cell.textContent;
+      }
+      line.append(cell);
+    }
+    body.append(line);
+  }
+  replace(into, head, body);
+}
+
+async function showNode() {
+  const node = await ask('/api/node');
+  $('node').textContent = node.node;
+  actions = node.actions;
+  document.title = node.node + ' - Ergon';
+  const time = performance.now() / 1000;
+  const rate = (name, value) => {
+    const before = last && last[name] !== undefined ? last : null;
+    return before ? number(Math.round((value - before[name]) / (time - before.time))) : '...';
+  };
+  const dropped = Object.values(node.messages.dropped).reduce((sum, count) => sum + count, 0);
+  const cards = [
+    card('messages handled per second', rate('handled', node.messages.handled)),
+    card('accepted', number(node.messages.accepted)),
+    card('handled', number(node.messages.handled)),
+    card('queued', number(node.messages.queued)),
+    card('dropped', number(dropped), dropped > 0),
+    card('unaccounted (0 at rest)', number(node.messages.unaccounted)),
+    card('processes', number(node.processes.alive)),
+    card('failed', number(node.processes.failed), node.processes.failed > 0),
+    card('running / waiting', number(node.states.running) + ' / ' + number(node.states.waiting)),
+    card('workers, ' + node.dispatcher.policy, number(node.dispatcher.workers)),
+    card('ready for a worker', number(node.dispatcher.ready)),
+    card('turns per second', rate('turns', node.dispatcher.turns)),
+    card('steals', number(node.dispatcher.steals)),
+    card('timers', number(node.timers)),
+    card('memory', bytes(node.program.resident_bytes)),
+    card('connections', number(node.connections.up)),
+    card('up for', seconds(node.uptime_seconds)),
+  ];
+  for (const [reason, count] of Object.entries(node.messages.dropped)) {
+    if (count > 0) cards.push(card('dropped: ' + reason.replace('_', ' '), number(count), true));
+  }
+  for (const turn of node.long_turns) {
+    cards.push(card('a turn of ' + turn.behavior + ' ' + turn.pid, seconds(turn.seconds), true));
+  }
+  for (const application of node.applications) {
+    cards.push(card('application ' + application.name, application.runs ? 'runs' : 'does not run',
+                    !application.runs));
+  }
+  $('cards').replaceChildren(...cards);
+  last = {time, handled: node.messages.handled, turns: node.dispatcher.turns};
+  node.behaviors.sort((a, b) => b.queued - a.queued || b.processes - a.processes);
+  table($('behaviors'), [
+    {title: 'Behaviour', value: (row) => row.behavior},
+    {title: 'Processes', number: true, value: (row) => row.processes},
+    {title: 'Queued', number: true, value: (row) => row.queued},
+    {title: 'Longest', number: true, value: (row) => row.longest},
+    {title: 'Held', number: true, value: (row) => row.held},
+  ], node.behaviors);
+}
+
+async function showProcesses() {
+  const query = new URLSearchParams({sort, search: $('search').value, limit: $('limit').value});
+  const found = await ask('/api/processes?' + query);
+  $('count').textContent = number(found.matching) + ' of ' + number(found.in_all) + ' processes';
+  table($('processes'), [
+    {title: 'PID', sort: 'newest', value: (row) => row.pid, click: (row) => open(row.id)},
+    {title: 'Name', sort: 'name', value: (row) => row.name},
+    {title: 'Behaviour', sort: 'behavior', value: (row) => row.behavior},
+    {title: 'State', value: (row) => row.suspended ? row.state + ', suspended' : row.state},
+    {title: 'Queued', sort: 'queued', number: true, value: (row) => row.queued + row.high},
+    {title: 'Held', sort: 'held', number: true, value: (row) => row.held},
+    {title: 'Handled', sort: 'handled', number: true, value: (row) => row.handled},
+    {title: 'Running', sort: 'running', value: (row) => seconds(row.running_seconds)},
+    {title: 'Handles', value: (row) => row.handles},
+    {title: 'Waits for', value: (row) => row.waits_for},
+  ], found.processes);
+}
+
+async function showProcess() {
+  $('process').hidden = shown === null;
+  if (shown === null) return;
+  const list = element('dl');
+  const put = (name, value) => list.append(element('dt', name), element('dd', value));
+  try {
+    const process = await ask('/api/process?' + new URLSearchParams({pid: shown}));
+    for (const [name, value] of Object.entries(process)) {
+      if (name === 'inspection' || name === 'id') continue;
+      put(name.replaceAll('_', ' '),
+          Array.isArray(value) ? value.map((other) => other.pid).join(' ') : value);
+    }
+    for (const [name, value] of Object.entries(process.inspection)) put(name, value);
+  } catch (error) {
+    put('process', error.message);
+  }
+  const close = element('button', 'Close');
+  close.onclick = closeProcess;
+  const buttons = element('div', undefined, 'actions');
+  buttons.append(close);
+  if (actions) {
+    const query = '?' + new URLSearchParams({pid: shown});
+    buttons.append(
+      actionButton('Suspend', '/api/suspend' + query), actionButton('Resume', '/api/resume' + query),
+      actionButton('Stop', '/api/stop' + query, 'Stop this process, after the messages that wait?'),
+      actionButton('Kill', '/api/kill' + query, 'Kill this process? Its messages are lost.'));
+  }
+  replace($('process'), buttons, list);
+}
+function closeProcess() {
+  shown = null;
+  $('process').hidden = true;
+}
+
+function poolElement(pool) {
+  const made = element('div', undefined, 'pool');
+  // What it tells of itself: its options, and why it has changed its size.
+  const heading = element('h2', pool.label + ' ');
+  const details = element('button', pool.pid);
+  details.onclick = () => open(pool.id);
+  heading.append(details);
+  made.append(heading);
+  const cards = element('div');
+  cards.append(element('p', pool.busy + ' of ' + pool.workers + ' workers busy, ' +
+    number(pool.queued) + ' queued, ' + number(pool.handled) + ' handled, ' +
+    number(pool.restarts) + ' restarts, ' + number(pool.refused) + ' refused, ' +
+    number(pool.lost) + ' lost'));
+  made.append(cards);
+  if (actions) {
+    const to = (workers) => '/api/resize?' + new URLSearchParams({pid: pool.id, workers});
+    const buttons = element('div', undefined, 'actions');
+    const fewer = actionButton('One worker fewer', to(pool.workers - 1));
+    fewer.disabled = pool.workers < 2;
+    buttons.append(actionButton('One worker more', to(pool.workers + 1)), fewer);
+    made.append(buttons);
+  }
+  const members = element('div', undefined, 'members');
+  const longest = Math.max(1, ...pool.members.map((member) => member.queued));
+  for (const member of pool.members) {
+    const busy = member.state === 'running' || member.state === 'waiting';
+    const item = element('div', undefined, busy ? 'member busy' : 'member');
+    const track = element('div', undefined, 'track');
+    const bar = element('div');
+    bar.style.width = Math.max(busy ? 4 : 0, 100 * member.queued / longest) + '%';
+    track.append(bar);
+    item.append(track, element('span', member.state + ', ' + number(member.queued) + ' queued, ' +
+      number(member.handled) + ' handled'));
+    item.title = member.pid;
+    members.append(item);
+  }
+  made.append(members);
+  return made;
+}
+async function showPools() {
+  const found = await ask('/api/pools');
+  const made = found.pools.map(poolElement);
+  if (made.length === 0) made.push(element('p', 'There are no pools.'));
+  if (found.in_all > found.pools.length) {
+    made.push(element('p', number(found.in_all - found.pools.length) + ' more pools are not shown.'));
+  }
+  replace($('pools'), ...made);
+}
+)page";
+
+}  // namespace
+
+std::string_view PageScript() { return kPageScript; }
+
+}  // namespace ergon::node

@@ -1,0 +1,137 @@
+#include <ergon/node/observer/views/process_tree.h>
+
+#include <algorithm>
+#include <mutex>
+#include <span>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <ergon/node/observer/numbers/census.h>
+#include <ergon/node/options/option_checks.h>
+
+namespace ergon::node {
+namespace {
+
+constexpr std::size_t kMostOfOne = 50;  // children that are shown
+
+struct Child {
+  std::uint64_t parent = 0;  // 0: the node, or one that has ended
+  std::uint64_t id = 0;
+
+  friend auto operator<=>(const Child&, const Child&) = default;
+};
+
+// All processes by parent.
+class Families {
+ public:
+  Families(gen::Process& self, const Addresses& addresses) {
+    VisitProcesses(self, addresses, [&](const ProcessSlot& slot, std::uint64_t id) {
+      const std::uint64_t parent = slot.ParentIdOf(addresses.PidOf(id));
+      const bool is_there = addresses.Find(addresses.PidOf(parent)) != nullptr;
+      all_.push_back({is_there ? parent : 0, id});
+    });
+    std::ranges::sort(all_);
+  }
+
+  [[nodiscard]] std::size_t size() const { return all_.size(); }
+  [[nodiscard]] std::span<const Child> Of(std::uint64_t parent) const {
+    const auto [begin, end] = std::ranges::equal_range(all_, parent, {}, &Child::parent);
+    return {begin, end};
+  }
+  // Up to `most`, those with children of their own first.
+  [[nodiscard]] std::vector<std::uint64_t> Some(std::uint64_t parent, std::size_t most) const {
+    std::vector<std::uint64_t> some;
+    std::vector<std::uint64_t> childless;
+    for (const Child& child : Of(parent)) {
+      if (some.size() == most) return some;
+      auto& kind = Of(child.id).empty() ? childless : some;
+      if (kind.size() < most) kind.push_back(child.id);
+    }
+    childless.resize(std::min(childless.size(), most - some.size()));
+    some.insert(some.end(), childless.begin(), childless.end());
+    return some;
+  }
+
+ private:
+  std::vector<Child> all_;
+};
+
+struct Place {
+  std::uint64_t id = 0;
+  std::uint32_t depth = 0;
+  std::vector<std::size_t> children = {};  // their places
+};
+
+// The first is the root. Level by level, so that a limit takes away what is deep.
+std::vector<Place> PlacesOf(const Families& families, const TreeQuery& query) {
+  std::vector<Place> places{{query.root}};
+  const std::size_t most = query.limit + (query.root == 0 ? 1 : 0);  // the node itself has no row
+  const std::uint32_t below_root = query.root == 0 ? 0 : 1;
+  for (std::size_t i = 0; i < places.size() && places.size() < most; ++i) {
+    const std::size_t most_of_it = i == 0 ? std::max<std::size_t>(query.limit / 2, 1) : kMostOfOne;
+    for (const std::uint64_t child : families.Some(places[i].id, most_of_it)) {
+      if (places.size() == most) break;
+      places[i].children.push_back(places.size());
+      const std::uint32_t depth = i == 0 ? below_root : places[i].depth + 1;
+      places.push_back({child, depth});
+    }
+  }
+  return places;
+}
+
+TreeRow RowOf(BehaviorIndex& index, const Families& families, const Place& place) {
+  TreeRow row{.process = LabelOf(index, place.id),
+              .depth = place.depth,
+              .children = families.Of(place.id).size(),
+              .links = {}};
+  const ProcessSlot* const slot = index.addresses().Find(row.process.pid);
+  if (slot == nullptr) return row;
+  row.state = slot->State();
+  ProcessCold& cold = slot->Cold();
+  std::lock_guard lock(cold.lock);
+  if (!slot->IsStill(row.process.pid)) return row;
+  for (const ProcessCold::Link& link : cold.links) {
+    if (++row.links_in_all <= TreeRow::kMostLinks) row.links.push_back(link.pid);
+  }
+  return row;
+}
+
+}  // namespace
+
+gen::Result<TreeQuery> ParseTreeQuery(const UrlQuery& query) {
+  TreeQuery parsed;
+  for (const auto& [name, value] : query) {
+    const auto number = NumberIn(query, name);
+    if (name == "root") {
+      if (!number) return Incorrect("root: must be the id of a process");
+      parsed.root = *number;
+    } else if (name == "limit") {
+      if (!number || *number < 1 || *number > TreeQuery::kMost) {
+        return Incorrect(fmt::format("limit: is outside 1..{}", TreeQuery::kMost));
+      }
+      parsed.limit = *number;
+    } else {
+      return Incorrect("allowed parameters: root, limit");
+    }
+  }
+  return parsed;
+}
+
+TreeRows FindTree(gen::Process& self, BehaviorIndex& index, const TreeQuery& query) {
+  TreeRows found;
+  const Families families(self, index.addresses());
+  found.in_all = families.size();
+  found.at_top = families.Of(query.root).size();
+  const std::vector<Place> places = PlacesOf(families, query);
+  std::vector<std::size_t> waiting{0};
+  while (!waiting.empty()) {
+    const Place& place = places[waiting.back()];
+    waiting.pop_back();
+    waiting.insert(waiting.end(), place.children.rbegin(), place.children.rend());
+    if (place.id != 0) found.rows.push_back(RowOf(index, families, place));
+  }
+  return found;
+}
+
+}  // namespace ergon::node

@@ -1,0 +1,208 @@
+#include <ergon/node/observer/views/views.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include <ergon/node/texts/json_writer.h>
+
+namespace ergon::node {
+namespace {
+
+constexpr std::size_t kMostListed = 100;  // links, and the like
+constexpr std::size_t kMostItems = 200;   // of an inspection
+
+double Seconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+void PutMessages(JsonWriter& json, const gen::MessageBalance& messages) {
+  json.Begin("messages");
+  json.Put("accepted", messages.accepted);
+  json.Put("handled", messages.handled);
+  json.Put("queued", messages.queued);
+  json.Put("held", messages.held);
+  json.Put("sent_to_nodes", messages.sent_to_nodes);
+  json.Put("unaccounted", messages.Unaccounted());
+  json.Begin("dropped");
+  json.Put("terminated", messages.dropped_terminated);
+  json.Put("unknown", messages.dropped_unknown);
+  json.Put("mailbox_full", messages.dropped_mailbox_full);
+  json.Put("expired", messages.dropped_expired);
+  json.Put("no_connection", messages.dropped_no_connection);
+  json.Put("unreadable", messages.dropped_unreadable);
+  json.Put("failed", messages.dropped_failed);
+  json.End();
+  json.End();
+}
+
+void PutDispatcher(JsonWriter& json, const Figures& figures) {
+  json.Begin("dispatcher");
+  json.Put("policy", std::string_view(figures.node.dispatcher));
+  json.Put("workers", figures.node.workers);
+  json.Put("ready", figures.node.ready);
+  json.Put("turns", figures.dispatcher.turns);
+  json.Put("steals", figures.dispatcher.steals);
+  json.Put("parks", figures.dispatcher.parks);
+  json.Put("wakeups", figures.dispatcher.wakeups);
+  json.End();
+}
+
+void PutProcesses(JsonWriter& json, const Figures& figures) {
+  json.Begin("processes");
+  json.Put("alive", figures.node.processes);
+  json.Put("spawned", figures.node.processes_spawned);
+  json.Put("ended", figures.node.processes_ended);
+  json.Put("failed", figures.node.processes_failed);
+  json.End();
+  json.Begin("states");
+  for (std::size_t i = 0; i < figures.census.states.size(); ++i) {
+    const std::string_view state = ToString(static_cast<gen::ProcessState>(i));
+    json.Put(std::string(state).c_str(), figures.census.states[i]);
+  }
+  json.End();
+  json.PutList("behaviors", figures.census.behaviors, [&](const BehaviorFigures& behavior) {
+    json.Put("behavior", std::string_view(behavior.behavior));
+    json.Put("processes", behavior.processes);
+    json.Put("queued", behavior.queued);
+    json.Put("longest", behavior.longest);
+    json.Put("held", behavior.held);
+  });
+}
+
+void PutSurroundings(JsonWriter& json, const Figures& figures) {
+  json.PutList("applications", figures.applications, [&](const auto& application) {
+    json.Put("name", std::string_view(application.first));
+    json.Put("runs", application.second);
+  });
+  json.Begin("connections");
+  json.Put("up", figures.connections.up);
+  json.Put("pending", figures.connections.pending);
+  json.Put("queued_bytes", figures.connections.queued_bytes);
+  json.Put("waiting_senders", figures.connections.waiting_senders);
+  json.End();
+  json.Begin("program");
+  json.Put("resident_bytes", figures.program.resident_bytes);
+  json.Put("processor_seconds", figures.program.processor_seconds);
+  json.Put("threads", figures.program.threads);
+  json.Put("open_descriptors", figures.program.open_descriptors);
+  json.End();
+}
+
+void PutPool(JsonWriter& json, const PoolView& pool) {
+  json.PutPid(pool.pid);
+  json.Put("label", std::string_view(pool.label));
+  json.Put("workers", pool.figures.workers);
+  json.Put("ready", pool.figures.ready);
+  json.Put("busy", pool.figures.busy);
+  json.Put("starting", pool.figures.starting);
+  json.Put("queued", pool.figures.queued);
+  json.Put("restarts", pool.figures.restarts);
+  json.Put("forwarded", pool.figures.forwarded);
+  json.Put("handled", pool.figures.handled);
+  json.Put("refused", pool.figures.refused);
+  json.Put("lost", pool.figures.lost);
+  json.PutList("members", pool.members, [&](const PoolView::Member& member) {
+    json.PutPid(member.pid);
+    json.Put("state", ToString(member.state));
+    json.Put("queued", member.queued);
+    json.Put("handled", member.handled);
+  });
+}
+
+}  // namespace
+
+std::string NodeJson(const Figures& figures, bool actions) {
+  JsonWriter json;
+  json.Put("node", figures.node.name);
+  json.Put("actions", actions);
+  json.Put("uptime_seconds", Seconds(figures.node.uptime));
+  json.Put("timers", figures.node.timers);
+  json.Put("names", figures.node.names);
+  PutDispatcher(json, figures);
+  PutMessages(json, figures.messages);
+  PutProcesses(json, figures);
+  PutSurroundings(json, figures);
+  json.PutList("long_turns", figures.node.busy, [&](const gen::BusyProcess& busy) {
+    json.PutPid(busy.pid);
+    json.Put("behavior", std::string_view(busy.behavior));
+    json.Put("message", std::string_view(busy.message));
+    json.Put("seconds", Seconds(busy.running_for));
+  });
+  return json.Take();
+}
+
+std::string PoolsJson(const Figures& figures) {
+  JsonWriter json;
+  json.Put("in_all", figures.census.pools_in_all);
+  json.Put("unanswered", figures.pools_unanswered);
+  json.PutList("pools", figures.pool_views, [&](const PoolView& pool) { PutPool(json, pool); });
+  return json.Take();
+}
+
+std::string ProcessesJson(const ProcessRows& processes) {
+  JsonWriter json;
+  json.Put("in_all", processes.in_all);
+  json.Put("matching", processes.matching);
+  json.PutList("processes", processes.rows, [&](const ProcessRow& row) {
+    json.PutPid(row.pid);
+    json.Put("name", row.name);
+    json.Put("behavior", std::string_view(row.behavior));
+    json.Put("state", ToString(row.state));
+    json.Put("suspended", row.suspended);
+    json.Put("queued", row.queued);
+    json.Put("high", row.high);
+    json.Put("held", row.held);
+    json.Put("handled", row.handled);
+    json.Put("sent", row.sent);
+    json.Put("running_seconds", static_cast<double>(row.running_ns) * 1e-9);
+    json.Put("handles", std::string_view(row.handles));
+    json.Put("waits_for", std::string_view(row.waits_for ? row.waits_for.ToString() : ""));
+  });
+  return json.Take();
+}
+
+std::string ProcessJson(const gen::ProcessInfo& info,
+                        const gen::Result<gen::Inspection>& inspection) {
+  JsonWriter json;
+  json.PutPid(info.pid);
+  json.Put("name", info.name);
+  json.Put("behavior", std::string_view(info.behavior));
+  json.Put("state", ToString(info.state));
+  json.Put("handles", std::string_view(info.handles));
+  json.Put("application", info.application);
+  json.Put("mailbox", std::string_view(info.mailbox));
+  json.Put("queued", info.messages_queued);
+  json.Put("handled", info.messages_handled);
+  json.Put("sent", info.messages_sent);
+  json.Put("held", info.messages_held);
+  json.Put("dropped", info.messages_dropped);
+  json.Put("overflowed", info.messages_overflowed);
+  json.Put("uptime_seconds", Seconds(info.uptime));
+  json.Put("running_seconds", Seconds(info.running_time));
+  json.Put("suspended", info.suspended);
+  json.Put("trap_exit", info.trap_exit);
+  json.Put("detached", info.detached);
+  json.Put("links_in_all", info.links.size());
+  json.PutPids("parent", {info.parent}, kMostListed);
+  json.PutPids("links", info.links, kMostListed);
+  json.PutPids("monitors", info.monitors, kMostListed);
+  json.PutPids("monitored_by", info.monitored_by, kMostListed);
+  json.Begin("inspection");
+  if (inspection) {
+    std::size_t count = 0;
+    for (const auto& [key, value] : *inspection) {
+      if (++count > kMostItems) break;
+      json.PutAny(key, value);
+    }
+  } else {
+    json.PutAny("error", inspection.error().ToString());
+  }
+  json.End();
+  return json.Take();
+}
+
+}  // namespace ergon::node

@@ -1,0 +1,22 @@
+// What the observer's page shows, as JSON.
+#pragma once
+
+#include <string>
+
+#include <ergon/gen/messenger.h>
+#include <ergon/gen/process_info.h>
+#include <ergon/node/observer/numbers/figures.h>
+#include <ergon/node/observer/views/process_search.h>
+
+namespace ergon::node {
+
+// The texts of users are made UTF-8, and of bounded length. Any thread.
+// `actions`: whether the observer changes processes on request.
+[[nodiscard]] std::string NodeJson(const Figures& figures, bool actions);
+[[nodiscard]] std::string PoolsJson(const Figures& figures);
+[[nodiscard]] std::string ProcessesJson(const ProcessRows& processes);
+// `inspection`: the answer of the process to Inspect; an error is shown as text.
+[[nodiscard]] std::string ProcessJson(const gen::ProcessInfo& info,
+                                      const gen::Result<gen::Inspection>& inspection);
+
+}  // namespace ergon::node

@@ -1,0 +1,208 @@
+#include <ergon/node/observer/numbers/metrics.h>
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+
+#include <ergon/node/texts/clean_text.h>
+
+#include <node/observer/numbers/metrics_reader.h>
+#include <node/observer/observed.h>
+
+namespace ergon::node::observer_test {
+
+// With numbers of its own for each question.
+static ObserverOptions Fresh(ObserverOptions options = {}) {
+  options.metrics_period = 0ns;
+  return options;
+}
+
+TEST_CASE("metrics are OpenMetrics text, and account for all messages") {
+  Observed t(Fresh());
+  auto pool = t.StartPool(3, 1'000);
+  REQUIRE(t.node.RegisterName("hashes", pool.pid()));
+  constexpr int kMessages = 500;
+  for (int i = 0; i < kMessages; ++i) REQUIRE(t.node.Send(pool.pid(), kit::Job{i}));
+  REQUIRE(pool.EventuallyHandled(kMessages));
+  // One message that nobody handles.
+  const gen::PID gone = t.node.Spawn(gen::Factory<kit::Worker>(t.workers)).value();
+  REQUIRE(t.node.Suspend(gone));
+  REQUIRE(t.node.Send(gone, kit::Job{1}));
+  REQUIRE(t.node.Kill(gone));
+  REQUIRE(t.node.WaitProcess(gone, kit::kDeadline));
+
+  // A worker may have to count its last message yet.
+  CHECK(kit::Eventually(
+      [&] { return MetricsReader(t.Get("/metrics").body)["ergon_messages_unaccounted"] == 0; }));
+  // The pool with its workers, the observer with its helpers: the connections before have gone.
+  REQUIRE(kit::Eventually([&] { return t.node.Info().processes == 7; }));
+  // Who has sent a message may count it after it was handled.
+  kit::HttpAnswer answer;
+  REQUIRE(kit::Eventually([&] {
+    answer = t.Get("/metrics");
+    return MetricsReader(answer.body)["ergon_messages_unaccounted"] == 0;
+  }));
+  CHECK(answer.status == 200);
+  CHECK(answer.Header("content-type") ==
+        "application/openmetrics-text; version=1.0.0; charset=utf-8");
+  const MetricsReader metrics(answer.body);
+  CHECK(metrics["ergon_pool_workers{pool=\"hashes\"}"] == 3);
+  CHECK(metrics["ergon_pool_workers_busy{pool=\"hashes\"}"] == 0);
+  CHECK(metrics["ergon_pool_messages_queued{pool=\"hashes\"}"] == 0);
+  CHECK(metrics["ergon_pool_messages_forwarded_total{pool=\"hashes\"}"] == kMessages);
+  CHECK(metrics["ergon_pool_messages_handled_total{pool=\"hashes\"}"] == kMessages);
+  CHECK(metrics["ergon_pool_messages_refused_total{pool=\"hashes\"}"] == 0);
+  CHECK(metrics["ergon_behavior_processes{behavior=\"ergon::kit::Worker\"}"] == 3);
+  CHECK(metrics["ergon_behavior_processes{behavior=\"ergon::node::Observer\"}"] == 1);
+  CHECK(metrics["ergon_messages_dropped_total{reason=\"terminated\"}"] == 1);
+  CHECK(metrics["ergon_messages_handled_total"] >= kMessages);
+  CHECK(metrics["ergon_messages_unaccounted"] == 0);
+  CHECK(metrics["ergon_messages_accepted_total"] ==
+        metrics["ergon_messages_handled_total"] + metrics.Sum("ergon_messages_dropped_total") +
+            metrics["ergon_messages_queued"] + metrics["ergon_messages_held"] +
+            metrics["ergon_messages_sent_to_nodes_total"]);
+  CHECK(metrics.Sum("ergon_processes_in_state") == metrics["ergon_processes"]);
+  CHECK(metrics.Sum("ergon_behavior_processes") == metrics["ergon_processes"]);
+  CHECK(metrics["ergon_processes_failed_total"] == 1);
+  CHECK(metrics["ergon_dispatcher_workers"] == t.node.Info().workers);
+  CHECK(metrics["ergon_dispatcher_turns_total"] > 0);
+  CHECK(metrics["ergon_uptime_seconds"] > 0);
+  CHECK(metrics["process_resident_memory_bytes"] > 0);
+  CHECK(metrics["process_open_fds"] > 0);
+  CHECK(metrics["process_threads"] > 1);
+  CHECK(metrics["process_start_time_seconds"] > 1e9);
+  CHECK(metrics["ergon_connections{state=\"up\"}"] == 0);
+  CHECK(answer.body.find("<test@localhost.") == std::string::npos);  // no PID
+}
+
+TEST_CASE("metrics show what waits, and a pool that refuses") {
+  Observed t(Fresh());
+  auto pool = t.StartPool(1, 2);
+  kit::Gate gate(t.node);
+  t.HoldEach(gate, pool.Workers());
+  CHECK(t.node.Send(pool.pid(), kit::Job{1}));
+  CHECK(t.node.Send(pool.pid(), kit::Job{2}));
+  CHECK(t.node.Send(pool.pid(), kit::Job{3}).error() == gen::ErrProcessMailboxFull);
+  const MetricsReader metrics(t.Get("/metrics").body);
+  const std::string label = "{pool=\"ergon::kit::ManagedPool\"}";
+  CHECK(metrics["ergon_pool_workers_busy" + label] == 1);
+  CHECK(metrics["ergon_pool_messages_queued" + label] == 2);
+  CHECK(metrics["ergon_pool_messages_refused_total" + label] == 1);
+  CHECK(metrics["ergon_mailbox_messages{behavior=\"ergon::kit::Worker\"}"] == 2);
+  CHECK(metrics["ergon_mailbox_longest_messages{behavior=\"ergon::kit::Worker\"}"] == 2);
+  CHECK(metrics["ergon_messages_queued"] == 2);
+  gate.Open();
+}
+
+TEST_CASE("names that users choose are labels, escaped") {
+  Observed t(Fresh());
+  const gen::Atom name("a\"b\\c\nd\r<script>\xff");
+  const auto pool = t.StartPool(1);
+  REQUIRE(t.node.RegisterName(name, pool.pid()));
+  const MetricsReader metrics(t.Get("/metrics").body);
+  CHECK(metrics["ergon_pool_workers{pool=\"a\\\"b\\\\c\\nd\xef\xbf\xbd<script>\xef\xbf\xbd\"}"] ==
+        1);
+}
+
+TEST_CASE("the values of a label are bounded, and pools of one name are summed up") {
+  Observed t(Fresh({.max_behaviors = 1, .max_pools = 2}));
+  for (int i = 0; i < 3; ++i) (void)t.StartPool(2);
+  const MetricsReader metrics(t.Get("/metrics").body);
+  CHECK(metrics["ergon_behavior_processes{behavior=\"(other)\"}"] >= 9);
+  CHECK(metrics["ergon_pools"] == 3);
+  CHECK(metrics["ergon_pools_not_asked"] == 1);
+  CHECK(metrics["ergon_pool_workers{pool=\"ergon::kit::ManagedPool\"}"] == 4);
+}
+
+TEST_CASE("a pool that does not answer keeps its last numbers") {
+  Observed t(Fresh({.pools_timeout = 20ms}));
+  const auto pool = t.StartPool(2);
+  const std::string workers = "ergon_pool_workers{pool=\"ergon::kit::ManagedPool\"}";
+  REQUIRE(kit::Eventually([&] {
+    const MetricsReader metrics(t.Get("/metrics").body);
+    return metrics.Has(workers) && metrics[workers] == 2;
+  }));
+  HeldPool held(pool);
+  const MetricsReader metrics(t.Get("/metrics").body);
+  CHECK(metrics["ergon_pools_unanswered"] == 1);
+  CHECK(metrics[workers] == 2);
+  held.gate.Open();
+}
+
+TEST_CASE("numbers that are young are told again") {
+  Observed t({.metrics_period = 1h});
+  const auto spawned = [&] {
+    return MetricsReader(t.Get("/metrics").body)["ergon_processes_spawned_total"];
+  };
+  const double before = spawned();
+  (void)t.node.Spawn(gen::Factory<kit::Worker>(t.workers));
+  CHECK(spawned() == before);
+}
+
+TEST_CASE("applications are told by name") {
+  Observed t(Fresh());
+  const gen::ApplicationSpec shop{.name = "shop",
+                                  .processes = {{.factory = gen::Factory<kit::Worker>(t.workers)}}};
+  REQUIRE(t.node.LoadApplication(shop));
+  const std::string running = "ergon_application_running{application=\"shop\"}";
+  CHECK(MetricsReader(t.Get("/metrics").body)[running] == 0);
+  REQUIRE(t.node.StartApplication("shop"));
+  CHECK(MetricsReader(t.Get("/metrics").body)[running] == 1);
+}
+
+TEST_CASE("who knows only the older format gets that, and promtool finds no fault with it") {
+  Observed t(Fresh(), {.measure_latency = true});
+  (void)t.StartPool(1);
+  t.node.Metrics().Counter("shop_requests", {.help = "Requests."}).value().Add();
+  t.node.Metrics()
+      .Histogram("shop_wait_seconds",
+                 {.help = "Waits.", .unit = "seconds", .labels = {{"kind", "a \"b\""}}})
+      .value()
+      .Observe(250ms);
+  const auto ask = [&](const char* accept) {
+    return t.Ask(GetText("/metrics", std::string("Host: localhost\r\nAccept: ") + accept + "\r\n"));
+  };
+  CHECK(ask("*/*").Header("content-type").starts_with("application/openmetrics-text"));
+  CHECK(ask("application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5")
+            .Header("content-type")
+            .starts_with("application/openmetrics-text"));
+  const auto plain = ask("text/plain");
+  CHECK(plain.Header("content-type") == "text/plain; version=0.0.4; charset=utf-8");
+  CHECK(plain.body.find("# EOF") == std::string::npos);
+  CHECK(plain.body.find("# TYPE ergon_messages_handled_total counter\n") != std::string::npos);
+  CHECK(plain.body.find("# TYPE ergon_node_info gauge\n") != std::string::npos);
+
+  if (std::system("command -v promtool >/dev/null 2>&1") != 0) {
+    MESSAGE("left out: promtool is not installed (Debian's package prometheus)");
+    return;
+  }
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("ergon-observer-metrics-" + std::to_string(::getpid()));
+  std::ofstream(path) << plain.body;
+  CHECK(std::system(("promtool check metrics <" + path.string()).c_str()) == 0);
+  std::filesystem::remove(path);
+}
+
+TEST_CASE("the value of a label is UTF-8 of bounded length") {
+  CHECK(LabelValue("plain") == "plain");
+  CHECK(LabelValue("gr\xc3\xbcn \t\x7f") == "gr\xc3\xbcn \xef\xbf\xbd\xef\xbf\xbd");
+  CHECK(LabelValue("\xc3") == "\xef\xbf\xbd");
+  CHECK(LabelValue(std::string(1'000, 'x')).size() <= 200);
+  CHECK(LabelValue("").empty());
+}
+
+TEST_CASE("metrics with a unit say so") {
+  MetricsWriter writer(MetricsFormat::kOpenMetrics);
+  writer.Gauge("wait_seconds", "Time.", "seconds");
+  writer.Sample(0.25, {{"who", "a\"b"}, {"where", "c\\d\n"}});
+  CHECK(std::move(writer).Take() ==
+        "# TYPE wait_seconds gauge\n# UNIT wait_seconds seconds\n# HELP wait_seconds Time.\n"
+        "wait_seconds{who=\"a\\\"b\",where=\"c\\\\d\\n\"} 0.25\n# EOF\n");
+}
+
+}  // namespace ergon::node::observer_test
