@@ -10,9 +10,9 @@
 
 namespace ergon::act {
 
-PoolBroadcastForwarder::PoolBroadcastForwarder(gen::PoolHost& host, PoolRouting& routing,
+PoolBroadcastForwarder::PoolBroadcastForwarder(gen::PoolHost& host, PoolReplacement& replacement,
                                                PoolCounters& counters, const PoolOptions& options)
-    : PoolForwarder(host, routing, counters), options_(options) {
+    : PoolForwarder(host, replacement, counters), options_(options) {
   LetSendersBringAll();
   host.SetMailboxSize(static_cast<std::uint32_t>(options.WorkerBound()));
 }
@@ -47,7 +47,7 @@ bool PoolBroadcastForwarder::PlaceOne(Held& message) {
     if (IsOwnFault(sent)) Fail(std::move(message), sent.error());
     if (message.envelope == nullptr) return true;
   }
-  if (!met_caller || routing_.members().staying() != 1) return false;
+  if (!met_caller || replacement_.members().staying() != 1) return false;
   Refuse(std::move(message), WaitsForItself(kOnlyWorker));
   return true;
 }
@@ -85,7 +85,7 @@ bool PoolBroadcastForwarder::MakeCopies(Held& message, std::size_t workers) {
 
 std::vector<PoolMember> PoolBroadcastForwarder::Receivers() const {
   std::vector<PoolMember> receivers;
-  for (const auto& [number, member] : routing_.members().all()) {
+  for (const auto& [number, member] : replacement_.members().all()) {
     if (!member.leaving && member.state == MemberState::kReady) receivers.push_back(member);
   }
   return receivers;
@@ -170,7 +170,8 @@ bool PoolBroadcastForwarder::Ask(Held& message) {
   }
   message.copies = std::move(copies);
   message.envelope->flags &= static_cast<std::uint8_t>(~core::Envelope::kFlagRouted);
-  if (routing_.members().staying() != 1 || routing_.members().FindWorker(caller) == nullptr) {
+  if (replacement_.members().staying() != 1 ||
+      replacement_.members().FindWorker(caller) == nullptr) {
     return false;
   }
   Refuse(std::move(message), WaitsForItself(kOnlyWorker));
@@ -208,7 +209,7 @@ void PoolBroadcastForwarder::Inherited(gen::PID worker, std::vector<core::Envelo
     if (!Salvage(message)) continue;
     if (!options_.strategy.IsBroadcast(*message.envelope)) {
       if (!any.empty() || !PlaceOne(message)) any.push_back(std::move(message));
-    } else if (routing_.members().FindNumber(member) != nullptr) {
+    } else if (replacement_.members().FindNumber(member) != nullptr) {
       own.push_back(std::move(message));
     } else {
       DropTerminated(message);  // its place is gone, and the others have had it
@@ -234,7 +235,7 @@ void PoolBroadcastForwarder::OptionsChanged() {
 }
 
 void PoolBroadcastForwarder::Resized() {
-  PoolMembers& members = routing_.members();
+  PoolMembers& members = replacement_.members();
   for (const auto& [number, member] : members.all()) {
     if (member.worker) members_[member.worker.id] = number;
     if (member.state == MemberState::kReady && !member.leaving) FlushPending(member);
@@ -296,7 +297,7 @@ void PoolBroadcastForwarder::Settle() {
 }
 
 bool PoolBroadcastForwarder::NeedsRetry() const {
-  const PoolMembers& members = routing_.members();
+  const PoolMembers& members = replacement_.members();
   if (!held_.empty() && members.ready() > 0) return true;
   return std::any_of(pending_.begin(), pending_.end(), [&](const auto& entry) {
     const auto member = members.all().find(entry.first);

@@ -22,7 +22,7 @@ namespace ergon::act {
 
 class PoolBroadcastForwarder final : public PoolForwarder {
  public:
-  PoolBroadcastForwarder(gen::PoolHost& host, PoolRouting& routing, PoolCounters& counters,
+  PoolBroadcastForwarder(gen::PoolHost& host, PoolReplacement& replacement, PoolCounters& counters,
                          const PoolOptions& options);
 
   void Arrived(core::Envelope& envelope) override;

@@ -40,7 +40,7 @@ gen::Result<void> PoolRunner::Change(const PoolChange& change) {
   if (autoscaler_) autoscaler_->SetOptions(*wanted.autoscale);
   if (more != 0 || wanted.autoscale != before.autoscale) ResizedByOthers();
   spawner_.SetMailboxSize(wanted.worker_mailbox_size);
-  routing_.SetRestarts(wanted);
+  replacement_.SetRestarts(wanted);
   if (wanted.worker_mailbox_size != before.worker_mailbox_size) {
     for (const gen::PID worker : Workers()) {
       host_.SetWorkerMailboxSize(worker, static_cast<std::uint32_t>(wanted.WorkerBound()));

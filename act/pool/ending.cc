@@ -14,8 +14,8 @@ gen::Status PoolRunner::BeginStop(const gen::Reason& reason) {
   phase_ = Phase::kDraining;
   stop_reason_ = reason;
   EndScaling();
-  const auto remnant = routing_.BeginStop();
-  for (const gen::PID worker : remnant.leaving) (void)host_.StopAfterQueue(worker, reason);
+  const auto steps = replacement_.BeginStop();
+  for (const gen::PID worker : steps.leaving) (void)host_.StopAfterQueue(worker, reason);
   forwarder_->Drain();
   forwarder_->Resized();
   const bool at_once = options_.shutdown_timeout.count() == 0;
@@ -26,18 +26,18 @@ gen::Status PoolRunner::BeginStop(const gen::Reason& reason) {
     shutdown_timer_ = host_.SendSelfAfter(ShutdownTimer{}, options_.shutdown_timeout);
   }
   const bool has_work = !main_is_done_ || !forwarder_->HasDrained();
-  for (const std::uint64_t member : remnant.vacant) {
+  for (const std::uint64_t member : steps.vacant) {
     if (!has_work || has_given_up_) break;
     if (auto timer = replace_timers_.extract(member)) (void)timer.mapped().Cancel();
     // The shutdown time-out ends it, if not success.
-    (void)Obey({PoolRouting::Action::kReplace, member, {}});
+    (void)CarryOut({PoolReplacement::Action::kReplace, member, {}});
   }
   return Settle();
 }
 
 gen::Status PoolRunner::GiveUp(const gen::Reason& reason) {
   has_given_up_ = true;
-  routing_.StopReplacing();
+  replacement_.StopReplacing();
   return phase_ == Phase::kRunning ? BeginStop(reason) : Settle();
 }
 
@@ -48,9 +48,10 @@ void PoolRunner::MainIsDone() {
 
 void PoolRunner::TellWorkers() {
   phase_ = Phase::kEnding;
-  if (routing_.members().staying() == 0) return;
+  if (replacement_.members().staying() == 0) return;
   host_.GetRotation().Publish({});
-  for (const gen::PID worker : routing_.Dismiss()) (void)host_.StopAfterQueue(worker, stop_reason_);
+  for (const gen::PID worker : replacement_.Dismiss())
+    (void)host_.StopAfterQueue(worker, stop_reason_);
   forwarder_->Resized();
 }
 
@@ -58,14 +59,14 @@ void PoolRunner::EndNow() {
   time_is_up_ = true;
   has_given_up_ = true;
   main_is_done_ = true;
-  routing_.StopReplacing();
+  replacement_.StopReplacing();
   forwarder_->End();
   TellWorkers();
   KillAll();
 }
 
 void PoolRunner::KillAll() {
-  for (const auto& [number, member] : routing_.members().all()) {
+  for (const auto& [number, member] : replacement_.members().all()) {
     if (member.worker) (void)host_.Kill(member.worker);
   }
 }
@@ -76,11 +77,11 @@ gen::Status PoolRunner::Settle() {
   if (phase_ == Phase::kRunning) return gen::Continue();
   if (main_is_done_) {
     // Nobody is there for what is left, and nobody will be.
-    if (has_given_up_ && routing_.members().staying() == 0) forwarder_->End();
+    if (has_given_up_ && replacement_.members().staying() == 0) forwarder_->End();
     if (forwarder_->HasDrained()) TellWorkers();
   }
   const bool has_ended =
-      phase_ == Phase::kEnding && routing_.members().alive() == 0 && forwarder_->HasDrained();
+      phase_ == Phase::kEnding && replacement_.members().alive() == 0 && forwarder_->HasDrained();
   if (has_ended && (time_is_up_ || forwarder_->HasFinished())) return gen::Stop(stop_reason_);
   // False: again after the next message.
   if (main_is_done_) (void)host_.TryRefuseMain();
@@ -89,7 +90,7 @@ gen::Status PoolRunner::Settle() {
 
 void PoolRunner::Terminate() {
   phase_ = Phase::kEnding;
-  routing_.StopReplacing();
+  replacement_.StopReplacing();
   forwarder_->End();
   forwarder_->Finish();
   forwarder_->TellRest();
@@ -104,8 +105,9 @@ void PoolRunner::Terminate() {
 gen::Status PoolRunner::FillGap(bool left_something) {
   if (running() || forwarder_->HasDrained()) return gen::Continue();
   // As many as have left something behind since they were told to end, at least one.
-  const bool is_needed = routing_.members().staying() == 0 || phase_ == Phase::kEnding;
-  return left_something && is_needed ? Obey(routing_.AddWorker(host_.Now())) : gen::Continue();
+  const bool is_needed = replacement_.members().staying() == 0 || phase_ == Phase::kEnding;
+  return left_something && is_needed ? CarryOut(replacement_.AddWorker(host_.Now()))
+                                     : gen::Continue();
 }
 
 }  // namespace ergon::act

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include <ergon/act/pool/counters.h>
-#include <ergon/act/pool/routing.h>
+#include <ergon/act/pool/replacement.h>
 #include <ergon/act/pool_options.h>
 #include <ergon/core/messages/envelope.h>
 #include <ergon/core/messages/rotation.h>
@@ -109,8 +109,11 @@ class PoolForwarder {
     std::vector<core::EnvelopePtr> copies = {};  // of a broadcast, for the other workers
   };
 
-  PoolForwarder(gen::PoolHost& host, PoolRouting& routing, PoolCounters& counters)
-      : host_(host), rotation_(host.GetRotation()), routing_(routing), counters_(counters) {}
+  PoolForwarder(gen::PoolHost& host, PoolReplacement& replacement, PoolCounters& counters)
+      : host_(host),
+        rotation_(host.GetRotation()),
+        replacement_(replacement),
+        counters_(counters) {}
 
   static constexpr std::string_view kOnlyWorker = "the pool's only worker";
 
@@ -157,7 +160,7 @@ class PoolForwarder {
 
   gen::PoolHost& host_;
   core::Rotation& rotation_;
-  PoolRouting& routing_;
+  PoolReplacement& replacement_;
   PoolCounters& counters_;
   Mode mode_ = Mode::kRunning;
   std::uint64_t overloaded_ = 0;

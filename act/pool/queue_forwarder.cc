@@ -7,14 +7,14 @@
 
 namespace ergon::act {
 
-PoolQueueForwarder::PoolQueueForwarder(gen::PoolHost& host, PoolRouting& routing,
+PoolQueueForwarder::PoolQueueForwarder(gen::PoolHost& host, PoolReplacement& replacement,
                                        PoolCounters& counters, const PoolOptions& options)
-    : PoolForwarder(host, routing, counters), options_(options) {
+    : PoolForwarder(host, replacement, counters), options_(options) {
   LetSendersBringAll();
 }
 
 std::size_t PoolQueueForwarder::Bound() const {
-  return static_cast<std::size_t>(options_.WorkerBound()) * routing_.members().staying();
+  return static_cast<std::size_t>(options_.WorkerBound()) * replacement_.members().staying();
 }
 
 bool PoolQueueForwarder::DropsOldest() const {
@@ -24,7 +24,7 @@ bool PoolQueueForwarder::DropsOldest() const {
 std::chrono::nanoseconds PoolQueueForwarder::ExcessWait() const {
   if (options_.admission_limit.count() == 0) return {};
   const auto workers =
-      static_cast<std::int64_t>(std::max<std::size_t>(1, routing_.members().ready()));
+      static_cast<std::int64_t>(std::max<std::size_t>(1, replacement_.members().ready()));
   const std::int64_t wait = static_cast<std::int64_t>(queue_.waiting()) * mean_handling_ / workers;
   return std::max(std::chrono::nanoseconds(wait) - options_.admission_limit,
                   std::chrono::nanoseconds(0));
@@ -64,7 +64,7 @@ bool PoolQueueForwarder::RefuseRequest(Held& message, std::optional<std::uint64_
   const auto caller = members_.find(message.envelope->from.id);
   if (caller != members_.end()) {
     const bool waits_for_itself =
-        key ? queue_.HomeOf(*key) == caller->second : routing_.members().staying() == 1;
+        key ? queue_.HomeOf(*key) == caller->second : replacement_.members().staying() == 1;
     if (waits_for_itself) {
       Refuse(std::move(message),
              WaitsForItself(key ? "the worker of the request's key" : kOnlyWorker));
@@ -151,7 +151,7 @@ void PoolQueueForwarder::NoteHandled(std::int64_t nanoseconds) {
   // As many of each worker as count for the pace of one that has a queue of its own (node/process_state/work_pace.h).
   constexpr std::int64_t kOfEach = 16;
   const auto most =
-      kOfEach * static_cast<std::int64_t>(std::max<std::size_t>(1, routing_.members().ready()));
+      kOfEach * static_cast<std::int64_t>(std::max<std::size_t>(1, replacement_.members().ready()));
   measured_ = std::min(measured_ + 1, most);
   mean_handling_ += (nanoseconds - mean_handling_) / measured_;
 }
@@ -191,7 +191,7 @@ void PoolQueueForwarder::Welcome(const PoolMember& member) {
 }
 
 void PoolQueueForwarder::Resized() {
-  const PoolMembers& members = routing_.members();
+  const PoolMembers& members = replacement_.members();
   // First those that come: what others leave may be for them.
   for (const auto& [number, member] : members.all()) {
     if (!member.leaving) Welcome(member);

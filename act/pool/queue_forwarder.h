@@ -18,7 +18,7 @@ namespace ergon::act {
 
 class PoolQueueForwarder final : public PoolForwarder {
  public:
-  PoolQueueForwarder(gen::PoolHost& host, PoolRouting& routing, PoolCounters& counters,
+  PoolQueueForwarder(gen::PoolHost& host, PoolReplacement& replacement, PoolCounters& counters,
                      const PoolOptions& options);
 
   void Arrived(core::Envelope& envelope) override;

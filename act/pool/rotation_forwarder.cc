@@ -29,9 +29,9 @@ gen::SenderRules RulesOf(const PoolOptions& options) {
 
 }  // namespace
 
-PoolRotationForwarder::PoolRotationForwarder(gen::PoolHost& host, PoolRouting& routing,
+PoolRotationForwarder::PoolRotationForwarder(gen::PoolHost& host, PoolReplacement& replacement,
                                              PoolCounters& counters, const PoolOptions& options)
-    : PoolForwarder(host, routing, counters), options_(options) {
+    : PoolForwarder(host, replacement, counters), options_(options) {
   host.SetSenderRules(RulesOf(options));
 }
 
@@ -39,7 +39,7 @@ void PoolRotationForwarder::SetDuties() {
   const bool measures = options_.admission_limit.count() != 0;
   if (!measures && !has_measured_) return;
   has_measured_ = measures;
-  for (const auto& [number, member] : routing_.members().all()) {
+  for (const auto& [number, member] : replacement_.members().all()) {
     if (!member.worker) continue;
     host_.SetDuty(member.worker, measures ? gen::WorkerDuty::kMeasure : gen::WorkerDuty::kNone);
   }
@@ -49,7 +49,7 @@ void PoolRotationForwarder::LetMessagesCome(bool come) {
   wants_all_ = come;
   if (!come) return;
   room_of_idle_ = std::min<std::size_t>(
-      static_cast<std::size_t>(options_.WorkerBound()) * routing_.members().ready(),
+      static_cast<std::size_t>(options_.WorkerBound()) * replacement_.members().ready(),
       kMaxMailboxSize);
   LimitMain();  // before the first one comes
   host_.AcceptMain();
@@ -138,8 +138,8 @@ bool PoolRotationForwarder::Place(Held& message) {
   Met met;
   if (Offer(message, met)) return true;
   // A worker that is dead will be replaced by one that has room.
-  const bool is_full = !met.dead && routing_.members().pending() == 0;
-  if (is_full && met.caller && routing_.members().staying() == 1) {
+  const bool is_full = !met.dead && replacement_.members().pending() == 0;
+  if (is_full && met.caller && replacement_.members().staying() == 1) {
     Refuse(std::move(message), WaitsForItself(kOnlyWorker));
     return true;
   }
@@ -162,7 +162,7 @@ bool PoolRotationForwarder::MakeRoom(Held& message) {
 
 void PoolRotationForwarder::Settle() {
   const bool hold = !held_.empty();
-  const bool has_ready = routing_.members().ready() > 0;
+  const bool has_ready = replacement_.members().ready() > 0;
   // Workers that are ready took nothing, so they were full; see kRetry.
   if (hold && has_ready) ArmRetry();
   if (mode_ != Mode::kRunning) return;
@@ -180,7 +180,7 @@ void PoolRotationForwarder::LimitMain() {
   if (const auto bound = static_cast<std::size_t>(options_.WorkerBound()); bound != 0) {
     // At least one: 0 means something else, and a sender may be the first to meet a dead worker.
     const auto missing =
-        std::min<std::size_t>(routing_.members().pending() * bound, kMaxMailboxSize);
+        std::min<std::size_t>(replacement_.members().pending() * bound, kMaxMailboxSize);
     room = std::max(room_of_idle_,
                     std::max<std::size_t>(1, missing - std::min(missing, held_.size())));
   } else if (!held_.empty() && all_full_) {

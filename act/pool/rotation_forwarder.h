@@ -24,7 +24,7 @@ namespace ergon::act {
 
 class PoolRotationForwarder final : public PoolForwarder {
  public:
-  PoolRotationForwarder(gen::PoolHost& host, PoolRouting& routing, PoolCounters& counters,
+  PoolRotationForwarder(gen::PoolHost& host, PoolReplacement& replacement, PoolCounters& counters,
                         const PoolOptions& options);
 
   void Arrived(core::Envelope& envelope) override;

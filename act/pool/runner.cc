@@ -1,25 +1,44 @@
 #include <ergon/act/pool/runner.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include <fmt/core.h>
 
 #include <ergon/act/message_loop.h>
+#include <ergon/act/pool/broadcast_forwarder.h>
 #include <ergon/act/pool/inspection.h>
-#include <ergon/act/pool/make_forwarder.h>
+#include <ergon/act/pool/queue_forwarder.h>
+#include <ergon/act/pool/rotation_forwarder.h>
 #include <ergon/core/messages/rotation.h>
 #include <ergon/gen/envelope_kind.h>
 
 namespace ergon::act {
+namespace {
+
+// Returns the forwarder for `options.strategy`. All arguments outlive it.
+std::unique_ptr<PoolForwarder> MakeForwarder(gen::PoolHost& host, PoolReplacement& replacement,
+                                             PoolCounters& counters, const PoolOptions& options) {
+  if (options.strategy.kind() == PoolStrategy::Kind::kBroadcast) {
+    return std::make_unique<PoolBroadcastForwarder>(host, replacement, counters, options);
+  }
+  if (options.strategy.IsPlacedByPool()) {
+    return std::make_unique<PoolQueueForwarder>(host, replacement, counters, options);
+  }
+  return std::make_unique<PoolRotationForwarder>(host, replacement, counters, options);
+}
+
+}  // namespace
+
 PoolRunner::PoolRunner(gen::PoolHost& host, PoolBehavior& callbacks, PoolOptions options)
     : host_(host),
       callbacks_(callbacks),
       options_(std::move(options)),
       spawner_(host, options_),
-      routing_(options_),
-      forwarder_(MakeForwarder(host, routing_, counters_, options_)),
-      shortage_(host, routing_.members(), options_) {}
+      replacement_(options_),
+      forwarder_(MakeForwarder(host, replacement_, counters_, options_)),
+      shortage_(host, replacement_.members(), options_) {}
 
 // -- start and size --
 
@@ -39,7 +58,7 @@ gen::Status PoolRunner::Start() {
 }
 
 gen::Result<std::int64_t> PoolRunner::AddWorkers(int count) {
-  auto possible = routing_.CheckGrowth(count);
+  auto possible = replacement_.CheckGrowth(count);
   if (possible) possible = CheckBounds("AddWorkers", size() + count);
   if (!possible) return std::move(possible.error());
   const PoolOptions before = OptionsNow();
@@ -72,7 +91,7 @@ gen::Result<std::int64_t> PoolRunner::Grow(int count) {
 void PoolRunner::Join(const std::vector<gen::PID>& workers) {
   std::vector<std::uint64_t> entries = host_.GetRotation().InOrder();
   for (const gen::PID worker : workers) {
-    routing_.Joined(worker, host_.Now());
+    replacement_.Joined(worker, host_.Now());
     entries.push_back(worker.id);
   }
   host_.GetRotation().Publish(entries);
@@ -80,7 +99,7 @@ void PoolRunner::Join(const std::vector<gen::PID>& workers) {
 }
 
 gen::Result<std::int64_t> PoolRunner::Reduce(int count, bool drain) {
-  auto departure = routing_.Shrink(count, host_.GetRotation().InOrder(), drain);
+  auto departure = replacement_.Shrink(count, host_.GetRotation().InOrder(), drain);
   if (!departure) return std::move(departure.error());
   // First nobody finds them any more, then they are told: what is on its way to one of them
   // nevertheless is inherited.
@@ -90,7 +109,7 @@ gen::Result<std::int64_t> PoolRunner::Reduce(int count, bool drain) {
       (void)host_.Kill(worker);
       continue;
     }
-    if (PoolMember* member = routing_.members().FindWorker(worker)) {
+    if (PoolMember* member = replacement_.members().FindWorker(worker)) {
       member->handled_before = host_.Progress(worker).handled;
     }
     (void)host_.StopAfterQueue(worker, gen::Reason::Normal());
@@ -100,18 +119,18 @@ gen::Result<std::int64_t> PoolRunner::Reduce(int count, bool drain) {
 }
 
 std::int64_t PoolRunner::size() const {
-  return static_cast<std::int64_t>(routing_.members().staying());
+  return static_cast<std::int64_t>(replacement_.members().staying());
 }
 
 std::vector<gen::PID> PoolRunner::Workers() const {
   std::vector<gen::PID> workers;
-  for (const auto& [number, member] : routing_.members().all()) {
+  for (const auto& [number, member] : replacement_.members().all()) {
     if (member.worker && !member.leaving) workers.push_back(member.worker);
   }
   return workers;
 }
 
-void PoolRunner::Enter(PoolRouting::Entrance entrance) {
+void PoolRunner::Enter(PoolReplacement::Entrance entrance) {
   if (entrance.entry == 0) return;
   core::Rotation& rotation = host_.GetRotation();
   if (!rotation.Replace(entrance.replaced, entrance.entry)) {
@@ -164,7 +183,7 @@ gen::Status PoolRunner::OnOwn(core::Envelope& envelope, bool trap_exit) {
       return gen::Continue();
     case gen::EnvelopeKind::kStarted:
       if (const auto* started = envelope.ValueAs<gen::MessageStarted>()) {
-        Enter(routing_.WorkerStarted(started->pid, host_.Now()));
+        Enter(replacement_.WorkerStarted(started->pid, host_.Now()));
       }
       return gen::Continue();
     default:
@@ -176,8 +195,8 @@ gen::Status PoolRunner::OnTimer(core::Envelope& envelope) {
   if (const auto* timer = envelope.ValueAs<ReplaceTimer>()) {
     replace_timers_.erase(timer->member);
     // The member may have gone meanwhile.
-    if (!routing_.IsVacant(timer->member)) return gen::Continue();
-    return Obey({PoolRouting::Action::kReplace, timer->member, {}});
+    if (!replacement_.IsVacant(timer->member)) return gen::Continue();
+    return CarryOut({PoolReplacement::Action::kReplace, timer->member, {}});
   }
   if (envelope.ValueAs<PoolForwarder::RetryTimer>() != nullptr) {
     forwarder_->Retry();
@@ -211,29 +230,29 @@ gen::Status PoolRunner::OnInheritance(gen::MessageInheritance& left, gen::PID fr
   // Bounded, because no signal comes from a worker that somebody has unlinked.
   if (gone_.size() == 2 * std::size_t{kMaxPoolSize}) gone_.pop_front();
   gone_.push_back(left.pid);
-  const auto decision = routing_.WorkerEnded(left.pid, left.handled, host_.Now());
+  const auto decision = replacement_.WorkerEnded(left.pid, left.handled, host_.Now());
   const bool left_something = !left.messages.empty();
   forwarder_->Inherited(left.pid, std::move(left.messages));
   if (left_something && is_resting_) WakeUp();  // a worker that left had them, the others now have
   if (left.reason.IsFailure() && running()) {
     host_.Log().Debug("worker {} has ended: {}", left.pid, left.reason);
   }
-  if (decision.action == PoolRouting::Action::kNothing) return FillGap(left_something);
+  if (decision.action == PoolReplacement::Action::kNothing) return FillGap(left_something);
   // At the end, a place without work need not be filled: Settle dismisses it.
   if (main_is_done_ && forwarder_->HasDrained()) return gen::Continue();
-  return Obey(decision);
+  return CarryOut(decision);
 }
 
 void PoolRunner::CountEnded(const gen::MessageInheritance& left, gen::PID from) {
   // What the worker of a pool has handled that is a worker here was seen there before: it counts once.
-  if (PoolMember* past = left.indirect ? routing_.members().FindWorker(from) : nullptr) {
+  if (PoolMember* past = left.indirect ? replacement_.members().FindWorker(from) : nullptr) {
     past->handled_seen -= std::min(past->handled_seen, left.handled);
     past->expired_seen -= std::min(past->expired_seen, left.expired);
   }
   counters_.handled += left.handled;
   counters_.expired += left.expired;
   if (left.holds_current) ++counters_.lost_crashed;
-  const PoolMember* member = routing_.members().FindWorker(left.pid);
+  const PoolMember* member = replacement_.members().FindWorker(left.pid);
   if (member != nullptr && member->taken_out && left.handled > member->handled_before) {
     counters_.drained += left.handled - member->handled_before;
   }
@@ -270,7 +289,7 @@ void PoolRunner::Answer(core::Envelope& envelope) {
 }
 
 PoolFigures PoolRunner::Observe() {
-  std::vector<PoolFigures::Worker> workers = ObserveWorkers(host_, routing_.members());
+  std::vector<PoolFigures::Worker> workers = ObserveWorkers(host_, replacement_.members());
   PoolCounters counters = counters_;
   counters.lost_full += host_.OverflowedCount();
   // After the look at the workers: a message that has left one is counted here.
@@ -299,25 +318,25 @@ PoolFigures PoolRunner::Observe() {
 
 // -- replacement --
 
-gen::Status PoolRunner::Obey(PoolRouting::Decision decision) {
-  while (decision.action == PoolRouting::Action::kReplace) {
+gen::Status PoolRunner::CarryOut(PoolReplacement::Decision decision) {
+  while (decision.action == PoolReplacement::Action::kReplace) {
     auto worker = spawner_.SpawnReplacement();
     if (worker) {
-      if (!routing_.Spawned(decision.member, *worker)) (void)host_.Kill(*worker);
+      if (!replacement_.Spawned(decision.member, *worker)) (void)host_.Kill(*worker);
       ++counters_.restarts;
       return gen::Continue();
     }
     host_.Log().Warning("a worker cannot be replaced: {}", worker.error());
-    decision = routing_.SpawnFailed(decision.member, host_.Now());
+    decision = replacement_.SpawnFailed(decision.member, host_.Now());
   }
-  if (decision.action == PoolRouting::Action::kReplaceAfter) {
+  if (decision.action == PoolReplacement::Action::kReplaceAfter) {
     using Milliseconds = std::chrono::duration<double, std::milli>;
     host_.Log().Warning("a worker keeps ending, its replacement starts in {} ms",
                         Milliseconds(decision.delay).count());
     replace_timers_[decision.member] =
         host_.SendSelfAfter(ReplaceTimer{decision.member}, decision.delay);
-  } else if (decision.action == PoolRouting::Action::kGiveUp) {
-    return GiveUp(gen::Reason::Error(routing_.GiveUpText()));
+  } else if (decision.action == PoolReplacement::Action::kGiveUp) {
+    return GiveUp(gen::Reason::Error(replacement_.GiveUpText()));
   }
   return gen::Continue();
 }

@@ -1,4 +1,4 @@
-// The pool at work: reports what happened to the policy (PoolRouting) and does what the policy decides.
+// The pool at work: reports what happened to the policy (PoolReplacement) and does what the policy decides.
 //
 //   running --BeginStop--> draining --nothing waits here--> ending --last worker ended--> done
 //
@@ -19,7 +19,7 @@
 #include <ergon/act/pool/counters.h>
 #include <ergon/act/pool/forwarder.h>
 #include <ergon/act/pool/inspection.h>
-#include <ergon/act/pool/routing.h>
+#include <ergon/act/pool/replacement.h>
 #include <ergon/act/pool/shortage.h>
 #include <ergon/act/pool/spawner.h>
 #include <ergon/act/pool_behavior.h>
@@ -102,13 +102,13 @@ class PoolRunner {
   void Tell(gen::Inspection& inspection) const;
 
   // -- workers --
-  // By users and by the pool itself; by so many as the pool may have (PoolRouting::CheckGrowth).
+  // By users and by the pool itself; by so many as the pool may have (PoolReplacement::CheckGrowth).
   gen::Result<std::int64_t> Grow(int count);
   gen::Result<std::int64_t> Reduce(int count, bool drain);
   void Join(const std::vector<gen::PID>& workers);
-  gen::Status Obey(PoolRouting::Decision decision);
+  gen::Status CarryOut(PoolReplacement::Decision decision);
   void CountEnded(const gen::MessageInheritance& left, gen::PID from);
-  void Enter(PoolRouting::Entrance entrance);
+  void Enter(PoolReplacement::Entrance entrance);
   void KillAll();
 
   // -- the end --
@@ -123,7 +123,7 @@ class PoolRunner {
   PoolBehavior& callbacks_;
   PoolOptions options_;
   PoolSpawner spawner_;
-  PoolRouting routing_;
+  PoolReplacement replacement_;
   PoolCounters counters_;
   std::unique_ptr<PoolForwarder> forwarder_;
   PoolShortage shortage_;

@@ -58,7 +58,7 @@ gen::Result<gen::PID> SupervisorRunner::FinishStart(const gen::Result<Key>& key)
   if (!key) return key.error();
   start_now_ = *key;
   start_error_.reset();
-  Obey();
+  CarryOutActions();
   start_now_ = 0;
   if (start_error_) return *std::exchange(start_error_, std::nullopt);
   const SupervisorChildren::Entry* entry = children_.Find(*key);
@@ -67,7 +67,7 @@ gen::Result<gen::PID> SupervisorRunner::FinishStart(const gen::Result<Key>& key)
 
 gen::Result<void> SupervisorRunner::Finish(const gen::Result<Key>& key) {
   if (!key) return key.error();
-  Obey();
+  CarryOutActions();
   return {};
 }
 
@@ -174,7 +174,7 @@ void SupervisorRunner::Answer(core::Envelope& envelope) {
 
 // -- children --
 
-void SupervisorRunner::Obey() {
+void SupervisorRunner::CarryOutActions() {
   using Kind = SupervisionStrategy::ActionKind;
   for (auto actions = strategy_.TakeActions(); !actions.empty();
        actions = strategy_.TakeActions()) {
@@ -356,7 +356,7 @@ gen::Status SupervisorRunner::BeginStop(const gen::Reason& reason) {
 }
 
 gen::Status SupervisorRunner::Settle() {
-  Obey();
+  CarryOutActions();
   while (!notices_.empty()) {
     const Notice notice = std::move(notices_.front());
     notices_.pop_front();
@@ -364,7 +364,7 @@ gen::Status SupervisorRunner::Settle() {
         notice.started ? callbacks_.HandleChildStart(notice.name, notice.pid)
                        : callbacks_.HandleChildTerminate(notice.name, notice.pid, notice.reason);
     if (status.stops()) strategy_.End(status.reason());
-    Obey();
+    CarryOutActions();
   }
   if (done_) return gen::Stop(strategy_.end_reason());
   return gen::Continue();

@@ -71,7 +71,7 @@ class SupervisorRunner {
   void Answer(core::Envelope& envelope);
 
   // -- children --
-  void Obey();
+  void CarryOutActions();
   void StartProcess(Key key);
   // Tries a failed start again in another turn, so that what arrives meanwhile is handled first.
   void PostponeStart(Key key);

@@ -1,6 +1,6 @@
-// The decisions of a pool: which workers take part, and which are replaced, and when.
+// The decisions of a pool about its workers: which of them take part, which are replaced, and when.
 //
-// Pure policy: what happened goes in, what to do comes out. PoolRunner does it.
+// Pure policy: it gets what has happened, and returns what to do. PoolRunner does it.
 #pragma once
 
 #include <chrono>
@@ -16,9 +16,9 @@
 
 namespace ergon::act {
 
-class PoolRouting {
+class PoolReplacement {
  public:
-  explicit PoolRouting(const PoolOptions& options);
+  explicit PoolReplacement(const PoolOptions& options);
   void SetRestarts(const PoolOptions& options) { restarts_.SetOptions(options); }
 
   [[nodiscard]] const PoolMembers& members() const noexcept { return members_; }
@@ -77,11 +77,11 @@ class PoolRouting {
 
   // The pool ends, after the work that is left. If a worker is ready to do this work, vacant members are erased, and
   // workers that are still starting leave; else vacant members have to be filled at once, whatever their delay was.
-  struct Remnant {
+  struct StopSteps {
     std::vector<gen::PID> leaving;      // workers to be told
     std::vector<std::uint64_t> vacant;  // members to be filled
   };
-  [[nodiscard]] Remnant BeginStop();
+  [[nodiscard]] StopSteps BeginStop();
   // Adds a worker for the messages that other workers have left behind after they were told to end.
   [[nodiscard]] Decision AddWorker(std::int64_t now);
   // Makes all workers leave, because nothing is left to do. Returns the workers to be told.

@@ -1,13 +1,13 @@
-#include <ergon/act/pool/routing.h>
+#include <ergon/act/pool/replacement.h>
 
 #include <fmt/core.h>
 
 namespace ergon::act {
 
-PoolRouting::PoolRouting(const PoolOptions& options) : restarts_(options) {}
+PoolReplacement::PoolReplacement(const PoolOptions& options) : restarts_(options) {}
 
-PoolRouting::Decision PoolRouting::WorkerEnded(gen::PID worker, std::uint64_t handled,
-                                               std::int64_t now) {
+PoolReplacement::Decision PoolReplacement::WorkerEnded(gen::PID worker, std::uint64_t handled,
+                                                       std::int64_t now) {
   PoolMember* member = members_.FindWorker(worker);
   if (member == nullptr) return {};
   const bool was_ready = member->state == MemberState::kReady;
@@ -20,30 +20,31 @@ PoolRouting::Decision PoolRouting::WorkerEnded(gen::PID worker, std::uint64_t ha
   return Replace(*member, PoolRestarts::WasHealthy(handled, std::chrono::nanoseconds(lived)), now);
 }
 
-PoolRouting::Decision PoolRouting::SpawnFailed(std::uint64_t number, std::int64_t now) {
+PoolReplacement::Decision PoolReplacement::SpawnFailed(std::uint64_t number, std::int64_t now) {
   PoolMember* member = members_.FindNumber(number);
   if (member == nullptr || member->state != MemberState::kVacant) return {};
   return Replace(*member, false, now);
 }
 
-PoolRouting::Decision PoolRouting::Replace(PoolMember& member, bool was_healthy, std::int64_t now) {
+PoolReplacement::Decision PoolReplacement::Replace(PoolMember& member, bool was_healthy,
+                                                   std::int64_t now) {
   if (restarts_.Exceeded(now)) return {Action::kGiveUp, member.number, {}};
   const std::chrono::nanoseconds delay = restarts_.Delay(was_healthy, member.failures);
   return {delay.count() == 0 ? Action::kReplace : Action::kReplaceAfter, member.number, delay};
 }
 
-bool PoolRouting::IsVacant(std::uint64_t number) {
+bool PoolReplacement::IsVacant(std::uint64_t number) {
   const PoolMember* member = members_.FindNumber(number);
   return member != nullptr && member->state == MemberState::kVacant;
 }
 
-bool PoolRouting::Spawned(std::uint64_t number, gen::PID worker) {
+bool PoolReplacement::Spawned(std::uint64_t number, gen::PID worker) {
   if (!IsVacant(number)) return false;
   members_.Spawned(*members_.FindNumber(number), worker);
   return true;
 }
 
-PoolRouting::Entrance PoolRouting::WorkerStarted(gen::PID worker, std::int64_t now) {
+PoolReplacement::Entrance PoolReplacement::WorkerStarted(gen::PID worker, std::int64_t now) {
   PoolMember* member = members_.FindWorker(worker);
   if (member == nullptr || member->leaving || member->state != MemberState::kStarting) return {};
   const std::uint64_t replaced = member->entry;
@@ -51,7 +52,7 @@ PoolRouting::Entrance PoolRouting::WorkerStarted(gen::PID worker, std::int64_t n
   return {replaced, member->entry};
 }
 
-gen::Result<void> PoolRouting::CheckGrowth(int count) const {
+gen::Result<void> PoolReplacement::CheckGrowth(int count) const {
   if (count < 1) {
     return gen::Error(gen::ErrorCode::kIncorrect,
                       fmt::format("AddWorkers: {} workers, at least 1 is needed", count));
@@ -65,9 +66,8 @@ gen::Result<void> PoolRouting::CheckGrowth(int count) const {
   return {};
 }
 
-gen::Result<PoolRouting::Departure> PoolRouting::Shrink(int count,
-                                                        const std::vector<std::uint64_t>& in_order,
-                                                        bool drain) {
+gen::Result<PoolReplacement::Departure> PoolReplacement::Shrink(
+    int count, const std::vector<std::uint64_t>& in_order, bool drain) {
   const std::size_t size = members_.staying();
   if (count < 1) {
     return gen::Error(gen::ErrorCode::kIncorrect,
@@ -104,28 +104,28 @@ gen::Result<PoolRouting::Departure> PoolRouting::Shrink(int count,
 
 // -- the end
 
-PoolRouting::Remnant PoolRouting::BeginStop() {
+PoolReplacement::StopSteps PoolReplacement::BeginStop() {
   stopping_ = true;
-  Remnant remnant;
+  StopSteps steps;
   if (members_.ready() > 0) EraseVacant();
   for (auto& [number, member] : members_.all()) {
     if (member.state == MemberState::kVacant) {
-      remnant.vacant.push_back(number);
+      steps.vacant.push_back(number);
     } else if (member.state == MemberState::kStarting && !member.leaving && members_.ready() > 0) {
       member.drains = member.dismissed = true;
       members_.Leave(member);
-      remnant.leaving.push_back(member.worker);
+      steps.leaving.push_back(member.worker);
     }
   }
-  return remnant;
+  return steps;
 }
 
-PoolRouting::Decision PoolRouting::AddWorker(std::int64_t now) {
+PoolReplacement::Decision PoolReplacement::AddWorker(std::int64_t now) {
   if (!replaces_) return {};
   return Replace(members_.AddVacant(), true, now);
 }
 
-std::vector<gen::PID> PoolRouting::Dismiss() {
+std::vector<gen::PID> PoolReplacement::Dismiss() {
   EraseVacant();
   std::vector<gen::PID> workers;
   for (auto& [number, member] : members_.all()) {
@@ -137,13 +137,13 @@ std::vector<gen::PID> PoolRouting::Dismiss() {
   return workers;
 }
 
-void PoolRouting::StopReplacing() {
+void PoolReplacement::StopReplacing() {
   stopping_ = true;
   replaces_ = false;
   EraseVacant();
 }
 
-void PoolRouting::EraseVacant() {
+void PoolReplacement::EraseVacant() {
   std::vector<std::uint64_t> vacant;
   for (const auto& [number, member] : members_.all()) {
     if (member.state == MemberState::kVacant) vacant.push_back(number);
