@@ -62,20 +62,20 @@ class PoolAutoscaler {
   static constexpr std::chrono::nanoseconds kRest = std::chrono::seconds(1);
 
   explicit PoolAutoscaler(const PoolAutoscale& options) : options_(options) {}
-  // From now on by these; what has been seen stays.
+  // Uses these options from now on. What has been measured stays.
   void SetOptions(const PoolAutoscale& options) { options_ = options; }
 
-  // Returns how many workers the pool should have now, within the bounds. If it is another number, the caller makes it so
-  // before the next look, or tells Failed.
+  // Returns how many workers the pool should have now, within the bounds. If it has another number, the caller changes
+  // that before the next look, or calls Failed.
   int Look(const PoolMeasure& measure);
-  // The number of workers has been changed by somebody else.
+  // Notes that somebody else has changed the number of workers.
   void Resized();
-  // The growth that the last look asked for has failed; the pool has as many workers as before.
+  // Notes that the growth that the last look asked for has failed. The pool has as many workers as before.
   void Failed(std::string_view why);
 
-  // When to look again; 0: when a message has come.
+  // Returns after which time to look again; 0: when a message has come.
   [[nodiscard]] std::chrono::nanoseconds Period() const;
-  // Returns whether nothing has come for a while: the next message is to be told at once, with Woken.
+  // Returns whether nothing has come for a while. Then the caller calls Woken when the next message comes.
   [[nodiscard]] bool IsAtRest() const;
   void Woken(const PoolMeasure& measure);
 
@@ -95,7 +95,7 @@ class PoolAutoscaler {
     int from = 0;
     double pace = 0;        // messages that one worker handled in a second; 0: not known
     double least_gain = 0;  // with less it is undone; by how sure that is
-    // It is given up when the workers have handled hardly anything for `patience`, since then.
+    // The trial is given up when the workers have handled hardly anything for `patience` since its beginning.
     std::int64_t patience = 0;
     std::int64_t since = 0;
     std::uint64_t handled = 0;
@@ -108,10 +108,10 @@ class PoolAutoscaler {
   // Returns how many messages a worker has handled in a second in this stretch; 0: too few to know.
   [[nodiscard]] double PaceNow(const PoolMeasure& now) const;
   [[nodiscard]] double HandledNow(const PoolMeasure& now) const;
-  // Looks what the last growth has brought. Returns where to go back to, if it was in vain.
+  // Checks what the last growth has brought. Returns the number of workers to go back to if it was in vain.
   std::optional<int> Judge(const PoolMeasure& now);
   int Grow(const PoolMeasure& now);
-  // Returns whether what the last growth has brought is still to be seen.
+  // Returns whether it is still unknown what the last growth has brought.
   bool AwaitsTrial(const PoolMeasure& now);
   void BeginTrial(const PoolMeasure& now);
   [[nodiscard]] int Needed(const PoolMeasure& now) const;

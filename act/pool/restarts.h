@@ -22,7 +22,7 @@ class PoolRestarts {
   }
 
   explicit PoolRestarts(const PoolOptions& options) { SetOptions(options); }
-  // From now on by these; what has been counted stays.
+  // Uses these options from now on. What has been counted stays.
   void SetOptions(const PoolOptions& options);
 
   // Returns how long to wait before a worker that has ended is replaced. `failures` is a count of its place in

@@ -82,7 +82,7 @@ class PoolRunner {
   bool TakeChange(core::Envelope& envelope);
   [[nodiscard]] PoolOptions OptionsNow() const;
   [[nodiscard]] gen::Result<PoolOptions> Wanted(const PoolChange& change) const;
-  // What is other than it was, a line each.
+  // Logs the options that have changed, a line for each.
   void LogDifferences(const PoolOptions& before);
 
   // -- the pool that sizes itself (PoolOptions::autoscale) --
@@ -98,11 +98,12 @@ class PoolRunner {
   [[nodiscard]] PoolMeasure MeasureNow();
   // Returns an error if the pool may not have so many workers.
   [[nodiscard]] gen::Result<void> CheckBounds(const char* function, std::int64_t workers) const;
-  // Its last decisions.
+  // Adds the last decisions.
   void Tell(gen::Inspection& inspection) const;
 
   // -- workers --
-  // By users and by the pool itself; by so many as the pool may have (PoolReplacement::CheckGrowth).
+  // Called for users and by the pool itself. Grow returns an error if the pool may not have so many workers, see
+  // PoolReplacement::CheckGrowth.
   gen::Result<std::int64_t> Grow(int count);
   gen::Result<std::int64_t> Reduce(int count, bool drain);
   void Join(const std::vector<gen::PID>& workers);

@@ -17,7 +17,7 @@ class PoolSpawner {
   gen::Result<std::vector<gen::PID>> SpawnAll(int count);
   // Starts one worker without waiting for its Init; see PoolHost::SpawnWorkerAsync.
   gen::Result<gen::PID> SpawnReplacement();
-  // PoolOptions::worker_mailbox_size, for those that are started from now on.
+  // Sets PoolOptions::worker_mailbox_size for workers that are started from now on.
   void SetMailboxSize(int messages) { options_.mailbox_size = messages; }
 
  private:

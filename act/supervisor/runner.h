@@ -46,7 +46,7 @@ class SupervisorRunner {
   [[nodiscard]] std::vector<SupervisorChild> Children() const { return children_.List(strategy_); }
 
  private:
-  // What the user will be told.
+  // A start or an end of a child that the user's handlers will be told of.
   struct Notice {
     bool started;
     gen::Atom name;

@@ -18,12 +18,12 @@
 
 namespace ergon::dist {
 
-// Returns kIncorrect, with a text that names the option and its value, if an option or the name of the node is wrong, or if
-// a cookie or a certificate cannot be read. No text contains the cookie.
+// Returns kIncorrect, with a text that names the option and its value, if an option or the name of the node is wrong,
+// or if a cookie or a certificate cannot be read. No text contains the cookie.
 [[nodiscard]] gen::Result<Settings> SettingsOf(const std::string& node,
                                                const ErlangOptions& options);
 
-// The options of a transport as they are now, and what is changed of them while the node runs.
+// The options of a transport as they are now, and their changes while the node runs.
 class ErlangChanges {
  public:
   // `transport` and `log` outlive this.

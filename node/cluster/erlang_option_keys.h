@@ -14,14 +14,14 @@ namespace ergon::dist {
 struct ErlangOptionKey {
   std::string_view name;
   bool may_change;  // while the node runs
-  // Returns what a value has to be if the text is none, else null.
+  // Returns null, or, if the text is not a value of this option, what the value has to be.
   const char* (*set)(ErlangOptions& options, std::string_view text);
   std::string (*get)(const ErlangOptions& options);
 };
-// All but the cookie, which is no text for others to read, and what no text can say.
+// Returns all options except the cookie, which others must not read, and those that cannot be written as text.
 [[nodiscard]] std::span<const ErlangOptionKey> ErlangOptionKeys();
 
-// kIncorrect, with a text that begins with "network." and the key.
+// Returns the option with that key, or kIncorrect, with a text that begins with "network." and the key.
 [[nodiscard]] gen::Result<const ErlangOptionKey*> FindErlangOption(std::string_view key);
 
 }  // namespace ergon::dist

@@ -45,7 +45,7 @@ class ErlangTransport final : public node::Transport {
   // Listens, and registers at EPMD.
   gen::Result<void> Open();
   void Close() override;
-  // What PrepareChange does. Before Open.
+  // Sets the function that PrepareChange calls. Before Open.
   using Preparation =
       std::function<gen::Result<std::function<void()>>(const std::vector<gen::NetworkOption>&)>;
   void SetPreparation(Preparation prepare) { prepare_ = std::move(prepare); }
@@ -56,8 +56,8 @@ class ErlangTransport final : public node::Transport {
   [[nodiscard]] std::vector<std::string> Describe() const override {
     return connections_.Describe();
   }
-  // Takes over what may be another one while the node runs: a new cookie and new certificates are for connections that
-  // are made from now on.
+  // Takes over the settings that may change while the node runs: a new cookie and new certificates are for connections
+  // that are made from now on.
   void TakeOver(const Settings& fresh);
 
   gen::Result<void> Deliver(gen::PID remote, core::EnvelopePtr& envelope) override;
@@ -101,7 +101,7 @@ class ErlangTransport final : public node::Transport {
 
   [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
   [[nodiscard]] const Connections& connections() const noexcept { return connections_; }
-  // False: there is no connection with that node. Any thread.
+  // Returns false if there is no connection with that node. Any thread.
   bool Disconnect(gen::Atom node);
 
  private:
@@ -113,7 +113,7 @@ class ErlangTransport final : public node::Transport {
   void Receive(Connection& connection, const Signal& signal);
   // Tells a peer that has the flag what this node packs.
   void TellPacks(Connection& connection);
-  // Sends a signal if there is a connection; makes none.
+  // Sends a signal if there is a connection, but makes no connection.
   void SendIfThere(gen::Atom node, const Signal& signal);
 
   const node::TransportFactory::Needs needs_;

@@ -99,7 +99,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   [[nodiscard]] bool IsForeign() const noexcept {
     return state_ == State::kUp && (flags_ & kFlagErgon) == 0;
   }
-  // Whether it may still say which types it packs, for which values wait that have no other form.
+  // Returns whether the peer may still say which types it packs. Values that have no other form wait until then.
   [[nodiscard]] bool MaySayPacks() const noexcept {
     return state_ == State::kConnecting ||
            ((flags_ & kFlagsOfPacks) == kFlagsOfPacks && !relations_.packs.is_told());
@@ -113,9 +113,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   [[nodiscard]] std::size_t PutAsideBytes() const noexcept {
     return put_aside_.load(std::memory_order_relaxed);
   }
-  // Returns whether the peer is not listened to, because there is no room to put more aside. Any thread, no lock.
+  // Returns whether nothing is read from the peer, because there is no room to put more aside. Any thread, no lock.
   [[nodiscard]] bool IsHeld() const noexcept { return is_held_.load(std::memory_order_relaxed); }
-  // What it does now, as text for people: a line of the node's dump.
+  // Returns what the connection does now, as text for people: a line of the node's dump.
   [[nodiscard]] std::string Describe() const;
 
   // Returns the bytes of answers that wait to be sent. Any thread, no lock.
@@ -126,7 +126,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   [[nodiscard]] bool HasUnreadAnswers() const noexcept {
     return AnswerBytes() >= settings_.send_queue_bytes;
   }
-  // A function of the peer's waits to be run (the network's thread), and runs, or never will (any thread). No lock.
+  // A function of the peer waits to be run (the thread of the network), and runs, or never will (any thread). No lock.
   void NoteBeginning() noexcept { beginning_.Add(); }
   void NoteBegun();
 
@@ -146,9 +146,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
     HandshakePeer reserve_peer;
   };
   [[nodiscard]] Attempts& attempts() noexcept { return attempts_; }
-  // What the peer packs, which it says once; later words are ignored. Those who wait for room try again.
+  // Takes the types that the peer packs; a second time is ignored. Senders that wait for room try again.
   void TakePacks(PeerPacks packs);
-  // Closes it when what waits has been written.
+  // Closes the connection when all bytes that wait have been written.
   void CloseWhenWritten();
 
  private:
@@ -167,13 +167,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
   void AppendAsOlder(std::string_view frames);  // in a form that an older peer understands
   void Read();
-  // Handles the complete frames, or puts them aside, and returns their size. is_held_: for the next one is no room.
+  // Handles the complete frames, or puts them aside, and returns their size. is_held_: no room for the next one.
   std::size_t TakeFrames(std::string_view bytes);
   // Handles the frames that were put aside, as long as there is room for answers.
   void TakeHeldFrames();
   void TakeHeld();
   [[nodiscard]] bool HoldsFrame(std::string_view frame);  // given with its length
-  // Whether it tells of a process that nobody here waits for, and that is therefore to be ended.
+  // Returns whether the signal tells of a process that nobody here waits for, which therefore has to be ended.
   [[nodiscard]] bool IsLateSpawnReply(const Signal& signal);
   void HandleFrame(std::string_view frame);
   void WakeWaiters();

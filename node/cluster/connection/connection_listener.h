@@ -20,7 +20,7 @@ struct RoomWaiter {  // see Transport::AwaitRoom
   std::uint64_t id;
 };
 
-// What is left of a connection that is down.
+// What a connection that is down leaves behind.
 struct ConnectionRest {
   PeerState relations;
   std::vector<RoomWaiter> waiters;
@@ -39,7 +39,8 @@ struct ConnectionListener {
   std::function<void(Connection&, const std::vector<RoomWaiter>&)> has_room;
   std::function<void(Connection&)> idle;  // from time to time
   std::function<void(Connection&, ConnectionRest)> down;
-  // Any thread, with the lock: the token of a signal that has a trace id (TraceTokens::Make). Empty: none has one.
+  // Returns the token of a signal that has a trace id (TraceTokens::Make). Any thread, with the lock. An empty
+  // function: no signal has a token.
   std::function<std::string(gen::TraceId trace, gen::PID from)> token = {};
 };
 

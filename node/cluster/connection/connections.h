@@ -81,7 +81,7 @@ class Connections {
   [[nodiscard]] std::optional<Claimed> Claim(const HandshakePeer& peer);
   void LoseClaim(const Claimed& claimed);
   void Attach(std::shared_ptr<Stream> stream, const HandshakePeer& peer, const Claimed& claimed);
-  // Returns whether the peer has connected already while this node dials it.
+  // Returns whether the peer has connected already, while this node was dialling it.
   [[nodiscard]] static bool IsClaimed(Connection& connection);
   // Notes whether the peer knows of this node's attempt from now on. It does not any more when it has refused the
   // attempt and goes on with its own.

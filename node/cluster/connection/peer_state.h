@@ -92,14 +92,14 @@ struct PeerState {
   };
   ByEvent<Subscription> subscriptions;
   ByEvent<node::Subscription> subscribers;
-  // Returns the subscription that a kSubscribe has asked for, or null: it has ended, or a later one is in its place.
+  // Returns the subscription that a kSubscribe has asked for; null if it has ended, or a later one has replaced it.
   [[nodiscard]] const Subscription* SubscriptionOf(const Call& call, std::uint64_t number) const {
     const auto found = subscriptions.find({call.local, call.event});
     if (found == subscriptions.end()) return nullptr;
     const Subscription& has = found->second;
     return (call.is_link ? has.link : has.monitor) == number ? &has : nullptr;
   }
-  // The last mark that has come, of a subscription which comes next.
+  // The last mark that has come. Its subscription comes next.
   struct Mark {
     gen::PID subscriber;
     std::uint64_t number = 0;
@@ -107,7 +107,7 @@ struct PeerState {
   };
   Mark next_mark;
   bool knows_marks = false;  // their subscribers get the number of each value
-  // A subscription of theirs that is being answered: what is for it meanwhile comes behind the answer.
+  // A subscription of theirs that is being answered. Signals for it that come up meanwhile are sent after the answer.
   struct Answering {
     gen::PID subscriber;
     gen::Atom event;
@@ -121,7 +121,7 @@ struct PeerState {
     std::size_t bytes = 0;
   };
   std::unique_ptr<Answering> answering;
-  // Returns it, or null if it is another one.
+  // Returns `answering` if it is that subscription, else null.
   [[nodiscard]] Answering* AnsweringOf(gen::PID subscriber, gen::Atom event) const {
     const bool is_that =
         answering != nullptr && answering->subscriber == subscriber && answering->event == event;

@@ -12,8 +12,9 @@
 
 namespace ergon::dist {
 
-// It grows for a frame that does not fit, and becomes small again behind it: a peer could send one large frame, and then the
-// first byte of another one for the rest of its life. One thread at a time.
+// It grows for a frame that does not fit, and shrinks again behind that frame: otherwise a peer could send one large
+// frame and the first byte of another one, and the memory would stay for as long as the connection. One thread at a
+// time.
 class ReadBuffer {
  public:
   static constexpr std::size_t kReadBytes = 64 * 1024;

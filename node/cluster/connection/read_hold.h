@@ -13,14 +13,14 @@
 namespace ergon::dist {
 
 // Returns whether a signal may make this node send something to the peer: an answer, an acknowledgement, the end of a
-// process. False for messages, for answers to requests of this node, and for ends of the peer's processes. Not of this kind
-// are answers to requests that this node has not made, see Connection.
+// process. False for messages, for answers to requests of this node, and for ends of the peer's processes. Answers to
+// requests that this node has not made are not looked at here, see Connection.
 [[nodiscard]] bool MayBeAnswered(const Signal& signal, std::size_t max_depth);
 
 // A peer that asks and does not read must not make this node keep answers without end. So signals that may be answered
 // are put aside while too many bytes of answers wait to be sent to the peer. Later signals of the same sender are put
-// aside, too: signals from one process to another stay in their order. So is the end of a process that is monitored by its
-// name, as it does not say whose end it is. When too many bytes are put aside, nothing is
+// aside, too, because signals from one process to another stay in their order; and so is the end of a process that is
+// monitored by its name, because that signal does not name the process. When too many bytes are put aside, nothing is
 // read any more.
 //
 // Until then reading goes on, because of two nodes that both have much to send: each waits for the other to read, and
@@ -33,7 +33,7 @@ class ReadHold {
  public:
   static constexpr std::size_t kMostTimes = 2;
 
-  // kMostTimes as many bytes may be put aside as bytes of answers may wait: `bound`.
+  // `bound`: how many bytes of answers may wait. kMostTimes as many bytes may be put aside.
   explicit ReadHold(std::size_t bound) noexcept : bound_(bound) {}
 
   [[nodiscard]] bool IsEmpty() const noexcept { return blocks_.empty(); }
@@ -41,8 +41,7 @@ class ReadHold {
   [[nodiscard]] std::size_t size() const noexcept { return bytes_; }
   // Returns how many processes have sent them.
   [[nodiscard]] std::size_t Senders() const noexcept { return senders_.size(); }
-  // Returns whether a signal has to be put aside. Called while too many answers wait, or
-  // while something is put aside.
+  // Returns whether a signal has to be put aside. Called while too many answers wait, or while something is put aside.
   [[nodiscard]] bool IsFor(const Signal& signal, std::size_t max_depth) const {
     const bool is_of_nobody = signal.kind == SignalKind::kDown && !signal.from && !IsEmpty();
     const bool is_of_held = signal.from && senders_.contains(signal.from);
@@ -61,7 +60,8 @@ class ReadHold {
   std::size_t first_ = 0;       // where the first frame begins; those before it have been removed
   std::size_t bytes_ = 0;       // of all frames
   std::deque<gen::PID> order_;  // the sender of each frame
-  // How many frames of each sender there are. A peer that never lets this become empty may have any number of processes.
+  // How many frames of each sender there are. A peer that never lets this become empty may have any number of
+  // processes.
   std::map<gen::PID, std::size_t> senders_;
 };
 

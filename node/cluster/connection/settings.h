@@ -19,7 +19,7 @@
 
 namespace ergon::dist {
 
-// A value that may be another one while the node runs. Any thread; relaxed: whoever uses it may see that later.
+// A value that may change while the node runs. Any thread; relaxed: another thread may see the change later.
 template <class T>
 class Changeable {
  public:
@@ -41,7 +41,7 @@ struct Settings {
   std::string alive;  // before the @
   std::string host;   // behind it
   std::uint32_t creation = 0;
-  std::string cookie;  // may be another one later: the network's thread
+  std::string cookie;  // may change: the thread of the network
   bool hidden = true;
   asio::ip::address listen_address;
   bool listen = true;             // false: nobody connects to this node
@@ -65,7 +65,7 @@ struct Settings {
   Absent absent = Absent::kUndefined;
   RemoteFunctions functions;
   RemoteBehaviors behaviors;
-  // Null: plain TCP. May be another one later: the network's thread.
+  // Null: plain TCP. May change: the thread of the network.
   std::shared_ptr<asio::ssl::context> tls;
 
   [[nodiscard]] HandshakeSelf Self() const {

@@ -28,12 +28,13 @@ struct RemoteJob {
 
   // Returns whether somebody waits for the outcome of a function.
   [[nodiscard]] bool IsCall() const { return !tag.empty() || is_request; }
-  // Gives its place back: the run of a function is over, in whatever way, or nothing has come of it.
+  // Gives its place back: the function has run, however that ended, or will never run.
   void End() {
     if (std::exchange(has_place, false)) places.Return(number);
   }
 
-  // A function waits to be run, or a behaviour to be started, and does not any more: see BeginningFunctions.
+  // Note that a function waits to be run, or a behaviour to be started, and that it does not wait any more; see
+  // BeginningFunctions.
   void Wait() {
     is_waiting = true;
     connection->NoteBeginning();
@@ -44,7 +45,7 @@ struct RemoteJob {
 
   RemotePlaces& places;
   std::shared_ptr<Connection> connection;
-  std::uint64_t number = 0;  // of the one who monitors it
+  std::uint64_t number = 0;  // of the caller's monitor
   gen::PID caller;
   std::string reference;  // raw, of the request and of the monitor
   std::uint8_t links = 0;

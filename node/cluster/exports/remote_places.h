@@ -26,7 +26,7 @@ class RemotePlaces {
   [[nodiscard]] bool Take();
   // Gives a place back, and forgets the call with that number.
   void Return(std::uint64_t number);
-  // The process of a behaviour is there, and counts as long as it lives. `had_place`: its job had taken a place.
+  // Notes the process of a behaviour, which counts for as long as it lives. `had_place`: its job had taken a place.
   void NoteBehavior(gen::PID pid, bool had_place);
 
   // Notes which process runs the function for the caller with that number.
@@ -35,8 +35,8 @@ class RemotePlaces {
   [[nodiscard]] gen::PID FindCall(std::uint64_t number);
 
  private:
-  // Nobody tells of the end of a behaviour, so that a place is looked for when it is needed. Looks at some behaviours only:
-  // a caller that is refused costs no more than that.
+  // Forgets some of the behaviours that have ended. There is no notice of their ends, so this is called when a place is
+  // needed. It looks at a few behaviours only, so that a caller that is refused costs little.
   void ForgetEnded();
 
   node::Addresses& addresses_;
@@ -45,11 +45,11 @@ class RemotePlaces {
   std::mutex mutex_;
   // -- guarded by it --
   std::size_t places_ = 0;           // of functions, and of behaviours that are about to be started
-  bool was_full_ = false;            // and that was told
+  bool was_full_ = false;            // and the log said so
   gen::LogLimit full_lines_;         // of peers that stay at the edge
   std::vector<gen::PID> behaviors_;  // those that are alive, or were
   std::size_t next_look_ = 0;        // among them
-  std::unordered_map<std::uint64_t, gen::PID> calls_;  // by the number of who waits for them
+  std::unordered_map<std::uint64_t, gen::PID> calls_;  // by the number of the caller's monitor
 };
 
 }  // namespace ergon::dist

@@ -50,7 +50,7 @@ class ErgonMessageReceiver {
   // Handles the answer, a term, to the question `number` of this node.
   void HandleAnswer(Connection& connection, const PeerState::Call& question, std::uint64_t number,
                     std::string_view answer);
-  // The peer does not run Ergon: those who have asked before that was known are told.
+  // Answers the questions that were sent before it was known that the peer does not run Ergon.
   void RefuseQuestions(Connection& connection);
 
  private:

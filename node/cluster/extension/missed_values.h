@@ -28,17 +28,17 @@ class MissedValues {
                TraceTokens& traces)
       : addresses_(addresses), settings_(settings), values_(values), traces_(traces) {}
 
-  // Appends the answer with the values of an event of this node. `mark`: none if none is wanted. Returns kIncorrect if they
-  // are more than a frame may have, and the errors of Values::Append.
+  // Appends the answer with the values of an event of this node. `mark`: an empty one if the subscriber wants no mark.
+  // Returns kIncorrect if the values are larger than a frame may be, and the errors of Values::Append.
   gen::Result<void> AppendAnswer(std::string& out, gen::Atom event,
                                  const std::vector<gen::MessageEvent>& values,
                                  const node::EventMark& mark) const;
 
   struct Answer {
     std::vector<gen::MessageEvent> values;
-    node::EventMark mark;  // without the creation; none: the node has told none
+    node::EventMark mark;  // without the creation; empty: the answer has no mark
   };
-  // Reads it. The error is for who has asked.
+  // Reads such an answer. The error is for the subscriber.
   [[nodiscard]] gen::Result<Answer> ReadAnswer(const gen::Event& event,
                                                std::string_view answer) const;
   // Reads one value, a term. `trace`: 0 for none.
@@ -49,10 +49,10 @@ class MissedValues {
   [[nodiscard]] gen::Result<void> CheckBytes(std::size_t bytes) const;
 
  private:
-  // Their trace tokens, an empty list for each that has none; nothing if all have none. It is the tail of the list of values,
-  // for nodes of earlier versions do not look at that.
+  // Appends the trace tokens of the values, with an empty list for a value without one; or nothing if no value has one.
+  // They are the tail of the list of values, at which nodes of earlier versions do not look.
   void AppendTokens(std::string& out, const std::vector<gen::MessageEvent>& values) const;
-  // Reads that tail: a trace id for each of `traces`. False: it is none.
+  // Reads that tail into `traces`, which has an element for each value. Returns false if it is malformed.
   [[nodiscard]] bool ReadTokens(std::string_view tail, std::vector<gen::TraceId>& traces) const;
   [[nodiscard]] gen::Result<std::vector<gen::MessageEvent>> ReadList(const gen::Event& event,
                                                                      std::string_view list) const;

@@ -31,8 +31,8 @@
 
 namespace ergon::dist {
 
-// Each value is sent to each subscriber separately. When a connection ends, its subscribers are told as if the event had
-// ended, and the node of the producer ends their subscriptions.
+// Each value is sent to each subscriber separately. When a connection ends, its subscribers are told as if the event
+// had ended, and the node of the producer ends their subscriptions.
 class RemoteEvents final : public node::EventTransport {
  public:
   // What it needs; all of it outlives this.
@@ -62,8 +62,8 @@ class RemoteEvents final : public node::EventTransport {
 
   // -- the thread of the network --
   void HandleMark(Connection& connection, const ErgonMessage& message, gen::PID from);
-  // Handles kSubscribe. Appends the answer, a term; an error is the answer, too. What is for the subscriber is held back
-  // until SendHeld is called, which follows the answer.
+  // Handles kSubscribe. Appends the answer, a term; an error is an answer, too. Further signals for the subscriber are
+  // held back until SendHeld is called, after the answer has been sent.
   gen::Result<void> HandleSubscribe(Connection& connection, const ErgonMessage& message,
                                     gen::PID from, std::string& answer);
   static void SendHeld(Connection& connection);
@@ -71,14 +71,14 @@ class RemoteEvents final : public node::EventTransport {
   void HandleValue(Connection& connection, const ErgonMessage& message, gen::PID from,
                    gen::TraceId trace);
   void HandleEnd(Connection& connection, const ErgonMessage& message, gen::PID from);
-  // Gives the values that were missed to the process that has asked with the number `number`; ends its subscription if
-  // the answer is none.
+  // Gives the values that were missed to the process whose question has the number `number`. Ends its subscription if
+  // the answer is malformed.
   void HandleAnswer(Connection& connection, const PeerState::Call& question, std::uint64_t number,
                     std::string_view answer);
-  // The answer is an error, of which the process is told by others: it has not subscribed.
+  // Notes that the answer is an error, so the process has not subscribed. The caller tells the process.
   static void HandleRefusal(Connection& connection, const PeerState::Call& question,
                             std::uint64_t number);
-  // The connection is down.
+  // Notes that the connection is down.
   void Lost(gen::Atom node, const PeerState& relations);
 
  private:
@@ -86,7 +86,7 @@ class RemoteEvents final : public node::EventTransport {
   // receiver may have ended that one, and subscribed anew, before the other node knew.
   [[nodiscard]] static PeerState::Subscription ReceiverOf(const ErgonMessage& value,
                                                           gen::Atom event, Connection& connection);
-  // Returns how far a process got that has asked, null if it has given up; completes the mark that was the answer.
+  // Returns the progress of the process that has asked; null if it has given up. Completes the mark of the answer.
   [[nodiscard]] static std::shared_ptr<node::EventProgress> ProgressOf(
       Connection& connection, const PeerState::Call& question, std::uint64_t number,
       node::EventMark& mark);
@@ -95,8 +95,8 @@ class RemoteEvents final : public node::EventTransport {
               const gen::Error& why);
   const Needs needs_;
   const MissedValues missed_;
-  // With this lock a value is put into a mailbox before the end of its subscription, or not at all. It guards the
-  // EventProgress of all processes, too.
+  // Because of this lock a value comes into a mailbox before its subscription ends, or not at all. It also guards the
+  // EventProgress of all processes.
   std::mutex delivering_;
   gen::LogLimit unfit_lines_;  // the thread of the network
 };

@@ -20,10 +20,11 @@ class RemoteInspections {
   RemoteInspections(node::Addresses& addresses, node::Delivery& delivery, const Values& values)
       : addresses_(addresses), delivery_(delivery), values_(values) {}
 
-  // `from` asks `to`, a process of this node, or nobody.
+  // Handles the question of `from` about `to`, a process of this node, or an empty PID.
   void HandleQuestion(Connection& connection, const ErgonMessage& question, gen::PID from,
                       gen::PID to);
-  // The answer {Word, Term} to the question `number` of this node; `word` is empty if it has another form.
+  // Handles the answer {Word, Term} to the question `number` of this node; `word` is empty if the answer has another
+  // form.
   void HandleAnswer(const PeerState::Call& question, std::uint64_t number, std::string_view word,
                     std::string_view term);
 

@@ -21,7 +21,7 @@ class RemoteNamedLinks {
                   gen::PID watched);
   void HandleMakerEnd(Connection& connection, const ErgonMessage& message);
   void HandleUnlinked(Connection& connection, const ErgonMessage& message);
-  // The peer does not run Ergon: the makers of such links are told that the links have ended.
+  // Tells the makers of such links that the links have ended, because the peer does not run Ergon.
   void Refuse(Connection& connection);
 
  private:

@@ -22,15 +22,15 @@
 
 namespace ergon::dist {
 
-// On each node a process with the name of the scope speaks for the groups; on this node it is the node itself. When two of
-// them meet, each tells the other all its members (kSync), and from then on who joins and leaves. Each monitors the other:
-// when the other ends, or the connection, the members that it has told leave.
+// On each node a process with the name of the scope speaks for the groups; on this node it is the node itself. When two
+// of them meet, each tells the other all its members (kSync), and from then on who joins and leaves. Each monitors the
+// other: when the other ends, or the connection, the members that it has told leave.
 //
-// An Erlang node asks nodes that connect for their groups, but not hidden ones. So this node asks on each connection, and
-// again as long as there is no answer: pg may be started later than its node, and may be started anew.
+// An Erlang node asks nodes that connect for their groups, but not hidden ones. So this node asks on each connection,
+// and again as long as there is no answer: pg may be started later than its node, and may be started anew.
 //
-// A state machine without sockets and clocks. Only the thread of the network knows and changes the members of other nodes;
-// any thread adds to what is told to them.
+// A state machine without sockets and clocks. Only the thread of the network knows and changes the members of other
+// nodes; any thread adds to what is told to them.
 class ProcessGroups final : public node::GroupTransport {
  public:
   // What it needs; all of it outlives this.
@@ -74,7 +74,7 @@ class ProcessGroups final : public node::GroupTransport {
     gen::PID scope;             // the process that speaks for its groups; empty: not known
     std::uint64_t monitor = 0;  // the number of this node's monitor of that process
     bool has_answered = false;  // it has told who is in its groups
-    bool has_left_out = false;  // a group whose name can be none here; it is in the log
+    bool has_left_out = false;  // a group whose name cannot be an atom here; the log says so
     // All members of this node are told once to each scope process. Should there be ever new ones, each has to wait for
     // the next AskAgain, and the last one is told.
     bool was_told_lately = false;
@@ -92,7 +92,8 @@ class ProcessGroups final : public node::GroupTransport {
     gen::Atom name;
     const std::vector<gen::PID>& pids;  // of the message
   };
-  // Returns the groups of the message whose names may be atoms here. The log names another one once for each connection.
+  // Returns the groups of the message whose names may be atoms here. The log names another one once for each
+  // connection.
   std::vector<KnownGroup> GroupsOf(gen::Atom node, Peer& peer, const GroupMessage& message);
 
   // Asks the peer for its members.
@@ -111,12 +112,12 @@ class ProcessGroups final : public node::GroupTransport {
   std::map<gen::Atom, Peer> peers_;  // all nodes that are connected
   gen::LogLimit left_out_lines_;     // of peers that connect again and again
 
-  // Signals are appended with this lock, so that each peer is told of all changes after its first kSync, in their order. It
-  // comes behind the locks of groups, and before those of connections.
+  // Signals are appended with this lock, so that each peer is told of all changes after its first kSync, in their
+  // order. It comes behind the locks of groups, and before those of connections.
   std::mutex mutex_;
   MembersByGroup local_;
   std::map<gen::Atom, gen::PID> told_;  // who gets to know of changes, by node
-  bool has_kept_one_ = false;           // a group whose name is none in Erlang
+  bool has_kept_one_ = false;           // a group whose name cannot be an atom in Erlang
 };
 
 }  // namespace ergon::dist

@@ -6,7 +6,7 @@
 
 namespace ergon::dist {
 
-inline constexpr std::uint64_t kFlagPublished = 0x1;  // no hidden node
+inline constexpr std::uint64_t kFlagPublished = 0x1;  // the node is not hidden
 inline constexpr std::uint64_t kFlagExtendedReferences = 0x4;
 inline constexpr std::uint64_t kFlagDistMonitor = 0x8;
 inline constexpr std::uint64_t kFlagFunTags = 0x10;
@@ -22,7 +22,8 @@ inline constexpr std::uint64_t kFlagUtf8Atoms = 0x10000;
 inline constexpr std::uint64_t kFlagMapTag = 0x20000;
 inline constexpr std::uint64_t kFlagBigCreation = 0x40000;
 inline constexpr std::uint64_t kFlagSendSender = 0x80000;
-// Any term may be the label of a trace token (BIG_SEQTRACE_LABELS): a node without gets none, as a label may be too big for it.
+// Any term may be the label of a trace token (BIG_SEQTRACE_LABELS): a node without gets none, as a label may be too big
+// for it.
 inline constexpr std::uint64_t kFlagBigTraceLabels = 0x100000;
 inline constexpr std::uint64_t kFlagExitPayload = 0x400000;
 inline constexpr std::uint64_t kFlagHandshake23 = 0x1000000;

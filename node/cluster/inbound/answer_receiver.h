@@ -36,23 +36,25 @@ class AnswerReceiver {
 
   // Handles {Tag, Answer}. Returns false if the tag is not one of a request of this node.
   bool Handle(Connection& connection, const Signal& signal);
-  // The process that was asked for, or why there is none.
+  // Handles the answer to a spawn: the process, or why there is none.
   void HandleSpawnReply(Connection& connection, const Signal& signal);
 
  private:
-  // Who waits for an answer: a request, or the maker of a link by a name or an alias, for which the other node is too old.
+  // Who waits for an answer: a request, or, if the other node is too old for links by a name or an alias, the maker of
+  // such a link.
   struct Waiting {
     std::optional<PeerState::Call> call;
     gen::PID link_maker;
   };
 
-  // Returns who waits for the answer with that number, which waits no more. `reference` is the number as a term.
+  // Returns who waits for the answer with that number, and notes that nobody waits for it any more. `reference` is the
+  // number as a term.
   [[nodiscard]] static Waiting RemoveWaiting(Connection& connection, std::uint64_t number,
                                              std::string_view reference, bool is_error);
   // `error`: the answer is {error, Reason}. `trace`: 0 for none.
   void Respond(Connection& connection, const PeerState::Call& call, std::uint64_t number,
                std::string_view answer, const std::optional<gen::Error>& error, gen::TraceId trace);
-  // The process is there, and its Init is done. Tells the caller, if it still waits; else ends the process.
+  // Tells the caller that the process runs and its Init is done. Ends the process if the caller has stopped waiting.
   void TellSpawned(Connection& connection, const PeerState::Call& call, std::uint64_t number);
 
   const Needs needs_;

@@ -31,16 +31,16 @@ class MessageReceiver final : private node::MessageMaker {
   // Delivers the message in `term`, or counts it as dropped. `trace`: 0 for none.
   void Deliver(Connection& connection, gen::PID from, std::string_view term,
                const MessageTarget& to, gen::TraceId trace);
-  // Takes a signal if that is a message which its receiver may read: it is delivered with others, at the latest by Flush.
-  // Returns false for all others.
+  // Takes a signal that is a message which its receiver may read itself. It is delivered together with others, at the
+  // latest by Flush. Returns false, and does nothing, for any other signal.
   [[nodiscard]] bool Gather(const Connection& connection, const Signal& signal);
-  // Throws std::bad_alloc: then they stay for the next time.
+  // Delivers what Gather has taken. If it throws std::bad_alloc, the messages stay for the next call.
   void Flush();
 
  private:
   core::EnvelopePtr Make(const void* type, std::string_view bytes, gen::PID from,
                          gen::PID to) override;
-  // Delivers, or counts as dropped.
+  // Delivers the message, or counts it as dropped.
   void DeliverMade(core::EnvelopePtr message, gen::PID to);
   void DropUnreadable(gen::Atom peer, gen::PID from, std::string_view term, const MessageTarget& to,
                       const gen::Error& why);

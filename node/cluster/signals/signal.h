@@ -26,7 +26,7 @@ enum class SignalKind : std::uint8_t {
                   // `payload` of arguments; `ref` identifies the request
   kSpawnReply,    // the answer to `to`: the process `from`, and its PID as `payload`; or without a
                   // `from` the atom `payload`, which says why there is none
-  kUnknown,       // an operation that is none of these; `id` is its number. To be ignored.
+  kUnknown,       // another operation, to be ignored; `id` is its number
 };
 
 // The texts are views: of the frame that was parsed, or of what the caller has. A PID is there if

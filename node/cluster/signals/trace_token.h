@@ -13,7 +13,7 @@ namespace ergon::dist {
 
 // {Flags, Label, Serial, From, Previous}, where From is the process that has sent it.
 struct TraceToken {
-  // Above it a number is none that Erlang's processes count with, and is read as 0.
+  // Erlang's processes do not count further. A larger number is read as 0.
   static constexpr std::uint64_t kMostNumber = (std::uint64_t{1} << 59) - 1;
   // What a system tracer is told of a trace: of sends, of receives, and what seq_trace:print says.
   static constexpr std::uint64_t kSend = 1;
@@ -26,12 +26,12 @@ struct TraceToken {
   std::uint64_t previous = 0;  // the serial of the message that its sender has handled
 };
 
-// Reads a checked term. False: it is no token.
+// Reads a checked term. Returns false if it is not a token.
 [[nodiscard]] bool ReadTraceToken(std::string_view term, std::size_t max_depth, TraceToken& token);
 void AppendTraceToken(std::string& out, const TraceToken& token, gen::PID from);
 
-// Returns the trace id that a label, a checked term, stands for on each node of Ergon: an integer from 1 to 2^64 - 1 is the
-// trace id itself, of any other term it is made of its bytes. Never 0.
+// Returns the trace id that a label, a checked term, stands for on each node of Ergon: an integer from 1 to 2^64 - 1 is
+// the trace id itself, of any other term it is made of its bytes. Never 0.
 [[nodiscard]] gen::TraceId TraceIdOf(std::string_view label) noexcept;
 
 }  // namespace ergon::dist

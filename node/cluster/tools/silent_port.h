@@ -1,4 +1,4 @@
-// A TCP port on which nothing is said: who connects waits, until it is closed.
+// A TCP port on which nothing is sent: clients that connect wait until the port is closed.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace ergon::dist {
 
 class SilentPort {
  public:
-  // Listens at an address, in digits. Returns kIncorrect, with the address, the port and the system's words, if that cannot
-  // be had.
+  // Listens at an address, in digits. If that fails it returns kIncorrect, with the address, the port and the system's
+  // text.
   [[nodiscard]] static gen::Result<SilentPort> Open(const std::string& address, std::uint16_t port);
   ~SilentPort();
   SilentPort(SilentPort&& other) noexcept;

@@ -1,5 +1,6 @@
-// What Erlang's module dbg asks for an etop that traces: that of OTP 27 does, whatever it was told. There are no traces here,
-// but it waits for the beginning of them, and ends without a port where they come from. So it gets a port, which says nothing.
+// Answers to Erlang's module dbg, which etop uses when it traces; the etop of OTP 27 always does. This node has no
+// traces, but etop waits for them, and ends if there is no port to read them from. So it gets a port on which nothing
+// is sent.
 #pragma once
 
 #include <string>
@@ -10,7 +11,7 @@
 
 namespace ergon::dist {
 
-// Returns where the process's node listens to others, in digits; empty if its network is none of Erlang's.
+// Returns where the process's node listens to others, in digits; empty if its network is not an Erlang cluster.
 [[nodiscard]] std::string ListenAddressOf(gen::Process& self);
 
 void AddTraceAnswers(std::vector<detail::RemoteFunction>& table);

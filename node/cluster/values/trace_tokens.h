@@ -1,4 +1,5 @@
-// The traces that come from other nodes and go there: trace ids of this node as trace tokens of Erlang's seq_trace, and back.
+// The traces that come from other nodes and go there: trace ids of this node as trace tokens of Erlang's seq_trace, and
+// back.
 #pragma once
 
 #include <cstddef>
@@ -14,25 +15,27 @@
 
 namespace ergon::dist {
 
-// Knows what came with the traces that were used last: their flags, labels and serials. For seq_trace this node counts as
-// one process of each trace. A trace that has been forgotten has the same trace id when it comes again; what goes on then
-// has that id as its label. Any thread.
+// Knows what came with the traces that were used last: their flags, labels and serials. For seq_trace this node counts
+// as one process of each trace. A trace that has been forgotten has the same trace id when it comes again; what goes on
+// then has that id as its label. Any thread.
 class TraceTokens {
  public:
   static constexpr std::size_t kUsualMost = 4096;
-  // A longer label is not kept, as if it had been forgotten; nor is one with a map, a function or a list (but for text) in it, or
-  // with more than kMostLabelDepth tuples in each other: a label goes to nodes that have not sent it, which may refuse more.
+  // A longer label is not kept, as if it had been forgotten. Nor is a label that contains a map, a function or a list
+  // other than text, or that has tuples nested more than kMostLabelDepth deep: a label goes to nodes that have not sent
+  // it, and they may refuse such terms.
   static constexpr std::size_t kMostLabelBytes = 256;
   static constexpr std::size_t kMostLabelDepth = 4;
-  // A serial above it is not counted on from: who gets the next one counts on, too, and must not come to the end.
+  // The next serial is not made from a serial above this: the nodes behind this one count on, too, and must not reach
+  // the end.
   static constexpr std::uint64_t kMostSerial = std::uint64_t{1} << 58;
 
   explicit TraceTokens(std::size_t most = kUsualMost) : most_(most) {}
 
   // Returns the trace id that a token stands for, which is a checked term, as in Signal::token.
   [[nodiscard]] gen::TraceId Take(std::string_view token);
-  // Returns the token with which a signal of `from` goes on, or nothing if `trace` is 0 or nobody has sent it. A trace that
-  // began here has the flags send, receive and print.
+  // Returns the token with which a signal of `from` goes on, or nothing if `trace` is 0 or nobody has sent it. A trace
+  // that began here has the flags send, receive and print.
   [[nodiscard]] std::string Make(gen::TraceId trace, gen::PID from);
 
   [[nodiscard]] std::size_t size() const;
