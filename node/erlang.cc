@@ -1,6 +1,5 @@
 #include <ergon/node/erlang.h>
 
-#include <mutex>
 #include <utility>
 
 #include <fmt/core.h>
@@ -105,8 +104,7 @@ std::vector<gen::Atom> Nodes(gen::Node& node) {
   const ErlangTransport* const transport = TransportOf(node, "dist::Nodes");
   if (transport == nullptr) return nodes;
   for (const auto& connection : transport->connections().All()) {
-    std::lock_guard lock(connection->mutex());
-    if (connection->state() == Connection::State::kUp) nodes.push_back(connection->peer());
+    if (connection->Lock()->state() == Connection::State::kUp) nodes.push_back(connection->peer());
   }
   return nodes;
 }
@@ -116,7 +114,7 @@ std::vector<ConnectionInfo> InspectConnections(gen::Node& node) {
   const ErlangTransport* const transport = TransportOf(node, "dist::InspectConnections");
   if (transport == nullptr) return all;
   for (const auto& connection : transport->connections().All()) {
-    std::lock_guard lock(connection->mutex());
+    const auto lock = connection->Lock();
     if (connection->state() == Connection::State::kDown) continue;
     const bool is_up = connection->state() == Connection::State::kUp;
     all.push_back({.node = connection->peer(),
@@ -128,7 +126,7 @@ std::vector<ConnectionInfo> InspectConnections(gen::Node& node) {
                    .waiting_senders = connection->WaitingSenders(),
                    .put_aside_bytes = connection->PutAsideBytes(),
                    .is_listened_to = !connection->IsHeld(),
-                   .not_believed = connection->relations().not_believed});
+                   .not_believed = connection->peer_state().not_believed});
   }
   return all;
 }

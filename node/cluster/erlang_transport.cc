@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <future>
-#include <mutex>
 #include <system_error>
 #include <utility>
 
@@ -270,9 +269,9 @@ void ErlangTransport::TellPacks(Connection& connection) {
   std::string payload;
   AppendPacks(payload);
   values_.packed().AppendAll(payload);
-  std::lock_guard lock(connection.mutex());
+  const auto lock = connection.Lock();
   if (connection.MaySayPacks()) {
-    connection.AppendOwn(ErgonSignal(needs_.addresses.NodePid(), payload));
+    connection.Send(ErgonSignal(needs_.addresses.NodePid(), payload), SentAs::kOwn);
   }
 }
 
@@ -284,10 +283,8 @@ bool ErlangTransport::Disconnect(gen::Atom node) {
 }
 
 void ErlangTransport::SendIfThere(gen::Atom node, const Signal& signal) {
-  const auto connection = connections_.Find(node);
-  if (connection == nullptr) return;
-  std::lock_guard lock(connection->mutex());
-  if (connection->state() != Connection::State::kDown) connection->Append(signal);
+  if (const auto connection = connections_.FindLocked(node))
+    connection->Send(signal, SentAs::kAnswer);
 }
 
 }  // namespace ergon::dist

@@ -1,6 +1,7 @@
 // One connection over sockets of this program, without the rest of a node.
 #include <ergon/node/cluster/connection/connection.h>
 
+#include <array>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -47,7 +48,7 @@ class Pair {
     socket = &stream->socket();
     connection = std::make_shared<Connection>(gen::Atom("peer@127.0.0.1"), context, tasks, settings,
                                               listener, std::make_shared<std::mutex>(), false);
-    if (!sent_before.empty()) connection->AppendMessage(sent_before);
+    if (!sent_before.empty()) connection->SendMessageFrame(sent_before);
     connection->Attach(std::move(stream), {"peer@127.0.0.1", 7, peer_flags}, false);
   }
 
@@ -100,8 +101,8 @@ class Pair {
                   CHECK(downs == 0);
                   ++arrived;
                   if (signal.kind != SignalKind::kMonitor || answer_bytes == 0) return;
-                  std::lock_guard lock(from.mutex());
-                  AppendAnswer();
+                  const auto lock = from.Lock();
+                  SendAnswer();
                 },
             .has_room = [](Connection&, const std::vector<Connection::RoomWaiter>&) {},
             .idle = [](Connection&) {},
@@ -114,13 +115,13 @@ class Pair {
   }
   const Connection::Listener listener;
   // With the lock, or before another thread knows the connection.
-  void AppendAnswer() const {
+  void SendAnswer() const {
     const std::string payload = terms::Binary(std::string(answer_bytes, 'x'));
     const Signal answer{.kind = SignalKind::kSend,
                         .from = {1, gen::Atom("own@127.0.0.1"), 5},
                         .to = {1, gen::Atom("peer@127.0.0.1"), 7},
                         .payload = payload};
-    CHECK(connection->AppendAnswer(answer));
+    CHECK(connection->TrySend(answer, SentAs::kAwaitedAnswer));
   }
   std::size_t answer_bytes = 0;  // to each monitor; 0: none
   std::string why;               // it is down
@@ -128,6 +129,9 @@ class Pair {
   Tcp::socket* socket = nullptr;
   std::shared_ptr<Connection> connection;
 };
+
+constexpr std::array kAllSentAs = {SentAs::kOwn, SentAs::kMessage, SentAs::kAnswer,
+                                   SentAs::kAwaitedAnswer};
 
 }  // namespace
 
@@ -148,7 +152,7 @@ TEST_CASE(
   REQUIRE(older != frame);
   const auto received = [&](std::uint64_t flags) {
     Pair pair(flags, frame);
-    pair.connection->AppendMessage(frame);
+    pair.connection->SendMessageFrame(frame);
     std::string bytes;
     CHECK(kit::Eventually([&] {
       pair.context.poll();
@@ -185,9 +189,9 @@ TEST_CASE("connection: a signal with a trace id goes with a token, to a peer tha
                 CHECK(sender == from);
                 return token;
               });
-    REQUIRE(pair.connection->TryAppendOwn(message));
-    pair.connection->AppendMessage(traced);
-    pair.connection->AppendMessage(plain);
+    REQUIRE(pair.connection->TrySend(message, SentAs::kOwn));
+    pair.connection->SendMessageFrame(traced);
+    pair.connection->SendMessageFrame(plain);
     std::string expected;
     for (int i = 0; i < 3; ++i) expected += flags == kOwnFlags ? traced : plain;
     expected += plain;
@@ -233,8 +237,7 @@ TEST_CASE(
         return frame;
       };
       const auto send = [&](const std::string& frame) {
-        std::lock_guard lock(pair.connection->mutex());
-        pair.connection->AppendMessage(frame);
+        pair.connection->Lock()->SendMessageFrame(frame);
         sent += frame;
       };
       const auto receives_all = [&] {
@@ -327,11 +330,11 @@ TEST_CASE("connection: who asks and does not read is not listened to until it do
 TEST_CASE("connection: so many answers that requests wait are written by the network's thread") {
   Pair pair;
   pair.answer_bytes = 100;
-  pair.AppendAnswer();
+  pair.SendAnswer();
   CHECK(pair.Received().size() > 100);
   pair.answer_bytes = 1000;
   pair.settings.max_frame_bytes = 2000;
-  pair.AppendAnswer();
+  pair.SendAnswer();
   CHECK(pair.Received().empty());
   CHECK(kit::Eventually([&] {
     pair.context.poll();
@@ -345,7 +348,7 @@ TEST_CASE("connection: what has to wait is put aside, and others go on, but not 
   Pair pair;
   pair.settings.max_frame_bytes = 2 * kMoreThanSocketsKeep;
   pair.answer_bytes = kMoreThanSocketsKeep;
-  pair.AppendAnswer();
+  pair.SendAnswer();
   pair.answer_bytes = 0;
   std::string of_another;
   AppendFrame(of_another,
@@ -394,11 +397,8 @@ TEST_CASE("connection: a spawn reply has to wait if nobody has asked for it") {
   Pair pair;
   pair.settings.max_frame_bytes = 2 * kMoreThanSocketsKeep;
   pair.answer_bytes = kMoreThanSocketsKeep;
-  pair.AppendAnswer();
-  {
-    std::lock_guard lock(pair.connection->mutex());
-    pair.connection->relations().calls[9].spawns = true;
-  }
+  pair.SendAnswer();
+  pair.connection->Lock()->peer_state().calls[9].spawns = true;
   const auto reply = [](std::uint64_t number) {
     const std::string reference = ReferenceOf(number, gen::Atom("own@127.0.0.1"), 5);
     return Pair::FrameOfPeer({.kind = SignalKind::kSpawnReply,
@@ -432,7 +432,7 @@ TEST_CASE("connection: that messages wait to be sent keeps nobody from reading")
   OpenMessage(frame, {1, gen::Atom("own@127.0.0.1"), 5}, {2, gen::Atom("peer@127.0.0.1"), 7});
   frame += terms::Binary(std::string(kMoreThanSocketsKeep, 'x'));
   CloseFrame(frame, 0);
-  pair.connection->AppendMessage(frame);
+  pair.connection->SendMessageFrame(frame);
   CHECK(pair.connection->IsFull());
   asio::write(pair.peer, asio::buffer(MonitorOfPeer() + MonitorOfPeer()));
   CHECK(kit::Eventually([&] {
@@ -447,7 +447,7 @@ TEST_CASE("connection: a peer that takes nothing is given up, whatever it says")
   Pair pair(kOwnFlags, {}, 1000, std::chrono::milliseconds(40));
   pair.settings.max_frame_bytes = 2 * kMoreThanSocketsKeep;
   pair.answer_bytes = kMoreThanSocketsKeep;
-  pair.AppendAnswer();
+  pair.SendAnswer();
   std::string tick;
   AppendTick(tick);
   CHECK(kit::Eventually([&] {
@@ -473,31 +473,54 @@ TEST_CASE("connection: what is larger than a frame may be is refused, and not qu
   AppendFrame(frame, signal(terms::Binary("")), kOwnFlags);
   const std::size_t rest = frame.size() - kFrameLengthBytes;
   std::size_t queued = 0;
-  const auto appended = [&](auto append) {
+  for (const SentAs as : kAllSentAs) {
     const std::string fits = terms::Binary(std::string(1000 - rest, 'x'));
     const std::string too_large = terms::Binary(std::string(1001 - rest, 'x'));
     const std::string far_too_large = terms::Binary(std::string(1024 * 1024, 'x'));
     for (const std::string& payload : {too_large, far_too_large}) {
-      const auto refused = append(signal(payload));
+      const auto refused = connection.TrySend(signal(payload), as);
       CHECK(refused.error() == gen::ErrIncorrect);
       CHECK(refused.error().ToString().find("a frame has at most 1000 (max_frame_bytes)") !=
             std::string::npos);
     }
     CHECK(connection.QueuedBytes() == queued);
-    CHECK(append(signal(fits)));
+    CHECK(connection.TrySend(signal(fits), as));
     queued += kFrameLengthBytes + 1000;
     CHECK(connection.QueuedBytes() == queued);
-  };
-  appended([&](const Signal& one) { return connection.TryAppend(one); });
-  appended([&](const Signal& one) { return connection.TryAppendOwn(one); });
-  appended([&](const Signal& one) { return connection.AppendMessage(one); });
-  appended([&](const Signal& one) { return connection.AppendAnswer(one); });
+  }
   // What has no payload of anybody's is never so large; if it were, nobody would wait in vain.
   CHECK(pair.downs == 0);
-  connection.Append(signal(terms::Binary(std::string(1001 - rest, 'x'))));
+  connection.Send(signal(terms::Binary(std::string(1001 - rest, 'x'))), SentAs::kAnswer);
   pair.context.run();
   CHECK(pair.downs == 1);
   CHECK(pair.why.find("max_frame_bytes") != std::string::npos);
+}
+
+TEST_CASE("connection: what is sent when it is down is refused, and kept nowhere") {
+  Pair pair;
+  Connection& connection = *pair.connection;
+  const Signal signal{.kind = SignalKind::kExit,
+                      .from = {1, gen::Atom("own@127.0.0.1"), 5},
+                      .to = {1, gen::Atom("peer@127.0.0.1"), 7},
+                      .payload = std::string_view("a\1", 2)};
+  const std::string large = terms::Binary(std::string(2000, 'x'));  // of which no frame is made
+  connection.Fail("for the test");
+  pair.context.run();
+  for (const SentAs as : kAllSentAs) {
+    const auto refused = connection.TrySend(signal, as);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error() == gen::ErrNoConnection);
+    connection.Send(signal, as);
+    Signal too_large = signal;
+    too_large.payload = large;
+    connection.Send(too_large, as);
+    CHECK(connection.QueuedBytes() == 0);
+    CHECK(connection.AnswerBytes() == 0);
+  }
+  pair.context.restart();
+  CHECK(pair.context.poll() == 0);  // nor is the connection lost anew
+  CHECK(pair.downs == 1);
+  CHECK(pair.why == "for the test");
 }
 
 TEST_CASE("connection: the size of a frame does not begin anew at 4 GiB") {

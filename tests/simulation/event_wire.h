@@ -8,7 +8,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -168,11 +167,8 @@ class EventsOnly final : public node::Transport {
     std::size_t size = 0;
     std::string_view tag;
     REQUIRE((reader.ReadTuple(size) && size == 2 && reader.ReadTerm(tag)));
-    dist::PeerState::Call call;
-    {
-      std::lock_guard lock(connection.mutex());
-      call = connection.relations().calls.extract(*number).mapped();
-    }
+    const dist::PeerState::Call call =
+        connection.Lock()->peer_state().calls.extract(*number).mapped();
     receiver_.HandleAnswer(connection, call, *number, reader.rest());
   }
   void Lose(dist::Connection& connection, const dist::ConnectionRest& rest) {
@@ -181,10 +177,10 @@ class EventsOnly final : public node::Transport {
       needs_.drops.NoteLostConnection(rest.unsent);
       needs_.totals.sent_to_nodes.Add(-rest.unsent);
     }
-    for (const auto& [number, call] : rest.relations.calls) {
+    for (const auto& [number, call] : rest.peer_state.calls) {
       needs_.delivery.RespondError(call.local, number, gen::ErrNoConnection);
     }
-    events_.Lost(connection.peer(), rest.relations);
+    events_.Lost(connection.peer(), rest.peer_state);
   }
   [[nodiscard]] dist::HandshakePeer AsPeer() const {
     return {.name = settings_.node.ToString(),

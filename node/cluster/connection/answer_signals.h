@@ -1,7 +1,6 @@
 // Signals that answer requests of other nodes, and signals that end processes there that nobody waits for any more.
 #pragma once
 
-#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -30,30 +29,31 @@ namespace ergon::dist {
   return signal;
 }
 
-// Appends the answer `payload`, as AnswerTo says. If it is larger than the peer takes, returns the error, and appends
-// the answer that `instead` makes, so that the caller does not wait in vain. With the lock.
+// Sends the answer `payload`, as AnswerTo says. If it is larger than the peer takes, returns the error, and sends the
+// answer that `instead` makes, so that the caller does not wait in vain. With the lock. Returns kNoConnection if the
+// connection is down.
 template <class Instead>
-gen::Result<void> AppendAnswerOr(Connection& connection, const PeerState::Request& request,
-                                 gen::PID from, std::string_view payload, Instead&& instead) {
-  auto appended = connection.AppendAnswer(AnswerTo(request, from, payload));
-  if (appended) return appended;
+gen::Result<void> SendAnswerOr(Connection& connection, const PeerState::Request& request,
+                               gen::PID from, std::string_view payload, Instead&& instead) {
+  auto sent = connection.TrySend(AnswerTo(request, from, payload), SentAs::kAwaitedAnswer);
+  if (sent) return sent;
   std::string error;
   TermWriter writer(error);
   writer.Tuple(2);
   writer.Raw(request.tag);
-  instead(error, appended.error());
-  connection.Append(AnswerTo(request, from, error));
-  return appended;
+  instead(error, sent.error());
+  connection.Send(AnswerTo(request, from, error), SentAs::kAnswer);
+  return sent;
 }
 // Does the same; the other answer is {error, Why}.
-inline gen::Result<void> AppendAnswerOrError(Connection& connection,
-                                             const PeerState::Request& request, gen::PID from,
-                                             std::string_view payload) {
-  return AppendAnswerOr(connection, request, from, payload,
-                        [](std::string& out, const gen::Error& why) { AppendError(out, why); });
+inline gen::Result<void> SendAnswerOrError(Connection& connection,
+                                           const PeerState::Request& request, gen::PID from,
+                                           std::string_view payload) {
+  return SendAnswerOr(connection, request, from, payload,
+                      [](std::string& out, const gen::Error& why) { AppendError(out, why); });
 }
 
-// Sends {Tag, Answer} to a request, where `answer` is a term, unless the connection is down. Takes the lock.
+// Sends {Tag, Answer} to a request, where `answer` is a term. Takes the lock.
 inline void SendAnswer(Connection& connection, const PeerState::Request& request, gen::PID from,
                        std::string_view answer) {
   std::string payload;
@@ -61,10 +61,9 @@ inline void SendAnswer(Connection& connection, const PeerState::Request& request
   writer.Tuple(2);
   writer.Raw(request.tag);
   writer.Raw(answer);
-  std::lock_guard lock(connection.mutex());
-  if (connection.state() == Connection::State::kDown) return;
+  const auto lock = connection.Lock();
   // An answer that quotes the request may be as large as that.
-  (void)AppendAnswerOrError(connection, request, from, payload);
+  (void)SendAnswerOrError(connection, request, from, payload);
 }
 
 // Returns the signal that tells a watcher of the end; it is a view of the watcher and of the reason, a term.
@@ -77,31 +76,24 @@ inline void SendAnswer(Connection& connection, const PeerState::Request& request
           .payload = reason};
 }
 
-// Appends a signal whose payload is the exit reason of a process. If the reason is larger than the peer takes, the peer
+// Sends a signal whose payload is the exit reason of a process. If the reason is larger than the peer takes, the peer
 // gets a reason that says so, because the end itself must be told. `head` stands before the reason in the payload. With
 // the lock.
-inline void AppendEnd(Connection& connection, Signal signal, std::string_view head = {}) {
-  const auto appended = connection.TryAppend(signal);
-  if (appended) return;
+inline void SendEnd(Connection& connection, Signal signal, std::string_view head = {}) {
+  const auto sent = connection.TrySend(signal, SentAs::kAnswer);
+  if (sent) return;
   std::string payload(head);
-  AppendReason(payload,
-               gen::Reason::Error(fmt::format("its reason: {}", appended.error().detail())));
+  AppendReason(payload, gen::Reason::Error(fmt::format("its reason: {}", sent.error().detail())));
   signal.payload = payload;
-  connection.Append(signal);
+  connection.Send(signal, SentAs::kAnswer);
 }
 
-// Appends an exit signal to a process there whose starter has stopped waiting for it. With the lock.
-inline void AppendAbandoned(Connection& connection, gen::PID from, gen::PID process) {
+// Sends an exit signal to a process there for whose start nobody here waits any more. With the lock. It is an answer if
+// the peer has told of the process: the peer may tell of any number.
+inline void EndAbandoned(Connection& connection, gen::PID from, gen::PID process, SentAs as) {
   std::string reason;
   TermWriter(reason).Atom("kill");
-  connection.AppendOwn(ExitRequestTo(process, from, reason));
-}
-// The same to a process that a peer tells of and that nobody here waits for. It counts as an answer: the peer may tell of any
-// number.
-inline void AnswerAbandoned(Connection& connection, gen::PID from, gen::PID process) {
-  std::string reason;
-  TermWriter(reason).Atom("kill");
-  connection.Append(ExitRequestTo(process, from, reason));
+  connection.Send(ExitRequestTo(process, from, reason), as);
 }
 
 }  // namespace ergon::dist

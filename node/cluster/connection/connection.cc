@@ -102,8 +102,8 @@ void Connection::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& pee
 void Connection::TakePacks(PeerPacks packs) {
   {
     std::lock_guard lock(*mutex_);
-    if (state_ != State::kUp || relations_.packs.is_told()) return;
-    relations_.packs = std::move(packs);
+    if (state_ != State::kUp || peer_state_.packs.is_told()) return;
+    peer_state_.packs = std::move(packs);
   }
   WakeWaiters();
 }
@@ -205,7 +205,7 @@ void Connection::Fail(const std::string& why, bool is_fault) {
     if (state_ == State::kDown) return;
     rest.is_foreign = IsForeign();
     state_ = State::kDown;
-    std::swap(rest.relations, relations_);
+    std::swap(rest.peer_state, peer_state_);
     rest.waiters.swap(waiters_);
     rest.unsent = out_messages_ + writing_messages_;
     rest.why = why;

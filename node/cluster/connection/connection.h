@@ -21,6 +21,7 @@
 #include <ergon/gen/result.h>
 #include <ergon/node/cluster/connection/beginning_functions.h>
 #include <ergon/node/cluster/connection/connection_listener.h>
+#include <ergon/node/cluster/connection/locked_connection.h>
 #include <ergon/node/cluster/connection/peer_state.h>
 #include <ergon/node/cluster/connection/peer_watch.h>
 #include <ergon/node/cluster/connection/read_hold.h>
@@ -33,11 +34,19 @@
 
 namespace ergon::dist {
 
+// What a signal counts as while it waits to be sent.
+enum class SentAs : std::uint8_t {
+  kOwn,      // this node's, as its messages and requests: it does not keep this node from reading
+  kMessage,  // the same, from a user: it is counted if it is lost
+  kAnswer,   // caused by the peer, whose next requests wait while too many bytes of answers do
+  kAwaitedAnswer,  // the same, and a caller waits for it: if nothing else is to be sent, this thread writes it
+};
+
 //   kConnecting ---- Attach ---> kUp
 //        |                        |
 //        +-------- Fail --------- +----> kDown, for ever
 //
-// Signals may be appended from the beginning; they wait until the connection is up.
+// Signals may be sent from the beginning; they wait until the connection is up.
 //
 // All bytes that wait to be sent count towards Settings::send_queue_bytes. Above that
 //  - messages and requests of this node wait, see Accepts;
@@ -57,38 +66,35 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   [[nodiscard]] gen::Atom peer() const noexcept { return peer_; }
 
+  // Takes the lock.
+  LockedConnection Lock() { return {*this, std::unique_lock(*mutex_)}; }
+
   // -- any thread, with the lock --
-  [[nodiscard]] std::mutex& mutex() noexcept { return *mutex_; }
   [[nodiscard]] State state() const noexcept { return state_; }
   // Returns whether the peer opened the connection, which has to be up.
   [[nodiscard]] bool IsByPeer() const noexcept { return is_by_peer_; }
   [[nodiscard]] std::uint32_t peer_creation() const noexcept { return peer_creation_; }
-  [[nodiscard]] PeerState& relations() noexcept { return relations_; }
+  [[nodiscard]] PeerState& peer_state() noexcept { return peer_state_; }
   [[nodiscard]] bool IsFull() const noexcept { return QueuedBytes() >= settings_.send_queue_bytes; }
-  // Returns whether a message for `remote` may be appended; else kBusy or kProcessIncarnation.
+  // Returns whether a message for `remote` may be sent; else kBusy or kProcessIncarnation.
   [[nodiscard]] gen::Result<void> Accepts(gen::PID remote) const {
     if (!IsFormer(remote) && !IsFull()) [[likely]]
       return {};
     return WhyNot(remote);
   }
-  // Appends the frame of a signal, which the thread of the network will write. Does nothing if the connection is down.
-  // For signals without a payload from users: if the peer does not take so large a frame, the connection is lost.
-  void Append(const Signal& signal);
-  // Appends a signal that goes with this node's messages and requests, and does not keep this node from reading.
-  void AppendOwn(const Signal& signal);
-  // For any payload. Return kIncorrect, and append nothing, if the frame is larger than the peer takes, see CheckFrame.
-  [[nodiscard]] gen::Result<void> TryAppend(const Signal& signal);
-  [[nodiscard]] gen::Result<void> TryAppendOwn(const Signal& signal);
-  // Appends an answer. If nothing else waits, this thread writes it.
-  [[nodiscard]] gen::Result<void> AppendAnswer(const Signal& signal);
-  // Appends a user's message, which is counted if it is lost.
-  [[nodiscard]] gen::Result<void> AppendMessage(const Signal& message);
-  // Append the frame of a message, see OpenMessage and CheckFrame, and the frame of a request, whose sender waits.
-  void AppendMessage(std::string_view frame) {
-    AppendRequest(frame);
+  // Sends a signal without a payload from users: if its frame is larger than the peer takes, the connection is lost.
+  // Does nothing if the connection is down. The thread of the network writes what is sent, later.
+  void Send(const Signal& signal, SentAs as);
+  // Sends a signal with any payload. Returns kIncorrect if its frame is larger than the peer takes (see CheckFrame),
+  // and kNoConnection if the connection is down; nothing is sent then.
+  [[nodiscard]] gen::Result<void> TrySend(const Signal& signal, SentAs as);
+  // Send the frame of a message, see OpenMessage and CheckFrame, and the frame of a request, whose sender waits. The
+  // connection is not down, see Connections::With.
+  void SendMessageFrame(std::string_view frame) {
+    PutFrame(frame);
     ++out_sends_;
   }
-  void AppendRequest(std::string_view frame);
+  void SendRequestFrame(std::string_view frame) { PutFrame(frame); }
   void AddWaiter(const RoomWaiter& waiter) { waiters_.push_back(waiter); }
   // Returns whether a PID or an alias belongs to a former incarnation of the peer; false as long as this is not known.
   [[nodiscard]] bool IsFormer(gen::PID remote) const noexcept {
@@ -102,7 +108,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Returns whether the peer may still say which types it packs. Values that have no other form wait until then.
   [[nodiscard]] bool MaySayPacks() const noexcept {
     return state_ == State::kConnecting ||
-           ((flags_ & kFlagsOfPacks) == kFlagsOfPacks && !relations_.packs.is_told());
+           ((flags_ & kFlagsOfPacks) == kFlagsOfPacks && !peer_state_.packs.is_told());
   }
   [[nodiscard]] std::size_t QueuedBytes() const noexcept { return out_.size() + writing_size_; }
   // Returns the most bytes that were queued at a time.
@@ -156,15 +162,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   [[nodiscard]] gen::Result<void> WhyNot(gen::PID remote) const;
   [[nodiscard]] bool IsFormerAlias(gen::PID remote) const;
-  // Appends a frame, or says why not.
+  // Append a frame to what waits to be sent; Put may return why not.
   [[nodiscard]] gen::Result<void> Put(const Signal& signal);
-  [[nodiscard]] gen::Result<void> PutAnswer(const Signal& signal);
-  void FailIfNot(const gen::Result<void>& appended);
-  // Notes what has been appended, and sees to it that it is written.
-  void NoteAppended() {
-    NoteQueued();
-    if (!flush_due_ && state_ == State::kUp) PostFlush();
-  }
+  void PutFrame(std::string_view frame);
   void AppendAsOlder(std::string_view frames);  // in a form that an older peer understands
   void Read();
   // Handles the complete frames, or puts them aside, and returns their size. is_held_: no room for the next one.
@@ -203,13 +203,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // -- guarded by it --
   State state_ = State::kConnecting;
   bool is_by_peer_ = false;
-  PeerState relations_;
+  PeerState peer_state_;
   std::string out_;
   std::uint64_t out_messages_ = 0;
   std::size_t writing_size_ = 0;
   std::size_t most_queued_bytes_ = 0;
   std::uint64_t writing_messages_ = 0;
-  // Bytes that Append and AppendAnswer have appended.
+  // Bytes that were sent as answers.
   std::size_t out_answers_ = 0;
   std::size_t writing_answers_ = 0;
   // The messages for which no sender waits.

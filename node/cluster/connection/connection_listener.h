@@ -22,7 +22,7 @@ struct RoomWaiter {  // see Transport::AwaitRoom
 
 // What a connection that is down leaves behind.
 struct ConnectionRest {
-  PeerState relations;
+  PeerState peer_state;
   std::vector<RoomWaiter> waiters;
   std::uint64_t unsent = 0;  // messages
   std::string why;

@@ -167,8 +167,8 @@ bool Connection::IsLateSpawnReply(const Signal& signal) {
   const auto number = OwnNumberIn(signal.ref, settings_.node, settings_.creation);
   if (!number) return true;
   std::lock_guard lock(*mutex_);
-  const auto found = relations_.calls.find(*number);
-  return found == relations_.calls.end() || !found->second.spawns;  // a request of another kind
+  const auto found = peer_state_.calls.find(*number);
+  return found == peer_state_.calls.end() || !found->second.spawns;  // a request of another kind
 }
 
 }  // namespace ergon::dist

@@ -13,6 +13,15 @@ std::shared_ptr<Connection> Connections::Find(gen::Atom node) const {
   return found == part.connections.end() ? nullptr : found->second;
 }
 
+// No reference is counted: the table keeps the connection as long as the lock is held.
+LockedConnection Connections::FindLocked(gen::Atom node) const {
+  const Part& part = PartOf(node);
+  std::unique_lock lock(*part.mutex);
+  const auto found = part.connections.find(node);
+  if (found == part.connections.end()) return {};
+  return {*found->second, std::move(lock)};
+}
+
 std::shared_ptr<Connection> Connections::Make(Part& part, gen::Atom node, bool is_dialled) {
   auto made = std::make_shared<Connection>(node, context_, tasks_, settings_, listener_, part.mutex,
                                            is_dialled);
@@ -35,18 +44,12 @@ std::shared_ptr<Connection> Connections::Get(gen::Atom node) {
   return made;
 }
 
-// No reference is counted: the table keeps the connection as long as the lock is held.
-Connections::Locked Connections::Lock(gen::Atom node) {
-  Part& part = PartOf(node);
+LockedConnection Connections::Lock(gen::Atom node) {
   for (;; std::this_thread::yield()) {
-    Locked found{.lock = std::unique_lock(*part.mutex)};
-    const auto at = part.connections.find(node);
-    if (at != part.connections.end()) {
-      found.connection = at->second.get();
-      if (found.connection->state() != Connection::State::kDown) return found;
+    if (LockedConnection found = FindLocked(node)) {
+      if (found->state() != Connection::State::kDown) return found;
       continue;  // it will not be in the table in a moment
     }
-    found.lock.unlock();
     if (Get(node) == nullptr) return {};
   }
 }
@@ -222,8 +225,7 @@ void Connections::AttachReserve(Connection& connection, const std::string& why) 
 }
 
 bool Connections::IsConnecting(Connection& connection) {
-  std::lock_guard lock(connection.mutex());
-  return connection.state() == Connection::State::kConnecting;
+  return connection.Lock()->state() == Connection::State::kConnecting;
 }
 
 }  // namespace ergon::dist

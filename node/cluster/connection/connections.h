@@ -18,6 +18,7 @@
 #include <ergon/gen/error.h>
 #include <ergon/gen/result.h>
 #include <ergon/node/cluster/connection/connection.h>
+#include <ergon/node/cluster/connection/locked_connection.h>
 #include <ergon/node/cluster/connection/settings.h>
 #include <ergon/node/cluster/connection/stream.h>
 #include <ergon/node/cluster/handshake/handshake.h>
@@ -42,16 +43,18 @@ class Connections {
   // Returns a connection that is not down, or was not a moment ago. Makes and dials one if there is none. Returns null
   // after Close.
   [[nodiscard]] std::shared_ptr<Connection> Get(gen::Atom node);
-  // Calls `append` with such a connection and its lock, and returns what `append` returns. Returns kNodeTerminated
-  // after Close.
-  template <class Append>
-  gen::Result<void> With(gen::Atom node, const Append& append) {
-    const Locked locked = Lock(node);
-    return locked.connection == nullptr ? gen::Result<void>(gen::ErrNodeTerminated)
-                                        : append(*locked.connection);
+  // Calls `use` with such a connection and its lock, and returns what `use` returns. Returns kNodeTerminated after
+  // Close.
+  template <class Use>
+  gen::Result<void> With(gen::Atom node, const Use& use) {
+    const LockedConnection locked = Lock(node);
+    return locked ? use(*locked) : gen::Result<void>(gen::ErrNodeTerminated);
   }
   // Returns null if there is no connection.
   [[nodiscard]] std::shared_ptr<Connection> Find(gen::Atom node) const;
+  // Returns the connection and its lock; none if there is no connection. If it is down, its peer_state() is empty, and
+  // what is sent is lost.
+  [[nodiscard]] LockedConnection FindLocked(gen::Atom node) const;
   [[nodiscard]] std::vector<std::shared_ptr<Connection>> All() const;
   // See node::Transport::Describe.
   [[nodiscard]] std::vector<std::string> Describe() const;
@@ -102,14 +105,10 @@ class Connections {
     std::unordered_map<gen::Atom, std::shared_ptr<Connection>> connections;
     bool closed = false;
   };
-  struct Locked {
-    Connection* connection = nullptr;
-    std::unique_lock<std::mutex> lock{};
-  };
   [[nodiscard]] Part& PartOf(gen::Atom node) { return parts_[node.Index() % kParts]; }
   [[nodiscard]] const Part& PartOf(gen::Atom node) const { return parts_[node.Index() % kParts]; }
-  // See With. Null: after Close.
-  Locked Lock(gen::Atom node);
+  // See With. None: after Close.
+  LockedConnection Lock(gen::Atom node);
   // With the lock of the part.
   std::shared_ptr<Connection> Make(Part& part, gen::Atom node, bool is_dialled);
   // Returns whether the attempt of the peer counts, of both attempts.

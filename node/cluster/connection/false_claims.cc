@@ -1,15 +1,11 @@
 #include <ergon/node/cluster/connection/false_claims.h>
 
-#include <mutex>
 #include <string>
 
 namespace ergon::dist {
 
 void FalseClaims::Note(Connection& connection, std::string_view what, gen::PID from) {
-  {
-    std::lock_guard lock(connection.mutex());
-    ++connection.relations().not_believed;
-  }
+  ++connection.Lock()->peer_state().not_believed;
   const auto more = lines_.Take();
   if (!more) return;
   gen::Log(log_).Warning(

@@ -1,7 +1,6 @@
 #include <ergon/node/cluster/exports/job_reader.h>
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -129,13 +128,13 @@ gen::Result<RemoteJobPtr> JobReader::ReadCall(Connection& connection,
                                   module, function, *arity));
   }
   {
-    std::lock_guard lock(connection.mutex());
-    const auto& numbers = connection.relations().watcher_numbers;
+    const auto lock = connection.Lock();
+    const auto& numbers = connection.peer_state().watcher_numbers;
     const auto found = numbers.find(request.watch);
     if (found == numbers.end()) {
       return gen::Error(gen::ErrorCode::kUnsupported, "a call whose caller does not monitor");
     }
-    if (connection.relations().watchers.at(found->second).watched) {
+    if (connection.peer_state().watchers.at(found->second).watched) {
       return gen::Error(gen::ErrorCode::kIncorrect,
                         "a call with this reference is running already");
     }

@@ -9,6 +9,7 @@
 #include <ergon/node/cluster/exports/outcome_terms.h>
 #include <ergon/node/cluster/signals/common_signals.h>
 #include <ergon/node/cluster/signals/frame_writer.h>
+#include <ergon/node/cluster/signals/spawn_signals.h>
 #include <ergon/node/cluster/values/reasons.h>
 #include <ergon/node/erlang/terms/writer.h>
 
@@ -24,12 +25,6 @@ bool IsBeingEnded(gen::Process& self) {
   struct Nothing {};
   const auto looked = self.Receive<Nothing>(std::chrono::nanoseconds(0));
   return !looked && looked.error() == gen::ErrProcessTerminated;
-}
-
-// The caller adds what has become of the job.
-Signal SpawnReplyTo(const RemoteJob& job) {
-  return {
-      .kind = SignalKind::kSpawnReply, .to = job.caller, .ref = job.reference, .trace = job.trace};
 }
 
 }  // namespace
@@ -60,15 +55,14 @@ void RemoteCode::HandleCall(Connection& connection, const PeerState::Request& re
   writer.Tuple(2);
   writer.Raw(request.tag);
   AppendBadCall(payload, started.error());
-  std::lock_guard lock(connection.mutex());
-  if (connection.state() == Connection::State::kDown) return;
-  (void)AppendAnswerOr(connection, request, needs_.addresses.NodePid(), payload, AppendBadCall);
+  const auto lock = connection.Lock();
+  (void)SendAnswerOr(connection, request, needs_.addresses.NodePid(), payload, AppendBadCall);
 }
 
 bool RemoteCode::Watch(RemoteJob& job, gen::PID pid) {
   {
-    std::lock_guard lock(job.connection->mutex());
-    auto& watchers = job.connection->relations().watchers;
+    const auto lock = job.connection->Lock();
+    auto& watchers = job.connection->peer_state().watchers;
     const auto found = watchers.find(job.number);
     if (found == watchers.end()) return false;
     found->second.watched = pid;
@@ -182,12 +176,12 @@ gen::Reason RemoteCode::RunFunction(gen::Process& self, RemoteJob& job) {
   return gen::Reason::Normal();
 }
 
-void RemoteCode::AppendOutcome(const RemoteJob& job, Signal signal) {
-  const auto appended = job.connection->TryAppend(signal);
-  if (appended) return;
-  const std::string error = ErrorOf(job, OutcomeReason(appended.error()));
+void RemoteCode::SendOutcome(const RemoteJob& job, Signal signal) {
+  const auto sent = job.connection->TrySend(signal, SentAs::kAnswer);
+  if (sent) return;
+  const std::string error = ErrorOf(job, OutcomeReason(sent.error()));
   signal.payload = error;
-  job.connection->Append(signal);
+  job.connection->Send(signal, SentAs::kAnswer);
 }
 
 void RemoteCode::Answer(RemoteJob& job, std::string_view outcome) {
@@ -195,19 +189,18 @@ void RemoteCode::Answer(RemoteJob& job, std::string_view outcome) {
   job.End();
   PeerState::Watcher watcher;
   {
-    std::lock_guard lock(job.connection->mutex());
-    PeerState& relations = job.connection->relations();
-    const auto found = relations.watchers.find(job.number);
-    if (found == relations.watchers.end()) return;  // nobody waits any more
+    const auto lock = job.connection->Lock();
+    PeerState& peer = job.connection->peer_state();
+    const auto found = peer.watchers.find(job.number);
+    if (found == peer.watchers.end()) return;  // nobody waits any more
     watcher = std::move(found->second);
-    relations.watchers.erase(found);
-    relations.watcher_numbers.erase(job.reference);
-    const bool is_open = job.connection->state() != Connection::State::kDown;
-    if (is_open && job.is_request) {
-      (void)AppendAnswerOr(*job.connection, job.request, needs_.addresses.NodePid(), outcome,
-                           AppendBadCall);
-    } else if (is_open) {
-      AppendOutcome(job, DownFor(watcher, outcome));
+    peer.watchers.erase(found);
+    peer.watcher_numbers.erase(job.reference);
+    if (job.is_request) {
+      (void)SendAnswerOr(*job.connection, job.request, needs_.addresses.NodePid(), outcome,
+                         AppendBadCall);
+    } else {
+      SendOutcome(job, DownFor(watcher, outcome));
     }
   }
   needs_.relations.RemoveWatcher(watcher.remote, watcher.watched,
@@ -263,20 +256,19 @@ void RemoteCode::Tie(const RemoteJob& job, gen::PID pid) {
 }
 
 void RemoteCode::Reply(const RemoteJob& job, gen::PID pid) {
-  Signal reply = SpawnReplyTo(job);
-  reply.from = pid;
-  reply.links = job.links;
+  Signal reply = SpawnReplyTo(job.caller, pid, job.reference, job.links);
+  reply.trace = job.trace;
   bool is_lost = false;
   {
-    std::lock_guard lock(job.connection->mutex());
+    const auto lock = job.connection->Lock();
     is_lost = job.connection->state() == Connection::State::kDown;
     if (!is_lost) {
-      PeerState& relations = job.connection->relations();
+      PeerState& peer = job.connection->peer_state();
       if ((job.links & kMonitored) != 0) {
-        (void)relations.AddWatcher(job.number, {job.caller, pid, {}, job.reference});
+        (void)peer.AddWatcher(job.number, {job.caller, pid, {}, job.reference});
       }
-      if ((job.links & kLinked) != 0) (void)relations.links.Link({pid, job.caller});
-      job.connection->Append(reply);
+      if ((job.links & kLinked) != 0) (void)peer.links.Link({pid, job.caller});
+      job.connection->Send(reply, SentAs::kAnswer);
     }
   }
   if (!is_lost) return;
@@ -290,19 +282,18 @@ void RemoteCode::TellBegun(const RemoteJob& job) {
   writer.Tuple(2);
   writer.Raw(job.reference);
   writer.Atom("ok");
-  std::lock_guard lock(job.connection->mutex());
-  const bool is_open = job.connection->state() != Connection::State::kDown;
-  if (!is_open || job.connection->IsForeign()) return;
-  job.connection->Append(MessageToAlias(job.reference, needs_.addresses.NodePid(), payload));
+  const auto connection = job.connection->Lock();
+  if (connection->IsForeign()) return;
+  connection->Send(MessageToAlias(job.reference, needs_.addresses.NodePid(), payload),
+                   SentAs::kAnswer);
 }
 
 void RemoteCode::Refuse(const RemoteJob& job, std::string_view word) {
   std::string payload;
   TermWriter(payload).Atom(word);
-  Signal reply = SpawnReplyTo(job);
-  reply.payload = payload;
-  std::lock_guard lock(job.connection->mutex());
-  if (job.connection->state() != Connection::State::kDown) job.connection->Append(reply);
+  Signal reply = SpawnRefusalTo(job.caller, job.reference, payload);
+  reply.trace = job.trace;
+  job.connection->Lock()->Send(reply, SentAs::kAnswer);
 }
 
 }  // namespace ergon::dist

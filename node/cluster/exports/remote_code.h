@@ -89,7 +89,7 @@ class RemoteCode {
   [[nodiscard]] static std::string ErrorOf(const RemoteJob& job, std::string_view reason);
   // Appends a kDown signal with the outcome of a call by erpc, or with the error that the outcome is too large. With the
   // lock.
-  static void AppendOutcome(const RemoteJob& job, Signal signal);
+  static void SendOutcome(const RemoteJob& job, Signal signal);
   // Sends the outcome of a call instead of the end of its process; the outcome of a request is {Tag, Outcome}.
   void Answer(RemoteJob& job, std::string_view outcome);
 

@@ -1,6 +1,5 @@
 #include <ergon/node/cluster/extension/ergon_message_receiver.h>
 
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -229,8 +228,8 @@ void ErgonMessageReceiver::HandleAnswer(Connection& connection, const PeerState:
 void ErgonMessageReceiver::RefuseQuestions(Connection& connection) {
   std::vector<std::pair<std::uint64_t, PeerState::Call>> refused;
   {
-    std::lock_guard lock(connection.mutex());
-    auto& calls = connection.relations().calls;
+    const auto lock = connection.Lock();
+    auto& calls = connection.peer_state().calls;
     for (auto at = calls.begin(); at != calls.end();) {
       // A call to an alias may have been sent, and will be answered as any other.
       if (at->second.question == PeerState::ErgonQuestion::kNone ||

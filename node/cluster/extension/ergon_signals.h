@@ -23,18 +23,18 @@ namespace ergon::dist {
   return MessageToName(kErgonName, from, payload);
 }
 
-// Appends a question with the number `id`, and `first`, if not null, before it, and notes which process the answer is for.
-// With the lock. Returns kUnsupported
-// if the peer does not run Ergon, and the errors of Connection::Accepts and TryAppend.
-inline gen::Result<void> AppendQuestion(Connection& connection, const PeerState::Call& question,
-                                        std::uint64_t id, const Signal& signal,
-                                        const Signal* first = nullptr) {
+// Sends a question with the number `id`, and `first`, if not null, before it, and notes which process the answer is
+// for. With the lock. Returns kUnsupported if the peer does not run Ergon, and the errors of Connection::Accepts and
+// TrySend.
+inline gen::Result<void> SendQuestion(Connection& connection, const PeerState::Call& question,
+                                      std::uint64_t id, const Signal& signal,
+                                      const Signal* first = nullptr) {
   if (connection.IsForeign()) return NoErgonNode(question.question, connection.peer());
   auto accepts = connection.Accepts(question.remote);
   if (!accepts) return accepts;
-  if (first != nullptr) connection.AppendOwn(*first);
-  auto asked = connection.TryAppendOwn(signal);
-  if (asked) connection.relations().calls[id] = question;
+  if (first != nullptr) connection.Send(*first, SentAs::kOwn);
+  auto asked = connection.TrySend(signal, SentAs::kOwn);
+  if (asked) connection.peer_state().calls[id] = question;
   return asked;
 }
 

@@ -77,34 +77,32 @@ gen::Result<void> RemoteEvents::Subscribe(gen::PID local, const gen::Event& even
                                  .is_link = how.link,
                                  .may_wait = may_wait && progress->has_come};
   return needs_.connections.With(event.node, [&](Connection& connection) -> gen::Result<void> {
-    auto& subscriptions = connection.relations().subscriptions;
+    auto& subscriptions = connection.peer_state().subscriptions;
     if (!Add(subscriptions, local, event.name, how)) {
       return gen::Error(gen::ErrorCode::kTaken, "subscribed already: " + event.ToString());
     }
     subscriptions[{local, event.name}].progress = progress;
     auto asked =
-        AppendQuestion(connection, question, how.number, ErgonSignal(local, payload), &first);
+        SendQuestion(connection, question, how.number, ErgonSignal(local, payload), &first);
     if (!asked) (void)Take(subscriptions, local, event.name, how);
     return asked;
   });
 }
 
 void RemoteEvents::Unsubscribe(gen::PID local, const gen::Event& event, OneSubscription how) {
-  const auto connection = needs_.connections.Find(event.node);
-  if (connection == nullptr) return;
   std::string payload;
   AppendUnsubscribe(payload, event.name, how.number, how.link);
   std::lock_guard no_value(delivering_);
-  std::lock_guard lock(connection->mutex());
-  if (connection->state() == Connection::State::kDown) return;
-  if (!Take(connection->relations().subscriptions, local, event.name, how)) return;
-  if (!connection->IsForeign()) connection->AppendOwn(ErgonSignal(local, payload));
+  const auto connection = needs_.connections.FindLocked(event.node);
+  if (!connection) return;
+  if (!Take(connection->peer_state().subscriptions, local, event.name, how)) return;
+  if (!connection->IsForeign()) connection->Send(ErgonSignal(local, payload), SentAs::kOwn);
 }
 
 PeerState::Subscription RemoteEvents::ReceiverOf(const ErgonMessage& value, gen::Atom event,
                                                  Connection& connection) {
-  std::lock_guard lock(connection.mutex());
-  const auto& subscriptions = connection.relations().subscriptions;
+  const auto lock = connection.Lock();
+  const auto& subscriptions = connection.peer_state().subscriptions;
   const auto found = subscriptions.find({value.to, event});
   if (found == subscriptions.end()) return {};
   const PeerState::Subscription& has = found->second;
@@ -162,10 +160,7 @@ void RemoteEvents::HandleEnd(Connection& connection, const ErgonMessage& message
   const auto name = gen::Atom::Find(message.event);
   if (!name) return;
   const OneSubscription how{message.number, message.is_link};
-  {
-    std::lock_guard lock(connection.mutex());
-    if (!Take(connection.relations().subscriptions, message.to, *name, how)) return;
-  }
+  if (!Take(connection.Lock()->peer_state().subscriptions, message.to, *name, how)) return;
   needs_.publishing.TellEnd(message.to, from, {*name, connection.peer()}, how,
                             ReadReason(message.term, &needs_.values.atoms()));
 }
@@ -209,27 +204,25 @@ std::shared_ptr<node::EventProgress> RemoteEvents::ProgressOf(Connection& connec
                                                               const PeerState::Call& question,
                                                               std::uint64_t number,
                                                               node::EventMark& mark) {
-  std::lock_guard lock(connection.mutex());
+  const auto lock = connection.Lock();
   mark.creation = connection.peer_creation();
   // It may have given up, and asked anew.
-  const auto* const found = connection.relations().SubscriptionOf(question, number);
+  const auto* const found = connection.peer_state().SubscriptionOf(question, number);
   return found == nullptr ? nullptr : found->progress;
 }
 
 void RemoteEvents::HandleRefusal(Connection& connection, const PeerState::Call& question,
                                  std::uint64_t number) {
-  std::lock_guard lock(connection.mutex());
-  (void)Take(connection.relations().subscriptions, question.local, question.event,
+  (void)Take(connection.Lock()->peer_state().subscriptions, question.local, question.event,
              {number, question.is_link});
 }
 
 // ---- what those of other nodes want
 
 void RemoteEvents::HandleMark(Connection& connection, const ErgonMessage& message, gen::PID from) {
-  std::lock_guard lock(connection.mutex());
-  if (connection.state() == Connection::State::kDown) return;
-  connection.relations().knows_marks = true;
-  connection.relations().next_mark = {from, message.number, message.mark};
+  const auto lock = connection.Lock();
+  connection.peer_state().knows_marks = true;
+  connection.peer_state().next_mark = {from, message.number, message.mark};
 }
 
 gen::Result<void> RemoteEvents::HandleSubscribe(Connection& connection, const ErgonMessage& message,
@@ -241,12 +234,12 @@ gen::Result<void> RemoteEvents::HandleSubscribe(Connection& connection, const Er
   bool wants_mark = false;
   // Noted first: the event may end in between.
   {
-    std::lock_guard lock(connection.mutex());
+    const auto lock = connection.Lock();
     if (connection.state() == Connection::State::kDown) return gen::ErrNoConnection;
-    PeerState& relations = connection.relations();
-    if (!Add(relations.subscribers, from, *name, how)) return gen::ErrTaken;
-    relations.answering = std::make_unique<PeerState::Answering>(PeerState::Answering{from, *name});
-    const PeerState::Mark last = std::exchange(relations.next_mark, {});
+    PeerState& peer = connection.peer_state();
+    if (!Add(peer.subscribers, from, *name, how)) return gen::ErrTaken;
+    peer.answering = std::make_unique<PeerState::Answering>(PeerState::Answering{from, *name});
+    const PeerState::Mark last = std::exchange(peer.next_mark, {});
     wants_mark = last.number == message.number && last.subscriber == from;
     if (wants_mark && last.mark.creation == needs_.settings.creation) mark = last.mark;
   }
@@ -259,16 +252,16 @@ gen::Result<void> RemoteEvents::HandleSubscribe(Connection& connection, const Er
 }
 
 void RemoteEvents::SendHeld(Connection& connection) {
-  std::lock_guard lock(connection.mutex());
-  const auto answering = std::move(connection.relations().answering);
-  if (answering == nullptr || connection.state() == Connection::State::kDown) return;
+  const auto lock = connection.Lock();
+  const auto answering = std::move(connection.peer_state().answering);
+  if (answering == nullptr) return;
   for (const PeerState::Answering::Held& held : answering->held) {
     Signal signal = ErgonSignal(held.from, held.payload);
     signal.trace = held.trace;
     if (held.head.empty()) {
-      (void)connection.AppendMessage(signal);  // Encode has looked at its size
+      (void)connection.TrySend(signal, SentAs::kMessage);  // Encode has looked at its size
     } else {
-      AppendEnd(connection, signal, held.head);
+      SendEnd(connection, signal, held.head);
     }
   }
 }
@@ -278,10 +271,7 @@ void RemoteEvents::HandleUnsubscribe(Connection& connection, const ErgonMessage&
   const auto name = gen::Atom::Find(message.event);
   if (!name) return;
   const OneSubscription how{message.number, message.is_link};
-  {
-    std::lock_guard lock(connection.mutex());
-    if (!Take(connection.relations().subscribers, from, *name, how)) return;
-  }
+  if (!Take(connection.Lock()->peer_state().subscribers, from, *name, how)) return;
   needs_.publishing.EndSubscription({{*name, needs_.settings.node}, how.number, how.link}, from);
 }
 
@@ -297,22 +287,20 @@ gen::Result<void> RemoteEvents::SendValue(gen::PID remote, gen::PID from,
                                           const gen::MessageEvent& value, std::string_view encoded,
                                           std::uint64_t number) {
   const gen::Atom event = value.event().name;
-  const auto connection = needs_.connections.Find(remote.node);
-  if (connection == nullptr) return gen::ErrNoConnection;
-  std::lock_guard lock(connection->mutex());
-  if (connection->state() == Connection::State::kDown) return gen::ErrNoConnection;
-  const auto& subscribers = connection->relations().subscribers;
+  const auto connection = needs_.connections.FindLocked(remote.node);
+  if (!connection) return gen::ErrNoConnection;
+  const auto& subscribers = connection->peer_state().subscribers;
   const auto found = subscribers.find({remote, event});
   if (found == subscribers.end()) return gen::ErrNoConnection;  // of a former connection
   auto accepts = connection->Accepts(remote);
   if (!accepts) return accepts;
   std::string payload;
-  PeerState& relations = connection->relations();
+  PeerState& peer = connection->peer_state();
   AppendValue(payload, remote, event, found->second, value.timestamp(),
-              relations.knows_marks ? number : 0);
+              peer.knows_marks ? number : 0);
   payload += encoded;
   const gen::TraceId trace = gen::TraceOf(value.Envelope());
-  if (PeerState::Answering* const answering = relations.AnsweringOf(remote, event)) {
+  if (PeerState::Answering* const answering = peer.AnsweringOf(remote, event)) {
     if (connection->QueuedBytes() + answering->bytes >= needs_.settings.send_queue_bytes) {
       return gen::ErrBusy;
     }
@@ -323,44 +311,42 @@ gen::Result<void> RemoteEvents::SendValue(gen::PID remote, gen::PID from,
   }
   Signal signal = ErgonSignal(from, payload);
   signal.trace = trace;
-  auto appended = connection->AppendMessage(signal);
-  if (appended) needs_.totals.sent_to_nodes.Add();
-  return appended;
+  auto sent = connection->TrySend(signal, SentAs::kMessage);
+  if (sent) needs_.totals.sent_to_nodes.Add();
+  return sent;
 }
 
 void RemoteEvents::TellEnd(gen::PID remote, gen::PID producer, gen::Atom event, OneSubscription how,
                            const gen::Reason& reason) {
-  const auto connection = needs_.connections.Find(remote.node);
-  if (connection == nullptr) return;
   std::string payload;
   AppendEventEnd(payload, remote, event, how.number, how.link);
   const std::string head = payload;
   AppendReason(payload, reason);
-  std::lock_guard lock(connection->mutex());
-  if (connection->state() == Connection::State::kDown) return;
-  PeerState& relations = connection->relations();
-  if (!Take(relations.subscribers, remote, event, how)) return;
-  if (PeerState::Answering* const answering = relations.AnsweringOf(remote, event)) {
+  const auto connection = needs_.connections.FindLocked(remote.node);
+  if (!connection) return;
+  PeerState& peer = connection->peer_state();
+  if (!Take(peer.subscribers, remote, event, how)) return;
+  if (PeerState::Answering* const answering = peer.AnsweringOf(remote, event)) {
     answering->held.push_back({producer, std::move(payload), 0, head});
     return;
   }
-  AppendEnd(*connection, ErgonSignal(producer, payload), head);
+  SendEnd(*connection, ErgonSignal(producer, payload), head);
 }
 
-void RemoteEvents::Lost(gen::Atom node, const PeerState& relations) {
+void RemoteEvents::Lost(gen::Atom node, const PeerState& peer) {
   // Those who wait for the answer to their subscription get an error as the answer.
-  const auto is_pending = [&](OneSubscription how) { return relations.calls.contains(how.number); };
+  const auto is_pending = [&](OneSubscription how) { return peer.calls.contains(how.number); };
   const auto for_each = [](const auto& subscriptions, const auto& does) {
     for (const auto& subscription : subscriptions) {
       const auto& [whose, how] = subscription;
       node::ForEach(how, [&, of = whose](OneSubscription one) { does(of.first, of.second, one); });
     }
   };
-  for_each(relations.subscribers, [&](gen::PID remote, gen::Atom event, OneSubscription how) {
+  for_each(peer.subscribers, [&](gen::PID remote, gen::Atom event, OneSubscription how) {
     needs_.publishing.EndSubscription({{event, needs_.settings.node}, how.number, how.link},
                                       remote);
   });
-  for_each(relations.subscriptions, [&](gen::PID local, gen::Atom event, OneSubscription how) {
+  for_each(peer.subscriptions, [&](gen::PID local, gen::Atom event, OneSubscription how) {
     if (is_pending(how)) return;
     needs_.publishing.TellEnd(local, needs_.addresses.NodePid(), {event, node}, how,
                               gen::Reason::NoConnection());

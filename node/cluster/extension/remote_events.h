@@ -79,7 +79,7 @@ class RemoteEvents final : public node::EventTransport {
   static void HandleRefusal(Connection& connection, const PeerState::Call& question,
                             std::uint64_t number);
   // Notes that the connection is down.
-  void Lost(gen::Atom node, const PeerState& relations);
+  void Lost(gen::Atom node, const PeerState& peer);
 
  private:
   // Returns what the receiver of a value has subscribed to, or nothing if the value is for another subscription: the

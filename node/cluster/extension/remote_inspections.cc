@@ -1,6 +1,5 @@
 #include <ergon/node/cluster/extension/remote_inspections.h>
 
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -89,10 +88,7 @@ void RemoteInspections::HandleQuestion(Connection& connection, const ErgonMessag
   request.tag = question.reference;
   request.alias = question.reference;
   const std::uint64_t number = node::NextUniqueId();
-  {
-    std::lock_guard lock(connection.mutex());
-    connection.relations().requests[number] = std::move(request);
-  }
+  connection.Lock()->peer_state().requests[number] = std::move(request);
   core::EnvelopePtr envelope = gen::detail::MakeInspection(std::move(items), wanted);
   envelope->from = from.ToAddress();
   envelope->ref = number;

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <iterator>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,12 +16,9 @@ namespace ergon::dist {
 void RemoteNamedLinks::HandleLink(Connection& connection, const ErgonMessage& message,
                                   gen::PID from, gen::PID watched) {
   const std::uint64_t number = node::NextUniqueId();
-  {
-    // First: a process that ends takes the entry away.
-    std::lock_guard lock(connection.mutex());
-    const std::string raw(message.reference);
-    if (!connection.relations().AddWatcher(number, {from, watched, {}, raw, true})) return;
-  }
+  // First: a process that ends takes the entry away.
+  const std::string raw(message.reference);
+  if (!connection.Lock()->peer_state().AddWatcher(number, {from, watched, {}, raw, true})) return;
   node::ProcessCold::Watcher watcher{from, addresses_.RefOf(number), from, true};
   if (watched && !message.name.empty()) {
     watcher.what = gen::ProcessID{gen::Atom(message.name), addresses_.node()};
@@ -38,16 +34,16 @@ void RemoteNamedLinks::HandleMakerEnd(Connection& connection, const ErgonMessage
   PeerState::Watcher watcher;
   std::uint64_t number = 0;
   {
-    std::lock_guard lock(connection.mutex());
-    PeerState& relations = connection.relations();
-    const auto known = relations.watcher_numbers.find(std::string(message.reference));
-    if (known == relations.watcher_numbers.end()) return;
+    const auto lock = connection.Lock();
+    PeerState& peer = connection.peer_state();
+    const auto known = peer.watcher_numbers.find(std::string(message.reference));
+    if (known == peer.watcher_numbers.end()) return;
     number = known->second;
-    const auto found = relations.watchers.find(number);
+    const auto found = peer.watchers.find(number);
     if (!found->second.is_link) return;
     watcher = std::move(found->second);
-    relations.watcher_numbers.erase(known);
-    relations.watchers.erase(found);
+    peer.watcher_numbers.erase(known);
+    peer.watchers.erase(found);
   }
   relations_.EndOfMaker(watcher.watched, addresses_.RefOf(number), watcher.remote,
                         ReadReason(message.term, &atoms_));
@@ -58,8 +54,8 @@ void RemoteNamedLinks::HandleUnlinked(Connection& connection, const ErgonMessage
   if (!number) return;
   gen::PID local;
   {
-    std::lock_guard lock(connection.mutex());
-    auto& watches = connection.relations().watches;
+    const auto lock = connection.Lock();
+    auto& watches = connection.peer_state().watches;
     const auto found = watches.find(*number);
     if (found == watches.end() || !found->second.is_link) return;
     local = found->second.local;
@@ -71,8 +67,8 @@ void RemoteNamedLinks::HandleUnlinked(Connection& connection, const ErgonMessage
 void RemoteNamedLinks::Refuse(Connection& connection) {
   std::vector<std::pair<std::uint64_t, gen::PID>> links;  // with their makers
   {
-    std::lock_guard lock(connection.mutex());
-    auto& watches = connection.relations().watches;
+    const auto lock = connection.Lock();
+    auto& watches = connection.peer_state().watches;
     for (auto at = watches.begin(); at != watches.end();) {
       if (at->second.is_link) links.emplace_back(at->first, at->second.local);
       at = at->second.is_link ? watches.erase(at) : std::next(at);

@@ -1,6 +1,5 @@
 #include <ergon/node/cluster/inbound/answer_receiver.h>
 
-#include <mutex>
 #include <string>
 #include <utility>
 
@@ -62,23 +61,23 @@ bool AnswerReceiver::Handle(Connection& connection, const Signal& signal) {
 AnswerReceiver::Waiting AnswerReceiver::RemoveWaiting(Connection& connection, std::uint64_t number,
                                                       std::string_view reference, bool is_error) {
   Waiting waiting;
-  std::lock_guard lock(connection.mutex());
-  PeerState& relations = connection.relations();
-  if (const auto found = relations.calls.find(number); found != relations.calls.end()) {
+  const auto lock = connection.Lock();
+  PeerState& peer = connection.peer_state();
+  if (const auto found = peer.calls.find(number); found != peer.calls.end()) {
     const PeerState::Call& call = waiting.call.emplace(found->second);
-    relations.calls.erase(found);
+    peer.calls.erase(found);
     if (call.spawns && call.links) {
-      (void)relations.links.Link({call.local, call.remote});  // as the caller asked
+      (void)peer.links.Link({call.local, call.remote});  // as the caller asked
     }
     if (call.spawns && call.monitors) {
-      relations.watches[number] = {call.local, call.remote};
+      peer.watches[number] = {call.local, call.remote};
     } else if (call.question == PeerState::ErgonQuestion::kNone) {
-      connection.AppendOwn(EndOfMonitor(call.local, call.remote, reference));
+      connection.Send(EndOfMonitor(call.local, call.remote, reference), SentAs::kOwn);
     }
-  } else if (const auto link = relations.watches.find(number);
-             is_error && link != relations.watches.end() && link->second.is_link) {
+  } else if (const auto link = peer.watches.find(number);
+             is_error && link != peer.watches.end() && link->second.is_link) {
     waiting.link_maker = link->second.local;
-    relations.watches.erase(link);
+    peer.watches.erase(link);
   }
   return waiting;
 }
@@ -136,12 +135,10 @@ void AnswerReceiver::TellSpawned(Connection& connection, const PeerState::Call& 
   if (told) return;
   // The caller has stopped waiting, and will not wait for the end of a process that it was not told of.
   needs_.relations.ForgetSpawned(call.local, call.remote, ref);
-  std::lock_guard lock(connection.mutex());
-  connection.relations().watches.erase(number);
-  (void)connection.relations().links.End({call.local, call.remote});
-  if (connection.state() != Connection::State::kDown) {
-    AppendAbandoned(connection, needs_.addresses.NodePid(), call.remote);
-  }
+  const auto lock = connection.Lock();
+  connection.peer_state().watches.erase(number);
+  (void)connection.peer_state().links.End({call.local, call.remote});
+  EndAbandoned(connection, needs_.addresses.NodePid(), call.remote, SentAs::kOwn);
 }
 
 void AnswerReceiver::HandleSpawnReply(Connection& connection, const Signal& signal) {
@@ -150,9 +147,8 @@ void AnswerReceiver::HandleSpawnReply(Connection& connection, const Signal& sign
   bool is_ready = false;  // a process of Erlang, which has no Init
   PeerState::Call call;
   {
-    std::lock_guard lock(connection.mutex());
-    if (connection.state() == Connection::State::kDown) return;
-    auto& calls = connection.relations().calls;
+    const auto lock = connection.Lock();
+    auto& calls = connection.peer_state().calls;
     const auto found = number ? calls.find(*number) : calls.end();
     const bool is_ours = found != calls.end() && found->second.spawns;
     if (is_ours && is_started &&
@@ -160,12 +156,12 @@ void AnswerReceiver::HandleSpawnReply(Connection& connection, const Signal& sign
         connection.IsForeign()) {
       is_ready = true;
       found->second.remote = signal.from;
-      PeerState& relations = connection.relations();
-      if (found->second.links) (void)relations.links.Link({found->second.local, signal.from});
+      PeerState& peer = connection.peer_state();
+      if (found->second.links) (void)peer.links.Link({found->second.local, signal.from});
       if (found->second.monitors) {
-        relations.watches[*number] = {found->second.local, signal.from};
+        peer.watches[*number] = {found->second.local, signal.from};
       } else {
-        connection.AppendOwn(EndOfMonitor(found->second.local, signal.from, signal.ref));
+        connection.Send(EndOfMonitor(found->second.local, signal.from, signal.ref), SentAs::kOwn);
       }
     } else if (is_ours && is_started &&
                needs_.delivery.IsAwaited(found->second.local, needs_.addresses.RefOf(*number))) {
@@ -173,7 +169,7 @@ void AnswerReceiver::HandleSpawnReply(Connection& connection, const Signal& sign
       return;
     }
     if (is_started && !is_ready) {
-      AnswerAbandoned(connection, needs_.addresses.NodePid(), signal.from);
+      EndAbandoned(connection, needs_.addresses.NodePid(), signal.from, SentAs::kAnswer);
     }
     if (!is_ours) return;
     call = found->second;

@@ -1,7 +1,6 @@
 #include <ergon/node/cluster/inbound/link_receiver.h>
 
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,6 +13,7 @@
 #include <ergon/node/cluster/inbound/message_target.h>
 #include <ergon/node/cluster/signals/common_signals.h>
 #include <ergon/node/cluster/signals/control_reader.h>
+#include <ergon/node/cluster/signals/link_signals.h>
 #include <ergon/node/cluster/signals/references.h>
 #include <ergon/node/cluster/values/reasons.h>
 #include <ergon/node/delivery/remote_names.h>
@@ -49,12 +49,9 @@ gen::PID LinkReceiver::FindName(std::string_view name) const {
 void LinkReceiver::HandleMonitor(Connection& connection, const Signal& signal) {
   const std::uint64_t number = node::NextUniqueId();
   const gen::PID watched = signal.name.empty() ? signal.to : FindName(signal.name);
-  {
-    std::lock_guard lock(connection.mutex());
-    if (!connection.relations().AddWatcher(
-            number, {signal.from, watched, std::string(signal.name), std::string(signal.ref)})) {
-      return;
-    }
+  if (!connection.Lock()->peer_state().AddWatcher(
+          number, {signal.from, watched, std::string(signal.name), std::string(signal.ref)})) {
+    return;
   }
   const gen::Ref ref = needs_.addresses.RefOf(number);
   if (watched == needs_.addresses.NodePid()) {
@@ -73,28 +70,28 @@ void LinkReceiver::HandleMonitor(Connection& connection, const Signal& signal) {
   AppendReason(reason, gen::Reason::NoProcess());
   const PeerState::Watcher watcher{signal.from, watched, std::string(signal.name),
                                    std::string(signal.ref)};
-  std::lock_guard lock(connection.mutex());
-  connection.relations().watchers.erase(number);
-  connection.relations().watcher_numbers.erase(watcher.raw);
-  if (connection.state() != Connection::State::kDown) connection.Append(DownFor(watcher, reason));
+  const auto lock = connection.Lock();
+  connection.peer_state().watchers.erase(number);
+  connection.peer_state().watcher_numbers.erase(watcher.raw);
+  connection.Send(DownFor(watcher, reason), SentAs::kAnswer);
 }
 
 void LinkReceiver::HandleDemonitor(Connection& connection, const Signal& signal) {
   PeerState::Watcher watcher;
   std::uint64_t number = 0;
   {
-    std::lock_guard lock(connection.mutex());
-    PeerState& relations = connection.relations();
+    const auto lock = connection.Lock();
+    PeerState& peer = connection.peer_state();
     const std::string raw(signal.ref);
     // A caller that ends the monitor of its request has stopped waiting for the answer.
-    relations.ForgetRequest(raw);
-    const auto known = relations.watcher_numbers.find(raw);
-    if (known == relations.watcher_numbers.end()) return;
+    peer.ForgetRequest(raw);
+    const auto known = peer.watcher_numbers.find(raw);
+    if (known == peer.watcher_numbers.end()) return;
     number = known->second;
-    relations.watcher_numbers.erase(known);
-    const auto found = relations.watchers.find(number);
+    peer.watcher_numbers.erase(known);
+    const auto found = peer.watchers.find(number);
     watcher = std::move(found->second);
-    relations.watchers.erase(found);
+    peer.watchers.erase(found);
   }
   needs_.relations.RemoveWatcher(watcher.remote, watcher.watched, needs_.addresses.RefOf(number));
   needs_.code.EndOfWatcher(number);
@@ -107,15 +104,15 @@ void LinkReceiver::HandleDown(Connection& connection, const Signal& signal) {
   std::optional<PeerState::Call> call;
   bool in_order = false;  // behind its messages, as in Erlang
   {
-    std::lock_guard lock(connection.mutex());
+    const auto lock = connection.Lock();
     in_order = connection.IsForeign();
-    PeerState& relations = connection.relations();
-    if (const auto found = relations.watches.find(*number); found != relations.watches.end()) {
+    PeerState& peer = connection.peer_state();
+    if (const auto found = peer.watches.find(*number); found != peer.watches.end()) {
       watch = found->second;
-      relations.watches.erase(found);
-    } else if (const auto asked = relations.calls.find(*number); asked != relations.calls.end()) {
+      peer.watches.erase(found);
+    } else if (const auto asked = peer.calls.find(*number); asked != peer.calls.end()) {
       call = asked->second;
-      relations.calls.erase(asked);
+      peer.calls.erase(asked);
     }
   }
   const gen::Reason reason = ReadReason(signal.payload, &needs_.values.atoms());
@@ -135,8 +132,8 @@ void LinkReceiver::HandleDown(Connection& connection, const Signal& signal) {
 // In the functions for links, the state of a link in the connection and the list of the process change together, with the
 // lock: the process may link and unlink itself at the same time (LinkSender::Link).
 void LinkReceiver::HandleLink(Connection& connection, const Signal& signal) {
-  std::lock_guard lock(connection.mutex());
-  LinkStates& links = connection.relations().links;
+  const auto lock = connection.Lock();
+  LinkStates& links = connection.peer_state().links;
   if (!links.TakeLink({signal.to, signal.from}) ||
       needs_.relations.LinkFromAfar(signal.to, signal.from)) {
     return;
@@ -144,31 +141,27 @@ void LinkReceiver::HandleLink(Connection& connection, const Signal& signal) {
   (void)links.End({signal.to, signal.from});
   std::string reason;
   AppendReason(reason, gen::Reason::NoProcess());
-  if (connection.state() == Connection::State::kDown) return;
-  connection.Append(ExitTo(signal.from, signal.to, reason));
+  connection.Send(ExitTo(signal.from, signal.to, reason), SentAs::kAnswer);
 }
 
 void LinkReceiver::HandleUnlink(Connection& connection, const Signal& signal) {
-  std::lock_guard lock(connection.mutex());
-  if (connection.relations().links.TakeUnlink({signal.to, signal.from})) {
+  const auto lock = connection.Lock();
+  if (connection.peer_state().links.TakeUnlink({signal.to, signal.from})) {
     needs_.relations.UnlinkFromAfar(signal.to, signal.from);
   }
-  if (connection.state() == Connection::State::kDown) return;
-  connection.Append(
-      {.kind = SignalKind::kUnlinkAck, .from = signal.to, .to = signal.from, .id = signal.id});
+  connection.Send(UnlinkAckTo(signal.from, signal.to, signal.id), SentAs::kAnswer);
 }
 
 void LinkReceiver::HandleUnlinkAck(Connection& connection, const Signal& signal) {
-  std::lock_guard lock(connection.mutex());
-  connection.relations().links.TakeAcknowledgement({signal.to, signal.from}, signal.id);
+  connection.Lock()->peer_state().links.TakeAcknowledgement({signal.to, signal.from}, signal.id);
 }
 
 void LinkReceiver::HandleExit(Connection& connection, const Signal& signal) {
   bool in_order = false;
   {
-    std::lock_guard lock(connection.mutex());
+    const auto lock = connection.Lock();
     // The link has been ended here meanwhile.
-    if (!connection.relations().links.TakeExit({signal.to, signal.from})) return;
+    if (!connection.peer_state().links.TakeExit({signal.to, signal.from})) return;
     in_order = connection.IsForeign();
   }
   needs_.exit_signals.Send(signal.to, signal.from,
@@ -181,11 +174,7 @@ void LinkReceiver::HandleExitRequest(Connection& connection, const Signal& signa
     (void)needs_.exit_signals.Kill(signal.to);
     return;
   }
-  bool in_order = false;
-  {
-    std::lock_guard lock(connection.mutex());
-    in_order = connection.IsForeign();
-  }
+  const bool in_order = connection.Lock()->IsForeign();
   needs_.exit_signals.Send(signal.to, signal.from,
                            ReadReason(signal.payload, &needs_.values.atoms()), gen::kExplicitExit,
                            in_order, signal.trace);

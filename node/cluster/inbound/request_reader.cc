@@ -1,6 +1,5 @@
 #include <ergon/node/cluster/inbound/request_reader.h>
 
-#include <mutex>
 #include <utility>
 
 #include <ergon/node/process_state/unique_id.h>
@@ -43,8 +42,7 @@ bool ReadCaller(ControlReader& reader, gen::Atom peer, std::size_t max_depth,
 
 std::uint64_t NoteRequest(Connection& connection, PeerState::Request request) {
   const std::uint64_t number = node::NextUniqueId();
-  std::lock_guard lock(connection.mutex());
-  connection.relations().AddRequest(number, std::move(request));
+  connection.Lock()->peer_state().AddRequest(number, std::move(request));
   return number;
 }
 

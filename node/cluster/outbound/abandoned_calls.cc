@@ -1,6 +1,5 @@
 #include <ergon/node/cluster/outbound/abandoned_calls.h>
 
-#include <mutex>
 #include <string>
 
 #include <ergon/node/cluster/connection/answer_signals.h>
@@ -13,9 +12,8 @@ namespace ergon::dist {
 
 void EndAbandonedCalls(Connection& connection, const node::Addresses& addresses,
                        node::Delivery& delivery) {
-  std::lock_guard lock(connection.mutex());
-  if (connection.state() == Connection::State::kDown) return;
-  auto& calls = connection.relations().calls;
+  const auto lock = connection.Lock();
+  auto& calls = connection.peer_state().calls;
   for (auto at = calls.begin(); at != calls.end();) {
     const auto& [id, call] = *at;
     // The caller is of this node (RequestSender::Send): no other connection is locked for it.
@@ -25,7 +23,7 @@ void EndAbandonedCalls(Connection& connection, const node::Addresses& addresses,
     }
     // Without the answer the values of the subscription would be believed, until its process has ended that.
     if (call.question == PeerState::ErgonQuestion::kSubscribe &&
-        connection.relations().SubscriptionOf(call, id) != nullptr) {
+        connection.peer_state().SubscriptionOf(call, id) != nullptr) {
       ++at;
       continue;
     }
@@ -36,9 +34,9 @@ void EndAbandonedCalls(Connection& connection, const node::Addresses& addresses,
       continue;
     }
     const std::string reference = ReferenceOf(id, addresses.node(), addresses.creation());
-    connection.AppendOwn(EndOfMonitor(call.local, call.remote, reference));
+    connection.Send(EndOfMonitor(call.local, call.remote, reference), SentAs::kOwn);
     if (call.spawns && !node::IsName(call.remote)) {
-      AppendAbandoned(connection, addresses.NodePid(), call.remote);
+      EndAbandoned(connection, addresses.NodePid(), call.remote, SentAs::kOwn);
     }
     at = calls.erase(at);
   }

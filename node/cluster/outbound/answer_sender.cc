@@ -1,6 +1,5 @@
 #include <ergon/node/cluster/outbound/answer_sender.h>
 
-#include <mutex>
 #include <utility>
 
 #include <ergon/gen/messenger.h>
@@ -62,14 +61,14 @@ gen::Result<void> AnswerSender::Respond(gen::PID remote, std::uint64_t ref,
   const Values::Writer* const how = values_.WriterOf(*response);
   gen::Result<Form> form = Form::kTerm;
   {
-    std::lock_guard lock(connection->mutex());
-    PeerState& relations = connection->relations();
-    const auto found = relations.requests.find(ref);
-    if (found == relations.requests.end()) return gen::ErrResponseIgnored;
+    const auto lock = connection->Lock();
+    PeerState& peer = connection->peer_state();
+    const auto found = peer.requests.find(ref);
+    if (found == peer.requests.end()) return gen::ErrResponseIgnored;
     if (how != nullptr && how->packed != nullptr) form = FormFor(*how, *connection);
     request = std::move(found->second);
-    relations.request_numbers.erase(request.watch);
-    relations.requests.erase(found);
+    peer.request_numbers.erase(request.watch);
+    peer.requests.erase(found);
   }
   Scratch scratch;
   std::string& payload = scratch.Empty();
@@ -77,17 +76,15 @@ gen::Result<void> AnswerSender::Respond(gen::PID remote, std::uint64_t ref,
   if (gen::IsTraced(*response)) request.trace = gen::TraceOf(*response);
   gen::PID from = gen::PID::FromAddress(response->from);
   if (!from || from.node != addresses_.node()) from = addresses_.NodePid();
-  std::lock_guard lock(connection->mutex());
-  if (connection->state() == Connection::State::kDown) return gen::ErrResponseIgnored;
-  auto appended = AppendAnswerOrError(*connection, request, from, payload);
-  return written ? std::move(appended) : std::move(written);
+  const auto lock = connection->Lock();
+  auto sent = SendAnswerOrError(*connection, request, from, payload);
+  if (!sent && sent.error() == gen::ErrNoConnection) return gen::ErrResponseIgnored;
+  return written ? std::move(sent) : std::move(written);
 }
 
 bool AnswerSender::IsAwaited(gen::PID remote, std::uint64_t ref) const {
-  const auto connection = connections_.Find(remote.node);
-  if (connection == nullptr) return false;
-  std::lock_guard lock(connection->mutex());
-  return connection->relations().requests.contains(ref);
+  const auto connection = connections_.FindLocked(remote.node);
+  return connection && connection->peer_state().requests.contains(ref);
 }
 
 }  // namespace ergon::dist

@@ -32,15 +32,15 @@ void ConnectionDown::Handle(Connection& connection, const Connection::Rest& rest
   needs_.groups.Lost(node);
   const gen::Error error(gen::ErrorCode::kNoConnection, fmt::format("{}: {}", node, rest.why));
   EndRelations(rest);
-  for (const auto& [id, call] : rest.relations.calls) {
+  for (const auto& [id, call] : rest.peer_state.calls) {
     needs_.delivery.RespondError(call.local, id, error);
   }
-  needs_.events.Lost(node, rest.relations);
+  needs_.events.Lost(node, rest.peer_state);
   needs_.messages.TellRoom(rest.waiters);
 }
 
 void ConnectionDown::EndRelations(const Connection::Rest& rest) {
-  for (const auto& [number, watcher] : rest.relations.watchers) {
+  for (const auto& [number, watcher] : rest.peer_state.watchers) {
     if (watcher.is_link) {
       needs_.relations.LoseMaker(watcher.watched, needs_.addresses.RefOf(number), watcher.remote);
       continue;
@@ -48,7 +48,7 @@ void ConnectionDown::EndRelations(const Connection::Rest& rest) {
     needs_.relations.RemoveWatcher(watcher.remote, watcher.watched, needs_.addresses.RefOf(number));
     needs_.code.EndOfWatcher(number);
   }
-  for (const auto& [id, watch] : rest.relations.watches) {
+  for (const auto& [id, watch] : rest.peer_state.watches) {
     if (watch.is_link) {
       needs_.relations.LoseLinkByName(watch.local, needs_.addresses.RefOf(id),
                                       gen::Reason::NoConnection());
@@ -58,7 +58,7 @@ void ConnectionDown::EndRelations(const Connection::Rest& rest) {
         {watch.local, needs_.addresses.RefOf(id), node::TargetOf(watch.remote)},
         gen::Reason::NoConnection(), rest.is_foreign);
   }
-  rest.relations.links.VisitLinked([&](gen::PID local, gen::PID remote) {
+  rest.peer_state.links.VisitLinked([&](gen::PID local, gen::PID remote) {
     needs_.relations.LoseLink(local, remote, rest.is_foreign);
   });
 }

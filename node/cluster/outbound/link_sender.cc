@@ -1,6 +1,5 @@
 #include <ergon/node/cluster/outbound/link_sender.h>
 
-#include <mutex>
 #include <utility>
 
 #include <fmt/core.h>
@@ -9,6 +8,7 @@
 #include <ergon/node/cluster/connection/answer_signals.h>
 #include <ergon/node/cluster/extension/ergon_signals.h>
 #include <ergon/node/cluster/signals/common_signals.h>
+#include <ergon/node/cluster/signals/link_signals.h>
 #include <ergon/node/cluster/signals/monitor_signals.h>
 #include <ergon/node/cluster/signals/references.h>
 #include <ergon/node/cluster/signals/scratch.h>
@@ -35,34 +35,32 @@ void LinkSender::Link(gen::PID local, gen::PID remote) {
   const auto sent =
       connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
         if (connection.IsFormer(remote)) return gen::ErrProcessIncarnation;
-        const bool is_new = connection.relations().links.Link({local, remote});
+        const bool is_new = connection.peer_state().links.Link({local, remote});
         // The other process may have ended the link since `local` has noted it, or may have made it itself.
         (void)relations_.LinkFromAfar(local, remote);
         if (!is_new) return {};
-        connection.AppendOwn({.kind = SignalKind::kLink, .from = local, .to = remote});
+        connection.Send(LinkTo(remote, local), SentAs::kOwn);
         return {};
       });
   if (!sent) exit_signals_.Send(local, remote, ReasonOf(sent.error()), 0);
 }
 
 void LinkSender::Unlink(gen::PID local, gen::PID remote) {
-  const auto connection = connections_.Find(remote.node);
-  if (connection == nullptr) return;
-  std::lock_guard lock(connection->mutex());
-  const std::uint64_t id = connection->relations().links.Unlink({local, remote});
+  const auto connection = connections_.FindLocked(remote.node);
+  if (!connection) return;
+  const std::uint64_t id = connection->peer_state().links.Unlink({local, remote});
   if (id == 0) return;
-  connection->AppendOwn({.kind = SignalKind::kUnlink, .from = local, .to = remote, .id = id});
+  connection->Send(UnlinkTo(remote, local, id), SentAs::kOwn);
 }
 
 void LinkSender::Exit(gen::PID local, gen::PID remote, const gen::Reason& reason) {
-  const auto connection = connections_.Find(remote.node);
-  if (connection == nullptr) return;
   Scratch scratch;
   std::string& payload = scratch.Empty();
   AppendReason(payload, reason);
-  std::lock_guard lock(connection->mutex());
-  if (!connection->relations().links.End({local, remote})) return;
-  AppendEnd(*connection, ExitTo(remote, local, payload));
+  const auto connection = connections_.FindLocked(remote.node);
+  if (!connection) return;
+  if (!connection->peer_state().links.End({local, remote})) return;
+  SendEnd(*connection, ExitTo(remote, local, payload));
 }
 
 gen::Result<void> LinkSender::LinkByName(gen::PID local, gen::PID remote, gen::Ref ref) {
@@ -74,8 +72,8 @@ gen::Result<void> LinkSender::LinkByName(gen::PID local, gen::PID remote, gen::R
     if (connection.IsForeign())
       return NoErgonNode(PeerState::ErgonQuestion::kLink, connection.peer());
     if (connection.IsFormer(remote)) return gen::ErrProcessIncarnation;
-    connection.relations().watches[ref.id] = {local, remote, true};
-    connection.AppendOwn(signal);
+    connection.peer_state().watches[ref.id] = {local, remote, true};
+    connection.Send(signal, SentAs::kOwn);
     return {};
   });
   if (sent || sent.error() == gen::ErrUnsupported) return sent;
@@ -85,31 +83,29 @@ gen::Result<void> LinkSender::LinkByName(gen::PID local, gen::PID remote, gen::R
 
 void LinkSender::ExitByName(gen::PID local, gen::PID remote, gen::Ref ref,
                             const gen::Reason& reason) {
-  const auto connection = connections_.Find(remote.node);
-  if (connection == nullptr) return;
   Scratch scratch;
   std::string& payload = scratch.Empty();
   AppendMakerEnd(payload, Reference(ref.id));
   const std::string head = payload;
   AppendReason(payload, reason);
-  std::lock_guard lock(connection->mutex());
-  if (connection->relations().watches.erase(ref.id) == 0) return;
-  AppendEnd(*connection, ErgonSignal(local, payload), head);
+  const auto connection = connections_.FindLocked(remote.node);
+  if (!connection) return;
+  if (connection->peer_state().watches.erase(ref.id) == 0) return;
+  SendEnd(*connection, ErgonSignal(local, payload), head);
 }
 
 void LinkSender::EndLinkOf(gen::PID maker, gen::Ref ref) {
-  const auto connection = connections_.Find(maker.node);
-  if (connection == nullptr) return;
-  std::lock_guard lock(connection->mutex());
-  PeerState& relations = connection->relations();
-  const auto found = relations.watchers.find(ref.id);
-  if (found == relations.watchers.end()) return;
+  const auto connection = connections_.FindLocked(maker.node);
+  if (!connection) return;
+  PeerState& peer = connection->peer_state();
+  const auto found = peer.watchers.find(ref.id);
+  if (found == peer.watchers.end()) return;
   Scratch scratch;
   std::string& payload = scratch.Empty();
   AppendUnlinked(payload, found->second.raw);
-  connection->Append(ErgonSignal(addresses_.NodePid(), payload));
-  relations.watcher_numbers.erase(found->second.raw);
-  relations.watchers.erase(found);
+  connection->Send(ErgonSignal(addresses_.NodePid(), payload), SentAs::kAnswer);
+  peer.watcher_numbers.erase(found->second.raw);
+  peer.watchers.erase(found);
 }
 
 gen::Result<void> LinkSender::ExitRequest(gen::PID local, gen::PID remote,
@@ -131,7 +127,7 @@ gen::Result<void> LinkSender::ExitRequest(gen::PID local, gen::PID remote,
   signal.trace = trace;
   return connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
     if (connection.IsFormer(remote)) return gen::ErrProcessIncarnation;
-    return connection.TryAppendOwn(signal);
+    return connection.TrySend(signal, SentAs::kOwn);
   });
 }
 
@@ -140,8 +136,8 @@ void LinkSender::Monitor(gen::PID local, gen::PID remote, gen::Ref ref) {
   const Signal signal = MonitorOf(local, remote, reference);
   auto sent = connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
     if (connection.IsFormer(remote)) return gen::ErrProcessIncarnation;
-    connection.relations().watches[ref.id] = {local, remote};
-    connection.AppendOwn(signal);
+    connection.peer_state().watches[ref.id] = {local, remote};
+    connection.Send(signal, SentAs::kOwn);
     return {};
   });
   if (!sent) {
@@ -150,12 +146,11 @@ void LinkSender::Monitor(gen::PID local, gen::PID remote, gen::Ref ref) {
 }
 
 void LinkSender::Demonitor(gen::PID local, gen::PID remote, gen::Ref ref) {
-  const auto connection = connections_.Find(remote.node);
-  if (connection == nullptr) return;
   const std::string reference = Reference(ref.id);
-  std::lock_guard lock(connection->mutex());
-  if (connection->relations().watches.erase(ref.id) == 0) return;
-  connection->AppendOwn(EndOfMonitor(local, remote, reference));
+  const auto connection = connections_.FindLocked(remote.node);
+  if (!connection) return;
+  if (connection->peer_state().watches.erase(ref.id) == 0) return;
+  connection->Send(EndOfMonitor(local, remote, reference), SentAs::kOwn);
 }
 
 gen::Result<void> LinkSender::SendDown(gen::PID remote, const core::Envelope& notice) {
@@ -173,19 +168,17 @@ gen::Result<void> LinkSender::SendDown(gen::PID remote, const core::Envelope& no
   Scratch scratch;
   std::string& payload = scratch.Empty();
   AppendReason(payload, reason);
-  const auto connection = connections_.Find(remote.node);
-  if (connection == nullptr) return gen::ErrNoConnection;
-  std::lock_guard lock(connection->mutex());
-  PeerState& relations = connection->relations();
-  const auto found = relations.watchers.find(notice.ref);
-  if (found == relations.watchers.end())
-    return gen::ErrResponseIgnored;  // it has ended the monitor
+  const auto connection = connections_.FindLocked(remote.node);
+  if (!connection) return gen::ErrNoConnection;
+  PeerState& peer = connection->peer_state();
+  const auto found = peer.watchers.find(notice.ref);
+  if (found == peer.watchers.end()) return gen::ErrResponseIgnored;  // it has ended the monitor
   const PeerState::Watcher& watcher = found->second;
-  AppendEnd(*connection, DownFor(watcher, payload));
+  SendEnd(*connection, DownFor(watcher, payload));
   // The end is an answer to the request with the same reference.
-  relations.ForgetRequest(watcher.raw);
-  relations.watcher_numbers.erase(watcher.raw);
-  relations.watchers.erase(found);
+  peer.ForgetRequest(watcher.raw);
+  peer.watcher_numbers.erase(watcher.raw);
+  peer.watchers.erase(found);
   return {};
 }
 

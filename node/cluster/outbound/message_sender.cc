@@ -1,7 +1,5 @@
 #include <ergon/node/cluster/outbound/message_sender.h>
 
-#include <mutex>
-
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/node/cluster/extension/ergon_signals.h>
 #include <ergon/node/cluster/outbound/message_forms.h>
@@ -42,7 +40,7 @@ gen::Result<void> MessageSender::SendIn(Form tried, Form& form, gen::PID remote,
     }
     auto accepts = connection.Accepts(remote);
     if (!accepts) return accepts;
-    connection.AppendMessage(*frame);
+    connection.SendMessageFrame(*frame);
     needs_.totals.sent_to_nodes.Add();
     return {};
   });
@@ -65,7 +63,7 @@ gen::Result<void> MessageSender::SendImportant(gen::PID remote, const core::Enve
       if (how->packed != nullptr && !connection.IsForeign()) {
         if (auto taken = SelectForm(form, *how, connection); !taken || form != tried) return taken;
       }
-      return AppendQuestion(
+      return SendQuestion(
           connection,
           {.local = local, .remote = remote, .question = PeerState::ErgonQuestion::kImportant}, id,
           signal);
@@ -74,8 +72,7 @@ gen::Result<void> MessageSender::SendImportant(gen::PID remote, const core::Enve
 }
 
 void MessageSender::AwaitRoom(gen::Atom node, gen::PID local, std::uint64_t id) {
-  if (const auto connection = needs_.connections.Find(node)) {
-    std::lock_guard lock(connection->mutex());
+  if (const auto connection = needs_.connections.FindLocked(node)) {
     if (connection->state() != Connection::State::kDown &&
         (connection->IsFull() || connection->MaySayPacks())) {
       connection->AddWaiter({local, id});

@@ -98,10 +98,10 @@ gen::Result<void> RequestSender::SendRequestIn(Form tried, Form& form, gen::PID 
     }
     auto accepts = connection.Accepts(remote);
     if (!accepts) return accepts;
-    connection.relations().calls[request.ref] = {
+    connection.peer_state().calls[request.ref] = {
         .local = local, .remote = remote, .keeps_term = any != nullptr, .question = question};
-    if (question == PeerState::ErgonQuestion::kNone) connection.AppendOwn(monitor);
-    connection.AppendRequest(*frame);
+    if (question == PeerState::ErgonQuestion::kNone) connection.Send(monitor, SentAs::kOwn);
+    connection.SendRequestFrame(*frame);
     totals_.sent_to_nodes.Add();
     return {};
   });
@@ -123,14 +123,14 @@ gen::Result<void> RequestSender::SendSpawn(gen::PID remote, const core::Envelope
   return connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
     auto accepts = connection.Accepts(remote);
     if (!accepts) return accepts;
-    auto appended = connection.AppendMessage(signal);
-    if (!appended) return appended;
-    connection.relations().calls[request.ref] = {.local = signal.from,
-                                                 .remote = remote,
-                                                 .keeps_term = true,
-                                                 .spawns = true,
-                                                 .links = spawn.links,
-                                                 .monitors = spawn.monitors};
+    auto sent = connection.TrySend(signal, SentAs::kMessage);
+    if (!sent) return sent;
+    connection.peer_state().calls[request.ref] = {.local = signal.from,
+                                                  .remote = remote,
+                                                  .keeps_term = true,
+                                                  .spawns = true,
+                                                  .links = spawn.links,
+                                                  .monitors = spawn.monitors};
     totals_.sent_to_nodes.Add();
     return {};
   });
@@ -140,7 +140,7 @@ gen::Result<void> RequestSender::Ask(gen::PID remote, const PeerState::Call& que
                                      std::uint64_t id, gen::PID from, std::string_view payload) {
   const Signal signal = ErgonSignal(from, payload);
   return connections_.With(remote.node, [&](Connection& connection) {
-    return AppendQuestion(connection, question, id, signal);
+    return SendQuestion(connection, question, id, signal);
   });
 }
 

@@ -1,4 +1,4 @@
-// What a connection appends to what waits to be sent.
+// What a connection sends: it is appended to what waits to be written.
 #include <ergon/node/cluster/connection/connection.h>
 
 #include <algorithm>
@@ -32,6 +32,36 @@ void Connection::NoteAnswers() noexcept {
   answers_.store(out_answers_ + writing_answers_, std::memory_order_relaxed);
 }
 
+void Connection::Send(const Signal& signal, SentAs as) {
+  const auto sent = TrySend(signal, as);
+  if (sent || state_ == State::kDown) return;
+  // Nobody can be told of it but by the loss of the connection, which the peer would end as well.
+  asio::post(context_, [self = shared_from_this(), why = std::string(sent.error().detail())] {
+    self->Fail(why);
+  });
+}
+
+gen::Result<void> Connection::TrySend(const Signal& signal, SentAs as) {
+  if (state_ == State::kDown) return gen::ErrNoConnection;
+  const bool is_answer = as == SentAs::kAnswer || as == SentAs::kAwaitedAnswer;
+  if (is_answer) {
+    ReserveAtOnce(out_, signal.payload.size(),
+                  std::min(settings_.send_queue_bytes + kFewBytes, kMostKeptBytes));
+  }
+  const std::size_t before = out_.size();
+  auto put = Put(signal);
+  if (!put) return put;
+  if (is_answer) {
+    out_answers_ += out_.size() - before;
+    NoteAnswers();
+  }
+  if (as == SentAs::kMessage) ++out_messages_;
+  NoteQueued();
+  if (flush_due_ || state_ != State::kUp) return put;
+  if (as != SentAs::kAwaitedAnswer || !WriteAtOnce()) PostFlush();
+  return put;
+}
+
 gen::Result<void> Connection::Put(const Signal& signal) {
   if (signal.trace != 0) [[unlikely]] {
     const std::string token =
@@ -52,51 +82,9 @@ gen::Result<void> Connection::Put(const Signal& signal) {
   return fits;
 }
 
-gen::Result<void> Connection::PutAnswer(const Signal& signal) {
-  ReserveAtOnce(out_, signal.payload.size(),
-                std::min(settings_.send_queue_bytes + kFewBytes, kMostKeptBytes));
-  const std::size_t before = out_.size();
-  auto put = Put(signal);
-  out_answers_ += out_.size() - before;
-  NoteAnswers();
-  return put;
-}
-
-gen::Result<void> Connection::TryAppend(const Signal& signal) {
-  auto put = PutAnswer(signal);
-  NoteAppended();
-  return put;
-}
-
-gen::Result<void> Connection::TryAppendOwn(const Signal& signal) {
-  auto put = Put(signal);
-  NoteAppended();
-  return put;
-}
-
-void Connection::Append(const Signal& signal) { FailIfNot(TryAppend(signal)); }
-
-void Connection::AppendOwn(const Signal& signal) { FailIfNot(TryAppendOwn(signal)); }
-
-// Nobody can be told of it but by the loss of the connection, which the peer would end as well.
-void Connection::FailIfNot(const gen::Result<void>& appended) {
-  if (appended) return;
-  asio::post(context_, [self = shared_from_this(), why = std::string(appended.error().detail())] {
-    self->Fail(why);
-  });
-}
-
 // A caller waits for it, and to wake the thread of the network takes longer than to write. Where answers follow each
 // other, however, one write for many is far cheaper. Requests are not written so: on two cores calls between two nodes of
 // ours took longer with that.
-gen::Result<void> Connection::AppendAnswer(const Signal& signal) {
-  auto put = PutAnswer(signal);
-  if (!put) return put;
-  NoteQueued();
-  if (!flush_due_ && state_ == State::kUp && !WriteAtOnce()) PostFlush();
-  return put;
-}
-
 bool Connection::WriteAtOnce() {
   // So large an answer may have made the thread of the network put requests aside, which are taken up in Written.
   if (HasUnreadAnswers()) return false;
@@ -114,13 +102,7 @@ bool Connection::WriteAtOnce() {
   return true;
 }
 
-gen::Result<void> Connection::AppendMessage(const Signal& message) {
-  auto appended = TryAppendOwn(message);
-  if (appended) ++out_messages_;
-  return appended;
-}
-
-void Connection::AppendRequest(std::string_view frame) {
+void Connection::PutFrame(std::string_view frame) {
   // Of the flags that change frames, these alone change those of messages.
   const bool takes_tokens = (flags_ & kFlagBigTraceLabels) != 0;
   if ((flags_ & kFlagSendSender) != 0 && (takes_tokens || !HasToken(frame))) [[likely]] {
@@ -128,7 +110,8 @@ void Connection::AppendRequest(std::string_view frame) {
   } else {
     AppendAsOlder(frame);
   }
-  NoteAppended();
+  NoteQueued();
+  if (!flush_due_ && state_ == State::kUp) PostFlush();
   ++out_messages_;
 }
 
