@@ -4,6 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +18,8 @@
 #include <ergon/act/pool_stats.h>
 #include <ergon/testkit/simulation.h>
 
+#include <size_changes.h>
+
 namespace ergon::testkit {
 namespace {
 
@@ -23,13 +29,18 @@ using std::chrono::nanoseconds;
 struct Errand {
   nanoseconds takes{0};
   int key = 0;
+  nanoseconds sent_at{0};
 };
 
 // What workers have done, and the database that all of them ask.
 struct Done {
   int handled = 0;
   int running = 0;
-  int database = 0;  // so many at once; 0: any number
+  int database = 0;      // so many at once; 0: any number
+  int slower = 1;        // times as long does it take for each
+  int waited = 0;        // messages that were begun
+  nanoseconds waits{0};  // of these, in all, if `sim` is given
+  const Simulation* sim = nullptr;
 };
 
 class Runner : public act::Actor {
@@ -39,7 +50,9 @@ class Runner : public act::Actor {
  private:
   gen::Status HandleMessage(gen::PID, gen::Message& message) override {
     ++done_->running;
-    const nanoseconds takes = message.As<Errand>()->takes;
+    ++done_->waited;
+    if (done_->sim != nullptr) done_->waits += done_->sim->Now() - message.As<Errand>()->sent_at;
+    const nanoseconds takes = message.As<Errand>()->takes * done_->slower;
     const int share = done_->database == 0 ? 1 : std::max(1, done_->running / done_->database);
     (void)Sleep(takes * share);
     --done_->running;
@@ -171,6 +184,134 @@ TEST_CASE("pool autoscale: more workers within three handling times of a load, a
     CHECK(done.handled == 60);
     CHECK(Size(node, pool) == 2);
   });
+}
+
+// What the log tells of the number of workers, which is `size` at first.
+class ToldChanges {
+ public:
+  ToldChanges(const Simulation& sim, int size) : sim_(sim), size_(size) {}
+  // Reads what is new in the log.
+  void Read() {
+    for (; read_ < sim_.Log().size(); ++read_) {
+      const std::string& line = sim_.Log()[read_];
+      const std::size_t begin = line.find("autoscale: ");
+      if (begin == std::string::npos) continue;
+      SizeChange change{.at = std::chrono::duration<double>(sim_.Now()).count()};
+      if (std::sscanf(line.c_str() + begin, "autoscale: %d -> %d workers", &change.before,
+                      &change.after) != 2) {
+        continue;
+      }
+      CHECK(change.before == std::exchange(size_, change.after));
+      change.is_undone = line.find(kNoHelp) != std::string::npos;
+      changes_.push_back(change);
+    }
+  }
+  [[nodiscard]] const std::vector<SizeChange>& changes() const { return changes_; }
+
+ private:
+  const Simulation& sim_;
+  int size_;
+  std::size_t read_ = 0;
+  std::vector<SizeChange> changes_;
+};
+
+// Messages for a pool with the fewest workers: steps, waves, bursts and a slow database, one after the other.
+class LoadedPool {
+ public:
+  explicit LoadedPool(Simulation& sim)
+      : sim_(sim),
+        node_(sim.Node("laws@sim")),
+        autoscale_{.min = static_cast<int>(sim.Random(1, 3)),
+                   .max = 64,
+                   .target_wait = sim.Random(20ms, 100ms),
+                   .shrink_after = sim.Random(1s, 3s)},
+        done_{.sim = &sim},
+        pool_(Start(node_, done_, autoscale_.min, autoscale_)),
+        told_(sim, autoscale_.min) {}
+
+  // Returns whether messages had to wait too long, though there could be enough workers.
+  bool RunPhase() {
+    const auto kind = sim_.Random(0, 3);
+    const double busy = static_cast<double>(sim_.Random(2, kind == 3 ? 20 : 60)) / 10;
+    const nanoseconds length = sim_.Random(1s, 8s);
+    done_.slower = kind == 3 ? static_cast<int>(sim_.Random(2, 4)) : 1;
+    const nanoseconds begins = sim_.Now();
+    const nanoseconds settled = begins + 2s + 20 * kTakes * done_.slower;
+    const nanoseconds ends = settled + sim_.Random(3s, 8s);
+    bool is_settled = false;
+    while (sim_.Now() < ends) {
+      if (!is_settled && sim_.Now() >= settled) {
+        is_settled = true;
+        done_.waited = 0;
+        done_.waits = 0ns;
+      }
+      const double part = static_cast<double>((sim_.Now() - begins).count() % length.count()) /
+                          static_cast<double>(length.count());
+      double now = busy;
+      if (kind == 1) now *= 1 + std::sin(part * 6.283);
+      if (kind == 2) now *= part < 0.02 ? 10 : 0.25;
+      Send(now);
+    }
+    return kind != 2 && done_.waits > 2 * autoscale_.target_wait * done_.slower * done_.waited;
+  }
+  void End() {
+    done_.slower = 1;
+    sim_.RunUntilIdle();
+    told_.Read();
+    const act::PoolStats stats = act::Stats(node_, pool_).value();
+    CHECK(static_cast<int>(stats.size) == autoscale_.min);
+    CHECK(done_.handled == accepted_);
+    CHECK(static_cast<int>(stats.handled) == accepted_);
+    CHECK(stats.Lost() == 0);
+    for (const SizeChange& change : told_.changes()) {
+      CHECK(change.after >= autoscale_.min);
+      CHECK(change.after <= autoscale_.max);
+    }
+    CheckTurns(told_.changes(), std::chrono::duration<double>(autoscale_.shrink_after).count());
+    sim_.ExpectConservation();
+  }
+
+ private:
+  static constexpr nanoseconds kTakes = 50ms;
+
+  // Sends a message, and waits for the next one that keeps so many workers busy.
+  void Send(double busy) {
+    const nanoseconds pause =
+        busy < 0.1
+            ? nanoseconds(kTakes)
+            : nanoseconds(static_cast<std::int64_t>(static_cast<double>(kTakes.count()) / busy));
+    if (busy >= 0.1) {
+      REQUIRE(node_.Send(pool_, Errand{kTakes, accepted_, sim_.Now()}));
+      ++accepted_;
+    }
+    sim_.RunFor(sim_.Random(0ns, 2 * pause));
+    told_.Read();
+  }
+
+  Simulation& sim_;
+  gen::Node& node_;
+  const act::PoolAutoscale autoscale_;
+  Done done_;
+  const gen::PID pool_;
+  ToldChanges told_;
+  int accepted_ = 0;
+};
+
+TEST_CASE(
+    "pool autoscale: by any load it keeps its bounds, loses nothing, lets nobody wait, and turns "
+    "seldom") {
+  int late = 0;
+  int phases = 0;
+  Simulation::ForSeeds(1, 40, [&](Simulation& sim) {
+    LoadedPool pool(sim);
+    for (int i = 0; i < 3; ++i) {
+      ++phases;
+      if (pool.RunPhase()) ++late;
+    }
+    pool.End();
+  });
+  CAPTURE(phases);
+  CHECK(late <= 1 + phases / 50);  // messages come by chance
 }
 
 TEST_CASE("pool autoscale: workers that wait for one database are not made more than help") {

@@ -18,13 +18,13 @@
 #include <ergon/testkit/random.h>
 #include <ergon/testkit/seeds.h>
 
+#include <size_changes.h>
+
 namespace ergon::testkit::pool_autoscaler_test {
 
 using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
 using std::chrono::nanoseconds;
 using Seconds = std::chrono::duration<double>;
-
-constexpr std::string_view kNoHelp = "throughput no longer rises with workers";
 
 // Messages that come by chance, one queue, and workers that handle one at a time. Time goes in steps.
 class ModelledPool {
@@ -44,8 +44,7 @@ class ModelledPool {
         options_(options),
         load_(std::move(load)),
         scaler_(options),
-        workers_(workers),
-        sizes_{{0, workers, false}} {
+        workers_(workers) {
     (void)scaler_.Look(Measure());
     Plan();
   }
@@ -64,18 +63,17 @@ class ModelledPool {
   [[nodiscard]] const act::PoolAutoscaler& scaler() const { return scaler_; }
   [[nodiscard]] std::uint64_t handled() const { return handled_; }
   [[nodiscard]] bool was_within() const { return was_within_; }
-  struct Change {
-    double at;
-    int size;
-    bool is_undone;  // more were no help
-  };
-  [[nodiscard]] const std::vector<Change>& sizes() const { return sizes_; }
-  // Of the messages that began since then.
-  [[nodiscard]] double MeanWait(double since) const {
+  [[nodiscard]] const std::vector<SizeChange>& changes() const { return changes_; }
+  // Returns how many messages have come and are neither handled, nor waiting, nor in a handler.
+  [[nodiscard]] std::uint64_t lost() const {
+    return arrived_ - handled_ - queue_.size() - running_.size();
+  }
+  // Of the messages that began since then, and before `until`.
+  [[nodiscard]] double MeanWait(double since, double until = 1e9) const {
     double sum = 0;
     int count = 0;
     for (const auto& [at, wait] : waits_) {
-      if (at < since) continue;
+      if (at < since || at >= until) continue;
       sum += wait;
       ++count;
     }
@@ -123,7 +121,8 @@ class ModelledPool {
     const int wanted = scaler_.Look(Measure());
     was_within_ = was_within_ && wanted >= options_.min && wanted <= options_.max;
     if (wanted != workers_) {
-      sizes_.push_back({now_, wanted, scaler_.decisions().front().reason == kNoHelp});
+      const bool is_undone = scaler_.decisions().front().reason == kNoHelp;
+      changes_.push_back({now_, workers_, wanted, is_undone});
     }
     workers_ = wanted;  // those that leave handle what they have
     Plan();
@@ -172,7 +171,7 @@ class ModelledPool {
   std::uint64_t known_ = 0;
   double handling_ = 0;
   std::vector<std::pair<double, double>> waits_;
-  std::vector<Change> sizes_;
+  std::vector<SizeChange> changes_;
 };
 
 // What a load is like that a seed chooses.
@@ -244,19 +243,18 @@ bool HasSaid(const ModelledPool& pool, std::string_view text) {
   });
 }
 
-// It does not go down soon after it has gone up, and says so if it does not turn for this reason.
-void CheckTurns(const ModelledPool& pool, const act::PoolAutoscale& options) {
-  const auto& sizes = pool.sizes();
+// What holds of any load: its numbers stay within their bounds, nothing is lost, it does not go down soon after it has
+// gone up, and says so if it does not turn for this reason; and in all it turns at most once for each period.
+void CheckLaws(const ModelledPool& pool, const act::PoolAutoscale& options) {
+  CHECK(pool.was_within());
+  CHECK(pool.lost() == 0);
+  const double period = Seconds(options.shrink_after).count();
+  CheckTurns(pool.changes(), period);
   double grown_at = -1e9;
-  for (std::size_t i = 1; i < sizes.size(); ++i) {
-    const auto& [at, size, is_undone] = sizes[i];
-    if (is_undone) continue;
-    if (size > sizes[i - 1].size) {
-      grown_at = at;
-      continue;
-    }
-    CAPTURE(at);
-    CHECK(at - grown_at > Seconds(options.shrink_after).count() * 0.999);
+  for (const SizeChange& change : pool.changes()) {
+    if (change.after > change.before) grown_at = change.at;
+    if (change.after > change.before || change.is_undone) continue;
+    CHECK(change.at - grown_at > period * 0.999);
   }
 }
 
@@ -271,18 +269,16 @@ TEST_CASE(
     pool.RunUntil(Seconds(120));
     CAPTURE(busy);
     CAPTURE(chosen.handling.count());
-    CHECK(pool.was_within());
     misjudged.Count(pool.MeanWait(10) > 2 * chosen.target());
     CHECK(pool.workers() >= std::min(busy, 1.0));
     CHECK(pool.workers() <= 2 * busy / chosen.options.target_utilization + 6);
-    CheckTurns(pool, chosen.options);
+    CheckLaws(pool, chosen.options);
     // Of direction, in the last two thirds.
     int turns = 0;
     int before = 0;
-    const auto& sizes = pool.sizes();
-    for (std::size_t i = 1; i < sizes.size(); ++i) {
-      const int direction = sizes[i].size > sizes[i - 1].size ? 1 : -1;
-      if (sizes[i].at > 40 && direction != before && before != 0) ++turns;
+    for (const SizeChange& change : pool.changes()) {
+      const int direction = change.after > change.before ? 1 : -1;
+      if (change.at > 40 && direction != before && before != 0) ++turns;
       before = direction;
     }
     CHECK(turns <= 8);  // one for each shrink_after
@@ -310,7 +306,7 @@ TEST_CASE("pool autoscaler: more workers within three handling times of a load t
     CAPTURE(many);
     CHECK(pool.workers() > before);
     pool.RunUntil(Seconds(60));
-    CHECK(pool.was_within());
+    CheckLaws(pool, chosen.options);
     misjudged.Count(pool.MeanWait(kStep + 2 + 20 * handling) > 2 * chosen.target());
   });
 }
@@ -332,11 +328,10 @@ TEST_CASE("pool autoscaler: waves and bursts; when they are over it goes back, a
     pool.RunUntil(Seconds(60));
     if (!bursts) misjudged.Count(pool.MeanWait(20) > 2 * chosen.target());
     pool.RunUntil(Seconds(3600));
-    CHECK(pool.was_within());
     CHECK(pool.workers() == chosen.options.min);
     CHECK(pool.scaler().IsAtRest());
     CHECK(pool.scaler().Period() == 0ns);
-    CheckTurns(pool, chosen.options);
+    CheckLaws(pool, chosen.options);
   });
 }
 
@@ -351,7 +346,7 @@ TEST_CASE("pool autoscaler: workers that wait for one database are not made more
     pool.RunUntil(Seconds(90));
     CAPTURE(most);
     CAPTURE(chosen.handling.count());
-    CHECK(pool.was_within());
+    CheckLaws(pool, chosen.options);
     CHECK(HasSaid(pool, kNoHelp));
     misjudged.Count(pool.workers() > 3 * most + 4);
     CHECK(static_cast<double>(pool.handled()) > 0.8 * chosen.Rate(most) * 85);
@@ -371,9 +366,80 @@ TEST_CASE("pool autoscaler: a database that only answers later is no reason to h
     CAPTURE(busy);
     CAPTURE(slower);
     CAPTURE(chosen.handling.count());
-    CHECK(pool.was_within());
+    CheckLaws(pool, chosen.options);
     misjudged.Count(pool.workers() < 0.9 * busy * slower ||
                     pool.MeanWait(120) > 2 * chosen.target() * slower);
+  });
+}
+
+// Loads that follow each other, in an order and of a size that a seed chooses.
+class Phases {
+ public:
+  enum class Kind : std::uint8_t { kSteady, kWave, kBursts, kSlow, kKinds };
+  struct Phase {
+    double begins;
+    double ends;
+    Kind kind;
+    double busy;    // workers, in the mean
+    double length;  // of a wave, or from burst to burst
+    double slower;  // so many times as long does the database take for each message
+  };
+
+  explicit Phases(Chosen& chosen) {
+    const std::uint64_t count = 3 + chosen.random.Below(3);
+    double at = 0;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const auto kind =
+          static_cast<Kind>(chosen.random.Below(static_cast<std::uint64_t>(Kind::kKinds)));
+      const double ends = at + chosen.Between(15, 40);
+      phases_.push_back({at, ends, kind, chosen.Between(0.2, kind == Kind::kSlow ? 6 : 16),
+                         chosen.Between(2, 30), kind == Kind::kSlow ? chosen.Between(2, 5) : 1.0});
+      at = ends;
+    }
+  }
+
+  [[nodiscard]] const std::vector<Phase>& all() const { return phases_; }
+  [[nodiscard]] double end() const { return phases_.back().ends; }
+  [[nodiscard]] const Phase& At(double now) const {
+    for (const Phase& phase : phases_) {
+      if (now < phase.ends) return phase;
+    }
+    return phases_.back();
+  }
+  [[nodiscard]] double BusyAt(double now) const {
+    if (now >= end()) return 0;
+    const Phase& phase = At(now);
+    const double part = std::fmod(now - phase.begins, phase.length) / phase.length;
+    if (phase.kind == Kind::kWave) return phase.busy * (1 + std::sin(part * 6.283));
+    if (phase.kind == Kind::kBursts) return phase.busy * (part < 0.02 ? 10 : 0.25);
+    return phase.busy;
+  }
+
+ private:
+  std::vector<Phase> phases_;
+};
+
+TEST_CASE("pool autoscaler: steps, waves, bursts and a slow database, one after the other") {
+  Misjudged misjudged;
+  ForSeeds(100, [&](std::uint64_t seed) {
+    Chosen chosen(seed);
+    const Phases phases(chosen);
+    ModelledPool pool =
+        chosen.Pool([&](double now) { return chosen.Rate(phases.BusyAt(now)); },
+                    [&](double now, double) { return 1 / phases.At(now).slower; }, phases.end());
+    pool.RunUntil(Seconds(phases.end()));
+    CAPTURE(chosen.handling.count());
+    for (const auto& phase : phases.all()) {
+      // Of a burst all waits; what comes first after a step waits until there are workers.
+      if (phase.kind == Phases::Kind::kBursts) continue;
+      const double settled = phase.begins + 5 + 20 * chosen.handling.count() * phase.slower;
+      misjudged.Count(pool.MeanWait(settled, phase.ends) > 2 * chosen.target() * phase.slower);
+    }
+    pool.RunUntil(Seconds(3600));
+    CheckLaws(pool, chosen.options);
+    CHECK(pool.handled() != 0);
+    CHECK(pool.workers() == chosen.options.min);
+    CHECK(pool.scaler().Period() == 0ns);
   });
 }
 
