@@ -51,6 +51,7 @@ struct NodeInfo {
   // Messages for which a function of the user's threw: a pool's key, a copy for a broadcast, a mailbox's order:
   std::uint64_t dropped_failed = 0;
   std::uint64_t drops_not_remembered = 0;  // of all these, the ones that Node::LastDrops missed
+  std::uint64_t log_lines_left_out = 0;    // see NodeOptions::log_burst
   // The dispatcher's counters:
   std::uint64_t turns = 0;
   std::uint64_t steals = 0;

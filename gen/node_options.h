@@ -88,6 +88,11 @@ struct NodeOptions {
   // Node::ReloadOptions says which options then change. Empty: there is no file, and SIGHUP ends the program. The node
   // does not read the file when it starts: the program does, with LoadOptions. With a `clock` of the caller's own the
   // node does not catch SIGHUP.
+  // How many log lines each process name (or behaviour, of processes without a name) may write in a second at each
+  // level, 1..1,000,000; 0: any number. Further lines are counted, in NodeInfo::log_lines_left_out, and when that second
+  // is over, or the node ends, a line of the node with that level says how many there were. The node's own lines are
+  // not limited.
+  int log_burst = 0;
   std::string options_file = {};
   // The keys (see OptionKeys, <ergon/node/option_keys.h>) that were given on the command line. Reading the file again
   // does not change these options; another value for them in the file is not an error. node::AddNodeOptions sets this,

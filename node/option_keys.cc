@@ -78,6 +78,7 @@ constexpr std::array kEntries = {
     ERGON_OPTION(log_level, "lowest level of log lines"),
     ERGON_OPTION(log_format, "what log lines look like: text, or objects of JSON"),
     ERGON_OPTION(shutdown_timeout, "how long processes may take to end in order, or infinite"),
+    ERGON_OPTION(log_burst, "log lines a second of a name or behaviour and level; 0: any number"),
     ERGON_OPTION(shutdown_deadline, "a node that has not ended then ends the program; 0: never"),
     ERGON_OPTION(creation, "tells incarnations of the node apart, 4 or more; 0: chosen"),
 };

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -9,6 +12,7 @@
 
 #include <ergon/gen/atom.h>
 #include <ergon/gen/log.h>
+#include <ergon/node/diagnosis/log_bursts.h>
 #include <ergon/node/diagnosis/logging.h>
 
 namespace ergon::node {
@@ -20,6 +24,16 @@ class NodeLog final : public gen::LogSink {
           Logging::WallClock wall_clock)
       : node_(node), level_(level), logging_(format, std::move(sink), std::move(wall_clock)) {}
 
+  // Limits the lines of processes; see LogBursts. Before anything is logged.
+  void LimitBursts(int lines, core::TimerQueue& timers, const core::Clock& clock) {
+    bursts_ = std::make_unique<LogBursts>(
+        lines, timers, clock,
+        [this](gen::LogLevel level, const std::string& text) { Write(level, text); });
+  }
+  // Returns how many lines were left out for that.
+  [[nodiscard]] std::uint64_t left_out() const noexcept {
+    return bursts_ == nullptr ? 0 : bursts_->left_out();
+  }
   [[nodiscard]] gen::LogLevel Level() const override {
     return level_.load(std::memory_order_relaxed);
   }
@@ -31,6 +45,10 @@ class NodeLog final : public gen::LogSink {
   void TellChange(std::string_view what, std::string_view value, std::string_view before) {
     if (Level() == gen::LogLevel::kOff) return;
     Write(gen::LogLevel::kInfo, fmt::format("{}: {}, was {}", what, value, before));
+  }
+  // Returns false if a line of a process with this name, behaviour and level has to be left out.
+  [[nodiscard]] bool Takes(const LogRecord& record) {
+    return bursts_ == nullptr || bursts_->Take(record);
   }
   // Logs a line of a process; `node` is filled in.
   void WriteLine(LogRecord record) {
@@ -46,6 +64,7 @@ class NodeLog final : public gen::LogSink {
   const gen::Atom node_;
   std::atomic<gen::LogLevel> level_;
   Logging logging_;
+  std::unique_ptr<LogBursts> bursts_;  // null: lines are not limited
 };
 
 }  // namespace ergon::node

@@ -95,6 +95,10 @@ gen::Result<void> CheckLogLevel(gen::LogLevel level) {
 }
 
 static gen::Result<void> CheckLog(const gen::NodeOptions& options) {
+  constexpr int kMostLines = 1'000'000;
+  if (options.log_burst < 0 || options.log_burst > kMostLines) {
+    return Incorrect(fmt::format("log_burst: {} is outside 0..{}", options.log_burst, kMostLines));
+  }
   if (options.log_format <= gen::LogFormat::kJson) return CheckLogLevel(options.log_level);
   return Incorrect(
       fmt::format("log_format: {}, must be a LogFormat", static_cast<int>(options.log_format)));

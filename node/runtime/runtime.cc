@@ -121,7 +121,9 @@ Runtime::Runtime(gen::Atom name, const gen::NodeOptions& options,
       table_(Process::Kind(rooms_)),
       addresses_(name, options_.creation == 0 ? MakeCreation() : options_.creation, table_),
       recorder_(addresses_, log_, fork_guard_, dispatcher->options().hooks.get()),
-      dispatcher_(std::move(dispatcher)) {}
+      dispatcher_(std::move(dispatcher)) {
+  if (options_.log_burst != 0) log_.LimitBursts(options_.log_burst, *timers_, *clock_);
+}
 
 // Before there are any of them but the first.
 Rooms Runtime::RoomsWith(core::Dispatcher& dispatcher) {
@@ -196,6 +198,7 @@ gen::NodeInfo Runtime::Info() const {
   info.timers = timers_->size();
   drops_.CopyCounts(info);
   info.drops_not_remembered = drops_.NotRemembered();
+  info.log_lines_left_out = log_.left_out();
   const core::DispatcherStats stats = dispatcher_->Stats();
   info.turns = stats.turns;
   info.steals = stats.steals;

@@ -36,6 +36,8 @@ void WriteNode(MetricsWriter& out, const gen::NodeInfo& node) {
   out.Sample(node.blocking_lent);
   out.Counter("ergon_blocking_refused", "Blocking stretches that held up a worker.");
   out.Sample(node.blocking_refused);
+  out.Counter("ergon_log_lines_left_out", "Log lines that NodeOptions::log_burst has left out.");
+  out.Sample(node.log_lines_left_out);
   out.Gauge("ergon_long_turns", "Turns that last longer than the watchdog allows.");
   out.Sample(node.busy.size());
 }
