@@ -76,23 +76,27 @@ struct NodeOptions {
   std::chrono::nanoseconds watchdog_after = std::chrono::seconds(1);
   // Fills ProcessInfo::running_time and ::turns. Costs two looks at the clock for each turn.
   bool measure_running_time = false;
-  // Fills two histograms of GET /metrics (<ergon/node/observer.h>): ergon_call_seconds, from the sending of a process's
-  // call to its answer or error, and ergon_handling_seconds, how long handlers take for a message, by behaviour. Costs
-  // a look at the clock for each message and turn, some hundred bytes a process, a lock at each spawn, and 5 KiB for
-  // each of the first 200 behaviours; all others share one histogram.
+  // Fills three histograms of GET /metrics (<ergon/node/observer.h>): ergon_call_seconds, from the sending of a
+  // process's call to its answer or error; ergon_queue_wait_seconds, from the sending of a process's message or call
+  // until its handler begins, by the receiver's behaviour; and ergon_handling_seconds, how long handlers take for a
+  // message, by behaviour. The second one counts each message once, also if it is stashed, for a worker with the time at
+  // its pool; it leaves out what comes from threads that are no processes, from timers, events and other nodes, what
+  // Request has sent, and messages (not calls) with a trace id. Costs two looks at the clock for each message and one
+  // for each turn, some hundred bytes a process, a lock at each spawn, and 10 KiB for each of the first 200 behaviours;
+  // all others share two histograms.
   bool measure_latency = false;  // a call is not counted if it could not be sent
 
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kText;
-  // The file that the node reads at SIGHUP, in the format of LoadOptions (<ergon/node/options_file.h>);
-  // Node::ReloadOptions says which options then change. Empty: there is no file, and SIGHUP ends the program. The node
-  // does not read the file when it starts: the program does, with LoadOptions. With a `clock` of the caller's own the
-  // node does not catch SIGHUP.
   // How many log lines each process name (or behaviour, of processes without a name) may write in a second at each
   // level, 1..1,000,000; 0: any number. Further lines are counted, in NodeInfo::log_lines_left_out, and when that second
   // is over, or the node ends, a line of the node with that level says how many there were. The node's own lines are
   // not limited.
   int log_burst = 0;
+  // The file that the node reads at SIGHUP, in the format of LoadOptions (<ergon/node/options_file.h>);
+  // Node::ReloadOptions says which options then change. Empty: there is no file, and SIGHUP ends the program. The node
+  // does not read the file when it starts: the program does, with LoadOptions. With a `clock` of the caller's own the
+  // node does not catch SIGHUP.
   std::string options_file = {};
   // The keys (see OptionKeys, <ergon/node/option_keys.h>) that were given on the command line. Reading the file again
   // does not change these options; another value for them in the file is not an error. node::AddNodeOptions sets this,

@@ -17,19 +17,22 @@ gen::Histogram MakeHistogram() {
 
 Latency::Latency() : calls_(MakeHistogram()) {}
 
-gen::Histogram Latency::HandlingOf(const std::string& behavior) {
+Latency::OfBehavior Latency::Of(const std::string& behavior) {
   std::lock_guard lock(mutex_);
-  auto found = handling_.find(behavior);
-  if (found != handling_.end()) return found->second;
-  const std::string name = handling_.size() < kMostBehaviors ? behavior : "(other)";
-  found = handling_.find(name);
-  if (found == handling_.end()) found = handling_.emplace(name, MakeHistogram()).first;
+  auto found = behaviors_.find(behavior);
+  if (found != behaviors_.end()) return found->second;
+  const std::string name = behaviors_.size() < kMostBehaviors ? behavior : "(other)";
+  found = behaviors_.find(name);
+  if (found == behaviors_.end()) {
+    const OfBehavior of{.waiting = MakeHistogram(), .handling = MakeHistogram()};
+    found = behaviors_.emplace(name, of).first;
+  }
   return found->second;
 }
 
-std::map<std::string, gen::Histogram> Latency::Handling() const {
+std::map<std::string, Latency::OfBehavior> Latency::Behaviors() const {
   std::lock_guard lock(mutex_);
-  return handling_;
+  return behaviors_;
 }
 
 }  // namespace ergon::node

@@ -134,7 +134,7 @@ gen::Result<void> Process::SendEnvelopeOrWait(const gen::Target& to, core::Envel
   const std::int64_t deadline = timeout == gen::kInfinite ? 0 : core::DeadlineAfter(Now(), timeout);
   ++sends_;
   envelope->from = Self().ToAddress();
-  marks_.Apply(*envelope, *this);
+  Mark(*envelope);
   const bool may_wait = timeout != std::chrono::nanoseconds::zero();
   auto sent = rooms_.back_pressure.TryDeliver(*pid, envelope);
   while (may_wait && !sent && sent.error() == gen::ErrBusy) {  // the way to another node is full

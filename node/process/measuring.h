@@ -1,8 +1,9 @@
-// How long handlers and calls take, for NodeOptions::measure_latency.
+// How long messages wait and handlers and calls take, for NodeOptions::measure_latency.
 #pragma once
 
 #include <cstdint>
 
+#include <ergon/core/messages/envelope.h>
 #include <ergon/node/process/runner.h>
 
 namespace ergon::node {
@@ -10,15 +11,25 @@ namespace ergon::node {
 // A measurement of a handler begins when a message is given to it, and ends with the next message or with the turn. It
 // uses ProcessRunner::due_, which is looked at anyway, so that it costs nothing when it is off.
 //
+// The time at which a message was sent is in `deadline` of its envelope, which only requests, ticks and messages with
+// a trace id use; the sender's OutgoingMarks, which are looked at anyway, have it noted. A call's is in the edge of its
+// caller.
+//
 // In a process's own turn.
 class Measuring {
  public:
-  static void Begin(ProcessRunner& process);          // for a new process, if the node measures
+  static void Begin(ProcessRunner& process);  // for a new process, if the node measures
+  // Notes the time on a message that the process sends, if the node measures and the message has room for it.
+  static void NoteSent(core::Envelope& envelope, const ProcessRunner& process);
   static void BeginHandling(ProcessRunner& process);  // of what it handles, if that is a message
   static void EndHandling(ProcessRunner& process);    // if there is one
   // Notes that the process has waited for the outcome with this id. Does nothing if that is not a call, or calls are
   // not measured.
   static void NoteCall(const ProcessRunner& process, std::uint64_t id);
+
+ private:
+  // Returns when the message that the process begins with was sent, Clock ns, once for each message; 0: that is not known.
+  static std::int64_t TakeSentAt(ProcessRunner& process);
 };
 
 }  // namespace ergon::node

@@ -10,22 +10,28 @@
 
 namespace ergon::node {
 
-// Only for the process itself; `of` is its slot. Three bytes: the trace id itself, which few have, is in the slot's
+// Only for the process itself; `of` is its slot. Four bytes: the trace id itself, which few have, is in the slot's
 // cold part.
 class OutgoingMarks {
  public:
   void SetImportant(bool important) noexcept {
     important_ = important;
-    any_ = important_ || traced_;
+    NoteAny();
   }
   [[nodiscard]] bool important() const noexcept { return important_; }
   void SetTrace(gen::TraceId trace, const ProcessSlot& of) {
     traced_ = trace != 0;
-    any_ = important_ || traced_;
+    NoteAny();
     if (traced_) of.Cold().trace = trace;
   }
   [[nodiscard]] gen::TraceId trace(const ProcessSlot& of) const {
     return traced_ ? of.Cold().trace : 0;
+  }
+
+  // Notes that what is sent is to be measured (Measuring::NoteSent), for the rest of the slot's life.
+  void SetMeasured() noexcept {
+    measured_ = true;
+    NoteAny();
   }
 
   [[nodiscard]] bool any() const noexcept { return any_; }
@@ -39,6 +45,7 @@ class OutgoingMarks {
   }
 
  private:
+  void NoteAny() noexcept { any_ = important_ || traced_ || measured_; }
   [[gnu::cold]] void ApplyAny(core::Envelope& envelope, const ProcessSlot& of) const {
     if (important_) envelope.flags |= core::Envelope::kFlagImportant;
     ApplyTrace(envelope, of);
@@ -54,6 +61,7 @@ class OutgoingMarks {
 
   bool important_ = false;
   bool traced_ = false;
+  bool measured_ = false;
   bool any_ = false;
 };
 

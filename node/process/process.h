@@ -184,6 +184,7 @@ class Process final : public ProcessRunner, public gen::PoolHost {
   }
   // The steps of SendEnvelope: a send that is not plain, or outside of a turn; a send with all marks; to a worker of a
   // pool; what remains when the receiver has not taken the envelope at once; and what follows then.
+  void Mark(core::Envelope& envelope) const;  // what is sent
   [[gnu::cold, gnu::noinline]] gen::Result<void> SendUnusual(gen::PID to,
                                                              core::EnvelopePtr& envelope);
   gen::Result<void> SendMarked(gen::PID to, core::EnvelopePtr& envelope);

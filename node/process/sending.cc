@@ -6,6 +6,7 @@
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/groups/groups.h>
 #include <ergon/node/links/exit_signals.h>
+#include <ergon/node/process/measuring.h>
 #include <ergon/node/process/process.h>
 #include <ergon/node/timers/delayed_sends.h>
 #include <ergon/node/timers/periodic_sends.h>
@@ -24,8 +25,15 @@ gen::Result<void> Process::SendEnvelope(gen::PID to, core::EnvelopePtr& envelope
 
 gen::Result<void> Process::SendUnusual(gen::PID to, core::EnvelopePtr& envelope) {
   if (!IsInOwnTurn()) return NotInOwnTurn("Send");
-  marks_.Apply(*envelope, *this);
+  Mark(*envelope);
   return SendMarked(to, envelope);
+}
+
+void Process::Mark(core::Envelope& envelope) const {
+  if (!marks_.any()) [[likely]]
+    return;
+  marks_.Apply(envelope, *this);
+  Measuring::NoteSent(envelope, *this);
 }
 
 // The last thing that it does with others is to schedule the receiver: so little has to outlive that call.
@@ -144,7 +152,7 @@ gen::Result<std::size_t> Process::SendEnvelopesToGroup(
     const auto make_marked = [&] {
       ++sends_;
       core::EnvelopePtr envelope = make();
-      marks_.Apply(*envelope, *this);
+      Mark(*envelope);
       return envelope;
     };
     auto sent = rooms_.groups.Send(Self(), group, make_marked, [this] { counts_.Sent(); });

@@ -153,8 +153,10 @@ struct ProcessCold {
   std::unique_ptr<PassedOver> passed_over;
   std::function<gen::Status()> next;  // see ProcessHost::SetNext
   struct HandlingTime {
-    gen::Histogram histogram;  // of its behaviour
-    std::int64_t since = 0;    // Clock ns at which its handler has got a message; 0: none runs
+    // Of its behaviour.
+    gen::Histogram waiting;
+    gen::Histogram handling;
+    std::int64_t since = 0;  // Clock ns at which its handler has got a message; 0: none runs
   };
   std::unique_ptr<HandlingTime> handling;  // null: it is not measured
   std::uint64_t trace = 0;                 // of what it handles, if OutgoingMarks says so

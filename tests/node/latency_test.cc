@@ -1,14 +1,18 @@
 // NodeOptions::measure_latency: each call and each message of a handler is counted once, in the right place.
+#include <atomic>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include <doctest/doctest.h>
 
+#include <ergon/act/pool.h>
 #include <ergon/node/metrics/latency.h>
 #include <ergon/node/runtime/runtime.h>
 
 #include <kit/gate.h>
+#include <kit/manual_time.h>
 #include <node/observer/numbers/metrics_reader.h>
 #include <node/observer/observed.h>
 #include <node/subject.h>
@@ -23,11 +27,21 @@ static Latency& LatencyOf(Node& node) {
   return *latency;
 }
 static std::uint64_t Handled(Node& node, const std::string& behavior) {
-  return LatencyOf(node).HandlingOf(behavior).View().count;
+  return LatencyOf(node).Of(behavior).handling.View().count;
 }
 static std::uint64_t Calls(Node& node) { return LatencyOf(node).calls().View().count; }
 
 constexpr const char* kSubject = "ergon::node::Subject";
+
+static gen::HistogramView Waited(Node& node) { return LatencyOf(node).Of(kSubject).waiting.View(); }
+
+// A subject whose handler has begun with something and holds its thread until the gate opens.
+static gen::PID SpawnHeld(TestNode& t, const kit::ThreadGate& gate, Handlers handlers) {
+  const gen::PID pid = t.Spawn(std::move(handlers));
+  t.Begin(pid, [hold = gate.Holder()](Subject&) { hold(); });
+  REQUIRE(kit::Eventually([&] { return gate.Entered() == 1; }));
+  return pid;
+}
 
 TEST_CASE("latency: each message counts once, also the last one of a turn and of a process") {
   TestNode t({.measure_latency = true});
@@ -98,6 +112,95 @@ TEST_CASE(
   CHECK(bool(late));
 }
 
+TEST_CASE(
+    "latency: a message waits from its sending until its handler begins; stashed it counts once") {
+  const kit::ManualTime time;
+  kit::ThreadGate gate;
+  std::atomic<int> handled{0};
+  TestNode t(time.Into({.measure_latency = true}));
+  time.Pass(1s);  // 0 is no time
+  const auto stashes_first = [&](Subject& self, gen::PID, gen::Message& message) {
+    if (handled.fetch_add(1) == 0) {
+      CHECK(self.Stash(message));
+    } else {
+      (void)self.UnstashAll();
+    }
+    return gen::Continue();
+  };
+  const gen::PID receiver = SpawnHeld(t, gate, {.message = stashes_first});
+  const gen::PID sender = t.Spawn();
+  const auto send = [&](int number) {
+    CHECK(t.Run(sender, [&](Subject& self) { CHECK(self.Send(receiver, Ask{number})); }));
+  };
+  send(1);
+  time.Pass(2s);
+  send(2);
+  CHECK(t.node.Send(receiver, Ask{3}));  // of no process: is not known
+  CHECK(t.Run(sender, [&](Subject& self) { CHECK(self.SendTraced(receiver, Ask{4}, 7)); }));
+  time.Pass(1s);
+  CHECK(Waited(t.node).count == 0);
+  gate.Open();
+  REQUIRE(kit::Eventually([&] { return handled == 5; }));
+  CHECK(Waited(t.node).count == 2);
+  CHECK(Waited(t.node).sum == 4);
+}
+
+TEST_CASE("latency: a call waits until the callee begins with it") {
+  const kit::ManualTime time;
+  kit::ThreadGate gate;
+  TestNode t(time.Into({.measure_latency = true}));
+  time.Pass(1s);  // 0 is no time
+  const gen::PID callee = SpawnHeld(
+      t, gate, {.call = [](Subject&, gen::PID, gen::Ref, gen::Message&) { return gen::Reply(7); }});
+  const gen::PID caller = t.Spawn();
+  t.Begin(caller, [&](Subject& self) { CHECK(self.Call<int>(callee, 1, kPatient).value() == 7); });
+  REQUIRE(t.EventuallyWaiting(caller));
+  time.Pass(2s);
+  gate.Open();
+  REQUIRE(kit::Eventually([&] { return Calls(t.node) == 1; }));
+  CHECK(Waited(t.node).count == 1);
+  CHECK(Waited(t.node).sum == 2);
+}
+
+TEST_CASE("latency: through a pool with one queue a message waits until a worker begins with it") {
+  class OneWorker : public act::Pool {
+   public:
+    explicit OneWorker(Handlers handlers) : handlers_(std::move(handlers)) {}
+
+   private:
+    gen::Result<act::PoolOptions> Init(const gen::Args&) override {
+      return act::PoolOptions{.pool_size = 1,
+                              .worker_factory = Make(handlers_),
+                              .strategy = act::PoolStrategy::SharedQueue()};
+    }
+    const Handlers handlers_;
+  };
+  const kit::ManualTime time;
+  kit::ThreadGate gate;
+  TestNode t(time.Into({.measure_latency = true}));
+  time.Pass(1s);  // 0 is no time
+  const Handlers holds{
+      .message =
+          [hold = gate.Holder()](Subject&, gen::PID, gen::Message&) {
+            hold();
+            return gen::Continue();
+          },
+      .call = [](Subject&, gen::PID, gen::Ref, gen::Message&) { return gen::Reply(7); }};
+  const gen::PID pool = t.node.Spawn(gen::Factory<OneWorker>(holds)).value();
+  const gen::PID sender = t.Spawn();
+  t.Begin(sender, [&](Subject& self) {
+    CHECK(self.Send(pool, Ask{1}));
+    CHECK(self.Send(pool, Ask{2}));
+    CHECK(self.Call<int>(pool, 3, kPatient).value() == 7);
+  });
+  REQUIRE(kit::Eventually([&] { return gate.Entered() == 1; }));
+  REQUIRE(t.EventuallyWaiting(sender));
+  time.Pass(5s);
+  gate.Open();
+  REQUIRE(kit::Eventually([&] { return Waited(t.node).count == 3; }));
+  CHECK(Waited(t.node).sum == 10);
+}
+
 TEST_CASE("latency: nothing is measured by default") {
   TestNode t;
   CHECK(RuntimeOf(t.node, "test").latency() == nullptr);
@@ -106,12 +209,12 @@ TEST_CASE("latency: nothing is measured by default") {
 TEST_CASE("latency: of very many behaviours some have a place of their own") {
   Latency latency;
   for (std::size_t i = 0; i < Latency::kMostBehaviors + 5; ++i) {
-    latency.HandlingOf("behavior" + std::to_string(i)).Observe(1);
+    latency.Of("behavior" + std::to_string(i)).handling.Observe(1);
   }
-  const auto all = latency.Handling();
+  const auto all = latency.Behaviors();
   CHECK(all.size() == Latency::kMostBehaviors + 1);
-  CHECK(all.at("(other)").View().count == 5);
-  CHECK(all.at("behavior0").View().count == 1);
+  CHECK(all.at("(other)").handling.View().count == 5);
+  CHECK(all.at("behavior0").handling.View().count == 1);
 }
 
 TEST_CASE("latency: an observer tells it as histograms, or nothing of it") {
@@ -129,6 +232,8 @@ TEST_CASE("latency: an observer tells it as histograms, or nothing of it") {
   CHECK(metrics["ergon_handling_seconds_count{behavior=\"ergon::kit::Worker\"}"] == 3);
   CHECK(metrics["ergon_handling_seconds_bucket{behavior=\"ergon::kit::Worker\",le=\"+Inf\"}"] == 3);
   CHECK(metrics["ergon_handling_seconds_sum{behavior=\"ergon::kit::Worker\"}"] > 0);
+  CHECK(metrics["ergon_queue_wait_seconds_count{behavior=\"ergon::kit::Worker\"}"] ==
+        0);  // sent from outside
   CHECK(metrics["ergon_call_seconds_count"] == metrics["ergon_call_seconds_bucket{le=\"+Inf\"}"]);
   CHECK(metrics["ergon_call_seconds_count"] > 0);  // the observer's own
 }

@@ -17,6 +17,20 @@ void AddTo(gen::HistogramView& sum, const gen::HistogramView& view) {
   sum.sum += view.sum;
 }
 
+// One of the two histograms of each behaviour. Behaviours of one label are summed up, as they have no other name.
+void WriteByBehavior(MetricsWriter& out, const std::map<std::string, Latency::OfBehavior>& all,
+                     gen::Histogram Latency::OfBehavior::*histogram) {
+  std::map<std::string, gen::HistogramView> by_label;
+  for (const auto& [behavior, histograms] : all) {
+    gen::HistogramView view = (histograms.*histogram).View();
+    const auto [at, is_new] = by_label.try_emplace(LabelValue(behavior), view);
+    if (!is_new) AddTo(at->second, view);
+  }
+  for (const auto& [label, view] : by_label) {
+    out.HistogramSamples(view, {{"behavior", label}});
+  }
+}
+
 }  // namespace
 
 void WriteLatency(MetricsWriter& out, Latency& latency) {
@@ -24,19 +38,16 @@ void WriteLatency(MetricsWriter& out, Latency& latency) {
                 "Time of calls of processes that were sent, from then until an answer or an error.",
                 "seconds");
   out.HistogramSamples(latency.calls().View(), {});
-  // Behaviours of one label are summed up, as they have no other name.
-  std::map<std::string, gen::HistogramView> by_label;
-  for (const auto& [behavior, histogram] : latency.Handling()) {
-    gen::HistogramView view = histogram.View();
-    const auto [at, is_new] = by_label.try_emplace(LabelValue(behavior), view);
-    if (!is_new) AddTo(at->second, view);
-  }
+  const auto all = latency.Behaviors();
+  out.Histogram("ergon_queue_wait_seconds",
+                "Time that messages and calls of processes have waited for their handler, by "
+                "behaviour.",
+                "seconds");
+  WriteByBehavior(out, all, &Latency::OfBehavior::waiting);
   out.Histogram("ergon_handling_seconds",
                 "Time that handlers have taken with a message, with their waits, by behaviour.",
                 "seconds");
-  for (const auto& [label, view] : by_label) {
-    out.HistogramSamples(view, {{"behavior", label}});
-  }
+  WriteByBehavior(out, all, &Latency::OfBehavior::handling);
 }
 
 }  // namespace ergon::node
