@@ -116,4 +116,10 @@ expect 'network' 0 '^turns: .*/network/ergon-bench-network 5 10000 3000000$' --n
 expect 'network, other rounds' 0 '^turns: .* 2 10000 3000000 .*/n.csv$' --network --rounds 2 --csv "$work/n.csv"
 expect 'network and peers' 1 'a comparison of its own' --network --peers
 expect 'network and a row' 1 'rows of its own: without stream' --network stream
+printf '#!/bin/sh\necho "watched: $*"\n' >"$work/checkout/tests/bench/watched.sh"
+chmod +x "$work/checkout/tests/bench/watched.sh"
+expect 'watched' 0 '^watched: .*/tests/bench/ergon-bench 9 50$' --watched
+expect 'watched, other rounds' 0 '^watched: .* 2 50 .*/w.csv$' --watched --rounds 2 --csv "$work/w.csv"
+expect 'watched and network' 1 'a comparison of its own' --watched --network
+expect 'watched and a row' 1 'rows of its own: without stream' --watched stream
 exit $failed

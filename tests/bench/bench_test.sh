@@ -35,6 +35,12 @@ small urgent n=20000
 small timer n=100
 small latency_under_load busy=10 ms=50
 
+small stream n=10000 observe=$((20000 + RANDOM % 10000))
+if command -v python3 >/dev/null; then
+  watched=$("$(dirname "${BASH_SOURCE[0]}")/watched.sh" "$bench" 1 5 small) || failed=1
+  grep -qE '^stream( +[0-9]+\.[0-9]){2} ' <<<"$watched" || { echo "watched.sh: $watched"; failed=1; }
+fi
+
 # Every workload is tried above.
 while read -r name; do
   grep -qE "^small $name( |$)" "${BASH_SOURCE[0]}" || { echo "not tried: $name"; failed=1; }
@@ -55,6 +61,7 @@ refused "sing: no such workload" sing
 refused "n: 'many' is not a number" ping_pong n=many
 refused "n: '0' is not a number in 1.." ping_pong n=0
 refused "m: no such key" ping_pong m=1
+refused "readers: '1001' is not a number in 0..1000" stream readers=1001
 refused "not of the form key=value" ping_pong fast
 refused "policy: 'chaos' is none of stealing, sharing" ping_pong policy=chaos
 refused "n: 'nan' is not a number" ping_pong n=nan

@@ -2,11 +2,13 @@
 #include <chrono>
 #include <cstdint>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include <bench/program.h>
 #include <bench/workload.h>
 #include <ergon/node/node.h>
+#include <ergon/node/observer.h>
 
 namespace ergon::bench {
 
@@ -20,6 +22,22 @@ const std::vector<Workload>& AllWorkloads() {
 
 namespace {
 
+constexpr int kMostReaders = 1000;
+
+// An observer on the port that the parameters give, if they do, and so many connections.
+void Observe(gen::Node& node, const Params& params) {
+  const std::int64_t readers = params["readers"];
+  if (params["observe"] == 0) {
+    if (readers != 0) throw std::runtime_error("readers: needs the port of an observer, observe=");
+    return;
+  }
+  Must(node.Spawn(node::ObserverFactory(
+      {.port = static_cast<int>(params["observe"]), .max_connections = kMostReaders})));
+  const std::uint64_t expected = node.Info().processes + static_cast<std::uint64_t>(readers);
+  while (node.Info().processes < expected)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+}
+
 Measurement RunOnNode(std::size_t index, const Params& params) {
   gen::NodeOptions options;
   options.workers = static_cast<int>(params["workers"]);
@@ -30,6 +48,7 @@ Measurement RunOnNode(std::size_t index, const Params& params) {
   options.turn_limit = std::chrono::microseconds(params["turn_limit_us"]);
   auto node = node::Start("bench@localhost", options);
   Must(node);
+  Observe(*node, params);
   Measurement measurement =
       RunOften(params, [&] { return AllWorkloads()[index].run(*node, params); });
   node->Stop();
@@ -52,7 +71,10 @@ Program ErgonBench() {
                              {"turn_time_us", Microseconds(defaults.turn_time), 0, kSecond,
                               "quick handlers go on beyond throughput for so long"},
                              {"turn_limit_us", Microseconds(defaults.turn_limit), 0, kSecond,
-                              "slow handlers end a turn after so long; 0: never"}},
+                              "slow handlers end a turn after so long; 0: never"},
+                             {"observe", 0, 0, 65535, "port of an observer; 0: there is none"},
+                             {"readers", 0, 0, kMostReaders,
+                              "connections with it that there have to be before it begins"}},
                   .workloads = {},
                   .run = RunOnNode};
   for (const Workload& workload : AllWorkloads()) {
