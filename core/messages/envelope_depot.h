@@ -68,13 +68,11 @@ class Depot {
     while (magazines != nullptr) {
       Magazine* magazine = magazines;
       magazines = magazine->next;
-      if (full_.count < limit && magazine->count == kMagazineSize) {
+      if (full_.count < limit && magazine->count() == kMagazineSize) {
         full_.Push(magazine);
         continue;
       }
-      for (std::uint32_t i = 0; i < magazine->count; ++i)
-        ReturnToChunk(magazine->blocks[i], unmapper);
-      magazine->count = 0;
+      while (magazine->count() > 0) ReturnToChunk(magazine->Take(), unmapper);
       KeepEmpty(magazine);
     }
   }
@@ -88,7 +86,7 @@ class Depot {
   // Takes one block, for a thread that no longer keeps any for itself.
   void* TakeBlock(int size_class) {
     Magazine* magazine = TakeFull(nullptr, size_class);
-    void* const block = magazine->blocks[--magazine->count];
+    void* const block = magazine->Take();
     magazine->next = nullptr;
     GiveFull(magazine, size_class);
     return block;
@@ -156,18 +154,19 @@ class Depot {
     if (with_free_ == nullptr) Grow(block_bytes);
     Chunk* chunk = with_free_;
     if (chunk->free_count == chunk->total) --spare_;
-    while (magazine.count < kMagazineSize && chunk->free != nullptr) {
-      magazine.blocks[magazine.count++] = chunk->free;
+    while (magazine.count() < kMagazineSize && chunk->free != nullptr) {
+      magazine.Put(chunk->free);
       chunk->free = chunk->free->next;
       --chunk->free_count;
     }
     // Highest address first into the array, so that allocation walks upwards.
-    std::uint32_t fresh = kMagazineSize - magazine.count;
+    auto fresh = static_cast<std::uint32_t>(kMagazineSize - magazine.count());
     if (fresh > chunk->uncut) fresh = chunk->uncut;
     char* base = reinterpret_cast<char*>(chunk) + kEnvelopeAlignment;
     const std::uint32_t first = chunk->total - chunk->uncut;
-    for (std::uint32_t i = fresh; i-- > 0;) {
-      magazine.blocks[magazine.count++] = base + (first + i) * block_bytes;
+    for (char* block = base + (first + fresh) * block_bytes; block != base + first * block_bytes;) {
+      block -= block_bytes;
+      magazine.Put(block);
     }
     chunk->uncut -= fresh;
     chunk->free_count -= fresh;

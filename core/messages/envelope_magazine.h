@@ -1,6 +1,7 @@
 // Some free blocks of one size, which a thread takes and gives as a whole.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -8,10 +9,28 @@ namespace ergon::core {
 
 inline constexpr std::uint32_t kMagazineSize = 64;  // blocks
 
-struct Magazine {
+class Magazine {
+ public:
+  Magazine() noexcept { std::fill_n(places_, kAhead, nullptr); }
+
   Magazine* next = nullptr;
-  std::uint32_t count = 0;
-  void* blocks[kMagazineSize];
+
+  [[nodiscard]] std::size_t count() const noexcept { return count_; }
+  // Takes the block that was put last. There is one.
+  [[nodiscard]] void* Take() noexcept {
+    const std::size_t place = --count_;
+    __builtin_prefetch(places_[place], 1);  // what is taken soon
+    return places_[place + kAhead];
+  }
+  // There is room for the block.
+  void Put(void* block) noexcept { places_[count_++ + kAhead] = block; }
+
+ private:
+  static constexpr std::size_t kAhead = 4;
+
+  std::size_t count_ = 0;
+  // The first ones stay null, so that what lies ahead is looked for without a test.
+  void* places_[kAhead + kMagazineSize];
 };
 
 struct MagazineList {

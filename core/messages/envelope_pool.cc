@@ -41,7 +41,7 @@ constexpr int kLocalMagazines = 32;  // full ones that a thread keeps for itself
 constexpr int kMagazinesAsleep = 1;  // of these, while the thread sleeps
 
 // Never destroyed: threads may end, and free, after static destruction has begun.
-Depot& DepotOf(int size_class) {
+Depot& DepotOf(std::size_t size_class) {
   alignas(Depot) static unsigned char storage[(kClasses + 1) * sizeof(Depot)];
   static Depot* const depots = [] {
     auto* first = reinterpret_cast<Depot*>(storage);
@@ -89,7 +89,7 @@ __attribute__((noinline)) void RegisterThread() {
   (void)returner;
 }
 
-__attribute__((noinline)) void* Refill(int size_class) {
+__attribute__((noinline)) void* Refill(std::size_t size_class) {
   ThreadCache& cache = thread_cache;
   if (cache.ended) return DepotOf(size_class).TakeBlock(size_class);
   if (!cache.registered) RegisterThread();
@@ -102,7 +102,7 @@ __attribute__((noinline)) void* Refill(int size_class) {
     magazine = DepotOf(size_class).TakeFull(cache.current[size_class], size_class);
   }
   cache.current[size_class] = magazine;
-  return magazine->blocks[--magazine->count];
+  return magazine->Take();
 }
 
 // Gives all full magazines but the newest `kept`, whose blocks are warm, to the depot. There are more.
@@ -114,7 +114,7 @@ void KeepNewest(ThreadCache& cache, int size_class, int kept) {
   cache.full_count[size_class] = kept;
 }
 
-__attribute__((noinline)) void Spill(int size_class, void* block) {
+__attribute__((noinline)) void Spill(void* block, std::size_t size_class) noexcept {
   if (size_class == 0) {  // of no class: it never has a magazine
     ::operator delete (block, std::align_val_t{kEnvelopeAlignment});
     return;
@@ -136,7 +136,7 @@ __attribute__((noinline)) void Spill(int size_class, void* block) {
     ++cache.full_count[size_class];
   }
   cache.current[size_class] = fresh;
-  fresh->blocks[fresh->count++] = block;
+  fresh->Put(block);
 }
 
 }  // namespace
@@ -144,12 +144,11 @@ __attribute__((noinline)) void Spill(int size_class, void* block) {
 // Out of line on purpose, this and FreeEnvelope: a caller may move to another thread between two calls (fibers), so
 // the address of the thread's cache must not be kept across them.
 __attribute__((noinline)) void* AllocateEnvelopeOfClass(std::uint8_t size_class) {
-  Magazine* magazine = thread_cache.current[size_class];
-  if (magazine == nullptr || magazine->count == 0) [[unlikely]]
-    return Refill(size_class);
-  const std::uint32_t index = --magazine->count;
-  if (index >= 4) __builtin_prefetch(magazine->blocks[index - 4], 1);
-  return magazine->blocks[index];
+  const std::size_t place = size_class;
+  Magazine* magazine = thread_cache.current[place];
+  if (magazine == nullptr || magazine->count() == 0) [[unlikely]]
+    return Refill(place);
+  return magazine->Take();
 }
 
 void* AllocateEnvelope(std::size_t bytes, std::uint8_t& size_class) {
@@ -159,12 +158,11 @@ void* AllocateEnvelope(std::size_t bytes, std::uint8_t& size_class) {
 }
 
 __attribute__((noinline)) void FreeEnvelope(void* memory, std::uint8_t size_class) noexcept {
-  Magazine* magazine = thread_cache.current[size_class];
-  if (magazine == nullptr || magazine->count == kMagazineSize) [[unlikely]] {
-    Spill(size_class, memory);
-    return;
-  }
-  magazine->blocks[magazine->count++] = memory;
+  const std::size_t place = size_class;
+  Magazine* magazine = thread_cache.current[place];
+  if (magazine == nullptr || magazine->count() == kMagazineSize) [[unlikely]]
+    return Spill(memory, place);
+  magazine->Put(memory);
 }
 
 void ReleaseIdleEnvelopes() noexcept {

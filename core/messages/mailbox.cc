@@ -91,15 +91,18 @@ bool Mailbox::DrainMain() noexcept {
     is_draining_ = true;
   }
   Envelope* const newest = main_.tail;
+  const Envelope* const until = marker_;
   Envelope* first = main_.head;
   Envelope* envelope = newest->next;
-  int steps = 0;
-  while (envelope != marker_) {
+  int steps = kStepsAtOnce;
+  while (envelope != until) {
     Envelope* older = envelope->next;
     envelope->next = first;
     first = envelope;
     envelope = older;
-    if (++steps % kStepsAtOnce == 0 && express_.load(std::memory_order_relaxed) != nullptr) {
+    if (--steps == 0) [[unlikely]] {
+      steps = kStepsAtOnce;
+      if (express_.load(std::memory_order_relaxed) == nullptr) continue;
       main_.head = first;
       newest->next = envelope;
       return false;
