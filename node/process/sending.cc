@@ -4,6 +4,7 @@
 
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/delivery.h>
+#include <ergon/node/delivery/envelope_marks.h>
 #include <ergon/node/groups/groups.h>
 #include <ergon/node/links/exit_signals.h>
 #include <ergon/node/process/measuring.h>
@@ -43,15 +44,15 @@ void Process::Mark(core::Envelope& envelope) const {
   const Addresses& addresses = rooms_.addresses;
   envelope->from = addresses.PidOf(Id()).ToAddress();
   const Delivery::Attempt attempt = Delivery::TryMain(addresses.Find(to), to, envelope);
-  if (!attempt.IsTaken()) [[unlikely]] {
-    if (attempt.outcome == core::PushOutcome::kRedirected) [[likely]]
-      return SendToWorker(*attempt.slot, to, envelope);
-    return CompleteSend(attempt, to, envelope);
+  if (attempt.IsTaken()) [[likely]] {
+    counts_.Sent();
+    if (attempt.outcome == core::PushOutcome::kMustSchedule) attempt.slot->Schedule();
+    MaybeYield();
+    return {};
   }
-  counts_.Sent();
-  attempt.ScheduleIfDue();
-  MaybeYield();
-  return {};
+  if (attempt.outcome == core::PushOutcome::kRedirected) [[likely]]
+    return SendToWorker(*attempt.slot, to, envelope);
+  return CompleteSend(attempt, to, envelope);
 }
 
 gen::Result<void> Process::SendToWorker(ProcessSlot& pool, gen::PID to,
@@ -100,6 +101,12 @@ gen::Result<void> Process::SendWhenThereIsRoom(gen::PID to, core::EnvelopePtr& e
     if (sent || sent.error() != gen::ErrBusy) return sent;
   }
   return gen::ErrBusy;
+}
+
+bool ProcessRunner::IsOpenQuestion() const noexcept {
+  if (current_ == nullptr || answered_) return false;
+  const gen::EnvelopeKind kind = KindOf(*current_);
+  return kind == gen::EnvelopeKind::kRequest || kind == gen::EnvelopeKind::kInspect;
 }
 
 gen::Result<void> Process::SendResponseEnvelope(gen::PID from, gen::Ref ref,

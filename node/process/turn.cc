@@ -1,5 +1,6 @@
 // A turn: what a process does with its messages.
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include <ergon/core/messages/mailbox_idle.h>
@@ -136,8 +137,9 @@ void ProcessRunner::NotePace(bool goes_idle) {
 core::TurnEnd ProcessRunner::RunMessages() {
   TurnBudget budget(rooms_.dispatcher.options(), pace_, NoteTime());
   sends_ = 0;
+  std::uint32_t generation = Generation();
   for (;;) {
-    if (MustEnd()) {
+    if (ending_ || end_requests_.IsKilled(generation)) {
       Finish(IsKilled() ? gen::Reason::Kill() : end_reason_ ? *end_reason_ : gen::Reason());
       SetCurrentProcess(nullptr);
       return core::TurnEnd::kCompleted;
@@ -168,12 +170,13 @@ core::TurnEnd ProcessRunner::RunMessages() {
     }
     SetCurrentProcess(this);
     if (envelope != nullptr) return core::TurnEnd::kYielded;
+    generation = Generation();
     activity_.SetState(gen::ProcessState::kRunning);
   }
 }
 
 // An exception becomes the reason to end, and the result is false.
-inline bool ProcessRunner::GiveToBehavior(core::Envelope& envelope) {
+[[gnu::always_inline]] inline bool ProcessRunner::GiveToBehavior(core::Envelope& envelope) {
   try {
     const gen::Status status = behavior_->ProcessMessage(envelope);
     if (!status.continues()) [[unlikely]]
@@ -212,28 +215,31 @@ inline bool ProcessRunner::IsPlain(const core::Envelope& envelope) const noexcep
          (!IsRouted(envelope) || routed_work_.duty() == gen::WorkerDuty::kNone);
 }
 
-// As HandleEnvelope, of which it is the shortest way.
-inline void ProcessRunner::HandlePlain(core::Envelope& envelope) {
-  counts_.Taken();
-  current_ = &envelope;
-  activity_.NoteHandling(envelope);
-  if (due_ != 0) [[unlikely]]
-    DoWhatIsDue();
-  const bool is_routed = IsRouted(envelope);
-  if (is_routed) routed_work_.Begin(true);
-  answered_ = false;
-  const bool is_done = GiveToBehavior(envelope);
-  if (current_ == nullptr) [[unlikely]] {  // detached: somebody else's now
-    counts_.PassedOn();
-    routed_work_.End();
-    return;
-  }
-  counts_.Handled();
-  if (!is_done) [[unlikely]]
-    return;  // Finish reports it as not handled
-  if (is_routed) routed_work_.EndHandled();
-  current_ = nullptr;
-  mailbox_.Release(&envelope);
+// As HandleEnvelope, of which it is the shortest way. Whether the message came through a pool is asked once.
+[[gnu::always_inline]] inline void ProcessRunner::HandlePlain(core::Envelope& envelope) {
+  const auto handle = [&](auto is_routed) __attribute__((always_inline)) {
+    counts_.Taken();
+    current_ = &envelope;
+    activity_.NoteHandling(envelope);
+    if (due_ != 0) [[unlikely]]
+      DoWhatIsDue();
+    if constexpr (is_routed) routed_work_.Begin(true);
+    answered_ = false;
+    const bool is_done = GiveToBehavior(envelope);
+    if (current_ == nullptr) [[unlikely]] {  // detached: somebody else's now
+      counts_.PassedOn();
+      if constexpr (is_routed) routed_work_.End();
+      return;
+    }
+    counts_.Handled();
+    if (!is_done) [[unlikely]]
+      return;  // Finish reports it as not handled
+    if constexpr (is_routed) routed_work_.EndHandled();
+    current_ = nullptr;
+    mailbox_.Release(&envelope);
+  };
+  if (IsRouted(envelope)) return handle(std::true_type());
+  handle(std::false_type());
 }
 
 // After its handler was called for a message.
@@ -298,15 +304,14 @@ bool ProcessRunner::MayBegin(const core::Envelope& request) {
       if (!answered_) GiveToBehavior(envelope);
       return true;
     case gen::EnvelopeKind::kExit:
-      if (!PutInOrder(envelope) && HandleExit(envelope)) GiveToBehavior(envelope);
-      return true;
+      if (PutInOrder(envelope) || !HandleExit(envelope)) return true;
+      break;
     case gen::EnvelopeKind::kInheritance:
       TakeInheritance(envelope);
-      GiveToBehavior(envelope);
-      return true;
+      break;
     case gen::EnvelopeKind::kDown:
-      if (!PutInOrder(envelope) && HandleDown(envelope)) GiveToBehavior(envelope);
-      return true;
+      if (PutInOrder(envelope) || !HandleDown(envelope)) return true;
+      break;
     case gen::EnvelopeKind::kKill:
       end_requests_.NoteKilled(envelope.generation);
       return true;
@@ -325,12 +330,12 @@ bool ProcessRunner::MayBegin(const core::Envelope& request) {
       return true;
     case gen::EnvelopeKind::kOwnTimer:
       if (envelope.lane == core::Lane::kMain) CountOwnInMain(-1);
-      GiveToBehavior(envelope);
-      return true;
+      break;
     default:
-      GiveToBehavior(envelope);
-      return true;
+      break;
   }
+  GiveToBehavior(envelope);
+  return true;
 }
 
 void ProcessRunner::HandleEnvelope(core::Envelope& envelope) {
@@ -377,12 +382,6 @@ void ProcessRunner::HandleEnvelope(core::Envelope& envelope) {
   }
   current_ = nullptr;
   mailbox_.Release(&envelope);
-}
-
-bool ProcessRunner::IsOpenQuestion() const noexcept {
-  if (current_ == nullptr || answered_) return false;
-  const gen::EnvelopeKind kind = KindOf(*current_);
-  return kind == gen::EnvelopeKind::kRequest || kind == gen::EnvelopeKind::kInspect;
 }
 
 core::Envelope* ProcessRunner::NextInQueue() {
