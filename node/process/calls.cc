@@ -61,13 +61,13 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
                                                              TypeForPeople(request->type)));
   }
   if (IsInterrupted()) return EndingError();
-  const std::int64_t now = Now();
+  const std::int64_t now = rooms_.clock.Now();
   const std::int64_t deadline = timeout == gen::kInfinite ? 0 : core::DeadlineAfter(now, timeout);
   PendingWait wait(*this);
   request->from = self.ToAddress();
   request->ref = wait.id();
   request->deadline = deadline;
-  CallEdge& edge = GetCallEdge();
+  CallEdge& edge = call_edge() != nullptr ? *call_edge() : GetCallEdge();
   ProcessSlot* const callee = rooms_.addresses.Find(to);
   // On another node: nobody whom the graph of waits knows.
   const std::uint64_t callee_id = to.node == rooms_.addresses.node() ? to.id : 0;
@@ -77,9 +77,9 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
   const bool is_message = IsMessage(*request);  // or an inspection
   const Delivery::Attempt attempt = Delivery::TryMain(callee, to, request);
   if (attempt.IsTaken()) [[likely]] {
-    attempt.ScheduleIfDue();
+    if (attempt.outcome == core::PushOutcome::kMustSchedule) callee->Schedule();
   } else {
-    auto sent = rooms_.delivery.Complete(attempt, to, request);
+    auto sent = rooms_.delivery.Complete({callee, attempt.outcome}, to, request);
     if (!sent) {
       wait.Withdraw();
       edge.End();
