@@ -9,6 +9,12 @@
 namespace ergon::act {
 namespace {
 
+[[gnu::cold, gnu::noinline]] void TellUnsent(gen::ProcessHost& host, gen::PID from,
+                                             const gen::Error& error) {
+  // A caller that has stopped waiting is everyday life.
+  if (error != gen::ErrResponseIgnored) host.Log().Debug("no answer to {}: {}", from, error);
+}
+
 gen::Status DispatchRequest(gen::ProcessHost& host, Callbacks& callbacks, core::Envelope& envelope,
                             bool* forwarded) {
   const gen::PID from = SenderOf(envelope);
@@ -17,19 +23,16 @@ gen::Status DispatchRequest(gen::ProcessHost& host, Callbacks& callbacks, core::
   gen::CallResult result = callbacks.HandleCall(from, ref, request);
   if (forwarded != nullptr) *forwarded = !request;
   if (result.response()) {
-    auto sent = host.SendResponseEnvelope(from, ref, std::move(result.response()));
-    // A caller that has stopped waiting is everyday life.
-    if (!sent && sent.error() != gen::ErrResponseIgnored) {
-      host.Log().Debug("no answer to {}: {}", from, sent.error());
-    }
+    const auto sent = host.SendResponseEnvelope(from, ref, std::move(result.response()));
+    if (!sent) [[unlikely]]
+      TellUnsent(host, from, sent.error());
   }
   return result.status();
 }
 
-}  // namespace
-
-gen::Status Dispatch(gen::ProcessHost& host, Callbacks& callbacks, core::Envelope& envelope,
-                     bool* forwarded) {
+// Dispatch, of all that is no request: a function of its own, so that a request saves no registers for it.
+[[gnu::noinline]] gen::Status DispatchOther(gen::ProcessHost& host, Callbacks& callbacks,
+                                            core::Envelope& envelope) {
   switch (static_cast<gen::EnvelopeKind>(envelope.kind)) {
     case gen::EnvelopeKind::kMessage:
     case gen::EnvelopeKind::kDown:
@@ -37,8 +40,6 @@ gen::Status Dispatch(gen::ProcessHost& host, Callbacks& callbacks, core::Envelop
       gen::Message message(envelope);
       return callbacks.HandleMessage(SenderOf(envelope), message);
     }
-    case gen::EnvelopeKind::kRequest:
-      return DispatchRequest(host, callbacks, envelope, forwarded);
     case gen::EnvelopeKind::kResponse:
     case gen::EnvelopeKind::kError: {
       const gen::PID self = host.Self();
@@ -60,6 +61,14 @@ gen::Status Dispatch(gen::ProcessHost& host, Callbacks& callbacks, core::Envelop
     default:  // the runtime's, or of special behaviours
       return gen::Continue();
   }
+}
+
+}  // namespace
+
+gen::Status Dispatch(gen::ProcessHost& host, Callbacks& callbacks, core::Envelope& envelope,
+                     bool* forwarded) {
+  if (IsRequest(envelope)) return DispatchRequest(host, callbacks, envelope, forwarded);
+  return DispatchOther(host, callbacks, envelope);
 }
 
 gen::Status DispatchToUser(gen::ProcessHost& host, Callbacks& callbacks, core::Envelope& envelope) {
