@@ -43,7 +43,8 @@ struct Chunk {
 };
 static_assert(sizeof(Chunk) <= kEnvelopeAlignment);
 
-class Depot {
+// Aligned, so that the depots of two sizes share no cache line.
+class alignas(64) Depot {
  public:
   // Returns a full magazine (or, at the latest cut of a chunk, a partly full one) in exchange for an empty one, which
   // may be null.
@@ -240,10 +241,10 @@ class Depot {
   SpinLock mutex_;
   MagazineList full_;
   MagazineList empty_;
+  std::uint64_t visits_ = 0;
   Chunk* with_free_ = nullptr;
   std::size_t chunks_ = 0;
   std::size_t spare_ = 0;  // chunks without a block in use
-  std::uint64_t visits_ = 0;
 };
 
 }  // namespace ergon::core
