@@ -12,6 +12,7 @@
 #include <ergon/gen/result.h>
 #include <ergon/node/cluster/connection/connection.h>
 #include <ergon/node/cluster/connection/peer_state.h>
+#include <ergon/node/cluster/connection/peer_watchers.h>
 #include <ergon/node/cluster/signals/common_signals.h>
 #include <ergon/node/cluster/signals/signal.h>
 #include <ergon/node/cluster/values/reasons.h>
@@ -66,13 +67,14 @@ inline void SendAnswer(Connection& connection, const PeerState::Request& request
   (void)SendAnswerOrError(connection, request, from, payload);
 }
 
-// Returns the signal that tells a watcher of the end; it is a view of the watcher and of the reason, a term.
-[[nodiscard]] inline Signal DownFor(const PeerState::Watcher& watcher, std::string_view reason) {
+// Returns the signal that tells a watcher of the end; it is a view of its reference and of the reason, terms.
+[[nodiscard]] inline Signal DownFor(const PeerWatcher& watcher, std::string_view reference,
+                                    std::string_view reason) {
   return {.kind = SignalKind::kDown,
           .from = watcher.name.empty() ? watcher.watched : gen::PID(),
           .to = watcher.remote,
-          .name = watcher.name,
-          .ref = watcher.raw,
+          .name = watcher.name.Text(),
+          .ref = reference,
           .payload = reason};
 }
 

@@ -21,41 +21,46 @@ namespace ergon::dist {
 class LinkState {
  public:
   // -- this side; these return true if the signal has to be sent --
-  bool Link() noexcept {
-    if (is_linked_) return false;
-    unlink_ = 0;
-    return is_linked_ = true;
-  }
-  // `id` is not 0, and not the number of an unlink that is outstanding.
+  bool Link() noexcept { return std::exchange(state_, kLinked) != kLinked; }
+  // `id` is not 0, and not the number of an unlink that is outstanding, and not the greatest that there is.
   bool Unlink(std::uint64_t id) noexcept {
-    if (!is_linked_) return false;
-    is_linked_ = false;
-    unlink_ = id;
+    if (!IsLinked()) return false;
+    state_ = id;
     return true;
   }
 
   // -- what the other side has sent --
   // Returns true if this side is linked from now on and was not before.
   bool TakeLink() noexcept {
-    if (is_linked_ || unlink_ != 0) return false;
-    return is_linked_ = true;
+    if (!IsOver()) return false;
+    state_ = kLinked;
+    return true;
   }
   // Returns true if this side was linked. The unlink has to be acknowledged in any case.
-  bool TakeUnlink() noexcept { return std::exchange(is_linked_, false); }
+  bool TakeUnlink() noexcept { return TakeEnd(); }
   void TakeAcknowledgement(std::uint64_t id) noexcept {
-    if (unlink_ == id) unlink_ = 0;
+    if (!IsLinked() && state_ == id) state_ = kOver;
   }
   // Takes the end of the other process, or the loss of the connection. Returns true if this process has to learn of it.
-  bool TakeExit() noexcept { return std::exchange(is_linked_, false); }
+  bool TakeExit() noexcept { return TakeEnd(); }
 
-  [[nodiscard]] bool IsLinked() const noexcept { return is_linked_; }
+  [[nodiscard]] bool IsLinked() const noexcept { return state_ == kLinked; }
   // Returns whether there is nothing to remember.
-  [[nodiscard]] bool IsOver() const noexcept { return !is_linked_ && unlink_ == 0; }
+  [[nodiscard]] bool IsOver() const noexcept { return state_ == kOver; }
   friend auto operator<=>(const LinkState&, const LinkState&) = default;
 
  private:
-  bool is_linked_ = false;
-  std::uint64_t unlink_ = 0;  // outstanding; 0: none
+  static constexpr std::uint64_t kOver = 0;
+  static constexpr std::uint64_t kLinked = ~std::uint64_t{0};
+
+  bool TakeEnd() noexcept {
+    if (!IsLinked()) return false;
+    state_ = kOver;
+    return true;
+  }
+
+  // Else the number of the unlink that is outstanding: a peer may have as many links as it likes, so they are small.
+  std::uint64_t state_ = kOver;
 };
 
 // All link states of one connection. One thread at a time.

@@ -15,6 +15,7 @@
 #include <ergon/gen/pid.h>
 #include <ergon/gen/trace.h>
 #include <ergon/node/cluster/connection/link_states.h>
+#include <ergon/node/cluster/connection/peer_watchers.h>
 #include <ergon/node/cluster/values/packed_types.h>
 #include <ergon/node/events/events.h>
 #include <ergon/node/process_state/cold.h>
@@ -32,23 +33,7 @@ struct PeerState {
   };
   std::unordered_map<std::uint64_t, Watch> watches;
 
-  // One of theirs watches `watched`, maybe by its name; by the number that stands for its reference here.
-  struct Watcher {
-    gen::PID remote;
-    gen::PID watched;
-    std::string name;  // empty: by the PID
-    std::string raw;
-    bool is_link = false;  // it has linked itself by a name or an alias of that
-  };
-  std::unordered_map<std::uint64_t, Watcher> watchers;
-  // By raw. The other node chooses its references: ordered, so that it cannot choose them for their hashes.
-  std::map<std::string, std::uint64_t> watcher_numbers;
-  // Returns false, and changes nothing, if there is a watcher with that reference already.
-  [[nodiscard]] bool AddWatcher(std::uint64_t number, Watcher watcher) {
-    if (!watcher_numbers.emplace(watcher.raw, number).second) return false;
-    watchers[number] = std::move(watcher);
-    return true;
-  }
+  PeerWatchers watchers;  // theirs
 
   LinkStates links;
 
@@ -147,7 +132,8 @@ struct PeerState {
     gen::TraceId trace = 0;  // the answer has it, too
   };
   std::unordered_map<std::uint64_t, Request> requests;
-  std::map<std::string, std::uint64_t> request_numbers;  // by `watch`, as above
+  // By `watch`. The other node chooses it: ordered, so that it cannot choose them for their hashes.
+  std::map<std::string, std::uint64_t> request_numbers;
   void AddRequest(std::uint64_t number, Request request) {
     if (!request.watch.empty()) request_numbers[request.watch] = number;
     requests[number] = std::move(request);

@@ -129,16 +129,16 @@ gen::Result<RemoteJobPtr> JobReader::ReadCall(Connection& connection,
   }
   {
     const auto lock = connection.Lock();
-    const auto& numbers = connection.peer_state().watcher_numbers;
-    const auto found = numbers.find(request.watch);
-    if (found == numbers.end()) {
+    const PeerWatcher* const found =
+        connection.peer_state().watchers.FindByReference(request.watch);
+    if (found == nullptr) {
       return gen::Error(gen::ErrorCode::kUnsupported, "a call whose caller does not monitor");
     }
-    if (connection.peer_state().watchers.at(found->second).watched) {
+    if (found->watched) {
       return gen::Error(gen::ErrorCode::kIncorrect,
                         "a call with this reference is running already");
     }
-    job->number = found->second;
+    job->number = found->number;
   }
   if (!places_.Take()) {
     return gen::Error(gen::ErrorCode::kBusy,

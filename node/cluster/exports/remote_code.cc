@@ -62,10 +62,7 @@ void RemoteCode::HandleCall(Connection& connection, const PeerState::Request& re
 bool RemoteCode::Watch(RemoteJob& job, gen::PID pid) {
   {
     const auto lock = job.connection->Lock();
-    auto& watchers = job.connection->peer_state().watchers;
-    const auto found = watchers.find(job.number);
-    if (found == watchers.end()) return false;
-    found->second.watched = pid;
+    if (!job.connection->peer_state().watchers.NoteWatched(job.number, pid)) return false;
   }
   return needs_.relations.AddWatcher(
       {job.caller, needs_.addresses.RefOf(job.number), gen::Target(pid)}, pid);
@@ -187,20 +184,20 @@ void RemoteCode::SendOutcome(const RemoteJob& job, Signal signal) {
 void RemoteCode::Answer(RemoteJob& job, std::string_view outcome) {
   // A caller that is told may ask for the next one at once.
   job.End();
-  PeerState::Watcher watcher;
+  PeerWatcher watcher;
   {
     const auto lock = job.connection->Lock();
-    PeerState& peer = job.connection->peer_state();
-    const auto found = peer.watchers.find(job.number);
-    if (found == peer.watchers.end()) return;  // nobody waits any more
-    watcher = std::move(found->second);
-    peer.watchers.erase(found);
-    peer.watcher_numbers.erase(job.reference);
+    PeerWatchers& watchers = job.connection->peer_state().watchers;
+    const PeerWatcher* const found = watchers.Find(job.number);
+    if (found == nullptr) return;  // nobody waits any more
+    watcher = *found;
+    const std::string reference = watchers.ReferenceOf(job.number);
+    (void)watchers.Erase(job.number);
     if (job.is_request) {
       (void)SendAnswerOr(*job.connection, job.request, needs_.addresses.NodePid(), outcome,
                          AppendBadCall);
     } else {
-      SendOutcome(job, DownFor(watcher, outcome));
+      SendOutcome(job, DownFor(watcher, reference, outcome));
     }
   }
   needs_.relations.RemoveWatcher(watcher.remote, watcher.watched,
@@ -265,7 +262,7 @@ void RemoteCode::Reply(const RemoteJob& job, gen::PID pid) {
     if (!is_lost) {
       PeerState& peer = job.connection->peer_state();
       if ((job.links & kMonitored) != 0) {
-        (void)peer.AddWatcher(job.number, {job.caller, pid, {}, job.reference});
+        (void)peer.watchers.Add({job.number, job.caller, pid}, job.reference);
       }
       if ((job.links & kLinked) != 0) (void)peer.links.Link({pid, job.caller});
       job.connection->Send(reply, SentAs::kAnswer);

@@ -16,9 +16,12 @@ namespace ergon::dist {
 void RemoteNamedLinks::HandleLink(Connection& connection, const ErgonMessage& message,
                                   gen::PID from, gen::PID watched) {
   const std::uint64_t number = node::NextUniqueId();
-  // First: a process that ends takes the entry away.
-  const std::string raw(message.reference);
-  if (!connection.Lock()->peer_state().AddWatcher(number, {from, watched, {}, raw, true})) return;
+  {
+    // First: a process that ends takes the entry away.
+    const auto lock = connection.Lock();
+    const PeerWatcher maker{number, from, watched, {}, true};
+    if (!connection.peer_state().watchers.Add(maker, message.reference)) return;
+  }
   node::ProcessCold::Watcher watcher{from, addresses_.RefOf(number), from, true};
   if (watched && !message.name.empty()) {
     watcher.what = gen::ProcessID{gen::Atom(message.name), addresses_.node()};
@@ -31,21 +34,16 @@ void RemoteNamedLinks::HandleLink(Connection& connection, const ErgonMessage& me
 }
 
 void RemoteNamedLinks::HandleMakerEnd(Connection& connection, const ErgonMessage& message) {
-  PeerState::Watcher watcher;
-  std::uint64_t number = 0;
+  PeerWatcher watcher;
   {
     const auto lock = connection.Lock();
-    PeerState& peer = connection.peer_state();
-    const auto known = peer.watcher_numbers.find(std::string(message.reference));
-    if (known == peer.watcher_numbers.end()) return;
-    number = known->second;
-    const auto found = peer.watchers.find(number);
-    if (!found->second.is_link) return;
-    watcher = std::move(found->second);
-    peer.watcher_numbers.erase(known);
-    peer.watchers.erase(found);
+    PeerWatchers& watchers = connection.peer_state().watchers;
+    const PeerWatcher* const found = watchers.FindByReference(message.reference);
+    if (found == nullptr || !found->is_link) return;
+    watcher = *found;
+    (void)watchers.Erase(watcher.number);
   }
-  relations_.EndOfMaker(watcher.watched, addresses_.RefOf(number), watcher.remote,
+  relations_.EndOfMaker(watcher.watched, addresses_.RefOf(watcher.number), watcher.remote,
                         ReadReason(message.term, &atoms_));
 }
 

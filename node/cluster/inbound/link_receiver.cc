@@ -47,54 +47,53 @@ gen::PID LinkReceiver::FindName(std::string_view name) const {
 }
 
 void LinkReceiver::HandleMonitor(Connection& connection, const Signal& signal) {
-  const std::uint64_t number = node::NextUniqueId();
-  const gen::PID watched = signal.name.empty() ? signal.to : FindName(signal.name);
-  if (!connection.Lock()->peer_state().AddWatcher(
-          number, {signal.from, watched, std::string(signal.name), std::string(signal.ref)})) {
-    return;
+  PeerWatcher watcher{node::NextUniqueId(), signal.from, signal.to};
+  if (!signal.name.empty()) watcher.watched = FindName(signal.name);
+  // What answers for these names lives as long as the connection.
+  const bool is_for_node = signal.name == kNetKernel || signal.name == RemoteCode::kCalls;
+  // The names that others ask for make no atoms.
+  if (watcher.watched || is_for_node) watcher.name = signal.name;
+  {
+    const auto lock = connection.Lock();
+    if (!connection.peer_state().watchers.Add(watcher, signal.ref)) return;
   }
-  const gen::Ref ref = needs_.addresses.RefOf(number);
-  if (watched == needs_.addresses.NodePid()) {
+  if (watcher.watched == needs_.addresses.NodePid()) {
     return;  // the node speaks for its groups, and lives as long as the connection
   }
-  if (watched) {
+  if (watcher.watched) {
     const gen::Target target =
-        signal.name.empty()
-            ? gen::Target(watched)
-            : gen::Target(gen::ProcessID{gen::Atom(signal.name), needs_.settings.node});
-    if (needs_.relations.AddWatcher({signal.from, ref, target}, watched)) return;
-  } else if (signal.name == kNetKernel || signal.name == RemoteCode::kCalls) {
-    return;  // what answers for that name lives as long as the connection
+        signal.name.empty() ? gen::Target(watcher.watched)
+                            : gen::Target(gen::ProcessID{watcher.name, needs_.settings.node});
+    const gen::Ref ref = needs_.addresses.RefOf(watcher.number);
+    if (needs_.relations.AddWatcher({signal.from, ref, target}, watcher.watched)) return;
+  } else if (is_for_node) {
+    return;
   }
   std::string reason;
   AppendReason(reason, gen::Reason::NoProcess());
-  const PeerState::Watcher watcher{signal.from, watched, std::string(signal.name),
-                                   std::string(signal.ref)};
+  Signal down = DownFor(watcher, signal.ref, reason);
+  if (!signal.name.empty()) {
+    down.from = {};
+    down.name = signal.name;
+  }
   const auto lock = connection.Lock();
-  connection.peer_state().watchers.erase(number);
-  connection.peer_state().watcher_numbers.erase(watcher.raw);
-  connection.Send(DownFor(watcher, reason), SentAs::kAnswer);
+  (void)connection.peer_state().watchers.Erase(watcher.number);
+  connection.Send(down, SentAs::kAnswer);
 }
 
 void LinkReceiver::HandleDemonitor(Connection& connection, const Signal& signal) {
-  PeerState::Watcher watcher;
-  std::uint64_t number = 0;
+  std::optional<PeerWatcher> watcher;
   {
     const auto lock = connection.Lock();
     PeerState& peer = connection.peer_state();
-    const std::string raw(signal.ref);
     // A caller that ends the monitor of its request has stopped waiting for the answer.
-    peer.ForgetRequest(raw);
-    const auto known = peer.watcher_numbers.find(raw);
-    if (known == peer.watcher_numbers.end()) return;
-    number = known->second;
-    peer.watcher_numbers.erase(known);
-    const auto found = peer.watchers.find(number);
-    watcher = std::move(found->second);
-    peer.watchers.erase(found);
+    peer.ForgetRequest(std::string(signal.ref));
+    watcher = peer.watchers.TakeByReference(signal.ref);
   }
-  needs_.relations.RemoveWatcher(watcher.remote, watcher.watched, needs_.addresses.RefOf(number));
-  needs_.code.EndOfWatcher(number);
+  if (!watcher) return;
+  needs_.relations.RemoveWatcher(watcher->remote, watcher->watched,
+                                 needs_.addresses.RefOf(watcher->number));
+  needs_.code.EndOfWatcher(watcher->number);
 }
 
 void LinkReceiver::HandleDown(Connection& connection, const Signal& signal) {

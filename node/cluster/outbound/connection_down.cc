@@ -40,14 +40,15 @@ void ConnectionDown::Handle(Connection& connection, const Connection::Rest& rest
 }
 
 void ConnectionDown::EndRelations(const Connection::Rest& rest) {
-  for (const auto& [number, watcher] : rest.peer_state.watchers) {
+  rest.peer_state.watchers.VisitAll([&](const PeerWatcher& watcher) {
+    const gen::Ref ref = needs_.addresses.RefOf(watcher.number);
     if (watcher.is_link) {
-      needs_.relations.LoseMaker(watcher.watched, needs_.addresses.RefOf(number), watcher.remote);
-      continue;
+      needs_.relations.LoseMaker(watcher.watched, ref, watcher.remote);
+      return;
     }
-    needs_.relations.RemoveWatcher(watcher.remote, watcher.watched, needs_.addresses.RefOf(number));
-    needs_.code.EndOfWatcher(number);
-  }
+    needs_.relations.RemoveWatcher(watcher.remote, watcher.watched, ref);
+    needs_.code.EndOfWatcher(watcher.number);
+  });
   for (const auto& [id, watch] : rest.peer_state.watches) {
     if (watch.is_link) {
       needs_.relations.LoseLinkByName(watch.local, needs_.addresses.RefOf(id),

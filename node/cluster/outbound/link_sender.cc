@@ -97,15 +97,13 @@ void LinkSender::ExitByName(gen::PID local, gen::PID remote, gen::Ref ref,
 void LinkSender::EndLinkOf(gen::PID maker, gen::Ref ref) {
   const auto connection = connections_.FindLocked(maker.node);
   if (!connection) return;
-  PeerState& peer = connection->peer_state();
-  const auto found = peer.watchers.find(ref.id);
-  if (found == peer.watchers.end()) return;
+  PeerWatchers& watchers = connection->peer_state().watchers;
+  const std::string reference = watchers.ReferenceOf(ref.id);
+  if (!watchers.Erase(ref.id)) return;
   Scratch scratch;
   std::string& payload = scratch.Empty();
-  AppendUnlinked(payload, found->second.raw);
+  AppendUnlinked(payload, reference);
   connection->Send(ErgonSignal(addresses_.NodePid(), payload), SentAs::kAnswer);
-  peer.watcher_numbers.erase(found->second.raw);
-  peer.watchers.erase(found);
 }
 
 gen::Result<void> LinkSender::ExitRequest(gen::PID local, gen::PID remote,
@@ -171,14 +169,13 @@ gen::Result<void> LinkSender::SendDown(gen::PID remote, const core::Envelope& no
   const auto connection = connections_.FindLocked(remote.node);
   if (!connection) return gen::ErrNoConnection;
   PeerState& peer = connection->peer_state();
-  const auto found = peer.watchers.find(notice.ref);
-  if (found == peer.watchers.end()) return gen::ErrResponseIgnored;  // it has ended the monitor
-  const PeerState::Watcher& watcher = found->second;
-  SendEnd(*connection, DownFor(watcher, payload));
+  const PeerWatcher* const watcher = peer.watchers.Find(notice.ref);
+  if (watcher == nullptr) return gen::ErrResponseIgnored;  // it has ended the monitor
+  const std::string reference = peer.watchers.ReferenceOf(notice.ref);
+  SendEnd(*connection, DownFor(*watcher, reference, payload));
   // The end is an answer to the request with the same reference.
-  peer.ForgetRequest(watcher.raw);
-  peer.watcher_numbers.erase(watcher.raw);
-  peer.watchers.erase(found);
+  peer.ForgetRequest(reference);
+  (void)peer.watchers.Erase(notice.ref);
   return {};
 }
 
