@@ -233,11 +233,13 @@ void ErlangTransport::TakeOver(const Settings& fresh) {
 }
 
 gen::Result<void> ErlangTransport::Deliver(gen::PID remote, core::EnvelopePtr& envelope) {
+  if (node::KindOf(*envelope) == gen::EnvelopeKind::kMessage) [[likely]] {
+    gen::Result<void> sent = messages_.Send(remote, *envelope);
+    if (sent) envelope.reset();
+    return sent;
+  }
   gen::Result<void> sent;
   switch (node::KindOf(*envelope)) {
-    case gen::EnvelopeKind::kMessage:
-      sent = messages_.Send(remote, *envelope);
-      break;
     case gen::EnvelopeKind::kRequest:
       sent = requests_.Send(remote, *envelope);
       break;

@@ -329,4 +329,30 @@ TEST_CASE("connections: many of them, of which each is found, goes, and is made 
   CHECK(all.AnswerTo("a name that nobody has") == HandshakeAnswer::kNotAllowed);
 }
 
+TEST_CASE("connections: what is sent to a node uses its connection, also when that is made anew") {
+  constexpr std::size_t kNodes = 130;  // some share a part of the table
+  Both both(kGreater);
+  Connections& all = both.connections;
+  const auto node_of = [](std::size_t i) {
+    return gen::Atom("u" + std::to_string(i) + "@127.0.0.1");
+  };
+  const auto peer_of_used = [&](gen::Atom node) {
+    gen::Atom peer;
+    CHECK(all.With(node, [&](Connection& connection) -> gen::Result<void> {
+      CHECK(connection.state() != Connection::State::kDown);
+      peer = connection.peer();
+      return {};
+    }));
+    return peer;
+  };
+  for (int round = 0; round < 3; ++round) {
+    for (std::size_t i = 0; i < kNodes; ++i) {
+      for (int time = 0; time < 2; ++time) CHECK(peer_of_used(node_of(i)) == node_of(i));
+      // Nothing else keeps it.
+      if (i % 2 == 0) all.Find(node_of(i))->Fail("for the test");
+    }
+  }
+  CHECK(both.dials == 1 + 2 * kNodes);  // half of them anew in two rounds
+}
+
 }  // namespace ergon::dist

@@ -13,19 +13,24 @@ std::shared_ptr<Connection> Connections::Find(gen::Atom node) const {
   return found == part.connections.end() ? nullptr : found->second;
 }
 
-// No reference is counted: the table keeps the connection as long as the lock is held.
+// No reference is counted: the table keeps the connection as long as the lock is held. A stream of messages to one node
+// does not look for it each time.
 LockedConnection Connections::FindLocked(gen::Atom node) const {
   const Part& part = PartOf(node);
   std::unique_lock lock(*part.mutex);
-  const auto found = part.connections.find(node);
-  if (found == part.connections.end()) return {};
-  return {*found->second, std::move(lock)};
+  if (part.latest == nullptr || part.latest->peer() != node) {
+    const auto found = part.connections.find(node);
+    if (found == part.connections.end()) return {};
+    part.latest = found->second.get();
+  }
+  return {*part.latest, std::move(lock)};
 }
 
 std::shared_ptr<Connection> Connections::Make(Part& part, gen::Atom node, bool is_dialled) {
   auto made = std::make_shared<Connection>(node, context_, tasks_, settings_, listener_, part.mutex,
                                            is_dialled);
   part.connections[node] = made;
+  part.latest = nullptr;
   return made;
 }
 
@@ -80,6 +85,7 @@ void Connections::Remove(const Connection& connection) {
   const auto found = part.connections.find(connection.peer());
   if (found != part.connections.end() && found->second.get() == &connection) {
     part.connections.erase(found);
+    part.latest = nullptr;
   }
 }
 

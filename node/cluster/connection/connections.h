@@ -103,6 +103,7 @@ class Connections {
     // Shared with the connections, which may live longer.
     std::shared_ptr<std::mutex> mutex = std::make_shared<std::mutex>();
     std::unordered_map<gen::Atom, std::shared_ptr<Connection>> connections;
+    mutable Connection* latest = nullptr;  // of these, found last; null: look for it
     bool closed = false;
   };
   [[nodiscard]] Part& PartOf(gen::Atom node) { return parts_[node.Index() % kParts]; }

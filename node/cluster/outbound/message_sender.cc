@@ -19,13 +19,13 @@ gen::Result<void> MessageSender::Send(gen::PID remote, const core::Envelope& env
   }
   const Values::Writer* const how = needs_.values.WriterOf(envelope);
   if (how == nullptr) return needs_.values.WhyNoWriter(envelope);
-  return SendInForm(*how, remote.node, [&](Form tried, Form& form) {
-    return SendIn(tried, form, remote, envelope, *how);
-  });
+  return SendInForm(*how, remote.node,
+                    [&](Form, Form& form) { return SendIn(form, remote, envelope, *how); });
 }
 
-gen::Result<void> MessageSender::SendIn(Form tried, Form& form, gen::PID remote,
+gen::Result<void> MessageSender::SendIn(Form& form, const gen::PID& remote,
                                         const core::Envelope& envelope, const Values::Writer& how) {
+  const Form tried = form;
   Scratch scratch;
   std::string* const frame = OpenFrameOf(scratch, remote, envelope, needs_.traces);
   if (frame == nullptr) return FormerAlias(remote);

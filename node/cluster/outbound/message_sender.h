@@ -41,7 +41,7 @@ class MessageSender {
 
  private:
   // For SendInForm.
-  gen::Result<void> SendIn(Form tried, Form& form, gen::PID remote, const core::Envelope& envelope,
+  gen::Result<void> SendIn(Form& form, const gen::PID& remote, const core::Envelope& envelope,
                            const Values::Writer& how);
 
   const Needs needs_;

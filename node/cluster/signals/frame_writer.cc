@@ -11,9 +11,7 @@ constexpr std::size_t kShortAtomBytes = 255;
 
 }  // namespace
 
-gen::Result<void> CheckFrame(std::size_t bytes, std::size_t most, gen::Atom peer) {
-  if (bytes <= most) [[likely]]
-    return {};
+gen::Error FrameTooLarge(std::size_t bytes, std::size_t most, gen::Atom peer) {
   return gen::Error(
       gen::ErrorCode::kIncorrect,
       fmt::format("{} bytes for {}: a frame has at most {} (max_frame_bytes)", bytes, peer, most));

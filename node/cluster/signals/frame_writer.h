@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include <ergon/gen/atom.h>
+#include <ergon/gen/error.h>
 #include <ergon/gen/pid.h>
 #include <ergon/gen/result.h>
 #include <ergon/node/cluster/signals/control_tags.h>
@@ -28,7 +29,13 @@ inline constexpr std::uint8_t kPassThroughFrame = 112;
 
 // Returns kIncorrect if a frame of so many bytes, without its length, is larger than `most`. Nobody knows what a peer
 // takes: it is assumed to take as much as this node (ErlangOptions::max_frame_bytes), and less than 4 GiB in any case.
-[[nodiscard]] gen::Result<void> CheckFrame(std::size_t bytes, std::size_t most, gen::Atom peer);
+[[nodiscard]] gen::Error FrameTooLarge(std::size_t bytes, std::size_t most, gen::Atom peer);
+[[nodiscard]] inline gen::Result<void> CheckFrame(std::size_t bytes, std::size_t most,
+                                                  gen::Atom peer) {
+  if (bytes <= most) [[likely]]
+    return {};
+  return FrameTooLarge(bytes, most, peer);
+}
 
 // Returns whether a frame of this node's, with its length, has a trace token.
 [[nodiscard]] bool HasToken(std::string_view frame) noexcept;
