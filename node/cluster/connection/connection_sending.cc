@@ -19,8 +19,10 @@ constexpr std::size_t kFewBytes = 128 * 1024;
 // So long after another write an answer is alone.
 constexpr std::chrono::microseconds kAlone(10);
 
-// Where more than a few bytes wait for a peer, it may take less than it asks for, and then as many wait as may. So the string
-// grows to that in one step: else each step would leave a piece of memory behind in which the next one has no room.
+// Where more than a few bytes wait for a peer, it may take less than it asks for, and then as many wait as may, and the answers
+// of those who were about to give one. So the string grows to that in one step: else each step would leave a piece of memory
+// behind in which the next one has no room, and the last one would be twice as large as what waits. Of memory that is not
+// used none is taken.
 void ReserveAtOnce(std::string& out, std::size_t more, std::size_t most) {
   const std::size_t needed = out.size() + more;
   if (needed > kFewBytes && needed > out.capacity() && needed <= most) out.reserve(most);
@@ -46,7 +48,7 @@ gen::Result<void> Connection::TrySend(const Signal& signal, SentAs as) {
   const bool is_answer = as == SentAs::kAnswer || as == SentAs::kAwaitedAnswer;
   if (is_answer) {
     ReserveAtOnce(out_, signal.payload.size(),
-                  std::min(settings_.send_queue_bytes + kFewBytes, kMostKeptBytes));
+                  std::min(settings_.send_queue_bytes + 4 * kFewBytes, kMostKeptBytes));
   }
   const std::size_t before = out_.size();
   auto put = Put(signal);
