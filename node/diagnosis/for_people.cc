@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include <ergon/gen/notices.h>
 #include <ergon/gen/process_info.h>
 
 namespace ergon::node {
@@ -16,6 +17,7 @@ std::string ForPeople(std::int64_t nanoseconds) {
 
 std::string TypeForPeople(const core::TypeDescriptor* type) {
   if (type == nullptr) return "a signal";
+  if (core::IsType<gen::InspectRequest>(type)) return "an inspection";
   return type == core::TypeOf<Continuation>() ? "a continuation" : type->TagOrName();
 }
 

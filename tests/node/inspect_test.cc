@@ -50,7 +50,7 @@ TEST_CASE("inspect: an actor that has nothing to tell tells what everybody has")
   CHECK(plain.at("messages_queued") == "0");
   CHECK(plain.at("mailbox") == "unbounded");
   CHECK(plain.at("mailbox_size") == "0");
-  CHECK(plain.contains("handles"));  // the inspection
+  CHECK(plain.at("handles") == "an inspection");
   CHECK_FALSE(plain.contains("name"));
   CHECK_FALSE(plain.contains("environment"));
   CHECK(t.node.Inspect(pid, {"trap_exit", "none"}).value() ==
@@ -287,7 +287,7 @@ TEST_CASE("inspect: a process that ends, or whose HandleInspect throws") {
       }});
   auto answer = t.node.Inspect(throws, {}, {.timeout = kit::kDeadline});
   CHECK(answer.error() == gen::ErrProcessTerminated);
-  CHECK(answer.error().detail() == "panic: closed (handling ergon::gen::InspectRequest)");
+  CHECK(answer.error().detail() == "panic: closed (handling an inspection)");
   CHECK(t.Ended(throws));
   // One that keeps its thread: a process that is suspended would answer.
   std::promise<void> may_go_on;
