@@ -10,6 +10,7 @@
 
 #include <ergon/gen/process_behavior.h>
 #include <ergon/gen/process_info.h>
+#include <ergon/node/diagnosis/descriptions.h>
 #include <ergon/node/diagnosis/for_people.h>
 #include <ergon/node/diagnosis/watchdog.h>
 
@@ -73,7 +74,9 @@ std::string HeadLine(const gen::NodeInfo& node, bool has_stopped) {
 void Dump::Write(std::ostream& stream, const gen::NodeInfo& node,
                  const std::vector<std::string>& connections) const {
   WriteLine(stream, HeadLine(node, addresses_.IsStopped()));
-  for (const gen::BusyProcess& busy : node.busy) WriteLine(stream, "busy: " + node::Describe(busy));
+  for (const gen::BusyProcess& busy : node.busy) {
+    WriteLine(stream, "busy: " + node::Describe(AsInItsLines(addresses_, busy.pid), busy));
+  }
   for (const std::string& connection : connections) WriteLine(stream, connection);
   const std::vector<std::uint64_t> ids = InOrder();
   Columns columns;

@@ -9,6 +9,7 @@
 
 #include <ergon/core/clock.h>
 #include <ergon/core/foundations/sync.h>
+#include <ergon/node/diagnosis/descriptions.h>
 #include <ergon/node/diagnosis/for_people.h>
 
 namespace ergon::node {
@@ -19,9 +20,8 @@ constexpr std::int64_t kMaxPeriod = 250'000'000;
 
 }  // namespace
 
-std::string Describe(const gen::BusyProcess& busy) {
-  return fmt::format("{}{}{} {} has been in a handler{}{} for {:.3f} s", busy.pid,
-                     busy.name.empty() ? "" : " ", busy.name, busy.behavior,
+std::string Describe(std::string_view process, const gen::BusyProcess& busy) {
+  return fmt::format("{} has been in a handler{}{} for {:.3f} s", process,
                      busy.message.empty() ? "" : " of ", busy.message,
                      std::chrono::duration<double>(busy.running_for).count());
 }
@@ -118,13 +118,14 @@ void Watchdog::Report(Seen& seen, const core::RunningTurn& turn, std::int64_t no
                  .behavior = std::move(info->behavior),
                  .message = type == nullptr ? std::string() : TypeForPeople(type),
                  .running_for = std::chrono::nanoseconds(now - seen.since)};
-  lines_.push_back(Describe(seen.report) + ", without suspending itself");
+  seen.process = AsInItsLines(addresses_, pid);
+  lines_.push_back(Describe(seen.process, seen.report) + ", without suspending itself");
 }
 
 void Watchdog::ReportEnd(Seen& seen, std::int64_t now) {
   seen.reported = false;
   seen.report.running_for = std::chrono::nanoseconds(now - seen.since);
-  lines_.push_back(Describe(seen.report) + ", and has ended it");
+  lines_.push_back(Describe(seen.process, seen.report) + ", and has ended it");
 }
 
 std::vector<gen::BusyProcess> Watchdog::Busy() const {

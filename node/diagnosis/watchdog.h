@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -17,8 +18,9 @@
 
 namespace ergon::node {
 
-// Returns a text as in "<demo@localhost.12.1> accounts Account has been in a handler of Audit for 2.104 s".
-[[nodiscard]] std::string Describe(const gen::BusyProcess& busy);
+// Returns a text as in "<demo@localhost.12.1> 'accounts' Account has been in a handler of Audit for 2.104 s". `process` is
+// AsInItsLines.
+[[nodiscard]] std::string Describe(std::string_view process, const gen::BusyProcess& busy);
 
 // Compares what each worker runs now with what it ran a moment ago. The workers only count their turns for it. It looks
 // only while a worker is awake: afterwards it sleeps until the dispatcher calls it.
@@ -46,6 +48,7 @@ class Watchdog {
     bool reported = false;
     bool running = false;  // at the last look
     gen::BusyProcess report;
+    std::string process;  // AsInItsLines, when it was reported
   };
 
   void Run();

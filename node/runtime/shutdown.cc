@@ -16,6 +16,7 @@
 
 #include <ergon/core/time/deadline.h>
 #include <ergon/core/turns/worker.h>
+#include <ergon/node/diagnosis/descriptions.h>
 #include <ergon/node/diagnosis/for_people.h>
 #include <ergon/node/runtime/stop_sequence.h>
 
@@ -167,7 +168,7 @@ void Shutdown::Tell(gen::LogLevel level, const std::string& line) {
 void Shutdown::TellWaited(gen::PID pid) {
   const auto info = needs_.inspection.ProcessInfo(pid);
   if (!info) return;  // it has ended just now
-  Tell(fmt::format("stopping: waits for {} {}, {}", pid, info->behavior,
+  Tell(fmt::format("stopping: waits for {}, {}", AsInItsLines(needs_.addresses, pid),
                    gen::ToString(info->state)));
 }
 
@@ -177,9 +178,7 @@ void Shutdown::TellKilled() {
   constexpr std::size_t kNamed = 5;
   std::string names;
   for (std::size_t i = 0; i < std::min(left.size(), kNamed); ++i) {
-    const auto info = needs_.inspection.ProcessInfo(left[i]);
-    names += fmt::format("{}{} {}", names.empty() ? "" : ", ", left[i],
-                         info ? info->behavior : std::string());
+    names += (names.empty() ? "" : ", ") + AsInItsLines(needs_.addresses, left[i]);
   }
   Tell(gen::LogLevel::kWarning,
        fmt::format("{} processes have not ended within {}, and are killed: {}{}", left.size(),
@@ -192,7 +191,8 @@ void Shutdown::EndProgram() {
     const auto info = needs_.inspection.ProcessInfo(pid);
     if (!info) continue;
     gen::Log(needs_.log)
-        .Error("has not ended: {} {}, {}", pid, info->behavior, gen::ToString(info->state));
+        .Error("has not ended: {}, {}", AsInItsLines(needs_.addresses, pid),
+               gen::ToString(info->state));
   }
   gen::Log(needs_.log)
       .Error("the node has not stopped within {}: the program ends, with the exit status {}",
@@ -206,7 +206,7 @@ void Shutdown::WarnOfBusy() {
     auto info = needs_.inspection.ProcessInfo(pid);
     if (!info || info->state != gen::ProcessState::kRunning) continue;
     gen::Log(needs_.log)
-        .Warning("cannot stop yet: {} {} is still in a handler", pid, info->behavior);
+        .Warning("cannot stop yet: {} is still in a handler", AsInItsLines(needs_.addresses, pid));
   }
 }
 

@@ -637,7 +637,7 @@ TEST_CASE("stop: child with a handler that is stuck" * doctest::skip()) {
   }
   Node node = Start("test@localhost", options).value();
   std::atomic<bool> begun{false};
-  const gen::PID pid = node.Spawn(Make({})).value();
+  const gen::PID pid = node.SpawnRegister("stuck", Make({})).value();
   node.Send(pid, Do{[&](Subject&) {
               begun = true;
               while (!returns) std::this_thread::sleep_for(1h);
@@ -670,11 +670,12 @@ TEST_CASE("stop: a handler that is stuck is named, and at the deadline the progr
   const int status = child.Status();
   REQUIRE(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == gen::kExitStuck);
-  CheckParts(told, {"SIGTERM: the node stops", "the node stops: it has 1 processes",
-                    "1 processes have not ended within 1 ms, and are killed: <test@localhost.",
-                    "::Subject", "has not ended: <test@localhost.", "::Subject, running",
-                    "not stopped within 100 ms: the program ends, with the exit status 70",
-                    "test@localhost has run for ", "::Subject"});
+  CheckParts(
+      told, {"SIGTERM: the node stops", "the node stops: it has 1 processes",
+             "1 processes have not ended within 1 ms, and are killed: <test@localhost.", "'stuck' ",
+             "::Subject", "has not ended: <test@localhost.", "'stuck' ", "::Subject, running",
+             "not stopped within 100 ms: the program ends, with the exit status 70",
+             "test@localhost has run for ", "::Subject"});
 }
 
 TEST_CASE("stop: a signal, its beginning, whom it waits for, and its end are in the log") {
@@ -684,7 +685,7 @@ TEST_CASE("stop: a signal, its beginning, whom it waits for, and its end are in 
   const std::string told = child.Errors();
   CHECK(child.Status() == 0);
   CheckParts(told, {"SIGTERM: the node stops", "the node stops: it has 1 processes",
-                    "stopping: waits for <test@localhost.", "::Subject, running",
+                    "stopping: waits for <test@localhost.", "'stuck' ", "::Subject, running",
                     "all processes have ended, after "});
 }
 

@@ -1,11 +1,15 @@
 // Turns that take too long are named.
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <optional>
 #include <regex>
+#include <sstream>
 #include <string>
 #include <thread>
+#include <utility>
 
+#include <ergon/act/pool.h>
 #include <ergon/gen/blocking.h>
 
 #include <kit/gate.h>
@@ -74,7 +78,7 @@ TEST_CASE("watchdog: names process, behaviour, message and time, once, and the e
     const auto lines_of_slow = [&](std::string_view text) {
       const auto lines = t.log.Lines();
       return std::count_if(lines.begin(), lines.end(), [&](const auto& line) {
-        return line.text.find(slow.ToString() + " slow_one ") != std::string::npos &&
+        return line.text.find(slow.ToString() + " 'slow_one' ") != std::string::npos &&
                line.text.find("SlowJob") != std::string::npos &&
                line.text.find(text) != std::string::npos;
       });
@@ -89,6 +93,36 @@ TEST_CASE("watchdog: names process, behaviour, message and time, once, and the e
     CHECK(kit::Eventually([&] { return lines_of_slow("has ended it") == 1; }));
     CHECK(!BusyOf(t.node, slow));
   }
+}
+
+TEST_CASE("watchdog: a worker is named with its pool") {
+  kit::ThreadGate gate;
+  class WatchedPool : public act::Pool {
+   public:
+    explicit WatchedPool(std::function<void()> enter) : enter_(std::move(enter)) {}
+
+   private:
+    gen::Result<act::PoolOptions> Init(const gen::Args&) override {
+      const auto slow = Make({.message = [enter = enter_](Subject&, gen::PID, gen::Message&) {
+        enter();
+        return gen::Continue();
+      }});
+      return act::PoolOptions{.pool_size = 1, .worker_factory = slow};
+    }
+    const std::function<void()> enter_;
+  };
+  TestNode t(Watched());
+  const std::function<void()> enter = gate.Holder();
+  const gen::PID pool =
+      t.node.SpawnRegister("watched_pool", gen::Factory<WatchedPool>(enter)).value();
+  CHECK(t.node.Send(pool, SlowJob{}));
+  const std::string words = " ergon::node::Subject of pool 'watched_pool' has been in a handler";
+  CHECK(kit::Eventually([&] { return t.log.Contains(words); }));
+  std::ostringstream dump;
+  t.node.Dump(dump);
+  CHECK(dump.str().find("busy: <") != std::string::npos);
+  CHECK(dump.str().find(words) != std::string::npos);
+  gate.Open();
 }
 
 TEST_CASE("watchdog: Init, and several at a time, the longest first") {
