@@ -79,8 +79,8 @@ struct NodeOptions {
   // Fills three histograms of GET /metrics (<ergon/node/observer.h>): ergon_call_seconds, from the sending of a
   // process's call to its answer or error; ergon_queue_wait_seconds, from the sending of a process's message or call
   // until its handler begins, by the receiver's behaviour; and ergon_handling_seconds, how long handlers take for a
-  // message, by behaviour. The second one counts each message once, also if it is stashed, for a worker with the time at
-  // its pool; it leaves out what comes from threads that are no processes, from timers, events and other nodes, what
+  // message, by behaviour. The second one counts each message once, even if it is stashed (a call through a pool
+  // again when its worker takes it back), and for a worker includes the time that it waited at the pool; it leaves out what comes from threads that are no processes, from timers, events and other nodes, what
   // Request has sent, and messages (not calls) with a trace id. Costs two looks at the clock for each message and one
   // for each turn, some hundred bytes a process, a lock at each spawn, and 10 KiB for each of the first 200 behaviours;
   // all others share two histograms.
@@ -89,9 +89,9 @@ struct NodeOptions {
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kText;
   // How many log lines each process name (or behaviour, of processes without a name) may write in a second at each
-  // level, 1..1,000,000; 0: any number. Further lines are counted, in NodeInfo::log_lines_left_out, and when that second
-  // is over, or the node ends, a line of the node with that level says how many there were. The node's own lines are
-  // not limited.
+  // level, 1..1,000,000; 0: any number. Further lines are counted, in NodeInfo::log_lines_left_out. At most a second
+  // after that second, or when the node ends, a line of the node with that level says how many there were. The node's
+  // own lines are not limited, nor is the line that says why a process panicked.
   int log_burst = 0;
   // The file that the node reads at SIGHUP, in the format of LoadOptions (<ergon/node/options_file.h>);
   // Node::ReloadOptions says which options then change. Empty: there is no file, and SIGHUP ends the program. The node

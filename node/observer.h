@@ -10,7 +10,7 @@
 //                  connections, and of the program; then the program's own metrics (gen/metrics.h): OpenMetrics text,
 //                  as Prometheus reads it. A client that accepts only text/plain gets the older format. No label of
 //                  the node's own names a PID, and each has a bounded number of values. With
-//                  NodeOptions::measure_latency also how long messages wait, calls and handlers take, as histograms
+//                  NodeOptions::measure_latency also how long messages wait, and how long calls and handlers take, as histograms
 //   GET /healthz   200 as long as the node runs processes
 //   GET /readyz    200 while all applications that were loaded run, or have ended in order, and the node does not stop;
 //                  else 503, and the reason as text

@@ -88,9 +88,12 @@ for name in "${programs[@]}"; do
 done
 
 # Counters end in _total where they are read, and not where they are made.
+metrics=0
 while read -r metric; do
+  metrics=$((metrics + 1))
   grep -rqF "\"${metric%_total}\"" "$source_dir/node/observer" || fail "no observer shows the metric $metric"
 done < <(grep -ohE '\bergon_[a-z_]+' "$guide"/*.md | sort -u)
+((metrics > 0)) || fail "the guide names no metric"
 
 if command -v promtool >/dev/null; then
   touch "$work/token"

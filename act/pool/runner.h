@@ -102,8 +102,8 @@ class PoolRunner {
   void Tell(gen::Inspection& inspection) const;
 
   // -- workers --
-  // Called for users and by the pool itself. Grow returns an error if the pool may not have so many workers, see
-  // PoolReplacement::CheckGrowth.
+  // Called for users and by the pool itself, which have made sure that the pool may have so many workers. Grow returns
+  // the error of a spawn.
   gen::Result<std::int64_t> Grow(int count);
   gen::Result<std::int64_t> Reduce(int count, bool drain);
   void Join(const std::vector<gen::PID>& workers);

@@ -41,7 +41,8 @@ std::map<LogBursts::Key, LogBursts::Second>::value_type& LogBursts::Find(const L
   Key key(line.name.empty() ? line.behavior : fmt::format("'{}'", line.name), line.level);
   auto found = seconds_.find(key);
   if (found != seconds_.end()) return *found;
-  if (seconds_.size() >= kMostKeys) {
+  if (seconds_.size() >= kMostKeys && now >= next_sweep_) {
+    next_sweep_ = now + kPeriod.count() / 10;
     std::erase_if(seconds_, [now](const auto& entry) {
       return now >= entry.second.end && entry.second.left_out == 0;
     });

@@ -20,7 +20,7 @@
 namespace ergon::node {
 
 // Takes so many lines in a second of each process name, or behaviour of processes without a name, and level; counts the
-// others, and tells how many there were when that second is over, or the node ends. Any thread.
+// others, and tells how many there were, a second after that second at the latest, or when the node ends. Any thread.
 class LogBursts {
  public:
   static constexpr std::chrono::nanoseconds kPeriod = std::chrono::seconds(1);
@@ -56,6 +56,7 @@ class LogBursts {
   };
 
   static void Fire(void* context, std::uint64_t);
+  // Tells of all seconds, also those that go on: one timer is enough, and the end of the node fires it.
   void TellAll();
   // Returns whose line it is, and the second of that. Under the lock.
   std::map<Key, Second>::value_type& Find(const LogRecord& line, std::int64_t now);
@@ -69,6 +70,7 @@ class LogBursts {
   std::mutex mutex_;
   std::map<Key, Second> seconds_;
   bool is_armed_ = false;
+  std::int64_t next_sweep_ = 0;  // Clock ns: of a full table, not for each line
   core::Timer timer_{&Fire, this};
 };
 

@@ -54,19 +54,22 @@ std::int64_t Measuring::TakeSentAt(ProcessRunner& process) {
 }
 
 void Measuring::BeginHandling(ProcessRunner& process) {
-  EndHandling(process);
+  const std::int64_t now = process.rooms_.clock.Now();
+  EndAt(process, now);
   // Else it is a signal, or an inspection.
   if (process.current_ == nullptr || !IsMessage(*process.current_)) return;
   ProcessCold::HandlingTime& times = *process.Cold().handling;
-  times.since = process.rooms_.clock.Now();
+  times.since = now;
   const std::int64_t sent_at = TakeSentAt(process);
   if (sent_at != 0) times.waiting.Observe(std::chrono::nanoseconds(times.since - sent_at));
 }
 
-void Measuring::EndHandling(ProcessRunner& process) {
+void Measuring::EndHandling(ProcessRunner& process) { EndAt(process, process.rooms_.clock.Now()); }
+
+void Measuring::EndAt(ProcessRunner& process, std::int64_t now) {
   ProcessCold::HandlingTime& times = *process.Cold().handling;
   if (times.since == 0) return;
-  times.handling.Observe(std::chrono::nanoseconds(process.rooms_.clock.Now() - times.since));
+  times.handling.Observe(std::chrono::nanoseconds(now - times.since));
   times.since = 0;
 }
 

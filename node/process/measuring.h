@@ -23,6 +23,7 @@ class Measuring {
   static void NoteSent(core::Envelope& envelope, const ProcessRunner& process);
   static void BeginHandling(ProcessRunner& process);  // of what it handles, if that is a message
   static void EndHandling(ProcessRunner& process);    // if there is one
+  static void EndAt(ProcessRunner& process, std::int64_t now);
   // Notes that the process has waited for the outcome with this id. Does nothing if that is not a call, or calls are
   // not measured.
   static void NoteCall(const ProcessRunner& process, std::uint64_t id);

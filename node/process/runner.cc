@@ -29,7 +29,9 @@ gen::LogLevel ProcessRunner::Level() const { return LogLevelOr(rooms_.log.Level(
 void ProcessRunner::Write(gen::LogLevel level, std::string_view text) {
   LogRecord record{.level = level, .text = text, .node = {}, .pid = Self(), .name = Name()};
   record.behavior = behavior_ ? gen::BehaviorNameOf(*behavior_) : std::string("ended");
-  if (!rooms_.log.Takes(record)) return;
+  // A burst hides no panic.
+  const bool is_panic = IsInOwnTurn() && current_failed_;
+  if (!is_panic && !rooms_.log.Takes(record)) return;
   if (heir_) {
     record.pool = Parent();
     record.pool_name = NameOf(rooms_.addresses, record.pool);

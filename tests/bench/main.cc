@@ -31,11 +31,15 @@ void Observe(gen::Node& node, const Params& params) {
     if (readers != 0) throw std::runtime_error("readers: needs the port of an observer, observe=");
     return;
   }
-  Must(node.Spawn(node::ObserverFactory(
-      {.port = static_cast<int>(params["observe"]), .max_connections = kMostReaders})));
-  const std::uint64_t expected = node.Info().processes + static_cast<std::uint64_t>(readers);
-  while (node.Info().processes < expected)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  const auto observer = node.Spawn(node::ObserverFactory(
+      {.port = static_cast<int>(params["observe"]), .max_connections = kMostReaders}));
+  Must(observer);
+  const auto connections = [&] {
+    const auto items = node.Inspect(*observer, {"connections"});
+    Must(items);
+    return std::stoll(items->at("connections"));
+  };
+  while (connections() < readers) std::this_thread::sleep_for(std::chrono::milliseconds(10));
 }
 
 Measurement RunOnNode(std::size_t index, const Params& params) {

@@ -7,7 +7,7 @@ again two seconds later. Waits for the observer to come; ends with it, or with s
 import asyncio
 import sys
 
-PERIOD = 2  # seconds; as in node/observer/page_script.cc
+PERIOD = 2  # seconds; as in node/observer/views/page_script.cc
 PATHS = ["/api/node", "/api/pools", "/api/processes?sort=queued&search=&limit=100", "/api/tree?limit=200",
          "/api/waits", "/api/events", "/api/cluster"]
 

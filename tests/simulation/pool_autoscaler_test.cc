@@ -64,10 +64,7 @@ class ModelledPool {
   [[nodiscard]] std::uint64_t handled() const { return handled_; }
   [[nodiscard]] bool was_within() const { return was_within_; }
   [[nodiscard]] const std::vector<SizeChange>& changes() const { return changes_; }
-  // Returns how many messages have come and are neither handled, nor waiting, nor in a handler.
-  [[nodiscard]] std::uint64_t lost() const {
-    return arrived_ - handled_ - queue_.size() - running_.size();
-  }
+  [[nodiscard]] std::uint64_t arrived() const { return arrived_; }
   // Of the messages that began since then, and before `until`.
   [[nodiscard]] double MeanWait(double since, double until = 1e9) const {
     double sum = 0;
@@ -247,7 +244,6 @@ bool HasSaid(const ModelledPool& pool, std::string_view text) {
 // gone up, and says so if it does not turn for this reason; and in all it turns at most once for each period.
 void CheckLaws(const ModelledPool& pool, const act::PoolAutoscale& options) {
   CHECK(pool.was_within());
-  CHECK(pool.lost() == 0);
   const double period = Seconds(options.shrink_after).count();
   CheckTurns(pool.changes(), period);
   double grown_at = -1e9;
@@ -435,11 +431,13 @@ TEST_CASE("pool autoscaler: steps, waves, bursts and a slow database, one after 
       // Of a burst all waits; what comes first after a step waits until there are workers.
       if (phase.kind == Phases::Kind::kBursts) continue;
       const double settled = phase.begins + 5 + 20 * chosen.handling.count() * phase.slower;
+      if (settled >= phase.ends) continue;
       misjudged.Count(pool.MeanWait(settled, phase.ends) > 2 * chosen.target() * phase.slower);
     }
     pool.RunUntil(Seconds(3600));
     CheckLaws(pool, chosen.options);
     CHECK(pool.handled() != 0);
+    CHECK(pool.handled() == pool.arrived());
     CHECK(pool.workers() == chosen.options.min);
     CHECK(pool.scaler().Period() == 0ns);
   });

@@ -166,7 +166,8 @@ TEST_CASE("simulation: faults happen as often as asked for, and are counted") {
     all.factory_failures += sim.faults().factory_failures;
     all.init_failures += sim.faults().init_failures;
   });
-  // As many seeds as are asked for: two of ten attempts, and two of ten of the others.
+  // Two of ten attempts, and two of ten of the others; a few seeds (ERGON_SEED) tell nothing of that.
+  if (attempts < 100) return;
   CHECK(all.factory_failures > attempts / 10);
   CHECK(all.factory_failures < attempts * 3 / 10);
   CHECK(all.init_failures > attempts * 8 / 100);

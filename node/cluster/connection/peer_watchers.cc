@@ -8,22 +8,22 @@ namespace ergon::dist {
 namespace {
 
 // Of a reference: its tag, and how many words it has, with two bytes. Before the words come an atom and the creation.
-constexpr std::size_t kHeadBytes = 3;
+constexpr std::size_t kReferenceHeadBytes = 3;
 constexpr std::size_t kWordBytes = 4;
 
 // Returns how many words a reference has at its end; 0: it is written in another way.
 std::size_t WordsOf(std::string_view raw) {
-  if (raw.size() < kHeadBytes || raw[0] != static_cast<char>(TermTag::kNewerReference) ||
+  if (raw.size() < kReferenceHeadBytes || raw[0] != static_cast<char>(TermTag::kNewerReference) ||
       raw[1] != 0) {
     return 0;
   }
   const std::size_t words = static_cast<std::uint8_t>(raw[2]);
-  return raw.size() > kHeadBytes + words * kWordBytes ? words : 0;
+  return raw.size() > kReferenceHeadBytes + words * kWordBytes ? words : 0;
 }
 
 // Returns what is between the head and the words.
 std::string_view MiddleOf(std::string_view raw, std::size_t words) {
-  return raw.substr(kHeadBytes, raw.size() - kHeadBytes - words * kWordBytes);
+  return raw.substr(kReferenceHeadBytes, raw.size() - kReferenceHeadBytes - words * kWordBytes);
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ std::string PeerWatchers::KeyOf(std::string_view raw) const {
   std::string key;
   if (words != 0 && MiddleOf(raw, words) == common_) {
     key.push_back(raw[2]);
-    key.append(raw.substr(kHeadBytes + common_.size()));
+    key.append(raw.substr(kReferenceHeadBytes + common_.size()));
   } else {
     key.push_back('\0');
     key.append(raw);

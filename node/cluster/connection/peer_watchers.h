@@ -70,7 +70,8 @@ class PeerWatchers {
                      boost::multi_index::member<Entry, std::string, &Entry::key>, std::less<>>>>;
 
   // The references of one node differ in their words only. Of one whose atom and creation are common_, the key is the number
-  // of its words and those: with three, as Erlang's have, a string that needs no memory. Of others it is a zero and all of it.
+  // of its words and those: with three, as most of Erlang's have, a string that needs no memory; those of monitors that
+  // are aliases, too, have five. Of others it is a zero and all of it.
   [[nodiscard]] std::string KeyOf(std::string_view raw) const;
 
   Entries entries_;

@@ -87,7 +87,7 @@ class RemoteCode {
   void Refuse(const RemoteJob& job, std::string_view word);
   // Returns the outcome of a call by erpc that has failed.
   [[nodiscard]] static std::string ErrorOf(const RemoteJob& job, std::string_view reason);
-  // Appends a kDown signal with the outcome of a call by erpc, or with the error that the outcome is too large. With the
+  // Sends a kDown signal with the outcome of a call by erpc, or with the error that the outcome is too large. With the
   // lock.
   static void SendOutcome(const RemoteJob& job, Signal signal);
   // Sends the outcome of a call instead of the end of its process; the outcome of a request is {Tag, Outcome}.

@@ -41,7 +41,7 @@ class ProcessGroups final : public node::GroupTransport {
     gen::PID self;  // the node
     std::size_t max_term_depth;
     std::size_t max_frame_bytes;
-    // Appends a signal for a node, as long as there is a connection. Any thread; it must not call back.
+    // Sends a signal to a node, as long as there is a connection. Any thread; it must not call back.
     std::function<void(gen::Atom node, const Signal& signal)> send;
     // Asks for a call of AskAgain after a while.
     std::function<void()> remind;
@@ -112,7 +112,7 @@ class ProcessGroups final : public node::GroupTransport {
   std::map<gen::Atom, Peer> peers_;  // all nodes that are connected
   gen::LogLimit left_out_lines_;     // of peers that connect again and again
 
-  // Signals are appended with this lock, so that each peer is told of all changes after its first kSync, in their
+  // Signals are sent with this lock, so that each peer is told of all changes after its first kSync, in their
   // order. It comes behind the locks of groups, and before those of connections.
   std::mutex mutex_;
   MembersByGroup local_;

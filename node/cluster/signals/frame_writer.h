@@ -27,9 +27,10 @@ inline constexpr std::size_t kFrameLengthBytes = 4;
 // What a frame without a distribution header begins with.
 inline constexpr std::uint8_t kPassThroughFrame = 112;
 
+// Returns the error of CheckFrame.
+[[nodiscard]] gen::Error FrameTooLarge(std::size_t bytes, std::size_t most, gen::Atom peer);
 // Returns kIncorrect if a frame of so many bytes, without its length, is larger than `most`. Nobody knows what a peer
 // takes: it is assumed to take as much as this node (ErlangOptions::max_frame_bytes), and less than 4 GiB in any case.
-[[nodiscard]] gen::Error FrameTooLarge(std::size_t bytes, std::size_t most, gen::Atom peer);
 [[nodiscard]] inline gen::Result<void> CheckFrame(std::size_t bytes, std::size_t most,
                                                   gen::Atom peer) {
   if (bytes <= most) [[likely]]

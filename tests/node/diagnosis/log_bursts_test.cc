@@ -1,4 +1,5 @@
 // NodeOptions::log_burst: what is left out of a burst of log lines is counted and told.
+#include <stdexcept>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -56,6 +57,20 @@ TEST_CASE("log burst: the end of the node tells what is left") {
   CHECK_FALSE(t.log.Contains("left out"));
   t.node.Stop();
   CHECK(t.log.Count("4 lines of ergon::node::Subject of level warning were left out") == 1);
+}
+
+TEST_CASE("log burst: why a process panicked is never left out") {
+  const kit::ManualTime time;
+  TestNode t(time.Into({.log_burst = 1}));
+  const gen::PID pid =
+      t.Spawn({.message = [](Subject& self, gen::PID, gen::Message&) -> gen::Status {
+        self.Log().Error("first");
+        self.Log().Error("second");
+        throw std::runtime_error("no paper");
+      }});
+  CHECK(t.node.Send(pid, std::string("print")));
+  CHECK(kit::Eventually([&] { return t.log.Contains("no paper"); }));
+  CHECK_FALSE(t.log.Contains("second"));
 }
 
 TEST_CASE("log burst: without the option nothing is left out") {

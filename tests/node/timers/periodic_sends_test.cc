@@ -1,5 +1,8 @@
 #include <atomic>
+#include <memory>
+#include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include <ergon/act/pool.h>
 
@@ -38,6 +41,34 @@ TEST_CASE("periodic sends: copies come again and again, until they are cancelled
   time.Pass(5ms);
   CHECK(t.Run(pid, [](Subject&) {}));
   CHECK(ticks == so_far);
+}
+
+// The third copy that is made for a send throws.
+struct ThrowsOnce {
+  explicit ThrowsOnce(std::shared_ptr<std::atomic<int>> copies_in) : copies(std::move(copies_in)) {}
+  ThrowsOnce(ThrowsOnce&&) noexcept = default;
+  ThrowsOnce& operator=(ThrowsOnce&&) noexcept = default;
+  ThrowsOnce(const ThrowsOnce& other) : copies(other.copies) {
+    if (copies->fetch_add(1) == 2) throw std::runtime_error("no paper");
+  }
+  ThrowsOnce& operator=(const ThrowsOnce&) = delete;
+  std::shared_ptr<std::atomic<int>> copies;
+};
+
+TEST_CASE("periodic sends: a tick of which the copy throws is left out and logged, and no other") {
+  const kit::ManualTime time;
+  std::atomic<int> ticks{0};
+  const auto copies = std::make_shared<std::atomic<int>>(0);
+  TestNode t(time.Into());
+  const gen::PID pid = t.Spawn({.message = [&](Subject&, gen::PID, gen::Message& message) {
+    if (message.Is<ThrowsOnce>()) ticks.fetch_add(1);
+    return gen::Continue();
+  }});
+  CHECK(t.node.SendEvery(pid, ThrowsOnce(copies), 1ms));
+  CHECK(time.PassUntil([&] { return ticks >= 5; }, 1ms));
+  CHECK(*copies >= 6);
+  CHECK(t.log.Count("a message for " + pid.ToString() +
+                    ", to be sent again, could not be copied: no paper") == 1);
 }
 
 TEST_CASE("periodic sends: a tick that comes late does not make the next ones late") {
