@@ -67,10 +67,10 @@ gen::Result<void> ObserverProcess::Begin() {
   if (!socket) return std::move(socket.error());
   // A part of the state, which the collector keeps alive.
   std::shared_ptr<const ObserverOptions> options(state_, &state_->settings.options);
-  auto collector = host_->Spawn(Collector{std::move(options)}, {.link_parent = true});
+  auto collector = host_->Spawn(CollectorFactory(std::move(options)), {.link_parent = true});
   if (!collector) return std::move(collector.error());
   state_->collector = collector_ = *collector;
-  auto listener = host_->Spawn(Listener{state_, std::move(*socket)}, {.link_parent = true});
+  auto listener = host_->Spawn(ListenerFactory(state_, std::move(*socket)), {.link_parent = true});
   if (!listener) return std::move(listener.error());
   listener_ = *listener;
   auto monitored = host_->Monitor(listener_);

@@ -19,6 +19,7 @@
 #include <boost/system/error_code.hpp>
 
 #include <ergon/gen/log_limit.h>
+#include <ergon/gen/process.h>
 #include <ergon/node/boost_await.h>
 #include <ergon/node/observer/http/routes.h>
 #include <ergon/node/options/option_checks.h>
@@ -271,6 +272,18 @@ gen::Result<std::shared_ptr<ListenSocket>> Listen(gen::Node& node, ObserverState
                                  error.message()));
   }
   return socket;
+}
+
+struct Listener {
+  gen::Reason operator()(gen::Process& self) const;
+
+  std::shared_ptr<ObserverState> state;
+  std::shared_ptr<ListenSocket> socket;
+};
+
+gen::ProcessFactory ListenerFactory(std::shared_ptr<ObserverState> state,
+                                    std::shared_ptr<ListenSocket> socket) {
+  return Listener{std::move(state), std::move(socket)};
 }
 
 gen::Reason Listener::operator()(gen::Process& self) const {

@@ -3,8 +3,8 @@
 
 #include <memory>
 
+#include <ergon/gen/factory.h>
 #include <ergon/gen/node.h>
-#include <ergon/gen/process.h>
 #include <ergon/gen/result.h>
 #include <ergon/node/observer/http/state.h>
 
@@ -17,14 +17,10 @@ struct ListenSocket;  // closed with the last reference
 [[nodiscard]] gen::Result<std::shared_ptr<ListenSocket>> Listen(gen::Node& node,
                                                                 ObserverState& state);
 
-// A process made of this function. It accepts connections until it is asked to end; if it cannot wait for them, because
-// no memory is left for a stack, it ends with an error that says so. Connections are not linked with it: the end of a
-// connection ends nothing else, and the observer's process ends those in ObserverState::connections.
-struct Listener {
-  gen::Reason operator()(gen::Process& self) const;
-
-  std::shared_ptr<ObserverState> state;
-  std::shared_ptr<ListenSocket> socket;
-};
+// A process that accepts connections until it is asked to end. If it cannot wait for them, because no memory is left for
+// a stack, it ends with an error that says so. Connections are not linked with it: the end of a connection ends nothing
+// else, and the observer's process ends those in ObserverState::connections.
+[[nodiscard]] gen::ProcessFactory ListenerFactory(std::shared_ptr<ObserverState> state,
+                                                  std::shared_ptr<ListenSocket> socket);
 
 }  // namespace ergon::node

@@ -1,12 +1,23 @@
 #include <ergon/node/observer/views/collector.h>
 
 #include <cstdint>
+#include <utility>
 #include <variant>
 
 #include <ergon/node/observer/numbers/behavior_index.h>
 #include <ergon/node/runtime/runtime.h>
 
 namespace ergon::node {
+
+struct Collector {
+  gen::Reason operator()(gen::Process& self) const;
+
+  std::shared_ptr<const ObserverOptions> options;
+};
+
+gen::ProcessFactory CollectorFactory(std::shared_ptr<const ObserverOptions> options) {
+  return Collector{std::move(options)};
+}
 
 gen::Reason Collector::operator()(gen::Process& self) const {
   BehaviorIndex index(RuntimeOf(self.Node(), "node::ObserverFactory").addresses(),

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 
+#include <ergon/gen/factory.h>
 #include <ergon/gen/process.h>
 #include <ergon/node/observer/numbers/figures.h>
 #include <ergon/node/observer/options.h>
@@ -33,11 +34,7 @@ struct WantWaits {
   std::size_t limit = 0;
 };
 
-// A process made of this function. It ends when it is asked to.
-struct Collector {
-  gen::Reason operator()(gen::Process& self) const;
-
-  std::shared_ptr<const ObserverOptions> options;
-};
+// A process that ends when it is asked to.
+[[nodiscard]] gen::ProcessFactory CollectorFactory(std::shared_ptr<const ObserverOptions> options);
 
 }  // namespace ergon::node
