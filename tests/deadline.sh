@@ -10,7 +10,7 @@ seconds=$1
 shift
 helper=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/scripts/gdb/ergon.py
 
-# A process group of its own, so that the programs that it starts can be found and ended.
+# A process group of its own, so that the programs that it starts can be ended.
 set -m
 "$@" </dev/null &
 test=$!
@@ -30,18 +30,25 @@ if kill -0 "$timer" 2>/dev/null; then
   exit $status
 fi
 
-# members: the process ids of the group.
+# members: the process ids of the group, and of what these have started, which may be in groups of their own.
 members() {
-  local stat fields
+  local stat
   for stat in /proc/[0-9]*/stat; do
-    fields=$(sed 's/.*) //' "$stat" 2>/dev/null) || continue
-    read -r _ _ group _ <<<"$fields"
-    [[ $group != "$test" ]] || basename "${stat%/stat}"
-  done
+    sed -E 's/^([0-9]+) \(.*\) . ([0-9]+) ([0-9]+) .*/\1 \2 \3/' "$stat" 2>/dev/null
+  done | awk -v group="$test" '
+    { parent[$1] = $2; if ($3 == group) found[$1] = 1 }
+    END {
+      do {
+        more = 0
+        for (id in parent) if (!(id in found) && parent[id] in found) more = found[id] = 1
+      } while (more)
+      for (id in found) print id
+    }' | sort -n
 }
 
 echo "OUT OF TIME: $* has not ended after $seconds s"
-for process in $(members); do
+processes=$(members)
+for process in $processes; do
   echo "==== process $process: $(tr '\0' ' ' <"/proc/$process/cmdline")"
   case $(readlink "/proc/$process/exe") in
     /bin/* | /usr/*) continue ;;  # shells and other tools
@@ -54,5 +61,7 @@ for process in $(members); do
     -ex "source $helper" -ex 'ergon ps' -ex 'thread apply all backtrace 40' </dev/null 2>&1 |
     grep -vE '^(\[New LWP|Reading symbols|warning: |Download failed)' | head -n 1500
 done
+# shellcheck disable=SC2086  # ids
+kill -KILL $processes 2>/dev/null
 stop
 exit 124

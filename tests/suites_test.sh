@@ -22,8 +22,15 @@ foreach(name IN LISTS TESTS)
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77)
   elseif(name STREQUAL bad)
     add_test(NAME ${name} COMMAND false)
+  elseif(name STREQUAL missing)  # its program
+    add_test(NAME ${name} COMMAND "${CMAKE_CURRENT_BINARY_DIR}/nothing")
   else()
     add_test(NAME ${name} COMMAND true)
+  endif()
+  if(name MATCHES "sets_up$")
+    set_tests_properties(${name} PROPERTIES FIXTURES_SETUP place)
+  elseif(name MATCHES "^needs_it")
+    set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED place)
   endif()
 endforeach()
 CMAKE
@@ -56,6 +63,15 @@ said=$(suites good bad)
 ends "$said" $'FAILED bad\nstatus 1'
 [[ $(results) == "good passed;bad failed;" ]] || fail "results: $(results)"
 
+said=$(suites good missing)
+ends "$said" $'FAILED missing\nstatus 1'
+[[ $(results) == "good passed;missing failed;" ]] || fail "results: $(results)"
+
+said=$(suites flaky_sets_up needs_it_one needs_it_two needs_it_three)
+ends "$said" $'FLAKY flaky_sets_up (failed 1 of 3)\nstatus 0'
+[[ $(results | tr ';' '\n' | sort | paste -sd';') == *"flaky_sets_up flaky;needs_it_one passed;needs_it_three passed;needs_it_two passed" ]] ||
+  fail "results: $(results)"
+
 # ---- out of time
 
 deadline=$source_dir/tests/deadline.sh
@@ -70,4 +86,12 @@ if command -v gdb >/dev/null && [[ $said != *"ptrace: Operation not permitted"* 
   [[ $said == *HANDLES* && $said == *"Thread 1 "* && $said == *"ergon::core::Worker"* ]] ||
     fail "a test that hangs does not show its processes and stacks: $said"
 fi
+# A program in a group of its own is shown, and is ended.
+mkfifo "$work/other"
+# shellcheck disable=SC2016  # for the other shell
+said=$("$deadline" 5 bash -c 'set -m; "$0" "$1" & wait' "$program" "$work/other" 2>&1) && status=0 || status=$?
+[[ $status == 124 && $said == *"$program $work/other"* ]] || fail "a hang in a group of its own: status $status, $said"
+for process in /proc/[0-9]*; do
+  [[ $(tr '\0' ' ' 2>/dev/null <"$process/cmdline") != *"$work/other"* ]] || fail "${process#/proc/} goes on"
+done 2>/dev/null
 exit $failed
