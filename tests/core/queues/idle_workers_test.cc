@@ -32,6 +32,21 @@ TEST_CASE("idle workers: a searcher is not woken, a sleeper is") {
   sleeper.join();
 }
 
+TEST_CASE("idle workers: work ends a nap, and so does its time") {
+  IdleWorkers idle(1, true);
+  std::thread sleeper([&] {
+    idle.PrepareSleep(0);
+    CHECK(idle.Nap(0, kLong, kShort) == IdleWorkers::Wake::kNotified);
+    CHECK(idle.EndSearch());
+  });
+  REQUIRE(Eventually([&] { return idle.SleepersApprox() == 1; }));
+  idle.NotifyWork();
+  sleeper.join();
+  idle.PrepareSleep(0);
+  CHECK(idle.Nap(0, kShort, kLong) == IdleWorkers::Wake::kTimedOut);
+  CHECK(idle.EndSearch());
+}
+
 TEST_CASE("idle workers: no more than max(2, half) search") {
   IdleWorkers idle(8, true);
   for (int i = 0; i < 4; ++i) CHECK(idle.TryStartSearch());
