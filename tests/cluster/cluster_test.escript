@@ -3,6 +3,9 @@
 %% An Ergon node in a cluster of Erlang, seen from Erlang.   usage: cluster_test.sh [--tls] PROGRAM [CASE...]
 %% PROGRAM is the other node: cluster_node.cc says what runs there. The script tells the folder with the certificates.
 
+%% No case waits longer for anything, in milliseconds.
+-define(PATIENCE, 60000).
+
 main(["--tls", Folder | Words]) ->
     {ok, [["inet_tls"]]} = init:get_argument(proto_dist),
     {ok, _} = application:ensure_all_started(ssl),
@@ -36,7 +39,7 @@ await_ready(Port) ->
         {Port, {data, {eol, "ready"}}} -> ready;
         {Port, {data, {_, Line}}} -> io:format("~s~n", [Line]), await_ready(Port);
         {Port, {exit_status, Status}} -> {ended, Status}
-    after 30000 -> timeout
+    after ?PATIENCE -> timeout
     end.
 
 run({Name, Case}, Cpp) ->
@@ -44,22 +47,22 @@ run({Name, Case}, Cpp) ->
     receive
         {'DOWN', Ref, process, Pid, normal} -> io:format("ok    ~s~n", [Name]), 0;
         {'DOWN', Ref, process, Pid, Reason} -> io:format("FAIL  ~s: ~p~n", [Name, Reason]), 1
-    after 30000 ->
-        io:format("FAIL  ~s: no end after 30 s: ~p~n", [Name, process_info(Pid, [current_stacktrace, messages])]),
+    after 2 * ?PATIENCE ->
+        io:format("FAIL  ~s: no end after ~b ms: ~p~n", [Name, 2 * ?PATIENCE, process_info(Pid, [current_stacktrace, messages])]),
         exit(Pid, kill), 1
     end.
 
 %% The driver does what it is asked to, and tells what it gets.
-drive(Cpp, Command) -> gen_server:call({driver, Cpp}, Command).
+drive(Cpp, Command) -> gen_server:call({driver, Cpp}, Command, infinity).
 %% What the driver got since the last look, once there is something.
-seen(Cpp) -> seen(Cpp, 200).
+seen(Cpp) -> seen(Cpp, ?PATIENCE div 10).
 seen(_, 0) -> [];
 seen(Cpp, N) ->
     case drive(Cpp, seen) of
         [] -> timer:sleep(10), seen(Cpp, N - 1);
         Seen -> Seen
     end.
-expect(Message) -> receive Message -> ok after 5000 -> error({nothing, Message, process_info(self(), messages)}) end.
+expect(Message) -> receive Message -> ok after ?PATIENCE -> error({nothing, Message, process_info(self(), messages)}) end.
 silence() -> receive Any -> error({unexpected, Any}) after 100 -> ok end.
 victim(Cpp) -> drive(Cpp, spawn).
 
@@ -70,7 +73,7 @@ cases() -> [
         false = lists:member(Cpp, nodes()) end},
     {a_node_is_given_its_name, fun(Cpp) ->
         ok = drive(Cpp, {named_by, node(), self()}),
-        Victim = receive {victim, Pid} -> Pid after 5000 -> error(nothing) end,
+        Victim = receive {victim, Pid} -> Pid after ?PATIENCE -> error(nothing) end,
         Named = node(Victim),
         [Random, "127.0.0.1"] = string:split(atom_to_list(Named), "@"),
         true = length(Random) > 8,
@@ -120,8 +123,8 @@ cases() -> [
         boom = Reason end},
     {send_request_and_multi_call, fun(Cpp) ->
         Id = gen_server:send_request({words, Cpp}, {count, <<"a b c">>}),
-        {reply, {ok, 3}} = gen_server:wait_response(Id, 5000),
-        {[{Cpp, {ok, 1}}], []} = gen_server:multi_call([Cpp], words, {count, <<"one">>}, 5000) end},
+        {reply, {ok, 3}} = gen_server:wait_response(Id, ?PATIENCE),
+        {[{Cpp, {ok, 1}}], []} = gen_server:multi_call([Cpp], words, {count, <<"one">>}, ?PATIENCE) end},
     {a_full_pool_says_so, fun(Cpp) ->
         {error, mailbox_full} = gen_server:call({full, Cpp}, {count, <<"x">>}) end},
     {a_full_pool_is_scaled, fun(Cpp) ->
@@ -170,15 +173,15 @@ cases() -> [
         Held = gen_server:send_request({single, Cpp}, hold),
         %% Its monitor goes with a time-out.
         Late = [spawn_monitor(fun() -> gen_server:call({single, Cpp}, {count, <<"x">>}, 5) end) || _ <- lists:seq(1, 17)],
-        [receive {'DOWN', R, process, P, {timeout, _}} -> ok after 5000 -> error(nothing) end || {P, R} <- Late],
+        [receive {'DOWN', R, process, P, {timeout, _}} -> ok after ?PATIENCE -> error(nothing) end || {P, R} <- Late],
         %% And with its end.
         Killed = [spawn(fun() -> gen_server:call({single, Cpp}, {count, <<"x">>}, infinity) end) || _ <- lists:seq(1, 3)],
         eventually(fun() -> lists:all(fun(P) -> process_info(P, status) == {status, waiting} end, Killed) end),
         [begin R = monitor(process, P), exit(P, kill), expect({'DOWN', R, process, P, killed}) end || P <- Killed],
         Waits = gen_server:send_request({single, Cpp}, {count, <<"to be">>}),
         ok = rpc:call(Cpp, words, release, []),
-        {reply, released} = gen_server:wait_response(Held, 5000),
-        {reply, {ok, 2}} = gen_server:wait_response(Waits, 5000),
+        {reply, released} = gen_server:wait_response(Held, ?PATIENCE),
+        {reply, {ok, 2}} = gen_server:wait_response(Waits, ?PATIENCE),
         %% The pool counts those that it has skipped with those that it has handled.
         eventually(fun() -> rpc:call(Cpp, words, done, []) == {22, 20} end) end},
     {a_result_is_seen_before_the_end_of_its_sender, fun(Cpp) ->
@@ -194,7 +197,7 @@ cases() -> [
         Worker ! go,
         expect(sent),
         receive {'DOWN', Gone, process, Worker, normal} -> ok end,
-        {reply, ok} = gen_server:wait_response(Busy, 5000),
+        {reply, ok} = gen_server:wait_response(Busy, ?PATIENCE),
         [{message, Worker, {result, 42}} | Ends] = collect_events(Cpp, 3),
         2 = length(Ends) end},
     {links_that_cross, fun(Cpp) ->
@@ -204,7 +207,7 @@ cases() -> [
         [begin
              Other = gen_server:send_request({driver, Cpp}, {relink, self(), 20}),
              [begin link(Driver), unlink(Driver) end || _ <- lists:seq(1, 20)],
-             {reply, ok} = gen_server:wait_response(Other, 5000)
+             {reply, ok} = gen_server:wait_response(Other, ?PATIENCE)
          end || _ <- lists:seq(1, 50)],
         %% What is on its way arrives; then both are of one mind, and nobody is linked.
         pong = net_adm:ping(Cpp),
@@ -237,7 +240,7 @@ cases() -> [
         Victim = victim(Cpp),
         link(Victim),
         Victim ! {die, <<"a text">>},
-        receive {'EXIT', Victim, Reason} -> <<"a text">> = Reason after 5000 -> error(nothing) end end},
+        receive {'EXIT', Victim, Reason} -> <<"a text">> = Reason after ?PATIENCE -> error(nothing) end end},
     {unlink, fun(Cpp) ->
         process_flag(trap_exit, true),
         Victim = victim(Cpp),
@@ -285,11 +288,11 @@ cases() -> [
         ok = gen_server:stop(Victim),
         Next = victim(Cpp),
         Ref = monitor(process, Next),
-        ok = gen_server:stop(Next, shutdown, 5000),
+        ok = gen_server:stop(Next, shutdown, ?PATIENCE),
         expect({'DOWN', Ref, process, Next, shutdown}) end},
     {rpc_calls_a_function, fun(Cpp) ->
         6 = rpc:call(Cpp, words, count, [<<"to be or not to be">>]),
-        2 = rpc:call(Cpp, words, count, ["two words"], 5000),
+        2 = rpc:call(Cpp, words, count, ["two words"], ?PATIENCE),
         {ok, 3} = rpc:call(Cpp, words, 'of', [{count, <<"abc">>}]),
         [<<"a">>, <<"a">>] = rpc:call(Cpp, words, repeat, [<<"a">>, 2]),
         ok = rpc:call(Cpp, words, nothing, []),
@@ -307,11 +310,11 @@ cases() -> [
         6 = erpc:call(Cpp, words, count, [<<"to be or not to be">>]),
         2 = erpc:call(Cpp, words, count, [<<"a b">>], infinity),
         Id = erpc:send_request(Cpp, words, count, [<<"a b c">>]),
-        3 = erpc:receive_response(Id, 5000),
+        3 = erpc:receive_response(Id, ?PATIENCE),
         [{ok, 1}] = erpc:multicall([Cpp], words, count, [<<"x">>]),
         Self = self(),
         ok = erpc:cast(Cpp, words, sleep, [Self, 1]),
-        receive {sleeps, Pid} -> true = is_pid(Pid) after 5000 -> error(nothing) end,
+        receive {sleeps, Pid} -> true = is_pid(Pid) after ?PATIENCE -> error(nothing) end,
         expect(awake),
         silence() end},
     {errors_of_functions, fun(Cpp) ->
@@ -353,7 +356,7 @@ cases() -> [
                            {execute_cast, [words, 1, []]}, {execute_cast, [words, count, [a | b]]}, {call, [a, b]}]] end},
     {who_waits_no_more_ends_the_function, fun(Cpp) ->
         Self = self(),
-        Asleep = fun() -> receive {sleeps, Pid} -> {monitor(process, Pid), Pid} after 5000 -> error(nothing) end end,
+        Asleep = fun() -> receive {sleeps, Pid} -> {monitor(process, Pid), Pid} after ?PATIENCE -> error(nothing) end end,
         %% A time-out.
         {badrpc, timeout} = rpc:call(Cpp, words, sleep, [Self, 60000], 200),
         {TimedOut, Sleeper} = Asleep(),
@@ -372,12 +375,12 @@ cases() -> [
     {too_many_functions_are_refused, fun(Cpp) ->
         Self = self(),
         Callers = [spawn(fun() -> rpc:call(Cpp, words, sleep, [Self, 60000]) end) || _ <- lists:seq(1, 20)],
-        Sleepers = [receive {sleeps, Pid} -> Pid after 5000 -> error(nothing) end || _ <- Callers],
+        Sleepers = [receive {sleeps, Pid} -> Pid after ?PATIENCE -> error(nothing) end || _ <- Callers],
         {badrpc, {'EXIT', system_limit}} = rpc:call(Cpp, words, count, [<<"x">>]),
         {error, {erpc, system_limit}} = catch_error(fun() -> erpc:call(Cpp, words, count, [<<"x">>]) end),
         Refs = [monitor(process, S) || S <- Sleepers],
         [exit(C, kill) || C <- Callers],
-        [receive {'DOWN', R, _, _, _} -> ok after 5000 -> error(nothing) end || R <- Refs],
+        [receive {'DOWN', R, _, _, _} -> ok after ?PATIENCE -> error(nothing) end || R <- Refs],
         eventually(fun() -> rpc:call(Cpp, words, count, [<<"x">>]) == 1 end),
         %% One after the other there is always room.
         [[1 = rpc:call(Cpp, words, count, [<<"x">>]) || _ <- lists:seq(1, 100)] || _ <- [1, 2, 3]] end},
@@ -402,24 +405,24 @@ cases() -> [
         silence() end},
     {spawn_request_is_answered, fun(Cpp) ->
         Ref = spawn_request(Cpp, remote, start, [], [monitor]),
-        Pid = receive {spawn_reply, Ref, ok, P} -> P after 5000 -> error(nothing) end,
+        Pid = receive {spawn_reply, Ref, ok, P} -> P after ?PATIENCE -> error(nothing) end,
         Pid ! {die, reason},
         expect({'DOWN', Ref, process, Pid, reason}),
         %% An Init that fails.
         Failed = spawn_request(Cpp, remote, start, [fail], [monitor]),
-        receive {spawn_reply, Failed, ok, F} -> expect({'DOWN', Failed, process, F, no_such_thing}) after 5000 -> error(nothing) end,
+        receive {spawn_reply, Failed, ok, F} -> expect({'DOWN', Failed, process, F, no_such_thing}) after ?PATIENCE -> error(nothing) end,
         Unknown = spawn_request(Cpp, remote, unknown, [], [monitor]),
         expect({spawn_reply, Unknown, error, notsup}),
         %% A registered function, of which only the end is told.
         {_, Ran} = spawn_monitor(Cpp, words, count, [<<"x">>]),
-        receive {'DOWN', Ran, process, _, normal} -> ok after 5000 -> error(nothing) end,
+        receive {'DOWN', Ran, process, _, normal} -> ok after ?PATIENCE -> error(nothing) end,
         {_, Bad} = spawn_monitor(Cpp, words, repeat, [<<"x">>, -1]),
-        receive {'DOWN', Bad, process, _, negative} -> ok after 5000 -> error(nothing) end,
+        receive {'DOWN', Bad, process, _, negative} -> ok after ?PATIENCE -> error(nothing) end,
         silence() end},
     {who_has_spawned_ends_who_is_linked, fun(Cpp) ->
         Self = self(),
         Parent = spawn(fun() -> Self ! {child, spawn_link(Cpp, remote, start, [])}, receive stop -> exit(tired) end end),
-        Child = receive {child, C} -> C after 5000 -> error(nothing) end,
+        Child = receive {child, C} -> C after ?PATIENCE -> error(nothing) end,
         Ref = monitor(process, Child),
         Parent ! stop,
         expect({'DOWN', Ref, process, Child, tired}) end},
@@ -433,7 +436,7 @@ cases() -> [
     {what_is_not_registered_is_refused, fun(Cpp) ->
         {badrpc, _} = rpc:call(Cpp, erlang, node, []),
         Ref = monitor(process, spawn(Cpp, erlang, node, [])),
-        receive {'DOWN', Ref, process, _, _} -> ok after 5000 -> error(nothing) end end},
+        receive {'DOWN', Ref, process, _, _} -> ok after ?PATIENCE -> error(nothing) end end},
     {seq_trace_messages_arrive, fun(Cpp) ->
         seq_trace:set_token(label, 17),
         {ok, 1} = gen_server:call({words, Cpp}, {count, <<"x">>}),
@@ -488,7 +491,7 @@ cases() -> [
         ok = drive(Cpp, {send_traced, Receiver, hello, 4711}),
         expect(received),
         receive {seq_trace, 4711, {'receive', _, Driver, Receiver, hello}} -> ok
-        after 5000 -> error({nothing, process_info(self(), messages)}) end,
+        after ?PATIENCE -> error({nothing, process_info(self(), messages)}) end,
         seq_trace:set_system_tracer(false) end},
     {a_trace_goes_with_what_is_spawned, fun(Cpp) ->
         seq_trace:set_token(label, spawned),
@@ -497,13 +500,13 @@ cases() -> [
         seq_trace:set_token(label, spawned),
         spawn(Cpp, words, sleep, [Self, 1]),
         seq_trace:set_token([]),
-        receive {sleeps, _} -> {label, spawned} = seq_trace:get_token(label) after 5000 -> error(nothing) end,
-        receive awake -> {label, spawned} = seq_trace:get_token(label) after 5000 -> error(nothing) end,
+        receive {sleeps, _} -> {label, spawned} = seq_trace:get_token(label) after ?PATIENCE -> error(nothing) end,
+        receive awake -> {label, spawned} = seq_trace:get_token(label) after ?PATIENCE -> error(nothing) end,
         seq_trace:set_token(label, spawned),
         Victim = spawn(Cpp, remote, start, [Self, begun]),
         seq_trace:set_token([]),
         receive {started, Victim, begun} -> {label, spawned} = seq_trace:get_token(label)
-        after 5000 -> error(nothing) end,
+        after ?PATIENCE -> error(nothing) end,
         Victim ! {die, normal},
         %% They spawn here.
         ok = drive(Cpp, {trace, 99, {spawn_there, node(), erlang, apply,
@@ -543,7 +546,7 @@ cases() -> [
         ok = drive(Cpp, {send, Once, first}),
         ok = drive(Cpp, {send, Once, second}),
         expect(first),
-        {error, Called} = drive(Cpp, {call, Alias, x, 5000}),
+        {error, Called} = drive(Cpp, {call, Alias, x, ?PATIENCE}),
         {_, _} = binary:match(Called, <<"a call to an alias is for nodes of Ergon only">>),
         {error, Linked} = drive(Cpp, {link, Alias}),
         {_, _} = binary:match(Linked, <<"is for nodes of Ergon only">>),
@@ -568,9 +571,9 @@ cases() -> [
         {error, _} = drive(Cpp, {rpc, node(), nothing, at_all, []}) end},
     {they_call_the_dying, fun(Cpp) ->
         Server = spawn(fun() -> receive {'$gen_call', _, _} -> exit(tired) end end),
-        {error, Text} = drive(Cpp, {call, Server, hello, 5000}),
+        {error, Text} = drive(Cpp, {call, Server, hello, ?PATIENCE}),
         {_, _} = binary:match(Text, <<"tired">>),
-        {error, Unknown} = drive(Cpp, {call, {nobody_here, node()}, hello, 5000}),
+        {error, Unknown} = drive(Cpp, {call, {nobody_here, node()}, hello, ?PATIENCE}),
         {_, _} = binary:match(Unknown, <<"unknown">>) end},
     {their_call_has_a_time_out, fun(Cpp) ->
         Self = self(),
@@ -608,7 +611,7 @@ cases() -> [
     {they_send_exits, fun(Cpp) ->
         process_flag(trap_exit, true),
         ok = drive(Cpp, {exit, self(), because}),
-        receive {'EXIT', _, because} -> ok after 5000 -> error(nothing) end,
+        receive {'EXIT', _, because} -> ok after ?PATIENCE -> error(nothing) end,
         {Pid, Ref} = spawn_monitor(fun() -> process_flag(trap_exit, true), receive never -> ok end end),
         ok = drive(Cpp, {exit, Pid, kill}),
         expect({'DOWN', Ref, process, Pid, killed}) end},
@@ -789,7 +792,7 @@ cases() -> [
         [] = group(Cpp, members, strangers),
         %% As a later version asks.
         {pg, Cpp} ! {discover, self(), 2},
-        Node = receive {'$gen_cast', {sync, Pid, Groups}} when is_list(Groups) -> Pid after 5000 -> error(nothing) end,
+        Node = receive {'$gen_cast', {sync, Pid, Groups}} when is_list(Groups) -> Pid after ?PATIENCE -> error(nothing) end,
         expect({discover, Node}),
         gen_server:cast(Node, {sync, self(), [{strangers, [self(), self()]}]}),
         eventually(fun() -> group(Cpp, members, strangers) == [self(), self()] end),
@@ -848,7 +851,7 @@ cases() -> [
     {a_lost_connection_ends_functions, fun(Cpp) ->
         Self = self(),
         spawn(fun() -> Self ! {outcome, rpc:call(Cpp, words, sleep, [Self, 60000])} end),
-        Pid = receive {sleeps, P} -> P after 5000 -> error(nothing) end,
+        Pid = receive {sleeps, P} -> P after ?PATIENCE -> error(nothing) end,
         Child = spawn(Cpp, remote, start, []),
         true = erlang:disconnect_node(Cpp),
         expect({outcome, {badrpc, nodedown}}),
@@ -899,7 +902,7 @@ with_pg(Do) ->
 member() -> spawn(fun() -> receive never -> ok end end).
 relay(To) -> receive Any -> To ! {got, self(), Any}, relay(To) end.
 flush() -> receive _ -> flush() after 0 -> ok end.
-eventually(Holds) -> eventually(Holds, 1000).
+eventually(Holds) -> eventually(Holds, ?PATIENCE div 10).
 eventually(Holds, 0) -> error({never, Holds});
 eventually(Holds, N) ->
     case Holds() of
@@ -916,6 +919,6 @@ collect(Cpp, Left, Seen) ->
     collect(Cpp, Left - length(Some), [Some | Seen]).
 %% It has ended, or does so now.
 expect_down(Ref, Pid) ->
-    receive {'DOWN', Ref, process, Pid, Reason} -> true = lists:member(Reason, [killed, noproc]) after 5000 -> error({lives, Pid}) end.
+    receive {'DOWN', Ref, process, Pid, Reason} -> true = lists:member(Reason, [killed, noproc]) after ?PATIENCE -> error({lives, Pid}) end.
 catch_error(Fun) -> try Fun() of Value -> error({no_error, Value}) catch error:Reason -> {error, Reason} end.
 catch_exit(Fun) -> try Fun() of Value -> error({no_exit, Value}) catch exit:Reason -> Reason end.

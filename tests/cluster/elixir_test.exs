@@ -14,11 +14,14 @@ defmodule Echo do
 end
 
 defmodule Dialogue do
-  def drive(cpp, command), do: GenServer.call({:driver, cpp}, command)
+  # No case waits longer for anything, in milliseconds.
+  @patience 60_000
+
+  def drive(cpp, command), do: GenServer.call({:driver, cpp}, command, :infinity)
   def victim(cpp), do: drive(cpp, :spawn)
 
   # What the driver got since the last look, once there is something.
-  def seen(cpp, tries \\ 500) do
+  def seen(cpp, tries \\ div(@patience, 10)) do
     case drive(cpp, :seen) do
       [] when tries > 0 ->
         Process.sleep(10)
@@ -29,7 +32,7 @@ defmodule Dialogue do
     end
   end
 
-  def eventually(condition, tries \\ 500) do
+  def eventually(condition, tries \\ div(@patience, 10)) do
     cond do
       condition.() -> :ok
       tries == 0 -> raise "not in time"
@@ -41,7 +44,7 @@ defmodule Dialogue do
     receive do
       ^wanted -> :ok
     after
-      5000 -> raise "no #{inspect(wanted)}: #{inspect(Process.info(self(), :messages))}"
+      @patience -> raise "no #{inspect(wanted)}: #{inspect(Process.info(self(), :messages))}"
     end
   end
 
@@ -97,14 +100,14 @@ defmodule Dialogue do
         ^kernel = Process.whereis(:net_kernel)
       end,
       multi_call: fn cpp ->
-        {[{^cpp, {:ok, 1}}], []} = GenServer.multi_call([cpp], :words, {:count, "one"}, 5000)
-        {[], [^cpp]} = GenServer.multi_call([cpp], :nobody, :x, 5000)
+        {[{^cpp, {:ok, 1}}], []} = GenServer.multi_call([cpp], :words, {:count, "one"}, @patience)
+        {[], [^cpp]} = GenServer.multi_call([cpp], :nobody, :x, @patience)
       end,
       stop: fn cpp ->
         :ok = GenServer.stop(victim(cpp))
         next = victim(cpp)
         ref = Process.monitor(next)
-        :ok = GenServer.stop(next, :shutdown, 5000)
+        :ok = GenServer.stop(next, :shutdown, @patience)
         expect({:DOWN, ref, :process, next, :shutdown})
         {:noproc, _} = caught_exit(fn -> GenServer.stop(next) end)
       end,
@@ -137,7 +140,7 @@ defmodule Dialogue do
         6 = :erpc.call(cpp, :words, :count, ["to be or not to be"])
         [{:ok, 1}] = :erpc.multicall([cpp], :words, :count, ["x"])
         id = :erpc.send_request(cpp, :words, :count, ["a b c"])
-        3 = :erpc.receive_response(id, 5000)
+        3 = :erpc.receive_response(id, @patience)
         2 = :rpc.call(cpp, :words, :count, ["a b"])
         %ErlangError{original: {:exception, :negative, _}} =
           (try do
@@ -160,7 +163,7 @@ defmodule Dialogue do
         held = Task.async(fn -> GenServer.call({:driver, cpp}, {:sleep, 1}) end)
         nil = Task.yield(held, 1)
         :ok = :sys.resume({:driver, cpp})
-        {:ok, :ok} = Task.yield(held, 5000)
+        {:ok, :ok} = Task.yield(held, @patience)
         # A task that is given up is waited for no more.
         nil = Task.shutdown(Task.async(fn -> GenServer.call({:driver, cpp}, {:sleep, 100}) end), :brutal_kill)
         :pong = GenServer.call(victim(cpp), :ping)
@@ -195,13 +198,13 @@ defmodule Dialogue do
         children = [{Echo, name: :echo_by_name}]
         {:ok, _} = Supervisor.start_link(children, strategy: :one_for_one)
         {:ok, _} = Echo.start_link(name: {:via, Registry, {Heres, :echo}})
-        {:ok, :elixir} = drive(cpp, {:call, {:echo_by_name, node()}, :who, 5000})
+        {:ok, :elixir} = drive(cpp, {:call, {:echo_by_name, node()}, :who, @patience})
         [{here, nil}] = Registry.lookup(Heres, :echo)
-        {:ok, :elixir} = drive(cpp, {:call, here, :who, 5000})
+        {:ok, :elixir} = drive(cpp, {:call, here, :who, @patience})
         {:error, _} = drive(cpp, {:call, here, {:hold, 300}, 20})
         # A name that goes and comes back with its supervisor.
         GenServer.stop(:echo_by_name, :shutdown)
-        eventually(fn -> drive(cpp, {:call, {:echo_by_name, node()}, :who, 5000}) == {:ok, :elixir} end)
+        eventually(fn -> drive(cpp, {:call, {:echo_by_name, node()}, :who, @patience}) == {:ok, :elixir} end)
       end,
       remote_spawn: fn cpp ->
         pid = Node.spawn(cpp, :remote, :start, [self(), 1, "two"])
@@ -231,7 +234,7 @@ defmodule Dialogue do
     receive do
       {^port, {:data, {:eol, ~c"ready"}}} -> :ok
     after
-      30_000 -> raise "the other node is not ready"
+      @patience -> raise "the other node is not ready"
     end
 
     failed = for {name, test} <- cases(), not passes(name, test, cpp), do: name
@@ -263,8 +266,8 @@ defmodule Dialogue do
         IO.puts("FAIL  #{name}: #{inspect(reason)}")
         false
     after
-      30_000 ->
-        IO.puts("FAIL  #{name}: no end after 30 s: #{inspect(Process.info(pid, :current_stacktrace))}")
+      2 * @patience ->
+        IO.puts("FAIL  #{name}: no end after #{2 * @patience} ms: #{inspect(Process.info(pid, :current_stacktrace))}")
         Process.exit(pid, :kill)
         false
     end

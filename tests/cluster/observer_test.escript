@@ -3,6 +3,9 @@
 %% Erlang's own tools and the example erlang_pool, which is observable: what they ask and show.
 %% usage: observer_test.sh PROGRAM
 
+%% No case waits longer for anything, in milliseconds.
+-define(PATIENCE, 60000).
+
 main([Program]) ->
     Id = os:getpid(),
     {ok, _} = start_distribution(list_to_atom("erl" ++ Id ++ "@127.0.0.1"), 100),
@@ -10,7 +13,7 @@ main([Program]) ->
     Cpp = list_to_atom("cpp" ++ Id ++ "@127.0.0.1"),
     Port = open_port({spawn_executable, Program},
                      [{args, [atom_to_list(Cpp)]}, {env, [{"RELEASE_COOKIE", "secret"}]}, exit_status]),
-    connect(Cpp, 500),
+    connect(Cpp, ?PATIENCE div 20),
     [{ok, 2} = gen_server:call({words, Cpp}, {count, <<"two words">>}) || _ <- lists:seq(1, 40)],
     Failed = lists:sum([run(C, Cpp) || C <- etop_cases() ++ cases()]),
     try port_close(Port) catch error:badarg -> ended end,
@@ -35,8 +38,8 @@ run({Name, Case}, Cpp) ->
     receive
         {'DOWN', Ref, process, Pid, normal} -> io:format("ok    ~s~n", [Name]), 0;
         {'DOWN', Ref, process, Pid, Reason} -> io:format("FAIL  ~s: ~p~n", [Name, Reason]), 1
-    after 60000 ->
-        io:format("FAIL  ~s: no end after 60 s: ~p~n", [Name, process_info(Pid, [current_stacktrace, messages])]),
+    after 2 * ?PATIENCE ->
+        io:format("FAIL  ~s: no end after ~b ms: ~p~n", [Name, 2 * ?PATIENCE, process_info(Pid, [current_stacktrace, messages])]),
         exit(Pid, kill), 1
     end.
 
@@ -79,8 +82,8 @@ cases() -> [
         true = rpc:call(Cpp, erlang, function_exported, [observer_backend, procs_info, 1]),
         process_flag(trap_exit, true),
         Backend = spawn_link(Cpp, observer_backend, procs_info, [self()]),
-        Records = receive {procs_info, Backend, Procs} -> Procs after 5000 -> error(nothing) end,
-        receive {'EXIT', Backend, normal} -> ok after 5000 -> error(nothing) end,
+        Records = receive {procs_info, Backend, Procs} -> Procs after ?PATIENCE -> error(nothing) end,
+        receive {'EXIT', Backend, normal} -> ok after ?PATIENCE -> error(nothing) end,
         true = lists:any(fun(R) -> element(5, R) == words end, Records),
         Workers = [element(2, R) || R <- Records, element(5, R) == {'Worker', init, 1}],
         4 = length(Workers),
@@ -101,7 +104,7 @@ cases() -> [
         {M, init, 1} = rpc:call(Cpp, proc_lib, translate_initial_call, [Pid]),
         false = lists:keyfind(behaviour, 1, rpc:call(Cpp, M, module_info, [attributes])),
         {status, Pid, {module, M}, [_, running, _, [], [{header, _}, {data, Data}, {data, [{"State", State}]}]]} =
-            rpc:call(Cpp, sys, get_status, [Pid, 5000]),
+            rpc:call(Cpp, sys, get_status, [Pid, ?PATIENCE]),
         {_, <<"Words">>} = {ok, lists:last(binary:split(proplists:get_value("Behaviour", Data), <<"::">>, [global]))},
         <<"4">> = maps:get(<<"pool_size">>, State),
         State = rpc:call(Cpp, sys, get_state, [words]) end},
@@ -111,14 +114,14 @@ cases() -> [
         [Alive, _] = string:split(atom_to_list(Cpp), "@"),
         Name = list_to_atom(Alive),
         appmon_info:app_ctrl(Pid, Cpp, true, []),
-        receive {delivery, Pid, app_ctrl, Cpp, [{_, Name, {Name, _, _}}]} -> ok after 5000 -> error(nothing) end,
+        receive {delivery, Pid, app_ctrl, Cpp, [{_, Name, {Name, _, _}}]} -> ok after ?PATIENCE -> error(nothing) end,
         appmon_info:app(Pid, Name, true, []),
-        {Root, Boxes, Links, []} = receive {delivery, Pid, app, Name, Tree} -> Tree after 5000 -> error(nothing) end,
+        {Root, Boxes, Links, []} = receive {delivery, Pid, app, Name, Tree} -> Tree after ?PATIENCE -> error(nothing) end,
         true = length(Boxes) >= 6,
         Root = proplists:get_value("words", [{Child, Parent} || {Parent, Child} <- Links]),
         4 = length(proplists:get_all_values("words", Links)),
         appmon_info:app_ctrl(Pid, Cpp, false, []),
-        receive {'DOWN', Ref, process, Pid, normal} -> ok after 5000 -> error(goes_on) end end},
+        receive {'DOWN', Ref, process, Pid, normal} -> ok after ?PATIENCE -> error(goes_on) end end},
     {what_the_log_page_asks, fun(Cpp) ->
         [] = rpc:block_call(Cpp, application, which_applications, []),
         {badrpc, _} = rpc:block_call(Cpp, os, cmd, ["true"]) end},
@@ -151,26 +154,26 @@ is_answered(Cpp, {Name, Arity}) ->
             Self = self(),
             %% It sends what it has to say, or returns that.
             {Pid, Ref} = spawn_monitor(fun() ->
-                Answer = rpc:call(Cpp, observer_backend, Name, arguments(Name, Self), 10000),
+                Answer = rpc:call(Cpp, observer_backend, Name, arguments(Name, Self), ?PATIENCE),
                 exit({answer, Answer}) end),
             Answer = receive
                 {stats, 1, Workers, {{input, _}, {output, _}}, _} when is_list(Workers), Name == fetch_stats -> exit(Pid, kill), told;
                 {'DOWN', Ref, process, Pid, {answer, Value}} -> Value
-            after 20000 -> error({no_answer, Name}) end,
+            after ?PATIENCE -> error({no_answer, Name}) end,
             demonitor(Ref, [flush]),
             not_refused = case Answer of {badrpc, _} -> {Name, Answer}; _ -> not_refused end,
             true;
         false ->
             Arguments = lists:duplicate(Arity, self()),
-            {badrpc, notsup} = rpc:call(Cpp, observer_backend, Name, Arguments, 10000),
-            notsup = try erpc:call(Cpp, observer_backend, Name, Arguments, 10000) catch error:{exception, Why, _} -> Why;
+            {badrpc, notsup} = rpc:call(Cpp, observer_backend, Name, Arguments, ?PATIENCE),
+            notsup = try erpc:call(Cpp, observer_backend, Name, Arguments, ?PATIENCE) catch error:{exception, Why, _} -> Why;
                          error:{erpc, Why} -> Why end,
             notsup = try spawn_monitor(Cpp, observer_backend, Name, Arguments) of
-                {Pid, Ref} -> receive {'DOWN', Ref, process, Pid, Reason} -> Reason after 10000 -> {no_end, Name} end
+                {Pid, Ref} -> receive {'DOWN', Ref, process, Pid, Reason} -> Reason after ?PATIENCE -> {no_end, Name} end
             catch error:Reason -> Reason end,
             process_flag(trap_exit, true),
             notsup = try spawn_link(Cpp, observer_backend, Name, Arguments) of
-                Linked -> receive {'EXIT', Linked, Reason2} -> Reason2 after 10000 -> {no_end, Name} end
+                Linked -> receive {'EXIT', Linked, Reason2} -> Reason2 after ?PATIENCE -> {no_end, Name} end
             catch error:Reason2 -> Reason2 end,
             process_flag(trap_exit, false),
             false
@@ -181,7 +184,7 @@ arguments(fetch_stats, Tool) -> [Tool, 10];
 arguments(Name, Tool) when Name == etop_collect; Name == procs_info -> [Tool];
 arguments(_, _) -> [].
 
-eventually(Condition) -> eventually(Condition, 500).
+eventually(Condition) -> eventually(Condition, ?PATIENCE div 20).
 eventually(Condition, Attempts) when Attempts > 0 ->
     case Condition() of
         true -> ok;
@@ -198,10 +201,10 @@ etop(Cpp, Tracing, Enough) ->
     Text = receive
         {Screen, Seen} -> Seen;
         {'DOWN', Ref, process, Top, Why} -> error({etop, Why})
-    after 40000 -> error(nothing)
+    after ?PATIENCE -> error(nothing)
     end,
     etop:stop(),
-    receive {'DOWN', Ref, process, Top, _} -> Text after 5000 -> error(etop_goes_on) end.
+    receive {'DOWN', Ref, process, Top, _} -> Text after ?PATIENCE -> error(etop_goes_on) end.
 
 %% A group leader that keeps what is written.
 screen(Parent, Text, Enough) ->
