@@ -1,6 +1,8 @@
 // Endings that meet each other: a pool is asked to end while its workers crash, start, or wait for their turn.
 #include <atomic>
+#include <cstddef>
 #include <future>
+#include <map>
 
 #include <kit/node_fixture.h>
 #include <kit/strategies.h>
@@ -229,25 +231,22 @@ TEST_CASE("Endings: a pool that gives up tells at once those whom nobody is ther
 }
 
 TEST_CASE("Least loaded: one worker is stuck, the others share the work evenly") {
-  constexpr int kCalls = kit::Scaled(20'000, 10);
-  // A worker whose thread the machine does not run for a while, before it is done with its call, is loaded as well.
-  constexpr int kPause = 100;  // calls meanwhile
+  constexpr std::size_t kEach = 20;
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(With(fixture.Options(8), act::PoolStrategy::LeastLoaded()));
   kit::Gate gate(fixture.node);
   fixture.node.Send(pool.pid(), Job{-1, Hold(gate)}).value();
   REQUIRE(Eventually([&] { return gate.Entered() == 1; }));
-  std::map<gen::PID, int> shares;
-  for (int i = 0; i < kCalls; ++i) {
-    ++shares
-        [fixture.node.Call<Answer>(pool.pid(), Ask{i}, {.timeout = kit::kDeadline}).value().worker];
+  std::map<gen::PID, std::size_t> shares;
+  for (std::size_t i = 0; i < 7 * kEach; ++i) {
+    const auto answer = fixture.node.Call<Answer>(pool.pid(), Ask{static_cast<int>(i)},
+                                                  {.timeout = kit::kDeadline});
+    ++shares[answer.value().worker];
+    // A worker that has answered is loaded until its handler has returned.
+    REQUIRE(Eventually([&] { return pool.Stats()["workers_busy"] == 1; }));
   }
   CHECK(shares.size() == 7);
-  for (const auto& [worker, share] : shares) {
-    CAPTURE(share);
-    CHECK(share >= kCalls / 7 * 9 / 10 - kPause);
-    CHECK(share <= kCalls / 7 * 11 / 10 + kPause);
-  }
+  for (const auto& [worker, share] : shares) CHECK(share == kEach);
   gate.Open();
 }
 

@@ -130,10 +130,9 @@ TEST_CASE("Strategies: all full: sends and calls are refused at once, and taken 
     for (int i = 0; i < 20; ++i) {
       CHECK(fixture.node.Send(pool.pid(), Job{1}).error() == gen::ErrProcessMailboxFull);
     }
-    const auto start = std::chrono::steady_clock::now();
-    const auto call = fixture.node.Call<Answer>(pool.pid(), Ask{1}, {.timeout = 60s});
+    // Had it waited, it would have timed out.
+    const auto call = fixture.node.Call<Answer>(pool.pid(), Ask{1}, {.timeout = kit::kDeadline});
     CHECK(call.error() == gen::ErrProcessMailboxFull);
-    CHECK(std::chrono::steady_clock::now() - start < 30s);
     CHECK(pool.Stats()["messages_queued"] == 6);
     CHECK(pool.Stats()["messages_unhandled"] >= 21);
     gate.Open();
