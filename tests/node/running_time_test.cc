@@ -2,12 +2,14 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include <ergon/core/clock.h>
 #include <ergon/core/hook_chain.h>
 #include <ergon/gen/scheduled_process.h>
 
+#include <kit/gate.h>
 #include <node/subject.h>
 
 namespace ergon::node {
@@ -24,17 +26,27 @@ TEST_CASE("running time: what its turns took, not what it waited; and its turns"
   for (const bool detached : {false, true}) {
     const gen::PID pid = t.Spawn({}, {.detached = detached});
     const gen::PID other = t.Spawn();
-    CHECK(t.Run(pid, [](Subject& self) {
+    kit::Gate gate(t.node);
+    const std::chrono::nanoseconds began(core::SteadyNow());
+    t.Begin(pid, [gate = gate.pid()](Subject& self) {
       Spin(5ms);
-      CHECK(self.Sleep(200ms));
+      (void)self.Call<bool>(gate, kit::EnterGate{}, kPatient);
       Spin(5ms);
-    }));
-    // The last turn counts when it is over. The message took two; the first may have been that of Init.
+    });
+    // A turn counts when it is over: this one is while the process waits.
+    REQUIRE(kit::Eventually([&] { return t.node.ProcessInfo(pid)->running_time >= 5ms; }));
+    REQUIRE(kit::Eventually([&] { return gate.Entered() == 1; }));
+    const std::chrono::nanoseconds waits(core::SteadyNow());
+    std::this_thread::sleep_for(200ms);  // so that it would be seen if the wait counted
+    const std::chrono::nanoseconds goes_on(core::SteadyNow());
+    gate.Open();
+    // The message took two turns; the first may have been that of Init.
     CHECK(kit::Eventually([&] { return t.node.ProcessInfo(pid)->turns >= 2; }));
     CHECK(kit::Eventually([&] { return t.node.ProcessInfo(pid)->running_time >= 10ms; }));
-    const auto info = t.node.ProcessInfo(pid).value();
-    // It has slept for 200 ms, and while it did was only just falling asleep or waking up.
-    CHECK(info.running_time < info.uptime - 100ms);
+    const auto running = t.node.ProcessInfo(pid)->running_time;
+    const std::chrono::nanoseconds ended(core::SteadyNow());
+    // By the same clock: all that was not the wait, at most.
+    CHECK(running <= (waits - began) + (ended - goes_on));
     CHECK(kit::Eventually([&] { return t.node.ProcessInfo(pid)->messages_handled == 1; }));
     CHECK(t.node.ProcessInfo(other)->turns <= 1);
   }

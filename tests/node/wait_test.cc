@@ -681,38 +681,32 @@ TEST_CASE("wait: CallAsync in a handler") {
   CHECK(t.node.CallAsync<int>(echo, 3, {.timeout = 0s}).get().error() == gen::ErrIncorrect);
 }
 
-TEST_CASE(
-    "wait: calls that have their answers in time share one timer, and a time-out comes in time") {
+TEST_CASE("wait: calls share one timer, and a time-out does not wait for a later one") {
+  constexpr gen::CallOptions kHour{.timeout = 1h};  // much longer than the test waits for anything
   Notes<Question> questions;
+  int sum = 0;
+  std::uint64_t timers = 0;
   TestNode t;
   const gen::PID echo = t.Spawn(Echo());
   const gen::PID silent = t.Spawn(KeepOpen(questions));
   const gen::PID pid = t.Spawn();
-  int sum = 0;
-  std::uint64_t timers = 0;
-  std::vector<std::chrono::nanoseconds> waited;
   CHECK(t.Run(pid, [&](Subject& self) {
     const std::uint64_t of_others = t.node.Info().timers;
-    for (int i = 0; i < 1000; ++i) sum += self.Call<int>(echo, 1, kPatient).value();
+    for (int i = 0; i < 1000; ++i) sum += self.Call<int>(echo, 1, kHour).value();
     timers = t.node.Info().timers - of_others;
     for (const auto timeout : {30ms, 10ms, 20ms}) {  // sooner than what is armed, or later
       const std::int64_t began = self.Now();
       CHECK(self.Call<int>(silent, 1, {.timeout = timeout}).error() == gen::ErrTimeout);
-      waited.push_back(std::chrono::nanoseconds(self.Now() - began) - timeout);
-      CHECK(self.Call<int>(echo, 1, kPatient).value() == 1);
+      CHECK(std::chrono::nanoseconds(self.Now() - began) >= timeout);
+      CHECK(self.Call<int>(echo, 1, kHour).value() == 1);
     }
     CHECK(self.Sleep(5ms));
-    CHECK(self.Call<int>(echo, 1, kPatient).value() == 1);
+    CHECK(self.Call<int>(echo, 1, kHour).value() == 1);
   }));
   CHECK(sum == 1000);
   CHECK(timers == 1);
   CHECK(t.node.StopProcess(pid, kit::kDeadline));
   CHECK(kit::Eventually([&] { return t.node.Info().timers == 0; }));
-  REQUIRE(waited.size() == 3);
-  for (const auto late : waited) {
-    CHECK(late >= 0ns);
-    CHECK(late < kit::kDeadline);
-  }
 }
 
 }  // namespace
