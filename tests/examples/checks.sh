@@ -57,9 +57,9 @@ start() {
   background=$!
   set +m
 }
-# eventually CONDITION...: waits until it is true, ten seconds at most.
+# eventually CONDITION...: waits until it is true, a minute at most.
 eventually() {
-  local end=$((SECONDS + 10))
+  local end=$((SECONDS + 60))
   until "$@"; do
     ((SECONDS < end)) || return 1
     read -rt 0.01 <> <(:) || true
