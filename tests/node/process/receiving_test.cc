@@ -60,7 +60,7 @@ TEST_CASE("function: a process from a function receives in the order sent, and e
   for (int i = 0; i < 5; ++i) CHECK(node.Send(*pid, ReceivedNumber{i}));
   CHECK(node.Send(*pid, ReceivedText{"end"}));
   CHECK(told->future.get() == "0 1 2 3 4 end");
-  CHECK(node.WaitProcess(*pid, 5s));
+  CHECK(node.WaitProcess(*pid, kit::kDeadline));
 }
 
 TEST_CASE("function: selective receive leaves the others in their order") {
@@ -84,7 +84,7 @@ TEST_CASE("function: a time-out, and a look without waiting") {
     auto none = self.Receive<ReceivedNumber>(0ns);
     auto late = self.Receive<ReceivedNumber>(20ms);
     auto negative = self.Receive<ReceivedNumber>(-1ms);
-    auto there = self.Receive<ReceivedText>(10s);  // was passed over
+    auto there = self.Receive<ReceivedText>(kit::kDeadline);  // was passed over
     (*told)(none.error().ToString() + ", " + late.error().ToString() + ", " +
             negative.error().ToString() + ", " + there->value);
   });
@@ -158,13 +158,13 @@ TEST_CASE("function: kill, exit signals and stop end the wait") {
   };
   auto killed = node.Spawn(forever);
   CHECK(node.Kill(*killed));
-  CHECK(node.WaitProcess(*killed, 5s));
+  CHECK(node.WaitProcess(*killed, kit::kDeadline));
   auto exited = node.Spawn(forever);
   CHECK(node.SendExit(*exited, gen::Reason::Error("go")));
-  CHECK(node.WaitProcess(*exited, 5s));
+  CHECK(node.WaitProcess(*exited, kit::kDeadline));
   auto stopped = node.Spawn(forever);
   for (int i = 0; i < 1000; ++i) CHECK(node.Send(*stopped, ReceivedNumber{i}));
-  CHECK(node.StopProcess(*stopped, 5s));
+  CHECK(node.StopProcess(*stopped, kit::kDeadline));
   CHECK(node.MessageBalance().handled == 1000);
 }
 
@@ -232,7 +232,7 @@ TEST_CASE("function: what was passed over counts in the mailbox's bound") {
   emptied.get_future().wait();
   CHECK(node.MessageBalance().queued == 0);
   CHECK(is_full(fill()));
-  CHECK(node.StopProcess(*pid, 5s));
+  CHECK(node.StopProcess(*pid, kit::kDeadline));
 }
 
 TEST_CASE("function: a full one is stopped, too") {
@@ -241,7 +241,7 @@ TEST_CASE("function: a full one is stopped, too") {
                         {.mailbox_size = 2});
   while (node.Send(*pid, ReceivedNumber{})) {
   }
-  CHECK(node.StopProcess(*pid, 5s));
+  CHECK(node.StopProcess(*pid, kit::kDeadline));
 }
 
 TEST_CASE("function: suspended, it receives nothing; resumed, what had come before") {
@@ -303,7 +303,7 @@ TEST_CASE("function: a mailbox with an order of its own is received from in that
   CHECK(node.Resume(*pid));
   CHECK(told.get_future().get() == "123");
   CHECK(node.Send(*pid, ReceivedNumber{4}));
-  CHECK(node.StopProcess(*pid, 5s));
+  CHECK(node.StopProcess(*pid, kit::kDeadline));
   CHECK(kit::Eventually([&] { return node.MessageBalance().dropped_terminated == 1; }));
   CHECK(node.MessageBalance().Unaccounted() == 0);
 }
@@ -330,7 +330,7 @@ TEST_CASE("function: what it has not received is counted when it ends") {
   auto pid = node.Spawn([](gen::Process& self) { (void)self.Receive<ReceivedText>(); });
   for (int i = 0; i < 10; ++i) CHECK(node.Send(*pid, ReceivedNumber{i}));
   CHECK(node.Send(*pid, ReceivedText{}));
-  CHECK(node.WaitProcess(*pid, 5s));
+  CHECK(node.WaitProcess(*pid, kit::kDeadline));
   const auto balance = node.MessageBalance();
   CHECK(balance.accepted == 11);
   CHECK(balance.handled == 1);
@@ -405,7 +405,7 @@ TEST_CASE("function: many senders, nothing is lost, and others get their turns")
       });
     }
   }
-  CHECK(node.WaitProcess(*pid, 60s));
+  CHECK(node.WaitProcess(*pid, kit::kDeadline));
   CHECK(sum == 4 * kEach);
   CHECK(texts == 4);
   CHECK(node.MessageBalance().handled == 4 * kEach + 4);
