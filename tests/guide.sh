@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The guide is true: each program of its pages is built in a project that only knows find_package(Ergon), run, and what it
-# prints is compared with the block of text behind it. Single lines of code are compiled, metrics that a page names exist,
-# and Prometheus understands what is for it, where promtool is there.
+# prints is compared with the block of text behind it. The project of the page on building is built as it stands there.
+# Single lines of code are compiled, metrics that a page names exist, and Prometheus understands what is for it, where
+# promtool is there.
 #
 # usage: guide.sh PREFIX SOURCE_DIR COMPILER
 # PREFIX is where Ergon is installed.
@@ -28,7 +29,7 @@ for page in "$guide"/*.md; do
   name=$(basename "$page" .md)
   [[ $name != README ]] || continue
   grep -qF "($name.md)" "$guide/README.md" || fail "the guide's README.md does not name $name.md"
-  [[ -s $work/blocks/${name}_1.cpp || $name == building ]] || fail "$name.md does not begin with a program"
+  [[ -s $work/blocks/${name}_1.cpp ]] || fail "$name.md does not begin with a program"
 done
 
 programs=()
@@ -70,6 +71,15 @@ CMAKE
 quietly cmake -S "$work/project" -B "$work/build" -G Ninja -DCMAKE_CXX_FLAGS=-O0 -DCMAKE_CXX_COMPILER="$compiler" \
   -DCMAKE_PREFIX_PATH="$prefix" -DPROGRAMS="$(IFS=';' && echo "${programs[*]}")" -DLINES="$(IFS=';' && echo "${lines[*]}")"
 quietly cmake --build "$work/build"
+
+# The page on building: its own CMakeLists.txt, and its program.
+mkdir "$work/page"
+cp "$work/blocks/building_1.cpp" "$work/page/program.cc"
+cp "$work"/blocks/building_*.cmake "$work/page/CMakeLists.txt"
+quietly cmake -S "$work/page" -B "$work/page/build" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$prefix"
+quietly cmake --build "$work/page/build"
+printed=$(timeout 120 "$work/page/build/your_program" 2>"$work/log") || fail "your_program ends with $?: $(cat "$work/log")"
+[[ $printed == "$(<"$work/blocks/building_2.text")" ]] || fail "your_program of building.md prints: $printed"
 
 # Its nodes have an EPMD of their own.
 export ERL_EPMD_PORT=$((20000 + $$ % 6000))
