@@ -175,7 +175,9 @@ class Process final : public ProcessRunner, public gen::PoolHost {
     SetDefaultPriority(priority);
   }
   void UseTrace(bool has_trace) noexcept override { SetHasTrace(has_trace); }
-  // Returns what `verb` returns; NotInOwnTurn outside of this process's turns.
+  // Returns what `verb` returns; NotInOwnTurn outside of this process's turns. Functions of several steps (calls,
+  // requests, receives, spawns) begin with the same check instead, as their verb would be all of them. A send makes it
+  // together with the look at its marks: neither belongs to a plain one.
   template <class Verb>
   std::invoke_result_t<Verb> InTurn(const char* function, Verb verb) {
     if (!IsInOwnTurn()) [[unlikely]]

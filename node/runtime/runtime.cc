@@ -102,8 +102,16 @@ gen::Result<void> Runtime::ListenToSignals() {
 gen::Result<void> Runtime::OpenTransport(const gen::Network& network) {
   const auto* factory = dynamic_cast<const TransportFactory*>(&network);
   if (factory == nullptr) return Incorrect("network: it is of none of the kinds that a node knows");
-  auto transport = factory->Open({addresses_, delivery_, relations_, exit_signals_, groups_,
-                                  publishing_, spawning_, drops_, totals_, log_},
+  auto transport = factory->Open({.addresses = addresses_,
+                                  .delivery = delivery_,
+                                  .relations = relations_,
+                                  .exit_signals = exit_signals_,
+                                  .groups = groups_,
+                                  .publishing = publishing_,
+                                  .spawning = spawning_,
+                                  .drops = drops_,
+                                  .totals = totals_,
+                                  .log = log_},
                                  options_.types, options_.network_options);
   if (!transport) return std::move(transport.error());
   transport_.Set(std::move(*transport));
