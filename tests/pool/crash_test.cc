@@ -295,5 +295,35 @@ TEST_CASE("One bad job in a hundred does not stop a pool") {
   }
 }
 
+TEST_CASE("One bad job in a hundred does not stop a pool, whatever its strategy") {
+  for (const auto& strategy :
+       {act::PoolStrategy::Rotation(), act::PoolStrategy::LeastLoaded(),
+        act::PoolStrategy::Random(7), ByNumber(), act::PoolStrategy::SharedQueue(),
+        act::PoolStrategy::Broadcast<Numbered>()}) {
+    const std::string name(strategy.ToString());
+    CAPTURE(name);
+    const bool copies = strategy.kind() == act::PoolStrategy::Kind::kBroadcast;
+    const Load load{.count = kit::Scaled(4'000, 4), .every = 100};
+    CrashFixture fixture(load);
+    auto pool = fixture.StartPool(fixture.PoolOptions(strategy, gen::Mailbox::Bounded(50)));
+    for (int i = 0; i < load.count; ++i) {
+      REQUIRE(fixture.node.SendOrWait(pool.pid(), Numbered{i}, kit::kDeadline));
+    }
+    REQUIRE(pool.EventuallyAtRest());
+    REQUIRE(pool.EventuallyComplete(4));
+    const auto stats = pool.Stats();
+    CAPTURE(stats.ToString());
+    const std::int64_t bad = load.count / load.every;
+    // Of a broadcast each worker that gets its copy of a bad job fails.
+    CHECK(stats["messages_lost_crashed"] >= bad);
+    CHECK(stats["messages_lost_crashed"] <= (copies ? 4 * bad : bad));
+    const std::int64_t begun = stats["messages_handled"] + stats["messages_lost_crashed"];
+    CHECK(fixture.tally->Total() == begun);
+    CHECK(stats["messages_forwarded"] == begun + stats["messages_lost_missed"]);
+    CHECK(fixture.tally->Seen(0, load.count) == 0);
+    if (!copies) CHECK(fixture.tally->EachOnce());
+  }
+}
+
 }  // namespace
 }  // namespace ergon
