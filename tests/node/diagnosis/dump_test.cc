@@ -303,16 +303,37 @@ std::vector<int> LinesWith(const std::string& text, const std::string& part) {
 
 TEST_CASE("dump: a pool says how many workers it has, and what waits with them") {
   class DumpedPool : public act::Pool {
+   public:
+    explicit DumpedPool(Handlers worker) : worker_(std::move(worker)) {}
+
+   private:
     gen::Result<act::PoolOptions> Init(const gen::Args&) override {
-      return act::PoolOptions{.pool_size = 2, .worker_factory = Make({}), .worker_mailbox_size = 5};
+      return act::PoolOptions{
+          .pool_size = 2, .worker_factory = Make(worker_), .worker_mailbox_size = 5};
     }
+    const Handlers worker_;
   };
-  TestNode t({.workers = 2});
-  const gen::PID pool = t.node.Spawn(gen::Factory<DumpedPool>()).value();
+  TestNode t({.workers = 3});
+  kit::ThreadGate gate;
+  const gen::PID pool = t.node
+                            .Spawn(gen::Factory<DumpedPool>(Handlers{
+                                .message =
+                                    [enter = gate.Holder()](Subject&, gen::PID, gen::Message&) {
+                                      enter();
+                                      return gen::Continue();
+                                    }}))
+                            .value();
   REQUIRE(kit::Eventually(
       [&] { return LineOf(DumpOf(t.node), pool).find(" idle ") != std::string::npos; }));
   CheckMatches(LineOf(DumpOf(t.node), pool),
                " idle +0/[0-9]+ +0 +0 +a pool: with its workers \\(2\\) wait 0$");
+  // Each of them handles one.
+  for (int i = 0; i < 5; ++i) CHECK(t.node.Send(pool, Dig{}));
+  REQUIRE(kit::Eventually([&] { return gate.Entered() == 2; }));
+  CHECK(kit::Eventually([&] {
+    return LineOf(DumpOf(t.node), pool).ends_with(" a pool: with its workers (2) wait 3");
+  }));
+  CheckMatches(LineOf(DumpOf(t.node), pool), " idle .* wait 3$");
 }
 
 TEST_CASE("dump: a process that waits for a thread is ready, and handles nothing") {
