@@ -1,9 +1,13 @@
 // Messages of other nodes that do not fit the registered type whose tag they have.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
+#include <ergon/act/actor.h>
+#include <ergon/act/pool.h>
 #include <ergon/gen/dead_letter.h>
 #include <ergon/gen/log_limit.h>
 
@@ -68,6 +72,8 @@ TEST_CASE(
   CHECK(cluster.a.SendImportant(pid, unfit).error() == gen::ErrIncorrect);
   CHECK(cluster.b.MessageBalance().dropped_unreadable == kMessages);
   CHECK(cluster.log_b.Contains(" to " + pid.ToString() + " 'unread_lines' "));
+  CHECK(cluster.log_b.Contains("network: a request of unreadablea@127.0.0.1 to " + pid.ToString() +
+                               " 'unread_lines' "));
   const std::size_t lines = cluster.log_b.Count("does not fit its type");
   CHECK(lines >= gen::LogLimit::kLines);
   CHECK(lines <= MostLines(begin));
@@ -75,6 +81,38 @@ TEST_CASE(
   CHECK(cluster.b.WaitProcess(pid));
   CHECK(cluster.b.Send(*listener, gen::Atom("end")));
   CHECK(cluster.b.WaitProcess(*listener));
+}
+
+TEST_CASE("unreadable: the lines about a pool's worker name its pool") {
+  class UnreadWorker : public act::Actor {};
+  class UnreadPool : public act::Pool {
+    gen::Result<act::PoolOptions> Init(const gen::Args&) override {
+      return act::PoolOptions{.pool_size = 1, .worker_factory = gen::Factory<UnreadWorker>()};
+    }
+  };
+  Cluster cluster("unread_worker");
+  const gen::PID pool = cluster.b.SpawnRegister("unread_pool", gen::Factory<UnreadPool>()).value();
+  gen::PID worker;
+  for (const gen::PID pid : cluster.b.ProcessList()) {
+    if (cluster.b.ProcessInfo(pid).value().parent == pool) worker = pid;
+  }
+  REQUIRE(worker);
+  const Term unfit = Term::Tuple({Term::Atom("line"), Term::Of(1), Term::Of(2)});
+  CHECK(cluster.a.Send(worker, unfit));
+  CHECK(cluster.a.Call<int>(worker, unfit).error() == gen::ErrIncorrect);
+  for (const char* const what : {"message", "request"}) {
+    CAPTURE(what);
+    const std::string begin = std::string("network: a ") + what +
+                              " of unread_workera@127.0.0.1 to " + worker.ToString() + " ";
+    const std::string end = "UnreadWorker of pool 'unread_pool' does not fit its type: ";
+    CHECK(kit::Eventually([&] {
+      const auto lines = cluster.log_b.Lines();
+      return std::ranges::any_of(lines, [&](const auto& line) {
+        return line.text.find(begin) != std::string::npos &&
+               line.text.find(end) != std::string::npos;
+      });
+    }));
+  }
 }
 
 TEST_CASE("log limit: who sends to a node that is away does not fill the log") {
