@@ -23,12 +23,12 @@ class Measuring {
   static void NoteSent(core::Envelope& envelope, const ProcessRunner& process);
   static void BeginHandling(ProcessRunner& process);  // of what it handles, if that is a message
   static void EndHandling(ProcessRunner& process);    // if there is one
-  static void EndAt(ProcessRunner& process, std::int64_t now);
   // Notes that the process has waited for the outcome with this id. Does nothing if that is not a call, or calls are
   // not measured.
   static void NoteCall(const ProcessRunner& process, std::uint64_t id);
 
  private:
+  static void EndAt(ProcessRunner& process, std::int64_t now);
   // Returns when the message that the process begins with was sent, Clock ns, once for each message; 0: that is not known.
   static std::int64_t TakeSentAt(ProcessRunner& process);
 };

@@ -60,11 +60,7 @@ const PeerWatcher* PeerWatchers::FindByReference(std::string_view raw) const {
   return found == by_key.end() ? nullptr : &found->watcher;
 }
 
-std::string PeerWatchers::ReferenceOf(std::uint64_t number) const {
-  const auto& by_number = entries_.get<0>();
-  const auto found = by_number.find(number);
-  if (found == by_number.end()) return {};
-  const std::string_view key = found->key;
+std::string PeerWatchers::RawOf(std::string_view key) const {
   if (key[0] == '\0') return std::string(key.substr(1));
   std::string raw;
   raw.push_back(static_cast<char>(TermTag::kNewerReference));
@@ -75,6 +71,12 @@ std::string PeerWatchers::ReferenceOf(std::uint64_t number) const {
   return raw;
 }
 
+std::string PeerWatchers::ReferenceOf(std::uint64_t number) const {
+  const auto& by_number = entries_.get<0>();
+  const auto found = by_number.find(number);
+  return found == by_number.end() ? std::string() : RawOf(found->key);
+}
+
 bool PeerWatchers::NoteWatched(std::uint64_t number, gen::PID watched) {
   auto& by_number = entries_.get<0>();
   const auto found = by_number.find(number);
@@ -83,6 +85,15 @@ bool PeerWatchers::NoteWatched(std::uint64_t number, gen::PID watched) {
 }
 
 bool PeerWatchers::Erase(std::uint64_t number) { return entries_.get<0>().erase(number) != 0; }
+
+std::optional<PeerWatchers::Taken> PeerWatchers::Take(std::uint64_t number) {
+  auto& by_number = entries_.get<0>();
+  const auto found = by_number.find(number);
+  if (found == by_number.end()) return std::nullopt;
+  Taken taken{found->watcher, RawOf(found->key)};
+  by_number.erase(found);
+  return taken;
+}
 
 std::optional<PeerWatcher> PeerWatchers::TakeByReference(std::string_view raw) {
   auto& by_key = entries_.get<1>();

@@ -43,7 +43,12 @@ class PeerWatchers {
   bool NoteWatched(std::uint64_t number, gen::PID watched);
   // Removes it. Returns false if there is none.
   bool Erase(std::uint64_t number);
-  // Removes and returns it.
+  // Remove and return it.
+  struct Taken {
+    PeerWatcher watcher;
+    std::string reference;
+  };
+  std::optional<Taken> Take(std::uint64_t number);
   std::optional<PeerWatcher> TakeByReference(std::string_view raw);
   // Calls visit(watcher) for each.
   template <class Visit>
@@ -73,6 +78,7 @@ class PeerWatchers {
   // of its words and those: with three, as most of Erlang's have, a string that needs no memory; those of monitors that
   // are aliases, too, have five. Of others it is a zero and all of it.
   [[nodiscard]] std::string KeyOf(std::string_view raw) const;
+  [[nodiscard]] std::string RawOf(std::string_view key) const;
 
   Entries entries_;
   std::string common_;  // of the first reference; empty: there was none

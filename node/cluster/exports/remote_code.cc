@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include <ergon/core/foundations/thrown_text.h>
@@ -184,23 +185,19 @@ void RemoteCode::SendOutcome(const RemoteJob& job, Signal signal) {
 void RemoteCode::Answer(RemoteJob& job, std::string_view outcome) {
   // A caller that is told may ask for the next one at once.
   job.End();
-  PeerWatcher watcher;
+  std::optional<PeerWatchers::Taken> taken;
   {
     const auto lock = job.connection->Lock();
-    PeerWatchers& watchers = job.connection->peer_state().watchers;
-    const PeerWatcher* const found = watchers.Find(job.number);
-    if (found == nullptr) return;  // nobody waits any more
-    watcher = *found;
-    const std::string reference = watchers.ReferenceOf(job.number);
-    (void)watchers.Erase(job.number);
+    taken = job.connection->peer_state().watchers.Take(job.number);
+    if (!taken) return;  // nobody waits any more
     if (job.is_request) {
       (void)SendAnswerOr(*job.connection, job.request, needs_.addresses.NodePid(), outcome,
                          AppendBadCall);
     } else {
-      SendOutcome(job, DownFor(watcher, reference, outcome));
+      SendOutcome(job, DownFor(taken->watcher, taken->reference, outcome));
     }
   }
-  needs_.relations.RemoveWatcher(watcher.remote, watcher.watched,
+  needs_.relations.RemoveWatcher(taken->watcher.remote, taken->watcher.watched,
                                  needs_.addresses.RefOf(job.number));
 }
 

@@ -97,12 +97,11 @@ void LinkSender::ExitByName(gen::PID local, gen::PID remote, gen::Ref ref,
 void LinkSender::EndLinkOf(gen::PID maker, gen::Ref ref) {
   const auto connection = connections_.FindLocked(maker.node);
   if (!connection) return;
-  PeerWatchers& watchers = connection->peer_state().watchers;
-  const std::string reference = watchers.ReferenceOf(ref.id);
-  if (!watchers.Erase(ref.id)) return;
+  const auto taken = connection->peer_state().watchers.Take(ref.id);
+  if (!taken) return;
   Scratch scratch;
   std::string& payload = scratch.Empty();
-  AppendUnlinked(payload, reference);
+  AppendUnlinked(payload, taken->reference);
   connection->Send(ErgonSignal(addresses_.NodePid(), payload), SentAs::kAnswer);
 }
 
@@ -169,13 +168,11 @@ gen::Result<void> LinkSender::SendDown(gen::PID remote, const core::Envelope& no
   const auto connection = connections_.FindLocked(remote.node);
   if (!connection) return gen::ErrNoConnection;
   PeerState& peer = connection->peer_state();
-  const PeerWatcher* const watcher = peer.watchers.Find(notice.ref);
-  if (watcher == nullptr) return gen::ErrResponseIgnored;  // it has ended the monitor
-  const std::string reference = peer.watchers.ReferenceOf(notice.ref);
-  SendEnd(*connection, DownFor(*watcher, reference, payload));
+  const auto taken = peer.watchers.Take(notice.ref);
+  if (!taken) return gen::ErrResponseIgnored;  // it has ended the monitor
+  SendEnd(*connection, DownFor(taken->watcher, taken->reference, payload));
   // The end is an answer to the request with the same reference.
-  peer.ForgetRequest(reference);
-  (void)peer.watchers.Erase(notice.ref);
+  peer.ForgetRequest(taken->reference);
   return {};
 }
 
