@@ -83,10 +83,11 @@ class AwaitedOperation final
     std::shared_ptr<AwaitedOperation> operation_;
   };
 
-  // Returns what the operation completed with; empty if it never completed because its context has ended. Throws
-  // what a result's constructor has thrown.
+  // Returns what the operation completed with; empty if it never completed because its context has ended. Throws, the
+  // first time, what a result's constructor has thrown. The exception is the caller's then: the I/O thread may destroy
+  // the operation while the caller looks at it.
   [[nodiscard]] std::optional<std::tuple<Results...>>& results() {
-    if (thrown_ != nullptr) std::rethrow_exception(thrown_);
+    if (thrown_ != nullptr) std::rethrow_exception(std::exchange(thrown_, nullptr));
     return results_;
   }
 
