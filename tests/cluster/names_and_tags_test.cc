@@ -11,6 +11,15 @@ namespace {
 
 class Unwilling : public act::Actor {};
 
+struct Ungiven {  // not registered
+  static constexpr const char* kTag = "ungiven";
+};
+class Giver : public act::Actor {
+  gen::CallResult HandleCall(gen::PID, gen::Ref, gen::Message&) override {
+    return gen::Reply(Ungiven());
+  }
+};
+
 class WaitsAtGate : public act::Actor {
  public:
   explicit WaitsAtGate(gen::PID gate) : gate_(gate) {}
@@ -57,6 +66,16 @@ TEST_CASE("tags: a type that has one is called so in answers, figures and the lo
         "request sum");
   // The log, too: it has the line when the caller has its answer already.
   CHECK(kit::Eventually([&] { return cluster.log_b.Contains("unhandled request sum from"); }));
+}
+
+TEST_CASE("tags: an answer whose type is not registered is called so, too") {
+  Cluster cluster("ungiven");
+  cluster.b.SpawnRegister("giver", gen::Factory<Giver>()).value();
+  const auto refused = cluster.a.Call(cluster.OnB("giver"), Sum{});
+  CHECK(refused.error() == gen::ErrUnsupported);
+  const std::string why(refused.error().detail());
+  CHECK(why.starts_with("ungiven is not registered, so other nodes do not know it: "));
+  CHECK(why.ends_with("::Ungiven>() before the node starts"));
 }
 
 TEST_CASE("results of functions: what has no value is what the node says") {

@@ -225,11 +225,11 @@ const core::TypeDescriptor* Values::FindType(std::string_view name) const {
 
 gen::Result<void> Values::CheckRegistered(const core::TypeDescriptor& type) const {
   if (writers_.contains(&type)) return {};
-  const std::string name = type.Name();
+  // An answer's caller on another node reads it, too, who knows the type by its tag; who registers it does by its name.
   return gen::Error(gen::ErrorCode::kUnsupported,
                     fmt::format("{} is not registered, so other nodes do not know it: "
                                 "options.types.Register<{}>() before the node starts",
-                                name, name));
+                                type.TagOrName(), type.Name()));
 }
 
 gen::Error Values::WhyNoWriter(const core::Envelope& envelope) const {
@@ -245,7 +245,7 @@ gen::Result<void> Values::Append(std::string& out, const core::Envelope& envelop
   if (writer->write == nullptr) {
     return gen::Error(gen::ErrorCode::kUnsupported,
                       fmt::format("{} is packed only (dist::Cereal), and this goes as a term",
-                                  writer->packed->name));
+                                  envelope.type->TagOrName()));
   }
   return Append(out, envelope, *writer, Form::kTerm);
 }
