@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -58,6 +59,22 @@ struct Plan {
   template <class Archive>
   void load(Archive& archive) {
     archive(figure);
+  }
+};
+
+// Which throws on its way.
+struct Torn {
+  using Reply = Torn;
+  static constexpr const char* kTag = "packed_torn";
+  enum Where { kNowhere, kWritten, kRead };
+  int where = kNowhere;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(where);
+    if (where == kWritten) throw std::runtime_error("torn when written");
+    if (std::is_same_v<Archive, CerealReader> && where == kRead) {
+      throw std::runtime_error("torn when read");
+    }
   }
 };
 
@@ -158,6 +175,7 @@ class OrderCounter final : public act::Actor {
       return gen::Reply(std::move(*order));
     }
     if (auto* plan = request.As<Plan>()) return gen::Reply(std::move(*plan));
+    if (request.As<Torn>() != nullptr) return gen::Reply(Torn{Torn::kWritten});
     return gen::ReplyError(gen::ErrUnsupported);
   }
 
@@ -228,7 +246,7 @@ TEST_CASE("packed: another version is an error that names the type and both vers
   Seen seen;
   const gen::PID counter = pair.b.Spawn(gen::Factory<OrderCounter>(&seen)).value();
   const std::string why =
-      "ergon::dist::packed::Order: version 1 of it here, version 2 on packed_versionb@127.0.0.1";
+      "packed_order: version 1 of it here, version 2 on packed_versionb@127.0.0.1";
   gen::Result<void> sent;
   REQUIRE(kit::Eventually([&] {
     sent = pair.a.Send(counter, AnOrder());
@@ -289,6 +307,51 @@ TEST_CASE("packed: a type that has no other form is refused for nodes that do no
           "ergon::dist::packed::Plan is packed only (dist::Cereal), and "
           "packed_refusedb@127.0.0.1 does not know it so");
   });
+}
+
+TEST_CASE(
+    "packed: a serialize that throws costs its message alone, and who sends or asks is told") {
+  const auto types = gen::WireTypes().Register<Cereal<Torn>>().Register<Cereal<Plan>>();
+  PackedPair pair("packed_torn", types, types);
+  Seen seen;
+  const gen::PID counter = pair.b.Spawn(gen::Factory<OrderCounter>(&seen)).value();
+  InProcess(pair.a, [&](gen::Process& self) {
+    // The first one waits for what the other node packs.
+    REQUIRE(self.Send(counter, APlan()));
+    const auto written = self.Send(counter, Torn{Torn::kWritten});
+    CHECK(written.error() == gen::ErrIncorrect);
+    CHECK(written.error().detail() == "packed_torn: torn when written");
+    CHECK(self.Call(counter, Torn{Torn::kWritten}).error().detail() ==
+          "packed_torn: torn when written");
+    const auto answer = self.Call(counter, Torn{});  // which is torn
+    CHECK(answer.error() == gen::ErrIncorrect);
+    CHECK(answer.error().detail() == "packed_torn: torn when written");
+    const auto read = self.Call(counter, Torn{Torn::kRead});
+    CHECK(read.error() == gen::ErrIncorrect);
+    CHECK(read.error().detail() == "packed_torn: torn when read");
+    CHECK(self.Send(counter, Torn{Torn::kRead}));
+    CHECK(self.Call<Plan>(counter, APlan()));
+  });
+  CHECK(kit::Eventually([&] { return pair.b.MessageBalance().dropped_unreadable == 1; }));
+  CHECK(seen.plans == 1);
+  CHECK(seen.wrong == 0);
+  CHECK(pair.log_b.Contains("packed_torn: torn when read"));
+}
+
+TEST_CASE(
+    "packed: an answer that has no other form names its type by its tag, where there is one") {
+  PackedPair pair("packed_answer", gen::WireTypes().Register<Cereal<Torn>>(), Terms());
+  class Answers : public act::Actor {
+    gen::CallResult HandleCall(gen::PID, gen::Ref, gen::Message&) override {
+      return gen::Reply(Torn{});
+    }
+  };
+  const gen::PID answers = pair.a.Spawn(gen::Factory<Answers>()).value();
+  const auto refused = pair.b.Call<int>(answers, 1);
+  CHECK(refused.error() == gen::ErrUnsupported);
+  CHECK(refused.error().detail() ==
+        "packed_torn is packed only (dist::Cereal), and packed_answerb@127.0.0.1 does not know it "
+        "so");
 }
 
 namespace {
@@ -407,7 +470,7 @@ TEST_CASE("packed: bytes of a peer that are no value are counted, and the connec
   CHECK(seen.terms == 0);
   CHECK(seen.wrong == 0);
   CHECK(peer.IsConnected());
-  CHECK(server.log.Count("ergon::dist::packed::Order: ") != 0);
+  CHECK(server.log.Count("packed_order: ") != 0);
 }
 
 TEST_CASE("packed: a peer that does not say what it packs, or says nonsense, gets terms") {

@@ -75,7 +75,7 @@ gen::Result<void> PackedTypes::Append(std::string& out, const Type& type, const 
     why = ProblemText();
   }
   out.resize(begin);
-  return gen::Error(gen::ErrorCode::kIncorrect, fmt::format("{}: {}", type.name, why));
+  return gen::Error(gen::ErrorCode::kIncorrect, fmt::format("{}: {}", type.type->TagOrName(), why));
 }
 
 bool PackedTypes::IsPacked(std::string_view term) noexcept {
@@ -102,7 +102,8 @@ gen::Result<core::EnvelopePtr> PackedTypes::Read(const Type& type, std::string_v
     GivePriority(*message, type.priority);
     return message;
   } catch (...) {
-    return gen::Error(gen::ErrorCode::kIncorrect, fmt::format("{}: {}", type.name, ProblemText()));
+    return gen::Error(gen::ErrorCode::kIncorrect,
+                      fmt::format("{}: {}", type.type->TagOrName(), ProblemText()));
   }
 }
 
@@ -156,13 +157,13 @@ gen::Result<Form> PackedTypes::FormFor(const Type& type, bool is_term_too, const
       return Form::kPacked;
     case PeerPacks::What::kOtherVersion:
       return gen::Error(gen::ErrorCode::kIncorrect,
-                        fmt::format("{}: version {} of it here, version {} on {}", type.name,
-                                    type.how.version, entry.version, node));
+                        fmt::format("{}: version {} of it here, version {} on {}",
+                                    type.type->TagOrName(), type.how.version, entry.version, node));
     case PeerPacks::What::kOtherFields:
       if (is_term_too) return Form::kTerm;
       return gen::Error(gen::ErrorCode::kIncorrect,
                         fmt::format("{}: version {} of it here and on {}, but with other fields",
-                                    type.name, entry.version, node));
+                                    type.type->TagOrName(), entry.version, node));
     case PeerPacks::What::kNothing:
       break;
   }
@@ -171,9 +172,9 @@ gen::Result<Form> PackedTypes::FormFor(const Type& type, bool is_term_too, const
     return gen::Error(gen::ErrorCode::kBusy,
                       fmt::format("{} has not said yet which types it packs", node));
   }
-  return gen::Error(
-      gen::ErrorCode::kUnsupported,
-      fmt::format("{} is packed only (dist::Cereal), and {} does not know it so", type.name, node));
+  return gen::Error(gen::ErrorCode::kUnsupported,
+                    fmt::format("{} is packed only (dist::Cereal), and {} does not know it so",
+                                type.type->TagOrName(), node));
 }
 
 }  // namespace ergon::dist
